@@ -1,0 +1,107 @@
+// A GPU that answers programs: a real one, a simulated one, or a recording of one.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "gputopo/error.h"
+#include "gputopo/program.h"
+
+namespace gputopo {
+
+// What a device says of itself through its vendor's interfaces, nothing measured. Unset: the interface does not tell.
+struct DeviceInfo {
+  std::string backend;       // "cuda", "sim", "replay"
+  bool simulated = false;    // true for sim, and for a replay of a sim
+  std::string vendor;        // "NVIDIA"
+  std::string name;          // "NVIDIA H200"
+  std::string architecture;  // "Hopper"; empty when unknown
+  std::optional<int> compute_capability_major;
+  std::optional<int> compute_capability_minor;
+  std::string pci_address;   // "0000:0f:00.0"; empty when unknown
+  std::string driver_version;
+  std::optional<bool> mig_enabled;
+
+  std::uint32_t sm_count = 1;
+  std::uint32_t warp_size = 32;
+  std::optional<double> sm_clock_max_mhz;
+  std::optional<double> memory_clock_max_mhz;
+  std::optional<std::uint32_t> memory_bus_bits;
+  std::optional<std::uint64_t> max_threads_per_block;
+  std::optional<std::uint64_t> max_threads_per_sm;
+  std::optional<std::uint64_t> max_blocks_per_sm;
+  std::optional<std::uint64_t> registers_per_block;
+  std::optional<std::uint64_t> registers_per_sm;
+  std::optional<std::uint64_t> shared_bytes_per_block;         // without opting in
+  std::optional<std::uint64_t> shared_bytes_per_block_opt_in;
+  std::optional<std::uint64_t> shared_bytes_per_sm;
+  std::optional<std::uint64_t> shared_reserved_bytes_per_block;
+  std::optional<std::uint64_t> memory_bytes;
+  std::optional<std::uint64_t> memory_free_bytes;
+  std::optional<std::uint64_t> l2_bytes;
+  std::optional<std::uint64_t> l2_persisting_max_bytes;
+  std::optional<std::uint64_t> constant_bytes;                 // 64 KiB on every NVIDIA GPU so far
+  std::optional<bool> global_l1_supported;                     // as the driver claims; the probes check
+
+  std::vector<std::uint64_t> carve_outs_bytes;  // shared-memory carve-outs this device can be set to, ascending; empty: fixed
+  std::vector<Space> spaces;                    // that programs may use here
+  std::uint64_t max_array_bytes = 0;            // largest array a program may ask for now
+};
+
+// One device. Not thread safe. Programs whose ChaseProgram::exclusive is false may run side by side.
+class Device {
+ public:
+  Device() = default;
+  Device(const Device&) = delete;
+  Device& operator=(const Device&) = delete;
+  virtual ~Device() = default;
+
+  [[nodiscard]] virtual const DeviceInfo& info() const = 0;
+
+  // One result per program, in order. Throws UsageError for a program that validate() refuses, NotSupportedError,
+  // DeviceMemoryError, DeviceError, DeviceLostError.
+  [[nodiscard]] virtual std::vector<ProgramResult> run(std::span<const Program> programs) = 0;
+
+  // The device's own code for a program (PTX for cuda), for --dump-program; empty where there is none.
+  [[nodiscard]] virtual std::string native_code(const Program&) { return {}; }
+};
+
+struct DeviceListing {
+  std::string spec;         // what --device takes: "cuda:0", "sim:h200"
+  std::string name;
+  std::string pci_address;  // empty where there is none
+  std::string detail;       // one short phrase: compute capability and memory, or why it cannot be used
+};
+
+// Opens "cuda:N", "sim:NAME", "sim:FILE.json" or "replay:PATH". An empty spec means cuda:0 where a driver and a GPU are
+// there and sim:h200 otherwise. `seed` seeds the noise of simulated devices. Throws UsageError with the valid forms,
+// DeviceError, FileError, FormatError.
+[[nodiscard]] std::unique_ptr<Device> open_device(const std::string& spec, std::uint64_t seed);
+
+// Every device this machine offers, real ones first, and the simulated ones.
+// `problem` receives one line when a backend is there but cannot be used (driver too old, no permission); else is cleared.
+[[nodiscard]] std::vector<DeviceListing> list_devices(std::string& problem);
+
+// Wraps a device so that everything it answers is kept; save() writes a recording that open_device("replay:PATH") opens.
+// Serial numbers and UUIDs are never in DeviceInfo; `with_pci_address` keeps the PCI address too.
+class Recorder : public Device {
+ public:
+  explicit Recorder(std::unique_ptr<Device> device, bool with_pci_address = false);
+  ~Recorder() override;
+  [[nodiscard]] const DeviceInfo& info() const override;
+  [[nodiscard]] std::vector<ProgramResult> run(std::span<const Program> programs) override;
+  [[nodiscard]] std::string native_code(const Program& program) override;
+  // Writes beside and renames. Throws FileError.
+  void save(const std::string& path) const;
+
+ private:
+  struct State;
+  std::unique_ptr<State> state_;
+};
+
+}  // namespace gputopo

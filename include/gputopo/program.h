@@ -1,0 +1,178 @@
+// Programs: experiments as plain data. A probe writes them, a device runs them, and neither knows the other.
+#pragma once
+
+#include <compare>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <variant>
+#include <vector>
+
+namespace gputopo {
+
+// The memory space that a load names, which decides the caches it passes.
+enum class Space : std::uint8_t {
+  kGlobal,          // cached at every level (PTX ld.global.ca)
+  kGlobalBypassL1,  // cached from L2 on (PTX ld.global.cg)
+  kReadOnly,        // the read-only data path (PTX ld.global.nc)
+  kTexture,         // a texture fetch from linear memory (PTX tex.1d)
+  kConstant,        // the constant bank (PTX ld.const); at most 64 KiB an array
+  kShared,          // on-chip scratchpad (PTX ld.shared)
+};
+inline constexpr Space kAllSpaces[] = {Space::kGlobal,  Space::kGlobalBypassL1, Space::kReadOnly,
+                                       Space::kTexture, Space::kConstant,       Space::kShared};
+
+[[nodiscard]] std::string_view to_string(Space space);
+
+// Order in which a chain visits the elements of an array. Every chain is one cycle through all elements.
+enum class Order : std::uint8_t {
+  kSequential,  // 0, 1, 2, ...
+  kReversed,    // n-1, n-2, ... , 0
+  kShuffled,    // a seeded random cycle (see chain_order())
+};
+
+[[nodiscard]] std::string_view to_string(Order order);
+
+// An array of `bytes` with one element every `stride_bytes`. Each element holds two links at its start, one for each
+// chain: chain 0 visits in `order`, chain 1 in `second_order`; both lie in the same kMinimumStrideBytes, so whatever
+// chain is followed, the same sectors are touched. Element i sits at
+//   i * stride_bytes + (2 * i >= element_count ? skew_bytes : 0)
+// with skew_bytes < stride_bytes (line-size experiments move the upper half by half a stride, so that with stride twice
+// the line both the even and the odd sets are used).
+struct ChaseArray {
+  Space space = Space::kGlobal;
+  std::uint64_t bytes = 0;
+  std::uint64_t stride_bytes = 0;
+  Order order = Order::kSequential;
+  Order second_order = Order::kReversed;
+  std::uint64_t seed = 1;        // of the shuffles
+  std::uint64_t skew_bytes = 0;
+  // Set: this array is the same memory, elements and links as an earlier array of the program, seen through `space`.
+  // Only the spaces that read plain device memory (global, global_bypass_l1, read_only) can alias one another.
+  std::optional<std::uint32_t> alias_of;
+
+  [[nodiscard]] std::uint64_t element_count() const { return stride_bytes == 0 ? 0 : bytes / stride_bytes; }
+  [[nodiscard]] std::uint64_t element_offset(std::uint64_t index) const {
+    return index * stride_bytes + (2 * index >= element_count() ? skew_bytes : 0);
+  }
+  friend bool operator==(const ChaseArray&, const ChaseArray&) = default;
+};
+
+// Two 8-byte links fit in one element.
+inline constexpr std::uint64_t kMinimumStrideBytes = 16;
+
+// One thread of the program's one block: the `lane` of the `warp`.
+struct ChaseActor {
+  std::uint32_t warp = 0;
+  std::uint32_t lane = 0;
+  friend bool operator==(const ChaseActor&, const ChaseActor&) = default;
+};
+
+enum class StepKind : std::uint8_t {
+  kWarm,     // the actor follows the chain; only the total time is kept. Warm-up, and load-to-use latency by division.
+  kTouch,    // every thread of the block (kTouchThreads of them) takes its share and each element of the array is loaded
+             // once, in no particular order; `loads` and `chain` are ignored. A warm-up of large arrays.
+  kTimed,    // every load is timed; the first timed_cap latencies are kept, and the histogram of all
+  kCounted,  // every load is timed; only the histogram is kept
+};
+
+[[nodiscard]] std::string_view to_string(StepKind kind);
+
+inline constexpr std::uint32_t kTouchThreads = 1024;
+
+// One actor follows one chain of one array for `loads` loads, from the `first`-th element in the order of that chain
+// (wrapping around). A block-wide barrier stands between steps.
+struct ChaseStep {
+  StepKind kind = StepKind::kWarm;
+  std::uint32_t actor = 0;
+  std::uint32_t array = 0;
+  std::uint64_t loads = 0;
+  std::uint32_t chain = 0;  // 0: order, 1: second_order
+  std::uint64_t first = 0;
+  friend bool operator==(const ChaseStep&, const ChaseStep&) = default;
+};
+
+// A pointer chase by a few actors in one block on one SM.
+struct ChaseProgram {
+  std::vector<ChaseArray> arrays;
+  std::vector<ChaseActor> actors;
+  std::vector<ChaseStep> steps;
+  // True: it must have the GPU to itself (it measures what SMs share). False: it may run beside others, one per SM.
+  bool exclusive = false;
+  std::optional<std::uint32_t> sm;         // the SM that must run it; any if not set. Only with exclusive.
+  std::uint64_t shared_carve_out_bytes = 0;  // wanted shared-memory carve-out; the device takes the next one that fits
+  std::uint32_t timed_cap = 1024;          // latencies kept of each timed step
+  friend bool operator==(const ChaseProgram&, const ChaseProgram&) = default;
+};
+
+enum class StreamOp : std::uint8_t { kRead, kWrite, kCopy };
+[[nodiscard]] std::string_view to_string(StreamOp op);
+
+// Bandwidth: all SMs stream over memory. Always runs alone.
+struct StreamProgram {
+  StreamOp op = StreamOp::kRead;
+  Space space = Space::kGlobal;
+  // Footprint. per_block: every block streams over its own `bytes`, again and again (L1, shared, constant); otherwise all
+  // blocks share one array of `bytes` (L2, device memory). kCopy reads one array of `bytes` and writes another.
+  std::uint64_t bytes = 0;
+  bool per_block = false;
+  std::uint32_t blocks_per_sm = 1;
+  std::uint32_t threads_per_block = 1024;
+  std::uint32_t vector_bytes = 16;     // of one load or store of one thread: 4, 8 or 16
+  std::uint32_t loads_in_flight = 4;   // independent accesses of a thread before the first use
+  std::uint32_t repeats = 1;           // passes over the footprint
+  std::uint64_t shared_carve_out_bytes = 0;
+  friend bool operator==(const StreamProgram&, const StreamProgram&) = default;
+};
+
+using Program = std::variant<ChaseProgram, StreamProgram>;
+
+// Histogram of load latencies: bin b counts raw latencies in [b*kHistogramBinCycles, (b+1)*kHistogramBinCycles); the last
+// bin takes everything longer.
+inline constexpr std::uint32_t kHistogramBins = 1024;
+inline constexpr std::uint32_t kHistogramBinCycles = 2;
+
+struct StepResult {
+  std::uint64_t loads = 0;
+  std::uint64_t total_cycles = 0;          // of the whole step
+  std::vector<std::uint32_t> latencies;    // kTimed: raw cycles of each load, the timer's own cost included
+  std::vector<std::uint32_t> histogram;    // kTimed and kCounted: kHistogramBins counts (trailing zeros may be cut)
+  friend bool operator==(const StepResult&, const StepResult&) = default;
+};
+
+struct ChaseResult {
+  std::vector<StepResult> steps;
+  std::uint32_t sm = 0;  // where it ran
+  friend bool operator==(const ChaseResult&, const ChaseResult&) = default;
+};
+
+struct StreamResult {
+  std::uint64_t bytes_moved = 0;  // a copy counts what it reads and what it writes
+  double seconds = 0;             // first start to last end over all SMs
+  double cycles = 0;              // SM cycles of the slowest SM
+  friend bool operator==(const StreamResult&, const StreamResult&) = default;
+};
+
+// What a device answers to one program.
+struct ProgramResult {
+  std::variant<ChaseResult, StreamResult> data;
+  double sm_clock_mhz = 0;                   // measured while it ran (SM cycles over wall time)
+  std::uint64_t shared_carve_out_bytes = 0;  // the carve-out that it really ran with; 0 where there is none
+  friend bool operator==(const ProgramResult&, const ProgramResult&) = default;
+};
+
+// The element indices in the order that `chain` (0 or 1) of `array` visits them: a permutation of 0..element_count-1.
+// The same on every device, so that results can be compared load by load.
+[[nodiscard]] std::vector<std::uint32_t> chain_order(const ChaseArray& array, std::uint32_t chain);
+
+// Throws UsageError naming the field when a program is impossible (no arrays, stride under the minimum, an index out of
+// range, a constant array over 64 KiB, ...). Devices call it before they run anything.
+void validate(const Program& program);
+
+// The text form, one program a line of key=value words, for --dump-program, recordings and tests; parse_program throws
+// FormatError. parse_program(to_text(p)) == p.
+[[nodiscard]] std::string to_text(const Program& program);
+[[nodiscard]] Program parse_program(std::string_view text);
+
+}  // namespace gputopo

@@ -1,0 +1,55 @@
+// What there is to know of each memory element: Table I of the MT4G paper (Vanecek et al., SC Workshops 2025), with the cells
+// it leaves empty filled. A new element is one row; a new attribute is one column.
+#include "gputopo/model.h"
+
+namespace gputopo {
+namespace {
+
+constexpr Coverage kM = Coverage::kMeasured;
+constexpr Coverage kA = Coverage::kApi;
+constexpr Coverage kAM = Coverage::kApiAndMeasured;
+constexpr Coverage kNo = Coverage::kNotApplicable;
+
+// Cells in the order of memory_attribute_ids().
+ElementRow row(std::string id, std::string title, const std::vector<Coverage>& cells) {
+  ElementRow result{std::move(id), "NVIDIA", std::move(title), {}};
+  for (std::size_t i = 0; i < cells.size(); ++i) {
+    result.coverage.emplace_back(memory_attribute_ids()[i], cells[i]);
+  }
+  return result;
+}
+
+}  // namespace
+
+const std::vector<std::string>& memory_attribute_ids() {
+  static const std::vector<std::string> kIds = {"size",      "latency",           "read_bandwidth", "write_bandwidth",
+                                                "line_size", "fetch_granularity", "amount",         "shared_with",
+                                                "miss_penalty", "partitions"};
+  return kIds;
+}
+
+const std::vector<ElementRow>& element_table() {
+  // clang-format off
+  static const std::vector<ElementRow> kTable = {
+      //                                           size latency read  write line  fetch amount shared penalty partitions
+      row("l1", "L1 data cache",                   {kM,  kM,    kM,   kM,   kM,   kM,   kM,    kM,    kM,     kNo}),
+      row("texture", "Texture cache",              {kM,  kM,    kM,   kNo,  kM,   kM,   kM,    kM,    kM,     kNo}),
+      row("readonly", "Read-only data cache",      {kM,  kM,    kM,   kNo,  kM,   kM,   kM,    kM,    kM,     kNo}),
+      row("constant_l1", "Constant L1 cache",      {kM,  kM,    kM,   kNo,  kM,   kM,   kM,    kM,    kM,     kNo}),
+      row("constant_l15", "Constant L1.5 cache",   {kM,  kM,    kM,   kNo,  kM,   kM,   kNo,   kNo,   kM,     kNo}),
+      row("l2", "L2 cache",                        {kAM, kM,    kM,   kM,   kM,   kM,   kNo,   kNo,   kM,     kM}),
+      row("shared", "Shared memory",               {kA,  kM,    kM,   kM,   kNo,  kNo,  kNo,   kNo,   kNo,    kNo}),
+      row("device", "Device memory",               {kA,  kM,    kM,   kM,   kNo,  kNo,  kNo,   kNo,   kNo,    kNo}),
+  };
+  // clang-format on
+  return kTable;
+}
+
+Coverage ElementRow::of(std::string_view attribute) const {
+  for (const auto& [id, cell] : coverage) {
+    if (id == attribute) return cell;
+  }
+  return Coverage::kNotApplicable;
+}
+
+}  // namespace gputopo

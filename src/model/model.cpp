@@ -1,0 +1,93 @@
+#include "gputopo/model.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <array>
+
+#include "gputopo/error.h"
+
+namespace gputopo {
+namespace {
+
+constexpr std::array<std::string_view, 4> kSourceNames = {"measured", "api", "inferred", "unavailable"};
+constexpr std::array<std::string_view, 10> kReasonNames = {"none",         "not_applicable", "not_supported", "not_present",
+                                                           "inconclusive", "timed_out",      "interrupted",   "device_error",
+                                                           "dependency",   "not_selected"};
+constexpr std::array<std::string_view, 5> kCoverageNames = {"measured", "api", "api+measured", "n/a", "planned"};
+
+template <typename Enum, std::size_t N>
+Enum parse_name(const std::array<std::string_view, N>& names, std::string_view text, std::string_view what) {
+  const auto* found = std::find(names.begin(), names.end(), text);
+  if (found == names.end()) {
+    throw FormatError(fmt::format("'{}' is not a {}: one of {}", text, what, fmt::join(names, ", ")));
+  }
+  return static_cast<Enum>(found - names.begin());
+}
+
+}  // namespace
+
+std::string_view to_string(Source source) { return kSourceNames.at(static_cast<std::size_t>(source)); }
+std::string_view to_string(Reason reason) { return kReasonNames.at(static_cast<std::size_t>(reason)); }
+std::string_view to_string(Coverage coverage) { return kCoverageNames.at(static_cast<std::size_t>(coverage)); }
+Source parse_source(std::string_view text) { return parse_name<Source>(kSourceNames, text, "source"); }
+Reason parse_reason(std::string_view text) { return parse_name<Reason>(kReasonNames, text, "reason"); }
+
+std::optional<double> Attribute::number() const {
+  if (const auto* integer = std::get_if<std::int64_t>(&value)) return static_cast<double>(*integer);
+  if (const auto* real = std::get_if<double>(&value)) return *real;
+  return std::nullopt;
+}
+
+const Value* Attribute::find_detail(std::string_view name) const {
+  for (const auto& [key, detail_value] : details) {
+    if (key == name) return &detail_value;
+  }
+  return nullptr;
+}
+
+Attribute api_value(Value value, std::string unit) {
+  Attribute attribute;
+  attribute.value = std::move(value);
+  attribute.unit = std::move(unit);
+  attribute.source = Source::kApi;
+  return attribute;
+}
+
+Attribute inferred_value(Value value, std::string unit, std::string method) {
+  Attribute attribute = api_value(std::move(value), std::move(unit));
+  attribute.source = Source::kInferred;
+  attribute.method = std::move(method);
+  return attribute;
+}
+
+Attribute unavailable(Reason reason, std::string detail) {
+  Attribute attribute;
+  attribute.reason = reason;
+  attribute.detail = std::move(detail);
+  return attribute;
+}
+
+const Attribute* find(const AttributeMap& map, std::string_view id) {
+  const auto found = std::find_if(map.begin(), map.end(), [&](const auto& entry) { return entry.first == id; });
+  return found == map.end() ? nullptr : &found->second;
+}
+
+Attribute& get_or_add(AttributeMap& map, std::string_view id) {
+  const auto found = std::find_if(map.begin(), map.end(), [&](const auto& entry) { return entry.first == id; });
+  if (found != map.end()) return found->second;
+  return map.emplace_back(std::string(id), Attribute{}).second;
+}
+
+const MemoryElement* Topology::find_memory(std::string_view id) const {
+  const auto found = std::find_if(memory.begin(), memory.end(), [&](const MemoryElement& m) { return m.id == id; });
+  return found == memory.end() ? nullptr : &*found;
+}
+
+const Attribute* Topology::find_attribute(std::string_view element, std::string_view attribute) const {
+  const MemoryElement* found = find_memory(element);
+  return found == nullptr ? nullptr : find(found->attributes, attribute);
+}
+
+}  // namespace gputopo

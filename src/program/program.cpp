@@ -1,0 +1,300 @@
+#include "gputopo/program.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <numeric>
+#include <random>
+
+#include "gputopo/error.h"
+
+namespace gputopo {
+namespace {
+
+// The names of an enum's values in order: one table serves both directions.
+constexpr std::array<std::string_view, 6> kSpaceNames = {"global",  "global_bypass_l1", "read_only",
+                                                         "texture", "constant",         "shared"};
+constexpr std::array<std::string_view, 3> kOrderNames = {"sequential", "reversed", "shuffled"};
+constexpr std::array<std::string_view, 4> kStepNames = {"warm", "touch", "timed", "counted"};
+constexpr std::array<std::string_view, 3> kStreamOpNames = {"read", "write", "copy"};
+
+template <typename Enum, std::size_t N>
+std::string_view name_of(const std::array<std::string_view, N>& names, Enum value) {
+  return names.at(static_cast<std::size_t>(value));
+}
+
+template <typename Enum, std::size_t N>
+Enum value_of(const std::array<std::string_view, N>& names, std::string_view text) {
+  const auto* found = std::find(names.begin(), names.end(), text);
+  if (found == names.end()) {
+    throw FormatError(fmt::format("program text: '{}' is not one of {}", text, fmt::join(names, ", ")));
+  }
+  return static_cast<Enum>(found - names.begin());
+}
+
+std::uint64_t parse_number(std::string_view text) {
+  std::uint64_t value = 0;
+  const auto [end, status] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (status != std::errc{} || end != text.data() + text.size()) {
+    throw FormatError(fmt::format("program text: '{}' is not a number", text));
+  }
+  return value;
+}
+
+std::vector<std::string_view> split(std::string_view text, char separator) {
+  std::vector<std::string_view> parts;
+  while (true) {
+    const std::size_t end = text.find(separator);
+    parts.push_back(text.substr(0, end));
+    if (end == std::string_view::npos) return parts;
+    text.remove_prefix(end + 1);
+  }
+}
+
+std::vector<std::string_view> fields_of(std::string_view word, std::size_t least, std::size_t most) {
+  std::vector<std::string_view> fields = split(word, ':');
+  if (fields.size() < least || fields.size() > most) {
+    throw FormatError(fmt::format("program text: '{}' has {} fields, not {}", word, fields.size(), least));
+  }
+  return fields;
+}
+
+std::uint32_t parse_number32(std::string_view text) { return static_cast<std::uint32_t>(parse_number(text)); }
+
+void require(bool condition, std::string_view field, std::string_view rule) {
+  if (!condition) throw UsageError(fmt::format("program: {} {}", field, rule));
+}
+
+constexpr std::uint64_t kConstantBankBytes = 64 * 1024;
+constexpr std::uint32_t kMaxWarps = kTouchThreads / 32;
+
+bool is_plain_memory(Space space) {
+  return space == Space::kGlobal || space == Space::kGlobalBypassL1 || space == Space::kReadOnly;
+}
+
+void validate_array(const ChaseProgram& program, std::size_t index) {
+  const ChaseArray& array = program.arrays[index];
+  const std::string field = fmt::format("arrays[{}]", index);
+  require(array.stride_bytes >= kMinimumStrideBytes, field + ".stride_bytes", "must be at least 16");
+  require(array.stride_bytes % 8 == 0, field + ".stride_bytes", "must be a multiple of 8");
+  require(array.element_count() >= 1, field + ".bytes", "must hold at least one element");
+  require(array.element_count() <= (1ull << 31), field + ".bytes", "must hold at most 2^31 elements");
+  require(array.skew_bytes == 0 || array.skew_bytes + kMinimumStrideBytes <= array.stride_bytes, field + ".skew_bytes",
+          "must leave room for the links within the stride");
+  require(array.skew_bytes % 8 == 0, field + ".skew_bytes", "must be a multiple of 8");
+  if (array.alias_of) {
+    require(*array.alias_of < index, field + ".alias_of", "must name an earlier array");
+    const ChaseArray& original = program.arrays[*array.alias_of];
+    require(!original.alias_of, field + ".alias_of", "must name an array that is no alias itself");
+    require(is_plain_memory(array.space) && is_plain_memory(original.space), field + ".alias_of",
+            "is for spaces that read plain device memory");
+    ChaseArray same = original;
+    same.space = array.space;
+    same.alias_of = array.alias_of;
+    require(same == array, field, "must equal the array it aliases in all but its space");
+  }
+}
+
+void validate_chase(const ChaseProgram& program) {
+  require(!program.arrays.empty(), "arrays", "must not be empty");
+  require(!program.actors.empty(), "actors", "must not be empty");
+  require(!program.steps.empty(), "steps", "must not be empty");
+  require(!program.sm || program.exclusive, "sm", "needs exclusive");
+  std::uint64_t constant_bytes = 0;
+  for (std::size_t i = 0; i < program.arrays.size(); ++i) {
+    validate_array(program, i);
+    if (program.arrays[i].space == Space::kConstant) constant_bytes += program.arrays[i].bytes;
+  }
+  require(constant_bytes <= kConstantBankBytes, "arrays", "take more than the 64 KiB that constant memory has");
+  for (const ChaseActor& actor : program.actors) {
+    require(actor.warp < kMaxWarps && actor.lane < 32, "actors", "must name a warp under 32 and a lane under 32");
+  }
+  for (std::size_t i = 0; i < program.steps.size(); ++i) {
+    const ChaseStep& step = program.steps[i];
+    const std::string field = fmt::format("steps[{}]", i);
+    require(step.actor < program.actors.size(), field + ".actor", "is out of range");
+    require(step.array < program.arrays.size(), field + ".array", "is out of range");
+    require(step.chain <= 1, field + ".chain", "must be 0 or 1");
+    require(step.kind == StepKind::kTouch || step.loads >= 1, field + ".loads", "must be at least 1");
+    require(step.first < program.arrays[step.array].element_count(), field + ".first", "is out of range");
+  }
+}
+
+void validate_stream(const StreamProgram& program) {
+  require(program.vector_bytes == 4 || program.vector_bytes == 8 || program.vector_bytes == 16, "vector_bytes",
+          "must be 4, 8 or 16");
+  require(program.loads_in_flight >= 1 && program.loads_in_flight <= 16, "loads_in_flight", "must be 1 to 16");
+  require(program.threads_per_block >= 32 && program.threads_per_block <= 1024 && program.threads_per_block % 32 == 0,
+          "threads_per_block", "must be a multiple of 32 up to 1024");
+  require(program.blocks_per_sm >= 1 && program.blocks_per_sm <= 32, "blocks_per_sm", "must be 1 to 32");
+  require(program.repeats >= 1, "repeats", "must be at least 1");
+  require(program.bytes >= program.vector_bytes, "bytes", "must hold at least one vector");
+  require(program.space != Space::kShared || program.per_block, "per_block", "must be set for shared memory");
+  require(program.space != Space::kConstant || program.bytes <= kConstantBankBytes, "bytes",
+          "is more than the 64 KiB that constant memory has");
+  const bool writable = program.space == Space::kGlobal || program.space == Space::kGlobalBypassL1 || program.space == Space::kShared;
+  require(writable || program.op == StreamOp::kRead, "op", "must be read in a read-only space");
+}
+
+std::string chase_text(const ChaseProgram& program) {
+  std::string text = fmt::format("chase exclusive={} carve_out={} timed_cap={}", program.exclusive ? 1 : 0,
+                                 program.shared_carve_out_bytes, program.timed_cap);
+  if (program.sm) text += fmt::format(" sm={}", *program.sm);
+  for (const ChaseArray& array : program.arrays) {
+    text += fmt::format(" array={}:{}:{}:{}:{}:{}:{}", to_string(array.space), array.bytes, array.stride_bytes,
+                        to_string(array.order), to_string(array.second_order), array.seed, array.skew_bytes);
+    if (array.alias_of) text += fmt::format(":{}", *array.alias_of);
+  }
+  for (const ChaseActor& actor : program.actors) text += fmt::format(" actor={}:{}", actor.warp, actor.lane);
+  for (const ChaseStep& step : program.steps) {
+    text += fmt::format(" step={}:{}:{}:{}:{}:{}", to_string(step.kind), step.actor, step.array, step.loads, step.chain,
+                        step.first);
+  }
+  return text;
+}
+
+std::string stream_text(const StreamProgram& program) {
+  return fmt::format(
+      "stream op={} space={} bytes={} per_block={} blocks_per_sm={} threads={} vector={} in_flight={} repeats={} "
+      "carve_out={}",
+      to_string(program.op), to_string(program.space), program.bytes, program.per_block ? 1 : 0, program.blocks_per_sm,
+      program.threads_per_block, program.vector_bytes, program.loads_in_flight, program.repeats,
+      program.shared_carve_out_bytes);
+}
+
+ChaseArray parse_array(std::string_view word) {
+  const auto f = fields_of(word, 7, 8);
+  ChaseArray array;
+  array.space = value_of<Space>(kSpaceNames, f[0]);
+  array.bytes = parse_number(f[1]);
+  array.stride_bytes = parse_number(f[2]);
+  array.order = value_of<Order>(kOrderNames, f[3]);
+  array.second_order = value_of<Order>(kOrderNames, f[4]);
+  array.seed = parse_number(f[5]);
+  array.skew_bytes = parse_number(f[6]);
+  if (f.size() == 8) array.alias_of = parse_number32(f[7]);
+  return array;
+}
+
+ChaseStep parse_step(std::string_view word) {
+  const auto f = fields_of(word, 6, 6);
+  return {.kind = value_of<StepKind>(kStepNames, f[0]),
+          .actor = parse_number32(f[1]),
+          .array = parse_number32(f[2]),
+          .loads = parse_number(f[3]),
+          .chain = parse_number32(f[4]),
+          .first = parse_number(f[5])};
+}
+
+[[noreturn]] void throw_unknown_word(std::string_view key) {
+  throw FormatError(fmt::format("program text: unknown word '{}'", key));
+}
+
+void set_chase_word(ChaseProgram& program, std::string_view key, std::string_view value) {
+  if (key == "exclusive") {
+    program.exclusive = parse_number(value) != 0;
+  } else if (key == "carve_out") {
+    program.shared_carve_out_bytes = parse_number(value);
+  } else if (key == "timed_cap") {
+    program.timed_cap = parse_number32(value);
+  } else if (key == "sm") {
+    program.sm = parse_number32(value);
+  } else if (key == "array") {
+    program.arrays.push_back(parse_array(value));
+  } else if (key == "actor") {
+    const auto f = fields_of(value, 2, 2);
+    program.actors.push_back({.warp = parse_number32(f[0]), .lane = parse_number32(f[1])});
+  } else if (key == "step") {
+    program.steps.push_back(parse_step(value));
+  } else {
+    throw_unknown_word(key);
+  }
+}
+
+void set_stream_word(StreamProgram& program, std::string_view key, std::string_view value) {
+  if (key == "op") {
+    program.op = value_of<StreamOp>(kStreamOpNames, value);
+  } else if (key == "space") {
+    program.space = value_of<Space>(kSpaceNames, value);
+  } else if (key == "bytes") {
+    program.bytes = parse_number(value);
+  } else if (key == "per_block") {
+    program.per_block = parse_number(value) != 0;
+  } else if (key == "blocks_per_sm") {
+    program.blocks_per_sm = parse_number32(value);
+  } else if (key == "threads") {
+    program.threads_per_block = parse_number32(value);
+  } else if (key == "vector") {
+    program.vector_bytes = parse_number32(value);
+  } else if (key == "in_flight") {
+    program.loads_in_flight = parse_number32(value);
+  } else if (key == "repeats") {
+    program.repeats = parse_number32(value);
+  } else if (key == "carve_out") {
+    program.shared_carve_out_bytes = parse_number(value);
+  } else {
+    throw_unknown_word(key);
+  }
+}
+
+}  // namespace
+
+std::string_view to_string(Space space) { return name_of(kSpaceNames, space); }
+std::string_view to_string(Order order) { return name_of(kOrderNames, order); }
+std::string_view to_string(StepKind kind) { return name_of(kStepNames, kind); }
+std::string_view to_string(StreamOp op) { return name_of(kStreamOpNames, op); }
+
+std::vector<std::uint32_t> chain_order(const ChaseArray& array, std::uint32_t chain) {
+  std::vector<std::uint32_t> order(array.element_count());
+  std::iota(order.begin(), order.end(), 0u);
+  switch (chain == 0 ? array.order : array.second_order) {
+    case Order::kSequential:
+      break;
+    case Order::kReversed:
+      std::reverse(order.begin(), order.end());
+      break;
+    case Order::kShuffled: {
+      // Fisher-Yates with our own mapping to a range: std::shuffle differs between standard libraries, and a recording
+      // must replay anywhere.
+      std::mt19937_64 generator(array.seed * 2 + chain);
+      for (std::size_t i = order.size(); i > 1; --i) {
+        const std::size_t j = ((generator() >> 32) * i) >> 32;
+        std::swap(order[i - 1], order[j]);
+      }
+      break;
+    }
+  }
+  return order;
+}
+
+void validate(const Program& program) {
+  if (const auto* chase = std::get_if<ChaseProgram>(&program)) {
+    validate_chase(*chase);
+  } else {
+    validate_stream(std::get<StreamProgram>(program));
+  }
+}
+
+std::string to_text(const Program& program) {
+  if (const auto* chase = std::get_if<ChaseProgram>(&program)) return chase_text(*chase);
+  return stream_text(std::get<StreamProgram>(program));
+}
+
+Program parse_program(std::string_view text) {
+  const std::vector<std::string_view> words = split(text, ' ');
+  const auto parse_words = [&](auto program, auto set_word) -> Program {
+    for (std::size_t i = 1; i < words.size(); ++i) {
+      const std::size_t equals = words[i].find('=');
+      if (equals == std::string_view::npos) throw_unknown_word(words[i]);
+      set_word(program, words[i].substr(0, equals), words[i].substr(equals + 1));
+    }
+    return program;
+  };
+  if (words[0] == "chase") return parse_words(ChaseProgram{}, set_chase_word);
+  if (words[0] == "stream") return parse_words(StreamProgram{}, set_stream_word);
+  throw FormatError(fmt::format("program text: '{}' is not 'chase' or 'stream'", words[0]));
+}
+
+}  // namespace gputopo
