@@ -46,8 +46,8 @@ const std::vector<ElementRow>& element_table() {
 }
 
 Coverage ElementRow::of(std::string_view attribute) const {
-  for (const auto& [id, cell] : coverage) {
-    if (id == attribute) return cell;
+  for (const auto& [attribute_id, cell] : coverage) {
+    if (attribute_id == attribute) return cell;
   }
   return Coverage::kNotApplicable;
 }

@@ -84,7 +84,14 @@ struct MachineSpec {
   std::uint32_t sms_near_first_partition = 0;  // 0: even SMs are near partition 0, odd near 1, ... (sm % partitions)
 };
 
-// Parses a machine file. Throws FormatError that names the file's field ("caches[0].line_bytes: 48 is not a power of two").
+// Throws FormatError that names the field when the machine is impossible ("caches[0].line_bytes: 48 is not a power of two").
+void check_machine(const MachineSpec& spec);
+
+// The names of shared and device memory in MachineSpec::bandwidths; every other key is a CacheSpec::id.
+inline constexpr char kSharedLevel[] = "shared";
+inline constexpr char kMemoryLevel[] = "memory";
+
+// Parses a machine file and checks it. Throws FormatError that names the file's field ("caches[0].line_bytes: 48 is not a power of two").
 [[nodiscard]] MachineSpec parse_machine(const std::string& json_text);
 
 // The text of a built-in machine (machines/NAME.json, embedded in the binary); empty optional when there is none.

@@ -1,0 +1,256 @@
+// The part of NVIDIA's driver interface that gputopo uses, declared here and found at run time in libcuda.so.1, so that
+// neither building nor running needs the CUDA toolkit. tests/unit/cuda_declarations_test.cpp compares it with cuda.h.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace gputopo::cuda {
+
+using Status = int;             // CUresult
+using DeviceHandle = int;       // CUdevice
+using DevicePointer = std::uint64_t;  // CUdeviceptr
+using TextureHandle = std::uint64_t;  // CUtexObject
+using ContextHandle = struct ContextOpaque*;
+using ModuleHandle = struct ModuleOpaque*;
+using FunctionHandle = struct FunctionOpaque*;
+using StreamHandle = struct StreamOpaque*;
+
+// CUresult, as far as we tell its values apart.
+inline constexpr Status kSuccess = 0;
+inline constexpr Status kErrorOutOfMemory = 2;
+inline constexpr Status kErrorNotInitialized = 3;
+inline constexpr Status kErrorDeinitialized = 4;
+inline constexpr Status kErrorStubLibrary = 34;
+inline constexpr Status kErrorInsufficientDriver = 35;
+inline constexpr Status kErrorDeviceUnavailable = 46;
+inline constexpr Status kErrorNoDevice = 100;
+inline constexpr Status kErrorInvalidDevice = 101;
+inline constexpr Status kErrorEccUncorrectable = 214;
+inline constexpr Status kErrorUnsupportedPtxVersion = 222;
+inline constexpr Status kErrorOperatingSystem = 304;
+inline constexpr Status kErrorIllegalAddress = 700;
+inline constexpr Status kErrorLaunchTimeout = 702;
+inline constexpr Status kErrorContextIsDestroyed = 709;
+inline constexpr Status kErrorAssert = 710;
+inline constexpr Status kErrorHardwareStackError = 714;
+inline constexpr Status kErrorIllegalInstruction = 715;
+inline constexpr Status kErrorMisalignedAddress = 716;
+inline constexpr Status kErrorInvalidAddressSpace = 717;
+inline constexpr Status kErrorInvalidPc = 718;
+inline constexpr Status kErrorLaunchFailed = 719;
+inline constexpr Status kErrorSystemNotReady = 802;
+inline constexpr Status kErrorSystemDriverMismatch = 803;
+inline constexpr Status kErrorCompatNotSupportedOnDevice = 804;
+inline constexpr Status kErrorUnknown = 999;
+
+// CUdevice_attribute.
+enum class DeviceAttribute : int {
+  kMaxThreadsPerBlock = 1,
+  kSharedBytesPerBlock = 8,
+  kConstantBytes = 9,
+  kWarpSize = 10,
+  kRegistersPerBlock = 12,
+  kClockKhz = 13,
+  kSmCount = 16,
+  kMemoryClockKhz = 36,
+  kMemoryBusBits = 37,
+  kL2Bytes = 38,
+  kMaxThreadsPerSm = 39,
+  kMaxLinearTexels = 69,
+  kComputeCapabilityMajor = 75,
+  kComputeCapabilityMinor = 76,
+  kGlobalL1Supported = 79,
+  kSharedBytesPerSm = 81,
+  kRegistersPerSm = 82,
+  kSharedBytesPerBlockOptIn = 97,
+  kMaxBlocksPerSm = 106,
+  kMaxPersistingL2Bytes = 108,
+  kReservedSharedBytesPerBlock = 111,
+};
+
+// CUfunction_attribute.
+enum class FunctionAttribute : int {
+  kMaxDynamicSharedBytes = 8,
+  kPreferredSharedCarveOut = 9,
+};
+
+// CUfunc_cache.
+enum class CacheConfig : int { kPreferNone = 0, kPreferShared = 1, kPreferL1 = 2, kPreferEqual = 3 };
+
+// CUjit_option.
+enum class JitOption : int {
+  kErrorLogBuffer = 5,
+  kErrorLogBufferSizeBytes = 6,
+};
+
+// CUDA_RESOURCE_DESC of a texture over linear memory; the union of cuda.h is 128 bytes.
+struct LinearResource {
+  int type = 2;  // CU_RESOURCE_TYPE_LINEAR
+  union {
+    struct {
+      DevicePointer address;
+      int format;  // CUarray_format
+      unsigned channels;
+      std::size_t bytes;
+    } linear;
+    int reserved[32];
+  };
+  unsigned flags = 0;
+};
+inline constexpr int kFormatSignedInt32 = 10;  // CU_AD_FORMAT_SIGNED_INT32
+
+// CUDA_TEXTURE_DESC.
+struct TextureDescription {
+  int address_mode[3] = {1, 1, 1};  // CU_TR_ADDRESS_MODE_CLAMP
+  int filter_mode = 0;              // CU_TR_FILTER_MODE_POINT
+  unsigned flags = 1;               // CU_TRSF_READ_AS_INTEGER
+  unsigned max_anisotropy = 0;
+  int mipmap_filter_mode = 0;
+  float mipmap_level_bias = 0;
+  float min_mipmap_level_clamp = 0;
+  float max_mipmap_level_clamp = 0;
+  float border_colour[4] = {};
+  int reserved[12] = {};
+};
+
+// X(name in this struct, name in the library, signature). Versioned names are the 64-bit interfaces of CUDA 3.2 and later.
+#define GPUTOPO_CUDA_FUNCTIONS(X)                                                                                   \
+  X(init, "cuInit", Status(unsigned))                                                                               \
+  X(driver_get_version, "cuDriverGetVersion", Status(int*))                                                         \
+  X(get_error_name, "cuGetErrorName", Status(Status, const char**))                                                 \
+  X(get_error_string, "cuGetErrorString", Status(Status, const char**))                                             \
+  X(device_get_count, "cuDeviceGetCount", Status(int*))                                                             \
+  X(device_get, "cuDeviceGet", Status(DeviceHandle*, int))                                                          \
+  X(device_get_name, "cuDeviceGetName", Status(char*, int, DeviceHandle))                                           \
+  X(device_get_attribute, "cuDeviceGetAttribute", Status(int*, DeviceAttribute, DeviceHandle))                      \
+  X(device_total_mem, "cuDeviceTotalMem_v2", Status(std::size_t*, DeviceHandle))                                    \
+  X(device_get_pci_bus_id, "cuDeviceGetPCIBusId", Status(char*, int, DeviceHandle))                                 \
+  X(primary_ctx_retain, "cuDevicePrimaryCtxRetain", Status(ContextHandle*, DeviceHandle))                           \
+  X(ctx_set_current, "cuCtxSetCurrent", Status(ContextHandle))                                                      \
+  X(ctx_synchronize, "cuCtxSynchronize", Status())                                                                  \
+  X(mem_get_info, "cuMemGetInfo_v2", Status(std::size_t*, std::size_t*))                                            \
+  X(mem_alloc, "cuMemAlloc_v2", Status(DevicePointer*, std::size_t))                                                \
+  X(mem_free, "cuMemFree_v2", Status(DevicePointer))                                                                \
+  X(memcpy_htod, "cuMemcpyHtoD_v2", Status(DevicePointer, const void*, std::size_t))                                \
+  X(memcpy_dtoh, "cuMemcpyDtoH_v2", Status(void*, DevicePointer, std::size_t))                                      \
+  X(memcpy_dtod, "cuMemcpyDtoD_v2", Status(DevicePointer, DevicePointer, std::size_t))                              \
+  X(memset_d8, "cuMemsetD8_v2", Status(DevicePointer, unsigned char, std::size_t))                                  \
+  X(module_load_data_ex, "cuModuleLoadDataEx", Status(ModuleHandle*, const void*, unsigned, JitOption*, void**))    \
+  X(module_unload, "cuModuleUnload", Status(ModuleHandle))                                                          \
+  X(module_get_function, "cuModuleGetFunction", Status(FunctionHandle*, ModuleHandle, const char*))                 \
+  X(module_get_global, "cuModuleGetGlobal_v2", Status(DevicePointer*, std::size_t*, ModuleHandle, const char*))     \
+  X(func_set_cache_config, "cuFuncSetCacheConfig", Status(FunctionHandle, CacheConfig))                             \
+  X(launch_kernel, "cuLaunchKernel",                                                                                \
+    Status(FunctionHandle, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, StreamHandle, void**, \
+           void**))                                                                                                 \
+  X(tex_object_create, "cuTexObjectCreate",                                                                         \
+    Status(TextureHandle*, const LinearResource*, const TextureDescription*, const void*))                          \
+  X(tex_object_destroy, "cuTexObjectDestroy", Status(TextureHandle))
+
+// The same for functions that older drivers lack or name otherwise; null where they are missing.
+#define GPUTOPO_CUDA_OPTIONAL_FUNCTIONS(X)                                                       \
+  X(func_set_attribute, "cuFuncSetAttribute", Status(FunctionHandle, FunctionAttribute, int))    \
+  X(primary_ctx_release_v2, "cuDevicePrimaryCtxRelease_v2", Status(DeviceHandle))                \
+  X(primary_ctx_release, "cuDevicePrimaryCtxRelease", Status(DeviceHandle))
+
+// The loaded and initialised driver. One per process is plenty; never unloaded, because the library does not survive it.
+class Driver {
+ public:
+  // Loads the library (GPUTOPO_LIBCUDA, else libcuda.so.1) and calls cuInit. Throws DeviceError whose one line says what to
+  // do: no driver, driver too old, no GPU, no permission.
+  [[nodiscard]] static std::shared_ptr<const Driver> load();
+
+  // Throws unless `status` is success: DeviceMemoryError, DeviceLostError or DeviceError. `call` as a person would write it:
+  // "cuMemAlloc(1048576)". `log` is added where the driver wrote one.
+  void check(Status status, const std::string& call, const std::string& log = {}) const;
+
+  [[nodiscard]] int version() const { return version_; }  // 1000 * major + 10 * minor of the newest CUDA it supports
+
+#define GPUTOPO_DECLARE(member, symbol, ...) std::add_pointer_t<__VA_ARGS__> member = nullptr;
+  GPUTOPO_CUDA_FUNCTIONS(GPUTOPO_DECLARE)
+  GPUTOPO_CUDA_OPTIONAL_FUNCTIONS(GPUTOPO_DECLARE)
+#undef GPUTOPO_DECLARE
+
+ private:
+  Driver() = default;
+  int version_ = 0;
+};
+
+// Path of a driver library: the environment variable's value where it is set and not empty, else `standard_name`.
+[[nodiscard]] std::string library_path(const char* environment_variable, const char* standard_name);
+
+// Why cuInit or opening a device failed with `status`, and what to do; empty when there is no more to say than the name.
+// `driver_version` as Driver::version(), 0 if unknown; `device_folder` holds the nvidia* nodes.
+[[nodiscard]] std::string explain_failure(Status status, int driver_version, const std::string& device_folder = "/dev");
+
+// ---- Owners. Each frees what it holds; none of their destructors throws. ----
+
+class Context {
+ public:
+  Context(std::shared_ptr<const Driver> driver, DeviceHandle device);
+  Context(const Context&) = delete;
+  Context& operator=(const Context&) = delete;
+  ~Context();
+  void make_current() const;
+
+ private:
+  std::shared_ptr<const Driver> driver_;
+  DeviceHandle device_;
+  ContextHandle handle_ = nullptr;
+};
+
+class Memory {
+ public:
+  Memory() = default;
+  Memory(std::shared_ptr<const Driver> driver, std::uint64_t bytes);
+  Memory(Memory&& other) noexcept { swap(other); }
+  Memory& operator=(Memory&& other) noexcept {
+    swap(other);
+    return *this;
+  }
+  ~Memory();
+  [[nodiscard]] DevicePointer address() const { return address_; }
+  [[nodiscard]] std::uint64_t bytes() const { return bytes_; }
+
+ private:
+  void swap(Memory& other) noexcept;
+  std::shared_ptr<const Driver> driver_;
+  DevicePointer address_ = 0;
+  std::uint64_t bytes_ = 0;
+};
+
+class Module {
+ public:
+  // Compiles PTX text. Throws DeviceError with the compiler's log.
+  Module(std::shared_ptr<const Driver> driver, const std::string& ptx);
+  Module(Module&& other) noexcept : driver_(std::move(other.driver_)), handle_(std::exchange(other.handle_, nullptr)) {}
+  Module& operator=(Module&&) = delete;
+  ~Module();
+  [[nodiscard]] FunctionHandle function(const char* name) const;
+  [[nodiscard]] DevicePointer global(const char* name) const;
+
+ private:
+  std::shared_ptr<const Driver> driver_;
+  ModuleHandle handle_ = nullptr;
+};
+
+// A texture of 32-bit integers (1, 2 or 4 to a texel) over linear memory that it does not own.
+class Texture {
+ public:
+  Texture(std::shared_ptr<const Driver> driver, DevicePointer address, std::uint64_t bytes, unsigned channels);
+  Texture(Texture&& other) noexcept : driver_(std::move(other.driver_)), handle_(std::exchange(other.handle_, 0)) {}
+  Texture& operator=(Texture&&) = delete;
+  ~Texture();
+  [[nodiscard]] TextureHandle handle() const { return handle_; }
+
+ private:
+  std::shared_ptr<const Driver> driver_;
+  TextureHandle handle_ = 0;
+};
+
+}  // namespace gputopo::cuda

@@ -1,0 +1,195 @@
+#include "device/sim/cache.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <bit>
+#include <numeric>
+
+#include "gputopo/error.h"
+
+namespace gputopo::sim {
+namespace {
+
+std::vector<std::uint32_t> even_sets(std::uint64_t lines, std::uint64_t sets) {
+  std::vector<std::uint32_t> set_ways(sets, static_cast<std::uint32_t>(lines / sets));
+  for (std::uint64_t s = 0; s < lines % sets; ++s) ++set_ways[s];
+  return set_ways;
+}
+
+std::vector<std::uint32_t> sets_of(const CacheSpec& spec, std::uint64_t lines) {
+  if (spec.ways == 0) return even_sets(lines, 1);
+  if (spec.replacement == Replacement::kTreePlru) {
+    if (lines % spec.ways != 0) {
+      throw FormatError(fmt::format("{} lines are no whole sets of {} ways", lines, spec.ways));
+    }
+    return even_sets(lines, lines / spec.ways);
+  }
+  const std::uint64_t full_sets = spec.size_bytes / spec.line_bytes / spec.ways;
+  return even_sets(lines, std::min(full_sets, lines));
+}
+
+}  // namespace
+
+CacheGeometry geometry_of(const CacheSpec& spec, std::uint64_t usable_bytes) {
+  CacheGeometry geometry{.line_bytes = spec.line_bytes,
+                         .sector_bytes = spec.sector_bytes,
+                         .set_ways = spec.set_ways,
+                         .replacement = spec.replacement,
+                         .index = spec.index};
+  if (spec.set_ways.empty()) {
+    const std::uint64_t lines = usable_bytes / spec.line_bytes;
+    if (lines == 0) throw FormatError(fmt::format("{} bytes hold no line", usable_bytes));
+    geometry.set_ways = sets_of(spec, lines);
+  }
+  const std::size_t sets = geometry.set_ways.size();
+  if (spec.index == IndexHash::kXorFold && !std::has_single_bit(sets)) {
+    throw FormatError(fmt::format("xor_fold needs a power of two of sets, not {}", sets));
+  }
+  const bool odd_ways = std::any_of(geometry.set_ways.begin(), geometry.set_ways.end(),
+                                    [](std::uint32_t ways) { return !std::has_single_bit(ways); });
+  if (spec.replacement == Replacement::kTreePlru && odd_ways) {
+    throw FormatError(fmt::format("tree_plru needs a power of two of ways"));
+  }
+  return geometry;
+}
+
+Cache::Cache(CacheGeometry geometry)
+    : line_shift_(static_cast<std::uint32_t>(std::countr_zero(geometry.line_bytes))),
+      sector_shift_(static_cast<std::uint32_t>(std::countr_zero(geometry.sector_bytes))),
+      sector_mask_(geometry.line_bytes / geometry.sector_bytes - 1),
+      replacement_(geometry.replacement),
+      index_(geometry.index) {
+  const std::size_t set_count = geometry.set_ways.size();
+  power_of_two_sets_ = std::has_single_bit(set_count);
+  set_bits_ = static_cast<std::uint32_t>(std::countr_zero(std::bit_ceil(set_count)));
+  sets_.resize(set_count);
+  std::uint32_t slot_count = 0;
+  for (std::size_t s = 0; s < set_count; ++s) {
+    sets_[s].first_slot = slot_count;
+    sets_[s].ways = geometry.set_ways[s];
+    slot_count += geometry.set_ways[s];
+  }
+  slots_.resize(slot_count);
+  for (std::uint32_t s = 0; s < set_count; ++s) {
+    for (std::uint32_t way = 0; way < sets_[s].ways; ++way) slots_[sets_[s].first_slot + way].set = s;
+  }
+  const std::uint32_t bucket_count = std::bit_ceil(std::max(slot_count, 8u) * 2);
+  buckets_.assign(bucket_count, kNone);
+  bucket_mask_ = bucket_count - 1;
+  bucket_bits_ = static_cast<std::uint32_t>(std::countr_zero(bucket_count));
+  if (replacement_ == Replacement::kTreePlru) tree_.assign(slot_count, 0);
+}
+
+void Cache::start_program(std::uint64_t seed) {
+  ++program_;
+  random_ = RandomSource(seed);
+}
+
+std::uint32_t Cache::set_of(std::uint64_t line) const {
+  const std::uint64_t count = sets_.size();
+  switch (index_) {
+    case IndexHash::kModulo:
+      return static_cast<std::uint32_t>(power_of_two_sets_ ? line & (count - 1) : line % count);
+    case IndexHash::kXorFold: {
+      if (set_bits_ == 0) return 0;
+      std::uint64_t folded = 0;
+      for (std::uint64_t rest = line; rest != 0; rest >>= set_bits_) folded ^= rest;
+      return static_cast<std::uint32_t>(folded & (count - 1));
+    }
+    case IndexHash::kMixed:
+      break;
+  }
+  // Multiples of the golden ratio spread evenly over 0..1 (Knuth, The Art of Computer Programming 3, 6.4); the cubic then
+  // makes the first sets larger targets and the last ones smaller.
+  const auto place = static_cast<std::uint32_t>(line & ((kMixedPeriodBytes >> line_shift_) - 1));
+  const double u = static_cast<double>(place * 0x9E3779B1u) * 0x1.0p-32;
+  const double v = u - kMixedUnevenness * (u - u * u * u);
+  return static_cast<std::uint32_t>(v * static_cast<double>(count));
+}
+
+void Cache::insert(std::uint64_t line, std::uint32_t sector) {
+  Set& set = sets_[set_of(line)];
+  const std::uint32_t s = take_slot(set);
+  Slot& slot = slots_[s];
+  if (slot.line != kNoLine) forget(s);
+  slot.line = line;
+  slot.sectors = sector;
+  std::uint32_t& head = buckets_[bucket_of(line)];
+  slot.next_in_bucket = head;
+  head = s;
+}
+
+// A slot for a new line, already the newest of its set.
+std::uint32_t Cache::take_slot(Set& set) {
+  if (set.program != program_) {
+    set.program = program_;
+    set.used = 0;
+    set.newest = kNone;
+    if (replacement_ == Replacement::kTreePlru) std::fill_n(tree_.begin() + set.first_slot, set.ways, std::uint8_t{0});
+  }
+  if (set.used < set.ways) {
+    const std::uint32_t s = set.first_slot + set.used++;
+    if (replacement_ == Replacement::kTreePlru) {
+      point_away(set, s);
+    } else if (replacement_ != Replacement::kRandom) {
+      link_as_newest(set, s);
+    }
+    return s;
+  }
+  switch (replacement_) {
+    case Replacement::kLru:
+    case Replacement::kFifo:
+      return set.newest = slots_[set.newest].younger;  // round the ring: the oldest
+    case Replacement::kRandom:
+      return set.first_slot + random_.below(set.ways);
+    case Replacement::kTreePlru:
+      break;
+  }
+  std::uint32_t node = 1;
+  while (node < set.ways) node = 2 * node + tree_[set.first_slot + node];
+  const std::uint32_t s = set.first_slot + node - set.ways;
+  point_away(set, s);
+  return s;
+}
+
+void Cache::forget(std::uint32_t s) {
+  std::uint32_t* link = &buckets_[bucket_of(slots_[s].line)];
+  while (*link != s) link = &slots_[*link].next_in_bucket;
+  *link = slots_[s].next_in_bucket;
+}
+
+void Cache::link_as_newest(Set& set, std::uint32_t s) {
+  if (set.newest == kNone) {
+    slots_[s].older = slots_[s].younger = s;
+  } else {
+    const std::uint32_t newest = set.newest;
+    const std::uint32_t oldest = slots_[newest].younger;
+    slots_[s].older = newest;
+    slots_[s].younger = oldest;
+    slots_[newest].younger = s;
+    slots_[oldest].older = s;
+  }
+  set.newest = s;
+}
+
+void Cache::move_before_newest(const Set& set, std::uint32_t s) {
+  Slot& slot = slots_[s];
+  slots_[slot.older].younger = slot.younger;
+  slots_[slot.younger].older = slot.older;
+  const std::uint32_t oldest = slots_[set.newest].younger;
+  slot.older = set.newest;
+  slot.younger = oldest;
+  slots_[set.newest].younger = s;
+  slots_[oldest].older = s;
+}
+
+void Cache::point_away(const Set& set, std::uint32_t s) {
+  std::uint32_t node = set.ways + (s - set.first_slot);
+  while (node > 1) {
+    tree_[set.first_slot + node / 2] = (node & 1) == 0 ? 1 : 0;
+    node /= 2;
+  }
+}
+
+}  // namespace gputopo::sim

@@ -1,0 +1,133 @@
+// One simulated cache: sets of lines with sectors. A lookup, a hit and a replacement take constant time whatever the
+// number of ways: lines are found through a hash table and each set keeps its lines in a list by age.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "device/sim/machine.h"
+#include "device/sim/random.h"
+
+namespace gputopo::sim {
+
+// The sets that a cache really has once a shared-memory carve-out is taken from it.
+struct CacheGeometry {
+  std::uint32_t line_bytes = 128;
+  std::uint32_t sector_bytes = 32;
+  std::vector<std::uint32_t> set_ways;  // the ways of each set
+  Replacement replacement = Replacement::kLru;
+  IndexHash index = IndexHash::kModulo;
+};
+
+// The geometry of `spec` cut down to `usable_bytes`: whole lines; the sets stay and lose ways, the first ones keeping one
+// more where it does not divide. Tree PLRU needs a power of two of ways, so there the sets become fewer. Throws
+// FormatError (without the cache's name) where that is impossible.
+[[nodiscard]] CacheGeometry geometry_of(const CacheSpec& spec, std::uint64_t usable_bytes);
+
+inline constexpr std::uint32_t kMaxSectorsPerLine = 32;
+// kMixed hashes a line's place within this many bytes, so that an array behaves the same wherever it lies, as the
+// virtually indexed L1 of a GPU with 2 MiB pages does.
+inline constexpr std::uint64_t kMixedPeriodBytes = 4ull << 20;
+// How unevenly kMixed fills the sets: the share of the fullest set is 1 / (1 - k) times the mean, of the emptiest
+// 1 / (1 + 2k). Chosen for the ramp of an H200's L1 (docs/machines.md).
+inline constexpr double kMixedUnevenness = 0.08;
+
+class Cache {
+ public:
+  explicit Cache(CacheGeometry geometry);
+
+  // Empties the cache in constant time. `seed` is of random replacement. Addresses of earlier programs must not come back:
+  // their lines stay in the hash table until their slots are needed.
+  void start_program(std::uint64_t seed);
+
+  // Loads what holds `address`: true if the line and the sector were there; otherwise they are now.
+  bool access(std::uint64_t address) {
+    const std::uint64_t line = address >> line_shift_;
+    const std::uint32_t sector = 1u << ((address >> sector_shift_) & sector_mask_);
+    for (std::uint32_t s = buckets_[bucket_of(line)]; s != kNone; s = slots_[s].next_in_bucket) {
+      Slot& slot = slots_[s];
+      if (slot.line != line) continue;
+      touch(s, slot);
+      const bool hit = (slot.sectors & sector) != 0;
+      slot.sectors |= sector;
+      return hit;
+    }
+    insert(line, sector);
+    return false;
+  }
+
+  // Brings the host's memory for a later access() nearer.
+  void prefetch(std::uint64_t address) const { __builtin_prefetch(&buckets_[bucket_of(address >> line_shift_)]); }
+  void prefetch_line(std::uint64_t address) const {
+    const std::uint32_t s = buckets_[bucket_of(address >> line_shift_)];
+    if (s != kNone) __builtin_prefetch(&slots_[s]);
+  }
+
+  [[nodiscard]] std::uint32_t sector_bytes() const { return 1u << sector_shift_; }
+  // Large enough that the host's own caches do not hold its state.
+  [[nodiscard]] bool is_large() const { return slots_.size() > 32768; }
+
+ private:
+  static constexpr std::uint32_t kNone = ~0u;
+  static constexpr std::uint64_t kNoLine = ~0ull;
+
+  struct Slot {
+    std::uint64_t line = kNoLine;
+    std::uint32_t sectors = 0;
+    std::uint32_t set = 0;
+    std::uint32_t next_in_bucket = kNone;
+    std::uint32_t older = kNone;    // ring of the set's lines by age: from the newest to the oldest and round
+    std::uint32_t younger = kNone;
+  };
+
+  struct Set {
+    std::uint32_t first_slot = 0;
+    std::uint32_t ways = 0;
+    std::uint32_t used = 0;
+    std::uint32_t newest = kNone;
+    std::uint64_t program = 0;  // what it holds is of this program; otherwise it is empty
+  };
+
+  // Neighbouring lines get neighbouring buckets; lines a power of two apart, however many, spread too.
+  [[nodiscard]] std::uint32_t bucket_of(std::uint64_t line) const {
+    return static_cast<std::uint32_t>(line + (line >> bucket_bits_) * 0x9E3779B1u) & bucket_mask_;
+  }
+
+  void touch(std::uint32_t s, const Slot& slot) {
+    if (replacement_ == Replacement::kLru) {
+      Set& set = sets_[slot.set];
+      if (set.newest == s) return;
+      // The oldest becomes the newest by turning the ring: the common case of a cyclic chase.
+      if (slots_[set.newest].younger != s) move_before_newest(set, s);
+      set.newest = s;
+    } else if (replacement_ == Replacement::kTreePlru) {
+      point_away(sets_[slot.set], s);
+    }
+  }
+
+  [[nodiscard]] std::uint32_t set_of(std::uint64_t line) const;
+  void insert(std::uint64_t line, std::uint32_t sector);
+  std::uint32_t take_slot(Set& set);
+  void forget(std::uint32_t s);
+  void link_as_newest(Set& set, std::uint32_t s);
+  void move_before_newest(const Set& set, std::uint32_t s);
+  void point_away(const Set& set, std::uint32_t s);
+
+  std::uint32_t line_shift_;
+  std::uint32_t sector_shift_;
+  std::uint32_t sector_mask_;
+  Replacement replacement_;
+  IndexHash index_;
+  std::uint32_t set_bits_ = 0;     // of a power of two of sets
+  bool power_of_two_sets_ = false;
+  std::uint32_t bucket_bits_ = 0;
+  std::uint32_t bucket_mask_ = 0;
+  std::uint64_t program_ = 0;
+  RandomSource random_{0};
+  std::vector<Set> sets_;
+  std::vector<Slot> slots_;
+  std::vector<std::uint32_t> buckets_;  // first slot of each bucket's chain
+  std::vector<std::uint8_t> tree_;      // tree PLRU: for each slot one node, 1 where the next victim lies to the right
+};
+
+}  // namespace gputopo::sim

@@ -1,0 +1,43 @@
+// The noise of a simulated machine: what it adds to each latency. Seeded, and cheap enough to be asked for every load.
+#pragma once
+
+#include <cstdint>
+
+#include "device/sim/machine.h"
+#include "device/sim/random.h"
+
+namespace gputopo::sim {
+
+class Noise {
+ public:
+  Noise(const NoiseSpec& spec, std::uint64_t seed);
+
+  // Program `index` begins: its drift, and whether a neighbour interferes with it.
+  void start_program(std::uint64_t index);
+
+  // True: latencies come out as they go in, so that nobody need ask.
+  [[nodiscard]] bool is_quiet() const { return quiet_; }
+
+  struct Sample {
+    double factor = 1;         // of the latency
+    double added_cycles = 0;
+    bool evicted = false;      // a neighbour's load went through the shared caches first
+  };
+  Sample next();
+
+  // A bandwidth's relative error: 1 + sigma * gaussian, never under 0.01.
+  double bandwidth_factor();
+
+ private:
+  [[nodiscard]] double gaussian(std::uint64_t bits) const;
+
+  NoiseSpec spec_;
+  std::uint64_t seed_;
+  RandomSource random_;
+  bool quiet_ = true;
+  bool interferes_ = false;
+  double drift_factor_ = 1;
+  std::uint64_t outlier_threshold_ = 0;  // of 2^32
+};
+
+}  // namespace gputopo::sim

@@ -1,0 +1,55 @@
+// Amount per SM: how many instances of a cache an SM has, from which warps evict each other's data.
+#include <fmt/format.h>
+
+#include <cmath>
+
+#include "probe/eviction.h"
+
+namespace gputopo::probe {
+
+Attribute measure_amount(Lab& lab, const Cache& cache) {
+  if (!cache.has_next_level()) throw Inconclusive("no footprint was seen to exceed this cache, so nothing can be evicted from it");
+  // The evictor alone must fill the cache, so that whatever is shared is gone under any replacement.
+  constexpr double kVictim = 0.5;
+  constexpr double kEvictor = 2.0;
+  const ChaseArray victim = victim_array(cache, kVictim);
+  const std::uint64_t limit = cache.site().limit_bytes;
+  ChaseArray evictor = victim_array(cache, kEvictor);
+  if (limit != 0 && victim.bytes + evictor.bytes > limit) {
+    evictor = make_array(cache.site(), limit - victim.bytes, cache.fetch_bytes);
+  }
+  // Trial 0 is the reference: the same warp evicts through the same instance. Its one-element evictor shows what survives
+  // when nothing is evicted.
+  const std::uint64_t block = lab.info().max_threads_per_block.value_or(1024);
+  const auto warps = static_cast<std::uint32_t>(std::min<std::uint64_t>(block / lab.info().warp_size, 32));
+  std::vector<EvictionTrial> trials = {{victim, make_array(cache.site(), cache.fetch_bytes, cache.fetch_bytes), 0}};
+  for (std::uint32_t warp = 0; warp < warps; ++warp) trials.push_back({victim, evictor, warp});
+  const std::vector<double> survive = surviving_fractions(lab, cache, trials);
+  const double untouched = survive[0];
+  const double evicted = survive[1];
+  if (untouched - evicted < lab.parameters().least_contrast) {
+    throw Inconclusive(fmt::format("a second array of the same warp evicts hardly anything ({:.2f} to {:.2f} hits)", untouched, evicted));
+  }
+  const double middle = (untouched + evicted) / 2;
+  std::uint32_t sharing = 0;
+  SampleTable table{"warps", {"evictor_warp", "surviving_fraction"}, {{}, {}}};
+  for (std::uint32_t warp = 0; warp < warps; ++warp) {
+    sharing += survive[warp + 1] < middle ? 1 : 0;
+    table.data[0].push_back(warp);
+    table.data[1].push_back(survive[warp + 1]);
+  }
+  const double amount = static_cast<double>(warps) / sharing;
+  const double rounded = std::round(amount);
+  lab.log(fmt::format("amount: {} of {} warps share the instance of warp 0", sharing, warps));
+  constexpr double kWhole = 0.15;
+  if (std::abs(amount - rounded) > kWhole * rounded) {
+    throw Inconclusive(fmt::format("{} of {} warps share the cache of warp 0, which is no whole part", sharing, warps));
+  }
+  Attribute attribute = measured(lab, static_cast<std::int64_t>(rounded), "per SM", stats::Interval{rounded, rounded}, "eviction_between_warps");
+  attribute.details.emplace_back("warps_sharing", static_cast<std::int64_t>(sharing));
+  attribute.details.emplace_back("warps_tried", static_cast<std::int64_t>(warps));
+  if (lab.keep_samples()) attribute.samples.push_back(std::move(table));
+  return attribute;
+}
+
+}  // namespace gputopo::probe

@@ -1,0 +1,42 @@
+// Bandwidth: the best of a few shapes of stream, then that shape again for its spread.
+#include <fmt/format.h>
+
+#include <cmath>
+
+#include "probe/site.h"
+
+namespace gputopo::probe {
+
+Attribute measure_bandwidth(Lab& lab, const std::vector<StreamProgram>& candidates, std::string method) {
+  const auto rate = [&](const StreamProgram& program) {
+    const StreamResult result = lab.stream(program);
+    return result.seconds > 0 ? static_cast<double>(result.bytes_moved) / result.seconds : 0.0;
+  };
+  double best = 0;
+  const StreamProgram* shape = nullptr;
+  for (const StreamProgram& candidate : candidates) {
+    const double bytes_per_second = rate(candidate);
+    if (bytes_per_second > best) {
+      best = bytes_per_second;
+      shape = &candidate;
+    }
+  }
+  if (shape == nullptr) throw Inconclusive("no stream finished with a time above the timer's resolution");
+  std::vector<double> rates;
+  constexpr int kRepeats = 5;
+  for (int i = 0; i < kRepeats; ++i) rates.push_back(rate(*shape));
+  const double median = stats::median(rates);
+  const stats::Interval interval = stats::mean_interval(rates);
+  Attribute attribute = measured(lab, std::round(median), "B/s", stats::Interval{std::min(interval.low, median), std::max(interval.high, median)}, std::move(method));
+  attribute.details.emplace_back("footprint_bytes", static_cast<std::int64_t>(shape->bytes));
+  attribute.details.emplace_back("blocks_per_sm", static_cast<std::int64_t>(shape->blocks_per_sm));
+  attribute.details.emplace_back("threads_per_block", static_cast<std::int64_t>(shape->threads_per_block));
+  attribute.details.emplace_back("loads_in_flight", static_cast<std::int64_t>(shape->loads_in_flight));
+  if (lab.sm_clock_mhz() > 0) {
+    const double per_clock = median / (lab.sm_clock_mhz() * 1e6) / lab.info().sm_count;
+    attribute.details.emplace_back("bytes_per_clock_per_sm", std::round(per_clock * 100) / 100);
+  }
+  return attribute;
+}
+
+}  // namespace gputopo::probe

@@ -1,0 +1,31 @@
+#include "probe/eviction.h"
+
+namespace gputopo::probe {
+
+ChaseArray victim_array(const Cache& cache, double part) {
+  const double capacity = std::max(static_cast<double>(cache.fits_bytes), cache.resident_bytes);
+  return make_array(cache.site(), static_cast<std::uint64_t>(part * capacity), cache.fetch_bytes);
+}
+
+std::vector<double> surviving_fractions(Lab& lab, const Cache& victim, const std::vector<EvictionTrial>& trials) {
+  const std::uint32_t copies = lab.parameters().copies;
+  std::vector<ChaseProgram> programs;
+  for (const EvictionTrial& trial : trials) {
+    const std::uint64_t n = trial.victim.element_count();
+    ChaseProgram program = make_program(victim.site(), {trial.victim, trial.evictor},
+                                        {{.kind = StepKind::kWarm, .actor = 0, .array = 0, .loads = 2 * n},
+                                         {.kind = StepKind::kWarm, .actor = 1, .array = 1, .loads = trial.evictor.element_count()},
+                                         {.kind = StepKind::kCounted, .actor = 0, .array = 0, .loads = std::min(n, lab.parameters().survey_loads)}});
+    program.actors = {{.warp = 0}, {.warp = trial.evictor_warp, .lane = trial.evictor_warp == 0 ? 1u : 0u}};
+    programs.insert(programs.end(), copies, program);
+  }
+  const std::vector<ChaseResult> results = lab.chase(programs);
+  std::vector<double> fractions;
+  for (std::size_t i = 0; i < trials.size(); ++i) {
+    const auto first = results.begin() + static_cast<std::ptrdiff_t>(i * copies);
+    fractions.push_back(median_hit_fraction({first, first + copies}, 2, victim.hit_limit_cycles()));
+  }
+  return fractions;
+}
+
+}  // namespace gputopo::probe

@@ -1,0 +1,22 @@
+// Whether one actor's loads evict another's: what the amount and sharing probes rest on (Groessler 2022, sections 4.5 and 4.6;
+// Vanecek et al. 2025, sections IV-F and IV-G).
+#pragma once
+
+#include "probe/site.h"
+
+namespace gputopo::probe {
+
+// One question: does a pass over `evictor` by evictor_warp drive out what warp 0 has loaded through `victim`?
+struct EvictionTrial {
+  ChaseArray victim;
+  ChaseArray evictor;
+  std::uint32_t evictor_warp = 0;
+};
+
+// Median over copies of the victim's hit fraction after each trial, in one launch where the site allows.
+[[nodiscard]] std::vector<double> surviving_fractions(Lab& lab, const Cache& victim, const std::vector<EvictionTrial>& trials);
+
+// The footprint of the victim: clear of the ramp; and of an evictor that leaves next to nothing of it.
+[[nodiscard]] ChaseArray victim_array(const Cache& cache, double part);
+
+}  // namespace gputopo::probe

@@ -1,0 +1,91 @@
+#include "probe/fetch_granularity.h"
+
+#include <fmt/format.h>
+
+#include "probe/site.h"
+
+namespace gputopo::probe {
+
+FetchGranularity fetch_granularity_of(std::span<const std::vector<std::uint32_t>> latencies, std::uint64_t stride_bytes,
+                                      double limit_cycles, std::uint64_t longest_bytes) {
+  // Majority over the passes, so that a neighbour's eviction in one of them does not count.
+  std::vector<std::uint32_t> misses;
+  for (const auto& pass : latencies) {
+    misses.resize(std::max(misses.size(), pass.size()));
+    for (std::size_t i = 0; i < pass.size(); ++i) misses[i] += pass[i] >= limit_cycles ? 1 : 0;
+  }
+  FetchGranularity best;
+  for (std::uint64_t bytes = stride_bytes; bytes <= longest_bytes; bytes *= 2) {
+    // Misses and hits count the same, however rare one of them is.
+    double boundary_misses = 0;
+    double boundaries = 0;
+    double inner_hits = 0;
+    double inners = 0;
+    for (std::size_t i = 1; i < misses.size(); ++i) {
+      const bool missed = 2 * misses[i] > latencies.size();
+      if (i * stride_bytes % bytes == 0) {
+        boundaries += 1;
+        boundary_misses += missed ? 1 : 0;
+      } else {
+        inners += 1;
+        inner_hits += missed ? 0 : 1;
+      }
+    }
+    if (boundaries == 0) break;
+    const double agreement = inners == 0 ? boundary_misses / boundaries : 0.5 * (boundary_misses / boundaries + inner_hits / inners);
+    if (agreement > best.agreement) {
+      best.runner_up = best.agreement;
+      best.agreement = agreement;
+      best.bytes = bytes;
+    } else {
+      best.runner_up = std::max(best.runner_up, agreement);
+    }
+  }
+  return best;
+}
+
+Attribute measure_fetch_granularity(Lab& lab, Cache& cache) {
+  const Site& site = cache.site();
+  const Parameters& parameters = lab.parameters();
+  if (!cache.has_next_level()) throw Inconclusive("no load was seen to miss this cache, so no fetch into it either");
+  // Each pass is over an array of its own, so that all are cold; what runs alone is first evicted by a larger array.
+  constexpr std::uint64_t kPassBytes = 8192;
+  std::vector<ChaseArray> arrays;
+  std::vector<ChaseStep> steps;
+  const std::uint64_t passes = parameters.copies;
+  const std::uint64_t pass_bytes = site.limit_bytes == 0 ? kPassBytes : std::min(kPassBytes, site.limit_bytes / passes);
+  for (std::uint32_t i = 0; i < passes; ++i) {
+    arrays.push_back(make_array(site, pass_bytes, kMinimumStrideBytes));
+    steps.push_back({.kind = StepKind::kTimed, .array = i, .loads = arrays.back().element_count()});
+  }
+  if (site.exclusive) {
+    arrays.push_back(make_array(site, lab.l2_evictor_bytes(), 32));
+    steps.insert(steps.begin(), warm_step(site, arrays.back(), static_cast<std::uint32_t>(passes)));
+  }
+  const std::vector<ChaseResult> results = lab.chase({make_program(site, arrays, steps)});
+  std::vector<std::vector<std::uint32_t>> latencies;
+  for (const StepResult& step : results.front().steps) {
+    if (!step.latencies.empty()) latencies.push_back(step.latencies);
+  }
+  const FetchGranularity found =
+      fetch_granularity_of(latencies, kMinimumStrideBytes, cache.hit_limit_cycles(), parameters.line_limit_bytes);
+  constexpr double kLeastAgreement = 0.9;  // a third pattern (prefetch, two sizes) agrees less with every candidate
+  if (found.agreement < kLeastAgreement) {
+    throw Inconclusive(fmt::format("a cold pass agrees with {} B only at {:.0f}% of its loads", found.bytes, 100 * found.agreement));
+  }
+  cache.fetch_bytes = found.bytes;
+  const auto value = static_cast<double>(found.bytes);
+  Attribute attribute = measured(lab, static_cast<std::int64_t>(found.bytes), "B", stats::Interval{value, value}, "cold_pass");
+  attribute.details.emplace_back("agreement", found.agreement);
+  if (lab.keep_samples()) {
+    SampleTable table{"cold_pass", {"offset_bytes", "latency_cycles"}, {{}, {}}};
+    for (std::size_t i = 0; i < latencies.front().size(); ++i) {
+      table.data[0].push_back(static_cast<double>(i * kMinimumStrideBytes));
+      table.data[1].push_back(latencies.front()[i]);
+    }
+    attribute.samples.push_back(std::move(table));
+  }
+  return attribute;
+}
+
+}  // namespace gputopo::probe

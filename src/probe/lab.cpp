@@ -1,0 +1,41 @@
+#include "probe/lab.h"
+
+namespace gputopo::probe {
+
+Lab::Lab(Device& device, const DiscoverOptions& options) : device_(device), options_(options) {}
+
+double Lab::elapsed_seconds() const {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now() - start_).count();
+}
+
+void Lab::log(const std::string& line) const {
+  if (options_.on_log) options_.on_log(line);
+}
+
+std::vector<ProgramResult> Lab::run(const std::vector<Program>& programs) {
+  if (options_.stop != nullptr && options_.stop->load()) throw Stopped();
+  if (elapsed_seconds() > options_.budget_seconds) throw OverBudget();
+  if (options_.on_program) {
+    for (const Program& program : programs) options_.on_program(program);
+  }
+  std::vector<ProgramResult> results = device_.run(programs);
+  programs_run_ += programs.size();
+  if (!results.empty()) {
+    sm_clock_mhz_ = results.back().sm_clock_mhz;
+    carve_out_bytes_ = results.back().shared_carve_out_bytes;
+  }
+  return results;
+}
+
+std::vector<ChaseResult> Lab::chase(const std::vector<ChaseProgram>& programs) {
+  std::vector<ChaseResult> results;
+  results.reserve(programs.size());
+  for (ProgramResult& result : run({programs.begin(), programs.end()})) {
+    results.push_back(std::get<ChaseResult>(std::move(result.data)));
+  }
+  return results;
+}
+
+StreamResult Lab::stream(const StreamProgram& program) { return std::get<StreamResult>(run({program}).front().data); }
+
+}  // namespace gputopo::probe

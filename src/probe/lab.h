@@ -1,0 +1,74 @@
+// Where probes run their programs: counts them, watches the clock and the stop flag.
+#pragma once
+
+#include <chrono>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "gputopo/device.h"
+#include "gputopo/discover.h"
+#include "gputopo/model.h"
+#include "probe/parameters.h"
+
+namespace gputopo::probe {
+
+// Thrown by Lab::run to end a probe; the discovery turns them into unavailable attributes.
+class Stopped : public Error {
+ public:
+  Stopped() : Error("interrupted") {}
+};
+class OverBudget : public Error {
+ public:
+  OverBudget() : Error("the time budget ran out; give more with --budget") {}
+};
+// The samples do not decide. what() says why.
+class Inconclusive : public Error {
+ public:
+  using Error::Error;
+};
+// The element does not exist on this device. what() says how that was seen.
+class NotPresent : public Error {
+ public:
+  using Error::Error;
+};
+
+class Lab {
+ public:
+  Lab(Device& device, const DiscoverOptions& options);
+
+  [[nodiscard]] const DeviceInfo& info() const { return device_.info(); }
+  [[nodiscard]] const Parameters& parameters() const { return parameters_; }
+  [[nodiscard]] std::uint64_t seed() const { return options_.seed; }
+  [[nodiscard]] bool keep_samples() const { return options_.keep_samples; }
+  [[nodiscard]] double elapsed_seconds() const;
+  [[nodiscard]] std::uint64_t programs_run() const { return programs_run_; }
+
+  [[nodiscard]] std::vector<ChaseResult> chase(const std::vector<ChaseProgram>& programs);
+  [[nodiscard]] StreamResult stream(const StreamProgram& program);
+
+  // SM clock and carve-out of the last program.
+  [[nodiscard]] double sm_clock_mhz() const { return sm_clock_mhz_; }
+  [[nodiscard]] std::uint64_t carve_out_bytes() const { return carve_out_bytes_; }
+
+  // A footprint that evicts all of L2, and the L2 size that this rests on: the vendor's, or a guess.
+  [[nodiscard]] std::uint64_t l2_bytes() const { return info().l2_bytes.value_or(parameters_.l2_guess_bytes); }
+  [[nodiscard]] std::uint64_t l2_evictor_bytes() const {
+    return static_cast<std::uint64_t>(parameters_.l2_evictor_factor * static_cast<double>(l2_bytes()));
+  }
+
+  void log(const std::string& line) const;
+
+ private:
+  [[nodiscard]] std::vector<ProgramResult> run(const std::vector<Program>& programs);
+
+  Device& device_;
+  const DiscoverOptions& options_;
+  Parameters parameters_;
+  std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
+  std::uint64_t programs_run_ = 0;
+  double sm_clock_mhz_ = 0;
+  std::uint64_t carve_out_bytes_ = 0;
+};
+
+}  // namespace gputopo::probe

@@ -1,0 +1,180 @@
+// Load-to-use latency, in cycles of the SM, the timer's own cost taken off.
+#include <fmt/format.h>
+
+#include <cmath>
+
+#include "probe/site.h"
+
+namespace gputopo::probe {
+namespace {
+
+double round_to(double value, double digits) { return std::round(value * digits) / digits; }
+
+// Percentiles of the loads in a histogram's band, timer cost taken off, and nanoseconds.
+void add_distribution(Attribute& attribute, const stats::Histogram& histogram, double low, double high, double timer,
+                      double clock_mhz) {
+  stats::Histogram band = histogram;
+  for (std::size_t bin = 0; bin < band.size(); ++bin) {
+    const double cycles = static_cast<double>(bin) * kHistogramBinCycles;
+    if (cycles < low || cycles >= high) band[bin] = 0;
+  }
+  if (stats::total_count(band) > 0) {
+    const std::pair<const char*, double> quantiles[] = {{"minimum_cycles", 0.0}, {"p50_cycles", 0.5}, {"p95_cycles", 0.95}, {"maximum_cycles", 1.0}};
+    for (const auto& [name, q] : quantiles) {
+      attribute.details.emplace_back(name, round_to(stats::histogram_quantile(band, q) - timer, 10));
+    }
+    attribute.details.emplace_back("standard_deviation_cycles", round_to(stats::summarise_band(band, 0, 1e9).deviation, 10));
+  }
+  if (clock_mhz > 0) attribute.details.emplace_back("mean_ns", round_to(*attribute.number() / clock_mhz * 1000, 100));
+}
+
+SampleTable histogram_table(const stats::Histogram& histogram) {
+  SampleTable table{"histogram", {"raw_latency_cycles", "loads"}, {{}, {}}};
+  for (std::size_t bin = 0; bin < histogram.size(); ++bin) {
+    if (histogram[bin] == 0) continue;
+    table.data[0].push_back(static_cast<double>(bin) * kHistogramBinCycles);
+    table.data[1].push_back(histogram[bin]);
+  }
+  return table;
+}
+
+// One attribute from the loads of several copies: mean of the copies' means inside the band.
+Attribute banded_latency(Lab& lab, const std::vector<ChaseResult>& copies, std::size_t step, double low, double high,
+                         double timer, const std::string& method) {
+  std::vector<double> means;
+  stats::Histogram sum;
+  for (const ChaseResult& copy : copies) {
+    const stats::BandSummary band = stats::summarise_band(copy.steps[step].histogram, low, high);
+    stats::accumulate(sum, copy.steps[step].histogram);
+    constexpr std::uint64_t kLeastLoads = 8;
+    if (band.count >= kLeastLoads) means.push_back(band.mean - timer);
+  }
+  if (means.empty()) throw Inconclusive("too few loads hit this level to give a latency");
+  const stats::Interval interval = stats::mean_interval(means);
+  const double mean = stats::mean(means);
+  // A latency is never known better than to half the width of the histogram's bins shared over the loads: a quarter cycle.
+  constexpr double kLeastHalfWidth = 0.25;
+  Attribute attribute = measured(lab, round_to(mean, 100), "cycles",
+                                 stats::Interval{std::min(interval.low, mean - kLeastHalfWidth), std::max(interval.high, mean + kLeastHalfWidth)}, method);
+  add_distribution(attribute, sum, low, high, timer, lab.sm_clock_mhz());
+  if (lab.keep_samples()) attribute.samples.push_back(histogram_table(sum));
+  return attribute;
+}
+
+}  // namespace
+
+Attribute measure_latency(Lab& lab, const Cache& cache) {
+  const Survey& survey = *cache.survey;
+  const Site& site = cache.site();
+  if (cache.first_level == 0 && !site.exclusive) {
+    // The nearest level: untimed chains over a tiny array, exact to a fraction of a cycle.
+    const double mean = stats::median(survey.tiny_latencies_cycles);
+    const stats::Interval interval = stats::mean_interval(survey.tiny_latencies_cycles);
+    constexpr double kLeastHalfWidth = 0.25;
+    Attribute attribute = measured(lab, round_to(mean, 100), "cycles",
+                                   stats::Interval{std::min(interval.low, mean - kLeastHalfWidth), std::max(interval.high, mean + kLeastHalfWidth)}, "untimed_chain");
+    add_distribution(attribute, survey.histograms.front(), 0, cache.hit_limit_cycles(), survey.timer_cycles, lab.sm_clock_mhz());
+    attribute.details.emplace_back("timer_cycles", round_to(survey.timer_cycles, 100));
+    return attribute;
+  }
+  // A farther level: a footprint that fits it and not what is before it; only the loads in its band count. The footprint in
+  // the middle (geometrically) of what qualifies is the survey's with most loads in the band.
+  double best = -1;
+  std::uint64_t footprint = 0;
+  for (std::size_t i = 0; i < survey.footprints_bytes.size(); ++i) {
+    const double here = stats::fraction_below(survey.histograms[i], cache.hit_limit_cycles()) -
+                        stats::fraction_below(survey.histograms[i], cache.hit_floor_cycles());
+    constexpr double kAsGood = 0.02;
+    if (here > best + kAsGood) {
+      best = here;
+      footprint = survey.footprints_bytes[i];
+    }
+  }
+  // L2 is asked over many slices: half of what fits.
+  if (site.exclusive) footprint = std::max(footprint, cache.fits_bytes / 2);
+  const ChaseArray array = make_array(site, footprint, survey.fetch_bytes, Order::kShuffled);
+  const std::uint64_t loads = site.exclusive ? lab.parameters().exclusive_loads : lab.parameters().survey_loads;
+  ChaseProgram program = make_program(site, {array}, {warm_step(site, array), {.kind = StepKind::kCounted, .loads = loads, .chain = site.exclusive ? 1u : 0u}});
+  std::vector<ChaseProgram> programs;
+  for (std::uint32_t i = 0; i < lab.parameters().copies; ++i) {
+    program.arrays[0].seed = lab.seed() + i;
+    // SMs differ in their distance to the slices, so what runs alone runs on SMs spread over the chip.
+    if (site.exclusive) program.sm = i * lab.info().sm_count / lab.parameters().copies;
+    programs.push_back(program);
+  }
+  const std::vector<ChaseResult> copies = lab.chase(programs);
+  return banded_latency(lab, copies, 1, cache.hit_floor_cycles(), cache.hit_limit_cycles(), survey.timer_cycles, "timed_loads_in_band");
+}
+
+Attribute measure_far_latency(Lab& lab, const Cache& l2) {
+  const Survey& survey = *l2.survey;
+  Attribute attribute = measure_latency(lab, Cache{.survey = l2.survey, .first_level = 0, .last_level = 0, .fetch_bytes = l2.fetch_bytes, .fits_bytes = find_cache(survey, 0, false).fits_bytes});
+  attribute.details.emplace_back("near_cycles", *attribute.number());
+  if (l2.last_level > 0) {
+    Cache far = l2;
+    far.first_level = l2.last_level;
+    far.fits_bytes = 0;
+    const Attribute found = measure_latency(lab, far);
+    attribute.details.emplace_back("far_cycles", *found.number());
+    attribute.details.emplace_back("far_low_cycles", *found.low);
+    attribute.details.emplace_back("far_high_cycles", *found.high);
+    if (const Value* ns = found.find_detail("mean_ns")) attribute.details.emplace_back("far_ns", *ns);
+  }
+  return attribute;
+}
+
+Attribute measure_shared_latency(Lab& lab, const Site& site) {
+  constexpr std::uint64_t kBytes = 2048;
+  constexpr std::uint64_t kLoads = 4096;
+  const ChaseArray array = make_array(site, kBytes, kMinimumStrideBytes);
+  const ChaseProgram program = make_program(site, {array}, {{.kind = StepKind::kWarm, .loads = array.element_count()},
+                                                            {.kind = StepKind::kWarm, .loads = kLoads}});
+  std::vector<double> latencies;
+  for (const ChaseResult& copy : lab.chase(std::vector<ChaseProgram>(lab.parameters().copies, program))) {
+    latencies.push_back(static_cast<double>(copy.steps[1].total_cycles) / static_cast<double>(copy.steps[1].loads));
+  }
+  const double mean = stats::median(latencies);
+  const stats::Interval interval = stats::mean_interval(latencies);
+  constexpr double kLeastHalfWidth = 0.25;
+  Attribute attribute = measured(lab, round_to(mean, 100), "cycles", stats::Interval{std::min(interval.low, mean - kLeastHalfWidth), std::max(interval.high, mean + kLeastHalfWidth)}, "untimed_chain");
+  if (lab.sm_clock_mhz() > 0) attribute.details.emplace_back("mean_ns", round_to(mean / lab.sm_clock_mhz() * 1000, 100));
+  return attribute;
+}
+
+Attribute measure_device_latency(Lab& lab, const Survey& survey, std::uint64_t l2_bytes) {
+  const Site& site = survey.site;
+  const double floor = survey.levels.size() < 2 ? 0 : survey.levels.back().low_cycles;
+  const double infinity = std::numeric_limits<double>::infinity();
+  const std::uint64_t loads = lab.parameters().exclusive_loads;
+  constexpr std::uint64_t kWarmStride = 128;
+  // TLB warm: four times L2, so that a sample in random order nearly always misses it, touched just before.
+  const ChaseArray warm = make_array(site, 4 * l2_bytes, kWarmStride, Order::kShuffled);
+  ChaseProgram program = make_program(site, {warm}, {warm_step(site, warm), {.kind = StepKind::kCounted, .loads = loads, .chain = 1}});
+  std::vector<ChaseProgram> programs;
+  for (std::uint32_t i = 0; i < 3; ++i) {
+    program.sm = i * lab.info().sm_count / 3;
+    programs.push_back(program);
+  }
+  Attribute attribute = banded_latency(lab, lab.chase(programs), 1, floor, infinity, survey.timer_cycles, "timed_loads_in_band");
+  attribute.conditions.emplace_back("tlb", std::string("warm"));
+
+  // TLB cold: one load a page over as much memory as there is, all of them evicted from L2 by a larger array in between.
+  const std::uint64_t stride = lab.parameters().tlb_stride_bytes + kWarmStride;  // not the same sets on every page
+  const auto reach = static_cast<std::uint64_t>(lab.parameters().tlb_reach_of_free * static_cast<double>(lab.info().max_array_bytes));
+  if (reach / stride < 2 * loads / 8) return attribute;
+  const ChaseArray pages = make_array(site, reach - reach % stride, stride, Order::kShuffled);
+  const ChaseArray evictor = make_array(site, 2 * l2_bytes, kWarmStride);
+  const std::uint64_t timed = std::min(loads, pages.element_count() / 2);
+  const ChaseProgram cold = make_program(site, {pages, evictor}, {warm_step(site, pages, 0), warm_step(site, evictor, 1),
+                                                                  {.kind = StepKind::kCounted, .array = 0, .loads = timed, .chain = 1}});
+  try {
+    const Attribute found = banded_latency(lab, lab.chase({cold}), 2, floor, infinity, survey.timer_cycles, "timed_loads_in_band");
+    attribute.details.emplace_back("tlb_cold_cycles", *found.number());
+    attribute.details.emplace_back("tlb_cold_reach_bytes", static_cast<std::int64_t>(pages.bytes));
+  } catch (const DeviceMemoryError& error) {
+    lab.log(fmt::format("device.latency: no cold-TLB latency: {}", error.what()));
+  }
+  return attribute;
+}
+
+}  // namespace gputopo::probe

@@ -1,0 +1,59 @@
+#include "probe/site.h"
+
+#include <cmath>
+
+namespace gputopo::probe {
+
+ChaseArray make_array(const Site& site, std::uint64_t bytes, std::uint64_t stride_bytes, Order second_order,
+                      std::uint64_t seed) {
+  ChaseArray array;
+  array.space = site.space;
+  array.stride_bytes = stride_bytes;
+  array.bytes = std::max(site.clamp(bytes) / stride_bytes, std::uint64_t{1}) * stride_bytes;
+  array.second_order = second_order;
+  array.seed = seed;
+  return array;
+}
+
+ChaseProgram make_program(const Site& site, std::vector<ChaseArray> arrays, std::vector<ChaseStep> steps) {
+  ChaseProgram program;
+  program.arrays = std::move(arrays);
+  program.actors = {ChaseActor{}};
+  program.steps = std::move(steps);
+  program.exclusive = site.exclusive;
+  program.shared_carve_out_bytes = site.carve_out_bytes;
+  return program;
+}
+
+ChaseStep warm_step(const Site& site, const ChaseArray& array, std::uint32_t index) {
+  return {.kind = site.exclusive ? StepKind::kTouch : StepKind::kWarm, .array = index, .loads = array.element_count()};
+}
+
+double hit_fraction(const StepResult& step, double limit_cycles) {
+  return stats::fraction_below(step.histogram, limit_cycles);
+}
+
+double median_hit_fraction(const std::vector<ChaseResult>& copies, std::size_t step, double limit_cycles) {
+  std::vector<double> fractions;
+  fractions.reserve(copies.size());
+  for (const ChaseResult& copy : copies) fractions.push_back(hit_fraction(copy.steps.at(step), limit_cycles));
+  return stats::median(fractions);
+}
+
+Attribute measured(const Lab& lab, Value value, std::string unit, std::optional<stats::Interval> interval,
+                   std::string method) {
+  Attribute attribute;
+  attribute.value = std::move(value);
+  attribute.unit = std::move(unit);
+  attribute.source = Source::kMeasured;
+  if (interval) {
+    attribute.low = interval->low;
+    attribute.high = interval->high;
+  }
+  attribute.method = std::move(method);
+  attribute.conditions.emplace_back("sm_clock_mhz", std::round(lab.sm_clock_mhz() * 10) / 10);
+  attribute.conditions.emplace_back("carve_out_bytes", static_cast<std::int64_t>(lab.carve_out_bytes()));
+  return attribute;
+}
+
+}  // namespace gputopo::probe

@@ -1,0 +1,109 @@
+// What a probe is aimed at, and what has been found there so far.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "gputopo/program.h"
+#include "probe/lab.h"
+#include "stats/descriptive.h"
+#include "stats/levels.h"
+
+namespace gputopo::probe {
+
+// One space as programs reach it.
+struct Site {
+  Space space = Space::kGlobal;
+  bool exclusive = false;              // what it measures is shared by SMs, so programs run alone
+  std::uint64_t limit_bytes = 0;       // largest array of this space; 0: no limit of its own
+  std::uint64_t carve_out_bytes = 0;   // shared-memory carve-out to ask for
+
+  [[nodiscard]] std::uint64_t clamp(std::uint64_t bytes) const {
+    return limit_bytes == 0 ? bytes : std::min(bytes, limit_bytes);
+  }
+};
+
+// What one sweep over footprints tells of a space: its levels and how its nearest cache fetches.
+struct Survey {
+  Site site;
+  std::uint64_t fetch_bytes = 0;              // fetch granularity of the nearest cache
+  std::vector<double> tiny_latencies_cycles;  // load-to-use of a tiny array, one per copy, from untimed chains
+  double timer_cycles = 0;                    // what timing a single load adds to its latency
+  double noise = 0;                           // part of the loads of a tiny array that do not look like hits
+  std::vector<std::uint64_t> footprints_bytes;
+  std::vector<stats::Histogram> histograms;   // of each footprint, raw cycles
+  std::vector<stats::Level> levels;           // nearest first
+  stats::Histogram cold;                      // of first touches, one per line
+};
+
+// A cache: the levels [first_level, last_level] of a survey, and what the probes have found of it.
+struct Cache {
+  const Survey* survey = nullptr;
+  std::size_t first_level = 0;
+  std::size_t last_level = 0;
+  std::uint64_t fetch_bytes = 0;
+  std::uint64_t fits_bytes = 0;      // largest footprint of the survey that fits
+  double resident_bytes = 0;         // most bytes of any footprint that were seen resident: a lower bound of the size
+  std::uint64_t line_bytes = 0;
+  double size_bytes = 0;
+
+  [[nodiscard]] const Site& site() const { return survey->site; }
+  // Raw latencies below this hit here or nearer.
+  [[nodiscard]] double hit_limit_cycles() const { return survey->levels[last_level].high_cycles; }
+  // Raw latencies from this on miss what is nearer than this cache.
+  [[nodiscard]] double hit_floor_cycles() const { return survey->levels[first_level].low_cycles; }
+  [[nodiscard]] bool has_next_level() const { return last_level + 1 < survey->levels.size(); }
+};
+
+// ---- Building programs ----
+
+[[nodiscard]] ChaseArray make_array(const Site& site, std::uint64_t bytes, std::uint64_t stride_bytes,
+                                    Order second_order = Order::kReversed, std::uint64_t seed = 1);
+// A program of one actor (warp 0, lane 0) at the site.
+[[nodiscard]] ChaseProgram make_program(const Site& site, std::vector<ChaseArray> arrays, std::vector<ChaseStep> steps);
+// One pass over the array that leaves it as resident as it gets: by the actor alone where caches may belong to a warp, by the
+// whole block where they are shared.
+[[nodiscard]] ChaseStep warm_step(const Site& site, const ChaseArray& array, std::uint32_t index = 0);
+
+// ---- Reading results ----
+
+// Part of the loads of a step that hit at or before the cache's level.
+[[nodiscard]] double hit_fraction(const StepResult& step, double limit_cycles);
+// Median over the copies of the hit fraction of their step `step`.
+[[nodiscard]] double median_hit_fraction(const std::vector<ChaseResult>& copies, std::size_t step, double limit_cycles);
+
+// ---- Attributes ----
+
+// A measured attribute with the conditions that held: SM clock, carve-out.
+[[nodiscard]] Attribute measured(const Lab& lab, Value value, std::string unit, std::optional<stats::Interval> interval,
+                                 std::string method);
+
+// ---- The probes: one file each ----
+
+[[nodiscard]] Survey survey_space(Lab& lab, const Site& site);
+// Sweeps the footprints of a survey whose fetch granularity and levels are known (again, under another carve-out).
+void sweep_footprints(Lab& lab, Survey& survey);
+// The cache at `depth` of the survey (0: nearest). Levels that share a cache (near and far L2) are one when `merge_rest`: all
+// levels but the last. Throws NotPresent.
+[[nodiscard]] Cache find_cache(const Survey& survey, std::size_t depth, bool merge_rest);
+
+[[nodiscard]] Attribute measure_fetch_granularity(Lab& lab, Cache& cache);
+[[nodiscard]] Attribute measure_line_size(Lab& lab, Cache& cache);
+[[nodiscard]] Attribute measure_size(Lab& lab, Cache& cache);
+[[nodiscard]] Attribute measure_latency(Lab& lab, const Cache& cache);
+// Near and far latency of an L2 with partitions; the value is the near one.
+[[nodiscard]] Attribute measure_far_latency(Lab& lab, const Cache& l2);
+[[nodiscard]] Attribute measure_miss_penalty(Lab& lab, const Cache& cache);
+[[nodiscard]] Attribute measure_amount(Lab& lab, const Cache& cache);
+// Whether loads through `evictor` drive out what `victim` holds, as a second array in the victim's own space does.
+[[nodiscard]] bool shares_cache(Lab& lab, const Cache& victim, const Cache& evictor);
+[[nodiscard]] Attribute measure_partitions(Lab& lab, const Cache& l2, double total_bytes);
+[[nodiscard]] Attribute measure_bandwidth(Lab& lab, const std::vector<StreamProgram>& candidates, std::string method);
+[[nodiscard]] Attribute measure_shared_latency(Lab& lab, const Site& site);
+[[nodiscard]] Attribute measure_device_latency(Lab& lab, const Survey& survey, std::uint64_t l2_bytes);
+
+}  // namespace gputopo::probe

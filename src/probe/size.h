@@ -1,0 +1,35 @@
+// Capacity of a cache: the parts of the size probe that the carve-outs and the L2 partitions use too.
+#pragma once
+
+#include <string>
+
+#include "probe/site.h"
+
+namespace gputopo::probe {
+
+struct Capacity {
+  double bytes = 0;
+  stats::Interval interval;
+  std::string method;
+  double resident_bytes = 0;    // read backwards
+  double first_miss_bytes = 0;  // the largest footprint without misses; 0 if not looked for
+  double all_miss_bytes = 0;    // the smallest footprint of the survey where nothing hits; 0 if there is none
+  double sampled_bytes = 0;     // 0 if not sampled
+};
+
+// `keep_fits`: also look for the first edge (several launches).
+[[nodiscard]] Capacity estimate_capacity(Lab& lab, const Cache& cache, bool keep_fits);
+
+struct SampledResidency {
+  double bytes = 0;
+  stats::Interval interval;
+};
+
+// Bytes that hit below `limit_cycles` after a pass over `factor` times `guess` bytes.
+[[nodiscard]] SampledResidency sampled_residency(Lab& lab, const Cache& cache, double limit_cycles, double guess,
+                                                 double factor, std::uint64_t stride, std::uint64_t wanted_samples);
+
+// The sweep of a survey as samples: one row per footprint and latency bin.
+[[nodiscard]] SampleTable sweep_table(const Survey& survey);
+
+}  // namespace gputopo::probe

@@ -1,0 +1,34 @@
+// Descriptive statistics and intervals: pure functions on spans.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+namespace gputopo::stats {
+
+struct Interval {
+  double low = 0;
+  double high = 0;
+};
+
+[[nodiscard]] double mean(std::span<const double> values);
+// Sample standard deviation (n-1); 0 for fewer than two values.
+[[nodiscard]] double standard_deviation(std::span<const double> values);
+// Quantile by linear interpolation between order statistics (Hyndman and Fan 1996, type 7). q in [0, 1]; values not empty.
+[[nodiscard]] double quantile(std::span<const double> values, double q);
+[[nodiscard]] double median(std::span<const double> values);
+// Median absolute deviation times 1.4826: the standard deviation of a normal distribution, robust to half the values
+// (Hampel 1974).
+[[nodiscard]] double robust_deviation(std::span<const double> values);
+// Mean of the values between the `trim` and 1-`trim` quantiles.
+[[nodiscard]] double trimmed_mean(std::span<const double> values, double trim);
+
+// Exact (Clopper-Pearson 1934) interval of a proportion: `successes` of `trials`.
+[[nodiscard]] Interval proportion_interval(std::uint64_t successes, std::uint64_t trials, double confidence = 0.95);
+// Student's interval of the mean of independent values; [v, v] for one value.
+[[nodiscard]] Interval mean_interval(std::span<const double> values, double confidence = 0.95);
+// Percentile bootstrap of the median (Efron 1979), seeded.
+[[nodiscard]] Interval median_interval(std::span<const double> values, std::uint64_t seed, double confidence = 0.95);
+
+}  // namespace gputopo::stats
