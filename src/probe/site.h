@@ -94,6 +94,8 @@ void sweep_footprints(Lab& lab, Survey& survey);
 [[nodiscard]] Attribute measure_fetch_granularity(Lab& lab, Cache& cache);
 [[nodiscard]] Attribute measure_line_size(Lab& lab, Cache& cache);
 [[nodiscard]] Attribute measure_size(Lab& lab, Cache& cache);
+// Adds to a measured size what it is at every carve-out that the device offers.
+void measure_size_by_carve_out(Lab& lab, const Cache& cache, Attribute& size);
 [[nodiscard]] Attribute measure_latency(Lab& lab, const Cache& cache);
 // Near and far latency of an L2 with partitions; the value is the near one.
 [[nodiscard]] Attribute measure_far_latency(Lab& lab, const Cache& l2);

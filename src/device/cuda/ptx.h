@@ -1,0 +1,69 @@
+// PTX text for the kernels that interpret programs. The driver compiles it for the GPU that is there.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "gputopo/program.h"
+
+namespace gputopo::cuda {
+
+// The ".version" and ".target" of a module.
+struct PtxTarget {
+  int ptx_major = 0;
+  int ptx_minor = 0;
+  int sm = 0;  // 10 * major + minor of the compute capability
+  friend bool operator==(const PtxTarget&, const PtxTarget&) = default;
+};
+
+// The newest target that both the device (compute capability) and the driver (1000 * major + 10 * minor, as cuDriverGetVersion
+// counts) know, with the oldest PTX version that has it; the driver compiles code of an older target for a newer device.
+// Throws NotSupportedError for devices before Kepler's sm_35 and DeviceError for a driver too old for any target.
+[[nodiscard]] PtxTarget choose_ptx_target(int capability_major, int capability_minor, int driver_version);
+
+// The module with the kernels "fill", "chase" and "spin" (parameters: see kernel_layout.h) and the constant bank
+// "constant_bank".
+[[nodiscard]] std::string generate_chase_ptx(const PtxTarget& target);
+
+// What a stream kernel's code depends on.
+struct StreamShape {
+  StreamOp op = StreamOp::kRead;
+  Space space = Space::kGlobal;
+  std::uint32_t vector_bytes = 16;
+  std::uint32_t loads_in_flight = 4;
+  std::uint32_t threads_per_block = 1024;
+  // Bytes that each block streams over by itself, again and again; 0: all blocks share one array.
+  std::uint64_t slice_bytes = 0;
+  auto operator<=>(const StreamShape&) const = default;
+};
+
+// Accesses of one thread in the unrolled body of the shared-array kernel, and the bytes that a block moves with them.
+[[nodiscard]] std::uint32_t stream_body_accesses(const StreamShape& shape);
+[[nodiscard]] std::uint64_t stream_tile_bytes(const StreamShape& shape);
+
+// Passes over the slice that the body of the per-block kernel makes, so that loads_in_flight accesses exist even in a slice
+// that gives each thread fewer.
+[[nodiscard]] std::uint32_t stream_body_passes(const StreamShape& shape);
+
+// Parameters of the kernel "stream", in this order.
+struct StreamParameters {
+  std::uint64_t source = 0;       // address of the array read (or written)
+  std::uint64_t target_delta = 0; // copy: address of the array written minus source
+  std::uint64_t records = 0;      // one BlockRecord a block
+  std::uint64_t texture = 0;
+  std::uint64_t zero = 0;         // 0: added where the compiler must not see that an address stays the same
+  std::uint32_t never = 0;        // kNever
+  std::uint32_t rounds = 0;       // per block: times the body's passes; shared array: passes over the rest after the tiles
+  // Shared array only: a block visits tile (first + k * step) mod tiles, and each time round everything moves on by `shift`.
+  std::uint32_t tiles = 0;
+  std::uint32_t visits = 0;       // of all blocks together
+  std::uint32_t step = 0;         // grid mod tiles
+  std::uint32_t shift = 0;
+  std::uint32_t step_shift = 0;   // shift of the whole rounds in one step: shift * (grid / tiles) mod tiles
+  std::uint32_t rest_vectors = 0; // that no tile holds
+};
+
+// The module with the kernel "stream" for a shape (and "constant_bank").
+[[nodiscard]] std::string generate_stream_ptx(const PtxTarget& target, const StreamShape& shape);
+
+}  // namespace gputopo::cuda

@@ -1,0 +1,34 @@
+// Small helpers shared by the generators of PTX text.
+#pragma once
+
+#include <fmt/format.h>
+
+#include <string>
+#include <utility>
+
+#include "device/cuda/ptx.h"
+
+namespace gputopo::cuda {
+
+// Collects lines of PTX.
+class PtxText {
+ public:
+  template <typename... Args>
+  void line(fmt::format_string<Args...> format, Args&&... args) {
+    fmt::format_to(std::back_inserter(text_), format, std::forward<Args>(args)...);
+    text_ += '\n';
+  }
+  void raw(std::string_view text) { text_ += text; }
+  [[nodiscard]] std::string take() { return std::move(text_); }
+
+ private:
+  std::string text_;
+};
+
+// ".version", ".target", the constant bank at the start of its window and the dynamic shared memory.
+[[nodiscard]] std::string module_header(const PtxTarget& target);
+
+// The opcode prefix of a load from a space, without its type: "ld.global.ca". Not for textures.
+[[nodiscard]] std::string_view load_opcode(Space space);
+
+}  // namespace gputopo::cuda

@@ -1,0 +1,21 @@
+// Streams on a simulated machine: a model of bandwidth, not a simulation of each load.
+#pragma once
+
+#include <cstdint>
+
+#include "device/sim/machine.h"
+
+namespace gputopo::sim {
+
+// The device memory that a stream takes.
+[[nodiscard]] std::uint64_t stream_footprint_bytes(const StreamProgram& program, std::uint32_t sm_count);
+
+// Throws NotSupportedError when the machine gives no bandwidth for the level that would serve the stream.
+void check_stream_levels(const MachineSpec& spec, const StreamProgram& program, std::uint64_t carve_out_bytes);
+
+// bytes_moved and seconds, without noise. The nearest level that holds the footprint serves it, at
+// peak * c / (c + half) with c bytes in flight, and no faster than the levels in front of it pass it on.
+[[nodiscard]] StreamResult simulate_stream(const MachineSpec& spec, const StreamProgram& program,
+                                           std::uint64_t carve_out_bytes);
+
+}  // namespace gputopo::sim

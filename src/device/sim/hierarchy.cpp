@@ -1,0 +1,103 @@
+#include "device/sim/hierarchy.h"
+
+#include <algorithm>
+
+namespace gputopo::sim {
+namespace {
+
+// Far above the arrays of any program, which start low and grow.
+constexpr std::uint64_t kNeighbourBase = 1ull << 62;
+
+CacheGeometry tlb_geometry(const TlbSpec& spec) {
+  const CacheSpec cache{.size_bytes = spec.entries, .line_bytes = 1, .sector_bytes = 1, .ways = spec.ways};
+  CacheGeometry geometry = geometry_of(cache, cache.size_bytes);
+  geometry.line_bytes = geometry.sector_bytes = static_cast<std::uint32_t>(spec.page_bytes);
+  return geometry;
+}
+
+const CacheSpec* find_cache(const MachineSpec& spec, const std::string& id) {
+  return &*std::find_if(spec.caches.begin(), spec.caches.end(), [&](const CacheSpec& cache) { return cache.id == id; });
+}
+
+}  // namespace
+
+std::uint64_t usable_bytes(const CacheSpec& spec, std::uint64_t carve_out_bytes) {
+  return spec.unified ? spec.size_bytes - std::min(spec.size_bytes, carve_out_bytes) : spec.size_bytes;
+}
+
+Hierarchy::Hierarchy(const MachineSpec& spec) : spec_(spec), neighbour_address_(kNeighbourBase) {
+  for (const TlbSpec& tlb : spec.tlbs) tlbs_.push_back({Cache(tlb_geometry(tlb)), tlb.miss_cycles});
+}
+
+void Hierarchy::start_program(std::uint64_t carve_out_bytes, std::uint64_t seed) {
+  carve_out_bytes_ = carve_out_bytes;
+  seed_ = seed;
+  ++program_;
+  for (Tlb& tlb : tlbs_) tlb.cache.start_program(seed);
+}
+
+Path Hierarchy::path_of(Space space, std::uint32_t warp) {
+  const SpaceSpec& space_spec = spec_.spaces.at(space);
+  Path path;
+  path.memory_latency_cycles = space_spec.memory_latency_cycles;
+  path.translated = !tlbs_.empty() && space != Space::kConstant && space != Space::kShared;
+  std::uint64_t fetch_bytes = 1;
+  for (const PathStop& stop : space_spec.path) {
+    const CacheSpec* cache = find_cache(spec_, stop.cache);
+    const auto index = static_cast<std::size_t>(cache - spec_.caches.data());
+    const std::uint64_t bytes = usable_bytes(*cache, carve_out_bytes_);
+    if (cache->partitions > 1) {
+      add_stop(path, cache_at(index, 0, bytes / cache->partitions), stop.latency_cycles, fetch_bytes);
+      add_stop(path, cache_at(index, 0, bytes), stop.far_latency_cycles, fetch_bytes);
+    } else {
+      add_stop(path, cache_at(index, warp % cache->instances, bytes), stop.latency_cycles, fetch_bytes);
+    }
+    if (cache->scope == Scope::kSm) path.stops_before_tlb = path.stops.size();
+  }
+  return path;
+}
+
+void Hierarchy::add_stop(Path& path, Cache& cache, double latency_cycles, std::uint64_t& fetch_bytes) {
+  const std::uint64_t sector_bytes = cache.sector_bytes();
+  const auto fetch_sectors = static_cast<std::uint32_t>(std::max<std::uint64_t>(1, fetch_bytes / sector_bytes));
+  path.stops.push_back({&cache, latency_cycles, fetch_bytes, fetch_sectors});
+  fetch_bytes = std::max(fetch_bytes, sector_bytes);
+}
+
+Cache& Hierarchy::cache_at(std::size_t index, std::uint32_t instance, std::uint64_t bytes) {
+  Instance& entry = instances_[{index, {instance, bytes}}];
+  if (entry.cache == nullptr) entry.cache = std::make_unique<Cache>(geometry_of(spec_.caches[index], bytes));
+  if (entry.program != program_) {
+    entry.program = program_;
+    entry.cache->start_program(derive_seed(seed_, index * 64 + instance));
+  }
+  return *entry.cache;
+}
+
+bool Hierarchy::access_range(const Path::Stop& stop, std::uint64_t address) {
+  const std::uint64_t start = address & ~(stop.fetch_bytes - 1);
+  bool all_hit = true;
+  for (std::uint32_t s = 0; s < stop.fetch_sectors; ++s) {
+    const bool hit = stop.cache->access(start + s * std::uint64_t{stop.cache->sector_bytes()});
+    all_hit = all_hit && hit;
+  }
+  return all_hit;
+}
+
+double Hierarchy::translate(std::uint64_t address) {
+  double cycles = 0;
+  for (Tlb& tlb : tlbs_) {
+    if (tlb.cache.access(address)) break;
+    cycles += tlb.miss_cycles;
+  }
+  return cycles;
+}
+
+void Hierarchy::neighbour_load(const Path& path) {
+  for (std::size_t i = path.stops_before_tlb; i < path.stops.size(); ++i) {
+    path.stops[i].cache->access(neighbour_address_);
+  }
+  neighbour_address_ += 4096;
+}
+
+}  // namespace gputopo::sim

@@ -1,0 +1,89 @@
+// The memory of a simulated machine as one program sees it: which cache or memory serves a load, and after how long.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <utility>
+#include <vector>
+
+#include "device/sim/cache.h"
+#include "device/sim/machine.h"
+
+namespace gputopo::sim {
+
+// The usable bytes of a cache once `carve_out_bytes` of shared memory are taken from it.
+[[nodiscard]] std::uint64_t usable_bytes(const CacheSpec& spec, std::uint64_t carve_out_bytes);
+
+// What a load of one warp through one space passes, nearest first.
+class Path {
+ public:
+  struct Stop {
+    Cache* cache = nullptr;
+    double latency_cycles = 0;
+    // What the nearer stops fetch when they miss: these `fetch_sectors` sectors, from the address's multiple of
+    // `fetch_bytes` on, must all be here.
+    std::uint64_t fetch_bytes = 1;
+    std::uint32_t fetch_sectors = 1;
+  };
+
+  std::vector<Stop> stops;
+  double memory_latency_cycles = 0;
+  bool translated = false;            // through the TLBs, beyond the first `stops_before_tlb` stops
+  std::size_t stops_before_tlb = 0;
+};
+
+class Hierarchy {
+ public:
+  explicit Hierarchy(const MachineSpec& spec);
+
+  // Everything is empty again, and the carve-out is taken.
+  void start_program(std::uint64_t carve_out_bytes, std::uint64_t seed);
+
+  [[nodiscard]] Path path_of(Space space, std::uint32_t warp);
+
+  // The latency of a load, without noise; fills what it passed.
+  double load(const Path& path, std::uint64_t address) {
+    double translation = 0;
+    for (std::size_t i = 0; i < path.stops.size(); ++i) {
+      if (path.translated && i == path.stops_before_tlb) translation = translate(address);
+      const Path::Stop& stop = path.stops[i];
+      const bool hit = stop.fetch_sectors == 1 ? stop.cache->access(address) : access_range(stop, address);
+      if (hit) return stop.latency_cycles + translation;
+    }
+    if (path.translated && path.stops_before_tlb == path.stops.size()) translation = translate(address);
+    return path.memory_latency_cycles + translation;
+  }
+
+  // Another program's load passes the shared caches of this path.
+  void neighbour_load(const Path& path);
+
+ private:
+  struct Tlb {
+    Cache cache;
+    double miss_cycles;
+  };
+
+  static bool access_range(const Path::Stop& stop, std::uint64_t address);
+  double translate(std::uint64_t address);
+  Cache& cache_at(std::size_t index, std::uint32_t instance, std::uint64_t bytes);
+  void add_stop(Path& path, Cache& cache, double latency_cycles, std::uint64_t& fetch_bytes);
+
+  const MachineSpec& spec_;
+  std::uint64_t carve_out_bytes_ = 0;
+  std::uint64_t seed_ = 0;
+  std::uint64_t program_ = 0;
+  std::uint64_t neighbour_address_;
+
+  // Caches come into being when a program first uses them: by index in the spec, instance and usable bytes (near
+  // partitions and carve-outs differ in size). One SM's are enough: a program runs on one SM and starts with empty caches.
+  struct Instance {
+    std::unique_ptr<Cache> cache;
+    std::uint64_t program = 0;  // that it was emptied for
+  };
+  std::map<std::pair<std::size_t, std::pair<std::uint32_t, std::uint64_t>>, Instance> instances_;
+  std::vector<Tlb> tlbs_;
+};
+
+}  // namespace gputopo::sim

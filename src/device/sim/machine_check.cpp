@@ -1,0 +1,204 @@
+// What makes a machine possible. Every refusal names the field as the machine file spells it.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <functional>
+#include <set>
+
+#include "device/sim/hierarchy.h"
+#include "device/sim/machine.h"
+
+namespace gputopo::sim {
+namespace {
+
+constexpr std::uint32_t kLargestLineBytes = 4096;
+constexpr std::uint32_t kSmallestSectorBytes = kMinimumStrideBytes;  // both links of an element lie in one sector
+constexpr std::uint64_t kMostLines = 1ull << 24;                     // of one cache: what the host's memory bears
+constexpr std::uint32_t kMostInstances = 64;
+constexpr std::uint64_t kMostPageBytes = 1ull << 31;
+constexpr std::uint32_t kMostSms = 4096;
+
+template <typename... Args>
+void require(bool condition, const std::string& field, fmt::format_string<Args...> rule, Args&&... args) {
+  if (!condition) throw FormatError(field + ": " + fmt::format(rule, std::forward<Args>(args)...));
+}
+
+void require_power_of_two(std::uint64_t value, const std::string& field, std::uint64_t low, std::uint64_t high) {
+  require(std::has_single_bit(value), field, "{} is not a power of two", value);
+  require(value >= low && value <= high, field, "{} is not between {} and {}", value, low, high);
+}
+
+void require_not_negative(double value, const std::string& field) {
+  require(std::isfinite(value) && value >= 0, field, "{} is not zero or more", value);
+}
+
+void require_positive(double value, const std::string& field) {
+  require(std::isfinite(value) && value > 0, field, "{} is not more than zero", value);
+}
+
+void require_fraction(double value, const std::string& field) {
+  require(value >= 0 && value <= 1, field, "{} is not between 0 and 1", value);
+}
+
+void check_info(const DeviceInfo& info) {
+  require(!info.name.empty(), "info.name", "must not be empty");
+  require(info.sm_count >= 1 && info.sm_count <= kMostSms, "info.sm_count", "{} is not between 1 and {}", info.sm_count,
+          kMostSms);
+  require(info.warp_size == 32 || info.warp_size == 64, "info.warp_size", "{} is not 32 or 64", info.warp_size);
+  const auto& choices = info.carve_outs_bytes;
+  require(std::adjacent_find(choices.begin(), choices.end(), std::greater_equal<>()) == choices.end(),
+          "info.carve_outs_bytes", "must ascend, each once");
+  if (info.sm_clock_max_mhz) require_positive(*info.sm_clock_max_mhz, "info.sm_clock_max_mhz");
+}
+
+void check_ways(const CacheSpec& cache, const std::string& field) {
+  const std::uint64_t lines = cache.size_bytes / cache.line_bytes;
+  require(lines >= 1 && cache.size_bytes % cache.line_bytes == 0, field + ".size_bytes",
+          "{} is not a whole number of lines of {} bytes", cache.size_bytes, cache.line_bytes);
+  require(lines <= kMostLines, field + ".size_bytes", "{} is more than {} lines of {} bytes", cache.size_bytes,
+          kMostLines, cache.line_bytes);
+  if (cache.set_ways.empty()) {
+    require(cache.ways == 0 || lines % cache.ways == 0, field + ".ways", "{} lines are no whole sets of {} ways", lines,
+            cache.ways);
+    return;
+  }
+  std::uint64_t sum = 0;
+  for (const std::uint32_t ways : cache.set_ways) {
+    require(ways >= 1, field + ".set_ways", "a set must have at least one way");
+    sum += ways;
+  }
+  require(sum == lines, field + ".set_ways", "the sets hold {} lines, but size_bytes is {} lines", sum, lines);
+}
+
+void check_geometry(const CacheSpec& cache, std::uint64_t bytes, const std::string& field) {
+  try {
+    static_cast<void>(geometry_of(cache, bytes));
+  } catch (const FormatError& error) {
+    throw FormatError(fmt::format("{}: {}", field, error.what()));
+  }
+}
+
+void check_cache(const MachineSpec& spec, const CacheSpec& cache, const std::string& field) {
+  require(!cache.id.empty() && cache.id != kSharedLevel && cache.id != kMemoryLevel, field + ".id",
+          "'{}' is not a name for a cache", cache.id);
+  require_power_of_two(cache.line_bytes, field + ".line_bytes", kSmallestSectorBytes, kLargestLineBytes);
+  require_power_of_two(cache.sector_bytes, field + ".sector_bytes", kSmallestSectorBytes, cache.line_bytes);
+  require(cache.line_bytes / cache.sector_bytes <= kMaxSectorsPerLine, field + ".sector_bytes",
+          "{} makes more than {} sectors of a line", cache.sector_bytes, kMaxSectorsPerLine);
+  check_ways(cache, field);
+
+  const bool per_sm = cache.scope == Scope::kSm;
+  require(cache.instances >= 1 && cache.instances <= kMostInstances, field + ".instances", "{} is not between 1 and {}",
+          cache.instances, kMostInstances);
+  require(per_sm || cache.instances == 1, field + ".instances", "must be 1 for scope gpu");
+  require(cache.partitions >= 1 && (!per_sm || cache.partitions == 1), field + ".partitions",
+          "must be at least 1, and 1 for scope sm");
+  require(cache.size_bytes % (std::uint64_t{cache.line_bytes} * cache.partitions) == 0, field + ".partitions",
+          "{} do not divide the cache into whole lines", cache.partitions);
+  require(cache.set_ways.empty() || (cache.partitions == 1 && !cache.unified), field + ".set_ways",
+          "cannot be given for a partitioned or unified cache");
+  require(!cache.unified || per_sm, field + ".unified", "must be false for scope gpu");
+
+  check_geometry(cache, cache.size_bytes, field + ".ways");
+  if (cache.partitions > 1) check_geometry(cache, cache.size_bytes / cache.partitions, field + ".partitions");
+  if (!cache.unified) return;
+  for (const std::uint64_t carve_out : spec.info.carve_outs_bytes) {
+    check_geometry(cache, usable_bytes(cache, carve_out), fmt::format("{} less the carve-out of {}", field, carve_out));
+  }
+}
+
+void check_caches(const MachineSpec& spec) {
+  std::set<std::string> ids;
+  for (std::size_t i = 0; i < spec.caches.size(); ++i) {
+    const std::string field = fmt::format("caches[{}]", i);
+    check_cache(spec, spec.caches[i], field);
+    require(ids.insert(spec.caches[i].id).second, field + ".id", "'{}' is there twice", spec.caches[i].id);
+  }
+}
+
+const CacheSpec& require_cache(const MachineSpec& spec, const std::string& id, const std::string& field) {
+  const auto found =
+      std::find_if(spec.caches.begin(), spec.caches.end(), [&](const CacheSpec& cache) { return cache.id == id; });
+  require(found != spec.caches.end(), field, "'{}' is not the id of a cache", id);
+  return *found;
+}
+
+void check_space(const MachineSpec& spec, Space space, const SpaceSpec& space_spec) {
+  const std::string field = fmt::format("spaces.{}", to_string(space));
+  require(space != Space::kShared || space_spec.path.empty(), field + ".path", "must be empty for shared memory");
+  double latency = 0;
+  bool left_the_sm = false;
+  std::set<std::string> seen;
+  for (std::size_t i = 0; i < space_spec.path.size(); ++i) {
+    const PathStop& stop = space_spec.path[i];
+    const std::string stop_field = fmt::format("{}.path[{}]", field, i);
+    const CacheSpec& cache = require_cache(spec, stop.cache, stop_field + ".cache");
+    require(seen.insert(stop.cache).second, stop_field + ".cache", "'{}' is on this path twice", stop.cache);
+    require(!left_the_sm || cache.scope == Scope::kGpu, stop_field + ".cache",
+            "'{}' belongs to an SM and cannot stand behind a cache of the whole GPU", stop.cache);
+    left_the_sm = cache.scope == Scope::kGpu;
+    require_positive(stop.latency_cycles, stop_field + ".latency_cycles");
+    require(stop.latency_cycles >= latency, stop_field + ".latency_cycles", "{} is less than the stop before it has ({})",
+            stop.latency_cycles, latency);
+    latency = stop.latency_cycles;
+    if (cache.partitions == 1) {
+      require(stop.far_latency_cycles == 0, stop_field + ".far_latency_cycles", "must be 0: '{}' has one partition",
+              stop.cache);
+      continue;
+    }
+    require(std::isfinite(stop.far_latency_cycles) && stop.far_latency_cycles >= latency,
+            stop_field + ".far_latency_cycles", "{} is less than the near latency {}", stop.far_latency_cycles, latency);
+    latency = stop.far_latency_cycles;
+  }
+  require_positive(space_spec.memory_latency_cycles, field + ".memory_latency_cycles");
+  require(space_spec.memory_latency_cycles >= latency, field + ".memory_latency_cycles",
+          "{} is less than the last cache of the path has ({})", space_spec.memory_latency_cycles, latency);
+}
+
+void check_tlb(const TlbSpec& tlb, const std::string& field) {
+  require_power_of_two(tlb.page_bytes, field + ".page_bytes", kLargestLineBytes, kMostPageBytes);
+  require(tlb.entries >= 1 && tlb.entries <= kMostLines, field + ".entries", "{} is not between 1 and {}", tlb.entries,
+          kMostLines);
+  require(tlb.ways == 0 || tlb.entries % tlb.ways == 0, field + ".ways", "{} entries are no whole sets of {} ways",
+          tlb.entries, tlb.ways);
+  require_not_negative(tlb.miss_cycles, field + ".miss_cycles");
+}
+
+void check_bandwidths(const MachineSpec& spec) {
+  for (const auto& [level, bandwidth] : spec.bandwidths) {
+    const std::string field = "bandwidths." + level;
+    if (level != kSharedLevel && level != kMemoryLevel) require_cache(spec, level, field);
+    require_positive(bandwidth.read_bytes_per_second, field + ".read_bytes_per_second");
+    require_not_negative(bandwidth.write_bytes_per_second, field + ".write_bytes_per_second");
+    require_not_negative(bandwidth.half_bytes_in_flight, field + ".half_bytes_in_flight");
+  }
+}
+
+void check_noise(const NoiseSpec& noise) {
+  require_not_negative(noise.jitter_cycles, "noise.jitter_cycles");
+  require_fraction(noise.outlier_probability, "noise.outlier_probability");
+  require_not_negative(noise.outlier_cycles, "noise.outlier_cycles");
+  require_fraction(noise.drift_fraction, "noise.drift_fraction");
+  require_fraction(noise.interference_probability, "noise.interference_probability");
+  require_fraction(noise.bandwidth_sigma, "noise.bandwidth_sigma");
+}
+
+}  // namespace
+
+void check_machine(const MachineSpec& spec) {
+  check_info(spec.info);
+  check_caches(spec);
+  require(!spec.spaces.empty(), "spaces", "must not be empty");
+  for (const auto& [space, space_spec] : spec.spaces) check_space(spec, space, space_spec);
+  for (std::size_t i = 0; i < spec.tlbs.size(); ++i) check_tlb(spec.tlbs[i], fmt::format("tlbs[{}]", i));
+  check_bandwidths(spec);
+  check_noise(spec.noise);
+  require_not_negative(spec.timer_cycles, "timer_cycles");
+  require_not_negative(spec.loop_cycles, "loop_cycles");
+  require(spec.sms_near_first_partition <= spec.info.sm_count, "sms_near_first_partition", "{} is more than the {} SMs",
+          spec.sms_near_first_partition, spec.info.sm_count);
+}
+
+}  // namespace gputopo::sim

@@ -1,0 +1,408 @@
+#include "gputopo/discover.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <optional>
+
+#include "discover/consistency.h"
+#include "discover/general.h"
+#include "discover/host.h"
+#include "probe/lab.h"
+#include "probe/site.h"
+#include "probe/size.h"
+
+namespace gputopo {
+namespace {
+
+using probe::Cache;
+using probe::Site;
+using probe::Survey;
+
+// How an element is reached: the space whose loads pass it, and which of the levels they show it is.
+struct ElementProbe {
+  const char* element;
+  Space space;
+  std::size_t depth;
+  bool merge_rest;  // all levels but the last: near and far L2
+};
+
+constexpr ElementProbe kCaches[] = {
+    {"l1", Space::kGlobal, 0, false},           {"texture", Space::kTexture, 0, false},
+    {"readonly", Space::kReadOnly, 0, false},   {"constant_l1", Space::kConstant, 0, false},
+    {"constant_l15", Space::kConstant, 1, false}, {"l2", Space::kGlobalBypassL1, 0, true},
+};
+
+const ElementProbe& cache_row(const std::string& element) {
+  const auto* row = std::find_if(std::begin(kCaches), std::end(kCaches), [&](const ElementProbe& r) { return element == r.element; });
+  if (row == std::end(kCaches)) throw UsageError(fmt::format("'{}' is not a cache", element));
+  return *row;
+}
+
+// Caches that may share their physical cache with one another: those at the first level of their space.
+constexpr const char* kFirstLevelCaches[] = {"l1", "texture", "readonly", "constant_l1"};
+
+class Discovery {
+ public:
+  Discovery(Device& device, const DiscoverOptions& options) : options_(options), lab_(device, options) {}
+
+  Topology run();
+
+ private:
+  using Measure = Attribute (Discovery::*)(const std::string& element);
+  struct PlanRow {
+    const char* attribute;
+    Measure measure;
+  };
+  static const std::vector<PlanRow>& plan();
+
+  // Results, each probed at most once and only when asked for.
+  const Attribute& ensure(const std::string& element, const std::string& attribute);
+  const Survey& survey(Space space);
+  Cache& cache(const std::string& element);
+  Site site(Space space) const;
+
+  Attribute guarded(const std::string& element, Measure measure);
+  Attribute failure(Reason reason, const std::string& detail);
+
+  Attribute size(const std::string& element);
+  Attribute latency(const std::string& element);
+  Attribute line_size(const std::string& element);
+  Attribute fetch_granularity(const std::string& element);
+  Attribute amount(const std::string& element);
+  Attribute shared_with(const std::string& element);
+  Attribute miss_penalty(const std::string& element);
+  Attribute partitions(const std::string& element);
+  Attribute read_bandwidth(const std::string& element) { return bandwidth(element, StreamOp::kRead); }
+  Attribute write_bandwidth(const std::string& element) { return bandwidth(element, StreamOp::kWrite); }
+  Attribute bandwidth(const std::string& element, StreamOp op);
+
+  void require_l1_caching();
+  bool shares(const std::string& victim, const std::string& evictor);
+  void report_progress(const std::string& probe);
+
+  const DiscoverOptions& options_;
+  probe::Lab lab_;
+  Topology topology_;
+  std::map<Space, Survey> surveys_;
+  std::map<Space, std::string> absent_spaces_;
+  std::map<std::string, Cache> caches_;
+  std::map<std::pair<std::string, std::string>, Attribute> results_;
+  std::map<std::pair<std::string, std::string>, bool> sharing_;
+  std::optional<std::pair<Reason, std::string>> ended_;  // set: no more programs; why
+  double nested_seconds_ = 0;  // spent in probes that the running one asked for
+  std::size_t done_ = 0;
+  std::size_t total_ = 0;
+};
+
+// One row per attribute: how it is measured. The order is that of the measurement; what needs another's result asks for it.
+const std::vector<Discovery::PlanRow>& Discovery::plan() {
+  static const std::vector<PlanRow> kPlan = {
+      {"fetch_granularity", &Discovery::fetch_granularity}, {"line_size", &Discovery::line_size},
+      {"size", &Discovery::size},                           {"latency", &Discovery::latency},
+      {"miss_penalty", &Discovery::miss_penalty},           {"amount", &Discovery::amount},
+      {"shared_with", &Discovery::shared_with},             {"partitions", &Discovery::partitions},
+      {"read_bandwidth", &Discovery::read_bandwidth},       {"write_bandwidth", &Discovery::write_bandwidth},
+  };
+  return kPlan;
+}
+
+Site Discovery::site(Space space) const {
+  Site result;
+  result.space = space;
+  result.exclusive = space == Space::kGlobalBypassL1;
+  if (space == Space::kConstant) result.limit_bytes = lab_.info().constant_bytes.value_or(64 * 1024);
+  return result;
+}
+
+const Survey& Discovery::survey(Space space) {
+  if (const auto absent = absent_spaces_.find(space); absent != absent_spaces_.end()) throw NotSupportedError(absent->second);
+  if (const auto found = surveys_.find(space); found != surveys_.end()) return found->second;
+  const std::vector<Space>& spaces = lab_.info().spaces;
+  if (std::find(spaces.begin(), spaces.end(), space) == spaces.end()) {
+    throw NotSupportedError(fmt::format("this device runs no programs in the {} space", to_string(space)));
+  }
+  try {
+    return surveys_.emplace(space, probe::survey_space(lab_, site(space))).first->second;
+  } catch (const NotSupportedError& error) {
+    absent_spaces_[space] = error.what();
+    throw;
+  }
+}
+
+Cache& Discovery::cache(const std::string& element) {
+  if (const auto found = caches_.find(element); found != caches_.end()) return found->second;
+  const ElementProbe& row = cache_row(element);
+  if (element == "l1") require_l1_caching();
+  return caches_.emplace(element, probe::find_cache(survey(row.space), row.depth, row.merge_rest)).first->second;
+}
+
+// GPUs that do not cache global loads in L1 (Groessler 2022, section 4.2.1): loads that may use L1 take as long as loads that
+// bypass it.
+void Discovery::require_l1_caching() {
+  const Survey& cached = survey(Space::kGlobal);
+  const std::vector<Space>& spaces = lab_.info().spaces;
+  if (std::find(spaces.begin(), spaces.end(), Space::kGlobalBypassL1) == spaces.end()) return;
+  const double with_l1 = stats::median(cached.tiny_latencies_cycles);
+  const double without = stats::median(survey(Space::kGlobalBypassL1).tiny_latencies_cycles);
+  constexpr double kSame = 0.1;  // an L1 hit takes less than half of an L2 hit on every GPU that has one
+  if (with_l1 > (1 - kSame) * without) {
+    throw probe::NotPresent(fmt::format("global loads take {:.0f} cycles and those that bypass L1 {:.0f}: this GPU does not cache global loads in L1", with_l1, without));
+  }
+}
+
+Attribute Discovery::fetch_granularity(const std::string& element) {
+  return probe::measure_fetch_granularity(lab_, cache(element));
+}
+
+Attribute Discovery::line_size(const std::string& element) {
+  ensure(element, "fetch_granularity");
+  return probe::measure_line_size(lab_, cache(element));
+}
+
+Attribute Discovery::size(const std::string& element) {
+  if (element == "shared") {
+    if (!lab_.info().shared_bytes_per_sm) return unavailable(Reason::kNotSupported, "the driver does not tell");
+    return api_value(static_cast<std::int64_t>(*lab_.info().shared_bytes_per_sm), "B");
+  }
+  if (element == "device") {
+    if (!lab_.info().memory_bytes) return unavailable(Reason::kNotSupported, "the driver does not tell");
+    return api_value(static_cast<std::int64_t>(*lab_.info().memory_bytes), "B");
+  }
+  ensure(element, "line_size");
+  Cache& found = cache(element);
+  Attribute measured = probe::measure_size(lab_, found);
+  if (element != "l2") {
+    if (measured.available() && found.site().space != Space::kConstant) probe::measure_size_by_carve_out(lab_, found, measured);
+    return measured;
+  }
+  if (!lab_.info().l2_bytes) return measured;
+  // The vendor's figure is the value; what was measured stands beside it.
+  Attribute api = api_value(static_cast<std::int64_t>(*lab_.info().l2_bytes), "B");
+  if (measured.available()) {
+    api.details = measured.details;
+    api.details.insert(api.details.begin(), {{"measured_bytes", *measured.number()}, {"measured_low_bytes", *measured.low}, {"measured_high_bytes", *measured.high}});
+    api.method = measured.method;
+    api.conditions = measured.conditions;
+    api.samples = measured.samples;
+  } else {
+    api.details.emplace_back("not_measured", measured.detail);
+  }
+  return api;
+}
+
+Attribute Discovery::latency(const std::string& element) {
+  if (element == "shared") return probe::measure_shared_latency(lab_, site(Space::kShared));
+  if (element == "device") return probe::measure_device_latency(lab_, survey(Space::kGlobalBypassL1), lab_.l2_bytes());
+  if (element == "l2") return probe::measure_far_latency(lab_, cache(element));
+  return probe::measure_latency(lab_, cache(element));
+}
+
+Attribute Discovery::amount(const std::string& element) {
+  ensure(element, "size");
+  return probe::measure_amount(lab_, cache(element));
+}
+
+bool Discovery::shares(const std::string& victim, const std::string& evictor) {
+  const auto key = std::pair(victim, evictor);
+  if (const auto found = sharing_.find(key); found != sharing_.end()) return found->second;
+  return sharing_[key] = probe::shares_cache(lab_, cache(victim), cache(evictor));
+}
+
+Attribute Discovery::shared_with(const std::string& element) {
+  ensure(element, "size");
+  std::vector<std::string> partners;
+  for (const char* other : kFirstLevelCaches) {
+    if (element == other) continue;
+    if (!ensure(other, "size").available()) continue;
+    if (shares(element, other) && shares(other, element)) partners.emplace_back(other);
+  }
+  return probe::measured(lab_, partners, "", std::nullopt, "eviction_between_spaces");
+}
+
+Attribute Discovery::miss_penalty(const std::string& element) {
+  ensure(element, "line_size");
+  return probe::measure_miss_penalty(lab_, cache(element));
+}
+
+Attribute Discovery::partitions(const std::string& element) {
+  const Attribute& size = ensure(element, "size");
+  Cache& l2 = cache(element);
+  return probe::measure_partitions(lab_, l2, l2.size_bytes > 0 ? l2.size_bytes : size.number().value_or(0));
+}
+
+Attribute Discovery::bandwidth(const std::string& element, StreamOp op) {
+  StreamProgram stream;
+  stream.op = op;
+  stream.per_block = true;
+  double bytes_per_launch = 0;  // of one block where per_block, of all otherwise
+  constexpr double kPerBlockBytes = 64e6;  // about a millisecond at 64 B per clock
+  std::uint64_t footprint = 0;             // of one SM where per_block
+  if (element == "shared") {
+    stream.space = Space::kShared;
+    footprint = 16 << 10;
+    bytes_per_launch = kPerBlockBytes;
+  } else if (element == "device") {
+    stream.space = Space::kGlobal;
+    stream.per_block = false;
+    constexpr std::uint64_t kFactor = 32;  // of L2, so that a pass finds next to nothing of the one before
+    footprint = std::min<std::uint64_t>(kFactor * lab_.l2_bytes(), lab_.info().max_array_bytes / 4);
+    bytes_per_launch = 2 * static_cast<double>(footprint);
+  } else {
+    const Cache& found = cache(element);
+    stream.space = found.site().space;
+    if (element == "l2") {
+      stream.per_block = false;
+      footprint = std::max<std::uint64_t>(found.fits_bytes / 2, 256 << 10);
+      constexpr double kL2Bytes = 4e9;
+      bytes_per_launch = kL2Bytes;
+    } else {
+      // Half of what fits, and past what is before it.
+      footprint = found.fits_bytes / 2;
+      bytes_per_launch = stream.space == Space::kConstant ? kPerBlockBytes / 8 : kPerBlockBytes;
+    }
+  }
+  std::vector<StreamProgram> candidates;
+  for (const std::uint32_t blocks : {1u, 2u}) {
+    for (const std::uint32_t in_flight : {4u, 8u}) {
+      StreamProgram candidate = stream;
+      candidate.blocks_per_sm = blocks;
+      candidate.loads_in_flight = in_flight;
+      candidate.bytes = footprint;
+      if (stream.per_block && stream.space != Space::kConstant) candidate.bytes = footprint / blocks;
+      const std::uint64_t granule = candidate.vector_bytes * (stream.space == Space::kConstant ? 1 : 32);
+      candidate.bytes = std::max(candidate.bytes / granule, std::uint64_t{1}) * granule;
+      candidate.repeats = static_cast<std::uint32_t>(std::clamp(bytes_per_launch / static_cast<double>(candidate.bytes), 1.0, 1e6));
+      candidates.push_back(candidate);
+    }
+  }
+  return probe::measure_bandwidth(lab_, candidates, "best_stream");
+}
+
+void Discovery::report_progress(const std::string& probe) {
+  if (options_.on_progress) options_.on_progress({.probe = probe, .done = done_, .total = total_, .elapsed_seconds = lab_.elapsed_seconds()});
+}
+
+Attribute Discovery::failure(Reason reason, const std::string& detail) {
+  // These end the discovery; the others end only this attribute.
+  if (reason == Reason::kInterrupted || reason == Reason::kTimedOut) {
+    ended_ = {reason, detail};
+    topology_.complete = false;
+  }
+  return unavailable(reason, detail);
+}
+
+Attribute Discovery::guarded(const std::string& element, Measure measure) {
+  if (ended_) return unavailable(ended_->first, ended_->second);
+  try {
+    return (this->*measure)(element);
+  } catch (const probe::Stopped& error) {
+    return failure(Reason::kInterrupted, error.what());
+  } catch (const probe::OverBudget& error) {
+    return failure(Reason::kTimedOut, error.what());
+  } catch (const probe::Inconclusive& error) {
+    return failure(Reason::kInconclusive, error.what());
+  } catch (const probe::NotPresent& error) {
+    return failure(Reason::kNotPresent, error.what());
+  } catch (const NotSupportedError& error) {
+    return failure(Reason::kNotSupported, error.what());
+  } catch (const DeviceLostError& error) {
+    ended_ = {Reason::kDeviceError, error.what()};
+    topology_.complete = false;
+    topology_.warnings.push_back(fmt::format("the device failed: {}", error.what()));
+    return unavailable(Reason::kDeviceError, error.what());
+  } catch (const Error& error) {
+    return failure(Reason::kDeviceError, error.what());
+  }
+}
+
+const Attribute& Discovery::ensure(const std::string& element, const std::string& attribute) {
+  const auto key = std::pair(element, attribute);
+  if (const auto found = results_.find(key); found != results_.end()) return found->second;
+  const auto row = std::find_if(plan().begin(), plan().end(), [&](const PlanRow& r) { return attribute == r.attribute; });
+  const std::string name = fmt::format("{}.{}", element, attribute);
+  report_progress(name);
+  const double begin = lab_.elapsed_seconds();
+  const std::uint64_t programs_before = lab_.programs_run();
+  const double outer_nested = nested_seconds_;
+  nested_seconds_ = 0;
+  Attribute result = guarded(element, row->measure);
+  const double spent = lab_.elapsed_seconds() - begin;
+  topology_.timing.push_back({.probe = name, .seconds = spent - nested_seconds_, .programs = lab_.programs_run() - programs_before});
+  nested_seconds_ = outer_nested + spent;
+  if (!result.available()) lab_.log(fmt::format("{}: {}: {}", name, to_string(result.reason), result.detail));
+  for (SampleTable& table : result.samples) table.name = name + "." + table.name;
+  return results_.emplace(key, std::move(result)).first->second;
+}
+
+void require_known(const std::vector<std::string>& given, const std::vector<std::string>& valid, const char* what) {
+  for (const std::string& name : given) {
+    if (std::find(valid.begin(), valid.end(), name) == valid.end()) {
+      throw UsageError(fmt::format("unknown {} '{}'; the {}s are {}", what, name, what, fmt::join(valid, ", ")));
+    }
+  }
+}
+
+bool selected(const std::vector<std::string>& chosen, const std::string& id) {
+  return chosen.empty() || std::find(chosen.begin(), chosen.end(), id) != chosen.end();
+}
+
+Topology Discovery::run() {
+  std::vector<std::string> element_ids;
+  for (const ElementRow& row : element_table()) element_ids.push_back(row.id);
+  require_known(options_.elements, element_ids, "element");
+  require_known(options_.attributes, memory_attribute_ids(), "attribute");
+
+  topology_.generator = "gputopo " GPUTOPO_VERSION;
+  topology_.timestamp = utc_timestamp();
+  fill_general(lab_.info(), topology_);
+
+  const auto wanted = [&](const ElementRow& row, const std::string& attribute) {
+    const Coverage coverage = row.of(attribute);
+    return coverage != Coverage::kNotApplicable && coverage != Coverage::kPlanned && selected(options_.elements, row.id) &&
+           selected(options_.attributes, attribute);
+  };
+  for (const ElementRow& row : element_table()) {
+    for (const std::string& attribute : memory_attribute_ids()) total_ += wanted(row, attribute) ? 1 : 0;
+  }
+  // Attribute by attribute within an element, in the order of the plan.
+  for (const ElementRow& row : element_table()) {
+    for (const PlanRow& step : plan()) {
+      if (!wanted(row, step.attribute)) continue;
+      ensure(row.id, step.attribute);
+      ++done_;
+    }
+  }
+  report_progress("");
+  for (const ElementRow& row : element_table()) {
+    MemoryElement element{row.id, row.title, {}};
+    for (const std::string& attribute : memory_attribute_ids()) {
+      Attribute& slot = get_or_add(element.attributes, attribute);
+      if (wanted(row, attribute)) {
+        slot = results_.at({row.id, attribute});
+      } else if (row.of(attribute) == Coverage::kNotApplicable || row.of(attribute) == Coverage::kPlanned) {
+        slot = unavailable(Reason::kNotApplicable, "");
+      } else {
+        slot = unavailable(Reason::kNotSelected, "left out by --only or --attribute");
+      }
+    }
+    topology_.memory.push_back(std::move(element));
+  }
+  if (lab_.sm_clock_mhz() > 0) {
+    Attribute clock = probe::measured(lab_, std::round(lab_.sm_clock_mhz() * 10) / 10, "MHz", std::nullopt, "clock64_against_globaltimer");
+    clock.conditions.clear();
+    get_or_add(topology_.device, "sm_clock") = clock;
+  }
+  check_consistency(topology_);
+  topology_.total_seconds = lab_.elapsed_seconds();
+  return std::move(topology_);
+}
+
+}  // namespace
+
+Topology discover(Device& device, const DiscoverOptions& options) { return Discovery(device, options).run(); }
+
+}  // namespace gputopo

@@ -1,0 +1,91 @@
+#include "discover/general.h"
+
+#include <fmt/format.h>
+
+#include "discover/host.h"
+
+namespace gputopo {
+namespace {
+
+struct CoresPerSm {
+  int major;
+  int minor;
+  int cores;
+};
+
+// FP32 lanes per SM by compute capability (CUDA C++ Programming Guide, "Arithmetic Instructions" and the architecture
+// sections). It cannot be asked of the driver.
+constexpr CoresPerSm kCoresPerSm[] = {
+    {1, 0, 8},   {1, 1, 8},   {1, 2, 8},   {1, 3, 8},   {2, 0, 32},  {2, 1, 48},  {3, 0, 192}, {3, 2, 192}, {3, 5, 192},
+    {3, 7, 192}, {5, 0, 128}, {5, 2, 128}, {5, 3, 128}, {6, 0, 64},  {6, 1, 128}, {6, 2, 128}, {7, 0, 64},  {7, 2, 64},
+    {7, 5, 64},  {8, 0, 64},  {8, 6, 128}, {8, 7, 128}, {8, 9, 128}, {9, 0, 128}, {10, 0, 128}, {10, 3, 128}, {11, 0, 128},
+    {12, 0, 128}, {12, 1, 128}};
+
+template <typename Number>
+void add_number(AttributeMap& map, const std::string& id, const std::optional<Number>& value, const std::string& unit) {
+  if (!value) {
+    get_or_add(map, id) = unavailable(Reason::kNotSupported, "the driver does not tell");
+  } else if constexpr (std::is_floating_point_v<Number>) {
+    get_or_add(map, id) = api_value(static_cast<double>(*value), unit);
+  } else {
+    get_or_add(map, id) = api_value(static_cast<std::int64_t>(*value), unit);
+  }
+}
+
+void add_text(AttributeMap& map, const std::string& id, const std::string& value) {
+  get_or_add(map, id) = value.empty() ? unavailable(Reason::kNotSupported, "the system does not tell") : api_value(value, "");
+}
+
+Attribute cores_per_sm(const DeviceInfo& info) {
+  for (const CoresPerSm& row : kCoresPerSm) {
+    if (row.major == info.compute_capability_major && row.minor == info.compute_capability_minor) {
+      return inferred_value(static_cast<std::int64_t>(row.cores), "", "table_by_compute_capability");
+    }
+  }
+  return unavailable(Reason::kNotSupported, "no entry for this compute capability in the table of cores per SM");
+}
+
+}  // namespace
+
+void fill_general(const DeviceInfo& info, Topology& topology) {
+  topology.backend = info.backend;
+  topology.simulated = info.simulated;
+  topology.vendor = info.vendor;
+  topology.name = info.name;
+  topology.architecture = info.architecture;
+  topology.pci_address = info.pci_address;
+
+  AttributeMap& device = topology.device;
+  const bool has_capability = info.compute_capability_major && info.compute_capability_minor;
+  add_text(device, "compute_capability", has_capability ? fmt::format("{}.{}", *info.compute_capability_major, *info.compute_capability_minor) : "");
+  add_number(device, "sm_clock_max", info.sm_clock_max_mhz, "MHz");
+  add_number(device, "memory_clock_max", info.memory_clock_max_mhz, "MHz");
+  add_number(device, "memory_bus_width", info.memory_bus_bits, "bit");
+  if (info.memory_clock_max_mhz && info.memory_bus_bits) {
+    // Two transfers a clock on every GDDR and HBM generation, as the driver counts the clock.
+    constexpr double kTransfersPerClock = 2;
+    const double bytes_per_second = *info.memory_clock_max_mhz * 1e6 * kTransfersPerClock * *info.memory_bus_bits / 8;
+    get_or_add(device, "memory_bandwidth_theoretical") = inferred_value(bytes_per_second, "B/s", "2_x_clock_x_bus_width");
+  }
+  add_text(device, "driver_version", info.driver_version);
+  if (info.mig_enabled) get_or_add(device, "mig_enabled") = api_value(*info.mig_enabled, "");
+  add_text(device, "host_cpu", host_cpu());
+  add_text(device, "os", host_os());
+
+  AttributeMap& compute = topology.compute;
+  get_or_add(compute, "sm_count") = api_value(static_cast<std::int64_t>(info.sm_count), "");
+  get_or_add(compute, "cores_per_sm") = cores_per_sm(info);
+  get_or_add(compute, "warp_size") = api_value(static_cast<std::int64_t>(info.warp_size), "");
+  add_number(compute, "max_threads_per_block", info.max_threads_per_block, "");
+  add_number(compute, "max_threads_per_sm", info.max_threads_per_sm, "");
+  add_number(compute, "max_blocks_per_sm", info.max_blocks_per_sm, "");
+  add_number(compute, "registers_per_block", info.registers_per_block, "");
+  add_number(compute, "registers_per_sm", info.registers_per_sm, "");
+  add_number(compute, "shared_memory_per_block", info.shared_bytes_per_block, "B");
+  add_number(compute, "shared_memory_per_block_opt_in", info.shared_bytes_per_block_opt_in, "B");
+  add_number(compute, "shared_memory_per_sm", info.shared_bytes_per_sm, "B");
+  add_number(compute, "shared_memory_reserved_per_block", info.shared_reserved_bytes_per_block, "B");
+  add_number(compute, "constant_memory", info.constant_bytes, "B");
+}
+
+}  // namespace gputopo

@@ -1,0 +1,63 @@
+// Samples as CSV (RFC 4180: CRLF line ends, quotes where a field needs them).
+#include <fmt/format.h>
+
+#include <filesystem>
+#include <string>
+
+#include "gputopo/error.h"
+#include "gputopo/report.h"
+
+namespace gputopo {
+namespace {
+
+std::string csv_field(const std::string& text) {
+  if (text.find_first_of(",\"\r\n") == std::string::npos) return text;
+  std::string quoted = "\"";
+  for (const char c : text) {
+    if (c == '"') quoted += '"';
+    quoted += c;
+  }
+  return quoted + '"';
+}
+
+std::string to_csv(const SampleTable& table) {
+  std::string text;
+  for (std::size_t c = 0; c < table.columns.size(); ++c) {
+    text += (c == 0 ? "" : ",") + csv_field(table.columns[c]);
+  }
+  text += "\r\n";
+  const std::size_t row_count = table.data.empty() ? 0 : table.data.front().size();
+  for (std::size_t r = 0; r < row_count; ++r) {
+    for (std::size_t c = 0; c < table.data.size(); ++c) {
+      if (c != 0) text += ',';
+      fmt::format_to(std::back_inserter(text), "{}", table.data[c][r]);
+    }
+    text += "\r\n";
+  }
+  return text;
+}
+
+void write_tables(const AttributeMap& attributes, const std::filesystem::path& directory) {
+  for (const auto& [id, attribute] : attributes) {
+    for (const SampleTable& table : attribute.samples) write_file(directory / (table.name + ".csv"), to_csv(table));
+  }
+}
+
+}  // namespace
+
+void write_samples(const Topology& topology, const std::string& directory) {
+  std::error_code error;
+  std::filesystem::create_directories(directory, error);
+  if (error) {
+    throw FileError(fmt::format("cannot create the folder '{}': {}; choose another one", directory, error.message()));
+  }
+  // CSV has no comments: what the samples are from stands in a file beside them.
+  write_file(std::filesystem::path(directory) / "device.txt",
+             fmt::format("{}{}\n{}\n{}\n", topology.simulated ? "SIMULATED " : "", topology.name, topology.generator,
+                         topology.timestamp));
+  write_tables(topology.device, directory);
+  write_tables(topology.compute, directory);
+  for (const MemoryElement& element : topology.memory) write_tables(element.attributes, directory);
+}
+
+}  // namespace gputopo

@@ -1,0 +1,138 @@
+#include "report/file.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+#include <filesystem>
+#include <string_view>
+#include <utility>
+
+#include "gputopo/error.h"
+#include "gputopo/report.h"
+
+namespace gputopo {
+namespace {
+
+namespace fs = std::filesystem;
+
+std::string_view advice(int error) {
+  switch (error) {
+    case ENOSPC:
+    case EDQUOT:
+      return "free some space or choose another path";
+    case EFBIG:
+      return "raise the file size limit (ulimit -f) or choose another path";
+    case EACCES:
+    case EPERM:
+    case EROFS:
+      return "choose a path that you may access";
+    case ENOENT:
+    case ENOTDIR:
+      return "check the path, or create its folder first";
+    case EISDIR:
+      return "name a file, not a folder";
+    default:
+      return "check the path or choose another one";
+  }
+}
+
+[[noreturn]] void fail(std::string_view action, const std::string& path, int error) {
+  throw FileError(fmt::format("cannot {} '{}': {}; {}", action, path, std::strerror(error), advice(error)));
+}
+
+// Owns an open file and, until keep(), the name of the file it writes.
+class OutputFile {
+ public:
+  OutputFile(std::string path, int flags) : path_(std::move(path)), fd_(::open(path_.c_str(), flags, 0666)) {}
+  OutputFile(const OutputFile&) = delete;
+  OutputFile& operator=(const OutputFile&) = delete;
+  ~OutputFile() {
+    if (fd_ >= 0) ::close(fd_);
+    if (remove_) ::unlink(path_.c_str());
+  }
+  [[nodiscard]] bool is_open() const { return fd_ >= 0; }
+  [[nodiscard]] const std::string& path() const { return path_; }
+  void remove_at_end(bool remove) { remove_ = remove; }
+
+  // False with errno set if not all of it could be written.
+  [[nodiscard]] bool write(std::string_view text) const {
+    while (!text.empty()) {
+      const ssize_t written = ::write(fd_, text.data(), text.size());
+      if (written < 0 && errno == EINTR) continue;
+      if (written < 0) return false;
+      text.remove_prefix(static_cast<std::size_t>(written));
+    }
+    return true;
+  }
+  // A full disk may show only here.
+  [[nodiscard]] bool close() { return ::close(std::exchange(fd_, -1)) == 0; }
+
+ private:
+  std::string path_;
+  int fd_;
+  bool remove_ = false;
+};
+
+// Where the text is to end up: through symbolic links, so that a link stays a link.
+std::string final_path(const std::string& path) {
+  std::error_code ignored;
+  const fs::path resolved = fs::canonical(path, ignored);
+  return resolved.empty() ? path : resolved.string();
+}
+
+// A device or a pipe is written to in place: renaming over it would replace it by a file.
+bool is_written_in_place(const std::string& path) {
+  struct stat status {};
+  return ::stat(path.c_str(), &status) == 0 && !S_ISREG(status.st_mode) && !S_ISDIR(status.st_mode);
+}
+
+std::string path_beside(const std::string& path) { return fmt::format("{}.{}.partial", path, ::getpid()); }
+
+}  // namespace
+
+void report::check_writable(const std::string& path) {
+  if (fs::is_directory(path)) fail("write", path, EISDIR);
+  const std::string target = final_path(path);
+  if (is_written_in_place(target)) {
+    if (::access(target.c_str(), W_OK) != 0) fail("write", path, errno);
+    return;
+  }
+  OutputFile beside(path_beside(target), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC);
+  if (!beside.is_open()) fail("write", path, errno);
+  beside.remove_at_end(true);
+}
+
+void write_file(const std::string& path, std::string_view text) {
+  if (fs::is_directory(path)) fail("write", path, EISDIR);
+  const std::string target = final_path(path);
+  const bool in_place = is_written_in_place(target);
+  OutputFile file(in_place ? target : path_beside(target),
+                  O_WRONLY | O_CLOEXEC | (in_place ? 0 : O_CREAT | O_TRUNC));
+  if (!file.is_open()) fail("write", path, errno);
+  file.remove_at_end(!in_place);
+  if (!file.write(text) || !file.close()) fail("write", path, errno);
+  if (in_place) return;
+  if (::rename(file.path().c_str(), target.c_str()) != 0) fail("write", path, errno);
+  file.remove_at_end(false);
+}
+
+std::string read_file(const std::string& path) {
+  const int fd = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
+  if (fd < 0) fail("read", path, errno);
+  std::string text;
+  char buffer[1 << 16];
+  ssize_t count = 0;
+  while ((count = ::read(fd, buffer, sizeof buffer)) > 0 || (count < 0 && errno == EINTR)) {
+    if (count > 0) text.append(buffer, static_cast<std::size_t>(count));
+  }
+  const int error = errno;
+  ::close(fd);
+  if (count < 0) fail("read", path, error);
+  return text;
+}
+
+}  // namespace gputopo

@@ -1,0 +1,11 @@
+// Files that appear whole or not at all.
+#pragma once
+
+#include <string>
+
+namespace gputopo::report {
+
+// Throws FileError if write_file(path, ...) could not even begin: asked before a long measurement rather than after it.
+void check_writable(const std::string& path);
+
+}  // namespace gputopo::report

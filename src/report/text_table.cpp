@@ -1,0 +1,105 @@
+#include "report/text_table.h"
+
+#include <algorithm>
+
+namespace gputopo::report {
+namespace {
+
+constexpr std::size_t kGap = 2;
+
+std::vector<std::size_t> column_widths(const TextTable& table) {
+  std::vector<std::size_t> widths;
+  for (std::size_t c = 0; c < table.columns.size(); ++c) {
+    std::size_t width = display_width(table.columns[c].heading);
+    for (const std::vector<Cell>& row : table.rows) width = std::max(width, display_width(row[c].text));
+    widths.push_back(width);
+  }
+  return widths;
+}
+
+// Which columns stand beside each other: every block starts with column 0 and is as full as the width allows.
+std::vector<std::vector<std::size_t>> split_columns(const std::vector<std::size_t>& widths, std::size_t limit) {
+  std::vector<std::vector<std::size_t>> blocks = {{0}};
+  std::size_t used = widths[0];
+  for (std::size_t c = 1; c < widths.size(); ++c) {
+    if (used + kGap + widths[c] > limit && blocks.back().size() > 1) {
+      blocks.push_back({0});
+      used = widths[0];
+    }
+    blocks.back().push_back(c);
+    used += kGap + widths[c];
+  }
+  return blocks;
+}
+
+std::string trimmed(std::string line) {
+  line.erase(line.find_last_not_of(' ') + 1);
+  return line;
+}
+
+}  // namespace
+
+std::string paint(std::string_view text, Tone tone, bool colour) {
+  constexpr std::string_view kCodes[] = {"", "\033[1m", "\033[2m", "\033[1;33m"};
+  const std::string_view code = kCodes[static_cast<std::size_t>(tone)];
+  if (!colour || code.empty() || text.empty()) return std::string(text);
+  return std::string(code).append(text).append("\033[0m");
+}
+
+std::size_t display_width(std::string_view text) {
+  return static_cast<std::size_t>(
+      std::count_if(text.begin(), text.end(), [](char c) { return (static_cast<unsigned char>(c) & 0xC0) != 0x80; }));
+}
+
+std::string render(const TextTable& table, const TextStyle& style) {
+  const std::vector<std::size_t> widths = column_widths(table);
+  const auto line = [&](const std::vector<std::size_t>& block, const auto& cell_of) {
+    std::string text;
+    for (const std::size_t c : block) {
+      const Cell cell = cell_of(c);
+      const std::string padding(widths[c] - display_width(cell.text), ' ');
+      const std::string painted = paint(cell.text, cell.tone, style.colour);
+      if (c != block.front()) text.append(kGap, ' ');
+      text += table.columns[c].align == Align::kRight ? padding + painted : painted + padding;
+    }
+    return trimmed(std::move(text)) + "\n";
+  };
+
+  std::string text;
+  for (const std::vector<std::size_t>& block : split_columns(widths, static_cast<std::size_t>(style.width))) {
+    if (!text.empty()) text += "\n";
+    text += line(block, [&](std::size_t c) { return Cell{table.columns[c].heading, Tone::kStrong}; });
+    text += line(block, [&](std::size_t c) {
+      std::string rule;
+      for (std::size_t i = 0; i < widths[c]; ++i) rule += style.unicode ? "\u2500" : "-";
+      return Cell{rule, Tone::kFaint};
+    });
+    for (const std::vector<Cell>& row : table.rows) {
+      text += line(block, [&](std::size_t c) { return row[c]; });
+    }
+  }
+  return text;
+}
+
+std::string wrap(std::string_view lead, std::string_view text, int width) {
+  const std::size_t limit = std::max<std::size_t>(static_cast<std::size_t>(width), lead.size() + 20);
+  std::string result;
+  std::string line(lead);
+  bool empty = true;
+  for (std::size_t begin = 0; begin < text.size();) {
+    const std::size_t end = std::min(text.find(' ', begin), text.size());
+    const std::string_view word = text.substr(begin, end - begin);
+    if (!empty && display_width(line) + 1 + display_width(word) > limit) {
+      result += line + "\n";
+      line.assign(lead.size(), ' ');
+      empty = true;
+    }
+    if (!empty) line += ' ';
+    line += word;
+    empty = false;
+    begin = end + 1;
+  }
+  return result + line + "\n";
+}
+
+}  // namespace gputopo::report

@@ -1,0 +1,83 @@
+#include "report/units.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+
+namespace gputopo::report {
+namespace {
+
+struct Scaled {
+  double value;
+  std::string_view unit;
+};
+
+template <std::size_t N>
+Scaled scale(double value, double step, const std::array<std::string_view, N>& units) {
+  std::size_t i = 0;
+  while (i + 1 < N && std::abs(value) >= step) {
+    value /= step;
+    ++i;
+  }
+  return {value, units.at(i)};
+}
+
+std::string human_number(double number, std::string_view unit) {
+  constexpr int kDigits = 4;
+  if (unit == "B") return human_bytes(number);
+  if (unit == "B/s") return human_bandwidth(number);
+  const bool whole = number == std::round(number) && std::abs(number) < 1e15;
+  const std::string text = whole ? fmt::format("{:.0f}", number) : significant(number, kDigits);
+  return unit.empty() ? text : fmt::format("{} {}", text, unit);
+}
+
+}  // namespace
+
+std::string significant(double value, int digits) {
+  if (!std::isfinite(value)) return fmt::format("{}", value);
+  const int magnitude = value == 0 ? 0 : static_cast<int>(std::floor(std::log10(std::abs(value))));
+  std::string text = fmt::format("{:.{}f}", value, std::max(0, digits - 1 - magnitude));
+  if (text.find('.') != std::string::npos) {
+    text.erase(text.find_last_not_of('0') + 1);
+    if (text.back() == '.') text.pop_back();
+  }
+  return text;
+}
+
+std::string human_bytes(double bytes) {
+  constexpr double kExactBelow = 4096;
+  if (std::abs(bytes) < kExactBelow && std::fmod(bytes, 1024) != 0) return significant(bytes, 4) + " B";
+  const Scaled scaled = scale(bytes, 1024, std::array<std::string_view, 5>{"B", "KiB", "MiB", "GiB", "TiB"});
+  return fmt::format("{} {}", significant(scaled.value, 4), scaled.unit);
+}
+
+std::string human_bandwidth(double bytes_per_second) {
+  const Scaled scaled =
+      scale(bytes_per_second, 1000, std::array<std::string_view, 5>{"B/s", "kB/s", "MB/s", "GB/s", "TB/s"});
+  return fmt::format("{} {}", significant(scaled.value, 3), scaled.unit);
+}
+
+std::string human_value(const Value& value, std::string_view unit) {
+  struct Visitor {
+    std::string_view unit;
+    std::string operator()(std::monostate) const { return "-"; }
+    std::string operator()(bool flag) const { return flag ? "yes" : "no"; }
+    std::string operator()(std::int64_t number) const { return human_number(static_cast<double>(number), unit); }
+    std::string operator()(double number) const { return human_number(number, unit); }
+    std::string operator()(const std::string& text) const { return text; }
+    std::string operator()(const std::vector<double>& numbers) const {
+      std::vector<std::string> texts;
+      for (const double number : numbers) texts.push_back(human_number(number, unit));
+      return fmt::format("{}", fmt::join(texts, ", "));
+    }
+    std::string operator()(const std::vector<std::string>& texts) const {
+      return fmt::format("{}", fmt::join(texts, ", "));
+    }
+  };
+  return std::visit(Visitor{unit}, value);
+}
+
+}  // namespace gputopo::report

@@ -1,0 +1,169 @@
+#include "support/random_machine.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <random>
+#include <stdexcept>
+
+namespace gputopo::truth {
+namespace {
+
+using sim::CacheSpec;
+using sim::IndexHash;
+using sim::Replacement;
+
+class Draw {
+ public:
+  explicit Draw(std::uint64_t seed) : generator_(seed) {}
+
+  double uniform(double low, double high) {
+    return low + (high - low) * static_cast<double>(generator_() >> 11) * 0x1.0p-53;
+  }
+  bool chance(double probability) { return uniform(0, 1) < probability; }
+  double log_uniform(double low, double high) { return std::exp(uniform(std::log(low), std::log(high))); }
+  template <typename T>
+  T pick(const std::vector<T>& values) {
+    return values[static_cast<std::size_t>(uniform(0, static_cast<double>(values.size())))];
+  }
+
+ private:
+  std::mt19937_64 generator_;
+};
+
+bool power_of_two(std::uint64_t value) { return (value & (value - 1)) == 0; }
+
+CacheSpec random_cache(Draw& draw, const std::string& id, double least_bytes, double most_bytes) {
+  CacheSpec cache;
+  cache.id = id;
+  const double wanted = draw.log_uniform(least_bytes, most_bytes);
+  cache.line_bytes = draw.pick<std::uint32_t>({32, 64, 128, 256});
+  cache.sector_bytes = cache.line_bytes;
+  while (cache.sector_bytes > 32 && draw.chance(0.4)) cache.sector_bytes /= 2;
+  cache.replacement = draw.chance(0.5) ? Replacement::kLru : draw.chance(0.4) ? Replacement::kTreePlru : Replacement::kRandom;
+  const auto lines = std::max<std::uint64_t>(4, static_cast<std::uint64_t>(wanted) / cache.line_bytes);
+  constexpr std::uint64_t kFullLimit = 16384;
+  const bool tree = cache.replacement == Replacement::kTreePlru;
+  std::uint32_t ways = draw.pick<std::uint32_t>({1, 2, 4, 8, 16, 32, 64, 3, 6, 12, 0});
+  if (tree && !power_of_two(ways)) ways = 8;
+  if (ways == 0 && (lines > kFullLimit || tree)) ways = 16;
+  while (ways > lines) ways /= 2;
+  if (ways == 0) {
+    cache.ways = 0;
+    cache.size_bytes = lines * cache.line_bytes;
+    return cache;
+  }
+  cache.ways = ways;
+  std::uint64_t sets = std::max<std::uint64_t>(1, lines / ways);
+  cache.index = draw.chance(0.5) ? IndexHash::kModulo : draw.chance(0.5) ? IndexHash::kXorFold : IndexHash::kMixed;
+  if (cache.index != IndexHash::kModulo || draw.chance(0.5)) {
+    while (!power_of_two(sets)) sets &= sets - 1;
+  }
+  cache.size_bytes = sets * ways * cache.line_bytes;
+  return cache;
+}
+
+}  // namespace
+
+sim::MachineSpec random_machine(std::uint64_t seed) {
+  Draw draw(seed);
+  sim::MachineSpec machine;
+  DeviceInfo& info = machine.info;
+  info.vendor = "NVIDIA";
+  info.name = fmt::format("random machine {}", seed);
+  info.compute_capability_major = 9;
+  info.compute_capability_minor = 0;
+  info.sm_count = draw.pick<std::uint32_t>({4, 16, 80, 132});
+  info.max_threads_per_block = 1024;
+  info.memory_bytes = 8ull << 30;
+  info.constant_bytes = 64 << 10;
+  info.shared_bytes_per_sm = 64 << 10;
+  info.sm_clock_max_mhz = 1500;
+
+  machine.timer_cycles = std::round(draw.uniform(2, 30));
+  const double l1_latency = draw.uniform(18, 80);
+  const double l2_latency = l1_latency * draw.uniform(2.5, 6);
+  const std::uint32_t partitions = draw.chance(0.5) ? 2 : 1;
+  const double far_latency = partitions > 1 ? l2_latency * draw.uniform(1.45, 2) : 0;
+  const double memory_latency = std::max(l2_latency, far_latency) * draw.uniform(1.45, 2.2);
+
+  machine.caches.push_back(random_cache(draw, "l1", 1 << 10, 512 << 10));
+  machine.caches.back().instances = draw.pick<std::uint32_t>({1, 1, 2, 4});
+  const double l1_bytes = static_cast<double>(machine.caches.back().size_bytes);
+  CacheSpec l2 = random_cache(draw, "l2", std::max(128.0 * 1024, 4 * l1_bytes), 64 << 20);
+  l2.scope = sim::Scope::kGpu;
+  l2.partitions = partitions;
+  // Each partition must be whole lines times ways.
+  if (partitions > 1 && l2.ways != 0) l2.size_bytes = std::max<std::uint64_t>(2, l2.size_bytes / (std::uint64_t{l2.line_bytes} * l2.ways) / 2 * 2) * l2.line_bytes * l2.ways;
+  if (partitions > 1 && l2.ways == 0) l2.size_bytes = l2.size_bytes / (2ull * l2.line_bytes) * 2 * l2.line_bytes;
+
+  const auto path = [&](const std::string& first, double latency) {
+    sim::SpaceSpec space;
+    if (!first.empty()) space.path.push_back({first, latency, 0});
+    space.path.push_back({"l2", l2_latency, far_latency});
+    space.memory_latency_cycles = memory_latency;
+    return space;
+  };
+  // Which caches texture and read-only loads use: L1's, one of their own together, or one each.
+  const double sharing = draw.uniform(0, 1);
+  std::string texture = "l1";
+  std::string read_only = "l1";
+  if (sharing > 0.4) {
+    machine.caches.push_back(random_cache(draw, "texture", 1 << 10, 64 << 10));
+    machine.caches.back().instances = draw.pick<std::uint32_t>({1, 2, 4});
+    texture = "texture";
+    read_only = sharing > 0.7 ? "texture" : "l1";
+  }
+  if (sharing > 0.9) {
+    machine.caches.push_back(random_cache(draw, "readonly", 1 << 10, 64 << 10));
+    read_only = "readonly";
+  }
+  machine.spaces[Space::kGlobal] = path("l1", l1_latency);
+  machine.spaces[Space::kGlobalBypassL1] = path("", 0);
+  machine.spaces[Space::kTexture] = path(texture, l1_latency * draw.uniform(1, 1.3));
+  machine.spaces[Space::kReadOnly] = path(read_only, l1_latency * draw.uniform(1, 1.1));
+
+  machine.caches.push_back(random_cache(draw, "constant_l1", 1 << 10, 8 << 10));
+  const double constant_latency = draw.uniform(10, 40);
+  sim::SpaceSpec constant = path("constant_l1", constant_latency);
+  if (draw.chance(0.67)) {
+    const double first = static_cast<double>(machine.caches.back().size_bytes);
+    machine.caches.push_back(random_cache(draw, "constant_l15", std::min(4 * first, 16384.0), 24 << 10));
+    constant.path.insert(constant.path.begin() + 1, {"constant_l15", constant_latency * draw.uniform(2, 2.5), 0});
+  }
+  constant.path.back().latency_cycles = std::max(constant.path.back().latency_cycles, constant_latency * 3.75);
+  constant.path.back().far_latency_cycles = partitions > 1 ? std::max(far_latency, constant.path.back().latency_cycles * 1.45) : 0;
+  constant.memory_latency_cycles = std::max(memory_latency, 1.45 * std::max(constant.path.back().latency_cycles, constant.path.back().far_latency_cycles));
+  machine.spaces[Space::kConstant] = constant;
+  machine.spaces[Space::kShared].memory_latency_cycles = draw.uniform(15, 40);
+  machine.caches.push_back(l2);
+
+  machine.bandwidths["l1"] = {.read_bytes_per_second = 2e13, .write_bytes_per_second = 5e12, .half_bytes_in_flight = 1e5};
+  machine.bandwidths["l2"] = {.read_bytes_per_second = 6e12, .write_bytes_per_second = 4e12, .half_bytes_in_flight = 1e5};
+  machine.bandwidths["memory"] = {.read_bytes_per_second = 2e12, .write_bytes_per_second = 2e12, .half_bytes_in_flight = 1e5};
+  machine.bandwidths["shared"] = machine.bandwidths["l1"];
+
+  machine.noise.jitter_cycles = draw.uniform(0, 2.5);
+  machine.noise.outlier_probability = draw.chance(0.2) ? 0 : draw.uniform(0, 0.003);
+  machine.noise.outlier_cycles = draw.uniform(100, 500);
+  machine.noise.drift_fraction = draw.uniform(0, 0.02);
+  machine.noise.interference_probability = draw.chance(0.5) ? 0 : draw.uniform(0, 0.02);
+  machine.noise.bandwidth_sigma = 0.01;
+  return machine;
+}
+
+const CacheSpec& cache_of(const sim::MachineSpec& machine, const std::string& id) {
+  for (const CacheSpec& cache : machine.caches) {
+    if (cache.id == id) return cache;
+  }
+  throw std::invalid_argument("no cache " + id);
+}
+
+const CacheSpec* cache_at(const sim::MachineSpec& machine, Space space, std::size_t depth) {
+  const auto found = machine.spaces.find(space);
+  if (found == machine.spaces.end() || depth >= found->second.path.size()) return nullptr;
+  return &cache_of(machine, found->second.path[depth].cache);
+}
+
+}  // namespace gputopo::truth
