@@ -1,1 +1,26 @@
-int main() { return 0; }
+#include <fmt/format.h>
+
+#include <exception>
+
+#include "cli/commands.h"
+#include "cli/options.h"
+#include "gputopo/error.h"
+
+int main(int argc, char** argv) {
+  using namespace gputopo;
+  const auto fail = [](const char* what, int code) {
+    fmt::print(stderr, "gputopo: error: {}\n", what);
+    return code;
+  };
+  try {
+    const cli::ParseResult parsed = cli::parse_command_line(argc, argv);
+    return parsed.exit_code ? *parsed.exit_code : cli::run(parsed.options);
+  } catch (const UsageError& error) {
+    return fail(error.what(), cli::kExitUsage);
+  } catch (const std::bad_alloc&) {
+    return fail("out of memory on the host; close other programs or ask for fewer elements with --only",
+                cli::kExitFailure);
+  } catch (const std::exception& error) {
+    return fail(error.what(), cli::kExitFailure);
+  }
+}

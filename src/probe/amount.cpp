@@ -11,7 +11,7 @@ Attribute measure_amount(Lab& lab, const Cache& cache) {
   if (!cache.has_next_level()) throw Inconclusive("no footprint was seen to exceed this cache, so nothing can be evicted from it");
   // The evictor alone must fill the cache, so that whatever is shared is gone under any replacement.
   constexpr double kVictim = 0.5;
-  constexpr double kEvictor = 2.0;
+  constexpr double kEvictor = 4.0;
   const ChaseArray victim = victim_array(cache, kVictim);
   const std::uint64_t limit = cache.site().limit_bytes;
   ChaseArray evictor = victim_array(cache, kEvictor);

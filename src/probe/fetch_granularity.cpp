@@ -74,6 +74,7 @@ Attribute measure_fetch_granularity(Lab& lab, Cache& cache) {
     throw Inconclusive(fmt::format("a cold pass agrees with {} B only at {:.0f}% of its loads", found.bytes, 100 * found.agreement));
   }
   cache.fetch_bytes = found.bytes;
+  read_survey(cache);
   const auto value = static_cast<double>(found.bytes);
   Attribute attribute = measured(lab, static_cast<std::int64_t>(found.bytes), "B", stats::Interval{value, value}, "cold_pass");
   attribute.details.emplace_back("agreement", found.agreement);

@@ -38,24 +38,34 @@ SampleTable histogram_table(const stats::Histogram& histogram) {
   return table;
 }
 
+// The interval of a mean with a systematic floor: the histogram's bins, and the drift of a clock over a discovery, are not
+// in the spread of a few copies.
+stats::Interval latency_interval(const std::vector<double>& means) {
+  constexpr double kFloorCycles = 0.25;
+  constexpr double kFloorPart = 0.005;
+  const double centre = stats::median(means);
+  const double floor = kFloorCycles + kFloorPart * centre;
+  const stats::Interval interval = stats::mean_interval(means);
+  return {std::min(interval.low, centre - floor), std::max(interval.high, centre + floor)};
+}
+
 // One attribute from the loads of several copies: mean of the copies' means inside the band.
 Attribute banded_latency(Lab& lab, const std::vector<ChaseResult>& copies, std::size_t step, double low, double high,
                          double timer, const std::string& method) {
   std::vector<double> means;
   stats::Histogram sum;
   for (const ChaseResult& copy : copies) {
-    const stats::BandSummary band = stats::summarise_band(copy.steps[step].histogram, low, high);
-    stats::accumulate(sum, copy.steps[step].histogram);
+    const stats::Histogram& histogram = copy.steps[step].histogram;
+    // The slowest hundredth is left out: outliers would pull the mean.
+    constexpr double kKept = 0.99;
+    const double kept = std::min(high, stats::histogram_quantile(histogram, kKept) + 1);
+    const stats::BandSummary band = stats::summarise_band(histogram, low, kept);
+    stats::accumulate(sum, histogram);
     constexpr std::uint64_t kLeastLoads = 8;
     if (band.count >= kLeastLoads) means.push_back(band.mean - timer);
   }
   if (means.empty()) throw Inconclusive("too few loads hit this level to give a latency");
-  const stats::Interval interval = stats::mean_interval(means);
-  const double mean = stats::mean(means);
-  // A latency is never known better than to half the width of the histogram's bins shared over the loads: a quarter cycle.
-  constexpr double kLeastHalfWidth = 0.25;
-  Attribute attribute = measured(lab, round_to(mean, 100), "cycles",
-                                 stats::Interval{std::min(interval.low, mean - kLeastHalfWidth), std::max(interval.high, mean + kLeastHalfWidth)}, method);
+  Attribute attribute = measured(lab, round_to(stats::median(means), 100), "cycles", latency_interval(means), method);
   add_distribution(attribute, sum, low, high, timer, lab.sm_clock_mhz());
   if (lab.keep_samples()) attribute.samples.push_back(histogram_table(sum));
   return attribute;
@@ -68,11 +78,8 @@ Attribute measure_latency(Lab& lab, const Cache& cache) {
   const Site& site = cache.site();
   if (cache.first_level == 0 && !site.exclusive) {
     // The nearest level: untimed chains over a tiny array, exact to a fraction of a cycle.
-    const double mean = stats::median(survey.tiny_latencies_cycles);
-    const stats::Interval interval = stats::mean_interval(survey.tiny_latencies_cycles);
-    constexpr double kLeastHalfWidth = 0.25;
-    Attribute attribute = measured(lab, round_to(mean, 100), "cycles",
-                                   stats::Interval{std::min(interval.low, mean - kLeastHalfWidth), std::max(interval.high, mean + kLeastHalfWidth)}, "untimed_chain");
+    Attribute attribute = measured(lab, round_to(stats::median(survey.tiny_latencies_cycles), 100), "cycles",
+                                   latency_interval(survey.tiny_latencies_cycles), "untimed_chain");
     add_distribution(attribute, survey.histograms.front(), 0, cache.hit_limit_cycles(), survey.timer_cycles, lab.sm_clock_mhz());
     attribute.details.emplace_back("timer_cycles", round_to(survey.timer_cycles, 100));
     return attribute;
@@ -134,9 +141,7 @@ Attribute measure_shared_latency(Lab& lab, const Site& site) {
     latencies.push_back(static_cast<double>(copy.steps[1].total_cycles) / static_cast<double>(copy.steps[1].loads));
   }
   const double mean = stats::median(latencies);
-  const stats::Interval interval = stats::mean_interval(latencies);
-  constexpr double kLeastHalfWidth = 0.25;
-  Attribute attribute = measured(lab, round_to(mean, 100), "cycles", stats::Interval{std::min(interval.low, mean - kLeastHalfWidth), std::max(interval.high, mean + kLeastHalfWidth)}, "untimed_chain");
+  Attribute attribute = measured(lab, round_to(mean, 100), "cycles", latency_interval(latencies), "untimed_chain");
   if (lab.sm_clock_mhz() > 0) attribute.details.emplace_back("mean_ns", round_to(mean / lab.sm_clock_mhz() * 1000, 100));
   return attribute;
 }

@@ -7,8 +7,8 @@ namespace gputopo::probe {
 
 bool shares_cache(Lab& lab, const Cache& victim, const Cache& evictor) {
   constexpr double kVictim = 0.5;
-  // Twice the evictor's own cache: if it is the same one, that fills it.
-  constexpr double kEvictor = 2.0;
+  // Four times the evictor's own cache: if it is the same one, little of the victim is left under any replacement.
+  constexpr double kEvictor = 4.0;
   const ChaseArray array = victim_array(victim, kVictim);
   const ChaseArray same = victim_array(victim, kEvictor);
   const ChaseArray other = victim_array(evictor, kEvictor);

@@ -33,7 +33,7 @@ struct Survey {
   std::uint64_t fetch_bytes = 0;              // fetch granularity of the nearest cache
   std::vector<double> tiny_latencies_cycles;  // load-to-use of a tiny array, one per copy, from untimed chains
   double timer_cycles = 0;                    // what timing a single load adds to its latency
-  double noise = 0;                           // part of the loads of a tiny array that do not look like hits
+  stats::Histogram tiny;                      // of timed loads of a tiny array: all hits
   std::vector<std::uint64_t> footprints_bytes;
   std::vector<stats::Histogram> histograms;   // of each footprint, raw cycles
   std::vector<stats::Level> levels;           // nearest first
@@ -46,8 +46,10 @@ struct Cache {
   std::size_t first_level = 0;
   std::size_t last_level = 0;
   std::uint64_t fetch_bytes = 0;
+  double noise = 0;                  // part of the loads of footprints that fit which do not look like hits
   std::uint64_t fits_bytes = 0;      // largest footprint of the survey that fits
   double resident_bytes = 0;         // most bytes of any footprint that were seen resident: a lower bound of the size
+  std::uint64_t nearer_bytes = 0;    // the same of the caches before this one; 0 if it is the nearest
   std::uint64_t line_bytes = 0;
   double size_bytes = 0;
 
@@ -90,6 +92,9 @@ void sweep_footprints(Lab& lab, Survey& survey);
 // The cache at `depth` of the survey (0: nearest). Levels that share a cache (near and far L2) are one when `merge_rest`: all
 // levels but the last. Throws NotPresent.
 [[nodiscard]] Cache find_cache(const Survey& survey, std::size_t depth, bool merge_rest);
+
+// Reads off the survey how much fits and stays resident, for the cache's level and fetch granularity.
+void read_survey(Cache& cache);
 
 [[nodiscard]] Attribute measure_fetch_granularity(Lab& lab, Cache& cache);
 [[nodiscard]] Attribute measure_line_size(Lab& lab, Cache& cache);

@@ -23,39 +23,99 @@ struct Estimate {
   stats::Interval interval;
 };
 
-// Median over the copies of the resident part of `array` after one pass, read backwards, in bytes.
-double resident_backwards(Lab& lab, const Cache& cache, double bytes, std::uint64_t stride) {
-  const Site& site = cache.site();
-  const ChaseArray array = make_array(site, static_cast<std::uint64_t>(bytes), stride, Order::kReversed);
+// A pass over the array, and, for a cache behind another, the end of it a few times more: what the nearer cache then holds is
+// held here too, so that its own leftovers are not counted.
+std::vector<ChaseStep> fill_steps(const Cache& cache, const ChaseArray& array) {
+  std::vector<ChaseStep> steps = {warm_step(cache.site(), array)};
+  constexpr std::uint64_t kNearerCaches = 4;
+  constexpr std::uint64_t kTimes = 3;
   const std::uint64_t n = array.element_count();
-  const ChaseProgram program = make_program(
-      site, {array}, {warm_step(site, array), {.kind = StepKind::kCounted, .loads = n, .chain = 1}});
-  // Outliers make hits look like misses: noise * hits of them, known on average but with a Poisson spread. Enough copies
-  // bring the spread of their median under a third of a line.
-  const double lost = cache.survey->noise * static_cast<double>(n);
-  const auto copies = site.exclusive ? 1 : static_cast<std::uint32_t>(std::clamp(10 * lost, 5.0, 60.0)) | 1u;
-  const double hits = median_hit_fraction(lab.chase(std::vector<ChaseProgram>(copies, program)), 1, cache.hit_limit_cycles());
-  return std::min(1.0, hits / (1 - cache.survey->noise)) * static_cast<double>(array.bytes);
+  const std::uint64_t tail = std::min(n / 4, kNearerCaches * cache.nearer_bytes / array.stride_bytes);
+  for (std::uint64_t i = 0; tail > 0 && i < kTimes; ++i) {
+    steps.push_back({.kind = StepKind::kWarm, .loads = tail, .first = n - tail});
+  }
+  return steps;
+}
+
+// For each position of a backward reading in [begin, end): whether most copies hit. A load that hits may look slow (an
+// outlier); one that misses never looks fast; so the majority is exact where the copies agree on what is resident.
+std::uint64_t resident_in(Lab& lab, const Cache& cache, const ChaseArray& array, std::uint64_t begin, std::uint64_t end) {
+  const Site& site = cache.site();
+  // What is timed is kept in shared memory, which is taken from L1: the smallest carve-out must hold it.
+  const std::uint64_t window = site.exclusive ? 4096 : 512;
+  ChaseProgram program = make_program(site, {array}, fill_steps(cache, array));
+  const std::size_t first_step = program.steps.size();
+  program.timed_cap = static_cast<std::uint32_t>(window);
+  for (std::uint64_t first = begin; first < end; first += window) {
+    program.steps.push_back({.kind = StepKind::kTimed, .loads = std::min(window, end - first), .chain = 1, .first = first});
+  }
+  const std::vector<ChaseResult> copies = lab.chase(std::vector<ChaseProgram>(lab.parameters().copies, program));
+  std::uint64_t resident = 0;
+  for (std::size_t step = first_step; step < program.steps.size(); ++step) {
+    for (std::size_t i = 0; i < program.steps[step].loads; ++i) {
+      const auto hits = std::count_if(copies.begin(), copies.end(), [&](const ChaseResult& copy) {
+        return copy.steps[step].latencies[i] < cache.hit_limit_cycles();
+      });
+      resident += 2 * static_cast<std::uint64_t>(hits) > copies.size() ? 1 : 0;
+    }
+  }
+  return resident;
+}
+
+struct Region {
+  std::uint64_t begin = 0;
+  std::uint64_t end = 0;
+};
+
+// Where a backward reading turns from hits to misses, from a few loads at each of many places: too long an array to read whole.
+Region transition(Lab& lab, const Cache& cache, const ChaseArray& array) {
+  constexpr std::uint64_t kPlaces = 128;
+  constexpr std::uint64_t kLoads = 32;
+  const std::uint64_t n = array.element_count();
+  ChaseProgram program = make_program(cache.site(), {array}, {warm_step(cache.site(), array)});
+  for (std::uint64_t place = 0; place < kPlaces; ++place) {
+    program.steps.push_back({.kind = StepKind::kCounted, .loads = kLoads, .chain = 1, .first = place * n / kPlaces});
+  }
+  const ChaseResult result = lab.chase({program}).front();
+  constexpr double kNearlyAll = 1 - 1.5 / kLoads;  // one slow load of a place may be an outlier
+  std::uint64_t first_mixed = kPlaces;
+  std::uint64_t last_mixed = 0;
+  for (std::uint64_t place = 0; place < kPlaces; ++place) {
+    const double hits = hit_fraction(result.steps[place + 1], cache.hit_limit_cycles());
+    if (hits < kNearlyAll) first_mixed = std::min(first_mixed, place);
+    if (hits > 0) last_mixed = place;
+  }
+  // Each place speaks for what follows it up to the next one: places of margin on either side.
+  constexpr std::uint64_t kMargin = 3;
+  const std::uint64_t begin = first_mixed < kMargin ? 0 : first_mixed - kMargin;
+  return {begin * n / kPlaces, std::min(n, (last_mixed + kMargin + 1) * n / kPlaces)};
+}
+
+// Bytes of an array of `bytes` that one pass leaves resident, read backwards; 0 where reading would take too long.
+double resident_backwards(Lab& lab, const Cache& cache, double bytes, std::uint64_t stride) {
+  const ChaseArray array = make_array(cache.site(), static_cast<std::uint64_t>(bytes), stride, Order::kReversed);
+  Region region{0, array.element_count()};
+  if (cache.site().exclusive) region = transition(lab, cache, array);
+  const double loads = static_cast<double>(region.end - region.begin);
+  if (loads * cache.survey->levels.back().mode_cycles > lab.parameters().launch_cycles_limit) return 0;
+  return static_cast<double>((region.begin + resident_in(lab, cache, array, region.begin, region.end)) * stride);
 }
 
 // Doubles the footprint until what stays resident no longer grows: until every set is full.
 Estimate resident_estimate(Lab& lab, const Cache& cache, double guess, std::uint64_t stride) {
   const Site& site = cache.site();
-  const double cycles_per_load = cache.survey->levels.back().mode_cycles;
   double best = 0;
   for (double footprint = 2 * guess; footprint <= 32 * guess; footprint *= 2) {
-    if (footprint / static_cast<double>(stride) * cycles_per_load > lab.parameters().launch_cycles_limit) break;
     if (site.limit_bytes != 0 && footprint > static_cast<double>(site.limit_bytes)) break;
     const double resident = resident_backwards(lab, cache, footprint, stride);
-    constexpr double kGrowth = 1.002;
-    const bool grew = resident > best * kGrowth;
+    const bool grew = resident > best;
     best = std::max(best, resident);
     lab.log(fmt::format("size: backwards over {:.0f} B: {:.0f} B resident", footprint, resident));
-    if (!grew || site.exclusive) break;
+    constexpr double kExclusiveLimit = 4;  // touching L2 many times over takes its time
+    if (!grew || (site.exclusive && footprint >= kExclusiveLimit * guess)) break;
   }
   const auto line = static_cast<double>(stride);
-  const double whole_lines = std::round(best / line) * line;
-  return {whole_lines, {whole_lines - line, whole_lines + line}};
+  return {best, {best - line, best + line}};
 }
 
 // Largest footprint that fits, between one that does and one that does not: both ends draw closer by the number of footprints
@@ -95,9 +155,10 @@ Estimate fits_estimate(Lab& lab, const Cache& cache, std::uint64_t stride) {
       const double misses = 1 - median_hit_fraction(point, 1, cache.hit_limit_cycles());
       const auto loads = static_cast<double>(point.front().steps[1].loads);
       // A miss or two beyond the noise and its spread is a footprint that does not fit.
-      const double spread = 4 * std::sqrt((cache.survey->noise + 1 / loads) / loads);
-      if (misses > cache.survey->noise + std::min(spread + 1.5 / loads, parameters.fits_tolerance)) {
+      const double spread = 4 * std::sqrt((cache.noise + 1 / loads) / loads);
+      if (misses > cache.noise + std::min(spread + 1.5 / loads, parameters.fits_tolerance)) {
         new_exceeds = footprints[i];
+        lab.log(fmt::format("size: {} B misses {:.5f} (noise {:.5f}, spread {:.5f})", footprints[i], misses, cache.noise, spread));
         break;
       }
       new_fits = footprints[i];
@@ -108,6 +169,19 @@ Estimate fits_estimate(Lab& lab, const Cache& cache, std::uint64_t stride) {
   }
   const double slack = 2 * parameters.fits_tolerance * static_cast<double>(fits);
   return {static_cast<double>(fits), {static_cast<double>(fits) - std::max(slack, static_cast<double>(stride)), static_cast<double>(exceeds)}};
+}
+
+// Whether footprints from `bytes` on miss with nearly every load when walked in order, as under LRU.
+bool misses_all(const Cache& cache, double bytes) {
+  const Survey& survey = *cache.survey;
+  constexpr double kStillHits = 0.02;
+  for (std::size_t i = 0; i < survey.footprints_bytes.size(); ++i) {
+    if (static_cast<double>(survey.footprints_bytes[i]) >= bytes) {
+      const double most_misses = std::min(1.0, static_cast<double>(survey.fetch_bytes) / static_cast<double>(cache.fetch_bytes));
+      return 1 - stats::fraction_below(survey.histograms[i], cache.hit_limit_cycles()) > (1 - kStillHits) * most_misses;
+    }
+  }
+  return false;
 }
 
 }  // namespace
@@ -121,27 +195,33 @@ SampledResidency sampled_residency(Lab& lab, const Cache& cache, double limit_cy
   const auto n = static_cast<double>(array.element_count());
   const double lines = std::max(1.0, guess / static_cast<double>(stride));
   const double most = site.exclusive ? 8192 : 1024;
-  const auto per_program = static_cast<std::uint64_t>(std::clamp(parameters.sampled_part * lines, 1.0, most));
+  // A few samples even of a cache of a few lines: what they evict is corrected for.
+  const double few = std::clamp(lines / 4, 1.0, 4.0);
+  const auto per_program = static_cast<std::uint64_t>(std::clamp(parameters.sampled_part * lines, few, most));
   const std::uint64_t programs_limit = site.exclusive ? 6 : parameters.residency_programs_limit;
   const std::uint64_t count = std::clamp(wanted_samples / per_program, std::uint64_t{parameters.copies}, programs_limit);
   std::vector<ChaseProgram> programs;
   for (std::uint64_t i = 0; i < count; ++i) {
     array.seed = lab.seed() * 1000 + i + 1;
-    programs.push_back(make_program(site, {array}, {warm_step(site, array),
-                                                    {.kind = StepKind::kCounted, .loads = per_program, .chain = 1}}));
+    std::vector<ChaseStep> steps = fill_steps(cache, array);
+    steps.push_back({.kind = StepKind::kCounted, .loads = per_program, .chain = 1});
+    programs.push_back(make_program(site, {array}, std::move(steps)));
   }
   std::uint64_t hits = 0;
   std::uint64_t samples = 0;
   for (const ChaseResult& result : lab.chase(programs)) {
-    hits += stats::summarise_band(result.steps[1].histogram, 0, limit_cycles).count;
-    samples += result.steps[1].loads;
+    hits += stats::summarise_band(result.steps.back().histogram, 0, limit_cycles).count;
+    samples += result.steps.back().loads;
   }
   // Each missed sample evicts one of the `lines`, so that later samples find a little less: on average half of them later.
   const double raw = static_cast<double>(hits) / static_cast<double>(samples);
   const double evicted = 0.5 * static_cast<double>(per_program - 1) * (1 - raw) / std::max(1.0, raw * n);
-  const double scale = static_cast<double>(array.bytes) / (1 - cache.survey->noise) / (1 - std::min(0.5, evicted));
+  const double scale = static_cast<double>(array.bytes) / (1 - cache.noise) / (1 - std::min(0.5, evicted));
   const stats::Interval part = stats::proportion_interval(hits, samples);
-  return {raw * scale, {part.low * scale, part.high * scale}};
+  // The correction itself is good to a fifth: the samples' own lines are evicted too.
+  constexpr double kCorrectionError = 0.2;
+  const double systematic = kCorrectionError * evicted;
+  return {raw * scale, {part.low * scale * (1 - systematic), part.high * scale * (1 + systematic)}};
 }
 
 Capacity estimate_capacity(Lab& lab, const Cache& cache, bool keep_fits) {
@@ -152,31 +232,39 @@ Capacity estimate_capacity(Lab& lab, const Cache& cache, bool keep_fits) {
   const Estimate resident = resident_estimate(lab, cache, guess, stride);
   Estimate best = resident;
   capacity.method = "resident_backwards";
+  const bool behind = cache.nearer_bytes > 0;
   if (keep_fits && !site.exclusive) {
     const Estimate fits = fits_estimate(lab, cache, stride);
     capacity.first_miss_bytes = fits.bytes;
-    if (fits.bytes > best.bytes) {
+    // Behind another cache a footprint also fits when the two hold it together: no lower bound of this one.
+    if (fits.bytes > best.bytes && !behind) {
       best = fits;
       capacity.method = "largest_fitting_footprint";
     }
   }
-  // A quick look first; the full sample only where it contradicts the exact views.
-  const double factor = site.exclusive ? 2 : 8;
+  // Sampling: a quick look where the others are exact, the full sample where they may not be: where walking twice the
+  // capacity in order still hits, the replacement is not LRU.
   const double base = std::max(best.bytes, guess);
-  const bool room = site.limit_bytes == 0 || factor * base <= static_cast<double>(site.limit_bytes);
-  if (room) {
+  const double wanted_factor = site.exclusive ? 2 : 4;
+  const double factor = site.limit_bytes == 0 ? wanted_factor : std::min(wanted_factor, static_cast<double>(site.limit_bytes) / base);
+  constexpr double kLeastFactor = 1.5;
+  if (factor >= kLeastFactor) {
     constexpr std::uint64_t kQuickSamples = 4000;
-    SampledResidency sampled = sampled_residency(lab, cache, cache.hit_limit_cycles(), base, factor, stride,
-                                                 site.exclusive ? lab.parameters().residency_samples : kQuickSamples);
-    if (sampled.interval.low > best.bytes) {
-      if (!site.exclusive) {
-        sampled = sampled_residency(lab, cache, cache.hit_limit_cycles(), sampled.bytes, factor, stride,
-                                    lab.parameters().residency_samples);
-      }
-      if (sampled.interval.low > best.bytes) {
-        best = {sampled.bytes, sampled.interval};
-        capacity.method = "sampled_residency";
-      }
+    const bool lru = site.exclusive ? resident.bytes > 0 : misses_all(cache, 2 * base);
+    const auto sample = [&](std::uint64_t samples) {
+      return sampled_residency(lab, cache, cache.hit_limit_cycles(), base, factor, stride, samples);
+    };
+    // The exact views stand unless the sample is clearly above them: by three standard errors.
+    const auto contradicts = [&](const SampledResidency& sampled) {
+      constexpr double kThreeErrors = 3 / 1.96;
+      return sampled.bytes - kThreeErrors * (sampled.bytes - sampled.interval.low) > best.bytes;
+    };
+    SampledResidency sampled = sample(lru ? kQuickSamples : lab.parameters().residency_samples);
+    if (lru && contradicts(sampled)) sampled = sample(lab.parameters().residency_samples);
+    if (contradicts(sampled)) {
+      const auto line = static_cast<double>(stride);
+      best = {std::round(sampled.bytes / line) * line, {sampled.interval.low - line / 2, sampled.interval.high + line / 2}};
+      capacity.method = "sampled_residency";
     }
     capacity.sampled_bytes = sampled.bytes;
   }

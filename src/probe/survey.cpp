@@ -10,7 +10,9 @@ namespace gputopo::probe {
 namespace {
 
 constexpr std::uint64_t kTinyTimedLoads = 1024;
-constexpr std::uint64_t kTinyChainLoads = 4096;
+// The untimed chain runs in segments, so that outliers spoil some of them and not their median.
+constexpr std::uint64_t kTinyChainLoads = 128;
+constexpr std::uint32_t kTinyChainSegments = 33;
 constexpr std::uint64_t kColdLoads = 64;
 constexpr std::uint64_t kColdPassBytes = 4096;
 constexpr std::uint32_t kColdPasses = 3;
@@ -19,21 +21,24 @@ constexpr std::uint32_t kColdPasses = 3;
 stats::Histogram run_tiny(Lab& lab, Survey& survey) {
   const ChaseArray array = make_array(survey.site, lab.parameters().tiny_bytes, kMinimumStrideBytes);
   const std::uint64_t n = array.element_count();
-  const ChaseProgram program = make_program(survey.site, {array},
-                                            {{.kind = StepKind::kWarm, .loads = 4 * n},
-                                             {.kind = StepKind::kWarm, .loads = kTinyChainLoads},
-                                             {.kind = StepKind::kTimed, .loads = kTinyTimedLoads}});
+  std::vector<ChaseStep> steps = {{.kind = StepKind::kWarm, .loads = 4 * n}, {.kind = StepKind::kTimed, .loads = kTinyTimedLoads}};
+  steps.insert(steps.end(), kTinyChainSegments, {.kind = StepKind::kWarm, .loads = kTinyChainLoads});
+  const ChaseProgram program = make_program(survey.site, {array}, steps);
   stats::Histogram histogram;
   std::vector<double> timer_costs;
   for (const ChaseResult& copy : lab.chase(std::vector<ChaseProgram>(lab.parameters().copies, program))) {
-    const StepResult& chain = copy.steps[1];
-    const double latency = static_cast<double>(chain.total_cycles) / static_cast<double>(chain.loads);
-    std::vector<double> timed(copy.steps[2].latencies.begin(), copy.steps[2].latencies.end());
+    std::vector<double> segments;
+    for (std::size_t i = 2; i < copy.steps.size(); ++i) {
+      segments.push_back(static_cast<double>(copy.steps[i].total_cycles) / static_cast<double>(copy.steps[i].loads));
+    }
+    const double latency = stats::median(segments);
+    const StepResult& timed_step = copy.steps[1];
+    const std::vector<double> timed(timed_step.latencies.begin(), timed_step.latencies.end());
     survey.tiny_latencies_cycles.push_back(latency);
     // A tenth off each end: outliers of the timed loads would end up in the timer's cost.
     constexpr double kTrim = 0.1;
     timer_costs.push_back(stats::trimmed_mean(timed, kTrim) - latency);
-    stats::accumulate(histogram, copy.steps[2].histogram);
+    stats::accumulate(histogram, timed_step.histogram);
   }
   survey.timer_cycles = stats::median(timer_costs);
   return histogram;
@@ -115,13 +120,21 @@ void sweep_footprints(Lab& lab, Survey& survey) {
 Survey survey_space(Lab& lab, const Site& site) {
   Survey survey;
   survey.site = site;
-  const stats::Histogram tiny = run_tiny(lab, survey);
+  survey.tiny = run_tiny(lab, survey);
+  const stats::Histogram& tiny = survey.tiny;
   const ChaseResult cold = run_cold(lab, site);
   survey.cold = cold.steps.front().histogram;
   const std::vector<stats::Histogram> extremes = {tiny, survey.cold};
   survey.levels = stats::find_levels(extremes);
-  const double nearest_limit = survey.levels.front().high_cycles;
   if (survey.levels.size() < 2) return survey;
+  // Between the tiny array and the cold pass there may be levels that neither shows, so the nearest level ends just above the
+  // tiny array's own spread until the sweep has shown the next one.
+  constexpr double kSpreadQuantile = 0.95;
+  constexpr double kMargin = 0.15;
+  constexpr double kLeastMarginCycles = 6;
+  const double spread = stats::histogram_quantile(tiny, kSpreadQuantile);
+  const double nearest_limit = spread + std::max(kLeastMarginCycles, kMargin * spread);
+  survey.levels.front().high_cycles = nearest_limit;
 
   std::vector<std::vector<std::uint32_t>> passes;
   for (std::size_t i = 1; i < cold.steps.size(); ++i) passes.push_back(cold.steps[i].latencies);
@@ -134,18 +147,10 @@ Survey survey_space(Lab& lab, const Site& site) {
   all.push_back(survey.cold);
   survey.levels = stats::find_levels(all);
 
-  // Noise: the median over the small footprints, which all hit, of the part of loads that look like misses.
-  std::vector<double> noise;
-  for (std::size_t i = 0; i < survey.histograms.size(); ++i) {
-    if (survey.footprints_bytes[i] > survey.footprints_bytes.front() * 2 && i > 4) break;
-    noise.push_back(1 - stats::fraction_below(survey.histograms[i], survey.levels.front().high_cycles));
-  }
-  noise.push_back(1 - stats::fraction_below(tiny, survey.levels.front().high_cycles));
-  survey.noise = stats::median(noise);
   std::string levels;
   for (const stats::Level& level : survey.levels) levels += fmt::format(" {:.0f}[{:.0f},{:.0f})", level.mode_cycles, level.low_cycles, level.high_cycles);
-  lab.log(fmt::format("survey {}: fetch {} B, timer {:.1f} cycles, noise {:.4f}, levels{}", to_string(site.space),
-                      survey.fetch_bytes, survey.timer_cycles, survey.noise, levels));
+  lab.log(fmt::format("survey {}: fetch {} B, timer {:.1f} cycles, levels{}", to_string(site.space),
+                      survey.fetch_bytes, survey.timer_cycles, levels));
   return survey;
 }
 
@@ -159,17 +164,38 @@ Cache find_cache(const Survey& survey, std::size_t depth, bool merge_rest) {
   cache.first_level = merge_rest ? 0 : depth;
   cache.last_level = merge_rest ? survey.levels.size() - 2 : depth;
   cache.fetch_bytes = survey.fetch_bytes;
+  read_survey(cache);
+  return cache;
+}
+
+void read_survey(Cache& cache) {
+  const Survey& survey = *cache.survey;
   const double limit = cache.hit_limit_cycles();
+  // A cache behind others may fetch more at once than the survey's stride: then only the first load of each fetch can miss.
+  const double misses_at_most = std::min(1.0, static_cast<double>(survey.fetch_bytes) / static_cast<double>(cache.fetch_bytes));
+  cache.fits_bytes = 0;
+  cache.resident_bytes = 0;
+  cache.nearer_bytes = 0;
+  const double tiny_noise = 1 - stats::fraction_below(survey.tiny, limit);
   bool fits = true;
+  std::vector<double> small = {tiny_noise};
   for (std::size_t i = 0; i < survey.footprints_bytes.size(); ++i) {
     const double hits = stats::fraction_below(survey.histograms[i], limit);
     const auto bytes = static_cast<double>(survey.footprints_bytes[i]);
     constexpr double kSurveyTolerance = 0.01;  // coarse: the size probe draws the edge
-    fits = fits && hits >= 1 - survey.noise - kSurveyTolerance;
-    if (fits) cache.fits_bytes = survey.footprints_bytes[i];
-    cache.resident_bytes = std::max(cache.resident_bytes, hits * bytes);
+    fits = fits && hits >= 1 - tiny_noise - kSurveyTolerance;
+    if (fits) {
+      cache.fits_bytes = survey.footprints_bytes[i];
+      constexpr std::uint64_t kEnoughLoads = 1024;
+      if (stats::total_count(survey.histograms[i]) >= kEnoughLoads) small.push_back(1 - hits);
+    }
+    const double nearer = stats::fraction_below(survey.histograms[i], cache.hit_floor_cycles());
+    cache.nearer_bytes = std::max(cache.nearer_bytes, static_cast<std::uint64_t>(nearer * bytes));
+    cache.resident_bytes = std::max(cache.resident_bytes, (1 - (1 - hits) / misses_at_most) * bytes);
   }
-  return cache;
+  // The upper half of what fits may already hold the first misses.
+  small.resize((small.size() + 1) / 2);
+  cache.noise = stats::median(small);
 }
 
 }  // namespace gputopo::probe

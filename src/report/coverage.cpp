@@ -25,7 +25,8 @@ std::string coverage_table() {
       for (const ElementRow* element : elements) row.push_back({std::string(to_string(element->of(attribute)))});
       table.rows.push_back(std::move(row));
     }
-    text += (text.empty() ? "" : "\n") + report::render(table, one_block);
+    if (!text.empty()) text += '\n';
+    text += report::render(table, one_block);
   }
   return text;
 }

@@ -23,7 +23,8 @@ std::string csv_field(const std::string& text) {
 std::string to_csv(const SampleTable& table) {
   std::string text;
   for (std::size_t c = 0; c < table.columns.size(); ++c) {
-    text += (c == 0 ? "" : ",") + csv_field(table.columns[c]);
+    if (c != 0) text += ',';
+    text += csv_field(table.columns[c]);
   }
   text += "\r\n";
   const std::size_t row_count = table.data.empty() ? 0 : table.data.front().size();

@@ -110,8 +110,7 @@ void write_file(const std::string& path, std::string_view text) {
   if (fs::is_directory(path)) fail("write", path, EISDIR);
   const std::string target = final_path(path);
   const bool in_place = is_written_in_place(target);
-  OutputFile file(in_place ? target : path_beside(target),
-                  O_WRONLY | O_CLOEXEC | (in_place ? 0 : O_CREAT | O_TRUNC));
+  OutputFile file(in_place ? target : path_beside(target), O_WRONLY | O_CLOEXEC | (in_place ? 0 : O_CREAT | O_TRUNC));
   if (!file.is_open()) fail("write", path, errno);
   file.remove_at_end(!in_place);
   if (!file.write(text) || !file.close()) fail("write", path, errno);

@@ -209,9 +209,10 @@ void check_is_ours(const Json& json) {
   if (!ours) throw FormatError("not a gputopo report: give a file that 'gputopo --json FILE' wrote");
   const auto version = json["schema_version"].get<std::int64_t>();
   if (version != kSchemaVersion) {
-    throw FormatError(fmt::format("the report has schema version {}, but this gputopo reads version {}: use the gputopo that "
-                                  "wrote it ({}), or measure again",
-                                  version, kSchemaVersion, json["generator"].get<std::string>()));
+    throw FormatError(
+        fmt::format("the report has schema version {}, but this gputopo reads version {}: use the gputopo that "
+                    "wrote it ({}), or measure again",
+                    version, kSchemaVersion, json["generator"].get<std::string>()));
   }
 }
 
@@ -236,7 +237,8 @@ std::string to_json(const Topology& topology) {
 Topology read_json(std::string_view text) {
   const Json json = Json::parse(text, nullptr, false);
   if (json.is_discarded()) {
-    throw FormatError("not a gputopo report: it is not JSON, or it was cut short; give a file that 'gputopo --json FILE' wrote");
+    throw FormatError(
+        "not a gputopo report: it is not JSON, or it was cut short; give a file that 'gputopo --json FILE' wrote");
   }
   check_is_ours(json);
 

@@ -80,12 +80,25 @@ bool interval_is_wide(const Attribute& attribute) {
 }
 
 // What a reader must know of a value beyond the number: where it is from, if not measured, and doubts.
+struct Mark {
+  char sign;
+  bool (*applies)(const Attribute&);
+  std::string_view meaning;
+};
+
+constexpr Mark kMarks[] = {
+    {'~', interval_is_wide, "the 95% interval is wider than 5%"},
+    {'a', [](const Attribute& attribute) { return attribute.source == Source::kApi; },
+     "the vendor's interface says so"},
+    {'i', [](const Attribute& attribute) { return attribute.source == Source::kInferred; }, "inferred"},
+    {'!', [](const Attribute& attribute) { return !attribute.flags.empty(); }, "see the flags below"},
+};
+
 std::string marks(const Attribute& attribute) {
   std::string text;
-  if (interval_is_wide(attribute)) text += '~';
-  if (attribute.source == Source::kApi) text += 'a';
-  if (attribute.source == Source::kInferred) text += 'i';
-  if (!attribute.flags.empty()) text += '!';
+  for (const Mark& mark : kMarks) {
+    if (mark.applies(attribute)) text += mark.sign;
+  }
   return text.empty() ? text : " " + text;
 }
 
@@ -130,9 +143,9 @@ const std::vector<ReportColumn>& report_columns() {
       {"ns", Align::kRight, "latency", as_nanoseconds},
       {"read", Align::kRight, "read_bandwidth", in_own_unit},
       {"write", Align::kRight, "write_bandwidth", in_own_unit},
-      {"per SM", Align::kRight, "amount", in_own_unit},
+      {"amount", Align::kRight, "amount", in_own_unit},
       {"parts", Align::kRight, "partitions", in_own_unit},
-      {"miss +cycles", Align::kRight, "miss_penalty", as_cycles},
+      {"penalty", Align::kRight, "miss_penalty", as_cycles},
       {"shared with", Align::kLeft, "shared_with", as_list},
   };
   return kColumns;
@@ -144,7 +157,8 @@ bool is_silent(const Attribute& attribute) {
 
 Cell cell_of(const MemoryElement& element, const ReportColumn& column, Footnotes& footnotes) {
   const Attribute* attribute = find(element.attributes, column.attribute);
-  if (attribute == nullptr || (!attribute->available() && is_silent(*attribute))) return {"", Tone::kPlain};
+  if (attribute == nullptr || attribute->reason == Reason::kNotSelected) return {};
+  if (attribute->reason == Reason::kNotApplicable) return {"n/a", Tone::kFaint};
   const bool repeats = column.heading == "ns";  // the same attribute once more: its marks stand beside the cycles
   if (!attribute->available()) {
     if (repeats) return {"-", Tone::kFaint};
@@ -161,33 +175,34 @@ bool says_something(const MemoryElement& element) {
 
 std::string hierarchy(const std::vector<const MemoryElement*>& elements, const report::TextStyle& style,
                       Footnotes& footnotes) {
+  const std::vector<ReportColumn>& columns = report_columns();
+  std::vector<std::vector<Cell>> cells;  // by element, then column: footnotes are numbered as one reads
+  for (const MemoryElement* element : elements) {
+    std::vector<Cell>& row = cells.emplace_back();
+    for (const ReportColumn& column : columns) row.push_back(cell_of(*element, column, footnotes));
+  }
   TextTable table;
   table.columns.push_back({"memory", Align::kLeft});
   for (const MemoryElement* element : elements) table.rows.push_back({{element->title, Tone::kStrong}});
-  for (const ReportColumn& column : report_columns()) {
-    std::vector<Cell> cells;
-    for (const MemoryElement* element : elements) cells.push_back(cell_of(*element, column, footnotes));
-    if (std::all_of(cells.begin(), cells.end(), [](const Cell& cell) { return cell.text.empty(); })) continue;
-    table.columns.push_back({column.heading, column.align});
-    for (std::size_t r = 0; r < cells.size(); ++r) table.rows[r].push_back(std::move(cells[r]));
+  for (std::size_t c = 0; c < columns.size(); ++c) {
+    const bool is_empty = std::all_of(cells.begin(), cells.end(), [c](const auto& row) { return row[c].text.empty(); });
+    if (is_empty) continue;
+    table.columns.push_back({columns[c].heading, columns[c].align});
+    for (std::size_t r = 0; r < cells.size(); ++r) table.rows[r].push_back(cells[r][c]);
   }
   return report::render(table, style);
 }
 
-std::string legend(const std::string& table) {
-  struct Entry {
-    std::string_view mark;
-    std::string_view meaning;
-  };
-  constexpr Entry kEntries[] = {{" a", "a: the vendor's interface says so"},
-                                {" i", "i: inferred"},
-                                {"~", "~: the 95% interval is wider than 5%"},
-                                {"!", "!: see the flags below"}};
-  std::vector<std::string_view> meanings = {"measured, unless marked"};
-  for (const Entry& entry : kEntries) {
-    if (table.find(entry.mark) != std::string::npos) meanings.push_back(entry.meaning);
+std::string legend(const std::vector<const MemoryElement*>& elements, int width) {
+  std::string used;
+  for (const MemoryElement* element : elements) {
+    for (const auto& [id, attribute] : element->attributes) used += marks(attribute);
   }
-  return fmt::format("{}", fmt::join(meanings, "; "));
+  std::vector<std::string> meanings = {"measured, unless marked"};
+  for (const Mark& mark : kMarks) {
+    if (used.find(mark.sign) != std::string::npos) meanings.push_back(fmt::format("{}: {}", mark.sign, mark.meaning));
+  }
+  return report::wrap("", fmt::format("{}", fmt::join(meanings, "; ")), width);
 }
 
 // ---- The lines about the device ----
@@ -200,32 +215,26 @@ struct DeviceFact {
 // The facts a reader looks for first. Everything else is in the JSON.
 const std::vector<DeviceFact>& device_facts() {
   static const std::vector<DeviceFact> kFacts = {
+      {"compute_capability", "compute capability {}"},
       {"sm_count", "{} SMs"},
       {"cores_per_sm", "{} cores per SM"},
       {"sm_clock_max", "{}"},
-      {"memory_size", "{} of memory"},
-      {"theoretical_bandwidth", "{} in theory"},
+      {"memory_bandwidth_theoretical", "memory {} in theory"},
       {"driver_version", "driver {}"},
   };
   return kFacts;
 }
 
+// The name on its own, then what a reader looks for first.
 std::string device_lines(const Topology& topology, const report::TextStyle& style) {
-  std::vector<std::string> identity;
-  if (!topology.architecture.empty()) identity.push_back(topology.architecture);
-  const Attribute* capability = find(topology.device, "compute_capability");
-  if (capability != nullptr && capability->available()) {
-    identity.push_back("compute capability " + in_own_unit(*capability));
-  }
-  if (!topology.pci_address.empty()) identity.push_back(topology.pci_address);
-  if (topology.backend == "replay") identity.emplace_back("from a recording");
-
   std::string text = report::paint(topology.name, Tone::kStrong, style.colour);
-  if (!identity.empty()) text += fmt::format(" ({})", fmt::join(identity, ", "));
   if (topology.simulated) text += "  " + report::paint("SIMULATED", Tone::kAlert, style.colour);
   text += "\n";
 
   std::vector<std::string> facts;
+  if (!topology.architecture.empty()) facts.push_back(topology.architecture);
+  if (!topology.pci_address.empty()) facts.push_back(topology.pci_address);
+  if (topology.backend == "replay") facts.emplace_back("from a recording");
   for (const DeviceFact& fact : device_facts()) {
     const Attribute* attribute = find(topology.compute, fact.id);
     if (attribute == nullptr) attribute = find(topology.device, fact.id);
@@ -238,6 +247,55 @@ std::string device_lines(const Topology& topology, const report::TextStyle& styl
 }
 
 // ---- What follows the table ----
+
+// Details of an attribute that its one cell cannot hold and a reader should not have to open the JSON for.
+struct DetailPhrase {
+  std::string attribute;
+  std::string detail;
+  std::string unit;
+  std::string pattern;  // with {} for the value
+};
+
+const std::vector<DetailPhrase>& detail_phrases() {
+  static const std::vector<DetailPhrase> kPhrases = {
+      {"size", "at_least_bytes", "B", "holds at least {}"},
+      {"size", "measured_bytes", "B", "measured size {}"},
+      {"size", "first_miss_bytes", "B", "first misses at {}"},
+      {"size", "all_miss_bytes", "B", "nothing hits at {}"},
+      {"size", "carve_outs_bytes", "B", "with {} carved out"},
+      {"size", "size_by_carve_out_bytes", "B", "the size is {}"},
+      {"latency", "near_cycles", "cycles", "near {}"},
+      {"latency", "far_cycles", "cycles", "far {}"},
+      {"latency", "tlb_cold_cycles", "cycles", "{} when the TLB misses"},
+      {"partitions", "near_bytes", "B", "near part {}"},
+  };
+  return kPhrases;
+}
+
+// Long lists, a value for every carve-out, are for the JSON: here they are their ends.
+std::string brief_value(const Value& value, std::string_view unit) {
+  constexpr std::size_t kLongest = 3;
+  const auto* numbers = std::get_if<std::vector<double>>(&value);
+  if (numbers == nullptr || numbers->size() <= kLongest) return report::human_value(value, unit);
+  return fmt::format("{} to {}", report::human_value(numbers->front(), unit),
+                     report::human_value(numbers->back(), unit));
+}
+
+std::string details_text(const std::vector<const MemoryElement*>& elements, int width) {
+  std::string text;
+  for (const MemoryElement* element : elements) {
+    std::vector<std::string> phrases;
+    for (const DetailPhrase& phrase : detail_phrases()) {
+      const Attribute* attribute = find(element->attributes, phrase.attribute);
+      const Value* value = attribute == nullptr ? nullptr : attribute->find_detail(phrase.detail);
+      if (value == nullptr) continue;
+      phrases.push_back(fmt::format(fmt::runtime(phrase.pattern), brief_value(*value, phrase.unit)));
+    }
+    if (phrases.empty()) continue;
+    text += report::wrap(element->title + ": ", fmt::format("{}", fmt::join(phrases, ", ")), width);
+  }
+  return text;
+}
 
 std::string flags_text(const std::vector<const MemoryElement*>& elements, int width) {
   std::string text;
@@ -262,28 +320,31 @@ void add_device_footnotes(const AttributeMap& attributes, const std::string& gro
 
 std::string to_terminal(const Topology& topology, const TerminalStyle& style) {
   const report::TextStyle text_style{style.width, style.colour, style.unicode};
-  std::string text = device_lines(topology, text_style);
-
   std::vector<const MemoryElement*> elements;
   for (const MemoryElement& element : topology.memory) {
     if (says_something(element)) elements.push_back(&element);
   }
   Footnotes footnotes;
+  std::string table;
   if (!elements.empty()) {
-    const std::string table = hierarchy(elements, text_style, footnotes);
-    text += "\n" + table + report::paint(legend(table), Tone::kFaint, style.colour) + "\n";
+    table = hierarchy(elements, text_style, footnotes);
+    table += report::paint(legend(elements, style.width), Tone::kFaint, style.colour);
   }
   add_device_footnotes(topology.device, "device", footnotes);
   add_device_footnotes(topology.compute, "compute", footnotes);
-
-  const std::string flags = flags_text(elements, style.width);
-  if (!flags.empty()) text += "\n" + flags;
-  const std::string notes = footnotes.text(style.width);
-  if (!notes.empty()) text += "\nUnavailable:\n" + notes;
-  if (!topology.warnings.empty()) text += "\n";
-  for (const std::string& warning : topology.warnings) text += report::wrap("Warning: ", warning, style.width);
+  std::string notes = footnotes.text(style.width);
+  if (!notes.empty()) notes.insert(0, "Unavailable:\n");
+  std::string warnings;
+  for (const std::string& warning : topology.warnings) warnings += report::wrap("Warning: ", warning, style.width);
+  std::string ending;
   if (!topology.complete) {
-    text += "\n" + report::paint("INCOMPLETE: this discovery ended early.", Tone::kAlert, style.colour) + "\n";
+    ending = report::paint("INCOMPLETE: this discovery ended early.", Tone::kAlert, style.colour) + "\n";
+  }
+
+  std::string text = device_lines(topology, text_style);
+  for (const std::string& part :
+       {table, details_text(elements, style.width), flags_text(elements, style.width), notes, warnings, ending}) {
+    if (!part.empty()) text.append("\n").append(part);
   }
   return text;
 }

@@ -32,6 +32,14 @@ class Draw {
   std::mt19937_64 generator_;
 };
 
+// The size rounded to whole sets, as many as a folded index can address.
+std::uint64_t whole_size(const CacheSpec& cache) {
+  const std::uint64_t set_bytes = std::uint64_t{cache.line_bytes} * std::max(1u, cache.ways);
+  std::uint64_t sets = std::max<std::uint64_t>(1, cache.size_bytes / set_bytes);
+  while (cache.index == IndexHash::kXorFold && (sets & (sets - 1)) != 0) sets &= sets - 1;
+  return sets * set_bytes;
+}
+
 bool power_of_two(std::uint64_t value) { return (value & (value - 1)) == 0; }
 
 CacheSpec random_cache(Draw& draw, const std::string& id, double least_bytes, double most_bytes) {
@@ -130,6 +138,13 @@ sim::MachineSpec random_machine(std::uint64_t seed) {
   if (draw.chance(0.67)) {
     const double first = static_cast<double>(machine.caches.back().size_bytes);
     machine.caches.push_back(random_cache(draw, "constant_l15", std::min(4 * first, 16384.0), 24 << 10));
+    // What the nearer cache fetches at once arrives at this one at once: a smaller sector or line here could not be seen.
+    const CacheSpec& first_level = machine.caches[machine.caches.size() - 2];
+    CacheSpec& second = machine.caches.back();
+    second.line_bytes = std::max(second.line_bytes, first_level.line_bytes);
+    second.sector_bytes = std::max(second.sector_bytes, first_level.sector_bytes);
+    second.sector_bytes = std::min(second.sector_bytes, second.line_bytes);
+    second.size_bytes = whole_size(second);
     constant.path.insert(constant.path.begin() + 1, {"constant_l15", constant_latency * draw.uniform(2, 2.5), 0});
   }
   constant.path.back().latency_cycles = std::max(constant.path.back().latency_cycles, constant_latency * 3.75);
@@ -147,7 +162,7 @@ sim::MachineSpec random_machine(std::uint64_t seed) {
   machine.noise.jitter_cycles = draw.uniform(0, 2.5);
   machine.noise.outlier_probability = draw.chance(0.2) ? 0 : draw.uniform(0, 0.003);
   machine.noise.outlier_cycles = draw.uniform(100, 500);
-  machine.noise.drift_fraction = draw.uniform(0, 0.02);
+  machine.noise.drift_fraction = draw.uniform(0, 0.005);
   machine.noise.interference_probability = draw.chance(0.5) ? 0 : draw.uniform(0, 0.02);
   machine.noise.bandwidth_sigma = 0.01;
   return machine;

@@ -1,11 +1,18 @@
 // The kernels that run chase programs. What the timing depends on, and a test checks in the machine code where it can:
-// - A load is predicated on the clock value read before it, so it cannot move above that reading, and the second reading
-//   stands behind a branch on the loaded value, so it cannot move above the arrival of the data. Without the branch ptxas
-//   moves it: dependences that it can fold away do not hold it.
-// - The loops are not unrolled by the compiler, and each is passed through once with its loads off, so that the pass that
+// - A load is predicated on the clock value read before it, so it cannot move above that reading, and the second
+// reading
+//   stands behind a branch on the loaded value, so it cannot move above the arrival of the data. Without the branch
+//   ptxas moves it: dependences that it can fold away do not hold it. Both readings are of %clock64 and all its bits
+//   are used, because ptxas reads %clock in two ways of different cost.
+// - The loops are not unrolled by the compiler, and each is passed through once with its loads off, so that the pass
+// that
 //   counts finds its code in the instruction cache.
+// - No address comes from constant memory within a step (no jump table, no parameter).
 // - Descriptors are read with ld.global.cg and written with st.global.cg, which leave L1 alone.
+#include <bit>
 #include <cstddef>
+#include <span>
+#include <vector>
 
 #include "device/cuda/kernel_layout.h"
 #include "device/cuda/ptx_text.h"
@@ -15,6 +22,8 @@ namespace {
 
 constexpr std::uint32_t kUnroll = 16;
 
+static_assert(std::has_single_bit(kHistogramBinCycles) && std::has_single_bit(kStepCodes));
+
 bool has_pointer_links(Space space) {
   return space == Space::kGlobal || space == Space::kGlobalBypassL1 || space == Space::kReadOnly;
 }
@@ -22,7 +31,8 @@ bool has_pointer_links(Space space) {
 // One dependent load of the chain, predicated: follows the link in %link (32 bits) or %pointer.
 std::string follow(Space space, std::string_view predicate) {
   if (space == Space::kTexture) {
-    return fmt::format("@{} tex.1d.v4.s32.s32 {{%link, %unused1, %unused2, %unused3}}, [%texture, {{%link}}];", predicate);
+    return fmt::format("@{} tex.1d.v4.s32.s32 {{%link, %unused1, %unused2, %unused3}}, [%texture, {{%link}}];",
+                       predicate);
   }
   if (has_pointer_links(space)) return fmt::format("@{} {}.u64 %pointer, [%pointer];", predicate, load_opcode(space));
   return fmt::format("@{} {}.u32 %link, [%link];", predicate, load_opcode(space));
@@ -33,6 +43,7 @@ void start_chain(PtxText& text, Space space) {
     text.line("mov.u64 %pointer, %start;");
   } else {
     text.line("cvt.u32.u64 %link, %start;");
+    if (space == Space::kShared) text.line("add.u32 %link, %link, %copy_to;");
   }
 }
 
@@ -66,7 +77,7 @@ void warm_code(PtxText& text, const std::string& name, Space space) {
   begin_passes(text, name, kUnroll + 1);
   start_chain(text, space);
   text.line("and.b32 %rest, %todo, {};", kUnroll - 1);
-  text.line("shr.u32 %todo, %todo, 4;");
+  text.line("shr.u32 %todo, %todo, {};", std::countr_zero(kUnroll));
   text.line("mov.u64 %time0, %clock64;");
   text.line("setp.eq.u32 %done, %rest, 0;");
   text.line("@%done bra {}_REST_DONE;", name);
@@ -101,13 +112,16 @@ void timed_code(PtxText& text, const std::string& name, Space space) {
   text.line("mov.u64 %time0, %clock64;");
   text.line("{}_LOOP:", name);
   text.line(".pragma \"nounroll\";");
-  text.line("mov.u32 %before, %clock;");
+  text.line("mov.u64 %stamp, %clock64;");
+  text.line("cvt.u32.u64 %before, %stamp;");
   text.line("setp.ne.and.u32 %live, %before, %never, %hot;");
   text.line("{}", follow(space, "%live"));
   wait_for_link(text, space);
-  text.line("mov.u32 %after, %clock;");
-  text.line("sub.u32 %latency, %after, %before;");
-  text.line("div.u32 %bin, %latency, {};", kHistogramBinCycles);
+  text.line("mov.u64 %wide, %clock64;");
+  text.line("sub.u64 %wide, %wide, %stamp;");
+  text.line("min.u64 %wide, %wide, {};", 0xffffffffu);
+  text.line("cvt.u32.u64 %latency, %wide;");
+  text.line("shr.u32 %bin, %latency, {};", std::countr_zero(kHistogramBinCycles));
   text.line("min.u32 %bin, %bin, {};", kHistogramBins - 1);
   text.line("shl.b32 %bin, %bin, 2;");
   text.line("add.u32 %bin, %bin, %histogram;");
@@ -137,6 +151,10 @@ void touch_code(PtxText& text, const std::string& name, Space space) {
   text.line("mad.lo.u64 %pointer, %wide, %stride, %base;");
   text.line("setp.ge.u32 %upper, %index, %half;");
   text.line("@%upper add.u64 %pointer, %pointer, %skew;");
+  if (space == Space::kShared) {
+    text.line("cvt.u64.u32 %wide, %copy_to;");
+    text.line("add.u64 %pointer, %pointer, %wide;");
+  }
   if (space == Space::kTexture) {
     text.line("shr.u64 %pointer, %pointer, 2;");
     text.line("cvt.u32.u64 %link, %pointer;");
@@ -195,13 +213,31 @@ struct CodePath {
 std::vector<CodePath> code_paths() {
   std::vector<CodePath> paths;
   for (const Space space : kAllSpaces) {
-    const auto code = [&](StepCode step) { return static_cast<std::uint32_t>(step) + kStepCodes * static_cast<std::uint32_t>(space); };
+    const auto code = [&](StepCode step) {
+      return static_cast<std::uint32_t>(step) + kStepCodes * static_cast<std::uint32_t>(space);
+    };
     const std::string suffix(to_string(space));
     paths.push_back({code(StepCode::kWarm), "WARM_" + suffix, warm_code, space});
     paths.push_back({code(StepCode::kTouch), "TOUCH_" + suffix, touch_code, space});
     paths.push_back({code(StepCode::kTimed), "TIMED_" + suffix, timed_code, space});
   }
   return paths;
+}
+
+// Jumps to the path of %code, by halving: ptxas turns a row of comparisons into a jump table in constant memory, and
+// reading that would put a line of its own into the constant caches.
+void dispatch(PtxText& text, std::span<const CodePath> paths) {
+  if (paths.size() == 1) {
+    text.line("bra {};", paths[0].name);
+    return;
+  }
+  const std::size_t middle = paths.size() / 2;
+  const std::string label = fmt::format("FROM_{}", paths[middle].name);
+  text.line("setp.ge.u32 %more, %code, {};", paths[middle].code);
+  text.line("@%more bra {};", label);
+  dispatch(text, paths.first(middle));
+  text.line("{}:", label);
+  dispatch(text, paths.subspan(middle));
 }
 
 void chase_kernel(PtxText& text) {
@@ -243,7 +279,10 @@ void chase_kernel(PtxText& text) {
   load32("%wanted_sm", "%task", offsetof(ChaseTask, wanted_sm));
   load32("%never", "%task", offsetof(ChaseTask, never));
   load32("%dry_passes", "%task", offsetof(ChaseTask, dry_passes));
+  load32("%zero32", "%task", offsetof(ChaseTask, zero));
   load32("%patience", "%task", offsetof(ChaseTask, patience_cycles));
+  // Keeps ptxas from computing the address of shared memory anew, from a special register, within the timed loops.
+  text.line("add.u32 %shared, %shared, %zero32;");
   text.line("setp.ne.u32 %other_sm, %wanted_sm, {};", kAnySm);
   text.line("setp.ne.and.u32 %other_sm, %wanted_sm, %sm, %other_sm;");
   text.line("@%other_sm bra WRONG_SM;");
@@ -259,7 +298,6 @@ void chase_kernel(PtxText& text) {
   text.line("mov.u32 %histogram, %shared;");
   text.line("add.u32 %latencies, %latencies, %shared;");
   text.line("add.u32 %copy_to, %copy_to, %shared;");
-  text.line("mov.u32 %zero32, 0;");
   // Links in constant memory are offsets from the start of the constant window, where the only constant array must lie.
   text.line("mov.u64 %window, constant_bank;");
   text.line("setp.ne.u64 %lost, %window, 0;");
@@ -289,7 +327,7 @@ void chase_kernel(PtxText& text) {
   load32("%thread", "%step", offsetof(StepTask, thread));
   load32("%loads", "%step", offsetof(StepTask, loads));
   load32("%cap", "%step", offsetof(StepTask, cap));
-  text.line("rem.u32 %kind, %code, {};", kStepCodes);
+  text.line("and.b32 %kind, %code, {};", kStepCodes - 1);
   text.line("setp.eq.u32 %is_timed, %kind, {};", static_cast<std::uint32_t>(StepCode::kTimed));
   text.line("@!%is_timed bra READY;");
   for_words(text, "ZERO", fmt::format("{}", kHistogramBytes), [&] {
@@ -304,11 +342,7 @@ void chase_kernel(PtxText& text) {
   text.line("@%more bra STEP_END;");
   text.line("DISPATCH:");
   const std::vector<CodePath> paths = code_paths();
-  for (const CodePath& path : paths) {
-    text.line("setp.eq.u32 %more, %code, {};", path.code);
-    text.line("@%more bra {};", path.name);
-  }
-  text.line("bra STEP_ERROR;");
+  dispatch(text, paths);
   for (const CodePath& path : paths) path.emit(text, path.name, path.space);
 
   text.line("STEP_ERROR:");
@@ -321,9 +355,11 @@ void chase_kernel(PtxText& text) {
   text.line("STEP_END:");
   text.line("bar.sync 0;");
   text.line("@!%is_timed bra FLUSHED;");
-  flush_words(text, "FLUSH_HISTOGRAM", fmt::format("{}", kHistogramBytes), "%histogram", fmt::format("{}", sizeof(StepRecord)));
+  flush_words(text, "FLUSH_HISTOGRAM", fmt::format("{}", kHistogramBytes), "%histogram",
+              fmt::format("{}", sizeof(StepRecord)));
   text.line("shl.b32 %cap_bytes, %cap, 2;");
-  flush_words(text, "FLUSH_LATENCIES", "%cap_bytes", "%latencies", fmt::format("{}", sizeof(StepRecord) + kHistogramBytes));
+  flush_words(text, "FLUSH_LATENCIES", "%cap_bytes", "%latencies",
+              fmt::format("{}", sizeof(StepRecord) + kHistogramBytes));
   text.line("bar.sync 0;");
   text.line("FLUSHED:");
   text.line("add.u64 %step, %step, {};", sizeof(StepTask));
@@ -435,7 +471,8 @@ ELEMENTS_DONE:
 )");
 }
 
-// Keeps every SM busy for `duration` ns and records cycles and time of the first block: wakes the clocks and measures them.
+// Keeps every SM busy for `duration` ns and records cycles and time of the first block: wakes the clocks and measures
+// them.
 void spin_kernel(PtxText& text) {
   text.raw(R"(
 .visible .entry spin(.param .u64 record, .param .u64 duration)

@@ -32,11 +32,20 @@ std::string forbidden_node(const std::string& device_folder) {
 
 // After one of these the context answers nothing but errors.
 bool ends_context(Status status) {
-  constexpr std::array kEnding = {kErrorDeinitialized,      kErrorDeviceUnavailable,  kErrorEccUncorrectable,
-                                  kErrorIllegalAddress,     kErrorLaunchTimeout,      kErrorContextIsDestroyed,
-                                  kErrorAssert,             kErrorHardwareStackError, kErrorIllegalInstruction,
-                                  kErrorMisalignedAddress,  kErrorInvalidAddressSpace, kErrorInvalidPc,
-                                  kErrorLaunchFailed,       kErrorUnknown};
+  constexpr std::array kEnding = {kErrorDeinitialized,
+                                  kErrorDeviceUnavailable,
+                                  kErrorEccUncorrectable,
+                                  kErrorIllegalAddress,
+                                  kErrorLaunchTimeout,
+                                  kErrorContextIsDestroyed,
+                                  kErrorAssert,
+                                  kErrorHardwareStackError,
+                                  kErrorIllegalInstruction,
+                                  kErrorMisalignedAddress,
+                                  kErrorInvalidAddressSpace,
+                                  kErrorInvalidPc,
+                                  kErrorLaunchFailed,
+                                  kErrorUnknown};
   return std::find(kEnding.begin(), kEnding.end(), status) != kEnding.end();
 }
 
@@ -49,9 +58,10 @@ std::string one_line(std::string text) {
 void* find_symbol(void* library, const char* symbol, const std::string& path) {
   void* found = dlsym(library, symbol);
   if (found == nullptr) {
-    throw DeviceError(fmt::format("NVIDIA driver too old or incomplete: {} has no {}; update the driver to one for CUDA {} or "
-                                  "later",
-                                  path, symbol, version_text(kOldestDriver)));
+    throw DeviceError(
+        fmt::format("NVIDIA driver too old or incomplete: {} has no {}; update the driver to one for CUDA {} or "
+                    "later",
+                    path, symbol, version_text(kOldestDriver)));
   }
   return found;
 }
@@ -66,7 +76,8 @@ std::string library_path(const char* environment_variable, const char* standard_
 std::string explain_failure(Status status, int driver_version, const std::string& device_folder) {
   switch (status) {
     case kErrorOutOfMemory:
-      return "the GPU is out of memory: end other programs that use it (nvidia-smi lists them) or choose another --device";
+      return "the GPU is out of memory: end other programs that use it (nvidia-smi lists them) or choose another "
+             "--device";
     case kErrorNoDevice:
     case kErrorOperatingSystem:
     case kErrorUnknown:
@@ -74,11 +85,13 @@ std::string explain_failure(Status status, int driver_version, const std::string
         return fmt::format("no permission to open {}: run as a user that may, or ask for access to the GPU", node);
       }
       if (status == kErrorNoDevice) {
-        return "the driver is there but shows no GPU: check CUDA_VISIBLE_DEVICES and nvidia-smi, or use --device sim:h200";
+        return "the driver is there but shows no GPU: check CUDA_VISIBLE_DEVICES and nvidia-smi, or use --device "
+               "sim:h200";
       }
       if (status == kErrorOperatingSystem) {
-        return fmt::format("the operating system refused: check permission on {}/nvidia* and that the nvidia kernel module is loaded",
-                           device_folder);
+        return fmt::format(
+            "the operating system refused: check permission on {}/nvidia* and that the nvidia kernel module is loaded",
+            device_folder);
       }
       return "the driver failed: check nvidia-smi and the kernel log (dmesg), reload the nvidia_uvm module or reboot";
     case kErrorStubLibrary:
@@ -98,13 +111,15 @@ std::string explain_failure(Status status, int driver_version, const std::string
     case kErrorEccUncorrectable:
       return "the GPU's memory reported an uncorrectable error: it needs a reset or a repair";
     case kErrorLaunchTimeout:
-      return "a kernel outlasted the time limit of a GPU that drives a display: use another GPU or stop the display server";
+      return "a kernel outlasted the time limit of a GPU that drives a display: use another GPU or stop the display "
+             "server";
     case kErrorSystemNotReady:
       return "the system is not ready: start nvidia-fabricmanager (NVSwitch systems need it) and wait for it";
     case kErrorSystemDriverMismatch:
       return "libcuda.so.1 and the nvidia kernel module are of different versions: reboot, or reload the module";
     case kErrorCompatNotSupportedOnDevice:
-      return "the CUDA compatibility package does not support this GPU: take it out of LD_LIBRARY_PATH or update the driver";
+      return "the CUDA compatibility package does not support this GPU: take it out of LD_LIBRARY_PATH or update the "
+             "driver";
     default:
       if (ends_context(status)) return "nothing more can be measured on this GPU in this run";
       return {};
@@ -115,8 +130,9 @@ std::shared_ptr<const Driver> Driver::load() {
   const std::string path = library_path("GPUTOPO_LIBCUDA", "libcuda.so.1");
   void* library = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
   if (library == nullptr) {
-    throw DeviceError(fmt::format("no NVIDIA driver: {} could not be loaded ({}); install the driver, or use --device sim:h200",
-                                  path, one_line(dlerror())));
+    throw DeviceError(
+        fmt::format("no NVIDIA driver: {} could not be loaded ({}); install the driver, or use --device sim:h200", path,
+                    one_line(dlerror())));
   }
   const std::shared_ptr<Driver> driver(new Driver);
 #define GPUTOPO_LOAD(member, symbol, ...) \
@@ -150,13 +166,15 @@ void Driver::check(Status status, const std::string& call, const std::string& lo
   throw DeviceError(message, status_name);
 }
 
-Context::Context(std::shared_ptr<const Driver> driver, DeviceHandle device) : driver_(std::move(driver)), device_(device) {
+Context::Context(std::shared_ptr<const Driver> driver, DeviceHandle device)
+    : driver_(std::move(driver)), device_(device) {
   driver_->check(driver_->primary_ctx_retain(&handle_, device_), fmt::format("cuDevicePrimaryCtxRetain({})", device_));
   make_current();
 }
 
 Context::~Context() {
-  const auto release = driver_->primary_ctx_release_v2 != nullptr ? driver_->primary_ctx_release_v2 : driver_->primary_ctx_release;
+  const auto release =
+      driver_->primary_ctx_release_v2 != nullptr ? driver_->primary_ctx_release_v2 : driver_->primary_ctx_release;
   if (release != nullptr) release(device_);
 }
 
@@ -204,8 +222,7 @@ DevicePointer Module::global(const char* name) const {
 
 Texture::Texture(std::shared_ptr<const Driver> driver, DevicePointer address, std::uint64_t bytes, unsigned channels)
     : driver_(std::move(driver)) {
-  LinearResource resource;
-  resource.linear = {address, kFormatSignedInt32, channels, bytes};
+  const LinearResource resource{.address = address, .format = kFormatSignedInt32, .channels = channels, .bytes = bytes};
   const TextureDescription description;
   driver_->check(driver_->tex_object_create(&handle_, &resource, &description, nullptr),
                  fmt::format("cuTexObjectCreate({} bytes)", bytes));

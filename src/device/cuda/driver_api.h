@@ -11,8 +11,8 @@
 
 namespace gputopo::cuda {
 
-using Status = int;             // CUresult
-using DeviceHandle = int;       // CUdevice
+using Status = int;                   // CUresult
+using DeviceHandle = int;             // CUdevice
 using DevicePointer = std::uint64_t;  // CUdeviceptr
 using TextureHandle = std::uint64_t;  // CUtexObject
 using ContextHandle = struct ContextOpaque*;
@@ -88,18 +88,14 @@ enum class JitOption : int {
   kErrorLogBufferSizeBytes = 6,
 };
 
-// CUDA_RESOURCE_DESC of a texture over linear memory; the union of cuda.h is 128 bytes.
+// CUDA_RESOURCE_DESC of a texture over linear memory; the union in cuda.h, of which this is one case, has 128 bytes.
 struct LinearResource {
   int type = 2;  // CU_RESOURCE_TYPE_LINEAR
-  union {
-    struct {
-      DevicePointer address;
-      int format;  // CUarray_format
-      unsigned channels;
-      std::size_t bytes;
-    } linear;
-    int reserved[32];
-  };
+  DevicePointer address = 0;
+  int format = 0;  // CUarray_format
+  unsigned channels = 0;
+  std::size_t bytes = 0;
+  int rest_of_union[26] = {};
   unsigned flags = 0;
 };
 inline constexpr int kFormatSignedInt32 = 10;  // CU_AD_FORMAT_SIGNED_INT32
@@ -118,55 +114,59 @@ struct TextureDescription {
   int reserved[12] = {};
 };
 
-// X(name in this struct, name in the library, signature). Versioned names are the 64-bit interfaces of CUDA 3.2 and later.
-#define GPUTOPO_CUDA_FUNCTIONS(X)                                                                                   \
-  X(init, "cuInit", Status(unsigned))                                                                               \
-  X(driver_get_version, "cuDriverGetVersion", Status(int*))                                                         \
-  X(get_error_name, "cuGetErrorName", Status(Status, const char**))                                                 \
-  X(get_error_string, "cuGetErrorString", Status(Status, const char**))                                             \
-  X(device_get_count, "cuDeviceGetCount", Status(int*))                                                             \
-  X(device_get, "cuDeviceGet", Status(DeviceHandle*, int))                                                          \
-  X(device_get_name, "cuDeviceGetName", Status(char*, int, DeviceHandle))                                           \
-  X(device_get_attribute, "cuDeviceGetAttribute", Status(int*, DeviceAttribute, DeviceHandle))                      \
-  X(device_total_mem, "cuDeviceTotalMem_v2", Status(std::size_t*, DeviceHandle))                                    \
-  X(device_get_pci_bus_id, "cuDeviceGetPCIBusId", Status(char*, int, DeviceHandle))                                 \
-  X(primary_ctx_retain, "cuDevicePrimaryCtxRetain", Status(ContextHandle*, DeviceHandle))                           \
-  X(ctx_set_current, "cuCtxSetCurrent", Status(ContextHandle))                                                      \
-  X(ctx_synchronize, "cuCtxSynchronize", Status())                                                                  \
-  X(mem_get_info, "cuMemGetInfo_v2", Status(std::size_t*, std::size_t*))                                            \
-  X(mem_alloc, "cuMemAlloc_v2", Status(DevicePointer*, std::size_t))                                                \
-  X(mem_free, "cuMemFree_v2", Status(DevicePointer))                                                                \
-  X(memcpy_htod, "cuMemcpyHtoD_v2", Status(DevicePointer, const void*, std::size_t))                                \
-  X(memcpy_dtoh, "cuMemcpyDtoH_v2", Status(void*, DevicePointer, std::size_t))                                      \
-  X(memcpy_dtod, "cuMemcpyDtoD_v2", Status(DevicePointer, DevicePointer, std::size_t))                              \
-  X(memset_d8, "cuMemsetD8_v2", Status(DevicePointer, unsigned char, std::size_t))                                  \
-  X(module_load_data_ex, "cuModuleLoadDataEx", Status(ModuleHandle*, const void*, unsigned, JitOption*, void**))    \
-  X(module_unload, "cuModuleUnload", Status(ModuleHandle))                                                          \
-  X(module_get_function, "cuModuleGetFunction", Status(FunctionHandle*, ModuleHandle, const char*))                 \
-  X(module_get_global, "cuModuleGetGlobal_v2", Status(DevicePointer*, std::size_t*, ModuleHandle, const char*))     \
-  X(func_set_cache_config, "cuFuncSetCacheConfig", Status(FunctionHandle, CacheConfig))                             \
-  X(launch_kernel, "cuLaunchKernel",                                                                                \
+// X(name in this struct, name in the library, signature). Versioned names are the 64-bit interfaces of CUDA 3.2 and
+// later.
+#define GPUTOPO_CUDA_FUNCTIONS(X)                                                                                      \
+  X(init, "cuInit", Status(unsigned))                                                                                  \
+  X(driver_get_version, "cuDriverGetVersion", Status(int*))                                                            \
+  X(get_error_name, "cuGetErrorName", Status(Status, const char**))                                                    \
+  X(get_error_string, "cuGetErrorString", Status(Status, const char**))                                                \
+  X(device_get_count, "cuDeviceGetCount", Status(int*))                                                                \
+  X(device_get, "cuDeviceGet", Status(DeviceHandle*, int))                                                             \
+  X(device_get_name, "cuDeviceGetName", Status(char*, int, DeviceHandle))                                              \
+  X(device_get_attribute, "cuDeviceGetAttribute", Status(int*, DeviceAttribute, DeviceHandle))                         \
+  X(device_total_mem, "cuDeviceTotalMem_v2", Status(std::size_t*, DeviceHandle))                                       \
+  X(device_get_pci_bus_id, "cuDeviceGetPCIBusId", Status(char*, int, DeviceHandle))                                    \
+  X(primary_ctx_retain, "cuDevicePrimaryCtxRetain", Status(ContextHandle*, DeviceHandle))                              \
+  X(ctx_set_current, "cuCtxSetCurrent", Status(ContextHandle))                                                         \
+  X(ctx_synchronize, "cuCtxSynchronize", Status())                                                                     \
+  X(mem_get_info, "cuMemGetInfo_v2", Status(std::size_t*, std::size_t*))                                               \
+  X(mem_alloc, "cuMemAlloc_v2", Status(DevicePointer*, std::size_t))                                                   \
+  X(mem_free, "cuMemFree_v2", Status(DevicePointer))                                                                   \
+  X(memcpy_htod, "cuMemcpyHtoD_v2", Status(DevicePointer, const void*, std::size_t))                                   \
+  X(memcpy_dtoh, "cuMemcpyDtoH_v2", Status(void*, DevicePointer, std::size_t))                                         \
+  X(memcpy_dtod, "cuMemcpyDtoD_v2", Status(DevicePointer, DevicePointer, std::size_t))                                 \
+  X(memset_d8, "cuMemsetD8_v2", Status(DevicePointer, unsigned char, std::size_t))                                     \
+  X(module_load_data_ex, "cuModuleLoadDataEx", Status(ModuleHandle*, const void*, unsigned, JitOption*, void**))       \
+  X(module_unload, "cuModuleUnload", Status(ModuleHandle))                                                             \
+  X(module_get_function, "cuModuleGetFunction", Status(FunctionHandle*, ModuleHandle, const char*))                    \
+  X(module_get_global, "cuModuleGetGlobal_v2", Status(DevicePointer*, std::size_t*, ModuleHandle, const char*))        \
+  X(func_set_cache_config, "cuFuncSetCacheConfig", Status(FunctionHandle, CacheConfig))                                \
+  X(launch_kernel, "cuLaunchKernel",                                                                                   \
     Status(FunctionHandle, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, StreamHandle, void**, \
-           void**))                                                                                                 \
-  X(tex_object_create, "cuTexObjectCreate",                                                                         \
-    Status(TextureHandle*, const LinearResource*, const TextureDescription*, const void*))                          \
+           void**))                                                                                                    \
+  X(tex_object_create, "cuTexObjectCreate",                                                                            \
+    Status(TextureHandle*, const LinearResource*, const TextureDescription*, const void*))                             \
   X(tex_object_destroy, "cuTexObjectDestroy", Status(TextureHandle))
 
 // The same for functions that older drivers lack or name otherwise; null where they are missing.
-#define GPUTOPO_CUDA_OPTIONAL_FUNCTIONS(X)                                                       \
-  X(func_set_attribute, "cuFuncSetAttribute", Status(FunctionHandle, FunctionAttribute, int))    \
-  X(primary_ctx_release_v2, "cuDevicePrimaryCtxRelease_v2", Status(DeviceHandle))                \
+#define GPUTOPO_CUDA_OPTIONAL_FUNCTIONS(X)                                                    \
+  X(func_set_attribute, "cuFuncSetAttribute", Status(FunctionHandle, FunctionAttribute, int)) \
+  X(occupancy_max_active_blocks, "cuOccupancyMaxActiveBlocksPerMultiprocessor",               \
+    Status(int*, FunctionHandle, int, std::size_t))                                           \
+  X(primary_ctx_release_v2, "cuDevicePrimaryCtxRelease_v2", Status(DeviceHandle))             \
   X(primary_ctx_release, "cuDevicePrimaryCtxRelease", Status(DeviceHandle))
 
-// The loaded and initialised driver. One per process is plenty; never unloaded, because the library does not survive it.
+// The loaded and initialised driver. One per process is plenty; never unloaded, because the library does not survive
+// it.
 class Driver {
  public:
-  // Loads the library (GPUTOPO_LIBCUDA, else libcuda.so.1) and calls cuInit. Throws DeviceError whose one line says what to
-  // do: no driver, driver too old, no GPU, no permission.
+  // Loads the library (GPUTOPO_LIBCUDA, else libcuda.so.1) and calls cuInit. Throws DeviceError whose one line says
+  // what to do: no driver, driver too old, no GPU, no permission.
   [[nodiscard]] static std::shared_ptr<const Driver> load();
 
-  // Throws unless `status` is success: DeviceMemoryError, DeviceLostError or DeviceError. `call` as a person would write it:
-  // "cuMemAlloc(1048576)". `log` is added where the driver wrote one.
+  // Throws unless `status` is success: DeviceMemoryError, DeviceLostError or DeviceError. `call` as a person would
+  // write it: "cuMemAlloc(1048576)". `log` is added where the driver wrote one.
   void check(Status status, const std::string& call, const std::string& log = {}) const;
 
   [[nodiscard]] int version() const { return version_; }  // 1000 * major + 10 * minor of the newest CUDA it supports
@@ -184,8 +184,8 @@ class Driver {
 // Path of a driver library: the environment variable's value where it is set and not empty, else `standard_name`.
 [[nodiscard]] std::string library_path(const char* environment_variable, const char* standard_name);
 
-// Why cuInit or opening a device failed with `status`, and what to do; empty when there is no more to say than the name.
-// `driver_version` as Driver::version(), 0 if unknown; `device_folder` holds the nvidia* nodes.
+// Why cuInit or opening a device failed with `status`, and what to do; empty when there is no more to say than the
+// name. `driver_version` as Driver::version(), 0 if unknown; `device_folder` holds the nvidia* nodes.
 [[nodiscard]] std::string explain_failure(Status status, int driver_version, const std::string& device_folder = "/dev");
 
 // ---- Owners. Each frees what it holds; none of their destructors throws. ----

@@ -32,29 +32,32 @@ struct FillTask {
   std::uint64_t link_base;  // what a link to the start of the array is, in bytes
   std::uint64_t stride_bytes;
   std::uint64_t skew_bytes;
-  std::uint64_t tables[2];  // addresses of shuffled orders (u32 each), per chain; 0 for the other orders
-  std::uint32_t count;      // elements
+  std::uint64_t tables[2];    // addresses of shuffled orders (u32 each), per chain; 0 for the other orders
+  std::uint32_t count;        // elements
   std::uint32_t reversed[2];  // per chain: 1 visits from the last element to the first
   LinkForm form;
 };
 
 // One program of a launch of the kernel "chase".
 struct ChaseTask {
-  std::uint64_t steps;          // address of step_count StepTasks
-  std::uint64_t result;         // address of a BlockRecord
-  std::uint64_t shared_image;   // address of what the block copies into its shared memory; 0 for nothing
-  std::uint32_t shared_bytes;   // of that image
-  std::uint32_t shared_offset;  // where it goes, from the start of the block's dynamic shared memory
+  std::uint64_t steps;           // address of step_count StepTasks
+  std::uint64_t result;          // address of a BlockRecord
+  std::uint64_t shared_image;    // address of what the block copies into its shared memory; 0 for nothing
+  std::uint32_t shared_bytes;    // of that image
+  std::uint32_t shared_offset;   // where it goes, from the start of the block's dynamic shared memory
   std::uint32_t latency_offset;  // where the latencies of a timed step are kept there
   std::uint32_t step_count;
-  std::uint32_t wanted_sm;  // kAnySm or the only one that may run it
-  std::uint32_t never;      // kNever
+  std::uint32_t wanted_sm;   // kAnySm or the only one that may run it
+  std::uint32_t never;       // kNever
+  std::uint32_t zero;        // 0, which the compiler must not know
   std::uint32_t dry_passes;  // 1: passes over the code of a loop, with its loads off, before the one that counts
-  std::uint32_t patience_cycles;  // how long a block on the wrong SM waits, so that no other block takes its place there
+  std::uint32_t
+      patience_cycles;  // how long a block on the wrong SM waits, so that no other block takes its place there
+  std::uint32_t unused;
 };
 
 enum class StepCode : std::uint32_t { kWarm = 0, kTouch = 1, kTimed = 2 };
-inline constexpr std::uint32_t kStepCodes = 3;
+inline constexpr std::uint32_t kStepCodes = 4;  // a power of two
 
 struct StepTask {
   std::uint64_t start;         // the first link to follow

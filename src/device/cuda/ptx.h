@@ -16,9 +16,10 @@ struct PtxTarget {
   friend bool operator==(const PtxTarget&, const PtxTarget&) = default;
 };
 
-// The newest target that both the device (compute capability) and the driver (1000 * major + 10 * minor, as cuDriverGetVersion
-// counts) know, with the oldest PTX version that has it; the driver compiles code of an older target for a newer device.
-// Throws NotSupportedError for devices before Kepler's sm_35 and DeviceError for a driver too old for any target.
+// The newest target that both the device (compute capability) and the driver (1000 * major + 10 * minor, as
+// cuDriverGetVersion counts) know, with the oldest PTX version that has it; the driver compiles code of an older target
+// for a newer device. Throws NotSupportedError for devices before Kepler's sm_35 and DeviceError for a driver too old
+// for any target.
 [[nodiscard]] PtxTarget choose_ptx_target(int capability_major, int capability_minor, int driver_version);
 
 // The module with the kernels "fill", "chase" and "spin" (parameters: see kernel_layout.h) and the constant bank
@@ -41,26 +42,27 @@ struct StreamShape {
 [[nodiscard]] std::uint32_t stream_body_accesses(const StreamShape& shape);
 [[nodiscard]] std::uint64_t stream_tile_bytes(const StreamShape& shape);
 
-// Passes over the slice that the body of the per-block kernel makes, so that loads_in_flight accesses exist even in a slice
-// that gives each thread fewer.
+// Passes over the slice that the body of the per-block kernel makes, so that loads_in_flight accesses exist even in a
+// slice that gives each thread fewer.
 [[nodiscard]] std::uint32_t stream_body_passes(const StreamShape& shape);
 
 // Parameters of the kernel "stream", in this order.
 struct StreamParameters {
-  std::uint64_t source = 0;       // address of the array read (or written)
-  std::uint64_t target_delta = 0; // copy: address of the array written minus source
-  std::uint64_t records = 0;      // one BlockRecord a block
+  std::uint64_t source = 0;        // address of the array read (or written)
+  std::uint64_t target_delta = 0;  // copy: address of the array written minus source
+  std::uint64_t records = 0;       // one BlockRecord a block
   std::uint64_t texture = 0;
-  std::uint64_t zero = 0;         // 0: added where the compiler must not see that an address stays the same
-  std::uint32_t never = 0;        // kNever
-  std::uint32_t rounds = 0;       // per block: times the body's passes; shared array: passes over the rest after the tiles
-  // Shared array only: a block visits tile (first + k * step) mod tiles, and each time round everything moves on by `shift`.
+  std::uint64_t zero = 0;    // 0: added where the compiler must not see that an address stays the same
+  std::uint32_t never = 0;   // kNever
+  std::uint32_t rounds = 0;  // per block: times the body's passes; shared array: passes over the rest after the tiles
+  // Shared array only: a block visits tile (first + k * step) mod tiles, and each time round everything moves on by
+  // `shift`.
   std::uint32_t tiles = 0;
-  std::uint32_t visits = 0;       // of all blocks together
-  std::uint32_t step = 0;         // grid mod tiles
+  std::uint32_t visits = 0;  // of all blocks together
+  std::uint32_t step = 0;    // grid mod tiles
   std::uint32_t shift = 0;
-  std::uint32_t step_shift = 0;   // shift of the whole rounds in one step: shift * (grid / tiles) mod tiles
-  std::uint32_t rest_vectors = 0; // that no tile holds
+  std::uint32_t step_shift = 0;    // shift of the whole rounds in one step: shift * (grid / tiles) mod tiles
+  std::uint32_t rest_vectors = 0;  // that no tile holds
 };
 
 // The module with the kernel "stream" for a shape (and "constant_bank").

@@ -17,10 +17,11 @@ struct TargetRow {
   int driver_version;
 };
 constexpr TargetRow kTargets[] = {
-    {35, 3, 2, 5050},   {37, 4, 1, 6050},   {50, 4, 0, 6000},   {52, 4, 1, 6050},   {53, 4, 2, 7000},   {60, 5, 0, 8000},
-    {61, 5, 0, 8000},   {62, 5, 0, 8000},   {70, 6, 0, 9000},   {72, 6, 1, 9010},   {75, 6, 3, 10000},  {80, 7, 0, 11000},
-    {86, 7, 1, 11010},  {87, 7, 4, 11040},  {89, 7, 8, 11080},  {90, 7, 8, 11080},  {100, 8, 6, 12070}, {103, 8, 8, 12090},
-    {110, 9, 0, 13000}, {120, 8, 7, 12080}, {121, 8, 8, 12090},
+    {35, 3, 2, 5050},   {37, 4, 1, 6050},   {50, 4, 0, 6000},   {52, 4, 1, 6050},   {53, 4, 2, 7000},
+    {60, 5, 0, 8000},   {61, 5, 0, 8000},   {62, 5, 0, 8000},   {70, 6, 0, 9000},   {72, 6, 1, 9010},
+    {75, 6, 3, 10000},  {80, 7, 0, 11000},  {86, 7, 1, 11010},  {87, 7, 4, 11040},  {89, 7, 8, 11080},
+    {90, 7, 8, 11080},  {100, 8, 6, 12070}, {103, 8, 8, 12090}, {110, 9, 0, 13000}, {120, 8, 7, 12080},
+    {121, 8, 8, 12090},
 };
 
 }  // namespace
@@ -28,16 +29,17 @@ constexpr TargetRow kTargets[] = {
 PtxTarget choose_ptx_target(int capability_major, int capability_minor, int driver_version) {
   const int sm = 10 * capability_major + capability_minor;
   if (sm < kTargets[0].sm) {
-    throw NotSupportedError(fmt::format("this GPU has compute capability {}.{}; gputopo needs 3.5 (Kepler) or later", capability_major,
-                                        capability_minor));
+    throw NotSupportedError(fmt::format("this GPU has compute capability {}.{}; gputopo needs 3.5 (Kepler) or later",
+                                        capability_major, capability_minor));
   }
   const TargetRow* best = nullptr;
   for (const TargetRow& row : kTargets) {
     if (row.sm <= sm && row.driver_version <= driver_version && (best == nullptr || row.sm > best->sm)) best = &row;
   }
   if (best == nullptr) {
-    throw DeviceError(fmt::format("driver too old: it supports CUDA {}.{}, this GPU needs 5.5 or later; update the NVIDIA driver",
-                                  driver_version / 1000, driver_version % 1000 / 10));
+    throw DeviceError(
+        fmt::format("driver too old: it supports CUDA {}.{}, this GPU needs 5.5 or later; update the NVIDIA driver",
+                    driver_version / 1000, driver_version % 1000 / 10));
   }
   return {best->ptx_major, best->ptx_minor, best->sm};
 }

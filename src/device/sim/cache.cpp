@@ -46,10 +46,12 @@ CacheGeometry geometry_of(const CacheSpec& spec, std::uint64_t usable_bytes) {
   if (spec.index == IndexHash::kXorFold && !std::has_single_bit(sets)) {
     throw FormatError(fmt::format("xor_fold needs a power of two of sets, not {}", sets));
   }
+  const std::uint32_t most_ways = *std::max_element(geometry.set_ways.begin(), geometry.set_ways.end());
+  if (most_ways > kMaxWays) throw FormatError(fmt::format("{} ways are more than the {} there can be", most_ways, kMaxWays));
   const bool odd_ways = std::any_of(geometry.set_ways.begin(), geometry.set_ways.end(),
                                     [](std::uint32_t ways) { return !std::has_single_bit(ways); });
   if (spec.replacement == Replacement::kTreePlru && odd_ways) {
-    throw FormatError(fmt::format("tree_plru needs a power of two of ways"));
+    throw FormatError("tree_plru needs a power of two of ways");
   }
   return geometry;
 }
@@ -71,9 +73,8 @@ Cache::Cache(CacheGeometry geometry)
     slot_count += geometry.set_ways[s];
   }
   slots_.resize(slot_count);
-  for (std::uint32_t s = 0; s < set_count; ++s) {
-    for (std::uint32_t way = 0; way < sets_[s].ways; ++way) slots_[sets_[s].first_slot + way].set = s;
-  }
+  mixed_mask_ = std::max(kMixedPeriodBytes >> line_shift_, std::uint64_t{std::bit_ceil(slot_count)} * 16) - 1;
+  ages_.resize(slot_count);
   const std::uint32_t bucket_count = std::bit_ceil(std::max(slot_count, 8u) * 2);
   buckets_.assign(bucket_count, kNone);
   bucket_mask_ = bucket_count - 1;
@@ -86,23 +87,17 @@ void Cache::start_program(std::uint64_t seed) {
   random_ = RandomSource(seed);
 }
 
-std::uint32_t Cache::set_of(std::uint64_t line) const {
+std::uint32_t Cache::hashed_set_of(std::uint64_t line) const {
   const std::uint64_t count = sets_.size();
-  switch (index_) {
-    case IndexHash::kModulo:
-      return static_cast<std::uint32_t>(power_of_two_sets_ ? line & (count - 1) : line % count);
-    case IndexHash::kXorFold: {
-      if (set_bits_ == 0) return 0;
-      std::uint64_t folded = 0;
-      for (std::uint64_t rest = line; rest != 0; rest >>= set_bits_) folded ^= rest;
-      return static_cast<std::uint32_t>(folded & (count - 1));
-    }
-    case IndexHash::kMixed:
-      break;
+  if (index_ == IndexHash::kXorFold) {
+    if (set_bits_ == 0) return 0;
+    std::uint64_t folded = 0;
+    for (std::uint64_t rest = line; rest != 0; rest >>= set_bits_) folded ^= rest;
+    return static_cast<std::uint32_t>(folded & (count - 1));
   }
   // Multiples of the golden ratio spread evenly over 0..1 (Knuth, The Art of Computer Programming 3, 6.4); the cubic then
   // makes the first sets larger targets and the last ones smaller.
-  const auto place = static_cast<std::uint32_t>(line & ((kMixedPeriodBytes >> line_shift_) - 1));
+  const auto place = static_cast<std::uint32_t>(line & mixed_mask_);
   const double u = static_cast<double>(place * 0x9E3779B1u) * 0x1.0p-32;
   const double v = u - kMixedUnevenness * (u - u * u * u);
   return static_cast<std::uint32_t>(v * static_cast<double>(count));
@@ -110,7 +105,7 @@ std::uint32_t Cache::set_of(std::uint64_t line) const {
 
 void Cache::insert(std::uint64_t line, std::uint32_t sector) {
   Set& set = sets_[set_of(line)];
-  const std::uint32_t s = take_slot(set);
+  const std::uint32_t s = set.first_slot + take_way(set);
   Slot& slot = slots_[s];
   if (slot.line != kNoLine) forget(s);
   slot.line = line;
@@ -120,37 +115,34 @@ void Cache::insert(std::uint64_t line, std::uint32_t sector) {
   head = s;
 }
 
-// A slot for a new line, already the newest of its set.
-std::uint32_t Cache::take_slot(Set& set) {
+// The way for a new line, which is now the last used.
+std::uint32_t Cache::take_way(Set& set) {
   if (set.program != program_) {
     set.program = program_;
     set.used = 0;
-    set.newest = kNone;
+    if (replacement_ == Replacement::kRandom) set.newest = random_.below(set.ways);
     if (replacement_ == Replacement::kTreePlru) std::fill_n(tree_.begin() + set.first_slot, set.ways, std::uint8_t{0});
   }
+  std::uint32_t way = 0;
   if (set.used < set.ways) {
-    const std::uint32_t s = set.first_slot + set.used++;
-    if (replacement_ == Replacement::kTreePlru) {
-      point_away(set, s);
-    } else if (replacement_ != Replacement::kRandom) {
-      link_as_newest(set, s);
+    way = set.used++;
+    if (replacement_ == Replacement::kLru || replacement_ == Replacement::kFifo) {
+      link_before_newest(set, way);
+      set.newest = way;
     }
-    return s;
+  } else if (replacement_ == Replacement::kRandom) {
+    // Drawn one replacement ahead, so that it can be prefetched.
+    way = set.newest;
+    set.newest = random_.below(set.ways);
+  } else if (replacement_ == Replacement::kTreePlru) {
+    std::uint32_t node = 1;
+    while (node < set.ways) node = 2 * node + tree_[set.first_slot + node];
+    way = node - set.ways;
+  } else {
+    way = set.newest = likely_victim(set);  // round the ring: the oldest
   }
-  switch (replacement_) {
-    case Replacement::kLru:
-    case Replacement::kFifo:
-      return set.newest = slots_[set.newest].younger;  // round the ring: the oldest
-    case Replacement::kRandom:
-      return set.first_slot + random_.below(set.ways);
-    case Replacement::kTreePlru:
-      break;
-  }
-  std::uint32_t node = 1;
-  while (node < set.ways) node = 2 * node + tree_[set.first_slot + node];
-  const std::uint32_t s = set.first_slot + node - set.ways;
-  point_away(set, s);
-  return s;
+  if (replacement_ == Replacement::kTreePlru) point_away(set, way);
+  return way;
 }
 
 void Cache::forget(std::uint32_t s) {
@@ -159,33 +151,27 @@ void Cache::forget(std::uint32_t s) {
   *link = slots_[s].next_in_bucket;
 }
 
-void Cache::link_as_newest(Set& set, std::uint32_t s) {
-  if (set.newest == kNone) {
-    slots_[s].older = slots_[s].younger = s;
-  } else {
-    const std::uint32_t newest = set.newest;
-    const std::uint32_t oldest = slots_[newest].younger;
-    slots_[s].older = newest;
-    slots_[s].younger = oldest;
-    slots_[newest].younger = s;
-    slots_[oldest].older = s;
+void Cache::unlink(const Set& set, std::uint32_t way) {
+  Age* ages = &ages_[set.first_slot];
+  ages[ages[way].older].younger = ages[way].younger;
+  ages[ages[way].younger].older = ages[way].older;
+}
+
+void Cache::link_before_newest(const Set& set, std::uint32_t way) {
+  Age* ages = &ages_[set.first_slot];
+  const auto self = static_cast<std::uint16_t>(way);
+  if (set.used == 1) {
+    ages[way] = {.older = self, .younger = self};
+    return;
   }
-  set.newest = s;
+  const std::uint16_t oldest = ages[set.newest].younger;
+  ages[way] = {.older = static_cast<std::uint16_t>(set.newest), .younger = oldest};
+  ages[set.newest].younger = self;
+  ages[oldest].older = self;
 }
 
-void Cache::move_before_newest(const Set& set, std::uint32_t s) {
-  Slot& slot = slots_[s];
-  slots_[slot.older].younger = slot.younger;
-  slots_[slot.younger].older = slot.older;
-  const std::uint32_t oldest = slots_[set.newest].younger;
-  slot.older = set.newest;
-  slot.younger = oldest;
-  slots_[set.newest].younger = s;
-  slots_[oldest].older = s;
-}
-
-void Cache::point_away(const Set& set, std::uint32_t s) {
-  std::uint32_t node = set.ways + (s - set.first_slot);
+void Cache::point_away(const Set& set, std::uint32_t way) {
+  std::uint32_t node = set.ways + way;
   while (node > 1) {
     tree_[set.first_slot + node / 2] = (node & 1) == 0 ? 1 : 0;
     node /= 2;

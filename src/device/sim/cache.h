@@ -25,8 +25,9 @@ struct CacheGeometry {
 [[nodiscard]] CacheGeometry geometry_of(const CacheSpec& spec, std::uint64_t usable_bytes);
 
 inline constexpr std::uint32_t kMaxSectorsPerLine = 32;
-// kMixed hashes a line's place within this many bytes, so that an array behaves the same wherever it lies, as the
-// virtually indexed L1 of a GPU with 2 MiB pages does.
+inline constexpr std::uint32_t kMaxWays = 1u << 16;
+// kMixed hashes a line's place within this many bytes, or 16 times the cache if that is more. Small caches then treat an
+// array alike wherever it lies, as the virtually indexed L1 of a GPU with 2 MiB pages does.
 inline constexpr std::uint64_t kMixedPeriodBytes = 4ull << 20;
 // How unevenly kMixed fills the sets: the share of the fullest set is 1 / (1 - k) times the mean, of the emptiest
 // 1 / (1 + 2k). Chosen for the ramp of an H200's L1 (docs/machines.md).
@@ -47,7 +48,7 @@ class Cache {
     for (std::uint32_t s = buckets_[bucket_of(line)]; s != kNone; s = slots_[s].next_in_bucket) {
       Slot& slot = slots_[s];
       if (slot.line != line) continue;
-      touch(s, slot);
+      touch(s, line);
       const bool hit = (slot.sectors & sector) != 0;
       slot.sectors |= sector;
       return hit;
@@ -56,16 +57,30 @@ class Cache {
     return false;
   }
 
-  // Brings the host's memory for a later access() nearer.
-  void prefetch(std::uint64_t address) const { __builtin_prefetch(&buckets_[bucket_of(address >> line_shift_)]); }
-  void prefetch_line(std::uint64_t address) const {
-    const std::uint32_t s = buckets_[bucket_of(address >> line_shift_)];
-    if (s != kNone) __builtin_prefetch(&slots_[s]);
+  // Brings the host's memory for a later access() nearer, in steps that each need what the step before brought: where to
+  // look, what is there, what would be replaced, and where that is listed.
+  static constexpr unsigned kPrefetchSteps = 4;
+  template <unsigned kStep>
+  void prefetch(std::uint64_t address) const {
+    const std::uint64_t line = address >> line_shift_;
+    const Set& set = sets_[set_of(line)];
+    if constexpr (kStep == 0) {
+      __builtin_prefetch(&buckets_[bucket_of(line)]);
+      __builtin_prefetch(&set);
+    } else if constexpr (kStep == 1) {
+      const std::uint32_t s = buckets_[bucket_of(line)];
+      if (s != kNone) __builtin_prefetch(&slots_[s]);
+      __builtin_prefetch(&ages_[set.first_slot]);
+    } else if constexpr (kStep == 2) {
+      __builtin_prefetch(&slots_[set.first_slot + likely_victim(set)]);
+    } else {
+      __builtin_prefetch(&buckets_[bucket_of(slots_[set.first_slot + likely_victim(set)].line)]);
+    }
   }
 
   [[nodiscard]] std::uint32_t sector_bytes() const { return 1u << sector_shift_; }
   // Large enough that the host's own caches do not hold its state.
-  [[nodiscard]] bool is_large() const { return slots_.size() > 32768; }
+  [[nodiscard]] bool is_large() const { return slots_.size() > 16384; }
 
  private:
   static constexpr std::uint32_t kNone = ~0u;
@@ -74,18 +89,22 @@ class Cache {
   struct Slot {
     std::uint64_t line = kNoLine;
     std::uint32_t sectors = 0;
-    std::uint32_t set = 0;
     std::uint32_t next_in_bucket = kNone;
-    std::uint32_t older = kNone;    // ring of the set's lines by age: from the newest to the oldest and round
-    std::uint32_t younger = kNone;
+  };
+
+  // Ring of a set's ways by age: from the newest to the oldest and round. Apart from the slots, so that a set's ring lies in
+  // one or two lines of the host's cache.
+  struct Age {
+    std::uint16_t older = 0;
+    std::uint16_t younger = 0;
   };
 
   struct Set {
     std::uint32_t first_slot = 0;
     std::uint32_t ways = 0;
     std::uint32_t used = 0;
-    std::uint32_t newest = kNone;
-    std::uint64_t program = 0;  // what it holds is of this program; otherwise it is empty
+    std::uint32_t newest = 0;   // a way, where any is used; for random replacement the way to replace next
+    std::uint32_t program = 0;  // what it holds is of this program; otherwise it is empty
   };
 
   // Neighbouring lines get neighbouring buckets; lines a power of two apart, however many, spread too.
@@ -93,25 +112,45 @@ class Cache {
     return static_cast<std::uint32_t>(line + (line >> bucket_bits_) * 0x9E3779B1u) & bucket_mask_;
   }
 
-  void touch(std::uint32_t s, const Slot& slot) {
+  [[nodiscard]] std::uint32_t set_of(std::uint64_t line) const {
+    if (index_ != IndexHash::kModulo) return hashed_set_of(line);
+    return static_cast<std::uint32_t>(power_of_two_sets_ ? line & (sets_.size() - 1) : line % sets_.size());
+  }
+
+  void touch(std::uint32_t s, std::uint64_t line) {
     if (replacement_ == Replacement::kLru) {
-      Set& set = sets_[slot.set];
-      if (set.newest == s) return;
-      // The oldest becomes the newest by turning the ring: the common case of a cyclic chase.
-      if (slots_[set.newest].younger != s) move_before_newest(set, s);
-      set.newest = s;
+      Set& set = sets_[set_of(line)];
+      make_newest(set, s - set.first_slot);
     } else if (replacement_ == Replacement::kTreePlru) {
-      point_away(sets_[slot.set], s);
+      const Set& set = sets_[set_of(line)];
+      point_away(set, s - set.first_slot);
     }
   }
 
-  [[nodiscard]] std::uint32_t set_of(std::uint64_t line) const;
+  void make_newest(Set& set, std::uint32_t way) {
+    if (set.newest == way) return;
+    const Age* ages = &ages_[set.first_slot];
+    // The oldest becomes the newest by turning the ring: the common case of a cyclic chase.
+    if (ages[set.newest].younger != way) {
+      unlink(set, way);
+      link_before_newest(set, way);
+    }
+    set.newest = way;
+  }
+
+  // The way that a miss in a full set replaces; a guess for tree PLRU.
+  [[nodiscard]] std::uint32_t likely_victim(const Set& set) const {
+    const bool by_age = replacement_ == Replacement::kLru || replacement_ == Replacement::kFifo;
+    return by_age ? ages_[set.first_slot + set.newest].younger : set.newest;
+  }
+
+  [[nodiscard]] std::uint32_t hashed_set_of(std::uint64_t line) const;
   void insert(std::uint64_t line, std::uint32_t sector);
-  std::uint32_t take_slot(Set& set);
+  std::uint32_t take_way(Set& set);
   void forget(std::uint32_t s);
-  void link_as_newest(Set& set, std::uint32_t s);
-  void move_before_newest(const Set& set, std::uint32_t s);
-  void point_away(const Set& set, std::uint32_t s);
+  void unlink(const Set& set, std::uint32_t way);
+  void link_before_newest(const Set& set, std::uint32_t way);
+  void point_away(const Set& set, std::uint32_t way);
 
   std::uint32_t line_shift_;
   std::uint32_t sector_shift_;
@@ -120,12 +159,14 @@ class Cache {
   IndexHash index_;
   std::uint32_t set_bits_ = 0;     // of a power of two of sets
   bool power_of_two_sets_ = false;
+  std::uint64_t mixed_mask_ = 0;   // of a line's place within the period
   std::uint32_t bucket_bits_ = 0;
   std::uint32_t bucket_mask_ = 0;
-  std::uint64_t program_ = 0;
+  std::uint32_t program_ = 0;
   RandomSource random_{0};
   std::vector<Set> sets_;
   std::vector<Slot> slots_;
+  std::vector<Age> ages_;               // of each slot
   std::vector<std::uint32_t> buckets_;  // first slot of each bucket's chain
   std::vector<std::uint8_t> tree_;      // tree PLRU: for each slot one node, 1 where the next victim lies to the right
 };

@@ -48,7 +48,9 @@ Path Hierarchy::path_of(Space space, std::uint32_t warp) {
     const std::uint64_t bytes = usable_bytes(*cache, carve_out_bytes_);
     if (cache->partitions > 1) {
       add_stop(path, cache_at(index, 0, bytes / cache->partitions), stop.latency_cycles, fetch_bytes);
-      add_stop(path, cache_at(index, 0, bytes), stop.far_latency_cycles, fetch_bytes);
+      Cache& whole = cache_at(index, 0, bytes);
+      path.stops.back().whole = &whole;
+      add_stop(path, whole, stop.far_latency_cycles, fetch_bytes);
     } else {
       add_stop(path, cache_at(index, warp % cache->instances, bytes), stop.latency_cycles, fetch_bytes);
     }

@@ -26,6 +26,7 @@ class Path {
     // `fetch_bytes` on, must all be here.
     std::uint64_t fetch_bytes = 1;
     std::uint32_t fetch_sectors = 1;
+    Cache* whole = nullptr;  // of a near partition: the whole cache behind it
   };
 
   std::vector<Stop> stops;
@@ -50,6 +51,8 @@ class Hierarchy {
       if (path.translated && i == path.stops_before_tlb) translation = translate(address);
       const Path::Stop& stop = path.stops[i];
       const bool hit = stop.fetch_sectors == 1 ? stop.cache->access(address) : access_range(stop, address);
+      // A near partition only holds what the whole cache still holds: a near hit counts, and refreshes, there too.
+      if (hit && stop.whole != nullptr && !stop.whole->access(address)) break;
       if (hit) return stop.latency_cycles + translation;
     }
     if (path.translated && path.stops_before_tlb == path.stops.size()) translation = translate(address);

@@ -18,8 +18,8 @@ constexpr std::uint64_t kDefaultMaxArrayBytes = 64ull << 30;
 constexpr std::uint64_t kSmallestAlignment = 64ull << 10;
 constexpr std::uint64_t kLargestAlignment = kMixedPeriodBytes;
 constexpr std::uint64_t kWarpThreads = 32;
-// How many loads ahead the host's memory is prefetched for caches whose state is large.
-constexpr std::uint64_t kPrefetchDistance = 12;
+// Loads between two steps of prefetching the host's memory, for caches whose state is large.
+constexpr std::uint64_t kPrefetchDistance = 6;
 
 DeviceInfo info_of(const MachineSpec& spec) {
   DeviceInfo info = spec.info;
@@ -270,16 +270,20 @@ class SimDevice : public Device {
 
   template <Order kOrder, typename Visit>
   void visit_in_order(const ChaseStep& step, const Path& path, const ChainAddresses& chain, Visit& visit) {
-    Cache* large = nullptr;
+    std::vector<const Cache*> large;
     for (const Path::Stop& stop : path.stops) {
-      if (stop.cache->is_large()) large = stop.cache;
+      if (stop.cache->is_large()) large.push_back(stop.cache);
     }
     const bool quiet = noise_.is_quiet();
     std::uint64_t position = step.first;
     for (std::uint64_t i = 0; i < step.loads; ++i) {
-      if (large != nullptr && position + 2 * kPrefetchDistance < chain.count()) {
-        large->prefetch(chain.at<kOrder>(position + 2 * kPrefetchDistance));
-        large->prefetch_line(chain.at<kOrder>(position + kPrefetchDistance));
+      if (!large.empty() && position + Cache::kPrefetchSteps * kPrefetchDistance < chain.count()) {
+        for (const Cache* cache : large) {
+          cache->prefetch<0>(chain.at<kOrder>(position + 4 * kPrefetchDistance));
+          cache->prefetch<1>(chain.at<kOrder>(position + 3 * kPrefetchDistance));
+          cache->prefetch<2>(chain.at<kOrder>(position + 2 * kPrefetchDistance));
+          cache->prefetch<3>(chain.at<kOrder>(position + 1 * kPrefetchDistance));
+        }
       }
       const std::uint64_t address = chain.at<kOrder>(position);
       visit(quiet ? hierarchy_.load(path, address) : noisy_load(path, address));

@@ -1,0 +1,68 @@
+// Nanoseconds a simulated load takes, by cache size, replacement and order; and a recording's cost.
+#include <benchmark/benchmark.h>
+
+#include "device/replay/recording.h"
+#include "device/sim/machine.h"
+
+namespace gputopo {
+namespace {
+
+sim::MachineSpec machine_with(std::uint64_t size_bytes, std::uint32_t ways, sim::Replacement replacement) {
+  sim::MachineSpec machine;
+  machine.info.name = "benchmark";
+  machine.info.memory_bytes = 1ull << 36;
+  machine.noise = {.jitter_cycles = 1, .outlier_probability = 0.001, .outlier_cycles = 200};
+  machine.caches = {{.id = "l1", .size_bytes = size_bytes, .ways = ways, .replacement = replacement}};
+  machine.spaces[Space::kGlobal] = {{{.cache = "l1", .latency_cycles = 30}}, 500};
+  return machine;
+}
+
+// Counted loads of an array of `footprint_percent` of the cache, warmed up before.
+void simulated_loads(benchmark::State& state, sim::Replacement replacement, Order order) {
+  const auto size_bytes = static_cast<std::uint64_t>(state.range(0));
+  const auto ways = static_cast<std::uint32_t>(state.range(1));
+  const auto footprint_percent = static_cast<std::uint64_t>(state.range(2));
+  const auto device = make_sim_device(machine_with(size_bytes, ways, replacement), 1);
+  ChaseProgram program;
+  program.arrays = {{.bytes = size_bytes / 100 * footprint_percent, .stride_bytes = 128, .order = order}};
+  program.actors = {{}};
+  const std::uint64_t loads = std::max<std::uint64_t>(1 << 20, 4 * program.arrays[0].element_count());
+  program.steps = {{.kind = StepKind::kTouch}, {.kind = StepKind::kCounted, .loads = loads}};
+  const Program one = program;
+  for (auto unused : state) benchmark::DoNotOptimize(device->run({&one, 1}));
+  state.counters["load"] = benchmark::Counter(static_cast<double>(loads + program.arrays[0].element_count()),
+                                              benchmark::Counter::kIsIterationInvariantRate | benchmark::Counter::kInvert);
+}
+
+void shapes(benchmark::internal::Benchmark* bench) {
+  bench->ArgNames({"bytes", "ways", "percent"})->Unit(benchmark::kMillisecond);
+  for (const std::int64_t percent : {50, 150}) {
+    bench->Args({16 << 10, 4, percent})->Args({256 << 10, 128, percent})->Args({256 << 10, 0, percent});
+    bench->Args({64 << 20, 16, percent});
+  }
+}
+
+BENCHMARK_CAPTURE(simulated_loads, lru_sequential, sim::Replacement::kLru, Order::kSequential)->Apply(shapes);
+BENCHMARK_CAPTURE(simulated_loads, lru_shuffled, sim::Replacement::kLru, Order::kShuffled)->Apply(shapes);
+BENCHMARK_CAPTURE(simulated_loads, random_sequential, sim::Replacement::kRandom, Order::kSequential)->Apply(shapes);
+
+void parse_a_machine(benchmark::State& state) {
+  const std::string text = *sim::builtin_machine("h200");
+  for (auto unused : state) benchmark::DoNotOptimize(sim::parse_machine(text));
+}
+BENCHMARK(parse_a_machine)->Unit(benchmark::kMicrosecond);
+
+void encode_and_decode_a_recording(benchmark::State& state) {
+  Recording recording;
+  recording.info.name = "benchmark";
+  ChaseResult chase;
+  chase.steps = {{.loads = 1024, .total_cycles = 40000, .latencies = std::vector<std::uint32_t>(1024, 38)}};
+  for (int i = 0; i < 1000; ++i) {
+    recording.answers["program " + std::to_string(i)].emplace_back(ProgramResult{.data = chase});
+  }
+  for (auto unused : state) benchmark::DoNotOptimize(decode_recording(encode_recording(recording)));
+}
+BENCHMARK(encode_and_decode_a_recording)->Unit(benchmark::kMillisecond);
+
+}  // namespace
+}  // namespace gputopo

@@ -1,0 +1,46 @@
+// The command line as plain data.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace gputopo::cli {
+
+enum class Command : std::uint8_t { kDiscover, kList, kShow, kCoverage };
+
+// Documented in --help.
+enum ExitCode : int {
+  kExitComplete = 0,
+  kExitFailure = 1,
+  kExitUsage = 2,
+  kExitIncomplete = 3,
+  kExitInterrupted = 130,
+};
+
+struct Options {
+  Command command = Command::kDiscover;
+  std::string report_path;  // of show
+  std::string device;       // of discover; empty: the first GPU, or a simulated one
+  std::vector<std::string> elements;
+  std::vector<std::string> attributes;
+  std::string json_path;  // "-": standard output instead of the table; empty: none
+  std::string raw_directory;
+  std::string record_path;
+  double budget_seconds = 60;
+  std::uint64_t seed = 1;
+  bool quiet = false;
+  bool verbose = false;
+  bool dump_program = false;
+};
+
+struct ParseResult {
+  Options options;
+  std::optional<int> exit_code;  // set: there is nothing to run (help and version are printed)
+};
+
+// Prints help and version to standard output. Throws UsageError for a command line that is wrong.
+[[nodiscard]] ParseResult parse_command_line(int argc, char** argv);
+
+}  // namespace gputopo::cli

@@ -1,0 +1,22 @@
+// NVIDIA GPUs through the driver, found at run time.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "gputopo/device.h"
+
+namespace gputopo {
+
+// Opens the GPU that the driver counts as `ordinal`. Throws DeviceError that says why it cannot be used and what to do.
+[[nodiscard]] std::unique_ptr<Device> open_cuda_device(int ordinal);
+
+// The driver's GPUs; empty without a driver. `problem` receives one line when a driver is there but cannot be used, and
+// is cleared otherwise.
+[[nodiscard]] std::vector<DeviceListing> list_cuda_devices(std::string& problem);
+
+// True if libcuda.so.1 can be loaded and shows a GPU.
+[[nodiscard]] bool cuda_driver_present();
+
+}  // namespace gputopo

@@ -1,0 +1,261 @@
+#include "device/cuda/gpu.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "device/cuda/nvml_api.h"
+
+namespace gputopo::cuda {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+constexpr std::uint64_t kArenaAlignment = 2ull << 20;  // a large page: arrays then cover whole pages
+constexpr std::uint64_t kLeastArenaBytes = 64ull << 20;
+constexpr double kUsableMemory = 0.9;  // of what is free: the driver needs some for itself
+
+// Waking: spins of this length until two in a row see the same clock; at least so many the first time.
+constexpr std::uint64_t kSpinNanoseconds = 20'000'000;
+constexpr int kLeastSpins = 3;
+constexpr int kMostSpins = 15;
+constexpr double kSteadyClock = 0.005;  // relative difference
+constexpr std::chrono::milliseconds kIdleTime{100};
+// Shorter than this, the granularity of %globaltimer (about 1 us) shows in the clock.
+constexpr std::uint64_t kLeastClockNanoseconds = 200'000;
+
+struct ArchitectureRow {
+  int sm;  // first of its compute capabilities
+  const char* name;
+  std::vector<std::uint64_t> carve_outs_kib;
+};
+
+// Shared-memory carve-outs: CUDA C++ Programming Guide, "Compute Capabilities", section "Shared Memory" of each.
+const ArchitectureRow* architecture_of(int sm) {
+  static const std::vector<std::uint64_t> kLarge = {0, 8, 16, 32, 64, 100, 132, 164, 196, 228};
+  static const std::vector<std::uint64_t> kSmall = {0, 8, 16, 32, 64, 100};
+  static const std::vector<std::uint64_t> kAmpere = {0, 8, 16, 32, 64, 100, 132, 164};
+  static const std::vector<ArchitectureRow> rows = {
+      {30, "Kepler", {16, 32, 48}}, {50, "Maxwell", {}},
+      {60, "Pascal", {}},           {70, "Volta", {0, 8, 16, 32, 64, 96}},
+      {75, "Turing", {32, 64}},     {80, "Ampere", kAmpere},
+      {86, "Ampere", kSmall},       {87, "Ampere", kAmpere},
+      {88, "Ampere", kSmall},       {89, "Ada", kSmall},
+      {90, "Hopper", kLarge},       {100, "Blackwell", kLarge},
+      {120, "Blackwell", kSmall},   {122, "", {}},
+  };
+  const ArchitectureRow* found = nullptr;
+  for (const ArchitectureRow& row : rows) {
+    if (row.sm <= sm) found = &row;
+  }
+  return found;
+}
+
+std::uint64_t round_up(std::uint64_t value, std::uint64_t multiple) {
+  return (value + multiple - 1) / multiple * multiple;
+}
+
+double clock_of(const BlockRecord& record) {
+  return 1e3 * static_cast<double>(record.end_cycles - record.start_cycles) /
+         static_cast<double>(record.end_ns - record.start_ns);
+}
+
+}  // namespace
+
+Gpu::Gpu(int ordinal) : driver_(Driver::load()) {
+  int count = 0;
+  driver_->check(driver_->device_get_count(&count), "cuDeviceGetCount");
+  if (ordinal < 0 || ordinal >= count) {
+    throw DeviceError(fmt::format("there is no cuda:{}: this machine shows {} CUDA device{}; gputopo list names them",
+                                  ordinal, count, count == 1 ? "" : "s"));
+  }
+  DeviceHandle device = 0;
+  driver_->check(driver_->device_get(&device, ordinal), fmt::format("cuDeviceGet({})", ordinal));
+  const auto major = static_cast<int>(attribute(device, DeviceAttribute::kComputeCapabilityMajor).value_or(0));
+  const auto minor = static_cast<int>(attribute(device, DeviceAttribute::kComputeCapabilityMinor).value_or(0));
+  target_ = choose_ptx_target(major, minor, driver_->version());
+  context_ = std::make_unique<Context>(driver_, device);
+  read_info(device, ordinal);
+}
+
+std::optional<std::uint64_t> Gpu::attribute(DeviceHandle device, DeviceAttribute attribute) const {
+  int value = 0;
+  if (driver_->device_get_attribute(&value, attribute, device) != kSuccess || value < 0) return std::nullopt;
+  return static_cast<std::uint64_t>(value);
+}
+
+void Gpu::read_info(DeviceHandle device, int ordinal) {
+  const auto read = [&](DeviceAttribute which) { return attribute(device, which); };
+  const auto read_if_positive = [&](DeviceAttribute which) {
+    const auto value = read(which);
+    return value && *value > 0 ? value : std::nullopt;
+  };
+  const auto clock = [&](std::optional<unsigned> nvml_mhz, DeviceAttribute khz) -> std::optional<double> {
+    if (nvml_mhz) return *nvml_mhz;
+    if (const auto value = read_if_positive(khz)) return static_cast<double>(*value) / 1e3;
+    return std::nullopt;
+  };
+  info_.backend = "cuda";
+  info_.vendor = "NVIDIA";
+  char text[256] = {};
+  driver_->check(driver_->device_get_name(text, sizeof(text), device), fmt::format("cuDeviceGetName({})", ordinal));
+  info_.name = text;
+  char address[64] = {};
+  if (driver_->device_get_pci_bus_id(address, sizeof(address), device) == kSuccess) info_.pci_address = address;
+  const NvmlReadings nvml = read_nvml(info_.pci_address);
+
+  info_.compute_capability_major = static_cast<int>(read(DeviceAttribute::kComputeCapabilityMajor).value_or(0));
+  info_.compute_capability_minor = static_cast<int>(read(DeviceAttribute::kComputeCapabilityMinor).value_or(0));
+  if (const ArchitectureRow* row =
+          architecture_of(10 * *info_.compute_capability_major + *info_.compute_capability_minor)) {
+    info_.architecture = row->name;
+    for (const std::uint64_t kib : row->carve_outs_kib) info_.carve_outs_bytes.push_back(kib * 1024);
+  }
+  const std::string cuda_version = fmt::format("CUDA {}.{}", driver_->version() / 1000, driver_->version() % 1000 / 10);
+  info_.driver_version =
+      nvml.driver_version.empty() ? cuda_version : fmt::format("{} ({})", nvml.driver_version, cuda_version);
+  info_.mig_enabled = nvml.mig_enabled;
+
+  info_.sm_count = static_cast<std::uint32_t>(read(DeviceAttribute::kSmCount).value_or(1));
+  info_.warp_size = static_cast<std::uint32_t>(read(DeviceAttribute::kWarpSize).value_or(32));
+  info_.sm_clock_max_mhz = clock(nvml.sm_clock_max_mhz, DeviceAttribute::kClockKhz);
+  info_.memory_clock_max_mhz = clock(nvml.memory_clock_max_mhz, DeviceAttribute::kMemoryClockKhz);
+  if (const auto bits = read_if_positive(DeviceAttribute::kMemoryBusBits))
+    info_.memory_bus_bits = static_cast<std::uint32_t>(*bits);
+  info_.max_threads_per_block = read(DeviceAttribute::kMaxThreadsPerBlock);
+  info_.max_threads_per_sm = read(DeviceAttribute::kMaxThreadsPerSm);
+  info_.max_blocks_per_sm = read_if_positive(DeviceAttribute::kMaxBlocksPerSm);
+  info_.registers_per_block = read(DeviceAttribute::kRegistersPerBlock);
+  info_.registers_per_sm = read(DeviceAttribute::kRegistersPerSm);
+  info_.shared_bytes_per_block = read(DeviceAttribute::kSharedBytesPerBlock);
+  info_.shared_bytes_per_block_opt_in = read_if_positive(DeviceAttribute::kSharedBytesPerBlockOptIn);
+  info_.shared_bytes_per_sm = read(DeviceAttribute::kSharedBytesPerSm);
+  info_.shared_reserved_bytes_per_block = read(DeviceAttribute::kReservedSharedBytesPerBlock);
+  info_.l2_bytes = read_if_positive(DeviceAttribute::kL2Bytes);
+  info_.l2_persisting_max_bytes = read(DeviceAttribute::kMaxPersistingL2Bytes);
+  info_.constant_bytes = read(DeviceAttribute::kConstantBytes);
+  if (const auto supported = read(DeviceAttribute::kGlobalL1Supported)) info_.global_l1_supported = *supported != 0;
+  info_.spaces.assign(std::begin(kAllSpaces), std::end(kAllSpaces));
+  max_linear_texels_ = read(DeviceAttribute::kMaxLinearTexels).value_or(1u << 27);
+
+  std::size_t free_bytes = 0;
+  std::size_t total_bytes = 0;
+  driver_->check(driver_->mem_get_info(&free_bytes, &total_bytes), "cuMemGetInfo");
+  info_.memory_bytes = total_bytes;
+  info_.memory_free_bytes = free_bytes;
+  info_.max_array_bytes =
+      static_cast<std::uint64_t>(kUsableMemory * static_cast<double>(free_bytes)) / kArenaAlignment * kArenaAlignment;
+}
+
+const Module& Gpu::chase_module() {
+  if (!chase_module_) chase_module_ = std::make_unique<Module>(driver_, generate_chase_ptx(target_));
+  return *chase_module_;
+}
+
+DevicePointer Gpu::reserve(std::uint64_t bytes) {
+  if (bytes + kArenaAlignment > arena_.bytes()) {
+    arena_ = Memory();  // the old one first: both may not fit
+    arena_ = Memory(driver_, round_up(std::max(bytes, kLeastArenaBytes) + kArenaAlignment, kArenaAlignment));
+  }
+  return round_up(arena_.address(), kArenaAlignment);
+}
+
+std::uint64_t Gpu::carve_out_for(std::uint64_t wanted_bytes, std::uint64_t shared_bytes, std::uint32_t blocks) const {
+  const std::uint64_t most =
+      std::max(info_.shared_bytes_per_block_opt_in.value_or(0), info_.shared_bytes_per_block.value_or(0));
+  if (shared_bytes > most) {
+    throw NotSupportedError(
+        fmt::format("a block would need {} bytes of shared memory; this GPU allows {}", shared_bytes, most));
+  }
+  if (info_.carve_outs_bytes.empty()) return 0;
+  const std::uint64_t needed = (shared_bytes + info_.shared_reserved_bytes_per_block.value_or(0)) * blocks;
+  for (const std::uint64_t carve_out : info_.carve_outs_bytes) {
+    if (carve_out >= std::max(wanted_bytes, needed)) return carve_out;
+  }
+  // More than the largest was wanted, or fewer than `blocks` fit at a time.
+  return info_.carve_outs_bytes.back();
+}
+
+std::uint64_t Gpu::shared_bytes_for_one_block(std::uint64_t carve_out_bytes, std::uint64_t shared_bytes) const {
+  const std::uint64_t reserved = info_.shared_reserved_bytes_per_block.value_or(0);
+  const std::uint64_t over_half = carve_out_bytes / 2 + 256;
+  return over_half > reserved ? std::max(shared_bytes, over_half - reserved) : shared_bytes;
+}
+
+void Gpu::set_carve_out(FunctionHandle function, const Launch& launch) const {
+  if (driver_->func_set_attribute == nullptr || *info_.compute_capability_major < 7) {
+    const CacheConfig config = launch.carve_out_bytes <= 16 * 1024   ? CacheConfig::kPreferL1
+                               : launch.carve_out_bytes <= 32 * 1024 ? CacheConfig::kPreferEqual
+                                                                     : CacheConfig::kPreferShared;
+    driver_->check(driver_->func_set_cache_config(function, config), "cuFuncSetCacheConfig");
+    return;
+  }
+  driver_->check(driver_->func_set_attribute(function, FunctionAttribute::kMaxDynamicSharedBytes,
+                                             static_cast<int>(launch.shared_bytes)),
+                 fmt::format("cuFuncSetAttribute(MAX_DYNAMIC_SHARED_SIZE_BYTES, {})", launch.shared_bytes));
+  // In percent of the largest; the driver takes the next carve-out that holds it, so a fraction is rounded down.
+  const auto percent = static_cast<int>(100 * launch.carve_out_bytes /
+                                        std::max<std::uint64_t>(1, info_.shared_bytes_per_sm.value_or(0)));
+  driver_->check(
+      driver_->func_set_attribute(function, FunctionAttribute::kPreferredSharedCarveOut, std::min(percent, 100)),
+      fmt::format("cuFuncSetAttribute(PREFERRED_SHARED_MEMORY_CARVEOUT, {})", percent));
+}
+
+void Gpu::run(FunctionHandle function, const std::string& name, const Launch& launch, std::vector<void*> parameters) {
+  set_carve_out(function, launch);
+  driver_->check(
+      driver_->launch_kernel(function, launch.blocks, launch.blocks_y, 1, launch.threads, 1, 1,
+                             static_cast<unsigned>(launch.shared_bytes), nullptr, parameters.data(), nullptr),
+      fmt::format("cuLaunchKernel({}, {} blocks of {} threads, {} bytes of shared memory)", name,
+                  std::uint64_t{launch.blocks} * launch.blocks_y, launch.threads, launch.shared_bytes));
+  driver_->check(driver_->ctx_synchronize(), fmt::format("kernel {}", name));
+  last_work_ = Clock::now();
+}
+
+std::uint32_t Gpu::resident_blocks(FunctionHandle function, const Launch& launch, std::uint32_t wanted) const {
+  if (driver_->occupancy_max_active_blocks == nullptr) return wanted;
+  set_carve_out(function, launch);
+  int blocks = 0;
+  driver_->check(
+      driver_->occupancy_max_active_blocks(&blocks, function, static_cast<int>(launch.threads), launch.shared_bytes),
+      "cuOccupancyMaxActiveBlocksPerMultiprocessor");
+  return std::clamp(static_cast<std::uint32_t>(blocks), 1u, wanted);
+}
+
+void Gpu::upload(DevicePointer to, const void* from, std::uint64_t bytes) const {
+  driver_->check(driver_->memcpy_htod(to, from, bytes), fmt::format("cuMemcpyHtoD({})", bytes));
+}
+
+void Gpu::download(void* to, DevicePointer from, std::uint64_t bytes) const {
+  driver_->check(driver_->memcpy_dtoh(to, from, bytes), fmt::format("cuMemcpyDtoH({})", bytes));
+}
+
+void Gpu::clear(DevicePointer address, std::uint64_t bytes) const {
+  driver_->check(driver_->memset_d8(address, 0, bytes), fmt::format("cuMemsetD8({})", bytes));
+}
+
+BlockRecord Gpu::spin(std::uint64_t nanoseconds) {
+  BlockRecord record{};
+  DevicePointer address = reserve(sizeof(record));
+  run(chase_module().function("spin"), "spin", {.blocks = info_.sm_count, .threads = 32}, {&address, &nanoseconds});
+  download(&record, address, sizeof(record));
+  return record;
+}
+
+void Gpu::wake() {
+  if (last_work_ && Clock::now() - *last_work_ < kIdleTime) return;
+  const int least = last_work_ ? 1 : kLeastSpins;
+  for (int i = 0; i < kMostSpins; ++i) {
+    const double previous = last_clock_mhz_;
+    last_clock_mhz_ = clock_of(spin(kSpinNanoseconds));
+    if (i + 1 >= least && std::abs(last_clock_mhz_ - previous) <= kSteadyClock * last_clock_mhz_) return;
+  }
+}
+
+double Gpu::clock_mhz(const BlockRecord& record) {
+  if (record.end_ns - record.start_ns >= kLeastClockNanoseconds) last_clock_mhz_ = clock_of(record);
+  return last_clock_mhz_;
+}
+
+}  // namespace gputopo::cuda

@@ -1,0 +1,82 @@
+#include "device/cuda/nvml_api.h"
+
+#include <dlfcn.h>
+
+#include <memory>
+#include <type_traits>
+
+#include "device/cuda/driver_api.h"
+
+namespace gputopo::cuda {
+namespace {
+
+using NvmlStatus = int;  // nvmlReturn_t; 0 is success
+using NvmlDevice = struct NvmlDeviceOpaque*;
+constexpr int kSmClock = 1;      // NVML_CLOCK_SM
+constexpr int kMemoryClock = 2;  // NVML_CLOCK_MEM
+
+class Nvml {
+ public:
+  Nvml() : library_(dlopen(library_path("GPUTOPO_LIBNVML", "libnvidia-ml.so.1").c_str(), RTLD_NOW | RTLD_LOCAL)) {
+    ready_ = call<NvmlStatus()>("nvmlInit_v2");
+  }
+  Nvml(const Nvml&) = delete;
+  Nvml& operator=(const Nvml&) = delete;
+  ~Nvml() {
+    if (ready_) call<NvmlStatus()>("nvmlShutdown");
+    if (library_ != nullptr) dlclose(library_);
+  }
+  [[nodiscard]] bool ready() const { return ready_; }
+
+  // True if the library has the function and it succeeded.
+  template <typename Signature, typename... Args>
+  bool call(const char* name, Args... args) const {
+    if (library_ == nullptr) return false;
+    const auto function = reinterpret_cast<std::add_pointer_t<Signature>>(dlsym(library_, name));
+    return function != nullptr && function(args...) == 0;
+  }
+
+ private:
+  void* library_;
+  bool ready_ = false;
+};
+
+std::optional<unsigned> read_clock(const Nvml& nvml, const char* function, NvmlDevice device, int clock) {
+  unsigned mhz = 0;
+  if (!nvml.call<NvmlStatus(NvmlDevice, int, unsigned*)>(function, device, clock, &mhz)) return std::nullopt;
+  return mhz;
+}
+
+}  // namespace
+
+NvmlReadings read_nvml(const std::string& pci_address) {
+  NvmlReadings readings;
+  const Nvml nvml;
+  if (!nvml.ready()) return readings;
+  char version[96] = {};
+  if (nvml.call<NvmlStatus(char*, unsigned)>("nvmlSystemGetDriverVersion", version, unsigned{sizeof(version)})) {
+    readings.driver_version = version;
+  }
+  NvmlDevice device = nullptr;
+  if (!nvml.call<NvmlStatus(const char*, NvmlDevice*)>("nvmlDeviceGetHandleByPciBusId_v2", pci_address.c_str(),
+                                                       &device)) {
+    return readings;
+  }
+  readings.sm_clock_mhz = read_clock(nvml, "nvmlDeviceGetClockInfo", device, kSmClock);
+  readings.sm_clock_max_mhz = read_clock(nvml, "nvmlDeviceGetMaxClockInfo", device, kSmClock);
+  readings.memory_clock_mhz = read_clock(nvml, "nvmlDeviceGetClockInfo", device, kMemoryClock);
+  readings.memory_clock_max_mhz = read_clock(nvml, "nvmlDeviceGetMaxClockInfo", device, kMemoryClock);
+  unsigned long long reasons = 0;
+  if (nvml.call<NvmlStatus(NvmlDevice, unsigned long long*)>("nvmlDeviceGetCurrentClocksThrottleReasons", device,
+                                                             &reasons)) {
+    readings.throttle_reasons = reasons;
+  }
+  unsigned current = 0;
+  unsigned pending = 0;
+  if (nvml.call<NvmlStatus(NvmlDevice, unsigned*, unsigned*)>("nvmlDeviceGetMigMode", device, &current, &pending)) {
+    readings.mig_enabled = current != 0;
+  }
+  return readings;
+}
+
+}  // namespace gputopo::cuda

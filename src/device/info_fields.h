@@ -1,0 +1,40 @@
+// The fields of DeviceInfo by name, for every file that spells them: machine files and recordings.
+#pragma once
+
+#include "gputopo/device.h"
+
+namespace gputopo {
+
+// Calls visit(name, field) for every field that describes the device itself, not this process's view of it.
+template <typename Info, typename Visit>
+void visit_info_fields(Info& info, Visit&& visit) {
+  visit("vendor", info.vendor);
+  visit("name", info.name);
+  visit("architecture", info.architecture);
+  visit("compute_capability_major", info.compute_capability_major);
+  visit("compute_capability_minor", info.compute_capability_minor);
+  visit("driver_version", info.driver_version);
+  visit("mig_enabled", info.mig_enabled);
+  visit("sm_count", info.sm_count);
+  visit("warp_size", info.warp_size);
+  visit("sm_clock_max_mhz", info.sm_clock_max_mhz);
+  visit("memory_clock_max_mhz", info.memory_clock_max_mhz);
+  visit("memory_bus_bits", info.memory_bus_bits);
+  visit("max_threads_per_block", info.max_threads_per_block);
+  visit("max_threads_per_sm", info.max_threads_per_sm);
+  visit("max_blocks_per_sm", info.max_blocks_per_sm);
+  visit("registers_per_block", info.registers_per_block);
+  visit("registers_per_sm", info.registers_per_sm);
+  visit("shared_bytes_per_block", info.shared_bytes_per_block);
+  visit("shared_bytes_per_block_opt_in", info.shared_bytes_per_block_opt_in);
+  visit("shared_bytes_per_sm", info.shared_bytes_per_sm);
+  visit("shared_reserved_bytes_per_block", info.shared_reserved_bytes_per_block);
+  visit("memory_bytes", info.memory_bytes);
+  visit("l2_bytes", info.l2_bytes);
+  visit("l2_persisting_max_bytes", info.l2_persisting_max_bytes);
+  visit("constant_bytes", info.constant_bytes);
+  visit("global_l1_supported", info.global_l1_supported);
+  visit("carve_outs_bytes", info.carve_outs_bytes);
+}
+
+}  // namespace gputopo

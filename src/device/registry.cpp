@@ -1,0 +1,141 @@
+// The backends: one row each. Adding one is adding a row.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <numeric>
+
+#include "device/cuda/cuda_device.h"
+#include "device/replay/replay.h"
+#include "device/sim/machine.h"
+#include "gputopo/device.h"
+#include "gputopo/report.h"
+
+namespace gputopo {
+namespace {
+
+constexpr std::string_view kDefaultSimulation = "sim:h200";
+constexpr std::string_view kDefaultGpu = "cuda:0";
+
+struct Backend {
+  std::string_view name;   // before the colon
+  std::string_view forms;  // what --device takes, for error messages
+  std::unique_ptr<Device> (*open)(const std::string& rest, std::uint64_t seed);
+  std::vector<DeviceListing> (*list)(std::string& problem);  // null: its devices are files
+};
+
+// ---- cuda ----
+
+std::unique_ptr<Device> open_cuda(const std::string& rest, std::uint64_t) {
+  int ordinal = -1;
+  const auto [end, status] = std::from_chars(rest.data(), rest.data() + rest.size(), ordinal);
+  if (status != std::errc{} || end != rest.data() + rest.size() || ordinal < 0) {
+    throw UsageError(fmt::format("device 'cuda:{}': '{}' is not the number of a GPU; use cuda:0, cuda:1, ...", rest, rest));
+  }
+  return open_cuda_device(ordinal);
+}
+
+// ---- sim ----
+
+// Levenshtein's distance, one row at a time.
+std::size_t edit_distance(std::string_view a, std::string_view b) {
+  std::vector<std::size_t> row(b.size() + 1);
+  std::iota(row.begin(), row.end(), std::size_t{0});
+  for (std::size_t i = 0; i < a.size(); ++i) {
+    std::size_t diagonal = row[0];
+    row[0] = i + 1;
+    for (std::size_t j = 0; j < b.size(); ++j) {
+      const std::size_t substituted = diagonal + (a[i] == b[j] ? 0 : 1);
+      diagonal = row[j + 1];
+      row[j + 1] = std::min({substituted, row[j] + 1, row[j + 1] + 1});
+    }
+  }
+  return row.back();
+}
+
+std::vector<std::string> names_by_likeness(const std::string& wanted) {
+  std::vector<std::string> names = sim::builtin_machine_names();
+  std::stable_sort(names.begin(), names.end(), [&](const std::string& a, const std::string& b) {
+    return edit_distance(wanted, a) < edit_distance(wanted, b);
+  });
+  return names;
+}
+
+bool is_machine_file(const std::string& rest) { return rest.ends_with(".json") || rest.find('/') != std::string::npos; }
+
+sim::MachineSpec read_machine_file(const std::string& path) {
+  const std::string text = read_file(path);
+  try {
+    return sim::parse_machine(text);
+  } catch (const FormatError& error) {
+    throw FormatError(fmt::format("{}: {}", path, error.what()));
+  }
+}
+
+std::unique_ptr<Device> open_sim(const std::string& rest, std::uint64_t seed) {
+  if (is_machine_file(rest)) return sim::make_sim_device(read_machine_file(rest), seed);
+  const std::optional<std::string> text = sim::builtin_machine(rest);
+  if (!text) {
+    throw UsageError(fmt::format("no simulated machine '{}'; there are {}, or sim:FILE.json", rest,
+                                 fmt::join(names_by_likeness(rest), ", ")));
+  }
+  return sim::make_sim_device(sim::parse_machine(*text), seed);
+}
+
+std::vector<DeviceListing> list_sim(std::string&) {
+  std::vector<DeviceListing> listings;
+  for (const std::string& name : sim::builtin_machine_names()) {
+    const DeviceInfo info = sim::parse_machine(*sim::builtin_machine(name)).info;
+    std::string detail = "simulated";
+    if (info.compute_capability_major && info.compute_capability_minor) {
+      detail += fmt::format(", compute capability {}.{}", *info.compute_capability_major, *info.compute_capability_minor);
+    }
+    if (info.memory_bytes) detail += fmt::format(", {:.1f} GiB", static_cast<double>(*info.memory_bytes) / (1u << 30));
+    listings.push_back({.spec = "sim:" + name, .name = info.name, .pci_address = {}, .detail = detail});
+  }
+  return listings;
+}
+
+// ---- replay ----
+
+std::unique_ptr<Device> open_replay(const std::string& rest, std::uint64_t) { return open_recording(rest); }
+
+const std::array kBackends = {
+    Backend{"cuda", "cuda:N", open_cuda, list_cuda_devices},
+    Backend{"sim", "sim:NAME, sim:FILE.json", open_sim, list_sim},
+    Backend{"replay", "replay:PATH", open_replay, nullptr},
+};
+
+[[noreturn]] void throw_unknown_form(const std::string& spec) {
+  std::string forms;
+  for (const Backend& backend : kBackends) forms += fmt::format("{}{}", forms.empty() ? "" : ", ", backend.forms);
+  throw UsageError(fmt::format("unknown device '{}'; use one of {} ('gputopo list' shows what is there)", spec, forms));
+}
+
+}  // namespace
+
+std::unique_ptr<Device> open_device(const std::string& spec, std::uint64_t seed) {
+  if (spec.empty()) return open_device(std::string(cuda_driver_present() ? kDefaultGpu : kDefaultSimulation), seed);
+  const std::size_t colon = spec.find(':');
+  for (const Backend& backend : kBackends) {
+    if (colon == std::string::npos || spec.substr(0, colon) != backend.name) continue;
+    const std::string rest = spec.substr(colon + 1);
+    if (rest.empty()) break;
+    return backend.open(rest, seed);
+  }
+  throw_unknown_form(spec);
+}
+
+std::vector<DeviceListing> list_devices(std::string& problem) {
+  problem.clear();
+  std::vector<DeviceListing> listings;
+  for (const Backend& backend : kBackends) {
+    if (backend.list == nullptr) continue;
+    std::vector<DeviceListing> more = backend.list(problem);
+    listings.insert(listings.end(), std::make_move_iterator(more.begin()), std::make_move_iterator(more.end()));
+  }
+  return listings;
+}
+
+}  // namespace gputopo

@@ -1,0 +1,96 @@
+#include "device/replay/replay.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "device/replay/recording.h"
+#include "gputopo/report.h"
+
+namespace gputopo {
+namespace {
+
+class ReplayDevice : public Device {
+ public:
+  explicit ReplayDevice(Recording recording) : recording_(std::move(recording)) {}
+
+  [[nodiscard]] const DeviceInfo& info() const override { return recording_.info; }
+
+  [[nodiscard]] std::vector<ProgramResult> run(std::span<const Program> programs) override {
+    std::vector<std::string> texts;
+    for (const Program& program : programs) {
+      validate(program);
+      texts.push_back(to_text(program));
+      if (!recording_.answers.contains(texts.back())) {
+        throw NotSupportedError(fmt::format(
+            "the recording does not hold this program; it was made by another version of gputopo or with other options ({})",
+            texts.back()));
+      }
+    }
+    std::vector<ProgramResult> results;
+    for (const std::string& text : texts) results.push_back(next_answer(text));
+    return results;
+  }
+
+ private:
+  const ProgramResult& next_answer(const std::string& text) {
+    const std::vector<RecordedAnswer>& answers = recording_.answers.at(text);
+    std::size_t& given = given_[text];
+    const RecordedAnswer& answer = answers[std::min(given, answers.size() - 1)];
+    ++given;
+    if (const auto* error = std::get_if<RecordedError>(&answer)) throw_recorded(*error);
+    return std::get<ProgramResult>(answer);
+  }
+
+  Recording recording_;
+  std::map<std::string, std::size_t> given_;  // answers of a program so far
+};
+
+}  // namespace
+
+std::unique_ptr<Device> open_recording(const std::string& path) {
+  const std::string bytes = read_file(path);
+  try {
+    return std::make_unique<ReplayDevice>(decode_recording(bytes));
+  } catch (const FormatError& error) {
+    throw FormatError(fmt::format("{}: {}", path, error.what()));
+  }
+}
+
+struct Recorder::State {
+  std::unique_ptr<Device> device;
+  bool with_pci_address = false;
+  std::map<std::string, std::vector<RecordedAnswer>> answers;
+};
+
+Recorder::Recorder(std::unique_ptr<Device> device, bool with_pci_address)
+    : state_(std::make_unique<State>(State{std::move(device), with_pci_address, {}})) {}
+
+Recorder::~Recorder() = default;
+
+const DeviceInfo& Recorder::info() const { return state_->device->info(); }
+
+std::vector<ProgramResult> Recorder::run(std::span<const Program> programs) {
+  for (const Program& program : programs) validate(program);
+  try {
+    std::vector<ProgramResult> results = state_->device->run(programs);
+    for (std::size_t i = 0; i < programs.size(); ++i) state_->answers[to_text(programs[i])].push_back(results.at(i));
+    return results;
+  } catch (const Error& error) {
+    // Which program it was is not known; the replay of these programs meets the first one first.
+    if (!programs.empty()) {
+      state_->answers[to_text(programs.front())].emplace_back(std::in_place_type<RecordedError>, record_error(error));
+    }
+    throw;
+  }
+}
+
+std::string Recorder::native_code(const Program& program) { return state_->device->native_code(program); }
+
+void Recorder::save(const std::string& path) const {
+  Recording recording{.info = info(), .answers = state_->answers};
+  if (!state_->with_pci_address) recording.info.pci_address.clear();
+  write_file(path, encode_recording(recording));
+}
+
+}  // namespace gputopo

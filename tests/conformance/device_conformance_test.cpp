@@ -1,0 +1,350 @@
+// What every Device must do, whatever it is: simulated machines, a recording, a real GPU where there is one.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <functional>
+#include <numeric>
+
+#include "gputopo/device.h"
+#include "support/command.h"
+
+namespace gputopo {
+namespace {
+
+using testing::Each;
+using testing::Le;
+
+constexpr std::uint64_t kSeed = 11;
+
+struct Candidate {
+  std::string name;
+  std::string spec;       // of open_device()
+  bool replayed = false;  // a recording of that device answers
+  bool hardware = false;
+};
+
+void PrintTo(const Candidate& candidate, std::ostream* out) { *out << candidate.name; }
+
+class DeviceConformance : public testing::TestWithParam<Candidate> {
+ protected:
+  // Calls check with the device; for a replay, first with the device that is recorded and then with the recording of it.
+  void on_device(const std::function<void(Device&)>& check) {
+    std::unique_ptr<Device> device = open();
+    if (device == nullptr) GTEST_SKIP() << "no GPU: " << problem_;
+    if (!GetParam().replayed) return check(*device);
+    Recorder recorder(std::move(device));
+    check(recorder);
+    const test::TemporaryFolder folder;
+    recorder.save(folder.file("recording"));
+    check(*open_device("replay:" + folder.file("recording"), kSeed));
+  }
+
+ private:
+  std::unique_ptr<Device> open() {
+    try {
+      return open_device(GetParam().spec, kSeed);
+    } catch (const DeviceError& error) {
+      if (!GetParam().hardware) throw;
+      problem_ = error.what();
+      return nullptr;
+    }
+  }
+
+  std::string problem_;
+};
+
+INSTANTIATE_TEST_SUITE_P(All, DeviceConformance,
+                         testing::Values(Candidate{"sim_h200", "sim:h200"}, Candidate{"sim_p6000", "sim:p6000"},
+                                         Candidate{"sim_k20c", "sim:k20c"}, Candidate{"sim_gt200", "sim:gt200"},
+                                         Candidate{"replay_h200", "sim:h200", true},
+                                         Candidate{"cuda_0", "cuda:0", false, true}),
+                         [](const auto& candidate) { return candidate.param.name; });
+
+bool has_space(const Device& device, Space space) {
+  const auto& spaces = device.info().spaces;
+  return std::find(spaces.begin(), spaces.end(), space) != spaces.end();
+}
+
+// One actor warms an array and follows it: `kind` is of the last step.
+ChaseProgram chase(Space space, StepKind kind, std::uint64_t loads) {
+  ChaseProgram program;
+  program.arrays = {{.space = space, .bytes = 1024, .stride_bytes = 64}};
+  program.actors = {{}};
+  program.steps = {{.kind = StepKind::kWarm, .loads = 64}, {.kind = kind, .loads = loads}};
+  return program;
+}
+
+const ChaseResult& chase_of(const ProgramResult& result) { return std::get<ChaseResult>(result.data); }
+const StreamResult& stream_of(const ProgramResult& result) { return std::get<StreamResult>(result.data); }
+
+ProgramResult run_one(Device& device, const Program& program) {
+  std::vector<ProgramResult> results = device.run({&program, 1});
+  EXPECT_EQ(results.size(), 1u);
+  return results.at(0);
+}
+
+std::uint64_t histogram_sum(const StepResult& step) {
+  return std::accumulate(step.histogram.begin(), step.histogram.end(), std::uint64_t{0});
+}
+
+std::uint32_t median(std::vector<std::uint32_t> values) {
+  std::nth_element(values.begin(), values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2), values.end());
+  return values[values.size() / 2];
+}
+
+TEST_P(DeviceConformance, SaysWhatItIs) {
+  on_device([](Device& device) {
+    const DeviceInfo& info = device.info();
+    EXPECT_FALSE(info.backend.empty());
+    EXPECT_FALSE(info.vendor.empty());
+    EXPECT_FALSE(info.name.empty());
+    EXPECT_GE(info.sm_count, 1u);
+    EXPECT_FALSE(info.spaces.empty());
+    EXPECT_GE(info.max_array_bytes, 1u << 20);
+    EXPECT_TRUE(std::is_sorted(info.carve_outs_bytes.begin(), info.carve_outs_bytes.end()));
+    EXPECT_EQ(info.simulated, !GetParam().hardware);
+  });
+}
+
+TEST_P(DeviceConformance, NoProgramsNoResults) {
+  on_device([](Device& device) { EXPECT_TRUE(device.run({}).empty()); });
+}
+
+TEST_P(DeviceConformance, ResultsComeInTheOrderOfThePrograms) {
+  on_device([](Device& device) {
+    std::vector<Program> programs;
+    for (std::uint64_t i = 1; i <= 5; ++i) {
+      programs.push_back(chase(Space::kGlobal, StepKind::kTimed, 10 * i));
+      programs.push_back(StreamProgram{.bytes = i << 20});
+    }
+    const std::vector<ProgramResult> results = device.run(programs);
+    ASSERT_EQ(results.size(), programs.size());
+    for (std::size_t i = 0; i < 5; ++i) {
+      EXPECT_EQ(chase_of(results[2 * i]).steps.back().loads, 10 * (i + 1));
+      EXPECT_EQ(stream_of(results[2 * i + 1]).bytes_moved, (i + 1) << 20);
+      EXPECT_GT(results[2 * i].sm_clock_mhz, 0);
+    }
+  });
+}
+
+TEST_P(DeviceConformance, EveryStepHasItsShape) {
+  on_device([](Device& device) {
+    for (const Space space : device.info().spaces) {
+      ChaseProgram program = chase(space, StepKind::kTimed, 100);
+      program.timed_cap = 40;
+      program.steps.push_back({.kind = StepKind::kTimed, .loads = 30});
+      program.steps.push_back({.kind = StepKind::kCounted, .loads = 100});
+      program.steps.push_back({.kind = StepKind::kTouch});
+      const ChaseResult result = chase_of(run_one(device, program));
+      ASSERT_EQ(result.steps.size(), 5u);
+      const auto& [warm, capped, timed, counted, touched] =
+          std::tie(result.steps[0], result.steps[1], result.steps[2], result.steps[3], result.steps[4]);
+      EXPECT_EQ(warm.loads, 64u);
+      EXPECT_TRUE(warm.latencies.empty());
+      EXPECT_EQ(histogram_sum(warm), 0u);
+      EXPECT_EQ(capped.latencies.size(), 40u);
+      EXPECT_EQ(histogram_sum(capped), 100u);
+      EXPECT_EQ(timed.latencies.size(), 30u);
+      EXPECT_EQ(histogram_sum(timed), 30u);
+      EXPECT_TRUE(counted.latencies.empty());
+      EXPECT_EQ(histogram_sum(counted), 100u);
+      EXPECT_EQ(touched.loads, 16u);
+      EXPECT_EQ(histogram_sum(touched), 0u);
+      for (const StepResult& step : result.steps) {
+        EXPECT_GE(step.total_cycles, 1u) << to_string(space);
+        EXPECT_LE(step.histogram.size(), kHistogramBins);
+      }
+    }
+  });
+}
+
+TEST_P(DeviceConformance, TheHistogramHoldsTheLatencies) {
+  on_device([](Device& device) {
+    ChaseProgram program = chase(Space::kGlobal, StepKind::kTimed, 500);
+    program.timed_cap = 500;
+    const StepResult step = chase_of(run_one(device, program)).steps.back();
+    std::vector<std::uint32_t> histogram(kHistogramBins, 0);
+    for (const std::uint32_t latency : step.latencies) ++histogram[std::min(latency / kHistogramBinCycles, kHistogramBins - 1)];
+    std::vector<std::uint32_t> reported = step.histogram;
+    reported.resize(kHistogramBins);
+    EXPECT_EQ(reported, histogram);
+  });
+}
+
+// 16 elements that were just loaded come from the nearest cache of their space, all alike.
+TEST_P(DeviceConformance, WarmLoadsAreFastAndAlike) {
+  on_device([](Device& device) {
+    for (const Space space : device.info().spaces) {
+      const StepResult timed = chase_of(run_one(device, chase(space, StepKind::kTimed, 256))).steps.back();
+      const std::uint32_t middle = median(timed.latencies);
+      EXPECT_GE(middle, 5u) << to_string(space) << ": no load is that fast";
+      EXPECT_LT(middle, 1200u) << to_string(space);
+      const auto alike = std::count_if(timed.latencies.begin(), timed.latencies.end(), [&](std::uint32_t latency) {
+        return std::max(latency, middle) - std::min(latency, middle) <= 10 + middle / 5;
+      });
+      EXPECT_GE(alike, 240) << to_string(space) << " around " << middle;
+    }
+  });
+}
+
+TEST_P(DeviceConformance, UntimedLoadsTakeAboutAsLongAsTimedOnes) {
+  on_device([](Device& device) {
+    ChaseProgram program = chase(Space::kGlobal, StepKind::kTimed, 256);
+    program.steps.insert(program.steps.begin() + 1, {.kind = StepKind::kWarm, .loads = 4096});
+    const ChaseResult result = chase_of(run_one(device, program));
+    const double per_load = static_cast<double>(result.steps[1].total_cycles) / 4096;
+    EXPECT_LE(per_load, 1.2 * median(result.steps[2].latencies) + 10);
+    EXPECT_GE(per_load, 5);
+  });
+}
+
+TEST_P(DeviceConformance, BothChainsAndEveryOrderFollowTheWholeArray) {
+  on_device([](Device& device) {
+    for (const Order order : {Order::kSequential, Order::kReversed, Order::kShuffled}) {
+      for (const std::uint32_t chain : {0u, 1u}) {
+        ChaseProgram program = chase(Space::kGlobal, StepKind::kTimed, 64);
+        program.arrays[0] = {.bytes = 64 * 256, .stride_bytes = 256, .order = order, .second_order = order, .seed = 5};
+        program.steps = {{.kind = StepKind::kWarm, .loads = 64, .chain = chain},
+                         {.kind = StepKind::kTimed, .loads = 64, .chain = chain, .first = 17}};
+        const std::vector<std::uint32_t> latencies = chase_of(run_one(device, program)).steps[1].latencies;
+        // One pass has loaded all 64 elements: a second one, from another place, meets no cold one.
+        EXPECT_LT(*std::max_element(latencies.begin(), latencies.begin() + 32), 3000u);
+        EXPECT_EQ(latencies.size(), 64u);
+      }
+    }
+  });
+}
+
+TEST_P(DeviceConformance, TheCarveOutIsReported) {
+  on_device([](Device& device) {
+    const auto& choices = device.info().carve_outs_bytes;
+    ChaseProgram program = chase(Space::kGlobal, StepKind::kCounted, 16);
+    if (choices.empty()) {
+      EXPECT_EQ(run_one(device, program).shared_carve_out_bytes, 0u);
+      return;
+    }
+    program.shared_carve_out_bytes = choices.back() / 2;
+    const std::uint64_t wanted = program.shared_carve_out_bytes;
+    const std::uint64_t given = run_one(device, program).shared_carve_out_bytes;
+    EXPECT_GE(given, wanted);
+    EXPECT_THAT(choices, testing::Contains(given));
+  });
+}
+
+TEST_P(DeviceConformance, TheAskedSmRunsIt) {
+  on_device([](Device& device) {
+    ChaseProgram program = chase(Space::kGlobal, StepKind::kCounted, 16);
+    program.exclusive = true;
+    for (const std::uint32_t sm : {0u, device.info().sm_count - 1}) {
+      program.sm = sm;
+      EXPECT_EQ(chase_of(run_one(device, program)).sm, sm);
+    }
+    program.sm = 100000;
+    EXPECT_THROW(static_cast<void>(run_one(device, program)), NotSupportedError);
+  });
+}
+
+TEST_P(DeviceConformance, SharedProgramsRunOnSmsThatExist) {
+  on_device([](Device& device) {
+    const std::vector<Program> programs(device.info().sm_count + 3, chase(Space::kGlobal, StepKind::kCounted, 16));
+    const std::vector<ProgramResult> results = device.run(programs);
+    ASSERT_EQ(results.size(), programs.size());
+    for (const ProgramResult& result : results) EXPECT_LT(chase_of(result).sm, device.info().sm_count);
+  });
+}
+
+TEST_P(DeviceConformance, ActorsOfAProgramShareItsArrays) {
+  on_device([](Device& device) {
+    ChaseProgram program = chase(Space::kGlobal, StepKind::kTimed, 16);
+    program.actors = {{.warp = 0}, {.warp = 3, .lane = 5}, {.warp = 31, .lane = 31}};
+    program.steps[0].actor = 2;
+    program.steps[1].actor = 1;
+    program.steps.push_back({.kind = StepKind::kCounted, .actor = 0, .loads = 16});
+    EXPECT_EQ(chase_of(run_one(device, program)).steps.size(), 3u);
+  });
+}
+
+TEST_P(DeviceConformance, AnAliasIsTheSameMemory) {
+  on_device([](Device& device) {
+    if (!has_space(device, Space::kGlobalBypassL1)) return;
+    ChaseProgram program = chase(Space::kGlobal, StepKind::kTimed, 16);
+    program.arrays.push_back(program.arrays[0]);
+    program.arrays[1].space = Space::kGlobalBypassL1;
+    program.arrays[1].alias_of = 0;
+    program.steps[1].array = 1;
+    EXPECT_EQ(chase_of(run_one(device, program)).steps[1].latencies.size(), 16u);
+  });
+}
+
+TEST_P(DeviceConformance, ImpossibleProgramsAreUsageErrors) {
+  on_device([](Device& device) {
+    const ChaseProgram good = chase(Space::kGlobal, StepKind::kTimed, 16);
+    std::vector<ChaseProgram> impossible(6, good);
+    impossible[0].arrays.clear();
+    impossible[1].actors.clear();
+    impossible[2].steps.clear();
+    impossible[3].steps[0].array = 1;
+    impossible[4].arrays[0].stride_bytes = 4;
+    impossible[5].steps[1].first = 16;
+    for (const ChaseProgram& program : impossible) {
+      EXPECT_THROW(static_cast<void>(run_one(device, program)), UsageError);
+    }
+    EXPECT_THROW(static_cast<void>(run_one(device, StreamProgram{.bytes = 0})), UsageError);
+  });
+}
+
+TEST_P(DeviceConformance, TooLargeAnArrayIsNotSupported) {
+  on_device([](Device& device) {
+    ChaseProgram program = chase(Space::kGlobal, StepKind::kTimed, 16);
+    program.arrays[0].stride_bytes = 1ull << 30;
+    program.arrays[0].bytes = 1ull << 50;
+    EXPECT_THROW(static_cast<void>(run_one(device, program)), DeviceError);
+  });
+}
+
+TEST_P(DeviceConformance, StreamsMoveWhatTheySay) {
+  on_device([](Device& device) {
+    for (const StreamOp op : {StreamOp::kRead, StreamOp::kWrite, StreamOp::kCopy}) {
+      for (const std::uint32_t vector_bytes : {4u, 16u}) {
+        const StreamProgram program{.op = op, .bytes = 8 << 20, .vector_bytes = vector_bytes, .repeats = 2};
+        const StreamResult result = stream_of(run_one(device, program));
+        EXPECT_EQ(result.bytes_moved, (op == StreamOp::kCopy ? 2u : 1u) * 2 * (8 << 20));
+        EXPECT_GT(result.seconds, 0);
+        EXPECT_GT(result.cycles, 0);
+        EXPECT_LT(static_cast<double>(result.bytes_moved) / result.seconds, 1e14) << "no GPU is that fast";
+      }
+    }
+  });
+}
+
+TEST_P(DeviceConformance, AStreamPerBlockMovesEachBlocksBytes) {
+  on_device([](Device& device) {
+    const StreamProgram program{.bytes = 4096, .per_block = true, .blocks_per_sm = 1, .threads_per_block = 256, .repeats = 10};
+    EXPECT_EQ(stream_of(run_one(device, program)).bytes_moved, std::uint64_t{4096} * 10 * device.info().sm_count);
+  });
+}
+
+TEST_P(DeviceConformance, SpacesThatAreMissingAreNotSupported) {
+  on_device([](Device& device) {
+    for (const Space space : kAllSpaces) {
+      if (has_space(device, space)) continue;
+      EXPECT_THROW(static_cast<void>(run_one(device, chase(space, StepKind::kTimed, 16))), NotSupportedError);
+    }
+  });
+}
+
+// A simulated device answers alike for the same seed and the same programs.
+TEST_P(DeviceConformance, TheSeedOfASimulationDecidesItsAnswers) {
+  if (GetParam().hardware || GetParam().replayed) GTEST_SKIP() << "not a simulation";
+  const auto answers = [](std::uint64_t seed) {
+    const auto device = open_device(GetParam().spec, seed);
+    const std::vector<Program> programs = {chase(Space::kGlobal, StepKind::kTimed, 500), StreamProgram{.bytes = 1 << 20}};
+    return device->run(programs);
+  };
+  EXPECT_EQ(answers(1), answers(1));
+  EXPECT_NE(answers(1), answers(2));
+}
+
+}  // namespace
+}  // namespace gputopo

@@ -1,0 +1,248 @@
+// What a user does wrong, or what goes wrong around them: one clear line on standard error, the documented exit code,
+// nothing lost and no partial file.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+#include "gputopo/model.h"
+#include "gputopo/report.h"
+#include "support/command.h"
+#include "support/sample_topology.h"
+
+namespace gputopo {
+namespace {
+
+using test::CommandResult;
+using test::TemporaryFolder;
+using ::testing::ElementsAre;
+using ::testing::EndsWith;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::Not;
+using ::testing::StartsWith;
+
+constexpr const char* kQuick = " --device sim:h200 --only shared --attribute size,latency --quiet";
+
+CommandResult gputopo_with(const std::string& arguments) { return test::run_command(GPUTOPO_BINARY " " + arguments); }
+
+// Exactly one line, which says what to do, and no result.
+void expect_error(const CommandResult& result, int exit_code, const std::vector<std::string>& parts) {
+  EXPECT_EQ(result.exit_code, exit_code) << result.err;
+  EXPECT_THAT(result.err, StartsWith("gputopo: error: "));
+  EXPECT_THAT(result.err, EndsWith("\n"));
+  EXPECT_EQ(std::count(result.err.begin(), result.err.end(), '\n'), 1) << result.err;
+  for (const std::string& part : parts) EXPECT_THAT(result.err, HasSubstr(part));
+}
+
+// ---- usage ----
+
+TEST(CliUsage, UnknownDeviceListsTheForms) {
+  expect_error(gputopo_with("--device toaster:1"), 2, {"cuda:N", "sim:NAME", "replay:PATH"});
+}
+
+TEST(CliUsage, UnknownSimulatedMachineListsThem) { expect_error(gputopo_with("--device sim:h2000"), 2, {"h200"}); }
+
+TEST(CliUsage, UnknownElementListsThem) {
+  std::vector<std::string> ids;
+  for (const ElementRow& row : element_table()) ids.push_back(row.id);
+  expect_error(gputopo_with("--device sim:h200 --quiet --only l7"), 2, ids);
+}
+
+TEST(CliUsage, UnknownAttributeListsThem) {
+  expect_error(gputopo_with("--device sim:h200 --quiet --attribute weight"), 2, memory_attribute_ids());
+}
+
+TEST(CliUsage, WrongOptions) {
+  expect_error(gputopo_with("--colour"), 2, {"--colour", "--help"});
+  expect_error(gputopo_with("frobnicate"), 2, {"frobnicate"});
+  expect_error(gputopo_with("--budget -3"), 2, {"--budget"});
+  expect_error(gputopo_with("--budget soon"), 2, {"--budget"});
+  expect_error(gputopo_with("--seed x"), 2, {"--seed"});
+  expect_error(gputopo_with("show"), 2, {"FILE"});
+  expect_error(gputopo_with("--json x list"), 2, {"--json", "list"});
+  expect_error(gputopo_with("--device sim:h200 replay x"), 2, {"--device"});
+}
+
+TEST(CliUsage, HelpAndVersionAreResults) {
+  const CommandResult version = gputopo_with("--version");
+  EXPECT_EQ(version.exit_code, 0);
+  EXPECT_EQ(version.out, "gputopo " GPUTOPO_VERSION "\n");
+  const CommandResult help = gputopo_with("--help");
+  EXPECT_EQ(help.exit_code, 0);
+  EXPECT_THAT(help.out, HasSubstr("130  interrupted"));
+  EXPECT_THAT(help.err, IsEmpty());
+}
+
+// ---- files that are not what they should be ----
+
+TEST(CliFiles, ReportThatIsMissing) { expect_error(gputopo_with("show /no/such/report"), 1, {"/no/such/report"}); }
+
+TEST(CliFiles, ReportThatIsNotOurs) {
+  const TemporaryFolder folder;
+  write_file(folder.file("other.json"), "{\"tool\": \"mt4g\"}");
+  expect_error(gputopo_with("show " + folder.file("other.json")), 1, {"other.json", "not a gputopo report"});
+}
+
+TEST(CliFiles, ReportThatWasCutShort) {
+  const TemporaryFolder folder;
+  const std::string text = to_json(test::sample_topology());
+  write_file(folder.file("cut.json"), text.substr(0, text.size() / 2));
+  expect_error(gputopo_with("show " + folder.file("cut.json")), 1, {"cut short"});
+}
+
+TEST(CliFiles, ReportOfAnotherSchemaVersion) {
+  const TemporaryFolder folder;
+  auto json = nlohmann::ordered_json::parse(to_json(test::sample_topology()));
+  json["schema_version"] = 99;
+  write_file(folder.file("new.json"), json.dump());
+  expect_error(gputopo_with("show " + folder.file("new.json")), 1, {"schema version 99", "version 1"});
+}
+
+TEST(CliFiles, MachineFileWithImpossibleValuesNamesTheField) {
+  const TemporaryFolder folder;
+  auto machine = nlohmann::ordered_json::parse(read_file(GPUTOPO_SOURCE_DIR "/machines/h200.json"));
+  machine["caches"][0]["line_bytes"] = 48;
+  write_file(folder.file("odd.json"), machine.dump());
+  expect_error(gputopo_with("--device sim:" + folder.file("odd.json")), 1, {"caches[0].line_bytes", "48"});
+}
+
+TEST(CliFiles, MachineFileOrRecordingThatIsMissing) {
+  expect_error(gputopo_with("--device sim:/no/such/machine.json"), 1, {"/no/such/machine.json"});
+  expect_error(gputopo_with("replay /no/such/recording"), 1, {"/no/such/recording"});
+}
+
+TEST(CliFiles, RecordingThatIsNotOne) {
+  const TemporaryFolder folder;
+  write_file(folder.file("text"), "hello");
+  expect_error(gputopo_with("replay " + folder.file("text")), 1, {"recording"});
+}
+
+// ---- files that cannot be written ----
+
+TEST(CliOutputs, UnwritableTargetsAreRefusedBeforeMeasuring) {
+  const TemporaryFolder folder;
+  const CommandResult json = gputopo_with(kQuick + (" --json " + folder.file("no/such/a.json")));
+  expect_error(json, 1, {"a.json", "create its folder first"});
+  EXPECT_THAT(json.out, IsEmpty());
+  expect_error(gputopo_with(kQuick + (" --record " + folder.file("no/such/a.rec"))), 1, {"a.rec"});
+}
+
+TEST(CliOutputs, FullDiskIsAnErrorAndTheResultIsStillShown) {
+  const CommandResult result = gputopo_with(std::string(kQuick) + " --json /dev/full");
+  expect_error(result, 1, {"/dev/full", "free some space"});
+  EXPECT_THAT(result.out, HasSubstr("Shared memory"));
+}
+
+TEST(CliOutputs, FullStandardOutputIsAnError) {
+  expect_error(gputopo_with(std::string(kQuick) + " >/dev/full"), 1, {"standard output"});
+}
+
+TEST(CliOutputs, AFileThatDoesNotFitLeavesTheOldOne) {
+  const TemporaryFolder folder;
+  write_file(folder.file("a.json"), "old");
+  // No file may grow beyond one block (512 bytes), as on a disk that fills up while the report is written. Standard
+  // output is a pipe, which has no such limit.
+  const CommandResult result =
+      test::run_command("(trap '' XFSZ; ulimit -f 1; exec " GPUTOPO_BINARY + std::string(kQuick) + " --json " +
+                        folder.file("a.json") + ") | cat >/dev/null");
+  EXPECT_THAT(result.err, HasSubstr("a.json"));
+  EXPECT_EQ(read_file(folder.file("a.json")), "old");
+  EXPECT_THAT(folder.entries(), ElementsAre("a.json"));
+}
+
+// ---- what goes where ----
+
+TEST(CliStreams, QuietSaysNothingOnStandardError) {
+  const CommandResult result = gputopo_with(kQuick);
+  EXPECT_EQ(result.exit_code, 0);
+  EXPECT_THAT(result.err, IsEmpty());
+  EXPECT_THAT(result.out, HasSubstr("SIMULATED"));
+}
+
+TEST(CliStreams, ProgressIsPlainLinesInALog) {
+  const CommandResult result = gputopo_with("--device sim:h200 --only shared --attribute size,latency");
+  EXPECT_THAT(result.err, HasSubstr("(SIMULATED)"));
+  EXPECT_THAT(result.err, HasSubstr("[0/2] shared."));
+  EXPECT_THAT(result.err, Not(HasSubstr("\r")));
+  EXPECT_THAT(result.out, Not(HasSubstr("[0/2]")));
+}
+
+TEST(CliStreams, JsonOnStandardOutputIsNothingElse) {
+  const CommandResult result = gputopo_with("--device sim:h200 --only shared --verbose --json -");
+  EXPECT_EQ(to_json(read_json(result.out)), result.out);
+}
+
+TEST(CliStreams, DumpedProgramsAreNotTheResult) {
+  const CommandResult result = gputopo_with(std::string(kQuick) + " --dump-program --json -");
+  EXPECT_EQ(to_json(read_json(result.out)), result.out);
+  EXPECT_THAT(result.err, HasSubstr("space=shared"));
+}
+
+TEST(CliStreams, ShowGivesTheSameTableAgain) {
+  const TemporaryFolder folder;
+  const CommandResult measured =
+      gputopo_with("--device sim:h200 --only shared,l1 --quiet --json " + folder.file("a.json"));
+  const CommandResult shown = gputopo_with("show " + folder.file("a.json"));
+  EXPECT_EQ(shown.exit_code, 0) << shown.err;
+  EXPECT_EQ(shown.out, measured.out);
+}
+
+TEST(CliStreams, TheSameSeedGivesTheSameTable) {
+  const std::string arguments = "--device sim:h200 --only l1 --quiet --seed 7";
+  EXPECT_EQ(gputopo_with(arguments).out, gputopo_with(arguments).out);
+}
+
+TEST(CliStreams, RawSamplesAreFiles) {
+  const TemporaryFolder folder;
+  const CommandResult result =
+      gputopo_with("--device sim:h200 --only l1 --attribute size --quiet --raw " + folder.file("raw"));
+  EXPECT_EQ(result.exit_code, 0) << result.err;
+  EXPECT_EQ(test::run_command("ls " + folder.file("raw") + "/l1.size.*.csv").exit_code, 0);
+}
+
+TEST(CliStreams, ARecordingReplaysToTheSameValues) {
+  const TemporaryFolder folder;
+  const CommandResult measured =
+      gputopo_with("--device sim:h200 --only l1 --quiet --json - --record " + folder.file("a.rec"));
+  const CommandResult replayed = gputopo_with("replay " + folder.file("a.rec") + " --only l1 --quiet --json -");
+  ASSERT_EQ(replayed.exit_code, measured.exit_code) << replayed.err;
+  const MemoryElement before = *read_json(measured.out).find_memory("l1");
+  EXPECT_EQ(*read_json(replayed.out).find_memory("l1"), before);
+}
+
+TEST(CliStreams, ListAndCoverageAreResults) {
+  EXPECT_THAT(gputopo_with("list").out, HasSubstr("sim:h200"));
+  EXPECT_EQ(gputopo_with("coverage").out, coverage_table());
+}
+
+// ---- ending early ----
+
+TEST(CliInterrupt, WritesWhatWasMeasuredMarkedIncomplete) {
+  const TemporaryFolder folder;
+  const std::string report = folder.file("a.json");
+  const std::string recording = folder.file("a.rec");
+  // The signal comes when the discovery has said that it measures.
+  const std::string log = folder.file("err");
+  const CommandResult result =
+      test::run_command(GPUTOPO_BINARY " --device sim:h200 --json " + report + " --record " + recording + " 2>" + log +
+                        " & child=$!; until grep -q '\\[1/' " + log +
+                        " || ! kill -0 $child; do sleep 0.01; done; kill -INT $child; wait $child");
+  EXPECT_EQ(result.exit_code, 130) << read_file(log);
+  EXPECT_THAT(result.out, HasSubstr("INCOMPLETE"));
+  const Topology topology = read_json(read_file(report));
+  EXPECT_FALSE(topology.complete);
+  EXPECT_EQ(gputopo_with("replay " + recording + " --quiet --only l1 --attribute fetch_granularity").err, "");
+}
+
+TEST(CliBudget, WhatDidNotFitIsReportedAsTimedOut) {
+  const CommandResult result = gputopo_with("--device sim:h200 --quiet --budget 0.05 --json -");
+  EXPECT_EQ(result.exit_code, 3) << result.err;
+  const Topology topology = read_json(result.out);
+  EXPECT_FALSE(topology.complete);
+  EXPECT_THAT(result.out, HasSubstr("timed_out"));
+}
+
+}  // namespace
+}  // namespace gputopo

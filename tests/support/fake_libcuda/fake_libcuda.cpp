@@ -1,0 +1,340 @@
+// A driver library for tests: a small GPU that runs the generated PTX on the host, and misbehaves as GPUTOPO_FAKE_CUDA says.
+//   no_device, old_driver, no_permission, mismatch, busy    what cuInit and opening a context meet
+//   bad_ptx                                                 the compiler refuses every module, with a log
+//   out_of_memory=N                                         the N-th allocation (from 1) fails
+//   illegal_address, launch_failed, lost                    what the end of every kernel reports
+//   lost_after=N                                            the N-th kernel and all calls after it report a lost device
+//   crowded                                                 the first two blocks of a launch of several get the same SM, once
+//   leak_report=FILE                                        writes what is still allocated when the context is released
+#include <algorithm>
+#include <cstdlib>
+#include <cstring>
+#include <fstream>
+#include <map>
+#include <memory>
+#include <string>
+
+#include "device/cuda/driver_api.h"
+#include "ptx_machine.h"
+
+namespace {
+
+using namespace gputopo::cuda;
+
+constexpr int kSmCount = 4;
+constexpr std::size_t kMemoryBytes = 1ull << 30;
+
+struct FakeModule {
+  fake_cuda::Program program;
+};
+
+struct FakeFunction {
+  FakeModule* module;
+  const fake_cuda::Kernel* kernel;
+};
+
+struct State {
+  std::map<DevicePointer, std::size_t> allocations;
+  std::map<void*, std::unique_ptr<FakeModule>> modules;
+  std::map<void*, std::unique_ptr<FakeFunction>> functions;
+  fake_cuda::Machine machine;
+  int allocation_count = 0;
+  int launch_count = 0;
+  bool crowded_once = false;
+  TextureHandle next_texture = 1;
+  Status pending = kSuccess;  // found by the next synchronisation, and for ever after
+};
+
+State& state() {
+  static State instance;
+  return instance;
+}
+
+std::string setting(const std::string& name) {
+  const char* text = std::getenv("GPUTOPO_FAKE_CUDA");
+  const std::string settings = text == nullptr ? "" : text;
+  if (settings.rfind(name, 0) != 0) return {};
+  if (settings.size() == name.size()) return "1";
+  return settings[name.size()] == '=' ? settings.substr(name.size() + 1) : "";
+}
+
+bool is(const std::string& name) { return !setting(name).empty(); }
+
+bool allocated(std::uint64_t address, std::size_t bytes) {
+  const auto& allocations = state().allocations;
+  auto found = allocations.upper_bound(address);
+  if (found != allocations.begin()) {
+    --found;
+    if (address + bytes <= found->first + found->second) return true;
+  }
+  for (const auto& [key, module] : state().modules) {
+    const auto bank = reinterpret_cast<std::uint64_t>(module->program.constant_bank.data());
+    if (address >= bank && address + bytes <= bank + module->program.constant_bank.size()) return true;
+  }
+  return false;
+}
+
+Status copy(void* to, const void* from, std::size_t bytes, bool to_device, bool from_device) {
+  if (state().pending != kSuccess) return state().pending;
+  if (to_device && !allocated(reinterpret_cast<std::uint64_t>(to), bytes)) return kErrorIllegalAddress;
+  if (from_device && !allocated(reinterpret_cast<std::uint64_t>(from), bytes)) return kErrorIllegalAddress;
+  std::memcpy(to, from, bytes);
+  return kSuccess;
+}
+
+}  // namespace
+
+extern "C" {
+
+Status cuInit(unsigned) {
+  if (is("no_device")) return kErrorNoDevice;
+  if (is("old_driver")) return kErrorInsufficientDriver;
+  if (is("no_permission")) return kErrorOperatingSystem;
+  if (is("mismatch")) return kErrorSystemDriverMismatch;
+  return kSuccess;
+}
+
+Status cuDriverGetVersion(int* version) {
+  *version = is("old_driver") ? 5000 : 13000;
+  return kSuccess;
+}
+
+Status cuGetErrorName(Status status, const char** name) {
+  static const std::map<Status, const char*> names = {
+      {kErrorOutOfMemory, "CUDA_ERROR_OUT_OF_MEMORY"},
+      {kErrorInsufficientDriver, "CUDA_ERROR_INSUFFICIENT_DRIVER"},
+      {kErrorDeviceUnavailable, "CUDA_ERROR_DEVICE_UNAVAILABLE"},
+      {kErrorNoDevice, "CUDA_ERROR_NO_DEVICE"},
+      {218, "CUDA_ERROR_INVALID_PTX"},
+      {kErrorOperatingSystem, "CUDA_ERROR_OPERATING_SYSTEM"},
+      {kErrorIllegalAddress, "CUDA_ERROR_ILLEGAL_ADDRESS"},
+      {kErrorLaunchFailed, "CUDA_ERROR_LAUNCH_FAILED"},
+      {kErrorSystemDriverMismatch, "CUDA_ERROR_SYSTEM_DRIVER_MISMATCH"},
+  };
+  const auto found = names.find(status);
+  *name = found == names.end() ? nullptr : found->second;
+  return *name == nullptr ? 1 : kSuccess;
+}
+
+Status cuGetErrorString(Status status, const char** text) {
+  *text = "as the fake driver was told";
+  return status == kSuccess ? 1 : kSuccess;
+}
+
+Status cuDeviceGetCount(int* count) {
+  *count = 1;
+  return kSuccess;
+}
+
+Status cuDeviceGet(DeviceHandle* device, int ordinal) {
+  *device = ordinal;
+  return ordinal == 0 ? kSuccess : kErrorInvalidDevice;
+}
+
+Status cuDeviceGetName(char* name, int bytes, DeviceHandle) {
+  std::strncpy(name, "Fake GPU", static_cast<std::size_t>(bytes));
+  return kSuccess;
+}
+
+Status cuDeviceGetAttribute(int* value, DeviceAttribute attribute, DeviceHandle) {
+  static const std::map<DeviceAttribute, int> values = {
+      {DeviceAttribute::kMaxThreadsPerBlock, 1024},
+      {DeviceAttribute::kSharedBytesPerBlock, 48 * 1024},
+      {DeviceAttribute::kConstantBytes, 64 * 1024},
+      {DeviceAttribute::kWarpSize, 32},
+      {DeviceAttribute::kRegistersPerBlock, 65536},
+      {DeviceAttribute::kClockKhz, 1'500'000},
+      {DeviceAttribute::kSmCount, kSmCount},
+      {DeviceAttribute::kMemoryClockKhz, 2'000'000},
+      {DeviceAttribute::kMemoryBusBits, 256},
+      {DeviceAttribute::kL2Bytes, 4 << 20},
+      {DeviceAttribute::kMaxThreadsPerSm, 2048},
+      {DeviceAttribute::kMaxLinearTexels, 1 << 27},
+      {DeviceAttribute::kComputeCapabilityMajor, 9},
+      {DeviceAttribute::kComputeCapabilityMinor, 0},
+      {DeviceAttribute::kGlobalL1Supported, 1},
+      {DeviceAttribute::kSharedBytesPerSm, 228 * 1024},
+      {DeviceAttribute::kRegistersPerSm, 65536},
+      {DeviceAttribute::kSharedBytesPerBlockOptIn, 227 * 1024},
+      {DeviceAttribute::kMaxBlocksPerSm, 32},
+      {DeviceAttribute::kMaxPersistingL2Bytes, 1 << 20},
+      {DeviceAttribute::kReservedSharedBytesPerBlock, 1024},
+  };
+  const auto found = values.find(attribute);
+  if (found == values.end()) return 1;
+  *value = found->second;
+  return kSuccess;
+}
+
+Status cuDeviceTotalMem_v2(std::size_t* bytes, DeviceHandle) {
+  *bytes = kMemoryBytes;
+  return kSuccess;
+}
+
+Status cuDeviceGetPCIBusId(char* text, int bytes, DeviceHandle) {
+  std::strncpy(text, "0000:0f:00.0", static_cast<std::size_t>(bytes));
+  return kSuccess;
+}
+
+Status cuDevicePrimaryCtxRetain(ContextHandle* context, DeviceHandle) {
+  if (is("busy")) return kErrorDeviceUnavailable;
+  state().allocation_count = 0;
+  state().launch_count = 0;
+  state().crowded_once = false;
+  state().pending = kSuccess;
+  *context = reinterpret_cast<ContextHandle>(&state());
+  return kSuccess;
+}
+
+Status cuDevicePrimaryCtxRelease_v2(DeviceHandle) {
+  if (const std::string path = setting("leak_report"); !path.empty()) {
+    std::ofstream(path) << "allocations " << state().allocations.size() << " modules " << state().modules.size() << " textures "
+                        << state().machine.textures.size() << "\n";
+  }
+  return kSuccess;
+}
+
+Status cuCtxSetCurrent(ContextHandle) { return kSuccess; }
+Status cuCtxSynchronize() { return state().pending; }
+
+Status cuMemGetInfo_v2(std::size_t* free_bytes, std::size_t* total_bytes) {
+  *free_bytes = kMemoryBytes;
+  *total_bytes = kMemoryBytes;
+  return kSuccess;
+}
+
+Status cuMemAlloc_v2(DevicePointer* address, std::size_t bytes) {
+  if (state().pending != kSuccess) return state().pending;
+  const std::string failing = setting("out_of_memory");
+  if (++state().allocation_count == std::atoi(failing.c_str()) || bytes > kMemoryBytes) return kErrorOutOfMemory;
+  *address = reinterpret_cast<DevicePointer>(std::calloc(1, bytes));
+  state().allocations[*address] = bytes;
+  return kSuccess;
+}
+
+Status cuMemFree_v2(DevicePointer address) {
+  std::free(reinterpret_cast<void*>(address));
+  return state().allocations.erase(address) == 1 ? kSuccess : 1;
+}
+
+Status cuMemcpyHtoD_v2(DevicePointer to, const void* from, std::size_t bytes) {
+  return copy(reinterpret_cast<void*>(to), from, bytes, true, false);
+}
+Status cuMemcpyDtoH_v2(void* to, DevicePointer from, std::size_t bytes) {
+  return copy(to, reinterpret_cast<const void*>(from), bytes, false, true);
+}
+Status cuMemcpyDtoD_v2(DevicePointer to, DevicePointer from, std::size_t bytes) {
+  return copy(reinterpret_cast<void*>(to), reinterpret_cast<const void*>(from), bytes, true, true);
+}
+
+Status cuMemsetD8_v2(DevicePointer address, unsigned char value, std::size_t bytes) {
+  if (state().pending != kSuccess) return state().pending;
+  if (!allocated(address, bytes)) return kErrorIllegalAddress;
+  std::memset(reinterpret_cast<void*>(address), value, bytes);
+  return kSuccess;
+}
+
+Status cuModuleLoadDataEx(ModuleHandle* handle, const void* image, unsigned count, JitOption* options, void** values) {
+  if (state().pending != kSuccess) return state().pending;
+  std::string problem;
+  if (is("bad_ptx")) problem = "ptxas fatal : told to fail\nsecond line";
+  auto module = std::make_unique<FakeModule>();
+  try {
+    module->program = fake_cuda::parse(static_cast<const char*>(image));
+  } catch (const std::exception& error) {
+    problem = error.what();
+  }
+  if (!problem.empty()) {
+    for (unsigned i = 0; i < count; ++i) {
+      if (options[i] == JitOption::kErrorLogBuffer) std::strcpy(static_cast<char*>(values[i]), problem.c_str());
+    }
+    return 218;
+  }
+  *handle = reinterpret_cast<ModuleHandle>(module.get());
+  state().modules[*handle] = std::move(module);
+  return kSuccess;
+}
+
+Status cuModuleUnload(ModuleHandle handle) { return state().modules.erase(handle) == 1 ? kSuccess : 400; }
+
+Status cuModuleGetFunction(FunctionHandle* handle, ModuleHandle module, const char* name) {
+  auto& owner = *state().modules.at(module);
+  const auto found = owner.program.kernels.find(name);
+  if (found == owner.program.kernels.end()) return 500;
+  auto function = std::make_unique<FakeFunction>(FakeFunction{&owner, &found->second});
+  *handle = reinterpret_cast<FunctionHandle>(function.get());
+  state().functions[*handle] = std::move(function);
+  return kSuccess;
+}
+
+Status cuModuleGetGlobal_v2(DevicePointer* address, std::size_t* bytes, ModuleHandle module, const char*) {
+  auto& bank = state().modules.at(module)->program.constant_bank;
+  *address = reinterpret_cast<DevicePointer>(bank.data());
+  *bytes = bank.size();
+  return kSuccess;
+}
+
+Status cuFuncSetCacheConfig(FunctionHandle, CacheConfig) { return kSuccess; }
+Status cuFuncSetAttribute(FunctionHandle, FunctionAttribute, int) { return kSuccess; }
+
+Status cuOccupancyMaxActiveBlocksPerMultiprocessor(int* blocks, FunctionHandle, int, std::size_t) {
+  *blocks = 2;
+  return kSuccess;
+}
+
+#ifndef FAKE_CUDA_WITHOUT_LAUNCH
+Status cuLaunchKernel(FunctionHandle handle, unsigned x, unsigned y, unsigned, unsigned threads, unsigned, unsigned, unsigned shared_bytes,
+                      StreamHandle, void** parameters, void**) {
+  State& now = state();
+  if (now.pending != kSuccess) return now.pending;
+  ++now.launch_count;
+  if (is("illegal_address")) now.pending = kErrorIllegalAddress;
+  if (is("launch_failed")) now.pending = kErrorLaunchFailed;
+  if (is("lost")) now.pending = kErrorDeviceUnavailable;
+  if (const std::string n = setting("lost_after"); !n.empty() && now.launch_count >= std::atoi(n.c_str())) {
+    now.pending = kErrorDeviceUnavailable;
+  }
+  if (now.pending != kSuccess) return kSuccess;
+  const FakeFunction& function = *now.functions.at(handle);
+  const bool crowd = is("crowded") && !now.crowded_once && x > 1 && function.kernel->name == "chase";
+  now.crowded_once = now.crowded_once || crowd;
+  now.machine.sm_of_block = [crowd](unsigned block) { return crowd && block == 1 ? 0u : block % kSmCount; };
+  now.machine.check_global = [](std::uint64_t address, std::size_t bytes) {
+    if (!allocated(address, bytes)) throw fake_cuda::AddressError("not allocated");
+  };
+  try {
+    now.machine.run(function.module->program, *function.kernel, {x, y, threads, shared_bytes}, parameters);
+  } catch (const fake_cuda::AddressError&) {
+    now.pending = kErrorIllegalAddress;
+  } catch (const std::exception&) {
+    now.pending = kErrorLaunchFailed;
+  }
+  return kSuccess;
+}
+#endif
+
+Status cuTexObjectCreate(TextureHandle* handle, const LinearResource* resource, const TextureDescription*, const void*) {
+  *handle = state().next_texture++;
+  state().machine.textures[*handle] = {resource->address, resource->bytes, resource->channels};
+  return kSuccess;
+}
+
+Status cuTexObjectDestroy(TextureHandle handle) { return state().machine.textures.erase(handle) == 1 ? kSuccess : 400; }
+
+// For tests: how many 4-byte words the last kernel loaded (or stored) that lie in one run of `words` words, which begins at
+// the lowest of them, and the least and most often that one of these was.
+void fakeCudaCoverage(bool stores, std::size_t words, std::size_t* covered, std::uint64_t* least, std::uint64_t* most) {
+  const auto& counts = stores ? state().machine.stores_to_word : state().machine.loads_of_word;
+  const std::map<std::uint64_t, std::uint64_t> sorted(counts.begin(), counts.end());
+  *covered = 0;
+  *least = UINT64_MAX;
+  *most = 0;
+  for (const auto& [address, count] : sorted) {
+    if (address >= sorted.begin()->first + 4 * words) break;
+    ++*covered;
+    *least = std::min(*least, count);
+    *most = std::max(*most, count);
+  }
+}
+
+}  // extern "C"

@@ -1,0 +1,510 @@
+#include "ptx_machine.h"
+
+#include <algorithm>
+#include <cstring>
+#include <sstream>
+
+namespace fake_cuda {
+
+enum class Instruction::Code : std::uint8_t {
+  kMov, kCvt, kAdd, kSub, kMulLo, kMulWide, kMadLo, kMadWide, kDiv, kRem, kMin, kAnd, kOr, kXor, kShl, kShr, kSetp, kSelp,
+  kLoadParameter, kLoadGlobal, kLoadShared, kLoadConstant, kStoreGlobal, kStoreShared, kTexture, kExchange, kBarrier, kFence,
+  kBranch, kReturn,
+};
+
+namespace {
+
+using Code = Instruction::Code;
+
+// Shared memory does not start at 0 of its window on recent GPUs either.
+constexpr std::uint64_t kSharedWindowStart = 1024;
+
+// Invented costs in cycles. Every reading of %globaltimer takes a millisecond, or waiting for it would take for ever.
+constexpr std::uint64_t kInstructionCycles = 2;
+constexpr std::uint64_t kGlobalLoadCycles = 200;
+constexpr std::uint64_t kOtherLoadCycles = 30;
+constexpr std::uint64_t kTimerReadingCycles = 1'500'000;
+constexpr std::uint64_t kCyclesPerMicrosecond = 1500;
+
+std::string trim(const std::string& text) {
+  const auto first = text.find_first_not_of(" \t");
+  if (first == std::string::npos) return {};
+  return text.substr(first, text.find_last_not_of(" \t") - first + 1);
+}
+
+std::vector<std::string> split(const std::string& text, char separator) {
+  std::vector<std::string> parts;
+  std::string part;
+  int depth = 0;
+  for (const char c : text) {
+    if (c == '{' || c == '[') ++depth;
+    if (c == '}' || c == ']') --depth;
+    if (c == separator && depth == 0) {
+      parts.push_back(trim(part));
+      part.clear();
+    } else {
+      part += c;
+    }
+  }
+  if (!trim(part).empty()) parts.push_back(trim(part));
+  return parts;
+}
+
+bool has(const std::vector<std::string>& op, const std::string& word) { return std::find(op.begin(), op.end(), word) != op.end(); }
+
+Code decode(const std::vector<std::string>& op) {
+  const std::string& name = op[0];
+  if (name == "mov" || name == "cvta") return Code::kMov;
+  if (name == "cvt") return Code::kCvt;
+  if (name == "add") return Code::kAdd;
+  if (name == "sub") return Code::kSub;
+  if (name == "mul") return has(op, "wide") ? Code::kMulWide : Code::kMulLo;
+  if (name == "mad") return has(op, "wide") ? Code::kMadWide : Code::kMadLo;
+  if (name == "div") return Code::kDiv;
+  if (name == "rem") return Code::kRem;
+  if (name == "min") return Code::kMin;
+  if (name == "and") return Code::kAnd;
+  if (name == "or") return Code::kOr;
+  if (name == "xor") return Code::kXor;
+  if (name == "shl") return Code::kShl;
+  if (name == "shr") return Code::kShr;
+  if (name == "setp") return Code::kSetp;
+  if (name == "selp") return Code::kSelp;
+  if (name == "tex") return Code::kTexture;
+  if (name == "bar") return Code::kBarrier;
+  if (name == "membar") return Code::kFence;
+  if (name == "bra") return Code::kBranch;
+  if (name == "ret") return Code::kReturn;
+  if (name == "atom" && has(op, "global") && has(op, "exch")) return Code::kExchange;
+  if (name == "ld" && has(op, "param")) return Code::kLoadParameter;
+  if (name == "ld" && has(op, "global")) return Code::kLoadGlobal;
+  if (name == "ld" && has(op, "shared")) return Code::kLoadShared;
+  if (name == "ld" && has(op, "const")) return Code::kLoadConstant;
+  if (name == "st" && has(op, "global")) return Code::kStoreGlobal;
+  if (name == "st" && has(op, "shared")) return Code::kStoreShared;
+  throw PtxError("unknown instruction " + name);
+}
+
+std::uint8_t type_bytes(const std::vector<std::string>& op) {
+  const std::string& type = op.back();
+  return type.size() == 3 && type.substr(1) == "64" ? 8 : 4;
+}
+
+class Parser {
+ public:
+  explicit Parser(const std::string& ptx) : input_(ptx) {}
+
+  Program parse_module() {
+    std::string line;
+    while (next(line)) {
+      if (line.rfind(".visible .entry", 0) == 0) {
+        parse_kernel(line);
+      } else if (line.find("constant_bank[") != std::string::npos) {
+        program_.constant_bank.resize(std::stoull(line.substr(line.find('[') + 1)));
+      } else if (line[0] != '.') {
+        fail("unexpected text");
+      }
+    }
+    return std::move(program_);
+  }
+
+ private:
+  [[noreturn]] void fail(const std::string& why) const { throw PtxError("line " + std::to_string(number_) + ": " + why); }
+
+  bool next(std::string& line) {
+    while (std::getline(input_, line)) {
+      ++number_;
+      line = trim(line);
+      if (!line.empty()) return true;
+    }
+    return false;
+  }
+
+  void parse_kernel(const std::string& header) {
+    Kernel kernel;
+    const std::size_t open = header.find('(');
+    kernel.name = trim(header.substr(15, open - 15));
+    std::size_t offset = 0;
+    for (const std::string& declaration : split(header.substr(open + 1, header.rfind(')') - open - 1), ',')) {
+      std::istringstream words(declaration);
+      std::string word;
+      Parameter parameter;
+      std::size_t bytes = declaration.find("64 ") != std::string::npos ? 8 : 4;
+      while (words >> word) parameter.name = word;
+      if (const std::size_t bracket = parameter.name.find('['); bracket != std::string::npos) {
+        bytes = std::stoull(parameter.name.substr(bracket + 1));
+        parameter.name.resize(bracket);
+      }
+      parameter.offset = offset;
+      parameter.bytes = bytes;
+      offset += bytes;
+      kernel.parameters.push_back(parameter);
+    }
+    registers_.clear();
+    std::map<std::string, std::size_t> labels;
+    std::vector<std::pair<std::size_t, std::string>> branches;
+    std::string line;
+    while (next(line) && line != "}") {
+      if (line == "{") continue;
+      if (line.back() == ':') {
+        labels[line.substr(0, line.size() - 1)] = kernel.code.size();
+      } else if (line.rfind(".reg", 0) == 0) {
+        std::istringstream words(line);
+        std::string word;
+        words >> word >> word;
+        std::string names;
+        std::getline(words, names, ';');
+        for (const std::string& name : split(names, ',')) {
+          if (!registers_.emplace(name, static_cast<int>(registers_.size())).second) fail("register " + name + " declared twice");
+        }
+      } else if (line[0] != '.') {
+        if (line.back() != ';') fail("no semicolon");
+        parse_instruction(line.substr(0, line.size() - 1), kernel, branches);
+      }
+    }
+    for (const auto& [index, label] : branches) {
+      if (!labels.contains(label)) throw PtxError("no label " + label);
+      kernel.code[index].target = labels[label];
+    }
+    kernel.registers = registers_.size();
+    program_.kernels[kernel.name] = std::move(kernel);
+  }
+
+  int find_register(const std::string& name) const {
+    const auto found = registers_.find(name);
+    if (found == registers_.end()) fail("no register " + name);
+    return found->second;
+  }
+
+  Operand parse_operand(const std::string& text) const {
+    Operand operand;
+    if (text[0] == '[') {
+      operand.kind = Operand::Kind::kAddress;
+      const std::vector<std::string> parts = split(text.substr(1, text.size() - 2), '+');
+      if (const std::vector<std::string> texture = split(text.substr(1, text.size() - 2), ','); texture.size() == 2) {
+        operand.reg = find_register(texture[0]);
+        operand.regs = {find_register(texture[1].substr(1, texture[1].size() - 2))};
+        return operand;
+      }
+      if (parts[0][0] == '%') {
+        operand.reg = find_register(parts[0]);
+      } else {
+        operand.name = parts[0];
+      }
+      if (parts.size() == 2) operand.value = std::stoull(parts[1]);
+    } else if (text[0] == '{') {
+      operand.kind = Operand::Kind::kList;
+      for (const std::string& part : split(text.substr(1, text.size() - 2), ',')) operand.regs.push_back(find_register(part));
+    } else if (text[0] == '%' && registers_.contains(text)) {
+      operand.kind = Operand::Kind::kRegister;
+      operand.reg = find_register(text);
+    } else if (text[0] == '%') {
+      operand.kind = Operand::Kind::kSpecial;
+      operand.name = text;
+    } else if (text == "dynamic_shared") {
+      operand.value = kSharedWindowStart;
+    } else if (text == "constant_bank") {
+      operand.value = 0;
+    } else {
+      operand.value = std::stoull(text);
+    }
+    return operand;
+  }
+
+  void parse_instruction(std::string text, Kernel& kernel, std::vector<std::pair<std::size_t, std::string>>& branches) {
+    Instruction instruction;
+    instruction.line = number_;
+    if (text[0] == '@') {
+      const std::size_t space = text.find(' ');
+      instruction.guard_negated = text[1] == '!';
+      instruction.guard = find_register(text.substr(instruction.guard_negated ? 2 : 1, space - (instruction.guard_negated ? 2 : 1)));
+      text = trim(text.substr(space));
+    }
+    const std::size_t space = text.find(' ');
+    instruction.op = split(text.substr(0, space), '.');
+    instruction.code = decode(instruction.op);
+    instruction.bytes = type_bytes(instruction.op);
+    const std::string rest = space == std::string::npos ? "" : trim(text.substr(space));
+    if (instruction.code == Code::kBranch) {
+      branches.emplace_back(kernel.code.size(), rest);
+    } else if (instruction.code != Code::kBarrier) {
+      for (const std::string& operand : split(rest, ',')) instruction.operands.push_back(parse_operand(operand));
+    }
+    kernel.code.push_back(std::move(instruction));
+  }
+
+  std::istringstream input_;
+  int number_ = 0;
+  Program program_;
+  std::map<std::string, int> registers_;
+};
+
+struct Thread {
+  std::vector<std::uint64_t> registers;
+  std::size_t next = 0;
+  unsigned id = 0;
+  bool ended = false;
+};
+
+// One block, its threads taking turns between barriers.
+class Block {
+ public:
+  Block(Machine& machine, const Program& program, const Kernel& kernel, const Grid& grid, void* const* arguments, unsigned x,
+        unsigned y, std::uint64_t& cycles)
+      : machine_(machine), program_(program), kernel_(kernel), grid_(grid), arguments_(arguments), x_(x), y_(y), cycles_(cycles),
+        shared_(grid.shared_bytes), threads_(grid.threads) {
+    for (unsigned i = 0; i < grid.threads; ++i) {
+      threads_[i].registers.resize(kernel.registers);
+      threads_[i].id = i;
+    }
+  }
+
+  void run() {
+    bool running = true;
+    while (running) {
+      running = false;
+      for (Thread& thread : threads_) {
+        if (!thread.ended) run_to_barrier(thread);
+        running = running || !thread.ended;
+      }
+    }
+  }
+
+ private:
+  void run_to_barrier(Thread& thread) {
+    while (true) {
+      if (thread.next >= kernel_.code.size()) throw PtxError("ran off the end of " + kernel_.name);
+      const Instruction& instruction = kernel_.code[thread.next++];
+      cycles_ += kInstructionCycles;
+      if (instruction.guard >= 0 && (thread.registers[instruction.guard] != 0) == instruction.guard_negated) continue;
+      switch (instruction.code) {
+        case Code::kReturn:
+          thread.ended = true;
+          return;
+        case Code::kBarrier:
+          return;
+        case Code::kBranch:
+          thread.next = instruction.target;
+          break;
+        default:
+          execute(instruction, thread);
+      }
+    }
+  }
+
+  std::uint64_t special(const std::string& name, const Thread& thread) {
+    if (name == "%tid.x") return thread.id;
+    if (name == "%ntid.x") return grid_.threads;
+    if (name == "%ctaid.x") return x_;
+    if (name == "%ctaid.y") return y_;
+    if (name == "%nctaid.x") return grid_.blocks;
+    if (name == "%smid") return machine_.sm_of_block(x_);
+    if (name == "%clock64" || name == "%clock") return cycles_;
+    if (name == "%globaltimer") {
+      cycles_ += kTimerReadingCycles;
+      return cycles_ * 1000 / kCyclesPerMicrosecond;
+    }
+    throw PtxError("unknown register " + name);
+  }
+
+  std::uint64_t value(const Operand& operand, const Thread& thread) {
+    switch (operand.kind) {
+      case Operand::Kind::kRegister:
+        return thread.registers[operand.reg];
+      case Operand::Kind::kSpecial:
+        return special(operand.name, thread);
+      default:
+        return operand.value;
+    }
+  }
+
+  std::byte* parameter(const std::string& name) const {
+    for (std::size_t i = 0; i < kernel_.parameters.size(); ++i) {
+      if (kernel_.parameters[i].name == name) return static_cast<std::byte*>(arguments_[i]);
+    }
+    throw PtxError("no parameter " + name);
+  }
+
+  // The memory of an access, after its bounds and its alignment are checked.
+  std::byte* memory(const Instruction& instruction, const Operand& operand, const Thread& thread, std::size_t bytes) {
+    const std::uint64_t address = (operand.reg >= 0 ? thread.registers[operand.reg] : 0) + operand.value;
+    const auto check = [&](bool inside) {
+      if (!inside || address % bytes != 0) {
+        throw AddressError(kernel_.name + " line " + std::to_string(instruction.line) + ": address " + std::to_string(address));
+      }
+    };
+    switch (instruction.code) {
+      case Code::kLoadParameter:
+        return parameter(operand.name) + operand.value;
+      case Code::kLoadShared:
+      case Code::kStoreShared:
+        check(address >= kSharedWindowStart && address + bytes <= kSharedWindowStart + shared_.size());
+        return shared_.data() + (address - kSharedWindowStart);
+      case Code::kLoadConstant:
+        check(address + bytes <= program_.constant_bank.size());
+        return const_cast<std::byte*>(program_.constant_bank.data()) + address;
+      default:
+        check(true);
+        machine_.check_global(address, bytes);
+        return reinterpret_cast<std::byte*>(address);
+    }
+  }
+
+  static std::vector<int> registers_of(const Operand& operand) {
+    return operand.kind == Operand::Kind::kList ? operand.regs : std::vector<int>{operand.reg};
+  }
+
+  static void count(std::unordered_map<std::uint64_t, std::uint64_t>& words, const std::byte* at, std::size_t bytes) {
+    for (std::size_t i = 0; i < bytes; i += 4) ++words[reinterpret_cast<std::uint64_t>(at + i)];
+  }
+
+  void load(const Instruction& instruction, Thread& thread) {
+    cycles_ += instruction.code == Code::kLoadGlobal ? kGlobalLoadCycles : kOtherLoadCycles;
+    const std::vector<int> to = registers_of(instruction.operands[0]);
+    const std::byte* from = memory(instruction, instruction.operands[1], thread, instruction.bytes * to.size());
+    if (instruction.code == Code::kLoadGlobal) count(machine_.loads_of_word, from, instruction.bytes * to.size());
+    for (std::size_t i = 0; i < to.size(); ++i) {
+      thread.registers[to[i]] = 0;
+      std::memcpy(&thread.registers[to[i]], from + i * instruction.bytes, instruction.bytes);
+    }
+  }
+
+  void store(const Instruction& instruction, Thread& thread) {
+    const Operand& source = instruction.operands[1];
+    const bool immediate = source.kind == Operand::Kind::kImmediate;
+    const std::vector<int> from = immediate ? std::vector<int>{-1} : registers_of(source);
+    std::byte* to = memory(instruction, instruction.operands[0], thread, instruction.bytes * from.size());
+    if (instruction.code == Code::kStoreGlobal) count(machine_.stores_to_word, to, instruction.bytes * from.size());
+    for (std::size_t i = 0; i < from.size(); ++i) {
+      const std::uint64_t word = immediate ? source.value : thread.registers[from[i]];
+      std::memcpy(to + i * instruction.bytes, &word, instruction.bytes);
+    }
+  }
+
+  void fetch_texel(const Instruction& instruction, Thread& thread) {
+    cycles_ += kGlobalLoadCycles;
+    const Operand& place = instruction.operands[1];
+    const auto texture = machine_.textures.find(thread.registers[place.reg]);
+    if (texture == machine_.textures.end()) throw AddressError("no such texture");
+    const std::uint64_t texel_bytes = 4 * texture->second.channels;
+    const std::uint64_t offset = thread.registers[place.regs[0]] * texel_bytes;
+    if (offset + texel_bytes > texture->second.bytes) throw AddressError("texel out of range");
+    machine_.check_global(texture->second.address + offset, texel_bytes);
+    count(machine_.loads_of_word, reinterpret_cast<const std::byte*>(texture->second.address + offset), texel_bytes);
+    for (unsigned i = 0; i < texture->second.channels; ++i) {
+      std::uint32_t word = 0;
+      std::memcpy(&word, reinterpret_cast<const std::byte*>(texture->second.address + offset + 4 * i), 4);
+      thread.registers[instruction.operands[0].regs[i]] = word;
+    }
+  }
+
+  void compare(const Instruction& instruction, Thread& thread) {
+    const std::string& relation = instruction.op[1];
+    const std::uint64_t a = value(instruction.operands[1], thread);
+    const std::uint64_t b = value(instruction.operands[2], thread);
+    bool result = false;
+    if (relation == "eq") {
+      result = a == b;
+    } else if (relation == "ne") {
+      result = a != b;
+    } else if (relation == "lt") {
+      result = a < b;
+    } else if (relation == "ge") {
+      result = a >= b;
+    } else {
+      throw PtxError("unknown comparison " + relation);
+    }
+    if (instruction.op[2] == "and") result = result && value(instruction.operands[3], thread) != 0;
+    thread.registers[instruction.operands[0].reg] = result ? 1 : 0;
+  }
+
+  void execute(const Instruction& instruction, Thread& thread) {
+    const auto in = [&](std::size_t i) { return value(instruction.operands[i], thread); };
+    const auto out = [&](std::uint64_t result, std::size_t bytes) {
+      thread.registers[instruction.operands[0].reg] = bytes == 8 ? result : result & 0xffffffffu;
+    };
+    switch (instruction.code) {
+      case Code::kMov:
+        return out(in(1), instruction.bytes);
+      case Code::kCvt:
+        return out(in(1) & 0xffffffffu, 8);  // between u32 and u64 both ways
+      case Code::kAdd:
+        return out(in(1) + in(2), instruction.bytes);
+      case Code::kSub:
+        return out(in(1) - in(2), instruction.bytes);
+      case Code::kMulLo:
+        return out(in(1) * in(2), instruction.bytes);
+      case Code::kMulWide:
+        return out(in(1) * in(2), 8);
+      case Code::kMadLo:
+        return out(in(1) * in(2) + in(3), instruction.bytes);
+      case Code::kMadWide:
+        return out(in(1) * in(2) + in(3), 8);
+      case Code::kDiv:
+        return out(in(1) / in(2), instruction.bytes);
+      case Code::kRem:
+        return out(in(1) % in(2), instruction.bytes);
+      case Code::kMin:
+        return out(std::min(in(1), in(2)), instruction.bytes);
+      case Code::kAnd:
+        return out(in(1) & in(2), instruction.bytes);
+      case Code::kOr:
+        return out(in(1) | in(2), instruction.bytes);
+      case Code::kXor:
+        return out(in(1) ^ in(2), instruction.bytes);
+      case Code::kShl:
+        return out(in(1) << in(2), instruction.bytes);
+      case Code::kShr:
+        return out(in(1) >> in(2), instruction.bytes);
+      case Code::kSetp:
+        return compare(instruction, thread);
+      case Code::kSelp:
+        return out(in(3) != 0 ? in(1) : in(2), instruction.bytes);
+      case Code::kLoadParameter:
+      case Code::kLoadGlobal:
+      case Code::kLoadShared:
+      case Code::kLoadConstant:
+        return load(instruction, thread);
+      case Code::kStoreGlobal:
+      case Code::kStoreShared:
+        return store(instruction, thread);
+      case Code::kTexture:
+        return fetch_texel(instruction, thread);
+      case Code::kExchange: {
+        std::byte* at = memory(instruction, instruction.operands[1], thread, 4);
+        std::uint32_t old = 0;
+        std::memcpy(&old, at, 4);
+        const auto word = static_cast<std::uint32_t>(in(2));
+        std::memcpy(at, &word, 4);
+        return out(old, 4);
+      }
+      default:
+        return;
+    }
+  }
+
+  Machine& machine_;
+  const Program& program_;
+  const Kernel& kernel_;
+  const Grid& grid_;
+  void* const* arguments_;
+  unsigned x_;
+  unsigned y_;
+  std::uint64_t& cycles_;
+  std::vector<std::byte> shared_;
+  std::vector<Thread> threads_;
+};
+
+}  // namespace
+
+Program parse(const std::string& ptx) { return Parser(ptx).parse_module(); }
+
+void Machine::run(const Program& program, const Kernel& kernel, const Grid& grid, void* const* arguments) {
+  loads_of_word.clear();
+  stores_to_word.clear();
+  for (unsigned y = 0; y < grid.blocks_y; ++y) {
+    for (unsigned x = 0; x < grid.blocks; ++x) Block(*this, program, kernel, grid, arguments, x, y, cycles_).run();
+  }
+}
+
+}  // namespace fake_cuda

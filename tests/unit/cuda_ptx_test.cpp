@@ -1,0 +1,251 @@
+// The PTX generators: targets and versions, and, where NVIDIA's assembler is installed, that every kernel assembles for every
+// target it knows without spilling registers, and that the machine code keeps the order which the timing depends on.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <map>
+#include <sstream>
+
+#include "device/cuda/kernel_layout.h"
+#include "device/cuda/ptx.h"
+#include "gputopo/error.h"
+
+namespace gputopo::cuda {
+namespace {
+
+using ::testing::HasSubstr;
+
+TEST(PtxTarget, IsTheDevicesOwnWhereTheDriverKnowsIt) {
+  EXPECT_EQ(choose_ptx_target(9, 0, 13000), (PtxTarget{7, 8, 90}));
+  EXPECT_EQ(choose_ptx_target(3, 5, 5050), (PtxTarget{3, 2, 35}));
+  EXPECT_EQ(choose_ptx_target(7, 5, 11000), (PtxTarget{6, 3, 75}));
+  EXPECT_EQ(choose_ptx_target(12, 0, 13000), (PtxTarget{8, 7, 120}));
+}
+
+TEST(PtxTarget, IsAnOlderOneForDevicesThatTheDriverOrWeDoNotKnow) {
+  EXPECT_EQ(choose_ptx_target(9, 0, 11000), (PtxTarget{7, 0, 80}));
+  EXPECT_EQ(choose_ptx_target(14, 0, 15000), (PtxTarget{8, 8, 121}));
+  EXPECT_EQ(choose_ptx_target(6, 1, 7050), (PtxTarget{4, 2, 53}));
+}
+
+TEST(PtxTarget, SaysWhatIsTooOld) {
+  EXPECT_THROW(static_cast<void>(choose_ptx_target(3, 0, 11000)), NotSupportedError);
+  try {
+    static_cast<void>(choose_ptx_target(9, 0, 5000));
+    FAIL();
+  } catch (const DeviceError& error) {
+    EXPECT_THAT(error.what(), HasSubstr("driver too old: it supports CUDA 5.0"));
+  }
+}
+
+TEST(Ptx, HeaderFollowsTheTarget) {
+  const std::string ptx = generate_chase_ptx({8, 6, 100});
+  EXPECT_THAT(ptx, ::testing::StartsWith(".version 8.6\n.target sm_100\n.address_size 64\n"));
+}
+
+TEST(StreamShape, BodiesHoldWhatIsInFlight) {
+  for (const std::uint32_t in_flight : {1u, 2u, 3u, 4u, 8u, 16u}) {
+    const StreamShape shape{.loads_in_flight = in_flight};
+    EXPECT_EQ(stream_body_accesses(shape) % in_flight, 0u);
+    EXPECT_GE(stream_body_accesses(shape), 8u);
+    EXPECT_EQ(stream_tile_bytes(shape), 1024u * 16 * stream_body_accesses(shape));
+  }
+  // A slice of one access a thread needs as many passes in the body as there are to be in flight.
+  EXPECT_EQ(stream_body_passes({.loads_in_flight = 16, .slice_bytes = 16 * 1024}), 16u);
+  EXPECT_EQ(stream_body_passes({.loads_in_flight = 4, .slice_bytes = 1 << 20}), 1u);
+}
+
+// ---- With the assembler ----
+
+std::string ptxas() {
+  for (const char* path : {"/usr/local/cuda/bin/ptxas", "/usr/bin/ptxas", "/usr/local/bin/ptxas"}) {
+    if (access(path, X_OK) == 0) return path;
+  }
+  return {};
+}
+
+struct Outcome {
+  int status;
+  std::string output;
+};
+
+Outcome run(const std::string& command) {
+  Outcome outcome{-1, {}};
+  FILE* pipe = popen((command + " 2>&1").c_str(), "r");
+  if (pipe == nullptr) return outcome;
+  std::array<char, 4096> buffer;
+  while (const std::size_t count = fread(buffer.data(), 1, buffer.size(), pipe)) outcome.output.append(buffer.data(), count);
+  outcome.status = pclose(pipe);
+  return outcome;
+}
+
+class Assembled : public ::testing::TestWithParam<PtxTarget> {
+ protected:
+  void SetUp() override {
+    if (ptxas().empty()) GTEST_SKIP() << "ptxas is not installed";
+    if (run(ptxas() + " --help").output.find("'compute_" + arch().substr(3) + "'") == std::string::npos) {
+      GTEST_SKIP() << "this ptxas does not know " << arch();
+    }
+    folder_ = std::filesystem::temp_directory_path() / ("gputopo_ptx_" + std::to_string(getpid()) + arch());
+    std::filesystem::create_directories(folder_);
+  }
+  void TearDown() override {
+    if (!folder_.empty()) std::filesystem::remove_all(folder_);
+  }
+
+  [[nodiscard]] std::string arch() const { return "sm_" + std::to_string(GetParam().sm); }
+
+  // Assembles and returns the machine code's file; fails the test if anything is spilled.
+  std::filesystem::path assemble(const std::string& ptx) {
+    const auto source = folder_ / "kernel.ptx";
+    const auto binary = folder_ / "kernel.cubin";
+    std::ofstream(source) << ptx;
+    const Outcome outcome = run(ptxas() + " -v -arch=" + arch() + " -o " + binary.string() + " " + source.string());
+    EXPECT_EQ(outcome.status, 0) << outcome.output.substr(0, 2000);
+    std::istringstream lines(outcome.output);
+    std::string entry;
+    for (std::string line; std::getline(lines, line);) {
+      if (line.find("Compiling entry") != std::string::npos) entry = line;
+      if (line.find("spill stores") == std::string::npos) continue;
+      EXPECT_THAT(line, HasSubstr(" 0 bytes spill stores, 0 bytes spill loads")) << entry;
+    }
+    return binary;
+  }
+
+ private:
+  std::filesystem::path folder_;
+};
+
+std::vector<StreamShape> stream_shapes() {
+  std::vector<StreamShape> shapes;
+  for (const StreamOp op : {StreamOp::kRead, StreamOp::kWrite, StreamOp::kCopy}) {
+    for (const Space space : kAllSpaces) {
+      const bool writable = space == Space::kGlobal || space == Space::kGlobalBypassL1 || space == Space::kShared;
+      if (op != StreamOp::kRead && !writable) continue;
+      for (const std::uint32_t vector : {4u, 8u, 16u}) {
+        for (const std::uint32_t in_flight : {1u, 2u, 4u, 8u, 16u}) {
+          // A shared array, less than a row of the block, a few rows and a part of one, more than one unrolled body.
+          for (const std::uint64_t slice : {0u, 2048u, 40'000u, 1'500'000u}) {
+            if (slice == 0 && (space == Space::kShared || space == Space::kConstant)) continue;
+            if (slice > kConstantBankBytes && space == Space::kConstant) continue;
+            shapes.push_back({op, space, vector, in_flight, 1024, slice});
+          }
+        }
+      }
+    }
+  }
+  return shapes;
+}
+
+// All shapes as kernels of one module: the header of the first, and every kernel under a name of its own.
+TEST_P(Assembled, EveryStreamShape) {
+  std::string module;
+  int number = 0;
+  for (const StreamShape& shape : stream_shapes()) {
+    std::string ptx = generate_stream_ptx(GetParam(), shape);
+    const std::string entry = ".visible .entry stream(";
+    const std::size_t at = ptx.find(entry);
+    ASSERT_NE(at, std::string::npos);
+    if (module.empty()) module = ptx.substr(0, at);
+    std::string kernel = ptx.substr(at + entry.size());
+    module += ".visible .entry stream_" + std::to_string(number++) + "(" + kernel;
+  }
+  assemble(module);
+}
+
+// ---- The machine code of the timed loops. ----
+// NVIDIA documents no encoding; these are the low 12 bits of the 128-bit instructions of sm_75 to sm_90, as nvdisasm names them.
+
+constexpr unsigned kReadClock = 0x805;          // CS2R
+constexpr unsigned kBranch = 0x947;             // BRA
+constexpr std::array kGlobalLoads = {0x381u, 0x981u};
+constexpr std::array kTextureLoads = {0x361u, 0x367u, 0xf66u, 0xf60u, 0xb60u, 0xb66u, 0xd66u};
+constexpr std::array kSharedLoads = {0x984u};
+constexpr std::array kConstantLoads = {0xb82u};
+
+struct MachineInstruction {
+  unsigned opcode;
+  bool predicated;
+};
+
+template <typename T>
+T read_at(const std::string& bytes, std::size_t offset) {
+  T value;
+  std::memcpy(&value, bytes.data() + offset, sizeof(value));
+  return value;
+}
+
+// The code of a kernel in an ELF file.
+std::vector<MachineInstruction> instructions_of(const std::filesystem::path& cubin, const std::string& kernel) {
+  std::ifstream file(cubin, std::ios::binary);
+  const std::string bytes((std::istreambuf_iterator<char>(file)), std::istreambuf_iterator<char>());
+  const auto sections = read_at<std::uint64_t>(bytes, 0x28);
+  const auto count = read_at<std::uint16_t>(bytes, 0x3c);
+  const auto names_section = read_at<std::uint16_t>(bytes, 0x3e);
+  const auto names = read_at<std::uint64_t>(bytes, sections + 64u * names_section + 0x18);
+  std::vector<MachineInstruction> code;
+  for (unsigned i = 0; i < count; ++i) {
+    const std::uint64_t section = sections + 64u * i;
+    if (".text." + kernel != bytes.c_str() + names + read_at<std::uint32_t>(bytes, section)) continue;
+    const auto start = read_at<std::uint64_t>(bytes, section + 0x18);
+    const auto size = read_at<std::uint64_t>(bytes, section + 0x20);
+    for (std::uint64_t at = start; at < start + size; at += 16) {
+      const auto word = read_at<std::uint64_t>(bytes, at);
+      code.push_back({static_cast<unsigned>(word & 0xfff), (word >> 12 & 0xf) != 7});
+    }
+  }
+  return code;
+}
+
+template <std::size_t N>
+bool contains(const std::array<unsigned, N>& set, unsigned opcode) {
+  return std::find(set.begin(), set.end(), opcode) != set.end();
+}
+
+TEST_P(Assembled, ChaseKernelsTimeOneLoadAndWaitForIt) {
+  const auto binary = assemble(generate_chase_ptx(GetParam()));
+  if (GetParam().sm > 90) return;
+  const std::vector<MachineInstruction> code = instructions_of(binary, "chase");
+  ASSERT_GT(code.size(), 500u);
+  std::map<std::string, int> timed;
+  std::size_t previous = code.size();
+  for (std::size_t i = 0; i < code.size(); ++i) {
+    if (code[i].opcode != kReadClock) continue;
+    // Between two readings of the clock, so near that they belong to one load:
+    constexpr std::size_t kLongestTimedCode = 16;
+    if (previous < i && i - previous < kLongestTimedCode) {
+      std::vector<std::string> loads;
+      for (std::size_t j = previous + 1; j < i; ++j) {
+        if (contains(kGlobalLoads, code[j].opcode)) loads.emplace_back("global");
+        if (contains(kTextureLoads, code[j].opcode)) loads.emplace_back("texture");
+        if (contains(kSharedLoads, code[j].opcode)) loads.emplace_back("shared");
+        if (contains(kConstantLoads, code[j].opcode)) loads.emplace_back("constant");
+      }
+      if (!loads.empty()) {
+        EXPECT_EQ(loads.size(), 1u) << "at instruction " << i;
+        ++timed[loads[0]];
+        // The second reading stands right behind a branch that looks at what was loaded.
+        EXPECT_EQ(code[i - 1].opcode, kBranch) << "at instruction " << i;
+        EXPECT_TRUE(code[i - 1].predicated) << "at instruction " << i;
+      }
+    }
+    previous = i;
+  }
+  const std::map<std::string, int> expected = {{"global", 3}, {"texture", 1}, {"shared", 1}, {"constant", 1}};
+  EXPECT_EQ(timed, expected);
+}
+
+INSTANTIATE_TEST_SUITE_P(EveryTarget, Assembled,
+                         ::testing::Values(PtxTarget{6, 3, 75}, PtxTarget{7, 0, 80}, PtxTarget{7, 1, 86}, PtxTarget{7, 4, 87},
+                                           PtxTarget{7, 8, 89}, PtxTarget{7, 8, 90}, PtxTarget{8, 6, 100}, PtxTarget{8, 8, 103},
+                                           PtxTarget{9, 0, 110}, PtxTarget{8, 7, 120}, PtxTarget{8, 8, 121}),
+                         [](const auto& target) { return "sm_" + std::to_string(target.param.sm); });
+
+}  // namespace
+}  // namespace gputopo::cuda

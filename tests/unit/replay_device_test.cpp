@@ -1,0 +1,172 @@
+// A recording answers as the device did.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <deque>
+
+#include "device/replay/recording.h"
+#include "device/replay/replay.h"
+#include "device/sim/machine.h"
+#include "gputopo/report.h"
+#include "support/command.h"
+
+namespace gputopo {
+namespace {
+
+using testing::HasSubstr;
+
+Program chase_program(std::uint64_t bytes) {
+  ChaseProgram program;
+  program.arrays = {{.bytes = bytes, .stride_bytes = 128}};
+  program.actors = {{}};
+  program.steps = {{.kind = StepKind::kWarm, .loads = 100}, {.kind = StepKind::kTimed, .loads = 100}};
+  return program;
+}
+
+Program stream_program() { return StreamProgram{.bytes = 1 << 20}; }
+
+// Answers every program with the next of a list of results, or throws it.
+class ScriptedDevice : public Device {
+ public:
+  std::deque<RecordedAnswer> script;
+  DeviceInfo device_info;
+
+  [[nodiscard]] const DeviceInfo& info() const override { return device_info; }
+  [[nodiscard]] std::vector<ProgramResult> run(std::span<const Program> programs) override {
+    std::vector<ProgramResult> results;
+    for (std::size_t i = 0; i < programs.size(); ++i) {
+      const RecordedAnswer answer = script.front();
+      script.pop_front();
+      if (const auto* error = std::get_if<RecordedError>(&answer)) throw_recorded(*error);
+      results.push_back(std::get<ProgramResult>(answer));
+    }
+    return results;
+  }
+  [[nodiscard]] std::string native_code(const Program&) override { return "native"; }
+};
+
+ProgramResult stream_result(double seconds) {
+  return {.data = StreamResult{.bytes_moved = 7, .seconds = seconds, .cycles = 0.1}, .sm_clock_mhz = 1980.25};
+}
+
+std::vector<ProgramResult> run_one(Device& device, const Program& program) { return device.run({&program, 1}); }
+
+class Replay : public testing::Test {
+ protected:
+  const test::TemporaryFolder folder_;
+  const std::string path_ = folder_.file("recording");
+
+  std::unique_ptr<Device> replay_of(const Recorder& recorder) {
+    recorder.save(path_);
+    return open_recording(path_);
+  }
+};
+
+TEST_F(Replay, AnswersWhatASimulationAnswered) {
+  Recorder recorder(sim::make_sim_device(sim::parse_machine(*sim::builtin_machine("h200")), 3));
+  const std::vector<Program> programs = {chase_program(4096), stream_program(), chase_program(1 << 20)};
+  const std::vector<ProgramResult> answered = recorder.run(programs);
+  const auto replay = replay_of(recorder);
+  EXPECT_EQ(replay->run(programs), answered);
+  EXPECT_EQ(replay->info().backend, "replay");
+  EXPECT_TRUE(replay->info().simulated);
+  EXPECT_EQ(replay->info().name, "NVIDIA H200");
+  EXPECT_EQ(replay->info().carve_outs_bytes, recorder.info().carve_outs_bytes);
+  EXPECT_EQ(replay->info().spaces, recorder.info().spaces);
+  EXPECT_EQ(replay->info().max_array_bytes, recorder.info().max_array_bytes);
+  EXPECT_EQ(replay->info().mig_enabled, std::nullopt);
+  EXPECT_EQ(replay->info().sm_clock_max_mhz, 1980);
+}
+
+TEST_F(Replay, AnswersARepeatedProgramInOrderAndThenWithTheLastAnswer) {
+  auto device = std::make_unique<ScriptedDevice>();
+  device->script = {stream_result(1), stream_result(2)};
+  Recorder recorder(std::move(device));
+  const Program program = stream_program();
+  static_cast<void>(run_one(recorder, program));
+  static_cast<void>(run_one(recorder, program));
+  const auto replay = replay_of(recorder);
+  for (const double seconds : {1.0, 2.0, 2.0}) {
+    EXPECT_EQ(std::get<StreamResult>(run_one(*replay, program)[0].data).seconds, seconds);
+  }
+}
+
+TEST_F(Replay, ThrowsWhatTheDeviceThrewAndGoesOn) {
+  auto device = std::make_unique<ScriptedDevice>();
+  device->script = {RecordedError{"device_memory", "no memory left", "CUDA_ERROR_OUT_OF_MEMORY"}, stream_result(1),
+                    RecordedError{"device_lost", "gone", "X"}};
+  Recorder recorder(std::move(device));
+  const Program program = stream_program();
+  EXPECT_THROW(static_cast<void>(run_one(recorder, program)), DeviceMemoryError);
+  static_cast<void>(run_one(recorder, program));
+  EXPECT_THROW(static_cast<void>(run_one(recorder, program)), DeviceLostError);
+
+  const auto replay = replay_of(recorder);
+  try {
+    static_cast<void>(run_one(*replay, program));
+    FAIL() << "no exception";
+  } catch (const DeviceMemoryError& error) {
+    EXPECT_STREQ(error.what(), "no memory left");
+    EXPECT_EQ(error.status(), "CUDA_ERROR_OUT_OF_MEMORY");
+  }
+  EXPECT_EQ(run_one(*replay, program)[0], stream_result(1));
+  EXPECT_THROW(static_cast<void>(run_one(*replay, program)), DeviceLostError);
+}
+
+TEST_F(Replay, EveryErrorComesBackAsItself) {
+  const auto type_of = [](const auto& error) { return record_error(error).type; };
+  EXPECT_EQ(type_of(NotSupportedError("x")), "not_supported");
+  EXPECT_EQ(type_of(DeviceMemoryError("x")), "device_memory");
+  EXPECT_EQ(type_of(DeviceLostError("x")), "device_lost");
+  EXPECT_EQ(type_of(DeviceError("x")), "device");
+  EXPECT_EQ(type_of(UsageError("x")), "usage");
+  EXPECT_EQ(type_of(Error("x")), "error");
+}
+
+TEST_F(Replay, DoesNotAnswerWhatWasNotRecorded) {
+  Recorder recorder(sim::make_sim_device(sim::parse_machine(*sim::builtin_machine("h200")), 3));
+  static_cast<void>(run_one(recorder, chase_program(4096)));
+  const auto replay = replay_of(recorder);
+  try {
+    static_cast<void>(run_one(*replay, chase_program(8192)));
+    FAIL() << "no exception";
+  } catch (const NotSupportedError& error) {
+    EXPECT_THAT(error.what(), HasSubstr("another version of gputopo or with other options"));
+  }
+}
+
+TEST_F(Replay, LeavesOutThePciAddressUnlessAsked) {
+  const auto address_kept = [&](bool with_pci_address) {
+    auto device = std::make_unique<ScriptedDevice>();
+    device->device_info.pci_address = "0000:0f:00.0";
+    const Recorder recorder(std::move(device), with_pci_address);
+    return replay_of(recorder)->info().pci_address;
+  };
+  EXPECT_EQ(address_kept(false), "");
+  EXPECT_EQ(address_kept(true), "0000:0f:00.0");
+}
+
+TEST_F(Replay, ARecorderShowsTheDeviceBehindIt) {
+  auto device = std::make_unique<ScriptedDevice>();
+  device->device_info.name = "scripted";
+  Recorder recorder(std::move(device));
+  EXPECT_EQ(recorder.info().name, "scripted");
+  EXPECT_EQ(recorder.native_code(stream_program()), "native");
+}
+
+// The target is 20 MiB for the recording of a whole discovery: about 10,000 timed steps.
+TEST_F(Replay, ATimedStepTakesUnderTwoKilobytes) {
+  Recorder recorder(sim::make_sim_device(sim::parse_machine(*sim::builtin_machine("h200")), 3));
+  std::vector<Program> programs;
+  for (std::uint64_t i = 0; i < 100; ++i) {
+    Program program = chase_program(4096 + 128 * i);
+    std::get<ChaseProgram>(program).steps[1].loads = 2048;
+    programs.push_back(program);
+  }
+  static_cast<void>(recorder.run(programs));
+  recorder.save(path_);
+  EXPECT_LT(read_file(path_).size(), 100u * 2048);
+}
+
+}  // namespace
+}  // namespace gputopo

@@ -1,0 +1,145 @@
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+
+#include "gputopo/error.h"
+#include "gputopo/report.h"
+#include "support/command.h"
+#include "support/sample_topology.h"
+
+namespace gputopo {
+namespace {
+
+using test::sample_topology;
+using ::testing::HasSubstr;
+
+void drop_samples(AttributeMap& attributes) {
+  for (auto& [id, attribute] : attributes) attribute.samples.clear();
+}
+
+Topology without_samples(Topology topology) {
+  for (MemoryElement& element : topology.memory) drop_samples(element.attributes);
+  return topology;
+}
+
+std::string error_of(const std::string& text) {
+  try {
+    (void)read_json(text);
+  } catch (const FormatError& error) {
+    return error.what();
+  }
+  return "no error";
+}
+
+// The sample's JSON with one change.
+template <typename Change>
+std::string error_after(const Change& change) {
+  auto json = nlohmann::ordered_json::parse(to_json(sample_topology()));
+  change(json);
+  return error_of(json.dump());
+}
+
+TEST(ReportJson, ReadsBackWhatItWrote) {
+  EXPECT_EQ(read_json(to_json(sample_topology())), without_samples(sample_topology()));
+}
+
+TEST(ReportJson, WritesTheSameTextAgain) {
+  const std::string text = to_json(sample_topology());
+  EXPECT_EQ(to_json(read_json(text)), text);
+}
+
+TEST(ReportJson, ReadsBackAReportOfAlmostNothing) {
+  Topology topology;
+  topology.generator = "gputopo 0.1.0";
+  EXPECT_EQ(read_json(to_json(topology)), topology);
+}
+
+TEST(ReportJson, SaysSimulatedInCapitals) {
+  EXPECT_THAT(to_json(sample_topology()), HasSubstr("SIMULATED"));
+  Topology real = sample_topology();
+  real.simulated = false;
+  EXPECT_THAT(to_json(real), Not(HasSubstr("SIMULATED")));
+}
+
+TEST(ReportJson, SurvivesTextThatIsNotUtf8) {
+  Topology topology = sample_topology();
+  topology.name = "GPU \xff";
+  EXPECT_THAT(read_json(to_json(topology)).name, HasSubstr("GPU "));
+}
+
+TEST(ReportJson, RefusesWhatIsNotOurs) {
+  for (const char* text :
+       {"", "hello", "[1, 2]", "{}", R"({"schema_version": 1, "generator": "mt4g 1.2"})", "{\"schema_version\": 1"}) {
+    EXPECT_THAT(error_of(text), HasSubstr("not a gputopo report")) << text;
+  }
+}
+
+TEST(ReportJson, NamesBothSchemaVersions) {
+  EXPECT_THAT(error_after([](auto& json) { json["schema_version"] = 7; }),
+              AllOf(HasSubstr("schema version 7"), HasSubstr("reads version 1")));
+}
+
+TEST(ReportJson, NamesTheFieldThatIsMissingOrWrong) {
+  EXPECT_THAT(error_after([](auto& json) { json["device"].erase("vendor"); }), HasSubstr("no 'device.vendor'"));
+  EXPECT_THAT(error_after([](auto& json) { json["memory"]["l1"]["size"].erase("unit"); }),
+              HasSubstr("'memory.l1.size.unit'"));
+  EXPECT_THAT(error_after([](auto& json) { json["memory"]["l1"]["size"]["low"] = "x"; }),
+              HasSubstr("'memory.l1.size.low' is not a number"));
+  EXPECT_THAT(error_after([](auto& json) { json["timing"]["probes"][1]["seconds"] = "x"; }),
+              HasSubstr("'timing.probes[1].seconds'"));
+  EXPECT_THAT(error_after([](auto& json) { json["memory"] = 3; }), HasSubstr("'memory' is not an object"));
+  EXPECT_THAT(error_after([](auto& json) {
+                json["memory"]["l1"]["size"]["value"] = {{"a", 1}};
+              }),
+              HasSubstr("'memory.l1.size.value'"));
+  EXPECT_THAT(error_after([](auto& json) { json["memory"]["l1"]["size"]["source"] = "guessed"; }),
+              HasSubstr("guessed"));
+}
+
+// python3-jsonschema is Debian's; no C++ validator is.
+class ReportSchema : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    if (test::run_command("python3 -c 'import jsonschema'").exit_code != 0) {
+      GTEST_SKIP() << "python3-jsonschema is not installed";
+    }
+  }
+  static test::CommandResult validate(const std::string& report) {
+    const test::TemporaryFolder folder;
+    write_file(folder.file("report.json"), report);
+    return test::run_command("python3 " GPUTOPO_SOURCE_DIR "/tests/support/validate_report.py " GPUTOPO_SOURCE_DIR
+                             "/docs/schema.json " +
+                             folder.file("report.json"));
+  }
+  template <typename Change>
+  static int exit_code_after(const Change& change) {
+    auto json = nlohmann::ordered_json::parse(to_json(sample_topology()));
+    change(json);
+    return validate(json.dump()).exit_code;
+  }
+};
+
+TEST_F(ReportSchema, AcceptsWhatIsWritten) {
+  const test::CommandResult result = validate(to_json(sample_topology()));
+  EXPECT_EQ(result.exit_code, 0) << result.out << result.err;
+}
+
+TEST_F(ReportSchema, AcceptsWhatTheProgramWrites) {
+  const test::CommandResult report = test::run_command(GPUTOPO_BINARY " --device sim:h200 --quiet --json -");
+  ASSERT_EQ(report.exit_code, 0) << report.err;
+  const test::CommandResult result = validate(report.out);
+  EXPECT_EQ(result.exit_code, 0) << result.out << result.err;
+}
+
+TEST_F(ReportSchema, RefusesWhatItShould) {
+  EXPECT_NE(exit_code_after([](auto& json) { json.erase("complete"); }), 0);
+  EXPECT_NE(exit_code_after([](auto& json) { json["device"].erase("label"); }), 0);
+  EXPECT_NE(exit_code_after([](auto& json) { json["memory"]["l9"] = json["memory"]["l1"]; }), 0);
+  EXPECT_NE(exit_code_after([](auto& json) { json["memory"]["l1"]["size"].erase("unit"); }), 0);
+  EXPECT_NE(exit_code_after([](auto& json) { json["memory"]["l1"]["write_bandwidth"]["reason"] = "tired"; }), 0);
+  EXPECT_NE(exit_code_after([](auto& json) { json["compute"]["sm_count"] = 132; }), 0);
+}
+
+}  // namespace
+}  // namespace gputopo

@@ -1,0 +1,58 @@
+// The exit code that a finished report means.
+#include <gtest/gtest.h>
+
+#include "cli/outcome.h"
+
+namespace gputopo::cli {
+namespace {
+
+// A complete report in which every promised value is there, but for one.
+Topology topology_with(Reason reason, bool complete = true) {
+  Topology topology;
+  topology.vendor = "NVIDIA";
+  topology.complete = complete;
+  Attribute latency = reason == Reason::kNone ? api_value(34.0, "cycles") : unavailable(reason, "why");
+  topology.memory = {{"l1", "L1", {{"size", api_value(std::int64_t{196608}, "B")}, {"latency", latency}}}};
+  return topology;
+}
+
+TEST(Outcome, CompleteWhenEveryPromiseIsKept) {
+  EXPECT_EQ(judge(topology_with(Reason::kNone), false).code, kExitComplete);
+}
+
+TEST(Outcome, AnAnswerAboutTheDeviceKeepsThePromise) {
+  for (const Reason reason :
+       {Reason::kNotApplicable, Reason::kNotSupported, Reason::kNotPresent, Reason::kNotSelected}) {
+    EXPECT_EQ(judge(topology_with(reason), false).code, kExitComplete) << to_string(reason);
+  }
+}
+
+TEST(Outcome, AFailureToFindOutBreaksIt) {
+  for (const Reason reason : {Reason::kInconclusive, Reason::kDeviceError, Reason::kDependency}) {
+    EXPECT_EQ(judge(topology_with(reason), false).code, kExitIncomplete) << to_string(reason);
+  }
+  EXPECT_EQ(judge(topology_with(Reason::kTimedOut, false), false).code, kExitIncomplete);
+}
+
+TEST(Outcome, TheUserMayEndItEarly) {
+  EXPECT_EQ(judge(topology_with(Reason::kInterrupted, false), true).code, kExitInterrupted);
+}
+
+TEST(Outcome, ASignalAfterTheEndChangesNothing) {
+  EXPECT_EQ(judge(topology_with(Reason::kNone), true).code, kExitComplete);
+}
+
+TEST(Outcome, ALostDeviceIsAFailureThatSaysWhy) {
+  const Outcome outcome = judge(topology_with(Reason::kDeviceError, false), false);
+  EXPECT_EQ(outcome.code, kExitFailure);
+  EXPECT_EQ(outcome.error, "why");
+}
+
+TEST(Outcome, WhatTheCoverageDoesNotPromiseIsNotMissed) {
+  Topology topology = topology_with(Reason::kNone);
+  topology.memory[0].attributes.emplace_back("partitions", unavailable(Reason::kInconclusive, ""));
+  EXPECT_EQ(judge(topology, false).code, kExitComplete);
+}
+
+}  // namespace
+}  // namespace gputopo::cli

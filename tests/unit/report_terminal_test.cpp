@@ -1,0 +1,82 @@
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <sstream>
+
+#include "gputopo/report.h"
+#include "report/text_table.h"
+#include "support/sample_topology.h"
+
+namespace gputopo {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+std::string at_width(int width) { return to_terminal(test::sample_topology(), {width, false, false}); }
+
+TEST(Terminal, FitsTheWidth) {
+  for (const int width : {60, 80, 100, 132, 200}) {
+    std::istringstream lines(at_width(width));
+    for (std::string line; std::getline(lines, line);) EXPECT_LE(static_cast<int>(line.size()), width) << line;
+  }
+}
+
+TEST(Terminal, LosesNoColumnWhereItIsNarrow) {
+  for (const char* word : {"192 KiB", "34.25", "17.3", "41 TB/s", "texture, readonly", "60 MiB"}) {
+    EXPECT_THAT(at_width(60), HasSubstr(word));
+    EXPECT_THAT(at_width(200), HasSubstr(word));
+  }
+}
+
+TEST(Terminal, GivesEachReasonOnceWithWhatItExplains) {
+  EXPECT_THAT(at_width(200), HasSubstr("[1] timed out: the budget of 60 s ran out (l1 write bandwidth, miss penalty)"));
+  EXPECT_THAT(at_width(200), HasSubstr("inconclusive: the samples form no clear level (constant_l1 latency)"));
+  EXPECT_THAT(at_width(200), HasSubstr("not supported: the system does not tell (device driver version)"));
+}
+
+TEST(Terminal, SaysWhatMattersAroundTheTable) {
+  const std::string text = at_width(120);
+  EXPECT_THAT(text, HasSubstr("SIMULATED"));
+  EXPECT_THAT(text, HasSubstr("Warning: the SM clock fell"));
+  EXPECT_THAT(text, HasSubstr("INCOMPLETE"));
+  EXPECT_THAT(text, HasSubstr("! l1 read bandwidth: over theoretical peak"));
+  EXPECT_THAT(text, HasSubstr("L2 cache: measured size 60 MiB, near 260 cycles, far 474 cycles"));
+}
+
+TEST(Terminal, DoesNotCallARealDeviceSimulated) {
+  Topology topology = test::sample_topology();
+  topology.simulated = false;
+  topology.complete = true;
+  const std::string text = to_terminal(topology, {});
+  EXPECT_THAT(text, Not(HasSubstr("SIMULATED")));
+  EXPECT_THAT(text, Not(HasSubstr("INCOMPLETE")));
+}
+
+TEST(Terminal, LeavesOutElementsThatNobodyAskedFor) {
+  Topology topology = test::sample_topology();
+  topology.memory[2].attributes = {{"size", unavailable(Reason::kNotSelected, "left out")},
+                                   {"amount", unavailable(Reason::kNotApplicable, "")}};
+  EXPECT_THAT(to_terminal(topology, {}), Not(HasSubstr("L2 cache")));
+}
+
+TEST(Terminal, ColoursOnlyWhenAsked) {
+  EXPECT_THAT(at_width(100), Not(HasSubstr("\033")));
+  EXPECT_THAT(to_terminal(test::sample_topology(), {100, true, true}), HasSubstr("\033[1m"));
+}
+
+TEST(TextTable, CountsCodePointsNotBytes) { EXPECT_EQ(report::display_width("\u2500\u2500x"), 3U); }
+
+TEST(TextTable, WrapsUnderItsLead) {
+  EXPECT_EQ(report::wrap("[1] ", "one two three four five six", 24), "[1] one two three four\n    five six\n");
+}
+
+TEST(CoverageTable, HasEveryElementAndAttribute) {
+  const std::string text = coverage_table();
+  for (const ElementRow& row : element_table()) EXPECT_THAT(text, HasSubstr(row.id));
+  for (const std::string& id : memory_attribute_ids()) EXPECT_THAT(text, HasSubstr(id));
+  EXPECT_THAT(text, HasSubstr("api+measured"));
+}
+
+}  // namespace
+}  // namespace gputopo

@@ -1,0 +1,222 @@
+// One simulated cache against what a cache must do, and against a plain model of it.
+#include "device/sim/cache.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <deque>
+#include <numeric>
+#include <set>
+
+#include "gputopo/error.h"
+
+namespace gputopo::sim {
+namespace {
+
+using testing::Each;
+using testing::HasSubstr;
+
+CacheSpec spec_of(std::uint64_t size_bytes, std::uint32_t ways, Replacement replacement = Replacement::kLru,
+                  IndexHash index = IndexHash::kModulo) {
+  return {.id = "c",
+          .size_bytes = size_bytes,
+          .line_bytes = 128,
+          .sector_bytes = 32,
+          .ways = ways,
+          .replacement = replacement,
+          .index = index};
+}
+
+Cache make_cache(const CacheSpec& spec) {
+  Cache cache(geometry_of(spec, spec.size_bytes));
+  cache.start_program(1);
+  return cache;
+}
+
+// Loads every line of a contiguous array once; how many were there.
+std::uint64_t pass(Cache& cache, std::uint64_t lines, std::uint64_t base = 0) {
+  std::uint64_t hits = 0;
+  for (std::uint64_t i = 0; i < lines; ++i) hits += cache.access(base + i * 128) ? 1 : 0;
+  return hits;
+}
+
+TEST(SimCache, HitsWhatItHoldsAndNothingElse) {
+  Cache cache = make_cache(spec_of(4096, 4));
+  EXPECT_EQ(pass(cache, 32), 0u);
+  EXPECT_EQ(pass(cache, 32), 32u);
+  EXPECT_FALSE(cache.access(32 * 128));
+}
+
+TEST(SimCache, FetchesOneSectorOfALine) {
+  Cache cache = make_cache(spec_of(4096, 4));
+  EXPECT_FALSE(cache.access(0));
+  EXPECT_TRUE(cache.access(16));
+  EXPECT_FALSE(cache.access(32));
+  EXPECT_FALSE(cache.access(96));
+  EXPECT_TRUE(cache.access(127));
+}
+
+TEST(SimCache, CyclicLruMissesAlwaysBeyondItsCapacity) {
+  for (const std::uint32_t ways : {1u, 4u, 0u}) {
+    Cache cache = make_cache(spec_of(4096, ways));
+    pass(cache, 64);
+    EXPECT_EQ(pass(cache, 64), 0u) << ways << " ways";
+  }
+}
+
+TEST(SimCache, FifoForgetsTheOldestEvenIfItWasUsed) {
+  Cache cache = make_cache(spec_of(2 * 128, 0, Replacement::kFifo));
+  cache.access(0);
+  cache.access(128);
+  EXPECT_TRUE(cache.access(0));
+  cache.access(256);
+  EXPECT_FALSE(cache.access(0));
+}
+
+TEST(SimCache, LruKeepsWhatWasUsed) {
+  Cache cache = make_cache(spec_of(2 * 128, 0));
+  cache.access(0);
+  cache.access(128);
+  EXPECT_TRUE(cache.access(0));
+  cache.access(256);
+  EXPECT_TRUE(cache.access(0));
+  EXPECT_FALSE(cache.access(128));
+}
+
+TEST(SimCache, TreePlruEvictsAwayFromTheLastUsed) {
+  Cache cache = make_cache(spec_of(4 * 128, 4, Replacement::kTreePlru));
+  pass(cache, 4);                       // ways 0..3, the tree points to way 0
+  EXPECT_TRUE(cache.access(0));         // now it points to the right half, way 2
+  EXPECT_FALSE(cache.access(4 * 128));
+  EXPECT_FALSE(cache.access(2 * 128));
+}
+
+TEST(SimCache, RandomKeepsAShareOfACyclicArray) {
+  Cache cache = make_cache(spec_of(64 * 128, 0, Replacement::kRandom));
+  for (int i = 0; i < 20; ++i) pass(cache, 96);
+  const std::uint64_t hits = pass(cache, 96);
+  EXPECT_GT(hits, 10u);
+  EXPECT_LT(hits, 70u);
+}
+
+TEST(SimCache, IsEmptyForEveryProgram) {
+  Cache cache = make_cache(spec_of(4096, 4, Replacement::kTreePlru));
+  pass(cache, 32);
+  cache.start_program(2);
+  EXPECT_EQ(pass(cache, 32, 1 << 20), 0u);
+  EXPECT_EQ(pass(cache, 32, 1 << 20), 32u);
+}
+
+// The same loads through a cache written down as plainly as can be.
+class PlainCache {
+ public:
+  PlainCache(std::uint64_t sets, std::uint64_t ways) : sets_(sets), ways_(ways) {}
+  bool access(std::uint64_t address) {
+    std::deque<std::uint64_t>& set = sets_[address / 128 % sets_.size()];
+    const auto found = std::find(set.begin(), set.end(), address / 128);
+    const bool hit = found != set.end();
+    if (hit) set.erase(found);
+    set.push_front(address / 128);
+    if (set.size() > ways_) set.pop_back();
+    return hit;
+  }
+
+ private:
+  std::vector<std::deque<std::uint64_t>> sets_;
+  std::uint64_t ways_;
+};
+
+TEST(SimCache, AgreesWithAPlainLru) {
+  for (const std::uint32_t ways : {1u, 3u, 8u, 64u}) {
+    const std::uint64_t sets = 12;
+    CacheSpec spec = spec_of(sets * ways * 128, ways);
+    spec.sector_bytes = 128;
+    Cache cache = make_cache(spec);
+    PlainCache plain(sets, ways);
+    RandomSource random(7);
+    for (int i = 0; i < 50000; ++i) {
+      const std::uint64_t address = std::uint64_t{random.below(static_cast<std::uint32_t>(2 * sets * ways))} * 128;
+      ASSERT_EQ(cache.access(address), plain.access(address)) << ways << " ways, load " << i;
+    }
+  }
+}
+
+TEST(SimCache, XorFoldFillsTheSetsEvenlyWithAContiguousArray) {
+  Cache cache = make_cache(spec_of(64 * 4 * 128, 4, Replacement::kLru, IndexHash::kXorFold));
+  pass(cache, 256, 1 << 20);
+  EXPECT_EQ(pass(cache, 256, 1 << 20), 256u);
+}
+
+// The ramp of an H200's L1: misses begin under the capacity and are total well above it.
+TEST(SimCache, MixedIndexMakesARamp) {
+  const std::uint64_t capacity = 1536;
+  const auto hits_at = [&](std::uint64_t lines) {
+    Cache cache = make_cache(spec_of(capacity * 128, 96, Replacement::kLru, IndexHash::kMixed));
+    pass(cache, lines);
+    pass(cache, lines);
+    return static_cast<double>(pass(cache, lines)) / static_cast<double>(lines);
+  };
+  EXPECT_EQ(hits_at(capacity * 90 / 100), 1.0);
+  EXPECT_LT(hits_at(capacity), 0.7);
+  EXPECT_GT(hits_at(capacity), 0.2);
+  EXPECT_EQ(hits_at(capacity * 120 / 100), 0.0);
+}
+
+TEST(SimCache, MixedIndexReachesEverySetOfALargeCache) {
+  Cache cache = make_cache(spec_of(64ull << 20, 8, Replacement::kLru, IndexHash::kMixed));
+  const std::uint64_t lines = (64ull << 20) / 128;
+  pass(cache, 2 * lines);
+  std::uint64_t resident = 0;
+  for (std::uint64_t i = 2 * lines; i-- > 0;) resident += cache.access(i * 128) ? 1 : 0;
+  EXPECT_GE(resident, lines * 98 / 100);
+}
+
+TEST(SimGeometry, AUnifiedCacheLosesWaysToTheCarveOut) {
+  CacheSpec spec = spec_of(256 << 10, 128);
+  spec.unified = true;
+  const CacheGeometry geometry = geometry_of(spec, 192 << 10);
+  EXPECT_EQ(geometry.set_ways.size(), 16u);
+  EXPECT_THAT(geometry.set_ways, Each(96u));
+}
+
+TEST(SimGeometry, KeepsEveryLineThatIsLeft) {
+  const CacheSpec spec = spec_of(64 << 10, 4);
+  for (const std::uint64_t usable : {40000u, 1280u, 128u}) {
+    const CacheGeometry geometry = geometry_of(spec, usable);
+    EXPECT_EQ(std::accumulate(geometry.set_ways.begin(), geometry.set_ways.end(), std::uint64_t{0}), usable / 128);
+  }
+}
+
+TEST(SimGeometry, TreePlruLosesSets) {
+  const CacheGeometry geometry = geometry_of(spec_of(64 << 10, 4, Replacement::kTreePlru), 48 << 10);
+  EXPECT_EQ(geometry.set_ways.size(), 96u);
+  EXPECT_THAT(geometry.set_ways, Each(4u));
+}
+
+TEST(SimGeometry, UnequalSets) {
+  CacheSpec spec = spec_of(6 * 128, 0);
+  spec.set_ways = {4, 2};
+  Cache cache = make_cache(spec);
+  pass(cache, 12);  // six lines to each set
+  std::uint64_t resident = 0;
+  for (std::uint64_t i = 12; i-- > 0;) resident += cache.access(i * 128) ? 1 : 0;
+  EXPECT_EQ(resident, 6u);
+}
+
+TEST(SimGeometry, RefusesWhatCannotBe) {
+  const auto message_of = [](const CacheSpec& spec) {
+    try {
+      static_cast<void>(geometry_of(spec, spec.size_bytes));
+      return std::string("accepted");
+    } catch (const FormatError& error) {
+      return std::string(error.what());
+    }
+  };
+  EXPECT_THAT(message_of(spec_of(3 * 128, 3, Replacement::kTreePlru)), HasSubstr("power of two of ways"));
+  EXPECT_THAT(message_of(spec_of(3 * 128, 1, Replacement::kLru, IndexHash::kXorFold)), HasSubstr("power of two of sets"));
+  EXPECT_THAT(message_of(spec_of(64, 1)), HasSubstr("hold no line"));
+}
+
+}  // namespace
+}  // namespace gputopo::sim

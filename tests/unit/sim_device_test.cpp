@@ -1,0 +1,370 @@
+// The simulated device: every level, space and kind of noise shows in the answers as the machine file says.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <numeric>
+
+#include "device/sim/machine.h"
+#include "gputopo/device.h"
+
+namespace gputopo::sim {
+namespace {
+
+using testing::Each;
+using testing::ElementsAre;
+using testing::HasSubstr;
+
+constexpr double kL1Cycles = 30;
+constexpr double kL2Cycles = 200;
+constexpr double kMemoryCycles = 500;
+constexpr std::uint64_t kL1Bytes = 16 << 10;
+constexpr std::uint64_t kL2Bytes = 1 << 20;
+
+// A quiet GPU with an L1 of 16 KiB and an L2 of 1 MiB, both LRU.
+MachineSpec plain_machine() {
+  MachineSpec machine;
+  machine.info.vendor = "NVIDIA";
+  machine.info.name = "test GPU";
+  machine.info.sm_count = 4;
+  machine.info.memory_bytes = 1ull << 36;
+  machine.caches = {{.id = "l1", .size_bytes = kL1Bytes, .line_bytes = 128, .sector_bytes = 32, .ways = 4},
+                    {.id = "l2", .size_bytes = kL2Bytes, .line_bytes = 128, .sector_bytes = 32, .ways = 16, .scope = Scope::kGpu}};
+  const PathStop l1{"l1", kL1Cycles};
+  const PathStop l2{"l2", kL2Cycles};
+  machine.spaces[Space::kGlobal] = {{l1, l2}, kMemoryCycles};
+  machine.spaces[Space::kGlobalBypassL1] = {{l2}, kMemoryCycles};
+  machine.spaces[Space::kReadOnly] = {{l1, l2}, kMemoryCycles};
+  machine.spaces[Space::kShared] = {{}, 25};
+  machine.bandwidths["l1"] = {.read_bytes_per_second = 1e13};
+  machine.bandwidths["l2"] = {.read_bytes_per_second = 4e12, .write_bytes_per_second = 2e12};
+  machine.bandwidths["memory"] = {.read_bytes_per_second = 1e12, .write_bytes_per_second = 8e11};
+  machine.bandwidths["shared"] = {.read_bytes_per_second = 1e13, .write_bytes_per_second = 1e13};
+  return machine;
+}
+
+ChaseProgram chase(std::uint64_t bytes, std::uint64_t stride_bytes, Space space = Space::kGlobal) {
+  ChaseProgram program;
+  program.arrays = {{.space = space, .bytes = bytes, .stride_bytes = stride_bytes}};
+  program.actors = {{}};
+  return program;
+}
+
+ChaseResult run(Device& device, const ChaseProgram& program) {
+  const Program one = program;
+  return std::get<ChaseResult>(device.run({&one, 1}).at(0).data);
+}
+
+StreamResult run(Device& device, const StreamProgram& program) {
+  const Program one = program;
+  return std::get<StreamResult>(device.run({&one, 1}).at(0).data);
+}
+
+// The latencies of one timed pass after `warm_passes` passes of the same chain.
+std::vector<std::uint32_t> timed_pass(Device& device, ChaseProgram program, std::uint64_t warm_passes) {
+  const std::uint64_t count = program.arrays[0].element_count();
+  if (warm_passes > 0) program.steps.push_back({.kind = StepKind::kWarm, .loads = warm_passes * count});
+  program.steps.push_back({.kind = StepKind::kTimed, .loads = count});
+  program.timed_cap = static_cast<std::uint32_t>(count);
+  return run(device, program).steps.back().latencies;
+}
+
+TEST(SimDevice, EachLevelAnswersWithItsLatency) {
+  const auto device = make_sim_device(plain_machine(), 1);
+  EXPECT_THAT(timed_pass(*device, chase(kL1Bytes, 128), 1), Each(kL1Cycles));
+  EXPECT_THAT(timed_pass(*device, chase(2 * kL1Bytes, 128), 1), Each(kL2Cycles));
+  EXPECT_THAT(timed_pass(*device, chase(2 * kL2Bytes, 128), 1), Each(kMemoryCycles));
+  EXPECT_THAT(timed_pass(*device, chase(kL1Bytes, 128), 0), Each(kMemoryCycles));
+  EXPECT_THAT(timed_pass(*device, chase(kL1Bytes, 128, Space::kGlobalBypassL1), 1), Each(kL2Cycles));
+  EXPECT_THAT(timed_pass(*device, chase(4096, 128, Space::kShared), 1), Each(25u));
+}
+
+TEST(SimDevice, AColdSectorIsAMissAndItsNeighbourlyElementIsNot) {
+  const auto device = make_sim_device(plain_machine(), 1);
+  EXPECT_THAT(timed_pass(*device, chase(128, 16), 0),
+              ElementsAre(500, 30, 500, 30, 500, 30, 500, 30));
+}
+
+TEST(SimDevice, AReversedPassAfterALongWarmHitsTheCapacity) {
+  const auto device = make_sim_device(plain_machine(), 1);
+  ChaseProgram program = chase(4 * kL1Bytes, 128);
+  const std::uint64_t count = program.arrays[0].element_count();
+  program.steps = {{.kind = StepKind::kWarm, .loads = 2 * count}, {.kind = StepKind::kCounted, .loads = count, .chain = 1}};
+  const StepResult counted = run(*device, program).steps[1];
+  EXPECT_EQ(counted.histogram.at(static_cast<std::size_t>(kL1Cycles) / kHistogramBinCycles), kL1Bytes / 128);
+}
+
+TEST(SimDevice, StepsStartWhereTheySay) {
+  const auto device = make_sim_device(plain_machine(), 1);
+  ChaseProgram program = chase(1024, 128);
+  program.steps = {{.kind = StepKind::kWarm, .loads = 2, .first = 7},  // elements 7 and 0
+                   {.kind = StepKind::kTimed, .loads = 8}};
+  EXPECT_THAT(run(*device, program).steps[1].latencies, ElementsAre(30, 500, 500, 500, 500, 500, 500, 30));
+}
+
+TEST(SimDevice, SkewMovesTheUpperHalf) {
+  const auto device = make_sim_device(plain_machine(), 1);
+  ChaseProgram program = chase(4 * 256, 256);
+  program.arrays[0].skew_bytes = 128;
+  program.arrays.push_back(program.arrays[0]);
+  program.arrays[1].space = Space::kReadOnly;
+  program.arrays[1].alias_of = 0;
+  program.steps = {{.kind = StepKind::kTouch}, {.kind = StepKind::kTimed, .array = 1, .loads = 4}};
+  const ChaseResult result = run(*device, program);
+  EXPECT_EQ(result.steps[0].loads, 4u);
+  EXPECT_THAT(result.steps[1].latencies, Each(kL1Cycles)) << "an alias sees what the other space loaded";
+}
+
+TEST(SimDevice, TheTimerAndTheLoopCostWhatTheMachineSays) {
+  MachineSpec machine = plain_machine();
+  machine.timer_cycles = 7;
+  machine.loop_cycles = 2;
+  const auto device = make_sim_device(machine, 1);
+  ChaseProgram program = chase(1024, 128);
+  program.steps = {{.kind = StepKind::kTouch}, {.kind = StepKind::kWarm, .loads = 100}, {.kind = StepKind::kTimed, .loads = 100}};
+  const ChaseResult result = run(*device, program);
+  EXPECT_EQ(result.steps[1].total_cycles, 100 * (30 + 2));
+  EXPECT_THAT(result.steps[2].latencies, Each(37u));
+}
+
+TEST(SimDevice, InstancesBelongToWarps) {
+  MachineSpec machine = plain_machine();
+  machine.caches[0].instances = 2;
+  const auto device = make_sim_device(machine, 1);
+  ChaseProgram program = chase(1024, 128);
+  program.actors = {{.warp = 0}, {.warp = 1}, {.warp = 2}};
+  program.steps = {{.kind = StepKind::kWarm, .actor = 0, .loads = 8},
+                   {.kind = StepKind::kTimed, .actor = 1, .loads = 8},
+                   {.kind = StepKind::kTimed, .actor = 2, .loads = 8}};
+  const ChaseResult result = run(*device, program);
+  EXPECT_THAT(result.steps[1].latencies, Each(kL2Cycles));
+  EXPECT_THAT(result.steps[2].latencies, Each(kL1Cycles));
+}
+
+TEST(SimDevice, SpacesThroughOneCacheEvictOneAnother) {
+  const auto device = make_sim_device(plain_machine(), 1);
+  ChaseProgram program = chase(kL1Bytes, 128);
+  program.arrays.push_back({.space = Space::kReadOnly, .bytes = kL1Bytes, .stride_bytes = 128});
+  const std::uint64_t count = kL1Bytes / 128;
+  program.steps = {{.kind = StepKind::kWarm, .array = 0, .loads = count},
+                   {.kind = StepKind::kWarm, .array = 1, .loads = count},
+                   {.kind = StepKind::kTimed, .array = 0, .loads = count}};
+  EXPECT_THAT(run(*device, program).steps[2].latencies, Each(kL2Cycles));
+}
+
+TEST(SimDevice, PartitionsAreNearThenFar) {
+  MachineSpec machine = plain_machine();
+  machine.caches[1].partitions = 2;
+  for (const Space space : {Space::kGlobal, Space::kGlobalBypassL1, Space::kReadOnly}) {
+    machine.spaces[space].path.back().far_latency_cycles = 350;
+  }
+  const auto device = make_sim_device(machine, 1);
+  EXPECT_THAT(timed_pass(*device, chase(kL2Bytes / 2, 128, Space::kGlobalBypassL1), 1), Each(kL2Cycles));
+  EXPECT_THAT(timed_pass(*device, chase(kL2Bytes, 128, Space::kGlobalBypassL1), 1), Each(350u));
+  EXPECT_THAT(timed_pass(*device, chase(2 * kL2Bytes, 128, Space::kGlobalBypassL1), 1), Each(kMemoryCycles));
+}
+
+TEST(SimDevice, ATlbMissAddsItsCostBeyondTheSm) {
+  MachineSpec machine = plain_machine();
+  machine.tlbs = {{.page_bytes = 1 << 20, .entries = 4, .miss_cycles = 40}, {.page_bytes = 1 << 20, .entries = 16, .miss_cycles = 100}};
+  const auto device = make_sim_device(machine, 1);
+  EXPECT_THAT(timed_pass(*device, chase(4 << 20, 1 << 20, Space::kGlobalBypassL1), 2), Each(kL2Cycles));
+  EXPECT_THAT(timed_pass(*device, chase(8 << 20, 1 << 20, Space::kGlobalBypassL1), 2), Each(kL2Cycles + 40));
+  EXPECT_THAT(timed_pass(*device, chase(12 << 20, 1 << 20, Space::kGlobal), 0), Each(kMemoryCycles + 140));
+  EXPECT_THAT(timed_pass(*device, chase(1 << 10, 128, Space::kGlobal), 1), Each(kL1Cycles));
+}
+
+TEST(SimDevice, ALargerFetchComesFromTheNextLevelWhole) {
+  MachineSpec machine = plain_machine();
+  machine.caches[0].sector_bytes = 128;
+  const auto device = make_sim_device(machine, 1);
+  // The array leaves the L1 whole, and its lines are all in the L2 though each was loaded at its start only.
+  ChaseProgram program = chase(2 * kL1Bytes, 128);
+  program.arrays.push_back({.space = Space::kGlobalBypassL1, .bytes = 2 * kL1Bytes, .stride_bytes = 128});
+  program.arrays[1].alias_of = 0;
+  program.steps = {{.kind = StepKind::kTouch}, {.kind = StepKind::kTimed, .array = 1, .loads = 4}};
+  EXPECT_THAT(run(*device, program).steps[1].latencies, Each(kL2Cycles));
+}
+
+TEST(SimDevice, TheCarveOutIsTheNextThatFits) {
+  MachineSpec machine = plain_machine();
+  machine.caches[0].unified = true;
+  machine.info.carve_outs_bytes = {0, 4096, 8192};
+  const auto device = make_sim_device(machine, 1);
+  ChaseProgram program = chase(kL1Bytes - 4096, 128);
+  program.shared_carve_out_bytes = 100;
+  const std::uint64_t count = program.arrays[0].element_count();
+  program.steps = {{.kind = StepKind::kWarm, .loads = count}, {.kind = StepKind::kTimed, .loads = count}};
+  const Program fits = program;
+  program.shared_carve_out_bytes = 5000;
+  const Program misses = program;
+  const std::vector<Program> programs = {fits, misses};
+  const std::vector<ProgramResult> results = device->run(programs);
+  EXPECT_EQ(results[0].shared_carve_out_bytes, 4096u);
+  EXPECT_THAT(std::get<ChaseResult>(results[0].data).steps[1].latencies, Each(kL1Cycles));
+  EXPECT_EQ(results[1].shared_carve_out_bytes, 8192u);
+  EXPECT_THAT(std::get<ChaseResult>(results[1].data).steps[1].latencies, testing::Contains(kL2Cycles));
+}
+
+TEST(SimDevice, SharedArraysTakeTheirCarveOut) {
+  MachineSpec machine = plain_machine();
+  machine.caches[0].unified = true;
+  machine.info.carve_outs_bytes = {0, 4096, 8192};
+  const auto device = make_sim_device(machine, 1);
+  ChaseProgram program = chase(6000, 16, Space::kShared);
+  program.steps = {{.kind = StepKind::kWarm, .loads = 1}};
+  const Program one = program;
+  EXPECT_EQ(device->run({&one, 1})[0].shared_carve_out_bytes, 8192u);
+  program.arrays[0].bytes = 9000;
+  const Program large = program;
+  EXPECT_THROW(static_cast<void>(device->run({&large, 1})), NotSupportedError);
+}
+
+TEST(SimDevice, RefusesWhatTheMachineLacks) {
+  const auto device = make_sim_device(plain_machine(), 1);
+  const auto message_of = [&](const Program& program) {
+    try {
+      static_cast<void>(device->run({&program, 1}));
+      return std::string("answered");
+    } catch (const NotSupportedError& error) {
+      return std::string(error.what());
+    }
+  };
+  ChaseProgram texture = chase(1024, 128, Space::kTexture);
+  texture.steps = {{.kind = StepKind::kTouch}};
+  EXPECT_THAT(message_of(texture), HasSubstr("no space 'texture'"));
+  ChaseProgram large = chase(1ull << 36, 1 << 20);
+  large.steps = {{.kind = StepKind::kWarm, .loads = 1}};
+  EXPECT_THAT(message_of(large), HasSubstr("larger than"));
+  ChaseProgram sm = chase(1024, 128);
+  sm.steps = {{.kind = StepKind::kTouch}};
+  sm.exclusive = true;
+  sm.sm = 4;
+  EXPECT_THAT(message_of(sm), HasSubstr("no SM 4"));
+}
+
+TEST(SimDevice, SpreadsSharedProgramsAndHonoursTheSm) {
+  const auto device = make_sim_device(plain_machine(), 1);
+  ChaseProgram program = chase(1024, 128);
+  program.steps = {{.kind = StepKind::kTouch}};
+  std::vector<Program> programs(6, program);
+  program.exclusive = true;
+  program.sm = 2;
+  programs.push_back(program);
+  std::vector<std::uint32_t> sms;
+  for (const ProgramResult& result : device->run(programs)) sms.push_back(std::get<ChaseResult>(result.data).sm);
+  EXPECT_THAT(sms, ElementsAre(0, 1, 2, 3, 0, 1, 2));
+}
+
+TEST(SimNoise, JitterAndOutliersHaveTheirSize) {
+  MachineSpec machine = plain_machine();
+  machine.noise = {.jitter_cycles = 2, .outlier_probability = 0.01, .outlier_cycles = 300};
+  const auto device = make_sim_device(machine, 5);
+  ChaseProgram program = chase(1024, 128);
+  const std::uint32_t loads = 100000;
+  program.steps = {{.kind = StepKind::kTouch}, {.kind = StepKind::kTimed, .loads = loads}};
+  program.timed_cap = loads;
+  double sum = 0;
+  double squares = 0;
+  std::uint32_t ordinary = 0;
+  std::uint32_t outliers = 0;
+  for (const std::uint32_t latency : run(*device, program).steps[1].latencies) {
+    if (latency > 45) {
+      ++outliers;
+      continue;
+    }
+    ++ordinary;
+    sum += latency;
+    squares += double{1} * latency * latency;
+  }
+  const double mean = sum / ordinary;
+  EXPECT_NEAR(mean, kL1Cycles, 0.1);
+  EXPECT_NEAR(squares / ordinary - mean * mean, 4, 0.4);
+  EXPECT_NEAR(outliers, 0.01 * loads, 0.002 * loads);
+}
+
+TEST(SimNoise, DriftIsSlow) {
+  MachineSpec machine = plain_machine();
+  machine.noise.drift_fraction = 0.1;
+  const auto device = make_sim_device(machine, 5);
+  double largest = 0;
+  for (int i = 0; i < 400; ++i) {
+    const auto latencies = timed_pass(*device, chase(2 * kL2Bytes, 1 << 20), 0);
+    largest = std::max(largest, static_cast<double>(latencies[0]));
+    if (i == 0) {
+      EXPECT_EQ(latencies[0], kMemoryCycles);
+    }
+  }
+  EXPECT_EQ(largest, 1.1 * kMemoryCycles);
+}
+
+TEST(SimNoise, ANeighbourDisturbsItsPrograms) {
+  MachineSpec machine = plain_machine();
+  machine.noise = {.outlier_cycles = 1000, .interference_probability = 1};
+  const auto device = make_sim_device(machine, 5);
+  ChaseProgram program = chase(1024, 128);
+  program.steps = {{.kind = StepKind::kTouch}, {.kind = StepKind::kTimed, .loads = 10000}};
+  program.timed_cap = 10000;
+  const std::vector<std::uint32_t> latencies = run(*device, program).steps[1].latencies;
+  const auto outliers = std::count_if(latencies.begin(), latencies.end(), [](std::uint32_t l) { return l > 31; });
+  EXPECT_NEAR(static_cast<double>(outliers), 500, 100);
+}
+
+TEST(SimNoise, TheSeedDecides) {
+  MachineSpec machine = plain_machine();
+  machine.noise.jitter_cycles = 3;
+  const auto latencies_of = [&](std::uint64_t seed) {
+    const auto device = make_sim_device(machine, seed);
+    return timed_pass(*device, chase(kL1Bytes, 32), 1);
+  };
+  EXPECT_EQ(latencies_of(1), latencies_of(1));
+  EXPECT_NE(latencies_of(1), latencies_of(2));
+}
+
+StreamProgram stream(StreamOp op, std::uint64_t bytes, bool per_block = false) {
+  return {.op = op, .bytes = bytes, .per_block = per_block};
+}
+
+double rate(Device& device, const StreamProgram& program) {
+  const StreamResult result = run(device, program);
+  return static_cast<double>(result.bytes_moved) / result.seconds;
+}
+
+TEST(SimStream, TheSmallestLevelThatHoldsItServesIt) {
+  const auto device = make_sim_device(plain_machine(), 1);
+  EXPECT_NEAR(rate(*device, stream(StreamOp::kRead, kL1Bytes, true)), 1e13, 1e9);
+  EXPECT_NEAR(rate(*device, stream(StreamOp::kRead, kL2Bytes)), 4e12, 1e9);
+  EXPECT_NEAR(rate(*device, stream(StreamOp::kRead, 2 * kL2Bytes)), 1e12, 1e9);
+  EXPECT_NEAR(rate(*device, stream(StreamOp::kWrite, 2 * kL2Bytes)), 8e11, 1e9);
+  EXPECT_NEAR(rate(*device, stream(StreamOp::kWrite, kL1Bytes, true)), 2e12, 1e9) << "L1 takes no writes";
+}
+
+TEST(SimStream, CountsWhatItMoves) {
+  const auto device = make_sim_device(plain_machine(), 1);
+  StreamProgram program = stream(StreamOp::kCopy, 4 << 20);
+  program.repeats = 3;
+  const StreamResult copy = run(*device, program);
+  EXPECT_EQ(copy.bytes_moved, 2u * 3 * (4 << 20));
+  EXPECT_NEAR(copy.seconds, 3 * (4 << 20) * (1 / 1e12 + 1 / 8e11), 1e-9);
+  EXPECT_NEAR(copy.cycles, copy.seconds * 1e9, 1);
+  StreamProgram per_block = stream(StreamOp::kRead, 4096, true);
+  per_block.blocks_per_sm = 2;
+  EXPECT_EQ(run(*device, per_block).bytes_moved, 4096u * 2 * 4);
+}
+
+TEST(SimStream, FewBytesInFlightReachLess) {
+  MachineSpec machine = plain_machine();
+  machine.bandwidths["memory"].half_bytes_in_flight = 4.0 * 1024 * 16 * 4;
+  const auto device = make_sim_device(machine, 1);
+  EXPECT_NEAR(rate(*device, stream(StreamOp::kRead, 64 << 20)), 5e11, 1e9);
+}
+
+TEST(SimStream, RefusesALevelWithoutABandwidth) {
+  MachineSpec machine = plain_machine();
+  machine.bandwidths.erase("memory");
+  const auto device = make_sim_device(machine, 1);
+  const Program program = stream(StreamOp::kRead, 64 << 20);
+  EXPECT_THROW(static_cast<void>(device->run({&program, 1})), NotSupportedError);
+}
+
+}  // namespace
+}  // namespace gputopo::sim
