@@ -30,8 +30,9 @@ void simulated_loads(benchmark::State& state, sim::Replacement replacement, Orde
   program.steps = {{.kind = StepKind::kTouch}, {.kind = StepKind::kCounted, .loads = loads}};
   const Program one = program;
   for (auto unused : state) benchmark::DoNotOptimize(device->run({&one, 1}));
-  state.counters["load"] = benchmark::Counter(static_cast<double>(loads + program.arrays[0].element_count()),
-                                              benchmark::Counter::kIsIterationInvariantRate | benchmark::Counter::kInvert);
+  state.counters["load"] =
+      benchmark::Counter(static_cast<double>(loads + program.arrays[0].element_count()),
+                         benchmark::Counter::kIsIterationInvariantRate | benchmark::Counter::kInvert);
 }
 
 void shapes(benchmark::internal::Benchmark* bench) {

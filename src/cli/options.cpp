@@ -23,9 +23,11 @@ constexpr const char* kExitCodes =
 void add_discover_options(CLI::App& app, Options& options) {
   app.add_option("--only", options.elements, "Memory elements to discover; see 'gputopo coverage'")
       ->delimiter(',')
+      ->allow_extra_args(false)
       ->type_name("ELEMENT[,ELEMENT]");
   app.add_option("--attribute", options.attributes, "Attributes to discover; see 'gputopo coverage'")
       ->delimiter(',')
+      ->allow_extra_args(false)
       ->type_name("NAME[,NAME]");
   app.add_option("--json", options.json_path, "Write the report as JSON; '-' is standard output, instead of the table")
       ->type_name("FILE");

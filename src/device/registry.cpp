@@ -31,7 +31,8 @@ std::unique_ptr<Device> open_cuda(const std::string& rest, std::uint64_t) {
   int ordinal = -1;
   const auto [end, status] = std::from_chars(rest.data(), rest.data() + rest.size(), ordinal);
   if (status != std::errc{} || end != rest.data() + rest.size() || ordinal < 0) {
-    throw UsageError(fmt::format("device 'cuda:{}': '{}' is not the number of a GPU; use cuda:0, cuda:1, ...", rest, rest));
+    throw UsageError(
+        fmt::format("device 'cuda:{}': '{}' is not the number of a GPU; use cuda:0, cuda:1, ...", rest, rest));
   }
   return open_cuda_device(ordinal);
 }
@@ -89,7 +90,8 @@ std::vector<DeviceListing> list_sim(std::string&) {
     const DeviceInfo info = sim::parse_machine(*sim::builtin_machine(name)).info;
     std::string detail = "simulated";
     if (info.compute_capability_major && info.compute_capability_minor) {
-      detail += fmt::format(", compute capability {}.{}", *info.compute_capability_major, *info.compute_capability_minor);
+      detail +=
+          fmt::format(", compute capability {}.{}", *info.compute_capability_major, *info.compute_capability_minor);
     }
     if (info.memory_bytes) detail += fmt::format(", {:.1f} GiB", static_cast<double>(*info.memory_bytes) / (1u << 30));
     listings.push_back({.spec = "sim:" + name, .name = info.name, .pci_address = {}, .detail = detail});

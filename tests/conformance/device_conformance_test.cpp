@@ -28,7 +28,8 @@ void PrintTo(const Candidate& candidate, std::ostream* out) { *out << candidate.
 
 class DeviceConformance : public testing::TestWithParam<Candidate> {
  protected:
-  // Calls check with the device; for a replay, first with the device that is recorded and then with the recording of it.
+  // Calls check with the device; for a replay, first with the device that is recorded and then with the recording of
+  // it.
   void on_device(const std::function<void(Device&)>& check) {
     std::unique_ptr<Device> device = open();
     if (device == nullptr) GTEST_SKIP() << "no GPU: " << problem_;
@@ -165,7 +166,8 @@ TEST_P(DeviceConformance, TheHistogramHoldsTheLatencies) {
     program.timed_cap = 500;
     const StepResult step = chase_of(run_one(device, program)).steps.back();
     std::vector<std::uint32_t> histogram(kHistogramBins, 0);
-    for (const std::uint32_t latency : step.latencies) ++histogram[std::min(latency / kHistogramBinCycles, kHistogramBins - 1)];
+    for (const std::uint32_t latency : step.latencies)
+      ++histogram[std::min(latency / kHistogramBinCycles, kHistogramBins - 1)];
     std::vector<std::uint32_t> reported = step.histogram;
     reported.resize(kHistogramBins);
     EXPECT_EQ(reported, histogram);
@@ -320,7 +322,8 @@ TEST_P(DeviceConformance, StreamsMoveWhatTheySay) {
 
 TEST_P(DeviceConformance, AStreamPerBlockMovesEachBlocksBytes) {
   on_device([](Device& device) {
-    const StreamProgram program{.bytes = 4096, .per_block = true, .blocks_per_sm = 1, .threads_per_block = 256, .repeats = 10};
+    const StreamProgram program{
+        .bytes = 4096, .per_block = true, .blocks_per_sm = 1, .threads_per_block = 256, .repeats = 10};
     EXPECT_EQ(stream_of(run_one(device, program)).bytes_moved, std::uint64_t{4096} * 10 * device.info().sm_count);
   });
 }
@@ -339,7 +342,8 @@ TEST_P(DeviceConformance, TheSeedOfASimulationDecidesItsAnswers) {
   if (GetParam().hardware || GetParam().replayed) GTEST_SKIP() << "not a simulation";
   const auto answers = [](std::uint64_t seed) {
     const auto device = open_device(GetParam().spec, seed);
-    const std::vector<Program> programs = {chase(Space::kGlobal, StepKind::kTimed, 500), StreamProgram{.bytes = 1 << 20}};
+    const std::vector<Program> programs = {chase(Space::kGlobal, StepKind::kTimed, 500),
+                                           StreamProgram{.bytes = 1 << 20}};
     return device->run(programs);
   };
   EXPECT_EQ(answers(1), answers(1));

@@ -177,39 +177,39 @@ TEST(CliStreams, JsonOnStandardOutputIsNothingElse) {
 TEST(CliStreams, DumpedProgramsAreNotTheResult) {
   const CommandResult result = gputopo_with(std::string(kQuick) + " --dump-program --json -");
   EXPECT_EQ(to_json(read_json(result.out)), result.out);
-  EXPECT_THAT(result.err, HasSubstr("space=shared"));
+  EXPECT_THAT(result.err, HasSubstr("array=shared:"));
 }
 
 TEST(CliStreams, ShowGivesTheSameTableAgain) {
   const TemporaryFolder folder;
   const CommandResult measured =
-      gputopo_with("--device sim:h200 --only shared,l1 --quiet --json " + folder.file("a.json"));
+      gputopo_with("--device sim:h200 --only shared,constant_l1 --quiet --json " + folder.file("a.json"));
   const CommandResult shown = gputopo_with("show " + folder.file("a.json"));
   EXPECT_EQ(shown.exit_code, 0) << shown.err;
   EXPECT_EQ(shown.out, measured.out);
 }
 
 TEST(CliStreams, TheSameSeedGivesTheSameTable) {
-  const std::string arguments = "--device sim:h200 --only l1 --quiet --seed 7";
+  const std::string arguments = "--device sim:h200 --only constant_l1 --quiet --seed 7";
   EXPECT_EQ(gputopo_with(arguments).out, gputopo_with(arguments).out);
 }
 
 TEST(CliStreams, RawSamplesAreFiles) {
   const TemporaryFolder folder;
   const CommandResult result =
-      gputopo_with("--device sim:h200 --only l1 --attribute size --quiet --raw " + folder.file("raw"));
+      gputopo_with("--device sim:h200 --only constant_l1 --attribute size --quiet --raw " + folder.file("raw"));
   EXPECT_EQ(result.exit_code, 0) << result.err;
-  EXPECT_EQ(test::run_command("ls " + folder.file("raw") + "/l1.size.*.csv").exit_code, 0);
+  EXPECT_EQ(test::run_command("ls " + folder.file("raw") + "/constant_l1.size.*.csv").exit_code, 0);
 }
 
 TEST(CliStreams, ARecordingReplaysToTheSameValues) {
   const TemporaryFolder folder;
   const CommandResult measured =
-      gputopo_with("--device sim:h200 --only l1 --quiet --json - --record " + folder.file("a.rec"));
-  const CommandResult replayed = gputopo_with("replay " + folder.file("a.rec") + " --only l1 --quiet --json -");
+      gputopo_with("--device sim:h200 --only constant_l1 --quiet --json - --record " + folder.file("a.rec"));
+  const CommandResult replayed = gputopo_with("replay --quiet --json - --only constant_l1 " + folder.file("a.rec"));
   ASSERT_EQ(replayed.exit_code, measured.exit_code) << replayed.err;
-  const MemoryElement before = *read_json(measured.out).find_memory("l1");
-  EXPECT_EQ(*read_json(replayed.out).find_memory("l1"), before);
+  const MemoryElement before = *read_json(measured.out).find_memory("constant_l1");
+  EXPECT_EQ(*read_json(replayed.out).find_memory("constant_l1"), before);
 }
 
 TEST(CliStreams, ListAndCoverageAreResults) {

@@ -56,7 +56,8 @@ TEST(MachineFileFaults, TheGoodOneIsAccepted) { EXPECT_EQ(message_for(good_machi
 
 TEST(MachineFileFaults, AValueMayStandBesideItsSource) {
   EXPECT_EQ(parse_machine(good_machine().dump()).caches[0].size_bytes, 16384u);
-  EXPECT_THAT(message_with("/caches/0/size_bytes", {{"value", 16384}}), HasSubstr("caches[0].size_bytes: a \"value\" needs its \"source\""));
+  EXPECT_THAT(message_with("/caches/0/size_bytes", {{"value", 16384}}),
+              HasSubstr("caches[0].size_bytes: a \"value\" needs its \"source\""));
   EXPECT_THAT(message_with("/caches/0/size_bytes", {{"value", 16384}, {"source", "x"}, {"gess", true}}),
               HasSubstr("caches[0].size_bytes.gess"));
 }
@@ -103,18 +104,24 @@ INSTANTIATE_TEST_SUITE_P(
         Fault{"/caches/1/set_ways", {1, 2}, "caches[1].set_ways", "the sets hold 3 lines"},
         Fault{"/caches", json::object(), "caches", "is not a list"},
         Fault{"/spaces", json::object(), "spaces", "must not be empty"},
-        Fault{"/spaces/globl", json::object(), "spaces.globl", "global, global_bypass_l1, read_only, texture, constant, shared"},
+        Fault{"/spaces/globl", json::object(), "spaces.globl",
+              "global, global_bypass_l1, read_only, texture, constant, shared"},
         Fault{"/spaces/global/path/0/cache", "l3", "spaces.global.path[0].cache", "not the id of a cache"},
         Fault{"/spaces/global/path/0/latency_cycles", 0, "spaces.global.path[0].latency_cycles", "more than zero"},
-        Fault{"/spaces/global/path/0/latency_cycles", 250, "spaces.global.path[1].latency_cycles", "less than the stop before"},
-        Fault{"/spaces/global/path/0/far_latency_cycles", 40, "spaces.global.path[0].far_latency_cycles", "one partition"},
-        Fault{"/spaces/global/path/1/far_latency_cycles", 0, "spaces.global.path[1].far_latency_cycles", "near latency"},
-        Fault{"/spaces/global/memory_latency_cycles", 100, "spaces.global.memory_latency_cycles", "less than the last cache"},
+        Fault{"/spaces/global/path/0/latency_cycles", 250, "spaces.global.path[1].latency_cycles",
+              "less than the stop before"},
+        Fault{"/spaces/global/path/0/far_latency_cycles", 40, "spaces.global.path[0].far_latency_cycles",
+              "one partition"},
+        Fault{"/spaces/global/path/1/far_latency_cycles", 0, "spaces.global.path[1].far_latency_cycles",
+              "near latency"},
+        Fault{"/spaces/global/memory_latency_cycles", 100, "spaces.global.memory_latency_cycles",
+              "less than the last cache"},
         Fault{"/spaces/shared/path", {{{"cache", "l1"}, {"latency_cycles", 3}}}, "spaces.shared.path", "must be empty"},
         Fault{"/tlbs/0/page_bytes", 3000, "tlbs[0].page_bytes", "power of two"},
         Fault{"/tlbs/0/ways", 5, "tlbs[0].ways", "no whole sets"},
         Fault{"/bandwidths/l7", {{"read_bytes_per_second", 1}}, "bandwidths.l7", "not the id of a cache"},
-        Fault{"/bandwidths/memory/read_bytes_per_second", 0, "bandwidths.memory.read_bytes_per_second", "more than zero"},
+        Fault{"/bandwidths/memory/read_bytes_per_second", 0, "bandwidths.memory.read_bytes_per_second",
+              "more than zero"},
         Fault{"/noise/outlier_probability", 2, "noise.outlier_probability", "between 0 and 1"},
         Fault{"/noise/jitter_cycles", -1, "noise.jitter_cycles", "zero or more"},
         Fault{"/timer_cycles", -1, "timer_cycles", "zero or more"},

@@ -42,15 +42,16 @@ TEST_F(RecordingFile, AGoodOneOpens) { EXPECT_EQ(message_for(good_recording()), 
 
 TEST_F(RecordingFile, OfSomethingElse) {
   for (const std::string& bytes : {std::string("{\"schema_version\": 1}"), std::string(), std::string(1000, '\0')}) {
-    EXPECT_THAT(message_for(bytes),
-                AllOf(HasSubstr(path_), HasSubstr("not a gputopo recording"), HasSubstr("--record"), Not(HasSubstr("\n"))));
+    EXPECT_THAT(message_for(bytes), AllOf(HasSubstr(path_), HasSubstr("not a gputopo recording"), HasSubstr("--record"),
+                                          Not(HasSubstr("\n"))));
   }
 }
 
 TEST_F(RecordingFile, TruncatedAnywhere) {
   const std::string whole = good_recording();
   for (std::size_t size = 1; size < whole.size(); ++size) {
-    ASSERT_THAT(message_for(whole.substr(0, size)), AllOf(HasSubstr("truncated or corrupt"), HasSubstr("copy it again")))
+    ASSERT_THAT(message_for(whole.substr(0, size)),
+                AllOf(HasSubstr("truncated or corrupt"), HasSubstr("copy it again")))
         << size << " of " << whole.size() << " bytes";
   }
 }

@@ -1,5 +1,6 @@
-// The CUDA device on a fake driver that runs the generated PTX on the host and refuses every access outside what is allocated:
-// holds the kernels, the layout of memory and the packing of programs into launches to their contract, without a GPU.
+// The CUDA device on a fake driver that runs the generated PTX on the host and refuses every access outside what is
+// allocated: holds the kernels, the layout of memory and the packing of programs into launches to their contract,
+// without a GPU.
 #include <dlfcn.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -18,7 +19,8 @@ using ::testing::Each;
 using ::testing::ElementsAre;
 
 ChaseArray array_of(Space space, std::uint64_t bytes, Order order = Order::kSequential) {
-  return {.space = space, .bytes = bytes, .stride_bytes = 64, .order = order, .second_order = Order::kShuffled, .seed = 7};
+  return {
+      .space = space, .bytes = bytes, .stride_bytes = 64, .order = order, .second_order = Order::kShuffled, .seed = 7};
 }
 
 std::uint64_t histogram_total(const StepResult& step) {
@@ -66,17 +68,20 @@ TEST_F(CudaPrograms, EveryOpenCanBeClosedAndRepeated) {
   for (int i = 0; i < 3; ++i) {
     device_.reset();
     device_ = open_cuda_device(0);
-    EXPECT_EQ(run_chase({.arrays = {array_of(Space::kGlobal, 1024)}, .actors = {{}}, .steps = {{.loads = 4}}}).steps.size(), 1u);
+    EXPECT_EQ(
+        run_chase({.arrays = {array_of(Space::kGlobal, 1024)}, .actors = {{}}, .steps = {{.loads = 4}}}).steps.size(),
+        1u);
   }
 }
 
 class CudaSpaces : public CudaPrograms, public ::testing::WithParamInterface<Space> {};
 
-// The kernel reports an error if a chain leaves its array, and the fake if an access leaves what is allocated: so a chain
-// that goes twice round in both orders, with a skew, says that all links are right.
+// The kernel reports an error if a chain leaves its array, and the fake if an access leaves what is allocated: so a
+// chain that goes twice round in both orders, with a skew, says that all links are right.
 TEST_P(CudaSpaces, ChainsStayInTheirArray) {
   for (const Order order : {Order::kSequential, Order::kReversed, Order::kShuffled}) {
-    ChaseProgram program{.arrays = {array_of(GetParam(), 4096, order), array_of(GetParam(), 1024)}, .actors = {{.warp = 1, .lane = 5}}};
+    ChaseProgram program{.arrays = {array_of(GetParam(), 4096, order), array_of(GetParam(), 1024)},
+                         .actors = {{.warp = 1, .lane = 5}}};
     program.arrays[0].skew_bytes = 32;
     const std::uint64_t count = program.arrays[0].element_count();
     program.steps = {
@@ -111,7 +116,8 @@ TEST_P(CudaSpaces, StreamsReadAllAndEachWordAsOften) {
   for (const std::uint32_t vector : {4u, 8u, 16u}) {
     for (const bool per_block : {false, true}) {
       if (!per_block && (GetParam() == Space::kShared || GetParam() == Space::kConstant)) continue;
-      StreamProgram program{.space = GetParam(), .bytes = 20 * 1024 + 16, .per_block = per_block, .threads_per_block = 64};
+      StreamProgram program{
+          .space = GetParam(), .bytes = 20 * 1024 + 16, .per_block = per_block, .threads_per_block = 64};
       program.vector_bytes = vector;
       program.repeats = 3;
       const ProgramResult result = run(program);
@@ -133,7 +139,8 @@ INSTANTIATE_TEST_SUITE_P(All, CudaSpaces, ::testing::ValuesIn(kAllSpaces),
 TEST_F(CudaPrograms, AliasesSeeTheSameMemory) {
   ChaseProgram program{.arrays = {array_of(Space::kGlobal, 2048), array_of(Space::kReadOnly, 2048)}, .actors = {{}}};
   program.arrays[1].alias_of = 0;
-  program.steps = {{.kind = StepKind::kWarm, .array = 0, .loads = 32}, {.kind = StepKind::kTimed, .array = 1, .loads = 32}};
+  program.steps = {{.kind = StepKind::kWarm, .array = 0, .loads = 32},
+                   {.kind = StepKind::kTimed, .array = 1, .loads = 32}};
   EXPECT_EQ(run_chase(program).steps[1].latencies.size(), 32u);
 }
 
@@ -166,7 +173,8 @@ TEST_F(CudaPrograms, SideBySideMeansOnDifferentSms) {
 
 TEST_F(CudaPrograms, BlocksThatSharedAnSmRunAgain) {
   const test::FakeCuda crowded("crowded");
-  const ChaseProgram program{.arrays = {array_of(Space::kGlobal, 1024)}, .actors = {{}}, .steps = {{.kind = StepKind::kTimed, .loads = 10}}};
+  const ChaseProgram program{
+      .arrays = {array_of(Space::kGlobal, 1024)}, .actors = {{}}, .steps = {{.kind = StepKind::kTimed, .loads = 10}}};
   const std::vector<Program> programs(4, program);
   for (const ProgramResult& result : device_->run(programs)) {
     EXPECT_EQ(std::get<ChaseResult>(result.data).steps[0].latencies.size(), 10u);
@@ -174,7 +182,8 @@ TEST_F(CudaPrograms, BlocksThatSharedAnSmRunAgain) {
 }
 
 TEST_F(CudaPrograms, TheWantedSmRunsIt) {
-  ChaseProgram program{.arrays = {array_of(Space::kShared, 1024)}, .actors = {{}}, .steps = {{.loads = 10}}, .exclusive = true};
+  ChaseProgram program{
+      .arrays = {array_of(Space::kShared, 1024)}, .actors = {{}}, .steps = {{.loads = 10}}, .exclusive = true};
   program.sm = 2;
   EXPECT_EQ(run_chase(program).sm, 2u);
   program.sm = 99;
@@ -182,7 +191,8 @@ TEST_F(CudaPrograms, TheWantedSmRunsIt) {
 }
 
 TEST_F(CudaPrograms, CarveOutIsTheNextThatFits) {
-  ChaseProgram program{.arrays = {array_of(Space::kGlobal, 1024)}, .actors = {{}}, .steps = {{.kind = StepKind::kCounted, .loads = 10}}};
+  ChaseProgram program{
+      .arrays = {array_of(Space::kGlobal, 1024)}, .actors = {{}}, .steps = {{.kind = StepKind::kCounted, .loads = 10}}};
   EXPECT_EQ(run(program).shared_carve_out_bytes, 8u * 1024);  // a histogram and what the driver reserves
   program.steps[0].kind = StepKind::kTimed;
   program.steps[0].loads = 4000;
@@ -198,7 +208,8 @@ TEST_F(CudaPrograms, CarveOutIsTheNextThatFits) {
 TEST_F(CudaPrograms, WritesAndCopiesMoveTheirBytes) {
   for (const Space space : {Space::kGlobal, Space::kGlobalBypassL1, Space::kShared}) {
     for (const StreamOp op : {StreamOp::kWrite, StreamOp::kCopy}) {
-      const StreamProgram program{.op = op, .space = space, .bytes = 8192 + 48, .per_block = space == Space::kShared, .threads_per_block = 64};
+      const StreamProgram program{
+          .op = op, .space = space, .bytes = 8192 + 48, .per_block = space == Space::kShared, .threads_per_block = 64};
       const auto stream = std::get<StreamResult>(run(program).data);
       EXPECT_EQ(stream.bytes_moved % (program.bytes * (op == StreamOp::kCopy ? 2 : 1)), 0u);
       if (space == Space::kShared) continue;
@@ -213,14 +224,16 @@ TEST_F(CudaPrograms, ManyPassesOverAnArrayOfFewTilesAreEven) {
   const std::uint64_t tile = cuda::stream_tile_bytes({.threads_per_block = 32});
   for (const std::uint64_t tiles : {1, 2, 3, 4, 5, 8, 9, 16, 31}) {
     for (const std::uint32_t repeats : {1u, 2u, 7u}) {
-      static_cast<void>(run(StreamProgram{.space = Space::kGlobalBypassL1, .bytes = tiles * tile + 80, .threads_per_block = 32, .repeats = repeats}));
+      static_cast<void>(run(StreamProgram{
+          .space = Space::kGlobalBypassL1, .bytes = tiles * tile + 80, .threads_per_block = 32, .repeats = repeats}));
       expect_even_coverage(false, tiles * tile + 80);
     }
   }
 }
 
 TEST_F(CudaPrograms, ALaunchThatWouldTakeTooLongIsRefused) {
-  const ChaseProgram program{.arrays = {array_of(Space::kGlobal, 1024)}, .actors = {{}}, .steps = {{.loads = 1'000'000'000}}};
+  const ChaseProgram program{
+      .arrays = {array_of(Space::kGlobal, 1024)}, .actors = {{}}, .steps = {{.loads = 1'000'000'000}}};
   EXPECT_THROW(static_cast<void>(run(program)), UsageError);
 }
 

@@ -1,6 +1,4 @@
 // One simulated cache against what a cache must do, and against a plain model of it.
-#include "device/sim/cache.h"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -9,6 +7,7 @@
 #include <numeric>
 #include <set>
 
+#include "device/sim/cache.h"
 #include "gputopo/error.h"
 
 namespace gputopo::sim {
@@ -86,8 +85,8 @@ TEST(SimCache, LruKeepsWhatWasUsed) {
 
 TEST(SimCache, TreePlruEvictsAwayFromTheLastUsed) {
   Cache cache = make_cache(spec_of(4 * 128, 4, Replacement::kTreePlru));
-  pass(cache, 4);                       // ways 0..3, the tree points to way 0
-  EXPECT_TRUE(cache.access(0));         // now it points to the right half, way 2
+  pass(cache, 4);                // ways 0..3, the tree points to way 0
+  EXPECT_TRUE(cache.access(0));  // now it points to the right half, way 2
   EXPECT_FALSE(cache.access(4 * 128));
   EXPECT_FALSE(cache.access(2 * 128));
 }
@@ -214,7 +213,8 @@ TEST(SimGeometry, RefusesWhatCannotBe) {
     }
   };
   EXPECT_THAT(message_of(spec_of(3 * 128, 3, Replacement::kTreePlru)), HasSubstr("power of two of ways"));
-  EXPECT_THAT(message_of(spec_of(3 * 128, 1, Replacement::kLru, IndexHash::kXorFold)), HasSubstr("power of two of sets"));
+  EXPECT_THAT(message_of(spec_of(3 * 128, 1, Replacement::kLru, IndexHash::kXorFold)),
+              HasSubstr("power of two of sets"));
   EXPECT_THAT(message_of(spec_of(64, 1)), HasSubstr("hold no line"));
 }
 

@@ -27,8 +27,9 @@ MachineSpec plain_machine() {
   machine.info.name = "test GPU";
   machine.info.sm_count = 4;
   machine.info.memory_bytes = 1ull << 36;
-  machine.caches = {{.id = "l1", .size_bytes = kL1Bytes, .line_bytes = 128, .sector_bytes = 32, .ways = 4},
-                    {.id = "l2", .size_bytes = kL2Bytes, .line_bytes = 128, .sector_bytes = 32, .ways = 16, .scope = Scope::kGpu}};
+  machine.caches = {
+      {.id = "l1", .size_bytes = kL1Bytes, .line_bytes = 128, .sector_bytes = 32, .ways = 4},
+      {.id = "l2", .size_bytes = kL2Bytes, .line_bytes = 128, .sector_bytes = 32, .ways = 16, .scope = Scope::kGpu}};
   const PathStop l1{"l1", kL1Cycles};
   const PathStop l2{"l2", kL2Cycles};
   machine.spaces[Space::kGlobal] = {{l1, l2}, kMemoryCycles};
@@ -80,15 +81,15 @@ TEST(SimDevice, EachLevelAnswersWithItsLatency) {
 
 TEST(SimDevice, AColdSectorIsAMissAndItsNeighbourlyElementIsNot) {
   const auto device = make_sim_device(plain_machine(), 1);
-  EXPECT_THAT(timed_pass(*device, chase(128, 16), 0),
-              ElementsAre(500, 30, 500, 30, 500, 30, 500, 30));
+  EXPECT_THAT(timed_pass(*device, chase(128, 16), 0), ElementsAre(500, 30, 500, 30, 500, 30, 500, 30));
 }
 
 TEST(SimDevice, AReversedPassAfterALongWarmHitsTheCapacity) {
   const auto device = make_sim_device(plain_machine(), 1);
   ChaseProgram program = chase(4 * kL1Bytes, 128);
   const std::uint64_t count = program.arrays[0].element_count();
-  program.steps = {{.kind = StepKind::kWarm, .loads = 2 * count}, {.kind = StepKind::kCounted, .loads = count, .chain = 1}};
+  program.steps = {{.kind = StepKind::kWarm, .loads = 2 * count},
+                   {.kind = StepKind::kCounted, .loads = count, .chain = 1}};
   const StepResult counted = run(*device, program).steps[1];
   EXPECT_EQ(counted.histogram.at(static_cast<std::size_t>(kL1Cycles) / kHistogramBinCycles), kL1Bytes / 128);
 }
@@ -120,7 +121,8 @@ TEST(SimDevice, TheTimerAndTheLoopCostWhatTheMachineSays) {
   machine.loop_cycles = 2;
   const auto device = make_sim_device(machine, 1);
   ChaseProgram program = chase(1024, 128);
-  program.steps = {{.kind = StepKind::kTouch}, {.kind = StepKind::kWarm, .loads = 100}, {.kind = StepKind::kTimed, .loads = 100}};
+  program.steps = {
+      {.kind = StepKind::kTouch}, {.kind = StepKind::kWarm, .loads = 100}, {.kind = StepKind::kTimed, .loads = 100}};
   const ChaseResult result = run(*device, program);
   EXPECT_EQ(result.steps[1].total_cycles, 100 * (30 + 2));
   EXPECT_THAT(result.steps[2].latencies, Each(37u));
@@ -165,7 +167,8 @@ TEST(SimDevice, PartitionsAreNearThenFar) {
 
 TEST(SimDevice, ATlbMissAddsItsCostBeyondTheSm) {
   MachineSpec machine = plain_machine();
-  machine.tlbs = {{.page_bytes = 1 << 20, .entries = 4, .miss_cycles = 40}, {.page_bytes = 1 << 20, .entries = 16, .miss_cycles = 100}};
+  machine.tlbs = {{.page_bytes = 1 << 20, .entries = 4, .miss_cycles = 40},
+                  {.page_bytes = 1 << 20, .entries = 16, .miss_cycles = 100}};
   const auto device = make_sim_device(machine, 1);
   EXPECT_THAT(timed_pass(*device, chase(4 << 20, 1 << 20, Space::kGlobalBypassL1), 2), Each(kL2Cycles));
   EXPECT_THAT(timed_pass(*device, chase(8 << 20, 1 << 20, Space::kGlobalBypassL1), 2), Each(kL2Cycles + 40));

@@ -53,11 +53,8 @@ DeviceListing listing_of(const Driver& driver, int ordinal) {
   DeviceListing listing{.spec = fmt::format("cuda:{}", ordinal)};
   DeviceHandle device = 0;
   driver.check(driver.device_get(&device, ordinal), fmt::format("cuDeviceGet({})", ordinal));
-  char text[256] = {};
-  driver.check(driver.device_get_name(text, sizeof(text), device), fmt::format("cuDeviceGetName({})", ordinal));
-  listing.name = text;
-  char address[64] = {};
-  if (driver.device_get_pci_bus_id(address, sizeof(address), device) == kSuccess) listing.pci_address = address;
+  listing.name = driver.device_name(device);
+  listing.pci_address = driver.pci_address(device);
   int major = 0;
   int minor = 0;
   std::size_t bytes = 0;

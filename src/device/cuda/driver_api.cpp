@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cctype>
 #include <cerrno>
 #include <cstdlib>
 #include <filesystem>
@@ -164,6 +165,20 @@ void Driver::check(Status status, const std::string& call, const std::string& lo
   if (status == kErrorOutOfMemory) throw DeviceMemoryError(message, status_name);
   if (ends_context(status)) throw DeviceLostError(message, status_name);
   throw DeviceError(message, status_name);
+}
+
+std::string Driver::device_name(DeviceHandle device) const {
+  char text[256] = {};
+  check(device_get_name(text, sizeof(text), device), fmt::format("cuDeviceGetName({})", device));
+  return text;
+}
+
+std::string Driver::pci_address(DeviceHandle device) const {
+  char text[64] = {};
+  if (device_get_pci_bus_id(text, sizeof(text), device) != kSuccess) return {};
+  std::string address = text;
+  for (char& c : address) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+  return address;
 }
 
 Context::Context(std::shared_ptr<const Driver> driver, DeviceHandle device)

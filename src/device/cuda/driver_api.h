@@ -23,7 +23,6 @@ using StreamHandle = struct StreamOpaque*;
 // CUresult, as far as we tell its values apart.
 inline constexpr Status kSuccess = 0;
 inline constexpr Status kErrorOutOfMemory = 2;
-inline constexpr Status kErrorNotInitialized = 3;
 inline constexpr Status kErrorDeinitialized = 4;
 inline constexpr Status kErrorStubLibrary = 34;
 inline constexpr Status kErrorInsufficientDriver = 35;
@@ -168,6 +167,10 @@ class Driver {
   // Throws unless `status` is success: DeviceMemoryError, DeviceLostError or DeviceError. `call` as a person would
   // write it: "cuMemAlloc(1048576)". `log` is added where the driver wrote one.
   void check(Status status, const std::string& call, const std::string& log = {}) const;
+
+  [[nodiscard]] std::string device_name(DeviceHandle device) const;
+  [[nodiscard]] std::string pci_address(
+      DeviceHandle device) const;  // "0000:0f:00.0"; empty if the driver does not tell
 
   [[nodiscard]] int version() const { return version_; }  // 1000 * major + 10 * minor of the newest CUDA it supports
 

@@ -76,7 +76,7 @@ Gpu::Gpu(int ordinal) : driver_(Driver::load()) {
   const auto minor = static_cast<int>(attribute(device, DeviceAttribute::kComputeCapabilityMinor).value_or(0));
   target_ = choose_ptx_target(major, minor, driver_->version());
   context_ = std::make_unique<Context>(driver_, device);
-  read_info(device, ordinal);
+  read_info(device);
 }
 
 std::optional<std::uint64_t> Gpu::attribute(DeviceHandle device, DeviceAttribute attribute) const {
@@ -85,7 +85,7 @@ std::optional<std::uint64_t> Gpu::attribute(DeviceHandle device, DeviceAttribute
   return static_cast<std::uint64_t>(value);
 }
 
-void Gpu::read_info(DeviceHandle device, int ordinal) {
+void Gpu::read_info(DeviceHandle device) {
   const auto read = [&](DeviceAttribute which) { return attribute(device, which); };
   const auto read_if_positive = [&](DeviceAttribute which) {
     const auto value = read(which);
@@ -98,11 +98,8 @@ void Gpu::read_info(DeviceHandle device, int ordinal) {
   };
   info_.backend = "cuda";
   info_.vendor = "NVIDIA";
-  char text[256] = {};
-  driver_->check(driver_->device_get_name(text, sizeof(text), device), fmt::format("cuDeviceGetName({})", ordinal));
-  info_.name = text;
-  char address[64] = {};
-  if (driver_->device_get_pci_bus_id(address, sizeof(address), device) == kSuccess) info_.pci_address = address;
+  info_.name = driver_->device_name(device);
+  info_.pci_address = driver_->pci_address(device);
   const NvmlReadings nvml = read_nvml(info_.pci_address);
 
   info_.compute_capability_major = static_cast<int>(read(DeviceAttribute::kComputeCapabilityMajor).value_or(0));

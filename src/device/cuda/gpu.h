@@ -61,7 +61,7 @@ class Gpu {
   double clock_mhz(const BlockRecord& record);
 
  private:
-  void read_info(DeviceHandle device, int ordinal);
+  void read_info(DeviceHandle device);
   [[nodiscard]] std::optional<std::uint64_t> attribute(DeviceHandle device, DeviceAttribute attribute) const;
   void set_carve_out(FunctionHandle function, const Launch& launch) const;
   [[nodiscard]] BlockRecord spin(std::uint64_t nanoseconds);

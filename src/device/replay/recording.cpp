@@ -187,7 +187,8 @@ RecordedAnswer decode_answer(const json& answer) {
 std::string compress_bytes(const std::vector<std::uint8_t>& bytes) {
   uLongf size = compressBound(bytes.size());
   std::string packed(size, '\0');
-  if (compress2(reinterpret_cast<Bytef*>(packed.data()), &size, bytes.data(), bytes.size(), Z_BEST_COMPRESSION) != Z_OK) {
+  if (compress2(reinterpret_cast<Bytef*>(packed.data()), &size, bytes.data(), bytes.size(), Z_BEST_COMPRESSION) !=
+      Z_OK) {
     throw Error("the recording could not be compressed; free some memory and try again");
   }
   packed.resize(size);
@@ -206,9 +207,10 @@ std::vector<std::uint8_t> decompress_bytes(std::string_view packed, std::uint64_
 Recording decode_document(const json& document) {
   const int version = document.at("version").get<int>();
   if (version != kRecordingVersion) {
-    throw FormatError(fmt::format("the recording has version {}, this gputopo reads version {}; {} or use the gputopo "
-                                  "that made it",
-                                  version, kRecordingVersion, kRecordAgain));
+    throw FormatError(
+        fmt::format("the recording has version {}, this gputopo reads version {}; {} or use the gputopo "
+                    "that made it",
+                    version, kRecordingVersion, kRecordAgain));
   }
   Recording recording{.info = decode_info(document.at("info")), .answers = {}};
   for (const json& entry : document.at("answers")) {

@@ -14,7 +14,7 @@ namespace gputopo {
 
 // The exception that a run ended with, to be thrown again.
 struct RecordedError {
-  std::string type;    // a name of kErrorTypes in recording.cpp
+  std::string type;  // a name of kErrorTypes in recording.cpp
   std::string what;
   std::string status;  // of a DeviceError
 };

@@ -22,9 +22,10 @@ class ReplayDevice : public Device {
       validate(program);
       texts.push_back(to_text(program));
       if (!recording_.answers.contains(texts.back())) {
-        throw NotSupportedError(fmt::format(
-            "the recording does not hold this program; it was made by another version of gputopo or with other options ({})",
-            texts.back()));
+        throw NotSupportedError(
+            fmt::format("the recording does not hold this program; it was made by another version of gputopo or with "
+                        "other options ({})",
+                        texts.back()));
       }
     }
     std::vector<ProgramResult> results;

@@ -47,7 +47,8 @@ CacheGeometry geometry_of(const CacheSpec& spec, std::uint64_t usable_bytes) {
     throw FormatError(fmt::format("xor_fold needs a power of two of sets, not {}", sets));
   }
   const std::uint32_t most_ways = *std::max_element(geometry.set_ways.begin(), geometry.set_ways.end());
-  if (most_ways > kMaxWays) throw FormatError(fmt::format("{} ways are more than the {} there can be", most_ways, kMaxWays));
+  if (most_ways > kMaxWays)
+    throw FormatError(fmt::format("{} ways are more than the {} there can be", most_ways, kMaxWays));
   const bool odd_ways = std::any_of(geometry.set_ways.begin(), geometry.set_ways.end(),
                                     [](std::uint32_t ways) { return !std::has_single_bit(ways); });
   if (spec.replacement == Replacement::kTreePlru && odd_ways) {
@@ -66,20 +67,25 @@ Cache::Cache(CacheGeometry geometry)
   power_of_two_sets_ = std::has_single_bit(set_count);
   set_bits_ = static_cast<std::uint32_t>(std::countr_zero(std::bit_ceil(set_count)));
   sets_.resize(set_count);
-  std::uint32_t slot_count = 0;
+  std::uint32_t way_count = 0;
+  std::uint32_t most_ways = 0;
   for (std::size_t s = 0; s < set_count; ++s) {
-    sets_[s].first_slot = slot_count;
+    sets_[s].first_way = way_count;
     sets_[s].ways = geometry.set_ways[s];
-    slot_count += geometry.set_ways[s];
+    way_count += geometry.set_ways[s];
+    most_ways = std::max(most_ways, geometry.set_ways[s]);
   }
-  slots_.resize(slot_count);
-  mixed_mask_ = std::max(kMixedPeriodBytes >> line_shift_, std::uint64_t{std::bit_ceil(slot_count)} * 16) - 1;
-  ages_.resize(slot_count);
-  const std::uint32_t bucket_count = std::bit_ceil(std::max(slot_count, 8u) * 2);
+  ages_.resize(way_count);
+  slots_.reserve(set_count * most_ways);
+  for (std::uint32_t way = 0; way < most_ways; ++way) {
+    slots_.insert(slots_.end(), set_count, {.line = kNoLine, .way = way, .sectors = 0, .next_in_bucket = kNone});
+  }
+  mixed_mask_ = std::max(kMixedPeriodBytes >> line_shift_, std::uint64_t{std::bit_ceil(way_count)} * 16) - 1;
+  const std::uint32_t bucket_count = std::bit_ceil(std::max(way_count, 8u) * 2);
   buckets_.assign(bucket_count, kNone);
   bucket_mask_ = bucket_count - 1;
   bucket_bits_ = static_cast<std::uint32_t>(std::countr_zero(bucket_count));
-  if (replacement_ == Replacement::kTreePlru) tree_.assign(slot_count, 0);
+  if (replacement_ == Replacement::kTreePlru) tree_.assign(way_count, 0);
 }
 
 void Cache::start_program(std::uint64_t seed) {
@@ -95,8 +101,8 @@ std::uint32_t Cache::hashed_set_of(std::uint64_t line) const {
     for (std::uint64_t rest = line; rest != 0; rest >>= set_bits_) folded ^= rest;
     return static_cast<std::uint32_t>(folded & (count - 1));
   }
-  // Multiples of the golden ratio spread evenly over 0..1 (Knuth, The Art of Computer Programming 3, 6.4); the cubic then
-  // makes the first sets larger targets and the last ones smaller.
+  // Multiples of the golden ratio spread evenly over 0..1 (Knuth, The Art of Computer Programming 3, 6.4); the cubic
+  // then makes the first sets larger targets and the last ones smaller.
   const auto place = static_cast<std::uint32_t>(line & mixed_mask_);
   const double u = static_cast<double>(place * 0x9E3779B1u) * 0x1.0p-32;
   const double v = u - kMixedUnevenness * (u - u * u * u);
@@ -104,8 +110,8 @@ std::uint32_t Cache::hashed_set_of(std::uint64_t line) const {
 }
 
 void Cache::insert(std::uint64_t line, std::uint32_t sector) {
-  Set& set = sets_[set_of(line)];
-  const std::uint32_t s = set.first_slot + take_way(set);
+  const std::uint32_t set = set_of(line);
+  const std::uint32_t s = slot_at(set, take_way(sets_[set]));
   Slot& slot = slots_[s];
   if (slot.line != kNoLine) forget(s);
   slot.line = line;
@@ -121,7 +127,7 @@ std::uint32_t Cache::take_way(Set& set) {
     set.program = program_;
     set.used = 0;
     if (replacement_ == Replacement::kRandom) set.newest = random_.below(set.ways);
-    if (replacement_ == Replacement::kTreePlru) std::fill_n(tree_.begin() + set.first_slot, set.ways, std::uint8_t{0});
+    if (replacement_ == Replacement::kTreePlru) std::fill_n(tree_.begin() + set.first_way, set.ways, std::uint8_t{0});
   }
   std::uint32_t way = 0;
   if (set.used < set.ways) {
@@ -136,7 +142,7 @@ std::uint32_t Cache::take_way(Set& set) {
     set.newest = random_.below(set.ways);
   } else if (replacement_ == Replacement::kTreePlru) {
     std::uint32_t node = 1;
-    while (node < set.ways) node = 2 * node + tree_[set.first_slot + node];
+    while (node < set.ways) node = 2 * node + tree_[set.first_way + node];
     way = node - set.ways;
   } else {
     way = set.newest = likely_victim(set);  // round the ring: the oldest
@@ -152,13 +158,13 @@ void Cache::forget(std::uint32_t s) {
 }
 
 void Cache::unlink(const Set& set, std::uint32_t way) {
-  Age* ages = &ages_[set.first_slot];
+  Age* ages = &ages_[set.first_way];
   ages[ages[way].older].younger = ages[way].younger;
   ages[ages[way].younger].older = ages[way].older;
 }
 
 void Cache::link_before_newest(const Set& set, std::uint32_t way) {
-  Age* ages = &ages_[set.first_slot];
+  Age* ages = &ages_[set.first_way];
   const auto self = static_cast<std::uint16_t>(way);
   if (set.used == 1) {
     ages[way] = {.older = self, .younger = self};
@@ -173,7 +179,7 @@ void Cache::link_before_newest(const Set& set, std::uint32_t way) {
 void Cache::point_away(const Set& set, std::uint32_t way) {
   std::uint32_t node = set.ways + way;
   while (node > 1) {
-    tree_[set.first_slot + node / 2] = (node & 1) == 0 ? 1 : 0;
+    tree_[set.first_way + node / 2] = (node & 1) == 0 ? 1 : 0;
     node /= 2;
   }
 }

@@ -19,15 +19,15 @@ struct CacheGeometry {
   IndexHash index = IndexHash::kModulo;
 };
 
-// The geometry of `spec` cut down to `usable_bytes`: whole lines; the sets stay and lose ways, the first ones keeping one
-// more where it does not divide. Tree PLRU needs a power of two of ways, so there the sets become fewer. Throws
+// The geometry of `spec` cut down to `usable_bytes`: whole lines; the sets stay and lose ways, the first ones keeping
+// one more where it does not divide. Tree PLRU needs a power of two of ways, so there the sets become fewer. Throws
 // FormatError (without the cache's name) where that is impossible.
 [[nodiscard]] CacheGeometry geometry_of(const CacheSpec& spec, std::uint64_t usable_bytes);
 
 inline constexpr std::uint32_t kMaxSectorsPerLine = 32;
 inline constexpr std::uint32_t kMaxWays = 1u << 16;
-// kMixed hashes a line's place within this many bytes, or 16 times the cache if that is more. Small caches then treat an
-// array alike wherever it lies, as the virtually indexed L1 of a GPU with 2 MiB pages does.
+// kMixed hashes a line's place within this many bytes, or 16 times the cache if that is more. Small caches then treat
+// an array alike wherever it lies, as the virtually indexed L1 of a GPU with 2 MiB pages does.
 inline constexpr std::uint64_t kMixedPeriodBytes = 4ull << 20;
 // How unevenly kMixed fills the sets: the share of the fullest set is 1 / (1 - k) times the mean, of the emptiest
 // 1 / (1 + 2k). Chosen for the ramp of an H200's L1 (docs/machines.md).
@@ -37,8 +37,8 @@ class Cache {
  public:
   explicit Cache(CacheGeometry geometry);
 
-  // Empties the cache in constant time. `seed` is of random replacement. Addresses of earlier programs must not come back:
-  // their lines stay in the hash table until their slots are needed.
+  // Empties the cache in constant time. `seed` is of random replacement. Addresses of earlier programs must not come
+  // back: their lines stay in the hash table until their slots are needed.
   void start_program(std::uint64_t seed);
 
   // Loads what holds `address`: true if the line and the sector were there; otherwise they are now.
@@ -48,7 +48,7 @@ class Cache {
     for (std::uint32_t s = buckets_[bucket_of(line)]; s != kNone; s = slots_[s].next_in_bucket) {
       Slot& slot = slots_[s];
       if (slot.line != line) continue;
-      touch(s, line);
+      touch(slot);
       const bool hit = (slot.sectors & sector) != 0;
       slot.sectors |= sector;
       return hit;
@@ -57,50 +57,56 @@ class Cache {
     return false;
   }
 
-  // Brings the host's memory for a later access() nearer, in steps that each need what the step before brought: where to
-  // look, what is there, what would be replaced, and where that is listed.
+  // Brings the host's memory for a later access() nearer, in steps that each need what the step before brought: where
+  // to look, what is there, what would be replaced, and where that is listed.
   static constexpr unsigned kPrefetchSteps = 4;
   template <unsigned kStep>
   void prefetch(std::uint64_t address) const {
     const std::uint64_t line = address >> line_shift_;
-    const Set& set = sets_[set_of(line)];
+    const std::uint32_t set_index = set_of(line);
+    const Set& set = sets_[set_index];
     if constexpr (kStep == 0) {
       __builtin_prefetch(&buckets_[bucket_of(line)]);
       __builtin_prefetch(&set);
     } else if constexpr (kStep == 1) {
       const std::uint32_t s = buckets_[bucket_of(line)];
       if (s != kNone) __builtin_prefetch(&slots_[s]);
-      __builtin_prefetch(&ages_[set.first_slot]);
+      __builtin_prefetch(&ages_[set.first_way]);
     } else if constexpr (kStep == 2) {
-      __builtin_prefetch(&slots_[set.first_slot + likely_victim(set)]);
+      __builtin_prefetch(&slots_[slot_at(set_index, likely_victim(set))]);
     } else {
-      __builtin_prefetch(&buckets_[bucket_of(slots_[set.first_slot + likely_victim(set)].line)]);
+      __builtin_prefetch(&buckets_[bucket_of(slots_[slot_at(set_index, likely_victim(set))].line)]);
     }
   }
 
   [[nodiscard]] std::uint32_t sector_bytes() const { return 1u << sector_shift_; }
-  // Large enough that the host's own caches do not hold its state.
-  [[nodiscard]] bool is_large() const { return slots_.size() > 16384; }
+  // Its state is too large for the host's own caches, and `in_order` loads do not walk through it in order either.
+  [[nodiscard]] bool wants_prefetch(bool in_order) const {
+    return slots_.size() > kLargeSlots && !(in_order && index_ == IndexHash::kModulo);
+  }
 
  private:
+  static constexpr std::size_t kLargeSlots = 16384;
   static constexpr std::uint32_t kNone = ~0u;
-  static constexpr std::uint64_t kNoLine = ~0ull;
+  static constexpr std::uint64_t kNoLine = (1ull << 48) - 1;
 
+  // Slots lie way by way: way 0 of every set, then way 1, so that a contiguous array's lines are neighbours here too.
   struct Slot {
-    std::uint64_t line = kNoLine;
-    std::uint32_t sectors = 0;
-    std::uint32_t next_in_bucket = kNone;
+    std::uint64_t line : 48;
+    std::uint64_t way : 16;
+    std::uint32_t sectors;
+    std::uint32_t next_in_bucket;
   };
 
-  // Ring of a set's ways by age: from the newest to the oldest and round. Apart from the slots, so that a set's ring lies in
-  // one or two lines of the host's cache.
+  // Ring of a set's ways by age: from the newest to the oldest and round. Apart from the slots, so that a set's ring
+  // lies in one or two lines of the host's cache.
   struct Age {
     std::uint16_t older = 0;
     std::uint16_t younger = 0;
   };
 
   struct Set {
-    std::uint32_t first_slot = 0;
+    std::uint32_t first_way = 0;  // of this set in ages_ and tree_
     std::uint32_t ways = 0;
     std::uint32_t used = 0;
     std::uint32_t newest = 0;   // a way, where any is used; for random replacement the way to replace next
@@ -117,19 +123,21 @@ class Cache {
     return static_cast<std::uint32_t>(power_of_two_sets_ ? line & (sets_.size() - 1) : line % sets_.size());
   }
 
-  void touch(std::uint32_t s, std::uint64_t line) {
+  [[nodiscard]] std::uint32_t slot_at(std::uint32_t set, std::uint32_t way) const {
+    return way * static_cast<std::uint32_t>(sets_.size()) + set;
+  }
+
+  void touch(const Slot& slot) {
     if (replacement_ == Replacement::kLru) {
-      Set& set = sets_[set_of(line)];
-      make_newest(set, s - set.first_slot);
+      make_newest(sets_[set_of(slot.line)], slot.way);
     } else if (replacement_ == Replacement::kTreePlru) {
-      const Set& set = sets_[set_of(line)];
-      point_away(set, s - set.first_slot);
+      point_away(sets_[set_of(slot.line)], slot.way);
     }
   }
 
   void make_newest(Set& set, std::uint32_t way) {
     if (set.newest == way) return;
-    const Age* ages = &ages_[set.first_slot];
+    const Age* ages = &ages_[set.first_way];
     // The oldest becomes the newest by turning the ring: the common case of a cyclic chase.
     if (ages[set.newest].younger != way) {
       unlink(set, way);
@@ -141,7 +149,7 @@ class Cache {
   // The way that a miss in a full set replaces; a guess for tree PLRU.
   [[nodiscard]] std::uint32_t likely_victim(const Set& set) const {
     const bool by_age = replacement_ == Replacement::kLru || replacement_ == Replacement::kFifo;
-    return by_age ? ages_[set.first_slot + set.newest].younger : set.newest;
+    return by_age ? ages_[set.first_way + set.newest].younger : set.newest;
   }
 
   [[nodiscard]] std::uint32_t hashed_set_of(std::uint64_t line) const;
@@ -157,18 +165,18 @@ class Cache {
   std::uint32_t sector_mask_;
   Replacement replacement_;
   IndexHash index_;
-  std::uint32_t set_bits_ = 0;     // of a power of two of sets
+  std::uint32_t set_bits_ = 0;  // of a power of two of sets
   bool power_of_two_sets_ = false;
-  std::uint64_t mixed_mask_ = 0;   // of a line's place within the period
+  std::uint64_t mixed_mask_ = 0;  // of a line's place within the period
   std::uint32_t bucket_bits_ = 0;
   std::uint32_t bucket_mask_ = 0;
   std::uint32_t program_ = 0;
   RandomSource random_{0};
   std::vector<Set> sets_;
   std::vector<Slot> slots_;
-  std::vector<Age> ages_;               // of each slot
+  std::vector<Age> ages_;               // of each way, set by set
   std::vector<std::uint32_t> buckets_;  // first slot of each bucket's chain
-  std::vector<std::uint8_t> tree_;      // tree PLRU: for each slot one node, 1 where the next victim lies to the right
+  std::vector<std::uint8_t> tree_;      // tree PLRU: for each way one node, 1 where the next victim lies to the right
 };
 
 }  // namespace gputopo::sim

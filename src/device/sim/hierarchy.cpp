@@ -5,8 +5,8 @@
 namespace gputopo::sim {
 namespace {
 
-// Far above the arrays of any program, which start low and grow.
-constexpr std::uint64_t kNeighbourBase = 1ull << 62;
+// Above the arrays of any program.
+constexpr std::uint64_t kNeighbourBase = 1ull << 51;
 
 CacheGeometry tlb_geometry(const TlbSpec& spec) {
   const CacheSpec cache{.size_bytes = spec.entries, .line_bytes = 1, .sector_bytes = 1, .ways = spec.ways};

@@ -31,7 +31,7 @@ class Path {
 
   std::vector<Stop> stops;
   double memory_latency_cycles = 0;
-  bool translated = false;            // through the TLBs, beyond the first `stops_before_tlb` stops
+  bool translated = false;  // through the TLBs, beyond the first `stops_before_tlb` stops
   std::size_t stops_before_tlb = 0;
 };
 
@@ -80,7 +80,8 @@ class Hierarchy {
   std::uint64_t neighbour_address_;
 
   // Caches come into being when a program first uses them: by index in the spec, instance and usable bytes (near
-  // partitions and carve-outs differ in size). One SM's are enough: a program runs on one SM and starts with empty caches.
+  // partitions and carve-outs differ in size). One SM's are enough: a program runs on one SM and starts with empty
+  // caches.
   struct Instance {
     std::unique_ptr<Cache> cache;
     std::uint64_t program = 0;  // that it was emptied for

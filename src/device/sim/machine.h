@@ -14,9 +14,9 @@ namespace gputopo::sim {
 
 enum class Replacement { kLru, kTreePlru, kRandom, kFifo };
 enum class IndexHash {
-  kModulo,  // line number modulo the number of sets
-  kXorFold, // the bits above the set index are folded onto it by exclusive or (set count must be a power of two)
-  kMixed,   // a multiplicative hash: contiguous arrays fill the sets unevenly, as a ramp on real caches shows
+  kModulo,   // line number modulo the number of sets
+  kXorFold,  // the bits above the set index are folded onto it by exclusive or (set count must be a power of two)
+  kMixed,    // a multiplicative hash: contiguous arrays fill the sets unevenly, as a ramp on real caches shows
 };
 enum class Scope { kSm, kGpu };
 
@@ -26,34 +26,34 @@ struct CacheSpec {
   std::uint64_t size_bytes = 0;
   bool unified = false;
   std::uint32_t line_bytes = 128;
-  std::uint32_t sector_bytes = 32;   // fetched on a miss; equals line_bytes for a cache without sectors
-  std::uint32_t ways = 4;            // 0: fully associative
+  std::uint32_t sector_bytes = 32;      // fetched on a miss; equals line_bytes for a cache without sectors
+  std::uint32_t ways = 4;               // 0: fully associative
   std::vector<std::uint32_t> set_ways;  // unequal sets: the ways of each set; then size = line * sum; `ways` is ignored
   Replacement replacement = Replacement::kLru;
   IndexHash index = IndexHash::kModulo;
   Scope scope = Scope::kSm;
-  std::uint32_t instances = 1;       // per SM (kSm); warp w uses instance w % instances
-  std::uint32_t partitions = 1;      // kGpu: an SM reaches size/partitions at the near latency and the rest at the far one:
-                                     // its own partition caches what it reads, the whole cache stands behind it
+  std::uint32_t instances = 1;   // per SM (kSm); warp w uses instance w % instances
+  std::uint32_t partitions = 1;  // kGpu: an SM reaches size/partitions at the near latency and the rest at the far one:
+                                 // its own partition caches what it reads, the whole cache stands behind it
 };
 
 // One stop of a space's path: the load-to-use latency when the load hits there.
 struct PathStop {
-  std::string cache;                 // CacheSpec::id
-  double latency_cycles = 0;         // near latency where the cache has partitions
-  double far_latency_cycles = 0;     // 0 where it has none
+  std::string cache;              // CacheSpec::id
+  double latency_cycles = 0;      // near latency where the cache has partitions
+  double far_latency_cycles = 0;  // 0 where it has none
 };
 
 struct SpaceSpec {
-  std::vector<PathStop> path;         // nearest first; empty for shared memory
-  double memory_latency_cycles = 0;   // of a load that no cache holds (for shared memory: its latency)
+  std::vector<PathStop> path;        // nearest first; empty for shared memory
+  double memory_latency_cycles = 0;  // of a load that no cache holds (for shared memory: its latency)
 };
 
 struct TlbSpec {
   std::uint64_t page_bytes = 2u << 20;
   std::uint32_t entries = 16;
-  std::uint32_t ways = 0;             // 0: fully associative
-  double miss_cycles = 0;             // added when this level misses
+  std::uint32_t ways = 0;  // 0: fully associative
+  double miss_cycles = 0;  // added when this level misses
 };
 
 // Peak and concurrency of one stream: achieved = peak * c / (c + half), c = bytes in flight on the whole GPU.
@@ -64,42 +64,44 @@ struct BandwidthSpec {
 };
 
 struct NoiseSpec {
-  double jitter_cycles = 0;           // standard deviation of every latency
-  double outlier_probability = 0;     // of a load
-  double outlier_cycles = 0;          // mean of an exponential, added
-  double drift_fraction = 0;          // slow relative change of latencies over 1,000 programs
+  double jitter_cycles = 0;             // standard deviation of every latency
+  double outlier_probability = 0;       // of a load
+  double outlier_cycles = 0;            // mean of an exponential, added
+  double drift_fraction = 0;            // slow relative change of latencies over 1,000 programs
   double interference_probability = 0;  // of a program: a neighbour evicts and delays; 5% of its loads are outliers
-  double bandwidth_sigma = 0;         // relative standard deviation of a bandwidth
+  double bandwidth_sigma = 0;           // relative standard deviation of a bandwidth
 };
 
 struct MachineSpec {
-  DeviceInfo info;                    // backend, simulated are set by the device
+  DeviceInfo info;  // backend, simulated are set by the device
   std::vector<CacheSpec> caches;
-  std::map<Space, SpaceSpec> spaces;  // what is missing here is not supported by the device
-  std::vector<TlbSpec> tlbs;          // first level first; used by global spaces
+  std::map<Space, SpaceSpec> spaces;                // what is missing here is not supported by the device
+  std::vector<TlbSpec> tlbs;                        // first level first; used by global spaces
   std::map<std::string, BandwidthSpec> bandwidths;  // by cache id, "shared", "memory"
   NoiseSpec noise;
-  double timer_cycles = 0;            // that two clock reads around a load add to it
-  double loop_cycles = 0;             // per load of an untimed chain, beyond the load itself
+  double timer_cycles = 0;                     // that two clock reads around a load add to it
+  double loop_cycles = 0;                      // per load of an untimed chain, beyond the load itself
   std::uint32_t sms_near_first_partition = 0;  // 0: even SMs are near partition 0, odd near 1, ... (sm % partitions)
 };
 
-// Throws FormatError that names the field when the machine is impossible ("caches[0].line_bytes: 48 is not a power of two").
+// Throws FormatError that names the field when the machine is impossible ("caches[0].line_bytes: 48 is not a power of
+// two").
 void check_machine(const MachineSpec& spec);
 
 // The names of shared and device memory in MachineSpec::bandwidths; every other key is a CacheSpec::id.
 inline constexpr char kSharedLevel[] = "shared";
 inline constexpr char kMemoryLevel[] = "memory";
 
-// Parses a machine file and checks it. Throws FormatError that names the file's field ("caches[0].line_bytes: 48 is not a power of two").
+// Parses a machine file and checks it. Throws FormatError that names the file's field ("caches[0].line_bytes: 48 is not
+// a power of two").
 [[nodiscard]] MachineSpec parse_machine(const std::string& json_text);
 
 // The text of a built-in machine (machines/NAME.json, embedded in the binary); empty optional when there is none.
 [[nodiscard]] std::optional<std::string> builtin_machine(const std::string& name);
 [[nodiscard]] std::vector<std::string> builtin_machine_names();  // sorted
 
-// A device that answers from the model. Deterministic for a given spec, seed and sequence of programs. Throws FormatError if
-// the spec is impossible.
+// A device that answers from the model. Deterministic for a given spec, seed and sequence of programs. Throws
+// FormatError if the spec is impossible.
 [[nodiscard]] std::unique_ptr<Device> make_sim_device(MachineSpec spec, std::uint64_t seed);
 
 }  // namespace gputopo::sim

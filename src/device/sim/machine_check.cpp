@@ -140,8 +140,8 @@ void check_space(const MachineSpec& spec, Space space, const SpaceSpec& space_sp
             "'{}' belongs to an SM and cannot stand behind a cache of the whole GPU", stop.cache);
     left_the_sm = cache.scope == Scope::kGpu;
     require_positive(stop.latency_cycles, stop_field + ".latency_cycles");
-    require(stop.latency_cycles >= latency, stop_field + ".latency_cycles", "{} is less than the stop before it has ({})",
-            stop.latency_cycles, latency);
+    require(stop.latency_cycles >= latency, stop_field + ".latency_cycles",
+            "{} is less than the stop before it has ({})", stop.latency_cycles, latency);
     latency = stop.latency_cycles;
     if (cache.partitions == 1) {
       require(stop.far_latency_cycles == 0, stop_field + ".far_latency_cycles", "must be 0: '{}' has one partition",
@@ -149,7 +149,8 @@ void check_space(const MachineSpec& spec, Space space, const SpaceSpec& space_sp
       continue;
     }
     require(std::isfinite(stop.far_latency_cycles) && stop.far_latency_cycles >= latency,
-            stop_field + ".far_latency_cycles", "{} is less than the near latency {}", stop.far_latency_cycles, latency);
+            stop_field + ".far_latency_cycles", "{} is less than the near latency {}", stop.far_latency_cycles,
+            latency);
     latency = stop.far_latency_cycles;
   }
   require_positive(space_spec.memory_latency_cycles, field + ".memory_latency_cycles");

@@ -29,8 +29,10 @@ std::string join_path(const std::string& path, const std::string& key) { return 
 const json& unwrap(const json& node, const std::string& path) {
   if (!node.is_object() || !node.contains("value")) return node;
   for (const auto& [key, value] : node.items()) {
-    const bool fits = key == "value" || (key == "source" && value.is_string()) || (key == "guess" && value.is_boolean());
-    if (!fits) refuse(join_path(path, key), "beside \"value\" only \"source\" (a text) and \"guess\" (true or false) may stand");
+    const bool fits =
+        key == "value" || (key == "source" && value.is_string()) || (key == "guess" && value.is_boolean());
+    if (!fits)
+      refuse(join_path(path, key), "beside \"value\" only \"source\" (a text) and \"guess\" (true or false) may stand");
   }
   if (!node.contains("source")) refuse(path, "a \"value\" needs its \"source\" beside it");
   return node["value"];
@@ -57,7 +59,7 @@ void read_value(const json& node, const std::string& path, double& out) {
 }
 
 template <typename Integer>
-  requires std::is_integral_v<Integer>
+requires std::is_integral_v<Integer>
 void read_value(const json& node, const std::string& path, Integer& out) {
   constexpr auto kMost = static_cast<std::uint64_t>(std::numeric_limits<Integer>::max());
   if (!node.is_number_unsigned() || node.get<std::uint64_t>() > kMost) {
@@ -136,7 +138,8 @@ void read_object(const json& node, const std::string& path, const std::vector<Fi
   if (!node.is_object()) refuse(path, "is not an object");
   for (const auto& [key, value] : node.items()) {
     if (key == "comment") continue;
-    const auto row = std::find_if(fields.begin(), fields.end(), [&, &name = key](const Field& f) { return f.name == name; });
+    const auto row =
+        std::find_if(fields.begin(), fields.end(), [&, &name = key](const Field& f) { return f.name == name; });
     if (row == fields.end()) {
       std::string known;
       for (const Field& f : fields) known += (known.empty() ? "" : ", ") + f.name;
@@ -160,12 +163,13 @@ void read_value(const json& node, const std::string& path, DeviceInfo& info) {
 }
 
 void read_value(const json& node, const std::string& path, CacheSpec& cache) {
-  read_object(node, path,
-              {required_field("id", cache.id), required_field("size_bytes", cache.size_bytes),
-               field("unified", cache.unified), required_field("line_bytes", cache.line_bytes),
-               required_field("sector_bytes", cache.sector_bytes), field("ways", cache.ways),
-               field("set_ways", cache.set_ways), field("replacement", cache.replacement), field("index", cache.index),
-               field("scope", cache.scope), field("instances", cache.instances), field("partitions", cache.partitions)});
+  read_object(
+      node, path,
+      {required_field("id", cache.id), required_field("size_bytes", cache.size_bytes), field("unified", cache.unified),
+       required_field("line_bytes", cache.line_bytes), required_field("sector_bytes", cache.sector_bytes),
+       field("ways", cache.ways), field("set_ways", cache.set_ways), field("replacement", cache.replacement),
+       field("index", cache.index), field("scope", cache.scope), field("instances", cache.instances),
+       field("partitions", cache.partitions)});
 }
 
 void read_value(const json& node, const std::string& path, PathStop& stop) {
@@ -242,12 +246,12 @@ MachineSpec parse_machine(const std::string& json_text) {
   }
   MachineSpec spec;
   int version = 0;
-  read_object(document, "",
-              {required_field("machine_version", version), required_field("info", spec.info),
-               required_field("caches", spec.caches), required_field("spaces", spec.spaces), field("tlbs", spec.tlbs),
-               field("bandwidths", spec.bandwidths), field("noise", spec.noise),
-               field("timer_cycles", spec.timer_cycles), field("loop_cycles", spec.loop_cycles),
-               field("sms_near_first_partition", spec.sms_near_first_partition)});
+  read_object(
+      document, "",
+      {required_field("machine_version", version), required_field("info", spec.info),
+       required_field("caches", spec.caches), required_field("spaces", spec.spaces), field("tlbs", spec.tlbs),
+       field("bandwidths", spec.bandwidths), field("noise", spec.noise), field("timer_cycles", spec.timer_cycles),
+       field("loop_cycles", spec.loop_cycles), field("sms_near_first_partition", spec.sms_near_first_partition)});
   if (version != kMachineVersion) {
     refuse("machine_version", fmt::format("{} is not {}; this gputopo reads machine files of version {} only", version,
                                           kMachineVersion, kMachineVersion));

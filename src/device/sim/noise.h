@@ -19,19 +19,31 @@ class Noise {
   [[nodiscard]] bool is_quiet() const { return quiet_; }
 
   struct Sample {
-    double factor = 1;         // of the latency
+    double factor = 1;  // of the latency
     double added_cycles = 0;
-    bool evicted = false;      // a neighbour's load went through the shared caches first
+    bool evicted = false;  // a neighbour's load went through the shared caches first
   };
-  Sample next();
+  Sample next() {
+    const std::uint64_t bits = random_.next();
+    Sample sample{.factor = drift_factor_, .added_cycles = spec_.jitter_cycles * gaussian(bits)};
+    if ((bits >> 32) < outlier_threshold_) add_outlier(sample);
+    return sample;
+  }
 
   // A bandwidth's relative error: 1 + sigma * gaussian, never under 0.01.
   double bandwidth_factor();
 
  private:
-  [[nodiscard]] double gaussian(std::uint64_t bits) const;
+  static constexpr std::size_t kGaussianEntries = 4096;
+
+  // A gaussian number without a logarithm per load: a random entry of a table of quantiles.
+  [[nodiscard]] double gaussian(std::uint64_t bits) const {
+    return static_cast<double>(gaussian_[bits % kGaussianEntries]);
+  }
+  void add_outlier(Sample& sample);
 
   NoiseSpec spec_;
+  const float* gaussian_;
   std::uint64_t seed_;
   RandomSource random_;
   bool quiet_ = true;

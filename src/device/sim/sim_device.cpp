@@ -17,6 +17,7 @@ constexpr double kDefaultClockMhz = 1000;
 constexpr std::uint64_t kDefaultMaxArrayBytes = 64ull << 30;
 constexpr std::uint64_t kSmallestAlignment = 64ull << 10;
 constexpr std::uint64_t kLargestAlignment = kMixedPeriodBytes;
+constexpr std::uint64_t kMostAddresses = 1ull << 49;  // then they start again
 constexpr std::uint64_t kWarpThreads = 32;
 // Loads between two steps of prefetching the host's memory, for caches whose state is large.
 constexpr std::uint64_t kPrefetchDistance = 6;
@@ -36,12 +37,11 @@ DeviceInfo info_of(const MachineSpec& spec) {
 // Where the elements of an array lie, in the order of one chain.
 class ChainAddresses {
  public:
+  // In the order of the elements.
+  ChainAddresses(const ChaseArray& array, std::uint64_t base) : ChainAddresses(array, base, Order::kSequential) {}
+
   ChainAddresses(const ChaseArray& array, std::uint64_t base, std::uint32_t chain)
-      : order_(chain == 0 ? array.order : array.second_order),
-        base_(base),
-        stride_(array.stride_bytes),
-        skew_(array.skew_bytes),
-        count_(array.element_count()) {
+      : ChainAddresses(array, base, chain == 0 ? array.order : array.second_order) {
     if (order_ == Order::kShuffled) shuffled_ = chain_order(array, chain);
   }
 
@@ -58,6 +58,13 @@ class ChainAddresses {
   }
 
  private:
+  ChainAddresses(const ChaseArray& array, std::uint64_t base, Order order)
+      : order_(order),
+        base_(base),
+        stride_(array.stride_bytes),
+        skew_(array.skew_bytes),
+        count_(array.element_count()) {}
+
   Order order_;
   std::uint64_t base_;
   std::uint64_t stride_;
@@ -66,10 +73,41 @@ class ChainAddresses {
   std::vector<std::uint32_t> shuffled_;
 };
 
+// Keeps the host's memory ahead of a walk along a chain through caches whose state is large.
+template <Order kOrder>
+class Prefetcher {
+ public:
+  Prefetcher(const Path& path, const ChainAddresses& chain) : chain_(chain) {
+    for (const Path::Stop& stop : path.stops) {
+      if (stop.cache->wants_prefetch(kOrder != Order::kShuffled)) caches_.push_back(stop.cache);
+    }
+  }
+
+  // The load at `position` comes next.
+  void prepare(std::uint64_t position) const {
+    static_assert(Cache::kPrefetchSteps == 4);
+    if (caches_.empty() || position + 4 * kPrefetchDistance >= chain_.count()) return;
+    for (const Cache* cache : caches_) {
+      cache->prefetch<0>(chain_.at<kOrder>(position + 4 * kPrefetchDistance));
+      cache->prefetch<1>(chain_.at<kOrder>(position + 3 * kPrefetchDistance));
+      cache->prefetch<2>(chain_.at<kOrder>(position + 2 * kPrefetchDistance));
+      cache->prefetch<3>(chain_.at<kOrder>(position + 1 * kPrefetchDistance));
+    }
+  }
+
+ private:
+  const ChainAddresses& chain_;
+  std::vector<const Cache*> caches_;
+};
+
 class SimDevice : public Device {
  public:
   SimDevice(MachineSpec spec, std::uint64_t seed)
-      : spec_(std::move(spec)), info_(info_of(spec_)), seed_(seed), hierarchy_(spec_), noise_(spec_.noise, seed) {}
+      : spec_(std::move(spec)),
+        info_(info_of(spec_)),
+        seed_(seed),
+        hierarchy_(std::in_place, spec_),
+        noise_(spec_.noise, seed) {}
 
   [[nodiscard]] const DeviceInfo& info() const override { return info_; }
 
@@ -89,7 +127,8 @@ class SimDevice : public Device {
  private:
   void require_space(Space space) const {
     if (!spec_.spaces.contains(space)) {
-      throw NotSupportedError(fmt::format("{} has no space '{}'; leave out what needs it", info_.name, to_string(space)));
+      throw NotSupportedError(
+          fmt::format("{} has no space '{}'; leave out what needs it", info_.name, to_string(space)));
     }
   }
 
@@ -97,8 +136,9 @@ class SimDevice : public Device {
     for (const ChaseArray& array : program.arrays) {
       require_space(array.space);
       if (array.space != Space::kShared && array.bytes > info_.max_array_bytes) {
-        throw NotSupportedError(fmt::format("an array of {} bytes is larger than the {} that {} allows; use a smaller one",
-                                            array.bytes, info_.max_array_bytes, info_.name));
+        throw NotSupportedError(
+            fmt::format("an array of {} bytes is larger than the {} that {} allows; use a smaller one", array.bytes,
+                        info_.max_array_bytes, info_.name));
       }
     }
     check_shared(shared_bytes_of(program));
@@ -121,7 +161,8 @@ class SimDevice : public Device {
   }
 
   void check_shared(std::uint64_t bytes) const {
-    const auto limit = info_.shared_bytes_per_block_opt_in ? info_.shared_bytes_per_block_opt_in : info_.shared_bytes_per_block;
+    const auto limit =
+        info_.shared_bytes_per_block_opt_in ? info_.shared_bytes_per_block_opt_in : info_.shared_bytes_per_block;
     if (limit && bytes > *limit) {
       throw NotSupportedError(fmt::format("{} bytes of shared memory are more than the {} that a block of {} may have",
                                           bytes, *limit, info_.name));
@@ -179,7 +220,11 @@ class SimDevice : public Device {
 
   ProgramResult run_one(const ChaseProgram& program) {
     const std::uint64_t carve_out = carve_out_for(std::max(program.shared_carve_out_bytes, shared_bytes_of(program)));
-    hierarchy_.start_program(carve_out, derive_seed(seed_, ~program_index_));
+    if (next_address_ > kMostAddresses) {
+      hierarchy_.emplace(spec_);  // forgets every address
+      next_address_ = 0;
+    }
+    hierarchy_->start_program(carve_out, derive_seed(seed_, ~program_index_));
     start_program();
     ChaseResult chase;
     chase.sm = program.sm ? *program.sm : next_sm(program.exclusive);
@@ -194,7 +239,7 @@ class SimDevice : public Device {
       }
       std::optional<ChainAddresses>& chain = chains[step.array][step.chain];
       if (!chain) chain.emplace(array, bases[step.array], step.chain);
-      const Path path = hierarchy_.path_of(array.space, program.actors[step.actor].warp);
+      const Path path = hierarchy_->path_of(array.space, program.actors[step.actor].warp);
       chase.steps.push_back(follow(step, path, *chain, program.timed_cap));
     }
     return {.data = std::move(chase), .sm_clock_mhz = clock_mhz(), .shared_carve_out_bytes = carve_out};
@@ -217,8 +262,7 @@ class SimDevice : public Device {
         bases.push_back(bases[*array.alias_of]);
         continue;
       }
-      const std::uint64_t alignment =
-          std::clamp(std::bit_ceil(array.bytes), kSmallestAlignment, kLargestAlignment);
+      const std::uint64_t alignment = std::clamp(std::bit_ceil(array.bytes), kSmallestAlignment, kLargestAlignment);
       next_address_ = (next_address_ + alignment - 1) & ~(alignment - 1);
       bases.push_back(next_address_);
       next_address_ += array.bytes;
@@ -227,9 +271,10 @@ class SimDevice : public Device {
   }
 
   double noisy_load(const Path& path, std::uint64_t address) {
+    if (noise_.is_quiet()) return hierarchy_->load(path, address);
     const Noise::Sample noise = noise_.next();
-    if (noise.evicted) hierarchy_.neighbour_load(path);
-    return hierarchy_.load(path, address) * noise.factor + noise.added_cycles;
+    if (noise.evicted) hierarchy_->neighbour_load(path);
+    return hierarchy_->load(path, address) * noise.factor + noise.added_cycles;
   }
 
   StepResult follow(const ChaseStep& step, const Path& path, const ChainAddresses& chain, std::uint32_t timed_cap) {
@@ -250,7 +295,8 @@ class SimDevice : public Device {
       timed_cycles += raw;
       if (result.latencies.size() < kept) result.latencies.push_back(raw);
     });
-    result.total_cycles = timed_cycles + static_cast<std::uint64_t>(static_cast<double>(step.loads) * spec_.loop_cycles);
+    result.total_cycles =
+        timed_cycles + static_cast<std::uint64_t>(static_cast<double>(step.loads) * spec_.loop_cycles);
     while (!result.histogram.empty() && result.histogram.back() == 0) result.histogram.pop_back();
     return result;
   }
@@ -270,23 +316,11 @@ class SimDevice : public Device {
 
   template <Order kOrder, typename Visit>
   void visit_in_order(const ChaseStep& step, const Path& path, const ChainAddresses& chain, Visit& visit) {
-    std::vector<const Cache*> large;
-    for (const Path::Stop& stop : path.stops) {
-      if (stop.cache->is_large()) large.push_back(stop.cache);
-    }
-    const bool quiet = noise_.is_quiet();
+    const Prefetcher<kOrder> prefetcher(path, chain);
     std::uint64_t position = step.first;
     for (std::uint64_t i = 0; i < step.loads; ++i) {
-      if (!large.empty() && position + Cache::kPrefetchSteps * kPrefetchDistance < chain.count()) {
-        for (const Cache* cache : large) {
-          cache->prefetch<0>(chain.at<kOrder>(position + 4 * kPrefetchDistance));
-          cache->prefetch<1>(chain.at<kOrder>(position + 3 * kPrefetchDistance));
-          cache->prefetch<2>(chain.at<kOrder>(position + 2 * kPrefetchDistance));
-          cache->prefetch<3>(chain.at<kOrder>(position + 1 * kPrefetchDistance));
-        }
-      }
-      const std::uint64_t address = chain.at<kOrder>(position);
-      visit(quiet ? hierarchy_.load(path, address) : noisy_load(path, address));
+      prefetcher.prepare(position);
+      visit(noisy_load(path, chain.at<kOrder>(position)));
       if (++position == chain.count()) position = 0;
     }
   }
@@ -295,23 +329,24 @@ class SimDevice : public Device {
   StepResult touch(const ChaseArray& array, std::uint64_t base) {
     std::vector<Path> path_of_warp;
     for (std::uint32_t warp = 0; warp < kTouchThreads / kWarpThreads; ++warp) {
-      path_of_warp.push_back(hierarchy_.path_of(array.space, warp));
+      path_of_warp.push_back(hierarchy_->path_of(array.space, warp));
     }
-    const std::uint64_t count = array.element_count();
+    const ChainAddresses elements(array, base);
+    const Prefetcher<Order::kSequential> prefetcher(path_of_warp[0], elements);
     double cycles = 0;
-    for (std::uint64_t i = 0; i < count; ++i) {
-      const Path& path = path_of_warp[i % kTouchThreads / kWarpThreads];
-      const std::uint64_t address = base + array.element_offset(i);
-      cycles += noise_.is_quiet() ? hierarchy_.load(path, address) : noisy_load(path, address);
+    for (std::uint64_t i = 0; i < elements.count(); ++i) {
+      prefetcher.prepare(i);
+      cycles += noisy_load(path_of_warp[i % kTouchThreads / kWarpThreads], elements.at<Order::kSequential>(i));
     }
     // The threads' loads overlap.
-    return {.loads = count, .total_cycles = static_cast<std::uint64_t>(std::max(1.0, cycles / kTouchThreads))};
+    return {.loads = elements.count(),
+            .total_cycles = static_cast<std::uint64_t>(std::max(1.0, cycles / kTouchThreads))};
   }
 
   MachineSpec spec_;
   DeviceInfo info_;
   std::uint64_t seed_;
-  Hierarchy hierarchy_;
+  std::optional<Hierarchy> hierarchy_;
   Noise noise_;
   std::uint64_t program_index_ = 0;
   std::uint64_t next_address_ = 0;

@@ -1,11 +1,13 @@
-// A driver library for tests: a small GPU that runs the generated PTX on the host, and misbehaves as GPUTOPO_FAKE_CUDA says.
+// A driver library for tests: a small GPU that runs the generated PTX on the host, and misbehaves as GPUTOPO_FAKE_CUDA
+// says.
 //   no_device, old_driver, no_permission, mismatch, busy    what cuInit and opening a context meet
 //   bad_ptx                                                 the compiler refuses every module, with a log
 //   out_of_memory=N                                         the N-th allocation (from 1) fails
 //   illegal_address, launch_failed, lost                    what the end of every kernel reports
 //   lost_after=N                                            the N-th kernel and all calls after it report a lost device
-//   crowded                                                 the first two blocks of a launch of several get the same SM, once
-//   leak_report=FILE                                        writes what is still allocated when the context is released
+//   crowded                                                 the first two blocks of a launch of several get the same
+//   SM, once leak_report=FILE                                        writes what is still allocated when the context is
+//   released
 #include <algorithm>
 #include <cstdlib>
 #include <cstring>
@@ -188,8 +190,8 @@ Status cuDevicePrimaryCtxRetain(ContextHandle* context, DeviceHandle) {
 
 Status cuDevicePrimaryCtxRelease_v2(DeviceHandle) {
   if (const std::string path = setting("leak_report"); !path.empty()) {
-    std::ofstream(path) << "allocations " << state().allocations.size() << " modules " << state().modules.size() << " textures "
-                        << state().machine.textures.size() << "\n";
+    std::ofstream(path) << "allocations " << state().allocations.size() << " modules " << state().modules.size()
+                        << " textures " << state().machine.textures.size() << "\n";
   }
   return kSuccess;
 }
@@ -283,8 +285,8 @@ Status cuOccupancyMaxActiveBlocksPerMultiprocessor(int* blocks, FunctionHandle, 
 }
 
 #ifndef FAKE_CUDA_WITHOUT_LAUNCH
-Status cuLaunchKernel(FunctionHandle handle, unsigned x, unsigned y, unsigned, unsigned threads, unsigned, unsigned, unsigned shared_bytes,
-                      StreamHandle, void** parameters, void**) {
+Status cuLaunchKernel(FunctionHandle handle, unsigned x, unsigned y, unsigned, unsigned threads, unsigned, unsigned,
+                      unsigned shared_bytes, StreamHandle, void** parameters, void**) {
   State& now = state();
   if (now.pending != kSuccess) return now.pending;
   ++now.launch_count;
@@ -313,7 +315,8 @@ Status cuLaunchKernel(FunctionHandle handle, unsigned x, unsigned y, unsigned, u
 }
 #endif
 
-Status cuTexObjectCreate(TextureHandle* handle, const LinearResource* resource, const TextureDescription*, const void*) {
+Status cuTexObjectCreate(TextureHandle* handle, const LinearResource* resource, const TextureDescription*,
+                         const void*) {
   *handle = state().next_texture++;
   state().machine.textures[*handle] = {resource->address, resource->bytes, resource->channels};
   return kSuccess;
@@ -321,8 +324,8 @@ Status cuTexObjectCreate(TextureHandle* handle, const LinearResource* resource, 
 
 Status cuTexObjectDestroy(TextureHandle handle) { return state().machine.textures.erase(handle) == 1 ? kSuccess : 400; }
 
-// For tests: how many 4-byte words the last kernel loaded (or stored) that lie in one run of `words` words, which begins at
-// the lowest of them, and the least and most often that one of these was.
+// For tests: how many 4-byte words the last kernel loaded (or stored) that lie in one run of `words` words, which
+// begins at the lowest of them, and the least and most often that one of these was.
 void fakeCudaCoverage(bool stores, std::size_t words, std::size_t* covered, std::uint64_t* least, std::uint64_t* most) {
   const auto& counts = stores ? state().machine.stores_to_word : state().machine.loads_of_word;
   const std::map<std::uint64_t, std::uint64_t> sorted(counts.begin(), counts.end());

@@ -7,9 +7,36 @@
 namespace fake_cuda {
 
 enum class Instruction::Code : std::uint8_t {
-  kMov, kCvt, kAdd, kSub, kMulLo, kMulWide, kMadLo, kMadWide, kDiv, kRem, kMin, kAnd, kOr, kXor, kShl, kShr, kSetp, kSelp,
-  kLoadParameter, kLoadGlobal, kLoadShared, kLoadConstant, kStoreGlobal, kStoreShared, kTexture, kExchange, kBarrier, kFence,
-  kBranch, kReturn,
+  kMov,
+  kCvt,
+  kAdd,
+  kSub,
+  kMulLo,
+  kMulWide,
+  kMadLo,
+  kMadWide,
+  kDiv,
+  kRem,
+  kMin,
+  kAnd,
+  kOr,
+  kXor,
+  kShl,
+  kShr,
+  kSetp,
+  kSelp,
+  kLoadParameter,
+  kLoadGlobal,
+  kLoadShared,
+  kLoadConstant,
+  kStoreGlobal,
+  kStoreShared,
+  kTexture,
+  kExchange,
+  kBarrier,
+  kFence,
+  kBranch,
+  kReturn,
 };
 
 namespace {
@@ -50,7 +77,9 @@ std::vector<std::string> split(const std::string& text, char separator) {
   return parts;
 }
 
-bool has(const std::vector<std::string>& op, const std::string& word) { return std::find(op.begin(), op.end(), word) != op.end(); }
+bool has(const std::vector<std::string>& op, const std::string& word) {
+  return std::find(op.begin(), op.end(), word) != op.end();
+}
 
 Code decode(const std::vector<std::string>& op) {
   const std::string& name = op[0];
@@ -109,7 +138,9 @@ class Parser {
   }
 
  private:
-  [[noreturn]] void fail(const std::string& why) const { throw PtxError("line " + std::to_string(number_) + ": " + why); }
+  [[noreturn]] void fail(const std::string& why) const {
+    throw PtxError("line " + std::to_string(number_) + ": " + why);
+  }
 
   bool next(std::string& line) {
     while (std::getline(input_, line)) {
@@ -155,7 +186,8 @@ class Parser {
         std::string names;
         std::getline(words, names, ';');
         for (const std::string& name : split(names, ',')) {
-          if (!registers_.emplace(name, static_cast<int>(registers_.size())).second) fail("register " + name + " declared twice");
+          if (!registers_.emplace(name, static_cast<int>(registers_.size())).second)
+            fail("register " + name + " declared twice");
         }
       } else if (line[0] != '.') {
         if (line.back() != ';') fail("no semicolon");
@@ -194,7 +226,8 @@ class Parser {
       if (parts.size() == 2) operand.value = std::stoull(parts[1]);
     } else if (text[0] == '{') {
       operand.kind = Operand::Kind::kList;
-      for (const std::string& part : split(text.substr(1, text.size() - 2), ',')) operand.regs.push_back(find_register(part));
+      for (const std::string& part : split(text.substr(1, text.size() - 2), ','))
+        operand.regs.push_back(find_register(part));
     } else if (text[0] == '%' && registers_.contains(text)) {
       operand.kind = Operand::Kind::kRegister;
       operand.reg = find_register(text);
@@ -217,7 +250,8 @@ class Parser {
     if (text[0] == '@') {
       const std::size_t space = text.find(' ');
       instruction.guard_negated = text[1] == '!';
-      instruction.guard = find_register(text.substr(instruction.guard_negated ? 2 : 1, space - (instruction.guard_negated ? 2 : 1)));
+      instruction.guard =
+          find_register(text.substr(instruction.guard_negated ? 2 : 1, space - (instruction.guard_negated ? 2 : 1)));
       text = trim(text.substr(space));
     }
     const std::size_t space = text.find(' ');
@@ -249,10 +283,18 @@ struct Thread {
 // One block, its threads taking turns between barriers.
 class Block {
  public:
-  Block(Machine& machine, const Program& program, const Kernel& kernel, const Grid& grid, void* const* arguments, unsigned x,
-        unsigned y, std::uint64_t& cycles)
-      : machine_(machine), program_(program), kernel_(kernel), grid_(grid), arguments_(arguments), x_(x), y_(y), cycles_(cycles),
-        shared_(grid.shared_bytes), threads_(grid.threads) {
+  Block(Machine& machine, const Program& program, const Kernel& kernel, const Grid& grid, void* const* arguments,
+        unsigned x, unsigned y, std::uint64_t& cycles)
+      : machine_(machine),
+        program_(program),
+        kernel_(kernel),
+        grid_(grid),
+        arguments_(arguments),
+        x_(x),
+        y_(y),
+        cycles_(cycles),
+        shared_(grid.shared_bytes),
+        threads_(grid.threads) {
     for (unsigned i = 0; i < grid.threads; ++i) {
       threads_[i].registers.resize(kernel.registers);
       threads_[i].id = i;
@@ -330,7 +372,8 @@ class Block {
     const std::uint64_t address = (operand.reg >= 0 ? thread.registers[operand.reg] : 0) + operand.value;
     const auto check = [&](bool inside) {
       if (!inside || address % bytes != 0) {
-        throw AddressError(kernel_.name + " line " + std::to_string(instruction.line) + ": address " + std::to_string(address));
+        throw AddressError(kernel_.name + " line " + std::to_string(instruction.line) + ": address " +
+                           std::to_string(address));
       }
     };
     switch (instruction.code) {

@@ -1,5 +1,6 @@
-// Runs the PTX that gputopo generates, slowly and on the host, so that the CUDA device can be tested without a GPU. Knows
-// the instructions that the generators use and refuses any other, checks every address, and counts invented cycles.
+// Runs the PTX that gputopo generates, slowly and on the host, so that the CUDA device can be tested without a GPU.
+// Knows the instructions that the generators use and refuses any other, checks every address, and counts invented
+// cycles.
 #pragma once
 
 #include <cstddef>
@@ -26,10 +27,10 @@ class AddressError : public std::runtime_error {
 
 struct Operand {
   enum class Kind { kRegister, kImmediate, kSpecial, kAddress, kList } kind = Kind::kImmediate;
-  int reg = -1;              // kRegister; base of kAddress (-1: none)
-  std::uint64_t value = 0;   // kImmediate; offset of kAddress
-  std::string name;          // kSpecial: "%tid.x"; parameter of kAddress
-  std::vector<int> regs;     // kList
+  int reg = -1;             // kRegister; base of kAddress (-1: none)
+  std::uint64_t value = 0;  // kImmediate; offset of kAddress
+  std::string name;         // kSpecial: "%tid.x"; parameter of kAddress
+  std::vector<int> regs;    // kList
 };
 
 struct Instruction {

@@ -1,0 +1,189 @@
+// What goes wrong with a driver or a GPU becomes an exception of the right type whose one line says what to do.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <fstream>
+
+#include "device/cuda/cuda_device.h"
+#include "device/cuda/driver_api.h"
+#include "support/command.h"
+#include "support/fake_cuda.h"
+
+namespace gputopo {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+const ChaseProgram kChase{.arrays = {{.bytes = 4096, .stride_bytes = 64}}, .actors = {{}}, .steps = {{.loads = 64}}};
+
+void run_one(Device& device) {
+  const Program program = kChase;
+  static_cast<void>(device.run({&program, 1}));
+}
+
+// Opens the device, runs a program and returns the message of the exception of exactly this type.
+template <typename Exception>
+std::string message_of(const std::string& behaviour, const std::string& library = GPUTOPO_FAKE_LIBCUDA) {
+  const test::FakeCuda fake(behaviour, library);
+  try {
+    run_one(*open_cuda_device(0));
+  } catch (const Exception& error) {
+    EXPECT_EQ(typeid(error), typeid(Exception)) << error.what();
+    EXPECT_THAT(error.what(), Not(HasSubstr("\n")));
+    return error.what();
+  }
+  ADD_FAILURE() << behaviour << ": no exception";
+  return {};
+}
+
+TEST(CudaFaults, NoDriver) {
+  EXPECT_THAT(message_of<DeviceError>("", "/nonexistent/libcuda.so.1"),
+              AllOf(HasSubstr("no NVIDIA driver: /nonexistent/libcuda.so.1 could not be loaded"),
+                    HasSubstr("--device sim:h200")));
+}
+
+TEST(CudaFaults, NoDevice) {
+  EXPECT_THAT(message_of<DeviceError>("no_device"),
+              AllOf(HasSubstr("CUDA_ERROR_NO_DEVICE"), HasSubstr("CUDA_VISIBLE_DEVICES")));
+}
+
+TEST(CudaFaults, DriverTooOldNamesBothVersions) {
+  EXPECT_THAT(message_of<DeviceError>("old_driver"),
+              HasSubstr("driver too old: it supports CUDA 5.0, needed is 5.5 or later"));
+}
+
+TEST(CudaFaults, NoPermission) { EXPECT_THAT(message_of<DeviceError>("no_permission"), HasSubstr("permission")); }
+
+TEST(CudaFaults, MismatchOfLibraryAndKernelModule) {
+  EXPECT_THAT(message_of<DeviceError>("mismatch"), HasSubstr("reboot"));
+}
+
+TEST(CudaFaults, MissingSymbol) {
+  EXPECT_THAT(message_of<DeviceError>("", GPUTOPO_FAKE_LIBCUDA_INCOMPLETE),
+              AllOf(HasSubstr("cuLaunchKernel"), HasSubstr("update the driver")));
+}
+
+TEST(CudaFaults, AnotherProcessHoldsIt) {
+  EXPECT_THAT(message_of<DeviceLostError>("busy"), HasSubstr("another process holds this GPU in exclusive mode"));
+}
+
+TEST(CudaFaults, UnknownOrdinalSaysHowManyThereAre) {
+  const test::FakeCuda fake;
+  try {
+    static_cast<void>(open_cuda_device(3));
+    FAIL();
+  } catch (const DeviceError& error) {
+    EXPECT_THAT(error.what(), HasSubstr("there is no cuda:3: this machine shows 1 CUDA device"));
+  }
+}
+
+TEST(CudaFaults, CompilerLogIsInTheMessage) {
+  EXPECT_THAT(message_of<DeviceError>("bad_ptx"),
+              AllOf(HasSubstr("cuModuleLoadDataEx"), HasSubstr("log: ptxas fatal : told to fail second line")));
+}
+
+TEST(CudaFaults, OutOfMemoryNamesTheAllocation) {
+  EXPECT_THAT(message_of<DeviceMemoryError>("out_of_memory=1"),
+              AllOf(HasSubstr("cuMemAlloc("), HasSubstr("end other programs that use it")));
+}
+
+TEST(CudaFaults, TooLargeAnArrayIsAMemoryErrorAndTheDeviceGoesOn) {
+  const test::FakeCuda fake;
+  const auto device = open_cuda_device(0);
+  ChaseProgram large = kChase;
+  large.arrays[0] = {.bytes = 8ull << 30, .stride_bytes = 1 << 20};
+  const Program program = large;
+  EXPECT_THROW(static_cast<void>(device->run({&program, 1})), DeviceMemoryError);
+  EXPECT_NO_THROW(run_one(*device));
+}
+
+TEST(CudaFaults, KernelFailuresLoseTheDevice) {
+  EXPECT_THAT(message_of<DeviceLostError>("illegal_address"),
+              AllOf(HasSubstr("kernel "), HasSubstr("CUDA_ERROR_ILLEGAL_ADDRESS")));
+  EXPECT_THAT(message_of<DeviceLostError>("launch_failed"), HasSubstr("CUDA_ERROR_LAUNCH_FAILED"));
+  EXPECT_THAT(message_of<DeviceLostError>("lost"), HasSubstr("CUDA_ERROR_DEVICE_UNAVAILABLE"));
+}
+
+TEST(CudaFaults, ALostDeviceStaysLost) {
+  const test::FakeCuda fake("lost_after=8");
+  const auto device = open_cuda_device(0);
+  run_one(*device);
+  const auto run_some = [&] {
+    for (int i = 0; i < 8; ++i) run_one(*device);
+  };
+  EXPECT_THROW(run_some(), DeviceLostError);
+  EXPECT_THROW(run_one(*device), DeviceLostError);
+}
+
+TEST(CudaFaults, EverythingIsFreed) {
+  const test::TemporaryFolder folder;
+  const std::string report = folder.file("leaks");
+  {
+    const test::FakeCuda fake("leak_report=" + report);
+    const auto device = open_cuda_device(0);
+    run_one(*device);
+    ChaseProgram texture = kChase;
+    texture.arrays[0].space = Space::kTexture;
+    const std::vector<Program> programs = {
+        texture, StreamProgram{.space = Space::kTexture, .bytes = 4096, .threads_per_block = 32}};
+    static_cast<void>(device->run(programs));
+  }
+  std::ifstream file(report);
+  std::string line;
+  std::getline(file, line);
+  EXPECT_EQ(line, "allocations 0 modules 0 textures 0");
+}
+
+TEST(CudaFaults, ListingTellsWhyADriverCannotBeUsed) {
+  std::string problem;
+  {
+    const test::FakeCuda fake("mismatch");
+    EXPECT_TRUE(list_cuda_devices(problem).empty());
+    EXPECT_THAT(problem, HasSubstr("of different versions"));
+    EXPECT_FALSE(cuda_driver_present());
+  }
+  {
+    const test::FakeCuda fake("", "/nonexistent/libcuda.so.1");
+    EXPECT_TRUE(list_cuda_devices(problem).empty());
+    EXPECT_EQ(problem, "");
+    EXPECT_FALSE(cuda_driver_present());
+  }
+  const test::FakeCuda fake;
+  const auto listings = list_cuda_devices(problem);
+  ASSERT_EQ(listings.size(), 1u);
+  EXPECT_EQ(listings[0].spec, "cuda:0");
+  EXPECT_EQ(listings[0].name, "Fake GPU");
+  EXPECT_EQ(listings[0].pci_address, "0000:0f:00.0");
+  EXPECT_EQ(listings[0].detail, "compute capability 9.0, 1.0 GiB");
+  EXPECT_TRUE(cuda_driver_present());
+}
+
+// What cuInit may say of a machine, each with something to do about it.
+TEST(CudaFaults, EveryStartingFailureIsExplained) {
+  using namespace cuda;
+  const std::string nowhere = "/nonexistent";
+  EXPECT_THAT(explain_failure(kErrorNoDevice, 0, nowhere), HasSubstr("shows no GPU"));
+  EXPECT_THAT(explain_failure(kErrorInsufficientDriver, 0), HasSubstr("update the NVIDIA driver"));
+  EXPECT_THAT(explain_failure(kErrorSystemNotReady, 0), HasSubstr("nvidia-fabricmanager"));
+  EXPECT_THAT(explain_failure(kErrorSystemDriverMismatch, 0), HasSubstr("different versions"));
+  EXPECT_THAT(explain_failure(kErrorCompatNotSupportedOnDevice, 0), HasSubstr("LD_LIBRARY_PATH"));
+  EXPECT_THAT(explain_failure(kErrorUnknown, 0, nowhere), HasSubstr("dmesg"));
+  EXPECT_THAT(explain_failure(kErrorStubLibrary, 0), HasSubstr("stub"));
+  EXPECT_EQ(explain_failure(1, 0), "");
+}
+
+TEST(CudaFaults, AForbiddenDeviceNodeIsNamed) {
+  const test::TemporaryFolder folder;
+  const std::string node = folder.file("nvidia0");
+  std::ofstream(node) << "";
+  std::filesystem::permissions(node, std::filesystem::perms::none);
+  if (std::ifstream(node).good()) GTEST_SKIP() << "this user may open everything";
+  EXPECT_THAT(cuda::explain_failure(cuda::kErrorNoDevice, 0, folder.path()),
+              HasSubstr("no permission to open " + node));
+}
+
+}  // namespace
+}  // namespace gputopo
