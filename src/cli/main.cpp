@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 
 #include <exception>
+#include <new>
 
 #include "cli/commands.h"
 #include "cli/options.h"

@@ -80,6 +80,7 @@ class Discovery {
   Attribute write_bandwidth(const std::string& element) { return bandwidth(element, StreamOp::kWrite); }
   Attribute bandwidth(const std::string& element, StreamOp op);
 
+  void size_by_carve_out(const std::string& element, const Cache& found, Attribute& size);
   void require_l1_caching();
   bool shares(const std::string& victim, const std::string& evictor);
   void report_progress(const std::string& probe);
@@ -176,7 +177,7 @@ Attribute Discovery::size(const std::string& element) {
   Cache& found = cache(element);
   Attribute measured = probe::measure_size(lab_, found);
   if (element != "l2") {
-    if (measured.available() && found.site().space != Space::kConstant) probe::measure_size_by_carve_out(lab_, found, measured);
+    if (measured.available() && found.site().space != Space::kConstant) size_by_carve_out(element, found, measured);
     return measured;
   }
   if (!lab_.info().l2_bytes) return measured;
@@ -192,6 +193,21 @@ Attribute Discovery::size(const std::string& element) {
     api.details.emplace_back("not_measured", measured.detail);
   }
   return api;
+}
+
+// At every carve-out; once for each physical cache.
+void Discovery::size_by_carve_out(const std::string& element, const Cache& found, Attribute& size) {
+  if (element != "l1" && !lab_.info().carve_outs_bytes.empty()) {
+    const Attribute& l1 = ensure("l1", "size");
+    if (l1.available() && shares(element, "l1") && shares("l1", element)) {
+      for (const auto& [name, value] : l1.details) {
+        if (name.find("carve_out") != std::string::npos) size.details.emplace_back(name, value);
+      }
+      size.conditions.emplace_back("carve_outs_measured_as", std::string("l1"));
+      return;
+    }
+  }
+  probe::measure_size_by_carve_out(lab_, found, size);
 }
 
 Attribute Discovery::latency(const std::string& element) {
@@ -225,7 +241,13 @@ Attribute Discovery::shared_with(const std::string& element) {
 
 Attribute Discovery::miss_penalty(const std::string& element) {
   ensure(element, "line_size");
-  return probe::measure_miss_penalty(lab_, cache(element));
+  if (element != "l2") return probe::measure_miss_penalty(lab_, cache(element));
+  // Behind L2 there is only memory, and its latency is measured with L2 evicted.
+  const Attribute& hit = ensure("l2", "latency");
+  const Attribute& miss = ensure("device", "latency");
+  if (!hit.available() || !miss.available()) return unavailable(Reason::kDependency, "needs the latencies of L2 and of device memory");
+  return probe::measured(lab_, std::round((*miss.number() - *hit.number()) * 10) / 10, "cycles",
+                         stats::Interval{*miss.low - *hit.high, *miss.high - *hit.low}, "device_latency_minus_near_hit");
 }
 
 Attribute Discovery::partitions(const std::string& element) {
@@ -266,10 +288,16 @@ Attribute Discovery::bandwidth(const std::string& element, StreamOp op) {
     }
   }
   std::vector<StreamProgram> candidates;
-  for (const std::uint32_t blocks : {1u, 2u}) {
+  struct Shape {
+    std::uint32_t blocks_per_sm;
+    std::uint32_t threads;
+  };
+  for (const Shape& shape : {Shape{1, 1024}, Shape{2, 1024}, Shape{4, 512}}) {
     for (const std::uint32_t in_flight : {4u, 8u}) {
+      const std::uint32_t blocks = shape.blocks_per_sm;
       StreamProgram candidate = stream;
       candidate.blocks_per_sm = blocks;
+      candidate.threads_per_block = shape.threads;
       candidate.loads_in_flight = in_flight;
       candidate.bytes = footprint;
       if (stream.per_block && stream.space != Space::kConstant) candidate.bytes = footprint / blocks;

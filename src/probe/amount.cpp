@@ -8,7 +8,7 @@
 namespace gputopo::probe {
 
 Attribute measure_amount(Lab& lab, const Cache& cache) {
-  if (!cache.has_next_level()) throw Inconclusive("no footprint was seen to exceed this cache, so nothing can be evicted from it");
+  require_exceeded(cache, "so nothing can be evicted from it");
   // The evictor alone must fill the cache, so that whatever is shared is gone under any replacement.
   constexpr double kVictim = 0.5;
   constexpr double kEvictor = 4.0;

@@ -67,8 +67,11 @@ Attribute measure_fetch_granularity(Lab& lab, Cache& cache) {
   for (const StepResult& step : results.front().steps) {
     if (!step.latencies.empty()) latencies.push_back(step.latencies);
   }
+  // What a fetch has brought is in the nearest part of the cache: near L2 where there is a far one too, whose hits may be as
+  // slow as near memory.
+  const double fetched_limit = cache.survey->levels[cache.first_level].high_cycles;
   const FetchGranularity found =
-      fetch_granularity_of(latencies, kMinimumStrideBytes, cache.hit_limit_cycles(), parameters.line_limit_bytes);
+      fetch_granularity_of(latencies, kMinimumStrideBytes, fetched_limit, parameters.line_limit_bytes);
   constexpr double kLeastAgreement = 0.9;  // a third pattern (prefetch, two sizes) agrees less with every candidate
   if (found.agreement < kLeastAgreement) {
     throw Inconclusive(fmt::format("a cold pass agrees with {} B only at {:.0f}% of its loads", found.bytes, 100 * found.agreement));

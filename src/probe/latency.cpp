@@ -58,7 +58,7 @@ Attribute banded_latency(Lab& lab, const std::vector<ChaseResult>& copies, std::
     const stats::Histogram& histogram = copy.steps[step].histogram;
     // The slowest hundredth is left out: outliers would pull the mean.
     constexpr double kKept = 0.99;
-    const double kept = std::min(high, stats::histogram_quantile(histogram, kKept) + 1);
+    const double kept = std::min(high, stats::histogram_quantile(histogram, kKept) + kHistogramBinCycles);
     const stats::BandSummary band = stats::summarise_band(histogram, low, kept);
     stats::accumulate(sum, histogram);
     constexpr std::uint64_t kLeastLoads = 8;
@@ -148,32 +148,37 @@ Attribute measure_shared_latency(Lab& lab, const Site& site) {
 
 Attribute measure_device_latency(Lab& lab, const Survey& survey, std::uint64_t l2_bytes) {
   const Site& site = survey.site;
-  const double floor = survey.levels.size() < 2 ? 0 : survey.levels.back().low_cycles;
   const double infinity = std::numeric_limits<double>::infinity();
   const std::uint64_t loads = lab.parameters().exclusive_loads;
-  constexpr std::uint64_t kWarmStride = 128;
-  // TLB warm: four times L2, so that a sample in random order nearly always misses it, touched just before.
+  constexpr std::uint64_t kLine = 128;
+  // A larger array in between evicts from L2 what is timed, so every load goes to memory and no band of latencies need be
+  // cut out (a far L2 hit may be slower than near memory). TLB warm: the array's pages have just been touched.
+  const ChaseArray evictor = make_array(site, lab.l2_evictor_bytes(), kLine);
+  constexpr std::uint64_t kWarmStride = 4096 + kLine;
   const ChaseArray warm = make_array(site, 4 * l2_bytes, kWarmStride, Order::kShuffled);
-  ChaseProgram program = make_program(site, {warm}, {warm_step(site, warm), {.kind = StepKind::kCounted, .loads = loads, .chain = 1}});
+  const auto timed_after_eviction = [&](const ChaseArray& array, std::uint32_t chain) {
+    return make_program(site, {array, evictor}, {warm_step(site, array, 0), warm_step(site, evictor, 1),
+                                                 {.kind = StepKind::kCounted, .loads = std::min(loads, array.element_count() / 2), .chain = chain}});
+  };
+  ChaseProgram program = timed_after_eviction(warm, 1);
   std::vector<ChaseProgram> programs;
-  for (std::uint32_t i = 0; i < 3; ++i) {
-    program.sm = i * lab.info().sm_count / 3;
+  constexpr std::uint32_t kSms = 3;
+  for (std::uint32_t i = 0; i < kSms; ++i) {
+    program.sm = i * lab.info().sm_count / kSms;
     programs.push_back(program);
   }
-  Attribute attribute = banded_latency(lab, lab.chase(programs), 1, floor, infinity, survey.timer_cycles, "timed_loads_in_band");
+  Attribute attribute = banded_latency(lab, lab.chase(programs), 2, 0, infinity, survey.timer_cycles, "timed_loads_after_eviction");
   attribute.conditions.emplace_back("tlb", std::string("warm"));
 
-  // TLB cold: one load a page over as much memory as there is, all of them evicted from L2 by a larger array in between.
-  const std::uint64_t stride = lab.parameters().tlb_stride_bytes + kWarmStride;  // not the same sets on every page
+  // TLB cold: one line a page over as much memory as there is, timed in the order it was touched: the oldest pages first,
+  // which an LRU-like TLB that reaches less has dropped.
+  const std::uint64_t stride = lab.parameters().tlb_stride_bytes + kLine;  // not the same sets on every page
   const auto reach = static_cast<std::uint64_t>(lab.parameters().tlb_reach_of_free * static_cast<double>(lab.info().max_array_bytes));
-  if (reach / stride < 2 * loads / 8) return attribute;
-  const ChaseArray pages = make_array(site, reach - reach % stride, stride, Order::kShuffled);
-  const ChaseArray evictor = make_array(site, 2 * l2_bytes, kWarmStride);
-  const std::uint64_t timed = std::min(loads, pages.element_count() / 2);
-  const ChaseProgram cold = make_program(site, {pages, evictor}, {warm_step(site, pages, 0), warm_step(site, evictor, 1),
-                                                                  {.kind = StepKind::kCounted, .array = 0, .loads = timed, .chain = 1}});
+  constexpr std::uint64_t kLeastPages = 256;
+  if (reach / stride < kLeastPages) return attribute;
+  const ChaseArray pages = make_array(site, reach, stride);
   try {
-    const Attribute found = banded_latency(lab, lab.chase({cold}), 2, floor, infinity, survey.timer_cycles, "timed_loads_in_band");
+    const Attribute found = banded_latency(lab, lab.chase({timed_after_eviction(pages, 0)}), 2, 0, infinity, survey.timer_cycles, "timed_loads_after_eviction");
     attribute.details.emplace_back("tlb_cold_cycles", *found.number());
     attribute.details.emplace_back("tlb_cold_reach_bytes", static_cast<std::int64_t>(pages.bytes));
   } catch (const DeviceMemoryError& error) {

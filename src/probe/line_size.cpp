@@ -33,7 +33,7 @@ double miss_ratio(Lab& lab, const Cache& cache, std::uint64_t bytes, std::uint64
 }  // namespace
 
 Attribute measure_line_size(Lab& lab, Cache& cache) {
-  if (!cache.has_next_level()) throw Inconclusive("no footprint was seen to exceed this cache, so its lines were never evicted");
+  require_exceeded(cache, "so its lines are never evicted");
   const std::uint64_t fetch = cache.fetch_bytes;
   // The footprint with the clearest difference between once and twice of it; on a cache with uneven sets it is not the
   // largest that fits.

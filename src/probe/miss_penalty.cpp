@@ -6,7 +6,7 @@
 namespace gputopo::probe {
 
 Attribute measure_miss_penalty(Lab& lab, const Cache& cache) {
-  if (!cache.has_next_level()) throw Inconclusive("no load was seen to miss this cache");
+  require_exceeded(cache, "so no load misses it");
   const Survey& survey = *cache.survey;
   const Site& site = cache.site();
   const stats::Level& next = survey.levels[cache.last_level + 1];
@@ -14,12 +14,10 @@ Attribute measure_miss_penalty(Lab& lab, const Cache& cache) {
   constexpr std::uint64_t kFactor = 4;
   const std::uint64_t bytes = site.clamp(kFactor * std::max(cache.fits_bytes, static_cast<std::uint64_t>(cache.resident_bytes)));
   const ChaseArray array = make_array(site, bytes, std::max(cache.fetch_bytes, cache.line_bytes), Order::kShuffled);
-  const std::uint64_t loads = site.exclusive ? lab.parameters().exclusive_loads
-                                             : std::min(lab.parameters().survey_loads, 2 * array.element_count());
-  const ChaseProgram program = make_program(site, {array}, {warm_step(site, array), {.kind = StepKind::kCounted, .loads = loads, .chain = site.exclusive ? 1u : 0u}});
-  const std::uint32_t copies = site.exclusive ? 3 : lab.parameters().copies;
+  const std::uint64_t loads = std::min(lab.parameters().survey_loads, 2 * array.element_count());
+  const ChaseProgram program = make_program(site, {array}, {warm_step(site, array), {.kind = StepKind::kCounted, .loads = loads}});
   std::vector<double> misses;
-  for (const ChaseResult& copy : lab.chase(std::vector<ChaseProgram>(copies, program))) {
+  for (const ChaseResult& copy : lab.chase(std::vector<ChaseProgram>(lab.parameters().copies, program))) {
     const stats::BandSummary band = stats::summarise_band(copy.steps[1].histogram, next.low_cycles, next.high_cycles);
     constexpr std::uint64_t kLeastLoads = 8;
     if (band.count >= kLeastLoads) misses.push_back(band.mean - survey.timer_cycles);

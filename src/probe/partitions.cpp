@@ -9,7 +9,7 @@
 namespace gputopo::probe {
 
 Attribute measure_partitions(Lab& lab, const Cache& l2, double total_bytes) {
-  if (!l2.has_next_level()) throw Inconclusive("no footprint was seen to exceed L2");
+  require_exceeded(l2, "so its capacity is not known");
   if (l2.last_level == 0) {
     Attribute attribute = measured(lab, std::int64_t{1}, "", stats::Interval{1, 1}, "near_part_of_resident");
     attribute.details.emplace_back("near_bytes", static_cast<std::int64_t>(total_bytes));

@@ -1,5 +1,7 @@
 #include "probe/site.h"
 
+#include <fmt/format.h>
+
 #include <cmath>
 
 namespace gputopo::probe {
@@ -27,6 +29,16 @@ ChaseProgram make_program(const Site& site, std::vector<ChaseArray> arrays, std:
 
 ChaseStep warm_step(const Site& site, const ChaseArray& array, std::uint32_t index) {
   return {.kind = site.exclusive ? StepKind::kTouch : StepKind::kWarm, .array = index, .loads = array.element_count()};
+}
+
+void require_exceeded(const Cache& cache, const std::string& consequence) {
+  if (cache.was_exceeded()) return;
+  const std::uint64_t limit = cache.site().limit_bytes;
+  if (limit != 0) {
+    throw NotSupportedError(fmt::format("arrays in the {} space hold at most {} B and all of that fits, {}",
+                                        to_string(cache.site().space), limit, consequence));
+  }
+  throw Inconclusive(fmt::format("every footprint up to {} B fits, {}", cache.fits_bytes, consequence));
 }
 
 double hit_fraction(const StepResult& step, double limit_cycles) {

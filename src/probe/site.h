@@ -59,6 +59,8 @@ struct Cache {
   // Raw latencies from this on miss what is nearer than this cache.
   [[nodiscard]] double hit_floor_cycles() const { return survey->levels[first_level].low_cycles; }
   [[nodiscard]] bool has_next_level() const { return last_level + 1 < survey->levels.size(); }
+  // Whether a footprint of the survey was too large for it.
+  [[nodiscard]] bool was_exceeded() const { return has_next_level() && fits_bytes < survey->footprints_bytes.back(); }
 };
 
 // ---- Building programs ----
@@ -92,6 +94,10 @@ void sweep_footprints(Lab& lab, Survey& survey);
 // The cache at `depth` of the survey (0: nearest). Levels that share a cache (near and far L2) are one when `merge_rest`: all
 // levels but the last. Throws NotPresent.
 [[nodiscard]] Cache find_cache(const Survey& survey, std::size_t depth, bool merge_rest);
+
+// Throws unless was_exceeded(): NotSupportedError where the space allows no larger array, else Inconclusive. `consequence`
+// ends the sentence: "so its lines were never evicted".
+void require_exceeded(const Cache& cache, const std::string& consequence);
 
 // Reads off the survey how much fits and stays resident, for the cache's level and fetch granularity.
 void read_survey(Cache& cache);

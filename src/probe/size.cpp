@@ -171,6 +171,46 @@ Estimate fits_estimate(Lab& lab, const Cache& cache, std::uint64_t stride) {
   return {static_cast<double>(fits), {static_cast<double>(fits) - std::max(slack, static_cast<double>(stride)), static_cast<double>(exceeds)}};
 }
 
+// Where hits of the cache and loads from memory overlap in latency (far L2 against near memory), residency counts some memory
+// loads as hits. But loads that are clearly from memory appear only beyond the capacity C, as a * (1 - C/F) of a footprint F:
+// a line in 1/F whose two coefficients give both the part `a` of memory loads that can be told, and C.
+struct MemoryLoads {
+  double told = 1;  // a
+  Estimate capacity;
+};
+
+MemoryLoads clear_memory_loads(Lab& lab, const Cache& cache, std::uint64_t stride) {
+  const Site& site = cache.site();
+  const Survey& survey = *cache.survey;
+  double base = static_cast<double>(survey.footprints_bytes.front());
+  constexpr double kHardlyAny = 0.02;
+  for (std::size_t i = 0; i < survey.footprints_bytes.size(); ++i) {
+    if (1 - stats::fraction_below(survey.histograms[i], cache.hit_limit_cycles()) > kHardlyAny + cache.noise) break;
+    base = static_cast<double>(survey.footprints_bytes[i]);
+  }
+  constexpr std::uint64_t kLoads = 8192;
+  std::vector<double> inverse;
+  std::vector<double> part;
+  for (const double factor : {1.7, 2.0, 2.5, 3.0, 4.0}) {
+    const ChaseArray array = make_array(site, static_cast<std::uint64_t>(factor * base), stride, Order::kShuffled, lab.seed());
+    const std::uint64_t loads = std::min(kLoads, std::max(array.element_count() / 32, std::uint64_t{1}));
+    const ChaseResult result = lab.chase({make_program(site, {array}, {warm_step(site, array), {.kind = StepKind::kCounted, .loads = loads, .chain = 1}})}).front();
+    inverse.push_back(1 / static_cast<double>(array.bytes));
+    part.push_back(std::max(0.0, 1 - hit_fraction(result.steps[1], cache.hit_limit_cycles()) - cache.noise));
+  }
+  const stats::Line line = stats::fit_line(inverse, part);
+  MemoryLoads found;
+  found.told = line.intercept;
+  if (found.told <= 0) return found;
+  std::vector<double> capacities;
+  for (std::size_t i = 0; i < inverse.size(); ++i) capacities.push_back((1 - part[i] / line.intercept) / inverse[i]);
+  found.capacity = {-line.slope / line.intercept, stats::mean_interval(capacities)};
+  found.capacity.interval.low = std::min(found.capacity.interval.low, found.capacity.bytes);
+  found.capacity.interval.high = std::max(found.capacity.interval.high, found.capacity.bytes);
+  lab.log(fmt::format("size: {:.0f}% of memory loads are told; capacity {:.0f} B", 100 * found.told, found.capacity.bytes));
+  return found;
+}
+
 // Whether footprints from `bytes` on miss with nearly every load when walked in order, as under LRU.
 bool misses_all(const Cache& cache, double bytes) {
   const Survey& survey = *cache.survey;
@@ -198,7 +238,10 @@ SampledResidency sampled_residency(Lab& lab, const Cache& cache, double limit_cy
   // A few samples even of a cache of a few lines: what they evict is corrected for.
   const double few = std::clamp(lines / 4, 1.0, 4.0);
   const auto per_program = static_cast<std::uint64_t>(std::clamp(parameters.sampled_part * lines, few, most));
-  const std::uint64_t programs_limit = site.exclusive ? 6 : parameters.residency_programs_limit;
+  // Programs that run alone take turns: as many as touch a bounded number of lines.
+  constexpr double kExclusiveTouches = 1.5e7;
+  const std::uint64_t programs_limit = site.exclusive ? static_cast<std::uint64_t>(std::clamp(kExclusiveTouches / n, 6.0, 600.0))
+                                                      : parameters.residency_programs_limit;
   const std::uint64_t count = std::clamp(wanted_samples / per_program, std::uint64_t{parameters.copies}, programs_limit);
   std::vector<ChaseProgram> programs;
   for (std::uint64_t i = 0; i < count; ++i) {
@@ -229,6 +272,16 @@ Capacity estimate_capacity(Lab& lab, const Cache& cache, bool keep_fits) {
   const std::uint64_t stride = std::max(cache.line_bytes, cache.fetch_bytes);
   const double guess = std::max({cache.resident_bytes, static_cast<double>(cache.fits_bytes), static_cast<double>(stride)});
   Capacity capacity;
+  if (site.exclusive) {
+    constexpr double kNearlyAllTold = 0.95;
+    const MemoryLoads memory = clear_memory_loads(lab, cache, stride);
+    if (memory.told > 0 && memory.told < kNearlyAllTold) {
+      capacity.bytes = std::round(memory.capacity.bytes);
+      capacity.interval = memory.capacity.interval;
+      capacity.method = "clear_memory_loads";
+      return capacity;
+    }
+  }
   const Estimate resident = resident_estimate(lab, cache, guess, stride);
   Estimate best = resident;
   capacity.method = "resident_backwards";
@@ -249,7 +302,7 @@ Capacity estimate_capacity(Lab& lab, const Cache& cache, bool keep_fits) {
   const double factor = site.limit_bytes == 0 ? wanted_factor : std::min(wanted_factor, static_cast<double>(site.limit_bytes) / base);
   constexpr double kLeastFactor = 1.5;
   if (factor >= kLeastFactor) {
-    constexpr std::uint64_t kQuickSamples = 4000;
+    constexpr std::uint64_t kQuickSamples = 12000;
     const bool lru = site.exclusive ? resident.bytes > 0 : misses_all(cache, 2 * base);
     const auto sample = [&](std::uint64_t samples) {
       return sampled_residency(lab, cache, cache.hit_limit_cycles(), base, factor, stride, samples);
@@ -298,11 +351,7 @@ SampleTable sweep_table(const Survey& survey) {
 }
 
 Attribute measure_size(Lab& lab, Cache& cache) {
-  if (!cache.has_next_level()) {
-    Attribute attribute = unavailable(Reason::kInconclusive, fmt::format("every footprint up to {} B fits: the cache is at least that large", cache.fits_bytes));
-    attribute.details.emplace_back("at_least_bytes", static_cast<std::int64_t>(cache.fits_bytes));
-    return attribute;
-  }
+  require_exceeded(cache, "so it is at least that large");
   const Capacity capacity = estimate_capacity(lab, cache, true);
   cache.size_bytes = capacity.bytes;
   Attribute attribute = measured(lab, static_cast<std::int64_t>(capacity.bytes), "B", capacity.interval, capacity.method);
@@ -311,7 +360,7 @@ Attribute measure_size(Lab& lab, Cache& cache) {
     cache.fits_bytes = static_cast<std::uint64_t>(capacity.first_miss_bytes);
   }
   if (capacity.all_miss_bytes > 0) attribute.details.emplace_back("all_miss_bytes", static_cast<std::int64_t>(capacity.all_miss_bytes));
-  attribute.details.emplace_back("resident_backwards_bytes", static_cast<std::int64_t>(capacity.resident_bytes));
+  if (capacity.resident_bytes > 0) attribute.details.emplace_back("resident_backwards_bytes", static_cast<std::int64_t>(capacity.resident_bytes));
   if (capacity.sampled_bytes > 0) attribute.details.emplace_back("sampled_residency_bytes", static_cast<std::int64_t>(capacity.sampled_bytes));
   if (lab.keep_samples()) attribute.samples.push_back(sweep_table(*cache.survey));
   return attribute;

@@ -90,4 +90,17 @@ Interval median_interval(std::span<const double> values, std::uint64_t seed, dou
   return {quantile(medians, tail), quantile(medians, 1 - tail)};
 }
 
+Line fit_line(std::span<const double> x, std::span<const double> y) {
+  const double x_mean = mean(x);
+  const double y_mean = mean(y);
+  double covariance = 0;
+  double variance = 0;
+  for (std::size_t i = 0; i < x.size(); ++i) {
+    covariance += (x[i] - x_mean) * (y[i] - y_mean);
+    variance += (x[i] - x_mean) * (x[i] - x_mean);
+  }
+  const double slope = variance > 0 ? covariance / variance : 0;
+  return {y_mean - slope * x_mean, slope};
+}
+
 }  // namespace gputopo::stats

@@ -31,4 +31,11 @@ struct Interval {
 // Percentile bootstrap of the median (Efron 1979), seeded.
 [[nodiscard]] Interval median_interval(std::span<const double> values, std::uint64_t seed, double confidence = 0.95);
 
+// Least-squares line y = intercept + slope * x; slope 0 where all x are equal.
+struct Line {
+  double intercept = 0;
+  double slope = 0;
+};
+[[nodiscard]] Line fit_line(std::span<const double> x, std::span<const double> y);
+
 }  // namespace gputopo::stats

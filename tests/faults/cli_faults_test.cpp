@@ -182,15 +182,15 @@ TEST(CliStreams, DumpedProgramsAreNotTheResult) {
 
 TEST(CliStreams, ShowGivesTheSameTableAgain) {
   const TemporaryFolder folder;
-  const CommandResult measured =
-      gputopo_with("--device sim:h200 --only shared,constant_l1 --quiet --json " + folder.file("a.json"));
+  const CommandResult measured = gputopo_with(
+      "--device sim:h200 --only shared,constant_l1 --attribute size,latency --quiet --json " + folder.file("a.json"));
   const CommandResult shown = gputopo_with("show " + folder.file("a.json"));
   EXPECT_EQ(shown.exit_code, 0) << shown.err;
   EXPECT_EQ(shown.out, measured.out);
 }
 
 TEST(CliStreams, TheSameSeedGivesTheSameTable) {
-  const std::string arguments = "--device sim:h200 --only constant_l1 --quiet --seed 7";
+  const std::string arguments = "--device sim:h200 --only constant_l1 --attribute size,latency --quiet --seed 7";
   EXPECT_EQ(gputopo_with(arguments).out, gputopo_with(arguments).out);
 }
 
@@ -204,9 +204,10 @@ TEST(CliStreams, RawSamplesAreFiles) {
 
 TEST(CliStreams, ARecordingReplaysToTheSameValues) {
   const TemporaryFolder folder;
-  const CommandResult measured =
-      gputopo_with("--device sim:h200 --only constant_l1 --quiet --json - --record " + folder.file("a.rec"));
-  const CommandResult replayed = gputopo_with("replay --quiet --json - --only constant_l1 " + folder.file("a.rec"));
+  const CommandResult measured = gputopo_with(
+      "--device sim:h200 --only constant_l1 --attribute size --quiet --json - --record " + folder.file("a.rec"));
+  const CommandResult replayed =
+      gputopo_with("replay --quiet --json - --only constant_l1 --attribute size " + folder.file("a.rec"));
   ASSERT_EQ(replayed.exit_code, measured.exit_code) << replayed.err;
   const MemoryElement before = *read_json(measured.out).find_memory("constant_l1");
   EXPECT_EQ(*read_json(replayed.out).find_memory("constant_l1"), before);

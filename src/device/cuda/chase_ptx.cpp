@@ -140,6 +140,7 @@ void timed_code(PtxText& text, const std::string& name, Space space) {
 // Every thread takes every ntid-th element.
 void touch_code(PtxText& text, const std::string& name, Space space) {
   text.line("{}:", name);
+  text.line("mov.u64 %time0, %clock64;");
   text.line("add.u32 %half, %loads, 1;");
   text.line("shr.u32 %half, %half, 1;");
   text.line("mov.u32 %index, %thread_id;");
@@ -354,6 +355,11 @@ void chase_kernel(PtxText& text) {
   text.line("st.global.cg.u64 [%step_result + {}], %time1;", offsetof(StepRecord, cycles));
   text.line("STEP_END:");
   text.line("bar.sync 0;");
+  // A touch has ended when all threads have.
+  text.line("mov.u64 %time1, %clock64;");
+  text.line("sub.u64 %time1, %time1, %time0;");
+  text.line("setp.eq.and.u32 %more, %kind, {}, %first_thread;", static_cast<std::uint32_t>(StepCode::kTouch));
+  text.line("@%more st.global.cg.u64 [%step_result + {}], %time1;", offsetof(StepRecord, cycles));
   text.line("@!%is_timed bra FLUSHED;");
   flush_words(text, "FLUSH_HISTOGRAM", fmt::format("{}", kHistogramBytes), "%histogram",
               fmt::format("{}", sizeof(StepRecord)));

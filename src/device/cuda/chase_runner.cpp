@@ -396,9 +396,8 @@ std::vector<ChaseRunner::Plan*> ChaseRunner::run_batch(const std::vector<Plan*>&
   const bool one_sm = first.job.program->sm.has_value();
   Launch launch{.blocks = one_sm ? gpu_.info().sm_count : static_cast<std::uint32_t>(plans.size()),
                 .threads = threads,
-                .shared_bytes = shared_bytes,
+                .shared_bytes = gpu_.shared_bytes_for_one_block(first.carve_out_bytes, shared_bytes),
                 .carve_out_bytes = first.carve_out_bytes};
-  if (launch.blocks > 1) launch.shared_bytes = gpu_.shared_bytes_for_one_block(first.carve_out_bytes, shared_bytes);
   std::uint32_t task_stride = one_sm ? 0 : sizeof(ChaseTask);
   gpu_.run(module.function("chase"), "chase", launch, {&task_address, &task_stride});
 

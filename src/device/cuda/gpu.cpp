@@ -191,9 +191,15 @@ void Gpu::set_carve_out(FunctionHandle function, const Launch& launch) const {
   driver_->check(driver_->func_set_attribute(function, FunctionAttribute::kMaxDynamicSharedBytes,
                                              static_cast<int>(launch.shared_bytes)),
                  fmt::format("cuFuncSetAttribute(MAX_DYNAMIC_SHARED_SIZE_BYTES, {})", launch.shared_bytes));
-  // In percent of the largest; the driver takes the next carve-out that holds it, so a fraction is rounded down.
-  const auto percent = static_cast<int>(100 * launch.carve_out_bytes /
-                                        std::max<std::uint64_t>(1, info_.shared_bytes_per_sm.value_or(0)));
+  // In percent of the largest. The driver takes the next carve-out that holds as many blocks as the percentage calls
+  // for, rounded up (seen on an H200: 28% of 228 KiB with blocks of 31.25 KiB gave 100 KiB, not 64); so ask for what
+  // whole blocks take within the carve-out that is wanted.
+  const std::uint64_t block_bytes = launch.shared_bytes;
+  const std::uint64_t asked_bytes = block_bytes == 0 || block_bytes > launch.carve_out_bytes
+                                        ? launch.carve_out_bytes
+                                        : launch.carve_out_bytes / block_bytes * block_bytes;
+  const auto percent =
+      static_cast<int>(100 * asked_bytes / std::max<std::uint64_t>(1, info_.shared_bytes_per_sm.value_or(0)));
   driver_->check(
       driver_->func_set_attribute(function, FunctionAttribute::kPreferredSharedCarveOut, std::min(percent, 100)),
       fmt::format("cuFuncSetAttribute(PREFERRED_SHARED_MEMORY_CARVEOUT, {})", percent));

@@ -52,9 +52,12 @@ struct StreamParameters {
   std::uint64_t target_delta = 0;  // copy: address of the array written minus source
   std::uint64_t records = 0;       // one BlockRecord a block
   std::uint64_t texture = 0;
-  std::uint64_t zero = 0;    // 0: added where the compiler must not see that an address stays the same
-  std::uint32_t never = 0;   // kNever
-  std::uint32_t rounds = 0;  // per block: times the body's passes; shared array: passes over the rest after the tiles
+  std::uint64_t zero = 0;   // 0: added where the compiler must not see that an address stays the same
+  std::uint32_t never = 0;  // kNever
+  // Per block: times the body's passes, and single passes after them. Shared array: passes over the rest after the
+  // tiles.
+  std::uint32_t rounds = 0;
+  std::uint32_t singles = 0;
   // Shared array only: a block visits tile (first + k * step) mod tiles, and each time round everything moves on by
   // `shift`.
   std::uint32_t tiles = 0;

@@ -132,7 +132,7 @@ class StreamKernel {
     text_.line(".minnctapersm 1");
     text_.raw(R"({
   .reg .pred %first_thread, %done, %more, %wrap, %partial;
-  .reg .b32 %thread_id, %block, %grid, %sm, %lane, %texel, %unused1, %unused2, %unused3, %never, %rounds, %turns, %phase;
+  .reg .b32 %thread_id, %block, %grid, %sm, %lane, %texel, %unused1, %unused2, %unused3, %never, %rounds, %singles, %todo_rounds, %todo_singles, %turns, %phase;
   .reg .b32 %tiles, %visits, %step, %shift, %step_shift, %step_and_shift, %position, %moved, %index, %rest, %vector, %advance;
   .reg .b32 %ptr32, %from32, %target32, %zero32, %delta32;
   .reg .b32 %sum0, %sum1, %sum2, %sum3;
@@ -151,6 +151,7 @@ class StreamKernel {
     parameter("u64", "%zero", offsetof(StreamParameters, zero));
     parameter("u32", "%never", offsetof(StreamParameters, never));
     parameter("u32", "%rounds", offsetof(StreamParameters, rounds));
+    parameter("u32", "%singles", offsetof(StreamParameters, singles));
     parameter("u32", "%tiles", offsetof(StreamParameters, tiles));
     parameter("u32", "%visits", offsetof(StreamParameters, visits));
     parameter("u32", "%step", offsetof(StreamParameters, step));
@@ -277,20 +278,35 @@ class StreamKernel {
     slice_origin();
     const std::uint64_t partial_lanes = shape_.slice_bytes % row_bytes(shape_) / shape_.vector_bytes;
     text_.line("setp.lt.u32 %partial, %lane, {};", partial_lanes);
-    text_.line("mov.u32 %phase, %rounds;");
+    text_.line("mov.u32 %todo_rounds, %rounds;");
+    text_.line("mov.u32 %todo_singles, %singles;");
     text_.line("min.u32 %rounds, %rounds, 1;");
+    text_.line("min.u32 %singles, %singles, 1;");
     text_.line("PHASE:");
     begin_time();
-    text_.line("ROUND:");
-    text_.line(".pragma \"nounroll\";");
-    for (std::uint32_t i = 0; i < stream_body_passes(shape_); ++i) pass(fmt::format("PASS{}", i));
-    text_.line("sub.u32 %rounds, %rounds, 1;");
-    text_.line("setp.ne.u32 %more, %rounds, 0;");
-    text_.line("@%more bra ROUND;");
-    text_.line("mov.u32 %rounds, %phase;");
-    text_.line("mov.u32 %phase, 0;");
-    text_.line("setp.ne.u32 %more, %rounds, 0;");
+    loop("ROUND", "%rounds", stream_body_passes(shape_));
+    loop("SINGLE", "%singles", 1);
+    // The phase that counts takes what was to be done, and leaves nothing for a third.
+    text_.line("or.b32 %phase, %todo_rounds, %todo_singles;");
+    text_.line("mov.u32 %rounds, %todo_rounds;");
+    text_.line("mov.u32 %singles, %todo_singles;");
+    text_.line("mov.u32 %todo_rounds, 0;");
+    text_.line("mov.u32 %todo_singles, 0;");
+    text_.line("setp.ne.u32 %more, %phase, 0;");
     text_.line("@%more bra PHASE;");
+  }
+
+  // `passes` passes over the slice, as often as `counter` (a register) says.
+  void loop(const std::string& label, std::string_view counter, std::uint32_t passes) {
+    text_.line("setp.eq.u32 %done, {}, 0;", counter);
+    text_.line("@%done bra {}_DONE;", label);
+    text_.line("{}:", label);
+    text_.line(".pragma \"nounroll\";");
+    for (std::uint32_t i = 0; i < passes; ++i) pass(fmt::format("{}_PASS{}", label, i));
+    text_.line("sub.u32 {}, {}, 1;", counter, counter);
+    text_.line("setp.ne.u32 %more, {}, 0;", counter);
+    text_.line("@%more bra {};", label);
+    text_.line("{}_DONE:", label);
   }
 
   // %index (of a tile or a vector) to an address: index * bytes + `plus`.

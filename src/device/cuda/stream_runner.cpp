@@ -116,6 +116,7 @@ ProgramResult StreamRunner::run(const StreamProgram& program) {
   const auto set_passes = [&](std::uint64_t passes) {
     if (shape.slice_bytes != 0) {
       parameters.rounds = static_cast<std::uint32_t>(passes / body_passes);
+      parameters.singles = static_cast<std::uint32_t>(passes % body_passes);
       return;
     }
     const std::uint64_t tile = stream_tile_bytes(shape);
@@ -139,14 +140,12 @@ ProgramResult StreamRunner::run(const StreamProgram& program) {
     return span_of(records, gpu_);
   };
 
-  measure(body_passes);  // untimed: loads the code and warms what is shared
+  measure(std::min<std::uint64_t>(program.repeats, body_passes));  // untimed: loads the code and warms what is shared
   StreamResult result;
   ProgramResult answer;
-  // The body makes several passes at a time, and what it makes more than was asked for is counted too.
-  std::uint64_t left = align(program.repeats, body_passes);
-  const std::uint64_t at_a_time = std::max(body_passes, launch_passes / body_passes * body_passes);
+  std::uint64_t left = program.repeats;
   while (left > 0) {
-    const std::uint64_t passes = std::min(left, at_a_time);
+    const std::uint64_t passes = std::min(left, std::max(body_passes, launch_passes));
     const Span span = measure(passes);
     result.bytes_moved += passes * pass_bytes;
     result.seconds += span.seconds;

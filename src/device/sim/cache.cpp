@@ -78,11 +78,12 @@ Cache::Cache(CacheGeometry geometry)
   ages_.resize(way_count);
   slots_.reserve(set_count * most_ways);
   for (std::uint32_t way = 0; way < most_ways; ++way) {
-    slots_.insert(slots_.end(), set_count, {.line = kNoLine, .way = way, .sectors = 0, .next_in_bucket = kNone});
+    slots_.insert(slots_.end(), set_count,
+                  {.line = 0, .way = static_cast<std::uint16_t>(way), .sectors = 0, .next_in_bucket = kNone});
   }
   mixed_mask_ = std::max(kMixedPeriodBytes >> line_shift_, std::uint64_t{std::bit_ceil(way_count)} * 16) - 1;
   const std::uint32_t bucket_count = std::bit_ceil(std::max(way_count, 8u) * 2);
-  buckets_.assign(bucket_count, kNone);
+  buckets_.resize(bucket_count);
   bucket_mask_ = bucket_count - 1;
   bucket_bits_ = static_cast<std::uint32_t>(std::countr_zero(bucket_count));
   if (replacement_ == Replacement::kTreePlru) tree_.assign(way_count, 0);
@@ -110,49 +111,59 @@ std::uint32_t Cache::hashed_set_of(std::uint64_t line) const {
 }
 
 void Cache::insert(std::uint64_t line, std::uint32_t sector) {
-  const std::uint32_t set = set_of(line);
-  const std::uint32_t s = slot_at(set, take_way(sets_[set]));
-  Slot& slot = slots_[s];
-  if (slot.line != kNoLine) forget(s);
-  slot.line = line;
-  slot.sectors = sector;
-  std::uint32_t& head = buckets_[bucket_of(line)];
-  slot.next_in_bucket = head;
-  head = s;
-}
-
-// The way for a new line, which is now the last used.
-std::uint32_t Cache::take_way(Set& set) {
+  const std::uint32_t set_index = set_of(line);
+  Set& set = sets_[set_index];
   if (set.program != program_) {
     set.program = program_;
     set.used = 0;
     if (replacement_ == Replacement::kRandom) set.newest = random_.below(set.ways);
     if (replacement_ == Replacement::kTreePlru) std::fill_n(tree_.begin() + set.first_way, set.ways, std::uint8_t{0});
   }
-  std::uint32_t way = 0;
-  if (set.used < set.ways) {
-    way = set.used++;
-    if (replacement_ == Replacement::kLru || replacement_ == Replacement::kFifo) {
-      link_before_newest(set, way);
-      set.newest = way;
-    }
-  } else if (replacement_ == Replacement::kRandom) {
-    // Drawn one replacement ahead, so that it can be prefetched.
-    way = set.newest;
-    set.newest = random_.below(set.ways);
-  } else if (replacement_ == Replacement::kTreePlru) {
-    std::uint32_t node = 1;
-    while (node < set.ways) node = 2 * node + tree_[set.first_way + node];
-    way = node - set.ways;
-  } else {
-    way = set.newest = likely_victim(set);  // round the ring: the oldest
+  const bool full = set.used == set.ways;
+  const std::uint32_t s = slot_at(set_index, full ? replace_way(set) : fill_way(set));
+  if (full) forget(s);
+  Bucket& bucket = buckets_[bucket_of(line)];
+  Slot& slot = slots_[s];
+  slot.line = line & kLineMask;
+  slot.sectors = sector;
+  slot.next_in_bucket = bucket.program == program_ ? bucket.first_slot : kNone;
+  bucket = {.program = program_, .first_slot = s};
+}
+
+std::uint32_t Cache::fill_way(Set& set) {
+  const std::uint32_t way = set.used++;
+  if (replacement_ == Replacement::kTreePlru) {
+    point_away(set, way);
+  } else if (replacement_ != Replacement::kRandom) {
+    link_before_newest(set, way);
+    set.newest = way;
   }
-  if (replacement_ == Replacement::kTreePlru) point_away(set, way);
+  return way;
+}
+
+std::uint32_t Cache::replace_way(Set& set) {
+  switch (replacement_) {
+    case Replacement::kLru:
+    case Replacement::kFifo:
+      return set.newest = likely_victim(set);  // round the ring: the oldest
+    case Replacement::kRandom: {
+      // Drawn one replacement ahead, so that it can be prefetched.
+      const std::uint32_t way = set.newest;
+      set.newest = random_.below(set.ways);
+      return way;
+    }
+    case Replacement::kTreePlru:
+      break;
+  }
+  std::uint32_t node = 1;
+  while (node < set.ways) node = 2 * node + tree_[set.first_way + node];
+  const std::uint32_t way = node - set.ways;
+  point_away(set, way);
   return way;
 }
 
 void Cache::forget(std::uint32_t s) {
-  std::uint32_t* link = &buckets_[bucket_of(slots_[s].line)];
+  std::uint32_t* link = &buckets_[bucket_of(slots_[s].line)].first_slot;
   while (*link != s) link = &slots_[*link].next_in_bucket;
   *link = slots_[s].next_in_bucket;
 }

@@ -37,15 +37,14 @@ class Cache {
  public:
   explicit Cache(CacheGeometry geometry);
 
-  // Empties the cache in constant time. `seed` is of random replacement. Addresses of earlier programs must not come
-  // back: their lines stay in the hash table until their slots are needed.
+  // Empties the cache, in constant time. To be called before the first access too. `seed` is of random replacement.
   void start_program(std::uint64_t seed);
 
   // Loads what holds `address`: true if the line and the sector were there; otherwise they are now.
   bool access(std::uint64_t address) {
     const std::uint64_t line = address >> line_shift_;
     const std::uint32_t sector = 1u << ((address >> sector_shift_) & sector_mask_);
-    for (std::uint32_t s = buckets_[bucket_of(line)]; s != kNone; s = slots_[s].next_in_bucket) {
+    for (std::uint32_t s = first_in_bucket(line); s != kNone; s = slots_[s].next_in_bucket) {
       Slot& slot = slots_[s];
       if (slot.line != line) continue;
       touch(slot);
@@ -69,7 +68,7 @@ class Cache {
       __builtin_prefetch(&buckets_[bucket_of(line)]);
       __builtin_prefetch(&set);
     } else if constexpr (kStep == 1) {
-      const std::uint32_t s = buckets_[bucket_of(line)];
+      const std::uint32_t s = first_in_bucket(line);
       if (s != kNone) __builtin_prefetch(&slots_[s]);
       __builtin_prefetch(&ages_[set.first_way]);
     } else if constexpr (kStep == 2) {
@@ -88,7 +87,7 @@ class Cache {
  private:
   static constexpr std::size_t kLargeSlots = 16384;
   static constexpr std::uint32_t kNone = ~0u;
-  static constexpr std::uint64_t kNoLine = (1ull << 48) - 1;
+  static constexpr std::uint64_t kLineMask = (1ull << 48) - 1;
 
   // Slots lie way by way: way 0 of every set, then way 1, so that a contiguous array's lines are neighbours here too.
   struct Slot {
@@ -96,6 +95,12 @@ class Cache {
     std::uint64_t way : 16;
     std::uint32_t sectors;
     std::uint32_t next_in_bucket;
+  };
+
+  // What older programs listed is not there any more.
+  struct Bucket {
+    std::uint32_t program = 0;
+    std::uint32_t first_slot = kNone;
   };
 
   // Ring of a set's ways by age: from the newest to the oldest and round. Apart from the slots, so that a set's ring
@@ -116,6 +121,11 @@ class Cache {
   // Neighbouring lines get neighbouring buckets; lines a power of two apart, however many, spread too.
   [[nodiscard]] std::uint32_t bucket_of(std::uint64_t line) const {
     return static_cast<std::uint32_t>(line + (line >> bucket_bits_) * 0x9E3779B1u) & bucket_mask_;
+  }
+
+  [[nodiscard]] std::uint32_t first_in_bucket(std::uint64_t line) const {
+    const Bucket& bucket = buckets_[bucket_of(line)];
+    return bucket.program == program_ ? bucket.first_slot : kNone;
   }
 
   [[nodiscard]] std::uint32_t set_of(std::uint64_t line) const {
@@ -154,7 +164,8 @@ class Cache {
 
   [[nodiscard]] std::uint32_t hashed_set_of(std::uint64_t line) const;
   void insert(std::uint64_t line, std::uint32_t sector);
-  std::uint32_t take_way(Set& set);
+  std::uint32_t fill_way(Set& set);
+  std::uint32_t replace_way(Set& set);
   void forget(std::uint32_t s);
   void unlink(const Set& set, std::uint32_t way);
   void link_before_newest(const Set& set, std::uint32_t way);
@@ -174,9 +185,9 @@ class Cache {
   RandomSource random_{0};
   std::vector<Set> sets_;
   std::vector<Slot> slots_;
-  std::vector<Age> ages_;               // of each way, set by set
-  std::vector<std::uint32_t> buckets_;  // first slot of each bucket's chain
-  std::vector<std::uint8_t> tree_;      // tree PLRU: for each way one node, 1 where the next victim lies to the right
+  std::vector<Age> ages_;           // of each way, set by set
+  std::vector<Bucket> buckets_;     // of the hash table over lines
+  std::vector<std::uint8_t> tree_;  // tree PLRU: for each way one node, 1 where the next victim lies to the right
 };
 
 }  // namespace gputopo::sim

@@ -17,7 +17,6 @@ constexpr double kDefaultClockMhz = 1000;
 constexpr std::uint64_t kDefaultMaxArrayBytes = 64ull << 30;
 constexpr std::uint64_t kSmallestAlignment = 64ull << 10;
 constexpr std::uint64_t kLargestAlignment = kMixedPeriodBytes;
-constexpr std::uint64_t kMostAddresses = 1ull << 49;  // then they start again
 constexpr std::uint64_t kWarpThreads = 32;
 // Loads between two steps of prefetching the host's memory, for caches whose state is large.
 constexpr std::uint64_t kPrefetchDistance = 6;
@@ -103,11 +102,7 @@ class Prefetcher {
 class SimDevice : public Device {
  public:
   SimDevice(MachineSpec spec, std::uint64_t seed)
-      : spec_(std::move(spec)),
-        info_(info_of(spec_)),
-        seed_(seed),
-        hierarchy_(std::in_place, spec_),
-        noise_(spec_.noise, seed) {}
+      : spec_(std::move(spec)), info_(info_of(spec_)), seed_(seed), hierarchy_(spec_), noise_(spec_.noise, seed) {}
 
   [[nodiscard]] const DeviceInfo& info() const override { return info_; }
 
@@ -220,11 +215,7 @@ class SimDevice : public Device {
 
   ProgramResult run_one(const ChaseProgram& program) {
     const std::uint64_t carve_out = carve_out_for(std::max(program.shared_carve_out_bytes, shared_bytes_of(program)));
-    if (next_address_ > kMostAddresses) {
-      hierarchy_.emplace(spec_);  // forgets every address
-      next_address_ = 0;
-    }
-    hierarchy_->start_program(carve_out, derive_seed(seed_, ~program_index_));
+    hierarchy_.start_program(carve_out, derive_seed(seed_, ~program_index_));
     start_program();
     ChaseResult chase;
     chase.sm = program.sm ? *program.sm : next_sm(program.exclusive);
@@ -239,7 +230,7 @@ class SimDevice : public Device {
       }
       std::optional<ChainAddresses>& chain = chains[step.array][step.chain];
       if (!chain) chain.emplace(array, bases[step.array], step.chain);
-      const Path path = hierarchy_->path_of(array.space, program.actors[step.actor].warp);
+      const Path path = hierarchy_.path_of(array.space, program.actors[step.actor].warp);
       chase.steps.push_back(follow(step, path, *chain, program.timed_cap));
     }
     return {.data = std::move(chase), .sm_clock_mhz = clock_mhz(), .shared_carve_out_bytes = carve_out};
@@ -253,28 +244,28 @@ class SimDevice : public Device {
     return sm;
   }
 
-  // Every program gets addresses that no program had before, so that nothing it loads is already cached.
-  std::vector<std::uint64_t> place_arrays(const ChaseProgram& program) {
+  // Where the arrays of a program lie.
+  static std::vector<std::uint64_t> place_arrays(const ChaseProgram& program) {
     std::vector<std::uint64_t> bases;
-    next_address_ = (next_address_ + kLargestAlignment) & ~(kLargestAlignment - 1);
+    std::uint64_t next_address = kLargestAlignment;
     for (const ChaseArray& array : program.arrays) {
       if (array.alias_of) {
         bases.push_back(bases[*array.alias_of]);
         continue;
       }
       const std::uint64_t alignment = std::clamp(std::bit_ceil(array.bytes), kSmallestAlignment, kLargestAlignment);
-      next_address_ = (next_address_ + alignment - 1) & ~(alignment - 1);
-      bases.push_back(next_address_);
-      next_address_ += array.bytes;
+      next_address = (next_address + alignment - 1) & ~(alignment - 1);
+      bases.push_back(next_address);
+      next_address += array.bytes;
     }
     return bases;
   }
 
   double noisy_load(const Path& path, std::uint64_t address) {
-    if (noise_.is_quiet()) return hierarchy_->load(path, address);
+    if (noise_.is_quiet()) return hierarchy_.load(path, address);
     const Noise::Sample noise = noise_.next();
-    if (noise.evicted) hierarchy_->neighbour_load(path);
-    return hierarchy_->load(path, address) * noise.factor + noise.added_cycles;
+    if (noise.evicted) hierarchy_.neighbour_load(path);
+    return hierarchy_.load(path, address) * noise.factor + noise.added_cycles;
   }
 
   StepResult follow(const ChaseStep& step, const Path& path, const ChainAddresses& chain, std::uint32_t timed_cap) {
@@ -329,7 +320,7 @@ class SimDevice : public Device {
   StepResult touch(const ChaseArray& array, std::uint64_t base) {
     std::vector<Path> path_of_warp;
     for (std::uint32_t warp = 0; warp < kTouchThreads / kWarpThreads; ++warp) {
-      path_of_warp.push_back(hierarchy_->path_of(array.space, warp));
+      path_of_warp.push_back(hierarchy_.path_of(array.space, warp));
     }
     const ChainAddresses elements(array, base);
     const Prefetcher<Order::kSequential> prefetcher(path_of_warp[0], elements);
@@ -346,10 +337,9 @@ class SimDevice : public Device {
   MachineSpec spec_;
   DeviceInfo info_;
   std::uint64_t seed_;
-  std::optional<Hierarchy> hierarchy_;
+  Hierarchy hierarchy_;
   Noise noise_;
   std::uint64_t program_index_ = 0;
-  std::uint64_t next_address_ = 0;
   std::uint32_t sm_ = 0;
 };
 
