@@ -95,7 +95,8 @@ class Checker {
     Attribute* size = attribute("l2", "size");
     const Value* measured = size == nullptr ? nullptr : size->find_detail("measured_bytes");
     const auto* bytes = measured == nullptr ? nullptr : std::get_if<double>(measured);
-    constexpr double kTolerance = 0.1;
+    // One SM sees less than the whole where its partition keeps copies of what is at home in another.
+    constexpr double kTolerance = 0.25;
     if (bytes != nullptr && std::abs(*bytes - *size->number()) > kTolerance * *size->number()) {
       flag(*size, "measured_size_differs_from_api");
     }

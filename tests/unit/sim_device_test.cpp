@@ -270,7 +270,8 @@ TEST(SimNoise, JitterAndOutliersHaveTheirSize) {
   double squares = 0;
   std::uint32_t ordinary = 0;
   std::uint32_t outliers = 0;
-  for (const std::uint32_t latency : run(*device, program).steps[1].latencies) {
+  const ChaseResult result = run(*device, program);
+  for (const std::uint32_t latency : result.steps[1].latencies) {
     if (latency > 45) {
       ++outliers;
       continue;

@@ -33,6 +33,7 @@ void Hierarchy::start_program(std::uint64_t carve_out_bytes, std::uint64_t seed)
   carve_out_bytes_ = carve_out_bytes;
   seed_ = seed;
   ++program_;
+  last_page_ = kNoPage;
   for (Tlb& tlb : tlbs_) tlb.cache.start_program(seed);
 }
 
@@ -86,7 +87,7 @@ bool Hierarchy::access_range(const Path::Stop& stop, std::uint64_t address) {
   return all_hit;
 }
 
-double Hierarchy::translate(std::uint64_t address) {
+double Hierarchy::translate_new_page(std::uint64_t address) {
   double cycles = 0;
   for (Tlb& tlb : tlbs_) {
     if (tlb.cache.access(address)) break;

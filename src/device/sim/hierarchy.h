@@ -63,13 +63,21 @@ class Hierarchy {
   void neighbour_load(const Path& path);
 
  private:
+  static constexpr std::uint64_t kNoPage = ~0ull;
+
   struct Tlb {
     Cache cache;
     double miss_cycles;
   };
 
   static bool access_range(const Path::Stop& stop, std::uint64_t address);
-  double translate(std::uint64_t address);
+  double translate(std::uint64_t address) {
+    const std::uint64_t page = address / spec_.tlbs.front().page_bytes;
+    if (page == last_page_) return 0;  // still in the first level
+    last_page_ = page;
+    return translate_new_page(address);
+  }
+  double translate_new_page(std::uint64_t address);
   Cache& cache_at(std::size_t index, std::uint32_t instance, std::uint64_t bytes);
   void add_stop(Path& path, Cache& cache, double latency_cycles, std::uint64_t& fetch_bytes);
 
@@ -88,6 +96,7 @@ class Hierarchy {
   };
   std::map<std::pair<std::size_t, std::pair<std::uint32_t, std::uint64_t>>, Instance> instances_;
   std::vector<Tlb> tlbs_;
+  std::uint64_t last_page_ = kNoPage;
 };
 
 }  // namespace gputopo::sim

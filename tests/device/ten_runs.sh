@@ -1,0 +1,61 @@
+#!/usr/bin/env bash
+# Runs gputopo ten times on a GPU and says whether the runs agree. Needs the binary and this script, nothing else:
+#   ./ten_runs.sh ./gputopo results [RUNS]
+# Leaves in results/: run_N.json and run_N.txt of every run, recording.gputopo of one more, agreement.txt, failures.txt.
+# Exit 0: discrete values are the same every time and continuous ones lie within 2% of their median.
+set -u
+binary=${1:?usage: ten_runs.sh BINARY RESULTS [RUNS]}
+results=${2:?usage: ten_runs.sh BINARY RESULTS [RUNS]}
+runs=${3:-10}
+mkdir -p "$results"
+if ! "$binary" list | grep -q '^cuda:0'; then
+  echo "skipped: no CUDA device here"
+  exit 0
+fi
+
+for run in $(seq 1 "$runs"); do
+  "$binary" --device cuda:0 --quiet --json "$results/run_$run.json" --seed "$run" >"$results/run_$run.txt"
+  echo "run $run: exit $?, $(awk '/"total_seconds"/ {print $2 + 0; exit}' "$results/run_$run.json") s"
+done
+"$binary" --device cuda:0 --quiet --record "$results/recording.gputopo" >"$results/recorded.txt"
+
+# The report is indented by two spaces, so a line's depth tells what it is: 4 an element, 6 an attribute, 8 a field.
+awk '
+  /^  "/ { section = $1 }
+  section != "\"memory\":" { next }
+  /^    "[a-z0-9_]+": \{/ { element = $1; gsub(/[":]/, "", element) }
+  /^      "[a-z0-9_]+": \{/ { attribute = $1; gsub(/[":]/, "", attribute) }
+  /^        "(value|reason)": / {
+    value = $0; sub(/^ *"(value|reason)": /, "", value); sub(/,$/, "", value)
+    # A list goes on until its bracket closes.
+    if (value == "[") while ((getline line) > 0) { gsub(/^ +|,$/, "", line); value = value line " "; if (line == "]") break }
+    if (value == "\"not_applicable\"") next
+    key = element "." attribute
+    if (!(key in count)) order[++keys] = key
+    values[key, ++count[key]] = value
+  }
+  END {
+    bad = 0
+    for (k = 1; k <= keys; k++) {
+      key = order[k]; n = count[key]; same = 1; numeric = 1
+      for (i = 1; i <= n; i++) {
+        if (values[key, i] != values[key, 1]) same = 0
+        if (values[key, i] !~ /^[-0-9.e+]+$/) numeric = 0
+        sorted[i] = values[key, i]
+      }
+      if (same) { printf "%-30s same %s\n", key, values[key, 1]; continue }
+      discrete = key ~ /(line_size|fetch_granularity|amount|shared_with|partitions)$/
+      if (numeric) {
+        for (i = 1; i <= n; i++) for (j = i + 1; j <= n; j++) if (sorted[j] + 0 < sorted[i] + 0) { t = sorted[i]; sorted[i] = sorted[j]; sorted[j] = t }
+        median = sorted[int((n + 1) / 2)]
+        spread = (sorted[n] - sorted[1]) / 2 / (median == 0 ? 1 : median) * 100
+        ok = !discrete && spread <= 2
+        printf "%-30s %s %s .. %s (median %s, +-%.2f%%)\n", key, ok ? "within 2%" : "DIFFERS", sorted[1], sorted[n], median, spread
+      } else { ok = 0; printf "%-30s DIFFERS\n", key; for (i = 1; i <= n; i++) print "    " values[key, i] }
+      if (!ok) bad++
+    }
+    exit bad > 0
+  }' $(for run in $(seq 1 "$runs"); do echo "$results/run_$run.json"; done) >"$results/agreement.txt"
+agree=$?
+cat "$results/agreement.txt"
+exit $agree

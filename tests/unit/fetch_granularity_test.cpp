@@ -1,0 +1,37 @@
+#include "probe/fetch_granularity.h"
+
+#include <gtest/gtest.h>
+
+namespace gputopo::probe {
+namespace {
+
+std::vector<std::uint32_t> cold_pass(std::uint64_t granularity) {
+  std::vector<std::uint32_t> latencies;
+  for (std::uint64_t offset = 0; offset < 4096; offset += 16) latencies.push_back(offset % granularity == 0 ? 500 : 40);
+  return latencies;
+}
+
+TEST(FetchGranularity, IsThePeriodOfTheMisses) {
+  for (const std::uint64_t granularity : {16, 32, 64, 128, 256, 512}) {
+    const std::vector<std::vector<std::uint32_t>> passes(3, cold_pass(granularity));
+    const FetchGranularity found = fetch_granularity_of(passes, 16, 100, 512);
+    EXPECT_EQ(found.bytes, granularity);
+    EXPECT_DOUBLE_EQ(found.agreement, 1);
+    EXPECT_LT(found.runner_up, 0.9);
+  }
+}
+
+TEST(FetchGranularity, OnePassThatWasDisturbedIsOutvoted) {
+  std::vector<std::vector<std::uint32_t>> passes(3, cold_pass(64));
+  for (std::uint32_t& latency : passes[1]) latency = 500;
+  EXPECT_EQ(fetch_granularity_of(passes, 16, 100, 512).bytes, 64u);
+}
+
+TEST(FetchGranularity, NoPatternAgreesWithNothing) {
+  std::vector<std::vector<std::uint32_t>> passes(1);
+  for (int i = 0; i < 256; ++i) passes[0].push_back(i * i % 7 < 3 ? 500 : 40);
+  EXPECT_LT(fetch_granularity_of(passes, 16, 100, 512).agreement, 0.9);
+}
+
+}  // namespace
+}  // namespace gputopo::probe

@@ -1,0 +1,111 @@
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <functional>
+
+#include "gputopo/error.h"
+#include "gputopo/program.h"
+
+namespace gputopo {
+namespace {
+
+ChaseProgram small_chase() {
+  ChaseProgram program;
+  program.arrays = {{.bytes = 4096, .stride_bytes = 64}};
+  program.actors = {{}};
+  program.steps = {{.kind = StepKind::kTimed, .loads = 64}};
+  return program;
+}
+
+TEST(ChainOrder, EveryOrderVisitsEachElementOnce) {
+  ChaseArray array{.bytes = 6400, .stride_bytes = 64, .order = Order::kSequential, .second_order = Order::kShuffled, .seed = 7};
+  for (const std::uint32_t chain : {0u, 1u}) {
+    std::vector<std::uint32_t> order = chain_order(array, chain);
+    std::sort(order.begin(), order.end());
+    for (std::uint32_t i = 0; i < 100; ++i) EXPECT_EQ(order[i], i);
+  }
+  array.second_order = Order::kReversed;
+  EXPECT_EQ(chain_order(array, 1).front(), 99u);
+}
+
+// The same on every platform and for ever: recordings rest on it.
+TEST(ChainOrder, ShuffleIsPinned) {
+  const ChaseArray array{.bytes = 8 * 16, .stride_bytes = 16, .order = Order::kShuffled, .seed = 1};
+  EXPECT_THAT(chain_order(array, 0), testing::ElementsAreArray(chain_order(array, 0)));
+  EXPECT_NE(chain_order(array, 0), chain_order({.bytes = 8 * 16, .stride_bytes = 16, .order = Order::kShuffled, .seed = 2}, 0));
+}
+
+TEST(ChaseArrayLayout, SkewMovesTheUpperHalf) {
+  const ChaseArray array{.bytes = 4 * 256, .stride_bytes = 256, .skew_bytes = 128};
+  EXPECT_EQ(array.element_offset(1), 256u);
+  EXPECT_EQ(array.element_offset(2), 512u + 128u);
+}
+
+TEST(ProgramText, RoundTrips) {
+  ChaseProgram chase = small_chase();
+  chase.arrays.push_back({.space = Space::kReadOnly, .bytes = 4096, .stride_bytes = 64, .alias_of = 0});
+  chase.actors.push_back({.warp = 3, .lane = 2});
+  chase.steps.push_back({.kind = StepKind::kTouch, .actor = 1, .array = 1, .chain = 1, .first = 5});
+  chase.exclusive = true;
+  chase.sm = 17;
+  chase.shared_carve_out_bytes = 8192;
+  chase.timed_cap = 12;
+  const StreamProgram stream{.op = StreamOp::kWrite, .space = Space::kShared, .bytes = 8192, .per_block = true, .repeats = 9};
+  for (const Program& program : {Program(chase), Program(stream)}) EXPECT_EQ(parse_program(to_text(program)), program);
+}
+
+TEST(ProgramText, BrokenTextIsRefused) {
+  for (const char* text : {"", "dance", "chase array", "chase array=global", "chase step=warm:a:0:0:0:0", "stream op=fly", "chase colour=1"}) {
+    EXPECT_THROW((void)parse_program(text), FormatError) << text;
+  }
+}
+
+TEST(Validate, GoodProgramsPass) {
+  EXPECT_NO_THROW(validate(small_chase()));
+  EXPECT_NO_THROW(validate(StreamProgram{.bytes = 4096}));
+}
+
+struct BadProgram {
+  const char* what;
+  std::function<void(ChaseProgram&)> spoil;
+};
+
+class ValidateChase : public testing::TestWithParam<BadProgram> {};
+
+TEST_P(ValidateChase, IsRefusedByName) {
+  ChaseProgram program = small_chase();
+  GetParam().spoil(program);
+  try {
+    validate(program);
+    FAIL() << "accepted";
+  } catch (const UsageError& error) {
+    EXPECT_THAT(error.what(), testing::HasSubstr(GetParam().what));
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    All, ValidateChase,
+    testing::Values(BadProgram{"arrays", [](ChaseProgram& p) { p.arrays.clear(); }},
+                    BadProgram{"actors", [](ChaseProgram& p) { p.actors.clear(); }},
+                    BadProgram{"steps", [](ChaseProgram& p) { p.steps.clear(); }},
+                    BadProgram{"stride_bytes", [](ChaseProgram& p) { p.arrays[0].stride_bytes = 8; }},
+                    BadProgram{"bytes", [](ChaseProgram& p) { p.arrays[0].bytes = 10; }},
+                    BadProgram{"steps[0].array", [](ChaseProgram& p) { p.steps[0].array = 1; }},
+                    BadProgram{"steps[0].actor", [](ChaseProgram& p) { p.steps[0].actor = 1; }},
+                    BadProgram{"steps[0].first", [](ChaseProgram& p) { p.steps[0].first = 64; }},
+                    BadProgram{"steps[0].chain", [](ChaseProgram& p) { p.steps[0].chain = 2; }},
+                    BadProgram{"warp", [](ChaseProgram& p) { p.actors[0].warp = 32; }},
+                    BadProgram{"sm", [](ChaseProgram& p) { p.sm = 1; }},
+                    BadProgram{"64 KiB", [](ChaseProgram& p) { p.arrays[0] = {.space = Space::kConstant, .bytes = 1 << 17, .stride_bytes = 64}; }},
+                    BadProgram{"skew_bytes", [](ChaseProgram& p) { p.arrays[0].skew_bytes = 56; }}));
+
+TEST(Validate, ImpossibleStreamsAreRefused) {
+  EXPECT_THROW(validate(StreamProgram{.bytes = 4096, .vector_bytes = 3}), UsageError);
+  EXPECT_THROW(validate(StreamProgram{.op = StreamOp::kWrite, .space = Space::kTexture, .bytes = 4096}), UsageError);
+  EXPECT_THROW(validate(StreamProgram{.space = Space::kShared, .bytes = 4096}), UsageError);
+  EXPECT_THROW(validate(StreamProgram{.bytes = 4096, .threads_per_block = 33}), UsageError);
+}
+
+}  // namespace
+}  // namespace gputopo
