@@ -23,7 +23,7 @@ struct DeviceInfo {
   std::string architecture;  // "Hopper"; empty when unknown
   std::optional<int> compute_capability_major;
   std::optional<int> compute_capability_minor;
-  std::string pci_address;   // "0000:0f:00.0"; empty when unknown
+  std::string pci_address;  // "0000:0f:00.0"; empty when unknown
   std::string driver_version;
   std::optional<bool> mig_enabled;
 
@@ -37,7 +37,7 @@ struct DeviceInfo {
   std::optional<std::uint64_t> max_blocks_per_sm;
   std::optional<std::uint64_t> registers_per_block;
   std::optional<std::uint64_t> registers_per_sm;
-  std::optional<std::uint64_t> shared_bytes_per_block;         // without opting in
+  std::optional<std::uint64_t> shared_bytes_per_block;  // without opting in
   std::optional<std::uint64_t> shared_bytes_per_block_opt_in;
   std::optional<std::uint64_t> shared_bytes_per_sm;
   std::optional<std::uint64_t> shared_reserved_bytes_per_block;
@@ -45,12 +45,13 @@ struct DeviceInfo {
   std::optional<std::uint64_t> memory_free_bytes;
   std::optional<std::uint64_t> l2_bytes;
   std::optional<std::uint64_t> l2_persisting_max_bytes;
-  std::optional<std::uint64_t> constant_bytes;                 // 64 KiB on every NVIDIA GPU so far
-  std::optional<bool> global_l1_supported;                     // as the driver claims; the probes check
+  std::optional<std::uint64_t> constant_bytes;  // 64 KiB on every NVIDIA GPU so far
+  std::optional<bool> global_l1_supported;      // as the driver claims; the probes check
 
-  std::vector<std::uint64_t> carve_outs_bytes;  // shared-memory carve-outs this device can be set to, ascending; empty: fixed
-  std::vector<Space> spaces;                    // that programs may use here
-  std::uint64_t max_array_bytes = 0;            // largest array a program may ask for now
+  std::vector<std::uint64_t>
+      carve_outs_bytes;               // shared-memory carve-outs this device can be set to, ascending; empty: fixed
+  std::vector<Space> spaces;          // that programs may use here
+  std::uint64_t max_array_bytes = 0;  // largest array a program may ask for now
 };
 
 // One device. Not thread safe. Programs whose ChaseProgram::exclusive is false may run side by side.
@@ -72,7 +73,7 @@ class Device {
 };
 
 struct DeviceListing {
-  std::string spec;         // what --device takes: "cuda:0", "sim:h200"
+  std::string spec;  // what --device takes: "cuda:0", "sim:h200"
   std::string name;
   std::string pci_address;  // empty where there is none
   std::string detail;       // one short phrase: compute capability and memory, or why it cannot be used
@@ -84,11 +85,12 @@ struct DeviceListing {
 [[nodiscard]] std::unique_ptr<Device> open_device(const std::string& spec, std::uint64_t seed);
 
 // Every device this machine offers, real ones first, and the simulated ones.
-// `problem` receives one line when a backend is there but cannot be used (driver too old, no permission); else is cleared.
+// `problem` receives one line when a backend is there but cannot be used (driver too old, no permission); else is
+// cleared.
 [[nodiscard]] std::vector<DeviceListing> list_devices(std::string& problem);
 
-// Wraps a device so that everything it answers is kept; save() writes a recording that open_device("replay:PATH") opens.
-// Serial numbers and UUIDs are never in DeviceInfo; `with_pci_address` keeps the PCI address too.
+// Wraps a device so that everything it answers is kept; save() writes a recording that open_device("replay:PATH")
+// opens. Serial numbers and UUIDs are never in DeviceInfo; `with_pci_address` keeps the PCI address too.
 class Recorder : public Device {
  public:
   explicit Recorder(std::unique_ptr<Device> device, bool with_pci_address = false);

@@ -23,15 +23,15 @@ struct DiscoverOptions {
   std::vector<std::string> attributes;  // ids to discover; empty: all
   double budget_seconds = 60;           // what does not fit is reported as timed_out
   std::uint64_t seed = 1;
-  bool keep_samples = true;             // SampleTables in the model
+  bool keep_samples = true;                 // SampleTables in the model
   const std::atomic<bool>* stop = nullptr;  // set it to end after the running launch
   std::function<void(const Progress&)> on_progress;
   std::function<void(const Program&)> on_program;  // sees every program before it runs (--dump-program)
   std::function<void(const std::string&)> on_log;  // --verbose: one line of what a probe decided and why
 };
 
-// Never throws for what a device does: a failure becomes an unavailable attribute and, if the device is lost, a warning and
-// Topology::complete == false. Throws UsageError for ids that do not exist, listing the valid ones.
+// Never throws for what a device does: a failure becomes an unavailable attribute and, if the device is lost, a warning
+// and Topology::complete == false. Throws UsageError for ids that do not exist, listing the valid ones.
 [[nodiscard]] Topology discover(Device& device, const DiscoverOptions& options);
 
 }  // namespace gputopo

@@ -34,8 +34,7 @@ class FileError : public Error {
 // A device could not be opened or answered with an error. `status` is the vendor's own name for it, empty if none.
 class DeviceError : public Error {
  public:
-  explicit DeviceError(const std::string& what, std::string status = {})
-      : Error(what), status_(std::move(status)) {}
+  explicit DeviceError(const std::string& what, std::string status = {}) : Error(what), status_(std::move(status)) {}
   [[nodiscard]] const std::string& status() const noexcept { return status_; }
 
  private:

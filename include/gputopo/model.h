@@ -1,4 +1,5 @@
-// The model: what is known of a GPU, as plain values. Reports read only this; nothing here measures, prints or knows a vendor.
+// The model: what is known of a GPU, as plain values. Reports read only this; nothing here measures, prints or knows a
+// vendor.
 #pragma once
 
 #include <cstdint>
@@ -42,30 +43,31 @@ enum class Reason : std::uint8_t {
 [[nodiscard]] Reason parse_reason(std::string_view text);
 
 // A value of an attribute or of one of its conditions and details. Lists hold numbers or strings.
-using Value = std::variant<std::monostate, bool, std::int64_t, double, std::string, std::vector<double>, std::vector<std::string>>;
+using Value = std::variant<std::monostate, bool, std::int64_t, double, std::string, std::vector<double>,
+                           std::vector<std::string>>;
 
 // Named values in the order they were added.
 using NamedValues = std::vector<std::pair<std::string, Value>>;
 
 // Measured samples behind a value: a table whose columns have equal length. For --raw and for charts.
 struct SampleTable {
-  std::string name;                  // unique within the report, a valid file name: "l1.size.sweep"
-  std::vector<std::string> columns;  // with units: "footprint_bytes", "latency_cycles", "count"
+  std::string name;                       // unique within the report, a valid file name: "l1.size.sweep"
+  std::vector<std::string> columns;       // with units: "footprint_bytes", "latency_cycles", "count"
   std::vector<std::vector<double>> data;  // data[c] is columns[c]
   friend bool operator==(const SampleTable&, const SampleTable&) = default;
 };
 
 struct Attribute {
   Value value;
-  std::string unit;            // "B", "cycles", "B/s", "MHz", "" for counts and names
-  std::optional<double> low;   // 95% interval, where measured
+  std::string unit;           // "B", "cycles", "B/s", "MHz", "" for counts and names
+  std::optional<double> low;  // 95% interval, where measured
   std::optional<double> high;
   Source source = Source::kUnavailable;
   Reason reason = Reason::kNone;  // with kUnavailable
   std::string detail;             // with kUnavailable: one line for a person
   std::string method;             // id of the method in docs/attributes.md, one short phrase
   NamedValues conditions;         // what held while measuring: sm_clock_mhz, carve_out_bytes, page_bytes
-  NamedValues details;            // further figures of the same attribute: both edges of a size, percentiles of a latency
+  NamedValues details;  // further figures of the same attribute: both edges of a size, percentiles of a latency
   std::vector<std::string> flags;  // raised by the consistency check
   std::vector<SampleTable> samples;
 
@@ -102,18 +104,18 @@ struct ProbeTime {
 // One report: everything that is known of one device.
 struct Topology {
   int schema_version = kSchemaVersion;
-  std::string generator;          // "gputopo 0.1.0"
-  std::string timestamp;          // ISO 8601, UTC
-  bool complete = true;           // false: interrupted, over budget or the device failed
+  std::string generator;  // "gputopo 0.1.0"
+  std::string timestamp;  // ISO 8601, UTC
+  bool complete = true;   // false: interrupted, over budget or the device failed
   // device: identity, plain
   std::string backend;
   bool simulated = false;
   std::string vendor;
   std::string name;
   std::string architecture;
-  std::string pci_address;        // empty when unknown
-  AttributeMap device;            // compute_capability, driver_version, clocks, memory bus, host_cpu, os, ...
-  AttributeMap compute;           // sm_count, cores_per_sm, warp_size, ...
+  std::string pci_address;  // empty when unknown
+  AttributeMap device;      // compute_capability, driver_version, clocks, memory bus, host_cpu, os, ...
+  AttributeMap compute;     // sm_count, cores_per_sm, warp_size, ...
   std::vector<MemoryElement> memory;
   double total_seconds = 0;
   std::vector<ProbeTime> timing;
@@ -130,14 +132,16 @@ enum class Coverage : std::uint8_t { kMeasured, kApi, kApiAndMeasured, kNotAppli
 [[nodiscard]] std::string_view to_string(Coverage coverage);
 
 // Ids of the memory attributes in the order that reports show them:
-// size, latency, read_bandwidth, write_bandwidth, line_size, fetch_granularity, amount, shared_with, miss_penalty, partitions
+// size, latency, read_bandwidth, write_bandwidth, line_size, fetch_granularity, amount, shared_with, miss_penalty,
+// partitions
 [[nodiscard]] const std::vector<std::string>& memory_attribute_ids();
 
 struct ElementRow {
   std::string id;      // "l1"
   std::string vendor;  // "NVIDIA"
   std::string title;   // "L1 data cache"
-  std::vector<std::pair<std::string, Coverage>> coverage;  // by attribute id; every id of memory_attribute_ids() is there
+  std::vector<std::pair<std::string, Coverage>>
+      coverage;  // by attribute id; every id of memory_attribute_ids() is there
   [[nodiscard]] Coverage of(std::string_view attribute) const;
 };
 

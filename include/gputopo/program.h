@@ -46,7 +46,7 @@ struct ChaseArray {
   std::uint64_t stride_bytes = 0;
   Order order = Order::kSequential;
   Order second_order = Order::kReversed;
-  std::uint64_t seed = 1;        // of the shuffles
+  std::uint64_t seed = 1;  // of the shuffles
   std::uint64_t skew_bytes = 0;
   // Set: this array is the same memory, elements and links as an earlier array of the program, seen through `space`.
   // Only the spaces that read plain device memory (global, global_bypass_l1, read_only) can alias one another.
@@ -70,10 +70,10 @@ struct ChaseActor {
 };
 
 enum class StepKind : std::uint8_t {
-  kWarm,     // the actor follows the chain; only the total time is kept. Warm-up, and load-to-use latency by division.
-  kTouch,    // every thread of the block (kTouchThreads of them) takes its share and each element of the array is loaded
-             // once, in no particular order; `loads` and `chain` are ignored. A warm-up of large arrays.
-  kTimed,    // every load is timed; the first timed_cap latencies are kept, and the histogram of all
+  kWarm,   // the actor follows the chain; only the total time is kept. Warm-up, and load-to-use latency by division.
+  kTouch,  // every thread of the block (kTouchThreads of them) takes its share and each element of the array is loaded
+           // once, in no particular order; `loads` and `chain` are ignored. A warm-up of large arrays.
+  kTimed,  // every load is timed; the first timed_cap latencies are kept, and the histogram of all
   kCounted,  // every load is timed; only the histogram is kept
 };
 
@@ -100,9 +100,9 @@ struct ChaseProgram {
   std::vector<ChaseStep> steps;
   // True: it must have the GPU to itself (it measures what SMs share). False: it may run beside others, one per SM.
   bool exclusive = false;
-  std::optional<std::uint32_t> sm;         // the SM that must run it; any if not set. Only with exclusive.
+  std::optional<std::uint32_t> sm;           // the SM that must run it; any if not set. Only with exclusive.
   std::uint64_t shared_carve_out_bytes = 0;  // wanted shared-memory carve-out; the device takes the next one that fits
-  std::uint32_t timed_cap = 1024;          // latencies kept of each timed step
+  std::uint32_t timed_cap = 1024;            // latencies kept of each timed step
   friend bool operator==(const ChaseProgram&, const ChaseProgram&) = default;
 };
 
@@ -113,31 +113,31 @@ enum class StreamOp : std::uint8_t { kRead, kWrite, kCopy };
 struct StreamProgram {
   StreamOp op = StreamOp::kRead;
   Space space = Space::kGlobal;
-  // Footprint. per_block: every block streams over its own `bytes`, again and again (L1, shared, constant); otherwise all
-  // blocks share one array of `bytes` (L2, device memory). kCopy reads one array of `bytes` and writes another.
+  // Footprint. per_block: every block streams over its own `bytes`, again and again (L1, shared, constant); otherwise
+  // all blocks share one array of `bytes` (L2, device memory). kCopy reads one array of `bytes` and writes another.
   std::uint64_t bytes = 0;
   bool per_block = false;
   std::uint32_t blocks_per_sm = 1;
   std::uint32_t threads_per_block = 1024;
-  std::uint32_t vector_bytes = 16;     // of one load or store of one thread: 4, 8 or 16
-  std::uint32_t loads_in_flight = 4;   // independent accesses of a thread before the first use
-  std::uint32_t repeats = 1;           // passes over the footprint
+  std::uint32_t vector_bytes = 16;    // of one load or store of one thread: 4, 8 or 16
+  std::uint32_t loads_in_flight = 4;  // independent accesses of a thread before the first use
+  std::uint32_t repeats = 1;          // passes over the footprint
   std::uint64_t shared_carve_out_bytes = 0;
   friend bool operator==(const StreamProgram&, const StreamProgram&) = default;
 };
 
 using Program = std::variant<ChaseProgram, StreamProgram>;
 
-// Histogram of load latencies: bin b counts raw latencies in [b*kHistogramBinCycles, (b+1)*kHistogramBinCycles); the last
-// bin takes everything longer.
+// Histogram of load latencies: bin b counts raw latencies in [b*kHistogramBinCycles, (b+1)*kHistogramBinCycles); the
+// last bin takes everything longer.
 inline constexpr std::uint32_t kHistogramBins = 1024;
 inline constexpr std::uint32_t kHistogramBinCycles = 2;
 
 struct StepResult {
   std::uint64_t loads = 0;
-  std::uint64_t total_cycles = 0;          // of the whole step
-  std::vector<std::uint32_t> latencies;    // kTimed: raw cycles of each load, the timer's own cost included
-  std::vector<std::uint32_t> histogram;    // kTimed and kCounted: kHistogramBins counts (trailing zeros may be cut)
+  std::uint64_t total_cycles = 0;        // of the whole step
+  std::vector<std::uint32_t> latencies;  // kTimed: raw cycles of each load, the timer's own cost included
+  std::vector<std::uint32_t> histogram;  // kTimed and kCounted: kHistogramBins counts (trailing zeros may be cut)
   friend bool operator==(const StepResult&, const StepResult&) = default;
 };
 

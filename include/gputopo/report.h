@@ -8,8 +8,8 @@
 
 namespace gputopo {
 
-// The document of docs/schema.json, two-space indented, newline at the end. read_json(to_json(t)) == t but for the samples,
-// which JSON does not carry.
+// The document of docs/schema.json, two-space indented, newline at the end. read_json(to_json(t)) == t but for the
+// samples, which JSON does not carry.
 [[nodiscard]] std::string to_json(const Topology& topology);
 // Throws FormatError: not JSON, not a gputopo report, or another schema version (names both).
 [[nodiscard]] Topology read_json(std::string_view text);

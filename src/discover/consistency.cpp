@@ -73,10 +73,13 @@ class Checker {
         const Attribute* back = attribute(partner, "shared_with");
         if (back == nullptr) continue;
         const auto& others = std::get<std::vector<std::string>>(back->value);
-        const auto has = [&](const std::string& id) { return std::find(others.begin(), others.end(), id) != others.end(); };
+        const auto has = [&](const std::string& id) {
+          return std::find(others.begin(), others.end(), id) != others.end();
+        };
         if (!has(element.id)) flag(*shared, fmt::format("sharing_not_symmetric: {} does not show it", partner));
         for (const std::string& third : partners) {
-          if (third != partner && !has(third)) flag(*shared, fmt::format("sharing_not_transitive: {} and {}", partner, third));
+          if (third != partner && !has(third))
+            flag(*shared, fmt::format("sharing_not_transitive: {} and {}", partner, third));
         }
       }
     }
@@ -87,7 +90,8 @@ class Checker {
     if (theoretical == nullptr || !theoretical->number()) return;
     for (const char* id : {"read_bandwidth", "write_bandwidth"}) {
       Attribute* measured = attribute("device", id);
-      if (measured != nullptr && *measured->number() > *theoretical->number()) flag(*measured, "above_theoretical_bandwidth");
+      if (measured != nullptr && *measured->number() > *theoretical->number())
+        flag(*measured, "above_theoretical_bandwidth");
     }
   }
 

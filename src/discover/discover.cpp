@@ -31,13 +31,17 @@ struct ElementProbe {
 };
 
 constexpr ElementProbe kCaches[] = {
-    {"l1", Space::kGlobal, 0, false},           {"texture", Space::kTexture, 0, false},
-    {"readonly", Space::kReadOnly, 0, false},   {"constant_l1", Space::kConstant, 0, false},
-    {"constant_l15", Space::kConstant, 1, false}, {"l2", Space::kGlobalBypassL1, 0, true},
+    {"l1", Space::kGlobal, 0, false},
+    {"texture", Space::kTexture, 0, false},
+    {"readonly", Space::kReadOnly, 0, false},
+    {"constant_l1", Space::kConstant, 0, false},
+    {"constant_l15", Space::kConstant, 1, false},
+    {"l2", Space::kGlobalBypassL1, 0, true},
 };
 
 const ElementProbe& cache_row(const std::string& element) {
-  const auto* row = std::find_if(std::begin(kCaches), std::end(kCaches), [&](const ElementProbe& r) { return element == r.element; });
+  const auto* row =
+      std::find_if(std::begin(kCaches), std::end(kCaches), [&](const ElementProbe& r) { return element == r.element; });
   if (row == std::end(kCaches)) throw UsageError(fmt::format("'{}' is not a cache", element));
   return *row;
 }
@@ -94,19 +98,25 @@ class Discovery {
   std::map<std::pair<std::string, std::string>, Attribute> results_;
   std::map<std::pair<std::string, std::string>, bool> sharing_;
   std::optional<std::pair<Reason, std::string>> ended_;  // set: no more programs; why
-  double nested_seconds_ = 0;  // spent in probes that the running one asked for
+  double nested_seconds_ = 0;                            // spent in probes that the running one asked for
   std::size_t done_ = 0;
   std::size_t total_ = 0;
 };
 
-// One row per attribute: how it is measured. The order is that of the measurement; what needs another's result asks for it.
+// One row per attribute: how it is measured. The order is that of the measurement; what needs another's result asks for
+// it.
 const std::vector<Discovery::PlanRow>& Discovery::plan() {
   static const std::vector<PlanRow> kPlan = {
-      {"fetch_granularity", &Discovery::fetch_granularity}, {"line_size", &Discovery::line_size},
-      {"size", &Discovery::size},                           {"latency", &Discovery::latency},
-      {"miss_penalty", &Discovery::miss_penalty},           {"amount", &Discovery::amount},
-      {"shared_with", &Discovery::shared_with},             {"partitions", &Discovery::partitions},
-      {"read_bandwidth", &Discovery::read_bandwidth},       {"write_bandwidth", &Discovery::write_bandwidth},
+      {"fetch_granularity", &Discovery::fetch_granularity},
+      {"line_size", &Discovery::line_size},
+      {"size", &Discovery::size},
+      {"latency", &Discovery::latency},
+      {"miss_penalty", &Discovery::miss_penalty},
+      {"amount", &Discovery::amount},
+      {"shared_with", &Discovery::shared_with},
+      {"partitions", &Discovery::partitions},
+      {"read_bandwidth", &Discovery::read_bandwidth},
+      {"write_bandwidth", &Discovery::write_bandwidth},
   };
   return kPlan;
 }
@@ -120,7 +130,8 @@ Site Discovery::site(Space space) const {
 }
 
 const Survey& Discovery::survey(Space space) {
-  if (const auto absent = absent_spaces_.find(space); absent != absent_spaces_.end()) throw NotSupportedError(absent->second);
+  if (const auto absent = absent_spaces_.find(space); absent != absent_spaces_.end())
+    throw NotSupportedError(absent->second);
   if (const auto found = surveys_.find(space); found != surveys_.end()) return found->second;
   const std::vector<Space>& spaces = lab_.info().spaces;
   if (std::find(spaces.begin(), spaces.end(), space) == spaces.end()) {
@@ -141,8 +152,8 @@ Cache& Discovery::cache(const std::string& element) {
   return caches_.emplace(element, probe::find_cache(survey(row.space), row.depth, row.merge_rest)).first->second;
 }
 
-// GPUs that do not cache global loads in L1 (Groessler 2022, section 4.2.1): loads that may use L1 take as long as loads that
-// bypass it.
+// GPUs that do not cache global loads in L1 (Groessler 2022, section 4.2.1): loads that may use L1 take as long as
+// loads that bypass it.
 void Discovery::require_l1_caching() {
   const Survey& cached = survey(Space::kGlobal);
   const std::vector<Space>& spaces = lab_.info().spaces;
@@ -151,7 +162,9 @@ void Discovery::require_l1_caching() {
   const double without = stats::median(survey(Space::kGlobalBypassL1).tiny_latencies_cycles);
   constexpr double kSame = 0.1;  // an L1 hit takes less than half of an L2 hit on every GPU that has one
   if (with_l1 > (1 - kSame) * without) {
-    throw probe::NotPresent(fmt::format("global loads take {:.0f} cycles and those that bypass L1 {:.0f}: this GPU does not cache global loads in L1", with_l1, without));
+    throw probe::NotPresent(fmt::format(
+        "global loads take {:.0f} cycles and those that bypass L1 {:.0f}: this GPU does not cache global loads in L1",
+        with_l1, without));
   }
 }
 
@@ -185,7 +198,9 @@ Attribute Discovery::size(const std::string& element) {
   Attribute api = api_value(static_cast<std::int64_t>(*lab_.info().l2_bytes), "B");
   if (measured.available()) {
     api.details = measured.details;
-    api.details.insert(api.details.begin(), {{"measured_bytes", *measured.number()}, {"measured_low_bytes", *measured.low}, {"measured_high_bytes", *measured.high}});
+    api.details.insert(api.details.begin(), {{"measured_bytes", *measured.number()},
+                                             {"measured_low_bytes", *measured.low},
+                                             {"measured_high_bytes", *measured.high}});
     api.method = measured.method;
     api.conditions = measured.conditions;
     api.samples = measured.samples;
@@ -245,9 +260,11 @@ Attribute Discovery::miss_penalty(const std::string& element) {
   // Behind L2 there is only memory, and its latency is measured with L2 evicted.
   const Attribute& hit = ensure("l2", "latency");
   const Attribute& miss = ensure("device", "latency");
-  if (!hit.available() || !miss.available()) return unavailable(Reason::kDependency, "needs the latencies of L2 and of device memory");
+  if (!hit.available() || !miss.available())
+    return unavailable(Reason::kDependency, "needs the latencies of L2 and of device memory");
   return probe::measured(lab_, std::round((*miss.number() - *hit.number()) * 10) / 10, "cycles",
-                         stats::Interval{*miss.low - *hit.high, *miss.high - *hit.low}, "device_latency_minus_near_hit");
+                         stats::Interval{*miss.low - *hit.high, *miss.high - *hit.low},
+                         "device_latency_minus_near_hit");
 }
 
 Attribute Discovery::partitions(const std::string& element) {
@@ -260,7 +277,7 @@ Attribute Discovery::bandwidth(const std::string& element, StreamOp op) {
   StreamProgram stream;
   stream.op = op;
   stream.per_block = true;
-  double bytes_per_launch = 0;  // of one block where per_block, of all otherwise
+  double bytes_per_launch = 0;             // of one block where per_block, of all otherwise
   constexpr double kPerBlockBytes = 64e6;  // about a millisecond at 64 B per clock
   std::uint64_t footprint = 0;             // of one SM where per_block
   if (element == "shared") {
@@ -303,7 +320,8 @@ Attribute Discovery::bandwidth(const std::string& element, StreamOp op) {
       if (stream.per_block && stream.space != Space::kConstant) candidate.bytes = footprint / blocks;
       const std::uint64_t granule = candidate.vector_bytes * (stream.space == Space::kConstant ? 1 : 32);
       candidate.bytes = std::max(candidate.bytes / granule, std::uint64_t{1}) * granule;
-      candidate.repeats = static_cast<std::uint32_t>(std::clamp(bytes_per_launch / static_cast<double>(candidate.bytes), 1.0, 1e6));
+      candidate.repeats =
+          static_cast<std::uint32_t>(std::clamp(bytes_per_launch / static_cast<double>(candidate.bytes), 1.0, 1e6));
       candidates.push_back(candidate);
     }
   }
@@ -311,7 +329,8 @@ Attribute Discovery::bandwidth(const std::string& element, StreamOp op) {
 }
 
 void Discovery::report_progress(const std::string& probe) {
-  if (options_.on_progress) options_.on_progress({.probe = probe, .done = done_, .total = total_, .elapsed_seconds = lab_.elapsed_seconds()});
+  if (options_.on_progress)
+    options_.on_progress({.probe = probe, .done = done_, .total = total_, .elapsed_seconds = lab_.elapsed_seconds()});
 }
 
 Attribute Discovery::failure(Reason reason, const std::string& detail) {
@@ -350,7 +369,8 @@ Attribute Discovery::guarded(const std::string& element, Measure measure) {
 const Attribute& Discovery::ensure(const std::string& element, const std::string& attribute) {
   const auto key = std::pair(element, attribute);
   if (const auto found = results_.find(key); found != results_.end()) return found->second;
-  const auto row = std::find_if(plan().begin(), plan().end(), [&](const PlanRow& r) { return attribute == r.attribute; });
+  const auto row =
+      std::find_if(plan().begin(), plan().end(), [&](const PlanRow& r) { return attribute == r.attribute; });
   const std::string name = fmt::format("{}.{}", element, attribute);
   report_progress(name);
   const double begin = lab_.elapsed_seconds();
@@ -359,7 +379,8 @@ const Attribute& Discovery::ensure(const std::string& element, const std::string
   nested_seconds_ = 0;
   Attribute result = guarded(element, row->measure);
   const double spent = lab_.elapsed_seconds() - begin;
-  topology_.timing.push_back({.probe = name, .seconds = spent - nested_seconds_, .programs = lab_.programs_run() - programs_before});
+  topology_.timing.push_back(
+      {.probe = name, .seconds = spent - nested_seconds_, .programs = lab_.programs_run() - programs_before});
   nested_seconds_ = outer_nested + spent;
   if (!result.available()) lab_.log(fmt::format("{}: {}: {}", name, to_string(result.reason), result.detail));
   for (SampleTable& table : result.samples) table.name = name + "." + table.name;
@@ -390,8 +411,8 @@ Topology Discovery::run() {
 
   const auto wanted = [&](const ElementRow& row, const std::string& attribute) {
     const Coverage coverage = row.of(attribute);
-    return coverage != Coverage::kNotApplicable && coverage != Coverage::kPlanned && selected(options_.elements, row.id) &&
-           selected(options_.attributes, attribute);
+    return coverage != Coverage::kNotApplicable && coverage != Coverage::kPlanned &&
+           selected(options_.elements, row.id) && selected(options_.attributes, attribute);
   };
   for (const ElementRow& row : element_table()) {
     for (const std::string& attribute : memory_attribute_ids()) total_ += wanted(row, attribute) ? 1 : 0;
@@ -420,7 +441,8 @@ Topology Discovery::run() {
     topology_.memory.push_back(std::move(element));
   }
   if (lab_.sm_clock_mhz() > 0) {
-    Attribute clock = probe::measured(lab_, std::round(lab_.sm_clock_mhz() * 10) / 10, "MHz", std::nullopt, "clock64_against_globaltimer");
+    Attribute clock = probe::measured(lab_, std::round(lab_.sm_clock_mhz() * 10) / 10, "MHz", std::nullopt,
+                                      "clock64_against_globaltimer");
     clock.conditions.clear();
     get_or_add(topology_.device, "sm_clock") = clock;
   }

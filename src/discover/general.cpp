@@ -15,11 +15,11 @@ struct CoresPerSm {
 
 // FP32 lanes per SM by compute capability (CUDA C++ Programming Guide, "Arithmetic Instructions" and the architecture
 // sections). It cannot be asked of the driver.
-constexpr CoresPerSm kCoresPerSm[] = {
-    {1, 0, 8},   {1, 1, 8},   {1, 2, 8},   {1, 3, 8},   {2, 0, 32},  {2, 1, 48},  {3, 0, 192}, {3, 2, 192}, {3, 5, 192},
-    {3, 7, 192}, {5, 0, 128}, {5, 2, 128}, {5, 3, 128}, {6, 0, 64},  {6, 1, 128}, {6, 2, 128}, {7, 0, 64},  {7, 2, 64},
-    {7, 5, 64},  {8, 0, 64},  {8, 6, 128}, {8, 7, 128}, {8, 9, 128}, {9, 0, 128}, {10, 0, 128}, {10, 3, 128}, {11, 0, 128},
-    {12, 0, 128}, {12, 1, 128}};
+constexpr CoresPerSm kCoresPerSm[] = {{1, 0, 8},    {1, 1, 8},    {1, 2, 8},    {1, 3, 8},    {2, 0, 32},  {2, 1, 48},
+                                      {3, 0, 192},  {3, 2, 192},  {3, 5, 192},  {3, 7, 192},  {5, 0, 128}, {5, 2, 128},
+                                      {5, 3, 128},  {6, 0, 64},   {6, 1, 128},  {6, 2, 128},  {7, 0, 64},  {7, 2, 64},
+                                      {7, 5, 64},   {8, 0, 64},   {8, 6, 128},  {8, 7, 128},  {8, 9, 128}, {9, 0, 128},
+                                      {10, 0, 128}, {10, 3, 128}, {11, 0, 128}, {12, 0, 128}, {12, 1, 128}};
 
 template <typename Number>
 void add_number(AttributeMap& map, const std::string& id, const std::optional<Number>& value, const std::string& unit) {
@@ -33,7 +33,8 @@ void add_number(AttributeMap& map, const std::string& id, const std::optional<Nu
 }
 
 void add_text(AttributeMap& map, const std::string& id, const std::string& value) {
-  get_or_add(map, id) = value.empty() ? unavailable(Reason::kNotSupported, "the system does not tell") : api_value(value, "");
+  get_or_add(map, id) =
+      value.empty() ? unavailable(Reason::kNotSupported, "the system does not tell") : api_value(value, "");
 }
 
 Attribute cores_per_sm(const DeviceInfo& info) {
@@ -57,7 +58,8 @@ void fill_general(const DeviceInfo& info, Topology& topology) {
 
   AttributeMap& device = topology.device;
   const bool has_capability = info.compute_capability_major && info.compute_capability_minor;
-  add_text(device, "compute_capability", has_capability ? fmt::format("{}.{}", *info.compute_capability_major, *info.compute_capability_minor) : "");
+  add_text(device, "compute_capability",
+           has_capability ? fmt::format("{}.{}", *info.compute_capability_major, *info.compute_capability_minor) : "");
   add_number(device, "sm_clock_max", info.sm_clock_max_mhz, "MHz");
   add_number(device, "memory_clock_max", info.memory_clock_max_mhz, "MHz");
   add_number(device, "memory_bus_width", info.memory_bus_bits, "bit");
@@ -65,7 +67,8 @@ void fill_general(const DeviceInfo& info, Topology& topology) {
     // Two transfers a clock on every GDDR and HBM generation, as the driver counts the clock.
     constexpr double kTransfersPerClock = 2;
     const double bytes_per_second = *info.memory_clock_max_mhz * 1e6 * kTransfersPerClock * *info.memory_bus_bits / 8;
-    get_or_add(device, "memory_bandwidth_theoretical") = inferred_value(bytes_per_second, "B/s", "2_x_clock_x_bus_width");
+    get_or_add(device, "memory_bandwidth_theoretical") =
+        inferred_value(bytes_per_second, "B/s", "2_x_clock_x_bus_width");
   }
   add_text(device, "driver_version", info.driver_version);
   if (info.mig_enabled) get_or_add(device, "mig_enabled") = api_value(*info.mig_enabled, "");

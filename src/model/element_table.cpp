@@ -1,5 +1,5 @@
-// What there is to know of each memory element: Table I of the MT4G paper (Vanecek et al., SC Workshops 2025), with the cells
-// it leaves empty filled. A new element is one row; a new attribute is one column.
+// What there is to know of each memory element: Table I of the MT4G paper (Vanecek et al., SC Workshops 2025), with the
+// cells it leaves empty filled. A new element is one row; a new attribute is one column.
 #include "gputopo/model.h"
 
 namespace gputopo {
@@ -22,9 +22,9 @@ ElementRow row(std::string id, std::string title, const std::vector<Coverage>& c
 }  // namespace
 
 const std::vector<std::string>& memory_attribute_ids() {
-  static const std::vector<std::string> kIds = {"size",      "latency",           "read_bandwidth", "write_bandwidth",
-                                                "line_size", "fetch_granularity", "amount",         "shared_with",
-                                                "miss_penalty", "partitions"};
+  static const std::vector<std::string> kIds = {
+      "size",   "latency",     "read_bandwidth", "write_bandwidth", "line_size", "fetch_granularity",
+      "amount", "shared_with", "miss_penalty",   "partitions"};
   return kIds;
 }
 

@@ -12,9 +12,9 @@ namespace gputopo {
 namespace {
 
 constexpr std::array<std::string_view, 4> kSourceNames = {"measured", "api", "inferred", "unavailable"};
-constexpr std::array<std::string_view, 10> kReasonNames = {"none",         "not_applicable", "not_supported", "not_present",
-                                                           "inconclusive", "timed_out",      "interrupted",   "device_error",
-                                                           "dependency",   "not_selected"};
+constexpr std::array<std::string_view, 10> kReasonNames = {
+    "none",      "not_applicable", "not_supported", "not_present", "inconclusive",
+    "timed_out", "interrupted",    "device_error",  "dependency",  "not_selected"};
 constexpr std::array<std::string_view, 5> kCoverageNames = {"measured", "api", "api+measured", "n/a", "planned"};
 
 template <typename Enum, std::size_t N>

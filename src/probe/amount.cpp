@@ -9,17 +9,14 @@ namespace gputopo::probe {
 
 Attribute measure_amount(Lab& lab, const Cache& cache) {
   require_exceeded(cache, "so nothing can be evicted from it");
-  // The evictor alone must fill the cache, so that whatever is shared is gone under any replacement.
-  constexpr double kVictim = 0.5;
-  constexpr double kEvictor = 4.0;
-  const ChaseArray victim = victim_array(cache, kVictim);
+  const ChaseArray victim = victim_array(cache);
   const std::uint64_t limit = cache.site().limit_bytes;
-  ChaseArray evictor = victim_array(cache, kEvictor);
+  ChaseArray evictor = evictor_array(cache);
   if (limit != 0 && victim.bytes + evictor.bytes > limit) {
     evictor = make_array(cache.site(), limit - victim.bytes, cache.fetch_bytes);
   }
-  // Trial 0 is the reference: the same warp evicts through the same instance. Its one-element evictor shows what survives
-  // when nothing is evicted.
+  // Trial 0 is the reference: the same warp evicts through the same instance. Its one-element evictor shows what
+  // survives when nothing is evicted.
   const std::uint64_t block = lab.info().max_threads_per_block.value_or(1024);
   const auto warps = static_cast<std::uint32_t>(std::min<std::uint64_t>(block / lab.info().warp_size, 32));
   std::vector<EvictionTrial> trials = {{victim, make_array(cache.site(), cache.fetch_bytes, cache.fetch_bytes), 0}};
@@ -28,7 +25,8 @@ Attribute measure_amount(Lab& lab, const Cache& cache) {
   const double untouched = survive[0];
   const double evicted = survive[1];
   if (untouched - evicted < lab.parameters().least_contrast) {
-    throw Inconclusive(fmt::format("a second array of the same warp evicts hardly anything ({:.2f} to {:.2f} hits)", untouched, evicted));
+    throw Inconclusive(fmt::format("a second array of the same warp evicts hardly anything ({:.2f} to {:.2f} hits)",
+                                   untouched, evicted));
   }
   const double middle = (untouched + evicted) / 2;
   std::uint32_t sharing = 0;
@@ -45,7 +43,8 @@ Attribute measure_amount(Lab& lab, const Cache& cache) {
   if (std::abs(amount - rounded) > kWhole * rounded) {
     throw Inconclusive(fmt::format("{} of {} warps share the cache of warp 0, which is no whole part", sharing, warps));
   }
-  Attribute attribute = measured(lab, static_cast<std::int64_t>(rounded), "per SM", stats::Interval{rounded, rounded}, "eviction_between_warps");
+  Attribute attribute = measured(lab, static_cast<std::int64_t>(rounded), "per SM", stats::Interval{rounded, rounded},
+                                 "eviction_between_warps");
   attribute.details.emplace_back("warps_sharing", static_cast<std::int64_t>(sharing));
   attribute.details.emplace_back("warps_tried", static_cast<std::int64_t>(warps));
   if (lab.keep_samples()) attribute.samples.push_back(std::move(table));

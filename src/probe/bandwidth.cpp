@@ -27,7 +27,9 @@ Attribute measure_bandwidth(Lab& lab, const std::vector<StreamProgram>& candidat
   for (int i = 0; i < kRepeats; ++i) rates.push_back(rate(*shape));
   const double median = stats::median(rates);
   const stats::Interval interval = stats::mean_interval(rates);
-  Attribute attribute = measured(lab, std::round(median), "B/s", stats::Interval{std::min(interval.low, median), std::max(interval.high, median)}, std::move(method));
+  Attribute attribute =
+      measured(lab, std::round(median), "B/s",
+               stats::Interval{std::min(interval.low, median), std::max(interval.high, median)}, std::move(method));
   attribute.details.emplace_back("footprint_bytes", static_cast<std::int64_t>(shape->bytes));
   attribute.details.emplace_back("blocks_per_sm", static_cast<std::int64_t>(shape->blocks_per_sm));
   attribute.details.emplace_back("threads_per_block", static_cast<std::int64_t>(shape->threads_per_block));

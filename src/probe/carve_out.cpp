@@ -1,4 +1,5 @@
-// Size at every shared-memory carve-out: on GPUs whose L1 and shared memory are one array, what one takes the other lacks.
+// Size at every shared-memory carve-out: on GPUs whose L1 and shared memory are one array, what one takes the other
+// lacks.
 #include "probe/size.h"
 
 namespace gputopo::probe {
@@ -17,7 +18,8 @@ void measure_size_by_carve_out(Lab& lab, const Cache& cache, Attribute& size) {
     if (!carve_outs.empty() && carve_outs.back() == in_force) continue;
     Cache carved = find_cache(survey, cache.first_level, false);
     carved.line_bytes = cache.line_bytes;
-    const Capacity capacity = estimate_capacity(lab, carved, true);
+    constexpr std::uint64_t kQuickSamples = 3000;  // ten carve-outs: each a little less sure
+    const Capacity capacity = estimate_capacity(lab, carved, kQuickSamples);
     carve_outs.push_back(in_force);
     sizes.push_back(capacity.bytes);
     first_misses.push_back(capacity.first_miss_bytes);

@@ -2,9 +2,16 @@
 
 namespace gputopo::probe {
 
-ChaseArray victim_array(const Cache& cache, double part) {
+ChaseArray victim_array(const Cache& cache) {
+  // Half of what fits: where the index is uneven that is less than half of the capacity, and all of it stays unless
+  // evicted.
+  return make_array(cache.site(), cache.fits_bytes / 2, cache.fetch_bytes);
+}
+
+ChaseArray evictor_array(const Cache& cache) {
+  constexpr double kCapacities = 4;
   const double capacity = std::max(static_cast<double>(cache.fits_bytes), cache.resident_bytes);
-  return make_array(cache.site(), static_cast<std::uint64_t>(part * capacity), cache.fetch_bytes);
+  return make_array(cache.site(), static_cast<std::uint64_t>(kCapacities * capacity), cache.fetch_bytes);
 }
 
 std::vector<double> surviving_fractions(Lab& lab, const Cache& victim, const std::vector<EvictionTrial>& trials) {
@@ -12,10 +19,11 @@ std::vector<double> surviving_fractions(Lab& lab, const Cache& victim, const std
   std::vector<ChaseProgram> programs;
   for (const EvictionTrial& trial : trials) {
     const std::uint64_t n = trial.victim.element_count();
-    ChaseProgram program = make_program(victim.site(), {trial.victim, trial.evictor},
-                                        {{.kind = StepKind::kWarm, .actor = 0, .array = 0, .loads = 2 * n},
-                                         {.kind = StepKind::kWarm, .actor = 1, .array = 1, .loads = trial.evictor.element_count()},
-                                         {.kind = StepKind::kCounted, .actor = 0, .array = 0, .loads = std::min(n, lab.parameters().survey_loads)}});
+    ChaseProgram program = make_program(
+        victim.site(), {trial.victim, trial.evictor},
+        {{.kind = StepKind::kWarm, .actor = 0, .array = 0, .loads = 2 * n},
+         {.kind = StepKind::kWarm, .actor = 1, .array = 1, .loads = trial.evictor.element_count()},
+         {.kind = StepKind::kCounted, .actor = 0, .array = 0, .loads = std::min(n, lab.parameters().survey_loads)}});
     program.actors = {{.warp = 0}, {.warp = trial.evictor_warp, .lane = trial.evictor_warp == 0 ? 1u : 0u}};
     programs.insert(programs.end(), copies, program);
   }

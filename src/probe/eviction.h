@@ -1,5 +1,5 @@
-// Whether one actor's loads evict another's: what the amount and sharing probes rest on (Groessler 2022, sections 4.5 and 4.6;
-// Vanecek et al. 2025, sections IV-F and IV-G).
+// Whether one actor's loads evict another's: what the amount and sharing probes rest on (Groessler 2022, sections 4.5
+// and 4.6; Vanecek et al. 2025, sections IV-F and IV-G).
 #pragma once
 
 #include "probe/site.h"
@@ -14,9 +14,12 @@ struct EvictionTrial {
 };
 
 // Median over copies of the victim's hit fraction after each trial, in one launch where the site allows.
-[[nodiscard]] std::vector<double> surviving_fractions(Lab& lab, const Cache& victim, const std::vector<EvictionTrial>& trials);
+[[nodiscard]] std::vector<double> surviving_fractions(Lab& lab, const Cache& victim,
+                                                      const std::vector<EvictionTrial>& trials);
 
-// The footprint of the victim: clear of the ramp; and of an evictor that leaves next to nothing of it.
-[[nodiscard]] ChaseArray victim_array(const Cache& cache, double part);
+// What the victim holds: half of what fits its cache. What an evictor walks: four times its cache, so that next to
+// nothing of the victim is left under any replacement if the cache is the same.
+[[nodiscard]] ChaseArray victim_array(const Cache& cache);
+[[nodiscard]] ChaseArray evictor_array(const Cache& cache);
 
 }  // namespace gputopo::probe

@@ -32,7 +32,8 @@ FetchGranularity fetch_granularity_of(std::span<const std::vector<std::uint32_t>
       }
     }
     if (boundaries == 0) break;
-    const double agreement = inners == 0 ? boundary_misses / boundaries : 0.5 * (boundary_misses / boundaries + inner_hits / inners);
+    const double agreement =
+        inners == 0 ? boundary_misses / boundaries : 0.5 * (boundary_misses / boundaries + inner_hits / inners);
     if (agreement > best.agreement) {
       best.runner_up = best.agreement;
       best.agreement = agreement;
@@ -67,19 +68,21 @@ Attribute measure_fetch_granularity(Lab& lab, Cache& cache) {
   for (const StepResult& step : results.front().steps) {
     if (!step.latencies.empty()) latencies.push_back(step.latencies);
   }
-  // What a fetch has brought is in the nearest part of the cache: near L2 where there is a far one too, whose hits may be as
-  // slow as near memory.
+  // What a fetch has brought is in the nearest part of the cache: near L2 where there is a far one too, whose hits may
+  // be as slow as near memory.
   const double fetched_limit = cache.survey->levels[cache.first_level].high_cycles;
   const FetchGranularity found =
       fetch_granularity_of(latencies, kMinimumStrideBytes, fetched_limit, parameters.line_limit_bytes);
   constexpr double kLeastAgreement = 0.9;  // a third pattern (prefetch, two sizes) agrees less with every candidate
   if (found.agreement < kLeastAgreement) {
-    throw Inconclusive(fmt::format("a cold pass agrees with {} B only at {:.0f}% of its loads", found.bytes, 100 * found.agreement));
+    throw Inconclusive(
+        fmt::format("a cold pass agrees with {} B only at {:.0f}% of its loads", found.bytes, 100 * found.agreement));
   }
   cache.fetch_bytes = found.bytes;
   read_survey(cache);
   const auto value = static_cast<double>(found.bytes);
-  Attribute attribute = measured(lab, static_cast<std::int64_t>(found.bytes), "B", stats::Interval{value, value}, "cold_pass");
+  Attribute attribute =
+      measured(lab, static_cast<std::int64_t>(found.bytes), "B", stats::Interval{value, value}, "cold_pass");
   attribute.details.emplace_back("agreement", found.agreement);
   if (lab.keep_samples()) {
     SampleTable table{"cold_pass", {"offset_bytes", "latency_cycles"}, {{}, {}}};

@@ -19,11 +19,13 @@ void add_distribution(Attribute& attribute, const stats::Histogram& histogram, d
     if (cycles < low || cycles >= high) band[bin] = 0;
   }
   if (stats::total_count(band) > 0) {
-    const std::pair<const char*, double> quantiles[] = {{"minimum_cycles", 0.0}, {"p50_cycles", 0.5}, {"p95_cycles", 0.95}, {"maximum_cycles", 1.0}};
+    const std::pair<const char*, double> quantiles[] = {
+        {"minimum_cycles", 0.0}, {"p50_cycles", 0.5}, {"p95_cycles", 0.95}, {"maximum_cycles", 1.0}};
     for (const auto& [name, q] : quantiles) {
       attribute.details.emplace_back(name, round_to(stats::histogram_quantile(band, q) - timer, 10));
     }
-    attribute.details.emplace_back("standard_deviation_cycles", round_to(stats::summarise_band(band, 0, 1e9).deviation, 10));
+    attribute.details.emplace_back("standard_deviation_cycles",
+                                   round_to(stats::summarise_band(band, 0, 1e9).deviation, 10));
   }
   if (clock_mhz > 0) attribute.details.emplace_back("mean_ns", round_to(*attribute.number() / clock_mhz * 1000, 100));
 }
@@ -38,8 +40,8 @@ SampleTable histogram_table(const stats::Histogram& histogram) {
   return table;
 }
 
-// The interval of a mean with a systematic floor: the histogram's bins, and the drift of a clock over a discovery, are not
-// in the spread of a few copies.
+// The interval of a mean with a systematic floor: the histogram's bins, and the drift of a clock over a discovery, are
+// not in the spread of a few copies.
 stats::Interval latency_interval(const std::vector<double>& means) {
   constexpr double kFloorCycles = 0.25;
   constexpr double kFloorPart = 0.005;
@@ -80,12 +82,13 @@ Attribute measure_latency(Lab& lab, const Cache& cache) {
     // The nearest level: untimed chains over a tiny array, exact to a fraction of a cycle.
     Attribute attribute = measured(lab, round_to(stats::median(survey.tiny_latencies_cycles), 100), "cycles",
                                    latency_interval(survey.tiny_latencies_cycles), "untimed_chain");
-    add_distribution(attribute, survey.histograms.front(), 0, cache.hit_limit_cycles(), survey.timer_cycles, lab.sm_clock_mhz());
+    add_distribution(attribute, survey.histograms.front(), 0, cache.hit_limit_cycles(), survey.timer_cycles,
+                     lab.sm_clock_mhz());
     attribute.details.emplace_back("timer_cycles", round_to(survey.timer_cycles, 100));
     return attribute;
   }
-  // A farther level: a footprint that fits it and not what is before it; only the loads in its band count. The footprint in
-  // the middle (geometrically) of what qualifies is the survey's with most loads in the band.
+  // A farther level: a footprint that fits it and not what is before it; only the loads in its band count. The
+  // footprint in the middle (geometrically) of what qualifies is the survey's with most loads in the band.
   double best = -1;
   std::uint64_t footprint = 0;
   for (std::size_t i = 0; i < survey.footprints_bytes.size(); ++i) {
@@ -101,7 +104,9 @@ Attribute measure_latency(Lab& lab, const Cache& cache) {
   if (site.exclusive) footprint = std::max(footprint, cache.fits_bytes / 2);
   const ChaseArray array = make_array(site, footprint, survey.fetch_bytes, Order::kShuffled);
   const std::uint64_t loads = site.exclusive ? lab.parameters().exclusive_loads : lab.parameters().survey_loads;
-  ChaseProgram program = make_program(site, {array}, {warm_step(site, array), {.kind = StepKind::kCounted, .loads = loads, .chain = site.exclusive ? 1u : 0u}});
+  ChaseProgram program = make_program(
+      site, {array},
+      {warm_step(site, array), {.kind = StepKind::kCounted, .loads = loads, .chain = site.exclusive ? 1u : 0u}});
   std::vector<ChaseProgram> programs;
   for (std::uint32_t i = 0; i < lab.parameters().copies; ++i) {
     program.arrays[0].seed = lab.seed() + i;
@@ -110,12 +115,17 @@ Attribute measure_latency(Lab& lab, const Cache& cache) {
     programs.push_back(program);
   }
   const std::vector<ChaseResult> copies = lab.chase(programs);
-  return banded_latency(lab, copies, 1, cache.hit_floor_cycles(), cache.hit_limit_cycles(), survey.timer_cycles, "timed_loads_in_band");
+  return banded_latency(lab, copies, 1, cache.hit_floor_cycles(), cache.hit_limit_cycles(), survey.timer_cycles,
+                        "timed_loads_in_band");
 }
 
 Attribute measure_far_latency(Lab& lab, const Cache& l2) {
   const Survey& survey = *l2.survey;
-  Attribute attribute = measure_latency(lab, Cache{.survey = l2.survey, .first_level = 0, .last_level = 0, .fetch_bytes = l2.fetch_bytes, .fits_bytes = find_cache(survey, 0, false).fits_bytes});
+  Attribute attribute = measure_latency(lab, Cache{.survey = l2.survey,
+                                                   .first_level = 0,
+                                                   .last_level = 0,
+                                                   .fetch_bytes = l2.fetch_bytes,
+                                                   .fits_bytes = find_cache(survey, 0, false).fits_bytes});
   attribute.details.emplace_back("near_cycles", *attribute.number());
   if (l2.last_level > 0) {
     Cache far = l2;
@@ -134,15 +144,17 @@ Attribute measure_shared_latency(Lab& lab, const Site& site) {
   constexpr std::uint64_t kBytes = 2048;
   constexpr std::uint64_t kLoads = 4096;
   const ChaseArray array = make_array(site, kBytes, kMinimumStrideBytes);
-  const ChaseProgram program = make_program(site, {array}, {{.kind = StepKind::kWarm, .loads = array.element_count()},
-                                                            {.kind = StepKind::kWarm, .loads = kLoads}});
+  const ChaseProgram program = make_program(
+      site, {array},
+      {{.kind = StepKind::kWarm, .loads = array.element_count()}, {.kind = StepKind::kWarm, .loads = kLoads}});
   std::vector<double> latencies;
   for (const ChaseResult& copy : lab.chase(std::vector<ChaseProgram>(lab.parameters().copies, program))) {
     latencies.push_back(static_cast<double>(copy.steps[1].total_cycles) / static_cast<double>(copy.steps[1].loads));
   }
   const double mean = stats::median(latencies);
   Attribute attribute = measured(lab, round_to(mean, 100), "cycles", latency_interval(latencies), "untimed_chain");
-  if (lab.sm_clock_mhz() > 0) attribute.details.emplace_back("mean_ns", round_to(mean / lab.sm_clock_mhz() * 1000, 100));
+  if (lab.sm_clock_mhz() > 0)
+    attribute.details.emplace_back("mean_ns", round_to(mean / lab.sm_clock_mhz() * 1000, 100));
   return attribute;
 }
 
@@ -151,14 +163,17 @@ Attribute measure_device_latency(Lab& lab, const Survey& survey, std::uint64_t l
   const double infinity = std::numeric_limits<double>::infinity();
   const std::uint64_t loads = lab.parameters().exclusive_loads;
   constexpr std::uint64_t kLine = 128;
-  // A larger array in between evicts from L2 what is timed, so every load goes to memory and no band of latencies need be
-  // cut out (a far L2 hit may be slower than near memory). TLB warm: the array's pages have just been touched.
+  // A larger array in between evicts from L2 what is timed, so every load goes to memory and no band of latencies need
+  // be cut out (a far L2 hit may be slower than near memory). TLB warm: the array's pages have just been touched.
   const ChaseArray evictor = make_array(site, lab.l2_evictor_bytes(), kLine);
   constexpr std::uint64_t kWarmStride = 4096 + kLine;
   const ChaseArray warm = make_array(site, 4 * l2_bytes, kWarmStride, Order::kShuffled);
   const auto timed_after_eviction = [&](const ChaseArray& array, std::uint32_t chain) {
-    return make_program(site, {array, evictor}, {warm_step(site, array, 0), warm_step(site, evictor, 1),
-                                                 {.kind = StepKind::kCounted, .loads = std::min(loads, array.element_count() / 2), .chain = chain}});
+    return make_program(
+        site, {array, evictor},
+        {warm_step(site, array, 0),
+         warm_step(site, evictor, 1),
+         {.kind = StepKind::kCounted, .loads = std::min(loads, array.element_count() / 2), .chain = chain}});
   };
   ChaseProgram program = timed_after_eviction(warm, 1);
   std::vector<ChaseProgram> programs;
@@ -167,18 +182,21 @@ Attribute measure_device_latency(Lab& lab, const Survey& survey, std::uint64_t l
     program.sm = i * lab.info().sm_count / kSms;
     programs.push_back(program);
   }
-  Attribute attribute = banded_latency(lab, lab.chase(programs), 2, 0, infinity, survey.timer_cycles, "timed_loads_after_eviction");
+  Attribute attribute =
+      banded_latency(lab, lab.chase(programs), 2, 0, infinity, survey.timer_cycles, "timed_loads_after_eviction");
   attribute.conditions.emplace_back("tlb", std::string("warm"));
 
-  // TLB cold: one line a page over as much memory as there is, timed in the order it was touched: the oldest pages first,
-  // which an LRU-like TLB that reaches less has dropped.
+  // TLB cold: one line a page over as much memory as there is, timed in the order it was touched: the oldest pages
+  // first, which an LRU-like TLB that reaches less has dropped.
   const std::uint64_t stride = lab.parameters().tlb_stride_bytes + kLine;  // not the same sets on every page
-  const auto reach = static_cast<std::uint64_t>(lab.parameters().tlb_reach_of_free * static_cast<double>(lab.info().max_array_bytes));
+  const auto reach =
+      static_cast<std::uint64_t>(lab.parameters().tlb_reach_of_free * static_cast<double>(lab.info().max_array_bytes));
   constexpr std::uint64_t kLeastPages = 256;
   if (reach / stride < kLeastPages) return attribute;
   const ChaseArray pages = make_array(site, reach, stride);
   try {
-    const Attribute found = banded_latency(lab, lab.chase({timed_after_eviction(pages, 0)}), 2, 0, infinity, survey.timer_cycles, "timed_loads_after_eviction");
+    const Attribute found = banded_latency(lab, lab.chase({timed_after_eviction(pages, 0)}), 2, 0, infinity,
+                                           survey.timer_cycles, "timed_loads_after_eviction");
     attribute.details.emplace_back("tlb_cold_cycles", *found.number());
     attribute.details.emplace_back("tlb_cold_reach_bytes", static_cast<std::int64_t>(pages.bytes));
   } catch (const DeviceMemoryError& error) {

@@ -1,10 +1,10 @@
 // Line size: how far apart two touched sectors must be to take up two lines.
 //
-// A footprint of twice a comfortable one is touched once per `stride`. If a line is at most half the stride, only half the
-// lines of the footprint are touched, as many as the comfortable footprint has, and they fit; if it is the stride or more, all
-// lines are touched, and they do not. Two references with every line touched give the two miss ratios to tell apart, so that
-// neither the replacement nor an uneven index matters. The upper half of the footprint is touched with and without a shift of
-// half a stride, because which of the two spreads over all sets depends on the index.
+// A footprint of twice a comfortable one is touched once per `stride`. If a line is at most half the stride, only half
+// the lines of the footprint are touched, as many as the comfortable footprint has, and they fit; if it is the stride
+// or more, all lines are touched, and they do not. Two references with every line touched give the two miss ratios to
+// tell apart, so that neither the replacement nor an uneven index matters. The upper half of the footprint is touched
+// with and without a shift of half a stride, because which of the two spreads over all sets depends on the index.
 #include <fmt/format.h>
 
 #include <cmath>
@@ -42,7 +42,9 @@ Attribute measure_line_size(Lab& lab, Cache& cache) {
   double exceeding = 1;
   std::uint64_t footprint = 0;
   for (const double part : {lab.parameters().comfortable, 0.7, 0.5}) {
-    const auto base = static_cast<std::uint64_t>(part * std::max(static_cast<double>(cache.fits_bytes), cache.resident_bytes)) / fetch * fetch;
+    const auto base =
+        static_cast<std::uint64_t>(part * std::max(static_cast<double>(cache.fits_bytes), cache.resident_bytes)) /
+        fetch * fetch;
     if (base < 2 * fetch || (cache.site().limit_bytes != 0 && 2 * base > cache.site().limit_bytes)) continue;
     const double once = miss_ratio(lab, cache, base, fetch, 0);
     const double twice = miss_ratio(lab, cache, 2 * base, fetch, 0);
@@ -63,10 +65,12 @@ Attribute measure_line_size(Lab& lab, Cache& cache) {
   NamedValues ratios;
   for (std::uint64_t stride = 2 * fetch; stride <= 2 * lab.parameters().line_limit_bytes; stride *= 2) {
     const double plain = miss_ratio(lab, cache, footprint, stride, 0);
-    const double skewed = stride / 2 >= kMinimumStrideBytes ? miss_ratio(lab, cache, footprint, stride, stride / 2) : plain;
+    const double skewed =
+        stride / 2 >= kMinimumStrideBytes ? miss_ratio(lab, cache, footprint, stride, stride / 2) : plain;
     const double ratio = std::min(plain, skewed);
     ratios.emplace_back(fmt::format("miss_ratio_stride_{}", stride), std::round(ratio * 1000) / 1000);
-    lab.log(fmt::format("line: footprint {} stride {}: {:.3f} ({:.3f} fits, {:.3f} exceeds)", footprint, stride, ratio, fitting, exceeding));
+    lab.log(fmt::format("line: footprint {} stride {}: {:.3f} ({:.3f} fits, {:.3f} exceeds)", footprint, stride, ratio,
+                        fitting, exceeding));
     if (ratio < middle) break;
     line = stride;
   }
@@ -75,7 +79,8 @@ Attribute measure_line_size(Lab& lab, Cache& cache) {
   }
   cache.line_bytes = line;
   const auto value = static_cast<double>(line);
-  Attribute attribute = measured(lab, static_cast<std::int64_t>(line), "B", stats::Interval{value, value}, "sparse_footprint");
+  Attribute attribute =
+      measured(lab, static_cast<std::int64_t>(line), "B", stats::Interval{value, value}, "sparse_footprint");
   attribute.details = std::move(ratios);
   return attribute;
 }

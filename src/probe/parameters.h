@@ -6,8 +6,8 @@
 namespace gputopo::probe {
 
 struct Parameters {
-  // Independent copies of one program. More: steadier medians, against jitter and neighbours; cost: that many SMs or launches.
-  // Odd, so that a median is a sample.
+  // Independent copies of one program. More: steadier medians, against jitter and neighbours; cost: that many SMs or
+  // launches. Odd, so that a median is a sample.
   std::uint32_t copies = 5;
   // Tiny array whose loads all hit: fits the smallest cache any GPU had (a 1 KiB constant cache).
   std::uint64_t tiny_bytes = 256;
@@ -33,7 +33,8 @@ struct Parameters {
   double comfortable = 0.90;
   // Sampled residency: of the lines of the cache, the part that one program samples. Every missed sample evicts a line.
   double sampled_part = 0.03;
-  // Samples that a residency estimate aims at, all copies together: 0.4% standard error at a footprint of four capacities.
+  // Samples that a residency estimate aims at, all copies together: 0.4% standard error at a footprint of four
+  // capacities.
   std::uint64_t residency_samples = 200000;
   std::uint32_t residency_programs_limit = 3000;
   // Cycles that one launch may take: under two seconds at 1 GHz.
@@ -42,8 +43,8 @@ struct Parameters {
   double l2_evictor_factor = 3;
   // L2 size to assume when the vendor's interface does not tell.
   std::uint64_t l2_guess_bytes = 64u << 20;
-  // Cold TLB: the reach of a device-memory chase, as part of the free memory, and its stride: an entry of the last TLB level
-  // may cover many pages (on an H200 a stride of 2 MiB misses at one load in twenty only, one of 32 MiB at each).
+  // Cold TLB: the reach of a device-memory chase, as part of the free memory, and its stride: an entry of the last TLB
+  // level may cover many pages (on an H200 a stride of 2 MiB misses at one load in twenty only, one of 32 MiB at each).
   double tlb_reach_of_free = 0.75;
   std::uint64_t tlb_stride_bytes = 32u << 20;
 };

@@ -1,5 +1,5 @@
-// L2 partitions: an SM reaches its own partition at the near latency; what it holds of a large footprint there, against the
-// whole, is one over the number of partitions.
+// L2 partitions: an SM reaches its own partition at the near latency; what it holds of a large footprint there, against
+// the whole, is one over the number of partitions.
 #include <fmt/format.h>
 
 #include <cmath>
@@ -18,15 +18,18 @@ Attribute measure_partitions(Lab& lab, const Cache& l2, double total_bytes) {
   const std::uint64_t stride = std::max(l2.line_bytes, l2.fetch_bytes);
   constexpr double kFactor = 0.9;  // all of it stays in L2, so what is not near is far
   const double near_limit = l2.survey->levels[l2.last_level - 1].high_cycles;
-  const SampledResidency near = sampled_residency(lab, l2, near_limit, total_bytes, kFactor, stride, lab.parameters().residency_samples / 4);
+  const SampledResidency near =
+      sampled_residency(lab, l2, near_limit, total_bytes, kFactor, stride, lab.parameters().residency_samples / 4);
   const double ratio = total_bytes / near.bytes;
   const double rounded = std::round(ratio);
   lab.log(fmt::format("partitions: {:.0f} of {:.0f} B near: {:.2f}", near.bytes, total_bytes, ratio));
   constexpr double kWhole = 0.25;
   if (rounded < 1 || std::abs(ratio - rounded) > kWhole) {
-    throw Inconclusive(fmt::format("{:.0f} of {:.0f} B are near: {:.2f} is no whole number of partitions", near.bytes, total_bytes, ratio));
+    throw Inconclusive(fmt::format("{:.0f} of {:.0f} B are near: {:.2f} is no whole number of partitions", near.bytes,
+                                   total_bytes, ratio));
   }
-  Attribute attribute = measured(lab, static_cast<std::int64_t>(rounded), "", stats::Interval{rounded, rounded}, "near_part_of_resident");
+  Attribute attribute =
+      measured(lab, static_cast<std::int64_t>(rounded), "", stats::Interval{rounded, rounded}, "near_part_of_resident");
   attribute.details.emplace_back("near_bytes", std::round(near.bytes));
   attribute.details.emplace_back("near_low_bytes", std::round(near.interval.low));
   attribute.details.emplace_back("near_high_bytes", std::round(near.interval.high));

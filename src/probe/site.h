@@ -18,9 +18,9 @@ namespace gputopo::probe {
 // One space as programs reach it.
 struct Site {
   Space space = Space::kGlobal;
-  bool exclusive = false;              // what it measures is shared by SMs, so programs run alone
-  std::uint64_t limit_bytes = 0;       // largest array of this space; 0: no limit of its own
-  std::uint64_t carve_out_bytes = 0;   // shared-memory carve-out to ask for
+  bool exclusive = false;             // what it measures is shared by SMs, so programs run alone
+  std::uint64_t limit_bytes = 0;      // largest array of this space; 0: no limit of its own
+  std::uint64_t carve_out_bytes = 0;  // shared-memory carve-out to ask for
 
   [[nodiscard]] std::uint64_t clamp(std::uint64_t bytes) const {
     return limit_bytes == 0 ? bytes : std::min(bytes, limit_bytes);
@@ -35,9 +35,9 @@ struct Survey {
   double timer_cycles = 0;                    // what timing a single load adds to its latency
   stats::Histogram tiny;                      // of timed loads of a tiny array: all hits
   std::vector<std::uint64_t> footprints_bytes;
-  std::vector<stats::Histogram> histograms;   // of each footprint, raw cycles
-  std::vector<stats::Level> levels;           // nearest first
-  stats::Histogram cold;                      // of first touches, one per line
+  std::vector<stats::Histogram> histograms;  // of each footprint, raw cycles
+  std::vector<stats::Level> levels;          // nearest first
+  stats::Histogram cold;                     // of first touches, one per line
 };
 
 // A cache: the levels [first_level, last_level] of a survey, and what the probes have found of it.
@@ -46,10 +46,10 @@ struct Cache {
   std::size_t first_level = 0;
   std::size_t last_level = 0;
   std::uint64_t fetch_bytes = 0;
-  double noise = 0;                  // part of the loads of footprints that fit which do not look like hits
-  std::uint64_t fits_bytes = 0;      // largest footprint of the survey that fits
-  double resident_bytes = 0;         // most bytes of any footprint that were seen resident: a lower bound of the size
-  std::uint64_t nearer_bytes = 0;    // the same of the caches before this one; 0 if it is the nearest
+  double noise = 0;                // part of the loads of footprints that fit which do not look like hits
+  std::uint64_t fits_bytes = 0;    // largest footprint of the survey that fits
+  double resident_bytes = 0;       // most bytes of any footprint that were seen resident: a lower bound of the size
+  std::uint64_t nearer_bytes = 0;  // the same of the caches before this one; 0 if it is the nearest
   std::uint64_t line_bytes = 0;
   double size_bytes = 0;
 
@@ -69,8 +69,8 @@ struct Cache {
                                     Order second_order = Order::kReversed, std::uint64_t seed = 1);
 // A program of one actor (warp 0, lane 0) at the site.
 [[nodiscard]] ChaseProgram make_program(const Site& site, std::vector<ChaseArray> arrays, std::vector<ChaseStep> steps);
-// One pass over the array that leaves it as resident as it gets: by the actor alone where caches may belong to a warp, by the
-// whole block where they are shared.
+// One pass over the array that leaves it as resident as it gets: by the actor alone where caches may belong to a warp,
+// by the whole block where they are shared.
 [[nodiscard]] ChaseStep warm_step(const Site& site, const ChaseArray& array, std::uint32_t index = 0);
 
 // ---- Reading results ----
@@ -91,12 +91,12 @@ struct Cache {
 [[nodiscard]] Survey survey_space(Lab& lab, const Site& site);
 // Sweeps the footprints of a survey whose fetch granularity and levels are known (again, under another carve-out).
 void sweep_footprints(Lab& lab, Survey& survey);
-// The cache at `depth` of the survey (0: nearest). Levels that share a cache (near and far L2) are one when `merge_rest`: all
-// levels but the last. Throws NotPresent.
+// The cache at `depth` of the survey (0: nearest). Levels that share a cache (near and far L2) are one when
+// `merge_rest`: all levels but the last. Throws NotPresent.
 [[nodiscard]] Cache find_cache(const Survey& survey, std::size_t depth, bool merge_rest);
 
-// Throws unless was_exceeded(): NotSupportedError where the space allows no larger array, else Inconclusive. `consequence`
-// ends the sentence: "so its lines were never evicted".
+// Throws unless was_exceeded(): NotSupportedError where the space allows no larger array, else Inconclusive.
+// `consequence` ends the sentence: "so its lines were never evicted".
 void require_exceeded(const Cache& cache, const std::string& consequence);
 
 // Reads off the survey how much fits and stays resident, for the cache's level and fetch granularity.

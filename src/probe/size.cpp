@@ -1,19 +1,22 @@
 // Size of a cache, from three views that are each at most the capacity, so that the largest of them is the answer:
 //
-//   fits      the largest footprint whose loads all hit when it is walked again and again. Exact under any replacement where
+//   fits      the largest footprint whose loads all hit when it is walked again and again. Exact under any replacement
+//   where
 //             the index spreads a contiguous array evenly; early where it does not.
-//   resident  what a footprint several times the capacity leaves in the cache: it is walked once, and then backwards, counting
-//             hits. Exact under LRU (and FIFO) whatever the index, because going backwards meets the resident lines before any
-//             is evicted; low under other replacements.
-//   sampled   the same, but a few random elements are timed instead of all: unbiased under any replacement and index, and
+//   resident  what a footprint several times the capacity leaves in the cache: it is walked once, and then backwards,
+//   counting
+//             hits. Exact under LRU (and FIFO) whatever the index, because going backwards meets the resident lines
+//             before any is evicted; low under other replacements.
+//   sampled   the same, but a few random elements are timed instead of all: unbiased under any replacement and index,
+//   and
 //             only as exact as a proportion is.
 //
 // Both edges are kept: where the first misses appear, and where nothing hits any more.
+#include "probe/size.h"
+
 #include <fmt/format.h>
 
 #include <cmath>
-
-#include "probe/size.h"
 
 namespace gputopo::probe {
 namespace {
@@ -23,8 +26,8 @@ struct Estimate {
   stats::Interval interval;
 };
 
-// A pass over the array, and, for a cache behind another, the end of it a few times more: what the nearer cache then holds is
-// held here too, so that its own leftovers are not counted.
+// A pass over the array, and, for a cache behind another, the end of it a few times more: what the nearer cache then
+// holds is held here too, so that its own leftovers are not counted.
 std::vector<ChaseStep> fill_steps(const Cache& cache, const ChaseArray& array) {
   std::vector<ChaseStep> steps = {warm_step(cache.site(), array)};
   constexpr std::uint64_t kNearerCaches = 4;
@@ -39,7 +42,8 @@ std::vector<ChaseStep> fill_steps(const Cache& cache, const ChaseArray& array) {
 
 // For each position of a backward reading in [begin, end): whether most copies hit. A load that hits may look slow (an
 // outlier); one that misses never looks fast; so the majority is exact where the copies agree on what is resident.
-std::uint64_t resident_in(Lab& lab, const Cache& cache, const ChaseArray& array, std::uint64_t begin, std::uint64_t end) {
+std::uint64_t resident_in(Lab& lab, const Cache& cache, const ChaseArray& array, std::uint64_t begin,
+                          std::uint64_t end) {
   const Site& site = cache.site();
   // What is timed is kept in shared memory, which is taken from L1: the smallest carve-out must hold it.
   const std::uint64_t window = site.exclusive ? 4096 : 512;
@@ -47,7 +51,8 @@ std::uint64_t resident_in(Lab& lab, const Cache& cache, const ChaseArray& array,
   const std::size_t first_step = program.steps.size();
   program.timed_cap = static_cast<std::uint32_t>(window);
   for (std::uint64_t first = begin; first < end; first += window) {
-    program.steps.push_back({.kind = StepKind::kTimed, .loads = std::min(window, end - first), .chain = 1, .first = first});
+    program.steps.push_back(
+        {.kind = StepKind::kTimed, .loads = std::min(window, end - first), .chain = 1, .first = first});
   }
   const std::vector<ChaseResult> copies = lab.chase(std::vector<ChaseProgram>(lab.parameters().copies, program));
   std::uint64_t resident = 0;
@@ -67,7 +72,8 @@ struct Region {
   std::uint64_t end = 0;
 };
 
-// Where a backward reading turns from hits to misses, from a few loads at each of many places: too long an array to read whole.
+// Where a backward reading turns from hits to misses, from a few loads at each of many places: too long an array to
+// read whole.
 Region transition(Lab& lab, const Cache& cache, const ChaseArray& array) {
   constexpr std::uint64_t kPlaces = 128;
   constexpr std::uint64_t kLoads = 32;
@@ -118,18 +124,17 @@ Estimate resident_estimate(Lab& lab, const Cache& cache, double guess, std::uint
   return {best, {best - line, best + line}};
 }
 
-// Largest footprint that fits, between one that does and one that does not: both ends draw closer by the number of footprints
-// that are tried at once.
+// Largest footprint that fits, between one that does and one that does not: both ends draw closer by the number of
+// footprints that are tried at once.
 Estimate fits_estimate(Lab& lab, const Cache& cache, std::uint64_t stride) {
   const Site& site = cache.site();
   const Parameters& parameters = lab.parameters();
   std::uint64_t fits = cache.fits_bytes / stride * stride;
   std::uint64_t exceeds = fits * 2;
+  // The second footprint beyond: a neighbour may have spoilt the first one in the survey.
+  std::uint32_t beyond = 0;
   for (const std::uint64_t footprint : cache.survey->footprints_bytes) {
-    if (footprint > cache.fits_bytes) {
-      exceeds = (footprint + stride - 1) / stride * stride;
-      break;
-    }
+    if (footprint > cache.fits_bytes && ++beyond == 2) exceeds = (footprint + stride - 1) / stride * stride;
   }
   constexpr std::uint64_t kPoints = 24;
   const std::uint32_t copies = parameters.copies;
@@ -158,7 +163,8 @@ Estimate fits_estimate(Lab& lab, const Cache& cache, std::uint64_t stride) {
       const double spread = 4 * std::sqrt((cache.noise + 1 / loads) / loads);
       if (misses > cache.noise + std::min(spread + 1.5 / loads, parameters.fits_tolerance)) {
         new_exceeds = footprints[i];
-        lab.log(fmt::format("size: {} B misses {:.5f} (noise {:.5f}, spread {:.5f})", footprints[i], misses, cache.noise, spread));
+        lab.log(fmt::format("size: {} B misses {:.5f} (noise {:.5f}, spread {:.5f})", footprints[i], misses,
+                            cache.noise, spread));
         break;
       }
       new_fits = footprints[i];
@@ -168,12 +174,13 @@ Estimate fits_estimate(Lab& lab, const Cache& cache, std::uint64_t stride) {
     exceeds = new_exceeds;
   }
   const double slack = 2 * parameters.fits_tolerance * static_cast<double>(fits);
-  return {static_cast<double>(fits), {static_cast<double>(fits) - std::max(slack, static_cast<double>(stride)), static_cast<double>(exceeds)}};
+  return {static_cast<double>(fits),
+          {static_cast<double>(fits) - std::max(slack, static_cast<double>(stride)), static_cast<double>(exceeds)}};
 }
 
-// Where hits of the cache and loads from memory overlap in latency (far L2 against near memory), residency counts some memory
-// loads as hits. But loads that are clearly from memory appear only beyond the capacity C, as a * (1 - C/F) of a footprint F:
-// a line in 1/F whose two coefficients give both the part `a` of memory loads that can be told, and C.
+// Where hits of the cache and loads from memory overlap in latency (far L2 against near memory), residency counts some
+// memory loads as hits. But loads that are clearly from memory appear only beyond the capacity C, as a * (1 - C/F) of a
+// footprint F: a line in 1/F whose two coefficients give both the part `a` of memory loads that can be told, and C.
 struct MemoryLoads {
   double told = 1;  // a
   Estimate capacity;
@@ -192,9 +199,13 @@ MemoryLoads clear_memory_loads(Lab& lab, const Cache& cache, std::uint64_t strid
   std::vector<double> inverse;
   std::vector<double> part;
   for (const double factor : {1.7, 2.0, 2.5, 3.0, 4.0}) {
-    const ChaseArray array = make_array(site, static_cast<std::uint64_t>(factor * base), stride, Order::kShuffled, lab.seed());
+    const ChaseArray array =
+        make_array(site, static_cast<std::uint64_t>(factor * base), stride, Order::kShuffled, lab.seed());
     const std::uint64_t loads = std::min(kLoads, std::max(array.element_count() / 32, std::uint64_t{1}));
-    const ChaseResult result = lab.chase({make_program(site, {array}, {warm_step(site, array), {.kind = StepKind::kCounted, .loads = loads, .chain = 1}})}).front();
+    const ChaseResult result =
+        lab.chase({make_program(site, {array},
+                                {warm_step(site, array), {.kind = StepKind::kCounted, .loads = loads, .chain = 1}})})
+            .front();
     inverse.push_back(1 / static_cast<double>(array.bytes));
     part.push_back(std::max(0.0, 1 - hit_fraction(result.steps[1], cache.hit_limit_cycles()) - cache.noise));
   }
@@ -207,7 +218,8 @@ MemoryLoads clear_memory_loads(Lab& lab, const Cache& cache, std::uint64_t strid
   found.capacity = {-line.slope / line.intercept, stats::mean_interval(capacities)};
   found.capacity.interval.low = std::min(found.capacity.interval.low, found.capacity.bytes);
   found.capacity.interval.high = std::max(found.capacity.interval.high, found.capacity.bytes);
-  lab.log(fmt::format("size: {:.0f}% of memory loads are told; capacity {:.0f} B", 100 * found.told, found.capacity.bytes));
+  lab.log(
+      fmt::format("size: {:.0f}% of memory loads are told; capacity {:.0f} B", 100 * found.told, found.capacity.bytes));
   return found;
 }
 
@@ -217,7 +229,8 @@ bool misses_all(const Cache& cache, double bytes) {
   constexpr double kStillHits = 0.02;
   for (std::size_t i = 0; i < survey.footprints_bytes.size(); ++i) {
     if (static_cast<double>(survey.footprints_bytes[i]) >= bytes) {
-      const double most_misses = std::min(1.0, static_cast<double>(survey.fetch_bytes) / static_cast<double>(cache.fetch_bytes));
+      const double most_misses =
+          std::min(1.0, static_cast<double>(survey.fetch_bytes) / static_cast<double>(cache.fetch_bytes));
       return 1 - stats::fraction_below(survey.histograms[i], cache.hit_limit_cycles()) > (1 - kStillHits) * most_misses;
     }
   }
@@ -240,9 +253,11 @@ SampledResidency sampled_residency(Lab& lab, const Cache& cache, double limit_cy
   const auto per_program = static_cast<std::uint64_t>(std::clamp(parameters.sampled_part * lines, few, most));
   // Programs that run alone take turns: as many as touch a bounded number of lines.
   constexpr double kExclusiveTouches = 1.5e7;
-  const std::uint64_t programs_limit = site.exclusive ? static_cast<std::uint64_t>(std::clamp(kExclusiveTouches / n, 6.0, 600.0))
-                                                      : parameters.residency_programs_limit;
-  const std::uint64_t count = std::clamp(wanted_samples / per_program, std::uint64_t{parameters.copies}, programs_limit);
+  const std::uint64_t programs_limit = site.exclusive
+                                           ? static_cast<std::uint64_t>(std::clamp(kExclusiveTouches / n, 6.0, 600.0))
+                                           : parameters.residency_programs_limit;
+  const std::uint64_t count =
+      std::clamp(wanted_samples / per_program, std::uint64_t{parameters.copies}, programs_limit);
   std::vector<ChaseProgram> programs;
   for (std::uint64_t i = 0; i < count; ++i) {
     array.seed = lab.seed() * 1000 + i + 1;
@@ -256,7 +271,8 @@ SampledResidency sampled_residency(Lab& lab, const Cache& cache, double limit_cy
     hits += stats::summarise_band(result.steps.back().histogram, 0, limit_cycles).count;
     samples += result.steps.back().loads;
   }
-  // Each missed sample evicts one of the `lines`, so that later samples find a little less: on average half of them later.
+  // Each missed sample evicts one of the `lines`, so that later samples find a little less: on average half of them
+  // later.
   const double raw = static_cast<double>(hits) / static_cast<double>(samples);
   const double evicted = 0.5 * static_cast<double>(per_program - 1) * (1 - raw) / std::max(1.0, raw * n);
   const double scale = static_cast<double>(array.bytes) / (1 - cache.noise) / (1 - std::min(0.5, evicted));
@@ -267,15 +283,19 @@ SampledResidency sampled_residency(Lab& lab, const Cache& cache, double limit_cy
   return {raw * scale, {part.low * scale * (1 - systematic), part.high * scale * (1 + systematic)}};
 }
 
-Capacity estimate_capacity(Lab& lab, const Cache& cache, bool keep_fits) {
+Capacity estimate_capacity(Lab& lab, const Cache& cache, std::uint64_t quick_samples) {
   const Site& site = cache.site();
   const std::uint64_t stride = std::max(cache.line_bytes, cache.fetch_bytes);
-  const double guess = std::max({cache.resident_bytes, static_cast<double>(cache.fits_bytes), static_cast<double>(stride)});
+  const double guess =
+      std::max({cache.resident_bytes, static_cast<double>(cache.fits_bytes), static_cast<double>(stride)});
   Capacity capacity;
-  if (site.exclusive) {
+  if (site.exclusive && cache.last_level > cache.first_level) {
     constexpr double kNearlyAllTold = 0.95;
     const MemoryLoads memory = clear_memory_loads(lab, cache, stride);
-    if (memory.told > 0 && memory.told < kNearlyAllTold) {
+    // Only where far hits exist for near memory to hide among, and only if the line explains all footprints alike.
+    constexpr double kAlike = 0.12;
+    const double half_width = (memory.capacity.interval.high - memory.capacity.interval.low) / 2;
+    if (memory.told > 0 && memory.told < kNearlyAllTold && half_width < kAlike * memory.capacity.bytes) {
       capacity.bytes = std::round(memory.capacity.bytes);
       capacity.interval = memory.capacity.interval;
       capacity.method = "clear_memory_loads";
@@ -286,7 +306,7 @@ Capacity estimate_capacity(Lab& lab, const Cache& cache, bool keep_fits) {
   Estimate best = resident;
   capacity.method = "resident_backwards";
   const bool behind = cache.nearer_bytes > 0;
-  if (keep_fits && !site.exclusive) {
+  if (!site.exclusive) {
     const Estimate fits = fits_estimate(lab, cache, stride);
     capacity.first_miss_bytes = fits.bytes;
     // Behind another cache a footprint also fits when the two hold it together: no lower bound of this one.
@@ -299,10 +319,10 @@ Capacity estimate_capacity(Lab& lab, const Cache& cache, bool keep_fits) {
   // capacity in order still hits, the replacement is not LRU.
   const double base = std::max(best.bytes, guess);
   const double wanted_factor = site.exclusive ? 2 : 4;
-  const double factor = site.limit_bytes == 0 ? wanted_factor : std::min(wanted_factor, static_cast<double>(site.limit_bytes) / base);
+  const double factor =
+      site.limit_bytes == 0 ? wanted_factor : std::min(wanted_factor, static_cast<double>(site.limit_bytes) / base);
   constexpr double kLeastFactor = 1.5;
   if (factor >= kLeastFactor) {
-    constexpr std::uint64_t kQuickSamples = 12000;
     const bool lru = site.exclusive ? resident.bytes > 0 : misses_all(cache, 2 * base);
     const auto sample = [&](std::uint64_t samples) {
       return sampled_residency(lab, cache, cache.hit_limit_cycles(), base, factor, stride, samples);
@@ -312,14 +332,20 @@ Capacity estimate_capacity(Lab& lab, const Cache& cache, bool keep_fits) {
       constexpr double kThreeErrors = 3 / 1.96;
       return sampled.bytes - kThreeErrors * (sampled.bytes - sampled.interval.low) > best.bytes;
     };
-    SampledResidency sampled = sample(lru ? kQuickSamples : lab.parameters().residency_samples);
+    SampledResidency sampled = sample(lru ? quick_samples : lab.parameters().residency_samples);
     if (lru && contradicts(sampled)) sampled = sample(lab.parameters().residency_samples);
     if (contradicts(sampled)) {
       const auto line = static_cast<double>(stride);
-      best = {std::round(sampled.bytes / line) * line, {sampled.interval.low - line / 2, sampled.interval.high + line / 2}};
+      best = {std::round(sampled.bytes / line) * line,
+              {sampled.interval.low - line / 2, sampled.interval.high + line / 2}};
       capacity.method = "sampled_residency";
     }
     capacity.sampled_bytes = sampled.bytes;
+  }
+  if (best.bytes <= 0) {
+    throw Inconclusive(
+        fmt::format("footprints up to {} B fit, and arrays large enough to exceed it clearly are not possible here",
+                    cache.fits_bytes));
   }
   capacity.bytes = std::round(best.bytes);
   capacity.interval = best.interval;
@@ -331,9 +357,9 @@ Capacity estimate_capacity(Lab& lab, const Cache& cache, bool keep_fits) {
       break;
     }
   }
-  lab.log(fmt::format("size: {} {:.0f} B [{:.0f}, {:.0f}]; resident {:.0f}, fits {:.0f}, sampled {:.0f}", capacity.method,
-                      capacity.bytes, capacity.interval.low, capacity.interval.high, capacity.resident_bytes,
-                      capacity.first_miss_bytes, capacity.sampled_bytes));
+  lab.log(fmt::format("size: {} {:.0f} B [{:.0f}, {:.0f}]; resident {:.0f}, fits {:.0f}, sampled {:.0f}",
+                      capacity.method, capacity.bytes, capacity.interval.low, capacity.interval.high,
+                      capacity.resident_bytes, capacity.first_miss_bytes, capacity.sampled_bytes));
   return capacity;
 }
 
@@ -352,16 +378,21 @@ SampleTable sweep_table(const Survey& survey) {
 
 Attribute measure_size(Lab& lab, Cache& cache) {
   require_exceeded(cache, "so it is at least that large");
-  const Capacity capacity = estimate_capacity(lab, cache, true);
+  constexpr std::uint64_t kQuickSamples = 12000;
+  const Capacity capacity = estimate_capacity(lab, cache, kQuickSamples);
   cache.size_bytes = capacity.bytes;
-  Attribute attribute = measured(lab, static_cast<std::int64_t>(capacity.bytes), "B", capacity.interval, capacity.method);
+  Attribute attribute =
+      measured(lab, static_cast<std::int64_t>(capacity.bytes), "B", capacity.interval, capacity.method);
   if (capacity.first_miss_bytes > 0) {
     attribute.details.emplace_back("first_miss_bytes", static_cast<std::int64_t>(capacity.first_miss_bytes));
     cache.fits_bytes = static_cast<std::uint64_t>(capacity.first_miss_bytes);
   }
-  if (capacity.all_miss_bytes > 0) attribute.details.emplace_back("all_miss_bytes", static_cast<std::int64_t>(capacity.all_miss_bytes));
-  if (capacity.resident_bytes > 0) attribute.details.emplace_back("resident_backwards_bytes", static_cast<std::int64_t>(capacity.resident_bytes));
-  if (capacity.sampled_bytes > 0) attribute.details.emplace_back("sampled_residency_bytes", static_cast<std::int64_t>(capacity.sampled_bytes));
+  if (capacity.all_miss_bytes > 0)
+    attribute.details.emplace_back("all_miss_bytes", static_cast<std::int64_t>(capacity.all_miss_bytes));
+  if (capacity.resident_bytes > 0)
+    attribute.details.emplace_back("resident_backwards_bytes", static_cast<std::int64_t>(capacity.resident_bytes));
+  if (capacity.sampled_bytes > 0)
+    attribute.details.emplace_back("sampled_residency_bytes", static_cast<std::int64_t>(capacity.sampled_bytes));
   if (lab.keep_samples()) attribute.samples.push_back(sweep_table(*cache.survey));
   return attribute;
 }

@@ -12,13 +12,13 @@ struct Capacity {
   stats::Interval interval;
   std::string method;
   double resident_bytes = 0;    // read backwards
-  double first_miss_bytes = 0;  // the largest footprint without misses; 0 if not looked for
+  double first_miss_bytes = 0;  // the largest footprint without misses; 0 for L2
   double all_miss_bytes = 0;    // the smallest footprint of the survey where nothing hits; 0 if there is none
   double sampled_bytes = 0;     // 0 if not sampled
 };
 
-// `keep_fits`: also look for the first edge (several launches).
-[[nodiscard]] Capacity estimate_capacity(Lab& lab, const Cache& cache, bool keep_fits);
+// `quick_samples`: of the first look that decides whether the full sample is needed.
+[[nodiscard]] Capacity estimate_capacity(Lab& lab, const Cache& cache, std::uint64_t quick_samples);
 
 struct SampledResidency {
   double bytes = 0;

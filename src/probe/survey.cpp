@@ -1,4 +1,5 @@
-// The survey of a space: tiny array, cold passes, then a sweep over footprints whose single loads are clustered into levels.
+// The survey of a space: tiny array, cold passes, then a sweep over footprints whose single loads are clustered into
+// levels.
 #include <fmt/format.h>
 
 #include <cmath>
@@ -21,7 +22,8 @@ constexpr std::uint32_t kColdPasses = 3;
 stats::Histogram run_tiny(Lab& lab, Survey& survey) {
   const ChaseArray array = make_array(survey.site, lab.parameters().tiny_bytes, kMinimumStrideBytes);
   const std::uint64_t n = array.element_count();
-  std::vector<ChaseStep> steps = {{.kind = StepKind::kWarm, .loads = 4 * n}, {.kind = StepKind::kTimed, .loads = kTinyTimedLoads}};
+  std::vector<ChaseStep> steps = {{.kind = StepKind::kWarm, .loads = 4 * n},
+                                  {.kind = StepKind::kTimed, .loads = kTinyTimedLoads}};
   steps.insert(steps.end(), kTinyChainSegments, {.kind = StepKind::kWarm, .loads = kTinyChainLoads});
   const ChaseProgram program = make_program(survey.site, {array}, steps);
   stats::Histogram histogram;
@@ -47,9 +49,12 @@ stats::Histogram run_tiny(Lab& lab, Survey& survey) {
 // First touches: one load a line, and passes at the smallest stride for the fetch granularity.
 ChaseResult run_cold(Lab& lab, const Site& site) {
   const Parameters& parameters = lab.parameters();
-  const std::uint64_t spread = site.limit_bytes == 0 ? kColdLoads : std::min(kColdLoads, site.limit_bytes / 2 / parameters.cold_stride_bytes);
-  std::vector<ChaseArray> arrays = {make_array(site, spread * parameters.cold_stride_bytes, parameters.cold_stride_bytes)};
-  for (std::uint32_t i = 0; i < kColdPasses; ++i) arrays.push_back(make_array(site, kColdPassBytes, kMinimumStrideBytes));
+  const std::uint64_t spread =
+      site.limit_bytes == 0 ? kColdLoads : std::min(kColdLoads, site.limit_bytes / 2 / parameters.cold_stride_bytes);
+  std::vector<ChaseArray> arrays = {
+      make_array(site, spread * parameters.cold_stride_bytes, parameters.cold_stride_bytes)};
+  for (std::uint32_t i = 0; i < kColdPasses; ++i)
+    arrays.push_back(make_array(site, kColdPassBytes, kMinimumStrideBytes));
   std::vector<ChaseStep> steps;
   for (std::uint32_t i = 0; i < arrays.size(); ++i) {
     steps.push_back({.kind = StepKind::kTimed, .array = i, .loads = arrays[i].element_count()});
@@ -82,17 +87,22 @@ void sweep_footprints(Lab& lab, Survey& survey) {
       footprints.push_back(array.bytes);
       const std::uint64_t n = array.element_count();
       const ChaseStep warm = warm_step(site, array);
-      // Alone: a sample in shuffled order after a touch, because one thread could not walk it all. Otherwise the same order
-      // again: under LRU replacement a footprint over the capacity then misses wherever a set overflows.
-      const ChaseStep counted = site.exclusive
-                                    ? ChaseStep{.kind = StepKind::kCounted, .loads = std::min(parameters.exclusive_loads, std::max(n / 8, std::uint64_t{64})), .chain = 1}
-                                    : ChaseStep{.kind = StepKind::kCounted, .loads = std::min(parameters.survey_loads, std::max(2 * n, std::uint64_t{256}))};
-      for (std::uint32_t copy = 0; copy < copies; ++copy) programs.push_back(make_program(site, {array}, {warm, counted}));
+      // Alone: a sample in shuffled order after a touch, because one thread could not walk it all. Otherwise the same
+      // order again: under LRU replacement a footprint over the capacity then misses wherever a set overflows.
+      const ChaseStep counted =
+          site.exclusive ? ChaseStep{.kind = StepKind::kCounted,
+                                     .loads = std::min(parameters.exclusive_loads, std::max(n / 8, std::uint64_t{64})),
+                                     .chain = 1}
+                         : ChaseStep{.kind = StepKind::kCounted,
+                                     .loads = std::min(parameters.survey_loads, std::max(2 * n, std::uint64_t{256}))};
+      for (std::uint32_t copy = 0; copy < copies; ++copy)
+        programs.push_back(make_program(site, {array}, {warm, counted}));
     }
     const std::vector<ChaseResult> results = lab.chase(programs);
     for (std::size_t i = 0; i < footprints.size(); ++i) {
       stats::Histogram sum;
-      for (std::uint32_t copy = 0; copy < copies; ++copy) stats::accumulate(sum, results[i * copies + copy].steps[1].histogram);
+      for (std::uint32_t copy = 0; copy < copies; ++copy)
+        stats::accumulate(sum, results[i * copies + copy].steps[1].histogram);
       survey.footprints_bytes.push_back(footprints[i]);
       survey.histograms.push_back(std::move(sum));
     }
@@ -127,8 +137,8 @@ Survey survey_space(Lab& lab, const Site& site) {
   const std::vector<stats::Histogram> extremes = {tiny, survey.cold};
   survey.levels = stats::find_levels(extremes);
   if (survey.levels.size() < 2) return survey;
-  // Between the tiny array and the cold pass there may be levels that neither shows, so the nearest level ends just above the
-  // tiny array's own spread until the sweep has shown the next one.
+  // Between the tiny array and the cold pass there may be levels that neither shows, so the nearest level ends just
+  // above the tiny array's own spread until the sweep has shown the next one.
   constexpr double kSpreadQuantile = 0.95;
   constexpr double kMargin = 0.15;
   constexpr double kLeastMarginCycles = 6;
@@ -148,9 +158,10 @@ Survey survey_space(Lab& lab, const Site& site) {
   survey.levels = stats::find_levels(all);
 
   std::string levels;
-  for (const stats::Level& level : survey.levels) levels += fmt::format(" {:.0f}[{:.0f},{:.0f})", level.mode_cycles, level.low_cycles, level.high_cycles);
-  lab.log(fmt::format("survey {}: fetch {} B, timer {:.1f} cycles, levels{}", to_string(site.space),
-                      survey.fetch_bytes, survey.timer_cycles, levels));
+  for (const stats::Level& level : survey.levels)
+    levels += fmt::format(" {:.0f}[{:.0f},{:.0f})", level.mode_cycles, level.low_cycles, level.high_cycles);
+  lab.log(fmt::format("survey {}: fetch {} B, timer {:.1f} cycles, levels{}", to_string(site.space), survey.fetch_bytes,
+                      survey.timer_cycles, levels));
   return survey;
 }
 
@@ -171,8 +182,10 @@ Cache find_cache(const Survey& survey, std::size_t depth, bool merge_rest) {
 void read_survey(Cache& cache) {
   const Survey& survey = *cache.survey;
   const double limit = cache.hit_limit_cycles();
-  // A cache behind others may fetch more at once than the survey's stride: then only the first load of each fetch can miss.
-  const double misses_at_most = std::min(1.0, static_cast<double>(survey.fetch_bytes) / static_cast<double>(cache.fetch_bytes));
+  // A cache behind others may fetch more at once than the survey's stride: then only the first load of each fetch can
+  // miss.
+  const double misses_at_most =
+      std::min(1.0, static_cast<double>(survey.fetch_bytes) / static_cast<double>(cache.fetch_bytes));
   cache.fits_bytes = 0;
   cache.resident_bytes = 0;
   cache.nearer_bytes = 0;

@@ -134,7 +134,8 @@ void validate_stream(const StreamProgram& program) {
   require(program.space != Space::kShared || program.per_block, "per_block", "must be set for shared memory");
   require(program.space != Space::kConstant || program.bytes <= kConstantBankBytes, "bytes",
           "is more than the 64 KiB that constant memory has");
-  const bool writable = program.space == Space::kGlobal || program.space == Space::kGlobalBypassL1 || program.space == Space::kShared;
+  const bool writable =
+      program.space == Space::kGlobal || program.space == Space::kGlobalBypassL1 || program.space == Space::kShared;
   require(writable || program.op == StreamOp::kRead, "op", "must be read in a read-only space");
 }
 

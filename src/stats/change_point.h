@@ -1,6 +1,7 @@
-// The change-point method of the seeds (Groessler 2022, section 3.3; Vanecek et al. 2025, section IV-B), as pure functions:
-// reduce each size's latencies to one number (geometric mapping), find the most likely single change (Opt), and test it
-// (two-sample Kolmogorov-Smirnov). docs/attributes.md says where gputopo uses it and where another method is better.
+// The change-point method of the seeds (Groessler 2022, section 3.3; Vanecek et al. 2025, section IV-B), as pure
+// functions: reduce each size's latencies to one number (geometric mapping), find the most likely single change (Opt),
+// and test it (two-sample Kolmogorov-Smirnov). docs/attributes.md says where gputopo uses it and where another method
+// is better.
 #pragma once
 
 #include <cstddef>
@@ -13,8 +14,8 @@
 namespace gputopo::stats {
 
 // S_i = sqrt(sum_j (r_ij - min(r))^2): one value per row of latencies, with the minimum over all rows as the reference
-// (Vanecek et al., equation 2). Rows may differ in length; each sum is divided by its row's length before the root, so that
-// longer rows do not look slower.
+// (Vanecek et al., equation 2). Rows may differ in length; each sum is divided by its row's length before the root, so
+// that longer rows do not look slower.
 [[nodiscard]] std::vector<double> geometric_mapping(std::span<const std::vector<double>> rows);
 
 // The index t in [1, n-1] that minimises cost(0, t) + cost(t, n), the cost being the sum of squared deviations from the
@@ -23,8 +24,8 @@ namespace gputopo::stats {
 [[nodiscard]] std::optional<std::size_t> optimal_change_point(std::span<const double> series);
 
 struct KolmogorovSmirnov {
-  double distance = 0;    // max |F(x) - G(x)|
-  double critical = 0;    // of the distance at the given significance
+  double distance = 0;     // max |F(x) - G(x)|
+  double critical = 0;     // of the distance at the given significance
   bool different = false;  // distance > critical
 };
 
@@ -42,12 +43,12 @@ struct ChangePoint {
 [[nodiscard]] std::optional<ChangePoint> find_change_point(std::span<const double> series, double alpha = 0.01);
 
 struct Bracket {
-  std::uint64_t fits = 0;      // largest size seen without misses
-  std::uint64_t exceeds = 0;   // smallest size seen with misses
+  std::uint64_t fits = 0;     // largest size seen without misses
+  std::uint64_t exceeds = 0;  // smallest size seen with misses
 };
 
-// Doubling, then halving the interval: the search of Groessler 2022, section 3.2. `misses(size)` tells whether an array of
-// that size shows misses. Stops when exceeds - fits <= resolution. Empty when nothing misses up to `limit`.
+// Doubling, then halving the interval: the search of Groessler 2022, section 3.2. `misses(size)` tells whether an array
+// of that size shows misses. Stops when exceeds - fits <= resolution. Empty when nothing misses up to `limit`.
 [[nodiscard]] std::optional<Bracket> bracket_size(std::uint64_t start, std::uint64_t limit, std::uint64_t resolution,
                                                   const std::function<bool(std::uint64_t)>& misses);
 

@@ -15,7 +15,8 @@ struct Interval {
 [[nodiscard]] double mean(std::span<const double> values);
 // Sample standard deviation (n-1); 0 for fewer than two values.
 [[nodiscard]] double standard_deviation(std::span<const double> values);
-// Quantile by linear interpolation between order statistics (Hyndman and Fan 1996, type 7). q in [0, 1]; values not empty.
+// Quantile by linear interpolation between order statistics (Hyndman and Fan 1996, type 7). q in [0, 1]; values not
+// empty.
 [[nodiscard]] double quantile(std::span<const double> values, double q);
 [[nodiscard]] double median(std::span<const double> values);
 // Median absolute deviation times 1.4826: the standard deviation of a normal distribution, robust to half the values

@@ -10,8 +10,8 @@ namespace gputopo::stats {
 namespace {
 
 // The density is estimated on a logarithmic grid, because the spread of latencies grows with them.
-constexpr double kGridStart = 4;      // cycles
-constexpr double kGridStep = 0.01;    // natural logarithm
+constexpr double kGridStart = 4;        // cycles
+constexpr double kGridStep = 0.01;      // natural logarithm
 constexpr std::size_t kGridSize = 640;  // up to 4 * exp(6.4): 2,400 cycles, past the last histogram bin
 
 double grid_cycles(std::size_t index) { return kGridStart * std::exp(kGridStep * static_cast<double>(index)); }
@@ -32,7 +32,8 @@ std::vector<double> pooled_density(std::span<const Histogram> footprints, double
   const double sigma = relative_bandwidth / kGridStep;
   const auto reach = static_cast<std::ptrdiff_t>(std::ceil(4 * sigma));
   std::vector<double> kernel;
-  for (std::ptrdiff_t d = -reach; d <= reach; ++d) kernel.push_back(std::exp(-0.5 * static_cast<double>(d * d) / (sigma * sigma)));
+  for (std::ptrdiff_t d = -reach; d <= reach; ++d)
+    kernel.push_back(std::exp(-0.5 * static_cast<double>(d * d) / (sigma * sigma)));
   std::vector<double> density(kGridSize, 0.0);
   for (std::size_t i = 0; i < kGridSize; ++i) {
     if (raw[i] == 0) continue;
@@ -99,8 +100,8 @@ void join_while(std::vector<Mode>& modes, const std::vector<double>& density, Sa
   }
 }
 
-// Where a load between two modes counts as the farther one: the middle of the nearly empty stretch between the peaks, or
-// the lowest point when nothing is nearly empty. Joined outlier modes must not drag the boundary to their own edge.
+// Where a load between two modes counts as the farther one: the middle of the nearly empty stretch between the peaks,
+// or the lowest point when nothing is nearly empty. Joined outlier modes must not drag the boundary to their own edge.
 double boundary_cycles(const std::vector<double>& density, std::size_t near_peak, std::size_t far_peak) {
   constexpr double kNearlyEmpty = 0.02;  // of the lower peak
   const double limit = kNearlyEmpty * std::min(density[near_peak], density[far_peak]);
@@ -120,7 +121,8 @@ double boundary_cycles(const std::vector<double>& density, std::size_t near_peak
 }  // namespace
 
 std::vector<Level> find_levels(std::span<const Histogram> footprints, const LevelParameters& parameters) {
-  const bool any = std::any_of(footprints.begin(), footprints.end(), [](const Histogram& h) { return total_count(h) > 0; });
+  const bool any =
+      std::any_of(footprints.begin(), footprints.end(), [](const Histogram& h) { return total_count(h) > 0; });
   if (!any) return {};
   const std::vector<double> density = pooled_density(footprints, parameters.relative_bandwidth);
   std::vector<Mode> modes = split_at_valleys(density);

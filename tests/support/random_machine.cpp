@@ -49,7 +49,9 @@ CacheSpec random_cache(Draw& draw, const std::string& id, double least_bytes, do
   cache.line_bytes = draw.pick<std::uint32_t>({32, 64, 128, 256});
   cache.sector_bytes = cache.line_bytes;
   while (cache.sector_bytes > 32 && draw.chance(0.4)) cache.sector_bytes /= 2;
-  cache.replacement = draw.chance(0.5) ? Replacement::kLru : draw.chance(0.4) ? Replacement::kTreePlru : Replacement::kRandom;
+  cache.replacement = draw.chance(0.5)   ? Replacement::kLru
+                      : draw.chance(0.4) ? Replacement::kTreePlru
+                                         : Replacement::kRandom;
   const auto lines = std::max<std::uint64_t>(4, static_cast<std::uint64_t>(wanted) / cache.line_bytes);
   constexpr std::uint64_t kFullLimit = 16384;
   const bool tree = cache.replacement == Replacement::kTreePlru;
@@ -103,7 +105,9 @@ sim::MachineSpec random_machine(std::uint64_t seed) {
   l2.scope = sim::Scope::kGpu;
   l2.partitions = partitions;
   // Each partition must be whole lines times ways.
-  if (partitions > 1 && l2.ways != 0) l2.size_bytes = std::max<std::uint64_t>(2, l2.size_bytes / (std::uint64_t{l2.line_bytes} * l2.ways) / 2 * 2) * l2.line_bytes * l2.ways;
+  if (partitions > 1 && l2.ways != 0)
+    l2.size_bytes = std::max<std::uint64_t>(2, l2.size_bytes / (std::uint64_t{l2.line_bytes} * l2.ways) / 2 * 2) *
+                    l2.line_bytes * l2.ways;
   if (partitions > 1 && l2.ways == 0) l2.size_bytes = l2.size_bytes / (2ull * l2.line_bytes) * 2 * l2.line_bytes;
 
   const auto path = [&](const std::string& first, double latency) {
@@ -132,31 +136,41 @@ sim::MachineSpec random_machine(std::uint64_t seed) {
   machine.spaces[Space::kTexture] = path(texture, l1_latency * draw.uniform(1, 1.3));
   machine.spaces[Space::kReadOnly] = path(read_only, l1_latency * draw.uniform(1, 1.1));
 
-  machine.caches.push_back(random_cache(draw, "constant_l1", 1 << 10, 8 << 10));
+  machine.caches.push_back(random_cache(draw, "constant_l1", 1 << 10, 4 << 10));
   const double constant_latency = draw.uniform(10, 40);
   sim::SpaceSpec constant = path("constant_l1", constant_latency);
-  if (draw.chance(0.67)) {
-    const double first = static_cast<double>(machine.caches.back().size_bytes);
-    machine.caches.push_back(random_cache(draw, "constant_l15", std::min(4 * first, 16384.0), 24 << 10));
-    // What the nearer cache fetches at once arrives at this one at once: a smaller sector or line here could not be seen.
-    const CacheSpec& first_level = machine.caches[machine.caches.size() - 2];
-    CacheSpec& second = machine.caches.back();
-    second.line_bytes = std::max(second.line_bytes, first_level.line_bytes);
-    second.sector_bytes = std::max(second.sector_bytes, first_level.sector_bytes);
-    second.sector_bytes = std::min(second.sector_bytes, second.line_bytes);
-    second.size_bytes = whole_size(second);
+  const CacheSpec first_level = machine.caches.back();
+  const auto first_bytes = static_cast<double>(first_level.size_bytes);
+  constexpr double kMostConstant = 24 << 10;
+  if (draw.chance(0.67) && 4 * first_bytes <= kMostConstant) {
+    // What the nearer cache fetches at once arrives at this one at once: a smaller sector or line here could not be
+    // seen. And a cache hardly larger than the one before it would hide behind it.
+    CacheSpec second;
+    do {
+      second = random_cache(draw, "constant_l15", 4 * first_bytes, kMostConstant);
+      second.line_bytes = std::max(second.line_bytes, first_level.line_bytes);
+      second.sector_bytes = std::min(std::max(second.sector_bytes, first_level.sector_bytes), second.line_bytes);
+      second.size_bytes = whole_size(second);
+    } while (static_cast<double>(second.size_bytes) < 4 * first_bytes ||
+             static_cast<double>(second.size_bytes) > kMostConstant);
+    machine.caches.push_back(second);
     constant.path.insert(constant.path.begin() + 1, {"constant_l15", constant_latency * draw.uniform(2, 2.5), 0});
   }
   constant.path.back().latency_cycles = std::max(constant.path.back().latency_cycles, constant_latency * 3.75);
-  constant.path.back().far_latency_cycles = partitions > 1 ? std::max(far_latency, constant.path.back().latency_cycles * 1.45) : 0;
-  constant.memory_latency_cycles = std::max(memory_latency, 1.45 * std::max(constant.path.back().latency_cycles, constant.path.back().far_latency_cycles));
+  constant.path.back().far_latency_cycles =
+      partitions > 1 ? std::max(far_latency, constant.path.back().latency_cycles * 1.45) : 0;
+  constant.memory_latency_cycles = std::max(
+      memory_latency, 1.45 * std::max(constant.path.back().latency_cycles, constant.path.back().far_latency_cycles));
   machine.spaces[Space::kConstant] = constant;
   machine.spaces[Space::kShared].memory_latency_cycles = draw.uniform(15, 40);
   machine.caches.push_back(l2);
 
-  machine.bandwidths["l1"] = {.read_bytes_per_second = 2e13, .write_bytes_per_second = 5e12, .half_bytes_in_flight = 1e5};
-  machine.bandwidths["l2"] = {.read_bytes_per_second = 6e12, .write_bytes_per_second = 4e12, .half_bytes_in_flight = 1e5};
-  machine.bandwidths["memory"] = {.read_bytes_per_second = 2e12, .write_bytes_per_second = 2e12, .half_bytes_in_flight = 1e5};
+  machine.bandwidths["l1"] = {
+      .read_bytes_per_second = 2e13, .write_bytes_per_second = 5e12, .half_bytes_in_flight = 1e5};
+  machine.bandwidths["l2"] = {
+      .read_bytes_per_second = 6e12, .write_bytes_per_second = 4e12, .half_bytes_in_flight = 1e5};
+  machine.bandwidths["memory"] = {
+      .read_bytes_per_second = 2e12, .write_bytes_per_second = 2e12, .half_bytes_in_flight = 1e5};
   machine.bandwidths["shared"] = machine.bandwidths["l1"];
 
   machine.noise.jitter_cycles = draw.uniform(0, 2.5);

@@ -1,5 +1,6 @@
 // Random machines: what the probes say against what the machine is. Writes the accuracy report when
-// GPUTOPO_ACCURACY_REPORT names a file; GPUTOPO_TRUTH_MACHINES sets how many machines (200), GPUTOPO_TRUTH_SEED the first seed.
+// GPUTOPO_ACCURACY_REPORT names a file; GPUTOPO_TRUTH_MACHINES sets how many machines (200), GPUTOPO_TRUTH_SEED the
+// first seed.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
@@ -24,13 +25,13 @@ std::uint64_t number_from_environment(const char* name, std::uint64_t fallback) 
 struct Tally {
   std::uint64_t right = 0;
   std::uint64_t total = 0;
-  std::uint64_t covered = 0;    // the interval holds the truth
+  std::uint64_t covered = 0;  // the interval holds the truth
   std::uint64_t intervals = 0;
-  std::uint64_t silent = 0;     // no value was given
+  std::uint64_t silent = 0;  // no value was given
 };
 
 struct Outcome {
-  std::map<std::string, Tally> lru;    // by attribute
+  std::map<std::string, Tally> lru;  // by attribute
   std::map<std::string, Tally> other;
   std::vector<std::string> misses;
 };
@@ -40,9 +41,12 @@ struct CacheElement {
   Space space;
   std::size_t depth;
 };
-constexpr CacheElement kElements[] = {{"l1", Space::kGlobal, 0},           {"texture", Space::kTexture, 0},
-                                      {"readonly", Space::kReadOnly, 0},   {"constant_l1", Space::kConstant, 0},
-                                      {"constant_l15", Space::kConstant, 1}, {"l2", Space::kGlobalBypassL1, 0}};
+constexpr CacheElement kElements[] = {{"l1", Space::kGlobal, 0},
+                                      {"texture", Space::kTexture, 0},
+                                      {"readonly", Space::kReadOnly, 0},
+                                      {"constant_l1", Space::kConstant, 0},
+                                      {"constant_l15", Space::kConstant, 1},
+                                      {"l2", Space::kGlobalBypassL1, 0}};
 
 class Judge {
  public:
@@ -77,7 +81,8 @@ class Judge {
   }
 
  private:
-  void expect(std::map<std::string, Tally>& tallies, const std::string& element, const std::string& id, double truth, double tolerance) {
+  void expect(std::map<std::string, Tally>& tallies, const std::string& element, const std::string& id, double truth,
+              double tolerance) {
     const Attribute* attribute = topology_.find_attribute(element, id);
     Tally& tally = tallies[id];
     ++tally.total;
@@ -90,7 +95,9 @@ class Judge {
     if (std::abs(value - truth) <= tolerance) {
       ++tally.right;
     } else {
-      miss(element, id, fmt::format("{} [{}, {}] by {}, truth {}", value, attribute->low.value_or(value), attribute->high.value_or(value), attribute->method, truth));
+      miss(element, id,
+           fmt::format("{} [{}, {}] by {}, truth {}", value, attribute->low.value_or(value),
+                       attribute->high.value_or(value), attribute->method, truth));
     }
     ++tally.intervals;
     tally.covered += *attribute->low <= truth && truth <= *attribute->high ? 1 : 0;
@@ -126,8 +133,10 @@ class Judge {
     for (const CacheElement& row : kElements) {
       if (element != row.id) continue;
       const sim::CacheSpec& cache = *cache_at(machine_, row.space, row.depth);
-      shape = fmt::format("{} B, {} B lines, {} B sectors, {} ways, {}, {}, {} instances, {} partitions", cache.size_bytes, cache.line_bytes, cache.sector_bytes, cache.ways,
-                          policy_names[static_cast<int>(cache.replacement)], space_names[static_cast<int>(cache.index)], cache.instances, cache.partitions);
+      shape = fmt::format("{} B, {} B lines, {} B sectors, {} ways, {}, {}, {} instances, {} partitions",
+                          cache.size_bytes, cache.line_bytes, cache.sector_bytes, cache.ways,
+                          policy_names[static_cast<int>(cache.replacement)], space_names[static_cast<int>(cache.index)],
+                          cache.instances, cache.partitions);
     }
     outcome_.misses.push_back(fmt::format("seed {} {}.{}: {} ({})", seed_, element, id, text, shape));
   }
@@ -155,14 +164,17 @@ double percent(std::uint64_t part, std::uint64_t whole) {
 
 std::string accuracy_report(const Outcome& outcome, std::uint64_t first_seed, std::uint64_t machines) {
   std::string text = fmt::format(
-      "# Accuracy\n\nWritten by `./dev truth`: {} random simulated machines (seeds {} to {}; tests/support/random_machine.h says what is drawn).\n"
-      "Right: discrete values exactly; sizes within one line under LRU and within 1% otherwise; latencies within 2% or one cycle.\n"
+      "# Accuracy\n\nWritten by `./dev truth`: {} random simulated machines (seeds {} to {}; "
+      "tests/support/random_machine.h says what is drawn).\n"
+      "Right: discrete values exactly; sizes within one line under LRU and within 1% otherwise; latencies within 2% or "
+      "one cycle.\n"
       "No value: the probe gave a reason instead of a value; counted as not right.\n\n"
       "| attribute | replacement | caches | right | no value | interval holds the truth |\n|---|---|---|---|---|---|\n",
       machines, first_seed, first_seed + machines - 1);
   for (const auto& [name, tallies] : {std::pair("LRU", &outcome.lru), std::pair("other", &outcome.other)}) {
     for (const auto& [id, tally] : *tallies) {
-      text += fmt::format("| {} | {} | {} | {:.2f}% | {} | {} |\n", id, name, tally.total, percent(tally.right, tally.total), tally.silent,
+      text += fmt::format("| {} | {} | {} | {:.2f}% | {} | {} |\n", id, name, tally.total,
+                          percent(tally.right, tally.total), tally.silent,
                           tally.intervals == 0 ? "-" : fmt::format("{:.2f}%", percent(tally.covered, tally.intervals)));
     }
   }

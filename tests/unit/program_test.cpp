@@ -1,3 +1,5 @@
+#include "gputopo/program.h"
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -5,7 +7,6 @@
 #include <functional>
 
 #include "gputopo/error.h"
-#include "gputopo/program.h"
 
 namespace gputopo {
 namespace {
@@ -19,7 +20,8 @@ ChaseProgram small_chase() {
 }
 
 TEST(ChainOrder, EveryOrderVisitsEachElementOnce) {
-  ChaseArray array{.bytes = 6400, .stride_bytes = 64, .order = Order::kSequential, .second_order = Order::kShuffled, .seed = 7};
+  ChaseArray array{
+      .bytes = 6400, .stride_bytes = 64, .order = Order::kSequential, .second_order = Order::kShuffled, .seed = 7};
   for (const std::uint32_t chain : {0u, 1u}) {
     std::vector<std::uint32_t> order = chain_order(array, chain);
     std::sort(order.begin(), order.end());
@@ -33,7 +35,8 @@ TEST(ChainOrder, EveryOrderVisitsEachElementOnce) {
 TEST(ChainOrder, ShuffleIsPinned) {
   const ChaseArray array{.bytes = 8 * 16, .stride_bytes = 16, .order = Order::kShuffled, .seed = 1};
   EXPECT_THAT(chain_order(array, 0), testing::ElementsAreArray(chain_order(array, 0)));
-  EXPECT_NE(chain_order(array, 0), chain_order({.bytes = 8 * 16, .stride_bytes = 16, .order = Order::kShuffled, .seed = 2}, 0));
+  EXPECT_NE(chain_order(array, 0),
+            chain_order({.bytes = 8 * 16, .stride_bytes = 16, .order = Order::kShuffled, .seed = 2}, 0));
 }
 
 TEST(ChaseArrayLayout, SkewMovesTheUpperHalf) {
@@ -51,12 +54,14 @@ TEST(ProgramText, RoundTrips) {
   chase.sm = 17;
   chase.shared_carve_out_bytes = 8192;
   chase.timed_cap = 12;
-  const StreamProgram stream{.op = StreamOp::kWrite, .space = Space::kShared, .bytes = 8192, .per_block = true, .repeats = 9};
+  const StreamProgram stream{
+      .op = StreamOp::kWrite, .space = Space::kShared, .bytes = 8192, .per_block = true, .repeats = 9};
   for (const Program& program : {Program(chase), Program(stream)}) EXPECT_EQ(parse_program(to_text(program)), program);
 }
 
 TEST(ProgramText, BrokenTextIsRefused) {
-  for (const char* text : {"", "dance", "chase array", "chase array=global", "chase step=warm:a:0:0:0:0", "stream op=fly", "chase colour=1"}) {
+  for (const char* text : {"", "dance", "chase array", "chase array=global", "chase step=warm:a:0:0:0:0",
+                           "stream op=fly", "chase colour=1"}) {
     EXPECT_THROW((void)parse_program(text), FormatError) << text;
   }
 }
@@ -97,7 +102,10 @@ INSTANTIATE_TEST_SUITE_P(
                     BadProgram{"steps[0].chain", [](ChaseProgram& p) { p.steps[0].chain = 2; }},
                     BadProgram{"warp", [](ChaseProgram& p) { p.actors[0].warp = 32; }},
                     BadProgram{"sm", [](ChaseProgram& p) { p.sm = 1; }},
-                    BadProgram{"64 KiB", [](ChaseProgram& p) { p.arrays[0] = {.space = Space::kConstant, .bytes = 1 << 17, .stride_bytes = 64}; }},
+                    BadProgram{"64 KiB",
+                               [](ChaseProgram& p) {
+                                 p.arrays[0] = {.space = Space::kConstant, .bytes = 1 << 17, .stride_bytes = 64};
+                               }},
                     BadProgram{"skew_bytes", [](ChaseProgram& p) { p.arrays[0].skew_bytes = 56; }}));
 
 TEST(Validate, ImpossibleStreamsAreRefused) {
