@@ -289,7 +289,8 @@ Attribute Discovery::bandwidth(const std::string& element, StreamOp op) {
     stream.per_block = false;
     constexpr std::uint64_t kFactor = 32;  // of L2, so that a pass finds next to nothing of the one before
     footprint = std::min<std::uint64_t>(kFactor * lab_.l2_bytes(), lab_.info().max_array_bytes / 4);
-    bytes_per_launch = 2 * static_cast<double>(footprint);
+    constexpr double kPasses = 6;  // what the last blocks of a launch take longer then hardly counts
+    bytes_per_launch = kPasses * static_cast<double>(footprint);
   } else {
     const Cache& found = cache(element);
     stream.space = found.site().space;

@@ -327,14 +327,17 @@ Capacity estimate_capacity(Lab& lab, const Cache& cache, std::uint64_t quick_sam
     const auto sample = [&](std::uint64_t samples) {
       return sampled_residency(lab, cache, cache.hit_limit_cycles(), base, factor, stride, samples);
     };
-    // The exact views stand unless the sample is clearly above them: by three standard errors.
-    const auto contradicts = [&](const SampledResidency& sampled) {
-      constexpr double kThreeErrors = 3 / 1.96;
-      return sampled.bytes - kThreeErrors * (sampled.bytes - sampled.interval.low) > best.bytes;
+    // The exact views stand unless the full sample is clearly above them: by three standard errors. One error of the quick
+    // look is enough to ask for the full one.
+    const auto above_by = [&](const SampledResidency& sampled, double standard_errors) {
+      constexpr double kErrorsInInterval = 1.96;
+      const double error = (sampled.bytes - sampled.interval.low) / kErrorsInInterval;
+      return sampled.bytes - standard_errors * error > best.bytes;
     };
     SampledResidency sampled = sample(lru ? quick_samples : lab.parameters().residency_samples);
-    if (lru && contradicts(sampled)) sampled = sample(lab.parameters().residency_samples);
-    if (contradicts(sampled)) {
+    if (lru && above_by(sampled, 1)) sampled = sample(lab.parameters().residency_samples);
+    constexpr double kClearly = 3;
+    if (above_by(sampled, kClearly)) {
       const auto line = static_cast<double>(stride);
       best = {std::round(sampled.bytes / line) * line,
               {sampled.interval.low - line / 2, sampled.interval.high + line / 2}};

@@ -24,7 +24,7 @@ std::string version_text(int version) { return fmt::format("{}.{}", version / 10
 std::string forbidden_node(const std::string& device_folder) {
   std::error_code ignored;
   for (const auto& entry : std::filesystem::directory_iterator(device_folder, ignored)) {
-    const std::string path = entry.path().string();
+    std::string path = entry.path().string();
     if (entry.path().filename().string().rfind("nvidia", 0) != 0 || entry.is_directory(ignored)) continue;
     if (access(path.c_str(), R_OK | W_OK) != 0 && errno == EACCES) return path;
   }

@@ -46,7 +46,7 @@ std::vector<std::string> levels_of(const MachineSpec& spec, const StreamProgram&
     const bool serves = direction == Direction::kRead || peak_of(spec, stop.cache, direction) > 0;
     if (serves && holds_footprint(spec, *cache, program, carve_out_bytes)) return levels;
   }
-  levels.push_back(kMemoryLevel);
+  levels.emplace_back(kMemoryLevel);
   return levels;
 }
 

@@ -1,0 +1,91 @@
+// What the analysis says of a recorded H200: the recording holds what the GPU answered, so any change here is a change of
+// the analysis. The values are those of docs/results/h200.md.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "gputopo/discover.h"
+
+namespace gputopo {
+namespace {
+
+using testing::ElementsAre;
+
+class RecordedH200 : public testing::Test {
+ protected:
+  static void SetUpTestSuite() {
+    const auto device = open_device("replay:" GPUTOPO_SOURCE_DIR "/recordings/h200.gputopo", 1);
+    topology_ = new Topology(discover(*device, {}));
+  }
+  static void TearDownTestSuite() { delete topology_; }
+
+  static const Attribute& of(const std::string& element, const std::string& attribute) {
+    return *topology_->find_attribute(element, attribute);
+  }
+  static double number(const std::string& element, const std::string& attribute) {
+    const Attribute& found = of(element, attribute);
+    EXPECT_TRUE(found.available()) << element << "." << attribute << ": " << found.detail;
+    return found.number().value_or(-1);
+  }
+  static std::vector<std::string> names(const std::string& element) {
+    return std::get<std::vector<std::string>>(of(element, "shared_with").value);
+  }
+
+  static Topology* topology_;
+};
+
+Topology* RecordedH200::topology_ = nullptr;
+
+TEST_F(RecordedH200, IsARealDevice) {
+  EXPECT_FALSE(topology_->simulated);
+  EXPECT_EQ(topology_->name, "NVIDIA H200");
+  EXPECT_TRUE(topology_->complete);
+}
+
+TEST_F(RecordedH200, LinesAndFetches) {
+  for (const char* element : {"l1", "texture", "readonly"}) {
+    EXPECT_EQ(number(element, "line_size"), 128) << element;
+    EXPECT_EQ(number(element, "fetch_granularity"), 32) << element;
+  }
+  EXPECT_EQ(number("constant_l1", "line_size"), 64);
+  EXPECT_EQ(number("constant_l1", "fetch_granularity"), 64);
+  EXPECT_EQ(number("constant_l15", "fetch_granularity"), 256);
+  EXPECT_EQ(number("l2", "line_size"), 128);
+  EXPECT_EQ(number("l2", "fetch_granularity"), 64);
+}
+
+TEST_F(RecordedH200, OneCacheServesGlobalTextureAndReadOnlyLoads) {
+  EXPECT_THAT(names("l1"), ElementsAre("texture", "readonly"));
+  EXPECT_THAT(names("texture"), ElementsAre("l1", "readonly"));
+  EXPECT_THAT(names("readonly"), ElementsAre("l1", "texture"));
+  EXPECT_THAT(names("constant_l1"), ElementsAre());
+  for (const char* element : {"l1", "texture", "readonly", "constant_l1"}) EXPECT_EQ(number(element, "amount"), 1) << element;
+}
+
+TEST_F(RecordedH200, Sizes) {
+  EXPECT_NEAR(number("l1", "size"), 240 * 1024, 0.02 * 240 * 1024);
+  EXPECT_EQ(number("constant_l1", "size"), 2048);
+  EXPECT_EQ(number("l2", "size"), 60 << 20);
+  EXPECT_EQ(number("l2", "partitions"), 2);
+  EXPECT_EQ(of("constant_l15", "size").reason, Reason::kNotSupported);
+  // At every carve-out what shared memory takes is gone from L1.
+  const auto& sizes = std::get<std::vector<double>>(*of("l1", "size").find_detail("size_by_carve_out_bytes"));
+  ASSERT_EQ(sizes.size(), 9u);
+  for (std::size_t i = 1; i < sizes.size(); ++i) EXPECT_LT(sizes[i], sizes[i - 1]);
+}
+
+TEST_F(RecordedH200, LatenciesAreInOrder) {
+  EXPECT_NEAR(number("l1", "latency"), 38.6, 1);
+  EXPECT_NEAR(number("readonly", "latency"), 32.6, 1);
+  EXPECT_NEAR(number("l2", "latency"), 285, 6);
+  EXPECT_NEAR(number("device", "latency"), 661, 20);
+  EXPECT_GT(std::get<double>(*of("device", "latency").find_detail("tlb_cold_cycles")), number("device", "latency") + 50);
+}
+
+TEST_F(RecordedH200, BandwidthsReachWhatTheGpuCan) {
+  EXPECT_GT(number("device", "read_bandwidth"), 0.93 * 4.81e12);
+  EXPECT_GT(number("l2", "read_bandwidth"), 9.0e12);
+  EXPECT_GT(number("l1", "read_bandwidth"), 0.9 * 128 * 132 * 1.98e9);
+}
+
+}  // namespace
+}  // namespace gputopo
