@@ -40,10 +40,9 @@ std::vector<ChaseStep> fill_steps(const Cache& cache, const ChaseArray& array) {
   return steps;
 }
 
-// For each position of a backward reading in [begin, end): whether most copies hit. A load that hits may look slow (an
+// Positions of a backward reading in [begin, end) at which most copies miss. A load that hits may look slow (an
 // outlier); one that misses never looks fast; so the majority is exact where the copies agree on what is resident.
-std::uint64_t resident_in(Lab& lab, const Cache& cache, const ChaseArray& array, std::uint64_t begin,
-                          std::uint64_t end) {
+std::uint64_t missed_in(Lab& lab, const Cache& cache, const ChaseArray& array, std::uint64_t begin, std::uint64_t end) {
   const Site& site = cache.site();
   // What is timed is kept in shared memory, which is taken from L1: the smallest carve-out must hold it.
   const std::uint64_t window = site.exclusive ? 4096 : 512;
@@ -55,16 +54,16 @@ std::uint64_t resident_in(Lab& lab, const Cache& cache, const ChaseArray& array,
         {.kind = StepKind::kTimed, .loads = std::min(window, end - first), .chain = 1, .first = first});
   }
   const std::vector<ChaseResult> copies = lab.chase(std::vector<ChaseProgram>(lab.parameters().copies, program));
-  std::uint64_t resident = 0;
+  std::uint64_t missed = 0;
   for (std::size_t step = first_step; step < program.steps.size(); ++step) {
     for (std::size_t i = 0; i < program.steps[step].loads; ++i) {
       const auto hits = std::count_if(copies.begin(), copies.end(), [&](const ChaseResult& copy) {
         return copy.steps[step].latencies[i] < cache.hit_limit_cycles();
       });
-      resident += 2 * static_cast<std::uint64_t>(hits) > copies.size() ? 1 : 0;
+      missed += 2 * static_cast<std::uint64_t>(hits) > copies.size() ? 0 : 1;
     }
   }
-  return resident;
+  return missed;
 }
 
 struct Region {
@@ -104,7 +103,10 @@ double resident_backwards(Lab& lab, const Cache& cache, double bytes, std::uint6
   if (cache.site().exclusive) region = transition(lab, cache, array);
   const double loads = static_cast<double>(region.end - region.begin);
   if (loads * cache.survey->levels.back().mode_cycles > lab.parameters().launch_cycles_limit) return 0;
-  return static_cast<double>((region.begin + resident_in(lab, cache, array, region.begin, region.end)) * stride);
+  // Past the region nothing hits. A miss may fetch more than one stride at once.
+  const std::uint64_t missed = missed_in(lab, cache, array, region.begin, region.end);
+  const double missed_bytes = static_cast<double>(missed * std::max(stride, cache.fetch_bytes));
+  return static_cast<double>(region.end * stride) - missed_bytes;
 }
 
 // Doubles the footprint until what stays resident no longer grows: until every set is full.
@@ -120,7 +122,7 @@ Estimate resident_estimate(Lab& lab, const Cache& cache, double guess, std::uint
     constexpr double kExclusiveLimit = 4;  // touching L2 many times over takes its time
     if (!grew || (site.exclusive && footprint >= kExclusiveLimit * guess)) break;
   }
-  const auto line = static_cast<double>(stride);
+  const auto line = static_cast<double>(std::max({stride, cache.line_bytes, cache.fetch_bytes}));
   return {best, {best - line, best + line}};
 }
 
@@ -285,17 +287,22 @@ SampledResidency sampled_residency(Lab& lab, const Cache& cache, double limit_cy
 
 Capacity estimate_capacity(Lab& lab, const Cache& cache, std::uint64_t quick_samples) {
   const Site& site = cache.site();
-  const std::uint64_t stride = std::max(cache.line_bytes, cache.fetch_bytes);
+  const bool behind = cache.nearer_bytes > 0;
+  // One load a line, which is what is evicted. Behind another cache every fetch of that one: a load a line would let it
+  // hold as many of these lines as it has of its own, which may be more than this cache does.
+  const std::uint64_t stride = behind ? cache.survey->fetch_bytes : std::max(cache.line_bytes, cache.fetch_bytes);
   const double guess =
       std::max({cache.resident_bytes, static_cast<double>(cache.fits_bytes), static_cast<double>(stride)});
   Capacity capacity;
   if (site.exclusive && cache.last_level > cache.first_level) {
-    constexpr double kNearlyAllTold = 0.95;
+    constexpr double kNearlyAllTold = 0.9;
     const MemoryLoads memory = clear_memory_loads(lab, cache, stride);
+    constexpr double kEnoughLines = 1 << 16;  // of the guess: for a proportion of 1% or so
     // Only where far hits exist for near memory to hide among, and only if the line explains all footprints alike.
     constexpr double kAlike = 0.12;
     const double half_width = (memory.capacity.interval.high - memory.capacity.interval.low) / 2;
-    if (memory.told > 0 && memory.told < kNearlyAllTold && half_width < kAlike * memory.capacity.bytes) {
+    if (guess > kEnoughLines * static_cast<double>(stride) && memory.told > 0 && memory.told < kNearlyAllTold &&
+        half_width < kAlike * memory.capacity.bytes) {
       capacity.bytes = std::round(memory.capacity.bytes);
       capacity.interval = memory.capacity.interval;
       capacity.method = "clear_memory_loads";
@@ -305,7 +312,6 @@ Capacity estimate_capacity(Lab& lab, const Cache& cache, std::uint64_t quick_sam
   const Estimate resident = resident_estimate(lab, cache, guess, stride);
   Estimate best = resident;
   capacity.method = "resident_backwards";
-  const bool behind = cache.nearer_bytes > 0;
   if (!site.exclusive) {
     const Estimate fits = fits_estimate(lab, cache, stride);
     capacity.first_miss_bytes = fits.bytes;
@@ -327,8 +333,8 @@ Capacity estimate_capacity(Lab& lab, const Cache& cache, std::uint64_t quick_sam
     const auto sample = [&](std::uint64_t samples) {
       return sampled_residency(lab, cache, cache.hit_limit_cycles(), base, factor, stride, samples);
     };
-    // The exact views stand unless the full sample is clearly above them: by three standard errors. One error of the quick
-    // look is enough to ask for the full one.
+    // The exact views stand unless the full sample is clearly above them: by three standard errors. One error of the
+    // quick look is enough to ask for the full one.
     const auto above_by = [&](const SampledResidency& sampled, double standard_errors) {
       constexpr double kErrorsInInterval = 1.96;
       const double error = (sampled.bytes - sampled.interval.low) / kErrorsInInterval;
@@ -338,7 +344,7 @@ Capacity estimate_capacity(Lab& lab, const Cache& cache, std::uint64_t quick_sam
     if (lru && above_by(sampled, 1)) sampled = sample(lab.parameters().residency_samples);
     constexpr double kClearly = 3;
     if (above_by(sampled, kClearly)) {
-      const auto line = static_cast<double>(stride);
+      const auto line = static_cast<double>(std::max({stride, cache.line_bytes, cache.fetch_bytes}));
       best = {std::round(sampled.bytes / line) * line,
               {sampled.interval.low - line / 2, sampled.interval.high + line / 2}};
       capacity.method = "sampled_residency";

@@ -1,5 +1,5 @@
-// What the analysis says of a recorded H200: the recording holds what the GPU answered, so any change here is a change of
-// the analysis. The values are those of docs/results/h200.md.
+// What the analysis says of a recorded H200: the recording holds what the GPU answered, so any change here is a change
+// of the analysis. The values are those of docs/results/h200.md.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -58,7 +58,8 @@ TEST_F(RecordedH200, OneCacheServesGlobalTextureAndReadOnlyLoads) {
   EXPECT_THAT(names("texture"), ElementsAre("l1", "readonly"));
   EXPECT_THAT(names("readonly"), ElementsAre("l1", "texture"));
   EXPECT_THAT(names("constant_l1"), ElementsAre());
-  for (const char* element : {"l1", "texture", "readonly", "constant_l1"}) EXPECT_EQ(number(element, "amount"), 1) << element;
+  for (const char* element : {"l1", "texture", "readonly", "constant_l1"})
+    EXPECT_EQ(number(element, "amount"), 1) << element;
 }
 
 TEST_F(RecordedH200, Sizes) {
@@ -78,7 +79,8 @@ TEST_F(RecordedH200, LatenciesAreInOrder) {
   EXPECT_NEAR(number("readonly", "latency"), 32.6, 1);
   EXPECT_NEAR(number("l2", "latency"), 285, 6);
   EXPECT_NEAR(number("device", "latency"), 661, 20);
-  EXPECT_GT(std::get<double>(*of("device", "latency").find_detail("tlb_cold_cycles")), number("device", "latency") + 50);
+  EXPECT_GT(std::get<double>(*of("device", "latency").find_detail("tlb_cold_cycles")),
+            number("device", "latency") + 50);
 }
 
 TEST_F(RecordedH200, BandwidthsReachWhatTheGpuCan) {
