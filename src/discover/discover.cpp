@@ -4,6 +4,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 #include <map>
 #include <optional>
@@ -294,14 +295,15 @@ Attribute Discovery::bandwidth(const std::string& element, StreamOp op) {
   } else {
     const Cache& found = cache(element);
     stream.space = found.site().space;
+    // At most half of what fits; a power of two, so that every run streams over the same.
+    const std::uint64_t half = std::bit_floor(found.fits_bytes / 2);
     if (element == "l2") {
       stream.per_block = false;
-      footprint = std::max<std::uint64_t>(found.fits_bytes / 2, 256 << 10);
+      footprint = std::max<std::uint64_t>(half, 256 << 10);
       constexpr double kL2Bytes = 4e9;
       bytes_per_launch = kL2Bytes;
     } else {
-      // Half of what fits, and past what is before it.
-      footprint = found.fits_bytes / 2;
+      footprint = half;
       bytes_per_launch = stream.space == Space::kConstant ? kPerBlockBytes / 8 : kPerBlockBytes;
     }
   }
