@@ -148,7 +148,9 @@ Estimate fits_estimate(Lab& lab, const Cache& cache, std::uint64_t stride) {
       const ChaseArray array = make_array(site, bytes, stride);
       const std::uint64_t n = array.element_count();
       footprints.push_back(array.bytes);
-      const std::uint64_t loads = std::max(2 * n, std::min(4 * n, parameters.survey_loads));
+      // Enough for one outlier not to look like a miss, however small the array.
+      constexpr std::uint64_t kLeastLoads = 4096;
+      const std::uint64_t loads = std::max(2 * n, std::clamp(4 * n, kLeastLoads, parameters.survey_loads));
       const ChaseProgram program = make_program(
           site, {array}, {{.kind = StepKind::kWarm, .loads = 2 * n}, {.kind = StepKind::kCounted, .loads = loads}});
       for (std::uint32_t copy = 0; copy < copies; ++copy) programs.push_back(program);
