@@ -18,8 +18,9 @@ void measure_size_by_carve_out(Lab& lab, const Cache& cache, Attribute& size) {
     if (!carve_outs.empty() && carve_outs.back() == in_force) continue;
     Cache carved = find_cache(survey, cache.first_level, false);
     carved.line_bytes = cache.line_bytes;
-    constexpr std::uint64_t kQuickSamples = 3000;  // ten carve-outs: each a little less sure
-    const Capacity capacity = estimate_capacity(lab, carved, kQuickSamples);
+    // Ten carve-outs, each a little less sure than the size itself.
+    constexpr Effort kEffort{.quick_samples = 3000, .full_samples = 30000};
+    const Capacity capacity = estimate_capacity(lab, carved, kEffort);
     carve_outs.push_back(in_force);
     sizes.push_back(capacity.bytes);
     first_misses.push_back(capacity.first_miss_bytes);

@@ -287,7 +287,7 @@ SampledResidency sampled_residency(Lab& lab, const Cache& cache, double limit_cy
   return {raw * scale, {part.low * scale * (1 - systematic), part.high * scale * (1 + systematic)}};
 }
 
-Capacity estimate_capacity(Lab& lab, const Cache& cache, std::uint64_t quick_samples) {
+Capacity estimate_capacity(Lab& lab, const Cache& cache, const Effort& effort) {
   const Site& site = cache.site();
   const bool behind = cache.nearer_bytes > 0;
   // One load a line, which is what is evicted. Behind another cache every fetch of that one: a load a line would let it
@@ -342,8 +342,8 @@ Capacity estimate_capacity(Lab& lab, const Cache& cache, std::uint64_t quick_sam
       const double error = (sampled.bytes - sampled.interval.low) / kErrorsInInterval;
       return sampled.bytes - standard_errors * error > best.bytes;
     };
-    SampledResidency sampled = sample(lru ? quick_samples : lab.parameters().residency_samples);
-    if (lru && above_by(sampled, 1)) sampled = sample(lab.parameters().residency_samples);
+    SampledResidency sampled = sample(lru ? effort.quick_samples : effort.full_samples);
+    if (lru && above_by(sampled, 1)) sampled = sample(effort.full_samples);
     constexpr double kClearly = 3;
     if (above_by(sampled, kClearly)) {
       const auto line = static_cast<double>(std::max({stride, cache.line_bytes, cache.fetch_bytes}));
@@ -390,7 +390,7 @@ SampleTable sweep_table(const Survey& survey) {
 Attribute measure_size(Lab& lab, Cache& cache) {
   require_exceeded(cache, "so it is at least that large");
   constexpr std::uint64_t kQuickSamples = 12000;
-  const Capacity capacity = estimate_capacity(lab, cache, kQuickSamples);
+  const Capacity capacity = estimate_capacity(lab, cache, {kQuickSamples, lab.parameters().residency_samples});
   cache.size_bytes = capacity.bytes;
   Attribute attribute =
       measured(lab, static_cast<std::int64_t>(capacity.bytes), "B", capacity.interval, capacity.method);

@@ -1,6 +1,7 @@
 // Capacity of a cache: the parts of the size probe that the carve-outs and the L2 partitions use too.
 #pragma once
 
+#include <cstdint>
 #include <string>
 
 #include "probe/site.h"
@@ -17,8 +18,12 @@ struct Capacity {
   double sampled_bytes = 0;     // 0 if not sampled
 };
 
-// `quick_samples`: of the first look that decides whether the full sample is needed.
-[[nodiscard]] Capacity estimate_capacity(Lab& lab, const Cache& cache, std::uint64_t quick_samples);
+// Samples of the residency: of the first look, and of the full one where the first contradicts the exact views.
+struct Effort {
+  std::uint64_t quick_samples = 0;
+  std::uint64_t full_samples = 0;
+};
+[[nodiscard]] Capacity estimate_capacity(Lab& lab, const Cache& cache, const Effort& effort);
 
 struct SampledResidency {
   double bytes = 0;
