@@ -10,11 +10,7 @@ namespace gputopo::probe {
 Attribute measure_amount(Lab& lab, const Cache& cache) {
   require_exceeded(cache, "so nothing can be evicted from it");
   const ChaseArray victim = victim_array(cache);
-  const std::uint64_t limit = cache.site().limit_bytes;
-  ChaseArray evictor = evictor_array(cache);
-  if (limit != 0 && victim.bytes + evictor.bytes > limit) {
-    evictor = make_array(cache.site(), limit - victim.bytes, cache.fetch_bytes);
-  }
+  const ChaseArray evictor = evictor_array(cache, victim.bytes);
   // Trial 0 is the reference: the same warp evicts through the same instance. Its one-element evictor shows what
   // survives when nothing is evicted.
   const std::uint64_t block = lab.info().max_threads_per_block.value_or(1024);
@@ -24,10 +20,7 @@ Attribute measure_amount(Lab& lab, const Cache& cache) {
   const std::vector<double> survive = surviving_fractions(lab, cache, trials);
   const double untouched = survive[0];
   const double evicted = survive[1];
-  if (untouched - evicted < lab.parameters().least_contrast) {
-    throw Inconclusive(fmt::format("a second array of the same warp evicts hardly anything ({:.2f} to {:.2f} hits)",
-                                   untouched, evicted));
-  }
+  require_contrast(lab, untouched, evicted);
   const double middle = (untouched + evicted) / 2;
   std::uint32_t sharing = 0;
   SampleTable table{"warps", {"evictor_warp", "surviving_fraction"}, {{}, {}}};

@@ -20,6 +20,10 @@ struct EvictionTrial {
 // What the victim holds: half of what fits its cache. What an evictor walks: four times its cache, so that next to
 // nothing of the victim is left under any replacement if the cache is the same.
 [[nodiscard]] ChaseArray victim_array(const Cache& cache);
-[[nodiscard]] ChaseArray evictor_array(const Cache& cache);
+// `beside_bytes`: of the space's limit, taken by other arrays.
+[[nodiscard]] ChaseArray evictor_array(const Cache& cache, std::uint64_t beside_bytes = 0);
+
+// Throws Inconclusive unless what survives untouched and what survives an eviction can be told apart.
+void require_contrast(const Lab& lab, double untouched, double evicted);
 
 }  // namespace gputopo::probe

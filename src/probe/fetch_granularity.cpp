@@ -49,24 +49,14 @@ Attribute measure_fetch_granularity(Lab& lab, Cache& cache) {
   const Site& site = cache.site();
   const Parameters& parameters = lab.parameters();
   if (!cache.has_next_level()) throw Inconclusive("no load was seen to miss this cache, so no fetch into it either");
-  // Each pass is over an array of its own, so that all are cold; what runs alone is first evicted by a larger array.
+  // Each pass is over an array of its own, so that all are cold.
   constexpr std::uint64_t kPassBytes = 8192;
-  std::vector<ChaseArray> arrays;
-  std::vector<ChaseStep> steps;
   const std::uint64_t passes = parameters.copies;
   const std::uint64_t pass_bytes = site.limit_bytes == 0 ? kPassBytes : std::min(kPassBytes, site.limit_bytes / passes);
-  for (std::uint32_t i = 0; i < passes; ++i) {
-    arrays.push_back(make_array(site, pass_bytes, kMinimumStrideBytes));
-    steps.push_back({.kind = StepKind::kTimed, .array = i, .loads = arrays.back().element_count()});
-  }
-  if (site.exclusive) {
-    arrays.push_back(make_array(site, lab.l2_evictor_bytes(), 32));
-    steps.insert(steps.begin(), warm_step(site, arrays.back(), static_cast<std::uint32_t>(passes)));
-  }
-  const std::vector<ChaseResult> results = lab.chase({make_program(site, arrays, steps)});
+  const ChaseArray pass = make_array(site, pass_bytes, kMinimumStrideBytes);
   std::vector<std::vector<std::uint32_t>> latencies;
-  for (const StepResult& step : results.front().steps) {
-    if (!step.latencies.empty()) latencies.push_back(step.latencies);
+  for (StepResult& step : time_cold(lab, site, std::vector<ChaseArray>(passes, pass))) {
+    latencies.push_back(std::move(step.latencies));
   }
   // What a fetch has brought is in the nearest part of the cache: near L2 where there is a far one too, whose hits may
   // be as slow as near memory.

@@ -42,9 +42,7 @@ Attribute measure_line_size(Lab& lab, Cache& cache) {
   double exceeding = 1;
   std::uint64_t footprint = 0;
   for (const double part : {lab.parameters().comfortable, 0.7, 0.5}) {
-    const auto base =
-        static_cast<std::uint64_t>(part * std::max(static_cast<double>(cache.fits_bytes), cache.resident_bytes)) /
-        fetch * fetch;
+    const auto base = static_cast<std::uint64_t>(part * cache.held_bytes()) / fetch * fetch;
     if (base < 2 * fetch || (cache.site().limit_bytes != 0 && 2 * base > cache.site().limit_bytes)) continue;
     const double once = miss_ratio(lab, cache, base, fetch, 0);
     const double twice = miss_ratio(lab, cache, 2 * base, fetch, 0);

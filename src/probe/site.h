@@ -59,6 +59,13 @@ struct Cache {
   // Raw latencies from this on miss what is nearer than this cache.
   [[nodiscard]] double hit_floor_cycles() const { return survey->levels[first_level].low_cycles; }
   [[nodiscard]] bool has_next_level() const { return last_level + 1 < survey->levels.size(); }
+  // The most bytes it was seen to hold, all of a footprint or part of one.
+  [[nodiscard]] double held_bytes() const { return std::max(static_cast<double>(fits_bytes), resident_bytes); }
+  // The largest part of the survey's loads that can miss: a cache behind others may fetch more at once than the
+  // survey's stride, and then only the first load of each fetch can.
+  [[nodiscard]] double misses_at_most() const {
+    return std::min(1.0, static_cast<double>(survey->fetch_bytes) / static_cast<double>(fetch_bytes));
+  }
   // Whether a footprint of the survey was too large for it.
   [[nodiscard]] bool was_exceeded() const { return has_next_level() && fits_bytes < survey->footprints_bytes.back(); }
 };
@@ -72,6 +79,10 @@ struct Cache {
 // One pass over the array that leaves it as resident as it gets: by the actor alone where caches may belong to a warp,
 // by the whole block where they are shared.
 [[nodiscard]] ChaseStep warm_step(const Site& site, const ChaseArray& array, std::uint32_t index = 0);
+
+// Times every element of each array once, none of which is in a cache: arrays of a new program are in no cache of an
+// SM, and what the SMs share is evicted first. One result for each array.
+[[nodiscard]] std::vector<StepResult> time_cold(Lab& lab, const Site& site, std::vector<ChaseArray> arrays);
 
 // ---- Reading results ----
 

@@ -233,9 +233,8 @@ bool misses_all(const Cache& cache, double bytes) {
   constexpr double kStillHits = 0.02;
   for (std::size_t i = 0; i < survey.footprints_bytes.size(); ++i) {
     if (static_cast<double>(survey.footprints_bytes[i]) >= bytes) {
-      const double most_misses =
-          std::min(1.0, static_cast<double>(survey.fetch_bytes) / static_cast<double>(cache.fetch_bytes));
-      return 1 - stats::fraction_below(survey.histograms[i], cache.hit_limit_cycles()) > (1 - kStillHits) * most_misses;
+      return 1 - stats::fraction_below(survey.histograms[i], cache.hit_limit_cycles()) >
+             (1 - kStillHits) * cache.misses_at_most();
     }
   }
   return false;
@@ -293,8 +292,7 @@ Capacity estimate_capacity(Lab& lab, const Cache& cache, const Effort& effort) {
   // One load a line, which is what is evicted. Behind another cache every fetch of that one: a load a line would let it
   // hold as many of these lines as it has of its own, which may be more than this cache does.
   const std::uint64_t stride = behind ? cache.survey->fetch_bytes : std::max(cache.line_bytes, cache.fetch_bytes);
-  const double guess =
-      std::max({cache.resident_bytes, static_cast<double>(cache.fits_bytes), static_cast<double>(stride)});
+  const double guess = std::max(cache.held_bytes(), static_cast<double>(stride));
   Capacity capacity;
   if (site.exclusive && cache.last_level > cache.first_level) {
     constexpr double kNearlyAllTold = 0.9;

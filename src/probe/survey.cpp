@@ -47,7 +47,7 @@ stats::Histogram run_tiny(Lab& lab, Survey& survey) {
 }
 
 // First touches: one load a line, and passes at the smallest stride for the fetch granularity.
-ChaseResult run_cold(Lab& lab, const Site& site) {
+std::vector<StepResult> run_cold(Lab& lab, const Site& site) {
   const Parameters& parameters = lab.parameters();
   const std::uint64_t spread =
       site.limit_bytes == 0 ? kColdLoads : std::min(kColdLoads, site.limit_bytes / 2 / parameters.cold_stride_bytes);
@@ -55,17 +55,7 @@ ChaseResult run_cold(Lab& lab, const Site& site) {
       make_array(site, spread * parameters.cold_stride_bytes, parameters.cold_stride_bytes)};
   for (std::uint32_t i = 0; i < kColdPasses; ++i)
     arrays.push_back(make_array(site, kColdPassBytes, kMinimumStrideBytes));
-  std::vector<ChaseStep> steps;
-  for (std::uint32_t i = 0; i < arrays.size(); ++i) {
-    steps.push_back({.kind = StepKind::kTimed, .array = i, .loads = arrays[i].element_count()});
-  }
-  if (site.exclusive) {
-    arrays.push_back(make_array(site, lab.l2_evictor_bytes(), 32));
-    steps.insert(steps.begin(), warm_step(site, arrays.back(), static_cast<std::uint32_t>(arrays.size() - 1)));
-  }
-  ChaseResult result = lab.chase({make_program(site, arrays, steps)}).front();
-  if (site.exclusive) result.steps.erase(result.steps.begin());
-  return result;
+  return time_cold(lab, site, std::move(arrays));
 }
 
 }  // namespace
@@ -132,8 +122,8 @@ Survey survey_space(Lab& lab, const Site& site) {
   survey.site = site;
   survey.tiny = run_tiny(lab, survey);
   const stats::Histogram& tiny = survey.tiny;
-  const ChaseResult cold = run_cold(lab, site);
-  survey.cold = cold.steps.front().histogram;
+  const std::vector<StepResult> cold = run_cold(lab, site);
+  survey.cold = cold.front().histogram;
   const std::vector<stats::Histogram> extremes = {tiny, survey.cold};
   survey.levels = stats::find_levels(extremes);
   if (survey.levels.size() < 2) return survey;
@@ -147,7 +137,7 @@ Survey survey_space(Lab& lab, const Site& site) {
   survey.levels.front().high_cycles = nearest_limit;
 
   std::vector<std::vector<std::uint32_t>> passes;
-  for (std::size_t i = 1; i < cold.steps.size(); ++i) passes.push_back(cold.steps[i].latencies);
+  for (std::size_t i = 1; i < cold.size(); ++i) passes.push_back(cold[i].latencies);
   survey.fetch_bytes =
       fetch_granularity_of(passes, kMinimumStrideBytes, nearest_limit, lab.parameters().line_limit_bytes).bytes;
   sweep_footprints(lab, survey);
@@ -182,10 +172,6 @@ Cache find_cache(const Survey& survey, std::size_t depth, bool merge_rest) {
 void read_survey(Cache& cache) {
   const Survey& survey = *cache.survey;
   const double limit = cache.hit_limit_cycles();
-  // A cache behind others may fetch more at once than the survey's stride: then only the first load of each fetch can
-  // miss.
-  const double misses_at_most =
-      std::min(1.0, static_cast<double>(survey.fetch_bytes) / static_cast<double>(cache.fetch_bytes));
   cache.fits_bytes = 0;
   cache.resident_bytes = 0;
   cache.nearer_bytes = 0;
@@ -204,7 +190,7 @@ void read_survey(Cache& cache) {
     }
     const double nearer = stats::fraction_below(survey.histograms[i], cache.hit_floor_cycles());
     cache.nearer_bytes = std::max(cache.nearer_bytes, static_cast<std::uint64_t>(nearer * bytes));
-    cache.resident_bytes = std::max(cache.resident_bytes, (1 - (1 - hits) / misses_at_most) * bytes);
+    cache.resident_bytes = std::max(cache.resident_bytes, (1 - (1 - hits) / cache.misses_at_most()) * bytes);
   }
   // The upper half of what fits may already hold the first misses.
   small.resize((small.size() + 1) / 2);
