@@ -51,7 +51,12 @@ struct ChaseArray {
   // Set: this array is the same memory, elements and links as an earlier array of the program, seen through `space`.
   // Only the spaces that read plain device memory (global, global_bypass_l1, read_only) can alias one another.
   std::optional<std::uint32_t> alias_of;
+  // Set: the chains visit these elements only, each once; `order` and `second_order` are then orders of this list (of
+  // its positions). Without skew_bytes and kTouch steps.
+  std::vector<std::uint32_t> elements;
 
+  // Elements that a chain visits.
+  [[nodiscard]] std::uint64_t chain_length() const { return elements.empty() ? element_count() : elements.size(); }
   [[nodiscard]] std::uint64_t element_count() const { return stride_bytes == 0 ? 0 : bytes / stride_bytes; }
   [[nodiscard]] std::uint64_t element_offset(std::uint64_t index) const {
     return index * stride_bytes + (2 * index >= element_count() ? skew_bytes : 0);
@@ -162,8 +167,8 @@ struct ProgramResult {
   friend bool operator==(const ProgramResult&, const ProgramResult&) = default;
 };
 
-// The element indices in the order that `chain` (0 or 1) of `array` visits them: a permutation of 0..element_count-1.
-// The same on every device, so that results can be compared load by load.
+// The element indices in the order that `chain` (0 or 1) of `array` visits them: a permutation of 0..element_count-1,
+// or of array.elements. The same on every device, so that results can be compared load by load.
 [[nodiscard]] std::vector<std::uint32_t> chain_order(const ChaseArray& array, std::uint32_t chain);
 
 // Throws UsageError naming the field when a program is impossible (no arrays, stride under the minimum, an index out of

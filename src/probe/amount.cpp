@@ -11,11 +11,10 @@ Attribute measure_amount(Lab& lab, const Cache& cache) {
   require_exceeded(cache, "so nothing can be evicted from it");
   const ChaseArray victim = victim_array(cache);
   const ChaseArray evictor = evictor_array(cache, victim.bytes);
-  // Trial 0 is the reference: the same warp evicts through the same instance. Its one-element evictor shows what
-  // survives when nothing is evicted.
+  // Trial 0 shows what survives when nothing is evicted; in trial 1 the same warp evicts through the same instance.
   const std::uint64_t block = lab.info().max_threads_per_block.value_or(1024);
   const auto warps = static_cast<std::uint32_t>(std::min<std::uint64_t>(block / lab.info().warp_size, 32));
-  std::vector<EvictionTrial> trials = {{victim, make_array(cache.site(), cache.fetch_bytes, cache.fetch_bytes), 0}};
+  std::vector<EvictionTrial> trials = {{victim, {}, 0}};
   for (std::uint32_t warp = 0; warp < warps; ++warp) trials.push_back({victim, evictor, warp});
   const std::vector<double> survive = surviving_fractions(lab, cache, trials);
   const double untouched = survive[0];
@@ -31,7 +30,8 @@ Attribute measure_amount(Lab& lab, const Cache& cache) {
   }
   const double amount = static_cast<double>(warps) / sharing;
   const double rounded = std::round(amount);
-  lab.log(fmt::format("amount: {} of {} warps share the instance of warp 0", sharing, warps));
+  lab.log(fmt::format("amount: {} of {} warps share the instance of warp 0 (survive: {:.2f})", sharing, warps,
+                      fmt::join(survive, " ")));
   constexpr double kWhole = 0.15;
   if (std::abs(amount - rounded) > kWhole * rounded) {
     throw Inconclusive(fmt::format("{} of {} warps share the cache of warp 0, which is no whole part", sharing, warps));

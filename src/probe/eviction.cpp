@@ -29,19 +29,22 @@ std::vector<double> surviving_fractions(Lab& lab, const Cache& victim, const std
   std::vector<ChaseProgram> programs;
   for (const EvictionTrial& trial : trials) {
     const std::uint64_t n = trial.victim.element_count();
-    ChaseProgram program = make_program(
-        victim.site(), {trial.victim, trial.evictor},
-        {{.kind = StepKind::kWarm, .actor = 0, .array = 0, .loads = 2 * n},
-         {.kind = StepKind::kWarm, .actor = 1, .array = 1, .loads = trial.evictor.element_count()},
-         {.kind = StepKind::kCounted, .actor = 0, .array = 0, .loads = std::min(n, lab.parameters().survey_loads)}});
-    program.actors = {{.warp = 0}, {.warp = trial.evictor_warp, .lane = trial.evictor_warp == 0 ? 1u : 0u}};
+    ChaseProgram program = make_program(victim.site(), {trial.victim}, {{.kind = StepKind::kWarm, .loads = 2 * n}});
+    if (trial.evictor) {
+      program.arrays.push_back(*trial.evictor);
+      program.actors.push_back({.warp = trial.evictor_warp, .lane = trial.evictor_warp == 0 ? 1u : 0u});
+      program.steps.push_back(
+          {.kind = StepKind::kWarm, .actor = 1, .array = 1, .loads = trial.evictor->element_count()});
+    }
+    program.steps.push_back({.kind = StepKind::kCounted, .loads = std::min(n, lab.parameters().survey_loads)});
     programs.insert(programs.end(), copies, program);
   }
   const std::vector<ChaseResult> results = lab.chase(programs);
   std::vector<double> fractions;
   for (std::size_t i = 0; i < trials.size(); ++i) {
     const auto first = results.begin() + static_cast<std::ptrdiff_t>(i * copies);
-    fractions.push_back(median_hit_fraction({first, first + copies}, 2, victim.hit_limit_cycles()));
+    const std::size_t counted = trials[i].evictor ? 2 : 1;
+    fractions.push_back(median_hit_fraction({first, first + copies}, counted, victim.hit_limit_cycles()));
   }
   return fractions;
 }

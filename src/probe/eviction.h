@@ -9,7 +9,7 @@ namespace gputopo::probe {
 // One question: does a pass over `evictor` by evictor_warp drive out what warp 0 has loaded through `victim`?
 struct EvictionTrial {
   ChaseArray victim;
-  ChaseArray evictor;
+  std::optional<ChaseArray> evictor;  // none: what survives where nothing is evicted
   std::uint32_t evictor_warp = 0;
 };
 

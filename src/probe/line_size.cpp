@@ -8,11 +8,55 @@
 #include <fmt/format.h>
 
 #include <cmath>
+#include <numeric>
+#include <random>
 
+#include "probe/packing.h"
 #include "probe/site.h"
 
 namespace gputopo::probe {
 namespace {
+
+Attribute line_attribute(const Lab& lab, Cache& cache, std::uint64_t line, std::string method, NamedValues details) {
+  if (line > lab.parameters().line_limit_bytes) {
+    throw Inconclusive(fmt::format("touching only part of every {} B still fills the cache as all of them do", line));
+  }
+  cache.line_bytes = line;
+  const auto value = static_cast<double>(line);
+  Attribute attribute =
+      measured(lab, static_cast<std::int64_t>(line), "B", stats::Interval{value, value}, std::move(method));
+  attribute.details = std::move(details);
+  return attribute;
+}
+
+// Of each block of the array one random half is touched. Halves that are lines of their own (or several) fill the cache
+// with as many bytes as there are in it; halves of a line leave its other half empty.
+Attribute line_by_packing(Lab& lab, Cache& cache) {
+  const double all_bytes = cache.packed_bytes;
+  const std::uint64_t element = cache.nearest_fetch_bytes();
+  constexpr double kCapacities = 8;
+  constexpr double kMiddle = 0.72;  // between one half and all, as a ratio
+  NamedValues packed;
+  std::uint64_t line = cache.fetch_bytes;
+  std::mt19937_64 random(lab.seed());
+  for (std::uint64_t block = 2 * line; block <= 2 * lab.parameters().line_limit_bytes; block *= 2) {
+    const auto wanted = static_cast<std::uint64_t>(kCapacities * all_bytes);
+    const ChaseArray array = make_array(cache.site(), wanted / block * block, element, Order::kShuffled);
+    const auto half = static_cast<std::uint32_t>(block / 2 / element);
+    std::vector<PackingPlace> places;
+    for (std::uint32_t i = 0; i + 2 * half <= array.element_count(); i += 2 * half) {
+      PackingPlace& place = places.emplace_back(half);
+      std::iota(place.begin(), place.end(), i + half * static_cast<std::uint32_t>(random() >> 63));
+    }
+    const auto first = static_cast<std::size_t>(0.5 * all_bytes / static_cast<double>(block / 2));
+    const auto bytes = static_cast<double>(pack(lab, cache, array, places, first).size() * (block / 2));
+    packed.emplace_back(fmt::format("packed_bytes_halves_of_{}", block), bytes);
+    lab.log(fmt::format("line: halves of {} B hold {:.0f} B, all {:.0f} B", block, bytes, all_bytes));
+    if (bytes > kMiddle * all_bytes) break;
+    line = block;
+  }
+  return line_attribute(lab, cache, line, "packed_halves", std::move(packed));
+}
 
 // Miss ratio per touched line of an array.
 double miss_ratio(Lab& lab, const Cache& cache, std::uint64_t bytes, std::uint64_t stride, std::uint64_t skew) {
@@ -34,6 +78,8 @@ double miss_ratio(Lab& lab, const Cache& cache, std::uint64_t bytes, std::uint64
 
 Attribute measure_line_size(Lab& lab, Cache& cache) {
   require_exceeded(cache, "so its lines are never evicted");
+  cache.packed_bytes = packed_bytes(lab, cache);
+  if (cache.packed_bytes > 0) return line_by_packing(lab, cache);
   const std::uint64_t fetch = cache.fetch_bytes;
   // The footprint with the clearest difference between once and twice of it; on a cache with uneven sets it is not the
   // largest that fits.
@@ -72,15 +118,7 @@ Attribute measure_line_size(Lab& lab, Cache& cache) {
     if (ratio < middle) break;
     line = stride;
   }
-  if (line > lab.parameters().line_limit_bytes) {
-    throw Inconclusive(fmt::format("strides up to {} B still touch every line", 2 * lab.parameters().line_limit_bytes));
-  }
-  cache.line_bytes = line;
-  const auto value = static_cast<double>(line);
-  Attribute attribute =
-      measured(lab, static_cast<std::int64_t>(line), "B", stats::Interval{value, value}, "sparse_footprint");
-  attribute.details = std::move(ratios);
-  return attribute;
+  return line_attribute(lab, cache, line, "sparse_footprint", std::move(ratios));
 }
 
 }  // namespace gputopo::probe

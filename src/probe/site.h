@@ -51,6 +51,7 @@ struct Cache {
   double resident_bytes = 0;       // most bytes of any footprint that were seen resident: a lower bound of the size
   std::uint64_t nearer_bytes = 0;  // the same of the caches before this one; 0 if it is the nearest
   std::uint64_t line_bytes = 0;
+  double packed_bytes = 0;  // by packing (packing.h); 0 if that was not tried, or it is too large for it
   double size_bytes = 0;
 
   [[nodiscard]] const Site& site() const { return survey->site; }
@@ -59,6 +60,10 @@ struct Cache {
   // Raw latencies from this on miss what is nearer than this cache.
   [[nodiscard]] double hit_floor_cycles() const { return survey->levels[first_level].low_cycles; }
   [[nodiscard]] bool has_next_level() const { return last_level + 1 < survey->levels.size(); }
+  // What the nearest cache of the space fetches: the least distance of loads that each reach past it.
+  [[nodiscard]] std::uint64_t nearest_fetch_bytes() const {
+    return nearer_bytes > 0 ? survey->fetch_bytes : fetch_bytes;
+  }
   // The most bytes it was seen to hold, all of a footprint or part of one.
   [[nodiscard]] double held_bytes() const { return std::max(static_cast<double>(fits_bytes), resident_bytes); }
   // The largest part of the survey's loads that can miss: a cache behind others may fetch more at once than the

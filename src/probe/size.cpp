@@ -1,15 +1,14 @@
-// Size of a cache, from three views that are each at most the capacity, so that the largest of them is the answer:
+// Size of a cache, from four views that are each at most the capacity, so that the largest of them is the answer:
 //
-//   fits      the largest footprint whose loads all hit when it is walked again and again. Exact under any replacement
-//   where
-//             the index spreads a contiguous array evenly; early where it does not.
-//   resident  what a footprint several times the capacity leaves in the cache: it is walked once, and then backwards,
-//   counting
-//             hits. Exact under LRU (and FIFO) whatever the index, because going backwards meets the resident lines
-//             before any is evicted; low under other replacements.
-//   sampled   the same, but a few random elements are timed instead of all: unbiased under any replacement and index,
-//   and
-//             only as exact as a proportion is.
+//   fits      The largest footprint whose loads all hit when it is walked again and again. Exact under any replacement
+//             where the index spreads a contiguous array evenly; early where it does not.
+//   resident  What a footprint several times the capacity leaves in the cache: it is walked once, and then backwards,
+//             counting hits. Exact under LRU (and FIFO) whatever the index, because going backwards meets the resident
+//             lines before any is evicted; low under other replacements.
+//   packed    The largest set of lines that are resident together, wherever they lie. Exact under any replacement and
+//             index, but it takes a test for each line that does not fit: for small caches (packing.h).
+//   sampled   What a footprint several times the capacity leaves in the cache, of which a few random elements are timed
+//             instead of all: unbiased under any replacement and index, and only as exact as a proportion is.
 //
 // Both edges are kept: where the first misses appear, and where nothing hits any more.
 #include "probe/size.h"
@@ -17,6 +16,8 @@
 #include <fmt/format.h>
 
 #include <cmath>
+
+#include "probe/packing.h"
 
 namespace gputopo::probe {
 namespace {
@@ -85,15 +86,22 @@ Region transition(Lab& lab, const Cache& cache, const ChaseArray& array) {
   constexpr double kNearlyAll = 1 - 1.5 / kLoads;  // one slow load of a place may be an outlier
   std::uint64_t first_mixed = kPlaces;
   std::uint64_t last_mixed = 0;
+  std::uint64_t middle = 0;
   for (std::uint64_t place = 0; place < kPlaces; ++place) {
     const double hits = hit_fraction(result.steps[place + 1], cache.hit_limit_cycles());
+    if (hits > 0.5) middle = place;
     if (hits < kNearlyAll) first_mixed = std::min(first_mixed, place);
     if (hits > 0) last_mixed = place;
   }
-  // Each place speaks for what follows it up to the next one: places of margin on either side.
+  // Each place speaks for what follows it up to the next one: places of margin on either side. Before the first mixed
+  // place single misses are too rare to be seen in a place: a third of the way is read too, and, where the sets fill
+  // unevenly, one and a half times the way from there to the middle of the transition.
   constexpr std::uint64_t kMargin = 3;
-  const std::uint64_t begin = first_mixed < kMargin ? 0 : first_mixed - kMargin;
-  return {begin * n / kPlaces, std::min(n, (last_mixed + kMargin + 1) * n / kPlaces)};
+  const std::uint64_t spread = middle > first_mixed ? (middle - first_mixed) * 3 / 2 : 0;
+  const std::uint64_t rare = std::max(spread, first_mixed / 3) + kMargin;
+  const std::uint64_t begin = first_mixed < rare ? 0 : first_mixed - rare;
+  const std::uint64_t end = last_mixed + std::max(spread, last_mixed / 4) + kMargin + 1;
+  return {begin * n / kPlaces, std::min(n, end * n / kPlaces)};
 }
 
 // Bytes of an array of `bytes` that one pass leaves resident, read backwards; 0 where reading would take too long.
@@ -101,6 +109,7 @@ double resident_backwards(Lab& lab, const Cache& cache, double bytes, std::uint6
   const ChaseArray array = make_array(cache.site(), static_cast<std::uint64_t>(bytes), stride, Order::kReversed);
   Region region{0, array.element_count()};
   if (cache.site().exclusive) region = transition(lab, cache, array);
+  lab.log(fmt::format("size: of {} elements read {} to {}", array.element_count(), region.begin, region.end));
   const double loads = static_cast<double>(region.end - region.begin);
   if (loads * cache.survey->levels.back().mode_cycles > lab.parameters().launch_cycles_limit) return 0;
   // Past the region nothing hits. A miss may fetch more than one stride at once.
@@ -240,6 +249,21 @@ bool misses_all(const Cache& cache, double bytes) {
   return false;
 }
 
+// Timing a random sample of an array's n lines disturbs what it finds: a miss evicts a resident line, so that later
+// samples hit a little less. The mean hit ratio of `samples` samples over that of the first, which is `hits`.
+double mean_part_left(double hits, double n, double samples) {
+  const double lines = std::max(1.0, hits * n);  // of the cache, all of them of the array
+  double resident = lines;
+  double sum = 0;
+  for (double sampled = 0; sampled < samples; ++sampled) {
+    const double hit = resident / (n - sampled);
+    sum += hit;
+    resident -= hit + (1 - hit) * resident / lines;
+  }
+  constexpr double kLeast = 0.5;
+  return std::max(kLeast, sum / samples / (lines / n));
+}
+
 }  // namespace
 
 // Declared in size.h, for the carve-outs and the L2 partitions.
@@ -257,7 +281,7 @@ SampledResidency sampled_residency(Lab& lab, const Cache& cache, double limit_cy
   // Programs that run alone take turns: as many as touch a bounded number of lines.
   constexpr double kExclusiveTouches = 1.5e7;
   const std::uint64_t programs_limit = site.exclusive
-                                           ? static_cast<std::uint64_t>(std::clamp(kExclusiveTouches / n, 6.0, 600.0))
+                                           ? static_cast<std::uint64_t>(std::clamp(kExclusiveTouches / n, 6.0, 3000.0))
                                            : parameters.residency_programs_limit;
   const std::uint64_t count =
       std::clamp(wanted_samples / per_program, std::uint64_t{parameters.copies}, programs_limit);
@@ -274,15 +298,13 @@ SampledResidency sampled_residency(Lab& lab, const Cache& cache, double limit_cy
     hits += stats::summarise_band(result.steps.back().histogram, 0, limit_cycles).count;
     samples += result.steps.back().loads;
   }
-  // Each missed sample evicts one of the `lines`, so that later samples find a little less: on average half of them
-  // later.
   const double raw = static_cast<double>(hits) / static_cast<double>(samples);
-  const double evicted = 0.5 * static_cast<double>(per_program - 1) * (1 - raw) / std::max(1.0, raw * n);
-  const double scale = static_cast<double>(array.bytes) / (1 - cache.noise) / (1 - std::min(0.5, evicted));
+  const double left = mean_part_left(raw, n, static_cast<double>(per_program));
+  const double scale = static_cast<double>(array.bytes) / (1 - cache.noise) / left;
   const stats::Interval part = stats::proportion_interval(hits, samples);
-  // The correction itself is good to a fifth: the samples' own lines are evicted too.
-  constexpr double kCorrectionError = 0.2;
-  const double systematic = kCorrectionError * evicted;
+  // Which lines are evicted depends on the replacement; that it is resident ones, not sampled yet, hardly does.
+  constexpr double kCorrectionError = 0.1;
+  const double systematic = kCorrectionError * (1 - left);
   return {raw * scale, {part.low * scale * (1 - systematic), part.high * scale * (1 + systematic)}};
 }
 
@@ -323,13 +345,21 @@ Capacity estimate_capacity(Lab& lab, const Cache& cache, const Effort& effort) {
   }
   // Sampling: a quick look where the others are exact, the full sample where they may not be: where walking twice the
   // capacity in order still hits, the replacement is not LRU.
+  const auto line = static_cast<double>(std::max({stride, cache.line_bytes, cache.fetch_bytes}));
   const double base = std::max(best.bytes, guess);
   const double wanted_factor = site.exclusive ? 2 : 4;
   const double factor =
       site.limit_bytes == 0 ? wanted_factor : std::min(wanted_factor, static_cast<double>(site.limit_bytes) / base);
   constexpr double kLeastFactor = 1.5;
   if (factor >= kLeastFactor) {
-    const bool lru = site.exclusive ? resident.bytes > 0 : misses_all(cache, 2 * base);
+    bool exact = site.exclusive ? resident.bytes > 0 : misses_all(cache, 2 * base);
+    double packed = cache.packed_bytes;
+    if (!exact && packed == 0) packed = packed_bytes(lab, cache);
+    if (packed > best.bytes) {
+      best = {packed, {packed - line, packed + line}};
+      capacity.method = "packed_places";
+    }
+    exact = exact || packed > 0;
     const auto sample = [&](std::uint64_t samples) {
       return sampled_residency(lab, cache, cache.hit_limit_cycles(), base, factor, stride, samples);
     };
@@ -340,11 +370,10 @@ Capacity estimate_capacity(Lab& lab, const Cache& cache, const Effort& effort) {
       const double error = (sampled.bytes - sampled.interval.low) / kErrorsInInterval;
       return sampled.bytes - standard_errors * error > best.bytes;
     };
-    SampledResidency sampled = sample(lru ? effort.quick_samples : effort.full_samples);
-    if (lru && above_by(sampled, 1)) sampled = sample(effort.full_samples);
+    SampledResidency sampled = sample(exact ? effort.quick_samples : effort.full_samples);
+    if (exact && above_by(sampled, 1)) sampled = sample(effort.full_samples);
     constexpr double kClearly = 3;
     if (above_by(sampled, kClearly)) {
-      const auto line = static_cast<double>(std::max({stride, cache.line_bytes, cache.fetch_bytes}));
       best = {std::round(sampled.bytes / line) * line,
               {sampled.interval.low - line / 2, sampled.interval.high + line / 2}};
       capacity.method = "sampled_residency";

@@ -176,14 +176,13 @@ void read_survey(Cache& cache) {
   cache.resident_bytes = 0;
   cache.nearer_bytes = 0;
   const double tiny_noise = 1 - stats::fraction_below(survey.tiny, limit);
-  bool fits = true;
   std::vector<double> small = {tiny_noise};
   for (std::size_t i = 0; i < survey.footprints_bytes.size(); ++i) {
     const double hits = stats::fraction_below(survey.histograms[i], limit);
     const auto bytes = static_cast<double>(survey.footprints_bytes[i]);
     constexpr double kSurveyTolerance = 0.01;  // coarse: the size probe draws the edge
-    fits = fits && hits >= 1 - tiny_noise - kSurveyTolerance;
-    if (fits) {
+    // The largest, even if a smaller one missed: what is part of an array that fits does too, so that was a neighbour.
+    if (hits >= 1 - tiny_noise - kSurveyTolerance) {
       cache.fits_bytes = survey.footprints_bytes[i];
       constexpr std::uint64_t kEnoughLoads = 1024;
       if (stats::total_count(survey.histograms[i]) >= kEnoughLoads) small.push_back(1 - hits);

@@ -84,6 +84,14 @@ void validate_array(const ChaseProgram& program, std::size_t index) {
   require(array.skew_bytes == 0 || array.skew_bytes + kMinimumStrideBytes <= array.stride_bytes, field + ".skew_bytes",
           "must leave room for the links within the stride");
   require(array.skew_bytes % 8 == 0, field + ".skew_bytes", "must be a multiple of 8");
+  if (!array.elements.empty()) {
+    require(array.skew_bytes == 0, field + ".skew_bytes", "must be 0 where elements are listed");
+    std::vector<std::uint32_t> sorted = array.elements;
+    std::sort(sorted.begin(), sorted.end());
+    require(sorted.back() < array.element_count(), field + ".elements", "must lie in the array");
+    require(std::adjacent_find(sorted.begin(), sorted.end()) == sorted.end(), field + ".elements",
+            "must be listed once each");
+  }
   if (array.alias_of) {
     require(*array.alias_of < index, field + ".alias_of", "must name an earlier array");
     const ChaseArray& original = program.arrays[*array.alias_of];
@@ -118,7 +126,9 @@ void validate_chase(const ChaseProgram& program) {
     require(step.array < program.arrays.size(), field + ".array", "is out of range");
     require(step.chain <= 1, field + ".chain", "must be 0 or 1");
     require(step.kind == StepKind::kTouch || step.loads >= 1, field + ".loads", "must be at least 1");
-    require(step.first < program.arrays[step.array].element_count(), field + ".first", "is out of range");
+    require(step.kind != StepKind::kTouch || program.arrays[step.array].elements.empty(), field + ".kind",
+            "must not be touch where elements are listed");
+    require(step.first < program.arrays[step.array].chain_length(), field + ".first", "is out of range");
   }
 }
 
@@ -139,6 +149,19 @@ void validate_stream(const StreamProgram& program) {
   require(writable || program.op == StreamOp::kRead, "op", "must be read in a read-only space");
 }
 
+// Runs of consecutive indices as first-last: 0-15,18,20-21.
+std::string elements_text(const std::vector<std::uint32_t>& elements) {
+  std::string text;
+  for (std::size_t i = 0; i < elements.size();) {
+    std::size_t end = i + 1;
+    while (end < elements.size() && elements[end] == elements[end - 1] + 1) ++end;
+    if (i > 0) text += ',';
+    text += end - i > 1 ? fmt::format("{}-{}", elements[i], elements[end - 1]) : fmt::format("{}", elements[i]);
+    i = end;
+  }
+  return text;
+}
+
 std::string chase_text(const ChaseProgram& program) {
   std::string text = fmt::format("chase exclusive={} carve_out={} timed_cap={}", program.exclusive ? 1 : 0,
                                  program.shared_carve_out_bytes, program.timed_cap);
@@ -147,6 +170,7 @@ std::string chase_text(const ChaseProgram& program) {
     text += fmt::format(" array={}:{}:{}:{}:{}:{}:{}", to_string(array.space), array.bytes, array.stride_bytes,
                         to_string(array.order), to_string(array.second_order), array.seed, array.skew_bytes);
     if (array.alias_of) text += fmt::format(":{}", *array.alias_of);
+    if (!array.elements.empty()) text += " elements=" + elements_text(array.elements);
   }
   for (const ChaseActor& actor : program.actors) text += fmt::format(" actor={}:{}", actor.warp, actor.lane);
   for (const ChaseStep& step : program.steps) {
@@ -179,6 +203,21 @@ ChaseArray parse_array(std::string_view word) {
   return array;
 }
 
+std::vector<std::uint32_t> parse_elements(std::string_view text) {
+  std::vector<std::uint32_t> elements;
+  for (const std::string_view run : split(text, ',')) {
+    const auto ends = split(run, '-');
+    const std::uint32_t first = parse_number32(ends.front());
+    const std::uint32_t last = parse_number32(ends.back());
+    constexpr std::uint32_t kLongestRun = 1u << 24;
+    if (ends.size() > 2 || last < first || last - first > kLongestRun) {
+      throw FormatError(fmt::format("program text: '{}' is no run of elements", run));
+    }
+    for (std::uint32_t i = first; i <= last; ++i) elements.push_back(i);
+  }
+  return elements;
+}
+
 ChaseStep parse_step(std::string_view word) {
   const auto f = fields_of(word, 6, 6);
   return {.kind = value_of<StepKind>(kStepNames, f[0]),
@@ -204,6 +243,9 @@ void set_chase_word(ChaseProgram& program, std::string_view key, std::string_vie
     program.sm = parse_number32(value);
   } else if (key == "array") {
     program.arrays.push_back(parse_array(value));
+  } else if (key == "elements") {
+    if (program.arrays.empty()) throw FormatError("program text: elements stand before any array");
+    program.arrays.back().elements = parse_elements(value);
   } else if (key == "actor") {
     const auto f = fields_of(value, 2, 2);
     program.actors.push_back({.warp = parse_number32(f[0]), .lane = parse_number32(f[1])});
@@ -248,8 +290,11 @@ std::string_view to_string(StepKind kind) { return name_of(kStepNames, kind); }
 std::string_view to_string(StreamOp op) { return name_of(kStreamOpNames, op); }
 
 std::vector<std::uint32_t> chain_order(const ChaseArray& array, std::uint32_t chain) {
-  std::vector<std::uint32_t> order(array.element_count());
-  std::iota(order.begin(), order.end(), 0u);
+  std::vector<std::uint32_t> order = array.elements;
+  if (order.empty()) {
+    order.resize(array.element_count());
+    std::iota(order.begin(), order.end(), 0u);
+  }
   switch (chain == 0 ? array.order : array.second_order) {
     case Order::kSequential:
       break;

@@ -218,6 +218,21 @@ TEST_P(DeviceConformance, BothChainsAndEveryOrderFollowTheWholeArray) {
   });
 }
 
+TEST_P(DeviceConformance, ListedElementsAreLoadedInEveryOrder) {
+  on_device([](Device& device) {
+    for (const Order order : {Order::kSequential, Order::kReversed, Order::kShuffled}) {
+      ChaseProgram program = chase(Space::kGlobal, StepKind::kTimed, 64);
+      program.arrays[0] = {
+          .bytes = 64 * 256, .stride_bytes = 256, .second_order = order, .elements = {60, 3, 4, 5, 17, 40, 41, 63}};
+      program.steps = {{.kind = StepKind::kWarm, .loads = 8},
+                       {.kind = StepKind::kTimed, .loads = 8, .chain = 1, .first = 5}};
+      const std::vector<std::uint32_t> latencies = chase_of(run_one(device, program)).steps[1].latencies;
+      EXPECT_EQ(latencies.size(), 8u);
+      EXPECT_LT(*std::max_element(latencies.begin(), latencies.end()), 3000u);
+    }
+  });
+}
+
 TEST_P(DeviceConformance, TheCarveOutIsReported) {
   on_device([](Device& device) {
     const auto& choices = device.info().carve_outs_bytes;

@@ -73,6 +73,13 @@ LinkForm form_of(Space space) {
   }
 }
 
+Order order_of(const ChaseArray& array, std::uint32_t chain) { return chain == 0 ? array.order : array.second_order; }
+
+// Whether the kernel that writes the links must be given the order of this chain.
+bool needs_table(const ChaseArray& array, std::uint32_t chain) {
+  return !array.elements.empty() || order_of(array, chain) == Order::kShuffled;
+}
+
 double estimated_seconds(const ChaseProgram& program) {
   double seconds = 0;
   for (const ChaseStep& step : program.steps) {
@@ -237,6 +244,13 @@ std::vector<ChaseRunner::Plan*> ChaseRunner::choose_batch(std::vector<Plan*>& wa
   return batch;
 }
 
+std::uint64_t ChaseRunner::element_at(const ChaseArray& array, std::uint32_t chain, std::uint64_t position) {
+  if (!array.elements.empty()) return chain_order(array, chain)[position];
+  const Order order = order_of(array, chain);
+  if (order == Order::kShuffled) return shuffled_order(array, chain)[position];
+  return order == Order::kReversed ? array.element_count() - 1 - position : position;
+}
+
 const std::vector<std::uint32_t>& ChaseRunner::shuffled_order(const ChaseArray& array, std::uint32_t chain) {
   const std::pair key(array.element_count(), array.seed * 2 + chain);
   if (const auto found = orders_.find(key); found != orders_.end()) return found->second;
@@ -267,17 +281,25 @@ std::vector<ChaseRunner::Plan*> ChaseRunner::run_batch(const std::vector<Plan*>&
 
   // The orders of shuffled chains come first: their addresses go into the fill tasks.
   Staging staging;
-  std::map<std::pair<std::uint64_t, std::uint64_t>, std::uint64_t> table_offsets;
+  std::map<std::pair<const ChaseArray*, std::uint32_t>, std::uint64_t> table_offsets;
+  std::map<std::pair<std::uint64_t, std::uint64_t>, std::uint64_t> shuffle_offsets;  // by length and seed
   std::vector<FillTask> fills;
   std::uint64_t most_elements = 0;
   for (const Plan* plan : plans) {
     for (const ChaseArray& array : plan->job.program->arrays) {
       if (array.alias_of) continue;
-      most_elements = std::max(most_elements, array.element_count());
+      most_elements = std::max(most_elements, array.chain_length());
       for (const std::uint32_t chain : {0u, 1u}) {
-        if ((chain == 0 ? array.order : array.second_order) != Order::kShuffled) continue;
+        if (!needs_table(array, chain)) continue;
+        std::uint64_t& offset = table_offsets[{&array, chain}];
+        if (!array.elements.empty()) {
+          offset = staging.add(chain_order(array, chain));
+          continue;
+        }
         const std::pair key(array.element_count(), array.seed * 2 + chain);
-        if (!table_offsets.contains(key)) table_offsets[key] = staging.add(shuffled_order(array, chain));
+        const auto found = shuffle_offsets.find(key);
+        offset = found != shuffle_offsets.end() ? found->second : staging.add(shuffled_order(array, chain));
+        shuffle_offsets[key] = offset;
       }
     }
   }
@@ -314,14 +336,11 @@ std::vector<ChaseRunner::Plan*> ChaseRunner::run_batch(const std::vector<Plan*>&
                     .link_base = link_base[i],
                     .stride_bytes = array.stride_bytes,
                     .skew_bytes = array.skew_bytes,
-                    .count = static_cast<std::uint32_t>(array.element_count()),
+                    .count = static_cast<std::uint32_t>(array.chain_length()),
                     .form = form};
       for (const std::uint32_t chain : {0u, 1u}) {
-        const Order order = chain == 0 ? array.order : array.second_order;
-        fill.reversed[chain] = order == Order::kReversed ? 1 : 0;
-        if (order == Order::kShuffled) {
-          fill.tables[chain] = staged + table_offsets.at({array.element_count(), array.seed * 2 + chain});
-        }
+        fill.reversed[chain] = order_of(array, chain) == Order::kReversed ? 1 : 0;
+        if (needs_table(array, chain)) fill.tables[chain] = staged + table_offsets.at({&array, chain});
       }
       fills.push_back(fill);
     }
@@ -344,10 +363,7 @@ std::vector<ChaseRunner::Plan*> ChaseRunner::run_batch(const std::vector<Plan*>&
       if (step.kind == StepKind::kTouch) {
         task.loads = static_cast<std::uint32_t>(array.element_count());
       } else {
-        const Order order = step.chain == 0 ? array.order : array.second_order;
-        const std::uint64_t element = order == Order::kShuffled   ? shuffled_order(array, step.chain)[step.first]
-                                      : order == Order::kReversed ? array.element_count() - 1 - step.first
-                                                                  : step.first;
+        const std::uint64_t element = element_at(array, step.chain, step.first);
         const std::uint64_t link = link_base[step.array] + array.element_offset(element) + 8 * step.chain;
         task.start = form_of(array.space) == LinkForm::kTexel ? link / 4 : link;
       }

@@ -36,6 +36,8 @@ class ChaseRunner {
   // Runs a batch; returns the programs that shared an SM with another and must run again.
   [[nodiscard]] std::vector<Plan*> run_batch(const std::vector<Plan*>& plans);
   // The order of a shuffled chain; kept, because probes run the same arrays many times.
+  // The element at a position of a chain.
+  [[nodiscard]] std::uint64_t element_at(const ChaseArray& array, std::uint32_t chain, std::uint64_t position);
   [[nodiscard]] const std::vector<std::uint32_t>& shuffled_order(const ChaseArray& array, std::uint32_t chain);
 
   Gpu& gpu_;

@@ -41,7 +41,9 @@ class ChainAddresses {
 
   ChainAddresses(const ChaseArray& array, std::uint64_t base, std::uint32_t chain)
       : ChainAddresses(array, base, chain == 0 ? array.order : array.second_order) {
+    if (!array.elements.empty()) order_ = Order::kShuffled;
     if (order_ == Order::kShuffled) shuffled_ = chain_order(array, chain);
+    count_ = array.chain_length();
   }
 
   [[nodiscard]] std::uint64_t count() const { return count_; }
