@@ -51,7 +51,8 @@ constexpr CacheElement kElements[] = {{"l1", Space::kGlobal, 0},
 class Judge {
  public:
   Judge(std::uint64_t seed, Outcome& outcome) : seed_(seed), machine_(random_machine(seed)), outcome_(outcome) {
-    const std::unique_ptr<Device> device = sim::make_sim_device(machine_, seed);
+    // One thread each: the machines already run side by side.
+    const std::unique_ptr<Device> device = sim::make_sim_device(machine_, seed, 1);
     DiscoverOptions options;
     options.seed = seed;
     options.budget_seconds = 600;

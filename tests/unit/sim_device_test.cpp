@@ -324,6 +324,38 @@ TEST(SimNoise, TheSeedDecides) {
   EXPECT_NE(latencies_of(1), latencies_of(2));
 }
 
+// Programs that begin alike or are equal share work inside the device: their answers must not depend on it.
+TEST(SimDevice, AnswersDoNotDependOnThreadsNorOnWhatRanBefore) {
+  for (const Replacement replacement :
+       {Replacement::kLru, Replacement::kTreePlru, Replacement::kRandom, Replacement::kFifo}) {
+    MachineSpec machine = plain_machine();
+    machine.noise = {
+        .jitter_cycles = 1, .outlier_probability = 0.01, .outlier_cycles = 100, .interference_probability = 0.1};
+    for (CacheSpec& cache : machine.caches) cache.replacement = replacement;
+    std::vector<Program> programs;
+    for (std::uint64_t i = 0; i < 60; ++i) {
+      ChaseProgram program = chase(2 * kL1Bytes * (1 + i / 20), 32);
+      program.arrays[0].second_order = Order::kShuffled;
+      program.arrays[0].seed = i / 3;  // each three times
+      program.steps = {{.kind = StepKind::kWarm, .loads = program.arrays[0].element_count()},
+                       {.kind = StepKind::kCounted, .loads = 100, .chain = 1},
+                       {.kind = StepKind::kTimed, .loads = 100, .first = i % 3}};
+      programs.emplace_back(program);
+    }
+    const std::vector<ProgramResult> together = make_sim_device(machine, 5, 3)->run(programs);
+    const auto one_by_one = make_sim_device(machine, 5, 1);
+    for (std::size_t i = 0; i < programs.size(); ++i) {
+      // Noise is by place, so a device of its own gets there by other programs, which share nothing with this one.
+      const auto alone = make_sim_device(machine, 5, 1);
+      ChaseProgram other = chase(128, 128);
+      other.steps = {{.kind = StepKind::kWarm, .loads = 1}};
+      static_cast<void>(alone->run(std::vector<Program>(i, other)));
+      EXPECT_EQ(alone->run({&programs[i], 1}).at(0), together[i]) << "program " << i;
+      EXPECT_EQ(one_by_one->run({&programs[i], 1}).at(0), together[i]) << "program " << i;
+    }
+  }
+}
+
 StreamProgram stream(StreamOp op, std::uint64_t bytes, bool per_block = false) {
   return {.op = op, .bytes = bytes, .per_block = per_block};
 }

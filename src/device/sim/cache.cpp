@@ -91,7 +91,24 @@ Cache::Cache(CacheGeometry geometry)
 
 void Cache::start_program(std::uint64_t seed) {
   ++program_;
-  random_ = RandomSource(seed);
+  seed_ = seed;
+  chose_at_random_ = false;
+  noting_ = false;
+  changes_.clear();
+}
+
+void Cache::checkpoint() {
+  noting_ = true;
+  changes_.clear();
+}
+
+void Cache::rollback(std::uint64_t seed) {
+  for (auto change = changes_.rbegin(); change != changes_.rend(); ++change) {
+    std::memcpy(change->where, change->old.data(), change->bytes);
+  }
+  changes_.clear();
+  seed_ = seed;
+  chose_at_random_ = false;
 }
 
 std::uint32_t Cache::hashed_set_of(std::uint64_t line) const {
@@ -113,17 +130,20 @@ std::uint32_t Cache::hashed_set_of(std::uint64_t line) const {
 void Cache::insert(std::uint64_t line, std::uint32_t sector) {
   const std::uint32_t set_index = set_of(line);
   Set& set = sets_[set_index];
+  note(set);
   if (set.program != program_) {
     set.program = program_;
     set.used = 0;
-    if (replacement_ == Replacement::kRandom) set.newest = random_.below(set.ways);
+    set.newest = 0;
     if (replacement_ == Replacement::kTreePlru) std::fill_n(tree_.begin() + set.first_way, set.ways, std::uint8_t{0});
   }
   const bool full = set.used == set.ways;
-  const std::uint32_t s = slot_at(set_index, full ? replace_way(set) : fill_way(set));
+  const std::uint32_t s = slot_at(set_index, full ? replace_way(set_index) : fill_way(set));
   if (full) forget(s);
   Bucket& bucket = buckets_[bucket_of(line)];
   Slot& slot = slots_[s];
+  note(bucket);
+  note(slot);
   slot.line = line & kLineMask;
   slot.sectors = sector;
   slot.next_in_bucket = bucket.program == program_ ? bucket.first_slot : kNone;
@@ -141,15 +161,16 @@ std::uint32_t Cache::fill_way(Set& set) {
   return way;
 }
 
-std::uint32_t Cache::replace_way(Set& set) {
+std::uint32_t Cache::replace_way(std::uint32_t set_index) {
+  Set& set = sets_[set_index];
   switch (replacement_) {
     case Replacement::kLru:
     case Replacement::kFifo:
-      return set.newest = likely_victim(set);  // round the ring: the oldest
+      return set.newest = likely_victim(set_index);  // round the ring: the oldest
     case Replacement::kRandom: {
-      // Drawn one replacement ahead, so that it can be prefetched.
-      const std::uint32_t way = set.newest;
-      set.newest = random_.below(set.ways);
+      chose_at_random_ = true;
+      const std::uint32_t way = random_way(set_index);
+      ++set.newest;
       return way;
     }
     case Replacement::kTreePlru:
@@ -165,11 +186,14 @@ std::uint32_t Cache::replace_way(Set& set) {
 void Cache::forget(std::uint32_t s) {
   std::uint32_t* link = &buckets_[bucket_of(slots_[s].line)].first_slot;
   while (*link != s) link = &slots_[*link].next_in_bucket;
+  note(*link);
   *link = slots_[s].next_in_bucket;
 }
 
 void Cache::unlink(const Set& set, std::uint32_t way) {
   Age* ages = &ages_[set.first_way];
+  note(ages[ages[way].older]);
+  note(ages[ages[way].younger]);
   ages[ages[way].older].younger = ages[way].younger;
   ages[ages[way].younger].older = ages[way].older;
 }
@@ -177,11 +201,14 @@ void Cache::unlink(const Set& set, std::uint32_t way) {
 void Cache::link_before_newest(const Set& set, std::uint32_t way) {
   Age* ages = &ages_[set.first_way];
   const auto self = static_cast<std::uint16_t>(way);
+  note(ages[way]);
   if (set.used == 1) {
     ages[way] = {.older = self, .younger = self};
     return;
   }
   const std::uint16_t oldest = ages[set.newest].younger;
+  note(ages[set.newest]);
+  note(ages[oldest]);
   ages[way] = {.older = static_cast<std::uint16_t>(set.newest), .younger = oldest};
   ages[set.newest].younger = self;
   ages[oldest].older = self;
@@ -190,6 +217,7 @@ void Cache::link_before_newest(const Set& set, std::uint32_t way) {
 void Cache::point_away(const Set& set, std::uint32_t way) {
   std::uint32_t node = set.ways + way;
   while (node > 1) {
+    note(tree_[set.first_way + node / 2]);
     tree_[set.first_way + node / 2] = (node & 1) == 0 ? 1 : 0;
     node /= 2;
   }

@@ -2,7 +2,11 @@
 // number of ways: lines are found through a hash table and each set keeps its lines in a list by age.
 #pragma once
 
+#include <array>
+#include <cstddef>
 #include <cstdint>
+#include <cstring>
+#include <type_traits>
 #include <vector>
 
 #include "device/sim/machine.h"
@@ -40,6 +44,14 @@ class Cache {
   // Empties the cache, in constant time. To be called before the first access too. `seed` is of random replacement.
   void start_program(std::uint64_t seed);
 
+  // From here on rollback() can undo what accesses change, until start_program() is called.
+  void checkpoint();
+  // What was at the checkpoint is there again, for another program whose random replacement has another seed.
+  void rollback(std::uint64_t seed);
+
+  // A line was chosen at random since start_program(): another seed would have led to other contents.
+  [[nodiscard]] bool chose_at_random() const { return chose_at_random_; }
+
   // Loads what holds `address`: true if the line and the sector were there; otherwise they are now.
   bool access(std::uint64_t address) {
     const std::uint64_t line = address >> line_shift_;
@@ -48,9 +60,10 @@ class Cache {
       Slot& slot = slots_[s];
       if (slot.line != line) continue;
       touch(slot);
-      const bool hit = (slot.sectors & sector) != 0;
+      if ((slot.sectors & sector) != 0) return true;
+      note(slot);
       slot.sectors |= sector;
-      return hit;
+      return false;
     }
     insert(line, sector);
     return false;
@@ -72,9 +85,9 @@ class Cache {
       if (s != kNone) __builtin_prefetch(&slots_[s]);
       __builtin_prefetch(&ages_[set.first_way]);
     } else if constexpr (kStep == 2) {
-      __builtin_prefetch(&slots_[slot_at(set_index, likely_victim(set))]);
+      __builtin_prefetch(&slots_[slot_at(set_index, likely_victim(set_index))]);
     } else {
-      __builtin_prefetch(&buckets_[bucket_of(slots_[slot_at(set_index, likely_victim(set))].line)]);
+      __builtin_prefetch(&buckets_[bucket_of(slots_[slot_at(set_index, likely_victim(set_index))].line)]);
     }
   }
 
@@ -114,8 +127,14 @@ class Cache {
     std::uint32_t first_way = 0;  // of this set in ages_ and tree_
     std::uint32_t ways = 0;
     std::uint32_t used = 0;
-    std::uint32_t newest = 0;   // a way, where any is used; for random replacement the way to replace next
+    std::uint32_t newest = 0;   // a way, where any is used; for random replacement how many lines it has replaced
     std::uint32_t program = 0;  // what it holds is of this program; otherwise it is empty
+  };
+
+  struct Change {
+    void* where = nullptr;
+    std::size_t bytes = 0;
+    std::array<std::byte, 24> old;
   };
 
   // Neighbouring lines get neighbouring buckets; lines a power of two apart, however many, spread too.
@@ -147,6 +166,7 @@ class Cache {
 
   void make_newest(Set& set, std::uint32_t way) {
     if (set.newest == way) return;
+    note(set);
     const Age* ages = &ages_[set.first_way];
     // The oldest becomes the newest by turning the ring: the common case of a cyclic chase.
     if (ages[set.newest].younger != way) {
@@ -157,15 +177,35 @@ class Cache {
   }
 
   // The way that a miss in a full set replaces; a guess for tree PLRU.
-  [[nodiscard]] std::uint32_t likely_victim(const Set& set) const {
-    const bool by_age = replacement_ == Replacement::kLru || replacement_ == Replacement::kFifo;
-    return by_age ? ages_[set.first_way + set.newest].younger : set.newest;
+  [[nodiscard]] std::uint32_t likely_victim(std::uint32_t set_index) const {
+    const Set& set = sets_[set_index];
+    if (replacement_ == Replacement::kRandom) return random_way(set_index);
+    if (replacement_ == Replacement::kTreePlru) return 0;
+    return ages_[set.first_way + set.newest].younger;
+  }
+
+  // Depends on the seed, the set and its turn only, so that it can be prefetched, and so that programs that share their
+  // beginning (rollback()) choose independently of one another.
+  [[nodiscard]] std::uint32_t random_way(std::uint32_t set_index) const {
+    const Set& set = sets_[set_index];
+    return RandomSource(seed_ ^ (std::uint64_t{set.newest} << 32 | set_index)).below(set.ways);
+  }
+
+  // To be called before anything changes that rollback() must restore.
+  template <typename T>
+  void note(T& object) {
+    if (!noting_) return;
+    static_assert(std::is_trivially_copyable_v<T> && sizeof(T) <= sizeof(Change::old));
+    Change& change = changes_.emplace_back();
+    change.where = &object;
+    change.bytes = sizeof(T);
+    std::memcpy(change.old.data(), &object, sizeof(T));
   }
 
   [[nodiscard]] std::uint32_t hashed_set_of(std::uint64_t line) const;
   void insert(std::uint64_t line, std::uint32_t sector);
   std::uint32_t fill_way(Set& set);
-  std::uint32_t replace_way(Set& set);
+  std::uint32_t replace_way(std::uint32_t set_index);
   void forget(std::uint32_t s);
   void unlink(const Set& set, std::uint32_t way);
   void link_before_newest(const Set& set, std::uint32_t way);
@@ -182,7 +222,10 @@ class Cache {
   std::uint32_t bucket_bits_ = 0;
   std::uint32_t bucket_mask_ = 0;
   std::uint32_t program_ = 0;
-  RandomSource random_{0};
+  std::uint64_t seed_ = 0;
+  bool chose_at_random_ = false;
+  bool noting_ = false;
+  std::vector<Change> changes_;  // since the checkpoint
   std::vector<Set> sets_;
   std::vector<Slot> slots_;
   std::vector<Age> ages_;           // of each way, set by set

@@ -25,7 +25,7 @@ std::uint64_t usable_bytes(const CacheSpec& spec, std::uint64_t carve_out_bytes)
   return spec.unified ? spec.size_bytes - std::min(spec.size_bytes, carve_out_bytes) : spec.size_bytes;
 }
 
-Hierarchy::Hierarchy(const MachineSpec& spec) : spec_(spec), neighbour_address_(kNeighbourBase) {
+Hierarchy::Hierarchy(const MachineSpec& spec) : spec_(spec) {
   for (const TlbSpec& tlb : spec.tlbs) tlbs_.push_back({Cache(tlb_geometry(tlb)), tlb.miss_cycles});
 }
 
@@ -34,7 +34,37 @@ void Hierarchy::start_program(std::uint64_t carve_out_bytes, std::uint64_t seed)
   seed_ = seed;
   ++program_;
   last_page_ = kNoPage;
+  neighbour_address_ = kNeighbourBase;
   for (Tlb& tlb : tlbs_) tlb.cache.start_program(seed);
+}
+
+void Hierarchy::checkpoint() {
+  last_page_at_checkpoint_ = last_page_;
+  for (Tlb& tlb : tlbs_) tlb.cache.checkpoint();
+  for (auto& [key, entry] : instances_) {
+    entry.at_checkpoint = entry.program == program_;
+    if (entry.at_checkpoint) entry.cache->checkpoint();
+  }
+}
+
+void Hierarchy::rollback(std::uint64_t seed) {
+  seed_ = seed;
+  last_page_ = last_page_at_checkpoint_;
+  for (Tlb& tlb : tlbs_) tlb.cache.rollback(seed);
+  for (auto& [key, entry] : instances_) {
+    if (entry.program != program_) continue;
+    if (entry.at_checkpoint) {
+      entry.cache->rollback(seed_of(key));
+    } else {
+      entry.program = 0;
+    }
+  }
+}
+
+bool Hierarchy::chose_at_random() const {
+  return std::any_of(instances_.begin(), instances_.end(), [this](const auto& item) {
+    return item.second.program == program_ && item.second.cache->chose_at_random();
+  });
 }
 
 Path Hierarchy::path_of(Space space, std::uint32_t warp) {
@@ -68,11 +98,13 @@ void Hierarchy::add_stop(Path& path, Cache& cache, double latency_cycles, std::u
 }
 
 Cache& Hierarchy::cache_at(std::size_t index, std::uint32_t instance, std::uint64_t bytes) {
-  Instance& entry = instances_[{index, {instance, bytes}}];
+  const InstanceKey key{index, {instance, bytes}};
+  Instance& entry = instances_[key];
   if (entry.cache == nullptr) entry.cache = std::make_unique<Cache>(geometry_of(spec_.caches[index], bytes));
   if (entry.program != program_) {
     entry.program = program_;
-    entry.cache->start_program(derive_seed(seed_, index * 64 + instance));
+    entry.at_checkpoint = false;
+    entry.cache->start_program(seed_of(key));
   }
   return *entry.cache;
 }

@@ -42,6 +42,14 @@ class Hierarchy {
   // Everything is empty again, and the carve-out is taken.
   void start_program(std::uint64_t carve_out_bytes, std::uint64_t seed);
 
+  // From here on rollback() can undo what loads change, until start_program() is called.
+  void checkpoint();
+  // What was at the checkpoint is there again, for another program.
+  void rollback(std::uint64_t seed);
+
+  // A cache replaced lines at random since start_program(): another seed would have led to another state.
+  [[nodiscard]] bool chose_at_random() const;
+
   [[nodiscard]] Path path_of(Space space, std::uint32_t warp);
 
   // The latency of a load, without noise; fills what it passed.
@@ -85,18 +93,24 @@ class Hierarchy {
   std::uint64_t carve_out_bytes_ = 0;
   std::uint64_t seed_ = 0;
   std::uint64_t program_ = 0;
-  std::uint64_t neighbour_address_;
+  std::uint64_t neighbour_address_ = 0;
 
   // Caches come into being when a program first uses them: by index in the spec, instance and usable bytes (near
   // partitions and carve-outs differ in size). One SM's are enough: a program runs on one SM and starts with empty
   // caches.
   struct Instance {
     std::unique_ptr<Cache> cache;
-    std::uint64_t program = 0;  // that it was emptied for
+    std::uint64_t program = 0;   // that it was emptied for
+    bool at_checkpoint = false;  // it was in use then
   };
-  std::map<std::pair<std::size_t, std::pair<std::uint32_t, std::uint64_t>>, Instance> instances_;
+  using InstanceKey = std::pair<std::size_t, std::pair<std::uint32_t, std::uint64_t>>;
+  [[nodiscard]] std::uint64_t seed_of(const InstanceKey& key) const {
+    return derive_seed(derive_seed(seed_, key.first * 64 + key.second.first), key.second.second);
+  }
+  std::map<InstanceKey, Instance> instances_;
   std::vector<Tlb> tlbs_;
   std::uint64_t last_page_ = kNoPage;
+  std::uint64_t last_page_at_checkpoint_ = kNoPage;
 };
 
 }  // namespace gputopo::sim

@@ -100,8 +100,8 @@ inline constexpr char kMemoryLevel[] = "memory";
 [[nodiscard]] std::optional<std::string> builtin_machine(const std::string& name);
 [[nodiscard]] std::vector<std::string> builtin_machine_names();  // sorted
 
-// A device that answers from the model. Deterministic for a given spec, seed and sequence of programs. Throws
-// FormatError if the spec is impossible.
-[[nodiscard]] std::unique_ptr<Device> make_sim_device(MachineSpec spec, std::uint64_t seed);
+// A device that answers from the model, on `threads` threads of the host (0: one for each core). Deterministic for a
+// given spec, seed and sequence of programs, whatever the threads. Throws FormatError if the spec is impossible.
+[[nodiscard]] std::unique_ptr<Device> make_sim_device(MachineSpec spec, std::uint64_t seed, unsigned threads = 0);
 
 }  // namespace gputopo::sim

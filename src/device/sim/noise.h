@@ -1,8 +1,9 @@
-// The noise of a simulated machine: what it adds to each latency. Seeded, and cheap enough to be asked for every load.
+// The noise of a simulated machine: what it adds to the latencies of a program's behaviour. Seeded.
 #pragma once
 
 #include <cstdint>
 
+#include "device/sim/behaviour.h"
 #include "device/sim/machine.h"
 #include "device/sim/random.h"
 
@@ -10,46 +11,40 @@ namespace gputopo::sim {
 
 class Noise {
  public:
-  Noise(const NoiseSpec& spec, std::uint64_t seed);
+  // Program `index` of the device with `seed` begins: its drift, and whether a neighbour interferes with it.
+  Noise(const NoiseSpec& spec, std::uint64_t seed, std::uint64_t index);
 
-  // Program `index` begins: its drift, and whether a neighbour interferes with it.
-  void start_program(std::uint64_t index);
+  // A neighbour's loads go through the shared caches now and then; the load that comes after one is an outlier.
+  [[nodiscard]] bool interferes() const { return interferes_; }
+  // How many loads stay undisturbed before the next that does not.
+  [[nodiscard]] std::uint64_t loads_to_disturbance();
 
-  // True: latencies come out as they go in, so that nobody need ask.
-  [[nodiscard]] bool is_quiet() const { return quiet_; }
+  // The sum of the latencies of all loads of a step.
+  [[nodiscard]] double total_cycles(const StepBehaviour& behaviour);
 
-  struct Sample {
-    double factor = 1;  // of the latency
-    double added_cycles = 0;
-    bool evicted = false;  // a neighbour's load went through the shared caches first
-  };
-  Sample next() {
-    const std::uint64_t bits = random_.next();
-    Sample sample{.factor = drift_factor_, .added_cycles = spec_.jitter_cycles * gaussian(bits)};
-    if ((bits >> 32) < outlier_threshold_) add_outlier(sample);
-    return sample;
-  }
+  // The latencies, each with `timer_cycles` and in whole cycles: the first ones, the histogram of all, and their sum.
+  [[nodiscard]] StepResult timed(const StepBehaviour& behaviour, double timer_cycles);
 
   // A bandwidth's relative error: 1 + sigma * gaussian, never under 0.01.
-  double bandwidth_factor();
+  [[nodiscard]] double bandwidth_factor();
 
  private:
   static constexpr std::size_t kGaussianEntries = 4096;
 
-  // A gaussian number without a logarithm per load: a random entry of a table of quantiles.
-  [[nodiscard]] double gaussian(std::uint64_t bits) const {
-    return static_cast<double>(gaussian_[bits % kGaussianEntries]);
-  }
-  void add_outlier(Sample& sample);
+  struct Timed;  // what a timed step adds up to
+
+  // A gaussian number without a logarithm: a random entry of a table of ascending quantiles.
+  [[nodiscard]] double gaussian() { return static_cast<double>(gaussian_[random_.next() % kGaussianEntries]); }
+  [[nodiscard]] double outlier_cycles();
+  [[nodiscard]] std::uint64_t outliers_among(const LoadClass& loads, std::uint64_t count);
+  [[nodiscard]] double ordinary_cycles(const LoadClass& loads) const { return loads.cycles * drift_factor_; }
+  void add_ordinary(Timed& timed, double cycles, std::uint64_t count);
 
   NoiseSpec spec_;
   const float* gaussian_;
-  std::uint64_t seed_;
   RandomSource random_;
-  bool quiet_ = true;
-  bool interferes_ = false;
-  double drift_factor_ = 1;
-  std::uint64_t outlier_threshold_ = 0;  // of 2^32
+  bool interferes_;
+  double drift_factor_;
 };
 
 }  // namespace gputopo::sim

@@ -1,25 +1,24 @@
-// Runs programs on a MachineSpec, load by load.
+// Answers programs from a MachineSpec: checks them, simulates them on all the host's cores and adds noise.
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <bit>
+#include <atomic>
 #include <cmath>
+#include <exception>
+#include <functional>
+#include <mutex>
+#include <thread>
 
 #include "device/sim/bandwidth.h"
-#include "device/sim/hierarchy.h"
 #include "device/sim/machine.h"
 #include "device/sim/noise.h"
+#include "device/sim/simulator.h"
 
 namespace gputopo::sim {
 namespace {
 
 constexpr double kDefaultClockMhz = 1000;
 constexpr std::uint64_t kDefaultMaxArrayBytes = 64ull << 30;
-constexpr std::uint64_t kSmallestAlignment = 64ull << 10;
-constexpr std::uint64_t kLargestAlignment = kMixedPeriodBytes;
-constexpr std::uint64_t kWarpThreads = 32;
-// Loads between two steps of prefetching the host's memory, for caches whose state is large.
-constexpr std::uint64_t kPrefetchDistance = 6;
 
 DeviceInfo info_of(const MachineSpec& spec) {
   DeviceInfo info = spec.info;
@@ -33,78 +32,33 @@ DeviceInfo info_of(const MachineSpec& spec) {
   return info;
 }
 
-// Where the elements of an array lie, in the order of one chain.
-class ChainAddresses {
- public:
-  // In the order of the elements.
-  ChainAddresses(const ChaseArray& array, std::uint64_t base) : ChainAddresses(array, base, Order::kSequential) {}
-
-  ChainAddresses(const ChaseArray& array, std::uint64_t base, std::uint32_t chain)
-      : ChainAddresses(array, base, chain == 0 ? array.order : array.second_order) {
-    if (!array.elements.empty()) order_ = Order::kShuffled;
-    if (order_ == Order::kShuffled) shuffled_ = chain_order(array, chain);
-    count_ = array.chain_length();
-  }
-
-  [[nodiscard]] std::uint64_t count() const { return count_; }
-  [[nodiscard]] Order order() const { return order_; }
-
-  // Of the position-th element visited. The order is a template parameter so that the loop over loads does not ask.
-  template <Order kOrder>
-  [[nodiscard]] std::uint64_t at(std::uint64_t position) const {
-    std::uint64_t index = position;
-    if constexpr (kOrder == Order::kReversed) index = count_ - 1 - position;
-    if constexpr (kOrder == Order::kShuffled) index = shuffled_[position];
-    return base_ + index * stride_ + (2 * index >= count_ ? skew_ : 0);
-  }
-
- private:
-  ChainAddresses(const ChaseArray& array, std::uint64_t base, Order order)
-      : order_(order),
-        base_(base),
-        stride_(array.stride_bytes),
-        skew_(array.skew_bytes),
-        count_(array.element_count()) {}
-
-  Order order_;
-  std::uint64_t base_;
-  std::uint64_t stride_;
-  std::uint64_t skew_;
-  std::uint64_t count_;
-  std::vector<std::uint32_t> shuffled_;
-};
-
-// Keeps the host's memory ahead of a walk along a chain through caches whose state is large.
-template <Order kOrder>
-class Prefetcher {
- public:
-  Prefetcher(const Path& path, const ChainAddresses& chain) : chain_(chain) {
-    for (const Path::Stop& stop : path.stops) {
-      if (stop.cache->wants_prefetch(kOrder != Order::kShuffled)) caches_.push_back(stop.cache);
+// Runs work(0) to work(count - 1) on up to `threads` threads, each index once; throws what the first that failed threw.
+void for_each_index(std::size_t count, unsigned threads, const std::function<void(unsigned, std::size_t)>& work) {
+  std::atomic<std::size_t> next{0};
+  std::exception_ptr failure;
+  std::mutex mutex;
+  const auto take = [&](unsigned thread) {
+    try {
+      for (std::size_t i = next++; i < count; i = next++) work(thread, i);
+    } catch (...) {
+      next = count;
+      const std::scoped_lock lock(mutex);
+      if (!failure) failure = std::current_exception();
     }
+  };
+  {
+    std::vector<std::jthread> helpers;
+    for (unsigned thread = 1; thread < std::min<std::size_t>(threads, count); ++thread)
+      helpers.emplace_back(take, thread);
+    take(0);
   }
-
-  // The load at `position` comes next.
-  void prepare(std::uint64_t position) const {
-    static_assert(Cache::kPrefetchSteps == 4);
-    if (caches_.empty() || position + 4 * kPrefetchDistance >= chain_.count()) return;
-    for (const Cache* cache : caches_) {
-      cache->prefetch<0>(chain_.at<kOrder>(position + 4 * kPrefetchDistance));
-      cache->prefetch<1>(chain_.at<kOrder>(position + 3 * kPrefetchDistance));
-      cache->prefetch<2>(chain_.at<kOrder>(position + 2 * kPrefetchDistance));
-      cache->prefetch<3>(chain_.at<kOrder>(position + 1 * kPrefetchDistance));
-    }
-  }
-
- private:
-  const ChainAddresses& chain_;
-  std::vector<const Cache*> caches_;
-};
+  if (failure) std::rethrow_exception(failure);
+}
 
 class SimDevice : public Device {
  public:
-  SimDevice(MachineSpec spec, std::uint64_t seed)
-      : spec_(std::move(spec)), info_(info_of(spec_)), seed_(seed), hierarchy_(spec_), noise_(spec_.noise, seed) {}
+  SimDevice(MachineSpec spec, std::uint64_t seed, unsigned threads)
+      : spec_(std::move(spec)), info_(info_of(spec_)), seed_(seed), simulators_(std::max(1u, threads)) {}
 
   [[nodiscard]] const DeviceInfo& info() const override { return info_; }
 
@@ -113,11 +67,20 @@ class SimDevice : public Device {
       validate(program);
       std::visit([this](const auto& p) { check_supported(p); }, program);
     }
-    std::vector<ProgramResult> results;
-    results.reserve(programs.size());
-    for (const Program& program : programs) {
-      results.push_back(std::visit([this](const auto& p) { return run_one(p); }, program));
+    std::vector<ProgramResult> results(programs.size());
+    // What begins alike stays together, because a simulator does that once.
+    std::vector<std::size_t> groups;
+    for (std::size_t i = 0; i < programs.size(); ++i) {
+      if (auto* chase = std::get_if<ChaseProgram>(&programs[i])) {
+        results[i].data = ChaseResult{.sm = chase->sm ? *chase->sm : next_sm(chase->exclusive)};
+      }
+      if (i == 0 || !begin_alike(programs[i - 1], programs[i])) groups.push_back(i);
     }
+    groups.push_back(programs.size());
+    for_each_index(groups.size() - 1, static_cast<unsigned>(simulators_.size()), [&](unsigned thread, std::size_t g) {
+      for (std::size_t i = groups[g]; i < groups[g + 1]; ++i) answer(programs[i], i, simulators_[thread], results[i]);
+    });
+    program_index_ += programs.size();
     return results;
   }
 
@@ -199,43 +162,51 @@ class SimDevice : public Device {
 
   [[nodiscard]] double clock_mhz() const { return info_.sm_clock_max_mhz.value_or(kDefaultClockMhz); }
 
-  void start_program() {
-    noise_.start_program(program_index_);
-    ++program_index_;
+  // The answer depends on the program's index and not on the thread.
+  void answer(const Program& program, std::size_t place, std::unique_ptr<Simulator>& simulator,
+              ProgramResult& result) const {
+    const std::uint64_t index = program_index_ + place;
+    Noise noise(spec_.noise, seed_, index);
+    result.sm_clock_mhz = clock_mhz();
+    if (const auto* stream = std::get_if<StreamProgram>(&program)) return answer_stream(*stream, noise, result);
+    if (simulator == nullptr) simulator = std::make_unique<Simulator>(spec_);
+    const auto& chase = std::get<ChaseProgram>(program);
+    result.shared_carve_out_bytes = carve_out_for(std::max(chase.shared_carve_out_bytes, shared_bytes_of(chase)));
+    const Behaviour& behaviour =
+        simulator->run(chase, result.shared_carve_out_bytes, derive_seed(seed_, ~index), noise);
+    auto& steps = std::get<ChaseResult>(result.data).steps;
+    for (std::size_t i = 0; i < chase.steps.size(); ++i) {
+      steps.push_back(step_result(chase.steps[i].kind, behaviour[i], noise));
+    }
   }
 
-  ProgramResult run_one(const StreamProgram& program) {
-    start_program();
-    ProgramResult result{.sm_clock_mhz = clock_mhz(),
-                         .shared_carve_out_bytes = carve_out_for(stream_wanted_carve_out(program))};
+  void answer_stream(const StreamProgram& program, Noise& noise, ProgramResult& result) const {
+    result.shared_carve_out_bytes = carve_out_for(stream_wanted_carve_out(program));
     StreamResult stream = simulate_stream(spec_, program, result.shared_carve_out_bytes);
-    stream.seconds /= noise_.bandwidth_factor();
+    stream.seconds /= noise.bandwidth_factor();
     stream.cycles = stream.seconds * result.sm_clock_mhz * 1e6;
     result.data = stream;
-    return result;
   }
 
-  ProgramResult run_one(const ChaseProgram& program) {
-    const std::uint64_t carve_out = carve_out_for(std::max(program.shared_carve_out_bytes, shared_bytes_of(program)));
-    hierarchy_.start_program(carve_out, derive_seed(seed_, ~program_index_));
-    start_program();
-    ChaseResult chase;
-    chase.sm = program.sm ? *program.sm : next_sm(program.exclusive);
-    const std::vector<std::uint64_t> bases = place_arrays(program);
-    // One chain's order is kept for the steps that use it again.
-    std::vector<std::array<std::optional<ChainAddresses>, 2>> chains(program.arrays.size());
-    for (const ChaseStep& step : program.steps) {
-      const ChaseArray& array = program.arrays[step.array];
-      if (step.kind == StepKind::kTouch) {
-        chase.steps.push_back(touch(array, bases[step.array]));
-        continue;
+  [[nodiscard]] StepResult step_result(StepKind kind, const StepBehaviour& behaviour, Noise& noise) const {
+    const double loop_cycles = static_cast<double>(behaviour.loads) * spec_.loop_cycles;
+    switch (kind) {
+      case StepKind::kWarm: {
+        const double cycles = std::max(0.0, noise.total_cycles(behaviour) + loop_cycles);
+        return {.loads = behaviour.loads, .total_cycles = static_cast<std::uint64_t>(std::llround(cycles))};
       }
-      std::optional<ChainAddresses>& chain = chains[step.array][step.chain];
-      if (!chain) chain.emplace(array, bases[step.array], step.chain);
-      const Path path = hierarchy_.path_of(array.space, program.actors[step.actor].warp);
-      chase.steps.push_back(follow(step, path, *chain, program.timed_cap));
+      case StepKind::kTouch: {
+        // The threads' loads overlap.
+        const double cycles = std::max(1.0, noise.total_cycles(behaviour) / kTouchThreads);
+        return {.loads = behaviour.loads, .total_cycles = static_cast<std::uint64_t>(cycles)};
+      }
+      case StepKind::kTimed:
+      case StepKind::kCounted:
+        break;
     }
-    return {.data = std::move(chase), .sm_clock_mhz = clock_mhz(), .shared_carve_out_bytes = carve_out};
+    StepResult result = noise.timed(behaviour, spec_.timer_cycles);
+    result.total_cycles += static_cast<std::uint64_t>(loop_cycles);
+    return result;
   }
 
   // Programs that may run side by side are spread over the SMs; one that runs alone starts at the first.
@@ -246,110 +217,31 @@ class SimDevice : public Device {
     return sm;
   }
 
-  // Where the arrays of a program lie.
-  static std::vector<std::uint64_t> place_arrays(const ChaseProgram& program) {
-    std::vector<std::uint64_t> bases;
-    std::uint64_t next_address = kLargestAlignment;
-    for (const ChaseArray& array : program.arrays) {
-      if (array.alias_of) {
-        bases.push_back(bases[*array.alias_of]);
-        continue;
-      }
-      const std::uint64_t alignment = std::clamp(std::bit_ceil(array.bytes), kSmallestAlignment, kLargestAlignment);
-      next_address = (next_address + alignment - 1) & ~(alignment - 1);
-      bases.push_back(next_address);
-      next_address += array.bytes;
-    }
-    return bases;
-  }
-
-  double noisy_load(const Path& path, std::uint64_t address) {
-    if (noise_.is_quiet()) return hierarchy_.load(path, address);
-    const Noise::Sample noise = noise_.next();
-    if (noise.evicted) hierarchy_.neighbour_load(path);
-    return hierarchy_.load(path, address) * noise.factor + noise.added_cycles;
-  }
-
-  StepResult follow(const ChaseStep& step, const Path& path, const ChainAddresses& chain, std::uint32_t timed_cap) {
-    if (step.kind == StepKind::kWarm) {
-      double cycles = 0;
-      visit_loads(step, path, chain, [&](double latency) { cycles += latency; });
-      cycles += static_cast<double>(step.loads) * spec_.loop_cycles;
-      return {.loads = step.loads, .total_cycles = static_cast<std::uint64_t>(std::llround(std::max(0.0, cycles)))};
-    }
-    StepResult result{.loads = step.loads};
-    result.histogram.assign(kHistogramBins, 0);
-    const std::uint64_t kept = step.kind == StepKind::kTimed ? std::min<std::uint64_t>(step.loads, timed_cap) : 0;
-    result.latencies.reserve(kept);
-    std::uint64_t timed_cycles = 0;
-    visit_loads(step, path, chain, [&](double latency) {
-      const auto raw = static_cast<std::uint32_t>(std::max(1.0, latency + spec_.timer_cycles + 0.5));
-      ++result.histogram[std::min(raw / kHistogramBinCycles, kHistogramBins - 1)];
-      timed_cycles += raw;
-      if (result.latencies.size() < kept) result.latencies.push_back(raw);
-    });
-    result.total_cycles =
-        timed_cycles + static_cast<std::uint64_t>(static_cast<double>(step.loads) * spec_.loop_cycles);
-    while (!result.histogram.empty() && result.histogram.back() == 0) result.histogram.pop_back();
-    return result;
-  }
-
-  // Calls visit(latency) for each load of the step.
-  template <typename Visit>
-  void visit_loads(const ChaseStep& step, const Path& path, const ChainAddresses& chain, Visit visit) {
-    switch (chain.order()) {
-      case Order::kSequential:
-        return visit_in_order<Order::kSequential>(step, path, chain, visit);
-      case Order::kReversed:
-        return visit_in_order<Order::kReversed>(step, path, chain, visit);
-      case Order::kShuffled:
-        return visit_in_order<Order::kShuffled>(step, path, chain, visit);
-    }
-  }
-
-  template <Order kOrder, typename Visit>
-  void visit_in_order(const ChaseStep& step, const Path& path, const ChainAddresses& chain, Visit& visit) {
-    const Prefetcher<kOrder> prefetcher(path, chain);
-    std::uint64_t position = step.first;
-    for (std::uint64_t i = 0; i < step.loads; ++i) {
-      prefetcher.prepare(position);
-      visit(noisy_load(path, chain.at<kOrder>(position)));
-      if (++position == chain.count()) position = 0;
-    }
-  }
-
-  // Thread t of the block loads elements t, t + kTouchThreads, ...: each warp through its own instance of a cache.
-  StepResult touch(const ChaseArray& array, std::uint64_t base) {
-    std::vector<Path> path_of_warp;
-    for (std::uint32_t warp = 0; warp < kTouchThreads / kWarpThreads; ++warp) {
-      path_of_warp.push_back(hierarchy_.path_of(array.space, warp));
-    }
-    const ChainAddresses elements(array, base);
-    const Prefetcher<Order::kSequential> prefetcher(path_of_warp[0], elements);
-    double cycles = 0;
-    for (std::uint64_t i = 0; i < elements.count(); ++i) {
-      prefetcher.prepare(i);
-      cycles += noisy_load(path_of_warp[i % kTouchThreads / kWarpThreads], elements.at<Order::kSequential>(i));
-    }
-    // The threads' loads overlap.
-    return {.loads = elements.count(),
-            .total_cycles = static_cast<std::uint64_t>(std::max(1.0, cycles / kTouchThreads))};
+  // Whether a simulator that has run one of them has less to do for the other: they load the same arrays.
+  static bool begin_alike(const Program& one, const Program& other) {
+    const auto* first = std::get_if<ChaseProgram>(&one);
+    const auto* second = std::get_if<ChaseProgram>(&other);
+    if (first == nullptr || second == nullptr) return false;
+    return std::equal(first->arrays.begin(), first->arrays.end(), second->arrays.begin(), second->arrays.end(),
+                      [](const ChaseArray& a, const ChaseArray& b) {
+                        return a.space == b.space && a.bytes == b.bytes && a.stride_bytes == b.stride_bytes;
+                      });
   }
 
   MachineSpec spec_;
   DeviceInfo info_;
   std::uint64_t seed_;
-  Hierarchy hierarchy_;
-  Noise noise_;
+  std::vector<std::unique_ptr<Simulator>> simulators_;  // one for each thread, made when it is needed
   std::uint64_t program_index_ = 0;
   std::uint32_t sm_ = 0;
 };
 
 }  // namespace
 
-std::unique_ptr<Device> make_sim_device(MachineSpec spec, std::uint64_t seed) {
+std::unique_ptr<Device> make_sim_device(MachineSpec spec, std::uint64_t seed, unsigned threads) {
   check_machine(spec);
-  return std::make_unique<SimDevice>(std::move(spec), seed);
+  return std::make_unique<SimDevice>(std::move(spec), seed,
+                                     threads != 0 ? threads : std::thread::hardware_concurrency());
 }
 
 }  // namespace gputopo::sim

@@ -1,0 +1,46 @@
+// What the loads of a program do on a machine without noise: how many of them take how long. A behaviour is simulated
+// once; each run of an equal program adds its own noise to it.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+namespace gputopo::sim {
+
+// Loads of one step that take equally long.
+struct LoadClass {
+  double cycles = 0;
+  bool disturbed = false;  // a neighbour's load came first
+  std::uint64_t count = 0;
+};
+
+struct StepBehaviour {
+  explicit StepBehaviour(std::uint64_t load_count = 0) : loads(load_count) {}
+
+  std::uint64_t loads;
+  std::vector<LoadClass> classes;
+  std::vector<std::uint8_t> first_loads;  // the class of each of the first ones, where each is to be kept
+
+  // A load; its class is remembered if it is one of the first `kept`.
+  void add(double cycles, bool disturbed, std::uint64_t kept) {
+    if (last_ >= classes.size() || classes[last_].cycles != cycles || classes[last_].disturbed != disturbed) {
+      last_ = find(cycles, disturbed);
+    }
+    ++classes[last_].count;
+    if (first_loads.size() < kept) first_loads.push_back(static_cast<std::uint8_t>(last_));
+  }
+
+ private:
+  std::size_t find(double cycles, bool disturbed) {
+    std::size_t i = 0;
+    while (i < classes.size() && (classes[i].cycles != cycles || classes[i].disturbed != disturbed)) ++i;
+    if (i == classes.size()) classes.push_back({cycles, disturbed, 0});
+    return i;
+  }
+
+  std::size_t last_ = 0;  // class of the load before
+};
+
+using Behaviour = std::vector<StepBehaviour>;  // of each step
+
+}  // namespace gputopo::sim

@@ -1,0 +1,77 @@
+// Where the elements of an array lie, in the order of a chain.
+#pragma once
+
+#include <cstdint>
+#include <list>
+#include <memory>
+#include <utility>
+#include <vector>
+
+#include "gputopo/program.h"
+
+namespace gputopo::sim {
+
+using ElementOrder = std::shared_ptr<const std::vector<std::uint32_t>>;
+
+// Orders that are shuffled or of listed elements, kept for the programs that use the same ones again: a shuffle takes longer than most walks.
+class ElementOrders {
+ public:
+  [[nodiscard]] ElementOrder of(const ChaseArray& array, std::uint32_t chain);
+
+ private:
+  // 16 MiB on the host, and few enough to be looked through.
+  static constexpr std::uint64_t kMostElements = 4u << 20;
+  static constexpr std::size_t kMostEntries = 16;
+
+  struct Entry {
+    Order order = Order::kShuffled;
+    std::uint32_t chain = 0;
+    std::uint64_t seed = 0;
+    std::vector<std::uint32_t> listed;  // ChaseArray::elements
+    ElementOrder visited;
+  };
+  std::list<Entry> entries_;  // the last used first
+  std::uint64_t elements_ = 0;
+};
+
+class ChainAddresses {
+ public:
+  // In the order of the elements.
+  ChainAddresses(const ChaseArray& array, std::uint64_t base) : ChainAddresses(array, base, Order::kSequential) {}
+
+  ChainAddresses(const ChaseArray& array, std::uint64_t base, std::uint32_t chain, ElementOrders& orders)
+      : ChainAddresses(array, base, chain == 0 ? array.order : array.second_order) {
+    if (!array.elements.empty()) order_ = Order::kShuffled;
+    if (order_ == Order::kShuffled) shuffled_ = orders.of(array, chain);
+    count_ = array.chain_length();
+  }
+
+  [[nodiscard]] std::uint64_t count() const { return count_; }
+  [[nodiscard]] Order order() const { return order_; }
+
+  // Of the position-th element visited. The order is a template parameter so that the loop over loads does not ask.
+  template <Order kOrder>
+  [[nodiscard]] std::uint64_t at(std::uint64_t position) const {
+    std::uint64_t index = position;
+    if constexpr (kOrder == Order::kReversed) index = count_ - 1 - position;
+    if constexpr (kOrder == Order::kShuffled) index = (*shuffled_)[position];
+    return base_ + index * stride_ + (2 * index >= count_ ? skew_ : 0);
+  }
+
+ private:
+  ChainAddresses(const ChaseArray& array, std::uint64_t base, Order order)
+      : order_(order),
+        base_(base),
+        stride_(array.stride_bytes),
+        skew_(array.skew_bytes),
+        count_(array.element_count()) {}
+
+  Order order_;
+  std::uint64_t base_;
+  std::uint64_t stride_;
+  std::uint64_t skew_;
+  std::uint64_t count_;
+  ElementOrder shuffled_;
+};
+
+}  // namespace gputopo::sim

@@ -1,0 +1,221 @@
+#include "device/sim/simulator.h"
+
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <limits>
+
+namespace gputopo::sim {
+namespace {
+
+constexpr std::uint64_t kSmallestAlignment = 64ull << 10;
+constexpr std::uint64_t kLargestAlignment = kMixedPeriodBytes;
+constexpr std::uint64_t kWarpThreads = 32;
+// Loads between two steps of prefetching the host's memory, for caches whose state is large.
+constexpr std::uint64_t kPrefetchDistance = 6;
+// A checkpoint pays when the loads before it are at least this many times those after it, whose changes are noted.
+constexpr std::uint64_t kCheckpointGain = 2;
+
+// Keeps the host's memory ahead of a walk along a chain through caches whose state is large.
+template <Order kOrder>
+class Prefetcher {
+ public:
+  Prefetcher(const Path& path, const ChainAddresses& chain) : chain_(chain) {
+    for (const Path::Stop& stop : path.stops) {
+      if (stop.cache->wants_prefetch(kOrder != Order::kShuffled)) caches_.push_back(stop.cache);
+    }
+  }
+
+  // The load at `position` comes next.
+  void prepare(std::uint64_t position) const {
+    static_assert(Cache::kPrefetchSteps == 4);
+    if (caches_.empty() || position + 4 * kPrefetchDistance >= chain_.count()) return;
+    for (const Cache* cache : caches_) {
+      cache->prefetch<0>(chain_.at<kOrder>(position + 4 * kPrefetchDistance));
+      cache->prefetch<1>(chain_.at<kOrder>(position + 3 * kPrefetchDistance));
+      cache->prefetch<2>(chain_.at<kOrder>(position + 2 * kPrefetchDistance));
+      cache->prefetch<3>(chain_.at<kOrder>(position + 1 * kPrefetchDistance));
+    }
+  }
+
+ private:
+  const ChainAddresses& chain_;
+  std::vector<const Cache*> caches_;
+};
+
+// Where the arrays of a program lie.
+std::vector<std::uint64_t> place_arrays(const ChaseProgram& program) {
+  std::vector<std::uint64_t> bases;
+  std::uint64_t next_address = kLargestAlignment;
+  for (const ChaseArray& array : program.arrays) {
+    if (array.alias_of) {
+      bases.push_back(bases[*array.alias_of]);
+      continue;
+    }
+    const std::uint64_t alignment = std::clamp(std::bit_ceil(array.bytes), kSmallestAlignment, kLargestAlignment);
+    next_address = (next_address + alignment - 1) & ~(alignment - 1);
+    bases.push_back(next_address);
+    next_address += array.bytes;
+  }
+  return bases;
+}
+
+// Loads until a neighbour's next one, for programs that have a neighbour.
+class Neighbour {
+ public:
+  explicit Neighbour(Noise& noise) : noise_(noise), loads_left_(noise.loads_to_disturbance()) {}
+
+  // True: it loads before the load that comes next.
+  bool comes_first() {
+    if (loads_left_-- > 0) return false;
+    loads_left_ = noise_.loads_to_disturbance();
+    return true;
+  }
+
+ private:
+  Noise& noise_;
+  std::uint64_t loads_left_;
+};
+
+template <Order kOrder>
+StepBehaviour follow_in_order(const ChaseStep& step, const Path& path, const ChainAddresses& chain, std::uint64_t kept,
+                              Hierarchy& hierarchy, Noise& noise) {
+  StepBehaviour behaviour(step.loads);
+  behaviour.first_loads.reserve(kept);
+  const Prefetcher<kOrder> prefetcher(path, chain);
+  Neighbour neighbour(noise);
+  std::uint64_t position = step.first;
+  for (std::uint64_t i = 0; i < step.loads; ++i) {
+    prefetcher.prepare(position);
+    const bool disturbed = neighbour.comes_first();
+    if (disturbed) hierarchy.neighbour_load(path);
+    behaviour.add(hierarchy.load(path, chain.at<kOrder>(position)), disturbed, kept);
+    if (++position == chain.count()) position = 0;
+  }
+  return behaviour;
+}
+
+StepBehaviour follow(const ChaseStep& step, const Path& path, const ChainAddresses& chain, std::uint64_t kept,
+                     Hierarchy& hierarchy, Noise& noise) {
+  switch (chain.order()) {
+    case Order::kSequential:
+      return follow_in_order<Order::kSequential>(step, path, chain, kept, hierarchy, noise);
+    case Order::kReversed:
+      return follow_in_order<Order::kReversed>(step, path, chain, kept, hierarchy, noise);
+    case Order::kShuffled:
+      break;
+  }
+  return follow_in_order<Order::kShuffled>(step, path, chain, kept, hierarchy, noise);
+}
+
+bool is_timed(const ChaseStep& step) { return step.kind == StepKind::kTimed || step.kind == StepKind::kCounted; }
+
+std::uint64_t loads_of(const ChaseProgram& program, const ChaseStep& step) {
+  return step.kind == StepKind::kTouch ? program.arrays[step.array].element_count() : step.loads;
+}
+
+// The steps before the first that is timed.
+std::size_t warm_steps_of(const ChaseProgram& program) {
+  const auto first_timed = std::find_if(program.steps.begin(), program.steps.end(), is_timed);
+  return static_cast<std::size_t>(first_timed - program.steps.begin());
+}
+
+// What decides the state that the warm steps lead to.
+ChaseProgram warm_part_of(const ChaseProgram& program) {
+  ChaseProgram part = program;
+  part.steps.resize(warm_steps_of(program));
+  part.exclusive = false;
+  part.sm.reset();
+  part.timed_cap = 0;
+  for (std::size_t i = 0; i < part.arrays.size(); ++i) {
+    ChaseArray& array = part.arrays[i];
+    const bool shuffled = std::any_of(part.steps.begin(), part.steps.end(), [&](const ChaseStep& step) {
+      const Order order = step.chain == 0 ? array.order : array.second_order;
+      return step.array == i && step.kind != StepKind::kTouch && order == Order::kShuffled;
+    });
+    if (!shuffled) array.seed = 0;
+  }
+  return part;
+}
+
+bool checkpoint_pays(const ChaseProgram& program, std::size_t warm_steps) {
+  std::uint64_t before = 0;
+  std::uint64_t after = 0;
+  for (std::size_t i = 0; i < program.steps.size(); ++i) {
+    (i < warm_steps ? before : after) += loads_of(program, program.steps[i]);
+  }
+  return before >= kCheckpointGain * after;
+}
+
+}  // namespace
+
+const Behaviour& Simulator::run(const ChaseProgram& program, std::uint64_t carve_out_bytes, std::uint64_t seed,
+                                Noise& noise) {
+  const bool alone = !noise.interferes();
+  if (alone && last_ && last_->carve_out_bytes == carve_out_bytes && last_->program == program) return behaviour_;
+  last_.reset();
+  if (!alone) {
+    checkpoint_.reset();
+    hierarchy_.start_program(carve_out_bytes, seed);
+    behaviour_.clear();
+    take_steps(program, 0, program.steps.size(), noise);
+    return behaviour_;
+  }
+  const std::size_t warm_steps = warm_steps_of(program);
+  Done warm_part{warm_part_of(program), carve_out_bytes};
+  if (checkpoint_ && checkpoint_->carve_out_bytes == carve_out_bytes && checkpoint_->program == warm_part.program) {
+    hierarchy_.rollback(seed);
+    behaviour_.resize(warm_steps);
+  } else {
+    checkpoint_.reset();
+    hierarchy_.start_program(carve_out_bytes, seed);
+    behaviour_.clear();
+    take_steps(program, 0, warm_steps, noise);
+    if (!hierarchy_.chose_at_random() && checkpoint_pays(program, warm_steps)) {
+      hierarchy_.checkpoint();
+      checkpoint_ = std::move(warm_part);
+    }
+  }
+  take_steps(program, warm_steps, program.steps.size(), noise);
+  if (!hierarchy_.chose_at_random()) last_ = {program, carve_out_bytes};
+  return behaviour_;
+}
+
+void Simulator::take_steps(const ChaseProgram& program, std::size_t first, std::size_t last, Noise& noise) {
+  const std::vector<std::uint64_t> bases = place_arrays(program);
+  for (std::size_t i = first; i < last; ++i) {
+    const ChaseStep& step = program.steps[i];
+    const ChaseArray& array = program.arrays[step.array];
+    if (step.kind == StepKind::kTouch) {
+      behaviour_.push_back(touch(array, bases[step.array], noise));
+      continue;
+    }
+    const ChainAddresses chain(array, bases[step.array], step.chain, orders_);
+    const Path path = hierarchy_.path_of(array.space, program.actors[step.actor].warp);
+    const std::uint64_t kept =
+        step.kind == StepKind::kTimed ? std::min<std::uint64_t>(step.loads, program.timed_cap) : 0;
+    behaviour_.push_back(follow(step, path, chain, kept, hierarchy_, noise));
+  }
+}
+
+// Thread t of the block loads elements t, t + kTouchThreads, ...: each warp through its own instance of a cache.
+StepBehaviour Simulator::touch(const ChaseArray& array, std::uint64_t base, Noise& noise) {
+  std::vector<Path> path_of_warp;
+  for (std::uint32_t warp = 0; warp < kTouchThreads / kWarpThreads; ++warp) {
+    path_of_warp.push_back(hierarchy_.path_of(array.space, warp));
+  }
+  const ChainAddresses elements(array, base);
+  const Prefetcher<Order::kSequential> prefetcher(path_of_warp[0], elements);
+  Neighbour neighbour(noise);
+  StepBehaviour behaviour(elements.count());
+  for (std::uint64_t i = 0; i < elements.count(); ++i) {
+    prefetcher.prepare(i);
+    const Path& path = path_of_warp[i % kTouchThreads / kWarpThreads];
+    const bool disturbed = neighbour.comes_first();
+    if (disturbed) hierarchy_.neighbour_load(path);
+    behaviour.add(hierarchy_.load(path, elements.at<Order::kSequential>(i)), disturbed, 0);
+  }
+  return behaviour;
+}
+
+}  // namespace gputopo::sim

@@ -1,0 +1,42 @@
+// Runs chase programs load by load on the memory of a simulated machine. Most programs of a discovery are copies of the
+// one before or begin as it did, so what those have in common is simulated once.
+#pragma once
+
+#include <optional>
+#include <vector>
+
+#include "device/sim/behaviour.h"
+#include "device/sim/chain.h"
+#include "device/sim/hierarchy.h"
+#include "device/sim/noise.h"
+
+namespace gputopo::sim {
+
+class Simulator {
+ public:
+  explicit Simulator(const MachineSpec& spec) : hierarchy_(spec) {}
+
+  // `seed` is of random replacement; `noise` has started the program, and says when a neighbour disturbs it. The answer
+  // depends on the arguments only, not on what ran before.
+  [[nodiscard]] const Behaviour& run(const ChaseProgram& program, std::uint64_t carve_out_bytes, std::uint64_t seed,
+                                     Noise& noise);
+
+ private:
+  void take_steps(const ChaseProgram& program, std::size_t first, std::size_t last, Noise& noise);
+  [[nodiscard]] StepBehaviour touch(const ChaseArray& array, std::uint64_t base, Noise& noise);
+
+  Hierarchy hierarchy_;
+  ElementOrders orders_;
+
+  struct Done {
+    ChaseProgram program;
+    std::uint64_t carve_out_bytes = 0;
+  };
+  // The program that `behaviour_` is of; empty where another seed or a neighbour would have led elsewhere.
+  std::optional<Done> last_;
+  // The steps and arrays that led to the checkpoint of `hierarchy_`; `behaviour_` begins with what they did.
+  std::optional<Done> checkpoint_;
+  Behaviour behaviour_;
+};
+
+}  // namespace gputopo::sim
