@@ -94,7 +94,8 @@ class Cache {
   [[nodiscard]] std::uint32_t sector_bytes() const { return 1u << sector_shift_; }
   // Its state is too large for the host's own caches, and `in_order` loads do not walk through it in order either.
   [[nodiscard]] bool wants_prefetch(bool in_order) const {
-    return slots_.size() > kLargeSlots && !(in_order && index_ == IndexHash::kModulo);
+    const bool walks = in_order && index_ == IndexHash::kModulo && replacement_ != Replacement::kRandom;
+    return slots_.size() > kLargeSlots && !walks;
   }
 
  private:
