@@ -13,7 +13,8 @@ namespace gputopo::sim {
 
 using ElementOrder = std::shared_ptr<const std::vector<std::uint32_t>>;
 
-// Orders that are shuffled or of listed elements, kept for the programs that use the same ones again: a shuffle takes longer than most walks.
+// Orders that are shuffled or of listed elements, kept for the programs that use the same ones again: a shuffle takes
+// longer than most walks.
 class ElementOrders {
  public:
   [[nodiscard]] ElementOrder of(const ChaseArray& array, std::uint32_t chain);
