@@ -311,9 +311,15 @@ Attribute Discovery::bandwidth(const std::string& element, StreamOp op) {
   struct Shape {
     std::uint32_t blocks_per_sm;
     std::uint32_t threads;
+    std::vector<std::uint32_t> loads_in_flight;
   };
-  for (const Shape& shape : {Shape{1, 1024}, Shape{2, 1024}, Shape{4, 512}}) {
-    for (const std::uint32_t in_flight : {4u, 8u}) {
+  std::vector<Shape> shapes = {{1, 1024, {4, 8}}, {2, 1024, {4, 8}}, {4, 512, {4, 8}}};
+  // Behind another cache one warp: several would follow close behind each other, and more or less by chance find in the
+  // nearer cache what the first has fetched.
+  const bool behind = stream.per_block && stream.space != Space::kShared && cache(element).nearer_bytes > 0;
+  if (behind) shapes = {{1, 32, {4, 8, 16}}};
+  for (const Shape& shape : shapes) {
+    for (const std::uint32_t in_flight : shape.loads_in_flight) {
       const std::uint32_t blocks = shape.blocks_per_sm;
       StreamProgram candidate = stream;
       candidate.blocks_per_sm = blocks;
