@@ -14,6 +14,7 @@
 #include "discover/host.h"
 #include "probe/lab.h"
 #include "probe/site.h"
+#include "probe/tlb.h"
 #include "probe/size.h"
 
 namespace gputopo {
@@ -46,6 +47,10 @@ const ElementProbe& cache_row(const std::string& element) {
   if (row == std::end(kCaches)) throw UsageError(fmt::format("'{}' is not a cache", element));
   return *row;
 }
+
+// "tlb_l1" is the nearest level.
+bool is_tlb(const std::string& element) { return element.starts_with("tlb_l"); }
+std::size_t tlb_depth(const std::string& element) { return static_cast<std::size_t>(element.back() - '1'); }
 
 // Caches that may share their physical cache with one another: those at the first level of their space.
 constexpr const char* kFirstLevelCaches[] = {"l1", "texture", "readonly", "constant_l1"};
@@ -81,6 +86,12 @@ class Discovery {
   Attribute shared_with(const std::string& element);
   Attribute miss_penalty(const std::string& element);
   Attribute partitions(const std::string& element);
+  // Of the TLB level that the element names.
+  const probe::TlbSurvey& tlbs();
+  Attribute reach(const std::string& element) { return probe::tlb_reach(lab_, tlbs(), tlb_depth(element)); }
+  Attribute entries(const std::string& element) { return probe::tlb_entries(lab_, tlbs(), tlb_depth(element)); }
+  Attribute entry_bytes(const std::string& element) { return probe::tlb_entry_bytes(lab_, tlbs(), tlb_depth(element)); }
+  Attribute ways(const std::string& element) { return probe::tlb_ways(lab_, tlbs(), tlb_depth(element)); }
   Attribute read_bandwidth(const std::string& element) { return bandwidth(element, StreamOp::kRead); }
   Attribute write_bandwidth(const std::string& element) { return bandwidth(element, StreamOp::kWrite); }
   Attribute bandwidth(const std::string& element, StreamOp op);
@@ -96,6 +107,7 @@ class Discovery {
   std::map<Space, Survey> surveys_;
   std::map<Space, std::string> absent_spaces_;
   std::map<std::string, Cache> caches_;
+  std::optional<probe::TlbSurvey> tlbs_;
   std::map<std::pair<std::string, std::string>, Attribute> results_;
   std::map<std::pair<std::string, std::string>, bool> sharing_;
   std::optional<std::pair<Reason, std::string>> ended_;  // set: no more programs; why
@@ -116,6 +128,10 @@ const std::vector<Discovery::PlanRow>& Discovery::plan() {
       {"amount", &Discovery::amount},
       {"shared_with", &Discovery::shared_with},
       {"partitions", &Discovery::partitions},
+      {"reach", &Discovery::reach},
+      {"entry_bytes", &Discovery::entry_bytes},
+      {"entries", &Discovery::entries},
+      {"ways", &Discovery::ways},
       {"read_bandwidth", &Discovery::read_bandwidth},
       {"write_bandwidth", &Discovery::write_bandwidth},
   };
@@ -255,7 +271,20 @@ Attribute Discovery::shared_with(const std::string& element) {
   return probe::measured(lab_, partners, "", std::nullopt, "eviction_between_spaces");
 }
 
+const probe::TlbSurvey& Discovery::tlbs() {
+  if (!tlbs_) {
+    // Loads that miss L1, which may be looked up before the translation.
+    const std::vector<Space>& spaces = lab_.info().spaces;
+    const bool bypass = std::find(spaces.begin(), spaces.end(), Space::kGlobalBypassL1) != spaces.end();
+    Site pages = site(bypass ? Space::kGlobalBypassL1 : Space::kGlobal);
+    pages.exclusive = true;  // the last level may be shared by SMs
+    tlbs_ = probe::survey_tlbs(lab_, pages);
+  }
+  return *tlbs_;
+}
+
 Attribute Discovery::miss_penalty(const std::string& element) {
+  if (is_tlb(element)) return probe::tlb_miss_penalty(lab_, tlbs(), tlb_depth(element));
   ensure(element, "line_size");
   if (element != "l2") return probe::measure_miss_penalty(lab_, cache(element));
   // Behind L2 there is only memory, and its latency is measured with L2 evicted.

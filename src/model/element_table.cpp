@@ -10,13 +10,19 @@ constexpr Coverage kA = Coverage::kApi;
 constexpr Coverage kAM = Coverage::kApiAndMeasured;
 constexpr Coverage kNo = Coverage::kNotApplicable;
 
-// Cells in the order of memory_attribute_ids().
+// Cells in the order of memory_attribute_ids(); those left out are not applicable.
 ElementRow row(std::string id, std::string title, const std::vector<Coverage>& cells) {
   ElementRow result{std::move(id), "NVIDIA", std::move(title), {}};
-  for (std::size_t i = 0; i < cells.size(); ++i) {
-    result.coverage.emplace_back(memory_attribute_ids()[i], cells[i]);
+  for (std::size_t i = 0; i < memory_attribute_ids().size(); ++i) {
+    result.coverage.emplace_back(memory_attribute_ids()[i], i < cells.size() ? cells[i] : kNo);
   }
   return result;
+}
+
+// A level of TLB: what it reaches, in how many entries of how many bytes each, and what a miss adds.
+ElementRow tlb_row(std::string id, std::string title) {
+  //                                               size latency read write line fetch amount shared penalty partitions
+  return row(std::move(id), std::move(title), {kNo, kNo, kNo, kNo, kNo, kNo, kNo, kNo, kM, kNo, kM, kM, kM, kM});
 }
 
 }  // namespace
@@ -24,7 +30,7 @@ ElementRow row(std::string id, std::string title, const std::vector<Coverage>& c
 const std::vector<std::string>& memory_attribute_ids() {
   static const std::vector<std::string> kIds = {
       "size",   "latency",     "read_bandwidth", "write_bandwidth", "line_size", "fetch_granularity",
-      "amount", "shared_with", "miss_penalty",   "partitions"};
+      "amount", "shared_with", "miss_penalty",   "partitions", "reach", "entries", "entry_bytes", "ways"};
   return kIds;
 }
 
@@ -40,6 +46,9 @@ const std::vector<ElementRow>& element_table() {
       row("l2", "L2 cache",                        {kAM, kM,    kM,   kM,   kM,   kM,   kNo,   kNo,   kM,     kM}),
       row("shared", "Shared memory",               {kA,  kM,    kM,   kM,   kNo,  kNo,  kNo,   kNo,   kNo,    kNo}),
       row("device", "Device memory",               {kA,  kM,    kM,   kM,   kNo,  kNo,  kNo,   kNo,   kNo,    kNo}),
+      tlb_row("tlb_l1", "First-level TLB"),
+      tlb_row("tlb_l2", "Second-level TLB"),
+      tlb_row("tlb_l3", "Third-level TLB"),
   };
   // clang-format on
   return kTable;

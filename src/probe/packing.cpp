@@ -100,11 +100,14 @@ std::vector<std::uint32_t> pack(Lab& lab, const Cache& cache, const ChaseArray& 
   };
   first = std::clamp<std::size_t>(first, 1, places.size());
   packer.calibrate(first * places.front().size());
-  const std::vector<Group> starts = {range(0, first), range(0, first * 3 / 4), range(0, first / 2), range(0, 1)};
+  std::vector<Group> starts;
+  for (const std::size_t count : {first, first * 3 / 4, first / 2, std::size_t{1}}) {
+    if (count > 0) starts.push_back(range(0, count));
+  }
   const std::vector<bool> start_fits = packer.fit(starts);
   std::size_t next = 0;
   for (std::size_t i = 0; i < starts.size() && next == 0; ++i) {
-    if (!start_fits[i] || starts[i].empty()) continue;
+    if (!start_fits[i]) continue;
     packer.take(starts[i]);
     next = starts[i].size();
   }

@@ -36,10 +36,10 @@ struct Parameters {
   // Samples that a residency estimate aims at, all copies together: 0.27% standard error at a footprint of four
   // capacities.
   std::uint64_t residency_samples = 400000;
-  std::uint32_t residency_programs_limit = 3000;
+  std::uint32_t residency_programs_limit = 12000;
   // Places up to which a cache is packed place by place. More: exact sizes of larger caches; the time grows with the
   // square.
-  double packed_places_limit = 320;
+  double packed_places_limit = 400;
   // Cycles that one launch may take: under two seconds at 1 GHz.
   double launch_cycles_limit = 1.8e9;
   // Evictor of L2: this many times its size, so that nothing of it is left under any replacement.

@@ -125,11 +125,11 @@ Estimate resident_estimate(Lab& lab, const Cache& cache, double guess, std::uint
   for (double footprint = 2 * guess; footprint <= 32 * guess; footprint *= 2) {
     if (site.limit_bytes != 0 && footprint > static_cast<double>(site.limit_bytes)) break;
     const double resident = resident_backwards(lab, cache, footprint, stride);
-    const bool grew = resident > best;
+    // Touching L2 many times over takes its time: not for a line or two.
+    const bool grew = resident > best * (site.exclusive ? 1.0005 : 1);
     best = std::max(best, resident);
     lab.log(fmt::format("size: backwards over {:.0f} B: {:.0f} B resident", footprint, resident));
-    constexpr double kExclusiveLimit = 4;  // touching L2 many times over takes its time
-    if (!grew || (site.exclusive && footprint >= kExclusiveLimit * guess)) break;
+    if (!grew) break;
   }
   const auto line = static_cast<double>(std::max({stride, cache.line_bytes, cache.fetch_bytes}));
   return {best, {best - line, best + line}};
@@ -318,7 +318,9 @@ Capacity estimate_capacity(Lab& lab, const Cache& cache, const Effort& effort) {
   Capacity capacity;
   if (site.exclusive && cache.last_level > cache.first_level) {
     constexpr double kNearlyAllTold = 0.9;
-    const MemoryLoads memory = clear_memory_loads(lab, cache, stride);
+    // Cold loads come from memory, all of them: those that look like hits cannot be told.
+    const bool overlap = stats::fraction_below(cache.survey->cold, cache.hit_limit_cycles()) > 1 - kNearlyAllTold;
+    const MemoryLoads memory = overlap ? clear_memory_loads(lab, cache, stride) : MemoryLoads{};
     constexpr double kEnoughLines = 1 << 16;  // of the guess: for a proportion of 1% or so
     // Only where far hits exist for near memory to hide among, and only if the line explains all footprints alike.
     constexpr double kAlike = 0.12;
@@ -337,8 +339,10 @@ Capacity estimate_capacity(Lab& lab, const Cache& cache, const Effort& effort) {
   if (!site.exclusive) {
     const Estimate fits = fits_estimate(lab, cache, stride);
     capacity.first_miss_bytes = fits.bytes;
-    // Behind another cache a footprint also fits when the two hold it together: no lower bound of this one.
-    if (fits.bytes > best.bytes && !behind) {
+    // Behind another cache a footprint also fits when the two hold it together: no lower bound of this one. And it may
+    // be as much too large as its interval says: where reading backwards is exact (LRU), a little more proves nothing.
+    const bool more = misses_all(cache, 2 * resident.bytes) ? fits.interval.low > best.bytes : fits.bytes > best.bytes;
+    if (more && !behind) {
       best = fits;
       capacity.method = "largest_fitting_footprint";
     }
@@ -355,25 +359,27 @@ Capacity estimate_capacity(Lab& lab, const Cache& cache, const Effort& effort) {
     bool exact = site.exclusive ? resident.bytes > 0 : misses_all(cache, 2 * base);
     double packed = cache.packed_bytes;
     if (!exact && packed == 0) packed = packed_bytes(lab, cache);
-    if (packed > best.bytes) {
+    // What reading backwards over-counts under another replacement than LRU, packing does not.
+    if (packed > 0 && (packed > best.bytes || !exact)) {
       best = {packed, {packed - line, packed + line}};
       capacity.method = "packed_places";
     }
-    exact = exact || packed > 0;
     const auto sample = [&](std::uint64_t samples) {
       return sampled_residency(lab, cache, cache.hit_limit_cycles(), base, factor, stride, samples);
     };
-    // The exact views stand unless the full sample is clearly above them: by three standard errors. One error of the
-    // quick look is enough to ask for the full one.
+    // An exact view stands unless the full sample is clearly above it. One error of the quick look is enough to ask for
+    // the full one.
     const auto above_by = [&](const SampledResidency& sampled, double standard_errors) {
       constexpr double kErrorsInInterval = 1.96;
       const double error = (sampled.bytes - sampled.interval.low) / kErrorsInInterval;
       return sampled.bytes - standard_errors * error > best.bytes;
     };
-    SampledResidency sampled = sample(exact ? effort.quick_samples : effort.full_samples);
-    if (exact && above_by(sampled, 1)) sampled = sample(effort.full_samples);
-    constexpr double kClearly = 3;
-    if (above_by(sampled, kClearly)) {
+    const bool sure = exact || packed > 0;
+    SampledResidency sampled = sample(sure ? effort.quick_samples : effort.full_samples);
+    if (exact && packed == 0 && above_by(sampled, 1)) sampled = sample(effort.full_samples);
+    // Elsewhere the largest footprint that fits is only a lower bound: it takes less to be above that.
+    const double clearly = exact ? 4.5 : 2;
+    if (packed == 0 && above_by(sampled, clearly)) {
       best = {std::round(sampled.bytes / line) * line,
               {sampled.interval.low - line / 2, sampled.interval.high + line / 2}};
       capacity.method = "sampled_residency";

@@ -84,6 +84,9 @@ void validate_array(const ChaseProgram& program, std::size_t index) {
   require(array.skew_bytes == 0 || array.skew_bytes + kMinimumStrideBytes <= array.stride_bytes, field + ".skew_bytes",
           "must leave room for the links within the stride");
   require(array.skew_bytes % 8 == 0, field + ".skew_bytes", "must be a multiple of 8");
+  require(array.skew_bytes + (kStaggers - 1) * array.stagger_bytes + kMinimumStrideBytes <= array.stride_bytes,
+          field + ".stagger_bytes", "must leave room for the links within the stride");
+  require(array.stagger_bytes % 8 == 0, field + ".stagger_bytes", "must be a multiple of 8");
   if (!array.elements.empty()) {
     require(array.skew_bytes == 0, field + ".skew_bytes", "must be 0 where elements are listed");
     std::vector<std::uint32_t> sorted = array.elements;
@@ -126,8 +129,9 @@ void validate_chase(const ChaseProgram& program) {
     require(step.array < program.arrays.size(), field + ".array", "is out of range");
     require(step.chain <= 1, field + ".chain", "must be 0 or 1");
     require(step.kind == StepKind::kTouch || step.loads >= 1, field + ".loads", "must be at least 1");
-    require(step.kind != StepKind::kTouch || program.arrays[step.array].elements.empty(), field + ".kind",
-            "must not be touch where elements are listed");
+    const bool plain = program.arrays[step.array].elements.empty() && program.arrays[step.array].stagger_bytes == 0;
+    require(step.kind != StepKind::kTouch || plain, field + ".kind",
+            "must not be touch where elements are listed or staggered");
     require(step.first < program.arrays[step.array].chain_length(), field + ".first", "is out of range");
   }
 }
@@ -170,6 +174,7 @@ std::string chase_text(const ChaseProgram& program) {
     text += fmt::format(" array={}:{}:{}:{}:{}:{}:{}", to_string(array.space), array.bytes, array.stride_bytes,
                         to_string(array.order), to_string(array.second_order), array.seed, array.skew_bytes);
     if (array.alias_of) text += fmt::format(":{}", *array.alias_of);
+    if (array.stagger_bytes != 0) text += fmt::format(" stagger={}", array.stagger_bytes);
     if (!array.elements.empty()) text += " elements=" + elements_text(array.elements);
   }
   for (const ChaseActor& actor : program.actors) text += fmt::format(" actor={}:{}", actor.warp, actor.lane);
@@ -243,9 +248,14 @@ void set_chase_word(ChaseProgram& program, std::string_view key, std::string_vie
     program.sm = parse_number32(value);
   } else if (key == "array") {
     program.arrays.push_back(parse_array(value));
-  } else if (key == "elements") {
-    if (program.arrays.empty()) throw FormatError("program text: elements stand before any array");
-    program.arrays.back().elements = parse_elements(value);
+  } else if (key == "elements" || key == "stagger") {
+    if (program.arrays.empty()) throw FormatError(fmt::format("program text: {} stands before any array", key));
+    ChaseArray& array = program.arrays.back();
+    if (key == "elements") {
+      array.elements = parse_elements(value);
+    } else {
+      array.stagger_bytes = parse_number(value);
+    }
   } else if (key == "actor") {
     const auto f = fields_of(value, 2, 2);
     program.actors.push_back({.warp = parse_number32(f[0]), .lane = parse_number32(f[1])});

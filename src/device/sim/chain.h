@@ -56,7 +56,7 @@ class ChainAddresses {
     std::uint64_t index = position;
     if constexpr (kOrder == Order::kReversed) index = count_ - 1 - position;
     if constexpr (kOrder == Order::kShuffled) index = (*shuffled_)[position];
-    return base_ + index * stride_ + (2 * index >= count_ ? skew_ : 0);
+    return base_ + index * stride_ + (2 * index >= count_ ? skew_ : 0) + index % kStaggers * stagger_;
   }
 
  private:
@@ -65,12 +65,14 @@ class ChainAddresses {
         base_(base),
         stride_(array.stride_bytes),
         skew_(array.skew_bytes),
+        stagger_(array.stagger_bytes),
         count_(array.element_count()) {}
 
   Order order_;
   std::uint64_t base_;
   std::uint64_t stride_;
   std::uint64_t skew_;
+  std::uint64_t stagger_;
   std::uint64_t count_;
   ElementOrder shuffled_;
 };

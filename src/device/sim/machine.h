@@ -52,7 +52,8 @@ struct SpaceSpec {
 struct TlbSpec {
   std::uint64_t page_bytes = 2u << 20;
   std::uint32_t entries = 16;
-  std::uint32_t ways = 0;  // 0: fully associative
+  std::uint32_t ways = 0;               // 0: fully associative
+  std::vector<std::uint32_t> set_ways;  // unequal sets: the ways of each set, `entries` in all; `ways` is ignored
   double miss_cycles = 0;  // added when this level misses
 };
 

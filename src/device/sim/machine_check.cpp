@@ -5,6 +5,7 @@
 #include <bit>
 #include <cmath>
 #include <functional>
+#include <numeric>
 #include <set>
 
 #include "device/sim/hierarchy.h"
@@ -164,6 +165,9 @@ void check_tlb(const TlbSpec& tlb, const std::string& field) {
           kMostLines);
   require(tlb.ways == 0 || tlb.entries % tlb.ways == 0, field + ".ways", "{} entries are no whole sets of {} ways",
           tlb.entries, tlb.ways);
+  const std::uint64_t listed = std::accumulate(tlb.set_ways.begin(), tlb.set_ways.end(), std::uint64_t{0});
+  require(tlb.set_ways.empty() || listed == tlb.entries, field + ".set_ways", "{} ways are not the {} entries", listed,
+          tlb.entries);
   require_not_negative(tlb.miss_cycles, field + ".miss_cycles");
 }
 

@@ -1,0 +1,354 @@
+// TLBs, from the latency of loads over ever more pages (Wong et al. 2010, section IV-I; Mei et al. 2014, section 4.2).
+//
+// One line is loaded on each of many pages, a power of two apart, and all of these lines stay in a cache behind the
+// translation; they are staggered within their pages so that the cache's sets are used evenly. Walked in order again and
+// again, an LRU-like TLB misses nothing up to its reach, and beyond it more and more: every level is a step of the mean
+// latency. Three questions are asked of each step: where it begins, exactly; how much of the address space one entry
+// covers (pages touched at one random half each take up as many entries as whole ones only if an entry covers a page or
+// more); and how many pages each page too many pushes out, which are the ways of the set it falls into, plus itself.
+#include "probe/tlb.h"
+
+#include <fmt/format.h>
+
+#include <cmath>
+#include <limits>
+#include <random>
+
+namespace gputopo::probe {
+namespace {
+
+constexpr std::uint64_t kLineBytes = 128;
+constexpr std::uint64_t kSmallestPage = kStaggers * kLineBytes;  // 4 KiB, the smallest page that any GPU has
+
+struct Point {
+  std::uint64_t reach_bytes = 0;
+  std::uint64_t stride_bytes = 0;
+  double mean_cycles = 0;
+  // The latency that one load in twenty exceeds: it shows a level's misses even where only one load in ten meets an entry
+  // first and the others find what that one has brought.
+  double slow_cycles = 0;
+  stats::Histogram histogram;
+};
+
+class TlbProber {
+ public:
+  TlbProber(Lab& lab, const Site& site) : lab_(lab), site_(site) {
+    // Lines for a sixteenth of L2: they stay there.
+    constexpr std::uint64_t kPart = 16;
+    constexpr std::uint64_t kLeastPages = 256;
+    if (const auto l2 = lab.info().l2_bytes) {
+      most_pages_ = std::min(most_pages_, std::max(*l2 / kPart / kLineBytes, kLeastPages));
+    }
+    largest_bytes_ = static_cast<std::uint64_t>(lab.parameters().tlb_reach_of_free *
+                                                static_cast<double>(lab.info().max_array_bytes));
+  }
+
+  TlbSurvey run() {
+    TlbSurvey survey;
+    const std::vector<Point> points = sweep();
+    survey.largest_bytes = points.back().reach_bytes;
+    survey.sweep = {"sweep", {"reach_bytes", "stride_bytes", "latency_cycles"}, {{}, {}, {}}};
+    for (const Point& point : points) {
+      survey.sweep.data[0].push_back(static_cast<double>(point.reach_bytes));
+      survey.sweep.data[1].push_back(static_cast<double>(point.stride_bytes));
+      survey.sweep.data[2].push_back(point.mean_cycles);
+    }
+    for (const Step& step : steps_of(points)) survey.levels.push_back(look_at(step, points));
+    return survey;
+  }
+
+ private:
+  static constexpr std::size_t kCopies = 3;
+
+  // The points between which the latency rises, and by how much.
+  struct Step {
+    std::size_t last_before = 0;
+    std::size_t first_after = 0;
+    double before_cycles = 0;  // mean
+    double rise_cycles = 0;
+    [[nodiscard]] double middle_cycles() const { return before_cycles + rise_cycles / 2; }
+  };
+
+  [[nodiscard]] static ChaseProgram program_over(const Site& site, ChaseArray array) {
+    const std::uint64_t n = array.chain_length();
+    // Enough loads that an outlier moves the mean by little.
+    constexpr std::uint64_t kLeastLoads = 512;
+    constexpr std::uint64_t kMostLoads = 16384;
+    const std::uint64_t loads = std::clamp(n, kLeastLoads, kMostLoads);
+    return make_program(site, {std::move(array)},
+                        {{.kind = StepKind::kWarm, .loads = 2 * n}, {.kind = StepKind::kCounted, .loads = loads}});
+  }
+
+  [[nodiscard]] ChaseArray pages_of(std::uint64_t pages, std::uint64_t stride) const {
+    ChaseArray array = make_array(site_, pages * stride, stride);
+    array.stagger_bytes = kLineBytes;
+    return array;
+  }
+
+  std::vector<Point> measure(const std::vector<std::pair<std::uint64_t, std::uint64_t>>& pages_and_strides) {
+    std::vector<ChaseProgram> programs;
+    std::vector<Point> points;
+    for (const auto& [pages, stride] : pages_and_strides) {
+      programs.insert(programs.end(), kCopies, program_over(site_, pages_of(pages, stride)));
+      points.push_back({.reach_bytes = pages * stride, .stride_bytes = stride});
+    }
+    const std::vector<ChaseResult> results = lab_.chase(programs);
+    for (std::size_t i = 0; i < points.size(); ++i) {
+      // The quickest of the copies: what disturbs one only makes it slower.
+      double least = std::numeric_limits<double>::infinity();
+      for (std::size_t copy = i * kCopies; copy < (i + 1) * kCopies; ++copy) {
+        const stats::Histogram& histogram = results[copy].steps[1].histogram;
+        const double mean = trimmed_mean_of(histogram);
+        if (mean < least) points[i].histogram = histogram;
+        least = std::min(least, mean);
+      }
+      points[i].mean_cycles = trimmed_mean_of(points[i].histogram);
+      constexpr double kSlow = 0.95;
+      points[i].slow_cycles = stats::histogram_quantile(points[i].histogram, kSlow);
+    }
+    return points;
+  }
+
+  // Without the slowest hundredth: outliers.
+  static double trimmed_mean_of(const stats::Histogram& histogram) {
+    constexpr double kKept = 0.99;
+    return stats::summarise_band(histogram, 0, stats::histogram_quantile(histogram, kKept) + kHistogramBinCycles).mean;
+  }
+
+  std::vector<Point> sweep() {
+    std::vector<Point> points;
+    constexpr double kFirst = 512 << 10;
+    constexpr double kPointsPerOctave = 4;
+    const auto largest = static_cast<double>(largest_bytes_);
+    for (double reach = kFirst; reach < largest; reach *= 2) {
+      std::vector<std::pair<std::uint64_t, std::uint64_t>> octave;
+      for (int i = 0; i < kPointsPerOctave; ++i) {
+        const double wanted = reach * std::exp2(i / kPointsPerOctave);
+        const std::uint64_t stride = stride_for(wanted);
+        if (wanted <= largest) octave.emplace_back(static_cast<std::uint64_t>(wanted) / stride, stride);
+      }
+      try {
+        for (Point& point : measure(octave)) points.push_back(std::move(point));
+      } catch (const DeviceMemoryError& error) {
+        lab_.log(fmt::format("tlb: the sweep ends before {:.0f} B: {}", reach, error.what()));
+        break;
+      }
+    }
+    if (points.size() < 8) throw Inconclusive("too little memory is free for a sweep over pages");
+    return points;
+  }
+
+  // Small enough to be under what an entry covers, wherever that can be.
+  [[nodiscard]] std::uint64_t stride_for(double reach) const {
+    constexpr std::uint64_t kLeast = 64 << 10;
+    return std::max(kLeast, std::bit_ceil(static_cast<std::uint64_t>(reach) / most_pages_));
+  }
+
+  std::vector<Step> steps_of(const std::vector<Point>& points) {
+    // How far points without a step lie apart: neighbours, robustly.
+    std::vector<double> differences;
+    for (std::size_t i = 1; i < points.size(); ++i) {
+      differences.push_back(points[i].slow_cycles - points[i - 1].slow_cycles);
+    }
+    constexpr double kLeastRise = 3;
+    constexpr double kDeviations = 6;
+    constexpr double kRelativeRise = 0.04;  // pages further apart use other slices of L2
+    const double least = std::max({kLeastRise, kDeviations * stats::robust_deviation(differences),
+                                   kRelativeRise * points.front().slow_cycles});
+    std::vector<Step> steps;
+    std::vector<double> plateau;
+    std::vector<double> means;
+    for (std::size_t i = 0; i < points.size(); ++i) {
+      const double level = plateau.empty() ? points[i].slow_cycles : stats::median(plateau);
+      const bool risen = points[i].slow_cycles > level + least;
+      const bool stays = i + 1 == points.size() || points[i + 1].slow_cycles > level + least;
+      if (!risen || !stays) {
+        plateau.push_back(points[i].slow_cycles);
+        means.push_back(points[i].mean_cycles);
+        continue;
+      }
+      // Up to where it rises no more.
+      std::size_t end = i;
+      while (end + 1 < points.size() && points[end + 1].slow_cycles > points[end].slow_cycles + least / 2) ++end;
+      std::vector<double> after;
+      for (std::size_t j = end; j < points.size() && points[j].slow_cycles < points[end].slow_cycles + least; ++j) {
+        after.push_back(points[j].slow_cycles);
+      }
+      steps.push_back({i - 1, end, stats::median(means), stats::median(after) - level});
+      lab_.log(fmt::format("tlb: from {:.1f} cycles {:.1f} more between {} and {} B", steps.back().before_cycles,
+                           steps.back().rise_cycles, points[i - 1].reach_bytes, points[end].reach_bytes));
+      plateau = {points[end].slow_cycles};
+      means = {points[end].mean_cycles};
+      i = end;
+    }
+    return steps;
+  }
+
+  // Part of the loads that miss: slower than the middle of the step.
+  static double misses(const Point& point, const Step& step) {
+    return 1 - stats::fraction_below(point.histogram, step.middle_cycles());
+  }
+
+  TlbLevel look_at(const Step& step, const std::vector<Point>& points) {
+    TlbLevel level;
+    level.hit_cycles = step.before_cycles;
+    level.miss_cycles = step.rise_cycles;
+    level.reach_bytes = edge(step, points);
+    try {
+      level.entry_bytes = entry_bytes(step, level.reach_bytes.low);
+      if (level.entry_bytes > 0) level.sets = sets(step, level);
+    } catch (const DeviceMemoryError& error) {
+      lab_.log(fmt::format("tlb: no more of this level: {}", error.what()));
+    }
+    return level;
+  }
+
+  // Between the last reach that fits and the first that does not: drawn closer by several at once.
+  stats::Interval edge(const Step& step, const std::vector<Point>& points) {
+    const std::uint64_t stride = points[step.first_after].stride_bytes;
+    std::uint64_t fits = points[step.last_before].reach_bytes / stride;
+    std::uint64_t exceeds = points[step.first_after].reach_bytes / stride;
+    const double noise = misses(points[step.last_before], step);
+    constexpr std::uint64_t kAtOnce = 8;
+    while (exceeds - fits > 1) {
+      std::vector<std::pair<std::uint64_t, std::uint64_t>> tries;
+      const std::uint64_t by = std::max<std::uint64_t>(1, (exceeds - fits) / (kAtOnce + 1));
+      for (std::uint64_t pages = fits + by; pages < exceeds; pages += by) tries.emplace_back(pages, stride);
+      for (const Point& point : measure(tries)) {
+        const auto loads = static_cast<double>(stats::total_count(point.histogram));
+        // A set that overflows misses with all its ways and one more.
+        const double told = 4 * std::sqrt((noise + 1 / loads) / loads);
+        if (misses(point, step) > noise + told) {
+          exceeds = point.reach_bytes / stride;
+          break;
+        }
+        fits = point.reach_bytes / stride;
+      }
+    }
+    return {static_cast<double>(fits * stride), static_cast<double>(exceeds * stride)};
+  }
+
+  // Blocks of a span well beyond the reach are touched at one random place each: at random, or the sets of the level
+  // would be used unevenly.
+  std::uint64_t entry_bytes(const Step& step, double reach) {
+    constexpr double kBeyond = 1.6;
+    const double span = std::min(kBeyond * reach, static_cast<double>(largest_bytes_));
+    constexpr double kLeastBeyond = 1.2;
+    if (span < kLeastBeyond * reach) return 0;
+    constexpr std::uint64_t kMostBlocks = 16384;
+    const std::uint64_t most = std::min(kMostBlocks, 4 * most_pages_);
+    std::uint64_t block = std::max(2 * kSmallestPage, std::bit_ceil(static_cast<std::uint64_t>(span) / most));
+    std::mt19937_64 random(lab_.seed());
+    // Of blocks smaller than an entry covers, one in so many misses and brings the others; of larger ones all do, until
+    // the touched ones are few enough to fit.
+    double most_missed = 0;
+    constexpr double kClear = 0.5;
+    for (; static_cast<double>(block) <= span / 2; block *= 2) {
+      constexpr std::uint64_t kPlaces = 1024;
+      const std::uint64_t place = std::max(kSmallestPage, block / kPlaces);
+      ChaseArray array = make_array(site_, static_cast<std::uint64_t>(span) / block * block, place);
+      array.stagger_bytes = kLineBytes;
+      const std::uint64_t places = block / place;
+      for (std::uint64_t first = 0; first + places <= array.element_count(); first += places) {
+        array.elements.push_back(static_cast<std::uint32_t>(first + (random() >> 32) * places / (1ull << 32)));
+      }
+      Point point;
+      point.histogram = lab_.chase({program_over(site_, array)}).front().steps[1].histogram;
+      const double missed = misses(point, step);
+      lab_.log(fmt::format("tlb: {} blocks of {} B: {:.3f} miss", array.elements.size(), block, missed));
+      if (most_missed > kClear && missed < kClear * most_missed) break;
+      most_missed = std::max(most_missed, missed);
+    }
+    return most_missed > kClear && static_cast<double>(block) <= span / 2 ? block / 2 : 0;
+  }
+
+  // The ways of each set, from how many more pages miss with each page beyond the reach; empty unless they add up.
+  std::vector<std::uint32_t> sets(const Step& step, const TlbLevel& level) {
+    const auto entries = static_cast<std::uint64_t>(level.reach_bytes.low) / level.entry_bytes;
+    constexpr std::uint64_t kMostEntries = 512;
+    constexpr std::uint64_t kMostSets = 64;
+    if (entries > kMostEntries || entries < 2) return {};
+    std::vector<std::pair<std::uint64_t, std::uint64_t>> tries;
+    for (std::uint64_t pages = entries + 1; pages <= entries + kMostSets; ++pages) {
+      if (pages * level.entry_bytes <= largest_bytes_) tries.emplace_back(pages, level.entry_bytes);
+    }
+    std::vector<std::uint32_t> ways;
+    double missed_before = 0;
+    std::uint64_t sum = 0;
+    for (const Point& point : measure(tries)) {
+      const auto pages = static_cast<double>(point.reach_bytes / point.stride_bytes);
+      const double missed = std::round(misses(point, step) * pages);
+      const double more = missed - missed_before;
+      missed_before = missed;
+      if (more <= 1) break;
+      ways.push_back(static_cast<std::uint32_t>(more - 1));
+      sum += ways.back();
+      if (sum >= entries) break;
+    }
+    if (sum == entries) return ways;
+    return {};
+  }
+
+  Lab& lab_;
+  const Site& site_;
+  std::uint64_t most_pages_ = 4096;
+  std::uint64_t largest_bytes_ = 0;
+};
+
+const TlbLevel& level_at(const TlbSurvey& survey, std::size_t depth) {
+  if (depth < survey.levels.size()) return survey.levels[depth];
+  throw NotPresent(fmt::format("loads over up to {} B of memory show {} level(s) of TLB", survey.largest_bytes,
+                               survey.levels.size()));
+}
+
+std::int64_t whole(double value) { return static_cast<std::int64_t>(std::llround(value)); }
+
+}  // namespace
+
+TlbSurvey survey_tlbs(Lab& lab, const Site& site) { return TlbProber(lab, site).run(); }
+
+Attribute tlb_reach(const Lab& lab, const TlbSurvey& survey, std::size_t depth) {
+  const TlbLevel& level = level_at(survey, depth);
+  Attribute attribute = measured(lab, whole(level.reach_bytes.low), "B", level.reach_bytes, "page_sweep");
+  if (lab.keep_samples()) attribute.samples.push_back(survey.sweep);
+  return attribute;
+}
+
+Attribute tlb_entry_bytes(const Lab& lab, const TlbSurvey& survey, std::size_t depth) {
+  const TlbLevel& level = level_at(survey, depth);
+  if (level.entry_bytes == 0) {
+    throw Inconclusive("how much an entry covers takes reaches well beyond this level's, or finer pages, than there are");
+  }
+  const auto value = static_cast<double>(level.entry_bytes);
+  return measured(lab, whole(value), "B", stats::Interval{value, value}, "random_places_of_blocks");
+}
+
+Attribute tlb_entries(const Lab& lab, const TlbSurvey& survey, std::size_t depth) {
+  const auto bytes = static_cast<double>(std::get<std::int64_t>(tlb_entry_bytes(lab, survey, depth).value));
+  const stats::Interval& reach = level_at(survey, depth).reach_bytes;
+  return measured(lab, whole(reach.low / bytes), "", stats::Interval{reach.low / bytes, reach.high / bytes},
+                  "reach_over_entry");
+}
+
+Attribute tlb_ways(const Lab& lab, const TlbSurvey& survey, std::size_t depth) {
+  const TlbLevel& level = level_at(survey, depth);
+  if (level.sets.empty()) throw Inconclusive("the misses of single pages beyond the reach do not add up to its entries");
+  const auto [least, most] = std::minmax_element(level.sets.begin(), level.sets.end());
+  Attribute attribute = measured(lab, static_cast<std::int64_t>(*most), "",
+                                 stats::Interval{static_cast<double>(*least), static_cast<double>(*most)},
+                                 "misses_per_page_beyond");
+  attribute.details.emplace_back("sets", static_cast<std::int64_t>(level.sets.size()));
+  std::vector<double> ways(level.sets.begin(), level.sets.end());
+  attribute.details.emplace_back("ways_of_each_set", ways);
+  return attribute;
+}
+
+Attribute tlb_miss_penalty(const Lab& lab, const TlbSurvey& survey, std::size_t depth) {
+  const TlbLevel& level = level_at(survey, depth);
+  constexpr double kPart = 0.05;  // what the plateaus' means depend on: slices of L2 at different distances
+  const double slack = std::max(2.0, kPart * level.miss_cycles);
+  return measured(lab, std::round(level.miss_cycles * 10) / 10, "cycles",
+                  stats::Interval{level.miss_cycles - slack, level.miss_cycles + slack}, "step_of_page_sweep");
+}
+
+}  // namespace gputopo::probe

@@ -1,0 +1,37 @@
+// TLBs: the levels of address translation that a chase over ever more pages shows.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "probe/site.h"
+
+namespace gputopo::probe {
+
+// One level of TLB, as loads that hit the cache behind the translation show it.
+struct TlbLevel {
+  stats::Interval reach_bytes;      // the last reach without misses, and the first with
+  double hit_cycles = 0;            // mean latency of a load whose translation hits here, timer included
+  double miss_cycles = 0;           // what a miss here adds to that
+  std::uint64_t entry_bytes = 0;    // that one entry covers; 0 where it was not resolved
+  std::vector<std::uint32_t> sets;  // ways of each set, as misses beyond the reach show them; empty where they do not
+};
+
+struct TlbSurvey {
+  std::vector<TlbLevel> levels;      // nearest first
+  std::uint64_t largest_bytes = 0;   // the largest reach that was tried
+  SampleTable sweep;                 // reach_bytes, stride_bytes, latency_cycles (mean)
+};
+
+// Sweeps the reach up to what memory allows. `site`: a space that misses L1 on every load, so that all are translated.
+[[nodiscard]] TlbSurvey survey_tlbs(Lab& lab, const Site& site);
+
+// The attributes of the level at `depth` (0: nearest); each throws NotPresent where there is no such level.
+[[nodiscard]] Attribute tlb_reach(const Lab& lab, const TlbSurvey& survey, std::size_t depth);
+[[nodiscard]] Attribute tlb_entries(const Lab& lab, const TlbSurvey& survey, std::size_t depth);
+[[nodiscard]] Attribute tlb_entry_bytes(const Lab& lab, const TlbSurvey& survey, std::size_t depth);
+[[nodiscard]] Attribute tlb_ways(const Lab& lab, const TlbSurvey& survey, std::size_t depth);
+[[nodiscard]] Attribute tlb_miss_penalty(const Lab& lab, const TlbSurvey& survey, std::size_t depth);
+
+}  // namespace gputopo::probe
