@@ -23,7 +23,7 @@ struct DiscoverOptions {
   std::vector<std::string> attributes;  // ids to discover; empty: all
   double budget_seconds = 60;           // what does not fit is reported as timed_out
   std::uint64_t seed = 1;
-  bool keep_samples = true;                 // SampleTables in the model
+  bool keep_samples = true;                 // SampleTables in the model: the evidence in reports
   const std::atomic<bool>* stop = nullptr;  // set it to end after the running launch
   std::function<void(const Progress&)> on_progress;
   std::function<void(const Program&)> on_program;  // sees every program before it runs (--dump-program)

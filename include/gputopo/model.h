@@ -13,7 +13,8 @@
 
 namespace gputopo {
 
-inline constexpr int kSchemaVersion = 1;
+inline constexpr int kSchemaVersion = 2;
+inline constexpr int kOldestSchemaVersion = 1;  // that is still read
 
 // Where a value comes from.
 enum class Source : std::uint8_t {
@@ -49,11 +50,13 @@ using Value = std::variant<std::monostate, bool, std::int64_t, double, std::stri
 // Named values in the order they were added.
 using NamedValues = std::vector<std::pair<std::string, Value>>;
 
-// Measured samples behind a value: a table whose columns have equal length. For --raw and for charts.
+// Measured samples behind a value: a table whose columns have equal length. The evidence that reports draw, and --raw.
 struct SampleTable {
   std::string name;                       // unique within the report, a valid file name: "l1.size.sweep"
   std::vector<std::string> columns;       // with units: "footprint_bytes", "latency_cycles", "count"
   std::vector<std::vector<double>> data;  // data[c] is columns[c]
+  std::uint64_t measured_rows = 0;        // where a report kept some rows only: how many there were; else 0
+  [[nodiscard]] std::size_t row_count() const { return data.empty() ? 0 : data.front().size(); }
   friend bool operator==(const SampleTable&, const SampleTable&) = default;
 };
 

@@ -1,26 +1,81 @@
 // Rendering a model, and reading a saved one back. Nothing here measures.
 #pragma once
 
+#include <map>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "gputopo/model.h"
 
 namespace gputopo {
 
-// The document of docs/schema.json, two-space indented, newline at the end. read_json(to_json(t)) == t but for the
-// samples, which JSON does not carry.
+// The document of docs/schema.json, two-space indented, newline at the end. read_json(to_json(t)) == t but that tables
+// of samples are thinned (docs/reports.md) and text is made UTF-8; the second time nothing changes any more.
 [[nodiscard]] std::string to_json(const Topology& topology);
-// Throws FormatError: not JSON, not a gputopo report, or another schema version (names both).
+// Topology::schema_version is that of the text. Throws FormatError: not JSON, not a gputopo report, or a schema version
+// that this gputopo does not know (names both).
 [[nodiscard]] Topology read_json(std::string_view text);
 
 // A table for a terminal, at most `width` columns wide. Plain ASCII unless `unicode`.
 struct TerminalStyle {
-  int width = 100;
+  int width = 80;
   bool colour = false;
   bool unicode = false;
 };
 [[nodiscard]] std::string to_terminal(const Topology& topology, const TerminalStyle& style);
+
+// The hierarchy as nested boxes, for a terminal.
+[[nodiscard]] std::string to_tree(const Topology& topology, const TerminalStyle& style);
+
+// Every value on a line of its own: element, attribute, value, low, high, unit, source (RFC 4180).
+[[nodiscard]] std::string to_csv(const Topology& topology);
+
+// A drawing of the chip, to scale in capacity (logarithmic): a standalone SVG document, light and dark.
+[[nodiscard]] std::string to_svg(const Topology& topology);
+
+// Tables, and the drawing and the plots of the samples as SVG images within the text.
+[[nodiscard]] std::string to_markdown(const Topology& topology);
+
+// One self-contained page: the drawing, every value and its evidence; light and dark, no network.
+[[nodiscard]] std::string to_html(const Topology& topology);
+
+// ---- Several reports ----
+
+struct NamedReport {
+  std::string path;  // where it is from, as the reader knows it
+  Topology topology;
+};
+// The reports after the first against it: values that differ beyond both their intervals, the largest difference first.
+// Two reports or more; throws UsageError for fewer.
+[[nodiscard]] bool are_alike(const std::vector<NamedReport>& reports);
+[[nodiscard]] std::string diff_to_terminal(const std::vector<NamedReport>& reports, const TerminalStyle& style);
+[[nodiscard]] std::string diff_to_json(const std::vector<NamedReport>& reports);
+[[nodiscard]] std::string diff_to_html(const std::vector<NamedReport>& reports);
+
+// By what part a value may be worse than a baseline: by class (LATENCY, BANDWIDTH, SIZE, OTHER) or attribute, in
+// capitals; 0.05 is 5%.
+using Tolerances = std::map<std::string, double>;
+[[nodiscard]] Tolerances default_tolerances();
+// "LATENCY=5%" and so on, over the defaults. Throws UsageError.
+[[nodiscard]] Tolerances parse_tolerances(const std::vector<std::string>& entries);
+
+struct CheckResult {
+  struct Violation {
+    std::string element;  // empty: of the report as a whole
+    std::string attribute;
+    std::string text;  // one line
+  };
+  std::size_t compared = 0;
+  std::vector<Violation> violations;
+  std::vector<std::string> notes;
+};
+// A value violates the baseline if it is worse by more than the tolerance and their intervals do not meet, or missing.
+[[nodiscard]] CheckResult check(const Topology& topology, const Topology& baseline, const Tolerances& tolerances);
+[[nodiscard]] std::string check_to_text(const CheckResult& result, const Topology& topology);
+[[nodiscard]] std::string check_to_json(const CheckResult& result, const Topology& topology);
+// The text format of Prometheus, for node_exporter's textfile collector.
+[[nodiscard]] std::string check_to_prometheus(const CheckResult& result, const Topology& topology);
 
 // The element table as a person reads it.
 [[nodiscard]] std::string coverage_table();

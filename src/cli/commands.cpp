@@ -17,6 +17,8 @@
 #include <utility>
 #include <vector>
 
+#include "cli/check_formats.h"
+#include "cli/formats.h"
 #include "cli/interrupt.h"
 #include "cli/outcome.h"
 #include "cli/progress.h"
@@ -38,12 +40,13 @@ void print_result(std::string_view text) {
 
 // ---- discover ----
 
-bool writes_json_to_stdout(const Options& options) { return options.json_path == "-"; }
-bool writes_json_file(const Options& options) { return !options.json_path.empty() && !writes_json_to_stdout(options); }
+bool is_file(const std::string& path) { return !path.empty() && path != "-"; }
 
 // Better now than after the measurement.
 void check_targets(const Options& options) {
-  if (writes_json_file(options)) report::check_writable(options.json_path);
+  for (const std::string& path : options.output_paths) {
+    if (is_file(path)) report::check_writable(path);
+  }
   if (!options.record_path.empty()) report::check_writable(options.record_path);
 }
 
@@ -79,7 +82,6 @@ DiscoverOptions discover_options(const Options& options) {
   result.attributes = options.attributes;
   result.budget_seconds = options.budget_seconds;
   result.seed = options.seed;
-  result.keep_samples = !options.raw_directory.empty();
   return result;
 }
 
@@ -100,24 +102,38 @@ Topology measure(const Options& options, Device& device, const std::atomic<bool>
   return discover(device, request);
 }
 
-// The result and the files that were asked for. One that cannot be written does not cost the others: all are tried,
-// then the first failure is thrown.
-void write_outputs(const Options& options, const Topology& topology, const Recorder* recorder) {
-  std::exception_ptr first_failure;
-  const auto attempt = [&](const auto& write) {
+// Tries everything that it is given: one file that cannot be written does not cost the others. Then the first failure
+// is thrown.
+class Attempts {
+ public:
+  template <typename Action>
+  void operator()(const Action& action) {
     try {
-      write();
+      action();
     } catch (const Error&) {
-      if (!first_failure) first_failure = std::current_exception();
+      if (!first_failure_) first_failure_ = std::current_exception();
     }
-  };
-  attempt([&] {
-    print_result(writes_json_to_stdout(options) ? to_json(topology) : to_terminal(topology, standard_output_style()));
-  });
-  if (writes_json_file(options)) attempt([&] { write_file(options.json_path, to_json(topology)); });
-  if (!options.raw_directory.empty()) attempt([&] { write_samples(topology, options.raw_directory); });
-  if (recorder != nullptr) attempt([&] { recorder->save(options.record_path); });
-  if (first_failure) std::rethrow_exception(first_failure);
+  }
+  void finish() const {
+    if (first_failure_) std::rethrow_exception(first_failure_);
+  }
+
+ private:
+  std::exception_ptr first_failure_;
+};
+
+// The result on standard output, and the files that were asked for.
+void write_reports(const Options& options, const Topology& topology, Attempts& attempt) {
+  bool is_printed = false;
+  for (std::size_t i = 0; i < formats().size(); ++i) {
+    const std::string& path = options.output_paths[i];
+    if (path == "-") attempt([&] { print_result(formats()[i].render(topology)); });
+    if (is_file(path)) attempt([&] { write_file(path, formats()[i].render(topology)); });
+    is_printed = is_printed || path == "-";
+  }
+  if (is_printed) return;
+  const TerminalStyle style = standard_output_style();
+  attempt([&] { print_result(options.tree ? to_tree(topology, style) : to_terminal(topology, style)); });
 }
 
 int run_discover(const Options& options) {
@@ -133,7 +149,12 @@ int run_discover(const Options& options) {
   announce(options, device->info());
   const Topology topology = measure(options, *device, interrupted);
   const Outcome outcome = judge(topology, interrupted);
-  write_outputs(options, topology, recorder);
+  Attempts attempt;
+  // What a report shows is what its JSON holds: 'show' gives the same, byte for byte.
+  write_reports(options, read_json(to_json(topology)), attempt);
+  if (!options.raw_directory.empty()) attempt([&] { write_samples(topology, options.raw_directory); });
+  if (recorder != nullptr) attempt([&] { recorder->save(options.record_path); });
+  attempt.finish();
   if (!outcome.error.empty()) throw DeviceError(outcome.error);
   return outcome.code;
 }
@@ -161,13 +182,48 @@ int run_list() {
   return kExitComplete;
 }
 
-int run_show(const Options& options) {
+Topology load_report(const std::string& path) {
   try {
-    print_result(to_terminal(read_json(read_file(options.report_path)), standard_output_style()));
+    return read_json(read_file(path));
   } catch (const FormatError& error) {
-    throw FormatError(fmt::format("'{}': {}", options.report_path, error.what()));
+    throw FormatError(fmt::format("'{}': {}", path, error.what()));
   }
+}
+
+int run_show(const Options& options) {
+  check_targets(options);
+  Attempts attempt;
+  write_reports(options, load_report(options.report_path), attempt);
+  attempt.finish();
   return kExitComplete;
+}
+
+int run_diff(const Options& options) {
+  if (is_file(options.diff_html_path)) report::check_writable(options.diff_html_path);
+  std::vector<NamedReport> reports;
+  for (const std::string& path : options.report_paths) reports.push_back({path, load_report(path)});
+  Attempts attempt;
+  if (!options.diff_html_path.empty()) {
+    const std::string page = diff_to_html(reports);
+    attempt([&] { options.diff_html_path == "-" ? print_result(page) : write_file(options.diff_html_path, page); });
+  }
+  if (options.diff_as_json) {
+    attempt([&] { print_result(diff_to_json(reports)); });
+  } else if (options.diff_html_path != "-") {
+    attempt([&] { print_result(diff_to_terminal(reports, standard_output_style())); });
+  }
+  attempt.finish();
+  return are_alike(reports) ? kExitComplete : kExitFailure;
+}
+
+int run_check(const Options& options) {
+  const Tolerances tolerances = parse_tolerances(options.tolerances);
+  const Topology topology = load_report(options.report_path);
+  const CheckResult result = check(topology, load_report(options.baseline_path), tolerances);
+  for (const CheckFormat& format : check_formats()) {
+    if (options.check_format == format.name) print_result(format.render(result, topology));
+  }
+  return result.violations.empty() ? kExitComplete : kExitFailure;
 }
 
 int run_coverage() {
@@ -185,6 +241,13 @@ int run(const Options& options) {
       return run_show(options);
     case Command::kCoverage:
       return run_coverage();
+    case Command::kDiff:
+      return run_diff(options);
+    case Command::kCheck:
+      return run_check(options);
+    case Command::kPrint:
+      print_result(options.text);
+      return kExitComplete;
     case Command::kDiscover:
       break;
   }

@@ -1,24 +1,35 @@
 #include "cli/options.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
 
+#include "cli/check_formats.h"
+#include "cli/completion.h"
+#include "cli/formats.h"
+#include "cli/manual.h"
 #include "gputopo/error.h"
 
 namespace gputopo::cli {
 namespace {
 
-constexpr const char* kExitCodes =
-    "Exit codes:\n"
-    "  0    complete\n"
-    "  1    failure: the device, a file, or the measurement as a whole\n"
-    "  2    the command line is wrong\n"
-    "  3    finished, but values that 'gputopo coverage' promises are unavailable\n"
-    "  130  interrupted: what was measured until then is reported, marked incomplete\n"
-    "\n"
-    "Standard output carries only the result; progress and errors go to standard error.";
+std::string exit_codes_text() {
+  std::string text = "Exit codes:\n";
+  for (const ExitCodeMeaning& meaning : exit_code_meanings()) {
+    text += fmt::format("  {:<4} {}\n", static_cast<int>(meaning.code), meaning.text);
+  }
+  return text + "\nStandard output carries only the result; progress and errors go to standard error.";
+}
+
+void add_output_options(CLI::App& app, Options& options) {
+  options.output_paths.resize(formats().size());
+  for (std::size_t i = 0; i < formats().size(); ++i) {
+    app.add_option(formats()[i].option, options.output_paths[i], formats()[i].help)->type_name("FILE");
+  }
+  app.add_flag("--tree", options.tree, "Print nested boxes instead of the table");
+}
 
 void add_discover_options(CLI::App& app, Options& options) {
   app.add_option("--only", options.elements, "Memory elements to discover; see 'gputopo coverage'")
@@ -29,9 +40,8 @@ void add_discover_options(CLI::App& app, Options& options) {
       ->delimiter(',')
       ->allow_extra_args(false)
       ->type_name("NAME[,NAME]");
-  app.add_option("--json", options.json_path, "Write the report as JSON; '-' is standard output, instead of the table")
-      ->type_name("FILE");
-  app.add_option("--raw", options.raw_directory, "Write the samples behind the values as CSV files")->type_name("DIR");
+  add_output_options(app, options);
+  app.add_option("--raw", options.raw_directory, "Write all samples behind the values as CSV files")->type_name("DIR");
   app.add_option("--record", options.record_path, "Keep all that the device answers, for 'gputopo replay'")
       ->type_name("PATH");
   app.add_option("--budget", options.budget_seconds, "Seconds to measure at most")
@@ -68,6 +78,17 @@ std::string one_line(std::string text) {
 
 }  // namespace
 
+const std::vector<ExitCodeMeaning>& exit_code_meanings() {
+  static const std::vector<ExitCodeMeaning> kMeanings = {
+      {kExitComplete, "complete; of diff: alike; of check: within the tolerances"},
+      {kExitFailure, "failure: the device, a file, or the measurement as a whole; of diff and check: different"},
+      {kExitUsage, "the command line is wrong"},
+      {kExitIncomplete, "finished, but values that 'gputopo coverage' promises are unavailable"},
+      {kExitInterrupted, "interrupted: what was measured until then is reported, marked incomplete"},
+  };
+  return kMeanings;
+}
+
 ParseResult parse_command_line(int argc, char** argv) {
   ParseResult result;
   Options& options = result.options;
@@ -75,7 +96,7 @@ ParseResult parse_command_line(int argc, char** argv) {
   CLI::App app("Finds out what a GPU's memory hierarchy is made of, by measuring it. Without a command: discover.",
                "gputopo");
   app.set_version_flag("--version", "gputopo " GPUTOPO_VERSION);
-  app.footer(kExitCodes);
+  app.footer(exit_codes_text());
   app.require_subcommand(0, 1);
   add_device_option(app, options);
   add_discover_options(app, options);
@@ -83,12 +104,13 @@ ParseResult parse_command_line(int argc, char** argv) {
   CLI::App* discover = app.add_subcommand("discover", "Measure a device and report it (the default)");
   add_device_option(*discover, options);
   add_discover_options(*discover, options);
-  discover->footer(kExitCodes);
+  discover->footer(exit_codes_text());
 
   CLI::App* list = app.add_subcommand("list", "List every GPU, by backend, and the simulated ones");
 
   CLI::App* show = app.add_subcommand("show", "Render a saved JSON report");
   show->add_option("FILE", options.report_path, "What --json wrote")->required()->type_name("");
+  add_output_options(*show, options);
 
   CLI::App* coverage = app.add_subcommand("coverage", "Show which values are measured, read or not applicable");
 
@@ -96,7 +118,41 @@ ParseResult parse_command_line(int argc, char** argv) {
   std::string recording;
   replay->add_option("RECORDING", recording, "What --record wrote")->required()->type_name("");
   add_discover_options(*replay, options);
-  replay->footer(kExitCodes);
+  replay->footer(exit_codes_text());
+
+  CLI::App* diff = app.add_subcommand("diff", "Compare saved reports with the first of them");
+  diff->add_option("REPORT", options.report_paths, "What --json wrote, twice or more")->required()->type_name("");
+  CLI::Option* diff_json = diff->add_flag("--json", options.diff_as_json, "Print the differences as JSON");
+  diff->add_option("--html", options.diff_html_path, "Write a page with the plots side by side; '-' is standard output")
+      ->type_name("FILE");
+
+  CLI::App* check =
+      app.add_subcommand("check", "Check a saved report against a baseline: the gate for a boot or a job");
+  check->add_option("REPORT", options.report_path, "What --json wrote")->required()->type_name("");
+  check->add_option("--baseline", options.baseline_path, "The report of a GPU that is as it should be")
+      ->required()
+      ->type_name("FILE");
+  check
+      ->add_option("--tolerance", options.tolerances,
+                   "How much worse a value may be: LATENCY, BANDWIDTH, SIZE (5% each), OTHER (0%) or an attribute")
+      ->delimiter(',')
+      ->allow_extra_args(false)
+      ->type_name("NAME=PERCENT%[,...]");
+  std::vector<std::string> format_names;
+  for (const CheckFormat& format : check_formats()) format_names.emplace_back(format.name);
+  options.check_format = format_names.front();
+  check->add_option("--format", options.check_format, "How to report it; prometheus is for a text-file collector")
+      ->check(CLI::IsMember(format_names))
+      ->type_name(fmt::format("{}", fmt::join(format_names, "|")))
+      ->capture_default_str();
+
+  CLI::App* completion_command = app.add_subcommand("completion", "Print the completions for a shell");
+  std::string shell;
+  completion_command->add_option("SHELL", shell, fmt::format("{}", fmt::join(completion_shells(), ", ")))
+      ->required()
+      ->check(CLI::IsMember(completion_shells()))
+      ->type_name("");
+  CLI::App* man = app.add_subcommand("man", "Print the man page");
 
   try {
     app.parse(argc, argv);
@@ -107,11 +163,24 @@ ParseResult parse_command_line(int argc, char** argv) {
     throw UsageError(one_line(error.what()) + "; see 'gputopo --help'");
   }
 
+  if (std::count(options.output_paths.begin(), options.output_paths.end(), "-") > 1) {
+    throw UsageError("only one report can go to standard output: give the others a file");
+  }
   if (list->parsed()) options.command = Command::kList;
   if (show->parsed()) options.command = Command::kShow;
   if (coverage->parsed()) options.command = Command::kCoverage;
-  for (const CLI::App* subcommand : {list, show, coverage}) {
+  if (diff->parsed()) options.command = Command::kDiff;
+  if (check->parsed()) options.command = Command::kCheck;
+  if (completion_command->parsed() || man->parsed()) {
+    options.command = Command::kPrint;
+    options.text = man->parsed() ? man_page(app, GPUTOPO_VERSION) : completion(app, shell);
+  }
+  for (const CLI::App* subcommand : {list, show, coverage, diff, check, completion_command, man}) {
     if (subcommand->parsed()) refuse_stray_options(app, *subcommand);
+  }
+  if (options.report_paths.size() == 1) throw UsageError("diff needs two reports or more; see 'gputopo diff --help'");
+  if (diff_json->count() > 0 && options.diff_html_path == "-") {
+    throw UsageError("only one report can go to standard output: give --html a file");
   }
   if (replay->parsed()) {
     if (!options.device.empty()) throw UsageError("--device does not apply to 'replay'; see 'gputopo replay --help'");

@@ -8,7 +8,7 @@
 
 namespace gputopo::cli {
 
-enum class Command : std::uint8_t { kDiscover, kList, kShow, kCoverage };
+enum class Command : std::uint8_t { kDiscover, kList, kShow, kCoverage, kDiff, kCheck, kPrint };
 
 // Documented in --help.
 enum ExitCode : int {
@@ -19,13 +19,27 @@ enum ExitCode : int {
   kExitInterrupted = 130,
 };
 
+struct ExitCodeMeaning {
+  ExitCode code;
+  std::string text;
+};
+[[nodiscard]] const std::vector<ExitCodeMeaning>& exit_code_meanings();
+
 struct Options {
   Command command = Command::kDiscover;
-  std::string report_path;  // of show
-  std::string device;       // of discover; empty: the first GPU, or a simulated one
+  std::string report_path;                // of show and check
+  std::vector<std::string> report_paths;  // of diff
+  std::string baseline_path;              // of check
+  std::vector<std::string> tolerances;
+  std::string check_format;
+  bool diff_as_json = false;
+  std::string diff_html_path;
+  std::string text;    // of kPrint: what the command line itself has made
+  std::string device;  // of discover; empty: the first GPU, or a simulated one
   std::vector<std::string> elements;
   std::vector<std::string> attributes;
-  std::string json_path;  // "-": standard output instead of the table; empty: none
+  std::vector<std::string> output_paths;  // by formats(); "-": standard output instead of the table; empty: none
+  bool tree = false;                      // nested boxes instead of the table
   std::string raw_directory;
   std::string record_path;
   double budget_seconds = 60;

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <cmath>
 #include <cstdio>
 #include <string>
 
@@ -17,8 +18,15 @@ ProgressPrinter::~ProgressPrinter() {
 }
 
 void ProgressPrinter::show(const Progress& progress) {
-  const std::string text = fmt::format("[{}/{}] {} {:.1f} s", progress.done, progress.total,
-                                       progress.probe.empty() ? "done" : progress.probe, progress.elapsed_seconds);
+  std::string text = fmt::format("[{}/{}] {} {:.1f} s", progress.done, progress.total,
+                                 progress.probe.empty() ? "done" : progress.probe, progress.elapsed_seconds);
+  // The first values need surveys that the later ones share: what they took says nothing of the rest.
+  constexpr std::size_t kEnoughToJudge = 5;
+  if (progress.done >= kEnoughToJudge && progress.done < progress.total) {
+    const double per_value = progress.elapsed_seconds / static_cast<double>(progress.done);
+    text += fmt::format(", about {:.0f} s left",
+                        std::ceil(per_value * static_cast<double>(progress.total - progress.done)));
+  }
   if (live_) {
     fmt::print(stderr, "{}{}", kClearLine, text);
     std::fflush(stderr);

@@ -23,13 +23,19 @@ bool locale_is_utf8() {
 }  // namespace
 
 TerminalStyle standard_output_style() {
-  constexpr int kFileWidth = 132;  // wide enough for the whole table: a file or a pipe has no width
   TerminalStyle style;
-  style.width = kFileWidth;
-  if (isatty(STDOUT_FILENO) == 0) return style;
-  style.width = TerminalStyle{}.width;
+  const char* terminal = std::getenv("TERM");
+  const bool plain = isatty(STDOUT_FILENO) == 0 || (terminal != nullptr && std::string_view(terminal) == "dumb");
   winsize size{};
-  if (ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0) style.width = size.ws_col;
+  if (ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0) {
+    style.width = size.ws_col;
+  } else if (const char* columns = std::getenv("COLUMNS"); columns != nullptr) {
+    constexpr int kLeast = 40;
+    constexpr int kMost = 1000;
+    const int asked = std::atoi(columns);
+    if (asked >= kLeast && asked <= kMost) style.width = asked;
+  }
+  if (plain) return style;
   const char* no_colour = std::getenv("NO_COLOR");
   style.colour = no_colour == nullptr || *no_colour == '\0';
   style.unicode = locale_is_utf8();

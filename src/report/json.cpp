@@ -1,10 +1,13 @@
 // The JSON document of docs/schema.json, written and read.
 #include <fmt/format.h>
 
+#include <cmath>
+#include <limits>
 #include <nlohmann/json.hpp>
 
 #include "gputopo/error.h"
 #include "gputopo/report.h"
+#include "report/thin.h"
 
 namespace gputopo {
 namespace {
@@ -33,6 +36,30 @@ Json values_json(const NamedValues& values) {
 
 Json bound_json(const std::optional<double>& bound) { return bound.has_value() ? Json(*bound) : Json(nullptr); }
 
+// Whole numbers without a point, which most samples are; what is no number (an empty bin's mean) is null.
+Json sample_json(double value) {
+  constexpr double kExact = 9007199254740992.0;  // 2^53
+  if (!std::isfinite(value)) return nullptr;
+  if (value == std::round(value) && std::abs(value) < kExact) return static_cast<std::int64_t>(value);
+  return value;
+}
+
+Json samples_json(const std::vector<SampleTable>& samples) {
+  Json tables = Json::array();
+  for (const SampleTable& measured : samples) {
+    const SampleTable table = report::thinned(measured);
+    Json json{{"name", table.name}, {"columns", table.columns}};
+    if (table.measured_rows != 0) json["measured_rows"] = table.measured_rows;
+    Json& data = json["data"] = Json::array();
+    for (const std::vector<double>& column : table.data) {
+      Json& values = data.emplace_back(Json::array());
+      for (const double value : column) values.push_back(sample_json(value));
+    }
+    tables.push_back(std::move(json));
+  }
+  return tables;
+}
+
 Json attribute_json(const Attribute& attribute) {
   Json json;
   if (attribute.available()) {
@@ -52,6 +79,7 @@ Json attribute_json(const Attribute& attribute) {
   if (always || !attribute.conditions.empty()) json["conditions"] = values_json(attribute.conditions);
   if (always || !attribute.details.empty()) json["details"] = values_json(attribute.details);
   if (always || !attribute.flags.empty()) json["flags"] = attribute.flags;
+  if (!attribute.samples.empty()) json["samples"] = samples_json(attribute.samples);
   return json;
 }
 
@@ -90,6 +118,29 @@ Json timing_json(const Topology& topology) {
   return Json{{"total_seconds", topology.total_seconds}, {"probes", std::move(probes)}};
 }
 
+// Two spaces a level, as Json::dump(2), but a list of plain values is one line: samples are thousands of numbers.
+void write_pretty(const Json& json, std::size_t depth, std::string& text) {
+  const bool is_plain_list = json.is_array() && std::none_of(json.begin(), json.end(), [](const Json& element) {
+                               return element.is_structured();
+                             });
+  if (!json.is_structured() || json.empty() || is_plain_list) {
+    // A driver may hand over text that is not UTF-8: it is replaced, not a reason to lose the report.
+    text += json.dump(-1, ' ', false, Json::error_handler_t::replace);
+    return;
+  }
+  const auto new_line = [&text](std::size_t level) { text.append("\n").append(2 * level, ' '); };
+  text += json.is_array() ? '[' : '{';
+  bool first = true;
+  for (const auto& [key, value] : json.items()) {
+    if (!std::exchange(first, false)) text += ',';
+    new_line(depth + 1);
+    if (json.is_object()) text += Json(key).dump(-1, ' ', false, Json::error_handler_t::replace) + ": ";
+    write_pretty(value, depth + 1, text);
+  }
+  new_line(depth);
+  text += json.is_array() ? ']' : '}';
+}
+
 // ---- reading ----
 
 // A part of the document that knows where it stands in it, for messages.
@@ -98,7 +149,7 @@ class Node {
   Node(const Json& json, std::string path) : json_(&json), path_(std::move(path)) {}
 
   [[nodiscard]] Node at(const std::string& key) const {
-    if (!json_->is_object()) wrong("an object");
+    if (!json_->is_object()) fail("an object");
     const auto found = json_->find(key);
     if (found == json_->end()) throw FormatError(fmt::format("the report has no '{}'", child_path(key)));
     return {*found, child_path(key)};
@@ -106,13 +157,13 @@ class Node {
   [[nodiscard]] bool has(const std::string& key) const { return json_->is_object() && json_->contains(key); }
 
   [[nodiscard]] std::vector<std::pair<std::string, Node>> members() const {
-    if (!json_->is_object()) wrong("an object");
+    if (!json_->is_object()) fail("an object");
     std::vector<std::pair<std::string, Node>> result;
     for (const auto& [key, value] : json_->items()) result.emplace_back(key, Node(value, child_path(key)));
     return result;
   }
   [[nodiscard]] std::vector<Node> elements() const {
-    if (!json_->is_array()) wrong("a list");
+    if (!json_->is_array()) fail("a list");
     std::vector<Node> result;
     for (std::size_t i = 0; i < json_->size(); ++i) result.emplace_back((*json_)[i], fmt::format("{}[{}]", path_, i));
     return result;
@@ -120,19 +171,19 @@ class Node {
   [[nodiscard]] bool is_object() const { return json_->is_object(); }
 
   [[nodiscard]] std::string text() const {
-    if (!json_->is_string()) wrong("a text");
+    if (!json_->is_string()) fail("a text");
     return json_->get<std::string>();
   }
   [[nodiscard]] bool boolean() const {
-    if (!json_->is_boolean()) wrong("true or false");
+    if (!json_->is_boolean()) fail("true or false");
     return json_->get<bool>();
   }
   [[nodiscard]] double number() const {
-    if (!json_->is_number()) wrong("a number");
+    if (!json_->is_number()) fail("a number");
     return json_->get<double>();
   }
   [[nodiscard]] std::int64_t integer() const {
-    if (!json_->is_number_integer()) wrong("a whole number");
+    if (!json_->is_number_integer()) fail("a whole number");
     return json_->get<std::int64_t>();
   }
   [[nodiscard]] std::optional<double> optional_number() const {
@@ -164,15 +215,32 @@ class Node {
     return result;
   }
 
- private:
-  [[nodiscard]] std::string child_path(const std::string& key) const { return path_.empty() ? key : path_ + "." + key; }
-  [[noreturn]] void wrong(std::string_view expected) const {
+  [[noreturn]] void fail(std::string_view expected) const {
     throw FormatError(fmt::format("the report's '{}' is not {}", path_.empty() ? "document" : path_, expected));
   }
+
+ private:
+  [[nodiscard]] std::string child_path(const std::string& key) const { return path_.empty() ? key : path_ + "." + key; }
 
   const Json* json_;
   std::string path_;
 };
+
+SampleTable read_samples(const Node& node) {
+  SampleTable table;
+  table.name = node.at("name").text();
+  table.columns = node.at("columns").texts();
+  if (node.has("measured_rows")) table.measured_rows = static_cast<std::uint64_t>(node.at("measured_rows").integer());
+  for (const Node& column : node.at("data").elements()) {
+    std::vector<double>& values = table.data.emplace_back();
+    for (const Node& value : column.elements()) {
+      values.push_back(value.optional_number().value_or(std::numeric_limits<double>::quiet_NaN()));
+    }
+    if (values.size() != table.data.front().size()) node.at("data").fail("columns of one length");
+  }
+  if (table.data.size() != table.columns.size()) node.at("data").fail("a list for each of the columns");
+  return table;
+}
 
 Attribute read_attribute(const Node& node) {
   Attribute attribute;
@@ -190,6 +258,9 @@ Attribute read_attribute(const Node& node) {
   if (node.has("conditions")) attribute.conditions = node.at("conditions").named_values();
   if (node.has("details")) attribute.details = node.at("details").named_values();
   if (node.has("flags")) attribute.flags = node.at("flags").texts();
+  if (node.has("samples")) {
+    for (const Node& table : node.at("samples").elements()) attribute.samples.push_back(read_samples(table));
+  }
   return attribute;
 }
 
@@ -208,11 +279,11 @@ void check_is_ours(const Json& json) {
                     json["generator"].get<std::string>().rfind("gputopo", 0) == 0;
   if (!ours) throw FormatError("not a gputopo report: give a file that 'gputopo --json FILE' wrote");
   const auto version = json["schema_version"].get<std::int64_t>();
-  if (version != kSchemaVersion) {
+  if (version < kOldestSchemaVersion || version > kSchemaVersion) {
     throw FormatError(
-        fmt::format("the report has schema version {}, but this gputopo reads version {}: use the gputopo that "
+        fmt::format("the report has schema version {}, but this gputopo reads versions {} to {}: use the gputopo that "
                     "wrote it ({}), or measure again",
-                    version, kSchemaVersion, json["generator"].get<std::string>()));
+                    version, kOldestSchemaVersion, kSchemaVersion, json["generator"].get<std::string>()));
   }
 }
 
@@ -220,7 +291,7 @@ void check_is_ours(const Json& json) {
 
 std::string to_json(const Topology& topology) {
   Json json;
-  json["schema_version"] = topology.schema_version;
+  json["schema_version"] = kSchemaVersion;
   json["generator"] = topology.generator;
   json["timestamp"] = topology.timestamp;
   json["complete"] = topology.complete;
@@ -230,8 +301,9 @@ std::string to_json(const Topology& topology) {
   json["memory"] = memory_json(topology.memory);
   json["timing"] = timing_json(topology);
   json["warnings"] = topology.warnings;
-  // A driver may hand over text that is not UTF-8: it is replaced, not a reason to lose the report.
-  return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+  std::string text;
+  write_pretty(json, 0, text);
+  return text + "\n";
 }
 
 Topology read_json(std::string_view text) {

@@ -5,12 +5,24 @@
 namespace gputopo::report {
 namespace {
 
-constexpr std::size_t kGap = 2;
+std::vector<std::string> heading_lines(const std::string& heading) {
+  std::vector<std::string> lines = {""};
+  for (const char c : heading) {
+    if (c == '\n') {
+      lines.emplace_back();
+    } else {
+      lines.back() += c;
+    }
+  }
+  return lines;
+}
 
 std::vector<std::size_t> column_widths(const TextTable& table) {
   std::vector<std::size_t> widths;
   for (std::size_t c = 0; c < table.columns.size(); ++c) {
-    std::size_t width = display_width(table.columns[c].heading);
+    std::size_t width = 0;
+    for (const std::string& part : heading_lines(table.columns[c].heading))
+      width = std::max(width, display_width(part));
     for (const std::vector<Cell>& row : table.rows) width = std::max(width, display_width(row[c].text));
     widths.push_back(width);
   }
@@ -18,16 +30,17 @@ std::vector<std::size_t> column_widths(const TextTable& table) {
 }
 
 // Which columns stand beside each other: every block starts with column 0 and is as full as the width allows.
-std::vector<std::vector<std::size_t>> split_columns(const std::vector<std::size_t>& widths, std::size_t limit) {
+std::vector<std::vector<std::size_t>> split_columns(const std::vector<std::size_t>& widths, std::size_t limit,
+                                                    std::size_t gap) {
   std::vector<std::vector<std::size_t>> blocks = {{0}};
   std::size_t used = widths[0];
   for (std::size_t c = 1; c < widths.size(); ++c) {
-    if (used + kGap + widths[c] > limit && blocks.back().size() > 1) {
+    if (used + gap + widths[c] > limit && blocks.back().size() > 1) {
       blocks.push_back({0});
       used = widths[0];
     }
     blocks.back().push_back(c);
-    used += kGap + widths[c];
+    used += gap + widths[c];
   }
   return blocks;
 }
@@ -51,24 +64,43 @@ std::size_t display_width(std::string_view text) {
       std::count_if(text.begin(), text.end(), [](char c) { return (static_cast<unsigned char>(c) & 0xC0) != 0x80; }));
 }
 
+std::size_t table_width(const TextTable& table, const TextStyle& style) {
+  const std::vector<std::size_t> widths = column_widths(table);
+  std::size_t width = static_cast<std::size_t>(style.gap) * (widths.size() - 1);
+  for (const std::size_t column : widths) width += column;
+  return width;
+}
+
 std::string render(const TextTable& table, const TextStyle& style) {
   const std::vector<std::size_t> widths = column_widths(table);
+  const auto gap = static_cast<std::size_t>(style.gap);
+  std::size_t heading_height = 1;
+  for (const Column& column : table.columns) {
+    heading_height = std::max(heading_height, heading_lines(column.heading).size());
+  }
   const auto line = [&](const std::vector<std::size_t>& block, const auto& cell_of) {
     std::string text;
     for (const std::size_t c : block) {
       const Cell cell = cell_of(c);
       const std::string padding(widths[c] - display_width(cell.text), ' ');
       const std::string painted = paint(cell.text, cell.tone, style.colour);
-      if (c != block.front()) text.append(kGap, ' ');
+      if (c != block.front()) text.append(gap, ' ');
       text += table.columns[c].align == Align::kRight ? padding + painted : painted + padding;
     }
     return trimmed(std::move(text)) + "\n";
   };
 
   std::string text;
-  for (const std::vector<std::size_t>& block : split_columns(widths, static_cast<std::size_t>(style.width))) {
+  for (const std::vector<std::size_t>& block : split_columns(widths, static_cast<std::size_t>(style.width), gap)) {
     if (!text.empty()) text += "\n";
-    text += line(block, [&](std::size_t c) { return Cell{table.columns[c].heading, Tone::kStrong}; });
+    for (std::size_t h = 0; h < heading_height; ++h) {
+      // Headings of fewer lines stand at the bottom.
+      text += line(block, [&](std::size_t c) {
+        const std::vector<std::string> parts = heading_lines(table.columns[c].heading);
+        const std::size_t above = heading_height - parts.size();
+        return Cell{h < above ? "" : parts[h - above], Tone::kStrong};
+      });
+    }
     text += line(block, [&](std::size_t c) {
       std::string rule;
       for (std::size_t i = 0; i < widths[c]; ++i) rule += style.unicode ? "\u2500" : "-";

@@ -17,7 +17,7 @@ struct Cell {
 };
 
 struct Column {
-  std::string heading;
+  std::string heading;  // a newline breaks it into lines
   Align align = Align::kLeft;
 };
 
@@ -30,6 +30,7 @@ struct TextStyle {
   int width = 100;
   bool colour = false;
   bool unicode = false;
+  int gap = 2;  // spaces between columns
 };
 
 // Text in the tone's colour, or as it is when colour is off.
@@ -37,6 +38,9 @@ struct TextStyle {
 
 // Columns of UTF-8 text, one a code point.
 [[nodiscard]] std::size_t display_width(std::string_view text);
+
+// How wide the table is on one line a row.
+[[nodiscard]] std::size_t table_width(const TextTable& table, const TextStyle& style);
 
 // The table. Columns that do not fit beside the first go to a further block, which repeats the first column.
 [[nodiscard]] std::string render(const TextTable& table, const TextStyle& style);

@@ -18,7 +18,9 @@ struct Scaled {
 template <std::size_t N>
 Scaled scale(double value, double step, const std::array<std::string_view, N>& units) {
   std::size_t i = 0;
-  while (i + 1 < N && std::abs(value) >= step) {
+  // What four digits round up to the next unit is of the next unit.
+  constexpr double kRoundsUp = 1 - 0.5e-4;
+  while (i + 1 < N && std::abs(value) >= step * kRoundsUp) {
     value /= step;
     ++i;
   }

@@ -1,4 +1,5 @@
-// Reports against files in expected/. GPUTOPO_UPDATE_GOLDEN=1 rewrites those.
+// Reports against files in expected/: the sample made by hand, and the saved reports of tests/reports: of a recorded
+// H200, of a simulated GT200 and of an example after AMD's CDNA. GPUTOPO_UPDATE_GOLDEN=1 rewrites the files.
 #include "gputopo/report.h"
 
 #include <gmock/gmock.h>
@@ -6,6 +7,7 @@
 
 #include <cstdlib>
 
+#include "report/html_page.h"
 #include "support/command.h"
 #include "support/sample_topology.h"
 
@@ -21,23 +23,71 @@ void expect_golden(const std::string& text, const std::string& name) {
   EXPECT_EQ(text, read_file(path)) << "If this is meant: GPUTOPO_UPDATE_GOLDEN=1 ./dev test -L golden";
 }
 
-TEST(GoldenReport, Json) { expect_golden(to_json(test::sample_topology()), "sample.json"); }
+// Without the script and the style, which are the same in all pages and change with every release of the chart library.
+std::string without_bundle(std::string page) {
+  for (const std::string_view part : {report::kPageScript, report::kPageStyle}) {
+    const std::size_t at = page.find(part);
+    EXPECT_NE(at, std::string::npos);
+    if (at != std::string::npos) page.replace(at, part.size(), "...");
+  }
+  return page;
+}
 
-TEST(GoldenReport, Terminal) { expect_golden(to_terminal(test::sample_topology(), {}), "sample.txt"); }
+// Images within Markdown by their length: what is in them has tests of its own.
+std::string without_images(const std::string& markdown) {
+  std::string result;
+  constexpr std::string_view kBegin = "base64,";
+  std::size_t at = 0;
+  for (std::size_t found; (found = markdown.find(kBegin, at)) != std::string::npos;) {
+    const std::size_t end = markdown.find(')', found);
+    result += markdown.substr(at, found - at) + "...";
+    at = end;
+  }
+  return result + markdown.substr(at);
+}
+
+TEST(GoldenReport, Json) { expect_golden(to_json(test::sample_topology()), "sample.json"); }
 
 TEST(GoldenReport, NarrowTerminal) {
   expect_golden(to_terminal(test::sample_topology(), {60, false, false}), "sample_60.txt");
 }
 
+TEST(GoldenReport, WideTerminal) {
+  expect_golden(to_terminal(test::sample_topology(), {140, false, false}), "sample_140.txt");
+}
+
 TEST(GoldenReport, ColourAndUnicode) {
   expect_golden(to_terminal(test::sample_topology(), {100, true, true}), "sample_colour.txt");
+  expect_golden(to_tree(test::sample_topology(), {100, true, true}), "sample_tree_colour.txt");
 }
+
+class GoldenFormats : public ::testing::TestWithParam<std::string> {
+ protected:
+  static Topology load() {
+    if (GetParam() == "sample") return test::sample_topology();
+    return read_json(read_file(GPUTOPO_SOURCE_DIR "/tests/reports/" + GetParam() + ".json"));
+  }
+};
+
+TEST_P(GoldenFormats, Terminal) { expect_golden(to_terminal(load(), {}), GetParam() + ".txt"); }
+TEST_P(GoldenFormats, Tree) { expect_golden(to_tree(load(), {}), GetParam() + "_tree.txt"); }
+TEST_P(GoldenFormats, Csv) { expect_golden(to_csv(load()), GetParam() + ".csv"); }
+TEST_P(GoldenFormats, Svg) { expect_golden(to_svg(load()), GetParam() + ".svg"); }
+TEST_P(GoldenFormats, Markdown) { expect_golden(without_images(to_markdown(load())), GetParam() + ".md"); }
+TEST_P(GoldenFormats, Html) { expect_golden(without_bundle(to_html(load())), GetParam() + ".html"); }
+
+INSTANTIATE_TEST_SUITE_P(Reports, GoldenFormats, ::testing::Values("sample", "h200", "gt200", "amd_like"),
+                         [](const auto& name) { return name.param; });
 
 TEST(GoldenReport, Coverage) { expect_golden(coverage_table(), "coverage.txt"); }
 
 TEST(GoldenReport, Help) {
-  expect_golden(test::run_command(GPUTOPO_BINARY " --help").out, "help.txt");
-  expect_golden(test::run_command(GPUTOPO_BINARY " discover --help").out, "help_discover.txt");
+  for (const char* command : {"", "discover", "show", "diff", "check"}) {
+    const std::string suffix = *command == '\0' ? "" : std::string("_") + command;
+    expect_golden(test::run_command(std::string(GPUTOPO_BINARY) + " " + command + " --help").out,
+                  "help" + suffix + ".txt");
+  }
+  expect_golden(test::run_command(GPUTOPO_BINARY " man").out, "gputopo.1");
 }
 
 }  // namespace

@@ -23,14 +23,14 @@ TEST(Terminal, FitsTheWidth) {
 }
 
 TEST(Terminal, LosesNoColumnWhereItIsNarrow) {
-  for (const char* word : {"192 KiB", "34.25", "17.3", "41 TB/s", "texture, readonly", "60 MiB"}) {
+  for (const char* word : {"192 KiB", "34.25", "17.3", "41 TB/s", "60 MiB", "900 GB/s"}) {
     EXPECT_THAT(at_width(60), HasSubstr(word));
     EXPECT_THAT(at_width(200), HasSubstr(word));
   }
 }
 
 TEST(Terminal, GivesEachReasonOnceWithWhatItExplains) {
-  EXPECT_THAT(at_width(200), HasSubstr("[1] timed out: the budget of 60 s ran out (l1 write bandwidth, miss penalty)"));
+  EXPECT_THAT(at_width(200), HasSubstr("timed out: the budget of 60 s ran out (l1 write bandwidth, miss penalty)"));
   EXPECT_THAT(at_width(200), HasSubstr("inconclusive: the samples form no clear level (constant_l1 latency)"));
   EXPECT_THAT(at_width(200), HasSubstr("not supported: the system does not tell (device driver version)"));
 }
@@ -41,7 +41,7 @@ TEST(Terminal, SaysWhatMattersAroundTheTable) {
   EXPECT_THAT(text, HasSubstr("Warning: the SM clock fell"));
   EXPECT_THAT(text, HasSubstr("INCOMPLETE"));
   EXPECT_THAT(text, HasSubstr("! l1 read bandwidth: over theoretical peak"));
-  EXPECT_THAT(text, HasSubstr("L2 cache: measured size 60 MiB, near 260 cycles, far 474 cycles"));
+  EXPECT_THAT(text, HasSubstr("l2: measured size 60 MiB, near 260 cycles, far 474 cycles"));
 }
 
 TEST(Terminal, DoesNotCallARealDeviceSimulated) {

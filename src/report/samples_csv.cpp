@@ -6,25 +6,16 @@
 
 #include "gputopo/error.h"
 #include "gputopo/report.h"
+#include "report/csv_text.h"
 
 namespace gputopo {
 namespace {
 
-std::string csv_field(const std::string& text) {
-  if (text.find_first_of(",\"\r\n") == std::string::npos) return text;
-  std::string quoted = "\"";
-  for (const char c : text) {
-    if (c == '"') quoted += '"';
-    quoted += c;
-  }
-  return quoted + '"';
-}
-
-std::string to_csv(const SampleTable& table) {
+std::string table_csv(const SampleTable& table) {
   std::string text;
   for (std::size_t c = 0; c < table.columns.size(); ++c) {
     if (c != 0) text += ',';
-    text += csv_field(table.columns[c]);
+    text += report::csv_field(table.columns[c]);
   }
   text += "\r\n";
   const std::size_t row_count = table.data.empty() ? 0 : table.data.front().size();
@@ -40,7 +31,7 @@ std::string to_csv(const SampleTable& table) {
 
 void write_tables(const AttributeMap& attributes, const std::filesystem::path& directory) {
   for (const auto& [id, attribute] : attributes) {
-    for (const SampleTable& table : attribute.samples) write_file(directory / (table.name + ".csv"), to_csv(table));
+    for (const SampleTable& table : attribute.samples) write_file(directory / (table.name + ".csv"), table_csv(table));
   }
 }
 

@@ -1,0 +1,251 @@
+#include "cli/completion.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+
+#include "cli/check_formats.h"
+#include "gputopo/model.h"
+
+namespace gputopo::cli {
+namespace {
+
+// Lists what --device takes here, as the program itself sees it.
+constexpr const char* kListDevices = "gputopo list 2>/dev/null | cut -d ' ' -f 1";
+
+enum class Takes { kNothing, kFile, kFolder, kDevice, kWords, kFree };
+
+struct OptionFacts {
+  std::string name;  // "--json", or the name of a positional
+  std::string description;
+  Takes takes = Takes::kNothing;
+  std::vector<std::string> words;
+  bool positional = false;
+};
+
+OptionFacts facts_of(const CLI::Option& option) {
+  OptionFacts facts;
+  facts.positional = option.get_positional();
+  facts.name = option.get_lnames().empty() ? option.get_name() : "--" + option.get_lnames().front();
+  facts.description = option.get_description();
+  const std::string type = option.get_type_name();
+  if (option.get_items_expected_max() == 0) {
+    facts.takes = Takes::kNothing;
+  } else if (facts.name == "--device") {
+    facts.takes = Takes::kDevice;
+  } else if (facts.name == "--only") {
+    facts.takes = Takes::kWords;
+    for (const ElementRow& row : element_table()) {
+      if (std::find(facts.words.begin(), facts.words.end(), row.id) == facts.words.end()) facts.words.push_back(row.id);
+    }
+  } else if (facts.name == "--attribute") {
+    facts.takes = Takes::kWords;
+    facts.words = memory_attribute_ids();
+  } else if (facts.name == "--format") {
+    facts.takes = Takes::kWords;
+    for (const CheckFormat& format : check_formats()) facts.words.emplace_back(format.name);
+  } else if (facts.name == "SHELL") {
+    facts.takes = Takes::kWords;
+    facts.words = completion_shells();
+  } else if (type == "DIR") {
+    facts.takes = Takes::kFolder;
+  } else if (type == "SECONDS" || type == "N" || facts.name == "--tolerance") {
+    facts.takes = Takes::kFree;
+  } else {
+    facts.takes = Takes::kFile;
+  }
+  return facts;
+}
+
+struct CommandFacts {
+  std::string name;  // empty: the program itself
+  std::string description;
+  std::vector<OptionFacts> options;
+};
+
+std::vector<CommandFacts> commands_of(const CLI::App& app) {
+  std::vector<const CLI::App*> apps = {&app};
+  for (const CLI::App* command : app.get_subcommands([](const CLI::App*) { return true; })) apps.push_back(command);
+  std::vector<CommandFacts> commands;
+  for (const CLI::App* one : apps) {
+    CommandFacts command{one == &app ? "" : one->get_name(), one->get_description(), {}};
+    for (const CLI::Option* option : one->get_options()) command.options.push_back(facts_of(*option));
+    commands.push_back(std::move(command));
+  }
+  return commands;
+}
+
+std::vector<std::string> names_of(const std::vector<CommandFacts>& commands) {
+  std::vector<std::string> names;
+  for (const CommandFacts& command : commands) {
+    if (!command.name.empty()) names.push_back(command.name);
+  }
+  return names;
+}
+
+// In single quotes of a shell.
+std::string quoted(const std::string& text) {
+  std::string result;
+  for (const char c : text) result += c == '\'' ? std::string("'\\''") : std::string(1, c);
+  return fmt::format("'{}'", result);
+}
+
+std::string bash_values(const OptionFacts& option) {
+  switch (option.takes) {
+    case Takes::kWords:
+      return fmt::format("COMPREPLY=($(compgen -W {} -- \"${{current##*,}}\"))",
+                         quoted(fmt::format("{}", fmt::join(option.words, " "))));
+    case Takes::kDevice:
+      return fmt::format(
+          "COMPREPLY=($(compgen -W \"$({})\" -- \"$current\")); __ltrim_colon_completions \"$current\" 2>/dev/null",
+          kListDevices);
+    case Takes::kFolder:
+      return "COMPREPLY=($(compgen -d -- \"$current\"))";
+    case Takes::kFile:
+      return "COMPREPLY=($(compgen -f -- \"$current\"))";
+    default:
+      return "COMPREPLY=()";
+  }
+}
+
+std::string bash(const std::vector<CommandFacts>& commands) {
+  std::string text =
+      "# bash completion of gputopo. Load it with: source <(gputopo completion bash)\n_gputopo() {\n"
+      "  local current=${COMP_WORDS[COMP_CWORD]} before=${COMP_WORDS[COMP_CWORD-1]} command= word\n"
+      "  for word in \"${COMP_WORDS[@]:1:COMP_CWORD-1}\"; do\n    case $word in\n";
+  text += fmt::format("      {}) command=$word; break ;;\n    esac\n  done\n", fmt::join(names_of(commands), "|"));
+  text += "  case $command:$before in\n";
+  for (const CommandFacts& command : commands) {
+    for (const OptionFacts& option : command.options) {
+      if (option.positional || option.takes == Takes::kNothing) continue;
+      text += fmt::format("    {}:{}) {}; return ;;\n", command.name, option.name, bash_values(option));
+    }
+  }
+  text += "  esac\n  case $command in\n";
+  for (const CommandFacts& command : commands) {
+    std::vector<std::string> words;
+    std::string positional;
+    for (const OptionFacts& option : command.options) {
+      if (option.positional) {
+        positional = bash_values(option);
+      } else {
+        words.push_back(option.name);
+      }
+    }
+    if (command.name.empty()) {
+      for (const std::string& name : names_of(commands)) words.push_back(name);
+    }
+    const std::string own =
+        fmt::format("COMPREPLY=($(compgen -W {} -- \"$current\"))", quoted(fmt::format("{}", fmt::join(words, " "))));
+    text += fmt::format("    {})\n", command.name.empty() ? "''" : command.name);
+    text += positional.empty()
+                ? "      " + own + " ;;\n"
+                : fmt::format("      if [[ $current == -* ]]; then {}; else {}; fi ;;\n", own, positional);
+  }
+  return text + "  esac\n}\ncomplete -o filenames -o bashdefault -F _gputopo gputopo\n";
+}
+
+// In a description within an _arguments specification.
+std::string zsh_text(std::string text) {
+  std::string result;
+  for (const char c : text) {
+    if (c == '[' || c == ']' || c == ':') result += '\\';
+    result += c;
+  }
+  return result;
+}
+
+std::string zsh_values(const OptionFacts& option) {
+  switch (option.takes) {
+    case Takes::kNothing:
+      return "";
+    case Takes::kWords:
+      return option.positional || option.name == "--format"
+                 ? fmt::format(":value:({})", fmt::join(option.words, " "))
+                 : fmt::format(":value:_values -s , value {}", fmt::join(option.words, " "));
+    case Takes::kDevice:
+      return ":device:_gputopo_devices";
+    case Takes::kFolder:
+      return ":folder:_files -/";
+    case Takes::kFile:
+      return ":file:_files";
+    case Takes::kFree:
+      return ":value: ";
+  }
+  return "";
+}
+
+std::string zsh_arguments(const CommandFacts& command, const char* indent) {
+  std::string text = "_arguments -s";
+  for (const OptionFacts& option : command.options) {
+    const std::string specification =
+        option.positional ? "*" + zsh_values(option)
+                          : fmt::format("{}[{}]{}", option.name, zsh_text(option.description), zsh_values(option));
+    text += fmt::format(" \\\n{}  {}", indent, quoted(specification));
+  }
+  return text;
+}
+
+std::string zsh(const std::vector<CommandFacts>& commands) {
+  std::string text = "#compdef gputopo\n# zsh completion of gputopo. Put it as _gputopo into a folder of $fpath.\n";
+  text += fmt::format(
+      "_gputopo_devices() {{\n  local -a devices\n  devices=(${{(f)\"$({})\"}})\n  compadd -a devices\n}}\n",
+      kListDevices);
+  text += "_gputopo() {\n  local -a commands\n  commands=(\n";
+  for (const CommandFacts& command : commands) {
+    if (!command.name.empty())
+      text += fmt::format("    {}\n", quoted(command.name + ":" + zsh_text(command.description)));
+  }
+  text += "  )\n  local word command=\n  for word in ${words[2,CURRENT-1]}; do\n    case $word in\n";
+  text += fmt::format("      {}) command=$word; break ;;\n    esac\n  done\n  case $command in\n",
+                      fmt::join(names_of(commands), "|"));
+  for (const CommandFacts& command : commands) {
+    if (command.name.empty()) continue;
+    text += fmt::format("    {})\n      {} ;;\n", command.name, zsh_arguments(command, "      "));
+  }
+  text += fmt::format("    *)\n      {} \\\n        '*::command:{{ _describe command commands }}' ;;\n",
+                      zsh_arguments(commands.front(), "      "));
+  return text + "  esac\n}\n_gputopo \"$@\"\n";
+}
+
+std::string fish(const std::vector<CommandFacts>& commands) {
+  const std::string none = fmt::format("not __fish_seen_subcommand_from {}", fmt::join(names_of(commands), " "));
+  std::string text =
+      "# fish completion of gputopo. Load it with: gputopo completion fish | source\ncomplete -c gputopo -f\n";
+  for (const CommandFacts& command : commands) {
+    const std::string when = command.name.empty() ? none : "__fish_seen_subcommand_from " + command.name;
+    if (!command.name.empty()) {
+      text += fmt::format("complete -c gputopo -n {} -a {} -d {}\n", quoted(none), command.name,
+                          quoted(command.description));
+    }
+    for (const OptionFacts& option : command.options) {
+      std::string line = fmt::format("complete -c gputopo -n {}", quoted(when));
+      if (!option.positional) line += fmt::format(" -l {} -d {}", option.name.substr(2), quoted(option.description));
+      if (option.takes != Takes::kNothing && !option.positional) line += " -r";
+      if (option.takes == Takes::kFile) line += " -F";
+      if (option.takes == Takes::kFolder) line += " -a '(__fish_complete_directories)'";
+      if (option.takes == Takes::kDevice) line += fmt::format(" -a {}", quoted(fmt::format("({})", kListDevices)));
+      if (option.takes == Takes::kWords)
+        line += fmt::format(" -a {}", quoted(fmt::format("{}", fmt::join(option.words, " "))));
+      text += line + "\n";
+    }
+  }
+  return text;
+}
+
+}  // namespace
+
+const std::vector<std::string>& completion_shells() {
+  static const std::vector<std::string> kShells = {"bash", "zsh", "fish"};
+  return kShells;
+}
+
+std::string completion(const CLI::App& app, const std::string& shell) {
+  const std::vector<CommandFacts> commands = commands_of(app);
+  if (shell == "zsh") return zsh(commands);
+  if (shell == "fish") return fish(commands);
+  return bash(commands);
+}
+
+}  // namespace gputopo::cli

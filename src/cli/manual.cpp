@@ -1,0 +1,92 @@
+#include "cli/manual.h"
+
+#include <fmt/format.h>
+
+#include "cli/options.h"
+
+namespace gputopo::cli {
+namespace {
+
+// Text in roff: what would be a macro, an escape or a dash that no one can search for.
+std::string roff(const std::string& text) {
+  std::string result;
+  bool line_start = true;
+  for (const char c : text) {
+    if (line_start && (c == '.' || c == '\'')) result += "\\&";
+    if (c == '\\') {
+      result += "\\e";
+    } else if (c == '-') {
+      result += "\\-";
+    } else {
+      result += c;
+    }
+    line_start = c == '\n';
+  }
+  return result;
+}
+
+std::string option_entry(const CLI::Option& option) {
+  std::string names;
+  for (const std::string& name : option.get_snames()) names += (names.empty() ? "" : ", ") + ("-" + name);
+  for (const std::string& name : option.get_lnames()) names += (names.empty() ? "" : ", ") + ("--" + name);
+  std::string text = ".TP\n";
+  if (names.empty()) {
+    text += fmt::format("\\fI{}\\fR\n", roff(option.get_name()));
+  } else {
+    text += fmt::format("\\fB{}\\fR", roff(names));
+    if (option.get_items_expected_max() > 0) text += fmt::format(" \\fI{}\\fR", roff(option.get_type_name()));
+    text += "\n";
+  }
+  return text + roff(option.get_description()) +
+         (option.get_default_str().empty() ? "" : fmt::format(" (default {})", roff(option.get_default_str()))) + "\n";
+}
+
+std::string option_entries(const CLI::App& app) {
+  std::string text;
+  for (const CLI::Option* option : app.get_options()) text += option_entry(*option);
+  return text;
+}
+
+std::vector<const CLI::App*> subcommands(const CLI::App& app) {
+  return app.get_subcommands([](const CLI::App*) { return true; });
+}
+
+}  // namespace
+
+std::string man_page(const CLI::App& app, const std::string& version) {
+  std::string text = fmt::format(".TH GPUTOPO 1 2025-01-01 \"gputopo {}\" \"User Commands\"\n", roff(version));
+  text += ".SH NAME\ngputopo \\- find out what a GPU's memory hierarchy is made of, by measuring it\n";
+  text += ".SH SYNOPSIS\n.B gputopo\n[\\fIoptions\\fR]\n";
+  for (const CLI::App* command : subcommands(app)) {
+    text += fmt::format(".br\n.B gputopo {}\n[\\fIoptions\\fR]", roff(command->get_name()));
+    for (const CLI::Option* option : command->get_options()) {
+      if (option->get_positional()) text += fmt::format(" \\fI{}\\fR", roff(option->get_name()));
+    }
+    text += "\n";
+  }
+  text += fmt::format(".SH DESCRIPTION\n{}\n", roff(app.get_description()));
+  text += ".SH OPTIONS\n" + option_entries(app);
+  text += ".SH COMMANDS\n";
+  for (const CLI::App* command : subcommands(app)) {
+    text += fmt::format(".SS {}\n{}.\n", roff(command->get_name()), roff(command->get_description()));
+    // What discover and replay share with the program itself is described above.
+    std::string own;
+    for (const CLI::Option* option : command->get_options()) {
+      const bool is_above = !option->get_positional() && app.get_option_no_throw(option->get_name()) != nullptr &&
+                            app.get_option_no_throw(option->get_name())->get_description() == option->get_description();
+      if (!is_above) own += option_entry(*option);
+    }
+    text += own;
+  }
+  text += ".SH EXIT STATUS\n";
+  for (const ExitCodeMeaning& meaning : exit_code_meanings()) {
+    text += fmt::format(".TP\n.B {}\n{}\n", static_cast<int>(meaning.code), roff(meaning.text));
+  }
+  text +=
+      ".SH ENVIRONMENT\n"
+      ".TP\n.B NO_COLOR\nNo colours on a terminal.\n"
+      ".TP\n.B COLUMNS\nThe width of the table where standard output is no terminal; 80 if it is not set.\n";
+  return text;
+}
+
+}  // namespace gputopo::cli

@@ -1,0 +1,206 @@
+#include "report/chart.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <set>
+
+#include "report/hierarchy.h"
+#include "report/thin.h"
+#include "report/units.h"
+
+namespace gputopo::report {
+namespace {
+
+constexpr std::size_t kMostSeries = 8;
+constexpr std::size_t kMostMarks = 8;
+// From this ratio of the greatest to the least on, equal steps hide the small values.
+constexpr double kLogarithmicFrom = 40;
+
+Axis axis_of(const std::string& column, const std::vector<double>& values) {
+  const ColumnName name = column_name(column);
+  Axis axis{column, name.label, name.unit, false};
+  double least = INFINITY;
+  double greatest = -INFINITY;
+  for (const double value : values) {
+    if (!std::isfinite(value)) continue;
+    least = std::min(least, value);
+    greatest = std::max(greatest, value);
+  }
+  axis.logarithmic = least > 0 && greatest >= kLogarithmicFrom * least;
+  return axis;
+}
+
+// Columns whose combinations are series of their own: blocks, threads, loads in flight.
+std::vector<Series> grouped(const SampleTable& table, std::size_t y) {
+  std::set<std::vector<double>> keys;
+  for (std::size_t r = 0; r < table.row_count() && keys.size() <= kMostSeries; ++r) {
+    std::vector<double> key;
+    for (std::size_t c = 1; c < y; ++c) key.push_back(table.data[c][r]);
+    keys.insert(std::move(key));
+  }
+  std::vector<Series> series;
+  for (const std::vector<double>& key : keys) {
+    Series one{"", table.columns[y], {}};
+    for (std::size_t c = 1; c < y; ++c) {
+      const ColumnName name = column_name(table.columns[c]);
+      one.label +=
+          fmt::format("{}{} {}", one.label.empty() ? "" : ", ", name.label, human_value(key[c - 1], name.unit));
+      one.where.emplace_back(table.columns[c], key[c - 1]);
+    }
+    series.push_back(std::move(one));
+  }
+  return series;
+}
+
+void add_mark(Chart& chart, ChartMark mark, const std::string& unit) {
+  if (unit.empty() || chart.marks.size() >= kMostMarks) return;
+  if (chart.x.unit == unit) {
+    mark.across = false;
+  } else if (chart.y.unit == unit && chart.kind != ChartKind::kBars) {
+    mark.across = true;
+  } else {
+    return;
+  }
+  chart.marks.push_back(std::move(mark));
+}
+
+// The value with its interval, and the details in the same unit: edges, levels, percentiles.
+void add_marks(Chart& chart, const Attribute& attribute) {
+  // Raw latencies hold the timer's cost too; values do not.
+  double offset = 0;
+  if (chart.x.column.rfind("raw_", 0) == 0) {
+    if (const Value* timer = attribute.find_detail("timer_cycles")) {
+      if (const double* cycles = std::get_if<double>(timer)) offset = *cycles;
+    }
+  }
+  if (const std::optional<double> value = attribute.number()) {
+    ChartMark mark{.label = "value", .value = *value + offset, .is_value = true};
+    if (attribute.low) mark.low = *attribute.low + offset;
+    if (attribute.high) mark.high = *attribute.high + offset;
+    add_mark(chart, mark, attribute.unit);
+  }
+  for (const auto& [name, value] : attribute.details) {
+    const ColumnName words = column_name(name);
+    const bool is_bound = name.find("_low_") != std::string::npos || name.find("_high_") != std::string::npos;
+    if (is_bound || name == "timer_cycles" || name.find("deviation") != std::string::npos) continue;
+    std::vector<double> values;
+    if (const auto* real = std::get_if<double>(&value)) values = {*real};
+    if (const auto* whole = std::get_if<std::int64_t>(&value)) values = {static_cast<double>(*whole)};
+    const auto* list = std::get_if<std::vector<double>>(&value);
+    if (list != nullptr && name.find("level") != std::string::npos) values = *list;
+    const std::string unit = words.unit.empty() && list != nullptr ? attribute.unit : words.unit;
+    for (const double one : values) add_mark(chart, {.label = words.label, .value = one + offset}, unit);
+  }
+}
+
+Chart chart_of_table(const std::string& title, const SampleTable& table) {
+  Chart chart;
+  chart.title = title;
+  chart.table = table.name;
+  const std::size_t last = table.columns.size() - 1;
+  chart.x = axis_of(table.columns.front(), table.data.front());
+  chart.y = axis_of(table.columns[std::min<std::size_t>(1, last)], table.data[std::min<std::size_t>(1, last)]);
+  const bool counts = is_count(table.columns[last]);
+  if (last == 1 && counts) {
+    chart.kind = ChartKind::kBars;
+    chart.series = {{"", table.columns[last], {}}};
+  } else if (last == 2 && (counts || is_map(table))) {
+    chart.kind = counts ? ChartKind::kDensity : ChartKind::kMap;
+    if (chart.kind == ChartKind::kMap) chart.x.logarithmic = chart.y.logarithmic = false;
+    chart.weight = table.columns[last];
+    chart.weight_unit = column_name(chart.weight).unit;
+  } else {
+    // What was measured is in the last columns: as many as have the last one's unit. What is between varied, too.
+    std::size_t first_y = last;
+    const std::string unit = column_name(table.columns[last]).unit;
+    while (first_y > 1 && !unit.empty() && column_name(table.columns[first_y - 1]).unit == unit) --first_y;
+    chart.y = axis_of(table.columns[last], table.data[last]);
+    if (first_y == last && last > 1) {
+      chart.series = grouped(table, last);
+    } else {
+      for (std::size_t c = std::max<std::size_t>(first_y, std::min<std::size_t>(1, last)); c <= last; ++c) {
+        chart.series.push_back({last == first_y ? "" : column_name(table.columns[c]).label, table.columns[c], {}});
+      }
+    }
+  }
+  return chart;
+}
+
+// Lists of one length and one unit in the details are curves over the first of them: a size at every carve-out.
+std::optional<Chart> chart_of_details(const std::string& title, const Attribute& attribute) {
+  std::vector<std::pair<std::string, const std::vector<double>*>> lists;
+  for (const auto& [name, value] : attribute.details) {
+    const auto* list = std::get_if<std::vector<double>>(&value);
+    if (list == nullptr || list->size() < 2 || column_name(name).unit.empty()) continue;
+    if (lists.empty() || list->size() == lists.front().second->size()) lists.emplace_back(name, list);
+  }
+  if (lists.size() < 2) return std::nullopt;
+  Chart chart;
+  chart.title = fmt::format("{} by {}", title, column_name(lists.front().first).label);
+  chart.x = axis_of(lists[0].first, *lists[0].second);
+  chart.y = axis_of(lists[1].first, *lists[1].second);
+  chart.y.label = column_name(lists[1].first).label;
+  for (std::size_t i = 1; i < lists.size() && i <= kMostSeries; ++i) {
+    chart.series.push_back({column_name(lists[i].first).label, lists[i].first, {}});
+  }
+  return chart;
+}
+
+}  // namespace
+
+std::string_view to_string(ChartKind kind) {
+  constexpr std::array<std::string_view, 4> kNames = {"line", "bars", "density", "map"};
+  return kNames.at(static_cast<std::size_t>(kind));
+}
+
+ColumnName column_name(std::string_view column) {
+  struct Suffix {
+    std::string_view text;
+    std::string_view unit;
+  };
+  constexpr Suffix kSuffixes[] = {{"_bytes_per_second", "B/s"},
+                                  {"_bytes_per_cycle", "B/cycle"},
+                                  {"_bytes", "B"},
+                                  {"_cycles", "cycles"},
+                                  {"_seconds", "s"},
+                                  {"_ns", "ns"},
+                                  {"_mhz", "MHz"},
+                                  {"_celsius", "\u00b0C"},
+                                  {"_watts", "W"}};
+  for (const Suffix& suffix : kSuffixes) {
+    if (column.size() > suffix.text.size() && column.substr(column.size() - suffix.text.size()) == suffix.text) {
+      return {readable(column.substr(0, column.size() - suffix.text.size())), std::string(suffix.unit)};
+    }
+  }
+  return {readable(column), ""};
+}
+
+std::vector<Chart> charts_of(const std::string& title, const Attribute& attribute) {
+  std::vector<Chart> charts;
+  for (const SampleTable& table : attribute.samples) {
+    if (table.columns.size() < 2 || table.row_count() == 0) continue;
+    charts.push_back(chart_of_table(title, table));
+    add_marks(charts.back(), attribute);
+  }
+  if (std::optional<Chart> chart = chart_of_details(title, attribute)) charts.push_back(*std::move(chart));
+  return charts;
+}
+
+const std::vector<double>* find_column(const Attribute& attribute, const Chart& chart, std::string_view column) {
+  if (chart.table.empty()) {
+    const Value* value = attribute.find_detail(column);
+    return value == nullptr ? nullptr : std::get_if<std::vector<double>>(value);
+  }
+  for (const SampleTable& table : attribute.samples) {
+    if (table.name != chart.table) continue;
+    for (std::size_t c = 0; c < table.columns.size(); ++c) {
+      if (table.columns[c] == column) return &table.data[c];
+    }
+  }
+  return nullptr;
+}
+
+}  // namespace gputopo::report

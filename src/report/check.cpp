@@ -1,0 +1,230 @@
+// A report against a baseline, as a gate: what is worse than the baseline by more than the tolerance and than both
+// intervals.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cctype>
+#include <cmath>
+#include <nlohmann/json.hpp>
+
+#include "gputopo/error.h"
+#include "gputopo/report.h"
+#include "report/compare.h"
+#include "report/hierarchy.h"
+#include "report/units.h"
+
+namespace gputopo {
+namespace {
+
+using report::Difference;
+using Json = nlohmann::ordered_json;
+
+std::string upper(std::string_view text) {
+  std::string result(text);
+  std::transform(result.begin(), result.end(), result.begin(), [](unsigned char c) { return std::toupper(c); });
+  return result;
+}
+
+// What a tolerance is given for, other than for one attribute by its id.
+std::string class_of(const Difference& difference) {
+  const std::string& unit = difference.first != nullptr ? difference.first->unit : difference.second->unit;
+  if (unit == "cycles" || unit == "ns") return "LATENCY";
+  if (unit == "B/s") return "BANDWIDTH";
+  if (unit == "B") return "SIZE";
+  return "OTHER";
+}
+
+double tolerance_for(const Difference& difference, const Tolerances& tolerances) {
+  const auto own = tolerances.find(upper(difference.attribute));
+  return own != tolerances.end() ? own->second : tolerances.at(class_of(difference));
+}
+
+// A lower latency or a higher bandwidth is no fault of a GPU.
+bool is_better(const Difference& difference) {
+  const std::string kind = class_of(difference);
+  return (kind == "LATENCY" && *difference.relative < 0) || (kind == "BANDWIDTH" && *difference.relative > 0);
+}
+
+bool is_violation(const Difference& difference, const Tolerances& tolerances) {
+  if (difference.first == nullptr || !difference.first->available()) return false;  // the baseline does not know it
+  if (!difference.relative) return true;
+  return !is_better(difference) && std::abs(*difference.relative) > tolerance_for(difference, tolerances);
+}
+
+std::string describe(const Difference& difference, const Tolerances& tolerances) {
+  std::string text = fmt::format("{} {}: {}, the baseline {}", difference.group, report::readable(difference.attribute),
+                                 report::side_text(difference.second), report::side_text(difference.first));
+  if (difference.relative) {
+    text += fmt::format(", {} where {}% is tolerated", report::relative_text(difference),
+                        report::significant(100 * tolerance_for(difference, tolerances), 3));
+  }
+  return text;
+}
+
+// ---- Prometheus ----
+
+std::string label_value(std::string_view text) {
+  std::string result;
+  for (const char c : text) {
+    if (c == '\\' || c == '"') result += '\\';
+    if (c == '\n') {
+      result += "\\n";
+    } else {
+      result += c;
+    }
+  }
+  return result;
+}
+
+std::string metric_name(const std::string& text) {
+  std::string result = text;
+  for (char& c : result) {
+    if (!(std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_')) c = '_';
+  }
+  return result;
+}
+
+struct Metric {
+  std::string help;
+  std::vector<std::string> samples;  // "{labels} value"
+};
+
+// Base units, as Prometheus wants them.
+std::pair<std::string, double> base_unit(const std::string& unit) {
+  if (unit == "B") return {"_bytes", 1};
+  if (unit == "B/s") return {"_bytes_per_second", 1};
+  if (unit == "ns") return {"_seconds", 1e-9};
+  if (unit == "MHz") return {"_hertz", 1e6};
+  return {unit.empty() ? "" : fmt::format("_{}", metric_name(unit)), 1};
+}
+
+}  // namespace
+
+std::string check_to_prometheus(const CheckResult& result, const Topology& topology) {
+  const std::string device = fmt::format("gpu=\"{}\",pci_address=\"{}\",simulated=\"{}\"", label_value(topology.name),
+                                         label_value(topology.pci_address), topology.simulated);
+  // By name and in order: the lines of a metric must stand together.
+  std::map<std::string, Metric> metrics;
+  const auto add = [&](const std::string& name, const std::string& help, const std::string& labels, double value) {
+    Metric& metric = metrics[fmt::format("gputopo_{}", name)];
+    metric.help = help;
+    metric.samples.push_back(fmt::format("{{{}{}{}}} {}", device, labels.empty() ? "" : ",", labels, value));
+  };
+  add("check_ok", "1 if the report is within the tolerances of the baseline, else 0.", "",
+      result.violations.empty() ? 1 : 0);
+  add("check_violations", "Values that are worse than the baseline.", "",
+      static_cast<double>(result.violations.size()));
+  add("check_compared", "Values that the report and the baseline both have.", "", static_cast<double>(result.compared));
+  for (const CheckResult::Violation& violation : result.violations) {
+    if (violation.attribute.empty()) continue;
+    add("check_violation", "1 for each value that is worse than the baseline.",
+        fmt::format("element=\"{}\",attribute=\"{}\"", label_value(violation.element),
+                    label_value(violation.attribute)),
+        1);
+  }
+  for (const MemoryElement& element : topology.memory) {
+    for (const auto& [id, attribute] : element.attributes) {
+      if (!attribute.number()) continue;
+      const auto [suffix, factor] = base_unit(attribute.unit);
+      add(metric_name(id) + suffix, fmt::format("Attribute {} of a memory element.", report::readable(id)),
+          fmt::format("element=\"{}\"", label_value(element.id)), *attribute.number() * factor);
+    }
+  }
+  std::string text;
+  for (const auto& [name, metric] : metrics) {
+    text += fmt::format("# HELP {} {}\n# TYPE {} gauge\n", name, metric.help, name);
+    for (const std::string& sample : metric.samples) text += name + sample + "\n";
+  }
+  return text;
+}
+
+Tolerances default_tolerances() { return {{"LATENCY", 0.05}, {"BANDWIDTH", 0.05}, {"SIZE", 0.05}, {"OTHER", 0}}; }
+
+Tolerances parse_tolerances(const std::vector<std::string>& entries) {
+  Tolerances tolerances = default_tolerances();
+  std::vector<std::string> attributes;
+  for (const std::string& id : memory_attribute_ids()) attributes.push_back(upper(id));
+  for (const std::string& entry : entries) {
+    const auto refuse = [&](const std::string& why) {
+      throw UsageError(
+          fmt::format("--tolerance '{}': {}; write LATENCY, BANDWIDTH, SIZE, OTHER or an attribute's name, "
+                      "'=' and a percentage, as in LATENCY=5%,size=1%",
+                      entry, why));
+    };
+    const std::size_t equals = entry.find('=');
+    if (equals == std::string::npos) refuse("there is no '='");
+    const std::string name = upper(entry.substr(0, equals));
+    if (tolerances.count(name) == 0 && std::find(attributes.begin(), attributes.end(), name) == attributes.end()) {
+      refuse(fmt::format("'{}' is no attribute", entry.substr(0, equals)));
+    }
+    std::string number = entry.substr(equals + 1);
+    if (number.empty() || number.back() != '%') refuse("the '%' is missing");
+    number.pop_back();
+    char* end = nullptr;
+    const double percent = std::strtod(number.c_str(), &end);
+    if (number.empty() || *end != '\0' || !(percent >= 0) || !std::isfinite(percent)) {
+      refuse(fmt::format("'{}' is no percentage", number));
+    }
+    tolerances[name] = percent / 100;
+  }
+  return tolerances;
+}
+
+CheckResult check(const Topology& topology, const Topology& baseline, const Tolerances& tolerances) {
+  const report::Comparison comparison = report::compare(baseline, topology);
+  CheckResult result;
+  result.compared = comparison.compared;
+  // A baseline of something else is no baseline.
+  if (topology.name != baseline.name || topology.vendor != baseline.vendor) {
+    result.violations.push_back(
+        {"", "", fmt::format("the device is {}, the baseline is of {}", topology.name, baseline.name)});
+  }
+  if (topology.simulated != baseline.simulated) {
+    result.violations.push_back({"", "",
+                                 topology.simulated ? "the report is of a SIMULATED device, the baseline is not"
+                                                    : "the baseline is of a SIMULATED device, the report is not"});
+  } else if (topology.simulated) {
+    result.notes.emplace_back("the report and the baseline are of SIMULATED devices");
+  }
+  if (topology.schema_version != baseline.schema_version) {
+    result.notes.push_back(
+        fmt::format("the report has schema version {}, the baseline {}: a value may have another definition",
+                    topology.schema_version, baseline.schema_version));
+  }
+  if (!baseline.complete) result.notes.emplace_back("the baseline is INCOMPLETE: what it lacks is not checked");
+  if (!topology.complete) result.notes.emplace_back("the report is INCOMPLETE");
+  if (result.compared == 0)
+    result.violations.push_back({"", "", "the report and the baseline have no value in common"});
+  for (const Difference& difference : comparison.differences) {
+    if (!is_violation(difference, tolerances)) continue;
+    result.violations.push_back({difference.group, difference.attribute, describe(difference, tolerances)});
+  }
+  return result;
+}
+
+std::string check_to_text(const CheckResult& result, const Topology& topology) {
+  std::string text;
+  for (const std::string& note : result.notes) text += fmt::format("note: {}\n", note);
+  for (const CheckResult::Violation& violation : result.violations)
+    text += fmt::format("violation: {}\n", violation.text);
+  text += fmt::format("{}: {}, {} values compared, {} violations\n", result.violations.empty() ? "ok" : "FAILED",
+                      report::device_title(topology), result.compared, result.violations.size());
+  return text;
+}
+
+std::string check_to_json(const CheckResult& result, const Topology& topology) {
+  Json json;
+  json["ok"] = result.violations.empty();
+  json["name"] = topology.name;
+  json["pci_address"] = topology.pci_address;
+  json["simulated"] = topology.simulated;
+  json["compared"] = result.compared;
+  json["notes"] = result.notes;
+  Json& list = json["violations"] = Json::array();
+  for (const CheckResult::Violation& violation : result.violations) {
+    list.push_back({{"element", violation.element}, {"attribute", violation.attribute}, {"text", violation.text}});
+  }
+  return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+}
+
+}  // namespace gputopo

@@ -1,0 +1,105 @@
+#include "report/chip.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <array>
+
+#include "report/hierarchy.h"
+
+namespace gputopo::report {
+namespace {
+
+// Elements outside of the SMs. The amount says so where it is known ("per GPU"); these are so by what they are.
+constexpr std::array<std::string_view, 7> kChipWide = {"l2", "l3", "mall", "infinity_cache", "hbm", "device", "host"};
+
+bool is_chip_wide(const MemoryElement& element) {
+  const Attribute* amount = find(element.attributes, "amount");
+  if (amount != nullptr && amount->unit.rfind("per ", 0) == 0) {
+    return amount->unit != "per SM" && amount->unit != "per CU";
+  }
+  return std::find(kChipWide.begin(), kChipWide.end(), element.id) != kChipWide.end();
+}
+
+std::optional<double> number_of(const MemoryElement& element, std::string_view attribute) {
+  const Attribute* found = find(element.attributes, attribute);
+  return found == nullptr ? std::nullopt : found->number();
+}
+
+std::vector<std::string> partners_of(const MemoryElement& element) {
+  const Attribute* shared = find(element.attributes, "shared_with");
+  const auto* names = shared == nullptr ? nullptr : std::get_if<std::vector<std::string>>(&shared->value);
+  return names == nullptr ? std::vector<std::string>{} : *names;
+}
+
+// The memory that one of these elements is already drawn as.
+PhysicalMemory* find_shared(std::vector<PhysicalMemory>& memories, const std::vector<std::string>& partners) {
+  for (PhysicalMemory& memory : memories) {
+    for (const MemoryElement* element : memory.elements) {
+      if (std::find(partners.begin(), partners.end(), element->id) != partners.end()) return &memory;
+    }
+  }
+  return nullptr;
+}
+
+std::optional<int> count_of(const Topology& topology, std::initializer_list<std::string_view> ids) {
+  for (const std::string_view id : ids) {
+    for (const AttributeMap* map : {&topology.compute, &topology.device}) {
+      const Attribute* attribute = find(*map, id);
+      if (attribute == nullptr || !attribute->number() || *attribute->number() < 1) continue;
+      constexpr double kMost = 1e5;
+      return static_cast<int>(std::min(*attribute->number(), kMost));
+    }
+  }
+  return std::nullopt;
+}
+
+}  // namespace
+
+std::string PhysicalMemory::title() const {
+  std::vector<std::string> titles;
+  for (const MemoryElement* element : elements) titles.push_back(element->title);
+  return fmt::format("{}", fmt::join(titles, " = "));
+}
+
+std::string PhysicalMemory::figures() const {
+  std::vector<std::string> texts;
+  for (const char* id : {"size", "latency", "read_bandwidth"}) {
+    for (const MemoryElement* element : elements) {
+      const Attribute* attribute = find(element->attributes, id);
+      if (attribute == nullptr || !attribute->available()) continue;
+      texts.push_back(value_text(*attribute));
+      break;
+    }
+  }
+  return fmt::format("{}", fmt::join(texts, ", "));
+}
+
+Chip chip_of(const Topology& topology) {
+  Chip chip;
+  if (topology.vendor == "AMD") {
+    chip.unit_name = "CU";
+    chip.group_name = "shader engine";
+  }
+  chip.units = count_of(topology, {"sm_count", "cu_count"});
+  chip.groups = count_of(topology, {"gpc_count", "shader_engine_count"});
+  for (const MemoryElement* element : speaking_elements(topology)) {
+    const Attribute* size = find(element->attributes, "size");
+    if (size != nullptr && size->reason == Reason::kNotPresent) continue;
+    std::vector<PhysicalMemory>& memories = is_chip_wide(*element) ? chip.on_chip : chip.in_unit;
+    if (PhysicalMemory* shared = find_shared(memories, partners_of(*element))) {
+      shared->elements.push_back(element);
+      if (!shared->bytes) shared->bytes = number_of(*element, "size");
+      continue;
+    }
+    PhysicalMemory memory{{element}, number_of(*element, "size"), 1};
+    const std::optional<double> instances = number_of(*element, is_chip_wide(*element) ? "partitions" : "amount");
+    constexpr double kMostDrawn = 64;
+    if (instances && *instances >= 1) memory.instances = static_cast<int>(std::min(*instances, kMostDrawn));
+    memories.push_back(std::move(memory));
+  }
+  return chip;
+}
+
+}  // namespace gputopo::report

@@ -1,0 +1,33 @@
+// The parts of the chip and what lies within what: the one idea of its shape that the tree and the drawing share.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "gputopo/model.h"
+
+namespace gputopo::report {
+
+// One memory as hardware; several elements where they share it.
+struct PhysicalMemory {
+  std::vector<const MemoryElement*> elements;  // at least one
+  std::optional<double> bytes;                 // all instances
+  int instances = 1;                           // per unit, or partitions of the chip's
+  [[nodiscard]] std::string title() const;     // "L1 data cache = Texture cache"
+  // "240 KiB, 38.6 cycles, 33 TB/s": of the first element that knows.
+  [[nodiscard]] std::string figures() const;
+};
+
+struct Chip {
+  std::string unit_name = "SM";  // "CU" on AMD
+  std::optional<int> units;      // SMs or CUs
+  std::optional<int> groups;     // GPCs, shader engines
+  std::string group_name = "GPC";
+  std::vector<PhysicalMemory> in_unit;  // fastest first
+  std::vector<PhysicalMemory> on_chip;  // outside of the units, farthest last
+};
+
+[[nodiscard]] Chip chip_of(const Topology& topology);
+
+}  // namespace gputopo::report

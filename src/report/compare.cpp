@@ -1,0 +1,153 @@
+#include "report/compare.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <map>
+
+#include "report/hierarchy.h"
+#include "report/markup.h"
+#include "report/units.h"
+
+namespace gputopo::report {
+namespace {
+
+// A measured value without an interval (a clock) repeats within this.
+constexpr double kWithoutInterval = 0.02;
+
+struct Bounds {
+  double low;
+  double high;
+};
+
+Bounds bounds_of(const Attribute& attribute) {
+  const double value = *attribute.number();
+  if (attribute.low && attribute.high) return {std::min(*attribute.low, value), std::max(*attribute.high, value)};
+  const double room = attribute.source == Source::kMeasured ? kWithoutInterval * std::abs(value) : 0;
+  return {value - room, value + room};
+}
+
+// Nothing to ask, not asked: no side of a comparison.
+bool takes_part(const Attribute* attribute) { return attribute != nullptr && !is_silent(*attribute); }
+
+bool left_out(const Attribute* attribute) { return attribute != nullptr && attribute->reason == Reason::kNotSelected; }
+
+void compare_attributes(const std::string& group, const std::string& title, const AttributeMap& first,
+                        const AttributeMap& second, Comparison& result) {
+  std::vector<std::string> ids;
+  for (const auto& [id, attribute] : first) ids.push_back(id);
+  for (const auto& [id, attribute] : second) {
+    if (find(first, id) == nullptr) ids.push_back(id);
+  }
+  for (const std::string& id : ids) {
+    const Attribute* a = find(first, id);
+    const Attribute* b = find(second, id);
+    if (left_out(a) || left_out(b) || (!takes_part(a) && !takes_part(b))) continue;
+    const bool both = a != nullptr && b != nullptr && a->available() && b->available();
+    if (is_environment(group, id)) {
+      if (both && a->value != b->value) {
+        result.notes.push_back(
+            fmt::format("{}: {} in the first, {} in the second", readable(id), value_text(*a), value_text(*b)));
+      }
+      continue;
+    }
+    const bool neither = (a == nullptr || !a->available()) && (b == nullptr || !b->available());
+    if (neither) continue;  // what both do not know is no difference
+    Difference difference{group, title, id, a, b, std::nullopt};
+    if (!both) {
+      result.differences.push_back(difference);
+      continue;
+    }
+    ++result.compared;
+    if (!a->number() || !b->number() || a->unit != b->unit) {
+      if (a->value != b->value || a->unit != b->unit) result.differences.push_back(difference);
+      continue;
+    }
+    const Bounds mine = bounds_of(*a);
+    const Bounds theirs = bounds_of(*b);
+    if (mine.high >= theirs.low && theirs.high >= mine.low) continue;
+    if (*a->number() != 0) difference.relative = (*b->number() - *a->number()) / std::abs(*a->number());
+    result.differences.push_back(difference);
+  }
+}
+
+double rank(const Difference& difference) { return difference.relative ? std::abs(*difference.relative) : INFINITY; }
+
+void add_notes(const Topology& first, const Topology& second, Comparison& result) {
+  if (first.schema_version != second.schema_version) {
+    result.notes.push_back(
+        fmt::format("the reports have schema versions {} and {}: a value may have another definition",
+                    first.schema_version, second.schema_version));
+  }
+  if (first.simulated != second.simulated) {
+    result.notes.push_back(fmt::format("the {} report is of a SIMULATED device, the other of a real one",
+                                       first.simulated ? "first" : "second"));
+  } else if (first.simulated) {
+    result.notes.emplace_back("both reports are of SIMULATED devices");
+  }
+  if (first.name != second.name || first.vendor != second.vendor) {
+    result.notes.push_back(fmt::format("the devices differ: {} and {}", first.name, second.name));
+  }
+  for (const auto& [report, which] : {std::pair(&first, "first"), std::pair(&second, "second")}) {
+    if (!report->complete) result.notes.push_back(fmt::format("the {} report is INCOMPLETE", which));
+  }
+}
+
+}  // namespace
+
+bool is_environment(std::string_view group, std::string_view attribute) {
+  constexpr std::array<std::string_view, 3> kEnvironment = {"host_cpu", "os", "driver_version"};
+  return group == "gpu" && std::find(kEnvironment.begin(), kEnvironment.end(), attribute) != kEnvironment.end();
+}
+
+Comparison compare(const Topology& first, const Topology& second) {
+  Comparison result;
+  result.first = &first;
+  result.second = &second;
+  add_notes(first, second, result);
+  compare_attributes("gpu", "Device", first.device, second.device, result);
+  compare_attributes("compute", "Compute", first.compute, second.compute, result);
+  static const AttributeMap kNone;
+  for (const MemoryElement& element : first.memory) {
+    const MemoryElement* other = second.find_memory(element.id);
+    compare_attributes(element.id, element.title, element.attributes, other == nullptr ? kNone : other->attributes,
+                       result);
+  }
+  for (const MemoryElement& element : second.memory) {
+    if (first.find_memory(element.id) == nullptr) {
+      compare_attributes(element.id, element.title, kNone, element.attributes, result);
+    }
+  }
+  std::map<std::string, double> largest;
+  for (const Difference& difference : result.differences) {
+    largest[difference.group] = std::max(largest[difference.group], rank(difference));
+  }
+  std::vector<std::string> order;  // of groups that differ as much as each other: that of the report
+  for (const Difference& difference : result.differences) {
+    if (std::find(order.begin(), order.end(), difference.group) == order.end()) order.push_back(difference.group);
+  }
+  std::stable_sort(order.begin(), order.end(),
+                   [&](const std::string& a, const std::string& b) { return largest[a] > largest[b]; });
+  std::map<std::string, std::size_t> place;
+  for (std::size_t i = 0; i < order.size(); ++i) place[order[i]] = i;
+  std::stable_sort(result.differences.begin(), result.differences.end(), [&](const Difference& a, const Difference& b) {
+    return std::pair(place[a.group], -rank(a)) < std::pair(place[b.group], -rank(b));
+  });
+  return result;
+}
+
+std::string side_text(const Attribute* attribute) {
+  if (attribute == nullptr) return "not in the report";
+  if (!attribute->available()) return why_absent(*attribute);
+  const std::string interval = interval_text(*attribute);
+  return value_text(*attribute) + (interval.empty() ? "" : " " + interval);
+}
+
+std::string relative_text(const Difference& difference) {
+  if (!difference.relative) return "";
+  return fmt::format("{}{}%", *difference.relative > 0 ? "+" : "", significant(100 * *difference.relative, 3));
+}
+
+}  // namespace gputopo::report

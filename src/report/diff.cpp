@@ -1,0 +1,212 @@
+// Reports against the first of them: for a terminal, as JSON and as a page with the plots side by side.
+#include <fmt/format.h>
+
+#include <nlohmann/json.hpp>
+
+#include "gputopo/error.h"
+#include "gputopo/report.h"
+#include "report/compare.h"
+#include "report/hierarchy.h"
+#include "report/html_page.h"
+#include "report/markup.h"
+#include "report/text_table.h"
+
+namespace gputopo {
+namespace {
+
+using report::Comparison;
+using report::Difference;
+using report::escaped;
+using report::readable;
+using Json = nlohmann::ordered_json;
+
+std::vector<Comparison> compare_all(const std::vector<NamedReport>& reports) {
+  if (reports.size() < 2) throw UsageError("diff needs two reports or more");
+  std::vector<Comparison> comparisons;
+  for (std::size_t i = 1; i < reports.size(); ++i) {
+    comparisons.push_back(report::compare(reports[0].topology, reports[i].topology));
+  }
+  return comparisons;
+}
+
+std::string verdict(const Comparison& comparison) {
+  if (comparison.differences.empty())
+    return fmt::format("alike: {} values agree within their intervals", comparison.compared);
+  return fmt::format("{} values differ, of {} that both have", comparison.differences.size(), comparison.compared);
+}
+
+Json side_json(const Attribute* attribute) {
+  if (attribute == nullptr) return nullptr;
+  if (!attribute->available()) return {{"reason", to_string(attribute->reason)}, {"detail", attribute->detail}};
+  Json json;
+  std::visit(
+      [&](const auto& held) {
+        if constexpr (!std::is_same_v<std::decay_t<decltype(held)>, std::monostate>) json["value"] = held;
+      },
+      attribute->value);
+  json["unit"] = attribute->unit;
+  json["low"] = attribute->low ? Json(*attribute->low) : Json(nullptr);
+  json["high"] = attribute->high ? Json(*attribute->high) : Json(nullptr);
+  return json;
+}
+
+Json report_json(const NamedReport& report) {
+  return {{"path", report.path},
+          {"name", report.topology.name},
+          {"simulated", report.topology.simulated},
+          {"schema_version", report.topology.schema_version},
+          {"timestamp", report.topology.timestamp}};
+}
+
+std::string differences_table(const Comparison& comparison) {
+  std::string rows;
+  for (const Difference& difference : comparison.differences) {
+    const char* direction = !difference.relative ? "" : *difference.relative > 0 ? "delta-up" : "delta-down";
+    const std::string relative = report::relative_text(difference);
+    rows += fmt::format("<tr><td>{}</td><td>{}</td><td>{}</td><td>{}</td><td class=\"number {}\">{}</td></tr>\n",
+                        escaped(difference.title), escaped(readable(difference.attribute)),
+                        escaped(report::side_text(difference.first)), escaped(report::side_text(difference.second)),
+                        direction, escaped(relative.empty() ? "differs" : relative));
+  }
+  return rows;
+}
+
+const Attribute* find_in(const Topology& topology, const std::string& group, const std::string& attribute) {
+  if (group == "gpu") return find(topology.device, attribute);
+  if (group == "compute") return find(topology.compute, attribute);
+  return topology.find_attribute(group, attribute);
+}
+
+// The plots of each attribute that more than one report has samples of.
+std::string plot_pairs(const std::vector<NamedReport>& reports, std::vector<report::PlacedChart>& charts) {
+  std::string text;
+  std::size_t pair = 0;
+  const auto add_group = [&](const std::string& group, const std::string& title, const AttributeMap& attributes) {
+    for (const auto& [id, first] : attributes) {
+      const std::string name = title + ": " + readable(id);
+      const std::size_t count = report::charts_of(name, first).size();
+      for (std::size_t c = 0; c < count; ++c) {
+        std::string figures;
+        std::size_t drawn = 0;
+        for (std::size_t r = 0; r < reports.size(); ++r) {
+          const Attribute* attribute = find_in(reports[r].topology, group, id);
+          if (attribute == nullptr) continue;
+          std::vector<report::Chart> own = report::charts_of(name, *attribute);
+          if (c >= own.size()) continue;
+          figures += fmt::format("<div><h4>{}</h4>{}</div>", escaped(reports[r].path),
+                                 report::figure(charts.size(), own[c], *attribute));
+          charts.push_back({r, group, id, std::move(own[c])});
+          ++drawn;
+        }
+        if (drawn < 2) {
+          charts.resize(charts.size() - drawn);
+          continue;
+        }
+        text += fmt::format("<h3>{}</h3><div class=\"pair\" id=\"pair-{}\">{}</div>\n", escaped(name), pair++, figures);
+      }
+    }
+  };
+  const Topology& first = reports.front().topology;
+  for (const MemoryElement& element : first.memory) add_group(element.id, element.title, element.attributes);
+  add_group("gpu", "Device", first.device);
+  add_group("compute", "Compute", first.compute);
+  return text;
+}
+
+}  // namespace
+
+bool are_alike(const std::vector<NamedReport>& reports) {
+  const std::vector<Comparison> comparisons = compare_all(reports);
+  return std::all_of(comparisons.begin(), comparisons.end(), [](const Comparison& c) { return c.differences.empty(); });
+}
+
+std::string diff_to_terminal(const std::vector<NamedReport>& reports, const TerminalStyle& style) {
+  std::string text;
+  for (std::size_t i = 0; const Comparison& comparison : compare_all(reports)) {
+    ++i;
+    if (!text.empty()) text += "\n";
+    for (const std::size_t r : {std::size_t{0}, i}) {
+      text += report::wrap(r == 0 ? "- " : "+ ",
+                           fmt::format("{}: {}, {}", reports[r].path, report::device_title(reports[r].topology),
+                                       reports[r].topology.timestamp),
+                           style.width);
+    }
+    for (const std::string& note : comparison.notes) {
+      text += report::paint(report::wrap("Note: ", note, style.width), report::Tone::kAlert, style.colour);
+    }
+    std::string group;
+    for (const Difference& difference : comparison.differences) {
+      if (difference.group != group) {
+        text += fmt::format("\n{}\n", report::paint(difference.title, report::Tone::kStrong, style.colour));
+        group = difference.group;
+      }
+      const std::string relative = report::relative_text(difference);
+      const std::string heading =
+          fmt::format("{}{}{}", readable(difference.attribute), relative.empty() ? "" : "  ", relative);
+      text += fmt::format("  {}\n", report::paint(heading, report::Tone::kStrong, style.colour));
+      text += report::wrap("    - ", report::side_text(difference.first), style.width);
+      text += report::wrap("    + ", report::side_text(difference.second), style.width);
+    }
+    text += fmt::format("{}{}\n", comparison.differences.empty() ? "" : "\n", verdict(comparison));
+  }
+  return text;
+}
+
+std::string diff_to_json(const std::vector<NamedReport>& reports) {
+  Json json;
+  json["alike"] = are_alike(reports);
+  json["first"] = report_json(reports.front());
+  Json& list = json["comparisons"] = Json::array();
+  for (std::size_t i = 0; const Comparison& comparison : compare_all(reports)) {
+    Json entry;
+    entry["second"] = report_json(reports[++i]);
+    entry["notes"] = comparison.notes;
+    entry["compared"] = comparison.compared;
+    Json& differences = entry["differences"] = Json::array();
+    for (const Difference& difference : comparison.differences) {
+      differences.push_back({{"element", difference.group},
+                             {"attribute", difference.attribute},
+                             {"first", side_json(difference.first)},
+                             {"second", side_json(difference.second)},
+                             {"relative", difference.relative ? Json(*difference.relative) : Json(nullptr)}});
+    }
+    list.push_back(std::move(entry));
+  }
+  return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+}
+
+std::string diff_to_html(const std::vector<NamedReport>& reports) {
+  report::Page page;
+  page.title = "Differences - gputopo";
+  for (const NamedReport& report : reports) page.reports.push_back(&report.topology);
+  std::string body;
+  for (std::size_t i = 0; const Comparison& comparison : compare_all(reports)) {
+    ++i;
+    body += fmt::format("<section aria-labelledby=\"h-diff-{0}\"><h2 id=\"h-diff-{0}\">{1} and {2}</h2>\n<p>{3}.</p>\n",
+                        i, escaped(reports[0].path), escaped(reports[i].path), escaped(verdict(comparison)));
+    std::string notes;
+    for (const std::string& note : comparison.notes) notes += fmt::format("<li>{}</li>", escaped(note));
+    if (!notes.empty()) body += fmt::format("<div class=\"warnings\"><ul>{}</ul></div>\n", notes);
+    if (!comparison.differences.empty()) {
+      body += fmt::format(
+          "<div class=\"scroll\" tabindex=\"0\" role=\"region\" aria-labelledby=\"h-diff-{}\"><table><thead><tr>"
+          "<th scope=\"col\">element</th><th scope=\"col\">attribute</th><th scope=\"col\">{}</th><th "
+          "scope=\"col\">{}</th>"
+          "<th scope=\"col\" class=\"number\">difference</th></tr></thead><tbody>\n{}</tbody></table></div>\n",
+          i, escaped(reports[0].path), escaped(reports[i].path), differences_table(comparison));
+    }
+    body += "</section>\n";
+  }
+  const std::string pairs = plot_pairs(reports, page.charts);
+  if (!pairs.empty()) {
+    body +=
+        "<section aria-labelledby=\"h-pairs\"><h2 id=\"h-pairs\">Samples side by side</h2>\n"
+        "<noscript><p>The plots need JavaScript.</p></noscript>\n" +
+        pairs + "</section>\n";
+  }
+  page.body =
+      report::page_header(page.reports, "Differences between reports") + "<main id=\"main\">\n" + body + "</main>\n";
+  return report::html_page(page);
+}
+
+}  // namespace gputopo

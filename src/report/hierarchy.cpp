@@ -1,0 +1,265 @@
+#include "report/hierarchy.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "report/units.h"
+
+namespace gputopo::report {
+namespace {
+
+// Wider than this, an interval deserves a mark: the continuous values of a good run repeat within 2%.
+constexpr double kWideInterval = 0.05;
+
+bool interval_is_wide(const Attribute& attribute) {
+  const std::optional<double> value = attribute.number();
+  if (!value || *value == 0 || !attribute.low || !attribute.high) return false;
+  return (*attribute.high - *attribute.low) > kWideInterval * std::abs(*value);
+}
+
+struct Mark {
+  char sign;
+  bool (*applies)(const Attribute&);
+  std::string_view meaning;
+};
+
+constexpr Mark kMarks[] = {
+    {'~', interval_is_wide, "the 95% interval is wider than 5%"},
+    {'a', [](const Attribute& attribute) { return attribute.source == Source::kApi; },
+     "the vendor's interface says so"},
+    {'i', [](const Attribute& attribute) { return attribute.source == Source::kInferred; }, "inferred"},
+    {'!', [](const Attribute& attribute) { return !attribute.flags.empty(); }, "flagged, see below"},
+};
+
+// ---- Cells ----
+
+std::string in_own_unit(const CellContext& cell) { return value_text(cell.attribute); }
+
+std::string without_unit(const CellContext& cell) {
+  return cell.attribute.number() ? significant(*cell.attribute.number(), 4) : value_text(cell.attribute);
+}
+
+// At the clock that it was measured at, which is not the clock of the data sheet.
+std::string as_nanoseconds(const CellContext& cell) {
+  for (const auto& [name, value] : cell.attribute.conditions) {
+    const double* mhz = std::get_if<double>(&value);
+    if (name == "sm_clock_mhz" && mhz != nullptr && *mhz > 0 && cell.attribute.number()) {
+      return significant(*cell.attribute.number() * 1000 / *mhz, 3);
+    }
+  }
+  return "";
+}
+
+// Of what the clock and the bus allow, where that is known: for device memory, and where a probe has worked it out.
+std::string as_part_of_peak(const CellContext& cell) {
+  std::optional<double> peak;
+  if (const Value* detail = cell.attribute.find_detail("theoretical_bytes_per_second")) {
+    Attribute holder;
+    holder.value = *detail;
+    peak = holder.number();
+  } else if (cell.element.id == "device") {
+    const Attribute* bandwidth = find(cell.topology.device, "memory_bandwidth_theoretical");
+    if (bandwidth != nullptr) peak = bandwidth->number();
+  }
+  if (!peak || *peak <= 0 || !cell.attribute.number()) return "";
+  return fmt::format("{:.0f}%", 100 * *cell.attribute.number() / *peak);
+}
+
+// The line and what is fetched of it, in one cell: "128/32".
+std::string as_line_and_fetch(const CellContext& cell) {
+  const Attribute* fetch = find(cell.element.attributes, "fetch_granularity");
+  const std::string fetched = fetch != nullptr && fetch->number() ? significant(*fetch->number(), 6) : "-";
+  const std::string line = cell.attribute.number() ? significant(*cell.attribute.number(), 6) : "-";
+  return line + "/" + fetched;
+}
+
+// "1/SM" for "1 per SM".
+std::string as_ratio(const CellContext& cell) {
+  const std::string text = value_text(cell.attribute);
+  constexpr std::string_view kPer = " per ";
+  const std::size_t at = text.find(kPer);
+  return at == std::string::npos ? text : text.substr(0, at) + "/" + text.substr(at + kPer.size());
+}
+
+// The elements that are one cache get one letter, in the order of the report.
+std::string as_group_letter(const CellContext& cell) {
+  const auto* own = std::get_if<std::vector<std::string>>(&cell.attribute.value);
+  if (own == nullptr) return value_text(cell.attribute);
+  if (own->empty()) return "-";
+  char next = 'A';
+  std::vector<std::pair<std::string, char>> letters;
+  for (const MemoryElement& element : cell.topology.memory) {
+    const Attribute* shared = find(element.attributes, "shared_with");
+    const auto* partners = shared == nullptr ? nullptr : std::get_if<std::vector<std::string>>(&shared->value);
+    if (partners == nullptr || partners->empty()) continue;
+    const auto known = std::find_if(letters.begin(), letters.end(), [&](const auto& entry) {
+      return std::find(partners->begin(), partners->end(), entry.first) != partners->end();
+    });
+    const char letter = known == letters.end() ? next++ : known->second;
+    letters.emplace_back(element.id, letter);
+    if (element.id == cell.element.id) return std::string(1, letter);
+  }
+  return "?";
+}
+
+// ---- Phrases ----
+
+// Details that a reader should not have to open the JSON for.
+struct DetailPhrase {
+  std::string attribute;
+  std::string detail;
+  std::string unit;
+  std::string pattern;  // with {} for the value
+};
+
+const std::vector<DetailPhrase>& detail_phrases() {
+  static const std::vector<DetailPhrase> kPhrases = {
+      {"size", "at_least_bytes", "B", "holds at least {}"},
+      {"size", "measured_bytes", "B", "measured size {}"},
+      {"size", "first_miss_bytes", "B", "first misses at {}"},
+      {"size", "all_miss_bytes", "B", "nothing hits at {}"},
+      {"size", "carve_outs_bytes", "B", "with {} carved out"},
+      {"size", "size_by_carve_out_bytes", "B", "the size is {}"},
+      {"latency", "near_cycles", "cycles", "near {}"},
+      {"latency", "far_cycles", "cycles", "far {}"},
+      {"latency", "tlb_cold_cycles", "cycles", "{} when the TLB misses"},
+      {"partitions", "near_bytes", "B", "near part {}"},
+  };
+  return kPhrases;
+}
+
+// Long lists, a value for every carve-out, are for the other formats: here they are their ends.
+std::string brief_value(const Value& value, std::string_view unit) {
+  constexpr std::size_t kLongest = 3;
+  const auto* numbers = std::get_if<std::vector<double>>(&value);
+  if (numbers == nullptr || numbers->size() <= kLongest) return human_value(value, unit);
+  return fmt::format("{} to {}", human_value(numbers->front(), unit), human_value(numbers->back(), unit));
+}
+
+}  // namespace
+
+std::string readable(std::string_view id) {
+  std::string text(id);
+  std::replace(text.begin(), text.end(), '_', ' ');
+  return text;
+}
+
+std::string device_title(const Topology& topology) {
+  return topology.simulated ? "SIMULATED " + topology.name : topology.name;
+}
+
+std::vector<std::string> device_facts(const Topology& topology) {
+  struct Fact {
+    std::string id;
+    std::string pattern;  // with {} for the value in its unit
+  };
+  static const std::vector<Fact> kFacts = {
+      {"compute_capability", "compute capability {}"},
+      {"sm_count", "{} SMs"},
+      {"cu_count", "{} CUs"},
+      {"cores_per_sm", "{} cores per SM"},
+      {"sm_clock_max", "{}"},
+      {"memory_bandwidth_theoretical", "memory {} in theory"},
+      {"driver_version", "driver {}"},
+  };
+  std::vector<std::string> facts;
+  if (!topology.architecture.empty()) facts.push_back(topology.architecture);
+  if (!topology.pci_address.empty()) facts.push_back(topology.pci_address);
+  if (topology.backend == "replay") facts.emplace_back("from a recording");
+  for (const Fact& fact : kFacts) {
+    const Attribute* attribute = find(topology.compute, fact.id);
+    if (attribute == nullptr) attribute = find(topology.device, fact.id);
+    if (attribute != nullptr && attribute->available()) {
+      facts.push_back(fmt::format(fmt::runtime(fact.pattern), value_text(*attribute)));
+    }
+  }
+  return facts;
+}
+
+std::string marks(const Attribute& attribute) {
+  std::string text;
+  if (!attribute.available()) return text;
+  for (const Mark& mark : kMarks) {
+    if (mark.applies(attribute)) text += mark.sign;
+  }
+  return text;
+}
+
+std::string marks_legend(std::string_view used) {
+  std::vector<std::string> meanings = {"measured, unless marked"};
+  for (const Mark& mark : kMarks) {
+    if (used.find(mark.sign) != std::string::npos) meanings.push_back(fmt::format("{}: {}", mark.sign, mark.meaning));
+  }
+  return fmt::format("{}", fmt::join(meanings, "; "));
+}
+
+bool is_silent(const Attribute& attribute) {
+  return attribute.reason == Reason::kNotApplicable || attribute.reason == Reason::kNotSelected;
+}
+
+bool says_something(const MemoryElement& element) {
+  return std::any_of(element.attributes.begin(), element.attributes.end(),
+                     [](const auto& entry) { return entry.second.available() || !is_silent(entry.second); });
+}
+
+std::vector<const MemoryElement*> speaking_elements(const Topology& topology) {
+  std::vector<const MemoryElement*> elements;
+  for (const MemoryElement& element : topology.memory) {
+    if (says_something(element)) elements.push_back(&element);
+  }
+  return elements;
+}
+
+std::string why_absent(const Attribute& attribute) {
+  const std::string reason = readable(to_string(attribute.reason));
+  return attribute.detail.empty() ? reason : fmt::format("{}: {}", reason, attribute.detail);
+}
+
+std::string value_text(const Attribute& attribute) {
+  const std::string text = human_value(attribute.value, attribute.unit);
+  return text.empty() ? "none" : text;
+}
+
+const std::vector<HierarchyColumn>& hierarchy_columns() {
+  // Narrow tables have line and fetch in one column, and drop the second.
+  static const std::vector<HierarchyColumn> kColumns = {
+      {.heading = "size", .attribute = "size", .format = in_own_unit},
+      {.heading = "line/\nfetch", .attribute = "line_size", .format = as_line_and_fetch},
+      {.heading = "latency\ncycles", .attribute = "latency", .format = without_unit},
+      {.heading = "\nns", .attribute = "latency", .format = as_nanoseconds, .repeats = true},
+      {.heading = "bandwidth\nread", .attribute = "read_bandwidth", .format = in_own_unit},
+      {.heading = "of\npeak", .attribute = "read_bandwidth", .format = as_part_of_peak, .repeats = true},
+      {.heading = "bandwidth\nwrite", .attribute = "write_bandwidth", .format = in_own_unit, .rank = 2},
+      {.heading = "\namount", .attribute = "amount", .format = in_own_unit, .brief = as_ratio},
+      {.heading = "\nparts", .attribute = "partitions", .format = in_own_unit, .rank = 3},
+      {.heading = "miss\npenalty", .attribute = "miss_penalty", .format = without_unit, .rank = 3},
+      {.heading = "\nshared with",
+       .attribute = "shared_with",
+       .align = Align::kLeft,
+       .format = in_own_unit,
+       .brief = as_group_letter},
+  };
+  return kColumns;
+}
+
+std::vector<std::string> further_phrases(const MemoryElement& element, const std::vector<std::string>& shown) {
+  std::vector<std::string> phrases;
+  for (const auto& [id, attribute] : element.attributes) {
+    if (attribute.available() && std::find(shown.begin(), shown.end(), id) == shown.end()) {
+      const std::string sign = marks(attribute);
+      phrases.push_back(fmt::format("{} {}{}{}", readable(id), brief_value(attribute.value, attribute.unit),
+                                    sign.empty() ? "" : " ", sign));
+    }
+    for (const DetailPhrase& phrase : detail_phrases()) {
+      const Value* value = id == phrase.attribute ? attribute.find_detail(phrase.detail) : nullptr;
+      if (value == nullptr) continue;
+      phrases.push_back(fmt::format(fmt::runtime(phrase.pattern), brief_value(*value, phrase.unit)));
+    }
+  }
+  return phrases;
+}
+
+}  // namespace gputopo::report

@@ -1,0 +1,62 @@
+// The hierarchy as a table: which attributes are its columns and how a cell reads. The terminal, Markdown and HTML lay
+// it out, each in its own way.
+#pragma once
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "gputopo/model.h"
+#include "report/text_table.h"
+
+namespace gputopo::report {
+
+// "miss_penalty" as "miss penalty".
+[[nodiscard]] std::string readable(std::string_view id);
+
+// "SIMULATED NVIDIA H200": as outputs of one line name it.
+[[nodiscard]] std::string device_title(const Topology& topology);
+
+// The facts a reader looks for first, after the name. Everything else is in the attributes.
+[[nodiscard]] std::vector<std::string> device_facts(const Topology& topology);
+
+// What a reader must know of a value beyond the number: where it is from, if not measured, and doubts. A sign each.
+[[nodiscard]] std::string marks(const Attribute& attribute);
+// "measured, unless marked; ~: ..." for the signs in `used`.
+[[nodiscard]] std::string marks_legend(std::string_view used);
+
+// Not asked for, or nothing to ask: no reason to speak of.
+[[nodiscard]] bool is_silent(const Attribute& attribute);
+[[nodiscard]] bool says_something(const MemoryElement& element);
+[[nodiscard]] std::vector<const MemoryElement*> speaking_elements(const Topology& topology);
+
+// "timed out: the budget of 60 s ran out".
+[[nodiscard]] std::string why_absent(const Attribute& attribute);
+
+struct CellContext {
+  const Topology& topology;
+  const MemoryElement& element;
+  const Attribute& attribute;
+};
+
+// One column: an attribute and how it is written.
+struct HierarchyColumn {
+  std::string heading;    // words; a newline where a narrow table breaks it
+  std::string attribute;  // id
+  Align align = Align::kRight;
+  std::function<std::string(const CellContext&)> format;
+  std::function<std::string(const CellContext&)> brief;  // for narrow tables; empty: the same
+  int rank = 0;                                          // the highest go first where the width does not do; 0 stays
+  bool repeats = false;  // another column of the same attribute has its marks and its reason
+};
+[[nodiscard]] const std::vector<HierarchyColumn>& hierarchy_columns();
+
+// Attributes that no column shows, and what one cell cannot hold of those that have one: "near 284 cycles". Phrases, in
+// the order of the model; `shown` are ids of attributes that the reader has seen already.
+[[nodiscard]] std::vector<std::string> further_phrases(const MemoryElement& element,
+                                                       const std::vector<std::string>& shown);
+
+// A value with its unit: "236 GB/s", "38.62 cycles", "1 per SM", "texture, readonly", "none".
+[[nodiscard]] std::string value_text(const Attribute& attribute);
+
+}  // namespace gputopo::report

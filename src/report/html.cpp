@@ -1,0 +1,267 @@
+// One report as one HTML file. All that can be read is in the markup; the script adds what moves: plots, filters,
+// export.
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "gputopo/report.h"
+#include "report/hierarchy.h"
+#include "report/html_page.h"
+#include "report/markup.h"
+#include "report/units.h"
+
+namespace gputopo {
+namespace {
+
+using report::escaped;
+using report::readable;
+
+// "gpu", "compute" or a memory element: its heading and what is known of it.
+struct Group {
+  std::string id;
+  std::string title;
+  const AttributeMap* attributes;
+};
+
+std::vector<Group> groups_of(const Topology& topology) {
+  std::vector<Group> groups;
+  for (const MemoryElement& element : topology.memory)
+    groups.push_back({element.id, element.title, &element.attributes});
+  groups.push_back({"gpu", "Device", &topology.device});
+  groups.push_back({"compute", "Compute", &topology.compute});
+  return groups;
+}
+
+// Ids in the document and fragments of links: only what is safe in both.
+std::string anchor(const std::string& group, const std::string& attribute) {
+  std::string text = "evidence-" + group + "-" + attribute;
+  for (char& c : text) {
+    const bool safe =
+        (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '-' || c == '_';
+    if (!safe) c = '_';
+  }
+  return text;
+}
+
+std::string source_badge(const Attribute& attribute) {
+  const std::string name(to_string(attribute.source));
+  return fmt::format("<span class=\"source {}\">{}</span>", name, name);
+}
+
+std::string value_link(const Attribute& attribute, const std::string& group, const std::string& id,
+                       const std::string& text) {
+  return fmt::format("<a href=\"#{}\" title=\"{}\">{}</a>", anchor(group, id),
+                     escaped(fmt::format("{} {}{}{}", to_string(attribute.source), report::interval_text(attribute),
+                                         attribute.method.empty() ? "" : " by ", readable(attribute.method))),
+                     escaped(text));
+}
+
+// ---- Sections ----
+
+std::string warnings(const Topology& topology) {
+  std::string items;
+  for (const std::string& warning : topology.warnings) items += fmt::format("<li>{}</li>\n", escaped(warning));
+  if (topology.schema_version != kSchemaVersion) {
+    items +=
+        fmt::format("<li>This report was saved with schema version {}; this is version {}. It holds no samples.</li>\n",
+                    topology.schema_version, kSchemaVersion);
+  }
+  if (!topology.complete) items += "<li>This discovery ended early: what was not reached is marked unavailable.</li>\n";
+  if (items.empty()) return "";
+  return fmt::format(
+      "<section class=\"warnings\" aria-labelledby=\"h-warnings\"><h2 id=\"h-warnings\">Warnings</h2><ul>\n{}"
+      "</ul></section>\n",
+      items);
+}
+
+std::string drawing(const Topology& topology) {
+  return fmt::format(
+      "<section aria-labelledby=\"h-chip\"><h2 id=\"h-chip\">The chip</h2>\n<div class=\"chip\">\n<div "
+      "class=\"scroll\" "
+      "tabindex=\"0\" role=\"region\" aria-label=\"Drawing of the chip\">{}</div>\n"
+      "<div class=\"panel\" id=\"part\" aria-live=\"polite\"><p class=\"hint\">Point at a memory, or move to it with "
+      "the "
+      "tab key, to see its values, their 95% intervals, methods and sources.</p></div>\n</div></section>\n",
+      report::chip_svg(topology, false));
+}
+
+std::string hierarchy(const Topology& topology) {
+  const std::vector<const MemoryElement*> elements = report::speaking_elements(topology);
+  if (elements.empty()) return "<section><h2>The memory hierarchy</h2><p>No memory was measured.</p></section>\n";
+  std::string head = "<th scope=\"col\">memory</th>";
+  for (const report::HierarchyColumn& column : report::hierarchy_columns()) {
+    head += fmt::format("<th scope=\"col\"{}>{}</th>", column.align == report::Align::kRight ? " class=\"number\"" : "",
+                        escaped(column.heading.substr(column.heading.front() == '\n' ? 1 : 0)));
+  }
+  std::string rows;
+  std::string used;
+  for (const MemoryElement* element : elements) {
+    rows += fmt::format("<tr><th scope=\"row\">{}</th>", escaped(element->title));
+    for (const report::HierarchyColumn& column : report::hierarchy_columns()) {
+      const Attribute* attribute = find(element->attributes, column.attribute);
+      std::string cell;
+      if (attribute != nullptr && attribute->reason == Reason::kNotApplicable) {
+        cell = column.repeats ? "" : "<span class=\"absent\">n/a</span>";
+      } else if (attribute != nullptr && attribute->reason != Reason::kNotSelected) {
+        const std::string text = attribute->available() ? column.format({topology, *element, *attribute})
+                                 : column.repeats       ? ""
+                                                        : "?";
+        if (!text.empty()) cell = value_link(*attribute, element->id, column.attribute, text);
+        const std::string signs = column.repeats ? "" : report::marks(*attribute);
+        used += signs;
+        if (!signs.empty()) cell += fmt::format(" <span class=\"marks\">{}</span>", escaped(signs));
+      }
+      rows += fmt::format("<td{}>{}</td>", column.align == report::Align::kRight ? " class=\"number\"" : "", cell);
+    }
+    rows += "</tr>\n";
+  }
+  return fmt::format(
+      "<section aria-labelledby=\"h-hierarchy\"><h2 id=\"h-hierarchy\">The memory hierarchy</h2>\n<div "
+      "class=\"scroll\" "
+      "tabindex=\"0\" role=\"region\" aria-labelledby=\"h-hierarchy\"><table "
+      "class=\"hierarchy\"><thead><tr>{}</tr></thead>\n"
+      "<tbody>\n{}</tbody></table></div>\n<p class=\"hint\">{}; ?: unavailable, the link says why.</p></section>\n",
+      head, rows, escaped(report::marks_legend(used)));
+}
+
+std::string value_row(const Group& group, const std::string& id, const Attribute& attribute) {
+  const bool available = attribute.available();
+  std::string method = readable(attribute.method);
+  std::string flags;
+  for (const std::string& flag : attribute.flags) {
+    flags += fmt::format(" <span class=\"flag\">{}</span>", escaped(readable(flag)));
+  }
+  return fmt::format(
+      "<tr data-group=\"{}\" data-source=\"{}\"><td>{}</td><td>{}</td><td "
+      "class=\"number\">{}</td><td>{}</td><td>{}</td>"
+      "<td>{}{}</td></tr>\n",
+      escaped(group.id), to_string(attribute.source), escaped(group.title), escaped(readable(id)),
+      value_link(attribute, group.id, id, available ? report::value_text(attribute) : "?"),
+      escaped(report::interval_text(attribute)), source_badge(attribute),
+      escaped(available ? method : report::why_absent(attribute)), flags);
+}
+
+std::string values(const std::vector<Group>& groups) {
+  std::string options;
+  std::string rows;
+  for (const Group& group : groups) {
+    std::string own;
+    for (const auto& [id, attribute] : *group.attributes) {
+      if (!report::is_silent(attribute)) own += value_row(group, id, attribute);
+    }
+    if (own.empty()) continue;
+    rows += own;
+    options += fmt::format("<option value=\"{}\">{}</option>", escaped(group.id), escaped(group.title));
+  }
+  std::string sources;
+  for (const Source source : {Source::kMeasured, Source::kApi, Source::kInferred, Source::kUnavailable}) {
+    sources += fmt::format("<option value=\"{0}\">{0}</option>", to_string(source));
+  }
+  return fmt::format(
+      "<section aria-labelledby=\"h-values\"><h2 id=\"h-values\">Every value</h2>\n"
+      "<form class=\"filters\" id=\"filters\" hidden><label>Search <input type=\"search\" id=\"filter-text\"></label>\n"
+      "<label>Element <select id=\"filter-group\"><option value=\"\">all</option>{}</select></label>\n"
+      "<label>Source <select id=\"filter-source\"><option value=\"\">all</option>{}</select></label>\n"
+      "<button type=\"button\" id=\"export-values\">CSV</button> <button type=\"button\" "
+      "id=\"export-report\">JSON</button> "
+      "<output id=\"filter-count\" for=\"filter-text filter-group filter-source\"></output></form>\n"
+      "<div class=\"scroll\" tabindex=\"0\" role=\"region\" aria-labelledby=\"h-values\"><table "
+      "id=\"values\"><thead><tr>"
+      "<th scope=\"col\">element</th><th scope=\"col\">attribute</th><th scope=\"col\" class=\"number\">value</th>"
+      "<th scope=\"col\">95% interval</th><th scope=\"col\">source</th><th scope=\"col\">method or "
+      "reason</th></tr></thead>\n"
+      "<tbody>\n{}</tbody></table></div></section>\n",
+      options, sources, rows);
+}
+
+std::string named_values(const char* heading, const NamedValues& named) {
+  if (named.empty()) return "";
+  std::string items;
+  for (const auto& [name, value] : named) {
+    const report::ColumnName words = report::column_name(name);
+    items +=
+        fmt::format("<dt>{}</dt><dd>{}</dd>", escaped(words.label), escaped(report::human_value(value, words.unit)));
+  }
+  return fmt::format("<h4>{}</h4><dl>{}</dl>\n", heading, items);
+}
+
+// What stands behind one value: how it came about, its samples as plots.
+std::string evidence_of(const Group& group, const std::string& id, const Attribute& attribute,
+                        std::vector<report::PlacedChart>& charts) {
+  std::string figures;
+  for (report::Chart& chart : report::charts_of(group.title + ": " + readable(id), attribute)) {
+    figures += report::figure(charts.size(), chart, attribute);
+    charts.push_back({0, group.id, id, std::move(chart)});
+  }
+  std::string facts;
+  if (!attribute.available()) {
+    facts = fmt::format("<p>Unavailable: {}.</p>", escaped(report::why_absent(attribute)));
+  } else {
+    std::string origin;
+    switch (attribute.source) {
+      case Source::kApi:
+        origin = "The vendor's interface says so.";
+        break;
+      case Source::kInferred:
+        origin = "Inferred: from a table or by arithmetic.";
+        break;
+      default:
+        break;
+    }
+    if (!attribute.method.empty()) origin += fmt::format(" Method: {}.", readable(attribute.method));
+    const std::string interval = report::interval_text(attribute);
+    facts = fmt::format("<p><strong>{}</strong> {} {} {}</p>", escaped(report::value_text(attribute)),
+                        escaped(interval), source_badge(attribute), escaped(origin));
+  }
+  for (const std::string& flag : attribute.flags) {
+    facts += fmt::format("<p class=\"flag\">Flagged by the consistency check: {}.</p>", escaped(readable(flag)));
+  }
+  return fmt::format(
+      "<details class=\"evidence\" id=\"{}\"{}><summary><h3>{}</h3> <span class=\"value\">{}</span></summary>\n"
+      "<div class=\"evidence-body\"><div class=\"facts-column\">{}\n{}{}</div>\n<div "
+      "class=\"charts\">{}</div></div></details>\n",
+      anchor(group.id, id), figures.empty() ? "" : " open", escaped(group.title + ": " + readable(id)),
+      escaped(attribute.available() ? report::value_text(attribute) : "unavailable"), facts,
+      named_values("Details", attribute.details), named_values("Conditions", attribute.conditions), figures);
+}
+
+std::string evidence(const std::vector<Group>& groups, std::vector<report::PlacedChart>& charts) {
+  std::string text =
+      "<section aria-labelledby=\"h-evidence\"><h2 id=\"h-evidence\">Evidence</h2>\n"
+      "<noscript><p>The plots need JavaScript.</p></noscript>\n";
+  for (const Group& group : groups) {
+    for (const auto& [id, attribute] : *group.attributes) {
+      if (!report::is_silent(attribute)) text += evidence_of(group, id, attribute, charts);
+    }
+  }
+  return text + "</section>\n";
+}
+
+std::string timing(const Topology& topology) {
+  if (topology.timing.empty()) return "";
+  std::string rows;
+  for (const ProbeTime& probe : topology.timing) {
+    rows += fmt::format("<tr><td>{}</td><td class=\"number\">{:.3f}</td><td class=\"number\">{}</td></tr>\n",
+                        escaped(probe.probe), probe.seconds, probe.programs);
+  }
+  return fmt::format(
+      "<section aria-labelledby=\"h-run\"><h2 id=\"h-run\">The run</h2>\n<details><summary>{:.2f} s in {} "
+      "probes</summary>"
+      "<table><thead><tr><th scope=\"col\">probe</th><th scope=\"col\" class=\"number\">seconds</th>"
+      "<th scope=\"col\" class=\"number\">programs</th></tr></thead><tbody>\n{}</tbody></table></details></section>\n",
+      topology.total_seconds, topology.timing.size(), rows);
+}
+
+}  // namespace
+
+std::string to_html(const Topology& topology) {
+  const std::vector<Group> groups = groups_of(topology);
+  report::Page page;
+  page.title = report::device_title(topology) + " - gputopo";
+  page.reports = {&topology};
+  page.body = report::page_header(page.reports, topology.name) + "<main id=\"main\">\n" + warnings(topology) +
+              drawing(topology) + hierarchy(topology) + values(groups) + evidence(groups, page.charts) +
+              timing(topology) + "</main>\n";
+  return report::html_page(page);
+}
+
+}  // namespace gputopo

@@ -1,0 +1,41 @@
+// The frame of an HTML report: the head, the style, the script and the data for it. What is between is the caller's.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "gputopo/model.h"
+#include "report/chart.h"
+
+namespace gputopo::report {
+
+// web/dist, in the binary.
+extern const std::string_view kPageStyle;
+extern const std::string_view kPageScript;
+
+// A chart of the page and where its numbers are: reports[report], then the group ("gpu", "compute" or the id of a
+// memory element) and the attribute.
+struct PlacedChart {
+  std::size_t report = 0;
+  std::string group;
+  std::string attribute;
+  Chart chart;
+};
+
+struct Page {
+  std::string title;
+  std::string body;                      // HTML, escaped by the caller
+  std::vector<const Topology*> reports;  // travel in the page as JSON
+  std::vector<PlacedChart> charts;       // in the order of the figures that name them
+};
+
+[[nodiscard]] std::string html_page(const Page& page);
+
+// The place where the script draws chart `index`, with its buttons' room and a text for who cannot see it.
+[[nodiscard]] std::string figure(std::size_t index, const Chart& chart, const Attribute& attribute);
+
+// Name, facts and, in large letters, what must not be overlooked.
+[[nodiscard]] std::string page_header(const std::vector<const Topology*>& reports, const std::string& heading);
+
+}  // namespace gputopo::report

@@ -1,0 +1,143 @@
+// The report as Markdown, with the drawing and the plots as images within the text: one file to keep or to send.
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "gputopo/report.h"
+#include "report/chart.h"
+#include "report/hierarchy.h"
+#include "report/markup.h"
+#include "report/plot.h"
+
+namespace gputopo {
+namespace {
+
+// Text that Markdown takes as text: names come from devices and files.
+std::string plain(std::string_view text) {
+  std::string result;
+  for (const char c : text) {
+    if (std::string_view("\\`*_{}[]#!|~").find(c) != std::string_view::npos) result += '\\';
+    if (c == '<') {
+      result += "&lt;";
+    } else if (c == '&') {
+      result += "&amp;";
+    } else {
+      result += c == '\n' || c == '\r' ? ' ' : c;
+    }
+  }
+  return result;
+}
+
+std::string base64(std::string_view bytes) {
+  constexpr std::string_view kDigits = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+  std::string text;
+  text.reserve(bytes.size() * 4 / 3 + 4);
+  for (std::size_t i = 0; i < bytes.size(); i += 3) {
+    std::uint32_t group = 0;
+    for (std::size_t k = 0; k < 3; ++k) {
+      group = group << 8 | (i + k < bytes.size() ? static_cast<unsigned char>(bytes[i + k]) : 0U);
+    }
+    for (std::size_t k = 0; k < 4; ++k) {
+      text += i + k <= bytes.size() ? kDigits[group >> (18 - 6 * k) & 63U] : '=';
+    }
+  }
+  return text;
+}
+
+std::string image(const std::string& alternative, std::string_view svg) {
+  return fmt::format("![{}](data:image/svg+xml;base64,{})\n", plain(alternative), base64(svg));
+}
+
+std::string row(const std::vector<std::string>& cells) { return fmt::format("| {} |\n", fmt::join(cells, " | ")); }
+
+std::string table(const std::vector<std::string>& headings, const std::vector<std::vector<std::string>>& rows) {
+  std::string text = row(headings) + "|";
+  for (std::size_t i = 0; i < headings.size(); ++i) text += "---|";
+  text += "\n";
+  for (const std::vector<std::string>& cells : rows) text += row(cells);
+  return text;
+}
+
+std::string hierarchy(const Topology& topology, const std::vector<const MemoryElement*>& elements) {
+  std::vector<std::string> headings = {"memory"};
+  for (const report::HierarchyColumn& column : report::hierarchy_columns()) {
+    std::string heading = column.heading;
+    for (char& c : heading) c = c == '\n' ? ' ' : c;
+    headings.push_back(heading.front() == ' ' ? heading.substr(1) : heading);
+  }
+  std::vector<std::vector<std::string>> rows;
+  std::string used;
+  for (const MemoryElement* element : elements) {
+    std::vector<std::string> cells = {plain(element->title)};
+    for (const report::HierarchyColumn& column : report::hierarchy_columns()) {
+      const Attribute* attribute = find(element->attributes, column.attribute);
+      if (attribute == nullptr || attribute->reason == Reason::kNotSelected) {
+        cells.emplace_back("");
+      } else if (!attribute->available()) {
+        const bool is_na = attribute->reason == Reason::kNotApplicable;
+        cells.emplace_back(column.repeats ? "" : is_na ? "n/a" : "-");
+      } else {
+        const std::string signs = column.repeats ? "" : report::marks(*attribute);
+        used += signs;
+        cells.push_back(plain(column.format({topology, *element, *attribute}) + (signs.empty() ? "" : " " + signs)));
+      }
+    }
+    rows.push_back(std::move(cells));
+  }
+  return table(headings, rows) + "\n" + plain(report::marks_legend(used)) + "\n\n";
+}
+
+std::string values(const AttributeMap& attributes) {
+  std::vector<std::vector<std::string>> rows;
+  for (const auto& [id, attribute] : attributes) {
+    if (report::is_silent(attribute)) continue;
+    const std::string name = plain(report::readable(id));
+    if (!attribute.available()) {
+      rows.push_back({name, "-", "", "unavailable", plain(report::why_absent(attribute))});
+      continue;
+    }
+    std::string method = report::readable(attribute.method);
+    for (const std::string& flag : attribute.flags) method += fmt::format(" (flagged: {})", report::readable(flag));
+    rows.push_back({name, plain(report::value_text(attribute)), plain(report::interval_text(attribute)),
+                    std::string(to_string(attribute.source)), plain(method)});
+  }
+  if (rows.empty()) return "";
+  return table({"attribute", "value", "95% interval", "source", "method or reason"}, rows) + "\n";
+}
+
+std::string plots(const std::string& title, const AttributeMap& attributes) {
+  std::string text;
+  for (const auto& [id, attribute] : attributes) {
+    const std::string name = title + ": " + report::readable(id);
+    for (const report::Chart& chart : report::charts_of(name, attribute)) {
+      text += image(chart.title, report::plot_svg(chart, attribute)) + "\n";
+    }
+  }
+  return text;
+}
+
+}  // namespace
+
+std::string to_markdown(const Topology& topology) {
+  std::string text = fmt::format("# {}{}\n\n", topology.simulated ? "SIMULATED: " : "", plain(topology.name));
+  text += plain(fmt::format("{}", fmt::join(report::device_facts(topology), ", "))) + "\n\n";
+  text +=
+      plain(fmt::format("{}, {}, {:.1f} s", topology.generator, topology.timestamp, topology.total_seconds)) + "\n\n";
+  if (!topology.complete) text += "**INCOMPLETE**: this discovery ended early.\n\n";
+  for (const std::string& warning : topology.warnings) text += fmt::format("> Warning: {}\n\n", plain(warning));
+  text += image("The chip, to scale in capacity", report::chip_svg(topology, true)) + "\n";
+  const std::vector<const MemoryElement*> elements = report::speaking_elements(topology);
+  if (!elements.empty()) text += "## The memory hierarchy\n\n" + hierarchy(topology, elements);
+  for (const MemoryElement* element : elements) {
+    text += fmt::format("## {}\n\n", plain(element->title)) + values(element->attributes) +
+            plots(element->title, element->attributes);
+  }
+  for (const auto& [heading, attributes] :
+       {std::pair("Device", &topology.device), std::pair("Compute", &topology.compute)}) {
+    const std::string listed = values(*attributes) + plots(heading, *attributes);
+    if (!listed.empty()) text += fmt::format("## {}\n\n", heading) + listed;
+  }
+  while (text.size() >= 2 && text[text.size() - 1] == '\n' && text[text.size() - 2] == '\n') text.pop_back();
+  return text;
+}
+
+}  // namespace gputopo

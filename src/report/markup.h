@@ -1,0 +1,32 @@
+// What SVG and HTML have in common.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "gputopo/model.h"
+
+namespace gputopo::report {
+
+// Text for XML and HTML, between tags and in attributes: markup is escaped, what is no valid UTF-8 or no character of
+// XML becomes U+FFFD. Every name in a report comes from a device, a driver or a file.
+[[nodiscard]] std::string escaped(std::string_view text);
+
+// A coordinate: two digits after the point, no trailing zeros.
+[[nodiscard]] std::string px(double value);
+
+// Colours as custom properties, for SVG documents that stand alone; in a page its own style sets the same names.
+[[nodiscard]] std::string_view svg_palette();
+// How the classes of our drawings look, in terms of those properties.
+[[nodiscard]] std::string_view svg_rules();
+
+// Every value of an element with its interval, method and source, a line each: what hovering shows.
+[[nodiscard]] std::string describe(const MemoryElement& element);
+
+// "(238 KiB to 244 KiB)": the 95% interval, "(exact)" where it is one value; empty where there is none.
+[[nodiscard]] std::string interval_text(const Attribute& attribute);
+
+// The chip as an SVG element. `standalone`: a document of its own with colours; else for a page that has them.
+[[nodiscard]] std::string chip_svg(const Topology& topology, bool standalone);
+
+}  // namespace gputopo::report

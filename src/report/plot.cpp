@@ -1,0 +1,308 @@
+#include "report/plot.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <map>
+
+#include "report/markup.h"
+#include "report/units.h"
+
+namespace gputopo::report {
+namespace {
+
+constexpr double kWidth = 640;
+constexpr double kHeight = 320;
+constexpr double kLeft = 74;
+constexpr double kRight = 16;
+constexpr double kTop = 34;
+constexpr double kBottom = 46;
+
+// Maps values to pixels.
+class Scale {
+ public:
+  Scale(double least, double greatest, bool logarithmic, double from, double to)
+      : least_(least), greatest_(greatest), logarithmic_(logarithmic), from_(from), to_(to) {
+    if (!(greatest_ > least_)) {
+      const double room = least_ == 0 ? 1 : std::abs(least_) * 0.1;
+      if (!logarithmic_) least_ -= room;
+      greatest_ += room;
+    }
+  }
+  [[nodiscard]] double operator()(double value) const {
+    const double part = logarithmic_ ? std::log(std::max(value, least_) / least_) / std::log(greatest_ / least_)
+                                     : (value - least_) / (greatest_ - least_);
+    return from_ + std::clamp(part, 0.0, 1.0) * (to_ - from_);
+  }
+  [[nodiscard]] bool holds(double value) const { return value >= least_ && value <= greatest_; }
+
+  [[nodiscard]] std::vector<double> ticks(bool bytes, int most) const {
+    std::vector<double> result;
+    if (logarithmic_) {
+      const double base = bytes ? 2 : 10;
+      const double decades = std::log(greatest_ / least_) / std::log(base);
+      const double step = std::max(1.0, std::ceil(decades / most));
+      for (double e = std::ceil(std::log(least_) / std::log(base) - 1e-9); std::pow(base, e) <= greatest_ * 1.0001;
+           e += step) {
+        result.push_back(std::pow(base, e));
+      }
+      if (result.size() >= 2) return result;
+      result.clear();
+    }
+    const double rough = (greatest_ - least_) / most;
+    const double base =
+        bytes && rough >= 1 ? std::pow(2, std::floor(std::log2(rough))) : std::pow(10, std::floor(std::log10(rough)));
+    double step = base;
+    for (const double factor : {1.0, 2.0, 5.0, 10.0}) {
+      step = base * factor;
+      if (step >= rough) break;
+    }
+    for (double tick = std::ceil(least_ / step - 1e-9) * step; tick <= greatest_ + step * 1e-6; tick += step) {
+      result.push_back(std::abs(tick) < step * 1e-6 ? 0 : tick);
+    }
+    return result;
+  }
+
+ private:
+  double least_;
+  double greatest_;
+  bool logarithmic_;
+  double from_;
+  double to_;
+};
+
+struct Range {
+  double least = INFINITY;
+  double greatest = -INFINITY;
+  void add(double value, bool positive_only) {
+    if (!std::isfinite(value) || (positive_only && value <= 0)) return;
+    least = std::min(least, value);
+    greatest = std::max(greatest, value);
+  }
+  [[nodiscard]] bool empty() const { return !(least <= greatest); }
+};
+
+bool fits(const Series& series, const Chart& chart, const Attribute& attribute, std::size_t row) {
+  return std::all_of(series.where.begin(), series.where.end(), [&](const auto& condition) {
+    const std::vector<double>* column = find_column(attribute, chart, condition.first);
+    return column != nullptr && (*column)[row] == condition.second;
+  });
+}
+
+std::string tick_text(double value, const std::string& unit) {
+  return unit == "B" || unit == "B/s" ? human_value(value, unit) : significant(value, 4);
+}
+
+std::string axis_label(const Axis& axis) {
+  const bool in_ticks = axis.unit.empty() || axis.unit == "B" || axis.unit == "B/s";
+  return in_ticks ? axis.label : fmt::format("{} ({})", axis.label, axis.unit);
+}
+
+std::string text_at(double x, double y, const char* anchor, const char* classes, const std::string& text) {
+  return fmt::format("<text x=\"{}\" y=\"{}\" text-anchor=\"{}\" class=\"{}\">{}</text>\n", px(x), px(y), anchor,
+                     classes, escaped(text));
+}
+
+std::string axes(const Chart& chart, const Scale& x, const Scale& y) {
+  std::string grid;
+  std::string labels;
+  for (const double tick : x.ticks(chart.x.unit == "B", 8)) {
+    grid += fmt::format("M{} {}V{}", px(x(tick)), px(kTop), px(kHeight - kBottom));
+    labels += text_at(x(tick), kHeight - kBottom + 16, "middle", "small faint", tick_text(tick, chart.x.unit));
+  }
+  const std::string unit = chart.kind == ChartKind::kBars ? "" : chart.y.unit;
+  for (const double tick : y.ticks(unit == "B", 6)) {
+    grid += fmt::format("M{} {}H{}", px(kLeft), px(y(tick)), px(kWidth - kRight));
+    labels += text_at(kLeft - 6, y(tick) + 4, "end", "small faint", tick_text(tick, unit));
+  }
+  labels += text_at((kLeft + kWidth - kRight) / 2, kHeight - 8, "middle", "small", axis_label(chart.x));
+  Axis up = chart.y;
+  if (chart.kind == ChartKind::kLine && chart.series.size() > 1) up.label = up.label.empty() ? "value" : up.label;
+  labels +=
+      fmt::format("<text transform=\"translate(14 {}) rotate(-90)\" text-anchor=\"middle\" class=\"small\">{}</text>\n",
+                  px((kTop + kHeight - kBottom) / 2), escaped(axis_label(up)));
+  return fmt::format("<path class=\"grid\" d=\"{}\"/>\n", grid) + labels;
+}
+
+std::string marks_svg(const Chart& chart, const Scale& x, const Scale& y) {
+  std::string text;
+  std::size_t edges = 0;
+  for (const ChartMark& mark : chart.marks) {
+    const Scale& scale = mark.across ? y : x;
+    if (!scale.holds(mark.value)) continue;
+    const double at = scale(mark.value);
+    if (mark.low && mark.high) {
+      const double a = scale(*mark.low);
+      const double b = scale(*mark.high);
+      text += mark.across
+                  ? fmt::format("<rect class=\"band\" x=\"{}\" y=\"{}\" width=\"{}\" height=\"{}\"/>\n", px(kLeft),
+                                px(std::min(a, b)), px(kWidth - kRight - kLeft), px(std::abs(a - b)))
+                  : fmt::format("<rect class=\"band\" x=\"{}\" y=\"{}\" width=\"{}\" height=\"{}\"/>\n",
+                                px(std::min(a, b)), px(kTop), px(std::abs(a - b)), px(kHeight - kBottom - kTop));
+    }
+    const char* classes = mark.is_value ? "mark" : "edge";
+    // Labels of neighbours stand on steps, so that they do not cover each other.
+    const double label_y = kTop + 12 + 13 * static_cast<double>(edges++);
+    if (mark.across) {
+      text += fmt::format("<path class=\"{}\" d=\"M{} {}H{}\"/>\n", classes, px(kLeft), px(at), px(kWidth - kRight));
+      text += text_at(kWidth - kRight - 4, at - 4, "end", "small", mark.label);
+    } else {
+      text += fmt::format("<path class=\"{}\" d=\"M{} {}V{}\"/>\n", classes, px(at), px(kTop), px(kHeight - kBottom));
+      const bool left = at > kWidth * 0.75;
+      text += text_at(at + (left ? -4 : 4), label_y, left ? "end" : "start", "small", mark.label);
+    }
+  }
+  return text;
+}
+
+// Cells of one strength are one path: a few paths instead of thousands of elements.
+std::string cells(const Chart& chart, const Attribute& attribute, const Scale& x, const Scale& y) {
+  const std::vector<double>& xs = *find_column(attribute, chart, chart.x.column);
+  const std::vector<double>& ys = *find_column(attribute, chart, chart.y.column);
+  const std::vector<double>& weights = *find_column(attribute, chart, chart.weight);
+  const bool is_map = chart.kind == ChartKind::kMap;
+  // A footprint's loads are parts of all of its loads; a map's values lie between the least and the greatest.
+  std::map<double, double> total;
+  Range range;
+  for (std::size_t r = 0; r < xs.size(); ++r) {
+    total[xs[r]] += weights[r];
+    range.add(weights[r], false);
+  }
+  std::map<double, int> across;
+  std::map<double, int> down;
+  for (std::size_t r = 0; r < xs.size(); ++r) {
+    across[xs[r]] = 0;
+    down[ys[r]] = 0;
+  }
+  int next = 0;
+  for (auto& [value, index] : across) index = next++;
+  next = 0;
+  for (auto& [value, index] : down) index = next++;
+
+  constexpr std::size_t kStrengths = 10;
+  std::array<std::string, kStrengths> paths;
+  const double map_width = (kWidth - kRight - kLeft) / static_cast<double>(across.size());
+  const double map_height = (kHeight - kBottom - kTop) / static_cast<double>(down.size());
+  for (std::size_t r = 0; r < xs.size(); ++r) {
+    const double span = range.greatest - range.least;
+    const double part =
+        is_map ? (span > 0 ? (weights[r] - range.least) / span : 1) : std::sqrt(weights[r] / total[xs[r]]);
+    if (!std::isfinite(part)) continue;
+    const auto strength = std::min(static_cast<std::size_t>(std::clamp(part, 0.0, 1.0) * kStrengths), kStrengths - 1);
+    if (is_map) {
+      const double left = kLeft + across[xs[r]] * map_width;
+      const double top = kHeight - kBottom - (down[ys[r]] + 1) * map_height;
+      paths.at(strength) +=
+          fmt::format("M{} {}h{}v{}h-{}z", px(left), px(top), px(map_width), px(map_height), px(map_width));
+    } else {
+      paths.at(strength) += fmt::format("M{} {}h6v4h-6z", px(x(xs[r]) - 3), px(y(ys[r]) - 2));
+    }
+  }
+  std::string text;
+  for (std::size_t s = 0; s < kStrengths; ++s) {
+    if (paths.at(s).empty()) continue;
+    text += fmt::format("<path fill=\"var(--series-1)\" fill-opacity=\"{}\" d=\"{}\"/>\n",
+                        px(0.12 + 0.88 * static_cast<double>(s) / (kStrengths - 1)), paths.at(s));
+  }
+  return text;
+}
+
+std::string bars(const Chart& chart, const Attribute& attribute, const Scale& x, const Scale& y) {
+  const std::vector<double>& xs = *find_column(attribute, chart, chart.x.column);
+  const std::vector<double>& counts = *find_column(attribute, chart, chart.series.front().column);
+  std::string path;
+  for (std::size_t r = 0; r < xs.size(); ++r) {
+    path += fmt::format("M{} {}V{}", px(x(xs[r])), px(kHeight - kBottom), px(y(counts[r])));
+  }
+  return fmt::format("<path stroke=\"var(--series-1)\" stroke-width=\"2\" fill=\"none\" d=\"{}\"/>\n", path);
+}
+
+std::string lines(const Chart& chart, const Attribute& attribute, const Scale& x, const Scale& y) {
+  const std::vector<double>& xs = *find_column(attribute, chart, chart.x.column);
+  std::string text;
+  for (std::size_t s = 0; s < chart.series.size(); ++s) {
+    const Series& series = chart.series[s];
+    const std::vector<double>* ys = find_column(attribute, chart, series.column);
+    if (ys == nullptr) continue;
+    std::vector<std::pair<double, double>> points;
+    for (std::size_t r = 0; r < xs.size(); ++r) {
+      if (std::isfinite(xs[r]) && std::isfinite((*ys)[r]) && fits(series, chart, attribute, r)) {
+        points.emplace_back(xs[r], (*ys)[r]);
+      }
+    }
+    std::string path;
+    std::string dots;
+    for (const auto& [px_x, px_y] : points) {
+      path += fmt::format("{}{} {}", path.empty() ? "M" : "L", px(x(px_x)), px(y(px_y)));
+      dots += fmt::format("M{} {}h.01", px(x(px_x)), px(y(px_y)));
+    }
+    const std::size_t colour = s % 8 + 1;
+    text +=
+        fmt::format("<path stroke=\"var(--series-{})\" stroke-width=\"1.5\" fill=\"none\" d=\"{}\"/>\n", colour, path);
+    constexpr std::size_t kMostDots = 200;
+    if (points.size() <= kMostDots) {
+      text += fmt::format(
+          "<path stroke=\"var(--series-{})\" stroke-width=\"5\" stroke-linecap=\"round\" fill=\"none\" d=\"{}\"/>\n",
+          colour, dots);
+    }
+    if (chart.series.size() > 1) {
+      const double key_y = kTop + 14 + 15 * static_cast<double>(s);
+      text += fmt::format("<path stroke=\"var(--series-{})\" stroke-width=\"3\" d=\"M{} {}h16\"/>\n", colour,
+                          px(kWidth - kRight - 190), px(key_y - 4));
+      text += text_at(kWidth - kRight - 170, key_y, "start", "small", series.label);
+    }
+  }
+  return text;
+}
+
+}  // namespace
+
+std::string plot_svg(const Chart& chart, const Attribute& attribute) {
+  Range xs;
+  Range ys;
+  for (const double value : *find_column(attribute, chart, chart.x.column)) xs.add(value, chart.x.logarithmic);
+  if (chart.kind == ChartKind::kDensity || chart.kind == ChartKind::kMap) {
+    for (const double value : *find_column(attribute, chart, chart.y.column)) ys.add(value, chart.y.logarithmic);
+  } else {
+    for (const Series& series : chart.series) {
+      const std::vector<double>* column = find_column(attribute, chart, series.column);
+      for (std::size_t r = 0; column != nullptr && r < column->size(); ++r) ys.add((*column)[r], chart.y.logarithmic);
+    }
+    // Bars and fractions start at nothing; latencies far from it would be a flat line.
+    constexpr double kNearNothing = 0.4;
+    if (!chart.y.logarithmic && ys.least > 0 &&
+        (chart.kind == ChartKind::kBars || ys.least < kNearNothing * ys.greatest)) {
+      ys.least = 0;
+    }
+  }
+  std::string text = fmt::format(
+      "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {0} {1}\" width=\"{0}\" height=\"{1}\" class=\"gt\" "
+      "role=\"img\" aria-label=\"{2}\">\n<title>{2}</title>\n<style>{3}{4}</style>\n"
+      "<rect width=\"{0}\" height=\"{1}\" class=\"page\"/>\n",
+      px(kWidth), px(kHeight), escaped(chart.title), svg_palette(), svg_rules());
+  text += text_at(kLeft, 20, "start", "title", chart.title);
+  if (xs.empty() || ys.empty()) {
+    return text + text_at(kWidth / 2, kHeight / 2, "middle", "small", "no samples that can be drawn") + "</svg>\n";
+  }
+  // Evidence of an edge stands next to it: where marks are outside of the samples they are not drawn.
+  const Scale x(xs.least, xs.greatest, chart.x.logarithmic, kLeft + 6, kWidth - kRight - 6);
+  const Scale y(ys.least, ys.greatest, chart.y.logarithmic, kHeight - kBottom, kTop + 6);
+  text += axes(chart, x, y);
+  switch (chart.kind) {
+    case ChartKind::kBars:
+      text += bars(chart, attribute, x, y);
+      break;
+    case ChartKind::kLine:
+      text += lines(chart, attribute, x, y);
+      break;
+    case ChartKind::kDensity:
+    case ChartKind::kMap:
+      text += cells(chart, attribute, x, y);
+      break;
+  }
+  return text + marks_svg(chart, x, y) + "</svg>\n";
+}
+
+}  // namespace gputopo::report

@@ -1,0 +1,234 @@
+// The chip as a drawing: the SMs, one of them enlarged, and the memories around them, every box as high as the
+// logarithm of its capacity.
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "gputopo/report.h"
+#include "report/chip.h"
+#include "report/hierarchy.h"
+#include "report/markup.h"
+#include "report/units.h"
+
+namespace gputopo {
+namespace {
+
+using report::Chip;
+using report::escaped;
+using report::PhysicalMemory;
+using report::px;
+
+constexpr double kWidth = 960;
+constexpr double kMargin = 16;
+constexpr double kGap = 10;
+constexpr double kUnitLeft = 640;  // the enlarged SM stands to the right of the chip
+constexpr double kPixelsPerDoubling = 6.5;
+constexpr double kLeastBytes = 64;   // what has the height of nothing
+constexpr double kLeastHeight = 40;  // room for two lines of text
+constexpr double kHeaderHeight = 64;
+
+double height_of(const PhysicalMemory& memory) {
+  if (!memory.bytes || *memory.bytes <= kLeastBytes) return kLeastHeight;
+  return std::max(kLeastHeight, kPixelsPerDoubling * std::log2(*memory.bytes / kLeastBytes));
+}
+
+// Text cut to a width, by the mean width of a character of our fonts.
+std::string fitted(const std::string& text, double width, double font_px) {
+  constexpr double kCharacter = 0.56;
+  const auto most = static_cast<std::size_t>(std::max(width / (kCharacter * font_px), 3.0));
+  std::size_t count = 0;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    const bool starts_character = (static_cast<unsigned char>(text[i]) & 0xC0) != 0x80;
+    if (starts_character && ++count > most) return text.substr(0, i) + "\u2026";
+  }
+  return text;
+}
+
+std::string text_at(double x, double y, const char* classes, const std::string& text) {
+  return fmt::format("<text x=\"{}\" y=\"{}\" class=\"{}\">{}</text>\n", px(x), px(y), classes, escaped(text));
+}
+
+std::string rect(double x, double y, double width, double height, const std::string& classes) {
+  return fmt::format("<rect x=\"{}\" y=\"{}\" width=\"{}\" height=\"{}\" rx=\"4\" class=\"{}\"/>\n", px(x), px(y),
+                     px(width), px(height), classes);
+}
+
+// One memory: a box for each instance, with what is known of it to read, to hover over and to focus.
+std::string memory_box(const PhysicalMemory& memory, double x, double y, double width, const std::string& colour) {
+  const double height = height_of(memory);
+  std::vector<std::string> ids;
+  std::string description;
+  for (const MemoryElement* element : memory.elements) {
+    ids.push_back(element->id);
+    description += (description.empty() ? "" : "\n\n") + report::describe(*element);
+  }
+  std::string text =
+      fmt::format("<g class=\"part\" tabindex=\"0\" role=\"img\" aria-label=\"{}\" data-elements=\"{}\">\n",
+                  escaped(memory.title() + ": " + memory.figures()), escaped(fmt::format("{}", fmt::join(ids, " "))));
+  text += fmt::format("<title>{}</title>\n", escaped(description));
+  const double part = (width - 4.0 * (memory.instances - 1)) / memory.instances;
+  // What can be pointed at has no gaps.
+  text += fmt::format("<rect x=\"{}\" y=\"{}\" width=\"{}\" height=\"{}\" class=\"hit\"/>\n", px(x), px(y), px(width),
+                      px(height));
+  for (int i = 0; i < memory.instances; ++i) {
+    text += rect(x + i * (part + 4), y, part, height, colour + (memory.bytes ? "" : " unknown"));
+  }
+  std::string figures = memory.figures();
+  if (memory.instances > 4) {
+    figures += fmt::format(", {} parts", memory.instances);
+  } else {
+    for (int i = 1; i < memory.instances; ++i) {
+      const std::string label = fitted(fmt::format("part {}", i + 1), part - 8, 12);
+      text += text_at(x + i * (part + 4) + 8, y + 17, "small faint", label);
+    }
+  }
+  // A shared cache has several names: a line each where there is room.
+  const double room_px = memory.instances > 4 ? width : part;  // narrow parts: the text runs over them
+  double line_y = y + 17;
+  const auto room = static_cast<std::size_t>(std::max((height - 22) / 16, 1.0));
+  if (memory.elements.size() <= room) {
+    for (const MemoryElement* element : memory.elements) {
+      text += text_at(x + 8, line_y, "title", fitted(element->title, room_px - 16, 13));
+      line_y += 16;
+    }
+  } else {
+    text += text_at(x + 8, line_y, "title", fitted(memory.title(), room_px - 16, 13));
+    line_y += 16;
+  }
+  text += text_at(x + 8, line_y, "small faint", fitted(figures, room_px - 16, 12));
+  return text + "</g>\n";
+}
+
+double total_height(const std::vector<PhysicalMemory>& memories) {
+  double height = 0;
+  for (const PhysicalMemory& memory : memories) height += height_of(memory) + kGap;
+  return height;
+}
+
+// The SMs as cells; `first_cell` is where the enlarged one is taken from.
+struct UnitGrid {
+  std::string text;
+  double height = 0;
+  double first_cell_right = 0;
+  double first_cell_top = 0;
+};
+
+UnitGrid unit_grid(const Chip& chip, double x, double y, double width) {
+  constexpr int kMostDrawn = 1024;
+  const int units = std::clamp(chip.units.value_or(1), 1, kMostDrawn);
+  const int groups = std::clamp(chip.groups.value_or(1), 1, units);
+  const int per_group = (units + groups - 1) / groups;  // at most; some have one less
+  // Groups stand side by side, more of them in a row where there are many; cells are as large as they can be and still
+  // look like a chip.
+  const int group_columns = groups == 1 ? 1 : std::min(groups, groups > 16 ? 8 : 4);
+  const double group_width = (width - kGap * (group_columns - 1)) / group_columns;
+  const double inner = group_width - 12;
+  const double wide = groups == 1 ? 3.2 : group_columns == 8 ? 1 : 1.6;  // how much wider than high a group is
+  const int columns = std::clamp(static_cast<int>(std::ceil(std::sqrt(per_group * wide))), 1, std::max(per_group, 1));
+  const double cell = std::min((inner - 3.0 * (columns - 1)) / columns, 44.0);
+  const int rows = (per_group + columns - 1) / columns;
+  const double cell_height = std::min(cell, 30.0);
+  const double group_height = rows * (cell_height + 3) - 3 + 12;
+
+  UnitGrid grid;
+  grid.text = text_at(
+      x, y + 12, "title",
+      fmt::format("{} {}{}{}", chip.units ? std::to_string(*chip.units) : "?", chip.unit_name,
+                  chip.units == 1 ? "" : "s", chip.groups ? fmt::format(" in {} {}s", groups, chip.group_name) : ""));
+  const double top = y + 22;
+  for (int group = 0; group < groups; ++group) {
+    const double left = x + (group % group_columns) * (group_width + kGap);
+    const double group_top = top + (group / group_columns) * (group_height + kGap);
+    grid.text += rect(left, group_top, group_width, group_height, "frame");
+    // One path for all cells: three hundred elements each with its attributes would be most of the file.
+    std::string path;
+    const int own = units / groups + (group < units % groups ? 1 : 0);
+    for (int i = 0; i < own; ++i) {
+      const double cell_x = left + 6 + (i % columns) * (cell + 3);
+      const double cell_y = group_top + 6 + (i / columns) * (cell_height + 3);
+      path += fmt::format("M{} {}h{}v{}h-{}z", px(cell_x), px(cell_y), px(cell), px(cell_height), px(cell));
+      if (group == group_columns - 1 && i < columns) {
+        grid.first_cell_right = cell_x + cell;
+        grid.first_cell_top = cell_y;
+      }
+    }
+    grid.text += fmt::format("<path class=\"cell\" d=\"{}\"/>\n", path);
+  }
+  const int group_rows = (groups + group_columns - 1) / group_columns;
+  grid.height = 22 + group_rows * (group_height + kGap);
+  return grid;
+}
+
+// How to read the heights.
+std::string ruler(double x, double y) {
+  return text_at(x, y, "small faint",
+                 fmt::format("Height: logarithm of the capacity, {} px for each doubling above {}. "
+                             "Dashed: capacity unknown.",
+                             px(kPixelsPerDoubling), report::human_bytes(kLeastBytes)));
+}
+
+}  // namespace
+
+std::string report::chip_svg(const Topology& topology, bool standalone) {
+  const Chip chip = chip_of(topology);
+  const double chip_width = (chip.in_unit.empty() ? kWidth - kMargin : kUnitLeft - 3 * kGap) - kMargin;
+  const double top = standalone ? kHeaderHeight + kMargin : kMargin;
+
+  const UnitGrid grid = unit_grid(chip, kMargin + kGap, top + kGap, chip_width - 2 * kGap);
+  const double chip_height = kGap + grid.height + total_height(chip.on_chip);
+  const double unit_height = chip.in_unit.empty() ? 0 : 28 + kGap + total_height(chip.in_unit);
+  const double bottom = top + std::max(chip_height, unit_height);
+  const double height = bottom + 34;
+
+  std::string text = fmt::format(
+      "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {} {}\" {}class=\"gt\" role=\"group\" "
+      "aria-label=\"{}\">\n",
+      px(kWidth), px(height), standalone ? fmt::format("width=\"{}\" height=\"{}\" ", px(kWidth), px(height)) : "",
+      escaped("The chip: " + device_title(topology)));
+  if (standalone) {
+    text += fmt::format("<title>{}</title>\n<style>{}{}</style>\n", escaped(device_title(topology)), svg_palette(),
+                        svg_rules());
+    text += fmt::format("<rect width=\"{}\" height=\"{}\" class=\"page\"/>\n", px(kWidth), px(height));
+    text += text_at(kMargin, 34, "name", fitted(topology.name, topology.simulated ? 600 : 900, 22));
+    text += text_at(kMargin, 58, "small faint",
+                    fitted(fmt::format("{}", fmt::join(device_facts(topology), ", ")), 920, 12));
+    if (topology.simulated) {
+      text +=
+          fmt::format("<text x=\"{}\" y=\"38\" class=\"alert\" font-size=\"32\" text-anchor=\"end\">SIMULATED</text>\n",
+                      px(kWidth - kMargin));
+    }
+  }
+  text += rect(kMargin, top, chip_width, chip_height, "frame");
+  text += grid.text;
+  double y = top + kGap + grid.height;
+  for (std::size_t i = 0; i < chip.on_chip.size(); ++i) {
+    const PhysicalMemory& memory = chip.on_chip[i];
+    const bool is_memory = memory.elements.front()->id == "device" || memory.elements.front()->id == "host";
+    text += memory_box(memory, kMargin + kGap, y, chip_width - 2 * kGap, is_memory ? "memory" : "far");
+    y += height_of(memory) + kGap;
+  }
+  if (!chip.in_unit.empty()) {
+    const double unit_width = kWidth - kMargin - kUnitLeft;
+    text += fmt::format("<path class=\"lead\" d=\"M{} {}L{} {}\"/>\n", px(grid.first_cell_right),
+                        px(grid.first_cell_top), px(kUnitLeft), px(top));
+    text += rect(kUnitLeft, top, unit_width, unit_height, "frame");
+    text += text_at(kUnitLeft + kGap, top + 20, "title", "One " + chip.unit_name);
+    y = top + 28 + kGap / 2;
+    for (const PhysicalMemory& memory : chip.in_unit) {
+      text += memory_box(memory, kUnitLeft + kGap, y, unit_width - 2 * kGap, "near");
+      y += height_of(memory) + kGap;
+    }
+  }
+  if (chip.in_unit.empty() && chip.on_chip.empty())
+    text += text_at(kMargin, bottom + 4, "small", "No memory was measured.");
+  text += ruler(kMargin, bottom + 20);
+  return text + "</svg>\n";
+}
+
+std::string to_svg(const Topology& topology) {
+  return "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n" + report::chip_svg(topology, true);
+}
+
+}  // namespace gputopo

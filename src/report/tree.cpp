@@ -1,0 +1,111 @@
+// The hierarchy as nested boxes: the device holds its caches, they hold the SMs, an SM holds its own.
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "gputopo/report.h"
+#include "report/chip.h"
+#include "report/hierarchy.h"
+#include "report/text_table.h"
+
+namespace gputopo {
+namespace {
+
+using report::Chip;
+using report::PhysicalMemory;
+
+using Lines = std::vector<std::string>;
+
+struct Strokes {
+  const char* horizontal;
+  const char* vertical;
+  const char* corners[4];  // top left, top right, bottom left, bottom right
+};
+constexpr Strokes kAscii = {"-", "|", {"+", "+", "+", "+"}};
+constexpr Strokes kUnicode = {"\u2500", "\u2502", {"\u250c", "\u2510", "\u2514", "\u2518"}};
+
+std::string repeated(const char* text, int times) {
+  std::string result;
+  for (int i = 0; i < times; ++i) result += text;
+  return result;
+}
+
+std::string padded(const std::string& line, int width) {
+  return line + std::string(std::max(width - static_cast<int>(report::display_width(line)), 0), ' ');
+}
+
+// At most `width` columns; what is longer ends in dots.
+std::string cut(const std::string& line, int width) {
+  if (static_cast<int>(report::display_width(line)) <= width) return line;
+  return line.substr(0, static_cast<std::size_t>(std::max(width - 2, 0))) + "..";
+}
+
+// The lines in a frame of the given outer width.
+Lines framed(const Lines& inside, int width, const Strokes& strokes) {
+  Lines lines = {strokes.corners[0] + repeated(strokes.horizontal, width - 2) + strokes.corners[1]};
+  for (const std::string& line : inside) {
+    lines.push_back(fmt::format("{} {} {}", strokes.vertical, padded(line, width - 4), strokes.vertical));
+  }
+  lines.push_back(strokes.corners[2] + repeated(strokes.horizontal, width - 2) + strokes.corners[3]);
+  return lines;
+}
+
+void append(Lines& lines, const Lines& more) { lines.insert(lines.end(), more.begin(), more.end()); }
+
+// Title and figures: on one line where they fit, wrapped where not.
+Lines described(const PhysicalMemory& memory, const std::string& extra, int width) {
+  const std::string figures = memory.figures();
+  const std::string text = memory.title() + (figures.empty() ? "" : ": " + figures) + extra;
+  Lines lines;
+  std::string wrapped = report::wrap("", text, width);
+  for (std::size_t begin = 0; begin < wrapped.size();) {
+    const std::size_t end = wrapped.find('\n', begin);
+    lines.push_back(cut(wrapped.substr(begin, end - begin), width));
+    begin = end + 1;
+  }
+  return lines;
+}
+
+Lines unit_lines(const Chip& chip, int width, const Strokes& strokes) {
+  const int inner = width - 4;
+  std::string heading = chip.units ? fmt::format("{} x {}", *chip.units, chip.unit_name) : chip.unit_name;
+  if (chip.groups) heading += fmt::format(" in {} {}s", *chip.groups, chip.group_name);
+  Lines lines = {cut(heading + ", each with", inner)};
+  for (const PhysicalMemory& memory : chip.in_unit) {
+    const std::string extra = memory.instances > 1 ? fmt::format(", {} of them", memory.instances) : "";
+    append(lines, framed(described(memory, extra, inner - 4), inner, strokes));
+  }
+  return framed(lines, width, strokes);
+}
+
+// The memories outside of the units, the farthest as the outermost box.
+Lines chip_lines(const Chip& chip, std::size_t depth, int width, const Strokes& strokes) {
+  if (depth == 0) return unit_lines(chip, width, strokes);
+  const PhysicalMemory& memory = chip.on_chip[depth - 1];
+  const std::string extra = memory.instances > 1 ? fmt::format(", in {} partitions", memory.instances) : "";
+  Lines lines = described(memory, extra, width - 4);
+  append(lines, chip_lines(chip, depth - 1, width - 4, strokes));
+  return framed(lines, width, strokes);
+}
+
+}  // namespace
+
+std::string to_tree(const Topology& topology, const TerminalStyle& style) {
+  constexpr int kWidest = 100;  // wider boxes are harder to follow
+  constexpr int kNarrowest = 48;
+  const Chip chip = report::chip_of(topology);
+  const Strokes& strokes = style.unicode ? kUnicode : kAscii;
+  const int width = std::clamp(style.width, kNarrowest, kWidest);
+  std::string text = report::paint(topology.name, report::Tone::kStrong, style.colour);
+  if (topology.simulated) text += "  " + report::paint("SIMULATED", report::Tone::kAlert, style.colour);
+  text += "\n";
+  // Boxes within boxes take four columns each: of very deep ones the outer are left to the table.
+  constexpr std::size_t kDeepest = 6;
+  for (const std::string& line : chip_lines(chip, std::min(chip.on_chip.size(), kDeepest), width, strokes)) {
+    text += line + "\n";
+  }
+  if (!topology.complete) text += "INCOMPLETE: this discovery ended early.\n";
+  return text;
+}
+
+}  // namespace gputopo

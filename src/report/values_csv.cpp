@@ -1,0 +1,73 @@
+// The values as CSV, one a line: for spreadsheets and data frames.
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "gputopo/report.h"
+#include "report/csv_text.h"
+
+namespace gputopo {
+namespace {
+
+// As a program reads it: no prefixes of units, lists joined by blanks.
+std::string plain_value(const Value& value) {
+  return std::visit(
+      [](const auto& held) -> std::string {
+        using Held = std::decay_t<decltype(held)>;
+        if constexpr (std::is_same_v<Held, std::monostate>) {
+          return "";
+        } else if constexpr (std::is_same_v<Held, std::vector<double>> ||
+                             std::is_same_v<Held, std::vector<std::string>>) {
+          return fmt::format("{}", fmt::join(held, " "));
+        } else {
+          return fmt::format("{}", held);
+        }
+      },
+      value);
+}
+
+std::string bound(const std::optional<double>& value) { return value ? fmt::format("{}", *value) : ""; }
+
+void add_rows(std::string& text, const std::string& element, const AttributeMap& attributes) {
+  for (const auto& [id, attribute] : attributes) {
+    // The reason stands where a value would have its source: an absent value is not an empty one.
+    const std::string source = attribute.available() ? std::string(to_string(attribute.source))
+                                                     : fmt::format("unavailable:{}", to_string(attribute.reason));
+    const std::string fields[] = {
+        element, id, plain_value(attribute.value), bound(attribute.low), bound(attribute.high), attribute.unit, source};
+    std::string line;
+    for (const std::string& field : fields) {
+      if (&field != fields) line += ',';
+      line += report::csv_field(field);
+    }
+    text += line + "\r\n";
+  }
+}
+
+}  // namespace
+
+std::string report::csv_field(std::string_view text) {
+  if (text.find_first_of(",\"\r\n") == std::string_view::npos) return std::string(text);
+  std::string quoted = "\"";
+  for (const char c : text) {
+    if (c == '"') quoted += '"';
+    quoted += c;
+  }
+  return quoted + '"';
+}
+
+std::string to_csv(const Topology& topology) {
+  std::string text = "element,attribute,value,low,high,unit,source\r\n";
+  text += fmt::format("report,name,{},,,,api\r\n", report::csv_field(topology.name));
+  text += fmt::format("report,simulated,{},,,,api\r\n", topology.simulated);
+  text += fmt::format("report,complete,{},,,,api\r\n", topology.complete);
+  text += fmt::format("report,timestamp,{},,,,api\r\n", report::csv_field(topology.timestamp));
+  add_rows(text, "device", topology.device);
+  add_rows(text, "compute", topology.compute);
+  for (const MemoryElement& element : topology.memory) {
+    // "device" is the GPU as a whole here, as in the JSON; its memory is told apart.
+    add_rows(text, element.id == "device" ? "memory.device" : element.id, element.attributes);
+  }
+  return text;
+}
+
+}  // namespace gputopo

@@ -1,0 +1,157 @@
+// The commands that read saved reports, as a user runs them.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "gputopo/report.h"
+#include "support/command.h"
+#include "support/sample_topology.h"
+
+namespace gputopo {
+namespace {
+
+using test::CommandResult;
+using test::TemporaryFolder;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::Not;
+
+const std::string kH200 = GPUTOPO_SOURCE_DIR "/tests/reports/h200.json";
+const std::string kAmd = GPUTOPO_SOURCE_DIR "/tests/reports/amd_like.json";
+
+CommandResult gputopo_with(const std::string& arguments) { return test::run_command(GPUTOPO_BINARY " " + arguments); }
+
+TEST(CliShow, GivesEveryFormatAsTheDiscoveryDid) {
+  const TemporaryFolder folder;
+  std::string formats;
+  std::string again;
+  for (const char* format : {"html", "markdown", "svg", "csv"}) {
+    formats += std::string(" --") + format + " " + folder.file(std::string("a.") + format);
+    again += std::string(" --") + format + " " + folder.file(std::string("b.") + format);
+  }
+  const CommandResult measured = gputopo_with(
+      "--device sim:gt200 --only texture --attribute size,latency --quiet --json " + folder.file("a.json") + formats);
+  ASSERT_EQ(measured.exit_code, 0) << measured.err;
+  const CommandResult shown =
+      gputopo_with("show " + folder.file("a.json") + again + " --json " + folder.file("b.json"));
+  EXPECT_EQ(shown.out, measured.out);
+  for (const char* ending : {"html", "markdown", "svg", "csv", "json"}) {
+    EXPECT_EQ(read_file(folder.file(std::string("a.") + ending)), read_file(folder.file(std::string("b.") + ending)))
+        << ending;
+  }
+}
+
+TEST(CliShow, PrintsOneFormatInsteadOfTheTable) {
+  EXPECT_THAT(gputopo_with("show " + kH200 + " --csv -").out, testing::StartsWith("element,attribute"));
+  EXPECT_THAT(gputopo_with("show " + kH200 + " --tree").out, HasSubstr("132 x SM"));
+  const CommandResult both = gputopo_with("show " + kH200 + " --csv - --svg -");
+  EXPECT_EQ(both.exit_code, 2);
+  EXPECT_THAT(both.err, HasSubstr("only one report"));
+}
+
+TEST(CliShow, FitsEightyColumnsAndOneScreenInAPipe) {
+  const std::string text = test::run_command("COLUMNS= " GPUTOPO_BINARY " show " + kH200).out;
+  std::istringstream lines(text);
+  int count = 0;
+  for (std::string line; std::getline(lines, line); ++count) EXPECT_LE(line.size(), 80u) << line;
+  EXPECT_LE(count, 40);
+  EXPECT_THAT(text, Not(HasSubstr("\033")));
+}
+
+TEST(CliShow, ColoursATerminalUnlessToldNotTo) {
+  if (test::run_command("command -v script").exit_code != 0) GTEST_SKIP() << "script (util-linux) is not installed";
+  const auto on_terminal = [](const std::string& environment) {
+    return test::run_command("env -u NO_COLOR -u TERM " + environment + " script -qec '" GPUTOPO_BINARY " show " +
+                             kH200 + "' /dev/null </dev/null")
+        .out;
+  };
+  EXPECT_THAT(on_terminal("TERM=xterm"), HasSubstr("\033["));
+  EXPECT_THAT(on_terminal("TERM=xterm NO_COLOR=1"), Not(HasSubstr("\033[")));
+  EXPECT_THAT(on_terminal("TERM=dumb"), Not(HasSubstr("\033[")));
+}
+
+TEST(CliDiff, SaysWhetherReportsAreAlike) {
+  const CommandResult same = gputopo_with("diff " + kH200 + " " + kH200);
+  EXPECT_EQ(same.exit_code, 0) << same.out;
+  EXPECT_THAT(same.out, HasSubstr("alike"));
+  const CommandResult other = gputopo_with("diff " + kH200 + " " + kAmd);
+  EXPECT_EQ(other.exit_code, 1);
+  EXPECT_THAT(other.out, HasSubstr("SIMULATED"));
+  EXPECT_THAT(gputopo_with("diff " + kH200 + " " + kAmd + " --json").out, HasSubstr("\"alike\": false"));
+  EXPECT_EQ(gputopo_with("diff " + kH200).exit_code, 2);
+  EXPECT_EQ(gputopo_with("diff " + kH200 + " " + kH200 + " " + kH200).exit_code, 0);
+}
+
+TEST(CliCheck, IsAGate) {
+  const CommandResult good = gputopo_with("check " + kH200 + " --baseline " + kH200);
+  EXPECT_EQ(good.exit_code, 0) << good.out;
+  EXPECT_THAT(good.out, testing::StartsWith("ok: NVIDIA H200"));
+  const TemporaryFolder folder;
+  Topology worse = read_json(read_file(kH200));
+  Attribute& latency = get_or_add(worse.memory[0].attributes, "latency");
+  latency.value = *latency.number() * 2;
+  latency.low = latency.high = latency.number();
+  write_file(folder.file("worse.json"), to_json(worse));
+  const CommandResult bad = gputopo_with("check " + folder.file("worse.json") + " --baseline " + kH200);
+  EXPECT_EQ(bad.exit_code, 1);
+  EXPECT_THAT(bad.out, HasSubstr("violation: l1 latency"));
+  EXPECT_THAT(gputopo_with("check " + folder.file("worse.json") + " --baseline " + kH200 + " --format json").out,
+              HasSubstr("\"ok\": false"));
+  EXPECT_EQ(gputopo_with("check " + folder.file("worse.json") + " --baseline " + kH200 + " --tolerance LATENCY=150%")
+                .exit_code,
+            0);
+  EXPECT_EQ(gputopo_with("check " + kH200 + " --baseline " + kH200 + " --tolerance LATENCY=x").exit_code, 2);
+  EXPECT_EQ(gputopo_with("check " + kH200).exit_code, 2);
+  EXPECT_EQ(gputopo_with("check " + kH200 + " --baseline " + kAmd).exit_code, 1);
+}
+
+TEST(CliCheck, PrometheusAcceptsItsMetrics) {
+  if (test::run_command("command -v promtool").exit_code != 0) GTEST_SKIP() << "promtool is not installed";
+  const CommandResult result = test::run_command(GPUTOPO_BINARY " check " + kH200 + " --baseline " + kH200 +
+                                                 " --format prometheus | promtool check metrics");
+  EXPECT_EQ(result.exit_code, 0) << result.out << result.err;
+}
+
+TEST(CliManual, IsAManPage) {
+  if (test::run_command("command -v mandoc").exit_code != 0) GTEST_SKIP() << "mandoc is not installed";
+  const CommandResult lint = test::run_command(GPUTOPO_BINARY " man | mandoc -T lint -W warning");
+  EXPECT_EQ(lint.exit_code, 0) << lint.out;
+  const std::string text = gputopo_with("man").out;
+  for (const char* word : {"\\-\\-baseline", "\\-\\-html", ".SS check", ".B 130"}) EXPECT_THAT(text, HasSubstr(word));
+}
+
+class CliCompletion : public ::testing::TestWithParam<std::string> {};
+
+TEST_P(CliCompletion, IsAcceptedByTheShell) {
+  const std::string& shell = GetParam();
+  if (test::run_command("command -v " + shell).exit_code != 0) GTEST_SKIP() << shell << " is not installed";
+  const TemporaryFolder folder;
+  write_file(folder.file("completion"), gputopo_with("completion " + shell).out);
+  const CommandResult result = test::run_command(shell + " -n " + folder.file("completion"));
+  EXPECT_EQ(result.exit_code, 0) << result.err;
+  EXPECT_THAT(result.err, IsEmpty());
+}
+
+INSTANTIATE_TEST_SUITE_P(Shells, CliCompletion, ::testing::Values("bash", "zsh", "fish"),
+                         [](const auto& shell) { return shell.param; });
+
+TEST(CliCompletionBash, CompletesCommandsOptionsAndValues) {
+  const auto complete = [](const std::string& words) {
+    return test::run_command("bash -c 'source <(" GPUTOPO_BINARY " completion bash); COMP_WORDS=(gputopo " + words +
+                             "); COMP_CWORD=$((${#COMP_WORDS[@]}-1)); _gputopo; echo \"${COMPREPLY[@]}\"'")
+        .out;
+  };
+  EXPECT_EQ(complete("cov"), "coverage\n");
+  EXPECT_EQ(complete("show --ma"), "--markdown\n");
+  EXPECT_EQ(complete("check a --format pro"), "prometheus\n");
+  EXPECT_THAT(complete("--only const"), HasSubstr("constant_l15"));
+}
+
+TEST(CliCompletionFish, CompletesOptions) {
+  if (test::run_command("command -v fish").exit_code != 0) GTEST_SKIP() << "fish is not installed";
+  const CommandResult result =
+      test::run_command("fish -c '" GPUTOPO_BINARY " completion fish | source; complete -C \"gputopo show --mark\"'");
+  EXPECT_THAT(result.out, HasSubstr("--markdown"));
+}
+
+}  // namespace
+}  // namespace gputopo

@@ -1,0 +1,155 @@
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "gputopo/error.h"
+#include "gputopo/report.h"
+#include "report/compare.h"
+#include "support/sample_topology.h"
+
+namespace gputopo {
+namespace {
+
+using test::sample_topology;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::StartsWith;
+
+Attribute& of(Topology& topology, std::size_t element, std::string_view attribute) {
+  return get_or_add(topology.memory[element].attributes, attribute);
+}
+
+// The sample with one value and its interval times `factor`.
+Topology scaled(std::size_t element, std::string_view attribute, double factor) {
+  Topology topology = sample_topology();
+  Attribute& value = of(topology, element, attribute);
+  value.value = *value.number() * factor;
+  if (value.low) value.low = *value.low * factor;
+  if (value.high) value.high = *value.high * factor;
+  return topology;
+}
+
+std::vector<std::string> violations(const Topology& report, const std::vector<std::string>& tolerances = {}) {
+  std::vector<std::string> texts;
+  for (const auto& violation : check(report, sample_topology(), parse_tolerances(tolerances)).violations) {
+    texts.push_back(violation.element + "." + violation.attribute);
+  }
+  return texts;
+}
+
+TEST(Compare, AReportIsLikeItself) {
+  const Topology topology = sample_topology();
+  EXPECT_THAT(report::compare(topology, topology).differences, IsEmpty());
+}
+
+TEST(Compare, IntervalsThatMeetAreAlike) {
+  const Topology topology = sample_topology();
+  EXPECT_THAT(report::compare(topology, scaled(2, "latency", 1.1)).differences, IsEmpty());  // 240-280 and 264-308
+  const auto differences = report::compare(topology, scaled(2, "latency", 1.5)).differences;
+  ASSERT_EQ(differences.size(), 1u);
+  EXPECT_EQ(report::relative_text(differences[0]), "+50%");
+}
+
+TEST(Compare, TheLargestDifferenceComesFirstByElement) {
+  Topology second = scaled(2, "write_bandwidth", 0.5);
+  of(second, 0, "latency") = of(second, 0, "latency");
+  of(second, 2, "latency").value = 1000.0;
+  of(second, 2, "latency").low = of(second, 2, "latency").high = 1000.0;
+  of(second, 0, "line_size").value = std::int64_t{64};
+  of(second, 0, "line_size").low = of(second, 0, "line_size").high = 64;
+  const Topology first = sample_topology();
+  std::vector<std::string> order;
+  for (const auto& difference : report::compare(first, second).differences) {
+    order.push_back(difference.group + "." + difference.attribute);
+  }
+  EXPECT_THAT(order, ElementsAre("l2.latency", "l2.write_bandwidth", "l1.line_size"));
+}
+
+TEST(Compare, SaysWhatMisleads) {
+  Topology second = sample_topology();
+  second.simulated = false;
+  second.schema_version = 1;
+  second.name = "NVIDIA H100";
+  const Topology first = sample_topology();
+  const auto notes = report::compare(first, second).notes;
+  EXPECT_THAT(notes, testing::Contains(HasSubstr("schema versions 2 and 1")));
+  EXPECT_THAT(notes, testing::Contains(HasSubstr("SIMULATED")));
+  EXPECT_THAT(notes, testing::Contains(HasSubstr("NVIDIA H100")));
+}
+
+TEST(Compare, WhatOneReportLeftOutIsNotCompared) {
+  Topology second = sample_topology();
+  of(second, 0, "size") = unavailable(Reason::kNotSelected, "left out");
+  const Topology first = sample_topology();
+  EXPECT_THAT(report::compare(first, second).differences, IsEmpty());
+}
+
+TEST(Check, PassesWithinTheTolerance) {
+  EXPECT_THAT(violations(sample_topology()), IsEmpty());
+  EXPECT_THAT(violations(scaled(0, "latency", 1.04)), IsEmpty());
+}
+
+TEST(Check, NamesWhatIsWorse) {
+  EXPECT_THAT(violations(scaled(0, "latency", 1.2)), ElementsAre("l1.latency"));
+  EXPECT_THAT(violations(scaled(0, "latency", 1.2), {"LATENCY=25%"}), IsEmpty());
+  EXPECT_THAT(violations(scaled(0, "latency", 1.2), {"latency=25%"}), IsEmpty());
+  EXPECT_THAT(violations(scaled(2, "write_bandwidth", 0.8)), ElementsAre("l2.write_bandwidth"));
+}
+
+TEST(Check, BetterIsNoFault) {
+  EXPECT_THAT(violations(scaled(0, "latency", 0.5)), IsEmpty());
+  EXPECT_THAT(violations(scaled(2, "write_bandwidth", 1.5)), IsEmpty());
+}
+
+TEST(Check, WhatIsMissingViolates) {
+  Topology report = sample_topology();
+  of(report, 0, "size") = unavailable(Reason::kDeviceError, "the device failed");
+  EXPECT_THAT(violations(report), ElementsAre("l1.size"));
+}
+
+TEST(Check, AnotherDeviceOrASimulatedOneIsNoBaseline) {
+  Topology report = sample_topology();
+  report.name = "NVIDIA H100";
+  EXPECT_THAT(violations(report), ElementsAre("."));
+  report = sample_topology();
+  report.simulated = false;
+  EXPECT_THAT(violations(report), ElementsAre("."));
+}
+
+TEST(Check, TolerancesAreParsedOrRefused) {
+  EXPECT_DOUBLE_EQ(parse_tolerances({"BANDWIDTH=3%"}).at("BANDWIDTH"), 0.03);
+  for (const char* wrong :
+       {"LATENCY", "LATENCY=5", "LATENCY=%", "LATENCY=-1%", "WEIGHT=5%", "LATENCY=x%", "LATENCY=nan%"}) {
+    EXPECT_THROW((void)parse_tolerances({wrong}), UsageError) << wrong;
+  }
+}
+
+// The rules of the text format: HELP and TYPE before the samples of a metric, which stand together; names and labels in
+// their alphabet; a number at the end.
+TEST(Check, PrometheusTextIsWellFormed) {
+  Topology report = scaled(0, "latency", 2);
+  report.name = "a \"b\" \\ c\nd";
+  const CheckResult result = check(report, sample_topology(), default_tolerances());
+  std::istringstream lines(check_to_prometheus(result, report));
+  std::string current;
+  std::vector<std::string> seen;
+  std::string line;
+  while (std::getline(lines, line)) {
+    if (line.rfind("# HELP ", 0) == 0) {
+      current = line.substr(7, line.find(' ', 7) - 7);
+      EXPECT_THAT(seen, testing::Not(testing::Contains(current)));
+      seen.push_back(current);
+    } else if (line.rfind("# TYPE ", 0) == 0) {
+      EXPECT_EQ(line, "# TYPE " + current + " gauge");
+    } else {
+      EXPECT_THAT(
+          line, testing::MatchesRegex("[a-zA-Z_:][a-zA-Z0-9_:]*\\{([a-z_]+=\"([^\"\\\\]|\\\\.)*\",?)*\\} [0-9.e+-]+"));
+      EXPECT_THAT(line, StartsWith(current + "{"));
+    }
+  }
+  EXPECT_THAT(seen, testing::Contains("gputopo_check_ok"));
+  EXPECT_THAT(seen, testing::Contains("gputopo_latency_cycles"));
+}
+
+}  // namespace
+}  // namespace gputopo

@@ -1,0 +1,224 @@
+// Formats that are drawn: what they must hold for any report, however strange.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <sys/resource.h>
+
+#include <chrono>
+#include <cmath>
+
+#include "gputopo/report.h"
+#include "report/chart.h"
+#include "report/markup.h"
+#include "report/plot.h"
+#include "report/thin.h"
+#include "support/command.h"
+#include "support/sample_topology.h"
+
+namespace gputopo {
+namespace {
+
+using ::testing::Contains;
+using ::testing::HasSubstr;
+using ::testing::Not;
+using ::testing::SizeIs;
+
+const std::string kEvil = "<script>alert(1)</script>\"'&--></style> \xff\x01 |`*";
+
+Topology evil_topology() {
+  Topology topology = test::sample_topology();
+  topology.name = kEvil;
+  topology.architecture = kEvil;
+  topology.warnings = {kEvil};
+  topology.memory[0].title = kEvil;
+  topology.memory[0].attributes[0].second.method = kEvil;
+  topology.memory[0].attributes[0].second.samples[0].columns[0] = kEvil + "_bytes";
+  topology.memory[0].attributes[3].second.detail = kEvil;
+  return topology;
+}
+
+// 300 SMs, 16 partitions, 10,000 samples in each of 30 plots and a map of SMs by slices.
+Topology large_topology() {
+  Topology topology = test::sample_topology();
+  get_or_add(topology.compute, "sm_count") = api_value(std::int64_t{300}, "");
+  for (int e = 0; e < 10; ++e) {
+    MemoryElement element{"cache_" + std::to_string(e), "Cache " + std::to_string(e), {}};
+    for (const char* id : {"size", "latency", "read_bandwidth"}) {
+      Attribute attribute = api_value(1000.0 * (e + 1), "B");
+      attribute.source = Source::kMeasured;
+      SampleTable table{element.id + "." + id + ".sweep", {"footprint_bytes", "latency_cycles", "loads"}, {{}, {}, {}}};
+      for (int r = 0; r < 10000; ++r) {
+        table.data[0].push_back(512 * std::pow(1.1, r / 100));
+        table.data[1].push_back(30 + r % 100 * 2.5);
+        table.data[2].push_back(r % 17);
+      }
+      attribute.samples = {table};
+      element.attributes.emplace_back(id, attribute);
+    }
+    topology.memory.push_back(std::move(element));
+  }
+  Attribute partitions = api_value(std::int64_t{16}, "");
+  SampleTable map{"l2.map", {"sm", "slice", "latency_cycles"}, {{}, {}, {}}};
+  for (int sm = 0; sm < 300; ++sm) {
+    for (int slice = 0; slice < 96; ++slice) {
+      map.data[0].push_back(sm);
+      map.data[1].push_back(slice);
+      map.data[2].push_back(200 + (sm * 7 + slice * 3) % 61);
+    }
+  }
+  partitions.samples = {map};
+  get_or_add(topology.memory[2].attributes, "partitions") = partitions;
+  return topology;
+}
+
+std::vector<Topology> strange_topologies() {
+  Topology nothing;
+  nothing.generator = "gputopo 0.1.0";
+  Topology absent = test::sample_topology();
+  for (MemoryElement& element : absent.memory) {
+    for (auto& [id, attribute] : element.attributes) attribute = unavailable(Reason::kDeviceError, "the device failed");
+  }
+  Topology partial = test::sample_topology();
+  SampleTable& table = partial.memory[0].attributes[0].second.samples[0];
+  table.data = {{NAN, INFINITY, 0}, {NAN, -1, 0}};
+  partial.memory[1].attributes[0].second.samples = {
+      {"empty", {"a_bytes", "b"}, {{}, {}}}, {"one", {"x"}, {{1}}}, {"none", {}, {}}};
+  return {nothing, absent, partial, evil_topology(), large_topology()};
+}
+
+bool is_xml(const std::string& text) {
+  const test::TemporaryFolder folder;
+  write_file(folder.file("a.xml"), text);
+  const test::CommandResult result = test::run_command("xmllint --noout " + folder.file("a.xml"));
+  EXPECT_EQ(result.exit_code, 0) << result.err;
+  return result.exit_code == 0;
+}
+
+TEST(Formats, RenderWhateverAReportHolds) {
+  for (const Topology& topology : strange_topologies()) {
+    EXPECT_FALSE(to_terminal(topology, {}).empty());
+    EXPECT_FALSE(to_tree(topology, {}).empty());
+    EXPECT_FALSE(to_csv(topology).empty());
+    EXPECT_FALSE(to_svg(topology).empty());
+    EXPECT_FALSE(to_markdown(topology).empty());
+    EXPECT_FALSE(to_html(topology).empty());
+    const std::string json = to_json(topology);
+    EXPECT_EQ(to_json(read_json(json)), json);
+  }
+}
+
+TEST(Formats, SvgIsWellFormed) {
+  if (test::run_command("command -v xmllint").exit_code != 0) GTEST_SKIP() << "xmllint is not installed";
+  for (const Topology& topology : strange_topologies()) {
+    EXPECT_TRUE(is_xml(to_svg(topology)));
+    for (const MemoryElement& element : topology.memory) {
+      if (element.id == "cache_1") break;  // the others of the large report are the same
+      for (const auto& [id, attribute] : element.attributes) {
+        for (const report::Chart& chart : report::charts_of(element.title, attribute)) {
+          EXPECT_TRUE(is_xml(report::plot_svg(chart, attribute)));
+        }
+      }
+    }
+  }
+}
+
+TEST(Formats, NothingFromADeviceIsMarkup) {
+  const Topology topology = evil_topology();
+  EXPECT_THAT(to_html(topology), Not(HasSubstr("<script>alert")));
+  EXPECT_THAT(to_svg(topology), Not(HasSubstr("<script>")));
+  EXPECT_THAT(to_markdown(topology), Not(HasSubstr("<script>")));
+  EXPECT_EQ(report::escaped("a<b>\"'&\x01\xff\xc3\xa9"), "a&lt;b&gt;&quot;&#39;&amp;\uFFFD\uFFFD\u00e9");
+}
+
+TEST(Formats, SayWhatIsSimulated) {
+  Topology topology = test::sample_topology();
+  for (auto* render : {to_svg, to_markdown, to_html}) EXPECT_THAT(render(topology), HasSubstr("SIMULATED"));
+  EXPECT_THAT(to_csv(topology), HasSubstr("report,simulated,true"));
+  topology.simulated = false;
+  for (auto* render : {to_svg, to_markdown}) EXPECT_THAT(render(topology), Not(HasSubstr("SIMULATED")));
+}
+
+TEST(Formats, AreQuickAndSmallForALargeReport) {
+#if defined(__SANITIZE_ADDRESS__)
+  GTEST_SKIP() << "the sanitizers take time and memory of their own";
+#endif
+  const test::TemporaryFolder folder;
+  write_file(folder.file("large.json"), to_json(large_topology()));
+  for (const char* format : {"html", "markdown", "svg", "csv", "json"}) {
+    const std::string out = folder.file(std::string("out.") + format);
+    const auto begin = std::chrono::steady_clock::now();
+    const test::CommandResult result =
+        test::run_command(GPUTOPO_BINARY " show " + folder.file("large.json") + " --" + format + " " + out);
+    const std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - begin;
+    ASSERT_EQ(result.exit_code, 0) << result.err;
+    // A report must take under 0.3 s; this one is larger than any GPU's, and the machine may be busy.
+    EXPECT_LT(seconds.count(), 1.5) << format;
+    // The page is promised to be under 3 MiB; Markdown has a picture of each of the 32 plots.
+    EXPECT_LT(read_file(out).size(), (std::string(format) == "markdown" ? 6u : 3u) << 20) << format;
+  }
+  rusage usage{};
+  getrusage(RUSAGE_CHILDREN, &usage);
+  EXPECT_LT(usage.ru_maxrss, 200 << 10) << "KiB";
+}
+
+TEST(Thin, LeavesShortTablesAlone) {
+  const SampleTable table{"a", {"x_bytes", "y"}, {{1, 2, 3}, {0.5, 2, 1e300}}};
+  EXPECT_EQ(report::thinned(table), table);
+}
+
+TEST(Thin, KeepsMapsWhole) {
+  SampleTable map{"a", {"sm", "slice", "latency_cycles"}, {{}, {}, {}}};
+  for (int i = 0; i < 100; ++i) {
+    for (int k = 0; k < 50; ++k) {
+      map.data[0].push_back(i);
+      map.data[1].push_back(k);
+      map.data[2].push_back(i * k);
+    }
+  }
+  EXPECT_TRUE(report::is_map(map));
+  EXPECT_EQ(report::thinned(map).row_count(), 5000u);
+  map.data[0].back() = 0;  // a hole, and a cell twice
+  EXPECT_FALSE(report::is_map(map));
+  EXPECT_LE(report::thinned(map).row_count(), report::kMostRows);
+}
+
+report::ChartKind kind_of(const SampleTable& table) {
+  Attribute attribute = api_value(1.0, "");
+  attribute.samples = {table};
+  return report::charts_of("", attribute).at(0).kind;
+}
+
+TEST(Chart, IsChosenByTheColumns) {
+  EXPECT_EQ(kind_of({"a", {"x_bytes", "latency_cycles", "loads"}, {{1, 1}, {2, 3}, {4, 5}}}),
+            report::ChartKind::kDensity);
+  EXPECT_EQ(kind_of({"a", {"latency_cycles", "loads"}, {{1, 2}, {2, 3}}}), report::ChartKind::kBars);
+  EXPECT_EQ(kind_of({"a", {"stride", "latency_cycles"}, {{1, 2}, {2, 3}}}), report::ChartKind::kLine);
+  EXPECT_EQ(kind_of({"a", {"sm", "slice", "latency_cycles"}, {{0, 0, 1, 1}, {0, 1, 0, 1}, {4, 5, 6, 7}}}),
+            report::ChartKind::kMap);
+}
+
+TEST(Chart, SeriesAreColumnsOfOneUnitOrGroupsOfRows) {
+  Attribute attribute = api_value(1.0, "cycles");
+  attribute.samples = {{"a", {"bandwidth_bytes_per_second", "p50_cycles", "p99_cycles"}, {{1, 2}, {3, 4}, {5, 6}}},
+                       {"b",
+                        {"blocks", "in_flight", "bandwidth_bytes_per_second"},
+                        {{1, 2, 3, 1, 2}, {1, 1, 1, 2, 2}, {3, 4, 5, 6, 7}}}};
+  const std::vector<report::Chart> charts = report::charts_of("", attribute);
+  EXPECT_EQ(charts.at(0).series.at(1).label, "p99");
+  EXPECT_THAT(charts.at(1).series, SizeIs(2));
+  EXPECT_EQ(charts.at(1).series.at(1).label, "in flight 2");
+}
+
+TEST(Chart, MarksTheValueAndBothEdges) {
+  const Topology topology = test::sample_topology();
+  const Attribute& size = *topology.find_attribute("l1", "size");
+  const report::Chart chart = report::charts_of("L1", size).at(0);
+  std::vector<std::string> labels;
+  for (const report::ChartMark& mark : chart.marks) labels.push_back(mark.label);
+  EXPECT_THAT(labels, testing::ElementsAre("value", "first miss", "all miss"));
+  EXPECT_EQ(chart.marks[0].low, 192512);
+  // Lists of the details are a chart of their own.
+  EXPECT_EQ(report::charts_of("L1", size).at(1).x.column, "carve_outs_bytes");
+}
+
+}  // namespace
+}  // namespace gputopo

@@ -1,0 +1,35 @@
+// The reports and charts that the page carries.
+function block(id) {
+  const element = document.getElementById(id);
+  return element ? JSON.parse(element.textContent) : null;
+}
+
+export const reports = [];
+for (let i = 0; ; ++i) {
+  const report = block(`report-${i}`);
+  if (!report) break;
+  reports.push(report);
+}
+export const charts = block('charts') || [];
+
+export function attributeOf(chart) {
+  const report = reports[chart.report];
+  if (chart.group === 'gpu') return report.device[chart.attribute];
+  if (chart.group === 'compute') return report.compute[chart.attribute];
+  return report.memory[chart.group][chart.attribute];
+}
+
+// The columns of a chart's table by name, and their order.
+export function tableOf(chart) {
+  const attribute = attributeOf(chart);
+  if (chart.table === '') {
+    const names = [chart.x.column, ...chart.series.map((one) => one.column)];
+    return {name: `${chart.group}.${chart.attribute}.details`, names, data: names.map((name) => attribute.details[name])};
+  }
+  const table = attribute.samples.find((one) => one.name === chart.table);
+  return {name: table.name, names: table.columns, data: table.data};
+}
+
+export function columnOf(table, name) {
+  return table.data[table.names.indexOf(name)];
+}

@@ -1,0 +1,227 @@
+// An ECharts option for a chart of the report.
+import {columnOf, tableOf} from './data.js';
+import {human} from './units.js';
+
+function colours() {
+  const style = getComputedStyle(document.documentElement);
+  const of = (name) => style.getPropertyValue(`--${name}`).trim();
+  return {
+    page: of('page'), ink: of('ink'), faint: of('faint'), line: of('line'), alert: of('alert'), box: of('box'),
+    series: [1, 2, 3, 4, 5, 6, 7, 8].map((i) => of(`series-${i}`)),
+  };
+}
+
+const kMarkHeight = 13;
+// Without double quotes: ECharts writes it into an attribute of its SVG as it is.
+const kFont = "system-ui, -apple-system, 'Segoe UI', Roboto, 'DejaVu Sans', sans-serif";
+
+function axisName(axis) {
+  const inTicks = axis.unit === '' || axis.unit === 'B' || axis.unit === 'B/s';
+  return inTicks ? axis.label : `${axis.label} (${axis.unit})`;
+}
+
+function tick(value, unit) {
+  const rounded = Number(value.toPrecision(10));  // a power of two out of a logarithm is not quite one
+  return unit === 'B' || unit === 'B/s' ? human(rounded, unit) : human(rounded, '');
+}
+
+// A value axis, logarithmic to 2 for bytes, so that its ticks are powers of two.
+function valueAxis(axis, isLog, palette, values, vertical) {
+  const positive = values.filter((value) => Number.isFinite(value) && (!isLog || value > 0));
+  const least = Math.min(...positive);
+  const greatest = Math.max(...positive);
+  const option = {
+    type: isLog ? 'log' : 'value',
+    name: axisName(axis),
+    nameLocation: 'middle',
+    nameGap: vertical ? 58 : 30,
+    nameTextStyle: {color: palette.ink},
+    axisLabel: {color: palette.faint, hideOverlap: true, formatter: (value) => tick(value, axis.unit)},
+    axisLine: {show: true, lineStyle: {color: palette.faint}},
+    splitLine: {lineStyle: {color: palette.line, opacity: 0.7}},
+    axisPointer: {label: {formatter: (pointer) => human(pointer.value, axis.unit)}},
+  };
+  if (positive.length === 0) return option;
+  if (isLog) {
+    // ECharts puts a tick at every power of the base up to ten of them, then at every tenth power.
+    option.logBase = axis.unit === 'B' ? 2 ** Math.max(1, Math.ceil(Math.log2(greatest / least) / 8)) : 10;
+    option.min = least;
+    option.max = greatest > least ? greatest : least * 2;
+  } else {
+    if (axis.unit === 'B' && greatest >= 4096) option.interval = 2 ** Math.round(Math.log2(greatest / 6));
+    if (least >= 0.4 * greatest || least < 0) option.scale = true;
+    else option.min = 0;
+  }
+  return option;
+}
+
+function markLines(chart, palette) {
+  const data = [];
+  const bands = [];
+  // Labels stand above each other in the order of the marks, so that none covers another.
+  const order = chart.marks.filter((mark) => !mark.across).sort((a, b) => b.value - a.value);
+  for (const mark of chart.marks) {
+    const key = mark.across ? 'yAxis' : 'xAxis';
+    const unit = mark.across ? chart.y.unit : chart.x.unit;
+    data.push({
+      [key]: mark.value,
+      name: `${mark.label}: ${human(mark.value, unit)}`,
+      lineStyle: {color: mark.main ? palette.alert : palette.faint, type: mark.main ? 'solid' : 'dashed', width: mark.main ? 2 : 1},
+      label: {
+        formatter: mark.label, color: mark.main ? palette.alert : palette.faint, rotate: 0,
+        position: mark.across ? 'insideEndTop' : 'end', distance: mark.across ? 2 : 3 + kMarkHeight * order.indexOf(mark),
+      },
+    });
+    if (mark.low !== null && mark.high !== null && mark.high > mark.low) {
+      bands.push([{[key]: mark.low, itemStyle: {color: palette.alert, opacity: 0.14}}, {[key]: mark.high}]);
+    }
+  }
+  return {
+    markLine: {data, symbol: 'none', animation: false, emphasis: {disabled: true}, tooltip: {formatter: (item) => item.name}},
+    markArea: {data: bands, silent: true, animation: false},
+  };
+}
+
+function rowsOf(table, series) {
+  const rows = [];
+  const count = table.data[0].length;
+  for (let r = 0; r < count; ++r) {
+    if (series.where.every(([name, value]) => columnOf(table, name)[r] === value)) rows.push(r);
+  }
+  return rows;
+}
+
+// The mean over the samples of each x: the line that a latency sweep is known by.
+function weightedMean(xs, ys, weights) {
+  const sums = new Map();
+  for (let r = 0; r < xs.length; ++r) {
+    const sum = sums.get(xs[r]) || [0, 0];
+    sum[0] += ys[r] * weights[r];
+    sum[1] += weights[r];
+    sums.set(xs[r], sum);
+  }
+  return [...sums].sort((a, b) => a[0] - b[0]).map(([x, [sum, weight]]) => [x, sum / weight]);
+}
+
+function densitySeries(chart, table, palette) {
+  const xs = columnOf(table, chart.x.column);
+  const ys = columnOf(table, chart.y.column);
+  const weights = columnOf(table, chart.weight);
+  const totals = new Map();
+  xs.forEach((x, r) => totals.set(x, (totals.get(x) || 0) + weights[r]));
+  return [
+    {
+      name: chart.weight, type: 'scatter', symbol: 'rect', symbolSize: [6, 4], large: false, animation: false,
+      data: xs.map((x, r) => ({
+        value: [x, ys[r], weights[r]],
+        itemStyle: {color: palette.series[0], opacity: 0.15 + 0.85 * Math.sqrt(weights[r] / totals.get(x))},
+      })),
+    },
+    {
+      name: 'mean', type: 'line', data: weightedMean(xs, ys, weights), showSymbol: false, animation: false,
+      lineStyle: {color: palette.series[1], width: 2}, itemStyle: {color: palette.series[1]},
+    },
+  ];
+}
+
+function mapOption(chart, table, palette, base) {
+  const xs = columnOf(table, chart.x.column);
+  const ys = columnOf(table, chart.y.column);
+  const values = columnOf(table, chart.weight);
+  const sorted = (column) => [...new Set(column)].sort((a, b) => a - b);
+  const across = sorted(xs);
+  const down = sorted(ys);
+  const xIndex = new Map(across.map((value, index) => [value, index]));
+  const yIndex = new Map(down.map((value, index) => [value, index]));
+  const finite = values.filter((value) => value !== null);
+  const category = (axis, data, vertical) => ({
+    type: 'category', data: data.map((value) => tick(value, axis.unit)), name: axisName(axis), nameLocation: 'middle',
+    nameGap: vertical ? 42 : 30, nameTextStyle: {color: palette.ink}, axisLabel: {color: palette.faint, hideOverlap: true},
+    splitArea: {show: false},
+  });
+  return {
+    ...base,
+    grid: {left: 70, right: 96, top: 24, bottom: 54},
+    tooltip: {
+      ...base.tooltip, trigger: 'item',
+      formatter: ({value}) => `${chart.x.label} ${across[value[0]]}, ${chart.y.label} ${down[value[1]]}: ${human(value[2], chart.weight_unit)}`,
+    },
+    xAxis: category(chart.x, across, false),
+    yAxis: category(chart.y, down, true),
+    visualMap: {
+      min: Math.min(...finite), max: Math.max(...finite), calculable: true, orient: 'vertical', right: 4, top: 'middle',
+      textStyle: {color: palette.faint}, formatter: (value) => human(value, chart.weight_unit),
+      // Viridis' ends and middle: even in lightness, and told apart by colour-blind readers.
+      inRange: {color: ['#440154', '#3b528b', '#21918c', '#5ec962', '#fde725']},
+    },
+    series: [{
+      type: 'heatmap', animation: false, progressive: 0,
+      data: xs.map((x, r) => [xIndex.get(x), yIndex.get(ys[r]), values[r] === null ? '-' : values[r]]),
+    }],
+  };
+}
+
+// `log` is {x, y}: what the reader has chosen.
+export function optionOf(chart, log) {
+  const palette = colours();
+  const table = tableOf(chart);
+  const base = {
+    backgroundColor: palette.page,
+    animation: false,
+    textStyle: {color: palette.ink, fontFamily: kFont},
+    grid: {left: 82, right: 24, top: 28 + kMarkHeight * chart.marks.filter((mark) => !mark.across).length, bottom: 52},
+    tooltip: {
+      trigger: 'axis', axisPointer: {type: 'cross'}, confine: true, backgroundColor: palette.box, borderColor: palette.line,
+      textStyle: {color: palette.ink, fontSize: 12},
+    },
+    dataZoom: [
+      {type: 'inside', xAxisIndex: 0, filterMode: 'none', zoomOnMouseWheel: 'ctrl', moveOnMouseMove: true},
+      {type: 'inside', yAxisIndex: 0, filterMode: 'none', zoomOnMouseWheel: 'shift', moveOnMouseMove: true},
+    ],
+  };
+  if (chart.kind === 'map') return mapOption(chart, table, palette, base);
+
+  const xs = columnOf(table, chart.x.column);
+  let series;
+  let ys;
+  let yAxis = chart.y;
+  if (chart.kind === 'density') {
+    ys = columnOf(table, chart.y.column);
+    series = densitySeries(chart, table, palette);
+    base.tooltip.trigger = 'item';
+    base.tooltip.formatter = ({seriesName, value}) =>
+        `${human(value[0], chart.x.unit)}: ${human(value[1], chart.y.unit)}` +
+        (seriesName === 'mean' ? ' on average' : `, ${value[2]} ${seriesName}`);
+  } else {
+    const isBars = chart.kind === 'bars';
+    if (isBars) yAxis = {...chart.y, unit: ''};
+    ys = chart.series.flatMap((one) => columnOf(table, one.column));
+    series = chart.series.map((one, index) => {
+      const column = columnOf(table, one.column);
+      const points = rowsOf(table, one).map((r) => [xs[r], column[r]]);
+      const colour = palette.series[index % palette.series.length];
+      return {
+        name: one.label || yAxis.label, type: isBars ? 'bar' : 'line', data: points, animation: false,
+        barWidth: isBars ? Math.max(1.5, Math.min(14, 400 / points.length)) : undefined,
+        showSymbol: points.length <= 200, symbol: 'circle', symbolSize: 5, itemStyle: {color: colour}, lineStyle: {color: colour, width: 1.5},
+      };
+    });
+    base.tooltip.formatter = (items) => [human(items[0].value[0], chart.x.unit),
+      ...items.map((item) => `${item.seriesName}: ${human(item.value[1], yAxis.unit)}`)].map(escapeText).join('<br>');
+    if (series.length > 1) {
+      base.legend = {top: 2, type: 'scroll', textStyle: {color: palette.ink}};
+    }
+  }
+  Object.assign(series[0], markLines(chart, palette));
+  return {
+    ...base,
+    xAxis: valueAxis(chart.x, log.x, palette, xs, false),
+    yAxis: valueAxis(yAxis, log.y, palette, ys, true),
+    series,
+  };
+}
+
+// Tooltips are HTML; names of columns come from a file.
+function escapeText(text) {
+  return text.replace(/[&<>"']/g, (c) => `&#${c.charCodeAt(0)};`);
+}

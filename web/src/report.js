@@ -1,0 +1,22 @@
+// The script of an HTML report. The page can be read without it; this adds plots, filters, themes and export.
+import {setUpChip} from './chip.js';
+import {redraw, setUpPlots} from './plots.js';
+import {setUpTheme} from './theme.js';
+import {setUpValues} from './values.js';
+
+// A link to evidence opens it.
+function openTarget() {
+  const target = location.hash.length > 1 && document.getElementById(decodeURIComponent(location.hash.slice(1)));
+  if (target && target.tagName === 'DETAILS') {
+    target.open = true;
+    target.scrollIntoView();
+  }
+}
+
+setUpTheme(redraw);
+setUpPlots();
+setUpChip();
+setUpValues();
+window.addEventListener('hashchange', openTarget);
+openTarget();
+document.documentElement.dataset.ready = 'yes';

@@ -1,0 +1,28 @@
+// Numbers with units, as src/report/units.cpp writes them.
+function significant(value, digits) {
+  return String(Number(value.toPrecision(digits)));
+}
+
+function scaled(value, step, units) {
+  let i = 0;
+  while (i + 1 < units.length && Math.abs(value) >= step * (1 - 0.5e-4)) {
+    value /= step;
+    ++i;
+  }
+  return [value, units[i]];
+}
+
+export function human(value, unit) {
+  if (value === null || !Number.isFinite(value)) return '-';
+  if (unit === 'B') {
+    if (Math.abs(value) < 4096 && value % 1024 !== 0) return `${significant(value, 4)} B`;
+    const [number, name] = scaled(value, 1024, ['B', 'KiB', 'MiB', 'GiB', 'TiB']);
+    return `${significant(number, 4)} ${name}`;
+  }
+  if (unit === 'B/s') {
+    const [number, name] = scaled(value, 1000, ['B/s', 'kB/s', 'MB/s', 'GB/s', 'TB/s']);
+    return `${significant(number, 3)} ${name}`;
+  }
+  const text = significant(value, Number.isInteger(value) && Math.abs(value) < 1e15 ? 15 : 4);
+  return unit ? `${text} ${unit}` : text;
+}

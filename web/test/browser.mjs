@@ -1,0 +1,300 @@
+// Drives HTML reports in a real Chromium, as a reader would: browser.mjs GPUTOPO REPORTS-FOLDER [SCREENSHOT-FOLDER].
+// With a folder for screenshots it also writes those of docs/screenshots.
+import assert from 'node:assert/strict';
+import {execFileSync} from 'node:child_process';
+import {mkdtempSync, readFileSync, rmSync, writeFileSync} from 'node:fs';
+import {tmpdir} from 'node:os';
+import {join} from 'node:path';
+import {pathToFileURL} from 'node:url';
+import {chromium} from 'playwright-core';
+
+const [gputopo, reports, screenshots] = process.argv.slice(2);
+const folder = mkdtempSync(join(tmpdir(), 'gputopo-browser-'));
+const browser = await chromium.launch({
+  executablePath: process.env.GPUTOPO_CHROMIUM || '/usr/bin/chromium',
+  args: ['--headless', '--no-sandbox', '--disable-gpu', '--disable-quic', '--no-first-run', '--disable-background-networking',
+         '--disable-component-update', '--disable-sync'],
+});
+
+// A page that fails the test for anything on its console and any request that leaves the file.
+async function open(path, options = {}) {
+  const context = await browser.newContext({viewport: {width: 1280, height: 900}, acceptDownloads: true, ...options});
+  const page = await context.newPage();
+  page.problems = [];
+  page.on('console', (message) => {
+    if (['error', 'warning'].includes(message.type())) page.problems.push(message.text());
+  });
+  page.on('pageerror', (error) => page.problems.push(String(error)));
+  page.on('dialog', (dialog) => {
+    page.problems.push(`dialog: ${dialog.message()}`);
+    dialog.dismiss();
+  });
+  page.on('request', (request) => {
+    if (!/^(file|data|blob):/.test(request.url())) page.problems.push(`request: ${request.url()}`);
+  });
+  await page.goto(pathToFileURL(path).href);
+  await page.waitForSelector('html[data-ready=yes]', {timeout: 20000});
+  return page;
+}
+
+async function close(page) {
+  assert.deepEqual(page.problems, []);
+  await page.context().close();
+}
+
+function render(name, json) {
+  const source = json ?? join(reports, `${name}.json`);
+  const path = join(folder, `${name}.html`);
+  execFileSync(gputopo, ['show', source, '--html', path]);
+  return path;
+}
+
+async function download(page, click) {
+  const [file] = await Promise.all([page.waitForEvent('download'), click()]);
+  return {name: file.suggestedFilename(), content: readFileSync(await file.path())};
+}
+
+// ---- the parts of a test, each on a page that is open ----
+
+async function hovers(page) {
+  const part = page.locator('.chip .part').first();
+  await part.hover();
+  const panel = page.locator('#part');
+  assert.match(await panel.textContent(), /latency/);
+  await page.locator('.chip .part').last().focus();
+  assert.match(await panel.textContent(), /size/, 'focus shows what hovering does');
+}
+
+async function filters(page) {
+  const visible = () => page.locator('#values tbody tr:not([hidden])').count();
+  const all = await visible();
+  await page.fill('#filter-text', 'latency');
+  const some = await visible();
+  assert.ok(some > 0 && some < all, `${some} of ${all}`);
+  await page.selectOption('#filter-source', 'measured');
+  assert.ok(await visible() <= some);
+  assert.match(await page.locator('#filter-count').textContent(), new RegExp(`^${await visible()} of ${all} values$`));
+  const {name, content} = await download(page, () => page.click('#export-values'));
+  assert.match(name, /\.csv$/);
+  assert.equal(content.toString().trim().split('\r\n').length, await visible() + 1);
+  await page.fill('#filter-text', '');
+  await page.selectOption('#filter-source', '');
+  assert.equal(await visible(), all);
+}
+
+async function followsEvidence(page) {
+  await page.locator('#values tbody tr[data-source=measured] a').first().click();
+  const id = new URL(page.url()).hash.slice(1);
+  assert.ok(await page.locator(`details#${id}[open]`).isVisible());
+}
+
+async function plots(page) {
+  const figure = page.locator('figure.chart').first();
+  await figure.scrollIntoViewIfNeeded();
+  await figure.locator('.plot svg, .plot canvas').first().waitFor();
+  const picture = () => figure.locator('.plot').innerHTML();
+  const before = await picture();
+  await figure.getByRole('button', {name: '+', exact: true}).click();
+  await page.waitForTimeout(100);
+  assert.notEqual(await picture(), before, 'zooming changes the plot');
+  await figure.getByRole('button', {name: 'Reset'}).click();
+  const plot = figure.locator('.plot');
+  await plot.focus();
+  await page.keyboard.press('+');
+  await page.keyboard.press('ArrowRight');
+  await page.keyboard.press('0');
+  const toggle = figure.getByRole('button', {name: 'log x'});
+  if (await toggle.count()) {
+    const pressed = await toggle.getAttribute('aria-pressed');
+    await toggle.click();
+    assert.notEqual(await toggle.getAttribute('aria-pressed'), pressed);
+    await toggle.click();
+  }
+  const box = await plot.boundingBox();
+  await page.mouse.move(box.x + box.width / 2, box.y + box.height / 2);
+  const svg = await download(page, () => figure.getByRole('button', {name: 'SVG'}).click());
+  assert.match(svg.content.toString(), /^<svg[^>]*xmlns="http:\/\/www.w3.org\/2000\/svg"/);
+  const wellFormed = await page.evaluate(
+      (text) => !new DOMParser().parseFromString(text, 'image/svg+xml').querySelector('parsererror'), svg.content.toString());
+  assert.ok(wellFormed, 'the exported SVG is XML');
+  const png = await download(page, () => figure.getByRole('button', {name: 'PNG'}).click());
+  assert.equal(png.content.subarray(1, 4).toString(), 'PNG');
+  const csv = await download(page, () => figure.getByRole('button', {name: 'CSV'}).click());
+  assert.ok(csv.content.toString().split('\r\n').length > 3);
+}
+
+async function drawsEverything(page) {
+  for (const figure of await page.locator('figure.chart').all()) {
+    await figure.scrollIntoViewIfNeeded();
+    await figure.locator('.plot svg, .plot canvas').first().waitFor();
+  }
+}
+
+async function switchesTheme(page) {
+  const colour = () => page.evaluate(() => getComputedStyle(document.body).backgroundColor);
+  const before = await colour();
+  await page.click('#theme');
+  assert.notEqual(await colour(), before);
+  await page.click('#theme');
+  assert.equal(await colour(), before);
+}
+
+// Every control has a name, no id is there twice, every link within the page leads somewhere.
+async function isAccessible(page) {
+  const problems = await page.evaluate(() => {
+    const found = [];
+    for (const control of document.querySelectorAll('button, select, input')) {
+      if (!(control.textContent.trim() || control.labels?.length || control.getAttribute('aria-label'))) {
+        found.push(`no name: ${control.outerHTML}`);
+      }
+    }
+    const ids = [...document.querySelectorAll('[id]')].map((element) => element.id);
+    for (const id of ids) if (ids.indexOf(id) !== ids.lastIndexOf(id)) found.push(`twice: ${id}`);
+    for (const link of document.querySelectorAll('a[href^="#"]')) {
+      if (!document.getElementById(decodeURIComponent(link.getAttribute('href').slice(1)))) found.push(`no target: ${link.href}`);
+    }
+    for (const picture of document.querySelectorAll('[role=img]')) {
+      if (!picture.getAttribute('aria-label')) found.push('a picture without a text');
+    }
+    return found;
+  });
+  assert.deepEqual(problems, []);
+}
+
+async function fitsWidths(page) {
+  for (const width of [1280, 800, 390]) {
+    await page.setViewportSize({width, height: 900});
+    const overflow = await page.evaluate(() => document.documentElement.scrollWidth - window.innerWidth);
+    assert.ok(overflow <= 0, `at ${width} px the page is ${overflow} px too wide`);
+  }
+}
+
+// ---- the tests ----
+
+const tests = [];
+function test(name, body) {
+  tests.push({name, body});
+}
+
+for (const name of ['h200', 'amd_like', 'gt200']) {
+  test(`${name}: reads, hovers, filters, zooms, exports`, async () => {
+    const page = await open(render(name));
+    assert.equal(await page.locator('.simulated').count() > 0, name !== 'h200', 'SIMULATED where it is');
+    await hovers(page);
+    await filters(page);
+    await followsEvidence(page);
+    await plots(page);
+    await switchesTheme(page);
+    await drawsEverything(page);
+    await isAccessible(page);
+    await fitsWidths(page);
+    await close(page);
+  });
+}
+
+test('a device named <script> is only a name', async () => {
+  const report = JSON.parse(readFileSync(join(reports, 'amd_like.json'), 'utf8'));
+  const evil = '<script>alert(1)</script><img src=x onerror=alert(2)>"\'--></style>&amp;';
+  report.device.name = evil;
+  report.memory.l2.title = evil;
+  report.warnings = [evil];
+  report.memory.l2.size.samples[0].columns[0] = `${evil}_bytes`;
+  report.memory.l2.size.method = evil;
+  const path = join(folder, 'evil.json');
+  writeFileSync(path, JSON.stringify(report));
+  const page = await open(render('evil', path));
+  assert.equal(await page.locator('h1').textContent(), evil);
+  assert.equal(await page.locator('img').count(), 0);
+  await drawsEverything(page);
+  await close(page);
+});
+
+test('a report of nothing', async () => {
+  const report = JSON.parse(readFileSync(join(reports, 'amd_like.json'), 'utf8'));
+  report.memory = {};
+  report.compute = {};
+  const path = join(folder, 'nothing.json');
+  writeFileSync(path, JSON.stringify(report));
+  const page = await open(render('nothing', path));
+  assert.match(await page.locator('main').textContent(), /No memory was measured/);
+  await close(page);
+});
+
+test('without a script it can still be read', async () => {
+  const context = await browser.newContext({javaScriptEnabled: false});
+  const page = await context.newPage();
+  await page.goto(pathToFileURL(render('h200')).href);
+  assert.match(await page.locator('main').textContent(), /L1 data cache/);
+  await context.close();
+});
+
+test('print shows every plot', async () => {
+  const page = await open(render('gt200'));
+  const pdf = await page.pdf({format: 'A4'});
+  assert.equal(pdf.subarray(0, 4).toString(), '%PDF');
+  await close(page);
+});
+
+test('diff: plots side by side move together', async () => {
+  const report = JSON.parse(readFileSync(join(reports, 'h200.json'), 'utf8'));
+  report.memory.l2.latency.value *= 1.5;
+  report.memory.l2.latency.low *= 1.5;
+  report.memory.l2.latency.high *= 1.5;
+  const second = join(folder, 'slower.json');
+  writeFileSync(second, JSON.stringify(report));
+  const path = join(folder, 'diff.html');
+  try {
+    execFileSync(gputopo, ['diff', join(reports, 'h200.json'), second, '--html', path]);
+    assert.fail('they differ');
+  } catch (error) {
+    assert.equal(error.status, 1);
+  }
+  const page = await open(path);
+  assert.match(await page.locator('main').textContent(), /\+50%/);
+  const figures = page.locator('.pair').first().locator('figure.chart');
+  assert.equal(await figures.count(), 2);
+  for (const figure of await figures.all()) {
+    await figure.scrollIntoViewIfNeeded();
+    await figure.locator('.plot svg').waitFor();
+  }
+  const other = () => figures.nth(1).locator('.plot').innerHTML();
+  const before = await other();
+  await figures.nth(0).getByRole('button', {name: '+', exact: true}).click();
+  await page.waitForTimeout(200);
+  assert.notEqual(await other(), before, 'the second plot zooms with the first');
+  await isAccessible(page);
+  await close(page);
+});
+
+if (screenshots) {
+  test('screenshots', async () => {
+    for (const [name, width, theme] of [['h200', 1280, 'light'], ['amd_like', 1280, 'dark'], ['h200', 800, 'dark'], ['gt200', 390, 'light'],
+                                        ['amd_like', 800, 'light'], ['h200', 390, 'dark']]) {
+      const page = await open(render(name), {viewport: {width, height: 1000}, colorScheme: theme});
+      await page.locator('.chip .part').first().focus();
+      await page.evaluate(() => window.scrollTo(0, 0));
+      await page.screenshot({path: join(screenshots, `${name}-${width}-${theme}.png`)});
+      await page.locator('details.evidence figure').first().scrollIntoViewIfNeeded();
+      await page.evaluate(() => document.querySelector('details.evidence').scrollIntoView());
+      await page.locator('figure.chart .plot svg').first().waitFor();
+      await page.waitForTimeout(300);
+      await page.screenshot({path: join(screenshots, `${name}-${width}-${theme}-evidence.png`)});
+      await close(page);
+    }
+  });
+}
+
+let failures = 0;
+for (const {name, body} of tests) {
+  try {
+    await body();
+    console.log(`ok: ${name}`);
+  } catch (error) {
+    ++failures;
+    for (const page of browser.contexts().flatMap((context) => context.pages())) console.error(page.problems);
+    console.error(`FAILED: ${name}\n${error.stack}`);
+  }
+}
+await browser.close();
+rmSync(folder, {recursive: true});
+process.exit(failures ? 1 : 0);
