@@ -96,6 +96,23 @@ void add_marks(Chart& chart, const Attribute& attribute) {
   }
 }
 
+// A small grid reads better as lines: bandwidth over blocks, a line for each number of loads in flight.
+bool is_large_map(const SampleTable& table) {
+  return is_map(table) && std::set<double>(table.data[1].begin(), table.data[1].end()).size() > kMostSeries;
+}
+
+// "latency" of "latency p50" and "latency p99".
+std::string common_words(const std::vector<Series>& series) {
+  std::string common = series.front().label;
+  for (const Series& one : series) {
+    while (!common.empty() && one.label != common && one.label.rfind(common + " ", 0) != 0) {
+      const std::size_t space = common.rfind(' ');
+      common.resize(space == std::string::npos ? 0 : space);
+    }
+  }
+  return common;
+}
+
 Chart chart_of_table(const std::string& title, const SampleTable& table) {
   Chart chart;
   chart.title = title;
@@ -107,7 +124,7 @@ Chart chart_of_table(const std::string& title, const SampleTable& table) {
   if (last == 1 && counts) {
     chart.kind = ChartKind::kBars;
     chart.series = {{"", table.columns[last], {}}};
-  } else if (last == 2 && (counts || is_map(table))) {
+  } else if (last == 2 && (counts || is_large_map(table))) {
     chart.kind = counts ? ChartKind::kDensity : ChartKind::kMap;
     if (chart.kind == ChartKind::kMap) chart.x.logarithmic = chart.y.logarithmic = false;
     chart.weight = table.columns[last];
@@ -124,6 +141,7 @@ Chart chart_of_table(const std::string& title, const SampleTable& table) {
       for (std::size_t c = std::max<std::size_t>(first_y, std::min<std::size_t>(1, last)); c <= last; ++c) {
         chart.series.push_back({last == first_y ? "" : column_name(table.columns[c]).label, table.columns[c], {}});
       }
+      if (chart.series.size() > 1) chart.y.label = common_words(chart.series);
     }
   }
   return chart;

@@ -33,7 +33,7 @@ struct Comparison {
 // Points into both reports, which must live on. Values left out by --only or --attribute are not compared.
 [[nodiscard]] Comparison compare(const Topology& first, const Topology& second);
 
-// "9.13 TB/s (9.1 TB/s to 9.2 TB/s)", or why there is none.
+// "9.13 TB/s (9.1 to 9.2 TB/s)", or why there is none.
 [[nodiscard]] std::string side_text(const Attribute* attribute);
 // "+11%", "" where there is no ratio.
 [[nodiscard]] std::string relative_text(const Difference& difference);

@@ -132,7 +132,7 @@ std::string value_row(const Group& group, const std::string& id, const Attribute
   }
   return fmt::format(
       "<tr data-group=\"{}\" data-source=\"{}\"><td>{}</td><td>{}</td><td "
-      "class=\"number\">{}</td><td>{}</td><td>{}</td>"
+      "class=\"number\">{}</td><td class=\"interval\">{}</td><td>{}</td>"
       "<td>{}{}</td></tr>\n",
       escaped(group.id), to_string(attribute.source), escaped(group.title), escaped(readable(id)),
       value_link(attribute, group.id, id, available ? report::value_text(attribute) : "?"),

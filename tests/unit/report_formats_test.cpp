@@ -192,18 +192,28 @@ TEST(Chart, IsChosenByTheColumns) {
             report::ChartKind::kDensity);
   EXPECT_EQ(kind_of({"a", {"latency_cycles", "loads"}, {{1, 2}, {2, 3}}}), report::ChartKind::kBars);
   EXPECT_EQ(kind_of({"a", {"stride", "latency_cycles"}, {{1, 2}, {2, 3}}}), report::ChartKind::kLine);
+  // A grid of a few rows is a line for each; a larger one a map.
   EXPECT_EQ(kind_of({"a", {"sm", "slice", "latency_cycles"}, {{0, 0, 1, 1}, {0, 1, 0, 1}, {4, 5, 6, 7}}}),
-            report::ChartKind::kMap);
+            report::ChartKind::kLine);
+  SampleTable map{"a", {"sm", "slice", "latency_cycles"}, {{}, {}, {}}};
+  for (int i = 0; i < 200; ++i) {
+    map.data[0].push_back(i / 10);
+    map.data[1].push_back(i % 10);
+    map.data[2].push_back(i);
+  }
+  EXPECT_EQ(kind_of(map), report::ChartKind::kMap);
 }
 
 TEST(Chart, SeriesAreColumnsOfOneUnitOrGroupsOfRows) {
   Attribute attribute = api_value(1.0, "cycles");
-  attribute.samples = {{"a", {"bandwidth_bytes_per_second", "p50_cycles", "p99_cycles"}, {{1, 2}, {3, 4}, {5, 6}}},
-                       {"b",
-                        {"blocks", "in_flight", "bandwidth_bytes_per_second"},
-                        {{1, 2, 3, 1, 2}, {1, 1, 1, 2, 2}, {3, 4, 5, 6, 7}}}};
+  attribute.samples = {
+      {"a", {"bandwidth_bytes_per_second", "latency_p50_cycles", "latency_p99_cycles"}, {{1, 2}, {3, 4}, {5, 6}}},
+      {"b",
+       {"blocks", "in_flight", "bandwidth_bytes_per_second"},
+       {{1, 2, 3, 1, 2}, {1, 1, 1, 2, 2}, {3, 4, 5, 6, 7}}}};
   const std::vector<report::Chart> charts = report::charts_of("", attribute);
-  EXPECT_EQ(charts.at(0).series.at(1).label, "p99");
+  EXPECT_EQ(charts.at(0).series.at(1).label, "latency p99");
+  EXPECT_EQ(charts.at(0).y.label, "latency");
   EXPECT_THAT(charts.at(1).series, SizeIs(2));
   EXPECT_EQ(charts.at(1).series.at(1).label, "in flight 2");
 }

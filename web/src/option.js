@@ -141,7 +141,7 @@ function mapOption(chart, table, palette, base) {
   });
   return {
     ...base,
-    grid: {left: 70, right: 96, top: 24, bottom: 54},
+    grid: {left: 70, right: 130, top: 24, bottom: 54},
     tooltip: {
       ...base.tooltip, trigger: 'item',
       formatter: ({value}) => `${chart.x.label} ${across[value[0]]}, ${chart.y.label} ${down[value[1]]}: ${human(value[2], chart.weight_unit)}`,
