@@ -37,12 +37,10 @@ enum class Order : std::uint8_t {
 // An array of `bytes` with one element every `stride_bytes`. Each element holds two links at its start, one for each
 // chain: chain 0 visits in `order`, chain 1 in `second_order`; both lie in the same kMinimumStrideBytes, so whatever
 // chain is followed, the same sectors are touched. Element i sits at
-//   i * stride_bytes + (2 * i >= element_count ? skew_bytes : 0) + i % kStaggers * stagger_bytes
+//   i * stride_bytes + (2 * i >= element_count ? skew_bytes : 0) + (i * stagger_bytes) % stagger_window_bytes
 // with skew_bytes < stride_bytes (line-size experiments move the upper half by half a stride, so that with stride twice
 // the line both the even and the odd sets are used). stagger_bytes keeps elements that are whole pages apart from
 // falling into the same sets of the caches.
-inline constexpr std::uint64_t kStaggers = 32;
-
 struct ChaseArray {
   Space space = Space::kGlobal;
   std::uint64_t bytes = 0;
@@ -51,7 +49,8 @@ struct ChaseArray {
   Order second_order = Order::kReversed;
   std::uint64_t seed = 1;  // of the shuffles
   std::uint64_t skew_bytes = 0;
-  std::uint64_t stagger_bytes = 0;  // without kTouch steps
+  std::uint64_t stagger_bytes = 0;         // without kTouch steps
+  std::uint64_t stagger_window_bytes = 1;  // a power of two; at most the stride
   // Set: this array is the same memory, elements and links as an earlier array of the program, seen through `space`.
   // Only the spaces that read plain device memory (global, global_bypass_l1, read_only) can alias one another.
   std::optional<std::uint32_t> alias_of;
@@ -63,7 +62,8 @@ struct ChaseArray {
   [[nodiscard]] std::uint64_t chain_length() const { return elements.empty() ? element_count() : elements.size(); }
   [[nodiscard]] std::uint64_t element_count() const { return stride_bytes == 0 ? 0 : bytes / stride_bytes; }
   [[nodiscard]] std::uint64_t element_offset(std::uint64_t index) const {
-    return index * stride_bytes + (2 * index >= element_count() ? skew_bytes : 0) + index % kStaggers * stagger_bytes;
+    return index * stride_bytes + (2 * index >= element_count() ? skew_bytes : 0) +
+           ((index * stagger_bytes) & (stagger_window_bytes - 1));
   }
   friend bool operator==(const ChaseArray&, const ChaseArray&) = default;
 };

@@ -14,8 +14,8 @@
 #include "discover/host.h"
 #include "probe/lab.h"
 #include "probe/site.h"
-#include "probe/tlb.h"
 #include "probe/size.h"
+#include "probe/tlb.h"
 
 namespace gputopo {
 namespace {

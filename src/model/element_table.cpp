@@ -29,8 +29,8 @@ ElementRow tlb_row(std::string id, std::string title) {
 
 const std::vector<std::string>& memory_attribute_ids() {
   static const std::vector<std::string> kIds = {
-      "size",   "latency",     "read_bandwidth", "write_bandwidth", "line_size", "fetch_granularity",
-      "amount", "shared_with", "miss_penalty",   "partitions", "reach", "entries", "entry_bytes", "ways"};
+      "size",        "latency",      "read_bandwidth", "write_bandwidth", "line_size", "fetch_granularity", "amount",
+      "shared_with", "miss_penalty", "partitions",     "reach",           "entries",   "entry_bytes",       "ways"};
   return kIds;
 }
 

@@ -292,11 +292,21 @@ SampledResidency sampled_residency(Lab& lab, const Cache& cache, double limit_cy
     steps.push_back({.kind = StepKind::kCounted, .loads = per_program, .chain = 1});
     programs.push_back(make_program(site, {array}, std::move(steps)));
   }
+  std::vector<std::uint64_t> hits_of;
+  for (const ChaseResult& result : lab.chase(programs)) {
+    hits_of.push_back(stats::summarise_band(result.steps.back().histogram, 0, limit_cycles).count);
+  }
+  // Programs that a neighbour disturbed find far less than the others do.
+  std::vector<double> sorted(hits_of.begin(), hits_of.end());
+  const double middle = stats::median(sorted);
+  constexpr double kDeviations = 5;
+  const double least = middle - kDeviations * std::sqrt(std::max(1.0, middle));
   std::uint64_t hits = 0;
   std::uint64_t samples = 0;
-  for (const ChaseResult& result : lab.chase(programs)) {
-    hits += stats::summarise_band(result.steps.back().histogram, 0, limit_cycles).count;
-    samples += result.steps.back().loads;
+  for (const std::uint64_t found : hits_of) {
+    if (static_cast<double>(found) < least) continue;
+    hits += found;
+    samples += per_program;
   }
   const double raw = static_cast<double>(hits) / static_cast<double>(samples);
   const double left = mean_part_left(raw, n, static_cast<double>(per_program));

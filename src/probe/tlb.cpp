@@ -1,11 +1,12 @@
 // TLBs, from the latency of loads over ever more pages (Wong et al. 2010, section IV-I; Mei et al. 2014, section 4.2).
 //
 // One line is loaded on each of many pages, a power of two apart, and all of these lines stay in a cache behind the
-// translation; they are staggered within their pages so that the cache's sets are used evenly. Walked in order again and
-// again, an LRU-like TLB misses nothing up to its reach, and beyond it more and more: every level is a step of the mean
-// latency. Three questions are asked of each step: where it begins, exactly; how much of the address space one entry
-// covers (pages touched at one random half each take up as many entries as whole ones only if an entry covers a page or
-// more); and how many pages each page too many pushes out, which are the ways of the set it falls into, plus itself.
+// translation; they are staggered within their pages so that the cache's sets are used evenly. Walked in order again
+// and again, an LRU-like TLB misses nothing up to its reach, and beyond it more and more: every level is a step of the
+// mean latency. Three questions are asked of each step: where it begins, exactly; how much of the address space one
+// entry covers (pages touched at one random half each take up as many entries as whole ones only if an entry covers a
+// page or more); and how many pages each page too many pushes out, which are the ways of the set it falls into, plus
+// itself.
 #include "probe/tlb.h"
 
 #include <fmt/format.h>
@@ -18,14 +19,16 @@ namespace gputopo::probe {
 namespace {
 
 constexpr std::uint64_t kLineBytes = 128;
-constexpr std::uint64_t kSmallestPage = kStaggers * kLineBytes;  // 4 KiB, the smallest page that any GPU has
+constexpr std::uint64_t kSmallestPage = 4096;  // that any GPU has
+
+constexpr std::uint64_t kMostEntriesBySet = 512;
 
 struct Point {
   std::uint64_t reach_bytes = 0;
   std::uint64_t stride_bytes = 0;
   double mean_cycles = 0;
-  // The latency that one load in twenty exceeds: it shows a level's misses even where only one load in ten meets an entry
-  // first and the others find what that one has brought.
+  // The latency that one load in twenty exceeds: it shows a level's misses even where only one load in ten meets an
+  // entry first and the others find what that one has brought.
   double slow_cycles = 0;
   stats::Histogram histogram;
 };
@@ -79,9 +82,18 @@ class TlbProber {
                         {{.kind = StepKind::kWarm, .loads = 2 * n}, {.kind = StepKind::kCounted, .loads = loads}});
   }
 
+  // GPUs whose pages are as small as 4 KiB have no L2 for these loads, whose sets would need more room to be spread
+  // over.
+  void stagger(ChaseArray& array) const {
+    constexpr std::uint64_t kSmallestPageWithL2 = 64 << 10;
+    const std::uint64_t page = lab_.info().l2_bytes ? kSmallestPageWithL2 : kSmallestPage;
+    array.stagger_bytes = kLineBytes;
+    array.stagger_window_bytes = std::min(page, std::bit_floor(array.stride_bytes));
+  }
+
   [[nodiscard]] ChaseArray pages_of(std::uint64_t pages, std::uint64_t stride) const {
     ChaseArray array = make_array(site_, pages * stride, stride);
-    array.stagger_bytes = kLineBytes;
+    stagger(array);
     return array;
   }
 
@@ -153,8 +165,8 @@ class TlbProber {
     constexpr double kLeastRise = 3;
     constexpr double kDeviations = 6;
     constexpr double kRelativeRise = 0.04;  // pages further apart use other slices of L2
-    const double least = std::max({kLeastRise, kDeviations * stats::robust_deviation(differences),
-                                   kRelativeRise * points.front().slow_cycles});
+    const double least = std::max(
+        {kLeastRise, kDeviations * stats::robust_deviation(differences), kRelativeRise * points.front().slow_cycles});
     std::vector<Step> steps;
     std::vector<double> plateau;
     std::vector<double> means;
@@ -184,9 +196,12 @@ class TlbProber {
     return steps;
   }
 
-  // Part of the loads that miss: slower than the middle of the step.
+  // Part of the loads that miss: slower than the middle of the step, but not by so much more that it is a miss of the
+  // cache behind the translation.
   static double misses(const Point& point, const Step& step) {
-    return 1 - stats::fraction_below(point.histogram, step.middle_cycles());
+    constexpr double kMost = 2.5;
+    return stats::fraction_below(point.histogram, step.before_cycles + kMost * step.rise_cycles) -
+           stats::fraction_below(point.histogram, step.middle_cycles());
   }
 
   TlbLevel look_at(const Step& step, const std::vector<Point>& points) {
@@ -247,7 +262,7 @@ class TlbProber {
       constexpr std::uint64_t kPlaces = 1024;
       const std::uint64_t place = std::max(kSmallestPage, block / kPlaces);
       ChaseArray array = make_array(site_, static_cast<std::uint64_t>(span) / block * block, place);
-      array.stagger_bytes = kLineBytes;
+      stagger(array);
       const std::uint64_t places = block / place;
       for (std::uint64_t first = 0; first + places <= array.element_count(); first += places) {
         array.elements.push_back(static_cast<std::uint32_t>(first + (random() >> 32) * places / (1ull << 32)));
@@ -265,9 +280,8 @@ class TlbProber {
   // The ways of each set, from how many more pages miss with each page beyond the reach; empty unless they add up.
   std::vector<std::uint32_t> sets(const Step& step, const TlbLevel& level) {
     const auto entries = static_cast<std::uint64_t>(level.reach_bytes.low) / level.entry_bytes;
-    constexpr std::uint64_t kMostEntries = 512;
     constexpr std::uint64_t kMostSets = 64;
-    if (entries > kMostEntries || entries < 2) return {};
+    if (entries > kMostEntriesBySet || entries < 2) return {};
     std::vector<std::pair<std::uint64_t, std::uint64_t>> tries;
     for (std::uint64_t pages = entries + 1; pages <= entries + kMostSets; ++pages) {
       if (pages * level.entry_bytes <= largest_bytes_) tries.emplace_back(pages, level.entry_bytes);
@@ -317,7 +331,8 @@ Attribute tlb_reach(const Lab& lab, const TlbSurvey& survey, std::size_t depth) 
 Attribute tlb_entry_bytes(const Lab& lab, const TlbSurvey& survey, std::size_t depth) {
   const TlbLevel& level = level_at(survey, depth);
   if (level.entry_bytes == 0) {
-    throw Inconclusive("how much an entry covers takes reaches well beyond this level's, or finer pages, than there are");
+    throw Inconclusive(
+        "how much an entry covers takes reaches well beyond this level's, or finer pages, than there are");
   }
   const auto value = static_cast<double>(level.entry_bytes);
   return measured(lab, whole(value), "B", stats::Interval{value, value}, "random_places_of_blocks");
@@ -332,11 +347,15 @@ Attribute tlb_entries(const Lab& lab, const TlbSurvey& survey, std::size_t depth
 
 Attribute tlb_ways(const Lab& lab, const TlbSurvey& survey, std::size_t depth) {
   const TlbLevel& level = level_at(survey, depth);
-  if (level.sets.empty()) throw Inconclusive("the misses of single pages beyond the reach do not add up to its entries");
+  if (level.entry_bytes > 0 && level.reach_bytes.low > static_cast<double>(kMostEntriesBySet * level.entry_bytes)) {
+    throw NotSupportedError(fmt::format("sets are looked for in TLBs of up to {} entries only", kMostEntriesBySet));
+  }
+  if (level.sets.empty())
+    throw Inconclusive("the misses of single pages beyond the reach do not add up to its entries");
   const auto [least, most] = std::minmax_element(level.sets.begin(), level.sets.end());
-  Attribute attribute = measured(lab, static_cast<std::int64_t>(*most), "",
-                                 stats::Interval{static_cast<double>(*least), static_cast<double>(*most)},
-                                 "misses_per_page_beyond");
+  Attribute attribute =
+      measured(lab, static_cast<std::int64_t>(*most), "",
+               stats::Interval{static_cast<double>(*least), static_cast<double>(*most)}, "misses_per_page_beyond");
   attribute.details.emplace_back("sets", static_cast<std::int64_t>(level.sets.size()));
   std::vector<double> ways(level.sets.begin(), level.sets.end());
   attribute.details.emplace_back("ways_of_each_set", ways);

@@ -19,9 +19,9 @@ struct TlbLevel {
 };
 
 struct TlbSurvey {
-  std::vector<TlbLevel> levels;      // nearest first
-  std::uint64_t largest_bytes = 0;   // the largest reach that was tried
-  SampleTable sweep;                 // reach_bytes, stride_bytes, latency_cycles (mean)
+  std::vector<TlbLevel> levels;     // nearest first
+  std::uint64_t largest_bytes = 0;  // the largest reach that was tried
+  SampleTable sweep;                // reach_bytes, stride_bytes, latency_cycles (mean)
 };
 
 // Sweeps the reach up to what memory allows. `site`: a space that misses L1 on every load, so that all are translated.

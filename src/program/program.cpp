@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <bit>
 #include <charconv>
 #include <numeric>
 #include <random>
@@ -84,9 +85,10 @@ void validate_array(const ChaseProgram& program, std::size_t index) {
   require(array.skew_bytes == 0 || array.skew_bytes + kMinimumStrideBytes <= array.stride_bytes, field + ".skew_bytes",
           "must leave room for the links within the stride");
   require(array.skew_bytes % 8 == 0, field + ".skew_bytes", "must be a multiple of 8");
-  require(array.skew_bytes + (kStaggers - 1) * array.stagger_bytes + kMinimumStrideBytes <= array.stride_bytes,
-          field + ".stagger_bytes", "must leave room for the links within the stride");
-  require(array.stagger_bytes % 8 == 0, field + ".stagger_bytes", "must be a multiple of 8");
+  require(array.stagger_bytes % kMinimumStrideBytes == 0, field + ".stagger_bytes", "must be a multiple of 16");
+  require(std::has_single_bit(array.stagger_window_bytes) && array.stagger_window_bytes <= array.stride_bytes,
+          field + ".stagger_window_bytes", "must be a power of two up to the stride");
+  require(array.stagger_bytes == 0 || array.skew_bytes == 0, field + ".stagger_bytes", "must be 0 beside a skew");
   if (!array.elements.empty()) {
     require(array.skew_bytes == 0, field + ".skew_bytes", "must be 0 where elements are listed");
     std::vector<std::uint32_t> sorted = array.elements;
@@ -174,7 +176,9 @@ std::string chase_text(const ChaseProgram& program) {
     text += fmt::format(" array={}:{}:{}:{}:{}:{}:{}", to_string(array.space), array.bytes, array.stride_bytes,
                         to_string(array.order), to_string(array.second_order), array.seed, array.skew_bytes);
     if (array.alias_of) text += fmt::format(":{}", *array.alias_of);
-    if (array.stagger_bytes != 0) text += fmt::format(" stagger={}", array.stagger_bytes);
+    if (array.stagger_bytes != 0) {
+      text += fmt::format(" stagger={}:{}", array.stagger_bytes, array.stagger_window_bytes);
+    }
     if (!array.elements.empty()) text += " elements=" + elements_text(array.elements);
   }
   for (const ChaseActor& actor : program.actors) text += fmt::format(" actor={}:{}", actor.warp, actor.lane);
@@ -254,7 +258,9 @@ void set_chase_word(ChaseProgram& program, std::string_view key, std::string_vie
     if (key == "elements") {
       array.elements = parse_elements(value);
     } else {
-      array.stagger_bytes = parse_number(value);
+      const auto f = fields_of(value, 2, 2);
+      array.stagger_bytes = parse_number(f[0]);
+      array.stagger_window_bytes = parse_number(f[1]);
     }
   } else if (key == "actor") {
     const auto f = fields_of(value, 2, 2);

@@ -396,7 +396,7 @@ void fill_kernel(PtxText& text) {
 {
   .reg .pred %done, %more, %upper, %is_pointer, %is_texel;
   .reg .b32 %r0, %r1, %index, %next, %step, %count, %half, %form, %chain, %reversed, %element, %value32;
-  .reg .b64 %task, %address, %link_base, %stride, %skew, %stagger, %table, %chain_bytes, %wide, %place, %value, %entry;
+  .reg .b64 %task, %address, %link_base, %stride, %skew, %stagger, %stagger_mask, %table, %chain_bytes, %wide, %place, %value, %entry;
   ld.param.u64 %task, [tasks];
   cvta.to.global.u64 %task, %task;
   mov.u32 %r0, %ctaid.y;
@@ -408,6 +408,7 @@ void fill_kernel(PtxText& text) {
   text.line("ld.global.u64 %stride, [%task + {}];", offsetof(FillTask, stride_bytes));
   text.line("ld.global.u64 %skew, [%task + {}];", offsetof(FillTask, skew_bytes));
   text.line("ld.global.u64 %stagger, [%task + {}];", offsetof(FillTask, stagger_bytes));
+  text.line("ld.global.u64 %stagger_mask, [%task + {}];", offsetof(FillTask, stagger_mask));
   text.line("ld.global.u32 %count, [%task + {}];", offsetof(FillTask, count));
   text.line("ld.global.u32 %form, [%task + {}];", offsetof(FillTask, form));
   text.line("setp.eq.u32 %is_pointer, %form, {};", static_cast<std::uint32_t>(LinkForm::kPointer));
@@ -457,8 +458,9 @@ ELEMENTS:
     text.line("mad.lo.u64 {}, %wide, %stride, %chain_bytes;", into);
     text.line("setp.ge.u32 %upper, %element, %half;");
     text.line("@%upper add.u64 {}, {}, %skew;", into, into);
-    text.line("and.b64 %wide, %wide, {};", kStaggers - 1);
-    text.line("mad.lo.u64 {}, %wide, %stagger, {};", into, into);
+    text.line("mul.lo.u64 %wide, %wide, %stagger;");
+    text.line("and.b64 %wide, %wide, %stagger_mask;");
+    text.line("add.u64 {}, {}, %wide;", into, into);
   };
   offset_of("PLACE", "%index", "%place");
   offset_of("VALUE", "%next", "%value");

@@ -337,6 +337,7 @@ std::vector<ChaseRunner::Plan*> ChaseRunner::run_batch(const std::vector<Plan*>&
                     .stride_bytes = array.stride_bytes,
                     .skew_bytes = array.skew_bytes,
                     .stagger_bytes = array.stagger_bytes,
+                    .stagger_mask = array.stagger_window_bytes - 1,
                     .count = static_cast<std::uint32_t>(array.chain_length()),
                     .form = form};
       for (const std::uint32_t chain : {0u, 1u}) {

@@ -33,6 +33,7 @@ struct FillTask {
   std::uint64_t stride_bytes;
   std::uint64_t skew_bytes;
   std::uint64_t stagger_bytes;
+  std::uint64_t stagger_mask;
   std::uint64_t tables[2];    // addresses of shuffled orders (u32 each), per chain; 0 for the other orders
   std::uint32_t count;        // elements
   std::uint32_t reversed[2];  // per chain: 1 visits from the last element to the first

@@ -56,7 +56,7 @@ class ChainAddresses {
     std::uint64_t index = position;
     if constexpr (kOrder == Order::kReversed) index = count_ - 1 - position;
     if constexpr (kOrder == Order::kShuffled) index = (*shuffled_)[position];
-    return base_ + index * stride_ + (2 * index >= count_ ? skew_ : 0) + index % kStaggers * stagger_;
+    return base_ + index * stride_ + (2 * index >= count_ ? skew_ : 0) + ((index * stagger_) & stagger_mask_);
   }
 
  private:
@@ -66,6 +66,7 @@ class ChainAddresses {
         stride_(array.stride_bytes),
         skew_(array.skew_bytes),
         stagger_(array.stagger_bytes),
+        stagger_mask_(array.stagger_window_bytes - 1),
         count_(array.element_count()) {}
 
   Order order_;
@@ -73,6 +74,7 @@ class ChainAddresses {
   std::uint64_t stride_;
   std::uint64_t skew_;
   std::uint64_t stagger_;
+  std::uint64_t stagger_mask_;
   std::uint64_t count_;
   ElementOrder shuffled_;
 };

@@ -54,7 +54,7 @@ struct TlbSpec {
   std::uint32_t entries = 16;
   std::uint32_t ways = 0;               // 0: fully associative
   std::vector<std::uint32_t> set_ways;  // unequal sets: the ways of each set, `entries` in all; `ways` is ignored
-  double miss_cycles = 0;  // added when this level misses
+  double miss_cycles = 0;               // added when this level misses
 };
 
 // Peak and concurrency of one stream: achieved = peak * c / (c + half), c = bytes in flight on the whole GPU.

@@ -194,9 +194,10 @@ void read_value(const json& node, const std::string& path, std::map<Space, Space
 }
 
 void read_value(const json& node, const std::string& path, TlbSpec& tlb) {
-  read_object(node, path,
-              {required_field("page_bytes", tlb.page_bytes), required_field("entries", tlb.entries),
-               field("ways", tlb.ways), field("set_ways", tlb.set_ways), required_field("miss_cycles", tlb.miss_cycles)});
+  read_object(
+      node, path,
+      {required_field("page_bytes", tlb.page_bytes), required_field("entries", tlb.entries), field("ways", tlb.ways),
+       field("set_ways", tlb.set_ways), required_field("miss_cycles", tlb.miss_cycles)});
 }
 
 void read_value(const json& node, const std::string& path, BandwidthSpec& bandwidth) {
