@@ -10,11 +10,12 @@ constexpr Coverage kA = Coverage::kApi;
 constexpr Coverage kAM = Coverage::kApiAndMeasured;
 constexpr Coverage kNo = Coverage::kNotApplicable;
 
-// Cells in the order of memory_attribute_ids().
+// Cells in the order of memory_attribute_ids(); those that are left out at the end are not applicable.
 ElementRow row(std::string id, std::string title, const std::vector<Coverage>& cells) {
   ElementRow result{std::move(id), "NVIDIA", std::move(title), {}};
-  for (std::size_t i = 0; i < cells.size(); ++i) {
-    result.coverage.emplace_back(memory_attribute_ids()[i], cells[i]);
+  const std::vector<std::string>& ids = memory_attribute_ids();
+  for (std::size_t i = 0; i < ids.size(); ++i) {
+    result.coverage.emplace_back(ids[i], i < cells.size() ? cells[i] : kNo);
   }
   return result;
 }
@@ -22,16 +23,25 @@ ElementRow row(std::string id, std::string title, const std::vector<Coverage>& c
 }  // namespace
 
 const std::vector<std::string>& memory_attribute_ids() {
-  static const std::vector<std::string> kIds = {
-      "size",   "latency",     "read_bandwidth", "write_bandwidth", "line_size", "fetch_granularity",
-      "amount", "shared_with", "miss_penalty",   "partitions"};
+  static const std::vector<std::string> kIds = {"size",
+                                                "latency",
+                                                "read_bandwidth",
+                                                "write_bandwidth",
+                                                "line_size",
+                                                "fetch_granularity",
+                                                "amount",
+                                                "shared_with",
+                                                "miss_penalty",
+                                                "partitions",
+                                                "cycles_per_instruction",
+                                                "scope"};
   return kIds;
 }
 
 const std::vector<ElementRow>& element_table() {
   // clang-format off
   static const std::vector<ElementRow> kTable = {
-      //                                           size latency read  write line  fetch amount shared penalty partitions
+      //                                           size latency read  write line  fetch amount shared penalty partitions rate scope
       row("l1", "L1 data cache",                   {kM,  kM,    kM,   kM,   kM,   kM,   kM,    kM,    kM,     kNo}),
       row("texture", "Texture cache",              {kM,  kM,    kM,   kNo,  kM,   kM,   kM,    kM,    kM,     kNo}),
       row("readonly", "Read-only data cache",      {kM,  kM,    kM,   kNo,  kM,   kM,   kM,    kM,    kM,     kNo}),
@@ -40,6 +50,9 @@ const std::vector<ElementRow>& element_table() {
       row("l2", "L2 cache",                        {kAM, kM,    kM,   kM,   kM,   kM,   kNo,   kNo,   kM,     kM}),
       row("shared", "Shared memory",               {kA,  kM,    kM,   kM,   kNo,  kNo,  kNo,   kNo,   kNo,    kNo}),
       row("device", "Device memory",               {kA,  kM,    kM,   kM,   kNo,  kNo,  kNo,   kNo,   kNo,    kNo}),
+      row("icache_l1", "L1 instruction cache",     {kM,  kNo,   kNo,  kNo,  kNo,  kNo,  kM,    kM,    kNo,    kNo,       kM,  kM}),
+      row("icache_l2", "L2 instruction cache",     {kM,  kNo,   kNo,  kNo,  kNo,  kNo,  kM,    kM,    kNo,    kNo,       kM,  kM}),
+      row("icache_l3", "L3 instruction cache",     {kM,  kNo,   kNo,  kNo,  kNo,  kNo,  kM,    kM,    kNo,    kNo,       kM,  kM}),
   };
   // clang-format on
   return kTable;
