@@ -136,7 +136,7 @@ enum class Coverage : std::uint8_t { kMeasured, kApi, kApiAndMeasured, kNotAppli
 
 // Ids of the memory attributes in the order that reports show them:
 // size, latency, read_bandwidth, write_bandwidth, line_size, fetch_granularity, amount, shared_with, miss_penalty,
-// partitions, reach, entries, entry_bytes, ways
+// partitions, reach, entries, entry_bytes, ways, cycles_per_instruction, scope
 [[nodiscard]] const std::vector<std::string>& memory_attribute_ids();
 
 struct ElementRow {

@@ -135,7 +135,49 @@ struct StreamProgram {
   friend bool operator==(const StreamProgram&, const StreamProgram&) = default;
 };
 
-using Program = std::variant<ChaseProgram, StreamProgram>;
+// Straight-line code: arithmetic instructions that depend on none of the few before them, so that supplying them is
+// what takes the time. A device holds one stretch of kMostCodeInstructions of it; steps run parts of that, and two
+// parts that do not overlap are different code to every cache. Lengths count in blocks of kCodeBlockInstructions (the
+// test that ends a part and its branch included), and a part can begin at every kCodeEntryInstructions.
+inline constexpr std::uint32_t kCodeBlockInstructions = 32;
+inline constexpr std::uint32_t kCodeEntryInstructions = 4096;
+inline constexpr std::uint32_t kMostCodeInstructions = 24576;
+
+// One warp.
+struct CodeActor {
+  std::optional<std::uint32_t> sm;  // that must run it; either all actors of a program name one or none does
+  std::uint32_t warp = 0;
+  friend bool operator==(const CodeActor&, const CodeActor&) = default;
+};
+
+enum class CodeStepKind : std::uint8_t {
+  kRun,        // instructions [first, first + count) of the stretch
+  kConstants,  // `count` bytes of constants are loaded from the start of the bank, one every kConstantStepBytes, each
+               // after the one before has arrived; `first` is 0
+};
+[[nodiscard]] std::string_view to_string(CodeStepKind kind);
+
+inline constexpr std::uint32_t kConstantStepBytes = 64;
+
+// An actor goes over code or constants `passes` times. The next step begins when it has ended, on whatever SM.
+struct CodeStep {
+  CodeStepKind kind = CodeStepKind::kRun;
+  std::uint32_t actor = 0;
+  std::uint32_t first = 0;
+  std::uint32_t count = 0;
+  std::uint32_t passes = 1;
+  friend bool operator==(const CodeStep&, const CodeStep&) = default;
+};
+
+// Where instructions come from. Always runs alone. Without named SMs all actors are warps of one SM; actors may name
+// two SMs at most.
+struct InstructionProgram {
+  std::vector<CodeActor> actors;
+  std::vector<CodeStep> steps;
+  friend bool operator==(const InstructionProgram&, const InstructionProgram&) = default;
+};
+
+using Program = std::variant<ChaseProgram, StreamProgram, InstructionProgram>;
 
 // Histogram of load latencies: bin b counts raw latencies in [b*kHistogramBinCycles, (b+1)*kHistogramBinCycles); the
 // last bin takes everything longer.
@@ -163,9 +205,17 @@ struct StreamResult {
   friend bool operator==(const StreamResult&, const StreamResult&) = default;
 };
 
+struct InstructionResult {
+  std::vector<std::vector<std::uint64_t>> pass_cycles;  // by step: of each pass
+  std::vector<std::uint32_t> sms;                       // where each actor ran
+  double block_bytes = 0;        // of kCodeBlockInstructions as the device compiled them, control words included
+  std::uint32_t loop_bytes = 0;  // of code that a pass runs beside them: at most this
+  friend bool operator==(const InstructionResult&, const InstructionResult&) = default;
+};
+
 // What a device answers to one program.
 struct ProgramResult {
-  std::variant<ChaseResult, StreamResult> data;
+  std::variant<ChaseResult, StreamResult, InstructionResult> data;
   double sm_clock_mhz = 0;                   // measured while it ran (SM cycles over wall time)
   std::uint64_t shared_carve_out_bytes = 0;  // the carve-out that it really ran with; 0 where there is none
   friend bool operator==(const ProgramResult&, const ProgramResult&) = default;

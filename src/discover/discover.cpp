@@ -9,6 +9,7 @@
 #include <map>
 #include <optional>
 
+#include "discover/code_elements.h"
 #include "discover/consistency.h"
 #include "discover/general.h"
 #include "discover/host.h"
@@ -57,7 +58,7 @@ constexpr const char* kFirstLevelCaches[] = {"l1", "texture", "readonly", "const
 
 class Discovery {
  public:
-  Discovery(Device& device, const DiscoverOptions& options) : options_(options), lab_(device, options) {}
+  Discovery(Device& device, const DiscoverOptions& options) : options_(options), lab_(device, options), code_(lab_) {}
 
   Topology run();
 
@@ -75,7 +76,7 @@ class Discovery {
   Cache& cache(const std::string& element);
   Site site(Space space) const;
 
-  Attribute guarded(const std::string& element, Measure measure);
+  Attribute guarded(const std::string& element, const PlanRow& row);
   Attribute failure(Reason reason, const std::string& detail);
 
   Attribute size(const std::string& element);
@@ -103,6 +104,7 @@ class Discovery {
 
   const DiscoverOptions& options_;
   probe::Lab lab_;
+  CodeElements code_;
   Topology topology_;
   std::map<Space, Survey> surveys_;
   std::map<Space, std::string> absent_spaces_;
@@ -134,6 +136,9 @@ const std::vector<Discovery::PlanRow>& Discovery::plan() {
       {"ways", &Discovery::ways},
       {"read_bandwidth", &Discovery::read_bandwidth},
       {"write_bandwidth", &Discovery::write_bandwidth},
+      // Of instruction caches only (code_elements.h).
+      {"cycles_per_instruction", nullptr},
+      {"scope", nullptr},
   };
   return kPlan;
 }
@@ -380,10 +385,11 @@ Attribute Discovery::failure(Reason reason, const std::string& detail) {
   return unavailable(reason, detail);
 }
 
-Attribute Discovery::guarded(const std::string& element, Measure measure) {
+Attribute Discovery::guarded(const std::string& element, const PlanRow& row) {
   if (ended_) return unavailable(ended_->first, ended_->second);
   try {
-    return (this->*measure)(element);
+    if (CodeElements::has(element)) return code_.measure(element, row.attribute);
+    return (this->*row.measure)(element);
   } catch (const probe::Stopped& error) {
     return failure(Reason::kInterrupted, error.what());
   } catch (const probe::OverBudget& error) {
@@ -415,7 +421,7 @@ const Attribute& Discovery::ensure(const std::string& element, const std::string
   const std::uint64_t programs_before = lab_.programs_run();
   const double outer_nested = nested_seconds_;
   nested_seconds_ = 0;
-  Attribute result = guarded(element, row->measure);
+  Attribute result = guarded(element, *row);
   const double spent = lab_.elapsed_seconds() - begin;
   topology_.timing.push_back(
       {.probe = name, .seconds = spent - nested_seconds_, .programs = lab_.programs_run() - programs_before});
@@ -433,6 +439,19 @@ void require_known(const std::vector<std::string>& given, const std::vector<std:
   }
 }
 
+// An id chooses its element, and the start of several before an underscore all of them: "icache".
+std::vector<std::string> expand_groups(const std::vector<std::string>& chosen, const std::vector<std::string>& ids) {
+  std::vector<std::string> expanded;
+  for (const std::string& name : chosen) {
+    const std::size_t before = expanded.size();
+    for (const std::string& id : ids) {
+      if (id == name || id.rfind(name + "_", 0) == 0) expanded.push_back(id);
+    }
+    if (expanded.size() == before) expanded.push_back(name);
+  }
+  return expanded;
+}
+
 bool selected(const std::vector<std::string>& chosen, const std::string& id) {
   return chosen.empty() || std::find(chosen.begin(), chosen.end(), id) != chosen.end();
 }
@@ -440,7 +459,8 @@ bool selected(const std::vector<std::string>& chosen, const std::string& id) {
 Topology Discovery::run() {
   std::vector<std::string> element_ids;
   for (const ElementRow& row : element_table()) element_ids.push_back(row.id);
-  require_known(options_.elements, element_ids, "element");
+  const std::vector<std::string> elements = expand_groups(options_.elements, element_ids);
+  require_known(elements, element_ids, "element");
   require_known(options_.attributes, memory_attribute_ids(), "attribute");
 
   topology_.generator = "gputopo " GPUTOPO_VERSION;
@@ -449,8 +469,8 @@ Topology Discovery::run() {
 
   const auto wanted = [&](const ElementRow& row, const std::string& attribute) {
     const Coverage coverage = row.of(attribute);
-    return coverage != Coverage::kNotApplicable && coverage != Coverage::kPlanned &&
-           selected(options_.elements, row.id) && selected(options_.attributes, attribute);
+    return coverage != Coverage::kNotApplicable && coverage != Coverage::kPlanned && selected(elements, row.id) &&
+           selected(options_.attributes, attribute);
   };
   for (const ElementRow& row : element_table()) {
     for (const std::string& attribute : memory_attribute_ids()) total_ += wanted(row, attribute) ? 1 : 0;

@@ -10,11 +10,12 @@ constexpr Coverage kA = Coverage::kApi;
 constexpr Coverage kAM = Coverage::kApiAndMeasured;
 constexpr Coverage kNo = Coverage::kNotApplicable;
 
-// Cells in the order of memory_attribute_ids(); those left out are not applicable.
+// Cells in the order of memory_attribute_ids(); those that are left out at the end are not applicable.
 ElementRow row(std::string id, std::string title, const std::vector<Coverage>& cells) {
   ElementRow result{std::move(id), "NVIDIA", std::move(title), {}};
-  for (std::size_t i = 0; i < memory_attribute_ids().size(); ++i) {
-    result.coverage.emplace_back(memory_attribute_ids()[i], i < cells.size() ? cells[i] : kNo);
+  const std::vector<std::string>& ids = memory_attribute_ids();
+  for (std::size_t i = 0; i < ids.size(); ++i) {
+    result.coverage.emplace_back(ids[i], i < cells.size() ? cells[i] : kNo);
   }
   return result;
 }
@@ -25,12 +26,20 @@ ElementRow tlb_row(std::string id, std::string title) {
   return row(std::move(id), std::move(title), {kNo, kNo, kNo, kNo, kNo, kNo, kNo, kNo, kM, kNo, kM, kM, kM, kM});
 }
 
+// A level of instruction cache.
+ElementRow icache_row(std::string id, std::string title) {
+  //                                               size latency read write line fetch amount shared penalty partitions
+  return row(std::move(id), std::move(title),
+             {kM, kNo, kNo, kNo, kNo, kNo, kM, kM, kNo, kNo, kNo, kNo, kNo, kNo, kM, kM});
+}
+
 }  // namespace
 
 const std::vector<std::string>& memory_attribute_ids() {
   static const std::vector<std::string> kIds = {
       "size",        "latency",      "read_bandwidth", "write_bandwidth", "line_size", "fetch_granularity", "amount",
-      "shared_with", "miss_penalty", "partitions",     "reach",           "entries",   "entry_bytes",       "ways"};
+      "shared_with", "miss_penalty", "partitions",     "reach",           "entries",   "entry_bytes",       "ways",
+      "cycles_per_instruction", "scope"};
   return kIds;
 }
 
@@ -49,6 +58,9 @@ const std::vector<ElementRow>& element_table() {
       tlb_row("tlb_l1", "First-level TLB"),
       tlb_row("tlb_l2", "Second-level TLB"),
       tlb_row("tlb_l3", "Third-level TLB"),
+      icache_row("icache_l1", "L1 instruction cache"),
+      icache_row("icache_l2", "L2 instruction cache"),
+      icache_row("icache_l3", "L3 instruction cache"),
   };
   // clang-format on
   return kTable;

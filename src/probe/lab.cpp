@@ -36,6 +36,15 @@ std::vector<ChaseResult> Lab::chase(const std::vector<ChaseProgram>& programs) {
   return results;
 }
 
+std::vector<InstructionResult> Lab::code(const std::vector<InstructionProgram>& programs) {
+  std::vector<InstructionResult> results;
+  results.reserve(programs.size());
+  for (ProgramResult& result : run({programs.begin(), programs.end()})) {
+    results.push_back(std::get<InstructionResult>(std::move(result.data)));
+  }
+  return results;
+}
+
 StreamResult Lab::stream(const StreamProgram& program) { return std::get<StreamResult>(run({program}).front().data); }
 
 }  // namespace gputopo::probe

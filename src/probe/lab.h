@@ -45,6 +45,7 @@ class Lab {
   [[nodiscard]] std::uint64_t programs_run() const { return programs_run_; }
 
   [[nodiscard]] std::vector<ChaseResult> chase(const std::vector<ChaseProgram>& programs);
+  [[nodiscard]] std::vector<InstructionResult> code(const std::vector<InstructionProgram>& programs);
   [[nodiscard]] StreamResult stream(const StreamProgram& program);
 
   // SM clock and carve-out of the last program.

@@ -20,6 +20,7 @@ constexpr std::array<std::string_view, 6> kSpaceNames = {"global",  "global_bypa
 constexpr std::array<std::string_view, 3> kOrderNames = {"sequential", "reversed", "shuffled"};
 constexpr std::array<std::string_view, 4> kStepNames = {"warm", "touch", "timed", "counted"};
 constexpr std::array<std::string_view, 3> kStreamOpNames = {"read", "write", "copy"};
+constexpr std::array<std::string_view, 2> kCodeStepNames = {"run", "constants"};
 
 template <typename Enum, std::size_t N>
 std::string_view name_of(const std::array<std::string_view, N>& names, Enum value) {
@@ -155,6 +156,39 @@ void validate_stream(const StreamProgram& program) {
   require(writable || program.op == StreamOp::kRead, "op", "must be read in a read-only space");
 }
 
+void validate_code_step(const InstructionProgram& program, std::size_t index) {
+  const CodeStep& step = program.steps[index];
+  const std::string field = fmt::format("steps[{}]", index);
+  constexpr std::uint32_t kMostPasses = 1024;
+  require(step.actor < program.actors.size(), field + ".actor", "is out of range");
+  require(step.passes >= 1 && step.passes <= kMostPasses, field + ".passes", "must be 1 to 1024");
+  require(step.count >= 1, field + ".count", "must be at least 1");
+  if (step.kind == CodeStepKind::kConstants) {
+    require(step.first == 0, field + ".first", "must be 0 for constants");
+    require(step.count % kConstantStepBytes == 0, field + ".count", "must be a multiple of 64 for constants");
+    require(step.count <= kConstantBankBytes, field + ".count", "is more than the 64 KiB that constant memory has");
+    return;
+  }
+  require(step.first % kCodeEntryInstructions == 0, field + ".first", "must be a multiple of 4096");
+  require(step.count % kCodeBlockInstructions == 0, field + ".count", "must be a multiple of 32");
+  require(step.first < kMostCodeInstructions && step.count <= kMostCodeInstructions - step.first, field + ".count",
+          "leaves the 24576 instructions that there are");
+}
+
+void validate_code(const InstructionProgram& program) {
+  require(!program.actors.empty(), "actors", "must not be empty");
+  require(!program.steps.empty(), "steps", "must not be empty");
+  constexpr std::uint32_t kMostWarps = 8;
+  std::vector<std::uint32_t> sms;
+  for (const CodeActor& actor : program.actors) {
+    require(actor.warp < kMostWarps, "actors", "must name a warp under 8");
+    require(actor.sm.has_value() == program.actors[0].sm.has_value(), "actors", "must all name an SM or none");
+    if (actor.sm && std::find(sms.begin(), sms.end(), *actor.sm) == sms.end()) sms.push_back(*actor.sm);
+  }
+  require(sms.size() <= 2, "actors", "must name two SMs at most");
+  for (std::size_t i = 0; i < program.steps.size(); ++i) validate_code_step(program, i);
+}
+
 // Runs of consecutive indices as first-last: 0-15,18,20-21.
 std::string elements_text(const std::vector<std::uint32_t>& elements) {
   std::string text;
@@ -196,6 +230,18 @@ std::string stream_text(const StreamProgram& program) {
       to_string(program.op), to_string(program.space), program.bytes, program.per_block ? 1 : 0, program.blocks_per_sm,
       program.threads_per_block, program.vector_bytes, program.loads_in_flight, program.repeats,
       program.shared_carve_out_bytes);
+}
+
+std::string code_text(const InstructionProgram& program) {
+  std::string text = "code";
+  for (const CodeActor& actor : program.actors) {
+    text += fmt::format(" actor={}", actor.warp);
+    if (actor.sm) text += fmt::format(":{}", *actor.sm);
+  }
+  for (const CodeStep& step : program.steps) {
+    text += fmt::format(" step={}:{}:{}:{}:{}", to_string(step.kind), step.actor, step.first, step.count, step.passes);
+  }
+  return text;
 }
 
 ChaseArray parse_array(std::string_view word) {
@@ -298,12 +344,31 @@ void set_stream_word(StreamProgram& program, std::string_view key, std::string_v
   }
 }
 
+void set_code_word(InstructionProgram& program, std::string_view key, std::string_view value) {
+  if (key == "actor") {
+    const auto f = fields_of(value, 1, 2);
+    CodeActor& actor = program.actors.emplace_back();
+    actor.warp = parse_number32(f[0]);
+    if (f.size() == 2) actor.sm = parse_number32(f[1]);
+  } else if (key == "step") {
+    const auto f = fields_of(value, 5, 5);
+    program.steps.push_back({.kind = value_of<CodeStepKind>(kCodeStepNames, f[0]),
+                             .actor = parse_number32(f[1]),
+                             .first = parse_number32(f[2]),
+                             .count = parse_number32(f[3]),
+                             .passes = parse_number32(f[4])});
+  } else {
+    throw_unknown_word(key);
+  }
+}
+
 }  // namespace
 
 std::string_view to_string(Space space) { return name_of(kSpaceNames, space); }
 std::string_view to_string(Order order) { return name_of(kOrderNames, order); }
 std::string_view to_string(StepKind kind) { return name_of(kStepNames, kind); }
 std::string_view to_string(StreamOp op) { return name_of(kStreamOpNames, op); }
+std::string_view to_string(CodeStepKind kind) { return name_of(kCodeStepNames, kind); }
 
 std::vector<std::uint32_t> chain_order(const ChaseArray& array, std::uint32_t chain) {
   std::vector<std::uint32_t> order = array.elements;
@@ -334,6 +399,8 @@ std::vector<std::uint32_t> chain_order(const ChaseArray& array, std::uint32_t ch
 void validate(const Program& program) {
   if (const auto* chase = std::get_if<ChaseProgram>(&program)) {
     validate_chase(*chase);
+  } else if (const auto* code = std::get_if<InstructionProgram>(&program)) {
+    validate_code(*code);
   } else {
     validate_stream(std::get<StreamProgram>(program));
   }
@@ -341,6 +408,7 @@ void validate(const Program& program) {
 
 std::string to_text(const Program& program) {
   if (const auto* chase = std::get_if<ChaseProgram>(&program)) return chase_text(*chase);
+  if (const auto* code = std::get_if<InstructionProgram>(&program)) return code_text(*code);
   return stream_text(std::get<StreamProgram>(program));
 }
 
@@ -356,7 +424,8 @@ Program parse_program(std::string_view text) {
   };
   if (words[0] == "chase") return parse_words(ChaseProgram{}, set_chase_word);
   if (words[0] == "stream") return parse_words(StreamProgram{}, set_stream_word);
-  throw FormatError(fmt::format("program text: '{}' is not 'chase' or 'stream'", words[0]));
+  if (words[0] == "code") return parse_words(InstructionProgram{}, set_code_word);
+  throw FormatError(fmt::format("program text: '{}' is not 'chase', 'stream' or 'code'", words[0]));
 }
 
 }  // namespace gputopo

@@ -352,6 +352,99 @@ TEST_P(DeviceConformance, SpacesThatAreMissingAreNotSupported) {
   });
 }
 
+// Devices that say nothing of instructions refuse every instruction program.
+bool runs_code(Device& device) {
+  try {
+    static_cast<void>(
+        run_one(device, InstructionProgram{.actors = {{}}, .steps = {{.count = kCodeBlockInstructions}}}));
+    return true;
+  } catch (const NotSupportedError&) {
+    return false;
+  }
+}
+
+const InstructionResult& code_of(const ProgramResult& result) { return std::get<InstructionResult>(result.data); }
+
+TEST_P(DeviceConformance, CodeTakesLongerTheMoreThereIs) {
+  on_device([](Device& device) {
+    if (!runs_code(device)) return;
+    std::vector<std::uint64_t> fastest;
+    for (const std::uint32_t blocks : {8u, 32u, 128u}) {
+      const InstructionProgram program{.actors = {{}},
+                                       .steps = {{.count = blocks * kCodeBlockInstructions},
+                                                 {.count = blocks * kCodeBlockInstructions, .passes = 3}}};
+      const InstructionResult result = code_of(run_one(device, program));
+      ASSERT_EQ(result.pass_cycles.size(), 2u);
+      ASSERT_EQ(result.pass_cycles[0].size(), 1u);
+      ASSERT_EQ(result.pass_cycles[1].size(), 3u);
+      ASSERT_EQ(result.sms.size(), 1u);
+      EXPECT_LT(result.sms[0], device.info().sm_count);
+      EXPECT_GE(result.block_bytes, 8.0 * kCodeBlockInstructions);
+      EXPECT_LE(result.block_bytes, 24.0 * kCodeBlockInstructions);
+      EXPECT_LT(result.loop_bytes, 8192u);
+      fastest.push_back(*std::min_element(result.pass_cycles[1].begin(), result.pass_cycles[1].end()));
+    }
+    EXPECT_GT(fastest[1], 2 * fastest[0]);
+    EXPECT_GT(fastest[2], 2 * fastest[1]);
+  });
+}
+
+TEST_P(DeviceConformance, CodeRunsFromEveryEntryAndConstantsBetween) {
+  on_device([](Device& device) {
+    if (!runs_code(device)) return;
+    InstructionProgram program{.actors = {{}, {.warp = 3}}, .steps = {}};
+    for (std::uint32_t first = 0; first < kMostCodeInstructions; first += kCodeEntryInstructions) {
+      program.steps.push_back({.actor = first / kCodeEntryInstructions % 2, .first = first, .count = 256, .passes = 4});
+    }
+    program.steps.push_back({.kind = CodeStepKind::kConstants, .count = 2048, .passes = 4});
+    const InstructionResult result = code_of(run_one(device, program));
+    ASSERT_EQ(result.pass_cycles.size(), program.steps.size());
+    EXPECT_EQ(result.sms[0], result.sms[1]);
+    const auto fastest = [&](std::size_t step) {
+      return *std::min_element(result.pass_cycles[step].begin(), result.pass_cycles[step].end());
+    };
+    for (std::size_t step = 0; step + 1 < program.steps.size(); ++step) {
+      EXPECT_GT(fastest(step), 64u);
+      EXPECT_LT(fastest(step), 3 * fastest(0));
+    }
+    EXPECT_GT(fastest(program.steps.size() - 1), 32u * 4);
+  });
+}
+
+TEST_P(DeviceConformance, CodeRunsOnTheNamedSmsInTurn) {
+  on_device([](Device& device) {
+    if (!runs_code(device)) return;
+    const std::uint32_t last = device.info().sm_count - 1;
+    InstructionProgram program{
+        .actors = {{.sm = 0}, {.sm = last, .warp = 1}},
+        .steps = {
+            {.count = 256}, {.actor = 1, .first = kCodeEntryInstructions, .count = 256, .passes = 2}, {.count = 256}}};
+    const InstructionResult result = code_of(run_one(device, program));
+    EXPECT_THAT(result.sms, testing::ElementsAre(0u, last));
+    EXPECT_THAT(result.pass_cycles, testing::SizeIs(3));
+    program.actors[1].sm = 100000;
+    EXPECT_THROW(static_cast<void>(run_one(device, program)), NotSupportedError);
+  });
+}
+
+TEST_P(DeviceConformance, ImpossibleCodeIsAUsageError) {
+  on_device([](Device& device) {
+    const InstructionProgram good{.actors = {{}}, .steps = {{.count = 256}}};
+    std::vector<InstructionProgram> impossible(8, good);
+    impossible[0].actors.clear();
+    impossible[1].steps.clear();
+    impossible[2].steps[0].count = 33;
+    impossible[3].steps[0].first = 32;
+    impossible[4].steps[0].count = kMostCodeInstructions + 32;
+    impossible[5].steps[0].actor = 1;
+    impossible[6].actors = {{.sm = 0}, {}};
+    impossible[7].steps[0] = {.kind = CodeStepKind::kConstants, .count = 65 << 10};
+    for (const InstructionProgram& program : impossible) {
+      EXPECT_THROW(static_cast<void>(run_one(device, program)), UsageError);
+    }
+  });
+}
+
 // A simulated device answers alike for the same seed and the same programs.
 TEST_P(DeviceConformance, TheSeedOfASimulationDecidesItsAnswers) {
   if (GetParam().hardware || GetParam().replayed) GTEST_SKIP() << "not a simulation";

@@ -65,6 +65,10 @@ GPUTOPO_SAME(memcpy_dtod, cuMemcpyDtoD);
 GPUTOPO_SAME(memset_d8, cuMemsetD8);
 GPUTOPO_SAME(module_load_data_ex, cuModuleLoadDataEx);
 GPUTOPO_SAME(module_unload, cuModuleUnload);
+GPUTOPO_SAME(link_create, cuLinkCreate);
+GPUTOPO_SAME(link_add_data, cuLinkAddData);
+GPUTOPO_SAME(link_complete, cuLinkComplete);
+GPUTOPO_SAME(link_destroy, cuLinkDestroy);
 GPUTOPO_SAME(module_get_function, cuModuleGetFunction);
 GPUTOPO_SAME(module_get_global, cuModuleGetGlobal);
 GPUTOPO_SAME(func_set_cache_config, cuFuncSetCacheConfig);
@@ -135,6 +139,7 @@ TEST(CudaDeclarations, AttributeValues) {
   EXPECT_EQ(static_cast<int>(CacheConfig::kPreferShared), CU_FUNC_CACHE_PREFER_SHARED);
   EXPECT_EQ(static_cast<int>(CacheConfig::kPreferL1), CU_FUNC_CACHE_PREFER_L1);
   EXPECT_EQ(static_cast<int>(CacheConfig::kPreferEqual), CU_FUNC_CACHE_PREFER_EQUAL);
+  EXPECT_EQ(static_cast<int>(JitInput::kPtx), CU_JIT_INPUT_PTX);
   EXPECT_EQ(static_cast<int>(JitOption::kErrorLogBuffer), CU_JIT_ERROR_LOG_BUFFER);
   EXPECT_EQ(static_cast<int>(JitOption::kErrorLogBufferSizeBytes), CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES);
 }

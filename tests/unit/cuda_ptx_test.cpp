@@ -14,6 +14,7 @@
 #include <sstream>
 
 #include "device/cuda/kernel_layout.h"
+#include "device/cuda/machine_code.h"
 #include "device/cuda/ptx.h"
 #include "gputopo/error.h"
 
@@ -165,8 +166,9 @@ TEST_P(Assembled, EveryStreamShape) {
 // NVIDIA documents no encoding; these are the low 12 bits of the 128-bit instructions of sm_75 to sm_110, as nvdisasm
 // names them.
 
-constexpr unsigned kReadClock = 0x805;  // CS2R
-constexpr unsigned kBranch = 0x947;     // BRA
+constexpr unsigned kReadClock = 0x805;    // CS2R
+constexpr unsigned kBranch = 0x947;       // BRA
+constexpr unsigned kMultiplyAdd = 0x023;  // FFMA, in its lowest nine bits
 constexpr std::array kGlobalLoads = {0x381u, 0x981u};
 constexpr std::array kTextureLoads = {0x361u, 0x367u, 0xf66u, 0xf60u, 0xb60u, 0xb66u, 0xd66u};
 constexpr std::array kSharedLoads = {0x984u};
@@ -242,6 +244,32 @@ TEST_P(Assembled, ChaseKernelsTimeOneLoadAndWaitForIt) {
   }
   const std::map<std::string, int> expected = {{"global", 3}, {"texture", 1}, {"shared", 1}, {"constant", 1}};
   EXPECT_EQ(timed, expected);
+}
+
+// The stretch is there whole, in one piece and in order: blocks of arithmetic that end with one branch each.
+TEST_P(Assembled, CodeKernelsAreStraight) {
+  const auto binary = assemble(generate_code_ptx(GetParam()));
+  constexpr std::size_t kBlocks = kMostCodeInstructions / kCodeBlockInstructions;
+  std::ifstream file(binary, std::ios::binary);
+  const std::string elf((std::istreambuf_iterator<char>(file)), std::istreambuf_iterator<char>());
+  const std::uint64_t difference = code_bytes(elf, "code") - code_bytes(elf, "short_code");
+  EXPECT_NEAR(static_cast<double>(difference) / (kBlocks - kShortCodeBlocks), 16.0 * kCodeBlockInstructions, 0.5);
+
+  const std::vector<MachineInstruction> code = instructions_of(binary, "code");
+  const auto is_multiply_add = [&](std::size_t i) { return (code[i].opcode & 0x1ff) == kMultiplyAdd; };
+  std::size_t first = 0;
+  while (first < code.size() && !is_multiply_add(first)) ++first;
+  std::size_t blocks = 0;
+  std::size_t others = 0;
+  std::size_t last = first;
+  for (std::size_t i = first; i < code.size(); ++i) {
+    if (code[i].opcode == kBranch && code[i].predicated && is_multiply_add(i - 1)) ++blocks;
+    if (is_multiply_add(i)) last = i;
+  }
+  for (std::size_t i = first; i <= last; ++i) others += is_multiply_add(i) ? 0 : 1;
+  EXPECT_GE(blocks, kBlocks - 2);
+  EXPECT_LE(last - first, kMostCodeInstructions);
+  EXPECT_LE(others, 2 * kBlocks) << "no more than a test and a branch in each block";
 }
 
 INSTANTIATE_TEST_SUITE_P(EveryTarget, Assembled,

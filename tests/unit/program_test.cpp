@@ -139,5 +139,27 @@ TEST(Validate, ImpossibleStreamsAreRefused) {
   EXPECT_THROW(validate(StreamProgram{.bytes = 4096, .threads_per_block = 33}), UsageError);
 }
 
+TEST(InstructionPrograms, TextComesBack) {
+  const std::vector<InstructionProgram> programs = {
+      {.actors = {{}}, .steps = {{.count = 4096, .passes = 3}}},
+      {.actors = {{.sm = 3}, {.sm = 70, .warp = 5}},
+       .steps = {{.first = 8192, .count = 64},
+                 {.kind = CodeStepKind::kConstants, .actor = 1, .count = 65536, .passes = 2}}}};
+  for (const InstructionProgram& program : programs) {
+    validate(program);
+    EXPECT_EQ(parse_program(to_text(program)), Program(program));
+  }
+  EXPECT_EQ(to_text(programs[1]), "code actor=0:3 actor=5:70 step=run:0:8192:64:1 step=constants:1:0:65536:2");
+  EXPECT_THROW(static_cast<void>(parse_program("code actor=0 step=walk:0:0:64:1")), FormatError);
+  EXPECT_THROW(static_cast<void>(parse_program("code speed=1")), FormatError);
+}
+
+TEST(InstructionPrograms, TwoSmsAtMost) {
+  InstructionProgram program{.actors = {{.sm = 0}, {.sm = 1}, {.sm = 1, .warp = 1}}, .steps = {{.count = 32}}};
+  validate(program);
+  program.actors[2].sm = 2;
+  EXPECT_THROW(validate(program), UsageError);
+}
+
 }  // namespace
 }  // namespace gputopo

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include "device/cuda/chase_runner.h"
+#include "device/cuda/code_runner.h"
 #include "device/cuda/stream_runner.h"
 
 namespace gputopo {
@@ -12,7 +13,7 @@ namespace {
 
 class CudaDevice : public Device {
  public:
-  explicit CudaDevice(int ordinal) : gpu_(ordinal), chases_(gpu_), streams_(gpu_) {}
+  explicit CudaDevice(int ordinal) : gpu_(ordinal), chases_(gpu_), streams_(gpu_), codes_(gpu_) {}
 
   [[nodiscard]] const DeviceInfo& info() const override { return gpu_.info(); }
 
@@ -27,6 +28,7 @@ class CudaDevice : public Device {
     chases_.run(chases);
     for (std::size_t i = 0; i < programs.size(); ++i) {
       if (const auto* stream = std::get_if<StreamProgram>(&programs[i])) results[i] = streams_.run(*stream);
+      if (const auto* code = std::get_if<InstructionProgram>(&programs[i])) results[i] = codes_.run(*code);
     }
     return results;
   }
@@ -34,6 +36,7 @@ class CudaDevice : public Device {
   [[nodiscard]] std::string native_code(const Program& program) override {
     if (const auto* stream = std::get_if<StreamProgram>(&program))
       return generate_stream_ptx(gpu_.target(), shape_of(*stream));
+    if (std::holds_alternative<InstructionProgram>(program)) return generate_code_ptx(gpu_.target());
     return generate_chase_ptx(gpu_.target());
   }
 
@@ -41,6 +44,7 @@ class CudaDevice : public Device {
   Gpu gpu_;
   ChaseRunner chases_;
   StreamRunner streams_;
+  CodeRunner codes_;
 };
 
 bool library_can_be_loaded() {

@@ -209,6 +209,23 @@ void Memory::swap(Memory& other) noexcept {
   std::swap(bytes_, other.bytes_);
 }
 
+std::string compile(const Driver& driver, const std::string& ptx) {
+  std::vector<char> log(8192, '\0');
+  JitOption options[] = {JitOption::kErrorLogBuffer, JitOption::kErrorLogBufferSizeBytes};
+  void* values[] = {log.data(), reinterpret_cast<void*>(log.size() - 1)};
+  LinkHandle link = nullptr;
+  driver.check(driver.link_create(2, options, values, &link), "cuLinkCreate", log.data());
+  const std::unique_ptr<LinkOpaque, Status (*)(LinkHandle)> owner(link, driver.link_destroy);
+  std::string input = ptx;  // the interface wants to be able to write there
+  driver.check(
+      driver.link_add_data(link, JitInput::kPtx, input.data(), input.size() + 1, "gputopo", 0, nullptr, nullptr),
+      "cuLinkAddData", log.data());
+  void* image = nullptr;
+  std::size_t bytes = 0;
+  driver.check(driver.link_complete(link, &image, &bytes), "cuLinkComplete", log.data());
+  return {static_cast<const char*>(image), bytes};  // the image is gone with the link
+}
+
 Module::Module(std::shared_ptr<const Driver> driver, const std::string& ptx) : driver_(std::move(driver)) {
   std::vector<char> log(8192, '\0');
   JitOption options[] = {JitOption::kErrorLogBuffer, JitOption::kErrorLogBufferSizeBytes};

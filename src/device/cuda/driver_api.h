@@ -19,6 +19,7 @@ using ContextHandle = struct ContextOpaque*;
 using ModuleHandle = struct ModuleOpaque*;
 using FunctionHandle = struct FunctionOpaque*;
 using StreamHandle = struct StreamOpaque*;
+using LinkHandle = struct LinkOpaque*;
 
 // CUresult, as far as we tell its values apart.
 inline constexpr Status kSuccess = 0;
@@ -87,6 +88,9 @@ enum class JitOption : int {
   kErrorLogBufferSizeBytes = 6,
 };
 
+// CUjitInputType.
+enum class JitInput : int { kPtx = 1 };
+
 // CUDA_RESOURCE_DESC of a texture over linear memory; the union in cuda.h, of which this is one case, has 128 bytes.
 struct LinearResource {
   int type = 2;  // CU_RESOURCE_TYPE_LINEAR
@@ -137,6 +141,11 @@ struct TextureDescription {
   X(memcpy_dtod, "cuMemcpyDtoD_v2", Status(DevicePointer, DevicePointer, std::size_t))                                 \
   X(memset_d8, "cuMemsetD8_v2", Status(DevicePointer, unsigned char, std::size_t))                                     \
   X(module_load_data_ex, "cuModuleLoadDataEx", Status(ModuleHandle*, const void*, unsigned, JitOption*, void**))       \
+  X(link_create, "cuLinkCreate_v2", Status(unsigned, JitOption*, void**, LinkHandle*))                                 \
+  X(link_add_data, "cuLinkAddData_v2",                                                                                 \
+    Status(LinkHandle, JitInput, void*, std::size_t, const char*, unsigned, JitOption*, void**))                       \
+  X(link_complete, "cuLinkComplete", Status(LinkHandle, void**, std::size_t*))                                         \
+  X(link_destroy, "cuLinkDestroy", Status(LinkHandle))                                                                 \
   X(module_unload, "cuModuleUnload", Status(ModuleHandle))                                                             \
   X(module_get_function, "cuModuleGetFunction", Status(FunctionHandle*, ModuleHandle, const char*))                    \
   X(module_get_global, "cuModuleGetGlobal_v2", Status(DevicePointer*, std::size_t*, ModuleHandle, const char*))        \
@@ -227,9 +236,13 @@ class Memory {
   std::uint64_t bytes_ = 0;
 };
 
+// Machine code of the current GPU (an ELF file) for PTX text, as Module takes it. Throws DeviceError with the
+// compiler's log.
+[[nodiscard]] std::string compile(const Driver& driver, const std::string& ptx);
+
 class Module {
  public:
-  // Compiles PTX text. Throws DeviceError with the compiler's log.
+  // Compiles PTX text, or takes what compile() made of it. Throws DeviceError with the compiler's log.
   Module(std::shared_ptr<const Driver> driver, const std::string& ptx);
   Module(Module&& other) noexcept : driver_(std::move(other.driver_)), handle_(std::exchange(other.handle_, nullptr)) {}
   Module& operator=(Module&&) = delete;

@@ -80,6 +80,33 @@ struct StepRecord {
   std::uint64_t unused;
 };
 
+// One step of an instruction program. The kernel leaves the cycles of each pass (u64) at `result`.
+struct CodeStepTask {
+  std::uint64_t result;
+  std::uint32_t kind;    // CodeStepKind
+  std::uint32_t slot;    // which of the program's SMs
+  std::uint32_t thread;  // of the block there
+  std::uint32_t entry;   // run: where to begin, in kCodeEntryInstructions
+  std::uint32_t last;    // run: the block of instructions behind which a pass ends
+  std::uint32_t bytes;   // constants
+  std::uint32_t passes;
+  std::uint32_t unused;
+};
+
+inline constexpr std::uint32_t kMostCodeSms = 2;
+
+// Parameters of the kernel "code", in this order.
+struct CodeParameters {
+  std::uint64_t steps = 0;    // address of step_count CodeStepTasks
+  std::uint64_t records = 0;  // address of a BlockRecord for each slot
+  std::uint64_t turn = 0;     // address of a word: how many steps have ended
+  std::uint32_t step_count = 0;
+  std::uint32_t never = 0;                  // kNever
+  std::uint32_t wanted_sm[kMostCodeSms]{};  // of each slot; kAnySm: any block takes slot 0
+  std::uint32_t patience_cycles = 0;        // how long a block on an SM that is not wanted stays
+  std::uint32_t longest_wait_cycles = 0;    // for a step on the other SM
+};
+
 // When and where a block ran.
 struct BlockRecord {
   std::uint64_t start_cycles;

@@ -71,4 +71,9 @@ struct StreamParameters {
 // The module with the kernel "stream" for a shape (and "constant_bank").
 [[nodiscard]] std::string generate_stream_ptx(const PtxTarget& target, const StreamShape& shape);
 
+// The module with the kernels "code" (the stretch of kMostCodeInstructions; CodeParameters) and "short_code", which is
+// the same with kShortCodeBlocks blocks: what their sizes differ by is blocks only. And "constant_bank".
+inline constexpr std::uint32_t kShortCodeBlocks = 3 * (kMostCodeInstructions / kCodeEntryInstructions);
+[[nodiscard]] std::string generate_code_ptx(const PtxTarget& target);
+
 }  // namespace gputopo::cuda

@@ -133,6 +133,10 @@ json encode_result(const ProgramResult& result) {
     answer["stream"] = {stream->bytes_moved, stream->seconds, stream->cycles};
     return answer;
   }
+  if (const auto* code = std::get_if<InstructionResult>(&result.data)) {
+    answer["code"] = {code->pass_cycles, code->sms, code->block_bytes, code->loop_bytes};
+    return answer;
+  }
   const auto& chase = std::get<ChaseResult>(result.data);
   answer["sm"] = chase.sm;
   json& steps = answer["steps"] = json::array();
@@ -151,6 +155,14 @@ ProgramResult decode_result(const json& answer) {
     result.data = StreamResult{.bytes_moved = stream.at(0).get<std::uint64_t>(),
                                .seconds = stream.at(1).get<double>(),
                                .cycles = stream.at(2).get<double>()};
+    return result;
+  }
+  if (answer.contains("code")) {
+    const json& code = answer["code"];
+    result.data = InstructionResult{.pass_cycles = code.at(0).get<std::vector<std::vector<std::uint64_t>>>(),
+                                    .sms = code.at(1).get<std::vector<std::uint32_t>>(),
+                                    .block_bytes = code.at(2).get<double>(),
+                                    .loop_bytes = code.at(3).get<std::uint32_t>()};
     return result;
   }
   ChaseResult chase;

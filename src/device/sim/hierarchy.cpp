@@ -68,27 +68,44 @@ bool Hierarchy::chose_at_random() const {
   });
 }
 
-Path Hierarchy::path_of(Space space, std::uint32_t warp) {
+Path Hierarchy::path_of(Space space, std::uint32_t warp, std::uint32_t sm) {
   const SpaceSpec& space_spec = spec_.spaces.at(space);
   Path path;
   path.memory_latency_cycles = space_spec.memory_latency_cycles;
   path.translated = !tlbs_.empty() && space != Space::kConstant && space != Space::kShared;
   std::uint64_t fetch_bytes = 1;
-  for (const PathStop& stop : space_spec.path) {
-    const CacheSpec* cache = find_cache(spec_, stop.cache);
-    const auto index = static_cast<std::size_t>(cache - spec_.caches.data());
-    const std::uint64_t bytes = usable_bytes(*cache, carve_out_bytes_);
-    if (cache->partitions > 1) {
-      add_stop(path, cache_at(index, 0, bytes / cache->partitions), stop.latency_cycles, fetch_bytes);
-      Cache& whole = cache_at(index, 0, bytes);
-      path.stops.back().whole = &whole;
-      add_stop(path, whole, stop.far_latency_cycles, fetch_bytes);
-    } else {
-      add_stop(path, cache_at(index, warp % cache->instances, bytes), stop.latency_cycles, fetch_bytes);
-    }
-    if (cache->scope == Scope::kSm) path.stops_before_tlb = path.stops.size();
+  for (const PathStop& stop : space_spec.path) add_cache(path, stop, warp, sm, fetch_bytes);
+  return path;
+}
+
+Path Hierarchy::code_path_of(std::uint32_t warp, std::uint32_t sm) {
+  Path path;
+  path.memory_latency_cycles = spec_.code->memory_cycles_per_instruction;
+  std::uint64_t fetch_bytes = 1;
+  for (const CodeStop& stop : spec_.code->path) {
+    add_cache(path, {stop.cache, stop.cycles_per_instruction, 0}, warp, sm, fetch_bytes);
   }
   return path;
+}
+
+void Hierarchy::add_cache(Path& path, const PathStop& stop, std::uint32_t warp, std::uint32_t sm,
+                          std::uint64_t& fetch_bytes) {
+  const CacheSpec* cache = find_cache(spec_, stop.cache);
+  const auto index = static_cast<std::size_t>(cache - spec_.caches.data());
+  const std::uint64_t bytes = usable_bytes(*cache, carve_out_bytes_);
+  if (cache->partitions > 1) {
+    add_stop(path, cache_at(index, 0, bytes / cache->partitions), stop.latency_cycles, fetch_bytes);
+    Cache& whole = cache_at(index, 0, bytes);
+    path.stops.back().whole = &whole;
+    add_stop(path, whole, stop.far_latency_cycles, fetch_bytes);
+  } else {
+    const std::uint32_t unit = cache->scope == Scope::kSm    ? sm
+                               : cache->scope == Scope::kTpc ? sm / spec_.sms_per_tpc
+                                                             : 0;
+    const std::uint32_t instance = unit * cache->instances + warp % cache->instances;
+    add_stop(path, cache_at(index, instance, bytes), stop.latency_cycles, fetch_bytes);
+  }
+  if (cache->scope != Scope::kGpu) path.stops_before_tlb = path.stops.size();
 }
 
 void Hierarchy::add_stop(Path& path, Cache& cache, double latency_cycles, std::uint64_t& fetch_bytes) {

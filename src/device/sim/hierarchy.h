@@ -50,7 +50,9 @@ class Hierarchy {
   // A cache replaced lines at random since start_program(): another seed would have led to another state.
   [[nodiscard]] bool chose_at_random() const;
 
-  [[nodiscard]] Path path_of(Space space, std::uint32_t warp);
+  [[nodiscard]] Path path_of(Space space, std::uint32_t warp, std::uint32_t sm = 0);
+  // What the instructions of a warp pass; "latencies" are cycles per instruction.
+  [[nodiscard]] Path code_path_of(std::uint32_t warp, std::uint32_t sm);
 
   // The latency of a load, without noise; fills what it passed.
   double load(const Path& path, std::uint64_t address) {
@@ -86,6 +88,7 @@ class Hierarchy {
     return translate_new_page(address);
   }
   double translate_new_page(std::uint64_t address);
+  void add_cache(Path& path, const PathStop& stop, std::uint32_t warp, std::uint32_t sm, std::uint64_t& fetch_bytes);
   Cache& cache_at(std::size_t index, std::uint32_t instance, std::uint64_t bytes);
   void add_stop(Path& path, Cache& cache, double latency_cycles, std::uint64_t& fetch_bytes);
 
@@ -96,8 +99,8 @@ class Hierarchy {
   std::uint64_t neighbour_address_ = 0;
 
   // Caches come into being when a program first uses them: by index in the spec, instance and usable bytes (near
-  // partitions and carve-outs differ in size). One SM's are enough: a program runs on one SM and starts with empty
-  // caches.
+  // partitions and carve-outs differ in size). The instances of an SM (or TPC) follow those of the one before it; for a
+  // program that runs on one SM, which starts with empty caches, that is always the first.
   struct Instance {
     std::unique_ptr<Cache> cache;
     std::uint64_t program = 0;   // that it was emptied for

@@ -18,7 +18,7 @@ enum class IndexHash {
   kXorFold,  // the bits above the set index are folded onto it by exclusive or (set count must be a power of two)
   kMixed,    // a multiplicative hash: contiguous arrays fill the sets unevenly, as a ramp on real caches shows
 };
-enum class Scope { kSm, kGpu };
+enum class Scope { kSm, kTpc, kGpu };  // kTpc: one for each `sms_per_tpc` neighbouring SMs
 
 struct CacheSpec {
   std::string id;
@@ -49,6 +49,19 @@ struct SpaceSpec {
   double memory_latency_cycles = 0;  // of a load that no cache holds (for shared memory: its latency)
 };
 
+// One stop of the path that instructions take.
+struct CodeStop {
+  std::string cache;                  // CacheSpec::id; what constants pass too is shared with them
+  double cycles_per_instruction = 0;  // of straight-line code that is found here
+};
+
+struct CodeSpec {
+  std::uint32_t bytes_per_instruction = 16;
+  std::vector<CodeStop> path;                // nearest first
+  double memory_cycles_per_instruction = 0;  // of code that no cache holds
+  double loop_cycles = 0;                    // of each pass, beyond its instructions
+};
+
 struct TlbSpec {
   std::uint64_t page_bytes = 2u << 20;
   std::uint32_t entries = 16;
@@ -77,11 +90,13 @@ struct MachineSpec {
   DeviceInfo info;  // backend, simulated are set by the device
   std::vector<CacheSpec> caches;
   std::map<Space, SpaceSpec> spaces;                // what is missing here is not supported by the device
+  std::optional<CodeSpec> code;                     // what is missing is not supported by the device
   std::vector<TlbSpec> tlbs;                        // first level first; used by global spaces
   std::map<std::string, BandwidthSpec> bandwidths;  // by cache id, "shared", "memory"
   NoiseSpec noise;
-  double timer_cycles = 0;                     // that two clock reads around a load add to it
-  double loop_cycles = 0;                      // per load of an untimed chain, beyond the load itself
+  double timer_cycles = 0;  // that two clock reads around a load add to it
+  double loop_cycles = 0;   // per load of an untimed chain, beyond the load itself
+  std::uint32_t sms_per_tpc = 2;
   std::uint32_t sms_near_first_partition = 0;  // 0: even SMs are near partition 0, odd near 1, ... (sm % partitions)
 };
 

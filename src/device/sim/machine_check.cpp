@@ -90,7 +90,7 @@ void check_cache(const MachineSpec& spec, const CacheSpec& cache, const std::str
           "{} makes more than {} sectors of a line", cache.sector_bytes, kMaxSectorsPerLine);
   check_ways(cache, field);
 
-  const bool per_sm = cache.scope == Scope::kSm;
+  const bool per_sm = cache.scope != Scope::kGpu;
   require(cache.instances >= 1 && cache.instances <= kMostInstances, field + ".instances", "{} is not between 1 and {}",
           cache.instances, kMostInstances);
   require(per_sm || cache.instances == 1, field + ".instances", "must be 1 for scope gpu");
@@ -159,6 +159,25 @@ void check_space(const MachineSpec& spec, Space space, const SpaceSpec& space_sp
           "{} is less than the last cache of the path has ({})", space_spec.memory_latency_cycles, latency);
 }
 
+void check_code(const MachineSpec& spec, const CodeSpec& code) {
+  require(code.bytes_per_instruction == 8 || code.bytes_per_instruction == 16, "code.bytes_per_instruction",
+          "{} is not 8 or 16", code.bytes_per_instruction);
+  double cycles = 0;
+  for (std::size_t i = 0; i < code.path.size(); ++i) {
+    const std::string field = fmt::format("code.path[{}]", i);
+    require_positive(code.path[i].cycles_per_instruction, field + ".cycles_per_instruction");
+    require(code.path[i].cycles_per_instruction >= cycles, field + ".cycles_per_instruction",
+            "{} is less than the stop before it has ({})", code.path[i].cycles_per_instruction, cycles);
+    cycles = code.path[i].cycles_per_instruction;
+    require(require_cache(spec, code.path[i].cache, field + ".cache").partitions == 1, field + ".cache",
+            "'{}' has partitions; leave it out, memory_cycles_per_instruction stands for it", code.path[i].cache);
+  }
+  require_positive(code.memory_cycles_per_instruction, "code.memory_cycles_per_instruction");
+  require(code.memory_cycles_per_instruction >= cycles, "code.memory_cycles_per_instruction",
+          "{} is less than the last cache of the path has ({})", code.memory_cycles_per_instruction, cycles);
+  require_not_negative(code.loop_cycles, "code.loop_cycles");
+}
+
 void check_tlb(const TlbSpec& tlb, const std::string& field) {
   require_power_of_two(tlb.page_bytes, field + ".page_bytes", kLargestLineBytes, kMostPageBytes);
   require(tlb.entries >= 1 && tlb.entries <= kMostLines, field + ".entries", "{} is not between 1 and {}", tlb.entries,
@@ -198,6 +217,8 @@ void check_machine(const MachineSpec& spec) {
   require(!spec.spaces.empty(), "spaces", "must not be empty");
   for (const auto& [space, space_spec] : spec.spaces) check_space(spec, space, space_spec);
   for (std::size_t i = 0; i < spec.tlbs.size(); ++i) check_tlb(spec.tlbs[i], fmt::format("tlbs[{}]", i));
+  if (spec.code) check_code(spec, *spec.code);
+  require(spec.sms_per_tpc >= 1, "sms_per_tpc", "must be at least 1");
   check_bandwidths(spec);
   check_noise(spec.noise);
   require_not_negative(spec.timer_cycles, "timer_cycles");

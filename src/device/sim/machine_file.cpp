@@ -99,7 +99,7 @@ void read_value(const json& node, const std::string& path, IndexHash& out) {
 }
 
 void read_value(const json& node, const std::string& path, Scope& out) {
-  read_enum(node, path, {{"sm", Scope::kSm}, {"gpu", Scope::kGpu}}, out);
+  read_enum(node, path, {{"sm", Scope::kSm}, {"tpc", Scope::kTpc}, {"gpu", Scope::kGpu}}, out);
 }
 
 template <typename T>
@@ -193,6 +193,19 @@ void read_value(const json& node, const std::string& path, std::map<Space, Space
   }
 }
 
+void read_value(const json& node, const std::string& path, CodeStop& stop) {
+  read_object(
+      node, path,
+      {required_field("cache", stop.cache), required_field("cycles_per_instruction", stop.cycles_per_instruction)});
+}
+
+void read_value(const json& node, const std::string& path, CodeSpec& code) {
+  read_object(node, path,
+              {required_field("bytes_per_instruction", code.bytes_per_instruction), required_field("path", code.path),
+               required_field("memory_cycles_per_instruction", code.memory_cycles_per_instruction),
+               field("loop_cycles", code.loop_cycles)});
+}
+
 void read_value(const json& node, const std::string& path, TlbSpec& tlb) {
   read_object(
       node, path,
@@ -250,9 +263,10 @@ MachineSpec parse_machine(const std::string& json_text) {
   read_object(
       document, "",
       {required_field("machine_version", version), required_field("info", spec.info),
-       required_field("caches", spec.caches), required_field("spaces", spec.spaces), field("tlbs", spec.tlbs),
-       field("bandwidths", spec.bandwidths), field("noise", spec.noise), field("timer_cycles", spec.timer_cycles),
-       field("loop_cycles", spec.loop_cycles), field("sms_near_first_partition", spec.sms_near_first_partition)});
+       required_field("caches", spec.caches), required_field("spaces", spec.spaces), field("code", spec.code),
+       field("tlbs", spec.tlbs), field("bandwidths", spec.bandwidths), field("noise", spec.noise),
+       field("timer_cycles", spec.timer_cycles), field("loop_cycles", spec.loop_cycles),
+       field("sms_per_tpc", spec.sms_per_tpc), field("sms_near_first_partition", spec.sms_near_first_partition)});
   if (version != kMachineVersion) {
     refuse("machine_version", fmt::format("{} is not {}; this gputopo reads machine files of version {} only", version,
                                           kMachineVersion, kMachineVersion));

@@ -10,6 +10,7 @@
 #include <thread>
 
 #include "device/sim/bandwidth.h"
+#include "device/sim/code.h"
 #include "device/sim/machine.h"
 #include "device/sim/noise.h"
 #include "device/sim/simulator.h"
@@ -120,6 +121,20 @@ class SimDevice : public Device {
     check_stream_levels(spec_, program, carve_out_for(stream_wanted_carve_out(program)));
   }
 
+  void check_supported(const InstructionProgram& program) const {
+    if (!spec_.code) {
+      throw NotSupportedError(fmt::format("the machine file of {} does not say how instructions arrive", info_.name));
+    }
+    for (const CodeStep& step : program.steps) {
+      if (step.kind == CodeStepKind::kConstants) require_space(Space::kConstant);
+    }
+    for (const CodeActor& actor : program.actors) {
+      if (actor.sm && *actor.sm >= info_.sm_count) {
+        throw NotSupportedError(fmt::format("{} has no SM {}; it has {}", info_.name, *actor.sm, info_.sm_count));
+      }
+    }
+  }
+
   void check_shared(std::uint64_t bytes) const {
     const auto limit =
         info_.shared_bytes_per_block_opt_in ? info_.shared_bytes_per_block_opt_in : info_.shared_bytes_per_block;
@@ -169,6 +184,11 @@ class SimDevice : public Device {
     Noise noise(spec_.noise, seed_, index);
     result.sm_clock_mhz = clock_mhz();
     if (const auto* stream = std::get_if<StreamProgram>(&program)) return answer_stream(*stream, noise, result);
+    if (const auto* code = std::get_if<InstructionProgram>(&program)) {
+      result.shared_carve_out_bytes = carve_out_for(0);
+      result.data = simulate_code(spec_, *code, result.shared_carve_out_bytes, derive_seed(seed_, ~index), noise);
+      return;
+    }
     if (simulator == nullptr) simulator = std::make_unique<Simulator>(spec_);
     const auto& chase = std::get<ChaseProgram>(program);
     result.shared_carve_out_bytes = carve_out_for(std::max(chase.shared_carve_out_bytes, shared_bytes_of(chase)));

@@ -8,6 +8,8 @@
 //   crowded                                                 the first two blocks of a launch of several get the same
 //   SM, once leak_report=FILE                                        writes what is still allocated when the context is
 //   released
+#include <elf.h>
+
 #include <algorithm>
 #include <cstdlib>
 #include <cstring>
@@ -30,6 +32,11 @@ struct FakeModule {
   fake_cuda::Program program;
 };
 
+struct FakeLink {
+  std::string ptx;
+  std::string image;
+};
+
 struct FakeFunction {
   FakeModule* module;
   const fake_cuda::Kernel* kernel;
@@ -39,6 +46,7 @@ struct State {
   std::map<DevicePointer, std::size_t> allocations;
   std::map<void*, std::unique_ptr<FakeModule>> modules;
   std::map<void*, std::unique_ptr<FakeFunction>> functions;
+  std::map<void*, std::unique_ptr<FakeLink>> links;
   fake_cuda::Machine machine;
   int allocation_count = 0;
   int launch_count = 0;
@@ -82,6 +90,50 @@ Status copy(void* to, const void* from, std::size_t bytes, bool to_device, bool 
   if (from_device && !allocated(reinterpret_cast<std::uint64_t>(from), bytes)) return kErrorIllegalAddress;
   std::memcpy(to, from, bytes);
   return kSuccess;
+}
+
+constexpr std::size_t kInstructionBytes = 16;
+
+// An ELF file with a section ".text.KERNEL" for each kernel, as long as that many instructions are, which is the PTX
+// text itself where it ends.
+std::string image_of(const std::string& ptx) {
+  const fake_cuda::Program program = fake_cuda::parse(ptx);
+  std::string names(1, '\0');
+  std::vector<Elf64_Shdr> sections(1);
+  for (const auto& [name, kernel] : program.kernels) {
+    Elf64_Shdr& section = sections.emplace_back();
+    section.sh_name = static_cast<Elf64_Word>(names.size());
+    section.sh_size = kInstructionBytes * kernel.code.size();
+    names += ".text." + name + '\0';
+  }
+  sections.emplace_back().sh_offset = sizeof(Elf64_Ehdr);
+  sections.back().sh_size = names.size();
+  Elf64_Ehdr header{};
+  std::memcpy(header.e_ident, ELFMAG, SELFMAG);
+  header.e_shoff = sizeof(header) + names.size();
+  header.e_shnum = static_cast<Elf64_Half>(sections.size());
+  header.e_shstrndx = static_cast<Elf64_Half>(sections.size() - 1);
+  std::string image(reinterpret_cast<const char*>(&header), sizeof(header));
+  image += names;
+  image.append(reinterpret_cast<const char*>(sections.data()), sections.size() * sizeof(Elf64_Shdr));
+  header.e_flags = static_cast<Elf64_Word>(image.size());  // where the text begins, for cuModuleLoadDataEx
+  std::memcpy(image.data(), &header, sizeof(header));
+  return image + ptx + '\0';
+}
+
+std::string text_of(const char* image) {
+  if (std::memcmp(image, ELFMAG, SELFMAG) != 0) return image;
+  Elf64_Ehdr header;
+  std::memcpy(&header, image, sizeof(header));
+  return image + header.e_flags;
+}
+
+// Puts `problem` into the log that the caller gave.
+Status refuse(const std::string& problem, unsigned count, const JitOption* options, void** values) {
+  for (unsigned i = 0; i < count; ++i) {
+    if (options[i] == JitOption::kErrorLogBuffer) std::strcpy(static_cast<char*>(values[i]), problem.c_str());
+  }
+  return 218;
 }
 
 }  // namespace
@@ -242,20 +294,44 @@ Status cuModuleLoadDataEx(ModuleHandle* handle, const void* image, unsigned coun
   if (is("bad_ptx")) problem = "ptxas fatal : told to fail\nsecond line";
   auto module = std::make_unique<FakeModule>();
   try {
-    module->program = fake_cuda::parse(static_cast<const char*>(image));
+    module->program = fake_cuda::parse(text_of(static_cast<const char*>(image)));
   } catch (const std::exception& error) {
     problem = error.what();
   }
-  if (!problem.empty()) {
-    for (unsigned i = 0; i < count; ++i) {
-      if (options[i] == JitOption::kErrorLogBuffer) std::strcpy(static_cast<char*>(values[i]), problem.c_str());
-    }
-    return 218;
-  }
+  if (!problem.empty()) return refuse(problem, count, options, values);
   *handle = reinterpret_cast<ModuleHandle>(module.get());
   state().modules[*handle] = std::move(module);
   return kSuccess;
 }
+
+Status cuLinkCreate_v2(unsigned count, JitOption* options, void** values, LinkHandle* handle) {
+  if (state().pending != kSuccess) return state().pending;
+  if (is("bad_ptx")) return refuse("ptxas fatal : told to fail", count, options, values);
+  auto link = std::make_unique<FakeLink>();
+  *handle = reinterpret_cast<LinkHandle>(link.get());
+  state().links[*handle] = std::move(link);
+  return kSuccess;
+}
+
+Status cuLinkAddData_v2(LinkHandle handle, JitInput, void* data, std::size_t bytes, const char*, unsigned, JitOption*,
+                        void**) {
+  state().links.at(handle)->ptx.assign(static_cast<const char*>(data), bytes - 1);
+  return kSuccess;
+}
+
+Status cuLinkComplete(LinkHandle handle, void** image, std::size_t* bytes) {
+  FakeLink& link = *state().links.at(handle);
+  try {
+    link.image = image_of(link.ptx);
+  } catch (const std::exception&) {
+    return 218;
+  }
+  *image = link.image.data();
+  *bytes = link.image.size();
+  return kSuccess;
+}
+
+Status cuLinkDestroy(LinkHandle handle) { return state().links.erase(handle) == 1 ? kSuccess : 400; }
 
 Status cuModuleUnload(ModuleHandle handle) { return state().modules.erase(handle) == 1 ? kSuccess : 400; }
 
@@ -305,7 +381,9 @@ Status cuLaunchKernel(FunctionHandle handle, unsigned x, unsigned y, unsigned, u
     if (!allocated(address, bytes)) throw fake_cuda::AddressError("not allocated");
   };
   try {
-    now.machine.run(function.module->program, *function.kernel, {x, y, threads, shared_bytes}, parameters);
+    // Blocks of this kernel hand over to one another, and all of them fit on the GPU at a time.
+    const bool together = function.kernel->name == "code";
+    now.machine.run(function.module->program, *function.kernel, {x, y, threads, shared_bytes, together}, parameters);
   } catch (const fake_cuda::AddressError&) {
     now.pending = kErrorIllegalAddress;
   } catch (const std::exception&) {

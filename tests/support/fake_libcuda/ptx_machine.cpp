@@ -15,6 +15,7 @@ enum class Instruction::Code : std::uint8_t {
   kMulWide,
   kMadLo,
   kMadWide,
+  kFma,
   kDiv,
   kRem,
   kMin,
@@ -52,6 +53,8 @@ constexpr std::uint64_t kGlobalLoadCycles = 200;
 constexpr std::uint64_t kOtherLoadCycles = 30;
 constexpr std::uint64_t kTimerReadingCycles = 1'500'000;
 constexpr std::uint64_t kCyclesPerMicrosecond = 1500;
+// Instructions after which the next of several blocks that wait for one another has its turn.
+constexpr int kTurn = 2000;
 
 std::string trim(const std::string& text) {
   const auto first = text.find_first_not_of(" \t");
@@ -89,6 +92,7 @@ Code decode(const std::vector<std::string>& op) {
   if (name == "sub") return Code::kSub;
   if (name == "mul") return has(op, "wide") ? Code::kMulWide : Code::kMulLo;
   if (name == "mad") return has(op, "wide") ? Code::kMadWide : Code::kMadLo;
+  if (name == "fma") return Code::kFma;
   if (name == "div") return Code::kDiv;
   if (name == "rem") return Code::kRem;
   if (name == "min") return Code::kMin;
@@ -284,7 +288,7 @@ struct Thread {
 class Block {
  public:
   Block(Machine& machine, const Program& program, const Kernel& kernel, const Grid& grid, void* const* arguments,
-        unsigned x, unsigned y, std::uint64_t& cycles)
+        unsigned x, unsigned y, std::uint64_t cycles)
       : machine_(machine),
         program_(program),
         kernel_(kernel),
@@ -302,19 +306,25 @@ class Block {
   }
 
   void run() {
-    bool running = true;
-    while (running) {
-      running = false;
-      for (Thread& thread : threads_) {
-        if (!thread.ended) run_to_barrier(thread);
-        running = running || !thread.ended;
-      }
+    while (take_turn(0)) {
     }
   }
 
+  // Runs to the next barrier, and not much more than `most` instructions unless that is 0. False: it has ended.
+  bool take_turn(int most) {
+    for (; turn_ < threads_.size(); ++turn_) {
+      if (!threads_[turn_].ended && !run_to_barrier(threads_[turn_], most)) return true;
+    }
+    turn_ = 0;
+    return std::any_of(threads_.begin(), threads_.end(), [](const Thread& thread) { return !thread.ended; });
+  }
+
+  [[nodiscard]] std::uint64_t cycles() const { return cycles_; }
+
  private:
-  void run_to_barrier(Thread& thread) {
-    while (true) {
+  // False: after `most` instructions it has not come to one.
+  bool run_to_barrier(Thread& thread, int most) {
+    for (int i = 0; most == 0 || i < most; ++i) {
       if (thread.next >= kernel_.code.size()) throw PtxError("ran off the end of " + kernel_.name);
       const Instruction& instruction = kernel_.code[thread.next++];
       cycles_ += kInstructionCycles;
@@ -322,9 +332,9 @@ class Block {
       switch (instruction.code) {
         case Code::kReturn:
           thread.ended = true;
-          return;
+          return true;
         case Code::kBarrier:
-          return;
+          return true;
         case Code::kBranch:
           thread.next = instruction.target;
           break;
@@ -332,6 +342,7 @@ class Block {
           execute(instruction, thread);
       }
     }
+    return false;
   }
 
   std::uint64_t special(const std::string& name, const Thread& thread) {
@@ -483,6 +494,8 @@ class Block {
         return out(in(1) * in(2) + in(3), instruction.bytes);
       case Code::kMadWide:
         return out(in(1) * in(2) + in(3), 8);
+      case Code::kFma:
+        return out(in(1) * in(2) + in(3), instruction.bytes);  // nobody looks at the number
       case Code::kDiv:
         return out(in(1) / in(2), instruction.bytes);
       case Code::kRem:
@@ -533,9 +546,10 @@ class Block {
   void* const* arguments_;
   unsigned x_;
   unsigned y_;
-  std::uint64_t& cycles_;
+  std::uint64_t cycles_;
   std::vector<std::byte> shared_;
   std::vector<Thread> threads_;
+  std::size_t turn_ = 0;  // the thread that goes on
 };
 
 }  // namespace
@@ -545,9 +559,28 @@ Program parse(const std::string& ptx) { return Parser(ptx).parse_module(); }
 void Machine::run(const Program& program, const Kernel& kernel, const Grid& grid, void* const* arguments) {
   loads_of_word.clear();
   stores_to_word.clear();
+  std::uint64_t end = cycles_;
+  std::vector<Block> together;
   for (unsigned y = 0; y < grid.blocks_y; ++y) {
-    for (unsigned x = 0; x < grid.blocks; ++x) Block(*this, program, kernel, grid, arguments, x, y, cycles_).run();
+    for (unsigned x = 0; x < grid.blocks; ++x) {
+      Block block(*this, program, kernel, grid, arguments, x, y, together.empty() ? end : cycles_);
+      if (grid.blocks_wait_for_one_another) {
+        together.push_back(std::move(block));
+        continue;
+      }
+      block.run();
+      end = block.cycles();
+    }
   }
+  bool running = !together.empty();
+  while (running) {
+    running = false;
+    for (Block& block : together) {
+      running = block.take_turn(kTurn) || running;
+      end = std::max(end, block.cycles());
+    }
+  }
+  cycles_ = end;
 }
 
 }  // namespace fake_cuda

@@ -79,6 +79,7 @@ struct Grid {
   unsigned blocks_y = 1;
   unsigned threads = 1;
   std::size_t shared_bytes = 0;
+  bool blocks_wait_for_one_another = false;  // they then take turns; else one runs after the other
 };
 
 class Machine {

@@ -1,0 +1,238 @@
+// The kernel that runs instruction programs: one long stretch of straight-line code, compiled once, of which every step
+// runs a part. What the timing depends on, and a test checks in the machine code:
+// - The stretch is multiplications and additions in turn on kChains registers, which no compiler may fold because each
+//   rounds, and every kCodeBlockInstructions a test of the block's number with a branch to the next pass.
+// - The branch leads back to in front of the stretch, so that what a pass runs lies in one piece.
+// - Neither the stretch nor what is around it loads constants, except where a step asks for them.
+#include <cstddef>
+
+#include "device/cuda/kernel_layout.h"
+#include "device/cuda/ptx_text.h"
+
+namespace gputopo::cuda {
+namespace {
+
+// Independent results in flight: more than an arithmetic instruction takes cycles on recent GPUs.
+constexpr std::uint32_t kChains = 8;
+constexpr std::uint32_t kEntries = kMostCodeInstructions / kCodeEntryInstructions;
+constexpr std::uint32_t kLeavingInstructions = 2;  // a test and a branch
+
+void prologue(PtxText& text, std::string_view name) {
+  text.line("\n.visible .entry {}(.param .align 8 .b8 parameters[{}])", name, sizeof(CodeParameters));
+  text.raw(R"({
+  .reg .pred %first_thread, %other_sm, %taken, %done, %more, %mine, %is_constants, %spread, %late, %leave;
+  .reg .b32 %thread_id, %sm, %step_count, %step_index, %never, %wanted0, %wanted1, %patience, %longest, %slot, %old, %shared;
+  .reg .b32 %kind, %step_slot, %thread, %entry, %last, %bytes, %passes, %offset, %value, %before, %after, %turns, %sink;
+  .reg .b64 %steps, %records, %turn, %result, %now, %previous, %cycles, %stamp, %wide;
+)");
+  for (std::uint32_t i = 0; i < kChains; ++i) text.line("  .reg .f32 %f{};", i);
+  text.line("  .reg .f32 %factor, %addend;");
+  const auto parameter = [&](std::string_view type, std::string_view reg, std::size_t offset) {
+    text.line("ld.param.{} {}, [parameters + {}];", type, reg, offset);
+  };
+  parameter("u64", "%steps", offsetof(CodeParameters, steps));
+  parameter("u64", "%records", offsetof(CodeParameters, records));
+  parameter("u64", "%turn", offsetof(CodeParameters, turn));
+  parameter("u32", "%step_count", offsetof(CodeParameters, step_count));
+  parameter("u32", "%never", offsetof(CodeParameters, never));
+  parameter("u32", "%wanted0", offsetof(CodeParameters, wanted_sm));
+  parameter("u32", "%wanted1", offsetof(CodeParameters, wanted_sm) + sizeof(std::uint32_t));
+  parameter("u32", "%patience", offsetof(CodeParameters, patience_cycles));
+  parameter("u32", "%longest", offsetof(CodeParameters, longest_wait_cycles));
+  text.raw(R"(
+  mov.u32 %thread_id, %tid.x;
+  mov.u32 %sm, %smid;
+  mov.u32 %shared, dynamic_shared;
+  setp.eq.u32 %first_thread, %thread_id, 0;
+)");
+  // Operands from registers of the thread, not of the warp, as ordinary code has them.
+  text.line("mov.b32 %factor, %thread_id;");
+  text.line("mov.b32 %addend, %sm;");
+  for (std::uint32_t i = 0; i < kChains; ++i) text.line("mov.b32 %f{}, %thread_id;", i);
+}
+
+// Leaves the block in its slot, or lets it go.
+void take_slot(PtxText& text) {
+  text.raw(R"(
+  mov.u32 %slot, 0;
+  setp.ne.u32 %spread, %wanted1, %wanted0;
+)");
+  text.line("setp.eq.u32 %more, %wanted0, {};", kAnySm);
+  text.raw(R"(
+  @%more bra CLAIM;
+  setp.eq.u32 %more, %wanted0, %sm;
+  @%more bra CLAIM;
+  mov.u32 %slot, 1;
+  setp.ne.u32 %other_sm, %wanted1, %sm;
+  @%other_sm bra WRONG_SM;
+  CLAIM:
+)");
+  text.line("mul.wide.u32 %wide, %slot, {};", sizeof(BlockRecord));
+  text.line("add.u64 %records, %records, %wide;");
+  // On the wanted SM there may be a second block.
+  text.line("mov.u32 %old, 0;");
+  text.line("@%first_thread atom.global.exch.b32 %old, [%records + {}], 1;", offsetof(BlockRecord, claimed));
+  text.line("@%first_thread st.shared.u32 [%shared], %old;");
+  text.line("bar.sync 0;");
+  text.line("ld.shared.u32 %old, [%shared];");
+  text.line("bar.sync 0;");
+  text.line("setp.ne.u32 %taken, %old, 0;");
+  text.line("@%taken bra EXIT;");
+  text.line("@%first_thread st.global.u32 [%records + {}], %sm;", offsetof(BlockRecord, sm));
+}
+
+void stamp(PtxText& text, std::size_t cycles_offset, std::size_t time_offset) {
+  text.line("mov.u64 %stamp, %globaltimer;");
+  text.line("@%first_thread st.global.u64 [%records + {}], %stamp;", time_offset);
+  text.line("mov.u64 %stamp, %clock64;");
+  text.line("@%first_thread st.global.u64 [%records + {}], %stamp;", cycles_offset);
+}
+
+void load_step(PtxText& text) {
+  const auto load = [&](std::string_view type, std::string_view reg, std::size_t offset) {
+    text.line("ld.global.cg.{} {}, [%steps + {}];", type, reg, offset);
+  };
+  load("u64", "%result", offsetof(CodeStepTask, result));
+  load("u32", "%kind", offsetof(CodeStepTask, kind));
+  load("u32", "%step_slot", offsetof(CodeStepTask, slot));
+  load("u32", "%thread", offsetof(CodeStepTask, thread));
+  load("u32", "%entry", offsetof(CodeStepTask, entry));
+  load("u32", "%last", offsetof(CodeStepTask, last));
+  load("u32", "%bytes", offsetof(CodeStepTask, bytes));
+  load("u32", "%passes", offsetof(CodeStepTask, passes));
+}
+
+// The time since the pass began goes to the record of the pass that has ended.
+void end_of_pass(PtxText& text) {
+  text.line("mov.u64 %now, %clock64;");
+  text.line("sub.u64 %cycles, %now, %previous;");
+  text.line("mov.u64 %previous, %now;");
+  text.line("st.global.u64 [%result], %cycles;");
+  text.line("add.u64 %result, %result, 8;");
+  text.line("sub.u32 %passes, %passes, 1;");
+  text.line("setp.eq.u32 %done, %passes, 0;");
+  text.line("@%done bra STEP_END;");
+}
+
+void run_step(PtxText& text, std::uint32_t blocks) {
+  const std::uint32_t blocks_of_entry = blocks / kEntries;
+  text.line("mov.u64 %previous, %clock64;");
+  text.line("bra FIND_ENTRY;");
+  text.line("PASS:");
+  end_of_pass(text);
+  text.line("FIND_ENTRY:");
+  for (std::uint32_t entry = 1; entry < kEntries; ++entry) {
+    text.line("setp.eq.u32 %more, %entry, {};", entry);
+    text.line("@%more bra ENTRY{};", entry);
+  }
+  for (std::uint32_t block = 0; block < blocks; ++block) {
+    if (block % blocks_of_entry == 0) text.line("ENTRY{}:", block / blocks_of_entry);
+    for (std::uint32_t i = 0; i < kCodeBlockInstructions - kLeavingInstructions; ++i) {
+      text.line("fma.rn.f32 %f{}, %f{}, %factor, %addend;", i % kChains, i % kChains);
+    }
+    text.line("setp.eq.u32 %leave, %last, {};", block);
+    text.line("@%leave bra PASS;");
+  }
+  text.line("bra STEP_END;");
+}
+
+// The bank holds zeros: each address is the one before, the value there and the step.
+void constants_step(PtxText& text) {
+  text.line("CONSTANTS:");
+  text.line("mov.u64 %previous, %clock64;");
+  text.line("CONSTANTS_PASS:");
+  text.line("mov.u32 %offset, 0;");
+  text.line("NEXT_CONSTANT:");
+  text.line(".pragma \"nounroll\";");
+  text.line("ld.const.u32 %value, [%offset];");
+  text.line("add.u32 %offset, %offset, %value;");
+  text.line("add.u32 %offset, %offset, {};", kConstantStepBytes);
+  text.line("setp.lt.u32 %more, %offset, %bytes;");
+  text.line("@%more bra NEXT_CONSTANT;");
+  end_of_pass(text);
+  text.line("bra CONSTANTS_PASS;");
+}
+
+// Blocks on two SMs wait for the end of one another's steps; those of one block at a barrier.
+void step_end(PtxText& text) {
+  text.line("STEP_END:");
+  text.line("bar.sync 0;");
+  text.line("add.u32 %step_index, %step_index, 1;");
+  text.line("add.u64 %steps, %steps, {};", sizeof(CodeStepTask));
+  text.line("@!%spread bra NEXT_STEP;");
+  text.line("@!%first_thread bra TURN_COMES;");
+  text.line("setp.ne.u32 %more, %step_slot, %slot;");
+  text.line("@%more bra WAIT_FOR_TURN;");
+  text.line("membar.gl;");
+  text.line("st.volatile.global.u32 [%turn], %step_index;");
+  text.line("WAIT_FOR_TURN:");
+  text.line("mov.u32 %before, %clock;");
+  text.line("POLL:");
+  text.line("ld.volatile.global.u32 %turns, [%turn];");
+  text.line("mov.u32 %after, %clock;");
+  text.line("sub.u32 %after, %after, %before;");
+  text.line("setp.ge.u32 %late, %after, %longest;");
+  text.line("@%late bra GIVE_UP;");
+  text.line("setp.lt.u32 %more, %turns, %step_index;");
+  text.line("@%more bra POLL;");
+  text.line("bra TURN_COMES;");
+  // The other block never came. The steps that are left run in vain, and the host sees the error.
+  text.line("GIVE_UP:");
+  text.line("st.global.u32 [%records + {}], 1;", offsetof(BlockRecord, error));
+  text.line("mov.u32 %longest, 0;");
+  text.line("TURN_COMES:");
+  text.line("bar.sync 0;");
+  text.line("bra NEXT_STEP;");
+}
+
+void epilogue(PtxText& text) {
+  text.line("FINISH:");
+  stamp(text, offsetof(BlockRecord, end_cycles), offsetof(BlockRecord, end_ns));
+  for (std::uint32_t i = 1; i < kChains; ++i) text.line("add.f32 %f0, %f0, %f{};", i);
+  text.line("mov.b32 %sink, %f0;");
+  text.line("setp.eq.u32 %more, %sink, %never;");
+  text.line("@%more st.global.u32 [%records + {}], %sink;", offsetof(BlockRecord, sink));
+  text.line("bra EXIT;");
+  text.line("WRONG_SM:");
+  text.line("mov.u32 %before, %clock;");
+  text.line("LINGER:");
+  text.line("mov.u32 %after, %clock;");
+  text.line("sub.u32 %after, %after, %before;");
+  text.line("setp.lt.u32 %more, %after, %patience;");
+  text.line("@%more bra LINGER;");
+  text.line("EXIT:");
+  text.line("ret;");
+  text.line("}}");
+}
+
+void code_kernel(PtxText& text, std::string_view name, std::uint32_t blocks) {
+  prologue(text, name);
+  take_slot(text);
+  stamp(text, offsetof(BlockRecord, start_cycles), offsetof(BlockRecord, start_ns));
+  text.line("mov.u32 %step_index, 0;");
+  text.line("NEXT_STEP:");
+  text.line("setp.ge.u32 %done, %step_index, %step_count;");
+  text.line("@%done bra FINISH;");
+  load_step(text);
+  text.line("setp.eq.u32 %mine, %thread_id, %thread;");
+  text.line("setp.eq.and.u32 %mine, %step_slot, %slot, %mine;");
+  text.line("@!%mine bra STEP_END;");
+  text.line("setp.eq.u32 %is_constants, %kind, {};", static_cast<std::uint32_t>(CodeStepKind::kConstants));
+  text.line("@%is_constants bra CONSTANTS;");
+  run_step(text, blocks);
+  constants_step(text);
+  step_end(text);
+  epilogue(text);
+}
+
+}  // namespace
+
+std::string generate_code_ptx(const PtxTarget& target) {
+  PtxText text;
+  text.raw(module_header(target));
+  code_kernel(text, "code", kMostCodeInstructions / kCodeBlockInstructions);
+  code_kernel(text, "short_code", kShortCodeBlocks);
+  return text.take();
+}
+
+}  // namespace gputopo::cuda

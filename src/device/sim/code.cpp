@@ -1,0 +1,70 @@
+#include "device/sim/code.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "device/sim/hierarchy.h"
+
+namespace gputopo::sim {
+namespace {
+
+// Apart, and aligned so that a stretch of either fills modulo sets evenly.
+constexpr std::uint64_t kCodeBase = 1ull << 40;
+constexpr std::uint64_t kConstantsBase = 1ull << 41;
+
+// What the nearest cache takes at once, but no more than a block of the code.
+std::uint64_t fetch_bytes_of(const Path& path, std::uint64_t block_bytes) {
+  return path.stops.empty() ? block_bytes
+                            : std::min<std::uint64_t>(path.stops.front().cache->sector_bytes(), block_bytes);
+}
+
+double run_cycles(Hierarchy& hierarchy, const Path& path, const CodeSpec& code, const CodeStep& step) {
+  const std::uint64_t unit = fetch_bytes_of(path, std::uint64_t{kCodeBlockInstructions} * code.bytes_per_instruction);
+  const double instructions = static_cast<double>(unit) / code.bytes_per_instruction;
+  const std::uint64_t begin = kCodeBase + std::uint64_t{step.first} * code.bytes_per_instruction;
+  const std::uint64_t end = begin + std::uint64_t{step.count} * code.bytes_per_instruction;
+  double cycles = code.loop_cycles;
+  for (std::uint64_t at = begin; at < end; at += unit) cycles += instructions * hierarchy.load(path, at);
+  return cycles;
+}
+
+double constants_cycles(Hierarchy& hierarchy, const Path& path, const CodeStep& step) {
+  double cycles = 0;
+  for (std::uint64_t at = 0; at < step.count; at += kConstantStepBytes) {
+    cycles += hierarchy.load(path, kConstantsBase + at);
+  }
+  return cycles;
+}
+
+// A pass is timed as a whole, so that noise comes to it as to one load.
+std::uint64_t with_noise(double cycles, Noise& noise) {
+  StepBehaviour pass(1);
+  pass.add(cycles, false, 0);
+  return static_cast<std::uint64_t>(std::llround(std::max(1.0, noise.total_cycles(pass))));
+}
+
+}  // namespace
+
+InstructionResult simulate_code(const MachineSpec& spec, const InstructionProgram& program,
+                                std::uint64_t carve_out_bytes, std::uint64_t seed, Noise& noise) {
+  const CodeSpec& code = *spec.code;
+  Hierarchy hierarchy(spec);
+  hierarchy.start_program(carve_out_bytes, seed);
+  InstructionResult result;
+  result.block_bytes = static_cast<double>(kCodeBlockInstructions) * code.bytes_per_instruction;
+  for (const CodeActor& actor : program.actors) result.sms.push_back(actor.sm.value_or(0));
+  for (const CodeStep& step : program.steps) {
+    const std::uint32_t warp = program.actors[step.actor].warp;
+    const std::uint32_t sm = result.sms[step.actor];
+    const bool runs = step.kind == CodeStepKind::kRun;
+    const Path path = runs ? hierarchy.code_path_of(warp, sm) : hierarchy.path_of(Space::kConstant, warp, sm);
+    std::vector<std::uint64_t>& passes = result.pass_cycles.emplace_back();
+    for (std::uint32_t pass = 0; pass < step.passes; ++pass) {
+      const double cycles = runs ? run_cycles(hierarchy, path, code, step) : constants_cycles(hierarchy, path, step);
+      passes.push_back(with_noise(cycles, noise));
+    }
+  }
+  return result;
+}
+
+}  // namespace gputopo::sim

@@ -1,0 +1,50 @@
+// Instruction caches: found by how long straight-line code takes to run again, by how much of it there is.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "probe/lab.h"
+#include "stats/plateaus.h"
+
+namespace gputopo::probe {
+
+// What one sweep over the length of the code tells.
+struct CodeSurvey {
+  std::vector<double> footprints_bytes;
+  std::vector<std::uint32_t> instructions;     // of each footprint
+  std::vector<double> cycles_per_instruction;  // without what a pass costs in itself
+  double pass_cycles = 0;                      // that cost
+  double block_bytes = 0;                      // of kCodeBlockInstructions
+  std::uint32_t loop_bytes = 0;                // of code that every pass runs besides, at most
+  std::vector<stats::Plateau> levels;          // nearest first; the last is what serves code that no cache found holds
+};
+
+[[nodiscard]] CodeSurvey survey_code(Lab& lab);
+
+// An instruction cache: a level of the survey with another one behind it.
+struct CodeCache {
+  const CodeSurvey* survey = nullptr;
+  std::size_t level = 0;
+  std::uint32_t fits_instructions = 0;  // the longest code that it holds; found by measure_code_size
+
+  [[nodiscard]] const stats::Plateau& plateau() const { return survey->levels[level]; }
+  [[nodiscard]] const stats::Plateau& next() const { return survey->levels[level + 1]; }
+  [[nodiscard]] double bytes_per_instruction() const { return survey->block_bytes / kCodeBlockInstructions; }
+};
+
+// The cache at `level` (0: nearest). Throws NotPresent where the sweep shows fewer, NotSupportedError where all code
+// fits.
+[[nodiscard]] CodeCache find_code_cache(const CodeSurvey& survey, std::size_t level);
+
+[[nodiscard]] Attribute measure_code_size(Lab& lab, CodeCache& cache);
+// Of straight-line code that the cache serves.
+[[nodiscard]] Attribute measure_code_rate(Lab& lab, const CodeCache& cache);
+// Which SMs evict each other's code: "SM", "GPU", or how many SMs share it ("2 SMs").
+[[nodiscard]] Attribute measure_code_scope(Lab& lab, const CodeCache& cache);
+// Instances per SM, from which warps evict each other's code.
+[[nodiscard]] Attribute measure_code_amount(Lab& lab, const CodeCache& cache);
+// "constants" if loads of constants evict code.
+[[nodiscard]] Attribute measure_code_sharing(Lab& lab, const CodeCache& cache);
+
+}  // namespace gputopo::probe

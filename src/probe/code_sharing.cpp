@@ -1,0 +1,84 @@
+// What shares an instruction cache: other SMs, other warps of the SM, constants.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "probe/code.h"
+#include "probe/code_trial.h"
+#include "probe/site.h"
+
+namespace gputopo::probe {
+namespace {
+
+// Of what evicting oneself does: from half on, the other does it too.
+constexpr double kEvicts = 0.5;
+// Constants are limited to 64 KiB, which may only drive out a part.
+constexpr double kConstantsEvict = 0.15;
+// Warps that are tried: two for each of the four partitions that an SM of recent GPUs has.
+constexpr std::uint32_t kWarps = 8;
+
+}  // namespace
+
+Attribute measure_code_scope(Lab& lab, const CodeCache& cache) {
+  CodeEviction eviction(lab, cache);
+  const std::uint32_t sms = lab.info().sm_count;
+  std::vector<double> together = {0};
+  std::uint32_t tried = 0;
+  SampleTable table{"sms", {"sm", "evicted_part"}, {{}, {}}};
+  for (std::uint32_t sm = 1; sm < sms; ++sm) {
+    double part = 0;
+    try {
+      part = eviction.evicted_parts({{.kind = CodeEvictor::Kind::kCode, .sm = sm}}).front();
+    } catch (const NotSupportedError&) {
+      continue;  // a number that no SM has
+    }
+    ++tried;
+    if (part >= kEvicts) together.push_back(sm);
+    table.data[0].push_back(sm);
+    table.data[1].push_back(part);
+  }
+  if (tried == 0) throw NotSupportedError("needs a second SM to evict from");
+  const bool all = together.size() == tried + 1;
+  const std::string scope = all ? "GPU" : together.size() == 1 ? "SM" : fmt::format("{} SMs", together.size());
+  lab.log(fmt::format("code: {} of {} other SMs evict the code of SM 0", together.size() - 1, tried));
+  Attribute attribute = measured(lab, scope, "", std::nullopt, "eviction_between_sms");
+  attribute.details.emplace_back("sms_sharing", static_cast<std::int64_t>(together.size()));
+  constexpr std::size_t kFew = 16;
+  if (!all && together.size() <= kFew) attribute.details.emplace_back("sms", together);
+  if (lab.keep_samples()) attribute.samples.push_back(std::move(table));
+  return attribute;
+}
+
+Attribute measure_code_amount(Lab& lab, const CodeCache& cache) {
+  CodeEviction eviction(lab, cache);
+  std::vector<CodeEvictor> evictors;
+  for (std::uint32_t warp = 0; warp < kWarps; ++warp) {
+    evictors.push_back({.kind = CodeEvictor::Kind::kCode, .warp = warp});
+  }
+  const std::vector<double> parts = eviction.evicted_parts(evictors);
+  SampleTable table{"warps", {"evictor_warp", "evicted_part"}, {{}, parts}};
+  for (std::uint32_t warp = 0; warp < kWarps; ++warp) table.data[0].push_back(warp);
+  const auto sharing = std::count_if(parts.begin(), parts.end(), [](double part) { return part >= kEvicts; });
+  if (sharing == 0) throw Inconclusive("the warp that evicted its own code before did not do so again");
+  const double amount = std::round(static_cast<double>(kWarps) / static_cast<double>(sharing));
+  Attribute attribute = measured(lab, static_cast<std::int64_t>(amount), "per SM", stats::Interval{amount, amount},
+                                 "eviction_between_warps");
+  attribute.details.emplace_back("warps_sharing", static_cast<std::int64_t>(sharing));
+  attribute.details.emplace_back("warps_tried", static_cast<std::int64_t>(kWarps));
+  if (lab.keep_samples()) attribute.samples.push_back(std::move(table));
+  return attribute;
+}
+
+Attribute measure_code_sharing(Lab& lab, const CodeCache& cache) {
+  CodeEviction eviction(lab, cache);
+  const double part = eviction.evicted_parts({{.kind = CodeEvictor::Kind::kConstants}}).front();
+  lab.log(fmt::format("code: constants evict {:.2f} of what other code does", part));
+  std::vector<std::string> partners;
+  if (part >= kConstantsEvict) partners.emplace_back("constants");
+  Attribute attribute = measured(lab, partners, "", std::nullopt, "eviction_by_constants");
+  attribute.details.emplace_back("evicted_part", std::round(1000 * std::clamp(part, 0.0, 1.0)) / 1000);
+  return attribute;
+}
+
+}  // namespace gputopo::probe

@@ -1,0 +1,87 @@
+#include "probe/code_trial.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "stats/descriptive.h"
+
+namespace gputopo::probe {
+namespace {
+
+constexpr std::uint32_t kSteadyPasses = 5;
+// Part of the capacity that is to be evicted: clear of the edge, and near enough for 64 KiB of constants to exceed it.
+constexpr double kVictimPart = 0.85;
+// Copies of a trial, of which the median counts.
+constexpr int kCopies = 3;
+// Other code: at least as much as the cache holds, and no more of it than this many times that.
+constexpr double kMostEvictor = 3;
+// Evicted code must take longer by this part, or neighbours' noise could decide.
+constexpr double kLeastContrast = 0.08;
+
+std::uint32_t whole_blocks(double instructions) {
+  return std::max(1u, static_cast<std::uint32_t>(instructions) / kCodeBlockInstructions) * kCodeBlockInstructions;
+}
+
+}  // namespace
+
+InstructionProgram repeated_run(std::uint32_t count) {
+  return {.actors = {{}}, .steps = {{.count = count}, {.count = count, .passes = kSteadyPasses}}};
+}
+
+double steady_cycles(const InstructionResult& result) {
+  const std::vector<std::uint64_t>& passes = result.pass_cycles.back();
+  return stats::median(std::vector<double>(passes.begin(), passes.end()));
+}
+
+CodeEviction::CodeEviction(Lab& lab, const CodeCache& cache)
+    : lab_(lab), victim_(whole_blocks(kVictimPart * cache.fits_instructions)) {
+  evictor_first_ = (victim_ + kCodeEntryInstructions - 1) / kCodeEntryInstructions * kCodeEntryInstructions;
+  evictor_count_ = std::min(kMostCodeInstructions - std::min(evictor_first_, kMostCodeInstructions),
+                            whole_blocks(kMostEvictor * cache.fits_instructions));
+  if (evictor_count_ < cache.fits_instructions) {
+    throw NotSupportedError(fmt::format("beside {} instructions that it holds there are only {} others to evict them",
+                                        victim_, evictor_count_));
+  }
+  untouched_ = cycles_after({});
+  evicted_ = cycles_after({.kind = CodeEvictor::Kind::kCode});
+  lab.log(fmt::format("code: {} instructions take {:.0f} cycles, evicted {:.0f}", victim_, untouched_, evicted_));
+  if (evicted_ < (1 + kLeastContrast) * untouched_) {
+    throw Inconclusive(
+        fmt::format("code takes {:.0f} cycles when nothing evicts it and {:.0f} when other code does: too "
+                    "near each other to tell eviction",
+                    untouched_, evicted_));
+  }
+}
+
+double CodeEviction::cycles_after(const CodeEvictor& evictor) {
+  InstructionProgram program{.actors = {{}}, .steps = {{.count = victim_, .passes = 2}}};
+  if (evictor.sm) program.actors[0].sm = 0;
+  if (evictor.kind != CodeEvictor::Kind::kNobody) {
+    program.actors.push_back({.sm = evictor.sm, .warp = evictor.warp});
+    CodeStep step{.kind = CodeStepKind::kConstants,
+                  .actor = 1,
+                  .count = static_cast<std::uint32_t>(lab_.info().constant_bytes.value_or(64 << 10))};
+    if (evictor.kind == CodeEvictor::Kind::kCode) {
+      step = {.actor = 1, .first = evictor_first_, .count = evictor_count_};
+    }
+    step.passes = 2;  // one leaves something in a cache that does not replace the oldest
+    program.steps.push_back(step);
+  }
+  program.steps.push_back({.count = victim_});
+  std::vector<double> cycles;
+  for (const InstructionResult& result : lab_.code({kCopies, program})) {
+    cycles.push_back(static_cast<double>(result.pass_cycles.back().front()));
+  }
+  return stats::median(cycles);
+}
+
+std::vector<double> CodeEviction::evicted_parts(const std::vector<CodeEvictor>& evictors) {
+  std::vector<double> parts;
+  for (const CodeEvictor& evictor : evictors) {
+    parts.push_back((cycles_after(evictor) - untouched_) / (evicted_ - untouched_));
+  }
+  return parts;
+}
+
+}  // namespace gputopo::probe

@@ -1,0 +1,44 @@
+// Programs that the probes of instruction caches share.
+#pragma once
+
+#include <optional>
+#include <vector>
+
+#include "probe/code.h"
+
+namespace gputopo::probe {
+
+// Runs the first `count` instructions once and then a few times, for steady_cycles().
+[[nodiscard]] InstructionProgram repeated_run(std::uint32_t count);
+// Cycles of a pass once the caches hold what they can: the median of the passes after the first.
+[[nodiscard]] double steady_cycles(const InstructionResult& result);
+
+// Who evicts between two passes over code that a cache holds.
+struct CodeEvictor {
+  enum class Kind { kNobody, kCode, kConstants } kind = Kind::kNobody;
+  std::uint32_t warp = 0;
+  std::optional<std::uint32_t> sm;  // set: warp 0 of SM 0 runs what is evicted; else both are on one SM
+};
+
+// How much of a cache's code others evict, between what happens when nobody does (0) and when the warp itself runs as
+// much other code as there is (1).
+class CodeEviction {
+ public:
+  // Throws NotSupportedError where there is not enough other code to fill the cache, Inconclusive where eviction hardly
+  // shows.
+  CodeEviction(Lab& lab, const CodeCache& cache);
+
+  [[nodiscard]] std::vector<double> evicted_parts(const std::vector<CodeEvictor>& evictors);
+
+ private:
+  [[nodiscard]] double cycles_after(const CodeEvictor& evictor);
+
+  Lab& lab_;
+  std::uint32_t victim_ = 0;         // instructions that it holds
+  std::uint32_t evictor_first_ = 0;  // where the other code begins
+  std::uint32_t evictor_count_ = 0;
+  double untouched_ = 0;
+  double evicted_ = 0;
+};
+
+}  // namespace gputopo::probe

@@ -1,0 +1,32 @@
+// Plateaus of a curve: the runs in which it stays level while what it is drawn over grows by a good part of an octave.
+#pragma once
+
+#include <cstddef>
+#include <span>
+#include <vector>
+
+namespace gputopo::stats {
+
+struct PlateauParameters {
+  // Largest over smallest value of a plateau, less one. Larger bridges noise and slow slopes; smaller tells levels
+  // apart that differ by little.
+  double tolerance = 0.05;
+  // Least width in octaves. A cache twice as large as the one before it leaves a plateau of log2(2 / (1 + 1/ways)):
+  // 0.68 with four ways.
+  double least_octaves = 0.35;
+  // Two plateaus are one unless the later one is higher by this part.
+  double least_rise = 0.12;
+};
+
+struct Plateau {
+  std::size_t first = 0;  // indices of its first and last point
+  std::size_t last = 0;
+  double value = 0;  // median
+};
+
+// `positions` ascend and are positive; `values` are positive; one for each. In ascending order of position; what lies
+// between two plateaus is on a slope.
+[[nodiscard]] std::vector<Plateau> find_plateaus(std::span<const double> positions, std::span<const double> values,
+                                                 const PlateauParameters& parameters = {});
+
+}  // namespace gputopo::stats

@@ -1,0 +1,194 @@
+// Instruction caches: what the probes say against what random machines, and the GT200 as Wong et al. measured it, are.
+#include <fmt/format.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <cstdlib>
+#include <random>
+
+#include "device/sim/machine.h"
+#include "gputopo/discover.h"
+
+namespace gputopo::truth {
+namespace {
+
+constexpr const char* kElements[] = {"icache_l1", "icache_l2", "icache_l3"};
+
+struct Drawn {
+  sim::MachineSpec machine;
+  bool regular = true;  // LRU throughout
+};
+
+// One to three levels, each at least four times as large as the one before and dearer by a third at least; the rest is
+// drawn.
+Drawn random_code_machine(std::uint64_t seed) {
+  std::mt19937_64 generator(seed);
+  const auto uniform = [&](double low, double high) {
+    return low + (high - low) * static_cast<double>(generator() >> 11) * 0x1.0p-53;
+  };
+  const auto pick = [&](const auto& values) {
+    return values[static_cast<std::size_t>(uniform(0, static_cast<double>(std::size(values))))];
+  };
+  Drawn drawn;
+  sim::MachineSpec& machine = drawn.machine;
+  machine.info.vendor = "NVIDIA";
+  machine.info.name = fmt::format("random code {}", seed);
+  machine.info.sm_count = pick(std::vector<std::uint32_t>{4, 6, 12, 30});
+  machine.info.constant_bytes = 64 << 10;
+  machine.sms_per_tpc = pick(std::vector<std::uint32_t>{2, 3});
+  machine.info.sm_count -= machine.info.sm_count % machine.sms_per_tpc;
+  machine.info.sm_count = std::max(machine.info.sm_count, 2 * machine.sms_per_tpc);
+  sim::CodeSpec code;
+  code.bytes_per_instruction = pick(std::vector<std::uint32_t>{8, 16});
+  code.loop_cycles = uniform(20, 300);
+  sim::SpaceSpec constant;
+  double cycles = uniform(1, 4);
+  const auto levels = pick(std::vector<int>{1, 2, 2, 3});
+  const double most = 0.33 * kMostCodeInstructions * code.bytes_per_instruction;
+  double size = std::exp(uniform(std::log(2048.0), std::log(levels == 1 ? most : levels == 2 ? most / 6 : most / 30)));
+  machine.caches.push_back({.id = "constant_l1", .size_bytes = 2048, .line_bytes = 64, .sector_bytes = 64, .ways = 4});
+  constant.path.push_back({"constant_l1", 20, 0});
+  int scope = 0;
+  for (int level = 0; level < levels; ++level) {
+    sim::CacheSpec cache;
+    cache.id = kElements[level];
+    cache.line_bytes = pick(std::vector<std::uint32_t>{64, 128, 256});
+    cache.sector_bytes = cache.line_bytes;
+    cache.ways = pick(std::vector<std::uint32_t>{2, 4, 8, 16});
+    if (uniform(0, 1) < 0.3) {
+      cache.replacement = uniform(0, 1) < 0.5 ? sim::Replacement::kRandom : sim::Replacement::kTreePlru;
+      drawn.regular = false;
+    }
+    // Whole sets, and whole blocks of code where a set is smaller than that.
+    const std::uint64_t set = std::max<std::uint64_t>(std::uint64_t{cache.line_bytes} * cache.ways, 512);
+    cache.size_bytes = std::max<std::uint64_t>(1, static_cast<std::uint64_t>(size) / set) * set;
+    scope = std::max(scope, static_cast<int>(uniform(0, level == 0 ? 1 : 3)));
+    cache.scope = static_cast<sim::Scope>(scope);
+    if (level == 0) cache.instances = pick(std::vector<std::uint32_t>{1, 1, 4});
+    machine.caches.push_back(cache);
+    code.path.push_back({cache.id, cycles});
+    cycles *= uniform(1.4, 3);
+    if (level > 0 && uniform(0, 1) < 0.5) constant.path.push_back({cache.id, 60.0 * (level + 1), 0});
+    size = static_cast<double>(cache.size_bytes) * uniform(4, 5);
+  }
+  code.memory_cycles_per_instruction = cycles;
+  constant.memory_latency_cycles = 600;
+  machine.code = code;
+  machine.spaces[Space::kConstant] = constant;
+  machine.spaces[Space::kGlobal].memory_latency_cycles = 500;
+  machine.noise.jitter_cycles = uniform(0, 3);
+  machine.noise.outlier_probability = uniform(0, 0.003);
+  machine.noise.outlier_cycles = 300;
+  machine.noise.drift_fraction = uniform(0, 0.005);
+  return drawn;
+}
+
+Topology discover_code(const sim::MachineSpec& machine, std::uint64_t seed) {
+  const std::unique_ptr<Device> device = sim::make_sim_device(machine, seed, 1);
+  DiscoverOptions options;
+  options.elements = {"icache"};
+  options.seed = seed;
+  return discover(*device, options);
+}
+
+const sim::CacheSpec& cache_of(const sim::MachineSpec& machine, const std::string& id) {
+  return *std::find_if(machine.caches.begin(), machine.caches.end(), [&](const auto& cache) { return cache.id == id; });
+}
+
+std::string scope_of(const sim::MachineSpec& machine, const sim::CacheSpec& cache) {
+  if (cache.scope == sim::Scope::kSm) return "SM";
+  return cache.scope == sim::Scope::kGpu ? "GPU" : fmt::format("{} SMs", machine.sms_per_tpc);
+}
+
+TEST(CodeTruth, RandomMachines) {
+  const char* wanted = std::getenv("GPUTOPO_TRUTH_MACHINES");
+  const std::uint64_t machines = wanted == nullptr ? 200 : std::strtoull(wanted, nullptr, 10);
+  struct Tally {
+    int caches = 0;
+    int right = 0;
+    int silent = 0;
+    int outside = 0;  // the interval misses the truth
+  };
+  std::map<std::string, Tally> tallies;
+  std::string misses;
+  for (std::uint64_t seed = 1; seed <= machines; ++seed) {
+    const auto [machine, regular] = random_code_machine(seed);
+    const Topology topology = discover_code(machine, seed);
+    const auto judge = [&](const std::string& what, const std::string& element, const Attribute& attribute, bool right,
+                           bool outside, const std::string& truth) {
+      Tally& tally = tallies[(regular ? "LRU " : "other ") + what];
+      ++tally.caches;
+      tally.right += right ? 1 : 0;
+      tally.silent += attribute.available() ? 0 : 1;
+      tally.outside += outside ? 1 : 0;
+      if (right) return;
+      misses += fmt::format("seed {} {} {}.{}: {} {}, truth {}\n", seed, regular ? "LRU" : "other", element, what,
+                            attribute.number().value_or(-1), attribute.detail, truth);
+    };
+    const std::vector<sim::CodeStop>& path = machine.code->path;
+    const double block = 32.0 * machine.code->bytes_per_instruction;
+    for (std::size_t level = 0; level < path.size(); ++level) {
+      const sim::CacheSpec& cache = cache_of(machine, path[level].cache);
+      const auto truth = static_cast<double>(cache.size_bytes);
+      const Attribute& size = *topology.find_attribute(cache.id, "size");
+      const double value = size.number().value_or(-1);
+      judge("size", cache.id, size, std::abs(value - truth) <= block,
+            size.available() && (truth < *size.low || truth > *size.high), fmt::format("{}", truth));
+      const Attribute& rate = *topology.find_attribute(cache.id, "cycles_per_instruction");
+      const double cycles = path[level].cycles_per_instruction;
+      judge("rate", cache.id, rate, std::abs(rate.number().value_or(-1) - cycles) <= 0.02 * cycles, false,
+            fmt::format("{}", cycles));
+      const Attribute& scope = *topology.find_attribute(cache.id, "scope");
+      judge("scope", cache.id, scope, scope.value == Value(scope_of(machine, cache)), false, scope_of(machine, cache));
+      const auto& constants = machine.spaces.at(Space::kConstant).path;
+      const bool shared = std::any_of(constants.begin(), constants.end(),
+                                      [&](const sim::PathStop& stop) { return stop.cache == cache.id; });
+      const std::vector<std::string> partners(shared ? 1 : 0, "constants");
+      const Attribute& with = *topology.find_attribute(cache.id, "shared_with");
+      judge("shared_with", cache.id, with, with.value == Value(partners), false, shared ? "constants" : "none");
+      if (cache.scope != sim::Scope::kSm) continue;
+      const Attribute& amount = *topology.find_attribute(cache.id, "amount");
+      judge("amount", cache.id, amount, amount.number() == static_cast<double>(cache.instances), false,
+            fmt::format("{}", cache.instances));
+    }
+    for (std::size_t level = path.size(); level < 3; ++level) {
+      const Attribute& size = *topology.find_attribute(kElements[level], "size");
+      judge("absent", kElements[level], size, !size.available(), false, "none");
+    }
+  }
+  std::string text;
+  for (const auto& [what, tally] : tallies) {
+    text += fmt::format("{}: {} of {} right, {} without a value, {} intervals miss\n", what, tally.right, tally.caches,
+                        tally.silent, tally.outside);
+  }
+  SCOPED_TRACE(text + misses);
+  if (std::getenv("GPUTOPO_TRUTH_SHOW") != nullptr) fmt::print("{}{}", text, misses);
+  for (const auto& [what, tally] : tallies) {
+    const double part = static_cast<double>(tally.right) / tally.caches;
+    const double bar = what.starts_with("LRU") ? 0.99 : 0;
+    EXPECT_GE(part, bar) << what;
+    // Never a confident wrong answer.
+    EXPECT_LE(tally.outside, 0.01 * tally.caches) << what;
+  }
+}
+
+// Wong et al. 2010, Table V, row "Instruction".
+TEST(CodeTruth, Gt200IsTableFiveOfWong) {
+  const Topology topology = discover_code(sim::parse_machine(*sim::builtin_machine("gt200")), 3);
+  const auto value = [&](const char* element, const char* attribute) {
+    return topology.find_attribute(element, attribute)->value;
+  };
+  EXPECT_EQ(topology.find_attribute("icache_l1", "size")->number(), 4096);
+  EXPECT_EQ(topology.find_attribute("icache_l2", "size")->number(), 8192);
+  EXPECT_EQ(topology.find_attribute("icache_l3", "size")->number(), 32768);
+  EXPECT_EQ(value("icache_l1", "scope"), Value(std::string("SM")));
+  EXPECT_EQ(value("icache_l2", "scope"), Value(std::string("3 SMs")));
+  EXPECT_EQ(value("icache_l3", "scope"), Value(std::string("GPU")));
+  EXPECT_EQ(value("icache_l1", "shared_with"), Value(std::vector<std::string>{}));
+  EXPECT_EQ(value("icache_l2", "shared_with"), Value(std::vector<std::string>{"constants"}));
+  EXPECT_EQ(value("icache_l3", "shared_with"), Value(std::vector<std::string>{"constants"}));
+}
+
+}  // namespace
+}  // namespace gputopo::truth

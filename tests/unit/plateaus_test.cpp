@@ -1,0 +1,51 @@
+#include "stats/plateaus.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+namespace gputopo::stats {
+namespace {
+
+// Sixteen points an octave; `value` of the position.
+template <typename Value>
+std::vector<Plateau> plateaus_of(double from, double to, Value value) {
+  std::vector<double> positions;
+  std::vector<double> values;
+  for (double at = from; at < to; at *= std::exp2(1.0 / 16)) {
+    positions.push_back(at);
+    values.push_back(value(at));
+  }
+  return find_plateaus(positions, values);
+}
+
+TEST(Plateaus, StepsAreApart) {
+  const auto found = plateaus_of(1, 256, [](double at) { return at < 8 ? 1.0 : at < 64 ? 2.2 : 5.5; });
+  ASSERT_EQ(found.size(), 3u);
+  EXPECT_EQ(found[0].first, 0u);
+  EXPECT_EQ(found[0].last, 47u);
+  EXPECT_EQ(found[1].first, 48u);
+  EXPECT_EQ(found[1].value, 2.2);
+  EXPECT_EQ(found[2].last, 127u);
+}
+
+TEST(Plateaus, ARampBelongsToNeither) {
+  const auto found = plateaus_of(1, 64, [](double at) { return at < 8 ? 1.0 : at < 16 ? at / 8 : 2.0; });
+  ASSERT_EQ(found.size(), 2u);
+  EXPECT_LE(found[0].last, 49u);
+  EXPECT_GE(found[1].first, 63u);
+}
+
+TEST(Plateaus, NoiseAndSlowSlopesMakeNoNewOne) {
+  const auto found = plateaus_of(1, 1024, [](double at) { return 1 + 0.008 * std::log2(at) + 0.004 * std::sin(at); });
+  ASSERT_EQ(found.size(), 1u);
+  EXPECT_EQ(found[0].first, 0u);
+}
+
+TEST(Plateaus, ASlopeHasNone) {
+  EXPECT_TRUE(plateaus_of(1, 1024, [](double at) { return at; }).empty());
+  EXPECT_TRUE(find_plateaus({}, {}).empty());
+}
+
+}  // namespace
+}  // namespace gputopo::stats

@@ -1,0 +1,106 @@
+// Instruction programs on simulated machines without noise, where every cycle can be counted.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "device/sim/machine.h"
+
+namespace gputopo::sim {
+namespace {
+
+using ::testing::HasSubstr;
+
+constexpr std::uint32_t kNear = 4096 / 16;   // instructions that the nearest cache holds
+constexpr std::uint32_t kFar = 65536 / 16;   // and the one behind it
+
+// 4 KiB for each SM, then 64 KiB for two SMs, which constants pass too.
+MachineSpec machine() {
+  MachineSpec spec;
+  spec.info.vendor = "NVIDIA";
+  spec.info.name = "test";
+  spec.info.sm_count = 4;
+  spec.caches = {{.id = "near", .size_bytes = 4096, .line_bytes = 128, .sector_bytes = 128, .ways = 4},
+                 {.id = "far", .size_bytes = 65536, .line_bytes = 128, .sector_bytes = 128, .ways = 8, .scope = Scope::kTpc}};
+  spec.code = CodeSpec{
+      .path = {{"near", 1}, {"far", 2}}, .memory_cycles_per_instruction = 5, .loop_cycles = 100};
+  spec.spaces[Space::kConstant] = {.path = {{"far", 50, 0}}, .memory_latency_cycles = 500};
+  return spec;
+}
+
+InstructionResult run(const InstructionProgram& program, const MachineSpec& spec = machine()) {
+  const Program one = program;
+  return std::get<InstructionResult>(make_sim_device(spec, 1)->run({&one, 1}).front().data);
+}
+
+TEST(SimCode, TheLevelThatHoldsItDecides) {
+  for (const auto& [count, cycles] : {std::pair(kNear, 1u), std::pair(2 * kNear, 2u), std::pair(kFar, 2u), std::pair(2 * kFar, 5u)}) {
+    const InstructionResult result = run({.actors = {{}}, .steps = {{.count = count, .passes = 3}}});
+    EXPECT_EQ(result.pass_cycles[0][0], 5u * count + 100) << "cold";
+    EXPECT_EQ(result.pass_cycles[0][1], cycles * count + 100);
+    EXPECT_EQ(result.pass_cycles[0][2], cycles * count + 100);
+    EXPECT_EQ(result.block_bytes, 512);
+  }
+}
+
+TEST(SimCode, SmsOfATpcEvictEachOther) {
+  const auto last_pass = [](std::uint32_t other) {
+    return run({.actors = {{.sm = 0}, {.sm = other}},
+                .steps = {{.count = kFar / 2, .passes = 2},
+                          {.actor = 1, .first = 8192, .count = kFar},
+                          {.count = kFar / 2}}})
+        .pass_cycles.back()
+        .front();
+  };
+  EXPECT_EQ(last_pass(1), 5u * kFar / 2 + 100);
+  EXPECT_EQ(last_pass(2), 2u * kFar / 2 + 100);
+}
+
+TEST(SimCode, ConstantsEvictWhatTheyShareOnly) {
+  const auto last_pass = [](std::uint32_t count) {
+    return run({.actors = {{}},
+                .steps = {{.count = count, .passes = 2},
+                          {.kind = CodeStepKind::kConstants, .count = 65536, .passes = 2},
+                          {.count = count}}})
+        .pass_cycles.back()
+        .front();
+  };
+  EXPECT_EQ(last_pass(kNear), kNear + 100);
+  EXPECT_EQ(last_pass(kFar), 5u * kFar + 100);
+}
+
+TEST(SimCode, ConstantsTakeTheirLatency) {
+  const auto passes =
+      run({.actors = {{}}, .steps = {{.kind = CodeStepKind::kConstants, .count = 4096, .passes = 2}}}).pass_cycles[0];
+  EXPECT_THAT(passes, ::testing::ElementsAre(64u / 2 * 500 + 64u / 2 * 50, 64u * 50));  // two to a line
+}
+
+TEST(SimCode, WhatTheMachineDoesNotSayIsNotSupported) {
+  MachineSpec spec = machine();
+  spec.code.reset();
+  EXPECT_THROW(run({.actors = {{}}, .steps = {{.count = 32}}}, spec), NotSupportedError);
+  EXPECT_THROW(run({.actors = {{.sm = 4}}, .steps = {{.count = 32}}}), NotSupportedError);
+}
+
+TEST(SimCode, ImpossiblePathsAreRefused) {
+  const auto problem_of = [](const auto& change) {
+    MachineSpec spec = machine();
+    change(spec);
+    try {
+      check_machine(spec);
+      return std::string();
+    } catch (const FormatError& error) {
+      return std::string(error.what());
+    }
+  };
+  EXPECT_EQ(problem_of([](MachineSpec&) {}), "");
+  EXPECT_THAT(problem_of([](MachineSpec& spec) { spec.code->bytes_per_instruction = 12; }),
+              HasSubstr("code.bytes_per_instruction"));
+  EXPECT_THAT(problem_of([](MachineSpec& spec) { spec.code->path[1].cache = "none"; }), HasSubstr("code.path[1].cache"));
+  EXPECT_THAT(problem_of([](MachineSpec& spec) { spec.code->path[1].cycles_per_instruction = 0.5; }),
+              HasSubstr("code.path[1].cycles_per_instruction"));
+  EXPECT_THAT(problem_of([](MachineSpec& spec) { spec.code->memory_cycles_per_instruction = 1; }),
+              HasSubstr("code.memory_cycles_per_instruction"));
+  EXPECT_THAT(problem_of([](MachineSpec& spec) { spec.sms_per_tpc = 0; }), HasSubstr("sms_per_tpc"));
+}
+
+}  // namespace
+}  // namespace gputopo::sim
