@@ -85,6 +85,7 @@ Chip chip_of(const Topology& topology) {
   chip.units = count_of(topology, {"sm_count", "cu_count"});
   chip.groups = count_of(topology, {"gpc_count", "shader_engine_count"});
   for (const MemoryElement* element : speaking_elements(topology)) {
+    if (!holds_data(*element)) continue;
     const Attribute* size = find(element->attributes, "size");
     if (size != nullptr && size->reason == Reason::kNotPresent) continue;
     std::vector<PhysicalMemory>& memories = is_chip_wide(*element) ? chip.on_chip : chip.in_unit;

@@ -205,6 +205,14 @@ bool says_something(const MemoryElement& element) {
                      [](const auto& entry) { return entry.second.available() || !is_silent(entry.second); });
 }
 
+bool holds_data(const MemoryElement& element) {
+  for (const char* id : {"size", "line_size", "latency", "read_bandwidth", "write_bandwidth"}) {
+    const Attribute* attribute = find(element.attributes, id);
+    if (attribute != nullptr && !is_silent(*attribute)) return true;
+  }
+  return false;
+}
+
 std::vector<const MemoryElement*> speaking_elements(const Topology& topology) {
   std::vector<const MemoryElement*> elements;
   for (const MemoryElement& element : topology.memory) {

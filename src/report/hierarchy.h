@@ -28,6 +28,9 @@ namespace gputopo::report {
 // Not asked for, or nothing to ask: no reason to speak of.
 [[nodiscard]] bool is_silent(const Attribute& attribute);
 [[nodiscard]] bool says_something(const MemoryElement& element);
+// A memory, which has a row in the hierarchy and a box in drawings; a TLB, say, has neither a size nor a latency of its
+// own.
+[[nodiscard]] bool holds_data(const MemoryElement& element);
 [[nodiscard]] std::vector<const MemoryElement*> speaking_elements(const Topology& topology);
 
 // "timed out: the budget of 60 s ran out".

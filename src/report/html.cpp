@@ -95,6 +95,7 @@ std::string hierarchy(const Topology& topology) {
   std::string rows;
   std::string used;
   for (const MemoryElement* element : elements) {
+    if (!report::holds_data(*element)) continue;
     rows += fmt::format("<tr><th scope=\"row\">{}</th>", escaped(element->title));
     for (const report::HierarchyColumn& column : report::hierarchy_columns()) {
       const Attribute* attribute = find(element->attributes, column.attribute);

@@ -67,6 +67,7 @@ std::string hierarchy(const Topology& topology, const std::vector<const MemoryEl
   std::vector<std::vector<std::string>> rows;
   std::string used;
   for (const MemoryElement* element : elements) {
+    if (!report::holds_data(*element)) continue;
     std::vector<std::string> cells = {plain(element->title)};
     for (const report::HierarchyColumn& column : report::hierarchy_columns()) {
       const Attribute* attribute = find(element->attributes, column.attribute);

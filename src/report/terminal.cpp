@@ -170,8 +170,10 @@ std::string further_text(const std::vector<const MemoryElement*>& elements, cons
   std::vector<const MemoryElement*> before;
   for (const MemoryElement* element : elements) {
     const bool repeats = is_spoken_for(*element, before);
+    const bool has_row = report::holds_data(*element);
     before.push_back(element);
-    const std::vector<std::string> phrases = report::further_phrases(*element, hierarchy.attributes);
+    const std::vector<std::string> phrases =
+        report::further_phrases(*element, has_row ? hierarchy.attributes : std::vector<std::string>{});
     if (repeats || phrases.empty()) continue;
     text += report::wrap(element->id + ": ", fmt::format("{}", fmt::join(phrases, ", ")), width);
   }
@@ -202,14 +204,17 @@ void add_footnotes(const AttributeMap& attributes, const std::string& group, Foo
 std::string to_terminal(const Topology& topology, const TerminalStyle& style) {
   report::TextStyle text_style{style.width, style.colour, style.unicode};
   const std::vector<const MemoryElement*> elements = report::speaking_elements(topology);
+  std::vector<const MemoryElement*> memories;
+  for (const MemoryElement* element : elements) {
+    if (report::holds_data(*element)) memories.push_back(element);
+  }
   Footnotes footnotes;
   std::string table;
-  std::string further;
-  if (!elements.empty()) {
-    Hierarchy hierarchy;
+  Hierarchy hierarchy;
+  if (!memories.empty()) {
     for (const Layout& layout : kLayouts) {
       footnotes = {};
-      hierarchy = lay_out(topology, elements, layout, footnotes);
+      hierarchy = lay_out(topology, memories, layout, footnotes);
       text_style.gap = layout.gap;
       if (report::table_width(hierarchy.table, text_style) <= static_cast<std::size_t>(style.width)) break;
     }
@@ -217,9 +222,9 @@ std::string to_terminal(const Topology& topology, const TerminalStyle& style) {
     std::string legend = report::marks_legend(used_marks(elements));
     if (hierarchy.has_letters) legend += "; rows of one letter are one cache";
     table += report::paint(report::wrap("", legend, style.width), Tone::kFaint, style.colour);
-    further = further_text(elements, hierarchy, style.width);
-    for (const MemoryElement* element : elements) add_footnotes(element->attributes, element->id, footnotes);
   }
+  const std::string further = further_text(elements, hierarchy, style.width);
+  for (const MemoryElement* element : elements) add_footnotes(element->attributes, element->id, footnotes);
   add_footnotes(topology.device, "device", footnotes);
   add_footnotes(topology.compute, "compute", footnotes);
   std::string notes = footnotes.text(style.width);

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <cmath>
+#include <cstdlib>
 #include <set>
 
 namespace gputopo::report {
@@ -10,7 +11,8 @@ namespace {
 
 double rounded(double value) {
   if (!std::isfinite(value) || value == std::round(value)) return value;
-  return std::stod(fmt::format("{:.6g}", value));
+  // Not std::stod, which throws for the smallest numbers.
+  return std::strtod(fmt::format("{:.6g}", value).c_str(), nullptr);
 }
 
 std::vector<std::size_t> kept_rows(const SampleTable& table) {

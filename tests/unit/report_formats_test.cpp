@@ -161,7 +161,7 @@ TEST(Formats, AreQuickAndSmallForALargeReport) {
 }
 
 TEST(Thin, LeavesShortTablesAlone) {
-  const SampleTable table{"a", {"x_bytes", "y"}, {{1, 2, 3}, {0.5, 2, 1e300}}};
+  const SampleTable table{"a", {"x_bytes", "y"}, {{1, 2, 3}, {0.5, 1e-320, 1e300}}};
   EXPECT_EQ(report::thinned(table), table);
 }
 
