@@ -105,10 +105,7 @@ Attribute measure_line_size(Lab& lab, Cache& cache) {
     throw Inconclusive(fmt::format("twice the footprint misses hardly more often (by {:.2f})", contrast));
   }
   std::uint64_t line = fetch;
-  // Where all lines are touched the ratio is that of the reference; where half of them are it may be anything up to
-  // half-way, by how evenly they happen to spread.
-  constexpr double kAllTouched = 0.75;
-  const double decision = fitting + kAllTouched * (exceeding - fitting);
+  const double middle = (fitting + exceeding) / 2;
   NamedValues ratios;
   for (std::uint64_t stride = 2 * fetch; stride <= 2 * lab.parameters().line_limit_bytes; stride *= 2) {
     const double plain = miss_ratio(lab, cache, footprint, stride, 0);
@@ -118,7 +115,7 @@ Attribute measure_line_size(Lab& lab, Cache& cache) {
     ratios.emplace_back(fmt::format("miss_ratio_stride_{}", stride), std::round(ratio * 1000) / 1000);
     lab.log(fmt::format("line: footprint {} stride {}: {:.3f} ({:.3f} fits, {:.3f} exceeds)", footprint, stride, ratio,
                         fitting, exceeding));
-    if (ratio < decision) break;
+    if (ratio < middle) break;
     line = stride;
   }
   return line_attribute(lab, cache, line, "sparse_footprint", std::move(ratios));

@@ -16,7 +16,7 @@ Attribute measure_partitions(Lab& lab, const Cache& l2, double total_bytes) {
     return attribute;
   }
   const std::uint64_t stride = std::max(l2.line_bytes, l2.fetch_bytes);
-  constexpr double kFactor = 2;  // so that the near partition is full however unevenly its sets are used
+  constexpr double kFactor = 0.9;  // all of it stays in L2, so what is not near is far
   const double near_limit = l2.survey->levels[l2.last_level - 1].high_cycles;
   const SampledResidency near =
       sampled_residency(lab, l2, near_limit, total_bytes, kFactor, stride, lab.parameters().residency_samples / 4);
