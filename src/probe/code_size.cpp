@@ -12,12 +12,21 @@
 namespace gputopo::probe {
 namespace {
 
-constexpr int kCopies = 3;
+constexpr int kCopies = 5;
 // Code exceeds a cache when an instruction takes longer than in shorter code by this part of what it takes longer at
 // the next level. One line too many makes misses of a whole set: in a cache of 1024 lines in sets of 4, half a percent.
 constexpr double kExceeds = 0.01;
+// Where the edge is clear of what goes before, to be followed back to where it begins.
+constexpr double kEdgeLow = 0.1;
+constexpr double kEdgeHigh = 0.4;
+// The beginning that is seen and the one that follows from the edge agree when they differ by no more than this part,
+// or two blocks.
+constexpr double kSharp = 0.01;
+constexpr double kSharpBlocks = 2;
 // And by this part of the time itself, which differs between lengths of code that fit as well.
 constexpr double kUnevenness = 0.004;
+// And by so many cycles of a pass, which its noise may be. A single set that misses takes longer than that.
+constexpr double kLeastCycles = 6;
 
 SampleTable sweep_table(const CodeSurvey& survey) {
   return {
@@ -35,7 +44,7 @@ class EdgeSearch {
   [[nodiscard]] std::uint32_t reference_blocks() const { return reference_ / kCodeBlockInstructions; }
 
   // Both lengths are measured in turn, so that a drift of the clocks does not look like a difference.
-  [[nodiscard]] bool exceeds(std::uint32_t blocks) {
+  [[nodiscard]] bool exceeds(std::uint32_t blocks, double part) {
     const std::uint32_t count = blocks * kCodeBlockInstructions;
     std::vector<InstructionProgram> programs;
     for (int copy = 0; copy < kCopies; ++copy) {
@@ -50,7 +59,16 @@ class EdgeSearch {
       differences.push_back((steady_cycles(results[i + 1]) - cache_.survey->pass_cycles) / count - fitting);
     }
     const double gap = cache_.next().value - cache_.plateau().value;
-    return stats::median(differences) > std::max(kExceeds * gap, kUnevenness * fitting);
+    return stats::median(differences) > std::max({part * gap, kUnevenness * fitting, kLeastCycles / count});
+  }
+
+  // The longest code, from `fits` blocks on, that does not exceed; some code under `exceeds` blocks does.
+  [[nodiscard]] std::uint32_t longest(double part, std::uint32_t fits, std::uint32_t exceeding) {
+    while (exceeding - fits > 1) {
+      const std::uint32_t middle = (fits + exceeding) / 2;
+      (exceeds(middle, part) ? exceeding : fits) = middle;
+    }
+    return fits;
   }
 
  private:
@@ -59,26 +77,48 @@ class EdgeSearch {
   std::uint32_t reference_ = 0;
 };
 
+// Misses begin at `fits` blocks. Under LRU what a pass takes longer then grows in proportion to the code that is too
+// much, so two points of the edge lead back to its beginning; if that is elsewhere, misses begin slowly (random
+// replacement), or the time grew slowly already because the cache before still holds a little.
+struct Edge {
+  std::uint32_t fits = 0;
+  std::uint32_t low = 0;   // kEdgeLow is not exceeded
+  std::uint32_t high = 0;  // kEdgeHigh is not
+
+  [[nodiscard]] double beginning() const {
+    const double first = low + 1;
+    const double second = high + 1;
+    if (low == high) return low;  // a cliff
+    return first - kEdgeLow * first * (second - first) / (kEdgeHigh * second - kEdgeLow * first);
+  }
+  [[nodiscard]] bool sharp() const { return std::abs(beginning() - fits) <= std::max(kSharpBlocks, kSharp * fits); }
+};
+
 }  // namespace
 
 Attribute measure_code_size(Lab& lab, CodeCache& cache) {
   const CodeSurvey& survey = *cache.survey;
   EdgeSearch search(lab, cache);
-  std::uint32_t fits = search.reference_blocks();
-  std::uint32_t exceeds = survey.instructions[cache.next().first] / kCodeBlockInstructions;
-  if (!search.exceeds(exceeds)) throw Inconclusive("the next level of the sweep was not seen again");
-  while (exceeds - fits > 1) {
-    const std::uint32_t middle = (fits + exceeds) / 2;
-    (search.exceeds(middle) ? exceeds : fits) = middle;
-  }
-  cache.fits_instructions = fits * kCodeBlockInstructions;
-  const double bytes = fits * survey.block_bytes;
+  const std::uint32_t beyond = survey.instructions[cache.next().first] / kCodeBlockInstructions;
+  if (!search.exceeds(beyond, kEdgeHigh)) throw Inconclusive("the next level of the sweep was not seen again");
+  Edge edge;
+  edge.fits = search.longest(kExceeds, search.reference_blocks(), beyond);
+  edge.low = search.longest(kEdgeLow, edge.fits, beyond);
+  edge.high = search.longest(kEdgeHigh, edge.low, beyond);
+  const double blocks =
+      edge.sharp() ? edge.fits : std::clamp<double>(std::round(edge.beginning()), edge.fits, edge.low + 1);
+  lab.log(fmt::format("code: up to {} blocks fit; the edge passes a tenth at {} and leads back to {:.1f}", edge.fits,
+                      edge.low, edge.beginning()));
+  cache.fits_instructions = static_cast<std::uint32_t>(blocks) * kCodeBlockInstructions;
   // One block more does not fit, and what every pass runs besides was there too.
-  Attribute size =
-      measured(lab, std::round(bytes), "B",
-               stats::Interval{std::floor(bytes), std::ceil(bytes + survey.block_bytes + survey.loop_bytes)},
-               "longest_fitting_code");
-  size.details.emplace_back("first_miss_bytes", static_cast<std::int64_t>(std::llround(exceeds * survey.block_bytes)));
+  const double most = (edge.sharp() ? std::max<double>(edge.fits, std::ceil(edge.beginning())) : edge.high) + 1;
+  const double bytes = blocks * survey.block_bytes;
+  Attribute size = measured(lab, std::round(bytes), "B",
+                            stats::Interval{std::floor(edge.fits * survey.block_bytes),
+                                            std::ceil(most * survey.block_bytes + survey.loop_bytes)},
+                            edge.sharp() ? "longest_fitting_code" : "beginning_of_edge");
+  size.details.emplace_back("first_miss_bytes",
+                            static_cast<std::int64_t>(std::llround((edge.fits + 1) * survey.block_bytes)));
   size.details.emplace_back("all_miss_bytes",
                             static_cast<std::int64_t>(std::llround(survey.footprints_bytes[cache.next().first])));
   size.details.emplace_back("bytes_per_instruction", std::round(100 * cache.bytes_per_instruction()) / 100);

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
 
 #include "probe/code.h"
 #include "probe/code_trial.h"
@@ -13,16 +14,17 @@ namespace gputopo::probe {
 namespace {
 
 constexpr std::uint32_t kBlocks = kMostCodeInstructions / kCodeBlockInstructions;
-// Blocks of the shortest footprint; shorter ones are little but the cost of a pass.
-constexpr std::uint32_t kLeastBlocks = 2;
-// The cost of a pass is where a line through the footprints up to this many blocks meets zero: at most 4 KiB on the
-// GPUs so far, which is the smallest instruction cache that any is known to have.
-constexpr std::uint32_t kMostLineBlocks = 8;
+// The cost of a pass is where a line through the footprints up to this many blocks meets zero: 1.5 KiB, less than any
+// instruction cache known. They are little but that cost, so they are measured often.
+constexpr std::uint32_t kMostLineBlocks = 3;
+constexpr std::uint32_t kLineCopies = 15;
+// The first level must have begun by then: the smallest instruction cache known has 4 KiB.
+constexpr std::uint32_t kFirstLevelBlocks = 6;
 constexpr double kFootprintsPerOctave = 16;
 
 std::vector<std::uint32_t> footprints_blocks() {
   std::vector<std::uint32_t> blocks;
-  for (double at = kLeastBlocks; at < kBlocks; at *= std::exp2(1 / kFootprintsPerOctave)) {
+  for (double at = 1; at < kBlocks; at *= std::exp2(1 / kFootprintsPerOctave)) {
     const auto whole = static_cast<std::uint32_t>(std::lround(at));
     if (blocks.empty() || whole != blocks.back()) blocks.push_back(whole);
   }
@@ -37,20 +39,24 @@ CodeSurvey survey_code(Lab& lab) {
   std::vector<InstructionProgram> programs;
   for (const std::uint32_t blocks : footprints_blocks()) {
     survey.instructions.push_back(blocks * kCodeBlockInstructions);
-    programs.push_back(repeated_run(survey.instructions.back()));
+    const std::uint32_t copies = blocks <= kMostLineBlocks ? kLineCopies : 1;
+    programs.insert(programs.end(), copies, repeated_run(survey.instructions.back()));
   }
   const std::vector<InstructionResult> results = lab.code(programs);
   survey.block_bytes = results.front().block_bytes;
   survey.loop_bytes = results.front().loop_bytes;
-  std::vector<double> cycles;
-  for (const InstructionResult& result : results) cycles.push_back(steady_cycles(result));
-
+  std::map<std::uint32_t, std::vector<double>> copies;  // by instructions
+  for (std::size_t i = 0; i < results.size(); ++i) {
+    copies[programs[i].steps.back().count].push_back(steady_cycles(results[i]));
+  }
   std::vector<double> x;
   std::vector<double> y;
-  for (std::size_t i = 0; i < cycles.size() && survey.instructions[i] <= kMostLineBlocks * kCodeBlockInstructions;
-       ++i) {
-    x.push_back(survey.instructions[i]);
-    y.push_back(cycles[i]);
+  std::vector<double> cycles;
+  for (const auto& [count, passes] : copies) {
+    cycles.push_back(stats::median(passes));
+    if (count > kMostLineBlocks * kCodeBlockInstructions) continue;
+    x.push_back(count);
+    y.push_back(cycles.back());
   }
   survey.pass_cycles = std::max(0.0, stats::fit_line(x, y).intercept);
   for (std::size_t i = 0; i < cycles.size(); ++i) {
@@ -70,7 +76,7 @@ CodeSurvey survey_code(Lab& lab) {
 CodeCache find_code_cache(const CodeSurvey& survey, std::size_t level) {
   // Code that fits nearest is the start of every curve; if that is no plateau, nothing can be said of what follows.
   if (survey.levels.empty() ||
-      survey.instructions[survey.levels.front().first] > kMostLineBlocks * kCodeBlockInstructions) {
+      survey.instructions[survey.levels.front().first] > kFirstLevelBlocks * kCodeBlockInstructions) {
     throw Inconclusive("the time of an instruction never stays level while the code grows");
   }
   if (level + 1 < survey.levels.size()) return {&survey, level, 0};

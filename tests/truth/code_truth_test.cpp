@@ -50,10 +50,12 @@ Drawn random_code_machine(std::uint64_t seed) {
   machine.caches.push_back({.id = "constant_l1", .size_bytes = 2048, .line_bytes = 64, .sector_bytes = 64, .ways = 4});
   constant.path.push_back({"constant_l1", 20, 0});
   int scope = 0;
+  // One line for all: where a farther cache takes more at once, what it serves costs less than its own cost.
+  const auto line = pick(std::vector<std::uint32_t>{64, 128, 256});
   for (int level = 0; level < levels; ++level) {
     sim::CacheSpec cache;
     cache.id = kElements[level];
-    cache.line_bytes = pick(std::vector<std::uint32_t>{64, 128, 256});
+    cache.line_bytes = line;
     cache.sector_bytes = cache.line_bytes;
     cache.ways = pick(std::vector<std::uint32_t>{2, 4, 8, 16});
     if (uniform(0, 1) < 0.3) {

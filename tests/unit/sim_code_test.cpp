@@ -9,8 +9,8 @@ namespace {
 
 using ::testing::HasSubstr;
 
-constexpr std::uint32_t kNear = 4096 / 16;   // instructions that the nearest cache holds
-constexpr std::uint32_t kFar = 65536 / 16;   // and the one behind it
+constexpr std::uint32_t kNear = 4096 / 16;  // instructions that the nearest cache holds
+constexpr std::uint32_t kFar = 65536 / 16;  // and the one behind it
 
 // 4 KiB for each SM, then 64 KiB for two SMs, which constants pass too.
 MachineSpec machine() {
@@ -18,10 +18,10 @@ MachineSpec machine() {
   spec.info.vendor = "NVIDIA";
   spec.info.name = "test";
   spec.info.sm_count = 4;
-  spec.caches = {{.id = "near", .size_bytes = 4096, .line_bytes = 128, .sector_bytes = 128, .ways = 4},
-                 {.id = "far", .size_bytes = 65536, .line_bytes = 128, .sector_bytes = 128, .ways = 8, .scope = Scope::kTpc}};
-  spec.code = CodeSpec{
-      .path = {{"near", 1}, {"far", 2}}, .memory_cycles_per_instruction = 5, .loop_cycles = 100};
+  spec.caches = {
+      {.id = "near", .size_bytes = 4096, .line_bytes = 128, .sector_bytes = 128, .ways = 4},
+      {.id = "far", .size_bytes = 65536, .line_bytes = 128, .sector_bytes = 128, .ways = 8, .scope = Scope::kTpc}};
+  spec.code = CodeSpec{.path = {{"near", 1}, {"far", 2}}, .memory_cycles_per_instruction = 5, .loop_cycles = 100};
   spec.spaces[Space::kConstant] = {.path = {{"far", 50, 0}}, .memory_latency_cycles = 500};
   return spec;
 }
@@ -32,7 +32,8 @@ InstructionResult run(const InstructionProgram& program, const MachineSpec& spec
 }
 
 TEST(SimCode, TheLevelThatHoldsItDecides) {
-  for (const auto& [count, cycles] : {std::pair(kNear, 1u), std::pair(2 * kNear, 2u), std::pair(kFar, 2u), std::pair(2 * kFar, 5u)}) {
+  for (const auto& [count, cycles] :
+       {std::pair(kNear, 1u), std::pair(2 * kNear, 2u), std::pair(kFar, 2u), std::pair(2 * kFar, 5u)}) {
     const InstructionResult result = run({.actors = {{}}, .steps = {{.count = count, .passes = 3}}});
     EXPECT_EQ(result.pass_cycles[0][0], 5u * count + 100) << "cold";
     EXPECT_EQ(result.pass_cycles[0][1], cycles * count + 100);
@@ -94,7 +95,8 @@ TEST(SimCode, ImpossiblePathsAreRefused) {
   EXPECT_EQ(problem_of([](MachineSpec&) {}), "");
   EXPECT_THAT(problem_of([](MachineSpec& spec) { spec.code->bytes_per_instruction = 12; }),
               HasSubstr("code.bytes_per_instruction"));
-  EXPECT_THAT(problem_of([](MachineSpec& spec) { spec.code->path[1].cache = "none"; }), HasSubstr("code.path[1].cache"));
+  EXPECT_THAT(problem_of([](MachineSpec& spec) { spec.code->path[1].cache = "none"; }),
+              HasSubstr("code.path[1].cache"));
   EXPECT_THAT(problem_of([](MachineSpec& spec) { spec.code->path[1].cycles_per_instruction = 0.5; }),
               HasSubstr("code.path[1].cycles_per_instruction"));
   EXPECT_THAT(problem_of([](MachineSpec& spec) { spec.code->memory_cycles_per_instruction = 1; }),
