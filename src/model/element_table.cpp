@@ -36,10 +36,22 @@ ElementRow icache_row(std::string id, std::string title) {
 }  // namespace
 
 const std::vector<std::string>& memory_attribute_ids() {
-  static const std::vector<std::string> kIds = {
-      "size",        "latency",      "read_bandwidth", "write_bandwidth", "line_size", "fetch_granularity", "amount",
-      "shared_with", "miss_penalty", "partitions",     "reach",           "entries",   "entry_bytes",       "ways",
-      "cycles_per_instruction", "scope"};
+  static const std::vector<std::string> kIds = {"size",
+                                                "latency",
+                                                "read_bandwidth",
+                                                "write_bandwidth",
+                                                "line_size",
+                                                "fetch_granularity",
+                                                "amount",
+                                                "shared_with",
+                                                "miss_penalty",
+                                                "partitions",
+                                                "reach",
+                                                "entries",
+                                                "entry_bytes",
+                                                "ways",
+                                                "cycles_per_instruction",
+                                                "scope"};
   return kIds;
 }
 
