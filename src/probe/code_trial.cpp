@@ -72,6 +72,13 @@ double CodeEviction::cycles_after(const CodeEvictor& evictor) {
   std::vector<double> cycles;
   for (const InstructionResult& result : lab_.code({kCopies, program})) {
     cycles.push_back(static_cast<double>(result.pass_cycles.back().front()));
+    if (evictor.kind != CodeEvictor::Kind::kConstants) continue;
+    constexpr double kLeastCyclesPerLoad = 4;
+    const auto walk = static_cast<double>(result.pass_cycles[1].front());
+    if (walk < kLeastCyclesPerLoad * program.steps[1].count / kConstantStepBytes) {
+      throw NotSupportedError(fmt::format("a walk over {} B of constants took {:.0f} cycles: too few for its loads",
+                                          program.steps[1].count, walk));
+    }
   }
   return stats::median(cycles);
 }

@@ -177,7 +177,7 @@ Attribute measure_device_latency(Lab& lab, const Survey& survey, std::uint64_t l
   };
   ChaseProgram program = timed_after_eviction(warm, 1);
   std::vector<ChaseProgram> programs;
-  constexpr std::uint32_t kSms = 3;
+  constexpr std::uint32_t kSms = 9;  // the nearest memory is another for each
   for (std::uint32_t i = 0; i < kSms; ++i) {
     program.sm = i * lab.info().sm_count / kSms;
     programs.push_back(program);

@@ -20,6 +20,7 @@ constexpr std::uint32_t kLeavingInstructions = 2;  // a test and a branch
 void prologue(PtxText& text, std::string_view name) {
   text.line("\n.visible .entry {}(.param .align 8 .b8 parameters[{}])", name, sizeof(CodeParameters));
   text.raw(R"({
+  .reg .b64 %bank;
   .reg .pred %first_thread, %other_sm, %taken, %done, %more, %mine, %is_constants, %spread, %late, %leave;
   .reg .b32 %thread_id, %sm, %step_count, %step_index, %never, %wanted0, %wanted1, %patience, %longest, %slot, %old, %shared;
   .reg .b32 %kind, %step_slot, %thread, %entry, %last, %bytes, %passes, %offset, %value, %before, %after, %turns, %sink;
@@ -141,7 +142,9 @@ void constants_step(PtxText& text) {
   text.line("CONSTANTS:");
   text.line("mov.u64 %previous, %clock64;");
   text.line("CONSTANTS_PASS:");
-  text.line("mov.u32 %offset, 0;");
+  // By its name, or the compiler would leave the bank out. It is the module's only one, so it begins at 0.
+  text.line("mov.u64 %bank, constant_bank;");
+  text.line("cvt.u32.u64 %offset, %bank;");
   text.line("NEXT_CONSTANT:");
   text.line(".pragma \"nounroll\";");
   text.line("ld.const.u32 %value, [%offset];");
