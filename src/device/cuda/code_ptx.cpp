@@ -3,7 +3,8 @@
 // - The stretch is multiplications and additions in turn on kChains registers, which no compiler may fold because each
 //   rounds, and every kCodeBlockInstructions a test of the block's number with a branch to the next pass.
 // - The branch leads back to in front of the stretch, so that what a pass runs lies in one piece.
-// - Neither the stretch nor what is around it loads constants, except where a step asks for them.
+// - The stretch loads no constants, and what is around it no more than the compiler's table of entries, except where a step
+//   asks for them.
 #include <cstddef>
 
 #include "device/cuda/kernel_layout.h"
@@ -152,6 +153,9 @@ void constants_step(PtxText& text) {
   text.line("add.u32 %offset, %offset, {};", kConstantStepBytes);
   text.line("setp.lt.u32 %more, %offset, %bytes;");
   text.line("@%more bra NEXT_CONSTANT;");
+  // Where the walk ended must look used, or the compiler would leave out the walk.
+  text.line("setp.eq.u32 %more, %offset, %never;");
+  text.line("@%more st.global.u32 [%records + {}], %offset;", offsetof(BlockRecord, sink));
   end_of_pass(text);
   text.line("bra CONSTANTS_PASS;");
 }
