@@ -13,24 +13,20 @@ class Packer {
   Packer(Lab& lab, const Cache& cache, const ChaseArray& array, const std::vector<PackingPlace>& places)
       : lab_(lab), cache_(cache), array_(array), places_(places) {}
 
-  // Whether the taken places and each of the groups are resident together.
+  // Whether the taken places and each of the groups are resident together. One copy tells most of those that are not:
+  // it misses about once a pass or more, which is far from none. The others take the median of several.
   std::vector<bool> fit(const std::vector<std::vector<std::uint32_t>>& groups) {
-    std::vector<ChaseProgram> programs;
-    for (const auto& group : groups) {
-      const ChaseProgram program = program_of(group);
-      programs.insert(programs.end(), copies_, program);
-    }
-    const std::vector<ChaseResult> results = lab_.chase(programs);
-    std::vector<bool> answers;
+    std::vector<std::size_t> undecided;
+    const std::vector<double> first = misses_per_pass(groups, 1);
+    std::vector<std::vector<std::uint32_t>> rest;
     for (std::size_t g = 0; g < groups.size(); ++g) {
-      std::vector<double> misses;
-      for (std::size_t copy = g * copies_; copy < (g + 1) * copies_; ++copy) {
-        misses.push_back(band_count(results[copy].steps.back().histogram));
-      }
-      const auto loads = static_cast<double>(results[g * copies_].steps.back().loads);
-      // What does not fit misses at least once a pass.
-      answers.push_back(stats::median(misses) < false_misses_ * loads + kDecision * static_cast<double>(passes_));
+      if (first[g] >= kClearlyMisses) continue;
+      undecided.push_back(g);
+      rest.push_back(groups[g]);
     }
+    std::vector<bool> answers(groups.size());
+    const std::vector<double> misses = misses_per_pass(rest, lab_.parameters().copies);
+    for (std::size_t i = 0; i < rest.size(); ++i) answers[undecided[i]] = misses[i] < kDecision;
     return answers;
   }
 
@@ -51,6 +47,25 @@ class Packer {
 
  private:
   static constexpr double kDecision = 0.4;  // misses a pass, beyond the false ones
+  static constexpr double kClearlyMisses = 2 * kDecision;
+
+  // Of each group with the taken places, beyond the false ones: the median of some copies.
+  std::vector<double> misses_per_pass(const std::vector<std::vector<std::uint32_t>>& groups, std::size_t copies) {
+    std::vector<ChaseProgram> programs;
+    for (const auto& group : groups) programs.insert(programs.end(), copies, program_of(group));
+    if (programs.empty()) return {};
+    const std::vector<ChaseResult> results = lab_.chase(programs);
+    std::vector<double> medians;
+    for (std::size_t g = 0; g < groups.size(); ++g) {
+      std::vector<double> misses;
+      for (std::size_t copy = g * copies; copy < (g + 1) * copies; ++copy) {
+        misses.push_back(band_count(results[copy].steps.back().histogram));
+      }
+      const auto loads = static_cast<double>(results[g * copies].steps.back().loads);
+      medians.push_back((stats::median(misses) - false_misses_ * loads) / static_cast<double>(passes_));
+    }
+    return medians;
+  }
 
   // Loads as slow as the level behind the cache answers. What is slower still is an outlier: nothing that is walked
   // again and again is evicted from there.
@@ -82,7 +97,6 @@ class Packer {
   ChaseArray array_;
   const std::vector<PackingPlace>& places_;
   std::vector<std::uint32_t> taken_;
-  std::size_t copies_ = lab_.parameters().copies;
   double false_misses_ = 0;
   std::uint64_t passes_ = 8;
 };

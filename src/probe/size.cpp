@@ -361,7 +361,7 @@ Capacity estimate_capacity(Lab& lab, const Cache& cache, const Effort& effort) {
   // capacity in order still hits, the replacement is not LRU.
   const auto line = static_cast<double>(std::max({stride, cache.line_bytes, cache.fetch_bytes}));
   const double base = std::max(best.bytes, guess);
-  const double wanted_factor = site.exclusive ? 2 : 4;
+  const double wanted_factor = site.exclusive ? 2 : lab.parameters().sampled_capacities;
   const double factor =
       site.limit_bytes == 0 ? wanted_factor : std::min(wanted_factor, static_cast<double>(site.limit_bytes) / base);
   constexpr double kLeastFactor = 1.5;
