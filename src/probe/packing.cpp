@@ -14,13 +14,14 @@ class Packer {
       : lab_(lab), cache_(cache), array_(array), places_(places) {}
 
   // Whether the taken places and each of the groups are resident together. One copy tells most of those that are not:
-  // it misses about once a pass or more, which is far from none. The others take the median of several.
+  // it misses once a pass or more, which is far from none where few loads look like misses. The others take the median
+  // of several.
   std::vector<bool> fit(const std::vector<std::vector<std::uint32_t>>& groups) {
     std::vector<std::size_t> undecided;
     const std::vector<double> first = misses_per_pass(groups, 1);
     std::vector<std::vector<std::uint32_t>> rest;
     for (std::size_t g = 0; g < groups.size(); ++g) {
-      if (first[g] >= kClearlyMisses) continue;
+      if (first[g] >= kDecision + clearly_) continue;
       undecided.push_back(g);
       rest.push_back(groups[g]);
     }
@@ -43,11 +44,13 @@ class Packer {
     constexpr double kMostPasses = 64;
     const double enough = std::pow(4 * 0.56 / kDecision, 2) * false_misses_ * static_cast<double>(elements);
     passes_ = static_cast<std::uint64_t>(std::clamp(std::ceil(enough), kLeastPasses, kMostPasses));
+    constexpr double kErrors = 5;
+    const double false_misses_a_pass = false_misses_ * static_cast<double>(elements);
+    clearly_ = std::max(kDecision, kErrors * std::sqrt(false_misses_a_pass / static_cast<double>(passes_)));
   }
 
  private:
   static constexpr double kDecision = 0.4;  // misses a pass, beyond the false ones
-  static constexpr double kClearlyMisses = 2 * kDecision;
 
   // Of each group with the taken places, beyond the false ones: the median of some copies.
   std::vector<double> misses_per_pass(const std::vector<std::vector<std::uint32_t>>& groups, std::size_t copies) {
@@ -98,6 +101,7 @@ class Packer {
   const std::vector<PackingPlace>& places_;
   std::vector<std::uint32_t> taken_;
   double false_misses_ = 0;
+  double clearly_ = kDecision;  // above the decision: misses a pass of one copy that need no second look
   std::uint64_t passes_ = 8;
 };
 

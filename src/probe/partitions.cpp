@@ -18,13 +18,18 @@ Attribute measure_partitions(Lab& lab, const Cache& l2, double total_bytes) {
   const std::uint64_t stride = std::max(l2.line_bytes, l2.fetch_bytes);
   constexpr double kFactor = 0.9;  // all of it stays in L2, so what is not near is far
   const double near_limit = l2.survey->levels[l2.last_level - 1].high_cycles;
-  const SampledResidency near =
-      sampled_residency(lab, l2, near_limit, total_bytes, kFactor, stride, lab.parameters().residency_samples / 4);
-  const double ratio = total_bytes / near.bytes;
+  const auto resident = [&](double limit) {
+    return sampled_residency(lab, l2, limit, total_bytes, kFactor, stride, lab.parameters().residency_samples / 4);
+  };
+  const SampledResidency near = resident(near_limit);
+  constexpr double kWhole = 0.25;
+  const auto is_whole = [](double x) { return x >= 1 - kWhole && std::abs(x - std::round(x)) <= kWhole; };
+  double ratio = total_bytes / near.bytes;
+  // Where sets fill unevenly not all of the footprint stays: then it counts against what of it is resident at all.
+  if (!is_whole(ratio)) ratio = resident(l2.hit_limit_cycles()).bytes / near.bytes;
   const double rounded = std::round(ratio);
   lab.log(fmt::format("partitions: {:.0f} of {:.0f} B near: {:.2f}", near.bytes, total_bytes, ratio));
-  constexpr double kWhole = 0.25;
-  if (rounded < 1 || std::abs(ratio - rounded) > kWhole) {
+  if (!is_whole(ratio)) {
     throw Inconclusive(fmt::format("{:.0f} of {:.0f} B are near: {:.2f} is no whole number of partitions", near.bytes,
                                    total_bytes, ratio));
   }

@@ -25,6 +25,7 @@ namespace {
 struct Estimate {
   double bytes = 0;
   stats::Interval interval;
+  bool settled = true;  // it no longer grew with the footprint
 };
 
 // A pass over the array, and, for a cache behind another, the end of it a few times more: what the nearer cache then
@@ -94,11 +95,11 @@ Region transition(Lab& lab, const Cache& cache, const ChaseArray& array) {
     if (hits > 0) last_mixed = place;
   }
   // Each place speaks for what follows it up to the next one: places of margin on either side. Before the first mixed
-  // place single misses are too rare to be seen in a place: a third of the way is read too, and, where the sets fill
-  // unevenly, one and a half times the way from there to the middle of the transition.
+  // place single misses are too rare to be seen in a place: where sets of few ways fill unevenly they begin at an eighth
+  // of the way.
   constexpr std::uint64_t kMargin = 3;
   const std::uint64_t spread = middle > first_mixed ? (middle - first_mixed) * 3 / 2 : 0;
-  const std::uint64_t rare = std::max(spread, first_mixed / 3) + kMargin;
+  const std::uint64_t rare = std::max(spread, first_mixed * 7 / 8) + kMargin;
   const std::uint64_t begin = first_mixed < rare ? 0 : first_mixed - rare;
   const std::uint64_t end = last_mixed + std::max(spread, last_mixed / 4) + kMargin + 1;
   return {begin * n / kPlaces, std::min(n, end * n / kPlaces)};
@@ -122,6 +123,7 @@ double resident_backwards(Lab& lab, const Cache& cache, double bytes, std::uint6
 Estimate resident_estimate(Lab& lab, const Cache& cache, double guess, std::uint64_t stride) {
   const Site& site = cache.site();
   double best = 0;
+  bool settled = false;
   for (double footprint = 2 * guess; footprint <= 32 * guess; footprint *= 2) {
     if (site.limit_bytes != 0 && footprint > static_cast<double>(site.limit_bytes)) break;
     const double resident = resident_backwards(lab, cache, footprint, stride);
@@ -129,10 +131,11 @@ Estimate resident_estimate(Lab& lab, const Cache& cache, double guess, std::uint
     const bool grew = resident > best * (site.exclusive ? 1.0005 : 1);
     best = std::max(best, resident);
     lab.log(fmt::format("size: backwards over {:.0f} B: {:.0f} B resident", footprint, resident));
+    settled = !grew && resident > 0;
     if (!grew) break;
   }
   const auto line = static_cast<double>(std::max({stride, cache.line_bytes, cache.fetch_bytes}));
-  return {best, {best - line, best + line}};
+  return {best, {best - line, best + line}, settled};
 }
 
 // Largest footprint that fits, between one that does and one that does not: both ends draw closer by the number of
@@ -274,7 +277,7 @@ SampledResidency sampled_residency(Lab& lab, const Cache& cache, double limit_cy
   ChaseArray array = make_array(site, static_cast<std::uint64_t>(guess * factor), stride, Order::kShuffled);
   const auto n = static_cast<double>(array.element_count());
   const double lines = std::max(1.0, guess / static_cast<double>(stride));
-  const double most = site.exclusive ? 8192 : 1024;
+  const double most = site.exclusive ? 32768 : 1024;
   // A few samples even of a cache of a few lines: what they evict is corrected for.
   const double few = std::clamp(lines / 4, 1.0, 4.0);
   const auto per_program = static_cast<std::uint64_t>(std::clamp(parameters.sampled_part * lines, few, most));
@@ -361,7 +364,11 @@ Capacity estimate_capacity(Lab& lab, const Cache& cache, const Effort& effort) {
   // capacity in order still hits, the replacement is not LRU.
   const auto line = static_cast<double>(std::max({stride, cache.line_bytes, cache.fetch_bytes}));
   const double base = std::max(best.bytes, guess);
-  const double wanted_factor = site.exclusive ? 2 : lab.parameters().sampled_capacities;
+  // A block touches all of L2 many times faster than one thread reads it back: where that had to end while what stays
+  // resident still grew, sampling has the footprint that it takes.
+  constexpr double kUnsettledCapacities = 8;
+  const double exclusive_factor = resident.bytes == 0 || resident.settled ? 2 : kUnsettledCapacities;
+  const double wanted_factor = site.exclusive ? exclusive_factor : lab.parameters().sampled_capacities;
   const double factor =
       site.limit_bytes == 0 ? wanted_factor : std::min(wanted_factor, static_cast<double>(site.limit_bytes) / base);
   constexpr double kLeastFactor = 1.5;
@@ -370,7 +377,9 @@ Capacity estimate_capacity(Lab& lab, const Cache& cache, const Effort& effort) {
     double packed = cache.packed_bytes;
     if (!exact && packed == 0) packed = packed_bytes(lab, cache);
     // What reading backwards over-counts under another replacement than LRU, packing does not.
-    if (packed > 0 && (packed > best.bytes || !exact)) {
+    // A line or two more of them is one that seemed to fit.
+    constexpr double kBeyondExact = 1.01;
+    if (packed > 0 && (packed > kBeyondExact * best.bytes || !exact)) {
       best = {packed, {packed - line, packed + line}};
       capacity.method = "packed_places";
     }
