@@ -131,12 +131,13 @@ struct Topology {
 
 // ---- The element table: what there is to know of each memory element, per vendor. Data, not code. ----
 
-enum class Coverage : std::uint8_t { kMeasured, kApi, kApiAndMeasured, kNotApplicable, kPlanned };
+// kMeasuredInFull: measured where --full or the attribute's name asks for it, because it takes its time.
+enum class Coverage : std::uint8_t { kMeasured, kApi, kApiAndMeasured, kMeasuredInFull, kNotApplicable, kPlanned };
 [[nodiscard]] std::string_view to_string(Coverage coverage);
 
 // Ids of the memory attributes in the order that reports show them:
 // size, latency, read_bandwidth, write_bandwidth, line_size, fetch_granularity, amount, shared_with, miss_penalty,
-// partitions, reach, entries, entry_bytes, ways, cycles_per_instruction, scope
+// partitions, reach, entries, entry_bytes, ways, cycles_per_instruction, scope, sets, index, replacement
 [[nodiscard]] const std::vector<std::string>& memory_attribute_ids();
 
 struct ElementRow {

@@ -80,6 +80,7 @@ DiscoverOptions discover_options(const Options& options) {
   DiscoverOptions result;
   result.elements = options.elements;
   result.attributes = options.attributes;
+  result.full = options.full;
   result.budget_seconds = options.budget_seconds;
   result.seed = options.seed;
   return result;

@@ -42,6 +42,7 @@ struct Options {
   bool tree = false;                      // nested boxes instead of the table
   std::string raw_directory;
   std::string record_path;
+  bool full = false;
   double budget_seconds = 60;
   std::uint64_t seed = 1;
   bool quiet = false;

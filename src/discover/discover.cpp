@@ -16,6 +16,7 @@
 #include "probe/lab.h"
 #include "probe/site.h"
 #include "probe/size.h"
+#include "probe/structure.h"
 #include "probe/tlb.h"
 
 namespace gputopo {
@@ -92,7 +93,12 @@ class Discovery {
   Attribute reach(const std::string& element) { return probe::tlb_reach(lab_, tlbs(), tlb_depth(element)); }
   Attribute entries(const std::string& element) { return probe::tlb_entries(lab_, tlbs(), tlb_depth(element)); }
   Attribute entry_bytes(const std::string& element) { return probe::tlb_entry_bytes(lab_, tlbs(), tlb_depth(element)); }
-  Attribute ways(const std::string& element) { return probe::tlb_ways(lab_, tlbs(), tlb_depth(element)); }
+  Attribute ways(const std::string& element);
+  // Of the cache that the element names.
+  const probe::Structure& structure(const std::string& element);
+  Attribute sets(const std::string& element) { return probe::structure_sets(lab_, structure(element)); }
+  Attribute index(const std::string& element) { return probe::structure_index(lab_, structure(element)); }
+  Attribute replacement(const std::string& element);
   Attribute read_bandwidth(const std::string& element) { return bandwidth(element, StreamOp::kRead); }
   Attribute write_bandwidth(const std::string& element) { return bandwidth(element, StreamOp::kWrite); }
   Attribute bandwidth(const std::string& element, StreamOp op);
@@ -110,6 +116,8 @@ class Discovery {
   std::map<Space, std::string> absent_spaces_;
   std::map<std::string, Cache> caches_;
   std::optional<probe::TlbSurvey> tlbs_;
+  std::map<std::string, probe::Structure> structures_;
+  std::map<std::string, std::string> without_structure_;  // why
   std::map<std::pair<std::string, std::string>, Attribute> results_;
   std::map<std::pair<std::string, std::string>, bool> sharing_;
   std::optional<std::pair<Reason, std::string>> ended_;  // set: no more programs; why
@@ -134,6 +142,9 @@ const std::vector<Discovery::PlanRow>& Discovery::plan() {
       {"entry_bytes", &Discovery::entry_bytes},
       {"entries", &Discovery::entries},
       {"ways", &Discovery::ways},
+      {"sets", &Discovery::sets},
+      {"index", &Discovery::index},
+      {"replacement", &Discovery::replacement},
       {"read_bandwidth", &Discovery::read_bandwidth},
       {"write_bandwidth", &Discovery::write_bandwidth},
       // Of instruction caches only (code_elements.h).
@@ -286,6 +297,34 @@ const probe::TlbSurvey& Discovery::tlbs() {
     tlbs_ = probe::survey_tlbs(lab_, pages);
   }
   return *tlbs_;
+}
+
+// Once for each physical cache: what shares L1 has the structure of L1.
+const probe::Structure& Discovery::structure(const std::string& element) {
+  if (const auto found = structures_.find(element); found != structures_.end()) return found->second;
+  if (const auto found = without_structure_.find(element); found != without_structure_.end()) {
+    throw probe::Inconclusive(found->second);
+  }
+  ensure(element, "size");
+  if (element != "l1" && ensure("l1", "size").available() && cache(element).line_bytes == cache("l1").line_bytes &&
+      shares(element, "l1") && shares("l1", element)) {
+    return structure("l1");
+  }
+  try {
+    return structures_.emplace(element, probe::survey_structure(lab_, cache(element))).first->second;
+  } catch (const probe::Inconclusive& error) {
+    without_structure_[element] = error.what();
+    throw;
+  }
+}
+
+Attribute Discovery::ways(const std::string& element) {
+  if (is_tlb(element)) return probe::tlb_ways(lab_, tlbs(), tlb_depth(element));
+  return probe::structure_ways(lab_, structure(element));
+}
+
+Attribute Discovery::replacement(const std::string& element) {
+  return probe::structure_replacement(lab_, cache(element), structure(element));
 }
 
 Attribute Discovery::miss_penalty(const std::string& element) {
@@ -469,6 +508,7 @@ Topology Discovery::run() {
 
   const auto wanted = [&](const ElementRow& row, const std::string& attribute) {
     const Coverage coverage = row.of(attribute);
+    if (coverage == Coverage::kMeasuredInFull && options_.attributes.empty() && !options_.full) return false;
     return coverage != Coverage::kNotApplicable && coverage != Coverage::kPlanned && selected(elements, row.id) &&
            selected(options_.attributes, attribute);
   };
@@ -493,7 +533,9 @@ Topology Discovery::run() {
       } else if (row.of(attribute) == Coverage::kNotApplicable || row.of(attribute) == Coverage::kPlanned) {
         slot = unavailable(Reason::kNotApplicable, "");
       } else {
-        slot = unavailable(Reason::kNotSelected, "left out by --only or --attribute");
+        const bool only_full = row.of(attribute) == Coverage::kMeasuredInFull && selected(elements, row.id);
+        slot = unavailable(Reason::kNotSelected,
+                           only_full ? "takes its time; --full measures it" : "left out by --only or --attribute");
       }
     }
     topology_.memory.push_back(std::move(element));

@@ -8,6 +8,7 @@ namespace {
 constexpr Coverage kM = Coverage::kMeasured;
 constexpr Coverage kA = Coverage::kApi;
 constexpr Coverage kAM = Coverage::kApiAndMeasured;
+constexpr Coverage kFull = Coverage::kMeasuredInFull;
 constexpr Coverage kNo = Coverage::kNotApplicable;
 
 // Cells in the order of memory_attribute_ids(); those that are left out at the end are not applicable.
@@ -16,6 +17,15 @@ ElementRow row(std::string id, std::string title, const std::vector<Coverage>& c
   const std::vector<std::string>& ids = memory_attribute_ids();
   for (std::size_t i = 0; i < ids.size(); ++i) {
     result.coverage.emplace_back(ids[i], i < cells.size() ? cells[i] : kNo);
+  }
+  return result;
+}
+
+// A cache of one SM, whose structure is measured too.
+ElementRow cache_row(std::string id, std::string title, const std::vector<Coverage>& cells) {
+  ElementRow result = row(std::move(id), std::move(title), cells);
+  for (auto& [attribute, cell] : result.coverage) {
+    if (attribute == "ways" || attribute == "sets" || attribute == "index" || attribute == "replacement") cell = kFull;
   }
   return result;
 }
@@ -36,22 +46,11 @@ ElementRow icache_row(std::string id, std::string title) {
 }  // namespace
 
 const std::vector<std::string>& memory_attribute_ids() {
-  static const std::vector<std::string> kIds = {"size",
-                                                "latency",
-                                                "read_bandwidth",
-                                                "write_bandwidth",
-                                                "line_size",
-                                                "fetch_granularity",
-                                                "amount",
-                                                "shared_with",
-                                                "miss_penalty",
-                                                "partitions",
-                                                "reach",
-                                                "entries",
-                                                "entry_bytes",
-                                                "ways",
-                                                "cycles_per_instruction",
-                                                "scope"};
+  static const std::vector<std::string> kIds = {
+      "size",        "latency",     "read_bandwidth",         "write_bandwidth", "line_size", "fetch_granularity",
+      "amount",      "shared_with", "miss_penalty",           "partitions",      "reach",     "entries",
+      "entry_bytes", "ways",        "cycles_per_instruction", "scope",           "sets",      "index",
+      "replacement"};
   return kIds;
 }
 
@@ -59,10 +58,10 @@ const std::vector<ElementRow>& element_table() {
   // clang-format off
   static const std::vector<ElementRow> kTable = {
       //                                           size latency read  write line  fetch amount shared penalty partitions
-      row("l1", "L1 data cache",                   {kM,  kM,    kM,   kM,   kM,   kM,   kM,    kM,    kM,     kNo}),
-      row("texture", "Texture cache",              {kM,  kM,    kM,   kNo,  kM,   kM,   kM,    kM,    kM,     kNo}),
-      row("readonly", "Read-only data cache",      {kM,  kM,    kM,   kNo,  kM,   kM,   kM,    kM,    kM,     kNo}),
-      row("constant_l1", "Constant L1 cache",      {kM,  kM,    kM,   kNo,  kM,   kM,   kM,    kM,    kM,     kNo}),
+      cache_row("l1", "L1 data cache",             {kM,  kM,    kM,   kM,   kM,   kM,   kM,    kM,    kM,     kNo}),
+      cache_row("texture", "Texture cache",        {kM,  kM,    kM,   kNo,  kM,   kM,   kM,    kM,    kM,     kNo}),
+      cache_row("readonly", "Read-only data cache", {kM,  kM,    kM,   kNo,  kM,   kM,   kM,    kM,    kM,     kNo}),
+      cache_row("constant_l1", "Constant L1 cache", {kM,  kM,    kM,   kNo,  kM,   kM,   kM,    kM,    kM,     kNo}),
       row("constant_l15", "Constant L1.5 cache",   {kM,  kM,    kM,   kNo,  kM,   kM,   kNo,   kNo,   kM,     kNo}),
       row("l2", "L2 cache",                        {kAM, kM,    kM,   kM,   kM,   kM,   kNo,   kNo,   kM,     kM}),
       row("shared", "Shared memory",               {kA,  kM,    kM,   kM,   kNo,  kNo,  kNo,   kNo,   kNo,    kNo}),

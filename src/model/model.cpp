@@ -15,7 +15,8 @@ constexpr std::array<std::string_view, 4> kSourceNames = {"measured", "api", "in
 constexpr std::array<std::string_view, 10> kReasonNames = {
     "none",      "not_applicable", "not_supported", "not_present", "inconclusive",
     "timed_out", "interrupted",    "device_error",  "dependency",  "not_selected"};
-constexpr std::array<std::string_view, 5> kCoverageNames = {"measured", "api", "api+measured", "n/a", "planned"};
+constexpr std::array<std::string_view, 6> kCoverageNames = {"measured",    "api", "api+measured",
+                                                            "with --full", "n/a", "planned"};
 
 template <typename Enum, std::size_t N>
 Enum parse_name(const std::array<std::string_view, N>& names, std::string_view text, std::string_view what) {

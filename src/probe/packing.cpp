@@ -6,127 +6,126 @@
 #include <deque>
 
 namespace gputopo::probe {
-namespace {
 
-class Packer {
- public:
-  Packer(Lab& lab, const Cache& cache, const ChaseArray& array, const std::vector<PackingPlace>& places)
-      : lab_(lab), cache_(cache), array_(array), places_(places) {}
-
-  // Whether the taken places and each of the groups are resident together. One copy tells most of those that are not:
-  // it misses once a pass or more, which is far from none where few loads look like misses. The others take the median
-  // of several.
-  std::vector<bool> fit(const std::vector<std::vector<std::uint32_t>>& groups) {
-    std::vector<std::size_t> undecided;
-    const std::vector<double> first = misses_per_pass(groups, 1);
-    std::vector<std::vector<std::uint32_t>> rest;
-    for (std::size_t g = 0; g < groups.size(); ++g) {
-      if (first[g] >= kDecision + clearly_) continue;
-      undecided.push_back(g);
-      rest.push_back(groups[g]);
-    }
-    std::vector<bool> answers(groups.size());
-    const std::vector<double> misses = misses_per_pass(rest, lab_.parameters().copies);
-    for (std::size_t i = 0; i < rest.size(); ++i) answers[undecided[i]] = misses[i] < kDecision;
-    return answers;
+FitTest::FitTest(Lab& lab, const Cache& cache, ChaseArray array, const std::vector<PackingPlace>& places)
+    : lab_(lab), cache_(cache), array_(std::move(array)), places_(places) {
+  // Thousands of loads are to miss less than once: how many look like it although they hit must be known well.
+  constexpr std::uint64_t kLoads = 100'000;
+  const ChaseArray tiny =
+      make_array(cache.site(), lab.parameters().tiny_bytes, std::max(kMinimumStrideBytes, cache.fetch_bytes));
+  const ChaseProgram program = make_program(
+      cache.site(), {tiny},
+      {{.kind = StepKind::kWarm, .loads = 4 * tiny.element_count()}, {.kind = StepKind::kCounted, .loads = kLoads}});
+  stats::Histogram all;
+  for (const ChaseResult& copy : lab.chase(std::vector<ChaseProgram>(lab.parameters().copies, program))) {
+    stats::accumulate(all, copy.steps.back().histogram);
   }
+  const auto loads = static_cast<double>(stats::total_count(all));
+  false_misses_ = band_count(all) / loads;
+  false_misses_error_ = std::sqrt(band_count(all) + 1) / loads;
+}
 
-  void take(const std::vector<std::uint32_t>& group) { taken_.insert(taken_.end(), group.begin(), group.end()); }
-  [[nodiscard]] const std::vector<std::uint32_t>& taken() const { return taken_; }
+double FitTest::error(double elements) const {
+  const double noise = std::sqrt(false_misses_ * elements / passes(elements));
+  return std::hypot(noise, false_misses_error_ * elements);
+}
 
-  // Learns how many loads of what fits look like misses, and from that how many passes it takes to tell.
-  void calibrate(std::size_t elements) {
-    const Survey& survey = *cache_.survey;
-    const auto total = static_cast<double>(stats::total_count(survey.tiny));
-    false_misses_ = band_count(survey.tiny) / total;
-    // With the median of five copies (0.56 standard errors of one), four of those away from the decision.
-    constexpr double kLeastPasses = 6;
-    constexpr double kMostPasses = 64;
-    const double enough = std::pow(4 * 0.56 / kDecision, 2) * false_misses_ * static_cast<double>(elements);
-    passes_ = static_cast<std::uint64_t>(std::clamp(std::ceil(enough), kLeastPasses, kMostPasses));
+// One copy tells most of those that do not fit: they miss once a pass or more, which is far from none where few loads
+// look like misses. The others take the median of several.
+std::vector<bool> FitTest::fit(const std::vector<Group>& groups, const Group& taken) {
+  const std::vector<double> first = misses_per_pass(groups, taken, 1);
+  std::vector<std::size_t> undecided;
+  std::vector<Group> rest;
+  for (std::size_t g = 0; g < groups.size(); ++g) {
     constexpr double kErrors = 5;
-    const double false_misses_a_pass = false_misses_ * static_cast<double>(elements);
-    clearly_ = std::max(kDecision, kErrors * std::sqrt(false_misses_a_pass / static_cast<double>(passes_)));
+    const double elements = elements_in(taken) + elements_in(groups[g]);
+    if (first[g] >= kDecision + std::max(kDecision, kErrors * error(elements))) continue;
+    undecided.push_back(g);
+    rest.push_back(groups[g]);
   }
+  std::vector<bool> answers(groups.size());
+  const std::vector<double> misses = misses_per_pass(rest, taken, lab_.parameters().copies);
+  for (std::size_t i = 0; i < rest.size(); ++i) answers[undecided[i]] = misses[i] < kDecision;
+  return answers;
+}
 
- private:
-  static constexpr double kDecision = 0.4;  // misses a pass, beyond the false ones
-
-  // Of each group with the taken places, beyond the false ones: the median of some copies.
-  std::vector<double> misses_per_pass(const std::vector<std::vector<std::uint32_t>>& groups, std::size_t copies) {
-    std::vector<ChaseProgram> programs;
-    for (const auto& group : groups) programs.insert(programs.end(), copies, program_of(group));
-    if (programs.empty()) return {};
-    const std::vector<ChaseResult> results = lab_.chase(programs);
-    std::vector<double> medians;
-    for (std::size_t g = 0; g < groups.size(); ++g) {
-      std::vector<double> misses;
-      for (std::size_t copy = g * copies; copy < (g + 1) * copies; ++copy) {
-        misses.push_back(band_count(results[copy].steps.back().histogram));
-      }
-      const auto loads = static_cast<double>(results[g * copies].steps.back().loads);
-      medians.push_back((stats::median(misses) - false_misses_ * loads) / static_cast<double>(passes_));
+std::vector<double> FitTest::misses_per_pass(const std::vector<Group>& groups, const Group& taken, std::size_t copies) {
+  std::vector<ChaseProgram> programs;
+  for (const Group& group : groups) programs.insert(programs.end(), copies, program_of(taken, group));
+  if (programs.empty()) return {};
+  const std::vector<ChaseResult> results = lab_.chase(programs);
+  std::vector<double> medians;
+  for (std::size_t g = 0; g < groups.size(); ++g) {
+    std::vector<double> misses;
+    for (std::size_t copy = g * copies; copy < (g + 1) * copies; ++copy) {
+      misses.push_back(band_count(results[copy].steps.back().histogram));
     }
-    return medians;
+    const auto loads = static_cast<double>(results[g * copies].steps.back().loads);
+    const double times = loads / (elements_in(taken) + elements_in(groups[g]));
+    medians.push_back((stats::median(misses) - false_misses_ * loads) / times);
   }
+  return medians;
+}
 
-  // Loads as slow as the level behind the cache answers. What is slower still is an outlier: nothing that is walked
-  // again and again is evicted from there.
-  [[nodiscard]] double band_count(const stats::Histogram& histogram) const {
-    const auto& levels = cache_.survey->levels;
-    const std::size_t next = std::min(cache_.last_level + 2, levels.size() - 1);
-    const double limit = cache_.hit_limit_cycles();
-    return static_cast<double>(stats::summarise_band(histogram, limit, levels[next].high_cycles).count);
-  }
+double FitTest::band_count(const stats::Histogram& histogram) const {
+  const auto& levels = cache_.survey->levels;
+  const std::size_t next = std::min(cache_.last_level + 2, levels.size() - 1);
+  const double limit = cache_.hit_limit_cycles();
+  return static_cast<double>(stats::summarise_band(histogram, limit, levels[next].high_cycles).count);
+}
 
-  [[nodiscard]] ChaseProgram program_of(const std::vector<std::uint32_t>& group) const {
-    ChaseArray array = array_;
-    for (const std::vector<std::uint32_t>* part : {&taken_, &group}) {
-      for (const std::uint32_t place : *part) {
-        array.elements.insert(array.elements.end(), places_[place].begin(), places_[place].end());
-      }
+double FitTest::passes(double elements) const {
+  // With the median of five copies (0.56 standard errors of one), four of those away from the decision.
+  constexpr double kLeastPasses = 6;
+  constexpr double kMostPasses = 64;
+  const double enough = std::pow(4 * 0.56 / kDecision, 2) * false_misses_ * elements;
+  return std::clamp(std::ceil(enough), kLeastPasses, kMostPasses);
+}
+
+double FitTest::elements_in(const Group& group) const {
+  std::size_t count = 0;
+  for (const std::uint32_t place : group) count += places_[place].size();
+  return static_cast<double>(count);
+}
+
+ChaseProgram FitTest::program_of(const Group& taken, const Group& group) const {
+  ChaseArray array = array_;
+  for (const Group* part : {&taken, &group}) {
+    for (const std::uint32_t place : *part) {
+      array.elements.insert(array.elements.end(), places_[place].begin(), places_[place].end());
     }
-    std::sort(array.elements.begin(), array.elements.end());
-    const std::uint64_t n = array.elements.size();
-    // Walked in an order of its own each way, so that a replacement that depends on order does not keep a stranger.
-    return make_program(cache_.site(), {array},
-                        {{.kind = StepKind::kWarm, .loads = 2 * n, .chain = 1},
-                         {.kind = StepKind::kWarm, .loads = n},
-                         {.kind = StepKind::kCounted, .loads = passes_ * n}});
   }
-
-  Lab& lab_;
-  const Cache& cache_;
-  ChaseArray array_;
-  const std::vector<PackingPlace>& places_;
-  std::vector<std::uint32_t> taken_;
-  double false_misses_ = 0;
-  double clearly_ = kDecision;  // above the decision: misses a pass of one copy that need no second look
-  std::uint64_t passes_ = 8;
-};
-
-}  // namespace
+  std::sort(array.elements.begin(), array.elements.end());
+  const std::uint64_t n = array.elements.size();
+  const auto counted = static_cast<std::uint64_t>(passes(static_cast<double>(n))) * n;
+  // Walked in an order of its own each way, so that a replacement that depends on order does not keep a stranger.
+  return make_program(cache_.site(), {array},
+                      {{.kind = StepKind::kWarm, .loads = 2 * n, .chain = 1},
+                       {.kind = StepKind::kWarm, .loads = n},
+                       {.kind = StepKind::kCounted, .loads = counted}});
+}
 
 std::vector<std::uint32_t> pack(Lab& lab, const Cache& cache, const ChaseArray& array,
                                 const std::vector<PackingPlace>& places, std::size_t first) {
-  Packer packer(lab, cache, array, places);
-  using Group = std::vector<std::uint32_t>;
+  FitTest test(lab, cache, array, places);
+  using Group = FitTest::Group;
+  Group taken;
+  const auto take = [&](const Group& group) { taken.insert(taken.end(), group.begin(), group.end()); };
   const auto range = [](std::size_t begin, std::size_t end) {
     Group group;
     for (std::size_t i = begin; i < end; ++i) group.push_back(static_cast<std::uint32_t>(i));
     return group;
   };
   first = std::clamp<std::size_t>(first, 1, places.size());
-  packer.calibrate(first * places.front().size());
   std::vector<Group> starts;
   for (const std::size_t count : {first, first * 3 / 4, first / 2, std::size_t{1}}) {
     if (count > 0) starts.push_back(range(0, count));
   }
-  const std::vector<bool> start_fits = packer.fit(starts);
+  const std::vector<bool> start_fits = test.fit(starts);
   std::size_t next = 0;
   for (std::size_t i = 0; i < starts.size() && next == 0; ++i) {
     if (!start_fits[i]) continue;
-    packer.take(starts[i]);
+    take(starts[i]);
     next = starts[i].size();
   }
   // Groups that wait: halved until they fit or are one place that does not.
@@ -137,7 +136,7 @@ std::vector<std::uint32_t> pack(Lab& lab, const Cache& cache, const ChaseArray& 
   // A cache of two ways whose sets have, one in a hundred, room for one more: twice its places of refusals miss that
   // with a probability of e^-2 for each such set. Beyond it what is missing is less than a place or two of hundreds.
   constexpr std::size_t kPatience = 3;
-  while (refused_in_a_row < kPatience * packer.taken().size() + 8) {
+  while (refused_in_a_row < kPatience * taken.size() + 8) {
     while (waiting.size() < kAtOnce && next < places.size()) {
       const std::size_t end = std::min(places.size(), next + group_size);
       waiting.push_back(range(next, end));
@@ -149,7 +148,7 @@ std::vector<std::uint32_t> pack(Lab& lab, const Cache& cache, const ChaseArray& 
       groups.push_back(std::move(waiting.front()));
       waiting.pop_front();
     }
-    const std::vector<bool> fits = packer.fit(groups);
+    const std::vector<bool> fits = test.fit(groups, taken);
     std::vector<Group> good;
     for (std::size_t i = 0; i < groups.size(); ++i) {
       if (fits[i]) {
@@ -169,14 +168,14 @@ std::vector<std::uint32_t> pack(Lab& lab, const Cache& cache, const ChaseArray& 
     // Each fits alone; together they may not.
     Group all;
     for (const Group& group : good) all.insert(all.end(), group.begin(), group.end());
-    if (good.size() == 1 || packer.fit({all}).front()) {
-      packer.take(all);
+    if (good.size() == 1 || test.fit({all}, taken).front()) {
+      take(all);
     } else {
-      packer.take(good.front());
+      take(good.front());
       waiting.insert(waiting.begin(), good.begin() + 1, good.end());
     }
   }
-  return packer.taken();
+  return taken;
 }
 
 double packed_bytes(Lab& lab, const Cache& cache) {

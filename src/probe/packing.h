@@ -14,6 +14,39 @@ namespace gputopo::probe {
 // A place: elements of an array (each of the cache's nearest fetch) that are loaded or left out together.
 using PackingPlace = std::vector<std::uint32_t>;
 
+// Whether sets of places are resident together: walked again and again, they then miss no more than a tiny array does.
+class FitTest {
+ public:
+  FitTest(Lab& lab, const Cache& cache, ChaseArray array, const std::vector<PackingPlace>& places);
+
+  using Group = std::vector<std::uint32_t>;  // of places
+  // Whether `taken` and each of the groups fit.
+  [[nodiscard]] std::vector<bool> fit(const std::vector<Group>& groups, const Group& taken = {});
+  // The median of some copies of the misses a pass, beyond what looks like misses in a tiny array. What does not fit
+  // misses at least once a pass; kDecision is in between.
+  [[nodiscard]] std::vector<double> misses_per_pass(const std::vector<Group>& groups, const Group& taken,
+                                                    std::size_t copies);
+  static constexpr double kDecision = 0.4;
+  // Standard error of one copy's misses a pass over so many elements.
+  [[nodiscard]] double error(double elements) const;
+
+ private:
+  // Loads as slow as the level behind the cache answers. What is slower still is an outlier: nothing that is walked
+  // again and again is evicted from there.
+  [[nodiscard]] double band_count(const stats::Histogram& histogram) const;
+  // Enough for the noise of a median of five copies to stay clear of the decision.
+  [[nodiscard]] double passes(double elements) const;
+  [[nodiscard]] double elements_in(const Group& group) const;
+  [[nodiscard]] ChaseProgram program_of(const Group& taken, const Group& group) const;
+
+  Lab& lab_;
+  const Cache& cache_;
+  ChaseArray array_;
+  const std::vector<PackingPlace>& places_;
+  double false_misses_ = 0;  // per load
+  double false_misses_error_ = 0;
+};
+
 // The places, in their order of trial, that are resident together; `array` is what they are elements of.
 // `first` of them, if that many fit, are taken without looking at each.
 [[nodiscard]] std::vector<std::uint32_t> pack(Lab& lab, const Cache& cache, const ChaseArray& array,

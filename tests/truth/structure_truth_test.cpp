@@ -1,0 +1,141 @@
+// Sets, ways, index and replacement of the nearest caches of random machines (support/random_machine.h).
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <bit>
+#include <cstdlib>
+#include <map>
+#include <mutex>
+#include <thread>
+
+#include "device/sim/machine.h"
+#include "gputopo/discover.h"
+#include "support/random_machine.h"
+
+namespace gputopo {
+namespace {
+
+struct Tally {
+  int total = 0;
+  int right = 0;
+  int silent = 0;
+  int outside = 0;  // a value whose interval misses the truth
+};
+
+std::string replacement_of(const sim::CacheSpec& cache, std::uint64_t ways) {
+  if (ways == 1) return "none";
+  switch (cache.replacement) {
+    case sim::Replacement::kLru:
+      return "lru";
+    case sim::Replacement::kTreePlru:
+      return ways == 2 ? "lru" : "pseudo_lru";  // of two ways the tree knows which is the older
+    case sim::Replacement::kFifo:
+      return "fifo";
+    case sim::Replacement::kRandom:
+      break;
+  }
+  return "random";
+}
+
+struct Outcome {
+  std::map<std::string, Tally> tallies;
+  std::string misses;
+};
+
+void judge_machine(std::uint64_t seed, Outcome& outcome) {
+  const sim::MachineSpec machine = truth::random_machine(seed);
+  const std::unique_ptr<Device> device = sim::make_sim_device(machine, seed, 1);
+  DiscoverOptions options;
+  options.attributes = {"ways", "sets", "index", "replacement"};
+  options.elements = {"l1", "texture", "readonly", "constant_l1"};
+  options.seed = seed;
+  options.budget_seconds = 600;
+  options.keep_samples = false;
+  const Topology topology = discover(*device, options);
+  const std::pair<const char*, Space> elements[] = {{"l1", Space::kGlobal},
+                                                    {"texture", Space::kTexture},
+                                                    {"readonly", Space::kReadOnly},
+                                                    {"constant_l1", Space::kConstant}};
+  for (const auto& [id, space] : elements) {
+    const std::string& name = machine.spaces.at(space).path.front().cache;
+    const auto cache = std::find_if(machine.caches.begin(), machine.caches.end(),
+                                    [&](const sim::CacheSpec& spec) { return spec.id == name; });
+    const std::uint64_t lines = cache->size_bytes / cache->line_bytes;
+    const std::uint64_t ways = cache->ways == 0 ? lines : cache->ways;
+    const std::uint64_t sets = lines / ways;
+    const std::string shape = fmt::format("{} B, {} B lines, {} ways, {} sets, replacement {}, index {}",
+                                          cache->size_bytes, cache->line_bytes, ways, sets,
+                                          static_cast<int>(cache->replacement), static_cast<int>(cache->index));
+    const auto judge = [&](const char* what, bool right, bool outside) {
+      const Attribute& attribute = *topology.find_attribute(id, what);
+      Tally& tally = outcome.tallies[what];
+      ++tally.total;
+      tally.right += right ? 1 : 0;
+      tally.silent += attribute.available() ? 0 : 1;
+      tally.outside += attribute.available() && outside ? 1 : 0;
+      if (right) return;
+      const auto* text = std::get_if<std::string>(&attribute.value);
+      outcome.misses +=
+          fmt::format("seed {} {}.{}: {} {}{}, truth {}\n", seed, id, what, attribute.number().value_or(-1),
+                      text != nullptr ? *text : "", attribute.detail, shape);
+    };
+    const auto judge_number = [&](const char* what, std::uint64_t truth) {
+      const Attribute& attribute = *topology.find_attribute(id, what);
+      const auto wanted = static_cast<double>(truth);
+      judge(what, attribute.number() == wanted,
+            attribute.available() && (wanted < *attribute.low || wanted > *attribute.high));
+    };
+    const auto judge_name = [&](const char* what, const std::string& truth) {
+      const bool right = topology.find_attribute(id, what)->value == Value(truth);
+      judge(what, right, !right);
+    };
+    judge_number("ways", ways);
+    judge_number("sets", sets);
+    const bool modulo = cache->index == sim::IndexHash::kModulo;
+    judge_name("index", sets == 1 ? "none" : modulo ? "modulo" : "hashed");
+    judge_name("replacement", replacement_of(*cache, ways));
+  }
+}
+
+TEST(StructureTruth, RandomMachines) {
+  const char* wanted = std::getenv("GPUTOPO_TRUTH_MACHINES");
+  // A machine has up to four such caches, and they take as long as all the rest of it.
+  const std::uint64_t machines = (wanted == nullptr ? 200 : std::strtoull(wanted, nullptr, 10)) / 4 + 1;
+  Outcome outcome;
+  std::mutex mutex;
+  std::atomic<std::uint64_t> next = 1;
+  std::vector<std::jthread> threads;
+  for (unsigned i = 0; i < std::max(1u, std::thread::hardware_concurrency()); ++i) {
+    threads.emplace_back([&] {
+      for (std::uint64_t seed = next++; seed <= machines; seed = next++) {
+        Outcome one;
+        judge_machine(seed, one);
+        const std::lock_guard lock(mutex);
+        for (const auto& [what, tally] : one.tallies) {
+          Tally& sum = outcome.tallies[what];
+          sum.total += tally.total;
+          sum.right += tally.right;
+          sum.silent += tally.silent;
+          sum.outside += tally.outside;
+        }
+        outcome.misses += one.misses;
+      }
+    });
+  }
+  threads.clear();
+  std::string summary;
+  for (const auto& [what, tally] : outcome.tallies) {
+    summary += fmt::format("{}: {} of {} right, {} without a value, {} outside their interval\n", what, tally.right,
+                           tally.total, tally.silent, tally.outside);
+  }
+  SCOPED_TRACE(summary + outcome.misses);
+  fmt::print("{}{}", summary, outcome.misses);
+  for (const auto& [what, tally] : outcome.tallies) {
+    EXPECT_GE(tally.right, 0.97 * tally.total) << what;
+    EXPECT_LE(tally.outside, 0.01 * tally.total) << what;
+  }
+}
+
+}  // namespace
+}  // namespace gputopo
