@@ -15,8 +15,7 @@ bool CodeElements::has(const std::string& element) {
   return std::find(std::begin(kElements), std::end(kElements), element) != std::end(kElements);
 }
 
-probe::CodeCache& CodeElements::cache(const std::string& element) {
-  if (const auto found = caches_.find(element); found != caches_.end()) return found->second;
+const probe::CodeSurvey& CodeElements::survey() {
   if (not_supported_) throw NotSupportedError(*not_supported_);
   if (!survey_) {
     try {
@@ -26,9 +25,14 @@ probe::CodeCache& CodeElements::cache(const std::string& element) {
       throw;
     }
   }
+  return *survey_;
+}
+
+probe::CodeCache& CodeElements::cache(const std::string& element) {
+  if (const auto found = caches_.find(element); found != caches_.end()) return found->second;
   const auto level =
       static_cast<std::size_t>(std::find(std::begin(kElements), std::end(kElements), element) - kElements);
-  return caches_.emplace(element, probe::find_code_cache(*survey_, level)).first->second;
+  return caches_.emplace(element, probe::find_code_cache(survey(), level)).first->second;
 }
 
 probe::CodeCache& CodeElements::sized(const std::string& element) {

@@ -221,6 +221,13 @@ Attribute Discovery::size(const std::string& element) {
   }
   ensure(element, "line_size");
   Cache& found = cache(element);
+  if (found.site().space == Space::kConstant && !found.was_exceeded()) {
+    try {
+      return code_.constant_size(static_cast<std::uint32_t>(found.site().limit_bytes));
+    } catch (const NotSupportedError& error) {
+      lab_.log(fmt::format("{}.size beside code: {}", element, error.what()));
+    }
+  }
   Attribute measured = probe::measure_size(lab_, found);
   if (element != "l2") {
     if (measured.available() && found.site().space != Space::kConstant) size_by_carve_out(element, found, measured);

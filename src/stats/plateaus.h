@@ -14,8 +14,9 @@ struct PlateauParameters {
   // Least width in octaves. A cache twice as large as the one before it leaves a plateau of log2(2 / (1 + 1/ways)):
   // 0.68 with four ways.
   double least_octaves = 0.35;
-  // Two plateaus are one unless the later one is higher by this part.
-  double least_rise = 0.12;
+  // Two plateaus are one unless the later one is higher by this part: what a pass pays once makes a step of a tenth
+  // too.
+  double least_rise = 0.2;
 };
 
 struct Plateau {
