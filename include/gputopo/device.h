@@ -16,7 +16,7 @@ namespace gputopo {
 
 // What a device says of itself through its vendor's interfaces, nothing measured. Unset: the interface does not tell.
 struct DeviceInfo {
-  std::string backend;       // "cuda", "sim", "replay"
+  std::string backend;       // "cuda", "hip", "sim", "replay"
   bool simulated = false;    // true for sim, and for a replay of a sim
   std::string vendor;        // "NVIDIA"
   std::string name;          // "NVIDIA H200"
@@ -29,6 +29,13 @@ struct DeviceInfo {
 
   std::uint32_t sm_count = 1;
   std::uint32_t warp_size = 32;
+  std::optional<std::uint32_t> cores_per_sm;                  // that the backend knows of the architecture
+  std::optional<std::uint32_t> simds_per_sm;                  // vector units of an SM, each with warps of its own
+  std::optional<std::uint32_t> xcd_count;                     // compute dies, each with an equal share of the SMs
+  std::optional<std::uint32_t> sms_physical;                  // on the dies, with those that are switched off
+  std::optional<std::vector<std::uint32_t>> physical_sm_ids;  // by SM: what the hardware calls it, ascending
+  std::optional<std::string> compute_partition_mode;          // how the dies are divided into devices: "SPX", "CPX"
+  std::optional<std::string> memory_partition_mode;           // how memory is interleaved: "NPS1", "NPS4"
   std::optional<double> sm_clock_max_mhz;
   std::optional<double> memory_clock_max_mhz;
   std::optional<std::uint32_t> memory_bus_bits;
@@ -43,8 +50,9 @@ struct DeviceInfo {
   std::optional<std::uint64_t> shared_reserved_bytes_per_block;
   std::optional<std::uint64_t> memory_bytes;
   std::optional<std::uint64_t> memory_free_bytes;
-  std::optional<std::uint64_t> l2_bytes;
+  std::optional<std::uint64_t> l2_bytes;  // that one SM can use: of one compute die where there are several
   std::optional<std::uint64_t> l2_persisting_max_bytes;
+  std::optional<std::uint64_t> l3_bytes;        // of the cache that all dies share, in front of the memory
   std::optional<std::uint64_t> constant_bytes;  // 64 KiB on every NVIDIA GPU so far
   std::optional<bool> global_l1_supported;      // as the driver claims; the probes check
 
@@ -79,9 +87,9 @@ struct DeviceListing {
   std::string detail;       // one short phrase: compute capability and memory, or why it cannot be used
 };
 
-// Opens "cuda:N", "sim:NAME", "sim:FILE.json" or "replay:PATH". An empty spec means cuda:0 where a driver and a GPU are
-// there and sim:h200 otherwise. `seed` seeds the noise of simulated devices. Throws UsageError with the valid forms,
-// DeviceError, FileError, FormatError.
+// Opens "cuda:N", "hip:N", "sim:NAME", "sim:FILE.json" or "replay:PATH". An empty spec means cuda:0 where a driver and
+// a GPU are there, else the first AMD GPU that there are kernels for, and sim:h200 otherwise. `seed` seeds the noise of
+// simulated devices. Throws UsageError with the valid forms, DeviceError, FileError, FormatError.
 [[nodiscard]] std::unique_ptr<Device> open_device(const std::string& spec, std::uint64_t seed);
 
 // Every device this machine offers, real ones first, and the simulated ones.

@@ -137,7 +137,8 @@ enum class Coverage : std::uint8_t { kMeasured, kApi, kApiAndMeasured, kMeasured
 
 // Ids of the memory attributes in the order that reports show them:
 // size, latency, read_bandwidth, write_bandwidth, line_size, fetch_granularity, amount, shared_with, miss_penalty,
-// partitions, reach, entries, entry_bytes, ways, cycles_per_instruction, scope, sets, index, replacement
+// partitions, reach, entries, entry_bytes, ways, cycles_per_instruction, scope, sets, index, replacement,
+// shared_between
 [[nodiscard]] const std::vector<std::string>& memory_attribute_ids();
 
 struct ElementRow {
@@ -149,6 +150,9 @@ struct ElementRow {
   [[nodiscard]] Coverage of(std::string_view attribute) const;
 };
 
+// Of every vendor.
 [[nodiscard]] const std::vector<ElementRow>& element_table();
+// Those of one vendor; where the table does not know it, those of its first.
+[[nodiscard]] std::vector<ElementRow> elements_of(std::string_view vendor);
 
 }  // namespace gputopo

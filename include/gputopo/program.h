@@ -18,10 +18,11 @@ enum class Space : std::uint8_t {
   kReadOnly,        // the read-only data path (PTX ld.global.nc)
   kTexture,         // a texture fetch from linear memory (PTX tex.1d)
   kConstant,        // the constant bank (PTX ld.const); at most 64 KiB an array
-  kShared,          // on-chip scratchpad (PTX ld.shared)
+  kShared,          // on-chip scratchpad (PTX ld.shared, CDNA ds_read)
+  kScalar,          // the scalar data path, one load for a whole warp (CDNA s_load)
 };
-inline constexpr Space kAllSpaces[] = {Space::kGlobal,  Space::kGlobalBypassL1, Space::kReadOnly,
-                                       Space::kTexture, Space::kConstant,       Space::kShared};
+inline constexpr Space kAllSpaces[] = {Space::kGlobal,   Space::kGlobalBypassL1, Space::kReadOnly, Space::kTexture,
+                                       Space::kConstant, Space::kShared,         Space::kScalar};
 
 [[nodiscard]] std::string_view to_string(Space space);
 
@@ -52,7 +53,7 @@ struct ChaseArray {
   std::uint64_t stagger_bytes = 0;         // without kTouch steps
   std::uint64_t stagger_window_bytes = 1;  // a power of two; at most the stride
   // Set: this array is the same memory, elements and links as an earlier array of the program, seen through `space`.
-  // Only the spaces that read plain device memory (global, global_bypass_l1, read_only) can alias one another.
+  // Only the spaces that read plain device memory (global, global_bypass_l1, read_only, scalar) can alias one another.
   std::optional<std::uint32_t> alias_of;
   // Set: the chains visit these elements only, each once; `order` and `second_order` are then orders of this list (of
   // its positions). Without skew_bytes and kTouch steps.
@@ -71,10 +72,11 @@ struct ChaseArray {
 // Two 8-byte links fit in one element.
 inline constexpr std::uint64_t kMinimumStrideBytes = 16;
 
-// One thread of the program's one block: the `lane` of the `warp`.
+// One thread: the `lane` of the `warp` of the program's one block, or of its block on the SM that is named.
 struct ChaseActor {
   std::uint32_t warp = 0;
   std::uint32_t lane = 0;
+  std::optional<std::uint32_t> sm;  // either all actors of a program name one or none does. Only with exclusive.
   friend bool operator==(const ChaseActor&, const ChaseActor&) = default;
 };
 
@@ -91,7 +93,7 @@ enum class StepKind : std::uint8_t {
 inline constexpr std::uint32_t kTouchThreads = 1024;
 
 // One actor follows one chain of one array for `loads` loads, from the `first`-th element in the order of that chain
-// (wrapping around). A block-wide barrier stands between steps.
+// (wrapping around). A barrier of all the program's threads, on whatever SM, stands between steps.
 struct ChaseStep {
   StepKind kind = StepKind::kWarm;
   std::uint32_t actor = 0;
@@ -102,14 +104,16 @@ struct ChaseStep {
   friend bool operator==(const ChaseStep&, const ChaseStep&) = default;
 };
 
-// A pointer chase by a few actors in one block on one SM.
+// A pointer chase by a few actors, in one block on one SM or in one block on each SM that they name. Shared memory
+// belongs to a block, so an array there may be chased by actors of one SM only.
 struct ChaseProgram {
   std::vector<ChaseArray> arrays;
   std::vector<ChaseActor> actors;
   std::vector<ChaseStep> steps;
   // True: it must have the GPU to itself (it measures what SMs share). False: it may run beside others, one per SM.
   bool exclusive = false;
-  std::optional<std::uint32_t> sm;           // the SM that must run it; any if not set. Only with exclusive.
+  std::optional<std::uint32_t> sm;  // the SM that must run it; any if not set. Only with exclusive, and not beside
+                                    // actors that name theirs.
   std::uint64_t shared_carve_out_bytes = 0;  // wanted shared-memory carve-out; the device takes the next one that fits
   std::uint32_t timed_cap = 1024;            // latencies kept of each timed step
   friend bool operator==(const ChaseProgram&, const ChaseProgram&) = default;
@@ -194,7 +198,7 @@ struct StepResult {
 
 struct ChaseResult {
   std::vector<StepResult> steps;
-  std::uint32_t sm = 0;  // where it ran
+  std::uint32_t sm = 0;  // where it ran; the first actor's where they name theirs
   friend bool operator==(const ChaseResult&, const ChaseResult&) = default;
 };
 

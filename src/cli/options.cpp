@@ -59,7 +59,7 @@ void add_discover_options(CLI::App& app, Options& options) {
 void add_device_option(CLI::App& app, Options& options) {
   app.add_option("--device", options.device,
                  "The device; the first GPU if not given, or a simulated one where there is none")
-      ->type_name("cuda:N|sim:NAME|sim:FILE.json|replay:PATH");
+      ->type_name("cuda:N|hip:N|sim:NAME|sim:FILE.json|replay:PATH");
 }
 
 // `gputopo --json x list` would drop --json silently.

@@ -17,6 +17,13 @@ void visit_info_fields(Info& info, Visit&& visit) {
   visit("mig_enabled", info.mig_enabled);
   visit("sm_count", info.sm_count);
   visit("warp_size", info.warp_size);
+  visit("cores_per_sm", info.cores_per_sm);
+  visit("simds_per_sm", info.simds_per_sm);
+  visit("xcd_count", info.xcd_count);
+  visit("sms_physical", info.sms_physical);
+  visit("physical_sm_ids", info.physical_sm_ids);
+  visit("compute_partition_mode", info.compute_partition_mode);
+  visit("memory_partition_mode", info.memory_partition_mode);
   visit("sm_clock_max_mhz", info.sm_clock_max_mhz);
   visit("memory_clock_max_mhz", info.memory_clock_max_mhz);
   visit("memory_bus_bits", info.memory_bus_bits);
@@ -32,6 +39,7 @@ void visit_info_fields(Info& info, Visit&& visit) {
   visit("memory_bytes", info.memory_bytes);
   visit("l2_bytes", info.l2_bytes);
   visit("l2_persisting_max_bytes", info.l2_persisting_max_bytes);
+  visit("l3_bytes", info.l3_bytes);
   visit("constant_bytes", info.constant_bytes);
   visit("global_l1_supported", info.global_l1_supported);
   visit("carve_outs_bytes", info.carve_outs_bytes);

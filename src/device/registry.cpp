@@ -5,8 +5,10 @@
 #include <array>
 #include <charconv>
 #include <numeric>
+#include <optional>
 
 #include "device/cuda/cuda_device.h"
+#include "device/hip/hip_device.h"
 #include "device/replay/replay.h"
 #include "device/sim/machine.h"
 #include "gputopo/device.h"
@@ -25,16 +27,24 @@ struct Backend {
   std::vector<DeviceListing> (*list)(std::string& problem);  // null: its devices are files
 };
 
-// ---- cuda ----
+// ---- cuda, hip ----
 
-std::unique_ptr<Device> open_cuda(const std::string& rest, std::uint64_t) {
+int parse_ordinal(const char* backend, const std::string& rest) {
   int ordinal = -1;
   const auto [end, status] = std::from_chars(rest.data(), rest.data() + rest.size(), ordinal);
   if (status != std::errc{} || end != rest.data() + rest.size() || ordinal < 0) {
     throw UsageError(
-        fmt::format("device 'cuda:{}': '{}' is not the number of a GPU; use cuda:0, cuda:1, ...", rest, rest));
+        fmt::format("device '{0}:{1}': '{1}' is not the number of a GPU; use {0}:0, {0}:1, ...", backend, rest));
   }
-  return open_cuda_device(ordinal);
+  return ordinal;
+}
+
+std::unique_ptr<Device> open_cuda(const std::string& rest, std::uint64_t) {
+  return open_cuda_device(parse_ordinal("cuda", rest));
+}
+
+std::unique_ptr<Device> open_hip(const std::string& rest, std::uint64_t) {
+  return open_hip_device(parse_ordinal("hip", rest));
 }
 
 // ---- sim ----
@@ -105,6 +115,7 @@ std::unique_ptr<Device> open_replay(const std::string& rest, std::uint64_t) { re
 
 const std::array kBackends = {
     Backend{"cuda", "cuda:N", open_cuda, list_cuda_devices},
+    Backend{"hip", "hip:N", open_hip, list_hip_devices},
     Backend{"sim", "sim:NAME, sim:FILE.json", open_sim, list_sim},
     Backend{"replay", "replay:PATH", open_replay, nullptr},
 };
@@ -118,7 +129,11 @@ const std::array kBackends = {
 }  // namespace
 
 std::unique_ptr<Device> open_device(const std::string& spec, std::uint64_t seed) {
-  if (spec.empty()) return open_device(std::string(cuda_driver_present() ? kDefaultGpu : kDefaultSimulation), seed);
+  if (spec.empty()) {
+    if (cuda_driver_present()) return open_device(std::string(kDefaultGpu), seed);
+    if (const std::optional<int> ordinal = first_hip_device()) return open_hip_device(*ordinal);
+    return open_device(std::string(kDefaultSimulation), seed);
+  }
   const std::size_t colon = spec.find(':');
   for (const Backend& backend : kBackends) {
     if (colon == std::string::npos || spec.substr(0, colon) != backend.name) continue;
@@ -134,7 +149,9 @@ std::vector<DeviceListing> list_devices(std::string& problem) {
   std::vector<DeviceListing> listings;
   for (const Backend& backend : kBackends) {
     if (backend.list == nullptr) continue;
-    std::vector<DeviceListing> more = backend.list(problem);
+    std::string trouble;
+    std::vector<DeviceListing> more = backend.list(trouble);
+    if (problem.empty()) problem = trouble;
     listings.insert(listings.end(), std::make_move_iterator(more.begin()), std::make_move_iterator(more.end()));
   }
   return listings;

@@ -13,6 +13,8 @@ class Checker {
 
   void run() {
     latency_in_order({"l1", "l2", "device"});
+    latency_in_order({"vl1", "l2", "l3", "device"});
+    latency_in_order({"sl1d", "l2"});
     latency_in_order({"texture", "l2"});
     latency_in_order({"readonly", "l2"});
     latency_in_order({"constant_l1", "constant_l15", "l2"});
@@ -22,7 +24,8 @@ class Checker {
     }
     sharing_is_consistent();
     bandwidth_is_possible();
-    l2_agrees_with_api();
+    size_agrees_with_api("l2");
+    size_agrees_with_api("l3");
   }
 
  private:
@@ -95,8 +98,8 @@ class Checker {
     }
   }
 
-  void l2_agrees_with_api() {
-    Attribute* size = attribute("l2", "size");
+  void size_agrees_with_api(std::string_view element) {
+    Attribute* size = attribute(element, "size");
     const Value* measured = size == nullptr ? nullptr : size->find_detail("measured_bytes");
     const auto* bytes = measured == nullptr ? nullptr : std::get_if<double>(measured);
     // One SM sees less than the whole where its partition keeps copies of what is at home in another.

@@ -31,16 +31,12 @@ struct ElementProbe {
   const char* element;
   Space space;
   std::size_t depth;
-  bool merge_rest;  // all levels but the last: near and far L2
 };
 
 constexpr ElementProbe kCaches[] = {
-    {"l1", Space::kGlobal, 0, false},
-    {"texture", Space::kTexture, 0, false},
-    {"readonly", Space::kReadOnly, 0, false},
-    {"constant_l1", Space::kConstant, 0, false},
-    {"constant_l15", Space::kConstant, 1, false},
-    {"l2", Space::kGlobalBypassL1, 0, true},
+    {"l1", Space::kGlobal, 0},         {"vl1", Space::kGlobal, 0},           {"texture", Space::kTexture, 0},
+    {"readonly", Space::kReadOnly, 0}, {"constant_l1", Space::kConstant, 0}, {"constant_l15", Space::kConstant, 1},
+    {"sl1d", Space::kScalar, 0},       {"l2", Space::kGlobalBypassL1, 0},    {"l3", Space::kGlobalBypassL1, 1},
 };
 
 const ElementProbe& cache_row(const std::string& element) {
@@ -49,6 +45,9 @@ const ElementProbe& cache_row(const std::string& element) {
   if (row == std::end(kCaches)) throw UsageError(fmt::format("'{}' is not a cache", element));
   return *row;
 }
+
+// On-chip memory that programs address.
+bool is_scratchpad(const std::string& element) { return element == "shared" || element == "lds"; }
 
 // "tlb_l1" is the nearest level.
 bool is_tlb(const std::string& element) { return element.starts_with("tlb_l"); }
@@ -64,6 +63,10 @@ class Discovery {
   Topology run();
 
  private:
+  [[nodiscard]] bool has_row(std::string_view element) const;
+  // What the vendor's interface says of the size of a cache that SMs share.
+  [[nodiscard]] std::optional<std::uint64_t> api_size(const std::string& element) const;
+
   using Measure = Attribute (Discovery::*)(const std::string& element);
   struct PlanRow {
     const char* attribute;
@@ -88,6 +91,7 @@ class Discovery {
   Attribute shared_with(const std::string& element);
   Attribute miss_penalty(const std::string& element);
   Attribute partitions(const std::string& element);
+  Attribute shared_between(const std::string& element);
   // Of the TLB level that the element names.
   const probe::TlbSurvey& tlbs();
   Attribute reach(const std::string& element) { return probe::tlb_reach(lab_, tlbs(), tlb_depth(element)); }
@@ -111,6 +115,7 @@ class Discovery {
   const DiscoverOptions& options_;
   probe::Lab lab_;
   CodeElements code_;
+  const std::vector<ElementRow> table_ = elements_of(lab_.info().vendor);
   Topology topology_;
   std::map<Space, Survey> surveys_;
   std::map<Space, std::string> absent_spaces_;
@@ -138,6 +143,7 @@ const std::vector<Discovery::PlanRow>& Discovery::plan() {
       {"amount", &Discovery::amount},
       {"shared_with", &Discovery::shared_with},
       {"partitions", &Discovery::partitions},
+      {"shared_between", &Discovery::shared_between},
       {"reach", &Discovery::reach},
       {"entry_bytes", &Discovery::entry_bytes},
       {"entries", &Discovery::entries},
@@ -181,8 +187,27 @@ const Survey& Discovery::survey(Space space) {
 Cache& Discovery::cache(const std::string& element) {
   if (const auto found = caches_.find(element); found != caches_.end()) return found->second;
   const ElementProbe& row = cache_row(element);
-  if (element == "l1") require_l1_caching();
-  return caches_.emplace(element, probe::find_cache(survey(row.space), row.depth, row.merge_rest)).first->second;
+  const Survey& found = survey(row.space);
+  if (row.space == Space::kGlobal) require_l1_caching();
+  const bool shared_by_sms = found.site.exclusive;
+  // What SMs share was surveyed until memory shows, so the last level is that.
+  if (shared_by_sms && row.depth + 1 >= found.levels.size()) {
+    throw probe::NotPresent(
+        fmt::format("loads that bypass L1 show {} level(s), the last of which is memory", found.levels.size()));
+  }
+  // All levels but memory are near and far parts of one cache, unless the table has another behind it.
+  const bool merge_rest = shared_by_sms && !has_row("l3");
+  return caches_.emplace(element, probe::find_cache(found, row.depth, merge_rest)).first->second;
+}
+
+bool Discovery::has_row(std::string_view element) const {
+  return std::any_of(table_.begin(), table_.end(), [&](const ElementRow& row) { return row.id == element; });
+}
+
+std::optional<std::uint64_t> Discovery::api_size(const std::string& element) const {
+  if (element == "l2") return lab_.info().l2_bytes;
+  if (element == "l3") return lab_.info().l3_bytes;
+  return std::nullopt;
 }
 
 // GPUs that do not cache global loads in L1 (Groessler 2022, section 4.2.1): loads that may use L1 take as long as
@@ -211,7 +236,7 @@ Attribute Discovery::line_size(const std::string& element) {
 }
 
 Attribute Discovery::size(const std::string& element) {
-  if (element == "shared") {
+  if (is_scratchpad(element)) {
     if (!lab_.info().shared_bytes_per_sm) return unavailable(Reason::kNotSupported, "the driver does not tell");
     return api_value(static_cast<std::int64_t>(*lab_.info().shared_bytes_per_sm), "B");
   }
@@ -229,13 +254,14 @@ Attribute Discovery::size(const std::string& element) {
     }
   }
   Attribute measured = probe::measure_size(lab_, found);
-  if (element != "l2") {
+  if (!found.site().exclusive) {
     if (measured.available() && found.site().space != Space::kConstant) size_by_carve_out(element, found, measured);
     return measured;
   }
-  if (!lab_.info().l2_bytes) return measured;
+  const std::optional<std::uint64_t> vendors = api_size(element);
+  if (!vendors) return measured;
   // The vendor's figure is the value; what was measured stands beside it.
-  Attribute api = api_value(static_cast<std::int64_t>(*lab_.info().l2_bytes), "B");
+  Attribute api = api_value(static_cast<std::int64_t>(*vendors), "B");
   if (measured.available()) {
     api.details = measured.details;
     api.details.insert(api.details.begin(), {{"measured_bytes", *measured.number()},
@@ -266,13 +292,20 @@ void Discovery::size_by_carve_out(const std::string& element, const Cache& found
 }
 
 Attribute Discovery::latency(const std::string& element) {
-  if (element == "shared") return probe::measure_shared_latency(lab_, site(Space::kShared));
-  if (element == "device") return probe::measure_device_latency(lab_, survey(Space::kGlobalBypassL1), lab_.l2_bytes());
-  if (element == "l2") return probe::measure_far_latency(lab_, cache(element));
+  if (is_scratchpad(element)) return probe::measure_shared_latency(lab_, site(Space::kShared));
+  if (element == "device")
+    return probe::measure_device_latency(lab_, survey(Space::kGlobalBypassL1), lab_.last_cache_bytes());
+  if (element == "l2" && !has_row("l3")) return probe::measure_far_latency(lab_, cache(element));
   return probe::measure_latency(lab_, cache(element));
 }
 
 Attribute Discovery::amount(const std::string& element) {
+  if (element == "l2" || element == "l3") {
+    static_cast<void>(cache(element));  // throws where there is none
+    if (element == "l3") return api_value(std::int64_t{1}, "per GPU");
+    if (!lab_.info().xcd_count) return unavailable(Reason::kNotSupported, "the driver does not tell");
+    return api_value(static_cast<std::int64_t>(*lab_.info().xcd_count), "per GPU");
+  }
   ensure(element, "size");
   return probe::measure_amount(lab_, cache(element));
 }
@@ -292,6 +325,11 @@ Attribute Discovery::shared_with(const std::string& element) {
     if (shares(element, other) && shares(other, element)) partners.emplace_back(other);
   }
   return probe::measured(lab_, partners, "", std::nullopt, "eviction_between_spaces");
+}
+
+Attribute Discovery::shared_between(const std::string& element) {
+  ensure(element, "size");
+  return probe::measure_shared_between(lab_, cache(element));
 }
 
 const probe::TlbSurvey& Discovery::tlbs() {
@@ -337,12 +375,15 @@ Attribute Discovery::replacement(const std::string& element) {
 Attribute Discovery::miss_penalty(const std::string& element) {
   if (is_tlb(element)) return probe::tlb_miss_penalty(lab_, tlbs(), tlb_depth(element));
   ensure(element, "line_size");
-  if (element != "l2") return probe::measure_miss_penalty(lab_, cache(element));
-  // Behind L2 there is only memory, and its latency is measured with L2 evicted.
-  const Attribute& hit = ensure("l2", "latency");
+  const Cache& found = cache(element);
+  const bool memory_is_next = found.site().exclusive && found.last_level + 2 >= found.survey->levels.size();
+  if (!memory_is_next) return probe::measure_miss_penalty(lab_, found);
+  // The latency of memory is measured with all caches evicted.
+  const Attribute& hit = ensure(element, "latency");
   const Attribute& miss = ensure("device", "latency");
-  if (!hit.available() || !miss.available())
-    return unavailable(Reason::kDependency, "needs the latencies of L2 and of device memory");
+  if (!hit.available() || !miss.available()) {
+    return unavailable(Reason::kDependency, fmt::format("needs the latencies of {} and of device memory", element));
+  }
   return probe::measured(lab_, std::round((*miss.number() - *hit.number()) * 10) / 10, "cycles",
                          stats::Interval{*miss.low - *hit.high, *miss.high - *hit.low},
                          "device_latency_minus_near_hit");
@@ -361,7 +402,7 @@ Attribute Discovery::bandwidth(const std::string& element, StreamOp op) {
   double bytes_per_launch = 0;             // of one block where per_block, of all otherwise
   constexpr double kPerBlockBytes = 64e6;  // about a millisecond at 64 B per clock
   std::uint64_t footprint = 0;             // of one SM where per_block
-  if (element == "shared") {
+  if (is_scratchpad(element)) {
     stream.space = Space::kShared;
     footprint = 16 << 10;
     bytes_per_launch = kPerBlockBytes;
@@ -369,7 +410,7 @@ Attribute Discovery::bandwidth(const std::string& element, StreamOp op) {
     stream.space = Space::kGlobal;
     stream.per_block = false;
     constexpr std::uint64_t kFactor = 32;  // of L2, so that a pass finds next to nothing of the one before
-    footprint = std::min<std::uint64_t>(kFactor * lab_.l2_bytes(), lab_.info().max_array_bytes / 4);
+    footprint = std::min<std::uint64_t>(kFactor * lab_.last_cache_bytes(), lab_.info().max_array_bytes / 4);
     constexpr double kPasses = 6;  // what the last blocks of a launch take longer then hardly counts
     bytes_per_launch = kPasses * static_cast<double>(footprint);
   } else {
@@ -377,7 +418,7 @@ Attribute Discovery::bandwidth(const std::string& element, StreamOp op) {
     stream.space = found.site().space;
     // At most half of what fits; a power of two, so that every run streams over the same.
     const std::uint64_t half = std::bit_floor(found.fits_bytes / 2);
-    if (element == "l2") {
+    if (found.site().exclusive) {
       stream.per_block = false;
       footprint = std::max<std::uint64_t>(half, 256 << 10);
       constexpr double kL2Bytes = 4e9;
@@ -504,7 +545,7 @@ bool selected(const std::vector<std::string>& chosen, const std::string& id) {
 
 Topology Discovery::run() {
   std::vector<std::string> element_ids;
-  for (const ElementRow& row : element_table()) element_ids.push_back(row.id);
+  for (const ElementRow& row : table_) element_ids.push_back(row.id);
   const std::vector<std::string> elements = expand_groups(options_.elements, element_ids);
   require_known(elements, element_ids, "element");
   require_known(options_.attributes, memory_attribute_ids(), "attribute");
@@ -519,11 +560,11 @@ Topology Discovery::run() {
     return coverage != Coverage::kNotApplicable && coverage != Coverage::kPlanned && selected(elements, row.id) &&
            selected(options_.attributes, attribute);
   };
-  for (const ElementRow& row : element_table()) {
+  for (const ElementRow& row : table_) {
     for (const std::string& attribute : memory_attribute_ids()) total_ += wanted(row, attribute) ? 1 : 0;
   }
   // Attribute by attribute within an element, in the order of the plan.
-  for (const ElementRow& row : element_table()) {
+  for (const ElementRow& row : table_) {
     for (const PlanRow& step : plan()) {
       if (!wanted(row, step.attribute)) continue;
       ensure(row.id, step.attribute);
@@ -531,7 +572,7 @@ Topology Discovery::run() {
     }
   }
   report_progress("");
-  for (const ElementRow& row : element_table()) {
+  for (const ElementRow& row : table_) {
     MemoryElement element{row.id, row.title, {}};
     for (const std::string& attribute : memory_attribute_ids()) {
       Attribute& slot = get_or_add(element.attributes, attribute);

@@ -37,7 +37,33 @@ void add_text(AttributeMap& map, const std::string& id, const std::string& value
       value.empty() ? unavailable(Reason::kNotSupported, "the system does not tell") : api_value(value, "");
 }
 
+template <typename T>
+void add_if_told(AttributeMap& map, const std::string& id, const std::optional<T>& value) {
+  if constexpr (std::is_integral_v<T>) {
+    if (value) get_or_add(map, id) = api_value(static_cast<std::int64_t>(*value), "");
+  } else {
+    if (value) get_or_add(map, id) = api_value(*value, "");
+  }
+}
+
+// Of GPUs whose SMs sit on several dies, or whose numbers have gaps.
+void add_layout(const DeviceInfo& info, AttributeMap& compute) {
+  add_if_told(compute, "simds_per_sm", info.simds_per_sm);
+  add_if_told(compute, "xcd_count", info.xcd_count);
+  if (info.xcd_count) {
+    get_or_add(compute, "sms_per_xcd") =
+        inferred_value(static_cast<std::int64_t>(info.sm_count / *info.xcd_count), "", "sm_count_over_xcd_count");
+  }
+  add_if_told(compute, "sms_physical", info.sms_physical);
+  if (info.physical_sm_ids) {
+    get_or_add(compute, "physical_sm_ids") =
+        api_value(std::vector<double>(info.physical_sm_ids->begin(), info.physical_sm_ids->end()), "");
+  }
+}
+
 Attribute cores_per_sm(const DeviceInfo& info) {
+  if (info.cores_per_sm)
+    return inferred_value(static_cast<std::int64_t>(*info.cores_per_sm), "", "table_by_architecture");
   for (const CoresPerSm& row : kCoresPerSm) {
     if (row.major == info.compute_capability_major && row.minor == info.compute_capability_minor) {
       return inferred_value(static_cast<std::int64_t>(row.cores), "", "table_by_compute_capability");
@@ -72,12 +98,15 @@ void fill_general(const DeviceInfo& info, Topology& topology) {
   }
   add_text(device, "driver_version", info.driver_version);
   if (info.mig_enabled) get_or_add(device, "mig_enabled") = api_value(*info.mig_enabled, "");
+  add_if_told(device, "compute_partition_mode", info.compute_partition_mode);
+  add_if_told(device, "memory_partition_mode", info.memory_partition_mode);
   add_text(device, "host_cpu", host_cpu());
   add_text(device, "os", host_os());
 
   AttributeMap& compute = topology.compute;
   get_or_add(compute, "sm_count") = api_value(static_cast<std::int64_t>(info.sm_count), "");
   get_or_add(compute, "cores_per_sm") = cores_per_sm(info);
+  add_layout(info, compute);
   get_or_add(compute, "warp_size") = api_value(static_cast<std::int64_t>(info.warp_size), "");
   add_number(compute, "max_threads_per_block", info.max_threads_per_block, "");
   add_number(compute, "max_threads_per_sm", info.max_threads_per_sm, "");

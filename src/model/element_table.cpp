@@ -13,7 +13,7 @@ constexpr Coverage kNo = Coverage::kNotApplicable;
 
 // Cells in the order of memory_attribute_ids(); those that are left out at the end are not applicable.
 ElementRow row(std::string id, std::string title, const std::vector<Coverage>& cells) {
-  ElementRow result{std::move(id), "NVIDIA", std::move(title), {}};
+  ElementRow result{std::move(id), {}, std::move(title), {}};
   const std::vector<std::string>& ids = memory_attribute_ids();
   for (std::size_t i = 0; i < ids.size(); ++i) {
     result.coverage.emplace_back(ids[i], i < cells.size() ? cells[i] : kNo);
@@ -43,20 +43,9 @@ ElementRow icache_row(std::string id, std::string title) {
              {kM, kNo, kNo, kNo, kNo, kNo, kM, kM, kNo, kNo, kNo, kNo, kNo, kNo, kM, kM});
 }
 
-}  // namespace
-
-const std::vector<std::string>& memory_attribute_ids() {
-  static const std::vector<std::string> kIds = {
-      "size",        "latency",     "read_bandwidth",         "write_bandwidth", "line_size", "fetch_granularity",
-      "amount",      "shared_with", "miss_penalty",           "partitions",      "reach",     "entries",
-      "entry_bytes", "ways",        "cycles_per_instruction", "scope",           "sets",      "index",
-      "replacement"};
-  return kIds;
-}
-
-const std::vector<ElementRow>& element_table() {
+std::vector<ElementRow> nvidia_rows() {
   // clang-format off
-  static const std::vector<ElementRow> kTable = {
+  return {
       //                                           size latency read  write line  fetch amount shared penalty partitions
       cache_row("l1", "L1 data cache",             {kM,  kM,    kM,   kM,   kM,   kM,   kM,    kM,    kM,     kNo}),
       cache_row("texture", "Texture cache",        {kM,  kM,    kM,   kNo,  kM,   kM,   kM,    kM,    kM,     kNo}),
@@ -74,7 +63,67 @@ const std::vector<ElementRow>& element_table() {
       icache_row("icache_l3", "L3 instruction cache"),
   };
   // clang-format on
+}
+
+std::vector<ElementRow> amd_rows() {
+  // The scalar caches are the only ones that several CUs share.
+  ElementRow scalar = cache_row("sl1d", "Scalar L1 data cache", {kM, kM, kM, kNo, kM, kM, kNo, kNo, kM, kNo});
+  for (auto& [attribute, cell] : scalar.coverage) {
+    if (attribute == "shared_between") cell = kM;
+  }
+  // clang-format off
+  return {
+      //                                           size latency read  write line  fetch amount shared penalty partitions
+      cache_row("vl1", "Vector L1 data cache",     {kM,  kM,    kM,   kNo,  kM,   kM,   kM,    kNo,   kM,     kNo}),
+      scalar,
+      row("l2", "L2 cache",                        {kAM, kM,    kM,   kM,   kM,   kM,   kA,    kNo,   kM,     kNo}),
+      row("l3", "L3 cache (Infinity Cache)",       {kAM, kM,    kM,   kM,   kM,   kM,   kA,    kNo,   kM,     kNo}),
+      row("lds", "Local data share",               {kA,  kM,    kM,   kM,   kNo,  kNo,  kNo,   kNo,   kNo,    kNo}),
+      row("device", "Device memory",               {kA,  kM,    kM,   kM,   kNo,  kNo,  kNo,   kNo,   kNo,    kNo}),
+      tlb_row("tlb_l1", "First-level TLB"),
+      tlb_row("tlb_l2", "Second-level TLB"),
+      tlb_row("tlb_l3", "Third-level TLB"),
+  };
+  // clang-format on
+}
+
+}  // namespace
+
+const std::vector<std::string>& memory_attribute_ids() {
+  static const std::vector<std::string> kIds = {
+      "size",        "latency",       "read_bandwidth",         "write_bandwidth", "line_size", "fetch_granularity",
+      "amount",      "shared_with",   "miss_penalty",           "partitions",      "reach",     "entries",
+      "entry_bytes", "ways",          "cycles_per_instruction", "scope",           "sets",      "index",
+      "replacement", "shared_between"};
+  return kIds;
+}
+
+const std::vector<ElementRow>& element_table() {
+  static const std::vector<ElementRow> kTable = [] {
+    std::vector<ElementRow> table;
+    const auto add = [&](const char* vendor, std::vector<ElementRow> rows) {
+      for (ElementRow& row : rows) {
+        row.vendor = vendor;
+        table.push_back(std::move(row));
+      }
+    };
+    add("NVIDIA", nvidia_rows());
+    add("AMD", amd_rows());
+    return table;
+  }();
   return kTable;
+}
+
+std::vector<ElementRow> elements_of(std::string_view vendor) {
+  const auto of = [](std::string_view wanted) {
+    std::vector<ElementRow> rows;
+    for (const ElementRow& row : element_table()) {
+      if (row.vendor == wanted) rows.push_back(row);
+    }
+    return rows;
+  };
+  std::vector<ElementRow> rows = of(vendor);
+  return rows.empty() ? of(element_table().front().vendor) : rows;
 }
 
 Coverage ElementRow::of(std::string_view attribute) const {

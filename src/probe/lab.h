@@ -1,6 +1,7 @@
 // Where probes run their programs: counts them, watches the clock and the stop flag.
 #pragma once
 
+#include <algorithm>
 #include <chrono>
 #include <functional>
 #include <string>
@@ -52,10 +53,13 @@ class Lab {
   [[nodiscard]] double sm_clock_mhz() const { return sm_clock_mhz_; }
   [[nodiscard]] std::uint64_t carve_out_bytes() const { return carve_out_bytes_; }
 
-  // A footprint that evicts all of L2, and the L2 size that this rests on: the vendor's, or a guess.
-  [[nodiscard]] std::uint64_t l2_bytes() const { return info().l2_bytes.value_or(parameters_.l2_guess_bytes); }
-  [[nodiscard]] std::uint64_t l2_evictor_bytes() const {
-    return static_cast<std::uint64_t>(parameters_.l2_evictor_factor * static_cast<double>(l2_bytes()));
+  // The largest cache that SMs share, and a footprint that evicts all of it. The vendor's figure, or a guess.
+  [[nodiscard]] std::uint64_t last_cache_bytes() const {
+    const std::uint64_t l2 = info().l2_bytes.value_or(parameters_.l2_guess_bytes);
+    return std::max(l2, info().l3_bytes.value_or(0));
+  }
+  [[nodiscard]] std::uint64_t last_cache_evictor_bytes() const {
+    return static_cast<std::uint64_t>(parameters_.last_cache_evictor_factor * static_cast<double>(last_cache_bytes()));
   }
 
   void log(const std::string& line) const;

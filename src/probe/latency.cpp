@@ -158,16 +158,16 @@ Attribute measure_shared_latency(Lab& lab, const Site& site) {
   return attribute;
 }
 
-Attribute measure_device_latency(Lab& lab, const Survey& survey, std::uint64_t l2_bytes) {
+Attribute measure_device_latency(Lab& lab, const Survey& survey, std::uint64_t last_cache_bytes) {
   const Site& site = survey.site;
   const double infinity = std::numeric_limits<double>::infinity();
   const std::uint64_t loads = lab.parameters().exclusive_loads;
   constexpr std::uint64_t kLine = 128;
   // A larger array in between evicts from L2 what is timed, so every load goes to memory and no band of latencies need
   // be cut out (a far L2 hit may be slower than near memory). TLB warm: the array's pages have just been touched.
-  const ChaseArray evictor = make_array(site, lab.l2_evictor_bytes(), kLine);
+  const ChaseArray evictor = make_array(site, lab.last_cache_evictor_bytes(), kLine);
   constexpr std::uint64_t kWarmStride = 4096 + kLine;
-  const ChaseArray warm = make_array(site, 4 * l2_bytes, kWarmStride, Order::kShuffled);
+  const ChaseArray warm = make_array(site, 4 * last_cache_bytes, kWarmStride, Order::kShuffled);
   const auto timed_after_eviction = [&](const ChaseArray& array, std::uint32_t chain) {
     return make_program(
         site, {array, evictor},

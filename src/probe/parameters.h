@@ -42,10 +42,12 @@ struct Parameters {
   // Places up to which a cache is packed place by place. More: exact sizes of larger caches; the time grows with the
   // square.
   double packed_places_limit = 400;
+  // Copies of a program that tries one SM against all others. Few, because there is one for each SM; odd, as above.
+  std::uint32_t pair_copies = 3;
   // Cycles that one launch may take: under two seconds at 1 GHz.
   double launch_cycles_limit = 1.8e9;
-  // Evictor of L2: this many times its size, so that nothing of it is left under any replacement.
-  double l2_evictor_factor = 3;
+  // Evictor of the last cache: this many times its size, so that nothing of it is left under any replacement.
+  double last_cache_evictor_factor = 3;
   // L2 size to assume when the vendor's interface does not tell.
   std::uint64_t l2_guess_bytes = 64u << 20;
   // Cold TLB: the reach of a device-memory chase, as part of the free memory, and its stride: an entry of the last TLB

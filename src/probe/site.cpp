@@ -38,7 +38,7 @@ std::vector<StepResult> time_cold(Lab& lab, const Site& site, std::vector<ChaseA
   }
   if (site.exclusive) {
     constexpr std::uint64_t kShortestFetch = 32;
-    arrays.push_back(make_array(site, lab.l2_evictor_bytes(), kShortestFetch));
+    arrays.push_back(make_array(site, lab.last_cache_evictor_bytes(), kShortestFetch));
     steps.insert(steps.begin(), warm_step(site, arrays.back(), static_cast<std::uint32_t>(arrays.size() - 1)));
   }
   std::vector<StepResult> results = lab.chase({make_program(site, std::move(arrays), std::move(steps))}).front().steps;

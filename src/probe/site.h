@@ -130,9 +130,11 @@ void measure_size_by_carve_out(Lab& lab, const Cache& cache, Attribute& size);
 [[nodiscard]] Attribute measure_amount(Lab& lab, const Cache& cache);
 // Whether loads through `evictor` drive out what `victim` holds, as a second array in the victim's own space does.
 [[nodiscard]] bool shares_cache(Lab& lab, const Cache& victim, const Cache& evictor);
+// Which SMs use one and the same instance of the cache: a list of "3+4", one for each instance.
+[[nodiscard]] Attribute measure_shared_between(Lab& lab, const Cache& cache);
 [[nodiscard]] Attribute measure_partitions(Lab& lab, const Cache& l2, double total_bytes);
 [[nodiscard]] Attribute measure_bandwidth(Lab& lab, const std::vector<StreamProgram>& candidates, std::string method);
 [[nodiscard]] Attribute measure_shared_latency(Lab& lab, const Site& site);
-[[nodiscard]] Attribute measure_device_latency(Lab& lab, const Survey& survey, std::uint64_t l2_bytes);
+[[nodiscard]] Attribute measure_device_latency(Lab& lab, const Survey& survey, std::uint64_t last_cache_bytes);
 
 }  // namespace gputopo::probe

@@ -102,7 +102,7 @@ void sweep_footprints(Lab& lab, Survey& survey) {
   if (site.exclusive) {
     constexpr double kFirst = 16 << 10;
     constexpr double kBeyondL2 = 2.5;
-    run(kFirst, kBeyondL2 * static_cast<double>(lab.l2_bytes()), octave / 2, 1);
+    run(kFirst, kBeyondL2 * static_cast<double>(lab.last_cache_bytes()), octave / 2, 1);
     return;
   }
   constexpr std::uint32_t kSweepCopies = 3;

@@ -15,8 +15,8 @@ namespace gputopo {
 namespace {
 
 // The names of an enum's values in order: one table serves both directions.
-constexpr std::array<std::string_view, 6> kSpaceNames = {"global",  "global_bypass_l1", "read_only",
-                                                         "texture", "constant",         "shared"};
+constexpr std::array<std::string_view, 7> kSpaceNames = {"global",   "global_bypass_l1", "read_only", "texture",
+                                                         "constant", "shared",           "scalar"};
 constexpr std::array<std::string_view, 3> kOrderNames = {"sequential", "reversed", "shuffled"};
 constexpr std::array<std::string_view, 4> kStepNames = {"warm", "touch", "timed", "counted"};
 constexpr std::array<std::string_view, 3> kStreamOpNames = {"read", "write", "copy"};
@@ -73,7 +73,8 @@ constexpr std::uint64_t kConstantBankBytes = 64 * 1024;
 constexpr std::uint32_t kMaxWarps = kTouchThreads / 32;
 
 bool is_plain_memory(Space space) {
-  return space == Space::kGlobal || space == Space::kGlobalBypassL1 || space == Space::kReadOnly;
+  return space == Space::kGlobal || space == Space::kGlobalBypassL1 || space == Space::kReadOnly ||
+         space == Space::kScalar;
 }
 
 void validate_array(const ChaseProgram& program, std::size_t index) {
@@ -124,6 +125,8 @@ void validate_chase(const ChaseProgram& program) {
   require(constant_bytes <= kConstantBankBytes, "arrays", "take more than the 64 KiB that constant memory has");
   for (const ChaseActor& actor : program.actors) {
     require(actor.warp < kMaxWarps && actor.lane < 32, "actors", "must name a warp under 32 and a lane under 32");
+    require(actor.sm.has_value() == program.actors[0].sm.has_value(), "actors", "must all name an SM or none");
+    require(!actor.sm || (program.exclusive && !program.sm), "actors", "may name SMs in exclusive programs without sm");
   }
   for (std::size_t i = 0; i < program.steps.size(); ++i) {
     const ChaseStep& step = program.steps[i];
@@ -215,7 +218,10 @@ std::string chase_text(const ChaseProgram& program) {
     }
     if (!array.elements.empty()) text += " elements=" + elements_text(array.elements);
   }
-  for (const ChaseActor& actor : program.actors) text += fmt::format(" actor={}:{}", actor.warp, actor.lane);
+  for (const ChaseActor& actor : program.actors) {
+    text += fmt::format(" actor={}:{}", actor.warp, actor.lane);
+    if (actor.sm) text += fmt::format(":{}", *actor.sm);
+  }
   for (const ChaseStep& step : program.steps) {
     text += fmt::format(" step={}:{}:{}:{}:{}:{}", to_string(step.kind), step.actor, step.array, step.loads, step.chain,
                         step.first);
@@ -309,8 +315,11 @@ void set_chase_word(ChaseProgram& program, std::string_view key, std::string_vie
       array.stagger_window_bytes = parse_number(f[1]);
     }
   } else if (key == "actor") {
-    const auto f = fields_of(value, 2, 2);
-    program.actors.push_back({.warp = parse_number32(f[0]), .lane = parse_number32(f[1])});
+    const auto f = fields_of(value, 2, 3);
+    ChaseActor& actor = program.actors.emplace_back();
+    actor.warp = parse_number32(f[0]);
+    actor.lane = parse_number32(f[1]);
+    if (f.size() == 3) actor.sm = parse_number32(f[2]);
   } else if (key == "step") {
     program.steps.push_back(parse_step(value));
   } else {

@@ -127,6 +127,7 @@ const std::vector<DetailPhrase>& detail_phrases() {
       {"latency", "far_cycles", "cycles", "far {}"},
       {"latency", "tlb_cold_cycles", "cycles", "{} when the TLB misses"},
       {"partitions", "near_bytes", "B", "near part {}"},
+      {"shared_between", "instances", "", "{} in all"},
   };
   return kPhrases;
 }
@@ -134,6 +135,9 @@ const std::vector<DetailPhrase>& detail_phrases() {
 // Long lists, a value for every carve-out, are for the other formats: here they are their ends.
 std::string brief_value(const Value& value, std::string_view unit) {
   constexpr std::size_t kLongest = 3;
+  const auto* texts = std::get_if<std::vector<std::string>>(&value);
+  if (texts != nullptr && texts->size() > kLongest)
+    return fmt::format("{}, {} and {} more", texts->at(0), texts->at(1), texts->size() - 2);
   const auto* numbers = std::get_if<std::vector<double>>(&value);
   if (numbers == nullptr || numbers->size() <= kLongest) return human_value(value, unit);
   return fmt::format("{} to {}", human_value(numbers->front(), unit), human_value(numbers->back(), unit));

@@ -9,6 +9,7 @@
 #include <set>
 
 #include "device/cuda/cuda_device.h"
+#include "device/cuda/kernel_layout.h"
 #include "device/cuda/stream_runner.h"
 #include "support/fake_cuda.h"
 
@@ -134,7 +135,7 @@ TEST_P(CudaSpaces, StreamsReadAllAndEachWordAsOften) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(All, CudaSpaces, ::testing::ValuesIn(kAllSpaces),
+INSTANTIATE_TEST_SUITE_P(All, CudaSpaces, ::testing::ValuesIn(cuda::kCudaSpaces),
                          [](const auto& space) { return std::string(to_string(space.param)); });
 
 TEST_F(CudaPrograms, AliasesSeeTheSameMemory) {

@@ -128,7 +128,7 @@ class Assembled : public ::testing::TestWithParam<PtxTarget> {
 std::vector<StreamShape> stream_shapes() {
   std::vector<StreamShape> shapes;
   for (const StreamOp op : {StreamOp::kRead, StreamOp::kWrite, StreamOp::kCopy}) {
-    for (const Space space : kAllSpaces) {
+    for (const Space space : kCudaSpaces) {
       const bool writable = space == Space::kGlobal || space == Space::kGlobalBypassL1 || space == Space::kShared;
       if (op != StreamOp::kRead && !writable) continue;
       for (const std::uint32_t vector : {4u, 8u, 16u}) {

@@ -213,7 +213,7 @@ struct CodePath {
 
 std::vector<CodePath> code_paths() {
   std::vector<CodePath> paths;
-  for (const Space space : kAllSpaces) {
+  for (const Space space : kCudaSpaces) {
     const auto code = [&](StepCode step) {
       return static_cast<std::uint32_t>(step) + kStepCodes * static_cast<std::uint32_t>(space);
     };

@@ -3,9 +3,9 @@
 #include <dlfcn.h>
 #include <fmt/format.h>
 
-#include "device/cuda/chase_runner.h"
 #include "device/cuda/code_runner.h"
 #include "device/cuda/stream_runner.h"
+#include "device/launch/chase_runner.h"
 
 namespace gputopo {
 namespace cuda {
@@ -20,7 +20,7 @@ class CudaDevice : public Device {
   [[nodiscard]] std::vector<ProgramResult> run(std::span<const Program> programs) override {
     for (const Program& program : programs) validate(program);
     std::vector<ProgramResult> results(programs.size());
-    std::vector<ChaseJob> chases;
+    std::vector<launch::ChaseJob> chases;
     for (std::size_t i = 0; i < programs.size(); ++i) {
       if (const auto* chase = std::get_if<ChaseProgram>(&programs[i])) chases.push_back({chase, &results[i]});
     }
@@ -42,7 +42,7 @@ class CudaDevice : public Device {
 
  private:
   Gpu gpu_;
-  ChaseRunner chases_;
+  launch::ChaseRunner chases_;
   StreamRunner streams_;
   CodeRunner codes_;
 };

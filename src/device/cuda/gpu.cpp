@@ -133,7 +133,7 @@ void Gpu::read_info(DeviceHandle device) {
   info_.l2_persisting_max_bytes = read(DeviceAttribute::kMaxPersistingL2Bytes);
   info_.constant_bytes = read(DeviceAttribute::kConstantBytes);
   if (const auto supported = read(DeviceAttribute::kGlobalL1Supported)) info_.global_l1_supported = *supported != 0;
-  info_.spaces.assign(std::begin(kAllSpaces), std::end(kAllSpaces));
+  info_.spaces.assign(std::begin(kCudaSpaces), std::end(kCudaSpaces));
   max_linear_texels_ = read(DeviceAttribute::kMaxLinearTexels).value_or(1u << 27);
 
   std::size_t free_bytes = 0;
@@ -214,6 +214,49 @@ void Gpu::run(FunctionHandle function, const std::string& name, const Launch& la
                   std::uint64_t{launch.blocks} * launch.blocks_y, launch.threads, launch.shared_bytes));
   driver_->check(driver_->ctx_synchronize(), fmt::format("kernel {}", name));
   last_work_ = Clock::now();
+}
+
+void Gpu::launch_fill(launch::Address tasks, std::uint32_t arrays, std::uint64_t most_elements) {
+  constexpr std::uint32_t kThreads = 256;
+  constexpr std::uint64_t kMostBlocks = 1024;
+  const auto blocks =
+      static_cast<std::uint32_t>(std::clamp<std::uint64_t>((most_elements + kThreads - 1) / kThreads, 1, kMostBlocks));
+  run(chase_module().function("fill"), "fill", {.blocks = blocks, .blocks_y = arrays, .threads = kThreads}, {&tasks});
+}
+
+void Gpu::launch_chase(const launch::ChaseLaunch& launch) {
+  DevicePointer tasks = launch.tasks;
+  std::uint32_t stride = launch.by_block ? sizeof(ChaseTask) : 0;
+  run(chase_module().function("chase"), "chase",
+      {.blocks = launch.blocks,
+       .threads = launch.threads,
+       .shared_bytes = launch.shared_bytes,
+       .carve_out_bytes = launch.carve_out_bytes},
+      {&tasks, &stride});
+}
+
+launch::TextureView Gpu::make_texture(launch::Address address, std::uint64_t bytes) {
+  const auto texture = std::make_shared<Texture>(driver_, address, bytes, 1u);
+  return {texture->handle(), texture};
+}
+
+void Gpu::set_constants(launch::Address image) {
+  driver_->check(driver_->memcpy_dtod(chase_module().global("constant_bank"), image, kConstantBankBytes),
+                 "cuMemcpyDtoD(constant bank)");
+}
+
+void Gpu::check(const ChaseProgram& program) const {
+  if (program.actors[0].sm) throw NotSupportedError("the CUDA kernels chase on one SM at a time");
+  for (const ChaseArray& array : program.arrays) {
+    if (std::find(std::begin(kCudaSpaces), std::end(kCudaSpaces), array.space) == std::end(kCudaSpaces)) {
+      throw NotSupportedError(fmt::format("NVIDIA GPUs have no {} space", to_string(array.space)));
+    }
+    if (array.space == Space::kTexture && array.bytes / 4 > max_linear_texels_) {
+      throw NotSupportedError(
+          fmt::format("a texture of {} bytes is larger than this GPU's linear textures may be ({} bytes)", array.bytes,
+                      max_linear_texels_ * 4));
+    }
+  }
 }
 
 std::uint32_t Gpu::resident_blocks(FunctionHandle function, const Launch& launch, std::uint32_t wanted) const {

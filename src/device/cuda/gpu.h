@@ -10,6 +10,7 @@
 #include "device/cuda/driver_api.h"
 #include "device/cuda/kernel_layout.h"
 #include "device/cuda/ptx.h"
+#include "device/launch/chase_gpu.h"
 #include "gputopo/device.h"
 
 namespace gputopo::cuda {
@@ -23,27 +24,26 @@ struct Launch {
   std::uint64_t carve_out_bytes = 0;  // ignored where carve-outs are fixed
 };
 
-class Gpu {
+class Gpu : public launch::ChaseGpu {
  public:
   explicit Gpu(int ordinal);
 
-  [[nodiscard]] const DeviceInfo& info() const { return info_; }
+  [[nodiscard]] const DeviceInfo& info() const override { return info_; }
   [[nodiscard]] const std::shared_ptr<const Driver>& driver() const { return driver_; }
   [[nodiscard]] const PtxTarget& target() const { return target_; }
   [[nodiscard]] std::uint64_t max_linear_texels() const { return max_linear_texels_; }
   [[nodiscard]] const Module& chase_module();  // compiled at the first call
 
-  // A 2 MiB aligned address with at least `bytes` behind it, for one launch at a time: the same memory is handed out
-  // again.
-  [[nodiscard]] DevicePointer reserve(std::uint64_t bytes);
-
-  // The smallest carve-out that holds what is wanted and what `blocks` blocks of `shared_bytes` need; 0 where it is
-  // fixed. Throws NotSupportedError when a block or the SM cannot hold them.
+  [[nodiscard]] DevicePointer reserve(std::uint64_t bytes) override;
   [[nodiscard]] std::uint64_t carve_out_for(std::uint64_t wanted_bytes, std::uint64_t shared_bytes,
-                                            std::uint32_t blocks) const;
-  // Shared memory with which no second block fits beside one in this carve-out, at least `shared_bytes`.
+                                            std::uint32_t blocks) const override;
   [[nodiscard]] std::uint64_t shared_bytes_for_one_block(std::uint64_t carve_out_bytes,
-                                                         std::uint64_t shared_bytes) const;
+                                                         std::uint64_t shared_bytes) const override;
+  void launch_fill(launch::Address tasks, std::uint32_t arrays, std::uint64_t most_elements) override;
+  void launch_chase(const launch::ChaseLaunch& launch) override;
+  [[nodiscard]] launch::TextureView make_texture(launch::Address address, std::uint64_t bytes) override;
+  void set_constants(launch::Address image) override;
+  void check(const ChaseProgram& program) const override;
 
   // `parameters` point at the kernel's arguments. Returns once the kernel has ended; throws when it failed.
   void run(FunctionHandle function, const std::string& name, const Launch& launch, std::vector<void*> parameters);
@@ -51,14 +51,13 @@ class Gpu {
   [[nodiscard]] std::uint32_t resident_blocks(FunctionHandle function, const Launch& launch,
                                               std::uint32_t wanted) const;
 
-  void upload(DevicePointer to, const void* from, std::uint64_t bytes) const;
-  void download(void* to, DevicePointer from, std::uint64_t bytes) const;
-  void clear(DevicePointer address, std::uint64_t bytes) const;
+  void upload(DevicePointer to, const void* from, std::uint64_t bytes) const override;
+  void download(void* to, DevicePointer from, std::uint64_t bytes) const override;
+  void clear(DevicePointer address, std::uint64_t bytes) const override;
 
   // Brings the clocks up if the GPU has not worked for a while.
   void wake();
-  // The SM clock by a block's own clocks if it ran long enough to tell, else the last one known.
-  double clock_mhz(const BlockRecord& record);
+  [[nodiscard]] double clock_mhz(const BlockRecord& record) override;
 
  private:
   void read_info(DeviceHandle device);

@@ -1,84 +1,15 @@
-// What the host and the kernels tell one another through device memory. The PTX generator takes its offsets from these
-// structs (offsetof), so that there is one definition of each. Little-endian on both sides.
+// What only the CUDA kernels are told, beside what those of all vendors are (launch/kernel_layout.h).
 #pragma once
 
-#include <cstdint>
-
-#include "gputopo/program.h"
+#include "device/launch/kernel_layout.h"
 
 namespace gputopo::cuda {
 
-inline constexpr std::uint64_t kConstantBankBytes = 64 * 1024;
-inline constexpr std::uint32_t kHistogramBytes = kHistogramBins * sizeof(std::uint32_t);
-inline constexpr std::uint32_t kAnySm = 0xffffffffu;
+using namespace launch;
 
-// A link that no array holds; a chain that reads it has left its array. Null for links that are pointers.
-inline constexpr std::uint32_t kNoLink = 0xffffffffu;
-
-// A value that no 32-bit clock reading is compared equal to but once in 2^32. It comes from memory so that the compiler
-// cannot know it, and a load that is predicated on "clock != never" cannot move above the clock reading.
-inline constexpr std::uint32_t kNever = 0x9e3779b9u;
-
-// How an array's links are written.
-enum class LinkForm : std::uint32_t {
-  kPointer = 0,  // 64-bit device address
-  kOffset = 1,   // 32-bit byte offset
-  kTexel = 2,    // 32-bit index of a 4-byte texel
-};
-
-// One array to be filled with links, for the kernel "fill".
-struct FillTask {
-  std::uint64_t address;    // of the array in device memory
-  std::uint64_t link_base;  // what a link to the start of the array is, in bytes
-  std::uint64_t stride_bytes;
-  std::uint64_t skew_bytes;
-  std::uint64_t stagger_bytes;
-  std::uint64_t stagger_mask;
-  std::uint64_t tables[2];    // addresses of shuffled orders (u32 each), per chain; 0 for the other orders
-  std::uint32_t count;        // elements
-  std::uint32_t reversed[2];  // per chain: 1 visits from the last element to the first
-  LinkForm form;
-};
-
-// One program of a launch of the kernel "chase".
-struct ChaseTask {
-  std::uint64_t steps;           // address of step_count StepTasks
-  std::uint64_t result;          // address of a BlockRecord
-  std::uint64_t shared_image;    // address of what the block copies into its shared memory; 0 for nothing
-  std::uint32_t shared_bytes;    // of that image
-  std::uint32_t shared_offset;   // where it goes, from the start of the block's dynamic shared memory
-  std::uint32_t latency_offset;  // where the latencies of a timed step are kept there
-  std::uint32_t step_count;
-  std::uint32_t wanted_sm;   // kAnySm or the only one that may run it
-  std::uint32_t never;       // kNever
-  std::uint32_t zero;        // 0, which the compiler must not know
-  std::uint32_t dry_passes;  // 1: passes over the code of a loop, with its loads off, before the one that counts
-  std::uint32_t
-      patience_cycles;  // how long a block on the wrong SM waits, so that no other block takes its place there
-  std::uint32_t unused;
-};
-
-enum class StepCode : std::uint32_t { kWarm = 0, kTouch = 1, kTimed = 2 };
-inline constexpr std::uint32_t kStepCodes = 4;  // a power of two
-
-struct StepTask {
-  std::uint64_t start;         // the first link to follow
-  std::uint64_t base;          // touch: link to the start of the array, in bytes
-  std::uint64_t texture;       // texture object, 0 for other spaces
-  std::uint64_t stride_bytes;  // touch
-  std::uint64_t skew_bytes;    // touch
-  std::uint64_t result;        // address of a StepRecord
-  std::uint32_t code;          // StepCode + kStepCodes * Space
-  std::uint32_t thread;        // that follows the chain
-  std::uint32_t loads;         // touch: elements
-  std::uint32_t cap;           // latencies to keep, 0 to kTimed's cap
-};
-
-// What a step leaves behind: this, then for a timed step the histogram and `cap` latencies.
-struct StepRecord {
-  std::uint64_t cycles;
-  std::uint64_t unused;
-};
+// What NVIDIA GPUs have: no scalar path that programs can name.
+inline constexpr Space kCudaSpaces[] = {Space::kGlobal,  Space::kGlobalBypassL1, Space::kReadOnly,
+                                        Space::kTexture, Space::kConstant,       Space::kShared};
 
 // One step of an instruction program. The kernel leaves the cycles of each pass (u64) at `result`.
 struct CodeStepTask {
@@ -105,18 +36,6 @@ struct CodeParameters {
   std::uint32_t wanted_sm[kMostCodeSms]{};  // of each slot; kAnySm: any block takes slot 0
   std::uint32_t patience_cycles = 0;        // how long a block on an SM that is not wanted stays
   std::uint32_t longest_wait_cycles = 0;    // for a step on the other SM
-};
-
-// When and where a block ran.
-struct BlockRecord {
-  std::uint64_t start_cycles;
-  std::uint64_t end_cycles;
-  std::uint64_t start_ns;  // %globaltimer
-  std::uint64_t end_ns;
-  std::uint32_t sm;
-  std::uint32_t claimed;  // 1 once a block has taken the program
-  std::uint32_t error;    // 0, or 1 + the index of the step whose chain left its array
-  std::uint32_t sink;     // takes values that must look used
 };
 
 }  // namespace gputopo::cuda

@@ -65,9 +65,10 @@ std::string_view load_opcode(Space space) {
     case Space::kShared:
       return "ld.shared";
     case Space::kTexture:
+    case Space::kScalar:
       break;
   }
-  throw UsageError("textures are not read by a load");
+  throw NotSupportedError(fmt::format("PTX has no load of the {} space", to_string(space)));
 }
 
 }  // namespace gputopo::cuda

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <numeric>
 
+#include "device/launch/stream_span.h"
 #include "gputopo/error.h"
 
 namespace gputopo::cuda {
@@ -16,36 +17,9 @@ constexpr double kLeastBytesPerSecondAndSm = 4e9;
 // Launches are split to stay well under the two seconds that one may last.
 constexpr double kWantedLaunchSeconds = 1.0;
 constexpr double kMaxLaunchSeconds = 2.0;
-// Below this %globaltimer, which ticks about once a microsecond, is too coarse and the SM clock tells the time.
-constexpr std::uint64_t kLeastSpanNanoseconds = 1'000'000;
 
 std::uint64_t align(std::uint64_t value, std::uint64_t alignment) {
   return (value + alignment - 1) / alignment * alignment;
-}
-
-struct Span {
-  double cycles = 0;
-  double seconds = 0;
-};
-
-// First start to last end: cycles on the slowest SM (each has its own counter), seconds over all.
-Span span_of(const std::vector<BlockRecord>& records, Gpu& gpu) {
-  std::map<std::uint32_t, std::pair<std::uint64_t, std::uint64_t>> of_sm;
-  std::uint64_t first_ns = UINT64_MAX;
-  std::uint64_t last_ns = 0;
-  for (const BlockRecord& record : records) {
-    auto& [start, end] = of_sm.try_emplace(record.sm, record.start_cycles, record.end_cycles).first->second;
-    start = std::min(start, record.start_cycles);
-    end = std::max(end, record.end_cycles);
-    first_ns = std::min(first_ns, record.start_ns);
-    last_ns = std::max(last_ns, record.end_ns);
-  }
-  std::uint64_t cycles = 0;
-  for (const auto& [sm, interval] : of_sm) cycles = std::max(cycles, interval.second - interval.first);
-  const double mhz = gpu.clock_mhz(records.front());
-  const bool long_enough = last_ns - first_ns >= kLeastSpanNanoseconds;
-  return {static_cast<double>(cycles),
-          long_enough ? 1e-9 * static_cast<double>(last_ns - first_ns) : static_cast<double>(cycles) / (1e6 * mhz)};
 }
 
 }  // namespace
@@ -137,7 +111,7 @@ ProgramResult StreamRunner::run(const StreamProgram& program) {
     set_passes(passes);
     gpu_.run(function, "stream", launch, {&parameters});
     gpu_.download(records.data(), parameters.records, records.size() * sizeof(BlockRecord));
-    return span_of(records, gpu_);
+    return launch::span_of(records, gpu_.clock_mhz(records.front()));
   };
 
   measure(std::min<std::uint64_t>(program.repeats, body_passes));  // untimed: loads the code and warms what is shared
@@ -146,7 +120,7 @@ ProgramResult StreamRunner::run(const StreamProgram& program) {
   std::uint64_t left = program.repeats;
   while (left > 0) {
     const std::uint64_t passes = std::min(left, std::max(body_passes, launch_passes));
-    const Span span = measure(passes);
+    const launch::StreamSpan span = measure(passes);
     result.bytes_moved += passes * pass_bytes;
     result.seconds += span.seconds;
     result.cycles += span.cycles;

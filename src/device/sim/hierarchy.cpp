@@ -27,6 +27,10 @@ std::uint64_t usable_bytes(const CacheSpec& spec, std::uint64_t carve_out_bytes)
 }
 
 Hierarchy::Hierarchy(const MachineSpec& spec) : spec_(spec) {
+  group_of_sm_.resize(spec.info.sm_count);
+  for (std::uint32_t group = 0; group < spec.sm_groups.size(); ++group) {
+    for (const std::uint32_t sm : spec.sm_groups[group]) group_of_sm_[sm] = group;
+  }
   for (const TlbSpec& tlb : spec.tlbs) tlbs_.push_back({Cache(tlb_geometry(tlb)), tlb.miss_cycles});
 }
 
@@ -88,6 +92,22 @@ Path Hierarchy::code_path_of(std::uint32_t warp, std::uint32_t sm) {
   return path;
 }
 
+std::uint32_t Hierarchy::unit_of(Scope scope, std::uint32_t sm) const {
+  switch (scope) {
+    case Scope::kSm:
+      return sm;
+    case Scope::kTpc:
+      return sm / spec_.sms_per_tpc;
+    case Scope::kGroup:
+      return group_of_sm_.at(sm);
+    case Scope::kXcd:
+      return sm / (spec_.info.sm_count / *spec_.info.xcd_count);
+    case Scope::kGpu:
+      break;
+  }
+  return 0;
+}
+
 void Hierarchy::add_cache(Path& path, const PathStop& stop, std::uint32_t warp, std::uint32_t sm,
                           std::uint64_t& fetch_bytes) {
   const CacheSpec* cache = find_cache(spec_, stop.cache);
@@ -99,13 +119,10 @@ void Hierarchy::add_cache(Path& path, const PathStop& stop, std::uint32_t warp, 
     path.stops.back().whole = &whole;
     add_stop(path, whole, stop.far_latency_cycles, fetch_bytes);
   } else {
-    const std::uint32_t unit = cache->scope == Scope::kSm    ? sm
-                               : cache->scope == Scope::kTpc ? sm / spec_.sms_per_tpc
-                                                             : 0;
-    const std::uint32_t instance = unit * cache->instances + warp % cache->instances;
+    const std::uint32_t instance = unit_of(cache->scope, sm) * cache->instances + warp % cache->instances;
     add_stop(path, cache_at(index, instance, bytes), stop.latency_cycles, fetch_bytes);
   }
-  if (cache->scope != Scope::kGpu) path.stops_before_tlb = path.stops.size();
+  if (!is_behind_sms(cache->scope)) path.stops_before_tlb = path.stops.size();
 }
 
 void Hierarchy::add_stop(Path& path, Cache& cache, double latency_cycles, std::uint64_t& fetch_bytes) {

@@ -88,11 +88,14 @@ class Hierarchy {
     return translate_new_page(address);
   }
   double translate_new_page(std::uint64_t address);
+  // Which of the caches of a scope an SM uses.
+  [[nodiscard]] std::uint32_t unit_of(Scope scope, std::uint32_t sm) const;
   void add_cache(Path& path, const PathStop& stop, std::uint32_t warp, std::uint32_t sm, std::uint64_t& fetch_bytes);
   Cache& cache_at(std::size_t index, std::uint32_t instance, std::uint64_t bytes);
   void add_stop(Path& path, Cache& cache, double latency_cycles, std::uint64_t& fetch_bytes);
 
   const MachineSpec& spec_;
+  std::vector<std::uint32_t> group_of_sm_;
   std::uint64_t carve_out_bytes_ = 0;
   std::uint64_t seed_ = 0;
   std::uint64_t program_ = 0;

@@ -18,7 +18,11 @@ enum class IndexHash {
   kXorFold,  // the bits above the set index are folded onto it by exclusive or (set count must be a power of two)
   kMixed,    // a multiplicative hash: contiguous arrays fill the sets unevenly, as a ramp on real caches shows
 };
-enum class Scope { kSm, kTpc, kGpu };  // kTpc: one for each `sms_per_tpc` neighbouring SMs
+// Of which SMs a cache is: kTpc: of each `sms_per_tpc` neighbours; kGroup: of each of `sm_groups`; kXcd: of each of
+// info.xcd_count equal runs of them, behind their own caches as one of the whole GPU is.
+enum class Scope { kSm, kTpc, kGroup, kXcd, kGpu };
+
+[[nodiscard]] constexpr bool is_behind_sms(Scope scope) { return scope == Scope::kXcd || scope == Scope::kGpu; }
 
 struct CacheSpec {
   std::string id;
@@ -97,6 +101,7 @@ struct MachineSpec {
   double timer_cycles = 0;  // that two clock reads around a load add to it
   double loop_cycles = 0;   // per load of an untimed chain, beyond the load itself
   std::uint32_t sms_per_tpc = 2;
+  std::vector<std::vector<std::uint32_t>> sm_groups;  // each SM in one of them; where a cache has scope kGroup
   std::uint32_t sms_near_first_partition = 0;  // 0: even SMs are near partition 0, odd near 1, ... (sm % partitions)
 };
 

@@ -48,10 +48,33 @@ void check_info(const DeviceInfo& info) {
   require(info.sm_count >= 1 && info.sm_count <= kMostSms, "info.sm_count", "{} is not between 1 and {}", info.sm_count,
           kMostSms);
   require(info.warp_size == 32 || info.warp_size == 64, "info.warp_size", "{} is not 32 or 64", info.warp_size);
+  require(!info.xcd_count || (*info.xcd_count >= 1 && info.sm_count % *info.xcd_count == 0), "info.xcd_count",
+          "{} do not divide the {} SMs evenly", info.xcd_count.value_or(0), info.sm_count);
+  if (info.physical_sm_ids) {
+    const auto& ids = *info.physical_sm_ids;
+    require(ids.size() == info.sm_count, "info.physical_sm_ids", "are {} and not one for each of the {} SMs",
+            ids.size(), info.sm_count);
+    require(std::adjacent_find(ids.begin(), ids.end(), std::greater_equal<>()) == ids.end(), "info.physical_sm_ids",
+            "must ascend, each once");
+  }
   const auto& choices = info.carve_outs_bytes;
   require(std::adjacent_find(choices.begin(), choices.end(), std::greater_equal<>()) == choices.end(),
           "info.carve_outs_bytes", "must ascend, each once");
   if (info.sm_clock_max_mhz) require_positive(*info.sm_clock_max_mhz, "info.sm_clock_max_mhz");
+}
+
+void check_groups(const MachineSpec& spec) {
+  std::set<std::uint32_t> seen;
+  for (std::size_t i = 0; i < spec.sm_groups.size(); ++i) {
+    const std::string field = fmt::format("sm_groups[{}]", i);
+    require(!spec.sm_groups[i].empty(), field, "must name an SM");
+    for (const std::uint32_t sm : spec.sm_groups[i]) {
+      require(sm < spec.info.sm_count, field, "there is no SM {}; there are {}", sm, spec.info.sm_count);
+      require(seen.insert(sm).second, field, "SM {} is there twice", sm);
+    }
+  }
+  require(spec.sm_groups.empty() || seen.size() == spec.info.sm_count, "sm_groups", "names {} of the {} SMs",
+          seen.size(), spec.info.sm_count);
 }
 
 void check_ways(const CacheSpec& cache, const std::string& field) {
@@ -90,17 +113,21 @@ void check_cache(const MachineSpec& spec, const CacheSpec& cache, const std::str
           "{} makes more than {} sectors of a line", cache.sector_bytes, kMaxSectorsPerLine);
   check_ways(cache, field);
 
-  const bool per_sm = cache.scope != Scope::kGpu;
+  const bool per_sm = !is_behind_sms(cache.scope);
   require(cache.instances >= 1 && cache.instances <= kMostInstances, field + ".instances", "{} is not between 1 and {}",
           cache.instances, kMostInstances);
-  require(per_sm || cache.instances == 1, field + ".instances", "must be 1 for scope gpu");
-  require(cache.partitions >= 1 && (!per_sm || cache.partitions == 1), field + ".partitions",
-          "must be at least 1, and 1 for scope sm");
+  require(per_sm || cache.instances == 1, field + ".instances", "must be 1 for scopes xcd and gpu");
+  require(cache.partitions >= 1 && (cache.scope == Scope::kGpu || cache.partitions == 1), field + ".partitions",
+          "must be at least 1, and 1 for any scope but gpu");
+  require(cache.scope != Scope::kGroup || !spec.sm_groups.empty(), field + ".scope",
+          "is group, and sm_groups does not say which SMs share it");
+  require(cache.scope != Scope::kXcd || spec.info.xcd_count, field + ".scope",
+          "is xcd, and info.xcd_count does not say how many there are");
   require(cache.size_bytes % (std::uint64_t{cache.line_bytes} * cache.partitions) == 0, field + ".partitions",
           "{} do not divide the cache into whole lines", cache.partitions);
   require(cache.set_ways.empty() || (cache.partitions == 1 && !cache.unified), field + ".set_ways",
           "cannot be given for a partitioned or unified cache");
-  require(!cache.unified || per_sm, field + ".unified", "must be false for scope gpu");
+  require(!cache.unified || per_sm, field + ".unified", "must be false for scopes xcd and gpu");
 
   check_geometry(cache, cache.size_bytes, field + ".ways");
   if (cache.partitions > 1) check_geometry(cache, cache.size_bytes / cache.partitions, field + ".partitions");
@@ -137,9 +164,9 @@ void check_space(const MachineSpec& spec, Space space, const SpaceSpec& space_sp
     const std::string stop_field = fmt::format("{}.path[{}]", field, i);
     const CacheSpec& cache = require_cache(spec, stop.cache, stop_field + ".cache");
     require(seen.insert(stop.cache).second, stop_field + ".cache", "'{}' is on this path twice", stop.cache);
-    require(!left_the_sm || cache.scope == Scope::kGpu, stop_field + ".cache",
+    require(!left_the_sm || is_behind_sms(cache.scope), stop_field + ".cache",
             "'{}' belongs to an SM and cannot stand behind a cache of the whole GPU", stop.cache);
-    left_the_sm = cache.scope == Scope::kGpu;
+    left_the_sm = is_behind_sms(cache.scope);
     require_positive(stop.latency_cycles, stop_field + ".latency_cycles");
     require(stop.latency_cycles >= latency, stop_field + ".latency_cycles",
             "{} is less than the stop before it has ({})", stop.latency_cycles, latency);
@@ -213,6 +240,7 @@ void check_noise(const NoiseSpec& noise) {
 
 void check_machine(const MachineSpec& spec) {
   check_info(spec.info);
+  check_groups(spec);
   check_caches(spec);
   require(!spec.spaces.empty(), "spaces", "must not be empty");
   for (const auto& [space, space_spec] : spec.spaces) check_space(spec, space, space_spec);

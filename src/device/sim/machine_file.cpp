@@ -99,7 +99,10 @@ void read_value(const json& node, const std::string& path, IndexHash& out) {
 }
 
 void read_value(const json& node, const std::string& path, Scope& out) {
-  read_enum(node, path, {{"sm", Scope::kSm}, {"tpc", Scope::kTpc}, {"gpu", Scope::kGpu}}, out);
+  read_enum(
+      node, path,
+      {{"sm", Scope::kSm}, {"tpc", Scope::kTpc}, {"group", Scope::kGroup}, {"xcd", Scope::kXcd}, {"gpu", Scope::kGpu}},
+      out);
 }
 
 template <typename T>
@@ -260,13 +263,13 @@ MachineSpec parse_machine(const std::string& json_text) {
   }
   MachineSpec spec;
   int version = 0;
-  read_object(
-      document, "",
-      {required_field("machine_version", version), required_field("info", spec.info),
-       required_field("caches", spec.caches), required_field("spaces", spec.spaces), field("code", spec.code),
-       field("tlbs", spec.tlbs), field("bandwidths", spec.bandwidths), field("noise", spec.noise),
-       field("timer_cycles", spec.timer_cycles), field("loop_cycles", spec.loop_cycles),
-       field("sms_per_tpc", spec.sms_per_tpc), field("sms_near_first_partition", spec.sms_near_first_partition)});
+  read_object(document, "",
+              {required_field("machine_version", version), required_field("info", spec.info),
+               required_field("caches", spec.caches), required_field("spaces", spec.spaces), field("code", spec.code),
+               field("tlbs", spec.tlbs), field("bandwidths", spec.bandwidths), field("noise", spec.noise),
+               field("timer_cycles", spec.timer_cycles), field("loop_cycles", spec.loop_cycles),
+               field("sms_per_tpc", spec.sms_per_tpc), field("sm_groups", spec.sm_groups),
+               field("sms_near_first_partition", spec.sms_near_first_partition)});
   if (version != kMachineVersion) {
     refuse("machine_version", fmt::format("{} is not {}; this gputopo reads machine files of version {} only", version,
                                           kMachineVersion, kMachineVersion));

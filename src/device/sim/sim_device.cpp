@@ -73,7 +73,8 @@ class SimDevice : public Device {
     std::vector<std::size_t> groups;
     for (std::size_t i = 0; i < programs.size(); ++i) {
       if (auto* chase = std::get_if<ChaseProgram>(&programs[i])) {
-        results[i].data = ChaseResult{.sm = chase->sm ? *chase->sm : next_sm(chase->exclusive)};
+        const std::optional<std::uint32_t> named = chase->sm ? chase->sm : chase->actors[0].sm;
+        results[i].data = ChaseResult{.sm = named ? *named : next_sm(chase->exclusive)};
       }
       if (i == 0 || !begin_alike(programs[i - 1], programs[i])) groups.push_back(i);
     }
@@ -103,9 +104,8 @@ class SimDevice : public Device {
       }
     }
     check_shared(shared_bytes_of(program));
-    if (program.sm && *program.sm >= info_.sm_count) {
-      throw NotSupportedError(fmt::format("{} has no SM {}; it has {}", info_.name, *program.sm, info_.sm_count));
-    }
+    check_sm(program.sm);
+    for (const ChaseActor& actor : program.actors) check_sm(actor.sm);
   }
 
   void check_supported(const StreamProgram& program) const {
@@ -128,10 +128,12 @@ class SimDevice : public Device {
     for (const CodeStep& step : program.steps) {
       if (step.kind == CodeStepKind::kConstants) require_space(Space::kConstant);
     }
-    for (const CodeActor& actor : program.actors) {
-      if (actor.sm && *actor.sm >= info_.sm_count) {
-        throw NotSupportedError(fmt::format("{} has no SM {}; it has {}", info_.name, *actor.sm, info_.sm_count));
-      }
+    for (const CodeActor& actor : program.actors) check_sm(actor.sm);
+  }
+
+  void check_sm(std::optional<std::uint32_t> sm) const {
+    if (sm && *sm >= info_.sm_count) {
+      throw NotSupportedError(fmt::format("{} has no SM {}; it has {}", info_.name, *sm, info_.sm_count));
     }
   }
 

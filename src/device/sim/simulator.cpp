@@ -187,11 +187,12 @@ void Simulator::take_steps(const ChaseProgram& program, std::size_t first, std::
     const ChaseStep& step = program.steps[i];
     const ChaseArray& array = program.arrays[step.array];
     if (step.kind == StepKind::kTouch) {
-      behaviour_.push_back(touch(array, bases[step.array], noise));
+      behaviour_.push_back(touch(array, bases[step.array], program.actors[step.actor].sm.value_or(0), noise));
       continue;
     }
     const ChainAddresses chain(array, bases[step.array], step.chain, orders_);
-    const Path path = hierarchy_.path_of(array.space, program.actors[step.actor].warp);
+    const ChaseActor& actor = program.actors[step.actor];
+    const Path path = hierarchy_.path_of(array.space, actor.warp, actor.sm.value_or(0));
     const std::uint64_t kept =
         step.kind == StepKind::kTimed ? std::min<std::uint64_t>(step.loads, program.timed_cap) : 0;
     behaviour_.push_back(follow(step, path, chain, kept, hierarchy_, noise));
@@ -199,10 +200,10 @@ void Simulator::take_steps(const ChaseProgram& program, std::size_t first, std::
 }
 
 // Thread t of the block loads elements t, t + kTouchThreads, ...: each warp through its own instance of a cache.
-StepBehaviour Simulator::touch(const ChaseArray& array, std::uint64_t base, Noise& noise) {
+StepBehaviour Simulator::touch(const ChaseArray& array, std::uint64_t base, std::uint32_t sm, Noise& noise) {
   std::vector<Path> path_of_warp;
   for (std::uint32_t warp = 0; warp < kTouchThreads / kWarpThreads; ++warp) {
-    path_of_warp.push_back(hierarchy_.path_of(array.space, warp));
+    path_of_warp.push_back(hierarchy_.path_of(array.space, warp, sm));
   }
   const ChainAddresses elements(array, base);
   const Prefetcher<Order::kSequential> prefetcher(path_of_warp[0], elements);

@@ -23,7 +23,7 @@ class Simulator {
 
  private:
   void take_steps(const ChaseProgram& program, std::size_t first, std::size_t last, Noise& noise);
-  [[nodiscard]] StepBehaviour touch(const ChaseArray& array, std::uint64_t base, Noise& noise);
+  [[nodiscard]] StepBehaviour touch(const ChaseArray& array, std::uint64_t base, std::uint32_t sm, Noise& noise);
 
   Hierarchy hierarchy_;
   ElementOrders orders_;

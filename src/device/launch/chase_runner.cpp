@@ -1,4 +1,4 @@
-#include "device/cuda/chase_runner.h"
+#include "device/launch/chase_runner.h"
 
 #include <fmt/format.h>
 
@@ -8,7 +8,7 @@
 
 #include "gputopo/error.h"
 
-namespace gputopo::cuda {
+namespace gputopo::launch {
 namespace {
 
 constexpr std::uint64_t kArrayAlignment = 4096;
@@ -25,8 +25,8 @@ constexpr double kSecondsPerLoad = 0.35e-6;
 constexpr double kSecondsPerOnChipLoad = 0.1e-6;
 // How long blocks on other SMs stay, so that the launch puts a block on every SM.
 constexpr std::uint32_t kPatienceCycles = 20'000;
-constexpr std::uint32_t kFillThreads = 256;
-constexpr std::uint32_t kMostFillBlocks = 1024;
+// How long a block waits for a step on another SM, at most.
+constexpr std::uint32_t kLongestWaitCycles = 4'000'000'000;
 
 std::uint64_t align(std::uint64_t value, std::uint64_t alignment) {
   return (value + alignment - 1) / alignment * alignment;
@@ -49,6 +49,15 @@ StepCode code_of(StepKind kind) {
       break;
   }
   return StepCode::kTimed;
+}
+
+// The SMs that actors name, each once, in their order; empty where they name none.
+std::vector<std::uint32_t> named_sms(const ChaseProgram& program) {
+  std::vector<std::uint32_t> sms;
+  for (const ChaseActor& actor : program.actors) {
+    if (actor.sm && std::find(sms.begin(), sms.end(), *actor.sm) == sms.end()) sms.push_back(*actor.sm);
+  }
+  return sms;
 }
 
 std::uint32_t kept_latencies(const ChaseProgram& program, const ChaseStep& step) {
@@ -129,11 +138,19 @@ struct ChaseRunner::Plan {
   std::uint64_t carve_out_bytes = 0;
   std::uint64_t record_bytes = 0;
   std::uint32_t threads = 32;
+  std::vector<std::uint32_t> sms;  // of its slots, where its actors name theirs
+  [[nodiscard]] std::size_t slots() const { return std::max<std::size_t>(1, sms.size()); }
+};
+
+// A step on each of a program's SMs: when it may begin.
+struct alignas(kRecordAlignment) Turn {
+  std::uint32_t steps_ended = 0;
 };
 
 ChaseRunner::Plan ChaseRunner::make_plan(const ChaseJob& job) const {
   const ChaseProgram& program = *job.program;
-  Plan plan{.job = job};
+  gpu_.check(program);
+  Plan plan{.job = job, .sms = named_sms(program)};
   if (const double seconds = estimated_seconds(program); seconds > kMaxLaunchSeconds) {
     throw UsageError(
         fmt::format("program: its steps may take {:.1f} s, and a launch may last {:.0f} s; give it fewer loads, or "
@@ -157,11 +174,6 @@ ChaseRunner::Plan ChaseRunner::make_plan(const ChaseJob& job) const {
       place.space_offset = shared_bytes;
       shared_bytes = align(shared_bytes + array.bytes, kSharedAlignment);
     } else {
-      if (array.space == Space::kTexture && array.bytes / 4 > gpu_.max_linear_texels()) {
-        throw NotSupportedError(
-            fmt::format("a texture of {} bytes is larger than this GPU's linear textures may be ({} bytes)",
-                        array.bytes, gpu_.max_linear_texels() * 4));
-      }
       place.data_offset = align(plan.data_bytes, array_alignment(array.bytes));
       plan.data_bytes = place.data_offset + array.bytes;
     }
@@ -183,13 +195,13 @@ ChaseRunner::Plan ChaseRunner::make_plan(const ChaseJob& job) const {
 
   bool timed = false;
   std::uint32_t cap = 0;
-  plan.record_bytes = sizeof(BlockRecord);
+  plan.record_bytes = plan.slots() * sizeof(BlockRecord) + (plan.sms.empty() ? 0 : sizeof(Turn));
   for (const ChaseStep& step : program.steps) {
     timed = timed || is_timed(step.kind);
     cap = std::max(cap, kept_latencies(program, step));
     plan.record_bytes += align(step_record_bytes(program, step), sizeof(std::uint64_t));
     const std::uint32_t threads =
-        step.kind == StepKind::kTouch ? kTouchThreads : 32 * (program.actors[step.actor].warp + 1);
+        step.kind == StepKind::kTouch ? kTouchThreads : gpu_.info().warp_size * (program.actors[step.actor].warp + 1);
     plan.threads = std::max(plan.threads, threads);
   }
   plan.record_bytes = align(plan.record_bytes, kRecordAlignment);
@@ -208,7 +220,7 @@ void ChaseRunner::run(std::span<const ChaseJob> jobs) {
   std::vector<Plan*> waiting;
   for (Plan& plan : plans) waiting.push_back(&plan);
   while (!waiting.empty()) {
-    const std::vector<Plan*> batch = choose_batch(waiting, gpu_.info().sm_count);
+    const std::vector<Plan*> batch = choose_batch(waiting);
     const std::vector<Plan*> again = run_batch(batch);
     if (again.size() < batch.size()) {
       waiting.insert(waiting.begin(), again.begin(), again.end());
@@ -220,7 +232,7 @@ void ChaseRunner::run(std::span<const ChaseJob> jobs) {
 }
 
 // Takes the first program from `waiting` and those that can run beside it.
-std::vector<ChaseRunner::Plan*> ChaseRunner::choose_batch(std::vector<Plan*>& waiting, std::uint32_t most) {
+std::vector<ChaseRunner::Plan*> ChaseRunner::choose_batch(std::vector<Plan*>& waiting) const {
   Plan* const first = waiting.front();
   std::vector<Plan*> batch = {first};
   std::vector<Plan*> rest;
@@ -229,9 +241,12 @@ std::vector<ChaseRunner::Plan*> ChaseRunner::choose_batch(std::vector<Plan*>& wa
   for (auto it = waiting.begin() + 1; it != waiting.end(); ++it) {
     Plan* const plan = *it;
     const bool constants_fit = plan->constants.empty() || constants->empty() || plan->constants == *constants;
-    const bool fits = !first->job.program->exclusive && !plan->job.program->exclusive && batch.size() < most &&
-                      constants_fit && plan->carve_out_bytes == first->carve_out_bytes &&
-                      bytes + plan->data_bytes <= kMostBatchBytes;
+    const auto sociable = [&](const ChaseProgram& program) {
+      return !program.exclusive && gpu_.may_run_beside_others(program);
+    };
+    const bool fits = sociable(*first->job.program) && sociable(*plan->job.program) &&
+                      batch.size() < gpu_.info().sm_count && constants_fit &&
+                      plan->carve_out_bytes == first->carve_out_bytes && bytes + plan->data_bytes <= kMostBatchBytes;
     if (!fits) {
       rest.push_back(plan);
       continue;
@@ -261,6 +276,30 @@ const std::vector<std::uint32_t>& ChaseRunner::shuffled_order(const ChaseArray& 
   orders_bytes_ += array.element_count() * sizeof(std::uint32_t);
   return orders_[key] = chain_order(array, chain);
 }
+
+void ChaseRunner::check_block(const BlockRecord& block, std::optional<std::uint32_t> sm) const {
+  if (block.claimed == 0) {
+    throw NotSupportedError(fmt::format("no block of the launch ran on SM {}: this GPU may number its {} SMs with gaps",
+                                        sm.value_or(kAnySm), gpu_.info().sm_count));
+  }
+  switch (block.error) {
+    case 0:
+      return;
+    case kNoLink:
+      throw DeviceError("kernel chase: constant memory does not start at 0 of its window on this GPU");
+    case kNoTurn:
+      throw DeviceError("kernel chase: a step on another SM did not end; another program may hold that SM, try again");
+    default:
+      throw DeviceError(fmt::format("kernel chase: step {} followed a link out of its array; the memory may be faulty",
+                                    block.error - 1));
+  }
+}
+
+TextureView ChaseGpu::make_texture(Address, std::uint64_t) {
+  throw NotSupportedError("this GPU's kernels read no textures");
+}
+
+void ChaseGpu::set_constants(Address) { throw NotSupportedError("this GPU's kernels have no bank of constants"); }
 
 std::vector<ChaseRunner::Plan*> ChaseRunner::run_batch(const std::vector<Plan*>& plans) {
   // Where things go: the programs' data, their records, then what is copied from the host.
@@ -305,13 +344,13 @@ std::vector<ChaseRunner::Plan*> ChaseRunner::run_batch(const std::vector<Plan*>&
   }
   std::uint64_t task_bytes = 0;
   for (const Plan* plan : plans) {
-    task_bytes += sizeof(ChaseTask) + plan->job.program->arrays.size() * sizeof(FillTask) +
+    task_bytes += plan->slots() * sizeof(ChaseTask) + plan->job.program->arrays.size() * sizeof(FillTask) +
                   plan->job.program->steps.size() * sizeof(StepTask) + 64;
   }
-  const DevicePointer base = gpu_.reserve(staged_offset + staging.bytes().size() + task_bytes + 256);
-  const DevicePointer staged = base + staged_offset;
+  const Address base = gpu_.reserve(staged_offset + staging.bytes().size() + task_bytes + 256);
+  const Address staged = base + staged_offset;
 
-  std::vector<Texture> textures;
+  std::vector<TextureView> textures;
   std::vector<ChaseTask> tasks;
   const Plan* with_constants = nullptr;
   std::size_t with_constants_index = 0;
@@ -320,16 +359,16 @@ std::vector<ChaseRunner::Plan*> ChaseRunner::run_batch(const std::vector<Plan*>&
   for (std::size_t p = 0; p < plans.size(); ++p) {
     const Plan& plan = *plans[p];
     const ChaseProgram& program = *plan.job.program;
-    const DevicePointer data = base + data_offsets[p];
-    std::vector<TextureHandle> texture_of(program.arrays.size(), 0);
+    const Address data = base + data_offsets[p];
+    std::vector<std::uint64_t> texture_of(program.arrays.size(), 0);
     std::vector<std::uint64_t> link_base(program.arrays.size(), 0);
     for (std::size_t i = 0; i < program.arrays.size(); ++i) {
       const ChaseArray& array = program.arrays[i];
-      const DevicePointer address = data + plan.arrays[i].data_offset;
+      const Address address = data + plan.arrays[i].data_offset;
       const LinkForm form = form_of(array.space);
       link_base[i] = form == LinkForm::kPointer ? address : form == LinkForm::kOffset ? plan.arrays[i].space_offset : 0;
       if (array.space == Space::kTexture) {
-        texture_of[i] = textures.emplace_back(gpu_.driver(), address, array.bytes, 1u).handle();
+        texture_of[i] = textures.emplace_back(gpu_.make_texture(address, array.bytes)).handle;
       }
       if (array.alias_of) continue;
       FillTask fill{.address = address,
@@ -348,7 +387,8 @@ std::vector<ChaseRunner::Plan*> ChaseRunner::run_batch(const std::vector<Plan*>&
     }
 
     std::vector<StepTask> steps;
-    std::uint64_t record = base + record_offsets[p] + sizeof(BlockRecord);
+    const Address turn = base + record_offsets[p] + plan.slots() * sizeof(BlockRecord);
+    std::uint64_t record = turn + (plan.sms.empty() ? 0 : sizeof(Turn));
     for (const ChaseStep& step : program.steps) {
       const ChaseArray& array = program.arrays[step.array];
       const ChaseActor& actor = program.actors[step.actor];
@@ -359,9 +399,13 @@ std::vector<ChaseRunner::Plan*> ChaseRunner::run_batch(const std::vector<Plan*>&
           .skew_bytes = array.skew_bytes,
           .result = record,
           .code = static_cast<std::uint32_t>(code_of(step.kind)) + kStepCodes * static_cast<std::uint32_t>(array.space),
-          .thread = actor.warp * 32 + actor.lane,
+          .thread = actor.warp * gpu_.info().warp_size + actor.lane,
           .loads = static_cast<std::uint32_t>(step.loads),
           .cap = kept_latencies(program, step)};
+      if (actor.sm) {
+        task.slot =
+            static_cast<std::uint32_t>(std::find(plan.sms.begin(), plan.sms.end(), *actor.sm) - plan.sms.begin());
+      }
       if (step.kind == StepKind::kTouch) {
         task.loads = static_cast<std::uint32_t>(array.element_count());
       } else {
@@ -372,18 +416,26 @@ std::vector<ChaseRunner::Plan*> ChaseRunner::run_batch(const std::vector<Plan*>&
       record += align(step_record_bytes(program, step), sizeof(std::uint64_t));
       steps.push_back(task);
     }
-    tasks.push_back({.steps = staged + staging.add(steps),
-                     .result = base + record_offsets[p],
-                     .shared_image = data + plan.shared_image_offset,
-                     .shared_bytes = plan.shared_image_bytes,
-                     .shared_offset = plan.shared_image_place,
-                     .latency_offset = plan.latency_place,
-                     .step_count = static_cast<std::uint32_t>(steps.size()),
-                     .wanted_sm = program.sm.value_or(kAnySm),
-                     .never = kNever,
-                     .zero = 0,
-                     .dry_passes = 1,
-                     .patience_cycles = kPatienceCycles});
+    ChaseTask task{.steps = staged + staging.add(steps),
+                   .result = base + record_offsets[p],
+                   .shared_image = data + plan.shared_image_offset,
+                   .shared_bytes = plan.shared_image_bytes,
+                   .shared_offset = plan.shared_image_place,
+                   .latency_offset = plan.latency_place,
+                   .step_count = static_cast<std::uint32_t>(steps.size()),
+                   .wanted_sm = program.sm ? gpu_.hardware_id_of(*program.sm) : kAnySm,
+                   .never = kNever,
+                   .zero = 0,
+                   .dry_passes = 1,
+                   .patience_cycles = kPatienceCycles,
+                   .turn = plan.sms.empty() ? 0 : turn,
+                   .longest_wait_cycles = kLongestWaitCycles};
+    for (std::uint32_t slot = 0; slot < plan.slots(); ++slot) {
+      task.slot = slot;
+      task.result = base + record_offsets[p] + slot * sizeof(BlockRecord);
+      if (!plan.sms.empty()) task.wanted_sm = gpu_.hardware_id_of(plan.sms[slot]);
+      tasks.push_back(task);
+    }
     if (!plan.constants.empty() && with_constants == nullptr) {
       with_constants = &plan;
       with_constants_index = p;
@@ -391,33 +443,25 @@ std::vector<ChaseRunner::Plan*> ChaseRunner::run_batch(const std::vector<Plan*>&
     shared_bytes = std::max(shared_bytes, plan.shared_bytes);
     threads = std::max(threads, plan.threads);
   }
-  DevicePointer fill_address = staged + staging.add(fills);
-  DevicePointer task_address = staged + staging.add(tasks);
+  const Address fill_address = staged + staging.add(fills);
+  const Address task_address = staged + staging.add(tasks);
   gpu_.clear(base + records_offset, records_bytes);
   gpu_.upload(staged, staging.bytes().data(), staging.bytes().size());
 
-  const Module& module = gpu_.chase_module();
-  const auto fill_blocks = static_cast<std::uint32_t>(
-      std::clamp<std::uint64_t>((most_elements + kFillThreads - 1) / kFillThreads, 1, kMostFillBlocks));
-  gpu_.run(module.function("fill"), "fill",
-           {.blocks = fill_blocks, .blocks_y = static_cast<std::uint32_t>(fills.size()), .threads = kFillThreads},
-           {&fill_address});
+  gpu_.launch_fill(fill_address, static_cast<std::uint32_t>(fills.size()), most_elements);
   if (with_constants != nullptr) {
-    gpu_.driver()->check(
-        gpu_.driver()->memcpy_dtod(module.global("constant_bank"),
-                                   base + data_offsets[with_constants_index] + with_constants->constant_offset,
-                                   kConstantBankBytes),
-        "cuMemcpyDtoD(constant bank)");
+    gpu_.set_constants(base + data_offsets[with_constants_index] + with_constants->constant_offset);
   }
 
   const Plan& first = *plans.front();
-  const bool one_sm = first.job.program->sm.has_value();
-  Launch launch{.blocks = one_sm ? gpu_.info().sm_count : static_cast<std::uint32_t>(plans.size()),
-                .threads = threads,
-                .shared_bytes = gpu_.shared_bytes_for_one_block(first.carve_out_bytes, shared_bytes),
-                .carve_out_bytes = first.carve_out_bytes};
-  std::uint32_t task_stride = one_sm ? 0 : sizeof(ChaseTask);
-  gpu_.run(module.function("chase"), "chase", launch, {&task_address, &task_stride});
+  const bool named = first.job.program->sm.has_value() || !first.sms.empty();
+  gpu_.launch_chase({.tasks = task_address,
+                     .task_count = static_cast<std::uint32_t>(tasks.size()),
+                     .by_block = !named,
+                     .blocks = named ? gpu_.info().sm_count : static_cast<std::uint32_t>(plans.size()),
+                     .threads = threads,
+                     .shared_bytes = gpu_.shared_bytes_for_one_block(first.carve_out_bytes, shared_bytes),
+                     .carve_out_bytes = first.carve_out_bytes});
 
   std::vector<std::byte> records(records_bytes);
   gpu_.download(records.data(), base + records_offset, records_bytes);
@@ -432,25 +476,16 @@ std::vector<ChaseRunner::Plan*> ChaseRunner::run_batch(const std::vector<Plan*>&
     const ChaseProgram& program = *plans[p]->job.program;
     const std::byte* at = records.data() + (record_offsets[p] - records_offset);
     BlockRecord block;
-    std::memcpy(&block, at, sizeof(block));
-    at += sizeof(block);
-    if (block.claimed == 0) {
-      throw NotSupportedError(
-          fmt::format("no block of the launch ran on SM {}: this GPU may number its {} SMs with gaps",
-                      program.sm.value_or(kAnySm), gpu_.info().sm_count));
+    for (std::size_t slot = plans[p]->slots(); slot-- > 0;) {
+      std::memcpy(&block, at + slot * sizeof(block), sizeof(block));
+      check_block(block, plans[p]->sms.empty() ? program.sm : plans[p]->sms[slot]);
     }
-    if (block.error != 0) {
-      throw DeviceError(block.error == kNoLink
-                            ? "kernel chase: constant memory does not start at 0 of its window on this GPU"
-                            : fmt::format("kernel chase: step {} followed a link out of its array; the memory may be "
-                                          "faulty",
-                                          block.error - 1));
-    }
+    at += plans[p]->slots() * sizeof(block) + (plans[p]->sms.empty() ? 0 : sizeof(Turn));
     if (blocks_on_sm[block.sm] > 1) {
       again.push_back(plans[p]);
       continue;
     }
-    ChaseResult result{.sm = block.sm};
+    ChaseResult result{.sm = gpu_.sm_of(block.sm)};
     for (const ChaseStep& step : program.steps) {
       StepRecord record;
       std::memcpy(&record, at, sizeof(record));
@@ -476,4 +511,4 @@ std::vector<ChaseRunner::Plan*> ChaseRunner::run_batch(const std::vector<Plan*>&
   return again;
 }
 
-}  // namespace gputopo::cuda
+}  // namespace gputopo::launch

@@ -3,13 +3,14 @@
 
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <span>
 #include <utility>
 #include <vector>
 
-#include "device/cuda/gpu.h"
+#include "device/launch/chase_gpu.h"
 
-namespace gputopo::cuda {
+namespace gputopo::launch {
 
 // A launch may last this long; longer programs are refused.
 inline constexpr double kMaxLaunchSeconds = 2.0;
@@ -22,17 +23,18 @@ struct ChaseJob {
 
 class ChaseRunner {
  public:
-  explicit ChaseRunner(Gpu& gpu) : gpu_(gpu) {}
+  explicit ChaseRunner(ChaseGpu& gpu) : gpu_(gpu) {}
 
   // Runs all of them; those that need not run alone side by side. Throws UsageError for a program that would take too
-  // long, NotSupportedError for one that this GPU cannot hold or whose SM it does not have, and what Driver::check
-  // throws.
+  // long, NotSupportedError for one that this GPU cannot hold or whose SM it does not have, and what ChaseGpu throws.
   void run(std::span<const ChaseJob> jobs);
 
  private:
   struct Plan;
   [[nodiscard]] Plan make_plan(const ChaseJob& job) const;
-  [[nodiscard]] static std::vector<Plan*> choose_batch(std::vector<Plan*>& waiting, std::uint32_t most);
+  [[nodiscard]] std::vector<Plan*> choose_batch(std::vector<Plan*>& waiting) const;
+  // Throws for a block that never ran or that failed; `sm` is the one that was named.
+  void check_block(const BlockRecord& block, std::optional<std::uint32_t> sm) const;
   // Runs a batch; returns the programs that shared an SM with another and must run again.
   [[nodiscard]] std::vector<Plan*> run_batch(const std::vector<Plan*>& plans);
   // The order of a shuffled chain; kept, because probes run the same arrays many times.
@@ -40,9 +42,9 @@ class ChaseRunner {
   [[nodiscard]] std::uint64_t element_at(const ChaseArray& array, std::uint32_t chain, std::uint64_t position);
   [[nodiscard]] const std::vector<std::uint32_t>& shuffled_order(const ChaseArray& array, std::uint32_t chain);
 
-  Gpu& gpu_;
+  ChaseGpu& gpu_;
   std::map<std::pair<std::uint64_t, std::uint64_t>, std::vector<std::uint32_t>> orders_;
   std::uint64_t orders_bytes_ = 0;
 };
 
-}  // namespace gputopo::cuda
+}  // namespace gputopo::launch

@@ -1,0 +1,296 @@
+#include "device/hip/gpu.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <set>
+
+#include "gputopo/error.h"
+
+namespace gputopo::hip {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+using launch::Address;
+using launch::BlockRecord;
+
+constexpr std::uint64_t kArenaAlignment = 2ull << 20;  // a large page: arrays then cover whole pages
+constexpr std::uint64_t kLeastArenaBytes = 64ull << 20;
+constexpr double kUsableMemory = 0.9;  // of what is free: the driver needs some for itself
+
+// Waking: spins of this length until two in a row see the same clock; at least so many the first time.
+constexpr std::uint64_t kSpinNanoseconds = 20'000'000;
+constexpr int kLeastSpins = 3;
+constexpr int kMostSpins = 15;
+constexpr double kSteadyClock = 0.005;  // relative difference
+constexpr std::chrono::milliseconds kIdleTime{100};
+// Shorter than this, the granularity of the wall clock (10 to 40 ns) and the time between its reading and that of the
+// other clock show in the quotient.
+constexpr std::uint64_t kLeastClockNanoseconds = 200'000;
+// Looking for CUs: blocks that stay so long that every CU has one, a few times over, because a block may be late.
+constexpr std::uint64_t kRollCallNanoseconds = 200'000;
+constexpr int kMostRollCalls = 20;
+
+constexpr std::uint32_t kLanesPerSimd = 16;  // of GCN and CDNA (AMD's instruction set references)
+
+std::uint64_t round_up(std::uint64_t value, std::uint64_t multiple) {
+  return (value + multiple - 1) / multiple * multiple;
+}
+
+}  // namespace
+
+Gpu::Gpu(int ordinal) : runtime_(Runtime::load()), ordinal_(ordinal) {
+  int count = 0;
+  runtime_->check(runtime_->get_device_count(&count), "hipGetDeviceCount");
+  if (ordinal < 0 || ordinal >= count) {
+    throw DeviceError(fmt::format("there is no hip:{}: this machine shows {} HIP device{}; gputopo list names them",
+                                  ordinal, count, count == 1 ? "" : "s"));
+  }
+  info_.pci_address = runtime_->pci_address(ordinal);
+  const std::optional<KfdNode> node = read_kfd_node(sysfs_root(), info_.pci_address);
+  if (!node) {
+    throw DeviceError(fmt::format(
+        "the kernel driver's topology ({}/class/kfd/kfd/topology) does not list the GPU at {}: mount /sys in the "
+        "container, or load the amdgpu module",
+        sysfs_root(), info_.pci_address.empty() ? "an unknown PCI address" : info_.pci_address));
+  }
+  target_ = gfx_target(node->gfx_name);
+  runtime_->check(runtime_->set_device(ordinal), fmt::format("hipSetDevice({})", ordinal));
+  read_info(ordinal, *node);
+  read_physical_ids();
+}
+
+std::optional<std::uint64_t> Gpu::attribute(DeviceAttribute attribute) const {
+  int value = 0;
+  if (runtime_->device_get_attribute(&value, attribute, ordinal_) != kSuccess || value <= 0) return std::nullopt;
+  return static_cast<std::uint64_t>(value);
+}
+
+void Gpu::read_info(int ordinal, const KfdNode& node) {
+  const auto mhz = [this](DeviceAttribute khz) -> std::optional<double> {
+    const auto value = attribute(khz);
+    return value ? std::optional(static_cast<double>(*value) / 1e3) : std::nullopt;
+  };
+  info_.backend = "hip";
+  info_.vendor = "AMD";
+  info_.name = runtime_->device_name(ordinal);
+  info_.architecture = fmt::format("{} ({})", target_.architecture, target_.name);
+  info_.compute_capability_major = static_cast<int>(attribute(DeviceAttribute::kComputeCapabilityMajor).value_or(0));
+  info_.compute_capability_minor = static_cast<int>(attribute(DeviceAttribute::kComputeCapabilityMinor).value_or(0));
+  info_.driver_version = runtime_->version_text();
+  info_.compute_partition_mode = read_pci_attribute(sysfs_root(), info_.pci_address, "current_compute_partition");
+  info_.memory_partition_mode = read_pci_attribute(sysfs_root(), info_.pci_address, "current_memory_partition");
+
+  info_.sm_count = static_cast<std::uint32_t>(attribute(DeviceAttribute::kSmCount).value_or(1));
+  info_.warp_size = static_cast<std::uint32_t>(attribute(DeviceAttribute::kWarpSize).value_or(kWavefront));
+  if (info_.warp_size != kWavefront) {
+    throw NotSupportedError(fmt::format("{}: wavefronts of {} threads, and the kernels are for {}", info_.name,
+                                        info_.warp_size, kWavefront));
+  }
+  if (node.simds_per_cu > 0) {
+    info_.simds_per_sm = node.simds_per_cu;
+    info_.cores_per_sm = node.simds_per_cu * kLanesPerSimd;
+  }
+  info_.xcd_count = static_cast<std::uint32_t>(attribute(DeviceAttribute::kXccCount).value_or(node.xcc_count));
+  if (node.cus_physical > 0) info_.sms_physical = node.cus_physical;
+  info_.sm_clock_max_mhz = mhz(DeviceAttribute::kClockKhz);
+  if (const auto clock = mhz(DeviceAttribute::kMemoryClockKhz))
+    info_.memory_clock_max_mhz = *clock * target_.memory_clock_factor;
+  if (const auto bits = attribute(DeviceAttribute::kMemoryBusBits))
+    info_.memory_bus_bits = static_cast<std::uint32_t>(*bits);
+  info_.max_threads_per_block = attribute(DeviceAttribute::kMaxThreadsPerBlock);
+  info_.max_threads_per_sm = attribute(DeviceAttribute::kMaxThreadsPerSm);
+  // Blocks of one wavefront; what the runtime calls the most blocks is how many of the largest fit.
+  if (node.simds_per_cu > 0 && node.waves_per_simd > 0)
+    info_.max_blocks_per_sm = std::uint64_t{node.simds_per_cu} * node.waves_per_simd;
+  info_.registers_per_block = attribute(DeviceAttribute::kRegistersPerBlock);
+  info_.registers_per_sm = attribute(DeviceAttribute::kRegistersPerSm);
+  info_.shared_bytes_per_block = attribute(DeviceAttribute::kSharedBytesPerBlock);
+  // Some versions multiply it by the number of CUs; a CU has as much as a block may use.
+  info_.shared_bytes_per_sm = attribute(DeviceAttribute::kSharedBytesPerSm);
+  if (info_.shared_bytes_per_sm && info_.shared_bytes_per_block &&
+      *info_.shared_bytes_per_sm == *info_.shared_bytes_per_block * info_.sm_count && info_.sm_count > 1) {
+    info_.shared_bytes_per_sm = info_.shared_bytes_per_block;
+  }
+  if (!info_.shared_bytes_per_sm) info_.shared_bytes_per_sm = info_.shared_bytes_per_block;
+  const std::optional<std::uint64_t> l2 = node.cache_bytes(2);
+  info_.l2_bytes = l2 ? l2 : attribute(DeviceAttribute::kL2Bytes);
+  info_.l3_bytes = node.cache_bytes(3);
+  info_.spaces.assign(std::begin(kHipSpaces), std::end(kHipSpaces));
+
+  const std::optional<std::uint64_t> wall_clock_khz = attribute(DeviceAttribute::kWallClockKhz);
+  if (!wall_clock_khz) {
+    throw DeviceError(fmt::format("{} does not tell the rate of the GPU's wall clock: update ROCm to 5.5 or later",
+                                  runtime_->version_text()));
+  }
+  wall_clock_khz_ = static_cast<double>(*wall_clock_khz);
+  std::size_t free_bytes = 0;
+  std::size_t total_bytes = 0;
+  runtime_->check(runtime_->mem_get_info(&free_bytes, &total_bytes), "hipMemGetInfo");
+  info_.memory_bytes = total_bytes;
+  info_.memory_free_bytes = free_bytes;
+  info_.max_array_bytes =
+      static_cast<std::uint64_t>(kUsableMemory * static_cast<double>(free_bytes)) / kArenaAlignment * kArenaAlignment;
+}
+
+// What the CUs call themselves: a block on each says so.
+void Gpu::read_physical_ids() {
+  std::set<std::uint32_t> ids;
+  const std::uint64_t alone = shared_bytes_for_one_block(0, 0);
+  for (int call = 0; call < kMostRollCalls && ids.size() < info_.sm_count; ++call) {
+    for (const BlockRecord& record : spin(info_.sm_count, alone, kRollCallNanoseconds)) ids.insert(record.sm);
+  }
+  // Fewer where CUs are masked or another process holds them; then SMs cannot be named.
+  if (ids.size() == info_.sm_count) info_.physical_sm_ids.emplace(ids.begin(), ids.end());
+}
+
+const Module& Gpu::chase_module() {
+  if (!chase_module_) {
+    const std::string code = runtime_->compile(generate_chase_source(target_), target_.name);
+    chase_module_ = std::make_unique<Module>(runtime_, code);
+  }
+  return *chase_module_;
+}
+
+Address Gpu::reserve(std::uint64_t bytes) {
+  if (bytes + kArenaAlignment > arena_.bytes()) {
+    arena_ = Memory();  // the old one first: both may not fit
+    arena_ = Memory(runtime_, round_up(std::max(bytes, kLeastArenaBytes) + kArenaAlignment, kArenaAlignment));
+  }
+  return round_up(arena_.address(), kArenaAlignment);
+}
+
+void Gpu::upload(Address to, const void* from, std::uint64_t bytes) const {
+  runtime_->check(runtime_->memcpy_htod(reinterpret_cast<Pointer>(to), const_cast<void*>(from), bytes),
+                  fmt::format("hipMemcpyHtoD({})", bytes));
+}
+
+void Gpu::download(void* to, Address from, std::uint64_t bytes) const {
+  runtime_->check(runtime_->memcpy_dtoh(to, reinterpret_cast<Pointer>(from), bytes),
+                  fmt::format("hipMemcpyDtoH({})", bytes));
+}
+
+void Gpu::clear(Address address, std::uint64_t bytes) const {
+  runtime_->check(runtime_->memset(reinterpret_cast<Pointer>(address), 0, bytes), fmt::format("hipMemset({})", bytes));
+}
+
+std::uint64_t Gpu::carve_out_for(std::uint64_t, std::uint64_t shared_bytes, std::uint32_t) const {
+  const std::uint64_t most = info_.shared_bytes_per_block.value_or(0);
+  if (shared_bytes > most) {
+    throw NotSupportedError(fmt::format("a block would need {} bytes of LDS; this GPU allows {}", shared_bytes, most));
+  }
+  return 0;  // the LDS is a memory of its own
+}
+
+std::uint64_t Gpu::shared_bytes_for_one_block(std::uint64_t, std::uint64_t shared_bytes) const {
+  const std::uint64_t over_half = info_.shared_bytes_per_sm.value_or(0) / 2 + 256;
+  return std::min(std::max(shared_bytes, over_half), info_.shared_bytes_per_block.value_or(over_half));
+}
+
+void Gpu::launch_fill(Address tasks, std::uint32_t arrays, std::uint64_t most_elements) {
+  std::uint32_t threads = 256;
+  constexpr std::uint64_t kMostBlocks = 1024;
+  auto blocks =
+      static_cast<std::uint32_t>(std::clamp<std::uint64_t>((most_elements + threads - 1) / threads, 1, kMostBlocks));
+  run(chase_module().function("fill"), "fill", {.blocks = blocks, .blocks_y = arrays, .threads = threads},
+      {&tasks, &blocks, &threads});
+}
+
+void Gpu::launch_chase(const launch::ChaseLaunch& launch) {
+  Address tasks = launch.tasks;
+  std::uint32_t count = launch.task_count;
+  std::uint32_t by_block = launch.by_block ? 1 : 0;
+  auto threads = static_cast<std::uint32_t>(round_up(launch.threads, kWavefront));
+  run(chase_module().function("chase"), "chase",
+      {.blocks = launch.blocks, .threads = threads, .shared_bytes = launch.shared_bytes},
+      {&tasks, &count, &by_block, &threads});
+}
+
+void Gpu::check(const ChaseProgram& program) const {
+  for (const ChaseArray& array : program.arrays) {
+    if (std::find(std::begin(kHipSpaces), std::end(kHipSpaces), array.space) == std::end(kHipSpaces))
+      throw NotSupportedError(fmt::format("AMD GPUs have no {} space", to_string(array.space)));
+  }
+  const std::uint64_t most_warps = info_.max_threads_per_block.value_or(kTouchThreads) / kWavefront;
+  for (const ChaseActor& actor : program.actors) {
+    if (actor.warp >= most_warps) {
+      throw NotSupportedError(
+          fmt::format("there is no wavefront {}: a block of {} has {}", actor.warp, info_.name, most_warps));
+    }
+  }
+}
+
+bool Gpu::may_run_beside_others(const ChaseProgram& program) const {
+  return std::none_of(program.arrays.begin(), program.arrays.end(),
+                      [](const ChaseArray& array) { return array.space == Space::kScalar; });
+}
+
+std::uint32_t Gpu::hardware_id_of(std::uint32_t sm) const {
+  if (sm >= info_.sm_count)
+    throw NotSupportedError(fmt::format("{} has no SM {}; it has {}", info_.name, sm, info_.sm_count));
+  if (!info_.physical_sm_ids) {
+    throw NotSupportedError(
+        fmt::format("SM {} cannot be named: blocks were not seen to run on all {} CUs; end other programs on this GPU "
+                    "and do not mask its CUs",
+                    sm, info_.sm_count));
+  }
+  return info_.physical_sm_ids->at(sm);
+}
+
+std::uint32_t Gpu::sm_of(std::uint32_t hardware_id) const {
+  if (!info_.physical_sm_ids) return hardware_id;
+  const auto& ids = *info_.physical_sm_ids;
+  return static_cast<std::uint32_t>(std::lower_bound(ids.begin(), ids.end(), hardware_id) - ids.begin());
+}
+
+void Gpu::run(FunctionHandle function, const std::string& name, const Launch& launch, std::vector<void*> parameters) {
+  runtime_->check(
+      runtime_->launch_kernel(function, launch.blocks, launch.blocks_y, 1, launch.threads, 1, 1,
+                              static_cast<unsigned>(launch.shared_bytes), nullptr, parameters.data(), nullptr),
+      fmt::format("hipModuleLaunchKernel({}, {} blocks of {} threads, {} bytes of LDS)", name,
+                  std::uint64_t{launch.blocks} * launch.blocks_y, launch.threads, launch.shared_bytes));
+  runtime_->check(runtime_->device_synchronize(), fmt::format("kernel {}", name));
+  last_work_ = Clock::now();
+}
+
+std::uint32_t Gpu::resident_blocks(FunctionHandle function, const Launch& launch, std::uint32_t wanted) const {
+  int blocks = 0;
+  runtime_->check(
+      runtime_->occupancy_max_active_blocks(&blocks, function, static_cast<int>(launch.threads), launch.shared_bytes),
+      "hipModuleOccupancyMaxActiveBlocksPerMultiprocessor");
+  return std::clamp(static_cast<std::uint32_t>(blocks), 1u, wanted);
+}
+
+std::uint64_t Gpu::nanoseconds(std::uint64_t ticks) const {
+  return static_cast<std::uint64_t>(std::llround(static_cast<double>(ticks) * 1e6 / wall_clock_khz_));
+}
+
+std::vector<BlockRecord> Gpu::spin(std::uint32_t blocks, std::uint64_t shared_bytes, std::uint64_t nanoseconds_each) {
+  std::vector<BlockRecord> records(blocks);
+  Address address = reserve(blocks * sizeof(BlockRecord));
+  auto ticks = static_cast<std::uint64_t>(static_cast<double>(nanoseconds_each) * wall_clock_khz_ / 1e6);
+  run(chase_module().function("spin"), "spin", {.blocks = blocks, .shared_bytes = shared_bytes}, {&address, &ticks});
+  download(records.data(), address, records.size() * sizeof(BlockRecord));
+  return records;
+}
+
+void Gpu::wake() {
+  if (last_work_ && last_clock_mhz_ > 0 && Clock::now() - *last_work_ < kIdleTime) return;
+  const int least = last_clock_mhz_ > 0 ? 1 : kLeastSpins;
+  for (int i = 0; i < kMostSpins; ++i) {
+    const double previous = last_clock_mhz_;
+    static_cast<void>(clock_mhz(spin(info_.sm_count, 0, kSpinNanoseconds).front()));
+    if (i + 1 >= least && std::abs(last_clock_mhz_ - previous) <= kSteadyClock * last_clock_mhz_) return;
+  }
+}
+
+double Gpu::clock_mhz(const BlockRecord& record) {
+  const std::uint64_t ns = nanoseconds(record.end_ns - record.start_ns);
+  if (ns >= kLeastClockNanoseconds) {
+    last_clock_mhz_ = 1e3 * static_cast<double>(record.end_cycles - record.start_cycles) / static_cast<double>(ns);
+  }
+  return last_clock_mhz_;
+}
+
+}  // namespace gputopo::hip

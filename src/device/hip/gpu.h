@@ -1,0 +1,79 @@
+// One opened AMD GPU: what the runners of chase and stream programs share.
+#pragma once
+
+#include <chrono>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "device/hip/kernel_source.h"
+#include "device/hip/kfd_topology.h"
+#include "device/hip/runtime_api.h"
+#include "device/launch/chase_gpu.h"
+
+namespace gputopo::hip {
+
+// How a kernel is launched.
+struct Launch {
+  std::uint32_t blocks = 1;
+  std::uint32_t blocks_y = 1;
+  std::uint32_t threads = kWavefront;
+  std::uint64_t shared_bytes = 0;  // dynamic
+};
+
+class Gpu : public launch::ChaseGpu {
+ public:
+  explicit Gpu(int ordinal);
+
+  [[nodiscard]] const DeviceInfo& info() const override { return info_; }
+  [[nodiscard]] const std::shared_ptr<const Runtime>& runtime() const { return runtime_; }
+  [[nodiscard]] const GfxTarget& target() const { return target_; }
+
+  [[nodiscard]] launch::Address reserve(std::uint64_t bytes) override;
+  void upload(launch::Address to, const void* from, std::uint64_t bytes) const override;
+  void download(void* to, launch::Address from, std::uint64_t bytes) const override;
+  void clear(launch::Address address, std::uint64_t bytes) const override;
+  [[nodiscard]] std::uint64_t carve_out_for(std::uint64_t wanted_bytes, std::uint64_t shared_bytes,
+                                            std::uint32_t blocks) const override;
+  [[nodiscard]] std::uint64_t shared_bytes_for_one_block(std::uint64_t carve_out_bytes,
+                                                         std::uint64_t shared_bytes) const override;
+  void launch_fill(launch::Address tasks, std::uint32_t arrays, std::uint64_t most_elements) override;
+  void launch_chase(const launch::ChaseLaunch& launch) override;
+  void check(const ChaseProgram& program) const override;
+  // CUs share scalar caches, so what is in one is only known while no other program runs.
+  [[nodiscard]] bool may_run_beside_others(const ChaseProgram& program) const override;
+  [[nodiscard]] std::uint32_t hardware_id_of(std::uint32_t sm) const override;
+  [[nodiscard]] std::uint32_t sm_of(std::uint32_t hardware_id) const override;
+  [[nodiscard]] double clock_mhz(const launch::BlockRecord& record) override;
+
+  // `parameters` point at the kernel's arguments. Returns once the kernel has ended; throws when it failed.
+  void run(FunctionHandle function, const std::string& name, const Launch& launch, std::vector<void*> parameters);
+  // Blocks that fit on one CU at a time, at most `wanted`.
+  [[nodiscard]] std::uint32_t resident_blocks(FunctionHandle function, const Launch& launch,
+                                              std::uint32_t wanted) const;
+  // Ticks of the wall clock as nanoseconds.
+  [[nodiscard]] std::uint64_t nanoseconds(std::uint64_t ticks) const;
+  // Brings the clocks up if the GPU has not worked for a while.
+  void wake();
+
+ private:
+  void read_info(int ordinal, const KfdNode& node);
+  void read_physical_ids();
+  [[nodiscard]] std::optional<std::uint64_t> attribute(DeviceAttribute attribute) const;
+  [[nodiscard]] std::vector<launch::BlockRecord> spin(std::uint32_t blocks, std::uint64_t shared_bytes,
+                                                      std::uint64_t nanoseconds_each);
+  [[nodiscard]] const Module& chase_module();  // compiled at the first call
+
+  std::shared_ptr<const Runtime> runtime_;
+  int ordinal_;
+  DeviceInfo info_;
+  GfxTarget target_;
+  double wall_clock_khz_ = 0;
+  Memory arena_;
+  std::unique_ptr<Module> chase_module_;
+  double last_clock_mhz_ = 0;
+  std::optional<std::chrono::steady_clock::time_point> last_work_;
+};
+
+}  // namespace gputopo::hip

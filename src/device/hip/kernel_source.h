@@ -1,0 +1,68 @@
+// The kernels as HIP C++ text, for hiprtc at run time and for clang in the tests: no header, no library.
+#pragma once
+
+#include <compare>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "device/launch/kernel_layout.h"
+
+namespace gputopo::hip {
+
+// What differs between the GPUs that the kernels run on.
+struct GfxTarget {
+  std::string name;                // "gfx90a"
+  std::string architecture;        // "CDNA2"
+  std::string bypass;              // cache bits of a vector load that vL1 does not answer
+  std::uint32_t engine_bits = 2;   // of the shader engine in HW_ID
+  bool has_xcc_id = false;         // several dies, numbered by a register of their own
+  double memory_clock_factor = 1;  // from what the driver calls the memory clock to two transfers a clock
+};
+
+// The targets that the kernels are written for, by name; features after a colon ("gfx90a:sramecc+:xnack-") do not
+// matter. Throws NotSupportedError for any other, naming those that work.
+[[nodiscard]] const GfxTarget& gfx_target(const std::string& name);
+[[nodiscard]] const std::vector<GfxTarget>& gfx_targets();
+[[nodiscard]] bool has_kernels_for(const std::string& name);
+
+// The spaces that programs may use.
+inline constexpr Space kHipSpaces[] = {Space::kGlobal, Space::kGlobalBypassL1, Space::kShared, Space::kScalar};
+
+// Threads of a wavefront; 32 of them are a warp of a program's actors twice over, so an actor's warp is a wavefront.
+inline constexpr std::uint32_t kWavefront = 64;
+
+// What a stream kernel is compiled for.
+struct StreamShape {
+  StreamOp op = StreamOp::kRead;
+  Space space = Space::kGlobal;
+  std::uint32_t vector_bytes = 16;
+  std::uint32_t loads_in_flight = 4;
+  friend auto operator<=>(const StreamShape&, const StreamShape&) = default;
+};
+
+// Parameters of the kernel "stream", in this order. Blocks go over tiles of threads * vector_bytes * loads_in_flight
+// bytes (of wavefronts instead of threads in the scalar space).
+struct StreamParameters {
+  std::uint64_t source = 0;       // of all blocks, or of block 0 where slice_bytes is not 0
+  std::uint64_t target = 0;       // of writes
+  std::uint64_t records = 0;      // a BlockRecord for each block
+  std::uint64_t slice_bytes = 0;  // each block goes over its own; 0: all over one array
+  std::uint64_t tiles = 0;        // of the array or the slice
+  std::uint32_t passes = 0;
+  std::uint32_t threads = 0;  // of a block
+  std::uint32_t blocks = 0;
+  std::uint32_t shift = 0;  // tiles that a block moves on by with each pass
+  std::uint32_t never = launch::kNever;
+  std::uint32_t wrap = 0;  // bytes after which offsets in a tile begin again: less than a tile in a small array
+};
+
+// Vectors that a thread may have in flight at once: more registers than that would not fit beside one another.
+inline constexpr std::uint32_t kMostBytesInFlight = 128;
+
+// Kernels "fill", "chase", "spin".
+[[nodiscard]] std::string generate_chase_source(const GfxTarget& target);
+// Kernel "stream".
+[[nodiscard]] std::string generate_stream_source(const GfxTarget& target, const StreamShape& shape);
+
+}  // namespace gputopo::hip

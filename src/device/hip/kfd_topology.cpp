@@ -1,0 +1,115 @@
+#include "device/hip/kfd_topology.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <map>
+
+namespace gputopo::hip {
+namespace {
+
+namespace fs = std::filesystem;
+
+using Properties = std::map<std::string, std::uint64_t>;
+
+// Lines of a name and a number.
+Properties read_properties(const fs::path& path) {
+  Properties properties;
+  std::ifstream file(path);
+  std::string name;
+  std::string value;
+  while (file >> name >> value) properties[name] = std::strtoull(value.c_str(), nullptr, 10);
+  return properties;
+}
+
+std::uint64_t number(const Properties& properties, const std::string& name) {
+  const auto found = properties.find(name);
+  return found == properties.end() ? 0 : found->second;
+}
+
+std::vector<fs::path> folders_in(const fs::path& folder) {
+  std::vector<fs::path> found;
+  std::error_code ignored;
+  for (const auto& entry : fs::directory_iterator(folder, ignored)) found.push_back(entry.path());
+  std::sort(found.begin(), found.end());
+  return found;
+}
+
+struct PciPlace {
+  std::uint64_t domain = 0;
+  std::uint64_t location = 0;  // bus, device and function as KFD packs them
+};
+
+std::optional<PciPlace> parse_pci(const std::string& address) {
+  unsigned domain = 0;
+  unsigned bus = 0;
+  unsigned device = 0;
+  unsigned function = 0;
+  if (std::sscanf(address.c_str(), "%x:%x:%x.%x", &domain, &bus, &device, &function) != 4) return std::nullopt;
+  return PciPlace{domain, std::uint64_t{bus} << 8 | device << 3 | function};
+}
+
+std::vector<KfdCache> read_caches(const fs::path& folder) {
+  constexpr std::uint64_t kDataType = 1;
+  std::vector<KfdCache> caches;
+  for (const fs::path& path : folders_in(folder)) {
+    const Properties properties = read_properties(path / "properties");
+    if (properties.empty()) continue;
+    caches.push_back({.level = static_cast<std::uint32_t>(number(properties, "level")),
+                      .data = (number(properties, "type") & kDataType) != 0,
+                      .size_bytes = number(properties, "size") * 1024,
+                      .line_bytes = number(properties, "cache_line_size")});
+  }
+  return caches;
+}
+
+}  // namespace
+
+std::optional<std::uint64_t> KfdNode::cache_bytes(std::uint32_t level) const {
+  for (const KfdCache& cache : caches) {
+    if (cache.level == level && cache.data && cache.size_bytes > 0) return cache.size_bytes;
+  }
+  return std::nullopt;
+}
+
+std::string sysfs_root() {
+  const char* replacement = std::getenv("GPUTOPO_SYSFS");
+  return replacement != nullptr && *replacement != '\0' ? replacement : "/sys";
+}
+
+std::string gfx_name_of(std::uint32_t version) {
+  return fmt::format("gfx{}{}{:x}", version / 10000, version / 100 % 100, version % 100);
+}
+
+std::optional<KfdNode> read_kfd_node(const std::string& root, const std::string& pci_address) {
+  const std::optional<PciPlace> place = parse_pci(pci_address);
+  if (!place) return std::nullopt;
+  for (const fs::path& path : folders_in(fs::path(root) / "class/kfd/kfd/topology/nodes")) {
+    const Properties properties = read_properties(path / "properties");
+    const auto at = [&](const char* name) { return static_cast<std::uint32_t>(number(properties, name)); };
+    if (at("gfx_target_version") == 0) continue;  // a CPU
+    if (number(properties, "domain") != place->domain || number(properties, "location_id") != place->location) continue;
+    return KfdNode{.gfx_name = gfx_name_of(at("gfx_target_version")),
+                   .simd_count = at("simd_count"),
+                   .simds_per_cu = at("simd_per_cu"),
+                   .waves_per_simd = at("max_waves_per_simd"),
+                   .xcc_count = std::max(1u, at("num_xcc")),
+                   .cus_physical = at("array_count") * at("cu_per_simd_array"),
+                   .caches = read_caches(path / "caches")};
+  }
+  return std::nullopt;
+}
+
+std::optional<std::string> read_pci_attribute(const std::string& root, const std::string& pci_address,
+                                              const std::string& name) {
+  std::ifstream file(fs::path(root) / "bus/pci/devices" / pci_address / name);
+  std::string text;
+  if (!std::getline(file, text) || text.empty()) return std::nullopt;
+  return text;
+}
+
+}  // namespace gputopo::hip

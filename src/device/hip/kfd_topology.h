@@ -1,0 +1,45 @@
+// What the amdgpu kernel driver publishes of a GPU in sysfs: the topology of KFD, and the modes of partitioned GPUs.
+// Needs no library, no permission and no context.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace gputopo::hip {
+
+struct KfdCache {
+  std::uint32_t level = 0;
+  bool data = false;
+  std::uint64_t size_bytes = 0;  // of one instance
+  std::uint64_t line_bytes = 0;  // 0 where the driver does not tell
+};
+
+struct KfdNode {
+  std::string gfx_name;  // "gfx90a"
+  std::uint32_t simd_count = 0;
+  std::uint32_t simds_per_cu = 0;
+  std::uint32_t waves_per_simd = 0;
+  std::uint32_t xcc_count = 1;
+  std::uint32_t cus_physical = 0;  // of all shader arrays, with those that are switched off; 0 where it does not tell
+  std::vector<KfdCache> caches;
+
+  // The size of one data cache of a level; nothing where there is none.
+  [[nodiscard]] std::optional<std::uint64_t> cache_bytes(std::uint32_t level) const;
+};
+
+// The folder that stands for /sys: GPUTOPO_SYSFS, or "/sys".
+[[nodiscard]] std::string sysfs_root();
+
+// "gfx90a" for 90010: major * 10000 + minor * 100 + stepping, the last in hexadecimal.
+[[nodiscard]] std::string gfx_name_of(std::uint32_t gfx_target_version);
+
+// The node of the GPU at a PCI address ("0000:c1:00.0"); nothing where KFD does not list it or cannot be read.
+[[nodiscard]] std::optional<KfdNode> read_kfd_node(const std::string& root, const std::string& pci_address);
+
+// The one line of a file of the GPU's PCI device ("current_compute_partition": "SPX"); nothing where it has none.
+[[nodiscard]] std::optional<std::string> read_pci_attribute(const std::string& root, const std::string& pci_address,
+                                                            const std::string& name);
+
+}  // namespace gputopo::hip

@@ -1,0 +1,227 @@
+#include "device/hip/runtime_api.h"
+
+#include <dlfcn.h>
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <array>
+#include <cctype>
+#include <cstdlib>
+#include <vector>
+
+#include "gputopo/error.h"
+
+namespace gputopo::hip {
+namespace {
+
+// From the newest ROCm to the oldest that the kernels are written for; the name without a number is a development link.
+const std::vector<std::string> kRuntimeNames = {"libamdhip64.so.7", "libamdhip64.so.6", "libamdhip64.so.5",
+                                                "libamdhip64.so"};
+const std::vector<std::string> kCompilerNames = {"libhiprtc.so.7", "libhiprtc.so.6", "libhiprtc.so.5", "libhiprtc.so"};
+constexpr char kRuntimeVariable[] = "GPUTOPO_LIBAMDHIP64";
+constexpr char kCompilerVariable[] = "GPUTOPO_LIBHIPRTC";
+constexpr char kUseSimulation[] = "or use --device sim:mi210";
+
+std::string one_line(std::string text) {
+  std::replace(text.begin(), text.end(), '\n', ' ');
+  while (!text.empty() && (text.back() == ' ' || text.back() == '\0')) text.pop_back();
+  return text;
+}
+
+struct Library {
+  void* handle = nullptr;
+  std::string path;
+  std::string problem;  // why the first candidate could not be loaded
+};
+
+// The replacement that the environment names, or the first of the names that is there, also in /opt/rocm.
+Library open_library(const char* variable, const std::vector<std::string>& names) {
+  const char* replacement = std::getenv(variable);
+  std::vector<std::string> candidates;
+  if (replacement != nullptr && *replacement != '\0') {
+    candidates = {replacement};
+  } else {
+    candidates = names;
+    for (const std::string& name : names) candidates.push_back("/opt/rocm/lib/" + name);
+  }
+  Library library{nullptr, candidates.front(), {}};
+  for (const std::string& candidate : candidates) {
+    library.handle = dlopen(candidate.c_str(), RTLD_NOW | RTLD_LOCAL);
+    if (library.handle != nullptr) {
+      library.path = candidate;
+      return library;
+    }
+    const std::string problem = one_line(dlerror());
+    if (library.problem.empty()) library.problem = problem;
+  }
+  return library;
+}
+
+void* find_symbol(const Library& library, const char* symbol) {
+  void* found = dlsym(library.handle, symbol);
+  if (found == nullptr) {
+    throw DeviceError(fmt::format("{} has no {}: it is not of ROCm 5, 6 or 7; install one of them, {}", library.path,
+                                  symbol, kUseSimulation));
+  }
+  return found;
+}
+
+// After one of these the device answers nothing but errors in this process.
+bool ends_context(Status status) {
+  constexpr std::array kEnding = {
+      kErrorDeinitialized, kErrorEccNotCorrectable, kErrorIllegalAddress, kErrorLaunchTimeout, kErrorContextIsDestroyed,
+      kErrorAssert,        kErrorLaunchFailure,     kErrorUnknown};
+  return std::find(kEnding.begin(), kEnding.end(), status) != kEnding.end();
+}
+
+std::string explain_failure(Status status) {
+  switch (status) {
+    case kErrorOutOfMemory:
+      return "the GPU is out of memory: end other programs that use it (rocm-smi --showpids lists them) or choose "
+             "another --device";
+    case kErrorNoDevice:
+    case kErrorInvalidDevice:
+      return "the runtime shows no such GPU: check HIP_VISIBLE_DEVICES and ROCR_VISIBLE_DEVICES, and that this user "
+             "may "
+             "open /dev/kfd and /dev/dri (groups render and video)";
+    case kErrorInsufficientDriver:
+    case kErrorNotInitialized:
+      return "the amdgpu kernel module does not answer: check that it is loaded (lsmod) and the kernel log (dmesg)";
+    case kErrorNoBinaryForGpu:
+      return "the code was compiled for another GPU than this one: report this with the output of gputopo list";
+    default:
+      return ends_context(status) ? "nothing more can be measured on this GPU in this run; see the kernel log (dmesg)"
+                                  : "";
+  }
+}
+
+}  // namespace
+
+bool runtime_present() {
+  const Library library = open_library(kRuntimeVariable, kRuntimeNames);
+  if (library.handle != nullptr) dlclose(library.handle);
+  return library.handle != nullptr;
+}
+
+std::shared_ptr<const Runtime> Runtime::load() {
+  const Library runtime_library = open_library(kRuntimeVariable, kRuntimeNames);
+  if (runtime_library.handle == nullptr) {
+    throw DeviceError(fmt::format("no HIP runtime: {} could not be loaded ({}); install ROCm's hip-runtime-amd, {}",
+                                  runtime_library.path, runtime_library.problem, kUseSimulation));
+  }
+  const std::shared_ptr<Runtime> runtime(new Runtime);
+#define GPUTOPO_LOAD(member, symbol, ...) \
+  runtime->member = reinterpret_cast<std::add_pointer_t<__VA_ARGS__>>(find_symbol(runtime_library, symbol));
+  GPUTOPO_HIP_FUNCTIONS(GPUTOPO_LOAD)
+#undef GPUTOPO_LOAD
+  // ROCm 5's runtime has the compiler within; a library of its own is preferred.
+  Library compiler_library = open_library(kCompilerVariable, kCompilerNames);
+  if (compiler_library.handle == nullptr && dlsym(runtime_library.handle, "hiprtcCreateProgram") != nullptr)
+    compiler_library = runtime_library;
+  if (compiler_library.handle == nullptr) {
+    throw DeviceError(fmt::format("no HIP compiler: {} could not be loaded ({}); install ROCm's hip-runtime-amd, {}",
+                                  compiler_library.path, compiler_library.problem, kUseSimulation));
+  }
+#define GPUTOPO_LOAD(member, symbol, ...) \
+  runtime->member = reinterpret_cast<std::add_pointer_t<__VA_ARGS__>>(find_symbol(compiler_library, symbol));
+  GPUTOPO_HIPRTC_FUNCTIONS(GPUTOPO_LOAD)
+#undef GPUTOPO_LOAD
+  runtime->check(runtime->init(0), "hipInit(0)");
+  return runtime;
+}
+
+void Runtime::check(Status status, const std::string& call) const {
+  if (status == kSuccess) return;
+  const char* name = get_error_name(status);
+  const char* description = get_error_string(status);
+  const std::string status_name = name != nullptr ? name : fmt::format("HIP error {}", status);
+  std::string message = fmt::format("{} failed: {}", call, status_name);
+  if (description != nullptr) message += fmt::format(" ({})", one_line(description));
+  if (const std::string advice = explain_failure(status); !advice.empty()) message += ": " + advice;
+  if (status == kErrorOutOfMemory) throw DeviceMemoryError(message, status_name);
+  if (ends_context(status)) throw DeviceLostError(message, status_name);
+  throw DeviceError(message, status_name);
+}
+
+std::string Runtime::compile(const std::string& source, const std::string& target) const {
+  const auto require = [&](CompileStatus status, const std::string& call, const std::string& log = {}) {
+    if (status == 0) return;
+    const char* description = compile_error_string(status);
+    throw DeviceError(fmt::format("{} failed: {}{}; report this with your ROCm version and GPU", call,
+                                  description != nullptr ? description : fmt::format("error {}", status),
+                                  log.empty() ? "" : "; log: " + one_line(log)));
+  };
+  ProgramHandle program = nullptr;
+  require(create_program(&program, source.c_str(), "gputopo.hip", 0, nullptr, nullptr), "hiprtcCreateProgram");
+  const auto destroy = [this](ProgramOpaque* handle) { destroy_program(&handle); };
+  const std::unique_ptr<ProgramOpaque, decltype(destroy)> owner(program, destroy);
+  const std::string architecture = "--offload-arch=" + target;
+  const char* options[] = {architecture.c_str(), "-O3", "-std=c++17"};
+  const CompileStatus status = compile_program(program, static_cast<int>(std::size(options)), options);
+  std::string log;
+  if (std::size_t bytes = 0; status != 0 && get_log_size(program, &bytes) == 0 && bytes > 1) {
+    log.resize(bytes);
+    if (get_log(program, log.data()) != 0) log.clear();
+  }
+  require(status, fmt::format("hiprtcCompileProgram({})", target), log);
+  std::size_t bytes = 0;
+  require(get_code_size(program, &bytes), "hiprtcGetCodeSize");
+  std::string code(bytes, '\0');
+  require(get_code(program, code.data()), "hiprtcGetCode");
+  return code;
+}
+
+std::string Runtime::device_name(int ordinal) const {
+  char text[256] = {};
+  check(device_get_name(text, sizeof(text), ordinal), fmt::format("hipDeviceGetName({})", ordinal));
+  return text;
+}
+
+std::string Runtime::pci_address(int ordinal) const {
+  char text[64] = {};
+  if (device_get_pci_bus_id(text, sizeof(text), ordinal) != kSuccess) return {};
+  std::string address = text;
+  for (char& c : address) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+  return address;
+}
+
+std::string Runtime::version_text() const {
+  // Major, minor and patch as decimal digits: 60443484 is 6.4.43484.
+  int version = 0;
+  if (runtime_get_version(&version) != kSuccess) return {};
+  constexpr int kMajor = 10'000'000;
+  constexpr int kMinor = 100'000;
+  return fmt::format("HIP {}.{}", version / kMajor, version % kMajor / kMinor);
+}
+
+Memory::Memory(std::shared_ptr<const Runtime> runtime, std::uint64_t bytes)
+    : runtime_(std::move(runtime)), bytes_(bytes) {
+  runtime_->check(runtime_->malloc(&address_, bytes), fmt::format("hipMalloc({})", bytes));
+}
+
+Memory::~Memory() {
+  if (address_ != nullptr) static_cast<void>(runtime_->free(address_));
+}
+
+void Memory::swap(Memory& other) noexcept {
+  std::swap(runtime_, other.runtime_);
+  std::swap(address_, other.address_);
+  std::swap(bytes_, other.bytes_);
+}
+
+Module::Module(std::shared_ptr<const Runtime> runtime, const std::string& code) : runtime_(std::move(runtime)) {
+  runtime_->check(runtime_->module_load_data(&handle_, code.data()), "hipModuleLoadData");
+}
+
+Module::~Module() {
+  if (handle_ != nullptr) static_cast<void>(runtime_->module_unload(handle_));
+}
+
+FunctionHandle Module::function(const char* name) const {
+  FunctionHandle found = nullptr;
+  runtime_->check(runtime_->module_get_function(&found, handle_, name), fmt::format("hipModuleGetFunction({})", name));
+  return found;
+}
+
+}  // namespace gputopo::hip

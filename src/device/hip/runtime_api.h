@@ -1,0 +1,166 @@
+// The part of AMD's HIP runtime and its compiler that gputopo uses, declared here and found at run time in
+// libamdhip64.so and libhiprtc.so (ROCm 5 to 7), so that neither building nor running needs ROCm.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <utility>
+
+namespace gputopo::hip {
+
+using Status = int;         // hipError_t
+using CompileStatus = int;  // hiprtcResult
+using Pointer = void*;      // device memory
+using ModuleHandle = struct ModuleOpaque*;
+using FunctionHandle = struct FunctionOpaque*;
+using StreamHandle = struct StreamOpaque*;
+using ProgramHandle = struct ProgramOpaque*;
+
+// hipError_t, as far as we tell its values apart.
+inline constexpr Status kSuccess = 0;
+inline constexpr Status kErrorOutOfMemory = 2;
+inline constexpr Status kErrorNotInitialized = 3;
+inline constexpr Status kErrorDeinitialized = 4;
+inline constexpr Status kErrorInsufficientDriver = 35;
+inline constexpr Status kErrorNoDevice = 100;
+inline constexpr Status kErrorInvalidDevice = 101;
+inline constexpr Status kErrorNoBinaryForGpu = 209;
+inline constexpr Status kErrorEccNotCorrectable = 214;
+inline constexpr Status kErrorIllegalAddress = 700;
+inline constexpr Status kErrorLaunchTimeout = 702;
+inline constexpr Status kErrorContextIsDestroyed = 709;
+inline constexpr Status kErrorAssert = 710;
+inline constexpr Status kErrorLaunchFailure = 719;
+inline constexpr Status kErrorUnknown = 999;
+
+// hipDeviceAttribute_t: the same numbers from ROCm 5 on; the struct of hipGetDeviceProperties is not the same.
+enum class DeviceAttribute : int {
+  kClockKhz = 5,
+  kL2Bytes = 19,
+  kComputeCapabilityMajor = 23,
+  kMaxThreadsPerBlock = 56,
+  kMaxThreadsPerSm = 57,
+  kMemoryBusBits = 59,
+  kMemoryClockKhz = 60,
+  kComputeCapabilityMinor = 61,
+  kSmCount = 63,
+  kRegistersPerBlock = 71,
+  kRegistersPerSm = 72,
+  kSharedBytesPerBlock = 74,
+  kWarpSize = 87,
+  kSharedBytesPerSm = 10002,
+  kWallClockKhz = 10017,
+  kXccCount = 10018,  // ROCm 6.2 and later
+};
+
+// Functions as (member, symbol, type). Each is in every version from ROCm 5.0 on.
+#define GPUTOPO_HIP_FUNCTIONS(X)                                                                                  \
+  X(init, "hipInit", Status(unsigned flags))                                                                      \
+  X(runtime_get_version, "hipRuntimeGetVersion", Status(int* version))                                            \
+  X(get_error_name, "hipGetErrorName", const char*(Status))                                                       \
+  X(get_error_string, "hipGetErrorString", const char*(Status))                                                   \
+  X(get_device_count, "hipGetDeviceCount", Status(int* count))                                                    \
+  X(set_device, "hipSetDevice", Status(int ordinal))                                                              \
+  X(device_get_name, "hipDeviceGetName", Status(char* name, int bytes, int ordinal))                              \
+  X(device_get_pci_bus_id, "hipDeviceGetPCIBusId", Status(char* address, int bytes, int ordinal))                 \
+  X(device_get_attribute, "hipDeviceGetAttribute", Status(int* value, DeviceAttribute, int ordinal))              \
+  X(mem_get_info, "hipMemGetInfo", Status(std::size_t* free_bytes, std::size_t* total_bytes))                     \
+  X(malloc, "hipMalloc", Status(Pointer* address, std::size_t bytes))                                             \
+  X(free, "hipFree", Status(Pointer))                                                                             \
+  X(memcpy_htod, "hipMemcpyHtoD", Status(Pointer to, void* from, std::size_t bytes))                              \
+  X(memcpy_dtoh, "hipMemcpyDtoH", Status(void* to, Pointer from, std::size_t bytes))                              \
+  X(memset, "hipMemset", Status(Pointer, int value, std::size_t bytes))                                           \
+  X(module_load_data, "hipModuleLoadData", Status(ModuleHandle*, const void* image))                              \
+  X(module_unload, "hipModuleUnload", Status(ModuleHandle))                                                       \
+  X(module_get_function, "hipModuleGetFunction", Status(FunctionHandle*, ModuleHandle, const char* name))         \
+  X(launch_kernel, "hipModuleLaunchKernel",                                                                       \
+    Status(FunctionHandle, unsigned grid_x, unsigned grid_y, unsigned grid_z, unsigned block_x, unsigned block_y, \
+           unsigned block_z, unsigned shared_bytes, StreamHandle, void** parameters, void** extra))               \
+  X(device_synchronize, "hipDeviceSynchronize", Status())                                                         \
+  X(occupancy_max_active_blocks, "hipModuleOccupancyMaxActiveBlocksPerMultiprocessor",                            \
+    Status(int* blocks, FunctionHandle, int threads, std::size_t shared_bytes))
+
+#define GPUTOPO_HIPRTC_FUNCTIONS(X)                                                                                   \
+  X(create_program, "hiprtcCreateProgram",                                                                            \
+    CompileStatus(ProgramHandle*, const char* source, const char* name, int headers, const char* const* header_texts, \
+                  const char* const* header_names))                                                                   \
+  X(compile_program, "hiprtcCompileProgram", CompileStatus(ProgramHandle, int options, const char* const* texts))     \
+  X(get_log_size, "hiprtcGetProgramLogSize", CompileStatus(ProgramHandle, std::size_t* bytes))                        \
+  X(get_log, "hiprtcGetProgramLog", CompileStatus(ProgramHandle, char* log))                                          \
+  X(get_code_size, "hiprtcGetCodeSize", CompileStatus(ProgramHandle, std::size_t* bytes))                             \
+  X(get_code, "hiprtcGetCode", CompileStatus(ProgramHandle, char* code))                                              \
+  X(destroy_program, "hiprtcDestroyProgram", CompileStatus(ProgramHandle*))                                           \
+  X(compile_error_string, "hiprtcGetErrorString", const char*(CompileStatus))
+
+// The functions of the libraries, and their failures as exceptions.
+class Runtime {
+ public:
+  // Throws DeviceError when a library is missing or lacks a function, or hipInit refuses.
+  // GPUTOPO_LIBAMDHIP64 and GPUTOPO_LIBHIPRTC replace the libraries' paths.
+  static std::shared_ptr<const Runtime> load();
+
+  // Throws DeviceMemoryError, DeviceLostError or DeviceError unless `status` is kSuccess. `call` is as a programmer
+  // would write it: "hipMalloc(1024)".
+  void check(Status status, const std::string& call) const;
+  // A code object for the target, from HIP source. Throws DeviceError with the compiler's log.
+  [[nodiscard]] std::string compile(const std::string& source, const std::string& target) const;
+  [[nodiscard]] std::string device_name(int ordinal) const;
+  [[nodiscard]] std::string pci_address(int ordinal) const;  // lower case; empty when unknown
+  // "ROCm 6.4": the runtime's version.
+  [[nodiscard]] std::string version_text() const;
+
+#define GPUTOPO_MEMBER(member, symbol, ...) std::add_pointer_t<__VA_ARGS__> member = nullptr;
+  GPUTOPO_HIP_FUNCTIONS(GPUTOPO_MEMBER)
+  GPUTOPO_HIPRTC_FUNCTIONS(GPUTOPO_MEMBER)
+#undef GPUTOPO_MEMBER
+
+ private:
+  Runtime() = default;
+};
+
+// Whether libamdhip64 can be loaded at all.
+[[nodiscard]] bool runtime_present();
+
+// Device memory.
+class Memory {
+ public:
+  Memory() = default;
+  Memory(std::shared_ptr<const Runtime> runtime, std::uint64_t bytes);
+  Memory(Memory&& other) noexcept { swap(other); }
+  Memory& operator=(Memory&& other) noexcept {
+    Memory(std::move(other)).swap(*this);
+    return *this;
+  }
+  Memory(const Memory&) = delete;
+  Memory& operator=(const Memory&) = delete;
+  ~Memory();
+  [[nodiscard]] std::uint64_t address() const { return reinterpret_cast<std::uint64_t>(address_); }
+  [[nodiscard]] std::uint64_t bytes() const { return bytes_; }
+
+ private:
+  void swap(Memory& other) noexcept;
+  std::shared_ptr<const Runtime> runtime_;
+  Pointer address_ = nullptr;
+  std::uint64_t bytes_ = 0;
+};
+
+// A loaded code object.
+class Module {
+ public:
+  Module(std::shared_ptr<const Runtime> runtime, const std::string& code);
+  Module(Module&& other) noexcept
+      : runtime_(std::move(other.runtime_)), handle_(std::exchange(other.handle_, nullptr)) {}
+  Module(const Module&) = delete;
+  Module& operator=(const Module&) = delete;
+  Module& operator=(Module&&) = delete;
+  ~Module();
+  [[nodiscard]] FunctionHandle function(const char* name) const;
+
+ private:
+  std::shared_ptr<const Runtime> runtime_;
+  ModuleHandle handle_ = nullptr;
+};
+
+}  // namespace gputopo::hip

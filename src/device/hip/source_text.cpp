@@ -1,0 +1,147 @@
+#include "device/hip/source_text.h"
+
+#include <fmt/ranges.h>
+
+#include <algorithm>
+
+#include "gputopo/error.h"
+
+namespace gputopo::hip {
+namespace {
+
+// HW_ID: CU in bits 8 to 11, shader engine from bit 13 on; XCC_ID on GPUs of several dies (AMD's instruction set
+// references of MI100, MI200 and MI300, "Hardware registers").
+constexpr std::uint32_t kHwId = 4;
+constexpr std::uint32_t kXccId = 20;
+constexpr std::uint32_t kCuBit = 8;
+constexpr std::uint32_t kCuBits = 4;
+constexpr std::uint32_t kEngineBit = 13;
+constexpr std::uint32_t kXccBits = 4;
+
+constexpr std::uint32_t register_field(std::uint32_t id, std::uint32_t bit, std::uint32_t bits) {
+  return (bits - 1) << 11 | bit << 6 | id;
+}
+
+constexpr std::string_view kPrelude = R"hip(
+typedef unsigned int u32;
+typedef unsigned long long u64;
+#define KERNEL extern "C" __attribute__((global)) __attribute__((amdgpu_flat_work_group_size(64, 1024)))
+#define DEVICE static inline __attribute__((device)) __attribute__((always_inline))
+extern __attribute__((shared)) u32 lds[];
+
+DEVICE u64 clock() {
+  u64 cycles;
+  asm volatile("s_memtime %0\n s_waitcnt lgkmcnt(0)" : "=s"(cycles) : : "memory");
+  return cycles;
+}
+DEVICE u64 wall_clock() {
+  u64 ticks;
+  asm volatile("s_memrealtime %0\n s_waitcnt lgkmcnt(0)" : "=s"(ticks) : : "memory");
+  return ticks;
+}
+DEVICE void barrier() {
+  asm volatile("s_waitcnt vmcnt(0) lgkmcnt(0)" : : : "memory");
+  __builtin_amdgcn_s_barrier();
+  asm volatile("" : : : "memory");
+}
+DEVICE u32 uniform32(u32 value) { return __builtin_amdgcn_readfirstlane(value); }
+DEVICE u64 uniform64(u64 value) {
+  return (u64)uniform32((u32)(value >> 32)) << 32 | uniform32((u32)value);
+}
+DEVICE u32 lds_address() { return (u32)(__UINTPTR_TYPE__)(__attribute__((address_space(3))) u32*)lds; }
+DEVICE u32 read_global(u64 at) {
+  u32 value;
+  asm volatile("global_load_dword %0, %1, off\n s_waitcnt vmcnt(0)" : "=&v"(value) : "v"(at) : "memory");
+  return value;
+}
+DEVICE u32 read_shared(u64 at) {
+  u32 value;
+  asm volatile("ds_read_b32 %0, %1\n s_waitcnt lgkmcnt(0)" : "=&v"(value) : "v"((u32)at) : "memory");
+  return value;
+}
+)hip";
+
+// Accesses with the cache bits of the target.
+constexpr std::string_view kBypassing = R"hip(
+DEVICE u32 read_global_bypass_l1(u64 at) {{
+  u32 value;
+  asm volatile("global_load_dword %0, %1, off {0}\n s_waitcnt vmcnt(0)" : "=&v"(value) : "v"(at) : "memory");
+  return value;
+}}
+DEVICE u32 read32(u64 at) {{ return read_global_bypass_l1(at); }}
+DEVICE u64 read64(u64 at) {{
+  u64 value;
+  asm volatile("global_load_dwordx2 %0, %1, off {0}\n s_waitcnt vmcnt(0)" : "=&v"(value) : "v"(at) : "memory");
+  return value;
+}}
+DEVICE void write32(u64 at, u32 value) {{
+  asm volatile("global_store_dword %0, %1, off {0}\n s_waitcnt vmcnt(0)" : : "v"(at), "v"(value) : "memory");
+}}
+DEVICE void write64(u64 at, u64 value) {{
+  asm volatile("global_store_dwordx2 %0, %1, off {0}\n s_waitcnt vmcnt(0)" : : "v"(at), "v"(value) : "memory");
+}}
+// What a word held before it is set to 1.
+DEVICE u32 take(u64 at) {{
+  return __hip_atomic_exchange((u32*)at, 1u, __ATOMIC_RELAXED, __HIP_MEMORY_SCOPE_AGENT);
+}}
+// Die, shader engine and CU.
+DEVICE u32 hardware_id() {{
+  const u32 cu = __builtin_amdgcn_s_getreg({1});
+  const u32 engine = __builtin_amdgcn_s_getreg({2});
+  const u32 die = {3};
+  return (die << {5} | engine) << {4} | cu;
+}}
+)hip";
+
+}  // namespace
+
+const std::vector<GfxTarget>& gfx_targets() {
+  // The memory clock of CDNA3 and later is told as half of what its data sheets say: HBM3 moves four words in what the
+  // driver counts as one clock, and two in what the data sheets do.
+  static const std::vector<GfxTarget> kTargets = {
+      {"gfx906", "GCN5 (Vega 20)", "glc", 2, false, 1}, {"gfx908", "CDNA", "glc", 3, false, 1},
+      {"gfx90a", "CDNA2", "glc", 3, false, 1},          {"gfx942", "CDNA3", "sc1", 2, true, 2},
+      {"gfx950", "CDNA4", "sc1", 2, true, 2},
+  };
+  return kTargets;
+}
+
+bool has_kernels_for(const std::string& name) {
+  return std::any_of(gfx_targets().begin(), gfx_targets().end(),
+                     [&](const GfxTarget& target) { return target.name == name.substr(0, name.find(':')); });
+}
+
+const GfxTarget& gfx_target(const std::string& name) {
+  const std::string base = name.substr(0, name.find(':'));
+  std::vector<std::string> known;
+  for (const GfxTarget& target : gfx_targets()) {
+    if (target.name == base) return target;
+    known.push_back(target.name);
+  }
+  throw NotSupportedError(
+      fmt::format("{}: this GPU's instruction set is not one that gputopo has kernels for; it has them for {}", base,
+                  fmt::join(known, ", ")));
+}
+
+SourceText::SourceText(const GfxTarget& target) : text_(kPrelude) {
+  const std::uint32_t engine_bits = target.engine_bits;
+  text_ += fmt::format(
+      kBypassing, target.bypass, register_field(kHwId, kCuBit, kCuBits), register_field(kHwId, kEngineBit, engine_bits),
+      target.has_xcc_id ? fmt::format("__builtin_amdgcn_s_getreg({})", register_field(kXccId, 0, kXccBits)) : "0",
+      kCuBits, engine_bits);
+  constant("kWavefront", kWavefront);
+  using launch::BlockRecord;
+#define GPUTOPO_OFFSET(field) constant("kBlockRecord_" #field, offsetof(BlockRecord, field));
+  GPUTOPO_OFFSET(start_cycles)
+  GPUTOPO_OFFSET(end_cycles)
+  GPUTOPO_OFFSET(start_ns)
+  GPUTOPO_OFFSET(end_ns)
+  GPUTOPO_OFFSET(sm)
+  GPUTOPO_OFFSET(claimed)
+  GPUTOPO_OFFSET(error)
+  GPUTOPO_OFFSET(sink)
+#undef GPUTOPO_OFFSET
+  constant("kBlockRecord_bytes", sizeof(BlockRecord));
+}
+
+}  // namespace gputopo::hip

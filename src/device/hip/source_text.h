@@ -1,0 +1,29 @@
+// Text of a HIP source as it grows: begins with what all kernels share.
+#pragma once
+
+#include <fmt/format.h>
+
+#include <cstddef>
+#include <string>
+#include <string_view>
+
+#include "device/hip/kernel_source.h"
+
+namespace gputopo::hip {
+
+class SourceText {
+ public:
+  // Types, clocks, accesses that leave vL1 and the scalar cache alone, and the fields of BlockRecord.
+  explicit SourceText(const GfxTarget& target);
+
+  void constant(std::string_view name, std::uint64_t value) {
+    text_ += fmt::format("static constexpr u32 {} = {}u;\n", name, value);
+  }
+  void raw(std::string_view text) { text_ += text; }
+  [[nodiscard]] std::string take() { return std::move(text_); }
+
+ private:
+  std::string text_;
+};
+
+}  // namespace gputopo::hip

@@ -1,0 +1,117 @@
+// Which SMs share one cache: from an SM each, two actors take turns, and where the second evicts what the first has
+// loaded they share. Every pair is tried by itself and kept by itself, so that two pairs are never taken for one
+// another; groups are what pairs connect, and a group in which a pair does not share is flagged.
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <map>
+#include <numeric>
+
+#include "probe/eviction.h"
+#include "probe/sharing_groups.h"
+
+namespace gputopo::probe {
+namespace {
+
+// One victim against all SMs after it, one after the other. Its first two evictors show what the rest is compared to:
+// none, and the victim's own SM.
+ChaseProgram pairs_program(const Cache& cache, std::uint32_t victim_sm, std::uint32_t sm_count) {
+  const ChaseArray victim = victim_array(cache);
+  const ChaseArray evictor = evictor_array(cache, victim.bytes);
+  ChaseProgram program = make_program(cache.site(), {victim, evictor}, {});
+  program.exclusive = true;
+  program.actors = {{.sm = victim_sm}, {.lane = 1, .sm = victim_sm}};
+  const ChaseStep look{.kind = StepKind::kCounted, .loads = victim.element_count()};
+  program.steps = {{.kind = StepKind::kWarm, .loads = 2 * victim.element_count()}, look};
+  const auto evict_by = [&](std::uint32_t actor) {
+    program.steps.push_back({.kind = StepKind::kWarm, .actor = actor, .array = 1, .loads = evictor.element_count()});
+    program.steps.push_back(look);
+  };
+  evict_by(1);
+  for (std::uint32_t sm = victim_sm + 1; sm < sm_count; ++sm) {
+    program.actors.push_back({.sm = sm});
+    evict_by(static_cast<std::uint32_t>(program.actors.size() - 1));
+  }
+  return program;
+}
+
+std::vector<std::string> group_names(const SharingGroups& groups, const DeviceInfo& info) {
+  std::vector<std::string> names;
+  for (const std::vector<std::uint32_t>& group : groups.groups) {
+    std::vector<std::uint32_t> ids = group;
+    if (info.physical_sm_ids) {
+      for (std::uint32_t& id : ids) id = info.physical_sm_ids->at(id);
+    }
+    names.push_back(fmt::format("{}", fmt::join(ids, "+")));
+  }
+  return names;
+}
+
+}  // namespace
+
+SharingGroups sharing_groups(std::uint32_t count, const std::vector<std::pair<std::uint32_t, std::uint32_t>>& pairs) {
+  std::vector<std::uint32_t> root(count);
+  std::iota(root.begin(), root.end(), 0u);
+  const auto find = [&](std::uint32_t i) {
+    while (root[i] != i) i = root[i];
+    return i;
+  };
+  for (const auto& [a, b] : pairs) {
+    const std::uint32_t first = std::min(find(a), find(b));
+    root[find(a)] = root[find(b)] = first;
+  }
+  std::map<std::uint32_t, std::vector<std::uint32_t>> members;
+  for (std::uint32_t i = 0; i < count; ++i) members[find(i)].push_back(i);
+  SharingGroups result;
+  for (auto& [first, group] : members) {
+    for (std::size_t i = 0; i < group.size(); ++i) {
+      for (std::size_t j = i + 1; j < group.size(); ++j) {
+        const std::pair pair(group[i], group[j]);
+        if (std::find(pairs.begin(), pairs.end(), pair) == pairs.end()) result.missing_pairs.push_back(pair);
+      }
+    }
+    result.groups.push_back(std::move(group));
+  }
+  return result;
+}
+
+Attribute measure_shared_between(Lab& lab, const Cache& cache) {
+  require_exceeded(cache, "so nothing can be evicted from it");
+  const std::uint32_t sms = lab.info().sm_count;
+  std::vector<std::pair<std::uint32_t, std::uint32_t>> pairs;
+  SampleTable table{"pairs", {"victim_sm", "evictor_sm", "surviving_fraction"}, {{}, {}, {}}};
+  for (std::uint32_t victim = 0; victim < sms; ++victim) {
+    const ChaseProgram program = pairs_program(cache, victim, sms);
+    const std::uint32_t copies = lab.parameters().pair_copies;
+    const std::vector<ChaseResult> results = lab.chase(std::vector<ChaseProgram>(copies, program));
+    const auto survive = [&](std::size_t step) { return median_hit_fraction(results, step, cache.hit_limit_cycles()); };
+    const double untouched = survive(1);
+    const double evicted = survive(3);
+    require_contrast(lab, untouched, evicted);
+    for (std::uint32_t other = victim + 1; other < sms; ++other) {
+      const double left = survive(3 + 2 * (other - victim));
+      if (left >= (untouched + evicted) / 2) continue;
+      pairs.emplace_back(victim, other);
+      table.data[0].push_back(victim);
+      table.data[1].push_back(other);
+      table.data[2].push_back(left);
+    }
+  }
+  const SharingGroups found = sharing_groups(sms, pairs);
+  Attribute attribute = measured(lab, group_names(found, lab.info()), "", std::nullopt, "eviction_between_sms");
+  attribute.details.emplace_back("instances", static_cast<std::int64_t>(found.groups.size()));
+  std::map<std::size_t, std::int64_t> by_size;
+  for (const auto& group : found.groups) ++by_size[group.size()];
+  for (const auto& [size, count] : by_size)
+    attribute.details.emplace_back(fmt::format("instances_of_{}_sms", size), count);
+  attribute.details.emplace_back("pairs_tried", static_cast<std::int64_t>(std::uint64_t{sms} * (sms - 1) / 2));
+  attribute.conditions.emplace_back("sm_ids", std::string(lab.info().physical_sm_ids ? "physical" : "logical"));
+  for (const auto& [a, b] : found.missing_pairs)
+    attribute.flags.push_back(fmt::format("sharing_not_transitive: {} and {} do not evict each other", a, b));
+  lab.log(fmt::format("shared_between: {} caches for {} SMs", found.groups.size(), sms));
+  if (lab.keep_samples()) attribute.samples.push_back(std::move(table));
+  return attribute;
+}
+
+}  // namespace gputopo::probe
