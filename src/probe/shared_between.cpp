@@ -1,6 +1,7 @@
 // Which SMs share one cache: from an SM each, two actors take turns, and where the second evicts what the first has
 // loaded they share. Every pair is tried by itself and kept by itself, so that two pairs are never taken for one
 // another; groups are what pairs connect, and a group in which a pair does not share is flagged.
+// What SMs of different dies share lies behind all that is an SM's own, so pairs are tried within a die.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -14,9 +15,9 @@
 namespace gputopo::probe {
 namespace {
 
-// One victim against all SMs after it, one after the other. Its first two evictors show what the rest is compared to:
-// none, and the victim's own SM.
-ChaseProgram pairs_program(const Cache& cache, std::uint32_t victim_sm, std::uint32_t sm_count) {
+// One victim against all SMs after it up to `end`, one after the other. Its first two evictors show what the rest is
+// compared to: none, and the victim's own SM.
+ChaseProgram pairs_program(const Cache& cache, std::uint32_t victim_sm, std::uint32_t end) {
   const ChaseArray victim = victim_array(cache);
   const ChaseArray evictor = evictor_array(cache, victim.bytes);
   ChaseProgram program = make_program(cache.site(), {victim, evictor}, {});
@@ -29,7 +30,7 @@ ChaseProgram pairs_program(const Cache& cache, std::uint32_t victim_sm, std::uin
     program.steps.push_back(look);
   };
   evict_by(1);
-  for (std::uint32_t sm = victim_sm + 1; sm < sm_count; ++sm) {
+  for (std::uint32_t sm = victim_sm + 1; sm < end; ++sm) {
     program.actors.push_back({.sm = sm});
     evict_by(static_cast<std::uint32_t>(program.actors.size() - 1));
   }
@@ -79,17 +80,21 @@ SharingGroups sharing_groups(std::uint32_t count, const std::vector<std::pair<st
 Attribute measure_shared_between(Lab& lab, const Cache& cache) {
   require_exceeded(cache, "so nothing can be evicted from it");
   const std::uint32_t sms = lab.info().sm_count;
+  const std::uint32_t sms_per_die = sms / lab.info().xcd_count.value_or(1);
+  std::int64_t tried = 0;
   std::vector<std::pair<std::uint32_t, std::uint32_t>> pairs;
   SampleTable table{"pairs", {"victim_sm", "evictor_sm", "surviving_fraction"}, {{}, {}, {}}};
   for (std::uint32_t victim = 0; victim < sms; ++victim) {
-    const ChaseProgram program = pairs_program(cache, victim, sms);
+    const std::uint32_t end = (victim / sms_per_die + 1) * sms_per_die;
+    const ChaseProgram program = pairs_program(cache, victim, end);
     const std::uint32_t copies = lab.parameters().pair_copies;
     const std::vector<ChaseResult> results = lab.chase(std::vector<ChaseProgram>(copies, program));
     const auto survive = [&](std::size_t step) { return median_hit_fraction(results, step, cache.hit_limit_cycles()); };
     const double untouched = survive(1);
     const double evicted = survive(3);
     require_contrast(lab, untouched, evicted);
-    for (std::uint32_t other = victim + 1; other < sms; ++other) {
+    for (std::uint32_t other = victim + 1; other < end; ++other) {
+      ++tried;
       const double left = survive(3 + 2 * (other - victim));
       if (left >= (untouched + evicted) / 2) continue;
       pairs.emplace_back(victim, other);
@@ -105,7 +110,7 @@ Attribute measure_shared_between(Lab& lab, const Cache& cache) {
   for (const auto& group : found.groups) ++by_size[group.size()];
   for (const auto& [size, count] : by_size)
     attribute.details.emplace_back(fmt::format("instances_of_{}_sms", size), count);
-  attribute.details.emplace_back("pairs_tried", static_cast<std::int64_t>(std::uint64_t{sms} * (sms - 1) / 2));
+  attribute.details.emplace_back("pairs_tried", tried);
   attribute.conditions.emplace_back("sm_ids", std::string(lab.info().physical_sm_ids ? "physical" : "logical"));
   for (const auto& [a, b] : found.missing_pairs)
     attribute.flags.push_back(fmt::format("sharing_not_transitive: {} and {} do not evict each other", a, b));

@@ -58,8 +58,11 @@ class DeviceConformance : public testing::TestWithParam<Candidate> {
 INSTANTIATE_TEST_SUITE_P(All, DeviceConformance,
                          testing::Values(Candidate{"sim_h200", "sim:h200"}, Candidate{"sim_p6000", "sim:p6000"},
                                          Candidate{"sim_k20c", "sim:k20c"}, Candidate{"sim_gt200", "sim:gt200"},
+                                         Candidate{"sim_mi210", "sim:mi210"}, Candidate{"sim_mi300x", "sim:mi300x"},
                                          Candidate{"replay_h200", "sim:h200", true},
-                                         Candidate{"cuda_0", "cuda:0", false, true}),
+                                         Candidate{"replay_mi300x", "sim:mi300x", true},
+                                         Candidate{"cuda_0", "cuda:0", false, true},
+                                         Candidate{"hip_0", "hip:0", false, true}),
                          [](const auto& candidate) { return candidate.param.name; });
 
 bool has_space(const Device& device, Space space) {

@@ -45,9 +45,11 @@ TEST(CliUsage, UnknownDeviceListsTheForms) {
 TEST(CliUsage, UnknownSimulatedMachineListsThem) { expect_error(gputopo_with("--device sim:h2000"), 2, {"h200"}); }
 
 TEST(CliUsage, UnknownElementListsThem) {
-  std::vector<std::string> ids;
-  for (const ElementRow& row : element_table()) ids.push_back(row.id);
-  expect_error(gputopo_with("--device sim:h200 --quiet --only l7"), 2, ids);
+  for (const auto& [device, vendor] : {std::pair("sim:h200", "NVIDIA"), {"sim:mi210", "AMD"}}) {
+    std::vector<std::string> ids;
+    for (const ElementRow& row : elements_of(vendor)) ids.push_back(row.id);
+    expect_error(gputopo_with(std::string("--device ") + device + " --quiet --only l7"), 2, ids);
+  }
 }
 
 TEST(CliUsage, UnknownAttributeListsThem) {

@@ -182,6 +182,100 @@ sim::MachineSpec random_machine(std::uint64_t seed) {
   return machine;
 }
 
+namespace {
+
+// Of each die, runs of 1 to 3 of its SMs in a random order.
+std::vector<std::vector<std::uint32_t>> random_groups(Draw& draw, std::uint32_t sm_count, std::uint32_t dies) {
+  const std::uint32_t of_die = sm_count / dies;
+  std::vector<std::vector<std::uint32_t>> groups;
+  for (std::uint32_t die = 0; die < dies; ++die) {
+    std::vector<std::uint32_t> sms(of_die);
+    for (std::uint32_t i = 0; i < of_die; ++i) sms[i] = die * of_die + i;
+    for (std::uint32_t i = of_die; i > 1; --i) std::swap(sms[i - 1], sms[static_cast<std::size_t>(draw.uniform(0, i))]);
+    for (std::size_t i = 0; i < sms.size();) {
+      const std::size_t end = std::min(sms.size(), i + draw.pick<std::size_t>({1, 2, 3}));
+      groups.emplace_back(sms.begin() + static_cast<std::ptrdiff_t>(i), sms.begin() + static_cast<std::ptrdiff_t>(end));
+      std::sort(groups.back().begin(), groups.back().end());
+      i = end;
+    }
+  }
+  std::sort(groups.begin(), groups.end());
+  return groups;
+}
+
+}  // namespace
+
+sim::MachineSpec random_amd_machine(std::uint64_t seed) {
+  Draw draw(seed + 1'000'000);
+  sim::MachineSpec machine;
+  DeviceInfo& info = machine.info;
+  info.vendor = "AMD";
+  info.name = fmt::format("random AMD machine {}", seed);
+  info.sm_count = draw.pick<std::uint32_t>({4, 12, 24});
+  info.warp_size = 64;
+  info.max_threads_per_block = 1024;
+  info.memory_bytes = 8ull << 30;
+  info.shared_bytes_per_sm = 64 << 10;
+  info.sm_clock_max_mhz = 1700;
+  info.xcd_count = draw.pick<std::uint32_t>({1, 2, 4});
+  machine.sm_groups = random_groups(draw, info.sm_count, *info.xcd_count);
+
+  machine.timer_cycles = std::round(draw.uniform(2, 30));
+  const double vector_latency = draw.uniform(90, 140);
+  const double scalar_latency = draw.uniform(35, 70);
+  const double l2_latency = vector_latency * draw.uniform(2, 3);
+  const bool has_l3 = draw.chance(0.5);
+  const double l3_latency = l2_latency * draw.uniform(1.45, 2);
+  const double memory_latency = (has_l3 ? l3_latency : l2_latency) * draw.uniform(1.45, 2.2);
+
+  machine.caches.push_back(random_cache(draw, "vl1", 4 << 10, 64 << 10));
+  machine.caches.push_back(random_cache(draw, "sl1d", 4 << 10, 32 << 10));
+  machine.caches.back().scope = sim::Scope::kGroup;
+  CacheSpec l2 = random_cache(draw, "l2", 256 << 10, 4 << 20);
+  l2.scope = sim::Scope::kXcd;
+  machine.caches.push_back(l2);
+  info.l2_bytes = l2.size_bytes;
+  if (has_l3) {
+    // What the L2 fetches at once arrives here at once: a smaller sector or line could not be seen.
+    CacheSpec l3;
+    const auto l2_bytes = static_cast<double>(l2.size_bytes);
+    do {
+      l3 = random_cache(draw, "l3", 4 * l2_bytes, 12 * l2_bytes);
+      l3.line_bytes = std::max(l3.line_bytes, l2.sector_bytes);
+      l3.sector_bytes = std::min(std::max(l3.sector_bytes, l2.sector_bytes), l3.line_bytes);
+      l3.size_bytes = whole_size(l3);
+    } while (static_cast<double>(l3.size_bytes) < 4 * l2_bytes);
+    l3.scope = sim::Scope::kGpu;
+    machine.caches.push_back(l3);
+    info.l3_bytes = l3.size_bytes;
+  }
+
+  const auto path = [&](const char* first, double latency) {
+    sim::SpaceSpec space;
+    if (first != nullptr) space.path.push_back({first, latency, 0});
+    space.path.push_back({"l2", l2_latency, 0});
+    if (has_l3) space.path.push_back({"l3", l3_latency, 0});
+    space.memory_latency_cycles = memory_latency;
+    return space;
+  };
+  machine.spaces[Space::kGlobal] = path("vl1", vector_latency);
+  machine.spaces[Space::kGlobalBypassL1] = path(nullptr, 0);
+  machine.spaces[Space::kScalar] = path("sl1d", scalar_latency);
+  machine.spaces[Space::kShared].memory_latency_cycles = draw.uniform(40, 70);
+
+  for (const char* level : {"vl1", "l2", "memory", "shared"}) {
+    machine.bandwidths[level] = {
+        .read_bytes_per_second = 2e12, .write_bytes_per_second = 1e12, .half_bytes_in_flight = 1e5};
+  }
+  machine.noise.jitter_cycles = draw.uniform(0, 2.5);
+  machine.noise.outlier_probability = draw.chance(0.2) ? 0 : draw.uniform(0, 0.003);
+  machine.noise.outlier_cycles = draw.uniform(100, 500);
+  machine.noise.drift_fraction = draw.uniform(0, 0.005);
+  machine.noise.interference_probability = draw.chance(0.5) ? 0 : draw.uniform(0, 0.02);
+  machine.noise.bandwidth_sigma = 0.01;
+  return machine;
+}
+
 const CacheSpec& cache_of(const sim::MachineSpec& machine, const std::string& id) {
   for (const CacheSpec& cache : machine.caches) {
     if (cache.id == id) return cache;

@@ -15,6 +15,11 @@ namespace gputopo::truth {
 // outliers, drift and interference.
 [[nodiscard]] sim::MachineSpec random_machine(std::uint64_t seed);
 
+// The machine of a seed with the memory of AMD's GPUs. Draws: vL1 of 4 KiB to 64 KiB; scalar caches of 4 KiB to 32 KiB
+// that 1 to 3 CUs share, in an order that nobody would guess; 1, 2 or 4 XCDs with an L2 of 256 KiB to 4 MiB each; on
+// one machine of two an L3 of 4 to 12 times that. Lines, sectors, ways, replacement, index and noise as above.
+[[nodiscard]] sim::MachineSpec random_amd_machine(std::uint64_t seed);
+
 // The cache of this id; throws std::invalid_argument.
 [[nodiscard]] const sim::CacheSpec& cache_of(const sim::MachineSpec& machine, const std::string& id);
 // Cache that serves the first level (or `depth`) of a space.

@@ -44,6 +44,7 @@ class Gpu : public launch::ChaseGpu {
   [[nodiscard]] launch::TextureView make_texture(launch::Address address, std::uint64_t bytes) override;
   void set_constants(launch::Address image) override;
   void check(const ChaseProgram& program) const override;
+  [[nodiscard]] std::uint32_t patience_cycles() const override { return 20'000; }
 
   // `parameters` point at the kernel's arguments. Returns once the kernel has ended; throws when it failed.
   void run(FunctionHandle function, const std::string& name, const Launch& launch, std::vector<void*> parameters);

@@ -41,6 +41,8 @@ class Gpu : public launch::ChaseGpu {
   void launch_fill(launch::Address tasks, std::uint32_t arrays, std::uint64_t most_elements) override;
   void launch_chase(const launch::ChaseLaunch& launch) override;
   void check(const ChaseProgram& program) const override;
+  // The blocks of a launch begin on eight dies, not all at once.
+  [[nodiscard]] std::uint32_t patience_cycles() const override { return 400'000; }
   // CUs share scalar caches, so what is in one is only known while no other program runs.
   [[nodiscard]] bool may_run_beside_others(const ChaseProgram& program) const override;
   [[nodiscard]] std::uint32_t hardware_id_of(std::uint32_t sm) const override;

@@ -29,7 +29,7 @@ struct GfxTarget {
 // The spaces that programs may use.
 inline constexpr Space kHipSpaces[] = {Space::kGlobal, Space::kGlobalBypassL1, Space::kShared, Space::kScalar};
 
-// Threads of a wavefront; 32 of them are a warp of a program's actors twice over, so an actor's warp is a wavefront.
+// Threads of a wavefront, which an actor's warp is; actors name the first 32 of its lanes only.
 inline constexpr std::uint32_t kWavefront = 64;
 
 // What a stream kernel is compiled for.

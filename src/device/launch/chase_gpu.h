@@ -65,6 +65,8 @@ class ChaseGpu {
   virtual void check(const ChaseProgram& program) const = 0;
   // Whether programs on other SMs may run at the same time, though the program is not exclusive.
   [[nodiscard]] virtual bool may_run_beside_others(const ChaseProgram&) const { return true; }
+  // How long a block on an SM that is not wanted stays, so that the launch puts a block on every SM.
+  [[nodiscard]] virtual std::uint32_t patience_cycles() const = 0;
   // Between the number of an SM and what the kernels call it. Throws NotSupportedError for an SM that is not there.
   [[nodiscard]] virtual std::uint32_t hardware_id_of(std::uint32_t sm) const { return sm; }
   [[nodiscard]] virtual std::uint32_t sm_of(std::uint32_t hardware_id) const { return hardware_id; }

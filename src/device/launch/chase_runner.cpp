@@ -23,8 +23,6 @@ constexpr std::uint64_t kMostOrdersBytes = 64ull << 20;
 // us.
 constexpr double kSecondsPerLoad = 0.35e-6;
 constexpr double kSecondsPerOnChipLoad = 0.1e-6;
-// How long blocks on other SMs stay, so that the launch puts a block on every SM.
-constexpr std::uint32_t kPatienceCycles = 20'000;
 // How long a block waits for a step on another SM, at most.
 constexpr std::uint32_t kLongestWaitCycles = 4'000'000'000;
 
@@ -427,7 +425,7 @@ std::vector<ChaseRunner::Plan*> ChaseRunner::run_batch(const std::vector<Plan*>&
                    .never = kNever,
                    .zero = 0,
                    .dry_passes = 1,
-                   .patience_cycles = kPatienceCycles,
+                   .patience_cycles = gpu_.patience_cycles(),
                    .turn = plan.sms.empty() ? 0 : turn,
                    .longest_wait_cycles = kLongestWaitCycles};
     for (std::uint32_t slot = 0; slot < plan.slots(); ++slot) {

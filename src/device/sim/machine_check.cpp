@@ -71,6 +71,9 @@ void check_groups(const MachineSpec& spec) {
     for (const std::uint32_t sm : spec.sm_groups[i]) {
       require(sm < spec.info.sm_count, field, "there is no SM {}; there are {}", sm, spec.info.sm_count);
       require(seen.insert(sm).second, field, "SM {} is there twice", sm);
+      const std::uint32_t sms_per_die = spec.info.sm_count / spec.info.xcd_count.value_or(1);
+      require(sm / sms_per_die == spec.sm_groups[i].front() / sms_per_die, field, "SMs {} and {} are on different dies",
+              spec.sm_groups[i].front(), sm);
     }
   }
   require(spec.sm_groups.empty() || seen.size() == spec.info.sm_count, "sm_groups", "names {} of the {} SMs",
@@ -116,7 +119,7 @@ void check_cache(const MachineSpec& spec, const CacheSpec& cache, const std::str
   const bool per_sm = !is_behind_sms(cache.scope);
   require(cache.instances >= 1 && cache.instances <= kMostInstances, field + ".instances", "{} is not between 1 and {}",
           cache.instances, kMostInstances);
-  require(per_sm || cache.instances == 1, field + ".instances", "must be 1 for scopes xcd and gpu");
+  require(per_sm || cache.instances == 1, field + ".instances", "must be 1 for scope gpu or xcd");
   require(cache.partitions >= 1 && (cache.scope == Scope::kGpu || cache.partitions == 1), field + ".partitions",
           "must be at least 1, and 1 for any scope but gpu");
   require(cache.scope != Scope::kGroup || !spec.sm_groups.empty(), field + ".scope",
@@ -127,7 +130,7 @@ void check_cache(const MachineSpec& spec, const CacheSpec& cache, const std::str
           "{} do not divide the cache into whole lines", cache.partitions);
   require(cache.set_ways.empty() || (cache.partitions == 1 && !cache.unified), field + ".set_ways",
           "cannot be given for a partitioned or unified cache");
-  require(!cache.unified || per_sm, field + ".unified", "must be false for scopes xcd and gpu");
+  require(!cache.unified || per_sm, field + ".unified", "must be false for scope gpu or xcd");
 
   check_geometry(cache, cache.size_bytes, field + ".ways");
   if (cache.partitions > 1) check_geometry(cache, cache.size_bytes / cache.partitions, field + ".partitions");

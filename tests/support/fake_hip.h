@@ -1,0 +1,34 @@
+// Points the HIP backend at the fake runtime and at fixtures of sysfs for the length of a scope.
+#pragma once
+
+#include <cstdlib>
+#include <string>
+
+namespace gputopo::test {
+
+class FakeHip {
+ public:
+  // `behaviour`: see tests/support/fake_hip/fake_hip.cpp; empty for a GPU that works.
+  explicit FakeHip(const std::string& behaviour = {}, const std::string& machine = "mi210",
+                   const std::string& sysfs = {}, const std::string& library = GPUTOPO_FAKE_HIP_LIBRARY) {
+    setenv("GPUTOPO_LIBAMDHIP64", library.c_str(), 1);
+    setenv("GPUTOPO_LIBHIPRTC", GPUTOPO_FAKE_HIP_LIBRARY, 1);
+    setenv("GPUTOPO_FAKE_HIP", behaviour.c_str(), 1);
+    setenv("GPUTOPO_FAKE_HIP_MACHINE", machine.c_str(), 1);
+    setenv("GPUTOPO_SYSFS", sysfs_fixture(sysfs.empty() ? machine : sysfs).c_str(), 1);
+  }
+  FakeHip(const FakeHip&) = delete;
+  FakeHip& operator=(const FakeHip&) = delete;
+  ~FakeHip() {
+    for (const char* name : {"GPUTOPO_LIBAMDHIP64", "GPUTOPO_LIBHIPRTC", "GPUTOPO_FAKE_HIP", "GPUTOPO_FAKE_HIP_MACHINE",
+                             "GPUTOPO_SYSFS"}) {
+      unsetenv(name);
+    }
+  }
+
+  static std::string sysfs_fixture(const std::string& name) {
+    return std::string(GPUTOPO_SOURCE_DIR) + "/tests/fixtures/sysfs/" + name;
+  }
+};
+
+}  // namespace gputopo::test

@@ -1,0 +1,463 @@
+// A HIP runtime and compiler for tests: a GPU whose memory is a machine of the simulator (GPUTOPO_FAKE_HIP_MACHINE,
+// mi210 if not set), which runs the tasks that the host hands to the kernels, and misbehaves as GPUTOPO_FAKE_HIP says.
+//   no_device, no_driver                      what hipGetDeviceCount and hipInit answer
+//   bad_source                                the compiler refuses every source, with a log
+//   out_of_memory=N                           the N-th allocation (from 1) fails
+//   launch_failed, illegal_address            what the end of every kernel reports
+//   lost_after=N                              the N-th kernel and all calls after it report a lost device
+//   masked                                    no block ever runs on the last CU
+// It knows the tasks, not the machine code: that is for tests/unit/hip_code_test.cpp.
+#include <sys/mman.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstdlib>
+#include <cstring>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "device/hip/kernel_source.h"
+#include "device/hip/runtime_api.h"
+#include "device/launch/kernel_layout.h"
+#include "device/sim/hierarchy.h"
+#include "device/sim/machine.h"
+
+namespace {
+
+using namespace gputopo;
+using namespace gputopo::hip;
+using namespace gputopo::launch;
+
+constexpr std::uint64_t kWallClockKhz = 100'000;
+constexpr double kStreamBytesPerSecond = 1e12;
+constexpr char kPciAddress[] = "0000:C1:00.0";
+constexpr char kCodeMagic[] = "fake code object: ";
+
+std::string setting(const std::string& name) {
+  const char* text = std::getenv("GPUTOPO_FAKE_HIP");
+  const std::string settings = text == nullptr ? "" : text;
+  if (settings.rfind(name, 0) != 0) return {};
+  if (settings.size() == name.size()) return "1";
+  return settings[name.size()] == '=' ? settings.substr(name.size() + 1) : "";
+}
+
+bool is(const std::string& name) { return !setting(name).empty(); }
+
+sim::MachineSpec machine_of_test() {
+  const char* name = std::getenv("GPUTOPO_FAKE_HIP_MACHINE");
+  return sim::parse_machine(*sim::builtin_machine(name == nullptr || *name == '\0' ? "mi210" : name));
+}
+
+struct FakeModule {
+  std::string source;
+};
+
+struct FakeFunction {
+  FakeModule* module;
+  std::string name;
+};
+
+struct FakeProgram {
+  std::string source;
+  std::string log;
+  std::string code;
+};
+
+struct State {
+  sim::MachineSpec machine = machine_of_test();
+  std::map<std::uint64_t, std::size_t> allocations;
+  std::vector<std::unique_ptr<FakeModule>> modules;
+  std::vector<std::unique_ptr<FakeFunction>> functions;
+  int allocation_count = 0;
+  int launch_count = 0;
+  std::uint64_t ticks = 1;  // of the wall clock
+  Status pending = kSuccess;
+
+  [[nodiscard]] double clock_mhz() const { return *machine.info.sm_clock_max_mhz; }
+  [[nodiscard]] std::uint64_t cycles_at(std::uint64_t tick) const {
+    return static_cast<std::uint64_t>(static_cast<double>(tick) * clock_mhz() * 1e3 / kWallClockKhz);
+  }
+};
+
+State& state() {
+  static State instance;
+  return instance;
+}
+
+template <typename T>
+T& at(std::uint64_t address) {
+  return *reinterpret_cast<T*>(address);
+}
+
+// ---- fill ----
+
+std::uint64_t place_of(const FillTask& task, std::uint32_t chain, std::uint32_t position) {
+  std::uint64_t element = task.reversed[chain] != 0 ? task.count - 1 - position : position;
+  if (task.tables[chain] != 0) element = at<std::uint32_t>(task.tables[chain] + 4ull * position);
+  return element * task.stride_bytes + (2 * element >= task.count ? task.skew_bytes : 0) +
+         ((element * task.stagger_bytes) & task.stagger_mask) + 8ull * chain;
+}
+
+void fill(std::uint64_t tasks, std::uint32_t arrays) {
+  for (std::uint32_t i = 0; i < arrays; ++i) {
+    const FillTask& task = at<FillTask>(tasks + i * sizeof(FillTask));
+    for (std::uint32_t chain = 0; chain < 2; ++chain) {
+      for (std::uint32_t position = 0; position < task.count; ++position) {
+        const std::uint64_t link = task.link_base + place_of(task, chain, (position + 1) % task.count);
+        const std::uint64_t address = task.address + place_of(task, chain, position);
+        if (task.form == LinkForm::kPointer) {
+          at<std::uint64_t>(address) = link;
+        } else {
+          at<std::uint32_t>(address) = static_cast<std::uint32_t>(link);
+        }
+      }
+    }
+  }
+}
+
+// ---- chase ----
+
+class Chase {
+ public:
+  Chase() { hierarchy_.start_program(0, 1); }
+
+  // The task by a block on the `cu`-th CU.
+  void begin(const ChaseTask& task, std::uint32_t cu) {
+    BlockRecord& record = at<BlockRecord>(task.result);
+    record.claimed = 1;
+    record.sm = state().machine.info.physical_sm_ids->at(cu);
+    record.start_ns = state().ticks;
+    record.start_cycles = state().cycles_at(state().ticks);
+  }
+
+  void take_step(const ChaseTask& task, std::uint32_t cu, std::uint32_t index) {
+    const StepTask& step = at<StepTask>(task.steps + index * sizeof(StepTask));
+    const auto space = static_cast<Space>(step.code / kStepCodes);
+    const auto kind = static_cast<StepCode>(step.code % kStepCodes);
+    double cycles = 0;
+    if (kind == StepCode::kTouch) {
+      for (std::uint32_t i = 0; i < step.loads; ++i) {
+        const sim::Path path = hierarchy_.path_of(space, i % kTouchThreads / kWavefront, cu);
+        cycles +=
+            hierarchy_.load(path, step.base + i * step.stride_bytes + (2ull * i >= step.loads ? step.skew_bytes : 0)) /
+            kTouchThreads;
+      }
+    } else {
+      cycles = follow(task, step, space, kind == StepCode::kTimed, cu);
+    }
+    at<StepRecord>(step.result).cycles = static_cast<std::uint64_t>(std::llround(cycles));
+    state().ticks += static_cast<std::uint64_t>(cycles * kWallClockKhz / (state().clock_mhz() * 1e3)) + 1;
+  }
+
+  static void end(const ChaseTask& task) {
+    BlockRecord& record = at<BlockRecord>(task.result);
+    record.end_ns = state().ticks;
+    record.end_cycles = state().cycles_at(state().ticks);
+  }
+
+ private:
+  double follow(const ChaseTask& task, const StepTask& step, Space space, bool timed, std::uint32_t cu) {
+    const sim::Path path = hierarchy_.path_of(space, step.thread / kWavefront, cu);
+    auto* const histogram = reinterpret_cast<std::uint32_t*>(step.result + sizeof(StepRecord));
+    if (timed) std::fill_n(histogram, kHistogramBins, 0u);
+    double cycles = 0;
+    std::uint64_t link = step.start;
+    for (std::uint32_t i = 0; i < step.loads; ++i) {
+      const double latency = hierarchy_.load(path, link);
+      cycles += latency;
+      // Links of shared arrays are offsets into the image that the block copied.
+      link = space == Space::kShared ? at<std::uint32_t>(task.shared_image + link) : at<std::uint64_t>(link);
+      if (!timed) continue;
+      const auto raw = static_cast<std::uint32_t>(std::llround(latency + state().machine.timer_cycles));
+      ++histogram[std::min(raw / kHistogramBinCycles, kHistogramBins - 1)];
+      if (i < step.cap) histogram[kHistogramBins + i] = raw;
+    }
+    return cycles;
+  }
+
+  sim::Hierarchy hierarchy_{state().machine};
+};
+
+void chase(std::uint64_t tasks, std::uint32_t count, bool by_block, std::uint32_t blocks) {
+  Chase run;
+  const std::uint32_t cus = state().machine.info.sm_count - (is("masked") ? 1 : 0);
+  struct Claimed {
+    const ChaseTask* task;
+    std::uint32_t cu;
+  };
+  std::vector<Claimed> claimed;
+  for (std::uint32_t block = 0; block < blocks; ++block) {
+    const std::uint32_t cu = block % cus;
+    for (std::uint32_t i = 0; i < count; ++i) {
+      const ChaseTask& task = at<ChaseTask>(tasks + i * sizeof(ChaseTask));
+      const bool mine = by_block ? i == block : task.wanted_sm == state().machine.info.physical_sm_ids->at(cu);
+      if (!mine || at<BlockRecord>(task.result).claimed != 0) continue;
+      run.begin(task, cu);
+      claimed.push_back({&task, cu});
+      break;
+    }
+  }
+  for (const Claimed& block : claimed) {
+    if (block.task->turn != 0) continue;
+    for (std::uint32_t step = 0; step < block.task->step_count; ++step) run.take_step(*block.task, block.cu, step);
+  }
+  // Blocks of one program take turns.
+  for (std::uint32_t step = 0; !claimed.empty() && step < claimed.front().task->step_count; ++step) {
+    for (const Claimed& block : claimed) {
+      const bool turns =
+          block.task->turn != 0 && at<StepTask>(block.task->steps + step * sizeof(StepTask)).slot == block.task->slot;
+      if (turns) run.take_step(*block.task, block.cu, step);
+    }
+  }
+  for (const Claimed& block : claimed) Chase::end(*block.task);
+}
+
+// ---- spin, stream ----
+
+void record_block(std::uint64_t records, std::uint32_t block, std::uint64_t begin, std::uint64_t end) {
+  const std::uint32_t cus = state().machine.info.sm_count - (is("masked") ? 1 : 0);
+  BlockRecord& record = at<BlockRecord>(records + block * sizeof(BlockRecord));
+  record.start_ns = begin;
+  record.end_ns = end;
+  record.start_cycles = state().cycles_at(begin);
+  record.end_cycles = state().cycles_at(end);
+  record.sm = state().machine.info.physical_sm_ids->at(block % cus);
+}
+
+void spend(std::uint64_t records, std::uint32_t blocks, std::uint64_t ticks) {
+  const std::uint64_t begin = state().ticks;
+  state().ticks += std::max<std::uint64_t>(1, ticks);
+  for (std::uint32_t block = 0; block < blocks; ++block) record_block(records, block, begin, state().ticks);
+}
+
+template <typename T>
+T argument(void** parameters, std::size_t index) {
+  return *static_cast<T*>(parameters[index]);
+}
+
+// The value of a constant of the source: "kInFlight = 4u;".
+std::uint64_t constant_of(const std::string& source, const std::string& name) {
+  const std::size_t found = source.find(name + " = ");
+  return found == std::string::npos ? 0 : std::strtoull(source.c_str() + found + name.size() + 3, nullptr, 10);
+}
+
+void stream(const FakeFunction& function, unsigned blocks, void** parameters) {
+  const std::string& source = function.module->source;
+  const auto tiles = argument<std::uint64_t>(parameters, 4);
+  const auto passes = argument<std::uint32_t>(parameters, 5);
+  const auto threads = argument<std::uint32_t>(parameters, 6);
+  const std::uint64_t units = constant_of(source, "kOfWavefronts") != 0 ? threads / kWavefront : threads;
+  const double bytes = static_cast<double>(units * constant_of(source, "kVectorBytes") *
+                                           constant_of(source, "kInFlight") * constant_of(source, "kArrays")) *
+                       static_cast<double>(tiles * passes) *
+                       (argument<std::uint64_t>(parameters, 3) != 0 ? static_cast<double>(blocks) : 1.0);
+  spend(argument<std::uint64_t>(parameters, 2), blocks,
+        static_cast<std::uint64_t>(bytes / kStreamBytesPerSecond * kWallClockKhz * 1e3));
+}
+
+Status copy(void* to, const void* from, std::size_t bytes) {
+  if (state().pending != kSuccess) return state().pending;
+  std::memcpy(to, from, bytes);
+  return kSuccess;
+}
+
+}  // namespace
+
+extern "C" {
+
+// A process begins anew with it: what went wrong in one test is forgotten in the next.
+Status hipInit(unsigned) {
+  state() = State();
+  return is("no_driver") ? kErrorNotInitialized : kSuccess;
+}
+Status hipRuntimeGetVersion(int* version) {
+  *version = 60'443'484;
+  return kSuccess;
+}
+const char* hipGetErrorName(Status status) {
+  switch (status) {
+    case kErrorOutOfMemory:
+      return "hipErrorOutOfMemory";
+    case kErrorNotInitialized:
+      return "hipErrorNotInitialized";
+    case kErrorNoDevice:
+      return "hipErrorNoDevice";
+    case kErrorIllegalAddress:
+      return "hipErrorIllegalAddress";
+    case kErrorLaunchFailure:
+      return "hipErrorLaunchFailure";
+    default:
+      return "hipErrorUnknown";
+  }
+}
+const char* hipGetErrorString(Status) { return "what the runtime says of it"; }
+Status hipGetDeviceCount(int* count) {
+  *count = is("no_device") ? 0 : 1;
+  return is("no_device") ? kErrorNoDevice : kSuccess;
+}
+Status hipSetDevice(int) { return kSuccess; }
+Status hipDeviceGetName(char* name, int bytes, int) {
+  std::strncpy(name, state().machine.info.name.c_str(), static_cast<std::size_t>(bytes) - 1);
+  return kSuccess;
+}
+Status hipDeviceGetPCIBusId(char* address, int bytes, int) {
+  std::strncpy(address, kPciAddress, static_cast<std::size_t>(bytes) - 1);
+  return kSuccess;
+}
+Status hipDeviceGetAttribute(int* value, DeviceAttribute attribute, int) {
+  const DeviceInfo& info = state().machine.info;
+  const auto answer = [value](std::uint64_t number) {
+    *value = static_cast<int>(number);
+    return kSuccess;
+  };
+  switch (attribute) {
+    case DeviceAttribute::kClockKhz:
+      return answer(static_cast<std::uint64_t>(*info.sm_clock_max_mhz * 1e3));
+    case DeviceAttribute::kL2Bytes:
+      return answer(*info.l2_bytes);
+    case DeviceAttribute::kComputeCapabilityMajor:
+      return answer(9);
+    case DeviceAttribute::kComputeCapabilityMinor:
+      return answer(static_cast<std::uint64_t>(*info.compute_capability_minor));
+    case DeviceAttribute::kMaxThreadsPerBlock:
+      return answer(*info.max_threads_per_block);
+    case DeviceAttribute::kMaxThreadsPerSm:
+      return answer(*info.max_threads_per_sm);
+    case DeviceAttribute::kMemoryBusBits:
+      return answer(*info.memory_bus_bits);
+    case DeviceAttribute::kMemoryClockKhz:
+      return answer(1'600'000);
+    case DeviceAttribute::kSmCount:
+      return answer(info.sm_count);
+    case DeviceAttribute::kRegistersPerBlock:
+    case DeviceAttribute::kRegistersPerSm:
+      return answer(65536);
+    case DeviceAttribute::kSharedBytesPerBlock:
+      return answer(*info.shared_bytes_per_block);
+    case DeviceAttribute::kSharedBytesPerSm:
+      return answer(*info.shared_bytes_per_block * info.sm_count);  // as some versions have it
+    case DeviceAttribute::kWarpSize:
+      return answer(kWavefront);
+    case DeviceAttribute::kWallClockKhz:
+      return answer(kWallClockKhz);
+    case DeviceAttribute::kXccCount:
+      return answer(*info.xcd_count);
+  }
+  return kErrorUnknown;
+}
+Status hipMemGetInfo(std::size_t* free_bytes, std::size_t* total_bytes) {
+  *total_bytes = 8ull << 30;
+  *free_bytes = 7ull << 30;
+  return kSuccess;
+}
+Status hipMalloc(Pointer* address, std::size_t bytes) {
+  if (state().pending != kSuccess) return state().pending;
+  if (setting("out_of_memory") == std::to_string(++state().allocation_count)) return kErrorOutOfMemory;
+  void* found = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  if (found == MAP_FAILED) return kErrorOutOfMemory;
+  state().allocations[reinterpret_cast<std::uint64_t>(found)] = bytes;
+  *address = found;
+  return kSuccess;
+}
+Status hipFree(Pointer address) {
+  const auto found = state().allocations.find(reinterpret_cast<std::uint64_t>(address));
+  if (found == state().allocations.end()) return kErrorIllegalAddress;
+  munmap(address, found->second);
+  state().allocations.erase(found);
+  return kSuccess;
+}
+Status hipMemcpyHtoD(Pointer to, void* from, std::size_t bytes) { return copy(to, from, bytes); }
+Status hipMemcpyDtoH(void* to, Pointer from, std::size_t bytes) { return copy(to, from, bytes); }
+Status hipMemset(Pointer address, int value, std::size_t bytes) {
+  if (state().pending != kSuccess) return state().pending;
+  std::memset(address, value, bytes);
+  return kSuccess;
+}
+Status hipModuleLoadData(ModuleHandle* module, const void* image) {
+  const std::string text = static_cast<const char*>(image);
+  if (text.rfind(kCodeMagic, 0) != 0) return kErrorNoBinaryForGpu;
+  state().modules.push_back(std::make_unique<FakeModule>(FakeModule{text.substr(std::strlen(kCodeMagic))}));
+  *module = reinterpret_cast<ModuleHandle>(state().modules.back().get());
+  return kSuccess;
+}
+Status hipModuleUnload(ModuleHandle) { return kSuccess; }
+Status hipModuleGetFunction(FunctionHandle* function, ModuleHandle handle, const char* name) {
+  auto* const module = reinterpret_cast<FakeModule*>(handle);
+  if (module->source.find(std::string("KERNEL void ") + name + "(") == std::string::npos) return kErrorUnknown;
+  state().functions.push_back(std::make_unique<FakeFunction>(FakeFunction{module, name}));
+  *function = reinterpret_cast<FunctionHandle>(state().functions.back().get());
+  return kSuccess;
+}
+Status hipModuleLaunchKernel(FunctionHandle handle, unsigned grid_x, unsigned grid_y, unsigned, unsigned block_x,
+                             unsigned, unsigned, unsigned shared_bytes, StreamHandle, void** parameters, void**) {
+  if (state().pending != kSuccess) return state().pending;
+  if (block_x > 1024 || block_x % kWavefront != 0 || shared_bytes > 65536) return kErrorLaunchFailure;
+  ++state().launch_count;
+  if (setting("lost_after") == std::to_string(state().launch_count)) state().pending = kErrorUnknown;
+  if (is("launch_failed")) state().pending = kErrorLaunchFailure;
+  if (is("illegal_address")) state().pending = kErrorIllegalAddress;
+  if (state().pending != kSuccess) return kSuccess;  // the synchronisation says so
+  const auto& function = *reinterpret_cast<FakeFunction*>(handle);
+  if (function.name == "fill") fill(argument<std::uint64_t>(parameters, 0), grid_y);
+  if (function.name == "chase") {
+    chase(argument<std::uint64_t>(parameters, 0), argument<std::uint32_t>(parameters, 1),
+          argument<std::uint32_t>(parameters, 2) != 0, grid_x);
+  }
+  if (function.name == "spin")
+    spend(argument<std::uint64_t>(parameters, 0), grid_x, argument<std::uint64_t>(parameters, 1));
+  if (function.name == "stream") stream(function, grid_x, parameters);
+  return kSuccess;
+}
+Status hipDeviceSynchronize() { return state().pending; }
+#ifndef FAKE_HIP_WITHOUT_OCCUPANCY
+Status hipModuleOccupancyMaxActiveBlocksPerMultiprocessor(int* blocks, FunctionHandle, int threads, std::size_t) {
+  *blocks = 2048 / threads;
+  return kSuccess;
+}
+#endif
+
+// ---- the compiler ----
+
+CompileStatus hiprtcCreateProgram(ProgramHandle* program, const char* source, const char*, int, const char* const*,
+                                  const char* const*) {
+  *program = reinterpret_cast<ProgramHandle>(new FakeProgram{source, {}, {}});
+  return 0;
+}
+CompileStatus hiprtcCompileProgram(ProgramHandle handle, int count, const char* const* options) {
+  auto& program = *reinterpret_cast<FakeProgram*>(handle);
+  const bool has_target = std::any_of(options, options + count, [](const char* option) {
+    return std::string(option).rfind("--offload-arch=gfx9", 0) == 0;
+  });
+  if (is("bad_source") || !has_target) {
+    program.log = "gputopo.hip:1:1: error: what the compiler says\n";
+    return 6;
+  }
+  program.code = kCodeMagic + program.source;
+  return 0;
+}
+CompileStatus hiprtcGetProgramLogSize(ProgramHandle handle, std::size_t* bytes) {
+  *bytes = reinterpret_cast<FakeProgram*>(handle)->log.size() + 1;
+  return 0;
+}
+CompileStatus hiprtcGetProgramLog(ProgramHandle handle, char* log) {
+  std::strcpy(log, reinterpret_cast<FakeProgram*>(handle)->log.c_str());
+  return 0;
+}
+CompileStatus hiprtcGetCodeSize(ProgramHandle handle, std::size_t* bytes) {
+  *bytes = reinterpret_cast<FakeProgram*>(handle)->code.size() + 1;
+  return 0;
+}
+CompileStatus hiprtcGetCode(ProgramHandle handle, char* code) {
+  std::strcpy(code, reinterpret_cast<FakeProgram*>(handle)->code.c_str());
+  return 0;
+}
+CompileStatus hiprtcDestroyProgram(ProgramHandle* handle) {
+  delete reinterpret_cast<FakeProgram*>(*handle);
+  *handle = nullptr;
+  return 0;
+}
+const char* hiprtcGetErrorString(CompileStatus) { return "HIPRTC_ERROR_COMPILATION"; }
+
+}  // extern "C"

@@ -1,0 +1,107 @@
+// Simulated AMD GPUs: the values of the MT4G paper's Table III, and the cells that its Table I leaves empty.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "device/sim/machine.h"
+#include "gputopo/discover.h"
+#include "gputopo/report.h"
+
+namespace gputopo {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+
+class AmdDiscovery : public ::testing::Test {
+ protected:
+  void discover_machine(const std::string& name, const std::vector<std::string>& elements) {
+    spec_ = sim::parse_machine(*sim::builtin_machine(name));
+    const auto device = sim::make_sim_device(spec_, 5);
+    DiscoverOptions options;
+    options.elements = elements;
+    options.budget_seconds = 600;
+    options.keep_samples = false;
+    found_ = discover(*device, options);
+  }
+  double number(const char* element, const char* attribute) {
+    const Attribute* value = found_.find_attribute(element, attribute);
+    EXPECT_TRUE(value != nullptr && value->available()) << element << "." << attribute << ": " << value->detail;
+    return value->number().value_or(0);
+  }
+  double detail(const char* element, const char* attribute, const char* name) {
+    return std::get<double>(*found_.find_attribute(element, attribute)->find_detail(name));
+  }
+
+  sim::MachineSpec spec_;
+  Topology found_;
+};
+
+TEST_F(AmdDiscovery, Mi210IsTableIII) {
+  discover_machine("mi210", {});
+  EXPECT_TRUE(found_.complete);
+  EXPECT_THAT(found_.warnings, IsEmpty());
+  EXPECT_EQ(number("vl1", "size"), 16 << 10);
+  EXPECT_NEAR(number("vl1", "latency"), 125, 1);
+  EXPECT_EQ(number("vl1", "line_size"), 64);
+  EXPECT_EQ(number("vl1", "fetch_granularity"), 64);
+  EXPECT_EQ(number("vl1", "amount"), 1);
+  EXPECT_EQ(number("sl1d", "size"), 16 << 10);
+  EXPECT_NEAR(number("sl1d", "latency"), 50, 1);
+  EXPECT_EQ(number("sl1d", "line_size"), 64);
+  EXPECT_EQ(number("sl1d", "fetch_granularity"), 64);
+  EXPECT_EQ(number("l2", "size"), 8 << 20);
+  EXPECT_NEAR(detail("l2", "size", "measured_bytes"), 8 << 20, 128);
+  EXPECT_NEAR(number("l2", "latency"), 310, 4);
+  EXPECT_EQ(number("l2", "line_size"), 128);
+  EXPECT_EQ(number("l2", "fetch_granularity"), 64);
+  EXPECT_EQ(number("l2", "amount"), 1);
+  EXPECT_EQ(number("lds", "size"), 64 << 10);
+  EXPECT_NEAR(number("lds", "latency"), 50, 1);
+  EXPECT_NEAR(number("device", "latency"), 748, 8);
+  EXPECT_NEAR(number("device", "read_bandwidth"), 1.366e12, 0.05e12);
+  EXPECT_EQ(found_.find_attribute("l3", "size")->reason, Reason::kNotPresent);
+  EXPECT_EQ(found_.find_memory("texture"), nullptr) << "the table of the other vendor";
+}
+
+TEST_F(AmdDiscovery, Mi300xHasAnL3BehindTheL2OfADie) {
+  discover_machine("mi300x", {"l2", "l3"});
+  EXPECT_EQ(number("l2", "size"), 4 << 20);
+  EXPECT_NEAR(detail("l2", "size", "measured_bytes"), 4 << 20, 128);
+  EXPECT_EQ(number("l2", "amount"), 8);
+  EXPECT_EQ(number("l2", "line_size"), 128);
+  EXPECT_NEAR(number("l2", "latency"), 287.5, 4);
+  EXPECT_EQ(number("l3", "size"), 256 << 20);
+  EXPECT_NEAR(detail("l3", "size", "measured_bytes"), 256 << 20, 0.01 * (256 << 20));
+  EXPECT_NEAR(number("l3", "latency"), 458, 6);
+  // Its lines are of 64 B, but the L2 asks for 128 at once.
+  EXPECT_EQ(number("l3", "line_size"), 128);
+  EXPECT_EQ(number("l3", "fetch_granularity"), 128);
+  EXPECT_NEAR(number("l3", "miss_penalty"), 900 - 458, 12);
+  EXPECT_NEAR(number("l2", "miss_penalty"), 458 - 287.5, 6);
+}
+
+TEST_F(AmdDiscovery, SaysHowTheCusAreLaidOut) {
+  discover_machine("mi300x", {"lds"});
+  const auto value = [&](const AttributeMap& map, const char* id) { return find(map, id)->number().value_or(-1); };
+  EXPECT_EQ(value(found_.compute, "sm_count"), 304);
+  EXPECT_EQ(value(found_.compute, "xcd_count"), 8);
+  EXPECT_EQ(value(found_.compute, "sms_per_xcd"), 38);
+  EXPECT_EQ(value(found_.compute, "sms_physical"), 320);
+  EXPECT_EQ(value(found_.compute, "simds_per_sm"), 4);
+  EXPECT_EQ(value(found_.compute, "cores_per_sm"), 64);
+  EXPECT_EQ(value(found_.compute, "warp_size"), 64);
+  EXPECT_EQ(std::get<std::vector<double>>(find(found_.compute, "physical_sm_ids")->value).size(), 304u);
+  EXPECT_EQ(find(found_.device, "compute_partition_mode")->value, Value(std::string("SPX")));
+  EXPECT_EQ(find(found_.device, "memory_partition_mode")->value, Value(std::string("NPS1")));
+  EXPECT_NEAR(value(found_.device, "memory_bandwidth_theoretical"), 5.3e12, 0.05e12);
+}
+
+TEST(ElementTable, HasARowSetPerVendor) {
+  EXPECT_THAT(coverage_table(), ::testing::AllOf(HasSubstr("AMD "), HasSubstr("NVIDIA ")));
+  EXPECT_EQ(elements_of("AMD").front().id, "vl1");
+  EXPECT_EQ(elements_of("NVIDIA").front().id, "l1");
+  EXPECT_EQ(elements_of("a vendor of its own").front().id, "l1");
+}
+
+}  // namespace
+}  // namespace gputopo

@@ -1,0 +1,265 @@
+// The HIP kernels as clang compiles them for every target: the load under test stands between the two readings of the
+// clock, with its cache bits and the waits; nothing is spilled, nothing is folded away.
+#include <fmt/format.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <array>
+#include <cstdio>
+#include <filesystem>
+#include <fstream>
+#include <map>
+#include <regex>
+#include <sstream>
+
+#include "device/hip/kernel_source.h"
+
+namespace gputopo::hip {
+namespace {
+
+using ::testing::ElementsAre;
+
+struct Outcome {
+  int status;
+  std::string output;
+};
+
+Outcome run(const std::string& command) {
+  Outcome outcome{-1, {}};
+  FILE* pipe = popen((command + " 2>&1").c_str(), "r");
+  if (pipe == nullptr) return outcome;
+  std::array<char, 4096> buffer;
+  while (const std::size_t count = fread(buffer.data(), 1, buffer.size(), pipe))
+    outcome.output.append(buffer.data(), count);
+  outcome.status = pclose(pipe);
+  return outcome;
+}
+
+// The newest of these that knows the target: Debian's names, a number behind each.
+std::string tool_suffix(const std::string& target) {
+  for (const char* suffix : {"-21", "-20", "-19", "-18", "-17", "-16", "-15"}) {
+    const std::string all =
+        fmt::format("command -v clang{0} && command -v llvm-mc{0} && command -v llvm-objdump{0}", suffix);
+    if (run(all).status != 0) continue;
+    if (run(fmt::format("llvm-mc{} -triple=amdgcn-amd-amdhsa -mcpu=help < /dev/null", suffix)).output.find(target) !=
+        std::string::npos) {
+      return suffix;
+    }
+  }
+  return {};
+}
+
+class HipCode : public ::testing::TestWithParam<GfxTarget> {
+ protected:
+  void SetUp() override {
+    suffix_ = tool_suffix(GetParam().name);
+    if (suffix_.empty()) {
+      GTEST_SKIP() << "no clang, llvm-mc and llvm-objdump (Debian: clang-19, llvm-19) that know " << GetParam().name;
+    }
+    folder_ = std::filesystem::temp_directory_path() / fmt::format("gputopo_hip_{}_{}", getpid(), GetParam().name);
+    std::filesystem::create_directories(folder_);
+  }
+  void TearDown() override {
+    if (!folder_.empty()) std::filesystem::remove_all(folder_);
+  }
+
+  // Compiles, checks that nothing is spilled, and returns the instructions of a kernel, an instruction an element.
+  std::vector<std::string> instructions_of(const std::string& source, const std::string& kernel) {
+    const std::string base = (folder_ / "kernel").string();
+    std::ofstream(base + ".hip") << source;
+    const Outcome compiled =
+        run(fmt::format("timeout 60 clang{} -x hip --offload-arch={} --cuda-device-only -nogpulib -nogpuinc -O3 "
+                        "-std=c++17 -Werror -S -o {}.s {}.hip",
+                        suffix_, GetParam().name, base, base));
+    EXPECT_EQ(compiled.status, 0) << compiled.output.substr(0, 2000);
+    std::ifstream file(base + ".s");
+    const std::string assembly((std::istreambuf_iterator<char>(file)), std::istreambuf_iterator<char>());
+    for (const char* field : {"private_segment_fixed_size", "sgpr_spill_count", "vgpr_spill_count"}) {
+      const std::regex figure(fmt::format("\\.{}: +([0-9]+)", field));
+      std::size_t figures = 0;
+      for (std::sregex_iterator at(assembly.begin(), assembly.end(), figure), end; at != end; ++at, ++figures) {
+        EXPECT_EQ((*at)[1].str(), "0") << field;
+      }
+      EXPECT_GE(figures, 1u) << field;
+    }
+    const Outcome assembled = run(fmt::format("llvm-mc{} -triple=amdgcn-amd-amdhsa -mcpu={} -filetype=obj -o {}.o {}.s",
+                                              suffix_, GetParam().name, base, base));
+    EXPECT_EQ(assembled.status, 0) << assembled.output.substr(0, 2000);
+    std::istringstream lines(
+        run(fmt::format("llvm-objdump{} -d --disassemble-symbols={} {}.o", suffix_, kernel, base)).output);
+    std::vector<std::string> instructions;
+    for (std::string line; std::getline(lines, line);) {
+      if (line.rfind('\t', 0) != 0) continue;
+      line = line.substr(1, line.find("//") - 1);
+      line.erase(line.find_last_not_of(' ') + 1);
+      instructions.push_back(line);
+    }
+    return instructions;
+  }
+
+ private:
+  std::string suffix_;
+  std::filesystem::path folder_;
+};
+
+std::string opcode_of(const std::string& instruction) { return instruction.substr(0, instruction.find(' ')); }
+
+bool is_load(const std::string& instruction) {
+  const std::string opcode = opcode_of(instruction);
+  return opcode.rfind("global_load", 0) == 0 || opcode.rfind("ds_read", 0) == 0 || opcode.rfind("s_load", 0) == 0;
+}
+
+// What stands between two readings of the clock that belong to one load: no further apart than this.
+constexpr std::size_t kLongestTimedCode = 8;
+
+std::vector<std::vector<std::string>> timed_pieces(const std::vector<std::string>& code) {
+  std::vector<std::vector<std::string>> pieces;
+  std::size_t previous = code.size();
+  for (std::size_t i = 0; i < code.size(); ++i) {
+    if (opcode_of(code[i]) != "s_memtime") continue;
+    if (previous < i && i - previous <= kLongestTimedCode) {
+      const std::vector<std::string> piece(code.begin() + static_cast<std::ptrdiff_t>(previous) + 1,
+                                           code.begin() + static_cast<std::ptrdiff_t>(i));
+      if (std::any_of(piece.begin(), piece.end(), is_load)) pieces.push_back(piece);
+    }
+    previous = i;
+  }
+  return pieces;
+}
+
+TEST_P(HipCode, ChaseKernelTimesOneLoadAndWaitsForIt) {
+  const std::vector<std::string> code = instructions_of(generate_chase_source(GetParam()), "chase");
+  ASSERT_GT(code.size(), 300u);
+  std::map<std::string, int> timed;
+  for (const std::vector<std::string>& piece : timed_pieces(code)) {
+    // The first reading has come back; a load; its data has arrived.
+    ASSERT_GE(piece.size(), 3u);
+    EXPECT_EQ(piece.front(), "s_waitcnt lgkmcnt(0)");
+    const auto load = std::find_if(piece.begin(), piece.end(), is_load);
+    EXPECT_EQ(std::count_if(piece.begin(), piece.end(), is_load), 1);
+    ASSERT_EQ(load + 2, piece.end()) << "one wait behind the load and nothing else";
+    const bool in_vector_memory = load->rfind("global_load", 0) == 0;
+    EXPECT_EQ(piece.back(), in_vector_memory ? "s_waitcnt vmcnt(0)" : "s_waitcnt lgkmcnt(0)");
+    // The address of a load that follows a chain is where the last one arrived: nothing is folded.
+    std::string shape = opcode_of(*load);
+    if (in_vector_memory) {
+      const std::regex same("global_load_dwordx2 (v\\[[0-9:]+\\]), (v\\[[0-9:]+\\]), off(.*)");
+      std::smatch parts;
+      ASSERT_TRUE(std::regex_match(*load, parts, same)) << *load;
+      EXPECT_EQ(parts[1], parts[2]);
+      shape += parts[3];
+      EXPECT_EQ(piece.size(), 3u);
+    } else if (shape == "ds_read_b32") {
+      EXPECT_EQ(piece.size(), 3u);
+    } else {
+      ASSERT_EQ(piece.size(), 4u);  // scalar: the dry pass jumps over the load
+      EXPECT_THAT(piece[1], ::testing::StartsWith("s_cbranch_scc1"));
+    }
+    ++timed[shape];
+  }
+  const std::map<std::string, int> expected = {{"global_load_dwordx2", 1},
+                                               {"global_load_dwordx2 " + GetParam().bypass, 1},
+                                               {"ds_read_b32", 1},
+                                               {"s_load_dwordx2", 1}};
+  EXPECT_EQ(timed, expected);
+}
+
+// Untimed chains: each load right behind the wait for the one before it.
+TEST_P(HipCode, ChainsFollowEachLinkAsSoonAsItIsThere) {
+  const std::vector<std::string> code = instructions_of(generate_chase_source(GetParam()), "chase");
+  std::map<std::string, std::size_t> longest;
+  std::map<std::string, std::size_t> run_of;
+  for (std::size_t i = 0; i + 1 < code.size(); ++i) {
+    if (!is_load(code[i]) || opcode_of(code[i + 1]) != "s_waitcnt") continue;
+    std::string shape = opcode_of(code[i]);
+    if (code[i].find(" " + GetParam().bypass) != std::string::npos) shape += " " + GetParam().bypass;
+    const bool goes_on = i >= 2 && is_load(code[i - 2]) && opcode_of(code[i - 1]) == "s_waitcnt";
+    run_of[shape] = goes_on ? run_of[shape] + 1 : 1;
+    longest[shape] = std::max(longest[shape], run_of[shape]);
+  }
+  for (const std::string& shape : {std::string("global_load_dwordx2"), "global_load_dwordx2 " + GetParam().bypass,
+                                   std::string("ds_read_b32"), std::string("s_load_dwordx2")}) {
+    EXPECT_GE(longest[shape], 32u) << shape;
+  }
+}
+
+// The scalar cache may be what is measured: once the kernel has read its clock for the first time, nothing goes through
+// it but the loads under test, and nothing empties vL1 or the scalar cache.
+TEST_P(HipCode, NothingElseGoesThroughTheScalarCache) {
+  const std::vector<std::string> code = instructions_of(generate_chase_source(GetParam()), "chase");
+  const auto first_clock =
+      std::find_if(code.begin(), code.end(), [](const std::string& line) { return opcode_of(line) == "s_memtime"; });
+  std::map<std::string, int> scalar;
+  for (auto line = first_clock; line != code.end(); ++line) {
+    if (line->rfind("s_load", 0) == 0 || line->rfind("s_buffer_load", 0) == 0) ++scalar[opcode_of(*line)];
+    for (const char* emptying : {"buffer_inv", "buffer_wbinvl1", "s_dcache"}) {
+      EXPECT_NE(line->rfind(emptying, 0), 0u) << *line;
+    }
+  }
+  // A link at a time, 32 of them, a timed one; a word when an array is touched.
+  const std::map<std::string, int> expected = {{"s_load_dwordx2", 1 + 32 + 1}, {"s_load_dword", 1}};
+  EXPECT_EQ(scalar, expected);
+}
+
+std::vector<StreamShape> stream_shapes() {
+  std::vector<StreamShape> shapes;
+  for (const StreamOp op : {StreamOp::kRead, StreamOp::kWrite, StreamOp::kCopy}) {
+    for (const Space space : kHipSpaces) {
+      if (op != StreamOp::kRead && space == Space::kScalar) continue;
+      for (const std::uint32_t vector : {4u, 16u}) {
+        for (const std::uint32_t in_flight : {1u, 8u}) shapes.push_back({op, space, vector, in_flight});
+      }
+    }
+  }
+  return shapes;
+}
+
+TEST_P(HipCode, StreamKernelsHaveAllTheirAccessesInFlight) {
+  const std::map<Space, std::string> reads = {{Space::kGlobal, "global_load"},
+                                              {Space::kGlobalBypassL1, "global_load"},
+                                              {Space::kShared, "ds_read"},
+                                              {Space::kScalar, "s_load"}};
+  for (const StreamShape& shape : stream_shapes()) {
+    SCOPED_TRACE(fmt::format("{} {} {} B x {}", to_string(shape.op), to_string(shape.space), shape.vector_bytes,
+                             shape.loads_in_flight));
+    const std::vector<std::string> code = instructions_of(generate_stream_source(GetParam(), shape), "stream");
+    const std::string wanted = shape.op != StreamOp::kWrite    ? reads.at(shape.space)
+                               : shape.space == Space::kShared ? "ds_write"
+                                                               : "global_store";
+    // The longest run of accesses without a wait.
+    std::size_t longest = 0;
+    std::size_t in_a_row = 0;
+    for (const std::string& line : code) {
+      in_a_row = line.rfind(wanted, 0) == 0 ? in_a_row + 1 : 0;
+      longest = std::max(longest, in_a_row);
+    }
+    EXPECT_GE(longest, shape.loads_in_flight);
+    if (shape.space == Space::kGlobalBypassL1) {
+      EXPECT_TRUE(std::any_of(code.begin(), code.end(), [&](const std::string& line) {
+        return line.rfind(wanted, 0) == 0 && line.find(" " + GetParam().bypass) != std::string::npos;
+      }));
+    }
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(EveryTarget, HipCode, ::testing::ValuesIn(gfx_targets()),
+                         [](const auto& target) { return target.param.name; });
+
+TEST(GfxTargets, AreThoseOfCdnaAndVega20) {
+  std::vector<std::string> names;
+  for (const GfxTarget& target : gfx_targets()) names.push_back(target.name);
+  EXPECT_THAT(names, ElementsAre("gfx906", "gfx908", "gfx90a", "gfx942", "gfx950"));
+  EXPECT_EQ(gfx_target("gfx90a:sramecc+:xnack-").name, "gfx90a");
+}
+
+// So what is checked of the one holds for the other where no compiler here knows it.
+TEST(GfxTargets, Gfx950RunsTheKernelsOfGfx942) {
+  EXPECT_EQ(generate_chase_source(gfx_target("gfx950")), generate_chase_source(gfx_target("gfx942")));
+  for (const StreamShape& shape : stream_shapes()) {
+    EXPECT_EQ(generate_stream_source(gfx_target("gfx950"), shape), generate_stream_source(gfx_target("gfx942"), shape));
+  }
+}
+
+}  // namespace
+}  // namespace gputopo::hip

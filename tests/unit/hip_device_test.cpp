@@ -1,0 +1,220 @@
+// The HIP device on a fake runtime whose GPU is a machine of the simulator, and what the kernel driver publishes.
+#include "device/hip/hip_device.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <numeric>
+
+#include "device/hip/kernel_source.h"
+#include "device/hip/kfd_topology.h"
+#include "device/sim/machine.h"
+#include "gputopo/discover.h"
+#include "gputopo/error.h"
+#include "support/fake_hip.h"
+
+namespace gputopo {
+namespace {
+
+using ::testing::Each;
+using ::testing::ElementsAre;
+
+// ---- sysfs ----
+
+TEST(KfdTopology, NamesTheInstructionSet) {
+  EXPECT_EQ(hip::gfx_name_of(90006), "gfx906");
+  EXPECT_EQ(hip::gfx_name_of(90010), "gfx90a");
+  EXPECT_EQ(hip::gfx_name_of(90402), "gfx942");
+  EXPECT_EQ(hip::gfx_name_of(110000), "gfx1100");
+}
+
+TEST(KfdTopology, ReadsTheGpuAtAnAddress) {
+  const auto node = hip::read_kfd_node(test::FakeHip::sysfs_fixture("mi300x"), "0000:c1:00.0");
+  ASSERT_TRUE(node.has_value());
+  EXPECT_EQ(node->gfx_name, "gfx942");
+  EXPECT_EQ(node->simds_per_cu, 4u);
+  EXPECT_EQ(node->xcc_count, 8u);
+  EXPECT_EQ(node->cus_physical, 320u);
+  EXPECT_EQ(node->cache_bytes(2), 4u << 20);
+  EXPECT_EQ(node->cache_bytes(3), 256u << 20);
+  EXPECT_FALSE(hip::read_kfd_node(test::FakeHip::sysfs_fixture("mi210"), "0000:c1:00.0")->cache_bytes(3));
+}
+
+TEST(KfdTopology, KnowsNothingOfOtherAddresses) {
+  const std::string root = test::FakeHip::sysfs_fixture("mi210");
+  EXPECT_FALSE(hip::read_kfd_node(root, "0000:c2:00.0"));
+  EXPECT_FALSE(hip::read_kfd_node(root, ""));
+  EXPECT_FALSE(hip::read_kfd_node("/nonexistent", "0000:c1:00.0"));
+}
+
+TEST(KfdTopology, ReadsThePartitionModes) {
+  const std::string root = test::FakeHip::sysfs_fixture("mi300x");
+  EXPECT_EQ(hip::read_pci_attribute(root, "0000:c1:00.0", "current_compute_partition"), "SPX");
+  EXPECT_FALSE(
+      hip::read_pci_attribute(test::FakeHip::sysfs_fixture("mi210"), "0000:c1:00.0", "current_compute_partition"));
+}
+
+// ---- the device ----
+
+class HipDeviceTest : public ::testing::Test {
+ protected:
+  void open(const std::string& machine) {
+    fake_ = std::make_unique<test::FakeHip>("", machine);
+    spec_ = sim::parse_machine(*sim::builtin_machine(machine));
+    device_ = open_hip_device(0);
+  }
+  ChaseResult run(const ChaseProgram& program) {
+    const Program one = program;
+    return std::get<ChaseResult>(device_->run({&one, 1}).front().data);
+  }
+
+  std::unique_ptr<test::FakeHip> fake_;
+  sim::MachineSpec spec_;
+  std::unique_ptr<Device> device_;
+};
+
+TEST_F(HipDeviceTest, SaysWhatTheRuntimeAndTheKernelDriverSay) {
+  open("mi300x");
+  const DeviceInfo& info = device_->info();
+  EXPECT_EQ(info.backend, "hip");
+  EXPECT_EQ(info.vendor, "AMD");
+  EXPECT_EQ(info.architecture, "CDNA3 (gfx942)");
+  EXPECT_EQ(info.pci_address, "0000:c1:00.0");
+  EXPECT_EQ(info.driver_version, "HIP 6.4");
+  EXPECT_EQ(info.sm_count, 304u);
+  EXPECT_EQ(info.warp_size, 64u);
+  EXPECT_EQ(info.cores_per_sm, 64u);
+  EXPECT_EQ(info.xcd_count, 8u);
+  EXPECT_EQ(info.sms_physical, 320u);
+  EXPECT_EQ(info.compute_partition_mode, "SPX");
+  EXPECT_EQ(info.memory_partition_mode, "NPS1");
+  EXPECT_EQ(info.l2_bytes, 4u << 20);
+  EXPECT_EQ(info.l3_bytes, 256u << 20);
+  EXPECT_EQ(info.max_blocks_per_sm, 32u);
+  // The runtime says 304 times as much.
+  EXPECT_EQ(info.shared_bytes_per_sm, 64u << 10);
+  EXPECT_EQ(info.physical_sm_ids, spec_.info.physical_sm_ids);
+  EXPECT_EQ(info.memory_clock_max_mhz, 3200);
+}
+
+TEST_F(HipDeviceTest, ChasesInEverySpaceAtTheLatenciesOfTheMachine) {
+  open("mi210");
+  for (const Space space : hip::kHipSpaces) {
+    ChaseProgram program{
+        .arrays = {{.space = space, .bytes = 2048, .stride_bytes = 64, .second_order = Order::kShuffled}},
+        .actors = {{.warp = 1, .lane = 3}},
+        .steps = {{.kind = StepKind::kTouch},
+                  {.loads = 64},
+                  {.loads = 320},
+                  {.kind = StepKind::kTimed, .loads = 40, .chain = 1, .first = 5},
+                  {.kind = StepKind::kCounted, .loads = 70}},
+        .timed_cap = 16};
+    const ChaseResult result = run(program);
+    const sim::SpaceSpec& truth = spec_.spaces.at(space);
+    const double latency = truth.path.empty() ? truth.memory_latency_cycles : truth.path.front().latency_cycles;
+    EXPECT_EQ(result.steps[2].total_cycles, static_cast<std::uint64_t>(320 * latency)) << to_string(space);
+    EXPECT_EQ(result.steps[3].latencies.size(), 16u);
+    EXPECT_THAT(result.steps[3].latencies, Each(std::llround(latency + spec_.timer_cycles))) << to_string(space);
+    EXPECT_EQ(std::accumulate(result.steps[4].histogram.begin(), result.steps[4].histogram.end(), 0u), 70u);
+    EXPECT_TRUE(result.steps[4].latencies.empty());
+  }
+}
+
+TEST_F(HipDeviceTest, RunsOnTheSmThatIsNamed) {
+  open("mi210");
+  ChaseProgram program{.arrays = {{.bytes = 1024, .stride_bytes = 64}},
+                       .actors = {{}},
+                       .steps = {{.loads = 16}},
+                       .exclusive = true,
+                       .sm = 77};
+  EXPECT_EQ(run(program).sm, 77u);
+  program.sm = 104;
+  EXPECT_THROW(run(program), NotSupportedError);
+}
+
+// Two CUs that share a scalar cache evict each other; two that do not, do not.
+TEST_F(HipDeviceTest, ActorsOnTwoSmsTakeTurns) {
+  open("mi210");
+  const auto survivors = [&](std::uint32_t first, std::uint32_t second) {
+    const ChaseArray victim{.space = Space::kScalar, .bytes = 8192, .stride_bytes = 64};
+    const ChaseArray evictor{.space = Space::kScalar, .bytes = 65536, .stride_bytes = 64};
+    const ChaseResult result = run(
+        {.arrays = {victim, evictor},
+         .actors = {{.sm = first}, {.sm = second}},
+         .steps = {{.loads = 128}, {.actor = 1, .array = 1, .loads = 1024}, {.kind = StepKind::kCounted, .loads = 128}},
+         .exclusive = true});
+    const double slowest_hit = spec_.spaces.at(Space::kScalar).path[0].latency_cycles + spec_.timer_cycles + 1;
+    const auto bin = static_cast<std::size_t>(slowest_hit) / kHistogramBinCycles + 1;
+    return std::accumulate(result.steps[2].histogram.begin(),
+                           result.steps[2].histogram.begin() +
+                               static_cast<std::ptrdiff_t>(std::min(bin, result.steps[2].histogram.size())),
+                           0u);
+  };
+  std::vector<std::uint32_t> pair;
+  for (const auto& group : spec_.sm_groups) {
+    if (group.size() == 2) pair = group;
+  }
+  const std::uint32_t stranger = pair[0] == 0 ? 50 : 0;
+  EXPECT_EQ(survivors(pair[0], pair[1]), 0u);
+  EXPECT_EQ(survivors(pair[0], stranger), 128u);
+}
+
+TEST_F(HipDeviceTest, RefusesWhatItsKernelsDoNotDo) {
+  open("mi210");
+  for (const Space space : {Space::kTexture, Space::kConstant, Space::kReadOnly}) {
+    const ChaseProgram program{
+        .arrays = {{.space = space, .bytes = 1024, .stride_bytes = 64}}, .actors = {{}}, .steps = {{.loads = 16}}};
+    EXPECT_THROW(run(program), NotSupportedError) << to_string(space);
+  }
+  const ChaseProgram far_warp{
+      .arrays = {{.bytes = 1024, .stride_bytes = 64}}, .actors = {{.warp = 16}}, .steps = {{.loads = 16}}};
+  EXPECT_THROW(run(far_warp), NotSupportedError);
+  const Program code = InstructionProgram{.actors = {{}}, .steps = {{.count = kCodeBlockInstructions}}};
+  EXPECT_THROW(static_cast<void>(device_->run({&code, 1})), NotSupportedError);
+}
+
+TEST_F(HipDeviceTest, StreamsMoveWhatIsAskedFor) {
+  open("mi210");
+  for (const Space space : hip::kHipSpaces) {
+    const StreamProgram stream{
+        .space = space, .bytes = 8192, .per_block = true, .threads_per_block = 1024, .repeats = 2000};
+    const Program program = stream;
+    const auto result = std::get<StreamResult>(device_->run({&program, 1}).front().data);
+    EXPECT_EQ(result.bytes_moved, 8192u * 2000 * 104) << to_string(space);
+    // The fake's memory moves 1 TB/s.
+    EXPECT_NEAR(static_cast<double>(result.bytes_moved) / result.seconds, 1e12, 0.02e12) << to_string(space);
+  }
+}
+
+// From the API to the report, over the fake GPU's memory: what the machine file says is found.
+TEST_F(HipDeviceTest, DiscoveryFindsTheMachine) {
+  open("mi210");
+  DiscoverOptions options;
+  options.elements = {"vl1", "sl1d", "lds", "l2"};
+  options.attributes = {"size", "latency", "line_size", "fetch_granularity", "amount", "shared_between"};
+  options.budget_seconds = 600;
+  const Topology found = discover(*device_, options);
+  const auto number = [&](const char* element, const char* attribute) {
+    const Attribute* value = found.find_attribute(element, attribute);
+    EXPECT_TRUE(value->available()) << element << "." << attribute << ": " << value->detail;
+    return value->number().value_or(0);
+  };
+  EXPECT_EQ(number("vl1", "size"), 16384);
+  EXPECT_EQ(number("vl1", "line_size"), 64);
+  EXPECT_NEAR(number("vl1", "latency"), 125, 0.5);
+  EXPECT_EQ(number("vl1", "amount"), 1);
+  EXPECT_EQ(number("sl1d", "size"), 16384);
+  EXPECT_EQ(number("sl1d", "fetch_granularity"), 64);
+  EXPECT_NEAR(number("sl1d", "latency"), 50, 0.5);
+  EXPECT_EQ(number("l2", "line_size"), 128);
+  EXPECT_NEAR(number("l2", "latency"), 310, 4);
+  EXPECT_NEAR(number("lds", "latency"), 50, 0.5);
+  const Attribute* shared = found.find_attribute("sl1d", "shared_between");
+  ASSERT_TRUE(shared->available()) << shared->detail;
+  EXPECT_EQ(*shared->find_detail("instances"), Value(std::int64_t{56}));
+  EXPECT_THAT(shared->flags, ::testing::IsEmpty());
+}
+
+}  // namespace
+}  // namespace gputopo
