@@ -277,7 +277,9 @@ TEST_P(DeviceConformance, SharedProgramsRunOnSmsThatExist) {
 TEST_P(DeviceConformance, ActorsOfAProgramShareItsArrays) {
   on_device([](Device& device) {
     ChaseProgram program = chase(Space::kGlobal, StepKind::kTimed, 16);
-    program.actors = {{.warp = 0}, {.warp = 3, .lane = 5}, {.warp = 31, .lane = 31}};
+    const std::uint64_t warps = device.info().max_threads_per_block.value_or(1024) / device.info().warp_size;
+    const auto last = static_cast<std::uint32_t>(std::min<std::uint64_t>(warps, 32) - 1);
+    program.actors = {{.warp = 0}, {.warp = 3, .lane = 5}, {.warp = last, .lane = 31}};
     program.steps[0].actor = 2;
     program.steps[1].actor = 1;
     program.steps.push_back({.kind = StepKind::kCounted, .actor = 0, .loads = 16});

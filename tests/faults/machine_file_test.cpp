@@ -128,7 +128,25 @@ INSTANTIATE_TEST_SUITE_P(
         Fault{"/info/sm_count", 0, "info.sm_count", "between 1 and"},
         Fault{"/info/carve_outs_bytes", {8192, 0}, "info.carve_outs_bytes", "ascend"},
         Fault{"/info/name", "", "info.name", "must not be empty"},
-        Fault{"/info/spaces", json::array(), "info.spaces", "unknown field"}));
+        Fault{"/info/spaces", json::array(), "info.spaces", "unknown field"},
+        Fault{"/info/xcd_count", 3, "info.xcd_count", "do not divide the 4 SMs evenly"},
+        Fault{"/info/xcd_count", 0, "info.xcd_count", "do not divide"},
+        Fault{"/info/physical_sm_ids", {1, 2, 3}, "info.physical_sm_ids", "are 3 and not one for each"},
+        Fault{"/info/physical_sm_ids", {1, 2, 2, 3}, "info.physical_sm_ids", "ascend"},
+        Fault{"/caches/0/scope", "group", "caches[0].scope", "sm_groups does not say"},
+        Fault{"/caches/0/scope", "xcd", "caches[0]", "xcd"},
+        Fault{"/sm_groups", {{0, 1}, {2}}, "sm_groups", "names 3 of the 4 SMs"},
+        Fault{"/sm_groups", {{0, 1}, {1, 2, 3}}, "sm_groups[1]", "SM 1 is there twice"},
+        Fault{"/sm_groups", {{0, 1, 2, 4}}, "sm_groups[0]", "there is no SM 4"}));
+
+TEST(MachineFileFaults, GroupsStayOnADie) {
+  json machine = good_machine();
+  machine["info"]["xcd_count"] = 2;
+  machine["sm_groups"] = {{0, 1}, {2, 3}};
+  EXPECT_EQ(message_for(machine.dump()), "accepted");
+  machine["sm_groups"] = {{0}, {1, 2}, {3}};
+  EXPECT_THAT(message_for(machine.dump()), HasSubstr("sm_groups[1]: SMs 1 and 2 are on different dies"));
+}
 
 TEST(MachineFileFaults, WhatIsMissingIsNamed) {
   json machine = good_machine();
