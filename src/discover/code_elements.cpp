@@ -58,6 +58,7 @@ Attribute CodeElements::measure(const std::string& element, const std::string& a
   if (attribute == "cycles_per_instruction") return probe::measure_code_rate(lab_, cache(element));
   if (attribute == "scope") return scope(element);
   if (attribute == "amount") return amount(element);
+  if (attribute == "shared_between") return probe::measure_code_shared_between(lab_, sized(element));
   if (attribute == "shared_with") return probe::measure_code_sharing(lab_, sized(element));
   return unavailable(Reason::kNotApplicable, "");
 }

@@ -92,6 +92,7 @@ class Discovery {
   Attribute miss_penalty(const std::string& element);
   Attribute partitions(const std::string& element);
   Attribute shared_between(const std::string& element);
+  Attribute near_sms(const std::string& element);
   // Of the TLB level that the element names.
   const probe::TlbSurvey& tlbs();
   Attribute reach(const std::string& element) { return probe::tlb_reach(lab_, tlbs(), tlb_depth(element)); }
@@ -144,6 +145,7 @@ const std::vector<Discovery::PlanRow>& Discovery::plan() {
       {"shared_with", &Discovery::shared_with},
       {"partitions", &Discovery::partitions},
       {"shared_between", &Discovery::shared_between},
+      {"near_sms", &Discovery::near_sms},
       {"reach", &Discovery::reach},
       {"entry_bytes", &Discovery::entry_bytes},
       {"entries", &Discovery::entries},
@@ -330,6 +332,14 @@ Attribute Discovery::shared_with(const std::string& element) {
 Attribute Discovery::shared_between(const std::string& element) {
   ensure(element, "size");
   return probe::measure_shared_between(lab_, cache(element));
+}
+
+Attribute Discovery::near_sms(const std::string& element) {
+  const Attribute& partitions = ensure(element, "partitions");
+  if (!partitions.available()) return unavailable(Reason::kDependency, "needs the number of partitions");
+  const double count = *partitions.number();
+  if (count < 2) throw probe::NotPresent("there is one partition, which all SMs are near");
+  return probe::measure_near_sms(lab_, cache(element), static_cast<std::size_t>(count));
 }
 
 const probe::TlbSurvey& Discovery::tlbs() {

@@ -1,5 +1,7 @@
 // What there is to know of each memory element: Table I of the MT4G paper (Vanecek et al., SC Workshops 2025), with the
 // cells it leaves empty filled. A new element is one row; a new attribute is one column.
+#include <algorithm>
+
 #include "gputopo/model.h"
 
 namespace gputopo {
@@ -21,13 +23,17 @@ ElementRow row(std::string id, std::string title, const std::vector<Coverage>& c
   return result;
 }
 
+// The row with these attributes too.
+ElementRow with(ElementRow row, Coverage coverage, const std::vector<std::string>& attributes) {
+  for (auto& [attribute, cell] : row.coverage) {
+    if (std::find(attributes.begin(), attributes.end(), attribute) != attributes.end()) cell = coverage;
+  }
+  return row;
+}
+
 // A cache of one SM, whose structure is measured too.
 ElementRow cache_row(std::string id, std::string title, const std::vector<Coverage>& cells) {
-  ElementRow result = row(std::move(id), std::move(title), cells);
-  for (auto& [attribute, cell] : result.coverage) {
-    if (attribute == "ways" || attribute == "sets" || attribute == "index" || attribute == "replacement") cell = kFull;
-  }
-  return result;
+  return with(row(std::move(id), std::move(title), cells), kFull, {"ways", "sets", "index", "replacement"});
 }
 
 // A level of TLB: what it reaches, in how many entries of how many bytes each, and what a miss adds.
@@ -39,8 +45,9 @@ ElementRow tlb_row(std::string id, std::string title) {
 // A level of instruction cache.
 ElementRow icache_row(std::string id, std::string title) {
   //                                               size latency read write line fetch amount shared penalty partitions
-  return row(std::move(id), std::move(title),
-             {kM, kNo, kNo, kNo, kNo, kNo, kM, kM, kNo, kNo, kNo, kNo, kNo, kNo, kM, kM});
+  return with(
+      row(std::move(id), std::move(title), {kM, kNo, kNo, kNo, kNo, kNo, kM, kM, kNo, kNo, kNo, kNo, kNo, kNo, kM, kM}),
+      kFull, {"shared_between"});
 }
 
 std::vector<ElementRow> nvidia_rows() {
@@ -52,7 +59,8 @@ std::vector<ElementRow> nvidia_rows() {
       cache_row("readonly", "Read-only data cache", {kM,  kM,    kM,   kNo,  kM,   kM,   kM,    kM,    kM,     kNo}),
       cache_row("constant_l1", "Constant L1 cache", {kM,  kM,    kM,   kNo,  kM,   kM,   kM,    kM,    kM,     kNo}),
       row("constant_l15", "Constant L1.5 cache",   {kM,  kM,    kM,   kNo,  kM,   kM,   kNo,   kNo,   kM,     kNo}),
-      row("l2", "L2 cache",                        {kAM, kM,    kM,   kM,   kM,   kM,   kNo,   kNo,   kM,     kM}),
+      with(row("l2", "L2 cache",                   {kAM, kM,    kM,   kM,   kM,   kM,   kNo,   kNo,   kM,     kM}),
+           kFull, {"near_sms"}),
       row("shared", "Shared memory",               {kA,  kM,    kM,   kM,   kNo,  kNo,  kNo,   kNo,   kNo,    kNo}),
       row("device", "Device memory",               {kA,  kM,    kM,   kM,   kNo,  kNo,  kNo,   kNo,   kNo,    kNo}),
       tlb_row("tlb_l1", "First-level TLB"),
@@ -67,10 +75,8 @@ std::vector<ElementRow> nvidia_rows() {
 
 std::vector<ElementRow> amd_rows() {
   // The scalar caches are the only ones that several CUs share.
-  ElementRow scalar = cache_row("sl1d", "Scalar L1 data cache", {kM, kM, kM, kNo, kM, kM, kNo, kNo, kM, kNo});
-  for (auto& [attribute, cell] : scalar.coverage) {
-    if (attribute == "shared_between") cell = kM;
-  }
+  const ElementRow scalar = with(
+      cache_row("sl1d", "Scalar L1 data cache", {kM, kM, kM, kNo, kM, kM, kNo, kNo, kM, kNo}), kM, {"shared_between"});
   // clang-format off
   return {
       //                                           size latency read  write line  fetch amount shared penalty partitions
@@ -90,11 +96,27 @@ std::vector<ElementRow> amd_rows() {
 }  // namespace
 
 const std::vector<std::string>& memory_attribute_ids() {
-  static const std::vector<std::string> kIds = {
-      "size",        "latency",       "read_bandwidth",         "write_bandwidth", "line_size", "fetch_granularity",
-      "amount",      "shared_with",   "miss_penalty",           "partitions",      "reach",     "entries",
-      "entry_bytes", "ways",          "cycles_per_instruction", "scope",           "sets",      "index",
-      "replacement", "shared_between"};
+  static const std::vector<std::string> kIds = {"size",
+                                                "latency",
+                                                "read_bandwidth",
+                                                "write_bandwidth",
+                                                "line_size",
+                                                "fetch_granularity",
+                                                "amount",
+                                                "shared_with",
+                                                "miss_penalty",
+                                                "partitions",
+                                                "reach",
+                                                "entries",
+                                                "entry_bytes",
+                                                "ways",
+                                                "cycles_per_instruction",
+                                                "scope",
+                                                "sets",
+                                                "index",
+                                                "replacement",
+                                                "shared_between",
+                                                "near_sms"};
   return kIds;
 }
 

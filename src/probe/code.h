@@ -42,6 +42,8 @@ struct CodeCache {
 [[nodiscard]] Attribute measure_code_rate(Lab& lab, const CodeCache& cache);
 // Which SMs evict each other's code: "SM", "GPU", or how many SMs share it ("2 SMs").
 [[nodiscard]] Attribute measure_code_scope(Lab& lab, const CodeCache& cache);
+// The SMs that share each instance, one name for each: "0+1".
+[[nodiscard]] Attribute measure_code_shared_between(Lab& lab, const CodeCache& cache);
 // Instances per SM, from which warps evict each other's code.
 [[nodiscard]] Attribute measure_code_amount(Lab& lab, const CodeCache& cache);
 // Capacity of the cache behind which constants and code meet, where `constant_bytes` of constants, all there may be, fit.

@@ -1,8 +1,10 @@
 // What shares an instruction cache: other SMs, other warps of the SM, constants.
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cmath>
+#include <numeric>
 
 #include "probe/code.h"
 #include "probe/code_trial.h"
@@ -19,6 +21,34 @@ constexpr double kConstantsEvict = 0.15;
 constexpr std::uint32_t kWarps = 8;
 
 }  // namespace
+
+Attribute measure_code_shared_between(Lab& lab, const CodeCache& cache) {
+  CodeEviction eviction(lab, cache);
+  // An SM that evicts the first of a group is in that group: sharing is transitive, and each is tried once.
+  std::vector<std::uint32_t> left(lab.info().sm_count);
+  std::iota(left.begin(), left.end(), 0u);
+  std::vector<std::string> names;
+  SampleTable table{"pairs", {"victim_sm", "evictor_sm", "evicted_part"}, {{}, {}, {}}};
+  while (!left.empty()) {
+    std::vector<std::uint32_t> group = {left.front()};
+    std::vector<std::uint32_t> others;
+    for (std::size_t i = 1; i < left.size(); ++i) {
+      const CodeEvictor evictor{.kind = CodeEvictor::Kind::kCode, .sm = left[i], .victim_sm = left.front()};
+      const double part = eviction.evicted_parts({evictor}).front();
+      (part >= kEvicts ? group : others).push_back(left[i]);
+      if (part < kEvicts) continue;
+      table.data[0].push_back(left.front());
+      table.data[1].push_back(left[i]);
+      table.data[2].push_back(part);
+    }
+    names.push_back(fmt::format("{}", fmt::join(group, "+")));
+    left = std::move(others);
+  }
+  Attribute attribute = measured(lab, names, "", std::nullopt, "eviction_between_sms");
+  attribute.details.emplace_back("instances", static_cast<std::int64_t>(names.size()));
+  if (lab.keep_samples()) attribute.samples.push_back(std::move(table));
+  return attribute;
+}
 
 Attribute measure_code_scope(Lab& lab, const CodeCache& cache) {
   CodeEviction eviction(lab, cache);

@@ -56,7 +56,7 @@ CodeEviction::CodeEviction(Lab& lab, const CodeCache& cache)
 
 double CodeEviction::cycles_after(const CodeEvictor& evictor) {
   InstructionProgram program{.actors = {{}}, .steps = {{.count = victim_, .passes = 2}}};
-  if (evictor.sm) program.actors[0].sm = 0;
+  if (evictor.sm) program.actors[0].sm = evictor.victim_sm;
   if (evictor.kind != CodeEvictor::Kind::kNobody) {
     program.actors.push_back({.sm = evictor.sm, .warp = evictor.warp});
     CodeStep step{.kind = CodeStepKind::kConstants,

@@ -17,7 +17,8 @@ namespace gputopo::probe {
 struct CodeEvictor {
   enum class Kind { kNobody, kCode, kConstants } kind = Kind::kNobody;
   std::uint32_t warp = 0;
-  std::optional<std::uint32_t> sm;  // set: warp 0 of SM 0 runs what is evicted; else both are on one SM
+  std::optional<std::uint32_t> sm;  // set: warp 0 of victim_sm runs what is evicted; else both are on one SM
+  std::uint32_t victim_sm = 0;
 };
 
 // How much of a cache's code others evict, between what happens when nobody does (0) and when the warp itself runs as

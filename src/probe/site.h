@@ -133,6 +133,8 @@ void measure_size_by_carve_out(Lab& lab, const Cache& cache, Attribute& size);
 // Which SMs use one and the same instance of the cache: a list of "3+4", one for each instance.
 [[nodiscard]] Attribute measure_shared_between(Lab& lab, const Cache& cache);
 [[nodiscard]] Attribute measure_partitions(Lab& lab, const Cache& l2, double total_bytes);
+// The SMs near each of an L2's partitions, one name for each: "0+1+4+5".
+[[nodiscard]] Attribute measure_near_sms(Lab& lab, const Cache& l2, std::size_t partitions);
 [[nodiscard]] Attribute measure_bandwidth(Lab& lab, const std::vector<StreamProgram>& candidates, std::string method);
 [[nodiscard]] Attribute measure_shared_latency(Lab& lab, const Site& site);
 [[nodiscard]] Attribute measure_device_latency(Lab& lab, const Survey& survey, std::uint64_t last_cache_bytes);

@@ -90,6 +90,14 @@ struct NoiseSpec {
   double bandwidth_sigma = 0;           // relative standard deviation of a bandwidth
 };
 
+// What a load that SMs' own caches do not serve takes more or less, by the L2 slice and where the SM is: seeded, within
+// these bounds. It shows in the latencies that a timed step on a named SM keeps.
+struct SliceSpec {
+  std::uint32_t count = 0;
+  double partition_cycles = 0;  // alike for the SMs near one partition
+  double tpc_cycles = 0;        // of each TPC
+};
+
 struct MachineSpec {
   DeviceInfo info;  // backend, simulated are set by the device
   std::vector<CacheSpec> caches;
@@ -102,7 +110,9 @@ struct MachineSpec {
   double loop_cycles = 0;   // per load of an untimed chain, beyond the load itself
   std::uint32_t sms_per_tpc = 2;
   std::vector<std::vector<std::uint32_t>> sm_groups;  // each SM in one of them; where a cache has scope kGroup
-  std::uint32_t sms_near_first_partition = 0;  // 0: even SMs are near partition 0, odd near 1, ... (sm % partitions)
+  std::optional<SliceSpec> slices;
+  // So many SMs are near the first L2 partition, the others near the second; 0: TPCs take turns.
+  std::uint32_t sms_near_first_partition = 0;
 };
 
 // Throws FormatError that names the field when the machine is impossible ("caches[0].line_bytes: 48 is not a power of

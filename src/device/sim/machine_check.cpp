@@ -254,6 +254,11 @@ void check_machine(const MachineSpec& spec) {
   check_noise(spec.noise);
   require_not_negative(spec.timer_cycles, "timer_cycles");
   require_not_negative(spec.loop_cycles, "loop_cycles");
+  if (spec.slices) {
+    require(spec.slices->count >= 1, "slices.count", "must be at least 1");
+    require_not_negative(spec.slices->partition_cycles, "slices.partition_cycles");
+    require_not_negative(spec.slices->tpc_cycles, "slices.tpc_cycles");
+  }
   require(spec.sms_near_first_partition <= spec.info.sm_count, "sms_near_first_partition", "{} is more than the {} SMs",
           spec.sms_near_first_partition, spec.info.sm_count);
 }

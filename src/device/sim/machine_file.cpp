@@ -239,6 +239,12 @@ void read_value(const json& node, const std::string& path, NoiseSpec& noise) {
                field("bandwidth_sigma", noise.bandwidth_sigma)});
 }
 
+void read_value(const json& node, const std::string& path, SliceSpec& slices) {
+  read_object(node, path,
+              {required_field("count", slices.count), required_field("partition_cycles", slices.partition_cycles),
+               field("tpc_cycles", slices.tpc_cycles)});
+}
+
 template <typename T>
 void read(const json& wrapped, const std::string& path, T& out) {
   read_value(unwrap(wrapped, path), path, out);
@@ -268,7 +274,7 @@ MachineSpec parse_machine(const std::string& json_text) {
                required_field("caches", spec.caches), required_field("spaces", spec.spaces), field("code", spec.code),
                field("tlbs", spec.tlbs), field("bandwidths", spec.bandwidths), field("noise", spec.noise),
                field("timer_cycles", spec.timer_cycles), field("loop_cycles", spec.loop_cycles),
-               field("sms_per_tpc", spec.sms_per_tpc), field("sm_groups", spec.sm_groups),
+               field("sms_per_tpc", spec.sms_per_tpc), field("sm_groups", spec.sm_groups), field("slices", spec.slices),
                field("sms_near_first_partition", spec.sms_near_first_partition)});
   if (version != kMachineVersion) {
     refuse("machine_version", fmt::format("{} is not {}; this gputopo reads machine files of version {} only", version,

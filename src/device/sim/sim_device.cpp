@@ -14,6 +14,7 @@
 #include "device/sim/machine.h"
 #include "device/sim/noise.h"
 #include "device/sim/simulator.h"
+#include "device/sim/slices.h"
 
 namespace gputopo::sim {
 namespace {
@@ -199,6 +200,16 @@ class SimDevice : public Device {
     auto& steps = std::get<ChaseResult>(result.data).steps;
     for (std::size_t i = 0; i < chase.steps.size(); ++i) {
       steps.push_back(step_result(chase.steps[i].kind, behaviour[i], noise));
+      add_slices(chase, chase.steps[i], steps.back());
+    }
+  }
+
+  void add_slices(const ChaseProgram& program, const ChaseStep& step, StepResult& result) const {
+    if (!spec_.slices || !program.sm || result.latencies.empty()) return;
+    if (program.arrays[step.array].space != Space::kGlobalBypassL1) return;
+    const std::vector<double> cycles = slice_cycles(spec_, program, step, result.latencies.size());
+    for (std::size_t i = 0; i < cycles.size(); ++i) {
+      result.latencies[i] = static_cast<std::uint32_t>(std::max(1.0, std::round(result.latencies[i] + cycles[i])));
     }
   }
 

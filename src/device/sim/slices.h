@@ -1,0 +1,19 @@
+// L2 is made of slices, and which of them a line is in decides, with where the SM is, how long a load takes.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "device/sim/machine.h"
+#include "gputopo/program.h"
+
+namespace gputopo::sim {
+
+// The L2 partition that an SM is near.
+[[nodiscard]] std::uint32_t partition_of_sm(const MachineSpec& spec, std::uint32_t sm);
+
+// Cycles that each of the first `kept` loads of a timed step takes more (or less) than the mean, on the named SM.
+[[nodiscard]] std::vector<double> slice_cycles(const MachineSpec& spec, const ChaseProgram& program,
+                                               const ChaseStep& step, std::size_t kept);
+
+}  // namespace gputopo::sim

@@ -1,0 +1,217 @@
+// Which SMs are near which L2 partition. Every SM loads the same lines from L2, alone, and the time of each line goes
+// by the slice that it lies in and the way from the SM to there. SMs of one partition find the same slices near, so
+// that what a line takes there, against what it takes on average, rises and falls together; SMs of another partition
+// reach other slices, or the same ones the other way round.
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <cmath>
+#include <numeric>
+#include <random>
+#include <set>
+
+#include "probe/site.h"
+
+namespace gputopo::probe {
+namespace {
+
+constexpr std::size_t kLines = 192;   // several for each slice of the largest L2
+constexpr std::uint64_t kPasses = 7;  // odd, of which the median counts
+// Two clusters are told when SMs of one correlate more than SMs of two by this much.
+constexpr double kLeastContrast = 0.3;
+// An SM stands out when its mean is this many standard deviations (from the median deviation) away, and this part.
+constexpr double kOddDeviations = 6;
+constexpr double kOddPart = 0.05;
+
+struct Rows {
+  std::vector<std::uint32_t> sms;
+  std::vector<std::uint64_t> line_bytes;       // where each line lies in the array
+  std::vector<std::vector<double>> latencies;  // by SM and line, raw cycles
+};
+
+Rows load_from_every_sm(Lab& lab, const Cache& l2) {
+  const std::uint64_t stride = std::max(l2.line_bytes, l2.fetch_bytes);
+  constexpr std::uint64_t kSpan = 16u << 20;  // over which the lines are strewn
+  ChaseArray array = make_array(l2.site(), kSpan, stride, Order::kSequential);
+  std::mt19937_64 random(lab.seed());
+  std::set<std::uint32_t> lines;
+  while (lines.size() < kLines) lines.insert(static_cast<std::uint32_t>(random() % array.element_count()));
+  array.elements.assign(lines.begin(), lines.end());
+  array.order = Order::kShuffled;
+  Rows rows;
+  for (const std::uint32_t line : array.elements) rows.line_bytes.push_back(line * stride);
+  ChaseProgram program = make_program(l2.site(), {array}, {{.kind = StepKind::kWarm, .loads = 3 * kLines}});
+  program.exclusive = true;
+  program.timed_cap = kLines;
+  for (std::uint64_t pass = 0; pass < kPasses; ++pass) {
+    program.steps.push_back({.kind = StepKind::kTimed, .loads = kLines, .chain = 1});
+  }
+  for (std::uint32_t sm = 0; sm < lab.info().sm_count; ++sm) {
+    program.sm = sm;
+    std::vector<ChaseResult> results;
+    try {
+      results = lab.chase({program});
+    } catch (const NotSupportedError&) {
+      continue;  // a number that no SM has
+    }
+    std::vector<double>& row = rows.latencies.emplace_back();
+    rows.sms.push_back(sm);
+    for (std::size_t line = 0; line < kLines; ++line) {
+      std::vector<double> passes;
+      for (std::size_t pass = 1; pass <= kPasses; ++pass) {
+        passes.push_back(results.front().steps[pass].latencies[line]);
+      }
+      row.push_back(stats::median(passes));
+    }
+  }
+  return rows;
+}
+
+// Correlation of every two SMs, over what their lines take beyond the mean of the line and of the SM.
+std::vector<std::vector<double>> correlations(const Rows& rows) {
+  const std::size_t n = rows.sms.size();
+  std::vector<double> line_means(kLines);
+  for (const auto& row : rows.latencies) {
+    for (std::size_t i = 0; i < kLines; ++i) line_means[i] += row[i] / static_cast<double>(n);
+  }
+  std::vector<std::vector<double>> centred = rows.latencies;
+  for (auto& row : centred) {
+    for (std::size_t i = 0; i < kLines; ++i) row[i] -= line_means[i];
+    const double mean = std::accumulate(row.begin(), row.end(), 0.0) / kLines;
+    double square = 0;
+    for (double& value : row) {
+      value -= mean;
+      square += value * value;
+    }
+    for (double& value : row) value /= std::max(1e-9, std::sqrt(square));
+  }
+  std::vector<std::vector<double>> result(n, std::vector<double>(n));
+  for (std::size_t a = 0; a < n; ++a) {
+    for (std::size_t b = 0; b < n; ++b) {
+      result[a][b] = std::inner_product(centred[a].begin(), centred[a].end(), centred[b].begin(), 0.0);
+    }
+  }
+  return result;
+}
+
+using Clusters = std::vector<std::vector<std::size_t>>;
+
+double mean_correlation(const std::vector<std::vector<double>>& correlation, const std::vector<std::size_t>& a,
+                        const std::vector<std::size_t>& b) {
+  double sum = 0;
+  double count = 0;
+  for (const std::size_t i : a) {
+    for (const std::size_t j : b) {
+      if (i == j) continue;
+      sum += correlation[i][j];
+      count += 1;
+    }
+  }
+  return count == 0 ? 1 : sum / count;
+}
+
+// Agglomerative clustering by mean correlation, until so many are left.
+Clusters cluster(const std::vector<std::vector<double>>& correlation, std::size_t wanted) {
+  Clusters clusters;
+  std::vector<std::vector<double>> sums = correlation;  // of all pairs between two clusters
+  for (std::size_t i = 0; i < correlation.size(); ++i) clusters.push_back({i});
+  while (clusters.size() > wanted) {
+    std::pair<std::size_t, std::size_t> best;
+    double highest = -2;
+    for (std::size_t a = 0; a < clusters.size(); ++a) {
+      for (std::size_t b = a + 1; b < clusters.size(); ++b) {
+        const double mean = sums[a][b] / static_cast<double>(clusters[a].size() * clusters[b].size());
+        if (mean > highest) {
+          highest = mean;
+          best = {a, b};
+        }
+      }
+    }
+    const auto [into, from] = best;
+    clusters[into].insert(clusters[into].end(), clusters[from].begin(), clusters[from].end());
+    for (std::size_t other = 0; other < clusters.size(); ++other) {
+      sums[into][other] += sums[from][other];
+      sums[other][into] = sums[into][other];
+    }
+    const auto gone = static_cast<std::ptrdiff_t>(from);
+    clusters.erase(clusters.begin() + gone);
+    sums.erase(sums.begin() + gone);
+    for (auto& row : sums) row.erase(row.begin() + gone);
+  }
+  for (auto& members : clusters) std::sort(members.begin(), members.end());
+  std::sort(clusters.begin(), clusters.end());
+  return clusters;
+}
+
+// Names SMs whose lines all take much longer, or less, than those of the others.
+void flag_odd_sms(const Rows& rows, const std::vector<double>& means, Attribute& attribute) {
+  const double middle = stats::median(means);
+  std::vector<double> deviations;
+  for (const double mean : means) deviations.push_back(std::abs(mean - middle));
+  constexpr double kToStandardDeviation = 1.4826;  // of a normal distribution
+  const double spread = kToStandardDeviation * stats::median(deviations);
+  for (std::size_t i = 0; i < means.size(); ++i) {
+    if (deviations[i] <= std::max(kOddDeviations * spread, kOddPart * middle)) continue;
+    attribute.flags.push_back(
+        fmt::format("odd_sm: L2 hits of SM {} take {:.0f} cycles, of others {:.0f}", rows.sms[i], means[i], middle));
+  }
+}
+
+}  // namespace
+
+Attribute measure_near_sms(Lab& lab, const Cache& l2, std::size_t partitions) {
+  const Rows rows = load_from_every_sm(lab, l2);
+  if (rows.sms.size() < 2 * partitions) throw NotSupportedError("needs programs on SMs that they name");
+  const auto correlation = correlations(rows);
+  const Clusters clusters = cluster(correlation, partitions);
+  std::vector<std::string> groups;
+  std::vector<std::size_t> cluster_of(rows.sms.size());
+  double within = 1;
+  double between = -1;
+  for (std::size_t a = 0; a < clusters.size(); ++a) {
+    std::vector<std::uint32_t> ids;
+    for (const std::size_t i : clusters[a]) {
+      ids.push_back(rows.sms[i]);
+      cluster_of[i] = a;
+    }
+    groups.push_back(fmt::format("{}", fmt::join(ids, "+")));
+    within = std::min(within, mean_correlation(correlation, clusters[a], clusters[a]));
+    for (std::size_t b = a + 1; b < clusters.size(); ++b) {
+      between = std::max(between, mean_correlation(correlation, clusters[a], clusters[b]));
+    }
+  }
+  lab.log(fmt::format("map: correlation of SMs {:.2f} within a partition, {:.2f} between", within, between));
+  if (within - between < kLeastContrast) {
+    throw Inconclusive(
+        fmt::format("SMs of one partition see L2 hardly more alike than others do (correlation {:.2f} and {:.2f})",
+                    within, between));
+  }
+  Attribute attribute = measured(lab, groups, "", std::nullopt, "correlation_of_l2_latencies");
+  std::vector<double> means;
+  for (const auto& row : rows.latencies) {
+    means.push_back(std::accumulate(row.begin(), row.end(), 0.0) / kLines - l2.survey->timer_cycles);
+  }
+  const auto round_to_tenth = [](double value) { return std::round(10 * value) / 10; };
+  attribute.details = {{"correlation_within", std::round(100 * within) / 100},
+                       {"correlation_between", std::round(100 * between) / 100},
+                       {"fastest_sm_cycles", round_to_tenth(*std::min_element(means.begin(), means.end()))},
+                       {"slowest_sm_cycles", round_to_tenth(*std::max_element(means.begin(), means.end()))}};
+  flag_odd_sms(rows, means, attribute);
+  if (!lab.keep_samples()) return attribute;
+  SampleTable sms{"sms", {"sm", "partition", "latency_cycles"}, {{}, {}, {}}};
+  SampleTable slices{"slices", {"sm", "line_offset_bytes", "latency_cycles"}, {{}, {}, {}}};
+  for (std::size_t i = 0; i < rows.sms.size(); ++i) {
+    sms.data[0].push_back(rows.sms[i]);
+    sms.data[1].push_back(static_cast<double>(cluster_of[i]));
+    sms.data[2].push_back(round_to_tenth(means[i]));
+    for (std::size_t line = 0; line < kLines; ++line) {
+      slices.data[0].push_back(rows.sms[i]);
+      slices.data[1].push_back(static_cast<double>(rows.line_bytes[line]));
+      slices.data[2].push_back(rows.latencies[i][line]);
+    }
+  }
+  attribute.samples = {std::move(sms), std::move(slices)};
+  return attribute;
+}
+
+}  // namespace gputopo::probe
