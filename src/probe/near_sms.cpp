@@ -17,8 +17,8 @@ namespace {
 
 constexpr std::size_t kLines = 192;   // several for each slice of the largest L2
 constexpr std::uint64_t kPasses = 7;  // odd, of which the median counts
-// Two clusters are told when SMs of one correlate more than SMs of two by this much.
-constexpr double kLeastContrast = 0.3;
+// Two clusters are told when SMs of one correlate more than SMs of two by this much; on an H200 it is 1.7.
+constexpr double kLeastContrast = 0.6;
 // An SM stands out when its mean is this many standard deviations (from the median deviation) away, and this part.
 constexpr double kOddDeviations = 6;
 constexpr double kOddPart = 0.05;

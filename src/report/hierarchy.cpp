@@ -136,6 +136,15 @@ const std::vector<DetailPhrase>& detail_phrases() {
 std::string brief_value(const Value& value, std::string_view unit) {
   constexpr std::size_t kLongest = 3;
   const auto* texts = std::get_if<std::vector<std::string>>(&value);
+  constexpr std::size_t kLongestText = 60;
+  if (texts != nullptr && texts->size() <= kLongest &&
+      std::any_of(texts->begin(), texts->end(), [](const std::string& text) { return text.size() > kLongestText; })) {
+    std::vector<std::string> ends;
+    for (const std::string& text : *texts) {
+      ends.push_back(text.size() <= kLongestText ? text : text.substr(0, text.rfind('+', kLongestText / 2)) + "+...");
+    }
+    return human_value(ends, unit);
+  }
   if (texts != nullptr && texts->size() > kLongest)
     return fmt::format("{}, {} and {} more", texts->at(0), texts->at(1), texts->size() - 2);
   const auto* numbers = std::get_if<std::vector<double>>(&value);

@@ -1,5 +1,7 @@
-// Sets, ways, index and replacement of the nearest caches of random machines (support/random_machine.h).
+// Structure: sets, ways, index and replacement of the nearest caches of random machines (support/random_machine.h), and
+// which SMs are near which L2 partition.
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <gtest/gtest.h>
 
 #include <atomic>
@@ -7,6 +9,7 @@
 #include <cstdlib>
 #include <map>
 #include <mutex>
+#include <random>
 #include <thread>
 
 #include "device/sim/machine.h"
@@ -135,6 +138,54 @@ TEST(StructureTruth, RandomMachines) {
     EXPECT_GE(tally.right, 0.97 * tally.total) << what;
     EXPECT_LE(tally.outside, 0.01 * tally.total) << what;
   }
+}
+
+// Machines whose SMs are near one of two L2 partitions, as drawn: the halves come out, whatever the noise.
+TEST(MapTruth, SmsNearEachPartition) {
+  std::mt19937_64 random(1);
+  const auto uniform = [&](double low, double high) {
+    return low + (high - low) * static_cast<double>(random() >> 11) * 0x1.0p-53;
+  };
+  int told = 0;
+  for (int trial = 0; trial < 12; ++trial) {
+    sim::MachineSpec machine = sim::parse_machine(*sim::builtin_machine("h200"));
+    machine.info.sm_count = trial % 2 == 0 ? 132 : 24;
+    machine.sm_groups.clear();
+    for (sim::CacheSpec& cache : machine.caches) {
+      if (cache.scope == sim::Scope::kGroup) cache.scope = sim::Scope::kSm;
+      if (cache.id == "l2") cache.size_bytes = 8u << 20;
+    }
+    machine.info.l2_bytes = 8u << 20;
+    machine.sms_near_first_partition = static_cast<std::uint32_t>(uniform(0.2, 0.8) * machine.info.sm_count);
+    machine.slices = sim::SliceSpec{.count = static_cast<std::uint32_t>(uniform(8, 100)),
+                                    .partition_cycles = uniform(8, 25),
+                                    .tpc_cycles = uniform(0, 8)};
+    machine.noise.jitter_cycles = uniform(0, 3);
+    const std::unique_ptr<Device> device = sim::make_sim_device(machine, 1, 0);
+    DiscoverOptions options;
+    options.elements = {"l2"};
+    options.attributes = {"near_sms"};
+    const Topology topology = discover(*device, options);
+    const Attribute& near = *topology.find_attribute("l2", "near_sms");
+    // Where TPCs differ as much as partitions do, there may be no telling; a wrong answer there is none.
+    if (!near.available()) {
+      EXPECT_EQ(near.reason, Reason::kInconclusive) << near.detail;
+      continue;
+    }
+    ++told;
+    std::vector<std::vector<std::uint32_t>> truth(2);
+    for (std::uint32_t sm = 0; sm < machine.info.sm_count; ++sm) {
+      truth[sm < machine.sms_near_first_partition ? 0 : 1].push_back(sm);
+    }
+    const std::vector<std::string> wanted = {fmt::format("{}", fmt::join(truth[0], "+")),
+                                             fmt::format("{}", fmt::join(truth[1], "+"))};
+    EXPECT_EQ(std::get<std::vector<std::string>>(near.value), wanted)
+        << trial << ": " << machine.slices->count << " slices, " << machine.slices->partition_cycles << " and "
+        << machine.slices->tpc_cycles << " cycles, correlations "
+        << std::get<double>(*near.find_detail("correlation_within")) << " and "
+        << std::get<double>(*near.find_detail("correlation_between"));
+  }
+  EXPECT_GE(told, 10);
 }
 
 }  // namespace
