@@ -27,7 +27,9 @@ FitTest::FitTest(Lab& lab, const Cache& cache, ChaseArray array, const std::vect
 
 double FitTest::error(double elements) const {
   const double noise = std::sqrt(false_misses_ * elements / passes(elements));
-  return std::hypot(noise, false_misses_error_ * elements);
+  const double uncertainty = false_misses_error_ * elements;
+  // Not std::hypot, which needs a newer glibc than the release binary may.
+  return std::sqrt(noise * noise + uncertainty * uncertainty);
 }
 
 // One copy tells most of those that do not fit: they miss once a pass or more, which is far from none where few loads

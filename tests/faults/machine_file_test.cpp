@@ -134,7 +134,7 @@ INSTANTIATE_TEST_SUITE_P(
         Fault{"/info/physical_sm_ids", {1, 2, 3}, "info.physical_sm_ids", "are 3 and not one for each"},
         Fault{"/info/physical_sm_ids", {1, 2, 2, 3}, "info.physical_sm_ids", "ascend"},
         Fault{"/caches/0/scope", "group", "caches[0].scope", "sm_groups does not say"},
-        Fault{"/caches/0/scope", "xcd", "caches[0]", "xcd"},
+        Fault{"/caches/0/scope", "xcd", "caches[0].scope", "xcd_count"},
         Fault{"/sm_groups", {{0, 1}, {2}}, "sm_groups", "names 3 of the 4 SMs"},
         Fault{"/sm_groups", {{0, 1}, {1, 2, 3}}, "sm_groups[1]", "SM 1 is there twice"},
         Fault{"/sm_groups", {{0, 1, 2, 4}}, "sm_groups[0]", "there is no SM 4"}));
