@@ -243,6 +243,17 @@ TEST_P(HipCode, StreamKernelsHaveAllTheirAccessesInFlight) {
   }
 }
 
+// hiprtc puts declarations of its own before a source, some of the same names.
+TEST_P(HipCode, SourcesStandBesideWhatHiprtcDeclares) {
+  const std::string before =
+      "typedef long clock_t;\n"
+      "static inline __attribute__((device)) clock_t clock() { return 0; }\n"
+      "static inline __attribute__((device)) void barrier(int) {}\n"
+      "typedef unsigned long u64;\n";
+  EXPECT_FALSE(instructions_of(before + generate_chase_source(GetParam()), "chase").empty());
+  EXPECT_FALSE(instructions_of(before + generate_stream_source(GetParam(), {}), "stream").empty());
+}
+
 INSTANTIATE_TEST_SUITE_P(EveryTarget, HipCode, ::testing::ValuesIn(gfx_targets()),
                          [](const auto& target) { return target.param.name; });
 

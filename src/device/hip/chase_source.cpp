@@ -233,16 +233,17 @@ DEVICE void touch_step_{0}(const Task& task, const Step& step) {{
       name, type, start, lost, touch, scalar ? "task.lane == step.thread % kWavefront" : "true");
 }
 
-std::string dispatch(std::string_view kind, std::string_view call, bool in_lane) {
+// Calls the step of the space that the step names. A step by an actor is one lane's, but for scalar loads, which are
+// the whole wavefront's.
+std::string dispatch(std::string_view kind, std::string_view arguments, bool by_actor) {
   std::string text;
   for (const Space space : kHipSpaces) {
-    // A scalar step is the whole wavefront's; of the others only one lane takes part.
-    const bool guarded = in_lane && space != Space::kScalar;
-    text += fmt::format("    {}if (step.space == {}u{}) {}{}_step_{}{};\n", text.empty() ? "" : "else ",
-                        static_cast<std::uint32_t>(space), "",
-                        guarded ? "{ if (task.lane == step.thread % kWavefront) " : "",
-                        fmt::format("{}{}", in_lane ? "ok = " : "", kind), to_string(space), call);
-    if (guarded) text.insert(text.size() - 1, " }");
+    std::string statement = fmt::format("{}{}_step_{}{};", by_actor ? "ok = " : "", kind, to_string(space), arguments);
+    if (by_actor && space != Space::kScalar) {
+      statement = fmt::format("{{ if (task.lane == step.thread % kWavefront) {} }}", statement);
+    }
+    text += fmt::format("    {}if (step.space == {}u) {}\n", text.empty() ? "" : "else ",
+                        static_cast<std::uint32_t>(space), statement);
   }
   return text;
 }

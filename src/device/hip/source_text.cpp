@@ -23,6 +23,8 @@ constexpr std::uint32_t register_field(std::uint32_t id, std::uint32_t bit, std:
 }
 
 constexpr std::string_view kPrelude = R"hip(
+// hiprtc declares functions of its own before this, clock() among them.
+namespace gputopo_kernels {
 typedef unsigned int u32;
 typedef unsigned long long u64;
 #define KERNEL extern "C" __attribute__((global)) __attribute__((amdgpu_flat_work_group_size(64, 1024)))

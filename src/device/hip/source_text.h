@@ -20,7 +20,10 @@ class SourceText {
     text_ += fmt::format("static constexpr u32 {} = {}u;\n", name, value);
   }
   void raw(std::string_view text) { text_ += text; }
-  [[nodiscard]] std::string take() { return std::move(text_); }
+  [[nodiscard]] std::string take() {
+    text_ += "}  // namespace gputopo_kernels\n";
+    return std::move(text_);
+  }
 
  private:
   std::string text_;
