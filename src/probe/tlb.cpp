@@ -13,6 +13,7 @@
 
 #include <cmath>
 #include <limits>
+#include <map>
 #include <random>
 
 namespace gputopo::probe {
@@ -50,6 +51,7 @@ class TlbProber {
     TlbSurvey survey;
     const std::vector<Point> points = sweep();
     survey.largest_bytes = points.back().reach_bytes;
+    survey.most_pages = most_pages_;
     survey.sweep = {"sweep", {"reach_bytes", "stride_bytes", "latency_cycles"}, {{}, {}, {}}};
     for (const Point& point : points) {
       survey.sweep.data[0].push_back(static_cast<double>(point.reach_bytes));
@@ -67,7 +69,7 @@ class TlbProber {
   struct Step {
     std::size_t last_before = 0;
     std::size_t first_after = 0;
-    double before_cycles = 0;  // mean
+    double before_cycles = 0;  // of the slow loads before it: those that miss all nearer levels
     double rise_cycles = 0;
     [[nodiscard]] double middle_cycles() const { return before_cycles + rise_cycles / 2; }
   };
@@ -93,6 +95,8 @@ class TlbProber {
 
   [[nodiscard]] ChaseArray pages_of(std::uint64_t pages, std::uint64_t stride) const {
     ChaseArray array = make_array(site_, pages * stride, stride);
+    // Shuffled, or of pages much larger than the stride only the first load of each would meet a miss.
+    array.order = Order::kShuffled;
     stagger(array);
     return array;
   }
@@ -169,14 +173,12 @@ class TlbProber {
         {kLeastRise, kDeviations * stats::robust_deviation(differences), kRelativeRise * points.front().slow_cycles});
     std::vector<Step> steps;
     std::vector<double> plateau;
-    std::vector<double> means;
     for (std::size_t i = 0; i < points.size(); ++i) {
       const double level = plateau.empty() ? points[i].slow_cycles : stats::median(plateau);
       const bool risen = points[i].slow_cycles > level + least;
       const bool stays = i + 1 == points.size() || points[i + 1].slow_cycles > level + least;
       if (!risen || !stays) {
         plateau.push_back(points[i].slow_cycles);
-        means.push_back(points[i].mean_cycles);
         continue;
       }
       // Up to where it rises no more.
@@ -186,11 +188,10 @@ class TlbProber {
       for (std::size_t j = end; j < points.size() && points[j].slow_cycles < points[end].slow_cycles + least; ++j) {
         after.push_back(points[j].slow_cycles);
       }
-      steps.push_back({i - 1, end, stats::median(means), stats::median(after) - level});
+      steps.push_back({i - 1, end, level, stats::median(after) - level});
       lab_.log(fmt::format("tlb: from {:.1f} cycles {:.1f} more between {} and {} B", steps.back().before_cycles,
                            steps.back().rise_cycles, points[i - 1].reach_bytes, points[end].reach_bytes));
       plateau = {points[end].slow_cycles};
-      means = {points[end].mean_cycles};
       i = end;
     }
     return steps;
@@ -206,12 +207,18 @@ class TlbProber {
 
   TlbLevel look_at(const Step& step, const std::vector<Point>& points) {
     TlbLevel level;
-    level.hit_cycles = step.before_cycles;
     level.miss_cycles = step.rise_cycles;
     level.reach_bytes = edge(step, points);
+    level.last_fit_bytes = level.reach_bytes.low;
     try {
       level.entry_bytes = entry_bytes(step, level.reach_bytes.low);
-      if (level.entry_bytes > 0) level.sets = sets(step, level);
+      // Without the pages to count, one set that overflows does not stand out from noise.
+      constexpr double kUnseen = 0.02;
+      if (level.entry_bytes == 0) level.reach_bytes.low *= 1 - kUnseen;
+      if (level.entry_bytes > 0) {
+        level.reach_bytes = exact_edge(step, level.entry_bytes, level.reach_bytes);
+        level.sets = sets(step, level);
+      }
     } catch (const DeviceMemoryError& error) {
       lab_.log(fmt::format("tlb: no more of this level: {}", error.what()));
     }
@@ -243,38 +250,130 @@ class TlbProber {
     return {static_cast<double>(fits * stride), static_cast<double>(exceeds * stride)};
   }
 
-  // Blocks of a span well beyond the reach are touched at one random place each: at random, or the sets of the level
-  // would be used unevenly.
-  std::uint64_t entry_bytes(const Step& step, double reach) {
-    constexpr double kBeyond = 1.6;
-    const double span = std::min(kBeyond * reach, static_cast<double>(largest_bytes_));
-    constexpr double kLeastBeyond = 1.2;
-    if (span < kLeastBeyond * reach) return 0;
-    constexpr std::uint64_t kMostBlocks = 16384;
-    const std::uint64_t most = std::min(kMostBlocks, 4 * most_pages_);
-    std::uint64_t block = std::max(2 * kSmallestPage, std::bit_ceil(static_cast<std::uint64_t>(span) / most));
+  // Blocks of a span well beyond the reach, touched in order at one random place each (at random, or the sets of the
+  // level would be used unevenly), and the part of them that misses.
+  struct Blocks {
+    std::uint64_t bytes = 0;
+    std::vector<std::uint64_t> places_bytes;  // ascending
+    double missed = 0;
+  };
+
+  std::vector<Blocks> touch_blocks(const Step& step, double span) {
+    constexpr double kHardlyAny = 0.01;
+    std::uint64_t block = std::max(2 * kSmallestPage, std::bit_ceil(static_cast<std::uint64_t>(span) / most_pages_));
     std::mt19937_64 random(lab_.seed());
-    // Of blocks smaller than an entry covers, one in so many misses and brings the others; of larger ones all do, until
-    // the touched ones are few enough to fit.
-    double most_missed = 0;
-    constexpr double kClear = 0.5;
-    for (; static_cast<double>(block) <= span / 2; block *= 2) {
+    std::vector<Blocks> found;
+    int fitting = 0;  // in a row
+    for (; static_cast<double>(block) <= span / 2 && fitting < 2; block *= 2) {
       constexpr std::uint64_t kPlaces = 1024;
       const std::uint64_t place = std::max(kSmallestPage, block / kPlaces);
       ChaseArray array = make_array(site_, static_cast<std::uint64_t>(span) / block * block, place);
       stagger(array);
       const std::uint64_t places = block / place;
+      Blocks blocks{.bytes = block};
       for (std::uint64_t first = 0; first + places <= array.element_count(); first += places) {
         array.elements.push_back(static_cast<std::uint32_t>(first + (random() >> 32) * places / (1ull << 32)));
+        blocks.places_bytes.push_back(array.elements.back() * place);
       }
       Point point;
       point.histogram = lab_.chase({program_over(site_, array)}).front().steps[1].histogram;
-      const double missed = misses(point, step);
-      lab_.log(fmt::format("tlb: {} blocks of {} B: {:.3f} miss", array.elements.size(), block, missed));
-      if (most_missed > kClear && missed < kClear * most_missed) break;
-      most_missed = std::max(most_missed, missed);
+      blocks.missed = std::max(0.0, misses(point, step));
+      lab_.log(fmt::format("tlb: {} blocks of {} B: {:.3f} miss", array.elements.size(), block, blocks.missed));
+      fitting = !found.empty() && blocks.missed < kHardlyAny ? fitting + 1 : 0;
+      found.push_back(std::move(blocks));
     }
-    return most_missed > kClear && static_cast<double>(block) <= span / 2 ? block / 2 : 0;
+    return found;
+  }
+
+  // The part of the blocks that misses in a TLB of `sets` sets of `ways`, the oldest of each replaced: of a set that
+  // has more pages than ways every page misses, once for all loads of it that follow one another.
+  // `begin`: where in a page the array begins.
+  static double expected_misses(const Blocks& blocks, std::uint64_t page, std::uint64_t begin, std::uint64_t sets,
+                                std::uint64_t ways) {
+    std::vector<std::uint64_t> pages;
+    for (const std::uint64_t place : blocks.places_bytes) {
+      const std::uint64_t number = (begin + place) / page;
+      if (pages.empty() || pages.back() != number) pages.push_back(number);
+    }
+    std::vector<std::uint32_t> of_set(sets);
+    for (const std::uint64_t number : pages) ++of_set[number % sets];
+    double missed = 0;
+    for (const std::uint32_t count : of_set) missed += count > ways ? count : 0;
+    return missed / static_cast<double>(blocks.places_bytes.size());
+  }
+
+  // What one entry covers: the power of two with which some number of ways explains what misses among blocks of every
+  // size. 0 where none does, or two do.
+  std::uint64_t entry_bytes(const Step& step, double reach) {
+    constexpr double kBeyond = 1.6;
+    const double span = std::min(kBeyond * reach, static_cast<double>(largest_bytes_));
+    constexpr double kLeastBeyond = 1.2;
+    if (span < kLeastBeyond * reach) return 0;
+    const std::vector<Blocks> measured_blocks = touch_blocks(step, span);
+    std::map<std::uint64_t, double> errors;  // of each page size with the ways that fit best
+    for (std::uint64_t page = kSmallestPage; static_cast<double>(page) <= reach / 2; page *= 2) {
+      const auto entries = static_cast<std::uint64_t>(std::llround(reach / static_cast<double>(page)));
+      constexpr std::uint64_t kMostEntries = 1 << 16;
+      if (entries > kMostEntries) continue;
+      for (std::uint64_t ways = 1; ways <= 2 * entries; ways *= 2) {
+        const std::uint64_t sets = std::max<std::uint64_t>(1, (entries + ways / 2) / ways);
+        const std::uint64_t ways_here = ways > entries ? entries : ways;
+        constexpr std::uint64_t kBeginnings = 8;
+        for (std::uint64_t i = 0; i < kBeginnings; ++i) {
+          double furthest = 0;
+          for (const Blocks& blocks : measured_blocks) {
+            const double expected = expected_misses(blocks, page, i * page / kBeginnings, sets, ways_here);
+            furthest = std::max(furthest, std::abs(blocks.missed - expected));
+          }
+          const auto [at, is_new] = errors.try_emplace(page, furthest);
+          at->second = std::min(at->second, furthest);
+        }
+      }
+    }
+    std::vector<std::pair<double, std::uint64_t>> by_error;
+    for (const auto& [page, error] : errors) by_error.emplace_back(error, page);
+    std::sort(by_error.begin(), by_error.end());
+    if (by_error.empty()) return 0;
+    lab_.log(fmt::format("tlb: entries of {} B explain the blocks to {:.3f}{}", by_error[0].second, by_error[0].first,
+                         by_error.size() < 2
+                             ? std::string()
+                             : fmt::format(", of {} B to {:.3f}", by_error[1].second, by_error[1].first)));
+    constexpr double kExplains = 0.1;
+    constexpr double kTwiceAsWell = 2;
+    if (by_error[0].first > kExplains) return 0;
+    if (by_error.size() > 1 && by_error[1].first < kTwiceAsWell * by_error[0].first) return 0;
+    return by_error[0].second;
+  }
+
+  // The reach to a page, from contiguous pages of one entry each: enough passes for the one set that first has a page
+  // too many to stand out.
+  stats::Interval exact_edge(const Step& step, std::uint64_t entry, const stats::Interval& coarse) {
+    const auto pages_of_edge = static_cast<std::uint64_t>(coarse.low) / entry;
+    // The coarse edge may be where sets enough overflow to be seen, some percent beyond.
+    const std::uint64_t around = std::max<std::uint64_t>(12, pages_of_edge / 24);
+    const std::uint64_t first = pages_of_edge > around ? pages_of_edge - around : 1;
+    const auto missed_of = [&](std::uint64_t pages) {
+      const ChaseArray array = pages_of(pages, entry);
+      constexpr std::uint64_t kLoads = 1 << 17;
+      const std::uint64_t passes = std::clamp<std::uint64_t>(kLoads / pages, 8, 64);
+      const ChaseProgram program = make_program(
+          site_, {array},
+          {{.kind = StepKind::kWarm, .loads = 2 * pages}, {.kind = StepKind::kCounted, .loads = passes * pages}});
+      Point point;
+      point.histogram = lab_.chase({program}).front().steps[1].histogram;
+      return misses(point, step) * static_cast<double>(pages);  // a pass
+    };
+    const double none = missed_of(std::max<std::uint64_t>(1, first * 3 / 4)) * 4 / 3;
+    // A set that overflows misses with two pages at least.
+    constexpr double kDecision = 1;
+    std::uint64_t fits = first;
+    std::uint64_t exceeds = pages_of_edge + around;
+    if (missed_of(fits) > none + kDecision || missed_of(exceeds) < none + kDecision) return coarse;
+    while (exceeds - fits > 1) {
+      const std::uint64_t middle = (fits + exceeds) / 2;
+      (missed_of(middle) > none + kDecision ? exceeds : fits) = middle;
+    }
+    return {static_cast<double>(fits * entry), static_cast<double>(exceeds * entry)};
   }
 
   // The ways of each set, from how many more pages miss with each page beyond the reach; empty unless they add up.
@@ -311,8 +410,8 @@ class TlbProber {
 
 const TlbLevel& level_at(const TlbSurvey& survey, std::size_t depth) {
   if (depth < survey.levels.size()) return survey.levels[depth];
-  throw NotPresent(fmt::format("loads over up to {} B of memory show {} level(s) of TLB", survey.largest_bytes,
-                               survey.levels.size()));
+  throw NotPresent(fmt::format("loads over up to {} B of memory, in at most {} pages, show {} level(s) of TLB",
+                               survey.largest_bytes, survey.most_pages, survey.levels.size()));
 }
 
 std::int64_t whole(double value) { return static_cast<std::int64_t>(std::llround(value)); }
@@ -323,7 +422,8 @@ TlbSurvey survey_tlbs(Lab& lab, const Site& site) { return TlbProber(lab, site).
 
 Attribute tlb_reach(const Lab& lab, const TlbSurvey& survey, std::size_t depth) {
   const TlbLevel& level = level_at(survey, depth);
-  Attribute attribute = measured(lab, whole(level.reach_bytes.low), "B", level.reach_bytes, "page_sweep");
+  const double value = level.entry_bytes > 0 ? level.reach_bytes.low : level.last_fit_bytes;
+  Attribute attribute = measured(lab, whole(value), "B", level.reach_bytes, "page_sweep");
   if (lab.keep_samples()) attribute.samples.push_back(survey.sweep);
   return attribute;
 }

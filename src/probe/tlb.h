@@ -12,8 +12,8 @@ namespace gputopo::probe {
 // One level of TLB, as loads that hit the cache behind the translation show it.
 struct TlbLevel {
   stats::Interval reach_bytes;      // the last reach without misses, and the first with
-  double hit_cycles = 0;            // mean latency of a load whose translation hits here, timer included
-  double miss_cycles = 0;           // what a miss here adds to that
+  double last_fit_bytes = 0;        // of the coarse edge
+  double miss_cycles = 0;           // what a miss here adds to a load
   std::uint64_t entry_bytes = 0;    // that one entry covers; 0 where it was not resolved
   std::vector<std::uint32_t> sets;  // ways of each set, as misses beyond the reach show them; empty where they do not
 };
@@ -21,6 +21,7 @@ struct TlbLevel {
 struct TlbSurvey {
   std::vector<TlbLevel> levels;     // nearest first
   std::uint64_t largest_bytes = 0;  // the largest reach that was tried
+  std::uint64_t most_pages = 0;     // that were loaded at once
   SampleTable sweep;                // reach_bytes, stride_bytes, latency_cycles (mean)
 };
 

@@ -1,0 +1,111 @@
+// TLBs of random machines: one or two levels of random page size, entries, ways and cost.
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <cstdlib>
+#include <map>
+#include <mutex>
+#include <random>
+#include <thread>
+
+#include "device/sim/machine.h"
+#include "gputopo/discover.h"
+
+namespace gputopo {
+namespace {
+
+sim::MachineSpec random_tlb_machine(std::uint64_t seed) {
+  std::mt19937_64 random(seed);
+  const auto uniform = [&](double low, double high) {
+    return low + (high - low) * static_cast<double>(random() >> 11) * 0x1.0p-53;
+  };
+  const auto pick = [&](const auto& values) { return values[random() % std::size(values)]; };
+  sim::MachineSpec machine = sim::parse_machine(*sim::builtin_machine("h200"));
+  machine.noise.jitter_cycles = uniform(0, 3);
+  machine.noise.outlier_probability = uniform(0, 0.002);
+  machine.tlbs.clear();
+  const std::uint64_t pages[] = {64u << 10, 512u << 10, 2u << 20, 32u << 20};
+  const std::uint32_t entries[] = {16, 32, 64, 128, 512};
+  const std::uint32_t ways[] = {0, 2, 4, 8, 16};
+  const int levels = uniform(0, 1) < 0.5 ? 1 : 2;
+  for (int level = 0; level < levels; ++level) {
+    sim::TlbSpec tlb;
+    tlb.page_bytes = level == 0 ? pick(pages) : machine.tlbs[0].page_bytes;
+    tlb.entries = pick(entries);
+    // Well behind the level before, as on the GPUs of the papers; the sweep goes over 4096 pages at most.
+    if (level > 0) tlb.entries = std::min(2048u, machine.tlbs[0].entries * (random() % 2 == 0 ? 8 : 16));
+    tlb.ways = std::min(pick(ways), tlb.entries);
+    tlb.miss_cycles = uniform(40, 300);
+    machine.tlbs.push_back(tlb);
+  }
+  return machine;
+}
+
+struct Tally {
+  int total = 0;
+  int right = 0;
+  int silent = 0;
+  int outside = 0;
+};
+
+TEST(TlbTruth, RandomMachines) {
+  const char* wanted = std::getenv("GPUTOPO_TRUTH_MACHINES");
+  const std::uint64_t machines = (wanted == nullptr ? 200 : std::strtoull(wanted, nullptr, 10)) / 2;
+  std::map<std::string, Tally> tallies;
+  std::string misses;
+  std::mutex mutex;
+  std::atomic<std::uint64_t> next = 1;
+  std::vector<std::jthread> threads;
+  for (unsigned i = 0; i < std::max(1u, std::thread::hardware_concurrency()); ++i) {
+    threads.emplace_back([&] {
+      for (std::uint64_t seed = next++; seed <= machines; seed = next++) {
+        const sim::MachineSpec machine = random_tlb_machine(seed);
+        DiscoverOptions options;
+        options.elements = {"tlb"};
+        options.seed = seed;
+        options.keep_samples = false;
+        const Topology topology = discover(*sim::make_sim_device(machine, seed, 1), options);
+        const std::lock_guard lock(mutex);
+        for (std::size_t level = 0; level < machine.tlbs.size(); ++level) {
+          const sim::TlbSpec& tlb = machine.tlbs[level];
+          const std::string id = fmt::format("tlb_l{}", level + 1);
+          const auto judge = [&](const char* what, double truth, double tolerance) {
+            const Attribute& attribute = *topology.find_attribute(id, what);
+            Tally& tally = tallies[what];
+            const double value = attribute.number().value_or(-1);
+            const bool right = attribute.available() && std::abs(value - truth) <= tolerance;
+            ++tally.total;
+            tally.right += right ? 1 : 0;
+            tally.silent += attribute.available() ? 0 : 1;
+            tally.outside += attribute.available() && !right && (truth < *attribute.low || truth > *attribute.high);
+            if (right) return;
+            misses +=
+                fmt::format("seed {} {}.{}: {} {}, truth {} ({} entries of {} B, {} ways, {:.0f} cycles, {} levels)\n",
+                            seed, id, what, value, attribute.detail, truth, tlb.entries, tlb.page_bytes, tlb.ways,
+                            tlb.miss_cycles, machine.tlbs.size());
+          };
+          judge("reach", static_cast<double>(tlb.page_bytes) * tlb.entries, 0);
+          judge("entry_bytes", static_cast<double>(tlb.page_bytes), 0);
+          judge("entries", tlb.entries, 0);
+          judge("miss_penalty", tlb.miss_cycles, std::max(2.0, 0.03 * tlb.miss_cycles));
+        }
+      }
+    });
+  }
+  threads.clear();
+  std::string summary;
+  for (const auto& [what, tally] : tallies) {
+    summary += fmt::format("{}: {} of {} right, {} without a value, {} outside their interval\n", what, tally.right,
+                           tally.total, tally.silent, tally.outside);
+  }
+  SCOPED_TRACE(summary + misses);
+  fmt::print("{}{}", summary, misses);
+  for (const auto& [what, tally] : tallies) {
+    EXPECT_GE(tally.right, 0.99 * tally.total) << what;
+    EXPECT_LE(tally.outside, 0.01 * tally.total) << what;
+  }
+}
+
+}  // namespace
+}  // namespace gputopo
