@@ -93,6 +93,7 @@ class Discovery {
   Attribute partitions(const std::string& element);
   Attribute shared_between(const std::string& element);
   Attribute near_sms(const std::string& element);
+  Attribute latency_patterns(const std::string& element);
   // Of the TLB level that the element names.
   const probe::TlbSurvey& tlbs();
   Attribute reach(const std::string& element) { return probe::tlb_reach(lab_, tlbs(), tlb_depth(element)); }
@@ -146,6 +147,7 @@ const std::vector<Discovery::PlanRow>& Discovery::plan() {
       {"partitions", &Discovery::partitions},
       {"shared_between", &Discovery::shared_between},
       {"near_sms", &Discovery::near_sms},
+      {"latency_patterns", &Discovery::latency_patterns},
       {"reach", &Discovery::reach},
       {"entry_bytes", &Discovery::entry_bytes},
       {"entries", &Discovery::entries},
@@ -340,6 +342,37 @@ Attribute Discovery::near_sms(const std::string& element) {
   const double count = *partitions.number();
   if (count < 2) throw probe::NotPresent("there is one partition, which all SMs are near");
   return probe::measure_near_sms(lab_, cache(element), static_cast<std::size_t>(count));
+}
+
+// Where a load is served from by how its address is translated (Mei et al. 2014, Table 3): what was measured of each,
+// and sums where a pattern adds one to the other.
+Attribute Discovery::latency_patterns(const std::string& /*element*/) {
+  std::vector<std::pair<std::string, double>> patterns;
+  const Attribute& l1 = ensure("l1", "latency");
+  if (l1.available()) patterns.emplace_back("l1_hit", *l1.number());
+  const Attribute& l2 = ensure("l2", "latency");
+  const Attribute& memory = ensure("device", "latency");
+  if (!l2.available() || !memory.available()) {
+    return unavailable(Reason::kDependency, "needs the latencies of L2 and of device memory");
+  }
+  patterns.emplace_back("l2_hit_tlb_hit", *l2.number());
+  double translated = *l2.number();
+  for (const char* level : {"tlb_l1", "tlb_l2", "tlb_l3"}) {
+    const Attribute& penalty = ensure(level, "miss_penalty");
+    if (!penalty.available()) break;
+    translated += *penalty.number();
+    patterns.emplace_back(fmt::format("l2_hit_{}_miss", level), translated);
+  }
+  patterns.emplace_back("memory_tlb_hit", *memory.number());
+  if (const Value* cold = memory.find_detail("tlb_cold_cycles")) {
+    patterns.emplace_back("memory_tlb_miss", std::get<double>(*cold));
+  }
+  std::vector<double> cycles;
+  for (const auto& [name, value] : patterns) cycles.push_back(std::round(10 * value) / 10);
+  Attribute attribute = probe::measured(lab_, cycles, "cycles", std::nullopt, "latencies_and_miss_penalties");
+  attribute.source = Source::kInferred;
+  for (std::size_t i = 0; i < patterns.size(); ++i) attribute.details.emplace_back(patterns[i].first, cycles[i]);
+  return attribute;
 }
 
 const probe::TlbSurvey& Discovery::tlbs() {

@@ -62,7 +62,8 @@ std::vector<ElementRow> nvidia_rows() {
       with(row("l2", "L2 cache",                   {kAM, kM,    kM,   kM,   kM,   kM,   kNo,   kNo,   kM,     kM}),
            kFull, {"near_sms"}),
       row("shared", "Shared memory",               {kA,  kM,    kM,   kM,   kNo,  kNo,  kNo,   kNo,   kNo,    kNo}),
-      row("device", "Device memory",               {kA,  kM,    kM,   kM,   kNo,  kNo,  kNo,   kNo,   kNo,    kNo}),
+      with(row("device", "Device memory",               {kA,  kM,    kM,   kM,   kNo,  kNo,  kNo,   kNo,   kNo,    kNo}),
+           kFull, {"latency_patterns"}),
       tlb_row("tlb_l1", "First-level TLB"),
       tlb_row("tlb_l2", "Second-level TLB"),
       tlb_row("tlb_l3", "Third-level TLB"),
@@ -116,7 +117,8 @@ const std::vector<std::string>& memory_attribute_ids() {
                                                 "index",
                                                 "replacement",
                                                 "shared_between",
-                                                "near_sms"};
+                                                "near_sms",
+                                                "latency_patterns"};
   return kIds;
 }
 
