@@ -389,7 +389,8 @@ class TlbProber {
     double missed_before = 0;
     std::uint64_t sum = 0;
     for (const Point& point : measure(tries)) {
-      const auto pages = static_cast<double>(point.reach_bytes / point.stride_bytes);
+      const std::uint64_t whole_pages = point.reach_bytes / point.stride_bytes;
+      const auto pages = static_cast<double>(whole_pages);
       const double missed = std::round(misses(point, step) * pages);
       const double more = missed - missed_before;
       missed_before = missed;

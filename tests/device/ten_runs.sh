@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Runs gputopo ten times on a GPU and says whether the runs agree. Needs the binary and this script, nothing else:
 #   ./ten_runs.sh ./gputopo results [RUNS]
-# Leaves in results/: run_N.json and run_N.txt of every run, recording.gputopo of one more, agreement.txt, failures.txt.
+# Leaves in results/: run_N.json and run_N.txt of every run, recording.gputopo of one more with --full, agreement.txt, failures.txt.
 # Exit 0: discrete values are the same every time and continuous ones lie within 2% of their median.
 set -u
 binary=${1:?usage: ten_runs.sh BINARY RESULTS [RUNS]}
@@ -17,7 +17,7 @@ for run in $(seq 1 "$runs"); do
   "$binary" --device cuda:0 --quiet --json "$results/run_$run.json" --seed "$run" >"$results/run_$run.txt"
   echo "run $run: exit $?, $(awk '/"total_seconds"/ {print $2 + 0; exit}' "$results/run_$run.json") s"
 done
-"$binary" --device cuda:0 --quiet --record "$results/recording.gputopo" >"$results/recorded.txt"
+"$binary" --device cuda:0 --full --quiet --record "$results/recording.gputopo" >"$results/recorded.txt"
 
 # The report is indented by two spaces, so a line's depth tells what it is: 4 an element, 6 an attribute, 8 a field.
 awk '

@@ -3,6 +3,10 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <set>
+#include <sstream>
+
 #include "gputopo/discover.h"
 
 namespace gputopo {
@@ -67,11 +71,63 @@ TEST_F(RecordedH200, Sizes) {
   EXPECT_EQ(number("constant_l1", "size"), 2048);
   EXPECT_EQ(number("l2", "size"), 60 << 20);
   EXPECT_EQ(number("l2", "partitions"), 2);
-  EXPECT_EQ(of("constant_l15", "size").reason, Reason::kNotSupported);
+  // Behind the 64 KiB that constants may have, with code beside them: what code alone shows of the same cache.
+  EXPECT_NEAR(number("constant_l15", "size"), number("icache_l2", "size"), 2048);
+  ASSERT_TRUE(of("l1", "size").available());
   // At every carve-out what shared memory takes is gone from L1.
   const auto& sizes = std::get<std::vector<double>>(*of("l1", "size").find_detail("size_by_carve_out_bytes"));
   ASSERT_EQ(sizes.size(), 9u);
   for (std::size_t i = 1; i < sizes.size(); ++i) EXPECT_LT(sizes[i], sizes[i - 1]);
+}
+
+TEST_F(RecordedH200, TlbAndInstructionCaches) {
+  EXPECT_EQ(number("tlb_l1", "reach"), 64.0 * (1ull << 30));
+  EXPECT_EQ(number("tlb_l1", "entries"), 2048);
+  EXPECT_EQ(number("tlb_l1", "entry_bytes"), 32 << 20);
+  EXPECT_EQ(std::get<std::string>(of("icache_l1", "scope").value), "2 SMs");
+  EXPECT_THAT(names("icache_l1"), ElementsAre());
+  EXPECT_THAT(names("icache_l2"), ElementsAre("constants"));
+}
+
+// The recording is of a discovery with --full.
+TEST(RecordedH200InFull, StructureAndMap) {
+  const auto device = open_device("replay:" GPUTOPO_SOURCE_DIR "/recordings/h200.gputopo", 1);
+  DiscoverOptions options;
+  options.full = true;
+  const Topology topology = discover(*device, options);
+  const auto of = [&](const char* element, const char* attribute) -> const Attribute& {
+    return *topology.find_attribute(element, attribute);
+  };
+  for (const char* element : {"l1", "constant_l1"}) {
+    EXPECT_EQ(of(element, "ways").number(), 4) << element << of(element, "ways").detail;
+    EXPECT_EQ(of(element, "replacement").value, Value(std::string("lru"))) << element;
+  }
+  EXPECT_EQ(of("constant_l1", "sets").number(), 8);
+  EXPECT_EQ(of("constant_l1", "index").value, Value(std::string("modulo")));
+  EXPECT_EQ(of("l1", "index").value, Value(std::string("hashed")));
+  const auto groups = [&](const char* element, const char* attribute) {
+    std::vector<std::set<std::string>> result;
+    for (const std::string& text : std::get<std::vector<std::string>>(of(element, attribute).value)) {
+      std::istringstream words(text);
+      std::set<std::string>& sms = result.emplace_back();
+      for (std::string sm; std::getline(words, sm, '+');) sms.insert(sm);
+    }
+    return result;
+  };
+  // Two ways of looking that share no loads agree: each group of SMs lies within one partition, each pair in a group.
+  const auto partitions = groups("l2", "near_sms");
+  const auto gpcs = groups("icache_l2", "shared_between");
+  const auto tpcs = groups("icache_l1", "shared_between");
+  EXPECT_EQ(partitions.size(), 2u);
+  EXPECT_EQ(gpcs.size(), 8u);
+  EXPECT_EQ(tpcs.size(), 66u);
+  const auto within = [](const std::set<std::string>& part, const std::vector<std::set<std::string>>& wholes) {
+    return std::any_of(wholes.begin(), wholes.end(), [&](const std::set<std::string>& whole) {
+      return std::includes(whole.begin(), whole.end(), part.begin(), part.end());
+    });
+  };
+  for (const auto& gpc : gpcs) EXPECT_TRUE(within(gpc, partitions));
+  for (const auto& tpc : tpcs) EXPECT_TRUE(within(tpc, gpcs));
 }
 
 TEST_F(RecordedH200, LatenciesAreInOrder) {
