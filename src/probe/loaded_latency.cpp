@@ -30,13 +30,18 @@ constexpr std::uint32_t kMemoryAccesses = 48;
 // Beyond what is touched, in L2 sizes: what was written last may still be there.
 constexpr std::uint64_t kBeyond = 2;
 
+std::uint32_t lane_bytes(LoadedLevel level) {
+  if (level == LoadedLevel::kShared) return kWordBytes;
+  return level == LoadedLevel::kL1 ? kPointerBytes : kSectorBytes;
+}
+
 AccessProgram program_of(Lab& lab, LoadedLevel level, std::uint32_t warps) {
   AccessProgram program{.warps = warps, .warm_accesses = kWarmAccesses, .accesses = kTimedAccesses};
   const bool on_chip = level == LoadedLevel::kL1 || level == LoadedLevel::kShared;
   program.space = level == LoadedLevel::kL1       ? Space::kGlobal
                   : level == LoadedLevel::kShared ? Space::kShared
                                                   : Space::kGlobalBypassL1;
-  program.lane_stride_bytes = level == LoadedLevel::kShared ? kWordBytes : on_chip ? kPointerBytes : kSectorBytes;
+  program.lane_stride_bytes = lane_bytes(level);
   program.warp_stride_bytes = kAccessLanes * program.lane_stride_bytes;
   program.every_sm = !on_chip;
   const std::uint64_t all = std::uint64_t{program.warp_stride_bytes} * warps * (on_chip ? 1 : lab.info().sm_count);
@@ -66,19 +71,19 @@ Attribute measure_loaded_latency(Lab& lab, LoadedLevel level) {
   std::vector<AccessProgram> programs;
   for (const std::uint32_t warps : kWarps) programs.push_back(program_of(lab, level, warps));
   const std::vector<AccessTrial> trials = run_trials(lab, programs);
-  SampleTable table{"warps", {"warps_in_flight", "latency_cycles", "loads_per_cycle"}, {{}, {}, {}}};
+  // Two tables, because they are two curves.
+  SampleTable latency{"latency", {"warps_in_flight", "latency_cycles"}, {{}, {}}};
+  SampleTable throughput{"throughput", {"warps_in_flight", "loads_per_cycle"}, {{}, {}}};
   double peak = 0;
   for (const AccessTrial& trial : trials) {
-    table.data[0].push_back(trial.program.warps);
-    table.data[1].push_back(trial.cycles());
-    table.data[2].push_back(trial.rate());
+    for (SampleTable* table : {&latency, &throughput}) table->data[0].push_back(trial.program.warps);
+    latency.data[1].push_back(trial.cycles());
+    throughput.data[1].push_back(trial.rate());
     peak = std::max(peak, trial.rate());
   }
   const AccessTrial& most = trials.back();
   const double alone = trials.front().cycles();
-  const std::uint32_t load_bytes = kAccessLanes * (level == LoadedLevel::kShared ? kWordBytes
-                                                   : level == LoadedLevel::kL1   ? kPointerBytes
-                                                                                 : kSectorBytes);
+  const std::uint32_t load_bytes = kAccessLanes * lane_bytes(level);
   Attribute attribute = measured(lab, rounded(most.cycles()), "cycles", most.interval(), "littles_law");
   attribute.details.emplace_back("warps_in_flight", static_cast<std::int64_t>(most.program.warps));
   attribute.details.emplace_back("unloaded_cycles", rounded(alone));
@@ -93,7 +98,7 @@ Attribute measure_loaded_latency(Lab& lab, LoadedLevel level) {
   } else {
     attribute.details.emplace_back("knee_at_least_warps", static_cast<std::int64_t>(most.program.warps));
   }
-  if (lab.keep_samples()) attribute.samples.push_back(std::move(table));
+  if (lab.keep_samples()) attribute.samples = {std::move(latency), std::move(throughput)};
   return attribute;
 }
 
