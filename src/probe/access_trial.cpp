@@ -12,7 +12,7 @@ namespace {
 constexpr double kLeastLatencyCycles = 8;
 // No store is issued in less than half a cycle.
 constexpr double kLeastStoreCycles = 0.5;
-// Of a latency, at the least: what the beginning and the end of a chain leave of the timer's cost.
+// The least half-width of an interval: what the ends of a chain leave of the timer's cost, and a drift of the clocks.
 constexpr double kLeastMarginCycles = 0.25;
 constexpr double kLeastMarginPart = 0.005;
 

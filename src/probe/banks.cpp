@@ -27,6 +27,8 @@ constexpr double kClear = 4;
 // Less than that cannot be told from noise: the strides would all look alike.
 constexpr double kLeastConflictCycles = 0.25;
 constexpr double kTwoSided95 = 1.96;
+// Of the slope: a drift of the clocks within the trials.
+constexpr double kLeastMarginPart = 0.005;
 
 BankFit fit_layout(const BankLayout& layout, const BankCurve& curve) {
   std::vector<double> conflicts;
@@ -144,7 +146,8 @@ Attribute conflict_cost(Lab& lab, const BankCurve& curve, const BankFit& fit) {
   for (const double stride : curve.strides_bytes) {
     conflicts.push_back(conflicts_of(fit.layout, static_cast<std::uint32_t>(stride)));
   }
-  const double margin = kTwoSided95 * fit.error_cycles;
+  // The ends of the chains cost every stride the same, so that the slope has only the drift's part of that.
+  const double margin = std::max(kTwoSided95 * fit.error_cycles, kLeastMarginPart * fit.conflict_cycles);
   Attribute attribute =
       measured(lab, rounded(fit.conflict_cycles), "cycles",
                stats::Interval{fit.conflict_cycles - margin, fit.conflict_cycles + margin}, "slope_over_conflicts");

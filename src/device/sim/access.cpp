@@ -75,16 +75,20 @@ Service plain_service(const MachineSpec& spec, const AccessProgram& program, std
   for (std::uint64_t lane = 0; lane < kAccessLanes; ++lane) {
     fetches.insert(lane * program.lane_stride_bytes % program.bytes / level.fetch_bytes);
   }
-  const double bytes = static_cast<double>(fetches.size()) * level.fetch_bytes;
+  // A pass over the banks takes as long for one word as for all.
+  const std::size_t served = program.space == Space::kShared ? kAccessLanes : fetches.size();
+  const double bytes = static_cast<double>(served) * level.fetch_bytes;
   Service service{level.latency_cycles, bytes / bytes_per_cycle, level.per_sm};
   if (program.space != Space::kShared) return service;
-  if (program.op == AccessOp::kLoad && !spec.banks) return service;
+  // Neighbouring words do not conflict, whatever the banks are.
+  if (program.op == AccessOp::kLoad && !spec.banks && program.lane_stride_bytes <= access_word_bytes(program))
+    return service;
   const BankSpec& banks = banks_of(spec);
   const double conflict = banks.conflict_cycles * bank_conflicts(banks, program);
   service.interval_cycles += conflict;
   if (program.op == AccessOp::kStoreLoad) {
     if (banks.store_latency_cycles == 0) refuse(spec, "banks.store_latency_cycles", "how long stores take");
-    service.latency_cycles = banks.store_latency_cycles + conflict;  // of the store; the load has the same again
+    service.latency_cycles = banks.store_latency_cycles + conflict;  // the store's; the load has as many
     service.interval_cycles *= 2;
   }
   service.latency_cycles += conflict;
@@ -120,7 +124,6 @@ AccessResult simulate_access(const MachineSpec& spec, const AccessProgram& progr
   const double cycles = std::max(service.latency_cycles, in_turn);
   AccessResult result{.least_cycles = 0, .blocks = blocks};
   double sum = 0;
-  double most_total = 0;
   for (std::uint32_t warp = 0; warp < program.warps; ++warp) {
     StepBehaviour chain(program.accesses);
     chain.classes.push_back({cycles, false, program.accesses});
@@ -128,11 +131,11 @@ AccessResult simulate_access(const MachineSpec& spec, const AccessProgram& progr
     const double mean = total / program.accesses;
     result.least_cycles = warp == 0 ? mean : std::min(result.least_cycles, mean);
     result.most_cycles = std::max(result.most_cycles, mean);
-    most_total = std::max(most_total, total);
     sum += mean;
   }
   result.mean_cycles = sum / program.warps;
-  result.total_cycles = most_total;
+  // While one warp waits for an outlier, the others go on.
+  result.total_cycles = result.mean_cycles * program.accesses;
   return result;
 }
 
