@@ -37,10 +37,17 @@ AccessProgram with_bytes(AccessProgram program, std::uint32_t blocks) {
 }  // namespace
 
 Attribute measure_atomic_latency(Lab& lab, Space space) {
+  // One warp on each SM: L2 is nearer to some than to others, and so are its slices.
+  const bool every_sm = space != Space::kShared;
+  const std::uint32_t blocks = every_sm ? lab.info().sm_count : 1;
   const std::vector<AccessTrial> trials =
-      run_trials(lab, {with_bytes(atomics(space, false, 1, false), 1), atomics(space, true, 1, false)});
+      run_trials(lab, {with_bytes(atomics(space, false, 1, every_sm), blocks), atomics(space, true, 1, false)});
   Attribute attribute =
       measured(lab, rounded(trials[0].cycles()), "cycles", trials[0].interval(), "dependent_atomics_of_a_warp");
+  if (every_sm) {
+    attribute.details.emplace_back("nearest_sm_cycles", rounded(trials[0].copies.front().least_cycles));
+    attribute.details.emplace_back("farthest_sm_cycles", rounded(trials[0].copies.front().most_cycles));
+  }
   attribute.details.emplace_back("one_address_cycles", rounded(trials[1].cycles()));
   return attribute;
 }

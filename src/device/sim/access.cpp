@@ -59,9 +59,10 @@ Service atomic_service(const MachineSpec& spec, const AccessProgram& program) {
   const auto found = spec.atomics.find(level);
   if (found == spec.atomics.end()) refuse(spec, "atomics." + level, "how long atomics take there");
   const AtomicSpec& atomics = found->second;
-  const double rate = program.lane_stride_bytes == 0 ? atomics.lanes_per_cycle_on_one_address : atomics.lanes_per_cycle;
-  const double interval = kAccessLanes / rate;
-  return {atomics.latency_cycles + interval, interval, shared};
+  if (program.lane_stride_bytes == 0) {
+    return {atomics.one_address_latency_cycles, kAccessLanes / atomics.one_address_lanes_per_cycle, shared};
+  }
+  return {atomics.latency_cycles, kAccessLanes / atomics.lanes_per_cycle, shared};
 }
 
 Service plain_service(const MachineSpec& spec, const AccessProgram& program, std::uint64_t carve_out_bytes,

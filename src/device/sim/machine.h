@@ -90,11 +90,12 @@ struct BankSpec {
   double store_latency_cycles = 0;   // from a store until a load of the same word gives its value
 };
 
-// Atomic additions by warps.
+// Atomic additions by warps, of all lanes to words of their own or to one word.
 struct AtomicSpec {
-  double latency_cycles = 0;                  // of a warp's, beyond the time that its lanes take one after another
-  double lanes_per_cycle = 0;                 // to words of their own; of an SM in shared memory, else of all SMs
-  double lanes_per_cycle_on_one_address = 0;  // all to the same word
+  double latency_cycles = 0;
+  double one_address_latency_cycles = 0;
+  double lanes_per_cycle = 0;  // of an SM in shared memory, else of all SMs
+  double one_address_lanes_per_cycle = 0;
 };
 
 struct NoiseSpec {

@@ -247,7 +247,8 @@ void check_atomics(const MachineSpec& spec) {
     if (level != kSharedLevel) require_cache(spec, level, field);
     require_positive(atomics.latency_cycles, field + ".latency_cycles");
     require_positive(atomics.lanes_per_cycle, field + ".lanes_per_cycle");
-    require_positive(atomics.lanes_per_cycle_on_one_address, field + ".lanes_per_cycle_on_one_address");
+    require_positive(atomics.one_address_latency_cycles, field + ".one_address_latency_cycles");
+    require_positive(atomics.one_address_lanes_per_cycle, field + ".one_address_lanes_per_cycle");
   }
 }
 

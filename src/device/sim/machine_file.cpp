@@ -233,8 +233,9 @@ void read_value(const json& node, const std::string& path, BankSpec& banks) {
 void read_value(const json& node, const std::string& path, AtomicSpec& atomics) {
   read_object(node, path,
               {required_field("latency_cycles", atomics.latency_cycles),
+               required_field("one_address_latency_cycles", atomics.one_address_latency_cycles),
                required_field("lanes_per_cycle", atomics.lanes_per_cycle),
-               required_field("lanes_per_cycle_on_one_address", atomics.lanes_per_cycle_on_one_address)});
+               required_field("one_address_lanes_per_cycle", atomics.one_address_lanes_per_cycle)});
 }
 
 // By level; check_machine() knows which levels there are.
