@@ -69,11 +69,11 @@ sim::MachineSpec random_access_machine(std::uint64_t seed) {
   return machine;
 }
 
-Topology discover_accesses(const sim::MachineSpec& machine, std::uint64_t seed) {
+Topology discover_accesses(const sim::MachineSpec& machine, std::uint64_t seed,
+                           const std::vector<std::string>& attributes) {
   const std::unique_ptr<Device> device = sim::make_sim_device(machine, seed, 1);
   DiscoverOptions options;
-  options.attributes = {"banks",          "bank_width",        "conflict_cost", "store_latency",
-                        "atomic_latency", "atomic_throughput", "loaded_latency"};
+  options.attributes = attributes;
   options.seed = seed;
   return discover(*device, options);
 }
@@ -96,7 +96,8 @@ TEST(AccessTruth, BanksAndTheirWidthAreExact) {
   for (std::uint64_t seed = 1; seed <= machines(); ++seed) {
     SCOPED_TRACE(seed);
     const sim::MachineSpec machine = random_access_machine(seed);
-    const Topology topology = discover_accesses(machine, seed);
+    const Topology topology =
+        discover_accesses(machine, seed, {"banks", "bank_width", "conflict_cost", "store_latency"});
     EXPECT_EQ(topology.find_attribute("shared", "banks")->number(), machine.banks->banks);
     EXPECT_EQ(topology.find_attribute("shared", "bank_width")->number(), machine.banks->bank_bytes);
     const Attribute& banks = *topology.find_attribute("shared", "banks");
@@ -117,7 +118,7 @@ TEST(AccessTruth, AtomicsAreAsFastAsTheyAre) {
   for (std::uint64_t seed = 1; seed <= machines() / 4; ++seed) {
     SCOPED_TRACE(seed);
     const sim::MachineSpec machine = random_access_machine(seed);
-    const Topology topology = discover_accesses(machine, seed);
+    const Topology topology = discover_accesses(machine, seed, {"atomic_latency", "atomic_throughput"});
     for (const char* element : {"shared", "l2"}) {
       SCOPED_TRACE(element);
       const sim::AtomicSpec& truth = machine.atomics.at(element);
@@ -155,7 +156,7 @@ TEST(AccessTruth, TheKneeIsWhereThroughputMeetsLatency) {
   for (std::uint64_t seed = 1; seed <= machines() / 4; ++seed) {
     SCOPED_TRACE(seed);
     const sim::MachineSpec machine = random_access_machine(seed);
-    const Topology topology = discover_accesses(machine, seed);
+    const Topology topology = discover_accesses(machine, seed, {"loaded_latency"});
     for (const Level& level : kLevels) {
       SCOPED_TRACE(level.element);
       const Attribute& loaded = *topology.find_attribute(level.element, "loaded_latency");
@@ -186,7 +187,8 @@ TEST(AccessTruth, WhatTheMachineDoesNotHaveIsNotSupported) {
   sim::MachineSpec machine = random_access_machine(1);
   machine.banks.reset();
   machine.atomics.clear();
-  const Topology topology = discover_accesses(machine, 1);
+  const Topology topology = discover_accesses(
+      machine, 1, {"banks", "conflict_cost", "store_latency", "atomic_latency", "atomic_throughput", "loaded_latency"});
   for (const char* attribute : {"store_latency", "atomic_latency", "atomic_throughput", "banks", "conflict_cost"}) {
     const Attribute& found = *topology.find_attribute("shared", attribute);
     EXPECT_EQ(found.reason, Reason::kNotSupported) << attribute << ": " << found.detail;
