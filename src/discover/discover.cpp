@@ -9,6 +9,7 @@
 #include <map>
 #include <optional>
 
+#include "discover/access_attributes.h"
 #include "discover/code_elements.h"
 #include "discover/consistency.h"
 #include "discover/general.h"
@@ -58,7 +59,8 @@ constexpr const char* kFirstLevelCaches[] = {"l1", "texture", "readonly", "const
 
 class Discovery {
  public:
-  Discovery(Device& device, const DiscoverOptions& options) : options_(options), lab_(device, options), code_(lab_) {}
+  Discovery(Device& device, const DiscoverOptions& options)
+      : options_(options), lab_(device, options), code_(lab_), accesses_(lab_) {}
 
   Topology run();
 
@@ -117,6 +119,7 @@ class Discovery {
   const DiscoverOptions& options_;
   probe::Lab lab_;
   CodeElements code_;
+  AccessAttributes accesses_;
   const std::vector<ElementRow> table_ = elements_of(lab_.info().vendor);
   Topology topology_;
   std::map<Space, Survey> surveys_;
@@ -160,6 +163,14 @@ const std::vector<Discovery::PlanRow>& Discovery::plan() {
       // Of instruction caches only (code_elements.h).
       {"cycles_per_instruction", nullptr},
       {"scope", nullptr},
+      // By accesses of whole warps (access_attributes.h).
+      {"banks", nullptr},
+      {"bank_width", nullptr},
+      {"conflict_cost", nullptr},
+      {"store_latency", nullptr},
+      {"atomic_latency", nullptr},
+      {"atomic_throughput", nullptr},
+      {"loaded_latency", nullptr},
   };
   return kPlan;
 }
@@ -519,6 +530,10 @@ Attribute Discovery::guarded(const std::string& element, const PlanRow& row) {
   if (ended_) return unavailable(ended_->first, ended_->second);
   try {
     if (CodeElements::has(element)) return code_.measure(element, row.attribute);
+    if (AccessAttributes::has(row.attribute)) {
+      if (element == "l1") require_l1_caching();
+      return accesses_.measure(element, row.attribute);
+    }
     return (this->*row.measure)(element);
   } catch (const probe::Stopped& error) {
     return failure(Reason::kInterrupted, error.what());

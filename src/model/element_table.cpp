@@ -54,15 +54,20 @@ std::vector<ElementRow> nvidia_rows() {
   // clang-format off
   return {
       //                                           size latency read  write line  fetch amount shared penalty partitions
-      cache_row("l1", "L1 data cache",             {kM,  kM,    kM,   kM,   kM,   kM,   kM,    kM,    kM,     kNo}),
+      with(cache_row("l1", "L1 data cache",        {kM,  kM,    kM,   kM,   kM,   kM,   kM,    kM,    kM,     kNo}),
+           kM, {"loaded_latency"}),
       cache_row("texture", "Texture cache",        {kM,  kM,    kM,   kNo,  kM,   kM,   kM,    kM,    kM,     kNo}),
       cache_row("readonly", "Read-only data cache", {kM,  kM,    kM,   kNo,  kM,   kM,   kM,    kM,    kM,     kNo}),
       cache_row("constant_l1", "Constant L1 cache", {kM,  kM,    kM,   kNo,  kM,   kM,   kM,    kM,    kM,     kNo}),
       row("constant_l15", "Constant L1.5 cache",   {kM,  kM,    kM,   kNo,  kM,   kM,   kNo,   kNo,   kM,     kNo}),
-      with(row("l2", "L2 cache",                   {kAM, kM,    kM,   kM,   kM,   kM,   kNo,   kNo,   kM,     kM}),
-           kFull, {"near_sms"}),
-      row("shared", "Shared memory",               {kA,  kM,    kM,   kM,   kNo,  kNo,  kNo,   kNo,   kNo,    kNo}),
-      with(row("device", "Device memory",               {kA,  kM,    kM,   kM,   kNo,  kNo,  kNo,   kNo,   kNo,    kNo}),
+      with(with(row("l2", "L2 cache",              {kAM, kM,    kM,   kM,   kM,   kM,   kNo,   kNo,   kM,     kM}),
+                kFull, {"near_sms"}),
+           kM, {"atomic_latency", "atomic_throughput", "loaded_latency"}),
+      with(row("shared", "Shared memory",          {kA,  kM,    kM,   kM,   kNo,  kNo,  kNo,   kNo,   kNo,    kNo}),
+           kM, {"banks", "bank_width", "conflict_cost", "store_latency", "atomic_latency", "atomic_throughput",
+                "loaded_latency"}),
+      with(with(row("device", "Device memory",     {kA,  kM,    kM,   kM,   kNo,  kNo,  kNo,   kNo,   kNo,    kNo}),
+                kM, {"loaded_latency"}),
            kFull, {"latency_patterns"}),
       tlb_row("tlb_l1", "First-level TLB"),
       tlb_row("tlb_l2", "Second-level TLB"),
@@ -118,7 +123,14 @@ const std::vector<std::string>& memory_attribute_ids() {
                                                 "replacement",
                                                 "shared_between",
                                                 "near_sms",
-                                                "latency_patterns"};
+                                                "latency_patterns",
+                                                "banks",
+                                                "bank_width",
+                                                "conflict_cost",
+                                                "store_latency",
+                                                "atomic_latency",
+                                                "atomic_throughput",
+                                                "loaded_latency"};
   return kIds;
 }
 

@@ -27,22 +27,26 @@ std::vector<ProgramResult> Lab::run(const std::vector<Program>& programs) {
   return results;
 }
 
-std::vector<ChaseResult> Lab::chase(const std::vector<ChaseProgram>& programs) {
-  std::vector<ChaseResult> results;
+template <typename Result, typename Kind>
+std::vector<Result> Lab::run_all(const std::vector<Kind>& programs) {
+  std::vector<Result> results;
   results.reserve(programs.size());
   for (ProgramResult& result : run({programs.begin(), programs.end()})) {
-    results.push_back(std::get<ChaseResult>(std::move(result.data)));
+    results.push_back(std::get<Result>(std::move(result.data)));
   }
   return results;
 }
 
+std::vector<ChaseResult> Lab::chase(const std::vector<ChaseProgram>& programs) {
+  return run_all<ChaseResult>(programs);
+}
+
 std::vector<InstructionResult> Lab::code(const std::vector<InstructionProgram>& programs) {
-  std::vector<InstructionResult> results;
-  results.reserve(programs.size());
-  for (ProgramResult& result : run({programs.begin(), programs.end()})) {
-    results.push_back(std::get<InstructionResult>(std::move(result.data)));
-  }
-  return results;
+  return run_all<InstructionResult>(programs);
+}
+
+std::vector<AccessResult> Lab::access(const std::vector<AccessProgram>& programs) {
+  return run_all<AccessResult>(programs);
 }
 
 StreamResult Lab::stream(const StreamProgram& program) { return std::get<StreamResult>(run({program}).front().data); }

@@ -47,6 +47,7 @@ class Lab {
 
   [[nodiscard]] std::vector<ChaseResult> chase(const std::vector<ChaseProgram>& programs);
   [[nodiscard]] std::vector<InstructionResult> code(const std::vector<InstructionProgram>& programs);
+  [[nodiscard]] std::vector<AccessResult> access(const std::vector<AccessProgram>& programs);
   [[nodiscard]] StreamResult stream(const StreamProgram& program);
 
   // SM clock and carve-out of the last program.
@@ -66,6 +67,9 @@ class Lab {
 
  private:
   [[nodiscard]] std::vector<ProgramResult> run(const std::vector<Program>& programs);
+  // Of programs of one kind.
+  template <typename Result, typename Kind>
+  [[nodiscard]] std::vector<Result> run_all(const std::vector<Kind>& programs);
 
   Device& device_;
   const DiscoverOptions& options_;

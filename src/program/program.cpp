@@ -21,6 +21,7 @@ constexpr std::array<std::string_view, 3> kOrderNames = {"sequential", "reversed
 constexpr std::array<std::string_view, 4> kStepNames = {"warm", "touch", "timed", "counted"};
 constexpr std::array<std::string_view, 3> kStreamOpNames = {"read", "write", "copy"};
 constexpr std::array<std::string_view, 2> kCodeStepNames = {"run", "constants"};
+constexpr std::array<std::string_view, 4> kAccessOpNames = {"load", "store", "store_load", "atomic_add"};
 
 template <typename Enum, std::size_t N>
 std::string_view name_of(const std::array<std::string_view, N>& names, Enum value) {
@@ -192,6 +193,31 @@ void validate_code(const InstructionProgram& program) {
   for (std::size_t i = 0; i < program.steps.size(); ++i) validate_code_step(program, i);
 }
 
+void validate_access(const AccessProgram& program) {
+  constexpr std::uint32_t kMostAccesses = 1u << 20;
+  constexpr std::uint64_t kMostStrideBytes = 1u << 20;
+  const bool shared = program.space == Space::kShared;
+  require(shared || program.space == Space::kGlobal || program.space == Space::kGlobalBypassL1, "space",
+          "must be shared, global or global_bypass_l1");
+  require(program.space != Space::kGlobal || program.op == AccessOp::kLoad, "op",
+          "must be load in global, where L1 would take no part; use global_bypass_l1");
+  const std::uint32_t word = access_word_bytes(program);
+  require(program.bytes >= word && program.bytes % word == 0, "bytes", "must be whole words, at least one");
+  require(program.lane_stride_bytes % word == 0 && program.lane_stride_bytes <= kMostStrideBytes, "lane_stride_bytes",
+          "must be a multiple of the word up to 1 MiB");
+  require(program.warp_stride_bytes % word == 0 && program.warp_stride_bytes <= kMostStrideBytes, "warp_stride_bytes",
+          "must be a multiple of the word up to 1 MiB");
+  require(program.hop_bytes % word == 0 && program.hop_bytes < program.bytes, "hop_bytes",
+          "must be a multiple of the word under bytes");
+  require(program.hop_bytes == 0 || program.op == AccessOp::kLoad, "hop_bytes", "must be 0 but for loads");
+  require(program.warps >= 1 && program.warps <= kMostAccessWarps, "warps", "must be 1 to 32");
+  require(
+      program.accesses >= kAccessUnroll && program.accesses <= kMostAccesses && program.accesses % kAccessUnroll == 0,
+      "accesses", "must be a multiple of 16 from 16 to 2^20");
+  require(program.warm_accesses <= kMostAccesses && program.warm_accesses % kAccessUnroll == 0, "warm_accesses",
+          "must be a multiple of 16 up to 2^20");
+}
+
 // Runs of consecutive indices as first-last: 0-15,18,20-21.
 std::string elements_text(const std::vector<std::uint32_t>& elements) {
   std::string text;
@@ -248,6 +274,15 @@ std::string code_text(const InstructionProgram& program) {
     text += fmt::format(" step={}:{}:{}:{}:{}", to_string(step.kind), step.actor, step.first, step.count, step.passes);
   }
   return text;
+}
+
+std::string access_text(const AccessProgram& program) {
+  return fmt::format(
+      "access op={} space={} bytes={} lane_stride={} warp_stride={} hop={} warps={} every_sm={} warm={} accesses={} "
+      "carve_out={}",
+      to_string(program.op), to_string(program.space), program.bytes, program.lane_stride_bytes,
+      program.warp_stride_bytes, program.hop_bytes, program.warps, program.every_sm ? 1 : 0, program.warm_accesses,
+      program.accesses, program.shared_carve_out_bytes);
 }
 
 ChaseArray parse_array(std::string_view word) {
@@ -371,6 +406,34 @@ void set_code_word(InstructionProgram& program, std::string_view key, std::strin
   }
 }
 
+void set_access_word(AccessProgram& program, std::string_view key, std::string_view value) {
+  if (key == "op") {
+    program.op = value_of<AccessOp>(kAccessOpNames, value);
+  } else if (key == "space") {
+    program.space = value_of<Space>(kSpaceNames, value);
+  } else if (key == "bytes") {
+    program.bytes = parse_number(value);
+  } else if (key == "lane_stride") {
+    program.lane_stride_bytes = parse_number32(value);
+  } else if (key == "warp_stride") {
+    program.warp_stride_bytes = parse_number32(value);
+  } else if (key == "hop") {
+    program.hop_bytes = parse_number(value);
+  } else if (key == "warps") {
+    program.warps = parse_number32(value);
+  } else if (key == "every_sm") {
+    program.every_sm = parse_number(value) != 0;
+  } else if (key == "warm") {
+    program.warm_accesses = parse_number32(value);
+  } else if (key == "accesses") {
+    program.accesses = parse_number32(value);
+  } else if (key == "carve_out") {
+    program.shared_carve_out_bytes = parse_number(value);
+  } else {
+    throw_unknown_word(key);
+  }
+}
+
 }  // namespace
 
 std::string_view to_string(Space space) { return name_of(kSpaceNames, space); }
@@ -378,6 +441,12 @@ std::string_view to_string(Order order) { return name_of(kOrderNames, order); }
 std::string_view to_string(StepKind kind) { return name_of(kStepNames, kind); }
 std::string_view to_string(StreamOp op) { return name_of(kStreamOpNames, op); }
 std::string_view to_string(CodeStepKind kind) { return name_of(kCodeStepNames, kind); }
+
+std::string_view to_string(AccessOp op) { return name_of(kAccessOpNames, op); }
+
+std::uint32_t access_word_bytes(const AccessProgram& program) {
+  return program.op == AccessOp::kLoad && program.space != Space::kShared ? 8 : 4;
+}
 
 std::vector<std::uint32_t> chain_order(const ChaseArray& array, std::uint32_t chain) {
   std::vector<std::uint32_t> order = array.elements;
@@ -410,6 +479,8 @@ void validate(const Program& program) {
     validate_chase(*chase);
   } else if (const auto* code = std::get_if<InstructionProgram>(&program)) {
     validate_code(*code);
+  } else if (const auto* access = std::get_if<AccessProgram>(&program)) {
+    validate_access(*access);
   } else {
     validate_stream(std::get<StreamProgram>(program));
   }
@@ -418,6 +489,7 @@ void validate(const Program& program) {
 std::string to_text(const Program& program) {
   if (const auto* chase = std::get_if<ChaseProgram>(&program)) return chase_text(*chase);
   if (const auto* code = std::get_if<InstructionProgram>(&program)) return code_text(*code);
+  if (const auto* access = std::get_if<AccessProgram>(&program)) return access_text(*access);
   return stream_text(std::get<StreamProgram>(program));
 }
 
@@ -434,7 +506,8 @@ Program parse_program(std::string_view text) {
   if (words[0] == "chase") return parse_words(ChaseProgram{}, set_chase_word);
   if (words[0] == "stream") return parse_words(StreamProgram{}, set_stream_word);
   if (words[0] == "code") return parse_words(InstructionProgram{}, set_code_word);
-  throw FormatError(fmt::format("program text: '{}' is not 'chase', 'stream' or 'code'", words[0]));
+  if (words[0] == "access") return parse_words(AccessProgram{}, set_access_word);
+  throw FormatError(fmt::format("program text: '{}' is not 'chase', 'stream', 'code' or 'access'", words[0]));
 }
 
 }  // namespace gputopo

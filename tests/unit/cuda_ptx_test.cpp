@@ -173,6 +173,10 @@ constexpr std::array kGlobalLoads = {0x381u, 0x981u};
 constexpr std::array kTextureLoads = {0x361u, 0x367u, 0xf66u, 0xf60u, 0xb60u, 0xb66u, 0xd66u};
 constexpr std::array kSharedLoads = {0x984u};
 constexpr std::array kConstantLoads = {0xb82u};
+constexpr std::array kGlobalStores = {0x386u, 0x986u};
+constexpr std::array kSharedStores = {0x388u, 0x988u};
+constexpr std::array kGlobalAtomics = {0x3a8u, 0x9a8u};
+constexpr std::array kSharedAtomics = {0x38cu};
 
 struct MachineInstruction {
   unsigned opcode;
@@ -244,6 +248,41 @@ TEST_P(Assembled, ChaseKernelsTimeOneLoadAndWaitForIt) {
   }
   const std::map<std::string, int> expected = {{"global", 3}, {"texture", 1}, {"shared", 1}, {"constant", 1}};
   EXPECT_EQ(timed, expected);
+}
+
+// Every chain of accesses is there in full, and the reading of the clock behind it waits for its end.
+TEST_P(Assembled, AccessKernelsKeepEveryAccess) {
+  const auto binary = assemble(generate_access_ptx(GetParam()));
+  if (GetParam().sm > 110) return;  // these read the clock with other instructions
+  const auto count = [](const std::vector<MachineInstruction>& code, const auto& opcodes) {
+    return std::count_if(code.begin(), code.end(), [&](const auto& i) { return contains(opcodes, i.opcode); });
+  };
+  const auto is_there = [&](AccessOp op, Space space, const auto& opcodes) {
+    const std::string kernel = access_kernel_name(op, space);
+    const std::vector<MachineInstruction> code = instructions_of(binary, kernel);
+    EXPECT_GE(count(code, opcodes), kAccessUnroll) << kernel;
+    constexpr std::uint32_t kOthers = 12;  // stores of the records, readings of the common start
+    EXPECT_LE(count(code, opcodes), kAccessUnroll + kOthers) << kernel;
+    // Three readings belong to a chain; a branch that waits stands before the second and the third of them, with an
+    // instruction between at the most.
+    int waiting = 0;
+    const auto branches = [&](std::size_t i) { return code[i].opcode == kBranch && code[i].predicated; };
+    for (std::size_t i = 2; i < code.size(); ++i) {
+      const bool waits = branches(i - 1) || branches(i - 2);
+      waiting += code[i].opcode == kReadClock && waits ? 1 : 0;
+    }
+    EXPECT_GE(waiting, 2) << kernel;
+  };
+  is_there(AccessOp::kLoad, Space::kShared, kSharedLoads);
+  is_there(AccessOp::kLoad, Space::kGlobal, kGlobalLoads);
+  is_there(AccessOp::kLoad, Space::kGlobalBypassL1, kGlobalLoads);
+  is_there(AccessOp::kStore, Space::kShared, kSharedStores);
+  is_there(AccessOp::kStore, Space::kGlobalBypassL1, kGlobalStores);
+  is_there(AccessOp::kStoreLoad, Space::kShared, kSharedStores);
+  is_there(AccessOp::kStoreLoad, Space::kShared, kSharedLoads);
+  is_there(AccessOp::kStoreLoad, Space::kGlobalBypassL1, kGlobalLoads);
+  is_there(AccessOp::kAtomicAdd, Space::kShared, kSharedAtomics);
+  is_there(AccessOp::kAtomicAdd, Space::kGlobalBypassL1, kGlobalAtomics);
 }
 
 // The stretch is there whole, in one piece and in order: blocks of arithmetic that end with one branch each.

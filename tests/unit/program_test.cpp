@@ -161,5 +161,29 @@ TEST(InstructionPrograms, TwoSmsAtMost) {
   EXPECT_THROW(validate(program), UsageError);
 }
 
+TEST(AccessPrograms, TextComesBack) {
+  const AccessProgram program{.op = AccessOp::kAtomicAdd,
+                              .space = Space::kGlobalBypassL1,
+                              .bytes = 8192,
+                              .lane_stride_bytes = 4,
+                              .warp_stride_bytes = 128,
+                              .warps = 8,
+                              .every_sm = true,
+                              .warm_accesses = 16,
+                              .accesses = 64,
+                              .shared_carve_out_bytes = 8192};
+  EXPECT_EQ(std::get<AccessProgram>(parse_program(to_text(program))), program);
+  const AccessProgram load{.bytes = 512, .lane_stride_bytes = 4, .hop_bytes = 128, .accesses = 32};
+  EXPECT_EQ(std::get<AccessProgram>(parse_program(to_text(load))), load);
+  EXPECT_THROW(static_cast<void>(parse_program("access op=sing")), FormatError);
+  EXPECT_THROW(static_cast<void>(parse_program("access tempo=3")), FormatError);
+}
+
+TEST(AccessPrograms, WordsOfDeviceMemoryHoldPointers) {
+  EXPECT_EQ(access_word_bytes({.space = Space::kShared}), 4u);
+  EXPECT_EQ(access_word_bytes({.space = Space::kGlobal}), 8u);
+  EXPECT_EQ(access_word_bytes({.op = AccessOp::kStore, .space = Space::kGlobalBypassL1}), 4u);
+}
+
 }  // namespace
 }  // namespace gputopo

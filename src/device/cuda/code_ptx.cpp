@@ -3,7 +3,8 @@
 // - The stretch is multiplications and additions in turn on kChains registers, which no compiler may fold because each
 //   rounds, and every kCodeBlockInstructions a test of the block's number with a branch to the next pass.
 // - The branch leads back to in front of the stretch, so that what a pass runs lies in one piece.
-// - The stretch loads no constants, and what is around it no more than the compiler's table of entries, except where a step
+// - The stretch loads no constants, and what is around it no more than the compiler's table of entries, except where a
+// step
 //   asks for them.
 #include <cstddef>
 
@@ -19,7 +20,7 @@ constexpr std::uint32_t kEntries = kMostCodeInstructions / kCodeEntryInstruction
 constexpr std::uint32_t kLeavingInstructions = 2;  // a test and a branch
 
 void prologue(PtxText& text, std::string_view name) {
-  text.line("\n.visible .entry {}(.param .align 8 .b8 parameters[{}])", name, sizeof(CodeParameters));
+  kernel_line(text, name, sizeof(CodeParameters));
   text.raw(R"({
   .reg .b64 %bank;
   .reg .pred %first_thread, %other_sm, %taken, %done, %more, %mine, %is_constants, %spread, %late, %leave;
@@ -30,7 +31,7 @@ void prologue(PtxText& text, std::string_view name) {
   for (std::uint32_t i = 0; i < kChains; ++i) text.line("  .reg .f32 %f{};", i);
   text.line("  .reg .f32 %factor, %addend;");
   const auto parameter = [&](std::string_view type, std::string_view reg, std::size_t offset) {
-    text.line("ld.param.{} {}, [parameters + {}];", type, reg, offset);
+    load_parameter(text, type, reg, offset);
   };
   parameter("u64", "%steps", offsetof(CodeParameters, steps));
   parameter("u64", "%records", offsetof(CodeParameters, records));
@@ -81,13 +82,6 @@ void take_slot(PtxText& text) {
   text.line("setp.ne.u32 %taken, %old, 0;");
   text.line("@%taken bra EXIT;");
   text.line("@%first_thread st.global.u32 [%records + {}], %sm;", offsetof(BlockRecord, sm));
-}
-
-void stamp(PtxText& text, std::size_t cycles_offset, std::size_t time_offset) {
-  text.line("mov.u64 %stamp, %globaltimer;");
-  text.line("@%first_thread st.global.u64 [%records + {}], %stamp;", time_offset);
-  text.line("mov.u64 %stamp, %clock64;");
-  text.line("@%first_thread st.global.u64 [%records + {}], %stamp;", cycles_offset);
 }
 
 void load_step(PtxText& text) {
@@ -194,7 +188,7 @@ void step_end(PtxText& text) {
 
 void epilogue(PtxText& text) {
   text.line("FINISH:");
-  stamp(text, offsetof(BlockRecord, end_cycles), offsetof(BlockRecord, end_ns));
+  stamp_clocks(text, "%records", offsetof(BlockRecord, end_cycles), offsetof(BlockRecord, end_ns));
   for (std::uint32_t i = 1; i < kChains; ++i) text.line("add.f32 %f0, %f0, %f{};", i);
   text.line("mov.b32 %sink, %f0;");
   text.line("setp.eq.u32 %more, %sink, %never;");
@@ -215,7 +209,7 @@ void epilogue(PtxText& text) {
 void code_kernel(PtxText& text, std::string_view name, std::uint32_t blocks) {
   prologue(text, name);
   take_slot(text);
-  stamp(text, offsetof(BlockRecord, start_cycles), offsetof(BlockRecord, start_ns));
+  stamp_clocks(text, "%records", offsetof(BlockRecord, start_cycles), offsetof(BlockRecord, start_ns));
   text.line("mov.u32 %step_index, 0;");
   text.line("NEXT_STEP:");
   text.line("setp.ge.u32 %done, %step_index, %step_count;");

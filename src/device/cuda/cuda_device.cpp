@@ -3,6 +3,7 @@
 #include <dlfcn.h>
 #include <fmt/format.h>
 
+#include "device/cuda/access_runner.h"
 #include "device/cuda/code_runner.h"
 #include "device/cuda/stream_runner.h"
 #include "device/launch/chase_runner.h"
@@ -13,7 +14,7 @@ namespace {
 
 class CudaDevice : public Device {
  public:
-  explicit CudaDevice(int ordinal) : gpu_(ordinal), chases_(gpu_), streams_(gpu_), codes_(gpu_) {}
+  explicit CudaDevice(int ordinal) : gpu_(ordinal), chases_(gpu_), streams_(gpu_), codes_(gpu_), accesses_(gpu_) {}
 
   [[nodiscard]] const DeviceInfo& info() const override { return gpu_.info(); }
 
@@ -29,6 +30,7 @@ class CudaDevice : public Device {
     for (std::size_t i = 0; i < programs.size(); ++i) {
       if (const auto* stream = std::get_if<StreamProgram>(&programs[i])) results[i] = streams_.run(*stream);
       if (const auto* code = std::get_if<InstructionProgram>(&programs[i])) results[i] = codes_.run(*code);
+      if (const auto* access = std::get_if<AccessProgram>(&programs[i])) results[i] = accesses_.run(*access);
     }
     return results;
   }
@@ -37,6 +39,7 @@ class CudaDevice : public Device {
     if (const auto* stream = std::get_if<StreamProgram>(&program))
       return generate_stream_ptx(gpu_.target(), shape_of(*stream));
     if (std::holds_alternative<InstructionProgram>(program)) return generate_code_ptx(gpu_.target());
+    if (std::holds_alternative<AccessProgram>(program)) return generate_access_ptx(gpu_.target());
     return generate_chase_ptx(gpu_.target());
   }
 
@@ -45,6 +48,7 @@ class CudaDevice : public Device {
   launch::ChaseRunner chases_;
   StreamRunner streams_;
   CodeRunner codes_;
+  AccessRunner accesses_;
 };
 
 bool library_can_be_loaded() {

@@ -38,4 +38,27 @@ struct CodeParameters {
   std::uint32_t longest_wait_cycles = 0;    // for a step on the other SM
 };
 
+// Parameters of the kernels that run access programs, in this order.
+struct AccessParameters {
+  std::uint64_t working_set = 0;   // address in device memory; shared memory has none
+  std::uint64_t bytes = 0;         // of the working set
+  std::uint64_t hop_bytes = 0;     // from a word to the one that its link names, round the working set
+  std::uint64_t records = 0;       // one BlockRecord a block
+  std::uint64_t warp_records = 0;  // one WarpRecord a warp
+  std::uint64_t arrived = 0;       // address of a word: how often a block has come to a common start
+  std::uint32_t lane_stride = 0;
+  std::uint32_t warp_stride = 0;
+  std::uint32_t warm_rounds = 0;  // of kAccessUnroll accesses
+  std::uint32_t rounds = 0;
+  std::uint32_t never = 0;                // kNever
+  std::uint32_t longest_wait_cycles = 0;  // for the other blocks
+};
+
+// When the accesses of a warp began and ended, and what the readings of the clock around them cost.
+struct WarpRecord {
+  std::uint64_t start_cycles;
+  std::uint64_t end_cycles;
+  std::uint64_t timer_cycles;
+};
+
 }  // namespace gputopo::cuda

@@ -52,6 +52,21 @@ std::string module_header(const PtxTarget& target) {
       target.ptx_major, target.ptx_minor, target.sm, kConstantBankBytes);
 }
 
+void kernel_line(PtxText& text, std::string_view name, std::size_t parameter_bytes) {
+  text.line("\n.visible .entry {}(.param .align 8 .b8 parameters[{}])", name, parameter_bytes);
+}
+
+void load_parameter(PtxText& text, std::string_view type, std::string_view reg, std::size_t offset) {
+  text.line("ld.param.{} {}, [parameters + {}];", type, reg, offset);
+}
+
+void stamp_clocks(PtxText& text, std::string_view record, std::size_t cycles_offset, std::size_t ns_offset) {
+  text.line("mov.u64 %stamp, %globaltimer;");
+  text.line("@%first_thread st.global.u64 [{} + {}], %stamp;", record, ns_offset);
+  text.line("mov.u64 %stamp, %clock64;");
+  text.line("@%first_thread st.global.u64 [{} + {}], %stamp;", record, cycles_offset);
+}
+
 std::string_view load_opcode(Space space) {
   switch (space) {
     case Space::kGlobal:

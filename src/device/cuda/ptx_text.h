@@ -28,6 +28,13 @@ class PtxText {
 // ".version", ".target", the constant bank at the start of its window and the dynamic shared memory.
 [[nodiscard]] std::string module_header(const PtxTarget& target);
 
+// What the kernels share whose parameters are one struct: their first line, a load of one of its fields into a
+// register, and a stamp of the first thread's clocks (%globaltimer, then %clock64) in the BlockRecord at `record`. The
+// stamp uses %stamp and %first_thread.
+void kernel_line(PtxText& text, std::string_view name, std::size_t parameter_bytes);
+void load_parameter(PtxText& text, std::string_view type, std::string_view reg, std::size_t offset);
+void stamp_clocks(PtxText& text, std::string_view record, std::size_t cycles_offset, std::size_t ns_offset);
+
 // The opcode prefix of a load from a space, without its type: "ld.global.ca". Not for textures.
 [[nodiscard]] std::string_view load_opcode(Space space);
 

@@ -123,10 +123,7 @@ class StreamKernel {
   }
 
   void prologue() {
-    text_.raw(R"(
-.visible .entry stream(.param .align 8 .b8 parameters[)");
-    text_.raw(std::to_string(sizeof(StreamParameters)));
-    text_.line("])");
+    kernel_line(text_, "stream", sizeof(StreamParameters));
     text_.line(".maxntid {}, 1, 1", shape_.threads_per_block);
     // Else ptxas aims at two blocks an SM, saves registers and with that loads in flight.
     text_.line(".minnctapersm 1");
@@ -142,7 +139,7 @@ class StreamKernel {
       for (std::uint32_t word = 0; word < words_; ++word) text_.line("  .reg .b32 %v{}_{};", slot, word);
     }
     const auto parameter = [&](std::string_view type, std::string_view reg, std::size_t offset) {
-      text_.line("ld.param.{} {}, [parameters + {}];", type, reg, offset);
+      load_parameter(text_, type, reg, offset);
     };
     parameter("u64", "%source", offsetof(StreamParameters, source));
     parameter("u64", "%delta", offsetof(StreamParameters, target_delta));
@@ -186,10 +183,7 @@ class StreamKernel {
 
   void begin_time() {
     text_.line("bar.sync 0;");
-    text_.line("mov.u64 %stamp, %globaltimer;");
-    text_.line("@%first_thread st.global.u64 [%result + {}], %stamp;", offsetof(BlockRecord, start_ns));
-    text_.line("mov.u64 %stamp, %clock64;");
-    text_.line("@%first_thread st.global.u64 [%result + {}], %stamp;", offsetof(BlockRecord, start_cycles));
+    stamp_clocks(text_, "%result", offsetof(BlockRecord, start_cycles), offsetof(BlockRecord, start_ns));
   }
 
   void epilogue() {

@@ -25,6 +25,8 @@ class HipDevice : public Device {
       if (const auto* chase = std::get_if<ChaseProgram>(&programs[i])) chases.push_back({chase, &results[i]});
       if (std::holds_alternative<InstructionProgram>(programs[i]))
         throw NotSupportedError("instruction programs do not run on AMD GPUs yet");
+      if (std::holds_alternative<AccessProgram>(programs[i]))
+        throw NotSupportedError("access programs do not run on AMD GPUs yet");
     }
     gpu_.wake();
     chases_.run(chases);

@@ -137,6 +137,11 @@ json encode_result(const ProgramResult& result) {
     answer["code"] = {code->pass_cycles, code->sms, code->block_bytes, code->loop_bytes};
     return answer;
   }
+  if (const auto* access = std::get_if<AccessResult>(&result.data)) {
+    answer["access"] = {access->least_cycles, access->mean_cycles, access->most_cycles, access->total_cycles,
+                        access->blocks};
+    return answer;
+  }
   const auto& chase = std::get<ChaseResult>(result.data);
   answer["sm"] = chase.sm;
   json& steps = answer["steps"] = json::array();
@@ -163,6 +168,15 @@ ProgramResult decode_result(const json& answer) {
                                     .sms = code.at(1).get<std::vector<std::uint32_t>>(),
                                     .block_bytes = code.at(2).get<double>(),
                                     .loop_bytes = code.at(3).get<std::uint32_t>()};
+    return result;
+  }
+  if (answer.contains("access")) {
+    const json& access = answer["access"];
+    result.data = AccessResult{.least_cycles = access.at(0).get<double>(),
+                               .mean_cycles = access.at(1).get<double>(),
+                               .most_cycles = access.at(2).get<double>(),
+                               .total_cycles = access.at(3).get<double>(),
+                               .blocks = access.at(4).get<std::uint32_t>()};
     return result;
   }
   ChaseResult chase;

@@ -81,6 +81,23 @@ struct BandwidthSpec {
   double half_bytes_in_flight = 0;
 };
 
+// Shared memory under the accesses of a whole warp.
+struct BankSpec {
+  std::uint32_t banks = 32;
+  std::uint32_t bank_bytes = 4;
+  std::uint32_t lanes_at_once = 32;  // 16: a warp's access is one request of each half of it
+  double conflict_cycles = 0;        // of each pass over the banks beyond the first one of a request
+  double store_latency_cycles = 0;   // from a store until a load of the same word gives its value
+};
+
+// Atomic additions by warps, of all lanes to words of their own or to one word.
+struct AtomicSpec {
+  double latency_cycles = 0;
+  double one_address_latency_cycles = 0;
+  double lanes_per_cycle = 0;  // of an SM in shared memory, else of all SMs
+  double one_address_lanes_per_cycle = 0;
+};
+
 struct NoiseSpec {
   double jitter_cycles = 0;             // standard deviation of every latency
   double outlier_probability = 0;       // of a load
@@ -105,6 +122,8 @@ struct MachineSpec {
   std::optional<CodeSpec> code;                     // what is missing is not supported by the device
   std::vector<TlbSpec> tlbs;                        // first level first; used by global spaces
   std::map<std::string, BandwidthSpec> bandwidths;  // by cache id, "shared", "memory"
+  std::optional<BankSpec> banks;                    // of shared memory; what is missing is not supported
+  std::map<std::string, AtomicSpec> atomics;        // by "shared" and the id of the cache that performs the others
   NoiseSpec noise;
   double timer_cycles = 0;  // that two clock reads around a load add to it
   double loop_cycles = 0;   // per load of an untimed chain, beyond the load itself

@@ -230,6 +230,28 @@ void check_bandwidths(const MachineSpec& spec) {
   }
 }
 
+void check_banks(const MachineSpec& spec, const BankSpec& banks) {
+  constexpr std::uint32_t kMostBanks = 1024;
+  constexpr std::uint32_t kWidestBankBytes = 64;
+  require(spec.spaces.contains(Space::kShared), "banks", "there is no space 'shared' that has them");
+  require_power_of_two(banks.banks, "banks.banks", 1, kMostBanks);
+  require_power_of_two(banks.bank_bytes, "banks.bank_bytes", 4, kWidestBankBytes);
+  require_power_of_two(banks.lanes_at_once, "banks.lanes_at_once", 1, kAccessLanes);
+  require_not_negative(banks.conflict_cycles, "banks.conflict_cycles");
+  require_not_negative(banks.store_latency_cycles, "banks.store_latency_cycles");
+}
+
+void check_atomics(const MachineSpec& spec) {
+  for (const auto& [level, atomics] : spec.atomics) {
+    const std::string field = "atomics." + level;
+    if (level != kSharedLevel) require_cache(spec, level, field);
+    require_positive(atomics.latency_cycles, field + ".latency_cycles");
+    require_positive(atomics.lanes_per_cycle, field + ".lanes_per_cycle");
+    require_positive(atomics.one_address_latency_cycles, field + ".one_address_latency_cycles");
+    require_positive(atomics.one_address_lanes_per_cycle, field + ".one_address_lanes_per_cycle");
+  }
+}
+
 void check_noise(const NoiseSpec& noise) {
   require_not_negative(noise.jitter_cycles, "noise.jitter_cycles");
   require_fraction(noise.outlier_probability, "noise.outlier_probability");
@@ -251,6 +273,8 @@ void check_machine(const MachineSpec& spec) {
   if (spec.code) check_code(spec, *spec.code);
   require(spec.sms_per_tpc >= 1, "sms_per_tpc", "must be at least 1");
   check_bandwidths(spec);
+  if (spec.banks) check_banks(spec, *spec.banks);
+  check_atomics(spec);
   check_noise(spec.noise);
   require_not_negative(spec.timer_cycles, "timer_cycles");
   require_not_negative(spec.loop_cycles, "loop_cycles");

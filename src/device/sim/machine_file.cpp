@@ -223,11 +223,27 @@ void read_value(const json& node, const std::string& path, BandwidthSpec& bandwi
                field("half_bytes_in_flight", bandwidth.half_bytes_in_flight)});
 }
 
+void read_value(const json& node, const std::string& path, BankSpec& banks) {
+  read_object(node, path,
+              {required_field("banks", banks.banks), required_field("bank_bytes", banks.bank_bytes),
+               field("lanes_at_once", banks.lanes_at_once), required_field("conflict_cycles", banks.conflict_cycles),
+               field("store_latency_cycles", banks.store_latency_cycles)});
+}
+
+void read_value(const json& node, const std::string& path, AtomicSpec& atomics) {
+  read_object(node, path,
+              {required_field("latency_cycles", atomics.latency_cycles),
+               required_field("one_address_latency_cycles", atomics.one_address_latency_cycles),
+               required_field("lanes_per_cycle", atomics.lanes_per_cycle),
+               required_field("one_address_lanes_per_cycle", atomics.one_address_lanes_per_cycle)});
+}
+
 // By level; check_machine() knows which levels there are.
-void read_value(const json& node, const std::string& path, std::map<std::string, BandwidthSpec>& bandwidths) {
+template <typename Spec>
+void read_value(const json& node, const std::string& path, std::map<std::string, Spec>& levels) {
   if (!node.is_object()) refuse(path, "is not an object");
   for (const auto& [level, value] : node.items()) {
-    if (level != "comment") read(value, join_path(path, level), bandwidths[level]);
+    if (level != "comment") read(value, join_path(path, level), levels[level]);
   }
 }
 
@@ -272,9 +288,10 @@ MachineSpec parse_machine(const std::string& json_text) {
   read_object(document, "",
               {required_field("machine_version", version), required_field("info", spec.info),
                required_field("caches", spec.caches), required_field("spaces", spec.spaces), field("code", spec.code),
-               field("tlbs", spec.tlbs), field("bandwidths", spec.bandwidths), field("noise", spec.noise),
-               field("timer_cycles", spec.timer_cycles), field("loop_cycles", spec.loop_cycles),
-               field("sms_per_tpc", spec.sms_per_tpc), field("sm_groups", spec.sm_groups), field("slices", spec.slices),
+               field("tlbs", spec.tlbs), field("bandwidths", spec.bandwidths), field("banks", spec.banks),
+               field("atomics", spec.atomics), field("noise", spec.noise), field("timer_cycles", spec.timer_cycles),
+               field("loop_cycles", spec.loop_cycles), field("sms_per_tpc", spec.sms_per_tpc),
+               field("sm_groups", spec.sm_groups), field("slices", spec.slices),
                field("sms_near_first_partition", spec.sms_near_first_partition)});
   if (version != kMachineVersion) {
     refuse("machine_version", fmt::format("{} is not {}; this gputopo reads machine files of version {} only", version,

@@ -9,6 +9,7 @@
 #include <mutex>
 #include <thread>
 
+#include "device/sim/access.h"
 #include "device/sim/bandwidth.h"
 #include "device/sim/code.h"
 #include "device/sim/machine.h"
@@ -138,6 +139,16 @@ class SimDevice : public Device {
     }
   }
 
+  void check_supported(const AccessProgram& program) const {
+    require_space(program.space);
+    if (program.space == Space::kShared) {
+      check_shared(program.bytes);
+    } else if (program.bytes > info_.max_array_bytes) {
+      throw NotSupportedError(fmt::format("a working set of {} bytes is more than the {} that {} allows; use fewer",
+                                          program.bytes, info_.max_array_bytes, info_.name));
+    }
+  }
+
   void check_shared(std::uint64_t bytes) const {
     const auto limit =
         info_.shared_bytes_per_block_opt_in ? info_.shared_bytes_per_block_opt_in : info_.shared_bytes_per_block;
@@ -165,6 +176,11 @@ class SimDevice : public Device {
     return bytes;
   }
 
+  static std::uint64_t access_wanted_carve_out(const AccessProgram& program) {
+    const std::uint64_t used = program.space == Space::kShared ? program.bytes : 0;
+    return std::max(program.shared_carve_out_bytes, used);
+  }
+
   static std::uint64_t stream_wanted_carve_out(const StreamProgram& program) {
     const std::uint64_t used = program.space == Space::kShared ? program.bytes * program.blocks_per_sm : 0;
     return std::max(program.shared_carve_out_bytes, used);
@@ -190,6 +206,11 @@ class SimDevice : public Device {
     if (const auto* code = std::get_if<InstructionProgram>(&program)) {
       result.shared_carve_out_bytes = carve_out_for(0);
       result.data = simulate_code(spec_, *code, result.shared_carve_out_bytes, derive_seed(seed_, ~index), noise);
+      return;
+    }
+    if (const auto* access = std::get_if<AccessProgram>(&program)) {
+      result.shared_carve_out_bytes = carve_out_for(access_wanted_carve_out(*access));
+      result.data = simulate_access(spec_, *access, result.shared_carve_out_bytes, clock_mhz(), noise);
       return;
     }
     if (simulator == nullptr) simulator = std::make_unique<Simulator>(spec_);

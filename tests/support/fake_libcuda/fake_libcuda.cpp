@@ -381,8 +381,10 @@ Status cuLaunchKernel(FunctionHandle handle, unsigned x, unsigned y, unsigned, u
     if (!allocated(address, bytes)) throw fake_cuda::AddressError("not allocated");
   };
   try {
-    // Blocks of this kernel hand over to one another, and all of them fit on the GPU at a time.
-    const bool together = function.kernel->name == "code";
+    // Blocks of these kernels wait for one another, and all of them fit on the GPU at a time.
+    const std::string& name = function.kernel->name;
+    const bool accesses = name.starts_with("load_") || name.starts_with("store_") || name.starts_with("atomic_");
+    const bool together = name == "code" || accesses;
     now.machine.run(function.module->program, *function.kernel, {x, y, threads, shared_bytes, together}, parameters);
   } catch (const fake_cuda::AddressError&) {
     now.pending = kErrorIllegalAddress;

@@ -33,7 +33,9 @@ enum class Instruction::Code : std::uint8_t {
   kStoreGlobal,
   kStoreShared,
   kTexture,
-  kExchange,
+  kExchangeGlobal,
+  kAddGlobal,
+  kAddShared,
   kBarrier,
   kFence,
   kBranch,
@@ -108,7 +110,9 @@ Code decode(const std::vector<std::string>& op) {
   if (name == "membar") return Code::kFence;
   if (name == "bra") return Code::kBranch;
   if (name == "ret") return Code::kReturn;
-  if (name == "atom" && has(op, "global") && has(op, "exch")) return Code::kExchange;
+  if (name == "atom" && has(op, "global") && has(op, "exch")) return Code::kExchangeGlobal;
+  if (name == "atom" && has(op, "global") && has(op, "add")) return Code::kAddGlobal;
+  if (name == "atom" && has(op, "shared") && has(op, "add")) return Code::kAddShared;
   if (name == "ld" && has(op, "param")) return Code::kLoadParameter;
   if (name == "ld" && has(op, "global")) return Code::kLoadGlobal;
   if (name == "ld" && has(op, "shared")) return Code::kLoadShared;
@@ -392,6 +396,7 @@ class Block {
         return parameter(operand.name) + operand.value;
       case Code::kLoadShared:
       case Code::kStoreShared:
+      case Code::kAddShared:
         check(address >= kSharedWindowStart && address + bytes <= kSharedWindowStart + shared_.size());
         return shared_.data() + (address - kSharedWindowStart);
       case Code::kLoadConstant:
@@ -433,6 +438,18 @@ class Block {
       const std::uint64_t word = immediate ? source.value : thread.registers[from[i]];
       std::memcpy(to + i * instruction.bytes, &word, instruction.bytes);
     }
+  }
+
+  // An atomic: what was there.
+  template <typename Change>
+  std::uint32_t replace(const Instruction& instruction, Thread& thread, Change change) {
+    cycles_ += instruction.code == Code::kAddShared ? kOtherLoadCycles : kGlobalLoadCycles;
+    std::byte* at = memory(instruction, instruction.operands[1], thread, 4);
+    std::uint32_t old = 0;
+    std::memcpy(&old, at, 4);
+    const std::uint32_t word = change(old, static_cast<std::uint32_t>(value(instruction.operands[2], thread)));
+    std::memcpy(at, &word, 4);
+    return old;
   }
 
   void fetch_texel(const Instruction& instruction, Thread& thread) {
@@ -526,14 +543,11 @@ class Block {
         return store(instruction, thread);
       case Code::kTexture:
         return fetch_texel(instruction, thread);
-      case Code::kExchange: {
-        std::byte* at = memory(instruction, instruction.operands[1], thread, 4);
-        std::uint32_t old = 0;
-        std::memcpy(&old, at, 4);
-        const auto word = static_cast<std::uint32_t>(in(2));
-        std::memcpy(at, &word, 4);
-        return out(old, 4);
-      }
+      case Code::kExchangeGlobal:
+        return out(replace(instruction, thread, [](std::uint32_t, std::uint32_t word) { return word; }), 4);
+      case Code::kAddGlobal:
+      case Code::kAddShared:
+        return out(replace(instruction, thread, [](std::uint32_t old, std::uint32_t word) { return old + word; }), 4);
       default:
         return;
     }

@@ -1,0 +1,284 @@
+// The kernels that run access programs: all lanes of every warp follow a chain of their own through the working set.
+// What the timing depends on:
+// - The body is passed once untimed, so that its code is in the instruction cache.
+// - The second reading of the clock stands behind a branch on what came last, so that it waits for it. The cost of the
+//   readings is measured in front of every chain by the same instructions without one.
+// - Stores are volatile, or ptxas would leave all but the last of them out; so are the loads that read them back, or it
+//   would hand the value over in a register. What an atomic returns is what the next one adds.
+#include <cstddef>
+
+#include "device/cuda/kernel_layout.h"
+#include "device/cuda/ptx_text.h"
+
+namespace gputopo::cuda {
+namespace {
+
+struct Kernel {
+  AccessOp op;
+  Space space;
+
+  [[nodiscard]] bool shared() const { return space == Space::kShared; }
+  // Links in device memory are pointers, those in shared memory 32-bit addresses of its window.
+  [[nodiscard]] bool has_pointers() const { return op == AccessOp::kLoad && !shared(); }
+  [[nodiscard]] std::string_view address() const { return shared() ? "%link" : "%pointer"; }
+  [[nodiscard]] std::string_view window() const { return shared() ? "shared" : "global"; }
+};
+
+constexpr Kernel kKernels[] = {
+    {AccessOp::kLoad, Space::kShared},
+    {AccessOp::kLoad, Space::kGlobal},
+    {AccessOp::kLoad, Space::kGlobalBypassL1},
+    {AccessOp::kStore, Space::kShared},
+    {AccessOp::kStore, Space::kGlobalBypassL1},
+    {AccessOp::kStoreLoad, Space::kShared},
+    {AccessOp::kStoreLoad, Space::kGlobalBypassL1},
+    {AccessOp::kAtomicAdd, Space::kShared},
+    {AccessOp::kAtomicAdd, Space::kGlobalBypassL1},
+};
+
+void prologue(PtxText& text, const Kernel& kernel) {
+  kernel_line(text, access_kernel_name(kernel.op, kernel.space), sizeof(AccessParameters));
+  text.raw(R"({
+  .reg .pred %first_thread, %first_lane, %done, %more, %lost, %late;
+  .reg .b32 %thread_id, %threads, %block, %blocks, %sm, %lane, %warp, %warps, %shared, %link, %value, %before, %after;
+  .reg .b32 %lane_stride, %warp_stride, %rounds, %timed_rounds, %phase, %never, %longest, %old, %here, %target, %offset, %bytes32, %hop32;
+  .reg .b64 %working_set, %bytes, %hop, %records, %warp_records, %arrived, %pointer, %wide, %stamp, %start, %end, %timer;
+)");
+  load_parameter(text, "u64", "%working_set", offsetof(AccessParameters, working_set));
+  load_parameter(text, "u64", "%bytes", offsetof(AccessParameters, bytes));
+  load_parameter(text, "u64", "%hop", offsetof(AccessParameters, hop_bytes));
+  load_parameter(text, "u64", "%records", offsetof(AccessParameters, records));
+  load_parameter(text, "u64", "%warp_records", offsetof(AccessParameters, warp_records));
+  load_parameter(text, "u64", "%arrived", offsetof(AccessParameters, arrived));
+  load_parameter(text, "u32", "%lane_stride", offsetof(AccessParameters, lane_stride));
+  load_parameter(text, "u32", "%warp_stride", offsetof(AccessParameters, warp_stride));
+  load_parameter(text, "u32", "%rounds", offsetof(AccessParameters, warm_rounds));
+  load_parameter(text, "u32", "%timed_rounds", offsetof(AccessParameters, rounds));
+  load_parameter(text, "u32", "%never", offsetof(AccessParameters, never));
+  load_parameter(text, "u32", "%longest", offsetof(AccessParameters, longest_wait_cycles));
+  text.raw(R"(
+  mov.u32 %thread_id, %tid.x;
+  mov.u32 %threads, %ntid.x;
+  mov.u32 %block, %ctaid.x;
+  mov.u32 %blocks, %nctaid.x;
+  mov.u32 %sm, %smid;
+  mov.u32 %shared, dynamic_shared;
+  and.b32 %lane, %thread_id, 31;
+  shr.u32 %warp, %thread_id, 5;
+  shr.u32 %warps, %threads, 5;
+  setp.eq.u32 %first_thread, %thread_id, 0;
+  setp.eq.u32 %first_lane, %lane, 0;
+  cvt.u32.u64 %bytes32, %bytes;
+  cvt.u32.u64 %hop32, %hop;
+)");
+  text.line("mul.wide.u32 %wide, %block, {};", sizeof(BlockRecord));
+  text.line("add.u64 %records, %records, %wide;");
+  text.line("@%first_thread st.global.u32 [%records + {}], %sm;", offsetof(BlockRecord, sm));
+}
+
+// Every word of the block's shared memory: its link, or zero.
+void fill_shared(PtxText& text, const Kernel& kernel) {
+  text.line("shl.b32 %offset, %thread_id, 2;");
+  text.line("mov.u32 %value, 0;");
+  text.line("FILL:");
+  text.line(".pragma \"nounroll\";");
+  text.line("setp.ge.u32 %done, %offset, %bytes32;");
+  text.line("@%done bra FILLED;");
+  if (kernel.op == AccessOp::kLoad) {
+    text.line("add.u32 %value, %offset, %hop32;");
+    text.line("rem.u32 %value, %value, %bytes32;");
+    text.line("add.u32 %value, %value, %shared;");
+  }
+  text.line("add.u32 %link, %offset, %shared;");
+  text.line("st.shared.u32 [%link], %value;");
+  text.line("mad.lo.u32 %offset, %threads, 4, %offset;");
+  text.line("bra FILL;");
+  text.line("FILLED:");
+}
+
+// %link or %pointer: where the lane begins. Warps are numbered through the blocks that share a working set.
+void find_start(PtxText& text, const Kernel& kernel) {
+  text.line("mad.lo.u32 %old, %block, %warps, %warp;");
+  text.line("mul.wide.u32 %pointer, {}, %warp_stride;", kernel.shared() ? "%warp" : "%old");
+  text.line("mul.wide.u32 %wide, %lane, %lane_stride;");
+  text.line("add.u64 %pointer, %pointer, %wide;");
+  text.line("rem.u64 %pointer, %pointer, %bytes;");
+  if (kernel.shared()) {
+    text.line("cvt.u32.u64 %link, %pointer;");
+    text.line("add.u32 %link, %link, %shared;");
+  } else {
+    text.line("add.u64 %pointer, %pointer, %working_set;");
+  }
+  text.line("mul.wide.u32 %wide, %old, {};", sizeof(WarpRecord));
+  text.line("add.u64 %warp_records, %warp_records, %wide;");
+  text.line("mov.u32 %value, 0;");
+}
+
+// All warps of all blocks go on at the same time. %target counts the arrivals so far.
+void common_start(PtxText& text) {
+  text.raw(R"(
+  bar.sync 0;
+  add.u32 %target, %target, %blocks;
+  @!%first_thread bra GO;
+  setp.eq.u32 %done, %blocks, 1;
+  @%done bra GO;
+  atom.global.add.u32 %old, [%arrived], 1;
+  mov.u32 %before, %clock;
+WAIT:
+  ld.volatile.global.u32 %here, [%arrived];
+  mov.u32 %after, %clock;
+  sub.u32 %after, %after, %before;
+  setp.ge.u32 %late, %after, %longest;
+  @%late bra GIVE_UP;
+  setp.lt.u32 %more, %here, %target;
+  @%more bra WAIT;
+  bra GO;
+GIVE_UP:
+)");
+  text.line("mov.u32 %old, {};", kStartedApart);
+  text.line("st.global.u32 [%records + {}], %old;", offsetof(BlockRecord, error));
+  text.line("GO:");
+  text.line("bar.sync 0;");
+}
+
+void access(PtxText& text, const Kernel& kernel) {
+  switch (kernel.op) {
+    case AccessOp::kLoad:
+      text.line("{}.{} {}, [{}];", load_opcode(kernel.space), kernel.has_pointers() ? "u64" : "u32", kernel.address(),
+                kernel.address());
+      break;
+    case AccessOp::kStoreLoad:
+      text.line("st.volatile.{}.u32 [{}], %value;", kernel.window(), kernel.address());
+      text.line("ld.volatile.{}.u32 %value, [{}];", kernel.window(), kernel.address());
+      break;
+    case AccessOp::kStore:
+      text.line("st.volatile.{}.u32 [{}], %value;", kernel.window(), kernel.address());
+      break;
+    case AccessOp::kAtomicAdd:
+      text.line("atom.{}.add.u32 %value, [{}], %value;", kernel.window(), kernel.address());
+      break;
+  }
+}
+
+// Leaves through LOST for a value that there is not, and holds what follows back until the value has come.
+void wait_for(PtxText& text, const Kernel& kernel) {
+  if (kernel.has_pointers()) {
+    text.line("setp.eq.u64 %lost, %pointer, 0;");
+  } else if (kernel.op == AccessOp::kLoad) {
+    text.line("setp.eq.u32 %lost, %link, {};", kNoLink);
+  } else {
+    text.line("setp.eq.u32 %lost, %value, %never;");
+  }
+  text.line("@%lost bra LOST;");
+}
+
+// The untimed phase, then the timed one, which leaves nothing for a third.
+void phases(PtxText& text, const Kernel& kernel) {
+  text.line("mov.u32 %target, 0;");
+  text.line("mov.u32 %phase, 0;");
+  text.line("PHASE:");
+  common_start(text);
+  text.line("mov.u64 %timer, %clock64;");
+  text.line("cvt.u32.u64 %before, %timer;");
+  text.line("setp.eq.u32 %lost, %before, %never;");
+  text.line("@%lost bra LOST;");
+  text.line("mov.u64 %start, %clock64;");
+  text.line("setp.eq.u32 %done, %rounds, 0;");
+  text.line("@%done bra DONE;");
+  text.line("ROUND:");
+  text.line(".pragma \"nounroll\";");
+  for (std::uint32_t i = 0; i < kAccessUnroll; ++i) access(text, kernel);
+  text.line("sub.u32 %rounds, %rounds, 1;");
+  text.line("setp.ne.u32 %more, %rounds, 0;");
+  text.line("@%more bra ROUND;");
+  text.line("DONE:");
+  if (kernel.op == AccessOp::kStore) {
+    text.line("ld.volatile.{}.u32 %value, [{}];", kernel.window(), kernel.address());
+  }
+  wait_for(text, kernel);
+  text.line("mov.u64 %end, %clock64;");
+  text.line("setp.ne.u32 %done, %phase, 0;");
+  text.line("@%done bra FINISH;");
+  text.line("mov.u32 %phase, 1;");
+  text.line("mov.u32 %rounds, %timed_rounds;");
+  text.line("bra PHASE;");
+}
+
+void epilogue(PtxText& text) {
+  text.line("LOST:");
+  text.line("mov.u32 %old, {};", kChainLost);
+  text.line("st.global.u32 [%records + {}], %old;", offsetof(BlockRecord, error));
+  text.line("bra LEAVE;");
+  text.line("FINISH:");
+  text.line("sub.u64 %timer, %start, %timer;");
+  text.line("@%first_lane st.global.u64 [%warp_records + {}], %start;", offsetof(WarpRecord, start_cycles));
+  text.line("@%first_lane st.global.u64 [%warp_records + {}], %end;", offsetof(WarpRecord, end_cycles));
+  text.line("@%first_lane st.global.u64 [%warp_records + {}], %timer;", offsetof(WarpRecord, timer_cycles));
+  text.line("LEAVE:");
+  text.line("bar.sync 0;");
+  stamp_clocks(text, "%records", offsetof(BlockRecord, end_cycles), offsetof(BlockRecord, end_ns));
+  text.line("ret;");
+  text.line("}}");
+}
+
+void access_kernel(PtxText& text, const Kernel& kernel) {
+  prologue(text, kernel);
+  stamp_clocks(text, "%records", offsetof(BlockRecord, start_cycles), offsetof(BlockRecord, start_ns));
+  if (kernel.shared()) fill_shared(text, kernel);
+  find_start(text, kernel);
+  phases(text, kernel);
+  epilogue(text);
+}
+
+// Every thread of the grid takes every so many-th word.
+void fill_kernel(PtxText& text) {
+  kernel_line(text, "fill_links", sizeof(AccessParameters));
+  text.raw(R"({
+  .reg .pred %done;
+  .reg .b32 %thread_id, %threads, %block, %blocks, %index;
+  .reg .b64 %working_set, %bytes, %hop, %offset, %step, %link, %place;
+)");
+  load_parameter(text, "u64", "%working_set", offsetof(AccessParameters, working_set));
+  load_parameter(text, "u64", "%bytes", offsetof(AccessParameters, bytes));
+  load_parameter(text, "u64", "%hop", offsetof(AccessParameters, hop_bytes));
+  text.raw(R"(
+  mov.u32 %thread_id, %tid.x;
+  mov.u32 %threads, %ntid.x;
+  mov.u32 %block, %ctaid.x;
+  mov.u32 %blocks, %nctaid.x;
+  mad.lo.u32 %index, %block, %threads, %thread_id;
+  mul.wide.u32 %offset, %index, 8;
+  mul.lo.u32 %index, %blocks, %threads;
+  mul.wide.u32 %step, %index, 8;
+NEXT:
+  setp.ge.u64 %done, %offset, %bytes;
+  @%done bra END;
+  add.u64 %link, %offset, %hop;
+  setp.ge.u64 %done, %link, %bytes;
+  @%done sub.u64 %link, %link, %bytes;
+  add.u64 %link, %link, %working_set;
+  add.u64 %place, %working_set, %offset;
+  st.global.cg.u64 [%place], %link;
+  add.u64 %offset, %offset, %step;
+  bra NEXT;
+END:
+  ret;
+}
+)");
+}
+
+}  // namespace
+
+std::string access_kernel_name(AccessOp op, Space space) {
+  return fmt::format("{}_{}", to_string(op), to_string(space));
+}
+
+std::string generate_access_ptx(const PtxTarget& target) {
+  PtxText text;
+  text.raw(module_header(target));
+  for (const Kernel& kernel : kKernels) access_kernel(text, kernel);
+  fill_kernel(text);
+  return text.take();
+}
+
+}  // namespace gputopo::cuda

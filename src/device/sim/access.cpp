@@ -1,0 +1,143 @@
+#include "device/sim/access.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+#include <set>
+
+#include "device/sim/hierarchy.h"
+
+namespace gputopo::sim {
+namespace {
+
+// How a level takes accesses of a warp.
+struct Service {
+  double latency_cycles = 0;   // of an access when nothing else is under way
+  double interval_cycles = 0;  // between two accesses, of one SM where the level is its own, else of all SMs
+  bool per_sm = true;
+};
+
+[[noreturn]] void refuse(const MachineSpec& spec, const std::string& field, const std::string& what) {
+  throw NotSupportedError(
+      fmt::format("{}'s description does not say {}; add it under {}", spec.info.name, what, field));
+}
+
+// The nearest cache that holds the working set, or memory.
+struct Level {
+  std::string name;
+  double latency_cycles = 0;
+  bool per_sm = false;
+  std::uint32_t fetch_bytes = 0;  // what a lane gets at the least, and its neighbours from the same
+};
+
+Level level_of(const MachineSpec& spec, const AccessProgram& program, std::uint64_t carve_out_bytes) {
+  const SpaceSpec& space = spec.spaces.at(program.space);
+  if (program.space == Space::kShared) return {kSharedLevel, space.memory_latency_cycles, true, 4};
+  std::uint32_t fetch_bytes = kMinimumStrideBytes;
+  for (const PathStop& stop : space.path) {
+    const auto cache = std::find_if(spec.caches.begin(), spec.caches.end(),
+                                    [&](const CacheSpec& candidate) { return candidate.id == stop.cache; });
+    fetch_bytes = cache->sector_bytes;
+    if (program.bytes > usable_bytes(*cache, carve_out_bytes)) continue;
+    // Every SM's own partition caches what it reads.
+    const bool near = program.bytes <= cache->size_bytes / cache->partitions;
+    return {stop.cache, near ? stop.latency_cycles : stop.far_latency_cycles, cache->scope != Scope::kGpu, fetch_bytes};
+  }
+  return {kMemoryLevel, space.memory_latency_cycles, false, fetch_bytes};
+}
+
+const BankSpec& banks_of(const MachineSpec& spec) {
+  if (!spec.banks) refuse(spec, "banks", "what banks shared memory has");
+  return *spec.banks;
+}
+
+Service atomic_service(const MachineSpec& spec, const AccessProgram& program) {
+  const bool shared = program.space == Space::kShared;
+  const auto& path = spec.spaces.at(program.space).path;
+  const std::string level = shared || path.empty() ? kSharedLevel : path.back().cache;
+  const auto found = spec.atomics.find(level);
+  if (found == spec.atomics.end()) refuse(spec, "atomics." + level, "how long atomics take there");
+  const AtomicSpec& atomics = found->second;
+  if (program.lane_stride_bytes == 0) {
+    return {atomics.one_address_latency_cycles, kAccessLanes / atomics.one_address_lanes_per_cycle, shared};
+  }
+  return {atomics.latency_cycles, kAccessLanes / atomics.lanes_per_cycle, shared};
+}
+
+Service plain_service(const MachineSpec& spec, const AccessProgram& program, std::uint64_t carve_out_bytes,
+                      double clock_mhz) {
+  const Level level = level_of(spec, program, carve_out_bytes);
+  const auto bandwidth = spec.bandwidths.find(level.name);
+  if (bandwidth == spec.bandwidths.end()) refuse(spec, "bandwidths." + level.name, "how much it delivers");
+  const std::uint32_t sms = level.per_sm ? spec.info.sm_count : 1;
+  const double bytes_per_cycle = bandwidth->second.read_bytes_per_second / sms / (clock_mhz * 1e6);
+  std::set<std::uint64_t> fetches;
+  for (std::uint64_t lane = 0; lane < kAccessLanes; ++lane) {
+    fetches.insert(lane * program.lane_stride_bytes % program.bytes / level.fetch_bytes);
+  }
+  // A pass over the banks takes as long for one word as for all.
+  const std::size_t served = program.space == Space::kShared ? kAccessLanes : fetches.size();
+  const double bytes = static_cast<double>(served) * level.fetch_bytes;
+  Service service{level.latency_cycles, bytes / bytes_per_cycle, level.per_sm};
+  if (program.space != Space::kShared) return service;
+  // Neighbouring words do not conflict, whatever the banks are.
+  if (program.op == AccessOp::kLoad && !spec.banks && program.lane_stride_bytes <= access_word_bytes(program))
+    return service;
+  const BankSpec& banks = banks_of(spec);
+  const double conflict = banks.conflict_cycles * bank_conflicts(banks, program);
+  service.interval_cycles += conflict;
+  if (program.op == AccessOp::kStoreLoad) {
+    if (banks.store_latency_cycles == 0) refuse(spec, "banks.store_latency_cycles", "how long stores take");
+    service.latency_cycles = banks.store_latency_cycles + conflict;  // the store's; the load has as many
+    service.interval_cycles *= 2;
+  }
+  service.latency_cycles += conflict;
+  // Stores wait for nothing but the one before.
+  if (program.op == AccessOp::kStore) service.latency_cycles = service.interval_cycles;
+  return service;
+}
+
+}  // namespace
+
+std::uint32_t bank_conflicts(const BankSpec& banks, const AccessProgram& program) {
+  std::uint32_t conflicts = 0;
+  for (std::uint32_t first = 0; first < kAccessLanes; first += banks.lanes_at_once) {
+    std::map<std::uint64_t, std::set<std::uint64_t>> rows_of_bank;
+    for (std::uint32_t lane = first; lane < first + banks.lanes_at_once; ++lane) {
+      const std::uint64_t row = std::uint64_t{lane} * program.lane_stride_bytes % program.bytes / banks.bank_bytes;
+      rows_of_bank[row % banks.banks].insert(row);
+    }
+    std::size_t passes = 0;
+    for (const auto& [bank, rows] : rows_of_bank) passes = std::max(passes, rows.size());
+    conflicts += static_cast<std::uint32_t>(passes - 1);
+  }
+  return conflicts;
+}
+
+AccessResult simulate_access(const MachineSpec& spec, const AccessProgram& program, std::uint64_t carve_out_bytes,
+                             double clock_mhz, Noise& noise) {
+  const Service service = program.op == AccessOp::kAtomicAdd ? atomic_service(spec, program)
+                                                             : plain_service(spec, program, carve_out_bytes, clock_mhz);
+  const std::uint32_t blocks = program.every_sm ? spec.info.sm_count : 1;
+  // A closed queue: every warp has one access under way, so each waits until all others have had their turn.
+  const double in_turn = service.interval_cycles * program.warps * (service.per_sm ? 1 : blocks);
+  const double cycles = std::max(service.latency_cycles, in_turn);
+  AccessResult result{.least_cycles = 0, .blocks = blocks};
+  double sum = 0;
+  for (std::uint32_t warp = 0; warp < program.warps; ++warp) {
+    StepBehaviour chain(program.accesses);
+    chain.classes.push_back({cycles, false, program.accesses});
+    const double total = std::max(1.0, noise.total_cycles(chain));
+    const double mean = total / program.accesses;
+    result.least_cycles = warp == 0 ? mean : std::min(result.least_cycles, mean);
+    result.most_cycles = std::max(result.most_cycles, mean);
+    sum += mean;
+  }
+  result.mean_cycles = sum / program.warps;
+  // While one warp waits for an outlier, the others go on.
+  result.total_cycles = result.mean_cycles * program.accesses;
+  return result;
+}
+
+}  // namespace gputopo::sim

@@ -1,0 +1,17 @@
+// Accesses of whole warps on a simulated machine: passes over the banks of shared memory, atomics, and a queue in front
+// of each level.
+#pragma once
+
+#include "device/sim/machine.h"
+#include "device/sim/noise.h"
+
+namespace gputopo::sim {
+
+// Throws NotSupportedError that names what the machine's description lacks.
+[[nodiscard]] AccessResult simulate_access(const MachineSpec& spec, const AccessProgram& program,
+                                           std::uint64_t carve_out_bytes, double clock_mhz, Noise& noise);
+
+// Passes over the banks that the lanes of a warp need, beyond the first of each of its requests.
+[[nodiscard]] std::uint32_t bank_conflicts(const BankSpec& banks, const AccessProgram& program);
+
+}  // namespace gputopo::sim

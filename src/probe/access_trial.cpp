@@ -1,0 +1,65 @@
+#include "probe/access_trial.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+namespace gputopo::probe {
+namespace {
+
+// No load or atomic of any GPU comes back sooner; an addition alone takes four cycles.
+constexpr double kLeastLatencyCycles = 8;
+// No store is issued in less than half a cycle.
+constexpr double kLeastStoreCycles = 0.5;
+// The least half-width of an interval: what the ends of a chain leave of the timer's cost, and a drift of the clocks.
+constexpr double kLeastMarginCycles = 0.25;
+constexpr double kLeastMarginPart = 0.005;
+
+}  // namespace
+
+double AccessTrial::cycles() const {
+  std::vector<double> means;
+  for (const AccessResult& copy : copies) means.push_back(copy.mean_cycles);
+  return stats::median(means);
+}
+
+stats::Interval AccessTrial::interval() const {
+  std::vector<double> means;
+  for (const AccessResult& copy : copies) means.push_back(copy.mean_cycles);
+  const double middle = stats::median(means);
+  const double margin = std::max(kLeastMarginCycles, kLeastMarginPart * middle);
+  const stats::Interval students = stats::mean_interval(means);
+  return {std::min(students.low, middle - margin), std::max(students.high, middle + margin)};
+}
+
+std::vector<double> AccessTrial::rates() const {
+  std::vector<double> rates;
+  for (const AccessResult& copy : copies) {
+    rates.push_back(static_cast<double>(program.warps) * program.accesses / copy.total_cycles);
+  }
+  return rates;
+}
+
+double AccessTrial::rate() const { return stats::median(rates()); }
+
+std::vector<AccessTrial> run_trials(Lab& lab, const std::vector<AccessProgram>& programs) {
+  std::vector<AccessTrial> trials;
+  for (const AccessProgram& program : programs) trials.push_back({program, {}});
+  for (std::uint32_t copy = 0; copy < kTrialCopies; ++copy) {
+    const std::vector<AccessResult> results = lab.access(programs);
+    for (std::size_t i = 0; i < results.size(); ++i) trials[i].copies.push_back(results[i]);
+  }
+  for (const AccessTrial& trial : trials) {
+    const double least = trial.program.op == AccessOp::kStore ? kLeastStoreCycles : kLeastLatencyCycles;
+    if (trial.cycles() < least) {
+      throw Inconclusive(fmt::format("a {} took {:.1f} cycles, which none can: the program did not run as written",
+                                     to_string(trial.program.op), trial.cycles()));
+    }
+  }
+  return trials;
+}
+
+double rounded(double value) { return std::round(100 * value) / 100; }
+
+}  // namespace gputopo::probe

@@ -1,0 +1,200 @@
+// Banks, atomics and loaded latency: what the probes say against what random machines are.
+#include <fmt/format.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstdlib>
+#include <random>
+
+#include "device/sim/machine.h"
+#include "gputopo/discover.h"
+
+namespace gputopo::truth {
+namespace {
+
+constexpr double kClockMhz = 1000;
+
+sim::MachineSpec random_access_machine(std::uint64_t seed) {
+  std::mt19937_64 generator(seed);
+  const auto uniform = [&](double low, double high) {
+    return low + (high - low) * static_cast<double>(generator() >> 11) * 0x1.0p-53;
+  };
+  const auto pick = [&](const std::vector<std::uint32_t>& values) {
+    return values[static_cast<std::size_t>(uniform(0, static_cast<double>(values.size())))];
+  };
+  sim::MachineSpec machine;
+  machine.info.vendor = "NVIDIA";
+  machine.info.name = fmt::format("random access {}", seed);
+  machine.info.sm_count = pick({1, 4, 16, 80});
+  machine.info.sm_clock_max_mhz = kClockMhz;
+  machine.info.memory_bytes = 8ull << 30;
+  machine.info.l2_bytes = 4 << 20;
+  machine.caches = {{.id = "l1", .size_bytes = 32 << 10, .line_bytes = 128, .sector_bytes = 32, .ways = 4},
+                    {.id = "l2",
+                     .size_bytes = 4 << 20,
+                     .line_bytes = 128,
+                     .sector_bytes = 32,
+                     .ways = 16,
+                     .scope = sim::Scope::kGpu}};
+  const double l1 = uniform(20, 60);
+  const double l2 = l1 * uniform(3, 6);
+  const double memory = l2 * uniform(1.5, 3);
+  machine.spaces[Space::kShared].memory_latency_cycles = uniform(18, 45);
+  machine.spaces[Space::kGlobal] = {{{"l1", l1, 0}, {"l2", l2, 0}}, memory};
+  machine.spaces[Space::kGlobalBypassL1] = {{{"l2", l2, 0}}, memory};
+  // Bytes per cycle of all SMs together, from a slow to a fast one.
+  const auto bandwidth = [&](double bytes_per_cycle_and_sm) {
+    return sim::BandwidthSpec{.read_bytes_per_second =
+                                  bytes_per_cycle_and_sm * machine.info.sm_count * kClockMhz * 1e6};
+  };
+  machine.bandwidths["shared"] = bandwidth(uniform(32, 128));
+  machine.bandwidths["l1"] = bandwidth(uniform(32, 256));
+  machine.bandwidths["l2"] = bandwidth(uniform(16, 128));
+  machine.bandwidths["memory"] = bandwidth(uniform(4, 40));
+  machine.banks = {.banks = pick({16, 32}),
+                   .bank_bytes = pick({4, 8}),
+                   .lanes_at_once = pick({16, 32, 32}),
+                   .conflict_cycles = uniform(1, 40),
+                   .store_latency_cycles = uniform(20, 60)};
+  // Neighbouring words never conflict: fewer banks serve fewer lanes at once.
+  if (machine.banks->banks * machine.banks->bank_bytes < kAccessLanes * 4) machine.banks->lanes_at_once = 16;
+  machine.atomics["shared"] = {uniform(30, 100), uniform(100, 200), uniform(4, 64), uniform(0.5, 4)};
+  machine.atomics["l2"] = {uniform(200, 500), uniform(500, 700), uniform(100, 3000), uniform(1, 64)};
+  machine.noise.jitter_cycles = uniform(0, 2.5);
+  machine.noise.outlier_probability = uniform(0, 0.003);
+  machine.noise.outlier_cycles = uniform(100, 500);
+  machine.noise.drift_fraction = uniform(0, 0.005);
+  return machine;
+}
+
+Topology discover_accesses(const sim::MachineSpec& machine, std::uint64_t seed,
+                           const std::vector<std::string>& attributes) {
+  const std::unique_ptr<Device> device = sim::make_sim_device(machine, seed, 1);
+  DiscoverOptions options;
+  options.attributes = attributes;
+  options.seed = seed;
+  return discover(*device, options);
+}
+
+double detail(const Attribute& attribute, std::string_view name) {
+  const Value* value = attribute.find_detail(name);
+  if (value == nullptr) return NAN;
+  if (const auto* whole = std::get_if<std::int64_t>(value)) return static_cast<double>(*whole);
+  const auto* real = std::get_if<double>(value);
+  return real == nullptr ? NAN : *real;
+}
+
+std::uint64_t machines() {
+  const char* wanted = std::getenv("GPUTOPO_TRUTH_MACHINES");
+  return wanted == nullptr ? 200 : std::strtoull(wanted, nullptr, 10);
+}
+
+TEST(AccessTruth, BanksAndTheirWidthAreExact) {
+  std::uint64_t costs_inside = 0;
+  for (std::uint64_t seed = 1; seed <= machines(); ++seed) {
+    SCOPED_TRACE(seed);
+    const sim::MachineSpec machine = random_access_machine(seed);
+    const Topology topology =
+        discover_accesses(machine, seed, {"banks", "bank_width", "conflict_cost", "store_latency"});
+    EXPECT_EQ(topology.find_attribute("shared", "banks")->number(), machine.banks->banks);
+    EXPECT_EQ(topology.find_attribute("shared", "bank_width")->number(), machine.banks->bank_bytes);
+    const Attribute& banks = *topology.find_attribute("shared", "banks");
+    EXPECT_EQ(detail(banks, "lanes_at_once"), machine.banks->lanes_at_once);
+    const Attribute& cost = *topology.find_attribute("shared", "conflict_cost");
+    ASSERT_TRUE(cost.available()) << cost.detail;
+    EXPECT_NEAR(*cost.number(), machine.banks->conflict_cycles, 0.1 + 0.02 * machine.banks->conflict_cycles);
+    const double truth = machine.banks->conflict_cycles;
+    costs_inside += *cost.low <= truth && truth <= *cost.high ? 1 : 0;
+    EXPECT_NEAR(*topology.find_attribute("shared", "store_latency")->number(), machine.banks->store_latency_cycles,
+                1.5 + 0.02 * machine.banks->store_latency_cycles);
+    EXPECT_NEAR(detail(cost, "broadcast_cycles"), machine.spaces.at(Space::kShared).memory_latency_cycles, 2);
+  }
+  EXPECT_GE(static_cast<double>(costs_inside), 0.95 * static_cast<double>(machines()));
+}
+
+TEST(AccessTruth, AtomicsAreAsFastAsTheyAre) {
+  for (std::uint64_t seed = 1; seed <= machines() / 4; ++seed) {
+    SCOPED_TRACE(seed);
+    const sim::MachineSpec machine = random_access_machine(seed);
+    const Topology topology = discover_accesses(machine, seed, {"atomic_latency", "atomic_throughput"});
+    for (const char* element : {"shared", "l2"}) {
+      SCOPED_TRACE(element);
+      const sim::AtomicSpec& truth = machine.atomics.at(element);
+      const Attribute& latency = *topology.find_attribute(element, "atomic_latency");
+      // One warp on each SM can already be more than L2 takes.
+      const double sms = element == std::string("l2") ? machine.info.sm_count : 1;
+      const double many = std::max(truth.latency_cycles, sms * kAccessLanes / truth.lanes_per_cycle);
+      EXPECT_NEAR(*latency.number(), many, 2 + 0.01 * many);
+      const double one = std::max(truth.one_address_latency_cycles, kAccessLanes / truth.one_address_lanes_per_cycle);
+      EXPECT_NEAR(detail(latency, "one_address_cycles"), one, 2 + 0.01 * one);
+      const Attribute& throughput = *topology.find_attribute(element, "atomic_throughput");
+      // Few SMs do not ask for more than they can have under way.
+      const auto reached = [&](double rate, double cycles) {
+        return std::min(rate, sms * kMostAccessWarps * kAccessLanes / cycles);
+      };
+      const double rate = reached(truth.lanes_per_cycle, truth.latency_cycles);
+      EXPECT_NEAR(*throughput.number(), rate, 0.03 * rate);
+      const double one_rate = reached(truth.one_address_lanes_per_cycle, truth.one_address_latency_cycles);
+      EXPECT_NEAR(detail(throughput, "one_address_ops_per_clock"), one_rate, 0.03 * one_rate + 0.01);
+    }
+  }
+}
+
+TEST(AccessTruth, TheKneeIsWhereThroughputMeetsLatency) {
+  struct Level {
+    const char* element;
+    const char* bandwidth;
+    Space space;
+    double bytes;
+  };
+  constexpr Level kLevels[] = {{"l1", "l1", Space::kGlobal, 256},
+                               {"shared", "shared", Space::kShared, 128},
+                               {"l2", "l2", Space::kGlobalBypassL1, 1024},
+                               {"device", "memory", Space::kGlobalBypassL1, 1024}};
+  for (std::uint64_t seed = 1; seed <= machines() / 4; ++seed) {
+    SCOPED_TRACE(seed);
+    const sim::MachineSpec machine = random_access_machine(seed);
+    const Topology topology = discover_accesses(machine, seed, {"loaded_latency"});
+    for (const Level& level : kLevels) {
+      SCOPED_TRACE(level.element);
+      const Attribute& loaded = *topology.find_attribute(level.element, "loaded_latency");
+      ASSERT_TRUE(loaded.available()) << loaded.detail;
+      const sim::SpaceSpec& space = machine.spaces.at(level.space);
+      const bool last = level.element == std::string("device") || space.path.empty();
+      const double alone = last ? space.memory_latency_cycles : space.path.front().latency_cycles;
+      // Of one SM, with all of them asking.
+      const double bytes_per_cycle =
+          machine.bandwidths.at(level.bandwidth).read_bytes_per_second / machine.info.sm_count / (kClockMhz * 1e6);
+      const double knee = alone * bytes_per_cycle / level.bytes;
+      EXPECT_NEAR(*loaded.number(), std::max(alone, kMostAccessWarps * level.bytes / bytes_per_cycle),
+                  2 + 0.03 * *loaded.number());
+      // A warp alone can already be more than the level takes.
+      if (knee < 1) continue;
+      EXPECT_NEAR(detail(loaded, "unloaded_cycles"), alone, 2 + 0.02 * alone);
+      if (std::isnan(detail(loaded, "knee_warps"))) {
+        EXPECT_GT(knee, 0.85 * kMostAccessWarps);
+      } else {
+        EXPECT_NEAR(detail(loaded, "knee_warps"), knee, 0.1 * knee);
+      }
+    }
+  }
+}
+
+// What a machine's description does not say is not made up.
+TEST(AccessTruth, WhatTheMachineDoesNotHaveIsNotSupported) {
+  sim::MachineSpec machine = random_access_machine(1);
+  machine.banks.reset();
+  machine.atomics.clear();
+  const Topology topology = discover_accesses(
+      machine, 1, {"banks", "conflict_cost", "store_latency", "atomic_latency", "atomic_throughput", "loaded_latency"});
+  for (const char* attribute : {"store_latency", "atomic_latency", "atomic_throughput", "banks", "conflict_cost"}) {
+    const Attribute& found = *topology.find_attribute("shared", attribute);
+    EXPECT_EQ(found.reason, Reason::kNotSupported) << attribute << ": " << found.detail;
+  }
+  EXPECT_TRUE(topology.find_attribute("shared", "loaded_latency")->available());
+}
+
+}  // namespace
+}  // namespace gputopo::truth
