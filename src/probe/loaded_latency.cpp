@@ -55,7 +55,7 @@ AccessProgram program_of(Lab& lab, LoadedLevel level, std::uint32_t warps) {
     program.warm_accesses = kAccessUnroll;
     program.accesses = kMemoryAccesses;
     program.hop_bytes = all;
-    program.bytes = all * (program.warm_accesses + program.accesses) + kBeyond * lab.l2_bytes();
+    program.bytes = all * (program.warm_accesses + program.accesses) + kBeyond * lab.last_cache_bytes();
     if (program.bytes > lab.info().max_array_bytes) {
       throw NotSupportedError(fmt::format("loads of all SMs that find nothing in L2 need {} bytes; there are {} free",
                                           program.bytes, lab.info().max_array_bytes));
