@@ -152,7 +152,8 @@ class Judge {
     std::vector<std::string> truth;
     for (const CacheElement& other : kElements) {
       if (other.depth != 0 || other.space == Space::kGlobalBypassL1 || std::string(other.id) == element.id) continue;
-      if (cache_at(machine_, other.space, 0)->id == cache.id) truth.emplace_back(other.id);
+      const sim::CacheSpec* nearest = cache_at(machine_, other.space, 0);
+      if (nearest != nullptr && nearest->id == cache.id) truth.emplace_back(other.id);
     }
     const Attribute* attribute = topology_.find_attribute(element.id, "shared_with");
     Tally& tally = tallies["shared_with"];

@@ -8,8 +8,10 @@
 #include <array>
 #include <cctype>
 #include <cstdlib>
+#include <filesystem>
 #include <vector>
 
+#include "device/hip/kfd_topology.h"
 #include "gputopo/error.h"
 
 namespace gputopo::hip {
@@ -67,6 +69,15 @@ void* find_symbol(const Library& library, const char* symbol) {
   return found;
 }
 
+// Without the kernel's driver there is no GPU for the runtime. To load that all the same would not be harmless: it and
+// other libraries of the process may each bring an LLVM, and the second one ends the process.
+bool driver_present() {
+  const char* replacement = std::getenv(kRuntimeVariable);
+  if (replacement != nullptr && *replacement != '\0') return true;
+  std::error_code ignored;
+  return std::filesystem::exists(std::filesystem::path(sysfs_root()) / "class/kfd", ignored);
+}
+
 // After one of these the device answers nothing but errors in this process.
 bool ends_context(Status status) {
   constexpr std::array kEnding = {
@@ -99,12 +110,18 @@ std::string explain_failure(Status status) {
 }  // namespace
 
 bool runtime_present() {
-  const Library library = open_library(kRuntimeVariable, kRuntimeNames);
-  if (library.handle != nullptr) dlclose(library.handle);
+  if (!driver_present()) return false;
+  // It stays loaded: loaded a second time it would find what its first time has left behind.
+  static const Library library = open_library(kRuntimeVariable, kRuntimeNames);
   return library.handle != nullptr;
 }
 
 std::shared_ptr<const Runtime> Runtime::load() {
+  if (!driver_present()) {
+    throw DeviceError(
+        fmt::format("no AMD GPU: the amdgpu kernel module shows none (there is no {}/class/kfd); load it, {}",
+                    sysfs_root(), kUseSimulation));
+  }
   const Library runtime_library = open_library(kRuntimeVariable, kRuntimeNames);
   if (runtime_library.handle == nullptr) {
     throw DeviceError(fmt::format("no HIP runtime: {} could not be loaded ({}); install ROCm's hip-runtime-amd, {}",
