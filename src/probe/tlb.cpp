@@ -361,7 +361,9 @@ class TlbProber {
           {{.kind = StepKind::kWarm, .loads = 2 * pages}, {.kind = StepKind::kCounted, .loads = passes * pages}});
       Point point;
       point.histogram = lab_.chase({program}).front().steps[1].histogram;
-      return misses(point, step) * static_cast<double>(pages);  // a pass
+      const double missed = misses(point, step) * static_cast<double>(pages);  // a pass
+      lab_.log(fmt::format("tlb: of {} pages {:.2f} miss", pages, missed));
+      return missed;
     };
     const double none = missed_of(std::max<std::uint64_t>(1, first * 3 / 4)) * 4 / 3;
     // A set that overflows misses with two pages at least.
@@ -373,7 +375,26 @@ class TlbProber {
       const std::uint64_t middle = (fits + exceeds) / 2;
       (missed_of(middle) > none + kDecision ? exceeds : fits) = middle;
     }
-    return {static_cast<double>(fits * entry), static_cast<double>(exceeds * entry)};
+    // Where every entry is the array's, each page more makes one more set overflow. A set that overflows by itself
+    // holds a page of something else (code, results): then the reach ends where they begin to overflow one after the
+    // other.
+    const double one_set = missed_of(exceeds);
+    constexpr std::uint64_t kPages = 4;
+    constexpr double kSets = 3.2;  // of the four
+    const auto all_overflow = [&](std::uint64_t pages) {
+      const double most = static_cast<double>(pages) / 2;  // of a few sets, all may overflow at once
+      const double before = missed_of(pages);
+      return before > most || missed_of(pages + kPages) - before > std::min(kSets * one_set, most);
+    };
+    if (all_overflow(fits)) return {static_cast<double>(fits * entry), static_cast<double>(exceeds * entry)};
+    const auto low = static_cast<double>(fits * entry);
+    exceeds = pages_of_edge + 2 * around;
+    if (!all_overflow(exceeds)) return {low, coarse.high};
+    while (exceeds - fits > 1) {
+      const std::uint64_t middle = (fits + exceeds) / 2;
+      (all_overflow(middle) ? exceeds : fits) = middle;
+    }
+    return {static_cast<double>(exceeds * entry), static_cast<double>((exceeds + 1) * entry)};
   }
 
   // The ways of each set, from how many more pages miss with each page beyond the reach; empty unless they add up.

@@ -152,6 +152,7 @@ class Judge {
     std::vector<std::string> truth;
     for (const CacheElement& other : kElements) {
       if (other.depth != 0 || other.space == Space::kGlobalBypassL1 || std::string(other.id) == element.id) continue;
+      if (topology_.find_memory(other.id) == nullptr) continue;  // of the other vendor
       const sim::CacheSpec* nearest = cache_at(machine_, other.space, 0);
       if (nearest != nullptr && nearest->id == cache.id) truth.emplace_back(other.id);
     }
