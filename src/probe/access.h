@@ -32,10 +32,11 @@ struct BankCurve {
 // The layout that explains a curve, and the line through its conflicts.
 struct BankFit {
   BankLayout layout;
-  double free_cycles = 0;      // without conflicts
-  double conflict_cycles = 0;  // of each
-  double error_cycles = 0;     // standard error of conflict_cycles
-  double residual_cycles = 0;  // root mean square of what the line leaves
+  double free_cycles = 0;       // without conflicts
+  double conflict_cycles = 0;   // of each
+  double error_cycles = 0;      // standard error of conflict_cycles
+  double residual_cycles = 0;   // root mean square of what the line leaves
+  bool lanes_are_clear = true;  // no other lanes_at_once explains the curve about as well
 };
 
 [[nodiscard]] BankCurve measure_bank_curve(Lab& lab);

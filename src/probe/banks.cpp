@@ -18,7 +18,7 @@ constexpr std::uint32_t kMostStrideWords = 64;
 // What is tried: past GPUs had 16 or 32 banks of 4 or 8 bytes and served a half-warp or a warp at once.
 constexpr std::uint32_t kBanks[] = {8, 16, 32, 64};
 constexpr std::uint32_t kBankBytes[] = {4, 8, 16};
-constexpr std::uint32_t kLanesAtOnce[] = {8, 16, 32};
+constexpr std::uint32_t kLanesAtOnce[] = {16, 32};
 // A layout explains the curve when what it leaves is less than this part of a conflict: with half of one, neighbouring
 // degrees of conflict could not be told apart.
 constexpr double kMostResidual = 0.35;
@@ -114,14 +114,20 @@ BankFit fit_banks(const BankCurve& curve) {
         "no number and width of banks explains the cost of strides: the best, {} banks of {} B, leaves {:.1f} cycles",
         best.layout.banks, best.layout.bank_bytes, best.residual_cycles));
   }
-  const BankFit& second = fits.size() > 1 ? fits[1] : best;
-  if (fits.size() > 1 &&
-      second.residual_cycles * second.residual_cycles < kClear * best.residual_cycles * best.residual_cycles) {
+  const auto about_as_good = [&](const BankFit& fit) {
+    return fit.residual_cycles * fit.residual_cycles < kClear * best.residual_cycles * best.residual_cycles;
+  };
+  BankFit answer = best;
+  for (std::size_t i = 1; i < fits.size() && about_as_good(fits[i]); ++i) {
+    if (fits[i].layout.banks == best.layout.banks && fits[i].layout.bank_bytes == best.layout.bank_bytes) {
+      answer.lanes_are_clear = false;
+      continue;
+    }
     throw Inconclusive(fmt::format("{} banks of {} B explain the cost of strides about as well as {} of {} B",
-                                   second.layout.banks, second.layout.bank_bytes, best.layout.banks,
+                                   fits[i].layout.banks, fits[i].layout.bank_bytes, best.layout.banks,
                                    best.layout.bank_bytes));
   }
-  return best;
+  return answer;
 }
 
 Attribute banks(Lab& lab, const BankFit& fit) {
@@ -130,7 +136,9 @@ Attribute banks(Lab& lab, const BankFit& fit) {
                       fit.layout.banks, fit.layout.bank_bytes, fit.layout.lanes_at_once, fit.residual_cycles));
   Attribute attribute = measured(lab, static_cast<std::int64_t>(fit.layout.banks), "", stats::Interval{count, count},
                                  "layout_that_explains_strides");
-  attribute.details.emplace_back("lanes_at_once", static_cast<std::int64_t>(fit.layout.lanes_at_once));
+  if (fit.lanes_are_clear) {
+    attribute.details.emplace_back("lanes_at_once", static_cast<std::int64_t>(fit.layout.lanes_at_once));
+  }
   attribute.details.emplace_back("residual_cycles", rounded(fit.residual_cycles));
   return attribute;
 }

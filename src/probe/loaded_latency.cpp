@@ -27,7 +27,7 @@ constexpr std::uint64_t kSmallL2Bytes = 64 << 10;
 constexpr std::uint64_t kL2Parts = 4;
 // From memory no address is loaded twice, so what a launch touches grows with this.
 constexpr std::uint32_t kMemoryAccesses = 48;
-// Beyond what is touched, in L2 sizes: what was written last may still be there.
+// Beyond what is touched, in sizes of the last cache: what was written last may still be there.
 constexpr std::uint64_t kBeyond = 2;
 
 std::uint32_t lane_bytes(LoadedLevel level) {

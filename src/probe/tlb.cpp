@@ -216,7 +216,7 @@ class TlbProber {
       constexpr double kUnseen = 0.02;
       if (level.entry_bytes == 0) level.reach_bytes.low *= 1 - kUnseen;
       if (level.entry_bytes > 0) {
-        level.reach_bytes = exact_edge(step, level.entry_bytes, level.reach_bytes);
+        level.reach_bytes = exact_edge(step, level.entry_bytes, level.reach_bytes, level.last_fit_bytes);
         level.sets = sets(step, level);
       }
     } catch (const DeviceMemoryError& error) {
@@ -345,9 +345,9 @@ class TlbProber {
     return by_error[0].second;
   }
 
-  // The reach to a page, from contiguous pages of one entry each: enough passes for the one set that first has a page
-  // too many to stand out.
-  stats::Interval exact_edge(const Step& step, std::uint64_t entry, const stats::Interval& coarse) {
+  // The reach to a page, as an interval and as `value`, from contiguous pages of one entry each: enough passes for the
+  // one set that first has a page too many to stand out.
+  stats::Interval exact_edge(const Step& step, std::uint64_t entry, const stats::Interval& coarse, double& value) {
     const auto pages_of_edge = static_cast<std::uint64_t>(coarse.low) / entry;
     // The coarse edge may be where sets enough overflow to be seen, some percent beyond.
     const std::uint64_t around = std::max<std::uint64_t>(12, pages_of_edge / 24);
@@ -380,26 +380,40 @@ class TlbProber {
     // other.
     const double one_set = missed_of(exceeds);
     constexpr std::uint64_t kPages = 4;
-    constexpr double kSets = 3.2;  // of the four
+    constexpr double kSets = 2.8;  // of the four
     const auto all_overflow = [&](std::uint64_t pages) {
       const double most = static_cast<double>(pages) / 2;  // of a few sets, all may overflow at once
       const double before = missed_of(pages);
       return before > most || missed_of(pages + kPages) - before > std::min(kSets * one_set, most);
     };
-    if (all_overflow(fits)) return {static_cast<double>(fits * entry), static_cast<double>(exceeds * entry)};
-    const auto low = static_cast<double>(fits * entry);
-    exceeds = pages_of_edge + 2 * around;
-    if (!all_overflow(exceeds)) return {low, coarse.high};
-    while (exceeds - fits > 1) {
-      const std::uint64_t middle = (fits + exceeds) / 2;
-      (all_overflow(middle) ? exceeds : fits) = middle;
+    value = static_cast<double>(fits * entry);
+    if (all_overflow(fits)) return {value, static_cast<double>(exceeds * entry)};
+    // Beyond the reach the misses grow by a set with each page, a straight line that leads back to it.
+    constexpr double kFrom = 1.03;
+    constexpr double kTo = 1.1;
+    constexpr int kPoints = 6;
+    std::vector<double> x;
+    std::vector<double> y;
+    for (int i = 0; i < kPoints; ++i) {
+      const double part = kFrom + (kTo - kFrom) * i / (kPoints - 1);
+      const auto pages = static_cast<std::uint64_t>(part * static_cast<double>(pages_of_edge));
+      if (pages * entry > largest_bytes_) return coarse;
+      x.push_back(static_cast<double>(pages));
+      y.push_back(missed_of(pages));
     }
-    return {static_cast<double>(exceeds * entry), static_cast<double>((exceeds + 1) * entry)};
+    const stats::Line line = stats::fit_line(x, y);
+    const double pages = line.slope > 0 ? std::round(-line.intercept / line.slope) : 0;
+    const auto entry_size = static_cast<double>(entry);
+    constexpr double kNear = 0.1;  // of the first page too many
+    if (std::abs(pages - static_cast<double>(exceeds)) > kNear * pages) return coarse;
+    const double first_miss = static_cast<double>(exceeds) * entry_size;
+    value = pages * entry_size;
+    return {std::min(value, first_miss - entry_size), std::max(value + entry_size, first_miss)};
   }
 
   // The ways of each set, from how many more pages miss with each page beyond the reach; empty unless they add up.
   std::vector<std::uint32_t> sets(const Step& step, const TlbLevel& level) {
-    const auto entries = static_cast<std::uint64_t>(level.reach_bytes.low) / level.entry_bytes;
+    const auto entries = static_cast<std::uint64_t>(level.last_fit_bytes) / level.entry_bytes;
     constexpr std::uint64_t kMostSets = 64;
     if (entries > kMostEntriesBySet || entries < 2) return {};
     std::vector<std::pair<std::uint64_t, std::uint64_t>> tries;
@@ -444,8 +458,7 @@ TlbSurvey survey_tlbs(Lab& lab, const Site& site) { return TlbProber(lab, site).
 
 Attribute tlb_reach(const Lab& lab, const TlbSurvey& survey, std::size_t depth) {
   const TlbLevel& level = level_at(survey, depth);
-  const double value = level.entry_bytes > 0 ? level.reach_bytes.low : level.last_fit_bytes;
-  Attribute attribute = measured(lab, whole(value), "B", level.reach_bytes, "page_sweep");
+  Attribute attribute = measured(lab, whole(level.last_fit_bytes), "B", level.reach_bytes, "page_sweep");
   if (lab.keep_samples()) attribute.samples.push_back(survey.sweep);
   return attribute;
 }
@@ -463,13 +476,13 @@ Attribute tlb_entry_bytes(const Lab& lab, const TlbSurvey& survey, std::size_t d
 Attribute tlb_entries(const Lab& lab, const TlbSurvey& survey, std::size_t depth) {
   const auto bytes = static_cast<double>(std::get<std::int64_t>(tlb_entry_bytes(lab, survey, depth).value));
   const stats::Interval& reach = level_at(survey, depth).reach_bytes;
-  return measured(lab, whole(reach.low / bytes), "", stats::Interval{reach.low / bytes, reach.high / bytes},
-                  "reach_over_entry");
+  return measured(lab, whole(level_at(survey, depth).last_fit_bytes / bytes), "",
+                  stats::Interval{reach.low / bytes, reach.high / bytes}, "reach_over_entry");
 }
 
 Attribute tlb_ways(const Lab& lab, const TlbSurvey& survey, std::size_t depth) {
   const TlbLevel& level = level_at(survey, depth);
-  if (level.entry_bytes > 0 && level.reach_bytes.low > static_cast<double>(kMostEntriesBySet * level.entry_bytes)) {
+  if (level.entry_bytes > 0 && level.last_fit_bytes > static_cast<double>(kMostEntriesBySet * level.entry_bytes)) {
     throw NotSupportedError(fmt::format("sets are looked for in TLBs of up to {} entries only", kMostEntriesBySet));
   }
   if (level.sets.empty())

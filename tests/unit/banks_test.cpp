@@ -61,7 +61,7 @@ TEST(Banks, ACurveThatNoLayoutExplainsIsInconclusive) {
   BankCurve flat = curve_of(kRecent, 23, 0);
   EXPECT_THROW(static_cast<void>(fit_banks(flat)), Inconclusive);
   BankCurve strange = curve_of(kRecent, 23, 2);
-  for (std::size_t i = 0; i < strange.load_cycles.size(); ++i) strange.load_cycles[i] += static_cast<double>(i % 7) * 3;
+  for (std::size_t i = 0; i < strange.load_cycles.size(); ++i) strange.load_cycles[i] += static_cast<double>(i % 7 * 3);
   EXPECT_THROW(static_cast<void>(fit_banks(strange)), Inconclusive);
 }
 
