@@ -378,7 +378,7 @@ class TlbProber {
     // Where every entry is the array's, each page more makes one more set overflow. A set that overflows by itself
     // holds a page of something else (code, results): then the reach ends where they begin to overflow one after the
     // other.
-    const double one_set = missed_of(exceeds);
+    const double one_set = missed_of(exceeds) - none;
     constexpr std::uint64_t kPages = 4;
     constexpr double kSets = 2.8;  // of the four
     const auto all_overflow = [&](std::uint64_t pages) {
@@ -387,7 +387,7 @@ class TlbProber {
       return before > most || missed_of(pages + kPages) - before > std::min(kSets * one_set, most);
     };
     value = static_cast<double>(fits * entry);
-    if (all_overflow(fits)) return {value, static_cast<double>(exceeds * entry)};
+    if (one_set > kDecision && all_overflow(fits)) return {value, static_cast<double>(exceeds * entry)};
     // Beyond the reach the misses grow by a set with each page, a straight line that leads back to it.
     constexpr double kFrom = 1.03;
     constexpr double kTo = 1.1;
