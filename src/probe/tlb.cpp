@@ -404,9 +404,15 @@ class TlbProber {
     const stats::Line line = stats::fit_line(x, y);
     const double pages = line.slope > 0 ? std::round(-line.intercept / line.slope) : 0;
     const auto entry_size = static_cast<double>(entry);
-    constexpr double kNear = 0.1;  // of the first page too many
-    if (std::abs(pages - static_cast<double>(exceeds)) > kNear * pages) return coarse;
     const double first_miss = static_cast<double>(exceeds) * entry_size;
+    constexpr double kNear = 0.1;      // of the first page too many
+    constexpr double kStraight = 0.1;  // of the most misses
+    bool straight = std::abs(pages - static_cast<double>(exceeds)) <= kNear * pages;
+    for (std::size_t i = 0; i < x.size(); ++i) {
+      straight = straight && std::abs(y[i] - line.intercept - line.slope * x[i]) <= kStraight * y.back();
+    }
+    // Then no more is known than that some pages are too many.
+    if (!straight) return {value, x.back() * entry_size};
     value = pages * entry_size;
     return {std::min(value, first_miss - entry_size), std::max(value + entry_size, first_miss)};
   }
