@@ -46,8 +46,8 @@ struct CodeCache {
 [[nodiscard]] Attribute measure_code_shared_between(Lab& lab, const CodeCache& cache);
 // Instances per SM, from which warps evict each other's code.
 [[nodiscard]] Attribute measure_code_amount(Lab& lab, const CodeCache& cache);
-// Capacity of the cache behind which constants and code meet, where `constant_bytes` of constants, all there may be, fit.
-// Throws NotSupportedError where code does not evict them.
+// Capacity of the cache behind which constants and code meet, where `constant_bytes` of constants, all there may be,
+// fit. Throws NotSupportedError where code does not evict them.
 [[nodiscard]] Attribute measure_constants_beside_code(Lab& lab, const CodeSurvey& survey, std::uint32_t constant_bytes);
 // "constants" if loads of constants evict code.
 [[nodiscard]] Attribute measure_code_sharing(Lab& lab, const CodeCache& cache);

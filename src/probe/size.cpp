@@ -95,8 +95,8 @@ Region transition(Lab& lab, const Cache& cache, const ChaseArray& array) {
     if (hits > 0) last_mixed = place;
   }
   // Each place speaks for what follows it up to the next one: places of margin on either side. Before the first mixed
-  // place single misses are too rare to be seen in a place: where sets of few ways fill unevenly they begin at an eighth
-  // of the way.
+  // place single misses are too rare to be seen in a place: where sets of few ways fill unevenly they begin at an
+  // eighth of the way.
   constexpr std::uint64_t kMargin = 3;
   const std::uint64_t spread = middle > first_mixed ? (middle - first_mixed) * 3 / 2 : 0;
   const std::uint64_t rare = std::max(spread, first_mixed * 7 / 8) + kMargin;
