@@ -75,7 +75,9 @@ struct Region {
 
 // Where a backward reading turns from hits to misses, from a few loads at each of many places: too long an array to
 // read whole.
-Region transition(Lab& lab, const Cache& cache, const ChaseArray& array) {
+// `rare_part`: of the way to the first place with misses, the part that is read too, for misses too rare to be seen in
+// a place.
+Region transition(Lab& lab, const Cache& cache, const ChaseArray& array, double rare_part) {
   constexpr std::uint64_t kPlaces = 128;
   constexpr std::uint64_t kLoads = 32;
   const std::uint64_t n = array.element_count();
@@ -94,12 +96,11 @@ Region transition(Lab& lab, const Cache& cache, const ChaseArray& array) {
     if (hits < kNearlyAll) first_mixed = std::min(first_mixed, place);
     if (hits > 0) last_mixed = place;
   }
-  // Each place speaks for what follows it up to the next one: places of margin on either side. Before the first mixed
-  // place single misses are too rare to be seen in a place: where sets of few ways fill unevenly they begin at an
-  // eighth of the way.
+  // Each place speaks for what follows it up to the next one: places of margin on either side.
   constexpr std::uint64_t kMargin = 3;
   const std::uint64_t spread = middle > first_mixed ? (middle - first_mixed) * 3 / 2 : 0;
-  const std::uint64_t rare = std::max(spread, first_mixed * 7 / 8) + kMargin;
+  const auto rare =
+      std::max(spread, static_cast<std::uint64_t>(rare_part * static_cast<double>(first_mixed))) + kMargin;
   const std::uint64_t begin = first_mixed < rare ? 0 : first_mixed - rare;
   const std::uint64_t end = last_mixed + std::max(spread, last_mixed / 4) + kMargin + 1;
   return {begin * n / kPlaces, std::min(n, end * n / kPlaces)};
@@ -109,10 +110,18 @@ Region transition(Lab& lab, const Cache& cache, const ChaseArray& array) {
 double resident_backwards(Lab& lab, const Cache& cache, double bytes, std::uint64_t stride) {
   const ChaseArray array = make_array(cache.site(), static_cast<std::uint64_t>(bytes), stride, Order::kReversed);
   Region region{0, array.element_count()};
-  if (cache.site().exclusive) region = transition(lab, cache, array);
+  const auto takes_too_long = [&] {
+    const auto loads = static_cast<double>(region.end - region.begin);
+    return loads * cache.survey->levels.back().mode_cycles > lab.parameters().launch_cycles_limit;
+  };
+  if (cache.site().exclusive) {
+    // Where sets of few ways fill unevenly single misses begin at an eighth of the way; where that is too much to read,
+    // from two thirds on.
+    region = transition(lab, cache, array, 7.0 / 8);
+    if (takes_too_long()) region = transition(lab, cache, array, 1.0 / 3);
+  }
   lab.log(fmt::format("size: of {} elements read {} to {}", array.element_count(), region.begin, region.end));
-  const double loads = static_cast<double>(region.end - region.begin);
-  if (loads * cache.survey->levels.back().mode_cycles > lab.parameters().launch_cycles_limit) return 0;
+  if (takes_too_long()) return 0;
   // Past the region nothing hits. A miss may fetch more than one stride at once.
   const std::uint64_t missed = missed_in(lab, cache, array, region.begin, region.end);
   const double missed_bytes = static_cast<double>(missed * std::max(stride, cache.fetch_bytes));
