@@ -66,7 +66,8 @@ Drawn random_code_machine(std::uint64_t seed) {
     const std::uint64_t set = std::max<std::uint64_t>(std::uint64_t{cache.line_bytes} * cache.ways, 512);
     cache.size_bytes = std::max<std::uint64_t>(1, static_cast<std::uint64_t>(size) / set) * set;
     scope = std::max(scope, static_cast<int>(uniform(0, level == 0 ? 1 : 3)));
-    cache.scope = static_cast<sim::Scope>(scope);
+    constexpr sim::Scope kScopes[] = {sim::Scope::kSm, sim::Scope::kTpc, sim::Scope::kGpu};
+    cache.scope = kScopes[scope];
     if (level == 0) cache.instances = pick(std::vector<std::uint32_t>{1, 1, 4});
     machine.caches.push_back(cache);
     code.path.push_back({cache.id, cycles});
