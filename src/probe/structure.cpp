@@ -35,8 +35,6 @@ class ConflictSearch {
       const std::optional<std::size_t> found = first_that_does_not_fit(candidates);
       if (found) group = candidates[*found];
       part = found ? std::min(0.5, 1.5 * part) : part / 2;
-      if (round % 20 == 0)
-        lab_.log(fmt::format("structure: round {}: {} lines, {:.3f} to leave out", round, group.size(), part));
     }
     return leave_out_single_lines(std::move(group));
   }
@@ -218,12 +216,10 @@ Structure survey_structure(Lab& lab, const Cache& cache) {
 Attribute structure_ways(const Lab& lab, const Structure& structure) {
   const auto fewest = static_cast<double>(structure.fewest_ways());
   const auto most = static_cast<double>(structure.most_ways());
-  if (fewest < most) {
-    // What is left after the shared memory has taken its part need not be whole ways; more than one apart is no set.
-    if (most > fewest + 1) {
-      throw Inconclusive(
-          fmt::format("sets of {:.0f} to {:.0f} lines were found: not all of them can be minimal", fewest, most));
-    }
+  // What is left after the shared memory has taken its part need not be whole ways; more than one apart is no set.
+  if (most > fewest + 1) {
+    throw Inconclusive(
+        fmt::format("sets of {:.0f} to {:.0f} lines were found: not all of them can be minimal", fewest, most));
   }
   return measured(lab, static_cast<std::int64_t>(most), "", stats::Interval{fewest, most}, "minimal_conflict_sets");
 }
