@@ -126,6 +126,7 @@ class Discovery {
   std::map<Space, std::string> absent_spaces_;
   std::map<std::string, Cache> caches_;
   std::optional<probe::TlbSurvey> tlbs_;
+  std::optional<std::string> without_tlbs_;  // why
   std::map<std::string, probe::Structure> structures_;
   std::map<std::string, std::string> without_structure_;  // why
   std::map<std::pair<std::string, std::string>, Attribute> results_;
@@ -393,7 +394,13 @@ const probe::TlbSurvey& Discovery::tlbs() {
     const bool bypass = std::find(spaces.begin(), spaces.end(), Space::kGlobalBypassL1) != spaces.end();
     Site pages = site(bypass ? Space::kGlobalBypassL1 : Space::kGlobal);
     pages.exclusive = true;  // the last level may be shared by SMs
-    tlbs_ = probe::survey_tlbs(lab_, pages);
+    if (without_tlbs_) throw probe::Inconclusive(*without_tlbs_);
+    try {
+      tlbs_ = probe::survey_tlbs(lab_, pages);
+    } catch (const probe::Inconclusive& error) {
+      without_tlbs_ = error.what();  // not swept again for each attribute of each level
+      throw;
+    }
   }
   return *tlbs_;
 }
