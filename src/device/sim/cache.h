@@ -1,45 +1,18 @@
-// One simulated cache: sets of lines with sectors. A lookup, a hit and a replacement take constant time whatever the
-// number of ways: lines are found through a hash table and each set keeps its lines in a list by age.
+// One simulated cache: sets of lines with sectors.
 #pragma once
 
-#include <array>
-#include <cstddef>
 #include <cstdint>
-#include <cstring>
-#include <type_traits>
-#include <vector>
+#include <variant>
 
-#include "device/sim/machine.h"
-#include "device/sim/random.h"
+#include "device/sim/cache_index.h"
+#include "device/sim/narrow_sets.h"
+#include "device/sim/wide_sets.h"
 
 namespace gputopo::sim {
 
-// The sets that a cache really has once a shared-memory carve-out is taken from it.
-struct CacheGeometry {
-  std::uint32_t line_bytes = 128;
-  std::uint32_t sector_bytes = 32;
-  std::vector<std::uint32_t> set_ways;  // the ways of each set
-  Replacement replacement = Replacement::kLru;
-  IndexHash index = IndexHash::kModulo;
-};
-
-// The geometry of `spec` cut down to `usable_bytes`: whole lines; the sets stay and lose ways, the first ones keeping
-// one more where it does not divide. Tree PLRU needs a power of two of ways, so there the sets become fewer. Throws
-// FormatError (without the cache's name) where that is impossible.
-[[nodiscard]] CacheGeometry geometry_of(const CacheSpec& spec, std::uint64_t usable_bytes);
-
-inline constexpr std::uint32_t kMaxSectorsPerLine = 32;
-inline constexpr std::uint32_t kMaxWays = 1u << 16;
-// kMixed hashes a line's place within this many bytes, or 16 times the cache if that is more. Small caches then treat
-// an array alike wherever it lies, as the virtually indexed L1 of a GPU with 2 MiB pages does.
-inline constexpr std::uint64_t kMixedPeriodBytes = 4ull << 20;
-// How unevenly kMixed fills the sets: the share of the fullest set is 1 / (1 - k) times the mean, of the emptiest
-// 1 / (1 + 2k). Chosen for the ramp of an H200's L1 (docs/machines.md).
-inline constexpr double kMixedUnevenness = 0.08;
-
 class Cache {
  public:
-  explicit Cache(CacheGeometry geometry);
+  explicit Cache(const CacheGeometry& geometry);
 
   // Empties the cache, in constant time. To be called before the first access too. `seed` is of random replacement.
   void start_program(std::uint64_t seed);
@@ -50,188 +23,37 @@ class Cache {
   void rollback(std::uint64_t seed);
 
   // A line was chosen at random since start_program(): another seed would have led to other contents.
-  [[nodiscard]] bool chose_at_random() const { return chose_at_random_; }
+  [[nodiscard]] bool chose_at_random() const;
 
   // Loads what holds `address`: true if the line and the sector were there; otherwise they are now.
   bool access(std::uint64_t address) {
     const std::uint64_t line = address >> line_shift_;
     const std::uint32_t sector = 1u << ((address >> sector_shift_) & sector_mask_);
-    for (std::uint32_t s = first_in_bucket(line); s != kNone; s = slots_[s].next_in_bucket) {
-      Slot& slot = slots_[s];
-      if (slot.line != line) continue;
-      touch(slot);
-      if ((slot.sectors & sector) != 0) return true;
-      note(slot);
-      slot.sectors |= sector;
-      return false;
-    }
-    insert(line, sector);
-    return false;
+    if (auto* narrow = std::get_if<NarrowSets>(&sets_)) return narrow->access(line, sector);
+    return std::get_if<WideSets>(&sets_)->access(line, sector);
   }
 
-  // Brings the host's memory for a later access() nearer, in steps that each need what the step before brought: where
-  // to look, what is there, what would be replaced, and where that is listed.
-  static constexpr unsigned kPrefetchSteps = 4;
+  // Brings the host's memory for a later access() nearer, in steps that each need what the step before brought.
+  static constexpr unsigned kPrefetchSteps = WideSets::kPrefetchSteps;
   template <unsigned kStep>
   void prefetch(std::uint64_t address) const {
     const std::uint64_t line = address >> line_shift_;
-    const std::uint32_t set_index = set_of(line);
-    const Set& set = sets_[set_index];
-    if constexpr (kStep == 0) {
-      __builtin_prefetch(&buckets_[bucket_of(line)]);
-      __builtin_prefetch(&set);
-    } else if constexpr (kStep == 1) {
-      const std::uint32_t s = first_in_bucket(line);
-      if (s != kNone) __builtin_prefetch(&slots_[s]);
-      __builtin_prefetch(&ages_[set.first_way]);
-    } else if constexpr (kStep == 2) {
-      __builtin_prefetch(&slots_[slot_at(set_index, likely_victim(set_index))]);
-    } else {
-      __builtin_prefetch(&buckets_[bucket_of(slots_[slot_at(set_index, likely_victim(set_index))].line)]);
+    if (auto* wide = std::get_if<WideSets>(&sets_)) {
+      wide->prefetch<kStep>(line);
+    } else if constexpr (kStep + 1 == kPrefetchSteps) {
+      std::get_if<NarrowSets>(&sets_)->prefetch(line);
     }
   }
 
   [[nodiscard]] std::uint32_t sector_bytes() const { return 1u << sector_shift_; }
   // Its state is too large for the host's own caches, and `in_order` loads do not walk through it in order either.
-  [[nodiscard]] bool wants_prefetch(bool in_order) const {
-    const bool walks = in_order && index_ == IndexHash::kModulo && replacement_ != Replacement::kRandom;
-    return slots_.size() > kLargeSlots && !walks;
-  }
+  [[nodiscard]] bool wants_prefetch(bool in_order) const;
 
  private:
-  static constexpr std::size_t kLargeSlots = 16384;
-  static constexpr std::uint32_t kNone = ~0u;
-  static constexpr std::uint64_t kLineMask = (1ull << 48) - 1;
-
-  // Slots lie way by way: way 0 of every set, then way 1, so that a contiguous array's lines are neighbours here too.
-  struct Slot {
-    std::uint64_t line : 48;
-    std::uint64_t way : 16;
-    std::uint32_t sectors;
-    std::uint32_t next_in_bucket;
-  };
-
-  // What older programs listed is not there any more.
-  struct Bucket {
-    std::uint32_t program = 0;
-    std::uint32_t first_slot = kNone;
-  };
-
-  // Ring of a set's ways by age: from the newest to the oldest and round. Apart from the slots, so that a set's ring
-  // lies in one or two lines of the host's cache.
-  struct Age {
-    std::uint16_t older = 0;
-    std::uint16_t younger = 0;
-  };
-
-  struct Set {
-    std::uint32_t first_way = 0;  // of this set in ages_ and tree_
-    std::uint32_t ways = 0;
-    std::uint32_t used = 0;
-    std::uint32_t newest = 0;   // a way, where any is used; for random replacement how many lines it has replaced
-    std::uint32_t program = 0;  // what it holds is of this program; otherwise it is empty
-  };
-
-  struct Change {
-    void* where = nullptr;
-    std::size_t bytes = 0;
-    std::array<std::byte, 24> old;
-  };
-
-  // Neighbouring lines get neighbouring buckets; lines a power of two apart, however many, spread too.
-  [[nodiscard]] std::uint32_t bucket_of(std::uint64_t line) const {
-    return static_cast<std::uint32_t>(line + (line >> bucket_bits_) * 0x9E3779B1u) & bucket_mask_;
-  }
-
-  [[nodiscard]] std::uint32_t first_in_bucket(std::uint64_t line) const {
-    const Bucket& bucket = buckets_[bucket_of(line)];
-    return bucket.program == program_ ? bucket.first_slot : kNone;
-  }
-
-  [[nodiscard]] std::uint32_t set_of(std::uint64_t line) const {
-    if (index_ != IndexHash::kModulo) return hashed_set_of(line);
-    return static_cast<std::uint32_t>(power_of_two_sets_ ? line & (sets_.size() - 1) : line % sets_.size());
-  }
-
-  [[nodiscard]] std::uint32_t slot_at(std::uint32_t set, std::uint32_t way) const {
-    return way * static_cast<std::uint32_t>(sets_.size()) + set;
-  }
-
-  void touch(const Slot& slot) {
-    if (replacement_ == Replacement::kLru) {
-      make_newest(sets_[set_of(slot.line)], slot.way);
-    } else if (replacement_ == Replacement::kTreePlru) {
-      point_away(sets_[set_of(slot.line)], slot.way);
-    }
-  }
-
-  void make_newest(Set& set, std::uint32_t way) {
-    if (set.newest == way) return;
-    note(set);
-    const Age* ages = &ages_[set.first_way];
-    // The oldest becomes the newest by turning the ring: the common case of a cyclic chase.
-    if (ages[set.newest].younger != way) {
-      unlink(set, way);
-      link_before_newest(set, way);
-    }
-    set.newest = way;
-  }
-
-  // The way that a miss in a full set replaces; a guess for tree PLRU.
-  [[nodiscard]] std::uint32_t likely_victim(std::uint32_t set_index) const {
-    const Set& set = sets_[set_index];
-    if (replacement_ == Replacement::kRandom) return random_way(set_index);
-    if (replacement_ == Replacement::kTreePlru) return 0;
-    return ages_[set.first_way + set.newest].younger;
-  }
-
-  // Depends on the seed, the set and its turn only, so that it can be prefetched, and so that programs that share their
-  // beginning (rollback()) choose independently of one another.
-  [[nodiscard]] std::uint32_t random_way(std::uint32_t set_index) const {
-    const Set& set = sets_[set_index];
-    return RandomSource(seed_ ^ (std::uint64_t{set.newest} << 32 | set_index)).below(set.ways);
-  }
-
-  // To be called before anything changes that rollback() must restore.
-  template <typename T>
-  void note(T& object) {
-    if (!noting_) return;
-    static_assert(std::is_trivially_copyable_v<T> && sizeof(T) <= sizeof(Change::old));
-    Change& change = changes_.emplace_back();
-    change.where = &object;
-    change.bytes = sizeof(T);
-    std::memcpy(change.old.data(), &object, sizeof(T));
-  }
-
-  [[nodiscard]] std::uint32_t hashed_set_of(std::uint64_t line) const;
-  void insert(std::uint64_t line, std::uint32_t sector);
-  std::uint32_t fill_way(Set& set);
-  std::uint32_t replace_way(std::uint32_t set_index);
-  void forget(std::uint32_t s);
-  void unlink(const Set& set, std::uint32_t way);
-  void link_before_newest(const Set& set, std::uint32_t way);
-  void point_away(const Set& set, std::uint32_t way);
-
   std::uint32_t line_shift_;
   std::uint32_t sector_shift_;
   std::uint32_t sector_mask_;
-  Replacement replacement_;
-  IndexHash index_;
-  std::uint32_t set_bits_ = 0;  // of a power of two of sets
-  bool power_of_two_sets_ = false;
-  std::uint64_t mixed_mask_ = 0;  // of a line's place within the period
-  std::uint32_t bucket_bits_ = 0;
-  std::uint32_t bucket_mask_ = 0;
-  std::uint32_t program_ = 0;
-  std::uint64_t seed_ = 0;
-  bool chose_at_random_ = false;
-  bool noting_ = false;
-  std::vector<Change> changes_;  // since the checkpoint
-  std::vector<Set> sets_;
-  std::vector<Slot> slots_;
-  std::vector<Age> ages_;           // of each way, set by set
-  std::vector<Bucket> buckets_;     // of the hash table over lines
-  std::vector<std::uint8_t> tree_;  // tree PLRU: for each way one node, 1 where the next victim lies to the right
+  std::variant<NarrowSets, WideSets> sets_;
 };
 
 }  // namespace gputopo::sim

@@ -1,6 +1,7 @@
 // Where the elements of an array lie, in the order of a chain.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <list>
 #include <memory>
@@ -17,7 +18,8 @@ using ElementOrder = std::shared_ptr<const std::vector<std::uint32_t>>;
 // longer than most walks.
 class ElementOrders {
  public:
-  [[nodiscard]] ElementOrder of(const ChaseArray& array, std::uint32_t chain);
+  // The first `count` elements at least.
+  [[nodiscard]] ElementOrder of(const ChaseArray& array, std::uint32_t chain, std::uint64_t count);
 
  private:
   // 16 MiB on the host, and few enough to be looked through.
@@ -28,6 +30,7 @@ class ElementOrders {
     Order order = Order::kShuffled;
     std::uint32_t chain = 0;
     std::uint64_t seed = 0;
+    std::uint64_t length = 0;
     std::vector<std::uint32_t> listed;  // ChaseArray::elements
     ElementOrder visited;
   };
@@ -40,14 +43,18 @@ class ChainAddresses {
   // In the order of the elements.
   ChainAddresses(const ChaseArray& array, std::uint64_t base) : ChainAddresses(array, base, Order::kSequential) {}
 
-  ChainAddresses(const ChaseArray& array, std::uint64_t base, std::uint32_t chain, ElementOrders& orders)
-      : ChainAddresses(array, base, chain == 0 ? array.order : array.second_order) {
+  // Of the positions that `step` loads from.
+  ChainAddresses(const ChaseArray& array, std::uint64_t base, const ChaseStep& step, ElementOrders& orders)
+      : ChainAddresses(array, base, step.chain == 0 ? array.order : array.second_order) {
     if (!array.elements.empty()) order_ = Order::kShuffled;
-    if (order_ == Order::kShuffled) shuffled_ = orders.of(array, chain);
     count_ = array.chain_length();
+    end_ = std::min(count_, step.first + step.loads);
+    if (order_ == Order::kShuffled) shuffled_ = orders.of(array, step.chain, end_);
   }
 
   [[nodiscard]] std::uint64_t count() const { return count_; }
+  // Of the positions that may be asked for.
+  [[nodiscard]] std::uint64_t end() const { return end_; }
   [[nodiscard]] Order order() const { return order_; }
 
   // Of the position-th element visited. The order is a template parameter so that the loop over loads does not ask.
@@ -67,7 +74,8 @@ class ChainAddresses {
         skew_(array.skew_bytes),
         stagger_(array.stagger_bytes),
         stagger_mask_(array.stagger_window_bytes - 1),
-        count_(array.element_count()) {}
+        count_(array.element_count()),
+        end_(count_) {}
 
   Order order_;
   std::uint64_t base_;
@@ -76,6 +84,7 @@ class ChainAddresses {
   std::uint64_t stagger_;
   std::uint64_t stagger_mask_;
   std::uint64_t count_;
+  std::uint64_t end_;
   ElementOrder shuffled_;
 };
 

@@ -3,8 +3,6 @@
 #include <algorithm>
 #include <cmath>
 
-#include "device/sim/hierarchy.h"
-
 namespace gputopo::sim {
 namespace {
 
@@ -45,10 +43,8 @@ std::uint64_t with_noise(double cycles, Noise& noise) {
 
 }  // namespace
 
-InstructionResult simulate_code(const MachineSpec& spec, const InstructionProgram& program,
+InstructionResult simulate_code(const CodeSpec& code, Hierarchy& hierarchy, const InstructionProgram& program,
                                 std::uint64_t carve_out_bytes, std::uint64_t seed, Noise& noise) {
-  const CodeSpec& code = *spec.code;
-  Hierarchy hierarchy(spec);
   hierarchy.start_program(carve_out_bytes, seed);
   InstructionResult result;
   result.block_bytes = static_cast<double>(kCodeBlockInstructions) * code.bytes_per_instruction;

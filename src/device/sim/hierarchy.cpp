@@ -1,12 +1,13 @@
 #include "device/sim/hierarchy.h"
 
 #include <algorithm>
+#include <bit>
 
 namespace gputopo::sim {
 namespace {
 
-// Above the arrays of any program.
-constexpr std::uint64_t kNeighbourBase = 1ull << 51;
+// Above the arrays, the code and the constants of any program.
+constexpr std::uint64_t kNeighbourBase = 1ull << 42;
 
 CacheGeometry tlb_geometry(const TlbSpec& spec) {
   const CacheSpec cache{
@@ -32,6 +33,7 @@ Hierarchy::Hierarchy(const MachineSpec& spec) : spec_(spec) {
     for (const std::uint32_t sm : spec.sm_groups[group]) group_of_sm_[sm] = group;
   }
   for (const TlbSpec& tlb : spec.tlbs) tlbs_.push_back({Cache(tlb_geometry(tlb)), tlb.miss_cycles});
+  if (!tlbs_.empty()) page_shift_ = static_cast<unsigned>(std::countr_zero(spec.tlbs.front().page_bytes));
 }
 
 void Hierarchy::start_program(std::uint64_t carve_out_bytes, std::uint64_t seed) {

@@ -82,7 +82,7 @@ class Hierarchy {
 
   static bool access_range(const Path::Stop& stop, std::uint64_t address);
   double translate(std::uint64_t address) {
-    const std::uint64_t page = address / spec_.tlbs.front().page_bytes;
+    const std::uint64_t page = address >> page_shift_;
     if (page == last_page_) return 0;  // still in the first level
     last_page_ = page;
     return translate_new_page(address);
@@ -115,6 +115,7 @@ class Hierarchy {
   }
   std::map<InstanceKey, Instance> instances_;
   std::vector<Tlb> tlbs_;
+  unsigned page_shift_ = 0;  // of the first level
   std::uint64_t last_page_ = kNoPage;
   std::uint64_t last_page_at_checkpoint_ = kNoPage;
 };

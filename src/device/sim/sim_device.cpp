@@ -58,10 +58,18 @@ void for_each_index(std::size_t count, unsigned threads, const std::function<voi
   if (failure) std::rethrow_exception(failure);
 }
 
+// What a thread keeps from program to program.
+struct Worker {
+  explicit Worker(const MachineSpec& spec) : simulator(spec), code(spec) {}
+
+  Simulator simulator;
+  Hierarchy code;  // as instruction programs see it
+};
+
 class SimDevice : public Device {
  public:
   SimDevice(MachineSpec spec, std::uint64_t seed, unsigned threads)
-      : spec_(std::move(spec)), info_(info_of(spec_)), seed_(seed), simulators_(std::max(1u, threads)) {}
+      : spec_(std::move(spec)), info_(info_of(spec_)), seed_(seed), workers_(std::max(1u, threads)) {}
 
   [[nodiscard]] const DeviceInfo& info() const override { return info_; }
 
@@ -81,8 +89,10 @@ class SimDevice : public Device {
       if (i == 0 || !begin_alike(programs[i - 1], programs[i])) groups.push_back(i);
     }
     groups.push_back(programs.size());
-    for_each_index(groups.size() - 1, static_cast<unsigned>(simulators_.size()), [&](unsigned thread, std::size_t g) {
-      for (std::size_t i = groups[g]; i < groups[g + 1]; ++i) answer(programs[i], i, simulators_[thread], results[i]);
+    for_each_index(groups.size() - 1, static_cast<unsigned>(workers_.size()), [&](unsigned thread, std::size_t g) {
+      std::unique_ptr<Worker>& worker = workers_[thread];
+      if (worker == nullptr) worker = std::make_unique<Worker>(spec_);
+      for (std::size_t i = groups[g]; i < groups[g + 1]; ++i) answer(programs[i], i, *worker, results[i]);
     });
     program_index_ += programs.size();
     return results;
@@ -197,15 +207,15 @@ class SimDevice : public Device {
   [[nodiscard]] double clock_mhz() const { return info_.sm_clock_max_mhz.value_or(kDefaultClockMhz); }
 
   // The answer depends on the program's index and not on the thread.
-  void answer(const Program& program, std::size_t place, std::unique_ptr<Simulator>& simulator,
-              ProgramResult& result) const {
+  void answer(const Program& program, std::size_t place, Worker& worker, ProgramResult& result) const {
     const std::uint64_t index = program_index_ + place;
     Noise noise(spec_.noise, seed_, index);
     result.sm_clock_mhz = clock_mhz();
     if (const auto* stream = std::get_if<StreamProgram>(&program)) return answer_stream(*stream, noise, result);
     if (const auto* code = std::get_if<InstructionProgram>(&program)) {
       result.shared_carve_out_bytes = carve_out_for(0);
-      result.data = simulate_code(spec_, *code, result.shared_carve_out_bytes, derive_seed(seed_, ~index), noise);
+      result.data = simulate_code(*spec_.code, worker.code, *code, result.shared_carve_out_bytes,
+                                  derive_seed(seed_, ~index), noise);
       return;
     }
     if (const auto* access = std::get_if<AccessProgram>(&program)) {
@@ -213,11 +223,10 @@ class SimDevice : public Device {
       result.data = simulate_access(spec_, *access, result.shared_carve_out_bytes, clock_mhz(), noise);
       return;
     }
-    if (simulator == nullptr) simulator = std::make_unique<Simulator>(spec_);
     const auto& chase = std::get<ChaseProgram>(program);
     result.shared_carve_out_bytes = carve_out_for(std::max(chase.shared_carve_out_bytes, shared_bytes_of(chase)));
     const Behaviour& behaviour =
-        simulator->run(chase, result.shared_carve_out_bytes, derive_seed(seed_, ~index), noise);
+        worker.simulator.run(chase, result.shared_carve_out_bytes, derive_seed(seed_, ~index), noise);
     auto& steps = std::get<ChaseResult>(result.data).steps;
     for (std::size_t i = 0; i < chase.steps.size(); ++i) {
       steps.push_back(step_result(chase.steps[i].kind, behaviour[i], noise));
@@ -285,7 +294,7 @@ class SimDevice : public Device {
   MachineSpec spec_;
   DeviceInfo info_;
   std::uint64_t seed_;
-  std::vector<std::unique_ptr<Simulator>> simulators_;  // one for each thread, made when it is needed
+  std::vector<std::unique_ptr<Worker>> workers_;  // one for each thread, made when it is needed
   std::uint64_t program_index_ = 0;
   std::uint32_t sm_ = 0;
 };

@@ -29,7 +29,7 @@ class Prefetcher {
   // The load at `position` comes next.
   void prepare(std::uint64_t position) const {
     static_assert(Cache::kPrefetchSteps == 4);
-    if (caches_.empty() || position + 4 * kPrefetchDistance >= chain_.count()) return;
+    if (caches_.empty() || position + 4 * kPrefetchDistance >= chain_.end()) return;
     for (const Cache* cache : caches_) {
       cache->prefetch<0>(chain_.at<kOrder>(position + 4 * kPrefetchDistance));
       cache->prefetch<1>(chain_.at<kOrder>(position + 3 * kPrefetchDistance));
@@ -190,7 +190,7 @@ void Simulator::take_steps(const ChaseProgram& program, std::size_t first, std::
       behaviour_.push_back(touch(array, bases[step.array], program.actors[step.actor].sm.value_or(0), noise));
       continue;
     }
-    const ChainAddresses chain(array, bases[step.array], step.chain, orders_);
+    const ChainAddresses chain(array, bases[step.array], step, orders_);
     const ChaseActor& actor = program.actors[step.actor];
     const Path path = hierarchy_.path_of(array.space, actor.warp, actor.sm.value_or(0));
     const std::uint64_t kept =

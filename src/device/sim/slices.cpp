@@ -31,13 +31,13 @@ std::vector<double> slice_cycles(const MachineSpec& spec, const ChaseProgram& pr
                                  std::size_t kept) {
   const SliceSpec& slices = *spec.slices;
   const ChaseArray& array = program.arrays[step.array];
-  const std::vector<std::uint32_t> order = chain_order(array, step.chain);
+  const std::vector<std::uint32_t> order = chain_order(array, step.chain, step.first + kept);
   const std::uint64_t partition = partition_of_sm(spec, *program.sm);
   constexpr std::uint64_t kTpcs = 1000;  // apart from the numbers of partitions
   const std::uint64_t tpc = kTpcs + *program.sm / spec.sms_per_tpc;
   std::vector<double> cycles;
   for (std::size_t i = 0; i < kept; ++i) {
-    const std::uint64_t line = array.element_offset(order[(step.first + i) % order.size()]) / kLineBytes;
+    const std::uint64_t line = array.element_offset(order[(step.first + i) % array.chain_length()]) / kLineBytes;
     const std::uint64_t slice = RandomSource(line).below(slices.count);
     cycles.push_back(slices.partition_cycles * distance(partition, slice) + slices.tpc_cycles * distance(tpc, slice));
   }

@@ -1,0 +1,89 @@
+#include "device/sim/cache_index.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <numeric>
+
+#include "gputopo/error.h"
+
+namespace gputopo::sim {
+namespace {
+
+std::vector<std::uint32_t> even_sets(std::uint64_t lines, std::uint64_t sets) {
+  std::vector<std::uint32_t> set_ways(sets, static_cast<std::uint32_t>(lines / sets));
+  for (std::uint64_t s = 0; s < lines % sets; ++s) ++set_ways[s];
+  return set_ways;
+}
+
+std::vector<std::uint32_t> sets_of(const CacheSpec& spec, std::uint64_t lines) {
+  if (spec.ways == 0) return even_sets(lines, 1);
+  if (spec.replacement == Replacement::kTreePlru) {
+    if (lines % spec.ways != 0) {
+      throw FormatError(fmt::format("{} lines are no whole sets of {} ways", lines, spec.ways));
+    }
+    return even_sets(lines, lines / spec.ways);
+  }
+  const std::uint64_t full_sets = spec.size_bytes / spec.line_bytes / spec.ways;
+  return even_sets(lines, std::min(full_sets, lines));
+}
+
+}  // namespace
+
+CacheGeometry geometry_of(const CacheSpec& spec, std::uint64_t usable_bytes) {
+  CacheGeometry geometry{.line_bytes = spec.line_bytes,
+                         .sector_bytes = spec.sector_bytes,
+                         .set_ways = spec.set_ways,
+                         .replacement = spec.replacement,
+                         .index = spec.index};
+  if (spec.set_ways.empty()) {
+    const std::uint64_t lines = usable_bytes / spec.line_bytes;
+    if (lines == 0) throw FormatError(fmt::format("{} bytes hold no line", usable_bytes));
+    geometry.set_ways = sets_of(spec, lines);
+  }
+  const std::size_t sets = geometry.set_ways.size();
+  if (spec.index == IndexHash::kXorFold && !std::has_single_bit(sets)) {
+    throw FormatError(fmt::format("xor_fold needs a power of two of sets, not {}", sets));
+  }
+  const std::uint32_t most_ways = most_ways_of(geometry);
+  if (most_ways > kMaxWays)
+    throw FormatError(fmt::format("{} ways are more than the {} there can be", most_ways, kMaxWays));
+  const bool odd_ways = std::any_of(geometry.set_ways.begin(), geometry.set_ways.end(),
+                                    [](std::uint32_t ways) { return !std::has_single_bit(ways); });
+  if (spec.replacement == Replacement::kTreePlru && odd_ways) {
+    throw FormatError("tree_plru needs a power of two of ways");
+  }
+  return geometry;
+}
+
+std::uint32_t most_ways_of(const CacheGeometry& geometry) {
+  return *std::max_element(geometry.set_ways.begin(), geometry.set_ways.end());
+}
+
+CacheIndex::CacheIndex(const CacheGeometry& geometry)
+    : hash_(geometry.index),
+      sets_(geometry.set_ways.size()),
+      set_bits_(static_cast<std::uint32_t>(std::countr_zero(std::bit_ceil(sets_)))),
+      power_of_two_sets_(std::has_single_bit(sets_)),
+      reciprocal_(~std::uint64_t{0} / sets_ + 1) {
+  const std::uint64_t lines = std::accumulate(geometry.set_ways.begin(), geometry.set_ways.end(), std::uint64_t{0});
+  const auto line_shift = static_cast<std::uint32_t>(std::countr_zero(geometry.line_bytes));
+  mixed_mask_ = std::max(kMixedPeriodBytes >> line_shift, std::bit_ceil(lines) * 16) - 1;
+}
+
+std::uint32_t CacheIndex::hashed_set_of(std::uint64_t line) const {
+  if (hash_ == IndexHash::kXorFold) {
+    if (set_bits_ == 0) return 0;
+    std::uint64_t folded = 0;
+    for (std::uint64_t rest = line; rest != 0; rest >>= set_bits_) folded ^= rest;
+    return static_cast<std::uint32_t>(folded & (sets_ - 1));
+  }
+  // Multiples of the golden ratio spread evenly over 0..1 (Knuth, The Art of Computer Programming 3, 6.4); the cubic
+  // then makes the first sets larger targets and the last ones smaller.
+  const auto place = static_cast<std::uint32_t>(line & mixed_mask_);
+  const double u = static_cast<double>(place * 0x9E3779B1u) * 0x1.0p-32;
+  const double v = u - kMixedUnevenness * (u - u * u * u);
+  return static_cast<std::uint32_t>(v * static_cast<double>(sets_));
+}
+
+}  // namespace gputopo::sim

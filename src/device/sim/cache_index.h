@@ -1,0 +1,77 @@
+// The shape of a simulated cache, and which of its sets a line belongs to.
+#pragma once
+
+#include <bit>
+#include <cstdint>
+#include <vector>
+
+#include "device/sim/machine.h"
+#include "device/sim/random.h"
+
+namespace gputopo::sim {
+
+// The sets that a cache really has once a shared-memory carve-out is taken from it.
+struct CacheGeometry {
+  std::uint32_t line_bytes = 128;
+  std::uint32_t sector_bytes = 32;
+  std::vector<std::uint32_t> set_ways;  // the ways of each set
+  Replacement replacement = Replacement::kLru;
+  IndexHash index = IndexHash::kModulo;
+};
+
+// The geometry of `spec` cut down to `usable_bytes`: whole lines; the sets stay and lose ways, the first ones keeping
+// one more where it does not divide. Tree PLRU needs a power of two of ways, so there the sets become fewer. Throws
+// FormatError (without the cache's name) where that is impossible.
+[[nodiscard]] CacheGeometry geometry_of(const CacheSpec& spec, std::uint64_t usable_bytes);
+
+// Of the set that has most.
+[[nodiscard]] std::uint32_t most_ways_of(const CacheGeometry& geometry);
+
+inline constexpr std::uint32_t kMaxSectorsPerLine = 32;
+inline constexpr std::uint32_t kMaxWays = 1u << 16;
+// kMixed hashes a line's place within this many bytes, or 16 times the cache if that is more. Small caches then treat
+// an array alike wherever it lies, as the virtually indexed L1 of a GPU with 2 MiB pages does.
+inline constexpr std::uint64_t kMixedPeriodBytes = 4ull << 20;
+// How unevenly kMixed fills the sets: the share of the fullest set is 1 / (1 - k) times the mean, of the emptiest
+// 1 / (1 + 2k). Chosen for the ramp of an H200's L1 (docs/machines.md).
+inline constexpr double kMixedUnevenness = 0.08;
+
+// The way that the `turn`-th replacement in a full set chooses. Depends on nothing else, so that it can be prefetched
+// and that programs that share their beginning choose independently of one another.
+[[nodiscard]] inline std::uint32_t random_way(std::uint64_t seed, std::uint32_t set_index, std::uint32_t turn,
+                                              std::uint32_t ways) {
+  return RandomSource(seed ^ (std::uint64_t{turn} << 32 | set_index)).below(ways);
+}
+
+class CacheIndex {
+ public:
+  explicit CacheIndex(const CacheGeometry& geometry);
+
+  [[nodiscard]] std::uint32_t set_of(std::uint64_t line) const {
+    if (hash_ != IndexHash::kModulo) return hashed_set_of(line);
+    return static_cast<std::uint32_t>(power_of_two_sets_ ? line & (sets_ - 1) : remainder_of(line));
+  }
+
+  [[nodiscard]] IndexHash hash() const { return hash_; }
+
+ private:
+  [[nodiscard]] std::uint32_t hashed_set_of(std::uint64_t line) const;
+
+  // line % sets_ in a fraction of the time of a division. While line * sets_ is below 2^64 the quotient is right or one
+  // too large.
+  [[nodiscard]] std::uint64_t remainder_of(std::uint64_t line) const {
+    __extension__ using Wide = unsigned __int128;
+    const auto quotient = static_cast<std::uint64_t>(Wide{line} * reciprocal_ >> 64);
+    const std::uint64_t rest = line - quotient * sets_;
+    return rest < sets_ ? rest : rest + sets_;
+  }
+
+  IndexHash hash_;
+  std::uint64_t sets_;
+  std::uint32_t set_bits_;  // of a power of two of sets
+  bool power_of_two_sets_;
+  std::uint64_t reciprocal_;  // 2^64 / sets, rounded up
+  std::uint64_t mixed_mask_;  // of a line's place within the period
+};
+
+}  // namespace gputopo::sim

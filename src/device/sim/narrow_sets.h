@@ -1,0 +1,117 @@
+// The lines of a simulated cache whose sets are narrow enough to look through: a set's lines lie side by side, so that
+// a load touches one or two lines of the host's memory.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "device/sim/cache_index.h"
+
+namespace gputopo::sim {
+
+class NarrowSets {
+ public:
+  // What is still quick to look through, and what one word holds the tree of.
+  static constexpr std::uint32_t kMostWays = 64;
+
+  explicit NarrowSets(const CacheGeometry& geometry);
+
+  // As Cache's.
+  void start_program(std::uint64_t seed);
+  void checkpoint();
+  void rollback(std::uint64_t seed);
+  [[nodiscard]] bool chose_at_random() const { return chose_at_random_; }
+
+  bool access(std::uint64_t line, std::uint32_t sector) {
+    const std::uint32_t set_index = index_.set_of(line);
+    Set& set = sets_[set_index];
+    if (set.program != program_) start_set(set_index);
+    std::uint64_t* lines = lines_.data() + std::size_t{set_index} * stride_;
+    // The newest first, then from the end: under LRU, where the oldest lies and a cyclic walk comes next.
+    if (set.used != 0 && lines[0] == line) return hit(set_index, 0, sector);
+    for (std::uint32_t way = set.used; way-- > 1;) {
+      if (lines[way] == line) return hit(set_index, way, sector);
+    }
+    insert(set_index, line, sector);
+    return false;
+  }
+
+  void prefetch(std::uint64_t line) const {
+    const std::size_t set_index = index_.set_of(line);
+    __builtin_prefetch(&sets_[set_index]);
+    __builtin_prefetch(&lines_[set_index * stride_]);
+    __builtin_prefetch(&lines_[set_index * stride_ + stride_ - 1]);
+  }
+
+  // Neighbouring lines lie in neighbouring sets, and so in neighbouring places of the host's memory.
+  [[nodiscard]] bool walks_in_order() const { return index_.hash() == IndexHash::kModulo; }
+  [[nodiscard]] std::size_t line_count() const { return lines_.size(); }
+
+ private:
+  struct Set {
+    std::uint32_t program = 0;  // what it holds is of this program; otherwise it is empty
+    std::uint32_t saved_at = 0;
+    std::uint16_t used = 0;
+    std::uint16_t ways = 0;
+    // FIFO: the newest way. Random: how many lines it has replaced.
+    std::uint32_t turn = 0;
+    // Tree PLRU: bit n is node n, 1 where the next victim lies to the right.
+    std::uint64_t tree = 0;
+  };
+
+  void start_set(std::uint32_t set_index) {
+    save(set_index);
+    Set& set = sets_[set_index];
+    set.program = program_;
+    set.used = 0;
+    set.turn = 0;
+    set.tree = 0;
+  }
+
+  bool hit(std::uint32_t set_index, std::uint32_t way, std::uint32_t sector) {
+    const bool moves = replacement_ == Replacement::kLru && way != 0;
+    const bool present = !sectored_ || (sectors_[std::size_t{set_index} * stride_ + way] & sector) != 0;
+    if (!moves && present && replacement_ != Replacement::kTreePlru) return true;
+    save(set_index);
+    if (!present) sectors_[std::size_t{set_index} * stride_ + way] |= sector;
+    if (moves) move_to_front(set_index, way);
+    if (replacement_ == Replacement::kTreePlru) point_away(sets_[set_index], way);
+    return present;
+  }
+
+  // To be called before anything changes that rollback() must restore.
+  void save(std::uint32_t set_index) {
+    if (saving_ && sets_[set_index].saved_at != checkpoint_) save_set(set_index);
+  }
+
+  void save_set(std::uint32_t set_index);
+  void insert(std::uint32_t set_index, std::uint64_t line, std::uint32_t sector);
+  [[nodiscard]] std::uint32_t way_to_replace(std::uint32_t set_index);
+  void move_to_front(std::uint32_t set_index, std::uint32_t way);
+  static void point_away(Set& set, std::uint32_t way);
+
+  CacheIndex index_;
+  Replacement replacement_;
+  bool sectored_;
+  std::uint32_t stride_;  // between the sets in lines_ and sectors_: the ways of the widest
+  std::uint32_t program_ = 0;
+  std::uint64_t seed_ = 0;
+  bool chose_at_random_ = false;
+  std::vector<Set> sets_;
+  std::vector<std::uint64_t> lines_;    // under LRU from the newest to the oldest
+  std::vector<std::uint32_t> sectors_;  // those that are there of each line; empty where a line is one sector
+
+  // What the sets were that changed since the checkpoint.
+  struct Saved {
+    std::uint32_t set_index = 0;
+    Set set;
+  };
+  bool saving_ = false;
+  std::uint32_t checkpoint_ = 0;
+  std::vector<Saved> saved_;
+  std::vector<std::uint64_t> saved_lines_;    // `used` of each
+  std::vector<std::uint32_t> saved_sectors_;  // likewise
+};
+
+}  // namespace gputopo::sim

@@ -1,0 +1,149 @@
+#include "device/sim/wide_sets.h"
+
+#include <algorithm>
+#include <bit>
+
+namespace gputopo::sim {
+
+WideSets::WideSets(const CacheGeometry& geometry) : index_(geometry), replacement_(geometry.replacement) {
+  const std::size_t set_count = geometry.set_ways.size();
+  sets_.resize(set_count);
+  std::uint32_t way_count = 0;
+  for (std::size_t s = 0; s < set_count; ++s) {
+    sets_[s].first_way = way_count;
+    sets_[s].ways = geometry.set_ways[s];
+    way_count += geometry.set_ways[s];
+  }
+  ages_.resize(way_count);
+  const std::uint32_t most_ways = most_ways_of(geometry);
+  slots_.reserve(set_count * most_ways);
+  for (std::uint32_t way = 0; way < most_ways; ++way) {
+    slots_.insert(slots_.end(), set_count,
+                  {.line = 0, .way = static_cast<std::uint16_t>(way), .sectors = 0, .next_in_bucket = kNone});
+  }
+  const std::uint32_t bucket_count = std::bit_ceil(std::max(way_count, 8u) * 2);
+  buckets_.resize(bucket_count);
+  bucket_mask_ = bucket_count - 1;
+  bucket_bits_ = static_cast<std::uint32_t>(std::countr_zero(bucket_count));
+  if (replacement_ == Replacement::kTreePlru) tree_.assign(way_count, 0);
+}
+
+void WideSets::start_program(std::uint64_t seed) {
+  ++program_;
+  seed_ = seed;
+  chose_at_random_ = false;
+  noting_ = false;
+  changes_.clear();
+}
+
+void WideSets::checkpoint() {
+  noting_ = true;
+  changes_.clear();
+}
+
+void WideSets::rollback(std::uint64_t seed) {
+  for (auto change = changes_.rbegin(); change != changes_.rend(); ++change) {
+    std::memcpy(change->where, change->old.data(), change->bytes);
+  }
+  changes_.clear();
+  seed_ = seed;
+  chose_at_random_ = false;
+}
+
+void WideSets::insert(std::uint64_t line, std::uint32_t sector) {
+  const std::uint32_t set_index = index_.set_of(line);
+  Set& set = sets_[set_index];
+  note(set);
+  if (set.program != program_) {
+    set.program = program_;
+    set.used = 0;
+    set.newest = 0;
+    if (replacement_ == Replacement::kTreePlru) std::fill_n(tree_.begin() + set.first_way, set.ways, std::uint8_t{0});
+  }
+  const bool full = set.used == set.ways;
+  const std::uint32_t s = slot_at(set_index, full ? replace_way(set_index) : fill_way(set));
+  if (full) forget(s);
+  Bucket& bucket = buckets_[bucket_of(line)];
+  Slot& slot = slots_[s];
+  note(bucket);
+  note(slot);
+  slot.line = line & kLineMask;
+  slot.sectors = sector;
+  slot.next_in_bucket = bucket.program == program_ ? bucket.first_slot : kNone;
+  bucket = {.program = program_, .first_slot = s};
+}
+
+std::uint32_t WideSets::fill_way(Set& set) {
+  const std::uint32_t way = set.used++;
+  if (replacement_ == Replacement::kTreePlru) {
+    point_away(set, way);
+  } else if (replacement_ != Replacement::kRandom) {
+    link_before_newest(set, way);
+    set.newest = way;
+  }
+  return way;
+}
+
+std::uint32_t WideSets::replace_way(std::uint32_t set_index) {
+  Set& set = sets_[set_index];
+  switch (replacement_) {
+    case Replacement::kLru:
+    case Replacement::kFifo:
+      return set.newest = likely_victim(set_index);  // round the ring: the oldest
+    case Replacement::kRandom: {
+      chose_at_random_ = true;
+      const std::uint32_t way = likely_victim(set_index);
+      ++set.newest;
+      return way;
+    }
+    case Replacement::kTreePlru:
+      break;
+  }
+  std::uint32_t node = 1;
+  while (node < set.ways) node = 2 * node + tree_[set.first_way + node];
+  const std::uint32_t way = node - set.ways;
+  point_away(set, way);
+  return way;
+}
+
+void WideSets::forget(std::uint32_t s) {
+  std::uint32_t* link = &buckets_[bucket_of(slots_[s].line)].first_slot;
+  while (*link != s) link = &slots_[*link].next_in_bucket;
+  note(*link);
+  *link = slots_[s].next_in_bucket;
+}
+
+void WideSets::unlink(const Set& set, std::uint32_t way) {
+  Age* ages = &ages_[set.first_way];
+  note(ages[ages[way].older]);
+  note(ages[ages[way].younger]);
+  ages[ages[way].older].younger = ages[way].younger;
+  ages[ages[way].younger].older = ages[way].older;
+}
+
+void WideSets::link_before_newest(const Set& set, std::uint32_t way) {
+  Age* ages = &ages_[set.first_way];
+  const auto self = static_cast<std::uint16_t>(way);
+  note(ages[way]);
+  if (set.used == 1) {
+    ages[way] = {.older = self, .younger = self};
+    return;
+  }
+  const std::uint16_t oldest = ages[set.newest].younger;
+  note(ages[set.newest]);
+  note(ages[oldest]);
+  ages[way] = {.older = static_cast<std::uint16_t>(set.newest), .younger = oldest};
+  ages[set.newest].younger = self;
+  ages[oldest].older = self;
+}
+
+void WideSets::point_away(const Set& set, std::uint32_t way) {
+  std::uint32_t node = set.ways + way;
+  while (node > 1) {
+    note(tree_[set.first_way + node / 2]);
+    tree_[set.first_way + node / 2] = (node & 1) == 0 ? 1 : 0;
+    node /= 2;
+  }
+}
+
+}  // namespace gputopo::sim
