@@ -7,6 +7,7 @@
 // with and without a shift of half a stride, because which of the two spreads over all sets depends on the index.
 #include <fmt/format.h>
 
+#include <array>
 #include <cmath>
 #include <numeric>
 #include <random>
@@ -74,48 +75,89 @@ double miss_ratio(Lab& lab, const Cache& cache, std::uint64_t bytes, std::uint64
   return 1 - median_hit_fraction(lab.chase(std::vector<ChaseProgram>(copies, program)), 1, cache.hit_limit_cycles());
 }
 
+// What a footprint of `bytes` misses with every line touched, beside what half of it does.
+struct Reference {
+  std::uint64_t bytes = 0;
+  double fitting = 0;
+  double exceeding = 1;
+
+  [[nodiscard]] double contrast() const { return exceeding - fitting; }
+  // Where `ratio` lies between the two, from -1 (fits) over 0 (either) to 1 (exceeds).
+  [[nodiscard]] double place_of(double ratio) const { return (2 * ratio - fitting - exceeding) / contrast(); }
+};
+
+class SparseFootprints {
+ public:
+  SparseFootprints(Lab& lab, const Cache& cache) : lab_(lab), cache_(cache) {
+    constexpr double kClear = 0.4;
+    while (references_.empty() || references_.front().contrast() <= kClear) {
+      if (!add_reference()) break;
+    }
+    const double best = references_.empty() ? 0 : references_.front().contrast();
+    if (best < lab.parameters().least_contrast) {
+      throw Inconclusive(fmt::format("twice the footprint misses hardly more often (by {:.2f})", best));
+    }
+  }
+
+  // Whether touching once per `stride` fills the cache as touching all does: a line is at least as long. At another
+  // footprint where this one's answer lies in the middle, as it may in a hashed cache of few ways.
+  [[nodiscard]] bool is_within_line(std::uint64_t stride, NamedValues& ratios) {
+    constexpr double kSure = 0.4;
+    double place = 0;
+    for (std::size_t i = 0; std::abs(place) < kSure && (i < references_.size() || add_reference()); ++i) {
+      const Reference reference = references_[i];
+      if (reference.contrast() < lab_.parameters().least_contrast) continue;
+      const double plain = miss_ratio(lab_, cache_, reference.bytes, stride, 0);
+      const double skewed =
+          stride / 2 >= kMinimumStrideBytes ? miss_ratio(lab_, cache_, reference.bytes, stride, stride / 2) : plain;
+      const double ratio = std::min(plain, skewed);
+      if (i == 0) ratios.emplace_back(fmt::format("miss_ratio_stride_{}", stride), std::round(ratio * 1000) / 1000);
+      lab_.log(fmt::format("line: footprint {} stride {}: {:.3f} ({:.3f} fits, {:.3f} exceeds)", reference.bytes,
+                           stride, ratio, reference.fitting, reference.exceeding));
+      const double here = reference.place_of(ratio);
+      if (std::abs(here) > std::abs(place)) place = here;
+    }
+    return place >= 0;
+  }
+
+ private:
+  // Of the next footprint; the one with the clearest difference between once and twice of it stays in front: on a cache
+  // with uneven sets that is not the largest that fits.
+  bool add_reference() {
+    const std::array parts = {lab_.parameters().comfortable, 0.7, 0.5};
+    const std::uint64_t fetch = cache_.fetch_bytes;
+    const std::uint64_t limit = cache_.site().limit_bytes;
+    while (next_part_ < parts.size()) {
+      const auto base = static_cast<std::uint64_t>(parts[next_part_++] * cache_.held_bytes()) / fetch * fetch;
+      if (base < 2 * fetch || (limit != 0 && 2 * base > limit)) continue;
+      references_.push_back({.bytes = 2 * base,
+                             .fitting = miss_ratio(lab_, cache_, base, fetch, 0),
+                             .exceeding = miss_ratio(lab_, cache_, 2 * base, fetch, 0)});
+      if (references_.back().contrast() > references_.front().contrast()) {
+        std::swap(references_.front(), references_.back());
+      }
+      return true;
+    }
+    return false;
+  }
+
+  Lab& lab_;
+  const Cache& cache_;
+  std::size_t next_part_ = 0;
+  std::vector<Reference> references_;
+};
+
 }  // namespace
 
 Attribute measure_line_size(Lab& lab, Cache& cache) {
   require_exceeded(cache, "so its lines are never evicted");
   cache.packed_bytes = packed_bytes(lab, cache);
   if (cache.packed_bytes > 0) return line_by_packing(lab, cache);
-  const std::uint64_t fetch = cache.fetch_bytes;
-  // The footprint with the clearest difference between once and twice of it; on a cache with uneven sets it is not the
-  // largest that fits.
-  double contrast = 0;
-  double fitting = 0;
-  double exceeding = 1;
-  std::uint64_t footprint = 0;
-  for (const double part : {lab.parameters().comfortable, 0.7, 0.5}) {
-    const auto base = static_cast<std::uint64_t>(part * cache.held_bytes()) / fetch * fetch;
-    if (base < 2 * fetch || (cache.site().limit_bytes != 0 && 2 * base > cache.site().limit_bytes)) continue;
-    const double once = miss_ratio(lab, cache, base, fetch, 0);
-    const double twice = miss_ratio(lab, cache, 2 * base, fetch, 0);
-    if (twice - once > contrast) {
-      contrast = twice - once;
-      fitting = once;
-      exceeding = twice;
-      footprint = 2 * base;
-    }
-    constexpr double kClear = 0.4;
-    if (contrast > kClear) break;
-  }
-  if (contrast < lab.parameters().least_contrast) {
-    throw Inconclusive(fmt::format("twice the footprint misses hardly more often (by {:.2f})", contrast));
-  }
-  std::uint64_t line = fetch;
-  const double middle = (fitting + exceeding) / 2;
+  SparseFootprints footprints(lab, cache);
+  std::uint64_t line = cache.fetch_bytes;
   NamedValues ratios;
-  for (std::uint64_t stride = 2 * fetch; stride <= 2 * lab.parameters().line_limit_bytes; stride *= 2) {
-    const double plain = miss_ratio(lab, cache, footprint, stride, 0);
-    const double skewed =
-        stride / 2 >= kMinimumStrideBytes ? miss_ratio(lab, cache, footprint, stride, stride / 2) : plain;
-    const double ratio = std::min(plain, skewed);
-    ratios.emplace_back(fmt::format("miss_ratio_stride_{}", stride), std::round(ratio * 1000) / 1000);
-    lab.log(fmt::format("line: footprint {} stride {}: {:.3f} ({:.3f} fits, {:.3f} exceeds)", footprint, stride, ratio,
-                        fitting, exceeding));
-    if (ratio < middle) break;
+  for (std::uint64_t stride = 2 * line; stride <= 2 * lab.parameters().line_limit_bytes; stride *= 2) {
+    if (!footprints.is_within_line(stride, ratios)) break;
     line = stride;
   }
   return line_attribute(lab, cache, line, "sparse_footprint", std::move(ratios));
