@@ -2,6 +2,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
+#include <limits>
+#include <span>
 
 #include "probe/access.h"
 #include "probe/access_trial.h"
@@ -15,53 +18,67 @@ constexpr std::uint32_t kWarpBytes = kAccessLanes * kWordBytes;
 // Enough to keep the units busy, few enough that all lanes of a large GPU on one address end in time.
 constexpr std::uint32_t kThroughputAccesses = 64;
 
-AccessProgram atomics(Space space, bool one_address, std::uint32_t warps, bool every_sm) {
+// Each warp adds to 32 words in a row, `warp_stride_bytes` from those of the next warp; 0: all lanes to one word.
+AccessProgram atomics(Space space, std::uint32_t warp_stride_bytes, std::uint32_t warps, std::uint32_t blocks) {
   AccessProgram program{.op = AccessOp::kAtomicAdd,
                         .space = space,
                         .bytes = kWordBytes,
                         .warps = warps,
-                        .every_sm = every_sm,
+                        .every_sm = blocks > 1,
                         .warm_accesses = kAccessUnroll,
                         .accesses = warps == 1 ? kTimedAccesses : kThroughputAccesses};
-  if (one_address) return program;
+  if (warp_stride_bytes == 0) return program;
+  program.bytes = std::uint64_t{warp_stride_bytes} * warps * blocks;
   program.lane_stride_bytes = kWordBytes;
-  program.warp_stride_bytes = kWarpBytes;
+  program.warp_stride_bytes = warp_stride_bytes;
   return program;
 }
 
-AccessProgram with_bytes(AccessProgram program, std::uint32_t blocks) {
-  if (program.lane_stride_bytes != 0) program.bytes = std::uint64_t{kWarpBytes} * program.warps * blocks;
-  return program;
-}
+// Blocks that load what all SMs share, and what one SM has.
+std::uint32_t blocks_for(const Lab& lab, Space space) { return space == Space::kShared ? 1 : lab.info().sm_count; }
+
+// Odd multiples of the warp's bytes: each puts the SMs' words into other slices of L2.
+constexpr std::array<std::uint32_t, 8> kPlacements = {33, 37, 41, 43, 47, 53, 59, 61};
 
 }  // namespace
 
 Attribute measure_atomic_latency(Lab& lab, Space space) {
   // One warp on each SM: L2 is nearer to some than to others, and so are its slices.
-  const bool every_sm = space != Space::kShared;
-  const std::uint32_t blocks = every_sm ? lab.info().sm_count : 1;
-  const std::vector<AccessTrial> trials =
-      run_trials(lab, {with_bytes(atomics(space, false, 1, every_sm), blocks), atomics(space, true, 1, false)});
-  const AccessResult& copy = trials[0].copies.front();
-  // Which slices the words lie in differs from run to run, and with it the mean: any SM's is as good an answer.
-  stats::Interval interval = trials[0].interval();
-  if (every_sm) interval = {std::min(interval.low, copy.least_cycles), std::max(interval.high, copy.most_cycles)};
-  Attribute attribute = measured(lab, rounded(trials[0].cycles()), "cycles", interval, "dependent_atomics_of_a_warp");
-  if (every_sm) {
-    attribute.details.emplace_back("nearest_sm_cycles", rounded(copy.least_cycles));
-    attribute.details.emplace_back("farthest_sm_cycles", rounded(copy.most_cycles));
+  const std::uint32_t blocks = blocks_for(lab, space);
+  std::vector<AccessProgram> programs = {atomics(space, 0, 1, 1)};
+  if (blocks == 1) programs.push_back(atomics(space, kWarpBytes, 1, 1));
+  for (std::size_t i = 0; blocks > 1 && i < kPlacements.size(); ++i) {
+    programs.push_back(atomics(space, kPlacements[i] * kWarpBytes, 1, blocks));
   }
-  attribute.details.emplace_back("one_address_cycles", rounded(trials[1].cycles()));
+  const std::vector<AccessTrial> trials = run_trials(lab, programs);
+  const std::span placements = std::span(trials).subspan(1);
+  std::vector<double> cycles;
+  double nearest = std::numeric_limits<double>::infinity();
+  double farthest = 0;
+  for (const AccessTrial& trial : placements) {
+    cycles.push_back(trial.cycles());
+    nearest = std::min(nearest, trial.copies.front().least_cycles);
+    farthest = std::max(farthest, trial.copies.front().most_cycles);
+  }
+  const double mean = stats::mean(cycles);
+  // Of the mean over placements, where there are several, but no narrower than that of one of them.
+  stats::Interval interval = placements.front().interval();
+  const double margin = (interval.high - interval.low) / 2;
+  if (placements.size() > 1) interval = stats::mean_interval(cycles);
+  interval = {std::min(interval.low, mean - margin), std::max(interval.high, mean + margin)};
+  Attribute attribute = measured(lab, rounded(mean), "cycles", interval, "dependent_atomics_of_a_warp");
+  if (blocks > 1) {
+    attribute.details.emplace_back("nearest_sm_cycles", rounded(nearest));
+    attribute.details.emplace_back("farthest_sm_cycles", rounded(farthest));
+  }
+  attribute.details.emplace_back("one_address_cycles", rounded(trials.front().cycles()));
   return attribute;
 }
 
 Attribute measure_atomic_throughput(Lab& lab, Space space) {
-  const bool every_sm = space != Space::kShared;
-  // What all SMs share is loaded by all of them.
-  const std::uint32_t blocks = every_sm ? lab.info().sm_count : 1;
-  const std::vector<AccessTrial> trials =
-      run_trials(lab, {with_bytes(atomics(space, false, kMostAccessWarps, every_sm), blocks),
-                       atomics(space, true, kMostAccessWarps, every_sm)});
+  const std::uint32_t blocks = blocks_for(lab, space);
+  const std::vector<AccessTrial> trials = run_trials(
+      lab, {atomics(space, kWarpBytes, kMostAccessWarps, blocks), atomics(space, 0, kMostAccessWarps, blocks)});
   const auto operations = [&](const AccessTrial& trial) {
     std::vector<double> per_cycle;
     for (const double rate : trial.rates()) per_cycle.push_back(rate * kAccessLanes * blocks);
@@ -70,7 +87,7 @@ Attribute measure_atomic_throughput(Lab& lab, Space space) {
   const std::vector<double> many = operations(trials[0]);
   const stats::Interval interval = stats::mean_interval(many);
   const double median = stats::median(many);
-  Attribute attribute = measured(lab, rounded(median), every_sm ? "ops/clk" : "ops/clk/SM",
+  Attribute attribute = measured(lab, rounded(median), blocks > 1 ? "ops/clk" : "ops/clk/SM",
                                  stats::Interval{std::min(interval.low, median), std::max(interval.high, median)},
                                  "atomics_of_all_warps");
   attribute.details.emplace_back("one_address_ops_per_clock", rounded(stats::median(operations(trials[1]))));
