@@ -439,7 +439,8 @@ void set_access_word(AccessProgram& program, std::string_view key, std::string_v
 // need not be drawn, with our own mapping to a range: std::shuffle differs between standard libraries, and a recording
 // must replay anywhere.
 std::vector<std::uint32_t> shuffled(std::uint64_t length, std::uint64_t count, std::uint64_t seed) {
-  std::mt19937_64 generator(seed);
+  // Arrays of two lengths are not to be visited at the same places of each.
+  std::mt19937_64 generator(seed ^ length * 0x9E3779B97F4A7C15);
   const auto draw = [&](std::uint64_t i) { return i + (((generator() >> 32) * (length - i)) >> 32); };
   std::vector<std::uint32_t> order;
   constexpr std::uint64_t kFew = 16;  // a map of what moved pays below one in so many
