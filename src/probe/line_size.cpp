@@ -59,7 +59,8 @@ Attribute line_by_packing(Lab& lab, Cache& cache) {
   return line_attribute(lab, cache, line, "packed_halves", std::move(packed));
 }
 
-// Miss ratio per touched line of an array.
+// Misses among the loads of an array that get past the nearer caches: those hold more of a sparse footprint than of one
+// that is touched all over.
 double miss_ratio(Lab& lab, const Cache& cache, std::uint64_t bytes, std::uint64_t stride, std::uint64_t skew) {
   const Site& site = cache.site();
   ChaseArray array = make_array(site, bytes, stride, site.exclusive ? Order::kShuffled : Order::kReversed);
@@ -72,7 +73,13 @@ double miss_ratio(Lab& lab, const Cache& cache, std::uint64_t bytes, std::uint64
   }
   const std::uint32_t copies = site.exclusive ? 1 : lab.parameters().copies;
   const ChaseProgram program = make_program(site, {array}, {warm_step(site, array), counted});
-  return 1 - median_hit_fraction(lab.chase(std::vector<ChaseProgram>(copies, program)), 1, cache.hit_limit_cycles());
+  std::vector<double> ratios;
+  for (const ChaseResult& copy : lab.chase(std::vector<ChaseProgram>(copies, program))) {
+    const double passed = 1 - hit_fraction(copy.steps[1], cache.hit_floor_cycles());
+    const double missed = 1 - hit_fraction(copy.steps[1], cache.hit_limit_cycles());
+    ratios.push_back(passed > 0 ? missed / passed : 0);
+  }
+  return stats::median(ratios);
 }
 
 // What a footprint of `bytes` misses with every line touched, beside what half of it does.
