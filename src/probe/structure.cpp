@@ -68,8 +68,8 @@ class ConflictSearch {
   std::optional<Group> leave_out_single_lines(Group group) {
     // At once: all of a set of any cache known, and a sample of what only a fully associative one can have.
     constexpr std::size_t kWhole = 200;
-    const std::size_t singles = group.size() <= kWhole ? kWhole : kWhole / 8;
     while (group.size() > 2) {
+      const std::size_t singles = group.size() <= kWhole ? kWhole : kWhole / 8;
       std::vector<std::size_t> places(group.size());
       std::iota(places.begin(), places.end(), std::size_t{0});
       std::shuffle(places.begin(), places.end(), random_);
