@@ -302,14 +302,27 @@ class TlbProber {
     return missed / static_cast<double>(blocks.places_bytes.size());
   }
 
-  // What one entry covers: the power of two with which some number of ways explains what misses among blocks of every
-  // size. 0 where none does, or two do.
+  // Where nearly all pages miss, whatever the sets, half the blocks of half a page do: two of them share a miss. 0
+  // where blocks so small were not touched.
+  static std::uint64_t page_that_halves_share(const std::vector<Blocks>& blocks) {
+    constexpr double kNearlyAll = 0.75;
+    constexpr double kAsHalf = 0.05;
+    for (std::size_t i = 1; i < blocks.size(); ++i) {
+      const double half = blocks[i].missed / 2;
+      if (blocks[i].missed > kNearlyAll && std::abs(blocks[i - 1].missed - half) < kAsHalf) return blocks[i].bytes;
+    }
+    return 0;
+  }
+
+  // What one entry covers: the page that two halves share; else the power of two with which some number of ways
+  // explains what misses among blocks of every size. 0 where none does, or two do.
   std::uint64_t entry_bytes(const Step& step, double reach) {
     constexpr double kBeyond = 1.6;
     const double span = std::min(kBeyond * reach, static_cast<double>(largest_bytes_));
     constexpr double kLeastBeyond = 1.2;
     if (span < kLeastBeyond * reach) return 0;
     const std::vector<Blocks> measured_blocks = touch_blocks(step, span);
+    if (const std::uint64_t page = page_that_halves_share(measured_blocks)) return page;
     std::map<std::uint64_t, double> errors;  // of each page size with the ways that fit best
     for (std::uint64_t page = kSmallestPage; static_cast<double>(page) <= reach / 2; page *= 2) {
       const auto entries = static_cast<std::uint64_t>(std::llround(reach / static_cast<double>(page)));
@@ -345,6 +358,21 @@ class TlbProber {
     return by_error[0].second;
   }
 
+  // Of so many contiguous pages of one entry each, walked often enough for a single one to stand out.
+  double missed_pages(const Step& step, std::uint64_t pages, std::uint64_t entry) {
+    const ChaseArray array = pages_of(pages, entry);
+    constexpr std::uint64_t kLoads = 1 << 17;
+    const std::uint64_t passes = std::clamp<std::uint64_t>(kLoads / pages, 8, 64);
+    const ChaseProgram program = make_program(
+        site_, {array},
+        {{.kind = StepKind::kWarm, .loads = 2 * pages}, {.kind = StepKind::kCounted, .loads = passes * pages}});
+    Point point;
+    point.histogram = lab_.chase({program}).front().steps[1].histogram;
+    const double missed = misses(point, step) * static_cast<double>(pages);  // a pass
+    lab_.log(fmt::format("tlb: of {} pages {:.2f} miss", pages, missed));
+    return missed;
+  }
+
   // The reach to a page, as an interval and as `value`, from contiguous pages of one entry each: enough passes for the
   // one set that first has a page too many to stand out.
   stats::Interval exact_edge(const Step& step, std::uint64_t entry, const stats::Interval& coarse, double& value) {
@@ -352,19 +380,7 @@ class TlbProber {
     // The coarse edge may be where sets enough overflow to be seen, some percent beyond.
     const std::uint64_t around = std::max<std::uint64_t>(12, pages_of_edge / 24);
     const std::uint64_t first = pages_of_edge > around ? pages_of_edge - around : 1;
-    const auto missed_of = [&](std::uint64_t pages) {
-      const ChaseArray array = pages_of(pages, entry);
-      constexpr std::uint64_t kLoads = 1 << 17;
-      const std::uint64_t passes = std::clamp<std::uint64_t>(kLoads / pages, 8, 64);
-      const ChaseProgram program = make_program(
-          site_, {array},
-          {{.kind = StepKind::kWarm, .loads = 2 * pages}, {.kind = StepKind::kCounted, .loads = passes * pages}});
-      Point point;
-      point.histogram = lab_.chase({program}).front().steps[1].histogram;
-      const double missed = misses(point, step) * static_cast<double>(pages);  // a pass
-      lab_.log(fmt::format("tlb: of {} pages {:.2f} miss", pages, missed));
-      return missed;
-    };
+    const auto missed_of = [&](std::uint64_t pages) { return missed_pages(step, pages, entry); };
     const double none = missed_of(std::max<std::uint64_t>(1, first * 3 / 4)) * 4 / 3;
     // A set that overflows misses with two pages at least.
     constexpr double kDecision = 1;
@@ -422,23 +438,17 @@ class TlbProber {
     const auto entries = static_cast<std::uint64_t>(level.last_fit_bytes) / level.entry_bytes;
     constexpr std::uint64_t kMostSets = 64;
     if (entries > kMostEntriesBySet || entries < 2) return {};
-    std::vector<std::pair<std::uint64_t, std::uint64_t>> tries;
-    for (std::uint64_t pages = entries + 1; pages <= entries + kMostSets; ++pages) {
-      if (pages * level.entry_bytes <= largest_bytes_) tries.emplace_back(pages, level.entry_bytes);
-    }
     std::vector<std::uint32_t> ways;
     double missed_before = 0;
     std::uint64_t sum = 0;
-    for (const Point& point : measure(tries)) {
-      const std::uint64_t whole_pages = point.reach_bytes / point.stride_bytes;
-      const auto pages = static_cast<double>(whole_pages);
-      const double missed = std::round(misses(point, step) * pages);
+    for (std::uint64_t pages = entries + 1; pages <= entries + kMostSets && sum < entries; ++pages) {
+      if (pages * level.entry_bytes > largest_bytes_) break;
+      const double missed = std::round(missed_pages(step, pages, level.entry_bytes));
       const double more = missed - missed_before;
       missed_before = missed;
       if (more <= 1) break;
       ways.push_back(static_cast<std::uint32_t>(more - 1));
       sum += ways.back();
-      if (sum >= entries) break;
     }
     if (sum == entries) return ways;
     return {};

@@ -35,7 +35,9 @@ CacheGeometry geometry_of(const CacheSpec& spec, std::uint64_t usable_bytes) {
                          .sector_bytes = spec.sector_bytes,
                          .set_ways = spec.set_ways,
                          .replacement = spec.replacement,
-                         .index = spec.index};
+                         .victim_weights = spec.victim_weights,
+                         .index = spec.index,
+                         .lines_in_a_row = std::max(1u, spec.set_interleave_bytes / spec.line_bytes)};
   if (spec.set_ways.empty()) {
     const std::uint64_t lines = usable_bytes / spec.line_bytes;
     if (lines == 0) throw FormatError(fmt::format("{} bytes hold no line", usable_bytes));
@@ -60,18 +62,31 @@ std::uint32_t most_ways_of(const CacheGeometry& geometry) {
   return *std::max_element(geometry.set_ways.begin(), geometry.set_ways.end());
 }
 
+RandomVictim::RandomVictim(const CacheGeometry& geometry) {
+  for (std::uint32_t way = 0; way < geometry.victim_weights.size(); ++way) {
+    weighted_.insert(weighted_.end(), geometry.victim_weights[way], way);
+  }
+}
+
 CacheIndex::CacheIndex(const CacheGeometry& geometry)
     : hash_(geometry.index),
+      row_shift_(static_cast<unsigned>(std::countr_zero(geometry.lines_in_a_row))),
       sets_(geometry.set_ways.size()),
       set_bits_(static_cast<std::uint32_t>(std::countr_zero(std::bit_ceil(sets_)))),
       power_of_two_sets_(std::has_single_bit(sets_)),
       reciprocal_(~std::uint64_t{0} / sets_ + 1) {
   const std::uint64_t lines = std::accumulate(geometry.set_ways.begin(), geometry.set_ways.end(), std::uint64_t{0});
   const auto line_shift = static_cast<std::uint32_t>(std::countr_zero(geometry.line_bytes));
+  for (std::uint32_t round = 0; hash_ == IndexHash::kTurns && turns_.size() < lines; ++round) {
+    for (std::uint32_t set = 0; set < sets_; ++set) {
+      if (geometry.set_ways[set] > round) turns_.push_back(set);
+    }
+  }
   mixed_mask_ = std::max(kMixedPeriodBytes >> line_shift, std::bit_ceil(lines) * 16) - 1;
 }
 
 std::uint32_t CacheIndex::hashed_set_of(std::uint64_t line) const {
+  if (hash_ == IndexHash::kTurns) return turns_[line % turns_.size()];
   if (hash_ == IndexHash::kXorFold) {
     if (set_bits_ == 0) return 0;
     std::uint64_t folded = 0;

@@ -16,7 +16,9 @@ struct CacheGeometry {
   std::uint32_t sector_bytes = 32;
   std::vector<std::uint32_t> set_ways;  // the ways of each set
   Replacement replacement = Replacement::kLru;
+  std::vector<std::uint32_t> victim_weights;  // as CacheSpec's
   IndexHash index = IndexHash::kModulo;
+  std::uint32_t lines_in_a_row = 1;  // that belong to one set; a power of two
 };
 
 // The geometry of `spec` cut down to `usable_bytes`: whole lines; the sets stay and lose ways, the first ones keeping
@@ -36,18 +38,29 @@ inline constexpr std::uint64_t kMixedPeriodBytes = 4ull << 20;
 // 1 / (1 + 2k). Chosen for the ramp of an H200's L1 (docs/machines.md).
 inline constexpr double kMixedUnevenness = 0.08;
 
-// The way that the `turn`-th replacement in a full set chooses. Depends on nothing else, so that it can be prefetched
-// and that programs that share their beginning choose independently of one another.
-[[nodiscard]] inline std::uint32_t random_way(std::uint64_t seed, std::uint32_t set_index, std::uint32_t turn,
-                                              std::uint32_t ways) {
-  return RandomSource(seed ^ (std::uint64_t{turn} << 32 | set_index)).below(ways);
-}
+// Random replacement: the way that the `turn`-th replacement in a full set chooses. Depends on nothing else, so that it
+// can be prefetched and that programs that share their beginning choose independently of one another.
+class RandomVictim {
+ public:
+  explicit RandomVictim(const CacheGeometry& geometry);
+
+  [[nodiscard]] std::uint32_t way(std::uint64_t seed, std::uint32_t set_index, std::uint32_t turn,
+                                  std::uint32_t ways) const {
+    RandomSource random(seed ^ (std::uint64_t{turn} << 32 | set_index));
+    return weighted_.empty() ? random.below(ways)
+                             : weighted_[random.below(static_cast<std::uint32_t>(weighted_.size()))];
+  }
+
+ private:
+  std::vector<std::uint32_t> weighted_;  // each way as often as its weight says
+};
 
 class CacheIndex {
  public:
   explicit CacheIndex(const CacheGeometry& geometry);
 
   [[nodiscard]] std::uint32_t set_of(std::uint64_t line) const {
+    line >>= row_shift_;
     if (hash_ != IndexHash::kModulo) return hashed_set_of(line);
     return static_cast<std::uint32_t>(power_of_two_sets_ ? line & (sets_ - 1) : remainder_of(line));
   }
@@ -67,6 +80,8 @@ class CacheIndex {
   }
 
   IndexHash hash_;
+  unsigned row_shift_;
+  std::vector<std::uint32_t> turns_;  // kTurns: the set of each line until all ways are taken
   std::uint64_t sets_;
   std::uint32_t set_bits_;  // of a power of two of sets
   bool power_of_two_sets_;

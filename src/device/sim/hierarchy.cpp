@@ -10,8 +10,12 @@ namespace {
 constexpr std::uint64_t kNeighbourBase = 1ull << 42;
 
 CacheGeometry tlb_geometry(const TlbSpec& spec) {
-  const CacheSpec cache{
-      .size_bytes = spec.entries, .line_bytes = 1, .sector_bytes = 1, .ways = spec.ways, .set_ways = spec.set_ways};
+  const CacheSpec cache{.size_bytes = spec.entries,
+                        .line_bytes = 1,
+                        .sector_bytes = 1,
+                        .ways = spec.ways,
+                        .set_ways = spec.set_ways,
+                        .index = spec.index};
   CacheGeometry geometry = geometry_of(cache, cache.size_bytes);
   geometry.line_bytes = geometry.sector_bytes = static_cast<std::uint32_t>(spec.page_bytes);
   return geometry;

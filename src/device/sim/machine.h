@@ -17,6 +17,7 @@ enum class IndexHash {
   kModulo,   // line number modulo the number of sets
   kXorFold,  // the bits above the set index are folded onto it by exclusive or (set count must be a power of two)
   kMixed,    // a multiplicative hash: contiguous arrays fill the sets unevenly, as a ramp on real caches shows
+  kTurns,    // line by line the sets that have a way left take turns: a contiguous array fills unequal sets exactly
 };
 // Of which SMs a cache is: kTpc: of each `sms_per_tpc` neighbours; kGroup: of each of `sm_groups`; kXcd: of each of
 // info.xcd_count equal runs of them, behind their own caches as one of the whole GPU is.
@@ -34,7 +35,9 @@ struct CacheSpec {
   std::uint32_t ways = 4;               // 0: fully associative
   std::vector<std::uint32_t> set_ways;  // unequal sets: the ways of each set; then size = line * sum; `ways` is ignored
   Replacement replacement = Replacement::kLru;
+  std::vector<std::uint32_t> victim_weights;  // kRandom: how likely each way is replaced; empty: all alike
   IndexHash index = IndexHash::kModulo;
+  std::uint32_t set_interleave_bytes = 0;  // lines so near belong to one set; 0: line_bytes
   Scope scope = Scope::kSm;
   std::uint32_t instances = 1;   // per SM (kSm); warp w uses instance w % instances
   std::uint32_t partitions = 1;  // kGpu: an SM reaches size/partitions at the near latency and the rest at the far one:
@@ -71,7 +74,8 @@ struct TlbSpec {
   std::uint32_t entries = 16;
   std::uint32_t ways = 0;               // 0: fully associative
   std::vector<std::uint32_t> set_ways;  // unequal sets: the ways of each set, `entries` in all; `ways` is ignored
-  double miss_cycles = 0;               // added when this level misses
+  IndexHash index = IndexHash::kModulo;
+  double miss_cycles = 0;  // added when this level misses
 };
 
 // Peak and concurrency of one stream: achieved = peak * c / (c + half), c = bytes in flight on the whole GPU.

@@ -16,7 +16,8 @@ namespace {
 
 constexpr std::uint32_t kLargestLineBytes = 4096;
 constexpr std::uint32_t kSmallestSectorBytes = kMinimumStrideBytes;  // both links of an element lie in one sector
-constexpr std::uint64_t kMostLines = 1ull << 24;                     // of one cache: what the host's memory bears
+constexpr std::uint64_t kMostInterleaveBytes = 1u << 20;
+constexpr std::uint64_t kMostLines = 1ull << 24;  // of one cache: what the host's memory bears
 constexpr std::uint32_t kMostInstances = 64;
 constexpr std::uint64_t kMostPageBytes = 1ull << 31;
 constexpr std::uint32_t kMostSms = 4096;
@@ -99,6 +100,17 @@ void check_ways(const CacheSpec& cache, const std::string& field) {
   require(sum == lines, field + ".set_ways", "the sets hold {} lines, but size_bytes is {} lines", sum, lines);
 }
 
+void check_victims(const CacheSpec& cache, const std::string& field) {
+  if (cache.victim_weights.empty()) return;
+  constexpr std::uint64_t kMostWeight = 1024;
+  const std::string name = field + ".victim_weights";
+  require(cache.replacement == Replacement::kRandom, name, "are of random replacement only");
+  require(cache.set_ways.empty() && cache.ways == cache.victim_weights.size() && !cache.unified, name,
+          "{} weights are not one for each way of every set", cache.victim_weights.size());
+  const std::uint64_t sum = std::accumulate(cache.victim_weights.begin(), cache.victim_weights.end(), std::uint64_t{0});
+  require(sum >= 1 && sum <= kMostWeight, name, "{} in all is not between 1 and {}", sum, kMostWeight);
+}
+
 void check_geometry(const CacheSpec& cache, std::uint64_t bytes, const std::string& field) {
   try {
     static_cast<void>(geometry_of(cache, bytes));
@@ -115,6 +127,11 @@ void check_cache(const MachineSpec& spec, const CacheSpec& cache, const std::str
   require(cache.line_bytes / cache.sector_bytes <= kMaxSectorsPerLine, field + ".sector_bytes",
           "{} makes more than {} sectors of a line", cache.sector_bytes, kMaxSectorsPerLine);
   check_ways(cache, field);
+  check_victims(cache, field);
+  if (cache.set_interleave_bytes != 0) {
+    require_power_of_two(cache.set_interleave_bytes, field + ".set_interleave_bytes", cache.line_bytes,
+                         kMostInterleaveBytes);
+  }
 
   const bool per_sm = !is_behind_sms(cache.scope);
   require(cache.instances >= 1 && cache.instances <= kMostInstances, field + ".instances", "{} is not between 1 and {}",

@@ -95,7 +95,11 @@ void read_value(const json& node, const std::string& path, Replacement& out) {
 
 void read_value(const json& node, const std::string& path, IndexHash& out) {
   read_enum(node, path,
-            {{"modulo", IndexHash::kModulo}, {"xor_fold", IndexHash::kXorFold}, {"mixed", IndexHash::kMixed}}, out);
+            {{"modulo", IndexHash::kModulo},
+             {"xor_fold", IndexHash::kXorFold},
+             {"mixed", IndexHash::kMixed},
+             {"turns", IndexHash::kTurns}},
+            out);
 }
 
 void read_value(const json& node, const std::string& path, Scope& out) {
@@ -171,6 +175,7 @@ void read_value(const json& node, const std::string& path, CacheSpec& cache) {
       {required_field("id", cache.id), required_field("size_bytes", cache.size_bytes), field("unified", cache.unified),
        required_field("line_bytes", cache.line_bytes), required_field("sector_bytes", cache.sector_bytes),
        field("ways", cache.ways), field("set_ways", cache.set_ways), field("replacement", cache.replacement),
+       field("victim_weights", cache.victim_weights), field("set_interleave_bytes", cache.set_interleave_bytes),
        field("index", cache.index), field("scope", cache.scope), field("instances", cache.instances),
        field("partitions", cache.partitions)});
 }
@@ -213,7 +218,7 @@ void read_value(const json& node, const std::string& path, TlbSpec& tlb) {
   read_object(
       node, path,
       {required_field("page_bytes", tlb.page_bytes), required_field("entries", tlb.entries), field("ways", tlb.ways),
-       field("set_ways", tlb.set_ways), required_field("miss_cycles", tlb.miss_cycles)});
+       field("set_ways", tlb.set_ways), field("index", tlb.index), required_field("miss_cycles", tlb.miss_cycles)});
 }
 
 void read_value(const json& node, const std::string& path, BandwidthSpec& bandwidth) {

@@ -6,6 +6,7 @@ namespace gputopo::sim {
 
 NarrowSets::NarrowSets(const CacheGeometry& geometry)
     : index_(geometry),
+      victim_(geometry),
       replacement_(geometry.replacement),
       sectored_(geometry.line_bytes != geometry.sector_bytes),
       stride_(most_ways_of(geometry)),
@@ -91,7 +92,7 @@ std::uint32_t NarrowSets::way_to_replace(std::uint32_t set_index) {
       return set.turn + 1u == set.ways ? 0 : set.turn + 1;
     case Replacement::kRandom:
       chose_at_random_ = true;
-      return random_way(seed_, set_index, set.turn++, set.ways);
+      return victim_.way(seed_, set_index, set.turn++, set.ways);
     case Replacement::kTreePlru: {
       std::uint32_t node = 1;
       while (node < set.ways) node = 2 * node + (set.tree >> node & 1);

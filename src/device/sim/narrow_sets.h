@@ -92,6 +92,7 @@ class NarrowSets {
   static void point_away(Set& set, std::uint32_t way);
 
   CacheIndex index_;
+  RandomVictim victim_;
   Replacement replacement_;
   bool sectored_;
   std::uint32_t stride_;  // between the sets in lines_ and sectors_: the ways of the widest

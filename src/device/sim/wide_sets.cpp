@@ -5,7 +5,8 @@
 
 namespace gputopo::sim {
 
-WideSets::WideSets(const CacheGeometry& geometry) : index_(geometry), replacement_(geometry.replacement) {
+WideSets::WideSets(const CacheGeometry& geometry)
+    : index_(geometry), victim_(geometry), replacement_(geometry.replacement) {
   const std::size_t set_count = geometry.set_ways.size();
   sets_.resize(set_count);
   std::uint32_t way_count = 0;

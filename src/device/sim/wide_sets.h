@@ -140,7 +140,7 @@ class WideSets {
   // The way that a miss in a full set replaces; a guess for tree PLRU.
   [[nodiscard]] std::uint32_t likely_victim(std::uint32_t set_index) const {
     const Set& set = sets_[set_index];
-    if (replacement_ == Replacement::kRandom) return random_way(seed_, set_index, set.newest, set.ways);
+    if (replacement_ == Replacement::kRandom) return victim_.way(seed_, set_index, set.newest, set.ways);
     if (replacement_ == Replacement::kTreePlru) return 0;
     return ages_[set.first_way + set.newest].younger;
   }
@@ -165,6 +165,7 @@ class WideSets {
   void point_away(const Set& set, std::uint32_t way);
 
   CacheIndex index_;
+  RandomVictim victim_;
   Replacement replacement_;
   std::uint32_t bucket_bits_ = 0;
   std::uint32_t bucket_mask_ = 0;
