@@ -182,8 +182,12 @@ Attribute measure_device_latency(Lab& lab, const Survey& survey, std::uint64_t l
     program.sm = i * lab.info().sm_count / kSms;
     programs.push_back(program);
   }
-  Attribute attribute =
-      banded_latency(lab, lab.chase(programs), 2, 0, infinity, survey.timer_cycles, "timed_loads_after_eviction");
+  // Where no cache stands before memory every load goes there, and nothing need be evicted, least of all the TLBs.
+  const bool uncached = survey.levels.size() < 2;
+  Attribute attribute = uncached ? measured(lab, round_to(stats::median(survey.tiny_latencies_cycles), 100), "cycles",
+                                            latency_interval(survey.tiny_latencies_cycles), "untimed_chain")
+                                 : banded_latency(lab, lab.chase(programs), 2, 0, infinity, survey.timer_cycles,
+                                                  "timed_loads_after_eviction");
   attribute.conditions.emplace_back("tlb", std::string("warm"));
 
   // TLB cold: one line a page over as much memory as there is, timed in the order it was touched: the oldest pages
