@@ -177,21 +177,5 @@ TEST(CodeTruth, RandomMachines) {
 }
 
 // Wong et al. 2010, Table V, row "Instruction".
-TEST(CodeTruth, Gt200IsTableFiveOfWong) {
-  const Topology topology = discover_code(sim::parse_machine(*sim::builtin_machine("gt200")), 3);
-  const auto value = [&](const char* element, const char* attribute) {
-    return topology.find_attribute(element, attribute)->value;
-  };
-  EXPECT_EQ(topology.find_attribute("icache_l1", "size")->number(), 4096);
-  EXPECT_EQ(topology.find_attribute("icache_l2", "size")->number(), 8192);
-  EXPECT_EQ(topology.find_attribute("icache_l3", "size")->number(), 32768);
-  EXPECT_EQ(value("icache_l1", "scope"), Value(std::string("SM")));
-  EXPECT_EQ(value("icache_l2", "scope"), Value(std::string("3 SMs")));
-  EXPECT_EQ(value("icache_l3", "scope"), Value(std::string("GPU")));
-  EXPECT_EQ(value("icache_l1", "shared_with"), Value(std::vector<std::string>{}));
-  EXPECT_EQ(value("icache_l2", "shared_with"), Value(std::vector<std::string>{"constants"}));
-  EXPECT_EQ(value("icache_l3", "shared_with"), Value(std::vector<std::string>{"constants"}));
-}
-
 }  // namespace
 }  // namespace gputopo::truth

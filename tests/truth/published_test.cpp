@@ -1,0 +1,160 @@
+// The tables of the papers that took GPUs apart by hand, out of the machines that stand for those GPUs. Tolerances are
+// the papers' own precision: whole cycles, and whole lines of a size.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "device/sim/machine.h"
+#include "gputopo/discover.h"
+
+namespace gputopo {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::IsEmpty;
+using ::testing::UnorderedElementsAreArray;
+
+class Published : public ::testing::Test {
+ protected:
+  void discover_machine(const std::string& name, const std::vector<std::string>& elements) {
+    const auto device = sim::make_sim_device(sim::parse_machine(*sim::builtin_machine(name)), 1);
+    DiscoverOptions options;
+    options.elements = elements;
+    options.full = true;
+    options.budget_seconds = 600;
+    options.keep_samples = false;
+    found_ = discover(*device, options);
+  }
+
+  const Attribute& attribute(const char* element, const char* id) {
+    const Attribute* found = found_.find_attribute(element, id);
+    if (found == nullptr || !found->available()) {
+      throw std::runtime_error(std::string(element) + "." + id + ": " + (found == nullptr ? "missing" : found->detail));
+    }
+    return *found;
+  }
+  double number(const char* element, const char* id) { return attribute(element, id).number().value(); }
+  std::string text(const char* element, const char* id) { return std::get<std::string>(attribute(element, id).value); }
+  std::vector<std::string> list(const char* element, const char* id) {
+    return std::get<std::vector<std::string>>(attribute(element, id).value);
+  }
+  template <typename T>
+  T detail(const char* element, const char* id, const char* name) {
+    return std::get<T>(*attribute(element, id).find_detail(name));
+  }
+
+  Topology found_;
+};
+
+// Wong et al., Demystifying GPU Microarchitecture through Microbenchmarking, ISPASS 2010, Table V. Not in here: the
+// lines and ways of instruction caches, the second texture level, and the entries of the second TLB.
+TEST_F(Published, WongTableFive) {
+  discover_machine("gt200", {"texture", "constant_l1", "constant_l15", "shared", "device", "tlb_l1", "tlb_l2",
+                             "icache_l1", "icache_l2", "icache_l3"});
+  EXPECT_EQ(number("icache_l1", "size"), 4 << 10);
+  EXPECT_EQ(text("icache_l1", "scope"), "SM");
+  EXPECT_THAT(list("icache_l1", "shared_with"), IsEmpty());
+  EXPECT_EQ(number("icache_l2", "size"), 8 << 10);
+  EXPECT_EQ(text("icache_l2", "scope"), "3 SMs");
+  EXPECT_THAT(list("icache_l2", "shared_with"), ElementsAre("constants"));
+  EXPECT_EQ(number("icache_l3", "size"), 32 << 10);
+  EXPECT_EQ(text("icache_l3", "scope"), "GPU");
+  EXPECT_THAT(list("icache_l3", "shared_with"), ElementsAre("constants"));
+
+  EXPECT_EQ(number("constant_l1", "size"), 2 << 10);
+  EXPECT_EQ(number("constant_l1", "line_size"), 64);
+  EXPECT_EQ(number("constant_l1", "ways"), 4);
+  EXPECT_NEAR(number("constant_l1", "latency"), 8, 0.5);
+  EXPECT_NEAR(number("constant_l15", "size"), 8 << 10, 256);
+  EXPECT_EQ(number("constant_l15", "line_size"), 256);
+  EXPECT_NEAR(number("constant_l15", "latency"), 81, 1);
+  EXPECT_NEAR(number("constant_l15", "latency") + number("constant_l15", "miss_penalty"), 220, 2);
+
+  EXPECT_NEAR(number("device", "latency"), 440, 4);
+  EXPECT_EQ(number("tlb_l1", "entries"), 16);
+  EXPECT_EQ(number("tlb_l1", "entry_bytes"), 128 * 4096);
+  EXPECT_EQ(number("tlb_l1", "ways"), 16);
+  EXPECT_NEAR(number("tlb_l2", "reach"), 8192 * 4096, 0.02 * 8192 * 4096);
+
+  EXPECT_EQ(number("texture", "size"), 5 << 10);
+  EXPECT_EQ(number("texture", "line_size"), 32);
+  EXPECT_EQ(number("texture", "ways"), 20);
+  EXPECT_NEAR(number("texture", "latency"), 261, 2);
+  EXPECT_NEAR(number("texture", "latency") + number("texture", "miss_penalty"), 371, 3);
+
+  EXPECT_EQ(number("shared", "size"), 16 << 10);
+  EXPECT_NEAR(number("shared", "latency"), 38, 1);
+}
+
+// Mei et al., Benchmarking the Memory Hierarchy of Modern GPUs, NPC 2014: Tables 1, 4 and 5, what Table 3 gives without
+// a TLB miss, and Figures 8, 10 and 12.
+TEST_F(Published, MeiFermi) {
+  discover_machine("gtx560ti", {"l1", "texture", "l2", "shared", "device", "tlb_l1", "tlb_l2"});
+  EXPECT_EQ(number("shared", "banks"), 32);
+  EXPECT_EQ(number("shared", "bank_width"), 4);
+
+  EXPECT_NEAR(number("l1", "latency"), 116, 1);
+  EXPECT_NEAR(number("l2", "latency"), 371, 3);
+  EXPECT_NEAR(number("device", "latency"), 639, 5);
+
+  EXPECT_EQ(number("l1", "size"), 16 << 10);
+  EXPECT_EQ(number("l1", "line_size"), 128);
+  EXPECT_EQ(number("l1", "sets"), 32);
+  EXPECT_EQ(number("l1", "ways"), 4);
+  EXPECT_EQ(text("l1", "replacement"), "other");
+  EXPECT_NEAR(detail<double>("l1", "replacement", "victim_share_1"), 1.0 / 6, 0.06);
+  EXPECT_NEAR(detail<double>("l1", "replacement", "victim_share_2"), 1.0 / 2, 0.08);
+  EXPECT_NEAR(detail<double>("l1", "replacement", "victim_share_3"), 1.0 / 6, 0.06);
+  EXPECT_NEAR(detail<double>("l1", "replacement", "victim_share_4"), 1.0 / 6, 0.06);
+
+  EXPECT_EQ(number("tlb_l1", "reach"), 32 << 20);
+  EXPECT_EQ(number("tlb_l1", "entry_bytes"), 2 << 20);
+  EXPECT_EQ(number("tlb_l1", "ways"), 16);
+  EXPECT_NEAR(number("tlb_l1", "miss_penalty"), 27, 2);
+
+  EXPECT_EQ(number("texture", "size"), 12 << 10);
+  EXPECT_EQ(number("texture", "line_size"), 32);
+  EXPECT_EQ(number("texture", "sets"), 4);
+  EXPECT_EQ(number("texture", "ways"), 96);
+  EXPECT_EQ(text("texture", "index"), "bits 7 to 8");
+  EXPECT_EQ(text("texture", "replacement"), "lru");
+  EXPECT_NEAR(number("texture", "latency"), 240, 2);
+  EXPECT_NEAR(number("texture", "latency") + number("texture", "miss_penalty"), 470, 4);
+}
+
+// The 6 cycles of a miss in Kepler's first TLB are below what a sweep over pages tells from the spread of L2.
+TEST_F(Published, MeiKepler) {
+  discover_machine("gtx780", {"texture", "l2", "shared", "device", "tlb_l1"});
+  EXPECT_EQ(number("shared", "banks"), 32);
+  EXPECT_EQ(number("shared", "bank_width"), 8);
+  EXPECT_NEAR(number("l2", "latency"), 230, 2);
+  EXPECT_NEAR(number("device", "latency"), 371, 3);
+
+  EXPECT_EQ(number("tlb_l1", "reach"), 130 << 20);
+  EXPECT_EQ(number("tlb_l1", "entries"), 65);
+  EXPECT_EQ(number("tlb_l1", "entry_bytes"), 2 << 20);
+  const auto sets = detail<std::vector<double>>("tlb_l1", "ways", "ways_of_each_set");
+  EXPECT_THAT(sets, UnorderedElementsAreArray({17, 8, 8, 8, 8, 8, 8}));
+
+  EXPECT_EQ(number("texture", "size"), 12 << 10);
+  EXPECT_EQ(text("texture", "index"), "bits 7 to 8");
+  EXPECT_EQ(number("texture", "ways"), 96);
+  EXPECT_NEAR(number("texture", "latency"), 110, 1);
+  EXPECT_NEAR(number("texture", "latency") + number("texture", "miss_penalty"), 220, 2);
+}
+
+// Meltzer, Zeng, Cecka, Micro-benchmarking the C2070, poster, GTC 2013.
+TEST_F(Published, MeltzerC2070) {
+  discover_machine("c2070", {"l1", "l2", "device", "tlb_l1"});
+  EXPECT_NEAR(number("l1", "size"), 48 << 10, 128);
+  EXPECT_EQ(number("l1", "line_size"), 128);
+  EXPECT_EQ(number("l1", "ways"), 6);
+  EXPECT_NEAR(number("l1", "latency"), 80, 1);
+  EXPECT_EQ(number("l2", "size"), 768 << 10);
+  EXPECT_NEAR(detail<double>("l2", "size", "measured_bytes"), 768 << 10, 0.01 * (768 << 10));
+  EXPECT_NEAR(number("l2", "latency"), 350, 3);
+  EXPECT_NEAR(number("device", "latency"), 580, 5);
+  EXPECT_EQ(number("tlb_l1", "entry_bytes"), 2 << 20);
+}
+
+}  // namespace
+}  // namespace gputopo
