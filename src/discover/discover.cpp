@@ -98,9 +98,11 @@ class Discovery {
   Attribute latency_patterns(const std::string& element);
   // Of the TLB level that the element names.
   const probe::TlbSurvey& tlbs();
+  [[nodiscard]] Site site_of_tlbs() const;
   Attribute reach(const std::string& element) { return probe::tlb_reach(lab_, tlbs(), tlb_depth(element)); }
   Attribute entries(const std::string& element) { return probe::tlb_entries(lab_, tlbs(), tlb_depth(element)); }
   Attribute entry_bytes(const std::string& element) { return probe::tlb_entry_bytes(lab_, tlbs(), tlb_depth(element)); }
+  Attribute scope(const std::string& element);
   Attribute ways(const std::string& element);
   // Of the cache that the element names.
   const probe::Structure& structure(const std::string& element);
@@ -161,9 +163,9 @@ const std::vector<Discovery::PlanRow>& Discovery::plan() {
       {"replacement", &Discovery::replacement},
       {"read_bandwidth", &Discovery::read_bandwidth},
       {"write_bandwidth", &Discovery::write_bandwidth},
+      {"scope", &Discovery::scope},
       // Of instruction caches only (code_elements.h).
       {"cycles_per_instruction", nullptr},
-      {"scope", nullptr},
       // By accesses of whole warps (access_attributes.h).
       {"banks", nullptr},
       {"bank_width", nullptr},
@@ -387,22 +389,30 @@ Attribute Discovery::latency_patterns(const std::string& /*element*/) {
   return attribute;
 }
 
+// Loads that miss L1, which may be looked up before the translation.
+Site Discovery::site_of_tlbs() const {
+  const std::vector<Space>& spaces = lab_.info().spaces;
+  const bool bypass = std::find(spaces.begin(), spaces.end(), Space::kGlobalBypassL1) != spaces.end();
+  Site pages = site(bypass ? Space::kGlobalBypassL1 : Space::kGlobal);
+  pages.exclusive = true;  // the last level may be shared by SMs
+  return pages;
+}
+
 const probe::TlbSurvey& Discovery::tlbs() {
+  if (without_tlbs_) throw probe::Inconclusive(*without_tlbs_);
   if (!tlbs_) {
-    // Loads that miss L1, which may be looked up before the translation.
-    const std::vector<Space>& spaces = lab_.info().spaces;
-    const bool bypass = std::find(spaces.begin(), spaces.end(), Space::kGlobalBypassL1) != spaces.end();
-    Site pages = site(bypass ? Space::kGlobalBypassL1 : Space::kGlobal);
-    pages.exclusive = true;  // the last level may be shared by SMs
-    if (without_tlbs_) throw probe::Inconclusive(*without_tlbs_);
     try {
-      tlbs_ = probe::survey_tlbs(lab_, pages);
+      tlbs_ = probe::survey_tlbs(lab_, site_of_tlbs());
     } catch (const probe::Inconclusive& error) {
       without_tlbs_ = error.what();  // not swept again for each attribute of each level
       throw;
     }
   }
   return *tlbs_;
+}
+
+Attribute Discovery::scope(const std::string& element) {
+  return probe::tlb_scope(lab_, site_of_tlbs(), tlbs(), tlb_depth(element));
 }
 
 // Once for each physical cache: what shares L1 has the structure of L1.

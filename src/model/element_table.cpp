@@ -39,7 +39,8 @@ ElementRow cache_row(std::string id, std::string title, const std::vector<Covera
 // A level of TLB: what it reaches, in how many entries of how many bytes each, and what a miss adds.
 ElementRow tlb_row(std::string id, std::string title) {
   //                                               size latency read write line fetch amount shared penalty partitions
-  return row(std::move(id), std::move(title), {kNo, kNo, kNo, kNo, kNo, kNo, kNo, kNo, kM, kNo, kM, kM, kM, kM});
+  return with(row(std::move(id), std::move(title), {kNo, kNo, kNo, kNo, kNo, kNo, kNo, kNo, kM, kNo, kM, kM, kM, kM}),
+              kFull, {"scope"});
 }
 
 // A level of instruction cache.

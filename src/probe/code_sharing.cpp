@@ -8,13 +8,12 @@
 
 #include "probe/code.h"
 #include "probe/code_trial.h"
+#include "probe/sharing_groups.h"
 #include "probe/site.h"
 
 namespace gputopo::probe {
 namespace {
 
-// Of what evicting oneself does: from half on, the other does it too.
-constexpr double kEvicts = 0.5;
 // Constants are limited to 64 KiB, which may only drive out a part.
 constexpr double kConstantsEvict = 0.15;
 // Warps that are tried: two for each of the four partitions that an SM of recent GPUs has.
@@ -53,31 +52,15 @@ Attribute measure_code_shared_between(Lab& lab, const CodeCache& cache) {
 Attribute measure_code_scope(Lab& lab, const CodeCache& cache) {
   CodeEviction eviction(lab, cache);
   const std::uint32_t sms = lab.info().sm_count;
-  std::vector<double> together = {0};
-  std::uint32_t tried = 0;
-  SampleTable table{"sms", {"sm", "evicted_part"}, {{}, {}}};
+  std::vector<EvictedPart> others;
   for (std::uint32_t sm = 1; sm < sms; ++sm) {
-    double part = 0;
     try {
-      part = eviction.evicted_parts({{.kind = CodeEvictor::Kind::kCode, .sm = sm}}).front();
+      others.push_back({sm, eviction.evicted_parts({{.kind = CodeEvictor::Kind::kCode, .sm = sm}}).front()});
     } catch (const NotSupportedError&) {
       continue;  // a number that no SM has
     }
-    ++tried;
-    if (part >= kEvicts) together.push_back(sm);
-    table.data[0].push_back(sm);
-    table.data[1].push_back(part);
   }
-  if (tried == 0) throw NotSupportedError("needs a second SM to evict from");
-  const bool all = together.size() == tried + 1;
-  const std::string scope = all ? "GPU" : together.size() == 1 ? "SM" : fmt::format("{} SMs", together.size());
-  lab.log(fmt::format("code: {} of {} other SMs evict the code of SM 0", together.size() - 1, tried));
-  Attribute attribute = measured(lab, scope, "", std::nullopt, "eviction_between_sms");
-  attribute.details.emplace_back("sms_sharing", static_cast<std::int64_t>(together.size()));
-  constexpr std::size_t kFew = 16;
-  if (!all && together.size() <= kFew) attribute.details.emplace_back("sms", together);
-  if (lab.keep_samples()) attribute.samples.push_back(std::move(table));
-  return attribute;
+  return scope_of_first_sm(lab, others);
 }
 
 Attribute measure_code_amount(Lab& lab, const CodeCache& cache) {

@@ -77,6 +77,26 @@ SharingGroups sharing_groups(std::uint32_t count, const std::vector<std::pair<st
   return result;
 }
 
+Attribute scope_of_first_sm(const Lab& lab, const std::vector<EvictedPart>& others) {
+  if (others.empty()) throw NotSupportedError("needs a second SM to evict from");
+  std::vector<double> together = {0};
+  SampleTable table{"sms", {"sm", "evicted_part"}, {{}, {}}};
+  for (const EvictedPart& other : others) {
+    if (other.part >= kEvicts) together.push_back(other.sm);
+    table.data[0].push_back(other.sm);
+    table.data[1].push_back(other.part);
+  }
+  const bool all = together.size() == others.size() + 1;
+  const std::string scope = all ? "GPU" : together.size() == 1 ? "SM" : fmt::format("{} SMs", together.size());
+  lab.log(fmt::format("scope: {} of {} other SMs evict what SM 0 holds", together.size() - 1, others.size()));
+  Attribute attribute = measured(lab, scope, "", std::nullopt, "eviction_between_sms");
+  attribute.details.emplace_back("sms_sharing", static_cast<std::int64_t>(together.size()));
+  constexpr std::size_t kFew = 16;
+  if (!all && together.size() <= kFew) attribute.details.emplace_back("sms", together);
+  if (lab.keep_samples()) attribute.samples.push_back(std::move(table));
+  return attribute;
+}
+
 Attribute measure_shared_between(Lab& lab, const Cache& cache) {
   require_exceeded(cache, "so nothing can be evicted from it");
   const std::uint32_t sms = lab.info().sm_count;

@@ -1,9 +1,12 @@
-// From pairs that share something to the groups that do.
+// From SMs that evict each other's lines to those that share a cache.
 #pragma once
 
 #include <cstdint>
 #include <utility>
 #include <vector>
+
+#include "gputopo/model.h"
+#include "probe/lab.h"
 
 namespace gputopo::probe {
 
@@ -16,5 +19,16 @@ struct SharingGroups {
 // The groups of 0 to count - 1 that the pairs (lower first) connect; those without a pair are groups of one.
 [[nodiscard]] SharingGroups sharing_groups(std::uint32_t count,
                                            const std::vector<std::pair<std::uint32_t, std::uint32_t>>& pairs);
+
+// Of what a cache of SM 0 held, how much another SM drove out, as a part of what SM 0 itself drives out.
+struct EvictedPart {
+  std::uint32_t sm = 0;
+  double part = 0;
+};
+// From half on, the other shares the cache.
+inline constexpr double kEvicts = 0.5;
+
+// "SM", "GPU" or how many SMs share what SM 0 has. Throws NotSupportedError where no other SM was tried.
+[[nodiscard]] Attribute scope_of_first_sm(const Lab& lab, const std::vector<EvictedPart>& others);
 
 }  // namespace gputopo::probe

@@ -34,6 +34,14 @@ struct Point {
   stats::Histogram histogram;
 };
 
+// GPUs whose pages are as small as 4 KiB have no L2 for these loads, whose sets would need more room to be spread over.
+void stagger(const Lab& lab, ChaseArray& array) {
+  constexpr std::uint64_t kSmallestPageWithL2 = 64 << 10;
+  const std::uint64_t page = lab.info().l2_bytes ? kSmallestPageWithL2 : kSmallestPage;
+  array.stagger_bytes = kLineBytes;
+  array.stagger_window_bytes = std::min(page, std::bit_floor(array.stride_bytes));
+}
+
 class TlbProber {
  public:
   TlbProber(Lab& lab, const Site& site) : lab_(lab), site_(site) {
@@ -84,28 +92,11 @@ class TlbProber {
                         {{.kind = StepKind::kWarm, .loads = 2 * n}, {.kind = StepKind::kCounted, .loads = loads}});
   }
 
-  // GPUs whose pages are as small as 4 KiB have no L2 for these loads, whose sets would need more room to be spread
-  // over.
-  void stagger(ChaseArray& array) const {
-    constexpr std::uint64_t kSmallestPageWithL2 = 64 << 10;
-    const std::uint64_t page = lab_.info().l2_bytes ? kSmallestPageWithL2 : kSmallestPage;
-    array.stagger_bytes = kLineBytes;
-    array.stagger_window_bytes = std::min(page, std::bit_floor(array.stride_bytes));
-  }
-
-  [[nodiscard]] ChaseArray pages_of(std::uint64_t pages, std::uint64_t stride) const {
-    ChaseArray array = make_array(site_, pages * stride, stride);
-    // Shuffled, or of pages much larger than the stride only the first load of each would meet a miss.
-    array.order = Order::kShuffled;
-    stagger(array);
-    return array;
-  }
-
   std::vector<Point> measure(const std::vector<std::pair<std::uint64_t, std::uint64_t>>& pages_and_strides) {
     std::vector<ChaseProgram> programs;
     std::vector<Point> points;
     for (const auto& [pages, stride] : pages_and_strides) {
-      programs.insert(programs.end(), kCopies, program_over(site_, pages_of(pages, stride)));
+      programs.insert(programs.end(), kCopies, program_over(site_, pages_apart(lab_, site_, pages, stride)));
       points.push_back({.reach_bytes = pages * stride, .stride_bytes = stride});
     }
     const std::vector<ChaseResult> results = lab_.chase(programs);
@@ -268,7 +259,7 @@ class TlbProber {
       constexpr std::uint64_t kPlaces = 1024;
       const std::uint64_t place = std::max(kSmallestPage, block / kPlaces);
       ChaseArray array = make_array(site_, static_cast<std::uint64_t>(span) / block * block, place);
-      stagger(array);
+      stagger(lab_, array);
       const std::uint64_t places = block / place;
       Blocks blocks{.bytes = block};
       for (std::uint64_t first = 0; first + places <= array.element_count(); first += places) {
@@ -360,7 +351,7 @@ class TlbProber {
 
   // Of so many contiguous pages of one entry each, walked often enough for a single one to stand out.
   double missed_pages(const Step& step, std::uint64_t pages, std::uint64_t entry) {
-    const ChaseArray array = pages_of(pages, entry);
+    const ChaseArray array = pages_apart(lab_, site_, pages, entry);
     constexpr std::uint64_t kLoads = 1 << 17;
     const std::uint64_t passes = std::clamp<std::uint64_t>(kLoads / pages, 8, 64);
     const ChaseProgram program = make_program(
@@ -460,27 +451,35 @@ class TlbProber {
   std::uint64_t largest_bytes_ = 0;
 };
 
-const TlbLevel& level_at(const TlbSurvey& survey, std::size_t depth) {
+std::int64_t whole(double value) { return static_cast<std::int64_t>(std::llround(value)); }
+
+}  // namespace
+
+const TlbLevel& tlb_level(const TlbSurvey& survey, std::size_t depth) {
   if (depth < survey.levels.size()) return survey.levels[depth];
   throw NotPresent(fmt::format("loads over up to {} B of memory, in at most {} pages, show {} level(s) of TLB",
                                survey.largest_bytes, survey.most_pages, survey.levels.size()));
 }
 
-std::int64_t whole(double value) { return static_cast<std::int64_t>(std::llround(value)); }
-
-}  // namespace
+ChaseArray pages_apart(const Lab& lab, const Site& site, std::uint64_t pages, std::uint64_t stride) {
+  ChaseArray array = make_array(site, pages * stride, stride);
+  // Shuffled, or of pages much larger than the stride only the first load of each would meet a miss.
+  array.order = Order::kShuffled;
+  stagger(lab, array);
+  return array;
+}
 
 TlbSurvey survey_tlbs(Lab& lab, const Site& site) { return TlbProber(lab, site).run(); }
 
 Attribute tlb_reach(const Lab& lab, const TlbSurvey& survey, std::size_t depth) {
-  const TlbLevel& level = level_at(survey, depth);
+  const TlbLevel& level = tlb_level(survey, depth);
   Attribute attribute = measured(lab, whole(level.last_fit_bytes), "B", level.reach_bytes, "page_sweep");
   if (lab.keep_samples()) attribute.samples.push_back(survey.sweep);
   return attribute;
 }
 
 Attribute tlb_entry_bytes(const Lab& lab, const TlbSurvey& survey, std::size_t depth) {
-  const TlbLevel& level = level_at(survey, depth);
+  const TlbLevel& level = tlb_level(survey, depth);
   if (level.entry_bytes == 0) {
     throw Inconclusive(
         "how much an entry covers takes reaches well beyond this level's, or finer pages, than there are");
@@ -491,13 +490,13 @@ Attribute tlb_entry_bytes(const Lab& lab, const TlbSurvey& survey, std::size_t d
 
 Attribute tlb_entries(const Lab& lab, const TlbSurvey& survey, std::size_t depth) {
   const auto bytes = static_cast<double>(std::get<std::int64_t>(tlb_entry_bytes(lab, survey, depth).value));
-  const stats::Interval& reach = level_at(survey, depth).reach_bytes;
-  return measured(lab, whole(level_at(survey, depth).last_fit_bytes / bytes), "",
+  const stats::Interval& reach = tlb_level(survey, depth).reach_bytes;
+  return measured(lab, whole(tlb_level(survey, depth).last_fit_bytes / bytes), "",
                   stats::Interval{reach.low / bytes, reach.high / bytes}, "reach_over_entry");
 }
 
 Attribute tlb_ways(const Lab& lab, const TlbSurvey& survey, std::size_t depth) {
-  const TlbLevel& level = level_at(survey, depth);
+  const TlbLevel& level = tlb_level(survey, depth);
   if (level.entry_bytes > 0 && level.last_fit_bytes > static_cast<double>(kMostEntriesBySet * level.entry_bytes)) {
     throw NotSupportedError(fmt::format("sets are looked for in TLBs of up to {} entries only", kMostEntriesBySet));
   }
@@ -514,7 +513,7 @@ Attribute tlb_ways(const Lab& lab, const TlbSurvey& survey, std::size_t depth) {
 }
 
 Attribute tlb_miss_penalty(const Lab& lab, const TlbSurvey& survey, std::size_t depth) {
-  const TlbLevel& level = level_at(survey, depth);
+  const TlbLevel& level = tlb_level(survey, depth);
   constexpr double kPart = 0.05;  // what the plateaus' means depend on: slices of L2 at different distances
   const double slack = std::max(2.0, kPart * level.miss_cycles);
   return measured(lab, std::round(level.miss_cycles * 10) / 10, "cycles",

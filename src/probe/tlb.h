@@ -28,11 +28,19 @@ struct TlbSurvey {
 // Sweeps the reach up to what memory allows. `site`: a space that misses L1 on every load, so that all are translated.
 [[nodiscard]] TlbSurvey survey_tlbs(Lab& lab, const Site& site);
 
-// The attributes of the level at `depth` (0: nearest); each throws NotPresent where there is no such level.
+// The level at `depth` (0: nearest). Throws NotPresent where there is no such level; so does each of its attributes.
+[[nodiscard]] const TlbLevel& tlb_level(const TlbSurvey& survey, std::size_t depth);
 [[nodiscard]] Attribute tlb_reach(const Lab& lab, const TlbSurvey& survey, std::size_t depth);
 [[nodiscard]] Attribute tlb_entries(const Lab& lab, const TlbSurvey& survey, std::size_t depth);
 [[nodiscard]] Attribute tlb_entry_bytes(const Lab& lab, const TlbSurvey& survey, std::size_t depth);
 [[nodiscard]] Attribute tlb_ways(const Lab& lab, const TlbSurvey& survey, std::size_t depth);
 [[nodiscard]] Attribute tlb_miss_penalty(const Lab& lab, const TlbSurvey& survey, std::size_t depth);
+
+// Which SMs share the level.
+[[nodiscard]] Attribute tlb_scope(Lab& lab, const Site& site, const TlbSurvey& survey, std::size_t depth);
+
+// An array of so many pages, a line on each, staggered so that the lines lie in a cache behind the translation side by
+// side. In shuffled order.
+[[nodiscard]] ChaseArray pages_apart(const Lab& lab, const Site& site, std::uint64_t pages, std::uint64_t stride);
 
 }  // namespace gputopo::probe

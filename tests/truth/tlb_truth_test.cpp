@@ -37,9 +37,17 @@ sim::MachineSpec random_tlb_machine(std::uint64_t seed) {
     if (level > 0) tlb.entries = std::min(2048u, machine.tlbs[0].entries * (random() % 2 == 0 ? 8 : 16));
     tlb.ways = std::min(pick(ways), tlb.entries);
     tlb.miss_cycles = uniform(40, 300);
+    // Of as many SMs as the level before, or more.
+    const sim::Scope scopes[] = {sim::Scope::kSm, sim::Scope::kTpc, sim::Scope::kGpu};
+    tlb.scope = std::max(pick(scopes), level == 0 ? sim::Scope::kSm : machine.tlbs[0].scope);
     machine.tlbs.push_back(tlb);
   }
   return machine;
+}
+
+std::string scope_name(const sim::MachineSpec& machine, sim::Scope scope) {
+  if (scope == sim::Scope::kTpc) return fmt::format("{} SMs", machine.sms_per_tpc);
+  return scope == sim::Scope::kSm ? "SM" : "GPU";
 }
 
 struct Tally {
@@ -63,6 +71,7 @@ TEST(TlbTruth, RandomMachines) {
         const sim::MachineSpec machine = random_tlb_machine(seed);
         DiscoverOptions options;
         options.elements = {"tlb"};
+        options.full = true;
         options.seed = seed;
         options.keep_samples = false;
         const Topology topology = discover(*sim::make_sim_device(machine, seed, 1), options);
@@ -88,6 +97,17 @@ TEST(TlbTruth, RandomMachines) {
           judge("reach", static_cast<double>(tlb.page_bytes) * tlb.entries, 0);
           judge("entry_bytes", static_cast<double>(tlb.page_bytes), 0);
           judge("entries", tlb.entries, 0);
+          const Attribute& scope = *topology.find_attribute(id, "scope");
+          const std::string truth = scope_name(machine, tlb.scope);
+          const bool same = scope.available() && std::get<std::string>(scope.value) == truth;
+          Tally& tally = tallies["scope"];
+          ++tally.total;
+          tally.right += same ? 1 : 0;
+          tally.silent += scope.available() ? 0 : 1;
+          tally.outside += scope.available() && !same ? 1 : 0;
+          if (!same)
+            misses += fmt::format("seed {} {}.scope: {} {}, truth {}\n", seed, id,
+                                  scope.available() ? std::get<std::string>(scope.value) : "", scope.detail, truth);
           judge("miss_penalty", tlb.miss_cycles, std::max(2.0, 0.03 * tlb.miss_cycles));
         }
       }

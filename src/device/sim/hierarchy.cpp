@@ -36,8 +36,7 @@ Hierarchy::Hierarchy(const MachineSpec& spec) : spec_(spec) {
   for (std::uint32_t group = 0; group < spec.sm_groups.size(); ++group) {
     for (const std::uint32_t sm : spec.sm_groups[group]) group_of_sm_[sm] = group;
   }
-  for (const TlbSpec& tlb : spec.tlbs) tlbs_.push_back({Cache(tlb_geometry(tlb)), tlb.miss_cycles});
-  if (!tlbs_.empty()) page_shift_ = static_cast<unsigned>(std::countr_zero(spec.tlbs.front().page_bytes));
+  if (!spec.tlbs.empty()) page_shift_ = static_cast<unsigned>(std::countr_zero(spec.tlbs.front().page_bytes));
 }
 
 void Hierarchy::start_program(std::uint64_t carve_out_bytes, std::uint64_t seed) {
@@ -46,12 +45,9 @@ void Hierarchy::start_program(std::uint64_t carve_out_bytes, std::uint64_t seed)
   ++program_;
   last_page_ = kNoPage;
   neighbour_address_ = kNeighbourBase;
-  for (Tlb& tlb : tlbs_) tlb.cache.start_program(seed);
 }
 
 void Hierarchy::checkpoint() {
-  last_page_at_checkpoint_ = last_page_;
-  for (Tlb& tlb : tlbs_) tlb.cache.checkpoint();
   for (auto& [key, entry] : instances_) {
     entry.at_checkpoint = entry.program == program_;
     if (entry.at_checkpoint) entry.cache->checkpoint();
@@ -60,8 +56,7 @@ void Hierarchy::checkpoint() {
 
 void Hierarchy::rollback(std::uint64_t seed) {
   seed_ = seed;
-  last_page_ = last_page_at_checkpoint_;
-  for (Tlb& tlb : tlbs_) tlb.cache.rollback(seed);
+  last_page_ = kNoPage;
   for (auto& [key, entry] : instances_) {
     if (entry.program != program_) continue;
     if (entry.at_checkpoint) {
@@ -82,7 +77,12 @@ Path Hierarchy::path_of(Space space, std::uint32_t warp, std::uint32_t sm) {
   const SpaceSpec& space_spec = spec_.spaces.at(space);
   Path path;
   path.memory_latency_cycles = space_spec.memory_latency_cycles;
-  path.translated = !tlbs_.empty() && space != Space::kConstant && space != Space::kShared;
+  if (space != Space::kConstant && space != Space::kShared) {
+    for (std::size_t level = 0; level < spec_.tlbs.size(); ++level) {
+      path.tlbs.push_back({&tlb_at(level, sm), spec_.tlbs[level].miss_cycles});
+    }
+  }
+  last_page_ = kNoPage;  // of another SM, perhaps
   std::uint64_t fetch_bytes = 1;
   for (const PathStop& stop : space_spec.path) add_cache(path, stop, warp, sm, fetch_bytes);
   return path;
@@ -138,16 +138,25 @@ void Hierarchy::add_stop(Path& path, Cache& cache, double latency_cycles, std::u
   fetch_bytes = std::max(fetch_bytes, sector_bytes);
 }
 
-Cache& Hierarchy::cache_at(std::size_t index, std::uint32_t instance, std::uint64_t bytes) {
-  const InstanceKey key{index, {instance, bytes}};
+template <typename GeometryOf>
+Cache& Hierarchy::instance_at(const InstanceKey& key, const GeometryOf& geometry) {
   Instance& entry = instances_[key];
-  if (entry.cache == nullptr) entry.cache = std::make_unique<Cache>(geometry_of(spec_.caches[index], bytes));
+  if (entry.cache == nullptr) entry.cache = std::make_unique<Cache>(geometry());
   if (entry.program != program_) {
     entry.program = program_;
     entry.at_checkpoint = false;
     entry.cache->start_program(seed_of(key));
   }
   return *entry.cache;
+}
+
+Cache& Hierarchy::cache_at(std::size_t index, std::uint32_t instance, std::uint64_t bytes) {
+  return instance_at({index, {instance, bytes}}, [&] { return geometry_of(spec_.caches[index], bytes); });
+}
+
+Cache& Hierarchy::tlb_at(std::size_t level, std::uint32_t sm) {
+  const TlbSpec& tlb = spec_.tlbs[level];
+  return instance_at({spec_.caches.size() + level, {unit_of(tlb.scope, sm), 0}}, [&] { return tlb_geometry(tlb); });
 }
 
 bool Hierarchy::access_range(const Path::Stop& stop, std::uint64_t address) {
@@ -160,11 +169,11 @@ bool Hierarchy::access_range(const Path::Stop& stop, std::uint64_t address) {
   return all_hit;
 }
 
-double Hierarchy::translate_new_page(std::uint64_t address) {
+double Hierarchy::translate_new_page(const Path& path, std::uint64_t address) {
   double cycles = 0;
-  for (Tlb& tlb : tlbs_) {
-    if (tlb.cache.access(address)) break;
-    cycles += tlb.miss_cycles;
+  for (const Path::TlbStop& stop : path.tlbs) {
+    if (stop.cache->access(address)) break;
+    cycles += stop.miss_cycles;
   }
   return cycles;
 }

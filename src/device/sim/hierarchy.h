@@ -29,9 +29,14 @@ class Path {
     Cache* whole = nullptr;  // of a near partition: the whole cache behind it
   };
 
+  struct TlbStop {
+    Cache* cache = nullptr;
+    double miss_cycles = 0;
+  };
+
   std::vector<Stop> stops;
   double memory_latency_cycles = 0;
-  bool translated = false;  // through the TLBs, beyond the first `stops_before_tlb` stops
+  std::vector<TlbStop> tlbs;  // that translate beyond the first `stops_before_tlb` stops; empty: nothing is translated
   std::size_t stops_before_tlb = 0;
 };
 
@@ -58,14 +63,14 @@ class Hierarchy {
   double load(const Path& path, std::uint64_t address) {
     double translation = 0;
     for (std::size_t i = 0; i < path.stops.size(); ++i) {
-      if (path.translated && i == path.stops_before_tlb) translation = translate(address);
+      if (i == path.stops_before_tlb) translation = translate(path, address);
       const Path::Stop& stop = path.stops[i];
       const bool hit = stop.fetch_sectors == 1 ? stop.cache->access(address) : access_range(stop, address);
       // A near partition only holds what the whole cache still holds: a near hit counts, and refreshes, there too.
       if (hit && stop.whole != nullptr && !stop.whole->access(address)) break;
       if (hit) return stop.latency_cycles + translation;
     }
-    if (path.translated && path.stops_before_tlb == path.stops.size()) translation = translate(address);
+    if (path.stops_before_tlb == path.stops.size()) translation = translate(path, address);
     return path.memory_latency_cycles + translation;
   }
 
@@ -74,24 +79,26 @@ class Hierarchy {
 
  private:
   static constexpr std::uint64_t kNoPage = ~0ull;
-
-  struct Tlb {
-    Cache cache;
-    double miss_cycles;
-  };
+  // The cache, its instance and its usable bytes.
+  using InstanceKey = std::pair<std::size_t, std::pair<std::uint32_t, std::uint64_t>>;
 
   static bool access_range(const Path::Stop& stop, std::uint64_t address);
-  double translate(std::uint64_t address) {
+  double translate(const Path& path, std::uint64_t address) {
+    if (path.tlbs.empty()) return 0;
     const std::uint64_t page = address >> page_shift_;
     if (page == last_page_) return 0;  // still in the first level
     last_page_ = page;
-    return translate_new_page(address);
+    return translate_new_page(path, address);
   }
-  double translate_new_page(std::uint64_t address);
+  static double translate_new_page(const Path& path, std::uint64_t address);
   // Which of the caches of a scope an SM uses.
   [[nodiscard]] std::uint32_t unit_of(Scope scope, std::uint32_t sm) const;
   void add_cache(Path& path, const PathStop& stop, std::uint32_t warp, std::uint32_t sm, std::uint64_t& fetch_bytes);
   Cache& cache_at(std::size_t index, std::uint32_t instance, std::uint64_t bytes);
+  Cache& tlb_at(std::size_t level, std::uint32_t sm);
+  // Of the caches of the spec and, numbered after them, the levels of TLB.
+  template <typename GeometryOf>
+  Cache& instance_at(const InstanceKey& key, const GeometryOf& geometry);
   void add_stop(Path& path, Cache& cache, double latency_cycles, std::uint64_t& fetch_bytes);
 
   const MachineSpec& spec_;
@@ -109,15 +116,12 @@ class Hierarchy {
     std::uint64_t program = 0;   // that it was emptied for
     bool at_checkpoint = false;  // it was in use then
   };
-  using InstanceKey = std::pair<std::size_t, std::pair<std::uint32_t, std::uint64_t>>;
   [[nodiscard]] std::uint64_t seed_of(const InstanceKey& key) const {
     return derive_seed(derive_seed(seed_, key.first * 64 + key.second.first), key.second.second);
   }
   std::map<InstanceKey, Instance> instances_;
-  std::vector<Tlb> tlbs_;
-  unsigned page_shift_ = 0;  // of the first level
-  std::uint64_t last_page_ = kNoPage;
-  std::uint64_t last_page_at_checkpoint_ = kNoPage;
+  unsigned page_shift_ = 0;            // of the first level of TLB
+  std::uint64_t last_page_ = kNoPage;  // translated on the path that was asked for last
 };
 
 }  // namespace gputopo::sim

@@ -76,6 +76,7 @@ struct TlbSpec {
   std::vector<std::uint32_t> set_ways;  // unequal sets: the ways of each set, `entries` in all; `ways` is ignored
   IndexHash index = IndexHash::kModulo;
   double miss_cycles = 0;  // added when this level misses
+  Scope scope = Scope::kGpu;
 };
 
 // Peak and concurrency of one stream: achieved = peak * c / (c + half), c = bytes in flight on the whole GPU.

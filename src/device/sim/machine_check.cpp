@@ -81,6 +81,13 @@ void check_groups(const MachineSpec& spec) {
           seen.size(), spec.info.sm_count);
 }
 
+void check_scope(const MachineSpec& spec, Scope scope, const std::string& field) {
+  require(scope != Scope::kGroup || !spec.sm_groups.empty(), field,
+          "is group, and sm_groups does not say which SMs share it");
+  require(scope != Scope::kXcd || spec.info.xcd_count, field,
+          "is xcd, and info.xcd_count does not say how many there are");
+}
+
 void check_ways(const CacheSpec& cache, const std::string& field) {
   const std::uint64_t lines = cache.size_bytes / cache.line_bytes;
   require(lines >= 1 && cache.size_bytes % cache.line_bytes == 0, field + ".size_bytes",
@@ -139,10 +146,7 @@ void check_cache(const MachineSpec& spec, const CacheSpec& cache, const std::str
   require(per_sm || cache.instances == 1, field + ".instances", "must be 1 for scope gpu or xcd");
   require(cache.partitions >= 1 && (cache.scope == Scope::kGpu || cache.partitions == 1), field + ".partitions",
           "must be at least 1, and 1 for any scope but gpu");
-  require(cache.scope != Scope::kGroup || !spec.sm_groups.empty(), field + ".scope",
-          "is group, and sm_groups does not say which SMs share it");
-  require(cache.scope != Scope::kXcd || spec.info.xcd_count, field + ".scope",
-          "is xcd, and info.xcd_count does not say how many there are");
+  check_scope(spec, cache.scope, field + ".scope");
   require(cache.size_bytes % (std::uint64_t{cache.line_bytes} * cache.partitions) == 0, field + ".partitions",
           "{} do not divide the cache into whole lines", cache.partitions);
   require(cache.set_ways.empty() || (cache.partitions == 1 && !cache.unified), field + ".set_ways",
@@ -225,7 +229,8 @@ void check_code(const MachineSpec& spec, const CodeSpec& code) {
   require_not_negative(code.loop_cycles, "code.loop_cycles");
 }
 
-void check_tlb(const TlbSpec& tlb, const std::string& field) {
+void check_tlb(const MachineSpec& spec, const TlbSpec& tlb, const std::string& field) {
+  check_scope(spec, tlb.scope, field + ".scope");
   require_power_of_two(tlb.page_bytes, field + ".page_bytes", kLargestLineBytes, kMostPageBytes);
   require(tlb.entries >= 1 && tlb.entries <= kMostLines, field + ".entries", "{} is not between 1 and {}", tlb.entries,
           kMostLines);
@@ -286,7 +291,7 @@ void check_machine(const MachineSpec& spec) {
   check_caches(spec);
   require(!spec.spaces.empty(), "spaces", "must not be empty");
   for (const auto& [space, space_spec] : spec.spaces) check_space(spec, space, space_spec);
-  for (std::size_t i = 0; i < spec.tlbs.size(); ++i) check_tlb(spec.tlbs[i], fmt::format("tlbs[{}]", i));
+  for (std::size_t i = 0; i < spec.tlbs.size(); ++i) check_tlb(spec, spec.tlbs[i], fmt::format("tlbs[{}]", i));
   if (spec.code) check_code(spec, *spec.code);
   require(spec.sms_per_tpc >= 1, "sms_per_tpc", "must be at least 1");
   check_bandwidths(spec);

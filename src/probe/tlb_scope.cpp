@@ -1,0 +1,89 @@
+// Which SMs share a TLB: SM 0 loads from pages that fit, another SM from as many other pages, and SM 0 again. Together
+// they do not fit, so in a TLB of both SMs' those of SM 0 were driven out.
+#include <fmt/format.h>
+
+#include <cmath>
+
+#include "probe/sharing_groups.h"
+#include "probe/tlb.h"
+
+namespace gputopo::probe {
+namespace {
+
+// Of a TLB's reach, for each of the two.
+constexpr double kPart = 0.6;
+
+// An outlier among a few loads would look like misses: the median of some rounds.
+constexpr std::size_t kRounds = 5;
+
+double mean_latency(const ChaseResult& result, std::size_t first_look) {
+  std::vector<double> means;
+  for (std::size_t round = 0; round < kRounds; ++round) {
+    const stats::Histogram& histogram = result.steps[first_look + 3 * round].histogram;
+    constexpr double kKept = 0.99;
+    const double end = stats::histogram_quantile(histogram, kKept) + kHistogramBinCycles;
+    means.push_back(stats::summarise_band(histogram, 0, end).mean);
+  }
+  return stats::median(means);
+}
+
+}  // namespace
+
+Attribute tlb_scope(Lab& lab, const Site& site, const TlbSurvey& survey, std::size_t depth) {
+  const TlbLevel& level = tlb_level(survey, depth);
+  const std::uint32_t sms = lab.info().sm_count;
+  if (sms < 2) throw NotSupportedError("needs a second SM to evict from");
+  if (level.entry_bytes == 0)
+    throw Inconclusive("how much an entry covers is not known, so its entries are not filled");
+  const auto pages =
+      static_cast<std::uint64_t>(std::ceil(kPart * level.last_fit_bytes / static_cast<double>(level.entry_bytes)));
+  if (2 * pages * level.entry_bytes > survey.largest_bytes) {
+    throw Inconclusive("two working sets that together exceed its reach need more memory than is free");
+  }
+  const ChaseArray array = pages_apart(lab, site, pages, level.entry_bytes);
+  // SM 0 against nobody, against itself, then against some of the others at a time.
+  const auto rounds_of = [&](std::uint32_t evictor, bool evicts) {
+    std::vector<ChaseStep> steps;
+    for (std::size_t round = 0; round < kRounds; ++round) {
+      steps.push_back({.kind = StepKind::kWarm, .loads = 2 * pages});
+      steps.push_back({.kind = StepKind::kWarm, .actor = evictor, .array = evicts ? 1u : 0u, .loads = 2 * pages});
+      steps.push_back({.kind = StepKind::kCounted, .loads = pages});
+    }
+    return steps;
+  };
+  constexpr std::uint32_t kOthersAtOnce = 16;
+  std::vector<ChaseProgram> programs;
+  for (std::uint32_t first = 1; first < sms; first += kOthersAtOnce) {
+    ChaseProgram& program = programs.emplace_back(make_program(site, {array, array}, {}));
+    program.exclusive = true;
+    program.actors.clear();
+    const auto add = [&](std::uint32_t actor, bool evicts) {
+      const std::vector<ChaseStep> steps = rounds_of(actor, evicts);
+      program.steps.insert(program.steps.end(), steps.begin(), steps.end());
+    };
+    program.actors.push_back({.sm = 0});
+    add(0, false);
+    add(0, true);
+    for (std::uint32_t sm = first; sm < std::min(first + kOthersAtOnce, sms); ++sm) {
+      program.actors.push_back({.sm = sm});
+      add(static_cast<std::uint32_t>(program.actors.size() - 1), true);
+    }
+  }
+  const std::vector<ChaseResult> results = lab.chase(programs);
+  std::vector<EvictedPart> parts;
+  for (std::size_t i = 0; i < programs.size(); ++i) {
+    const auto latency_against = [&](std::size_t which) { return mean_latency(results[i], which * 3 * kRounds + 2); };
+    const double alone = latency_against(0);
+    const double added = latency_against(1) - alone;
+    constexpr double kLeastPart = 0.15;  // of a miss, on the average over the pages
+    if (added < kLeastPart * level.miss_cycles) {
+      throw Inconclusive(fmt::format("pages beyond its reach on one SM add only {:.1f} cycles to a load", added));
+    }
+    for (std::size_t actor = 1; actor < programs[i].actors.size(); ++actor) {
+      parts.push_back({*programs[i].actors[actor].sm, (latency_against(actor + 1) - alone) / added});
+    }
+  }
+  return scope_of_first_sm(lab, parts);
+}
+
+}  // namespace gputopo::probe
