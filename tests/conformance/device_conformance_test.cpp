@@ -133,6 +133,33 @@ TEST_P(DeviceConformance, ResultsComeInTheOrderOfThePrograms) {
   });
 }
 
+// What another SM loads in between does not drive out what SM 0 holds more than what it loads itself.
+TEST_P(DeviceConformance, ActorsOnSeveralSmsTakeTurns) {
+  on_device([](Device& device) {
+    const std::uint32_t sms = device.info().sm_count;
+    if (sms < 3) GTEST_SKIP() << "the device has " << sms << " SMs";
+    ChaseProgram program;
+    program.arrays = {{.bytes = 4096, .stride_bytes = 64}, {.bytes = 1 << 20, .stride_bytes = 64}};
+    program.actors = {{.sm = 0}, {.sm = 1}, {.sm = sms - 1}};
+    program.exclusive = true;
+    for (const std::uint32_t evictor : {1u, 2u, 0u}) {
+      program.steps.push_back({.kind = StepKind::kWarm, .loads = 128});
+      program.steps.push_back({.kind = StepKind::kCounted, .actor = evictor, .array = 1, .loads = 1 << 14});
+      program.steps.push_back({.kind = StepKind::kCounted, .loads = 64});
+    }
+    const ChaseResult result = chase_of(run_one(device, program));
+    ASSERT_EQ(result.steps.size(), 9u);
+    EXPECT_EQ(result.sm, 0u);
+    for (const std::size_t look : {2u, 5u, 8u}) {
+      EXPECT_EQ(histogram_sum(result.steps[look - 1]), 1u << 14);
+      EXPECT_EQ(histogram_sum(result.steps[look]), 64u);
+      constexpr double kNoise = 1.5;
+      EXPECT_LE(static_cast<double>(result.steps[look].total_cycles),
+                kNoise * static_cast<double>(result.steps[8].total_cycles));
+    }
+  });
+}
+
 TEST_P(DeviceConformance, EveryStepHasItsShape) {
   on_device([](Device& device) {
     for (const Space space : device.info().spaces) {

@@ -241,19 +241,53 @@ void dispatch(PtxText& text, std::span<const CodePath> paths) {
   dispatch(text, paths.subspan(middle));
 }
 
+// Where the steps are of several SMs: skips those of others, and waits until all steps before this one have ended. The
+// reducing barriers tell ptxas that all threads go the same way.
+void wait_for_turn(PtxText& text) {
+  text.line("setp.ne.u64 %takes_turns, %turn, 0;");
+  text.line("@!%takes_turns bra MY_TURN;");
+  text.line("ld.global.cg.u32 %slot, [%step + {}];", offsetof(StepTask, slot));
+  text.line("setp.ne.u32 %more, %slot, %own_slot;");
+  text.line("bar.red.or.pred %more, 0, %more;");
+  text.line("@%more bra NOT_MINE;");
+  text.line("setp.ne.u32 %late, 0, 0;");
+  text.line("@!%first_thread bra TURN_HAS_COME;");
+  text.line("mov.u32 %before, %clock;");
+  text.line("AWAIT_TURN:");
+  text.line("ld.volatile.global.u32 %count, [%turn];");
+  text.line("mov.u32 %after, %clock;");
+  text.line("sub.u32 %after, %after, %before;");
+  text.line("setp.ne.u32 %late, %count, %step_index;");
+  text.line("setp.lt.and.u32 %more, %after, %longest_wait, %late;");
+  text.line("@%more bra AWAIT_TURN;");
+  text.line("TURN_HAS_COME:");
+  text.line("bar.red.or.pred %late, 0, %late;");
+  text.line("@%late bra NO_TURN;");
+  text.line("MY_TURN:");
+}
+
+// All threads of the block have ended the step.
+void pass_turn_on(PtxText& text) {
+  text.line("and.pred %more, %takes_turns, %first_thread;");
+  text.line("add.u32 %count, %step_index, 1;");
+  text.line("membar.gl;");
+  text.line("@%more st.volatile.global.u32 [%turn], %count;");
+}
+
 void chase_kernel(PtxText& text) {
   text.raw(R"(
-.visible .entry chase(.param .u64 tasks, .param .u32 task_stride)
+.visible .entry chase(.param .u64 tasks, .param .u32 task_stride, .param .u32 task_count)
 {
-  .reg .pred %first_thread, %hot, %live, %lost, %done, %more, %keep, %upper, %is_timed, %other_sm, %taken;
-  .reg .b32 %thread_id, %thread_count, %block, %sm, %wanted_sm, %old, %shared, %histogram, %latencies, %never, %dry_passes, %patience;
+  .reg .pred %first_thread, %takes_turns, %late, %hot, %live, %lost, %done, %more, %keep, %upper, %is_timed, %other_sm, %taken;
+  .reg .b32 %thread_id, %thread_count, %block, %sm, %wanted_sm, %old, %shared, %histogram, %latencies, %never, %dry_passes, %patience, %tasks_left, %own_slot, %longest_wait;
   .reg .b32 %step_index, %step_count, %code, %kind, %thread, %loads, %cap, %cap_bytes, %passes, %todo, %rest, %index, %slot;
   .reg .b32 %link, %unused1, %unused2, %unused3, %before, %after, %latency, %bin, %count, %keep_below, %increment, %half, %sum;
   .reg .b32 %offset, %copy_bytes, %copy_to, %stride32, %zero32;
   .reg .b64 %task, %result, %step, %step_result, %image, %pointer, %start, %base, %texture, %stride, %skew, %time0, %time1;
-  .reg .b64 %stamp, %wide, %window;
+  .reg .b64 %stamp, %wide, %window, %turn, %own_task;
   ld.param.u64 %task, [tasks];
   ld.param.u32 %stride32, [task_stride];
+  ld.param.u32 %tasks_left, [task_count];
   cvta.to.global.u64 %task, %task;
   mov.u32 %thread_id, %tid.x;
   mov.u32 %thread_count, %ntid.x;
@@ -270,22 +304,34 @@ void chase_kernel(PtxText& text) {
   const auto load64 = [&](std::string_view reg, std::string_view base, std::size_t offset) {
     text.line("ld.global.cg.u64 {}, [{} + {}];", reg, base, offset);
   };
-  load64("%result", "%task", offsetof(ChaseTask, result));
+  // Tasks of several SMs differ in whose they are and where its record lies; the one that names this SM is looked for.
+  // The rest is loaded from the first, from an address that ptxas knows to be the same for all threads: it would guard
+  // the use of a texture that may be another for each of them, within the timed loop.
+  text.line("mov.u64 %own_task, %task;");
+  text.line("FIND_TASK:");
+  load32("%wanted_sm", "%own_task", offsetof(ChaseTask, wanted_sm));
+  text.line("setp.ne.u32 %other_sm, %wanted_sm, {};", kAnySm);
+  text.line("setp.ne.and.u32 %other_sm, %wanted_sm, %sm, %other_sm;");
+  text.line("sub.u32 %tasks_left, %tasks_left, 1;");
+  text.line("setp.ne.and.u32 %more, %tasks_left, 0, %other_sm;");
+  text.line("@%more add.u64 %own_task, %own_task, {};", sizeof(ChaseTask));
+  text.line("@%more bra FIND_TASK;");
+  load64("%result", "%own_task", offsetof(ChaseTask, result));
+  load32("%own_slot", "%own_task", offsetof(ChaseTask, slot));
   load64("%step", "%task", offsetof(ChaseTask, steps));
   load64("%image", "%task", offsetof(ChaseTask, shared_image));
   load32("%copy_bytes", "%task", offsetof(ChaseTask, shared_bytes));
   load32("%copy_to", "%task", offsetof(ChaseTask, shared_offset));
   load32("%latencies", "%task", offsetof(ChaseTask, latency_offset));
   load32("%step_count", "%task", offsetof(ChaseTask, step_count));
-  load32("%wanted_sm", "%task", offsetof(ChaseTask, wanted_sm));
+  load64("%turn", "%task", offsetof(ChaseTask, turn));
+  load32("%longest_wait", "%task", offsetof(ChaseTask, longest_wait_cycles));
   load32("%never", "%task", offsetof(ChaseTask, never));
   load32("%dry_passes", "%task", offsetof(ChaseTask, dry_passes));
   load32("%zero32", "%task", offsetof(ChaseTask, zero));
   load32("%patience", "%task", offsetof(ChaseTask, patience_cycles));
   // Keeps ptxas from computing the address of shared memory anew, from a special register, within the timed loops.
   text.line("add.u32 %shared, %shared, %zero32;");
-  text.line("setp.ne.u32 %other_sm, %wanted_sm, {};", kAnySm);
-  text.line("setp.ne.and.u32 %other_sm, %wanted_sm, %sm, %other_sm;");
   text.line("@%other_sm bra WRONG_SM;");
   // The first block to arrive takes the program; on the wanted SM there may be a second.
   text.line("mov.u32 %old, 0;");
@@ -318,6 +364,7 @@ void chase_kernel(PtxText& text) {
   text.line("NEXT_STEP:");
   text.line("setp.ge.u32 %done, %step_index, %step_count;");
   text.line("@%done bra FINISH;");
+  wait_for_turn(text);
   load64("%start", "%step", offsetof(StepTask, start));
   load64("%base", "%step", offsetof(StepTask, base));
   load64("%texture", "%step", offsetof(StepTask, texture));
@@ -368,12 +415,17 @@ void chase_kernel(PtxText& text) {
               fmt::format("{}", sizeof(StepRecord) + kHistogramBytes));
   text.line("bar.sync 0;");
   text.line("FLUSHED:");
+  pass_turn_on(text);
+  text.line("NOT_MINE:");
   text.line("add.u64 %step, %step, {};", sizeof(StepTask));
   text.line("add.u32 %step_index, %step_index, 1;");
   text.line("bra NEXT_STEP;");
 
   text.line("REPORT_ERROR:");
   text.line("@%first_thread st.global.cg.u32 [%result + {}], {};", offsetof(BlockRecord, error), kNoLink);
+  text.line("bra FINISH;");
+  text.line("NO_TURN:");
+  text.line("@%first_thread st.global.cg.u32 [%result + {}], {};", offsetof(BlockRecord, error), kNoTurn);
   text.line("FINISH:");
   stamp(text, offsetof(BlockRecord, end_cycles), offsetof(BlockRecord, end_ns));
   text.line("bra EXIT;");

@@ -227,12 +227,13 @@ void Gpu::launch_fill(launch::Address tasks, std::uint32_t arrays, std::uint64_t
 void Gpu::launch_chase(const launch::ChaseLaunch& launch) {
   DevicePointer tasks = launch.tasks;
   std::uint32_t stride = launch.by_block ? sizeof(ChaseTask) : 0;
+  std::uint32_t tasks_to_look_through = launch.by_block ? 1 : launch.task_count;
   run(chase_module().function("chase"), "chase",
       {.blocks = launch.blocks,
        .threads = launch.threads,
        .shared_bytes = launch.shared_bytes,
        .carve_out_bytes = launch.carve_out_bytes},
-      {&tasks, &stride});
+      {&tasks, &stride, &tasks_to_look_through});
 }
 
 launch::TextureView Gpu::make_texture(launch::Address address, std::uint64_t bytes) {
@@ -246,7 +247,6 @@ void Gpu::set_constants(launch::Address image) {
 }
 
 void Gpu::check(const ChaseProgram& program) const {
-  if (program.actors[0].sm) throw NotSupportedError("the CUDA kernels chase on one SM at a time");
   for (const ChaseArray& array : program.arrays) {
     if (std::find(std::begin(kCudaSpaces), std::end(kCudaSpaces), array.space) == std::end(kCudaSpaces)) {
       throw NotSupportedError(fmt::format("NVIDIA GPUs have no {} space", to_string(array.space)));

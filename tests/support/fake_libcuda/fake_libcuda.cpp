@@ -384,7 +384,9 @@ Status cuLaunchKernel(FunctionHandle handle, unsigned x, unsigned y, unsigned, u
     // Blocks of these kernels wait for one another, and all of them fit on the GPU at a time.
     const std::string& name = function.kernel->name;
     const bool accesses = name.starts_with("load_") || name.starts_with("store_") || name.starts_with("atomic_");
-    const bool together = name == "code" || accesses;
+    // A chase whose tasks name several SMs takes turns between them.
+    const bool several_sms = name == "chase" && *static_cast<const std::uint32_t*>(parameters[2]) > 1;
+    const bool together = name == "code" || accesses || several_sms;
     now.machine.run(function.module->program, *function.kernel, {x, y, threads, shared_bytes, together}, parameters);
   } catch (const fake_cuda::AddressError&) {
     now.pending = kErrorIllegalAddress;

@@ -269,7 +269,7 @@ class Parser {
     const std::string rest = space == std::string::npos ? "" : trim(text.substr(space));
     if (instruction.code == Code::kBranch) {
       branches.emplace_back(kernel.code.size(), rest);
-    } else if (instruction.code != Code::kBarrier) {
+    } else if (!rest.empty()) {
       for (const std::string& operand : split(rest, ',')) instruction.operands.push_back(parse_operand(operand));
     }
     kernel.code.push_back(std::move(instruction));
@@ -286,6 +286,7 @@ struct Thread {
   std::size_t next = 0;
   unsigned id = 0;
   bool ended = false;
+  int reduces_into = -1;  // the register that takes whether any thread of the barrier says so
 };
 
 // One block, its threads taking turns between barriers.
@@ -320,6 +321,11 @@ class Block {
       if (!threads_[turn_].ended && !run_to_barrier(threads_[turn_], most)) return true;
     }
     turn_ = 0;
+    for (Thread& thread : threads_) {
+      if (thread.reduces_into >= 0) thread.registers[thread.reduces_into] = any_ ? 1 : 0;
+      thread.reduces_into = -1;
+    }
+    any_ = false;
     return std::any_of(threads_.begin(), threads_.end(), [](const Thread& thread) { return !thread.ended; });
   }
 
@@ -338,6 +344,10 @@ class Block {
           thread.ended = true;
           return true;
         case Code::kBarrier:
+          if (has(instruction.op, "red")) {
+            thread.reduces_into = instruction.operands[0].reg;
+            any_ = any_ || value(instruction.operands[2], thread) != 0;
+          }
           return true;
         case Code::kBranch:
           thread.next = instruction.target;
@@ -564,6 +574,7 @@ class Block {
   std::vector<std::byte> shared_;
   std::vector<Thread> threads_;
   std::size_t turn_ = 0;  // the thread that goes on
+  bool any_ = false;      // of those that came to a reducing barrier
 };
 
 }  // namespace
