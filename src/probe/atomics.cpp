@@ -11,11 +11,10 @@ namespace gputopo::probe {
 namespace {
 
 constexpr std::uint32_t kWordBytes = 4;
-constexpr std::uint32_t kWarpBytes = kAccessLanes * kWordBytes;
 // Enough to keep the units busy, few enough that all lanes of a large GPU on one address end in time.
 constexpr std::uint32_t kThroughputAccesses = 64;
 
-AccessProgram atomics(Space space, bool one_address, std::uint32_t warps, bool every_sm) {
+AccessProgram atomics(const Lab& lab, Space space, bool one_address, std::uint32_t warps, bool every_sm) {
   AccessProgram program{.op = AccessOp::kAtomicAdd,
                         .space = space,
                         .bytes = kWordBytes,
@@ -25,12 +24,12 @@ AccessProgram atomics(Space space, bool one_address, std::uint32_t warps, bool e
                         .accesses = warps == 1 ? kTimedAccesses : kThroughputAccesses};
   if (one_address) return program;
   program.lane_stride_bytes = kWordBytes;
-  program.warp_stride_bytes = kWarpBytes;
+  program.warp_stride_bytes = lab.info().warp_size * kWordBytes;
   return program;
 }
 
 AccessProgram with_bytes(AccessProgram program, std::uint32_t blocks) {
-  if (program.lane_stride_bytes != 0) program.bytes = std::uint64_t{kWarpBytes} * program.warps * blocks;
+  if (program.lane_stride_bytes != 0) program.bytes = std::uint64_t{program.warp_stride_bytes} * program.warps * blocks;
   return program;
 }
 
@@ -40,8 +39,8 @@ Attribute measure_atomic_latency(Lab& lab, Space space) {
   // One warp on each SM: L2 is nearer to some than to others, and so are its slices.
   const bool every_sm = space != Space::kShared;
   const std::uint32_t blocks = every_sm ? lab.info().sm_count : 1;
-  const std::vector<AccessTrial> trials =
-      run_trials(lab, {with_bytes(atomics(space, false, 1, every_sm), blocks), atomics(space, true, 1, false)});
+  const std::vector<AccessTrial> trials = run_trials(
+      lab, {with_bytes(atomics(lab, space, false, 1, every_sm), blocks), atomics(lab, space, true, 1, false)});
   const AccessResult& copy = trials[0].copies.front();
   // Which slices the words lie in differs from run to run, and with it the mean: any SM's is as good an answer.
   stats::Interval interval = trials[0].interval();
@@ -59,12 +58,13 @@ Attribute measure_atomic_throughput(Lab& lab, Space space) {
   const bool every_sm = space != Space::kShared;
   // What all SMs share is loaded by all of them.
   const std::uint32_t blocks = every_sm ? lab.info().sm_count : 1;
-  const std::vector<AccessTrial> trials =
-      run_trials(lab, {with_bytes(atomics(space, false, kMostAccessWarps, every_sm), blocks),
-                       atomics(space, true, kMostAccessWarps, every_sm)});
+  const std::uint32_t warps = most_warps(lab);
+  const std::vector<AccessTrial> trials = run_trials(
+      lab,
+      {with_bytes(atomics(lab, space, false, warps, every_sm), blocks), atomics(lab, space, true, warps, every_sm)});
   const auto operations = [&](const AccessTrial& trial) {
     std::vector<double> per_cycle;
-    for (const double rate : trial.rates()) per_cycle.push_back(rate * kAccessLanes * blocks);
+    for (const double rate : trial.rates()) per_cycle.push_back(rate * lab.info().warp_size * blocks);
     return per_cycle;
   };
   const std::vector<double> many = operations(trials[0]);
@@ -76,7 +76,7 @@ Attribute measure_atomic_throughput(Lab& lab, Space space) {
   attribute.details.emplace_back("one_address_ops_per_clock", rounded(stats::median(operations(trials[1]))));
   attribute.details.emplace_back("latency_under_load_cycles", rounded(trials[0].cycles()));
   attribute.details.emplace_back("sms", static_cast<std::int64_t>(blocks));
-  attribute.details.emplace_back("warps_per_sm", static_cast<std::int64_t>(kMostAccessWarps));
+  attribute.details.emplace_back("warps_per_sm", static_cast<std::int64_t>(warps));
   return attribute;
 }
 
