@@ -38,6 +38,9 @@ TEST(KfdTopology, ReadsTheGpuAtAnAddress) {
   EXPECT_EQ(node->cus_physical, 320u);
   EXPECT_EQ(node->cache_bytes(2), 4u << 20);
   EXPECT_EQ(node->cache_bytes(3), 256u << 20);
+  EXPECT_EQ(node->clock_max_mhz, 2100u);
+  EXPECT_EQ(node->memory_clock_max_mhz, 1300u);
+  EXPECT_EQ(node->memory_bus_bits, 8192u);
   EXPECT_FALSE(hip::read_kfd_node(test::FakeHip::sysfs_fixture("mi210"), "0000:c1:00.0")->cache_bytes(3));
 }
 
@@ -81,7 +84,7 @@ TEST_F(HipDeviceTest, SaysWhatTheRuntimeAndTheKernelDriverSay) {
   EXPECT_EQ(info.vendor, "AMD");
   EXPECT_EQ(info.architecture, "CDNA3 (gfx942)");
   EXPECT_EQ(info.pci_address, "0000:c1:00.0");
-  EXPECT_EQ(info.driver_version, "HIP 6.4");
+  EXPECT_EQ(info.driver_version, "HIP 6.4 (amdgpu 6.8.5)");
   EXPECT_EQ(info.sm_count, 304u);
   EXPECT_EQ(info.warp_size, 64u);
   EXPECT_EQ(info.cores_per_sm, 64u);
@@ -96,6 +99,14 @@ TEST_F(HipDeviceTest, SaysWhatTheRuntimeAndTheKernelDriverSay) {
   EXPECT_EQ(info.shared_bytes_per_sm, 64u << 10);
   EXPECT_EQ(info.physical_sm_ids, spec_.info.physical_sm_ids);
   EXPECT_EQ(info.memory_clock_max_mhz, 3200);
+}
+
+TEST_F(HipDeviceTest, AsksTheKernelDriverForWhatTheRuntimeDoesNotTell) {
+  fake_ = std::make_unique<test::FakeHip>("no_clocks", "mi300x");
+  const DeviceInfo info = open_hip_device(0)->info();
+  EXPECT_EQ(info.sm_clock_max_mhz, 2100);
+  EXPECT_EQ(info.memory_clock_max_mhz, 2600);
+  EXPECT_EQ(info.memory_bus_bits, 8192u);
 }
 
 TEST_F(HipDeviceTest, ChasesInEverySpaceAtTheLatenciesOfTheMachine) {

@@ -5,6 +5,7 @@
 //   out_of_memory=N                           the N-th allocation (from 1) fails
 //   launch_failed, illegal_address            what the end of every kernel reports
 //   lost_after=N                              the N-th kernel and all calls after it report a lost device
+//   no_clocks                                 the runtime tells neither clocks nor the width of the memory bus
 //   masked                                    no block ever runs on the last CU
 // It knows the tasks, not the machine code: that is for tests/unit/hip_code_test.cpp.
 #include <sys/mman.h>
@@ -419,6 +420,9 @@ Status hipModuleOccupancyMaxActiveBlocksPerMultiprocessor(int* blocks, FunctionH
 #endif
 
 // ---- the compiler ----
+  const bool of_clocks = attribute == DeviceAttribute::kClockKhz || attribute == DeviceAttribute::kMemoryClockKhz ||
+                         attribute == DeviceAttribute::kMemoryBusBits;
+  if (is("no_clocks") && of_clocks) return kErrorUnknown;
 
 CompileStatus hiprtcCreateProgram(ProgramHandle* program, const char* source, const char*, int, const char* const*,
                                   const char* const*) {
