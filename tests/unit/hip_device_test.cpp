@@ -181,8 +181,12 @@ TEST_F(HipDeviceTest, RefusesWhatItsKernelsDoNotDo) {
   const ChaseProgram far_warp{
       .arrays = {{.bytes = 1024, .stride_bytes = 64}}, .actors = {{.warp = 16}}, .steps = {{.loads = 16}}};
   EXPECT_THROW(run(far_warp), NotSupportedError);
-  const Program code = InstructionProgram{.actors = {{}}, .steps = {{.count = kCodeBlockInstructions}}};
-  EXPECT_THROW(static_cast<void>(device_->run({&code, 1})), NotSupportedError);
+  const Program constants =
+      InstructionProgram{.actors = {{}}, .steps = {{.kind = CodeStepKind::kConstants, .count = 1024}}};
+  EXPECT_THROW(static_cast<void>(device_->run({&constants, 1})), NotSupportedError);
+  // A block of 1024 threads has 16 wavefronts.
+  const Program crowd = AccessProgram{.bytes = 1024, .warps = 17, .accesses = 16};
+  EXPECT_THROW(static_cast<void>(device_->run({&crowd, 1})), NotSupportedError);
 }
 
 TEST_F(HipDeviceTest, StreamsMoveWhatIsAskedFor) {
@@ -196,6 +200,48 @@ TEST_F(HipDeviceTest, StreamsMoveWhatIsAskedFor) {
     // The fake's memory moves 1 TB/s.
     EXPECT_NEAR(static_cast<double>(result.bytes_moved) / result.seconds, 1e12, 0.02e12) << to_string(space);
   }
+}
+
+TEST_F(HipDeviceTest, AccessesTakeWhatTheMachineSays) {
+  open("mi300x");
+  const auto cycles = [&](const AccessProgram& access) {
+    const Program program = access;
+    return std::get<AccessResult>(device_->run({&program, 1}).front().data).mean_cycles;
+  };
+  const double lds = spec_.spaces.at(Space::kShared).memory_latency_cycles;
+  AccessProgram loads{.bytes = 16384, .lane_stride_bytes = 4, .hop_bytes = 256, .warm_accesses = 16, .accesses = 64};
+  EXPECT_NEAR(cycles(loads), lds, 0.1);
+  loads.lane_stride_bytes = 8;  // a bank has two words for each half of the wavefront
+  EXPECT_NEAR(cycles(loads), lds + 2 * spec_.banks->conflict_cycles, 0.1);
+  loads.space = Space::kGlobalBypassL1;
+  EXPECT_NEAR(cycles(loads), spec_.spaces.at(Space::kGlobalBypassL1).path[0].latency_cycles, 0.1);
+  loads.every_sm = true;
+  loads.warps = 16;
+  EXPECT_GT(cycles(loads), 100);
+  const AccessProgram atomics{.op = AccessOp::kAtomicAdd, .space = Space::kGlobalBypassL1, .bytes = 4, .accesses = 64};
+  EXPECT_NEAR(cycles(atomics), spec_.atomics.at("l2").one_address_latency_cycles, 0.1);
+}
+
+TEST_F(HipDeviceTest, CodeRunsWhereTheProgramSays) {
+  open("mi210");
+  std::vector<std::uint32_t> pair;
+  for (const auto& group : spec_.sm_groups) {
+    if (group.size() == 2) pair = group;
+  }
+  const auto last_pass = [&](std::uint32_t evictor) {
+    const Program program = InstructionProgram{
+        .actors = {{.sm = pair[0]}, {.sm = evictor, .warp = 2}},
+        .steps = {{.count = 3200, .passes = 3}, {.actor = 1, .first = 4096, .count = 8192}, {.count = 3200}}};
+    const auto result = std::get<InstructionResult>(device_->run({&program, 1}).front().data);
+    EXPECT_EQ(result.sms, (std::vector<std::uint32_t>{pair[0], evictor}));
+    EXPECT_EQ(result.pass_cycles[0].size(), 3u);
+    EXPECT_EQ(result.block_bytes, 256);
+    return static_cast<double>(result.pass_cycles[2][0]);
+  };
+  // Two CUs share a cache of instructions where they share one of scalars.
+  const double fits = 3200 * spec_.code->path[0].cycles_per_instruction;
+  EXPECT_GT(last_pass(pair[1]), 2 * fits);
+  EXPECT_NEAR(last_pass(pair[0] == 0 ? 50 : 0), fits, 0.05 * fits);
 }
 
 // From the API to the report, over the fake GPU's memory: what the machine file says is found.
