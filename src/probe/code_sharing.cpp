@@ -19,6 +19,37 @@ constexpr double kEvicts = 0.5;
 constexpr double kConstantsEvict = 0.15;
 // Warps that are tried: two for each of the four partitions that an SM of recent GPUs has.
 constexpr std::uint32_t kWarps = 8;
+// SMs whose neighbours are looked for, one after another while none is found.
+constexpr std::uint32_t kMostVictims = 3;
+
+// The SMs whose code `victim` has in its cache too, itself among them.
+struct Neighbours {
+  std::vector<double> sms;
+  std::uint32_t tried = 0;
+  SampleTable table{"sms", {"sm", "evicted_part"}, {{}, {}}};
+};
+
+Neighbours neighbours_of(Lab& lab, CodeEviction& eviction, std::uint32_t victim) {
+  Neighbours found;
+  for (std::uint32_t sm = 0; sm < lab.info().sm_count; ++sm) {
+    if (sm == victim) {
+      found.sms.push_back(sm);
+      continue;
+    }
+    double part = 0;
+    try {
+      part = eviction.evicted_parts({{.kind = CodeEvictor::Kind::kCode, .sm = sm, .victim_sm = victim}}).front();
+    } catch (const NotSupportedError&) {
+      continue;  // a number that no SM has
+    }
+    ++found.tried;
+    if (part >= kEvicts) found.sms.push_back(sm);
+    found.table.data[0].push_back(sm);
+    found.table.data[1].push_back(part);
+  }
+  lab.log(fmt::format("code: {} of {} other SMs evict the code of SM {}", found.sms.size() - 1, found.tried, victim));
+  return found;
+}
 
 }  // namespace
 
@@ -52,31 +83,21 @@ Attribute measure_code_shared_between(Lab& lab, const CodeCache& cache) {
 
 Attribute measure_code_scope(Lab& lab, const CodeCache& cache) {
   CodeEviction eviction(lab, cache);
-  const std::uint32_t sms = lab.info().sm_count;
-  std::vector<double> together = {0};
-  std::uint32_t tried = 0;
-  SampleTable table{"sms", {"sm", "evicted_part"}, {{}, {}}};
-  for (std::uint32_t sm = 1; sm < sms; ++sm) {
-    double part = 0;
-    try {
-      part = eviction.evicted_parts({{.kind = CodeEvictor::Kind::kCode, .sm = sm}}).front();
-    } catch (const NotSupportedError&) {
-      continue;  // a number that no SM has
-    }
-    ++tried;
-    if (part >= kEvicts) together.push_back(sm);
-    table.data[0].push_back(sm);
-    table.data[1].push_back(part);
-  }
-  if (tried == 0) throw NotSupportedError("needs a second SM to evict from");
-  const bool all = together.size() == tried + 1;
-  const std::string scope = all ? "GPU" : together.size() == 1 ? "SM" : fmt::format("{} SMs", together.size());
-  lab.log(fmt::format("code: {} of {} other SMs evict the code of SM 0", together.size() - 1, tried));
+  // Where SMs are known to be switched off, an SM may have lost the neighbours that it would share with: others are
+  // asked too.
+  const std::uint32_t victims = lab.info().physical_sm_ids ? std::min(kMostVictims, lab.info().sm_count) : 1;
+  std::uint32_t victim = 0;
+  Neighbours found = neighbours_of(lab, eviction, victim);
+  while (found.sms.size() == 1 && ++victim < victims) found = neighbours_of(lab, eviction, victim);
+  if (found.tried == 0) throw NotSupportedError("needs a second SM to evict from");
+  const std::size_t sharing = found.sms.size();
+  const bool all = sharing == found.tried + 1;
+  const std::string scope = all ? "GPU" : sharing == 1 ? "SM" : fmt::format("{} SMs", sharing);
   Attribute attribute = measured(lab, scope, "", std::nullopt, "eviction_between_sms");
-  attribute.details.emplace_back("sms_sharing", static_cast<std::int64_t>(together.size()));
+  attribute.details.emplace_back("sms_sharing", static_cast<std::int64_t>(sharing));
   constexpr std::size_t kFew = 16;
-  if (!all && together.size() <= kFew) attribute.details.emplace_back("sms", together);
-  if (lab.keep_samples()) attribute.samples.push_back(std::move(table));
+  if (!all && sharing <= kFew) attribute.details.emplace_back("sms", found.sms);
+  if (lab.keep_samples()) attribute.samples.push_back(std::move(found.table));
   return attribute;
 }
 

@@ -248,8 +248,9 @@ TEST_F(HipDeviceTest, CodeRunsWhereTheProgramSays) {
 TEST_F(HipDeviceTest, DiscoveryFindsTheMachine) {
   open("mi210");
   DiscoverOptions options;
-  options.elements = {"vl1", "sl1d", "lds", "l2"};
-  options.attributes = {"size", "latency", "line_size", "fetch_granularity", "amount", "shared_between"};
+  options.elements = {"vl1", "sl1d", "lds", "l2", "icache_l1"};
+  options.attributes = {"size",       "latency",       "line_size",     "fetch_granularity", "amount",        "banks",
+                        "bank_width", "conflict_cost", "store_latency", "atomic_latency",    "loaded_latency"};
   options.budget_seconds = 600;
   const Topology found = discover(*device_, options);
   const auto number = [&](const char* element, const char* attribute) {
@@ -267,7 +268,17 @@ TEST_F(HipDeviceTest, DiscoveryFindsTheMachine) {
   EXPECT_EQ(number("l2", "line_size"), 128);
   EXPECT_NEAR(number("l2", "latency"), 310, 4);
   EXPECT_NEAR(number("lds", "latency"), 50, 0.5);
-  const Attribute* shared = found.find_attribute("sl1d", "shared_between");
+  EXPECT_EQ(number("lds", "banks"), 32);
+  EXPECT_EQ(number("lds", "bank_width"), 4);
+  EXPECT_NEAR(number("lds", "conflict_cost"), 1, 0.1);
+  EXPECT_NEAR(number("lds", "store_latency"), 54, 0.5);
+  EXPECT_NEAR(number("l2", "atomic_latency"), 310, 1);
+  EXPECT_GT(number("lds", "loaded_latency"), 49);
+  EXPECT_EQ(number("icache_l1", "size"), 32768);
+  options.elements = {"sl1d"};
+  options.attributes = {"shared_between"};
+  const Topology map = discover(*device_, options);
+  const Attribute* shared = map.find_attribute("sl1d", "shared_between");
   ASSERT_TRUE(shared->available()) << shared->detail;
   EXPECT_EQ(*shared->find_detail("instances"), Value(std::int64_t{56}));
   EXPECT_THAT(shared->flags, ::testing::IsEmpty());
