@@ -190,7 +190,8 @@ enum class AccessOp : std::uint8_t {
 [[nodiscard]] std::string_view to_string(AccessOp op);
 
 // All lanes of many warps at once, every warp with a chain of its own: bank conflicts, atomics, latency under load. One
-// block of `warps` warps runs, on one SM or on each. A lane accesses one word of access_word_bytes() at
+// block of `warps` warps runs, on one SM or on each; a warp has as many lanes as the device says (warp_size). A lane
+// accesses one word of access_word_bytes() at
 //   (lane * lane_stride_bytes + warp * warp_stride_bytes + access * hop_bytes) mod bytes
 // from the start of the working set, where warps are numbered through all blocks if the blocks share it. Always runs
 // alone.
@@ -210,7 +211,6 @@ struct AccessProgram {
 };
 
 inline constexpr std::uint32_t kMostAccessWarps = 32;
-inline constexpr std::uint32_t kAccessLanes = 32;
 // Both counts of accesses are multiples of this.
 inline constexpr std::uint32_t kAccessUnroll = 16;
 // Of one lane. Loads from device memory are of 8 bytes, because what they load is an address.

@@ -15,8 +15,10 @@ struct Row {
   probe::LoadedLevel level;
 };
 constexpr Row kElements[] = {{"l1", Space::kGlobal, probe::LoadedLevel::kL1},
+                             {"vl1", Space::kGlobal, probe::LoadedLevel::kL1},
                              {"l2", Space::kGlobalBypassL1, probe::LoadedLevel::kL2},
                              {"shared", Space::kShared, probe::LoadedLevel::kShared},
+                             {"lds", Space::kShared, probe::LoadedLevel::kShared},
                              {"device", Space::kGlobalBypassL1, probe::LoadedLevel::kDevice}};
 
 }  // namespace

@@ -51,6 +51,13 @@ ElementRow icache_row(std::string id, std::string title) {
       kFull, {"shared_between"});
 }
 
+// Of on-chip memory that programs address, by accesses of whole warps.
+const std::vector<std::string>& scratchpad_attributes() {
+  static const std::vector<std::string> kAttributes = {
+      "banks", "bank_width", "conflict_cost", "store_latency", "atomic_latency", "atomic_throughput", "loaded_latency"};
+  return kAttributes;
+}
+
 std::vector<ElementRow> nvidia_rows() {
   // clang-format off
   return {
@@ -65,8 +72,7 @@ std::vector<ElementRow> nvidia_rows() {
                 kFull, {"near_sms"}),
            kM, {"atomic_latency", "atomic_throughput", "loaded_latency"}),
       with(row("shared", "Shared memory",          {kA,  kM,    kM,   kM,   kNo,  kNo,  kNo,   kNo,   kNo,    kNo}),
-           kM, {"banks", "bank_width", "conflict_cost", "store_latency", "atomic_latency", "atomic_throughput",
-                "loaded_latency"}),
+           kM, scratchpad_attributes()),
       with(with(row("device", "Device memory",     {kA,  kM,    kM,   kM,   kNo,  kNo,  kNo,   kNo,   kNo,    kNo}),
                 kM, {"loaded_latency"}),
            kFull, {"latency_patterns"}),
@@ -87,15 +93,21 @@ std::vector<ElementRow> amd_rows() {
   // clang-format off
   return {
       //                                           size latency read  write line  fetch amount shared penalty partitions
-      cache_row("vl1", "Vector L1 data cache",     {kM,  kM,    kM,   kNo,  kM,   kM,   kM,    kNo,   kM,     kNo}),
+      with(cache_row("vl1", "Vector L1 data cache", {kM,  kM,    kM,   kNo,  kM,   kM,   kM,    kNo,   kM,     kNo}),
+           kM, {"loaded_latency"}),
       scalar,
-      row("l2", "L2 cache",                        {kAM, kM,    kM,   kM,   kM,   kM,   kA,    kNo,   kM,     kNo}),
+      with(row("l2", "L2 cache",                   {kAM, kM,    kM,   kM,   kM,   kM,   kA,    kNo,   kM,     kNo}),
+           kM, {"atomic_latency", "atomic_throughput", "loaded_latency"}),
       row("l3", "L3 cache (Infinity Cache)",       {kAM, kM,    kM,   kM,   kM,   kM,   kA,    kNo,   kM,     kNo}),
-      row("lds", "Local data share",               {kA,  kM,    kM,   kM,   kNo,  kNo,  kNo,   kNo,   kNo,    kNo}),
-      row("device", "Device memory",               {kA,  kM,    kM,   kM,   kNo,  kNo,  kNo,   kNo,   kNo,    kNo}),
+      with(row("lds", "Local data share",          {kA,  kM,    kM,   kM,   kNo,  kNo,  kNo,   kNo,   kNo,    kNo}),
+           kM, scratchpad_attributes()),
+      with(row("device", "Device memory",          {kA,  kM,    kM,   kM,   kNo,  kNo,  kNo,   kNo,   kNo,    kNo}),
+           kM, {"loaded_latency"}),
       tlb_row("tlb_l1", "First-level TLB"),
       tlb_row("tlb_l2", "Second-level TLB"),
       tlb_row("tlb_l3", "Third-level TLB"),
+      // Behind it code comes from L2. Nothing else that programs load passes it: there is no constant bank.
+      with(icache_row("icache_l1", "L1 instruction cache"), kNo, {"shared_with"}),
   };
   // clang-format on
 }

@@ -16,6 +16,7 @@ struct BankLayout {
   std::uint32_t banks = 0;
   std::uint32_t bank_bytes = 0;
   std::uint32_t lanes_at_once = 0;  // lanes of one request; a warp makes as many as it takes
+  std::uint32_t warp_lanes = 32;
   friend bool operator==(const BankLayout&, const BankLayout&) = default;
 };
 
@@ -24,6 +25,7 @@ struct BankLayout {
 
 // What a warp's access costs at strides of 0 to 64 words.
 struct BankCurve {
+  std::uint32_t warp_lanes = 32;
   std::vector<double> strides_bytes;
   std::vector<double> load_cycles;   // of dependent loads
   std::vector<double> store_cycles;  // of stores one behind another

@@ -35,6 +35,9 @@ struct AccessTrial {
 // Throws Inconclusive for an access that took impossibly little: code of it was then left out.
 [[nodiscard]] std::vector<AccessTrial> run_trials(Lab& lab, const std::vector<AccessProgram>& programs);
 
+// Warps of a block that fills an SM: as many as a program may have, or a block holds.
+[[nodiscard]] std::uint32_t most_warps(const Lab& lab);
+
 // To a hundredth, as reports show it.
 [[nodiscard]] double rounded(double value);
 

@@ -14,11 +14,13 @@ namespace gputopo::probe {
 namespace {
 
 constexpr std::uint32_t kWordBytes = 4;
-constexpr std::uint32_t kWarpBytes = kAccessLanes * kWordBytes;
 // Enough to keep the units busy, few enough that all lanes of a large GPU on one address end in time.
 constexpr std::uint32_t kThroughputAccesses = 64;
 
-// Each warp adds to 32 words in a row, `warp_stride_bytes` from those of the next warp; 0: all lanes to one word.
+std::uint32_t warp_bytes(const Lab& lab) { return lab.info().warp_size * kWordBytes; }
+
+// Each warp adds to as many words in a row as it has lanes, `warp_stride_bytes` from those of the next warp; 0: all
+// lanes to one word.
 AccessProgram atomics(Space space, std::uint32_t warp_stride_bytes, std::uint32_t warps, std::uint32_t blocks) {
   AccessProgram program{.op = AccessOp::kAtomicAdd,
                         .space = space,
@@ -46,9 +48,9 @@ Attribute measure_atomic_latency(Lab& lab, Space space) {
   // One warp on each SM: L2 is nearer to some than to others, and so are its slices.
   const std::uint32_t blocks = blocks_for(lab, space);
   std::vector<AccessProgram> programs = {atomics(space, 0, 1, 1)};
-  if (blocks == 1) programs.push_back(atomics(space, kWarpBytes, 1, 1));
+  if (blocks == 1) programs.push_back(atomics(space, warp_bytes(lab), 1, 1));
   for (std::size_t i = 0; blocks > 1 && i < kPlacements.size(); ++i) {
-    programs.push_back(atomics(space, kPlacements[i] * kWarpBytes, 1, blocks));
+    programs.push_back(atomics(space, kPlacements[i] * warp_bytes(lab), 1, blocks));
   }
   const std::vector<AccessTrial> trials = run_trials(lab, programs);
   const std::span placements = std::span(trials).subspan(1);
@@ -77,11 +79,12 @@ Attribute measure_atomic_latency(Lab& lab, Space space) {
 
 Attribute measure_atomic_throughput(Lab& lab, Space space) {
   const std::uint32_t blocks = blocks_for(lab, space);
-  const std::vector<AccessTrial> trials = run_trials(
-      lab, {atomics(space, kWarpBytes, kMostAccessWarps, blocks), atomics(space, 0, kMostAccessWarps, blocks)});
+  const std::uint32_t warps = most_warps(lab);
+  const std::vector<AccessTrial> trials =
+      run_trials(lab, {atomics(space, warp_bytes(lab), warps, blocks), atomics(space, 0, warps, blocks)});
   const auto operations = [&](const AccessTrial& trial) {
     std::vector<double> per_cycle;
-    for (const double rate : trial.rates()) per_cycle.push_back(rate * kAccessLanes * blocks);
+    for (const double rate : trial.rates()) per_cycle.push_back(rate * lab.info().warp_size * blocks);
     return per_cycle;
   };
   const std::vector<double> many = operations(trials[0]);
@@ -93,7 +96,7 @@ Attribute measure_atomic_throughput(Lab& lab, Space space) {
   attribute.details.emplace_back("one_address_ops_per_clock", rounded(stats::median(operations(trials[1]))));
   attribute.details.emplace_back("latency_under_load_cycles", rounded(trials[0].cycles()));
   attribute.details.emplace_back("sms", static_cast<std::int64_t>(blocks));
-  attribute.details.emplace_back("warps_per_sm", static_cast<std::int64_t>(kMostAccessWarps));
+  attribute.details.emplace_back("warps_per_sm", static_cast<std::int64_t>(warps));
   return attribute;
 }
 

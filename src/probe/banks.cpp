@@ -15,10 +15,11 @@ namespace {
 
 constexpr std::uint32_t kWordBytes = 4;
 constexpr std::uint32_t kMostStrideWords = 64;
-// What is tried: past GPUs had 16 or 32 banks of 4 or 8 bytes and served a half-warp or a warp at once.
+// What is tried: past GPUs had 16 or 32 banks of 4 or 8 bytes and served a half-warp or a warp at once; a wavefront of
+// 64 lanes has halves of 32.
 constexpr std::uint32_t kBanks[] = {8, 16, 32, 64};
 constexpr std::uint32_t kBankBytes[] = {4, 8, 16};
-constexpr std::uint32_t kLanesAtOnce[] = {16, 32};
+constexpr std::uint32_t kLanesAtOnce[] = {16, 32, 64};
 // A layout explains the curve when what it leaves is less than this part of a conflict: with half of one, neighbouring
 // degrees of conflict could not be told apart.
 constexpr double kMostResidual = 0.35;
@@ -49,10 +50,10 @@ BankFit fit_layout(const BankLayout& layout, const BankCurve& curve) {
   return fit;
 }
 
-AccessProgram strided(AccessOp op, std::uint32_t stride_bytes) {
+AccessProgram strided(const Lab& lab, AccessOp op, std::uint32_t stride_bytes) {
   return {.op = op,
           .space = Space::kShared,
-          .bytes = std::uint64_t{kAccessLanes} * kMostStrideWords * kWordBytes,
+          .bytes = std::uint64_t{lab.info().warp_size} * kMostStrideWords * kWordBytes,
           .lane_stride_bytes = stride_bytes,
           .warm_accesses = kWarmAccesses,
           .accesses = op == AccessOp::kStore ? kTimedStores : kTimedAccesses};
@@ -67,7 +68,7 @@ double at_stride(const BankCurve& curve, const std::vector<double>& cycles, doub
 
 std::uint32_t conflicts_of(const BankLayout& layout, std::uint32_t stride_bytes) {
   std::uint32_t conflicts = 0;
-  for (std::uint32_t first = 0; first < kAccessLanes; first += layout.lanes_at_once) {
+  for (std::uint32_t first = 0; first < layout.warp_lanes; first += layout.lanes_at_once) {
     std::map<std::uint32_t, std::set<std::uint32_t>> rows_of_bank;
     for (std::uint32_t lane = first; lane < first + layout.lanes_at_once; ++lane) {
       const std::uint32_t row = lane * stride_bytes / layout.bank_bytes;
@@ -81,12 +82,12 @@ std::uint32_t conflicts_of(const BankLayout& layout, std::uint32_t stride_bytes)
 }
 
 BankCurve measure_bank_curve(Lab& lab) {
-  BankCurve curve;
+  BankCurve curve{.warp_lanes = lab.info().warp_size};
   std::vector<AccessProgram> programs;
   for (std::uint32_t words = 0; words <= kMostStrideWords; ++words) {
     curve.strides_bytes.push_back(words * kWordBytes);
-    programs.push_back(strided(AccessOp::kLoad, words * kWordBytes));
-    programs.push_back(strided(AccessOp::kStore, words * kWordBytes));
+    programs.push_back(strided(lab, AccessOp::kLoad, words * kWordBytes));
+    programs.push_back(strided(lab, AccessOp::kStore, words * kWordBytes));
   }
   const std::vector<AccessTrial> trials = run_trials(lab, programs);
   for (std::size_t i = 0; i < trials.size(); i += 2) {
@@ -100,7 +101,9 @@ BankFit fit_banks(const BankCurve& curve) {
   std::vector<BankFit> fits;
   for (const std::uint32_t count : kBanks) {
     for (const std::uint32_t bytes : kBankBytes) {
-      for (const std::uint32_t lanes : kLanesAtOnce) fits.push_back(fit_layout({count, bytes, lanes}, curve));
+      for (const std::uint32_t lanes : kLanesAtOnce) {
+        if (lanes <= curve.warp_lanes) fits.push_back(fit_layout({count, bytes, lanes, curve.warp_lanes}, curve));
+      }
     }
   }
   // A layout in which conflicts make an access shorter explains nothing.
@@ -177,8 +180,8 @@ Attribute conflict_cost(Lab& lab, const BankCurve& curve, const BankFit& fit) {
 
 Attribute measure_store_latency(Lab& lab) {
   const std::vector<AccessTrial> trials =
-      run_trials(lab, {strided(AccessOp::kStoreLoad, kWordBytes), strided(AccessOp::kLoad, kWordBytes),
-                       strided(AccessOp::kStore, kWordBytes)});
+      run_trials(lab, {strided(lab, AccessOp::kStoreLoad, kWordBytes), strided(lab, AccessOp::kLoad, kWordBytes),
+                       strided(lab, AccessOp::kStore, kWordBytes)});
   Attribute attribute =
       measured(lab, rounded(trials[0].cycles()), "cycles", trials[0].interval(), "store_and_load_of_one_word");
   attribute.details.emplace_back("load_cycles", rounded(trials[1].cycles()));

@@ -18,6 +18,23 @@ namespace {
 constexpr double kConstantsEvict = 0.15;
 // Warps that are tried: two for each of the four partitions that an SM of recent GPUs has.
 constexpr std::uint32_t kWarps = 8;
+// SMs whose neighbours are looked for, one after another while none is found.
+constexpr std::uint32_t kMostVictims = 3;
+
+// How much of the code of `victim` each other SM drives out.
+std::vector<EvictedPart> evicted_by_others(Lab& lab, CodeEviction& eviction, std::uint32_t victim) {
+  std::vector<EvictedPart> others;
+  for (std::uint32_t sm = 0; sm < lab.info().sm_count; ++sm) {
+    if (sm == victim) continue;
+    const CodeEvictor evictor{.kind = CodeEvictor::Kind::kCode, .sm = sm, .victim_sm = victim};
+    try {
+      others.push_back({sm, eviction.evicted_parts({evictor}).front()});
+    } catch (const NotSupportedError&) {
+      continue;  // a number that no SM has
+    }
+  }
+  return others;
+}
 
 }  // namespace
 
@@ -51,16 +68,16 @@ Attribute measure_code_shared_between(Lab& lab, const CodeCache& cache) {
 
 Attribute measure_code_scope(Lab& lab, const CodeCache& cache) {
   CodeEviction eviction(lab, cache);
-  const std::uint32_t sms = lab.info().sm_count;
-  std::vector<EvictedPart> others;
-  for (std::uint32_t sm = 1; sm < sms; ++sm) {
-    try {
-      others.push_back({sm, eviction.evicted_parts({{.kind = CodeEvictor::Kind::kCode, .sm = sm}}).front()});
-    } catch (const NotSupportedError&) {
-      continue;  // a number that no SM has
-    }
-  }
-  return scope_of_first_sm(lab, others);
+  // Where SMs are known to be switched off, an SM may have lost the neighbours that it would share with: others are
+  // asked too.
+  const std::uint32_t victims = lab.info().physical_sm_ids ? std::min(kMostVictims, lab.info().sm_count) : 1;
+  std::uint32_t victim = 0;
+  std::vector<EvictedPart> others = evicted_by_others(lab, eviction, victim);
+  const auto shared = [&] {
+    return std::any_of(others.begin(), others.end(), [](const EvictedPart& other) { return other.part >= kEvicts; });
+  };
+  while (!shared() && ++victim < victims) others = evicted_by_others(lab, eviction, victim);
+  return scope_of_sm(lab, std::min(victim, victims - 1), others);
 }
 
 Attribute measure_code_amount(Lab& lab, const CodeCache& cache) {

@@ -42,7 +42,7 @@ AccessProgram program_of(Lab& lab, LoadedLevel level, std::uint32_t warps) {
                   : level == LoadedLevel::kShared ? Space::kShared
                                                   : Space::kGlobalBypassL1;
   program.lane_stride_bytes = lane_bytes(level);
-  program.warp_stride_bytes = kAccessLanes * program.lane_stride_bytes;
+  program.warp_stride_bytes = lab.info().warp_size * program.lane_stride_bytes;
   program.every_sm = !on_chip;
   const std::uint64_t all = std::uint64_t{program.warp_stride_bytes} * warps * (on_chip ? 1 : lab.info().sm_count);
   // Warps that come round to one another's words in a small working set hit there as well.
@@ -69,7 +69,9 @@ AccessProgram program_of(Lab& lab, LoadedLevel level, std::uint32_t warps) {
 
 Attribute measure_loaded_latency(Lab& lab, LoadedLevel level) {
   std::vector<AccessProgram> programs;
-  for (const std::uint32_t warps : kWarps) programs.push_back(program_of(lab, level, warps));
+  for (const std::uint32_t warps : kWarps) {
+    if (warps <= most_warps(lab)) programs.push_back(program_of(lab, level, warps));
+  }
   const std::vector<AccessTrial> trials = run_trials(lab, programs);
   // Two tables, because they are two curves.
   SampleTable latency{"latency", {"warps_in_flight", "latency_cycles"}, {{}, {}}};
@@ -83,7 +85,7 @@ Attribute measure_loaded_latency(Lab& lab, LoadedLevel level) {
   }
   const AccessTrial& most = trials.back();
   const double alone = trials.front().cycles();
-  const std::uint32_t load_bytes = kAccessLanes * lane_bytes(level);
+  const std::uint32_t load_bytes = lab.info().warp_size * lane_bytes(level);
   Attribute attribute = measured(lab, rounded(most.cycles()), "cycles", most.interval(), "littles_law");
   attribute.details.emplace_back("warps_in_flight", static_cast<std::int64_t>(most.program.warps));
   attribute.details.emplace_back("unloaded_cycles", rounded(alone));

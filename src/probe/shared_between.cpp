@@ -77,18 +77,19 @@ SharingGroups sharing_groups(std::uint32_t count, const std::vector<std::pair<st
   return result;
 }
 
-Attribute scope_of_first_sm(const Lab& lab, const std::vector<EvictedPart>& others) {
+Attribute scope_of_sm(const Lab& lab, std::uint32_t sm, const std::vector<EvictedPart>& others) {
   if (others.empty()) throw NotSupportedError("needs a second SM to evict from");
-  std::vector<double> together = {0};
+  std::vector<double> together = {static_cast<double>(sm)};
   SampleTable table{"sms", {"sm", "evicted_part"}, {{}, {}}};
   for (const EvictedPart& other : others) {
     if (other.part >= kEvicts) together.push_back(other.sm);
     table.data[0].push_back(other.sm);
     table.data[1].push_back(other.part);
   }
+  std::sort(together.begin(), together.end());
   const bool all = together.size() == others.size() + 1;
   const std::string scope = all ? "GPU" : together.size() == 1 ? "SM" : fmt::format("{} SMs", together.size());
-  lab.log(fmt::format("scope: {} of {} other SMs evict what SM 0 holds", together.size() - 1, others.size()));
+  lab.log(fmt::format("scope: {} of {} other SMs evict what SM {} holds", together.size() - 1, others.size(), sm));
   Attribute attribute = measured(lab, scope, "", std::nullopt, "eviction_between_sms");
   attribute.details.emplace_back("sms_sharing", static_cast<std::int64_t>(together.size()));
   constexpr std::size_t kFew = 16;

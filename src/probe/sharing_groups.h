@@ -20,7 +20,7 @@ struct SharingGroups {
 [[nodiscard]] SharingGroups sharing_groups(std::uint32_t count,
                                            const std::vector<std::pair<std::uint32_t, std::uint32_t>>& pairs);
 
-// Of what a cache of SM 0 held, how much another SM drove out, as a part of what SM 0 itself drives out.
+// Of what a cache of one SM held, how much another SM drove out, as a part of what that SM itself drives out.
 struct EvictedPart {
   std::uint32_t sm = 0;
   double part = 0;
@@ -28,7 +28,7 @@ struct EvictedPart {
 // From half on, the other shares the cache.
 inline constexpr double kEvicts = 0.5;
 
-// "SM", "GPU" or how many SMs share what SM 0 has. Throws NotSupportedError where no other SM was tried.
-[[nodiscard]] Attribute scope_of_first_sm(const Lab& lab, const std::vector<EvictedPart>& others);
+// "SM", "GPU" or how many SMs share what `sm` has. Throws NotSupportedError where no other SM was tried.
+[[nodiscard]] Attribute scope_of_sm(const Lab& lab, std::uint32_t sm, const std::vector<EvictedPart>& others);
 
 }  // namespace gputopo::probe

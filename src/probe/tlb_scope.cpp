@@ -83,7 +83,7 @@ Attribute tlb_scope(Lab& lab, const Site& site, const TlbSurvey& survey, std::si
       parts.push_back({*programs[i].actors[actor].sm, (latency_against(actor + 1) - alone) / added});
     }
   }
-  return scope_of_first_sm(lab, parts);
+  return scope_of_sm(lab, 0, parts);
 }
 
 }  // namespace gputopo::probe

@@ -412,7 +412,7 @@ TEST_P(DeviceConformance, CodeTakesLongerTheMoreThereIs) {
       ASSERT_EQ(result.pass_cycles[1].size(), 3u);
       ASSERT_EQ(result.sms.size(), 1u);
       EXPECT_LT(result.sms[0], device.info().sm_count);
-      EXPECT_GE(result.block_bytes, 8.0 * kCodeBlockInstructions);
+      EXPECT_GE(result.block_bytes, 4.0 * kCodeBlockInstructions);
       EXPECT_LE(result.block_bytes, 24.0 * kCodeBlockInstructions);
       EXPECT_LT(result.loop_bytes, 8192u);
       fastest.push_back(*std::min_element(result.pass_cycles[1].begin(), result.pass_cycles[1].end()));
@@ -429,18 +429,21 @@ TEST_P(DeviceConformance, CodeRunsFromEveryEntryAndConstantsBetween) {
     for (std::uint32_t first = 0; first < kMostCodeInstructions; first += kCodeEntryInstructions) {
       program.steps.push_back({.actor = first / kCodeEntryInstructions % 2, .first = first, .count = 256, .passes = 4});
     }
-    program.steps.push_back({.kind = CodeStepKind::kConstants, .count = 2048, .passes = 4});
+    const bool constants = has_space(device, Space::kConstant);
+    if (constants) program.steps.push_back({.kind = CodeStepKind::kConstants, .count = 2048, .passes = 4});
     const InstructionResult result = code_of(run_one(device, program));
     ASSERT_EQ(result.pass_cycles.size(), program.steps.size());
     EXPECT_EQ(result.sms[0], result.sms[1]);
     const auto fastest = [&](std::size_t step) {
       return *std::min_element(result.pass_cycles[step].begin(), result.pass_cycles[step].end());
     };
-    for (std::size_t step = 0; step + 1 < program.steps.size(); ++step) {
+    for (std::size_t step = 0; step < program.steps.size() - (constants ? 1 : 0); ++step) {
       EXPECT_GT(fastest(step), 64u);
       EXPECT_LT(fastest(step), 3 * fastest(0));
     }
-    EXPECT_GT(fastest(program.steps.size() - 1), 32u * 4);
+    if (constants) {
+      EXPECT_GT(fastest(program.steps.size() - 1), 32u * 4);
+    }
   });
 }
 

@@ -108,6 +108,42 @@ TEST(HipFaults, MaskedCusCannotBeNamed) {
   EXPECT_THAT(device->run({&program, 1}), SizeIs(1));
 }
 
+// Programs of other kinds: what their launches report.
+template <typename Exception>
+std::string message_of_program(const std::string& behaviour, const Program& program) {
+  const test::FakeHip fake(behaviour);
+  try {
+    static_cast<void>(open_hip_device(0)->run({&program, 1}));
+  } catch (const Exception& error) {
+    EXPECT_THAT(error.what(), Not(HasSubstr("\n")));
+    return error.what();
+  }
+  ADD_FAILURE() << behaviour << ": no exception";
+  return {};
+}
+
+TEST(HipFaults, BlocksThatDoNotStartTogether) {
+  const AccessProgram together{.space = Space::kGlobalBypassL1,
+                               .bytes = 4096,
+                               .lane_stride_bytes = 8,
+                               .hop_bytes = 512,
+                               .every_sm = true,
+                               .accesses = 16};
+  EXPECT_THAT(message_of_program<DeviceError>("apart", together),
+              AllOf(HasSubstr("did not start together"), HasSubstr("another program")));
+  EXPECT_THAT(message_of_program<DeviceLostError>("launch_failed", together), HasSubstr("hipErrorLaunchFailure"));
+}
+
+TEST(HipFaults, CodeOnACuThatNoBlockReaches) {
+  const InstructionProgram pair{.actors = {{.sm = 0}, {.sm = 1}},
+                                .steps = {{.count = 64}, {.actor = 1, .count = 64}, {.count = 64}}};
+  EXPECT_THAT(message_of_program<NotSupportedError>("one_block", pair),
+              HasSubstr("no block of the launch ran on SM 1"));
+  InstructionProgram nowhere = pair;
+  nowhere.actors[1].sm = 104;
+  EXPECT_THAT(message_of_program<NotSupportedError>("", nowhere), HasSubstr("no SM 104"));
+}
+
 TEST(HipFaults, AFailedProgramLeavesTheNextOnesAlone) {
   const test::FakeHip fake("out_of_memory=2");
   const std::unique_ptr<Device> device = open_hip_device(0);

@@ -16,7 +16,9 @@ namespace {
 
 constexpr double kClockMhz = 1000;
 
-sim::MachineSpec random_access_machine(std::uint64_t seed) {
+constexpr std::uint64_t kThreadsPerBlock = 1024;
+
+sim::MachineSpec random_access_machine(const std::string& vendor, std::uint64_t seed) {
   std::mt19937_64 generator(seed);
   const auto uniform = [&](double low, double high) {
     return low + (high - low) * static_cast<double>(generator() >> 11) * 0x1.0p-53;
@@ -25,7 +27,9 @@ sim::MachineSpec random_access_machine(std::uint64_t seed) {
     return values[static_cast<std::size_t>(uniform(0, static_cast<double>(values.size())))];
   };
   sim::MachineSpec machine;
-  machine.info.vendor = "NVIDIA";
+  machine.info.vendor = vendor;
+  machine.info.warp_size = vendor == "AMD" ? 64 : 32;
+  machine.info.max_threads_per_block = kThreadsPerBlock;
   machine.info.name = fmt::format("random access {}", seed);
   machine.info.sm_count = pick({1, 4, 16, 80});
   machine.info.sm_clock_max_mhz = kClockMhz;
@@ -59,7 +63,7 @@ sim::MachineSpec random_access_machine(std::uint64_t seed) {
                    .conflict_cycles = uniform(1, 40),
                    .store_latency_cycles = uniform(20, 60)};
   // Neighbouring words never conflict: fewer banks serve fewer lanes at once.
-  if (machine.banks->banks * machine.banks->bank_bytes < kAccessLanes * 4) machine.banks->lanes_at_once = 16;
+  if (machine.banks->banks * machine.banks->bank_bytes < 32 * 4) machine.banks->lanes_at_once = 16;
   machine.atomics["shared"] = {uniform(30, 100), uniform(100, 200), uniform(4, 64), uniform(0.5, 4)};
   machine.atomics["l2"] = {uniform(200, 500), uniform(500, 700), uniform(100, 3000), uniform(1, 64)};
   machine.noise.jitter_cycles = uniform(0, 2.5);
@@ -68,6 +72,18 @@ sim::MachineSpec random_access_machine(std::uint64_t seed) {
   machine.noise.drift_fraction = uniform(0, 0.005);
   return machine;
 }
+
+// What the vendors call shared memory and the first cache of global loads.
+const char* scratchpad_of(const sim::MachineSpec& machine) { return machine.info.vendor == "AMD" ? "lds" : "shared"; }
+const char* first_cache_of(const sim::MachineSpec& machine) { return machine.info.vendor == "AMD" ? "vl1" : "l1"; }
+
+std::uint32_t most_warps(const sim::MachineSpec& machine) {
+  return static_cast<std::uint32_t>(kThreadsPerBlock / machine.info.warp_size);
+}
+
+class AccessTruth : public ::testing::TestWithParam<std::string> {};
+INSTANTIATE_TEST_SUITE_P(OfVendor, AccessTruth, ::testing::Values("NVIDIA", "AMD"),
+                         [](const auto& vendor) { return vendor.param; });
 
 Topology discover_accesses(const sim::MachineSpec& machine, std::uint64_t seed,
                            const std::vector<std::string>& attributes) {
@@ -91,50 +107,51 @@ std::uint64_t machines() {
   return wanted == nullptr ? 200 : std::strtoull(wanted, nullptr, 10);
 }
 
-TEST(AccessTruth, BanksAndTheirWidthAreExact) {
+TEST_P(AccessTruth, BanksAndTheirWidthAreExact) {
   std::uint64_t costs_inside = 0;
   for (std::uint64_t seed = 1; seed <= machines(); ++seed) {
     SCOPED_TRACE(seed);
-    const sim::MachineSpec machine = random_access_machine(seed);
+    const sim::MachineSpec machine = random_access_machine(GetParam(), seed);
     const Topology topology =
         discover_accesses(machine, seed, {"banks", "bank_width", "conflict_cost", "store_latency"});
-    EXPECT_EQ(topology.find_attribute("shared", "banks")->number(), machine.banks->banks);
-    EXPECT_EQ(topology.find_attribute("shared", "bank_width")->number(), machine.banks->bank_bytes);
-    const Attribute& banks = *topology.find_attribute("shared", "banks");
+    EXPECT_EQ(topology.find_attribute(scratchpad_of(machine), "banks")->number(), machine.banks->banks);
+    EXPECT_EQ(topology.find_attribute(scratchpad_of(machine), "bank_width")->number(), machine.banks->bank_bytes);
+    const Attribute& banks = *topology.find_attribute(scratchpad_of(machine), "banks");
     if (banks.find_detail("lanes_at_once") != nullptr) {
       EXPECT_EQ(detail(banks, "lanes_at_once"), machine.banks->lanes_at_once);
     }
-    const Attribute& cost = *topology.find_attribute("shared", "conflict_cost");
+    const Attribute& cost = *topology.find_attribute(scratchpad_of(machine), "conflict_cost");
     ASSERT_TRUE(cost.available()) << cost.detail;
     EXPECT_NEAR(*cost.number(), machine.banks->conflict_cycles, 0.1 + 0.02 * machine.banks->conflict_cycles);
     const double truth = machine.banks->conflict_cycles;
     costs_inside += *cost.low <= truth && truth <= *cost.high ? 1 : 0;
-    EXPECT_NEAR(*topology.find_attribute("shared", "store_latency")->number(), machine.banks->store_latency_cycles,
-                1.5 + 0.02 * machine.banks->store_latency_cycles);
+    EXPECT_NEAR(*topology.find_attribute(scratchpad_of(machine), "store_latency")->number(),
+                machine.banks->store_latency_cycles, 1.5 + 0.02 * machine.banks->store_latency_cycles);
     EXPECT_NEAR(detail(cost, "broadcast_cycles"), machine.spaces.at(Space::kShared).memory_latency_cycles, 2);
   }
   EXPECT_GE(static_cast<double>(costs_inside), 0.95 * static_cast<double>(machines()));
 }
 
-TEST(AccessTruth, AtomicsAreAsFastAsTheyAre) {
+TEST_P(AccessTruth, AtomicsAreAsFastAsTheyAre) {
   for (std::uint64_t seed = 1; seed <= machines() / 4; ++seed) {
     SCOPED_TRACE(seed);
-    const sim::MachineSpec machine = random_access_machine(seed);
+    const sim::MachineSpec machine = random_access_machine(GetParam(), seed);
     const Topology topology = discover_accesses(machine, seed, {"atomic_latency", "atomic_throughput"});
-    for (const char* element : {"shared", "l2"}) {
+    for (const char* element : {scratchpad_of(machine), "l2"}) {
       SCOPED_TRACE(element);
-      const sim::AtomicSpec& truth = machine.atomics.at(element);
+      const sim::AtomicSpec& truth = machine.atomics.at(element == std::string("l2") ? "l2" : "shared");
       const Attribute& latency = *topology.find_attribute(element, "atomic_latency");
+      const double lanes = machine.info.warp_size;
       // One warp on each SM can already be more than L2 takes.
       const double sms = element == std::string("l2") ? machine.info.sm_count : 1;
-      const double many = std::max(truth.latency_cycles, sms * kAccessLanes / truth.lanes_per_cycle);
+      const double many = std::max(truth.latency_cycles, sms * lanes / truth.lanes_per_cycle);
       EXPECT_NEAR(*latency.number(), many, 2 + 0.01 * many);
-      const double one = std::max(truth.one_address_latency_cycles, kAccessLanes / truth.one_address_lanes_per_cycle);
+      const double one = std::max(truth.one_address_latency_cycles, lanes / truth.one_address_lanes_per_cycle);
       EXPECT_NEAR(detail(latency, "one_address_cycles"), one, 2 + 0.01 * one);
       const Attribute& throughput = *topology.find_attribute(element, "atomic_throughput");
       // Few SMs do not ask for more than they can have under way.
       const auto reached = [&](double rate, double cycles) {
-        return std::min(rate, sms * kMostAccessWarps * kAccessLanes / cycles);
+        return std::min(rate, sms * most_warps(machine) * lanes / cycles);
       };
       const double rate = reached(truth.lanes_per_cycle, truth.latency_cycles);
       EXPECT_NEAR(*throughput.number(), rate, 0.03 * rate);
@@ -144,22 +161,22 @@ TEST(AccessTruth, AtomicsAreAsFastAsTheyAre) {
   }
 }
 
-TEST(AccessTruth, TheKneeIsWhereThroughputMeetsLatency) {
+TEST_P(AccessTruth, TheKneeIsWhereThroughputMeetsLatency) {
   struct Level {
     const char* element;
     const char* bandwidth;
     Space space;
-    double bytes;
+    double lane_bytes;
   };
-  constexpr Level kLevels[] = {{"l1", "l1", Space::kGlobal, 256},
-                               {"shared", "shared", Space::kShared, 128},
-                               {"l2", "l2", Space::kGlobalBypassL1, 1024},
-                               {"device", "memory", Space::kGlobalBypassL1, 1024}};
   for (std::uint64_t seed = 1; seed <= machines() / 4; ++seed) {
     SCOPED_TRACE(seed);
-    const sim::MachineSpec machine = random_access_machine(seed);
+    const sim::MachineSpec machine = random_access_machine(GetParam(), seed);
     const Topology topology = discover_accesses(machine, seed, {"loaded_latency"});
-    for (const Level& level : kLevels) {
+    const Level levels[] = {{first_cache_of(machine), "l1", Space::kGlobal, 8},
+                            {scratchpad_of(machine), "shared", Space::kShared, 4},
+                            {"l2", "l2", Space::kGlobalBypassL1, 32},
+                            {"device", "memory", Space::kGlobalBypassL1, 32}};
+    for (const Level& level : levels) {
       SCOPED_TRACE(level.element);
       const Attribute& loaded = *topology.find_attribute(level.element, "loaded_latency");
       ASSERT_TRUE(loaded.available()) << loaded.detail;
@@ -169,14 +186,15 @@ TEST(AccessTruth, TheKneeIsWhereThroughputMeetsLatency) {
       // Of one SM, with all of them asking.
       const double bytes_per_cycle =
           machine.bandwidths.at(level.bandwidth).read_bytes_per_second / machine.info.sm_count / (kClockMhz * 1e6);
-      const double knee = alone * bytes_per_cycle / level.bytes;
-      EXPECT_NEAR(*loaded.number(), std::max(alone, kMostAccessWarps * level.bytes / bytes_per_cycle),
+      const double bytes = level.lane_bytes * machine.info.warp_size;
+      const double knee = alone * bytes_per_cycle / bytes;
+      EXPECT_NEAR(*loaded.number(), std::max(alone, most_warps(machine) * bytes / bytes_per_cycle),
                   2 + 0.03 * *loaded.number());
       // A warp alone can already be more than the level takes.
       if (knee < 1) continue;
       EXPECT_NEAR(detail(loaded, "unloaded_cycles"), alone, 2 + 0.02 * alone);
       if (std::isnan(detail(loaded, "knee_warps"))) {
-        EXPECT_GT(knee, 0.85 * kMostAccessWarps);
+        EXPECT_GT(knee, 0.85 * most_warps(machine));
       } else {
         EXPECT_NEAR(detail(loaded, "knee_warps"), knee, 0.1 * knee);
       }
@@ -185,17 +203,17 @@ TEST(AccessTruth, TheKneeIsWhereThroughputMeetsLatency) {
 }
 
 // What a machine's description does not say is not made up.
-TEST(AccessTruth, WhatTheMachineDoesNotHaveIsNotSupported) {
-  sim::MachineSpec machine = random_access_machine(1);
+TEST_P(AccessTruth, WhatTheMachineDoesNotHaveIsNotSupported) {
+  sim::MachineSpec machine = random_access_machine(GetParam(), 1);
   machine.banks.reset();
   machine.atomics.clear();
   const Topology topology = discover_accesses(
       machine, 1, {"banks", "conflict_cost", "store_latency", "atomic_latency", "atomic_throughput", "loaded_latency"});
   for (const char* attribute : {"store_latency", "atomic_latency", "atomic_throughput", "banks", "conflict_cost"}) {
-    const Attribute& found = *topology.find_attribute("shared", attribute);
+    const Attribute& found = *topology.find_attribute(scratchpad_of(machine), attribute);
     EXPECT_EQ(found.reason, Reason::kNotSupported) << attribute << ": " << found.detail;
   }
-  EXPECT_TRUE(topology.find_attribute("shared", "loaded_latency")->available());
+  EXPECT_TRUE(topology.find_attribute(scratchpad_of(machine), "loaded_latency")->available());
 }
 
 }  // namespace

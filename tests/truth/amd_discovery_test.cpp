@@ -57,6 +57,19 @@ TEST_F(AmdDiscovery, Mi210IsTableIII) {
   EXPECT_EQ(number("l2", "amount"), 1);
   EXPECT_EQ(number("lds", "size"), 64 << 10);
   EXPECT_NEAR(number("lds", "latency"), 50, 1);
+  EXPECT_EQ(number("lds", "banks"), 32);
+  EXPECT_EQ(number("lds", "bank_width"), 4);
+  EXPECT_NEAR(number("lds", "conflict_cost"), 1, 0.1);
+  EXPECT_NEAR(number("lds", "store_latency"), 54, 1);
+  EXPECT_NEAR(number("lds", "atomic_throughput"), 16, 0.5);
+  EXPECT_NEAR(number("l2", "atomic_latency"), 310, 4);
+  // What 16 wavefronts of 64 lanes on 104 CUs have under way, over the latency: less than the L2's 512.
+  EXPECT_NEAR(number("l2", "atomic_throughput"), 104 * 16 * 64 / 310.0, 10);
+  EXPECT_NEAR(detail("vl1", "loaded_latency", "unloaded_cycles"), 125, 2);
+  EXPECT_NEAR(number("icache_l1", "size"), 32 << 10, 256);
+  EXPECT_NEAR(number("icache_l1", "cycles_per_instruction"), 4, 0.1);
+  // The CU that is asked first has its cache to itself, because its neighbour is switched off.
+  EXPECT_EQ(found_.find_attribute("icache_l1", "scope")->value, Value(std::string("2 SMs")));
   EXPECT_NEAR(number("device", "latency"), 748, 8);
   EXPECT_NEAR(number("device", "read_bandwidth"), 1.366e12, 0.05e12);
   EXPECT_EQ(found_.find_attribute("l3", "size")->reason, Reason::kNotPresent);
@@ -78,6 +91,16 @@ TEST_F(AmdDiscovery, Mi300xHasAnL3BehindTheL2OfADie) {
   EXPECT_EQ(number("l3", "fetch_granularity"), 128);
   EXPECT_NEAR(number("l3", "miss_penalty"), 900 - 458, 12);
   EXPECT_NEAR(number("l2", "miss_penalty"), 458 - 287.5, 6);
+}
+
+TEST_F(AmdDiscovery, Mi300xHasBanksAndALargerInstructionCache) {
+  discover_machine("mi300x", {"lds", "icache_l1"});
+  EXPECT_EQ(number("lds", "banks"), 32);
+  EXPECT_EQ(number("lds", "bank_width"), 4);
+  EXPECT_NEAR(number("lds", "atomic_throughput"), 16, 0.5);
+  EXPECT_NEAR(number("icache_l1", "size"), 64 << 10, 256);
+  EXPECT_EQ(found_.find_attribute("icache_l1", "scope")->value, Value(std::string("2 SMs")));
+  EXPECT_EQ(found_.find_attribute("icache_l1", "amount")->reason, Reason::kNotApplicable);
 }
 
 TEST_F(AmdDiscovery, SaysHowTheCusAreLaidOut) {

@@ -1,14 +1,17 @@
 // Instruction caches: what the probes say against what random machines, and the GT200 as Wong et al. measured it, are.
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <cmath>
 #include <cstdlib>
+#include <numeric>
 #include <random>
 
 #include "device/sim/machine.h"
 #include "gputopo/discover.h"
+#include "support/random_machine.h"
 
 namespace gputopo::truth {
 namespace {
@@ -177,5 +180,43 @@ TEST(CodeTruth, RandomMachines) {
 }
 
 // Wong et al. 2010, Table V, row "Instruction".
+// AMD GPUs: two or three CUs share a cache, or one has it alone because its neighbours are switched off.
+TEST(CodeTruth, CachesOfGroupsAreFoundWithTheirGroups) {
+  for (std::uint64_t seed = 1; seed <= 12; ++seed) {
+    SCOPED_TRACE(seed);
+    sim::MachineSpec machine = random_amd_machine(seed);
+    const std::uint64_t bytes = (16ull << seed % 3) << 10;
+    machine.caches.push_back({.id = "icache_l1",
+                              .size_bytes = bytes,
+                              .line_bytes = 64,
+                              .sector_bytes = 64,
+                              .ways = 4,
+                              .scope = sim::Scope::kGroup});
+    machine.code = sim::CodeSpec{.bytes_per_instruction = 8,
+                                 .path = {{"icache_l1", 4}, {"l2", 32}},
+                                 .memory_cycles_per_instruction = 80,
+                                 .loop_cycles = 80};
+    machine.info.physical_sm_ids.emplace(machine.info.sm_count);
+    std::iota(machine.info.physical_sm_ids->begin(), machine.info.physical_sm_ids->end(), 0u);
+    const std::unique_ptr<Device> device = sim::make_sim_device(machine, seed, 1);
+    const Topology topology = discover(*device, {.elements = {"icache_l1"}, .full = true, .seed = seed});
+    EXPECT_NEAR(topology.find_attribute("icache_l1", "size")->number().value_or(0), static_cast<double>(bytes), 256);
+    // The first of the first three CUs that has a neighbour tells.
+    std::size_t sharing = 1;
+    for (std::uint32_t sm = 0; sm < 3 && sharing == 1; ++sm) {
+      for (const auto& group : machine.sm_groups) {
+        if (std::find(group.begin(), group.end(), sm) != group.end()) sharing = group.size();
+      }
+    }
+    EXPECT_EQ(topology.find_attribute("icache_l1", "scope")->value,
+              Value(sharing == 1 ? std::string("SM") : fmt::format("{} SMs", sharing)));
+    std::vector<std::vector<std::uint32_t>> groups = machine.sm_groups;
+    std::sort(groups.begin(), groups.end());
+    std::vector<std::string> names;
+    for (const auto& group : groups) names.push_back(fmt::format("{}", fmt::join(group, "+")));
+    EXPECT_EQ(topology.find_attribute("icache_l1", "shared_between")->value, Value(names));
+  }
+}
+
 }  // namespace
 }  // namespace gputopo::truth

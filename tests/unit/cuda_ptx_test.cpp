@@ -16,6 +16,7 @@
 #include "device/cuda/kernel_layout.h"
 #include "device/cuda/machine_code.h"
 #include "device/cuda/ptx.h"
+#include "device/launch/access_kernels.h"
 #include "gputopo/error.h"
 
 namespace gputopo::cuda {
@@ -258,7 +259,7 @@ TEST_P(Assembled, AccessKernelsKeepEveryAccess) {
     return std::count_if(code.begin(), code.end(), [&](const auto& i) { return contains(opcodes, i.opcode); });
   };
   const auto is_there = [&](AccessOp op, Space space, const auto& opcodes) {
-    const std::string kernel = access_kernel_name(op, space);
+    const std::string kernel = launch::AccessKernel{op, space}.name();
     const std::vector<MachineInstruction> code = instructions_of(binary, kernel);
     EXPECT_GE(count(code, opcodes), kAccessUnroll) << kernel;
     constexpr std::uint32_t kOthers = 12;  // stores of the records, readings of the common start

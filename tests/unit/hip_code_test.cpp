@@ -1,6 +1,7 @@
 // The HIP kernels as clang compiles them for every target: the load under test stands between the two readings of the
 // clock, with its cache bits and the waits; nothing is spilled, nothing is folded away.
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <unistd.h>
@@ -11,9 +12,11 @@
 #include <fstream>
 #include <map>
 #include <regex>
+#include <set>
 #include <sstream>
 
 #include "device/hip/kernel_source.h"
+#include "device/launch/access_kernels.h"
 
 namespace gputopo::hip {
 namespace {
@@ -66,7 +69,12 @@ class HipCode : public ::testing::TestWithParam<GfxTarget> {
 
   // Compiles, checks that nothing is spilled, and returns the instructions of a kernel, an instruction an element.
   std::vector<std::string> instructions_of(const std::string& source, const std::string& kernel) {
-    const std::string base = (folder_ / "kernel").string();
+    compile(source);
+    return disassembled(kernel);
+  }
+
+  void compile(const std::string& source) {
+    const std::string base = base_of();
     std::ofstream(base + ".hip") << source;
     const Outcome compiled =
         run(fmt::format("timeout 60 clang{} -x hip --offload-arch={} --cuda-device-only -nogpulib -nogpuinc -O3 "
@@ -86,8 +94,12 @@ class HipCode : public ::testing::TestWithParam<GfxTarget> {
     const Outcome assembled = run(fmt::format("llvm-mc{} -triple=amdgcn-amd-amdhsa -mcpu={} -filetype=obj -o {}.o {}.s",
                                               suffix_, GetParam().name, base, base));
     EXPECT_EQ(assembled.status, 0) << assembled.output.substr(0, 2000);
+  }
+
+  // Of a symbol of what was compiled.
+  std::vector<std::string> disassembled(const std::string& symbol) {
     std::istringstream lines(
-        run(fmt::format("llvm-objdump{} -d --disassemble-symbols={} {}.o", suffix_, kernel, base)).output);
+        run(fmt::format("llvm-objdump{} -d --disassemble-symbols={} {}.o", suffix_, symbol, base_of())).output);
     std::vector<std::string> instructions;
     for (std::string line; std::getline(lines, line);) {
       if (line.rfind('\t', 0) != 0) continue;
@@ -99,6 +111,8 @@ class HipCode : public ::testing::TestWithParam<GfxTarget> {
   }
 
  private:
+  [[nodiscard]] std::string base_of() const { return (folder_ / "kernel").string(); }
+
   std::string suffix_;
   std::filesystem::path folder_;
 };
@@ -243,6 +257,105 @@ TEST_P(HipCode, StreamKernelsHaveAllTheirAccessesInFlight) {
   }
 }
 
+// What stands in the chain of an access kernel, instruction by instruction without registers.
+std::vector<std::string> expected_chain(const GfxTarget& target, const launch::AccessKernel& kernel) {
+  const std::string bypass = kernel.space == Space::kGlobalBypassL1 ? " " + target.bypass : "";
+  const bool shared = kernel.shared();
+  const std::string wait = shared ? "s_waitcnt lgkmcnt(0)" : "s_waitcnt vmcnt(0)";
+  const std::string store = shared ? "ds_write_b32" : "global_store_dword" + bypass;
+  const std::string back = shared ? "ds_read_b32" : "global_load_dword" + bypass;
+  std::vector<std::string> access;
+  if (kernel.op != AccessOp::kStore) access.push_back(wait);
+  if (kernel.op == AccessOp::kLoad) access.push_back(shared ? "ds_read_b32" : "global_load_dwordx2" + bypass);
+  if (kernel.op == AccessOp::kStore || kernel.op == AccessOp::kStoreLoad) access.push_back(store);
+  if (kernel.op == AccessOp::kStoreLoad) access.push_back(back);
+  if (kernel.op == AccessOp::kAtomicAdd)
+    access.push_back(shared ? "ds_add_rtn_u32" : "global_atomic_add " + target.returning);
+  std::vector<std::string> chain = {"s_waitcnt vmcnt(0) lgkmcnt(0)", "s_memtime", "s_waitcnt lgkmcnt(0)", "s_memtime",
+                                    "s_waitcnt lgkmcnt(0)"};
+  for (std::uint32_t i = 0; i < kAccessUnroll; ++i) chain.insert(chain.end(), access.begin(), access.end());
+  chain.insert(chain.end(), {"s_sub_u32", "s_cmp_lg_u32", "s_cbranch_scc1"});
+  if (kernel.op == AccessOp::kStore) chain.push_back(back);
+  chain.insert(chain.end(), {wait, "s_memtime", "s_waitcnt lgkmcnt(0)"});
+  return chain;
+}
+
+// "global_load_dword v1, v[2:3], off glc" as "global_load_dword glc"; waits as they are.
+std::string without_registers(const std::string& instruction) {
+  const std::string opcode = opcode_of(instruction);
+  if (opcode == "s_waitcnt") return instruction;
+  const std::size_t off = instruction.find(" off ");
+  return off == std::string::npos ? opcode : opcode + instruction.substr(off + 4);
+}
+
+// Nothing stands in a chain but its accesses, their waits and one loop, and the address or the value that an access
+// needs is the one that came last.
+TEST_P(HipCode, AccessKernelsAreTheirChains) {
+  compile(generate_access_source(GetParam()));
+  for (const launch::AccessKernel& kernel : launch::kAccessKernels) {
+    SCOPED_TRACE(kernel.name());
+    const std::vector<std::string> code = disassembled(kernel.name());
+    std::vector<std::string> shapes;
+    for (const std::string& line : code) shapes.push_back(without_registers(line));
+    const std::vector<std::string> expected = expected_chain(GetParam(), kernel);
+    const auto chain = std::search(shapes.begin(), shapes.end(), expected.begin(), expected.end());
+    ASSERT_NE(chain, shapes.end());
+    EXPECT_EQ(std::search(chain + 1, shapes.end(), expected.begin(), expected.end()), shapes.end());
+    const std::string accesses = fmt::format(
+        "{}", fmt::join(code.begin() + (chain - shapes.begin()),
+                        code.begin() + (chain - shapes.begin()) + static_cast<std::ptrdiff_t>(expected.size()), "\n"));
+    const std::regex follows(
+        kernel.op == AccessOp::kLoad        ? "_(?:read_b32|load_dwordx2) (\\S+), \\1(?=,|\n)"
+        : kernel.op == AccessOp::kAtomicAdd ? "_add(?:_rtn_u32)? (\\S+), \\S+, \\1(?=,|\n)"
+        : kernel.op == AccessOp::kStore
+            ? "_(?:write_b32|store_dword) (\\S+), (\\S+)(?=,|\n)"
+            : "_(?:write_b32|store_dword) (\\S+), ([^\\s,]+).*\n.*_(?:read_b32|load_dword) \\2, \\1(?=,|\n)");
+    EXPECT_EQ(std::distance(std::sregex_iterator(accesses.begin(), accesses.end(), follows), std::sregex_iterator()),
+              kAccessUnroll);
+  }
+}
+
+// The stretch is there whole, in one piece and in order, and its blocks are alike: arithmetic of 8 bytes on eight
+// registers in turn, a countdown, a branch to the end of the pass, which is in front of the stretch or, out of reach of
+// that, behind it.
+TEST_P(HipCode, CodeKernelIsStraight) {
+  compile(generate_code_source(GetParam()));
+  const std::vector<std::string> stretch = disassembled("gputopo_stretch");
+  ASSERT_EQ(stretch.size(), kMostCodeInstructions);
+  for (std::size_t first = 0; first < stretch.size(); first += kCodeBlockInstructions) {
+    const auto at = [&](std::size_t i) { return stretch[first + i]; };
+    for (std::size_t i = 0; i + 2 < kCodeBlockInstructions; ++i) {
+      ASSERT_EQ(at(i), stretch[i % 8]);
+      ASSERT_EQ(opcode_of(at(i)), "v_fma_f32");
+    }
+    ASSERT_EQ(at(kCodeBlockInstructions - 2), "s_sub_u32 s51, s51, 1");
+    const bool front = first < kMostCodeInstructions / 2;
+    ASSERT_EQ(at(kCodeBlockInstructions - 1),
+              front ? "s_cbranch_scc1 gputopo_pass_end" : "s_cbranch_scc1 gputopo_stretch_end");
+  }
+  const std::set<std::string> results(stretch.begin(), stretch.begin() + 8);
+  EXPECT_EQ(results.size(), 8u);
+  EXPECT_THAT(disassembled("gputopo_stretch_end"), ElementsAre("s_setpc_b64 s[56:57]"));
+}
+
+// Between two passes: the clock, its difference to the last reading, and where to go.
+TEST_P(HipCode, PassesAreTimedInFrontOfTheStretch) {
+  compile(generate_code_source(GetParam()));
+  EXPECT_THAT(disassembled("gputopo_pass_end"),
+              ElementsAre("s_memtime s[46:47]", "s_waitcnt lgkmcnt(0)", "s_sub_u32 s48, s46, s44",
+                          "s_subb_u32 s49, s47, s45", "s_mov_b64 s[44:45], s[46:47]", "v_mov_b32_e32 v42, s48",
+                          "v_mov_b32_e32 v43, s49", "global_store_dwordx2 v40, v[42:43], s[40:41] " + GetParam().bypass,
+                          "s_add_u32 s40, s40, 8", "s_addc_u32 s41, s41, 0", "s_sub_u32 s50, s50, 1",
+                          "s_cmp_eq_u32 s50, 0", "s_cbranch_scc1 gputopo_return"));
+  EXPECT_THAT(disassembled("gputopo_next_pass"), ElementsAre("s_mov_b32 s51, s52", "s_setpc_b64 s[54:55]"));
+  // The assembler has put in the sizes: 30 instructions of 8 bytes and two of 4 in each block.
+  const std::vector<std::string> sizes = disassembled("code_sizes");
+  const std::uint32_t bytes = kMostCodeInstructions / kCodeBlockInstructions * (30 * 8 + 2 * 4);
+  EXPECT_TRUE(std::any_of(sizes.begin(), sizes.end(), [&](const std::string& line) {
+    return line.find(fmt::format(", {:#x}", bytes)) != std::string::npos;
+  }));
+}
+
 // hiprtc puts declarations of its own before a source, some of the same names.
 TEST_P(HipCode, SourcesStandBesideWhatHiprtcDeclares) {
   const std::string before =
@@ -252,6 +365,8 @@ TEST_P(HipCode, SourcesStandBesideWhatHiprtcDeclares) {
       "typedef unsigned long u64;\n";
   EXPECT_FALSE(instructions_of(before + generate_chase_source(GetParam()), "chase").empty());
   EXPECT_FALSE(instructions_of(before + generate_stream_source(GetParam(), {}), "stream").empty());
+  EXPECT_FALSE(instructions_of(before + generate_access_source(GetParam()), "fill_links").empty());
+  EXPECT_FALSE(instructions_of(before + generate_code_source(GetParam()), "code").empty());
 }
 
 INSTANTIATE_TEST_SUITE_P(EveryTarget, HipCode, ::testing::ValuesIn(gfx_targets()),
@@ -266,9 +381,31 @@ TEST(GfxTargets, AreThoseOfCdnaAndVega20) {
 
 // So what is checked of the one holds for the other where no compiler here knows it.
 TEST(GfxTargets, Gfx950RunsTheKernelsOfGfx942) {
+  EXPECT_EQ(generate_access_source(gfx_target("gfx950")), generate_access_source(gfx_target("gfx942")));
+  EXPECT_EQ(generate_code_source(gfx_target("gfx950")), generate_code_source(gfx_target("gfx942")));
   EXPECT_EQ(generate_chase_source(gfx_target("gfx950")), generate_chase_source(gfx_target("gfx942")));
   for (const StreamShape& shape : stream_shapes()) {
     EXPECT_EQ(generate_stream_source(gfx_target("gfx950"), shape), generate_stream_source(gfx_target("gfx942"), shape));
+  }
+}
+
+// The bits as the instruction set references of MI100, MI200 and MI300 have them, in the text that the compiler sees.
+TEST(GfxTargets, LoadsPastVl1CarryTheBitsOfTheirInstructionSet) {
+  for (const GfxTarget& target : gfx_targets()) {
+    SCOPED_TRACE(target.name);
+    const bool gfx94x = target.name == "gfx942" || target.name == "gfx950";
+    const std::string bypass = gfx94x ? "sc1" : "glc";
+    const std::string foreign = gfx94x ? " glc" : " sc";
+    for (const std::string& source :
+         {generate_chase_source(target), generate_access_source(target), generate_code_source(target),
+          generate_stream_source(target, {.space = Space::kGlobalBypassL1})}) {
+      EXPECT_THAT(source, ::testing::HasSubstr(bypass + "\\n"));
+      EXPECT_EQ(source.find(foreign + "\\n"), std::string::npos);
+      EXPECT_EQ(source.find(foreign + "0\\n"), std::string::npos);
+    }
+    EXPECT_THAT(generate_access_source(target),
+                ::testing::HasSubstr(std::string("global_atomic_add %[value], %[link], %[value], off ") +
+                                     (gfx94x ? "sc0" : "glc")));
   }
 }
 

@@ -38,6 +38,9 @@ TEST(KfdTopology, ReadsTheGpuAtAnAddress) {
   EXPECT_EQ(node->cus_physical, 320u);
   EXPECT_EQ(node->cache_bytes(2), 4u << 20);
   EXPECT_EQ(node->cache_bytes(3), 256u << 20);
+  EXPECT_EQ(node->clock_max_mhz, 2100u);
+  EXPECT_EQ(node->memory_clock_max_mhz, 1300u);
+  EXPECT_EQ(node->memory_bus_bits, 8192u);
   EXPECT_FALSE(hip::read_kfd_node(test::FakeHip::sysfs_fixture("mi210"), "0000:c1:00.0")->cache_bytes(3));
 }
 
@@ -81,7 +84,7 @@ TEST_F(HipDeviceTest, SaysWhatTheRuntimeAndTheKernelDriverSay) {
   EXPECT_EQ(info.vendor, "AMD");
   EXPECT_EQ(info.architecture, "CDNA3 (gfx942)");
   EXPECT_EQ(info.pci_address, "0000:c1:00.0");
-  EXPECT_EQ(info.driver_version, "HIP 6.4");
+  EXPECT_EQ(info.driver_version, "HIP 6.4 (amdgpu 6.8.5)");
   EXPECT_EQ(info.sm_count, 304u);
   EXPECT_EQ(info.warp_size, 64u);
   EXPECT_EQ(info.cores_per_sm, 64u);
@@ -96,6 +99,14 @@ TEST_F(HipDeviceTest, SaysWhatTheRuntimeAndTheKernelDriverSay) {
   EXPECT_EQ(info.shared_bytes_per_sm, 64u << 10);
   EXPECT_EQ(info.physical_sm_ids, spec_.info.physical_sm_ids);
   EXPECT_EQ(info.memory_clock_max_mhz, 3200);
+}
+
+TEST_F(HipDeviceTest, AsksTheKernelDriverForWhatTheRuntimeDoesNotTell) {
+  fake_ = std::make_unique<test::FakeHip>("no_clocks", "mi300x");
+  const DeviceInfo info = open_hip_device(0)->info();
+  EXPECT_EQ(info.sm_clock_max_mhz, 2100);
+  EXPECT_EQ(info.memory_clock_max_mhz, 2600);
+  EXPECT_EQ(info.memory_bus_bits, 8192u);
 }
 
 TEST_F(HipDeviceTest, ChasesInEverySpaceAtTheLatenciesOfTheMachine) {
@@ -170,8 +181,12 @@ TEST_F(HipDeviceTest, RefusesWhatItsKernelsDoNotDo) {
   const ChaseProgram far_warp{
       .arrays = {{.bytes = 1024, .stride_bytes = 64}}, .actors = {{.warp = 16}}, .steps = {{.loads = 16}}};
   EXPECT_THROW(run(far_warp), NotSupportedError);
-  const Program code = InstructionProgram{.actors = {{}}, .steps = {{.count = kCodeBlockInstructions}}};
-  EXPECT_THROW(static_cast<void>(device_->run({&code, 1})), NotSupportedError);
+  const Program constants =
+      InstructionProgram{.actors = {{}}, .steps = {{.kind = CodeStepKind::kConstants, .count = 1024}}};
+  EXPECT_THROW(static_cast<void>(device_->run({&constants, 1})), NotSupportedError);
+  // A block of 1024 threads has 16 wavefronts.
+  const Program crowd = AccessProgram{.bytes = 1024, .warps = 17, .accesses = 16};
+  EXPECT_THROW(static_cast<void>(device_->run({&crowd, 1})), NotSupportedError);
 }
 
 TEST_F(HipDeviceTest, StreamsMoveWhatIsAskedFor) {
@@ -187,12 +202,55 @@ TEST_F(HipDeviceTest, StreamsMoveWhatIsAskedFor) {
   }
 }
 
+TEST_F(HipDeviceTest, AccessesTakeWhatTheMachineSays) {
+  open("mi300x");
+  const auto cycles = [&](const AccessProgram& access) {
+    const Program program = access;
+    return std::get<AccessResult>(device_->run({&program, 1}).front().data).mean_cycles;
+  };
+  const double lds = spec_.spaces.at(Space::kShared).memory_latency_cycles;
+  AccessProgram loads{.bytes = 16384, .lane_stride_bytes = 4, .hop_bytes = 256, .warm_accesses = 16, .accesses = 64};
+  EXPECT_NEAR(cycles(loads), lds, 0.1);
+  loads.lane_stride_bytes = 8;  // a bank has two words for each half of the wavefront
+  EXPECT_NEAR(cycles(loads), lds + 2 * spec_.banks->conflict_cycles, 0.1);
+  loads.space = Space::kGlobalBypassL1;
+  EXPECT_NEAR(cycles(loads), spec_.spaces.at(Space::kGlobalBypassL1).path[0].latency_cycles, 0.1);
+  loads.every_sm = true;
+  loads.warps = 16;
+  EXPECT_GT(cycles(loads), 100);
+  const AccessProgram atomics{.op = AccessOp::kAtomicAdd, .space = Space::kGlobalBypassL1, .bytes = 4, .accesses = 64};
+  EXPECT_NEAR(cycles(atomics), spec_.atomics.at("l2").one_address_latency_cycles, 0.1);
+}
+
+TEST_F(HipDeviceTest, CodeRunsWhereTheProgramSays) {
+  open("mi210");
+  std::vector<std::uint32_t> pair;
+  for (const auto& group : spec_.sm_groups) {
+    if (group.size() == 2) pair = group;
+  }
+  const auto last_pass = [&](std::uint32_t evictor) {
+    const Program program = InstructionProgram{
+        .actors = {{.sm = pair[0]}, {.sm = evictor, .warp = 2}},
+        .steps = {{.count = 3200, .passes = 3}, {.actor = 1, .first = 4096, .count = 8192}, {.count = 3200}}};
+    const auto result = std::get<InstructionResult>(device_->run({&program, 1}).front().data);
+    EXPECT_EQ(result.sms, (std::vector<std::uint32_t>{pair[0], evictor}));
+    EXPECT_EQ(result.pass_cycles[0].size(), 3u);
+    EXPECT_EQ(result.block_bytes, 256);
+    return static_cast<double>(result.pass_cycles[2][0]);
+  };
+  // Two CUs share a cache of instructions where they share one of scalars.
+  const double fits = 3200 * spec_.code->path[0].cycles_per_instruction;
+  EXPECT_GT(last_pass(pair[1]), 2 * fits);
+  EXPECT_NEAR(last_pass(pair[0] == 0 ? 50 : 0), fits, 0.05 * fits);
+}
+
 // From the API to the report, over the fake GPU's memory: what the machine file says is found.
 TEST_F(HipDeviceTest, DiscoveryFindsTheMachine) {
   open("mi210");
   DiscoverOptions options;
-  options.elements = {"vl1", "sl1d", "lds", "l2"};
-  options.attributes = {"size", "latency", "line_size", "fetch_granularity", "amount", "shared_between"};
+  options.elements = {"vl1", "sl1d", "lds", "l2", "icache_l1"};
+  options.attributes = {"size",       "latency",       "line_size",     "fetch_granularity", "amount",        "banks",
+                        "bank_width", "conflict_cost", "store_latency", "atomic_latency",    "loaded_latency"};
   options.budget_seconds = 600;
   const Topology found = discover(*device_, options);
   const auto number = [&](const char* element, const char* attribute) {
@@ -210,7 +268,17 @@ TEST_F(HipDeviceTest, DiscoveryFindsTheMachine) {
   EXPECT_EQ(number("l2", "line_size"), 128);
   EXPECT_NEAR(number("l2", "latency"), 310, 4);
   EXPECT_NEAR(number("lds", "latency"), 50, 0.5);
-  const Attribute* shared = found.find_attribute("sl1d", "shared_between");
+  EXPECT_EQ(number("lds", "banks"), 32);
+  EXPECT_EQ(number("lds", "bank_width"), 4);
+  EXPECT_NEAR(number("lds", "conflict_cost"), 1, 0.1);
+  EXPECT_NEAR(number("lds", "store_latency"), 54, 0.5);
+  EXPECT_NEAR(number("l2", "atomic_latency"), 310, 1);
+  EXPECT_GT(number("lds", "loaded_latency"), 49);
+  EXPECT_EQ(number("icache_l1", "size"), 32768);
+  options.elements = {"sl1d"};
+  options.attributes = {"shared_between"};
+  const Topology map = discover(*device_, options);
+  const Attribute* shared = map.find_attribute("sl1d", "shared_between");
   ASSERT_TRUE(shared->available()) << shared->detail;
   EXPECT_EQ(*shared->find_detail("instances"), Value(std::int64_t{56}));
   EXPECT_THAT(shared->flags, ::testing::IsEmpty());

@@ -9,35 +9,18 @@
 
 #include "device/cuda/kernel_layout.h"
 #include "device/cuda/ptx_text.h"
+#include "device/launch/access_kernels.h"
 
 namespace gputopo::cuda {
 namespace {
 
-struct Kernel {
-  AccessOp op;
-  Space space;
+using Kernel = launch::AccessKernel;
 
-  [[nodiscard]] bool shared() const { return space == Space::kShared; }
-  // Links in device memory are pointers, those in shared memory 32-bit addresses of its window.
-  [[nodiscard]] bool has_pointers() const { return op == AccessOp::kLoad && !shared(); }
-  [[nodiscard]] std::string_view address() const { return shared() ? "%link" : "%pointer"; }
-  [[nodiscard]] std::string_view window() const { return shared() ? "shared" : "global"; }
-};
-
-constexpr Kernel kKernels[] = {
-    {AccessOp::kLoad, Space::kShared},
-    {AccessOp::kLoad, Space::kGlobal},
-    {AccessOp::kLoad, Space::kGlobalBypassL1},
-    {AccessOp::kStore, Space::kShared},
-    {AccessOp::kStore, Space::kGlobalBypassL1},
-    {AccessOp::kStoreLoad, Space::kShared},
-    {AccessOp::kStoreLoad, Space::kGlobalBypassL1},
-    {AccessOp::kAtomicAdd, Space::kShared},
-    {AccessOp::kAtomicAdd, Space::kGlobalBypassL1},
-};
+std::string_view address_of(const Kernel& kernel) { return kernel.shared() ? "%link" : "%pointer"; }
+std::string_view window_of(const Kernel& kernel) { return kernel.shared() ? "shared" : "global"; }
 
 void prologue(PtxText& text, const Kernel& kernel) {
-  kernel_line(text, access_kernel_name(kernel.op, kernel.space), sizeof(AccessParameters));
+  kernel_line(text, kernel.name(), sizeof(AccessParameters));
   text.raw(R"({
   .reg .pred %first_thread, %first_lane, %done, %more, %lost, %late;
   .reg .b32 %thread_id, %threads, %block, %blocks, %sm, %lane, %warp, %warps, %shared, %link, %value, %before, %after;
@@ -144,18 +127,18 @@ GIVE_UP:
 void access(PtxText& text, const Kernel& kernel) {
   switch (kernel.op) {
     case AccessOp::kLoad:
-      text.line("{}.{} {}, [{}];", load_opcode(kernel.space), kernel.has_pointers() ? "u64" : "u32", kernel.address(),
-                kernel.address());
+      text.line("{}.{} {}, [{}];", load_opcode(kernel.space), kernel.has_pointers() ? "u64" : "u32", address_of(kernel),
+                address_of(kernel));
       break;
     case AccessOp::kStoreLoad:
-      text.line("st.volatile.{}.u32 [{}], %value;", kernel.window(), kernel.address());
-      text.line("ld.volatile.{}.u32 %value, [{}];", kernel.window(), kernel.address());
+      text.line("st.volatile.{}.u32 [{}], %value;", window_of(kernel), address_of(kernel));
+      text.line("ld.volatile.{}.u32 %value, [{}];", window_of(kernel), address_of(kernel));
       break;
     case AccessOp::kStore:
-      text.line("st.volatile.{}.u32 [{}], %value;", kernel.window(), kernel.address());
+      text.line("st.volatile.{}.u32 [{}], %value;", window_of(kernel), address_of(kernel));
       break;
     case AccessOp::kAtomicAdd:
-      text.line("atom.{}.add.u32 %value, [{}], %value;", kernel.window(), kernel.address());
+      text.line("atom.{}.add.u32 %value, [{}], %value;", window_of(kernel), address_of(kernel));
       break;
   }
 }
@@ -193,7 +176,7 @@ void phases(PtxText& text, const Kernel& kernel) {
   text.line("@%more bra ROUND;");
   text.line("DONE:");
   if (kernel.op == AccessOp::kStore) {
-    text.line("ld.volatile.{}.u32 %value, [{}];", kernel.window(), kernel.address());
+    text.line("ld.volatile.{}.u32 %value, [{}];", window_of(kernel), address_of(kernel));
   }
   wait_for(text, kernel);
   text.line("mov.u64 %end, %clock64;");
@@ -269,14 +252,10 @@ END:
 
 }  // namespace
 
-std::string access_kernel_name(AccessOp op, Space space) {
-  return fmt::format("{}_{}", to_string(op), to_string(space));
-}
-
 std::string generate_access_ptx(const PtxTarget& target) {
   PtxText text;
   text.raw(module_header(target));
-  for (const Kernel& kernel : kKernels) access_kernel(text, kernel);
+  for (const Kernel& kernel : launch::kAccessKernels) access_kernel(text, kernel);
   fill_kernel(text);
   return text.take();
 }

@@ -3,10 +3,11 @@
 #include <dlfcn.h>
 #include <fmt/format.h>
 
-#include "device/cuda/access_runner.h"
-#include "device/cuda/code_runner.h"
+#include "device/cuda/program_modules.h"
 #include "device/cuda/stream_runner.h"
+#include "device/launch/access_runner.h"
 #include "device/launch/chase_runner.h"
+#include "device/launch/code_runner.h"
 
 namespace gputopo {
 namespace cuda {
@@ -14,7 +15,14 @@ namespace {
 
 class CudaDevice : public Device {
  public:
-  explicit CudaDevice(int ordinal) : gpu_(ordinal), chases_(gpu_), streams_(gpu_), codes_(gpu_), accesses_(gpu_) {}
+  explicit CudaDevice(int ordinal)
+      : gpu_(ordinal),
+        chases_(gpu_),
+        streams_(gpu_),
+        code_kernel_(gpu_),
+        codes_(gpu_, code_kernel_),
+        access_kernels_(gpu_),
+        accesses_(gpu_, access_kernels_) {}
 
   [[nodiscard]] const DeviceInfo& info() const override { return gpu_.info(); }
 
@@ -47,8 +55,10 @@ class CudaDevice : public Device {
   Gpu gpu_;
   launch::ChaseRunner chases_;
   StreamRunner streams_;
-  CodeRunner codes_;
-  AccessRunner accesses_;
+  CodeModule code_kernel_;
+  launch::CodeRunner codes_;
+  AccessModule access_kernels_;
+  launch::AccessRunner accesses_;
 };
 
 bool library_can_be_loaded() {

@@ -76,13 +76,7 @@ struct StreamParameters {
 inline constexpr std::uint32_t kShortCodeBlocks = 3 * (kMostCodeInstructions / kCodeEntryInstructions);
 [[nodiscard]] std::string generate_code_ptx(const PtxTarget& target);
 
-// The module with the kernels that run access programs (AccessParameters), one for each operation and space that
-// validate() allows, and "fill_links", which writes the links of a working set in device memory.
-[[nodiscard]] std::string access_kernel_name(AccessOp op, Space space);
+// The module with the kernels that run access programs (AccessParameters; launch::kAccessKernels), and "fill_links".
 [[nodiscard]] std::string generate_access_ptx(const PtxTarget& target);
-
-// What an access kernel leaves in BlockRecord::error.
-inline constexpr std::uint32_t kChainLost = 1;     // a link led out of the working set
-inline constexpr std::uint32_t kStartedApart = 2;  // the other blocks did not come in time
 
 }  // namespace gputopo::cuda

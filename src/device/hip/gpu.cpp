@@ -68,9 +68,10 @@ std::optional<std::uint64_t> Gpu::attribute(DeviceAttribute attribute) const {
 }
 
 void Gpu::read_info(int ordinal, const KfdNode& node) {
-  const auto mhz = [this](DeviceAttribute khz) -> std::optional<double> {
-    const auto value = attribute(khz);
-    return value ? std::optional(static_cast<double>(*value) / 1e3) : std::nullopt;
+  // What the runtime does not tell, the kernel driver may.
+  const auto mhz = [this](DeviceAttribute khz, std::uint32_t kernels_mhz) -> std::optional<double> {
+    if (const auto value = attribute(khz)) return static_cast<double>(*value) / 1e3;
+    return kernels_mhz > 0 ? std::optional<double>(kernels_mhz) : std::nullopt;
   };
   info_.backend = "hip";
   info_.vendor = "AMD";
@@ -78,7 +79,9 @@ void Gpu::read_info(int ordinal, const KfdNode& node) {
   info_.architecture = fmt::format("{} ({})", target_.architecture, target_.name);
   info_.compute_capability_major = static_cast<int>(attribute(DeviceAttribute::kComputeCapabilityMajor).value_or(0));
   info_.compute_capability_minor = static_cast<int>(attribute(DeviceAttribute::kComputeCapabilityMinor).value_or(0));
-  info_.driver_version = runtime_->version_text();
+  const std::optional<std::string> module_version = read_amdgpu_version(sysfs_root());
+  info_.driver_version = module_version ? fmt::format("{} (amdgpu {})", runtime_->version_text(), *module_version)
+                                        : runtime_->version_text();
   info_.compute_partition_mode = read_pci_attribute(sysfs_root(), info_.pci_address, "current_compute_partition");
   info_.memory_partition_mode = read_pci_attribute(sysfs_root(), info_.pci_address, "current_memory_partition");
 
@@ -94,11 +97,12 @@ void Gpu::read_info(int ordinal, const KfdNode& node) {
   }
   info_.xcd_count = static_cast<std::uint32_t>(attribute(DeviceAttribute::kXccCount).value_or(node.xcc_count));
   if (node.cus_physical > 0) info_.sms_physical = node.cus_physical;
-  info_.sm_clock_max_mhz = mhz(DeviceAttribute::kClockKhz);
-  if (const auto clock = mhz(DeviceAttribute::kMemoryClockKhz))
+  info_.sm_clock_max_mhz = mhz(DeviceAttribute::kClockKhz, node.clock_max_mhz);
+  if (const auto clock = mhz(DeviceAttribute::kMemoryClockKhz, node.memory_clock_max_mhz))
     info_.memory_clock_max_mhz = *clock * target_.memory_clock_factor;
   if (const auto bits = attribute(DeviceAttribute::kMemoryBusBits))
     info_.memory_bus_bits = static_cast<std::uint32_t>(*bits);
+  if (!info_.memory_bus_bits && node.memory_bus_bits > 0) info_.memory_bus_bits = node.memory_bus_bits;
   info_.max_threads_per_block = attribute(DeviceAttribute::kMaxThreadsPerBlock);
   info_.max_threads_per_sm = attribute(DeviceAttribute::kMaxThreadsPerSm);
   // Blocks of one wavefront; what the runtime calls the most blocks is how many of the largest fit.

@@ -3,8 +3,11 @@
 #include <fmt/format.h>
 
 #include "device/hip/gpu.h"
+#include "device/hip/program_modules.h"
 #include "device/hip/stream_runner.h"
+#include "device/launch/access_runner.h"
 #include "device/launch/chase_runner.h"
+#include "device/launch/code_runner.h"
 #include "gputopo/error.h"
 
 namespace gputopo {
@@ -13,7 +16,14 @@ namespace {
 
 class HipDevice : public Device {
  public:
-  explicit HipDevice(int ordinal) : gpu_(ordinal), chases_(gpu_), streams_(gpu_) {}
+  explicit HipDevice(int ordinal)
+      : gpu_(ordinal),
+        chases_(gpu_),
+        streams_(gpu_),
+        code_kernel_(gpu_),
+        codes_(gpu_, code_kernel_),
+        access_kernels_(gpu_),
+        accesses_(gpu_, access_kernels_) {}
 
   [[nodiscard]] const DeviceInfo& info() const override { return gpu_.info(); }
 
@@ -23,15 +33,13 @@ class HipDevice : public Device {
     for (std::size_t i = 0; i < programs.size(); ++i) {
       validate(programs[i]);
       if (const auto* chase = std::get_if<ChaseProgram>(&programs[i])) chases.push_back({chase, &results[i]});
-      if (std::holds_alternative<InstructionProgram>(programs[i]))
-        throw NotSupportedError("instruction programs do not run on AMD GPUs yet");
-      if (std::holds_alternative<AccessProgram>(programs[i]))
-        throw NotSupportedError("access programs do not run on AMD GPUs yet");
     }
     gpu_.wake();
     chases_.run(chases);
     for (std::size_t i = 0; i < programs.size(); ++i) {
       if (const auto* stream = std::get_if<StreamProgram>(&programs[i])) results[i] = streams_.run(*stream);
+      if (const auto* code = std::get_if<InstructionProgram>(&programs[i])) results[i] = codes_.run(*code);
+      if (const auto* access = std::get_if<AccessProgram>(&programs[i])) results[i] = accesses_.run(*access);
     }
     return results;
   }
@@ -39,13 +47,19 @@ class HipDevice : public Device {
   [[nodiscard]] std::string native_code(const Program& program) override {
     if (const auto* stream = std::get_if<StreamProgram>(&program))
       return generate_stream_source(gpu_.target(), shape_of(*stream));
-    return std::holds_alternative<ChaseProgram>(program) ? generate_chase_source(gpu_.target()) : std::string();
+    if (std::holds_alternative<AccessProgram>(program)) return generate_access_source(gpu_.target());
+    if (std::holds_alternative<InstructionProgram>(program)) return generate_code_source(gpu_.target());
+    return generate_chase_source(gpu_.target());
   }
 
  private:
   Gpu gpu_;
   launch::ChaseRunner chases_;
   StreamRunner streams_;
+  CodeModule code_kernel_;
+  launch::CodeRunner codes_;
+  AccessModule access_kernels_;
+  launch::AccessRunner accesses_;
 };
 
 DeviceListing listing_of(const Runtime& runtime, int ordinal) {

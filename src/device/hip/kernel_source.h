@@ -15,6 +15,7 @@ struct GfxTarget {
   std::string name;                // "gfx90a"
   std::string architecture;        // "CDNA2"
   std::string bypass;              // cache bits of a vector load that vL1 does not answer
+  std::string returning;           // bit of an atomic that gives back what was there
   std::uint32_t engine_bits = 2;   // of the shader engine in HW_ID
   bool has_xcc_id = false;         // several dies, numbered by a register of their own
   double memory_clock_factor = 1;  // from what the driver calls the memory clock to two transfers a clock
@@ -62,6 +63,11 @@ inline constexpr std::uint32_t kMostBytesInFlight = 128;
 
 // Kernels "fill", "chase", "spin".
 [[nodiscard]] std::string generate_chase_source(const GfxTarget& target);
+// The kernels of launch::kAccessKernels and "fill_links". Arguments: AccessParameters, blocks, threads of a block.
+[[nodiscard]] std::string generate_access_source(const GfxTarget& target);
+// Kernels "code" (CodeParameters) and "code_sizes", which leaves the bytes of the stretch and of the loop around it
+// (u32 each) at the address that it is given.
+[[nodiscard]] std::string generate_code_source(const GfxTarget& target);
 // Kernel "stream".
 [[nodiscard]] std::string generate_stream_source(const GfxTarget& target, const StreamShape& shape);
 

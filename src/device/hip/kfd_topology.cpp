@@ -39,6 +39,13 @@ std::vector<fs::path> folders_in(const fs::path& folder) {
   return found;
 }
 
+std::optional<std::string> read_line(const fs::path& path) {
+  std::ifstream file(path);
+  std::string text;
+  if (!std::getline(file, text) || text.empty()) return std::nullopt;
+  return text;
+}
+
 struct PciPlace {
   std::uint64_t domain = 0;
   std::uint64_t location = 0;  // bus, device and function as KFD packs them
@@ -91,6 +98,7 @@ std::optional<KfdNode> read_kfd_node(const std::string& root, const std::string&
   for (const fs::path& path : folders_in(fs::path(root) / "class/kfd/kfd/topology/nodes")) {
     const Properties properties = read_properties(path / "properties");
     const auto at = [&](const char* name) { return static_cast<std::uint32_t>(number(properties, name)); };
+    const Properties memory = read_properties(path / "mem_banks/0/properties");
     if (at("gfx_target_version") == 0) continue;  // a CPU
     if (number(properties, "domain") != place->domain || number(properties, "location_id") != place->location) continue;
     return KfdNode{.gfx_name = gfx_name_of(at("gfx_target_version")),
@@ -99,17 +107,21 @@ std::optional<KfdNode> read_kfd_node(const std::string& root, const std::string&
                    .waves_per_simd = at("max_waves_per_simd"),
                    .xcc_count = std::max(1u, at("num_xcc")),
                    .cus_physical = at("array_count") * at("cu_per_simd_array"),
+                   .clock_max_mhz = at("max_engine_clk_fcompute"),
+                   .memory_clock_max_mhz = static_cast<std::uint32_t>(number(memory, "mem_clk_max")),
+                   .memory_bus_bits = static_cast<std::uint32_t>(number(memory, "width")),
                    .caches = read_caches(path / "caches")};
   }
   return std::nullopt;
 }
 
+std::optional<std::string> read_amdgpu_version(const std::string& root) {
+  return read_line(fs::path(root) / "module/amdgpu/version");
+}
+
 std::optional<std::string> read_pci_attribute(const std::string& root, const std::string& pci_address,
                                               const std::string& name) {
-  std::ifstream file(fs::path(root) / "bus/pci/devices" / pci_address / name);
-  std::string text;
-  if (!std::getline(file, text) || text.empty()) return std::nullopt;
-  return text;
+  return read_line(fs::path(root) / "bus/pci/devices" / pci_address / name);
 }
 
 }  // namespace gputopo::hip

@@ -23,6 +23,10 @@ struct KfdNode {
   std::uint32_t waves_per_simd = 0;
   std::uint32_t xcc_count = 1;
   std::uint32_t cus_physical = 0;  // of all shader arrays, with those that are switched off; 0 where it does not tell
+  // 0 where it does not tell; of memory as the driver counts its clock.
+  std::uint32_t clock_max_mhz = 0;
+  std::uint32_t memory_clock_max_mhz = 0;
+  std::uint32_t memory_bus_bits = 0;
   std::vector<KfdCache> caches;
 
   // The size of one data cache of a level; nothing where there is none.
@@ -37,6 +41,9 @@ struct KfdNode {
 
 // The node of the GPU at a PCI address ("0000:c1:00.0"); nothing where KFD does not list it or cannot be read.
 [[nodiscard]] std::optional<KfdNode> read_kfd_node(const std::string& root, const std::string& pci_address);
+
+// The version of the amdgpu kernel module; nothing for the one that is part of the kernel.
+[[nodiscard]] std::optional<std::string> read_amdgpu_version(const std::string& root);
 
 // The one line of a file of the GPU's PCI device ("current_compute_partition": "SPX"); nothing where it has none.
 [[nodiscard]] std::optional<std::string> read_pci_attribute(const std::string& root, const std::string& pci_address,

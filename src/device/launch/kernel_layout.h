@@ -100,4 +100,58 @@ struct BlockRecord {
   std::uint32_t sink;     // takes values that must look used
 };
 
+// One step of an instruction program. The kernel leaves the cycles of each pass (u64) at `result`.
+struct CodeStepTask {
+  std::uint64_t result;
+  std::uint32_t kind;    // CodeStepKind
+  std::uint32_t slot;    // which of the program's SMs
+  std::uint32_t thread;  // of the block there
+  std::uint32_t entry;   // run: where to begin, in kCodeEntryInstructions
+  std::uint32_t last;    // run: the block of instructions behind which a pass ends
+  std::uint32_t bytes;   // constants
+  std::uint32_t passes;
+  std::uint32_t unused;
+};
+
+inline constexpr std::uint32_t kMostCodeSms = 2;
+
+// Parameters of the kernel "code".
+struct CodeParameters {
+  std::uint64_t steps = 0;    // address of step_count CodeStepTasks
+  std::uint64_t records = 0;  // address of a BlockRecord for each slot
+  std::uint64_t turn = 0;     // address of a word: how many steps have ended
+  std::uint32_t step_count = 0;
+  std::uint32_t never = 0;                  // kNever
+  std::uint32_t wanted_sm[kMostCodeSms]{};  // of each slot; kAnySm: any block takes slot 0
+  std::uint32_t patience_cycles = 0;        // how long a block on an SM that is not wanted stays
+  std::uint32_t longest_wait_cycles = 0;    // for a step on the other SM
+};
+
+// Parameters of the kernels that run access programs.
+struct AccessParameters {
+  std::uint64_t working_set = 0;   // address in device memory; shared memory has none
+  std::uint64_t bytes = 0;         // of the working set
+  std::uint64_t hop_bytes = 0;     // from a word to the one that its link names, round the working set
+  std::uint64_t records = 0;       // one BlockRecord a block
+  std::uint64_t warp_records = 0;  // one WarpRecord a warp
+  std::uint64_t arrived = 0;       // address of a word: how often a block has come to a common start
+  std::uint32_t lane_stride = 0;
+  std::uint32_t warp_stride = 0;
+  std::uint32_t warm_rounds = 0;  // of kAccessUnroll accesses
+  std::uint32_t rounds = 0;
+  std::uint32_t never = 0;                // kNever
+  std::uint32_t longest_wait_cycles = 0;  // for the other blocks
+};
+
+// When the accesses of a warp began and ended, and what the readings of the clock around them cost.
+struct WarpRecord {
+  std::uint64_t start_cycles;
+  std::uint64_t end_cycles;
+  std::uint64_t timer_cycles;
+};
+
+// What an access kernel leaves in BlockRecord::error.
+inline constexpr std::uint32_t kChainLost = 1;     // a link led out of the working set
+inline constexpr std::uint32_t kStartedApart = 2;  // the other blocks did not come in time
+
 }  // namespace gputopo::launch

@@ -42,7 +42,8 @@ Level level_of(const MachineSpec& spec, const AccessProgram& program, std::uint6
     if (program.bytes > usable_bytes(*cache, carve_out_bytes)) continue;
     // Every SM's own partition caches what it reads.
     const bool near = program.bytes <= cache->size_bytes / cache->partitions;
-    return {stop.cache, near ? stop.latency_cycles : stop.far_latency_cycles, cache->scope != Scope::kGpu, fetch_bytes};
+    return {stop.cache, near ? stop.latency_cycles : stop.far_latency_cycles, !is_behind_sms(cache->scope),
+            fetch_bytes};
   }
   return {kMemoryLevel, space.memory_latency_cycles, false, fetch_bytes};
 }
@@ -55,14 +56,18 @@ const BankSpec& banks_of(const MachineSpec& spec) {
 Service atomic_service(const MachineSpec& spec, const AccessProgram& program) {
   const bool shared = program.space == Space::kShared;
   const auto& path = spec.spaces.at(program.space).path;
-  const std::string level = shared || path.empty() ? kSharedLevel : path.back().cache;
+  // The nearest cache that performs any: there may be a larger one behind it.
+  std::string level = shared || path.empty() ? kSharedLevel : path.front().cache;
+  for (const PathStop& stop : path) {
+    if (!spec.atomics.contains(level)) level = stop.cache;
+  }
   const auto found = spec.atomics.find(level);
   if (found == spec.atomics.end()) refuse(spec, "atomics." + level, "how long atomics take there");
   const AtomicSpec& atomics = found->second;
   if (program.lane_stride_bytes == 0) {
-    return {atomics.one_address_latency_cycles, kAccessLanes / atomics.one_address_lanes_per_cycle, shared};
+    return {atomics.one_address_latency_cycles, spec.info.warp_size / atomics.one_address_lanes_per_cycle, shared};
   }
-  return {atomics.latency_cycles, kAccessLanes / atomics.lanes_per_cycle, shared};
+  return {atomics.latency_cycles, spec.info.warp_size / atomics.lanes_per_cycle, shared};
 }
 
 Service plain_service(const MachineSpec& spec, const AccessProgram& program, std::uint64_t carve_out_bytes,
@@ -73,11 +78,11 @@ Service plain_service(const MachineSpec& spec, const AccessProgram& program, std
   const std::uint32_t sms = level.per_sm ? spec.info.sm_count : 1;
   const double bytes_per_cycle = bandwidth->second.read_bytes_per_second / sms / (clock_mhz * 1e6);
   std::set<std::uint64_t> fetches;
-  for (std::uint64_t lane = 0; lane < kAccessLanes; ++lane) {
+  for (std::uint64_t lane = 0; lane < spec.info.warp_size; ++lane) {
     fetches.insert(lane * program.lane_stride_bytes % program.bytes / level.fetch_bytes);
   }
   // A pass over the banks takes as long for one word as for all.
-  const std::size_t served = program.space == Space::kShared ? kAccessLanes : fetches.size();
+  const std::size_t served = program.space == Space::kShared ? spec.info.warp_size : fetches.size();
   const double bytes = static_cast<double>(served) * level.fetch_bytes;
   Service service{level.latency_cycles, bytes / bytes_per_cycle, level.per_sm};
   if (program.space != Space::kShared) return service;
@@ -85,7 +90,7 @@ Service plain_service(const MachineSpec& spec, const AccessProgram& program, std
   if (program.op == AccessOp::kLoad && !spec.banks && program.lane_stride_bytes <= access_word_bytes(program))
     return service;
   const BankSpec& banks = banks_of(spec);
-  const double conflict = banks.conflict_cycles * bank_conflicts(banks, program);
+  const double conflict = banks.conflict_cycles * bank_conflicts(banks, program, spec.info.warp_size);
   service.interval_cycles += conflict;
   if (program.op == AccessOp::kStoreLoad) {
     if (banks.store_latency_cycles == 0) refuse(spec, "banks.store_latency_cycles", "how long stores take");
@@ -100,9 +105,9 @@ Service plain_service(const MachineSpec& spec, const AccessProgram& program, std
 
 }  // namespace
 
-std::uint32_t bank_conflicts(const BankSpec& banks, const AccessProgram& program) {
+std::uint32_t bank_conflicts(const BankSpec& banks, const AccessProgram& program, std::uint32_t lanes) {
   std::uint32_t conflicts = 0;
-  for (std::uint32_t first = 0; first < kAccessLanes; first += banks.lanes_at_once) {
+  for (std::uint32_t first = 0; first < lanes; first += banks.lanes_at_once) {
     std::map<std::uint64_t, std::set<std::uint64_t>> rows_of_bank;
     for (std::uint32_t lane = first; lane < first + banks.lanes_at_once; ++lane) {
       const std::uint64_t row = std::uint64_t{lane} * program.lane_stride_bytes % program.bytes / banks.bank_bytes;

@@ -258,7 +258,7 @@ void check_banks(const MachineSpec& spec, const BankSpec& banks) {
   require(spec.spaces.contains(Space::kShared), "banks", "there is no space 'shared' that has them");
   require_power_of_two(banks.banks, "banks.banks", 1, kMostBanks);
   require_power_of_two(banks.bank_bytes, "banks.bank_bytes", 4, kWidestBankBytes);
-  require_power_of_two(banks.lanes_at_once, "banks.lanes_at_once", 1, kAccessLanes);
+  require_power_of_two(banks.lanes_at_once, "banks.lanes_at_once", 1, spec.info.warp_size);
   require_not_negative(banks.conflict_cycles, "banks.conflict_cycles");
   require_not_negative(banks.store_latency_cycles, "banks.store_latency_cycles");
 }

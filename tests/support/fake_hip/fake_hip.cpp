@@ -5,7 +5,10 @@
 //   out_of_memory=N                           the N-th allocation (from 1) fails
 //   launch_failed, illegal_address            what the end of every kernel reports
 //   lost_after=N                              the N-th kernel and all calls after it report a lost device
+//   no_clocks                                 the runtime tells neither clocks nor the width of the memory bus
 //   masked                                    no block ever runs on the last CU
+//   one_block                                 no second block of an instruction program ever runs
+//   apart                                     the blocks of an access program do not start together
 // It knows the tasks, not the machine code: that is for tests/unit/hip_code_test.cpp.
 #include <sys/mman.h>
 
@@ -20,7 +23,10 @@
 
 #include "device/hip/kernel_source.h"
 #include "device/hip/runtime_api.h"
+#include "device/launch/access_kernels.h"
 #include "device/launch/kernel_layout.h"
+#include "device/sim/access.h"
+#include "device/sim/code.h"
 #include "device/sim/hierarchy.h"
 #include "device/sim/machine.h"
 
@@ -257,6 +263,109 @@ void stream(const FakeFunction& function, unsigned blocks, void** parameters) {
         static_cast<std::uint64_t>(bytes / kStreamBytesPerSecond * kWallClockKhz * 1e3));
 }
 
+// ---- accesses ----
+
+void fill_links(const AccessParameters& p) {
+  for (std::uint64_t offset = 0; offset < p.bytes; offset += sizeof(std::uint64_t)) {
+    at<std::uint64_t>(p.working_set + offset) = p.working_set + (offset + p.hop_bytes) % p.bytes;
+  }
+}
+
+// Whether the links of a lane lead where they should.
+bool follows(const AccessParameters& p, std::uint32_t lane) {
+  std::uint64_t offset = std::uint64_t{lane} * p.lane_stride % p.bytes;
+  std::uint64_t link = p.working_set + offset;
+  for (std::uint32_t i = 0; i < p.rounds; ++i) {
+    link = at<std::uint64_t>(link);
+    offset = (offset + p.hop_bytes) % p.bytes;
+    if (link != p.working_set + offset) return false;
+  }
+  return true;
+}
+
+Status access(const AccessKernel& kernel, const AccessParameters& p, std::uint32_t blocks, std::uint32_t threads) {
+  const std::uint32_t warps = threads / kWavefront;
+  const AccessProgram program{.op = kernel.op,
+                              .space = kernel.space,
+                              .bytes = p.bytes,
+                              .lane_stride_bytes = p.lane_stride,
+                              .warp_stride_bytes = p.warp_stride,
+                              .hop_bytes = p.hop_bytes,
+                              .warps = warps,
+                              .every_sm = blocks > 1,
+                              .accesses = p.rounds * kAccessUnroll};
+  AccessResult result;
+  try {
+    sim::Noise silence({}, 1, 1);
+    result = sim::simulate_access(state().machine, program, 0, state().clock_mhz(), silence);
+  } catch (const Error&) {
+    return kErrorLaunchFailure;
+  }
+  const double cycles = result.mean_cycles * program.accesses;
+  const std::uint64_t start = state().cycles_at(state().ticks);
+  const auto timer = static_cast<std::uint64_t>(state().machine.timer_cycles);
+  for (std::uint32_t warp = 0; warp < blocks * warps; ++warp) {
+    at<WarpRecord>(p.warp_records + warp * sizeof(WarpRecord)) = {
+        start, start + timer + static_cast<std::uint64_t>(std::llround(cycles)), timer};
+  }
+  spend(p.records, blocks, static_cast<std::uint64_t>(cycles * kWallClockKhz / (state().clock_mhz() * 1e3)));
+  at<BlockRecord>(p.records).error = is("apart") ? kStartedApart : 0;
+  if (kernel.has_pointers() && !follows(p, kWavefront - 1)) at<BlockRecord>(p.records).error = kChainLost;
+  return kSuccess;
+}
+
+// ---- code ----
+
+void code_sizes(std::uint64_t result) {
+  at<std::uint32_t>(result) = kMostCodeInstructions * state().machine.code->bytes_per_instruction;
+  at<std::uint32_t>(result + sizeof(std::uint32_t)) = 256;
+}
+
+// The program that the tasks were made from.
+InstructionProgram program_of(const CodeParameters& p) {
+  const auto& ids = *state().machine.info.physical_sm_ids;
+  InstructionProgram program;
+  for (std::uint32_t i = 0; i < p.step_count; ++i) {
+    const CodeStepTask& task = at<CodeStepTask>(p.steps + i * sizeof(CodeStepTask));
+    CodeActor actor{.warp = task.thread / kWavefront};
+    if (p.wanted_sm[0] != kAnySm) {
+      actor.sm = static_cast<std::uint32_t>(std::find(ids.begin(), ids.end(), p.wanted_sm[task.slot]) - ids.begin());
+    }
+    const std::uint32_t first = task.entry * kCodeEntryInstructions;
+    program.steps.push_back(
+        {.actor = i, .first = first, .count = (task.last + 1) * kCodeBlockInstructions - first, .passes = task.passes});
+    program.actors.push_back(actor);
+  }
+  return program;
+}
+
+Status code(const CodeParameters& p) {
+  if (!state().machine.code) return kErrorLaunchFailure;
+  const InstructionProgram program = program_of(p);
+  sim::Noise silence({}, 1, 1);
+  sim::Hierarchy hierarchy(state().machine);
+  const InstructionResult result = sim::simulate_code(*state().machine.code, hierarchy, program, 0, 1, silence);
+  std::uint64_t cycles = 0;
+  for (std::uint32_t i = 0; i < p.step_count; ++i) {
+    std::uint64_t place = at<CodeStepTask>(p.steps + i * sizeof(CodeStepTask)).result;
+    for (const std::uint64_t pass : result.pass_cycles[i]) {
+      at<std::uint64_t>(place) = pass;
+      place += sizeof(std::uint64_t);
+      cycles += pass;
+    }
+  }
+  const auto ticks =
+      static_cast<std::uint64_t>(static_cast<double>(cycles) * kWallClockKhz / (state().clock_mhz() * 1e3));
+  const std::uint32_t slots = p.wanted_sm[0] == p.wanted_sm[1] ? 1 : 2;
+  spend(p.records, slots, ticks);
+  for (std::uint32_t slot = 0; slot < slots; ++slot) {
+    BlockRecord& record = at<BlockRecord>(p.records + slot * sizeof(BlockRecord));
+    record.claimed = is("one_block") && slot == 1 ? 0 : 1;
+    if (p.wanted_sm[0] != kAnySm) record.sm = p.wanted_sm[slot];
+  }
+  return kSuccess;
+}
+
 Status copy(void* to, const void* from, std::size_t bytes) {
   if (state().pending != kSuccess) return state().pending;
   std::memcpy(to, from, bytes);
@@ -312,6 +421,9 @@ Status hipDeviceGetAttribute(int* value, DeviceAttribute attribute, int) {
     *value = static_cast<int>(number);
     return kSuccess;
   };
+  const bool of_clocks = attribute == DeviceAttribute::kClockKhz || attribute == DeviceAttribute::kMemoryClockKhz ||
+                         attribute == DeviceAttribute::kMemoryBusBits;
+  if (is("no_clocks") && of_clocks) return kErrorUnknown;
   switch (attribute) {
     case DeviceAttribute::kClockKhz:
       return answer(static_cast<std::uint64_t>(*info.sm_clock_max_mhz * 1e3));
@@ -408,6 +520,13 @@ Status hipModuleLaunchKernel(FunctionHandle handle, unsigned grid_x, unsigned gr
   if (function.name == "spin")
     spend(argument<std::uint64_t>(parameters, 0), grid_x, argument<std::uint64_t>(parameters, 1));
   if (function.name == "stream") stream(function, grid_x, parameters);
+  if (function.name == "code_sizes") code_sizes(argument<std::uint64_t>(parameters, 0));
+  if (function.name == "code") state().pending = code(argument<CodeParameters>(parameters, 0));
+  if (function.name == "fill_links") fill_links(argument<AccessParameters>(parameters, 0));
+  for (const AccessKernel& kernel : kAccessKernels) {
+    if (function.name == kernel.name())
+      state().pending = access(kernel, argument<AccessParameters>(parameters, 0), grid_x, block_x);
+  }
   return kSuccess;
 }
 Status hipDeviceSynchronize() { return state().pending; }

@@ -1,4 +1,4 @@
-#include "device/cuda/access_runner.h"
+#include "device/launch/access_runner.h"
 
 #include <fmt/format.h>
 
@@ -6,7 +6,7 @@
 
 #include "gputopo/error.h"
 
-namespace gputopo::cuda {
+namespace gputopo::launch {
 namespace {
 
 constexpr double kMostLaunchCycles = 1e9;
@@ -46,18 +46,22 @@ AccessResult result_of(const AccessProgram& program, const std::vector<WarpRecor
 }  // namespace
 
 ProgramResult AccessRunner::run(const AccessProgram& program) {
+  const std::uint32_t lanes = gpu_.info().warp_size;
   const double most_cycles =
-      kCyclesPerLane * kAccessLanes * program.warps * (static_cast<double>(program.accesses) + program.warm_accesses);
+      kCyclesPerLane * lanes * program.warps * (static_cast<double>(program.accesses) + program.warm_accesses);
   if (most_cycles > kMostLaunchCycles) {
     throw UsageError(fmt::format(
         "program: its accesses may take {:.0e} cycles, and a launch may last {:.0e}; give it fewer accesses or warps",
         most_cycles, kMostLaunchCycles));
   }
   const bool shared = program.space == Space::kShared;
-  if (!module_) module_.emplace(gpu_.driver(), generate_access_ptx(gpu_.target()));
-  const std::string name = access_kernel_name(program.op, program.space);
-
-  Launch launch{.blocks = program.every_sm ? gpu_.info().sm_count : 1, .threads = 32 * program.warps};
+  AccessLaunch launch{.kernel = AccessKernel{program.op, program.space}.name(),
+                      .blocks = program.every_sm ? gpu_.info().sm_count : 1,
+                      .threads = lanes * program.warps};
+  if (launch.threads > gpu_.info().max_threads_per_block.value_or(launch.threads)) {
+    throw NotSupportedError(fmt::format("{} warps of {} threads are more than the {} threads of a block", program.warps,
+                                        lanes, *gpu_.info().max_threads_per_block));
+  }
   const std::uint64_t shared_bytes = shared ? program.bytes : sizeof(std::uint32_t);
   launch.carve_out_bytes = gpu_.carve_out_for(program.shared_carve_out_bytes, shared_bytes, 1);
   launch.shared_bytes = gpu_.shared_bytes_for_one_block(launch.carve_out_bytes, shared_bytes);
@@ -66,7 +70,7 @@ ProgramResult AccessRunner::run(const AccessProgram& program) {
   const std::uint64_t warps = std::uint64_t{launch.blocks} * program.warps;
   const std::uint64_t record_bytes =
       launch.blocks * sizeof(BlockRecord) + warps * sizeof(WarpRecord) + sizeof(std::uint64_t);
-  const DevicePointer base = gpu_.reserve(array_bytes + record_bytes);
+  const Address base = gpu_.reserve(array_bytes + record_bytes);
   AccessParameters parameters{.working_set = base,
                               .bytes = program.bytes,
                               .hop_bytes = program.hop_bytes,
@@ -81,23 +85,26 @@ ProgramResult AccessRunner::run(const AccessProgram& program) {
                               .longest_wait_cycles = static_cast<std::uint32_t>(kMostLaunchCycles)};
   gpu_.clear(base + array_bytes, record_bytes);
   if (!shared && program.op == AccessOp::kLoad) {
-    gpu_.run(module_->function("fill_links"), "fill_links",
-             {.blocks = gpu_.info().sm_count, .threads = kFillThreads, .carve_out_bytes = launch.carve_out_bytes},
-             {&parameters});
+    kernels_.launch({.kernel = "fill_links",
+                     .blocks = gpu_.info().sm_count,
+                     .threads = kFillThreads,
+                     .carve_out_bytes = launch.carve_out_bytes},
+                    parameters);
   } else if (!shared) {
     gpu_.clear(base, program.bytes);
   }
-  gpu_.run(module_->function(name.c_str()), name, launch, {&parameters});
+  kernels_.launch(launch, parameters);
 
   std::vector<BlockRecord> blocks(launch.blocks);
   std::vector<WarpRecord> records(warps);
   gpu_.download(blocks.data(), parameters.records, blocks.size() * sizeof(BlockRecord));
   gpu_.download(records.data(), parameters.warp_records, records.size() * sizeof(WarpRecord));
   for (const BlockRecord& block : blocks) {
-    if (block.error == kChainLost) throw DeviceError(fmt::format("{}: a link led out of the working set", name));
+    if (block.error == kChainLost)
+      throw DeviceError(fmt::format("{}: a link led out of the working set", launch.kernel));
     if (block.error == kStartedApart) {
-      throw DeviceError(
-          fmt::format("{}: {} blocks did not start together; is another program using this GPU?", name, launch.blocks));
+      throw DeviceError(fmt::format("{}: {} blocks did not start together; is another program using this GPU?",
+                                    launch.kernel, launch.blocks));
     }
   }
   return {.data = result_of(program, records),
@@ -105,4 +112,4 @@ ProgramResult AccessRunner::run(const AccessProgram& program) {
           .shared_carve_out_bytes = launch.carve_out_bytes};
 }
 
-}  // namespace gputopo::cuda
+}  // namespace gputopo::launch

@@ -1,0 +1,38 @@
+// The kernels of access and instruction programs on NVIDIA GPUs, compiled at their first launch.
+#pragma once
+
+#include <optional>
+
+#include "device/cuda/gpu.h"
+#include "device/launch/access_kernels.h"
+#include "device/launch/code_kernel.h"
+
+namespace gputopo::cuda {
+
+class AccessModule : public launch::AccessGpu {
+ public:
+  explicit AccessModule(Gpu& gpu) : gpu_(gpu) {}
+
+  void launch(const launch::AccessLaunch& launch, AccessParameters parameters) override;
+
+ private:
+  Gpu& gpu_;
+  std::optional<Module> module_;
+};
+
+class CodeModule : public launch::CodeGpu {
+ public:
+  explicit CodeModule(Gpu& gpu) : gpu_(gpu) {}
+
+  [[nodiscard]] launch::CodeSizes sizes() override;
+  void launch(const launch::CodeLaunch& launch, CodeParameters parameters) override;
+
+ private:
+  void compile_once();
+
+  Gpu& gpu_;
+  std::optional<Module> module_;  // takes a second or so to compile
+  launch::CodeSizes sizes_;
+};
+
+}  // namespace gputopo::cuda

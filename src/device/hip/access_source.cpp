@@ -1,0 +1,217 @@
+// The kernels that run access programs: all lanes of every wavefront follow a chain of their own through the working
+// set. What the timing depends on, and a test checks in the machine code:
+// - A chain with all its readings of the clock is one piece of assembly: two readings, of which the second is the start
+//   and the difference what a reading costs; the accesses; the wait until the last of them has ended; the end.
+// - Every access but a store waits for the one before. The loop's own instructions stand behind an access and before
+//   the next one's wait, so that they take no time of their own.
+// - The piece is passed once untimed, so that its code is in the instruction cache.
+#include <fmt/format.h>
+
+#include <cstddef>
+
+#include "device/hip/kernel_source.h"
+#include "device/hip/source_text.h"
+#include "device/launch/access_kernels.h"
+
+namespace gputopo::hip {
+namespace {
+
+using namespace launch;
+
+// One access in assembly; the register that holds what came last is %[value], or %[link] of a load.
+std::string access_of(const GfxTarget& target, const AccessKernel& kernel) {
+  if (kernel.shared()) {
+    const std::string store = "ds_write_b32 %[link], %[value]\\n";
+    switch (kernel.op) {
+      case AccessOp::kLoad:
+        return "ds_read_b32 %[link], %[link]\\n";
+      case AccessOp::kStore:
+        return store;
+      case AccessOp::kStoreLoad:
+        return store + "ds_read_b32 %[value], %[link]\\n";
+      case AccessOp::kAtomicAdd:
+        return "ds_add_rtn_u32 %[value], %[link], %[value]\\n";
+    }
+  }
+  const std::string bypass = kernel.space == Space::kGlobalBypassL1 ? " " + target.bypass : "";
+  const std::string store = "global_store_dword %[link], %[value], off" + bypass + "\\n";
+  switch (kernel.op) {
+    case AccessOp::kLoad:
+      return "global_load_dwordx2 %[link], %[link], off" + bypass + "\\n";
+    case AccessOp::kStore:
+      return store;
+    case AccessOp::kStoreLoad:
+      return store + "global_load_dword %[value], %[link], off" + bypass + "\\n";
+    case AccessOp::kAtomicAdd:
+      break;
+  }
+  return "global_atomic_add %[value], %[link], %[value], off " + target.returning + "\\n";
+}
+
+std::string chain_of(const GfxTarget& target, const AccessKernel& kernel) {
+  const std::string wait = kernel.shared() ? "s_waitcnt lgkmcnt(0)\\n" : "s_waitcnt vmcnt(0)\\n";
+  const std::string access = (kernel.op == AccessOp::kStore ? "" : wait) + access_of(target, kernel);
+  std::string accesses;
+  for (std::uint32_t i = 0; i < kAccessUnroll; ++i) accesses += access;
+  // Behind stores the last word is read back.
+  const std::string last = kernel.op == AccessOp::kStore
+                               ? access_of(target, {AccessOp::kStoreLoad, kernel.space}).substr(access.size())
+                               : std::string();
+  return fmt::format(
+      R"hip(
+      asm volatile(
+          "s_waitcnt vmcnt(0) lgkmcnt(0)\n"
+          "s_memtime %[timer]\n"
+          "s_waitcnt lgkmcnt(0)\n"
+          "s_memtime %[start]\n"
+          "s_waitcnt lgkmcnt(0)\n"
+          "1:\n"
+          "{}"
+          "s_sub_u32 %[rounds], %[rounds], 1\n"
+          "s_cmp_lg_u32 %[rounds], 0\n"
+          "s_cbranch_scc1 1b\n"
+          "{}{}"
+          "s_memtime %[end]\n"
+          "s_waitcnt lgkmcnt(0)\n"
+          : [link] "+v"(link), [value] "+v"(value), [rounds] "+s"(left), [timer] "=&s"(timer), [start] "=&s"(start),
+            [end] "=&s"(end)
+          : : "memory", "scc");)hip",
+      accesses, last, wait);
+}
+
+// The parameters lie as the host has them.
+constexpr std::string_view kParameters = R"hip(
+struct Parameters {
+  u64 working_set, bytes, hop_bytes, records, warp_records, arrived;
+  u32 lane_stride, warp_stride, warm_rounds, rounds, never, longest_wait_cycles;
+};
+#define SAME_PLACE(field) \
+  static_assert(__builtin_offsetof(Parameters, field) == kAccessParameters_##field, "parameters of the host")
+SAME_PLACE(working_set);
+SAME_PLACE(bytes);
+SAME_PLACE(hop_bytes);
+SAME_PLACE(records);
+SAME_PLACE(warp_records);
+SAME_PLACE(arrived);
+SAME_PLACE(lane_stride);
+SAME_PLACE(warp_stride);
+SAME_PLACE(warm_rounds);
+SAME_PLACE(rounds);
+SAME_PLACE(never);
+SAME_PLACE(longest_wait_cycles);
+
+// All blocks go on at the same time. `target` counts the arrivals so far.
+DEVICE void common_start(const Parameters& p, u32 blocks, u32 target, bool first_thread, u64 record) {
+  barrier();
+  if (first_thread && blocks > 1) {
+    __hip_atomic_fetch_add((u32*)p.arrived, 1u, __ATOMIC_RELAXED, __HIP_MEMORY_SCOPE_AGENT);
+    const u64 begin = clock();
+    while (read32(p.arrived) < target) {
+      if (clock() - begin > p.longest_wait_cycles) {
+        write32(record + kBlockRecord_error, kStartedApart);
+        break;
+      }
+    }
+  }
+  barrier();
+}
+
+// Writes the links of a working set: every thread of the grid takes every so many-th word.
+KERNEL void fill_links(Parameters p, u32 blocks, u32 threads) {
+  const u64 first = (u64)__builtin_amdgcn_workgroup_id_x() * threads + __builtin_amdgcn_workitem_id_x();
+  for (u64 offset = 8 * first; offset < p.bytes; offset += 8ull * blocks * threads) {
+    const u64 link = offset + p.hop_bytes;
+    write64(p.working_set + offset, p.working_set + (link >= p.bytes ? link - p.bytes : link));
+  }
+}
+)hip";
+
+// {0}: name; {1}: type of a link; {2}: fill of LDS; {3}: where a lane begins; {4}: the chain; {5}: lost.
+constexpr std::string_view kKernel = R"hip(
+KERNEL void {0}(Parameters p, u32 blocks, u32 threads) {{
+  const u32 thread = __builtin_amdgcn_workitem_id_x();
+  const u32 block = __builtin_amdgcn_workgroup_id_x();
+  const u32 lane = thread % kWavefront;
+  const u32 warp = uniform32(thread / kWavefront);
+  const u32 warps = threads / kWavefront;
+  const bool first_thread = thread == 0;
+  const u64 record = p.records + (u64)block * kBlockRecord_bytes;
+  const u64 warp_record = p.warp_records + (u64)(block * warps + warp) * kWarpRecord_bytes;
+  if (first_thread) {{
+    write32(record + kBlockRecord_sm, hardware_id());
+    write64(record + kBlockRecord_start_ns, wall_clock());
+    write64(record + kBlockRecord_start_cycles, clock());
+  }}
+{2}  {1} link = {3};
+  u32 value = 0;
+  u64 timer = 0, start = 0, end = 0;
+  #pragma clang loop unroll(disable)
+  for (u32 phase = 0; phase < 2; ++phase) {{
+    common_start(p, blocks, (phase + 1) * blocks, first_thread, record);
+    u32 left = uniform32(phase == 0 ? p.warm_rounds : p.rounds);
+    if (left != 0) {{{4}
+    }}
+    if ({5}) {{
+      write32(record + kBlockRecord_error, kChainLost);
+      break;
+    }}
+  }}
+  if (lane == 0) {{
+    write64(warp_record + kWarpRecord_start_cycles, start);
+    write64(warp_record + kWarpRecord_end_cycles, end);
+    write64(warp_record + kWarpRecord_timer_cycles, start - timer);
+  }}
+  barrier();
+  if (first_thread) {{
+    write64(record + kBlockRecord_end_ns, wall_clock());
+    write64(record + kBlockRecord_end_cycles, clock());
+  }}
+}}
+)hip";
+
+std::string kernel_of(const GfxTarget& target, const AccessKernel& kernel) {
+  const bool load = kernel.op == AccessOp::kLoad;
+  const std::string fill = fmt::format(
+      "  for (u32 offset = 4 * thread; offset < (u32)p.bytes; offset += 4 * threads) {{\n"
+      "    lds[offset / 4] = {};\n"
+      "  }}\n",
+      load ? "lds_address() + (offset + (u32)p.hop_bytes) % (u32)p.bytes" : "0");
+  const char* begin = kernel.shared() ? "lds_address() + (warp * p.warp_stride + lane * p.lane_stride) % (u32)p.bytes"
+                                      : "p.working_set + ((u64)(block * warps + warp) * p.warp_stride + "
+                                        "(u64)lane * p.lane_stride) % p.bytes";
+  const char* lost = kernel.has_pointers() ? "link == 0" : load ? "link == kNoLink" : "value == p.never";
+  return fmt::format(fmt::runtime(kKernel), kernel.name(), kernel.shared() ? "u32" : "u64", kernel.shared() ? fill : "",
+                     begin, chain_of(target, kernel), lost);
+}
+
+}  // namespace
+
+std::string generate_access_source(const GfxTarget& target) {
+  SourceText text(target);
+  text.constant("kChainLost", kChainLost);
+  text.constant("kStartedApart", kStartedApart);
+  text.constant("kNoLink", kNoLink);
+#define GPUTOPO_OFFSET(type, field) text.constant("k" #type "_" #field, offsetof(type, field));
+  GPUTOPO_OFFSET(AccessParameters, working_set)
+  GPUTOPO_OFFSET(AccessParameters, bytes)
+  GPUTOPO_OFFSET(AccessParameters, hop_bytes)
+  GPUTOPO_OFFSET(AccessParameters, records)
+  GPUTOPO_OFFSET(AccessParameters, warp_records)
+  GPUTOPO_OFFSET(AccessParameters, arrived)
+  GPUTOPO_OFFSET(AccessParameters, lane_stride)
+  GPUTOPO_OFFSET(AccessParameters, warp_stride)
+  GPUTOPO_OFFSET(AccessParameters, warm_rounds)
+  GPUTOPO_OFFSET(AccessParameters, rounds)
+  GPUTOPO_OFFSET(AccessParameters, never)
+  GPUTOPO_OFFSET(AccessParameters, longest_wait_cycles)
+  GPUTOPO_OFFSET(WarpRecord, start_cycles)
+  GPUTOPO_OFFSET(WarpRecord, end_cycles)
+  GPUTOPO_OFFSET(WarpRecord, timer_cycles)
+#undef GPUTOPO_OFFSET
+  text.constant("kWarpRecord_bytes", sizeof(WarpRecord));
+  text.raw(kParameters);
+  for (const AccessKernel& kernel : kAccessKernels) text.raw(kernel_of(target, kernel));
+  return text.take();
+}
+
+}  // namespace gputopo::hip

@@ -1,0 +1,235 @@
+// The kernel that runs instruction programs: one long stretch of straight-line code, of which every step runs a part.
+// What the timing depends on, and a test checks in the machine code:
+// - The stretch and the loop over the passes are one piece of assembly in a subsection of its own behind all kernels,
+// so
+//   that what a pass runs lies in one piece and no branch of the compiler's has to reach over it.
+// - The stretch is multiplications and additions in turn on kChains registers, in the encoding of 8 bytes, and every
+//   kCodeBlockInstructions a countdown with a branch to the end of the pass: all blocks are alike.
+// - A branch reaches 128 KiB, so the back half of the stretch leaves through a jump behind it.
+// - How large a block is the assembler says: the kernel "code_sizes" hands it out.
+#include <fmt/format.h>
+
+#include <cstddef>
+
+#include "device/hip/kernel_source.h"
+#include "device/hip/source_text.h"
+
+namespace gputopo::hip {
+namespace {
+
+using namespace launch;
+
+// Independent results in flight: more than an arithmetic instruction takes issue slots.
+constexpr std::uint32_t kChains = 8;
+constexpr std::uint32_t kBlocks = kMostCodeInstructions / kCodeBlockInstructions;
+constexpr std::uint32_t kLeavingInstructions = 2;  // a countdown and a branch
+
+// {0}: blocks of half the stretch; {1}: the arithmetic of a block; {2}: cache bits of a store.
+// s[40:41] where the next pass leaves its cycles; s[44:45] when the pass began; s50 passes left; s51 blocks left;
+// s52 blocks of a pass, less one; s[54:55] the entry; s[56:57] the end of a pass; s[60:61] where to return.
+constexpr std::string_view kStretch = R"hip(
+DEVICE u32 stretch_bytes() {{
+  u32 bytes;
+  asm volatile("s_mov_b32 %0, gputopo_stretch_end - gputopo_stretch" : "=s"(bytes));
+  return bytes;
+}}
+// What a pass runs beside the stretch: the loop in front of it and the jump behind it.
+DEVICE u32 loop_bytes() {{
+  u32 front, back;
+  asm volatile("s_mov_b32 %0, gputopo_stretch - gputopo_pass_end\n"
+               "s_mov_b32 %1, gputopo_code_end - gputopo_stretch_end" : "=s"(front), "=s"(back));
+  return front + back;
+}}
+
+DEVICE void run_stretch(u64 result, u32 passes, u32 blocks, u32 entry_bytes, float seed) {{
+  float f0 = seed, f1 = seed, f2 = seed, f3 = seed, f4 = seed, f5 = seed, f6 = seed, f7 = seed;
+  asm volatile(
+      "s_mov_b64 s[40:41], %[result]\n"
+      "s_mov_b32 s50, %[passes]\n"
+      "s_sub_u32 s52, %[blocks], 1\n"
+      "s_mov_b32 s53, %[entry]\n"
+      "s_getpc_b64 s[56:57]\n"
+      "gputopo_call:\n"
+      "s_add_u32 s56, s56, gputopo_pass_end - gputopo_call\n"
+      "s_addc_u32 s57, s57, 0\n"
+      "s_add_u32 s54, s53, gputopo_stretch - gputopo_pass_end\n"
+      "s_add_u32 s54, s54, s56\n"
+      "s_addc_u32 s55, s57, 0\n"
+      "s_add_u32 s58, s56, gputopo_first_pass - gputopo_pass_end\n"
+      "s_addc_u32 s59, s57, 0\n"
+      "v_mov_b32 v40, 0\n"
+      "s_swappc_b64 s[60:61], s[58:59]\n"
+      ".subsection 1\n"
+      ".p2align 8\n"
+      "gputopo_pass_end:\n"
+      "s_memtime s[46:47]\n"
+      "s_waitcnt lgkmcnt(0)\n"
+      "s_sub_u32 s48, s46, s44\n"
+      "s_subb_u32 s49, s47, s45\n"
+      "s_mov_b64 s[44:45], s[46:47]\n"
+      "v_mov_b32 v42, s48\n"
+      "v_mov_b32 v43, s49\n"
+      "global_store_dwordx2 v40, v[42:43], s[40:41] {2}\n"
+      "s_add_u32 s40, s40, 8\n"
+      "s_addc_u32 s41, s41, 0\n"
+      "s_sub_u32 s50, s50, 1\n"
+      "s_cmp_eq_u32 s50, 0\n"
+      "s_cbranch_scc1 gputopo_return\n"
+      "gputopo_next_pass:\n"
+      "s_mov_b32 s51, s52\n"
+      "s_setpc_b64 s[54:55]\n"
+      "gputopo_first_pass:\n"
+      "s_memtime s[44:45]\n"
+      "s_waitcnt lgkmcnt(0)\n"
+      "s_branch gputopo_next_pass\n"
+      "gputopo_return:\n"
+      "s_setpc_b64 s[60:61]\n"
+      ".p2align 8\n"
+      "gputopo_stretch:\n"
+      ".rept {0}\n"
+      "{1}"
+      "s_sub_u32 s51, s51, 1\n"
+      "s_cbranch_scc1 gputopo_pass_end\n"
+      ".endr\n"
+      ".rept {0}\n"
+      "{1}"
+      "s_sub_u32 s51, s51, 1\n"
+      "s_cbranch_scc1 gputopo_stretch_end\n"
+      ".endr\n"
+      "gputopo_stretch_end:\n"
+      "s_setpc_b64 s[56:57]\n"
+      "gputopo_code_end:\n"
+      // Instructions are fetched ahead of their turn: past the end of what is loaded there may be nothing.
+      ".rept 64\n"
+      "s_nop 0\n"
+      ".endr\n"
+      ".previous\n"
+      : [f0] "+v"(f0), [f1] "+v"(f1), [f2] "+v"(f2), [f3] "+v"(f3), [f4] "+v"(f4), [f5] "+v"(f5), [f6] "+v"(f6),
+        [f7] "+v"(f7)
+      : [factor] "v"(seed), [result] "s"(result), [passes] "s"(passes), [blocks] "s"(blocks), [entry] "s"(entry_bytes)
+      : "memory", "scc", "s40", "s41", "s44", "s45", "s46", "s47", "s48", "s49", "s50", "s51", "s52", "s53", "s54",
+        "s55", "s56", "s57", "s58", "s59", "s60", "s61", "v40", "v42", "v43");
+}}
+)hip";
+
+constexpr std::string_view kKernels = R"hip(
+struct Parameters {
+  u64 steps, records, turn;
+  u32 step_count, never, wanted_sm[2], patience_cycles, longest_wait_cycles;
+};
+#define SAME_PLACE(field) \
+  static_assert(__builtin_offsetof(Parameters, field) == kCodeParameters_##field, "parameters of the host")
+SAME_PLACE(steps);
+SAME_PLACE(records);
+SAME_PLACE(turn);
+SAME_PLACE(step_count);
+SAME_PLACE(never);
+SAME_PLACE(wanted_sm);
+SAME_PLACE(patience_cycles);
+SAME_PLACE(longest_wait_cycles);
+
+KERNEL void code_sizes(u64 result) {
+  write32(result, stretch_bytes());
+  write32(result + 4, loop_bytes());
+}
+
+KERNEL void code(Parameters p) {
+  const u32 thread = __builtin_amdgcn_workitem_id_x();
+  const bool first_thread = thread == 0;
+  const u32 sm = hardware_id();
+  u32 slot = 0;
+  if (p.wanted_sm[0] != kAnySm && p.wanted_sm[0] != sm) {
+    slot = 1;
+    if (p.wanted_sm[1] != sm) {
+      const u64 begin = clock();
+      while (clock() - begin < p.patience_cycles) __builtin_amdgcn_s_sleep(1);
+      return;
+    }
+  }
+  // There may be a second block on the wanted CU.
+  const u64 record = p.records + (u64)slot * kBlockRecord_bytes;
+  if (first_thread) lds[0] = take(record + kBlockRecord_claimed);
+  barrier();
+  const u32 taken = uniform32(lds[0]);
+  barrier();
+  if (taken != 0) return;
+  const bool spread = p.wanted_sm[0] != p.wanted_sm[1];
+  if (first_thread) {
+    write32(record + kBlockRecord_sm, sm);
+    write64(record + kBlockRecord_start_ns, wall_clock());
+    write64(record + kBlockRecord_start_cycles, clock());
+  }
+  const u32 block_bytes = stretch_bytes() / kBlocks;
+  u32 longest = p.longest_wait_cycles;
+  #pragma clang loop unroll(disable)
+  for (u32 index = 0; index < p.step_count; ++index) {
+    const u64 step = p.steps + (u64)index * kCodeStepTask_bytes;
+    const bool own = uniform32(read32(step + kCodeStepTask_slot)) == slot;
+    const u32 first = uniform32(read32(step + kCodeStepTask_entry)) * kBlocksOfEntry;
+    const u32 last = uniform32(read32(step + kCodeStepTask_last));
+    const u32 runner = uniform32(read32(step + kCodeStepTask_thread)) / kWavefront;
+    const u32 passes = uniform32(read32(step + kCodeStepTask_passes));
+    const u64 result = uniform64(read64(step + kCodeStepTask_result));
+    if (own && uniform32(thread / kWavefront) == runner) {
+      run_stretch(result, passes, last + 1 - first, first * block_bytes, (float)thread);
+    }
+    barrier();
+    if (spread && first_thread) {
+      if (own) {
+        write32(p.turn, index + 1);
+      } else {
+        const u64 begin = clock();
+        while (read32(p.turn) <= index) {
+          // The other block never came. The steps that are left run in vain, and the host sees the error.
+          if (clock() - begin > longest) {
+            write32(record + kBlockRecord_error, 1);
+            longest = 0;
+            break;
+          }
+          __builtin_amdgcn_s_sleep(8);
+        }
+      }
+    }
+    barrier();
+  }
+  if (first_thread) {
+    write64(record + kBlockRecord_end_ns, wall_clock());
+    write64(record + kBlockRecord_end_cycles, clock());
+  }
+}
+)hip";
+
+}  // namespace
+
+std::string generate_code_source(const GfxTarget& target) {
+  SourceText text(target);
+  text.constant("kAnySm", kAnySm);
+  text.constant("kBlocks", kBlocks);
+  text.constant("kBlocksOfEntry", kCodeEntryInstructions / kCodeBlockInstructions);
+#define GPUTOPO_OFFSET(type, field) text.constant("k" #type "_" #field, offsetof(type, field));
+  GPUTOPO_OFFSET(CodeParameters, steps)
+  GPUTOPO_OFFSET(CodeParameters, records)
+  GPUTOPO_OFFSET(CodeParameters, turn)
+  GPUTOPO_OFFSET(CodeParameters, step_count)
+  GPUTOPO_OFFSET(CodeParameters, never)
+  GPUTOPO_OFFSET(CodeParameters, wanted_sm)
+  GPUTOPO_OFFSET(CodeParameters, patience_cycles)
+  GPUTOPO_OFFSET(CodeParameters, longest_wait_cycles)
+  GPUTOPO_OFFSET(CodeStepTask, result)
+  GPUTOPO_OFFSET(CodeStepTask, slot)
+  GPUTOPO_OFFSET(CodeStepTask, thread)
+  GPUTOPO_OFFSET(CodeStepTask, entry)
+  GPUTOPO_OFFSET(CodeStepTask, last)
+  GPUTOPO_OFFSET(CodeStepTask, passes)
+#undef GPUTOPO_OFFSET
+  text.constant("kCodeStepTask_bytes", sizeof(CodeStepTask));
+  std::string arithmetic;
+  for (std::uint32_t i = 0; i < kCodeBlockInstructions - kLeavingInstructions; ++i) {
+    arithmetic += fmt::format("v_fma_f32 %[f{0}], %[f{0}], %[factor], %[factor]\\n", i % kChains);
+  }
+  text.raw(fmt::format(fmt::runtime(kStretch), kBlocks / 2, arithmetic, target.bypass));
+  text.raw(kKernels);
+  return text.take();
+}
+
+}  // namespace gputopo::hip

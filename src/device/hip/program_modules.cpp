@@ -1,0 +1,50 @@
+#include "device/hip/program_modules.h"
+
+#include <array>
+
+#include "gputopo/error.h"
+
+namespace gputopo::hip {
+
+void AccessModule::launch(const launch::AccessLaunch& launch, launch::AccessParameters parameters) {
+  if (!module_) {
+    module_.emplace(gpu_.runtime(), gpu_.runtime()->compile(generate_access_source(gpu_.target()), gpu_.target().name));
+  }
+  std::uint32_t blocks = launch.blocks;
+  std::uint32_t threads = launch.threads;
+  gpu_.run(module_->function(launch.kernel.c_str()), launch.kernel,
+           {.blocks = blocks, .threads = threads, .shared_bytes = launch.shared_bytes},
+           {&parameters, &blocks, &threads});
+}
+
+void CodeModule::check(const InstructionProgram& program) const {
+  for (const CodeStep& step : program.steps) {
+    if (step.kind == CodeStepKind::kConstants) throw NotSupportedError("AMD GPUs have no constant bank");
+  }
+}
+
+const Module& CodeModule::module() {
+  if (!module_) {
+    module_.emplace(gpu_.runtime(), gpu_.runtime()->compile(generate_code_source(gpu_.target()), gpu_.target().name));
+  }
+  return *module_;
+}
+
+launch::CodeSizes CodeModule::sizes() {
+  if (!sizes_) {
+    std::array<std::uint32_t, 2> bytes{};  // of the stretch and of the loop around it
+    launch::Address address = gpu_.reserve(sizeof(bytes));
+    gpu_.run(module().function("code_sizes"), "code_sizes", {}, {&address});
+    gpu_.download(bytes.data(), address, sizeof(bytes));
+    constexpr std::uint32_t kBlocks = kMostCodeInstructions / kCodeBlockInstructions;
+    sizes_ = {static_cast<double>(bytes[0]) / kBlocks, bytes[1]};
+  }
+  return *sizes_;
+}
+
+void CodeModule::launch(const launch::CodeLaunch& launch, launch::CodeParameters parameters) {
+  gpu_.run(module().function("code"), "code",
+           {.blocks = launch.blocks, .threads = launch.threads, .shared_bytes = launch.shared_bytes}, {&parameters});
+}
+
+}  // namespace gputopo::hip

@@ -1,0 +1,54 @@
+// The kernels that run access programs: which there are, and how a vendor's are launched.
+#pragma once
+
+#include <string>
+
+#include "device/launch/launch_gpu.h"
+
+namespace gputopo::launch {
+
+struct AccessKernel {
+  AccessOp op;
+  Space space;
+
+  [[nodiscard]] bool shared() const { return space == Space::kShared; }
+  // Links in device memory are pointers, those in shared memory 32-bit addresses there.
+  [[nodiscard]] bool has_pointers() const { return op == AccessOp::kLoad && !shared(); }
+  // "load_shared"
+  [[nodiscard]] std::string name() const { return std::string(to_string(op)) + "_" + std::string(to_string(space)); }
+};
+
+// One for each operation and space that validate() allows.
+inline constexpr AccessKernel kAccessKernels[] = {
+    {AccessOp::kLoad, Space::kShared},
+    {AccessOp::kLoad, Space::kGlobal},
+    {AccessOp::kLoad, Space::kGlobalBypassL1},
+    {AccessOp::kStore, Space::kShared},
+    {AccessOp::kStore, Space::kGlobalBypassL1},
+    {AccessOp::kStoreLoad, Space::kShared},
+    {AccessOp::kStoreLoad, Space::kGlobalBypassL1},
+    {AccessOp::kAtomicAdd, Space::kShared},
+    {AccessOp::kAtomicAdd, Space::kGlobalBypassL1},
+};
+
+// A launch of one of them, or of "fill_links", which writes the links of a working set in device memory.
+struct AccessLaunch {
+  std::string kernel;
+  std::uint32_t blocks = 1;
+  std::uint32_t threads = 32;
+  std::uint64_t shared_bytes = 0;     // dynamic
+  std::uint64_t carve_out_bytes = 0;  // ignored where carve-outs are fixed
+};
+
+class AccessGpu {
+ public:
+  AccessGpu() = default;
+  AccessGpu(const AccessGpu&) = delete;
+  AccessGpu& operator=(const AccessGpu&) = delete;
+  virtual ~AccessGpu() = default;
+
+  // Returns once the kernel has ended; throws when it failed.
+  virtual void launch(const AccessLaunch& launch, AccessParameters parameters) = 0;
+};
+
+}  // namespace gputopo::launch

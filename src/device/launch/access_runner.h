@@ -1,0 +1,21 @@
+// Runs access programs, each alone.
+#pragma once
+
+#include "device/launch/access_kernels.h"
+
+namespace gputopo::launch {
+
+class AccessRunner {
+ public:
+  AccessRunner(LaunchGpu& gpu, AccessGpu& kernels) : gpu_(gpu), kernels_(kernels) {}
+
+  // Throws UsageError for a program that would take too long, NotSupportedError for more warps than a block holds,
+  // DeviceError when a chain left its working set or the blocks did not start together, and what the GPU throws.
+  [[nodiscard]] ProgramResult run(const AccessProgram& program);
+
+ private:
+  LaunchGpu& gpu_;
+  AccessGpu& kernels_;
+};
+
+}  // namespace gputopo::launch
