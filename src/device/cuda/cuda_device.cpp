@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include "device/cuda/access_runner.h"
+#include "device/cuda/cluster_runner.h"
 #include "device/cuda/code_runner.h"
 #include "device/cuda/stream_runner.h"
 #include "device/launch/chase_runner.h"
@@ -14,7 +15,8 @@ namespace {
 
 class CudaDevice : public Device {
  public:
-  explicit CudaDevice(int ordinal) : gpu_(ordinal), chases_(gpu_), streams_(gpu_), codes_(gpu_), accesses_(gpu_) {}
+  explicit CudaDevice(int ordinal)
+      : gpu_(ordinal), chases_(gpu_), streams_(gpu_), codes_(gpu_), accesses_(gpu_), clusters_(gpu_) {}
 
   [[nodiscard]] const DeviceInfo& info() const override { return gpu_.info(); }
 
@@ -31,6 +33,7 @@ class CudaDevice : public Device {
       if (const auto* stream = std::get_if<StreamProgram>(&programs[i])) results[i] = streams_.run(*stream);
       if (const auto* code = std::get_if<InstructionProgram>(&programs[i])) results[i] = codes_.run(*code);
       if (const auto* access = std::get_if<AccessProgram>(&programs[i])) results[i] = accesses_.run(*access);
+      if (const auto* cluster = std::get_if<ClusterProgram>(&programs[i])) results[i] = clusters_.run(*cluster);
     }
     return results;
   }
@@ -40,6 +43,8 @@ class CudaDevice : public Device {
       return generate_stream_ptx(gpu_.target(), shape_of(*stream));
     if (std::holds_alternative<InstructionProgram>(program)) return generate_code_ptx(gpu_.target());
     if (std::holds_alternative<AccessProgram>(program)) return generate_access_ptx(gpu_.target());
+    if (std::holds_alternative<ClusterProgram>(program))
+      return generate_cluster_ptx(cluster_target(gpu_.target(), gpu_.driver()->version()));
     return generate_chase_ptx(gpu_.target());
   }
 
@@ -49,6 +54,7 @@ class CudaDevice : public Device {
   StreamRunner streams_;
   CodeRunner codes_;
   AccessRunner accesses_;
+  ClusterRunner clusters_;
 };
 
 bool library_can_be_loaded() {

@@ -81,8 +81,15 @@ inline constexpr std::uint32_t kShortCodeBlocks = 3 * (kMostCodeInstructions / k
 [[nodiscard]] std::string access_kernel_name(AccessOp op, Space space);
 [[nodiscard]] std::string generate_access_ptx(const PtxTarget& target);
 
-// What an access kernel leaves in BlockRecord::error.
-inline constexpr std::uint32_t kChainLost = 1;     // a link led out of the working set
+// The module with the kernels that run cluster programs (ClusterParameters), one for each operation. cluster_target():
+// the target with a PTX version that has what they use; throws NotSupportedError where the device or the driver is too
+// old.
+[[nodiscard]] std::string cluster_kernel_name(ClusterOp op);
+[[nodiscard]] PtxTarget cluster_target(const PtxTarget& target, int driver_version);
+[[nodiscard]] std::string generate_cluster_ptx(const PtxTarget& target);
+
+// What access and cluster kernels leave in BlockRecord::error.
+inline constexpr std::uint32_t kChainLost = 1;     // a link led out of the working set, or a copy did not arrive
 inline constexpr std::uint32_t kStartedApart = 2;  // the other blocks did not come in time
 
 }  // namespace gputopo::cuda

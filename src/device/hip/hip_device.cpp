@@ -27,6 +27,7 @@ class HipDevice : public Device {
         throw NotSupportedError("instruction programs do not run on AMD GPUs yet");
       if (std::holds_alternative<AccessProgram>(programs[i]))
         throw NotSupportedError("access programs do not run on AMD GPUs yet");
+      if (std::holds_alternative<ClusterProgram>(programs[i])) throw NotSupportedError("AMD GPUs have no clusters");
     }
     gpu_.wake();
     chases_.run(chases);
