@@ -10,6 +10,7 @@
 #include <optional>
 
 #include "discover/access_attributes.h"
+#include "discover/cluster_elements.h"
 #include "discover/code_elements.h"
 #include "discover/consistency.h"
 #include "discover/general.h"
@@ -60,7 +61,7 @@ constexpr const char* kFirstLevelCaches[] = {"l1", "texture", "readonly", "const
 class Discovery {
  public:
   Discovery(Device& device, const DiscoverOptions& options)
-      : options_(options), lab_(device, options), code_(lab_), accesses_(lab_) {}
+      : options_(options), lab_(device, options), code_(lab_), clusters_(lab_), accesses_(lab_) {}
 
   Topology run();
 
@@ -121,6 +122,7 @@ class Discovery {
   const DiscoverOptions& options_;
   probe::Lab lab_;
   CodeElements code_;
+  ClusterElements clusters_;
   AccessAttributes accesses_;
   const std::vector<ElementRow> table_ = elements_of(lab_.info().vendor);
   Topology topology_;
@@ -174,6 +176,9 @@ const std::vector<Discovery::PlanRow>& Discovery::plan() {
       {"atomic_latency", nullptr},
       {"atomic_throughput", nullptr},
       {"loaded_latency", nullptr},
+      // Of clusters only (cluster_elements.h).
+      {"max_cluster_size", nullptr},
+      {"gpc_sms", nullptr},
   };
   return kPlan;
 }
@@ -547,6 +552,7 @@ Attribute Discovery::guarded(const std::string& element, const PlanRow& row) {
   if (ended_) return unavailable(ended_->first, ended_->second);
   try {
     if (CodeElements::has(element)) return code_.measure(element, row.attribute);
+    if (ClusterElements::has(element)) return clusters_.measure(element, row.attribute);
     if (AccessAttributes::has(row.attribute)) {
       if (element == "l1") require_l1_caching();
       return accesses_.measure(element, row.attribute);

@@ -82,6 +82,8 @@ std::vector<ElementRow> nvidia_rows() {
       icache_row("icache_l1", "L1 instruction cache"),
       icache_row("icache_l2", "L2 instruction cache"),
       icache_row("icache_l3", "L3 instruction cache"),
+      with(row("cluster", "Distributed shared memory", {kNo, kM, kM}), kM, {"max_cluster_size", "gpc_sms"}),
+      row("bulk_copy", "Asynchronous bulk copy (TMA)", {kNo, kM, kM}),
   };
   // clang-format on
 }
@@ -143,7 +145,9 @@ const std::vector<std::string>& memory_attribute_ids() {
                                                 "store_latency",
                                                 "atomic_latency",
                                                 "atomic_throughput",
-                                                "loaded_latency"};
+                                                "loaded_latency",
+                                                "max_cluster_size",
+                                                "gpc_sms"};
   return kIds;
 }
 

@@ -49,6 +49,10 @@ std::vector<AccessResult> Lab::access(const std::vector<AccessProgram>& programs
   return run_all<AccessResult>(programs);
 }
 
+std::vector<ClusterResult> Lab::cluster(const std::vector<ClusterProgram>& programs) {
+  return run_all<ClusterResult>(programs);
+}
+
 StreamResult Lab::stream(const StreamProgram& program) { return std::get<StreamResult>(run({program}).front().data); }
 
 }  // namespace gputopo::probe

@@ -48,6 +48,7 @@ class Lab {
   [[nodiscard]] std::vector<ChaseResult> chase(const std::vector<ChaseProgram>& programs);
   [[nodiscard]] std::vector<InstructionResult> code(const std::vector<InstructionProgram>& programs);
   [[nodiscard]] std::vector<AccessResult> access(const std::vector<AccessProgram>& programs);
+  [[nodiscard]] std::vector<ClusterResult> cluster(const std::vector<ClusterProgram>& programs);
   [[nodiscard]] StreamResult stream(const StreamProgram& program);
 
   // SM clock and carve-out of the last program.

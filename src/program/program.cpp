@@ -24,6 +24,8 @@ constexpr std::array<std::string_view, 3> kStreamOpNames = {"read", "write", "co
 constexpr std::array<std::string_view, 2> kCodeStepNames = {"run", "constants"};
 constexpr std::array<std::string_view, 4> kAccessOpNames = {"load", "store", "store_load", "atomic_add"};
 
+constexpr std::array<std::string_view, 3> kClusterOpNames = {"chase", "read", "bulk_copy"};
+
 template <typename Enum, std::size_t N>
 std::string_view name_of(const std::array<std::string_view, N>& names, Enum value) {
   return names.at(static_cast<std::size_t>(value));
@@ -219,6 +221,46 @@ void validate_access(const AccessProgram& program) {
           "must be a multiple of 16 up to 2^20");
 }
 
+void validate_bulk_copy(const ClusterProgram& program) {
+  constexpr std::uint32_t kCopyGranule = 16;
+  constexpr std::uint32_t kMostCopyBytes = 128u << 10;
+  require(program.cluster_size == 1, "cluster_size", "must be 1 for bulk copies");
+  require(program.hop == 0, "hop", "must be 0 for bulk copies");
+  require(program.copy_bytes >= kCopyGranule && program.copy_bytes <= kMostCopyBytes &&
+              program.copy_bytes % kCopyGranule == 0,
+          "copy_bytes", "must be a multiple of 16 up to 128 KiB");
+  require(program.bytes >= program.copy_bytes && program.bytes % program.copy_bytes == 0, "bytes",
+          "must be whole copies, at least one");
+  require(program.in_flight >= 1 && program.in_flight <= kMostCopiesInFlight, "in_flight", "must be 1 to 32");
+  require(program.accesses % program.in_flight == 0, "accesses", "must be a multiple of in_flight");
+  require(program.warm_accesses % program.in_flight == 0, "warm_accesses", "must be a multiple of in_flight");
+}
+
+void validate_cluster(const ClusterProgram& program) {
+  constexpr std::uint32_t kMostAccesses = 1u << 20;
+  require(program.cluster_size >= 1 && program.cluster_size <= kMostClusterSize, "cluster_size", "must be 1 to 16");
+  require(program.hop < program.cluster_size, "hop", "must be under cluster_size");
+  require(program.reader < program.cluster_size, "reader", "must be under cluster_size");
+  require(program.warps >= 1 && program.warps <= kMostAccessWarps, "warps", "must be 1 to 32");
+  require(program.warps == 1 || program.op == ClusterOp::kRead, "warps", "must be 1 but for read");
+  require(program.reader == 0 || program.op == ClusterOp::kChase, "reader", "must be 0 but for chase");
+  require(
+      program.accesses >= kClusterUnroll && program.accesses <= kMostAccesses && program.accesses % kClusterUnroll == 0,
+      "accesses", "must be a multiple of 16 from 16 to 2^20");
+  require(program.warm_accesses <= kMostAccesses && program.warm_accesses % kClusterUnroll == 0, "warm_accesses",
+          "must be a multiple of 16 up to 2^20");
+  if (program.op == ClusterOp::kBulkCopy) return validate_bulk_copy(program);
+  require(program.copy_bytes == 0 && program.in_flight == 1, "copy_bytes, in_flight", "are for bulk copies");
+  if (program.op == ClusterOp::kChase) {
+    require(program.bytes >= kClusterHopBytes && program.bytes % kClusterHopBytes == 0, "bytes",
+            "must be a multiple of 128");
+  } else {
+    const std::uint64_t pass = std::uint64_t{program.warps} * kClusterWarpLanes * kClusterReadBytes;
+    require(std::has_single_bit(program.bytes) && program.bytes >= pass, "bytes",
+            "must be a power of two, at least one load of all warps");
+  }
+}
+
 // Runs of consecutive indices as first-last: 0-15,18,20-21.
 std::string elements_text(const std::vector<std::uint32_t>& elements) {
   std::string text;
@@ -284,6 +326,14 @@ std::string access_text(const AccessProgram& program) {
       to_string(program.op), to_string(program.space), program.bytes, program.lane_stride_bytes,
       program.warp_stride_bytes, program.hop_bytes, program.warps, program.every_sm ? 1 : 0, program.warm_accesses,
       program.accesses, program.shared_carve_out_bytes);
+}
+
+std::string cluster_text(const ClusterProgram& program) {
+  return fmt::format(
+      "cluster op={} size={} every_sm={} reader={} hop={} bytes={} warps={} copy_bytes={} in_flight={} warm={} "
+      "accesses={}",
+      to_string(program.op), program.cluster_size, program.every_sm ? 1 : 0, program.reader, program.hop, program.bytes,
+      program.warps, program.copy_bytes, program.in_flight, program.warm_accesses, program.accesses);
 }
 
 ChaseArray parse_array(std::string_view word) {
@@ -464,6 +514,34 @@ std::vector<std::uint32_t> shuffled(std::uint64_t length, std::uint64_t count, s
   return order;
 }
 
+void set_cluster_word(ClusterProgram& program, std::string_view key, std::string_view value) {
+  if (key == "op") {
+    program.op = value_of<ClusterOp>(kClusterOpNames, value);
+  } else if (key == "size") {
+    program.cluster_size = parse_number32(value);
+  } else if (key == "every_sm") {
+    program.every_sm = parse_number(value) != 0;
+  } else if (key == "reader") {
+    program.reader = parse_number32(value);
+  } else if (key == "hop") {
+    program.hop = parse_number32(value);
+  } else if (key == "bytes") {
+    program.bytes = parse_number(value);
+  } else if (key == "warps") {
+    program.warps = parse_number32(value);
+  } else if (key == "copy_bytes") {
+    program.copy_bytes = parse_number32(value);
+  } else if (key == "in_flight") {
+    program.in_flight = parse_number32(value);
+  } else if (key == "warm") {
+    program.warm_accesses = parse_number32(value);
+  } else if (key == "accesses") {
+    program.accesses = parse_number32(value);
+  } else {
+    throw_unknown_word(key);
+  }
+}
+
 }  // namespace
 
 std::string_view to_string(Space space) { return name_of(kSpaceNames, space); }
@@ -474,8 +552,22 @@ std::string_view to_string(CodeStepKind kind) { return name_of(kCodeStepNames, k
 
 std::string_view to_string(AccessOp op) { return name_of(kAccessOpNames, op); }
 
+std::string_view to_string(ClusterOp op) { return name_of(kClusterOpNames, op); }
+
 std::uint32_t access_word_bytes(const AccessProgram& program) {
   return program.op == AccessOp::kLoad && program.space != Space::kShared ? 8 : 4;
+}
+
+std::uint64_t cluster_access_bytes(const ClusterProgram& program) {
+  switch (program.op) {
+    case ClusterOp::kChase:
+      return sizeof(std::uint64_t);
+    case ClusterOp::kRead:
+      return std::uint64_t{program.warps} * kClusterWarpLanes * kClusterReadBytes;
+    case ClusterOp::kBulkCopy:
+      break;
+  }
+  return program.copy_bytes;
 }
 
 std::vector<std::uint32_t> chain_order(const ChaseArray& array, std::uint32_t chain, std::uint64_t count) {
@@ -504,6 +596,8 @@ void validate(const Program& program) {
     validate_code(*code);
   } else if (const auto* access = std::get_if<AccessProgram>(&program)) {
     validate_access(*access);
+  } else if (const auto* cluster = std::get_if<ClusterProgram>(&program)) {
+    validate_cluster(*cluster);
   } else {
     validate_stream(std::get<StreamProgram>(program));
   }
@@ -513,6 +607,7 @@ std::string to_text(const Program& program) {
   if (const auto* chase = std::get_if<ChaseProgram>(&program)) return chase_text(*chase);
   if (const auto* code = std::get_if<InstructionProgram>(&program)) return code_text(*code);
   if (const auto* access = std::get_if<AccessProgram>(&program)) return access_text(*access);
+  if (const auto* cluster = std::get_if<ClusterProgram>(&program)) return cluster_text(*cluster);
   return stream_text(std::get<StreamProgram>(program));
 }
 
@@ -530,7 +625,9 @@ Program parse_program(std::string_view text) {
   if (words[0] == "stream") return parse_words(StreamProgram{}, set_stream_word);
   if (words[0] == "code") return parse_words(InstructionProgram{}, set_code_word);
   if (words[0] == "access") return parse_words(AccessProgram{}, set_access_word);
-  throw FormatError(fmt::format("program text: '{}' is not 'chase', 'stream', 'code' or 'access'", words[0]));
+  if (words[0] == "cluster") return parse_words(ClusterProgram{}, set_cluster_word);
+  throw FormatError(
+      fmt::format("program text: '{}' is not 'chase', 'stream', 'code', 'access' or 'cluster'", words[0]));
 }
 
 }  // namespace gputopo

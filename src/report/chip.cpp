@@ -14,6 +14,9 @@ namespace {
 // Elements outside of the SMs. The amount says so where it is known ("per GPU"); these are so by what they are.
 constexpr std::array<std::string_view, 7> kChipWide = {"l2", "l3", "mall", "infinity_cache", "hbm", "device", "host"};
 
+// Has a latency and a bandwidth, and holds nothing.
+constexpr std::string_view kCopyUnit = "bulk_copy";
+
 bool is_chip_wide(const MemoryElement& element) {
   const Attribute* amount = find(element.attributes, "amount");
   if (amount != nullptr && amount->unit.rfind("per ", 0) == 0) {
@@ -85,7 +88,7 @@ Chip chip_of(const Topology& topology) {
   chip.units = count_of(topology, {"sm_count", "cu_count"});
   chip.groups = count_of(topology, {"gpc_count", "shader_engine_count"});
   for (const MemoryElement* element : speaking_elements(topology)) {
-    if (!holds_data(*element)) continue;
+    if (!holds_data(*element) || element->id == kCopyUnit) continue;
     const Attribute* size = find(element->attributes, "size");
     if (size != nullptr && size->reason == Reason::kNotPresent) continue;
     std::vector<PhysicalMemory>& memories = is_chip_wide(*element) ? chip.on_chip : chip.in_unit;

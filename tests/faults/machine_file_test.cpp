@@ -148,6 +148,30 @@ TEST(MachineFileFaults, GroupsStayOnADie) {
   EXPECT_THAT(message_for(machine.dump()), HasSubstr("sm_groups[1]: SMs 1 and 2 are on different dies"));
 }
 
+TEST(MachineFileFaults, ClustersNeedGroupsAndWhatTheyDeliver) {
+  const json clusters = {{"max_size", 4},
+                         {"latency_cycles", 180},
+                         {"bandwidths", {{{"cluster_size", 2}, {"read_bytes_per_second", 1e12}}}}};
+  EXPECT_THAT(message_with("/clusters", clusters), HasSubstr("clusters: sm_groups does not say"));
+  json machine = good_machine();
+  machine["sm_groups"] = {{0, 1}, {2, 3}};
+  machine["clusters"] = clusters;
+  EXPECT_EQ(message_for(machine.dump()), "accepted");
+  const auto with = [&](const std::string& pointer, const json& value) {
+    json changed = machine;
+    changed[json::json_pointer(pointer)] = value;
+    return message_for(changed.dump());
+  };
+  EXPECT_THAT(with("/clusters/max_size", 17), HasSubstr("clusters.max_size: 17 is not between 1 and 16"));
+  EXPECT_THAT(with("/clusters/latency_cycles", 0), HasSubstr("clusters.latency_cycles"));
+  EXPECT_THAT(with("/clusters/spread_cycles", 180), HasSubstr("clusters.spread_cycles"));
+  EXPECT_THAT(with("/clusters/bandwidths", json::array()), HasSubstr("clusters.bandwidths: must not be empty"));
+  EXPECT_THAT(with("/clusters/bandwidths/1", {{"cluster_size", 2}, {"read_bytes_per_second", 1e12}}),
+              HasSubstr("clusters.bandwidths[1].cluster_size: must ascend"));
+  const json bulk = {{"overhead_cycles", 170}, {"issue_cycles", 40}, {"bytes_per_cycle", 64}};
+  EXPECT_THAT(with("/bulk_copies", bulk), HasSubstr("bulk_copies: there is no space 'global_bypass_l1'"));
+}
+
 TEST(MachineFileFaults, WhatIsMissingIsNamed) {
   json machine = good_machine();
   machine["info"].erase("sm_count");

@@ -151,6 +151,7 @@ TEST(MapTruth, SmsNearEachPartition) {
     sim::MachineSpec machine = sim::parse_machine(*sim::builtin_machine("h200"));
     machine.info.sm_count = trial % 2 == 0 ? 132 : 24;
     machine.sm_groups.clear();
+    machine.clusters.reset();
     for (sim::CacheSpec& cache : machine.caches) {
       if (cache.scope == sim::Scope::kGroup) cache.scope = sim::Scope::kSm;
       if (cache.id == "l2") cache.size_bytes = 8u << 20;

@@ -75,11 +75,15 @@ GPUTOPO_SAME(func_set_cache_config, cuFuncSetCacheConfig);
 GPUTOPO_SAME(func_set_attribute, cuFuncSetAttribute);
 GPUTOPO_SAME(occupancy_max_active_blocks, cuOccupancyMaxActiveBlocksPerMultiprocessor);
 GPUTOPO_SAME(launch_kernel, cuLaunchKernel);
+GPUTOPO_SAME(launch_kernel_ex, cuLaunchKernelEx);
+GPUTOPO_SAME(occupancy_max_active_clusters, cuOccupancyMaxActiveClusters);
+GPUTOPO_SAME(occupancy_max_cluster_size, cuOccupancyMaxPotentialClusterSize);
 GPUTOPO_SAME(tex_object_create, cuTexObjectCreate);
 GPUTOPO_SAME(tex_object_destroy, cuTexObjectDestroy);
 
 TEST(CudaDeclarations, StatusValues) {
   EXPECT_EQ(kSuccess, CUDA_SUCCESS);
+  EXPECT_EQ(kErrorInvalidValue, CUDA_ERROR_INVALID_VALUE);
   EXPECT_EQ(kErrorOutOfMemory, CUDA_ERROR_OUT_OF_MEMORY);
   EXPECT_EQ(kErrorDeinitialized, CUDA_ERROR_DEINITIALIZED);
   EXPECT_EQ(kErrorStubLibrary, CUDA_ERROR_STUB_LIBRARY);
@@ -103,6 +107,7 @@ TEST(CudaDeclarations, StatusValues) {
   EXPECT_EQ(kErrorSystemNotReady, CUDA_ERROR_SYSTEM_NOT_READY);
   EXPECT_EQ(kErrorSystemDriverMismatch, CUDA_ERROR_SYSTEM_DRIVER_MISMATCH);
   EXPECT_EQ(kErrorCompatNotSupportedOnDevice, CUDA_ERROR_COMPAT_NOT_SUPPORTED_ON_DEVICE);
+  EXPECT_EQ(kErrorInvalidClusterSize, CUDA_ERROR_INVALID_CLUSTER_SIZE);
   EXPECT_EQ(kErrorUnknown, CUDA_ERROR_UNKNOWN);
 }
 
@@ -135,6 +140,8 @@ TEST(CudaDeclarations, AttributeValues) {
             CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES);
   EXPECT_EQ(static_cast<int>(FunctionAttribute::kPreferredSharedCarveOut),
             CU_FUNC_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT);
+  EXPECT_EQ(static_cast<int>(FunctionAttribute::kNonPortableClusterSizeAllowed),
+            CU_FUNC_ATTRIBUTE_NON_PORTABLE_CLUSTER_SIZE_ALLOWED);
   EXPECT_EQ(static_cast<int>(CacheConfig::kPreferNone), CU_FUNC_CACHE_PREFER_NONE);
   EXPECT_EQ(static_cast<int>(CacheConfig::kPreferShared), CU_FUNC_CACHE_PREFER_SHARED);
   EXPECT_EQ(static_cast<int>(CacheConfig::kPreferL1), CU_FUNC_CACHE_PREFER_L1);
@@ -159,6 +166,21 @@ TEST(CudaDeclarations, Structures) {
   EXPECT_EQ(TextureDescription{}.flags, static_cast<unsigned>(CU_TRSF_READ_AS_INTEGER));
   EXPECT_EQ(TextureDescription{}.address_mode[0], CU_TR_ADDRESS_MODE_CLAMP);
   EXPECT_EQ(TextureDescription{}.filter_mode, CU_TR_FILTER_MODE_POINT);
+}
+
+TEST(CudaDeclarations, LaunchStructures) {
+  EXPECT_EQ(sizeof(ClusterDimension), sizeof(CUlaunchAttribute));
+  EXPECT_EQ(offsetof(ClusterDimension, x), offsetof(CUlaunchAttribute, value.clusterDim.x));
+  EXPECT_EQ(offsetof(ClusterDimension, y), offsetof(CUlaunchAttribute, value.clusterDim.y));
+  EXPECT_EQ(offsetof(ClusterDimension, z), offsetof(CUlaunchAttribute, value.clusterDim.z));
+  EXPECT_EQ(ClusterDimension{}.id, CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION);
+  EXPECT_EQ(sizeof(LaunchConfig), sizeof(CUlaunchConfig));
+  EXPECT_EQ(offsetof(LaunchConfig, grid), offsetof(CUlaunchConfig, gridDimX));
+  EXPECT_EQ(offsetof(LaunchConfig, block), offsetof(CUlaunchConfig, blockDimX));
+  EXPECT_EQ(offsetof(LaunchConfig, shared_bytes), offsetof(CUlaunchConfig, sharedMemBytes));
+  EXPECT_EQ(offsetof(LaunchConfig, stream), offsetof(CUlaunchConfig, hStream));
+  EXPECT_EQ(offsetof(LaunchConfig, attributes), offsetof(CUlaunchConfig, attrs));
+  EXPECT_EQ(offsetof(LaunchConfig, attribute_count), offsetof(CUlaunchConfig, numAttrs));
 }
 
 #endif

@@ -47,6 +47,13 @@ TEST(PtxTarget, SaysWhatIsTooOld) {
   }
 }
 
+TEST(PtxTarget, OfClustersNeedsHopperAndItsPtx) {
+  EXPECT_EQ(cluster_target({7, 8, 90}, 12000), (PtxTarget{8, 0, 90}));
+  EXPECT_EQ(cluster_target({8, 6, 100}, 13000), (PtxTarget{8, 6, 100}));
+  EXPECT_THROW(static_cast<void>(cluster_target({7, 8, 89}, 13000)), NotSupportedError);
+  EXPECT_THROW(static_cast<void>(cluster_target({7, 8, 90}, 11080)), NotSupportedError);
+}
+
 TEST(Ptx, HeaderFollowsTheTarget) {
   const std::string ptx = generate_chase_ptx({8, 6, 100});
   EXPECT_THAT(ptx, ::testing::StartsWith(".version 8.6\n.target sm_100\n.address_size 64\n"));
@@ -178,6 +185,11 @@ constexpr std::array kGlobalStores = {0x386u, 0x986u};
 constexpr std::array kSharedStores = {0x388u, 0x988u};
 constexpr std::array kGlobalAtomics = {0x3a8u, 0x9a8u};
 constexpr std::array kSharedAtomics = {0x38cu};
+constexpr std::array kGenericLoads = {0x980u};  // of another block's shared memory, too
+constexpr std::array kBulkCopies = {0x3bau};
+constexpr std::array kBarrierTests = {0x5a7u};
+constexpr unsigned kUniformBranch =
+    0x547;  // BRA.U of sm_100, whose condition is not the predicate of other instructions
 
 struct MachineInstruction {
   unsigned opcode;
@@ -284,6 +296,41 @@ TEST_P(Assembled, AccessKernelsKeepEveryAccess) {
   is_there(AccessOp::kStoreLoad, Space::kGlobalBypassL1, kGlobalLoads);
   is_there(AccessOp::kAtomicAdd, Space::kShared, kSharedAtomics);
   is_there(AccessOp::kAtomicAdd, Space::kGlobalBypassL1, kGlobalAtomics);
+}
+
+// The loads of a chain stand one behind the other without anything between that would count as theirs; those of a read
+// are all there, and so are a copy and the tests of its barrier.
+TEST_P(Assembled, ClusterKernelsKeepEveryAccess) {
+  if (GetParam().sm < 90) return;
+  const auto binary = assemble(generate_cluster_ptx(cluster_target(GetParam(), 13000)));
+  if (GetParam().sm > 110) return;  // these read the clock with other instructions
+  const auto code_of = [&](ClusterOp op) { return instructions_of(binary, cluster_kernel_name(op)); };
+  const auto count = [](const std::vector<MachineInstruction>& code, const auto& opcodes) {
+    return std::count_if(code.begin(), code.end(), [&](const auto& i) { return contains(opcodes, i.opcode); });
+  };
+  const std::vector<MachineInstruction> chase = code_of(ClusterOp::kChase);
+  EXPECT_EQ(count(chase, kGenericLoads), kClusterUnroll);
+  const auto first =
+      std::find_if(chase.begin(), chase.end(), [](const auto& i) { return i.opcode == kGenericLoads[0]; });
+  constexpr std::ptrdiff_t kOthers = 4;  // the loop's counter
+  EXPECT_GE(std::count_if(first, first + kClusterUnroll + kOthers,
+                          [](const auto& i) { return i.opcode == kGenericLoads[0]; }),
+            kClusterUnroll);
+  EXPECT_EQ(count(code_of(ClusterOp::kRead), kGenericLoads), kClusterUnroll);
+  const std::vector<MachineInstruction> copy = code_of(ClusterOp::kBulkCopy);
+  EXPECT_EQ(count(copy, kBulkCopies), 1);
+  EXPECT_GE(count(copy, kBarrierTests), 2);
+  for (const ClusterOp op : {ClusterOp::kChase, ClusterOp::kRead, ClusterOp::kBulkCopy}) {
+    const std::vector<MachineInstruction> code = code_of(op);
+    int waiting = 0;
+    const auto branches = [&](std::size_t i) {
+      return (code[i].opcode == kBranch && code[i].predicated) || code[i].opcode == kUniformBranch;
+    };
+    for (std::size_t i = 2; i < code.size(); ++i) {
+      waiting += code[i].opcode == kReadClock && (branches(i - 1) || branches(i - 2)) ? 1 : 0;
+    }
+    EXPECT_GE(waiting, 2) << to_string(op);
+  }
 }
 
 // The stretch is there whole, in one piece and in order: blocks of arithmetic that end with one branch each.

@@ -200,5 +200,32 @@ TEST(AccessPrograms, WordsOfDeviceMemoryHoldPointers) {
   EXPECT_EQ(access_word_bytes({.op = AccessOp::kStore, .space = Space::kGlobalBypassL1}), 4u);
 }
 
+TEST(ClusterPrograms, TextComesBack) {
+  const std::vector<ClusterProgram> programs = {
+      {.cluster_size = 16, .every_sm = true, .reader = 3, .hop = 5, .bytes = 4096, .warm_accesses = 16, .accesses = 64},
+      {.op = ClusterOp::kRead, .cluster_size = 4, .hop = 1, .bytes = 32768, .warps = 32, .accesses = 512},
+      {.op = ClusterOp::kBulkCopy,
+       .every_sm = true,
+       .bytes = 1 << 20,
+       .copy_bytes = 4096,
+       .in_flight = 8,
+       .accesses = 64}};
+  for (const ClusterProgram& program : programs) {
+    validate(program);
+    EXPECT_EQ(parse_program(to_text(program)), Program(program));
+  }
+  EXPECT_EQ(to_text(programs[1]),
+            "cluster op=read size=4 every_sm=0 reader=0 hop=1 bytes=32768 warps=32 copy_bytes=0 in_flight=1 warm=0 "
+            "accesses=512");
+  EXPECT_THROW(static_cast<void>(parse_program("cluster op=sing")), FormatError);
+  EXPECT_THROW(static_cast<void>(parse_program("cluster tempo=3")), FormatError);
+}
+
+TEST(ClusterPrograms, AnAccessIsALoadOrACopy) {
+  EXPECT_EQ(cluster_access_bytes({.op = ClusterOp::kChase}), 8u);
+  EXPECT_EQ(cluster_access_bytes({.op = ClusterOp::kRead, .warps = 2}), 1024u);
+  EXPECT_EQ(cluster_access_bytes({.op = ClusterOp::kBulkCopy, .copy_bytes = 48}), 48u);
+}
+
 }  // namespace
 }  // namespace gputopo

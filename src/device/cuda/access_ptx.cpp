@@ -1,8 +1,6 @@
 // The kernels that run access programs: all lanes of every warp follow a chain of their own through the working set.
 // What the timing depends on:
-// - The body is passed once untimed, so that its code is in the instruction cache.
-// - The second reading of the clock stands behind a branch on what came last, so that it waits for it. The cost of the
-//   readings is measured in front of every chain by the same instructions without one.
+// - The phases, and what stands around the readings of the clock (ptx_text.h).
 // - Stores are volatile, or ptxas would leave all but the last of them out; so are the loads that read them back, or it
 //   would hand the value over in a register. What an atomic returns is what the next one adds.
 #include <cstddef>
@@ -21,11 +19,13 @@ std::string_view window_of(const Kernel& kernel) { return kernel.shared() ? "sha
 
 void prologue(PtxText& text, const Kernel& kernel) {
   kernel_line(text, kernel.name(), sizeof(AccessParameters));
-  text.raw(R"({
-  .reg .pred %first_thread, %first_lane, %done, %more, %lost, %late;
-  .reg .b32 %thread_id, %threads, %block, %blocks, %sm, %lane, %warp, %warps, %shared, %link, %value, %before, %after;
-  .reg .b32 %lane_stride, %warp_stride, %rounds, %timed_rounds, %phase, %never, %longest, %old, %here, %target, %offset, %bytes32, %hop32;
-  .reg .b64 %working_set, %bytes, %hop, %records, %warp_records, %arrived, %pointer, %wide, %stamp, %start, %end, %timer;
+  text.line("{{");
+  declare_phase_registers(text);
+  text.raw(R"(
+  .reg .pred %first_lane;
+  .reg .b32 %thread_id, %threads, %block, %sm, %lane, %warp, %warps, %shared, %link, %value;
+  .reg .b32 %lane_stride, %warp_stride, %offset, %bytes32, %hop32;
+  .reg .b64 %working_set, %bytes, %hop, %warp_records, %pointer, %wide, %stamp;
 )");
   load_parameter(text, "u64", "%working_set", offsetof(AccessParameters, working_set));
   load_parameter(text, "u64", "%bytes", offsetof(AccessParameters, bytes));
@@ -97,33 +97,6 @@ void find_start(PtxText& text, const Kernel& kernel) {
   text.line("mov.u32 %value, 0;");
 }
 
-// All warps of all blocks go on at the same time. %target counts the arrivals so far.
-void common_start(PtxText& text) {
-  text.raw(R"(
-  bar.sync 0;
-  add.u32 %target, %target, %blocks;
-  @!%first_thread bra GO;
-  setp.eq.u32 %done, %blocks, 1;
-  @%done bra GO;
-  atom.global.add.u32 %old, [%arrived], 1;
-  mov.u32 %before, %clock;
-WAIT:
-  ld.volatile.global.u32 %here, [%arrived];
-  mov.u32 %after, %clock;
-  sub.u32 %after, %after, %before;
-  setp.ge.u32 %late, %after, %longest;
-  @%late bra GIVE_UP;
-  setp.lt.u32 %more, %here, %target;
-  @%more bra WAIT;
-  bra GO;
-GIVE_UP:
-)");
-  text.line("mov.u32 %old, {};", kStartedApart);
-  text.line("st.global.u32 [%records + {}], %old;", offsetof(BlockRecord, error));
-  text.line("GO:");
-  text.line("bar.sync 0;");
-}
-
 void access(PtxText& text, const Kernel& kernel) {
   switch (kernel.op) {
     case AccessOp::kLoad:
@@ -155,48 +128,22 @@ void wait_for(PtxText& text, const Kernel& kernel) {
   text.line("@%lost bra LOST;");
 }
 
-// The untimed phase, then the timed one, which leaves nothing for a third.
 void phases(PtxText& text, const Kernel& kernel) {
-  text.line("mov.u32 %target, 0;");
-  text.line("mov.u32 %phase, 0;");
-  text.line("PHASE:");
-  common_start(text);
-  text.line("mov.u64 %timer, %clock64;");
-  text.line("cvt.u32.u64 %before, %timer;");
-  text.line("setp.eq.u32 %lost, %before, %never;");
-  text.line("@%lost bra LOST;");
-  text.line("mov.u64 %start, %clock64;");
-  text.line("setp.eq.u32 %done, %rounds, 0;");
-  text.line("@%done bra DONE;");
-  text.line("ROUND:");
-  text.line(".pragma \"nounroll\";");
-  for (std::uint32_t i = 0; i < kAccessUnroll; ++i) access(text, kernel);
-  text.line("sub.u32 %rounds, %rounds, 1;");
-  text.line("setp.ne.u32 %more, %rounds, 0;");
-  text.line("@%more bra ROUND;");
-  text.line("DONE:");
-  if (kernel.op == AccessOp::kStore) {
-    text.line("ld.volatile.{}.u32 %value, [{}];", window_of(kernel), address_of(kernel));
-  }
-  wait_for(text, kernel);
-  text.line("mov.u64 %end, %clock64;");
-  text.line("setp.ne.u32 %done, %phase, 0;");
-  text.line("@%done bra FINISH;");
-  text.line("mov.u32 %phase, 1;");
-  text.line("mov.u32 %rounds, %timed_rounds;");
-  text.line("bra PHASE;");
+  const auto round = [&] {
+    for (std::uint32_t i = 0; i < kAccessUnroll; ++i) access(text, kernel);
+  };
+  const auto wait = [&] {
+    if (kernel.op == AccessOp::kStore) {
+      text.line("ld.volatile.{}.u32 %value, [{}];", window_of(kernel), address_of(kernel));
+    }
+    wait_for(text, kernel);
+  };
+  two_phases(text, round, wait);
 }
 
 void epilogue(PtxText& text) {
-  text.line("LOST:");
-  text.line("mov.u32 %old, {};", kChainLost);
-  text.line("st.global.u32 [%records + {}], %old;", offsetof(BlockRecord, error));
-  text.line("bra LEAVE;");
-  text.line("FINISH:");
-  text.line("sub.u64 %timer, %start, %timer;");
-  text.line("@%first_lane st.global.u64 [%warp_records + {}], %start;", offsetof(WarpRecord, start_cycles));
-  text.line("@%first_lane st.global.u64 [%warp_records + {}], %end;", offsetof(WarpRecord, end_cycles));
-  text.line("@%first_lane st.global.u64 [%warp_records + {}], %timer;", offsetof(WarpRecord, timer_cycles));
+  chain_lost(text);
+  write_warp_record(text, "%first_lane");
   text.line("LEAVE:");
   text.line("bar.sync 0;");
   stamp_clocks(text, "%records", offsetof(BlockRecord, end_cycles), offsetof(BlockRecord, end_ns));

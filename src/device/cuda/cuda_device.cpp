@@ -3,6 +3,7 @@
 #include <dlfcn.h>
 #include <fmt/format.h>
 
+#include "device/cuda/cluster_runner.h"
 #include "device/cuda/program_modules.h"
 #include "device/cuda/stream_runner.h"
 #include "device/launch/access_runner.h"
@@ -22,7 +23,8 @@ class CudaDevice : public Device {
         code_kernel_(gpu_),
         codes_(gpu_, code_kernel_),
         access_kernels_(gpu_),
-        accesses_(gpu_, access_kernels_) {}
+        accesses_(gpu_, access_kernels_),
+        clusters_(gpu_) {}
 
   [[nodiscard]] const DeviceInfo& info() const override { return gpu_.info(); }
 
@@ -39,6 +41,7 @@ class CudaDevice : public Device {
       if (const auto* stream = std::get_if<StreamProgram>(&programs[i])) results[i] = streams_.run(*stream);
       if (const auto* code = std::get_if<InstructionProgram>(&programs[i])) results[i] = codes_.run(*code);
       if (const auto* access = std::get_if<AccessProgram>(&programs[i])) results[i] = accesses_.run(*access);
+      if (const auto* cluster = std::get_if<ClusterProgram>(&programs[i])) results[i] = clusters_.run(*cluster);
     }
     return results;
   }
@@ -48,6 +51,8 @@ class CudaDevice : public Device {
       return generate_stream_ptx(gpu_.target(), shape_of(*stream));
     if (std::holds_alternative<InstructionProgram>(program)) return generate_code_ptx(gpu_.target());
     if (std::holds_alternative<AccessProgram>(program)) return generate_access_ptx(gpu_.target());
+    if (std::holds_alternative<ClusterProgram>(program))
+      return generate_cluster_ptx(cluster_target(gpu_.target(), gpu_.driver()->version()));
     return generate_chase_ptx(gpu_.target());
   }
 
@@ -59,6 +64,7 @@ class CudaDevice : public Device {
   launch::CodeRunner codes_;
   AccessModule access_kernels_;
   launch::AccessRunner accesses_;
+  ClusterRunner clusters_;
 };
 
 bool library_can_be_loaded() {

@@ -23,6 +23,7 @@ using LinkHandle = struct LinkOpaque*;
 
 // CUresult, as far as we tell its values apart.
 inline constexpr Status kSuccess = 0;
+inline constexpr Status kErrorInvalidValue = 1;
 inline constexpr Status kErrorOutOfMemory = 2;
 inline constexpr Status kErrorDeinitialized = 4;
 inline constexpr Status kErrorStubLibrary = 34;
@@ -46,6 +47,7 @@ inline constexpr Status kErrorLaunchFailed = 719;
 inline constexpr Status kErrorSystemNotReady = 802;
 inline constexpr Status kErrorSystemDriverMismatch = 803;
 inline constexpr Status kErrorCompatNotSupportedOnDevice = 804;
+inline constexpr Status kErrorInvalidClusterSize = 912;
 inline constexpr Status kErrorUnknown = 999;
 
 // CUdevice_attribute.
@@ -77,6 +79,7 @@ enum class DeviceAttribute : int {
 enum class FunctionAttribute : int {
   kMaxDynamicSharedBytes = 8,
   kPreferredSharedCarveOut = 9,
+  kNonPortableClusterSizeAllowed = 14,
 };
 
 // CUfunc_cache.
@@ -115,6 +118,27 @@ struct TextureDescription {
   float max_mipmap_level_clamp = 0;
   float border_colour[4] = {};
   int reserved[12] = {};
+};
+
+// CUlaunchAttribute that says how many blocks a cluster has; the union in cuda.h, of which this is one case, has 64
+// bytes.
+struct ClusterDimension {
+  int id = 4;  // CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION
+  char padding[4] = {};
+  unsigned x = 1;
+  unsigned y = 1;
+  unsigned z = 1;
+  int rest_of_union[13] = {};
+};
+
+// CUlaunchConfig.
+struct LaunchConfig {
+  unsigned grid[3] = {1, 1, 1};
+  unsigned block[3] = {1, 1, 1};
+  unsigned shared_bytes = 0;
+  StreamHandle stream = nullptr;
+  const ClusterDimension* attributes = nullptr;
+  unsigned attribute_count = 0;
 };
 
 // X(name in this struct, name in the library, signature). Versioned names are the 64-bit interfaces of CUDA 3.2 and
@@ -158,11 +182,15 @@ struct TextureDescription {
   X(tex_object_destroy, "cuTexObjectDestroy", Status(TextureHandle))
 
 // The same for functions that older drivers lack or name otherwise; null where they are missing.
-#define GPUTOPO_CUDA_OPTIONAL_FUNCTIONS(X)                                                    \
-  X(func_set_attribute, "cuFuncSetAttribute", Status(FunctionHandle, FunctionAttribute, int)) \
-  X(occupancy_max_active_blocks, "cuOccupancyMaxActiveBlocksPerMultiprocessor",               \
-    Status(int*, FunctionHandle, int, std::size_t))                                           \
-  X(primary_ctx_release_v2, "cuDevicePrimaryCtxRelease_v2", Status(DeviceHandle))             \
+#define GPUTOPO_CUDA_OPTIONAL_FUNCTIONS(X)                                                                            \
+  X(func_set_attribute, "cuFuncSetAttribute", Status(FunctionHandle, FunctionAttribute, int))                         \
+  X(occupancy_max_active_blocks, "cuOccupancyMaxActiveBlocksPerMultiprocessor",                                       \
+    Status(int*, FunctionHandle, int, std::size_t))                                                                   \
+  X(launch_kernel_ex, "cuLaunchKernelEx", Status(const LaunchConfig*, FunctionHandle, void**, void**))                \
+  X(occupancy_max_active_clusters, "cuOccupancyMaxActiveClusters", Status(int*, FunctionHandle, const LaunchConfig*)) \
+  X(occupancy_max_cluster_size, "cuOccupancyMaxPotentialClusterSize",                                                 \
+    Status(int*, FunctionHandle, const LaunchConfig*))                                                                \
+  X(primary_ctx_release_v2, "cuDevicePrimaryCtxRelease_v2", Status(DeviceHandle))                                     \
   X(primary_ctx_release, "cuDevicePrimaryCtxRelease", Status(DeviceHandle))
 
 // The loaded and initialised driver. One per process is plenty; never unloaded, because the library does not survive

@@ -56,6 +56,27 @@ std::uint64_t round_up(std::uint64_t value, std::uint64_t multiple) {
   return (value + multiple - 1) / multiple * multiple;
 }
 
+// A launch as the driver's extensible interface takes it.
+struct ClusterLaunch {
+  explicit ClusterLaunch(const Launch& launch) {
+    dimension.x = launch.cluster_size;
+    config.grid[0] = launch.blocks;
+    config.grid[1] = launch.blocks_y;
+    config.block[0] = launch.threads;
+    config.shared_bytes = static_cast<unsigned>(launch.shared_bytes);
+    config.attributes = &dimension;
+    config.attribute_count = 1;
+  }
+  ClusterLaunch(const ClusterLaunch&) = delete;
+  ClusterLaunch& operator=(const ClusterLaunch&) = delete;
+
+  ClusterDimension dimension;
+  LaunchConfig config;
+};
+
+// What drivers answer to a cluster that they cannot launch.
+bool is_wrong_cluster(Status status) { return status == kErrorInvalidClusterSize || status == kErrorInvalidValue; }
+
 double clock_of(const BlockRecord& record) {
   return 1e3 * static_cast<double>(record.end_cycles - record.start_cycles) /
          static_cast<double>(record.end_ns - record.start_ns);
@@ -205,15 +226,53 @@ void Gpu::set_carve_out(FunctionHandle function, const Launch& launch) const {
       fmt::format("cuFuncSetAttribute(PREFERRED_SHARED_MEMORY_CARVEOUT, {})", percent));
 }
 
+Status Gpu::start(FunctionHandle function, const Launch& launch, void** parameters) const {
+  const auto shared_bytes = static_cast<unsigned>(launch.shared_bytes);
+  if (launch.cluster_size == 0) {
+    return driver_->launch_kernel(function, launch.blocks, launch.blocks_y, 1, launch.threads, 1, 1, shared_bytes,
+                                  nullptr, parameters, nullptr);
+  }
+  const ClusterLaunch cluster(launch);
+  return driver_->launch_kernel_ex(&cluster.config, function, parameters, nullptr);
+}
+
 void Gpu::run(FunctionHandle function, const std::string& name, const Launch& launch, std::vector<void*> parameters) {
   set_carve_out(function, launch);
-  driver_->check(
-      driver_->launch_kernel(function, launch.blocks, launch.blocks_y, 1, launch.threads, 1, 1,
-                             static_cast<unsigned>(launch.shared_bytes), nullptr, parameters.data(), nullptr),
-      fmt::format("cuLaunchKernel({}, {} blocks of {} threads, {} bytes of shared memory)", name,
-                  std::uint64_t{launch.blocks} * launch.blocks_y, launch.threads, launch.shared_bytes));
+  const Status status = start(function, launch, parameters.data());
+  if (launch.cluster_size != 0 && is_wrong_cluster(status)) {
+    throw NotSupportedError(fmt::format("the driver launches no cluster of {} blocks", launch.cluster_size));
+  }
+  driver_->check(status,
+                 fmt::format("cuLaunchKernel({}, {} blocks of {} threads, {} bytes of shared memory{})", name,
+                             std::uint64_t{launch.blocks} * launch.blocks_y, launch.threads, launch.shared_bytes,
+                             launch.cluster_size == 0 ? "" : fmt::format(", clusters of {}", launch.cluster_size)));
   driver_->check(driver_->ctx_synchronize(), fmt::format("kernel {}", name));
   last_work_ = Clock::now();
+}
+
+void Gpu::require_clusters() const {
+  if (driver_->launch_kernel_ex == nullptr || driver_->occupancy_max_active_clusters == nullptr ||
+      driver_->occupancy_max_cluster_size == nullptr || driver_->func_set_attribute == nullptr) {
+    throw NotSupportedError("this NVIDIA driver launches no clusters; update it");
+  }
+}
+
+ClusterRoom Gpu::cluster_room(FunctionHandle function, const Launch& launch) const {
+  set_carve_out(function, launch);
+  driver_->check(driver_->func_set_attribute(function, FunctionAttribute::kNonPortableClusterSizeAllowed, 1),
+                 "cuFuncSetAttribute(NON_PORTABLE_CLUSTER_SIZE_ALLOWED)");
+  const ClusterLaunch cluster(launch);
+  int clusters = 0;
+  int largest = 0;
+  const Status status = driver_->occupancy_max_active_clusters(&clusters, function, &cluster.config);
+  if (is_wrong_cluster(status) || (status == kSuccess && clusters < 1)) {
+    throw NotSupportedError(
+        fmt::format("the driver has no room for a cluster of {} blocks with an SM each", launch.cluster_size));
+  }
+  driver_->check(status, fmt::format("cuOccupancyMaxActiveClusters({})", launch.cluster_size));
+  driver_->check(driver_->occupancy_max_cluster_size(&largest, function, &cluster.config),
+                 "cuOccupancyMaxPotentialClusterSize");
+  return {static_cast<std::uint32_t>(clusters), static_cast<std::uint32_t>(std::max(largest, 0))};
 }
 
 void Gpu::launch_fill(launch::Address tasks, std::uint32_t arrays, std::uint64_t most_elements) {

@@ -22,6 +22,13 @@ struct Launch {
   std::uint32_t threads = 32;
   std::uint64_t shared_bytes = 0;     // dynamic
   std::uint64_t carve_out_bytes = 0;  // ignored where carve-outs are fixed
+  std::uint32_t cluster_size = 0;     // blocks, neighbours in x; 0: no clusters
+};
+
+// What the driver says of clusters.
+struct ClusterRoom {
+  std::uint32_t clusters_at_once = 0;  // of this launch's size
+  std::uint32_t largest = 0;           // blocks of the largest cluster of such blocks
 };
 
 class Gpu : public launch::ChaseGpu {
@@ -52,6 +59,12 @@ class Gpu : public launch::ChaseGpu {
   [[nodiscard]] std::uint32_t resident_blocks(FunctionHandle function, const Launch& launch,
                                               std::uint32_t wanted) const;
 
+  // Throws NotSupportedError where the driver has no clusters.
+  void require_clusters() const;
+  // Also allows the kernel clusters of sizes that are not portable. Throws NotSupportedError where there is no room for
+  // one of this launch's.
+  [[nodiscard]] ClusterRoom cluster_room(FunctionHandle function, const Launch& launch) const;
+
   void upload(DevicePointer to, const void* from, std::uint64_t bytes) const override;
   void download(void* to, DevicePointer from, std::uint64_t bytes) const override;
   void clear(DevicePointer address, std::uint64_t bytes) const override;
@@ -64,6 +77,7 @@ class Gpu : public launch::ChaseGpu {
   void read_info(DeviceHandle device);
   [[nodiscard]] std::optional<std::uint64_t> attribute(DeviceHandle device, DeviceAttribute attribute) const;
   void set_carve_out(FunctionHandle function, const Launch& launch) const;
+  [[nodiscard]] Status start(FunctionHandle function, const Launch& launch, void** parameters) const;
   [[nodiscard]] BlockRecord spin(std::uint64_t nanoseconds);
 
   std::shared_ptr<const Driver> driver_;

@@ -11,4 +11,26 @@ using namespace launch;
 inline constexpr Space kCudaSpaces[] = {Space::kGlobal,  Space::kGlobalBypassL1, Space::kReadOnly,
                                         Space::kTexture, Space::kConstant,       Space::kShared};
 
+// Parameters of the kernels that run cluster programs, in this order.
+struct ClusterParameters {
+  std::uint64_t working_set = 0;   // bulk copies: address in device memory
+  std::uint64_t bytes = 0;         // of the working set
+  std::uint64_t share_bytes = 0;   // bulk copies: how far apart blocks begin
+  std::uint64_t records = 0;       // one BlockRecord a block
+  std::uint64_t warp_records = 0;  // one WarpRecord a warp
+  std::uint64_t arrived = 0;       // address of a word: how often a block has come to a common start
+  std::uint32_t hop = 0;           // ranks
+  std::uint32_t reader = 0;        // rank
+  std::uint32_t copy_bytes = 0;
+  std::uint32_t in_flight = 0;    // bulk copies
+  std::uint32_t warm_rounds = 0;  // of kClusterUnroll loads; of one copy
+  std::uint32_t rounds = 0;
+  std::uint32_t never = 0;                // kNever
+  std::uint32_t longest_wait_cycles = 0;  // for the other blocks
+};
+
+// The barriers of bulk copies lie in front of what is copied.
+inline constexpr std::uint32_t kBulkBarrierBytes = 256;
+static_assert(kMostCopiesInFlight * sizeof(std::uint64_t) <= kBulkBarrierBytes);
+
 }  // namespace gputopo::cuda

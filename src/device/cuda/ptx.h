@@ -79,4 +79,11 @@ inline constexpr std::uint32_t kShortCodeBlocks = 3 * (kMostCodeInstructions / k
 // The module with the kernels that run access programs (AccessParameters; launch::kAccessKernels), and "fill_links".
 [[nodiscard]] std::string generate_access_ptx(const PtxTarget& target);
 
+// The module with the kernels that run cluster programs (ClusterParameters), one for each operation. cluster_target():
+// the target with a PTX version that has what they use; throws NotSupportedError where the device or the driver is too
+// old.
+[[nodiscard]] std::string cluster_kernel_name(ClusterOp op);
+[[nodiscard]] PtxTarget cluster_target(const PtxTarget& target, int driver_version);
+[[nodiscard]] std::string generate_cluster_ptx(const PtxTarget& target);
+
 }  // namespace gputopo::cuda

@@ -33,6 +33,7 @@ class HipDevice : public Device {
     for (std::size_t i = 0; i < programs.size(); ++i) {
       validate(programs[i]);
       if (const auto* chase = std::get_if<ChaseProgram>(&programs[i])) chases.push_back({chase, &results[i]});
+      if (std::holds_alternative<ClusterProgram>(programs[i])) throw NotSupportedError("AMD GPUs have no clusters");
     }
     gpu_.wake();
     chases_.run(chases);

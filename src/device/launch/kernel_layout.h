@@ -151,7 +151,7 @@ struct WarpRecord {
 };
 
 // What an access kernel leaves in BlockRecord::error.
-inline constexpr std::uint32_t kChainLost = 1;     // a link led out of the working set
+inline constexpr std::uint32_t kChainLost = 1;     // a link led out of the working set, or a copy did not arrive
 inline constexpr std::uint32_t kStartedApart = 2;  // the other blocks did not come in time
 
 }  // namespace gputopo::launch

@@ -142,6 +142,11 @@ json encode_result(const ProgramResult& result) {
                         access->blocks};
     return answer;
   }
+  if (const auto* cluster = std::get_if<ClusterResult>(&result.data)) {
+    answer["cluster"] = {cluster->sms,     cluster->cycles,           cluster->bytes_moved,
+                         cluster->seconds, cluster->clusters_at_once, cluster->largest_cluster};
+    return answer;
+  }
   const auto& chase = std::get<ChaseResult>(result.data);
   answer["sm"] = chase.sm;
   json& steps = answer["steps"] = json::array();
@@ -177,6 +182,16 @@ ProgramResult decode_result(const json& answer) {
                                .most_cycles = access.at(2).get<double>(),
                                .total_cycles = access.at(3).get<double>(),
                                .blocks = access.at(4).get<std::uint32_t>()};
+    return result;
+  }
+  if (answer.contains("cluster")) {
+    const json& cluster = answer["cluster"];
+    result.data = ClusterResult{.sms = cluster.at(0).get<std::vector<std::uint32_t>>(),
+                                .cycles = cluster.at(1).get<std::vector<double>>(),
+                                .bytes_moved = cluster.at(2).get<std::uint64_t>(),
+                                .seconds = cluster.at(3).get<double>(),
+                                .clusters_at_once = cluster.at(4).get<std::uint32_t>(),
+                                .largest_cluster = cluster.at(5).get<std::uint32_t>()};
     return result;
   }
   ChaseResult chase;

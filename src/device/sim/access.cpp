@@ -23,31 +23,6 @@ struct Service {
       fmt::format("{}'s description does not say {}; add it under {}", spec.info.name, what, field));
 }
 
-// The nearest cache that holds the working set, or memory.
-struct Level {
-  std::string name;
-  double latency_cycles = 0;
-  bool per_sm = false;
-  std::uint32_t fetch_bytes = 0;  // what a lane gets at the least, and its neighbours from the same
-};
-
-Level level_of(const MachineSpec& spec, const AccessProgram& program, std::uint64_t carve_out_bytes) {
-  const SpaceSpec& space = spec.spaces.at(program.space);
-  if (program.space == Space::kShared) return {kSharedLevel, space.memory_latency_cycles, true, 4};
-  std::uint32_t fetch_bytes = kMinimumStrideBytes;
-  for (const PathStop& stop : space.path) {
-    const auto cache = std::find_if(spec.caches.begin(), spec.caches.end(),
-                                    [&](const CacheSpec& candidate) { return candidate.id == stop.cache; });
-    fetch_bytes = cache->sector_bytes;
-    if (program.bytes > usable_bytes(*cache, carve_out_bytes)) continue;
-    // Every SM's own partition caches what it reads.
-    const bool near = program.bytes <= cache->size_bytes / cache->partitions;
-    return {stop.cache, near ? stop.latency_cycles : stop.far_latency_cycles, !is_behind_sms(cache->scope),
-            fetch_bytes};
-  }
-  return {kMemoryLevel, space.memory_latency_cycles, false, fetch_bytes};
-}
-
 const BankSpec& banks_of(const MachineSpec& spec) {
   if (!spec.banks) refuse(spec, "banks", "what banks shared memory has");
   return *spec.banks;
@@ -72,7 +47,7 @@ Service atomic_service(const MachineSpec& spec, const AccessProgram& program) {
 
 Service plain_service(const MachineSpec& spec, const AccessProgram& program, std::uint64_t carve_out_bytes,
                       double clock_mhz) {
-  const Level level = level_of(spec, program, carve_out_bytes);
+  const Level level = level_of(spec, program.space, program.bytes, carve_out_bytes);
   const auto bandwidth = spec.bandwidths.find(level.name);
   if (bandwidth == spec.bandwidths.end()) refuse(spec, "bandwidths." + level.name, "how much it delivers");
   const std::uint32_t sms = level.per_sm ? spec.info.sm_count : 1;
@@ -104,6 +79,23 @@ Service plain_service(const MachineSpec& spec, const AccessProgram& program, std
 }
 
 }  // namespace
+
+Level level_of(const MachineSpec& spec, Space space, std::uint64_t bytes, std::uint64_t carve_out_bytes) {
+  const SpaceSpec& path = spec.spaces.at(space);
+  if (space == Space::kShared) return {kSharedLevel, path.memory_latency_cycles, true, 4};
+  std::uint32_t fetch_bytes = kMinimumStrideBytes;
+  for (const PathStop& stop : path.path) {
+    const auto cache = std::find_if(spec.caches.begin(), spec.caches.end(),
+                                    [&](const CacheSpec& candidate) { return candidate.id == stop.cache; });
+    fetch_bytes = cache->sector_bytes;
+    if (bytes > usable_bytes(*cache, carve_out_bytes)) continue;
+    // Every SM's own partition caches what it reads.
+    const bool near = bytes <= cache->size_bytes / cache->partitions;
+    return {stop.cache, near ? stop.latency_cycles : stop.far_latency_cycles, !is_behind_sms(cache->scope),
+            fetch_bytes};
+  }
+  return {kMemoryLevel, path.memory_latency_cycles, false, fetch_bytes};
+}
 
 std::uint32_t bank_conflicts(const BankSpec& banks, const AccessProgram& program, std::uint32_t lanes) {
   std::uint32_t conflicts = 0;

@@ -2,10 +2,21 @@
 // of each level.
 #pragma once
 
+#include <string>
+
 #include "device/sim/machine.h"
 #include "device/sim/noise.h"
 
 namespace gputopo::sim {
+
+// The nearest cache that holds a working set, or memory.
+struct Level {
+  std::string name;
+  double latency_cycles = 0;
+  bool per_sm = false;
+  std::uint32_t fetch_bytes = 0;  // what a lane gets at the least, and its neighbours from the same
+};
+[[nodiscard]] Level level_of(const MachineSpec& spec, Space space, std::uint64_t bytes, std::uint64_t carve_out_bytes);
 
 // Throws NotSupportedError that names what the machine's description lacks.
 [[nodiscard]] AccessResult simulate_access(const MachineSpec& spec, const AccessProgram& program,

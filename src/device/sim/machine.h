@@ -103,6 +103,28 @@ struct AtomicSpec {
   double one_address_lanes_per_cycle = 0;
 };
 
+// What all SMs together deliver to one another in clusters of this size, and of larger ones up to the next row.
+struct ClusterBandwidth {
+  std::uint32_t cluster_size = 2;
+  double read_bytes_per_second = 0;
+};
+
+// Clusters of blocks, each on an SM of its own, all of one group (MachineSpec::sm_groups).
+struct ClusterSpec {
+  std::uint32_t max_size = 0;                // blocks
+  double latency_cycles = 0;                 // of a load from the shared memory of another SM of the same TPC
+  double other_tpc_cycles = 0;               // more, on average, from an SM of another TPC
+  double spread_cycles = 0;                  // more or less, at most, by the pair of SMs
+  std::vector<ClusterBandwidth> bandwidths;  // by size, ascending
+};
+
+// Asynchronous bulk copies from device memory to shared memory.
+struct BulkCopySpec {
+  double overhead_cycles = 0;  // of a copy, beyond the latency of a load and the transfer of its bytes
+  double issue_cycles = 0;     // from one copy of an SM to the next, at least
+  double bytes_per_cycle = 0;  // that arrive at an SM
+};
+
 struct NoiseSpec {
   double jitter_cycles = 0;             // standard deviation of every latency
   double outlier_probability = 0;       // of a load
@@ -129,11 +151,14 @@ struct MachineSpec {
   std::map<std::string, BandwidthSpec> bandwidths;  // by cache id, "shared", "memory"
   std::optional<BankSpec> banks;                    // of shared memory; what is missing is not supported
   std::map<std::string, AtomicSpec> atomics;        // by "shared" and the id of the cache that performs the others
+  std::optional<ClusterSpec> clusters;              // what is missing is not supported
+  std::optional<BulkCopySpec> bulk_copies;          // what is missing is not supported
   NoiseSpec noise;
   double timer_cycles = 0;  // that two clock reads around a load add to it
   double loop_cycles = 0;   // per load of an untimed chain, beyond the load itself
   std::uint32_t sms_per_tpc = 2;
-  std::vector<std::vector<std::uint32_t>> sm_groups;  // each SM in one of them; where a cache has scope kGroup
+  std::vector<std::vector<std::uint32_t>> sm_groups;  // each SM in one of them; where a cache has scope kGroup,
+                                                      // or there are clusters
   std::optional<SliceSpec> slices;
   // So many SMs are near the first L2 partition, the others near the second; 0: TPCs take turns.
   std::uint32_t sms_near_first_partition = 0;

@@ -274,6 +274,33 @@ void check_atomics(const MachineSpec& spec) {
   }
 }
 
+void check_clusters(const MachineSpec& spec, const ClusterSpec& clusters) {
+  require(spec.spaces.contains(Space::kShared), "clusters", "there is no space 'shared' that their blocks read");
+  require(!spec.sm_groups.empty(), "clusters", "sm_groups does not say which SMs a cluster may have");
+  require(clusters.max_size >= 1 && clusters.max_size <= kMostClusterSize, "clusters.max_size",
+          "{} is not between 1 and {}", clusters.max_size, kMostClusterSize);
+  require_positive(clusters.latency_cycles, "clusters.latency_cycles");
+  require_not_negative(clusters.other_tpc_cycles, "clusters.other_tpc_cycles");
+  require_not_negative(clusters.spread_cycles, "clusters.spread_cycles");
+  require(clusters.spread_cycles < clusters.latency_cycles, "clusters.spread_cycles", "{} is not less than the latency",
+          clusters.spread_cycles);
+  require(!clusters.bandwidths.empty(), "clusters.bandwidths", "must not be empty");
+  std::uint32_t size = 0;
+  for (std::size_t i = 0; i < clusters.bandwidths.size(); ++i) {
+    const std::string field = fmt::format("clusters.bandwidths[{}]", i);
+    require(clusters.bandwidths[i].cluster_size > size, field + ".cluster_size", "must ascend");
+    size = clusters.bandwidths[i].cluster_size;
+    require_positive(clusters.bandwidths[i].read_bytes_per_second, field + ".read_bytes_per_second");
+  }
+}
+
+void check_bulk_copies(const MachineSpec& spec, const BulkCopySpec& bulk) {
+  require(spec.spaces.contains(Space::kGlobalBypassL1), "bulk_copies", "there is no space 'global_bypass_l1'");
+  require_not_negative(bulk.overhead_cycles, "bulk_copies.overhead_cycles");
+  require_positive(bulk.issue_cycles, "bulk_copies.issue_cycles");
+  require_positive(bulk.bytes_per_cycle, "bulk_copies.bytes_per_cycle");
+}
+
 void check_noise(const NoiseSpec& noise) {
   require_not_negative(noise.jitter_cycles, "noise.jitter_cycles");
   require_fraction(noise.outlier_probability, "noise.outlier_probability");
@@ -297,6 +324,8 @@ void check_machine(const MachineSpec& spec) {
   check_bandwidths(spec);
   if (spec.banks) check_banks(spec, *spec.banks);
   check_atomics(spec);
+  if (spec.clusters) check_clusters(spec, *spec.clusters);
+  if (spec.bulk_copies) check_bulk_copies(spec, *spec.bulk_copies);
   check_noise(spec.noise);
   require_not_negative(spec.timer_cycles, "timer_cycles");
   require_not_negative(spec.loop_cycles, "loop_cycles");

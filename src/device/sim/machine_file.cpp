@@ -243,6 +243,26 @@ void read_value(const json& node, const std::string& path, AtomicSpec& atomics) 
                required_field("one_address_lanes_per_cycle", atomics.one_address_lanes_per_cycle)});
 }
 
+void read_value(const json& node, const std::string& path, ClusterBandwidth& bandwidth) {
+  read_object(node, path,
+              {required_field("cluster_size", bandwidth.cluster_size),
+               required_field("read_bytes_per_second", bandwidth.read_bytes_per_second)});
+}
+
+void read_value(const json& node, const std::string& path, ClusterSpec& clusters) {
+  read_object(node, path,
+              {required_field("max_size", clusters.max_size), required_field("latency_cycles", clusters.latency_cycles),
+               field("other_tpc_cycles", clusters.other_tpc_cycles), field("spread_cycles", clusters.spread_cycles),
+               required_field("bandwidths", clusters.bandwidths)});
+}
+
+void read_value(const json& node, const std::string& path, BulkCopySpec& bulk) {
+  read_object(
+      node, path,
+      {required_field("overhead_cycles", bulk.overhead_cycles), required_field("issue_cycles", bulk.issue_cycles),
+       required_field("bytes_per_cycle", bulk.bytes_per_cycle)});
+}
+
 // By level; check_machine() knows which levels there are.
 template <typename Spec>
 void read_value(const json& node, const std::string& path, std::map<std::string, Spec>& levels) {
@@ -290,14 +310,15 @@ MachineSpec parse_machine(const std::string& json_text) {
   }
   MachineSpec spec;
   int version = 0;
-  read_object(document, "",
-              {required_field("machine_version", version), required_field("info", spec.info),
-               required_field("caches", spec.caches), required_field("spaces", spec.spaces), field("code", spec.code),
-               field("tlbs", spec.tlbs), field("bandwidths", spec.bandwidths), field("banks", spec.banks),
-               field("atomics", spec.atomics), field("noise", spec.noise), field("timer_cycles", spec.timer_cycles),
-               field("loop_cycles", spec.loop_cycles), field("sms_per_tpc", spec.sms_per_tpc),
-               field("sm_groups", spec.sm_groups), field("slices", spec.slices),
-               field("sms_near_first_partition", spec.sms_near_first_partition)});
+  read_object(
+      document, "",
+      {required_field("machine_version", version), required_field("info", spec.info),
+       required_field("caches", spec.caches), required_field("spaces", spec.spaces), field("code", spec.code),
+       field("tlbs", spec.tlbs), field("bandwidths", spec.bandwidths), field("banks", spec.banks),
+       field("atomics", spec.atomics), field("clusters", spec.clusters), field("bulk_copies", spec.bulk_copies),
+       field("noise", spec.noise), field("timer_cycles", spec.timer_cycles), field("loop_cycles", spec.loop_cycles),
+       field("sms_per_tpc", spec.sms_per_tpc), field("sm_groups", spec.sm_groups), field("slices", spec.slices),
+       field("sms_near_first_partition", spec.sms_near_first_partition)});
   if (version != kMachineVersion) {
     refuse("machine_version", fmt::format("{} is not {}; this gputopo reads machine files of version {} only", version,
                                           kMachineVersion, kMachineVersion));

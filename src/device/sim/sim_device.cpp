@@ -11,6 +11,7 @@
 
 #include "device/sim/access.h"
 #include "device/sim/bandwidth.h"
+#include "device/sim/cluster.h"
 #include "device/sim/code.h"
 #include "device/sim/machine.h"
 #include "device/sim/noise.h"
@@ -159,6 +160,17 @@ class SimDevice : public Device {
     }
   }
 
+  void check_supported(const ClusterProgram& program) const {
+    require_space(Space::kShared);
+    check_shared(cluster_shared_bytes(program));
+    if (program.op != ClusterOp::kBulkCopy) return;
+    require_space(Space::kGlobalBypassL1);
+    if (program.bytes > info_.max_array_bytes) {
+      throw NotSupportedError(fmt::format("a working set of {} bytes is more than the {} that {} allows; use fewer",
+                                          program.bytes, info_.max_array_bytes, info_.name));
+    }
+  }
+
   void check_shared(std::uint64_t bytes) const {
     const auto limit =
         info_.shared_bytes_per_block_opt_in ? info_.shared_bytes_per_block_opt_in : info_.shared_bytes_per_block;
@@ -184,6 +196,11 @@ class SimDevice : public Device {
       if (array.space == Space::kShared) bytes += array.bytes;
     }
     return bytes;
+  }
+
+  static std::uint64_t cluster_shared_bytes(const ClusterProgram& program) {
+    const bool bulk = program.op == ClusterOp::kBulkCopy;
+    return bulk ? std::uint64_t{program.in_flight} * program.copy_bytes : program.bytes;
   }
 
   static std::uint64_t access_wanted_carve_out(const AccessProgram& program) {
@@ -221,6 +238,13 @@ class SimDevice : public Device {
     if (const auto* access = std::get_if<AccessProgram>(&program)) {
       result.shared_carve_out_bytes = carve_out_for(access_wanted_carve_out(*access));
       result.data = simulate_access(spec_, *access, result.shared_carve_out_bytes, clock_mhz(), noise);
+      return;
+    }
+    if (const auto* cluster = std::get_if<ClusterProgram>(&program)) {
+      // The largest, so that no SM has room for a second block.
+      result.shared_carve_out_bytes = carve_out_for(UINT64_MAX);
+      result.data = simulate_cluster(spec_, *cluster, result.shared_carve_out_bytes, clock_mhz(),
+                                     derive_seed(seed_, ~index), noise);
       return;
     }
     const auto& chase = std::get<ChaseProgram>(program);

@@ -1,0 +1,88 @@
+// What the kernels share that time a chain of accesses: blocks that start together, and two phases.
+#include "device/cuda/kernel_layout.h"
+#include "device/cuda/ptx_text.h"
+
+namespace gputopo::cuda {
+namespace {
+
+// All blocks go on at the same time. %target counts the arrivals so far.
+void common_start(PtxText& text) {
+  text.raw(R"(
+  bar.sync 0;
+  add.u32 %target, %target, %blocks;
+  @!%first_thread bra GO;
+  setp.eq.u32 %done, %blocks, 1;
+  @%done bra GO;
+  atom.global.add.u32 %old, [%arrived], 1;
+  mov.u32 %before, %clock;
+WAIT:
+  ld.volatile.global.u32 %here, [%arrived];
+  mov.u32 %after, %clock;
+  sub.u32 %after, %after, %before;
+  setp.ge.u32 %late, %after, %longest;
+  @%late bra GIVE_UP;
+  setp.lt.u32 %more, %here, %target;
+  @%more bra WAIT;
+  bra GO;
+GIVE_UP:
+)");
+  text.line("mov.u32 %old, {};", kStartedApart);
+  text.line("st.global.u32 [%records + {}], %old;", offsetof(BlockRecord, error));
+  text.line("GO:");
+  text.line("bar.sync 0;");
+}
+
+}  // namespace
+
+void declare_phase_registers(PtxText& text) {
+  text.raw(R"(
+  .reg .pred %first_thread, %done, %more, %lost, %late;
+  .reg .b32 %blocks, %rounds, %timed_rounds, %phase, %never, %longest, %old, %here, %target, %before, %after;
+  .reg .b64 %records, %arrived, %start, %end, %timer;
+)");
+}
+
+void two_phases(PtxText& text, const std::function<void()>& round, const std::function<void()>& wait) {
+  text.line("mov.u32 %target, 0;");
+  text.line("mov.u32 %phase, 0;");
+  text.line("PHASE:");
+  common_start(text);
+  text.line("mov.u64 %timer, %clock64;");
+  text.line("cvt.u32.u64 %before, %timer;");
+  text.line("setp.eq.u32 %lost, %before, %never;");
+  text.line("@%lost bra LOST;");
+  text.line("mov.u64 %start, %clock64;");
+  text.line("setp.eq.u32 %done, %rounds, 0;");
+  text.line("@%done bra DONE;");
+  text.line("ROUND:");
+  text.line(".pragma \"nounroll\";");
+  round();
+  text.line("sub.u32 %rounds, %rounds, 1;");
+  text.line("setp.ne.u32 %more, %rounds, 0;");
+  text.line("@%more bra ROUND;");
+  text.line("DONE:");
+  wait();
+  text.line("mov.u64 %end, %clock64;");
+  text.line("setp.ne.u32 %done, %phase, 0;");
+  text.line("@%done bra FINISH;");
+  text.line("mov.u32 %phase, 1;");
+  text.line("mov.u32 %rounds, %timed_rounds;");
+  text.line("bra PHASE;");
+}
+
+void chain_lost(PtxText& text) {
+  text.line("LOST:");
+  text.line("mov.u32 %old, {};", kChainLost);
+  text.line("st.global.u32 [%records + {}], %old;", offsetof(BlockRecord, error));
+  text.line("bra LEAVE;");
+}
+
+void write_warp_record(PtxText& text, std::string_view writer) {
+  text.line("FINISH:");
+  text.line("sub.u64 %timer, %start, %timer;");
+  text.line("@{} st.global.u64 [%warp_records + {}], %start;", writer, offsetof(WarpRecord, start_cycles));
+  text.line("@{} st.global.u64 [%warp_records + {}], %end;", writer, offsetof(WarpRecord, end_cycles));
+  text.line("@{} st.global.u64 [%warp_records + {}], %timer;", writer, offsetof(WarpRecord, timer_cycles));
+}
+
+}  // namespace gputopo::cuda

@@ -1,0 +1,123 @@
+// Latency of distributed shared memory: one thread of each cluster chases through the shared memory of another block,
+// for every distance of ranks. All clusters do so at once, one load each under way, so every launch tells as many pairs
+// of SMs as there are clusters.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+
+#include "probe/access_trial.h"
+#include "probe/cluster.h"
+#include "probe/site.h"
+
+namespace gputopo::probe {
+namespace {
+
+constexpr std::uint64_t kChaseBytes = 4096;
+constexpr std::uint32_t kAccesses = 128;
+constexpr std::uint32_t kCopies = 5;  // odd, so that a median is a sample
+// No load leaves an SM and comes back sooner; one of an SM's own shared memory takes more, too.
+constexpr double kLeastCycles = 8;
+// The least half-width of an interval, as of accesses of whole warps.
+constexpr double kLeastMarginCycles = 0.25;
+constexpr double kLeastMarginPart = 0.005;
+
+using Pair = std::pair<std::uint32_t, std::uint32_t>;  // SM that reads, SM that is read
+
+struct Distance {
+  std::uint32_t cluster_size = 0;
+  std::uint32_t hop = 0;
+  std::vector<double> cycles;  // of each cluster in each copy
+};
+
+ClusterProgram chase(std::uint32_t size, std::uint32_t hop) {
+  return {.cluster_size = size,
+          .every_sm = true,
+          .hop = hop,
+          .bytes = kChaseBytes,
+          .warm_accesses = kAccesses,
+          .accesses = kAccesses};
+}
+
+double mean(const std::vector<double>& values) {
+  double sum = 0;
+  for (const double value : values) sum += value;
+  return sum / static_cast<double>(values.size());
+}
+
+}  // namespace
+
+Attribute measure_cluster_latency(Lab& lab, const ClusterSurvey& survey) {
+  const std::vector<std::uint32_t> sizes = survey.measured_sizes();
+  std::vector<Distance> distances = {{sizes.front(), 0, {}}};  // a block's own shared memory
+  for (const std::uint32_t size : sizes) {
+    for (std::uint32_t hop = 1; hop < size; ++hop) distances.push_back({size, hop, {}});
+  }
+  std::vector<ClusterProgram> programs;
+  for (const Distance& distance : distances) programs.push_back(chase(distance.cluster_size, distance.hop));
+  std::map<std::pair<std::uint32_t, Pair>, std::vector<double>> by_pair;  // and size of the cluster
+  std::vector<double> largest_by_copy;
+  for (std::uint32_t copy = 0; copy < kCopies; ++copy) {
+    const std::vector<ClusterResult> results = lab.cluster(programs);
+    std::vector<double> of_largest;
+    for (std::size_t i = 0; i < results.size(); ++i) {
+      Distance& distance = distances[i];
+      const std::uint32_t size = distance.cluster_size;
+      for (std::size_t cluster = 0; cluster < results[i].cycles.size(); ++cluster) {
+        const double cycles = results[i].cycles[cluster];
+        distance.cycles.push_back(cycles);
+        if (distance.hop == 0) continue;
+        const std::uint32_t* sms = results[i].sms.data() + cluster * size;
+        by_pair[{size, {sms[0], sms[distance.hop]}}].push_back(cycles);
+        if (size == survey.largest()) of_largest.push_back(cycles);
+      }
+    }
+    largest_by_copy.push_back(mean(of_largest));
+  }
+  std::map<std::uint32_t, std::vector<double>> by_size;
+  SampleTable pairs{"sm_pairs", {"target_sm", "reader_sm", "latency_cycles"}, {{}, {}, {}}};  // of the largest
+  std::vector<double> all;
+  for (const auto& [key, cycles] : by_pair) {
+    const auto& [size, pair] = key;
+    const double median = stats::median(cycles);
+    by_size[size].push_back(median);
+    all.push_back(median);
+    if (size != survey.largest()) continue;
+    pairs.data[0].push_back(pair.second);
+    pairs.data[1].push_back(pair.first);
+    pairs.data[2].push_back(rounded(median));
+  }
+  SampleTable ranks{"ranks", {"rank_distance", "cluster_size", "latency_cycles"}, {{}, {}, {}}};
+  for (const Distance& distance : distances) {
+    if (distance.hop == 0) continue;
+    ranks.data[0].push_back(distance.hop);
+    ranks.data[1].push_back(distance.cluster_size);
+    ranks.data[2].push_back(rounded(stats::median(distance.cycles)));
+  }
+  const double nearest = *std::min_element(all.begin(), all.end());
+  if (nearest < kLeastCycles) {
+    throw Inconclusive(fmt::format(
+        "a load from another SM took {:.1f} cycles, which none can: the program did not run as written", nearest));
+  }
+  const double value = mean(by_size.at(survey.largest()));
+  const double margin = std::max(kLeastMarginCycles, kLeastMarginPart * value);
+  const stats::Interval students = stats::mean_interval(largest_by_copy);
+  Attribute attribute =
+      measured(lab, rounded(value), "cycles",
+               stats::Interval{std::min(students.low, value - margin), std::max(students.high, value + margin)},
+               "chase_through_clusters");
+  const double clock_mhz = lab.sm_clock_mhz();
+  if (clock_mhz > 0) attribute.details.emplace_back("mean_ns", rounded(1e3 * value / clock_mhz));
+  attribute.details.emplace_back("nearest_sm_cycles", rounded(nearest));
+  attribute.details.emplace_back("farthest_sm_cycles", rounded(*std::max_element(all.begin(), all.end())));
+  attribute.details.emplace_back("own_sm_cycles", rounded(stats::median(distances.front().cycles)));
+  std::vector<double> means;
+  for (const std::uint32_t size : sizes) means.push_back(rounded(mean(by_size.at(size))));
+  attribute.details.emplace_back("cluster_sizes", std::vector<double>(sizes.begin(), sizes.end()));
+  attribute.details.emplace_back("latency_by_cluster_size_cycles", means);
+  if (lab.keep_samples()) attribute.samples = {std::move(ranks), std::move(pairs)};
+  return attribute;
+}
+
+}  // namespace gputopo::probe

@@ -1,0 +1,233 @@
+// Clusters and bulk copies: what the probes say against what random machines are.
+#include <fmt/format.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstdlib>
+#include <random>
+#include <set>
+#include <sstream>
+
+#include "device/sim/cluster.h"
+#include "device/sim/machine.h"
+#include "gputopo/discover.h"
+
+namespace gputopo::truth {
+namespace {
+
+constexpr double kClockMhz = 1000;
+
+class Draw {
+ public:
+  explicit Draw(std::uint64_t seed) : generator_(seed) {}
+  double uniform(double low, double high) {
+    return low + (high - low) * static_cast<double>(generator_() >> 11) * 0x1.0p-53;
+  }
+  std::uint32_t below(std::uint32_t bound) { return static_cast<std::uint32_t>(uniform(0, bound)); }
+
+ private:
+  std::mt19937_64 generator_;
+};
+
+// GPCs of 1 to 9 TPCs each, in an order that nobody would guess; clusters of up to 16 SMs.
+sim::MachineSpec random_cluster_machine(std::uint64_t seed) {
+  Draw draw(seed);
+  sim::MachineSpec machine;
+  const std::uint32_t gpcs = 1 + draw.below(8);
+  std::uint32_t tpcs = 0;
+  std::vector<std::uint32_t> sizes;
+  for (std::uint32_t i = 0; i < gpcs; ++i) {
+    sizes.push_back(1 + draw.below(9));
+    tpcs += sizes.back();
+  }
+  std::vector<std::uint32_t> order(tpcs);
+  for (std::uint32_t i = 0; i < tpcs; ++i) order[i] = i;
+  for (std::uint32_t i = tpcs; i > 1; --i) std::swap(order[i - 1], order[draw.below(i)]);
+  std::size_t next = 0;
+  for (const std::uint32_t size : sizes) {
+    std::vector<std::uint32_t>& group = machine.sm_groups.emplace_back();
+    for (std::uint32_t i = 0; i < size; ++i, ++next) group.insert(group.end(), {2 * order[next], 2 * order[next] + 1});
+    std::sort(group.begin(), group.end());
+  }
+  DeviceInfo& info = machine.info;
+  info.vendor = "NVIDIA";
+  info.name = fmt::format("random clusters {}", seed);
+  info.sm_count = 2 * tpcs;
+  info.sm_clock_max_mhz = kClockMhz;
+  info.memory_bytes = 8ull << 30;
+  info.l2_bytes = 4 << 20;
+  info.shared_bytes_per_block_opt_in = 227 << 10;
+  machine.caches = {{.id = "l2",
+                     .size_bytes = 4 << 20,
+                     .line_bytes = 128,
+                     .sector_bytes = 32,
+                     .ways = 16,
+                     .scope = sim::Scope::kGpu}};
+  const double l2 = draw.uniform(150, 300);
+  machine.spaces[Space::kShared].memory_latency_cycles = draw.uniform(18, 45);
+  machine.spaces[Space::kGlobalBypassL1] = {{{"l2", l2, 0}}, l2 * draw.uniform(1.5, 3)};
+  const auto bandwidth = [&](double bytes_per_cycle_and_sm) {
+    return sim::BandwidthSpec{.read_bytes_per_second = bytes_per_cycle_and_sm * info.sm_count * kClockMhz * 1e6};
+  };
+  machine.bandwidths["shared"] = bandwidth(128);
+  machine.bandwidths["l2"] = bandwidth(draw.uniform(16, 128));
+  machine.bandwidths["memory"] = bandwidth(draw.uniform(4, 40));
+  sim::ClusterSpec clusters{.max_size = 2 + draw.below(15),
+                            .latency_cycles = draw.uniform(100, 250),
+                            .other_tpc_cycles = draw.uniform(0, 40),
+                            .spread_cycles = draw.uniform(0, 15),
+                            .bandwidths = {}};
+  double rate = draw.uniform(8, 64);
+  for (const std::uint32_t size : {2u, 4u, 8u}) {
+    clusters.bandwidths.push_back({size, bandwidth(rate).read_bytes_per_second});
+    rate *= draw.uniform(0.6, 0.95);
+  }
+  machine.clusters = clusters;
+  machine.bulk_copies = {.overhead_cycles = draw.uniform(50, 300),
+                         .issue_cycles = draw.uniform(20, 60),
+                         .bytes_per_cycle = draw.uniform(16, 64)};
+  machine.noise.jitter_cycles = draw.uniform(0, 2.5);
+  machine.noise.outlier_probability = draw.uniform(0, 0.0005);
+  machine.noise.outlier_cycles = draw.uniform(100, 500);
+  machine.noise.drift_fraction = draw.uniform(0, 0.003);
+  machine.noise.bandwidth_sigma = draw.uniform(0, 0.01);
+  return machine;
+}
+
+Topology discover_clusters(const sim::MachineSpec& machine, std::uint64_t seed) {
+  const std::unique_ptr<Device> device = sim::make_sim_device(machine, seed, 1);
+  DiscoverOptions options;
+  options.elements = {"cluster", "bulk_copy"};
+  options.seed = seed;
+  options.keep_samples = true;
+  return discover(*device, options);
+}
+
+double detail(const Attribute& attribute, std::string_view name) {
+  const Value* value = attribute.find_detail(name);
+  if (value == nullptr) return NAN;
+  if (const auto* whole = std::get_if<std::int64_t>(value)) return static_cast<double>(*whole);
+  const auto* real = std::get_if<double>(value);
+  return real == nullptr ? NAN : *real;
+}
+
+const SampleTable& table(const Attribute& attribute, const std::string& name) {
+  for (const SampleTable& candidate : attribute.samples) {
+    if (candidate.name.ends_with("." + name)) return candidate;
+  }
+  throw std::invalid_argument("no samples " + name);
+}
+
+std::uint64_t machines() {
+  const char* wanted = std::getenv("GPUTOPO_TRUTH_MACHINES");
+  return wanted == nullptr ? 200 : std::strtoull(wanted, nullptr, 10);
+}
+
+// The largest cluster that there is room for on the machine.
+std::uint32_t room(const sim::MachineSpec& machine) {
+  std::size_t most = 0;
+  for (const auto& group : machine.sm_groups) most = std::max(most, group.size());
+  return std::min(machine.clusters->max_size, static_cast<std::uint32_t>(most));
+}
+
+bool holds(const Attribute& attribute, double truth) { return *attribute.low <= truth && truth <= *attribute.high; }
+
+TEST(ClusterTruth, ValuesLieInTheirIntervals) {
+  std::uint64_t latencies_inside = 0;
+  std::uint64_t bandwidths_inside = 0;
+  std::uint64_t copies_inside = 0;
+  std::uint64_t copy_rates_inside = 0;
+  std::uint64_t with_many_sizes = 0;
+  std::uint64_t whole_gpcs = 0;
+  for (std::uint64_t seed = 1; seed <= machines(); ++seed) {
+    SCOPED_TRACE(seed);
+    const sim::MachineSpec machine = random_cluster_machine(seed);
+    const Topology topology = discover_clusters(machine, seed);
+    const auto of = [&](const char* element, const char* attribute) -> const Attribute& {
+      const Attribute& found = *topology.find_attribute(element, attribute);
+      EXPECT_TRUE(found.available()) << element << "." << attribute << ": " << found.detail;
+      return found;
+    };
+    EXPECT_EQ(of("cluster", "max_cluster_size").number(), room(machine));
+
+    // No group spans two GPCs.
+    std::set<std::set<std::uint32_t>> groups;
+    for (const std::string& text : std::get<std::vector<std::string>>(of("cluster", "gpc_sms").value)) {
+      std::istringstream words(text);
+      std::set<std::uint32_t> sms;
+      for (std::string sm; std::getline(words, sm, '+');) sms.insert(static_cast<std::uint32_t>(std::stoul(sm)));
+      const auto gpc = std::find_if(machine.sm_groups.begin(), machine.sm_groups.end(), [&](const auto& group) {
+        return std::includes(group.begin(), group.end(), sms.begin(), sms.end());
+      });
+      EXPECT_NE(gpc, machine.sm_groups.end()) << text;
+      groups.insert(std::move(sms));
+    }
+    // Clusters of few sizes join few SMs.
+    constexpr std::uint32_t kManySizes = 8;
+    if (machine.clusters->max_size >= kManySizes) {
+      ++with_many_sizes;
+      whole_gpcs += groups.size() == machine.sm_groups.size() ? 1 : 0;
+    }
+
+    const Attribute& latency = of("cluster", "latency");
+    const SampleTable& pairs = table(latency, "sm_pairs");
+    double sum = 0;
+    double count = 0;
+    for (std::size_t i = 0; i < pairs.row_count(); ++i) {
+      const double truth = sim::cluster_latency_cycles(machine, static_cast<std::uint32_t>(pairs.data[1][i]),
+                                                       static_cast<std::uint32_t>(pairs.data[0][i]));
+      EXPECT_NEAR(pairs.data[2][i], truth, 20 + 0.01 * truth);  // a chain may have several outliers
+      sum += truth;
+      count += 1;
+    }
+    latencies_inside += holds(latency, sum / count) ? 1 : 0;
+    EXPECT_NEAR(detail(latency, "own_sm_cycles"), machine.spaces.at(Space::kShared).memory_latency_cycles, 2);
+
+    const Attribute& bandwidth = of("cluster", "read_bandwidth");
+    const double peak = sim::cluster_bytes_per_second(*machine.clusters, 2);
+    EXPECT_NEAR(*bandwidth.number(), peak, 0.02 * peak);
+    bandwidths_inside += holds(bandwidth, peak) ? 1 : 0;
+
+    const sim::BulkCopySpec& bulk = *machine.bulk_copies;
+    const sim::PathStop& l2 = machine.spaces.at(Space::kGlobalBypassL1).path.front();
+    const Attribute& copy = of("bulk_copy", "latency");
+    const double copy_cycles = l2.latency_cycles + bulk.overhead_cycles + 16 / bulk.bytes_per_cycle;
+    EXPECT_NEAR(*copy.number(), copy_cycles, 2 + 0.01 * copy_cycles);
+    copies_inside += holds(copy, copy_cycles) ? 1 : 0;
+    EXPECT_NEAR(detail(copy, "plain_load_cycles"), l2.latency_cycles, 2 + 0.01 * l2.latency_cycles);
+
+    const Attribute& rate = of("bulk_copy", "read_bandwidth");
+    const double most = std::min(bulk.bytes_per_cycle * machine.info.sm_count * kClockMhz * 1e6,
+                                 machine.bandwidths.at("l2").read_bytes_per_second);
+    EXPECT_NEAR(*rate.number(), most, 0.02 * most);
+    copy_rates_inside += holds(rate, most) ? 1 : 0;
+    const double memory = std::min(most, machine.bandwidths.at("memory").read_bytes_per_second);
+    EXPECT_NEAR(detail(rate, "from_memory_bytes_per_second"), memory, 0.03 * memory);
+  }
+  const double wanted = 0.95 * static_cast<double>(machines());
+  EXPECT_GE(static_cast<double>(latencies_inside), wanted);
+  EXPECT_GE(static_cast<double>(copies_inside), wanted);
+  // Student's intervals hold the truth 95 times in a hundred, more or less by chance.
+  const double by_chance = 0.9 * static_cast<double>(machines());
+  EXPECT_GE(static_cast<double>(bandwidths_inside), by_chance);
+  EXPECT_GE(static_cast<double>(copy_rates_inside), by_chance);
+  EXPECT_GE(static_cast<double>(whole_gpcs), 0.95 * static_cast<double>(with_many_sizes));
+}
+
+// What a machine's description does not say is not made up.
+TEST(ClusterTruth, WhatTheMachineDoesNotHaveIsNotSupported) {
+  sim::MachineSpec machine = random_cluster_machine(1);
+  machine.clusters.reset();
+  machine.bulk_copies.reset();
+  const Topology topology = discover_clusters(machine, 1);
+  for (const char* attribute : {"max_cluster_size", "gpc_sms", "latency", "read_bandwidth"}) {
+    const Attribute& found = *topology.find_attribute("cluster", attribute);
+    EXPECT_EQ(found.reason, Reason::kNotSupported) << attribute << ": " << found.detail;
+  }
+  EXPECT_EQ(topology.find_attribute("bulk_copy", "latency")->reason, Reason::kNotSupported);
+}
+
+}  // namespace
+}  // namespace gputopo::truth
