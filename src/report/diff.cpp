@@ -84,14 +84,14 @@ std::string plot_pairs(const std::vector<NamedReport>& reports, std::vector<repo
   const auto add_group = [&](const std::string& group, const std::string& title, const AttributeMap& attributes) {
     for (const auto& [id, first] : attributes) {
       const std::string name = title + ": " + readable(id);
-      const std::size_t count = report::charts_of(name, first).size();
+      const std::size_t count = report::charts_of(name, readable(id), first).size();
       for (std::size_t c = 0; c < count; ++c) {
         std::string figures;
         std::size_t drawn = 0;
         for (std::size_t r = 0; r < reports.size(); ++r) {
           const Attribute* attribute = find_in(reports[r].topology, group, id);
           if (attribute == nullptr) continue;
-          std::vector<report::Chart> own = report::charts_of(name, *attribute);
+          std::vector<report::Chart> own = report::charts_of(name, readable(id), *attribute);
           if (c >= own.size()) continue;
           figures += fmt::format("<div><h4>{}</h4>{}</div>", escaped(reports[r].path),
                                  report::figure(charts.size(), own[c], *attribute));

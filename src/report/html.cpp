@@ -7,6 +7,7 @@
 #include "report/hierarchy.h"
 #include "report/html_page.h"
 #include "report/markup.h"
+#include "report/unit_map.h"
 #include "report/units.h"
 
 namespace gputopo {
@@ -59,11 +60,8 @@ std::string value_link(const Attribute& attribute, const std::string& group, con
 
 std::string warnings(const Topology& topology) {
   std::string items;
-  for (const std::string& warning : topology.warnings) items += fmt::format("<li>{}</li>\n", escaped(warning));
-  if (topology.schema_version != kSchemaVersion) {
-    items +=
-        fmt::format("<li>This report was saved with schema version {}; this is version {}. It holds no samples.</li>\n",
-                    topology.schema_version, kSchemaVersion);
+  for (const std::string& warning : report::report_warnings(topology)) {
+    items += fmt::format("<li>{}</li>\n", escaped(warning));
   }
   if (!topology.complete) items += "<li>This discovery ended early: what was not reached is marked unavailable.</li>\n";
   if (items.empty()) return "";
@@ -136,7 +134,7 @@ std::string value_row(const Group& group, const std::string& id, const Attribute
       "class=\"number\">{}</td><td class=\"interval\">{}</td><td>{}</td>"
       "<td>{}{}</td></tr>\n",
       escaped(group.id), to_string(attribute.source), escaped(group.title), escaped(readable(id)),
-      value_link(attribute, group.id, id, available ? report::value_text(attribute) : "?"),
+      value_link(attribute, group.id, id, available ? report::brief_value_text(attribute) : "?"),
       escaped(report::interval_text(attribute)), source_badge(attribute),
       escaped(available ? method : report::why_absent(attribute)), flags);
 }
@@ -189,7 +187,7 @@ std::string named_values(const char* heading, const NamedValues& named) {
 std::string evidence_of(const Group& group, const std::string& id, const Attribute& attribute,
                         std::vector<report::PlacedChart>& charts) {
   std::string figures;
-  for (report::Chart& chart : report::charts_of(group.title + ": " + readable(id), attribute)) {
+  for (report::Chart& chart : report::charts_of(group.title + ": " + readable(id), readable(id), attribute)) {
     figures += report::figure(charts.size(), chart, attribute);
     charts.push_back({0, group.id, id, std::move(chart)});
   }
@@ -210,8 +208,17 @@ std::string evidence_of(const Group& group, const std::string& id, const Attribu
     }
     if (!attribute.method.empty()) origin += fmt::format(" Method: {}.", readable(attribute.method));
     const std::string interval = report::interval_text(attribute);
-    facts = fmt::format("<p><strong>{}</strong> {} {} {}</p>", escaped(report::value_text(attribute)),
+    facts = fmt::format("<p><strong>{}</strong> {} {} {}</p>", escaped(report::brief_value_text(attribute)),
                         escaped(interval), source_badge(attribute), escaped(origin));
+    const std::vector<std::string> groups = report::unit_groups_ranges(attribute.value);
+    constexpr std::size_t kLongestList = 16;
+    if (groups.size() > kLongestList) {
+      facts += fmt::format("<p class=\"groups\">{}</p>", escaped(fmt::format("{}", fmt::join(groups, "; "))));
+    } else if (!groups.empty()) {
+      std::string items;
+      for (const std::string& group_of_units : groups) items += fmt::format("<li>{}</li>", escaped(group_of_units));
+      facts += fmt::format("<ol class=\"groups\">{}</ol>", items);
+    }
   }
   for (const std::string& flag : attribute.flags) {
     facts += fmt::format("<p class=\"flag\">Flagged by the consistency check: {}.</p>", escaped(readable(flag)));
@@ -221,7 +228,7 @@ std::string evidence_of(const Group& group, const std::string& id, const Attribu
       "<div class=\"evidence-body\"><div class=\"facts-column\">{}\n{}{}</div>\n<div "
       "class=\"charts\">{}</div></div></details>\n",
       anchor(group.id, id), figures.empty() ? "" : " open", escaped(group.title + ": " + readable(id)),
-      escaped(attribute.available() ? report::value_text(attribute) : "unavailable"), facts,
+      escaped(attribute.available() ? report::brief_value_text(attribute) : "unavailable"), facts,
       named_values("Details", attribute.details), named_values("Conditions", attribute.conditions), figures);
 }
 

@@ -77,7 +77,10 @@ std::string_view svg_rules() {
   return ".gt text{font-family:system-ui,-apple-system,'Segoe UI',Roboto,'DejaVu Sans',sans-serif;fill:var(--ink)}"
          ".gt .page{fill:var(--page)}.gt .name{font-size:22px;font-weight:700}.gt "
          ".title{font-size:13px;font-weight:600}"
-         ".gt .small{font-size:12px}.gt .faint{fill:var(--faint)}.gt .alert{fill:var(--alert);font-weight:800}"
+         ".gt .small{font-size:12px}.gt .strong{font-weight:600}.gt "
+         ".number{font-size:8px;text-anchor:middle;fill:var(--faint)}"
+         ".gt .inner{fill:var(--page);stroke:var(--line)}.gt .faint{fill:var(--faint)}.gt "
+         ".alert{fill:var(--alert);font-weight:800}"
          ".gt .frame{fill:var(--box);stroke:var(--line)}.gt .near{fill:var(--near);stroke:var(--near-line)}"
          ".gt .far{fill:var(--far);stroke:var(--far-line)}.gt .memory{fill:var(--memory);stroke:var(--memory-line)}"
          ".gt .unknown{stroke-dasharray:5 4}.gt .cell{fill:var(--box);stroke:var(--faint);stroke-width:.7}"
@@ -112,7 +115,7 @@ std::string describe(const MemoryElement& element) {
       text += fmt::format("unavailable, {}", why_absent(attribute));
       continue;
     }
-    text += value_text(attribute);
+    text += brief_value_text(attribute);
     const std::string interval = interval_text(attribute);
     if (!interval.empty()) text += fmt::format(" {}", interval);
     text += fmt::format(", {}", to_string(attribute.source));
