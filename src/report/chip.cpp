@@ -127,6 +127,10 @@ Chip chip_of(const Topology& topology) {
     if (instances && *instances >= 1) memory.instances = static_cast<int>(std::min(*instances, kMostDrawn));
     memories.push_back(std::move(memory));
   }
+  // Some caches of the whole chip stand behind the memory in the report.
+  std::stable_partition(chip.on_chip.begin(), chip.on_chip.end(), [](const PhysicalMemory& memory) {
+    return memory.elements.front()->id != "device" && memory.elements.front()->id != "host";
+  });
   return chip;
 }
 

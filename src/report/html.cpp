@@ -237,8 +237,21 @@ std::string evidence(const std::vector<Group>& groups, std::vector<report::Place
       "<section aria-labelledby=\"h-evidence\"><h2 id=\"h-evidence\">Evidence</h2>\n"
       "<noscript><p>The plots need JavaScript.</p></noscript>\n";
   for (const Group& group : groups) {
+    std::string own;
+    bool is_known = false;
     for (const auto& [id, attribute] : *group.attributes) {
-      if (!report::is_silent(attribute)) text += evidence_of(group, id, attribute, charts);
+      if (report::is_silent(attribute)) continue;
+      own += evidence_of(group, id, attribute, charts);
+      is_known = is_known || attribute.available();
+    }
+    if (is_known || own.empty()) {
+      text += own;
+    } else {
+      // A dozen reasons of one element that is not there are one thing to pass over.
+      text += fmt::format(
+          "<details class=\"evidence nothing\"><summary><h3>{}</h3> <span class=\"value\">nothing is known of it"
+          "</span></summary>\n{}</details>\n",
+          escaped(group.title), own);
     }
   }
   return text + "</section>\n";

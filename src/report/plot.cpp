@@ -15,7 +15,7 @@ namespace {
 
 constexpr double kWidth = 640;
 constexpr double kHeight = 320;
-constexpr double kLeft = 74;
+constexpr double kLeft = 88;
 constexpr double kRight = 16;
 constexpr double kTop = 34;
 constexpr double kBottom = 46;
@@ -129,6 +129,13 @@ std::string axes(const Chart& chart, const Scale& x, const Scale& y) {
 std::string marks_svg(const Chart& chart, const Scale& x, const Scale& y) {
   std::string text;
   std::size_t edges = 0;
+  // Labels of neighbours across stand at the two ends.
+  const auto is_at_end = [&](const ChartMark& mark) {
+    return std::count_if(chart.marks.begin(), chart.marks.end(),
+                         [&](const ChartMark& other) { return other.across && other.value < mark.value; }) %
+               2 ==
+           0;
+  };
   for (const ChartMark& mark : chart.marks) {
     const Scale& scale = mark.across ? y : x;
     if (!scale.holds(mark.value)) continue;
@@ -147,7 +154,8 @@ std::string marks_svg(const Chart& chart, const Scale& x, const Scale& y) {
     const double label_y = kTop + 12 + 13 * static_cast<double>(edges++);
     if (mark.across) {
       text += fmt::format("<path class=\"{}\" d=\"M{} {}H{}\"/>\n", classes, px(kLeft), px(at), px(kWidth - kRight));
-      text += text_at(kWidth - kRight - 4, at - 4, "end", "small", mark.label);
+      const bool at_end = is_at_end(mark);
+      text += text_at(at_end ? kWidth - kRight - 4 : kLeft + 4, at - 4, at_end ? "end" : "start", "small", mark.label);
     } else {
       text += fmt::format("<path class=\"{}\" d=\"M{} {}V{}\"/>\n", classes, px(at), px(kTop), px(kHeight - kBottom));
       const bool left = at > kWidth * 0.75;
@@ -250,6 +258,36 @@ std::string bars(const Chart& chart, const Attribute& attribute, const Scale& x,
   return fmt::format("<path stroke=\"var(--series-1)\" stroke-width=\"2\" fill=\"none\" d=\"{}\"/>\n", path);
 }
 
+// Whether most samples lie in the upper half, where the key would cover them.
+bool is_high(const Chart& chart, const Attribute& attribute, const Scale& y) {
+  std::size_t high = 0;
+  std::size_t count = 0;
+  for (const Series& series : chart.series) {
+    const std::vector<double>* values = find_column(attribute, chart, series.column);
+    if (values == nullptr) continue;
+    for (const double value : *values) high += std::isfinite(value) && y(value) < kHeight / 2 ? 1 : 0;
+    count += values->size();
+  }
+  return 2 * high > count;
+}
+
+std::string key(const Chart& chart, bool below) {
+  std::size_t longest = 0;
+  for (const Series& series : chart.series) longest = std::max(longest, series.label.size());
+  constexpr double kCharacter = 6.6;
+  constexpr double kLine = 15;
+  const double left = std::max(kLeft, kWidth - kRight - 24 - kCharacter * static_cast<double>(longest));
+  const double height = kLine * static_cast<double>(chart.series.size());
+  double at = below ? kHeight - kBottom - height : kTop + kLine;
+  std::string text;
+  for (std::size_t s = 0; s < chart.series.size(); ++s, at += kLine) {
+    text += fmt::format("<path stroke=\"var(--series-{})\" stroke-width=\"3\" d=\"M{} {}h16\"/>\n", s % 8 + 1, px(left),
+                        px(at - 4));
+    text += text_at(left + 20, at, "start", "small", chart.series[s].label);
+  }
+  return text;
+}
+
 std::string lines(const Chart& chart, const Attribute& attribute, const Scale& x, const Scale& y) {
   const std::vector<double>& xs = *find_column(attribute, chart, chart.x.column);
   std::string text;
@@ -278,14 +316,8 @@ std::string lines(const Chart& chart, const Attribute& attribute, const Scale& x
           "<path stroke=\"var(--series-{})\" stroke-width=\"5\" stroke-linecap=\"round\" fill=\"none\" d=\"{}\"/>\n",
           colour, dots);
     }
-    if (chart.series.size() > 1) {
-      const double key_y = kTop + 14 + 15 * static_cast<double>(s);
-      text += fmt::format("<path stroke=\"var(--series-{})\" stroke-width=\"3\" d=\"M{} {}h16\"/>\n", colour,
-                          px(kWidth - kRight - 190), px(key_y - 4));
-      text += text_at(kWidth - kRight - 170, key_y, "start", "small", series.label);
-    }
   }
-  return text;
+  return text + (chart.series.size() > 1 ? key(chart, is_high(chart, attribute, y)) : "");
 }
 
 }  // namespace

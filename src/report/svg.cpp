@@ -88,19 +88,21 @@ std::string memory_box(const PhysicalMemory& memory, double x, double y, double 
     }
   }
   // A shared cache has several names: a line each where there is room.
-  const double room_px = memory.instances > 4 ? width : part;  // narrow parts: the text runs over them
+  const bool runs_over = memory.instances > 4;  // narrow parts
+  const double room_px = runs_over ? width : part;
+  const std::string over = runs_over ? " over-" + colour : "";
   double line_y = y + 17;
   const auto room = static_cast<std::size_t>(std::max((height - 22) / 16, 1.0));
   if (memory.elements.size() <= room) {
     for (const MemoryElement* element : memory.elements) {
-      text += text_at(x + 8, line_y, "title", fitted(element->title, room_px - 16, 13));
+      text += text_at(x + 8, line_y, ("title" + over).c_str(), fitted(element->title, room_px - 16, 13));
       line_y += 16;
     }
   } else {
-    text += text_at(x + 8, line_y, "title", fitted(memory.title(), room_px - 16, 13));
+    text += text_at(x + 8, line_y, ("title" + over).c_str(), fitted(memory.title(), room_px - 16, 13));
     line_y += 16;
   }
-  text += text_at(x + 8, line_y, "small faint", fitted(figures, room_px - 16, 12));
+  text += text_at(x + 8, line_y, ("small faint" + over).c_str(), fitted(figures, room_px - 16, 12));
   return text + "</g>\n";
 }
 

@@ -90,9 +90,13 @@ TEST(UnitMap, IsDrawnAndListed) {
 
 TEST(Chip, ACacheOfAllSmsIsOutsideOfThem) {
   Topology topology = mapped();
-  topology.memory[3].attributes.emplace_back("scope", api_value(std::string("GPU"), ""));
-  EXPECT_EQ(report::chip_of(topology).on_chip.back().elements.front()->id, "icache_l1");
-  topology.memory[3].attributes.back().second = api_value(std::string("2 SMs"), "");
+  topology.memory.insert(topology.memory.begin() + 3, {"device", "Device memory", {{"size", api_value(1e9, "B")}}});
+  topology.memory[4].attributes.emplace_back("scope", api_value(std::string("GPU"), ""));
+  const report::Chip chip = report::chip_of(topology);
+  ASSERT_THAT(chip.on_chip, SizeIs(3));
+  EXPECT_EQ(chip.on_chip[1].elements.front()->id, "icache_l1");
+  EXPECT_EQ(chip.on_chip[2].elements.front()->id, "device");  // the farthest
+  topology.memory[4].attributes.back().second = api_value(std::string("2 SMs"), "");
   EXPECT_EQ(report::chip_of(topology).in_unit.back().shared_by, "2 SMs");
 }
 

@@ -57,7 +57,7 @@ async function download(page, click) {
 // ---- the parts of a test, each on a page that is open ----
 
 async function hovers(page) {
-  const part = page.locator('.chip .part').first();
+  const part = page.locator('.chip .part[data-elements~=device]');
   await part.hover();
   const panel = page.locator('#part');
   assert.match(await panel.textContent(), /latency/);
@@ -199,6 +199,11 @@ for (const name of ['h200', 'mi300x', 'gt200']) {
     await drawsEverything(page);
     await isAccessible(page);
     await fitsWidths(page);
+    if (name === 'gt200') {
+      // Evidence within the block of an element that is not there.
+      await page.locator('#values tbody tr[data-source=unavailable] a').first().click();
+      assert.ok(await page.locator(`details#${new URL(page.url()).hash.slice(1)}[open]`).isVisible());
+    }
     await close(page);
   });
 }
@@ -349,13 +354,20 @@ if (screenshots) {
       await page.locator('.chip .part').first().focus();
       await page.evaluate(() => window.scrollTo(0, 0));
       await page.screenshot({path: join(screenshots, `${name}-${width}-${theme}.png`)});
-      await page.locator('details.evidence figure').first().scrollIntoViewIfNeeded();
-      await page.evaluate(() => document.querySelector('details.evidence').scrollIntoView());
+      await page.locator('details.evidence[open] figure').first().scrollIntoViewIfNeeded();
+      await page.evaluate(() => document.querySelector('details.evidence[open]').scrollIntoView());
       await page.locator('figure.chart .plot svg').first().waitFor();
       await page.waitForTimeout(300);
       await page.screenshot({path: join(screenshots, `${name}-${width}-${theme}-evidence.png`)});
       await close(page);
     }
+    const page = await open(render('h200'));
+    for (const [id, name] of [['l2-near_sms', 'map'], ['l2-loaded_latency', 'knee'], ['shared-conflict_cost', 'banks'], ['l2-latency', 'levels']]) {
+      const block = await evidence(page, id);
+      await page.waitForTimeout(300);
+      await block.screenshot({path: join(screenshots, `h200-1280-light-${name}.png`)});
+    }
+    await close(page);
   });
 }
 
