@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <algorithm>
+
 #include "gputopo/report.h"
 #include "report/hierarchy.h"
 #include "report/html_page.h"
@@ -172,11 +174,17 @@ std::string values(const std::vector<Group>& groups) {
       options, sources, rows);
 }
 
-std::string named_values(const char* heading, const NamedValues& named) {
+// `attribute`: whose list of numbers the details may name one by one, as those of latency_patterns do.
+std::string named_values(const char* heading, const NamedValues& named, const Attribute& attribute) {
   if (named.empty()) return "";
+  const auto* list = std::get_if<std::vector<double>>(&attribute.value);
   std::string items;
   for (const auto& [name, value] : named) {
-    const report::ColumnName words = report::column_name(name);
+    report::ColumnName words = report::column_name(name);
+    const auto* number = std::get_if<double>(&value);
+    const bool is_of_list =
+        list != nullptr && number != nullptr && std::find(list->begin(), list->end(), *number) != list->end();
+    if (words.unit.empty() && is_of_list) words.unit = attribute.unit;
     items +=
         fmt::format("<dt>{}</dt><dd>{}</dd>", escaped(words.label), escaped(report::human_value(value, words.unit)));
   }
@@ -229,7 +237,8 @@ std::string evidence_of(const Group& group, const std::string& id, const Attribu
       "class=\"charts\">{}</div></div></details>\n",
       anchor(group.id, id), figures.empty() ? "" : " open", escaped(group.title + ": " + readable(id)),
       escaped(attribute.available() ? report::brief_value_text(attribute) : "unavailable"), facts,
-      named_values("Details", attribute.details), named_values("Conditions", attribute.conditions), figures);
+      named_values("Details", attribute.details, attribute),
+      named_values("Conditions", attribute.conditions, attribute), figures);
 }
 
 std::string evidence(const std::vector<Group>& groups, std::vector<report::PlacedChart>& charts) {

@@ -87,7 +87,7 @@ std::string_view svg_rules() {
          ".gt .lead{stroke:var(--faint);stroke-dasharray:2 3;fill:none}.gt .part:focus,.gt .part:hover{outline:none}"
          ".gt .part:focus rect,.gt .part:hover rect{stroke-width:2.5}.gt .axis{stroke:var(--faint);fill:none}"
          ".gt .grid{stroke:var(--line);stroke-width:.6;fill:none}.gt .band{fill:var(--alert);opacity:.14}"
-         ".gt .over-near,.gt .over-far,.gt .over-memory{paint-order:stroke;stroke-width:5px}.gt "
+         ".gt .over-near,.gt .over-far,.gt .over-memory{stroke-width:5}.gt "
          ".over-near{stroke:var(--near)}"
          ".gt .over-far{stroke:var(--far)}.gt .over-memory{stroke:var(--memory)}"
          ".gt .hit{fill:transparent}.gt .mark{stroke:var(--alert);stroke-width:1.4;fill:none}.gt "

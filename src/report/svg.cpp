@@ -50,6 +50,13 @@ std::string text_at(double x, double y, const char* classes, const std::string& 
   return fmt::format("<text x=\"{}\" y=\"{}\" class=\"{}\">{}</text>\n", px(x), px(y), classes, escaped(text));
 }
 
+// Text across the edges of boxes: an outline in their colour is drawn below it, unless `over` is empty.
+std::string over_text_at(double x, double y, const std::string& classes, const std::string& over,
+                         const std::string& text) {
+  const std::string outline = over.empty() ? "" : text_at(x, y, (classes + over).c_str(), text);
+  return outline + text_at(x, y, classes.c_str(), text);
+}
+
 std::string rect(double x, double y, double width, double height, const std::string& classes) {
   return fmt::format("<rect x=\"{}\" y=\"{}\" width=\"{}\" height=\"{}\" rx=\"4\" class=\"{}\"/>\n", px(x), px(y),
                      px(width), px(height), classes);
@@ -90,19 +97,19 @@ std::string memory_box(const PhysicalMemory& memory, double x, double y, double 
   // A shared cache has several names: a line each where there is room.
   const bool runs_over = memory.instances > 4;  // narrow parts
   const double room_px = runs_over ? width : part;
-  const std::string over = runs_over ? " over-" + colour : "";
+  const std::string over = runs_over ? " over-" + colour : "";  // its outline has the colour of the box
   double line_y = y + 17;
   const auto room = static_cast<std::size_t>(std::max((height - 22) / 16, 1.0));
   if (memory.elements.size() <= room) {
     for (const MemoryElement* element : memory.elements) {
-      text += text_at(x + 8, line_y, ("title" + over).c_str(), fitted(element->title, room_px - 16, 13));
+      text += over_text_at(x + 8, line_y, "title", over, fitted(element->title, room_px - 16, 13));
       line_y += 16;
     }
   } else {
-    text += text_at(x + 8, line_y, ("title" + over).c_str(), fitted(memory.title(), room_px - 16, 13));
+    text += over_text_at(x + 8, line_y, "title", over, fitted(memory.title(), room_px - 16, 13));
     line_y += 16;
   }
-  text += text_at(x + 8, line_y, ("small faint" + over).c_str(), fitted(figures, room_px - 16, 12));
+  text += over_text_at(x + 8, line_y, "small faint", over, fitted(figures, room_px - 16, 12));
   return text + "</g>\n";
 }
 

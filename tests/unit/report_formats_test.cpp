@@ -138,6 +138,17 @@ TEST(Formats, NothingFromADeviceIsMarkup) {
   EXPECT_EQ(report::escaped("a<b>\"'&\x01\xff\xc3\xa9"), "a&lt;b&gt;&quot;&#39;&amp;\uFFFD\uFFFD\u00e9");
 }
 
+// Numbers of a list that the details name have the list's unit.
+TEST(Formats, NamedNumbersOfAListHaveItsUnit) {
+  Topology topology = test::sample_topology();
+  Attribute patterns = inferred_value(std::vector<double>{38.5, 285}, "cycles", "sums");
+  patterns.details = {{"l1_hit", 38.5}, {"l2_hit", 285.0}, {"other", 3.0}};
+  get_or_add(topology.memory[2].attributes, "latency_patterns") = patterns;
+  const std::string page = to_html(topology);
+  EXPECT_THAT(page, HasSubstr("<dt>l1 hit</dt><dd>38.5 cycles</dd>"));
+  EXPECT_THAT(page, HasSubstr("<dt>other</dt><dd>3</dd>"));
+}
+
 TEST(Formats, SayWhatIsSimulated) {
   Topology topology = test::sample_topology();
   for (auto* render : {to_svg, to_markdown, to_html}) EXPECT_THAT(render(topology), HasSubstr("SIMULATED"));
