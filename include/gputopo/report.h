@@ -17,11 +17,13 @@ namespace gputopo {
 // that this gputopo does not know (names both).
 [[nodiscard]] Topology read_json(std::string_view text);
 
-// A table for a terminal, at most `width` columns wide. Plain ASCII unless `unicode`.
+// A table for a terminal, at most `width` columns wide and, as far as the table and the warnings allow, `height` lines
+// high: what else is known fills the room that they leave, and the rest is counted. Plain ASCII unless `unicode`.
 struct TerminalStyle {
   int width = 80;
   bool colour = false;
   bool unicode = false;
+  int height = 40;
 };
 [[nodiscard]] std::string to_terminal(const Topology& topology, const TerminalStyle& style);
 

@@ -3,6 +3,7 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <string_view>
 
@@ -29,6 +30,8 @@ TerminalStyle standard_output_style() {
   winsize size{};
   if (ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0) {
     style.width = size.ws_col;
+    constexpr int kLeastRows = 24;
+    style.height = std::max<int>(size.ws_row, kLeastRows);
   } else if (const char* columns = std::getenv("COLUMNS"); columns != nullptr) {
     constexpr int kLeast = 40;
     constexpr int kMost = 1000;

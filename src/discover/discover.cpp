@@ -675,6 +675,7 @@ Topology Discovery::run() {
     clock.conditions.clear();
     get_or_add(topology_.device, "sm_clock") = clock;
   }
+  add_theoretical_bandwidths(topology_);
   check_consistency(topology_);
   topology_.total_seconds = lab_.elapsed_seconds();
   return std::move(topology_);

@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <cmath>
+
 #include "discover/host.h"
 
 namespace gputopo {
@@ -118,6 +120,40 @@ void fill_general(const DeviceInfo& info, Topology& topology) {
   add_number(compute, "shared_memory_per_sm", info.shared_bytes_per_sm, "B");
   add_number(compute, "shared_memory_reserved_per_block", info.shared_reserved_bytes_per_block, "B");
   add_number(compute, "constant_memory", info.constant_bytes, "B");
+}
+
+void add_theoretical_bandwidths(Topology& topology) {
+  const auto add = [](MemoryElement& element, const auto& theoretical) {
+    for (const char* id : {"read_bandwidth", "write_bandwidth"}) {
+      for (auto& [name, attribute] : element.attributes) {
+        if (name != id || !attribute.number()) continue;
+        const std::optional<double> bytes_per_second = theoretical(attribute);
+        if (bytes_per_second) attribute.details.emplace_back("theoretical_bytes_per_second", *bytes_per_second);
+      }
+    }
+  };
+  const auto number = [](const AttributeMap& attributes, std::string_view id) {
+    const Attribute* attribute = find(attributes, id);
+    return attribute == nullptr ? std::nullopt : attribute->number();
+  };
+  for (MemoryElement& element : topology.memory) {
+    if (element.id == "device") {
+      add(element, [&](const Attribute&) { return number(topology.device, "memory_bandwidth_theoretical"); });
+    }
+    const std::optional<double> banks = number(element.attributes, "banks");
+    const std::optional<double> width = number(element.attributes, "bank_width");
+    const std::optional<double> sms = number(topology.compute, "sm_count");
+    if (!banks || !width || !sms) continue;
+    // Each bank of each SM serves its width every clock, at the clock that the bandwidth was measured at.
+    add(element, [&](const Attribute& bandwidth) -> std::optional<double> {
+      for (const auto& [name, value] : bandwidth.conditions) {
+        const double* mhz = std::get_if<double>(&value);
+        if (name == "sm_clock_mhz" && mhz != nullptr && *mhz > 0)
+          return std::round(*banks * *width * *sms * *mhz * 1e6);
+      }
+      return std::nullopt;
+    });
+  }
 }
 
 }  // namespace gputopo

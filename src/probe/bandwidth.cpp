@@ -12,12 +12,18 @@ Attribute measure_bandwidth(Lab& lab, const std::vector<StreamProgram>& candidat
     const StreamResult result = lab.stream(program);
     return result.seconds > 0 ? static_cast<double>(result.bytes_moved) / result.seconds : 0.0;
   };
+  SampleTable shapes{"shapes", {"blocks_per_sm", "threads_per_block", "loads_in_flight", "bytes_per_second"}, {}};
+  shapes.data.resize(shapes.columns.size());
   double best = 0;
   const StreamProgram* shape = nullptr;
   for (const StreamProgram& candidate : candidates) {
     // The median of three, or chance would pick the shape.
     const std::vector<double> tries = {rate(candidate), rate(candidate), rate(candidate)};
     const double bytes_per_second = stats::median(tries);
+    shapes.data[0].push_back(candidate.blocks_per_sm);
+    shapes.data[1].push_back(candidate.threads_per_block);
+    shapes.data[2].push_back(candidate.loads_in_flight);
+    shapes.data[3].push_back(std::round(bytes_per_second));
     if (bytes_per_second > best) {
       best = bytes_per_second;
       shape = &candidate;
@@ -40,6 +46,13 @@ Attribute measure_bandwidth(Lab& lab, const std::vector<StreamProgram>& candidat
     const double per_clock = median / (lab.sm_clock_mhz() * 1e6) / lab.info().sm_count;
     attribute.details.emplace_back("bytes_per_clock_per_sm", std::round(per_clock * 100) / 100);
   }
+  if (!lab.keep_samples()) return attribute;
+  SampleTable repeats{"repeats", {"repeat", "bytes_per_second"}, {{}, {}}};
+  for (const double one : rates) {
+    repeats.data[0].push_back(static_cast<double>(repeats.data[0].size()) + 1);
+    repeats.data[1].push_back(std::round(one));
+  }
+  attribute.samples = {std::move(shapes), std::move(repeats)};
   return attribute;
 }
 

@@ -170,10 +170,9 @@ Attribute conflict_cost(Lab& lab, const BankCurve& curve, const BankFit& fit) {
   attribute.details.emplace_back("store_conflict_cycles", rounded(stores.slope));
   attribute.details.emplace_back("store_conflict_free_cycles", rounded(stores.intercept));
   if (lab.keep_samples()) {
-    attribute.samples.push_back(
-        {"loads", {"stride_bytes", "latency_cycles"}, {curve.strides_bytes, curve.load_cycles}});
-    attribute.samples.push_back(
-        {"stores", {"stride_bytes", "store_cycles"}, {curve.strides_bytes, curve.store_cycles}});
+    attribute.samples.push_back({"strides",
+                                 {"stride_bytes", "load_cycles", "store_cycles"},
+                                 {curve.strides_bytes, curve.load_cycles, curve.store_cycles}});
   }
   return attribute;
 }

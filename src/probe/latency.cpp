@@ -69,13 +69,27 @@ Attribute banded_latency(Lab& lab, const std::vector<ChaseResult>& copies, std::
   if (means.empty()) throw Inconclusive("too few loads hit this level to give a latency");
   Attribute attribute = measured(lab, round_to(stats::median(means), 100), "cycles", latency_interval(means), method);
   add_distribution(attribute, sum, low, high, timer, lab.sm_clock_mhz());
+  attribute.details.emplace_back("timer_cycles", round_to(timer, 100));
   if (lab.keep_samples()) attribute.samples.push_back(histogram_table(sum));
   return attribute;
 }
 
-}  // namespace
+// The loads of all footprints of the survey, and the levels that were found in them.
+void add_levels(const Lab& lab, const Survey& survey, Attribute& attribute) {
+  stats::Histogram all = survey.tiny;
+  for (const stats::Histogram& histogram : survey.histograms) stats::accumulate(all, histogram);
+  std::vector<double> modes;
+  for (const stats::Level& level : survey.levels) {
+    modes.push_back(round_to(std::max(level.mode_cycles - survey.timer_cycles, 0.0), 10));
+  }
+  attribute.details.emplace_back("levels_cycles", std::move(modes));
+  if (!lab.keep_samples()) return;
+  SampleTable table = histogram_table(all);
+  table.name = "levels";
+  attribute.samples.push_back(std::move(table));
+}
 
-Attribute measure_latency(Lab& lab, const Cache& cache) {
+Attribute latency_of(Lab& lab, const Cache& cache) {
   const Survey& survey = *cache.survey;
   const Site& site = cache.site();
   if (cache.first_level == 0 && !site.exclusive) {
@@ -119,6 +133,14 @@ Attribute measure_latency(Lab& lab, const Cache& cache) {
                         "timed_loads_in_band");
 }
 
+}  // namespace
+
+Attribute measure_latency(Lab& lab, const Cache& cache) {
+  Attribute attribute = latency_of(lab, cache);
+  add_levels(lab, *cache.survey, attribute);
+  return attribute;
+}
+
 Attribute measure_far_latency(Lab& lab, const Cache& l2) {
   const Survey& survey = *l2.survey;
   Attribute attribute = measure_latency(lab, Cache{.survey = l2.survey,
@@ -131,7 +153,7 @@ Attribute measure_far_latency(Lab& lab, const Cache& l2) {
     Cache far = l2;
     far.first_level = l2.last_level;
     far.fits_bytes = 0;
-    const Attribute found = measure_latency(lab, far);
+    const Attribute found = latency_of(lab, far);
     attribute.details.emplace_back("far_cycles", *found.number());
     attribute.details.emplace_back("far_low_cycles", *found.low);
     attribute.details.emplace_back("far_high_cycles", *found.high);

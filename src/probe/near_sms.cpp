@@ -9,6 +9,7 @@
 #include <numeric>
 #include <random>
 #include <set>
+#include <tuple>
 
 #include "probe/site.h"
 
@@ -143,6 +144,27 @@ Clusters cluster(const std::vector<std::vector<double>>& correlation, std::size_
   return clusters;
 }
 
+// The lines in the order of the cluster that loads them fastest, and within it those first that the others take longest
+// for.
+std::vector<std::size_t> lines_by_nearness(const Rows& rows, const Clusters& clusters) {
+  std::vector<std::tuple<std::size_t, double, std::size_t>> keys;
+  for (std::size_t line = 0; line < kLines; ++line) {
+    std::vector<double> means;
+    for (const auto& members : clusters) {
+      double sum = 0;
+      for (const std::size_t i : members) sum += rows.latencies[i][line];
+      means.push_back(sum / static_cast<double>(members.size()));
+    }
+    const auto nearest = std::min_element(means.begin(), means.end());
+    const double most = *std::max_element(means.begin(), means.end());
+    keys.emplace_back(static_cast<std::size_t>(nearest - means.begin()), *nearest - most, line);
+  }
+  std::sort(keys.begin(), keys.end());
+  std::vector<std::size_t> lines;
+  for (const auto& [cluster, difference, line] : keys) lines.push_back(line);
+  return lines;
+}
+
 // Names SMs whose lines all take much longer, or less, than those of the others.
 void flag_odd_sms(const Rows& rows, const std::vector<double>& means, Attribute& attribute) {
   const double middle = stats::median(means);
@@ -199,15 +221,21 @@ Attribute measure_near_sms(Lab& lab, const Cache& l2, std::size_t partitions) {
   flag_odd_sms(rows, means, attribute);
   if (!lab.keep_samples()) return attribute;
   SampleTable sms{"sms", {"sm", "partition", "latency_cycles"}, {{}, {}, {}}};
-  SampleTable slices{"slices", {"sm", "line_offset_bytes", "latency_cycles"}, {{}, {}, {}}};
   for (std::size_t i = 0; i < rows.sms.size(); ++i) {
     sms.data[0].push_back(rows.sms[i]);
     sms.data[1].push_back(static_cast<double>(cluster_of[i]));
     sms.data[2].push_back(round_to_tenth(means[i]));
-    for (std::size_t line = 0; line < kLines; ++line) {
-      slices.data[0].push_back(rows.sms[i]);
-      slices.data[1].push_back(static_cast<double>(rows.line_bytes[line]));
-      slices.data[2].push_back(rows.latencies[i][line]);
+  }
+  // By partition, so that the matrix shows its blocks.
+  SampleTable slices{"slices", {"sm", "line_offset_bytes", "raw_latency_cycles"}, {{}, {}, {}}};
+  const std::vector<std::size_t> lines = lines_by_nearness(rows, clusters);
+  for (const auto& members : clusters) {
+    for (const std::size_t i : members) {
+      for (const std::size_t line : lines) {
+        slices.data[0].push_back(rows.sms[i]);
+        slices.data[1].push_back(static_cast<double>(rows.line_bytes[line]));
+        slices.data[2].push_back(rows.latencies[i][line]);
+      }
     }
   }
   attribute.samples = {std::move(sms), std::move(slices)};

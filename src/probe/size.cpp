@@ -18,6 +18,7 @@
 #include <cmath>
 
 #include "probe/packing.h"
+#include "stats/change_point.h"
 
 namespace gputopo::probe {
 namespace {
@@ -436,7 +437,7 @@ Capacity estimate_capacity(Lab& lab, const Cache& cache, const Effort& effort) {
 }
 
 SampleTable sweep_table(const Survey& survey) {
-  SampleTable table{"sweep", {"footprint_bytes", "latency_cycles", "loads"}, {{}, {}, {}}};
+  SampleTable table{"sweep", {"footprint_bytes", "raw_latency_cycles", "loads"}, {{}, {}, {}}};
   for (std::size_t i = 0; i < survey.footprints_bytes.size(); ++i) {
     for (std::size_t bin = 0; bin < survey.histograms[i].size(); ++bin) {
       if (survey.histograms[i][bin] == 0) continue;
@@ -447,6 +448,25 @@ SampleTable sweep_table(const Survey& survey) {
   }
   return table;
 }
+
+namespace {
+
+// Where the part of the loads that miss changes most, by the method of the seeds (stats/change_point.h): between two
+// footprints of the survey, so no finer than those. Evidence beside the value, which the residency decides.
+std::optional<double> change_point_bytes(const Cache& cache) {
+  const Survey& survey = *cache.survey;
+  std::vector<double> misses;
+  for (const stats::Histogram& histogram : survey.histograms) {
+    misses.push_back(1 - stats::fraction_below(histogram, cache.hit_limit_cycles()));
+  }
+  const std::optional<stats::ChangePoint> change = stats::find_change_point(misses);
+  if (!change) return std::nullopt;
+  const auto before = static_cast<double>(survey.footprints_bytes[change->index - 1]);
+  const auto after = static_cast<double>(survey.footprints_bytes[change->index]);
+  return std::round(std::sqrt(before * after));
+}
+
+}  // namespace
 
 Attribute measure_size(Lab& lab, Cache& cache) {
   require_exceeded(cache, "so it is at least that large");
@@ -461,6 +481,9 @@ Attribute measure_size(Lab& lab, Cache& cache) {
   }
   if (capacity.all_miss_bytes > 0)
     attribute.details.emplace_back("all_miss_bytes", static_cast<std::int64_t>(capacity.all_miss_bytes));
+  if (const std::optional<double> change = change_point_bytes(cache)) {
+    attribute.details.emplace_back("change_point_bytes", static_cast<std::int64_t>(*change));
+  }
   if (capacity.resident_bytes > 0)
     attribute.details.emplace_back("resident_backwards_bytes", static_cast<std::int64_t>(capacity.resident_bytes));
   if (capacity.sampled_bytes > 0)

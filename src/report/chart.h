@@ -52,11 +52,14 @@ struct Chart {
   std::string weight;  // column of the count (kDensity) or the value (kMap)
   std::string weight_unit;
   std::vector<Series> series;
-  std::vector<ChartMark> marks;
+  std::size_t series_left_out = 0;  // of a table with more combinations than can be told apart
+  std::vector<ChartMark> marks;     // within the samples, or so near that the axis is extended to them
 };
 
-// One for each table of samples, and one for lists of equal length among the details.
-[[nodiscard]] std::vector<Chart> charts_of(const std::string& title, const Attribute& attribute);
+// One for each table of samples, and one for lists of equal length among the details. `name` is the attribute's, for
+// the mark at its value.
+[[nodiscard]] std::vector<Chart> charts_of(const std::string& title, const std::string& name,
+                                           const Attribute& attribute);
 
 // The columns of the chart's table, from the samples or the details.
 [[nodiscard]] const std::vector<double>* find_column(const Attribute& attribute, const Chart& chart,

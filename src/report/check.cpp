@@ -76,10 +76,16 @@ std::string label_value(std::string_view text) {
   return result;
 }
 
+std::string one_line(std::string text) {
+  for (char& c : text) c = c == '\n' || c == '\r' ? ' ' : c;
+  return text;
+}
+
 std::string metric_name(const std::string& text) {
   std::string result = text;
   for (char& c : result) {
-    if (!(std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_')) c = '_';
+    const auto byte = static_cast<unsigned char>(c);
+    c = std::isalnum(byte) != 0 ? static_cast<char>(std::tolower(byte)) : '_';
   }
   return result;
 }
@@ -115,6 +121,8 @@ std::string check_to_prometheus(const CheckResult& result, const Topology& topol
   add("check_violations", "Values that are worse than the baseline.", "",
       static_cast<double>(result.violations.size()));
   add("check_compared", "Values that the report and the baseline both have.", "", static_cast<double>(result.compared));
+  add("check_notes", "Reasons why the comparison may mislead; the text format says them.", "",
+      static_cast<double>(result.notes.size()));
   for (const CheckResult::Violation& violation : result.violations) {
     if (violation.attribute.empty()) continue;
     add("check_violation", "1 for each value that is worse than the baseline.",
@@ -131,6 +139,11 @@ std::string check_to_prometheus(const CheckResult& result, const Topology& topol
     }
   }
   std::string text;
+  // A comment: collectors pass over it, a person who reads the file does not.
+  for (const std::string& note : result.notes) text += fmt::format("# note: {}\n", one_line(note));
+  for (const CheckResult::Violation& violation : result.violations) {
+    text += fmt::format("# violation: {}\n", one_line(violation.text));
+  }
   for (const auto& [name, metric] : metrics) {
     text += fmt::format("# HELP {} {}\n# TYPE {} gauge\n", name, metric.help, name);
     for (const std::string& sample : metric.samples) text += name + sample + "\n";

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <array>
+#include <set>
 
 #include "report/hierarchy.h"
 
@@ -17,7 +18,29 @@ constexpr std::array<std::string_view, 7> kChipWide = {"l2", "l3", "mall", "infi
 // Has a latency and a bandwidth, and holds nothing.
 constexpr std::string_view kCopyUnit = "bulk_copy";
 
+// "2 SMs": by how many each instance is used, by measurement of all pairs or from the one SM that was asked.
+std::string scope_of(const MemoryElement& element, const std::string& unit_name) {
+  const Attribute* between = find(element.attributes, "shared_between");
+  if (between != nullptr && between->available()) {
+    std::set<std::size_t> sizes;
+    if (const auto* groups = std::get_if<std::vector<std::string>>(&between->value)) {
+      for (const std::string& group : *groups) sizes.insert(parse_unit_group(group).size());
+    }
+    if (!sizes.empty() && *sizes.begin() > 0) {
+      const std::size_t most = *sizes.rbegin();
+      const std::string range = sizes.size() == 1 ? "" : fmt::format("{} to ", *sizes.begin());
+      return fmt::format("{}{} {}{}", range, most, unit_name, most == 1 ? "" : "s");
+    }
+  }
+  const Attribute* scope = find(element.attributes, "scope");
+  const auto* text = scope == nullptr ? nullptr : std::get_if<std::string>(&scope->value);
+  return text == nullptr ? "" : *text;
+}
+
 bool is_chip_wide(const MemoryElement& element) {
+  const Attribute* scope = find(element.attributes, "scope");
+  const auto* who = scope == nullptr ? nullptr : std::get_if<std::string>(&scope->value);
+  if (who != nullptr && *who == "GPU") return true;
   const Attribute* amount = find(element.attributes, "amount");
   if (amount != nullptr && amount->unit.rfind("per ", 0) == 0) {
     return amount->unit != "per SM" && amount->unit != "per CU";
@@ -81,10 +104,9 @@ std::string PhysicalMemory::figures() const {
 
 Chip chip_of(const Topology& topology) {
   Chip chip;
-  if (topology.vendor == "AMD") {
-    chip.unit_name = "CU";
-    chip.group_name = "shader engine";
-  }
+  chip.unit_name = unit_name(topology);
+  if (topology.vendor == "AMD") chip.group_name = "shader engine";
+  chip.levels = unit_levels(topology);
   chip.units = count_of(topology, {"sm_count", "cu_count"});
   chip.groups = count_of(topology, {"gpc_count", "shader_engine_count"});
   for (const MemoryElement* element : speaking_elements(topology)) {
@@ -97,12 +119,21 @@ Chip chip_of(const Topology& topology) {
       if (!shared->bytes) shared->bytes = number_of(*element, "size");
       continue;
     }
-    PhysicalMemory memory{{element}, number_of(*element, "size"), 1};
-    const std::optional<double> instances = number_of(*element, is_chip_wide(*element) ? "partitions" : "amount");
+    PhysicalMemory memory{{element}, number_of(*element, "size"), 1, false, ""};
+    const bool is_wide = is_chip_wide(*element);
+    std::optional<double> instances = number_of(*element, is_wide ? "partitions" : "amount");
+    memory.is_parted = is_wide && instances;
+    if (!instances && is_wide) instances = number_of(*element, "amount");
+    const std::string scope = is_wide ? "" : scope_of(*element, chip.unit_name);
+    if (scope != "1 " + chip.unit_name && scope != "SM" && scope != "CU") memory.shared_by = scope;
     constexpr double kMostDrawn = 64;
     if (instances && *instances >= 1) memory.instances = static_cast<int>(std::min(*instances, kMostDrawn));
     memories.push_back(std::move(memory));
   }
+  // Some caches of the whole chip stand behind the memory in the report.
+  std::stable_partition(chip.on_chip.begin(), chip.on_chip.end(), [](const PhysicalMemory& memory) {
+    return memory.elements.front()->id != "device" && memory.elements.front()->id != "host";
+  });
   return chip;
 }
 

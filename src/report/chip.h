@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "gputopo/model.h"
+#include "report/unit_map.h"
 
 namespace gputopo::report {
 
@@ -13,7 +14,9 @@ namespace gputopo::report {
 struct PhysicalMemory {
   std::vector<const MemoryElement*> elements;  // at least one
   std::optional<double> bytes;                 // all instances
-  int instances = 1;                           // per unit, or partitions of the chip's
+  int instances = 1;                           // per unit, or of the chip's
+  bool is_parted = false;                      // the instances are parts of one capacity, not of one each
+  std::string shared_by;                       // "2 SMs", where several units have one; else empty
   [[nodiscard]] std::string title() const;     // "L1 data cache = Texture cache"
   // "240 KiB, 38.6 cycles, 33 TB/s": of the first element that knows.
   [[nodiscard]] std::string figures() const;
@@ -24,6 +27,7 @@ struct Chip {
   std::optional<int> units;      // SMs or CUs
   std::optional<int> groups;     // GPCs, shader engines
   std::string group_name = "GPC";
+  std::vector<UnitLevel> levels;        // which units belong together, where that is known
   std::vector<PhysicalMemory> in_unit;  // fastest first
   std::vector<PhysicalMemory> on_chip;  // outside of the units, farthest last
 };

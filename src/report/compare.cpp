@@ -1,6 +1,7 @@
 #include "report/compare.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <array>
@@ -9,6 +10,7 @@
 
 #include "report/hierarchy.h"
 #include "report/markup.h"
+#include "report/unit_map.h"
 #include "report/units.h"
 
 namespace gputopo::report {
@@ -141,6 +143,11 @@ Comparison compare(const Topology& first, const Topology& second) {
 std::string side_text(const Attribute* attribute) {
   if (attribute == nullptr) return "not in the report";
   if (!attribute->available()) return why_absent(*attribute);
+  // A map of SMs as ranges, which tell where two maps differ and break into lines; of dozens only how many.
+  const std::vector<std::string> groups = unit_groups_ranges(attribute->value);
+  constexpr std::size_t kMostGroups = 16;
+  if (groups.size() > kMostGroups) return brief_value_text(*attribute);
+  if (!groups.empty()) return fmt::format("{}", fmt::join(groups, "; "));
   const std::string interval = interval_text(*attribute);
   return value_text(*attribute) + (interval.empty() ? "" : " " + interval);
 }

@@ -1,6 +1,7 @@
 // Reports against the first of them: for a terminal, as JSON and as a page with the plots side by side.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
 
 #include "gputopo/error.h"
@@ -32,7 +33,15 @@ std::vector<Comparison> compare_all(const std::vector<NamedReport>& reports) {
 std::string verdict(const Comparison& comparison) {
   if (comparison.differences.empty())
     return fmt::format("alike: {} values agree within their intervals", comparison.compared);
-  return fmt::format("{} values differ, of {} that both have", comparison.differences.size(), comparison.compared);
+  const auto in_both =
+      std::count_if(comparison.differences.begin(), comparison.differences.end(), [](const Difference& difference) {
+        return difference.first != nullptr && difference.first->available() && difference.second != nullptr &&
+               difference.second->available();
+      });
+  const std::size_t in_one = comparison.differences.size() - static_cast<std::size_t>(in_both);
+  std::string text = fmt::format("{} of {} values that both have differ", in_both, comparison.compared);
+  if (in_one > 0) text += fmt::format("; {} more {} in one only", in_one, in_one == 1 ? "is" : "are");
+  return text;
 }
 
 Json side_json(const Attribute* attribute) {
@@ -84,14 +93,14 @@ std::string plot_pairs(const std::vector<NamedReport>& reports, std::vector<repo
   const auto add_group = [&](const std::string& group, const std::string& title, const AttributeMap& attributes) {
     for (const auto& [id, first] : attributes) {
       const std::string name = title + ": " + readable(id);
-      const std::size_t count = report::charts_of(name, first).size();
+      const std::size_t count = report::charts_of(name, readable(id), first).size();
       for (std::size_t c = 0; c < count; ++c) {
         std::string figures;
         std::size_t drawn = 0;
         for (std::size_t r = 0; r < reports.size(); ++r) {
           const Attribute* attribute = find_in(reports[r].topology, group, id);
           if (attribute == nullptr) continue;
-          std::vector<report::Chart> own = report::charts_of(name, *attribute);
+          std::vector<report::Chart> own = report::charts_of(name, readable(id), *attribute);
           if (c >= own.size()) continue;
           figures += fmt::format("<div><h4>{}</h4>{}</div>", escaped(reports[r].path),
                                  report::figure(charts.size(), own[c], *attribute));

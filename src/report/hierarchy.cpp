@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "report/unit_map.h"
 #include "report/units.h"
 
 namespace gputopo::report {
@@ -53,17 +54,20 @@ std::string as_nanoseconds(const CellContext& cell) {
   return "";
 }
 
-// Of what the clock and the bus allow, where that is known: for device memory, and where a probe has worked it out.
-std::string as_part_of_peak(const CellContext& cell) {
-  std::optional<double> peak;
+// What the clock and the bus, or the banks, allow. Reports of before that was a detail tell it of device memory only.
+std::optional<double> peak_of(const CellContext& cell) {
   if (const Value* detail = cell.attribute.find_detail("theoretical_bytes_per_second")) {
     Attribute holder;
     holder.value = *detail;
-    peak = holder.number();
-  } else if (cell.element.id == "device") {
-    const Attribute* bandwidth = find(cell.topology.device, "memory_bandwidth_theoretical");
-    if (bandwidth != nullptr) peak = bandwidth->number();
+    return holder.number();
   }
+  if (cell.element.id != "device" || cell.attribute.unit != "B/s") return std::nullopt;
+  const Attribute* bandwidth = find(cell.topology.device, "memory_bandwidth_theoretical");
+  return bandwidth == nullptr ? std::nullopt : bandwidth->number();
+}
+
+std::string as_part_of_peak(const CellContext& cell) {
+  const std::optional<double> peak = peak_of(cell);
   if (!peak || *peak <= 0 || !cell.attribute.number()) return "";
   return fmt::format("{:.0f}%", 100 * *cell.attribute.number() / *peak);
 }
@@ -89,6 +93,10 @@ std::string as_group_letter(const CellContext& cell) {
   const auto* own = std::get_if<std::vector<std::string>>(&cell.attribute.value);
   if (own == nullptr) return value_text(cell.attribute);
   if (own->empty()) return "-";
+  // Letters tell which rows belong together: what has no row is named.
+  if (std::none_of(own->begin(), own->end(), [&](const std::string& id) { return cell.topology.find_memory(id); })) {
+    return value_text(cell.attribute);
+  }
   char next = 'A';
   std::vector<std::pair<std::string, char>> letters;
   for (const MemoryElement& element : cell.topology.memory) {
@@ -135,16 +143,9 @@ const std::vector<DetailPhrase>& detail_phrases() {
 // Long lists, a value for every carve-out, are for the other formats: here they are their ends.
 std::string brief_value(const Value& value, std::string_view unit) {
   constexpr std::size_t kLongest = 3;
+  const std::string groups = unit_groups_text(value);
+  if (!groups.empty()) return groups;
   const auto* texts = std::get_if<std::vector<std::string>>(&value);
-  constexpr std::size_t kLongestText = 60;
-  if (texts != nullptr && texts->size() <= kLongest &&
-      std::any_of(texts->begin(), texts->end(), [](const std::string& text) { return text.size() > kLongestText; })) {
-    std::vector<std::string> ends;
-    for (const std::string& text : *texts) {
-      ends.push_back(text.size() <= kLongestText ? text : text.substr(0, text.rfind('+', kLongestText / 2)) + "+...");
-    }
-    return human_value(ends, unit);
-  }
   if (texts != nullptr && texts->size() > kLongest)
     return fmt::format("{}, {} and {} more", texts->at(0), texts->at(1), texts->size() - 2);
   const auto* numbers = std::get_if<std::vector<double>>(&value);
@@ -164,6 +165,8 @@ std::string device_title(const Topology& topology) {
   return topology.simulated ? "SIMULATED " + topology.name : topology.name;
 }
 
+std::string unit_name(const Topology& topology) { return topology.vendor == "AMD" ? "CU" : "SM"; }
+
 std::vector<std::string> device_facts(const Topology& topology) {
   struct Fact {
     std::string id;
@@ -171,9 +174,9 @@ std::vector<std::string> device_facts(const Topology& topology) {
   };
   static const std::vector<Fact> kFacts = {
       {"compute_capability", "compute capability {}"},
-      {"sm_count", "{} SMs"},
-      {"cu_count", "{} CUs"},
-      {"cores_per_sm", "{} cores per SM"},
+      {"sm_count", "{} {unit}s"},
+      {"cu_count", "{} {unit}s"},
+      {"cores_per_sm", "{} cores per {unit}"},
       {"sm_clock_max", "{}"},
       {"memory_bandwidth_theoretical", "memory {} in theory"},
       {"driver_version", "driver {}"},
@@ -186,10 +189,22 @@ std::vector<std::string> device_facts(const Topology& topology) {
     const Attribute* attribute = find(topology.compute, fact.id);
     if (attribute == nullptr) attribute = find(topology.device, fact.id);
     if (attribute != nullptr && attribute->available()) {
-      facts.push_back(fmt::format(fmt::runtime(fact.pattern), value_text(*attribute)));
+      facts.push_back(
+          fmt::format(fmt::runtime(fact.pattern), value_text(*attribute), fmt::arg("unit", unit_name(topology))));
     }
   }
   return facts;
+}
+
+std::vector<std::string> report_warnings(const Topology& topology) {
+  std::vector<std::string> warnings = topology.warnings;
+  if (topology.schema_version != kSchemaVersion) {
+    warnings.push_back(
+        fmt::format("this report was saved with schema version {}, this gputopo writes version {}: it has "
+                    "no samples, and a value may have another definition",
+                    topology.schema_version, kSchemaVersion));
+  }
+  return warnings;
 }
 
 std::string marks(const Attribute& attribute) {
@@ -213,6 +228,11 @@ bool is_silent(const Attribute& attribute) {
   return attribute.reason == Reason::kNotApplicable || attribute.reason == Reason::kNotSelected;
 }
 
+bool has_value(const MemoryElement& element) {
+  return std::any_of(element.attributes.begin(), element.attributes.end(),
+                     [](const auto& entry) { return entry.second.available(); });
+}
+
 bool says_something(const MemoryElement& element) {
   return std::any_of(element.attributes.begin(), element.attributes.end(),
                      [](const auto& entry) { return entry.second.available() || !is_silent(entry.second); });
@@ -221,7 +241,7 @@ bool says_something(const MemoryElement& element) {
 bool holds_data(const MemoryElement& element) {
   for (const char* id : {"size", "line_size", "latency", "read_bandwidth", "write_bandwidth"}) {
     const Attribute* attribute = find(element.attributes, id);
-    if (attribute != nullptr && !is_silent(*attribute)) return true;
+    if (attribute != nullptr && attribute->available()) return true;
   }
   return false;
 }
@@ -242,6 +262,11 @@ std::string why_absent(const Attribute& attribute) {
 std::string value_text(const Attribute& attribute) {
   const std::string text = human_value(attribute.value, attribute.unit);
   return text.empty() ? "none" : text;
+}
+
+std::string brief_value_text(const Attribute& attribute) {
+  const std::string groups = unit_groups_text(attribute.value);
+  return groups.empty() ? value_text(attribute) : groups;
 }
 
 const std::vector<HierarchyColumn>& hierarchy_columns() {
@@ -266,13 +291,15 @@ const std::vector<HierarchyColumn>& hierarchy_columns() {
   return kColumns;
 }
 
-std::vector<std::string> further_phrases(const MemoryElement& element, const std::vector<std::string>& shown) {
+std::vector<std::string> further_phrases(const Topology& topology, const MemoryElement& element,
+                                         const std::vector<std::string>& shown) {
   std::vector<std::string> phrases;
   for (const auto& [id, attribute] : element.attributes) {
     if (attribute.available() && std::find(shown.begin(), shown.end(), id) == shown.end()) {
       const std::string sign = marks(attribute);
-      phrases.push_back(fmt::format("{} {}{}{}", readable(id), brief_value(attribute.value, attribute.unit),
-                                    sign.empty() ? "" : " ", sign));
+      const std::string part = as_part_of_peak({topology, element, attribute});
+      phrases.push_back(fmt::format("{} {}{}{}{}", readable(id), brief_value(attribute.value, attribute.unit),
+                                    part.empty() ? "" : fmt::format(" ({})", part), sign.empty() ? "" : " ", sign));
     }
     for (const DetailPhrase& phrase : detail_phrases()) {
       const Value* value = id == phrase.attribute ? attribute.find_detail(phrase.detail) : nullptr;

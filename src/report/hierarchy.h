@@ -17,8 +17,14 @@ namespace gputopo::report {
 // "SIMULATED NVIDIA H200": as outputs of one line name it.
 [[nodiscard]] std::string device_title(const Topology& topology);
 
+// What the vendor calls the unit that runs blocks: "SM", "CU".
+[[nodiscard]] std::string unit_name(const Topology& topology);
+
 // The facts a reader looks for first, after the name. Everything else is in the attributes.
 [[nodiscard]] std::vector<std::string> device_facts(const Topology& topology);
+
+// What a reader must know of the whole report: its warnings, and that another version saved it.
+[[nodiscard]] std::vector<std::string> report_warnings(const Topology& topology);
 
 // What a reader must know of a value beyond the number: where it is from, if not measured, and doubts. A sign each.
 [[nodiscard]] std::string marks(const Attribute& attribute);
@@ -27,9 +33,10 @@ namespace gputopo::report {
 
 // Not asked for, or nothing to ask: no reason to speak of.
 [[nodiscard]] bool is_silent(const Attribute& attribute);
+[[nodiscard]] bool has_value(const MemoryElement& element);
 [[nodiscard]] bool says_something(const MemoryElement& element);
-// A memory, which has a row in the hierarchy and a box in drawings; a TLB, say, has neither a size nor a latency of its
-// own.
+// A memory of which something is known, which has a row in the hierarchy and a box in drawings; a TLB, say, has neither
+// a size nor a latency of its own.
 [[nodiscard]] bool holds_data(const MemoryElement& element);
 [[nodiscard]] std::vector<const MemoryElement*> speaking_elements(const Topology& topology);
 
@@ -56,10 +63,12 @@ struct HierarchyColumn {
 
 // Attributes that no column shows, and what one cell cannot hold of those that have one: "near 284 cycles". Phrases, in
 // the order of the model; `shown` are ids of attributes that the reader has seen already.
-[[nodiscard]] std::vector<std::string> further_phrases(const MemoryElement& element,
+[[nodiscard]] std::vector<std::string> further_phrases(const Topology& topology, const MemoryElement& element,
                                                        const std::vector<std::string>& shown);
 
 // A value with its unit: "236 GB/s", "38.62 cycles", "1 per SM", "texture, readonly", "none".
 [[nodiscard]] std::string value_text(const Attribute& attribute);
+// The same in a few words where the value is a map of SMs: "66 groups of 2".
+[[nodiscard]] std::string brief_value_text(const Attribute& attribute);
 
 }  // namespace gputopo::report

@@ -3,10 +3,13 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <algorithm>
+
 #include "gputopo/report.h"
 #include "report/hierarchy.h"
 #include "report/html_page.h"
 #include "report/markup.h"
+#include "report/unit_map.h"
 #include "report/units.h"
 
 namespace gputopo {
@@ -59,11 +62,8 @@ std::string value_link(const Attribute& attribute, const std::string& group, con
 
 std::string warnings(const Topology& topology) {
   std::string items;
-  for (const std::string& warning : topology.warnings) items += fmt::format("<li>{}</li>\n", escaped(warning));
-  if (topology.schema_version != kSchemaVersion) {
-    items +=
-        fmt::format("<li>This report was saved with schema version {}; this is version {}. It holds no samples.</li>\n",
-                    topology.schema_version, kSchemaVersion);
+  for (const std::string& warning : report::report_warnings(topology)) {
+    items += fmt::format("<li>{}</li>\n", escaped(warning));
   }
   if (!topology.complete) items += "<li>This discovery ended early: what was not reached is marked unavailable.</li>\n";
   if (items.empty()) return "";
@@ -136,7 +136,7 @@ std::string value_row(const Group& group, const std::string& id, const Attribute
       "class=\"number\">{}</td><td class=\"interval\">{}</td><td>{}</td>"
       "<td>{}{}</td></tr>\n",
       escaped(group.id), to_string(attribute.source), escaped(group.title), escaped(readable(id)),
-      value_link(attribute, group.id, id, available ? report::value_text(attribute) : "?"),
+      value_link(attribute, group.id, id, available ? report::brief_value_text(attribute) : "?"),
       escaped(report::interval_text(attribute)), source_badge(attribute),
       escaped(available ? method : report::why_absent(attribute)), flags);
 }
@@ -174,11 +174,17 @@ std::string values(const std::vector<Group>& groups) {
       options, sources, rows);
 }
 
-std::string named_values(const char* heading, const NamedValues& named) {
+// `attribute`: whose list of numbers the details may name one by one, as those of latency_patterns do.
+std::string named_values(const char* heading, const NamedValues& named, const Attribute& attribute) {
   if (named.empty()) return "";
+  const auto* list = std::get_if<std::vector<double>>(&attribute.value);
   std::string items;
   for (const auto& [name, value] : named) {
-    const report::ColumnName words = report::column_name(name);
+    report::ColumnName words = report::column_name(name);
+    const auto* number = std::get_if<double>(&value);
+    const bool is_of_list =
+        list != nullptr && number != nullptr && std::find(list->begin(), list->end(), *number) != list->end();
+    if (words.unit.empty() && is_of_list) words.unit = attribute.unit;
     items +=
         fmt::format("<dt>{}</dt><dd>{}</dd>", escaped(words.label), escaped(report::human_value(value, words.unit)));
   }
@@ -189,7 +195,7 @@ std::string named_values(const char* heading, const NamedValues& named) {
 std::string evidence_of(const Group& group, const std::string& id, const Attribute& attribute,
                         std::vector<report::PlacedChart>& charts) {
   std::string figures;
-  for (report::Chart& chart : report::charts_of(group.title + ": " + readable(id), attribute)) {
+  for (report::Chart& chart : report::charts_of(group.title + ": " + readable(id), readable(id), attribute)) {
     figures += report::figure(charts.size(), chart, attribute);
     charts.push_back({0, group.id, id, std::move(chart)});
   }
@@ -210,8 +216,17 @@ std::string evidence_of(const Group& group, const std::string& id, const Attribu
     }
     if (!attribute.method.empty()) origin += fmt::format(" Method: {}.", readable(attribute.method));
     const std::string interval = report::interval_text(attribute);
-    facts = fmt::format("<p><strong>{}</strong> {} {} {}</p>", escaped(report::value_text(attribute)),
+    facts = fmt::format("<p><strong>{}</strong> {} {} {}</p>", escaped(report::brief_value_text(attribute)),
                         escaped(interval), source_badge(attribute), escaped(origin));
+    const std::vector<std::string> groups = report::unit_groups_ranges(attribute.value);
+    constexpr std::size_t kLongestList = 16;
+    if (groups.size() > kLongestList) {
+      facts += fmt::format("<p class=\"groups\">{}</p>", escaped(fmt::format("{}", fmt::join(groups, "; "))));
+    } else if (!groups.empty()) {
+      std::string items;
+      for (const std::string& group_of_units : groups) items += fmt::format("<li>{}</li>", escaped(group_of_units));
+      facts += fmt::format("<ol class=\"groups\">{}</ol>", items);
+    }
   }
   for (const std::string& flag : attribute.flags) {
     facts += fmt::format("<p class=\"flag\">Flagged by the consistency check: {}.</p>", escaped(readable(flag)));
@@ -221,8 +236,9 @@ std::string evidence_of(const Group& group, const std::string& id, const Attribu
       "<div class=\"evidence-body\"><div class=\"facts-column\">{}\n{}{}</div>\n<div "
       "class=\"charts\">{}</div></div></details>\n",
       anchor(group.id, id), figures.empty() ? "" : " open", escaped(group.title + ": " + readable(id)),
-      escaped(attribute.available() ? report::value_text(attribute) : "unavailable"), facts,
-      named_values("Details", attribute.details), named_values("Conditions", attribute.conditions), figures);
+      escaped(attribute.available() ? report::brief_value_text(attribute) : "unavailable"), facts,
+      named_values("Details", attribute.details, attribute),
+      named_values("Conditions", attribute.conditions, attribute), figures);
 }
 
 std::string evidence(const std::vector<Group>& groups, std::vector<report::PlacedChart>& charts) {
@@ -230,8 +246,21 @@ std::string evidence(const std::vector<Group>& groups, std::vector<report::Place
       "<section aria-labelledby=\"h-evidence\"><h2 id=\"h-evidence\">Evidence</h2>\n"
       "<noscript><p>The plots need JavaScript.</p></noscript>\n";
   for (const Group& group : groups) {
+    std::string own;
+    bool is_known = false;
     for (const auto& [id, attribute] : *group.attributes) {
-      if (!report::is_silent(attribute)) text += evidence_of(group, id, attribute, charts);
+      if (report::is_silent(attribute)) continue;
+      own += evidence_of(group, id, attribute, charts);
+      is_known = is_known || attribute.available();
+    }
+    if (is_known || own.empty()) {
+      text += own;
+    } else {
+      // A dozen reasons of one element that is not there are one thing to pass over.
+      text += fmt::format(
+          "<details class=\"evidence nothing\"><summary><h3>{}</h3> <span class=\"value\">nothing is known of it"
+          "</span></summary>\n{}</details>\n",
+          escaped(group.title), own);
     }
   }
   return text + "</section>\n";

@@ -64,7 +64,11 @@ std::string figure(std::size_t index, const Chart& chart, const Attribute& attri
   std::size_t rows = 0;
   if (const std::vector<double>* column = find_column(attribute, chart, chart.x.column)) rows = column->size();
   summary += fmt::format(": {} rows of {}", rows, chart.x.label);
-  if (chart.kind != ChartKind::kBars) summary += " and " + (chart.y.label.empty() ? "value" : chart.y.label);
+  if (chart.kind == ChartKind::kDensity || chart.kind == ChartKind::kMap) summary += " and " + chart.y.label;
+  for (const Series& series : chart.series) {
+    if (!series.label.empty())
+      summary += fmt::format("{}{}", &series == &chart.series.front() ? " and " : ", ", series.label);
+  }
   for (const ChartMark& mark : chart.marks) {
     summary += fmt::format("; {} {}", mark.label, human_value(mark.value, mark.across ? chart.y.unit : chart.x.unit));
   }
@@ -73,6 +77,10 @@ std::string figure(std::size_t index, const Chart& chart, const Attribute& attri
     if (table.name == chart.table && table.measured_rows != 0) {
       note = fmt::format("{} of {} rows are kept in this report.", table.row_count(), table.measured_rows);
     }
+  }
+  if (chart.series_left_out > 0) {
+    note += fmt::format("{}{} of {} series are drawn.", note.empty() ? "" : " ", chart.series.size(),
+                        chart.series.size() + chart.series_left_out);
   }
   return fmt::format(
       "<figure class=\"chart\" data-chart=\"{}\"><div class=\"plot\" role=\"img\" aria-label=\"{}\" "

@@ -7,6 +7,7 @@
 #include "report/hierarchy.h"
 #include "report/markup.h"
 #include "report/plot.h"
+#include "report/unit_map.h"
 
 namespace gputopo {
 namespace {
@@ -98,7 +99,13 @@ std::string values(const AttributeMap& attributes) {
     }
     std::string method = report::readable(attribute.method);
     for (const std::string& flag : attribute.flags) method += fmt::format(" (flagged: {})", report::readable(flag));
-    rows.push_back({name, plain(report::value_text(attribute)), plain(report::interval_text(attribute)),
+    // A map of few parts is written out, one of dozens is in the drawing.
+    constexpr std::size_t kMostGroups = 16;
+    const std::vector<std::string> groups = report::unit_groups_ranges(attribute.value);
+    const bool is_short = !groups.empty() && groups.size() <= kMostGroups;
+    const std::string value =
+        is_short ? fmt::format("{}", fmt::join(groups, "; ")) : report::brief_value_text(attribute);
+    rows.push_back({name, plain(value), plain(report::interval_text(attribute)),
                     std::string(to_string(attribute.source)), plain(method)});
   }
   if (rows.empty()) return "";
@@ -109,7 +116,7 @@ std::string plots(const std::string& title, const AttributeMap& attributes) {
   std::string text;
   for (const auto& [id, attribute] : attributes) {
     const std::string name = title + ": " + report::readable(id);
-    for (const report::Chart& chart : report::charts_of(name, attribute)) {
+    for (const report::Chart& chart : report::charts_of(name, report::readable(id), attribute)) {
       text += image(chart.title, report::plot_svg(chart, attribute)) + "\n";
     }
   }
@@ -124,7 +131,8 @@ std::string to_markdown(const Topology& topology) {
   text +=
       plain(fmt::format("{}, {}, {:.1f} s", topology.generator, topology.timestamp, topology.total_seconds)) + "\n\n";
   if (!topology.complete) text += "**INCOMPLETE**: this discovery ended early.\n\n";
-  for (const std::string& warning : topology.warnings) text += fmt::format("> Warning: {}\n\n", plain(warning));
+  for (const std::string& warning : report::report_warnings(topology))
+    text += fmt::format("> Warning: {}\n\n", plain(warning));
   text += image("The chip, to scale in capacity", report::chip_svg(topology, true)) + "\n";
   const std::vector<const MemoryElement*> elements = report::speaking_elements(topology);
   if (!elements.empty()) text += "## The memory hierarchy\n\n" + hierarchy(topology, elements);

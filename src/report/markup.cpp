@@ -77,13 +77,19 @@ std::string_view svg_rules() {
   return ".gt text{font-family:system-ui,-apple-system,'Segoe UI',Roboto,'DejaVu Sans',sans-serif;fill:var(--ink)}"
          ".gt .page{fill:var(--page)}.gt .name{font-size:22px;font-weight:700}.gt "
          ".title{font-size:13px;font-weight:600}"
-         ".gt .small{font-size:12px}.gt .faint{fill:var(--faint)}.gt .alert{fill:var(--alert);font-weight:800}"
+         ".gt .small{font-size:12px}.gt .strong{font-weight:600}.gt "
+         ".number{font-size:8px;text-anchor:middle;fill:var(--faint)}"
+         ".gt .inner{fill:var(--page);stroke:var(--line)}.gt .faint{fill:var(--faint)}.gt "
+         ".alert{fill:var(--alert);font-weight:800}"
          ".gt .frame{fill:var(--box);stroke:var(--line)}.gt .near{fill:var(--near);stroke:var(--near-line)}"
          ".gt .far{fill:var(--far);stroke:var(--far-line)}.gt .memory{fill:var(--memory);stroke:var(--memory-line)}"
          ".gt .unknown{stroke-dasharray:5 4}.gt .cell{fill:var(--box);stroke:var(--faint);stroke-width:.7}"
          ".gt .lead{stroke:var(--faint);stroke-dasharray:2 3;fill:none}.gt .part:focus,.gt .part:hover{outline:none}"
          ".gt .part:focus rect,.gt .part:hover rect{stroke-width:2.5}.gt .axis{stroke:var(--faint);fill:none}"
          ".gt .grid{stroke:var(--line);stroke-width:.6;fill:none}.gt .band{fill:var(--alert);opacity:.14}"
+         ".gt .over-near,.gt .over-far,.gt .over-memory{stroke-width:5}.gt "
+         ".over-near{stroke:var(--near)}"
+         ".gt .over-far{stroke:var(--far)}.gt .over-memory{stroke:var(--memory)}"
          ".gt .hit{fill:transparent}.gt .mark{stroke:var(--alert);stroke-width:1.4;fill:none}.gt "
          ".edge{stroke:var(--faint);stroke-dasharray:4 3;fill:none}";
 }
@@ -112,7 +118,7 @@ std::string describe(const MemoryElement& element) {
       text += fmt::format("unavailable, {}", why_absent(attribute));
       continue;
     }
-    text += value_text(attribute);
+    text += brief_value_text(attribute);
     const std::string interval = interval_text(attribute);
     if (!interval.empty()) text += fmt::format(" {}", interval);
     text += fmt::format(", {}", to_string(attribute.source));

@@ -15,7 +15,7 @@ namespace {
 
 constexpr double kWidth = 640;
 constexpr double kHeight = 320;
-constexpr double kLeft = 74;
+constexpr double kLeft = 88;
 constexpr double kRight = 16;
 constexpr double kTop = 34;
 constexpr double kBottom = 46;
@@ -41,7 +41,8 @@ class Scale {
   [[nodiscard]] std::vector<double> ticks(bool bytes, int most) const {
     std::vector<double> result;
     if (logarithmic_) {
-      const double base = bytes ? 2 : 10;
+      constexpr double kFewDecades = 100;  // powers of ten would be one tick or two
+      const double base = bytes || greatest_ / least_ < kFewDecades ? 2 : 10;
       const double decades = std::log(greatest_ / least_) / std::log(base);
       const double step = std::max(1.0, std::ceil(decades / most));
       for (double e = std::ceil(std::log(least_) / std::log(base) - 1e-9); std::pow(base, e) <= greatest_ * 1.0001;
@@ -96,6 +97,7 @@ std::string tick_text(double value, const std::string& unit) {
 }
 
 std::string axis_label(const Axis& axis) {
+  if (axis.label.empty()) return axis.unit;
   const bool in_ticks = axis.unit.empty() || axis.unit == "B" || axis.unit == "B/s";
   return in_ticks ? axis.label : fmt::format("{} ({})", axis.label, axis.unit);
 }
@@ -118,17 +120,22 @@ std::string axes(const Chart& chart, const Scale& x, const Scale& y) {
     labels += text_at(kLeft - 6, y(tick) + 4, "end", "small faint", tick_text(tick, unit));
   }
   labels += text_at((kLeft + kWidth - kRight) / 2, kHeight - 8, "middle", "small", axis_label(chart.x));
-  Axis up = chart.y;
-  if (chart.kind == ChartKind::kLine && chart.series.size() > 1) up.label = up.label.empty() ? "value" : up.label;
   labels +=
       fmt::format("<text transform=\"translate(14 {}) rotate(-90)\" text-anchor=\"middle\" class=\"small\">{}</text>\n",
-                  px((kTop + kHeight - kBottom) / 2), escaped(axis_label(up)));
+                  px((kTop + kHeight - kBottom) / 2), escaped(axis_label(chart.y)));
   return fmt::format("<path class=\"grid\" d=\"{}\"/>\n", grid) + labels;
 }
 
 std::string marks_svg(const Chart& chart, const Scale& x, const Scale& y) {
   std::string text;
   std::size_t edges = 0;
+  // Labels of neighbours across stand at the two ends.
+  const auto is_at_end = [&](const ChartMark& mark) {
+    return std::count_if(chart.marks.begin(), chart.marks.end(),
+                         [&](const ChartMark& other) { return other.across && other.value < mark.value; }) %
+               2 ==
+           0;
+  };
   for (const ChartMark& mark : chart.marks) {
     const Scale& scale = mark.across ? y : x;
     if (!scale.holds(mark.value)) continue;
@@ -147,7 +154,8 @@ std::string marks_svg(const Chart& chart, const Scale& x, const Scale& y) {
     const double label_y = kTop + 12 + 13 * static_cast<double>(edges++);
     if (mark.across) {
       text += fmt::format("<path class=\"{}\" d=\"M{} {}H{}\"/>\n", classes, px(kLeft), px(at), px(kWidth - kRight));
-      text += text_at(kWidth - kRight - 4, at - 4, "end", "small", mark.label);
+      const bool at_end = is_at_end(mark);
+      text += text_at(at_end ? kWidth - kRight - 4 : kLeft + 4, at - 4, at_end ? "end" : "start", "small", mark.label);
     } else {
       text += fmt::format("<path class=\"{}\" d=\"M{} {}V{}\"/>\n", classes, px(at), px(kTop), px(kHeight - kBottom));
       const bool left = at > kWidth * 0.75;
@@ -155,6 +163,45 @@ std::string marks_svg(const Chart& chart, const Scale& x, const Scale& y) {
     }
   }
   return text;
+}
+
+// The rows and columns of a map stand in the order of the table: neighbours there belong together.
+std::map<double, std::size_t> places(const std::vector<double>& values) {
+  std::map<double, std::size_t> place;
+  for (const double value : values) place.try_emplace(value, place.size());
+  return place;
+}
+
+std::string map_axes(const Chart& chart, const Attribute& attribute) {
+  const std::vector<double>& weights = *find_column(attribute, chart, chart.weight);
+  std::string labels;
+  for (const bool down : {false, true}) {
+    const Axis& axis = down ? chart.y : chart.x;
+    const std::map<double, std::size_t> place = places(*find_column(attribute, chart, axis.column));
+    const double span = down ? kHeight - kBottom - kTop : kWidth - kRight - kLeft;
+    const double step = span / static_cast<double>(place.size());
+    const std::size_t every = (place.size() + 11) / 12;
+    for (const auto& [value, index] : place) {
+      if (index % every != 0) continue;
+      const double at = (static_cast<double>(index) + 0.5) * step;
+      labels += down
+                    ? text_at(kLeft - 6, kHeight - kBottom - at + 4, "end", "small faint", tick_text(value, axis.unit))
+                    : text_at(kLeft + at, kHeight - kBottom + 16, "middle", "small faint", tick_text(value, axis.unit));
+    }
+  }
+  labels += text_at((kLeft + kWidth - kRight) / 2, kHeight - 8, "middle", "small", axis_label(chart.x));
+  labels +=
+      fmt::format("<text transform=\"translate(14 {}) rotate(-90)\" text-anchor=\"middle\" class=\"small\">{}</text>\n",
+                  px((kTop + kHeight - kBottom) / 2), escaped(axis_label(chart.y)));
+  Range range;
+  for (const double weight : weights) range.add(weight, false);
+  if (!range.empty()) {
+    labels += text_at(
+        kWidth - kRight, 20, "end", "small faint",
+        fmt::format("{}: light {}, dark {}", column_name(chart.weight).label,
+                    human_value(range.least, chart.weight_unit), human_value(range.greatest, chart.weight_unit)));
+  }
+  return labels;
 }
 
 // Cells of one strength are one path: a few paths instead of thousands of elements.
@@ -170,16 +217,8 @@ std::string cells(const Chart& chart, const Attribute& attribute, const Scale& x
     total[xs[r]] += weights[r];
     range.add(weights[r], false);
   }
-  std::map<double, int> across;
-  std::map<double, int> down;
-  for (std::size_t r = 0; r < xs.size(); ++r) {
-    across[xs[r]] = 0;
-    down[ys[r]] = 0;
-  }
-  int next = 0;
-  for (auto& [value, index] : across) index = next++;
-  next = 0;
-  for (auto& [value, index] : down) index = next++;
+  const std::map<double, std::size_t> across = places(xs);
+  const std::map<double, std::size_t> down = places(ys);
 
   constexpr std::size_t kStrengths = 10;
   std::array<std::string, kStrengths> paths;
@@ -192,8 +231,8 @@ std::string cells(const Chart& chart, const Attribute& attribute, const Scale& x
     if (!std::isfinite(part)) continue;
     const auto strength = std::min(static_cast<std::size_t>(std::clamp(part, 0.0, 1.0) * kStrengths), kStrengths - 1);
     if (is_map) {
-      const double left = kLeft + across[xs[r]] * map_width;
-      const double top = kHeight - kBottom - (down[ys[r]] + 1) * map_height;
+      const double left = kLeft + static_cast<double>(across.at(xs[r])) * map_width;
+      const double top = kHeight - kBottom - static_cast<double>(down.at(ys[r]) + 1) * map_height;
       paths.at(strength) +=
           fmt::format("M{} {}h{}v{}h-{}z", px(left), px(top), px(map_width), px(map_height), px(map_width));
     } else {
@@ -217,6 +256,36 @@ std::string bars(const Chart& chart, const Attribute& attribute, const Scale& x,
     path += fmt::format("M{} {}V{}", px(x(xs[r])), px(kHeight - kBottom), px(y(counts[r])));
   }
   return fmt::format("<path stroke=\"var(--series-1)\" stroke-width=\"2\" fill=\"none\" d=\"{}\"/>\n", path);
+}
+
+// Whether most samples lie in the upper half, where the key would cover them.
+bool is_high(const Chart& chart, const Attribute& attribute, const Scale& y) {
+  std::size_t high = 0;
+  std::size_t count = 0;
+  for (const Series& series : chart.series) {
+    const std::vector<double>* values = find_column(attribute, chart, series.column);
+    if (values == nullptr) continue;
+    for (const double value : *values) high += std::isfinite(value) && y(value) < kHeight / 2 ? 1 : 0;
+    count += values->size();
+  }
+  return 2 * high > count;
+}
+
+std::string key(const Chart& chart, bool below) {
+  std::size_t longest = 0;
+  for (const Series& series : chart.series) longest = std::max(longest, series.label.size());
+  constexpr double kCharacter = 6.6;
+  constexpr double kLine = 15;
+  const double left = std::max(kLeft, kWidth - kRight - 24 - kCharacter * static_cast<double>(longest));
+  const double height = kLine * static_cast<double>(chart.series.size());
+  double at = below ? kHeight - kBottom - height : kTop + kLine;
+  std::string text;
+  for (std::size_t s = 0; s < chart.series.size(); ++s, at += kLine) {
+    text += fmt::format("<path stroke=\"var(--series-{})\" stroke-width=\"3\" d=\"M{} {}h16\"/>\n", s % 8 + 1, px(left),
+                        px(at - 4));
+    text += text_at(left + 20, at, "start", "small", chart.series[s].label);
+  }
+  return text;
 }
 
 std::string lines(const Chart& chart, const Attribute& attribute, const Scale& x, const Scale& y) {
@@ -247,14 +316,8 @@ std::string lines(const Chart& chart, const Attribute& attribute, const Scale& x
           "<path stroke=\"var(--series-{})\" stroke-width=\"5\" stroke-linecap=\"round\" fill=\"none\" d=\"{}\"/>\n",
           colour, dots);
     }
-    if (chart.series.size() > 1) {
-      const double key_y = kTop + 14 + 15 * static_cast<double>(s);
-      text += fmt::format("<path stroke=\"var(--series-{})\" stroke-width=\"3\" d=\"M{} {}h16\"/>\n", colour,
-                          px(kWidth - kRight - 190), px(key_y - 4));
-      text += text_at(kWidth - kRight - 170, key_y, "start", "small", series.label);
-    }
   }
-  return text;
+  return text + (chart.series.size() > 1 ? key(chart, is_high(chart, attribute, y)) : "");
 }
 
 }  // namespace
@@ -270,12 +333,17 @@ std::string plot_svg(const Chart& chart, const Attribute& attribute) {
       const std::vector<double>* column = find_column(attribute, chart, series.column);
       for (std::size_t r = 0; column != nullptr && r < column->size(); ++r) ys.add((*column)[r], chart.y.logarithmic);
     }
+    for (const ChartMark& mark : chart.marks) {
+      if (mark.across) ys.add(mark.value, chart.y.logarithmic);
+    }
     // Bars and fractions start at nothing; latencies far from it would be a flat line.
     constexpr double kNearNothing = 0.4;
-    if (!chart.y.logarithmic && ys.least > 0 &&
-        (chart.kind == ChartKind::kBars || ys.least < kNearNothing * ys.greatest)) {
+    const bool is_part_of_all = chart.kind == ChartKind::kBars || chart.y.unit == "B/s";
+    if (!chart.y.logarithmic && ys.least > 0 && (is_part_of_all || ys.least < kNearNothing * ys.greatest)) {
       ys.least = 0;
     }
+    // A bar of one must have a height.
+    if (chart.y.logarithmic && chart.kind == ChartKind::kBars) ys.least /= 2;
   }
   std::string text = fmt::format(
       "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {0} {1}\" width=\"{0}\" height=\"{1}\" class=\"gt\" "
@@ -289,7 +357,7 @@ std::string plot_svg(const Chart& chart, const Attribute& attribute) {
   // Evidence of an edge stands next to it: where marks are outside of the samples they are not drawn.
   const Scale x(xs.least, xs.greatest, chart.x.logarithmic, kLeft + 6, kWidth - kRight - 6);
   const Scale y(ys.least, ys.greatest, chart.y.logarithmic, kHeight - kBottom, kTop + 6);
-  text += axes(chart, x, y);
+  text += chart.kind == ChartKind::kMap ? map_axes(chart, attribute) : axes(chart, x, y);
   switch (chart.kind) {
     case ChartKind::kBars:
       text += bars(chart, attribute, x, y);

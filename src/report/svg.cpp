@@ -50,6 +50,13 @@ std::string text_at(double x, double y, const char* classes, const std::string& 
   return fmt::format("<text x=\"{}\" y=\"{}\" class=\"{}\">{}</text>\n", px(x), px(y), classes, escaped(text));
 }
 
+// Text across the edges of boxes: an outline in their colour is drawn below it, unless `over` is empty.
+std::string over_text_at(double x, double y, const std::string& classes, const std::string& over,
+                         const std::string& text) {
+  const std::string outline = over.empty() ? "" : text_at(x, y, (classes + over).c_str(), text);
+  return outline + text_at(x, y, classes.c_str(), text);
+}
+
 std::string rect(double x, double y, double width, double height, const std::string& classes) {
   return fmt::format("<rect x=\"{}\" y=\"{}\" width=\"{}\" height=\"{}\" rx=\"4\" class=\"{}\"/>\n", px(x), px(y),
                      px(width), px(height), classes);
@@ -76,28 +83,33 @@ std::string memory_box(const PhysicalMemory& memory, double x, double y, double 
     text += rect(x + i * (part + 4), y, part, height, colour + (memory.bytes ? "" : " unknown"));
   }
   std::string figures = memory.figures();
+  if (!memory.shared_by.empty())
+    figures = fmt::format("per {}{}{}", memory.shared_by, figures.empty() ? "" : ": ", figures);
   if (memory.instances > 4) {
-    figures += fmt::format(", {} parts", memory.instances);
+    figures += fmt::format(", {} {}", memory.instances, memory.is_parted ? "parts" : "of them");
   } else {
     for (int i = 1; i < memory.instances; ++i) {
-      const std::string label = fitted(fmt::format("part {}", i + 1), part - 8, 12);
+      const std::string number = memory.is_parted ? fmt::format("part {}", i + 1) : std::to_string(i + 1);
+      const std::string label = fitted(number, part - 8, 12);
       text += text_at(x + i * (part + 4) + 8, y + 17, "small faint", label);
     }
   }
   // A shared cache has several names: a line each where there is room.
-  const double room_px = memory.instances > 4 ? width : part;  // narrow parts: the text runs over them
+  const bool runs_over = memory.instances > 4;  // narrow parts
+  const double room_px = runs_over ? width : part;
+  const std::string over = runs_over ? " over-" + colour : "";  // its outline has the colour of the box
   double line_y = y + 17;
   const auto room = static_cast<std::size_t>(std::max((height - 22) / 16, 1.0));
   if (memory.elements.size() <= room) {
     for (const MemoryElement* element : memory.elements) {
-      text += text_at(x + 8, line_y, "title", fitted(element->title, room_px - 16, 13));
+      text += over_text_at(x + 8, line_y, "title", over, fitted(element->title, room_px - 16, 13));
       line_y += 16;
     }
   } else {
-    text += text_at(x + 8, line_y, "title", fitted(memory.title(), room_px - 16, 13));
+    text += over_text_at(x + 8, line_y, "title", over, fitted(memory.title(), room_px - 16, 13));
     line_y += 16;
   }
-  text += text_at(x + 8, line_y, "small faint", fitted(figures, room_px - 16, 12));
+  text += over_text_at(x + 8, line_y, "small faint", over, fitted(figures, room_px - 16, 12));
   return text + "</g>\n";
 }
 
@@ -113,9 +125,156 @@ struct UnitGrid {
   double height = 0;
   double first_cell_right = 0;
   double first_cell_top = 0;
+  std::size_t cells = 0;  // drawn so far
 };
 
+// ---- The measured map: frames within frames, the smallest groups as cells that touch ----
+
+std::string counted(std::size_t count, const std::string& name) {
+  return fmt::format("{} {}{}", count, name, count == 1 ? "" : "s");
+}
+
+class MapDrawing {
+ public:
+  MapDrawing(const Chip& chip, double least_cell) : chip_(chip), least_cell_(least_cell) {}
+
+  // Draws the groups of level `depth` that `units` fall into; returns the height.
+  double draw(std::size_t depth, const std::vector<int>& units, double x, double y, double width) {
+    const report::UnitGroups groups = report::groups_within(chip_.levels[depth].groups, units);
+    if (depth + 1 == chip_.levels.size() && (depth > 0 || groups.front().size() <= kMostInCluster)) {
+      return clusters(groups, x, y, width);
+    }
+    return frames(depth, groups, x, y, width);
+  }
+
+  [[nodiscard]] const UnitGrid& grid() const { return grid_; }
+  UnitGrid take() { return std::move(grid_); }
+
+ private:
+  static constexpr std::size_t kMostInCluster = 4;
+  static constexpr double kPadding = 5;
+
+  double frames(std::size_t depth, const report::UnitGroups& groups, double x, double y, double width) {
+    const report::UnitLevel& level = chip_.levels[depth];
+    std::size_t most = 0;
+    for (const auto& group : groups) most = std::max(most, group.size());
+    // As many side by side as leave each cell room.
+    constexpr std::size_t kMostColumns = 8;
+    std::size_t columns = std::min(groups.size(), depth == 0 ? kMostColumns / 2 : kMostColumns);
+    const auto room = [&](std::size_t count) {
+      const double inner = (width - kGap * static_cast<double>(count - 1)) / static_cast<double>(count) - 2 * kPadding;
+      return inner / (std::ceil(std::sqrt(static_cast<double>(most))) * least_cell_);
+    };
+    while (columns > 1 && room(columns) < 1) --columns;
+    const std::size_t rows = (groups.size() + columns - 1) / columns;
+    columns = (groups.size() + rows - 1) / rows;  // rows of about one length
+    const double gap = depth == 0 ? kGap : kPadding;
+    const double frame_width = (width - gap * static_cast<double>(columns - 1)) / static_cast<double>(columns);
+    double top = y;
+    for (std::size_t row = 0; row < rows; ++row) {
+      double height = 0;
+      std::string inside;
+      std::vector<std::pair<std::size_t, double>> placed;
+      for (std::size_t g = row * columns; g < std::min(groups.size(), (row + 1) * columns); ++g) {
+        const double left = x + static_cast<double>(g - row * columns) * (frame_width + gap);
+        placed.emplace_back(g, left);
+        const std::string before = std::exchange(grid_.text, "");
+        const double own = inner(depth, groups[g], left + kPadding, top + 18, frame_width - 2 * kPadding);
+        inside += std::exchange(grid_.text, before);
+        height = std::max(height, own + 18 + kPadding);
+      }
+      for (const auto& [g, left] : placed) {
+        const std::string number = level.numbered ? fmt::format(" {}", g + 1) : "";
+        const std::string title = level.name + number;
+        const std::string count = counted(groups[g].size(), chip_.unit_name);
+        grid_.text += fmt::format(
+            "<g class=\"group\" role=\"img\" aria-label=\"{0}\"><title>{0}</title>\n{1}",
+            escaped(fmt::format("{}, {}: {} {}", title, level.shared, counted(groups[g].size(), chip_.unit_name),
+                                report::unit_ranges(groups[g]))),
+            rect(left, top, frame_width, height, depth == 0 ? "frame" : "inner"));
+        grid_.text += text_at(left + kPadding, top + 13, depth == 0 ? "small strong" : "small faint",
+                              fitted(fmt::format("{}: {}", title, count), frame_width - 2 * kPadding, 12)) +
+                      "</g>\n";
+      }
+      grid_.text += inside;
+      top += height + gap;
+    }
+    return top - gap - y;
+  }
+
+  double inner(std::size_t depth, const std::vector<int>& units, double x, double y, double width) {
+    if (depth + 1 < chip_.levels.size()) return draw(depth + 1, units, x, y, width);
+    report::UnitGroups each;
+    for (const int unit : units) each.push_back({unit});
+    return clusters(each, x, y, width);
+  }
+
+  // Cells of one group touch; groups keep a distance.
+  double clusters(const report::UnitGroups& groups, double x, double y, double width) {
+    std::size_t most = 1;
+    for (const auto& group : groups) most = std::max(most, group.size());
+    constexpr double kBetween = 4;
+    constexpr double kLargest = 26;
+    constexpr double kWider = 1.5;  // than high
+    const auto count = static_cast<double>(groups.size());
+    const auto per = static_cast<double>(most);
+    // The columns that make the block about as wide, against its height, as the room is.
+    auto columns = static_cast<std::size_t>(std::ceil(std::sqrt(count * kWider / per)));
+    columns = std::clamp<std::size_t>(columns, 1, groups.size());
+    const double room = (width - kBetween * static_cast<double>(columns - 1)) / static_cast<double>(columns);
+    const double cell = std::min(room / per, kLargest);
+    const double cell_height = std::min(cell, 18.0);
+    std::string path;
+    std::string labels;
+    for (std::size_t g = 0; g < groups.size(); ++g) {
+      const double left = x + static_cast<double>(g % columns) * (cell * per + kBetween);
+      const double top = y + static_cast<double>(g / columns) * (cell_height + kBetween);
+      for (std::size_t i = 0; i < groups[g].size(); ++i) {
+        const double cell_x = left + static_cast<double>(i) * cell;
+        path += fmt::format("M{} {}h{}v{}h-{}z", px(cell_x), px(top), px(cell), px(cell_height), px(cell));
+        constexpr double kReadable = 15;
+        if (cell >= kReadable) {
+          labels += fmt::format("<tspan x=\"{}\" y=\"{}\">{}</tspan>", px(cell_x + cell / 2),
+                                px(top + cell_height / 2 + 2.8), groups[g][i]);
+        }
+        // The cell nearest to where the enlarged SM stands.
+        const double right = cell_x + cell;
+        const bool is_nearer = right > grid_.first_cell_right + 0.5;
+        if (grid_.cells == 0 || (is_nearer && top <= grid_.first_cell_top + 0.5)) {
+          grid_.first_cell_right = right;
+          grid_.first_cell_top = top;
+        }
+        ++grid_.cells;
+      }
+    }
+    grid_.text += fmt::format("<path class=\"cell\" d=\"{}\"/>\n", path);
+    if (!labels.empty()) grid_.text += fmt::format("<text class=\"number\" aria-hidden=\"true\">{}</text>\n", labels);
+    const auto rows = static_cast<double>((groups.size() + columns - 1) / columns);
+    return rows * (cell_height + kBetween) - kBetween;
+  }
+
+  const Chip& chip_;
+  double least_cell_;
+  UnitGrid grid_;
+};
+
+UnitGrid unit_map(const Chip& chip, double x, double y, double width) {
+  std::vector<int> units;
+  std::vector<std::string> parts;
+  for (const auto& group : chip.levels.front().groups) units.insert(units.end(), group.begin(), group.end());
+  for (const report::UnitLevel& level : chip.levels) parts.push_back(counted(level.groups.size(), level.name));
+  constexpr double kLeastCell = 17;  // holds its number
+  MapDrawing drawing(chip, kLeastCell);
+  const double height = drawing.draw(0, units, x, y + 22, width);
+  UnitGrid grid = drawing.take();
+  const std::string heading = fmt::format("{} in {}", counted(units.size(), chip.unit_name), fmt::join(parts, ", "));
+  grid.text.insert(0, text_at(x, y + 12, "title", fitted(heading, width, 13)));
+  grid.height = 22 + height + kGap;
+  return grid;
+}
+
 UnitGrid unit_grid(const Chip& chip, double x, double y, double width) {
+  if (!chip.levels.empty()) return unit_map(chip, x, y, width);
   constexpr int kMostDrawn = 1024;
   const int units = std::clamp(chip.units.value_or(1), 1, kMostDrawn);
   const int groups = std::clamp(chip.groups.value_or(1), 1, units);

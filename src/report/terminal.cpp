@@ -22,7 +22,7 @@ using report::Tone;
 
 class Footnotes {
  public:
-  // The mark of this reason, as in "[2]".
+  // The mark of this reason, as in "[2]". `what` may be empty: all of the element.
   std::string mark(const Attribute& attribute, const std::string& element, const std::string& what) {
     const std::string text = report::why_absent(attribute);
     auto note = std::find_if(notes_.begin(), notes_.end(), [&](const Note& n) { return n.text == text; });
@@ -31,25 +31,28 @@ class Footnotes {
                                 [&](const Subject& s) { return s.element == element; });
     if (subject == note->subjects.end()) subject = note->subjects.insert(note->subjects.end(), Subject{element, {}});
     const std::string name = readable(what);
+    if (name.empty()) return fmt::format("[{}]", note - notes_.begin() + 1);
     if (std::find(subject->attributes.begin(), subject->attributes.end(), name) == subject->attributes.end()) {
       subject->attributes.push_back(name);
     }
     return fmt::format("[{}]", note - notes_.begin() + 1);
   }
 
-  [[nodiscard]] std::string text(int width) const {
-    std::string result;
+  // A paragraph for each.
+  [[nodiscard]] std::vector<std::string> texts(int width) const {
+    std::vector<std::string> result;
     for (std::size_t i = 0; i < notes_.size(); ++i) {
       std::vector<std::string> subjects;
       for (const Subject& subject : notes_[i].subjects) {
-        subjects.push_back(fmt::format("{}{}{}", subject.element, subject.element.empty() ? "" : " ",
-                                       fmt::join(subject.attributes, ", ")));
+        const char* space = subject.element.empty() || subject.attributes.empty() ? "" : " ";
+        subjects.push_back(fmt::format("{}{}{}", subject.element, space, fmt::join(subject.attributes, ", ")));
       }
       const std::string note = fmt::format("{} ({})", notes_[i].text, fmt::join(subjects, "; "));
-      result += report::wrap(fmt::format("[{}] ", i + 1), note, width);
+      result.push_back(report::wrap(fmt::format("[{}] ", i + 1), note, width));
     }
     return result;
   }
+  [[nodiscard]] std::size_t count() const { return notes_.size(); }
 
  private:
   struct Subject {
@@ -128,7 +131,9 @@ Hierarchy lay_out(const Topology& topology, const std::vector<const MemoryElemen
     std::string heading = columns[c]->heading;
     if (layout.brief && columns[c]->attribute == "shared_with") {
       heading = "one\ncache";
-      result.has_letters = true;
+      result.has_letters = std::any_of(cells.begin(), cells.end(), [c](const auto& row) {
+        return row[c].text.size() == 1 && row[c].text != "-" && row[c].text != "?";
+      });
     }
     result.table.columns.push_back({std::move(heading), columns[c]->align});
     for (std::size_t r = 0; r < cells.size(); ++r) result.table.rows[r].push_back(cells[r][c]);
@@ -165,19 +170,21 @@ bool is_spoken_for(const MemoryElement& element, const std::vector<const MemoryE
          });
 }
 
-std::string further_text(const std::vector<const MemoryElement*>& elements, const Hierarchy& hierarchy, int width) {
-  std::string text;
+// A paragraph for each element that has more than its row.
+std::vector<std::string> further_texts(const Topology& topology, const std::vector<const MemoryElement*>& elements,
+                                       const Hierarchy& hierarchy, int width) {
+  std::vector<std::string> texts;
   std::vector<const MemoryElement*> before;
   for (const MemoryElement* element : elements) {
     const bool repeats = is_spoken_for(*element, before);
     const bool has_row = report::holds_data(*element);
     before.push_back(element);
     const std::vector<std::string> phrases =
-        report::further_phrases(*element, has_row ? hierarchy.attributes : std::vector<std::string>{});
+        report::further_phrases(topology, *element, has_row ? hierarchy.attributes : std::vector<std::string>{});
     if (repeats || phrases.empty()) continue;
-    text += report::wrap(element->id + ": ", fmt::format("{}", fmt::join(phrases, ", ")), width);
+    texts.push_back(report::wrap(element->id + ": ", fmt::format("{}", fmt::join(phrases, ", ")), width));
   }
-  return text;
+  return texts;
 }
 
 std::string flags_text(const std::vector<const MemoryElement*>& elements, int width) {
@@ -190,6 +197,32 @@ std::string flags_text(const std::vector<const MemoryElement*>& elements, int wi
     }
   }
   return text;
+}
+
+int line_count(const std::string& text) { return static_cast<int>(std::count(text.begin(), text.end(), '\n')); }
+
+// Takes the paragraphs that fit into `room` lines, in their order; returns how many do not.
+std::size_t take_what_fits(const std::vector<std::string>& paragraphs, int& room, std::string& text) {
+  std::size_t left_out = 0;
+  for (const std::string& paragraph : paragraphs) {
+    const int lines = line_count(paragraph);
+    if (left_out > 0 || lines > room) {
+      ++left_out;
+      continue;
+    }
+    room -= lines;
+    text += paragraph;
+  }
+  return left_out;
+}
+
+// An element without any value is one absent fact.
+bool add_footnote_of_all(const MemoryElement& element, Footnotes& footnotes) {
+  if (report::has_value(element)) return false;
+  const auto first = std::find_if(element.attributes.begin(), element.attributes.end(),
+                                  [](const auto& entry) { return !report::is_silent(entry.second); });
+  if (first != element.attributes.end()) (void)footnotes.mark(first->second, element.id, "");
+  return true;
 }
 
 // Absent facts that have no cell to be marked in.
@@ -223,14 +256,14 @@ std::string to_terminal(const Topology& topology, const TerminalStyle& style) {
     if (hierarchy.has_letters) legend += "; rows of one letter are one cache";
     table += report::paint(report::wrap("", legend, style.width), Tone::kFaint, style.colour);
   }
-  const std::string further = further_text(elements, hierarchy, style.width);
-  for (const MemoryElement* element : elements) add_footnotes(element->attributes, element->id, footnotes);
+  const std::size_t marked = footnotes.count();  // in the table
+  for (const MemoryElement* element : elements) {
+    if (!add_footnote_of_all(*element, footnotes)) add_footnotes(element->attributes, element->id, footnotes);
+  }
   add_footnotes(topology.device, "device", footnotes);
   add_footnotes(topology.compute, "compute", footnotes);
-  std::string notes = footnotes.text(style.width);
-  if (!notes.empty()) notes.insert(0, "Unavailable:\n");
   std::string warnings;
-  for (const std::string& warning : topology.warnings) {
+  for (const std::string& warning : report::report_warnings(topology)) {
     warnings += report::paint(report::wrap("Warning: ", warning, style.width), Tone::kAlert, style.colour);
   }
   std::string ending;
@@ -238,8 +271,32 @@ std::string to_terminal(const Topology& topology, const TerminalStyle& style) {
     ending = report::paint("INCOMPLETE: this discovery ended early.", Tone::kAlert, style.colour) + "\n";
   }
 
-  std::string text = device_lines(topology, text_style);
-  for (const std::string& part : {table, further, flags_text(elements, style.width), notes, warnings, ending}) {
+  const std::string head = device_lines(topology, text_style);
+  std::string flags = flags_text(elements, style.width);
+  // What must be there, with the empty lines between; the reasons of cells without a value; then the rest.
+  int room = style.height - 1 - line_count(head);  // the shell's prompt
+  for (const std::string* part : {&table, &flags, &warnings, &ending}) {
+    if (!part->empty()) room -= line_count(*part) + 1;
+  }
+  constexpr int kHeadings = 5;  // of the optional parts, empty lines included, and the line that says what is left out
+  room -= kHeadings;
+  const std::vector<std::string> reasons = footnotes.texts(style.width);
+  const auto first_unmarked = reasons.begin() + static_cast<std::ptrdiff_t>(marked);
+  std::string notes;
+  std::string further;
+  std::size_t left_out = take_what_fits({reasons.begin(), first_unmarked}, room, notes);
+  left_out += take_what_fits(further_texts(topology, elements, hierarchy, style.width), room, further);
+  left_out += take_what_fits({first_unmarked, reasons.end()}, room, notes);
+  if (!notes.empty()) notes.insert(0, "Unavailable:\n");
+  std::string more;
+  if (left_out > 0) {
+    const std::string text = fmt::format("{} more note{}: no room here; --html, --markdown and --csv have them.",
+                                         left_out, left_out == 1 ? "" : "s");
+    more = report::paint(report::wrap("", text, style.width), Tone::kFaint, style.colour);
+  }
+
+  std::string text = head;
+  for (const std::string& part : {table, further, notes, more, flags, warnings, ending}) {
     if (!part.empty()) text.append("\n").append(part);
   }
   return text;

@@ -1,5 +1,6 @@
 // The hierarchy as nested boxes: the device holds its caches, they hold the SMs, an SM holds its own.
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 
@@ -52,27 +53,62 @@ Lines framed(const Lines& inside, int width, const Strokes& strokes) {
 
 void append(Lines& lines, const Lines& more) { lines.insert(lines.end(), more.begin(), more.end()); }
 
+Lines wrapped(const std::string& text, int width) {
+  Lines lines;
+  const std::string all = report::wrap("", text, width);
+  for (std::size_t begin = 0; begin < all.size();) {
+    const std::size_t end = all.find('\n', begin);
+    lines.push_back(cut(all.substr(begin, end - begin), width));
+    begin = end + 1;
+  }
+  return lines;
+}
+
 // Title and figures: on one line where they fit, wrapped where not.
 Lines described(const PhysicalMemory& memory, const std::string& extra, int width) {
   const std::string figures = memory.figures();
-  const std::string text = memory.title() + (figures.empty() ? "" : ": " + figures) + extra;
-  Lines lines;
-  std::string wrapped = report::wrap("", text, width);
-  for (std::size_t begin = 0; begin < wrapped.size();) {
-    const std::size_t end = wrapped.find('\n', begin);
-    lines.push_back(cut(wrapped.substr(begin, end - begin), width));
-    begin = end + 1;
+  return wrapped(memory.title() + (figures.empty() ? "" : ": " + figures) + extra, width);
+}
+
+// The measured map from level `depth` on: a box for each group, and in the last level, of which a chip has dozens, a
+// word: "0+1 2+3".
+Lines map_lines(const Chip& chip, std::size_t depth, const std::vector<int>& units, int width, const Strokes& strokes) {
+  const report::UnitLevel& level = chip.levels[depth];
+  const report::UnitGroups groups = report::groups_within(level.groups, units);
+  if (depth + 1 == chip.levels.size() && !level.numbered) {
+    std::vector<std::string> words;
+    for (const auto& group : groups) words.push_back(fmt::format("{}", fmt::join(group, "+")));
+    return wrapped(fmt::format("{}", fmt::join(words, " ")), width);
   }
+  Lines lines;
+  for (std::size_t g = 0; g < groups.size(); ++g) {
+    const std::string number = level.numbered ? fmt::format(" {}", g + 1) : "";
+    Lines inside = {cut(fmt::format("{}{}: {} {}s", level.name, number, groups[g].size(), chip.unit_name), width - 4)};
+    const bool is_last = depth + 1 == chip.levels.size();
+    append(inside, is_last ? wrapped(report::unit_ranges(groups[g]), width - 4)
+                           : map_lines(chip, depth + 1, groups[g], width - 4, strokes));
+    append(lines, framed(inside, width, strokes));
+  }
+  return lines;
+}
+
+Lines map_lines(const Chip& chip, int width, const Strokes& strokes) {
+  std::vector<int> units;
+  for (const auto& group : chip.levels.front().groups) units.insert(units.end(), group.begin(), group.end());
+  Lines lines = map_lines(chip, 0, units, width, strokes);
+  const report::UnitLevel& last = chip.levels.back();
+  if (!last.numbered) append(lines, wrapped(fmt::format("+: {}s {}", chip.unit_name, last.shared), width));
   return lines;
 }
 
 Lines unit_lines(const Chip& chip, int width, const Strokes& strokes) {
   const int inner = width - 4;
   std::string heading = chip.units ? fmt::format("{} x {}", *chip.units, chip.unit_name) : chip.unit_name;
-  if (chip.groups) heading += fmt::format(" in {} {}s", *chip.groups, chip.group_name);
+  if (chip.groups && chip.levels.empty()) heading += fmt::format(" in {} {}s", *chip.groups, chip.group_name);
   Lines lines = {cut(heading + ", each with", inner)};
   for (const PhysicalMemory& memory : chip.in_unit) {
-    const std::string extra = memory.instances > 1 ? fmt::format(", {} of them", memory.instances) : "";
+    std::string extra = memory.instances > 1 ? fmt::format(", {} of them", memory.instances) : "";
+    if (!memory.shared_by.empty()) extra += fmt::format(", one for {}", memory.shared_by);
     append(lines, framed(described(memory, extra, inner - 4), inner, strokes));
   }
   return framed(lines, width, strokes);
@@ -80,9 +116,16 @@ Lines unit_lines(const Chip& chip, int width, const Strokes& strokes) {
 
 // The memories outside of the units, the farthest as the outermost box.
 Lines chip_lines(const Chip& chip, std::size_t depth, int width, const Strokes& strokes) {
-  if (depth == 0) return unit_lines(chip, width, strokes);
+  if (depth == 0) {
+    Lines lines = chip.levels.empty() ? Lines{} : map_lines(chip, width, strokes);
+    append(lines, unit_lines(chip, width, strokes));
+    return lines;
+  }
   const PhysicalMemory& memory = chip.on_chip[depth - 1];
-  const std::string extra = memory.instances > 1 ? fmt::format(", in {} partitions", memory.instances) : "";
+  std::string extra;
+  if (memory.instances > 1)
+    extra = memory.is_parted ? fmt::format(", in {} parts", memory.instances)
+                             : fmt::format(", {} of them", memory.instances);
   Lines lines = described(memory, extra, width - 4);
   append(lines, chip_lines(chip, depth - 1, width - 4, strokes));
   return framed(lines, width, strokes);

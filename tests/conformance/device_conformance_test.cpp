@@ -134,6 +134,23 @@ TEST_P(DeviceConformance, ResultsComeInTheOrderOfThePrograms) {
   });
 }
 
+// What a step has brought into a cache is there in the next: the first pass over it takes no longer than those after
+// it.
+TEST_P(DeviceConformance, CachesStayFilledFromStepToStep) {
+  on_device([](Device& device) {
+    for (const Space space : device.info().spaces) {
+      ChaseProgram program = chase(space, StepKind::kTimed, 160);
+      program.timed_cap = 160;
+      const std::vector<std::uint32_t> latencies = chase_of(run_one(device, program)).steps.back().latencies;
+      ASSERT_EQ(latencies.size(), 160u);
+      constexpr double kNoise = 1.15;
+      EXPECT_LE(median({latencies.begin(), latencies.begin() + 16}),
+                kNoise * median({latencies.begin() + 16, latencies.end()}))
+          << to_string(space);
+    }
+  });
+}
+
 // What another SM loads in between does not drive out what SM 0 holds more than what it loads itself.
 TEST_P(DeviceConformance, ActorsOnSeveralSmsTakeTurns) {
   on_device([](Device& device) {

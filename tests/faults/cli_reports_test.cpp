@@ -16,7 +16,7 @@ using ::testing::IsEmpty;
 using ::testing::Not;
 
 const std::string kH200 = GPUTOPO_SOURCE_DIR "/tests/reports/h200.json";
-const std::string kAmd = GPUTOPO_SOURCE_DIR "/tests/reports/amd_like.json";
+const std::string kAmd = GPUTOPO_SOURCE_DIR "/tests/reports/mi300x.json";
 
 CommandResult gputopo_with(const std::string& arguments) { return test::run_command(GPUTOPO_BINARY " " + arguments); }
 

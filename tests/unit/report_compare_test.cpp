@@ -124,31 +124,75 @@ TEST(Check, TolerancesAreParsedOrRefused) {
   }
 }
 
-// The rules of the text format: HELP and TYPE before the samples of a metric, which stand together; names and labels in
-// their alphabet; a number at the end.
+// promtool's rules of the text format: HELP and TYPE before the samples of a metric, which stand together; names and
+// labels in their alphabet, base units, no series twice; a number at the end of a line, and a line's end at the end.
+void expect_prometheus(const std::string& text) {
+  ASSERT_FALSE(text.empty());
+  EXPECT_EQ(text.back(), '\n');
+  std::istringstream lines(text);
+  std::string current;
+  bool has_type = false;
+  std::vector<std::string> seen;
+  std::vector<std::string> series;
+  for (std::string line; std::getline(lines, line);) {
+    if (line.rfind("# HELP ", 0) == 0) {
+      current = line.substr(7, line.find(' ', 7) - 7);
+      has_type = false;
+      EXPECT_THAT(seen, testing::Not(testing::Contains(current)));
+      EXPECT_THAT(line, testing::MatchesRegex("# HELP gputopo_[a-z0-9_]+ [A-Z0-9].*\\."));
+      EXPECT_THAT(
+          current,
+          testing::Not(testing::MatchesRegex(".*_(total|count|sum|bucket|milliseconds|ns|kilobytes|mhz|megahertz)")));
+      seen.push_back(current);
+    } else if (line.rfind("# TYPE ", 0) == 0) {
+      EXPECT_EQ(line, "# TYPE " + current + " gauge");
+      has_type = true;
+    } else if (line.rfind("# ", 0) == 0) {
+      EXPECT_THAT(line, testing::MatchesRegex("# (note|violation): .*"));
+    } else {
+      EXPECT_TRUE(has_type) << line;
+      EXPECT_THAT(
+          line, testing::MatchesRegex("[a-zA-Z_:][a-zA-Z0-9_:]*\\{([a-z_]+=\"([^\"\\\\]|\\\\.)*\",?)*\\} [0-9.e+-]+"));
+      EXPECT_THAT(line, StartsWith(current + "{"));
+      const std::string name = line.substr(0, line.rfind(' '));
+      EXPECT_THAT(series, testing::Not(testing::Contains(name)));
+      series.push_back(name);
+    }
+  }
+  EXPECT_THAT(seen, testing::Contains("gputopo_check_ok"));
+}
+
 TEST(Check, PrometheusTextIsWellFormed) {
   Topology report = scaled(0, "latency", 2);
   report.name = "a \"b\" \\ c\nd";
   const CheckResult result = check(report, sample_topology(), default_tolerances());
-  std::istringstream lines(check_to_prometheus(result, report));
-  std::string current;
-  std::vector<std::string> seen;
-  std::string line;
-  while (std::getline(lines, line)) {
-    if (line.rfind("# HELP ", 0) == 0) {
-      current = line.substr(7, line.find(' ', 7) - 7);
-      EXPECT_THAT(seen, testing::Not(testing::Contains(current)));
-      seen.push_back(current);
-    } else if (line.rfind("# TYPE ", 0) == 0) {
-      EXPECT_EQ(line, "# TYPE " + current + " gauge");
-    } else {
-      EXPECT_THAT(
-          line, testing::MatchesRegex("[a-zA-Z_:][a-zA-Z0-9_:]*\\{([a-z_]+=\"([^\"\\\\]|\\\\.)*\",?)*\\} [0-9.e+-]+"));
-      EXPECT_THAT(line, StartsWith(current + "{"));
-    }
+  const std::string text = check_to_prometheus(result, report);
+  expect_prometheus(text);
+  EXPECT_THAT(text, HasSubstr("# violation: l1 latency"));
+  EXPECT_THAT(text, HasSubstr("\ngputopo_latency_cycles{"));
+  for (const char* name : {"h200", "mi300x", "gt200"}) {
+    const Topology saved = read_json(read_file(std::string(GPUTOPO_SOURCE_DIR "/tests/reports/") + name + ".json"));
+    expect_prometheus(check_to_prometheus(check(saved, saved, default_tolerances()), saved));
   }
-  EXPECT_THAT(seen, testing::Contains("gputopo_check_ok"));
-  EXPECT_THAT(seen, testing::Contains("gputopo_latency_cycles"));
+}
+
+// Said in every format, and no reason to fail.
+TEST(Check, SaysWhatMayMislead) {
+  Topology baseline = sample_topology();
+  baseline.schema_version = 1;
+  const CheckResult result = check(sample_topology(), baseline, default_tolerances());
+  EXPECT_THAT(result.violations, IsEmpty());
+  for (const auto& render : {check_to_text, check_to_json, check_to_prometheus}) {
+    const std::string text = render(result, sample_topology());
+    EXPECT_THAT(text, HasSubstr("schema version 2, the baseline 1"));
+    EXPECT_THAT(text, HasSubstr("SIMULATED"));
+  }
+  EXPECT_THAT(check_to_prometheus(result, sample_topology()), HasSubstr("gputopo_check_notes{"));
+  const std::vector<NamedReport> reports = {{"a.json", baseline}, {"b.json", sample_topology()}};
+  for (const std::string& text : {diff_to_terminal(reports, {200}), diff_to_json(reports), diff_to_html(reports)}) {
+    EXPECT_THAT(text, HasSubstr("schema versions 1 and 2"));
+    EXPECT_THAT(text, HasSubstr("SIMULATED"));
+  }
 }
 
 }  // namespace

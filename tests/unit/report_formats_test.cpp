@@ -36,7 +36,7 @@ Topology evil_topology() {
   return topology;
 }
 
-// 300 SMs, 16 partitions, 10,000 samples in each of 30 plots and a map of SMs by slices.
+// 300 SMs in pairs near 16 partitions, 10,000 samples in each of 30 plots and a map of SMs by slices.
 Topology large_topology() {
   Topology topology = test::sample_topology();
   get_or_add(topology.compute, "sm_count") = api_value(std::int64_t{300}, "");
@@ -66,6 +66,15 @@ Topology large_topology() {
     }
   }
   partitions.samples = {map};
+  std::vector<std::string> near(16);
+  std::vector<std::string> pairs;
+  for (int sm = 0; sm < 300; sm += 2) {
+    std::string& group = near[static_cast<std::size_t>(sm / 2 % 16)];
+    group += (group.empty() ? "" : "+") + std::to_string(sm) + "+" + std::to_string(sm + 1);
+    pairs.push_back(std::to_string(sm) + "+" + std::to_string(sm + 1));
+  }
+  get_or_add(topology.memory[2].attributes, "near_sms") = api_value(near, "");
+  get_or_add(topology.memory[1].attributes, "shared_between") = api_value(pairs, "");
   get_or_add(topology.memory[2].attributes, "partitions") = partitions;
   return topology;
 }
@@ -113,7 +122,7 @@ TEST(Formats, SvgIsWellFormed) {
     for (const MemoryElement& element : topology.memory) {
       if (element.id == "cache_1") break;  // the others of the large report are the same
       for (const auto& [id, attribute] : element.attributes) {
-        for (const report::Chart& chart : report::charts_of(element.title, attribute)) {
+        for (const report::Chart& chart : report::charts_of(element.title, id, attribute)) {
           EXPECT_TRUE(is_xml(report::plot_svg(chart, attribute)));
         }
       }
@@ -127,6 +136,17 @@ TEST(Formats, NothingFromADeviceIsMarkup) {
   EXPECT_THAT(to_svg(topology), Not(HasSubstr("<script>")));
   EXPECT_THAT(to_markdown(topology), Not(HasSubstr("<script>")));
   EXPECT_EQ(report::escaped("a<b>\"'&\x01\xff\xc3\xa9"), "a&lt;b&gt;&quot;&#39;&amp;\uFFFD\uFFFD\u00e9");
+}
+
+// Numbers of a list that the details name have the list's unit.
+TEST(Formats, NamedNumbersOfAListHaveItsUnit) {
+  Topology topology = test::sample_topology();
+  Attribute patterns = inferred_value(std::vector<double>{38.5, 285}, "cycles", "sums");
+  patterns.details = {{"l1_hit", 38.5}, {"l2_hit", 285.0}, {"other", 3.0}};
+  get_or_add(topology.memory[2].attributes, "latency_patterns") = patterns;
+  const std::string page = to_html(topology);
+  EXPECT_THAT(page, HasSubstr("<dt>l1 hit</dt><dd>38.5 cycles</dd>"));
+  EXPECT_THAT(page, HasSubstr("<dt>other</dt><dd>3</dd>"));
 }
 
 TEST(Formats, SayWhatIsSimulated) {
@@ -184,7 +204,7 @@ TEST(Thin, KeepsMapsWhole) {
 report::ChartKind kind_of(const SampleTable& table) {
   Attribute attribute = api_value(1.0, "");
   attribute.samples = {table};
-  return report::charts_of("", attribute).at(0).kind;
+  return report::charts_of("", "value", attribute).at(0).kind;
 }
 
 TEST(Chart, IsChosenByTheColumns) {
@@ -211,23 +231,97 @@ TEST(Chart, SeriesAreColumnsOfOneUnitOrGroupsOfRows) {
       {"b",
        {"blocks", "in_flight", "bandwidth_bytes_per_second"},
        {{1, 2, 3, 1, 2}, {1, 1, 1, 2, 2}, {3, 4, 5, 6, 7}}}};
-  const std::vector<report::Chart> charts = report::charts_of("", attribute);
+  const std::vector<report::Chart> charts = report::charts_of("", "value", attribute);
   EXPECT_EQ(charts.at(0).series.at(1).label, "latency p99");
   EXPECT_EQ(charts.at(0).y.label, "latency");
   EXPECT_THAT(charts.at(1).series, SizeIs(2));
   EXPECT_EQ(charts.at(1).series.at(1).label, "in flight 2");
 }
 
-TEST(Chart, MarksTheValueAndBothEdges) {
-  const Topology topology = test::sample_topology();
-  const Attribute& size = *topology.find_attribute("l1", "size");
-  const report::Chart chart = report::charts_of("L1", size).at(0);
+std::vector<std::string> labels_of(const report::Chart& chart) {
   std::vector<std::string> labels;
   for (const report::ChartMark& mark : chart.marks) labels.push_back(mark.label);
-  EXPECT_THAT(labels, testing::ElementsAre("value", "first miss", "all miss"));
+  return labels;
+}
+
+TEST(Chart, LevelsAreMarksOfTheirTable) {
+  Attribute latency = api_value(40.0, "cycles");
+  latency.details = {
+      {"p50_cycles", 41.0}, {"timer_cycles", 30.0}, {"levels_cycles", std::vector<double>{38.0, 200, 500}}};
+  latency.samples = {{"l1.latency.histogram", {"raw_latency_cycles", "loads"}, {{60, 70, 80}, {1, 9, 1}}},
+                     {"l1.latency.levels", {"raw_latency_cycles", "loads"}, {{60, 70, 230, 530}, {1, 9, 3, 2}}}};
+  const std::vector<report::Chart> charts = report::charts_of("", "latency", latency);
+  EXPECT_THAT(labels_of(charts.at(0)), testing::ElementsAre("latency", "p50"));
+  EXPECT_EQ(charts[0].marks[0].value, 70);  // the timer's cost is in the samples
+  EXPECT_THAT(labels_of(charts.at(1)), testing::ElementsAre("latency", "level 1", "level 2", "level 3"));
+}
+
+TEST(Chart, TheKneeIsAMark) {
+  Attribute latency = api_value(843.0, "cycles");
+  latency.details = {{"warps_in_flight", std::int64_t{32}}, {"unloaded_cycles", 300.0}, {"knee_warps", 10.3}};
+  latency.samples = {{"latency", {"warps_in_flight", "latency_cycles"}, {{1, 8, 32}, {300, 320, 843}}}};
+  const report::Chart chart = report::charts_of("", "loaded latency", latency).at(0);
+  EXPECT_THAT(labels_of(chart), testing::ElementsAre("loaded latency", "unloaded", "knee"));
+  EXPECT_FALSE(chart.marks[2].across);
+}
+
+// Slopes and other figures in the unit of an axis that have no place on it.
+TEST(Chart, AMarkFarFromAllSamplesIsNone) {
+  Attribute cost = api_value(2.0, "cycles");
+  cost.details = {{"conflict_free_cycles", 23.1}, {"broadcast_cycles", 23.1}};
+  cost.samples = {{"strides", {"stride_bytes", "load_cycles", "store_cycles"}, {{0, 4}, {23, 85}, {5, 64}}}};
+  const report::Chart chart = report::charts_of("", "conflict cost", cost).at(0);
+  EXPECT_THAT(labels_of(chart), testing::ElementsAre("conflict free, broadcast"));
+  EXPECT_THAT(chart.series, SizeIs(2));
+  // A peak that theory allows lies a little above.
+  Attribute bandwidth = api_value(4.7e12, "B/s");
+  bandwidth.details = {{"theoretical_bytes_per_second", 4.8e12}};
+  bandwidth.samples = {{"repeats", {"repeat", "bytes_per_second"}, {{1, 2}, {4.69e12, 4.7e12}}}};
+  EXPECT_THAT(labels_of(report::charts_of("", "read bandwidth", bandwidth).at(0)),
+              testing::ElementsAre("read bandwidth", "theoretical"));
+}
+
+TEST(Chart, PairsOfSmsAreAMapWithHoles) {
+  EXPECT_EQ(kind_of({"pairs", {"victim_sm", "evictor_sm", "evicted_part"}, {{0, 2}, {1, 3}, {1, 0.9}}}),
+            report::ChartKind::kMap);
+  EXPECT_EQ(kind_of({"sms", {"sm", "partition", "latency_cycles"}, {{0, 1}, {0, 1}, {270, 280}}}),
+            report::ChartKind::kLine);
+}
+
+TEST(Chart, SaysHowManySeriesItLeavesOut) {
+  SampleTable table{"a", {"x", "group", "y_cycles"}, {{}, {}, {}}};
+  for (int i = 0; i < 24; ++i) {
+    table.data[0].push_back(i % 2);
+    table.data[1].push_back(i / 2);
+    table.data[2].push_back(i);
+  }
+  table.data[0].push_back(0);  // no full grid
+  table.data[1].push_back(0);
+  table.data[2].push_back(1);
+  Attribute attribute = api_value(1.0, "");
+  attribute.samples = {table};
+  const report::Chart chart = report::charts_of("", "value", attribute).at(0);
+  EXPECT_THAT(chart.series, SizeIs(8));
+  EXPECT_EQ(chart.series_left_out, 4u);
+  // Where each x comes once, the other columns went along with it.
+  attribute.samples = {{"tlb", {"reach_bytes", "stride_bytes", "latency_cycles"}, {{}, {}, {}}}};
+  for (int i = 1; i < 20; ++i) {
+    for (auto& column : attribute.samples[0].data) column.push_back(i);
+  }
+  EXPECT_THAT(report::charts_of("", "value", attribute).at(0).series, SizeIs(1));
+}
+
+TEST(Chart, MarksTheValueAndBothEdges) {
+  const Topology topology = test::sample_topology();
+  Attribute size = *topology.find_attribute("l1", "size");
+  size.samples[0].data[0] = {1024, 1 << 20};
+  const report::Chart chart = report::charts_of("L1", "size", size).at(0);
+  std::vector<std::string> labels;
+  for (const report::ChartMark& mark : chart.marks) labels.push_back(mark.label);
+  EXPECT_THAT(labels, testing::ElementsAre("size", "first miss", "all miss"));
   EXPECT_EQ(chart.marks[0].low, 192512);
   // Lists of the details are a chart of their own.
-  EXPECT_EQ(report::charts_of("L1", size).at(1).x.column, "carve_outs_bytes");
+  EXPECT_EQ(report::charts_of("L1", "size", size).at(1).x.column, "carve_outs_bytes");
 }
 
 }  // namespace

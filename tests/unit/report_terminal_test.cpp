@@ -1,6 +1,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <sstream>
 
 #include "gputopo/report.h"
@@ -42,6 +43,42 @@ TEST(Terminal, SaysWhatMattersAroundTheTable) {
   EXPECT_THAT(text, HasSubstr("INCOMPLETE"));
   EXPECT_THAT(text, HasSubstr("! l1 read bandwidth: over theoretical peak"));
   EXPECT_THAT(text, HasSubstr("l2: measured size 60 MiB, near 260 cycles, far 474 cycles"));
+}
+
+// The table and the warnings stay, whatever the screen.
+TEST(Terminal, FitsTheScreenAsFarAsItCan) {
+  Topology topology = test::sample_topology();
+  for (int i = 0; i < 60; ++i) {
+    MemoryElement element{"tlb_" + std::to_string(i), "TLB", {{"reach", api_value(4096.0, "B")}}};
+    topology.memory.push_back(element);
+  }
+  const auto lines = [&](int height) {
+    const std::string text = to_terminal(topology, {80, false, false, height});
+    EXPECT_THAT(text, HasSubstr("192 KiB"));
+    EXPECT_THAT(text, HasSubstr("Warning: the SM clock fell"));
+    EXPECT_THAT(text, HasSubstr("INCOMPLETE"));
+    EXPECT_THAT(text, HasSubstr("no room here"));
+    return std::count(text.begin(), text.end(), '\n');
+  };
+  EXPECT_LT(lines(40), 40);
+  EXPECT_LT(lines(30), 30);
+  EXPECT_THAT(to_terminal(topology, {80, false, false, 200}), HasSubstr("tlb_59"));
+}
+
+TEST(Terminal, AnElementOfWhichNothingIsKnownIsOneNote) {
+  Topology topology = test::sample_topology();
+  for (auto& [id, attribute] : topology.memory[1].attributes) attribute = unavailable(Reason::kNotPresent, "no level");
+  const std::string text = at_width(80);
+  EXPECT_THAT(text, HasSubstr("constant_l1 "));
+  EXPECT_THAT(to_terminal(topology, {}), HasSubstr("not present: no level (constant_l1)"));
+}
+
+TEST(Terminal, SaysThatAnotherVersionSavedTheReport) {
+  Topology topology = test::sample_topology();
+  topology.schema_version = 1;
+  EXPECT_THAT(to_terminal(topology, {}), HasSubstr("saved with schema version 1"));
+  EXPECT_THAT(to_markdown(topology), HasSubstr("saved with schema version 1"));
+  EXPECT_THAT(to_html(topology), HasSubstr("saved with schema version 1"));
 }
 
 TEST(Terminal, DoesNotCallARealDeviceSimulated) {

@@ -16,6 +16,7 @@ const kMarkHeight = 13;
 const kFont = "system-ui, -apple-system, 'Segoe UI', Roboto, 'DejaVu Sans', sans-serif";
 
 function axisName(axis) {
+  if (axis.label === '') return axis.unit;
   const inTicks = axis.unit === '' || axis.unit === 'B' || axis.unit === 'B/s';
   return inTicks ? axis.label : `${axis.label} (${axis.unit})`;
 }
@@ -26,7 +27,7 @@ function tick(value, unit) {
 }
 
 // A value axis, logarithmic to 2 for bytes, so that its ticks are powers of two.
-function valueAxis(axis, isLog, palette, values, vertical) {
+function valueAxis(axis, isLog, palette, values, vertical, isBars = false) {
   const positive = values.filter((value) => Number.isFinite(value) && (!isLog || value > 0));
   const least = Math.min(...positive);
   const greatest = Math.max(...positive);
@@ -44,12 +45,17 @@ function valueAxis(axis, isLog, palette, values, vertical) {
   if (positive.length === 0) return option;
   if (isLog) {
     // ECharts puts a tick at every power of the base up to ten of them, then at every tenth power.
-    option.logBase = axis.unit === 'B' ? 2 ** Math.max(1, Math.ceil(Math.log2(greatest / least) / 8)) : 10;
-    option.min = least;
-    option.max = greatest > least ? greatest : least * 2;
+    const octaves = Math.log2(greatest / least);
+    const fewDecades = greatest < 100 * least;  // powers of ten would be one tick or two
+    option.logBase = axis.unit === 'B' || fewDecades ? 2 ** Math.max(1, Math.ceil(octaves / 8)) : 10;
+    // A bar of one must have a height, and the first and last bar their width.
+    const room = !isBars ? 1 : vertical ? 2 : 1.05;
+    option.min = least / room;
+    option.max = greatest > least ? greatest * (vertical ? 1 : room) : least * 2;
   } else {
-    if (axis.unit === 'B' && greatest >= 4096) option.interval = 2 ** Math.round(Math.log2(greatest / 6));
-    if (least >= 0.4 * greatest || least < 0) option.scale = true;
+    if (axis.unit === 'B' && greatest >= 64) option.interval = 2 ** Math.round(Math.log2(greatest / 6));
+    // Parts of a peak start at nothing, and so does what comes near it; the rest would be a flat line.
+    if (axis.unit !== 'B/s' && (least >= 0.4 * greatest || least < 0)) option.scale = true;
     else option.min = 0;
   }
   return option;
@@ -60,6 +66,8 @@ function markLines(chart, palette) {
   const bands = [];
   // Labels stand above each other in the order of the marks, so that none covers another.
   const order = chart.marks.filter((mark) => !mark.across).sort((a, b) => b.value - a.value);
+  // Those of neighbours across stand at the two ends.
+  const rising = chart.marks.filter((mark) => mark.across).sort((a, b) => a.value - b.value);
   for (const mark of chart.marks) {
     const key = mark.across ? 'yAxis' : 'xAxis';
     const unit = mark.across ? chart.y.unit : chart.x.unit;
@@ -69,7 +77,7 @@ function markLines(chart, palette) {
       lineStyle: {color: mark.main ? palette.alert : palette.faint, type: mark.main ? 'solid' : 'dashed', width: mark.main ? 2 : 1},
       label: {
         formatter: mark.label, color: mark.main ? palette.alert : palette.faint, rotate: 0,
-        position: mark.across ? 'insideEndTop' : 'end', distance: mark.across ? 2 : 3 + kMarkHeight * order.indexOf(mark),
+        position: !mark.across ? 'end' : rising.indexOf(mark) % 2 ? 'insideStartTop' : 'insideEndTop', distance: mark.across ? 2 : 3 + kMarkHeight * order.indexOf(mark),
       },
     });
     if (mark.low !== null && mark.high !== null && mark.high > mark.low) {
@@ -80,6 +88,16 @@ function markLines(chart, palette) {
     markLine: {data, symbol: 'none', animation: false, emphasis: {disabled: true}, tooltip: {formatter: (item) => item.name}},
     markArea: {data: bands, silent: true, animation: false},
   };
+}
+
+// ECharts scales axes to series and not to marks: points that are not drawn make it see those across.
+function markRoom(chart, xs) {
+  const values = chart.marks.filter((mark) => mark.across).map((mark) => mark.value);
+  if (values.length === 0) return [];
+  return [{
+    type: 'scatter', data: values.map((value) => [xs[0], value]), symbolSize: 0, silent: true, animation: false,
+    tooltip: {show: false}, legendHoverLink: false,
+  }];
 }
 
 function rowsOf(table, series) {
@@ -128,23 +146,27 @@ function mapOption(chart, table, palette, base) {
   const xs = columnOf(table, chart.x.column);
   const ys = columnOf(table, chart.y.column);
   const values = columnOf(table, chart.weight);
-  const sorted = (column) => [...new Set(column)].sort((a, b) => a - b);
-  const across = sorted(xs);
-  const down = sorted(ys);
+  // In the order of the table: neighbours there belong together.
+  const across = [...new Set(xs)];
+  const down = [...new Set(ys)];
   const xIndex = new Map(across.map((value, index) => [value, index]));
   const yIndex = new Map(down.map((value, index) => [value, index]));
   const finite = values.filter((value) => value !== null);
   const category = (axis, data, vertical) => ({
     type: 'category', data: data.map((value) => tick(value, axis.unit)), name: axisName(axis), nameLocation: 'middle',
-    nameGap: vertical ? 42 : 30, nameTextStyle: {color: palette.ink}, axisLabel: {color: palette.faint, hideOverlap: true},
+    nameGap: vertical ? 62 : 30, nameTextStyle: {color: palette.ink},
+    // Every so many, so that a label has room for its line.
+    axisLabel: {color: palette.faint, interval: Math.ceil(data.length / (vertical ? 14 : 20)) - 1},
     splitArea: {show: false},
   });
   return {
     ...base,
-    grid: {left: 70, right: 130, top: 24, bottom: 54},
+    grid: {left: 82, right: 130, top: 24, bottom: 54},
     tooltip: {
       ...base.tooltip, trigger: 'item',
-      formatter: ({value}) => `${chart.x.label} ${across[value[0]]}, ${chart.y.label} ${down[value[1]]}: ${human(value[2], chart.weight_unit)}`,
+      formatter: ({value}) => escapeText(
+          `${chart.x.label} ${human(across[value[0]], chart.x.unit)}, ${chart.y.label} ${human(down[value[1]], chart.y.unit)}: ` +
+          human(value[2], chart.weight_unit)),
     },
     xAxis: category(chart.x, across, false),
     yAxis: category(chart.y, down, true),
@@ -207,17 +229,19 @@ export function optionOf(chart, log) {
       };
     });
     base.tooltip.formatter = (items) => [human(items[0].value[0], chart.x.unit),
-      ...items.map((item) => `${item.seriesName}: ${human(item.value[1], yAxis.unit)}`)].map(escapeText).join('<br>');
+      ...items.filter((item) => item.seriesType !== 'scatter').map((item) => `${item.seriesName}: ${human(item.value[1], yAxis.unit)}`)].map(escapeText).join('<br>');
     if (series.length > 1) {
-      base.legend = {top: 2, type: 'scroll', textStyle: {color: palette.ink}};
+      base.legend = {top: 2, type: 'scroll', textStyle: {color: palette.ink}, data: series.map((one) => one.name)};
     }
   }
   Object.assign(series[0], markLines(chart, palette));
+  // A peak in theory may lie above all samples.
+  ys = [...ys, ...chart.marks.filter((mark) => mark.across).map((mark) => mark.value)];
   return {
     ...base,
-    xAxis: valueAxis(chart.x, log.x, palette, xs, false),
-    yAxis: valueAxis(yAxis, log.y, palette, ys, true),
-    series,
+    xAxis: valueAxis(chart.x, log.x, palette, xs, false, chart.kind === 'bars'),
+    yAxis: valueAxis(yAxis, log.y, palette, ys, true, chart.kind === 'bars'),
+    series: [...series, ...markRoom(chart, xs)],
   };
 }
 

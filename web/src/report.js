@@ -8,7 +8,7 @@ import {setUpValues} from './values.js';
 function openTarget() {
   const target = location.hash.length > 1 && document.getElementById(decodeURIComponent(location.hash.slice(1)));
   if (target && target.tagName === 'DETAILS') {
-    target.open = true;
+    for (let outer = target; outer; outer = outer.parentElement.closest('details')) outer.open = true;
     target.scrollIntoView();
   }
 }

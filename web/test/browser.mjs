@@ -57,7 +57,7 @@ async function download(page, click) {
 // ---- the parts of a test, each on a page that is open ----
 
 async function hovers(page) {
-  const part = page.locator('.chip .part').first();
+  const part = page.locator('.chip .part[data-elements~=device]');
   await part.hover();
   const panel = page.locator('#part');
   assert.match(await panel.textContent(), /latency/);
@@ -123,6 +123,17 @@ async function plots(page) {
   assert.ok(csv.content.toString().split('\r\n').length > 3);
 }
 
+// The evidence of one value, all of whose plots are drawn.
+async function evidence(page, id) {
+  const block = page.locator(`details#evidence-${id}`);
+  await block.evaluate((element) => element.open = true);
+  for (const figure of await block.locator('figure.chart').all()) {
+    await figure.scrollIntoViewIfNeeded();
+    await figure.locator('.plot svg, .plot canvas').first().waitFor();
+  }
+  return block;
+}
+
 async function drawsEverything(page) {
   for (const figure of await page.locator('figure.chart').all()) {
     await figure.scrollIntoViewIfNeeded();
@@ -176,7 +187,7 @@ function test(name, body) {
   tests.push({name, body});
 }
 
-for (const name of ['h200', 'amd_like', 'gt200']) {
+for (const name of ['h200', 'mi300x', 'gt200']) {
   test(`${name}: reads, hovers, filters, zooms, exports`, async () => {
     const page = await open(render(name));
     assert.equal(await page.locator('.simulated').count() > 0, name !== 'h200', 'SIMULATED where it is');
@@ -188,12 +199,65 @@ for (const name of ['h200', 'amd_like', 'gt200']) {
     await drawsEverything(page);
     await isAccessible(page);
     await fitsWidths(page);
+    if (name === 'gt200') {
+      // Evidence within the block of an element that is not there.
+      await page.locator('#values tbody tr[data-source=unavailable] a').first().click();
+      assert.ok(await page.locator(`details#${new URL(page.url()).hash.slice(1)}[open]`).isVisible());
+    }
     await close(page);
   });
 }
 
+test('h200: the map, and each kind of evidence', async () => {
+  const page = await open(render('h200'));
+  const groups = await page.locator('.chip .group').evaluateAll((all) => all.map((group) => group.getAttribute('aria-label')));
+  assert.equal(groups.filter((label) => /^L2 cache part \d, near/.test(label)).length, 2);
+  assert.equal(groups.filter((label) => /^GPC, behind one L2 instruction cache: 1[68] SMs/.test(label)).length, 8);
+  const marks = async (id, words) => {
+    const text = await (await evidence(page, id)).locator('.charts').textContent();
+    for (const word of words) assert.ok(text.includes(word), `${id}: no '${word}' in ${text}`);
+  };
+  await marks('l1-size', ['size', 'first miss', 'all miss', 'change point']);
+  await marks('l2-latency', ['level 1', 'level 2', 'p95']);
+  await marks('l2-loaded_latency', ['knee', 'unloaded']);
+  await marks('shared-conflict_cost', ['conflict free', 'load', 'store']);
+  await marks('device-read_bandwidth', ['theoretical', 'blocks per sm']);
+  // The matrix of SMs and lines: a heat map.
+  const map = (await evidence(page, 'l2-near_sms')).locator('figure.chart').nth(1);
+  await map.locator('canvas').first().waitFor();
+  const csv = await download(page, () => map.getByRole('button', {name: 'CSV'}).click());
+  assert.equal(csv.content.toString().trim().split('\r\n').length, 1 + 132 * 192);
+  const png = await download(page, () => map.getByRole('button', {name: 'PNG'}).click());
+  assert.equal(png.content.subarray(1, 4).toString(), 'PNG');
+  await close(page);
+});
+
+test('300 SMs near 16 parts, and plots of thousands of samples', async () => {
+  const report = JSON.parse(readFileSync(join(reports, 'h200.json'), 'utf8'));
+  const near = Array.from({length: 16}, (_, part) => Array.from({length: 300}, (_, sm) => sm).filter((sm) => sm % 16 === part));
+  report.compute.sm_count.value = 300;
+  report.memory.l2.partitions.value = 16;
+  report.memory.l2.near_sms.value = near.map((sms) => sms.join('+'));
+  for (const cache of ['icache_l1', 'icache_l2']) report.memory[cache].shared_between.value = ['0+16'];
+  const rows = Array.from({length: 10000}, (_, r) => r);
+  for (const attribute of ['size', 'latency', 'line_size', 'amount']) {
+    report.memory.l1[attribute].samples = [{
+      name: `l1.${attribute}.many`, columns: ['footprint_bytes', 'latency_cycles'],
+      data: [rows.map((r) => 512 + 64 * r), rows.map((r) => 30 + (r * 7919) % 211)],
+    }];
+  }
+  const path = join(folder, 'large.json');
+  writeFileSync(path, JSON.stringify(report));
+  const page = await open(render('large', path));
+  assert.equal(await page.locator('.chip .group').count(), 16);
+  await drawsEverything(page);
+  await isAccessible(page);
+  await fitsWidths(page);
+  await close(page);
+});
+
 test('a device named <script> is only a name', async () => {
-  const report = JSON.parse(readFileSync(join(reports, 'amd_like.json'), 'utf8'));
+  const report = JSON.parse(readFileSync(join(reports, 'mi300x.json'), 'utf8'));
   const evil = '<script>alert(1)</script><img src=x onerror=alert(2)>"\'--></style>&amp;';
   report.device.name = evil;
   report.memory.l2.title = evil;
@@ -209,8 +273,24 @@ test('a device named <script> is only a name', async () => {
   await close(page);
 });
 
+test('a report in which everything is missing', async () => {
+  const report = JSON.parse(readFileSync(join(reports, 'h200.json'), 'utf8'));
+  for (const element of Object.values(report.memory)) {
+    for (const [id, attribute] of Object.entries(element)) {
+      if (typeof attribute === 'object') element[id] = {source: 'unavailable', reason: 'device_error', detail: 'the device failed'};
+    }
+  }
+  const path = join(folder, 'missing.json');
+  writeFileSync(path, JSON.stringify(report));
+  const page = await open(render('missing', path));
+  assert.match(await page.locator('#values').textContent(), /device error: the device failed/);
+  await isAccessible(page);
+  await fitsWidths(page);
+  await close(page);
+});
+
 test('a report of nothing', async () => {
-  const report = JSON.parse(readFileSync(join(reports, 'amd_like.json'), 'utf8'));
+  const report = JSON.parse(readFileSync(join(reports, 'mi300x.json'), 'utf8'));
   report.memory = {};
   report.compute = {};
   const path = join(folder, 'nothing.json');
@@ -268,19 +348,26 @@ test('diff: plots side by side move together', async () => {
 
 if (screenshots) {
   test('screenshots', async () => {
-    for (const [name, width, theme] of [['h200', 1280, 'light'], ['amd_like', 1280, 'dark'], ['h200', 800, 'dark'], ['gt200', 390, 'light'],
-                                        ['amd_like', 800, 'light'], ['h200', 390, 'dark']]) {
+    for (const [name, width, theme] of [['h200', 1280, 'light'], ['mi300x', 1280, 'dark'], ['h200', 800, 'dark'], ['gt200', 390, 'light'],
+                                        ['mi300x', 800, 'light'], ['h200', 390, 'dark']]) {
       const page = await open(render(name), {viewport: {width, height: 1000}, colorScheme: theme});
       await page.locator('.chip .part').first().focus();
       await page.evaluate(() => window.scrollTo(0, 0));
       await page.screenshot({path: join(screenshots, `${name}-${width}-${theme}.png`)});
-      await page.locator('details.evidence figure').first().scrollIntoViewIfNeeded();
-      await page.evaluate(() => document.querySelector('details.evidence').scrollIntoView());
+      await page.locator('details.evidence[open] figure').first().scrollIntoViewIfNeeded();
+      await page.evaluate(() => document.querySelector('details.evidence[open]').scrollIntoView());
       await page.locator('figure.chart .plot svg').first().waitFor();
       await page.waitForTimeout(300);
       await page.screenshot({path: join(screenshots, `${name}-${width}-${theme}-evidence.png`)});
       await close(page);
     }
+    const page = await open(render('h200'));
+    for (const [id, name] of [['l2-near_sms', 'map'], ['l2-loaded_latency', 'knee'], ['shared-conflict_cost', 'banks'], ['l2-latency', 'levels']]) {
+      const block = await evidence(page, id);
+      await page.waitForTimeout(300);
+      await block.screenshot({path: join(screenshots, `h200-1280-light-${name}.png`)});
+    }
+    await close(page);
   });
 }
 

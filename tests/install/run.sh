@@ -1,0 +1,31 @@
+#!/usr/bin/env bash
+# run.sh BUILD-FOLDER: what 'cmake --install' puts into a DESTDIR: the binary, its man page and completions, and no more.
+set -euo pipefail
+build=$1
+root=$(mktemp -d)
+trap 'rm -r "$root"' EXIT
+DESTDIR=$root cmake --install "$build" --prefix /usr >/dev/null
+
+fail() {
+  printf 'FAILED: %s\n' "$*" >&2
+  exit 1
+}
+expected="/usr/bin/gputopo
+/usr/share/bash-completion/completions/gputopo
+/usr/share/fish/vendor_completions.d/gputopo.fish
+/usr/share/man/man1/gputopo.1
+/usr/share/zsh/site-functions/_gputopo"
+installed=$(cd "$root" && find . -type f | sed 's/^\.//' | sort)
+[ "$installed" = "$expected" ] || fail "these files were installed: $installed"
+
+gputopo=$root/usr/bin/gputopo
+[ -x "$gputopo" ] || fail "the binary may not be run"
+"$gputopo" --version | grep -q '^gputopo [0-9]' || fail "the binary does not say its version"
+"$gputopo" man | cmp - "$root/usr/share/man/man1/gputopo.1"
+"$gputopo" completion bash | cmp - "$root/usr/share/bash-completion/completions/gputopo"
+"$gputopo" completion zsh | cmp - "$root/usr/share/zsh/site-functions/_gputopo"
+"$gputopo" completion fish | cmp - "$root/usr/share/fish/vendor_completions.d/gputopo.fish"
+# It carries what it needs: a page of a report is rendered from anywhere.
+cd /
+"$gputopo" --quiet --device sim:gt200 --only texture --attribute latency --html - | grep -q '</html>' ||
+  fail "the installed binary writes no page"

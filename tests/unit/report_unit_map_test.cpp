@@ -1,0 +1,104 @@
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "gputopo/report.h"
+#include "report/chip.h"
+#include "report/unit_map.h"
+#include "support/sample_topology.h"
+
+namespace gputopo {
+namespace {
+
+using report::UnitLevel;
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::IsEmpty;
+using testing::Not;
+using testing::SizeIs;
+
+Attribute groups(const std::vector<std::string>& texts) { return api_value(texts, ""); }
+
+// Eight SMs: two partitions of four, pairs behind one cache.
+Topology mapped() {
+  Topology topology = test::sample_topology();
+  get_or_add(topology.compute, "sm_count") = api_value(std::int64_t{8}, "");
+  get_or_add(topology.memory[2].attributes, "near_sms") = groups({"0+1+4+5", "2+3+6+7"});
+  MemoryElement cache{"icache_l1", "L1 instruction cache", {}};
+  cache.attributes = {{"size", api_value(32768.0, "B")}, {"shared_between", groups({"0+1", "2+3", "4+5", "6+7"})}};
+  topology.memory.push_back(cache);
+  return topology;
+}
+
+TEST(UnitMap, ReadsGroups) {
+  EXPECT_THAT(report::parse_unit_group("0+1+16"), ElementsAre(0, 1, 16));
+  EXPECT_THAT(report::parse_unit_group("17"), ElementsAre(17));
+  for (const char* text : {"", "+", "1+", "1++2", "a", "-1", "1 2", "99999999999", "<script>"}) {
+    EXPECT_THAT(report::parse_unit_group(text), IsEmpty()) << text;
+  }
+  EXPECT_EQ(report::unit_ranges({3, 0, 1, 2, 7}), "0-3, 7");
+}
+
+TEST(UnitMap, SaysAMapInAFewWords) {
+  EXPECT_EQ(report::unit_groups_text(std::vector<std::string>{"0+1", "2+3", "4"}), "2 groups of 2, 1 group of 1");
+  EXPECT_EQ(report::unit_groups_text(std::vector<std::string>{"texture", "readonly"}), "");
+  EXPECT_EQ(report::unit_groups_text(std::vector<std::string>{"0+1", "1+2"}), "");  // an SM in two is no map
+  EXPECT_EQ(report::unit_groups_text(std::vector<std::string>{}), "");
+}
+
+TEST(UnitMap, NestsTheLevels) {
+  const std::vector<UnitLevel> levels = report::unit_levels(mapped());
+  ASSERT_THAT(levels, SizeIs(2));
+  EXPECT_EQ(levels[0].name, "L2 cache part");
+  EXPECT_EQ(levels[1].name, "TPC");
+  EXPECT_THAT(report::groups_within(levels[1].groups, levels[0].groups[1]),
+              ElementsAre(ElementsAre(2, 3), ElementsAre(6, 7)));
+  EXPECT_THAT(report::groups_within({{0, 1}}, {0, 1, 9}), ElementsAre(ElementsAre(0, 1), ElementsAre(9)));
+}
+
+TEST(UnitMap, LeavesOutWhatCrossesAnotherLevel) {
+  Topology topology = mapped();
+  get_or_add(topology.memory[3].attributes, "shared_between") = groups({"0+2", "1+3", "4+5", "6+7"});
+  EXPECT_THAT(report::unit_levels(topology), SizeIs(1));
+  get_or_add(topology.memory[3].attributes, "shared_between") = groups({"0", "1", "2", "3", "4", "5", "6", "7"});
+  EXPECT_THAT(report::unit_levels(topology), SizeIs(1));  // every SM has its own
+}
+
+TEST(UnitMap, DiesAreALevel) {
+  Topology topology = test::sample_topology();
+  topology.vendor = "AMD";
+  get_or_add(topology.compute, "sm_count") = api_value(std::int64_t{6}, "");
+  get_or_add(topology.compute, "sms_per_xcd") = api_value(std::int64_t{3}, "");
+  get_or_add(topology.compute, "physical_sm_ids") = api_value(std::vector<double>{0, 2, 3, 64, 65, 67}, "");
+  const std::vector<UnitLevel> levels = report::unit_levels(topology);
+  ASSERT_THAT(levels, SizeIs(1));
+  EXPECT_EQ(levels[0].name, "XCD");
+  EXPECT_THAT(levels[0].groups, ElementsAre(ElementsAre(0, 2, 3), ElementsAre(64, 65, 67)));
+}
+
+TEST(UnitMap, IsDrawnAndListed) {
+  const std::string svg = to_svg(mapped());
+  EXPECT_THAT(svg, HasSubstr("L2 cache part 1: 4 SMs"));
+  EXPECT_THAT(svg, HasSubstr("near one part of the L2 cache: 4 SMs 2-3, 6-7"));
+  EXPECT_THAT(svg, HasSubstr("per 2 SMs: 32 KiB"));
+  const std::string tree = to_tree(mapped(), {});
+  EXPECT_THAT(tree, HasSubstr("0+1 4+5"));
+  EXPECT_THAT(tree, HasSubstr("L2 cache part 2: 4 SMs"));
+  EXPECT_THAT(to_html(mapped()), HasSubstr("<ol class=\"groups\"><li>0-1, 4-5</li>"));
+  EXPECT_THAT(to_csv(mapped()), HasSubstr("0+1+4+5"));
+  EXPECT_THAT(to_terminal(mapped(), {}), Not(HasSubstr("0+1+4+5")));
+}
+
+TEST(Chip, ACacheOfAllSmsIsOutsideOfThem) {
+  Topology topology = mapped();
+  topology.memory.insert(topology.memory.begin() + 3, {"device", "Device memory", {{"size", api_value(1e9, "B")}}});
+  topology.memory[4].attributes.emplace_back("scope", api_value(std::string("GPU"), ""));
+  const report::Chip chip = report::chip_of(topology);
+  ASSERT_THAT(chip.on_chip, SizeIs(3));
+  EXPECT_EQ(chip.on_chip[1].elements.front()->id, "icache_l1");
+  EXPECT_EQ(chip.on_chip[2].elements.front()->id, "device");  // the farthest
+  topology.memory[4].attributes.back().second = api_value(std::string("2 SMs"), "");
+  EXPECT_EQ(report::chip_of(topology).in_unit.back().shared_by, "2 SMs");
+}
+
+}  // namespace
+}  // namespace gputopo
