@@ -31,7 +31,14 @@ struct Point {
   // The latency that one load in twenty exceeds: it shows a level's misses even where only one load in ten meets an
   // entry first and the others find what that one has brought.
   double slow_cycles = 0;
+  // How far the latencies of single pages' lines lie from one another: they are in different slices of L2.
+  double spread_cycles = 0;
   stats::Histogram histogram;
+
+  // What chance makes of the slow latency of so few lines.
+  [[nodiscard]] double error_cycles() const {
+    return spread_cycles / std::sqrt(static_cast<double>(reach_bytes) / static_cast<double>(stride_bytes));
+  }
 };
 
 // GPUs whose pages are as small as 4 KiB have no L2 for these loads, whose sets would need more room to be spread over.
@@ -112,6 +119,10 @@ class TlbProber {
       points[i].mean_cycles = trimmed_mean_of(points[i].histogram);
       constexpr double kSlow = 0.95;
       points[i].slow_cycles = stats::histogram_quantile(points[i].histogram, kSlow);
+      constexpr double kBelow = 0.16;  // a standard deviation below the middle, and one above
+      points[i].spread_cycles = (stats::histogram_quantile(points[i].histogram, 1 - kBelow) -
+                                 stats::histogram_quantile(points[i].histogram, kBelow)) /
+                                2;
     }
     return points;
   }
@@ -162,12 +173,16 @@ class TlbProber {
     constexpr double kRelativeRise = 0.04;  // pages further apart use other slices of L2
     const double least = std::max(
         {kLeastRise, kDeviations * stats::robust_deviation(differences), kRelativeRise * points.front().slow_cycles});
+    constexpr double kErrors = 3;
+    const auto is_above = [&](const Point& point, double level) {
+      return point.slow_cycles > level + std::max(least, kErrors * point.error_cycles());
+    };
     std::vector<Step> steps;
     std::vector<double> plateau;
     for (std::size_t i = 0; i < points.size(); ++i) {
       const double level = plateau.empty() ? points[i].slow_cycles : stats::median(plateau);
-      const bool risen = points[i].slow_cycles > level + least;
-      const bool stays = i + 1 == points.size() || points[i + 1].slow_cycles > level + least;
+      const bool risen = is_above(points[i], level);
+      const bool stays = i + 1 == points.size() || is_above(points[i + 1], level);
       if (!risen || !stays) {
         plateau.push_back(points[i].slow_cycles);
         continue;

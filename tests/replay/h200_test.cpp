@@ -89,6 +89,13 @@ TEST_F(RecordedH200, TlbAndInstructionCaches) {
   EXPECT_THAT(names("icache_l2"), ElementsAre("constants"));
 }
 
+TEST_F(RecordedH200, Clusters) {
+  EXPECT_EQ(number("cluster", "max_cluster_size"), 16);
+  EXPECT_NEAR(number("cluster", "latency"), 198, 2);
+  EXPECT_GT(number("cluster", "latency"), number("shared", "latency"));
+  EXPECT_GT(number("bulk_copy", "latency"), number("l2", "latency"));
+}
+
 // The recording is of a discovery with --full.
 TEST(RecordedH200InFull, StructureAndMap) {
   const auto device = open_device("replay:" GPUTOPO_SOURCE_DIR "/recordings/h200.gputopo", 1);
@@ -105,6 +112,7 @@ TEST(RecordedH200InFull, StructureAndMap) {
   EXPECT_EQ(of("constant_l1", "sets").number(), 8);
   EXPECT_EQ(of("constant_l1", "index").value, Value(std::string("modulo")));
   EXPECT_EQ(of("l1", "index").value, Value(std::string("hashed")));
+  EXPECT_EQ(of("tlb_l1", "scope").value, Value(std::string("6 SMs")));
   const auto groups = [&](const char* element, const char* attribute) {
     std::vector<std::set<std::string>> result;
     for (const std::string& text : std::get<std::vector<std::string>>(of(element, attribute).value)) {
@@ -128,13 +136,15 @@ TEST(RecordedH200InFull, StructureAndMap) {
   };
   for (const auto& gpc : gpcs) EXPECT_TRUE(within(gpc, partitions));
   for (const auto& tpc : tpcs) EXPECT_TRUE(within(tpc, gpcs));
+  // So do clusters, which the driver places within a GPC.
+  for (const auto& cluster : groups("cluster", "gpc_sms")) EXPECT_TRUE(within(cluster, gpcs));
 }
 
 TEST_F(RecordedH200, LatenciesAreInOrder) {
   EXPECT_NEAR(number("l1", "latency"), 38.6, 1);
   EXPECT_NEAR(number("readonly", "latency"), 32.6, 1);
   EXPECT_NEAR(number("l2", "latency"), 285, 6);
-  EXPECT_NEAR(number("device", "latency"), 681, 10);
+  EXPECT_NEAR(number("device", "latency"), 656, 10);
   EXPECT_GT(std::get<double>(*of("device", "latency").find_detail("tlb_cold_cycles")),
             number("device", "latency") + 50);
 }

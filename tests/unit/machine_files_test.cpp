@@ -172,10 +172,10 @@ INSTANTIATE_TEST_SUITE_P(Builtin, MachineFile, testing::ValuesIn(builtin_machine
 });
 
 TEST(MachineFiles, AreTheOnesPromised) {
-  EXPECT_THAT(
-      builtin_machine_names(),
-      testing::ElementsAre("a100", "b200", "c2070", "gt200", "gtx560ti", "gtx780", "gtx840m", "h100-sxm", "h200", "k20c", "mi100",
-                           "mi210", "mi250x", "mi300x", "p6000", "rtx2080ti", "rtx4090", "t1000", "v100"));
+  EXPECT_THAT(builtin_machine_names(),
+              testing::ElementsAre("a100", "b200", "c2070", "gt200", "gtx560ti", "gtx780", "gtx840m", "h100-sxm",
+                                   "h200", "k20c", "mi100", "mi210", "mi250x", "mi300x", "p6000", "rtx2080ti",
+                                   "rtx4090", "t1000", "v100"));
 }
 
 TEST(MachineFiles, AreAllInTheBinary) {
