@@ -409,7 +409,8 @@ class TlbProber {
       return before > most || missed_of(pages + kPages) - before > std::min(kSets * one_set, most);
     };
     value = static_cast<double>(fits * entry);
-    if (one_set > kDecision && all_overflow(fits)) return {value, static_cast<double>(exceeds * entry)};
+    const stats::Interval edge_found{value, static_cast<double>(exceeds * entry)};
+    const bool overflows = one_set > kDecision && all_overflow(fits);
     // Beyond the reach the misses grow by a set with each page, a straight line that leads back to it.
     constexpr double kFrom = 1.03;
     constexpr double kTo = 1.1;
@@ -419,7 +420,7 @@ class TlbProber {
     for (int i = 0; i < kPoints; ++i) {
       const double part = kFrom + (kTo - kFrom) * i / (kPoints - 1);
       const auto pages = static_cast<std::uint64_t>(part * static_cast<double>(pages_of_edge));
-      if (pages * entry > largest_bytes_) return coarse;
+      if (pages * entry > largest_bytes_) return overflows ? edge_found : coarse;
       x.push_back(static_cast<double>(pages));
       y.push_back(missed_of(pages));
     }
@@ -433,6 +434,10 @@ class TlbProber {
     for (std::size_t i = 0; i < x.size(); ++i) {
       straight = straight && std::abs(y[i] - line.intercept - line.slope * x[i]) <= kStraight * y.back();
     }
+    // Where there is such a line, it must lead back to the edge: a few sets may overflow early, one after the other.
+    constexpr double kAgrees = 0.002;
+    const bool agrees = std::abs(pages - static_cast<double>(fits)) <= std::max(2.0, kAgrees * pages);
+    if (overflows && (!straight || agrees)) return edge_found;
     // Then no more is known than that some pages are too many.
     if (!straight) return {value, x.back() * entry_size};
     value = pages * entry_size;
