@@ -49,6 +49,22 @@ void stagger(const Lab& lab, ChaseArray& array) {
   array.stagger_window_bytes = std::min(page, std::bit_floor(array.stride_bytes));
 }
 
+// Standard error of where a line through these points meets zero, from how far they lie from it.
+double zero_error(const stats::Line& line, const std::vector<double>& x, const std::vector<double>& y) {
+  const double x_mean = stats::mean(x);
+  const double zero = -line.intercept / line.slope;
+  double residuals = 0;
+  double variance = 0;
+  for (std::size_t i = 0; i < x.size(); ++i) {
+    const double residual = y[i] - line.intercept - line.slope * x[i];
+    residuals += residual * residual;
+    variance += (x[i] - x_mean) * (x[i] - x_mean);
+  }
+  const auto n = static_cast<double>(x.size());
+  const double error = std::sqrt(residuals / (n - 2)) / std::abs(line.slope);
+  return error * std::sqrt(1 / n + (zero - x_mean) * (zero - x_mean) / variance);
+}
+
 class TlbProber {
  public:
   TlbProber(Lab& lab, const Site& site) : lab_(lab), site_(site) {
@@ -411,20 +427,34 @@ class TlbProber {
     value = static_cast<double>(fits * entry);
     const stats::Interval edge_found{value, static_cast<double>(exceeds * entry)};
     const bool overflows = one_set > kDecision && all_overflow(fits);
-    // Beyond the reach the misses grow by a set with each page, a straight line that leads back to it.
+    // Beyond the reach the misses grow by a set with each page, a straight line that leads back to it. Pages of
+    // something else in the way bend it, and others the next time.
     constexpr double kFrom = 1.03;
     constexpr double kTo = 1.1;
     constexpr int kPoints = 6;
-    std::vector<double> x;
-    std::vector<double> y;
-    for (int i = 0; i < kPoints; ++i) {
-      const double part = kFrom + (kTo - kFrom) * i / (kPoints - 1);
-      const auto pages = static_cast<std::uint64_t>(part * static_cast<double>(pages_of_edge));
-      if (pages * entry > largest_bytes_) return overflows ? edge_found : coarse;
-      x.push_back(static_cast<double>(pages));
-      y.push_back(missed_of(pages));
+    constexpr int kAttempts = 3;
+    constexpr double kSharpPages = 4;
+    constexpr double kStudent = 2.78;  // 95% of Student's distribution, for six points less two parameters
+    if (static_cast<double>(largest_bytes_) < kTo * static_cast<double>(pages_of_edge * entry)) {
+      return overflows ? edge_found : coarse;
     }
-    const stats::Line line = stats::fit_line(x, y);
+    std::vector<double> x;
+    for (int i = 0; i < kPoints; ++i) {
+      x.push_back(std::floor((kFrom + (kTo - kFrom) * i / (kPoints - 1)) * static_cast<double>(pages_of_edge)));
+    }
+    std::vector<double> y;
+    stats::Line line;
+    double margin_pages = std::numeric_limits<double>::infinity();
+    for (int attempt = 0; attempt < kAttempts && !(margin_pages <= kSharpPages); ++attempt) {
+      std::vector<double> missed;
+      for (const double at : x) missed.push_back(missed_of(static_cast<std::uint64_t>(at)));
+      const stats::Line through = stats::fit_line(x, missed);
+      const double margin = kStudent * zero_error(through, x, missed);
+      if (attempt > 0 && !(margin < margin_pages)) continue;
+      line = through;
+      y = missed;
+      margin_pages = margin;
+    }
     const double pages = line.slope > 0 ? std::round(-line.intercept / line.slope) : 0;
     const auto entry_size = static_cast<double>(entry);
     const double first_miss = static_cast<double>(exceeds) * entry_size;
@@ -441,7 +471,8 @@ class TlbProber {
     // Then no more is known than that some pages are too many.
     if (!straight) return {value, x.back() * entry_size};
     value = pages * entry_size;
-    return {std::min(value, first_miss - entry_size), std::max(value + entry_size, first_miss)};
+    const double margin = margin_pages * entry_size;
+    return {std::min(value - margin, first_miss - entry_size), std::max(value + entry_size + margin, first_miss)};
   }
 
   // The ways of each set, from how many more pages miss with each page beyond the reach; empty unless they add up.
