@@ -278,9 +278,9 @@ Attribute structure_index(const Lab& lab, const Structure& structure) {
   const auto bits = static_cast<int>(std::bit_width(structure.array.bytes - 1));
   for (int bit = 0; bit < bits; ++bit) {
     run = (differing >> bit & 1) != 0 ? 0 : run + 1;
-    const bool above_the_line = std::uint64_t{1} << (bit - width + 1) >= line;
-    if (run >= width && bit >= width && above_the_line)
-      return answer(fmt::format("bits {} to {}", bit - width + 1, bit));
+    const int first = bit - width + 1;
+    const bool whole_field = run >= width && first >= 1;
+    if (whole_field && std::uint64_t{1} << first >= line) return answer(fmt::format("bits {} to {}", first, bit));
   }
   return answer("hashed");
 }
