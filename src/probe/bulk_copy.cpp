@@ -53,18 +53,12 @@ ClusterProgram copies(std::uint32_t copy_bytes, std::uint32_t in_flight, std::ui
           .accesses = kAccesses};
 }
 
-double mean(const std::vector<double>& values) {
-  double sum = 0;
-  for (const double value : values) sum += value;
-  return sum / static_cast<double>(values.size());
-}
-
 // Of each program and each of its copies, the mean over the blocks.
 std::vector<std::vector<double>> run_latencies(Lab& lab, const std::vector<ClusterProgram>& programs) {
   std::vector<std::vector<double>> cycles(programs.size());
   for (std::uint32_t copy = 0; copy < kCopies; ++copy) {
     const std::vector<ClusterResult> results = lab.cluster(programs);
-    for (std::size_t i = 0; i < results.size(); ++i) cycles[i].push_back(mean(results[i].cycles));
+    for (std::size_t i = 0; i < results.size(); ++i) cycles[i].push_back(stats::mean(results[i].cycles));
   }
   return cycles;
 }

@@ -40,12 +40,6 @@ ClusterProgram chase(std::uint32_t size, std::uint32_t hop) {
           .accesses = kAccesses};
 }
 
-double mean(const std::vector<double>& values) {
-  double sum = 0;
-  for (const double value : values) sum += value;
-  return sum / static_cast<double>(values.size());
-}
-
 }  // namespace
 
 Attribute measure_cluster_latency(Lab& lab, const ClusterSurvey& survey) {
@@ -73,7 +67,7 @@ Attribute measure_cluster_latency(Lab& lab, const ClusterSurvey& survey) {
         if (size == survey.largest()) of_largest.push_back(cycles);
       }
     }
-    largest_by_copy.push_back(mean(of_largest));
+    largest_by_copy.push_back(stats::mean(of_largest));
   }
   std::map<std::uint32_t, std::vector<double>> by_size;
   SampleTable pairs{"sm_pairs", {"target_sm", "reader_sm", "latency_cycles"}, {{}, {}, {}}};  // of the largest
@@ -100,7 +94,7 @@ Attribute measure_cluster_latency(Lab& lab, const ClusterSurvey& survey) {
     throw Inconclusive(fmt::format(
         "a load from another SM took {:.1f} cycles, which none can: the program did not run as written", nearest));
   }
-  const double value = mean(by_size.at(survey.largest()));
+  const double value = stats::mean(by_size.at(survey.largest()));
   const double margin = std::max(kLeastMarginCycles, kLeastMarginPart * value);
   const stats::Interval students = stats::mean_interval(largest_by_copy);
   Attribute attribute =
@@ -113,7 +107,7 @@ Attribute measure_cluster_latency(Lab& lab, const ClusterSurvey& survey) {
   attribute.details.emplace_back("farthest_sm_cycles", rounded(*std::max_element(all.begin(), all.end())));
   attribute.details.emplace_back("own_sm_cycles", rounded(stats::median(distances.front().cycles)));
   std::vector<double> means;
-  for (const std::uint32_t size : sizes) means.push_back(rounded(mean(by_size.at(size))));
+  for (const std::uint32_t size : sizes) means.push_back(rounded(stats::mean(by_size.at(size))));
   attribute.details.emplace_back("cluster_sizes", std::vector<double>(sizes.begin(), sizes.end()));
   attribute.details.emplace_back("latency_by_cluster_size_cycles", means);
   if (lab.keep_samples()) attribute.samples = {std::move(ranks), std::move(pairs)};

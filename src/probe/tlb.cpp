@@ -143,12 +143,6 @@ class TlbProber {
     return points;
   }
 
-  // Without the slowest hundredth: outliers.
-  static double trimmed_mean_of(const stats::Histogram& histogram) {
-    constexpr double kKept = 0.99;
-    return stats::summarise_band(histogram, 0, stats::histogram_quantile(histogram, kKept) + kHistogramBinCycles).mean;
-  }
-
   std::vector<Point> sweep() {
     std::vector<Point> points;
     constexpr double kFirst = 512 << 10;
@@ -238,7 +232,9 @@ class TlbProber {
       constexpr double kUnseen = 0.02;
       if (level.entry_bytes == 0) level.reach_bytes.low *= 1 - kUnseen;
       if (level.entry_bytes > 0) {
-        level.reach_bytes = exact_edge(step, level.entry_bytes, level.reach_bytes, level.last_fit_bytes);
+        const Edge edge = exact_edge(step, level.entry_bytes, {level.reach_bytes, level.last_fit_bytes});
+        level.reach_bytes = edge.reach_bytes;
+        level.last_fit_bytes = edge.last_fit_bytes;
         level.sets = sets(step, level);
       }
     } catch (const DeviceMemoryError& error) {
@@ -395,10 +391,15 @@ class TlbProber {
     return missed;
   }
 
-  // The reach to a page, as an interval and as `value`, from contiguous pages of one entry each: enough passes for the
-  // one set that first has a page too many to stand out.
-  stats::Interval exact_edge(const Step& step, std::uint64_t entry, const stats::Interval& coarse, double& value) {
-    const auto pages_of_edge = static_cast<std::uint64_t>(coarse.low) / entry;
+  struct Edge {
+    stats::Interval reach_bytes;
+    double last_fit_bytes = 0;
+  };
+
+  // The reach to a page, from contiguous pages of one entry each: enough passes for the one set that first has a page
+  // too many to stand out.
+  Edge exact_edge(const Step& step, std::uint64_t entry, const Edge& coarse) {
+    const auto pages_of_edge = static_cast<std::uint64_t>(coarse.reach_bytes.low) / entry;
     // The coarse edge may be where sets enough overflow to be seen, some percent beyond.
     const std::uint64_t around = std::max<std::uint64_t>(12, pages_of_edge / 24);
     const std::uint64_t first = pages_of_edge > around ? pages_of_edge - around : 1;
@@ -424,8 +425,8 @@ class TlbProber {
       const double before = missed_of(pages);
       return before > most || missed_of(pages + kPages) - before > std::min(kSets * one_set, most);
     };
-    value = static_cast<double>(fits * entry);
-    const stats::Interval edge_found{value, static_cast<double>(exceeds * entry)};
+    const auto last_fit = static_cast<double>(fits * entry);
+    const Edge edge_found{{last_fit, static_cast<double>(exceeds * entry)}, last_fit};
     const bool overflows = one_set > kDecision && all_overflow(fits);
     // Beyond the reach the misses grow by a set with each page, a straight line that leads back to it. Pages of
     // something else in the way bend it, and others the next time.
@@ -469,10 +470,11 @@ class TlbProber {
     const bool agrees = std::abs(pages - static_cast<double>(fits)) <= std::max(2.0, kAgrees * pages);
     if (overflows && (!straight || agrees)) return edge_found;
     // Then no more is known than that some pages are too many.
-    if (!straight) return {value, x.back() * entry_size};
-    value = pages * entry_size;
+    if (!straight) return {{last_fit, x.back() * entry_size}, last_fit};
+    const double value = pages * entry_size;
     const double margin = margin_pages * entry_size;
-    return {std::min(value - margin, first_miss - entry_size), std::max(value + entry_size + margin, first_miss)};
+    return {{std::min(value - margin, first_miss - entry_size), std::max(value + entry_size + margin, first_miss)},
+            value};
   }
 
   // The ways of each set, from how many more pages miss with each page beyond the reach; empty unless they add up.
@@ -512,6 +514,11 @@ const TlbLevel& tlb_level(const TlbSurvey& survey, std::size_t depth) {
                                survey.largest_bytes, survey.most_pages, survey.levels.size()));
 }
 
+double trimmed_mean_of(const stats::Histogram& histogram) {
+  constexpr double kKept = 0.99;
+  return stats::summarise_band(histogram, 0, stats::histogram_quantile(histogram, kKept) + kHistogramBinCycles).mean;
+}
+
 ChaseArray pages_apart(const Lab& lab, const Site& site, std::uint64_t pages, std::uint64_t stride) {
   ChaseArray array = make_array(site, pages * stride, stride);
   // Shuffled, or of pages much larger than the stride only the first load of each would meet a miss.
@@ -541,9 +548,9 @@ Attribute tlb_entry_bytes(const Lab& lab, const TlbSurvey& survey, std::size_t d
 
 Attribute tlb_entries(const Lab& lab, const TlbSurvey& survey, std::size_t depth) {
   const auto bytes = static_cast<double>(std::get<std::int64_t>(tlb_entry_bytes(lab, survey, depth).value));
-  const stats::Interval& reach = tlb_level(survey, depth).reach_bytes;
-  return measured(lab, whole(tlb_level(survey, depth).last_fit_bytes / bytes), "",
-                  stats::Interval{reach.low / bytes, reach.high / bytes}, "reach_over_entry");
+  const TlbLevel& level = tlb_level(survey, depth);
+  return measured(lab, whole(level.last_fit_bytes / bytes), "",
+                  stats::Interval{level.reach_bytes.low / bytes, level.reach_bytes.high / bytes}, "reach_over_entry");
 }
 
 Attribute tlb_ways(const Lab& lab, const TlbSurvey& survey, std::size_t depth) {

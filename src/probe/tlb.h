@@ -39,6 +39,9 @@ struct TlbSurvey {
 // Which SMs share the level.
 [[nodiscard]] Attribute tlb_scope(Lab& lab, const Site& site, const TlbSurvey& survey, std::size_t depth);
 
+// The mean latency without the slowest hundredth: outliers.
+[[nodiscard]] double trimmed_mean_of(const stats::Histogram& histogram);
+
 // An array of so many pages, a line on each, staggered so that the lines lie in a cache behind the translation side by
 // side. In shuffled order.
 [[nodiscard]] ChaseArray pages_apart(const Lab& lab, const Site& site, std::uint64_t pages, std::uint64_t stride);

@@ -19,10 +19,7 @@ constexpr std::size_t kRounds = 5;
 double mean_latency(const ChaseResult& result, std::size_t first_look) {
   std::vector<double> means;
   for (std::size_t round = 0; round < kRounds; ++round) {
-    const stats::Histogram& histogram = result.steps[first_look + 3 * round].histogram;
-    constexpr double kKept = 0.99;
-    const double end = stats::histogram_quantile(histogram, kKept) + kHistogramBinCycles;
-    means.push_back(stats::summarise_band(histogram, 0, end).mean);
+    means.push_back(trimmed_mean_of(result.steps[first_look + 3 * round].histogram));
   }
   return stats::median(means);
 }
@@ -42,31 +39,24 @@ Attribute tlb_scope(Lab& lab, const Site& site, const TlbSurvey& survey, std::si
   }
   const ChaseArray array = pages_apart(lab, site, pages, level.entry_bytes);
   // SM 0 against nobody, against itself, then against some of the others at a time.
-  const auto rounds_of = [&](std::uint32_t evictor, bool evicts) {
-    std::vector<ChaseStep> steps;
+  const auto add_rounds = [&](ChaseProgram& program, std::uint32_t evictor, std::uint32_t evictors_array) {
     for (std::size_t round = 0; round < kRounds; ++round) {
-      steps.push_back({.kind = StepKind::kWarm, .loads = 2 * pages});
-      steps.push_back({.kind = StepKind::kWarm, .actor = evictor, .array = evicts ? 1u : 0u, .loads = 2 * pages});
-      steps.push_back({.kind = StepKind::kCounted, .loads = pages});
+      program.steps.push_back({.kind = StepKind::kWarm, .loads = 2 * pages});
+      program.steps.push_back({.kind = StepKind::kWarm, .actor = evictor, .array = evictors_array, .loads = 2 * pages});
+      program.steps.push_back({.kind = StepKind::kCounted, .loads = pages});
     }
-    return steps;
   };
   constexpr std::uint32_t kOthersAtOnce = 16;
   std::vector<ChaseProgram> programs;
   for (std::uint32_t first = 1; first < sms; first += kOthersAtOnce) {
     ChaseProgram& program = programs.emplace_back(make_program(site, {array, array}, {}));
     program.exclusive = true;
-    program.actors.clear();
-    const auto add = [&](std::uint32_t actor, bool evicts) {
-      const std::vector<ChaseStep> steps = rounds_of(actor, evicts);
-      program.steps.insert(program.steps.end(), steps.begin(), steps.end());
-    };
-    program.actors.push_back({.sm = 0});
-    add(0, false);
-    add(0, true);
+    program.actors = {{.sm = 0}};
+    add_rounds(program, 0, 0);
+    add_rounds(program, 0, 1);
     for (std::uint32_t sm = first; sm < std::min(first + kOthersAtOnce, sms); ++sm) {
       program.actors.push_back({.sm = sm});
-      add(static_cast<std::uint32_t>(program.actors.size() - 1), true);
+      add_rounds(program, static_cast<std::uint32_t>(program.actors.size() - 1), 1);
     }
   }
   const std::vector<ChaseResult> results = lab.chase(programs);
