@@ -78,6 +78,8 @@ struct Attribute {
   // The value as a number (int64 or double), if it is one.
   [[nodiscard]] std::optional<double> number() const;
   [[nodiscard]] const Value* find_detail(std::string_view name) const;
+  void add_detail(std::string name, Value figure);
+  void add_condition(std::string name, Value figure);
   friend bool operator==(const Attribute&, const Attribute&) = default;
 };
 

@@ -294,7 +294,7 @@ Attribute Discovery::size(const std::string& element) {
     api.conditions = measured.conditions;
     api.samples = measured.samples;
   } else {
-    api.details.emplace_back("not_measured", measured.detail);
+    api.add_detail("not_measured", measured.detail);
   }
   return api;
 }
@@ -305,9 +305,9 @@ void Discovery::size_by_carve_out(const std::string& element, const Cache& found
     const Attribute& l1 = ensure("l1", "size");
     if (l1.available() && shares(element, "l1") && shares("l1", element)) {
       for (const auto& [name, value] : l1.details) {
-        if (name.find("carve_out") != std::string::npos) size.details.emplace_back(name, value);
+        if (name.find("carve_out") != std::string::npos) size.add_detail(name, value);
       }
-      size.conditions.emplace_back("carve_outs_measured_as", std::string("l1"));
+      size.add_condition("carve_outs_measured_as", std::string("l1"));
       return;
     }
   }
@@ -390,7 +390,7 @@ Attribute Discovery::latency_patterns(const std::string& /*element*/) {
   for (const auto& [name, value] : patterns) cycles.push_back(std::round(10 * value) / 10);
   Attribute attribute = probe::measured(lab_, cycles, "cycles", std::nullopt, "latencies_and_miss_penalties");
   attribute.source = Source::kInferred;
-  for (std::size_t i = 0; i < patterns.size(); ++i) attribute.details.emplace_back(patterns[i].first, cycles[i]);
+  for (std::size_t i = 0; i < patterns.size(); ++i) attribute.add_detail(patterns[i].first, cycles[i]);
   return attribute;
 }
 

@@ -128,7 +128,7 @@ void add_theoretical_bandwidths(Topology& topology) {
       for (auto& [name, attribute] : element.attributes) {
         if (name != id || !attribute.number()) continue;
         const std::optional<double> bytes_per_second = theoretical(attribute);
-        if (bytes_per_second) attribute.details.emplace_back("theoretical_bytes_per_second", *bytes_per_second);
+        if (bytes_per_second) attribute.add_detail("theoretical_bytes_per_second", *bytes_per_second);
       }
     }
   };

@@ -48,6 +48,12 @@ const Value* Attribute::find_detail(std::string_view name) const {
   return nullptr;
 }
 
+void Attribute::add_detail(std::string name, Value figure) { details.emplace_back(std::move(name), std::move(figure)); }
+
+void Attribute::add_condition(std::string name, Value figure) {
+  conditions.emplace_back(std::move(name), std::move(figure));
+}
+
 Attribute api_value(Value value, std::string unit) {
   Attribute attribute;
   attribute.value = std::move(value);

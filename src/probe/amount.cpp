@@ -38,8 +38,8 @@ Attribute measure_amount(Lab& lab, const Cache& cache) {
   }
   Attribute attribute = measured(lab, static_cast<std::int64_t>(rounded), "per SM", stats::Interval{rounded, rounded},
                                  "eviction_between_warps");
-  attribute.details.emplace_back("warps_sharing", static_cast<std::int64_t>(sharing));
-  attribute.details.emplace_back("warps_tried", static_cast<std::int64_t>(warps));
+  attribute.add_detail("warps_sharing", static_cast<std::int64_t>(sharing));
+  attribute.add_detail("warps_tried", static_cast<std::int64_t>(warps));
   if (lab.keep_samples()) attribute.samples.push_back(std::move(table));
   return attribute;
 }

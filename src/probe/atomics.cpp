@@ -70,10 +70,10 @@ Attribute measure_atomic_latency(Lab& lab, Space space) {
   interval = {std::min(interval.low, mean - margin), std::max(interval.high, mean + margin)};
   Attribute attribute = measured(lab, rounded(mean), "cycles", interval, "dependent_atomics_of_a_warp");
   if (blocks > 1) {
-    attribute.details.emplace_back("nearest_sm_cycles", rounded(nearest));
-    attribute.details.emplace_back("farthest_sm_cycles", rounded(farthest));
+    attribute.add_detail("nearest_sm_cycles", rounded(nearest));
+    attribute.add_detail("farthest_sm_cycles", rounded(farthest));
   }
-  attribute.details.emplace_back("one_address_cycles", rounded(trials.front().cycles()));
+  attribute.add_detail("one_address_cycles", rounded(trials.front().cycles()));
   return attribute;
 }
 
@@ -93,10 +93,10 @@ Attribute measure_atomic_throughput(Lab& lab, Space space) {
   Attribute attribute = measured(lab, rounded(median), blocks > 1 ? "ops/clk" : "ops/clk/SM",
                                  stats::Interval{std::min(interval.low, median), std::max(interval.high, median)},
                                  "atomics_of_all_warps");
-  attribute.details.emplace_back("one_address_ops_per_clock", rounded(stats::median(operations(trials[1]))));
-  attribute.details.emplace_back("latency_under_load_cycles", rounded(trials[0].cycles()));
-  attribute.details.emplace_back("sms", static_cast<std::int64_t>(blocks));
-  attribute.details.emplace_back("warps_per_sm", static_cast<std::int64_t>(warps));
+  attribute.add_detail("one_address_ops_per_clock", rounded(stats::median(operations(trials[1]))));
+  attribute.add_detail("latency_under_load_cycles", rounded(trials[0].cycles()));
+  attribute.add_detail("sms", static_cast<std::int64_t>(blocks));
+  attribute.add_detail("warps_per_sm", static_cast<std::int64_t>(warps));
   return attribute;
 }
 

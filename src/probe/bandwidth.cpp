@@ -38,13 +38,13 @@ Attribute measure_bandwidth(Lab& lab, const std::vector<StreamProgram>& candidat
   Attribute attribute =
       measured(lab, std::round(median), "B/s",
                stats::Interval{std::min(interval.low, median), std::max(interval.high, median)}, std::move(method));
-  attribute.details.emplace_back("footprint_bytes", static_cast<std::int64_t>(shape->bytes));
-  attribute.details.emplace_back("blocks_per_sm", static_cast<std::int64_t>(shape->blocks_per_sm));
-  attribute.details.emplace_back("threads_per_block", static_cast<std::int64_t>(shape->threads_per_block));
-  attribute.details.emplace_back("loads_in_flight", static_cast<std::int64_t>(shape->loads_in_flight));
+  attribute.add_detail("footprint_bytes", static_cast<std::int64_t>(shape->bytes));
+  attribute.add_detail("blocks_per_sm", static_cast<std::int64_t>(shape->blocks_per_sm));
+  attribute.add_detail("threads_per_block", static_cast<std::int64_t>(shape->threads_per_block));
+  attribute.add_detail("loads_in_flight", static_cast<std::int64_t>(shape->loads_in_flight));
   if (lab.sm_clock_mhz() > 0) {
     const double per_clock = median / (lab.sm_clock_mhz() * 1e6) / lab.info().sm_count;
-    attribute.details.emplace_back("bytes_per_clock_per_sm", std::round(per_clock * 100) / 100);
+    attribute.add_detail("bytes_per_clock_per_sm", std::round(per_clock * 100) / 100);
   }
   if (!lab.keep_samples()) return attribute;
   SampleTable repeats{"repeats", {"repeat", "bytes_per_second"}, {{}, {}}};

@@ -140,9 +140,9 @@ Attribute banks(Lab& lab, const BankFit& fit) {
   Attribute attribute = measured(lab, static_cast<std::int64_t>(fit.layout.banks), "", stats::Interval{count, count},
                                  "layout_that_explains_strides");
   if (fit.lanes_are_clear) {
-    attribute.details.emplace_back("lanes_at_once", static_cast<std::int64_t>(fit.layout.lanes_at_once));
+    attribute.add_detail("lanes_at_once", static_cast<std::int64_t>(fit.layout.lanes_at_once));
   }
-  attribute.details.emplace_back("residual_cycles", rounded(fit.residual_cycles));
+  attribute.add_detail("residual_cycles", rounded(fit.residual_cycles));
   return attribute;
 }
 
@@ -163,12 +163,12 @@ Attribute conflict_cost(Lab& lab, const BankCurve& curve, const BankFit& fit) {
       measured(lab, rounded(fit.conflict_cycles), "cycles",
                stats::Interval{fit.conflict_cycles - margin, fit.conflict_cycles + margin}, "slope_over_conflicts");
   const stats::Line stores = stats::fit_line(conflicts, curve.store_cycles);
-  attribute.details.emplace_back("conflict_free_cycles", rounded(fit.free_cycles));
-  attribute.details.emplace_back("broadcast_cycles", rounded(at_stride(curve, curve.load_cycles, 0)));
-  attribute.details.emplace_back("worst_cycles",
+  attribute.add_detail("conflict_free_cycles", rounded(fit.free_cycles));
+  attribute.add_detail("broadcast_cycles", rounded(at_stride(curve, curve.load_cycles, 0)));
+  attribute.add_detail("worst_cycles",
                                  rounded(*std::max_element(curve.load_cycles.begin(), curve.load_cycles.end())));
-  attribute.details.emplace_back("store_conflict_cycles", rounded(stores.slope));
-  attribute.details.emplace_back("store_conflict_free_cycles", rounded(stores.intercept));
+  attribute.add_detail("store_conflict_cycles", rounded(stores.slope));
+  attribute.add_detail("store_conflict_free_cycles", rounded(stores.intercept));
   if (lab.keep_samples()) {
     attribute.samples.push_back({"strides",
                                  {"stride_bytes", "load_cycles", "store_cycles"},
@@ -183,8 +183,8 @@ Attribute measure_store_latency(Lab& lab) {
                        strided(lab, AccessOp::kStore, kWordBytes)});
   Attribute attribute =
       measured(lab, rounded(trials[0].cycles()), "cycles", trials[0].interval(), "store_and_load_of_one_word");
-  attribute.details.emplace_back("load_cycles", rounded(trials[1].cycles()));
-  attribute.details.emplace_back("store_cycles", rounded(trials[2].cycles()));
+  attribute.add_detail("load_cycles", rounded(trials[1].cycles()));
+  attribute.add_detail("store_cycles", rounded(trials[2].cycles()));
   return attribute;
 }
 

@@ -151,19 +151,19 @@ Attribute measure_bulk_copy_latency(Lab& lab) {
       measured(lab, rounded(value), "cycles",
                stats::Interval{std::min(students.low, value - margin), std::max(students.high, value + margin)},
                "copies_one_behind_another");
-  if (lab.sm_clock_mhz() > 0) attribute.details.emplace_back("mean_ns", rounded(1e3 * value / lab.sm_clock_mhz()));
-  attribute.details.emplace_back("least_copy_bytes", static_cast<std::int64_t>(kLeastCopyBytes));
-  attribute.details.emplace_back("plain_load_cycles", rounded(loads[0].cycles()));
-  attribute.details.emplace_back("added_cycles", rounded(value - loads[0].cycles()));
-  attribute.details.emplace_back("from_memory_cycles", rounded(stats::median(cycles[1])));
+  if (lab.sm_clock_mhz() > 0) attribute.add_detail("mean_ns", rounded(1e3 * value / lab.sm_clock_mhz()));
+  attribute.add_detail("least_copy_bytes", static_cast<std::int64_t>(kLeastCopyBytes));
+  attribute.add_detail("plain_load_cycles", rounded(loads[0].cycles()));
+  attribute.add_detail("added_cycles", rounded(value - loads[0].cycles()));
+  attribute.add_detail("from_memory_cycles", rounded(stats::median(cycles[1])));
   std::vector<double> sizes;
   std::vector<double> by_size;
   for (std::size_t i = first; i < programs.size(); ++i) {
     sizes.push_back(programs[i].copy_bytes);
     by_size.push_back(rounded(stats::median(cycles[i])));
   }
-  attribute.details.emplace_back("copies_bytes", std::move(sizes));
-  attribute.details.emplace_back("latency_by_copy_cycles", std::move(by_size));
+  attribute.add_detail("copies_bytes", std::move(sizes));
+  attribute.add_detail("latency_by_copy_cycles", std::move(by_size));
   return attribute;
 }
 
@@ -201,12 +201,12 @@ Attribute measure_bulk_copy_bandwidth(Lab& lab) {
   Attribute attribute =
       measured(lab, std::round(value), "B/s",
                stats::Interval{std::min(students.low, value), std::max(students.high, value)}, "best_copies_in_flight");
-  attribute.details.emplace_back("copy_bytes", static_cast<std::int64_t>(best->program.copy_bytes));
-  attribute.details.emplace_back("copies_in_flight", static_cast<std::int64_t>(best->program.in_flight));
-  attribute.details.emplace_back("footprint_bytes", static_cast<std::int64_t>(footprint));
-  attribute.details.emplace_back("plain_loads_bytes_per_second", std::round(plain));
-  attribute.details.emplace_back("from_memory_bytes_per_second", std::round(memory_rate));
-  attribute.details.emplace_back("plain_loads_from_memory_bytes_per_second", std::round(plain_memory));
+  attribute.add_detail("copy_bytes", static_cast<std::int64_t>(best->program.copy_bytes));
+  attribute.add_detail("copies_in_flight", static_cast<std::int64_t>(best->program.in_flight));
+  attribute.add_detail("footprint_bytes", static_cast<std::int64_t>(footprint));
+  attribute.add_detail("plain_loads_bytes_per_second", std::round(plain));
+  attribute.add_detail("from_memory_bytes_per_second", std::round(memory_rate));
+  attribute.add_detail("plain_loads_from_memory_bytes_per_second", std::round(plain_memory));
   if (!lab.keep_samples()) return attribute;
   SampleTable table{"copies", {"copies_in_flight", "copy_bytes", "read_bytes_per_second"}, {{}, {}, {}}};
   for (const Shape& shape : shapes) {

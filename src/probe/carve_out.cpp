@@ -27,10 +27,10 @@ void measure_size_by_carve_out(Lab& lab, const Cache& cache, Attribute& size) {
     all_misses.push_back(capacity.all_miss_bytes);
   }
   if (carve_outs.size() < 2) return;
-  size.details.emplace_back("carve_outs_bytes", std::move(carve_outs));
-  size.details.emplace_back("size_by_carve_out_bytes", std::move(sizes));
-  size.details.emplace_back("first_miss_by_carve_out_bytes", std::move(first_misses));
-  size.details.emplace_back("all_miss_by_carve_out_bytes", std::move(all_misses));
+  size.add_detail("carve_outs_bytes", std::move(carve_outs));
+  size.add_detail("size_by_carve_out_bytes", std::move(sizes));
+  size.add_detail("first_miss_by_carve_out_bytes", std::move(first_misses));
+  size.add_detail("all_miss_by_carve_out_bytes", std::move(all_misses));
 }
 
 }  // namespace gputopo::probe

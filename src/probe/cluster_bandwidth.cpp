@@ -88,11 +88,11 @@ Attribute measure_cluster_bandwidth(Lab& lab, const ClusterSurvey& survey) {
   Attribute attribute =
       measured(lab, std::round(value), "B/s",
                stats::Interval{std::min(students.low, value), std::max(students.high, value)}, "best_ring_of_reads");
-  attribute.details.emplace_back("cluster_size", static_cast<std::int64_t>(best->program.cluster_size));
-  attribute.details.emplace_back("warps_per_sm", static_cast<std::int64_t>(best->program.warps));
-  attribute.details.emplace_back("cluster_sizes", std::vector<double>(sizes.begin(), sizes.end()));
-  attribute.details.emplace_back("ring_bytes_per_second", ring);
-  attribute.details.emplace_back("half_way_bytes_per_second", half_way);
+  attribute.add_detail("cluster_size", static_cast<std::int64_t>(best->program.cluster_size));
+  attribute.add_detail("warps_per_sm", static_cast<std::int64_t>(best->program.warps));
+  attribute.add_detail("cluster_sizes", std::vector<double>(sizes.begin(), sizes.end()));
+  attribute.add_detail("ring_bytes_per_second", ring);
+  attribute.add_detail("half_way_bytes_per_second", half_way);
   if (!lab.keep_samples()) return attribute;
   SampleTable table{
       "reads", {"cluster_size", "rank_distance", "warps_per_sm", "read_bytes_per_second"}, {{}, {}, {}, {}}};

@@ -102,14 +102,14 @@ Attribute measure_cluster_latency(Lab& lab, const ClusterSurvey& survey) {
                stats::Interval{std::min(students.low, value - margin), std::max(students.high, value + margin)},
                "chase_through_clusters");
   const double clock_mhz = lab.sm_clock_mhz();
-  if (clock_mhz > 0) attribute.details.emplace_back("mean_ns", rounded(1e3 * value / clock_mhz));
-  attribute.details.emplace_back("nearest_sm_cycles", rounded(nearest));
-  attribute.details.emplace_back("farthest_sm_cycles", rounded(*std::max_element(all.begin(), all.end())));
-  attribute.details.emplace_back("own_sm_cycles", rounded(stats::median(distances.front().cycles)));
+  if (clock_mhz > 0) attribute.add_detail("mean_ns", rounded(1e3 * value / clock_mhz));
+  attribute.add_detail("nearest_sm_cycles", rounded(nearest));
+  attribute.add_detail("farthest_sm_cycles", rounded(*std::max_element(all.begin(), all.end())));
+  attribute.add_detail("own_sm_cycles", rounded(stats::median(distances.front().cycles)));
   std::vector<double> means;
   for (const std::uint32_t size : sizes) means.push_back(rounded(stats::mean(by_size.at(size))));
-  attribute.details.emplace_back("cluster_sizes", std::vector<double>(sizes.begin(), sizes.end()));
-  attribute.details.emplace_back("latency_by_cluster_size_cycles", means);
+  attribute.add_detail("cluster_sizes", std::vector<double>(sizes.begin(), sizes.end()));
+  attribute.add_detail("latency_by_cluster_size_cycles", means);
   if (lab.keep_samples()) attribute.samples = {std::move(ranks), std::move(pairs)};
   return attribute;
 }

@@ -60,13 +60,13 @@ ClusterSurvey survey_clusters(Lab& lab) {
 
 Attribute max_cluster_size(Lab& lab, const ClusterSurvey& survey) {
   Attribute attribute = measured(lab, static_cast<std::int64_t>(survey.largest()), "", std::nullopt, "largest_launch");
-  attribute.details.emplace_back("sizes_that_launch", std::vector<double>(survey.sizes.begin(), survey.sizes.end()));
+  attribute.add_detail("sizes_that_launch", std::vector<double>(survey.sizes.begin(), survey.sizes.end()));
   if (survey.largest_by_vendor > 0) {
-    attribute.details.emplace_back("api_largest", static_cast<std::int64_t>(survey.largest_by_vendor));
+    attribute.add_detail("api_largest", static_cast<std::int64_t>(survey.largest_by_vendor));
   }
   const auto& at_once = survey.clusters_at_once;
   if (std::find(at_once.begin(), at_once.end(), 0u) == at_once.end()) {
-    attribute.details.emplace_back("api_clusters_at_once", std::vector<double>(at_once.begin(), at_once.end()));
+    attribute.add_detail("api_clusters_at_once", std::vector<double>(at_once.begin(), at_once.end()));
   }
   return attribute;
 }
@@ -97,13 +97,13 @@ Attribute gpc_sms(Lab& lab, const ClusterSurvey& survey) {
   }
   const auto groups = static_cast<std::int64_t>(names.size());
   Attribute attribute = measured(lab, std::move(names), "", std::nullopt, "sms_seen_in_one_cluster");
-  attribute.details.emplace_back("groups", groups);
+  attribute.add_detail("groups", groups);
   for (const auto& [size, instances] : by_size) {
-    attribute.details.emplace_back(fmt::format("groups_of_{}_sms", size), instances);
+    attribute.add_detail(fmt::format("groups_of_{}_sms", size), instances);
   }
-  attribute.details.emplace_back("clusters_seen", static_cast<std::int64_t>(survey.clusters.size()));
+  attribute.add_detail("clusters_seen", static_cast<std::int64_t>(survey.clusters.size()));
   const auto unseen = static_cast<std::int64_t>(lab.info().sm_count) - static_cast<std::int64_t>(seen.size());
-  if (unseen > 0) attribute.details.emplace_back("sms_in_no_cluster", unseen);
+  if (unseen > 0) attribute.add_detail("sms_in_no_cluster", unseen);
   if (lab.keep_samples()) attribute.samples.push_back(std::move(table));
   return attribute;
 }

@@ -61,7 +61,7 @@ Attribute measure_code_shared_between(Lab& lab, const CodeCache& cache) {
     left = std::move(others);
   }
   Attribute attribute = measured(lab, names, "", std::nullopt, "eviction_between_sms");
-  attribute.details.emplace_back("instances", static_cast<std::int64_t>(names.size()));
+  attribute.add_detail("instances", static_cast<std::int64_t>(names.size()));
   if (lab.keep_samples()) attribute.samples.push_back(std::move(table));
   return attribute;
 }
@@ -94,8 +94,8 @@ Attribute measure_code_amount(Lab& lab, const CodeCache& cache) {
   const double amount = std::round(static_cast<double>(kWarps) / static_cast<double>(sharing));
   Attribute attribute = measured(lab, static_cast<std::int64_t>(amount), "per SM", stats::Interval{amount, amount},
                                  "eviction_between_warps");
-  attribute.details.emplace_back("warps_sharing", static_cast<std::int64_t>(sharing));
-  attribute.details.emplace_back("warps_tried", static_cast<std::int64_t>(kWarps));
+  attribute.add_detail("warps_sharing", static_cast<std::int64_t>(sharing));
+  attribute.add_detail("warps_tried", static_cast<std::int64_t>(kWarps));
   if (lab.keep_samples()) attribute.samples.push_back(std::move(table));
   return attribute;
 }
@@ -107,7 +107,7 @@ Attribute measure_code_sharing(Lab& lab, const CodeCache& cache) {
   std::vector<std::string> partners;
   if (part >= kConstantsEvict) partners.emplace_back("constants");
   Attribute attribute = measured(lab, partners, "", std::nullopt, "eviction_by_constants");
-  attribute.details.emplace_back("evicted_part", std::round(1000 * std::clamp(part, 0.0, 1.0)) / 1000);
+  attribute.add_detail("evicted_part", std::round(1000 * std::clamp(part, 0.0, 1.0)) / 1000);
   return attribute;
 }
 

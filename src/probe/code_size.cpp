@@ -117,12 +117,12 @@ Attribute measure_code_size(Lab& lab, CodeCache& cache) {
                             stats::Interval{std::floor(edge.fits * survey.block_bytes),
                                             std::ceil(most * survey.block_bytes + survey.loop_bytes)},
                             edge.sharp() ? "longest_fitting_code" : "beginning_of_edge");
-  size.details.emplace_back("first_miss_bytes",
+  size.add_detail("first_miss_bytes",
                             static_cast<std::int64_t>(std::llround((edge.fits + 1) * survey.block_bytes)));
-  size.details.emplace_back("all_miss_bytes",
+  size.add_detail("all_miss_bytes",
                             static_cast<std::int64_t>(std::llround(survey.footprints_bytes[cache.next().first])));
-  size.details.emplace_back("bytes_per_instruction", std::round(100 * cache.bytes_per_instruction()) / 100);
-  size.details.emplace_back("loop_bytes_at_most", static_cast<std::int64_t>(survey.loop_bytes));
+  size.add_detail("bytes_per_instruction", std::round(100 * cache.bytes_per_instruction()) / 100);
+  size.add_detail("loop_bytes_at_most", static_cast<std::int64_t>(survey.loop_bytes));
   if (lab.keep_samples()) size.samples.push_back(sweep_table(survey));
   return size;
 }
@@ -138,8 +138,8 @@ Attribute measure_code_rate(Lab& lab, const CodeCache& cache) {
       measured(lab, std::round(1000 * level.value) / 1000, "cycles",
                stats::Interval{*std::min_element(own.begin(), own.end()), *std::max_element(own.begin(), own.end())},
                "plateau_of_code_sweep");
-  rate.details.emplace_back("bytes_per_cycle", std::round(100 * cache.bytes_per_instruction() / level.value) / 100);
-  rate.details.emplace_back("next_level_cycles_per_instruction", std::round(1000 * cache.next().value) / 1000);
+  rate.add_detail("bytes_per_cycle", std::round(100 * cache.bytes_per_instruction() / level.value) / 100);
+  rate.add_detail("next_level_cycles_per_instruction", std::round(1000 * cache.next().value) / 1000);
   return rate;
 }
 

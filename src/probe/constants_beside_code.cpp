@@ -86,9 +86,9 @@ Attribute measure_constants_beside_code(Lab& lab, const CodeSurvey& survey, std:
   Attribute size = measured(lab, static_cast<std::int64_t>(bytes(fits)), "B",
                             stats::Interval{bytes(fits) - survey.block_bytes, bytes(half + 1) + survey.loop_bytes},
                             "constants_beside_code");
-  size.details.emplace_back("first_miss_bytes", static_cast<std::int64_t>(bytes(fits + 1)));
-  size.details.emplace_back("all_miss_bytes", static_cast<std::int64_t>(bytes(all + 1)));
-  size.details.emplace_back("constant_bytes", static_cast<std::int64_t>(constant_bytes));
+  size.add_detail("first_miss_bytes", static_cast<std::int64_t>(bytes(fits + 1)));
+  size.add_detail("all_miss_bytes", static_cast<std::int64_t>(bytes(all + 1)));
+  size.add_detail("constant_bytes", static_cast<std::int64_t>(constant_bytes));
   return size;
 }
 

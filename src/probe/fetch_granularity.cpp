@@ -73,7 +73,7 @@ Attribute measure_fetch_granularity(Lab& lab, Cache& cache) {
   const auto value = static_cast<double>(found.bytes);
   Attribute attribute =
       measured(lab, static_cast<std::int64_t>(found.bytes), "B", stats::Interval{value, value}, "cold_pass");
-  attribute.details.emplace_back("agreement", found.agreement);
+  attribute.add_detail("agreement", found.agreement);
   if (lab.keep_samples()) {
     SampleTable table{"cold_pass", {"offset_bytes", "latency_cycles"}, {{}, {}}};
     for (std::size_t i = 0; i < latencies.front().size(); ++i) {

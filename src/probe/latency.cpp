@@ -22,12 +22,12 @@ void add_distribution(Attribute& attribute, const stats::Histogram& histogram, d
     const std::pair<const char*, double> quantiles[] = {
         {"minimum_cycles", 0.0}, {"p50_cycles", 0.5}, {"p95_cycles", 0.95}, {"maximum_cycles", 1.0}};
     for (const auto& [name, q] : quantiles) {
-      attribute.details.emplace_back(name, round_to(stats::histogram_quantile(band, q) - timer, 10));
+      attribute.add_detail(name, round_to(stats::histogram_quantile(band, q) - timer, 10));
     }
-    attribute.details.emplace_back("standard_deviation_cycles",
+    attribute.add_detail("standard_deviation_cycles",
                                    round_to(stats::summarise_band(band, 0, 1e9).deviation, 10));
   }
-  if (clock_mhz > 0) attribute.details.emplace_back("mean_ns", round_to(*attribute.number() / clock_mhz * 1000, 100));
+  if (clock_mhz > 0) attribute.add_detail("mean_ns", round_to(*attribute.number() / clock_mhz * 1000, 100));
 }
 
 SampleTable histogram_table(const stats::Histogram& histogram) {
@@ -69,7 +69,7 @@ Attribute banded_latency(Lab& lab, const std::vector<ChaseResult>& copies, std::
   if (means.empty()) throw Inconclusive("too few loads hit this level to give a latency");
   Attribute attribute = measured(lab, round_to(stats::median(means), 100), "cycles", latency_interval(means), method);
   add_distribution(attribute, sum, low, high, timer, lab.sm_clock_mhz());
-  attribute.details.emplace_back("timer_cycles", round_to(timer, 100));
+  attribute.add_detail("timer_cycles", round_to(timer, 100));
   if (lab.keep_samples()) attribute.samples.push_back(histogram_table(sum));
   return attribute;
 }
@@ -82,7 +82,7 @@ void add_levels(const Lab& lab, const Survey& survey, Attribute& attribute) {
   for (const stats::Level& level : survey.levels) {
     modes.push_back(round_to(std::max(level.mode_cycles - survey.timer_cycles, 0.0), 10));
   }
-  attribute.details.emplace_back("levels_cycles", std::move(modes));
+  attribute.add_detail("levels_cycles", std::move(modes));
   if (!lab.keep_samples()) return;
   SampleTable table = histogram_table(all);
   table.name = "levels";
@@ -98,7 +98,7 @@ Attribute latency_of(Lab& lab, const Cache& cache) {
                                    latency_interval(survey.tiny_latencies_cycles), "untimed_chain");
     add_distribution(attribute, survey.histograms.front(), 0, cache.hit_limit_cycles(), survey.timer_cycles,
                      lab.sm_clock_mhz());
-    attribute.details.emplace_back("timer_cycles", round_to(survey.timer_cycles, 100));
+    attribute.add_detail("timer_cycles", round_to(survey.timer_cycles, 100));
     return attribute;
   }
   // A farther level: a footprint that fits it and not what is before it; only the loads in its band count. The
@@ -148,16 +148,16 @@ Attribute measure_far_latency(Lab& lab, const Cache& l2) {
                                                    .last_level = 0,
                                                    .fetch_bytes = l2.fetch_bytes,
                                                    .fits_bytes = find_cache(survey, 0, false).fits_bytes});
-  attribute.details.emplace_back("near_cycles", *attribute.number());
+  attribute.add_detail("near_cycles", *attribute.number());
   if (l2.last_level > 0) {
     Cache far = l2;
     far.first_level = l2.last_level;
     far.fits_bytes = 0;
     const Attribute found = latency_of(lab, far);
-    attribute.details.emplace_back("far_cycles", *found.number());
-    attribute.details.emplace_back("far_low_cycles", *found.low);
-    attribute.details.emplace_back("far_high_cycles", *found.high);
-    if (const Value* ns = found.find_detail("mean_ns")) attribute.details.emplace_back("far_ns", *ns);
+    attribute.add_detail("far_cycles", *found.number());
+    attribute.add_detail("far_low_cycles", *found.low);
+    attribute.add_detail("far_high_cycles", *found.high);
+    if (const Value* ns = found.find_detail("mean_ns")) attribute.add_detail("far_ns", *ns);
   }
   return attribute;
 }
@@ -176,7 +176,7 @@ Attribute measure_shared_latency(Lab& lab, const Site& site) {
   const double mean = stats::median(latencies);
   Attribute attribute = measured(lab, round_to(mean, 100), "cycles", latency_interval(latencies), "untimed_chain");
   if (lab.sm_clock_mhz() > 0)
-    attribute.details.emplace_back("mean_ns", round_to(mean / lab.sm_clock_mhz() * 1000, 100));
+    attribute.add_detail("mean_ns", round_to(mean / lab.sm_clock_mhz() * 1000, 100));
   return attribute;
 }
 
@@ -210,7 +210,7 @@ Attribute measure_device_latency(Lab& lab, const Survey& survey, std::uint64_t l
                                             latency_interval(survey.tiny_latencies_cycles), "untimed_chain")
                                  : banded_latency(lab, lab.chase(programs), 2, 0, infinity, survey.timer_cycles,
                                                   "timed_loads_after_eviction");
-  attribute.conditions.emplace_back("tlb", std::string("warm"));
+  attribute.add_condition("tlb", std::string("warm"));
 
   // TLB cold: one line a page over as much memory as there is, timed in the order it was touched: the oldest pages
   // first, which an LRU-like TLB that reaches less has dropped.
@@ -223,8 +223,8 @@ Attribute measure_device_latency(Lab& lab, const Survey& survey, std::uint64_t l
   try {
     const Attribute found = banded_latency(lab, lab.chase({timed_after_eviction(pages, 0)}), 2, 0, infinity,
                                            survey.timer_cycles, "timed_loads_after_eviction");
-    attribute.details.emplace_back("tlb_cold_cycles", *found.number());
-    attribute.details.emplace_back("tlb_cold_reach_bytes", static_cast<std::int64_t>(pages.bytes));
+    attribute.add_detail("tlb_cold_cycles", *found.number());
+    attribute.add_detail("tlb_cold_reach_bytes", static_cast<std::int64_t>(pages.bytes));
   } catch (const DeviceMemoryError& error) {
     lab.log(fmt::format("device.latency: no cold-TLB latency: {}", error.what()));
   }

@@ -87,18 +87,18 @@ Attribute measure_loaded_latency(Lab& lab, LoadedLevel level) {
   const double alone = trials.front().cycles();
   const std::uint32_t load_bytes = lab.info().warp_size * lane_bytes(level);
   Attribute attribute = measured(lab, rounded(most.cycles()), "cycles", most.interval(), "littles_law");
-  attribute.details.emplace_back("warps_in_flight", static_cast<std::int64_t>(most.program.warps));
-  attribute.details.emplace_back("unloaded_cycles", rounded(alone));
-  attribute.details.emplace_back("bytes_per_load", static_cast<std::int64_t>(load_bytes));
-  attribute.details.emplace_back("peak_bytes_per_cycle", rounded(peak * load_bytes));
+  attribute.add_detail("warps_in_flight", static_cast<std::int64_t>(most.program.warps));
+  attribute.add_detail("unloaded_cycles", rounded(alone));
+  attribute.add_detail("bytes_per_load", static_cast<std::int64_t>(load_bytes));
+  attribute.add_detail("peak_bytes_per_cycle", rounded(peak * load_bytes));
   if (most.cycles() >= kSaturated * alone) {
     const double knee = peak * alone;
     lab.log(fmt::format("loaded latency: {:.0f} cycles alone, {:.3f} loads per cycle, knee at {:.1f} warps", alone,
                         peak, knee));
-    attribute.details.emplace_back("knee_warps", rounded(knee));
-    attribute.details.emplace_back("knee_bytes_in_flight", std::round(knee * load_bytes));
+    attribute.add_detail("knee_warps", rounded(knee));
+    attribute.add_detail("knee_bytes_in_flight", std::round(knee * load_bytes));
   } else {
-    attribute.details.emplace_back("knee_at_least_warps", static_cast<std::int64_t>(most.program.warps));
+    attribute.add_detail("knee_at_least_warps", static_cast<std::int64_t>(most.program.warps));
   }
   if (lab.keep_samples()) attribute.samples = {std::move(latency), std::move(throughput)};
   return attribute;

@@ -12,7 +12,7 @@ Attribute measure_partitions(Lab& lab, const Cache& l2, double total_bytes) {
   require_exceeded(l2, "so its capacity is not known");
   if (l2.last_level == 0) {
     Attribute attribute = measured(lab, std::int64_t{1}, "", stats::Interval{1, 1}, "near_part_of_resident");
-    attribute.details.emplace_back("near_bytes", static_cast<std::int64_t>(total_bytes));
+    attribute.add_detail("near_bytes", static_cast<std::int64_t>(total_bytes));
     return attribute;
   }
   const std::uint64_t stride = std::max(l2.line_bytes, l2.fetch_bytes);
@@ -35,9 +35,9 @@ Attribute measure_partitions(Lab& lab, const Cache& l2, double total_bytes) {
   }
   Attribute attribute =
       measured(lab, static_cast<std::int64_t>(rounded), "", stats::Interval{rounded, rounded}, "near_part_of_resident");
-  attribute.details.emplace_back("near_bytes", std::round(near.bytes));
-  attribute.details.emplace_back("near_low_bytes", std::round(near.interval.low));
-  attribute.details.emplace_back("near_high_bytes", std::round(near.interval.high));
+  attribute.add_detail("near_bytes", std::round(near.bytes));
+  attribute.add_detail("near_low_bytes", std::round(near.interval.low));
+  attribute.add_detail("near_high_bytes", std::round(near.interval.high));
   return attribute;
 }
 

@@ -91,9 +91,9 @@ Attribute scope_of_sm(const Lab& lab, std::uint32_t sm, const std::vector<Evicte
   const std::string scope = all ? "GPU" : together.size() == 1 ? "SM" : fmt::format("{} SMs", together.size());
   lab.log(fmt::format("scope: {} of {} other SMs evict what SM {} holds", together.size() - 1, others.size(), sm));
   Attribute attribute = measured(lab, scope, "", std::nullopt, "eviction_between_sms");
-  attribute.details.emplace_back("sms_sharing", static_cast<std::int64_t>(together.size()));
+  attribute.add_detail("sms_sharing", static_cast<std::int64_t>(together.size()));
   constexpr std::size_t kFew = 16;
-  if (!all && together.size() <= kFew) attribute.details.emplace_back("sms", together);
+  if (!all && together.size() <= kFew) attribute.add_detail("sms", together);
   if (lab.keep_samples()) attribute.samples.push_back(std::move(table));
   return attribute;
 }
@@ -126,13 +126,13 @@ Attribute measure_shared_between(Lab& lab, const Cache& cache) {
   }
   const SharingGroups found = sharing_groups(sms, pairs);
   Attribute attribute = measured(lab, group_names(found, lab.info()), "", std::nullopt, "eviction_between_sms");
-  attribute.details.emplace_back("instances", static_cast<std::int64_t>(found.groups.size()));
+  attribute.add_detail("instances", static_cast<std::int64_t>(found.groups.size()));
   std::map<std::size_t, std::int64_t> by_size;
   for (const auto& group : found.groups) ++by_size[group.size()];
   for (const auto& [size, count] : by_size)
-    attribute.details.emplace_back(fmt::format("instances_of_{}_sms", size), count);
-  attribute.details.emplace_back("pairs_tried", tried);
-  attribute.conditions.emplace_back("sm_ids", std::string(lab.info().physical_sm_ids ? "physical" : "logical"));
+    attribute.add_detail(fmt::format("instances_of_{}_sms", size), count);
+  attribute.add_detail("pairs_tried", tried);
+  attribute.add_condition("sm_ids", std::string(lab.info().physical_sm_ids ? "physical" : "logical"));
   for (const auto& [a, b] : found.missing_pairs)
     attribute.flags.push_back(fmt::format("sharing_not_transitive: {} and {} do not evict each other", a, b));
   lab.log(fmt::format("shared_between: {} caches for {} SMs", found.groups.size(), sms));

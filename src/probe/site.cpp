@@ -78,8 +78,8 @@ Attribute measured(const Lab& lab, Value value, std::string unit, std::optional<
     attribute.high = interval->high;
   }
   attribute.method = std::move(method);
-  attribute.conditions.emplace_back("sm_clock_mhz", std::round(lab.sm_clock_mhz() * 10) / 10);
-  attribute.conditions.emplace_back("carve_out_bytes", static_cast<std::int64_t>(lab.carve_out_bytes()));
+  attribute.add_condition("sm_clock_mhz", std::round(lab.sm_clock_mhz() * 10) / 10);
+  attribute.add_condition("carve_out_bytes", static_cast<std::int64_t>(lab.carve_out_bytes()));
   return attribute;
 }
 

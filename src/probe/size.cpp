@@ -476,18 +476,18 @@ Attribute measure_size(Lab& lab, Cache& cache) {
   Attribute attribute =
       measured(lab, static_cast<std::int64_t>(capacity.bytes), "B", capacity.interval, capacity.method);
   if (capacity.first_miss_bytes > 0) {
-    attribute.details.emplace_back("first_miss_bytes", static_cast<std::int64_t>(capacity.first_miss_bytes));
+    attribute.add_detail("first_miss_bytes", static_cast<std::int64_t>(capacity.first_miss_bytes));
     cache.fits_bytes = static_cast<std::uint64_t>(capacity.first_miss_bytes);
   }
   if (capacity.all_miss_bytes > 0)
-    attribute.details.emplace_back("all_miss_bytes", static_cast<std::int64_t>(capacity.all_miss_bytes));
+    attribute.add_detail("all_miss_bytes", static_cast<std::int64_t>(capacity.all_miss_bytes));
   if (const std::optional<double> change = change_point_bytes(cache)) {
-    attribute.details.emplace_back("change_point_bytes", static_cast<std::int64_t>(*change));
+    attribute.add_detail("change_point_bytes", static_cast<std::int64_t>(*change));
   }
   if (capacity.resident_bytes > 0)
-    attribute.details.emplace_back("resident_backwards_bytes", static_cast<std::int64_t>(capacity.resident_bytes));
+    attribute.add_detail("resident_backwards_bytes", static_cast<std::int64_t>(capacity.resident_bytes));
   if (capacity.sampled_bytes > 0)
-    attribute.details.emplace_back("sampled_residency_bytes", static_cast<std::int64_t>(capacity.sampled_bytes));
+    attribute.add_detail("sampled_residency_bytes", static_cast<std::int64_t>(capacity.sampled_bytes));
   if (lab.keep_samples()) attribute.samples.push_back(sweep_table(*cache.survey));
   return attribute;
 }

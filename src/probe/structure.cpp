@@ -269,7 +269,7 @@ Attribute structure_index(const Lab& lab, const Structure& structure) {
   const double period = static_cast<double>(common) / static_cast<double>(line);
   if (period >= (1 - kTolerance) * sets) {
     Attribute attribute = answer("modulo");
-    attribute.details.emplace_back("set_stride_bytes", static_cast<std::int64_t>(common));
+    attribute.add_detail("set_stride_bytes", static_cast<std::int64_t>(common));
     return attribute;
   }
   // A field of bits in which no two lines of a set differ, wide enough to name all sets.
@@ -319,7 +319,7 @@ Attribute structure_replacement(Lab& lab, const Cache& cache, const Structure& s
   if (lab.keep_samples()) attribute.samples.push_back(std::move(table));
   constexpr std::size_t kShown = 8;
   for (std::size_t i = 0; i < std::min(ways, kShown); ++i) {
-    attribute.details.emplace_back(fmt::format("victim_share_{}", i + 1), std::round(1000 * plain.of_age[i]) / 1000);
+    attribute.add_detail(fmt::format("victim_share_{}", i + 1), std::round(1000 * plain.of_age[i]) / 1000);
   }
   return attribute;
 }

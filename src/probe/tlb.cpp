@@ -564,9 +564,9 @@ Attribute tlb_ways(const Lab& lab, const TlbSurvey& survey, std::size_t depth) {
   Attribute attribute =
       measured(lab, static_cast<std::int64_t>(*most), "",
                stats::Interval{static_cast<double>(*least), static_cast<double>(*most)}, "misses_per_page_beyond");
-  attribute.details.emplace_back("sets", static_cast<std::int64_t>(level.sets.size()));
+  attribute.add_detail("sets", static_cast<std::int64_t>(level.sets.size()));
   std::vector<double> ways(level.sets.begin(), level.sets.end());
-  attribute.details.emplace_back("ways_of_each_set", ways);
+  attribute.add_detail("ways_of_each_set", ways);
   return attribute;
 }
 

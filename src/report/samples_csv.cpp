@@ -22,7 +22,7 @@ std::string table_csv(const SampleTable& table) {
   for (std::size_t r = 0; r < row_count; ++r) {
     for (std::size_t c = 0; c < table.data.size(); ++c) {
       if (c != 0) text += ',';
-      fmt::format_to(std::back_inserter(text), "{}", table.data[c][r]);
+      text += fmt::format("{}", table.data[c][r]);
     }
     text += "\r\n";
   }

@@ -16,7 +16,7 @@ class PtxText {
  public:
   template <typename... Args>
   void line(fmt::format_string<Args...> format, Args&&... args) {
-    fmt::format_to(std::back_inserter(text_), format, std::forward<Args>(args)...);
+    text_ += fmt::format(format, std::forward<Args>(args)...);
     text_ += '\n';
   }
   void raw(std::string_view text) { text_ += text; }

@@ -12,7 +12,7 @@
 namespace gputopo {
 namespace {
 
-using nlohmann::json;
+using SortedJson = nlohmann::json;
 
 constexpr std::size_t kLengthBytes = 8;
 constexpr std::uint64_t kMostDocumentBytes = 1ull << 30;
@@ -58,22 +58,22 @@ constexpr std::array kErrorTypes = {
 // ---- DeviceInfo ----
 
 template <typename T>
-void put(json& object, const char* name, const T& value) {
+void put(SortedJson& object, const char* name, const T& value) {
   object[name] = value;
 }
 
 template <typename T>
-void put(json& object, const char* name, const std::optional<T>& value) {
+void put(SortedJson& object, const char* name, const std::optional<T>& value) {
   if (value) object[name] = *value;
 }
 
 template <typename T>
-void get(const json& object, const char* name, T& value) {
+void get(const SortedJson& object, const char* name, T& value) {
   object.at(name).get_to(value);
 }
 
 template <typename T>
-void get(const json& object, const char* name, std::optional<T>& value) {
+void get(const SortedJson& object, const char* name, std::optional<T>& value) {
   if (object.contains(name)) value = object.at(name).get<T>();
 }
 
@@ -87,15 +87,15 @@ void visit_view_fields(Info& info, Visit&& visit) {
   visit("max_array_bytes", info.max_array_bytes);
 }
 
-json encode_info(const DeviceInfo& info) {
-  json object = json::object();
+SortedJson encode_info(const DeviceInfo& info) {
+  SortedJson object = SortedJson::object();
   const auto put_field = [&](const char* name, const auto& value) { put(object, name, value); };
   visit_info_fields(info, put_field);
   visit_view_fields(info, put_field);
   return object;
 }
 
-DeviceInfo decode_info(const json& object) {
+DeviceInfo decode_info(const SortedJson& object) {
   DeviceInfo info;
   const auto get_field = [&](const char* name, auto& value) { get(object, name, value); };
   visit_info_fields(info, get_field);
@@ -107,8 +107,8 @@ DeviceInfo decode_info(const json& object) {
 // ---- Answers ----
 
 // The length, then bin and count of every bin that counts something.
-json encode_histogram(const std::vector<std::uint32_t>& histogram) {
-  json sparse = json::array({histogram.size()});
+SortedJson encode_histogram(const std::vector<std::uint32_t>& histogram) {
+  SortedJson sparse = SortedJson::array({histogram.size()});
   for (std::size_t bin = 0; bin < histogram.size(); ++bin) {
     if (histogram[bin] == 0) continue;
     sparse.push_back(bin);
@@ -117,7 +117,7 @@ json encode_histogram(const std::vector<std::uint32_t>& histogram) {
   return sparse;
 }
 
-std::vector<std::uint32_t> decode_histogram(const json& sparse) {
+std::vector<std::uint32_t> decode_histogram(const SortedJson& sparse) {
   const auto length = sparse.at(0).get<std::size_t>();
   if (length > kHistogramBins || sparse.size() % 2 == 0) throw_corrupt();
   std::vector<std::uint32_t> histogram(length);
@@ -127,8 +127,8 @@ std::vector<std::uint32_t> decode_histogram(const json& sparse) {
   return histogram;
 }
 
-json encode_result(const ProgramResult& result) {
-  json answer = {{"clock", result.sm_clock_mhz}, {"carve_out", result.shared_carve_out_bytes}};
+SortedJson encode_result(const ProgramResult& result) {
+  SortedJson answer = {{"clock", result.sm_clock_mhz}, {"carve_out", result.shared_carve_out_bytes}};
   if (const auto* stream = std::get_if<StreamResult>(&result.data)) {
     answer["stream"] = {stream->bytes_moved, stream->seconds, stream->cycles};
     return answer;
@@ -149,26 +149,26 @@ json encode_result(const ProgramResult& result) {
   }
   const auto& chase = std::get<ChaseResult>(result.data);
   answer["sm"] = chase.sm;
-  json& steps = answer["steps"] = json::array();
+  SortedJson& steps = answer["steps"] = SortedJson::array();
   for (const StepResult& step : chase.steps) {
     steps.push_back({step.loads, step.total_cycles, step.latencies, encode_histogram(step.histogram)});
   }
   return answer;
 }
 
-ProgramResult decode_result(const json& answer) {
+ProgramResult decode_result(const SortedJson& answer) {
   ProgramResult result;
   answer.at("clock").get_to(result.sm_clock_mhz);
   answer.at("carve_out").get_to(result.shared_carve_out_bytes);
   if (answer.contains("stream")) {
-    const json& stream = answer["stream"];
+    const SortedJson& stream = answer["stream"];
     result.data = StreamResult{.bytes_moved = stream.at(0).get<std::uint64_t>(),
                                .seconds = stream.at(1).get<double>(),
                                .cycles = stream.at(2).get<double>()};
     return result;
   }
   if (answer.contains("code")) {
-    const json& code = answer["code"];
+    const SortedJson& code = answer["code"];
     result.data = InstructionResult{.pass_cycles = code.at(0).get<std::vector<std::vector<std::uint64_t>>>(),
                                     .sms = code.at(1).get<std::vector<std::uint32_t>>(),
                                     .block_bytes = code.at(2).get<double>(),
@@ -176,7 +176,7 @@ ProgramResult decode_result(const json& answer) {
     return result;
   }
   if (answer.contains("access")) {
-    const json& access = answer["access"];
+    const SortedJson& access = answer["access"];
     result.data = AccessResult{.least_cycles = access.at(0).get<double>(),
                                .mean_cycles = access.at(1).get<double>(),
                                .most_cycles = access.at(2).get<double>(),
@@ -185,7 +185,7 @@ ProgramResult decode_result(const json& answer) {
     return result;
   }
   if (answer.contains("cluster")) {
-    const json& cluster = answer["cluster"];
+    const SortedJson& cluster = answer["cluster"];
     result.data = ClusterResult{.sms = cluster.at(0).get<std::vector<std::uint32_t>>(),
                                 .cycles = cluster.at(1).get<std::vector<double>>(),
                                 .bytes_moved = cluster.at(2).get<std::uint64_t>(),
@@ -196,7 +196,7 @@ ProgramResult decode_result(const json& answer) {
   }
   ChaseResult chase;
   answer.at("sm").get_to(chase.sm);
-  for (const json& step : answer.at("steps")) {
+  for (const SortedJson& step : answer.at("steps")) {
     chase.steps.push_back({.loads = step.at(0).get<std::uint64_t>(),
                            .total_cycles = step.at(1).get<std::uint64_t>(),
                            .latencies = step.at(2).get<std::vector<std::uint32_t>>(),
@@ -206,13 +206,13 @@ ProgramResult decode_result(const json& answer) {
   return result;
 }
 
-json encode_answer(const RecordedAnswer& answer) {
+SortedJson encode_answer(const RecordedAnswer& answer) {
   if (const auto* result = std::get_if<ProgramResult>(&answer)) return encode_result(*result);
   const auto& error = std::get<RecordedError>(answer);
   return {{"error", error.type}, {"what", error.what}, {"status", error.status}};
 }
 
-RecordedAnswer decode_answer(const json& answer) {
+RecordedAnswer decode_answer(const SortedJson& answer) {
   if (!answer.contains("error")) return decode_result(answer);
   RecordedError error{.type = answer.at("error").get<std::string>(),
                       .what = answer.at("what").get<std::string>(),
@@ -245,7 +245,7 @@ std::vector<std::uint8_t> decompress_bytes(std::string_view packed, std::uint64_
   return bytes;
 }
 
-Recording decode_document(const json& document) {
+Recording decode_document(const SortedJson& document) {
   const int version = document.at("version").get<int>();
   if (version != kRecordingVersion) {
     throw FormatError(
@@ -254,9 +254,9 @@ Recording decode_document(const json& document) {
                     version, kRecordingVersion, kRecordAgain));
   }
   Recording recording{.info = decode_info(document.at("info")), .answers = {}};
-  for (const json& entry : document.at("answers")) {
+  for (const SortedJson& entry : document.at("answers")) {
     std::vector<RecordedAnswer>& answers = recording.answers[entry.at(0).get<std::string>()];
-    for (const json& answer : entry.at(1)) answers.push_back(decode_answer(answer));
+    for (const SortedJson& answer : entry.at(1)) answers.push_back(decode_answer(answer));
     if (answers.empty()) throw_corrupt();
   }
   return recording;
@@ -281,14 +281,14 @@ void throw_recorded(const RecordedError& error) {
 }
 
 std::string encode_recording(const Recording& recording, int version) {
-  json document = {{"version", version}, {"info", encode_info(recording.info)}};
-  json& entries = document["answers"] = json::array();
+  SortedJson document = {{"version", version}, {"info", encode_info(recording.info)}};
+  SortedJson& entries = document["answers"] = SortedJson::array();
   for (const auto& [text, answers] : recording.answers) {
-    json encoded = json::array();
+    SortedJson encoded = SortedJson::array();
     for (const RecordedAnswer& answer : answers) encoded.push_back(encode_answer(answer));
     entries.push_back({text, std::move(encoded)});
   }
-  const std::vector<std::uint8_t> bytes = json::to_cbor(document);
+  const std::vector<std::uint8_t> bytes = SortedJson::to_cbor(document);
   std::string file(kRecordingMagic);
   for (std::size_t i = 0; i < kLengthBytes; ++i) file += static_cast<char>(bytes.size() >> (8 * i) & 0xff);
   return file + compress_bytes(bytes);
@@ -308,8 +308,8 @@ Recording decode_recording(std::string_view bytes) {
   bytes.remove_prefix(kLengthBytes);
   const std::vector<std::uint8_t> document = decompress_bytes(bytes, length);
   try {
-    return decode_document(json::from_cbor(document));
-  } catch (const json::exception&) {
+    return decode_document(SortedJson::from_cbor(document));
+  } catch (const SortedJson::exception&) {
     throw_corrupt();
   } catch (const std::out_of_range&) {
     throw_corrupt();

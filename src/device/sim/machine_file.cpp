@@ -15,7 +15,7 @@
 namespace gputopo::sim {
 namespace {
 
-using nlohmann::json;
+using SortedJson = nlohmann::json;
 
 constexpr int kMachineVersion = 1;
 
@@ -26,7 +26,7 @@ constexpr int kMachineVersion = 1;
 std::string join_path(const std::string& path, const std::string& key) { return path.empty() ? key : path + "." + key; }
 
 // The value inside {"value": ..., "source": ...}, or the node itself.
-const json& unwrap(const json& node, const std::string& path) {
+const SortedJson& unwrap(const SortedJson& node, const std::string& path) {
   if (!node.is_object() || !node.contains("value")) return node;
   for (const auto& [key, value] : node.items()) {
     const bool fits =
@@ -41,26 +41,26 @@ const json& unwrap(const json& node, const std::string& path) {
 // ---- Values ----
 
 template <typename T>
-void read(const json& wrapped, const std::string& path, T& out);
+void read(const SortedJson& wrapped, const std::string& path, T& out);
 
-void read_value(const json& node, const std::string& path, bool& out) {
+void read_value(const SortedJson& node, const std::string& path, bool& out) {
   if (!node.is_boolean()) refuse(path, fmt::format("{} is not true or false", node.dump()));
   out = node.get<bool>();
 }
 
-void read_value(const json& node, const std::string& path, std::string& out) {
+void read_value(const SortedJson& node, const std::string& path, std::string& out) {
   if (!node.is_string()) refuse(path, fmt::format("{} is not a text", node.dump()));
   out = node.get<std::string>();
 }
 
-void read_value(const json& node, const std::string& path, double& out) {
+void read_value(const SortedJson& node, const std::string& path, double& out) {
   if (!node.is_number()) refuse(path, fmt::format("{} is not a number", node.dump()));
   out = node.get<double>();
 }
 
 template <typename Integer>
 requires std::is_integral_v<Integer>
-void read_value(const json& node, const std::string& path, Integer& out) {
+void read_value(const SortedJson& node, const std::string& path, Integer& out) {
   constexpr auto kMost = static_cast<std::uint64_t>(std::numeric_limits<Integer>::max());
   if (!node.is_number_unsigned() || node.get<std::uint64_t>() > kMost) {
     refuse(path, fmt::format("{} is not a whole number between 0 and {}", node.dump(), kMost));
@@ -72,7 +72,7 @@ template <typename Enum>
 using EnumNames = std::vector<std::pair<std::string, Enum>>;
 
 template <typename Enum>
-void read_enum(const json& node, const std::string& path, const EnumNames<Enum>& names, Enum& out) {
+void read_enum(const SortedJson& node, const std::string& path, const EnumNames<Enum>& names, Enum& out) {
   std::string allowed;
   for (const auto& [name, value] : names) {
     if (node.is_string() && node.get<std::string>() == name) {
@@ -84,7 +84,7 @@ void read_enum(const json& node, const std::string& path, const EnumNames<Enum>&
   refuse(path, fmt::format("{} is not one of {}", node.dump(), allowed));
 }
 
-void read_value(const json& node, const std::string& path, Replacement& out) {
+void read_value(const SortedJson& node, const std::string& path, Replacement& out) {
   read_enum(node, path,
             {{"lru", Replacement::kLru},
              {"tree_plru", Replacement::kTreePlru},
@@ -93,7 +93,7 @@ void read_value(const json& node, const std::string& path, Replacement& out) {
             out);
 }
 
-void read_value(const json& node, const std::string& path, IndexHash& out) {
+void read_value(const SortedJson& node, const std::string& path, IndexHash& out) {
   read_enum(node, path,
             {{"modulo", IndexHash::kModulo},
              {"xor_fold", IndexHash::kXorFold},
@@ -102,7 +102,7 @@ void read_value(const json& node, const std::string& path, IndexHash& out) {
             out);
 }
 
-void read_value(const json& node, const std::string& path, Scope& out) {
+void read_value(const SortedJson& node, const std::string& path, Scope& out) {
   read_enum(
       node, path,
       {{"sm", Scope::kSm}, {"tpc", Scope::kTpc}, {"group", Scope::kGroup}, {"xcd", Scope::kXcd}, {"gpu", Scope::kGpu}},
@@ -110,12 +110,12 @@ void read_value(const json& node, const std::string& path, Scope& out) {
 }
 
 template <typename T>
-void read_value(const json& node, const std::string& path, std::optional<T>& out) {
+void read_value(const SortedJson& node, const std::string& path, std::optional<T>& out) {
   read(node, path, out.emplace());
 }
 
 template <typename T>
-void read_value(const json& node, const std::string& path, std::vector<T>& out) {
+void read_value(const SortedJson& node, const std::string& path, std::vector<T>& out) {
   if (!node.is_array()) refuse(path, "is not a list");
   for (std::size_t i = 0; i < node.size(); ++i) read(node[i], fmt::format("{}[{}]", path, i), out.emplace_back());
 }
@@ -124,13 +124,13 @@ void read_value(const json& node, const std::string& path, std::vector<T>& out) 
 
 struct Field {
   std::string name;
-  std::function<void(const json& node, const std::string& path)> read_into;
+  std::function<void(const SortedJson& node, const std::string& path)> read_into;
   bool required = false;
 };
 
 template <typename T>
 Field field(std::string name, T& out) {
-  return {std::move(name), [&out](const json& node, const std::string& path) { read(node, path, out); }};
+  return {std::move(name), [&out](const SortedJson& node, const std::string& path) { read(node, path, out); }};
 }
 
 template <typename T>
@@ -141,7 +141,7 @@ Field required_field(std::string name, T& out) {
 }
 
 // Every key must be a field of the table, or "comment".
-void read_object(const json& node, const std::string& path, const std::vector<Field>& fields) {
+void read_object(const SortedJson& node, const std::string& path, const std::vector<Field>& fields) {
   if (!node.is_object()) refuse(path, "is not an object");
   for (const auto& [key, value] : node.items()) {
     if (key == "comment") continue;
@@ -159,7 +159,7 @@ void read_object(const json& node, const std::string& path, const std::vector<Fi
   }
 }
 
-void read_value(const json& node, const std::string& path, DeviceInfo& info) {
+void read_value(const SortedJson& node, const std::string& path, DeviceInfo& info) {
   std::vector<Field> fields;
   visit_info_fields(info, [&](std::string name, auto& out) {
     const bool required = name == "vendor" || name == "name" || name == "sm_count";
@@ -169,7 +169,7 @@ void read_value(const json& node, const std::string& path, DeviceInfo& info) {
   read_object(node, path, fields);
 }
 
-void read_value(const json& node, const std::string& path, CacheSpec& cache) {
+void read_value(const SortedJson& node, const std::string& path, CacheSpec& cache) {
   read_object(
       node, path,
       {required_field("id", cache.id), required_field("size_bytes", cache.size_bytes), field("unified", cache.unified),
@@ -180,18 +180,18 @@ void read_value(const json& node, const std::string& path, CacheSpec& cache) {
        field("partitions", cache.partitions)});
 }
 
-void read_value(const json& node, const std::string& path, PathStop& stop) {
+void read_value(const SortedJson& node, const std::string& path, PathStop& stop) {
   read_object(node, path,
               {required_field("cache", stop.cache), required_field("latency_cycles", stop.latency_cycles),
                field("far_latency_cycles", stop.far_latency_cycles)});
 }
 
-void read_value(const json& node, const std::string& path, SpaceSpec& space) {
+void read_value(const SortedJson& node, const std::string& path, SpaceSpec& space) {
   read_object(node, path,
               {field("path", space.path), required_field("memory_latency_cycles", space.memory_latency_cycles)});
 }
 
-void read_value(const json& node, const std::string& path, std::map<Space, SpaceSpec>& spaces) {
+void read_value(const SortedJson& node, const std::string& path, std::map<Space, SpaceSpec>& spaces) {
   std::map<Space, SpaceSpec> all;
   std::vector<Field> fields;
   for (const Space space : kAllSpaces) fields.push_back(field(std::string(to_string(space)), all[space]));
@@ -201,41 +201,41 @@ void read_value(const json& node, const std::string& path, std::map<Space, Space
   }
 }
 
-void read_value(const json& node, const std::string& path, CodeStop& stop) {
+void read_value(const SortedJson& node, const std::string& path, CodeStop& stop) {
   read_object(
       node, path,
       {required_field("cache", stop.cache), required_field("cycles_per_instruction", stop.cycles_per_instruction)});
 }
 
-void read_value(const json& node, const std::string& path, CodeSpec& code) {
+void read_value(const SortedJson& node, const std::string& path, CodeSpec& code) {
   read_object(node, path,
               {required_field("bytes_per_instruction", code.bytes_per_instruction), required_field("path", code.path),
                required_field("memory_cycles_per_instruction", code.memory_cycles_per_instruction),
                field("loop_cycles", code.loop_cycles)});
 }
 
-void read_value(const json& node, const std::string& path, TlbSpec& tlb) {
+void read_value(const SortedJson& node, const std::string& path, TlbSpec& tlb) {
   read_object(node, path,
               {required_field("page_bytes", tlb.page_bytes), required_field("entries", tlb.entries),
                field("ways", tlb.ways), field("set_ways", tlb.set_ways), field("index", tlb.index),
                field("scope", tlb.scope), required_field("miss_cycles", tlb.miss_cycles)});
 }
 
-void read_value(const json& node, const std::string& path, BandwidthSpec& bandwidth) {
+void read_value(const SortedJson& node, const std::string& path, BandwidthSpec& bandwidth) {
   read_object(node, path,
               {required_field("read_bytes_per_second", bandwidth.read_bytes_per_second),
                field("write_bytes_per_second", bandwidth.write_bytes_per_second),
                field("half_bytes_in_flight", bandwidth.half_bytes_in_flight)});
 }
 
-void read_value(const json& node, const std::string& path, BankSpec& banks) {
+void read_value(const SortedJson& node, const std::string& path, BankSpec& banks) {
   read_object(node, path,
               {required_field("banks", banks.banks), required_field("bank_bytes", banks.bank_bytes),
                field("lanes_at_once", banks.lanes_at_once), required_field("conflict_cycles", banks.conflict_cycles),
                field("store_latency_cycles", banks.store_latency_cycles)});
 }
 
-void read_value(const json& node, const std::string& path, AtomicSpec& atomics) {
+void read_value(const SortedJson& node, const std::string& path, AtomicSpec& atomics) {
   read_object(node, path,
               {required_field("latency_cycles", atomics.latency_cycles),
                required_field("one_address_latency_cycles", atomics.one_address_latency_cycles),
@@ -243,20 +243,20 @@ void read_value(const json& node, const std::string& path, AtomicSpec& atomics) 
                required_field("one_address_lanes_per_cycle", atomics.one_address_lanes_per_cycle)});
 }
 
-void read_value(const json& node, const std::string& path, ClusterBandwidth& bandwidth) {
+void read_value(const SortedJson& node, const std::string& path, ClusterBandwidth& bandwidth) {
   read_object(node, path,
               {required_field("cluster_size", bandwidth.cluster_size),
                required_field("read_bytes_per_second", bandwidth.read_bytes_per_second)});
 }
 
-void read_value(const json& node, const std::string& path, ClusterSpec& clusters) {
+void read_value(const SortedJson& node, const std::string& path, ClusterSpec& clusters) {
   read_object(node, path,
               {required_field("max_size", clusters.max_size), required_field("latency_cycles", clusters.latency_cycles),
                field("other_tpc_cycles", clusters.other_tpc_cycles), field("spread_cycles", clusters.spread_cycles),
                required_field("bandwidths", clusters.bandwidths)});
 }
 
-void read_value(const json& node, const std::string& path, BulkCopySpec& bulk) {
+void read_value(const SortedJson& node, const std::string& path, BulkCopySpec& bulk) {
   read_object(
       node, path,
       {required_field("overhead_cycles", bulk.overhead_cycles), required_field("issue_cycles", bulk.issue_cycles),
@@ -265,14 +265,14 @@ void read_value(const json& node, const std::string& path, BulkCopySpec& bulk) {
 
 // By level; check_machine() knows which levels there are.
 template <typename Spec>
-void read_value(const json& node, const std::string& path, std::map<std::string, Spec>& levels) {
+void read_value(const SortedJson& node, const std::string& path, std::map<std::string, Spec>& levels) {
   if (!node.is_object()) refuse(path, "is not an object");
   for (const auto& [level, value] : node.items()) {
     if (level != "comment") read(value, join_path(path, level), levels[level]);
   }
 }
 
-void read_value(const json& node, const std::string& path, NoiseSpec& noise) {
+void read_value(const SortedJson& node, const std::string& path, NoiseSpec& noise) {
   read_object(node, path,
               {field("jitter_cycles", noise.jitter_cycles), field("outlier_probability", noise.outlier_probability),
                field("outlier_cycles", noise.outlier_cycles), field("drift_fraction", noise.drift_fraction),
@@ -280,14 +280,14 @@ void read_value(const json& node, const std::string& path, NoiseSpec& noise) {
                field("bandwidth_sigma", noise.bandwidth_sigma)});
 }
 
-void read_value(const json& node, const std::string& path, SliceSpec& slices) {
+void read_value(const SortedJson& node, const std::string& path, SliceSpec& slices) {
   read_object(node, path,
               {required_field("count", slices.count), required_field("partition_cycles", slices.partition_cycles),
                field("tpc_cycles", slices.tpc_cycles)});
 }
 
 template <typename T>
-void read(const json& wrapped, const std::string& path, T& out) {
+void read(const SortedJson& wrapped, const std::string& path, T& out) {
   read_value(unwrap(wrapped, path), path, out);
 }
 
@@ -302,10 +302,10 @@ std::string place_in(const std::string& text, std::size_t byte) {
 }  // namespace
 
 MachineSpec parse_machine(const std::string& json_text) {
-  json document;
+  SortedJson document;
   try {
-    document = json::parse(json_text);
-  } catch (const json::parse_error& error) {
+    document = SortedJson::parse(json_text);
+  } catch (const SortedJson::parse_error& error) {
     throw FormatError(fmt::format("machine file: not JSON at {}; correct it there", place_in(json_text, error.byte)));
   }
   MachineSpec spec;
