@@ -165,8 +165,7 @@ Attribute conflict_cost(Lab& lab, const BankCurve& curve, const BankFit& fit) {
   const stats::Line stores = stats::fit_line(conflicts, curve.store_cycles);
   attribute.add_detail("conflict_free_cycles", rounded(fit.free_cycles));
   attribute.add_detail("broadcast_cycles", rounded(at_stride(curve, curve.load_cycles, 0)));
-  attribute.add_detail("worst_cycles",
-                                 rounded(*std::max_element(curve.load_cycles.begin(), curve.load_cycles.end())));
+  attribute.add_detail("worst_cycles", rounded(*std::max_element(curve.load_cycles.begin(), curve.load_cycles.end())));
   attribute.add_detail("store_conflict_cycles", rounded(stores.slope));
   attribute.add_detail("store_conflict_free_cycles", rounded(stores.intercept));
   if (lab.keep_samples()) {

@@ -117,10 +117,9 @@ Attribute measure_code_size(Lab& lab, CodeCache& cache) {
                             stats::Interval{std::floor(edge.fits * survey.block_bytes),
                                             std::ceil(most * survey.block_bytes + survey.loop_bytes)},
                             edge.sharp() ? "longest_fitting_code" : "beginning_of_edge");
-  size.add_detail("first_miss_bytes",
-                            static_cast<std::int64_t>(std::llround((edge.fits + 1) * survey.block_bytes)));
+  size.add_detail("first_miss_bytes", static_cast<std::int64_t>(std::llround((edge.fits + 1) * survey.block_bytes)));
   size.add_detail("all_miss_bytes",
-                            static_cast<std::int64_t>(std::llround(survey.footprints_bytes[cache.next().first])));
+                  static_cast<std::int64_t>(std::llround(survey.footprints_bytes[cache.next().first])));
   size.add_detail("bytes_per_instruction", std::round(100 * cache.bytes_per_instruction()) / 100);
   size.add_detail("loop_bytes_at_most", static_cast<std::int64_t>(survey.loop_bytes));
   if (lab.keep_samples()) size.samples.push_back(sweep_table(survey));

@@ -24,8 +24,7 @@ void add_distribution(Attribute& attribute, const stats::Histogram& histogram, d
     for (const auto& [name, q] : quantiles) {
       attribute.add_detail(name, round_to(stats::histogram_quantile(band, q) - timer, 10));
     }
-    attribute.add_detail("standard_deviation_cycles",
-                                   round_to(stats::summarise_band(band, 0, 1e9).deviation, 10));
+    attribute.add_detail("standard_deviation_cycles", round_to(stats::summarise_band(band, 0, 1e9).deviation, 10));
   }
   if (clock_mhz > 0) attribute.add_detail("mean_ns", round_to(*attribute.number() / clock_mhz * 1000, 100));
 }
@@ -175,8 +174,7 @@ Attribute measure_shared_latency(Lab& lab, const Site& site) {
   }
   const double mean = stats::median(latencies);
   Attribute attribute = measured(lab, round_to(mean, 100), "cycles", latency_interval(latencies), "untimed_chain");
-  if (lab.sm_clock_mhz() > 0)
-    attribute.add_detail("mean_ns", round_to(mean / lab.sm_clock_mhz() * 1000, 100));
+  if (lab.sm_clock_mhz() > 0) attribute.add_detail("mean_ns", round_to(mean / lab.sm_clock_mhz() * 1000, 100));
   return attribute;
 }
 

@@ -129,8 +129,7 @@ Attribute measure_shared_between(Lab& lab, const Cache& cache) {
   attribute.add_detail("instances", static_cast<std::int64_t>(found.groups.size()));
   std::map<std::size_t, std::int64_t> by_size;
   for (const auto& group : found.groups) ++by_size[group.size()];
-  for (const auto& [size, count] : by_size)
-    attribute.add_detail(fmt::format("instances_of_{}_sms", size), count);
+  for (const auto& [size, count] : by_size) attribute.add_detail(fmt::format("instances_of_{}_sms", size), count);
   attribute.add_detail("pairs_tried", tried);
   attribute.add_condition("sm_ids", std::string(lab.info().physical_sm_ids ? "physical" : "logical"));
   for (const auto& [a, b] : found.missing_pairs)
