@@ -46,18 +46,9 @@ FetchGranularity fetch_granularity_of(std::span<const std::vector<std::uint32_t>
 }
 
 Attribute measure_fetch_granularity(Lab& lab, Cache& cache) {
-  const Site& site = cache.site();
   const Parameters& parameters = lab.parameters();
+  const std::vector<std::vector<std::uint32_t>>& latencies = cache.survey->cold_passes;
   if (!cache.has_next_level()) throw Inconclusive("no load was seen to miss this cache, so no fetch into it either");
-  // Each pass is over an array of its own, so that all are cold.
-  constexpr std::uint64_t kPassBytes = 8192;
-  const std::uint64_t passes = parameters.copies;
-  const std::uint64_t pass_bytes = site.limit_bytes == 0 ? kPassBytes : std::min(kPassBytes, site.limit_bytes / passes);
-  const ChaseArray pass = make_array(site, pass_bytes, kMinimumStrideBytes);
-  std::vector<std::vector<std::uint32_t>> latencies;
-  for (StepResult& step : time_cold(lab, site, std::vector<ChaseArray>(passes, pass))) {
-    latencies.push_back(std::move(step.latencies));
-  }
   // What a fetch has brought is in the nearest part of the cache: near L2 where there is a far one too, whose hits may
   // be as slow as near memory.
   const double fetched_limit = cache.survey->levels[cache.first_level].high_cycles;

@@ -31,21 +31,6 @@ ChaseStep warm_step(const Site& site, const ChaseArray& array, std::uint32_t ind
   return {.kind = site.exclusive ? StepKind::kTouch : StepKind::kWarm, .array = index, .loads = array.element_count()};
 }
 
-std::vector<StepResult> time_cold(Lab& lab, const Site& site, std::vector<ChaseArray> arrays) {
-  std::vector<ChaseStep> steps;
-  for (std::uint32_t i = 0; i < arrays.size(); ++i) {
-    steps.push_back({.kind = StepKind::kTimed, .array = i, .loads = arrays[i].element_count()});
-  }
-  if (site.exclusive) {
-    constexpr std::uint64_t kShortestFetch = 32;
-    arrays.push_back(make_array(site, lab.last_cache_evictor_bytes(), kShortestFetch));
-    steps.insert(steps.begin(), warm_step(site, arrays.back(), static_cast<std::uint32_t>(arrays.size() - 1)));
-  }
-  std::vector<StepResult> results = lab.chase({make_program(site, std::move(arrays), std::move(steps))}).front().steps;
-  if (site.exclusive) results.erase(results.begin());
-  return results;
-}
-
 void require_exceeded(const Cache& cache, const std::string& consequence) {
   if (cache.was_exceeded()) return;
   const std::uint64_t limit = cache.site().limit_bytes;

@@ -38,6 +38,8 @@ struct Survey {
   std::vector<stats::Histogram> histograms;  // of each footprint, raw cycles
   std::vector<stats::Level> levels;          // nearest first
   stats::Histogram cold;                     // of first touches, one per line
+  // Raw cycles of every load of passes at kMinimumStrideBytes over arrays that were in no cache.
+  std::vector<std::vector<std::uint32_t>> cold_passes;
 };
 
 // A cache: the levels [first_level, last_level] of a survey, and what the probes have found of it.
@@ -84,10 +86,6 @@ struct Cache {
 // One pass over the array that leaves it as resident as it gets: by the actor alone where caches may belong to a warp,
 // by the whole block where they are shared.
 [[nodiscard]] ChaseStep warm_step(const Site& site, const ChaseArray& array, std::uint32_t index = 0);
-
-// Times every element of each array once, none of which is in a cache: arrays of a new program are in no cache of an
-// SM, and what the SMs share is evicted first. One result for each array.
-[[nodiscard]] std::vector<StepResult> time_cold(Lab& lab, const Site& site, std::vector<ChaseArray> arrays);
 
 // ---- Reading results ----
 

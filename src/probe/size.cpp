@@ -133,19 +133,20 @@ double resident_backwards(Lab& lab, const Cache& cache, double bytes, std::uint6
 Estimate resident_estimate(Lab& lab, const Cache& cache, double guess, std::uint64_t stride) {
   const Site& site = cache.site();
   double best = 0;
+  double growth = 0;
   bool settled = false;
   for (double footprint = 2 * guess; footprint <= 32 * guess; footprint *= 2) {
     if (site.limit_bytes != 0 && footprint > static_cast<double>(site.limit_bytes)) break;
     const double resident = resident_backwards(lab, cache, footprint, stride);
-    // Touching L2 many times over takes its time: not for a line or two.
-    const bool grew = resident > best * (site.exclusive ? 1.0005 : 1);
+    if (resident > 0) growth = std::max(0.0, resident - best);
+    const bool grew = resident > best;
     best = std::max(best, resident);
     lab.log(fmt::format("size: backwards over {:.0f} B: {:.0f} B resident", footprint, resident));
     settled = !grew && resident > 0;
     if (!grew) break;
   }
   const auto line = static_cast<double>(std::max({stride, cache.line_bytes, cache.fetch_bytes}));
-  return {best, {best - line, best + line}, settled};
+  return {best, {best - line, best + line + (settled ? 0 : growth)}, settled};
 }
 
 // Largest footprint that fits, between one that does and one that does not: both ends draw closer by the number of
@@ -405,9 +406,9 @@ Capacity estimate_capacity(Lab& lab, const Cache& cache, const Effort& effort) {
     };
     const bool sure = exact || packed > 0;
     SampledResidency sampled = sample(sure ? effort.quick_samples : effort.full_samples);
-    if (exact && packed == 0 && above_by(sampled, 1)) sampled = sample(effort.full_samples);
+    if (exact && packed == 0 && (above_by(sampled, 1) || !resident.settled)) sampled = sample(effort.full_samples);
     // Elsewhere the largest footprint that fits is only a lower bound: it takes less to be above that.
-    const double clearly = exact ? 4.5 : 2;
+    const double clearly = exact && resident.settled ? 4.5 : 2;
     if (packed == 0 && above_by(sampled, clearly)) {
       best = {std::round(sampled.bytes / line) * line,
               {sampled.interval.low - line / 2, sampled.interval.high + line / 2}};

@@ -15,8 +15,7 @@ constexpr std::uint64_t kTinyTimedLoads = 1024;
 constexpr std::uint64_t kTinyChainLoads = 128;
 constexpr std::uint32_t kTinyChainSegments = 33;
 constexpr std::uint64_t kColdLoads = 64;
-constexpr std::uint64_t kColdPassBytes = 4096;
-constexpr std::uint32_t kColdPasses = 3;
+constexpr std::uint64_t kColdPassBytes = 8192;
 
 // Latency of loads that all hit: untimed, so exact; and timed, so that the timer's cost is the difference.
 stats::Histogram run_tiny(Lab& lab, Survey& survey) {
@@ -46,16 +45,33 @@ stats::Histogram run_tiny(Lab& lab, Survey& survey) {
   return histogram;
 }
 
-// First touches: one load a line, and passes at the smallest stride for the fetch granularity.
-std::vector<StepResult> run_cold(Lab& lab, const Site& site) {
+// First touches: one load a line, and passes at the smallest stride for the fetch granularity, each over an array of
+// its own. None is in a cache: arrays of a new program are in no cache of an SM, and what the SMs share is evicted
+// first.
+void run_cold(Lab& lab, Survey& survey) {
+  const Site& site = survey.site;
   const Parameters& parameters = lab.parameters();
   const std::uint64_t spread =
       site.limit_bytes == 0 ? kColdLoads : std::min(kColdLoads, site.limit_bytes / 2 / parameters.cold_stride_bytes);
   std::vector<ChaseArray> arrays = {
       make_array(site, spread * parameters.cold_stride_bytes, parameters.cold_stride_bytes)};
-  for (std::uint32_t i = 0; i < kColdPasses; ++i)
-    arrays.push_back(make_array(site, kColdPassBytes, kMinimumStrideBytes));
-  return time_cold(lab, site, std::move(arrays));
+  const std::uint64_t passes = parameters.copies;
+  const std::uint64_t pass_bytes =
+      site.limit_bytes == 0 ? kColdPassBytes : std::min(kColdPassBytes, site.limit_bytes / 4 / passes);
+  arrays.insert(arrays.end(), passes, make_array(site, pass_bytes, kMinimumStrideBytes));
+  std::vector<ChaseStep> steps;
+  for (std::uint32_t i = 0; i < arrays.size(); ++i) {
+    steps.push_back({.kind = StepKind::kTimed, .array = i, .loads = arrays[i].element_count()});
+  }
+  if (site.exclusive) {
+    constexpr std::uint64_t kShortestFetch = 32;
+    arrays.push_back(make_array(site, lab.last_cache_evictor_bytes(), kShortestFetch));
+    steps.insert(steps.begin(), warm_step(site, arrays.back(), static_cast<std::uint32_t>(arrays.size() - 1)));
+  }
+  std::vector<StepResult> results = lab.chase({make_program(site, std::move(arrays), std::move(steps))}).front().steps;
+  if (site.exclusive) results.erase(results.begin());
+  survey.cold = std::move(results.front().histogram);
+  for (std::size_t i = 1; i < results.size(); ++i) survey.cold_passes.push_back(std::move(results[i].latencies));
 }
 
 }  // namespace
@@ -122,8 +138,7 @@ Survey survey_space(Lab& lab, const Site& site) {
   survey.site = site;
   survey.tiny = run_tiny(lab, survey);
   const stats::Histogram& tiny = survey.tiny;
-  const std::vector<StepResult> cold = run_cold(lab, site);
-  survey.cold = cold.front().histogram;
+  run_cold(lab, survey);
   const std::vector<stats::Histogram> extremes = {tiny, survey.cold};
   survey.levels = stats::find_levels(extremes);
   if (survey.levels.size() < 2) return survey;
@@ -136,10 +151,9 @@ Survey survey_space(Lab& lab, const Site& site) {
   const double nearest_limit = spread + std::max(kLeastMarginCycles, kMargin * spread);
   survey.levels.front().high_cycles = nearest_limit;
 
-  std::vector<std::vector<std::uint32_t>> passes;
-  for (std::size_t i = 1; i < cold.size(); ++i) passes.push_back(cold[i].latencies);
   survey.fetch_bytes =
-      fetch_granularity_of(passes, kMinimumStrideBytes, nearest_limit, lab.parameters().line_limit_bytes).bytes;
+      fetch_granularity_of(survey.cold_passes, kMinimumStrideBytes, nearest_limit, lab.parameters().line_limit_bytes)
+          .bytes;
   sweep_footprints(lab, survey);
 
   std::vector<stats::Histogram> all = survey.histograms;
