@@ -76,6 +76,10 @@ class Device {
   // DeviceMemoryError, DeviceError, DeviceLostError.
   [[nodiscard]] virtual std::vector<ProgramResult> run(std::span<const Program> programs) = 0;
 
+  // What of the device's state may have disturbed its answers so far, a line each: another process at work, clocks held
+  // down by heat or power.
+  [[nodiscard]] virtual std::vector<std::string> warnings() { return {}; }
+
   // The device's own code for a program (PTX for cuda), for --dump-program; empty where there is none.
   [[nodiscard]] virtual std::string native_code(const Program&) { return {}; }
 };
@@ -105,6 +109,7 @@ class Recorder : public Device {
   ~Recorder() override;
   [[nodiscard]] const DeviceInfo& info() const override;
   [[nodiscard]] std::vector<ProgramResult> run(std::span<const Program> programs) override;
+  [[nodiscard]] std::vector<std::string> warnings() override;
   [[nodiscard]] std::string native_code(const Program& program) override;
   // Writes beside and renames. Throws FileError.
   void save(const std::string& path) const;

@@ -14,8 +14,7 @@ int main(int argc, char** argv) {
     return code;
   };
   try {
-    const cli::ParseResult parsed = cli::parse_command_line(argc, argv);
-    return parsed.exit_code ? *parsed.exit_code : cli::run(parsed.options);
+    return cli::run(cli::parse_command_line(argc, argv));
   } catch (const UsageError& error) {
     return fail(error.what(), cli::kExitUsage);
   } catch (const std::bad_alloc&) {

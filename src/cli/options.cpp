@@ -5,6 +5,8 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <cmath>
+#include <sstream>
 
 #include "cli/check_formats.h"
 #include "cli/completion.h"
@@ -46,7 +48,11 @@ void add_discover_options(CLI::App& app, Options& options) {
   app.add_option("--record", options.record_path, "Keep all that the device answers, for 'gputopo replay'")
       ->type_name("PATH");
   app.add_option("--budget", options.budget_seconds, "Seconds to measure at most")
-      ->check(CLI::PositiveNumber)
+      ->check([](const std::string& text) {
+        double seconds = 0;
+        const bool is_number = CLI::detail::lexical_cast(text, seconds) && std::isfinite(seconds);
+        return is_number && seconds > 0 ? std::string{} : "must be a number of seconds above 0, not " + text;
+      })
       ->type_name("SECONDS")
       ->capture_default_str();
   app.add_option("--seed", options.seed, "Seed of a simulated device's noise")->type_name("N")->capture_default_str();
@@ -90,9 +96,8 @@ const std::vector<ExitCodeMeaning>& exit_code_meanings() {
   return kMeanings;
 }
 
-ParseResult parse_command_line(int argc, char** argv) {
-  ParseResult result;
-  Options& options = result.options;
+Options parse_command_line(int argc, char** argv) {
+  Options options;
 
   CLI::App app("Finds out what a GPU's memory hierarchy is made of, by measuring it. Without a command: discover.",
                "gputopo");
@@ -158,8 +163,12 @@ ParseResult parse_command_line(int argc, char** argv) {
   try {
     app.parse(argc, argv);
   } catch (const CLI::Success& success) {
-    result.exit_code = app.exit(success);
-    return result;
+    // The text of --help or --version.
+    std::ostringstream text;
+    app.exit(success, text, text);
+    options.command = Command::kPrint;
+    options.text = text.str();
+    return options;
   } catch (const CLI::ParseError& error) {
     throw UsageError(one_line(error.what()) + "; see 'gputopo --help'");
   }
@@ -187,7 +196,7 @@ ParseResult parse_command_line(int argc, char** argv) {
     if (!options.device.empty()) throw UsageError("--device does not apply to 'replay'; see 'gputopo replay --help'");
     options.device = "replay:" + recording;
   }
-  return result;
+  return options;
 }
 
 }  // namespace gputopo::cli

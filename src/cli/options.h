@@ -2,7 +2,6 @@
 #pragma once
 
 #include <cstdint>
-#include <optional>
 #include <string>
 #include <vector>
 
@@ -50,12 +49,7 @@ struct Options {
   bool dump_program = false;
 };
 
-struct ParseResult {
-  Options options;
-  std::optional<int> exit_code;  // set: there is nothing to run (help and version are printed)
-};
-
-// Prints help and version to standard output. Throws UsageError for a command line that is wrong.
-[[nodiscard]] ParseResult parse_command_line(int argc, char** argv);
+// Throws UsageError for a command line that is wrong.
+[[nodiscard]] Options parse_command_line(int argc, char** argv);
 
 }  // namespace gputopo::cli

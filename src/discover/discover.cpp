@@ -340,11 +340,14 @@ bool Discovery::shares(const std::string& victim, const std::string& evictor) {
 }
 
 Attribute Discovery::shared_with(const std::string& element) {
-  ensure(element, "size");
+  static_cast<void>(cache(element));  // throws where there is none
+  if (!ensure(element, "size").available()) return unavailable(Reason::kDependency, "needs its size");
   std::vector<std::string> partners;
   for (const char* other : kFirstLevelCaches) {
     if (element == other) continue;
-    if (!ensure(other, "size").available()) continue;
+    const Attribute& size = ensure(other, "size");
+    if (size.reason == Reason::kNotPresent || size.reason == Reason::kNotSupported) continue;
+    if (!size.available()) return unavailable(Reason::kDependency, fmt::format("needs the size of {}", other));
     if (shares(element, other) && shares(other, element)) partners.emplace_back(other);
   }
   return probe::measured(lab_, partners, "", std::nullopt, "eviction_between_spaces");
@@ -535,7 +538,7 @@ Attribute Discovery::bandwidth(const std::string& element, StreamOp op) {
 }
 
 void Discovery::report_progress(const std::string& probe) {
-  if (options_.on_progress)
+  if (options_.on_progress && !ended_)
     options_.on_progress({.probe = probe, .done = done_, .total = total_, .elapsed_seconds = lab_.elapsed_seconds()});
 }
 
@@ -644,6 +647,9 @@ Topology Discovery::run() {
   for (const ElementRow& row : table_) {
     for (const std::string& attribute : memory_attribute_ids()) total_ += wanted(row, attribute) ? 1 : 0;
   }
+  if (total_ == 0) {
+    throw UsageError("none of these attributes is one of these elements; 'gputopo coverage' lists what each has");
+  }
   // Attribute by attribute within an element, in the order of the plan.
   for (const ElementRow& row : table_) {
     for (const PlanRow& step : plan()) {
@@ -675,6 +681,7 @@ Topology Discovery::run() {
     clock.conditions.clear();
     get_or_add(topology_.device, "sm_clock") = clock;
   }
+  for (std::string& line : lab_.device_warnings()) topology_.warnings.push_back(std::move(line));
   add_theoretical_bandwidths(topology_);
   check_consistency(topology_);
   topology_.total_seconds = lab_.elapsed_seconds();

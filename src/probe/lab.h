@@ -65,6 +65,7 @@ class Lab {
   }
 
   void log(const std::string& line) const;
+  [[nodiscard]] std::vector<std::string> device_warnings() { return device_.warnings(); }
 
  private:
   [[nodiscard]] std::vector<ProgramResult> run(const std::vector<Program>& programs);

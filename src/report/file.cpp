@@ -77,6 +77,11 @@ class OutputFile {
   bool remove_ = false;
 };
 
+bool is_folder(const std::string& path) {
+  std::error_code ignored;
+  return fs::is_directory(path, ignored);
+}
+
 // Where the text is to end up: through symbolic links, so that a link stays a link.
 std::string final_path(const std::string& path) {
   std::error_code ignored;
@@ -95,7 +100,7 @@ std::string path_beside(const std::string& path) { return fmt::format("{}.{}.par
 }  // namespace
 
 void report::check_writable(const std::string& path) {
-  if (fs::is_directory(path)) fail("write", path, EISDIR);
+  if (is_folder(path)) fail("write", path, EISDIR);
   const std::string target = final_path(path);
   if (is_written_in_place(target)) {
     if (::access(target.c_str(), W_OK) != 0) fail("write", path, errno);
@@ -106,8 +111,15 @@ void report::check_writable(const std::string& path) {
   beside.remove_at_end(true);
 }
 
+void report::make_folder(const std::string& path) {
+  std::error_code error;
+  fs::create_directories(path, error);
+  if (error) fail("create the folder", path, error.value());
+  check_writable((fs::path(path) / "device.txt").string());
+}
+
 void write_file(const std::string& path, std::string_view text) {
-  if (fs::is_directory(path)) fail("write", path, EISDIR);
+  if (is_folder(path)) fail("write", path, EISDIR);
   const std::string target = final_path(path);
   const bool in_place = is_written_in_place(target);
   OutputFile file(in_place ? target : path_beside(target), O_WRONLY | O_CLOEXEC | (in_place ? 0 : O_CREAT | O_TRUNC));

@@ -9,6 +9,7 @@
 #include "gputopo/model.h"
 #include "gputopo/report.h"
 #include "support/command.h"
+#include "support/fake_cuda.h"
 #include "support/sample_topology.h"
 
 namespace gputopo {
@@ -54,6 +55,16 @@ TEST(CliUsage, UnknownElementListsThem) {
 
 TEST(CliUsage, UnknownAttributeListsThem) {
   expect_error(gputopo_with("--device sim:h200 --quiet --attribute weight"), 2, memory_attribute_ids());
+}
+
+TEST(CliUsage, BudgetsThatAreNone) {
+  for (const char* budget : {"0", "-1", "nan", "inf", "soon"}) {
+    expect_error(gputopo_with(std::string("--budget ") + budget), 2, {"--budget", budget, "seconds above 0"});
+  }
+}
+
+TEST(CliUsage, AnAttributeThatNoneOfTheElementsHas) {
+  expect_error(gputopo_with("--device sim:gt200 --quiet --only texture --attribute near_sms"), 2, {"gputopo coverage"});
 }
 
 TEST(CliUsage, WrongOptions) {
@@ -129,6 +140,9 @@ TEST(CliOutputs, UnwritableTargetsAreRefusedBeforeMeasuring) {
   expect_error(json, 1, {"a.json", "create its folder first"});
   EXPECT_THAT(json.out, IsEmpty());
   expect_error(gputopo_with(kQuick + (" --record " + folder.file("no/such/a.rec"))), 1, {"a.rec"});
+  const CommandResult raw = gputopo_with(std::string(kQuick) + " --raw /dev/null/samples");
+  expect_error(raw, 1, {"/dev/null/samples", "check the path"});
+  EXPECT_THAT(raw.out, IsEmpty());
 }
 
 TEST(CliOutputs, FullDiskIsAnErrorAndTheResultIsStillShown) {
@@ -138,7 +152,9 @@ TEST(CliOutputs, FullDiskIsAnErrorAndTheResultIsStillShown) {
 }
 
 TEST(CliOutputs, FullStandardOutputIsAnError) {
-  expect_error(gputopo_with(std::string(kQuick) + " >/dev/full"), 1, {"standard output"});
+  for (const std::string& arguments : {std::string(kQuick), std::string("--help"), std::string("--version")}) {
+    expect_error(gputopo_with(arguments + " >/dev/full"), 1, {"standard output"});
+  }
 }
 
 TEST(CliOutputs, AFileThatDoesNotFitLeavesTheOldOne) {
@@ -245,6 +261,44 @@ TEST(CliBudget, WhatDidNotFitIsReportedAsTimedOut) {
   const Topology topology = read_json(result.out);
   EXPECT_FALSE(topology.complete);
   EXPECT_THAT(result.out, HasSubstr("timed_out"));
+}
+
+// ---- drivers and GPUs that fail, as the command line shows it ----
+
+CommandResult on_fake_gpu(const std::string& behaviour, const std::string& arguments) {
+  const test::FakeCuda fake(behaviour);
+  return gputopo_with("--device cuda:0 --quiet " + arguments);
+}
+
+TEST(CliDevice, WhatTheDriverRefusesIsOneLine) {
+  expect_error(on_fake_gpu("no_device", ""), 1, {"CUDA_VISIBLE_DEVICES"});
+  expect_error(on_fake_gpu("old_driver", ""), 1, {"driver too old"});
+  expect_error(on_fake_gpu("no_permission", ""), 1, {"permission"});
+  expect_error(on_fake_gpu("busy", ""), 1, {"another process"});
+  const test::FakeCuda none("", "/nonexistent/libcuda.so.1");
+  expect_error(gputopo_with("--device cuda:0 --quiet"), 1, {"no NVIDIA driver", "--device sim:h200"});
+}
+
+TEST(CliDevice, ALostDeviceLeavesWhatWasMeasured) {
+  const TemporaryFolder folder;
+  const CommandResult result =
+      on_fake_gpu("lost_after=12",
+                  "--only shared,constant_l1 --json " + folder.file("a.json") + " --record " + folder.file("a.rec"));
+  expect_error(result, 1, {"kernel", "nvidia-smi"});
+  const Topology topology = read_json(read_file(folder.file("a.json")));
+  EXPECT_FALSE(topology.complete);
+  EXPECT_THAT(topology.warnings, ::testing::Contains(HasSubstr("the device failed")));
+  EXPECT_THAT(folder.entries(), ::testing::UnorderedElementsAre("a.json", "a.rec"));
+}
+
+TEST(CliReplay, ProgramsThatAreNotInTheRecordingAreNoAnswerOfTheDevice) {
+  const TemporaryFolder folder;
+  const CommandResult recorded = gputopo_with(kQuick + (" --record " + folder.file("a.rec")));
+  EXPECT_EQ(recorded.exit_code, 0);
+  const CommandResult replayed =
+      gputopo_with("replay " + folder.file("a.rec") + " --quiet --only shared,l1 --attribute size,latency");
+  EXPECT_EQ(replayed.exit_code, 3) << replayed.out;
+  EXPECT_THAT(replayed.out, HasSubstr("record again"));
 }
 
 }  // namespace

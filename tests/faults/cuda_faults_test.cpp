@@ -14,7 +14,9 @@ namespace gputopo {
 namespace {
 
 using ::testing::AllOf;
+using ::testing::ElementsAre;
 using ::testing::HasSubstr;
+using ::testing::IsEmpty;
 using ::testing::Not;
 
 const ChaseProgram kChase{.arrays = {{.bytes = 4096, .stride_bytes = 64}}, .actors = {{}}, .steps = {{.loads = 64}}};
@@ -183,6 +185,31 @@ TEST(CudaFaults, AForbiddenDeviceNodeIsNamed) {
   if (std::ifstream(node).good()) GTEST_SKIP() << "this user may open everything";
   EXPECT_THAT(cuda::explain_failure(cuda::kErrorNoDevice, 0, folder.path()),
               HasSubstr("no permission to open " + node));
+}
+
+// What the management library says of the GPU when it is opened, and after.
+std::vector<std::string> warnings_with(const std::string& readings) {
+  const test::FakeCuda fake;
+  setenv("GPUTOPO_LIBNVML", GPUTOPO_FAKE_NVML_LIBRARY, 1);
+  setenv("GPUTOPO_FAKE_NVML", readings.c_str(), 1);
+  const std::unique_ptr<Device> device = open_cuda_device(0);
+  EXPECT_THAT(device->info().driver_version, HasSubstr("999.1"));
+  std::vector<std::string> warnings = device->warnings();
+  unsetenv("GPUTOPO_FAKE_NVML");
+  return warnings;
+}
+
+TEST(CudaWarnings, OtherProcessesAtWork) {
+  EXPECT_THAT(warnings_with("busy=80,processes=2"), ElementsAre(HasSubstr("2 other processes kept this GPU 80% busy")));
+  // What this process itself did a moment ago, and processes that sleep.
+  EXPECT_THAT(warnings_with("busy=80,processes=0"), IsEmpty());
+  EXPECT_THAT(warnings_with("busy=0,processes=3"), IsEmpty());
+}
+
+TEST(CudaWarnings, ClocksHeldDown) {
+  EXPECT_THAT(warnings_with("throttle=0x4"), ElementsAre(HasSubstr("power limit")));
+  EXPECT_THAT(warnings_with("throttle=0x40"), ElementsAre(HasSubstr("temperature")));
+  EXPECT_THAT(warnings_with("throttle=0x1"), IsEmpty());  // idle
 }
 
 }  // namespace

@@ -46,6 +46,8 @@ class CudaDevice : public Device {
     return results;
   }
 
+  [[nodiscard]] std::vector<std::string> warnings() override { return gpu_.warnings(); }
+
   [[nodiscard]] std::string native_code(const Program& program) override {
     if (const auto* stream = std::get_if<StreamProgram>(&program))
       return generate_stream_ptx(gpu_.target(), shape_of(*stream));

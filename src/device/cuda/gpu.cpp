@@ -96,8 +96,20 @@ Gpu::Gpu(int ordinal) : driver_(Driver::load()) {
   const auto major = static_cast<int>(attribute(device, DeviceAttribute::kComputeCapabilityMajor).value_or(0));
   const auto minor = static_cast<int>(attribute(device, DeviceAttribute::kComputeCapabilityMinor).value_or(0));
   target_ = choose_ptx_target(major, minor, driver_->version());
+  info_.pci_address = driver_->pci_address(device);
+  // Before there is a context, which would count as a process.
+  const NvmlReadings nvml = read_nvml(info_.pci_address);
+  busy_warning_ = busy_warning(nvml);
   context_ = std::make_unique<Context>(driver_, device);
-  read_info(device);
+  read_info(device, nvml);
+}
+
+std::vector<std::string> Gpu::warnings() const {
+  std::vector<std::string> lines;
+  for (const std::string& line : {busy_warning_, throttle_warning(read_nvml(info_.pci_address))}) {
+    if (!line.empty()) lines.push_back(line);
+  }
+  return lines;
 }
 
 std::optional<std::uint64_t> Gpu::attribute(DeviceHandle device, DeviceAttribute attribute) const {
@@ -106,7 +118,7 @@ std::optional<std::uint64_t> Gpu::attribute(DeviceHandle device, DeviceAttribute
   return static_cast<std::uint64_t>(value);
 }
 
-void Gpu::read_info(DeviceHandle device) {
+void Gpu::read_info(DeviceHandle device, const NvmlReadings& nvml) {
   const auto read = [&](DeviceAttribute which) { return attribute(device, which); };
   const auto read_if_positive = [&](DeviceAttribute which) {
     const auto value = read(which);
@@ -120,8 +132,6 @@ void Gpu::read_info(DeviceHandle device) {
   info_.backend = "cuda";
   info_.vendor = "NVIDIA";
   info_.name = driver_->device_name(device);
-  info_.pci_address = driver_->pci_address(device);
-  const NvmlReadings nvml = read_nvml(info_.pci_address);
 
   info_.compute_capability_major = static_cast<int>(read(DeviceAttribute::kComputeCapabilityMajor).value_or(0));
   info_.compute_capability_minor = static_cast<int>(read(DeviceAttribute::kComputeCapabilityMinor).value_or(0));

@@ -9,6 +9,7 @@
 
 #include "device/cuda/driver_api.h"
 #include "device/cuda/kernel_layout.h"
+#include "device/cuda/nvml_api.h"
 #include "device/cuda/ptx.h"
 #include "device/launch/chase_gpu.h"
 #include "gputopo/device.h"
@@ -72,9 +73,11 @@ class Gpu : public launch::ChaseGpu {
   // Brings the clocks up if the GPU has not worked for a while.
   void wake();
   [[nodiscard]] double clock_mhz(const BlockRecord& record) override;
+  // As Device::warnings().
+  [[nodiscard]] std::vector<std::string> warnings() const;
 
  private:
-  void read_info(DeviceHandle device);
+  void read_info(DeviceHandle device, const NvmlReadings& nvml);
   [[nodiscard]] std::optional<std::uint64_t> attribute(DeviceHandle device, DeviceAttribute attribute) const;
   void set_carve_out(FunctionHandle function, const Launch& launch) const;
   [[nodiscard]] Status start(FunctionHandle function, const Launch& launch, void** parameters) const;
@@ -84,6 +87,7 @@ class Gpu : public launch::ChaseGpu {
   DeviceInfo info_;
   PtxTarget target_;
   std::uint64_t max_linear_texels_ = 0;
+  std::string busy_warning_;
   std::unique_ptr<Context> context_;  // before all that lives in it
   Memory arena_;
   std::unique_ptr<Module> chase_module_;

@@ -1,6 +1,7 @@
 #include "device/cuda/nvml_api.h"
 
 #include <dlfcn.h>
+#include <fmt/format.h>
 
 #include <memory>
 #include <type_traits>
@@ -12,6 +13,10 @@ namespace {
 
 using NvmlStatus = int;  // nvmlReturn_t; 0 is success
 using NvmlDevice = struct NvmlDeviceOpaque*;
+struct NvmlUtilization {  // nvmlUtilization_t
+  unsigned gpu_percent;
+  unsigned memory_percent;
+};
 constexpr int kSmClock = 1;      // NVML_CLOCK_SM
 constexpr int kMemoryClock = 2;  // NVML_CLOCK_MEM
 
@@ -71,12 +76,53 @@ NvmlReadings read_nvml(const std::string& pci_address) {
                                                              &reasons)) {
     readings.throttle_reasons = reasons;
   }
+  // Without room for them the call fails where there are any, but counts them.
+  unsigned processes = 0;
+  const bool none = nvml.call<NvmlStatus(NvmlDevice, unsigned*, void*)>("nvmlDeviceGetComputeRunningProcesses_v3",
+                                                                        device, &processes, nullptr);
+  if (none || processes > 0) readings.processes = processes;
+  NvmlUtilization utilization{};
+  if (nvml.call<NvmlStatus(NvmlDevice, NvmlUtilization*)>("nvmlDeviceGetUtilizationRates", device, &utilization)) {
+    readings.busy_percent = utilization.gpu_percent;
+  }
   unsigned current = 0;
   unsigned pending = 0;
   if (nvml.call<NvmlStatus(NvmlDevice, unsigned*, unsigned*)>("nvmlDeviceGetMigMode", device, &current, &pending)) {
     readings.mig_enabled = current != 0;
   }
   return readings;
+}
+
+std::string busy_warning(const NvmlReadings& before) {
+  // Those that only hold memory disturb nothing.
+  constexpr unsigned kAtWorkPercent = 5;
+  const unsigned busy = before.busy_percent.value_or(0);
+  if (before.processes.value_or(0) == 0 || busy < kAtWorkPercent) return {};
+  return fmt::format(
+      "before the measurement {} other process{} kept this GPU {}% busy: values may be disturbed; measure again when "
+      "it "
+      "is idle",
+      *before.processes, *before.processes == 1 ? "" : "es", busy);
+}
+
+std::string throttle_warning(const NvmlReadings& now) {
+  struct Cause {
+    std::uint64_t bits;  // nvmlClocksEventReason*
+    const char* text;
+  };
+  static constexpr Cause kCauses[] = {{0x04, "its power limit"},
+                                      {0x20 | 0x40, "its temperature"},
+                                      {0x80, "the power supply (power brake)"},
+                                      {0x08, "the hardware (heat or power)"}};
+  for (const Cause& cause : kCauses) {
+    if ((now.throttle_reasons.value_or(0) & cause.bits) == 0) continue;
+    return fmt::format(
+        "{} holds this GPU's clocks down: latencies in ns and bandwidths are lower than they could be; see nvidia-smi "
+        "-q "
+        "-d PERFORMANCE",
+        cause.text);
+  }
+  return {};
 }
 
 }  // namespace gputopo::cuda

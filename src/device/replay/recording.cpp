@@ -228,7 +228,8 @@ RecordedAnswer decode_answer(const SortedJson& answer) {
 std::string compress_bytes(const std::vector<std::uint8_t>& bytes) {
   uLongf size = compressBound(bytes.size());
   std::string packed(size, '\0');
-  if (compress2(reinterpret_cast<Bytef*>(packed.data()), &size, bytes.data(), bytes.size(), Z_BEST_COMPRESSION) !=
+  // The best compression takes twenty times as long, for a tenth of the size.
+  if (compress2(reinterpret_cast<Bytef*>(packed.data()), &size, bytes.data(), bytes.size(), Z_DEFAULT_COMPRESSION) !=
       Z_OK) {
     throw Error("the recording could not be compressed; free some memory and try again");
   }
@@ -253,7 +254,8 @@ Recording decode_document(const SortedJson& document) {
                     "that made it",
                     version, kRecordingVersion, kRecordAgain));
   }
-  Recording recording{.info = decode_info(document.at("info")), .answers = {}};
+  Recording recording{.info = decode_info(document.at("info")), .answers = {}, .warnings = {}};
+  if (document.contains("warnings")) get(document, "warnings", recording.warnings);
   for (const SortedJson& entry : document.at("answers")) {
     std::vector<RecordedAnswer>& answers = recording.answers[entry.at(0).get<std::string>()];
     for (const SortedJson& answer : entry.at(1)) answers.push_back(decode_answer(answer));
@@ -282,6 +284,7 @@ void throw_recorded(const RecordedError& error) {
 
 std::string encode_recording(const Recording& recording, int version) {
   SortedJson document = {{"version", version}, {"info", encode_info(recording.info)}};
+  if (!recording.warnings.empty()) document["warnings"] = recording.warnings;
   SortedJson& entries = document["answers"] = SortedJson::array();
   for (const auto& [text, answers] : recording.answers) {
     SortedJson encoded = SortedJson::array();

@@ -24,6 +24,7 @@ using RecordedAnswer = std::variant<ProgramResult, RecordedError>;
 struct Recording {
   DeviceInfo info;
   std::map<std::string, std::vector<RecordedAnswer>> answers;  // by to_text(program), in the order they were given
+  std::vector<std::string> warnings;                           // of the device, at the end
 };
 
 // What `error` was, for a recording.

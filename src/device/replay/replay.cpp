@@ -22,16 +22,18 @@ class ReplayDevice : public Device {
       validate(program);
       texts.push_back(to_text(program));
       if (!recording_.answers.contains(texts.back())) {
-        throw NotSupportedError(
-            fmt::format("the recording does not hold this program; it was made by another version of gputopo or with "
-                        "other options ({})",
-                        texts.back()));
+        // No word on the device, which may well run it: its values are unavailable, and the exit code says so.
+        throw DeviceError(
+            "the recording does not hold a program that this needs; it was made by another version of gputopo or with "
+            "other options: replay it with those, or record again");
       }
     }
     std::vector<ProgramResult> results;
     for (const std::string& text : texts) results.push_back(next_answer(text));
     return results;
   }
+
+  [[nodiscard]] std::vector<std::string> warnings() override { return recording_.warnings; }
 
  private:
   const ProgramResult& next_answer(const std::string& text) {
@@ -62,10 +64,11 @@ struct Recorder::State {
   std::unique_ptr<Device> device;
   bool with_pci_address = false;
   std::map<std::string, std::vector<RecordedAnswer>> answers;
+  std::vector<std::string> warnings;  // as they were asked for last
 };
 
 Recorder::Recorder(std::unique_ptr<Device> device, bool with_pci_address)
-    : state_(std::make_unique<State>(State{std::move(device), with_pci_address, {}})) {}
+    : state_(std::make_unique<State>(State{std::move(device), with_pci_address, {}, {}})) {}
 
 Recorder::~Recorder() = default;
 
@@ -86,10 +89,15 @@ std::vector<ProgramResult> Recorder::run(std::span<const Program> programs) {
   }
 }
 
+std::vector<std::string> Recorder::warnings() {
+  state_->warnings = state_->device->warnings();
+  return state_->warnings;
+}
+
 std::string Recorder::native_code(const Program& program) { return state_->device->native_code(program); }
 
 void Recorder::save(const std::string& path) const {
-  Recording recording{.info = info(), .answers = state_->answers};
+  Recording recording{.info = info(), .answers = state_->answers, .warnings = state_->warnings};
   if (!state_->with_pci_address) recording.info.pci_address.clear();
   write_file(path, encode_recording(recording));
 }
