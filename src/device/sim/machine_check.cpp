@@ -21,6 +21,7 @@ constexpr std::uint64_t kMostLines = 1ull << 24;  // of one cache: what the host
 constexpr std::uint32_t kMostInstances = 64;
 constexpr std::uint64_t kMostPageBytes = 1ull << 31;
 constexpr std::uint32_t kMostSms = 4096;
+constexpr double kMostOverheadCycles = 1000;
 
 template <typename... Args>
 void require(bool condition, const std::string& field, fmt::format_string<Args...> rule, Args&&... args) {
@@ -38,6 +39,11 @@ void require_not_negative(double value, const std::string& field) {
 
 void require_positive(double value, const std::string& field) {
   require(std::isfinite(value) && value > 0, field, "{} is not more than zero", value);
+}
+
+// Cycles that measuring itself takes: as long as a load from memory would hide every cache.
+void require_overhead(double value, const std::string& field) {
+  require(value >= 0 && value <= kMostOverheadCycles, field, "{} is not between 0 and {}", value, kMostOverheadCycles);
 }
 
 void require_fraction(double value, const std::string& field) {
@@ -62,6 +68,12 @@ void check_info(const DeviceInfo& info) {
   require(std::adjacent_find(choices.begin(), choices.end(), std::greater_equal<>()) == choices.end(),
           "info.carve_outs_bytes", "must ascend, each once");
   if (info.sm_clock_max_mhz) require_positive(*info.sm_clock_max_mhz, "info.sm_clock_max_mhz");
+  if (info.memory_clock_max_mhz) require_positive(*info.memory_clock_max_mhz, "info.memory_clock_max_mhz");
+  if (info.memory_bus_bits) require_positive(*info.memory_bus_bits, "info.memory_bus_bits");
+  if (info.max_threads_per_block) {
+    require(*info.max_threads_per_block >= info.warp_size, "info.max_threads_per_block", "{} is less than a warp of {}",
+            *info.max_threads_per_block, info.warp_size);
+  }
 }
 
 void check_groups(const MachineSpec& spec) {
@@ -226,7 +238,7 @@ void check_code(const MachineSpec& spec, const CodeSpec& code) {
   require_positive(code.memory_cycles_per_instruction, "code.memory_cycles_per_instruction");
   require(code.memory_cycles_per_instruction >= cycles, "code.memory_cycles_per_instruction",
           "{} is less than the last cache of the path has ({})", code.memory_cycles_per_instruction, cycles);
-  require_not_negative(code.loop_cycles, "code.loop_cycles");
+  require_overhead(code.loop_cycles, "code.loop_cycles");
 }
 
 void check_tlb(const MachineSpec& spec, const TlbSpec& tlb, const std::string& field) {
@@ -310,12 +322,21 @@ void check_noise(const NoiseSpec& noise) {
   require_fraction(noise.bandwidth_sigma, "noise.bandwidth_sigma");
 }
 
+void check_memory(const MachineSpec& spec) {
+  if (!spec.info.memory_bytes) return;
+  for (const CacheSpec& cache : spec.caches) {
+    require(*spec.info.memory_bytes > cache.size_bytes, "info.memory_bytes", "{} is no more than the cache {} holds",
+            *spec.info.memory_bytes, cache.id);
+  }
+}
+
 }  // namespace
 
 void check_machine(const MachineSpec& spec) {
   check_info(spec.info);
   check_groups(spec);
   check_caches(spec);
+  check_memory(spec);
   require(!spec.spaces.empty(), "spaces", "must not be empty");
   for (const auto& [space, space_spec] : spec.spaces) check_space(spec, space, space_spec);
   for (std::size_t i = 0; i < spec.tlbs.size(); ++i) check_tlb(spec, spec.tlbs[i], fmt::format("tlbs[{}]", i));
@@ -327,8 +348,8 @@ void check_machine(const MachineSpec& spec) {
   if (spec.clusters) check_clusters(spec, *spec.clusters);
   if (spec.bulk_copies) check_bulk_copies(spec, *spec.bulk_copies);
   check_noise(spec.noise);
-  require_not_negative(spec.timer_cycles, "timer_cycles");
-  require_not_negative(spec.loop_cycles, "loop_cycles");
+  require_overhead(spec.timer_cycles, "timer_cycles");
+  require_overhead(spec.loop_cycles, "loop_cycles");
   if (spec.slices) {
     require(spec.slices->count >= 1, "slices.count", "must be at least 1");
     require_not_negative(spec.slices->partition_cycles, "slices.partition_cycles");
