@@ -147,7 +147,7 @@ std::string bash(const std::vector<CommandFacts>& commands) {
 }
 
 // In a description within an _arguments specification.
-std::string zsh_text(std::string text) {
+std::string zsh_text(const std::string& text) {
   std::string result;
   for (const char c : text) {
     if (c == '[' || c == ']' || c == ':') result += '\\';

@@ -1,8 +1,9 @@
 #!/usr/bin/env bash
 # Runs gputopo ten times on a GPU and says whether the runs agree. Needs the binary and this script, nothing else:
 #   ./ten_runs.sh ./gputopo results [RUNS]
-# Leaves in results/: run_N.json and run_N.txt of every run, recording.gputopo of one more with --full, agreement.txt, failures.txt.
-# Exit 0: discrete values are the same every time and continuous ones lie within 2% of their median.
+# Leaves in results/: run_N.json and run_N.txt of every run, recording.gputopo and recorded.txt of one more with --full, agreement.txt.
+# Exit 0: every run ended well, discrete values are the same every time, continuous ones lie within 2% of their median,
+# and on an H200 the bandwidths reach what it can do.
 set -u
 binary=${1:?usage: ten_runs.sh BINARY RESULTS [RUNS]}
 results=${2:?usage: ten_runs.sh BINARY RESULTS [RUNS]}
@@ -13,9 +14,12 @@ if ! "$binary" list | grep -q '^cuda:0'; then
   exit 0
 fi
 
+failed=0
 for run in $(seq 1 "$runs"); do
   "$binary" --device cuda:0 --quiet --json "$results/run_$run.json" --seed "$run" >"$results/run_$run.txt"
-  echo "run $run: exit $?, $(awk '/"total_seconds"/ {print $2 + 0; exit}' "$results/run_$run.json") s"
+  status=$?
+  [ $status = 0 ] || failed=1
+  echo "run $run: exit $status, $(awk '/"total_seconds"/ {print $2 + 0; exit}' "$results/run_$run.json") s"
 done
 "$binary" --device cuda:0 --full --quiet --record "$results/recording.gputopo" >"$results/recorded.txt"
 
@@ -58,4 +62,23 @@ awk '
   }' $(for run in $(seq 1 "$runs"); do echo "$results/run_$run.json"; done) >"$results/agreement.txt"
 agree=$?
 cat "$results/agreement.txt"
-exit $agree
+
+# 95% of 4.81 TB/s of device memory in the better direction, 9.0 TB/s of L2, 90% of 128 B per clock and SM of L1.
+floors=0
+if "$binary" list | grep '^cuda:0' | grep -q H200; then
+  for run in $(seq 1 "$runs"); do
+    "$binary" show "$results/run_$run.json" --csv - | tr -d '\r' | awk -F, -v run="$run" '
+      { value[$1 "." $2] = $3 }
+      function check(what, reached, floor) {
+        if (reached < floor) { printf "run %s: %s %.4g is below %.4g\n", run, what, reached, floor; bad = 1 }
+      }
+      END {
+        read = value["memory.device.read_bandwidth"]; write = value["memory.device.write_bandwidth"]
+        check("device memory bandwidth", read > write ? read : write, 0.95 * 4.81e12)
+        check("L2 read bandwidth", value["l2.read_bandwidth"], 9.0e12)
+        check("L1 read bandwidth", value["l1.read_bandwidth"], 0.9 * 128 * value["compute.sm_count"] * value["device.sm_clock"] * 1e6)
+        exit bad
+      }' || floors=1
+  done
+fi
+exit $((failed || agree || floors))

@@ -72,7 +72,9 @@ TEST_F(RecordedH200, Sizes) {
   EXPECT_EQ(number("l2", "size"), 60 << 20);
   EXPECT_EQ(number("l2", "partitions"), 2);
   // Behind the 64 KiB that constants may have, with code beside them: what code alone shows of the same cache.
-  EXPECT_NEAR(number("constant_l15", "size"), number("icache_l2", "size"), 2048);
+  const Attribute& constants = of("constant_l15", "size");
+  EXPECT_LE(*constants.low, number("icache_l2", "size"));
+  EXPECT_GE(*constants.high, number("icache_l2", "size"));
   ASSERT_TRUE(of("l1", "size").available());
   // At every carve-out what shared memory takes is gone from L1.
   const auto& sizes = std::get<std::vector<double>>(*of("l1", "size").find_detail("size_by_carve_out_bytes"));
@@ -144,7 +146,7 @@ TEST_F(RecordedH200, LatenciesAreInOrder) {
   EXPECT_NEAR(number("l1", "latency"), 38.6, 1);
   EXPECT_NEAR(number("readonly", "latency"), 32.6, 1);
   EXPECT_NEAR(number("l2", "latency"), 285, 6);
-  EXPECT_NEAR(number("device", "latency"), 656, 10);
+  EXPECT_NEAR(number("device", "latency"), 678, 10);
   EXPECT_GT(std::get<double>(*of("device", "latency").find_detail("tlb_cold_cycles")),
             number("device", "latency") + 50);
 }

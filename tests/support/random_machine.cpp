@@ -99,7 +99,7 @@ sim::MachineSpec random_machine(std::uint64_t seed) {
   const double memory_latency = std::max(l2_latency, far_latency) * draw.uniform(1.45, 2.2);
 
   machine.caches.push_back(random_cache(draw, "l1", 1 << 10, 512 << 10));
-  machine.caches.back().instances = draw.pick<std::uint32_t>({1, 1, 2, 4});
+  machine.caches.back().instances = draw.pick<std::uint32_t>({1, 1, 2, 3, 4});
   const double l1_bytes = static_cast<double>(machine.caches.back().size_bytes);
   CacheSpec l2 = random_cache(draw, "l2", std::max(128.0 * 1024, 4 * l1_bytes), 64 << 20);
   l2.scope = sim::Scope::kGpu;
@@ -123,7 +123,7 @@ sim::MachineSpec random_machine(std::uint64_t seed) {
   std::string read_only = "l1";
   if (sharing > 0.4) {
     machine.caches.push_back(random_cache(draw, "texture", 1 << 10, 64 << 10));
-    machine.caches.back().instances = draw.pick<std::uint32_t>({1, 2, 4});
+    machine.caches.back().instances = draw.pick<std::uint32_t>({1, 2, 3, 4});
     texture = "texture";
     read_only = sharing > 0.7 ? "texture" : "l1";
   }
@@ -179,6 +179,8 @@ sim::MachineSpec random_machine(std::uint64_t seed) {
   machine.noise.drift_fraction = draw.uniform(0, 0.005);
   machine.noise.interference_probability = draw.chance(0.5) ? 0 : draw.uniform(0, 0.02);
   machine.noise.bandwidth_sigma = 0.01;
+  // Global loads that go by the L1, which then serves textures, or textures and read-only loads.
+  if (texture == "l1" && draw.chance(0.25)) machine.spaces[Space::kGlobal] = path("", 0);
   return machine;
 }
 

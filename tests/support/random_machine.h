@@ -8,11 +8,11 @@
 namespace gputopo::truth {
 
 // The machine of a seed. Draws: L1 of 1 KiB to 512 KiB; texture and read-only caches that share it, share one of their
-// own, or are separate; 1 to 4 instances; constant L1 of 1 to 4 KiB and, on two machines of three, a constant L1.5 of
-// four times that up to 24 KiB (half of what constant arrays can hold at most would be 32 KiB: beyond it no footprint
-// exceeds it twice); L2 of 128 KiB to 64 MiB in 1 or 2 partitions; lines of 32 to 256 B, sectors of 32 B up to the
-// line; 1 to 64 ways and full; LRU, tree pseudo-LRU and random replacement; modulo, folded and mixed index; jitter,
-// outliers, drift and interference.
+// own, or are separate; on a tenth of the machines global loads that no L1 caches; 1 to 4 instances; constant L1 of 1
+// to 4 KiB and, on two machines of three, a constant L1.5 of four times that up to 24 KiB (half of what constant arrays
+// can hold at most would be 32 KiB: beyond it no footprint exceeds it twice); L2 of 128 KiB to 64 MiB in 1 or 2
+// partitions; lines of 32 to 256 B, sectors of 32 B up to the line; 1 to 64 ways and full; LRU, tree pseudo-LRU and
+// random replacement; modulo, folded and mixed index; jitter, outliers, drift and interference.
 [[nodiscard]] sim::MachineSpec random_machine(std::uint64_t seed);
 
 // The machine of a seed with the memory of AMD's GPUs. Draws: vL1 of 4 KiB to 64 KiB; scalar caches of 4 KiB to 32 KiB

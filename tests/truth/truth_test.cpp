@@ -71,6 +71,10 @@ class Judge {
       // Two of three machines have a constant L1.5; where there is none, the next level is L2 and is found as such.
       if (cache == nullptr || (std::string(element.id) == "constant_l15" && cache->id != "constant_l15")) continue;
       if (topology_.find_memory(element.id) == nullptr) continue;  // of the other vendor
+      if (std::string(element.id) == "l1" && cache->id == "l2") {
+        expect_no_l1();
+        continue;
+      }
       const bool lru = cache->replacement == sim::Replacement::kLru;
       std::map<std::string, Tally>& tallies = lru ? outcome_.lru : outcome_.other;
       const double line = cache->line_bytes;
@@ -115,6 +119,18 @@ class Judge {
     }
     ++tally.intervals;
     tally.covered += *attribute->low <= truth && truth <= *attribute->high ? 1 : 0;
+  }
+
+  // Global loads that no L1 caches: the report says that there is none, and does not take L2 for it.
+  void expect_no_l1() {
+    const Attribute* attribute = topology_.find_attribute("l1", "size");
+    Tally& tally = outcome_.lru["no_l1"];
+    ++tally.total;
+    if (attribute->reason == Reason::kNotPresent) {
+      ++tally.right;
+    } else {
+      miss("l1", "no_l1", fmt::format("{} {}", to_string(attribute->source), attribute->detail));
+    }
   }
 
   static Attribute measured_part(const Attribute& attribute) {
@@ -213,9 +229,9 @@ struct Bar {
   double other_floor;
 };
 constexpr Bar kBars[] = {
-    {"fetch_granularity", 100, 100, 99, 99}, {"line_size", 100, 99, 99, 98.5},     {"amount", 100, 100, 99, 99},
-    {"shared_with", 100, 100, 99, 99},       {"partitions", 100, 100, 99, 98},     {"size", 100, 97.5, 100, 90},
-    {"latency", 100, 99, 100, 99},           {"shared_between", 100, 100, 99, 99},
+    {"fetch_granularity", 100, 100, 99, 99}, {"line_size", 100, 100, 99, 99},      {"amount", 100, 100, 99, 99},
+    {"shared_with", 100, 100, 99, 99},       {"partitions", 100, 100, 99, 99},     {"size", 100, 99.9, 100, 99},
+    {"latency", 100, 100, 100, 99},          {"shared_between", 100, 100, 99, 99}, {"no_l1", 100, 100, 100, 100},
 };
 
 std::string accuracy_report(const Outcome& outcome, std::uint64_t first_seed, std::uint64_t machines) {
@@ -246,6 +262,13 @@ std::string accuracy_report(const Outcome& outcome, std::uint64_t first_seed, st
     say("other replacements", outcome.other, bar.other_goal);
   }
   text += fmt::format("\n## Every miss ({})\n\n", outcome.misses.size());
+  text +=
+      "Sizes by `packed_places` that are a line or two off: under random replacement a set with a line too many may "
+      "lose none\n"
+      "in any of the passes that look for it, and one that is full may lose a line to a neighbour in each; where a "
+      "line is\n"
+      "more than 1% of the cache, one counts as a miss. Sizes by `sampled_residency` are proportions: of their 95%\n"
+      "intervals one in twenty may miss.\n\n";
   for (const std::string& line : outcome.misses) text += "- " + line + "\n";
   return text;
 }

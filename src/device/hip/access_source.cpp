@@ -21,7 +21,7 @@ using namespace launch;
 // One access in assembly; the register that holds what came last is %[value], or %[link] of a load.
 std::string access_of(const GfxTarget& target, const AccessKernel& kernel) {
   if (kernel.shared()) {
-    const std::string store = "ds_write_b32 %[link], %[value]\\n";
+    std::string store = "ds_write_b32 %[link], %[value]\\n";
     switch (kernel.op) {
       case AccessOp::kLoad:
         return "ds_read_b32 %[link], %[link]\\n";
@@ -34,7 +34,7 @@ std::string access_of(const GfxTarget& target, const AccessKernel& kernel) {
     }
   }
   const std::string bypass = kernel.space == Space::kGlobalBypassL1 ? " " + target.bypass : "";
-  const std::string store = "global_store_dword %[link], %[value], off" + bypass + "\\n";
+  std::string store = "global_store_dword %[link], %[value], off" + bypass + "\\n";
   switch (kernel.op) {
     case AccessOp::kLoad:
       return "global_load_dwordx2 %[link], %[link], off" + bypass + "\\n";
