@@ -151,10 +151,16 @@ TEST_F(ReportSchema, AcceptsWhatIsWritten) {
 }
 
 TEST_F(ReportSchema, AcceptsWhatTheProgramWrites) {
-  const test::CommandResult report = test::run_command(GPUTOPO_BINARY " --device sim:h200 --quiet --json -");
-  ASSERT_THAT(report.out, HasSubstr("SIMULATED")) << report.err;
-  const test::CommandResult result = validate(report.out);
-  EXPECT_EQ(result.exit_code, 0) << result.out << result.err;
+  // In full, of old and of AMD GPUs, of a recording, of a selection, and ended by the budget.
+  for (const char* arguments :
+       {"replay " GPUTOPO_SOURCE_DIR "/recordings/h200.gputopo --full", "--device sim:gt200", "--device sim:mi210",
+        "--device sim:h200 --only l1,shared --attribute size,latency", "--device sim:h200 --budget 0.3"}) {
+    const test::CommandResult report =
+        test::run_command(std::string(GPUTOPO_BINARY " ") + arguments + " --quiet --json -");
+    ASSERT_THAT(report.out, HasSubstr("schema_version")) << arguments << report.err;
+    const test::CommandResult result = validate(report.out);
+    EXPECT_EQ(result.exit_code, 0) << arguments << result.out << result.err;
+  }
 }
 
 TEST_F(ReportSchema, RefusesWhatItShould) {

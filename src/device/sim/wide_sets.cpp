@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <ranges>
 
 namespace gputopo::sim {
 
@@ -43,8 +44,8 @@ void WideSets::checkpoint() {
 }
 
 void WideSets::rollback(std::uint64_t seed) {
-  for (auto change = changes_.rbegin(); change != changes_.rend(); ++change) {
-    std::memcpy(change->where, change->old.data(), change->bytes);
+  for (const Change& change : std::ranges::reverse_view(changes_)) {
+    std::memcpy(change.where, change.old.data(), change.bytes);
   }
   changes_.clear();
   seed_ = seed;
