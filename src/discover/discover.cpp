@@ -79,7 +79,8 @@ class Discovery {
 
   // Results, each probed at most once and only when asked for.
   const Attribute& ensure(const std::string& element, const std::string& attribute);
-  const Survey& survey(Space space);
+  const Survey& survey(Space space) { return survey_as_far_as(space, true); }
+  Survey& survey_as_far_as(Space space, bool complete);  // complete: else only begun, if it was not yet
   Cache& cache(const std::string& element);
   Site site(Space space) const;
 
@@ -127,6 +128,7 @@ class Discovery {
   const std::vector<ElementRow> table_ = elements_of(lab_.info().vendor);
   Topology topology_;
   std::map<Space, Survey> surveys_;
+  std::map<Space, bool> is_complete_;  // of surveys_; else only begun
   std::map<Space, std::string> absent_spaces_;
   std::map<std::string, Cache> caches_;
   std::optional<probe::TlbSurvey> tlbs_;
@@ -191,16 +193,22 @@ Site Discovery::site(Space space) const {
   return result;
 }
 
-const Survey& Discovery::survey(Space space) {
+// Asked for once only: of a space that is not there, the reason is kept.
+Survey& Discovery::survey_as_far_as(Space space, bool complete) {
   if (const auto absent = absent_spaces_.find(space); absent != absent_spaces_.end())
     throw NotSupportedError(absent->second);
-  if (const auto found = surveys_.find(space); found != surveys_.end()) return found->second;
   const std::vector<Space>& spaces = lab_.info().spaces;
   if (std::find(spaces.begin(), spaces.end(), space) == spaces.end()) {
     throw NotSupportedError(fmt::format("this device runs no programs in the {} space", to_string(space)));
   }
   try {
-    return surveys_.emplace(space, probe::survey_space(lab_, site(space))).first->second;
+    const auto found = surveys_.find(space);
+    Survey& survey = found != surveys_.end() ? found->second : surveys_[space] = probe::begin_survey(lab_, site(space));
+    if (complete && !is_complete_[space]) {
+      survey = probe::complete_survey(lab_, survey);
+      is_complete_[space] = true;
+    }
+    return survey;
   } catch (const NotSupportedError& error) {
     absent_spaces_[space] = error.what();
     throw;
@@ -236,11 +244,10 @@ std::optional<std::uint64_t> Discovery::api_size(const std::string& element) con
 // GPUs that do not cache global loads in L1 (Groessler 2022, section 4.2.1): loads that may use L1 take as long as
 // loads that bypass it.
 void Discovery::require_l1_caching() {
-  const Survey& cached = survey(Space::kGlobal);
   const std::vector<Space>& spaces = lab_.info().spaces;
   if (std::find(spaces.begin(), spaces.end(), Space::kGlobalBypassL1) == spaces.end()) return;
-  const double with_l1 = stats::median(cached.tiny_latencies_cycles);
-  const double without = stats::median(survey(Space::kGlobalBypassL1).tiny_latencies_cycles);
+  const double with_l1 = stats::median(survey_as_far_as(Space::kGlobal, false).tiny_latencies_cycles);
+  const double without = stats::median(survey_as_far_as(Space::kGlobalBypassL1, false).tiny_latencies_cycles);
   constexpr double kSame = 0.1;  // an L1 hit takes less than half of an L2 hit on every GPU that has one
   if (with_l1 > (1 - kSame) * without) {
     throw probe::NotPresent(fmt::format(

@@ -102,7 +102,10 @@ struct Cache {
 
 // ---- The probes: one file each ----
 
-[[nodiscard]] Survey survey_space(Lab& lab, const Site& site);
+// What a tiny array alone tells of a space: the latency of the nearest level and what timing costs.
+[[nodiscard]] Survey begin_survey(Lab& lab, const Site& site);
+// The rest of it: all levels.
+[[nodiscard]] Survey complete_survey(Lab& lab, Survey survey);
 // Sweeps the footprints of a survey whose fetch granularity and levels are known (again, under another carve-out).
 void sweep_footprints(Lab& lab, Survey& survey);
 // The cache at `depth` of the survey (0: nearest). Levels that share a cache (near and far L2) are one when

@@ -133,10 +133,15 @@ void sweep_footprints(Lab& lab, Survey& survey) {
   }
 }
 
-Survey survey_space(Lab& lab, const Site& site) {
+Survey begin_survey(Lab& lab, const Site& site) {
   Survey survey;
   survey.site = site;
   survey.tiny = run_tiny(lab, survey);
+  return survey;
+}
+
+Survey complete_survey(Lab& lab, Survey survey) {
+  const Site& site = survey.site;
   const stats::Histogram& tiny = survey.tiny;
   run_cold(lab, survey);
   const std::vector<stats::Histogram> extremes = {tiny, survey.cold};

@@ -62,6 +62,7 @@ void judge_machine(std::uint64_t seed, Outcome& outcome) {
                                                     {"constant_l1", Space::kConstant}};
   for (const auto& [id, space] : elements) {
     const std::string& name = machine.spaces.at(space).path.front().cache;
+    if (name == "l2") continue;  // no L1 caches these loads
     const auto cache = std::find_if(machine.caches.begin(), machine.caches.end(),
                                     [&](const sim::CacheSpec& spec) { return spec.id == name; });
     const std::uint64_t lines = cache->size_bytes / cache->line_bytes;
