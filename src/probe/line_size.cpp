@@ -49,8 +49,9 @@ Attribute line_by_packing(Lab& lab, Cache& cache) {
       PackingPlace& place = places.emplace_back(half);
       std::iota(place.begin(), place.end(), i + half * static_cast<std::uint32_t>(random() >> 63));
     }
-    const auto first = static_cast<std::size_t>(0.5 * all_bytes / static_cast<double>(block / 2));
-    const auto bytes = static_cast<double>(pack(lab, cache, array, places, first).size() * (block / 2));
+    const std::uint64_t half_bytes = block / 2;
+    const auto first = static_cast<std::size_t>(0.5 * all_bytes / static_cast<double>(half_bytes));
+    const auto bytes = static_cast<double>(pack(lab, cache, array, places, first).size() * half_bytes);
     packed.emplace_back(fmt::format("packed_bytes_halves_of_{}", block), bytes);
     lab.log(fmt::format("line: halves of {} B hold {:.0f} B, all {:.0f} B", block, bytes, all_bytes));
     if (bytes > kMiddle * all_bytes) break;
