@@ -502,7 +502,8 @@ Attribute Discovery::bandwidth(const std::string& element, StreamOp op) {
     const std::uint64_t half = std::bit_floor(found.fits_bytes / 2);
     if (found.site().exclusive) {
       stream.per_block = false;
-      footprint = std::max<std::uint64_t>(half, 256 << 10);
+      // And clearly more than the caches before it hold, which would serve it.
+      footprint = std::max({half, std::uint64_t{256 << 10}, std::bit_ceil(2 * found.nearer_bytes)});
       constexpr double kL2Bytes = 4e9;
       bytes_per_launch = kL2Bytes;
     } else {
