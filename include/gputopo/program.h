@@ -86,6 +86,10 @@ enum class StepKind : std::uint8_t {
            // once, in no particular order; `loads` and `chain` are ignored. A warm-up of large arrays.
   kTimed,  // every load is timed; the first timed_cap latencies are kept, and the histogram of all
   kCounted,  // every load is timed; only the histogram is kept
+  kStore,  // the actor writes the first `loads` elements, in their order: to each the two links that it holds already,
+           // which fill the first kMinimumStrideBytes of it. It loads nothing; only the total time is kept. For whole
+           // arrays of the default orders in global and global_bypass_l1 (PTX st.global and st.global.cg); `chain` and
+           // `first` are 0.
 };
 
 [[nodiscard]] std::string_view to_string(StepKind kind);

@@ -20,6 +20,7 @@
 #include "probe/size.h"
 #include "probe/structure.h"
 #include "probe/tlb.h"
+#include "probe/write_policy.h"
 
 namespace gputopo {
 namespace {
@@ -114,6 +115,9 @@ class Discovery {
   Attribute read_bandwidth(const std::string& element) { return bandwidth(element, StreamOp::kRead); }
   Attribute write_bandwidth(const std::string& element) { return bandwidth(element, StreamOp::kWrite); }
   Attribute bandwidth(const std::string& element, StreamOp op);
+  Attribute write_allocate(const std::string& element);
+  Attribute write_policy(const std::string& element);
+  Attribute l2_write_policy();
 
   void size_by_carve_out(const std::string& element, const Cache& found, Attribute& size);
   void require_l1_caching();
@@ -167,6 +171,8 @@ const std::vector<Discovery::PlanRow>& Discovery::plan() {
       {"replacement", &Discovery::replacement},
       {"read_bandwidth", &Discovery::read_bandwidth},
       {"write_bandwidth", &Discovery::write_bandwidth},
+      {"write_allocate", &Discovery::write_allocate},
+      {"write_policy", &Discovery::write_policy},
       {"scope", &Discovery::scope},
       // Of instruction caches only (code_elements.h).
       {"cycles_per_instruction", nullptr},
@@ -506,7 +512,8 @@ Attribute Discovery::bandwidth(const std::string& element, StreamOp op) {
     const std::uint64_t half = std::bit_floor(found.fits_bytes / 2);
     if (found.site().exclusive) {
       stream.per_block = false;
-      footprint = std::max<std::uint64_t>(half, 256 << 10);
+      // And clearly more than the caches before it hold, which would serve it.
+      footprint = std::max({half, std::uint64_t{256 << 10}, std::bit_ceil(2 * found.nearer_bytes)});
       constexpr double kL2Bytes = 4e9;
       bytes_per_launch = kL2Bytes;
     } else {
@@ -542,6 +549,39 @@ Attribute Discovery::bandwidth(const std::string& element, StreamOp op) {
     }
   }
   return probe::measure_bandwidth(lab_, candidates, "best_stream");
+}
+
+Attribute Discovery::write_allocate(const std::string& element) {
+  ensure(element, element == "l2" ? "size" : "line_size");  // L2 is evicted first
+  return probe::measure_write_allocate(lab_, cache(element));
+}
+
+Attribute Discovery::write_policy(const std::string& element) {
+  if (element == "l2") return l2_write_policy();
+  const Cache& l1 = cache(element);  // throws where there is none
+  ensure(element, "line_size");
+  const Attribute& allocates = ensure("l2", "write_allocate");
+  if (!allocates.available()) return unavailable(Reason::kDependency, "needs whether L2 allocates what is stored");
+  if (allocates.value != Value(true)) {
+    throw probe::Inconclusive("L2 does not allocate what is stored, so loads do not tell whether stores reach it");
+  }
+  return probe::measure_write_policy(lab_, l1, cache("l2"));
+}
+
+// More than what is behind it can take, as it was measured or at most could be, stays in it.
+Attribute Discovery::l2_write_policy() {
+  static_cast<void>(cache("l2"));  // throws where there is none
+  const Attribute& own = ensure("l2", "write_bandwidth");
+  const Attribute& memory = ensure("device", "write_bandwidth");
+  if (!own.available() || !memory.available()) {
+    return unavailable(Reason::kDependency, "needs the write bandwidths of L2 and of device memory");
+  }
+  double next = *memory.number();
+  if (const Attribute* peak = find(topology_.device, "memory_bandwidth_theoretical")) {
+    next = std::max(next, peak->number().value_or(0));
+  }
+  if (has_row("l3")) next = std::max(next, ensure("l3", "write_bandwidth").number().value_or(0));
+  return probe::write_policy_by_bandwidth(lab_, *own.number(), next);
 }
 
 void Discovery::report_progress(const std::string& probe) {

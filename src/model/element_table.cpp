@@ -58,19 +58,26 @@ const std::vector<std::string>& scratchpad_attributes() {
   return kAttributes;
 }
 
+// Of the cache that all SMs write to.
+const std::vector<std::string>& l2_attributes() {
+  static const std::vector<std::string> kAttributes = {"atomic_latency", "atomic_throughput", "loaded_latency",
+                                                       "write_policy", "write_allocate"};
+  return kAttributes;
+}
+
 std::vector<ElementRow> nvidia_rows() {
   // clang-format off
   return {
       //                                           size latency read  write line  fetch amount shared penalty partitions
       with(cache_row("l1", "L1 data cache",        {kM,  kM,    kM,   kM,   kM,   kM,   kM,    kM,    kM,     kNo}),
-           kM, {"loaded_latency"}),
+           kM, {"loaded_latency", "write_policy", "write_allocate"}),
       cache_row("texture", "Texture cache",        {kM,  kM,    kM,   kNo,  kM,   kM,   kM,    kM,    kM,     kNo}),
       cache_row("readonly", "Read-only data cache", {kM,  kM,    kM,   kNo,  kM,   kM,   kM,    kM,    kM,     kNo}),
       cache_row("constant_l1", "Constant L1 cache", {kM,  kM,    kM,   kNo,  kM,   kM,   kM,    kM,    kM,     kNo}),
       row("constant_l15", "Constant L1.5 cache",   {kM,  kM,    kM,   kNo,  kM,   kM,   kNo,   kNo,   kM,     kNo}),
       with(with(row("l2", "L2 cache",              {kAM, kM,    kM,   kM,   kM,   kM,   kNo,   kNo,   kM,     kM}),
                 kFull, {"near_sms"}),
-           kM, {"atomic_latency", "atomic_throughput", "loaded_latency"}),
+           kM, l2_attributes()),
       with(row("shared", "Shared memory",          {kA,  kM,    kM,   kM,   kNo,  kNo,  kNo,   kNo,   kNo,    kNo}),
            kM, scratchpad_attributes()),
       with(with(row("device", "Device memory",     {kA,  kM,    kM,   kM,   kNo,  kNo,  kNo,   kNo,   kNo,    kNo}),
@@ -96,10 +103,10 @@ std::vector<ElementRow> amd_rows() {
   return {
       //                                           size latency read  write line  fetch amount shared penalty partitions
       with(cache_row("vl1", "Vector L1 data cache", {kM,  kM,    kM,   kNo,  kM,   kM,   kM,    kNo,   kM,     kNo}),
-           kM, {"loaded_latency"}),
+           kM, {"loaded_latency", "write_policy", "write_allocate"}),
       scalar,
       with(row("l2", "L2 cache",                   {kAM, kM,    kM,   kM,   kM,   kM,   kA,    kNo,   kM,     kNo}),
-           kM, {"atomic_latency", "atomic_throughput", "loaded_latency"}),
+           kM, l2_attributes()),
       row("l3", "L3 cache (Infinity Cache)",       {kAM, kM,    kM,   kM,   kM,   kM,   kA,    kNo,   kM,     kNo}),
       with(row("lds", "Local data share",          {kA,  kM,    kM,   kM,   kNo,  kNo,  kNo,   kNo,   kNo,    kNo}),
            kM, scratchpad_attributes()),
@@ -147,7 +154,9 @@ const std::vector<std::string>& memory_attribute_ids() {
                                                 "atomic_throughput",
                                                 "loaded_latency",
                                                 "max_cluster_size",
-                                                "gpc_sms"};
+                                                "gpc_sms",
+                                                "write_policy",
+                                                "write_allocate"};
   return kIds;
 }
 

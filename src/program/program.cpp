@@ -19,7 +19,7 @@ namespace {
 constexpr std::array<std::string_view, 7> kSpaceNames = {"global",   "global_bypass_l1", "read_only", "texture",
                                                          "constant", "shared",           "scalar"};
 constexpr std::array<std::string_view, 3> kOrderNames = {"sequential", "reversed", "shuffled"};
-constexpr std::array<std::string_view, 4> kStepNames = {"warm", "touch", "timed", "counted"};
+constexpr std::array<std::string_view, 5> kStepNames = {"warm", "touch", "timed", "counted", "store"};
 constexpr std::array<std::string_view, 3> kStreamOpNames = {"read", "write", "copy"};
 constexpr std::array<std::string_view, 2> kCodeStepNames = {"run", "constants"};
 constexpr std::array<std::string_view, 4> kAccessOpNames = {"load", "store", "store_load", "atomic_add"};
@@ -116,6 +116,19 @@ void validate_array(const ChaseProgram& program, std::size_t index) {
   }
 }
 
+// What a store step can write: each link follows from the place of the element before or after.
+void validate_store(const ChaseArray& array, const ChaseStep& step, const std::string& field) {
+  require(array.space == Space::kGlobal || array.space == Space::kGlobalBypassL1, field + ".kind",
+          "must not be store in a space but global and global_bypass_l1");
+  const bool plain = array.elements.empty() && array.stagger_bytes == 0 && array.skew_bytes == 0;
+  require(plain, field + ".kind", "must not be store where elements are listed, staggered or skewed");
+  require(array.order == Order::kSequential && array.second_order == Order::kReversed, field + ".kind",
+          "must not be store in orders but sequential and, second, reversed");
+  require(step.chain == 0, field + ".chain", "must be 0 for store");
+  require(step.first == 0, field + ".first", "must be 0 for store");
+  require(step.loads <= array.element_count(), field + ".loads", "must be at most all elements for store");
+}
+
 void validate_chase(const ChaseProgram& program) {
   require(!program.arrays.empty(), "arrays", "must not be empty");
   require(!program.actors.empty(), "actors", "must not be empty");
@@ -143,6 +156,7 @@ void validate_chase(const ChaseProgram& program) {
     require(step.kind != StepKind::kTouch || plain, field + ".kind",
             "must not be touch where elements are listed or staggered");
     require(step.first < program.arrays[step.array].chain_length(), field + ".first", "is out of range");
+    if (step.kind == StepKind::kStore) validate_store(program.arrays[step.array], step, field);
   }
 }
 

@@ -345,6 +345,53 @@ TEST_P(DeviceConformance, AnAliasIsTheSameMemory) {
   });
 }
 
+// A store writes what was there, so both chains still go round, also where it wrote a part and where the alias reads
+// it.
+TEST_P(DeviceConformance, StoresLeaveTheLinksAsTheyAre) {
+  on_device([](Device& device) {
+    for (const Space space : {Space::kGlobal, Space::kGlobalBypassL1}) {
+      if (!has_space(device, space)) continue;
+      ChaseProgram program = chase(space, StepKind::kTimed, 64);
+      program.arrays.push_back(program.arrays[0]);
+      program.arrays[1].space = Space::kGlobal;
+      program.arrays[1].alias_of = 0;
+      program.actors = {{.warp = 2, .lane = 7}};
+      program.steps = {{.kind = StepKind::kStore, .loads = 16},
+                       {.kind = StepKind::kWarm, .loads = 40},
+                       {.kind = StepKind::kWarm, .loads = 40, .chain = 1},
+                       {.kind = StepKind::kStore, .loads = 5},
+                       {.kind = StepKind::kTimed, .array = 1, .loads = 40},
+                       {.kind = StepKind::kTimed, .array = 1, .loads = 40, .chain = 1, .first = 3},
+                       {.kind = StepKind::kStore, .loads = 1},
+                       {.kind = StepKind::kCounted, .loads = 40}};
+      const ChaseResult result = chase_of(run_one(device, program));
+      ASSERT_EQ(result.steps.size(), program.steps.size());
+      for (std::size_t i = 0; i < program.steps.size(); ++i) {
+        EXPECT_EQ(result.steps[i].loads, program.steps[i].loads);
+        EXPECT_GT(result.steps[i].total_cycles, 0u) << "step " << i;
+      }
+      EXPECT_TRUE(result.steps[0].latencies.empty());
+      EXPECT_TRUE(result.steps[0].histogram.empty());
+      EXPECT_EQ(histogram_sum(result.steps[5]), 40u);
+      EXPECT_EQ(histogram_sum(result.steps[7]), 40u);
+    }
+  });
+}
+
+TEST_P(DeviceConformance, ImpossibleStoresAreUsageErrors) {
+  on_device([](Device& device) {
+    const ChaseProgram good = chase(Space::kGlobal, StepKind::kStore, 16);
+    std::vector<ChaseProgram> impossible(4, good);
+    impossible[0].arrays[0].order = Order::kShuffled;
+    impossible[1].steps[1].loads = 17;
+    impossible[2].steps[1].chain = 1;
+    impossible[3].arrays[0].space = has_space(device, Space::kReadOnly) ? Space::kReadOnly : Space::kScalar;
+    for (const ChaseProgram& program : impossible) {
+      EXPECT_THROW(static_cast<void>(run_one(device, program)), UsageError);
+    }
+  });
+}
+
 TEST_P(DeviceConformance, ImpossibleProgramsAreUsageErrors) {
   on_device([](Device& device) {
     const ChaseProgram good = chase(Space::kGlobal, StepKind::kTimed, 16);

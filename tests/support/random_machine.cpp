@@ -74,6 +74,27 @@ CacheSpec random_cache(Draw& draw, const std::string& id, double least_bytes, do
   return cache;
 }
 
+// What the nearest cache and L2 do with stores. From a generator of its own, so that all else of a seed's machine stays
+// what it is without.
+void draw_write_policies(std::uint64_t seed, sim::MachineSpec& machine) {
+  Draw draw(~seed);
+  const std::string first = machine.spaces.at(Space::kGlobal).path.front().cache;
+  for (CacheSpec& cache : machine.caches) {
+    if (cache.id != first && cache.id != "l2") continue;
+    constexpr double kOfL2 = 0.75;
+    const double often = cache.id == "l2" ? kOfL2 : 0.5;
+    const bool back = draw.chance(often);
+    cache.write_policy = back ? sim::WritePolicy::kBack : sim::WritePolicy::kThrough;
+    cache.write_allocate = draw.chance(often);
+    const bool evicts = draw.chance(0.5);
+    if (!back && !*cache.write_allocate && evicts) cache.store_hit = sim::StoreHit::kInvalidate;
+    if (cache.id != "l2") continue;
+    // No faster than memory takes what is written through.
+    sim::BandwidthSpec& bandwidth = machine.bandwidths.at("l2");
+    bandwidth.write_bytes_per_second = (back ? 2 : 1) * machine.bandwidths.at("memory").write_bytes_per_second;
+  }
+}
+
 }  // namespace
 
 sim::MachineSpec random_machine(std::uint64_t seed) {
@@ -181,6 +202,7 @@ sim::MachineSpec random_machine(std::uint64_t seed) {
   machine.noise.bandwidth_sigma = 0.01;
   // Global loads that go by the L1, which then serves textures, or textures and read-only loads.
   if (texture == "l1" && draw.chance(0.25)) machine.spaces[Space::kGlobal] = path("", 0);
+  draw_write_policies(seed, machine);
   return machine;
 }
 
@@ -275,6 +297,7 @@ sim::MachineSpec random_amd_machine(std::uint64_t seed) {
   machine.noise.drift_fraction = draw.uniform(0, 0.005);
   machine.noise.interference_probability = draw.chance(0.5) ? 0 : draw.uniform(0, 0.02);
   machine.noise.bandwidth_sigma = 0.01;
+  draw_write_policies(seed, machine);
   return machine;
 }
 

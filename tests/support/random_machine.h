@@ -12,12 +12,14 @@ namespace gputopo::truth {
 // to 4 KiB and, on two machines of three, a constant L1.5 of four times that up to 24 KiB (half of what constant arrays
 // can hold at most would be 32 KiB: beyond it no footprint exceeds it twice); L2 of 128 KiB to 64 MiB in 1 or 2
 // partitions; lines of 32 to 256 B, sectors of 32 B up to the line; 1 to 64 ways and full; LRU, tree pseudo-LRU and
-// random replacement; modulo, folded and mixed index; jitter, outliers, drift and interference.
+// random replacement; modulo, folded and mixed index; L1 and L2 that write through or back, allocate on stores or not,
+// and drop what stores hit or not; jitter, outliers, drift and interference.
 [[nodiscard]] sim::MachineSpec random_machine(std::uint64_t seed);
 
 // The machine of a seed with the memory of AMD's GPUs. Draws: vL1 of 4 KiB to 64 KiB; scalar caches of 4 KiB to 32 KiB
 // that 1 to 3 CUs share, in an order that nobody would guess; 1, 2 or 4 XCDs with an L2 of 256 KiB to 4 MiB each; on
-// one machine of two an L3 of 4 to 12 times that. Lines, sectors, ways, replacement, index and noise as above.
+// one machine of two an L3 of 4 to 12 times that. Lines, sectors, ways, replacement, index, write policies and noise as
+// above.
 [[nodiscard]] sim::MachineSpec random_amd_machine(std::uint64_t seed);
 
 // The cache of this id; throws std::invalid_argument.

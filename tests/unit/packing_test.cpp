@@ -32,7 +32,7 @@ double packed(const sim::MachineSpec& machine) {
   const std::unique_ptr<Device> device = sim::make_sim_device(machine, 1);
   const DiscoverOptions options;
   Lab lab(*device, options);
-  const Survey survey = survey_space(lab, {.space = Space::kGlobal});
+  const Survey survey = complete_survey(lab, begin_survey(lab, {.space = Space::kGlobal}));
   return packed_bytes(lab, find_cache(survey, 0, false));
 }
 

@@ -74,6 +74,7 @@ TEST(ProgramText, RoundTrips) {
       {.space = Space::kConstant, .bytes = 4096, .stride_bytes = 64, .elements = {0, 1, 2, 5, 9, 8, 10, 11, 63}});
   chase.actors.push_back({.warp = 3, .lane = 2});
   chase.steps.push_back({.kind = StepKind::kTouch, .actor = 1, .array = 1, .chain = 1, .first = 5});
+  chase.steps.push_back({.kind = StepKind::kStore, .loads = 9});
   chase.exclusive = true;
   chase.sm = 17;
   chase.shared_carve_out_bytes = 8192;
@@ -114,6 +115,14 @@ TEST_P(ValidateChase, IsRefusedByName) {
   }
 }
 
+std::function<void(ChaseProgram&)> storing(const std::function<void(ChaseProgram&)>& spoil) {
+  return [spoil](ChaseProgram& program) {
+    program.steps[0].loads = 3;
+    program.steps.push_back({.kind = StepKind::kStore, .loads = 64});
+    spoil(program);
+  };
+}
+
 INSTANTIATE_TEST_SUITE_P(
     All, ValidateChase,
     testing::Values(BadProgram{"arrays", [](ChaseProgram& p) { p.arrays.clear(); }},
@@ -146,6 +155,41 @@ INSTANTIATE_TEST_SUITE_P(
                                  p.arrays[0].elements = {5};
                                  p.steps[0].kind = StepKind::kTouch;
                                }}));
+
+// A store step writes whole arrays of plain memory, in order.
+INSTANTIATE_TEST_SUITE_P(
+    Stores, ValidateChase,
+    testing::Values(
+        BadProgram{"steps[1].kind must not be store in a space",
+                   storing([](ChaseProgram& p) { p.arrays[0].space = Space::kReadOnly; })},
+        BadProgram{"steps[1].kind must not be store in a space",
+                   storing([](ChaseProgram& p) { p.arrays[0].space = Space::kShared; })},
+        BadProgram{"steps[1].kind must not be store in orders",
+                   storing([](ChaseProgram& p) { p.arrays[0].order = Order::kReversed; })},
+        BadProgram{"steps[1].kind must not be store in orders",
+                   storing([](ChaseProgram& p) { p.arrays[0].second_order = Order::kShuffled; })},
+        BadProgram{"steps[1].kind must not be store where elements are listed", storing([](ChaseProgram& p) {
+                     p.arrays[0].elements = {0, 1, 2};
+                   })},
+        BadProgram{"steps[1].kind must not be store where elements are listed", storing([](ChaseProgram& p) {
+                     p.arrays[0].stagger_bytes = 16;
+                     p.arrays[0].stagger_window_bytes = 32;
+                   })},
+        BadProgram{"steps[1].kind must not be store where elements are listed",
+                   storing([](ChaseProgram& p) { p.arrays[0].skew_bytes = 16; })},
+        BadProgram{"steps[1].chain", storing([](ChaseProgram& p) { p.steps[1].chain = 1; })},
+        BadProgram{"steps[1].first", storing([](ChaseProgram& p) { p.steps[1].first = 1; })},
+        BadProgram{"steps[1].loads", storing([](ChaseProgram& p) { p.steps[1].loads = 65; })},
+        BadProgram{"steps[1].loads", storing([](ChaseProgram& p) { p.steps[1].loads = 0; })}));
+
+TEST(Validate, StoresOfPlainMemoryPass) {
+  for (const Space space : {Space::kGlobal, Space::kGlobalBypassL1}) {
+    ChaseProgram program = small_chase();
+    program.arrays[0].space = space;
+    program.steps.push_back({.kind = StepKind::kStore, .loads = 64});
+    EXPECT_NO_THROW(validate(program));
+  }
+}
 
 TEST(Validate, ImpossibleStreamsAreRefused) {
   EXPECT_THROW(validate(StreamProgram{.bytes = 4096, .vector_bytes = 3}), UsageError);

@@ -172,6 +172,33 @@ void touch_code(PtxText& text, const std::string& name, Space space) {
   text.line("bra STEP_END;");
 }
 
+// Writes both links of each element: to the next one (%wide) and, of the other chain, to the one before (%previous).
+void store_code(PtxText& text, const std::string& name, Space space) {
+  const std::string_view opcode = space == Space::kGlobal ? "st.global.u64" : "st.global.cg.u64";
+  text.line("{}:", name);
+  begin_passes(text, name, 1);
+  text.line("mov.u64 %pointer, %base;");
+  text.line("sub.u32 %rest, %elements, 1;");
+  text.line("cvt.u64.u32 %wide, %rest;");
+  text.line("mad.lo.u64 %previous, %wide, %stride, %base;");
+  text.line("mov.u32 %index, 0;");
+  text.line("mov.u64 %time0, %clock64;");
+  text.line("{}_LOOP:", name);
+  text.line(".pragma \"nounroll\";");
+  text.line("add.u32 %index, %index, 1;");
+  text.line("setp.eq.u32 %done, %index, %elements;");
+  text.line("add.u64 %wide, %pointer, %stride;");
+  text.line("selp.u64 %wide, %base, %wide, %done;");
+  text.line("add.u64 %previous, %previous, 8;");
+  text.line("@%hot {} [%pointer], %wide;", opcode);
+  text.line("@%hot {} [%pointer + 8], %previous;", opcode);
+  text.line("mov.u64 %previous, %pointer;");
+  text.line("mov.u64 %pointer, %wide;");
+  text.line("setp.lt.u32 %more, %index, %todo;");
+  text.line("@%more bra {}_LOOP;", name);
+  end_passes(text, name);
+}
+
 void stamp(PtxText& text, std::size_t cycles_offset, std::size_t ns_offset) {
   text.line("mov.u64 %stamp, %globaltimer;");
   text.line("@%first_thread st.global.cg.u64 [%result + {}], %stamp;", ns_offset);
@@ -221,6 +248,9 @@ std::vector<CodePath> code_paths() {
     paths.push_back({code(StepCode::kWarm), "WARM_" + suffix, warm_code, space});
     paths.push_back({code(StepCode::kTouch), "TOUCH_" + suffix, touch_code, space});
     paths.push_back({code(StepCode::kTimed), "TIMED_" + suffix, timed_code, space});
+    if (space == Space::kGlobal || space == Space::kGlobalBypassL1) {
+      paths.push_back({code(StepCode::kStore), "STORE_" + suffix, store_code, space});
+    }
   }
   return paths;
 }
@@ -266,8 +296,8 @@ void wait_for_turn(PtxText& text) {
   text.line("MY_TURN:");
 }
 
-// All threads of the block have ended the step: what they loaded has been used. No fence, which would empty L1; no step
-// reads what another has written.
+// All threads of the block have ended the step: what they loaded has been used. No fence, which would empty L1; what a
+// step writes is what was there before.
 void pass_turn_on(PtxText& text) {
   text.line("and.pred %more, %takes_turns, %first_thread;");
   text.line("add.u32 %count, %step_index, 1;");
@@ -280,10 +310,10 @@ void chase_kernel(PtxText& text) {
 {
   .reg .pred %first_thread, %takes_turns, %late, %hot, %live, %lost, %done, %more, %keep, %upper, %is_timed, %other_sm, %taken;
   .reg .b32 %thread_id, %thread_count, %block, %sm, %wanted_sm, %old, %shared, %histogram, %latencies, %never, %dry_passes, %patience, %tasks_left, %own_slot, %longest_wait;
-  .reg .b32 %step_index, %step_count, %code, %kind, %thread, %loads, %cap, %cap_bytes, %passes, %todo, %rest, %index, %slot;
+  .reg .b32 %step_index, %step_count, %code, %kind, %thread, %loads, %elements, %cap, %cap_bytes, %passes, %todo, %rest, %index, %slot;
   .reg .b32 %link, %unused1, %unused2, %unused3, %before, %after, %latency, %bin, %count, %keep_below, %increment, %half, %sum;
   .reg .b32 %offset, %copy_bytes, %copy_to, %stride32, %zero32;
-  .reg .b64 %task, %result, %step, %step_result, %image, %pointer, %start, %base, %texture, %stride, %skew, %time0, %time1;
+  .reg .b64 %task, %result, %step, %step_result, %image, %pointer, %previous, %start, %base, %texture, %stride, %skew, %time0, %time1;
   .reg .b64 %stamp, %wide, %window, %turn, %own_task;
   ld.param.u64 %task, [tasks];
   ld.param.u32 %stride32, [task_stride];
@@ -375,6 +405,7 @@ void chase_kernel(PtxText& text) {
   load32("%thread", "%step", offsetof(StepTask, thread));
   load32("%loads", "%step", offsetof(StepTask, loads));
   load32("%cap", "%step", offsetof(StepTask, cap));
+  load32("%elements", "%step", offsetof(StepTask, elements));
   text.line("and.b32 %kind, %code, {};", kStepCodes - 1);
   text.line("setp.eq.u32 %is_timed, %kind, {};", static_cast<std::uint32_t>(StepCode::kTimed));
   text.line("@!%is_timed bra READY;");

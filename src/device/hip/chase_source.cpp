@@ -233,6 +233,34 @@ DEVICE void touch_step_{0}(const Task& task, const Step& step) {{
       name, type, start, lost, touch, scalar ? "task.lane == step.thread % kWavefront" : "true");
 }
 
+// Both links of each element: to the next one and, of the other chain, to the one before.
+std::string store_function(const GfxTarget& target) {
+  return fmt::format(
+      R"hip(
+DEVICE void store_step(const Step& step, u64& cycles) {{
+  u64 previous = step.base + (u64)(step.elements - 1) * step.stride;
+  u64 at = step.base;
+  const u64 begin = clock();
+  #pragma clang loop unroll(disable)
+  for (u32 i = 1; i <= step.loads; ++i) {{
+    const u64 next = i == step.elements ? step.base : at + step.stride;
+    previous += 8;
+    if (step.space == kGlobalSpace) {{
+      asm volatile("global_store_dwordx2 %0, %1, off\n global_store_dwordx2 %0, %2, off offset:8"
+                   : : "v"(at), "v"(next), "v"(previous) : "memory");
+    }} else {{
+      asm volatile("global_store_dwordx2 %0, %1, off {0}\n global_store_dwordx2 %0, %2, off offset:8 {0}"
+                   : : "v"(at), "v"(next), "v"(previous) : "memory");
+    }}
+    previous = at;
+    at = next;
+  }}
+  cycles = clock() - begin;
+}}
+)hip",
+      target.bypass);
+}
+
 // Calls the step of the space that the step names. A step by an actor is one lane's, but for scalar loads, which are
 // the whole wavefront's.
 std::string dispatch(std::string_view kind, std::string_view arguments, bool by_actor) {
@@ -256,7 +284,7 @@ struct Task {
 };
 struct Step {
   u64 start, base, stride, skew, result;
-  u32 kind, space, thread, loads, cap, slot;
+  u32 kind, space, thread, loads, cap, slot, elements;
 };
 )hip";
 
@@ -347,6 +375,7 @@ KERNEL void chase(u64 tasks, u32 task_count, u32 by_block, u32 threads) {
     step.thread = uniform32(read32(from + kStepTask_thread));
     step.loads = uniform32(read32(from + kStepTask_loads));
     step.cap = uniform32(read32(from + kStepTask_cap));
+    step.elements = uniform32(read32(from + kStepTask_elements));
     if (step.kind == kTimed) {
       for (u32 i = task.thread; i < kHistogramBins; i += threads) lds[i] = 0;
     }
@@ -357,7 +386,9 @@ KERNEL void chase(u64 tasks, u32 task_count, u32 by_block, u32 threads) {
     if (step.kind == kTouch) {
 @TOUCH@    } else if (uniform32(task.thread / kWavefront) == step.thread / kWavefront) {
       if (step.kind == kTimed) {
-@TIMED@      } else {
+@TIMED@      } else if (step.kind == kStore) {
+        if (task.lane == step.thread % kWavefront) store_step(step, cycles);
+      } else {
 @WARM@      }
       if (task.thread == step.thread) {
         write64(step.result + kStepRecord_cycles, cycles);
@@ -447,6 +478,8 @@ std::string generate_chase_source(const GfxTarget& target) {
   text.constant("kStepCodes", kStepCodes);
   text.constant("kTouch", static_cast<std::uint32_t>(StepCode::kTouch));
   text.constant("kTimed", static_cast<std::uint32_t>(StepCode::kTimed));
+  text.constant("kStore", static_cast<std::uint32_t>(StepCode::kStore));
+  text.constant("kGlobalSpace", static_cast<std::uint32_t>(Space::kGlobal));
   text.constant("kPointerForm", static_cast<std::uint32_t>(LinkForm::kPointer));
   text.constant("kNoLink", kNoLink);
   text.constant("kNoTurn", kNoTurn);
@@ -475,6 +508,7 @@ std::string generate_chase_source(const GfxTarget& target) {
   GPUTOPO_OFFSET(StepTask, loads)
   GPUTOPO_OFFSET(StepTask, cap)
   GPUTOPO_OFFSET(StepTask, slot)
+  GPUTOPO_OFFSET(StepTask, elements)
   GPUTOPO_OFFSET(StepRecord, cycles)
   GPUTOPO_OFFSET(FillTask, address)
   GPUTOPO_OFFSET(FillTask, link_base)
@@ -496,6 +530,7 @@ std::string generate_chase_source(const GfxTarget& target) {
     text.raw(space == Space::kScalar ? scalar_functions(target) : vector_functions(target, space));
     text.raw(step_functions(space));
   }
+  text.raw(store_function(target));
   std::string kernels(kKernels);
   replace(kernels, "@TOUCH@", dispatch("touch", "(task, step)", false));
   replace(kernels, "@TIMED@", dispatch("timed", "(task, step, cycles)", true));

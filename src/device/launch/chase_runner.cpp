@@ -42,6 +42,8 @@ StepCode code_of(StepKind kind) {
       return StepCode::kWarm;
     case StepKind::kTouch:
       return StepCode::kTouch;
+    case StepKind::kStore:
+      return StepCode::kStore;
     case StepKind::kTimed:
     case StepKind::kCounted:
       break;
@@ -399,7 +401,8 @@ std::vector<ChaseRunner::Plan*> ChaseRunner::run_batch(const std::vector<Plan*>&
           .code = static_cast<std::uint32_t>(code_of(step.kind)) + kStepCodes * static_cast<std::uint32_t>(array.space),
           .thread = actor.warp * gpu_.info().warp_size + actor.lane,
           .loads = static_cast<std::uint32_t>(step.loads),
-          .cap = kept_latencies(program, step)};
+          .cap = kept_latencies(program, step),
+          .elements = static_cast<std::uint32_t>(array.element_count())};
       if (actor.sm) {
         task.slot =
             static_cast<std::uint32_t>(std::find(plan.sms.begin(), plan.sms.end(), *actor.sm) - plan.sms.begin());

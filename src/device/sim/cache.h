@@ -33,6 +33,18 @@ class Cache {
     return std::get_if<WideSets>(&sets_)->access(line, sector);
   }
 
+  // Whether a load of `address` would hit, without its effects.
+  [[nodiscard]] bool holds(std::uint64_t address) const {
+    const std::uint64_t line = address >> line_shift_;
+    const std::uint32_t sector = 1u << ((address >> sector_shift_) & sector_mask_);
+    return std::visit([&](const auto& sets) { return sets.holds(line, sector); }, sets_);
+  }
+
+  // The line of `address` is there no more; its way is free when its turn to be replaced has come.
+  void invalidate(std::uint64_t address) {
+    std::visit([line = address >> line_shift_](auto& sets) { sets.invalidate(line); }, sets_);
+  }
+
   // Brings the host's memory for a later access() nearer, in steps that each need what the step before brought.
   static constexpr unsigned kPrefetchSteps = WideSets::kPrefetchSteps;
   template <unsigned kStep>

@@ -8,6 +8,8 @@ namespace {
 
 // Above the arrays, the code and the constants of any program.
 constexpr std::uint64_t kNeighbourBase = 1ull << 42;
+// From one store of a thread to its next: what the loop around it takes.
+constexpr double kStoreCycles = 8;
 
 CacheGeometry tlb_geometry(const TlbSpec& spec) {
   const CacheSpec cache{.size_bytes = spec.entries,
@@ -120,21 +122,26 @@ void Hierarchy::add_cache(Path& path, const PathStop& stop, std::uint32_t warp, 
   const auto index = static_cast<std::size_t>(cache - spec_.caches.data());
   const std::uint64_t bytes = usable_bytes(*cache, carve_out_bytes_);
   if (cache->partitions > 1) {
-    add_stop(path, cache_at(index, 0, bytes / cache->partitions), stop.latency_cycles, fetch_bytes);
+    add_stop(path, *cache, cache_at(index, 0, bytes / cache->partitions), stop.latency_cycles, fetch_bytes);
     Cache& whole = cache_at(index, 0, bytes);
     path.stops.back().whole = &whole;
-    add_stop(path, whole, stop.far_latency_cycles, fetch_bytes);
+    add_stop(path, *cache, whole, stop.far_latency_cycles, fetch_bytes);
   } else {
     const std::uint32_t instance = unit_of(cache->scope, sm) * cache->instances + warp % cache->instances;
-    add_stop(path, cache_at(index, instance, bytes), stop.latency_cycles, fetch_bytes);
+    add_stop(path, *cache, cache_at(index, instance, bytes), stop.latency_cycles, fetch_bytes);
   }
   if (!is_behind_sms(cache->scope)) path.stops_before_tlb = path.stops.size();
 }
 
-void Hierarchy::add_stop(Path& path, Cache& cache, double latency_cycles, std::uint64_t& fetch_bytes) {
+void Hierarchy::add_stop(Path& path, const CacheSpec& spec, Cache& cache, double latency_cycles,
+                         std::uint64_t& fetch_bytes) {
   const std::uint64_t sector_bytes = cache.sector_bytes();
   const auto fetch_sectors = static_cast<std::uint32_t>(std::max<std::uint64_t>(1, fetch_bytes / sector_bytes));
-  path.stops.push_back({&cache, latency_cycles, fetch_bytes, fetch_sectors});
+  path.stops.push_back({.cache = &cache,
+                        .latency_cycles = latency_cycles,
+                        .fetch_bytes = fetch_bytes,
+                        .fetch_sectors = fetch_sectors,
+                        .spec = &spec});
   fetch_bytes = std::max(fetch_bytes, sector_bytes);
 }
 
@@ -167,6 +174,26 @@ bool Hierarchy::access_range(const Path::Stop& stop, std::uint64_t address) {
     all_hit = all_hit && hit;
   }
   return all_hit;
+}
+
+double Hierarchy::store(const Path& path, std::uint64_t address) {
+  for (std::size_t i = 0; i < path.stops.size(); ++i) {
+    if (i == path.stops_before_tlb) translate(path, address);
+    const Path::Stop& stop = path.stops[i];
+    const bool hit = stop.cache->holds(address);
+    // A near partition holds copies for those that read: it is kept in step, and the whole cache decides.
+    if (stop.whole != nullptr && !hit) continue;
+    if (hit && stop.spec->store_hit == StoreHit::kInvalidate) {
+      stop.cache->invalidate(address);
+      continue;
+    }
+    if (!hit && !allocates_on_store(*stop.spec)) continue;
+    // What the store does not write of what comes in is fetched as by a load.
+    if (!hit) load(path, address, i + 1);
+    stop.cache->access(address);
+    if (stop.whole == nullptr && writes_back(*stop.spec)) break;
+  }
+  return kStoreCycles;
 }
 
 double Hierarchy::translate_new_page(const Path& path, std::uint64_t address) {

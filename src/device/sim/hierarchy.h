@@ -27,6 +27,7 @@ class Path {
     std::uint64_t fetch_bytes = 1;
     std::uint32_t fetch_sectors = 1;
     Cache* whole = nullptr;  // of a near partition: the whole cache behind it
+    const CacheSpec* spec = nullptr;
   };
 
   struct TlbStop {
@@ -59,10 +60,10 @@ class Hierarchy {
   // What the instructions of a warp pass; "latencies" are cycles per instruction.
   [[nodiscard]] Path code_path_of(std::uint32_t warp, std::uint32_t sm);
 
-  // The latency of a load, without noise; fills what it passed.
-  double load(const Path& path, std::uint64_t address) {
+  // The latency of a load, without noise; fills what it passed, from `first_stop` on.
+  double load(const Path& path, std::uint64_t address, std::size_t first_stop = 0) {
     double translation = 0;
-    for (std::size_t i = 0; i < path.stops.size(); ++i) {
+    for (std::size_t i = first_stop; i < path.stops.size(); ++i) {
       if (i == path.stops_before_tlb) translation = translate(path, address);
       const Path::Stop& stop = path.stops[i];
       const bool hit = stop.fetch_sectors == 1 ? stop.cache->access(address) : access_range(stop, address);
@@ -73,6 +74,10 @@ class Hierarchy {
     if (path.stops_before_tlb == path.stops.size()) translation = translate(path, address);
     return path.memory_latency_cycles + translation;
   }
+
+  // A store of all that a load would fetch: what each cache does with it, by its policy. The cycles until the next one
+  // of the same thread, which waits for nothing.
+  double store(const Path& path, std::uint64_t address);
 
   // Another program's load passes the shared caches of this path.
   void neighbour_load(const Path& path);
@@ -99,7 +104,8 @@ class Hierarchy {
   // Of the caches of the spec and, numbered after them, the levels of TLB.
   template <typename GeometryOf>
   Cache& instance_at(const InstanceKey& key, const GeometryOf& geometry);
-  void add_stop(Path& path, Cache& cache, double latency_cycles, std::uint64_t& fetch_bytes);
+  static void add_stop(Path& path, const CacheSpec& spec, Cache& cache, double latency_cycles,
+                       std::uint64_t& fetch_bytes);
 
   const MachineSpec& spec_;
   std::vector<std::uint32_t> group_of_sm_;

@@ -25,6 +25,13 @@ enum class Scope { kSm, kTpc, kGroup, kXcd, kGpu };
 
 [[nodiscard]] constexpr bool is_behind_sms(Scope scope) { return scope == Scope::kXcd || scope == Scope::kGpu; }
 
+enum class WritePolicy { kThrough, kBack };
+// What a cache does with a store that it holds the line of.
+enum class StoreHit {
+  kUpdate,
+  kInvalidate,  // the line is dropped, and the store goes on
+};
+
 struct CacheSpec {
   std::string id;
   // Capacity. With `unified` set it is the whole of L1 and shared memory; what the carve-out takes is not cache.
@@ -42,7 +49,18 @@ struct CacheSpec {
   std::uint32_t instances = 1;   // per SM (kSm); warp w uses instance w % instances
   std::uint32_t partitions = 1;  // kGpu: an SM reaches size/partitions at the near latency and the rest at the far one:
                                  // its own partition caches what it reads, the whole cache stands behind it
+  // Stores. Where these are left out, an SM's own cache passes them on and a cache behind the SMs keeps them.
+  std::optional<WritePolicy> write_policy;
+  std::optional<bool> write_allocate;  // a store that misses brings the line in
+  StoreHit store_hit = StoreHit::kUpdate;
 };
+
+[[nodiscard]] inline bool writes_back(const CacheSpec& cache) {
+  return cache.write_policy ? *cache.write_policy == WritePolicy::kBack : is_behind_sms(cache.scope);
+}
+[[nodiscard]] inline bool allocates_on_store(const CacheSpec& cache) {
+  return cache.write_allocate.value_or(is_behind_sms(cache.scope));
+}
 
 // One stop of a space's path: the load-to-use latency when the load hits there.
 struct PathStop {

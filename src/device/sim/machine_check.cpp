@@ -164,6 +164,9 @@ void check_cache(const MachineSpec& spec, const CacheSpec& cache, const std::str
   require(cache.set_ways.empty() || (cache.partitions == 1 && !cache.unified), field + ".set_ways",
           "cannot be given for a partitioned or unified cache");
   require(!cache.unified || per_sm, field + ".unified", "must be false for scope gpu or xcd");
+  const bool keeps_stores = writes_back(cache) || allocates_on_store(cache);
+  require(cache.store_hit == StoreHit::kUpdate || !keeps_stores, field + ".store_hit",
+          "must be update where write_policy is back or write_allocate true");
 
   check_geometry(cache, cache.size_bytes, field + ".ways");
   if (cache.partitions > 1) check_geometry(cache, cache.size_bytes / cache.partitions, field + ".partitions");

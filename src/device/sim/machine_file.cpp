@@ -109,6 +109,14 @@ void read_value(const SortedJson& node, const std::string& path, Scope& out) {
       out);
 }
 
+void read_value(const SortedJson& node, const std::string& path, WritePolicy& out) {
+  read_enum(node, path, {{"through", WritePolicy::kThrough}, {"back", WritePolicy::kBack}}, out);
+}
+
+void read_value(const SortedJson& node, const std::string& path, StoreHit& out) {
+  read_enum(node, path, {{"update", StoreHit::kUpdate}, {"invalidate", StoreHit::kInvalidate}}, out);
+}
+
 template <typename T>
 void read_value(const SortedJson& node, const std::string& path, std::optional<T>& out) {
   read(node, path, out.emplace());
@@ -177,7 +185,8 @@ void read_value(const SortedJson& node, const std::string& path, CacheSpec& cach
        field("ways", cache.ways), field("set_ways", cache.set_ways), field("replacement", cache.replacement),
        field("victim_weights", cache.victim_weights), field("set_interleave_bytes", cache.set_interleave_bytes),
        field("index", cache.index), field("scope", cache.scope), field("instances", cache.instances),
-       field("partitions", cache.partitions)});
+       field("partitions", cache.partitions), field("write_policy", cache.write_policy),
+       field("write_allocate", cache.write_allocate), field("store_hit", cache.store_hit)});
 }
 
 void read_value(const SortedJson& node, const std::string& path, PathStop& stop) {

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -37,6 +38,20 @@ class NarrowSets {
     return false;
   }
 
+  [[nodiscard]] bool holds(std::uint64_t line, std::uint32_t sector) const {
+    const std::uint32_t set_index = index_.set_of(line);
+    const std::optional<std::size_t> place = find(set_index, line);
+    return place && (!sectored_ || (sectors_[*place] & sector) != 0);
+  }
+
+  void invalidate(std::uint64_t line) {
+    const std::uint32_t set_index = index_.set_of(line);
+    const std::optional<std::size_t> place = find(set_index, line);
+    if (!place) return;
+    save(set_index);
+    lines_[*place] = kNoLine;
+  }
+
   void prefetch(std::uint64_t line) const {
     const std::size_t set_index = index_.set_of(line);
     __builtin_prefetch(&sets_[set_index]);
@@ -49,6 +64,8 @@ class NarrowSets {
   [[nodiscard]] std::size_t line_count() const { return lines_.size(); }
 
  private:
+  static constexpr std::uint64_t kNoLine = ~0ull;
+
   struct Set {
     std::uint32_t program = 0;  // what it holds is of this program; otherwise it is empty
     std::uint32_t saved_at = 0;
@@ -59,6 +76,17 @@ class NarrowSets {
     // Tree PLRU: bit n is node n, 1 where the next victim lies to the right.
     std::uint64_t tree = 0;
   };
+
+  // In lines_.
+  [[nodiscard]] std::optional<std::size_t> find(std::uint32_t set_index, std::uint64_t line) const {
+    const Set& set = sets_[set_index];
+    if (set.program != program_) return std::nullopt;
+    const std::size_t first = std::size_t{set_index} * stride_;
+    for (std::size_t place = first; place < first + set.used; ++place) {
+      if (lines_[place] == line) return place;
+    }
+    return std::nullopt;
+  }
 
   void start_set(std::uint32_t set_index) {
     save(set_index);

@@ -278,7 +278,8 @@ class SimDevice : public Device {
   [[nodiscard]] StepResult step_result(StepKind kind, const StepBehaviour& behaviour, Noise& noise) const {
     const double loop_cycles = static_cast<double>(behaviour.loads) * spec_.loop_cycles;
     switch (kind) {
-      case StepKind::kWarm: {
+      case StepKind::kWarm:
+      case StepKind::kStore: {
         const double cycles = std::max(0.0, noise.total_cycles(behaviour) + loop_cycles);
         return {.loads = behaviour.loads, .total_cycles = static_cast<std::uint64_t>(std::llround(cycles))};
       }

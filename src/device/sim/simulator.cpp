@@ -193,10 +193,22 @@ void Simulator::take_steps(const ChaseProgram& program, std::size_t first, std::
     const ChainAddresses chain(array, bases[step.array], step, orders_);
     const ChaseActor& actor = program.actors[step.actor];
     const Path path = hierarchy_.path_of(array.space, actor.warp, actor.sm.value_or(0));
+    if (step.kind == StepKind::kStore) {
+      behaviour_.push_back(store(step, path, chain));
+      continue;
+    }
     const std::uint64_t kept =
         step.kind == StepKind::kTimed ? std::min<std::uint64_t>(step.loads, program.timed_cap) : 0;
     behaviour_.push_back(follow(step, path, chain, kept, hierarchy_, noise));
   }
+}
+
+StepBehaviour Simulator::store(const ChaseStep& step, const Path& path, const ChainAddresses& elements) {
+  StepBehaviour behaviour(step.loads);
+  for (std::uint64_t i = 0; i < step.loads; ++i) {
+    behaviour.add(hierarchy_.store(path, elements.at<Order::kSequential>(i)), false, 0);
+  }
+  return behaviour;
 }
 
 // Thread t of the block loads elements t, t + kTouchThreads, ...: each warp through its own instance of a cache.

@@ -23,6 +23,7 @@ class Simulator {
 
  private:
   void take_steps(const ChaseProgram& program, std::size_t first, std::size_t last, Noise& noise);
+  [[nodiscard]] StepBehaviour store(const ChaseStep& step, const Path& path, const ChainAddresses& elements);
   [[nodiscard]] StepBehaviour touch(const ChaseArray& array, std::uint64_t base, std::uint32_t sm, Noise& noise);
 
   Hierarchy hierarchy_;

@@ -37,6 +37,18 @@ class WideSets {
     return false;
   }
 
+  [[nodiscard]] bool holds(std::uint64_t line, std::uint32_t sector) const {
+    const std::uint32_t s = find(line);
+    return s != kNone && (slots_[s].sectors & sector) != 0;
+  }
+
+  void invalidate(std::uint64_t line) {
+    const std::uint32_t s = find(line);
+    if (s == kNone) return;
+    note(slots_[s]);
+    slots_[s].sectors = 0;
+  }
+
   // Brings the host's memory for a later access() nearer, in steps that each need what the step before brought: where
   // to look, what is there, what would be replaced, and where that is listed.
   static constexpr unsigned kPrefetchSteps = 4;
@@ -111,6 +123,12 @@ class WideSets {
   [[nodiscard]] std::uint32_t first_in_bucket(std::uint64_t line) const {
     const Bucket& bucket = buckets_[bucket_of(line)];
     return bucket.program == program_ ? bucket.first_slot : kNone;
+  }
+
+  [[nodiscard]] std::uint32_t find(std::uint64_t line) const {
+    std::uint32_t s = first_in_bucket(line);
+    while (s != kNone && slots_[s].line != line) s = slots_[s].next_in_bucket;
+    return s;
   }
 
   [[nodiscard]] std::uint32_t slot_at(std::uint32_t set, std::uint32_t way) const {

@@ -150,6 +150,8 @@ class Chase {
             hierarchy_.load(path, step.base + i * step.stride_bytes + (2ull * i >= step.loads ? step.skew_bytes : 0)) /
             kTouchThreads;
       }
+    } else if (kind == StepCode::kStore) {
+      cycles = store(step, space, cu);
     } else {
       cycles = follow(task, step, space, kind == StepCode::kTimed, cu);
     }
@@ -179,6 +181,18 @@ class Chase {
       const auto raw = static_cast<std::uint32_t>(std::llround(latency + state().machine.timer_cycles));
       ++histogram[std::min(raw / kHistogramBinCycles, kHistogramBins - 1)];
       if (i < step.cap) histogram[kHistogramBins + i] = raw;
+    }
+    return cycles;
+  }
+
+  double store(const StepTask& step, Space space, std::uint32_t cu) {
+    const sim::Path path = hierarchy_.path_of(space, step.thread / kWavefront, cu);
+    double cycles = 0;
+    for (std::uint64_t i = 0; i < step.loads; ++i) {
+      const auto link = [&](std::uint64_t element) { return step.base + element % step.elements * step.stride_bytes; };
+      cycles += hierarchy_.store(path, link(i));
+      at<std::uint64_t>(link(i)) = link(i + 1);
+      at<std::uint64_t>(link(i) + 8) = link(i + step.elements - 1) + 8;
     }
     return cycles;
   }

@@ -1,0 +1,172 @@
+#include "probe/write_policy.h"
+
+#include <fmt/format.h>
+
+#include <cmath>
+
+namespace gputopo::probe {
+namespace {
+
+std::optional<bool> found(double part, double nearly_all) {
+  if (part >= nearly_all) return true;
+  if (part <= 1 - nearly_all) return false;
+  return std::nullopt;
+}
+
+int percent(double part) { return static_cast<int>(std::lround(100 * part)); }
+
+// An array of two equal parts, of whole lines each, that fit together: one that is stored and one that is not.
+struct TwoParts {
+  ChaseArray array;
+  std::uint64_t elements = 0;  // of each part
+  std::uint64_t per_line = 0;
+
+  TwoParts(const Lab& lab, const Cache& cache, std::uint64_t line_bytes) {
+    constexpr std::uint64_t kRoom = 2;  // not all of what fits, whose last lines may not
+    const std::uint64_t most = lab.parameters().stored_elements * kMinimumStrideBytes / line_bytes;
+    const std::uint64_t lines =
+        std::clamp(cache.fits_bytes / kRoom / (2 * line_bytes), std::uint64_t{1}, std::max(most, std::uint64_t{1}));
+    if (2 * lines * line_bytes > cache.fits_bytes) {
+      throw Inconclusive(
+          fmt::format("what surely fits, {} B, is less than two lines of {} B", cache.fits_bytes, line_bytes));
+    }
+    array = make_array(cache.site(), 2 * lines * line_bytes, kMinimumStrideBytes);
+    per_line = line_bytes / kMinimumStrideBytes;
+    elements = lines * per_line;
+  }
+
+  [[nodiscard]] ChaseStep stored(StepKind kind, std::uint32_t index = 0) const {
+    return {.kind = kind, .array = index, .loads = elements};
+  }
+  [[nodiscard]] ChaseStep unstored(std::uint32_t index = 0) const {
+    return {.kind = StepKind::kTimed, .array = index, .loads = elements, .first = elements};
+  }
+
+  // Median over the copies of the part of the lines whose first load took less.
+  [[nodiscard]] double hits(const std::vector<ChaseResult>& copies, std::size_t step, double limit_cycles) const {
+    std::vector<double> parts;
+    for (const ChaseResult& copy : copies) {
+      const std::vector<std::uint32_t>& latencies = copy.steps.at(step).latencies;
+      std::size_t below = 0;
+      for (std::size_t i = 0; i < latencies.size(); i += per_line) below += latencies[i] < limit_cycles ? 1 : 0;
+      parts.push_back(static_cast<double>(below * per_line) / static_cast<double>(elements));
+    }
+    return stats::median(parts);
+  }
+
+  [[nodiscard]] ChaseProgram program(const Site& site, std::vector<ChaseArray> arrays,
+                                     std::vector<ChaseStep> steps) const {
+    ChaseProgram result = make_program(site, std::move(arrays), std::move(steps));
+    result.timed_cap = static_cast<std::uint32_t>(elements);
+    return result;
+  }
+};
+
+std::uint64_t line_of(const Cache& cache) { return std::max(cache.line_bytes, cache.fetch_bytes); }
+
+// Leaves nothing of other arrays in L2, whatever is behind that.
+ChaseArray l2_evictor(const Lab& lab, const Cache& l2) {
+  auto l2_bytes = static_cast<double>(lab.info().l2_bytes.value_or(0));
+  l2_bytes = std::max(l2_bytes, l2.size_bytes);
+  if (l2_bytes == 0) l2_bytes = static_cast<double>(lab.parameters().l2_guess_bytes);
+  const double bytes = lab.parameters().last_cache_evictor_factor * l2_bytes;
+  return make_array(l2.site(), static_cast<std::uint64_t>(bytes), line_of(l2));
+}
+
+}  // namespace
+
+StoreTreatment judge(const StoreHits& hits, double nearly_all) {
+  if (found(hits.unstored, nearly_all) != false) {
+    throw Inconclusive(
+        fmt::format("{}% of the lines that were never stored are found there too", percent(hits.unstored)));
+  }
+  const std::optional<bool> allocates = found(hits.stored, nearly_all);
+  if (!allocates) {
+    throw Inconclusive(
+        fmt::format("{}% of the lines that were stored are found there: neither all nor none", percent(hits.stored)));
+  }
+  return {.allocates = *allocates, .keeps_hits = found(hits.stored_again, nearly_all)};
+}
+
+bool passes_stores_on(const PassingHits& hits, double nearly_all) {
+  if (found(hits.in_l1, nearly_all) != true) {
+    throw Inconclusive(fmt::format("{}% of the lines are left in L1 when they are gone from L2", percent(hits.in_l1)));
+  }
+  if (found(hits.unstored, nearly_all) != false) {
+    throw Inconclusive(
+        fmt::format("{}% of the lines that were not stored are found in L2 too", percent(hits.unstored)));
+  }
+  const std::optional<bool> reached = found(hits.stored_in_l2, nearly_all);
+  if (!reached) {
+    throw Inconclusive(fmt::format("{}% of the lines that were stored are found in L2: neither all nor none",
+                                   percent(hits.stored_in_l2)));
+  }
+  return *reached;
+}
+
+Attribute measure_write_allocate(Lab& lab, const Cache& cache) {
+  const Site& site = cache.site();
+  const TwoParts parts(lab, cache, line_of(cache));
+  // Arrays of a new program are in no cache of an SM; what the SMs share is evicted first.
+  std::vector<ChaseArray> arrays = {parts.array};
+  std::vector<ChaseStep> steps;
+  if (site.exclusive) {
+    arrays.push_back(l2_evictor(lab, cache));
+    steps.push_back(warm_step(site, arrays.back(), 1));
+  }
+  const std::size_t first = steps.size();
+  steps.insert(steps.end(), {parts.unstored(), parts.stored(StepKind::kStore), parts.stored(StepKind::kTimed),
+                             parts.stored(StepKind::kStore), parts.stored(StepKind::kTimed)});
+  const ChaseProgram program = parts.program(site, std::move(arrays), std::move(steps));
+  const std::vector<ChaseResult> copies = lab.chase(std::vector<ChaseProgram>(lab.parameters().copies, program));
+  const double limit = cache.hit_limit_cycles();
+  const StoreHits hits{.unstored = parts.hits(copies, first, limit),
+                       .stored = parts.hits(copies, first + 2, limit),
+                       .stored_again = parts.hits(copies, first + 4, limit)};
+  lab.log(fmt::format("stores: {}% of unstored lines hit, {}% of stored ones, {}% of those stored again",
+                      percent(hits.unstored), percent(hits.stored), percent(hits.stored_again)));
+  const StoreTreatment treatment = judge(hits, lab.parameters().nearly_all);
+  Attribute attribute = measured(lab, treatment.allocates, "", std::nullopt, "loads_after_stores");
+  if (treatment.keeps_hits) attribute.add_detail("store_hit", std::string(*treatment.keeps_hits ? "kept" : "evicted"));
+  return attribute;
+}
+
+Attribute measure_write_policy(Lab& lab, const Cache& l1, const Cache& l2) {
+  const TwoParts parts(lab, l1, std::max(line_of(l1), l2.fetch_bytes));
+  ChaseArray past_l1 = parts.array;
+  past_l1.space = l2.site().space;
+  past_l1.alias_of = 0;
+  std::vector<ChaseArray> arrays = {parts.array, past_l1, l2_evictor(lab, l2)};
+  std::vector<ChaseStep> steps = {{.kind = StepKind::kWarm, .loads = parts.array.element_count()},
+                                  warm_step(l2.site(), arrays[2], 2),
+                                  parts.stored(StepKind::kTimed),
+                                  parts.unstored(1),
+                                  parts.stored(StepKind::kStore),
+                                  parts.stored(StepKind::kTimed, 1)};
+  const ChaseProgram program = parts.program(l2.site(), std::move(arrays), std::move(steps));
+  const std::vector<ChaseResult> copies = lab.chase(std::vector<ChaseProgram>(lab.parameters().copies, program));
+  const PassingHits hits{.in_l1 = parts.hits(copies, 2, l1.hit_limit_cycles()),
+                         .unstored = parts.hits(copies, 3, l2.hit_limit_cycles()),
+                         .stored_in_l2 = parts.hits(copies, 5, l2.hit_limit_cycles())};
+  lab.log(fmt::format("stores to L1: {}% of the lines in it, {}% of unstored ones in L2, {}% of stored ones",
+                      percent(hits.in_l1), percent(hits.unstored), percent(hits.stored_in_l2)));
+  const bool through = passes_stores_on(hits, lab.parameters().nearly_all);
+  return measured(lab, std::string(through ? "write_through" : "write_back"), "", std::nullopt,
+                  "loads_past_l1_after_stores");
+}
+
+Attribute write_policy_by_bandwidth(const Lab& lab, double written, double next) {
+  const double ratio = written / next;
+  if (ratio < lab.parameters().write_back_ratio) {
+    throw NotSupportedError(
+        fmt::format("it takes writes {:.2f} times as fast as what is behind it can: too little to tell write-back from "
+                    "write-through",
+                    ratio));
+  }
+  Attribute attribute = measured(lab, std::string("write_back"), "", std::nullopt, "write_bandwidth_against_memory");
+  attribute.source = Source::kInferred;
+  attribute.add_detail("times_memory_bandwidth", std::round(100 * ratio) / 100);
+  return attribute;
+}
+
+}  // namespace gputopo::probe
