@@ -151,6 +151,20 @@ function giveViewBox(plot) {
   svg?.setAttribute('viewBox', `0 0 ${plot.instance.getWidth()} ${plot.instance.getHeight()}`);
 }
 
+// A canvas is painted for some 15 ms in each frame; paper does not wait for the next.
+function finishPainting(plot) {
+  const kPartMs = 10;
+  const kMostMs = 3000;
+  const {painter} = plot.instance.getZr();
+  const begin = performance.now();
+  for (let before = begin; before - begin < kMostMs;) {
+    painter.refresh();
+    const now = performance.now();
+    if (now - before < kPartMs) return;
+    before = now;
+  }
+}
+
 function figuresBeside(figure) {
   const pair = figure.closest('.pair');
   return pair ? [...pair.querySelectorAll('figure.chart')] : [figure];
@@ -236,7 +250,10 @@ export function setUpPlots() {
     printing = true;
     for (const details of document.querySelectorAll('details:not(.samples)')) details.open = true;
     figures.forEach(draw);
-    for (const plot of drawn.values()) giveViewBox(plot);
+    for (const plot of drawn.values()) {
+      giveViewBox(plot);
+      if (plot.chart.kind === 'map') finishPainting(plot);
+    }
   });
   window.addEventListener('afterprint', () => printing = false);
 }

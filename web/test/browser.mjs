@@ -343,7 +343,16 @@ test('without a script it can still be read', async () => {
 
 test('print shows every plot, scaled and in its place', async () => {
   const page = await open(render('h200'));
-  await page.evaluate(() => window.dispatchEvent(new Event('beforeprint')));
+  const isPainted = await page.evaluate(() => {
+    window.dispatchEvent(new Event('beforeprint'));
+    // Before another frame: the last column of the map of all SMs, to the left of the bar of colours.
+    return [...document.querySelectorAll('#evidence-l2-near_sms canvas')].some((canvas) => {
+      const scale = canvas.width / canvas.clientWidth;
+      const [r, g, b] = canvas.getContext('2d').getImageData((canvas.clientWidth - 134) * scale, canvas.height / 2, 1, 1).data;
+      return r !== g || g !== b;
+    });
+  });
+  assert.ok(isPainted, 'maps are painted before they are printed');
   await page.emulateMedia({media: 'print'});
   await page.setViewportSize({width: 700, height: 900});
   const problems = await page.evaluate(() => {
@@ -353,7 +362,8 @@ test('print shows every plot, scaled and in its place', async () => {
       const drawing = figure.querySelector('.plot svg, .plot canvas');
       const {width, height, bottom} = drawing.getBoundingClientRect();
       const name = figure.querySelector('figcaption').textContent.slice(0, 60);
-      if (height < 100 || width > box.width + 1) found.push(`${name}: ${width} x ${height}`);
+      const plot = figure.querySelector('.plot').getBoundingClientRect();
+      if (height < 100 || width > box.width + 1 || plot.height > height + 8) found.push(`${name}: ${width} x ${height} in ${plot.height}`);
       if (bottom > figure.querySelector('figcaption').getBoundingClientRect().top + 1) found.push(`${name}: covers what follows`);
       if (drawing.tagName === 'svg' && !drawing.getAttribute('viewBox')) found.push(`${name}: no viewBox`);
     }
