@@ -496,7 +496,7 @@ if (screenshots) {
     const page = await open(render('h200'));
     for (const [id, name] of [['l2-near_sms', 'map'], ['l2-loaded_latency', 'knee'], ['shared-conflict_cost', 'banks'], ['l2-latency', 'levels']]) {
       const block = await evidence(page, id);
-      await page.waitForTimeout(300);
+      await page.waitForTimeout(3000);  // a map is painted over many frames
       await block.screenshot({path: join(screenshots, `h200-1280-light-${name}.png`)});
     }
     await close(page);
