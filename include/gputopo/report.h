@@ -70,7 +70,8 @@ struct CheckResult {
   };
   std::size_t compared = 0;
   std::vector<Violation> violations;
-  std::vector<std::string> notes;
+  std::vector<std::string> notes;        // why the comparison may mislead
+  std::vector<std::string> environment;  // what ran the two measurements and is not the same: driver, host
 };
 // A value violates the baseline if it is worse by more than the tolerance and their intervals do not meet, or missing.
 [[nodiscard]] CheckResult check(const Topology& topology, const Topology& baseline, const Tolerances& tolerances);
@@ -78,6 +79,8 @@ struct CheckResult {
 [[nodiscard]] std::string check_to_json(const CheckResult& result, const Topology& topology);
 // The text format of Prometheus, for node_exporter's textfile collector.
 [[nodiscard]] std::string check_to_prometheus(const CheckResult& result, const Topology& topology);
+// The same where a report could not be read: a collector must see that the gate does not hold, and people why.
+[[nodiscard]] std::string check_failure_to_prometheus(std::string_view problem);
 
 // The element table as a person reads it.
 [[nodiscard]] std::string coverage_table();

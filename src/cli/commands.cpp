@@ -91,7 +91,8 @@ Topology measure(const Options& options, Device& device, const std::atomic<bool>
   DiscoverOptions request = discover_options(options);
   request.stop = &interrupted;
   // A live line and other output on the same terminal would overwrite each other.
-  ProgressPrinter progress(isatty(STDERR_FILENO) != 0 && !options.verbose && !options.dump_program);
+  const bool live = isatty(STDERR_FILENO) != 0 && terminal_knows_escapes() && !options.verbose && !options.dump_program;
+  ProgressPrinter progress({live, terminal_columns(STDERR_FILENO), options.budget_seconds});
   if (!options.quiet) request.on_progress = [&](const Progress& step) { progress.show(step); };
   if (options.dump_program) {
     request.on_program = [dump = std::make_shared<ProgramDump>(device)](const Program& program) { (*dump)(program); };
@@ -218,14 +219,24 @@ int run_diff(const Options& options) {
   return are_alike(reports) ? kExitComplete : kExitFailure;
 }
 
+const CheckFormat& check_format(const std::string& name) {
+  return *std::find_if(check_formats().begin(), check_formats().end(),
+                       [&](const CheckFormat& format) { return format.name == name; });
+}
+
 int run_check(const Options& options) {
   const Tolerances tolerances = parse_tolerances(options.tolerances);
-  const Topology topology = load_report(options.report_path);
-  const CheckResult result = check(topology, load_report(options.baseline_path), tolerances);
-  for (const CheckFormat& format : check_formats()) {
-    if (options.check_format == format.name) print_result(format.render(result, topology));
+  const CheckFormat& format = check_format(options.check_format);
+  try {
+    const Topology topology = load_report(options.report_path);
+    const CheckResult result = check(topology, load_report(options.baseline_path), tolerances);
+    print_result(format.render(result, topology));
+    return result.violations.empty() ? kExitComplete : kExitFailure;
+  } catch (const Error& error) {
+    // A collector's file without the metric would look like a gate that nobody asked.
+    if (format.render_failure != nullptr) print_result(format.render_failure(error.what()));
+    throw;
   }
-  return result.violations.empty() ? kExitComplete : kExitFailure;
 }
 
 int run_coverage() {

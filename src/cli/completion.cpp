@@ -14,7 +14,7 @@ namespace {
 // Lists what --device takes here, as the program itself sees it.
 constexpr const char* kListDevices = "gputopo list 2>/dev/null | cut -d ' ' -f 1";
 
-enum class Takes { kNothing, kFile, kFolder, kDevice, kWords, kFree };
+enum class Takes { kNothing, kFile, kFolder, kDevice, kWord, kWords, kFree };  // kWords: separated by commas
 
 struct OptionFacts {
   std::string name;  // "--json", or the name of a positional
@@ -43,10 +43,10 @@ OptionFacts facts_of(const CLI::Option& option) {
     facts.takes = Takes::kWords;
     facts.words = memory_attribute_ids();
   } else if (facts.name == "--format") {
-    facts.takes = Takes::kWords;
+    facts.takes = Takes::kWord;
     for (const CheckFormat& format : check_formats()) facts.words.emplace_back(format.name);
   } else if (facts.name == "SHELL") {
-    facts.takes = Takes::kWords;
+    facts.takes = Takes::kWord;
     facts.words = completion_shells();
   } else if (type == "DIR") {
     facts.takes = Takes::kFolder;
@@ -91,38 +91,85 @@ std::string quoted(const std::string& text) {
   return fmt::format("'{}'", result);
 }
 
+std::string word_list(const OptionFacts& option) { return quoted(fmt::format("{}", fmt::join(option.words, " "))); }
+
+// Sets COMPREPLY for `current`.
 std::string bash_values(const OptionFacts& option) {
   switch (option.takes) {
+    case Takes::kWord:
+      return fmt::format("COMPREPLY=($(compgen -W {} -- \"$current\"))", word_list(option));
     case Takes::kWords:
-      return fmt::format("COMPREPLY=($(compgen -W {} -- \"${{current##*,}}\"))",
-                         quoted(fmt::format("{}", fmt::join(option.words, " "))));
+      return fmt::format("_gputopo_list {}", word_list(option));
     case Takes::kDevice:
-      return fmt::format(
-          "COMPREPLY=($(compgen -W \"$({})\" -- \"$current\")); __ltrim_colon_completions \"$current\" 2>/dev/null",
-          kListDevices);
+      return fmt::format("COMPREPLY=($(compgen -W \"$({})\" -- \"$current\"))", kListDevices);
     case Takes::kFolder:
-      return "COMPREPLY=($(compgen -d -- \"$current\"))";
+      return "_gputopo_files -d";
     case Takes::kFile:
-      return "COMPREPLY=($(compgen -f -- \"$current\"))";
-    default:
-      return "COMPREPLY=()";
+      return "_gputopo_files -f";
+    case Takes::kNothing:
+    case Takes::kFree:
+      break;
   }
+  return "COMPREPLY=()";
 }
 
+// What is between the functions is made of the options.
+constexpr const char* kBashBegin = R"BASH(# bash completion of gputopo. Load it with: source <(gputopo completion bash)
+
+# Words separated by commas: the last of them is completed.
+_gputopo_list() {
+  local before=
+  [[ $current == *,* ]] && before=${current%,*},
+  COMPREPLY=($(compgen -P "$before" -W "$1" -- "${current##*,}"))
+}
+_gputopo_files() {
+  compopt -o filenames 2>/dev/null
+  local IFS=$'\n'
+  COMPREPLY=($(compgen "$1" -- "$current"))
+}
+# Sets `words` to the command line up to the cursor. Bash breaks it at ':' and '=', which are parts of words here.
+_gputopo_words() {
+  local rest=$COMP_LINE trimmed i last=-1
+  words=()
+  for ((i = 0; i <= COMP_CWORD; i++)); do
+    trimmed=${rest#"${rest%%[![:space:]]*}"}
+    if ((i > 0)) && [[ $trimmed == "$rest" && (${COMP_WORDS[i]} == [:=]* || ${COMP_WORDS[i-1]} == *[:=]) ]]; then
+      words[last]+=${COMP_WORDS[i]}
+    else
+      words[++last]=${COMP_WORDS[i]}
+    fi
+    rest=${trimmed#"${COMP_WORDS[i]}"}
+  done
+}
+_gputopo() {
+  local words current before command= word breaks broken= i
+  _gputopo_words
+  current=${words[${#words[@]}-1]} before=${words[${#words[@]}-2]}
+  for word in "${words[@]:1:${#words[@]}-2}"; do
+    case $word in
+)BASH";
+
+constexpr const char* kBashEnd = R"BASH(  esac
+  # What stands before the last place where bash breaks words stays there.
+  breaks=${COMP_WORDBREAKS//[!:=]/}
+  [[ -n $breaks ]] && broken=${current%"${current##*["$breaks"]}"}
+  for i in "${!COMPREPLY[@]}"; do COMPREPLY[i]=${COMPREPLY[i]#"$broken"}; done
+}
+complete -F _gputopo gputopo
+)BASH";
+
 std::string bash(const std::vector<CommandFacts>& commands) {
-  std::string text =
-      "# bash completion of gputopo. Load it with: source <(gputopo completion bash)\n_gputopo() {\n"
-      "  local current=${COMP_WORDS[COMP_CWORD]} before=${COMP_WORDS[COMP_CWORD-1]} command= word\n"
-      "  for word in \"${COMP_WORDS[@]:1:COMP_CWORD-1}\"; do\n    case $word in\n";
+  std::string text = kBashBegin;
   text += fmt::format("      {}) command=$word; break ;;\n    esac\n  done\n", fmt::join(names_of(commands), "|"));
-  text += "  case $command:$before in\n";
+  text +=
+      "  if [[ $current == --*=* ]]; then\n    before=${current%%=*} current=${current#*=}\n  fi\n"
+      "  case $command:$before in\n";
   for (const CommandFacts& command : commands) {
     for (const OptionFacts& option : command.options) {
       if (option.positional || option.takes == Takes::kNothing) continue;
-      text += fmt::format("    {}:{}) {}; return ;;\n", command.name, option.name, bash_values(option));
+      text += fmt::format("    {}:{}) {} ;;\n", command.name, option.name, bash_values(option));
     }
   }
-  text += "  esac\n  case $command in\n";
   for (const CommandFacts& command : commands) {
     std::vector<std::string> words;
     std::string positional;
@@ -138,12 +185,11 @@ std::string bash(const std::vector<CommandFacts>& commands) {
     }
     const std::string own =
         fmt::format("COMPREPLY=($(compgen -W {} -- \"$current\"))", quoted(fmt::format("{}", fmt::join(words, " "))));
-    text += fmt::format("    {})\n", command.name.empty() ? "''" : command.name);
-    text += positional.empty()
-                ? "      " + own + " ;;\n"
-                : fmt::format("      if [[ $current == -* ]]; then {}; else {}; fi ;;\n", own, positional);
+    text += fmt::format("    {}:*) ", command.name);
+    text += positional.empty() ? own + " ;;\n"
+                               : fmt::format("if [[ $current == -* ]]; then {}; else {}; fi ;;\n", own, positional);
   }
-  return text + "  esac\n}\ncomplete -o filenames -o bashdefault -F _gputopo gputopo\n";
+  return text + kBashEnd;
 }
 
 // In a description within an _arguments specification.
@@ -160,10 +206,10 @@ std::string zsh_values(const OptionFacts& option) {
   switch (option.takes) {
     case Takes::kNothing:
       return "";
+    case Takes::kWord:
+      return fmt::format(":value:({})", fmt::join(option.words, " "));
     case Takes::kWords:
-      return option.positional || option.name == "--format"
-                 ? fmt::format(":value:({})", fmt::join(option.words, " "))
-                 : fmt::format(":value:_values -s , value {}", fmt::join(option.words, " "));
+      return fmt::format(":value:_values -s , value {}", fmt::join(option.words, " "));
     case Takes::kDevice:
       return ":device:_gputopo_devices";
     case Takes::kFolder:
@@ -181,7 +227,8 @@ std::string zsh_arguments(const CommandFacts& command, const char* indent) {
   for (const OptionFacts& option : command.options) {
     const std::string specification =
         option.positional ? "*" + zsh_values(option)
-                          : fmt::format("{}[{}]{}", option.name, zsh_text(option.description), zsh_values(option));
+                          : fmt::format("{}{}[{}]{}", option.name, option.takes == Takes::kNothing ? "" : "=",
+                                        zsh_text(option.description), zsh_values(option));
     text += fmt::format(" \\\n{}  {}", indent, quoted(specification));
   }
   return text;
@@ -222,12 +269,15 @@ std::string fish(const std::vector<CommandFacts>& commands) {
     for (const OptionFacts& option : command.options) {
       std::string line = fmt::format("complete -c gputopo -n {}", quoted(when));
       if (!option.positional) line += fmt::format(" -l {} -d {}", option.name.substr(2), quoted(option.description));
-      if (option.takes != Takes::kNothing && !option.positional) line += " -r";
+      const bool takes_path = option.takes == Takes::kFile || option.takes == Takes::kFolder;
+      if (option.takes != Takes::kNothing && !option.positional) line += takes_path ? " -r" : " -x";
       if (option.takes == Takes::kFile) line += " -F";
       if (option.takes == Takes::kFolder) line += " -a '(__fish_complete_directories)'";
       if (option.takes == Takes::kDevice) line += fmt::format(" -a {}", quoted(fmt::format("({})", kListDevices)));
-      if (option.takes == Takes::kWords)
-        line += fmt::format(" -a {}", quoted(fmt::format("{}", fmt::join(option.words, " "))));
+      if (option.takes == Takes::kWord) line += fmt::format(" -a {}", word_list(option));
+      if (option.takes == Takes::kWords) {
+        line += fmt::format(" -a {}", quoted(fmt::format("(__fish_append , {})", fmt::join(option.words, " "))));
+      }
       text += line + "\n";
     }
   }

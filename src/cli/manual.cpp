@@ -1,6 +1,7 @@
 #include "cli/manual.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include "cli/options.h"
 
@@ -47,6 +48,23 @@ std::string option_entries(const CLI::App& app) {
   return text;
 }
 
+bool takes_several(const CLI::Option& option) { return option.get_items_expected_max() > 1; }
+
+// Whether `option` of a command is one of the program itself.
+bool is_shared(const CLI::App& app, const CLI::Option& option) {
+  const CLI::Option* same = option.get_positional() ? nullptr : app.get_option_no_throw(option.get_name());
+  return same != nullptr && same->get_description() == option.get_description();
+}
+
+// The options of a command that are described with those of the program, by name.
+std::string shared_options(const CLI::App& app, const CLI::App& command) {
+  std::vector<std::string> names;
+  for (const CLI::Option* option : command.get_options()) {
+    if (is_shared(app, *option)) names.push_back(fmt::format("\\fB{}\\fR", roff("--" + option->get_lnames().front())));
+  }
+  return fmt::format(".PP\nOptions described above: {}.\n", fmt::join(names, ", "));
+}
+
 std::vector<const CLI::App*> subcommands(const CLI::App& app) {
   return app.get_subcommands([](const CLI::App*) { return true; });
 }
@@ -60,7 +78,8 @@ std::string man_page(const CLI::App& app, const std::string& version) {
   for (const CLI::App* command : subcommands(app)) {
     text += fmt::format(".br\n.B gputopo {}\n[\\fIoptions\\fR]", roff(command->get_name()));
     for (const CLI::Option* option : command->get_options()) {
-      if (option->get_positional()) text += fmt::format(" \\fI{}\\fR", roff(option->get_name()));
+      if (!option->get_positional()) continue;
+      text += fmt::format(" \\fI{}\\fR{}", roff(option->get_name()), takes_several(*option) ? " ..." : "");
     }
     text += "\n";
   }
@@ -69,14 +88,10 @@ std::string man_page(const CLI::App& app, const std::string& version) {
   text += ".SH COMMANDS\n";
   for (const CLI::App* command : subcommands(app)) {
     text += fmt::format(".SS {}\n{}.\n", roff(command->get_name()), roff(command->get_description()));
-    // What discover and replay share with the program itself is described above.
-    std::string own;
     for (const CLI::Option* option : command->get_options()) {
-      const bool is_above = !option->get_positional() && app.get_option_no_throw(option->get_name()) != nullptr &&
-                            app.get_option_no_throw(option->get_name())->get_description() == option->get_description();
-      if (!is_above) own += option_entry(*option);
+      if (!is_shared(app, *option)) text += option_entry(*option);
     }
-    text += own;
+    text += shared_options(app, *command);
   }
   text += ".SH EXIT STATUS\n";
   for (const ExitCodeMeaning& meaning : exit_code_meanings()) {
@@ -85,6 +100,7 @@ std::string man_page(const CLI::App& app, const std::string& version) {
   text +=
       ".SH ENVIRONMENT\n"
       ".TP\n.B NO_COLOR\nNo colours on a terminal.\n"
+      ".TP\n.B TERM\nNo colours and no progress on one line where it is not set or dumb.\n"
       ".TP\n.B COLUMNS\nThe width of the table where standard output is no terminal; 80 if it is not set.\n";
   return text;
 }

@@ -68,6 +68,28 @@ void add_device_option(CLI::App& app, Options& options) {
       ->type_name("cuda:N|hip:N|sim:NAME|sim:FILE.json|replay:PATH");
 }
 
+// What a value may be is in the descriptions: CLI11 would write the names of its checks behind that of the value, in
+// the help, the man page and the completions.
+void name_values(CLI::App& app) {
+  for (CLI::App* command : app.get_subcommands([](CLI::App*) { return true; })) name_values(*command);
+  for (CLI::Option* option : app.get_options()) {
+    try {
+      for (int i = 0;; ++i) option->get_validator(i)->description("");
+    } catch (const CLI::OptionNotFound&) {
+      // That was the last.
+    }
+    if (option->get_default_str().empty() || option->get_items_expected_max() == 0) continue;
+    option->option_text(fmt::format("{} (default {})", option->get_type_name(), option->get_default_str()));
+  }
+}
+
+// The part of the command line that an error is about.
+std::string command_of(const CLI::App& app) {
+  std::string command = app.get_name();
+  for (const CLI::App* subcommand : app.get_subcommands()) command += " " + subcommand->get_name();
+  return command;
+}
+
 // `gputopo --json x list` would drop --json silently.
 void refuse_stray_options(const CLI::App& app, const CLI::App& subcommand) {
   for (const CLI::Option* option : app.get_options()) {
@@ -160,6 +182,8 @@ Options parse_command_line(int argc, char** argv) {
       ->type_name("");
   CLI::App* man = app.add_subcommand("man", "Print the man page");
 
+  name_values(app);
+
   try {
     app.parse(argc, argv);
   } catch (const CLI::Success& success) {
@@ -170,7 +194,7 @@ Options parse_command_line(int argc, char** argv) {
     options.text = text.str();
     return options;
   } catch (const CLI::ParseError& error) {
-    throw UsageError(one_line(error.what()) + "; see 'gputopo --help'");
+    throw UsageError(fmt::format("{}; see '{} --help'", one_line(error.what()), command_of(app)));
   }
 
   if (std::count(options.output_paths.begin(), options.output_paths.end(), "-") > 1) {

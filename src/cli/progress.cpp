@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 #include <cstdio>
 #include <string>
@@ -26,8 +27,13 @@ void ProgressPrinter::show(const Progress& progress) {
     const double per_value = progress.elapsed_seconds / static_cast<double>(progress.done);
     text += fmt::format(", about {:.0f} s left",
                         std::ceil(per_value * static_cast<double>(progress.total - progress.done)));
+  } else if (progress.done < progress.total && style_.budget_seconds > 0) {
+    text += fmt::format(", at most {:.0f} s left",
+                        std::ceil(std::max(style_.budget_seconds - progress.elapsed_seconds, 0.0)));
   }
-  if (live_) {
+  if (style_.live) {
+    // A line that breaks could not be cleared any more.
+    if (style_.columns > 0) text.resize(std::min(text.size(), static_cast<std::size_t>(style_.columns - 1)));
     fmt::print(stderr, "{}{}", kClearLine, text);
     std::fflush(stderr);
     line_is_open_ = true;

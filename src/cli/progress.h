@@ -7,7 +7,12 @@ namespace gputopo::cli {
 
 class ProgressPrinter {
  public:
-  explicit ProgressPrinter(bool live) : live_(live) {}
+  struct Style {
+    bool live = false;
+    int columns = 0;            // of the terminal, which a live line must not run over; 0: not known
+    double budget_seconds = 0;  // what the measurement takes at most
+  };
+  explicit ProgressPrinter(const Style& style) : style_(style) {}
   ProgressPrinter(const ProgressPrinter&) = delete;
   ProgressPrinter& operator=(const ProgressPrinter&) = delete;
   ~ProgressPrinter();
@@ -15,7 +20,7 @@ class ProgressPrinter {
   void show(const Progress& progress);
 
  private:
-  bool live_;
+  Style style_;
   bool line_is_open_ = false;  // the live line is on the screen and must be cleared
 };
 

@@ -23,6 +23,16 @@ bool locale_is_utf8() {
 
 }  // namespace
 
+bool terminal_knows_escapes() {
+  const char* terminal = std::getenv("TERM");
+  return terminal != nullptr && *terminal != '\0' && std::string_view(terminal) != "dumb";
+}
+
+int terminal_columns(int descriptor) {
+  winsize size{};
+  return ioctl(descriptor, TIOCGWINSZ, &size) == 0 ? size.ws_col : 0;
+}
+
 TerminalStyle standard_output_style() {
   TerminalStyle style;
   const char* terminal = std::getenv("TERM");
@@ -40,7 +50,7 @@ TerminalStyle standard_output_style() {
   }
   if (plain) return style;
   const char* no_colour = std::getenv("NO_COLOR");
-  style.colour = no_colour == nullptr || *no_colour == '\0';
+  style.colour = terminal_knows_escapes() && (no_colour == nullptr || *no_colour == '\0');
   style.unicode = locale_is_utf8();
   return style;
 }

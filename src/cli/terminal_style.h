@@ -5,8 +5,14 @@
 
 namespace gputopo::cli {
 
+// Whether $TERM is of a terminal that knows escape sequences: not of one that is not set, or dumb.
+[[nodiscard]] bool terminal_knows_escapes();
+
+// Columns of the terminal behind a file descriptor, 0 where it is none or does not say.
+[[nodiscard]] int terminal_columns(int descriptor);
+
 // The width of the terminal, else $COLUMNS, else 80; colour unless NO_COLOR is set and Unicode in a UTF-8 locale; plain
-// in a pipe or a file and with TERM=dumb.
+// in a pipe or a file and with TERM=dumb; no colours where TERM is not set.
 [[nodiscard]] TerminalStyle standard_output_style();
 
 }  // namespace gputopo::cli

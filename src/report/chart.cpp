@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <map>
 #include <set>
 
 #include "report/hierarchy.h"
@@ -111,12 +112,12 @@ std::string last_part(const std::string& name) { return name.substr(name.rfind('
 // belongs to the table of its name, and such a table has no other details as marks.
 void add_marks(Chart& chart, const std::string& value_name, const Attribute& attribute) {
   // Raw latencies hold the timer's cost too; values do not.
-  double offset = 0;
   if (chart.x.column.rfind("raw_", 0) == 0 || chart.y.column.rfind("raw_", 0) == 0) {
     if (const Value* timer = attribute.find_detail("timer_cycles")) {
-      if (const double* cycles = std::get_if<double>(timer)) offset = *cycles;
+      if (const double* cycles = std::get_if<double>(timer)) chart.timer_cycles = *cycles;
     }
   }
+  const double offset = chart.timer_cycles;
   Range x;
   Range y;
   x.add(find_column(attribute, chart, chart.x.column));
@@ -214,6 +215,8 @@ Chart chart_of_table(const std::string& title, const SampleTable& table) {
     };
     while (first_y > 1 && is_alike(column_name(table.columns[first_y - 1]))) --first_y;
     chart.y = axis_of(table.columns[last], table.data[last]);
+    const std::string what = last_word(chart.x.label);
+    chart.points_only = (what == "sm" || what == "cu") && chart.x.label.find("per ") == std::string::npos;
     if (first_y == last && last > 1) {
       chart.series = grouped(table, last, chart.series_left_out);
       if (chart.series_left_out > 0 && all_differ(table.data.front())) {
@@ -286,9 +289,16 @@ ColumnName column_name(std::string_view column) {
 
 std::vector<Chart> charts_of(const std::string& title, const std::string& name, const Attribute& attribute) {
   std::vector<Chart> charts;
+  const auto is_drawn = [](const SampleTable& table) { return table.columns.size() >= 2 && table.row_count() > 0; };
+  const bool several = std::count_if(attribute.samples.begin(), attribute.samples.end(), is_drawn) > 1;
+  std::map<std::string, int> seen;
   for (const SampleTable& table : attribute.samples) {
-    if (table.columns.size() < 2 || table.row_count() == 0) continue;
-    charts.push_back(chart_of_table(title, table));
+    if (!is_drawn(table)) continue;
+    // Each has a title of its own: by what its table is called.
+    std::string own = title;
+    if (several) own += ", " + readable(last_part(table.name));
+    if (const int times = ++seen[own]; times > 1) own += fmt::format(" {}", times);
+    charts.push_back(chart_of_table(own, table));
     add_marks(charts.back(), name, attribute);
   }
   if (std::optional<Chart> chart = chart_of_details(title, attribute)) charts.push_back(*std::move(chart));

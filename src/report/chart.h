@@ -52,6 +52,8 @@ struct Chart {
   std::string weight;  // column of the count (kDensity) or the value (kMap)
   std::string weight_unit;
   std::vector<Series> series;
+  bool points_only = false;         // nothing lies between two x: SMs have numbers and no order
+  double timer_cycles = 0;          // that raw latencies hold and the value does not
   std::size_t series_left_out = 0;  // of a table with more combinations than can be told apart
   std::vector<ChartMark> marks;     // within the samples, or so near that the axis is extended to them
 };

@@ -95,6 +95,8 @@ struct Metric {
   std::vector<std::string> samples;  // "{labels} value"
 };
 
+constexpr const char* kCheckOkHelp = "1 if the report is within the tolerances of the baseline, else 0.";
+
 // Base units, as Prometheus wants them.
 std::pair<std::string, double> base_unit(const std::string& unit) {
   if (unit == "B") return {"_bytes", 1};
@@ -116,8 +118,7 @@ std::string check_to_prometheus(const CheckResult& result, const Topology& topol
     metric.help = help;
     metric.samples.push_back(fmt::format("{{{}{}{}}} {}", device, labels.empty() ? "" : ",", labels, value));
   };
-  add("check_ok", "1 if the report is within the tolerances of the baseline, else 0.", "",
-      result.violations.empty() ? 1 : 0);
+  add("check_ok", kCheckOkHelp, "", result.violations.empty() ? 1 : 0);
   add("check_violations", "Values that are worse than the baseline.", "",
       static_cast<double>(result.violations.size()));
   add("check_compared", "Values that the report and the baseline both have.", "", static_cast<double>(result.compared));
@@ -140,7 +141,9 @@ std::string check_to_prometheus(const CheckResult& result, const Topology& topol
   }
   std::string text;
   // A comment: collectors pass over it, a person who reads the file does not.
-  for (const std::string& note : result.notes) text += fmt::format("# note: {}\n", one_line(note));
+  for (const auto* notes : {&result.notes, &result.environment}) {
+    for (const std::string& note : *notes) text += fmt::format("# note: {}\n", one_line(note));
+  }
   for (const CheckResult::Violation& violation : result.violations) {
     text += fmt::format("# violation: {}\n", one_line(violation.text));
   }
@@ -149,6 +152,11 @@ std::string check_to_prometheus(const CheckResult& result, const Topology& topol
     for (const std::string& sample : metric.samples) text += name + sample + "\n";
   }
   return text;
+}
+
+std::string check_failure_to_prometheus(std::string_view problem) {
+  return fmt::format("# violation: {}\n# HELP gputopo_check_ok {}\n# TYPE gputopo_check_ok gauge\ngputopo_check_ok 0\n",
+                     one_line(std::string(problem)), kCheckOkHelp);
 }
 
 Tolerances default_tolerances() { return {{"LATENCY", 0.05}, {"BANDWIDTH", 0.05}, {"SIZE", 0.05}, {"OTHER", 0}}; }
@@ -184,28 +192,13 @@ Tolerances parse_tolerances(const std::vector<std::string>& entries) {
 }
 
 CheckResult check(const Topology& topology, const Topology& baseline, const Tolerances& tolerances) {
-  const report::Comparison comparison = report::compare(baseline, topology);
+  const report::Comparison comparison = report::compare(baseline, topology, {"the baseline", "the report"});
   CheckResult result;
   result.compared = comparison.compared;
   // A baseline of something else is no baseline.
-  if (topology.name != baseline.name || topology.vendor != baseline.vendor) {
-    result.violations.push_back(
-        {"", "", fmt::format("the device is {}, the baseline is of {}", topology.name, baseline.name)});
-  }
-  if (topology.simulated != baseline.simulated) {
-    result.violations.push_back({"", "",
-                                 topology.simulated ? "the report is of a SIMULATED device, the baseline is not"
-                                                    : "the baseline is of a SIMULATED device, the report is not"});
-  } else if (topology.simulated) {
-    result.notes.emplace_back("the report and the baseline are of SIMULATED devices");
-  }
-  if (topology.schema_version != baseline.schema_version) {
-    result.notes.push_back(
-        fmt::format("the report has schema version {}, the baseline {}: a value may have another definition",
-                    topology.schema_version, baseline.schema_version));
-  }
-  if (!baseline.complete) result.notes.emplace_back("the baseline is INCOMPLETE: what it lacks is not checked");
-  if (!topology.complete) result.notes.emplace_back("the report is INCOMPLETE");
+  for (const std::string& text : comparison.other_devices) result.violations.push_back({"", "", text});
+  result.notes = comparison.notes;
+  result.environment = comparison.environment;
   if (result.compared == 0)
     result.violations.push_back({"", "", "the report and the baseline have no value in common"});
   for (const Difference& difference : comparison.differences) {
@@ -217,7 +210,9 @@ CheckResult check(const Topology& topology, const Topology& baseline, const Tole
 
 std::string check_to_text(const CheckResult& result, const Topology& topology) {
   std::string text;
-  for (const std::string& note : result.notes) text += fmt::format("note: {}\n", note);
+  for (const auto* notes : {&result.notes, &result.environment}) {
+    for (const std::string& note : *notes) text += fmt::format("note: {}\n", note);
+  }
   for (const CheckResult::Violation& violation : result.violations)
     text += fmt::format("violation: {}\n", violation.text);
   text += fmt::format("{}: {}, {} values compared, {} violations\n", result.violations.empty() ? "ok" : "FAILED",
@@ -233,6 +228,7 @@ std::string check_to_json(const CheckResult& result, const Topology& topology) {
   json["simulated"] = topology.simulated;
   json["compared"] = result.compared;
   json["notes"] = result.notes;
+  json["environment"] = result.environment;
   Json& list = json["violations"] = Json::array();
   for (const CheckResult::Violation& violation : result.violations) {
     list.push_back({{"element", violation.element}, {"attribute", violation.attribute}, {"text", violation.text}});

@@ -37,7 +37,7 @@ bool takes_part(const Attribute* attribute) { return attribute != nullptr && !is
 bool left_out(const Attribute* attribute) { return attribute != nullptr && attribute->reason == Reason::kNotSelected; }
 
 void compare_attributes(const std::string& group, const std::string& title, const AttributeMap& first,
-                        const AttributeMap& second, Comparison& result) {
+                        const AttributeMap& second, const SideNames& names, Comparison& result) {
   std::vector<std::string> ids;
   for (const auto& [id, attribute] : first) ids.push_back(id);
   for (const auto& [id, attribute] : second) {
@@ -50,8 +50,8 @@ void compare_attributes(const std::string& group, const std::string& title, cons
     const bool both = a != nullptr && b != nullptr && a->available() && b->available();
     if (is_environment(group, id)) {
       if (both && a->value != b->value) {
-        result.notes.push_back(
-            fmt::format("{}: {} in the first, {} in the second", readable(id), value_text(*a), value_text(*b)));
+        result.environment.push_back(fmt::format("{}: {} in {}, {} in {}", readable(id), value_text(*a), names.first,
+                                                 value_text(*b), names.second));
       }
       continue;
     }
@@ -77,23 +77,30 @@ void compare_attributes(const std::string& group, const std::string& title, cons
 
 double rank(const Difference& difference) { return difference.relative ? std::abs(*difference.relative) : INFINITY; }
 
-void add_notes(const Topology& first, const Topology& second, Comparison& result) {
-  if (first.schema_version != second.schema_version) {
-    result.notes.push_back(
-        fmt::format("the reports have schema versions {} and {}: a value may have another definition",
-                    first.schema_version, second.schema_version));
+void add_notes(const SideNames& names, Comparison& result) {
+  const Topology& first = *result.first;
+  const Topology& second = *result.second;
+  if (first.name != second.name || first.vendor != second.vendor) {
+    result.other_devices.push_back(
+        fmt::format("{} is of {}, {} of {}", names.first, first.name, names.second, second.name));
   }
   if (first.simulated != second.simulated) {
-    result.notes.push_back(fmt::format("the {} report is of a SIMULATED device, the other of a real one",
-                                       first.simulated ? "first" : "second"));
+    result.other_devices.push_back(fmt::format("{} is of a SIMULATED device, {} is not",
+                                               first.simulated ? names.first : names.second,
+                                               first.simulated ? names.second : names.first));
   } else if (first.simulated) {
-    result.notes.emplace_back("both reports are of SIMULATED devices");
+    result.notes.push_back(fmt::format("{} and {} are of SIMULATED devices", names.first, names.second));
   }
-  if (first.name != second.name || first.vendor != second.vendor) {
-    result.notes.push_back(fmt::format("the devices differ: {} and {}", first.name, second.name));
+  if (first.schema_version != second.schema_version) {
+    result.notes.push_back(fmt::format("{} has schema version {}, {} has {}: a value may have another definition",
+                                       names.first, first.schema_version, names.second, second.schema_version));
+  } else if (first.schema_version != kSchemaVersion) {
+    result.notes.push_back(fmt::format("{} and {} have schema version {}, this gputopo writes version {}", names.first,
+                                       names.second, first.schema_version, kSchemaVersion));
   }
-  for (const auto& [report, which] : {std::pair(&first, "first"), std::pair(&second, "second")}) {
-    if (!report->complete) result.notes.push_back(fmt::format("the {} report is INCOMPLETE", which));
+  for (const auto& [report, name] : {std::pair(&first, &names.first), std::pair(&second, &names.second)}) {
+    if (!report->complete)
+      result.notes.push_back(fmt::format("{} is INCOMPLETE: what it lacks is not compared", *name));
   }
 }
 
@@ -104,22 +111,29 @@ bool is_environment(std::string_view group, std::string_view attribute) {
   return group == "gpu" && std::find(kEnvironment.begin(), kEnvironment.end(), attribute) != kEnvironment.end();
 }
 
-Comparison compare(const Topology& first, const Topology& second) {
+std::vector<std::string> Comparison::all_notes() const {
+  std::vector<std::string> all = other_devices;
+  all.insert(all.end(), notes.begin(), notes.end());
+  all.insert(all.end(), environment.begin(), environment.end());
+  return all;
+}
+
+Comparison compare(const Topology& first, const Topology& second, const SideNames& names) {
   Comparison result;
   result.first = &first;
   result.second = &second;
-  add_notes(first, second, result);
-  compare_attributes("gpu", "Device", first.device, second.device, result);
-  compare_attributes("compute", "Compute", first.compute, second.compute, result);
+  add_notes(names, result);
+  compare_attributes("gpu", "Device", first.device, second.device, names, result);
+  compare_attributes("compute", "Compute", first.compute, second.compute, names, result);
   static const AttributeMap kNone;
   for (const MemoryElement& element : first.memory) {
     const MemoryElement* other = second.find_memory(element.id);
     compare_attributes(element.id, element.title, element.attributes, other == nullptr ? kNone : other->attributes,
-                       result);
+                       names, result);
   }
   for (const MemoryElement& element : second.memory) {
     if (first.find_memory(element.id) == nullptr) {
-      compare_attributes(element.id, element.title, kNone, element.attributes, result);
+      compare_attributes(element.id, element.title, kNone, element.attributes, names, result);
     }
   }
   std::map<std::string, double> largest;

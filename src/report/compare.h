@@ -27,11 +27,23 @@ struct Comparison {
   const Topology* second = nullptr;
   std::size_t compared = 0;             // values that both reports have
   std::vector<Difference> differences;  // by group, the group and the value that differ most first
-  std::vector<std::string> notes;       // why a comparison may mislead: schema versions, simulated devices, ...
+  // Why a comparison may mislead, by whose doing:
+  std::vector<std::string> other_devices;  // they are not of one kind of device, which a gate takes for a violation
+  std::vector<std::string> notes;          // of the reports: schema versions, incomplete, simulated
+  std::vector<std::string> environment;    // of what ran the measurements: driver, host
+
+  // All of them, in this order.
+  [[nodiscard]] std::vector<std::string> all_notes() const;
+};
+
+// What the two are called in notes.
+struct SideNames {
+  std::string first = "the first report";
+  std::string second = "the second report";
 };
 
 // Points into both reports, which must live on. Values left out by --only or --attribute are not compared.
-[[nodiscard]] Comparison compare(const Topology& first, const Topology& second);
+[[nodiscard]] Comparison compare(const Topology& first, const Topology& second, const SideNames& names = {});
 
 // "9.13 TB/s (9.1 to 9.2 TB/s)", or why there is none.
 [[nodiscard]] std::string side_text(const Attribute* attribute);

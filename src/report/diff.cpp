@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <map>
 #include <nlohmann/json.hpp>
 
 #include "gputopo/error.h"
@@ -67,59 +68,104 @@ Json report_json(const NamedReport& report) {
           {"timestamp", report.topology.timestamp}};
 }
 
-std::string differences_table(const Comparison& comparison) {
-  std::string rows;
-  for (const Difference& difference : comparison.differences) {
-    const char* direction = !difference.relative ? "" : *difference.relative > 0 ? "delta-up" : "delta-down";
-    const std::string relative = report::relative_text(difference);
-    rows += fmt::format("<tr><td>{}</td><td>{}</td><td>{}</td><td>{}</td><td class=\"number {}\">{}</td></tr>\n",
-                        escaped(difference.title), escaped(readable(difference.attribute)),
-                        escaped(report::side_text(difference.first)), escaped(report::side_text(difference.second)),
-                        direction, escaped(relative.empty() ? "differs" : relative));
-  }
-  return rows;
-}
-
 const Attribute* find_in(const Topology& topology, const std::string& group, const std::string& attribute) {
   if (group == "gpu") return find(topology.device, attribute);
   if (group == "compute") return find(topology.compute, attribute);
   return topology.find_attribute(group, attribute);
 }
 
-// The plots of each attribute that more than one report has samples of.
-std::string plot_pairs(const std::vector<NamedReport>& reports, std::vector<report::PlacedChart>& charts) {
+// An attribute by its group ("gpu", "compute" or the id of an element) and its id.
+using AttributeName = std::pair<std::string, std::string>;
+
+// The plots of attributes that more than one report has samples of, side by side.
+struct PlotPairs {
   std::string text;
-  std::size_t pair = 0;
-  const auto add_group = [&](const std::string& group, const std::string& title, const AttributeMap& attributes) {
-    for (const auto& [id, first] : attributes) {
-      const std::string name = title + ": " + readable(id);
-      const std::size_t count = report::charts_of(name, readable(id), first).size();
-      for (std::size_t c = 0; c < count; ++c) {
-        std::string figures;
-        std::size_t drawn = 0;
-        for (std::size_t r = 0; r < reports.size(); ++r) {
-          const Attribute* attribute = find_in(reports[r].topology, group, id);
-          if (attribute == nullptr) continue;
-          std::vector<report::Chart> own = report::charts_of(name, readable(id), *attribute);
-          if (c >= own.size()) continue;
-          figures += fmt::format("<div><h4>{}</h4>{}</div>", escaped(reports[r].path),
-                                 report::figure(charts.size(), own[c], *attribute));
-          charts.push_back({r, group, id, std::move(own[c])});
-          ++drawn;
-        }
-        if (drawn < 2) {
-          charts.resize(charts.size() - drawn);
-          continue;
-        }
-        text += fmt::format("<h3>{}</h3><div class=\"pair\" id=\"pair-{}\">{}</div>\n", escaped(name), pair++, figures);
-      }
-    }
+  std::map<AttributeName, std::string> anchors;  // of the first pair of an attribute
+};
+
+std::vector<AttributeName> attributes_with_samples(const Topology& topology) {
+  std::vector<AttributeName> names;
+  const auto add = [&](const std::string& group, const AttributeMap& attributes) {
+    for (const auto& [id, attribute] : attributes) names.emplace_back(group, id);
   };
+  for (const MemoryElement& element : topology.memory) add(element.id, element.attributes);
+  add("gpu", topology.device);
+  add("compute", topology.compute);
+  return names;
+}
+
+std::string title_of(const Topology& topology, const std::string& group) {
+  if (group == "gpu") return "Device";
+  if (group == "compute") return "Compute";
+  return topology.find_memory(group)->title;
+}
+
+// What differs stands before what does not.
+PlotPairs plot_pairs(const std::vector<NamedReport>& reports, const std::vector<Comparison>& comparisons,
+                     std::vector<report::PlacedChart>& charts) {
   const Topology& first = reports.front().topology;
-  for (const MemoryElement& element : first.memory) add_group(element.id, element.title, element.attributes);
-  add_group("gpu", "Device", first.device);
-  add_group("compute", "Compute", first.compute);
-  return text;
+  std::vector<AttributeName> names = attributes_with_samples(first);
+  std::map<AttributeName, std::size_t> rank;
+  for (const Comparison& comparison : comparisons) {
+    for (const Difference& difference : comparison.differences) {
+      rank.try_emplace({difference.group, difference.attribute}, rank.size());
+    }
+  }
+  const auto rank_of = [&](const AttributeName& name) {
+    const auto found = rank.find(name);
+    return found == rank.end() ? rank.size() : found->second;
+  };
+  std::stable_sort(names.begin(), names.end(),
+                   [&](const AttributeName& a, const AttributeName& b) { return rank_of(a) < rank_of(b); });
+
+  PlotPairs pairs;
+  std::size_t number = 0;
+  for (const AttributeName& attribute_name : names) {
+    const auto& [group, id] = attribute_name;
+    const std::string title = title_of(first, group) + ": " + readable(id);
+    const std::size_t count = report::charts_of(title, readable(id), *find_in(first, group, id)).size();
+    for (std::size_t c = 0; c < count; ++c) {
+      std::string figures;
+      std::size_t drawn = 0;
+      for (std::size_t r = 0; r < reports.size(); ++r) {
+        const Attribute* attribute = find_in(reports[r].topology, group, id);
+        if (attribute == nullptr) continue;
+        std::vector<report::Chart> own = report::charts_of(title, readable(id), *attribute);
+        if (c >= own.size()) continue;
+        own[c].title += fmt::format(" ({})", reports[r].path);
+        figures += fmt::format("<div><h4>{}</h4>{}</div>", escaped(reports[r].path),
+                               report::figure(charts.size(), own[c], *attribute));
+        charts.push_back({r, group, id, std::move(own[c])});
+        ++drawn;
+      }
+      if (drawn < 2) {
+        charts.resize(charts.size() - drawn);
+        continue;
+      }
+      const std::string anchor = fmt::format("pair-{}", number++);
+      pairs.anchors.try_emplace(attribute_name, anchor);
+      pairs.text += fmt::format("<h3>{}{}</h3><div class=\"pair\" id=\"{}\">{}</div>\n", escaped(title),
+                                rank_of(attribute_name) < rank.size() ? " <span class=\"flag\">differs</span>" : "",
+                                anchor, figures);
+    }
+  }
+  return pairs;
+}
+
+std::string differences_table(const Comparison& comparison, const PlotPairs& pairs) {
+  std::string rows;
+  for (const Difference& difference : comparison.differences) {
+    const char* direction = !difference.relative ? "" : *difference.relative > 0 ? "delta-up" : "delta-down";
+    const std::string relative = report::relative_text(difference);
+    const auto plot = pairs.anchors.find({difference.group, difference.attribute});
+    const std::string name = escaped(readable(difference.attribute));
+    rows += fmt::format("<tr><td>{}</td><td>{}</td><td>{}</td><td>{}</td><td class=\"number {}\">{}</td></tr>\n",
+                        escaped(difference.title),
+                        plot == pairs.anchors.end() ? name : fmt::format("<a href=\"#{}\">{}</a>", plot->second, name),
+                        escaped(report::side_text(difference.first)), escaped(report::side_text(difference.second)),
+                        direction, escaped(relative.empty() ? "differs" : relative));
+  }
+  return rows;
 }
 
 }  // namespace
@@ -140,7 +186,7 @@ std::string diff_to_terminal(const std::vector<NamedReport>& reports, const Term
                                        reports[r].topology.timestamp),
                            style.width);
     }
-    for (const std::string& note : comparison.notes) {
+    for (const std::string& note : comparison.all_notes()) {
       text += report::paint(report::wrap("Note: ", note, style.width), report::Tone::kAlert, style.colour);
     }
     std::string group;
@@ -169,7 +215,7 @@ std::string diff_to_json(const std::vector<NamedReport>& reports) {
   for (std::size_t i = 0; const Comparison& comparison : compare_all(reports)) {
     Json entry;
     entry["second"] = report_json(reports[++i]);
-    entry["notes"] = comparison.notes;
+    entry["notes"] = comparison.all_notes();
     entry["compared"] = comparison.compared;
     Json& differences = entry["differences"] = Json::array();
     for (const Difference& difference : comparison.differences) {
@@ -184,17 +230,23 @@ std::string diff_to_json(const std::vector<NamedReport>& reports) {
   return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
 }
 
-std::string diff_to_html(const std::vector<NamedReport>& reports) {
+std::string diff_to_html(const std::vector<NamedReport>& whole) {
+  std::vector<NamedReport> reports = whole;
+  for (NamedReport& report : reports) {
+    report.topology = report::thinned_to(report.topology, report::kMostNumbersOfPage / reports.size());
+  }
+  const std::vector<Comparison> comparisons = compare_all(reports);
   report::Page page;
   page.title = "Differences - gputopo";
   for (const NamedReport& report : reports) page.reports.push_back(&report.topology);
+  const PlotPairs pairs = plot_pairs(reports, comparisons, page.charts);
   std::string body;
-  for (std::size_t i = 0; const Comparison& comparison : compare_all(reports)) {
+  for (std::size_t i = 0; const Comparison& comparison : comparisons) {
     ++i;
     body += fmt::format("<section aria-labelledby=\"h-diff-{0}\"><h2 id=\"h-diff-{0}\">{1} and {2}</h2>\n<p>{3}.</p>\n",
                         i, escaped(reports[0].path), escaped(reports[i].path), escaped(verdict(comparison)));
     std::string notes;
-    for (const std::string& note : comparison.notes) notes += fmt::format("<li>{}</li>", escaped(note));
+    for (const std::string& note : comparison.all_notes()) notes += fmt::format("<li>{}</li>", escaped(note));
     if (!notes.empty()) body += fmt::format("<div class=\"warnings\"><ul>{}</ul></div>\n", notes);
     if (!comparison.differences.empty()) {
       body += fmt::format(
@@ -202,16 +254,15 @@ std::string diff_to_html(const std::vector<NamedReport>& reports) {
           "<th scope=\"col\">element</th><th scope=\"col\">attribute</th><th scope=\"col\">{}</th><th "
           "scope=\"col\">{}</th>"
           "<th scope=\"col\" class=\"number\">difference</th></tr></thead><tbody>\n{}</tbody></table></div>\n",
-          i, escaped(reports[0].path), escaped(reports[i].path), differences_table(comparison));
+          i, escaped(reports[0].path), escaped(reports[i].path), differences_table(comparison, pairs));
     }
     body += "</section>\n";
   }
-  const std::string pairs = plot_pairs(reports, page.charts);
-  if (!pairs.empty()) {
+  if (!pairs.text.empty()) {
     body +=
         "<section aria-labelledby=\"h-pairs\"><h2 id=\"h-pairs\">Samples side by side</h2>\n"
         "<noscript><p>The plots need JavaScript.</p></noscript>\n" +
-        pairs + "</section>\n";
+        pairs.text + "</section>\n";
   }
   page.body =
       report::page_header(page.reports, "Differences between reports") + "<main id=\"main\">\n" + body + "</main>\n";

@@ -80,9 +80,19 @@ std::string as_line_and_fetch(const CellContext& cell) {
   return line + "/" + fetched;
 }
 
+// "1 per CU" where the vendor calls it so: the model says SM of all.
+std::string as_amount(const CellContext& cell) {
+  std::string text = value_text(cell.attribute);
+  constexpr std::string_view kPerUnit = " per SM";
+  if (const std::size_t at = text.find(kPerUnit); at != std::string::npos) {
+    text.replace(at, kPerUnit.size(), " per " + unit_name(cell.topology));
+  }
+  return text;
+}
+
 // "1/SM" for "1 per SM".
 std::string as_ratio(const CellContext& cell) {
-  const std::string text = value_text(cell.attribute);
+  const std::string text = as_amount(cell);
   constexpr std::string_view kPer = " per ";
   const std::size_t at = text.find(kPer);
   return at == std::string::npos ? text : text.substr(0, at) + "/" + text.substr(at + kPer.size());
@@ -196,13 +206,28 @@ std::vector<std::string> device_facts(const Topology& topology) {
   return facts;
 }
 
+namespace {
+
+bool has_samples(const AttributeMap& attributes) {
+  return std::any_of(attributes.begin(), attributes.end(),
+                     [](const auto& entry) { return !entry.second.samples.empty(); });
+}
+
+bool has_samples(const Topology& topology) {
+  return has_samples(topology.device) || has_samples(topology.compute) ||
+         std::any_of(topology.memory.begin(), topology.memory.end(),
+                     [](const MemoryElement& element) { return has_samples(element.attributes); });
+}
+
+}  // namespace
+
 std::vector<std::string> report_warnings(const Topology& topology) {
   std::vector<std::string> warnings = topology.warnings;
   if (topology.schema_version != kSchemaVersion) {
     warnings.push_back(
-        fmt::format("this report was saved with schema version {}, this gputopo writes version {}: it has "
-                    "no samples, and a value may have another definition",
-                    topology.schema_version, kSchemaVersion));
+        fmt::format("this report has schema version {}, this gputopo writes version {}: {}a value may have another "
+                    "definition",
+                    topology.schema_version, kSchemaVersion, has_samples(topology) ? "" : "it has no samples, and "));
   }
   return warnings;
 }
@@ -254,6 +279,11 @@ std::vector<const MemoryElement*> speaking_elements(const Topology& topology) {
   return elements;
 }
 
+std::string method_text(const Attribute& attribute) {
+  if (attribute.source == Source::kApi) return "";
+  return attribute.method == "littles_law" ? "Little's law" : readable(attribute.method);
+}
+
 std::string why_absent(const Attribute& attribute) {
   const std::string reason = readable(to_string(attribute.reason));
   return attribute.detail.empty() ? reason : fmt::format("{}: {}", reason, attribute.detail);
@@ -279,7 +309,7 @@ const std::vector<HierarchyColumn>& hierarchy_columns() {
       {.heading = "bandwidth\nread", .attribute = "read_bandwidth", .format = in_own_unit},
       {.heading = "of\npeak", .attribute = "read_bandwidth", .format = as_part_of_peak, .repeats = true},
       {.heading = "bandwidth\nwrite", .attribute = "write_bandwidth", .format = in_own_unit, .rank = 2},
-      {.heading = "\namount", .attribute = "amount", .format = in_own_unit, .brief = as_ratio},
+      {.heading = "\namount", .attribute = "amount", .format = as_amount, .brief = as_ratio},
       {.heading = "\nparts", .attribute = "partitions", .format = in_own_unit, .rank = 3},
       {.heading = "miss\npenalty", .attribute = "miss_penalty", .format = without_unit, .rank = 3},
       {.heading = "\nshared with",

@@ -40,6 +40,9 @@ namespace gputopo::report {
 [[nodiscard]] bool holds_data(const MemoryElement& element);
 [[nodiscard]] std::vector<const MemoryElement*> speaking_elements(const Topology& topology);
 
+// How a value came about, as words; empty where the vendor's interface says it, whatever was measured beside it.
+[[nodiscard]] std::string method_text(const Attribute& attribute);
+
 // "timed out: the budget of 60 s ran out".
 [[nodiscard]] std::string why_absent(const Attribute& attribute);
 

@@ -52,9 +52,10 @@ std::string source_badge(const Attribute& attribute) {
 
 std::string value_link(const Attribute& attribute, const std::string& group, const std::string& id,
                        const std::string& text) {
+  const std::string method = report::method_text(attribute);
   return fmt::format("<a href=\"#{}\" title=\"{}\">{}</a>", anchor(group, id),
                      escaped(fmt::format("{} {}{}{}", to_string(attribute.source), report::interval_text(attribute),
-                                         attribute.method.empty() ? "" : " by ", readable(attribute.method))),
+                                         method.empty() ? "" : " by ", method)),
                      escaped(text));
 }
 
@@ -120,13 +121,13 @@ std::string hierarchy(const Topology& topology) {
       "class=\"scroll\" "
       "tabindex=\"0\" role=\"region\" aria-labelledby=\"h-hierarchy\"><table "
       "class=\"hierarchy\"><thead><tr>{}</tr></thead>\n"
-      "<tbody>\n{}</tbody></table></div>\n<p class=\"hint\">{}; ?: unavailable, the link says why.</p></section>\n",
+      "<tbody>\n{}</tbody></table></div>\n<p class=\"legend\">{}; ?: unavailable, the link says why.</p></section>\n",
       head, rows, escaped(report::marks_legend(used)));
 }
 
 std::string value_row(const Group& group, const std::string& id, const Attribute& attribute) {
   const bool available = attribute.available();
-  std::string method = readable(attribute.method);
+  const std::string method = report::method_text(attribute);
   std::string flags;
   for (const std::string& flag : attribute.flags) {
     flags += fmt::format(" <span class=\"flag\">{}</span>", escaped(readable(flag)));
@@ -214,7 +215,8 @@ std::string evidence_of(const Group& group, const std::string& id, const Attribu
       default:
         break;
     }
-    if (!attribute.method.empty()) origin += fmt::format(" Method: {}.", readable(attribute.method));
+    const std::string method = report::method_text(attribute);
+    if (!method.empty()) origin += fmt::format(" Method: {}.", method);
     const std::string interval = report::interval_text(attribute);
     facts = fmt::format("<p><strong>{}</strong> {} {} {}</p>", escaped(report::brief_value_text(attribute)),
                         escaped(interval), source_badge(attribute), escaped(origin));
@@ -283,7 +285,8 @@ std::string timing(const Topology& topology) {
 
 }  // namespace
 
-std::string to_html(const Topology& topology) {
+std::string to_html(const Topology& whole) {
+  const Topology topology = report::thinned_to(whole, report::kMostNumbersOfPage);
   const std::vector<Group> groups = groups_of(topology);
   report::Page page;
   page.title = report::device_title(topology) + " - gputopo";

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <cmath>
 #include <nlohmann/json.hpp>
 
 #include "gputopo/report.h"
@@ -28,6 +29,7 @@ Json chart_json(const PlacedChart& placed) {
             {"x", axis_json(chart.x)}, {"y", axis_json(chart.y)}};
   json["weight"] = chart.weight;
   json["weight_unit"] = chart.weight_unit;
+  json["points"] = chart.points_only;
   Json& series = json["series"] = Json::array();
   for (const Series& one : chart.series) {
     series.push_back({{"label", one.label}, {"column", one.column}, {"where", one.where}});
@@ -57,36 +59,89 @@ std::string data_block(const std::string& id, const std::string& json) {
   return text + "</script>\n";
 }
 
+std::string joined_labels(const Chart& chart) {
+  std::vector<std::string> labels;
+  for (const Series& series : chart.series) labels.push_back(series.label);
+  return fmt::format("{}", fmt::join(labels, ", "));
+}
+
+std::string what_is_drawn(const Chart& chart) {
+  const std::string weight = column_name(chart.weight).label;
+  switch (chart.kind) {
+    case ChartKind::kBars:
+      return fmt::format("how often each {} came", chart.x.label);
+    case ChartKind::kDensity:
+      return fmt::format("how often which {} came at each {}, and the mean", chart.y.label, chart.x.label);
+    case ChartKind::kMap:
+      return fmt::format("{} for each {} and {}", weight, chart.x.label, chart.y.label);
+    case ChartKind::kLine:
+      break;
+  }
+  const std::string measured = chart.y.label.empty() ? chart.y.unit : chart.y.label;
+  return fmt::format("{} over {}{}", measured, chart.x.label,
+                     chart.series.size() < 2 ? "" : fmt::format(", a line each for {}", joined_labels(chart)));
+}
+
+// "2000 rows, footprint 1 KiB to 2 MiB, latency 32 to 810 cycles".
+std::string ranges_of(const Chart& chart, const Attribute& attribute) {
+  std::size_t rows = 0;
+  std::string text;
+  const auto add = [&](const std::string& label, const std::string& unit, const std::vector<std::string>& columns) {
+    double least = INFINITY;
+    double greatest = -INFINITY;
+    for (const std::string& name : columns) {
+      const std::vector<double>* column = find_column(attribute, chart, name);
+      if (column == nullptr) continue;
+      rows = column->size();
+      for (const double value : *column) {
+        if (!std::isfinite(value)) continue;
+        least = std::min(least, value);
+        greatest = std::max(greatest, value);
+      }
+    }
+    if (!(least <= greatest)) return;
+    text += fmt::format(", {}{}{}", label, label.empty() ? "" : " ", human_value(least, unit));
+    if (least < greatest) text += fmt::format(" to {}", human_value(greatest, unit));
+  };
+  add(chart.x.label, chart.x.unit, {chart.x.column});
+  if (chart.series.empty()) {
+    add(chart.y.label, chart.y.unit, {chart.y.column});
+    add(column_name(chart.weight).label, chart.weight_unit, {chart.weight});
+  } else {
+    std::vector<std::string> columns;
+    for (const Series& series : chart.series) columns.push_back(series.column);
+    const bool counts = chart.kind == ChartKind::kBars;
+    add(counts ? column_name(columns.front()).label : chart.y.label, counts ? "" : chart.y.unit, columns);
+  }
+  return fmt::format("{} row{}{}", rows, rows == 1 ? "" : "s", text);
+}
+
 }  // namespace
 
 std::string figure(std::size_t index, const Chart& chart, const Attribute& attribute) {
-  std::string summary = chart.title;
-  std::size_t rows = 0;
-  if (const std::vector<double>* column = find_column(attribute, chart, chart.x.column)) rows = column->size();
-  summary += fmt::format(": {} rows of {}", rows, chart.x.label);
-  if (chart.kind == ChartKind::kDensity || chart.kind == ChartKind::kMap) summary += " and " + chart.y.label;
-  for (const Series& series : chart.series) {
-    if (!series.label.empty())
-      summary += fmt::format("{}{}", &series == &chart.series.front() ? " and " : ", ", series.label);
-  }
+  std::string text = fmt::format("{}: {}. {}", chart.title, what_is_drawn(chart), ranges_of(chart, attribute));
   for (const ChartMark& mark : chart.marks) {
-    summary += fmt::format("; {} {}", mark.label, human_value(mark.value, mark.across ? chart.y.unit : chart.x.unit));
+    text += fmt::format("; {} {}", mark.label, human_value(mark.value, mark.across ? chart.y.unit : chart.x.unit));
   }
-  std::string note;
+  text += ".";
+  if (chart.timer_cycles > 0) {
+    text +=
+        fmt::format(" raw = latency + {} of the timer; so are the marks.", human_value(chart.timer_cycles, "cycles"));
+  }
   for (const SampleTable& table : attribute.samples) {
     if (table.name == chart.table && table.measured_rows != 0) {
-      note = fmt::format("{} of {} rows are kept in this report.", table.row_count(), table.measured_rows);
+      text += fmt::format(" {} of {} rows are kept in this page.", table.row_count(), table.measured_rows);
     }
   }
   if (chart.series_left_out > 0) {
-    note += fmt::format("{}{} of {} series are drawn.", note.empty() ? "" : " ", chart.series.size(),
-                        chart.series.size() + chart.series_left_out);
+    text +=
+        fmt::format(" {} of {} series are drawn.", chart.series.size(), chart.series.size() + chart.series_left_out);
   }
   return fmt::format(
-      "<figure class=\"chart\" data-chart=\"{}\"><div class=\"plot\" role=\"img\" aria-label=\"{}\" "
-      "tabindex=\"0\"></div>"
-      "<figcaption>{}</figcaption></figure>\n",
-      index, escaped(summary), escaped(note.empty() ? summary + "." : summary + ". " + note));
+      "<figure class=\"chart\" data-chart=\"{0}\"><div class=\"plot\" role=\"application\" "
+      "aria-roledescription=\"plot\" aria-label=\"{1}\" aria-describedby=\"caption-{0}\" tabindex=\"0\"></div>"
+      "<figcaption id=\"caption-{0}\">{2}</figcaption></figure>\n",
+      index, escaped(chart.title), escaped(text));
 }
 
 std::string page_header(const std::vector<const Topology*>& reports, const std::string& heading) {

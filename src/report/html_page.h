@@ -7,12 +7,16 @@
 
 #include "gputopo/model.h"
 #include "report/chart.h"
+#include "report/thin.h"
 
 namespace gputopo::report {
 
 // web/dist, in the binary.
 extern const std::string_view kPageStyle;
 extern const std::string_view kPageScript;
+
+// Of all samples in a page: with the script and the markup it stays below 3 MiB.
+inline constexpr std::size_t kMostNumbersOfPage = 200000;
 
 // A chart of the page and where its numbers are: reports[report], then the group ("gpu", "compute" or the id of a
 // memory element) and the attribute.

@@ -291,7 +291,9 @@ void check_is_ours(const Json& json) {
 
 std::string to_json(const Topology& topology) {
   Json json;
-  json["schema_version"] = kSchemaVersion;
+  // Of a report that was read, its own: written again its values are still those of the definitions it was made with.
+  // So far a later version only adds to an earlier one, so that what is written is of the version that it says.
+  json["schema_version"] = topology.schema_version;
   json["generator"] = topology.generator;
   json["timestamp"] = topology.timestamp;
   json["complete"] = topology.complete;

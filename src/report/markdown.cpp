@@ -7,6 +7,7 @@
 #include "report/hierarchy.h"
 #include "report/markup.h"
 #include "report/plot.h"
+#include "report/thin.h"
 #include "report/unit_map.h"
 
 namespace gputopo {
@@ -97,7 +98,7 @@ std::string values(const AttributeMap& attributes) {
       rows.push_back({name, "-", "", "unavailable", plain(report::why_absent(attribute))});
       continue;
     }
-    std::string method = report::readable(attribute.method);
+    std::string method = report::method_text(attribute);
     for (const std::string& flag : attribute.flags) method += fmt::format(" (flagged: {})", report::readable(flag));
     // A map of few parts is written out, one of dozens is in the drawing.
     constexpr std::size_t kMostGroups = 16;
@@ -114,7 +115,10 @@ std::string values(const AttributeMap& attributes) {
 
 std::string plots(const std::string& title, const AttributeMap& attributes) {
   std::string text;
-  for (const auto& [id, attribute] : attributes) {
+  // More points than this lie upon each other in a picture of this size.
+  constexpr std::size_t kMostRowsDrawn = 500;
+  for (const auto& [id, whole] : attributes) {
+    const Attribute attribute = report::thinned(whole, kMostRowsDrawn);
     const std::string name = title + ": " + report::readable(id);
     for (const report::Chart& chart : report::charts_of(name, report::readable(id), attribute)) {
       text += image(chart.title, report::plot_svg(chart, attribute)) + "\n";

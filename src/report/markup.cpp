@@ -80,7 +80,7 @@ std::string_view svg_rules() {
          ".gt .small{font-size:12px}.gt .strong{font-weight:600}.gt "
          ".number{font-size:8px;text-anchor:middle;fill:var(--faint)}"
          ".gt .inner{fill:var(--page);stroke:var(--line)}.gt .faint{fill:var(--faint)}.gt "
-         ".alert{fill:var(--alert);font-weight:800}"
+         ".alert{fill:var(--alert);font-weight:800}.gt .warning{fill:var(--alert)}"
          ".gt .frame{fill:var(--box);stroke:var(--line)}.gt .near{fill:var(--near);stroke:var(--near-line)}"
          ".gt .far{fill:var(--far);stroke:var(--far-line)}.gt .memory{fill:var(--memory);stroke:var(--memory-line)}"
          ".gt .unknown{stroke-dasharray:5 4}.gt .cell{fill:var(--box);stroke:var(--faint);stroke-width:.7}"
@@ -122,7 +122,7 @@ std::string describe(const MemoryElement& element) {
     const std::string interval = interval_text(attribute);
     if (!interval.empty()) text += fmt::format(" {}", interval);
     text += fmt::format(", {}", to_string(attribute.source));
-    if (!attribute.method.empty()) text += fmt::format(" by {}", readable(attribute.method));
+    if (const std::string method = method_text(attribute); !method.empty()) text += " by " + method;
     for (const std::string& flag : attribute.flags) text += fmt::format("; flagged: {}", readable(flag));
   }
   return text;

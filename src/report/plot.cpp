@@ -224,6 +224,7 @@ std::string cells(const Chart& chart, const Attribute& attribute, const Scale& x
   std::array<std::string, kStrengths> paths;
   const double map_width = (kWidth - kRight - kLeft) / static_cast<double>(across.size());
   const double map_height = (kHeight - kBottom - kTop) / static_cast<double>(down.size());
+  std::map<std::pair<std::size_t, std::size_t>, std::size_t> strength_at;  // of a map, by row and column
   for (std::size_t r = 0; r < xs.size(); ++r) {
     const double span = range.greatest - range.least;
     const double part =
@@ -231,13 +232,24 @@ std::string cells(const Chart& chart, const Attribute& attribute, const Scale& x
     if (!std::isfinite(part)) continue;
     const auto strength = std::min(static_cast<std::size_t>(std::clamp(part, 0.0, 1.0) * kStrengths), kStrengths - 1);
     if (is_map) {
-      const double left = kLeft + static_cast<double>(across.at(xs[r])) * map_width;
-      const double top = kHeight - kBottom - static_cast<double>(down.at(ys[r]) + 1) * map_height;
-      paths.at(strength) +=
-          fmt::format("M{} {}h{}v{}h-{}z", px(left), px(top), px(map_width), px(map_height), px(map_width));
+      strength_at[{down.at(ys[r]), across.at(xs[r])}] = strength;
     } else {
       paths.at(strength) += fmt::format("M{} {}h6v4h-6z", px(x(xs[r]) - 3), px(y(ys[r]) - 2));
     }
+  }
+  // Neighbours of one strength are one rectangle.
+  for (auto cell = strength_at.begin(); cell != strength_at.end();) {
+    const auto [row, column] = cell->first;
+    const std::size_t strength = cell->second;
+    std::size_t length = 0;
+    while (cell != strength_at.end() && cell->first == std::pair(row, column + length) && cell->second == strength) {
+      ++length;
+      ++cell;
+    }
+    const double width = map_width * static_cast<double>(length);
+    paths.at(strength) += fmt::format("M{} {}h{}v{}h-{}z", px(kLeft + static_cast<double>(column) * map_width),
+                                      px(kHeight - kBottom - static_cast<double>(row + 1) * map_height), px(width),
+                                      px(map_height), px(width));
   }
   std::string text;
   for (std::size_t s = 0; s < kStrengths; ++s) {
@@ -308,10 +320,12 @@ std::string lines(const Chart& chart, const Attribute& attribute, const Scale& x
       dots += fmt::format("M{} {}h.01", px(x(px_x)), px(y(px_y)));
     }
     const std::size_t colour = s % 8 + 1;
-    text +=
-        fmt::format("<path stroke=\"var(--series-{})\" stroke-width=\"1.5\" fill=\"none\" d=\"{}\"/>\n", colour, path);
+    if (!chart.points_only) {
+      text += fmt::format("<path stroke=\"var(--series-{})\" stroke-width=\"1.5\" fill=\"none\" d=\"{}\"/>\n", colour,
+                          path);
+    }
     constexpr std::size_t kMostDots = 200;
-    if (points.size() <= kMostDots) {
+    if (chart.points_only || points.size() <= kMostDots) {
       text += fmt::format(
           "<path stroke=\"var(--series-{})\" stroke-width=\"5\" stroke-linecap=\"round\" fill=\"none\" d=\"{}\"/>\n",
           colour, dots);

@@ -10,6 +10,7 @@
 #include "report/chip.h"
 #include "report/hierarchy.h"
 #include "report/markup.h"
+#include "report/text_table.h"
 #include "report/units.h"
 
 namespace gputopo {
@@ -28,6 +29,7 @@ constexpr double kPixelsPerDoubling = 6.5;
 constexpr double kLeastBytes = 64;   // what has the height of nothing
 constexpr double kLeastHeight = 40;  // room for two lines of text
 constexpr double kHeaderHeight = 64;
+constexpr double kLineHeight = 16;
 
 double height_of(const PhysicalMemory& memory) {
   if (!memory.bytes || *memory.bytes <= kLeastBytes) return kLeastHeight;
@@ -328,12 +330,50 @@ std::string ruler(double x, double y) {
                              px(kPixelsPerDoubling), report::human_bytes(kLeastBytes)));
 }
 
+// What must not be overlooked by who sees the drawing alone, a line each.
+std::vector<std::string> warning_lines(const Topology& topology) {
+  constexpr int kCharacters = 130;  // of a line as wide as the drawing
+  std::vector<std::string> lines;
+  for (const std::string& warning : report::report_warnings(topology)) {
+    const std::string wrapped = report::wrap("Warning: ", warning, kCharacters);
+    for (std::size_t begin = 0, end = 0; begin < wrapped.size(); begin = end + 1) {
+      end = wrapped.find('\n', begin);
+      lines.push_back(wrapped.substr(begin, end - begin));
+    }
+  }
+  return lines;
+}
+
+// Of a drawing that stands alone: what is drawn, and what to know of it.
+std::string header(const Topology& topology, const std::vector<std::string>& warnings, double height) {
+  std::string text = fmt::format("<title>{}</title>\n<style>{}{}</style>\n", escaped(report::device_title(topology)),
+                                 report::svg_palette(), report::svg_rules());
+  text += fmt::format("<rect width=\"{}\" height=\"{}\" class=\"page\"/>\n", px(kWidth), px(height));
+  text += text_at(kMargin, 34, "name", fitted(topology.name, topology.simulated ? 600 : 900, 22));
+  text += text_at(
+      kMargin, 58, "small faint",
+      fitted(fmt::format("{}", fmt::join(report::device_facts(topology), ", ")), topology.complete ? 920 : 780, 12));
+  const auto badge = [](double y, int font_px, const char* word) {
+    return fmt::format("<text x=\"{}\" y=\"{}\" class=\"alert\" font-size=\"{}\" text-anchor=\"end\">{}</text>\n",
+                       px(kWidth - kMargin), px(y), font_px, word);
+  };
+  if (topology.simulated) text += badge(38, 32, "SIMULATED");
+  if (!topology.complete) text += badge(60, 18, "INCOMPLETE");
+  double y = kHeaderHeight + 16;
+  for (const std::string& line : warnings) {
+    text += text_at(kMargin, y, "small warning", fitted(line, kWidth - 2 * kMargin, 12));
+    y += kLineHeight;
+  }
+  return text;
+}
+
 }  // namespace
 
 std::string report::chip_svg(const Topology& topology, bool standalone) {
   const Chip chip = chip_of(topology);
   const double chip_width = (chip.in_unit.empty() ? kWidth - kMargin : kUnitLeft - 3 * kGap) - kMargin;
-  const double top = standalone ? kHeaderHeight + kMargin : kMargin;
+  const std::vector<std::string> warnings = standalone ? warning_lines(topology) : std::vector<std::string>{};
+  const double top = kMargin + (standalone ? kHeaderHeight + kLineHeight * static_cast<double>(warnings.size()) : 0);
 
   const UnitGrid grid = unit_grid(chip, kMargin + kGap, top + kGap, chip_width - 2 * kGap);
   const double chip_height = kGap + grid.height + total_height(chip.on_chip);
@@ -346,19 +386,7 @@ std::string report::chip_svg(const Topology& topology, bool standalone) {
       "aria-label=\"{}\">\n",
       px(kWidth), px(height), standalone ? fmt::format("width=\"{}\" height=\"{}\" ", px(kWidth), px(height)) : "",
       escaped("The chip: " + device_title(topology)));
-  if (standalone) {
-    text += fmt::format("<title>{}</title>\n<style>{}{}</style>\n", escaped(device_title(topology)), svg_palette(),
-                        svg_rules());
-    text += fmt::format("<rect width=\"{}\" height=\"{}\" class=\"page\"/>\n", px(kWidth), px(height));
-    text += text_at(kMargin, 34, "name", fitted(topology.name, topology.simulated ? 600 : 900, 22));
-    text += text_at(kMargin, 58, "small faint",
-                    fitted(fmt::format("{}", fmt::join(device_facts(topology), ", ")), 920, 12));
-    if (topology.simulated) {
-      text +=
-          fmt::format("<text x=\"{}\" y=\"38\" class=\"alert\" font-size=\"32\" text-anchor=\"end\">SIMULATED</text>\n",
-                      px(kWidth - kMargin));
-    }
-  }
+  if (standalone) text += header(topology, warnings, height);
   text += rect(kMargin, top, chip_width, chip_height, "frame");
   text += grid.text;
   double y = top + kGap + grid.height;

@@ -47,14 +47,32 @@ class Footnotes {
         const char* space = subject.element.empty() || subject.attributes.empty() ? "" : " ";
         subjects.push_back(fmt::format("{}{}{}", subject.element, space, fmt::join(subject.attributes, ", ")));
       }
-      const std::string note = fmt::format("{} ({})", notes_[i].text, fmt::join(subjects, "; "));
-      result.push_back(report::wrap(fmt::format("[{}] ", i + 1), note, width));
+      const std::string lead = fmt::format("[{}] ", i + 1);
+      const std::string who = fmt::format(" ({})", fmt::join(subjects, "; "));
+      result.push_back(report::wrap(lead, shortened(notes_[i].text, lead, who, width) + who, width));
     }
     return result;
   }
   [[nodiscard]] std::size_t count() const { return notes_.size(); }
 
  private:
+  // As much of a reason as fits into two lines beside whom it is about; the words of a driver may be many.
+  static std::string shortened(const std::string& reason, const std::string& lead, const std::string& who, int width) {
+    constexpr int kMostLines = 2;
+    constexpr std::size_t kLeast = 40;
+    std::string text = reason;
+    const auto lines = [&] {
+      const std::string wrapped = report::wrap(lead, text + who, width);
+      return std::count(wrapped.begin(), wrapped.end(), '\n');
+    };
+    while (lines() > kMostLines && text.size() > kLeast) {
+      const std::size_t space = text.rfind(' ', text.size() - 4);
+      if (space == std::string::npos || space < kLeast) break;
+      text = text.substr(0, space) + " ..";
+    }
+    return text;
+  }
+
   struct Subject {
     std::string element;
     std::vector<std::string> attributes;

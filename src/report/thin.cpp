@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 #include <cstdlib>
 #include <set>
@@ -15,11 +16,11 @@ double rounded(double value) {
   return std::strtod(fmt::format("{:.6g}", value).c_str(), nullptr);
 }
 
-std::vector<std::size_t> kept_rows(const SampleTable& table) {
+std::vector<std::size_t> kept_rows(const SampleTable& table, std::size_t most_rows) {
   const std::size_t rows = table.row_count();
   // The first column is what was varied; a least and a greatest of each of the others.
   const std::size_t per_stretch = 2 * (table.data.size() - 1);
-  const std::size_t stretches = std::max<std::size_t>((kMostRows - 2) / std::max<std::size_t>(per_stretch, 1), 1);
+  const std::size_t stretches = std::max<std::size_t>((most_rows - 2) / std::max<std::size_t>(per_stretch, 1), 1);
   std::set<std::size_t> kept = {0, rows - 1};
   for (std::size_t s = 0; s < stretches; ++s) {
     const std::size_t begin = s * rows / stretches;
@@ -34,6 +35,18 @@ std::vector<std::size_t> kept_rows(const SampleTable& table) {
     }
   }
   return {kept.begin(), kept.end()};
+}
+
+bool is_whole_map(const SampleTable& table) { return table.row_count() <= kMostMapCells && is_map(table); }
+
+template <typename Action>
+void for_each_attribute(Topology& topology, const Action& action) {
+  for (AttributeMap* map : {&topology.device, &topology.compute}) {
+    for (auto& [id, attribute] : *map) action(attribute);
+  }
+  for (MemoryElement& element : topology.memory) {
+    for (auto& [id, attribute] : element.attributes) action(attribute);
+  }
 }
 
 }  // namespace
@@ -51,11 +64,11 @@ bool is_map(const SampleTable& table) {
   return pairs.size() == table.row_count();
 }
 
-SampleTable thinned(const SampleTable& table) {
+SampleTable thinned(const SampleTable& table, std::size_t most_rows) {
   SampleTable result{table.name, table.columns, {}, table.measured_rows};
   const std::size_t rows = table.row_count();
   result.data.resize(table.data.size());
-  const bool too_long = rows > kMostRows && !(rows <= kMostMapCells && is_map(table));
+  const bool too_long = rows > most_rows && !is_whole_map(table);
   if (!too_long) {
     for (std::size_t c = 0; c < table.data.size(); ++c) {
       for (const double value : table.data[c]) result.data[c].push_back(rounded(value));
@@ -63,9 +76,44 @@ SampleTable thinned(const SampleTable& table) {
     return result;
   }
   result.measured_rows = std::max<std::uint64_t>(table.measured_rows, rows);
-  for (const std::size_t row : kept_rows(table)) {
+  for (const std::size_t row : kept_rows(table, most_rows)) {
     for (std::size_t c = 0; c < table.data.size(); ++c) result.data[c].push_back(rounded(table.data[c][row]));
   }
+  return result;
+}
+
+Attribute thinned(const Attribute& attribute, std::size_t most_rows) {
+  Attribute result = attribute;
+  for (SampleTable& table : result.samples) table = thinned(table, most_rows);
+  return result;
+}
+
+Topology thinned_to(const Topology& topology, std::size_t most_numbers) {
+  constexpr std::size_t kLeastRows = 100;
+  Topology result = topology;
+  std::vector<std::pair<std::size_t, std::size_t>> curves;  // rows and columns
+  std::size_t of_maps = 0;
+  for_each_attribute(result, [&](const Attribute& attribute) {
+    for (const SampleTable& table : attribute.samples) {
+      if (table.row_count() > kLeastRows && is_whole_map(table)) {
+        of_maps += table.row_count() * table.columns.size();
+      } else {
+        curves.emplace_back(table.row_count(), table.columns.size());
+      }
+    }
+  });
+  const auto numbers_at = [&](std::size_t most_rows) {
+    std::size_t numbers = of_maps;
+    for (const auto& [rows, columns] : curves) numbers += std::min(rows, most_rows) * columns;
+    return numbers;
+  };
+  std::size_t most_rows = kMostRows;
+  while (most_rows > kLeastRows && numbers_at(most_rows) > most_numbers) most_rows -= most_rows / 8;
+  for_each_attribute(result, [&](Attribute& attribute) {
+    for (SampleTable& table : attribute.samples) {
+      if (table.row_count() > most_rows) table = thinned(table, most_rows);
+    }
+  });
   return result;
 }
 

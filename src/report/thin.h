@@ -18,9 +18,16 @@ inline constexpr std::size_t kMostMapCells = 32768;
 // value, not a count, in the third.
 [[nodiscard]] bool is_map(const SampleTable& table);
 
-// At most kMostRows rows: of each stretch of neighbouring rows, those where a column has its least or its greatest
-// value, so that edges and outliers stay; and the first and the last row. Numbers are rounded to what they mean: whole
-// ones stay, others keep six significant digits. Thinning what was thinned changes nothing.
-[[nodiscard]] SampleTable thinned(const SampleTable& table);
+// At most `most_rows` rows, but of a map: of each stretch of neighbouring rows, those where a column has its least or
+// its greatest value, so that edges and outliers stay; and the first and the last row. Numbers are rounded to what they
+// mean: whole ones stay, others keep six significant digits. Thinning what was thinned changes nothing.
+[[nodiscard]] SampleTable thinned(const SampleTable& table, std::size_t most_rows = kMostRows);
+
+// The attribute with each of its tables thinned to `most_rows`.
+[[nodiscard]] Attribute thinned(const Attribute& attribute, std::size_t most_rows);
+
+// A report whose tables hold about `most_numbers` in all: those of most rows are thinned until they do, but not to
+// fewer rows than a curve needs. A page of seventy plots is read by a person, over a network.
+[[nodiscard]] Topology thinned_to(const Topology& topology, std::size_t most_numbers);
 
 }  // namespace gputopo::report

@@ -135,19 +135,27 @@ Lines chip_lines(const Chip& chip, std::size_t depth, int width, const Strokes& 
 
 std::string to_tree(const Topology& topology, const TerminalStyle& style) {
   constexpr int kWidest = 100;  // wider boxes are harder to follow
-  constexpr int kNarrowest = 48;
+  constexpr int kNarrowest = 40;
   const Chip chip = report::chip_of(topology);
   const Strokes& strokes = style.unicode ? kUnicode : kAscii;
   const int width = std::clamp(style.width, kNarrowest, kWidest);
   std::string text = report::paint(topology.name, report::Tone::kStrong, style.colour);
   if (topology.simulated) text += "  " + report::paint("SIMULATED", report::Tone::kAlert, style.colour);
   text += "\n";
-  // Boxes within boxes take four columns each: of very deep ones the outer are left to the table.
+  // Boxes within boxes take four columns each: of very deep ones, and on a narrow terminal, the outer are left to the
+  // table.
   constexpr std::size_t kDeepest = 6;
-  for (const std::string& line : chip_lines(chip, std::min(chip.on_chip.size(), kDeepest), width, strokes)) {
+  constexpr int kLeastInside = 32;
+  const auto room = static_cast<std::size_t>((width - kLeastInside) / 4);
+  for (const std::string& line : chip_lines(chip, std::min({chip.on_chip.size(), kDeepest, room}), width, strokes)) {
     text += line + "\n";
   }
-  if (!topology.complete) text += "INCOMPLETE: this discovery ended early.\n";
+  for (const std::string& warning : report::report_warnings(topology)) {
+    text += report::paint(report::wrap("Warning: ", warning, width), report::Tone::kAlert, style.colour);
+  }
+  if (!topology.complete) {
+    text += report::paint("INCOMPLETE: this discovery ended early.", report::Tone::kAlert, style.colour) + "\n";
+  }
   return text;
 }
 

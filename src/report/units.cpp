@@ -71,12 +71,13 @@ std::string human_value(const Value& value, std::string_view unit) {
     std::string operator()(double number) const { return human_number(number, unit); }
     std::string operator()(const std::string& text) const { return text; }
     std::string operator()(const std::vector<double>& numbers) const {
+      if (numbers.empty()) return "none";
       std::vector<std::string> texts;
       for (const double number : numbers) texts.push_back(human_number(number, unit));
       return fmt::format("{}", fmt::join(texts, ", "));
     }
     std::string operator()(const std::vector<std::string>& texts) const {
-      return fmt::format("{}", fmt::join(texts, ", "));
+      return texts.empty() ? "none" : fmt::format("{}", fmt::join(texts, ", "));
     }
   };
   return std::visit(Visitor{unit}, value);

@@ -4,6 +4,7 @@
 
 #include "gputopo/report.h"
 #include "report/csv_text.h"
+#include "report/hierarchy.h"
 
 namespace gputopo {
 namespace {
@@ -60,7 +61,11 @@ std::string to_csv(const Topology& topology) {
   text += fmt::format("report,name,{},,,,api\r\n", report::csv_field(topology.name));
   text += fmt::format("report,simulated,{},,,,api\r\n", topology.simulated);
   text += fmt::format("report,complete,{},,,,api\r\n", topology.complete);
+  text += fmt::format("report,schema_version,{},,,,api\r\n", topology.schema_version);
   text += fmt::format("report,timestamp,{},,,,api\r\n", report::csv_field(topology.timestamp));
+  for (const std::string& warning : report::report_warnings(topology)) {
+    text += fmt::format("report,warning,{},,,,api\r\n", report::csv_field(warning));
+  }
   add_rows(text, "device", topology.device);
   add_rows(text, "compute", topology.compute);
   for (const MemoryElement& element : topology.memory) {

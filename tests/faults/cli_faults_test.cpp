@@ -187,6 +187,27 @@ TEST(CliStreams, ProgressIsPlainLinesInALog) {
   EXPECT_THAT(result.out, Not(HasSubstr("[0/2]")));
 }
 
+TEST(CliStreams, ProgressOnATerminalIsOneLineThatFits) {
+  if (test::run_command("command -v script").exit_code != 0) GTEST_SKIP() << "script (util-linux) is not installed";
+  const auto on_terminal = [](const std::string& environment) {
+    return test::run_command("env -u TERM " + environment +
+                             " script -qec 'stty cols 40; " GPUTOPO_BINARY
+                             " --device sim:h200 --only shared --attribute size,latency' /dev/null </dev/null")
+        .out;
+  };
+  const std::string live = on_terminal("TERM=xterm");
+  EXPECT_THAT(live, HasSubstr("\r\033[K[0/2] shared."));
+  for (std::size_t at = 0; (at = live.find("\r\033[K[", at)) != std::string::npos; ++at) {
+    EXPECT_LT(live.find_first_of("\r\n", at + 1) - at - 4, 40u) << live.substr(at, 80);
+  }
+  for (const char* environment : {"TERM=dumb", ""}) {
+    const std::string plain = on_terminal(environment);
+    EXPECT_THAT(plain, Not(HasSubstr("\033"))) << environment;
+    EXPECT_THAT(plain, HasSubstr("[0/2] shared."));
+    EXPECT_THAT(plain, HasSubstr("at most 60 s left"));
+  }
+}
+
 TEST(CliStreams, JsonOnStandardOutputIsNothingElse) {
   const CommandResult result = gputopo_with("--device sim:h200 --only shared --verbose --json -");
   EXPECT_EQ(to_json(read_json(result.out)), result.out);

@@ -67,6 +67,17 @@ TEST(CliShow, ColoursATerminalUnlessToldNotTo) {
   EXPECT_THAT(on_terminal("TERM=xterm"), HasSubstr("\033["));
   EXPECT_THAT(on_terminal("TERM=xterm NO_COLOR=1"), Not(HasSubstr("\033[")));
   EXPECT_THAT(on_terminal("TERM=dumb"), Not(HasSubstr("\033[")));
+  EXPECT_THAT(on_terminal(""), Not(HasSubstr("\033["))) << "no TERM, no colours";
+}
+
+TEST(CliShow, AReportOfAnotherVersionKeepsIt) {
+  const TemporaryFolder folder;
+  Topology old = read_json(read_file(kAmd));
+  old.schema_version = 1;
+  write_file(folder.file("old.json"), to_json(old));
+  ASSERT_EQ(gputopo_with("show " + folder.file("old.json") + " --json " + folder.file("again.json")).exit_code, 0);
+  EXPECT_EQ(read_file(folder.file("again.json")), read_file(folder.file("old.json")));
+  EXPECT_THAT(gputopo_with("diff " + folder.file("again.json") + " " + kAmd).out, HasSubstr("has schema version 1"));
 }
 
 TEST(CliDiff, SaysWhetherReportsAreAlike) {
@@ -104,6 +115,21 @@ TEST(CliCheck, IsAGate) {
   EXPECT_EQ(gputopo_with("check " + kH200 + " --baseline " + kAmd).exit_code, 1);
 }
 
+TEST(CliCheck, AReportThatCannotBeReadIsNotOkInAnyFormat) {
+  const CommandResult result = gputopo_with("check /no/such/report --baseline " + kH200 + " --format prometheus");
+  EXPECT_EQ(result.exit_code, 1);
+  EXPECT_THAT(result.out, HasSubstr("\ngputopo_check_ok 0\n"));
+  EXPECT_THAT(result.err, HasSubstr("/no/such/report"));
+  EXPECT_THAT(gputopo_with("check /no/such/report --baseline " + kH200).out, IsEmpty());
+}
+
+TEST(CliCheck, AWrongOptionNamesTheHelpOfTheCommand) {
+  const CommandResult result = gputopo_with("check " + kH200 + " --baseline " + kH200 + " --format xml");
+  EXPECT_EQ(result.exit_code, 2);
+  EXPECT_THAT(result.err, HasSubstr("see 'gputopo check --help'"));
+  EXPECT_THAT(gputopo_with("--budget -1").err, HasSubstr("see 'gputopo --help'"));
+}
+
 TEST(CliCheck, PrometheusAcceptsItsMetrics) {
   if (test::run_command("command -v promtool").exit_code != 0) GTEST_SKIP() << "promtool is not installed";
   const CommandResult result = test::run_command(GPUTOPO_BINARY " check " + kH200 + " --baseline " + kH200 +
@@ -116,7 +142,15 @@ TEST(CliManual, IsAManPage) {
   const CommandResult lint = test::run_command(GPUTOPO_BINARY " man | mandoc -T lint -W warning");
   EXPECT_EQ(lint.exit_code, 0) << lint.out;
   const std::string text = gputopo_with("man").out;
-  for (const char* word : {"\\-\\-baseline", "\\-\\-html", ".SS check", ".B 130"}) EXPECT_THAT(text, HasSubstr(word));
+  for (const char* word : {"\\-\\-baseline", "\\-\\-html", ".SS check", ".B 130", "\\fIREPORT\\fR ...",
+                           "described above: \\fB\\-\\-help\\fR"}) {
+    EXPECT_THAT(text, HasSubstr(word));
+  }
+  // Names of CLI11's checks are no names of values.
+  for (const char* word : {"POSITIVE", "{text,json"}) {
+    EXPECT_THAT(text, Not(HasSubstr(word)));
+    EXPECT_THAT(gputopo_with("--help").out + gputopo_with("check --help").out, Not(HasSubstr(word)));
+  }
 }
 
 class CliCompletion : public ::testing::TestWithParam<std::string> {};
@@ -144,6 +178,42 @@ TEST(CliCompletionBash, CompletesCommandsOptionsAndValues) {
   EXPECT_EQ(complete("show --ma"), "--markdown\n");
   EXPECT_EQ(complete("check a --format pro"), "prometheus\n");
   EXPECT_THAT(complete("--only const"), HasSubstr("constant_l15"));
+}
+
+// As bash hands over a line: broken at ':' and '='.
+TEST(CliCompletionBash, CompletesWithinWords) {
+  const auto complete = [](const std::string& line, const std::string& words) {
+    return test::run_command("PATH=$(dirname " GPUTOPO_BINARY
+                             "):$PATH bash -c 'source <(gputopo completion bash); COMP_LINE=\"" +
+                             line + "\"; COMP_POINT=${#COMP_LINE}; COMP_WORDS=(" + words +
+                             "); COMP_CWORD=$((${#COMP_WORDS[@]}-1)); _gputopo; printf \"%s\\n\" \"${COMPREPLY[@]}\"'")
+        .out;
+  };
+  EXPECT_EQ(complete("gputopo --only l1,te", "gputopo --only l1,te"), "l1,texture\n");
+  EXPECT_EQ(complete("gputopo --only=l1,te", "gputopo --only = l1,te"), "l1,texture\n");
+  // What stands before the colon stays where it is.
+  EXPECT_EQ(complete("gputopo --device sim:mi300", "gputopo --device sim : mi300"), "mi300x\n");
+  EXPECT_THAT(complete("gputopo --device=sim:", "gputopo --device = sim :"), HasSubstr("\nmi300x\n"));
+  EXPECT_EQ(complete("gputopo show a.json --html=" + kH200.substr(0, kH200.size() - 5),
+                     "gputopo show a.json --html = " + kH200.substr(0, kH200.size() - 5)),
+            kH200 + "\n");
+  EXPECT_EQ(complete("gputopo --budget ", "gputopo --budget \"\""), "\n");
+  EXPECT_EQ(complete("gputopo check --tolerance ", "gputopo check --tolerance \"\""), "\n");
+  EXPECT_THAT(complete("gputopo --device sim:h200 --ht", "gputopo --device sim : h200 --ht"), HasSubstr("--html\n"));
+}
+
+TEST(CliCompletionFish, CompletesWithinWords) {
+  if (test::run_command("command -v fish").exit_code != 0) GTEST_SKIP() << "fish is not installed";
+  const auto complete = [](const std::string& line) {
+    return test::run_command("PATH=$(dirname " GPUTOPO_BINARY
+                             "):$PATH fish -c 'gputopo completion fish | source; complete -C \"" +
+                             line + "\"'")
+        .out;
+  };
+  EXPECT_THAT(complete("gputopo --only l1,te"), testing::StartsWith("l1,texture"));
+  EXPECT_THAT(complete("gputopo --device sim:mi300"), HasSubstr("sim:mi300x"));
+  EXPECT_THAT(complete("gputopo --device=sim:mi300"), HasSubstr("sim:mi300x"));
+  EXPECT_THAT(complete("gputopo --budget "), IsEmpty());
 }
 
 TEST(CliCompletionFish, CompletesOptions) {

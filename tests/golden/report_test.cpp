@@ -2,12 +2,17 @@
 // H200 and of a simulated MI300X and GT200. GPUTOPO_UPDATE_GOLDEN=1 rewrites the files.
 #include "gputopo/report.h"
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <cstdlib>
+#include <set>
 
+#include "report/chart.h"
 #include "report/html_page.h"
+#include "report/plot.h"
+#include "report/thin.h"
 #include "support/command.h"
 #include "support/sample_topology.h"
 
@@ -86,6 +91,62 @@ TEST_P(GoldenFormats, Html) { expect_golden(without_bundle(to_html(load())), Get
 
 INSTANTIATE_TEST_SUITE_P(Reports, GoldenFormats, ::testing::Values("sample", "h200", "gt200", "mi300x"),
                          [](const auto& name) { return name.param; });
+
+// The sample, slower, measured with another driver and not to the end.
+Topology other_sample() {
+  Topology topology = test::sample_topology();
+  topology.complete = false;
+  get_or_add(topology.device, "driver_version") = api_value(std::string("570.2"), "");
+  Attribute& latency = get_or_add(topology.memory[2].attributes, "latency");
+  latency.value = 400.0;
+  latency.low = 390;
+  latency.high = 410;
+  get_or_add(topology.memory[0].attributes, "line_size") = unavailable(Reason::kTimedOut, "the budget of 60 s ran out");
+  get_or_add(topology.memory[0].attributes, "size").samples[0].data[1] = {34.25, 90};
+  return topology;
+}
+
+TEST(GoldenReport, Diff) {
+  Topology first = test::sample_topology();
+  get_or_add(first.device, "driver_version") = api_value(std::string("550.1"), "");
+  const std::vector<NamedReport> reports = {{"a.json", first}, {"b.json", other_sample()}};
+  expect_golden(diff_to_terminal(reports, {}), "diff.txt");
+  expect_golden(diff_to_json(reports), "diff.json");
+  std::string page = without_bundle(diff_to_html(reports));
+  const std::size_t at = page.find("id=\"report-1\">");
+  ASSERT_NE(at, std::string::npos);
+  page.erase(at, page.find("</script>", at) - at);
+  expect_golden(page, "diff.html");
+}
+
+TEST(GoldenReport, Check) {
+  Topology baseline = test::sample_topology();
+  get_or_add(baseline.device, "driver_version") = api_value(std::string("550.1"), "");
+  const Topology topology = other_sample();
+  const CheckResult result = check(topology, baseline, default_tolerances());
+  expect_golden(check_to_text(result, topology), "check.txt");
+  expect_golden(check_to_json(result, topology), "check.json");
+  expect_golden(check_to_prometheus(result, topology), "check.prom");
+  expect_golden(check_failure_to_prometheus("cannot read 'r.json'"), "check_failure.prom");
+}
+
+// One of each kind of plot, as Markdown has them.
+TEST(GoldenReport, Plots) {
+  const Topology topology = read_json(read_file(GPUTOPO_SOURCE_DIR "/tests/reports/h200.json"));
+  std::set<report::ChartKind> seen;
+  for (const MemoryElement& element : topology.memory) {
+    for (const auto& [id, whole] : element.attributes) {
+      const Attribute attribute = report::thinned(whole, 100);
+      for (const report::Chart& chart : report::charts_of(element.title + ": " + id, id, attribute)) {
+        constexpr std::size_t kMostCells = 2000;
+        if (report::find_column(attribute, chart, chart.x.column)->size() > kMostCells) continue;
+        if (!seen.insert(chart.kind).second) continue;
+        expect_golden(report::plot_svg(chart, attribute), fmt::format("plot_{}.svg", report::to_string(chart.kind)));
+      }
+    }
+  }
+  EXPECT_GE(seen.size(), 3u);
+}
 
 TEST(GoldenReport, Coverage) { expect_golden(coverage_table(), "coverage.txt"); }
 

@@ -71,8 +71,10 @@ TEST(Compare, SaysWhatMisleads) {
   second.schema_version = 1;
   second.name = "NVIDIA H100";
   const Topology first = sample_topology();
-  const auto notes = report::compare(first, second).notes;
-  EXPECT_THAT(notes, testing::Contains(HasSubstr("schema versions 2 and 1")));
+  const auto notes = report::compare(first, second).all_notes();
+  EXPECT_THAT(notes,
+              testing::Contains("the first report has schema version 2, the second report has 1: a value may have "
+                                "another definition"));
   EXPECT_THAT(notes, testing::Contains(HasSubstr("SIMULATED")));
   EXPECT_THAT(notes, testing::Contains(HasSubstr("NVIDIA H100")));
 }
@@ -151,9 +153,9 @@ void expect_prometheus(const std::string& text) {
       EXPECT_THAT(line, testing::MatchesRegex("# (note|violation): .*"));
     } else {
       EXPECT_TRUE(has_type) << line;
-      EXPECT_THAT(
-          line, testing::MatchesRegex("[a-zA-Z_:][a-zA-Z0-9_:]*\\{([a-z_]+=\"([^\"\\\\]|\\\\.)*\",?)*\\} [0-9.e+-]+"));
-      EXPECT_THAT(line, StartsWith(current + "{"));
+      EXPECT_THAT(line, testing::MatchesRegex(
+                            "[a-zA-Z_:][a-zA-Z0-9_:]*(\\{([a-z_]+=\"([^\"\\\\]|\\\\.)*\",?)*\\})? [0-9.e+-]+"));
+      EXPECT_THAT(line, testing::AnyOf(StartsWith(current + "{"), StartsWith(current + " ")));
       const std::string name = line.substr(0, line.rfind(' '));
       EXPECT_THAT(series, testing::Not(testing::Contains(name)));
       series.push_back(name);
@@ -184,15 +186,55 @@ TEST(Check, SaysWhatMayMislead) {
   EXPECT_THAT(result.violations, IsEmpty());
   for (const auto& render : {check_to_text, check_to_json, check_to_prometheus}) {
     const std::string text = render(result, sample_topology());
-    EXPECT_THAT(text, HasSubstr("schema version 2, the baseline 1"));
+    EXPECT_THAT(text, HasSubstr("the baseline has schema version 1, the report has 2"));
     EXPECT_THAT(text, HasSubstr("SIMULATED"));
   }
   EXPECT_THAT(check_to_prometheus(result, sample_topology()), HasSubstr("gputopo_check_notes{"));
   const std::vector<NamedReport> reports = {{"a.json", baseline}, {"b.json", sample_topology()}};
   for (const std::string& text : {diff_to_terminal(reports, {200}), diff_to_json(reports), diff_to_html(reports)}) {
-    EXPECT_THAT(text, HasSubstr("schema versions 1 and 2"));
+    EXPECT_THAT(text, HasSubstr("the first report has schema version 1, the second report has 2"));
     EXPECT_THAT(text, HasSubstr("SIMULATED"));
   }
+}
+
+TEST(Check, SaysThatTheDriverIsAnotherAndCountsItForNothing) {
+  Topology baseline = sample_topology();
+  get_or_add(baseline.device, "driver_version") = api_value(std::string("550.1"), "");
+  Topology report = baseline;
+  const auto metrics = [](const std::string& text) { return text.substr(text.find("# HELP")); };
+  const std::string before = check_to_prometheus(check(report, baseline, default_tolerances()), report);
+  get_or_add(report.device, "driver_version") = api_value(std::string("570.2"), "");
+  const CheckResult result = check(report, baseline, default_tolerances());
+  EXPECT_THAT(result.violations, IsEmpty());
+  const std::string note = "driver version: 550.1 in the baseline, 570.2 in the report";
+  for (const auto& render : {check_to_text, check_to_json, check_to_prometheus}) {
+    EXPECT_THAT(render(result, report), HasSubstr(note));
+  }
+  EXPECT_EQ(metrics(check_to_prometheus(result, report)), metrics(before));
+}
+
+TEST(Check, WhatCannotBeReadIsNotOk) {
+  const std::string text = check_failure_to_prometheus("cannot read\n'r.json'");
+  expect_prometheus(text);
+  EXPECT_THAT(text, HasSubstr("\ngputopo_check_ok 0\n"));
+}
+
+// What differs stands first, and the table leads to it.
+TEST(Diff, ThePageBeginsWithWhatDiffers) {
+  const Topology h200 = read_json(read_file(GPUTOPO_SOURCE_DIR "/tests/reports/h200.json"));
+  Topology slower = h200;
+  for (MemoryElement& element : slower.memory) {
+    if (element.id != "device") continue;
+    Attribute& latency = get_or_add(element.attributes, "latency");
+    latency.value = 2 * *latency.number();
+    latency.low = latency.high = latency.number();
+  }
+  const std::string page = diff_to_html({{"a.json", h200}, {"b.json", slower}});
+  const std::size_t pairs = page.find("id=\"h-pairs\"");
+  const std::size_t first = page.find("<h3>", pairs);
+  ASSERT_NE(first, std::string::npos);
+  EXPECT_THAT(page.substr(first, 200), HasSubstr(": latency <span class=\"flag\">differs</span></h3>"));
+  EXPECT_THAT(page, HasSubstr("<a href=\"#pair-0\">latency</a>"));
 }
 
 }  // namespace

@@ -76,9 +76,46 @@ TEST(Terminal, AnElementOfWhichNothingIsKnownIsOneNote) {
 TEST(Terminal, SaysThatAnotherVersionSavedTheReport) {
   Topology topology = test::sample_topology();
   topology.schema_version = 1;
-  EXPECT_THAT(to_terminal(topology, {}), HasSubstr("saved with schema version 1"));
-  EXPECT_THAT(to_markdown(topology), HasSubstr("saved with schema version 1"));
-  EXPECT_THAT(to_html(topology), HasSubstr("saved with schema version 1"));
+  topology.warnings = {"the clock fell"};
+  const TerminalStyle wide{200};
+  for (const std::string& text : {to_terminal(topology, wide), to_tree(topology, wide), to_markdown(topology),
+                                  to_html(topology), to_svg(topology), to_csv(topology)}) {
+    EXPECT_THAT(text, HasSubstr("this report has schema version 1"));
+    EXPECT_THAT(text, HasSubstr("the clock fell"));
+    EXPECT_THAT(text, Not(HasSubstr("it has no samples")));
+  }
+  EXPECT_THAT(to_csv(topology), HasSubstr("\nreport,schema_version,1,"));
+  for (MemoryElement& element : topology.memory) {
+    for (auto& [id, attribute] : element.attributes) attribute.samples.clear();
+  }
+  EXPECT_THAT(to_terminal(topology, wide), HasSubstr("it has no samples"));
+}
+
+TEST(Terminal, BoxesFitNarrowTerminals) {
+  for (const char* name : {"h200", "mi300x", "gt200"}) {
+    const Topology topology = read_json(read_file(std::string(GPUTOPO_SOURCE_DIR "/tests/reports/") + name + ".json"));
+    for (const int width : {40, 48, 60, 80}) {
+      std::istringstream lines(to_tree(topology, {width, false, false}));
+      for (std::string line; std::getline(lines, line);) {
+        EXPECT_LE(line.size(), static_cast<std::size_t>(width)) << name << ": " << line;
+      }
+    }
+  }
+}
+
+TEST(Terminal, ReasonsTakeTwoLinesAtMost) {
+  Topology topology = test::sample_topology();
+  std::string detail;
+  for (int i = 0; i < 40; ++i) detail += "the words of a driver ";
+  get_or_add(topology.memory[0].attributes, "miss_penalty") = unavailable(Reason::kDeviceError, detail);
+  const std::string text = to_terminal(topology, {80, false, false, 100});
+  const std::size_t at = text.find("device error: the words");
+  ASSERT_NE(at, std::string::npos);
+  const std::size_t end = text.find("(l1 miss penalty)", at);
+  ASSERT_NE(end, std::string::npos);
+  EXPECT_LE(
+      std::count(text.begin() + static_cast<std::ptrdiff_t>(at), text.begin() + static_cast<std::ptrdiff_t>(end), '\n'),
+      1);
 }
 
 TEST(Terminal, DoesNotCallARealDeviceSimulated) {

@@ -25,12 +25,50 @@ function describe(part) {
   return nodes;
 }
 
+// Pointing at a part shows it. A click or the enter key keeps it there and goes on to its links, the escape key goes back.
 export function setUpChip() {
   const panel = document.getElementById('part');
   if (!panel || reports.length !== 1) return;
+  let kept = null;
+  const keep = (part) => {
+    kept?.setAttribute('aria-pressed', 'false');
+    kept = part;
+    kept?.setAttribute('aria-pressed', 'true');
+    panel.classList.toggle('kept', kept !== null);
+  };
+  const release = () => {
+    const part = kept;
+    keep(null);
+    part?.focus();
+  };
   for (const part of document.querySelectorAll('.chip .part')) {
     const show = () => panel.replaceChildren(...describe(part));
-    part.addEventListener('mouseenter', show);
-    part.addEventListener('focus', show);
+    part.setAttribute('role', 'button');
+    part.setAttribute('aria-pressed', 'false');
+    part.setAttribute('aria-controls', panel.id);
+    part.addEventListener('mouseenter', () => {
+      if (!kept) show();
+    });
+    part.addEventListener('focus', () => {
+      if (kept !== part) keep(null);
+      show();
+    });
+    const open = () => {
+      show();
+      keep(part);
+      panel.querySelector('a')?.focus({preventScroll: true});
+    };
+    part.addEventListener('click', () => kept === part ? release() : open());
+    part.addEventListener('keydown', (event) => {
+      if (event.key === 'Enter' || event.key === ' ') {
+        event.preventDefault();
+        open();
+      } else if (event.key === 'Escape') {
+        keep(null);
+      }
+    });
   }
+  panel.addEventListener('keydown', (event) => {
+    if (event.key === 'Escape') release();
+  });
 }

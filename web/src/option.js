@@ -51,6 +51,7 @@ function valueAxis(axis, isLog, palette, values, vertical, isBars = false) {
     // A bar of one must have a height, and the first and last bar their width.
     const room = !isBars ? 1 : vertical ? 2 : 1.05;
     option.min = least / room;
+    if (isBars && vertical) option.startValue = option.min;  // where bars stand; ECharts lets them stand at one
     option.max = greatest > least ? greatest * (vertical ? 1 : room) : least * 2;
   } else {
     if (axis.unit === 'B' && greatest >= 64) option.interval = 2 ** Math.round(Math.log2(greatest / 6));
@@ -90,13 +91,18 @@ function markLines(chart, palette) {
   };
 }
 
-// ECharts scales axes to series and not to marks: points that are not drawn make it see those across.
-function markRoom(chart, xs) {
-  const values = chart.marks.filter((mark) => mark.across).map((mark) => mark.value);
-  if (values.length === 0) return [];
+const kRoom = 'room';
+const kMostDots = 200;
+
+// ECharts scales axes to the series that it draws, not to marks and not to the charts beside: points that are not drawn make
+// it see those.
+function room(xs, ys) {
+  const finite = (values) => values.filter((value) => Number.isFinite(value));
+  const [x, y] = [finite(xs), finite(ys)];
+  if (x.length === 0 || y.length === 0) return [];
   return [{
-    type: 'scatter', data: values.map((value) => [xs[0], value]), symbolSize: 0, silent: true, animation: false,
-    tooltip: {show: false}, legendHoverLink: false,
+    name: kRoom, type: 'scatter', data: [[Math.min(...x), Math.min(...y)], [Math.max(...x), Math.max(...y)]], symbolSize: 0,
+    silent: true, animation: false, tooltip: {show: false}, legendHoverLink: false,
   }];
 }
 
@@ -108,6 +114,9 @@ function rowsOf(table, series) {
   }
   return rows;
 }
+
+const kMean = 'mean';
+const kMostListed = 6;  // of the latencies that came at one footprint
 
 // The mean over the samples of each x: the line that a latency sweep is known by.
 function weightedMean(xs, ys, weights) {
@@ -136,13 +145,19 @@ function densitySeries(chart, table, palette) {
       })),
     },
     {
-      name: 'mean', type: 'line', data: weightedMean(xs, ys, weights), showSymbol: false, animation: false,
+      name: kMean, type: 'line', data: weightedMean(xs, ys, weights), showSymbol: false, animation: false,
       lineStyle: {color: palette.series[1], width: 2}, itemStyle: {color: palette.series[1]},
     },
   ];
 }
 
-function mapOption(chart, table, palette, base) {
+const kNarrow = 480;
+
+function labelWidth(values, axis) {
+  return 12 + 7 * Math.max(...values.map((value) => tick(value, axis.unit).length));
+}
+
+function mapOption(chart, table, palette, base, {width, height}) {
   const xs = columnOf(table, chart.x.column);
   const ys = columnOf(table, chart.y.column);
   const values = columnOf(table, chart.weight);
@@ -152,16 +167,25 @@ function mapOption(chart, table, palette, base) {
   const xIndex = new Map(across.map((value, index) => [value, index]));
   const yIndex = new Map(down.map((value, index) => [value, index]));
   const finite = values.filter((value) => value !== null);
+  // A bar of colours beside the map takes a third of a narrow one: there it lies below.
+  const isNarrow = width < kNarrow;
+  const grid = isNarrow ? {left: 62, right: 16, top: 16, bottom: 98} : {left: 82, right: 130, top: 24, bottom: 54};
+  const plotWidth = width - grid.left - grid.right;
+  const plotHeight = height - grid.top - grid.bottom;
+  const kLineHeight = 20;
   const category = (axis, data, vertical) => ({
     type: 'category', data: data.map((value) => tick(value, axis.unit)), name: axisName(axis), nameLocation: 'middle',
-    nameGap: vertical ? 62 : 30, nameTextStyle: {color: palette.ink},
+    nameGap: vertical ? (isNarrow ? 44 : 62) : 30, nameTextStyle: {color: palette.ink},
     // Every so many, so that a label has room for its line.
-    axisLabel: {color: palette.faint, interval: Math.ceil(data.length / (vertical ? 14 : 20)) - 1},
+    axisLabel: {
+      color: palette.faint,
+      interval: Math.ceil(data.length / Math.max(2, vertical ? plotHeight / kLineHeight : plotWidth / labelWidth(data, axis))) - 1,
+    },
     splitArea: {show: false},
   });
   return {
     ...base,
-    grid: {left: 82, right: 130, top: 24, bottom: 54},
+    grid,
     tooltip: {
       ...base.tooltip, trigger: 'item',
       formatter: ({value}) => escapeText(
@@ -171,7 +195,8 @@ function mapOption(chart, table, palette, base) {
     xAxis: category(chart.x, across, false),
     yAxis: category(chart.y, down, true),
     visualMap: {
-      min: Math.min(...finite), max: Math.max(...finite), calculable: true, orient: 'vertical', right: 4, top: 'middle',
+      min: Math.min(...finite), max: Math.max(...finite), calculable: true,
+      ...(isNarrow ? {orient: 'horizontal', left: 'center', bottom: 0, itemWidth: 12, itemHeight: 110} : {orient: 'vertical', right: 4, top: 'middle'}),
       textStyle: {color: palette.faint}, formatter: (value) => human(value, chart.weight_unit),
       // Viridis' ends and middle: even in lightness, and told apart by colour-blind readers.
       inRange: {color: ['#440154', '#3b528b', '#21918c', '#5ec962', '#fde725']},
@@ -183,8 +208,20 @@ function mapOption(chart, table, palette, base) {
   };
 }
 
-// `log` is {x, y}: what the reader has chosen.
-export function optionOf(chart, log) {
+// The numbers of a chart along its axes, those of the marks across included.
+function numbersOf(chart) {
+  const table = tableOf(chart);
+  const columns = chart.kind === 'density' ? [chart.y.column] : chart.series.map((one) => one.column);
+  return {
+    x: columnOf(table, chart.x.column),
+    // A peak in theory may lie above all samples.
+    y: [...columns.flatMap((name) => columnOf(table, name)), ...chart.marks.filter((mark) => mark.across).map((mark) => mark.value)],
+  };
+}
+
+// `log` is {x, y}: what the reader has chosen; `size` is {width, height} of the plot in pixels. The axes have room for all of `peers`,
+// the charts that stand beside this one.
+export function optionOf(chart, log, size, peers = [chart]) {
   const palette = colours();
   const table = tableOf(chart);
   const base = {
@@ -201,48 +238,55 @@ export function optionOf(chart, log) {
       {type: 'inside', yAxisIndex: 0, filterMode: 'none', zoomOnMouseWheel: 'shift', moveOnMouseMove: true},
     ],
   };
-  if (chart.kind === 'map') return mapOption(chart, table, palette, base);
+  if (chart.kind === 'map') return mapOption(chart, table, palette, base, size);
 
   const xs = columnOf(table, chart.x.column);
+  const all = peers.map(numbersOf);
+  const allX = all.flatMap(({x}) => x);
+  const allY = all.flatMap(({y}) => y);
   let series;
-  let ys;
   let yAxis = chart.y;
   if (chart.kind === 'density') {
-    ys = columnOf(table, chart.y.column);
     series = densitySeries(chart, table, palette);
-    base.tooltip.trigger = 'item';
-    base.tooltip.formatter = ({seriesName, value}) =>
-        `${human(value[0], chart.x.unit)}: ${human(value[1], chart.y.unit)}` +
-        (seriesName === 'mean' ? ' on average' : `, ${value[2]} ${seriesName}`);
+    base.tooltip.formatter = (items) => {
+      const points = items.filter((item) => item.seriesName === chart.weight).sort((a, b) => b.value[2] - a.value[2]);
+      const mean = items.find((item) => item.seriesName === kMean);
+      return tooltip(items, chart, [
+        ...(mean ? [`${kMean}: ${human(mean.value[1], chart.y.unit)}`] : []),
+        ...points.slice(0, kMostListed).map(({value}) => `${human(value[1], chart.y.unit)}: ${value[2]} ${chart.weight}`),
+        ...(points.length > kMostListed ? [`and ${points.length - kMostListed} more`] : []),
+      ]);
+    };
   } else {
     const isBars = chart.kind === 'bars';
     if (isBars) yAxis = {...chart.y, unit: ''};
-    ys = chart.series.flatMap((one) => columnOf(table, one.column));
     series = chart.series.map((one, index) => {
       const column = columnOf(table, one.column);
       const points = rowsOf(table, one).map((r) => [xs[r], column[r]]);
       const colour = palette.series[index % palette.series.length];
       return {
-        name: one.label || yAxis.label, type: isBars ? 'bar' : 'line', data: points, animation: false,
+        name: one.label || yAxis.label, type: isBars ? 'bar' : chart.points ? 'scatter' : 'line', data: points, animation: false,
         barWidth: isBars ? Math.max(1.5, Math.min(14, 400 / points.length)) : undefined,
-        showSymbol: points.length <= 200, symbol: 'circle', symbolSize: 5, itemStyle: {color: colour}, lineStyle: {color: colour, width: 1.5},
+        showSymbol: points.length <= kMostDots, symbol: 'circle', symbolSize: 5, itemStyle: {color: colour}, lineStyle: {color: colour, width: 1.5},
       };
     });
-    base.tooltip.formatter = (items) => [human(items[0].value[0], chart.x.unit),
-      ...items.filter((item) => item.seriesType !== 'scatter').map((item) => `${item.seriesName}: ${human(item.value[1], yAxis.unit)}`)].map(escapeText).join('<br>');
+    base.tooltip.formatter = (items) => tooltip(
+        items, chart, items.filter((item) => item.seriesName !== kRoom).map((item) => `${item.seriesName}: ${human(item.value[1], yAxis.unit)}`));
     if (series.length > 1) {
       base.legend = {top: 2, type: 'scroll', textStyle: {color: palette.ink}, data: series.map((one) => one.name)};
     }
   }
   Object.assign(series[0], markLines(chart, palette));
-  // A peak in theory may lie above all samples.
-  ys = [...ys, ...chart.marks.filter((mark) => mark.across).map((mark) => mark.value)];
   return {
     ...base,
-    xAxis: valueAxis(chart.x, log.x, palette, xs, false, chart.kind === 'bars'),
-    yAxis: valueAxis(yAxis, log.y, palette, ys, true, chart.kind === 'bars'),
-    series: [...series, ...markRoom(chart, xs)],
+    xAxis: valueAxis(chart.x, log.x, palette, allX, false, chart.kind === 'bars'),
+    yAxis: valueAxis(yAxis, log.y, palette, allY, true, chart.kind === 'bars'),
+    series: [...series, ...room(peers.length > 1 ? allX : xs, allY)],
   };
+}
+
+function tooltip(items, chart, lines) {
+  return [human(items[0].value[0], chart.x.unit), ...lines].map(escapeText).join('<br>');
 }
 
 // Tooltips are HTML; names of columns come from a file.

@@ -4,13 +4,16 @@ import {echarts} from './echarts.js';
 import {optionOf} from './option.js';
 import {csv, save, savePng} from './save.js';
 
-const drawn = new Map();  // figure -> {chart, log, instance}
+const drawn = new Map();  // figure -> {chart, peers, log, instance}
+let printing = false;
 
-function button(label, title, action) {
+// Every plot has the same buttons: what cannot be seen beside the plot is said.
+function button(chart, label, title, action) {
   const element = document.createElement('button');
   element.type = 'button';
   element.textContent = label;
   element.title = title;
+  element.setAttribute('aria-label', `${/^\w/.test(label) ? label : title}, ${chart.title}`);
   element.addEventListener('click', () => action(element));
   return element;
 }
@@ -21,11 +24,19 @@ function svgOf(plot) {
   const still = echarts.init(null, null, {renderer: 'svg', ssr: true, width, height});
   const option = plot.instance.getOption();  // with the zoom as it is
   const zoom = option.dataZoom.map(({start, end}) => ({start, end}));
-  still.setOption(optionOf(plot.chart, plot.log));
+  still.setOption(optionOf(plot.chart, plot.log, {width, height}, plot.peers));
   still.setOption({dataZoom: zoom});
   const svg = still.renderToSVGString();
   still.dispose();
   return {svg, width, height};
+}
+
+// Draws the plot again, where the reader has zoomed to.
+function render(plot) {
+  const zoom = plot.instance.getOption()?.dataZoom?.map(({start, end}) => ({start, end}));
+  const option = optionOf(plot.chart, plot.log, {width: plot.instance.getWidth(), height: plot.instance.getHeight()}, plot.peers);
+  zoom?.forEach((range, index) => Object.assign(option.dataZoom[index], range));
+  plot.instance.setOption(option, true);
 }
 
 function zoomBy(plot, factor) {
@@ -59,10 +70,10 @@ function tools(plot) {
   if (plot.chart.kind !== 'map') {
     for (const axis of ['x', 'y']) {
       if (!canBeLogarithmic(plot.chart, axis)) continue;
-      const toggle = button(`log ${axis}`, `Logarithmic ${axis} axis`, (element) => {
+      const toggle = button(plot.chart, `log ${axis}`, `Logarithmic ${axis} axis`, (element) => {
         plot.log[axis] = !plot.log[axis];
         element.setAttribute('aria-pressed', plot.log[axis]);
-        plot.instance.setOption(optionOf(plot.chart, plot.log), true);
+        render(plot);
       });
       toggle.setAttribute('aria-pressed', plot.log[axis]);
       bar.append(toggle);
@@ -70,15 +81,15 @@ function tools(plot) {
   }
   const {name} = tableOf(plot.chart);
   bar.append(
-      button('+', 'Zoom in', () => zoomBy(plot, 0.5)),
-      button('\u2212', 'Zoom out', () => zoomBy(plot, 2)),
-      button('Reset', 'Show everything', () => resetZoom(plot)),
-      button('SVG', 'Save the plot as SVG', () => save(`${name}.svg`, 'image/svg+xml', svgOf(plot).svg)),
-      button('PNG', 'Save the plot as PNG', () => {
+      button(plot.chart, '+', 'Zoom in', () => zoomBy(plot, 0.5)),
+      button(plot.chart, '\u2212', 'Zoom out', () => zoomBy(plot, 2)),
+      button(plot.chart, 'Reset', 'Show everything', () => resetZoom(plot)),
+      button(plot.chart, 'SVG', 'Save the plot as SVG', () => save(`${name}.svg`, 'image/svg+xml', svgOf(plot).svg)),
+      button(plot.chart, 'PNG', 'Save the plot as PNG', () => {
         const {svg, width, height} = svgOf(plot);
         savePng(`${name}.png`, svg, width, height);
       }),
-      button('CSV', 'Save the samples as CSV', () => {
+      button(plot.chart, 'CSV', 'Save the samples as CSV', () => {
         const table = tableOf(plot.chart);
         const rows = table.data[0].map((_, r) => table.data.map((column) => column[r]));
         save(`${name}.csv`, 'text/csv', csv([table.names, ...rows]));
@@ -98,29 +109,121 @@ function onKey(plot, event) {
   action();
 }
 
+const kRowsListed = 50;
+
+// The samples for who reads rather than looks, once they are asked for.
+function samplesTable(chart) {
+  const details = document.createElement('details');
+  details.className = 'samples';
+  const summary = document.createElement('summary');
+  const {names, data} = tableOf(chart);
+  const rows = Math.min(data[0].length, kRowsListed);
+  summary.textContent = rows < data[0].length ? `The first ${rows} of ${data[0].length} rows` : 'The samples as a table';
+  details.append(summary);
+  details.addEventListener('toggle', () => {
+    if (details.childElementCount > 1) return;
+    const scroll = document.createElement('div');
+    Object.assign(scroll, {className: 'scroll', tabIndex: 0});
+    scroll.setAttribute('role', 'region');
+    scroll.setAttribute('aria-label', `Samples, ${chart.title}`);
+    const table = document.createElement('table');
+    const head = table.createTHead().insertRow();
+    for (const name of names) {
+      const cell = document.createElement('th');
+      cell.scope = 'col';
+      cell.textContent = name.replaceAll('_', ' ');
+      head.append(cell);
+    }
+    const body = table.createTBody();
+    for (let r = 0; r < rows; ++r) {
+      const row = body.insertRow();
+      for (const column of data) row.insertCell().textContent = column[r] ?? '-';
+    }
+    scroll.append(table);
+    details.append(scroll);
+  });
+  return details;
+}
+
+// A drawing that is scaled, as it is on paper, needs to know how large it is.
+function giveViewBox(plot) {
+  const svg = plot.instance.getDom().querySelector('svg');
+  svg?.setAttribute('viewBox', `0 0 ${plot.instance.getWidth()} ${plot.instance.getHeight()}`);
+}
+
+// A canvas is painted for some 15 ms in each frame; paper does not wait for the next.
+function finishPainting(plot) {
+  const kPartMs = 10;
+  const kMostMs = 3000;
+  const {painter} = plot.instance.getZr();
+  const begin = performance.now();
+  for (let before = begin; before - begin < kMostMs;) {
+    painter.refresh();
+    const now = performance.now();
+    if (now - before < kPartMs) return;
+    before = now;
+  }
+}
+
+function figuresBeside(figure) {
+  const pair = figure.closest('.pair');
+  return pair ? [...pair.querySelectorAll('figure.chart')] : [figure];
+}
+
+function chartOf(figure) {
+  return charts[Number(figure.dataset.chart)];
+}
+
+// Plots of the same samples of two reports move together: what is zoomed in one is in all, and the cursor stands at the same
+// place of their axes, which are alike.
+function link(figure, plot) {
+  const others = () => figuresBeside(figure).filter((one) => one !== figure && drawn.has(one)).map((one) => drawn.get(one));
+  plot.instance.on('datazoom', () => {
+    if (plot.follows) return;
+    const zoom = plot.instance.getOption().dataZoom;
+    for (const other of others()) {
+      other.follows = true;
+      zoom.forEach(({start, end}, dataZoomIndex) => other.instance.dispatchAction({type: 'dataZoom', dataZoomIndex, start, end}));
+      other.follows = false;
+    }
+  });
+  const canvas = plot.instance.getZr();
+  canvas.on('mousemove', ({offsetX, offsetY}) => {
+    if (!plot.instance.containPixel('grid', [offsetX, offsetY])) return;
+    const at = plot.instance.convertFromPixel('grid', [offsetX, offsetY]);
+    for (const other of others()) {
+      const [x, y] = other.instance.convertToPixel('grid', at);
+      other.instance.dispatchAction({type: 'showTip', x, y});
+    }
+  });
+  canvas.on('globalout', () => {
+    for (const other of others()) {
+      other.instance.dispatchAction({type: 'updateAxisPointer', currTrigger: 'leave'});
+      other.instance.dispatchAction({type: 'hideTip'});
+    }
+  });
+}
+
 function draw(figure) {
   if (drawn.has(figure)) return;
-  const chart = charts[Number(figure.dataset.chart)];
+  const chart = chartOf(figure);
   const place = figure.querySelector('.plot');
-  const plot = {chart, log: {x: chart.x.log, y: chart.y.log}};
+  const plot = {chart, peers: figuresBeside(figure).map(chartOf), log: {x: chart.x.log, y: chart.y.log}};
+  if (plot.peers.length > 1) plot.log = {x: plot.peers.every((one) => one.x.log), y: plot.peers.every((one) => one.y.log)};
   // A map has tens of thousands of cells, too many for elements of a document.
   plot.instance = echarts.init(place, null, {renderer: chart.kind === 'map' ? 'canvas' : 'svg'});
-  plot.instance.setOption(optionOf(chart, plot.log));
+  render(plot);
   const label = place.getAttribute('aria-label');
   place.setAttribute('aria-label', `${label}. Keys: plus and minus zoom, arrows move, 0 shows everything.`);
   place.addEventListener('keydown', (event) => onKey(plot, event));
   figure.prepend(tools(plot));
-  // Charts of the same samples of two reports move together.
-  const pair = figure.closest('.pair');
-  if (pair) {
-    plot.instance.group = pair.id;
-    echarts.connect(pair.id);
-  }
+  figure.append(samplesTable(chart));
   drawn.set(figure, plot);
+  if (plot.peers.length > 1) link(figure, plot);
 }
 
 export function redraw() {
-  for (const plot of drawn.values()) plot.instance.setOption(optionOf(plot.chart, plot.log), true);
+  for (const plot of drawn.values()) render(plot);
 }
 
 export function setUpPlots() {
@@ -134,11 +237,23 @@ export function setUpPlots() {
   }, {rootMargin: '300px'});
   for (const figure of figures) seen.observe(figure);
   const sizes = new ResizeObserver((entries) => {
-    for (const {target} of entries) drawn.get(target.closest('figure'))?.instance.resize();
+    for (const {target} of entries) {
+      const plot = drawn.get(target.closest('figure'));
+      // On paper the drawing is scaled as it is.
+      if (!plot || printing || plot.instance.getWidth() === target.clientWidth) continue;
+      plot.instance.resize();
+      if (plot.chart.kind === 'map') render(plot);  // what it has room for depends on the width
+    }
   });
   for (const figure of figures) sizes.observe(figure.querySelector('.plot'));
   window.addEventListener('beforeprint', () => {
-    for (const details of document.querySelectorAll('details')) details.open = true;
+    printing = true;
+    for (const details of document.querySelectorAll('details:not(.samples)')) details.open = true;
     figures.forEach(draw);
+    for (const plot of drawn.values()) {
+      giveViewBox(plot);
+      if (plot.chart.kind === 'map') finishPainting(plot);
+    }
   });
+  window.addEventListener('afterprint', () => printing = false);
 }

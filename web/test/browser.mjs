@@ -65,6 +65,26 @@ async function hovers(page) {
   assert.match(await panel.textContent(), /size/, 'focus shows what hovering does');
 }
 
+// The links beside the drawing: kept by the enter key or a click, left by the escape key.
+async function keepsPart(page) {
+  const panel = page.locator('#part');
+  const part = page.locator('.chip .part').first();
+  const focused = () => page.evaluate(() => document.activeElement.closest('#part') ? 'panel' : document.activeElement.getAttribute('class'));
+  await part.focus();
+  const text = await panel.textContent();
+  await page.keyboard.press('Enter');
+  assert.equal(await focused(), 'panel');
+  await page.locator('.chip .part[data-elements~=device]').hover();
+  assert.equal(await panel.textContent(), text, 'what is kept stays');
+  await page.keyboard.press('Escape');
+  assert.equal(await focused(), 'part');
+  await page.locator('.chip .part[data-elements~=device]').click();
+  await page.locator('.chip .part').first().hover();
+  assert.match(await panel.textContent(), /Device memory/);
+  await panel.locator('a').first().click();
+  assert.match(page.url(), /#evidence-device-/);
+}
+
 async function filters(page) {
   const visible = () => page.locator('#values tbody tr:not([hidden])').count();
   const all = await visible();
@@ -94,16 +114,21 @@ async function plots(page) {
   await figure.locator('.plot svg, .plot canvas').first().waitFor();
   const picture = () => figure.locator('.plot').innerHTML();
   const before = await picture();
-  await figure.getByRole('button', {name: '+', exact: true}).click();
+  await figure.getByRole('button', {name: /^Zoom in/}).click();
   await page.waitForTimeout(100);
   assert.notEqual(await picture(), before, 'zooming changes the plot');
-  await figure.getByRole('button', {name: 'Reset'}).click();
+  // The zoom stays where the theme changes.
+  const zoomed = await picture();
+  await page.click('#theme');
+  await page.click('#theme');
+  assert.equal(await picture(), zoomed, 'another theme is no other zoom');
+  await figure.getByRole('button', {name: /^Reset/}).click();
   const plot = figure.locator('.plot');
   await plot.focus();
   await page.keyboard.press('+');
   await page.keyboard.press('ArrowRight');
   await page.keyboard.press('0');
-  const toggle = figure.getByRole('button', {name: 'log x'});
+  const toggle = figure.getByRole('button', {name: /^log x/});
   if (await toggle.count()) {
     const pressed = await toggle.getAttribute('aria-pressed');
     await toggle.click();
@@ -112,14 +137,14 @@ async function plots(page) {
   }
   const box = await plot.boundingBox();
   await page.mouse.move(box.x + box.width / 2, box.y + box.height / 2);
-  const svg = await download(page, () => figure.getByRole('button', {name: 'SVG'}).click());
+  const svg = await download(page, () => figure.getByRole('button', {name: /^SVG/}).click());
   assert.match(svg.content.toString(), /^<svg[^>]*xmlns="http:\/\/www.w3.org\/2000\/svg"/);
   const wellFormed = await page.evaluate(
       (text) => !new DOMParser().parseFromString(text, 'image/svg+xml').querySelector('parsererror'), svg.content.toString());
   assert.ok(wellFormed, 'the exported SVG is XML');
-  const png = await download(page, () => figure.getByRole('button', {name: 'PNG'}).click());
+  const png = await download(page, () => figure.getByRole('button', {name: /^PNG/}).click());
   assert.equal(png.content.subarray(1, 4).toString(), 'PNG');
-  const csv = await download(page, () => figure.getByRole('button', {name: 'CSV'}).click());
+  const csv = await download(page, () => figure.getByRole('button', {name: /^CSV/}).click());
   assert.ok(csv.content.toString().split('\r\n').length > 3);
 }
 
@@ -159,6 +184,12 @@ async function isAccessible(page) {
         found.push(`no name: ${control.outerHTML}`);
       }
     }
+    const names = [...document.querySelectorAll('button, [role=application]')].map(
+        (control) => control.getAttribute('aria-label') || control.textContent);
+    for (const name of new Set(names)) if (names.indexOf(name) !== names.lastIndexOf(name)) found.push(`name twice: ${name}`);
+    for (const plot of document.querySelectorAll('.plot')) {
+      if (!document.getElementById(plot.getAttribute('aria-describedby'))?.textContent) found.push('a plot without a text');
+    }
     const ids = [...document.querySelectorAll('[id]')].map((element) => element.id);
     for (const id of ids) if (ids.indexOf(id) !== ids.lastIndexOf(id)) found.push(`twice: ${id}`);
     for (const link of document.querySelectorAll('a[href^="#"]')) {
@@ -183,8 +214,9 @@ async function fitsWidths(page) {
 // ---- the tests ----
 
 const tests = [];
+const only = process.env.GPUTOPO_BROWSER_ONLY;  // a part of the names of the tests to run
 function test(name, body) {
-  tests.push({name, body});
+  if (!only || name.includes(only)) tests.push({name, body});
 }
 
 for (const name of ['h200', 'mi300x', 'gt200']) {
@@ -192,6 +224,7 @@ for (const name of ['h200', 'mi300x', 'gt200']) {
     const page = await open(render(name));
     assert.equal(await page.locator('.simulated').count() > 0, name !== 'h200', 'SIMULATED where it is');
     await hovers(page);
+    await keepsPart(page);
     await filters(page);
     await followsEvidence(page);
     await plots(page);
@@ -225,9 +258,9 @@ test('h200: the map, and each kind of evidence', async () => {
   // The matrix of SMs and lines: a heat map.
   const map = (await evidence(page, 'l2-near_sms')).locator('figure.chart').nth(1);
   await map.locator('canvas').first().waitFor();
-  const csv = await download(page, () => map.getByRole('button', {name: 'CSV'}).click());
+  const csv = await download(page, () => map.getByRole('button', {name: /^CSV/}).click());
   assert.equal(csv.content.toString().trim().split('\r\n').length, 1 + 132 * 192);
-  const png = await download(page, () => map.getByRole('button', {name: 'PNG'}).click());
+  const png = await download(page, () => map.getByRole('button', {name: /^PNG/}).click());
   assert.equal(png.content.subarray(1, 4).toString(), 'PNG');
   await close(page);
 });
@@ -308,10 +341,95 @@ test('without a script it can still be read', async () => {
   await context.close();
 });
 
-test('print shows every plot', async () => {
-  const page = await open(render('gt200'));
+test('print shows every plot, scaled and in its place', async () => {
+  const page = await open(render('h200'));
+  const isPainted = await page.evaluate(() => {
+    window.dispatchEvent(new Event('beforeprint'));
+    // Before another frame: the last column of the map of all SMs, to the left of the bar of colours.
+    return [...document.querySelectorAll('#evidence-l2-near_sms canvas')].some((canvas) => {
+      const scale = canvas.width / canvas.clientWidth;
+      const [r, g, b] = canvas.getContext('2d').getImageData((canvas.clientWidth - 134) * scale, canvas.height / 2, 1, 1).data;
+      return r !== g || g !== b;
+    });
+  });
+  assert.ok(isPainted, 'maps are painted before they are printed');
+  await page.emulateMedia({media: 'print'});
+  await page.setViewportSize({width: 700, height: 900});
+  const problems = await page.evaluate(() => {
+    const found = [];
+    for (const figure of document.querySelectorAll('figure.chart')) {
+      const box = figure.getBoundingClientRect();
+      const drawing = figure.querySelector('.plot svg, .plot canvas');
+      const {width, height, bottom} = drawing.getBoundingClientRect();
+      const name = figure.querySelector('figcaption').textContent.slice(0, 60);
+      const plot = figure.querySelector('.plot').getBoundingClientRect();
+      if (height < 100 || width > box.width + 1 || plot.height > height + 8) found.push(`${name}: ${width} x ${height} in ${plot.height}`);
+      if (bottom > figure.querySelector('figcaption').getBoundingClientRect().top + 1) found.push(`${name}: covers what follows`);
+      if (drawing.tagName === 'svg' && !drawing.getAttribute('viewBox')) found.push(`${name}: no viewBox`);
+    }
+    if (document.querySelector('.legend').getBoundingClientRect().height === 0) found.push('the legend of the marks is gone');
+    return found;
+  });
+  assert.deepEqual(problems, []);
+  await page.evaluate(() => window.dispatchEvent(new Event('afterprint')));
+  await page.emulateMedia({media: 'screen'});
   const pdf = await page.pdf({format: 'A4'});
   assert.equal(pdf.subarray(0, 4).toString(), '%PDF');
+  await close(page);
+});
+
+test('a bar of one has a height', async () => {
+  const report = JSON.parse(readFileSync(join(reports, 'h200.json'), 'utf8'));
+  report.memory.l1.latency.samples = [{name: 'l1.latency.histogram', columns: ['latency_cycles', 'loads'], data: [[30, 40, 50, 60], [1, 1, 5000, 3]]}];
+  const path = join(folder, 'ones.json');
+  writeFileSync(path, JSON.stringify(report));
+  const page = await open(render('ones', path));
+  const figure = (await evidence(page, 'l1-latency')).locator('figure.chart').first();
+  const heights = await figure.locator('.plot svg path').evaluateAll(
+      (paths) => paths.filter((path) => path.getAttribute('fill') === getComputedStyle(document.documentElement).getPropertyValue('--series-1').trim())
+                     .map((path) => path.getBBox().height));
+  assert.equal(heights.length, 4);
+  for (const height of heights) assert.ok(height > 3, `${heights}`);
+  await close(page);
+});
+
+test('samples can be read as a table', async () => {
+  const page = await open(render('h200'));
+  const figure = (await evidence(page, 'l1-size')).locator('figure.chart').first();
+  await figure.locator('details.samples summary').click();
+  assert.equal(await figure.locator('details.samples tbody tr').count(), 50);
+  assert.match(await figure.locator('details.samples thead').textContent(), /footprint bytes/);
+  await close(page);
+});
+
+test('a map on a small screen: its labels do not cover each other', async () => {
+  const page = await open(render('h200'), {viewport: {width: 390, height: 900}});
+  const maps = await page.evaluate(() => JSON.parse(document.getElementById('charts').textContent)
+                                             .flatMap((chart, index) => chart.kind === 'map' ? [index] : []));
+  assert.ok(maps.length > 0);
+  for (const index of maps) {
+    const figure = page.locator(`figure[data-chart="${index}"]`);
+    await figure.evaluate((element) => { for (let outer = element.closest('details'); outer; outer = outer.parentElement.closest('details')) outer.open = true; });
+    await figure.scrollIntoViewIfNeeded();
+    await figure.locator('canvas').first().waitFor();
+    // What is exported is drawn by the same option, as text that has a place.
+    const {content} = await download(page, () => figure.getByRole('button', {name: /^SVG/}).click());
+    const overlaps = await page.evaluate((text) => {
+      const place = document.createElement('div');
+      place.innerHTML = text;
+      document.body.append(place);
+      const boxes = [...place.querySelectorAll('text')].map((element) => [element.textContent, element.getBoundingClientRect()]);
+      const found = [];
+      for (const [i, [a, one]] of boxes.entries()) {
+        for (const [b, other] of boxes.slice(i + 1)) {
+          if (one.left < other.right - 1 && other.left < one.right - 1 && one.top < other.bottom - 1 && other.top < one.bottom - 1) found.push(`${a} and ${b}`);
+        }
+      }
+      place.remove();
+      return found;
+    }, content.toString());
+    assert.deepEqual(overlaps, []);
+  }
   await close(page);
 });
 
@@ -339,9 +457,23 @@ test('diff: plots side by side move together', async () => {
   }
   const other = () => figures.nth(1).locator('.plot').innerHTML();
   const before = await other();
-  await figures.nth(0).getByRole('button', {name: '+', exact: true}).click();
+  await figures.nth(0).getByRole('button', {name: /^Zoom in/}).click();
   await page.waitForTimeout(200);
   assert.notEqual(await other(), before, 'the second plot zooms with the first');
+  await figures.nth(0).getByRole('button', {name: /^Reset/}).click();
+  // The cursor of one is in the other, too.
+  const box = await figures.nth(0).locator('.plot').boundingBox();
+  await page.mouse.move(box.x + box.width / 2, box.y + box.height / 2);
+  await page.mouse.move(box.x + box.width / 2 + 3, box.y + box.height / 2);
+  await page.waitForTimeout(300);
+  const tips = await page.locator('.pair').first().locator('.plot > div[style*="position: absolute"]').evaluateAll(
+      (all) => all.filter((tip) => /mean|:/.test(tip.textContent) && getComputedStyle(tip).opacity !== '0').map((tip) => tip.innerText.split('\n')[0]));
+  assert.equal(tips.length, 2, `${tips}`);
+  assert.equal(tips[0], tips[1]);
+  // The table leads to the plots of what differs, which stand first.
+  await page.locator('main table a').first().click();
+  assert.equal(new URL(page.url()).hash, '#pair-0');
+  assert.match(await page.locator('h3').first().textContent(), /differs/);
   await isAccessible(page);
   await close(page);
 });
@@ -364,7 +496,7 @@ if (screenshots) {
     const page = await open(render('h200'));
     for (const [id, name] of [['l2-near_sms', 'map'], ['l2-loaded_latency', 'knee'], ['shared-conflict_cost', 'banks'], ['l2-latency', 'levels']]) {
       const block = await evidence(page, id);
-      await page.waitForTimeout(300);
+      await page.waitForTimeout(3000);  // a map is painted over many frames
       await block.screenshot({path: join(screenshots, `h200-1280-light-${name}.png`)});
     }
     await close(page);
