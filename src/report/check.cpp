@@ -175,7 +175,7 @@ Tolerances parse_tolerances(const std::vector<std::string>& entries) {
     const std::size_t equals = entry.find('=');
     if (equals == std::string::npos) refuse("there is no '='");
     const std::string name = upper(entry.substr(0, equals));
-    if (tolerances.count(name) == 0 && std::find(attributes.begin(), attributes.end(), name) == attributes.end()) {
+    if (!tolerances.contains(name) && std::find(attributes.begin(), attributes.end(), name) == attributes.end()) {
       refuse(fmt::format("'{}' is no attribute", entry.substr(0, equals)));
     }
     std::string number = entry.substr(equals + 1);

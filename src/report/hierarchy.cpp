@@ -153,7 +153,7 @@ const std::vector<DetailPhrase>& detail_phrases() {
 // Long lists, a value for every carve-out, are for the other formats: here they are their ends.
 std::string brief_value(const Value& value, std::string_view unit) {
   constexpr std::size_t kLongest = 3;
-  const std::string groups = unit_groups_text(value);
+  std::string groups = unit_groups_text(value);
   if (!groups.empty()) return groups;
   const auto* texts = std::get_if<std::vector<std::string>>(&value);
   if (texts != nullptr && texts->size() > kLongest)

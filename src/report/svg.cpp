@@ -230,7 +230,8 @@ class MapDrawing {
     std::string labels;
     for (std::size_t g = 0; g < groups.size(); ++g) {
       const double left = x + static_cast<double>(g % columns) * (cell * per + kBetween);
-      const double top = y + static_cast<double>(g / columns) * (cell_height + kBetween);
+      const std::size_t row = g / columns;
+      const double top = y + static_cast<double>(row) * (cell_height + kBetween);
       for (std::size_t i = 0; i < groups[g].size(); ++i) {
         const double cell_x = left + static_cast<double>(i) * cell;
         path += fmt::format("M{} {}h{}v{}h-{}z", px(cell_x), px(top), px(cell), px(cell_height), px(cell));
@@ -251,7 +252,8 @@ class MapDrawing {
     }
     grid_.text += fmt::format("<path class=\"cell\" d=\"{}\"/>\n", path);
     if (!labels.empty()) grid_.text += fmt::format("<text class=\"number\" aria-hidden=\"true\">{}</text>\n", labels);
-    const auto rows = static_cast<double>((groups.size() + columns - 1) / columns);
+    const std::size_t whole_rows = (groups.size() + columns - 1) / columns;
+    const auto rows = static_cast<double>(whole_rows);
     return rows * (cell_height + kBetween) - kBetween;
   }
 
@@ -301,14 +303,16 @@ UnitGrid unit_grid(const Chip& chip, double x, double y, double width) {
   const double top = y + 22;
   for (int group = 0; group < groups; ++group) {
     const double left = x + (group % group_columns) * (group_width + kGap);
-    const double group_top = top + (group / group_columns) * (group_height + kGap);
+    const int group_row = group / group_columns;
+    const double group_top = top + group_row * (group_height + kGap);
     grid.text += rect(left, group_top, group_width, group_height, "frame");
     // One path for all cells: three hundred elements each with its attributes would be most of the file.
     std::string path;
     const int own = units / groups + (group < units % groups ? 1 : 0);
     for (int i = 0; i < own; ++i) {
       const double cell_x = left + 6 + (i % columns) * (cell + 3);
-      const double cell_y = group_top + 6 + (i / columns) * (cell_height + 3);
+      const int row = i / columns;
+      const double cell_y = group_top + 6 + row * (cell_height + 3);
       path += fmt::format("M{} {}h{}v{}h-{}z", px(cell_x), px(cell_y), px(cell), px(cell_height), px(cell));
       if (group == group_columns - 1 && i < columns) {
         grid.first_cell_right = cell_x + cell;

@@ -155,7 +155,7 @@ UnitGroups groups_within(const UnitGroups& inner, const std::vector<int>& outer)
   std::set<int> left(outer.begin(), outer.end());
   UnitGroups result;
   for (const auto& group : inner) {
-    if (left.count(group.front()) == 0) continue;
+    if (!left.contains(group.front())) continue;
     result.push_back(group);
     for (const int unit : group) left.erase(unit);
   }

@@ -319,7 +319,7 @@ TEST(CliReplay, ProgramsThatAreNotInTheRecordingAreNoAnswerOfTheDevice) {
   const CommandResult replayed =
       gputopo_with("replay " + folder.file("a.rec") + " --quiet --only shared,l1 --attribute size,latency");
   EXPECT_EQ(replayed.exit_code, 3) << replayed.out;
-  EXPECT_THAT(replayed.out, HasSubstr("record again"));
+  EXPECT_THAT(replayed.out, HasSubstr("the recording does not hold"));
 }
 
 }  // namespace
