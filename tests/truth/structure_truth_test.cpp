@@ -4,17 +4,14 @@
 #include <fmt/ranges.h>
 #include <gtest/gtest.h>
 
-#include <atomic>
 #include <bit>
-#include <cstdlib>
 #include <map>
-#include <mutex>
 #include <random>
-#include <thread>
 
 #include "device/sim/machine.h"
 #include "gputopo/discover.h"
 #include "support/random_machine.h"
+#include "support/seeds.h"
 
 namespace gputopo {
 namespace {
@@ -103,31 +100,23 @@ void judge_machine(std::uint64_t seed, Outcome& outcome) {
 }
 
 TEST(StructureTruth, RandomMachines) {
-  const char* wanted = std::getenv("GPUTOPO_TRUTH_MACHINES");
   // A machine has up to four such caches, and they take as long as all the rest of it.
-  const std::uint64_t machines = (wanted == nullptr ? 200 : std::strtoull(wanted, nullptr, 10)) / 4 + 1;
   Outcome outcome;
-  std::mutex mutex;
-  std::atomic<std::uint64_t> next = 1;
-  std::vector<std::jthread> threads;
-  for (unsigned i = 0; i < std::max(1u, std::thread::hardware_concurrency()); ++i) {
-    threads.emplace_back([&] {
-      for (std::uint64_t seed = next++; seed <= machines; seed = next++) {
-        Outcome one;
-        judge_machine(seed, one);
-        const std::lock_guard lock(mutex);
-        for (const auto& [what, tally] : one.tallies) {
-          Tally& sum = outcome.tallies[what];
-          sum.total += tally.total;
-          sum.right += tally.right;
-          sum.silent += tally.silent;
-          sum.outside += tally.outside;
-        }
-        outcome.misses += one.misses;
-      }
-    });
-  }
-  threads.clear();
+  const auto judge = [](std::uint64_t seed) {
+    Outcome one;
+    judge_machine(seed, one);
+    return one;
+  };
+  truth::judge_seeds(1, truth::machines_wanted() / 4 + 1, judge, [&](const Outcome& one) {
+    for (const auto& [what, tally] : one.tallies) {
+      Tally& sum = outcome.tallies[what];
+      sum.total += tally.total;
+      sum.right += tally.right;
+      sum.silent += tally.silent;
+      sum.outside += tally.outside;
+    }
+    outcome.misses += one.misses;
+  });
   std::string summary;
   for (const auto& [what, tally] : outcome.tallies) {
     summary += fmt::format("{}: {} of {} right, {} without a value, {} outside their interval\n", what, tally.right,

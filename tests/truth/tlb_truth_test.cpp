@@ -2,15 +2,12 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
-#include <atomic>
-#include <cstdlib>
 #include <map>
-#include <mutex>
 #include <random>
-#include <thread>
 
 #include "device/sim/machine.h"
 #include "gputopo/discover.h"
+#include "support/seeds.h"
 
 namespace gputopo {
 namespace {
@@ -58,62 +55,63 @@ struct Tally {
 };
 
 TEST(TlbTruth, RandomMachines) {
-  const char* wanted = std::getenv("GPUTOPO_TRUTH_MACHINES");
-  const std::uint64_t machines = (wanted == nullptr ? 200 : std::strtoull(wanted, nullptr, 10)) / 2;
   std::map<std::string, Tally> tallies;
   std::string misses;
-  std::mutex mutex;
-  std::atomic<std::uint64_t> next = 1;
-  std::vector<std::jthread> threads;
-  for (unsigned i = 0; i < std::max(1u, std::thread::hardware_concurrency()); ++i) {
-    threads.emplace_back([&] {
-      for (std::uint64_t seed = next++; seed <= machines; seed = next++) {
-        const sim::MachineSpec machine = random_tlb_machine(seed);
-        DiscoverOptions options;
-        options.elements = {"tlb"};
-        options.full = true;
-        options.seed = seed;
-        options.keep_samples = false;
-        const Topology topology = discover(*sim::make_sim_device(machine, seed, 1), options);
-        const std::lock_guard lock(mutex);
-        for (std::size_t level = 0; level < machine.tlbs.size(); ++level) {
-          const sim::TlbSpec& tlb = machine.tlbs[level];
-          const std::string id = fmt::format("tlb_l{}", level + 1);
-          const auto judge = [&](const char* what, double truth, double tolerance) {
-            const Attribute& attribute = *topology.find_attribute(id, what);
-            Tally& tally = tallies[what];
-            const double value = attribute.number().value_or(-1);
-            const bool right = attribute.available() && std::abs(value - truth) <= tolerance;
-            ++tally.total;
-            tally.right += right ? 1 : 0;
-            tally.silent += attribute.available() ? 0 : 1;
-            tally.outside += attribute.available() && !right && (truth < *attribute.low || truth > *attribute.high);
-            if (right) return;
-            misses +=
-                fmt::format("seed {} {}.{}: {} {}, truth {} ({} entries of {} B, {} ways, {:.0f} cycles, {} levels)\n",
-                            seed, id, what, value, attribute.detail, truth, tlb.entries, tlb.page_bytes, tlb.ways,
-                            tlb.miss_cycles, machine.tlbs.size());
-          };
-          judge("reach", static_cast<double>(tlb.page_bytes) * tlb.entries, 0);
-          judge("entry_bytes", static_cast<double>(tlb.page_bytes), 0);
-          judge("entries", tlb.entries, 0);
-          const Attribute& scope = *topology.find_attribute(id, "scope");
-          const std::string truth = scope_name(machine, tlb.scope);
-          const bool same = scope.available() && std::get<std::string>(scope.value) == truth;
-          Tally& tally = tallies["scope"];
-          ++tally.total;
-          tally.right += same ? 1 : 0;
-          tally.silent += scope.available() ? 0 : 1;
-          tally.outside += scope.available() && !same ? 1 : 0;
-          if (!same)
-            misses += fmt::format("seed {} {}.scope: {} {}, truth {}\n", seed, id,
-                                  scope.available() ? std::get<std::string>(scope.value) : "", scope.detail, truth);
-          judge("miss_penalty", tlb.miss_cycles, std::max(2.0, 0.03 * tlb.miss_cycles));
-        }
-      }
-    });
-  }
-  threads.clear();
+  struct Found {
+    std::uint64_t seed = 0;
+    sim::MachineSpec machine;
+    Topology topology;
+  };
+  const auto discover_tlbs = [](std::uint64_t seed) {
+    Found found{seed, random_tlb_machine(seed), {}};
+    DiscoverOptions options;
+    options.elements = {"tlb"};
+    options.full = true;
+    options.seed = seed;
+    options.keep_samples = false;
+    found.topology = discover(*sim::make_sim_device(found.machine, seed, 1), options);
+    return found;
+  };
+  const auto add = [&](const Found& found) {
+    const std::uint64_t seed = found.seed;
+    const sim::MachineSpec& machine = found.machine;
+    const Topology& topology = found.topology;
+    for (std::size_t level = 0; level < machine.tlbs.size(); ++level) {
+      const sim::TlbSpec& tlb = machine.tlbs[level];
+      const std::string id = fmt::format("tlb_l{}", level + 1);
+      const auto judge = [&](const char* what, double truth, double tolerance) {
+        const Attribute& attribute = *topology.find_attribute(id, what);
+        Tally& tally = tallies[what];
+        const double value = attribute.number().value_or(-1);
+        const bool right = attribute.available() && std::abs(value - truth) <= tolerance;
+        ++tally.total;
+        tally.right += right ? 1 : 0;
+        tally.silent += attribute.available() ? 0 : 1;
+        tally.outside += attribute.available() && !right && (truth < *attribute.low || truth > *attribute.high);
+        if (right) return;
+        misses +=
+            fmt::format("seed {} {}.{}: {} {}, truth {} ({} entries of {} B, {} ways, {:.0f} cycles, {} levels)\n",
+                        seed, id, what, value, attribute.detail, truth, tlb.entries, tlb.page_bytes, tlb.ways,
+                        tlb.miss_cycles, machine.tlbs.size());
+      };
+      judge("reach", static_cast<double>(tlb.page_bytes) * tlb.entries, 0);
+      judge("entry_bytes", static_cast<double>(tlb.page_bytes), 0);
+      judge("entries", tlb.entries, 0);
+      const Attribute& scope = *topology.find_attribute(id, "scope");
+      const std::string truth = scope_name(machine, tlb.scope);
+      const bool same = scope.available() && std::get<std::string>(scope.value) == truth;
+      Tally& tally = tallies["scope"];
+      ++tally.total;
+      tally.right += same ? 1 : 0;
+      tally.silent += scope.available() ? 0 : 1;
+      tally.outside += scope.available() && !same ? 1 : 0;
+      if (!same)
+        misses += fmt::format("seed {} {}.scope: {} {}, truth {}\n", seed, id,
+                              scope.available() ? std::get<std::string>(scope.value) : "", scope.detail, truth);
+      judge("miss_penalty", tlb.miss_cycles, std::max(2.0, 0.03 * tlb.miss_cycles));
+    }
+  };
+  truth::judge_seeds(1, truth::machines_wanted() / 2, discover_tlbs, add);
   std::string summary;
   for (const auto& [what, tally] : tallies) {
     summary += fmt::format("{}: {} of {} right, {} without a value, {} outside their interval\n", what, tally.right,

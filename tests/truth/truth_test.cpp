@@ -8,20 +8,14 @@
 #include <cmath>
 #include <cstdlib>
 #include <map>
-#include <mutex>
-#include <thread>
 
 #include "gputopo/discover.h"
 #include "gputopo/report.h"
 #include "support/random_machine.h"
+#include "support/seeds.h"
 
 namespace gputopo::truth {
 namespace {
-
-std::uint64_t number_from_environment(const char* name, std::uint64_t fallback) {
-  const char* text = std::getenv(name);
-  return text == nullptr ? fallback : std::strtoull(text, nullptr, 10);
-}
 
 struct Tally {
   std::uint64_t right = 0;
@@ -275,29 +269,22 @@ std::string accuracy_report(const Outcome& outcome, std::uint64_t first_seed, st
 
 Outcome judge_machines(sim::MachineSpec (*make)(std::uint64_t), std::uint64_t first_seed, std::uint64_t machines) {
   Outcome outcome;
-  std::mutex mutex;
-  std::atomic<std::uint64_t> next{first_seed};
-  const auto work = [&] {
-    while (true) {
-      const std::uint64_t seed = next++;
-      if (seed >= first_seed + machines) return;
-      Outcome own;
-      Judge(seed, make(seed), own).judge();
-      const std::scoped_lock lock(mutex);
-      add(outcome.lru, own.lru);
-      add(outcome.other, own.other);
-      outcome.misses.insert(outcome.misses.end(), own.misses.begin(), own.misses.end());
-    }
+  const auto judge = [&](std::uint64_t seed) {
+    Outcome own;
+    Judge(seed, make(seed), own).judge();
+    return own;
   };
-  std::vector<std::thread> threads;
-  for (unsigned i = 0; i < std::max(1u, std::thread::hardware_concurrency()); ++i) threads.emplace_back(work);
-  for (std::thread& thread : threads) thread.join();
+  judge_seeds(first_seed, machines, judge, [&](const Outcome& own) {
+    add(outcome.lru, own.lru);
+    add(outcome.other, own.other);
+    outcome.misses.insert(outcome.misses.end(), own.misses.begin(), own.misses.end());
+  });
   std::sort(outcome.misses.begin(), outcome.misses.end());
   return outcome;
 }
 
 TEST(Truth, RandomMachines) {
-  const std::uint64_t machines = number_from_environment("GPUTOPO_TRUTH_MACHINES", 200);
+  const std::uint64_t machines = machines_wanted();
   const std::uint64_t first_seed = number_from_environment("GPUTOPO_TRUTH_SEED", 1);
   Outcome outcome = judge_machines(random_machine, first_seed, machines);
   const std::string report = accuracy_report(outcome, first_seed, machines);
@@ -320,7 +307,7 @@ TEST(Truth, RandomMachines) {
 
 // A quarter as many machines with the memory of AMD's GPUs, held to the same. Among so few caches one miss is chance.
 TEST(Truth, RandomAmdMachines) {
-  const std::uint64_t machines = (number_from_environment("GPUTOPO_TRUTH_MACHINES", 200) + 3) / 4;
+  const std::uint64_t machines = (machines_wanted() + 3) / 4;
   const std::uint64_t first_seed = number_from_environment("GPUTOPO_TRUTH_SEED", 1);
   Outcome outcome = judge_machines(random_amd_machine, first_seed, machines);
   std::string report;

@@ -3,14 +3,10 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
-#include <atomic>
-#include <cstdlib>
-#include <mutex>
-#include <thread>
-
 #include "device/sim/machine.h"
 #include "gputopo/discover.h"
 #include "support/random_machine.h"
+#include "support/seeds.h"
 
 namespace gputopo {
 namespace {
@@ -68,27 +64,19 @@ void judge_machine(std::uint64_t seed, const sim::MachineSpec& machine, Outcome&
 }
 
 TEST(WritePolicyTruth, RandomMachines) {
-  const char* wanted = std::getenv("GPUTOPO_TRUTH_MACHINES");
-  const std::uint64_t machines = (wanted == nullptr ? 200 : std::strtoull(wanted, nullptr, 10)) * 3 / 10 + 1;
   Outcome outcome;
-  std::mutex mutex;
-  std::atomic<std::uint64_t> next = 1;
-  std::vector<std::jthread> threads;
-  for (unsigned i = 0; i < std::max(1u, std::thread::hardware_concurrency()); ++i) {
-    threads.emplace_back([&] {
-      for (std::uint64_t seed = next++; seed <= machines; seed = next++) {
-        Outcome one;
-        judge_machine(seed, seed % 3 == 0 ? truth::random_amd_machine(seed) : truth::random_machine(seed), one);
-        const std::lock_guard lock(mutex);
-        for (const auto& [what, count] : one.asked) {
-          outcome.asked[what] += count;
-          outcome.right[what] += one.right[what];
-        }
-        outcome.misses += one.misses;
-      }
-    });
-  }
-  threads.clear();
+  const auto judge = [](std::uint64_t seed) {
+    Outcome one;
+    judge_machine(seed, seed % 3 == 0 ? truth::random_amd_machine(seed) : truth::random_machine(seed), one);
+    return one;
+  };
+  truth::judge_seeds(1, truth::machines_wanted() * 3 / 10 + 1, judge, [&](Outcome one) {
+    for (const auto& [what, count] : one.asked) {
+      outcome.asked[what] += count;
+      outcome.right[what] += one.right[what];
+    }
+    outcome.misses += one.misses;
+  });
   for (const auto& [what, count] : outcome.asked) {
     fmt::print("{}: {} of {} right\n", what, outcome.right[what], count);
     EXPECT_EQ(outcome.right[what], count) << what << "\n" << outcome.misses;

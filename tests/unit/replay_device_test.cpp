@@ -130,8 +130,9 @@ TEST_F(Replay, DoesNotAnswerWhatWasNotRecorded) {
   try {
     static_cast<void>(run_one(*replay, chase_program(8192)));
     FAIL() << "no exception";
-  } catch (const NotSupportedError& error) {
+  } catch (const DeviceError& error) {
     EXPECT_THAT(error.what(), HasSubstr("another version of gputopo or with other options"));
+    EXPECT_EQ(typeid(error), typeid(DeviceError));  // not that the device cannot
   }
 }
 
