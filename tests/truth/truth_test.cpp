@@ -87,6 +87,7 @@ class Judge {
       }
       if (is_asked("partitions")) expect(tallies, element.id, "partitions", cache->partitions, 0);
     }
+    expect_write_policies();
   }
 
  private:
@@ -113,6 +114,40 @@ class Judge {
     }
     ++tally.intervals;
     tally.covered += *attribute->low <= truth && truth <= *attribute->high ? 1 : 0;
+  }
+
+  void expect_write_policies() {
+    const sim::CacheSpec& l1 = *cache_at(machine_, Space::kGlobal, 0);
+    const sim::CacheSpec& l2 = cache_of(machine_, "l2");
+    // Where L2 does not keep what is stored, nothing shows whether L1 passes it on.
+    if (l1.id != "l2") expect_writes(l1, policy_of(l1), allocates_on_store(l2));
+    // Streams over less do not stay in an L2. And one that writes through takes no more than memory does.
+    constexpr std::uint64_t kLeastStreamBytes = 512 << 10;
+    expect_writes(l2, policy_of(l2), writes_back(l2), l2.size_bytes >= kLeastStreamBytes);
+  }
+
+  static std::string policy_of(const sim::CacheSpec& cache) {
+    return writes_back(cache) ? "write_back" : "write_through";
+  }
+
+  // Of a machine that does not show the policy no value is right.
+  void expect_writes(const sim::CacheSpec& cache, const std::string& policy, bool shows, bool is_asked = true) {
+    std::map<std::string, Tally>& tallies = cache.replacement == sim::Replacement::kLru ? outcome_.lru : outcome_.other;
+    const auto tell = [&](const char* id, const Attribute& attribute, bool right) {
+      ++tallies[id].total;
+      tallies[id].right += right ? 1 : 0;
+      tallies[id].silent += right || attribute.available() ? 0 : 1;
+      if (!right) miss(cache.id, id, fmt::format("{} {}", to_string(attribute.source), attribute.detail));
+    };
+    const Attribute& allocates = *topology_.find_attribute(cache.id, "write_allocate");
+    const Value* hit = allocates.find_detail("store_hit");
+    const bool evicts = cache.store_hit == sim::StoreHit::kInvalidate;
+    tell("write_allocate", allocates,
+         allocates.value == Value(allocates_on_store(cache)) && hit != nullptr &&
+             *hit == Value(std::string(evicts ? "evicted" : "kept")));
+    if (!is_asked) return;
+    const Attribute& found = *topology_.find_attribute(cache.id, "write_policy");
+    tell("write_policy", found, shows ? found.value == Value(policy) : !found.available());
   }
 
   // Global loads that no L1 caches: the report says that there is none, and does not take L2 for it.
@@ -226,6 +261,7 @@ constexpr Bar kBars[] = {
     {"fetch_granularity", 100, 100, 99, 99}, {"line_size", 100, 100, 99, 99},      {"amount", 100, 100, 99, 99},
     {"shared_with", 100, 100, 99, 99},       {"partitions", 100, 100, 99, 99},     {"size", 100, 99.9, 100, 99},
     {"latency", 100, 100, 100, 99},          {"shared_between", 100, 100, 99, 99}, {"no_l1", 100, 100, 100, 100},
+    {"write_allocate", 100, 100, 100, 100},  {"write_policy", 100, 99, 100, 99},
 };
 
 std::string accuracy_report(const Outcome& outcome, std::uint64_t first_seed, std::uint64_t machines) {
