@@ -394,8 +394,7 @@ std::string report::chip_svg(const Topology& topology, bool standalone) {
   text += rect(kMargin, top, chip_width, chip_height, "frame");
   text += grid.text;
   double y = top + kGap + grid.height;
-  for (std::size_t i = 0; i < chip.on_chip.size(); ++i) {
-    const PhysicalMemory& memory = chip.on_chip[i];
+  for (const PhysicalMemory& memory : chip.on_chip) {
     const bool is_memory = memory.elements.front()->id == "device" || memory.elements.front()->id == "host";
     text += memory_box(memory, kMargin + kGap, y, chip_width - 2 * kGap, is_memory ? "memory" : "far");
     y += height_of(memory) + kGap;

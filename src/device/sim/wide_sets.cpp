@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <bit>
-#include <ranges>
 
 namespace gputopo::sim {
 
@@ -44,9 +43,8 @@ void WideSets::checkpoint() {
 }
 
 void WideSets::rollback(std::uint64_t seed) {
-  for (const Change& change : std::ranges::reverse_view(changes_)) {
-    std::memcpy(change.where, change.old.data(), change.bytes);
-  }
+  std::for_each(changes_.rbegin(), changes_.rend(),
+                [](const Change& change) { std::memcpy(change.where, change.old.data(), change.bytes); });
   changes_.clear();
   seed_ = seed;
   chose_at_random_ = false;
