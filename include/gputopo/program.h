@@ -94,6 +94,11 @@ enum class StepKind : std::uint8_t {
 
 [[nodiscard]] std::string_view to_string(StepKind kind);
 
+// Whether kStore steps can write through it.
+[[nodiscard]] constexpr bool takes_stores(Space space) {
+  return space == Space::kGlobal || space == Space::kGlobalBypassL1;
+}
+
 inline constexpr std::uint32_t kTouchThreads = 1024;
 
 // One actor follows one chain of one array for `loads` loads, from the `first`-th element in the order of that chain

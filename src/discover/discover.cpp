@@ -132,7 +132,6 @@ class Discovery {
   const std::vector<ElementRow> table_ = elements_of(lab_.info().vendor);
   Topology topology_;
   std::map<Space, Survey> surveys_;
-  std::map<Space, bool> is_complete_;  // of surveys_; else only begun
   std::map<Space, std::string> absent_spaces_;
   std::map<std::string, Cache> caches_;
   std::optional<probe::TlbSurvey> tlbs_;
@@ -210,10 +209,7 @@ Survey& Discovery::survey_as_far_as(Space space, bool complete) {
   try {
     const auto found = surveys_.find(space);
     Survey& survey = found != surveys_.end() ? found->second : surveys_[space] = probe::begin_survey(lab_, site(space));
-    if (complete && !is_complete_[space]) {
-      survey = probe::complete_survey(lab_, survey);
-      is_complete_[space] = true;
-    }
+    if (complete && !survey.is_complete()) survey = probe::complete_survey(lab_, survey);
     return survey;
   } catch (const NotSupportedError& error) {
     absent_spaces_[space] = error.what();

@@ -40,6 +40,9 @@ struct Survey {
   stats::Histogram cold;                     // of first touches, one per line
   // Raw cycles of every load of passes at kMinimumStrideBytes over arrays that were in no cache.
   std::vector<std::vector<std::uint32_t>> cold_passes;
+
+  // Else it is only begun: of a tiny array.
+  [[nodiscard]] bool is_complete() const { return !cold_passes.empty(); }
 };
 
 // A cache: the levels [first_level, last_level] of a survey, and what the probes have found of it.

@@ -118,8 +118,7 @@ void validate_array(const ChaseProgram& program, std::size_t index) {
 
 // What a store step can write: each link follows from the place of the element before or after.
 void validate_store(const ChaseArray& array, const ChaseStep& step, const std::string& field) {
-  require(array.space == Space::kGlobal || array.space == Space::kGlobalBypassL1, field + ".kind",
-          "must not be store in a space but global and global_bypass_l1");
+  require(takes_stores(array.space), field + ".kind", "must not be store in a space but global and global_bypass_l1");
   const bool plain = array.elements.empty() && array.stagger_bytes == 0 && array.skew_bytes == 0;
   require(plain, field + ".kind", "must not be store where elements are listed, staggered or skewed");
   require(array.order == Order::kSequential && array.second_order == Order::kReversed, field + ".kind",

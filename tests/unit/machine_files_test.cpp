@@ -35,10 +35,8 @@ bool has_source(const json& node) {
 // The places of values that lack a source, or are not marked as a file may mark them. Names, lists of SMs and what a
 // value is the value of need none.
 void find_unsourced(const json& node, const std::string& place, std::vector<std::string>& found) {
-  const auto is = [&](std::string_view key) {
-    return place.size() >= key.size() && place.compare(place.size() - key.size(), key.size(), key) == 0;
-  };
-  if (node.is_number() && !is("/machine_version") && !is("/cluster_size")) found.push_back(place);
+  const bool needs_none = place.ends_with("/machine_version") || place.ends_with("/cluster_size");
+  if (node.is_number() && !needs_none) found.push_back(place);
   if (node.is_object() && node.contains("value")) {
     const bool marked_well = !node.contains("guess") || node.at("guess") == true;
     if (!has_source(node) || !marked_well) found.push_back(place);

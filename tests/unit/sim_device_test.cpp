@@ -6,35 +6,24 @@
 
 #include "device/sim/machine.h"
 #include "gputopo/device.h"
+#include "support/two_level_machine.h"
 
 namespace gputopo::sim {
 namespace {
 
+using test::kL1Bytes;
+using test::kL1Cycles;
+using test::kL2Bytes;
+using test::kL2Cycles;
+using test::kMemoryCycles;
 using testing::Each;
 using testing::ElementsAre;
 using testing::HasSubstr;
 
-constexpr double kL1Cycles = 30;
-constexpr double kL2Cycles = 200;
-constexpr double kMemoryCycles = 500;
-constexpr std::uint64_t kL1Bytes = 16 << 10;
-constexpr std::uint64_t kL2Bytes = 1 << 20;
-
-// A quiet GPU with an L1 of 16 KiB and an L2 of 1 MiB, both LRU.
+// With more spaces, and bandwidths.
 MachineSpec plain_machine() {
-  MachineSpec machine;
-  machine.info.vendor = "NVIDIA";
-  machine.info.name = "test GPU";
-  machine.info.sm_count = 4;
-  machine.info.memory_bytes = 1ull << 36;
-  machine.caches = {
-      {.id = "l1", .size_bytes = kL1Bytes, .line_bytes = 128, .sector_bytes = 32, .ways = 4},
-      {.id = "l2", .size_bytes = kL2Bytes, .line_bytes = 128, .sector_bytes = 32, .ways = 16, .scope = Scope::kGpu}};
-  const PathStop l1{"l1", kL1Cycles};
-  const PathStop l2{"l2", kL2Cycles};
-  machine.spaces[Space::kGlobal] = {{l1, l2}, kMemoryCycles};
-  machine.spaces[Space::kGlobalBypassL1] = {{l2}, kMemoryCycles};
-  machine.spaces[Space::kReadOnly] = {{l1, l2}, kMemoryCycles};
+  MachineSpec machine = test::two_level_machine();
+  machine.spaces[Space::kReadOnly] = machine.spaces[Space::kGlobal];
   machine.spaces[Space::kShared] = {{}, 25};
   machine.bandwidths["l1"] = {.read_bytes_per_second = 1e13};
   machine.bandwidths["l2"] = {.read_bytes_per_second = 4e12, .write_bytes_per_second = 2e12};

@@ -4,35 +4,25 @@
 
 #include "device/sim/machine.h"
 #include "gputopo/device.h"
+#include "support/two_level_machine.h"
 
 namespace gputopo::sim {
 namespace {
 
+using test::kL1Bytes;
+using test::kL1Cycles;
+using test::kL2Bytes;
+using test::kL2Cycles;
+using test::kMemoryCycles;
 using testing::Each;
 using testing::ElementsAre;
 
-constexpr double kL1Cycles = 30;
-constexpr double kL2Cycles = 200;
-constexpr double kMemoryCycles = 500;
-constexpr std::uint64_t kL1Bytes = 16 << 10;
-constexpr std::uint64_t kL2Bytes = 1 << 20;
 constexpr std::uint64_t kArrayBytes = 1024;
 constexpr std::uint64_t kElements = kArrayBytes / 32;
 
 // L1 and L2 of one sector a line in their defaults, or with `change`.
 MachineSpec machine_with(const std::function<void(CacheSpec& l1, CacheSpec& l2)>& change) {
-  MachineSpec machine;
-  machine.info.vendor = "NVIDIA";
-  machine.info.name = "test GPU";
-  machine.info.sm_count = 4;
-  machine.info.memory_bytes = 1ull << 36;
-  machine.caches = {
-      {.id = "l1", .size_bytes = kL1Bytes, .line_bytes = 128, .sector_bytes = 32, .ways = 4},
-      {.id = "l2", .size_bytes = kL2Bytes, .line_bytes = 128, .sector_bytes = 32, .ways = 16, .scope = Scope::kGpu}};
-  const PathStop l1{"l1", kL1Cycles};
-  const PathStop l2{"l2", kL2Cycles};
-  machine.spaces[Space::kGlobal] = {{l1, l2}, kMemoryCycles};
-  machine.spaces[Space::kGlobalBypassL1] = {{l2}, kMemoryCycles};
+  MachineSpec machine = test::two_level_machine();
   change(machine.caches[0], machine.caches[1]);
   return machine;
 }

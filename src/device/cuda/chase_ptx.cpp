@@ -248,9 +248,7 @@ std::vector<CodePath> code_paths() {
     paths.push_back({code(StepCode::kWarm), "WARM_" + suffix, warm_code, space});
     paths.push_back({code(StepCode::kTouch), "TOUCH_" + suffix, touch_code, space});
     paths.push_back({code(StepCode::kTimed), "TIMED_" + suffix, timed_code, space});
-    if (space == Space::kGlobal || space == Space::kGlobalBypassL1) {
-      paths.push_back({code(StepCode::kStore), "STORE_" + suffix, store_code, space});
-    }
+    if (takes_stores(space)) paths.push_back({code(StepCode::kStore), "STORE_" + suffix, store_code, space});
   }
   return paths;
 }

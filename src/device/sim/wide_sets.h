@@ -24,16 +24,16 @@ class WideSets {
   [[nodiscard]] bool chose_at_random() const { return chose_at_random_; }
 
   bool access(std::uint64_t line, std::uint32_t sector) {
-    for (std::uint32_t s = first_in_bucket(line); s != kNone; s = slots_[s].next_in_bucket) {
-      Slot& slot = slots_[s];
-      if (slot.line != line) continue;
-      touch(slot);
-      if ((slot.sectors & sector) != 0) return true;
-      note(slot);
-      slot.sectors |= sector;
+    const std::uint32_t s = find(line);
+    if (s == kNone) {
+      insert(line, sector);
       return false;
     }
-    insert(line, sector);
+    Slot& slot = slots_[s];
+    touch(slot);
+    if ((slot.sectors & sector) != 0) return true;
+    note(slot);
+    slot.sectors |= sector;
     return false;
   }
 
