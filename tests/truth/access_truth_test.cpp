@@ -5,11 +5,11 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstdlib>
 #include <random>
 
 #include "device/sim/machine.h"
 #include "gputopo/discover.h"
+#include "support/seeds.h"
 
 namespace gputopo::truth {
 namespace {
@@ -102,14 +102,9 @@ double detail(const Attribute& attribute, std::string_view name) {
   return real == nullptr ? NAN : *real;
 }
 
-std::uint64_t machines() {
-  const char* wanted = std::getenv("GPUTOPO_TRUTH_MACHINES");
-  return wanted == nullptr ? 200 : std::strtoull(wanted, nullptr, 10);
-}
-
 TEST_P(AccessTruth, BanksAndTheirWidthAreExact) {
   std::uint64_t costs_inside = 0;
-  for (std::uint64_t seed = 1; seed <= machines(); ++seed) {
+  for (std::uint64_t seed = 1; seed <= machines_wanted(); ++seed) {
     SCOPED_TRACE(seed);
     const sim::MachineSpec machine = random_access_machine(GetParam(), seed);
     const Topology topology =
@@ -129,11 +124,11 @@ TEST_P(AccessTruth, BanksAndTheirWidthAreExact) {
                 machine.banks->store_latency_cycles, 1.5 + 0.02 * machine.banks->store_latency_cycles);
     EXPECT_NEAR(detail(cost, "broadcast_cycles"), machine.spaces.at(Space::kShared).memory_latency_cycles, 2);
   }
-  EXPECT_GE(static_cast<double>(costs_inside), 0.95 * static_cast<double>(machines()));
+  EXPECT_GE(static_cast<double>(costs_inside), 0.95 * static_cast<double>(machines_wanted()));
 }
 
 TEST_P(AccessTruth, AtomicsAreAsFastAsTheyAre) {
-  for (std::uint64_t seed = 1; seed <= machines() / 4; ++seed) {
+  for (std::uint64_t seed = 1; seed <= machines_wanted() / 4; ++seed) {
     SCOPED_TRACE(seed);
     const sim::MachineSpec machine = random_access_machine(GetParam(), seed);
     const Topology topology = discover_accesses(machine, seed, {"atomic_latency", "atomic_throughput"});
@@ -168,7 +163,7 @@ TEST_P(AccessTruth, TheKneeIsWhereThroughputMeetsLatency) {
     Space space;
     double lane_bytes;
   };
-  for (std::uint64_t seed = 1; seed <= machines() / 4; ++seed) {
+  for (std::uint64_t seed = 1; seed <= machines_wanted() / 4; ++seed) {
     SCOPED_TRACE(seed);
     const sim::MachineSpec machine = random_access_machine(GetParam(), seed);
     const Topology topology = discover_accesses(machine, seed, {"loaded_latency"});

@@ -11,6 +11,7 @@
 
 #include "device/sim/machine.h"
 #include "gputopo/discover.h"
+#include "support/seeds.h"
 #include "support/random_machine.h"
 
 namespace gputopo::truth {
@@ -108,8 +109,7 @@ std::string scope_of(const sim::MachineSpec& machine, const sim::CacheSpec& cach
 }
 
 TEST(CodeTruth, RandomMachines) {
-  const char* wanted = std::getenv("GPUTOPO_TRUTH_MACHINES");
-  const std::uint64_t machines = wanted == nullptr ? 200 : std::strtoull(wanted, nullptr, 10);
+  const std::uint64_t machines = machines_wanted();
   struct Tally {
     int caches = 0;
     int right = 0;

@@ -56,6 +56,7 @@ class Judge {
     options.seed = seed;
     options.budget_seconds = 600;
     options.keep_samples = false;
+    options.elements = judged_elements(machine_.info.vendor);
     topology_ = discover(*device, options);
   }
 
@@ -91,6 +92,16 @@ class Judge {
   }
 
  private:
+  // Those of the table above that GPUs of this vendor have.
+  static std::vector<std::string> judged_elements(const std::string& vendor) {
+    std::vector<std::string> ids;
+    for (const ElementRow& row : elements_of(vendor)) {
+      const auto is_this = [&](const CacheElement& element) { return row.id == element.id; };
+      if (std::any_of(std::begin(kElements), std::end(kElements), is_this)) ids.push_back(row.id);
+    }
+    return ids;
+  }
+
   void expect(std::map<std::string, Tally>& tallies, const std::string& element, const std::string& id, double truth,
               double tolerance) {
     const Attribute* attribute = topology_.find_attribute(element, id);

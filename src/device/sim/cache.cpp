@@ -32,6 +32,10 @@ void Cache::rollback(std::uint64_t seed) {
   std::visit([seed](auto& sets) { sets.rollback(seed); }, sets_);
 }
 
+void Cache::end_checkpoint() {
+  std::visit([](auto& sets) { sets.end_checkpoint(); }, sets_);
+}
+
 bool Cache::chose_at_random() const {
   return std::visit([](const auto& sets) { return sets.chose_at_random(); }, sets_);
 }

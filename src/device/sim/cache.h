@@ -21,6 +21,8 @@ class Cache {
   void checkpoint();
   // What was at the checkpoint is there again, for another program whose random replacement has another seed.
   void rollback(std::uint64_t seed);
+  // What changes from here on stays.
+  void end_checkpoint();
 
   // A line was chosen at random since start_program(): another seed would have led to other contents.
   [[nodiscard]] bool chose_at_random() const;

@@ -69,6 +69,13 @@ void Hierarchy::rollback(std::uint64_t seed) {
   }
 }
 
+void Hierarchy::resume(std::uint64_t seed) {
+  rollback(seed);
+  for (auto& [key, entry] : instances_) {
+    if (entry.program == program_) entry.cache->end_checkpoint();
+  }
+}
+
 bool Hierarchy::chose_at_random() const {
   return std::any_of(instances_.begin(), instances_.end(), [this](const auto& item) {
     return item.second.program == program_ && item.second.cache->chose_at_random();

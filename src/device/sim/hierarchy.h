@@ -52,6 +52,8 @@ class Hierarchy {
   void checkpoint();
   // What was at the checkpoint is there again, for another program.
   void rollback(std::uint64_t seed);
+  // Likewise, and what changes from here on stays.
+  void resume(std::uint64_t seed);
 
   // A cache replaced lines at random since start_program(): another seed would have led to another state.
   [[nodiscard]] bool chose_at_random() const;

@@ -21,6 +21,8 @@ void NarrowSets::start_program(std::uint64_t seed) {
   seed_ = seed;
   chose_at_random_ = false;
   saving_ = false;
+  last_ = {};
+  highest_line_ = 0;
 }
 
 void NarrowSets::checkpoint() {
@@ -44,6 +46,7 @@ void NarrowSets::rollback(std::uint64_t seed) {
     sectors += saved.set.used;
   }
   checkpoint();
+  last_ = {};
   seed_ = seed;
   chose_at_random_ = false;
 }
@@ -61,7 +64,7 @@ void NarrowSets::save_set(std::uint32_t set_index) {
   set.saved_at = checkpoint_;
 }
 
-void NarrowSets::insert(std::uint32_t set_index, std::uint64_t line, std::uint32_t sector) {
+std::uint32_t NarrowSets::insert(std::uint32_t set_index, std::uint64_t line, std::uint32_t sector) {
   save(set_index);
   Set& set = sets_[set_index];
   const bool full = set.used == set.ways;
@@ -71,15 +74,18 @@ void NarrowSets::insert(std::uint32_t set_index, std::uint64_t line, std::uint32
   if (sectored_) sectors_[at] = sector;
   switch (replacement_) {
     case Replacement::kLru:
-      return move_to_front(set_index, way);
+      move_to_front(set_index, way);
+      return 0;
     case Replacement::kFifo:
       set.turn = way;
-      return;
+      break;
     case Replacement::kTreePlru:
-      return point_away(set, way);
+      point_away(set, way);
+      break;
     case Replacement::kRandom:
-      return;
+      break;
   }
+  return way;
 }
 
 // In a full set.

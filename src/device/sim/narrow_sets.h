@@ -22,20 +22,20 @@ class NarrowSets {
   void start_program(std::uint64_t seed);
   void checkpoint();
   void rollback(std::uint64_t seed);
+  void end_checkpoint() { saving_ = false; }
   [[nodiscard]] bool chose_at_random() const { return chose_at_random_; }
 
   bool access(std::uint64_t line, std::uint32_t sector) {
+    if (line == last_.line) return hit(last_.set_index, last_.way, sector);  // the next sector of a walk
     const std::uint32_t set_index = index_.set_of(line);
-    Set& set = sets_[set_index];
-    if (set.program != program_) start_set(set_index);
-    std::uint64_t* lines = lines_.data() + std::size_t{set_index} * stride_;
-    // The newest first, then from the end: under LRU, where the oldest lies and a cyclic walk comes next.
-    if (set.used != 0 && lines[0] == line) return hit(set_index, 0, sector);
-    for (std::uint32_t way = set.used; way-- > 1;) {
-      if (lines[way] == line) return hit(set_index, way, sector);
-    }
-    insert(set_index, line, sector);
-    return false;
+    if (sets_[set_index].program != program_) start_set(set_index);
+    const std::uint32_t way = way_of(set_index, line);
+    const bool found = way != kNoWay;
+    last_ = {line, set_index, found ? way : insert(set_index, line, sector)};
+    if (!found) return false;
+    const bool present = hit(set_index, way, sector);
+    if (replacement_ == Replacement::kLru) last_.way = 0;
+    return present;
   }
 
   [[nodiscard]] bool holds(std::uint64_t line, std::uint32_t sector) const {
@@ -50,6 +50,7 @@ class NarrowSets {
     if (!place) return;
     save(set_index);
     lines_[*place] = kNoLine;
+    last_ = {};
   }
 
   void prefetch(std::uint64_t line) const {
@@ -65,6 +66,7 @@ class NarrowSets {
 
  private:
   static constexpr std::uint64_t kNoLine = ~0ull;
+  static constexpr std::uint32_t kNoWay = ~0u;
 
   struct Set {
     std::uint32_t program = 0;  // what it holds is of this program; otherwise it is empty
@@ -76,6 +78,22 @@ class NarrowSets {
     // Tree PLRU: bit n is node n, 1 where the next victim lies to the right.
     std::uint64_t tree = 0;
   };
+
+  // Of a set that has been started.
+  std::uint32_t way_of(std::uint32_t set_index, std::uint64_t line) {
+    if (line > highest_line_) {  // a walk through memory that nobody has walked through: in no way
+      highest_line_ = line;
+      return kNoWay;
+    }
+    // The newest first, then from the end: under LRU, where the oldest lies and a cyclic walk comes next.
+    const std::uint64_t* lines = lines_.data() + std::size_t{set_index} * stride_;
+    const std::uint32_t used = sets_[set_index].used;
+    if (used != 0 && lines[0] == line) return 0;
+    for (std::uint32_t way = used; way-- > 1;) {
+      if (lines[way] == line) return way;
+    }
+    return kNoWay;
+  }
 
   // In lines_.
   [[nodiscard]] std::optional<std::size_t> find(std::uint32_t set_index, std::uint64_t line) const {
@@ -114,7 +132,8 @@ class NarrowSets {
   }
 
   void save_set(std::uint32_t set_index);
-  void insert(std::uint32_t set_index, std::uint64_t line, std::uint32_t sector);
+  // Returns the way that the line is in then.
+  std::uint32_t insert(std::uint32_t set_index, std::uint64_t line, std::uint32_t sector);
   [[nodiscard]] std::uint32_t way_to_replace(std::uint32_t set_index);
   void move_to_front(std::uint32_t set_index, std::uint32_t way);
   static void point_away(Set& set, std::uint32_t way);
@@ -127,6 +146,14 @@ class NarrowSets {
   std::uint32_t program_ = 0;
   std::uint64_t seed_ = 0;
   bool chose_at_random_ = false;
+  // What was loaded last, where it is still there.
+  struct Last {
+    std::uint64_t line = kNoLine;
+    std::uint32_t set_index = 0;
+    std::uint32_t way = 0;
+  };
+  Last last_;
+  std::uint64_t highest_line_ = 0;  // that this program has loaded, or one above it
   std::vector<Set> sets_;
   std::vector<std::uint64_t> lines_;    // under LRU from the newest to the oldest
   std::vector<std::uint32_t> sectors_;  // those that are there of each line; empty where a line is one sector

@@ -138,6 +138,19 @@ ChaseProgram warm_part_of(const ChaseProgram& program) {
   return part;
 }
 
+// Whether `longer` does what `part` does, and then touches more of the same array.
+bool continues_touch(const ChaseProgram& part, ChaseProgram longer) {
+  const auto touches_first_array = [](const ChaseProgram& program) {
+    const std::vector<ChaseStep>& steps = program.steps;
+    return steps.size() == 1 && steps[0].kind == StepKind::kTouch && steps[0].array == 0;
+  };
+  if (!touches_first_array(part) || !touches_first_array(longer)) return false;
+  if (longer.arrays[0].bytes < part.arrays[0].bytes) return false;
+  longer.arrays[0].bytes = part.arrays[0].bytes;
+  longer.steps[0].loads = part.steps[0].loads;  // a touch is of all elements, whatever this is
+  return longer == part;
+}
+
 bool checkpoint_pays(const ChaseProgram& program, std::size_t warm_steps) {
   std::uint64_t before = 0;
   std::uint64_t after = 0;
@@ -163,14 +176,21 @@ const Behaviour& Simulator::run(const ChaseProgram& program, std::uint64_t carve
   }
   const std::size_t warm_steps = warm_steps_of(program);
   Done warm_part{warm_part_of(program), carve_out_bytes};
-  if (checkpoint_ && checkpoint_->carve_out_bytes == carve_out_bytes && checkpoint_->program == warm_part.program) {
+  const bool has_checkpoint = checkpoint_ && checkpoint_->carve_out_bytes == carve_out_bytes;
+  if (has_checkpoint && checkpoint_->program == warm_part.program) {
     hierarchy_.rollback(seed);
     behaviour_.resize(warm_steps);
   } else {
+    if (has_checkpoint && continues_touch(checkpoint_->program, warm_part.program)) {
+      hierarchy_.resume(seed);
+      behaviour_.resize(warm_steps);
+      touch(program, program.steps[0], behaviour_[0].loads, noise, behaviour_[0]);
+    } else {
+      hierarchy_.start_program(carve_out_bytes, seed);
+      behaviour_.clear();
+      take_steps(program, 0, warm_steps, noise);
+    }
     checkpoint_.reset();
-    hierarchy_.start_program(carve_out_bytes, seed);
-    behaviour_.clear();
-    take_steps(program, 0, warm_steps, noise);
     if (!hierarchy_.chose_at_random() && checkpoint_pays(program, warm_steps)) {
       hierarchy_.checkpoint();
       checkpoint_ = std::move(warm_part);
@@ -187,7 +207,7 @@ void Simulator::take_steps(const ChaseProgram& program, std::size_t first, std::
     const ChaseStep& step = program.steps[i];
     const ChaseArray& array = program.arrays[step.array];
     if (step.kind == StepKind::kTouch) {
-      behaviour_.push_back(touch(array, bases[step.array], program.actors[step.actor].sm.value_or(0), noise));
+      touch(program, step, 0, noise, behaviour_.emplace_back());
       continue;
     }
     const ChainAddresses chain(array, bases[step.array], step, orders_);
@@ -211,24 +231,26 @@ StepBehaviour Simulator::store(const ChaseStep& step, const Path& path, const Ch
   return behaviour;
 }
 
-// Thread t of the block loads elements t, t + kTouchThreads, ...: each warp through its own instance of a cache.
-StepBehaviour Simulator::touch(const ChaseArray& array, std::uint64_t base, std::uint32_t sm, Noise& noise) {
+// Thread t of the block loads elements t, t + kTouchThreads, ...: each warp through its own instance of a cache. What is
+// before `first` has been touched.
+void Simulator::touch(const ChaseProgram& program, const ChaseStep& step, std::uint64_t first, Noise& noise,
+                      StepBehaviour& behaviour) {
+  const ChaseArray& array = program.arrays[step.array];
   std::vector<Path> path_of_warp;
   for (std::uint32_t warp = 0; warp < kTouchThreads / kWarpThreads; ++warp) {
-    path_of_warp.push_back(hierarchy_.path_of(array.space, warp, sm));
+    path_of_warp.push_back(hierarchy_.path_of(array.space, warp, program.actors[step.actor].sm.value_or(0)));
   }
-  const ChainAddresses elements(array, base);
+  const ChainAddresses elements(array, place_arrays(program)[step.array]);
   const Prefetcher<Order::kSequential> prefetcher(path_of_warp[0], elements);
   Neighbour neighbour(noise);
-  StepBehaviour behaviour(elements.count());
-  for (std::uint64_t i = 0; i < elements.count(); ++i) {
+  behaviour.loads = elements.count();
+  for (std::uint64_t i = first; i < elements.count(); ++i) {
     prefetcher.prepare(i);
     const Path& path = path_of_warp[i % kTouchThreads / kWarpThreads];
     const bool disturbed = neighbour.comes_first();
     if (disturbed) hierarchy_.neighbour_load(path);
     behaviour.add(hierarchy_.load(path, elements.at<Order::kSequential>(i)), disturbed, 0);
   }
-  return behaviour;
 }
 
 }  // namespace gputopo::sim

@@ -24,7 +24,8 @@ class Simulator {
  private:
   void take_steps(const ChaseProgram& program, std::size_t first, std::size_t last, Noise& noise);
   [[nodiscard]] StepBehaviour store(const ChaseStep& step, const Path& path, const ChainAddresses& elements);
-  [[nodiscard]] StepBehaviour touch(const ChaseArray& array, std::uint64_t base, std::uint32_t sm, Noise& noise);
+  void touch(const ChaseProgram& program, const ChaseStep& step, std::uint64_t first, Noise& noise,
+             StepBehaviour& behaviour);
 
   Hierarchy hierarchy_;
   ElementOrders orders_;

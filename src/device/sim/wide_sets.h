@@ -21,6 +21,7 @@ class WideSets {
   void start_program(std::uint64_t seed);
   void checkpoint();
   void rollback(std::uint64_t seed);
+  void end_checkpoint() { noting_ = false; }
   [[nodiscard]] bool chose_at_random() const { return chose_at_random_; }
 
   bool access(std::uint64_t line, std::uint32_t sector) {
