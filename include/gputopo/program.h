@@ -165,11 +165,12 @@ struct CodeActor {
 
 enum class CodeStepKind : std::uint8_t {
   kRun,        // instructions [first, first + count) of the stretch
-  kConstants,  // `count` bytes of constants are loaded from the start of the bank, one every kConstantStepBytes, each
-               // after the one before has arrived; `first` is 0
+  kConstants,  // `count` bytes of constants are loaded from byte `first` of the bank on, one load every `stride_bytes`,
+               // each after the one before has arrived
 };
 [[nodiscard]] std::string_view to_string(CodeStepKind kind);
 
+// What `first`, `count` and `stride_bytes` of constants are multiples of.
 inline constexpr std::uint32_t kConstantStepBytes = 64;
 
 // An actor goes over code or constants `passes` times. The next step begins when it has ended, on whatever SM.
@@ -179,6 +180,7 @@ struct CodeStep {
   std::uint32_t first = 0;
   std::uint32_t count = 0;
   std::uint32_t passes = 1;
+  std::uint32_t stride_bytes = kConstantStepBytes;  // constants
   friend bool operator==(const CodeStep&, const CodeStep&) = default;
 };
 

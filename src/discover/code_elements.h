@@ -16,13 +16,10 @@ class CodeElements {
   [[nodiscard]] static bool has(const std::string& element);
   // Throws what the probes throw.
   [[nodiscard]] Attribute measure(const std::string& element, const std::string& attribute);
-  // Of the cache that constants share with code, where `constant_bytes` of them fit.
-  [[nodiscard]] Attribute constant_size(std::uint32_t constant_bytes) {
-    return probe::measure_constants_beside_code(lab_, survey(), constant_bytes);
-  }
+  // Throws NotSupportedError where the device runs no code programs.
+  [[nodiscard]] const probe::CodeSurvey& survey();
 
  private:
-  [[nodiscard]] const probe::CodeSurvey& survey();
   [[nodiscard]] probe::CodeCache& cache(const std::string& element);
   // With its size, which the others rest on.
   [[nodiscard]] probe::CodeCache& sized(const std::string& element);

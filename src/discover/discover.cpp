@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <bit>
 #include <cmath>
+#include <functional>
 #include <map>
 #include <optional>
 
@@ -91,6 +92,8 @@ class Discovery {
   Attribute size(const std::string& element);
   Attribute latency(const std::string& element);
   Attribute line_size(const std::string& element);
+  std::optional<Attribute> constants_beside_code(
+      const std::string& element, const std::function<Attribute(const probe::CodeSurvey&, Cache&)>& measure);
   Attribute fetch_granularity(const std::string& element);
   Attribute amount(const std::string& element);
   Attribute shared_with(const std::string& element);
@@ -258,13 +261,29 @@ void Discovery::require_l1_caching() {
   }
 }
 
+// Of a cache that holds all the constants there may be: what `measure` finds where constants and code share it.
+std::optional<Attribute> Discovery::constants_beside_code(
+    const std::string& element, const std::function<Attribute(const probe::CodeSurvey&, Cache&)>& measure) {
+  Cache& found = cache(element);
+  if (found.site().space != Space::kConstant || found.was_exceeded()) return std::nullopt;
+  try {
+    return measure(code_.survey(), found);
+  } catch (const NotSupportedError& error) {
+    lab_.log(fmt::format("{} beside code: {}", element, error.what()));
+    return std::nullopt;
+  }
+}
+
 Attribute Discovery::fetch_granularity(const std::string& element) {
   return probe::measure_fetch_granularity(lab_, cache(element));
 }
 
 Attribute Discovery::line_size(const std::string& element) {
   ensure(element, "fetch_granularity");
-  return probe::measure_line_size(lab_, cache(element));
+  const auto beside_code = constants_beside_code(element, [&](const probe::CodeSurvey& code, Cache& constants) {
+    return probe::measure_constant_line_beside_code(lab_, code, constants);
+  });
+  return beside_code ? *beside_code : probe::measure_line_size(lab_, cache(element));
 }
 
 Attribute Discovery::size(const std::string& element) {
@@ -278,13 +297,10 @@ Attribute Discovery::size(const std::string& element) {
   }
   ensure(element, "line_size");
   Cache& found = cache(element);
-  if (found.site().space == Space::kConstant && !found.was_exceeded()) {
-    try {
-      return code_.constant_size(static_cast<std::uint32_t>(found.site().limit_bytes));
-    } catch (const NotSupportedError& error) {
-      lab_.log(fmt::format("{}.size beside code: {}", element, error.what()));
-    }
-  }
+  const auto beside_code = constants_beside_code(element, [&](const probe::CodeSurvey& code, Cache& constants) {
+    return probe::measure_constant_size_beside_code(lab_, code, constants);
+  });
+  if (beside_code) return *beside_code;
   Attribute measured = probe::measure_size(lab_, found);
   if (!found.site().exclusive) {
     if (measured.available() && found.site().space != Space::kConstant) size_by_carve_out(element, found, measured);
@@ -465,7 +481,12 @@ Attribute Discovery::miss_penalty(const std::string& element) {
   ensure(element, "line_size");
   const Cache& found = cache(element);
   const bool memory_is_next = found.site().exclusive && found.last_level + 2 >= found.survey->levels.size();
-  if (!memory_is_next) return probe::measure_miss_penalty(lab_, found);
+  if (!memory_is_next) {
+    const auto beside_code = constants_beside_code(element, [&](const probe::CodeSurvey&, const Cache& constants) {
+      return probe::measure_constant_penalty_beside_code(lab_, constants);
+    });
+    return beside_code ? *beside_code : probe::measure_miss_penalty(lab_, found);
+  }
   // The latency of memory is measured with all caches evicted.
   const Attribute& hit = ensure(element, "latency");
   const Attribute& miss = ensure("device", "latency");

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "probe/lab.h"
+#include "probe/site.h"
 #include "stats/plateaus.h"
 
 namespace gputopo::probe {
@@ -46,9 +47,11 @@ struct CodeCache {
 [[nodiscard]] Attribute measure_code_shared_between(Lab& lab, const CodeCache& cache);
 // Instances per SM, from which warps evict each other's code.
 [[nodiscard]] Attribute measure_code_amount(Lab& lab, const CodeCache& cache);
-// Capacity of the cache behind which constants and code meet, where `constant_bytes` of constants, all there may be,
-// fit. Throws NotSupportedError where code does not evict them.
-[[nodiscard]] Attribute measure_constants_beside_code(Lab& lab, const CodeSurvey& survey, std::uint32_t constant_bytes);
+// Of the cache behind which constants and code meet, where all the constants that there may be fit. They throw
+// NotSupportedError where code does not evict constants.
+[[nodiscard]] Attribute measure_constant_size_beside_code(Lab& lab, const CodeSurvey& survey, const Cache& cache);
+[[nodiscard]] Attribute measure_constant_line_beside_code(Lab& lab, const CodeSurvey& survey, Cache& cache);
+[[nodiscard]] Attribute measure_constant_penalty_beside_code(Lab& lab, const Cache& cache);
 // "constants" if loads of constants evict code.
 [[nodiscard]] Attribute measure_code_sharing(Lab& lab, const CodeCache& cache);
 

@@ -51,25 +51,13 @@ stats::Interval latency_interval(const std::vector<double>& means) {
 }
 
 // One attribute from the loads of several copies: mean of the copies' means inside the band.
-Attribute banded_latency(Lab& lab, const std::vector<ChaseResult>& copies, std::size_t step, double low, double high,
-                         double timer, const std::string& method) {
-  std::vector<double> means;
-  stats::Histogram sum;
-  for (const ChaseResult& copy : copies) {
-    const stats::Histogram& histogram = copy.steps[step].histogram;
-    // The slowest hundredth is left out: outliers would pull the mean.
-    constexpr double kKept = 0.99;
-    const double kept = std::min(high, stats::histogram_quantile(histogram, kKept) + kHistogramBinCycles);
-    const stats::BandSummary band = stats::summarise_band(histogram, low, kept);
-    stats::accumulate(sum, histogram);
-    constexpr std::uint64_t kLeastLoads = 8;
-    if (band.count >= kLeastLoads) means.push_back(band.mean - timer);
-  }
-  if (means.empty()) throw Inconclusive("too few loads hit this level to give a latency");
+Attribute banded_latency(Lab& lab, const BandLatencies& latencies, double low, double high, double timer,
+                         const std::string& method) {
+  const std::vector<double>& means = latencies.means_cycles;
   Attribute attribute = measured(lab, round_to(stats::median(means), 100), "cycles", latency_interval(means), method);
-  add_distribution(attribute, sum, low, high, timer, lab.sm_clock_mhz());
+  add_distribution(attribute, latencies.histogram, low, high, timer, lab.sm_clock_mhz());
   attribute.add_detail("timer_cycles", round_to(timer, 100));
-  if (lab.keep_samples()) attribute.samples.push_back(histogram_table(sum));
+  if (lab.keep_samples()) attribute.samples.push_back(histogram_table(latencies.histogram));
   return attribute;
 }
 
@@ -113,23 +101,29 @@ Attribute latency_of(Lab& lab, const Cache& cache) {
       footprint = survey.footprints_bytes[i];
     }
   }
+  const double low = cache.hit_floor_cycles();
+  const double high = cache.hit_limit_cycles();
+  if (!site.exclusive) {
+    const ChaseArray array = make_array(site, footprint, survey.fetch_bytes);
+    const BandLatencies latencies = band_latencies(lab, survey, array, low, high);
+    return banded_latency(lab, latencies, low, high, survey.timer_cycles,
+                          latencies.untimed ? "untimed_chain" : "timed_loads_in_band");
+  }
   // L2 is asked over many slices: half of what fits.
-  if (site.exclusive) footprint = std::max(footprint, cache.fits_bytes / 2);
-  const ChaseArray array = make_array(site, footprint, survey.fetch_bytes, Order::kShuffled);
-  const std::uint64_t loads = site.exclusive ? lab.parameters().exclusive_loads : lab.parameters().survey_loads;
+  const ChaseArray array =
+      make_array(site, std::max(footprint, cache.fits_bytes / 2), survey.fetch_bytes, Order::kShuffled);
   ChaseProgram program = make_program(
       site, {array},
-      {warm_step(site, array), {.kind = StepKind::kCounted, .loads = loads, .chain = site.exclusive ? 1u : 0u}});
+      {warm_step(site, array), {.kind = StepKind::kCounted, .loads = lab.parameters().exclusive_loads, .chain = 1}});
   std::vector<ChaseProgram> programs;
   for (std::uint32_t i = 0; i < lab.parameters().copies; ++i) {
     program.arrays[0].seed = lab.seed() + i;
     // SMs differ in their distance to the slices, so what runs alone runs on SMs spread over the chip.
-    if (site.exclusive) program.sm = i * lab.info().sm_count / lab.parameters().copies;
+    program.sm = i * lab.info().sm_count / lab.parameters().copies;
     programs.push_back(program);
   }
-  const std::vector<ChaseResult> copies = lab.chase(programs);
-  return banded_latency(lab, copies, 1, cache.hit_floor_cycles(), cache.hit_limit_cycles(), survey.timer_cycles,
-                        "timed_loads_in_band");
+  const BandLatencies latencies = timed_band_latencies(lab.chase(programs), 1, low, high, survey.timer_cycles);
+  return banded_latency(lab, latencies, low, high, survey.timer_cycles, "timed_loads_in_band");
 }
 
 }  // namespace
@@ -195,6 +189,10 @@ Attribute measure_device_latency(Lab& lab, const Survey& survey, std::uint64_t l
          warm_step(site, evictor, 1),
          {.kind = StepKind::kCounted, .loads = std::min(loads, array.element_count() / 2), .chain = chain}});
   };
+  const auto after_eviction = [&](const std::vector<ChaseProgram>& programs) {
+    return banded_latency(lab, timed_band_latencies(lab.chase(programs), 2, 0, infinity, survey.timer_cycles), 0,
+                          infinity, survey.timer_cycles, "timed_loads_after_eviction");
+  };
   ChaseProgram program = timed_after_eviction(warm, 1);
   std::vector<ChaseProgram> programs;
   constexpr std::uint32_t kSms = 9;  // the nearest memory is another for each
@@ -206,8 +204,7 @@ Attribute measure_device_latency(Lab& lab, const Survey& survey, std::uint64_t l
   const bool uncached = survey.levels.size() < 2;
   Attribute attribute = uncached ? measured(lab, round_to(stats::median(survey.tiny_latencies_cycles), 100), "cycles",
                                             latency_interval(survey.tiny_latencies_cycles), "untimed_chain")
-                                 : banded_latency(lab, lab.chase(programs), 2, 0, infinity, survey.timer_cycles,
-                                                  "timed_loads_after_eviction");
+                                 : after_eviction(programs);
   attribute.add_condition("tlb", std::string("warm"));
 
   // TLB cold: one line a page over as much memory as there is, timed in the order it was touched: the oldest pages
@@ -219,8 +216,7 @@ Attribute measure_device_latency(Lab& lab, const Survey& survey, std::uint64_t l
   if (reach / stride < kLeastPages) return attribute;
   const ChaseArray pages = make_array(site, reach, stride);
   try {
-    const Attribute found = banded_latency(lab, lab.chase({timed_after_eviction(pages, 0)}), 2, 0, infinity,
-                                           survey.timer_cycles, "timed_loads_after_eviction");
+    const Attribute found = after_eviction({timed_after_eviction(pages, 0)});
     attribute.add_detail("tlb_cold_cycles", *found.number());
     attribute.add_detail("tlb_cold_reach_bytes", static_cast<std::int64_t>(pages.bytes));
   } catch (const DeviceMemoryError& error) {

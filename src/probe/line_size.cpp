@@ -18,18 +18,6 @@
 namespace gputopo::probe {
 namespace {
 
-Attribute line_attribute(const Lab& lab, Cache& cache, std::uint64_t line, std::string method, NamedValues details) {
-  if (line > lab.parameters().line_limit_bytes) {
-    throw Inconclusive(fmt::format("touching only part of every {} B still fills the cache as all of them do", line));
-  }
-  cache.line_bytes = line;
-  const auto value = static_cast<double>(line);
-  Attribute attribute =
-      measured(lab, static_cast<std::int64_t>(line), "B", stats::Interval{value, value}, std::move(method));
-  attribute.details = std::move(details);
-  return attribute;
-}
-
 // Of each block of the array one random half is touched. Halves that are lines of their own (or several) fill the cache
 // with as many bytes as there are in it; halves of a line leave its other half empty.
 Attribute line_by_packing(Lab& lab, Cache& cache) {
@@ -57,7 +45,7 @@ Attribute line_by_packing(Lab& lab, Cache& cache) {
     if (bytes > kMiddle * all_bytes) break;
     line = block;
   }
-  return line_attribute(lab, cache, line, "packed_halves", std::move(packed));
+  return measured_line(lab, cache, line, "packed_halves", std::move(packed));
 }
 
 // Misses among the loads of an array that get past the nearer caches: those hold more of a sparse footprint than of one
@@ -157,6 +145,18 @@ class SparseFootprints {
 
 }  // namespace
 
+Attribute measured_line(const Lab& lab, Cache& cache, std::uint64_t line, std::string method, NamedValues details) {
+  if (line > lab.parameters().line_limit_bytes) {
+    throw Inconclusive(fmt::format("touching only part of every {} B still fills the cache as all of them do", line));
+  }
+  cache.line_bytes = line;
+  const auto value = static_cast<double>(line);
+  Attribute attribute =
+      measured(lab, static_cast<std::int64_t>(line), "B", stats::Interval{value, value}, std::move(method));
+  attribute.details = std::move(details);
+  return attribute;
+}
+
 Attribute measure_line_size(Lab& lab, Cache& cache) {
   require_exceeded(cache, "so its lines are never evicted");
   cache.packed_bytes = packed_bytes(lab, cache);
@@ -168,7 +168,7 @@ Attribute measure_line_size(Lab& lab, Cache& cache) {
     if (!footprints.is_within_line(stride, ratios)) break;
     line = stride;
   }
-  return line_attribute(lab, cache, line, "sparse_footprint", std::move(ratios));
+  return measured_line(lab, cache, line, "sparse_footprint", std::move(ratios));
 }
 
 }  // namespace gputopo::probe

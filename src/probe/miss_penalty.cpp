@@ -15,17 +15,8 @@ Attribute measure_miss_penalty(Lab& lab, const Cache& cache) {
   constexpr std::uint64_t kFactor = 4;
   const std::uint64_t bytes =
       site.clamp(kFactor * std::max(cache.fits_bytes, static_cast<std::uint64_t>(cache.resident_bytes)));
-  const ChaseArray array = make_array(site, bytes, std::max(cache.fetch_bytes, cache.line_bytes), Order::kShuffled);
-  const std::uint64_t loads = std::min(lab.parameters().survey_loads, 2 * array.element_count());
-  const ChaseProgram program =
-      make_program(site, {array}, {warm_step(site, array), {.kind = StepKind::kCounted, .loads = loads}});
-  std::vector<double> misses;
-  for (const ChaseResult& copy : lab.chase(std::vector<ChaseProgram>(lab.parameters().copies, program))) {
-    const stats::BandSummary band = stats::summarise_band(copy.steps[1].histogram, next.low_cycles, next.high_cycles);
-    constexpr std::uint64_t kLeastLoads = 8;
-    if (band.count >= kLeastLoads) misses.push_back(band.mean - survey.timer_cycles);
-  }
-  if (misses.empty()) throw Inconclusive("too few loads missed to give a penalty");
+  const ChaseArray array = make_array(site, bytes, std::max(cache.fetch_bytes, cache.line_bytes));
+  const std::vector<double> misses = band_latencies(lab, survey, array, next.low_cycles, next.high_cycles).means_cycles;
   double hit = stats::median(survey.tiny_latencies_cycles);
   if (cache.last_level > 0) {
     // The mean of the farthest level of this cache, over all footprints of the survey.

@@ -97,11 +97,30 @@ struct Cache {
 // Median over the copies of the hit fraction of their step `step`.
 [[nodiscard]] double median_hit_fraction(const std::vector<ChaseResult>& copies, std::size_t step, double limit_cycles);
 
+// Loads with raw latencies in a band [low, high).
+struct BandLatencies {
+  std::vector<double> means_cycles;  // of each copy of a program, the timer's cost taken off
+  stats::Histogram histogram;        // of all copies and all loads, raw
+  bool untimed = false;              // the means are of untimed chains
+};
+// Of step `step` of a program's copies. Throws Inconclusive where too few loads are in the band.
+[[nodiscard]] BandLatencies timed_band_latencies(const std::vector<ChaseResult>& copies, std::size_t step,
+                                                 double low_cycles, double high_cycles, double timer_cycles);
+// Of walks over an array in its first order. Where nearly all loads are in
+// the band untimed chains tell: timing a load does not always cost the same.
+[[nodiscard]] BandLatencies band_latencies(Lab& lab, const Survey& survey, const ChaseArray& array, double low_cycles,
+                                           double high_cycles);
+
 // ---- Attributes ----
 
 // A measured attribute with the conditions that held: SM clock, carve-out.
 [[nodiscard]] Attribute measured(const Lab& lab, Value value, std::string unit, std::optional<stats::Interval> interval,
                                  std::string method);
+
+// A line of this length, which the cache has from now on. Throws Inconclusive where it is longer than what is looked
+// for.
+[[nodiscard]] Attribute measured_line(const Lab& lab, Cache& cache, std::uint64_t line, std::string method,
+                                      NamedValues details);
 
 // ---- The probes: one file each ----
 

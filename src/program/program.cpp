@@ -184,9 +184,13 @@ void validate_code_step(const InstructionProgram& program, std::size_t index) {
   require(step.passes >= 1 && step.passes <= kMostPasses, field + ".passes", "must be 1 to 1024");
   require(step.count >= 1, field + ".count", "must be at least 1");
   if (step.kind == CodeStepKind::kConstants) {
-    require(step.first == 0, field + ".first", "must be 0 for constants");
-    require(step.count % kConstantStepBytes == 0, field + ".count", "must be a multiple of 64 for constants");
-    require(step.count <= kConstantBankBytes, field + ".count", "is more than the 64 KiB that constant memory has");
+    for (const auto& [name, bytes] :
+         {std::pair(".first", step.first), {".count", step.count}, {".stride_bytes", step.stride_bytes}}) {
+      require(bytes % kConstantStepBytes == 0, field + name, "must be a multiple of 64 for constants");
+    }
+    require(step.stride_bytes >= 1, field + ".stride_bytes", "must not be 0");
+    require(step.first <= kConstantBankBytes && step.count <= kConstantBankBytes - step.first, field + ".count",
+            "is more than the 64 KiB that constant memory has");
     return;
   }
   require(step.first % kCodeEntryInstructions == 0, field + ".first", "must be a multiple of 4096");
@@ -328,6 +332,7 @@ std::string code_text(const InstructionProgram& program) {
   }
   for (const CodeStep& step : program.steps) {
     text += fmt::format(" step={}:{}:{}:{}:{}", to_string(step.kind), step.actor, step.first, step.count, step.passes);
+    if (step.stride_bytes != kConstantStepBytes) text += fmt::format(":{}", step.stride_bytes);
   }
   return text;
 }
@@ -459,12 +464,13 @@ void set_code_word(InstructionProgram& program, std::string_view key, std::strin
     actor.warp = parse_number32(f[0]);
     if (f.size() == 2) actor.sm = parse_number32(f[1]);
   } else if (key == "step") {
-    const auto f = fields_of(value, 5, 5);
+    const auto f = fields_of(value, 5, 6);
     program.steps.push_back({.kind = value_of<CodeStepKind>(kCodeStepNames, f[0]),
                              .actor = parse_number32(f[1]),
                              .first = parse_number32(f[2]),
                              .count = parse_number32(f[3]),
-                             .passes = parse_number32(f[4])});
+                             .passes = parse_number32(f[4]),
+                             .stride_bytes = f.size() == 6 ? parse_number32(f[5]) : kConstantStepBytes});
   } else {
     throw_unknown_word(key);
   }

@@ -495,19 +495,26 @@ TEST_P(DeviceConformance, CodeRunsFromEveryEntryAndConstantsBetween) {
       program.steps.push_back({.actor = first / kCodeEntryInstructions % 2, .first = first, .count = 256, .passes = 4});
     }
     const bool constants = has_space(device, Space::kConstant);
-    if (constants) program.steps.push_back({.kind = CodeStepKind::kConstants, .count = 2048, .passes = 4});
+    if (constants) {
+      program.steps.push_back({.kind = CodeStepKind::kConstants, .count = 2048, .passes = 4});
+      program.steps.push_back(
+          {.kind = CodeStepKind::kConstants, .first = 1024, .count = 1024, .passes = 4, .stride_bytes = 128});
+    }
     const InstructionResult result = code_of(run_one(device, program));
     ASSERT_EQ(result.pass_cycles.size(), program.steps.size());
     EXPECT_EQ(result.sms[0], result.sms[1]);
     const auto fastest = [&](std::size_t step) {
       return *std::min_element(result.pass_cycles[step].begin(), result.pass_cycles[step].end());
     };
-    for (std::size_t step = 0; step < program.steps.size() - (constants ? 1 : 0); ++step) {
+    const std::size_t entries = kMostCodeInstructions / kCodeEntryInstructions;
+    for (std::size_t step = 0; step < entries; ++step) {
       EXPECT_GT(fastest(step), 64u);
       EXPECT_LT(fastest(step), 3 * fastest(0));
     }
     if (constants) {
-      EXPECT_GT(fastest(program.steps.size() - 1), 32u * 4);
+      EXPECT_GT(fastest(entries), 32u * 4);
+      EXPECT_GT(fastest(entries + 1), 8u * 4);
+      EXPECT_LT(fastest(entries + 1), fastest(entries) / 2) << "a quarter of the loads";
     }
   });
 }
@@ -531,7 +538,7 @@ TEST_P(DeviceConformance, CodeRunsOnTheNamedSmsInTurn) {
 TEST_P(DeviceConformance, ImpossibleCodeIsAUsageError) {
   on_device([](Device& device) {
     const InstructionProgram good{.actors = {{}}, .steps = {{.count = 256}}};
-    std::vector<InstructionProgram> impossible(8, good);
+    std::vector<InstructionProgram> impossible(10, good);
     impossible[0].actors.clear();
     impossible[1].steps.clear();
     impossible[2].steps[0].count = 33;
@@ -540,6 +547,8 @@ TEST_P(DeviceConformance, ImpossibleCodeIsAUsageError) {
     impossible[5].steps[0].actor = 1;
     impossible[6].actors = {{.sm = 0}, {}};
     impossible[7].steps[0] = {.kind = CodeStepKind::kConstants, .count = 65 << 10};
+    impossible[8].steps[0] = {.kind = CodeStepKind::kConstants, .first = 64, .count = 64 << 10};
+    impossible[9].steps[0] = {.kind = CodeStepKind::kConstants, .count = 1024, .stride_bytes = 0};
     for (const InstructionProgram& program : impossible) {
       EXPECT_THROW(static_cast<void>(run_one(device, program)), UsageError);
     }

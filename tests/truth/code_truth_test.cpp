@@ -11,8 +11,8 @@
 
 #include "device/sim/machine.h"
 #include "gputopo/discover.h"
-#include "support/seeds.h"
 #include "support/random_machine.h"
+#include "support/seeds.h"
 
 namespace gputopo::truth {
 namespace {
@@ -106,6 +106,110 @@ const sim::CacheSpec& cache_of(const sim::MachineSpec& machine, const std::strin
 std::string scope_of(const sim::MachineSpec& machine, const sim::CacheSpec& cache) {
   if (cache.scope == sim::Scope::kSm) return "SM";
   return cache.scope == sim::Scope::kGpu ? "GPU" : fmt::format("{} SMs", machine.sms_per_tpc);
+}
+
+// A constant L1.5 that holds all the constants there may be, and code too: what of it shows beside code only.
+sim::MachineSpec random_constant_machine(std::uint64_t seed, bool& regular) {
+  std::mt19937_64 generator(seed);
+  const auto uniform = [&](double low, double high) {
+    return low + (high - low) * static_cast<double>(generator() >> 11) * 0x1.0p-53;
+  };
+  const auto pick = [&](const auto& values) {
+    return values[static_cast<std::size_t>(uniform(0, static_cast<double>(std::size(values))))];
+  };
+  sim::MachineSpec machine;
+  machine.info.vendor = "NVIDIA";
+  machine.info.name = fmt::format("random constants {}", seed);
+  machine.info.sm_count = 4;
+  machine.info.constant_bytes = 64 << 10;
+  sim::CacheSpec shared{.id = "constant_l15",
+                        .line_bytes = pick(std::vector<std::uint32_t>{64, 128, 256, 512}),
+                        .ways = pick(std::vector<std::uint32_t>{4, 8, 16})};
+  shared.sector_bytes = std::max<std::uint32_t>(64, shared.line_bytes >> pick(std::vector<std::uint32_t>{0, 0, 1, 2}));
+  const std::uint64_t set = std::uint64_t{shared.line_bytes} * shared.ways;
+  shared.size_bytes = static_cast<std::uint64_t>(uniform(96, 192)) * 1024 / set * set;
+  regular = uniform(0, 1) < 0.7;
+  if (!regular) shared.replacement = sim::Replacement::kRandom;
+  if (uniform(0, 1) < 0.3) shared.index = sim::IndexHash::kMixed;
+  machine.caches = {{.id = "constant_l1", .size_bytes = 2048, .line_bytes = 64, .sector_bytes = 64, .ways = 4},
+                    {.id = "icache_l1", .size_bytes = 16 << 10, .line_bytes = 128, .sector_bytes = 128, .ways = 4},
+                    shared};
+  const double cycles = uniform(1, 2);
+  machine.code = sim::CodeSpec{.bytes_per_instruction = 16,
+                               .path = {{"icache_l1", cycles}, {"constant_l15", 2 * cycles}},
+                               .memory_cycles_per_instruction = 5 * cycles,
+                               .loop_cycles = uniform(20, 300)};
+  const double l15 = uniform(70, 120);
+  machine.spaces[Space::kConstant] = {{{"constant_l1", 25, 0}, {"constant_l15", l15, 0}}, l15 * uniform(2, 5)};
+  machine.spaces[Space::kGlobal].memory_latency_cycles = 500;
+  machine.noise.jitter_cycles = uniform(0, 3);
+  machine.noise.outlier_probability = uniform(0, 0.003);
+  machine.noise.outlier_cycles = 300;
+  machine.noise.drift_fraction = uniform(0, 0.005);
+  return machine;
+}
+
+TEST(CodeTruth, ConstantsBesideCode) {
+  struct Tally {
+    int caches = 0;
+    int lines = 0;
+    int penalties = 0;
+    int outside = 0;  // a line that is wrong, or an interval that misses the truth
+  };
+  std::map<bool, Tally> tallies;  // by whether the replacement is LRU
+  std::string misses;
+  const auto add = [&](const auto& outcome) {
+    const auto& [regular, line, penalty, outside, text] = outcome;
+    Tally& tally = tallies[regular];
+    ++tally.caches;
+    tally.lines += line ? 1 : 0;
+    tally.penalties += penalty ? 1 : 0;
+    tally.outside += outside ? 1 : 0;
+    misses += text;
+  };
+  const auto judge = [](std::uint64_t seed) {
+    bool regular = true;
+    const sim::MachineSpec machine = random_constant_machine(seed, regular);
+    DiscoverOptions options;
+    options.elements = {"constant_l15"};
+    options.attributes = {"size", "line_size", "miss_penalty"};
+    options.seed = seed;
+    const Topology topology = discover(*sim::make_sim_device(machine, seed, 1), options);
+    const sim::CacheSpec& cache = cache_of(machine, "constant_l15");
+    const sim::SpaceSpec& space = machine.spaces.at(Space::kConstant);
+    const double penalty_truth = space.memory_latency_cycles - space.path[1].latency_cycles;
+    const Attribute& line = *topology.find_attribute("constant_l15", "line_size");
+    const Attribute& penalty = *topology.find_attribute("constant_l15", "miss_penalty");
+    const Attribute& size = *topology.find_attribute("constant_l15", "size");
+    const auto misses_truth = [](const Attribute& attribute, double truth) {
+      return attribute.available() && (truth < *attribute.low || truth > *attribute.high);
+    };
+    const bool line_right = line.number() == cache.line_bytes;
+    const bool penalty_right = std::abs(penalty.number().value_or(-1) - penalty_truth) <= 0.03 * penalty_truth;
+    const bool outside = (line.available() && !line_right) || misses_truth(penalty, penalty_truth) ||
+                         misses_truth(size, static_cast<double>(cache.size_bytes));
+    std::string text;
+    if (!line_right || !penalty_right || outside) {
+      text = fmt::format(
+          "seed {}: {} B of {} B lines, {} B sectors, {} ways, index {}, LRU {}, penalty {}: size {} [{}, {}], line {} "
+          "{}, penalty {} [{}, {}] {}\n",
+          seed, cache.size_bytes, cache.line_bytes, cache.sector_bytes, cache.ways, static_cast<int>(cache.index),
+          regular, penalty_truth, size.number().value_or(-1), size.low.value_or(-1), size.high.value_or(-1),
+          line.number().value_or(-1), line.detail, penalty.number().value_or(-1), penalty.low.value_or(-1),
+          penalty.high.value_or(-1), penalty.detail);
+    }
+    return std::tuple(regular, line_right, penalty_right, outside, text);
+  };
+  judge_seeds(1, machines_wanted(), judge, add);
+  SCOPED_TRACE(misses);
+  if (std::getenv("GPUTOPO_TRUTH_SHOW") != nullptr) fmt::print("{}", misses);
+  for (const auto& [regular, tally] : tallies) {
+    SCOPED_TRACE(regular ? "LRU" : "random");
+    const double bar = (regular ? 1.0 : 0.99) * tally.caches;
+    EXPECT_GE(tally.lines, bar);
+    EXPECT_GE(tally.penalties, bar);
+    EXPECT_LE(tally.outside, 0.01 * tally.caches);
+  }
 }
 
 TEST(CodeTruth, RandomMachines) {

@@ -203,12 +203,15 @@ TEST(InstructionPrograms, TextComesBack) {
       {.actors = {{}}, .steps = {{.count = 4096, .passes = 3}}},
       {.actors = {{.sm = 3}, {.sm = 70, .warp = 5}},
        .steps = {{.first = 8192, .count = 64},
-                 {.kind = CodeStepKind::kConstants, .actor = 1, .count = 65536, .passes = 2}}}};
+                 {.kind = CodeStepKind::kConstants, .actor = 1, .count = 65536, .passes = 2},
+                 {.kind = CodeStepKind::kConstants, .first = 128, .count = 1024, .stride_bytes = 256}}}};
   for (const InstructionProgram& program : programs) {
     validate(program);
     EXPECT_EQ(parse_program(to_text(program)), Program(program));
   }
-  EXPECT_EQ(to_text(programs[1]), "code actor=0:3 actor=5:70 step=run:0:8192:64:1 step=constants:1:0:65536:2");
+  EXPECT_EQ(to_text(programs[1]),
+            "code actor=0:3 actor=5:70 step=run:0:8192:64:1 step=constants:1:0:65536:2 "
+            "step=constants:0:128:1024:1:256");
   EXPECT_THROW(static_cast<void>(parse_program("code actor=0 step=walk:0:0:64:1")), FormatError);
   EXPECT_THROW(static_cast<void>(parse_program("code speed=1")), FormatError);
 }

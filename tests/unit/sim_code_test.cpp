@@ -74,6 +74,17 @@ TEST(SimCode, ConstantsTakeTheirLatency) {
   EXPECT_THAT(passes, ::testing::ElementsAre(64u / 2 * 500 + 64u / 2 * 50, 64u * 50));  // two to a line
 }
 
+TEST(SimCode, ConstantsAreWalkedFromWhereToldInTheStrideTold) {
+  const auto cycles = [](std::uint32_t first, std::uint32_t count, std::uint32_t stride) {
+    const CodeStep all{.kind = CodeStepKind::kConstants, .count = 4096, .passes = 2};
+    const CodeStep walk{.kind = CodeStepKind::kConstants, .first = first, .count = count, .stride_bytes = stride};
+    return run({.actors = {{}}, .steps = {all, walk}}).pass_cycles[1][0];
+  };
+  EXPECT_EQ(cycles(0, 4096, 256), 16u * 50);
+  EXPECT_EQ(cycles(2048, 2048, 256), 8u * 50);
+  EXPECT_EQ(cycles(8192, 2048, 128), 16u * 500);  // nothing of it was there
+}
+
 TEST(SimCode, WhatTheMachineDoesNotSayIsNotSupported) {
   MachineSpec spec = machine();
   spec.code.reset();

@@ -25,7 +25,7 @@ void prologue(PtxText& text, std::string_view name) {
   .reg .b64 %bank;
   .reg .pred %first_thread, %other_sm, %taken, %done, %more, %mine, %is_constants, %spread, %late, %leave;
   .reg .b32 %thread_id, %sm, %step_count, %step_index, %never, %wanted0, %wanted1, %patience, %longest, %slot, %old, %shared;
-  .reg .b32 %kind, %step_slot, %thread, %entry, %last, %bytes, %passes, %offset, %value, %before, %after, %turns, %sink;
+  .reg .b32 %kind, %step_slot, %thread, %begin, %end, %stride, %passes, %offset, %value, %before, %after, %turns, %sink;
   .reg .b64 %steps, %records, %turn, %result, %now, %previous, %cycles, %stamp, %wide;
 )");
   for (std::uint32_t i = 0; i < kChains; ++i) text.line("  .reg .f32 %f{};", i);
@@ -92,9 +92,9 @@ void load_step(PtxText& text) {
   load("u32", "%kind", offsetof(CodeStepTask, kind));
   load("u32", "%step_slot", offsetof(CodeStepTask, slot));
   load("u32", "%thread", offsetof(CodeStepTask, thread));
-  load("u32", "%entry", offsetof(CodeStepTask, entry));
-  load("u32", "%last", offsetof(CodeStepTask, last));
-  load("u32", "%bytes", offsetof(CodeStepTask, bytes));
+  load("u32", "%begin", offsetof(CodeStepTask, begin));
+  load("u32", "%end", offsetof(CodeStepTask, end));
+  load("u32", "%stride", offsetof(CodeStepTask, stride));
   load("u32", "%passes", offsetof(CodeStepTask, passes));
 }
 
@@ -118,7 +118,7 @@ void run_step(PtxText& text, std::uint32_t blocks) {
   end_of_pass(text);
   text.line("FIND_ENTRY:");
   for (std::uint32_t entry = 1; entry < kEntries; ++entry) {
-    text.line("setp.eq.u32 %more, %entry, {};", entry);
+    text.line("setp.eq.u32 %more, %begin, {};", entry);
     text.line("@%more bra ENTRY{};", entry);
   }
   for (std::uint32_t block = 0; block < blocks; ++block) {
@@ -126,7 +126,7 @@ void run_step(PtxText& text, std::uint32_t blocks) {
     for (std::uint32_t i = 0; i < kCodeBlockInstructions - kLeavingInstructions; ++i) {
       text.line("fma.rn.f32 %f{}, %f{}, %factor, %addend;", i % kChains, i % kChains);
     }
-    text.line("setp.eq.u32 %leave, %last, {};", block);
+    text.line("setp.eq.u32 %leave, %end, {};", block);
     text.line("@%leave bra PASS;");
   }
   text.line("bra STEP_END;");
@@ -140,12 +140,13 @@ void constants_step(PtxText& text) {
   // By its name, or the compiler would leave the bank out. It is the module's only one, so it begins at 0.
   text.line("mov.u64 %bank, constant_bank;");
   text.line("cvt.u32.u64 %offset, %bank;");
+  text.line("add.u32 %offset, %offset, %begin;");
   text.line("NEXT_CONSTANT:");
   text.line(".pragma \"nounroll\";");
   text.line("ld.const.u32 %value, [%offset];");
   text.line("add.u32 %offset, %offset, %value;");
-  text.line("add.u32 %offset, %offset, {};", kConstantStepBytes);
-  text.line("setp.lt.u32 %more, %offset, %bytes;");
+  text.line("add.u32 %offset, %offset, %stride;");
+  text.line("setp.lt.u32 %more, %offset, %end;");
   text.line("@%more bra NEXT_CONSTANT;");
   // Where the walk ended must look used, or the compiler would leave out the walk.
   text.line("setp.eq.u32 %more, %offset, %never;");

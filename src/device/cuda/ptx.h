@@ -73,7 +73,8 @@ struct StreamParameters {
 
 // The module with the kernels "code" (the stretch of kMostCodeInstructions; CodeParameters) and "short_code", which is
 // the same with kShortCodeBlocks blocks: what their sizes differ by is blocks only. And "constant_bank".
-inline constexpr std::uint32_t kShortCodeBlocks = 3 * (kMostCodeInstructions / kCodeEntryInstructions);
+// Enough of them that ptxas writes what is around them as it does in the long one: from 60 or so on.
+inline constexpr std::uint32_t kShortCodeBlocks = 12 * (kMostCodeInstructions / kCodeEntryInstructions);
 [[nodiscard]] std::string generate_code_ptx(const PtxTarget& target);
 
 // The module with the kernels that run access programs (AccessParameters; launch::kAccessKernels), and "fill_links".

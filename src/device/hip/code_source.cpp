@@ -165,8 +165,8 @@ KERNEL void code(Parameters p) {
   for (u32 index = 0; index < p.step_count; ++index) {
     const u64 step = p.steps + (u64)index * kCodeStepTask_bytes;
     const bool own = uniform32(read32(step + kCodeStepTask_slot)) == slot;
-    const u32 first = uniform32(read32(step + kCodeStepTask_entry)) * kBlocksOfEntry;
-    const u32 last = uniform32(read32(step + kCodeStepTask_last));
+    const u32 first = uniform32(read32(step + kCodeStepTask_begin)) * kBlocksOfEntry;
+    const u32 last = uniform32(read32(step + kCodeStepTask_end));
     const u32 runner = uniform32(read32(step + kCodeStepTask_thread)) / kWavefront;
     const u32 passes = uniform32(read32(step + kCodeStepTask_passes));
     const u64 result = uniform64(read64(step + kCodeStepTask_result));
@@ -218,8 +218,8 @@ std::string generate_code_source(const GfxTarget& target) {
   GPUTOPO_OFFSET(CodeStepTask, result)
   GPUTOPO_OFFSET(CodeStepTask, slot)
   GPUTOPO_OFFSET(CodeStepTask, thread)
-  GPUTOPO_OFFSET(CodeStepTask, entry)
-  GPUTOPO_OFFSET(CodeStepTask, last)
+  GPUTOPO_OFFSET(CodeStepTask, begin)
+  GPUTOPO_OFFSET(CodeStepTask, end)
   GPUTOPO_OFFSET(CodeStepTask, passes)
 #undef GPUTOPO_OFFSET
   text.constant("kCodeStepTask_bytes", sizeof(CodeStepTask));

@@ -19,7 +19,7 @@ double estimated_cycles(const InstructionProgram& program) {
   double cycles = 0;
   for (const CodeStep& step : program.steps) {
     const double once = step.kind == CodeStepKind::kRun ? kCyclesPerInstruction * step.count
-                                                        : kCyclesPerConstant * step.count / kConstantStepBytes;
+                                                        : kCyclesPerConstant * step.count / step.stride_bytes;
     cycles += once * step.passes;
   }
   return cycles;
@@ -49,9 +49,15 @@ Layout lay_out(const InstructionProgram& program, const std::vector<std::uint32_
     task.kind = static_cast<std::uint32_t>(step.kind);
     task.slot = slots[step.actor];
     task.thread = warp_size * actor.warp;
-    task.entry = step.first / kCodeEntryInstructions;
-    task.last = runs ? (step.first + step.count) / kCodeBlockInstructions - 1 : 0;
-    task.bytes = runs ? 0 : step.count;
+    const std::uint32_t end = step.first + step.count;
+    if (runs) {
+      task.begin = step.first / kCodeEntryInstructions;
+      task.end = end / kCodeBlockInstructions - 1;
+    } else {
+      task.begin = step.first;
+      task.end = end;
+      task.stride = step.stride_bytes;
+    }
     task.passes = step.passes;
     layout.bytes += step.passes * sizeof(std::uint64_t);
   }

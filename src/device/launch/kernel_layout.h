@@ -106,11 +106,10 @@ struct CodeStepTask {
   std::uint32_t kind;    // CodeStepKind
   std::uint32_t slot;    // which of the program's SMs
   std::uint32_t thread;  // of the block there
-  std::uint32_t entry;   // run: where to begin, in kCodeEntryInstructions
-  std::uint32_t last;    // run: the block of instructions behind which a pass ends
-  std::uint32_t bytes;   // constants
+  std::uint32_t begin;   // run: in kCodeEntryInstructions; constants: offset in the bank
+  std::uint32_t end;     // run: the block of instructions behind which a pass ends; constants: offset
+  std::uint32_t stride;  // constants: bytes from load to load
   std::uint32_t passes;
-  std::uint32_t unused;
 };
 
 inline constexpr std::uint32_t kMostCodeSms = 2;

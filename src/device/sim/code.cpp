@@ -28,8 +28,8 @@ double run_cycles(Hierarchy& hierarchy, const Path& path, const CodeSpec& code, 
 
 double constants_cycles(Hierarchy& hierarchy, const Path& path, const CodeStep& step) {
   double cycles = 0;
-  for (std::uint64_t at = 0; at < step.count; at += kConstantStepBytes) {
-    cycles += hierarchy.load(path, kConstantsBase + at);
+  for (std::uint64_t at = 0; at < step.count; at += step.stride_bytes) {
+    cycles += hierarchy.load(path, kConstantsBase + step.first + at);
   }
   return cycles;
 }

@@ -231,8 +231,8 @@ StepBehaviour Simulator::store(const ChaseStep& step, const Path& path, const Ch
   return behaviour;
 }
 
-// Thread t of the block loads elements t, t + kTouchThreads, ...: each warp through its own instance of a cache. What is
-// before `first` has been touched.
+// Thread t of the block loads elements t, t + kTouchThreads, ...: each warp through its own instance of a cache. What
+// is before `first` has been touched.
 void Simulator::touch(const ChaseProgram& program, const ChaseStep& step, std::uint64_t first, Noise& noise,
                       StepBehaviour& behaviour) {
   const ChaseArray& array = program.arrays[step.array];

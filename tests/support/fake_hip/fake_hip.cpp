@@ -345,9 +345,9 @@ InstructionProgram program_of(const CodeParameters& p) {
     if (p.wanted_sm[0] != kAnySm) {
       actor.sm = static_cast<std::uint32_t>(std::find(ids.begin(), ids.end(), p.wanted_sm[task.slot]) - ids.begin());
     }
-    const std::uint32_t first = task.entry * kCodeEntryInstructions;
+    const std::uint32_t first = task.begin * kCodeEntryInstructions;
     program.steps.push_back(
-        {.actor = i, .first = first, .count = (task.last + 1) * kCodeBlockInstructions - first, .passes = task.passes});
+        {.actor = i, .first = first, .count = (task.end + 1) * kCodeBlockInstructions - first, .passes = task.passes});
     program.actors.push_back(actor);
   }
   return program;
