@@ -565,6 +565,19 @@ Attribute Discovery::bandwidth(const std::string& element, StreamOp op) {
       candidates.push_back(candidate);
     }
   }
+  if (op == StreamOp::kWrite && stream.per_block && stream.space != Space::kShared) {
+    // Most caches of an SM pass on what is written, and the next takes that best from neighbouring lines: apart, the
+    // SMs meet at some of its slices more than at others, by chance of where their arrays lie.
+    StreamProgram together = candidates.front();
+    together.per_block = false;
+    together.bytes = std::min(footprint * lab_.info().sm_count, std::bit_floor(lab_.last_cache_bytes() / 4));
+    together.repeats =
+        static_cast<std::uint32_t>(lab_.info().sm_count * bytes_per_launch / static_cast<double>(together.bytes));
+    for (const std::uint32_t in_flight : shapes.front().loads_in_flight) {
+      together.loads_in_flight = in_flight;
+      candidates.push_back(together);
+    }
+  }
   return probe::measure_bandwidth(lab_, candidates, "best_stream");
 }
 

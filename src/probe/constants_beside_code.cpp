@@ -16,7 +16,7 @@ namespace {
 constexpr int kCopies = 3;
 constexpr std::uint32_t kBlocks = kMostCodeInstructions / kCodeBlockInstructions;
 // Of what all the code there is evicts. The beginning: clear of the noise of a walk.
-constexpr double kBegins = 0.02;
+constexpr double kBegins = 0.04;
 constexpr double kHalf = 0.5;
 // Where sets fill unevenly half of the constants may be gone before the cache is full, but not so many.
 constexpr double kMost = 0.75;

@@ -51,6 +51,14 @@ AccessProgram program_of(Lab& lab, LoadedLevel level, std::uint32_t warps) {
                              : level == LoadedLevel::kL2 ? std::max(l2_part, kSmallL2Bytes)
                                                          : all;
   program.bytes = std::min(all, most / program.warp_stride_bytes * program.warp_stride_bytes);
+  if (level == LoadedLevel::kL2 && program.bytes >= all) {
+    // A warp's next load is from another place, of a few that it comes round to again: some lie over the slices of L2
+    // less evenly than others.
+    constexpr std::uint64_t kPlaces = 16;
+    static_assert(kPlaces < kWarmAccesses);
+    program.bytes = std::min(most / all, kPlaces) * all;
+    program.hop_bytes = all % program.bytes;
+  }
   if (level == LoadedLevel::kDevice) {
     program.warm_accesses = kAccessUnroll;
     program.accesses = kMemoryAccesses;

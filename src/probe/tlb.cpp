@@ -391,6 +391,60 @@ class TlbProber {
     return missed;
   }
 
+  // How many pages miss beyond the reach: a set more with each page, a straight line that leads back to it. Pages of
+  // something else in the way bend it.
+  struct Growth {
+    static constexpr double kFrom = 1.03;
+    static constexpr double kTo = 1.1;
+    std::vector<double> pages;
+    std::vector<double> missed;
+    stats::Line line;
+    double margin_pages = std::numeric_limits<double>::infinity();  // of begin()
+
+    [[nodiscard]] static double last_of(double from) { return std::floor(kTo * from); }
+    // The page behind which the misses begin.
+    [[nodiscard]] double begin() const { return line.slope > 0 ? std::round(-line.intercept / line.slope) : 0; }
+    [[nodiscard]] bool is_straight() const {
+      constexpr double kStraight = 0.1;  // of the most misses
+      for (std::size_t i = 0; i < pages.size(); ++i) {
+        if (std::abs(missed[i] - line.intercept - line.slope * pages[i]) > kStraight * missed.back()) return false;
+      }
+      return !pages.empty();
+    }
+    [[nodiscard]] bool is_sharp() const {
+      constexpr double kSharpPages = 4;
+      return is_straight() && margin_pages <= kSharpPages;
+    }
+    // Where the last two points lead back to; behind them where they show no growth, which is a page that comes and
+    // another that goes with each page at least.
+    [[nodiscard]] double next_from() const {
+      const std::size_t last = pages.size() - 1;
+      const double slope = (missed[last] - missed[last - 1]) / (pages[last] - pages[last - 1]);
+      return slope < 1 ? pages[last] : std::min(pages[last], std::floor(pages[last] - missed[last] / slope));
+    }
+  };
+
+  template <typename MissedOf>
+  static Growth growth_beyond(double from, const MissedOf& missed_of) {
+    constexpr int kPoints = 6;
+    constexpr int kAttempts = 3;
+    constexpr double kStudent = 2.78;  // 95% of Student's distribution, for six points less two parameters
+    Growth best;
+    for (int attempt = 0; attempt < kAttempts && !best.is_sharp(); ++attempt) {
+      Growth growth;
+      for (int i = 0; i < kPoints; ++i) {
+        const double part = static_cast<double>(i) / (kPoints - 1);
+        growth.pages.push_back(std::floor((Growth::kFrom + (Growth::kTo - Growth::kFrom) * part) * from));
+        growth.missed.push_back(missed_of(static_cast<std::uint64_t>(growth.pages.back())));
+      }
+      growth.line = stats::fit_line(growth.pages, growth.missed);
+      growth.margin_pages = kStudent * zero_error(growth.line, growth.pages, growth.missed);
+      if (best.pages.empty() || growth.margin_pages < best.margin_pages) best = growth;
+      if (!best.is_straight()) break;
+    }
+    return best;
+  }
+
   struct Edge {
     stats::Interval reach_bytes;
     double last_fit_bytes = 0;
@@ -428,51 +482,32 @@ class TlbProber {
     const auto last_fit = static_cast<double>(fits * entry);
     const Edge edge_found{{last_fit, static_cast<double>(exceeds * entry)}, last_fit};
     const bool overflows = one_set > kDecision && all_overflow(fits);
-    // Beyond the reach the misses grow by a set with each page, a straight line that leads back to it. Pages of
-    // something else in the way bend it, and others the next time.
-    constexpr double kFrom = 1.03;
-    constexpr double kTo = 1.1;
-    constexpr int kPoints = 6;
-    constexpr int kAttempts = 3;
-    constexpr double kSharpPages = 4;
-    constexpr double kStudent = 2.78;  // 95% of Student's distribution, for six points less two parameters
-    if (static_cast<double>(largest_bytes_) < kTo * static_cast<double>(pages_of_edge * entry)) {
-      return overflows ? edge_found : coarse;
+    const auto largest = static_cast<double>(largest_bytes_);
+    Growth growth;
+    auto from = static_cast<double>(pages_of_edge);
+    constexpr int kWindows = 4;
+    for (int window = 0; window < kWindows && Growth::last_of(from) * static_cast<double>(entry) <= largest; ++window) {
+      growth = growth_beyond(from, missed_of);
+      if (growth.is_sharp()) break;
+      // Sets with pages of something else overflow before the others: on to where misses grow with every page.
+      const double further = growth.next_from();
+      if (further <= from) break;
+      from = further;
     }
-    std::vector<double> x;
-    for (int i = 0; i < kPoints; ++i) {
-      x.push_back(std::floor((kFrom + (kTo - kFrom) * i / (kPoints - 1)) * static_cast<double>(pages_of_edge)));
-    }
-    std::vector<double> y;
-    stats::Line line;
-    double margin_pages = std::numeric_limits<double>::infinity();
-    for (int attempt = 0; attempt < kAttempts && !(margin_pages <= kSharpPages); ++attempt) {
-      std::vector<double> missed;
-      for (const double at : x) missed.push_back(missed_of(static_cast<std::uint64_t>(at)));
-      const stats::Line through = stats::fit_line(x, missed);
-      const double margin = kStudent * zero_error(through, x, missed);
-      if (attempt > 0 && !(margin < margin_pages)) continue;
-      line = through;
-      y = missed;
-      margin_pages = margin;
-    }
-    const double pages = line.slope > 0 ? std::round(-line.intercept / line.slope) : 0;
+    if (growth.pages.empty()) return overflows ? edge_found : coarse;
+    const double pages = growth.begin();
     const auto entry_size = static_cast<double>(entry);
     const double first_miss = static_cast<double>(exceeds) * entry_size;
-    constexpr double kNear = 0.1;      // of the first page too many
-    constexpr double kStraight = 0.1;  // of the most misses
-    bool straight = std::abs(pages - static_cast<double>(exceeds)) <= kNear * pages;
-    for (std::size_t i = 0; i < x.size(); ++i) {
-      straight = straight && std::abs(y[i] - line.intercept - line.slope * x[i]) <= kStraight * y.back();
-    }
+    constexpr double kNear = 0.15;  // of the first page too many
+    const bool straight = growth.is_straight() && std::abs(pages - static_cast<double>(exceeds)) <= kNear * pages;
     // Where there is such a line, it must lead back to the edge: a few sets may overflow early, one after the other.
     constexpr double kAgrees = 0.002;
     const bool agrees = std::abs(pages - static_cast<double>(fits)) <= std::max(2.0, kAgrees * pages);
     if (overflows && (!straight || agrees)) return edge_found;
     // Then no more is known than that some pages are too many.
-    if (!straight) return {{last_fit, x.back() * entry_size}, last_fit};
+    if (!straight) return {{last_fit, growth.pages.back() * entry_size}, last_fit};
     const double value = pages * entry_size;
-    const double margin = margin_pages * entry_size;
+    const double margin = growth.margin_pages * entry_size;
     return {{std::min(value - margin, first_miss - entry_size), std::max(value + entry_size + margin, first_miss)},
             value};
   }
