@@ -81,19 +81,22 @@ Attribute measure_atomic_throughput(Lab& lab, Space space) {
   const std::uint32_t blocks = blocks_for(lab, space);
   const std::uint32_t warps = most_warps(lab);
   std::vector<AccessProgram> programs;
-  // Some physical pages lie over the slices of L2 a little less evenly than others.
-  constexpr std::array<std::uint32_t, 6> kSpreads = {1, 3, 5, 7, 9, 11};
+  // In L2 the words of a warp beside those of the next, and further and further from them: how evenly they then lie
+  // over the slices is chance.
+  constexpr std::array<std::uint32_t, 7> kSpreads = {1, 3, 5, 7, 9, 11, 13};
   for (std::size_t i = 0; i < (blocks > 1 ? kSpreads.size() : 1); ++i) {
     programs.push_back(atomics(space, kSpreads[i] * warp_bytes(lab), warps, blocks));
   }
   programs.push_back(atomics(space, 0, warps, blocks));
   const std::vector<AccessTrial> trials = run_trials(lab, programs);
-  const AccessTrial& dense = trials.front();
+  const AccessTrial& in_a_row = trials.front();
   const AccessTrial& one_address = trials.back();
-  std::vector<double> rates = dense.rates();
+  std::vector<double> rates = in_a_row.rates();
   if (blocks > 1) {
     rates.clear();
-    for (const AccessTrial& trial : std::span(trials).first(trials.size() - 1)) rates.push_back(trial.rate());
+    for (const AccessTrial& trial : std::span(trials).subspan(1).first(kSpreads.size() - 1)) {
+      rates.push_back(trial.rate());
+    }
   }
   const double lanes = static_cast<double>(lab.info().warp_size) * blocks;
   std::vector<double> many;
@@ -103,8 +106,9 @@ Attribute measure_atomic_throughput(Lab& lab, Space space) {
   Attribute attribute = measured(lab, rounded(median), blocks > 1 ? "ops/clk" : "ops/clk/SM",
                                  stats::Interval{std::min(interval.low, median), std::max(interval.high, median)},
                                  "atomics_of_all_warps");
+  if (blocks > 1) attribute.add_detail("words_in_a_row_ops_per_clock", rounded(in_a_row.rate() * lanes));
   attribute.add_detail("one_address_ops_per_clock", rounded(one_address.rate() * lanes));
-  attribute.add_detail("latency_under_load_cycles", rounded(dense.cycles()));
+  attribute.add_detail("latency_under_load_cycles", rounded(in_a_row.cycles()));
   attribute.add_detail("sms", static_cast<std::int64_t>(blocks));
   attribute.add_detail("warps_per_sm", static_cast<std::int64_t>(warps));
   return attribute;

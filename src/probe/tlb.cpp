@@ -507,7 +507,7 @@ class TlbProber {
     // Then no more is known than that some pages are too many.
     if (!straight) return {{last_fit, growth.pages.back() * entry_size}, last_fit};
     const double value = pages * entry_size;
-    const double margin = growth.margin_pages * entry_size;
+    const double margin = std::max(1.0, growth.margin_pages) * entry_size;  // a page is what such a line tells at best
     return {{std::min(value - margin, first_miss - entry_size), std::max(value + entry_size + margin, first_miss)},
             value};
   }

@@ -205,7 +205,7 @@ TEST(CodeTruth, ConstantsBesideCode) {
   if (std::getenv("GPUTOPO_TRUTH_SHOW") != nullptr) fmt::print("{}", misses);
   for (const auto& [regular, tally] : tallies) {
     SCOPED_TRACE(regular ? "LRU" : "random");
-    const double bar = (regular ? 1.0 : 0.99) * tally.caches;
+    const double bar = (regular ? 1.0 : 0.97) * tally.caches;
     EXPECT_GE(tally.lines, bar);
     EXPECT_GE(tally.penalties, bar);
     EXPECT_LE(tally.outside, 0.01 * tally.caches);

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 
 #include "device/cuda/nvml_api.h"
@@ -182,11 +183,24 @@ const Module& Gpu::chase_module() {
 }
 
 DevicePointer Gpu::reserve(std::uint64_t bytes) {
-  if (bytes + kArenaAlignment > arena_.bytes()) {
+  // Aligned to a quarter of itself where there is room: a TLB whose index is hashed is filled unevenly by a stretch of
+  // pages that begins just anywhere.
+  const std::uint64_t room = info_.max_array_bytes > bytes ? info_.max_array_bytes - bytes : 0;
+  std::uint64_t alignment = std::max(kArenaAlignment, std::bit_floor(std::min(bytes / 4, room)));
+  const auto allocate = [&] {
     arena_ = Memory();  // the old one first: both may not fit
-    arena_ = Memory(driver_, round_up(std::max(bytes, kLeastArenaBytes) + kArenaAlignment, kArenaAlignment));
+    arena_ = Memory(driver_, round_up(std::max(bytes, kLeastArenaBytes) + alignment, kArenaAlignment));
+  };
+  if (bytes + alignment > arena_.bytes()) {
+    try {
+      allocate();
+    } catch (const DeviceMemoryError&) {
+      if (alignment == kArenaAlignment) throw;
+      alignment = kArenaAlignment;  // others have taken some of what was free
+      allocate();
+    }
   }
-  return round_up(arena_.address(), kArenaAlignment);
+  return round_up(arena_.address(), alignment);
 }
 
 std::uint64_t Gpu::carve_out_for(std::uint64_t wanted_bytes, std::uint64_t shared_bytes, std::uint32_t blocks) const {
