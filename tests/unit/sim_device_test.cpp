@@ -323,10 +323,11 @@ TEST(SimDevice, AnswersDoNotDependOnThreadsNorOnWhatRanBefore) {
     for (CacheSpec& cache : machine.caches) cache.replacement = replacement;
     std::vector<Program> programs;
     for (std::uint64_t i = 0; i < 60; ++i) {
-      ChaseProgram program = chase(2 * kL1Bytes * (1 + i / 20), 32);
+      const bool touches = i >= 30;  // a little more each time, so that one begins as the one before
+      ChaseProgram program = chase(2 * kL1Bytes * (1 + i / (touches ? 2 : 20)), 32);
       program.arrays[0].second_order = Order::kShuffled;
       program.arrays[0].seed = i / 3;  // each three times
-      program.steps = {{.kind = StepKind::kWarm, .loads = program.arrays[0].element_count()},
+      program.steps = {{.kind = touches ? StepKind::kTouch : StepKind::kWarm, .loads = program.arrays[0].element_count()},
                        {.kind = StepKind::kCounted, .loads = 100, .chain = 1},
                        {.kind = StepKind::kTimed, .loads = 100, .first = i % 3}};
       programs.emplace_back(program);
