@@ -230,21 +230,21 @@ std::string diff_to_json(const std::vector<NamedReport>& reports) {
   return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
 }
 
-std::string diff_to_html(const std::vector<NamedReport>& whole) {
-  std::vector<NamedReport> reports = whole;
-  for (NamedReport& report : reports) {
-    report.topology = report::thinned_to(report.topology, report::kMostNumbersOfPage / reports.size());
+std::string diff_to_html(const std::vector<NamedReport>& reports) {
+  std::vector<NamedReport> thinned = reports;
+  for (NamedReport& report : thinned) {
+    report.topology = report::thinned_to(report.topology, report::kMostNumbersOfPage / thinned.size());
   }
-  const std::vector<Comparison> comparisons = compare_all(reports);
+  const std::vector<Comparison> comparisons = compare_all(thinned);
   report::Page page;
   page.title = "Differences - gputopo";
-  for (const NamedReport& report : reports) page.reports.push_back(&report.topology);
-  const PlotPairs pairs = plot_pairs(reports, comparisons, page.charts);
+  for (const NamedReport& report : thinned) page.reports.push_back(&report.topology);
+  const PlotPairs pairs = plot_pairs(thinned, comparisons, page.charts);
   std::string body;
   for (std::size_t i = 0; const Comparison& comparison : comparisons) {
     ++i;
     body += fmt::format("<section aria-labelledby=\"h-diff-{0}\"><h2 id=\"h-diff-{0}\">{1} and {2}</h2>\n<p>{3}.</p>\n",
-                        i, escaped(reports[0].path), escaped(reports[i].path), escaped(verdict(comparison)));
+                        i, escaped(thinned[0].path), escaped(thinned[i].path), escaped(verdict(comparison)));
     std::string notes;
     for (const std::string& note : comparison.all_notes()) notes += fmt::format("<li>{}</li>", escaped(note));
     if (!notes.empty()) body += fmt::format("<div class=\"warnings\"><ul>{}</ul></div>\n", notes);
@@ -254,7 +254,7 @@ std::string diff_to_html(const std::vector<NamedReport>& whole) {
           "<th scope=\"col\">element</th><th scope=\"col\">attribute</th><th scope=\"col\">{}</th><th "
           "scope=\"col\">{}</th>"
           "<th scope=\"col\" class=\"number\">difference</th></tr></thead><tbody>\n{}</tbody></table></div>\n",
-          i, escaped(reports[0].path), escaped(reports[i].path), differences_table(comparison, pairs));
+          i, escaped(thinned[0].path), escaped(thinned[i].path), differences_table(comparison, pairs));
     }
     body += "</section>\n";
   }

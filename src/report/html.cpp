@@ -285,15 +285,15 @@ std::string timing(const Topology& topology) {
 
 }  // namespace
 
-std::string to_html(const Topology& whole) {
-  const Topology topology = report::thinned_to(whole, report::kMostNumbersOfPage);
-  const std::vector<Group> groups = groups_of(topology);
+std::string to_html(const Topology& topology) {
+  const Topology thinned = report::thinned_to(topology, report::kMostNumbersOfPage);
+  const std::vector<Group> groups = groups_of(thinned);
   report::Page page;
-  page.title = report::device_title(topology) + " - gputopo";
-  page.reports = {&topology};
-  page.body = report::page_header(page.reports, topology.name) + "<main id=\"main\">\n" + warnings(topology) +
-              drawing(topology) + hierarchy(topology) + values(groups) + evidence(groups, page.charts) +
-              timing(topology) + "</main>\n";
+  page.title = report::device_title(thinned) + " - gputopo";
+  page.reports = {&thinned};
+  page.body = report::page_header(page.reports, thinned.name) + "<main id=\"main\">\n" + warnings(thinned) +
+              drawing(thinned) + hierarchy(thinned) + values(groups) + evidence(groups, page.charts) + timing(thinned) +
+              "</main>\n";
   return report::html_page(page);
 }
 

@@ -327,9 +327,10 @@ TEST(SimDevice, AnswersDoNotDependOnThreadsNorOnWhatRanBefore) {
       ChaseProgram program = chase(2 * kL1Bytes * (1 + i / (touches ? 2 : 20)), 32);
       program.arrays[0].second_order = Order::kShuffled;
       program.arrays[0].seed = i / 3;  // each three times
-      program.steps = {{.kind = touches ? StepKind::kTouch : StepKind::kWarm, .loads = program.arrays[0].element_count()},
-                       {.kind = StepKind::kCounted, .loads = 100, .chain = 1},
-                       {.kind = StepKind::kTimed, .loads = 100, .first = i % 3}};
+      program.steps = {
+          {.kind = touches ? StepKind::kTouch : StepKind::kWarm, .loads = program.arrays[0].element_count()},
+          {.kind = StepKind::kCounted, .loads = 100, .chain = 1},
+          {.kind = StepKind::kTimed, .loads = 100, .first = i % 3}};
       programs.emplace_back(program);
     }
     const std::vector<ProgramResult> together = make_sim_device(machine, 5, 3)->run(programs);
