@@ -4,8 +4,9 @@
 
 #include <algorithm>
 #include <cmath>
-#include <random>
 #include <stdexcept>
+
+#include "support/draw.h"
 
 namespace gputopo::truth {
 namespace {
@@ -13,24 +14,6 @@ namespace {
 using sim::CacheSpec;
 using sim::IndexHash;
 using sim::Replacement;
-
-class Draw {
- public:
-  explicit Draw(std::uint64_t seed) : generator_(seed) {}
-
-  double uniform(double low, double high) {
-    return low + (high - low) * static_cast<double>(generator_() >> 11) * 0x1.0p-53;
-  }
-  bool chance(double probability) { return uniform(0, 1) < probability; }
-  double log_uniform(double low, double high) { return std::exp(uniform(std::log(low), std::log(high))); }
-  template <typename T>
-  T pick(const std::vector<T>& values) {
-    return values[static_cast<std::size_t>(uniform(0, static_cast<double>(values.size())))];
-  }
-
- private:
-  std::mt19937_64 generator_;
-};
 
 // The size rounded to whole sets, as many as a folded index can address.
 std::uint64_t whole_size(const CacheSpec& cache) {

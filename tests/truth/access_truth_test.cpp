@@ -5,10 +5,10 @@
 
 #include <algorithm>
 #include <cmath>
-#include <random>
 
 #include "device/sim/machine.h"
 #include "gputopo/discover.h"
+#include "support/draw.h"
 #include "support/seeds.h"
 
 namespace gputopo::truth {
@@ -19,19 +19,13 @@ constexpr double kClockMhz = 1000;
 constexpr std::uint64_t kThreadsPerBlock = 1024;
 
 sim::MachineSpec random_access_machine(const std::string& vendor, std::uint64_t seed) {
-  std::mt19937_64 generator(seed);
-  const auto uniform = [&](double low, double high) {
-    return low + (high - low) * static_cast<double>(generator() >> 11) * 0x1.0p-53;
-  };
-  const auto pick = [&](const std::vector<std::uint32_t>& values) {
-    return values[static_cast<std::size_t>(uniform(0, static_cast<double>(values.size())))];
-  };
+  Draw draw(seed);
   sim::MachineSpec machine;
   machine.info.vendor = vendor;
   machine.info.warp_size = vendor == "AMD" ? 64 : 32;
   machine.info.max_threads_per_block = kThreadsPerBlock;
   machine.info.name = fmt::format("random access {}", seed);
-  machine.info.sm_count = pick({1, 4, 16, 80});
+  machine.info.sm_count = draw.pick<std::uint32_t>({1, 4, 16, 80});
   machine.info.sm_clock_max_mhz = kClockMhz;
   machine.info.memory_bytes = 8ull << 30;
   machine.info.l2_bytes = 4 << 20;
@@ -42,10 +36,10 @@ sim::MachineSpec random_access_machine(const std::string& vendor, std::uint64_t 
                      .sector_bytes = 32,
                      .ways = 16,
                      .scope = sim::Scope::kGpu}};
-  const double l1 = uniform(20, 60);
-  const double l2 = l1 * uniform(3, 6);
-  const double memory = l2 * uniform(1.5, 3);
-  machine.spaces[Space::kShared].memory_latency_cycles = uniform(18, 45);
+  const double l1 = draw.uniform(20, 60);
+  const double l2 = l1 * draw.uniform(3, 6);
+  const double memory = l2 * draw.uniform(1.5, 3);
+  machine.spaces[Space::kShared].memory_latency_cycles = draw.uniform(18, 45);
   machine.spaces[Space::kGlobal] = {{{"l1", l1, 0}, {"l2", l2, 0}}, memory};
   machine.spaces[Space::kGlobalBypassL1] = {{{"l2", l2, 0}}, memory};
   // Bytes per cycle of all SMs together, from a slow to a fast one.
@@ -53,23 +47,25 @@ sim::MachineSpec random_access_machine(const std::string& vendor, std::uint64_t 
     return sim::BandwidthSpec{.read_bytes_per_second =
                                   bytes_per_cycle_and_sm * machine.info.sm_count * kClockMhz * 1e6};
   };
-  machine.bandwidths["shared"] = bandwidth(uniform(32, 128));
-  machine.bandwidths["l1"] = bandwidth(uniform(32, 256));
-  machine.bandwidths["l2"] = bandwidth(uniform(16, 128));
-  machine.bandwidths["memory"] = bandwidth(uniform(4, 40));
-  machine.banks = {.banks = pick({16, 32}),
-                   .bank_bytes = pick({4, 8}),
-                   .lanes_at_once = pick({16, 32, 32}),
-                   .conflict_cycles = uniform(1, 40),
-                   .store_latency_cycles = uniform(20, 60)};
+  machine.bandwidths["shared"] = bandwidth(draw.uniform(32, 128));
+  machine.bandwidths["l1"] = bandwidth(draw.uniform(32, 256));
+  machine.bandwidths["l2"] = bandwidth(draw.uniform(16, 128));
+  machine.bandwidths["memory"] = bandwidth(draw.uniform(4, 40));
+  machine.banks = {.banks = draw.pick<std::uint32_t>({16, 32}),
+                   .bank_bytes = draw.pick<std::uint32_t>({4, 8}),
+                   .lanes_at_once = draw.pick<std::uint32_t>({16, 32, 32}),
+                   .conflict_cycles = draw.uniform(1, 40),
+                   .store_latency_cycles = draw.uniform(20, 60)};
   // Neighbouring words never conflict: fewer banks serve fewer lanes at once.
   if (machine.banks->banks * machine.banks->bank_bytes < 32 * 4) machine.banks->lanes_at_once = 16;
-  machine.atomics["shared"] = {uniform(30, 100), uniform(100, 200), uniform(4, 64), uniform(0.5, 4)};
-  machine.atomics["l2"] = {uniform(200, 500), uniform(500, 700), uniform(100, 3000), uniform(1, 64)};
-  machine.noise.jitter_cycles = uniform(0, 2.5);
-  machine.noise.outlier_probability = uniform(0, 0.003);
-  machine.noise.outlier_cycles = uniform(100, 500);
-  machine.noise.drift_fraction = uniform(0, 0.005);
+  machine.atomics["shared"] = {draw.uniform(30, 100), draw.uniform(100, 200), draw.uniform(4, 64),
+                               draw.uniform(0.5, 4)};
+  machine.atomics["l2"] = {draw.uniform(200, 500), draw.uniform(500, 700), draw.uniform(100, 3000),
+                           draw.uniform(1, 64)};
+  machine.noise.jitter_cycles = draw.uniform(0, 2.5);
+  machine.noise.outlier_probability = draw.uniform(0, 0.003);
+  machine.noise.outlier_cycles = draw.uniform(100, 500);
+  machine.noise.drift_fraction = draw.uniform(0, 0.005);
   return machine;
 }
 

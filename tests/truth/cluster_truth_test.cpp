@@ -5,30 +5,18 @@
 
 #include <algorithm>
 #include <cmath>
-#include <random>
 #include <set>
 #include <sstream>
 
 #include "device/sim/cluster.h"
 #include "device/sim/machine.h"
 #include "gputopo/discover.h"
+#include "support/draw.h"
 
 namespace gputopo::truth {
 namespace {
 
 constexpr double kClockMhz = 1000;
-
-class Draw {
- public:
-  explicit Draw(std::uint64_t seed) : generator_(seed) {}
-  double uniform(double low, double high) {
-    return low + (high - low) * static_cast<double>(generator_() >> 11) * 0x1.0p-53;
-  }
-  std::uint32_t below(std::uint32_t bound) { return static_cast<std::uint32_t>(uniform(0, bound)); }
-
- private:
-  std::mt19937_64 generator_;
-};
 
 // GPCs of 1 to 9 TPCs each, in an order that nobody would guess; clusters of up to 16 SMs.
 sim::MachineSpec random_cluster_machine(std::uint64_t seed) {

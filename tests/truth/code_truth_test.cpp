@@ -7,10 +7,10 @@
 #include <cmath>
 #include <cstdlib>
 #include <numeric>
-#include <random>
 
 #include "device/sim/machine.h"
 #include "gputopo/discover.h"
+#include "support/draw.h"
 #include "support/random_machine.h"
 #include "support/seeds.h"
 
@@ -27,67 +27,63 @@ struct Drawn {
 // One to three levels, each at least four times as large as the one before and dearer by a third at least; the rest is
 // drawn.
 Drawn random_code_machine(std::uint64_t seed) {
-  std::mt19937_64 generator(seed);
-  const auto uniform = [&](double low, double high) {
-    return low + (high - low) * static_cast<double>(generator() >> 11) * 0x1.0p-53;
-  };
-  const auto pick = [&](const auto& values) {
-    return values[static_cast<std::size_t>(uniform(0, static_cast<double>(std::size(values))))];
-  };
+  Draw draw(seed);
   Drawn drawn;
   sim::MachineSpec& machine = drawn.machine;
   machine.info.vendor = "NVIDIA";
   machine.info.name = fmt::format("random code {}", seed);
-  machine.info.sm_count = pick(std::vector<std::uint32_t>{4, 6, 12, 30});
+  machine.info.sm_count = draw.pick(std::vector<std::uint32_t>{4, 6, 12, 30});
   machine.info.constant_bytes = 64 << 10;
-  machine.sms_per_tpc = pick(std::vector<std::uint32_t>{2, 3});
+  machine.sms_per_tpc = draw.pick(std::vector<std::uint32_t>{2, 3});
   machine.info.sm_count -= machine.info.sm_count % machine.sms_per_tpc;
   machine.info.sm_count = std::max(machine.info.sm_count, 2 * machine.sms_per_tpc);
   sim::CodeSpec code;
-  code.bytes_per_instruction = pick(std::vector<std::uint32_t>{8, 16});
-  code.loop_cycles = uniform(20, 300);
+  code.bytes_per_instruction = draw.pick(std::vector<std::uint32_t>{8, 16});
+  code.loop_cycles = draw.uniform(20, 300);
   sim::SpaceSpec constant;
-  double cycles = uniform(1, 4);
-  const auto levels = pick(std::vector<int>{1, 2, 2, 3});
+  double cycles = draw.uniform(1, 4);
+  const auto levels = draw.pick(std::vector<int>{1, 2, 2, 3});
   const double most = 0.33 * kMostCodeInstructions * code.bytes_per_instruction;
-  double size = std::exp(uniform(std::log(2048.0), std::log(levels == 1 ? most : levels == 2 ? most / 6 : most / 30)));
+  double size = std::exp(draw.uniform(std::log(2048.0), std::log(levels == 1   ? most
+                                                                 : levels == 2 ? most / 6
+                                                                               : most / 30)));
   machine.caches.push_back({.id = "constant_l1", .size_bytes = 2048, .line_bytes = 64, .sector_bytes = 64, .ways = 4});
   constant.path.push_back({"constant_l1", 20, 0});
   int scope = 0;
   // One line for all: where a farther cache takes more at once, what it serves costs less than its own cost.
-  const auto line = pick(std::vector<std::uint32_t>{64, 128, 256});
+  const auto line = draw.pick(std::vector<std::uint32_t>{64, 128, 256});
   for (int level = 0; level < levels; ++level) {
     sim::CacheSpec cache;
     cache.id = kElements[level];
     cache.line_bytes = line;
     cache.sector_bytes = cache.line_bytes;
-    cache.ways = pick(std::vector<std::uint32_t>{2, 4, 8, 16});
-    if (uniform(0, 1) < 0.3) {
-      cache.replacement = uniform(0, 1) < 0.5 ? sim::Replacement::kRandom : sim::Replacement::kTreePlru;
+    cache.ways = draw.pick(std::vector<std::uint32_t>{2, 4, 8, 16});
+    if (draw.uniform(0, 1) < 0.3) {
+      cache.replacement = draw.uniform(0, 1) < 0.5 ? sim::Replacement::kRandom : sim::Replacement::kTreePlru;
       drawn.regular = false;
     }
     // Whole sets, and whole blocks of code where a set is smaller than that.
     const std::uint64_t set = std::max<std::uint64_t>(std::uint64_t{cache.line_bytes} * cache.ways, 512);
     cache.size_bytes = std::max<std::uint64_t>(1, static_cast<std::uint64_t>(size) / set) * set;
-    scope = std::max(scope, static_cast<int>(uniform(0, level == 0 ? 1 : 3)));
+    scope = std::max(scope, static_cast<int>(draw.uniform(0, level == 0 ? 1 : 3)));
     constexpr sim::Scope kScopes[] = {sim::Scope::kSm, sim::Scope::kTpc, sim::Scope::kGpu};
     cache.scope = kScopes[scope];
-    if (level == 0) cache.instances = pick(std::vector<std::uint32_t>{1, 1, 4});
+    if (level == 0) cache.instances = draw.pick(std::vector<std::uint32_t>{1, 1, 4});
     machine.caches.push_back(cache);
     code.path.push_back({cache.id, cycles});
-    cycles *= uniform(1.4, 3);
-    if (level > 0 && uniform(0, 1) < 0.5) constant.path.push_back({cache.id, 60.0 * (level + 1), 0});
-    size = static_cast<double>(cache.size_bytes) * uniform(4, 5);
+    cycles *= draw.uniform(1.4, 3);
+    if (level > 0 && draw.uniform(0, 1) < 0.5) constant.path.push_back({cache.id, 60.0 * (level + 1), 0});
+    size = static_cast<double>(cache.size_bytes) * draw.uniform(4, 5);
   }
   code.memory_cycles_per_instruction = cycles;
   constant.memory_latency_cycles = 600;
   machine.code = code;
   machine.spaces[Space::kConstant] = constant;
   machine.spaces[Space::kGlobal].memory_latency_cycles = 500;
-  machine.noise.jitter_cycles = uniform(0, 3);
-  machine.noise.outlier_probability = uniform(0, 0.003);
+  machine.noise.jitter_cycles = draw.uniform(0, 3);
+  machine.noise.outlier_probability = draw.uniform(0, 0.003);
   machine.noise.outlier_cycles = 300;
-  machine.noise.drift_fraction = uniform(0, 0.005);
+  machine.noise.drift_fraction = draw.uniform(0, 0.005);
   return drawn;
 }
 
@@ -110,42 +106,37 @@ std::string scope_of(const sim::MachineSpec& machine, const sim::CacheSpec& cach
 
 // A constant L1.5 that holds all the constants there may be, and code too: what of it shows beside code only.
 sim::MachineSpec random_constant_machine(std::uint64_t seed, bool& regular) {
-  std::mt19937_64 generator(seed);
-  const auto uniform = [&](double low, double high) {
-    return low + (high - low) * static_cast<double>(generator() >> 11) * 0x1.0p-53;
-  };
-  const auto pick = [&](const auto& values) {
-    return values[static_cast<std::size_t>(uniform(0, static_cast<double>(std::size(values))))];
-  };
+  Draw draw(seed);
   sim::MachineSpec machine;
   machine.info.vendor = "NVIDIA";
   machine.info.name = fmt::format("random constants {}", seed);
   machine.info.sm_count = 4;
   machine.info.constant_bytes = 64 << 10;
   sim::CacheSpec shared{.id = "constant_l15",
-                        .line_bytes = pick(std::vector<std::uint32_t>{64, 128, 256, 512}),
-                        .ways = pick(std::vector<std::uint32_t>{4, 8, 16})};
-  shared.sector_bytes = std::max<std::uint32_t>(64, shared.line_bytes >> pick(std::vector<std::uint32_t>{0, 0, 1, 2}));
+                        .line_bytes = draw.pick(std::vector<std::uint32_t>{64, 128, 256, 512}),
+                        .ways = draw.pick(std::vector<std::uint32_t>{4, 8, 16})};
+  shared.sector_bytes =
+      std::max<std::uint32_t>(64, shared.line_bytes >> draw.pick(std::vector<std::uint32_t>{0, 0, 1, 2}));
   const std::uint64_t set = std::uint64_t{shared.line_bytes} * shared.ways;
-  shared.size_bytes = static_cast<std::uint64_t>(uniform(96, 192)) * 1024 / set * set;
-  regular = uniform(0, 1) < 0.7;
+  shared.size_bytes = static_cast<std::uint64_t>(draw.uniform(96, 192)) * 1024 / set * set;
+  regular = draw.uniform(0, 1) < 0.7;
   if (!regular) shared.replacement = sim::Replacement::kRandom;
-  if (uniform(0, 1) < 0.3) shared.index = sim::IndexHash::kMixed;
+  if (draw.uniform(0, 1) < 0.3) shared.index = sim::IndexHash::kMixed;
   machine.caches = {{.id = "constant_l1", .size_bytes = 2048, .line_bytes = 64, .sector_bytes = 64, .ways = 4},
                     {.id = "icache_l1", .size_bytes = 16 << 10, .line_bytes = 128, .sector_bytes = 128, .ways = 4},
                     shared};
-  const double cycles = uniform(1, 2);
+  const double cycles = draw.uniform(1, 2);
   machine.code = sim::CodeSpec{.bytes_per_instruction = 16,
                                .path = {{"icache_l1", cycles}, {"constant_l15", 2 * cycles}},
                                .memory_cycles_per_instruction = 5 * cycles,
-                               .loop_cycles = uniform(20, 300)};
-  const double l15 = uniform(70, 120);
-  machine.spaces[Space::kConstant] = {{{"constant_l1", 25, 0}, {"constant_l15", l15, 0}}, l15 * uniform(2, 5)};
+                               .loop_cycles = draw.uniform(20, 300)};
+  const double l15 = draw.uniform(70, 120);
+  machine.spaces[Space::kConstant] = {{{"constant_l1", 25, 0}, {"constant_l15", l15, 0}}, l15 * draw.uniform(2, 5)};
   machine.spaces[Space::kGlobal].memory_latency_cycles = 500;
-  machine.noise.jitter_cycles = uniform(0, 3);
-  machine.noise.outlier_probability = uniform(0, 0.003);
+  machine.noise.jitter_cycles = draw.uniform(0, 3);
+  machine.noise.outlier_probability = draw.uniform(0, 0.003);
   machine.noise.outlier_cycles = 300;
-  machine.noise.drift_fraction = uniform(0, 0.005);
+  machine.noise.drift_fraction = draw.uniform(0, 0.005);
   return machine;
 }
 

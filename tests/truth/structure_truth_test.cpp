@@ -6,10 +6,10 @@
 
 #include <bit>
 #include <map>
-#include <random>
 
 #include "device/sim/machine.h"
 #include "gputopo/discover.h"
+#include "support/draw.h"
 #include "support/random_machine.h"
 #include "support/seeds.h"
 
@@ -132,10 +132,7 @@ TEST(StructureTruth, RandomMachines) {
 
 // Machines whose SMs are near one of two L2 partitions, as drawn: the halves come out, whatever the noise.
 TEST(MapTruth, SmsNearEachPartition) {
-  std::mt19937_64 random(1);
-  const auto uniform = [&](double low, double high) {
-    return low + (high - low) * static_cast<double>(random() >> 11) * 0x1.0p-53;
-  };
+  truth::Draw draw(1);
   int told = 0;
   for (int trial = 0; trial < 12; ++trial) {
     sim::MachineSpec machine = sim::parse_machine(*sim::builtin_machine("h200"));
@@ -147,11 +144,11 @@ TEST(MapTruth, SmsNearEachPartition) {
       if (cache.id == "l2") cache.size_bytes = 8u << 20;
     }
     machine.info.l2_bytes = 8u << 20;
-    machine.sms_near_first_partition = static_cast<std::uint32_t>(uniform(0.2, 0.8) * machine.info.sm_count);
-    machine.slices = sim::SliceSpec{.count = static_cast<std::uint32_t>(uniform(8, 100)),
-                                    .partition_cycles = uniform(8, 25),
-                                    .tpc_cycles = uniform(0, 8)};
-    machine.noise.jitter_cycles = uniform(0, 3);
+    machine.sms_near_first_partition = static_cast<std::uint32_t>(draw.uniform(0.2, 0.8) * machine.info.sm_count);
+    machine.slices = sim::SliceSpec{.count = static_cast<std::uint32_t>(draw.uniform(8, 100)),
+                                    .partition_cycles = draw.uniform(8, 25),
+                                    .tpc_cycles = draw.uniform(0, 8)};
+    machine.noise.jitter_cycles = draw.uniform(0, 3);
     const std::unique_ptr<Device> device = sim::make_sim_device(machine, 1, 0);
     DiscoverOptions options;
     options.elements = {"l2"};

@@ -3,40 +3,36 @@
 #include <gtest/gtest.h>
 
 #include <map>
-#include <random>
 
 #include "device/sim/machine.h"
 #include "gputopo/discover.h"
+#include "support/draw.h"
 #include "support/seeds.h"
 
 namespace gputopo {
 namespace {
 
 sim::MachineSpec random_tlb_machine(std::uint64_t seed) {
-  std::mt19937_64 random(seed);
-  const auto uniform = [&](double low, double high) {
-    return low + (high - low) * static_cast<double>(random() >> 11) * 0x1.0p-53;
-  };
-  const auto pick = [&](const auto& values) { return values[random() % std::size(values)]; };
+  truth::Draw draw(seed);
   sim::MachineSpec machine = sim::parse_machine(*sim::builtin_machine("h200"));
-  machine.noise.jitter_cycles = uniform(0, 3);
-  machine.noise.outlier_probability = uniform(0, 0.002);
+  machine.noise.jitter_cycles = draw.uniform(0, 3);
+  machine.noise.outlier_probability = draw.uniform(0, 0.002);
   machine.tlbs.clear();
   const std::uint64_t pages[] = {64u << 10, 512u << 10, 2u << 20, 32u << 20};
   const std::uint32_t entries[] = {16, 32, 64, 128, 512};
   const std::uint32_t ways[] = {0, 2, 4, 8, 16};
-  const int levels = uniform(0, 1) < 0.5 ? 1 : 2;
+  const int levels = draw.uniform(0, 1) < 0.5 ? 1 : 2;
   for (int level = 0; level < levels; ++level) {
     sim::TlbSpec tlb;
-    tlb.page_bytes = level == 0 ? pick(pages) : machine.tlbs[0].page_bytes;
-    tlb.entries = pick(entries);
+    tlb.page_bytes = level == 0 ? draw.pick(pages) : machine.tlbs[0].page_bytes;
+    tlb.entries = draw.pick(entries);
     // Well behind the level before, as on the GPUs of the papers; the sweep goes over 4096 pages at most.
-    if (level > 0) tlb.entries = std::min(2048u, machine.tlbs[0].entries * (random() % 2 == 0 ? 8 : 16));
-    tlb.ways = std::min(pick(ways), tlb.entries);
-    tlb.miss_cycles = uniform(40, 300);
+    if (level > 0) tlb.entries = std::min(2048u, machine.tlbs[0].entries * (draw.chance(0.5) ? 8 : 16));
+    tlb.ways = std::min(draw.pick(ways), tlb.entries);
+    tlb.miss_cycles = draw.uniform(40, 300);
     // Of as many SMs as the level before, or more.
     const sim::Scope scopes[] = {sim::Scope::kSm, sim::Scope::kTpc, sim::Scope::kGpu};
-    tlb.scope = std::max(pick(scopes), level == 0 ? sim::Scope::kSm : machine.tlbs[0].scope);
+    tlb.scope = std::max(draw.pick(scopes), level == 0 ? sim::Scope::kSm : machine.tlbs[0].scope);
     machine.tlbs.push_back(tlb);
   }
   return machine;
