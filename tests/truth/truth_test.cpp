@@ -57,8 +57,6 @@ class Judge {
     options.budget_seconds = 600;
     options.keep_samples = false;
     options.elements = judged_elements(machine_.info.vendor);
-    options.attributes = {"size",        "line_size",      "fetch_granularity", "latency",      "amount",
-                          "shared_with", "shared_between", "partitions",        "write_policy", "write_allocate"};
     topology_ = discover(*device, options);
   }
 
