@@ -4,9 +4,6 @@
 namespace gputopo::probe {
 namespace {
 
-constexpr std::size_t kFirstSegment = 2;
-// Segments of the untimed chain, so that outliers spoil some of them and not their median.
-constexpr std::uint32_t kSegments = 33;
 constexpr std::uint64_t kSegmentLoads = 128;
 
 // The mean of the loads in the band as they were timed; nothing where they are too few.
@@ -20,15 +17,24 @@ std::optional<double> timed_mean(const stats::Histogram& histogram, double low, 
   return band.mean - timer;
 }
 
-double untimed_mean(const ChaseResult& copy) {
+}  // namespace
+
+void add_untimed_chain(std::vector<ChaseStep>& steps, const ChaseArray& array) {
+  std::uint64_t done = 0;
+  for (std::size_t i = 1; i < steps.size(); ++i) done += steps[i].loads;
+  constexpr std::uint32_t kSegments = 33;
+  for (std::uint32_t segment = 0; segment < kSegments; ++segment, done += kSegmentLoads) {
+    steps.push_back({.kind = StepKind::kWarm, .loads = kSegmentLoads, .first = done % array.element_count()});
+  }
+}
+
+double untimed_latency(const ChaseResult& copy, std::size_t first_step) {
   std::vector<double> segments;
-  for (std::size_t i = kFirstSegment; i < copy.steps.size(); ++i) {
+  for (std::size_t i = first_step; i < copy.steps.size(); ++i) {
     segments.push_back(static_cast<double>(copy.steps[i].total_cycles) / static_cast<double>(copy.steps[i].loads));
   }
   return stats::median(segments);
 }
-
-}  // namespace
 
 BandLatencies timed_band_latencies(const std::vector<ChaseResult>& copies, std::size_t step, double low_cycles,
                                    double high_cycles, double timer_cycles) {
@@ -46,13 +52,10 @@ BandLatencies timed_band_latencies(const std::vector<ChaseResult>& copies, std::
 BandLatencies band_latencies(Lab& lab, const Survey& survey, const ChaseArray& array, double low_cycles,
                              double high_cycles) {
   const Site& site = survey.site;
-  const std::uint64_t n = array.element_count();
   std::vector<ChaseStep> steps = {warm_step(site, array),
                                   {.kind = StepKind::kCounted, .loads = lab.parameters().survey_loads}};
-  for (std::uint64_t segment = 0; segment < kSegments; ++segment) {
-    const std::uint64_t done = lab.parameters().survey_loads + segment * kSegmentLoads;
-    steps.push_back({.kind = StepKind::kWarm, .loads = kSegmentLoads, .first = done % n});
-  }
+  const std::size_t untimed = steps.size();
+  add_untimed_chain(steps, array);
   const std::vector<ChaseResult> copies =
       lab.chase(std::vector<ChaseProgram>(lab.parameters().copies, make_program(site, {array}, steps)));
   BandLatencies latencies = timed_band_latencies(copies, 1, low_cycles, high_cycles, survey.timer_cycles);
@@ -62,7 +65,7 @@ BandLatencies band_latencies(Lab& lab, const Survey& survey, const ChaseArray& a
                       stats::fraction_below(latencies.histogram, high_cycles) >= 1 - kMostFarther;
   if (!latencies.untimed) return latencies;
   latencies.means_cycles.clear();
-  for (const ChaseResult& copy : copies) latencies.means_cycles.push_back(untimed_mean(copy));
+  for (const ChaseResult& copy : copies) latencies.means_cycles.push_back(untimed_latency(copy, untimed));
   return latencies;
 }
 

@@ -97,6 +97,12 @@ struct Cache {
 // Median over the copies of the hit fraction of their step `step`.
 [[nodiscard]] double median_hit_fraction(const std::vector<ChaseResult>& copies, std::size_t step, double limit_cycles);
 
+// Adds an untimed chain over the array to steps that have warmed it up (the first) and loaded from it, where they
+// ended. In segments, so that outliers spoil some of them and not their median.
+void add_untimed_chain(std::vector<ChaseStep>& steps, const ChaseArray& array);
+// Cycles of a load of such a chain, which is all steps from `first_step` on.
+[[nodiscard]] double untimed_latency(const ChaseResult& copy, std::size_t first_step);
+
 // Loads with raw latencies in a band [low, high).
 struct BandLatencies {
   std::vector<double> means_cycles;  // of each copy of a program, the timer's cost taken off

@@ -11,9 +11,6 @@ namespace gputopo::probe {
 namespace {
 
 constexpr std::uint64_t kTinyTimedLoads = 1024;
-// The untimed chain runs in segments, so that outliers spoil some of them and not their median.
-constexpr std::uint64_t kTinyChainLoads = 128;
-constexpr std::uint32_t kTinyChainSegments = 33;
 constexpr std::uint64_t kColdLoads = 64;
 constexpr std::uint64_t kColdPassBytes = 8192;
 
@@ -23,16 +20,13 @@ stats::Histogram run_tiny(Lab& lab, Survey& survey) {
   const std::uint64_t n = array.element_count();
   std::vector<ChaseStep> steps = {{.kind = StepKind::kWarm, .loads = 4 * n},
                                   {.kind = StepKind::kTimed, .loads = kTinyTimedLoads}};
-  steps.insert(steps.end(), kTinyChainSegments, {.kind = StepKind::kWarm, .loads = kTinyChainLoads});
+  const std::size_t untimed = steps.size();
+  add_untimed_chain(steps, array);
   const ChaseProgram program = make_program(survey.site, {array}, steps);
   stats::Histogram histogram;
   std::vector<double> timer_costs;
   for (const ChaseResult& copy : lab.chase(std::vector<ChaseProgram>(lab.parameters().copies, program))) {
-    std::vector<double> segments;
-    for (std::size_t i = 2; i < copy.steps.size(); ++i) {
-      segments.push_back(static_cast<double>(copy.steps[i].total_cycles) / static_cast<double>(copy.steps[i].loads));
-    }
-    const double latency = stats::median(segments);
+    const double latency = untimed_latency(copy, untimed);
     const StepResult& timed_step = copy.steps[1];
     const std::vector<double> timed(timed_step.latencies.begin(), timed_step.latencies.end());
     survey.tiny_latencies_cycles.push_back(latency);

@@ -24,6 +24,15 @@ struct Drawn {
   bool regular = true;  // LRU throughout
 };
 
+// What instructions and constants do not show, and noise.
+void finish(sim::MachineSpec& machine, Draw& draw) {
+  machine.spaces[Space::kGlobal].memory_latency_cycles = 500;
+  machine.noise.jitter_cycles = draw.uniform(0, 3);
+  machine.noise.outlier_probability = draw.uniform(0, 0.003);
+  machine.noise.outlier_cycles = 300;
+  machine.noise.drift_fraction = draw.uniform(0, 0.005);
+}
+
 // One to three levels, each at least four times as large as the one before and dearer by a third at least; the rest is
 // drawn.
 Drawn random_code_machine(std::uint64_t seed) {
@@ -32,34 +41,32 @@ Drawn random_code_machine(std::uint64_t seed) {
   sim::MachineSpec& machine = drawn.machine;
   machine.info.vendor = "NVIDIA";
   machine.info.name = fmt::format("random code {}", seed);
-  machine.info.sm_count = draw.pick(std::vector<std::uint32_t>{4, 6, 12, 30});
+  machine.info.sm_count = draw.pick<std::uint32_t>({4, 6, 12, 30});
   machine.info.constant_bytes = 64 << 10;
-  machine.sms_per_tpc = draw.pick(std::vector<std::uint32_t>{2, 3});
+  machine.sms_per_tpc = draw.pick<std::uint32_t>({2, 3});
   machine.info.sm_count -= machine.info.sm_count % machine.sms_per_tpc;
   machine.info.sm_count = std::max(machine.info.sm_count, 2 * machine.sms_per_tpc);
   sim::CodeSpec code;
-  code.bytes_per_instruction = draw.pick(std::vector<std::uint32_t>{8, 16});
+  code.bytes_per_instruction = draw.pick<std::uint32_t>({8, 16});
   code.loop_cycles = draw.uniform(20, 300);
   sim::SpaceSpec constant;
   double cycles = draw.uniform(1, 4);
-  const auto levels = draw.pick(std::vector<int>{1, 2, 2, 3});
+  const auto levels = draw.pick<int>({1, 2, 2, 3});
   const double most = 0.33 * kMostCodeInstructions * code.bytes_per_instruction;
-  double size = std::exp(draw.uniform(std::log(2048.0), std::log(levels == 1   ? most
-                                                                 : levels == 2 ? most / 6
-                                                                               : most / 30)));
+  double size = draw.log_uniform(2048.0, levels == 1 ? most : levels == 2 ? most / 6 : most / 30);
   machine.caches.push_back({.id = "constant_l1", .size_bytes = 2048, .line_bytes = 64, .sector_bytes = 64, .ways = 4});
   constant.path.push_back({"constant_l1", 20, 0});
   int scope = 0;
   // One line for all: where a farther cache takes more at once, what it serves costs less than its own cost.
-  const auto line = draw.pick(std::vector<std::uint32_t>{64, 128, 256});
+  const auto line = draw.pick<std::uint32_t>({64, 128, 256});
   for (int level = 0; level < levels; ++level) {
     sim::CacheSpec cache;
     cache.id = kElements[level];
     cache.line_bytes = line;
     cache.sector_bytes = cache.line_bytes;
-    cache.ways = draw.pick(std::vector<std::uint32_t>{2, 4, 8, 16});
-    if (draw.uniform(0, 1) < 0.3) {
-      cache.replacement = draw.uniform(0, 1) < 0.5 ? sim::Replacement::kRandom : sim::Replacement::kTreePlru;
+    cache.ways = draw.pick<std::uint32_t>({2, 4, 8, 16});
+    if (draw.chance(0.3)) {
+      cache.replacement = draw.chance(0.5) ? sim::Replacement::kRandom : sim::Replacement::kTreePlru;
       drawn.regular = false;
     }
     // Whole sets, and whole blocks of code where a set is smaller than that.
@@ -68,22 +75,18 @@ Drawn random_code_machine(std::uint64_t seed) {
     scope = std::max(scope, static_cast<int>(draw.uniform(0, level == 0 ? 1 : 3)));
     constexpr sim::Scope kScopes[] = {sim::Scope::kSm, sim::Scope::kTpc, sim::Scope::kGpu};
     cache.scope = kScopes[scope];
-    if (level == 0) cache.instances = draw.pick(std::vector<std::uint32_t>{1, 1, 4});
+    if (level == 0) cache.instances = draw.pick<std::uint32_t>({1, 1, 4});
     machine.caches.push_back(cache);
     code.path.push_back({cache.id, cycles});
     cycles *= draw.uniform(1.4, 3);
-    if (level > 0 && draw.uniform(0, 1) < 0.5) constant.path.push_back({cache.id, 60.0 * (level + 1), 0});
+    if (level > 0 && draw.chance(0.5)) constant.path.push_back({cache.id, 60.0 * (level + 1), 0});
     size = static_cast<double>(cache.size_bytes) * draw.uniform(4, 5);
   }
   code.memory_cycles_per_instruction = cycles;
   constant.memory_latency_cycles = 600;
   machine.code = code;
   machine.spaces[Space::kConstant] = constant;
-  machine.spaces[Space::kGlobal].memory_latency_cycles = 500;
-  machine.noise.jitter_cycles = draw.uniform(0, 3);
-  machine.noise.outlier_probability = draw.uniform(0, 0.003);
-  machine.noise.outlier_cycles = 300;
-  machine.noise.drift_fraction = draw.uniform(0, 0.005);
+  finish(machine, draw);
   return drawn;
 }
 
@@ -93,10 +96,6 @@ Topology discover_code(const sim::MachineSpec& machine, std::uint64_t seed) {
   options.elements = {"icache"};
   options.seed = seed;
   return discover(*device, options);
-}
-
-const sim::CacheSpec& cache_of(const sim::MachineSpec& machine, const std::string& id) {
-  return *std::find_if(machine.caches.begin(), machine.caches.end(), [&](const auto& cache) { return cache.id == id; });
 }
 
 std::string scope_of(const sim::MachineSpec& machine, const sim::CacheSpec& cache) {
@@ -113,15 +112,14 @@ sim::MachineSpec random_constant_machine(std::uint64_t seed, bool& regular) {
   machine.info.sm_count = 4;
   machine.info.constant_bytes = 64 << 10;
   sim::CacheSpec shared{.id = "constant_l15",
-                        .line_bytes = draw.pick(std::vector<std::uint32_t>{64, 128, 256, 512}),
-                        .ways = draw.pick(std::vector<std::uint32_t>{4, 8, 16})};
-  shared.sector_bytes =
-      std::max<std::uint32_t>(64, shared.line_bytes >> draw.pick(std::vector<std::uint32_t>{0, 0, 1, 2}));
+                        .line_bytes = draw.pick<std::uint32_t>({64, 128, 256, 512}),
+                        .ways = draw.pick<std::uint32_t>({4, 8, 16})};
+  shared.sector_bytes = std::max<std::uint32_t>(64, shared.line_bytes >> draw.pick<std::uint32_t>({0, 0, 1, 2}));
   const std::uint64_t set = std::uint64_t{shared.line_bytes} * shared.ways;
   shared.size_bytes = static_cast<std::uint64_t>(draw.uniform(96, 192)) * 1024 / set * set;
-  regular = draw.uniform(0, 1) < 0.7;
+  regular = draw.chance(0.7);
   if (!regular) shared.replacement = sim::Replacement::kRandom;
-  if (draw.uniform(0, 1) < 0.3) shared.index = sim::IndexHash::kMixed;
+  if (draw.chance(0.3)) shared.index = sim::IndexHash::kMixed;
   machine.caches = {{.id = "constant_l1", .size_bytes = 2048, .line_bytes = 64, .sector_bytes = 64, .ways = 4},
                     {.id = "icache_l1", .size_bytes = 16 << 10, .line_bytes = 128, .sector_bytes = 128, .ways = 4},
                     shared};
@@ -132,11 +130,7 @@ sim::MachineSpec random_constant_machine(std::uint64_t seed, bool& regular) {
                                .loop_cycles = draw.uniform(20, 300)};
   const double l15 = draw.uniform(70, 120);
   machine.spaces[Space::kConstant] = {{{"constant_l1", 25, 0}, {"constant_l15", l15, 0}}, l15 * draw.uniform(2, 5)};
-  machine.spaces[Space::kGlobal].memory_latency_cycles = 500;
-  machine.noise.jitter_cycles = draw.uniform(0, 3);
-  machine.noise.outlier_probability = draw.uniform(0, 0.003);
-  machine.noise.outlier_cycles = 300;
-  machine.noise.drift_fraction = draw.uniform(0, 0.005);
+  finish(machine, draw);
   return machine;
 }
 
