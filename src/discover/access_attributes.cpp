@@ -6,7 +6,7 @@
 namespace gputopo {
 namespace {
 
-constexpr std::array<std::string_view, 7> kAttributes = {
+constexpr std::array<std::string_view, 7> kAccessAttributes = {
     "banks", "bank_width", "conflict_cost", "store_latency", "atomic_latency", "atomic_throughput", "loaded_latency"};
 
 struct Row {
@@ -14,17 +14,17 @@ struct Row {
   Space space;
   probe::LoadedLevel level;
 };
-constexpr Row kElements[] = {{"l1", Space::kGlobal, probe::LoadedLevel::kL1},
-                             {"vl1", Space::kGlobal, probe::LoadedLevel::kL1},
-                             {"l2", Space::kGlobalBypassL1, probe::LoadedLevel::kL2},
-                             {"shared", Space::kShared, probe::LoadedLevel::kShared},
-                             {"lds", Space::kShared, probe::LoadedLevel::kShared},
-                             {"device", Space::kGlobalBypassL1, probe::LoadedLevel::kDevice}};
+constexpr Row kLevels[] = {{"l1", Space::kGlobal, probe::LoadedLevel::kL1},
+                           {"vl1", Space::kGlobal, probe::LoadedLevel::kL1},
+                           {"l2", Space::kGlobalBypassL1, probe::LoadedLevel::kL2},
+                           {"shared", Space::kShared, probe::LoadedLevel::kShared},
+                           {"lds", Space::kShared, probe::LoadedLevel::kShared},
+                           {"device", Space::kGlobalBypassL1, probe::LoadedLevel::kDevice}};
 
 }  // namespace
 
 bool AccessAttributes::has(const std::string& attribute) {
-  return std::find(kAttributes.begin(), kAttributes.end(), attribute) != kAttributes.end();
+  return std::find(kAccessAttributes.begin(), kAccessAttributes.end(), attribute) != kAccessAttributes.end();
 }
 
 const probe::BankCurve& AccessAttributes::curve() {
@@ -34,8 +34,8 @@ const probe::BankCurve& AccessAttributes::curve() {
 
 Attribute AccessAttributes::measure(const std::string& element, const std::string& attribute) {
   const auto* row =
-      std::find_if(std::begin(kElements), std::end(kElements), [&](const Row& r) { return r.element == element; });
-  if (row == std::end(kElements)) return unavailable(Reason::kNotApplicable, "");
+      std::find_if(std::begin(kLevels), std::end(kLevels), [&](const Row& r) { return r.element == element; });
+  if (row == std::end(kLevels)) return unavailable(Reason::kNotApplicable, "");
   const std::vector<Space>& spaces = lab_.info().spaces;
   if (std::find(spaces.begin(), spaces.end(), row->space) == spaces.end()) {
     throw NotSupportedError("this device runs no programs in the " + std::string(to_string(row->space)) + " space");

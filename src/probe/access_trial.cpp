@@ -12,11 +12,16 @@ namespace {
 constexpr double kLeastLatencyCycles = 8;
 // No store is issued in less than half a cycle.
 constexpr double kLeastStoreCycles = 0.5;
-// The least half-width of an interval: what the ends of a chain leave of the timer's cost, and a drift of the clocks.
-constexpr double kLeastMarginCycles = 0.25;
-constexpr double kLeastMarginPart = 0.005;
 
 }  // namespace
+
+stats::Interval timing_interval(const std::vector<double>& cycles, double value) {
+  // What the ends of a chain leave of the timer's cost.
+  constexpr double kLeastMarginCycles = 0.25;
+  const double margin = std::max(kLeastMarginCycles, kClockDrift * value);
+  const stats::Interval students = stats::mean_interval(cycles);
+  return {std::min(students.low, value - margin), std::max(students.high, value + margin)};
+}
 
 double AccessTrial::cycles() const {
   std::vector<double> means;
@@ -27,10 +32,7 @@ double AccessTrial::cycles() const {
 stats::Interval AccessTrial::interval() const {
   std::vector<double> means;
   for (const AccessResult& copy : copies) means.push_back(copy.mean_cycles);
-  const double middle = stats::median(means);
-  const double margin = std::max(kLeastMarginCycles, kLeastMarginPart * middle);
-  const stats::Interval students = stats::mean_interval(means);
-  return {std::min(students.low, middle - margin), std::max(students.high, middle + margin)};
+  return timing_interval(means, stats::median(means));
 }
 
 std::vector<double> AccessTrial::rates() const {

@@ -18,6 +18,9 @@ inline constexpr std::uint32_t kTimedAccesses = 64;
 inline constexpr std::uint32_t kTimedStores = 512;
 // Of each program; odd, so that a median is a sample.
 inline constexpr std::uint32_t kTrialCopies = 9;
+// What the clocks may drift between two readings of the same.
+inline constexpr double kClockDrift = 0.005;
+inline constexpr std::uint32_t kWordBytes = 4;
 
 struct AccessTrial {
   AccessProgram program;
@@ -30,6 +33,9 @@ struct AccessTrial {
   [[nodiscard]] std::vector<double> rates() const;
   [[nodiscard]] double rate() const;
 };
+
+// Student's interval of mean latencies, and as much around `value` as their errors in common may be.
+[[nodiscard]] stats::Interval timing_interval(const std::vector<double>& cycles, double value);
 
 // All programs a few times over, in turn, so that a drift of the clocks does not look like a difference between them.
 // Throws Inconclusive for an access that took impossibly little: code of it was then left out.

@@ -13,7 +13,6 @@
 namespace gputopo::probe {
 namespace {
 
-constexpr std::uint32_t kWordBytes = 4;
 // Enough to keep the units busy, few enough that all lanes of a large GPU on one address end in time.
 constexpr std::uint32_t kThroughputAccesses = 64;
 

@@ -59,13 +59,19 @@ BandLatencies band_latencies(Lab& lab, const Survey& survey, const ChaseArray& a
   const std::vector<ChaseResult> copies =
       lab.chase(std::vector<ChaseProgram>(lab.parameters().copies, make_program(site, {array}, steps)));
   BandLatencies latencies = timed_band_latencies(copies, 1, low_cycles, high_cycles, survey.timer_cycles);
-  constexpr double kMostNearer = 0.002;
-  constexpr double kMostFarther = 0.01;
-  latencies.untimed = stats::fraction_below(latencies.histogram, low_cycles) <= kMostNearer &&
-                      stats::fraction_below(latencies.histogram, high_cycles) >= 1 - kMostFarther;
+  // Untimed where nearly all loads are of this level: exact to a fraction of a cycle, which a histogram is not.
+  constexpr double kMostNearer = 0.05;
+  constexpr double kMostFarther = 0.01;  // no more than outliers, which the median of the segments leaves out
+  const double nearer = stats::fraction_below(latencies.histogram, low_cycles);
+  latencies.untimed =
+      nearer <= kMostNearer && stats::fraction_below(latencies.histogram, high_cycles) >= 1 - kMostFarther;
   if (!latencies.untimed) return latencies;
+  const double nearer_cycles =
+      nearer == 0 ? 0 : stats::summarise_band(latencies.histogram, 0, low_cycles).mean - survey.timer_cycles;
   latencies.means_cycles.clear();
-  for (const ChaseResult& copy : copies) latencies.means_cycles.push_back(untimed_latency(copy, untimed));
+  for (const ChaseResult& copy : copies) {
+    latencies.means_cycles.push_back((untimed_latency(copy, untimed) - nearer * nearer_cycles) / (1 - nearer));
+  }
   return latencies;
 }
 

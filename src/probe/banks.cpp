@@ -13,7 +13,6 @@
 namespace gputopo::probe {
 namespace {
 
-constexpr std::uint32_t kWordBytes = 4;
 constexpr std::uint32_t kMostStrideWords = 64;
 // What is tried: past GPUs had 16 or 32 banks of 4 or 8 bytes and served a half-warp or a warp at once; a wavefront of
 // 64 lanes has halves of 32.
@@ -29,7 +28,6 @@ constexpr double kClear = 4;
 constexpr double kLeastConflictCycles = 0.25;
 constexpr double kTwoSided95 = 1.96;
 // Of the slope: a drift of the clocks within the trials.
-constexpr double kLeastMarginPart = 0.005;
 
 BankFit fit_layout(const BankLayout& layout, const BankCurve& curve) {
   std::vector<double> conflicts;
@@ -158,7 +156,7 @@ Attribute conflict_cost(Lab& lab, const BankCurve& curve, const BankFit& fit) {
     conflicts.push_back(conflicts_of(fit.layout, static_cast<std::uint32_t>(stride)));
   }
   // The ends of the chains cost every stride the same, so that the slope has only the drift's part of that.
-  const double margin = std::max(kTwoSided95 * fit.error_cycles, kLeastMarginPart * fit.conflict_cycles);
+  const double margin = std::max(kTwoSided95 * fit.error_cycles, kClockDrift * fit.conflict_cycles);
   Attribute attribute =
       measured(lab, rounded(fit.conflict_cycles), "cycles",
                stats::Interval{fit.conflict_cycles - margin, fit.conflict_cycles + margin}, "slope_over_conflicts");

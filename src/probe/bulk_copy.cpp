@@ -17,8 +17,6 @@ constexpr std::uint32_t kLeastCopyBytes = 16;
 constexpr std::uint32_t kLatencyCopyBytes[] = {16, 128, 512, 2048, 8192, 32768};
 constexpr std::uint32_t kBandwidthCopyBytes[] = {512, 2048, 8192, 32768};
 constexpr std::uint32_t kInFlight[] = {1, 2, 4, 8, 16, 32};
-constexpr std::uint32_t kCopies = 5;   // of each program; odd, so that a median is a sample
-constexpr std::uint32_t kRepeats = 9;  // of the best one
 constexpr std::uint32_t kAccesses = 64;
 // Of each SM in a launch: some hundred microseconds, so that the start hardly counts.
 constexpr std::uint64_t kBytesPerSm = 4 << 20;
@@ -28,9 +26,7 @@ constexpr std::uint64_t kSmallL2Bytes = 64 << 10;
 // One in device memory is so many times the last cache, so that next to nothing of it is there beforehand.
 constexpr std::uint64_t kBeyond = 32;
 // Nothing comes from L2 sooner.
-constexpr double kLeastCycles = 30;
-constexpr double kLeastMarginCycles = 0.5;
-constexpr double kLeastMarginPart = 0.005;
+constexpr double kLeastCopyCycles = 30;
 // Of a block's shared memory, for the copies' barriers and what the driver takes.
 constexpr std::uint64_t kReservedBytes = 2048;
 constexpr std::uint64_t kSharedGuessBytes = 48 << 10;
@@ -56,7 +52,7 @@ ClusterProgram copies(std::uint32_t copy_bytes, std::uint32_t in_flight, std::ui
 // Of each program and each of its copies, the mean over the blocks.
 std::vector<std::vector<double>> run_latencies(Lab& lab, const std::vector<ClusterProgram>& programs) {
   std::vector<std::vector<double>> cycles(programs.size());
-  for (std::uint32_t copy = 0; copy < kCopies; ++copy) {
+  for (std::uint32_t copy = 0; copy < kClusterCopies; ++copy) {
     const std::vector<ClusterResult> results = lab.cluster(programs);
     for (std::size_t i = 0; i < results.size(); ++i) cycles[i].push_back(stats::mean(results[i].cycles));
   }
@@ -109,7 +105,7 @@ double plain_rate(Lab& lab, std::uint64_t bytes, std::uint32_t passes) {
     const StreamProgram program{
         .space = Space::kGlobalBypassL1, .bytes = whole(bytes, 512), .loads_in_flight = in_flight, .repeats = passes};
     std::vector<double> rates;
-    for (std::uint32_t copy = 0; copy < kCopies; ++copy) {
+    for (std::uint32_t copy = 0; copy < kClusterCopies; ++copy) {
       const StreamResult result = lab.stream(program);
       if (result.seconds > 0) rates.push_back(static_cast<double>(result.bytes_moved) / result.seconds);
     }
@@ -133,7 +129,7 @@ Attribute measure_bulk_copy_latency(Lab& lab) {
   }
   const std::vector<std::vector<double>> cycles = run_latencies(lab, programs);
   const double value = stats::median(cycles[0]);
-  if (value < kLeastCycles) {
+  if (value < kLeastCopyCycles) {
     throw Inconclusive(
         fmt::format("a bulk copy took {:.1f} cycles, which none can: the program did not run as written", value));
   }
@@ -145,12 +141,8 @@ Attribute measure_bulk_copy_latency(Lab& lab) {
                                                            .every_sm = true,
                                                            .warm_accesses = kWarmAccesses,
                                                            .accesses = kTimedAccesses}});
-  const double margin = std::max(kLeastMarginCycles, kLeastMarginPart * value);
-  const stats::Interval students = stats::mean_interval(cycles[0]);
   Attribute attribute =
-      measured(lab, rounded(value), "cycles",
-               stats::Interval{std::min(students.low, value - margin), std::max(students.high, value + margin)},
-               "copies_one_behind_another");
+      measured(lab, rounded(value), "cycles", timing_interval(cycles[0], value), "copies_one_behind_another");
   if (lab.sm_clock_mhz() > 0) attribute.add_detail("mean_ns", rounded(1e3 * value / lab.sm_clock_mhz()));
   attribute.add_detail("least_copy_bytes", static_cast<std::int64_t>(kLeastCopyBytes));
   attribute.add_detail("plain_load_cycles", rounded(loads[0].cycles()));
@@ -171,7 +163,7 @@ Attribute measure_bulk_copy_bandwidth(Lab& lab) {
   std::vector<Shape> shapes = bandwidth_shapes(lab, l2_bytes(lab));
   std::vector<ClusterProgram> programs;
   for (const Shape& shape : shapes) programs.push_back(shape.program);
-  for (std::uint32_t copy = 0; copy < kCopies; ++copy) {
+  for (std::uint32_t copy = 0; copy < kClusterCopies; ++copy) {
     const std::vector<ClusterResult> results = lab.cluster(programs);
     for (std::size_t i = 0; i < results.size(); ++i) shapes[i].bytes_per_second.push_back(rate_of(results[i]));
   }
@@ -184,7 +176,7 @@ Attribute measure_bulk_copy_bandwidth(Lab& lab) {
   });
   Shape memory[] = {from_memory(lab, *best), from_memory(lab, *deepest)};
   std::vector<double> rates;
-  for (std::uint32_t repeat = 0; repeat < kRepeats; ++repeat) {
+  for (std::uint32_t repeat = 0; repeat < kClusterRepeats; ++repeat) {
     const std::vector<ClusterResult> results = lab.cluster({best->program, memory[0].program, memory[1].program});
     rates.push_back(rate_of(results[0]));
     for (std::size_t i = 0; i < 2; ++i) memory[i].bytes_per_second.push_back(rate_of(results[i + 1]));

@@ -8,6 +8,10 @@
 
 namespace gputopo::probe {
 
+// Of each program; odd, so that a median is a sample. And of the one that turned out best.
+inline constexpr std::uint32_t kClusterCopies = 5;
+inline constexpr std::uint32_t kClusterRepeats = 9;
+
 // Which clusters a device launches, and where their blocks ran.
 struct ClusterSurvey {
   std::vector<std::uint32_t> sizes;                  // that launched, ascending, from 2 on

@@ -14,9 +14,7 @@ namespace gputopo::probe {
 namespace {
 
 constexpr std::uint64_t kReadBytes = 32 << 10;  // of each block: two loads of all warps
-constexpr std::uint32_t kWarps[] = {8, 16, 32};
-constexpr std::uint32_t kCopies = 5;   // odd, so that a median is a sample
-constexpr std::uint32_t kRepeats = 9;  // of the best one
+constexpr std::uint32_t kReadingWarps[] = {8, 16, 32};
 // Loads of a thread in a launch: some hundred microseconds, so that the start hardly counts.
 constexpr std::uint32_t kLoads = 512;
 constexpr std::uint32_t kWarmLoads = 64;
@@ -46,14 +44,14 @@ Attribute measure_cluster_bandwidth(Lab& lab, const ClusterSurvey& survey) {
   const std::vector<std::uint32_t> sizes = survey.measured_sizes();
   std::vector<Trial> trials;
   for (const std::uint32_t size : sizes) {
-    for (const std::uint32_t warps : kWarps) {
+    for (const std::uint32_t warps : kReadingWarps) {
       trials.push_back(read(size, 1, warps));
       if (size > 3) trials.push_back(read(size, size / 2, warps));
     }
   }
   std::vector<ClusterProgram> programs;
   for (const Trial& trial : trials) programs.push_back(trial.program);
-  for (std::uint32_t copy = 0; copy < kCopies; ++copy) {
+  for (std::uint32_t copy = 0; copy < kClusterCopies; ++copy) {
     const std::vector<ClusterResult> results = lab.cluster(programs);
     for (std::size_t i = 0; i < results.size(); ++i) {
       trials[i].bytes_per_second.push_back(static_cast<double>(results[i].bytes_moved) / results[i].seconds);
@@ -79,7 +77,7 @@ Attribute measure_cluster_bandwidth(Lab& lab, const ClusterSurvey& survey) {
   }
   // Once more, or chance would have picked the value.
   std::vector<double> rates;
-  for (std::uint32_t repeat = 0; repeat < kRepeats; ++repeat) {
+  for (std::uint32_t repeat = 0; repeat < kClusterRepeats; ++repeat) {
     const ClusterResult result = lab.cluster({best->program}).front();
     rates.push_back(static_cast<double>(result.bytes_moved) / result.seconds);
   }

@@ -15,13 +15,9 @@ namespace gputopo::probe {
 namespace {
 
 constexpr std::uint64_t kChaseBytes = 4096;
-constexpr std::uint32_t kAccesses = 128;
-constexpr std::uint32_t kCopies = 5;  // odd, so that a median is a sample
+constexpr std::uint32_t kChaseLoads = 128;
 // No load leaves an SM and comes back sooner; one of an SM's own shared memory takes more, too.
-constexpr double kLeastCycles = 8;
-// The least half-width of an interval, as of accesses of whole warps.
-constexpr double kLeastMarginCycles = 0.25;
-constexpr double kLeastMarginPart = 0.005;
+constexpr double kLeastLoadCycles = 8;
 
 using Pair = std::pair<std::uint32_t, std::uint32_t>;  // SM that reads, SM that is read
 
@@ -36,8 +32,8 @@ ClusterProgram chase(std::uint32_t size, std::uint32_t hop) {
           .every_sm = true,
           .hop = hop,
           .bytes = kChaseBytes,
-          .warm_accesses = kAccesses,
-          .accesses = kAccesses};
+          .warm_accesses = kChaseLoads,
+          .accesses = kChaseLoads};
 }
 
 }  // namespace
@@ -52,7 +48,7 @@ Attribute measure_cluster_latency(Lab& lab, const ClusterSurvey& survey) {
   for (const Distance& distance : distances) programs.push_back(chase(distance.cluster_size, distance.hop));
   std::map<std::pair<std::uint32_t, Pair>, std::vector<double>> by_pair;  // and size of the cluster
   std::vector<double> largest_by_copy;
-  for (std::uint32_t copy = 0; copy < kCopies; ++copy) {
+  for (std::uint32_t copy = 0; copy < kClusterCopies; ++copy) {
     const std::vector<ClusterResult> results = lab.cluster(programs);
     std::vector<double> of_largest;
     for (std::size_t i = 0; i < results.size(); ++i) {
@@ -90,17 +86,13 @@ Attribute measure_cluster_latency(Lab& lab, const ClusterSurvey& survey) {
     ranks.data[2].push_back(rounded(stats::median(distance.cycles)));
   }
   const double nearest = *std::min_element(all.begin(), all.end());
-  if (nearest < kLeastCycles) {
+  if (nearest < kLeastLoadCycles) {
     throw Inconclusive(fmt::format(
         "a load from another SM took {:.1f} cycles, which none can: the program did not run as written", nearest));
   }
   const double value = stats::mean(by_size.at(survey.largest()));
-  const double margin = std::max(kLeastMarginCycles, kLeastMarginPart * value);
-  const stats::Interval students = stats::mean_interval(largest_by_copy);
   Attribute attribute =
-      measured(lab, rounded(value), "cycles",
-               stats::Interval{std::min(students.low, value - margin), std::max(students.high, value + margin)},
-               "chase_through_clusters");
+      measured(lab, rounded(value), "cycles", timing_interval(largest_by_copy, value), "chase_through_clusters");
   const double clock_mhz = lab.sm_clock_mhz();
   if (clock_mhz > 0) attribute.add_detail("mean_ns", rounded(1e3 * value / clock_mhz));
   attribute.add_detail("nearest_sm_cycles", rounded(nearest));

@@ -12,7 +12,7 @@
 namespace gputopo::probe {
 namespace {
 
-constexpr int kCopies = 5;
+constexpr int kEdgeCopies = 5;
 // Code exceeds a cache when an instruction takes longer than in shorter code by this part of what it takes longer at
 // the next level. One line too many makes misses of a whole set: in a cache of 1024 lines in sets of 4, half a percent.
 constexpr double kExceeds = 0.01;
@@ -26,7 +26,7 @@ constexpr double kSharpBlocks = 2;
 // And by this part of the time itself, which differs between lengths of code that fit as well.
 constexpr double kUnevenness = 0.004;
 // And by so many cycles of a pass, which its noise may be. A single set that misses takes longer than that.
-constexpr double kLeastCycles = 6;
+constexpr double kLeastDifferenceCycles = 6;
 
 SampleTable sweep_table(const CodeSurvey& survey) {
   return {
@@ -47,7 +47,7 @@ class EdgeSearch {
   [[nodiscard]] bool exceeds(std::uint32_t blocks, double part) {
     const std::uint32_t count = blocks * kCodeBlockInstructions;
     std::vector<InstructionProgram> programs;
-    for (int copy = 0; copy < kCopies; ++copy) {
+    for (int copy = 0; copy < kEdgeCopies; ++copy) {
       programs.push_back(repeated_run(reference_));
       programs.push_back(repeated_run(count));
     }
@@ -59,7 +59,7 @@ class EdgeSearch {
       differences.push_back((steady_cycles(results[i + 1]) - cache_.survey->pass_cycles) / count - fitting);
     }
     const double gap = cache_.next().value - cache_.plateau().value;
-    return stats::median(differences) > std::max({part * gap, kUnevenness * fitting, kLeastCycles / count});
+    return stats::median(differences) > std::max({part * gap, kUnevenness * fitting, kLeastDifferenceCycles / count});
   }
 
   // The longest code, from `fits` blocks on, that does not exceed; some code under `exceeds` blocks does.

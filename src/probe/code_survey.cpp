@@ -13,7 +13,6 @@
 namespace gputopo::probe {
 namespace {
 
-constexpr std::uint32_t kBlocks = kMostCodeInstructions / kCodeBlockInstructions;
 // The cost of a pass is where a line through the footprints up to this many blocks meets zero: 1.5 KiB, less than any
 // instruction cache known. They are little but that cost, so they are measured often.
 constexpr std::uint32_t kMostLineBlocks = 3;
@@ -24,11 +23,11 @@ constexpr double kFootprintsPerOctave = 16;
 
 std::vector<std::uint32_t> footprints_blocks() {
   std::vector<std::uint32_t> blocks;
-  for (double at = 1; at < kBlocks; at *= std::exp2(1 / kFootprintsPerOctave)) {
+  for (double at = 1; at < kMostCodeBlocks; at *= std::exp2(1 / kFootprintsPerOctave)) {
     const auto whole = static_cast<std::uint32_t>(std::lround(at));
     if (blocks.empty() || whole != blocks.back()) blocks.push_back(whole);
   }
-  blocks.push_back(kBlocks);
+  blocks.push_back(kMostCodeBlocks);
   return blocks;
 }
 

@@ -13,7 +13,6 @@ constexpr std::uint32_t kSteadyPasses = 5;
 // Part of the capacity that is to be evicted: clear of the edge, and near enough for 64 KiB of constants to exceed it.
 constexpr double kVictimPart = 0.85;
 // Copies of a trial, of which the median counts.
-constexpr int kCopies = 3;
 // Other code: at least as much as the cache holds, and no more of it than this many times that.
 constexpr double kMostEvictor = 3;
 // Evicted code must take longer by this part, or neighbours' noise could decide.
@@ -70,7 +69,7 @@ double CodeEviction::cycles_after(const CodeEvictor& evictor) {
   }
   program.steps.push_back({.count = victim_});
   std::vector<double> cycles;
-  for (const InstructionResult& result : lab_.code({kCopies, program})) {
+  for (const InstructionResult& result : lab_.code({kCodeCopies, program})) {
     cycles.push_back(static_cast<double>(result.pass_cycles.back().front()));
     if (evictor.kind != CodeEvictor::Kind::kConstants) continue;
     constexpr double kLeastCyclesPerLoad = 4;

@@ -8,6 +8,9 @@
 
 namespace gputopo::probe {
 
+// Of a program; odd, so that a median is a sample.
+inline constexpr std::uint32_t kCodeCopies = 3;
+
 // Runs the first `count` instructions once and then a few times, for steady_cycles().
 [[nodiscard]] InstructionProgram repeated_run(std::uint32_t count);
 // Cycles of a pass once the caches hold what they can: the median of the passes after the first.

@@ -6,15 +6,13 @@
 #include <algorithm>
 #include <cmath>
 
-#include "probe/code.h"
+#include "probe/code_trial.h"
 #include "probe/site.h"
 #include "stats/descriptive.h"
 
 namespace gputopo::probe {
 namespace {
 
-constexpr int kCopies = 3;
-constexpr std::uint32_t kBlocks = kMostCodeInstructions / kCodeBlockInstructions;
 // Of what all the code there is evicts. The beginning: clear of the noise of a walk.
 constexpr double kBegins = 0.04;
 constexpr double kHalf = 0.5;
@@ -22,7 +20,7 @@ constexpr double kHalf = 0.5;
 constexpr double kMost = 0.75;
 constexpr double kNearlyAll = 0.95;
 // Evicted constants must take longer by this part, or the code does not reach their cache.
-constexpr double kLeastContrast = 0.15;
+constexpr double kLeastWalkContrast = 0.15;
 
 // Which constants are walked: one load every stride.
 struct Walk {
@@ -51,11 +49,11 @@ class WalkBesideCode {
  public:
   WalkBesideCode(Lab& lab, const Walk& walk) : lab_(lab), walk_(walk) {
     untouched_ = stats::median(cycles_beside(0));
-    evicted_ = stats::median(cycles_beside(kBlocks));
+    evicted_ = stats::median(cycles_beside(kMostCodeBlocks));
     lab.log(
         fmt::format("constants: a walk every {} B (shifted by {} B) takes {:.0f} cycles, after all of the code {:.0f}",
                     walk.stride_bytes, walk.skew_bytes, untouched_, evicted_));
-    if (evicted_ < (1 + kLeastContrast) * untouched_) {
+    if (evicted_ < (1 + kLeastWalkContrast) * untouched_) {
       throw NotSupportedError(fmt::format(
           "all {} B of constants fit, and code does not evict them: the cache is at least that large", walk.bytes));
     }
@@ -69,7 +67,7 @@ class WalkBesideCode {
     const std::vector<CodeStep> again = walk_.steps(1);
     program.steps.insert(program.steps.end(), again.begin(), again.end());
     std::vector<double> cycles;
-    for (const InstructionResult& result : lab_.code(std::vector<InstructionProgram>(kCopies, program))) {
+    for (const InstructionResult& result : lab_.code(std::vector<InstructionProgram>(kCodeCopies, program))) {
       double sum = 0;
       for (std::size_t i = 0; i < again.size(); ++i) {
         sum += static_cast<double>((result.pass_cycles.end() - 1 - static_cast<std::ptrdiff_t>(i))->front());
@@ -84,7 +82,7 @@ class WalkBesideCode {
   // The most blocks of code, so that no more than this part of the constants is evicted.
   [[nodiscard]] std::uint32_t most_blocks(double part) {
     std::uint32_t fits = 0;
-    std::uint32_t exceeds = kBlocks;
+    std::uint32_t exceeds = kMostCodeBlocks;
     while (exceeds - fits > 1) {
       const std::uint32_t middle = (fits + exceeds) / 2;
       const double seen = (stats::median(cycles_beside(middle)) - untouched_) / (evicted_ - untouched_);
@@ -166,11 +164,11 @@ Attribute measure_constant_penalty_beside_code(Lab& lab, const Cache& cache) {
     for (const double cycles : walk.cycles_beside(blocks)) values.push_back((cycles - walk.untouched()) / loads);
     return values;
   };
-  const std::vector<double> found = penalties(kBlocks);
+  const std::vector<double> found = penalties(kMostCodeBlocks);
   const double penalty = stats::median(found);
   const stats::Interval interval = stats::mean_interval(found);
   // Where not all of it is evicted, less code evicts less.
-  const double with_less_code = stats::median(penalties(3 * kBlocks / 4));
+  const double with_less_code = stats::median(penalties(3 * kMostCodeBlocks / 4));
   const double half = std::max({1.0, (interval.high - interval.low) / 2, std::abs(penalty - with_less_code)});
   return measured(lab, std::round(penalty * 10) / 10, "cycles", stats::Interval{penalty - half, penalty + half},
                   "constants_beside_code");

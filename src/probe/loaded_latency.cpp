@@ -13,13 +13,12 @@
 namespace gputopo::probe {
 namespace {
 
-constexpr std::uint32_t kWarps[] = {1, 2, 3, 4, 6, 8, 10, 12, 16, 20, 24, 28, 32};
+constexpr std::uint32_t kWarpsInFlight[] = {1, 2, 3, 4, 6, 8, 10, 12, 16, 20, 24, 28, 32};
 // The most warps must take this much longer than one, or the throughput was not reached.
 constexpr double kSaturated = 1.1;
 // Each lane of a load from L2 or memory asks for a sector of its own, so that few warps reach the throughput.
 constexpr std::uint32_t kSectorBytes = 32;
 constexpr std::uint32_t kPointerBytes = 8;
-constexpr std::uint32_t kWordBytes = 4;
 // Fits the smallest L1 that any GPU had, and the smallest L2 where the vendor's interface does not tell its size.
 constexpr std::uint64_t kSmallL1Bytes = 1 << 10;
 constexpr std::uint64_t kSmallL2Bytes = 64 << 10;
@@ -77,7 +76,7 @@ AccessProgram program_of(Lab& lab, LoadedLevel level, std::uint32_t warps) {
 
 Attribute measure_loaded_latency(Lab& lab, LoadedLevel level) {
   std::vector<AccessProgram> programs;
-  for (const std::uint32_t warps : kWarps) {
+  for (const std::uint32_t warps : kWarpsInFlight) {
     if (warps <= most_warps(lab)) programs.push_back(program_of(lab, level, warps));
   }
   const std::vector<AccessTrial> trials = run_trials(lab, programs);

@@ -16,17 +16,20 @@ Attribute measure_partitions(Lab& lab, const Cache& l2, double total_bytes) {
     return attribute;
   }
   const std::uint64_t stride = std::max(l2.line_bytes, l2.fetch_bytes);
-  constexpr double kFactor = 0.9;  // all of it stays in L2, so what is not near is far
   const double near_limit = l2.survey->levels[l2.last_level - 1].high_cycles;
-  const auto resident = [&](double limit) {
-    return sampled_residency(lab, l2, limit, total_bytes, kFactor, stride, lab.parameters().residency_samples / 4);
+  const auto resident = [&](double limit, double capacities) {
+    return sampled_residency(lab, l2, limit, total_bytes, capacities, stride, lab.parameters().residency_samples / 4);
   };
-  const SampledResidency near = resident(near_limit);
   constexpr double kWhole = 0.25;
   const auto is_whole = [](double x) { return x >= 1 - kWhole && std::abs(x - std::round(x)) <= kWhole; };
+  constexpr double kFits = 0.9;  // all of it stays in L2, so what is not near is far
+  const SampledResidency near = resident(near_limit, kFits);
   double ratio = total_bytes / near.bytes;
-  // Where sets fill unevenly not all of the footprint stays: then it counts against what of it is resident at all.
-  if (!is_whole(ratio)) ratio = resident(l2.hit_limit_cycles()).bytes / near.bytes;
+  // Where sets fill unevenly not all of the footprint stays: then it counts against what of it is resident at all. And
+  // where sets of few ways are full in one partition and not yet in the whole, it takes more to fill both.
+  if (!is_whole(ratio)) ratio = resident(l2.hit_limit_cycles(), kFits).bytes / near.bytes;
+  constexpr double kFills = 4;
+  if (!is_whole(ratio)) ratio = resident(l2.hit_limit_cycles(), kFills).bytes / resident(near_limit, kFills).bytes;
   const double rounded = std::round(ratio);
   lab.log(fmt::format("partitions: {:.0f} of {:.0f} B near: {:.2f}", near.bytes, total_bytes, ratio));
   if (!is_whole(ratio)) {

@@ -9,6 +9,7 @@
 #include "device/cuda/driver_api.h"
 #include "support/command.h"
 #include "support/fake_cuda.h"
+#include "support/message_of.h"
 
 namespace gputopo {
 namespace {
@@ -19,57 +20,47 @@ using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::Not;
 
-const ChaseProgram kChase{.arrays = {{.bytes = 4096, .stride_bytes = 64}}, .actors = {{}}, .steps = {{.loads = 64}}};
-
 void run_one(Device& device) {
-  const Program program = kChase;
+  const Program program = test::kChase;
   static_cast<void>(device.run({&program, 1}));
 }
 
 // Opens the device, runs a program and returns the message of the exception of exactly this type.
 template <typename Exception>
-std::string message_of(const std::string& behaviour, const std::string& library = GPUTOPO_FAKE_LIBCUDA) {
+std::string cuda_message(const std::string& behaviour, const std::string& library = GPUTOPO_FAKE_LIBCUDA) {
   const test::FakeCuda fake(behaviour, library);
-  try {
-    run_one(*open_cuda_device(0));
-  } catch (const Exception& error) {
-    EXPECT_EQ(typeid(error), typeid(Exception)) << error.what();
-    EXPECT_THAT(error.what(), Not(HasSubstr("\n")));
-    return error.what();
-  }
-  ADD_FAILURE() << behaviour << ": no exception";
-  return {};
+  return test::message_of<Exception>(behaviour, [] { run_one(*open_cuda_device(0)); });
 }
 
 TEST(CudaFaults, NoDriver) {
-  EXPECT_THAT(message_of<DeviceError>("", "/nonexistent/libcuda.so.1"),
+  EXPECT_THAT(cuda_message<DeviceError>("", "/nonexistent/libcuda.so.1"),
               AllOf(HasSubstr("no NVIDIA driver: /nonexistent/libcuda.so.1 could not be loaded"),
                     HasSubstr("--device sim:h200")));
 }
 
 TEST(CudaFaults, NoDevice) {
-  EXPECT_THAT(message_of<DeviceError>("no_device"),
+  EXPECT_THAT(cuda_message<DeviceError>("no_device"),
               AllOf(HasSubstr("CUDA_ERROR_NO_DEVICE"), HasSubstr("CUDA_VISIBLE_DEVICES")));
 }
 
 TEST(CudaFaults, DriverTooOldNamesBothVersions) {
-  EXPECT_THAT(message_of<DeviceError>("old_driver"),
+  EXPECT_THAT(cuda_message<DeviceError>("old_driver"),
               HasSubstr("driver too old: it supports CUDA 5.0, needed is 5.5 or later"));
 }
 
-TEST(CudaFaults, NoPermission) { EXPECT_THAT(message_of<DeviceError>("no_permission"), HasSubstr("permission")); }
+TEST(CudaFaults, NoPermission) { EXPECT_THAT(cuda_message<DeviceError>("no_permission"), HasSubstr("permission")); }
 
 TEST(CudaFaults, MismatchOfLibraryAndKernelModule) {
-  EXPECT_THAT(message_of<DeviceError>("mismatch"), HasSubstr("reboot"));
+  EXPECT_THAT(cuda_message<DeviceError>("mismatch"), HasSubstr("reboot"));
 }
 
 TEST(CudaFaults, MissingSymbol) {
-  EXPECT_THAT(message_of<DeviceError>("", GPUTOPO_FAKE_LIBCUDA_INCOMPLETE),
+  EXPECT_THAT(cuda_message<DeviceError>("", GPUTOPO_FAKE_LIBCUDA_INCOMPLETE),
               AllOf(HasSubstr("cuLaunchKernel"), HasSubstr("update the driver")));
 }
 
 TEST(CudaFaults, AnotherProcessHoldsIt) {
-  EXPECT_THAT(message_of<DeviceLostError>("busy"), HasSubstr("another process holds this GPU in exclusive mode"));
+  EXPECT_THAT(cuda_message<DeviceLostError>("busy"), HasSubstr("another process holds this GPU in exclusive mode"));
 }
 
 TEST(CudaFaults, UnknownOrdinalSaysHowManyThereAre) {
@@ -83,19 +74,19 @@ TEST(CudaFaults, UnknownOrdinalSaysHowManyThereAre) {
 }
 
 TEST(CudaFaults, CompilerLogIsInTheMessage) {
-  EXPECT_THAT(message_of<DeviceError>("bad_ptx"),
+  EXPECT_THAT(cuda_message<DeviceError>("bad_ptx"),
               AllOf(HasSubstr("cuModuleLoadDataEx"), HasSubstr("log: ptxas fatal : told to fail second line")));
 }
 
 TEST(CudaFaults, OutOfMemoryNamesTheAllocation) {
-  EXPECT_THAT(message_of<DeviceMemoryError>("out_of_memory=1"),
+  EXPECT_THAT(cuda_message<DeviceMemoryError>("out_of_memory=1"),
               AllOf(HasSubstr("cuMemAlloc("), HasSubstr("end other programs that use it")));
 }
 
 TEST(CudaFaults, TooLargeAnArrayIsAMemoryErrorAndTheDeviceGoesOn) {
   const test::FakeCuda fake;
   const auto device = open_cuda_device(0);
-  ChaseProgram large = kChase;
+  ChaseProgram large = test::kChase;
   large.arrays[0] = {.bytes = 8ull << 30, .stride_bytes = 1 << 20};
   const Program program = large;
   EXPECT_THROW(static_cast<void>(device->run({&program, 1})), DeviceMemoryError);
@@ -103,10 +94,10 @@ TEST(CudaFaults, TooLargeAnArrayIsAMemoryErrorAndTheDeviceGoesOn) {
 }
 
 TEST(CudaFaults, KernelFailuresLoseTheDevice) {
-  EXPECT_THAT(message_of<DeviceLostError>("illegal_address"),
+  EXPECT_THAT(cuda_message<DeviceLostError>("illegal_address"),
               AllOf(HasSubstr("kernel "), HasSubstr("CUDA_ERROR_ILLEGAL_ADDRESS")));
-  EXPECT_THAT(message_of<DeviceLostError>("launch_failed"), HasSubstr("CUDA_ERROR_LAUNCH_FAILED"));
-  EXPECT_THAT(message_of<DeviceLostError>("lost"), HasSubstr("CUDA_ERROR_DEVICE_UNAVAILABLE"));
+  EXPECT_THAT(cuda_message<DeviceLostError>("launch_failed"), HasSubstr("CUDA_ERROR_LAUNCH_FAILED"));
+  EXPECT_THAT(cuda_message<DeviceLostError>("lost"), HasSubstr("CUDA_ERROR_DEVICE_UNAVAILABLE"));
 }
 
 TEST(CudaFaults, ALostDeviceStaysLost) {
@@ -127,7 +118,7 @@ TEST(CudaFaults, EverythingIsFreed) {
     const test::FakeCuda fake("leak_report=" + report);
     const auto device = open_cuda_device(0);
     run_one(*device);
-    ChaseProgram texture = kChase;
+    ChaseProgram texture = test::kChase;
     texture.arrays[0].space = Space::kTexture;
     const std::vector<Program> programs = {
         texture, StreamProgram{.space = Space::kTexture, .bytes = 4096, .threads_per_block = 32}};

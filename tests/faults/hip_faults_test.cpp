@@ -7,6 +7,7 @@
 #include "gputopo/error.h"
 #include "support/command.h"
 #include "support/fake_hip.h"
+#include "support/message_of.h"
 
 namespace gputopo {
 namespace {
@@ -17,43 +18,36 @@ using ::testing::IsEmpty;
 using ::testing::Not;
 using ::testing::SizeIs;
 
-const ChaseProgram kChase{.arrays = {{.bytes = 4096, .stride_bytes = 64}}, .actors = {{}}, .steps = {{.loads = 64}}};
-
 // Opens the device, runs a program and returns the message of the exception of exactly this type.
 template <typename Exception>
-std::string message_of(const std::string& behaviour, const std::string& sysfs = "mi210",
-                       const std::string& library = GPUTOPO_FAKE_HIP_LIBRARY, const ChaseProgram& chase = kChase) {
+std::string hip_message(const std::string& behaviour, const std::string& sysfs = "mi210",
+                        const std::string& library = GPUTOPO_FAKE_HIP_LIBRARY,
+                        const ChaseProgram& chase = test::kChase) {
   const test::FakeHip fake(behaviour, "mi210", sysfs, library);
-  try {
+  return test::message_of<Exception>(behaviour, [&] {
     const Program program = chase;
     static_cast<void>(open_hip_device(0)->run({&program, 1}));
-  } catch (const Exception& error) {
-    EXPECT_EQ(typeid(error), typeid(Exception)) << error.what();
-    EXPECT_THAT(error.what(), Not(HasSubstr("\n")));
-    return error.what();
-  }
-  ADD_FAILURE() << behaviour << ": no exception";
-  return {};
+  });
 }
 
 TEST(HipFaults, NoRuntime) {
-  EXPECT_THAT(message_of<DeviceError>("", "mi210", "/nonexistent/libamdhip64.so"),
+  EXPECT_THAT(hip_message<DeviceError>("", "mi210", "/nonexistent/libamdhip64.so"),
               AllOf(HasSubstr("no HIP runtime: /nonexistent/libamdhip64.so could not be loaded"),
                     HasSubstr("--device sim:mi210")));
 }
 
 TEST(HipFaults, MissingSymbol) {
   EXPECT_THAT(
-      message_of<DeviceError>("", "mi210", GPUTOPO_FAKE_HIP_INCOMPLETE),
+      hip_message<DeviceError>("", "mi210", GPUTOPO_FAKE_HIP_INCOMPLETE),
       AllOf(HasSubstr("has no hipModuleOccupancyMaxActiveBlocksPerMultiprocessor"), HasSubstr("ROCm 5, 6 or 7")));
 }
 
 TEST(HipFaults, KernelModuleDoesNotAnswer) {
-  EXPECT_THAT(message_of<DeviceError>("no_driver"), AllOf(HasSubstr("hipErrorNotInitialized"), HasSubstr("amdgpu")));
+  EXPECT_THAT(hip_message<DeviceError>("no_driver"), AllOf(HasSubstr("hipErrorNotInitialized"), HasSubstr("amdgpu")));
 }
 
 TEST(HipFaults, NoDevice) {
-  EXPECT_THAT(message_of<DeviceError>("no_device"), AllOf(HasSubstr("HIP_VISIBLE_DEVICES"), HasSubstr("/dev/kfd")));
+  EXPECT_THAT(hip_message<DeviceError>("no_device"), AllOf(HasSubstr("HIP_VISIBLE_DEVICES"), HasSubstr("/dev/kfd")));
 }
 
 TEST(HipFaults, UnknownOrdinalSaysHowManyThereAre) {
@@ -67,44 +61,44 @@ TEST(HipFaults, UnknownOrdinalSaysHowManyThereAre) {
 }
 
 TEST(HipFaults, NoTopology) {
-  EXPECT_THAT(message_of<DeviceError>("", "nothing-here"),
+  EXPECT_THAT(hip_message<DeviceError>("", "nothing-here"),
               AllOf(HasSubstr("does not list the GPU at 0000:c1:00.0"), HasSubstr("mount /sys")));
 }
 
 TEST(HipFaults, OtherArchitecturesAreRefusedByName) {
-  EXPECT_THAT(message_of<NotSupportedError>("", "rx7900"), AllOf(HasSubstr("gfx1100"), HasSubstr("gfx90a, gfx942")));
+  EXPECT_THAT(hip_message<NotSupportedError>("", "rx7900"), AllOf(HasSubstr("gfx1100"), HasSubstr("gfx90a, gfx942")));
 }
 
 TEST(HipFaults, CompileErrorShowsTheLog) {
-  EXPECT_THAT(message_of<DeviceError>("bad_source"),
+  EXPECT_THAT(hip_message<DeviceError>("bad_source"),
               AllOf(HasSubstr("hiprtcCompileProgram(gfx90a) failed: HIPRTC_ERROR_COMPILATION"),
                     HasSubstr("error: what the compiler says")));
 }
 
 TEST(HipFaults, OutOfMemory) {
-  EXPECT_THAT(message_of<DeviceMemoryError>("out_of_memory=1"), AllOf(HasSubstr("hipMalloc("), HasSubstr("rocm-smi")));
+  EXPECT_THAT(hip_message<DeviceMemoryError>("out_of_memory=1"), AllOf(HasSubstr("hipMalloc("), HasSubstr("rocm-smi")));
 }
 
 TEST(HipFaults, LaunchFailureAndIllegalAddressEndTheDevice) {
-  EXPECT_THAT(message_of<DeviceLostError>("launch_failed"), HasSubstr("hipErrorLaunchFailure"));
-  EXPECT_THAT(message_of<DeviceLostError>("illegal_address"), HasSubstr("hipErrorIllegalAddress"));
+  EXPECT_THAT(hip_message<DeviceLostError>("launch_failed"), HasSubstr("hipErrorLaunchFailure"));
+  EXPECT_THAT(hip_message<DeviceLostError>("illegal_address"), HasSubstr("hipErrorIllegalAddress"));
 }
 
 TEST(HipFaults, LostLater) {
-  EXPECT_THAT(message_of<DeviceLostError>("lost_after=5"), AllOf(HasSubstr("kernel "), HasSubstr("dmesg")));
+  EXPECT_THAT(hip_message<DeviceLostError>("lost_after=5"), AllOf(HasSubstr("kernel "), HasSubstr("dmesg")));
 }
 
 // A masked CU: everything runs but what names CUs.
 TEST(HipFaults, MaskedCusCannotBeNamed) {
-  ChaseProgram named = kChase;
+  ChaseProgram named = test::kChase;
   named.exclusive = true;
   named.sm = 3;
-  EXPECT_THAT(message_of<NotSupportedError>("masked", "mi210", GPUTOPO_FAKE_HIP_LIBRARY, named),
+  EXPECT_THAT(hip_message<NotSupportedError>("masked", "mi210", GPUTOPO_FAKE_HIP_LIBRARY, named),
               AllOf(HasSubstr("SM 3 cannot be named"), HasSubstr("mask")));
   const test::FakeHip fake("masked");
   const std::unique_ptr<Device> device = open_hip_device(0);
   EXPECT_FALSE(device->info().physical_sm_ids.has_value());
-  const Program program = kChase;
+  const Program program = test::kChase;
   EXPECT_THAT(device->run({&program, 1}), SizeIs(1));
 }
 
@@ -150,7 +144,7 @@ TEST(HipFaults, AFailedProgramLeavesTheNextOnesAlone) {
   Program large =
       ChaseProgram{.arrays = {{.bytes = 128 << 20, .stride_bytes = 4096}}, .actors = {{}}, .steps = {{.loads = 64}}};
   EXPECT_THROW(static_cast<void>(device->run({&large, 1})), DeviceMemoryError);
-  const Program small = kChase;
+  const Program small = test::kChase;
   EXPECT_THAT(device->run({&small, 1}), SizeIs(1));
 }
 

@@ -9,6 +9,7 @@
 #include "device/sim/machine.h"
 #include "gputopo/discover.h"
 #include "support/draw.h"
+#include "support/number_of.h"
 #include "support/seeds.h"
 
 namespace gputopo::truth {
@@ -90,14 +91,6 @@ Topology discover_accesses(const sim::MachineSpec& machine, std::uint64_t seed,
   return discover(*device, options);
 }
 
-double detail(const Attribute& attribute, std::string_view name) {
-  const Value* value = attribute.find_detail(name);
-  if (value == nullptr) return NAN;
-  if (const auto* whole = std::get_if<std::int64_t>(value)) return static_cast<double>(*whole);
-  const auto* real = std::get_if<double>(value);
-  return real == nullptr ? NAN : *real;
-}
-
 TEST_P(AccessTruth, BanksAndTheirWidthAreExact) {
   std::uint64_t costs_inside = 0;
   for (std::uint64_t seed = 1; seed <= machines_wanted(); ++seed) {
@@ -109,7 +102,7 @@ TEST_P(AccessTruth, BanksAndTheirWidthAreExact) {
     EXPECT_EQ(topology.find_attribute(scratchpad_of(machine), "bank_width")->number(), machine.banks->bank_bytes);
     const Attribute& banks = *topology.find_attribute(scratchpad_of(machine), "banks");
     if (banks.find_detail("lanes_at_once") != nullptr) {
-      EXPECT_EQ(detail(banks, "lanes_at_once"), machine.banks->lanes_at_once);
+      EXPECT_EQ(number_of(banks, "lanes_at_once"), machine.banks->lanes_at_once);
     }
     const Attribute& cost = *topology.find_attribute(scratchpad_of(machine), "conflict_cost");
     ASSERT_TRUE(cost.available()) << cost.detail;
@@ -118,7 +111,7 @@ TEST_P(AccessTruth, BanksAndTheirWidthAreExact) {
     costs_inside += *cost.low <= truth && truth <= *cost.high ? 1 : 0;
     EXPECT_NEAR(*topology.find_attribute(scratchpad_of(machine), "store_latency")->number(),
                 machine.banks->store_latency_cycles, 1.5 + 0.02 * machine.banks->store_latency_cycles);
-    EXPECT_NEAR(detail(cost, "broadcast_cycles"), machine.spaces.at(Space::kShared).memory_latency_cycles, 2);
+    EXPECT_NEAR(number_of(cost, "broadcast_cycles"), machine.spaces.at(Space::kShared).memory_latency_cycles, 2);
   }
   EXPECT_GE(static_cast<double>(costs_inside), 0.95 * static_cast<double>(machines_wanted()));
 }
@@ -138,7 +131,7 @@ TEST_P(AccessTruth, AtomicsAreAsFastAsTheyAre) {
       const double many = std::max(truth.latency_cycles, sms * lanes / truth.lanes_per_cycle);
       EXPECT_NEAR(*latency.number(), many, 2 + 0.01 * many);
       const double one = std::max(truth.one_address_latency_cycles, lanes / truth.one_address_lanes_per_cycle);
-      EXPECT_NEAR(detail(latency, "one_address_cycles"), one, 2 + 0.01 * one);
+      EXPECT_NEAR(number_of(latency, "one_address_cycles"), one, 2 + 0.01 * one);
       const Attribute& throughput = *topology.find_attribute(element, "atomic_throughput");
       // Few SMs do not ask for more than they can have under way. Outliers are part of what an access takes.
       const double under_way = sms * most_warps(machine) * lanes;
@@ -149,7 +142,7 @@ TEST_P(AccessTruth, AtomicsAreAsFastAsTheyAre) {
       const double rate = reached(truth.lanes_per_cycle, truth.latency_cycles);
       EXPECT_NEAR(*throughput.number(), rate, 0.03 * rate);
       const double one_rate = reached(truth.one_address_lanes_per_cycle, truth.one_address_latency_cycles);
-      EXPECT_NEAR(detail(throughput, "one_address_ops_per_clock"), one_rate, 0.03 * one_rate + 0.01);
+      EXPECT_NEAR(number_of(throughput, "one_address_ops_per_clock"), one_rate, 0.03 * one_rate + 0.01);
     }
   }
 }
@@ -185,11 +178,11 @@ TEST_P(AccessTruth, TheKneeIsWhereThroughputMeetsLatency) {
                   2 + 0.03 * *loaded.number());
       // A warp alone can already be more than the level takes.
       if (knee < 1) continue;
-      EXPECT_NEAR(detail(loaded, "unloaded_cycles"), alone, 2 + 0.02 * alone);
-      if (std::isnan(detail(loaded, "knee_warps"))) {
+      EXPECT_NEAR(number_of(loaded, "unloaded_cycles"), alone, 2 + 0.02 * alone);
+      if (std::isnan(number_of(loaded, "knee_warps"))) {
         EXPECT_GT(knee, 0.85 * most_warps(machine));
       } else {
-        EXPECT_NEAR(detail(loaded, "knee_warps"), knee, 0.1 * knee);
+        EXPECT_NEAR(number_of(loaded, "knee_warps"), knee, 0.1 * knee);
       }
     }
   }

@@ -12,11 +12,12 @@
 #include "device/sim/machine.h"
 #include "gputopo/discover.h"
 #include "support/draw.h"
+#include "support/number_of.h"
 
 namespace gputopo::truth {
 namespace {
 
-constexpr double kClockMhz = 1000;
+constexpr double kClusterClockMhz = 1000;
 
 // GPCs of 1 to 9 TPCs each, in an order that nobody would guess; clusters of up to 16 SMs.
 sim::MachineSpec random_cluster_machine(std::uint64_t seed) {
@@ -42,7 +43,7 @@ sim::MachineSpec random_cluster_machine(std::uint64_t seed) {
   info.vendor = "NVIDIA";
   info.name = fmt::format("random clusters {}", seed);
   info.sm_count = 2 * tpcs;
-  info.sm_clock_max_mhz = kClockMhz;
+  info.sm_clock_max_mhz = kClusterClockMhz;
   info.memory_bytes = 8ull << 30;
   info.l2_bytes = 4 << 20;
   info.shared_bytes_per_block_opt_in = 227 << 10;
@@ -56,7 +57,7 @@ sim::MachineSpec random_cluster_machine(std::uint64_t seed) {
   machine.spaces[Space::kShared].memory_latency_cycles = draw.uniform(18, 45);
   machine.spaces[Space::kGlobalBypassL1] = {{{"l2", l2, 0}}, l2 * draw.uniform(1.5, 3)};
   const auto bandwidth = [&](double bytes_per_cycle_and_sm) {
-    return sim::BandwidthSpec{.read_bytes_per_second = bytes_per_cycle_and_sm * info.sm_count * kClockMhz * 1e6};
+    return sim::BandwidthSpec{.read_bytes_per_second = bytes_per_cycle_and_sm * info.sm_count * kClusterClockMhz * 1e6};
   };
   machine.bandwidths["shared"] = bandwidth(128);
   machine.bandwidths["l2"] = bandwidth(draw.uniform(16, 128));
@@ -90,14 +91,6 @@ Topology discover_clusters(const sim::MachineSpec& machine, std::uint64_t seed) 
   options.seed = seed;
   options.keep_samples = true;
   return discover(*device, options);
-}
-
-double detail(const Attribute& attribute, std::string_view name) {
-  const Value* value = attribute.find_detail(name);
-  if (value == nullptr) return NAN;
-  if (const auto* whole = std::get_if<std::int64_t>(value)) return static_cast<double>(*whole);
-  const auto* real = std::get_if<double>(value);
-  return real == nullptr ? NAN : *real;
 }
 
 const SampleTable& table(const Attribute& attribute, const std::string& name) {
@@ -167,7 +160,7 @@ TEST(ClusterTruth, ValuesLieInTheirIntervals) {
       count += 1;
     }
     latencies_inside += holds(latency, sum / count) ? 1 : 0;
-    EXPECT_NEAR(detail(latency, "own_sm_cycles"), machine.spaces.at(Space::kShared).memory_latency_cycles, 2);
+    EXPECT_NEAR(number_of(latency, "own_sm_cycles"), machine.spaces.at(Space::kShared).memory_latency_cycles, 2);
 
     const Attribute& bandwidth = of("cluster", "read_bandwidth");
     const double peak = sim::cluster_bytes_per_second(*machine.clusters, 2);
@@ -180,15 +173,15 @@ TEST(ClusterTruth, ValuesLieInTheirIntervals) {
     const double copy_cycles = l2.latency_cycles + bulk.overhead_cycles + 16 / bulk.bytes_per_cycle;
     EXPECT_NEAR(*copy.number(), copy_cycles, 2 + 0.01 * copy_cycles);
     copies_inside += holds(copy, copy_cycles) ? 1 : 0;
-    EXPECT_NEAR(detail(copy, "plain_load_cycles"), l2.latency_cycles, 2 + 0.01 * l2.latency_cycles);
+    EXPECT_NEAR(number_of(copy, "plain_load_cycles"), l2.latency_cycles, 2 + 0.01 * l2.latency_cycles);
 
     const Attribute& rate = of("bulk_copy", "read_bandwidth");
-    const double most = std::min(bulk.bytes_per_cycle * machine.info.sm_count * kClockMhz * 1e6,
+    const double most = std::min(bulk.bytes_per_cycle * machine.info.sm_count * kClusterClockMhz * 1e6,
                                  machine.bandwidths.at("l2").read_bytes_per_second);
     EXPECT_NEAR(*rate.number(), most, 0.02 * most);
     copy_rates_inside += holds(rate, most) ? 1 : 0;
     const double memory = std::min(most, machine.bandwidths.at("memory").read_bytes_per_second);
-    EXPECT_NEAR(detail(rate, "from_memory_bytes_per_second"), memory, 0.03 * memory);
+    EXPECT_NEAR(number_of(rate, "from_memory_bytes_per_second"), memory, 0.03 * memory);
   }
   const double wanted = 0.95 * static_cast<double>(kMachines);
   EXPECT_GE(static_cast<double>(latencies_inside), wanted);

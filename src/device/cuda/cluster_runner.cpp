@@ -9,13 +9,10 @@
 namespace gputopo::cuda {
 namespace {
 
-constexpr double kMostLaunchCycles = 1e9;
 // The slowest we expect, to refuse what would take too long: a load of a whole block, the bytes of a copy.
 constexpr double kCyclesPerLoad = 2000;
 constexpr double kCyclesPerWarpLoad = 200;
 constexpr double kCyclesPerCopiedByte = 1;
-
-std::uint64_t round_up(std::uint64_t value, std::uint64_t unit) { return (value + unit - 1) / unit * unit; }
 
 double most_cycles(const ClusterProgram& program) {
   const double accesses = static_cast<double>(program.accesses) + program.warm_accesses;
@@ -53,10 +50,10 @@ ClusterResult result_of(const ClusterProgram& program, const std::vector<BlockRe
 }  // namespace
 
 ProgramResult ClusterRunner::run(const ClusterProgram& program) {
-  if (most_cycles(program) > kMostLaunchCycles) {
+  if (most_cycles(program) > launch::kMostLaunchCycles) {
     throw UsageError(fmt::format(
         "program: its accesses may take {:.0e} cycles, and a launch may last {:.0e}; give it fewer accesses or bytes",
-        most_cycles(program), kMostLaunchCycles));
+        most_cycles(program), launch::kMostLaunchCycles));
   }
   if (!module_) {
     const PtxTarget target = cluster_target(gpu_.target(), gpu_.driver()->version());
@@ -78,7 +75,7 @@ ProgramResult ClusterRunner::run(const ClusterProgram& program) {
   const ClusterRoom room = gpu_.cluster_room(function, launch);
   if (program.every_sm) launch.blocks *= room.clusters_at_once;
 
-  const std::uint64_t array_bytes = bulk ? round_up(program.bytes, 256) : 0;
+  const std::uint64_t array_bytes = bulk ? launch::round_up(program.bytes, 256) : 0;
   const std::uint64_t warps = std::uint64_t{launch.blocks} * program.warps;
   const std::uint64_t record_bytes =
       launch.blocks * sizeof(BlockRecord) + warps * sizeof(WarpRecord) + sizeof(std::uint64_t);
@@ -98,7 +95,7 @@ ProgramResult ClusterRunner::run(const ClusterProgram& program) {
       .warm_rounds = program.warm_accesses / unroll,
       .rounds = program.accesses / unroll,
       .never = kNever,
-      .longest_wait_cycles = static_cast<std::uint32_t>(kMostLaunchCycles)};
+      .longest_wait_cycles = static_cast<std::uint32_t>(launch::kMostLaunchCycles)};
   gpu_.clear(base, array_bytes + record_bytes);
   gpu_.run(function, name, launch, {&parameters});
 

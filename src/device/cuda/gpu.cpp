@@ -53,10 +53,6 @@ const ArchitectureRow* architecture_of(int sm) {
   return found;
 }
 
-std::uint64_t round_up(std::uint64_t value, std::uint64_t multiple) {
-  return (value + multiple - 1) / multiple * multiple;
-}
-
 // A launch as the driver's extensible interface takes it.
 struct ClusterLaunch {
   explicit ClusterLaunch(const Launch& launch) {
@@ -189,7 +185,7 @@ DevicePointer Gpu::reserve(std::uint64_t bytes) {
   std::uint64_t alignment = std::max(kArenaAlignment, std::bit_floor(std::min(bytes / 4, room)));
   const auto allocate = [&] {
     arena_ = Memory();  // the old one first: both may not fit
-    arena_ = Memory(driver_, round_up(std::max(bytes, kLeastArenaBytes) + alignment, kArenaAlignment));
+    arena_ = Memory(driver_, launch::round_up(std::max(bytes, kLeastArenaBytes) + alignment, kArenaAlignment));
   };
   if (bytes + alignment > arena_.bytes()) {
     try {
@@ -200,7 +196,7 @@ DevicePointer Gpu::reserve(std::uint64_t bytes) {
       allocate();
     }
   }
-  return round_up(arena_.address(), alignment);
+  return launch::round_up(arena_.address(), alignment);
 }
 
 std::uint64_t Gpu::carve_out_for(std::uint64_t wanted_bytes, std::uint64_t shared_bytes, std::uint32_t blocks) const {

@@ -34,10 +34,6 @@ constexpr int kMostRollCalls = 20;
 
 constexpr std::uint32_t kLanesPerSimd = 16;  // of GCN and CDNA (AMD's instruction set references)
 
-std::uint64_t round_up(std::uint64_t value, std::uint64_t multiple) {
-  return (value + multiple - 1) / multiple * multiple;
-}
-
 }  // namespace
 
 Gpu::Gpu(int ordinal) : runtime_(Runtime::load()), ordinal_(ordinal) {
@@ -160,9 +156,9 @@ const Module& Gpu::chase_module() {
 Address Gpu::reserve(std::uint64_t bytes) {
   if (bytes + kArenaAlignment > arena_.bytes()) {
     arena_ = Memory();  // the old one first: both may not fit
-    arena_ = Memory(runtime_, round_up(std::max(bytes, kLeastArenaBytes) + kArenaAlignment, kArenaAlignment));
+    arena_ = Memory(runtime_, launch::round_up(std::max(bytes, kLeastArenaBytes) + kArenaAlignment, kArenaAlignment));
   }
-  return round_up(arena_.address(), kArenaAlignment);
+  return launch::round_up(arena_.address(), kArenaAlignment);
 }
 
 void Gpu::upload(Address to, const void* from, std::uint64_t bytes) const {
@@ -205,7 +201,7 @@ void Gpu::launch_chase(const launch::ChaseLaunch& launch) {
   Address tasks = launch.tasks;
   std::uint32_t count = launch.task_count;
   std::uint32_t by_block = launch.by_block ? 1 : 0;
-  auto threads = static_cast<std::uint32_t>(round_up(launch.threads, kWavefront));
+  auto threads = static_cast<std::uint32_t>(launch::round_up(launch.threads, kWavefront));
   run(chase_module().function("chase"), "chase",
       {.blocks = launch.blocks, .threads = threads, .shared_bytes = launch.shared_bytes},
       {&tasks, &count, &by_block, &threads});

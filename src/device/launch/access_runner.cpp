@@ -9,12 +9,9 @@
 namespace gputopo::launch {
 namespace {
 
-constexpr double kMostLaunchCycles = 1e9;
 // The slowest we expect, to refuse what would take too long: all lanes of all warps of an SM, one after another.
 constexpr double kCyclesPerLane = 100;
 constexpr std::uint32_t kFillThreads = 1024;
-
-std::uint64_t round_up(std::uint64_t value, std::uint64_t unit) { return (value + unit - 1) / unit * unit; }
 
 AccessResult result_of(const AccessProgram& program, const std::vector<WarpRecord>& warps) {
   AccessResult result{.blocks = static_cast<std::uint32_t>(warps.size() / program.warps)};

@@ -10,7 +10,6 @@
 namespace gputopo::launch {
 namespace {
 
-constexpr double kMostLaunchCycles = 1e9;
 // The slowest we expect, to refuse what would take too long: instructions from memory, constants that miss everywhere.
 constexpr double kCyclesPerInstruction = 16;
 constexpr double kCyclesPerConstant = 1000;

@@ -10,6 +10,13 @@ namespace gputopo::launch {
 
 using Address = std::uint64_t;  // in device memory
 
+// A launch may be expected to last this long; longer programs are refused.
+inline constexpr double kMostLaunchCycles = 1e9;
+
+[[nodiscard]] constexpr std::uint64_t round_up(std::uint64_t value, std::uint64_t unit) {
+  return (value + unit - 1) / unit * unit;
+}
+
 class LaunchGpu {
  public:
   LaunchGpu() = default;

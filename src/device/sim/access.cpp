@@ -18,13 +18,8 @@ struct Service {
   bool per_sm = true;
 };
 
-[[noreturn]] void refuse(const MachineSpec& spec, const std::string& field, const std::string& what) {
-  throw NotSupportedError(
-      fmt::format("{}'s description does not say {}; add it under {}", spec.info.name, what, field));
-}
-
 const BankSpec& banks_of(const MachineSpec& spec) {
-  if (!spec.banks) refuse(spec, "banks", "what banks shared memory has");
+  if (!spec.banks) refuse_silent(spec, "banks", "what banks shared memory has");
   return *spec.banks;
 }
 
@@ -37,7 +32,7 @@ Service atomic_service(const MachineSpec& spec, const AccessProgram& program) {
     if (!spec.atomics.contains(level)) level = stop.cache;
   }
   const auto found = spec.atomics.find(level);
-  if (found == spec.atomics.end()) refuse(spec, "atomics." + level, "how long atomics take there");
+  if (found == spec.atomics.end()) refuse_silent(spec, "atomics." + level, "how long atomics take there");
   const AtomicSpec& atomics = found->second;
   if (program.lane_stride_bytes == 0) {
     return {atomics.one_address_latency_cycles, spec.info.warp_size / atomics.one_address_lanes_per_cycle, shared};
@@ -49,7 +44,7 @@ Service plain_service(const MachineSpec& spec, const AccessProgram& program, std
                       double clock_mhz) {
   const Level level = level_of(spec, program.space, program.bytes, carve_out_bytes);
   const auto bandwidth = spec.bandwidths.find(level.name);
-  if (bandwidth == spec.bandwidths.end()) refuse(spec, "bandwidths." + level.name, "how much it delivers");
+  if (bandwidth == spec.bandwidths.end()) refuse_silent(spec, "bandwidths." + level.name, "how much it delivers");
   const std::uint32_t sms = level.per_sm ? spec.info.sm_count : 1;
   const double bytes_per_cycle = bandwidth->second.read_bytes_per_second / sms / (clock_mhz * 1e6);
   std::set<std::uint64_t> fetches;
@@ -68,7 +63,7 @@ Service plain_service(const MachineSpec& spec, const AccessProgram& program, std
   const double conflict = banks.conflict_cycles * bank_conflicts(banks, program, spec.info.warp_size);
   service.interval_cycles += conflict;
   if (program.op == AccessOp::kStoreLoad) {
-    if (banks.store_latency_cycles == 0) refuse(spec, "banks.store_latency_cycles", "how long stores take");
+    if (banks.store_latency_cycles == 0) refuse_silent(spec, "banks.store_latency_cycles", "how long stores take");
     service.latency_cycles = banks.store_latency_cycles + conflict;  // the store's; the load has as many
     service.interval_cycles *= 2;
   }

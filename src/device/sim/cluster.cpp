@@ -15,13 +15,8 @@ namespace {
 // Loads of a warp under way together, as the kernels for real GPUs have them.
 constexpr double kLoadsInFlight = 4;
 
-[[noreturn]] void refuse(const MachineSpec& spec, const std::string& field, const std::string& what) {
-  throw NotSupportedError(
-      fmt::format("{}'s description does not say {}; add it under {}", spec.info.name, what, field));
-}
-
 const ClusterSpec& clusters_of(const MachineSpec& spec) {
-  if (!spec.clusters) refuse(spec, "clusters", "what clusters it launches");
+  if (!spec.clusters) refuse_silent(spec, "clusters", "what clusters it launches");
   return *spec.clusters;
 }
 
@@ -62,7 +57,7 @@ double read_cycles(const MachineSpec& spec, const ClusterProgram& program, const
       cluster_bytes_per_second(clusters_of(spec), program.cluster_size) / static_cast<double>(blocks);
   if (program.hop == 0) {
     const auto shared = spec.bandwidths.find(kSharedLevel);
-    if (shared == spec.bandwidths.end()) refuse(spec, "bandwidths.shared", "how much it delivers");
+    if (shared == spec.bandwidths.end()) refuse_silent(spec, "bandwidths.shared", "how much it delivers");
     bytes_per_second = shared->second.read_bytes_per_second / spec.info.sm_count;
   }
   const double bytes_per_cycle = bytes_per_second / (clock_mhz * 1e6);
@@ -73,7 +68,7 @@ double read_cycles(const MachineSpec& spec, const ClusterProgram& program, const
 // From one copy's issue to the next's, of a block.
 double copy_cycles(const MachineSpec& spec, const ClusterProgram& program, std::uint64_t carve_out_bytes,
                    std::size_t blocks, double clock_mhz) {
-  if (!spec.bulk_copies) refuse(spec, "bulk_copies", "how long they take");
+  if (!spec.bulk_copies) refuse_silent(spec, "bulk_copies", "how long they take");
   const BulkCopySpec& bulk = *spec.bulk_copies;
   const Level level = level_of(spec, Space::kGlobalBypassL1, program.bytes, carve_out_bytes);
   // What comes from there passes the caches before it.
@@ -86,7 +81,7 @@ double copy_cycles(const MachineSpec& spec, const ClusterProgram& program, std::
   double level_bytes_per_cycle = std::numeric_limits<double>::infinity();
   for (const std::string& name : passed) {
     const auto bandwidth = spec.bandwidths.find(name);
-    if (bandwidth == spec.bandwidths.end()) refuse(spec, "bandwidths." + name, "how much it delivers");
+    if (bandwidth == spec.bandwidths.end()) refuse_silent(spec, "bandwidths." + name, "how much it delivers");
     level_bytes_per_cycle =
         std::min(level_bytes_per_cycle, bandwidth->second.read_bytes_per_second / (clock_mhz * 1e6));
   }

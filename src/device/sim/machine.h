@@ -186,6 +186,10 @@ struct MachineSpec {
 // two").
 void check_machine(const MachineSpec& spec);
 
+// Throws NotSupportedError: the machine does not say `what` a program asks for ("how long atomics take"), which its
+// file has under `field`.
+[[noreturn]] void refuse_silent(const MachineSpec& spec, const std::string& field, const std::string& what);
+
 // The names of shared and device memory in MachineSpec::bandwidths; every other key is a CacheSpec::id.
 inline constexpr char kSharedLevel[] = "shared";
 inline constexpr char kMemoryLevel[] = "memory";

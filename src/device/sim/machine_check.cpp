@@ -335,6 +335,11 @@ void check_memory(const MachineSpec& spec) {
 
 }  // namespace
 
+void refuse_silent(const MachineSpec& spec, const std::string& field, const std::string& what) {
+  throw NotSupportedError(
+      fmt::format("{}'s description does not say {}; add it under {}", spec.info.name, what, field));
+}
+
 void check_machine(const MachineSpec& spec) {
   check_info(spec.info);
   check_groups(spec);

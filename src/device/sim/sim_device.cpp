@@ -135,9 +135,7 @@ class SimDevice : public Device {
   }
 
   void check_supported(const InstructionProgram& program) const {
-    if (!spec_.code) {
-      throw NotSupportedError(fmt::format("the machine file of {} does not say how instructions arrive", info_.name));
-    }
+    if (!spec_.code) refuse_silent(spec_, "code", "how instructions arrive");
     for (const CodeStep& step : program.steps) {
       if (step.kind == CodeStepKind::kConstants) require_space(Space::kConstant);
     }
