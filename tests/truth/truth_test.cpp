@@ -57,7 +57,7 @@ struct Bar {
 };
 constexpr Bar kBars[] = {
     {"fetch_granularity", 100, 100, 99, 99}, {"line_size", 100, 100, 99, 99},      {"amount", 100, 100, 99, 99},
-    {"shared_with", 100, 100, 99, 99},       {"partitions", 100, 100, 99, 99},     {"size", 100, 99.9, 100, 99},
+    {"shared_with", 100, 100, 99, 99},       {"partitions", 100, 100, 99, 99},     {"size", 100, 100, 100, 99},
     {"latency", 100, 100, 100, 99},          {"shared_between", 100, 100, 99, 99}, {"no_l1", 100, 100, 100, 100},
     {"write_allocate", 100, 100, 100, 100},  {"write_policy", 100, 99, 100, 99},
 };
