@@ -131,6 +131,9 @@ struct Topology {
   friend bool operator==(const Topology&, const Topology&) = default;
 };
 
+// What a vendor calls the unit that the caches of an SM serve: "CU" on AMD, "SM" elsewhere.
+[[nodiscard]] std::string unit_name(std::string_view vendor);
+
 // ---- The element table: what there is to know of each memory element, per vendor. Data, not code. ----
 
 // kMeasuredInFull: measured where --full or the attribute's name asks for it, because it takes its time.

@@ -85,9 +85,10 @@ void fill_general(const DeviceInfo& info, Topology& topology) {
   topology.pci_address = info.pci_address;
 
   AttributeMap& device = topology.device;
-  const bool has_capability = info.compute_capability_major && info.compute_capability_minor;
-  add_text(device, "compute_capability",
-           has_capability ? fmt::format("{}.{}", *info.compute_capability_major, *info.compute_capability_minor) : "");
+  const std::optional<int>& major = info.compute_capability_major;
+  const std::optional<int>& minor = info.compute_capability_minor;
+  // NVIDIA's; of other GPUs the architecture says as much.
+  if (major && minor) add_text(device, "compute_capability", fmt::format("{}.{}", *major, *minor));
   add_number(device, "sm_clock_max", info.sm_clock_max_mhz, "MHz");
   add_number(device, "memory_clock_max", info.memory_clock_max_mhz, "MHz");
   add_number(device, "memory_bus_width", info.memory_bus_bits, "bit");

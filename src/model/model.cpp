@@ -97,4 +97,6 @@ const Attribute* Topology::find_attribute(std::string_view element, std::string_
   return found == nullptr ? nullptr : find(found->attributes, attribute);
 }
 
+std::string unit_name(std::string_view vendor) { return vendor == "AMD" ? "CU" : "SM"; }
+
 }  // namespace gputopo

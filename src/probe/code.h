@@ -43,7 +43,8 @@ struct CodeCache {
 [[nodiscard]] Attribute measure_code_size(Lab& lab, CodeCache& cache);
 // Of straight-line code that the cache serves.
 [[nodiscard]] Attribute measure_code_rate(Lab& lab, const CodeCache& cache);
-// Which SMs evict each other's code: "SM", "GPU", or how many SMs share it ("2 SMs").
+// Which SMs evict each other's code: "SM", "GPU", or how many SMs share it ("2 SMs"); "CU" where the vendor calls it
+// so.
 [[nodiscard]] Attribute measure_code_scope(Lab& lab, const CodeCache& cache);
 // The SMs that share each instance, one name for each: "0+1".
 [[nodiscard]] Attribute measure_code_shared_between(Lab& lab, const CodeCache& cache);

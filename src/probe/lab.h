@@ -40,6 +40,8 @@ class Lab {
 
   [[nodiscard]] const DeviceInfo& info() const { return device_.info(); }
   [[nodiscard]] const Parameters& parameters() const { return parameters_; }
+  // What the vendor calls an SM.
+  [[nodiscard]] std::string unit_name() const { return gputopo::unit_name(info().vendor); }
   [[nodiscard]] std::uint64_t seed() const { return options_.seed; }
   [[nodiscard]] bool keep_samples() const { return options_.keep_samples; }
   [[nodiscard]] double elapsed_seconds() const;

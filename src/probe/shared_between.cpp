@@ -88,7 +88,9 @@ Attribute scope_of_sm(const Lab& lab, std::uint32_t sm, const std::vector<Evicte
   }
   std::sort(together.begin(), together.end());
   const bool all = together.size() == others.size() + 1;
-  const std::string scope = all ? "GPU" : together.size() == 1 ? "SM" : fmt::format("{} SMs", together.size());
+  const std::string scope = all                    ? "GPU"
+                            : together.size() == 1 ? lab.unit_name()
+                                                   : fmt::format("{} {}s", together.size(), lab.unit_name());
   lab.log(fmt::format("scope: {} of {} other SMs evict what SM {} holds", together.size() - 1, others.size(), sm));
   Attribute attribute = measured(lab, scope, "", std::nullopt, "eviction_between_sms");
   attribute.add_detail("sms_sharing", static_cast<std::int64_t>(together.size()));

@@ -81,6 +81,19 @@ std::optional<int> count_of(const Topology& topology, std::initializer_list<std:
   return std::nullopt;
 }
 
+// "First-level TLB per 6 SMs: 2048 entries of 32 MiB (64 GiB), a miss adds 105 cycles"
+std::string translation_note(const MemoryElement& tlb, const std::string& unit_name) {
+  const auto text = [&](std::string_view id, std::string_view pattern) {
+    const Attribute* attribute = find(tlb.attributes, id);
+    if (attribute == nullptr || !attribute->available()) return std::string();
+    return fmt::format(fmt::runtime(pattern), value_text(*attribute));
+  };
+  const std::string scope = scope_of(tlb, unit_name);
+  const bool is_shared = !scope.empty() && scope != unit_name && scope != "GPU";
+  return tlb.title + (is_shared ? " per " + scope : "") + ":" + text("entries", " {} entries") +
+         text("entry_bytes", " of {}") + text("reach", " ({})") + text("miss_penalty", ", a miss adds {}");
+}
+
 }  // namespace
 
 std::string PhysicalMemory::title() const {
@@ -109,7 +122,10 @@ Chip chip_of(const Topology& topology) {
   chip.levels = unit_levels(topology);
   chip.units = count_of(topology, {"sm_count", "cu_count"});
   chip.groups = count_of(topology, {"gpc_count", "shader_engine_count"});
+  std::vector<std::string> translations;
   for (const MemoryElement* element : speaking_elements(topology)) {
+    const Attribute* reach = find(element->attributes, "reach");
+    if (reach != nullptr && reach->available()) translations.push_back(translation_note(*element, chip.unit_name));
     if (!holds_data(*element) || element->id == kCopyUnit) continue;
     const Attribute* size = find(element->attributes, "size");
     if (size != nullptr && size->reason == Reason::kNotPresent) continue;
@@ -119,7 +135,7 @@ Chip chip_of(const Topology& topology) {
       if (!shared->bytes) shared->bytes = number_of(*element, "size");
       continue;
     }
-    PhysicalMemory memory{{element}, number_of(*element, "size"), 1, false, ""};
+    PhysicalMemory memory{.elements = {element}, .bytes = number_of(*element, "size")};
     const bool is_wide = is_chip_wide(*element);
     std::optional<double> instances = number_of(*element, is_wide ? "partitions" : "amount");
     memory.is_parted = is_wide && instances;
@@ -134,6 +150,9 @@ Chip chip_of(const Topology& topology) {
   std::stable_partition(chip.on_chip.begin(), chip.on_chip.end(), [](const PhysicalMemory& memory) {
     return memory.elements.front()->id != "device" && memory.elements.front()->id != "host";
   });
+  for (PhysicalMemory& memory : chip.on_chip) {
+    if (memory.elements.front()->id == "device") memory.notes = translations;
+  }
   return chip;
 }
 

@@ -17,7 +17,8 @@ struct PhysicalMemory {
   int instances = 1;                           // per unit, or of the chip's
   bool is_parted = false;                      // the instances are parts of one capacity, not of one each
   std::string shared_by;                       // "2 SMs", where several units have one; else empty
-  [[nodiscard]] std::string title() const;     // "L1 data cache = Texture cache"
+  std::vector<std::string> notes;           // lines of what belongs to it and is no memory: the TLBs on the way to it
+  [[nodiscard]] std::string title() const;  // "L1 data cache = Texture cache"
   // "240 KiB, 38.6 cycles, 33 TB/s": of the first element that knows.
   [[nodiscard]] std::string figures() const;
 };

@@ -80,19 +80,9 @@ std::string as_line_and_fetch(const CellContext& cell) {
   return line + "/" + fetched;
 }
 
-// "1 per CU" where the vendor calls it so: the model says SM of all.
-std::string as_amount(const CellContext& cell) {
-  std::string text = value_text(cell.attribute);
-  constexpr std::string_view kPerUnit = " per SM";
-  if (const std::size_t at = text.find(kPerUnit); at != std::string::npos) {
-    text.replace(at, kPerUnit.size(), " per " + unit_name(cell.topology));
-  }
-  return text;
-}
-
 // "1/SM" for "1 per SM".
 std::string as_ratio(const CellContext& cell) {
-  const std::string text = as_amount(cell);
+  const std::string text = value_text(cell.attribute);
   constexpr std::string_view kPer = " per ";
   const std::size_t at = text.find(kPer);
   return at == std::string::npos ? text : text.substr(0, at) + "/" + text.substr(at + kPer.size());
@@ -175,7 +165,7 @@ std::string device_title(const Topology& topology) {
   return topology.simulated ? "SIMULATED " + topology.name : topology.name;
 }
 
-std::string unit_name(const Topology& topology) { return topology.vendor == "AMD" ? "CU" : "SM"; }
+std::string unit_name(const Topology& topology) { return gputopo::unit_name(topology.vendor); }
 
 std::vector<std::string> device_facts(const Topology& topology) {
   struct Fact {
@@ -309,7 +299,7 @@ const std::vector<HierarchyColumn>& hierarchy_columns() {
       {.heading = "bandwidth\nread", .attribute = "read_bandwidth", .format = in_own_unit},
       {.heading = "of\npeak", .attribute = "read_bandwidth", .format = as_part_of_peak, .repeats = true},
       {.heading = "bandwidth\nwrite", .attribute = "write_bandwidth", .format = in_own_unit, .rank = 2},
-      {.heading = "\namount", .attribute = "amount", .format = as_amount, .brief = as_ratio},
+      {.heading = "\namount", .attribute = "amount", .format = in_own_unit, .brief = as_ratio},
       {.heading = "\nparts", .attribute = "partitions", .format = in_own_unit, .rank = 3},
       {.heading = "miss\npenalty", .attribute = "miss_penalty", .format = without_unit, .rank = 3},
       {.heading = "\nshared with",

@@ -24,10 +24,10 @@ using report::px;
 constexpr double kWidth = 960;
 constexpr double kMargin = 16;
 constexpr double kGap = 10;
-constexpr double kUnitLeft = 640;  // the enlarged SM stands to the right of the chip
-constexpr double kPixelsPerDoubling = 6.5;
-constexpr double kLeastBytes = 64;   // what has the height of nothing
-constexpr double kLeastHeight = 40;  // room for two lines of text
+constexpr double kUnitLeft = 640;         // the enlarged SM stands to the right of the chip
+constexpr double kPixelsPerDoubling = 8;  // caches of 2 KiB have the least height
+constexpr double kLeastBytes = 64;        // what has the height of nothing
+constexpr double kLeastHeight = 40;       // room for two lines of text
 constexpr double kHeaderHeight = 64;
 constexpr double kLineHeight = 16;
 
@@ -112,6 +112,10 @@ std::string memory_box(const PhysicalMemory& memory, double x, double y, double 
     line_y += 16;
   }
   text += over_text_at(x + 8, line_y, "small faint", over, fitted(figures, room_px - 16, 12));
+  for (const std::string& note : memory.notes) {
+    line_y += 16;
+    if (line_y < y + height) text += over_text_at(x + 8, line_y, "small faint", over, fitted(note, room_px - 16, 12));
+  }
   return text + "</g>\n";
 }
 
@@ -329,9 +333,9 @@ UnitGrid unit_grid(const Chip& chip, double x, double y, double width) {
 // How to read the heights.
 std::string ruler(double x, double y) {
   return text_at(x, y, "small faint",
-                 fmt::format("Height: logarithm of the capacity, {} px for each doubling above {}. "
+                 fmt::format("Height: logarithm of the capacity, {} px for each doubling above {}, {} px at least. "
                              "Dashed: capacity unknown.",
-                             px(kPixelsPerDoubling), report::human_bytes(kLeastBytes)));
+                             px(kPixelsPerDoubling), report::human_bytes(kLeastBytes), px(kLeastHeight)));
 }
 
 // What must not be overlooked by who sees the drawing alone, a line each.

@@ -127,6 +127,7 @@ Lines chip_lines(const Chip& chip, std::size_t depth, int width, const Strokes& 
     extra = memory.is_parted ? fmt::format(", in {} parts", memory.instances)
                              : fmt::format(", {} of them", memory.instances);
   Lines lines = described(memory, extra, width - 4);
+  for (const std::string& note : memory.notes) append(lines, wrapped(note, width - 4));
   append(lines, chip_lines(chip, depth - 1, width - 4, strokes));
   return framed(lines, width, strokes);
 }

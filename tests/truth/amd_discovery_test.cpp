@@ -69,7 +69,7 @@ TEST_F(AmdDiscovery, Mi210IsTableIII) {
   EXPECT_NEAR(number("icache_l1", "size"), 32 << 10, 256);
   EXPECT_NEAR(number("icache_l1", "cycles_per_instruction"), 4, 0.1);
   // The CU that is asked first has its cache to itself, because its neighbour is switched off.
-  EXPECT_EQ(found_.find_attribute("icache_l1", "scope")->value, Value(std::string("2 SMs")));
+  EXPECT_EQ(found_.find_attribute("icache_l1", "scope")->value, Value(std::string("2 CUs")));
   EXPECT_NEAR(number("device", "latency"), 748, 8);
   EXPECT_NEAR(number("device", "read_bandwidth"), 1.366e12, 0.05e12);
   EXPECT_EQ(found_.find_attribute("l3", "size")->reason, Reason::kNotPresent);
@@ -99,7 +99,7 @@ TEST_F(AmdDiscovery, Mi300xHasBanksAndALargerInstructionCache) {
   EXPECT_EQ(number("lds", "bank_width"), 4);
   EXPECT_NEAR(number("lds", "atomic_throughput"), 16, 0.5);
   EXPECT_NEAR(number("icache_l1", "size"), 64 << 10, 256);
-  EXPECT_EQ(found_.find_attribute("icache_l1", "scope")->value, Value(std::string("2 SMs")));
+  EXPECT_EQ(found_.find_attribute("icache_l1", "scope")->value, Value(std::string("2 CUs")));
   EXPECT_EQ(found_.find_attribute("icache_l1", "amount")->reason, Reason::kNotApplicable);
 }
 

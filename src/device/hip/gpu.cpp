@@ -73,8 +73,6 @@ void Gpu::read_info(int ordinal, const KfdNode& node) {
   info_.vendor = "AMD";
   info_.name = runtime_->device_name(ordinal);
   info_.architecture = fmt::format("{} ({})", target_.architecture, target_.name);
-  info_.compute_capability_major = static_cast<int>(attribute(DeviceAttribute::kComputeCapabilityMajor).value_or(0));
-  info_.compute_capability_minor = static_cast<int>(attribute(DeviceAttribute::kComputeCapabilityMinor).value_or(0));
   const std::optional<std::string> module_version = read_amdgpu_version(sysfs_root());
   info_.driver_version = module_version ? fmt::format("{} (amdgpu {})", runtime_->version_text(), *module_version)
                                         : runtime_->version_text();

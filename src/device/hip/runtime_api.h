@@ -39,12 +39,10 @@ inline constexpr Status kErrorUnknown = 999;
 enum class DeviceAttribute : int {
   kClockKhz = 5,
   kL2Bytes = 19,
-  kComputeCapabilityMajor = 23,
   kMaxThreadsPerBlock = 56,
   kMaxThreadsPerSm = 57,
   kMemoryBusBits = 59,
   kMemoryClockKhz = 60,
-  kComputeCapabilityMinor = 61,
   kSmCount = 63,
   kRegistersPerBlock = 71,
   kRegistersPerSm = 72,

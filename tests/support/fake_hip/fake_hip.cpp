@@ -443,10 +443,6 @@ Status hipDeviceGetAttribute(int* value, DeviceAttribute attribute, int) {
       return answer(static_cast<std::uint64_t>(*info.sm_clock_max_mhz * 1e3));
     case DeviceAttribute::kL2Bytes:
       return answer(*info.l2_bytes);
-    case DeviceAttribute::kComputeCapabilityMajor:
-      return answer(9);
-    case DeviceAttribute::kComputeCapabilityMinor:
-      return answer(static_cast<std::uint64_t>(*info.compute_capability_minor));
     case DeviceAttribute::kMaxThreadsPerBlock:
       return answer(*info.max_threads_per_block);
     case DeviceAttribute::kMaxThreadsPerSm:
