@@ -52,13 +52,13 @@ void check_targets(const Options& options) {
 }
 
 void announce(const Options& options, const DeviceInfo& info) {
-  if (options.quiet) return;
   if (options.device.empty() && info.simulated) {
     std::string problem;
     (void)list_devices(problem);
     fmt::print(stderr, "gputopo: no GPU can be used here{}{}; this is a simulated one\n", problem.empty() ? "" : ": ",
                problem);
   }
+  if (options.quiet) return;
   fmt::print(stderr, "gputopo: discovering {}{}\n", info.name, info.simulated ? " (SIMULATED)" : "");
 }
 
@@ -83,7 +83,6 @@ DiscoverOptions discover_options(const Options& options) {
   result.attributes = options.attributes;
   result.full = options.full;
   result.budget_seconds = options.budget_seconds;
-  result.seed = options.seed;
   return result;
 }
 
@@ -159,6 +158,7 @@ int run_discover(const Options& options) {
   if (recorder != nullptr) attempt([&] { recorder->save(options.record_path); });
   attempt.finish();
   if (!outcome.error.empty()) throw DeviceError(outcome.error);
+  if (!outcome.broken_promise.empty()) fmt::print(stderr, "gputopo: {}\n", outcome.broken_promise);
   return outcome.code;
 }
 

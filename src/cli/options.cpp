@@ -6,6 +6,7 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cmath>
+#include <set>
 #include <sstream>
 
 #include "cli/check_formats.h"
@@ -42,7 +43,7 @@ void add_discover_options(CLI::App& app, Options& options) {
       ->delimiter(',')
       ->allow_extra_args(false)
       ->type_name("NAME[,NAME]");
-  app.add_flag("--full", options.full, "Discover also what takes its time; 'gputopo coverage' says what that is");
+  app.add_flag("--full", options.full, "Discover also what takes longer; 'gputopo coverage' says what that is");
   add_output_options(app, options);
   app.add_option("--raw", options.raw_directory, "Write all samples behind the values as CSV files")->type_name("DIR");
   app.add_option("--record", options.record_path, "Keep all that the device answers, for 'gputopo replay'")
@@ -55,7 +56,6 @@ void add_discover_options(CLI::App& app, Options& options) {
       })
       ->type_name("SECONDS")
       ->capture_default_str();
-  app.add_option("--seed", options.seed, "Seed of a simulated device's noise")->type_name("N")->capture_default_str();
   app.add_flag("--quiet", options.quiet, "No progress");
   app.add_flag("--verbose", options.verbose, "Say on standard error what each probe decides and why");
   app.add_flag("--dump-program", options.dump_program,
@@ -66,6 +66,15 @@ void add_device_option(CLI::App& app, Options& options) {
   app.add_option("--device", options.device,
                  "The device; the first GPU if not given, or a simulated one where there is none")
       ->type_name("cuda:N|hip:N|sim:NAME|sim:FILE.json|replay:PATH");
+  app.add_option("--seed", options.seed, "Seed of a simulated device's noise")
+      ->check([](const std::string& text) {
+        const bool is_number = !text.empty() && text.find_first_not_of("0123456789") == std::string::npos;
+        constexpr std::size_t kMostDigits = 19;  // of what surely fits 64 bits
+        return is_number && text.size() <= kMostDigits ? std::string{}
+                                                       : "must be a whole number of up to 19 digits, not " + text;
+      })
+      ->type_name("N")
+      ->capture_default_str();
 }
 
 // What a value may be is in the descriptions: CLI11 would write the names of its checks behind that of the value, in
@@ -112,7 +121,8 @@ const std::vector<ExitCodeMeaning>& exit_code_meanings() {
       {kExitComplete, "complete; of diff: alike; of check: within the tolerances"},
       {kExitFailure, "failure: the device, a file, or the measurement as a whole; of diff and check: different"},
       {kExitUsage, "the command line is wrong"},
-      {kExitIncomplete, "finished, but values that 'gputopo coverage' promises are unavailable"},
+      {kExitIncomplete,
+       "finished, but values that 'gputopo coverage' promises could not be found out; standard error names the first"},
       {kExitInterrupted, "interrupted: what was measured until then is reported, marked incomplete"},
   };
   return kMeanings;
@@ -199,6 +209,13 @@ Options parse_command_line(int argc, char** argv) {
 
   if (std::count(options.output_paths.begin(), options.output_paths.end(), "-") > 1) {
     throw UsageError("only one report can go to standard output: give the others a file");
+  }
+  std::set<std::string> paths;
+  for (const std::vector<std::string>& given : {options.output_paths, {options.record_path}}) {
+    for (const std::string& path : given) {
+      if (path.empty() || path == "-" || paths.insert(path).second) continue;
+      throw UsageError(fmt::format("'{}' is to take two outputs, of which one would be lost: name another file", path));
+    }
   }
   if (list->parsed()) options.command = Command::kList;
   if (show->parsed()) options.command = Command::kShow;

@@ -1,5 +1,9 @@
 #include "cli/outcome.h"
 
+#include <fmt/format.h>
+
+#include "report/hierarchy.h"
+
 namespace gputopo::cli {
 namespace {
 
@@ -13,34 +17,49 @@ bool keeps_the_promise(Reason reason) {
          reason == Reason::kNotPresent || reason == Reason::kNotSupported;
 }
 
-// The first attribute that the coverage promises and that is unavailable for a reason that the predicate takes.
+struct Missing {
+  std::string name;  // "l1 line size"
+  const Attribute* attribute = nullptr;
+};
+
+// What the coverage promises and is unavailable for a reason that the predicate takes.
 template <typename Predicate>
-const Attribute* find_promised(const Topology& topology, const Predicate& predicate) {
+std::vector<Missing> missing(const Topology& topology, const Predicate& predicate) {
+  std::vector<Missing> found;
   for (const ElementRow& row : element_table()) {
     for (const auto& [id, coverage] : row.coverage) {
       if (row.vendor != topology.vendor || !is_promised(coverage)) continue;
       const Attribute* attribute = topology.find_attribute(row.id, id);
-      if (attribute != nullptr && !attribute->available() && predicate(attribute->reason)) return attribute;
+      if (attribute == nullptr || attribute->available() || !predicate(attribute->reason)) continue;
+      found.push_back({fmt::format("{} {}", row.id, report::readable(id)), attribute});
     }
   }
-  return nullptr;
+  return found;
+}
+
+std::vector<Missing> missing_for(const Topology& topology, Reason reason) {
+  return missing(topology, [reason](Reason other) { return other == reason; });
 }
 
 }  // namespace
 
 Outcome judge(const Topology& topology, bool interrupted) {
-  const auto first_with = [&](Reason reason) {
-    return find_promised(topology, [reason](Reason other) { return other == reason; });
-  };
   if (!topology.complete) {
-    if (interrupted) return {kExitInterrupted, {}};
+    if (interrupted) return {.code = kExitInterrupted};
     // Neither the user nor the budget ended it: the device did.
-    const Attribute* failed = first_with(Reason::kDeviceError);
-    if (failed != nullptr && first_with(Reason::kTimedOut) == nullptr) return {kExitFailure, failed->detail};
-    return {kExitIncomplete, {}};
+    const std::vector<Missing> failed = missing_for(topology, Reason::kDeviceError);
+    if (!failed.empty() && missing_for(topology, Reason::kTimedOut).empty()) {
+      return {.code = kExitFailure, .error = failed.front().attribute->detail};
+    }
   }
-  const bool broken = find_promised(topology, [](Reason reason) { return !keeps_the_promise(reason); }) != nullptr;
-  return {broken ? kExitIncomplete : kExitComplete, {}};
+  const std::vector<Missing> broken = missing(topology, [](Reason reason) { return !keeps_the_promise(reason); });
+  if (broken.empty()) return {.code = topology.complete ? kExitComplete : kExitIncomplete};
+  const Attribute& first = *broken.front().attribute;
+  return {.code = kExitIncomplete,
+          .broken_promise = fmt::format("{} of the values that 'gputopo coverage' promises could not be found out: {} "
+                                        "({}: {}){}",
+                                        broken.size(), broken.front().name, report::readable(to_string(first.reason)),
+                                        first.detail, broken.size() == 1 ? "" : " and others, which --markdown lists")};
 }
 
 }  // namespace gputopo::cli

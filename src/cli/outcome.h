@@ -10,7 +10,8 @@ namespace gputopo::cli {
 
 struct Outcome {
   ExitCode code = kExitComplete;
-  std::string error;  // set where the discovery failed: one line for standard error
+  std::string error;           // set where the discovery failed: one line for standard error
+  std::string broken_promise;  // set with kExitIncomplete: what is missing and why, one line for standard error
 };
 
 // `interrupted`: the user asked for an early end.

@@ -15,12 +15,15 @@ constexpr double kLeastStoreCycles = 0.5;
 
 }  // namespace
 
-stats::Interval timing_interval(const std::vector<double>& cycles, double value) {
-  // What the ends of a chain leave of the timer's cost.
-  constexpr double kLeastMarginCycles = 0.25;
-  const double margin = std::max(kLeastMarginCycles, kClockDrift * value);
-  const stats::Interval students = stats::mean_interval(cycles);
+stats::Interval interval_around(const std::vector<double>& values, double value, double least_margin) {
+  const double margin = std::max(least_margin, kClockDrift * value);
+  const stats::Interval students = stats::mean_interval(values);
   return {std::min(students.low, value - margin), std::max(students.high, value + margin)};
+}
+
+stats::Interval timing_interval(const std::vector<double>& cycles, double value) {
+  constexpr double kLeastMarginCycles = 0.25;  // what the ends of a chain leave of the timer's cost
+  return interval_around(cycles, value, kLeastMarginCycles);
 }
 
 double AccessTrial::cycles() const {

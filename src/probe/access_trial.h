@@ -34,7 +34,10 @@ struct AccessTrial {
   [[nodiscard]] double rate() const;
 };
 
-// Student's interval of mean latencies, and as much around `value` as their errors in common may be.
+// Student's interval of the mean of copies, and as much around `value` as their errors in common may be: the drift of
+// the clocks, and no less than a margin.
+[[nodiscard]] stats::Interval interval_around(const std::vector<double>& values, double value, double least_margin = 0);
+// Of mean latencies.
 [[nodiscard]] stats::Interval timing_interval(const std::vector<double>& cycles, double value);
 
 // All programs a few times over, in turn, so that a drift of the clocks does not look like a difference between them.

@@ -100,11 +100,9 @@ Attribute measure_atomic_throughput(Lab& lab, Space space) {
   const double lanes = static_cast<double>(lab.info().warp_size) * blocks;
   std::vector<double> many;
   for (const double rate : rates) many.push_back(rate * lanes);
-  const stats::Interval interval = stats::mean_interval(many);
   const double median = stats::median(many);
   Attribute attribute = measured(lab, rounded(median), blocks > 1 ? "ops/clk" : "ops/clk/" + lab.unit_name(),
-                                 stats::Interval{std::min(interval.low, median), std::max(interval.high, median)},
-                                 "atomics_of_all_warps");
+                                 interval_around(many, median), "atomics_of_all_warps");
   if (blocks > 1) attribute.add_detail("words_in_a_row_ops_per_clock", rounded(in_a_row.rate() * lanes));
   attribute.add_detail("one_address_ops_per_clock", rounded(one_address.rate() * lanes));
   attribute.add_detail("latency_under_load_cycles", rounded(in_a_row.cycles()));

@@ -189,10 +189,7 @@ Attribute measure_bulk_copy_bandwidth(Lab& lab) {
       lab, footprint, static_cast<std::uint32_t>(std::max(1.0, kStreamBytes / static_cast<double>(footprint))));
   const double plain_memory = plain_rate(lab, memory[0].program.bytes, 1);
   const double value = stats::median(rates);
-  const stats::Interval students = stats::mean_interval(rates);
-  Attribute attribute =
-      measured(lab, std::round(value), "B/s",
-               stats::Interval{std::min(students.low, value), std::max(students.high, value)}, "best_copies_in_flight");
+  Attribute attribute = measured(lab, std::round(value), "B/s", interval_around(rates, value), "best_copies_in_flight");
   attribute.add_detail("copy_bytes", static_cast<std::int64_t>(best->program.copy_bytes));
   attribute.add_detail("copies_in_flight", static_cast<std::int64_t>(best->program.in_flight));
   attribute.add_detail("footprint_bytes", static_cast<std::int64_t>(footprint));

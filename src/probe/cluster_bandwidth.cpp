@@ -82,10 +82,7 @@ Attribute measure_cluster_bandwidth(Lab& lab, const ClusterSurvey& survey) {
     rates.push_back(static_cast<double>(result.bytes_moved) / result.seconds);
   }
   const double value = stats::median(rates);
-  const stats::Interval students = stats::mean_interval(rates);
-  Attribute attribute =
-      measured(lab, std::round(value), "B/s",
-               stats::Interval{std::min(students.low, value), std::max(students.high, value)}, "best_ring_of_reads");
+  Attribute attribute = measured(lab, std::round(value), "B/s", interval_around(rates, value), "best_ring_of_reads");
   attribute.add_detail("cluster_size", static_cast<std::int64_t>(best->program.cluster_size));
   attribute.add_detail("warps_per_sm", static_cast<std::int64_t>(best->program.warps));
   attribute.add_detail("cluster_sizes", std::vector<double>(sizes.begin(), sizes.end()));

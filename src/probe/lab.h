@@ -17,7 +17,7 @@ namespace gputopo::probe {
 // Thrown by Lab::run to end a probe; the discovery turns them into unavailable attributes.
 class Stopped : public Error {
  public:
-  Stopped() : Error("interrupted") {}
+  Stopped() : Error("ended by the user") {}
 };
 class OverBudget : public Error {
  public:

@@ -29,7 +29,7 @@ std::string upper(std::string_view text) {
 std::string class_of(const Difference& difference) {
   const std::string& unit = difference.first != nullptr ? difference.first->unit : difference.second->unit;
   if (unit == "cycles" || unit == "ns") return "LATENCY";
-  if (unit == "B/s") return "BANDWIDTH";
+  if (unit == "B/s" || unit.starts_with("ops/clk")) return "BANDWIDTH";
   if (unit == "B") return "SIZE";
   return "OTHER";
 }
@@ -215,8 +215,9 @@ std::string check_to_text(const CheckResult& result, const Topology& topology) {
   }
   for (const CheckResult::Violation& violation : result.violations)
     text += fmt::format("violation: {}\n", violation.text);
-  text += fmt::format("{}: {}, {} values compared, {} violations\n", result.violations.empty() ? "ok" : "FAILED",
-                      report::device_title(topology), result.compared, result.violations.size());
+  text += fmt::format("{}: {}, {} values compared, {} violation{}\n", result.violations.empty() ? "ok" : "FAILED",
+                      report::device_title(topology), result.compared, result.violations.size(),
+                      result.violations.size() == 1 ? "" : "s");
   return text;
 }
 

@@ -19,7 +19,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-std::string_view advice(int error) {
+std::string_view advice(std::string_view action, int error) {
   switch (error) {
     case ENOSPC:
     case EDQUOT:
@@ -32,7 +32,7 @@ std::string_view advice(int error) {
       return "choose a path that you may access";
     case ENOENT:
     case ENOTDIR:
-      return "check the path, or create its folder first";
+      return action == "read" ? "check the path" : "check the path, or create its folder first";
     case EISDIR:
       return "name a file, not a folder";
     default:
@@ -41,7 +41,7 @@ std::string_view advice(int error) {
 }
 
 [[noreturn]] void fail(std::string_view action, const std::string& path, int error) {
-  throw FileError(fmt::format("cannot {} '{}': {}; {}", action, path, std::strerror(error), advice(error)));
+  throw FileError(fmt::format("cannot {} '{}': {}; {}", action, path, std::strerror(error), advice(action, error)));
 }
 
 // Owns an open file and, until keep(), the name of the file it writes.

@@ -130,7 +130,7 @@ const std::vector<DetailPhrase>& detail_phrases() {
       {"size", "first_miss_bytes", "B", "first misses at {}"},
       {"size", "all_miss_bytes", "B", "nothing hits at {}"},
       {"size", "carve_outs_bytes", "B", "with {} carved out"},
-      {"size", "size_by_carve_out_bytes", "B", "the size is {}"},
+      {"size", "size_by_carve_out_bytes", "B", "its size goes from {}"},
       {"latency", "near_cycles", "cycles", "near {}"},
       {"latency", "far_cycles", "cycles", "far {}"},
       {"latency", "tlb_cold_cycles", "cycles", "{} when the TLB misses"},

@@ -72,7 +72,11 @@ TEST(CliUsage, WrongOptions) {
   expect_error(gputopo_with("frobnicate"), 2, {"frobnicate"});
   expect_error(gputopo_with("--budget -3"), 2, {"--budget"});
   expect_error(gputopo_with("--budget soon"), 2, {"--budget"});
-  expect_error(gputopo_with("--seed x"), 2, {"--seed"});
+  for (const char* seed : {"x", "-1", "1e3", "99999999999999999999"}) {
+    expect_error(gputopo_with(std::string("--seed ") + seed), 2, {"--seed", seed, "whole number"});
+  }
+  expect_error(gputopo_with("replay --seed 2 x"), 2, {"--seed"});
+  expect_error(gputopo_with("--json /tmp/a --csv /tmp/a"), 2, {"/tmp/a", "two outputs"});
   expect_error(gputopo_with("show"), 2, {"FILE"});
   expect_error(gputopo_with("--json x list"), 2, {"--json", "list"});
   expect_error(gputopo_with("--device sim:h200 replay x"), 2, {"--device"});
@@ -90,7 +94,9 @@ TEST(CliUsage, HelpAndVersionAreResults) {
 
 // ---- files that are not what they should be ----
 
-TEST(CliFiles, ReportThatIsMissing) { expect_error(gputopo_with("show /no/such/report"), 1, {"/no/such/report"}); }
+TEST(CliFiles, ReportThatIsMissing) {
+  expect_error(gputopo_with("show /no/such/report"), 1, {"/no/such/report", "check the path"});
+}
 
 TEST(CliFiles, ReportThatIsNotOurs) {
   const TemporaryFolder folder;
@@ -243,8 +249,9 @@ TEST(CliStreams, RawSamplesAreFiles) {
 
 TEST(CliStreams, ARecordingReplaysToTheSameValues) {
   const TemporaryFolder folder;
-  const CommandResult measured = gputopo_with(
-      "--device sim:h200 --only constant_l1 --attribute size --quiet --json - --record " + folder.file("a.rec"));
+  const CommandResult measured =
+      gputopo_with("--device sim:h200 --seed 3 --only constant_l1 --attribute size --quiet --json - --record " +
+                   folder.file("a.rec"));
   const CommandResult replayed =
       gputopo_with("replay --quiet --json - --only constant_l1 --attribute size " + folder.file("a.rec"));
   ASSERT_EQ(replayed.exit_code, measured.exit_code) << replayed.err;

@@ -34,6 +34,13 @@ TEST(Outcome, AFailureToFindOutBreaksIt) {
   EXPECT_EQ(judge(topology_with(Reason::kTimedOut, false), false).code, kExitIncomplete);
 }
 
+TEST(Outcome, NamesWhatIsMissingAndWhy) {
+  const std::string text = judge(topology_with(Reason::kInconclusive), false).broken_promise;
+  EXPECT_EQ(text,
+            "1 of the values that 'gputopo coverage' promises could not be found out: l1 latency (inconclusive: why)");
+  EXPECT_EQ(judge(topology_with(Reason::kNotPresent), false).broken_promise, "");
+}
+
 TEST(Outcome, TheUserMayEndItEarly) {
   EXPECT_EQ(judge(topology_with(Reason::kInterrupted, false), true).code, kExitInterrupted);
 }
