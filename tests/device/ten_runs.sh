@@ -16,7 +16,7 @@ fi
 
 failed=0
 for run in $(seq 1 "$runs"); do
-  "$binary" --device cuda:0 --quiet --json "$results/run_$run.json" --seed "$run" >"$results/run_$run.txt"
+  "$binary" --device cuda:0 --quiet --json "$results/run_$run.json" >"$results/run_$run.txt"
   status=$?
   [ $status = 0 ] || failed=1
   echo "run $run: exit $status, $(awk '/"total_seconds"/ {print $2 + 0; exit}' "$results/run_$run.json") s"

@@ -298,7 +298,7 @@ TEST(CodeTruth, CachesOfGroupsAreFoundWithTheirGroups) {
       }
     }
     EXPECT_EQ(topology.find_attribute("icache_l1", "scope")->value,
-              Value(sharing == 1 ? std::string("SM") : fmt::format("{} SMs", sharing)));
+              Value(sharing == 1 ? std::string("CU") : fmt::format("{} CUs", sharing)));
     std::vector<std::vector<std::uint32_t>> groups = machine.sm_groups;
     std::sort(groups.begin(), groups.end());
     std::vector<std::string> names;
