@@ -45,7 +45,9 @@ void add_discover_options(CLI::App& app, Options& options) {
       ->type_name("NAME[,NAME]");
   app.add_flag("--full", options.full, "Discover also what takes longer; 'gputopo coverage' says what that is");
   add_output_options(app, options);
-  app.add_option("--raw", options.raw_directory, "Write all samples behind the values as CSV files")->type_name("DIR");
+  app.add_option("--raw", options.raw_directory,
+                 "Write all samples behind the values as CSV files, into a new or empty folder")
+      ->type_name("DIR");
   app.add_option("--record", options.record_path, "Keep all that the device answers, for 'gputopo replay'")
       ->type_name("PATH");
   app.add_option("--budget", options.budget_seconds, "Seconds to measure at most")

@@ -118,6 +118,14 @@ void report::make_folder(const std::string& path) {
   check_writable((fs::path(path) / "device.txt").string());
 }
 
+void report::make_empty_folder(const std::string& path) {
+  make_folder(path);
+  if (!fs::is_empty(path)) {
+    throw FileError(
+        fmt::format("the folder '{}' is not empty, and its files would mix with new ones; name another", path));
+  }
+}
+
 void write_file(const std::string& path, std::string_view text) {
   if (is_folder(path)) fail("write", path, EISDIR);
   const std::string target = final_path(path);

@@ -144,8 +144,9 @@ Hierarchy lay_out(const Topology& topology, const std::vector<const MemoryElemen
   for (std::size_t c = 0; c < columns.size(); ++c) {
     result.attributes.push_back(columns[c]->attribute);
     if (columns[c]->attribute == "line_size") result.attributes.emplace_back("fetch_granularity");
-    const bool is_empty = std::all_of(cells.begin(), cells.end(), [c](const auto& row) { return row[c].text.empty(); });
-    if (is_empty) continue;
+    const bool says_nothing = std::all_of(cells.begin(), cells.end(),
+                                          [c](const auto& row) { return row[c].text.empty() || row[c].text == "n/a"; });
+    if (says_nothing) continue;
     std::string heading = columns[c]->heading;
     if (layout.brief && columns[c]->attribute == "shared_with") {
       heading = "one\ncache";

@@ -245,6 +245,8 @@ TEST(CliStreams, RawSamplesAreFiles) {
       gputopo_with("--device sim:h200 --only constant_l1 --attribute size --quiet --raw " + folder.file("raw"));
   EXPECT_EQ(result.exit_code, 0) << result.err;
   EXPECT_EQ(test::run_command("ls " + folder.file("raw") + "/constant_l1.size.*.csv").exit_code, 0);
+  // Those of two runs do not mix.
+  expect_error(gputopo_with("--device sim:h200 --quiet --raw " + folder.file("raw")), 1, {"not empty", "another"});
 }
 
 TEST(CliStreams, ARecordingReplaysToTheSameValues) {
