@@ -181,6 +181,11 @@ int run_list() {
                         device.pci_address, separator, device.detail);
   }
   print_result(text);
+  const bool is_all_simulated = std::all_of(
+      devices.begin(), devices.end(), [](const DeviceListing& device) { return device.spec.starts_with("sim:"); });
+  if (problem.empty() && is_all_simulated) {
+    problem = "neither NVIDIA's driver nor AMD's HIP runtime shows a GPU here; these are simulated";
+  }
   if (!problem.empty()) fmt::print(stderr, "gputopo: {}\n", problem);
   return kExitComplete;
 }

@@ -205,6 +205,14 @@ Options parse_command_line(int argc, char** argv) {
     options.command = Command::kPrint;
     options.text = text.str();
     return options;
+  } catch (const CLI::ExtrasError&) {
+    std::vector<std::string> commands;
+    for (const CLI::App* command : app.get_subcommands([](CLI::App*) { return true; })) {
+      commands.push_back(command->get_name());
+    }
+    throw UsageError(
+        fmt::format("not expected: {}; the commands are {}; lists take commas (--only l1,l2); see '{} --help'",
+                    fmt::join(app.remaining(true), " "), fmt::join(commands, ", "), command_of(app)));
   } catch (const CLI::ParseError& error) {
     throw UsageError(fmt::format("{}; see '{} --help'", one_line(error.what()), command_of(app)));
   }
