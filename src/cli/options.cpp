@@ -220,12 +220,12 @@ Options parse_command_line(int argc, char** argv) {
   if (std::count(options.output_paths.begin(), options.output_paths.end(), "-") > 1) {
     throw UsageError("only one report can go to standard output: give the others a file");
   }
+  std::vector<std::string> targets = options.output_paths;
+  targets.push_back(options.record_path);
   std::set<std::string> paths;
-  for (const std::vector<std::string>& given : {options.output_paths, {options.record_path}}) {
-    for (const std::string& path : given) {
-      if (path.empty() || path == "-" || paths.insert(path).second) continue;
-      throw UsageError(fmt::format("'{}' is to take two outputs, of which one would be lost: name another file", path));
-    }
+  for (const std::string& path : targets) {
+    if (path.empty() || path == "-" || paths.insert(path).second) continue;
+    throw UsageError(fmt::format("'{}' is to take two outputs, of which one would be lost: name another file", path));
   }
   if (list->parsed()) options.command = Command::kList;
   if (show->parsed()) options.command = Command::kShow;

@@ -13,6 +13,12 @@ constexpr double kLeastLatencyCycles = 8;
 // No store is issued in less than half a cycle.
 constexpr double kLeastStoreCycles = 0.5;
 
+std::vector<double> mean_cycles(const std::vector<AccessResult>& copies) {
+  std::vector<double> means;
+  for (const AccessResult& copy : copies) means.push_back(copy.mean_cycles);
+  return means;
+}
+
 }  // namespace
 
 stats::Interval interval_around(const std::vector<double>& values, double value, double least_margin) {
@@ -26,17 +32,9 @@ stats::Interval timing_interval(const std::vector<double>& cycles, double value)
   return interval_around(cycles, value, kLeastMarginCycles);
 }
 
-double AccessTrial::cycles() const {
-  std::vector<double> means;
-  for (const AccessResult& copy : copies) means.push_back(copy.mean_cycles);
-  return stats::median(means);
-}
+double AccessTrial::cycles() const { return stats::median(mean_cycles(copies)); }
 
-stats::Interval AccessTrial::interval() const {
-  std::vector<double> means;
-  for (const AccessResult& copy : copies) means.push_back(copy.mean_cycles);
-  return timing_interval(means, stats::median(means));
-}
+stats::Interval AccessTrial::interval() const { return timing_interval(mean_cycles(copies), cycles()); }
 
 std::vector<double> AccessTrial::rates() const {
   std::vector<double> rates;

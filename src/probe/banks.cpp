@@ -27,7 +27,6 @@ constexpr double kClear = 4;
 // Less than that cannot be told from noise: the strides would all look alike.
 constexpr double kLeastConflictCycles = 0.25;
 constexpr double kTwoSided95 = 1.96;
-// Of the slope: a drift of the clocks within the trials.
 
 BankFit fit_layout(const BankLayout& layout, const BankCurve& curve) {
   std::vector<double> conflicts;

@@ -12,7 +12,6 @@ namespace {
 constexpr std::uint32_t kSteadyPasses = 5;
 // Part of the capacity that is to be evicted: clear of the edge, and near enough for 64 KiB of constants to exceed it.
 constexpr double kVictimPart = 0.85;
-// Copies of a trial, of which the median counts.
 // Other code: at least as much as the cache holds, and no more of it than this many times that.
 constexpr double kMostEvictor = 3;
 // Evicted code must take longer by this part, or neighbours' noise could decide.

@@ -48,6 +48,12 @@ bool is_chip_wide(const MemoryElement& element) {
   return std::find(kChipWide.begin(), kChipWide.end(), element.id) != kChipWide.end();
 }
 
+// "2 SMs", where several units, and not all of the chip, have one together; else empty.
+std::string sharers_of(const MemoryElement& element, const std::string& unit_name) {
+  const std::string scope = is_chip_wide(element) ? "" : scope_of(element, unit_name);
+  return scope == "1 " + unit_name || scope == "SM" || scope == "CU" ? "" : scope;
+}
+
 std::optional<double> number_of(const MemoryElement& element, std::string_view attribute) {
   const Attribute* found = find(element.attributes, attribute);
   return found == nullptr ? std::nullopt : found->number();
@@ -88,9 +94,8 @@ std::string translation_note(const MemoryElement& tlb, const std::string& unit_n
     if (attribute == nullptr || !attribute->available()) return std::string();
     return fmt::format(fmt::runtime(pattern), value_text(*attribute));
   };
-  const std::string scope = scope_of(tlb, unit_name);
-  const bool is_shared = !scope.empty() && scope != unit_name && scope != "GPU";
-  return tlb.title + (is_shared ? " per " + scope : "") + ":" + text("entries", " {} entries") +
+  const std::string sharers = sharers_of(tlb, unit_name);
+  return tlb.title + (sharers.empty() ? "" : " per " + sharers) + ":" + text("entries", " {} entries") +
          text("entry_bytes", " of {}") + text("reach", " ({})") + text("miss_penalty", ", a miss adds {}");
 }
 
@@ -117,7 +122,7 @@ std::string PhysicalMemory::figures() const {
 
 Chip chip_of(const Topology& topology) {
   Chip chip;
-  chip.unit_name = unit_name(topology);
+  chip.unit_name = unit_name(topology.vendor);
   if (topology.vendor == "AMD") chip.group_name = "shader engine";
   chip.levels = unit_levels(topology);
   chip.units = count_of(topology, {"sm_count", "cu_count"});
@@ -140,8 +145,7 @@ Chip chip_of(const Topology& topology) {
     std::optional<double> instances = number_of(*element, is_wide ? "partitions" : "amount");
     memory.is_parted = is_wide && instances;
     if (!instances && is_wide) instances = number_of(*element, "amount");
-    const std::string scope = is_wide ? "" : scope_of(*element, chip.unit_name);
-    if (scope != "1 " + chip.unit_name && scope != "SM" && scope != "CU") memory.shared_by = scope;
+    memory.shared_by = sharers_of(*element, chip.unit_name);
     constexpr double kMostDrawn = 64;
     if (instances && *instances >= 1) memory.instances = static_cast<int>(std::min(*instances, kMostDrawn));
     memories.push_back(std::move(memory));

@@ -120,7 +120,10 @@ void report::make_folder(const std::string& path) {
 
 void report::make_empty_folder(const std::string& path) {
   make_folder(path);
-  if (!fs::is_empty(path)) {
+  std::error_code error;
+  const bool is_empty = fs::is_empty(path, error);
+  if (error) fail("read", path, error.value());
+  if (!is_empty) {
     throw FileError(
         fmt::format("the folder '{}' is not empty, and its files would mix with new ones; name another", path));
   }

@@ -165,8 +165,6 @@ std::string device_title(const Topology& topology) {
   return topology.simulated ? "SIMULATED " + topology.name : topology.name;
 }
 
-std::string unit_name(const Topology& topology) { return gputopo::unit_name(topology.vendor); }
-
 std::vector<std::string> device_facts(const Topology& topology) {
   struct Fact {
     std::string id;
@@ -189,8 +187,8 @@ std::vector<std::string> device_facts(const Topology& topology) {
     const Attribute* attribute = find(topology.compute, fact.id);
     if (attribute == nullptr) attribute = find(topology.device, fact.id);
     if (attribute != nullptr && attribute->available()) {
-      facts.push_back(
-          fmt::format(fmt::runtime(fact.pattern), value_text(*attribute), fmt::arg("unit", unit_name(topology))));
+      facts.push_back(fmt::format(fmt::runtime(fact.pattern), value_text(*attribute),
+                                  fmt::arg("unit", unit_name(topology.vendor))));
     }
   }
   return facts;

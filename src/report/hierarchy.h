@@ -17,9 +17,6 @@ namespace gputopo::report {
 // "SIMULATED NVIDIA H200": as outputs of one line name it.
 [[nodiscard]] std::string device_title(const Topology& topology);
 
-// What the vendor calls the unit that runs blocks: "SM", "CU".
-[[nodiscard]] std::string unit_name(const Topology& topology);
-
 // The facts a reader looks for first, after the name. Everything else is in the attributes.
 [[nodiscard]] std::vector<std::string> device_facts(const Topology& topology);
 
