@@ -86,16 +86,21 @@ enum class StepKind : std::uint8_t {
            // once, in no particular order; `loads` and `chain` are ignored. A warm-up of large arrays.
   kTimed,  // every load is timed; the first timed_cap latencies are kept, and the histogram of all
   kCounted,  // every load is timed; only the histogram is kept
-  kStore,  // the actor writes the first `loads` elements, in their order: to each the two links that it holds already,
-           // which fill the first kMinimumStrideBytes of it. It loads nothing; only the total time is kept. For whole
-           // arrays of the default orders in global and global_bypass_l1 (PTX st.global and st.global.cg); `chain` and
-           // `first` are 0.
+  kStore,   // the actor writes the first `loads` elements, in their order: to each the two links that it holds already,
+            // which fill the first kMinimumStrideBytes of it. It loads nothing; only the total time is kept. For whole
+            // arrays of the default orders in global and global_bypass_l1 (PTX st.global and st.global.cg); `chain` and
+            // `first` are 0.
+  kPaired,  // every element is loaded twice in a row, and both loads are timed; `loads` counts elements. The histogram
+            // is of how much longer the first load took than the second, kPairedZeroCycles added: what only the first
+            // has to wait for, as a translation, whatever the way to the data is. In global and global_bypass_l1.
 };
 
 [[nodiscard]] std::string_view to_string(StepKind kind);
 
-// Whether kStore steps can write through it.
-[[nodiscard]] constexpr bool takes_stores(Space space) {
+inline constexpr std::uint32_t kPairedZeroCycles = 512;
+
+// Device memory by ordinary loads and stores: kStore and kPaired steps are for these spaces.
+[[nodiscard]] constexpr bool is_global(Space space) {
   return space == Space::kGlobal || space == Space::kGlobalBypassL1;
 }
 
@@ -278,7 +283,8 @@ struct StepResult {
   std::uint64_t loads = 0;
   std::uint64_t total_cycles = 0;        // of the whole step
   std::vector<std::uint32_t> latencies;  // kTimed: raw cycles of each load, the timer's own cost included
-  std::vector<std::uint32_t> histogram;  // kTimed and kCounted: kHistogramBins counts (trailing zeros may be cut)
+  std::vector<std::uint32_t>
+      histogram;  // kTimed, kCounted and kPaired: kHistogramBins counts (trailing zeros may be cut)
   friend bool operator==(const StepResult&, const StepResult&) = default;
 };
 

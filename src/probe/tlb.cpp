@@ -1,12 +1,13 @@
 // TLBs, from the latency of loads over ever more pages (Wong et al. 2010, section IV-I; Mei et al. 2014, section 4.2).
 //
 // One line is loaded on each of many pages, a power of two apart, and all of these lines stay in a cache behind the
-// translation; they are staggered within their pages so that the cache's sets are used evenly. Walked in order again
-// and again, an LRU-like TLB misses nothing up to its reach, and beyond it more and more: every level is a step of the
-// mean latency. Three questions are asked of each step: where it begins, exactly; how much of the address space one
-// entry covers (pages touched at one random half each take up as many entries as whole ones only if an entry covers a
-// page or more); and how many pages each page too many pushes out, which are the ways of the set it falls into, plus
-// itself.
+// translation; they are staggered within their pages so that the cache's sets are used evenly. Each is loaded twice in
+// a row: what the first load takes longer is its translation, whatever the way to the slice of the cache it lies in,
+// which differs by more than the miss of some TLBs costs. Walked in order again and again, an LRU-like TLB misses
+// nothing up to its reach, and beyond it more and more: every level is a step. Three questions are asked of each step:
+// where it begins, exactly; how much of the address space one entry covers (pages touched at one random half each take
+// up as many entries as whole ones only if an entry covers a page or more); and how many pages each page too many
+// pushes out, which are the ways of the set it falls into, plus itself.
 #include "probe/tlb.h"
 
 #include <fmt/format.h>
@@ -27,19 +28,28 @@ constexpr std::uint64_t kMostEntriesBySet = 512;
 struct Point {
   std::uint64_t reach_bytes = 0;
   std::uint64_t stride_bytes = 0;
-  double mean_cycles = 0;
-  // The latency that one load in twenty exceeds: it shows a level's misses even where only one load in ten meets an
+  double mean_cycles = 0;  // that translations add to a load
+  // What they add to one load in twenty, or more: it shows a level's misses even where only one load in ten meets an
   // entry first and the others find what that one has brought.
   double slow_cycles = 0;
-  // How far the latencies of single pages' lines lie from one another: they are in different slices of L2.
-  double spread_cycles = 0;
-  stats::Histogram histogram;
-
-  // What chance makes of the slow latency of so few lines.
-  [[nodiscard]] double error_cycles() const {
-    return spread_cycles / std::sqrt(static_cast<double>(reach_bytes) / static_cast<double>(stride_bytes));
-  }
+  stats::Histogram histogram;  // of a paired step
 };
+
+// What one load in twenty, or more, takes longer the first time. Within a bin all differences are taken as equally
+// likely: some levels' misses cost hardly more than a bin is wide.
+double slow_difference(const stats::Histogram& histogram) {
+  constexpr double kSlow = 0.95;
+  const double wanted = kSlow * static_cast<double>(stats::total_count(histogram));
+  double seen = 0;
+  for (std::size_t bin = 0; bin < histogram.size(); ++bin) {
+    if (histogram[bin] > 0 && seen + histogram[bin] >= wanted) {
+      const double part = (wanted - seen) / histogram[bin];
+      return (static_cast<double>(bin) + part) * kHistogramBinCycles - kPairedZeroCycles;
+    }
+    seen += histogram[bin];
+  }
+  return 0;
+}
 
 // GPUs whose pages are as small as 4 KiB have no L2 for these loads, whose sets would need more room to be spread over.
 void stagger(const Lab& lab, ChaseArray& array) {
@@ -80,29 +90,31 @@ class TlbProber {
 
   TlbSurvey run() {
     TlbSurvey survey;
+    quiet_ = walk(kQuietPages, kQuietStride, true);
     const std::vector<Point> points = sweep();
     survey.largest_bytes = points.back().reach_bytes;
     survey.most_pages = most_pages_;
-    survey.sweep = {"sweep", {"reach_bytes", "stride_bytes", "latency_cycles"}, {{}, {}, {}}};
+    survey.sweep = {"sweep", {"reach_bytes", "stride_bytes", "added_cycles"}, {{}, {}, {}}};
     for (const Point& point : points) {
       survey.sweep.data[0].push_back(static_cast<double>(point.reach_bytes));
       survey.sweep.data[1].push_back(static_cast<double>(point.stride_bytes));
-      survey.sweep.data[2].push_back(point.mean_cycles);
+      survey.sweep.data[2].push_back(std::round(100 * point.mean_cycles) / 100);
     }
     for (const Step& step : steps_of(points)) survey.levels.push_back(look_at(step, points));
     return survey;
   }
 
  private:
-  static constexpr std::size_t kCopies = 3;
+  static constexpr std::size_t kCopies = 2;
 
   // The points between which the latency rises, and by how much.
   struct Step {
     std::size_t last_before = 0;
     std::size_t first_after = 0;
-    double before_cycles = 0;  // of the slow loads before it: those that miss all nearer levels
+    double before_cycles = 0;  // that translations added to the loads before it that missed all nearer levels
     double rise_cycles = 0;
-    [[nodiscard]] double middle_cycles() const { return before_cycles + rise_cycles / 2; }
+    double false_part = 0;  // of the loads before it, which noise alone brings beyond the middle
+    double seen_part = 1;   // of those that miss, which are beyond the middle, all noise considered
   };
 
   [[nodiscard]] static ChaseProgram program_over(const Site& site, ChaseArray array) {
@@ -112,7 +124,7 @@ class TlbProber {
     constexpr std::uint64_t kMostLoads = 16384;
     const std::uint64_t loads = std::clamp(n, kLeastLoads, kMostLoads);
     return make_program(site, {std::move(array)},
-                        {{.kind = StepKind::kWarm, .loads = 2 * n}, {.kind = StepKind::kCounted, .loads = loads}});
+                        {{.kind = StepKind::kWarm, .loads = 2 * n}, {.kind = StepKind::kPaired, .loads = loads}});
   }
 
   std::vector<Point> measure(const std::vector<std::pair<std::uint64_t, std::uint64_t>>& pages_and_strides) {
@@ -124,21 +136,16 @@ class TlbProber {
     }
     const std::vector<ChaseResult> results = lab_.chase(programs);
     for (std::size_t i = 0; i < points.size(); ++i) {
-      // The quickest of the copies: what disturbs one only makes it slower.
+      // That with the least misses of the copies: what disturbs one only brings more.
       double least = std::numeric_limits<double>::infinity();
       for (std::size_t copy = i * kCopies; copy < (i + 1) * kCopies; ++copy) {
         const stats::Histogram& histogram = results[copy].steps[1].histogram;
-        const double mean = trimmed_mean_of(histogram);
+        const double mean = added_by_translation(histogram);
         if (mean < least) points[i].histogram = histogram;
         least = std::min(least, mean);
       }
-      points[i].mean_cycles = trimmed_mean_of(points[i].histogram);
-      constexpr double kSlow = 0.95;
-      points[i].slow_cycles = stats::histogram_quantile(points[i].histogram, kSlow);
-      constexpr double kBelow = 0.16;  // a standard deviation below the middle, and one above
-      points[i].spread_cycles = (stats::histogram_quantile(points[i].histogram, 1 - kBelow) -
-                                 stats::histogram_quantile(points[i].histogram, kBelow)) /
-                                2;
+      points[i].mean_cycles = least;
+      points[i].slow_cycles = slow_difference(points[i].histogram);
     }
     return points;
   }
@@ -180,19 +187,16 @@ class TlbProber {
     }
     constexpr double kLeastRise = 3;
     constexpr double kDeviations = 6;
-    constexpr double kRelativeRise = 0.04;  // pages further apart use other slices of L2
-    const double least = std::max(
-        {kLeastRise, kDeviations * stats::robust_deviation(differences), kRelativeRise * points.front().slow_cycles});
-    constexpr double kErrors = 3;
-    const auto is_above = [&](const Point& point, double level) {
-      return point.slow_cycles > level + std::max(least, kErrors * point.error_cycles());
-    };
+    const double least = std::max(kLeastRise, kDeviations * stats::robust_deviation(differences));
+    // That much of the slow loads' difference is noise, on whatever plateau.
+    const double quiet_cycles = added_by_translation(quiet_);
+    const double noise = slow_difference(quiet_) - quiet_cycles;
     std::vector<Step> steps;
     std::vector<double> plateau;
     for (std::size_t i = 0; i < points.size(); ++i) {
       const double level = plateau.empty() ? points[i].slow_cycles : stats::median(plateau);
-      const bool risen = is_above(points[i], level);
-      const bool stays = i + 1 == points.size() || is_above(points[i + 1], level);
+      const bool risen = points[i].slow_cycles > level + least;
+      const bool stays = i + 1 == points.size() || points[i + 1].slow_cycles > level + least;
       if (!risen || !stays) {
         plateau.push_back(points[i].slow_cycles);
         continue;
@@ -204,24 +208,33 @@ class TlbProber {
       for (std::size_t j = end; j < points.size() && points[j].slow_cycles < points[end].slow_cycles + least; ++j) {
         after.push_back(points[j].slow_cycles);
       }
-      steps.push_back({i - 1, end, level, stats::median(after) - level});
-      lab_.log(fmt::format("tlb: from {:.1f} cycles {:.1f} more between {} and {} B", steps.back().before_cycles,
-                           steps.back().rise_cycles, points[i - 1].reach_bytes, points[end].reach_bytes));
+      Step& step = steps.emplace_back(Step{i - 1, end, level - noise, stats::median(after) - level});
+      step.false_part = part_beyond(quiet_, quiet_cycles, step.rise_cycles);
+      step.seen_part = 1 - step.false_part;
+      lab_.log(fmt::format("tlb: from {:.1f} cycles {:.1f} more between {} and {} B", step.before_cycles,
+                           step.rise_cycles, points[i - 1].reach_bytes, points[end].reach_bytes));
       plateau = {points[end].slow_cycles};
       i = end;
     }
     return steps;
   }
 
-  // Part of the loads that miss: slower than the middle of the step, but not by so much more that it is a miss of the
-  // cache behind the translation.
-  static double misses(const Point& point, const Step& step) {
+  // Part of the loads that a translation delays by more than half of the step, but not by so much more that a load
+  // missed the cache behind it.
+  static double part_beyond(const stats::Histogram& histogram, double before_cycles, double rise_cycles) {
     constexpr double kMost = 2.5;
-    return stats::fraction_below(point.histogram, step.before_cycles + kMost * step.rise_cycles) -
-           stats::fraction_below(point.histogram, step.middle_cycles());
+    const double before = before_cycles + kPairedZeroCycles;
+    return stats::fraction_below(histogram, before + kMost * rise_cycles) -
+           stats::fraction_below(histogram, before + rise_cycles / 2);
   }
 
-  TlbLevel look_at(const Step& step, const std::vector<Point>& points) {
+  // Part of the loads that miss.
+  static double misses(const stats::Histogram& histogram, const Step& step) {
+    const double beyond = part_beyond(histogram, step.before_cycles, step.rise_cycles);
+    return (beyond - step.false_part) / (step.seen_part - step.false_part);
+  }
+
+  TlbLevel look_at(Step step, const std::vector<Point>& points) {
     TlbLevel level;
     level.miss_cycles = step.rise_cycles;
     level.reach_bytes = edge(step, points);
@@ -232,6 +245,8 @@ class TlbProber {
       constexpr double kUnseen = 0.02;
       if (level.entry_bytes == 0) level.reach_bytes.low *= 1 - kUnseen;
       if (level.entry_bytes > 0) {
+        sharpen(step, level);
+        level.miss_cycles = step.rise_cycles;
         const Edge edge = exact_edge(step, level.entry_bytes, {level.reach_bytes, level.last_fit_bytes});
         level.reach_bytes = edge.reach_bytes;
         level.last_fit_bytes = edge.last_fit_bytes;
@@ -248,7 +263,6 @@ class TlbProber {
     const std::uint64_t stride = points[step.first_after].stride_bytes;
     std::uint64_t fits = points[step.last_before].reach_bytes / stride;
     std::uint64_t exceeds = points[step.first_after].reach_bytes / stride;
-    const double noise = misses(points[step.last_before], step);
     constexpr std::uint64_t kAtOnce = 8;
     while (exceeds - fits > 1) {
       std::vector<std::pair<std::uint64_t, std::uint64_t>> tries;
@@ -257,8 +271,8 @@ class TlbProber {
       for (const Point& point : measure(tries)) {
         const auto loads = static_cast<double>(stats::total_count(point.histogram));
         // A set that overflows misses with all its ways and one more.
-        const double told = 4 * std::sqrt((noise + 1 / loads) / loads);
-        if (misses(point, step) > noise + told) {
+        const double told = 4 * std::sqrt((step.false_part + 1 / loads) / loads);
+        if (misses(point.histogram, step) > told) {
           exceeds = point.reach_bytes / stride;
           break;
         }
@@ -281,7 +295,8 @@ class TlbProber {
     std::uint64_t block = std::max(2 * kSmallestPage, std::bit_ceil(static_cast<std::uint64_t>(span) / most_pages_));
     std::mt19937_64 random(lab_.seed());
     std::vector<Blocks> found;
-    int fitting = 0;  // in a row
+    bool missed_any = false;  // small blocks share a page, and hardly any of them misses
+    int fitting = 0;          // in a row
     for (; static_cast<double>(block) <= span / 2 && fitting < 2; block *= 2) {
       constexpr std::uint64_t kPlaces = 1024;
       const std::uint64_t place = std::max(kSmallestPage, block / kPlaces);
@@ -293,11 +308,10 @@ class TlbProber {
         array.elements.push_back(static_cast<std::uint32_t>(first + (random() >> 32) * places / (1ull << 32)));
         blocks.places_bytes.push_back(array.elements.back() * place);
       }
-      Point point;
-      point.histogram = lab_.chase({program_over(site_, array)}).front().steps[1].histogram;
-      blocks.missed = std::max(0.0, misses(point, step));
+      blocks.missed = std::max(0.0, misses(lab_.chase({program_over(site_, array)}).front().steps[1].histogram, step));
       lab_.log(fmt::format("tlb: {} blocks of {} B: {:.3f} miss", array.elements.size(), block, blocks.missed));
-      fitting = !found.empty() && blocks.missed < kHardlyAny ? fitting + 1 : 0;
+      missed_any = missed_any || blocks.missed >= kHardlyAny;
+      fitting = missed_any && blocks.missed < kHardlyAny ? fitting + 1 : 0;
       found.push_back(std::move(blocks));
     }
     return found;
@@ -376,17 +390,61 @@ class TlbProber {
     return by_error[0].second;
   }
 
-  // Of so many contiguous pages of one entry each, walked often enough for a single one to stand out.
-  double missed_pages(const Step& step, std::uint64_t pages, std::uint64_t entry) {
-    const ChaseArray array = pages_apart(lab_, site_, pages, entry);
+  // `noisy`: noise alone is taken for misses, which only many loads make up for.
+  [[nodiscard]] static std::uint64_t passes_over(std::uint64_t pages, bool noisy) {
     constexpr std::uint64_t kLoads = 1 << 17;
-    const std::uint64_t passes = std::clamp<std::uint64_t>(kLoads / pages, 8, 64);
+    const std::uint64_t passes = std::max<std::uint64_t>(8, kLoads / pages);
+    return noisy ? passes : std::min<std::uint64_t>(passes, 64);
+  }
+  [[nodiscard]] static bool is_noisy(const Step& step) {
+    constexpr double kNoisy = 0.001;
+    return step.false_part > kNoisy;
+  }
+
+  // So many contiguous pages of one entry each, walked often enough for a single one to stand out.
+  stats::Histogram walk(std::uint64_t pages, std::uint64_t entry, bool noisy) {
+    const std::uint64_t passes = passes_over(pages, noisy);
     const ChaseProgram program = make_program(
-        site_, {array},
-        {{.kind = StepKind::kWarm, .loads = 2 * pages}, {.kind = StepKind::kCounted, .loads = passes * pages}});
-    Point point;
-    point.histogram = lab_.chase({program}).front().steps[1].histogram;
-    const double missed = misses(point, step) * static_cast<double>(pages);  // a pass
+        site_, {pages_apart(lab_, site_, pages, entry)},
+        {{.kind = StepKind::kWarm, .loads = 2 * pages}, {.kind = StepKind::kPaired, .loads = passes * pages}});
+    return lab_.chase({program}).front().steps[1].histogram;
+  }
+
+  // What a miss adds, and what noise is taken for misses, from pages that fit and pages that all miss.
+  void sharpen(Step& step, const TlbLevel& level) {
+    constexpr double kFits = 0.7;
+    constexpr double kAllMiss = 2;
+    const auto pages_of = [&](double part) {
+      const double pages = part * level.last_fit_bytes / static_cast<double>(level.entry_bytes);
+      return std::max<std::uint64_t>(1, static_cast<std::uint64_t>(pages));
+    };
+    const stats::Histogram quiet = walk(pages_of(kFits), level.entry_bytes, is_noisy(step));
+    if (pages_of(kAllMiss) * level.entry_bytes <= largest_bytes_) {
+      const stats::Histogram missed = walk(pages_of(kAllMiss), level.entry_bytes, is_noisy(step));
+      // Unless they miss more than this level, or not all of them (not the oldest is replaced).
+      constexpr double kNearlyAll = 0.9;
+      constexpr double kAsSwept = 0.25;
+      const double before = added_by_translation(quiet);
+      const double rise = added_by_translation(missed) - before;
+      const double missed_part = part_beyond(missed, step.before_cycles, step.rise_cycles);
+      if (missed_part > kNearlyAll && std::abs(rise - step.rise_cycles) < kAsSwept * step.rise_cycles) {
+        step.before_cycles = before;
+        step.rise_cycles = rise;
+        step.seen_part = part_beyond(missed, before, rise);
+      }
+    }
+    step.false_part = part_beyond(quiet, step.before_cycles, step.rise_cycles);
+  }
+
+  // Pages that miss in a pass are more than noise from here on. A set that overflows misses with two pages at least.
+  static double least_missed(const Step& step, std::uint64_t pages) {
+    constexpr double kErrors = 4;
+    const double loads = static_cast<double>(passes_over(pages, is_noisy(step)) * pages);
+    return std::max(1.0, kErrors * static_cast<double>(pages) * std::sqrt(step.false_part / loads));
+  }
+
+  double missed_pages(const Step& step, std::uint64_t pages, std::uint64_t entry) {
+    const double missed = misses(walk(pages, entry, is_noisy(step)), step) * static_cast<double>(pages);  // a pass
     lab_.log(fmt::format("tlb: of {} pages {:.2f} miss", pages, missed));
     return missed;
   }
@@ -458,20 +516,18 @@ class TlbProber {
     const std::uint64_t around = std::max<std::uint64_t>(12, pages_of_edge / 24);
     const std::uint64_t first = pages_of_edge > around ? pages_of_edge - around : 1;
     const auto missed_of = [&](std::uint64_t pages) { return missed_pages(step, pages, entry); };
-    const double none = missed_of(std::max<std::uint64_t>(1, first * 3 / 4)) * 4 / 3;
-    // A set that overflows misses with two pages at least.
-    constexpr double kDecision = 1;
+    const auto misses_any = [&](std::uint64_t pages) { return missed_of(pages) > least_missed(step, pages); };
     std::uint64_t fits = first;
     std::uint64_t exceeds = pages_of_edge + around;
-    if (missed_of(fits) > none + kDecision || missed_of(exceeds) < none + kDecision) return coarse;
+    if (misses_any(fits) || !misses_any(exceeds)) return coarse;
     while (exceeds - fits > 1) {
       const std::uint64_t middle = (fits + exceeds) / 2;
-      (missed_of(middle) > none + kDecision ? exceeds : fits) = middle;
+      (misses_any(middle) ? exceeds : fits) = middle;
     }
     // Where every entry is the array's, each page more makes one more set overflow. A set that overflows by itself
     // holds a page of something else (code, results): then the reach ends where they begin to overflow one after the
     // other.
-    const double one_set = missed_of(exceeds) - none;
+    const double one_set = missed_of(exceeds);
     constexpr std::uint64_t kPages = 4;
     constexpr double kSets = 2.8;  // of the four
     const auto all_overflow = [&](std::uint64_t pages) {
@@ -481,7 +537,7 @@ class TlbProber {
     };
     const auto last_fit = static_cast<double>(fits * entry);
     const Edge edge_found{{last_fit, static_cast<double>(exceeds * entry)}, last_fit};
-    const bool overflows = one_set > kDecision && all_overflow(fits);
+    const bool overflows = one_set > least_missed(step, exceeds) && all_overflow(fits);
     const auto largest = static_cast<double>(largest_bytes_);
     Growth growth;
     auto from = static_cast<double>(pages_of_edge);
@@ -533,8 +589,13 @@ class TlbProber {
     return {};
   }
 
+  // Few enough for any first level.
+  static constexpr std::uint64_t kQuietPages = 8;
+  static constexpr std::uint64_t kQuietStride = 64 << 10;
+
   Lab& lab_;
   const Site& site_;
+  stats::Histogram quiet_;  // where nothing misses: noise alone
   std::uint64_t most_pages_ = 4096;
   std::uint64_t largest_bytes_ = 0;
 };
@@ -549,9 +610,11 @@ const TlbLevel& tlb_level(const TlbSurvey& survey, std::size_t depth) {
                                survey.largest_bytes, survey.most_pages, survey.levels.size()));
 }
 
-double trimmed_mean_of(const stats::Histogram& histogram) {
+double added_by_translation(const stats::Histogram& paired, double most_cycles) {
   constexpr double kKept = 0.99;
-  return stats::summarise_band(histogram, 0, stats::histogram_quantile(histogram, kKept) + kHistogramBinCycles).mean;
+  const double low = std::max(stats::histogram_quantile(paired, 1 - kKept), kPairedZeroCycles - most_cycles);
+  const double high = std::min(stats::histogram_quantile(paired, kKept), kPairedZeroCycles + most_cycles);
+  return stats::summarise_band(paired, low, high + kHistogramBinCycles).mean - kPairedZeroCycles;
 }
 
 ChaseArray pages_apart(const Lab& lab, const Site& site, std::uint64_t pages, std::uint64_t stride) {
@@ -607,8 +670,8 @@ Attribute tlb_ways(const Lab& lab, const TlbSurvey& survey, std::size_t depth) {
 
 Attribute tlb_miss_penalty(const Lab& lab, const TlbSurvey& survey, std::size_t depth) {
   const TlbLevel& level = tlb_level(survey, depth);
-  constexpr double kPart = 0.05;  // what the plateaus' means depend on: slices of L2 at different distances
-  const double slack = std::max(2.0, kPart * level.miss_cycles);
+  constexpr double kPart = 0.05;  // misses differ: where the next level's entry or the page table lies
+  const double slack = std::max(1.5, kPart * level.miss_cycles);
   return measured(lab, std::round(level.miss_cycles * 10) / 10, "cycles",
                   stats::Interval{level.miss_cycles - slack, level.miss_cycles + slack}, "step_of_page_sweep");
 }

@@ -22,7 +22,7 @@ struct TlbSurvey {
   std::vector<TlbLevel> levels;     // nearest first
   std::uint64_t largest_bytes = 0;  // the largest reach that was tried
   std::uint64_t most_pages = 0;     // that were loaded at once
-  SampleTable sweep;                // reach_bytes, stride_bytes, latency_cycles (mean)
+  SampleTable sweep;                // reach_bytes, stride_bytes, added_cycles (mean)
 };
 
 // Sweeps the reach up to what memory allows. `site`: a space that misses L1 on every load, so that all are translated.
@@ -39,8 +39,9 @@ struct TlbSurvey {
 // Which SMs share the level.
 [[nodiscard]] Attribute tlb_scope(Lab& lab, const Site& site, const TlbSurvey& survey, std::size_t depth);
 
-// The mean latency without the slowest hundredth: outliers.
-[[nodiscard]] double trimmed_mean_of(const stats::Histogram& histogram);
+// The mean of what the first load of a pair takes longer, without outliers: the hundredths at both ends, and what
+// differs by more than `most_cycles`.
+[[nodiscard]] double added_by_translation(const stats::Histogram& paired, double most_cycles = 1e9);
 
 // An array of so many pages, a line on each, staggered so that the lines lie in a cache behind the translation side by
 // side. In shuffled order.

@@ -16,10 +16,10 @@ constexpr double kPart = 0.6;
 // An outlier among a few loads would look like misses: the median of some rounds.
 constexpr std::size_t kRounds = 5;
 
-double mean_latency(const ChaseResult& result, std::size_t first_look) {
+double added_cycles(const ChaseResult& result, std::size_t first_look, double most_cycles) {
   std::vector<double> means;
   for (std::size_t round = 0; round < kRounds; ++round) {
-    means.push_back(trimmed_mean_of(result.steps[first_look + 3 * round].histogram));
+    means.push_back(added_by_translation(result.steps[first_look + 3 * round].histogram, most_cycles));
   }
   return stats::median(means);
 }
@@ -43,7 +43,7 @@ Attribute tlb_scope(Lab& lab, const Site& site, const TlbSurvey& survey, std::si
     for (std::size_t round = 0; round < kRounds; ++round) {
       program.steps.push_back({.kind = StepKind::kWarm, .loads = 2 * pages});
       program.steps.push_back({.kind = StepKind::kWarm, .actor = evictor, .array = evictors_array, .loads = 2 * pages});
-      program.steps.push_back({.kind = StepKind::kCounted, .loads = pages});
+      program.steps.push_back({.kind = StepKind::kPaired, .loads = pages});
     }
   };
   constexpr std::uint32_t kOthersAtOnce = 16;
@@ -60,17 +60,21 @@ Attribute tlb_scope(Lab& lab, const Site& site, const TlbSurvey& survey, std::si
     }
   }
   const std::vector<ChaseResult> results = lab.chase(programs);
+  double most_cycles = 16;  // noise, and twice what a load waits that misses this level and all before it
+  for (std::size_t nearer = 0; nearer <= depth; ++nearer) most_cycles += 2 * survey.levels[nearer].miss_cycles;
   std::vector<EvictedPart> parts;
   for (std::size_t i = 0; i < programs.size(); ++i) {
-    const auto latency_against = [&](std::size_t which) { return mean_latency(results[i], which * 3 * kRounds + 2); };
-    const double alone = latency_against(0);
-    const double added = latency_against(1) - alone;
+    const auto cycles_against = [&](std::size_t which) {
+      return added_cycles(results[i], which * 3 * kRounds + 2, most_cycles);
+    };
+    const double alone = cycles_against(0);
+    const double added = cycles_against(1) - alone;
     constexpr double kLeastPart = 0.15;  // of a miss, on the average over the pages
     if (added < kLeastPart * level.miss_cycles) {
       throw Inconclusive(fmt::format("pages beyond its reach on one SM add only {:.1f} cycles to a load", added));
     }
     for (std::size_t actor = 1; actor < programs[i].actors.size(); ++actor) {
-      parts.push_back({*programs[i].actors[actor].sm, (latency_against(actor + 1) - alone) / added});
+      parts.push_back({*programs[i].actors[actor].sm, (cycles_against(actor + 1) - alone) / added});
     }
   }
   return scope_of_sm(lab, 0, parts);

@@ -19,7 +19,7 @@ namespace {
 constexpr std::array<std::string_view, 7> kSpaceNames = {"global",   "global_bypass_l1", "read_only", "texture",
                                                          "constant", "shared",           "scalar"};
 constexpr std::array<std::string_view, 3> kOrderNames = {"sequential", "reversed", "shuffled"};
-constexpr std::array<std::string_view, 5> kStepNames = {"warm", "touch", "timed", "counted", "store"};
+constexpr std::array<std::string_view, 6> kStepNames = {"warm", "touch", "timed", "counted", "store", "paired"};
 constexpr std::array<std::string_view, 3> kStreamOpNames = {"read", "write", "copy"};
 constexpr std::array<std::string_view, 2> kCodeStepNames = {"run", "constants"};
 constexpr std::array<std::string_view, 4> kAccessOpNames = {"load", "store", "store_load", "atomic_add"};
@@ -118,7 +118,7 @@ void validate_array(const ChaseProgram& program, std::size_t index) {
 
 // What a store step can write: each link follows from the place of the element before or after.
 void validate_store(const ChaseArray& array, const ChaseStep& step, const std::string& field) {
-  require(takes_stores(array.space), field + ".kind", "must not be store in a space but global and global_bypass_l1");
+  require(is_global(array.space), field + ".kind", "must not be store in a space but global and global_bypass_l1");
   const bool plain = array.elements.empty() && array.stagger_bytes == 0 && array.skew_bytes == 0;
   require(plain, field + ".kind", "must not be store where elements are listed, staggered or skewed");
   require(array.order == Order::kSequential && array.second_order == Order::kReversed, field + ".kind",
@@ -155,6 +155,8 @@ void validate_chase(const ChaseProgram& program) {
     require(step.kind != StepKind::kTouch || plain, field + ".kind",
             "must not be touch where elements are listed or staggered");
     require(step.first < program.arrays[step.array].chain_length(), field + ".first", "is out of range");
+    require(step.kind != StepKind::kPaired || is_global(program.arrays[step.array].space), field + ".kind",
+            "must not be paired in a space but global and global_bypass_l1");
     if (step.kind == StepKind::kStore) validate_store(program.arrays[step.array], step, field);
   }
 }

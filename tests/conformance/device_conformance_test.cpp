@@ -378,6 +378,35 @@ TEST_P(DeviceConformance, StoresLeaveTheLinksAsTheyAre) {
   });
 }
 
+// The second of two loads of an element finds what the first had to wait for, or finds it as far as the first did.
+TEST_P(DeviceConformance, PairsTellWhatOnlyTheFirstLoadWaitsFor) {
+  on_device([](Device& device) {
+    for (const Space space : {Space::kGlobal, Space::kGlobalBypassL1}) {
+      if (!has_space(device, space)) continue;
+      ChaseProgram program = chase(space, StepKind::kPaired, 64);
+      program.actors = {{.warp = 1, .lane = 3}};
+      program.steps = {{.kind = StepKind::kPaired, .loads = 48, .first = 5}, {.kind = StepKind::kPaired, .loads = 64}};
+      const ChaseResult result = chase_of(run_one(device, program));
+      for (std::size_t i = 0; i < program.steps.size(); ++i) {
+        EXPECT_EQ(result.steps[i].loads, program.steps[i].loads);
+        EXPECT_EQ(histogram_sum(result.steps[i]), program.steps[i].loads);
+        EXPECT_GT(result.steps[i].total_cycles, 0u);
+        EXPECT_TRUE(result.steps[i].latencies.empty());
+      }
+      // Warm, both loads are hits: as a rule they differ by little.
+      std::uint64_t alike = 0;
+      constexpr std::uint32_t kZero = kPairedZeroCycles / kHistogramBinCycles;
+      constexpr std::uint32_t kBins = 50;
+      for (std::uint32_t bin = kZero - kBins; bin < kZero + kBins; ++bin) {
+        if (bin < result.steps[1].histogram.size()) alike += result.steps[1].histogram[bin];
+      }
+      EXPECT_GE(alike, 48u) << to_string(space);
+    }
+    ChaseProgram elsewhere = chase(Space::kShared, StepKind::kPaired, 16);
+    EXPECT_THROW(static_cast<void>(run_one(device, elsewhere)), UsageError);
+  });
+}
+
 TEST_P(DeviceConformance, ImpossibleStoresAreUsageErrors) {
   on_device([](Device& device) {
     const ChaseProgram good = chase(Space::kGlobal, StepKind::kStore, 16);

@@ -1,6 +1,8 @@
 // Random machines by their seeds, side by side.
 #pragma once
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <atomic>
 #include <cstdint>
@@ -9,6 +11,8 @@
 #include <thread>
 #include <utility>
 #include <vector>
+
+#include "gputopo/discover.h"
 
 namespace gputopo::truth {
 
@@ -20,6 +24,15 @@ inline std::uint64_t number_from_environment(const char* name, std::uint64_t oth
 
 // How many random machines a truth test takes that takes them all.
 inline std::uint64_t machines_wanted() { return number_from_environment("GPUTOPO_TRUTH_MACHINES", 200); }
+
+// With GPUTOPO_TRUTH_VERBOSE set: what each probe decides and why, on standard error.
+inline void log_if_asked(std::uint64_t seed, DiscoverOptions& options) {
+  if (std::getenv("GPUTOPO_TRUTH_VERBOSE") == nullptr) return;
+  options.on_log = [seed](const std::string& line) { fmt::print(stderr, "seed {}: {}\n", seed, line); };
+}
+
+// The seed of the first machine of a truth test.
+inline std::uint64_t first_seed() { return number_from_environment("GPUTOPO_TRUTH_SEED", 1); }
 
 // judge(seed) of `count` seeds from `first` on, on all cores; then add(what it returned), one at a time.
 template <typename Judge, typename Add>

@@ -52,6 +52,7 @@ void judge_machine(std::uint64_t seed, Outcome& outcome) {
   options.seed = seed;
   options.budget_seconds = 600;
   options.keep_samples = false;
+  truth::log_if_asked(seed, options);
   const Topology topology = discover(*device, options);
   const std::pair<const char*, Space> elements[] = {{"l1", Space::kGlobal},
                                                     {"texture", Space::kTexture},
@@ -107,7 +108,7 @@ TEST(StructureTruth, RandomMachines) {
     judge_machine(seed, one);
     return one;
   };
-  truth::judge_seeds(1, truth::machines_wanted() / 4 + 1, judge, [&](const Outcome& one) {
+  truth::judge_seeds(truth::first_seed(), truth::machines_wanted() / 4 + 1, judge, [&](const Outcome& one) {
     for (const auto& [what, tally] : one.tallies) {
       Tally& sum = outcome.tallies[what];
       sum.total += tally.total;

@@ -71,9 +71,7 @@ class Judge {
     DiscoverOptions options;
     options.seed = seed;
     options.budget_seconds = 600;
-    if (std::getenv("GPUTOPO_TRUTH_VERBOSE") != nullptr) {
-      options.on_log = [seed](const std::string& line) { fmt::print(stderr, "seed {}: {}\n", seed, line); };
-    }
+    truth::log_if_asked(seed, options);
     options.keep_samples = false;
     options.elements = judged_elements(machine_.info.vendor);
     const std::vector<std::string>& known = memory_attribute_ids();
@@ -341,7 +339,7 @@ Outcome judge_machines(sim::MachineSpec (*make)(std::uint64_t), std::uint64_t fi
 
 TEST(Truth, RandomMachines) {
   const std::uint64_t machines = machines_wanted();
-  const std::uint64_t first_seed = number_from_environment("GPUTOPO_TRUTH_SEED", 1);
+  const std::uint64_t first_seed = truth::first_seed();
   Outcome outcome = judge_machines(random_machine, first_seed, machines);
   const std::string report = accuracy_report(outcome, first_seed, machines);
   if (const char* path = std::getenv("GPUTOPO_ACCURACY_REPORT")) write_file(path, report);
@@ -364,7 +362,7 @@ TEST(Truth, RandomMachines) {
 // A quarter as many machines with the memory of AMD's GPUs, held to the same. Among so few caches one miss is chance.
 TEST(Truth, RandomAmdMachines) {
   const std::uint64_t machines = (machines_wanted() + 3) / 4;
-  const std::uint64_t first_seed = number_from_environment("GPUTOPO_TRUTH_SEED", 1);
+  const std::uint64_t first_seed = truth::first_seed();
   Outcome outcome = judge_machines(random_amd_machine, first_seed, machines);
   std::string report;
   for (const std::string& line : outcome.misses) report += line + "\n";

@@ -259,7 +259,7 @@ TEST_P(Assembled, ChaseKernelsTimeOneLoadAndWaitForIt) {
     }
     previous = i;
   }
-  const std::map<std::string, int> expected = {{"global", 3}, {"texture", 1}, {"shared", 1}, {"constant", 1}};
+  const std::map<std::string, int> expected = {{"global", 7}, {"texture", 1}, {"shared", 1}, {"constant", 1}};
   EXPECT_EQ(timed, expected);
 }
 

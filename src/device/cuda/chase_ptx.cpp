@@ -101,6 +101,30 @@ void warm_code(PtxText& text, const std::string& name, Space space) {
   end_passes(text, name);
 }
 
+// A load of the chain between two readings of the clock: %latency.
+void timed_load(PtxText& text, Space space) {
+  text.line("mov.u64 %stamp, %clock64;");
+  text.line("cvt.u32.u64 %before, %stamp;");
+  text.line("setp.ne.and.u32 %live, %before, %never, %hot;");
+  text.line("{}", follow(space, "%live"));
+  wait_for_link(text, space);
+  text.line("mov.u64 %wide, %clock64;");
+  text.line("sub.u64 %wide, %wide, %stamp;");
+  text.line("min.u64 %wide, %wide, {};", 0xffffffffu);
+  text.line("cvt.u32.u64 %latency, %wide;");
+}
+
+// Counts %latency in the histogram, unless the loads are off.
+void count_latency(PtxText& text) {
+  text.line("shr.u32 %bin, %latency, {};", std::countr_zero(kHistogramBinCycles));
+  text.line("min.u32 %bin, %bin, {};", kHistogramBins - 1);
+  text.line("shl.b32 %bin, %bin, 2;");
+  text.line("add.u32 %bin, %bin, %histogram;");
+  text.line("ld.shared.u32 %count, [%bin];");
+  text.line("add.u32 %count, %count, %increment;");
+  text.line("st.shared.u32 [%bin], %count;");
+}
+
 void timed_code(PtxText& text, const std::string& name, Space space) {
   text.line("{}:", name);
   begin_passes(text, name, 1);
@@ -112,26 +136,36 @@ void timed_code(PtxText& text, const std::string& name, Space space) {
   text.line("mov.u64 %time0, %clock64;");
   text.line("{}_LOOP:", name);
   text.line(".pragma \"nounroll\";");
-  text.line("mov.u64 %stamp, %clock64;");
-  text.line("cvt.u32.u64 %before, %stamp;");
-  text.line("setp.ne.and.u32 %live, %before, %never, %hot;");
-  text.line("{}", follow(space, "%live"));
-  wait_for_link(text, space);
-  text.line("mov.u64 %wide, %clock64;");
-  text.line("sub.u64 %wide, %wide, %stamp;");
-  text.line("min.u64 %wide, %wide, {};", 0xffffffffu);
-  text.line("cvt.u32.u64 %latency, %wide;");
-  text.line("shr.u32 %bin, %latency, {};", std::countr_zero(kHistogramBinCycles));
-  text.line("min.u32 %bin, %bin, {};", kHistogramBins - 1);
-  text.line("shl.b32 %bin, %bin, 2;");
-  text.line("add.u32 %bin, %bin, %histogram;");
-  text.line("ld.shared.u32 %count, [%bin];");
-  text.line("add.u32 %count, %count, %increment;");
-  text.line("st.shared.u32 [%bin], %count;");
+  timed_load(text, space);
+  count_latency(text);
   text.line("setp.lt.u32 %keep, %index, %keep_below;");
   text.line("@%keep st.shared.u32 [%slot], %latency;");
   text.line("add.u32 %index, %index, 1;");
   text.line("add.u32 %slot, %slot, 4;");
+  text.line("setp.lt.u32 %more, %index, %todo;");
+  text.line("@%more bra {}_LOOP;", name);
+  end_passes(text, name);
+}
+
+// The same link is followed twice, and what counts is how much longer the first time took.
+void paired_code(PtxText& text, const std::string& name, Space space) {
+  text.line("{}:", name);
+  begin_passes(text, name, 1);
+  start_chain(text, space);
+  text.line("selp.u32 %increment, 1, 0, %hot;");
+  text.line("mov.u32 %index, 0;");
+  text.line("mov.u64 %time0, %clock64;");
+  text.line("{}_LOOP:", name);
+  text.line(".pragma \"nounroll\";");
+  text.line("mov.u64 %previous, %pointer;");
+  timed_load(text, space);
+  text.line("add.u32 %half, %latency, {};", kPairedZeroCycles);
+  text.line("mov.u64 %pointer, %previous;");
+  timed_load(text, space);
+  text.line("min.u32 %latency, %latency, %half;");
+  text.line("sub.u32 %latency, %half, %latency;");
+  count_latency(text);
+  text.line("add.u32 %index, %index, 1;");
   text.line("setp.lt.u32 %more, %index, %todo;");
   text.line("@%more bra {}_LOOP;", name);
   end_passes(text, name);
@@ -248,7 +282,9 @@ std::vector<CodePath> code_paths() {
     paths.push_back({code(StepCode::kWarm), "WARM_" + suffix, warm_code, space});
     paths.push_back({code(StepCode::kTouch), "TOUCH_" + suffix, touch_code, space});
     paths.push_back({code(StepCode::kTimed), "TIMED_" + suffix, timed_code, space});
-    if (takes_stores(space)) paths.push_back({code(StepCode::kStore), "STORE_" + suffix, store_code, space});
+    if (!is_global(space)) continue;
+    paths.push_back({code(StepCode::kStore), "STORE_" + suffix, store_code, space});
+    paths.push_back({code(StepCode::kPaired), "PAIRED_" + suffix, paired_code, space});
   }
   return paths;
 }
@@ -405,7 +441,8 @@ void chase_kernel(PtxText& text) {
   load32("%cap", "%step", offsetof(StepTask, cap));
   load32("%elements", "%step", offsetof(StepTask, elements));
   text.line("and.b32 %kind, %code, {};", kStepCodes - 1);
-  text.line("setp.eq.u32 %is_timed, %kind, {};", static_cast<std::uint32_t>(StepCode::kTimed));
+  text.line("setp.eq.u32 %more, %kind, {};", static_cast<std::uint32_t>(StepCode::kPaired));
+  text.line("setp.eq.or.u32 %is_timed, %kind, {}, %more;", static_cast<std::uint32_t>(StepCode::kTimed));
   text.line("@!%is_timed bra READY;");
   for_words(text, "ZERO", fmt::format("{}", kHistogramBytes), [&] {
     text.line("add.u32 %link, %histogram, %offset;");

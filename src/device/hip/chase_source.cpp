@@ -233,6 +233,40 @@ DEVICE void touch_step_{0}(const Task& task, const Step& step) {{
       name, type, start, lost, touch, scalar ? "task.lane == step.thread % kWavefront" : "true");
 }
 
+// The same link is followed twice, and what counts is how much longer the first time took.
+std::string paired_function(Space space) {
+  return fmt::format(
+      R"hip(
+DEVICE bool paired_step_{0}(const Task& task, const Step& step, u64& cycles) {{
+  u64 link = step.start;
+  u64 begin = 0;
+  bool lost = false;
+  #pragma clang loop unroll(disable)
+  for (u32 pass = task.dry_passes;; --pass) {{
+    const u64 live = uniform64(pass == 0 ? ~0ull : 0);
+    const u32 todo = uniform32(pass == 0 ? step.loads : 1);
+    link = step.start;
+    begin = clock();
+    #pragma clang loop unroll(disable)
+    for (u32 i = 0; i < todo; ++i) {{
+      u64 again = link;
+      const u64 first = timed_{0}(link, live);
+      const u64 second = timed_{0}(again, live);
+      lost = link == 0 || again != link;
+      if (lost) break;
+      const u64 longer = first + kPairedZeroCycles > second ? first + kPairedZeroCycles - second : 0;
+      const u64 bin = longer / kHistogramBinCycles;
+      lds[bin < kHistogramBins ? bin : kHistogramBins - 1] += pass == 0 ? 1 : 0;
+    }}
+    if (pass == 0 || lost) break;
+  }}
+  cycles = clock() - begin;
+  return !lost;
+}}
+)hip",
+      to_string(space));
+}
+
 // Both links of each element: to the next one and, of the other chain, to the one before.
 std::string store_function(const GfxTarget& target) {
   return fmt::format(
@@ -263,9 +297,10 @@ DEVICE void store_step(const Step& step, u64& cycles) {{
 
 // Calls the step of the space that the step names. A step by an actor is one lane's, but for scalar loads, which are
 // the whole wavefront's.
-std::string dispatch(std::string_view kind, std::string_view arguments, bool by_actor) {
+std::string dispatch(std::string_view kind, std::string_view arguments, bool by_actor, bool only_global = false) {
   std::string text;
   for (const Space space : kHipSpaces) {
+    if (only_global && !is_global(space)) continue;
     std::string statement = fmt::format("{}{}_step_{}{};", by_actor ? "ok = " : "", kind, to_string(space), arguments);
     if (by_actor && space != Space::kScalar) {
       statement = fmt::format("{{ if (task.lane == step.thread % kWavefront) {} }}", statement);
@@ -376,7 +411,8 @@ KERNEL void chase(u64 tasks, u32 task_count, u32 by_block, u32 threads) {
     step.loads = uniform32(read32(from + kStepTask_loads));
     step.cap = uniform32(read32(from + kStepTask_cap));
     step.elements = uniform32(read32(from + kStepTask_elements));
-    if (step.kind == kTimed) {
+    const bool counts = step.kind == kTimed || step.kind == kPaired;
+    if (counts) {
       for (u32 i = task.thread; i < kHistogramBins; i += threads) lds[i] = 0;
     }
     barrier();
@@ -386,7 +422,8 @@ KERNEL void chase(u64 tasks, u32 task_count, u32 by_block, u32 threads) {
     if (step.kind == kTouch) {
 @TOUCH@    } else if (uniform32(task.thread / kWavefront) == step.thread / kWavefront) {
       if (step.kind == kTimed) {
-@TIMED@      } else if (step.kind == kStore) {
+@TIMED@      } else if (step.kind == kPaired) {
+@PAIRED@      } else if (step.kind == kStore) {
         if (task.lane == step.thread % kWavefront) store_step(step, cycles);
       } else {
 @WARM@      }
@@ -398,11 +435,11 @@ KERNEL void chase(u64 tasks, u32 task_count, u32 by_block, u32 threads) {
     barrier();
     // A touch has ended when all threads have.
     if (step.kind == kTouch && first_thread) write64(step.result + kStepRecord_cycles, clock() - begin);
-    if (step.kind == kTimed) {
-      const u64 counts = step.result + kStepRecord_end;
-      for (u32 i = task.thread; i < kHistogramBins; i += threads) write32(counts + 4 * (u64)i, lds[i]);
+    if (counts) {
+      const u64 to = step.result + kStepRecord_end;
+      for (u32 i = task.thread; i < kHistogramBins; i += threads) write32(to + 4 * (u64)i, lds[i]);
       for (u32 i = task.thread; i < step.cap; i += threads) {
-        write32(counts + 4 * (u64)(kHistogramBins + i), lds[task.latencies / 4 + i]);
+        write32(to + 4 * (u64)(kHistogramBins + i), lds[task.latencies / 4 + i]);
       }
       barrier();
     }
@@ -478,6 +515,8 @@ std::string generate_chase_source(const GfxTarget& target) {
   text.constant("kStepCodes", kStepCodes);
   text.constant("kTouch", static_cast<std::uint32_t>(StepCode::kTouch));
   text.constant("kTimed", static_cast<std::uint32_t>(StepCode::kTimed));
+  text.constant("kPaired", static_cast<std::uint32_t>(StepCode::kPaired));
+  text.constant("kPairedZeroCycles", kPairedZeroCycles);
   text.constant("kStore", static_cast<std::uint32_t>(StepCode::kStore));
   text.constant("kGlobalSpace", static_cast<std::uint32_t>(Space::kGlobal));
   text.constant("kPointerForm", static_cast<std::uint32_t>(LinkForm::kPointer));
@@ -529,11 +568,13 @@ std::string generate_chase_source(const GfxTarget& target) {
   for (const Space space : kHipSpaces) {
     text.raw(space == Space::kScalar ? scalar_functions(target) : vector_functions(target, space));
     text.raw(step_functions(space));
+    if (is_global(space)) text.raw(paired_function(space));
   }
   text.raw(store_function(target));
   std::string kernels(kKernels);
   replace(kernels, "@TOUCH@", dispatch("touch", "(task, step)", false));
   replace(kernels, "@TIMED@", dispatch("timed", "(task, step, cycles)", true));
+  replace(kernels, "@PAIRED@", dispatch("paired", "(task, step, cycles)", true, true));
   replace(kernels, "@WARM@", dispatch("warm", "(task, step, cycles)", true));
   text.raw(kernels);
   return text.take();

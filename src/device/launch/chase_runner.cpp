@@ -34,7 +34,9 @@ std::uint64_t array_alignment(std::uint64_t bytes) {
   return std::clamp(std::bit_ceil(bytes), kArrayAlignment, kLargestArrayAlignment);
 }
 
-bool is_timed(StepKind kind) { return kind == StepKind::kTimed || kind == StepKind::kCounted; }
+bool has_histogram(StepKind kind) {
+  return kind == StepKind::kTimed || kind == StepKind::kCounted || kind == StepKind::kPaired;
+}
 
 StepCode code_of(StepKind kind) {
   switch (kind) {
@@ -44,6 +46,8 @@ StepCode code_of(StepKind kind) {
       return StepCode::kTouch;
     case StepKind::kStore:
       return StepCode::kStore;
+    case StepKind::kPaired:
+      return StepCode::kPaired;
     case StepKind::kTimed:
     case StepKind::kCounted:
       break;
@@ -66,7 +70,7 @@ std::uint32_t kept_latencies(const ChaseProgram& program, const ChaseStep& step)
 }
 
 std::uint64_t step_record_bytes(const ChaseProgram& program, const ChaseStep& step) {
-  if (!is_timed(step.kind)) return sizeof(StepRecord);
+  if (!has_histogram(step.kind)) return sizeof(StepRecord);
   return sizeof(StepRecord) + kHistogramBytes + kept_latencies(program, step) * sizeof(std::uint32_t);
 }
 
@@ -94,7 +98,9 @@ double estimated_seconds(const ChaseProgram& program) {
   for (const ChaseStep& step : program.steps) {
     const ChaseArray& array = program.arrays[step.array];
     const bool on_chip = array.space == Space::kShared || array.space == Space::kConstant;
-    const std::uint64_t loads = step.kind == StepKind::kTouch ? array.element_count() / kTouchThreads + 1 : step.loads;
+    std::uint64_t loads = step.loads;
+    if (step.kind == StepKind::kTouch) loads = array.element_count() / kTouchThreads + 1;
+    if (step.kind == StepKind::kPaired) loads *= 2;
     seconds += static_cast<double>(loads) * (on_chip ? kSecondsPerOnChipLoad : kSecondsPerLoad);
   }
   return seconds;
@@ -197,7 +203,7 @@ ChaseRunner::Plan ChaseRunner::make_plan(const ChaseJob& job) const {
   std::uint32_t cap = 0;
   plan.record_bytes = plan.slots() * sizeof(BlockRecord) + (plan.sms.empty() ? 0 : sizeof(Turn));
   for (const ChaseStep& step : program.steps) {
-    timed = timed || is_timed(step.kind);
+    timed = timed || has_histogram(step.kind);
     cap = std::max(cap, kept_latencies(program, step));
     plan.record_bytes += align(step_record_bytes(program, step), sizeof(std::uint64_t));
     const std::uint32_t threads =
@@ -493,7 +499,7 @@ std::vector<ChaseRunner::Plan*> ChaseRunner::run_batch(const std::vector<Plan*>&
       StepResult& answer = result.steps.emplace_back();
       answer.loads = step.kind == StepKind::kTouch ? program.arrays[step.array].element_count() : step.loads;
       answer.total_cycles = record.cycles;
-      if (is_timed(step.kind)) {
+      if (has_histogram(step.kind)) {
         answer.histogram.resize(kHistogramBins);
         std::memcpy(answer.histogram.data(), at + sizeof(record), kHistogramBytes);
         while (!answer.histogram.empty() && answer.histogram.back() == 0) answer.histogram.pop_back();

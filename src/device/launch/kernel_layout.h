@@ -61,8 +61,8 @@ struct ChaseTask {
   std::uint32_t unused;
 };
 
-enum class StepCode : std::uint32_t { kWarm = 0, kTouch = 1, kTimed = 2, kStore = 3 };
-inline constexpr std::uint32_t kStepCodes = 4;  // a power of two
+enum class StepCode : std::uint32_t { kWarm = 0, kTouch = 1, kTimed = 2, kStore = 3, kPaired = 4 };
+inline constexpr std::uint32_t kStepCodes = 8;  // a power of two
 
 struct StepTask {
   std::uint64_t start;         // the first link to follow
@@ -82,7 +82,7 @@ struct StepTask {
 // ChaseTask's error where a step on another SM did not end.
 inline constexpr std::uint32_t kNoTurn = 0xfffffffeu;
 
-// What a step leaves behind: this, then for a timed step the histogram and `cap` latencies.
+// What a step leaves behind: this, then for a timed or paired step the histogram and `cap` latencies.
 struct StepRecord {
   std::uint64_t cycles;
   std::uint64_t unused;

@@ -20,6 +20,7 @@ struct StepBehaviour {
   std::uint64_t loads;
   std::vector<LoadClass> classes;
   std::vector<std::uint8_t> first_loads;  // the class of each of the first ones, where each is to be kept
+  double paired_cycles = 0;               // of a paired step, whose classes are of differences: what all its loads take
 
   // A load; its class is remembered if it is one of the first `kept`.
   void add(double cycles, bool disturbed, std::uint64_t kept) {

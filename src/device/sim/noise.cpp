@@ -52,6 +52,11 @@ struct Noise::Timed {
     result.histogram[std::min(raw / kHistogramBinCycles, kHistogramBins - 1)] += static_cast<std::uint32_t>(count);
     cycles += raw * count;
   }
+  [[nodiscard]] StepResult take() {
+    result.total_cycles = cycles;
+    while (!result.histogram.empty() && result.histogram.back() == 0) result.histogram.pop_back();
+    return std::move(result);
+  }
 };
 
 Noise::Noise(const NoiseSpec& spec, std::uint64_t seed, std::uint64_t index)
@@ -114,19 +119,34 @@ StepResult Noise::timed(const StepBehaviour& behaviour, double timer_cycles) {
     for (std::uint64_t i = 0; i < outliers; ++i) {
       timed.add(raw_cycles(cycles + spec_.jitter_cycles * gaussian() + outlier_cycles()), 1);
     }
-    add_ordinary(timed, cycles, loads.count - outliers);
+    add_ordinary(timed, cycles, loads.count - outliers, spec_.jitter_cycles);
   }
-  timed.result.total_cycles = timed.cycles;
-  std::vector<std::uint32_t>& histogram = timed.result.histogram;
-  while (!histogram.empty() && histogram.back() == 0) histogram.pop_back();
-  return std::move(timed.result);
+  return timed.take();
+}
+
+StepResult Noise::paired(const StepBehaviour& behaviour) {
+  Timed timed{.result = {.loads = behaviour.loads}};
+  timed.result.histogram.assign(kHistogramBins, 0);
+  const double jitter = std::numbers::sqrt2 * spec_.jitter_cycles;
+  for (const LoadClass& pairs : behaviour.classes) {
+    const double cycles = ordinary_cycles(pairs) + kPairedZeroCycles;
+    // Of both loads alike, but that a neighbour comes before the first.
+    const std::uint64_t first = outliers_among(pairs, pairs.count);
+    const std::uint64_t second = interferes_ ? 0 : outliers_among(pairs, pairs.count - first);
+    for (std::uint64_t i = 0; i < first + second; ++i) {
+      const double outlier = i < first ? outlier_cycles() : -outlier_cycles();
+      timed.add(raw_cycles(cycles + jitter * gaussian() + outlier), 1);
+    }
+    add_ordinary(timed, cycles, pairs.count - first - second, jitter);
+  }
+  return timed.take();
 }
 
 // `count` loads that take `cycles` and jitter.
-void Noise::add_ordinary(Timed& timed, double cycles, std::uint64_t count) {
-  if (spec_.jitter_cycles == 0) return timed.add(raw_cycles(cycles), count);
+void Noise::add_ordinary(Timed& timed, double cycles, std::uint64_t count, double jitter_cycles) {
+  if (jitter_cycles == 0) return timed.add(raw_cycles(cycles), count);
   const auto raw_of = [&](float quantile) {
-    return raw_cycles(cycles + spec_.jitter_cycles * static_cast<double>(quantile));
+    return raw_cycles(cycles + jitter_cycles * static_cast<double>(quantile));
   };
   if (count < kManyLoads) {
     for (std::uint64_t i = 0; i < count; ++i) timed.add(raw_of(static_cast<float>(gaussian())), 1);

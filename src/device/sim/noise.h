@@ -25,6 +25,9 @@ class Noise {
   // The latencies, each with `timer_cycles` and in whole cycles: the first ones, the histogram of all, and their sum.
   [[nodiscard]] StepResult timed(const StepBehaviour& behaviour, double timer_cycles);
 
+  // How much longer the first load of each pair took than the second, kPairedZeroCycles added: the histogram.
+  [[nodiscard]] StepResult paired(const StepBehaviour& behaviour);
+
   // A bandwidth's relative error: 1 + sigma * gaussian, never under 0.01.
   [[nodiscard]] double bandwidth_factor();
 
@@ -38,7 +41,7 @@ class Noise {
   [[nodiscard]] double outlier_cycles();
   [[nodiscard]] std::uint64_t outliers_among(const LoadClass& loads, std::uint64_t count);
   [[nodiscard]] double ordinary_cycles(const LoadClass& loads) const { return loads.cycles * drift_factor_; }
-  void add_ordinary(Timed& timed, double cycles, std::uint64_t count);
+  void add_ordinary(Timed& timed, double cycles, std::uint64_t count, double jitter_cycles);
 
   NoiseSpec spec_;
   const float* gaussian_;

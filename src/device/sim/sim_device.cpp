@@ -286,6 +286,11 @@ class SimDevice : public Device {
         const double cycles = std::max(1.0, noise.total_cycles(behaviour) / kTouchThreads);
         return {.loads = behaviour.loads, .total_cycles = static_cast<std::uint64_t>(cycles)};
       }
+      case StepKind::kPaired: {
+        StepResult result = noise.paired(behaviour);
+        result.total_cycles = static_cast<std::uint64_t>(behaviour.paired_cycles + 2 * loop_cycles);
+        return result;
+      }
       case StepKind::kTimed:
       case StepKind::kCounted:
         break;

@@ -95,20 +95,49 @@ StepBehaviour follow_in_order(const ChaseStep& step, const Path& path, const Cha
   return behaviour;
 }
 
+template <Order kOrder>
+StepBehaviour follow_twice(const ChaseStep& step, const Path& path, const ChainAddresses& chain, Hierarchy& hierarchy,
+                           Noise& noise) {
+  StepBehaviour behaviour(step.loads);
+  Neighbour neighbour(noise);
+  std::uint64_t position = step.first;
+  for (std::uint64_t i = 0; i < step.loads; ++i) {
+    const bool disturbed = neighbour.comes_first();
+    if (disturbed) hierarchy.neighbour_load(path);
+    const std::uint64_t address = chain.at<kOrder>(position);
+    const double first = hierarchy.load(path, address);
+    const double second = hierarchy.load(path, address);
+    behaviour.add(first - second, disturbed, 0);
+    behaviour.paired_cycles += first + second;
+    if (++position == chain.count()) position = 0;
+  }
+  return behaviour;
+}
+
+// `kOrder`: that of the chain.
+template <Order kOrder>
+StepBehaviour follow_in(const ChaseStep& step, const Path& path, const ChainAddresses& chain, std::uint64_t kept,
+                        Hierarchy& hierarchy, Noise& noise) {
+  if (step.kind == StepKind::kPaired) return follow_twice<kOrder>(step, path, chain, hierarchy, noise);
+  return follow_in_order<kOrder>(step, path, chain, kept, hierarchy, noise);
+}
+
 StepBehaviour follow(const ChaseStep& step, const Path& path, const ChainAddresses& chain, std::uint64_t kept,
                      Hierarchy& hierarchy, Noise& noise) {
   switch (chain.order()) {
     case Order::kSequential:
-      return follow_in_order<Order::kSequential>(step, path, chain, kept, hierarchy, noise);
+      return follow_in<Order::kSequential>(step, path, chain, kept, hierarchy, noise);
     case Order::kReversed:
-      return follow_in_order<Order::kReversed>(step, path, chain, kept, hierarchy, noise);
+      return follow_in<Order::kReversed>(step, path, chain, kept, hierarchy, noise);
     case Order::kShuffled:
       break;
   }
-  return follow_in_order<Order::kShuffled>(step, path, chain, kept, hierarchy, noise);
+  return follow_in<Order::kShuffled>(step, path, chain, kept, hierarchy, noise);
 }
 
-bool is_timed(const ChaseStep& step) { return step.kind == StepKind::kTimed || step.kind == StepKind::kCounted; }
+bool is_timed(const ChaseStep& step) {
+  return step.kind == StepKind::kTimed || step.kind == StepKind::kCounted || step.kind == StepKind::kPaired;
+}
 
 std::uint64_t loads_of(const ChaseProgram& program, const ChaseStep& step) {
   return step.kind == StepKind::kTouch ? program.arrays[step.array].element_count() : step.loads;

@@ -153,7 +153,7 @@ class Chase {
     } else if (kind == StepCode::kStore) {
       cycles = store(step, space, cu);
     } else {
-      cycles = follow(task, step, space, kind == StepCode::kTimed, cu);
+      cycles = follow(task, step, space, kind, cu);
     }
     at<StepRecord>(step.result).cycles = static_cast<std::uint64_t>(std::llround(cycles));
     state().ticks += static_cast<std::uint64_t>(cycles * kWallClockKhz / (state().clock_mhz() * 1e3)) + 1;
@@ -166,19 +166,26 @@ class Chase {
   }
 
  private:
-  double follow(const ChaseTask& task, const StepTask& step, Space space, bool timed, std::uint32_t cu) {
+  double follow(const ChaseTask& task, const StepTask& step, Space space, StepCode kind, std::uint32_t cu) {
     const sim::Path path = hierarchy_.path_of(space, step.thread / kWavefront, cu);
     auto* const histogram = reinterpret_cast<std::uint32_t*>(step.result + sizeof(StepRecord));
-    if (timed) std::fill_n(histogram, kHistogramBins, 0u);
+    const bool counts = kind == StepCode::kTimed || kind == StepCode::kPaired;
+    if (counts) std::fill_n(histogram, kHistogramBins, 0u);
     double cycles = 0;
     std::uint64_t link = step.start;
     for (std::uint32_t i = 0; i < step.loads; ++i) {
       const double latency = hierarchy_.load(path, link);
       cycles += latency;
+      double shown = latency + state().machine.timer_cycles;
+      if (kind == StepCode::kPaired) {
+        const double again = hierarchy_.load(path, link);
+        cycles += again;
+        shown = latency - again + kPairedZeroCycles;
+      }
       // Links of shared arrays are offsets into the image that the block copied.
       link = space == Space::kShared ? at<std::uint32_t>(task.shared_image + link) : at<std::uint64_t>(link);
-      if (!timed) continue;
-      const auto raw = static_cast<std::uint32_t>(std::llround(latency + state().machine.timer_cycles));
+      if (!counts) continue;
+      const auto raw = static_cast<std::uint32_t>(std::llround(shown));
       ++histogram[std::min(raw / kHistogramBinCycles, kHistogramBins - 1)];
       if (i < step.cap) histogram[kHistogramBins + i] = raw;
     }

@@ -496,6 +496,7 @@ class Block {
       throw PtxError("unknown comparison " + relation);
     }
     if (instruction.op[2] == "and") result = result && value(instruction.operands[3], thread) != 0;
+    if (instruction.op[2] == "or") result = result || value(instruction.operands[3], thread) != 0;
     thread.registers[instruction.operands[0].reg] = result ? 1 : 0;
   }
 
