@@ -403,16 +403,21 @@ Attribute Discovery::latency_patterns(const std::string& /*element*/) {
     return unavailable(Reason::kDependency, "needs the latencies of L2 and of device memory");
   }
   patterns.emplace_back("l2_hit_tlb_hit", *l2.number());
+  std::vector<std::pair<std::string, double>> from_memory;
   double translated = *l2.number();
   for (const char* level : {"tlb_l1", "tlb_l2", "tlb_l3"}) {
     const Attribute& penalty = ensure(level, "miss_penalty");
     if (!penalty.available()) break;
     translated += *penalty.number();
     patterns.emplace_back(fmt::format("l2_hit_{}_miss", level), translated);
+    const auto cycles = probe::memory_cycles_after_tlb_misses(lab_, site_of_tlbs(), tlbs(), tlb_depth(level),
+                                                              survey(Space::kGlobalBypassL1).timer_cycles);
+    if (cycles) from_memory.emplace_back(fmt::format("memory_{}_miss", level), *cycles);
   }
   patterns.emplace_back("memory_tlb_hit", *memory.number());
+  patterns.insert(patterns.end(), from_memory.begin(), from_memory.end());
   if (const Value* cold = memory.find_detail("tlb_cold_cycles")) {
-    patterns.emplace_back("memory_tlb_miss", std::get<double>(*cold));
+    patterns.emplace_back("memory_tlb_cold", std::get<double>(*cold));
   }
   std::vector<double> cycles;
   for (const auto& [name, value] : patterns) cycles.push_back(std::round(10 * value) / 10);

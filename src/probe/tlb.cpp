@@ -15,6 +15,7 @@
 #include <cmath>
 #include <limits>
 #include <map>
+#include <numeric>
 #include <random>
 
 namespace gputopo::probe {
@@ -35,8 +36,19 @@ struct Point {
   stats::Histogram histogram;  // of a paired step
 };
 
-// What one load in twenty, or more, takes longer the first time. Within a bin all differences are taken as equally
-// likely: some levels' misses cost hardly more than a bin is wide.
+// Of a paired step's histogram. Within a bin all differences are taken as equally likely: the misses of some levels
+// cost hardly more than a bin is wide. Differences are whole cycles, so a bin begins half a cycle before its first.
+double bin_begin(std::size_t bin) { return static_cast<double>(bin) * kHistogramBinCycles - 0.5 - kPairedZeroCycles; }
+
+double part_below(const stats::Histogram& histogram, double cycles) {
+  double below = 0;
+  for (std::size_t bin = 0; bin < histogram.size(); ++bin) {
+    below += histogram[bin] * std::clamp((cycles - bin_begin(bin)) / kHistogramBinCycles, 0.0, 1.0);
+  }
+  return below / std::max(1.0, static_cast<double>(stats::total_count(histogram)));
+}
+
+// What one load in twenty, or more, takes longer the first time.
 double slow_difference(const stats::Histogram& histogram) {
   constexpr double kSlow = 0.95;
   const double wanted = kSlow * static_cast<double>(stats::total_count(histogram));
@@ -44,7 +56,7 @@ double slow_difference(const stats::Histogram& histogram) {
   for (std::size_t bin = 0; bin < histogram.size(); ++bin) {
     if (histogram[bin] > 0 && seen + histogram[bin] >= wanted) {
       const double part = (wanted - seen) / histogram[bin];
-      return (static_cast<double>(bin) + part) * kHistogramBinCycles - kPairedZeroCycles;
+      return bin_begin(bin) + part * kHistogramBinCycles;
     }
     seen += histogram[bin];
   }
@@ -75,6 +87,29 @@ double zero_error(const stats::Line& line, const std::vector<double>& x, const s
   return error * std::sqrt(1 / n + (zero - x_mean) * (zero - x_mean) / variance);
 }
 
+// The blocks in an order in which the level before misses for each of them, where one of its entries covers many:
+// from block to block another of its entries, more of them than it has. The blocks of one page stay near one another.
+std::vector<std::uint32_t> past_nearer(const std::vector<std::uint32_t>& blocks, std::uint64_t block_bytes,
+                                       const TlbLevel& nearer) {
+  if (nearer.entry_bytes <= block_bytes) return blocks;
+  const std::size_t of_entry = nearer.entry_bytes / block_bytes;
+  constexpr double kPast = 2;
+  const auto least_entries =
+      static_cast<std::size_t>(kPast * nearer.last_fit_bytes / static_cast<double>(nearer.entry_bytes));
+  // As many in each window: those of a short one would hit.
+  const std::size_t entries = (blocks.size() + of_entry - 1) / of_entry;
+  const std::size_t windows = std::max<std::size_t>(1, entries / std::max<std::size_t>(1, least_entries));
+  const std::size_t window = of_entry * ((entries + windows - 1) / windows);
+  std::vector<std::uint32_t> ordered;
+  for (std::size_t begin = 0; begin < blocks.size(); begin += window) {
+    const std::size_t end = std::min(begin + window, blocks.size());
+    for (std::size_t place = 0; place < of_entry; ++place) {
+      for (std::size_t i = begin + place; i < end; i += of_entry) ordered.push_back(blocks[i]);
+    }
+  }
+  return ordered;
+}
+
 class TlbProber {
  public:
   TlbProber(Lab& lab, const Site& site) : lab_(lab), site_(site) {
@@ -90,7 +125,7 @@ class TlbProber {
 
   TlbSurvey run() {
     TlbSurvey survey;
-    quiet_ = walk(kQuietPages, kQuietStride, true);
+    quiet_ = walk(kQuietPages, kQuietStride, {}, true);
     const std::vector<Point> points = sweep();
     survey.largest_bytes = points.back().reach_bytes;
     survey.most_pages = most_pages_;
@@ -100,7 +135,10 @@ class TlbProber {
       survey.sweep.data[1].push_back(static_cast<double>(point.stride_bytes));
       survey.sweep.data[2].push_back(std::round(100 * point.mean_cycles) / 100);
     }
-    for (const Step& step : steps_of(points)) survey.levels.push_back(look_at(step, points));
+    for (Step& step : steps_of(points)) {
+      step.nearer = nearer_tlb_level(survey, survey.levels.size());
+      survey.levels.push_back(look_at(step, points));
+    }
     return survey;
   }
 
@@ -114,15 +152,17 @@ class TlbProber {
     double before_cycles = 0;  // that translations added to the loads before it that missed all nearer levels
     double rise_cycles = 0;
     double false_part = 0;  // of the loads before it, which noise alone brings beyond the middle
+    TlbLevel nearer;        // the level before it, if there is one
     double seen_part = 1;   // of those that miss, which are beyond the middle, all noise considered
   };
 
-  [[nodiscard]] static ChaseProgram program_over(const Site& site, ChaseArray array) {
+  // Enough loads that an outlier moves the mean by little.
+  static constexpr std::uint64_t kLeastLoads = 512;
+  static constexpr std::uint64_t kMostLoads = 4096;  // of shuffled pages, where some speak for all
+
+  [[nodiscard]] static ChaseProgram program_over(const Site& site, ChaseArray array, std::uint64_t most_loads) {
     const std::uint64_t n = array.chain_length();
-    // Enough loads that an outlier moves the mean by little.
-    constexpr std::uint64_t kLeastLoads = 512;
-    constexpr std::uint64_t kMostLoads = 16384;
-    const std::uint64_t loads = std::clamp(n, kLeastLoads, kMostLoads);
+    const std::uint64_t loads = std::clamp(n, kLeastLoads, most_loads);
     return make_program(site, {std::move(array)},
                         {{.kind = StepKind::kWarm, .loads = 2 * n}, {.kind = StepKind::kPaired, .loads = loads}});
   }
@@ -131,7 +171,8 @@ class TlbProber {
     std::vector<ChaseProgram> programs;
     std::vector<Point> points;
     for (const auto& [pages, stride] : pages_and_strides) {
-      programs.insert(programs.end(), kCopies, program_over(site_, pages_apart(lab_, site_, pages, stride)));
+      programs.insert(programs.end(), kCopies,
+                      program_over(site_, pages_apart(lab_, site_, pages, stride, {}), kMostLoads));
       points.push_back({.reach_bytes = pages * stride, .stride_bytes = stride});
     }
     const std::vector<ChaseResult> results = lab_.chase(programs);
@@ -223,9 +264,8 @@ class TlbProber {
   // missed the cache behind it.
   static double part_beyond(const stats::Histogram& histogram, double before_cycles, double rise_cycles) {
     constexpr double kMost = 2.5;
-    const double before = before_cycles + kPairedZeroCycles;
-    return stats::fraction_below(histogram, before + kMost * rise_cycles) -
-           stats::fraction_below(histogram, before + rise_cycles / 2);
+    return part_below(histogram, before_cycles + kMost * rise_cycles) -
+           part_below(histogram, before_cycles + rise_cycles / 2);
   }
 
   // Part of the loads that miss.
@@ -292,23 +332,23 @@ class TlbProber {
 
   std::vector<Blocks> touch_blocks(const Step& step, double span) {
     constexpr double kHardlyAny = 0.01;
-    std::uint64_t block = std::max(2 * kSmallestPage, std::bit_ceil(static_cast<std::uint64_t>(span) / most_pages_));
+    std::uint64_t block = std::max(kSmallestPage, std::bit_ceil(static_cast<std::uint64_t>(span) / most_pages_));
     std::mt19937_64 random(lab_.seed());
     std::vector<Blocks> found;
     bool missed_any = false;  // small blocks share a page, and hardly any of them misses
     int fitting = 0;          // in a row
     for (; static_cast<double>(block) <= span / 2 && fitting < 2; block *= 2) {
-      constexpr std::uint64_t kPlaces = 1024;
-      const std::uint64_t place = std::max(kSmallestPage, block / kPlaces);
-      ChaseArray array = make_array(site_, static_cast<std::uint64_t>(span) / block * block, place);
-      stagger(lab_, array);
-      const std::uint64_t places = block / place;
+      // Any line of the block: the lines must not meet in the sets of the cache behind the translation either.
+      ChaseArray array = make_array(site_, static_cast<std::uint64_t>(span) / block * block, kLineBytes);
+      const std::uint64_t lines = block / kLineBytes;
       Blocks blocks{.bytes = block};
-      for (std::uint64_t first = 0; first + places <= array.element_count(); first += places) {
-        array.elements.push_back(static_cast<std::uint32_t>(first + (random() >> 32) * places / (1ull << 32)));
-        blocks.places_bytes.push_back(array.elements.back() * place);
+      for (std::uint64_t first = 0; first + lines <= array.element_count(); first += lines) {
+        array.elements.push_back(static_cast<std::uint32_t>(first + ((random() >> 32) * lines >> 32)));
+        blocks.places_bytes.push_back(array.elements.back() * kLineBytes);
       }
-      blocks.missed = std::max(0.0, misses(lab_.chase({program_over(site_, array)}).front().steps[1].histogram, step));
+      array.elements = past_nearer(array.elements, block, step.nearer);
+      const ChaseProgram program = program_over(site_, array, most_pages_);
+      blocks.missed = std::max(0.0, misses(lab_.chase({program}).front().steps[1].histogram, step));
       lab_.log(fmt::format("tlb: {} blocks of {} B: {:.3f} miss", array.elements.size(), block, blocks.missed));
       missed_any = missed_any || blocks.missed >= kHardlyAny;
       fitting = missed_any && blocks.missed < kHardlyAny ? fitting + 1 : 0;
@@ -402,10 +442,10 @@ class TlbProber {
   }
 
   // So many contiguous pages of one entry each, walked often enough for a single one to stand out.
-  stats::Histogram walk(std::uint64_t pages, std::uint64_t entry, bool noisy) {
+  stats::Histogram walk(std::uint64_t pages, std::uint64_t entry, const TlbLevel& nearer, bool noisy) {
     const std::uint64_t passes = passes_over(pages, noisy);
     const ChaseProgram program = make_program(
-        site_, {pages_apart(lab_, site_, pages, entry)},
+        site_, {pages_apart(lab_, site_, pages, entry, nearer)},
         {{.kind = StepKind::kWarm, .loads = 2 * pages}, {.kind = StepKind::kPaired, .loads = passes * pages}});
     return lab_.chase({program}).front().steps[1].histogram;
   }
@@ -418,9 +458,9 @@ class TlbProber {
       const double pages = part * level.last_fit_bytes / static_cast<double>(level.entry_bytes);
       return std::max<std::uint64_t>(1, static_cast<std::uint64_t>(pages));
     };
-    const stats::Histogram quiet = walk(pages_of(kFits), level.entry_bytes, is_noisy(step));
+    const stats::Histogram quiet = walk(pages_of(kFits), level.entry_bytes, step.nearer, is_noisy(step));
     if (pages_of(kAllMiss) * level.entry_bytes <= largest_bytes_) {
-      const stats::Histogram missed = walk(pages_of(kAllMiss), level.entry_bytes, is_noisy(step));
+      const stats::Histogram missed = walk(pages_of(kAllMiss), level.entry_bytes, step.nearer, is_noisy(step));
       // Unless they miss more than this level, or not all of them (not the oldest is replaced).
       constexpr double kNearlyAll = 0.9;
       constexpr double kAsSwept = 0.25;
@@ -444,7 +484,8 @@ class TlbProber {
   }
 
   double missed_pages(const Step& step, std::uint64_t pages, std::uint64_t entry) {
-    const double missed = misses(walk(pages, entry, is_noisy(step)), step) * static_cast<double>(pages);  // a pass
+    const double missed =
+        misses(walk(pages, entry, step.nearer, is_noisy(step)), step) * static_cast<double>(pages);  // a pass
     lab_.log(fmt::format("tlb: of {} pages {:.2f} miss", pages, missed));
     return missed;
   }
@@ -513,7 +554,10 @@ class TlbProber {
   Edge exact_edge(const Step& step, std::uint64_t entry, const Edge& coarse) {
     const auto pages_of_edge = static_cast<std::uint64_t>(coarse.reach_bytes.low) / entry;
     // The coarse edge may be where sets enough overflow to be seen, some percent beyond.
-    const std::uint64_t around = std::max<std::uint64_t>(12, pages_of_edge / 24);
+    // Or, as the level before still served some of the loads, as much as that holds.
+    const auto of_nearer = static_cast<std::uint64_t>(2 * step.nearer.last_fit_bytes) / entry;
+    const std::uint64_t around =
+        std::max({std::uint64_t{12}, pages_of_edge / 24, std::min(of_nearer, pages_of_edge / 4)});
     const std::uint64_t first = pages_of_edge > around ? pages_of_edge - around : 1;
     const auto missed_of = [&](std::uint64_t pages) { return missed_pages(step, pages, entry); };
     const auto misses_any = [&](std::uint64_t pages) { return missed_of(pages) > least_missed(step, pages); };
@@ -596,7 +640,7 @@ class TlbProber {
   Lab& lab_;
   const Site& site_;
   stats::Histogram quiet_;  // where nothing misses: noise alone
-  std::uint64_t most_pages_ = 4096;
+  std::uint64_t most_pages_ = 16384;
   std::uint64_t largest_bytes_ = 0;
 };
 
@@ -610,6 +654,10 @@ const TlbLevel& tlb_level(const TlbSurvey& survey, std::size_t depth) {
                                survey.largest_bytes, survey.most_pages, survey.levels.size()));
 }
 
+TlbLevel nearer_tlb_level(const TlbSurvey& survey, std::size_t depth) {
+  return depth == 0 ? TlbLevel{} : survey.levels.at(depth - 1);
+}
+
 double added_by_translation(const stats::Histogram& paired, double most_cycles) {
   constexpr double kKept = 0.99;
   const double low = std::max(stats::histogram_quantile(paired, 1 - kKept), kPairedZeroCycles - most_cycles);
@@ -617,11 +665,18 @@ double added_by_translation(const stats::Histogram& paired, double most_cycles) 
   return stats::summarise_band(paired, low, high + kHistogramBinCycles).mean - kPairedZeroCycles;
 }
 
-ChaseArray pages_apart(const Lab& lab, const Site& site, std::uint64_t pages, std::uint64_t stride) {
+ChaseArray pages_apart(const Lab& lab, const Site& site, std::uint64_t pages, std::uint64_t stride,
+                       const TlbLevel& nearer) {
   ChaseArray array = make_array(site, pages * stride, stride);
+  stagger(lab, array);
   // Shuffled, or of pages much larger than the stride only the first load of each would meet a miss.
   array.order = Order::kShuffled;
-  stagger(lab, array);
+  if (nearer.entry_bytes > stride) {
+    array.elements.resize(pages);
+    std::iota(array.elements.begin(), array.elements.end(), 0u);
+    array.elements = past_nearer(array.elements, stride, nearer);
+    array.order = Order::kSequential;
+  }
   return array;
 }
 

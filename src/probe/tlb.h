@@ -30,11 +30,18 @@ struct TlbSurvey {
 
 // The level at `depth` (0: nearest). Throws NotPresent where there is no such level; so does each of its attributes.
 [[nodiscard]] const TlbLevel& tlb_level(const TlbSurvey& survey, std::size_t depth);
+// The level before it; one without entries where there is none.
+[[nodiscard]] TlbLevel nearer_tlb_level(const TlbSurvey& survey, std::size_t depth);
 [[nodiscard]] Attribute tlb_reach(const Lab& lab, const TlbSurvey& survey, std::size_t depth);
 [[nodiscard]] Attribute tlb_entries(const Lab& lab, const TlbSurvey& survey, std::size_t depth);
 [[nodiscard]] Attribute tlb_entry_bytes(const Lab& lab, const TlbSurvey& survey, std::size_t depth);
 [[nodiscard]] Attribute tlb_ways(const Lab& lab, const TlbSurvey& survey, std::size_t depth);
 [[nodiscard]] Attribute tlb_miss_penalty(const Lab& lab, const TlbSurvey& survey, std::size_t depth);
+
+// What a load from device memory takes, in cycles, whose translation misses the level at `depth` and all before it, and
+// hits the next. Nothing where the level's entries are not known, or the next level is not clearly larger.
+[[nodiscard]] std::optional<double> memory_cycles_after_tlb_misses(Lab& lab, const Site& site, const TlbSurvey& survey,
+                                                                   std::size_t depth, double timer_cycles);
 
 // Which SMs share the level.
 [[nodiscard]] Attribute tlb_scope(Lab& lab, const Site& site, const TlbSurvey& survey, std::size_t depth);
@@ -44,7 +51,9 @@ struct TlbSurvey {
 [[nodiscard]] double added_by_translation(const stats::Histogram& paired, double most_cycles = 1e9);
 
 // An array of so many pages, a line on each, staggered so that the lines lie in a cache behind the translation side by
-// side. In shuffled order.
-[[nodiscard]] ChaseArray pages_apart(const Lab& lab, const Site& site, std::uint64_t pages, std::uint64_t stride);
+// side. In an order in which the level `nearer` serves none of them that it need not: shuffled, unless its entries
+// cover several.
+[[nodiscard]] ChaseArray pages_apart(const Lab& lab, const Site& site, std::uint64_t pages, std::uint64_t stride,
+                                     const TlbLevel& nearer);
 
 }  // namespace gputopo::probe

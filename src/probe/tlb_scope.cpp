@@ -37,7 +37,7 @@ Attribute tlb_scope(Lab& lab, const Site& site, const TlbSurvey& survey, std::si
   if (2 * pages * level.entry_bytes > survey.largest_bytes) {
     throw Inconclusive("two working sets that together exceed its reach need more memory than is free");
   }
-  const ChaseArray array = pages_apart(lab, site, pages, level.entry_bytes);
+  const ChaseArray array = pages_apart(lab, site, pages, level.entry_bytes, nearer_tlb_level(survey, depth));
   // SM 0 against nobody, against itself, then against some of the others at a time.
   const auto add_rounds = [&](ChaseProgram& program, std::uint32_t evictor, std::uint32_t evictors_array) {
     for (std::size_t round = 0; round < kRounds; ++round) {

@@ -15,6 +15,12 @@ namespace {
 sim::MachineSpec random_tlb_machine(std::uint64_t seed) {
   truth::Draw draw(seed);
   sim::MachineSpec machine = sim::parse_machine(*sim::builtin_machine("h200"));
+  machine.info.sm_count = 24;  // which TLB each SM uses is asked SM by SM
+  machine.sm_groups.clear();
+  machine.clusters.reset();
+  for (sim::CacheSpec& cache : machine.caches) {
+    if (cache.scope == sim::Scope::kGroup) cache.scope = sim::Scope::kSm;
+  }
   machine.noise.jitter_cycles = draw.uniform(0, 3);
   machine.noise.outlier_probability = draw.uniform(0, 0.002);
   machine.tlbs.clear();
@@ -24,10 +30,20 @@ sim::MachineSpec random_tlb_machine(std::uint64_t seed) {
   const int levels = draw.uniform(0, 1) < 0.5 ? 1 : 2;
   for (int level = 0; level < levels; ++level) {
     sim::TlbSpec tlb;
-    tlb.page_bytes = level == 0 ? draw.pick(pages) : machine.tlbs[0].page_bytes;
+    tlb.page_bytes = draw.pick(pages);
     tlb.entries = draw.pick(entries);
-    // Well behind the level before, as on the GPUs of the papers; the sweep goes over 4096 pages at most.
-    if (level > 0) tlb.entries = std::min(2048u, machine.tlbs[0].entries * (draw.chance(0.5) ? 8 : 16));
+    if (level > 0) {
+      // Entries as large as those of the level before or, as on a GT200, much smaller; well behind it all the same, as
+      // on the GPUs of the papers.
+      const sim::TlbSpec& before = machine.tlbs[0];
+      const std::uint32_t parts = draw.chance(0.25) ? 16 : 1;
+      tlb.page_bytes = std::max(pages[0], before.page_bytes / parts);
+      tlb.entries = before.entries * (draw.chance(0.5) ? 8 : 16);
+      tlb.entries *= static_cast<std::uint32_t>(before.page_bytes / tlb.page_bytes);
+      constexpr std::uint64_t kMostReach = 48ull << 30;
+      while (tlb.entries > 8192 || tlb.page_bytes * tlb.entries > kMostReach) tlb.entries /= 2;
+      if (tlb.page_bytes * tlb.entries < 4 * before.page_bytes * before.entries) break;
+    }
     tlb.ways = std::min(draw.pick(ways), tlb.entries);
     // From Kepler's 6 cycles on, and clear of the jitter.
     tlb.miss_cycles = draw.log_uniform(std::max(6.0, 4 * machine.noise.jitter_cycles), 300);

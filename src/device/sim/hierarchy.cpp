@@ -88,7 +88,8 @@ Path Hierarchy::path_of(Space space, std::uint32_t warp, std::uint32_t sm) {
   path.memory_latency_cycles = space_spec.memory_latency_cycles;
   if (space != Space::kConstant && space != Space::kShared) {
     for (std::size_t level = 0; level < spec_.tlbs.size(); ++level) {
-      path.tlbs.push_back({&tlb_at(level, sm), spec_.tlbs[level].miss_cycles});
+      const TlbSpec& tlb = spec_.tlbs[level];
+      path.tlbs.push_back({&tlb_at(level, sm), {tlb.miss_cycles, tlb.memory_miss_cycles.value_or(tlb.miss_cycles)}});
     }
   }
   last_page_ = kNoPage;  // of another SM, perhaps
@@ -203,13 +204,14 @@ double Hierarchy::store(const Path& path, std::uint64_t address) {
   return kStoreCycles;
 }
 
-double Hierarchy::translate_new_page(const Path& path, std::uint64_t address) {
-  double cycles = 0;
+Path::Translation Hierarchy::translate_new_page(const Path& path, std::uint64_t address) {
+  Path::Translation all;
   for (const Path::TlbStop& stop : path.tlbs) {
     if (stop.cache->access(address)) break;
-    cycles += stop.miss_cycles;
+    all.cycles += stop.miss.cycles;
+    all.memory_cycles += stop.miss.memory_cycles;
   }
-  return cycles;
+  return all;
 }
 
 void Hierarchy::neighbour_load(const Path& path) {

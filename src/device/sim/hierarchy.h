@@ -30,9 +30,15 @@ class Path {
     const CacheSpec* spec = nullptr;
   };
 
+  // What a translation adds to a load that a cache serves, and to one that memory does.
+  struct Translation {
+    double cycles = 0;
+    double memory_cycles = 0;
+  };
+
   struct TlbStop {
     Cache* cache = nullptr;
-    double miss_cycles = 0;
+    Translation miss;
   };
 
   std::vector<Stop> stops;
@@ -64,17 +70,17 @@ class Hierarchy {
 
   // The latency of a load, without noise; fills what it passed, from `first_stop` on.
   double load(const Path& path, std::uint64_t address, std::size_t first_stop = 0) {
-    double translation = 0;
+    Path::Translation translation;
     for (std::size_t i = first_stop; i < path.stops.size(); ++i) {
       if (i == path.stops_before_tlb) translation = translate(path, address);
       const Path::Stop& stop = path.stops[i];
       const bool hit = stop.fetch_sectors == 1 ? stop.cache->access(address) : access_range(stop, address);
       // A near partition only holds what the whole cache still holds: a near hit counts, and refreshes, there too.
       if (hit && stop.whole != nullptr && !stop.whole->access(address)) break;
-      if (hit) return stop.latency_cycles + translation;
+      if (hit) return stop.latency_cycles + translation.cycles;
     }
     if (path.stops_before_tlb == path.stops.size()) translation = translate(path, address);
-    return path.memory_latency_cycles + translation;
+    return path.memory_latency_cycles + translation.memory_cycles;
   }
 
   // A store of all that a load would fetch: what each cache does with it, by its policy. The cycles until the next one
@@ -90,14 +96,14 @@ class Hierarchy {
   using InstanceKey = std::pair<std::size_t, std::pair<std::uint32_t, std::uint64_t>>;
 
   static bool access_range(const Path::Stop& stop, std::uint64_t address);
-  double translate(const Path& path, std::uint64_t address) {
-    if (path.tlbs.empty()) return 0;
+  Path::Translation translate(const Path& path, std::uint64_t address) {
+    if (path.tlbs.empty()) return {};
     const std::uint64_t page = address >> page_shift_;
-    if (page == last_page_) return 0;  // still in the first level
+    if (page == last_page_) return {};  // still in the first level
     last_page_ = page;
     return translate_new_page(path, address);
   }
-  static double translate_new_page(const Path& path, std::uint64_t address);
+  static Path::Translation translate_new_page(const Path& path, std::uint64_t address);
   // Which of the caches of a scope an SM uses.
   [[nodiscard]] std::uint32_t unit_of(Scope scope, std::uint32_t sm) const;
   void add_cache(Path& path, const PathStop& stop, std::uint32_t warp, std::uint32_t sm, std::uint64_t& fetch_bytes);

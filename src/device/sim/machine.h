@@ -94,6 +94,8 @@ struct TlbSpec {
   std::vector<std::uint32_t> set_ways;  // unequal sets: the ways of each set, `entries` in all; `ways` is ignored
   IndexHash index = IndexHash::kModulo;
   double miss_cycles = 0;  // added when this level misses
+  // Added instead where the data come from memory: then page tables do, too. Not set: miss_cycles.
+  std::optional<double> memory_miss_cycles;
   Scope scope = Scope::kGpu;
 };
 

@@ -255,6 +255,7 @@ void check_tlb(const MachineSpec& spec, const TlbSpec& tlb, const std::string& f
   require(tlb.set_ways.empty() || listed == tlb.entries, field + ".set_ways", "{} ways are not the {} entries", listed,
           tlb.entries);
   require_not_negative(tlb.miss_cycles, field + ".miss_cycles");
+  require_not_negative(tlb.memory_miss_cycles.value_or(0), field + ".memory_miss_cycles");
 }
 
 void check_bandwidths(const MachineSpec& spec) {

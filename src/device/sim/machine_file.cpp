@@ -224,10 +224,11 @@ void read_value(const SortedJson& node, const std::string& path, CodeSpec& code)
 }
 
 void read_value(const SortedJson& node, const std::string& path, TlbSpec& tlb) {
-  read_object(node, path,
-              {required_field("page_bytes", tlb.page_bytes), required_field("entries", tlb.entries),
-               field("ways", tlb.ways), field("set_ways", tlb.set_ways), field("index", tlb.index),
-               field("scope", tlb.scope), required_field("miss_cycles", tlb.miss_cycles)});
+  read_object(
+      node, path,
+      {required_field("page_bytes", tlb.page_bytes), required_field("entries", tlb.entries), field("ways", tlb.ways),
+       field("set_ways", tlb.set_ways), field("index", tlb.index), field("scope", tlb.scope),
+       required_field("miss_cycles", tlb.miss_cycles), field("memory_miss_cycles", tlb.memory_miss_cycles)});
 }
 
 void read_value(const SortedJson& node, const std::string& path, BandwidthSpec& bandwidth) {
