@@ -144,6 +144,9 @@ struct StreamProgram {
   // all blocks share one array of `bytes` (L2, device memory). kCopy reads one array of `bytes` and writes another.
   std::uint64_t bytes = 0;
   bool per_block = false;
+  // Of a kCopy in device memory by all blocks together: what is read is written to the same so many bytes again and
+  // again, in whole tiles of the device. 0: to as many as are read.
+  std::uint64_t write_span_bytes = 0;
   std::uint32_t blocks_per_sm = 1;
   std::uint32_t threads_per_block = 1024;
   std::uint32_t vector_bytes = 16;    // of one load or store of one thread: 4, 8 or 16

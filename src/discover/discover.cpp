@@ -120,6 +120,8 @@ class Discovery {
   Attribute bandwidth(const std::string& element, StreamOp op);
   Attribute write_allocate(const std::string& element);
   Attribute write_policy(const std::string& element);
+  [[nodiscard]] std::uint64_t memory_stream_bytes() const;
+  [[nodiscard]] double theoretical_memory_bytes_per_second() const;
   Attribute l2_write_policy();
 
   void size_by_carve_out(const std::string& element, const Cache& found, Attribute& size);
@@ -509,6 +511,11 @@ Attribute Discovery::partitions(const std::string& element) {
   return probe::measure_partitions(lab_, l2, l2.size_bytes > 0 ? l2.size_bytes : size.number().value_or(0));
 }
 
+std::uint64_t Discovery::memory_stream_bytes() const {
+  constexpr std::uint64_t kFactor = 32;  // of L2, so that a pass finds next to nothing of the one before
+  return std::min<std::uint64_t>(kFactor * lab_.last_cache_bytes(), lab_.info().max_array_bytes / 4);
+}
+
 Attribute Discovery::bandwidth(const std::string& element, StreamOp op) {
   StreamProgram stream;
   stream.op = op;
@@ -523,8 +530,7 @@ Attribute Discovery::bandwidth(const std::string& element, StreamOp op) {
   } else if (element == "device") {
     stream.space = Space::kGlobal;
     stream.per_block = false;
-    constexpr std::uint64_t kFactor = 32;  // of L2, so that a pass finds next to nothing of the one before
-    footprint = std::min<std::uint64_t>(kFactor * lab_.last_cache_bytes(), lab_.info().max_array_bytes / 4);
+    footprint = memory_stream_bytes();
     constexpr double kPasses = 6;  // what the last blocks of a launch take longer then hardly counts
     bytes_per_launch = kPasses * static_cast<double>(footprint);
   } else {
@@ -603,19 +609,25 @@ Attribute Discovery::write_policy(const std::string& element) {
   return probe::measure_write_policy(lab_, l1, cache("l2"));
 }
 
-// More than what is behind it can take, as it was measured or at most could be, stays in it.
+double Discovery::theoretical_memory_bytes_per_second() const {
+  const Attribute* peak = find(topology_.device, "memory_bandwidth_theoretical");
+  return peak == nullptr ? 0 : peak->number().value_or(0);
+}
+
+// Behind an L3: more than that can take, as it was measured or at most could be, stays in L2.
 Attribute Discovery::l2_write_policy() {
   static_cast<void>(cache("l2"));  // throws where there is none
+  if (!has_row("l3")) {
+    return probe::measure_write_policy_beside_reads(lab_, lab_.last_cache_bytes(), memory_stream_bytes(),
+                                                    theoretical_memory_bytes_per_second());
+  }
   const Attribute& own = ensure("l2", "write_bandwidth");
   const Attribute& memory = ensure("device", "write_bandwidth");
   if (!own.available() || !memory.available()) {
     return unavailable(Reason::kDependency, "needs the write bandwidths of L2 and of device memory");
   }
-  double next = *memory.number();
-  if (const Attribute* peak = find(topology_.device, "memory_bandwidth_theoretical")) {
-    next = std::max(next, peak->number().value_or(0));
-  }
-  if (has_row("l3")) next = std::max(next, ensure("l3", "write_bandwidth").number().value_or(0));
+  double next = std::max(*memory.number(), theoretical_memory_bytes_per_second());
+  next = std::max(next, ensure("l3", "write_bandwidth").number().value_or(0));
   return probe::write_policy_by_bandwidth(lab_, *own.number(), next);
 }
 

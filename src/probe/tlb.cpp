@@ -125,7 +125,7 @@ class TlbProber {
 
   TlbSurvey run() {
     TlbSurvey survey;
-    quiet_ = walk(kQuietPages, kQuietStride, {}, true);
+    quiet_ = walk(kQuietLines, kQuietStride, {}, true);
     const std::vector<Point> points = sweep();
     survey.largest_bytes = points.back().reach_bytes;
     survey.most_pages = most_pages_;
@@ -214,10 +214,13 @@ class TlbProber {
     return points;
   }
 
-  // Small enough to be under what an entry covers, wherever that can be.
+  // Small enough to be under what an entry covers, wherever that can be; enough lines that those which lie in a slice
+  // of its own kind count little.
   [[nodiscard]] std::uint64_t stride_for(double reach) const {
-    constexpr std::uint64_t kLeast = 64 << 10;
-    return std::max(kLeast, std::bit_ceil(static_cast<std::uint64_t>(reach) / most_pages_));
+    constexpr std::uint64_t kWanted = 64 << 10;
+    constexpr std::uint64_t kLeastLines = 256;
+    const auto bytes = static_cast<std::uint64_t>(reach);
+    return std::max(std::min(kWanted, std::bit_floor(bytes / kLeastLines)), std::bit_ceil(bytes / most_pages_));
   }
 
   std::vector<Step> steps_of(const std::vector<Point>& points) {
@@ -633,9 +636,10 @@ class TlbProber {
     return {};
   }
 
-  // Few enough for any first level.
-  static constexpr std::uint64_t kQuietPages = 8;
-  static constexpr std::uint64_t kQuietStride = 64 << 10;
+  // In few enough pages for any first level, and enough lines to stand for all: the second load of a line may take
+  // longer or less than the first for other reasons, which depend on where the line lies.
+  static constexpr std::uint64_t kQuietLines = 1024;
+  static constexpr std::uint64_t kQuietStride = 512;
 
   Lab& lab_;
   const Site& site_;

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <bit>
 #include <cmath>
 
 namespace gputopo::probe {
@@ -179,6 +180,59 @@ Attribute measure_write_policy(Lab& lab, const Cache& l1, const Cache& l2) {
   });
   return measured(lab, std::string(through ? "write_through" : "write_back"), "", std::nullopt,
                   "loads_past_l1_after_stores");
+}
+
+Attribute measure_write_policy_beside_reads(Lab& lab, std::uint64_t cache_bytes, std::uint64_t memory_bytes,
+                                            double memory_bytes_per_second) {
+  constexpr double kBytes = 8e9;  // of a stream: some milliseconds, on whatever GPU
+  // What is written, and read where nothing comes from memory.
+  const std::uint64_t part = std::bit_floor(cache_bytes / 8);
+  // The reads alone of each, bytes per second.
+  const auto rate = [&](StreamOp op, std::uint64_t bytes, std::uint64_t write_span_bytes) {
+    StreamProgram program{.op = op, .bytes = bytes, .write_span_bytes = write_span_bytes};
+    program.repeats = static_cast<std::uint32_t>(std::max(1.0, kBytes / static_cast<double>(bytes)));
+    std::vector<double> rates;
+    constexpr int kTries = 3;
+    for (int i = 0; i < kTries; ++i) {
+      const StreamResult result = lab.stream(program);
+      const double arrays = op == StreamOp::kCopy ? 2 : 1;
+      rates.push_back(result.seconds > 0 ? static_cast<double>(result.bytes_moved) / arrays / result.seconds : 0);
+    }
+    return stats::median(rates);
+  };
+  const double alone = rate(StreamOp::kRead, memory_bytes, 0);
+  const double in_cache = rate(StreamOp::kCopy, part, 0);
+  const double beside_memory = rate(StreamOp::kCopy, memory_bytes, 0);
+  const double beside_cache = rate(StreamOp::kCopy, memory_bytes, part);
+  lab.log(
+      fmt::format("stores: {:.0f} GB/s are read from memory, {:.0f} while as much is written there, {:.0f} while it "
+                  "is written to {} bytes; {:.0f} from a cache to itself",
+                  alone / 1e9, beside_memory / 1e9, beside_cache / 1e9, part, in_cache / 1e9));
+  const auto answer = [&](const char* policy) {
+    Attribute attribute = measured(lab, std::string(policy), "", std::nullopt, "reads_from_memory_beside_writes");
+    attribute.details = {{"read_bytes_per_second", std::round(alone)},
+                         {"read_beside_memory_writes_bytes_per_second", std::round(beside_memory)},
+                         {"read_beside_cached_writes_bytes_per_second", std::round(beside_cache)},
+                         {"copy_within_cache_bytes_per_second", std::round(in_cache)}};
+    return attribute;
+  };
+  // More than memory could move, were the writes to go there as well.
+  constexpr double kClear = 1.02;
+  if (memory_bytes_per_second > 0 && 2 * beside_cache > kClear * memory_bytes_per_second) return answer("write_back");
+  // Between what writes to memory leave of the reads, and what the caches could copy at best.
+  const double best = std::min(alone, in_cache);
+  constexpr double kLeastContrast = 0.2;
+  if (best - beside_memory < kLeastContrast * beside_memory) {
+    throw Inconclusive("writes to memory hardly slow reads from it, so they do not tell where writes go");
+  }
+  const double kept = (beside_cache - beside_memory) / (best - beside_memory);
+  constexpr double kBack = 0.5;
+  constexpr double kThrough = 0.2;
+  if (kept >= kBack) return answer("write_back");
+  if (kept <= kThrough) return answer("write_through");
+  throw Inconclusive(
+      fmt::format("writes that could stay in the cache slow reads from memory by {:.0f}% of what writes to memory do",
+                  100 * (1 - kept)));
 }
 
 Attribute write_policy_by_bandwidth(const Lab& lab, double written, double next) {

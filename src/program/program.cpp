@@ -170,6 +170,9 @@ void validate_stream(const StreamProgram& program) {
   require(program.blocks_per_sm >= 1 && program.blocks_per_sm <= 32, "blocks_per_sm", "must be 1 to 32");
   require(program.repeats >= 1, "repeats", "must be at least 1");
   require(program.bytes >= program.vector_bytes, "bytes", "must hold at least one vector");
+  const bool may_span = program.op == StreamOp::kCopy && !program.per_block && is_global(program.space);
+  require(program.write_span_bytes == 0 || (may_span && program.write_span_bytes <= program.bytes), "write_span_bytes",
+          "must be 0, or at most the bytes of a copy in global or global_bypass_l1 that is not per block");
   require(program.space != Space::kShared || program.per_block, "per_block", "must be set for shared memory");
   require(program.space != Space::kConstant || program.bytes <= kConstantBankBytes, "bytes",
           "is more than the 64 KiB that constant memory has");
@@ -318,12 +321,14 @@ std::string chase_text(const ChaseProgram& program) {
 }
 
 std::string stream_text(const StreamProgram& program) {
-  return fmt::format(
+  std::string text = fmt::format(
       "stream op={} space={} bytes={} per_block={} blocks_per_sm={} threads={} vector={} in_flight={} repeats={} "
       "carve_out={}",
       to_string(program.op), to_string(program.space), program.bytes, program.per_block ? 1 : 0, program.blocks_per_sm,
       program.threads_per_block, program.vector_bytes, program.loads_in_flight, program.repeats,
       program.shared_carve_out_bytes);
+  if (program.write_span_bytes != 0) text += fmt::format(" write_span={}", program.write_span_bytes);
+  return text;
 }
 
 std::string code_text(const InstructionProgram& program) {
@@ -450,6 +455,8 @@ void set_stream_word(StreamProgram& program, std::string_view key, std::string_v
     program.vector_bytes = parse_number32(value);
   } else if (key == "in_flight") {
     program.loads_in_flight = parse_number32(value);
+  } else if (key == "write_span") {
+    program.write_span_bytes = parse_number(value);
   } else if (key == "repeats") {
     program.repeats = parse_number32(value);
   } else if (key == "carve_out") {

@@ -462,6 +462,16 @@ TEST_P(DeviceConformance, StreamsMoveWhatTheySay) {
   });
 }
 
+TEST_P(DeviceConformance, ACopyMayWriteToFewBytesAgainAndAgain) {
+  on_device([](Device& device) {
+    const StreamProgram program{.op = StreamOp::kCopy, .bytes = 64 << 20, .write_span_bytes = 4 << 20};
+    EXPECT_EQ(stream_of(run_one(device, program)).bytes_moved, 2u * (64 << 20));
+    StreamProgram longer = program;
+    longer.write_span_bytes = program.bytes + 1;
+    EXPECT_THROW(static_cast<void>(run_one(device, longer)), UsageError);
+  });
+}
+
 TEST_P(DeviceConformance, AStreamPerBlockMovesEachBlocksBytes) {
   on_device([](Device& device) {
     const StreamProgram program{

@@ -222,6 +222,21 @@ TEST_F(CudaPrograms, WritesAndCopiesMoveTheirBytes) {
   }
 }
 
+TEST_F(CudaPrograms, ACopyWritesToItsSpanAgainAndAgain) {
+  const std::uint64_t tile = cuda::stream_tile_bytes({.op = StreamOp::kCopy, .threads_per_block = 32});
+  const StreamProgram program{.op = StreamOp::kCopy,
+                              .bytes = 9 * tile + 80,
+                              .write_span_bytes = 3 * tile + 16,
+                              .threads_per_block = 32,
+                              .repeats = 2};
+  EXPECT_EQ(std::get<StreamResult>(run(program).data).bytes_moved, 2u * 2 * 9 * tile) << "whole tiles";
+  expect_even_coverage(false, 9 * tile);
+  expect_even_coverage(true, 3 * tile);
+  StreamProgram too_short = program;
+  too_short.write_span_bytes = tile - 16;
+  EXPECT_THROW(static_cast<void>(run(too_short)), NotSupportedError);
+}
+
 TEST_F(CudaPrograms, ManyPassesOverAnArrayOfFewTilesAreEven) {
   // More blocks than tiles, as many, and a rest behind the last tile; many times round.
   const std::uint64_t tile = cuda::stream_tile_bytes({.threads_per_block = 32});

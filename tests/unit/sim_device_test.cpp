@@ -378,6 +378,20 @@ TEST(SimStream, CountsWhatItMoves) {
   EXPECT_EQ(run(*device, per_block).bytes_moved, 4096u * 2 * 4);
 }
 
+// 1 and 0.8 TB/s are what memory reads and writes, 4 what L2 writes.
+TEST(SimStream, WritesThatStayInL2DoNotSlowReadsFromMemory) {
+  MachineSpec machine = plain_machine();
+  machine.bandwidths["l2"].write_bytes_per_second = 4e12;
+  StreamProgram copy = stream(StreamOp::kCopy, 8 * kL2Bytes);
+  copy.write_span_bytes = kL2Bytes / 4;
+  const auto read_seconds = static_cast<double>(copy.bytes) / 1e12;
+  const StreamResult back = run(*make_sim_device(machine, 1), copy);
+  EXPECT_EQ(back.bytes_moved, 2 * copy.bytes);
+  EXPECT_NEAR(back.seconds, read_seconds, 1e-9);
+  for (CacheSpec& cache : machine.caches) cache.write_policy = WritePolicy::kThrough;
+  EXPECT_NEAR(run(*make_sim_device(machine, 1), copy).seconds, read_seconds * (1 + 1 / 0.8), 1e-9);
+}
+
 TEST(SimStream, FewBytesInFlightReachLess) {
   MachineSpec machine = plain_machine();
   machine.bandwidths["memory"].half_bytes_in_flight = 4.0 * 1024 * 16 * 4;

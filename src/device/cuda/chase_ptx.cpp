@@ -101,12 +101,13 @@ void warm_code(PtxText& text, const std::string& name, Space space) {
   end_passes(text, name);
 }
 
-// A load of the chain between two readings of the clock: %latency.
-void timed_load(PtxText& text, Space space) {
+// A load of a link, predicated by %live, between two readings of the clock: %latency. `condition`: a predicate that it
+// waits for.
+void timed_load(PtxText& text, Space space, const std::string& load, std::string_view condition) {
   text.line("mov.u64 %stamp, %clock64;");
   text.line("cvt.u32.u64 %before, %stamp;");
-  text.line("setp.ne.and.u32 %live, %before, %never, %hot;");
-  text.line("{}", follow(space, "%live"));
+  text.line("setp.ne.and.u32 %live, %before, %never, {};", condition);
+  text.line("{}", load);
   wait_for_link(text, space);
   text.line("mov.u64 %wide, %clock64;");
   text.line("sub.u64 %wide, %wide, %stamp;");
@@ -136,7 +137,7 @@ void timed_code(PtxText& text, const std::string& name, Space space) {
   text.line("mov.u64 %time0, %clock64;");
   text.line("{}_LOOP:", name);
   text.line(".pragma \"nounroll\";");
-  timed_load(text, space);
+  timed_load(text, space, follow(space, "%live"), "%hot");
   count_latency(text);
   text.line("setp.lt.u32 %keep, %index, %keep_below;");
   text.line("@%keep st.shared.u32 [%slot], %latency;");
@@ -158,10 +159,12 @@ void paired_code(PtxText& text, const std::string& name, Space space) {
   text.line("{}_LOOP:", name);
   text.line(".pragma \"nounroll\";");
   text.line("mov.u64 %previous, %pointer;");
-  timed_load(text, space);
+  const std::string load = fmt::format("@%live {}.u64 %pointer, [%previous];", load_opcode(space));
+  timed_load(text, space, load, "%hot");
   text.line("add.u32 %half, %latency, {};", kPairedZeroCycles);
-  text.line("mov.u64 %pointer, %previous;");
-  timed_load(text, space);
+  // Or ptxas would compute that behind the second load, before its clock is read.
+  text.line("setp.ne.and.u32 %more, %half, %never, %hot;");
+  timed_load(text, space, load, "%more");
   text.line("min.u32 %latency, %latency, %half;");
   text.line("sub.u32 %latency, %half, %latency;");
   count_latency(text);

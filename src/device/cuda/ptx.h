@@ -66,6 +66,7 @@ struct StreamParameters {
   std::uint32_t shift = 0;
   std::uint32_t step_shift = 0;    // shift of the whole rounds in one step: shift * (grid / tiles) mod tiles
   std::uint32_t rest_vectors = 0;  // that no tile holds
+  std::uint32_t target_tiles = 0;  // copy: tile i is written to tile i mod target_tiles
 };
 
 // The module with the kernel "stream" for a shape (and "constant_bank").

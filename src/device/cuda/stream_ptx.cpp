@@ -130,7 +130,7 @@ class StreamKernel {
     text_.raw(R"({
   .reg .pred %first_thread, %done, %more, %wrap, %partial;
   .reg .b32 %thread_id, %block, %grid, %sm, %lane, %texel, %unused1, %unused2, %unused3, %never, %rounds, %singles, %todo_rounds, %todo_singles, %turns, %phase;
-  .reg .b32 %tiles, %visits, %step, %shift, %step_shift, %step_and_shift, %position, %moved, %index, %rest, %vector, %advance;
+  .reg .b32 %tiles, %visits, %step, %shift, %step_shift, %step_and_shift, %position, %moved, %index, %rest, %vector, %advance, %target_tiles, %target_index;
   .reg .b32 %ptr32, %from32, %target32, %zero32, %delta32;
   .reg .b32 %sum0, %sum1, %sum2, %sum3;
   .reg .b64 %source, %delta, %result, %texture, %zero, %ptr64, %from64, %target64, %wide, %stamp, %lane_bytes;
@@ -155,6 +155,7 @@ class StreamKernel {
     parameter("u32", "%shift", offsetof(StreamParameters, shift));
     parameter("u32", "%step_shift", offsetof(StreamParameters, step_shift));
     parameter("u32", "%rest", offsetof(StreamParameters, rest_vectors));
+    parameter("u32", "%target_tiles", offsetof(StreamParameters, target_tiles));
     text_.raw(R"(
   mov.u32 %thread_id, %tid.x;
   mov.u32 %block, %ctaid.x;
@@ -339,6 +340,11 @@ TILE:
   selp.u32 %index, %advance, %index, %wrap;
 )");
     locate(stream_tile_bytes(shape_));
+    if (shape_.op == StreamOp::kCopy) {
+      text_.line("rem.u32 %target_index, %index, %target_tiles;");
+      text_.line("mad.wide.u32 %target64, %target_index, {}, %from64;", stream_tile_bytes(shape_));
+      text_.line("add.u64 %target64, %target64, %delta;");
+    }
     rows(here(), stream_body_accesses(shape_));
     text_.raw(R"(
   add.u32 %position, %position, %step;

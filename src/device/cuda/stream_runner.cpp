@@ -55,8 +55,15 @@ ProgramResult StreamRunner::run(const StreamProgram& program) {
   launch.blocks = gpu_.info().sm_count * gpu_.resident_blocks(function, launch, program.blocks_per_sm);
 
   // What one pass moves, and how many passes a launch makes.
-  const std::uint64_t footprint = shape.slice_bytes != 0 ? shape.slice_bytes * launch.blocks
-                                                         : program.bytes / program.vector_bytes * program.vector_bytes;
+  const std::uint64_t tile = shape.slice_bytes != 0 ? 0 : stream_tile_bytes(shape);
+  const bool spans = program.write_span_bytes != 0;
+  if (spans && program.write_span_bytes < tile) {
+    throw NotSupportedError(
+        fmt::format("a copy writes tiles of {} bytes, and {} are less", tile, program.write_span_bytes));
+  }
+  const std::uint64_t granule = spans ? tile : program.vector_bytes;
+  const std::uint64_t footprint =
+      shape.slice_bytes != 0 ? shape.slice_bytes * launch.blocks : program.bytes / granule * granule;
   const std::uint64_t pass_bytes = footprint * arrays;
   const double least_rate = in_memory && shape.slice_bytes == 0
                                 ? kLeastMemoryBytesPerSecond * (gpu_.info().sm_count >= 16 ? 5 : 1)
@@ -93,12 +100,12 @@ ProgramResult StreamRunner::run(const StreamProgram& program) {
       parameters.singles = static_cast<std::uint32_t>(passes % body_passes);
       return;
     }
-    const std::uint64_t tile = stream_tile_bytes(shape);
-    const std::uint64_t tiles = program.bytes / tile;
+    const std::uint64_t tiles = footprint / tile;
+    parameters.target_tiles = static_cast<std::uint32_t>(spans ? program.write_span_bytes / tile : tiles);
     parameters.rounds = static_cast<std::uint32_t>(passes);
     parameters.tiles = static_cast<std::uint32_t>(tiles);
     parameters.visits = static_cast<std::uint32_t>(tiles * passes);
-    parameters.rest_vectors = static_cast<std::uint32_t>(program.bytes % tile / program.vector_bytes);
+    parameters.rest_vectors = static_cast<std::uint32_t>(footprint % tile / program.vector_bytes);
     if (tiles == 0) return;
     // Each time round, blocks move on to another tile, or a block would find its own in L1 again.
     parameters.step = static_cast<std::uint32_t>(launch.blocks % tiles);

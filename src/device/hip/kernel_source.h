@@ -45,11 +45,12 @@ struct StreamShape {
 // Parameters of the kernel "stream", in this order. Blocks go over tiles of threads * vector_bytes * loads_in_flight
 // bytes (of wavefronts instead of threads in the scalar space).
 struct StreamParameters {
-  std::uint64_t source = 0;       // of all blocks, or of block 0 where slice_bytes is not 0
-  std::uint64_t target = 0;       // of writes
-  std::uint64_t records = 0;      // a BlockRecord for each block
-  std::uint64_t slice_bytes = 0;  // each block goes over its own; 0: all over one array
-  std::uint64_t tiles = 0;        // of the array or the slice
+  std::uint64_t source = 0;        // of all blocks, or of block 0 where slice_bytes is not 0
+  std::uint64_t target = 0;        // of writes
+  std::uint64_t target_tiles = 0;  // that are written to: tile i to i modulo that
+  std::uint64_t records = 0;       // a BlockRecord for each block
+  std::uint64_t slice_bytes = 0;   // each block goes over its own; 0: all over one array
+  std::uint64_t tiles = 0;         // of the array or the slice
   std::uint32_t passes = 0;
   std::uint32_t threads = 0;  // of a block
   std::uint32_t blocks = 0;

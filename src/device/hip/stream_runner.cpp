@@ -57,6 +57,14 @@ ProgramResult StreamRunner::run(const StreamProgram& program) {
   parameters.slice_bytes = program.per_block ? bytes : 0;
   parameters.tiles = std::max<std::uint64_t>(1, bytes / tile_bytes);
   parameters.wrap = static_cast<std::uint32_t>(std::min(tile_bytes, bytes / granule * granule));
+  parameters.target_tiles = parameters.tiles;
+  if (program.write_span_bytes != 0) {
+    parameters.target_tiles = program.write_span_bytes / tile_bytes;
+    if (parameters.target_tiles == 0) {
+      throw NotSupportedError(
+          fmt::format("a copy writes tiles of {} bytes, and {} are less", tile_bytes, program.write_span_bytes));
+    }
+  }
   parameters.threads = threads;
   parameters.shift = static_cast<std::uint32_t>((gpu_.info().sm_count / 2 + 1) % parameters.tiles);
   if (!program.per_block) {
@@ -78,7 +86,7 @@ ProgramResult StreamRunner::run(const StreamProgram& program) {
     StreamParameters& p = parameters;
     gpu_.run(function, "stream", launch,
              {&p.source, &p.target, &p.records, &p.slice_bytes, &p.tiles, &p.passes, &p.threads, &p.blocks, &p.shift,
-              &p.never, &p.wrap});
+              &p.never, &p.wrap, &p.target_tiles});
     gpu_.download(records.data(), parameters.records, records.size() * sizeof(BlockRecord));
     const double mhz = gpu_.clock_mhz(records.front());
     std::vector<BlockRecord> in_nanoseconds = records;

@@ -90,7 +90,7 @@ DEVICE u32 first_word(u64 value) { return (u32)value; }
 DEVICE u32 first_word(u128 value) { return value.x; }
 
 KERNEL void stream(u64 source, u64 target_array, u64 records, u64 slice_bytes, u64 tiles, u32 passes, u32 threads,
-                   u32 blocks, u32 shift, u32 never, u32 wrap) {
+                   u32 blocks, u32 shift, u32 never, u32 wrap, u64 target_tiles) {
   const u32 thread = __builtin_amdgcn_workitem_id_x();
   const u32 block = __builtin_amdgcn_workgroup_id_x();
   const u32 unit = kOfWavefronts ? uniform32(thread / kWavefront) : thread;
@@ -118,7 +118,7 @@ KERNEL void stream(u64 source, u64 target_array, u64 records, u64 slice_bytes, u
     #pragma clang loop unroll(disable)
     for (u64 count = sliced ? tiles : (tiles - block + blocks - 1) / blocks; count != 0; --count) {
       const u64 base = uniform64(first + tile * tile_bytes);
-      const u64 target = uniform64(first_target + tile * tile_bytes);
+      const u64 target = uniform64(first_target + tile % target_tiles * tile_bytes);
       const u32 at = unit * kVectorBytes;
       const u32 origin = kInLds ? lds_address() + (u32)(tile * tile_bytes) : 0;
       const u32 target_origin = origin + (kInLds ? (u32)slice_bytes * (kArrays - 1) : 0);

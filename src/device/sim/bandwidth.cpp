@@ -81,6 +81,30 @@ std::uint64_t bytes_per_direction(const MachineSpec& spec, const StreamProgram& 
   return whole_vectors * program.repeats * (program.per_block ? blocks : 1);
 }
 
+// What is written to few bytes again and again need not wait for what is read from elsewhere, unless it goes on to
+// where that comes from.
+StreamResult spanned_copy(const MachineSpec& spec, const StreamProgram& program, std::uint64_t carve_out_bytes) {
+  StreamProgram reading = program;
+  reading.op = StreamOp::kRead;
+  StreamProgram writing = program;
+  writing.op = StreamOp::kWrite;
+  writing.bytes = program.write_span_bytes;
+  const auto bytes = static_cast<double>(bytes_per_direction(spec, program));
+  const double read_seconds = bytes / achieved_bytes_per_second(spec, reading, Direction::kRead, carve_out_bytes);
+  double write_seconds = bytes / achieved_bytes_per_second(spec, writing, Direction::kWrite, carve_out_bytes);
+  const std::string keeper = levels_of(spec, writing, Direction::kWrite, carve_out_bytes).back();
+  const auto cache = std::find_if(spec.caches.begin(), spec.caches.end(),
+                                  [&](const CacheSpec& candidate) { return candidate.id == keeper; });
+  const bool keeps = cache != spec.caches.end() && writes_back(*cache);
+  if (!keeps) {
+    StreamProgram beyond = program;  // too large for any cache
+    beyond.op = StreamOp::kWrite;
+    write_seconds = bytes / achieved_bytes_per_second(spec, beyond, Direction::kWrite, carve_out_bytes);
+  }
+  return {.bytes_moved = 2 * bytes_per_direction(spec, program),
+          .seconds = keeps ? std::max(read_seconds, write_seconds) : read_seconds + write_seconds};
+}
+
 }  // namespace
 
 std::uint64_t stream_footprint_bytes(const StreamProgram& program, std::uint32_t sm_count) {
@@ -93,6 +117,7 @@ void check_stream_levels(const MachineSpec& spec, const StreamProgram& program, 
 }
 
 StreamResult simulate_stream(const MachineSpec& spec, const StreamProgram& program, std::uint64_t carve_out_bytes) {
+  if (program.write_span_bytes != 0) return spanned_copy(spec, program, carve_out_bytes);
   const auto bytes = static_cast<double>(bytes_per_direction(spec, program));
   StreamResult result;
   if (program.op != StreamOp::kWrite) {
