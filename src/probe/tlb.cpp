@@ -125,7 +125,8 @@ class TlbProber {
 
   TlbSurvey run() {
     TlbSurvey survey;
-    quiet_ = walk(kQuietLines, kQuietStride, {}, true);
+    quiet_each_ = walk_in_orders(kQuietLines, kQuietStride, {}, true);
+    for (const stats::Histogram& histogram : quiet_each_) stats::accumulate(quiet_, histogram);
     const std::vector<Point> points = sweep();
     survey.largest_bytes = points.back().reach_bytes;
     survey.most_pages = most_pages_;
@@ -151,9 +152,10 @@ class TlbProber {
     std::size_t first_after = 0;
     double before_cycles = 0;  // that translations added to the loads before it that missed all nearer levels
     double rise_cycles = 0;
-    double false_part = 0;  // of the loads before it, which noise alone brings beyond the middle
-    TlbLevel nearer;        // the level before it, if there is one
-    double seen_part = 1;   // of those that miss, which are beyond the middle, all noise considered
+    double false_part = 0;   // of the loads before it, which noise alone brings beyond the middle
+    double order_error = 0;  // of that, between walks in different orders
+    TlbLevel nearer;         // the level before it, if there is one
+    double seen_part = 1;    // of those that miss, which are beyond the middle, all noise considered
   };
 
   // Enough loads that an outlier moves the mean by little.
@@ -171,8 +173,10 @@ class TlbProber {
     std::vector<ChaseProgram> programs;
     std::vector<Point> points;
     for (const auto& [pages, stride] : pages_and_strides) {
-      programs.insert(programs.end(), kCopies,
-                      program_over(site_, pages_apart(lab_, site_, pages, stride, {}), kMostLoads));
+      ChaseArray array = pages_apart(lab_, site_, pages, stride, {});
+      for (std::size_t copy = 0; copy < kCopies; ++copy, ++array.seed) {
+        programs.push_back(program_over(site_, array, kMostLoads));
+      }
       points.push_back({.reach_bytes = pages * stride, .stride_bytes = stride});
     }
     const std::vector<ChaseResult> results = lab_.chase(programs);
@@ -255,6 +259,11 @@ class TlbProber {
       Step& step = steps.emplace_back(Step{i - 1, end, level - noise, stats::median(after) - level});
       step.false_part = part_beyond(quiet_, quiet_cycles, step.rise_cycles);
       step.seen_part = 1 - step.false_part;
+      std::vector<double> parts;
+      for (const stats::Histogram& one : quiet_each_) {
+        parts.push_back(part_beyond(one, quiet_cycles, step.rise_cycles));
+      }
+      step.order_error = stats::standard_deviation(parts);
       lab_.log(fmt::format("tlb: from {:.1f} cycles {:.1f} more between {} and {} B", step.before_cycles,
                            step.rise_cycles, points[i - 1].reach_bytes, points[end].reach_bytes));
       plateau = {points[end].slow_cycles};
@@ -314,7 +323,7 @@ class TlbProber {
       for (const Point& point : measure(tries)) {
         const auto loads = static_cast<double>(stats::total_count(point.histogram));
         // A set that overflows misses with all its ways and one more.
-        const double told = 4 * std::sqrt((step.false_part + 1 / loads) / loads);
+        const double told = 4 * std::sqrt((step.false_part + 1 / loads) / loads + step.order_error * step.order_error);
         if (misses(point.histogram, step) > told) {
           exceeds = point.reach_bytes / stride;
           break;
@@ -329,7 +338,7 @@ class TlbProber {
   // level would be used unevenly), and the part of them that misses.
   struct Blocks {
     std::uint64_t bytes = 0;
-    std::vector<std::uint64_t> places_bytes;  // ascending
+    std::vector<std::vector<std::uint64_t>> places_bytes;  // of each walk, ascending
     double missed = 0;
   };
 
@@ -341,18 +350,29 @@ class TlbProber {
     bool missed_any = false;  // small blocks share a page, and hardly any of them misses
     int fitting = 0;          // in a row
     for (; static_cast<double>(block) <= span / 2 && fitting < 2; block *= 2) {
-      // Any line of the block: the lines must not meet in the sets of the cache behind the translation either.
-      ChaseArray array = make_array(site_, static_cast<std::uint64_t>(span) / block * block, kLineBytes);
-      const std::uint64_t lines = block / kLineBytes;
       Blocks blocks{.bytes = block};
-      for (std::uint64_t first = 0; first + lines <= array.element_count(); first += lines) {
-        array.elements.push_back(static_cast<std::uint32_t>(first + ((random() >> 32) * lines >> 32)));
-        blocks.places_bytes.push_back(array.elements.back() * kLineBytes);
+      std::vector<double> missed;
+      const std::uint64_t rounds = is_noisy(step) ? kOrders : 1;
+      for (std::uint64_t round = 0; round < rounds; ++round) {
+        // Any line of the block: the lines must not meet in the sets of the cache behind the translation either.
+        ChaseArray array = make_array(site_, static_cast<std::uint64_t>(span) / block * block, kLineBytes);
+        const std::uint64_t lines = block / kLineBytes;
+        for (std::uint64_t first = 0; first + lines <= array.element_count(); first += lines) {
+          array.elements.push_back(static_cast<std::uint32_t>(first + ((random() >> 32) * lines >> 32)));
+        }
+        // Of many blocks those of one walk speak for all.
+        constexpr std::size_t kMany = 512;
+        if (round == 0 || array.elements.size() <= kMany) {
+          std::vector<std::uint64_t>& places = blocks.places_bytes.emplace_back();
+          for (const std::uint32_t element : array.elements) places.push_back(element * kLineBytes);
+        }
+        array.elements = past_nearer(array.elements, block, step.nearer);
+        const ChaseProgram program = program_over(site_, array, most_pages_);
+        missed.push_back(misses(lab_.chase({program}).front().steps[1].histogram, step));
       }
-      array.elements = past_nearer(array.elements, block, step.nearer);
-      const ChaseProgram program = program_over(site_, array, most_pages_);
-      blocks.missed = std::max(0.0, misses(lab_.chase({program}).front().steps[1].histogram, step));
-      lab_.log(fmt::format("tlb: {} blocks of {} B: {:.3f} miss", array.elements.size(), block, blocks.missed));
+      blocks.missed = std::max(0.0, stats::mean(missed));
+      lab_.log(
+          fmt::format("tlb: {} blocks of {} B: {:.3f} miss", blocks.places_bytes.front().size(), block, blocks.missed));
       missed_any = missed_any || blocks.missed >= kHardlyAny;
       fitting = missed_any && blocks.missed < kHardlyAny ? fitting + 1 : 0;
       found.push_back(std::move(blocks));
@@ -365,26 +385,30 @@ class TlbProber {
   // `begin`: where in a page the array begins.
   static double expected_misses(const Blocks& blocks, std::uint64_t page, std::uint64_t begin, std::uint64_t sets,
                                 std::uint64_t ways) {
-    std::vector<std::uint64_t> pages;
-    for (const std::uint64_t place : blocks.places_bytes) {
-      const std::uint64_t number = (begin + place) / page;
-      if (pages.empty() || pages.back() != number) pages.push_back(number);
-    }
-    std::vector<std::uint32_t> of_set(sets);
-    for (const std::uint64_t number : pages) ++of_set[number % sets];
     double missed = 0;
-    for (const std::uint32_t count : of_set) missed += count > ways ? count : 0;
-    return missed / static_cast<double>(blocks.places_bytes.size());
+    double touched = 0;
+    for (const std::vector<std::uint64_t>& places : blocks.places_bytes) {
+      std::vector<std::uint32_t> of_set(sets);
+      std::uint64_t last = ~std::uint64_t{0};
+      for (const std::uint64_t place : places) {
+        const std::uint64_t number = (begin + place) / page;
+        if (number != last) ++of_set[number % sets];
+        last = number;
+      }
+      for (const std::uint32_t count : of_set) missed += count > ways ? count : 0;
+      touched += static_cast<double>(places.size());
+    }
+    return missed / touched;
   }
 
   // Where nearly all pages miss, whatever the sets, half the blocks of half a page do: two of them share a miss. 0
   // where blocks so small were not touched.
-  static std::uint64_t page_that_halves_share(const std::vector<Blocks>& blocks) {
+  static std::uint64_t page_that_halves_share(const std::vector<Blocks>& blocks, double error) {
     constexpr double kNearlyAll = 0.75;
-    constexpr double kAsHalf = 0.05;
+    const double as_half = 0.05 + error;
     for (std::size_t i = 1; i < blocks.size(); ++i) {
       const double half = blocks[i].missed / 2;
-      if (blocks[i].missed > kNearlyAll && std::abs(blocks[i - 1].missed - half) < kAsHalf) return blocks[i].bytes;
+      if (blocks[i].missed > kNearlyAll && std::abs(blocks[i - 1].missed - half) < as_half) return blocks[i].bytes;
     }
     return 0;
   }
@@ -397,7 +421,8 @@ class TlbProber {
     constexpr double kLeastBeyond = 1.2;
     if (span < kLeastBeyond * reach) return 0;
     const std::vector<Blocks> measured_blocks = touch_blocks(step, span);
-    if (const std::uint64_t page = page_that_halves_share(measured_blocks)) return page;
+    if (const std::uint64_t page = page_that_halves_share(measured_blocks, kErrors * error_of_orders(step)))
+      return page;
     std::map<std::uint64_t, double> errors;  // of each page size with the ways that fit best
     for (std::uint64_t page = kSmallestPage; static_cast<double>(page) <= reach / 2; page *= 2) {
       const auto entries = static_cast<std::uint64_t>(std::llround(reach / static_cast<double>(page)));
@@ -444,13 +469,37 @@ class TlbProber {
     return step.false_part > kNoisy;
   }
 
+  // Where misses cost little, noise is a good part of them, and the same from pass to pass: a loop over the same lines
+  // in the same order keeps step with the clock of the cache behind. Other orders are other noise.
+  static constexpr std::uint64_t kOrders = 8;
+  static constexpr double kErrors = 3;  // standard errors that are more than noise
+
+  [[nodiscard]] static double error_of_orders(const Step& step) {
+    return is_noisy(step) ? step.order_error / std::sqrt(static_cast<double>(kOrders)) : 0;
+  }
+
   // So many contiguous pages of one entry each, walked often enough for a single one to stand out.
-  stats::Histogram walk(std::uint64_t pages, std::uint64_t entry, const TlbLevel& nearer, bool noisy) {
-    const std::uint64_t passes = passes_over(pages, noisy);
-    const ChaseProgram program = make_program(
-        site_, {pages_apart(lab_, site_, pages, entry, nearer)},
-        {{.kind = StepKind::kWarm, .loads = 2 * pages}, {.kind = StepKind::kPaired, .loads = passes * pages}});
-    return lab_.chase({program}).front().steps[1].histogram;
+  std::vector<stats::Histogram> walk_in_orders(std::uint64_t pages, std::uint64_t entry, const TlbLevel& nearer,
+                                               bool noisy) {
+    const std::uint64_t orders = noisy ? kOrders : 1;
+    const std::uint64_t passes = std::max<std::uint64_t>(1, passes_over(pages, noisy) / orders);
+    std::vector<ChaseProgram> programs;
+    for (std::uint64_t order = 0; order < orders; ++order) {
+      ChaseArray array = pages_apart(lab_, site_, pages, entry, nearer);
+      array.seed += order;
+      programs.push_back(make_program(
+          site_, {std::move(array)},
+          {{.kind = StepKind::kWarm, .loads = 2 * pages}, {.kind = StepKind::kPaired, .loads = passes * pages}}));
+    }
+    std::vector<stats::Histogram> histograms;
+    for (const ChaseResult& result : lab_.chase(programs)) histograms.push_back(result.steps[1].histogram);
+    return histograms;
+  }
+
+  stats::Histogram walk(std::uint64_t pages, std::uint64_t entry, const Step& step) {
+    stats::Histogram sum;
+    for (const auto& one : walk_in_orders(pages, entry, step.nearer, is_noisy(step))) stats::accumulate(sum, one);
+    return sum;
   }
 
   // What a miss adds, and what noise is taken for misses, from pages that fit and pages that all miss.
@@ -461,16 +510,15 @@ class TlbProber {
       const double pages = part * level.last_fit_bytes / static_cast<double>(level.entry_bytes);
       return std::max<std::uint64_t>(1, static_cast<std::uint64_t>(pages));
     };
-    const stats::Histogram quiet = walk(pages_of(kFits), level.entry_bytes, step.nearer, is_noisy(step));
+    const stats::Histogram quiet = walk(pages_of(kFits), level.entry_bytes, step);
     if (pages_of(kAllMiss) * level.entry_bytes <= largest_bytes_) {
-      const stats::Histogram missed = walk(pages_of(kAllMiss), level.entry_bytes, step.nearer, is_noisy(step));
+      const stats::Histogram missed = walk(pages_of(kAllMiss), level.entry_bytes, step);
       // Unless they miss more than this level, or not all of them (not the oldest is replaced).
       constexpr double kNearlyAll = 0.9;
       constexpr double kAsSwept = 0.25;
       const double before = added_by_translation(quiet);
       const double rise = added_by_translation(missed) - before;
-      const double missed_part = part_beyond(missed, step.before_cycles, step.rise_cycles);
-      if (missed_part > kNearlyAll && std::abs(rise - step.rise_cycles) < kAsSwept * step.rise_cycles) {
+      if (misses(missed, step) > kNearlyAll && std::abs(rise - step.rise_cycles) < kAsSwept * step.rise_cycles) {
         step.before_cycles = before;
         step.rise_cycles = rise;
         step.seen_part = part_beyond(missed, before, rise);
@@ -481,14 +529,13 @@ class TlbProber {
 
   // Pages that miss in a pass are more than noise from here on. A set that overflows misses with two pages at least.
   static double least_missed(const Step& step, std::uint64_t pages) {
-    constexpr double kErrors = 4;
     const double loads = static_cast<double>(passes_over(pages, is_noisy(step)) * pages);
-    return std::max(1.0, kErrors * static_cast<double>(pages) * std::sqrt(step.false_part / loads));
+    const double of_part = std::sqrt(step.false_part / loads + error_of_orders(step) * error_of_orders(step));
+    return std::max(1.0, kErrors * static_cast<double>(pages) * of_part);
   }
 
   double missed_pages(const Step& step, std::uint64_t pages, std::uint64_t entry) {
-    const double missed =
-        misses(walk(pages, entry, step.nearer, is_noisy(step)), step) * static_cast<double>(pages);  // a pass
+    const double missed = misses(walk(pages, entry, step), step) * static_cast<double>(pages);  // a pass
     lab_.log(fmt::format("tlb: of {} pages {:.2f} miss", pages, missed));
     return missed;
   }
@@ -625,7 +672,9 @@ class TlbProber {
     std::uint64_t sum = 0;
     for (std::uint64_t pages = entries + 1; pages <= entries + kMostSets && sum < entries; ++pages) {
       if (pages * level.entry_bytes > largest_bytes_) break;
-      const double missed = std::round(missed_pages(step, pages, level.entry_bytes));
+      double missed = std::round(missed_pages(step, pages, level.entry_bytes));
+      // Nearly all of them: there is one set.
+      if (static_cast<double>(pages) - missed <= least_missed(step, pages)) missed = static_cast<double>(pages);
       const double more = missed - missed_before;
       missed_before = missed;
       if (more <= 1) break;
@@ -643,7 +692,8 @@ class TlbProber {
 
   Lab& lab_;
   const Site& site_;
-  stats::Histogram quiet_;  // where nothing misses: noise alone
+  std::vector<stats::Histogram> quiet_each_;  // where nothing misses: noise alone, in different orders
+  stats::Histogram quiet_;                    // all of them
   std::uint64_t most_pages_ = 16384;
   std::uint64_t largest_bytes_ = 0;
 };
