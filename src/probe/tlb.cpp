@@ -125,8 +125,7 @@ class TlbProber {
 
   TlbSurvey run() {
     TlbSurvey survey;
-    quiet_each_ = walk_in_orders(kQuietLines, kQuietStride, {}, true);
-    for (const stats::Histogram& histogram : quiet_each_) stats::accumulate(quiet_, histogram);
+    quiet_ = walk_in_orders(kQuietLines, kQuietStride, {}, true);
     const std::vector<Point> points = sweep();
     survey.largest_bytes = points.back().reach_bytes;
     survey.most_pages = most_pages_;
@@ -144,7 +143,9 @@ class TlbProber {
   }
 
  private:
-  static constexpr std::size_t kCopies = 2;
+  // Of so many pages one copy speaks for itself.
+  static constexpr std::uint64_t kManyPages = 4096;
+  static std::size_t copies_of(std::uint64_t pages) { return pages > kManyPages ? 1 : 2; }
 
   // The points between which the latency rises, and by how much.
   struct Step {
@@ -152,10 +153,10 @@ class TlbProber {
     std::size_t first_after = 0;
     double before_cycles = 0;  // that translations added to the loads before it that missed all nearer levels
     double rise_cycles = 0;
-    double false_part = 0;   // of the loads before it, which noise alone brings beyond the middle
-    double order_error = 0;  // of that, between walks in different orders
-    TlbLevel nearer;         // the level before it, if there is one
-    double seen_part = 1;    // of those that miss, which are beyond the middle, all noise considered
+    double false_part = 0;  // of the loads before it, which noise alone brings beyond the middle
+    double line_error = 0;  // of that, between walks over kFewLines other lines each: 0 where there is hardly any
+    TlbLevel nearer;        // the level before it, if there is one
+    double seen_part = 1;   // of those that miss, which are beyond the middle, all noise considered
   };
 
   // Enough loads that an outlier moves the mean by little.
@@ -174,23 +175,23 @@ class TlbProber {
     std::vector<Point> points;
     for (const auto& [pages, stride] : pages_and_strides) {
       ChaseArray array = pages_apart(lab_, site_, pages, stride, {});
-      for (std::size_t copy = 0; copy < kCopies; ++copy, ++array.seed) {
+      for (std::size_t copy = 0; copy < copies_of(pages); ++copy, ++array.seed) {
         programs.push_back(program_over(site_, array, kMostLoads));
       }
       points.push_back({.reach_bytes = pages * stride, .stride_bytes = stride});
     }
     const std::vector<ChaseResult> results = lab_.chase(programs);
-    for (std::size_t i = 0; i < points.size(); ++i) {
+    auto result = results.begin();
+    for (Point& point : points) {
       // That with the least misses of the copies: what disturbs one only brings more.
-      double least = std::numeric_limits<double>::infinity();
-      for (std::size_t copy = i * kCopies; copy < (i + 1) * kCopies; ++copy) {
-        const stats::Histogram& histogram = results[copy].steps[1].histogram;
+      point.mean_cycles = std::numeric_limits<double>::infinity();
+      for (std::size_t copies = copies_of(point.reach_bytes / point.stride_bytes); copies > 0; --copies, ++result) {
+        const stats::Histogram& histogram = result->steps[1].histogram;
         const double mean = added_by_translation(histogram);
-        if (mean < least) points[i].histogram = histogram;
-        least = std::min(least, mean);
+        if (mean < point.mean_cycles) point.histogram = histogram;
+        point.mean_cycles = std::min(point.mean_cycles, mean);
       }
-      points[i].mean_cycles = least;
-      points[i].slow_cycles = slow_difference(points[i].histogram);
+      point.slow_cycles = slow_difference(point.histogram);
     }
     return points;
   }
@@ -237,8 +238,9 @@ class TlbProber {
     constexpr double kDeviations = 6;
     const double least = std::max(kLeastRise, kDeviations * stats::robust_deviation(differences));
     // That much of the slow loads' difference is noise, on whatever plateau.
-    const double quiet_cycles = added_by_translation(quiet_);
-    const double noise = slow_difference(quiet_) - quiet_cycles;
+    const stats::Histogram quiet = sum_of(quiet_);
+    const double quiet_cycles = added_by_translation(quiet);
+    const double noise = slow_difference(quiet) - quiet_cycles;
     std::vector<Step> steps;
     std::vector<double> plateau;
     for (std::size_t i = 0; i < points.size(); ++i) {
@@ -257,13 +259,8 @@ class TlbProber {
         after.push_back(points[j].slow_cycles);
       }
       Step& step = steps.emplace_back(Step{i - 1, end, level - noise, stats::median(after) - level});
-      step.false_part = part_beyond(quiet_, quiet_cycles, step.rise_cycles);
+      step.false_part = part_beyond(quiet, quiet_cycles, step.rise_cycles);
       step.seen_part = 1 - step.false_part;
-      std::vector<double> parts;
-      for (const stats::Histogram& one : quiet_each_) {
-        parts.push_back(part_beyond(one, quiet_cycles, step.rise_cycles));
-      }
-      step.order_error = stats::standard_deviation(parts);
       lab_.log(fmt::format("tlb: from {:.1f} cycles {:.1f} more between {} and {} B", step.before_cycles,
                            step.rise_cycles, points[i - 1].reach_bytes, points[end].reach_bytes));
       plateau = {points[end].slow_cycles};
@@ -286,7 +283,44 @@ class TlbProber {
     return (beyond - step.false_part) / (step.seen_part - step.false_part);
   }
 
+  static stats::Histogram sum_of(const std::vector<stats::Histogram>& histograms) {
+    stats::Histogram sum;
+    for (const stats::Histogram& histogram : histograms) stats::accumulate(sum, histogram);
+    return sum;
+  }
+
+  // Where a miss costs little it matters which lines are walked: those over most of the reach, as later, all of which
+  // fit. Of the nearest level: behind it few loads hit it, and it adds noise of its own.
+  void learn_noise(Step& step, double reach) {
+    if (!is_noisy(step) || step.nearer.last_fit_bytes > 0) return;
+    constexpr double kFits = 0.6;
+    const auto span = static_cast<std::uint64_t>(kFits * reach);
+    const stats::Histogram many =
+        sum_of(walk_in_orders(kQuietLines, std::bit_floor(span / kQuietLines), step.nearer, true));
+    step.before_cycles = added_by_translation(many);
+    step.false_part = part_beyond(many, step.before_cycles, step.rise_cycles);
+    step.seen_part = 1 - step.false_part;
+    std::vector<ChaseProgram> programs;
+    constexpr std::uint64_t kWalks = 32;
+    for (std::uint64_t lines = 0; lines < kWalks; ++lines) {
+      ChaseArray array = pages_apart(lab_, site_, kFewLines, std::bit_floor(span / kFewLines), step.nearer);
+      array.stagger_bytes *= 2 * lines + 1;
+      programs.push_back(program_over(site_, std::move(array), kMostLoads));
+    }
+    std::vector<double> parts;
+    for (const ChaseResult& result : lab_.chase(programs)) {
+      parts.push_back(part_beyond(result.steps[1].histogram, step.before_cycles, step.rise_cycles));
+    }
+    // What chance makes of so few loads is none of it.
+    const double chance = step.false_part / static_cast<double>(kLeastLoads);
+    const double deviation = stats::standard_deviation(parts);
+    step.line_error = std::sqrt(std::max(0.0, deviation * deviation - 2 * chance)) / (1 - 2 * step.false_part);
+    lab_.log(fmt::format("tlb: {:.1f} cycles before, {:.2f} of the loads seem to miss, {:.2f} from lines to lines",
+                         step.before_cycles, step.false_part, step.line_error));
+  }
+
   TlbLevel look_at(Step step, const std::vector<Point>& points) {
+    learn_noise(step, static_cast<double>(points[step.last_before].reach_bytes));
     TlbLevel level;
     level.miss_cycles = step.rise_cycles;
     level.reach_bytes = edge(step, points);
@@ -299,6 +333,7 @@ class TlbProber {
       if (level.entry_bytes > 0) {
         sharpen(step, level);
         level.miss_cycles = step.rise_cycles;
+        level.miss_error = kErrors * step.line_error;
         const Edge edge = exact_edge(step, level.entry_bytes, {level.reach_bytes, level.last_fit_bytes});
         level.reach_bytes = edge.reach_bytes;
         level.last_fit_bytes = edge.last_fit_bytes;
@@ -316,14 +351,18 @@ class TlbProber {
     std::uint64_t fits = points[step.last_before].reach_bytes / stride;
     std::uint64_t exceeds = points[step.first_after].reach_bytes / stride;
     constexpr std::uint64_t kAtOnce = 8;
-    while (exceeds - fits > 1) {
+    // As near as it takes for exact_edge() to begin with.
+    constexpr std::uint64_t kNear = 256;
+    while (exceeds - fits > std::max<std::uint64_t>(1, fits / kNear)) {
       std::vector<std::pair<std::uint64_t, std::uint64_t>> tries;
       const std::uint64_t by = std::max<std::uint64_t>(1, (exceeds - fits) / (kAtOnce + 1));
       for (std::uint64_t pages = fits + by; pages < exceeds; pages += by) tries.emplace_back(pages, stride);
       for (const Point& point : measure(tries)) {
         const auto loads = static_cast<double>(stats::total_count(point.histogram));
         // A set that overflows misses with all its ways and one more.
-        const double told = 4 * std::sqrt((step.false_part + 1 / loads) / loads + step.order_error * step.order_error);
+        const double told =
+            4 * std::sqrt((step.false_part + 1 / loads) / loads) +
+            kErrors * error_of(step, static_cast<double>(point.reach_bytes) / static_cast<double>(point.stride_bytes));
         if (misses(point.histogram, step) > told) {
           exceeds = point.reach_bytes / stride;
           break;
@@ -331,7 +370,9 @@ class TlbProber {
         fits = point.reach_bytes / stride;
       }
     }
-    return {static_cast<double>(fits * stride), static_cast<double>(exceeds * stride)};
+    // So large a part must miss to be told, and of lines that are walked at random it misses only beyond the reach.
+    const double untold = kErrors * error_of(step, static_cast<double>(fits));
+    return {static_cast<double>(fits * stride) * (1 - std::min(0.5, untold)), static_cast<double>(exceeds * stride)};
   }
 
   // Blocks of a span well beyond the reach, touched in order at one random place each (at random, or the sets of the
@@ -342,13 +383,15 @@ class TlbProber {
     double missed = 0;
   };
 
+  static constexpr double kMany = 0.3;
+
   std::vector<Blocks> touch_blocks(const Step& step, double span) {
     constexpr double kHardlyAny = 0.01;
     std::uint64_t block = std::max(kSmallestPage, std::bit_ceil(static_cast<std::uint64_t>(span) / most_pages_));
     std::mt19937_64 random(lab_.seed());
     std::vector<Blocks> found;
-    bool missed_any = false;  // small blocks share a page, and hardly any of them misses
-    int fitting = 0;          // in a row
+    bool missed_many = false;  // small blocks share a page, and hardly any of them misses
+    int fitting = 0;           // in a row
     for (; static_cast<double>(block) <= span / 2 && fitting < 2; block *= 2) {
       Blocks blocks{.bytes = block};
       std::vector<double> missed;
@@ -361,8 +404,8 @@ class TlbProber {
           array.elements.push_back(static_cast<std::uint32_t>(first + ((random() >> 32) * lines >> 32)));
         }
         // Of many blocks those of one walk speak for all.
-        constexpr std::size_t kMany = 512;
-        if (round == 0 || array.elements.size() <= kMany) {
+        constexpr std::size_t kEnough = 512;
+        if (round == 0 || array.elements.size() <= kEnough) {
           std::vector<std::uint64_t>& places = blocks.places_bytes.emplace_back();
           for (const std::uint32_t element : array.elements) places.push_back(element * kLineBytes);
         }
@@ -373,8 +416,8 @@ class TlbProber {
       blocks.missed = std::max(0.0, stats::mean(missed));
       lab_.log(
           fmt::format("tlb: {} blocks of {} B: {:.3f} miss", blocks.places_bytes.front().size(), block, blocks.missed));
-      missed_any = missed_any || blocks.missed >= kHardlyAny;
-      fitting = missed_any && blocks.missed < kHardlyAny ? fitting + 1 : 0;
+      missed_many = missed_many || blocks.missed >= kMany;
+      fitting = missed_many && blocks.missed < kHardlyAny ? fitting + 1 : 0;
       found.push_back(std::move(blocks));
     }
     return found;
@@ -421,7 +464,12 @@ class TlbProber {
     constexpr double kLeastBeyond = 1.2;
     if (span < kLeastBeyond * reach) return 0;
     const std::vector<Blocks> measured_blocks = touch_blocks(step, span);
-    if (const std::uint64_t page = page_that_halves_share(measured_blocks, kErrors * error_of_orders(step)))
+    // Of blocks as large as a page many must; what never does is explained by any page that is small enough.
+    if (std::none_of(measured_blocks.begin(), measured_blocks.end(),
+                     [](const Blocks& blocks) { return blocks.missed >= kMany; })) {
+      return 0;
+    }
+    if (const std::uint64_t page = page_that_halves_share(measured_blocks, kErrors * error_of(step, kFewLines)))
       return page;
     std::map<std::uint64_t, double> errors;  // of each page size with the ways that fit best
     for (std::uint64_t page = kSmallestPage; static_cast<double>(page) <= reach / 2; page *= 2) {
@@ -433,13 +481,14 @@ class TlbProber {
         const std::uint64_t ways_here = ways > entries ? entries : ways;
         constexpr std::uint64_t kBeginnings = 8;
         for (std::uint64_t i = 0; i < kBeginnings; ++i) {
+          // From the largest blocks on, which are few, and no further than it takes to be worse.
+          double& best = errors.try_emplace(page, 1.0).first->second;
           double furthest = 0;
-          for (const Blocks& blocks : measured_blocks) {
-            const double expected = expected_misses(blocks, page, i * page / kBeginnings, sets, ways_here);
-            furthest = std::max(furthest, std::abs(blocks.missed - expected));
+          for (auto blocks = measured_blocks.rbegin(); blocks != measured_blocks.rend() && furthest < best; ++blocks) {
+            const double expected = expected_misses(*blocks, page, i * page / kBeginnings, sets, ways_here);
+            furthest = std::max(furthest, std::abs(blocks->missed - expected));
           }
-          const auto [at, is_new] = errors.try_emplace(page, furthest);
-          at->second = std::min(at->second, furthest);
+          best = std::min(best, furthest);
         }
       }
     }
@@ -460,9 +509,10 @@ class TlbProber {
 
   // `noisy`: noise alone is taken for misses, which only many loads make up for.
   [[nodiscard]] static std::uint64_t passes_over(std::uint64_t pages, bool noisy) {
-    constexpr std::uint64_t kLoads = 1 << 17;
-    const std::uint64_t passes = std::max<std::uint64_t>(8, kLoads / pages);
-    return noisy ? passes : std::min<std::uint64_t>(passes, 64);
+    constexpr std::uint64_t kFewPages = 128;  // one of which is no small part of them
+    const std::uint64_t loads = noisy && pages <= kFewPages ? 1 << 14 : 1 << 16;
+    const std::uint64_t passes = std::max<std::uint64_t>(8, loads / pages);
+    return noisy ? passes : std::min<std::uint64_t>(passes, 24);
   }
   [[nodiscard]] static bool is_noisy(const Step& step) {
     constexpr double kNoisy = 0.001;
@@ -470,12 +520,13 @@ class TlbProber {
   }
 
   // Where misses cost little, noise is a good part of them, and the same from pass to pass: a loop over the same lines
-  // in the same order keeps step with the clock of the cache behind. Other orders are other noise.
+  // in the same order keeps step with the clock of the cache behind. Other lines in other orders are other noise.
   static constexpr std::uint64_t kOrders = 8;
   static constexpr double kErrors = 3;  // standard errors that are more than noise
 
-  [[nodiscard]] static double error_of_orders(const Step& step) {
-    return is_noisy(step) ? step.order_error / std::sqrt(static_cast<double>(kOrders)) : 0;
+  // Of the part of so many lines that misses: some look like misses wherever they are.
+  [[nodiscard]] static double error_of(const Step& step, double lines) {
+    return step.line_error * std::sqrt(static_cast<double>(kFewLines) / lines);
   }
 
   // So many contiguous pages of one entry each, walked often enough for a single one to stand out.
@@ -487,6 +538,7 @@ class TlbProber {
     for (std::uint64_t order = 0; order < orders; ++order) {
       ChaseArray array = pages_apart(lab_, site_, pages, entry, nearer);
       array.seed += order;
+      array.stagger_bytes *= 2 * order + 1;
       programs.push_back(make_program(
           site_, {std::move(array)},
           {{.kind = StepKind::kWarm, .loads = 2 * pages}, {.kind = StepKind::kPaired, .loads = passes * pages}}));
@@ -497,9 +549,7 @@ class TlbProber {
   }
 
   stats::Histogram walk(std::uint64_t pages, std::uint64_t entry, const Step& step) {
-    stats::Histogram sum;
-    for (const auto& one : walk_in_orders(pages, entry, step.nearer, is_noisy(step))) stats::accumulate(sum, one);
-    return sum;
+    return sum_of(walk_in_orders(pages, entry, step.nearer, is_noisy(step)));
   }
 
   // What a miss adds, and what noise is taken for misses, from pages that fit and pages that all miss.
@@ -514,11 +564,11 @@ class TlbProber {
     if (pages_of(kAllMiss) * level.entry_bytes <= largest_bytes_) {
       const stats::Histogram missed = walk(pages_of(kAllMiss), level.entry_bytes, step);
       // Unless they miss more than this level, or not all of them (not the oldest is replaced).
-      constexpr double kNearlyAll = 0.9;
-      constexpr double kAsSwept = 0.25;
+      const double nearly_all = is_noisy(step) ? 0.75 : 0.9;
+      const double as_swept = is_noisy(step) ? 0.5 : 0.25;
       const double before = added_by_translation(quiet);
       const double rise = added_by_translation(missed) - before;
-      if (misses(missed, step) > kNearlyAll && std::abs(rise - step.rise_cycles) < kAsSwept * step.rise_cycles) {
+      if (misses(missed, step) > nearly_all && std::abs(rise - step.rise_cycles) < as_swept * step.rise_cycles) {
         step.before_cycles = before;
         step.rise_cycles = rise;
         step.seen_part = part_beyond(missed, before, rise);
@@ -529,9 +579,10 @@ class TlbProber {
 
   // Pages that miss in a pass are more than noise from here on. A set that overflows misses with two pages at least.
   static double least_missed(const Step& step, std::uint64_t pages) {
-    const double loads = static_cast<double>(passes_over(pages, is_noisy(step)) * pages);
-    const double of_part = std::sqrt(step.false_part / loads + error_of_orders(step) * error_of_orders(step));
-    return std::max(1.0, kErrors * static_cast<double>(pages) * of_part);
+    const auto all = static_cast<double>(pages);
+    const double loads = static_cast<double>(passes_over(pages, is_noisy(step))) * all;
+    const double of_lines = error_of(step, all);
+    return std::max(1.0, kErrors * all * std::sqrt(step.false_part / loads + of_lines * of_lines));
   }
 
   double missed_pages(const Step& step, std::uint64_t pages, std::uint64_t entry) {
@@ -606,8 +657,9 @@ class TlbProber {
     // The coarse edge may be where sets enough overflow to be seen, some percent beyond.
     // Or, as the level before still served some of the loads, as much as that holds.
     const auto of_nearer = static_cast<std::uint64_t>(2 * step.nearer.last_fit_bytes) / entry;
+    const std::uint64_t untold = static_cast<std::uint64_t>(coarse.reach_bytes.high - coarse.reach_bytes.low) / entry;
     const std::uint64_t around =
-        std::max({std::uint64_t{12}, pages_of_edge / 24, std::min(of_nearer, pages_of_edge / 4)});
+        std::max({std::uint64_t{12}, pages_of_edge / 24, untold, std::min(of_nearer, pages_of_edge / 4)});
     const std::uint64_t first = pages_of_edge > around ? pages_of_edge - around : 1;
     const auto missed_of = [&](std::uint64_t pages) { return missed_pages(step, pages, entry); };
     const auto misses_any = [&](std::uint64_t pages) { return missed_of(pages) > least_missed(step, pages); };
@@ -688,12 +740,12 @@ class TlbProber {
   // In few enough pages for any first level, and enough lines to stand for all: the second load of a line may take
   // longer or less than the first for other reasons, which depend on where the line lies.
   static constexpr std::uint64_t kQuietLines = 1024;
+  static constexpr std::uint64_t kFewLines = 16;
   static constexpr std::uint64_t kQuietStride = 512;
 
   Lab& lab_;
   const Site& site_;
-  std::vector<stats::Histogram> quiet_each_;  // where nothing misses: noise alone, in different orders
-  stats::Histogram quiet_;                    // all of them
+  std::vector<stats::Histogram> quiet_;  // where nothing misses: noise alone, in different orders
   std::uint64_t most_pages_ = 16384;
   std::uint64_t largest_bytes_ = 0;
 };
@@ -780,7 +832,7 @@ Attribute tlb_ways(const Lab& lab, const TlbSurvey& survey, std::size_t depth) {
 Attribute tlb_miss_penalty(const Lab& lab, const TlbSurvey& survey, std::size_t depth) {
   const TlbLevel& level = tlb_level(survey, depth);
   constexpr double kPart = 0.05;  // misses differ: where the next level's entry or the page table lies
-  const double slack = std::max(1.5, kPart * level.miss_cycles);
+  const double slack = std::max(1.5, std::max(kPart, level.miss_error) * level.miss_cycles);
   return measured(lab, std::round(level.miss_cycles * 10) / 10, "cycles",
                   stats::Interval{level.miss_cycles - slack, level.miss_cycles + slack}, "step_of_page_sweep");
 }

@@ -14,6 +14,7 @@ struct TlbLevel {
   stats::Interval reach_bytes;      // the last reach without misses, and the first with
   double last_fit_bytes = 0;        // what reach_bytes is about
   double miss_cycles = 0;           // what a miss here adds to a load
+  double miss_error = 0;            // of that, as a part of it: noise of the lines that were walked
   std::uint64_t entry_bytes = 0;    // that one entry covers; 0 where it was not resolved
   std::vector<std::uint32_t> sets;  // ways of each set, as misses beyond the reach show them; empty where they do not
 };
