@@ -618,7 +618,10 @@ double Discovery::theoretical_memory_bytes_per_second() const {
 Attribute Discovery::l2_write_policy() {
   static_cast<void>(cache("l2"));  // throws where there is none
   if (!has_row("l3")) {
-    return probe::measure_write_policy_beside_reads(lab_, lab_.last_cache_bytes(), memory_stream_bytes(),
+    const Attribute& size = ensure("l2", "size");
+    if (!size.available()) return unavailable(Reason::kDependency, "needs the size of L2");
+    return probe::measure_write_policy_beside_reads(lab_, cache("l2").site().space,
+                                                    static_cast<std::uint64_t>(*size.number()), memory_stream_bytes(),
                                                     theoretical_memory_bytes_per_second());
   }
   const Attribute& own = ensure("l2", "write_bandwidth");

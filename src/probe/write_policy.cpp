@@ -182,14 +182,14 @@ Attribute measure_write_policy(Lab& lab, const Cache& l1, const Cache& l2) {
                   "loads_past_l1_after_stores");
 }
 
-Attribute measure_write_policy_beside_reads(Lab& lab, std::uint64_t cache_bytes, std::uint64_t memory_bytes,
-                                            double memory_bytes_per_second) {
+Attribute measure_write_policy_beside_reads(Lab& lab, Space space, std::uint64_t cache_bytes,
+                                            std::uint64_t memory_bytes, double memory_bytes_per_second) {
   constexpr double kBytes = 8e9;  // of a stream: some milliseconds, on whatever GPU
   // What is written, and read where nothing comes from memory.
   const std::uint64_t part = std::bit_floor(cache_bytes / 8);
   // The reads alone of each, bytes per second.
   const auto rate = [&](StreamOp op, std::uint64_t bytes, std::uint64_t write_span_bytes) {
-    StreamProgram program{.op = op, .bytes = bytes, .write_span_bytes = write_span_bytes};
+    StreamProgram program{.op = op, .space = space, .bytes = bytes, .write_span_bytes = write_span_bytes};
     program.repeats = static_cast<std::uint32_t>(std::max(1.0, kBytes / static_cast<double>(bytes)));
     std::vector<double> rates;
     constexpr int kTries = 3;

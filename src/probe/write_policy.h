@@ -38,11 +38,11 @@ struct PassingHits {
 [[nodiscard]] Attribute measure_write_allocate(Lab& lab, const Cache& cache);
 // Of an SM's own cache before an L2 that allocates what is stored: "write_through" or "write_back".
 [[nodiscard]] Attribute measure_write_policy(Lab& lab, const Cache& l1, const Cache& l2);
-// Of the last cache before memory, of `cache_bytes`, from what a stream of reads from memory loses to writes that stay
-// within a part of the cache: "write_back" or "write_through". `memory_bytes`: to read, many times the cache.
-// `memory_bytes_per_second`: the most that memory could move, 0 where that is not known. Throws Inconclusive between
-// the two.
-[[nodiscard]] Attribute measure_write_policy_beside_reads(Lab& lab, std::uint64_t cache_bytes,
+// Of the last cache before memory, of `cache_bytes`, which loads of `space` come to first, from what a stream of reads
+// from memory loses to writes that stay within a part of the cache: "write_back" or "write_through". `memory_bytes`: to
+// read, many times the cache. `memory_bytes_per_second`: the most that memory could move, 0 where that is not known.
+// Throws Inconclusive between the two.
+[[nodiscard]] Attribute measure_write_policy_beside_reads(Lab& lab, Space space, std::uint64_t cache_bytes,
                                                           std::uint64_t memory_bytes, double memory_bytes_per_second);
 // Of a cache that takes `written` bytes a second where what is behind it takes at most `next`: "write_back". Throws
 // NotSupportedError where the difference proves nothing.

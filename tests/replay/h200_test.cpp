@@ -83,12 +83,17 @@ TEST_F(RecordedH200, Sizes) {
 }
 
 TEST_F(RecordedH200, TlbAndInstructionCaches) {
+  EXPECT_EQ(number("tlb_l1", "entries"), 16);
+  EXPECT_EQ(number("tlb_l1", "entry_bytes"), 16 << 20);
+  EXPECT_EQ(number("tlb_l1", "ways"), 16);
+  EXPECT_NEAR(number("tlb_l1", "miss_penalty"), 10, 1.5);
   // To a page or two: some sets hold a page of something else.
-  EXPECT_NEAR(number("tlb_l1", "entries"), 2048, 2);
-  EXPECT_LE(*of("tlb_l1", "entries").low, 2048);
-  EXPECT_GE(*of("tlb_l1", "entries").high, 2048);
-  EXPECT_EQ(number("tlb_l1", "reach"), number("tlb_l1", "entries") * (32 << 20));
-  EXPECT_EQ(number("tlb_l1", "entry_bytes"), 32 << 20);
+  EXPECT_NEAR(number("tlb_l2", "entries"), 2048, 2);
+  EXPECT_LE(*of("tlb_l2", "entries").low, 2048);
+  EXPECT_GE(*of("tlb_l2", "entries").high, 2048);
+  EXPECT_EQ(number("tlb_l2", "reach"), number("tlb_l2", "entries") * (32 << 20));
+  EXPECT_EQ(number("tlb_l2", "entry_bytes"), 32 << 20);
+  EXPECT_EQ(std::get<std::string>(of("l2", "write_policy").value), "write_back");
   EXPECT_EQ(std::get<std::string>(of("icache_l1", "scope").value), "2 SMs");
   EXPECT_THAT(names("icache_l1"), ElementsAre());
   EXPECT_THAT(names("icache_l2"), ElementsAre("constants"));
@@ -117,7 +122,8 @@ TEST(RecordedH200InFull, StructureAndMap) {
   EXPECT_EQ(of("constant_l1", "sets").number(), 8);
   EXPECT_EQ(of("constant_l1", "index").value, Value(std::string("modulo")));
   EXPECT_EQ(of("l1", "index").value, Value(std::string("hashed")));
-  EXPECT_EQ(of("tlb_l1", "scope").value, Value(std::string("6 SMs")));
+  EXPECT_EQ(of("tlb_l1", "scope").value, Value(std::string("SM")));
+  EXPECT_EQ(of("tlb_l2", "scope").value, Value(std::string("6 SMs")));
   const auto groups = [&](const char* element, const char* attribute) {
     std::vector<std::set<std::string>> result;
     for (const std::string& text : std::get<std::vector<std::string>>(of(element, attribute).value)) {

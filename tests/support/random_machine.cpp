@@ -72,7 +72,7 @@ void draw_write_policies(std::uint64_t seed, sim::MachineSpec& machine) {
     const bool evicts = draw.chance(0.5);
     if (!back && !*cache.write_allocate && evicts) cache.store_hit = sim::StoreHit::kInvalidate;
     if (cache.id != "l2") continue;
-    // No faster than memory takes what is written through.
+    // No faster than memory takes what is written through, as far as its own bandwidth tells.
     sim::BandwidthSpec& bandwidth = machine.bandwidths.at("l2");
     bandwidth.write_bytes_per_second = (back ? 2 : 1) * machine.bandwidths.at("memory").write_bytes_per_second;
   }
