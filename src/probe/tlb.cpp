@@ -449,11 +449,11 @@ class TlbProber {
   static std::uint64_t page_that_halves_share(const std::vector<Blocks>& blocks, double error) {
     constexpr double kNearlyAll = 0.75;
     const double as_half = 0.05 + error;
-    for (std::size_t i = 1; i < blocks.size(); ++i) {
-      const double half = blocks[i].missed / 2;
-      if (blocks[i].missed > kNearlyAll && std::abs(blocks[i - 1].missed - half) < as_half) return blocks[i].bytes;
-    }
-    return 0;
+    // Larger blocks are fewer pages, and fit; smaller ones share misses.
+    const auto most = std::max_element(blocks.begin(), blocks.end(),
+                                       [](const Blocks& a, const Blocks& b) { return a.missed < b.missed; });
+    if (most == blocks.begin() || most == blocks.end() || most->missed < kNearlyAll) return 0;
+    return std::abs(std::prev(most)->missed - most->missed / 2) < as_half ? most->bytes : 0;
   }
 
   // What one entry covers: the page that two halves share; else the power of two with which some number of ways
@@ -565,7 +565,7 @@ class TlbProber {
       const stats::Histogram missed = walk(pages_of(kAllMiss), level.entry_bytes, step);
       // Unless they miss more than this level, or not all of them (not the oldest is replaced).
       const double nearly_all = is_noisy(step) ? 0.75 : 0.9;
-      const double as_swept = is_noisy(step) ? 0.5 : 0.25;
+      const double as_swept = is_noisy(step) ? 1.0 : 0.25;
       const double before = added_by_translation(quiet);
       const double rise = added_by_translation(missed) - before;
       if (misses(missed, step) > nearly_all && std::abs(rise - step.rise_cycles) < as_swept * step.rise_cycles) {
@@ -726,7 +726,9 @@ class TlbProber {
       if (pages * level.entry_bytes > largest_bytes_) break;
       double missed = std::round(missed_pages(step, pages, level.entry_bytes));
       // Nearly all of them: there is one set.
-      if (static_cast<double>(pages) - missed <= least_missed(step, pages)) missed = static_cast<double>(pages);
+      constexpr double kNearlyAll = 0.8;
+      const auto all = static_cast<double>(pages);
+      if (all - missed <= least_missed(step, pages) || (is_noisy(step) && missed > kNearlyAll * all)) missed = all;
       const double more = missed - missed_before;
       missed_before = missed;
       if (more <= 1) break;
