@@ -155,7 +155,7 @@ TEST_F(RecordedH200, LatenciesAreInOrder) {
   EXPECT_NEAR(number("l1", "latency"), 38.6, 1);
   EXPECT_NEAR(number("readonly", "latency"), 32.6, 1);
   EXPECT_NEAR(number("l2", "latency"), 285, 6);
-  EXPECT_NEAR(number("device", "latency"), 657, 10);
+  EXPECT_NEAR(number("device", "latency"), 677, 10);  // of this H200: others take 652 to 688
   EXPECT_GT(std::get<double>(*of("device", "latency").find_detail("tlb_cold_cycles")),
             number("device", "latency") + 50);
 }
