@@ -280,7 +280,8 @@ class TlbProber {
   // Part of the loads that miss.
   static double misses(const stats::Histogram& histogram, const Step& step) {
     const double beyond = part_beyond(histogram, step.before_cycles, step.rise_cycles);
-    return (beyond - step.false_part) / (step.seen_part - step.false_part);
+    constexpr double kLeastContrast = 0.1;  // where noise hides nearly all, nothing is told
+    return (beyond - step.false_part) / std::max(kLeastContrast, step.seen_part - step.false_part);
   }
 
   static stats::Histogram sum_of(const std::vector<stats::Histogram>& histograms) {
@@ -383,7 +384,8 @@ class TlbProber {
     double missed = 0;
   };
 
-  static constexpr double kMany = 0.3;
+  static constexpr double kMany = 0.3;                        // of the blocks, where one is about a page
+  static constexpr std::uint64_t kMostElements = 1ull << 30;  // of an array
 
   std::vector<Blocks> touch_blocks(const Step& step, double span) {
     constexpr double kHardlyAny = 0.01;
@@ -398,8 +400,10 @@ class TlbProber {
       const std::uint64_t rounds = is_noisy(step) ? kOrders : 1;
       for (std::uint64_t round = 0; round < rounds; ++round) {
         // Any line of the block: the lines must not meet in the sets of the cache behind the translation either.
-        ChaseArray array = make_array(site_, static_cast<std::uint64_t>(span) / block * block, kLineBytes);
-        const std::uint64_t lines = block / kLineBytes;
+        const std::uint64_t line =
+            std::max(kLineBytes, std::bit_ceil(static_cast<std::uint64_t>(span) / kMostElements));
+        ChaseArray array = make_array(site_, static_cast<std::uint64_t>(span) / block * block, line);
+        const std::uint64_t lines = block / line;
         for (std::uint64_t first = 0; first + lines <= array.element_count(); first += lines) {
           array.elements.push_back(static_cast<std::uint32_t>(first + ((random() >> 32) * lines >> 32)));
         }
@@ -407,7 +411,7 @@ class TlbProber {
         constexpr std::size_t kEnough = 512;
         if (round == 0 || array.elements.size() <= kEnough) {
           std::vector<std::uint64_t>& places = blocks.places_bytes.emplace_back();
-          for (const std::uint32_t element : array.elements) places.push_back(element * kLineBytes);
+          for (const std::uint32_t element : array.elements) places.push_back(element * line);
         }
         array.elements = past_nearer(array.elements, block, step.nearer);
         const ChaseProgram program = program_over(site_, array, most_pages_);
