@@ -97,6 +97,10 @@ enum class StepKind : std::uint8_t {
 
 [[nodiscard]] std::string_view to_string(StepKind kind);
 
+[[nodiscard]] constexpr bool has_histogram(StepKind kind) {
+  return kind == StepKind::kTimed || kind == StepKind::kCounted || kind == StepKind::kPaired;
+}
+
 inline constexpr std::uint32_t kPairedZeroCycles = 512;
 
 // Device memory by ordinary loads and stores: kStore and kPaired steps are for these spaces.
@@ -286,8 +290,7 @@ struct StepResult {
   std::uint64_t loads = 0;
   std::uint64_t total_cycles = 0;        // of the whole step
   std::vector<std::uint32_t> latencies;  // kTimed: raw cycles of each load, the timer's own cost included
-  std::vector<std::uint32_t>
-      histogram;  // kTimed, kCounted and kPaired: kHistogramBins counts (trailing zeros may be cut)
+  std::vector<std::uint32_t> histogram;  // where has_histogram(): kHistogramBins counts (trailing zeros may be cut)
   friend bool operator==(const StepResult&, const StepResult&) = default;
 };
 

@@ -6,20 +6,31 @@
 #include "probe/site.h"
 
 namespace gputopo::probe {
+namespace {
+
+std::vector<double> bandwidths(Lab& lab, const StreamProgram& program, int runs) {
+  std::vector<double> rates;
+  for (int i = 0; i < runs; ++i) {
+    const StreamResult result = lab.stream(program);
+    rates.push_back(result.seconds > 0 ? static_cast<double>(result.bytes_moved) / result.seconds : 0);
+  }
+  return rates;
+}
+
+}  // namespace
+
+double median_bandwidth(Lab& lab, const StreamProgram& program) {
+  constexpr int kRuns = 3;
+  return stats::median(bandwidths(lab, program, kRuns));
+}
 
 Attribute measure_bandwidth(Lab& lab, const std::vector<StreamProgram>& candidates, std::string method) {
-  const auto rate = [&](const StreamProgram& program) {
-    const StreamResult result = lab.stream(program);
-    return result.seconds > 0 ? static_cast<double>(result.bytes_moved) / result.seconds : 0.0;
-  };
   SampleTable shapes{"shapes", {"blocks_per_sm", "threads_per_block", "loads_in_flight", "bytes_per_second"}, {}};
   shapes.data.resize(shapes.columns.size());
   double best = 0;
   const StreamProgram* shape = nullptr;
   for (const StreamProgram& candidate : candidates) {
-    // The median of three, or chance would pick the shape.
-    const std::vector<double> tries = {rate(candidate), rate(candidate), rate(candidate)};
-    const double bytes_per_second = stats::median(tries);
+    const double bytes_per_second = median_bandwidth(lab, candidate);  // or chance would pick the shape
     shapes.data[0].push_back(candidate.blocks_per_sm);
     shapes.data[1].push_back(candidate.threads_per_block);
     shapes.data[2].push_back(candidate.loads_in_flight);
@@ -30,9 +41,8 @@ Attribute measure_bandwidth(Lab& lab, const std::vector<StreamProgram>& candidat
     }
   }
   if (shape == nullptr) throw Inconclusive("no stream finished with a time above the timer's resolution");
-  std::vector<double> rates;
   constexpr int kRepeats = 9;
-  for (int i = 0; i < kRepeats; ++i) rates.push_back(rate(*shape));
+  const std::vector<double> rates = bandwidths(lab, *shape, kRepeats);
   const double median = stats::median(rates);
   const stats::Interval interval = stats::mean_interval(rates);
   Attribute attribute =

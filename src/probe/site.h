@@ -164,6 +164,8 @@ void measure_size_by_carve_out(Lab& lab, const Cache& cache, Attribute& size);
 [[nodiscard]] Attribute measure_partitions(Lab& lab, const Cache& l2, double total_bytes);
 // The SMs near each of an L2's partitions, one name for each: "0+1+4+5".
 [[nodiscard]] Attribute measure_near_sms(Lab& lab, const Cache& l2, std::size_t partitions);
+// Bytes per second that a stream moves, the median of three runs; 0 where it ends within the timer's resolution.
+[[nodiscard]] double median_bandwidth(Lab& lab, const StreamProgram& program);
 [[nodiscard]] Attribute measure_bandwidth(Lab& lab, const std::vector<StreamProgram>& candidates, std::string method);
 [[nodiscard]] Attribute measure_shared_latency(Lab& lab, const Site& site);
 [[nodiscard]] Attribute measure_device_latency(Lab& lab, const Survey& survey, std::uint64_t last_cache_bytes);

@@ -125,7 +125,6 @@ class TlbProber {
 
   TlbSurvey run() {
     TlbSurvey survey;
-    quiet_ = walk_in_orders(kQuietLines, kQuietStride, {}, true);
     const std::vector<Point> points = sweep();
     survey.largest_bytes = points.back().reach_bytes;
     survey.most_pages = most_pages_;
@@ -135,7 +134,8 @@ class TlbProber {
       survey.sweep.data[1].push_back(static_cast<double>(point.stride_bytes));
       survey.sweep.data[2].push_back(std::round(100 * point.mean_cycles) / 100);
     }
-    for (Step& step : steps_of(points)) {
+    const stats::Histogram quiet = walk_in_orders(kQuietLines, kQuietStride, {}, true);
+    for (Step& step : steps_of(points, quiet)) {
       step.nearer = nearer_tlb_level(survey, survey.levels.size());
       survey.levels.push_back(look_at(step, points));
     }
@@ -228,7 +228,8 @@ class TlbProber {
     return std::max(std::min(kWanted, std::bit_floor(bytes / kLeastLines)), std::bit_ceil(bytes / most_pages_));
   }
 
-  std::vector<Step> steps_of(const std::vector<Point>& points) {
+  // `quiet`: where nothing misses, noise alone.
+  std::vector<Step> steps_of(const std::vector<Point>& points, const stats::Histogram& quiet) {
     // How far points without a step lie apart: neighbours, robustly.
     std::vector<double> differences;
     for (std::size_t i = 1; i < points.size(); ++i) {
@@ -238,7 +239,6 @@ class TlbProber {
     constexpr double kDeviations = 6;
     const double least = std::max(kLeastRise, kDeviations * stats::robust_deviation(differences));
     // That much of the slow loads' difference is noise, on whatever plateau.
-    const stats::Histogram quiet = sum_of(quiet_);
     const double quiet_cycles = added_by_translation(quiet);
     const double noise = slow_difference(quiet) - quiet_cycles;
     std::vector<Step> steps;
@@ -259,8 +259,7 @@ class TlbProber {
         after.push_back(points[j].slow_cycles);
       }
       Step& step = steps.emplace_back(Step{i - 1, end, level - noise, stats::median(after) - level});
-      step.false_part = part_beyond(quiet, quiet_cycles, step.rise_cycles);
-      step.seen_part = 1 - step.false_part;
+      set_false_part(step, part_beyond(quiet, quiet_cycles, step.rise_cycles));
       lab_.log(fmt::format("tlb: from {:.1f} cycles {:.1f} more between {} and {} B", step.before_cycles,
                            step.rise_cycles, points[i - 1].reach_bytes, points[end].reach_bytes));
       plateau = {points[end].slow_cycles};
@@ -284,10 +283,10 @@ class TlbProber {
     return (beyond - step.false_part) / std::max(kLeastContrast, step.seen_part - step.false_part);
   }
 
-  static stats::Histogram sum_of(const std::vector<stats::Histogram>& histograms) {
-    stats::Histogram sum;
-    for (const stats::Histogram& histogram : histograms) stats::accumulate(sum, histogram);
-    return sum;
+  // Until loads that all miss have been seen, noise hides as many of them as it brings beyond the middle.
+  static void set_false_part(Step& step, double part) {
+    step.false_part = part;
+    step.seen_part = 1 - part;
   }
 
   // Where a miss costs little it matters which lines are walked: those over most of the reach, as later, all of which
@@ -296,15 +295,13 @@ class TlbProber {
     if (!is_noisy(step) || step.nearer.last_fit_bytes > 0) return;
     constexpr double kFits = 0.6;
     const auto span = static_cast<std::uint64_t>(kFits * reach);
-    const stats::Histogram many =
-        sum_of(walk_in_orders(kQuietLines, std::bit_floor(span / kQuietLines), step.nearer, true));
+    const stats::Histogram many = walk_in_orders(kQuietLines, std::bit_floor(span / kQuietLines), {}, true);
     step.before_cycles = added_by_translation(many);
-    step.false_part = part_beyond(many, step.before_cycles, step.rise_cycles);
-    step.seen_part = 1 - step.false_part;
+    set_false_part(step, part_beyond(many, step.before_cycles, step.rise_cycles));
     std::vector<ChaseProgram> programs;
     constexpr std::uint64_t kWalks = 32;
     for (std::uint64_t lines = 0; lines < kWalks; ++lines) {
-      ChaseArray array = pages_apart(lab_, site_, kFewLines, std::bit_floor(span / kFewLines), step.nearer);
+      ChaseArray array = pages_apart(lab_, site_, kFewLines, std::bit_floor(span / kFewLines), {});
       array.stagger_bytes *= 2 * lines + 1;
       programs.push_back(program_over(site_, std::move(array), kMostLoads));
     }
@@ -534,8 +531,7 @@ class TlbProber {
   }
 
   // So many contiguous pages of one entry each, walked often enough for a single one to stand out.
-  std::vector<stats::Histogram> walk_in_orders(std::uint64_t pages, std::uint64_t entry, const TlbLevel& nearer,
-                                               bool noisy) {
+  stats::Histogram walk_in_orders(std::uint64_t pages, std::uint64_t entry, const TlbLevel& nearer, bool noisy) {
     const std::uint64_t orders = noisy ? kOrders : 1;
     const std::uint64_t passes = std::max<std::uint64_t>(1, passes_over(pages, noisy) / orders);
     std::vector<ChaseProgram> programs;
@@ -547,13 +543,13 @@ class TlbProber {
           site_, {std::move(array)},
           {{.kind = StepKind::kWarm, .loads = 2 * pages}, {.kind = StepKind::kPaired, .loads = passes * pages}}));
     }
-    std::vector<stats::Histogram> histograms;
-    for (const ChaseResult& result : lab_.chase(programs)) histograms.push_back(result.steps[1].histogram);
-    return histograms;
+    stats::Histogram sum;
+    for (const ChaseResult& result : lab_.chase(programs)) stats::accumulate(sum, result.steps[1].histogram);
+    return sum;
   }
 
   stats::Histogram walk(std::uint64_t pages, std::uint64_t entry, const Step& step) {
-    return sum_of(walk_in_orders(pages, entry, step.nearer, is_noisy(step)));
+    return walk_in_orders(pages, entry, step.nearer, is_noisy(step));
   }
 
   // What a miss adds, and what noise is taken for misses, from pages that fit and pages that all miss.
@@ -751,7 +747,6 @@ class TlbProber {
 
   Lab& lab_;
   const Site& site_;
-  std::vector<stats::Histogram> quiet_;  // where nothing misses: noise alone, in different orders
   std::uint64_t most_pages_ = 16384;
   std::uint64_t largest_bytes_ = 0;
 };

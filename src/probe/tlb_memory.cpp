@@ -32,10 +32,12 @@ std::optional<double> memory_cycles_after_tlb_misses(Lab& lab, const Site& site,
   const auto pages = static_cast<std::uint64_t>(wanted);
   if (pages > survey.most_pages) return std::nullopt;
   ChaseArray array = pages_apart(lab, site, pages, entry_bytes, nearer_tlb_level(survey, depth));
-  for (std::uint32_t page = 0; !knows_entry && page < pages; ++page) {
-    array.elements.push_back(page / 2 + (page % 2 == 0 ? 0 : static_cast<std::uint32_t>((pages + 1) / 2)));
+  if (!knows_entry) {
+    for (std::uint32_t page = 0; page < pages; ++page) {
+      array.elements.push_back(page / 2 + (page % 2 == 0 ? 0 : static_cast<std::uint32_t>((pages + 1) / 2)));
+    }
+    array.order = Order::kSequential;
   }
-  if (!knows_entry) array.order = Order::kSequential;
   ChaseProgram program = make_program(site, {array}, {{.kind = StepKind::kWarm, .loads = 2 * pages}});
   if (evictor_bytes > 0) {
     constexpr std::uint64_t kLine = 128;

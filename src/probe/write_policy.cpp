@@ -191,14 +191,7 @@ Attribute measure_write_policy_beside_reads(Lab& lab, Space space, std::uint64_t
   const auto rate = [&](StreamOp op, std::uint64_t bytes, std::uint64_t write_span_bytes) {
     StreamProgram program{.op = op, .space = space, .bytes = bytes, .write_span_bytes = write_span_bytes};
     program.repeats = static_cast<std::uint32_t>(std::max(1.0, kBytes / static_cast<double>(bytes)));
-    std::vector<double> rates;
-    constexpr int kTries = 3;
-    for (int i = 0; i < kTries; ++i) {
-      const StreamResult result = lab.stream(program);
-      const double arrays = op == StreamOp::kCopy ? 2 : 1;
-      rates.push_back(result.seconds > 0 ? static_cast<double>(result.bytes_moved) / arrays / result.seconds : 0);
-    }
-    return stats::median(rates);
+    return median_bandwidth(lab, program) / (op == StreamOp::kCopy ? 2 : 1);
   };
   const double alone = rate(StreamOp::kRead, memory_bytes, 0);
   const double in_cache = rate(StreamOp::kCopy, part, 0);

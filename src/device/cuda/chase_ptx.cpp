@@ -126,52 +126,55 @@ void count_latency(PtxText& text) {
   text.line("st.shared.u32 [%bin], %count;");
 }
 
-void timed_code(PtxText& text, const std::string& name, Space space) {
+// The loop of a step that counts: `begin` before the first element, `body` for each. %increment and %index are theirs.
+template <typename Begin, typename Body>
+void counting_loop(PtxText& text, const std::string& name, Space space, Begin begin, Body body) {
   text.line("{}:", name);
   begin_passes(text, name, 1);
   start_chain(text, space);
-  text.line("selp.u32 %keep_below, %cap, 0, %hot;");
   text.line("selp.u32 %increment, 1, 0, %hot;");
   text.line("mov.u32 %index, 0;");
-  text.line("mov.u32 %slot, %latencies;");
+  begin();
   text.line("mov.u64 %time0, %clock64;");
   text.line("{}_LOOP:", name);
   text.line(".pragma \"nounroll\";");
-  timed_load(text, space, follow(space, "%live"), "%hot");
-  count_latency(text);
-  text.line("setp.lt.u32 %keep, %index, %keep_below;");
-  text.line("@%keep st.shared.u32 [%slot], %latency;");
+  body();
   text.line("add.u32 %index, %index, 1;");
-  text.line("add.u32 %slot, %slot, 4;");
   text.line("setp.lt.u32 %more, %index, %todo;");
   text.line("@%more bra {}_LOOP;", name);
   end_passes(text, name);
 }
 
+void timed_code(PtxText& text, const std::string& name, Space space) {
+  const auto begin = [&] {
+    text.line("selp.u32 %keep_below, %cap, 0, %hot;");
+    text.line("mov.u32 %slot, %latencies;");
+  };
+  counting_loop(text, name, space, begin, [&] {
+    timed_load(text, space, follow(space, "%live"), "%hot");
+    count_latency(text);
+    text.line("setp.lt.u32 %keep, %index, %keep_below;");
+    text.line("@%keep st.shared.u32 [%slot], %latency;");
+    text.line("add.u32 %slot, %slot, 4;");
+  });
+}
+
 // The same link is followed twice, and what counts is how much longer the first time took.
 void paired_code(PtxText& text, const std::string& name, Space space) {
-  text.line("{}:", name);
-  begin_passes(text, name, 1);
-  start_chain(text, space);
-  text.line("selp.u32 %increment, 1, 0, %hot;");
-  text.line("mov.u32 %index, 0;");
-  text.line("mov.u64 %time0, %clock64;");
-  text.line("{}_LOOP:", name);
-  text.line(".pragma \"nounroll\";");
-  text.line("mov.u64 %previous, %pointer;");
   const std::string load = fmt::format("@%live {}.u64 %pointer, [%previous];", load_opcode(space));
-  timed_load(text, space, load, "%hot");
-  text.line("add.u32 %half, %latency, {};", kPairedZeroCycles);
-  // Or ptxas would compute that behind the second load, before its clock is read.
-  text.line("setp.ne.and.u32 %more, %half, %never, %hot;");
-  timed_load(text, space, load, "%more");
-  text.line("min.u32 %latency, %latency, %half;");
-  text.line("sub.u32 %latency, %half, %latency;");
-  count_latency(text);
-  text.line("add.u32 %index, %index, 1;");
-  text.line("setp.lt.u32 %more, %index, %todo;");
-  text.line("@%more bra {}_LOOP;", name);
-  end_passes(text, name);
+  counting_loop(
+      text, name, space, [] {},
+      [&] {
+        text.line("mov.u64 %previous, %pointer;");
+        timed_load(text, space, load, "%hot");
+        text.line("add.u32 %half, %latency, {};", kPairedZeroCycles);
+        // Or ptxas would compute that behind the second load, before its clock is read.
+        text.line("setp.ne.and.u32 %more, %half, %never, %hot;");
+        timed_load(text, space, load, "%more");
+        text.line("min.u32 %latency, %latency, %half;");
+        text.line("sub.u32 %latency, %half, %latency;");
+        count_latency(text);
+      });
 }
 
 // Every thread takes every ntid-th element.

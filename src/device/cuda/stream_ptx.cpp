@@ -304,14 +304,13 @@ class StreamKernel {
     text_.line("{}_DONE:", label);
   }
 
-  // %index (of a tile or a vector) to an address: index * bytes + `plus`.
+  // %index (of a tile or a vector) to an address. A copy's target is not set.
   void locate(std::uint64_t bytes) {
     if (texture()) {
       text_.line("mad.lo.u32 %ptr32, %index, {}, %lane;", units(bytes));
     } else {
       text_.line("mad.wide.u32 %ptr64, %index, {}, %from64;", bytes);
     }
-    aim();
   }
 
   // All blocks take turns at the tiles of one array. Every visit takes the same time whatever the number of tiles is,
@@ -376,6 +375,7 @@ TILES_DONE:
     text_.line("@%done bra REST_PASSED;");
     text_.line("mov.u32 %index, %vector;");
     locate(shape_.vector_bytes);
+    aim();
     accesses(here(), {0});
     text_.line("add.u32 %vector, %vector, %advance;");
     text_.line("bra REST_VECTOR;");

@@ -55,15 +55,12 @@ ProgramResult StreamRunner::run(const StreamProgram& program) {
   launch.blocks = gpu_.info().sm_count * gpu_.resident_blocks(function, launch, program.blocks_per_sm);
 
   // What one pass moves, and how many passes a launch makes.
-  const std::uint64_t tile = shape.slice_bytes != 0 ? 0 : stream_tile_bytes(shape);
-  const bool spans = program.write_span_bytes != 0;
-  if (spans && program.write_span_bytes < tile) {
-    throw NotSupportedError(
-        fmt::format("a copy writes tiles of {} bytes, and {} are less", tile, program.write_span_bytes));
-  }
-  const std::uint64_t granule = spans ? tile : program.vector_bytes;
+  const std::uint64_t tile = stream_tile_bytes(shape);
+  const std::uint64_t granule = program.write_span_bytes != 0 ? tile : program.vector_bytes;
   const std::uint64_t footprint =
       shape.slice_bytes != 0 ? shape.slice_bytes * launch.blocks : program.bytes / granule * granule;
+  const std::uint64_t tiles = footprint / tile;  // of an array that all blocks share
+  const std::uint64_t target_tiles = launch::target_tiles_of(program, tile, tiles);
   const std::uint64_t pass_bytes = footprint * arrays;
   const double least_rate = in_memory && shape.slice_bytes == 0
                                 ? kLeastMemoryBytesPerSecond * (gpu_.info().sm_count >= 16 ? 5 : 1)
@@ -100,8 +97,7 @@ ProgramResult StreamRunner::run(const StreamProgram& program) {
       parameters.singles = static_cast<std::uint32_t>(passes % body_passes);
       return;
     }
-    const std::uint64_t tiles = footprint / tile;
-    parameters.target_tiles = static_cast<std::uint32_t>(spans ? program.write_span_bytes / tile : tiles);
+    parameters.target_tiles = static_cast<std::uint32_t>(target_tiles);
     parameters.rounds = static_cast<std::uint32_t>(passes);
     parameters.tiles = static_cast<std::uint32_t>(tiles);
     parameters.visits = static_cast<std::uint32_t>(tiles * passes);

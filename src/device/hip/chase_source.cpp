@@ -147,13 +147,80 @@ DEVICE u64 timed_scalar(u64& link, u64 live) {{
       follow.load, follow.wait, repeat(follow.load + "\\n" + follow.wait + "\\n" + back, kUnroll / 2));
 }
 
-// The three kinds of steps in one space. `act` is 0 in the dry pass: no loads, nothing is counted or kept.
-std::string step_functions(Space space) {
+// A chain in the source: the type of its links, the first of them, and what tells that it has left its array.
+struct Chain {
+  const char* type;
+  const char* start;
+  const char* lost;
+};
+
+Chain chain_of(Space space) {
+  if (space == Space::kShared) return {"u32", "(u32)step.start + task.copy_to", "link == kNoLink"};
+  return {"u64", space == Space::kScalar ? "uniform64(step.start)" : "step.start", "link == 0"};
+}
+
+// A step that counts. `load`: statements that follow `link`, declare `wide`, which is counted, and set `lost`. In the
+// dry pass `live` is 0: no loads, nothing is counted or kept.
+std::string counting_function(std::string_view kind, Space space, std::string_view load) {
+  const Chain chain = chain_of(space);
+  return fmt::format(
+      R"hip(
+DEVICE bool {0}_step_{1}(const Task& task, const Step& step, u64& cycles) {{
+  {2} link = {3};
+  u64 begin = 0;
+  bool lost = false;
+  #pragma clang loop unroll(disable)
+  for (u32 pass = task.dry_passes;; --pass) {{
+    const u64 live = uniform64(pass == 0 ? ~0ull : 0);
+    const u32 todo = uniform32(pass == 0 ? step.loads : 1);
+    const u32 kept = uniform32(pass == 0 ? step.cap : 0);
+    const u32 increment = pass == 0 ? 1 : 0;
+    link = {3};
+    begin = clock();
+    #pragma clang loop unroll(disable)
+    for (u32 i = 0; i < todo; ++i) {{
+{4}      if (lost) break;
+      const u32 latency = wide > 0xffffffffull ? 0xffffffffu : (u32)wide;
+      const u32 bin = latency / kHistogramBinCycles < kHistogramBins ? latency / kHistogramBinCycles
+                                                                      : kHistogramBins - 1;
+      if ({5}) {{
+        lds[bin] += increment;
+        if (i < kept) lds[task.latencies / 4 + i] = latency;
+      }}
+    }}
+    if (pass == 0 || lost) break;
+  }}
+  cycles = clock() - begin;
+  return !lost;
+}}
+)hip",
+      kind, to_string(space), chain.type, chain.start, load,
+      space == Space::kScalar ? "task.lane == step.thread % kWavefront" : "true");
+}
+
+std::string timed_function(Space space) {
+  return counting_function("timed", space,
+                           fmt::format("      const u64 wide = timed_{}(link, live);\n      lost = {};\n",
+                                       to_string(space), chain_of(space).lost));
+}
+
+// The same link is followed twice, and what counts is how much longer the first time took.
+std::string paired_function(Space space) {
+  return counting_function("paired", space,
+                           fmt::format(R"hip(      u64 again = link;
+      const u64 first = kPairedZeroCycles + timed_{0}(link, live);
+      const u64 second = timed_{0}(again, live);
+      const u64 wide = first > second ? first - second : 0;
+      lost = {1} || again != link;
+)hip",
+                                       to_string(space), chain_of(space).lost));
+}
+
+// The untimed steps in one space: a chain, and a touch.
+std::string untimed_functions(Space space) {
+  const Chain chain = chain_of(space);
   const bool scalar = space == Space::kScalar;
   const bool shared = space == Space::kShared;
-  const char* type = shared ? "u32" : "u64";
-  const char* start = scalar ? "uniform64(step.start)" : shared ? "(u32)step.start + task.copy_to" : "step.start";
-  const char* lost = shared ? "link == kNoLink" : "link == 0";
   const std::string name(to_string(space));
   std::string touch;
   if (scalar) {
@@ -194,77 +261,13 @@ DEVICE bool warm_step_{0}(const Task& task, const Step& step, u64& cycles) {{
   cycles = end - begin;
   return !({3});
 }}
-DEVICE bool timed_step_{0}(const Task& task, const Step& step, u64& cycles) {{
-  {1} link = {2};
-  u64 begin = 0;
-  bool lost = false;
-  #pragma clang loop unroll(disable)
-  for (u32 pass = task.dry_passes;; --pass) {{
-    const u64 live = uniform64(pass == 0 ? ~0ull : 0);
-    const u32 todo = uniform32(pass == 0 ? step.loads : 1);
-    const u32 kept = uniform32(pass == 0 ? step.cap : 0);
-    const u32 increment = pass == 0 ? 1 : 0;
-    link = {2};
-    begin = clock();
-    #pragma clang loop unroll(disable)
-    for (u32 i = 0; i < todo; ++i) {{
-      const u64 wide = timed_{0}(link, live);
-      lost = {3};
-      if (lost) break;
-      const u32 latency = wide > 0xffffffffull ? 0xffffffffu : (u32)wide;
-      const u32 bin = latency / kHistogramBinCycles < kHistogramBins ? latency / kHistogramBinCycles
-                                                                      : kHistogramBins - 1;
-      if ({5}) {{
-        lds[bin] += increment;
-        if (i < kept) lds[task.latencies / 4 + i] = latency;
-      }}
-    }}
-    if (pass == 0 || lost) break;
-  }}
-  cycles = clock() - begin;
-  return !lost;
-}}
 DEVICE void touch_step_{0}(const Task& task, const Step& step) {{
   const u32 half = (step.loads + 1) / 2;
   u32 sum = 0;{4}
   if (sum == task.never) write32(task.result + kBlockRecord_sink, sum);
 }}
 )hip",
-      name, type, start, lost, touch, scalar ? "task.lane == step.thread % kWavefront" : "true");
-}
-
-// The same link is followed twice, and what counts is how much longer the first time took.
-std::string paired_function(Space space) {
-  return fmt::format(
-      R"hip(
-DEVICE bool paired_step_{0}(const Task& task, const Step& step, u64& cycles) {{
-  u64 link = step.start;
-  u64 begin = 0;
-  bool lost = false;
-  #pragma clang loop unroll(disable)
-  for (u32 pass = task.dry_passes;; --pass) {{
-    const u64 live = uniform64(pass == 0 ? ~0ull : 0);
-    const u32 todo = uniform32(pass == 0 ? step.loads : 1);
-    link = step.start;
-    begin = clock();
-    #pragma clang loop unroll(disable)
-    for (u32 i = 0; i < todo; ++i) {{
-      u64 again = link;
-      const u64 first = timed_{0}(link, live);
-      const u64 second = timed_{0}(again, live);
-      lost = link == 0 || again != link;
-      if (lost) break;
-      const u64 longer = first + kPairedZeroCycles > second ? first + kPairedZeroCycles - second : 0;
-      const u64 bin = longer / kHistogramBinCycles;
-      lds[bin < kHistogramBins ? bin : kHistogramBins - 1] += pass == 0 ? 1 : 0;
-    }}
-    if (pass == 0 || lost) break;
-  }}
-  cycles = clock() - begin;
-  return !lost;
-}}
-)hip",
-      to_string(space));
+      name, chain.type, chain.start, chain.lost, touch);
 }
 
 // Both links of each element: to the next one and, of the other chain, to the one before.
@@ -567,7 +570,8 @@ std::string generate_chase_source(const GfxTarget& target) {
   text.raw(kStructs);
   for (const Space space : kHipSpaces) {
     text.raw(space == Space::kScalar ? scalar_functions(target) : vector_functions(target, space));
-    text.raw(step_functions(space));
+    text.raw(untimed_functions(space));
+    text.raw(timed_function(space));
     if (is_global(space)) text.raw(paired_function(space));
   }
   text.raw(store_function(target));

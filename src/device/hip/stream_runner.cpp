@@ -57,14 +57,7 @@ ProgramResult StreamRunner::run(const StreamProgram& program) {
   parameters.slice_bytes = program.per_block ? bytes : 0;
   parameters.tiles = std::max<std::uint64_t>(1, bytes / tile_bytes);
   parameters.wrap = static_cast<std::uint32_t>(std::min(tile_bytes, bytes / granule * granule));
-  parameters.target_tiles = parameters.tiles;
-  if (program.write_span_bytes != 0) {
-    parameters.target_tiles = program.write_span_bytes / tile_bytes;
-    if (parameters.target_tiles == 0) {
-      throw NotSupportedError(
-          fmt::format("a copy writes tiles of {} bytes, and {} are less", tile_bytes, program.write_span_bytes));
-    }
-  }
+  parameters.target_tiles = launch::target_tiles_of(program, tile_bytes, parameters.tiles);
   parameters.threads = threads;
   parameters.shift = static_cast<std::uint32_t>((gpu_.info().sm_count / 2 + 1) % parameters.tiles);
   if (!program.per_block) {

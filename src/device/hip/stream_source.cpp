@@ -118,7 +118,7 @@ KERNEL void stream(u64 source, u64 target_array, u64 records, u64 slice_bytes, u
     #pragma clang loop unroll(disable)
     for (u64 count = sliced ? tiles : (tiles - block + blocks - 1) / blocks; count != 0; --count) {
       const u64 base = uniform64(first + tile * tile_bytes);
-      const u64 target = uniform64(first_target + tile % target_tiles * tile_bytes);
+      const u64 target = uniform64(first_target + (kArrays == 2 ? tile % target_tiles : tile) * tile_bytes);
       const u32 at = unit * kVectorBytes;
       const u32 origin = kInLds ? lds_address() + (u32)(tile * tile_bytes) : 0;
       const u32 target_origin = origin + (kInLds ? (u32)slice_bytes * (kArrays - 1) : 0);

@@ -34,10 +34,6 @@ std::uint64_t array_alignment(std::uint64_t bytes) {
   return std::clamp(std::bit_ceil(bytes), kArrayAlignment, kLargestArrayAlignment);
 }
 
-bool has_histogram(StepKind kind) {
-  return kind == StepKind::kTimed || kind == StepKind::kCounted || kind == StepKind::kPaired;
-}
-
 StepCode code_of(StepKind kind) {
   switch (kind) {
     case StepKind::kWarm:

@@ -1,8 +1,12 @@
 #include "device/launch/stream_span.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <map>
 #include <utility>
+
+#include "gputopo/error.h"
 
 namespace gputopo::launch {
 
@@ -24,6 +28,15 @@ StreamSpan span_of(const std::vector<BlockRecord>& records, double mhz) {
   const bool long_enough = last_ns - first_ns >= kLeastSpanNanoseconds;
   return {static_cast<double>(cycles),
           long_enough ? 1e-9 * static_cast<double>(last_ns - first_ns) : static_cast<double>(cycles) / (1e6 * mhz)};
+}
+
+std::uint64_t target_tiles_of(const StreamProgram& program, std::uint64_t tile_bytes, std::uint64_t tiles) {
+  if (program.write_span_bytes == 0) return tiles;
+  if (program.write_span_bytes < tile_bytes) {
+    throw NotSupportedError(
+        fmt::format("a copy writes tiles of {} bytes, and {} are less", tile_bytes, program.write_span_bytes));
+  }
+  return program.write_span_bytes / tile_bytes;
 }
 
 }  // namespace gputopo::launch

@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "device/launch/kernel_layout.h"
+#include "gputopo/program.h"
 
 namespace gputopo::launch {
 
@@ -14,5 +15,10 @@ struct StreamSpan {
 
 // `mhz` tells the time where the clock that SMs share is too coarse for so short a launch.
 [[nodiscard]] StreamSpan span_of(const std::vector<BlockRecord>& records, double mhz);
+
+// To how many tiles a copy of `tiles` of them writes: tile i to tile i modulo that. Throws NotSupportedError where the
+// program's write_span_bytes are less than a tile.
+[[nodiscard]] std::uint64_t target_tiles_of(const StreamProgram& program, std::uint64_t tile_bytes,
+                                            std::uint64_t tiles);
 
 }  // namespace gputopo::launch

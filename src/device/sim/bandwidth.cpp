@@ -89,18 +89,14 @@ StreamResult spanned_copy(const MachineSpec& spec, const StreamProgram& program,
   StreamProgram writing = program;
   writing.op = StreamOp::kWrite;
   writing.bytes = program.write_span_bytes;
-  const auto bytes = static_cast<double>(bytes_per_direction(spec, program));
-  const double read_seconds = bytes / achieved_bytes_per_second(spec, reading, Direction::kRead, carve_out_bytes);
-  double write_seconds = bytes / achieved_bytes_per_second(spec, writing, Direction::kWrite, carve_out_bytes);
   const std::string keeper = levels_of(spec, writing, Direction::kWrite, carve_out_bytes).back();
   const auto cache = std::find_if(spec.caches.begin(), spec.caches.end(),
                                   [&](const CacheSpec& candidate) { return candidate.id == keeper; });
   const bool keeps = cache != spec.caches.end() && writes_back(*cache);
-  if (!keeps) {
-    StreamProgram beyond = program;  // too large for any cache
-    beyond.op = StreamOp::kWrite;
-    write_seconds = bytes / achieved_bytes_per_second(spec, beyond, Direction::kWrite, carve_out_bytes);
-  }
+  if (!keeps) writing.bytes = program.bytes;  // then it makes no difference that they are few
+  const auto bytes = static_cast<double>(bytes_per_direction(spec, program));
+  const double read_seconds = bytes / achieved_bytes_per_second(spec, reading, Direction::kRead, carve_out_bytes);
+  const double write_seconds = bytes / achieved_bytes_per_second(spec, writing, Direction::kWrite, carve_out_bytes);
   return {.bytes_moved = 2 * bytes_per_direction(spec, program),
           .seconds = keeps ? std::max(read_seconds, write_seconds) : read_seconds + write_seconds};
 }

@@ -82,6 +82,7 @@ StepBehaviour follow_in_order(const ChaseStep& step, const Path& path, const Cha
                               Hierarchy& hierarchy, Noise& noise) {
   StepBehaviour behaviour(step.loads);
   behaviour.first_loads.reserve(kept);
+  const bool paired = step.kind == StepKind::kPaired;
   const Prefetcher<kOrder> prefetcher(path, chain);
   Neighbour neighbour(noise);
   std::uint64_t position = step.first;
@@ -89,54 +90,30 @@ StepBehaviour follow_in_order(const ChaseStep& step, const Path& path, const Cha
     prefetcher.prepare(position);
     const bool disturbed = neighbour.comes_first();
     if (disturbed) hierarchy.neighbour_load(path);
-    behaviour.add(hierarchy.load(path, chain.at<kOrder>(position)), disturbed, kept);
-    if (++position == chain.count()) position = 0;
-  }
-  return behaviour;
-}
-
-template <Order kOrder>
-StepBehaviour follow_twice(const ChaseStep& step, const Path& path, const ChainAddresses& chain, Hierarchy& hierarchy,
-                           Noise& noise) {
-  StepBehaviour behaviour(step.loads);
-  Neighbour neighbour(noise);
-  std::uint64_t position = step.first;
-  for (std::uint64_t i = 0; i < step.loads; ++i) {
-    const bool disturbed = neighbour.comes_first();
-    if (disturbed) hierarchy.neighbour_load(path);
     const std::uint64_t address = chain.at<kOrder>(position);
-    const double first = hierarchy.load(path, address);
-    const double second = hierarchy.load(path, address);
-    behaviour.add(first - second, disturbed, 0);
-    behaviour.paired_cycles += first + second;
+    double cycles = hierarchy.load(path, address);
+    if (paired) {
+      const double again = hierarchy.load(path, address);
+      behaviour.paired_cycles += cycles + again;
+      cycles -= again;
+    }
+    behaviour.add(cycles, disturbed, kept);
     if (++position == chain.count()) position = 0;
   }
   return behaviour;
-}
-
-// `kOrder`: that of the chain.
-template <Order kOrder>
-StepBehaviour follow_in(const ChaseStep& step, const Path& path, const ChainAddresses& chain, std::uint64_t kept,
-                        Hierarchy& hierarchy, Noise& noise) {
-  if (step.kind == StepKind::kPaired) return follow_twice<kOrder>(step, path, chain, hierarchy, noise);
-  return follow_in_order<kOrder>(step, path, chain, kept, hierarchy, noise);
 }
 
 StepBehaviour follow(const ChaseStep& step, const Path& path, const ChainAddresses& chain, std::uint64_t kept,
                      Hierarchy& hierarchy, Noise& noise) {
   switch (chain.order()) {
     case Order::kSequential:
-      return follow_in<Order::kSequential>(step, path, chain, kept, hierarchy, noise);
+      return follow_in_order<Order::kSequential>(step, path, chain, kept, hierarchy, noise);
     case Order::kReversed:
-      return follow_in<Order::kReversed>(step, path, chain, kept, hierarchy, noise);
+      return follow_in_order<Order::kReversed>(step, path, chain, kept, hierarchy, noise);
     case Order::kShuffled:
       break;
   }
-  return follow_in<Order::kShuffled>(step, path, chain, kept, hierarchy, noise);
-}
-
-bool is_timed(const ChaseStep& step) {
-  return step.kind == StepKind::kTimed || step.kind == StepKind::kCounted || step.kind == StepKind::kPaired;
+  return follow_in_order<Order::kShuffled>(step, path, chain, kept, hierarchy, noise);
 }
 
 std::uint64_t loads_of(const ChaseProgram& program, const ChaseStep& step) {
@@ -145,7 +122,8 @@ std::uint64_t loads_of(const ChaseProgram& program, const ChaseStep& step) {
 
 // The steps before the first that is timed.
 std::size_t warm_steps_of(const ChaseProgram& program) {
-  const auto first_timed = std::find_if(program.steps.begin(), program.steps.end(), is_timed);
+  const auto first_timed = std::find_if(program.steps.begin(), program.steps.end(),
+                                        [](const ChaseStep& step) { return has_histogram(step.kind); });
   return static_cast<std::size_t>(first_timed - program.steps.begin());
 }
 
