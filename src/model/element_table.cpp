@@ -31,7 +31,7 @@ ElementRow with(ElementRow row, Coverage coverage, const std::vector<std::string
   return row;
 }
 
-// A cache of one SM, whose structure is measured too.
+// A cache whose structure is measured too.
 ElementRow cache_row(std::string id, std::string title, const std::vector<Coverage>& cells) {
   return with(row(std::move(id), std::move(title), cells), kFull, {"ways", "sets", "index", "replacement"});
 }
@@ -74,8 +74,8 @@ std::vector<ElementRow> nvidia_rows() {
       cache_row("texture", "Texture cache",        {kM,  kM,    kM,   kNo,  kM,   kM,   kM,    kM,    kM,     kNo}),
       cache_row("readonly", "Read-only data cache", {kM,  kM,    kM,   kNo,  kM,   kM,   kM,    kM,    kM,     kNo}),
       cache_row("constant_l1", "Constant L1 cache", {kM,  kM,    kM,   kNo,  kM,   kM,   kM,    kM,    kM,     kNo}),
-      row("constant_l15", "Constant L1.5 cache",   {kM,  kM,    kM,   kNo,  kM,   kM,   kNo,   kNo,   kM,     kNo}),
-      with(with(row("l2", "L2 cache",              {kAM, kM,    kM,   kM,   kM,   kM,   kNo,   kNo,   kM,     kM}),
+      cache_row("constant_l15", "Constant L1.5 cache", {kM,  kM,    kM,   kNo,  kM,   kM,   kNo,   kNo,   kM,     kNo}),
+      with(with(cache_row("l2", "L2 cache",        {kAM, kM,    kM,   kM,   kM,   kM,   kNo,   kNo,   kM,     kM}),
                 kFull, {"near_sms"}),
            kM, l2_attributes()),
       with(row("shared", "Shared memory",          {kA,  kM,    kM,   kM,   kNo,  kNo,  kNo,   kNo,   kNo,    kNo}),
@@ -105,7 +105,7 @@ std::vector<ElementRow> amd_rows() {
       with(cache_row("vl1", "Vector L1 data cache", {kM,  kM,    kM,   kNo,  kM,   kM,   kM,    kNo,   kM,     kNo}),
            kM, {"loaded_latency", "write_policy", "write_allocate"}),
       scalar,
-      with(row("l2", "L2 cache",                   {kAM, kM,    kM,   kM,   kM,   kM,   kA,    kNo,   kM,     kNo}),
+      with(cache_row("l2", "L2 cache",             {kAM, kM,    kM,   kM,   kM,   kM,   kA,    kNo,   kM,     kNo}),
            kM, l2_attributes()),
       row("l3", "L3 cache (Infinity Cache)",       {kAM, kM,    kM,   kM,   kM,   kM,   kA,    kNo,   kM,     kNo}),
       with(row("lds", "Local data share",          {kA,  kM,    kM,   kM,   kNo,  kNo,  kNo,   kNo,   kNo,    kNo}),

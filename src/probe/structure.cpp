@@ -9,108 +9,69 @@
 #include <optional>
 #include <random>
 
+#include "probe/conflicts.h"
 #include "probe/packing.h"
 
 namespace gputopo::probe {
 namespace {
 
-using Group = FitTest::Group;
-
-// Finds one conflict set, by leaving out lines.
-class ConflictSearch {
- public:
-  ConflictSearch(Lab& lab, FitTest& test, std::uint64_t seed) : lab_(lab), test_(test), random_(seed) {}
-
-  // Nothing where what seemed too much fits after all: noise.
-  std::optional<Group> run(std::size_t lines) {
-    Group group(lines);
-    std::iota(group.begin(), group.end(), 0u);
-    double part = 0.5;  // to leave out at once
-    constexpr std::size_t kRounds = 2000;
-    for (std::size_t round = 0; round < kRounds; ++round) {
-      const auto drop = static_cast<std::size_t>(part * static_cast<double>(group.size()));
-      if (drop < 2) break;
-      std::vector<Group> candidates;
-      for (std::size_t i = 0; i < kCandidates; ++i) candidates.push_back(without(group, drop));
-      const std::optional<std::size_t> found = first_that_does_not_fit(candidates);
-      if (found) group = candidates[*found];
-      part = found ? std::min(0.5, 1.5 * part) : part / 2;
-    }
-    return leave_out_single_lines(std::move(group));
+// Lines of an array, each all that the nearest cache fetches of it: behind that, one load a line would let it hold as
+// many of these lines as it has of its own.
+std::vector<PackingPlace> places_of(const ChaseArray& array, std::uint64_t line_bytes) {
+  const std::uint64_t elements = line_bytes / array.stride_bytes;
+  std::vector<PackingPlace> places(array.element_count() / elements);
+  std::uint32_t next = 0;
+  for (PackingPlace& place : places) {
+    for (std::uint64_t i = 0; i < elements; ++i) place.push_back(next++);
   }
-
- private:
-  static constexpr std::size_t kCandidates = 8;
-
-  Group without(const Group& group, std::size_t count) {
-    Group rest = group;
-    std::shuffle(rest.begin(), rest.end(), random_);
-    rest.resize(rest.size() - count);
-    return rest;
-  }
-
-  // One copy of each, and a second look at what seems not to fit.
-  std::optional<std::size_t> first_that_does_not_fit(const std::vector<Group>& groups) {
-    const std::vector<double> misses = test_.misses_per_pass(groups, {}, 1);
-    constexpr std::size_t kLooks = 2;
-    std::size_t looks = 0;
-    for (std::size_t i = 0; i < groups.size() && looks < kLooks; ++i) {
-      // Of thousands of lines a miss too many is not told from noise, but then many sets overflow.
-      constexpr double kErrors = 5;
-      if (misses[i] < std::max(FitTest::kDecision, kErrors * test_.error(static_cast<double>(groups[i].size()))))
-        continue;
-      ++looks;
-      if (!test_.fit({groups[i]}).front()) return i;
-    }
-    return std::nullopt;
-  }
-
-  std::optional<Group> leave_out_single_lines(Group group) {
-    // At once: all of a set of any cache known, and a sample of what only a fully associative one can have.
-    constexpr std::size_t kWhole = 200;
-    while (group.size() > 2) {
-      const std::size_t singles = group.size() <= kWhole ? kWhole : kWhole / 8;
-      std::vector<std::size_t> places(group.size());
-      std::iota(places.begin(), places.end(), std::size_t{0});
-      std::shuffle(places.begin(), places.end(), random_);
-      places.resize(std::min(places.size(), singles));
-      std::vector<Group> candidates;
-      for (const std::size_t place : places) {
-        candidates.push_back(group);
-        candidates.back().erase(candidates.back().begin() + static_cast<std::ptrdiff_t>(place));
-      }
-      const std::vector<bool> fits = test_.fit(candidates);
-      std::vector<std::uint32_t> spare;
-      for (std::size_t i = 0; i < places.size(); ++i) {
-        if (!fits[i]) spare.push_back(group[places[i]]);
-      }
-      if (spare.empty()) break;
-      // Each can be spared; all of them together perhaps not.
-      spare.resize(std::min(spare.size(), group.size() - 2));
-      for (;; spare.resize((spare.size() + 1) / 2)) {
-        Group rest;
-        std::copy_if(group.begin(), group.end(), std::back_inserter(rest),
-                     [&](std::uint32_t line) { return std::find(spare.begin(), spare.end(), line) == spare.end(); });
-        if (spare.size() > 1 && test_.fit({rest}).front()) continue;
-        group = std::move(rest);
-        break;
-      }
-    }
-    std::sort(group.begin(), group.end());
-    lab_.log(fmt::format("structure: {} lines conflict", group.size()));
-    if (group.size() < 2 || test_.fit({group}).front()) return std::nullopt;
-    return group;
-  }
-
-  Lab& lab_;
-  FitTest& test_;
-  std::mt19937_64 random_;
-};
-
-std::vector<PackingPlace> single_places(const ChaseArray& array) {
-  std::vector<PackingPlace> places;
-  for (std::uint32_t i = 0; i < array.element_count(); ++i) places.push_back({i});
   return places;
+}
+
+std::optional<Conflict> conflict_by_itself(Lab& lab, FitTest& test, std::size_t lines, std::uint64_t seed) {
+  std::optional<LineGroup> found = minimal_conflict(lab, test, lines, seed);
+  if (!found) return std::nullopt;
+  Conflict conflict{.last = found->back()};
+  found->pop_back();
+  conflict.others = *found;
+  conflict.walked = std::move(*found);
+  return conflict;
+}
+
+// What is walked must be too much for the cache before this one, always.
+std::size_t least_lines(const Cache& cache) {
+  constexpr std::uint64_t kNearer = 2;
+  return kNearer * cache.nearer_bytes / cache.line_bytes;
+}
+
+// All the lines that fit a cache behind another.
+LineGroup packed_lines(Lab& lab, const Cache& cache, const Structure& structure,
+                       const std::vector<PackingPlace>& places) {
+  if (structure.lines > lab.parameters().packed_places_limit) {
+    throw NotSupportedError(fmt::format("sets of a cache behind another are looked for among up to {:.0f} lines only",
+                                        lab.parameters().packed_places_limit));
+  }
+  LineGroup packed = pack(lab, cache, structure.array, places, static_cast<std::size_t>(structure.lines));
+  if (packed.size() < least_lines(cache)) {
+    throw Inconclusive(fmt::format("the {} lines that it holds are less than twice what is before it", packed.size()));
+  }
+  return packed;
+}
+
+std::optional<Conflict> conflict_with_packed(Lab& lab, const Cache& cache, FitTest& test, const LineGroup& packed,
+                                             std::size_t lines, std::uint64_t seed) {
+  Conflict conflict{.walked = packed};
+  std::mt19937_64 random(seed);
+  do {
+    conflict.last = static_cast<std::uint32_t>((random() >> 32) * lines >> 32);
+  } while (std::find(packed.begin(), packed.end(), conflict.last) != packed.end());
+  LineGroup too_many = packed;
+  too_many.push_back(conflict.last);
+  if (test.fit({too_many}).front()) return std::nullopt;
+  conflict.others = conflicting_with([&](const std::vector<LineGroup>& groups) { return test.fit(groups); }, packed,
+                                     conflict.last, least_lines(cache));
+  lab.log(fmt::format("structure: with {} lines {} conflict", packed.size(), conflict.ways() + 1));
+  if (conflict.others.empty()) return std::nullopt;
+  return conflict;
 }
 
 struct VictimShares {
@@ -119,30 +80,40 @@ struct VictimShares {
 };
 
 VictimShares victim_shares(Lab& lab, const Cache& cache, const Structure& structure, bool touch_first_again) {
-  const Group& lines = structure.conflicts.front();
-  const std::uint64_t ways = lines.size() - 1;
+  const Conflict& conflict = structure.conflicts.front();
   ChaseArray array = structure.array;
-  array.elements = lines;
+  const std::vector<PackingPlace> places = places_of(array, structure.line_bytes);
+  // Of each line of the set, by age: the first of its elements in the walk.
+  std::vector<std::uint64_t> at;
+  for (const std::uint32_t line : structure.behind ? conflict.walked : conflict.others) {
+    if (std::find(conflict.others.begin(), conflict.others.end(), line) != conflict.others.end()) {
+      at.push_back(array.elements.size());
+    }
+    array.elements.insert(array.elements.end(), places[line].begin(), places[line].end());
+  }
+  const std::uint64_t walk = array.elements.size();
+  array.elements.push_back(places[conflict.last].front());
   ChaseProgram program = make_program(cache.site(), {array}, {});
   // Enough for random replacement to have let all of them in.
   constexpr std::uint64_t kFills = 24;
-  for (std::uint64_t i = 0; i < kFills; ++i) program.steps.push_back({.kind = StepKind::kWarm, .loads = ways});
-  if (touch_first_again) program.steps.push_back({.kind = StepKind::kWarm, .loads = 1});
-  program.steps.push_back({.kind = StepKind::kWarm, .loads = 1, .first = ways});
+  for (std::uint64_t i = 0; i < kFills; ++i) program.steps.push_back({.kind = StepKind::kWarm, .loads = walk});
+  if (touch_first_again) program.steps.push_back({.kind = StepKind::kWarm, .loads = 1, .first = at.front()});
+  program.steps.push_back({.kind = StepKind::kWarm, .loads = 1, .first = walk});
   // The first that misses is the victim: those before it hit, and evict nothing.
-  program.steps.push_back({.kind = StepKind::kTimed, .loads = std::min<std::uint64_t>(ways, program.timed_cap)});
+  program.steps.push_back({.kind = StepKind::kTimed, .loads = std::min<std::uint64_t>(walk, program.timed_cap)});
   // A share of one in a hundred is to be seen; a fully associative cache takes its time for each.
   constexpr std::uint64_t kLoads = 4'000'000;
-  const std::size_t copies = std::clamp<std::size_t>(kLoads / (kFills * ways), 20, 400);
+  const std::size_t copies = std::clamp<std::size_t>(kLoads / (kFills * walk), 20, 400);
   VictimShares shares;
-  shares.of_age.resize(ways);
+  shares.of_age.resize(at.size());
   for (const ChaseResult& result : lab.chase(std::vector<ChaseProgram>(copies, program))) {
     const std::vector<std::uint32_t>& latencies = result.steps.back().latencies;
-    const auto victim = std::find_if(latencies.begin(), latencies.end(), [&](std::uint32_t latency) {
-      return latency >= cache.hit_limit_cycles() && latency < cache.survey->levels.back().high_cycles;
+    const auto victim = std::find_if(at.begin(), at.end(), [&](std::uint64_t load) {
+      return load < latencies.size() && latencies[load] >= cache.hit_limit_cycles() &&
+             latencies[load] < cache.survey->levels.back().high_cycles;
     });
-    if (victim == latencies.end()) continue;
-    shares.of_age[static_cast<std::size_t>(victim - latencies.begin())] += 1;
+    if (victim == at.end()) continue;
+    shares.of_age[static_cast<std::size_t>(victim - at.begin())] += 1;
     ++shares.seen;
   }
   for (double& share : shares.of_age) share /= std::max(1.0, shares.seen);
@@ -161,9 +132,10 @@ double evenness(const VictimShares& shares) {
 // Bytes that divide all distances within a set.
 std::uint64_t common_distance(const Structure& structure) {
   std::uint64_t common = 0;
-  for (const Group& conflict : structure.conflicts) {
-    for (const std::uint32_t element : conflict) {
-      common = std::gcd(common, (element - conflict.front()) * structure.array.stride_bytes);
+  for (const Conflict& conflict : structure.conflicts) {
+    for (const std::uint32_t line : conflict.others) {
+      const std::uint64_t lines = line > conflict.last ? line - conflict.last : conflict.last - line;
+      common = std::gcd(common, lines * structure.line_bytes);
     }
   }
   return common;
@@ -172,41 +144,51 @@ std::uint64_t common_distance(const Structure& structure) {
 }  // namespace
 
 std::size_t Structure::fewest_ways() const {
-  std::size_t ways = conflicts.front().size() - 1;
-  for (const auto& conflict : conflicts) ways = std::min(ways, conflict.size() - 1);
+  std::size_t ways = conflicts.front().ways();
+  for (const Conflict& conflict : conflicts) ways = std::min(ways, conflict.ways());
   return ways;
 }
 
 std::size_t Structure::most_ways() const {
   std::size_t ways = 0;
-  for (const auto& conflict : conflicts) ways = std::max(ways, conflict.size() - 1);
+  for (const Conflict& conflict : conflicts) ways = std::max(ways, conflict.ways());
   return ways;
 }
 
 Structure survey_structure(Lab& lab, const Cache& cache) {
   require_exceeded(cache, "so no lines conflict");
-  if (cache.nearer_bytes > 0) throw NotSupportedError("the structure of a cache behind another is not measured");
   if (cache.line_bytes == 0 || cache.size_bytes <= 0) throw Inconclusive("its line and its size are not known");
-  Structure structure;
+  Structure structure{.line_bytes = cache.line_bytes, .behind = cache.nearer_bytes > 0};
   structure.lines = std::round(cache.size_bytes / static_cast<double>(cache.line_bytes));
   constexpr double kCapacities = 2;  // does not fit, whatever the index
   const auto wanted = static_cast<std::uint64_t>(kCapacities * cache.size_bytes);
-  structure.array = make_array(cache.site(), cache.site().clamp(wanted), cache.line_bytes);
-  const std::vector<PackingPlace> places = single_places(structure.array);
+  const std::uint64_t element = structure.behind ? cache.nearest_fetch_bytes() : cache.line_bytes;
+  structure.array = make_array(cache.site(), cache.site().clamp(wanted) / cache.line_bytes * cache.line_bytes, element);
+  const std::vector<PackingPlace> places = places_of(structure.array, cache.line_bytes);
   FitTest test(lab, cache, structure.array, places);
   // Two to compare; where they are of few lines, more, for the distances within them to tell an index from chance.
   constexpr std::size_t kSets = 2;
   constexpr std::size_t kLines = 12;
   constexpr std::uint64_t kTries = 10;
+  LineGroup packed;
+  if (structure.behind) packed = packed_lines(lab, cache, structure, places);
   std::size_t lines = 0;
-  const auto enough = [&] { return structure.conflicts.size() >= kSets && lines >= kLines; };
+  // Those that were found with as many ways as any. Noise only hides lines of a set that is walked with all others.
+  const auto whole = [&](const Conflict& conflict) { return conflict.ways() == structure.most_ways(); };
+  const auto enough = [&] {
+    const auto alike = std::count_if(structure.conflicts.begin(), structure.conflicts.end(), whole);
+    return lines >= kLines &&
+           (structure.behind ? static_cast<std::size_t>(alike) : structure.conflicts.size()) >= kSets;
+  };
   for (std::uint64_t attempt = 0; attempt < kTries && !enough(); ++attempt) {
-    ConflictSearch search(lab, test, lab.seed() + attempt);
-    auto conflict = search.run(structure.array.element_count());
+    const std::uint64_t seed = lab.seed() + attempt;
+    const auto conflict = structure.behind ? conflict_with_packed(lab, cache, test, packed, places.size(), seed)
+                                           : conflict_by_itself(lab, test, places.size(), seed);
     if (!conflict) continue;
-    lines += conflict->size();
-    structure.conflicts.push_back(std::move(*conflict));
+    lines += conflict->ways() + 1;
+    structure.conflicts.push_back(*conflict);
   }
+  if (structure.behind && enough()) std::erase_if(structure.conflicts, std::not_fn(whole));
   if (structure.conflicts.size() < kSets) {
     throw Inconclusive("lines that conflict were not found: what does not fit at one time fits at another");
   }
@@ -237,8 +219,7 @@ Attribute structure_sets(const Lab& lab, const Structure& structure) {
   }
   // Where consecutive lines lie in consecutive sets, the distance of lines of one set counts the sets.
   constexpr double kAgrees = 0.03;
-  const double period =
-      static_cast<double>(common_distance(structure)) / static_cast<double>(structure.array.stride_bytes);
+  const double period = static_cast<double>(common_distance(structure)) / static_cast<double>(structure.line_bytes);
   if (std::abs(period - sets) <= kAgrees * sets) {
     return measured(lab, static_cast<std::int64_t>(period), "", stats::Interval{period, period}, "stride_of_a_set");
   }
@@ -251,7 +232,7 @@ Attribute structure_sets(const Lab& lab, const Structure& structure) {
 }
 
 Attribute structure_index(const Lab& lab, const Structure& structure) {
-  const auto line = structure.array.stride_bytes;
+  const auto line_bytes = structure.line_bytes;
   const auto ways = static_cast<double>(structure.most_ways());
   const double sets = structure.lines / ways;
   const auto answer = [&](std::string value) {
@@ -260,13 +241,11 @@ Attribute structure_index(const Lab& lab, const Structure& structure) {
   if (sets < 1.5) return answer("none");
   const std::uint64_t common = common_distance(structure);
   std::uint64_t differing = 0;  // bits in which addresses of one set differ
-  for (const auto& conflict : structure.conflicts) {
-    for (const std::uint32_t element : conflict) {
-      differing |= (element * line) ^ (conflict.front() * line);
-    }
+  for (const Conflict& conflict : structure.conflicts) {
+    for (const std::uint32_t line : conflict.others) differing |= (line ^ conflict.last) * line_bytes;
   }
   constexpr double kTolerance = 0.02;
-  const double period = static_cast<double>(common) / static_cast<double>(line);
+  const double period = static_cast<double>(common) / static_cast<double>(line_bytes);
   if (period >= (1 - kTolerance) * sets) {
     Attribute attribute = answer("modulo");
     attribute.add_detail("set_stride_bytes", static_cast<std::int64_t>(common));
@@ -280,7 +259,7 @@ Attribute structure_index(const Lab& lab, const Structure& structure) {
     run = (differing >> bit & 1) != 0 ? 0 : run + 1;
     const int first = bit - width + 1;
     const bool whole_field = run >= width && first >= 1;
-    if (whole_field && std::uint64_t{1} << first >= line) return answer(fmt::format("bits {} to {}", first, bit));
+    if (whole_field && std::uint64_t{1} << first >= line_bytes) return answer(fmt::format("bits {} to {}", first, bit));
   }
   return answer("hashed");
 }
@@ -289,7 +268,7 @@ Attribute structure_replacement(Lab& lab, const Cache& cache, const Structure& s
   const auto answer = [&](std::string value) {
     return measured(lab, std::move(value), "", std::nullopt, "victim_of_a_new_line");
   };
-  const std::size_t ways = structure.conflicts.front().size() - 1;
+  const std::size_t ways = structure.conflicts.front().ways();
   if (ways == 1) return answer("none");
   const VictimShares plain = victim_shares(lab, cache, structure, false);
   const VictimShares touched = victim_shares(lab, cache, structure, true);

@@ -1,8 +1,5 @@
 // The structure of a cache: sets, ways, which lines share a set, and which line gives way to a new one.
-//
-// Everything follows from conflict sets: lines that do not all fit although any one less of them do. Whatever the index
-// and the replacement, such lines are one more than a set has ways, and all of that set. They are found by leaving out
-// lines at random from more than the cache holds, as long as what is left does not fit.
+// Everything follows from conflict sets (conflicts.h).
 #pragma once
 
 #include <cstdint>
@@ -13,10 +10,21 @@
 
 namespace gputopo::probe {
 
+// Lines of one set: one more than it has ways.
+struct Conflict {
+  std::vector<std::uint32_t> others;  // than the last, in the order of `walked`
+  std::uint32_t last = 0;
+  std::vector<std::uint32_t> walked;  // lines that fit, `others` among them; not with `last`
+
+  [[nodiscard]] std::size_t ways() const { return others.size(); }
+};
+
 struct Structure {
-  ChaseArray array;                                   // one element a line
-  std::vector<std::vector<std::uint32_t>> conflicts;  // elements: each ways + 1 lines of one set, ascending
-  double lines = 0;                                   // that the cache has: its size by the size of a line
+  ChaseArray array;
+  std::uint64_t line_bytes = 0;
+  bool behind = false;  // another cache, so that the lines of one set are never walked alone
+  double lines = 0;     // that the cache has: its size by the size of a line
+  std::vector<Conflict> conflicts;
 
   [[nodiscard]] std::size_t fewest_ways() const;
   [[nodiscard]] std::size_t most_ways() const;

@@ -48,19 +48,25 @@ void judge_machine(std::uint64_t seed, Outcome& outcome) {
   const std::unique_ptr<Device> device = sim::make_sim_device(machine, seed, 1);
   DiscoverOptions options;
   options.attributes = {"ways", "sets", "index", "replacement"};
-  options.elements = {"l1", "texture", "readonly", "constant_l1"};
+  options.elements = {"l1", "texture", "readonly", "constant_l1", "constant_l15"};
   options.seed = seed;
   options.budget_seconds = 600;
   options.keep_samples = false;
   truth::log_if_asked(seed, options);
   const Topology topology = discover(*device, options);
-  const std::pair<const char*, Space> elements[] = {{"l1", Space::kGlobal},
-                                                    {"texture", Space::kTexture},
-                                                    {"readonly", Space::kReadOnly},
-                                                    {"constant_l1", Space::kConstant}};
-  for (const auto& [id, space] : elements) {
-    const std::string& name = machine.spaces.at(space).path.front().cache;
-    if (name == "l2") continue;  // no L1 caches these loads
+  struct Element {
+    const char* id;
+    Space space;
+    std::size_t depth;
+  };
+  const Element elements[] = {{"l1", Space::kGlobal, 0},
+                              {"texture", Space::kTexture, 0},
+                              {"readonly", Space::kReadOnly, 0},
+                              {"constant_l1", Space::kConstant, 0},
+                              {"constant_l15", Space::kConstant, 1}};
+  for (const auto& [id, space, depth] : elements) {
+    const std::string& name = machine.spaces.at(space).path.at(depth).cache;
+    if (name == "l2") continue;  // no L1 caches these loads, or no L1.5
     const auto cache = std::find_if(machine.caches.begin(), machine.caches.end(),
                                     [&](const sim::CacheSpec& spec) { return spec.id == name; });
     const std::uint64_t lines = cache->size_bytes / cache->line_bytes;
@@ -71,7 +77,7 @@ void judge_machine(std::uint64_t seed, Outcome& outcome) {
                                           static_cast<int>(cache->replacement), static_cast<int>(cache->index));
     const auto judge = [&](const char* what, bool right, bool outside) {
       const Attribute& attribute = *topology.find_attribute(id, what);
-      Tally& tally = outcome.tallies[what];
+      Tally& tally = outcome.tallies[depth == 0 ? what : fmt::format("{} of {}", what, id)];
       ++tally.total;
       tally.right += right ? 1 : 0;
       tally.silent += attribute.available() ? 0 : 1;
