@@ -19,7 +19,7 @@ struct Progress {
 };
 
 struct DiscoverOptions {
-  std::vector<std::string> elements;    // ids to discover; empty: all
+  std::vector<std::string> elements;    // ids to discover, or single attributes of them ("l2.ways"); empty: all
   std::vector<std::string> attributes;  // ids to discover; empty: all
   bool full = false;                    // also what takes its time (Coverage::kMeasuredInFull)
   double budget_seconds = 60;           // what does not fit is reported as timed_out

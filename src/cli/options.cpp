@@ -35,7 +35,8 @@ void add_output_options(CLI::App& app, Options& options) {
 }
 
 void add_discover_options(CLI::App& app, Options& options) {
-  app.add_option("--only", options.elements, "Memory elements to discover; see 'gputopo coverage'")
+  app.add_option("--only", options.elements,
+                 "Memory elements to discover, or attributes of one (l2.ways); see 'gputopo coverage'")
       ->delimiter(',')
       ->allow_extra_args(false)
       ->type_name("ELEMENT[,ELEMENT]");

@@ -720,29 +720,62 @@ std::vector<std::string> expand_groups(const std::vector<std::string>& chosen, c
   return expanded;
 }
 
-bool selected(const std::vector<std::string>& chosen, const std::string& id) {
-  return chosen.empty() || std::find(chosen.begin(), chosen.end(), id) != chosen.end();
+bool contains(const std::vector<std::string>& ids, const std::string& id) {
+  return std::find(ids.begin(), ids.end(), id) != ids.end();
 }
 
-Topology Discovery::run() {
-  std::vector<std::string> element_ids;
-  for (const ElementRow& row : table_) element_ids.push_back(row.id);
-  const std::vector<std::string> elements = expand_groups(options_.elements, element_ids);
-  require_known(elements, element_ids, "element");
-  require_known(options_.attributes, memory_attribute_ids(), "attribute");
+// What is to be discovered, of all that there is to know.
+class Selection {
+ public:
+  // Throws UsageError for ids that do not exist.
+  Selection(const DiscoverOptions& options, const std::vector<ElementRow>& table) : options_(options) {
+    std::vector<std::string> ids;
+    for (const ElementRow& row : table) ids.push_back(row.id);
+    std::vector<std::string> chosen;
+    for (const std::string& name : options.elements) {
+      const std::size_t dot = name.find('.');
+      if (dot == std::string::npos) {
+        chosen.push_back(name);
+        continue;
+      }
+      cells_.push_back(name);
+      require_known({name.substr(0, dot)}, ids, "element");
+      require_known({name.substr(dot + 1)}, memory_attribute_ids(), "attribute");
+    }
+    elements_ = options.elements.empty() ? ids : expand_groups(chosen, ids);
+    require_known(elements_, ids, "element");
+    require_known(options.attributes, memory_attribute_ids(), "attribute");
+  }
 
+  [[nodiscard]] bool has(const ElementRow& row, const std::string& attribute) const {
+    const Coverage coverage = row.of(attribute);
+    if (coverage == Coverage::kNotApplicable || coverage == Coverage::kPlanned) return false;
+    if (contains(cells_, row.id + "." + attribute)) return true;
+    if (!contains(elements_, row.id)) return false;
+    if (!options_.attributes.empty()) return contains(options_.attributes, attribute);
+    return options_.full || coverage != Coverage::kMeasuredInFull;
+  }
+
+  // Of what it has not, although it exists.
+  [[nodiscard]] std::string reason(const ElementRow& row, const std::string& attribute) const {
+    const bool only_full = row.of(attribute) == Coverage::kMeasuredInFull && contains(elements_, row.id);
+    return only_full ? "takes its time; --full measures it" : "left out by --only or --attribute";
+  }
+
+ private:
+  const DiscoverOptions& options_;
+  std::vector<std::string> elements_;
+  std::vector<std::string> cells_;  // "l2.ways"
+};
+
+Topology Discovery::run() {
+  const Selection selection(options_, table_);
   topology_.generator = "gputopo " GPUTOPO_VERSION;
   topology_.timestamp = utc_timestamp();
   fill_general(lab_.info(), topology_);
 
-  const auto wanted = [&](const ElementRow& row, const std::string& attribute) {
-    const Coverage coverage = row.of(attribute);
-    if (coverage == Coverage::kMeasuredInFull && options_.attributes.empty() && !options_.full) return false;
-    return coverage != Coverage::kNotApplicable && coverage != Coverage::kPlanned && selected(elements, row.id) &&
-           selected(options_.attributes, attribute);
-  };
   for (const ElementRow& row : table_) {
-    for (const std::string& attribute : memory_attribute_ids()) total_ += wanted(row, attribute) ? 1 : 0;
+    for (const std::string& attribute : memory_attribute_ids()) total_ += selection.has(row, attribute) ? 1 : 0;
   }
   if (total_ == 0) {
     throw UsageError("none of these attributes is one of these elements; 'gputopo coverage' lists what each has");
@@ -750,7 +783,7 @@ Topology Discovery::run() {
   // Attribute by attribute within an element, in the order of the plan.
   for (const ElementRow& row : table_) {
     for (const PlanRow& step : plan()) {
-      if (!wanted(row, step.attribute)) continue;
+      if (!selection.has(row, step.attribute)) continue;
       ensure(row.id, step.attribute);
       ++done_;
     }
@@ -760,14 +793,12 @@ Topology Discovery::run() {
     MemoryElement element{row.id, row.title, {}};
     for (const std::string& attribute : memory_attribute_ids()) {
       Attribute& slot = get_or_add(element.attributes, attribute);
-      if (wanted(row, attribute)) {
+      if (selection.has(row, attribute)) {
         slot = results_.at({row.id, attribute});
       } else if (row.of(attribute) == Coverage::kNotApplicable || row.of(attribute) == Coverage::kPlanned) {
         slot = unavailable(Reason::kNotApplicable, "");
       } else {
-        const bool only_full = row.of(attribute) == Coverage::kMeasuredInFull && selected(elements, row.id);
-        slot = unavailable(Reason::kNotSelected,
-                           only_full ? "takes its time; --full measures it" : "left out by --only or --attribute");
+        slot = unavailable(Reason::kNotSelected, selection.reason(row, attribute));
       }
     }
     topology_.memory.push_back(std::move(element));

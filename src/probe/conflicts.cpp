@@ -13,7 +13,9 @@ namespace {
 // Finds one conflict set, by leaving out lines.
 class ConflictSearch {
  public:
-  ConflictSearch(Lab& lab, FitTest& test, std::uint64_t seed) : lab_(lab), test_(test), random_(seed) {}
+  // `at_once`: candidates that take no longer than one.
+  ConflictSearch(Lab& lab, FitTest& test, std::size_t at_once, std::uint64_t seed)
+      : lab_(lab), test_(test), at_once_(std::min(at_once, kCandidates)), random_(seed) {}
 
   // Nothing where what seemed too much fits after all: noise.
   std::optional<LineGroup> run(std::size_t lines) {
@@ -24,10 +26,14 @@ class ConflictSearch {
     for (std::size_t round = 0; round < kRounds; ++round) {
       const auto drop = static_cast<std::size_t>(part * static_cast<double>(group.size()));
       if (drop < 2) break;
-      std::vector<LineGroup> candidates;
-      for (std::size_t i = 0; i < kCandidates; ++i) candidates.push_back(without(group, drop));
-      const std::optional<std::size_t> found = first_that_does_not_fit(candidates);
-      if (found) group = candidates[*found];
+      bool found = false;
+      for (std::size_t tried = 0; tried < kCandidates && !found; tried += at_once_) {
+        std::vector<LineGroup> candidates;
+        for (std::size_t i = 0; i < at_once_; ++i) candidates.push_back(without(group, drop));
+        const std::optional<std::size_t> first = first_that_does_not_fit(candidates);
+        if (first) group = candidates[*first];
+        found = first.has_value();
+      }
       part = found ? std::min(0.5, 1.5 * part) : part / 2;
     }
     return leave_out_single_lines(std::move(group));
@@ -98,13 +104,15 @@ class ConflictSearch {
 
   Lab& lab_;
   FitTest& test_;
+  std::size_t at_once_;
   std::mt19937_64 random_;
 };
 
 }  // namespace
 
-std::optional<LineGroup> minimal_conflict(Lab& lab, FitTest& test, std::size_t lines, std::uint64_t seed) {
-  return ConflictSearch(lab, test, seed).run(lines);
+std::optional<LineGroup> minimal_conflict(Lab& lab, FitTest& test, std::size_t lines, std::size_t at_once,
+                                          std::uint64_t seed) {
+  return ConflictSearch(lab, test, at_once, seed).run(lines);
 }
 
 LineGroup conflicting_with(const FitsTogether& fit, const LineGroup& lines, std::uint32_t last, std::size_t least) {

@@ -14,8 +14,10 @@ namespace gputopo::probe {
 using LineGroup = FitTest::Group;
 
 // One conflict set of `lines` lines (places of the test) that do not fit, ascending: lines are left out at random as
-// long as what is left does not fit. Nothing where what seemed too much fits after all: noise.
-[[nodiscard]] std::optional<LineGroup> minimal_conflict(Lab& lab, FitTest& test, std::size_t lines, std::uint64_t seed);
+// long as what is left does not fit. Nothing where what seemed too much fits after all: noise. `at_once`: groups of
+// lines that take no longer to try than one does.
+[[nodiscard]] std::optional<LineGroup> minimal_conflict(Lab& lab, FitTest& test, std::size_t lines, std::size_t at_once,
+                                                        std::uint64_t seed);
 
 // Whether each of the groups fits.
 using FitsTogether = std::function<std::vector<bool>(const std::vector<LineGroup>&)>;

@@ -42,6 +42,8 @@ struct Parameters {
   // Places up to which a cache is packed place by place. More: exact sizes of larger caches; the time grows with the
   // square.
   double packed_places_limit = 400;
+  // Lines among which those of one set are looked for, by walking all of them again and again. More would take minutes.
+  double structure_lines_limit = 32768;
   // Copies of a program that tries one SM against all others. Few, because there is one for each SM; odd, as above.
   std::uint32_t pair_copies = 3;
   // Cycles that one launch may take: under two seconds at 1 GHz.

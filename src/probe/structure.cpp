@@ -27,8 +27,10 @@ std::vector<PackingPlace> places_of(const ChaseArray& array, std::uint64_t line_
   return places;
 }
 
-std::optional<Conflict> conflict_by_itself(Lab& lab, FitTest& test, std::size_t lines, std::uint64_t seed) {
-  std::optional<LineGroup> found = minimal_conflict(lab, test, lines, seed);
+std::optional<Conflict> conflict_by_itself(Lab& lab, const Cache& cache, FitTest& test, std::size_t lines,
+                                           std::uint64_t seed) {
+  std::optional<LineGroup> found =
+      minimal_conflict(lab, test, lines, cache.site().exclusive ? 1 : lab.info().sm_count, seed);
   if (!found) return std::nullopt;
   Conflict conflict{.last = found->back()};
   found->pop_back();
@@ -46,10 +48,6 @@ std::size_t least_lines(const Cache& cache) {
 // All the lines that fit a cache behind another.
 LineGroup packed_lines(Lab& lab, const Cache& cache, const Structure& structure,
                        const std::vector<PackingPlace>& places) {
-  if (structure.lines > lab.parameters().packed_places_limit) {
-    throw NotSupportedError(fmt::format("sets of a cache behind another are looked for among up to {:.0f} lines only",
-                                        lab.parameters().packed_places_limit));
-  }
   LineGroup packed = pack(lab, cache, structure.array, places, static_cast<std::size_t>(structure.lines));
   if (packed.size() < least_lines(cache)) {
     throw Inconclusive(fmt::format("the {} lines that it holds are less than twice what is before it", packed.size()));
@@ -141,6 +139,17 @@ std::uint64_t common_distance(const Structure& structure) {
   return common;
 }
 
+// Where consecutive lines lie in consecutive sets, the distance of the lines of one set counts the sets. They may have
+// a way more or less than those that were looked at.
+std::optional<std::uint64_t> counted_sets(const Structure& structure) {
+  const std::uint64_t sets = common_distance(structure) / structure.line_bytes;
+  const double mean_ways = structure.lines / static_cast<double>(sets);
+  const auto fewest = static_cast<double>(structure.fewest_ways());
+  const auto most = static_cast<double>(structure.most_ways());
+  if (most > fewest + 1 || mean_ways <= fewest - 1 || mean_ways >= most + 1) return std::nullopt;
+  return sets;
+}
+
 }  // namespace
 
 std::size_t Structure::fewest_ways() const {
@@ -160,6 +169,14 @@ Structure survey_structure(Lab& lab, const Cache& cache) {
   if (cache.line_bytes == 0 || cache.size_bytes <= 0) throw Inconclusive("its line and its size are not known");
   Structure structure{.line_bytes = cache.line_bytes, .behind = cache.nearer_bytes > 0};
   structure.lines = std::round(cache.size_bytes / static_cast<double>(cache.line_bytes));
+  const double most_lines =
+      structure.behind ? lab.parameters().packed_places_limit : lab.parameters().structure_lines_limit;
+  if (structure.lines > most_lines) {
+    throw NotSupportedError(
+        fmt::format("of {:.0f} lines those of one set are not found in the time there is; of {:.0f} "
+                    "they would be",
+                    structure.lines, most_lines));
+  }
   constexpr double kCapacities = 2;  // does not fit, whatever the index
   const auto wanted = static_cast<std::uint64_t>(kCapacities * cache.size_bytes);
   const std::uint64_t element = structure.behind ? cache.nearest_fetch_bytes() : cache.line_bytes;
@@ -183,7 +200,7 @@ Structure survey_structure(Lab& lab, const Cache& cache) {
   for (std::uint64_t attempt = 0; attempt < kTries && !enough(); ++attempt) {
     const std::uint64_t seed = lab.seed() + attempt;
     const auto conflict = structure.behind ? conflict_with_packed(lab, cache, test, packed, places.size(), seed)
-                                           : conflict_by_itself(lab, test, places.size(), seed);
+                                           : conflict_by_itself(lab, cache, test, places.size(), seed);
     if (!conflict) continue;
     lines += conflict->ways() + 1;
     structure.conflicts.push_back(*conflict);
@@ -203,25 +220,31 @@ Attribute structure_ways(const Lab& lab, const Structure& structure) {
     throw Inconclusive(
         fmt::format("sets of {:.0f} to {:.0f} lines were found: not all of them can be minimal", fewest, most));
   }
-  return measured(lab, static_cast<std::int64_t>(most), "", stats::Interval{fewest, most}, "minimal_conflict_sets");
+  stats::Interval interval{fewest, most};
+  if (const auto sets = counted_sets(structure)) {
+    constexpr double kOfSize = 0.02;  // which its number of lines comes from
+    const double mean_ways = structure.lines / static_cast<double>(*sets);
+    interval.low = std::min(fewest, std::floor((1 + kOfSize) * mean_ways));
+    interval.high = std::max(most, std::ceil((1 - kOfSize) * mean_ways));
+  }
+  return measured(lab, static_cast<std::int64_t>(most), "", interval, "minimal_conflict_sets");
 }
 
 Attribute structure_sets(const Lab& lab, const Structure& structure) {
-  const auto ways = static_cast<double>(structure.most_ways());
-  if (structure.fewest_ways() != structure.most_ways()) {
-    throw Inconclusive(fmt::format("the sets are not alike: they have {} or {} ways", structure.fewest_ways(), ways));
+  if (const auto counted = counted_sets(structure)) {
+    const auto sets = static_cast<double>(*counted);
+    return measured(lab, static_cast<std::int64_t>(*counted), "", stats::Interval{sets, sets}, "stride_of_a_set");
   }
-  const double sets = structure.lines / ways;
+  const auto fewest = static_cast<double>(structure.fewest_ways());
+  const auto most = static_cast<double>(structure.most_ways());
+  const double sets = structure.lines / most;
+  if (fewest != most) {
+    throw Inconclusive(fmt::format("the sets are not alike: they have {} or {} ways", fewest, most));
+  }
   const double whole = std::max(1.0, std::round(sets));
   constexpr double kWhole = 0.02;
   if (std::abs(sets - whole) > kWhole * whole) {
-    throw Inconclusive(fmt::format("{:.0f} lines are no whole number of sets of {:.0f}", structure.lines, ways));
-  }
-  // Where consecutive lines lie in consecutive sets, the distance of lines of one set counts the sets.
-  constexpr double kAgrees = 0.03;
-  const double period = static_cast<double>(common_distance(structure)) / static_cast<double>(structure.line_bytes);
-  if (std::abs(period - sets) <= kAgrees * sets) {
-    return measured(lab, static_cast<std::int64_t>(period), "", stats::Interval{period, period}, "stride_of_a_set");
+    throw Inconclusive(fmt::format("{:.0f} lines are no whole number of sets of {:.0f}", structure.lines, most));
   }
   // A hash names a power of two of sets as a rule. The size may be off by a part in a hundred.
   const double power = std::exp2(std::round(std::log2(sets)));
@@ -239,17 +262,14 @@ Attribute structure_index(const Lab& lab, const Structure& structure) {
     return measured(lab, std::move(value), "", std::nullopt, "addresses_of_conflict_sets");
   };
   if (sets < 1.5) return answer("none");
-  const std::uint64_t common = common_distance(structure);
+  if (counted_sets(structure)) {
+    Attribute attribute = answer("modulo");
+    attribute.add_detail("set_stride_bytes", static_cast<std::int64_t>(common_distance(structure)));
+    return attribute;
+  }
   std::uint64_t differing = 0;  // bits in which addresses of one set differ
   for (const Conflict& conflict : structure.conflicts) {
     for (const std::uint32_t line : conflict.others) differing |= (line ^ conflict.last) * line_bytes;
-  }
-  constexpr double kTolerance = 0.02;
-  const double period = static_cast<double>(common) / static_cast<double>(line_bytes);
-  if (period >= (1 - kTolerance) * sets) {
-    Attribute attribute = answer("modulo");
-    attribute.add_detail("set_stride_bytes", static_cast<std::int64_t>(common));
-    return attribute;
   }
   // A field of bits in which no two lines of a set differ, wide enough to name all sets.
   const auto width = static_cast<int>(std::lround(std::log2(sets)));

@@ -79,6 +79,7 @@ TEST_F(Published, WongTableFive) {
   EXPECT_NEAR(number("constant_l1", "latency"), 8, 0.5);
   EXPECT_NEAR(number("constant_l15", "size"), 8 << 10, 256);
   EXPECT_EQ(number("constant_l15", "line_size"), 256);
+  EXPECT_EQ(number("constant_l15", "ways"), 4);
   EXPECT_NEAR(number("constant_l15", "latency"), 81, 1);
   EXPECT_NEAR(number("constant_l15", "latency") + number("constant_l15", "miss_penalty"), 220, 2);
 
@@ -182,6 +183,11 @@ TEST_F(Published, MeltzerC2070) {
   EXPECT_EQ(number("l2", "size"), 768 << 10);
   EXPECT_NEAR(detail<double>("l2", "size", "measured_bytes"), 768 << 10, 0.01 * (768 << 10));
   EXPECT_NEAR(number("l2", "latency"), 350, 3);
+  // 13.7 ways on average, in 1792 sets.
+  EXPECT_EQ(number("l2", "sets"), 1792);
+  EXPECT_EQ(attribute("l2", "ways").low, 13);
+  EXPECT_EQ(attribute("l2", "ways").high, 14);
+  EXPECT_EQ(text("l2", "index"), "modulo");
   EXPECT_NEAR(number("device", "latency"), 580, 5);
   EXPECT_EQ(number("tlb_l1", "entry_bytes"), 2 << 20);
 }

@@ -1,0 +1,89 @@
+// What SMs share as random machines have it: the sets and ways of L2, and which SMs are near which of its partitions.
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <gtest/gtest.h>
+
+#include "device/sim/machine.h"
+#include "gputopo/discover.h"
+#include "support/draw.h"
+
+namespace gputopo {
+namespace {
+
+// An L2 small enough to be walked: its ways, sets and index, whatever the L1 before it.
+TEST(MapTruth, StructureOfASmallL2) {
+  truth::Draw draw(2);
+  for (int trial = 0; trial < 8; ++trial) {
+    sim::MachineSpec machine = sim::parse_machine(*sim::builtin_machine("gtx560ti"));
+    sim::CacheSpec& l2 = *std::find_if(machine.caches.begin(), machine.caches.end(),
+                                       [](const sim::CacheSpec& cache) { return cache.id == "l2"; });
+    l2.line_bytes = 128;
+    l2.sector_bytes = 32;
+    l2.ways = draw.pick<std::uint32_t>({4, 8, 16});
+    l2.index = draw.chance(0.5) ? sim::IndexHash::kModulo : sim::IndexHash::kMixed;
+    l2.replacement = draw.chance(0.5) ? sim::Replacement::kLru : sim::Replacement::kRandom;
+    const auto sets = draw.pick<std::uint32_t>({64, 128, 256});
+    l2.size_bytes = std::uint64_t{l2.line_bytes} * l2.ways * sets;
+    machine.info.l2_bytes = l2.size_bytes;
+    machine.noise.jitter_cycles = draw.uniform(0, 3);
+    DiscoverOptions options;
+    options.elements = {"l2.ways", "l2.sets", "l2.index", "l2.replacement"};
+    const Topology topology = discover(*sim::make_sim_device(machine, 1, 0), options);
+    const auto value = [&](const char* id) { return topology.find_attribute("l2", id)->value; };
+    SCOPED_TRACE(fmt::format("{}: {} sets of {} ways, index {}, replacement {}", trial, sets, l2.ways,
+                             static_cast<int>(l2.index), static_cast<int>(l2.replacement)));
+    EXPECT_EQ(value("ways"), Value(std::int64_t{l2.ways}));
+    EXPECT_EQ(value("sets"), Value(std::int64_t{sets}));
+    EXPECT_EQ(value("index"), Value(std::string(l2.index == sim::IndexHash::kModulo ? "modulo" : "hashed")));
+    EXPECT_EQ(value("replacement"), Value(std::string(l2.replacement == sim::Replacement::kLru ? "lru" : "random")));
+  }
+}
+
+// Machines whose SMs are near one of two L2 partitions, as drawn: the halves come out, whatever the noise.
+TEST(MapTruth, SmsNearEachPartition) {
+  truth::Draw draw(1);
+  int told = 0;
+  for (int trial = 0; trial < 12; ++trial) {
+    sim::MachineSpec machine = sim::parse_machine(*sim::builtin_machine("h200"));
+    machine.info.sm_count = trial % 2 == 0 ? 132 : 24;
+    machine.sm_groups.clear();
+    machine.clusters.reset();
+    for (sim::CacheSpec& cache : machine.caches) {
+      if (cache.scope == sim::Scope::kGroup) cache.scope = sim::Scope::kSm;
+      if (cache.id == "l2") cache.size_bytes = 8u << 20;
+    }
+    machine.info.l2_bytes = 8u << 20;
+    machine.sms_near_first_partition = static_cast<std::uint32_t>(draw.uniform(0.2, 0.8) * machine.info.sm_count);
+    machine.slices = sim::SliceSpec{.count = static_cast<std::uint32_t>(draw.uniform(8, 100)),
+                                    .partition_cycles = draw.uniform(8, 25),
+                                    .tpc_cycles = draw.uniform(0, 8)};
+    machine.noise.jitter_cycles = draw.uniform(0, 3);
+    const std::unique_ptr<Device> device = sim::make_sim_device(machine, 1, 0);
+    DiscoverOptions options;
+    options.elements = {"l2"};
+    options.attributes = {"near_sms"};
+    const Topology topology = discover(*device, options);
+    const Attribute& near = *topology.find_attribute("l2", "near_sms");
+    // Where TPCs differ as much as partitions do, there may be no telling; a wrong answer there is none.
+    if (!near.available()) {
+      EXPECT_EQ(near.reason, Reason::kInconclusive) << near.detail;
+      continue;
+    }
+    ++told;
+    std::vector<std::vector<std::uint32_t>> truth(2);
+    for (std::uint32_t sm = 0; sm < machine.info.sm_count; ++sm) {
+      truth[sm < machine.sms_near_first_partition ? 0 : 1].push_back(sm);
+    }
+    const std::vector<std::string> wanted = {fmt::format("{}", fmt::join(truth[0], "+")),
+                                             fmt::format("{}", fmt::join(truth[1], "+"))};
+    EXPECT_EQ(std::get<std::vector<std::string>>(near.value), wanted)
+        << trial << ": " << machine.slices->count << " slices, " << machine.slices->partition_cycles << " and "
+        << machine.slices->tpc_cycles << " cycles, correlations "
+        << std::get<double>(*near.find_detail("correlation_within")) << " and "
+        << std::get<double>(*near.find_detail("correlation_between"));
+  }
+  EXPECT_GE(told, 10);
+}
+
+}  // namespace
+}  // namespace gputopo
