@@ -1,0 +1,136 @@
+// Ways of an instruction cache, from how steep its edge is. Straight-line code that is run again and again fills one
+// set after the other; under LRU a line too many makes all lines of its set miss, its ways and itself. So what a pass
+// takes longer grows by as many misses as there are ways, and one more, with each line, until all sets overflow.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <set>
+
+#include "probe/code.h"
+#include "probe/code_trial.h"
+#include "stats/descriptive.h"
+
+namespace gputopo::probe {
+namespace {
+
+// Of steady passes over code of each of these lengths.
+std::vector<double> pass_cycles(Lab& lab, const CodeSurvey& survey, const std::vector<std::uint32_t>& instructions) {
+  constexpr std::size_t kCopies = 3;
+  std::vector<InstructionProgram> programs;
+  for (const std::uint32_t count : instructions) programs.insert(programs.end(), kCopies, repeated_run(count));
+  const std::vector<InstructionResult> results = lab.code(programs);
+  std::vector<double> cycles;
+  for (std::size_t i = 0; i < results.size(); i += kCopies) {
+    std::vector<double> copies;
+    for (std::size_t copy = i; copy < i + kCopies; ++copy) copies.push_back(steady_cycles(results[copy]));
+    cycles.push_back(stats::median(copies) - survey.pass_cycles);
+  }
+  return cycles;
+}
+
+class Ramp {
+ public:
+  Ramp(Lab& lab, const CodeCache& cache)
+      : lab_(lab),
+        survey_(*cache.survey),
+        hit_cycles_(cache.plateau().value),
+        miss_cycles_(cache.next().value - cache.plateau().value),
+        fits_(cache.fits_instructions),
+        all_miss_(survey_.instructions[cache.next().first]) {}
+
+  // Part of the code of each length that misses.
+  std::vector<double> missed_parts(const std::vector<std::uint32_t>& instructions) {
+    std::vector<double> parts = pass_cycles(lab_, survey_, instructions);
+    for (std::size_t i = 0; i < parts.size(); ++i) {
+      parts[i] = (parts[i] / instructions[i] - hit_cycles_) / miss_cycles_;
+    }
+    return parts;
+  }
+
+  // Lengths between what fits and the first of which nearly all misses, whole blocks.
+  std::vector<std::uint32_t> lengths() {
+    constexpr double kNearlyAll = 0.9;
+    std::uint32_t low = fits_ / kCodeBlockInstructions;
+    std::uint32_t high = all_miss_ / kCodeBlockInstructions;
+    const std::uint32_t first = low;
+    while (high - low > 1) {
+      const std::uint32_t middle = (low + high) / 2;
+      (missed_parts({middle * kCodeBlockInstructions}).front() > kNearlyAll ? high : low) = middle;
+    }
+    constexpr std::uint32_t kLengths = 8;
+    std::set<std::uint32_t> blocks;
+    for (std::uint32_t i = 1; i <= kLengths; ++i) blocks.insert(first + i * (low - first) / kLengths);
+    blocks.erase(first);
+    std::vector<std::uint32_t> lengths;
+    for (const std::uint32_t block : blocks) lengths.push_back(block * kCodeBlockInstructions);
+    return lengths;
+  }
+
+ private:
+  Lab& lab_;
+  const CodeSurvey& survey_;
+  double hit_cycles_;   // an instruction
+  double miss_cycles_;  // that one takes longer
+  std::uint32_t fits_;  // instructions
+  std::uint32_t all_miss_;
+};
+
+}  // namespace
+
+Attribute measure_code_ways(Lab& lab, const CodeCache& cache) {
+  Ramp ramp(lab, cache);
+  const std::vector<std::uint32_t> lengths = ramp.lengths();
+  constexpr std::size_t kLeastLengths = 3;
+  if (lengths.size() < kLeastLengths) {
+    throw Inconclusive(
+        fmt::format("{} block(s) of {:.0f} B beyond what it holds nearly all code misses: too few lengths in between "
+                    "to tell how steep that is",
+                    lengths.size() + 1, cache.survey->block_bytes));
+  }
+  const std::vector<double> parts = ramp.missed_parts(lengths);
+  std::vector<double> x;
+  std::vector<double> missed;  // instructions of a pass
+  for (std::size_t i = 0; i < lengths.size(); ++i) {
+    x.push_back(lengths[i]);
+    missed.push_back(parts[i] * lengths[i]);
+  }
+  const stats::Line line = stats::fit_line(x, missed);
+  double furthest = 0;
+  for (std::size_t i = 0; i < x.size(); ++i) {
+    furthest = std::max(furthest, std::abs(missed[i] - line.intercept - line.slope * x[i]));
+  }
+  lab.log(fmt::format("code: {:.2f} instructions more miss with each that is too much, {:.0f} off the line at most",
+                      line.slope, furthest));
+  const double ways = line.slope - 1;
+  // Replacement at random is as steep, whatever the ways.
+  constexpr double kLeastWays = 1.5;
+  constexpr double kStraight = 0.03;  // of the most misses
+  if (furthest > kStraight * missed.back() || ways < kLeastWays) {
+    throw Inconclusive(
+        fmt::format("misses do not grow in a straight line behind the {} instructions that it holds: it does not "
+                    "replace the oldest line of a set",
+                    cache.fits_instructions));
+  }
+  // All of it misses as soon as every set has a line too many.
+  const double end = cache.fits_instructions * (1 + 1 / ways);
+  const std::uint32_t behind = (static_cast<std::uint32_t>(end / kCodeBlockInstructions) + 1) * kCodeBlockInstructions;
+  constexpr double kAll = 0.96;
+  if (const double part = ramp.missed_parts({behind}).front(); part < kAll) {
+    throw Inconclusive(
+        fmt::format("of {} instructions {:.0f}% miss, of sets of {:.1f} ways all would", behind, 100 * part, ways));
+  }
+  // What a miss takes is known to two in a hundred.
+  constexpr double kOfMiss = 0.02;
+  const double margin = line.slope * (kOfMiss + furthest / missed.back() / std::sqrt(static_cast<double>(x.size())));
+  const double low = std::max(1.0, std::ceil(ways - margin));
+  const double high = std::floor(ways + margin);
+  if (low > high) throw Inconclusive(fmt::format("the edge is as steep as that of {:.2f} ways", ways));
+  const double value = std::clamp(std::round(ways), low, high);
+  Attribute attribute =
+      measured(lab, static_cast<std::int64_t>(value), "", stats::Interval{low, high}, "slope_of_edge");
+  attribute.add_detail("misses_per_instruction_too_much", std::round(100 * line.slope) / 100);
+  return attribute;
+}
+
+}  // namespace gputopo::probe
