@@ -92,6 +92,8 @@ class Discovery {
   Attribute size(const std::string& element);
   Attribute latency(const std::string& element);
   Attribute line_size(const std::string& element);
+  std::string code_element_of_constants();  // "" where there is none
+  Attribute line_size_of_code(const std::string& element);
   std::optional<Attribute> constants_beside_code(
       const std::string& element, const std::function<Attribute(const probe::CodeSurvey&, Cache&)>& measure);
   Attribute fetch_granularity(const std::string& element);
@@ -281,11 +283,40 @@ Attribute Discovery::fetch_granularity(const std::string& element) {
 }
 
 Attribute Discovery::line_size(const std::string& element) {
+  if (CodeElements::has(element)) return line_size_of_code(element);
   ensure(element, "fetch_granularity");
   const auto beside_code = constants_beside_code(element, [&](const probe::CodeSurvey& code, Cache& constants) {
     return probe::measure_constant_line_beside_code(lab_, code, constants);
   });
   return beside_code ? *beside_code : probe::measure_line_size(lab_, cache(element));
+}
+
+// The nearest cache where code meets constants is the constant L1.5.
+std::string Discovery::code_element_of_constants() {
+  const Value with_constants{std::vector<std::string>{"constants"}};
+  const auto first = std::find_if(table_.begin(), table_.end(), [&](const ElementRow& row) {
+    return CodeElements::has(row.id) && row.of("shared_with") != Coverage::kNotApplicable &&
+           ensure(row.id, "shared_with").value == with_constants;
+  });
+  return first == table_.end() ? "" : first->id;
+}
+
+// What is known of one and the same cache by another path.
+Attribute inferred(Attribute of_other_path, const char* method) {
+  if (!of_other_path.available()) return of_other_path;
+  of_other_path.source = Source::kInferred;
+  of_other_path.method = method;
+  of_other_path.samples.clear();
+  return of_other_path;
+}
+
+// Steps enter and leave code at whole blocks, which are longer than lines may be: constants tell, where they meet.
+Attribute Discovery::line_size_of_code(const std::string& element) {
+  if (code_element_of_constants() == element) {
+    return inferred(ensure("constant_l15", "line_size"), "line_of_constants_beside_code");
+  }
+  static_cast<void>(code_.measure(element, "size"));  // throws where there is none
+  throw NotSupportedError("code runs in whole blocks, and no constants meet it here to tell the line");
 }
 
 Attribute Discovery::size(const std::string& element) {
@@ -476,6 +507,10 @@ const probe::Structure& Discovery::structure(const std::string& element) {
 
 Attribute Discovery::ways(const std::string& element) {
   if (is_tlb(element)) return probe::tlb_ways(lab_, tlbs(), tlb_depth(element));
+  if (element == "constant_l15" && !cache(element).was_exceeded()) {
+    const std::string code = code_element_of_constants();
+    if (!code.empty()) return inferred(ensure(code, "ways"), "ways_of_code_beside_constants");
+  }
   return probe::structure_ways(lab_, structure(element));
 }
 
@@ -651,7 +686,9 @@ Attribute Discovery::failure(Reason reason, const std::string& detail) {
 Attribute Discovery::guarded(const std::string& element, const PlanRow& row) {
   if (ended_) return unavailable(ended_->first, ended_->second);
   try {
-    if (CodeElements::has(element)) return code_.measure(element, row.attribute);
+    if (CodeElements::has(element) && std::string_view(row.attribute) != "line_size") {
+      return code_.measure(element, row.attribute);
+    }
     if (ClusterElements::has(element)) return clusters_.measure(element, row.attribute);
     if (AccessAttributes::has(row.attribute)) {
       if (element == "l1") require_l1_caching();

@@ -47,7 +47,7 @@ ElementRow tlb_row(std::string id, std::string title) {
 ElementRow icache_row(std::string id, std::string title) {
   //                                               size latency read write line fetch amount shared penalty partitions
   return with(
-      row(std::move(id), std::move(title), {kM, kNo, kNo, kNo, kNo, kNo, kM, kM, kNo, kNo, kNo, kNo, kNo, kM, kM, kM}),
+      row(std::move(id), std::move(title), {kM, kNo, kNo, kNo, kM, kNo, kM, kM, kNo, kNo, kNo, kNo, kNo, kM, kM, kM}),
       kFull, {"shared_between"});
 }
 

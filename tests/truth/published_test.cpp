@@ -65,6 +65,7 @@ TEST_F(Published, WongTableFive) {
                              "icache_l1", "icache_l2", "icache_l3"});
   EXPECT_EQ(number("icache_l1", "size"), 4 << 10);
   EXPECT_EQ(number("icache_l1", "ways"), 4);
+  EXPECT_EQ(number("icache_l2", "line_size"), 256);
   EXPECT_EQ(number("icache_l2", "ways"), 4);
   EXPECT_EQ(number("icache_l3", "ways"), 8);
   EXPECT_EQ(text("icache_l1", "scope"), "SM");
