@@ -143,7 +143,7 @@ enum class Coverage : std::uint8_t { kMeasured, kApi, kApiAndMeasured, kMeasured
 // Ids of the memory attributes in the order that reports show them:
 // size, latency, read_bandwidth, write_bandwidth, line_size, fetch_granularity, amount, shared_with, miss_penalty,
 // partitions, reach, entries, entry_bytes, ways, cycles_per_instruction, scope, sets, index, replacement,
-// shared_between, near_sms, latency_patterns, banks, bank_width, conflict_cost, store_latency, atomic_latency,
+// shared_between, near_sms, slices, latency_patterns, banks, bank_width, conflict_cost, store_latency, atomic_latency,
 // atomic_throughput, loaded_latency, max_cluster_size, gpc_sms, write_policy, write_allocate
 [[nodiscard]] const std::vector<std::string>& memory_attribute_ids();
 

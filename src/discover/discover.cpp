@@ -103,6 +103,7 @@ class Discovery {
   Attribute partitions(const std::string& element);
   Attribute shared_between(const std::string& element);
   Attribute near_sms(const std::string& element);
+  Attribute slices(const std::string& element);
   Attribute latency_patterns(const std::string& element);
   // Of the TLB level that the element names.
   const probe::TlbSurvey& tlbs();
@@ -167,6 +168,7 @@ const std::vector<Discovery::PlanRow>& Discovery::plan() {
       {"partitions", &Discovery::partitions},
       {"shared_between", &Discovery::shared_between},
       {"near_sms", &Discovery::near_sms},
+      {"slices", &Discovery::slices},
       {"latency_patterns", &Discovery::latency_patterns},
       {"reach", &Discovery::reach},
       {"entry_bytes", &Discovery::entry_bytes},
@@ -414,6 +416,11 @@ Attribute Discovery::shared_with(const std::string& element) {
 Attribute Discovery::shared_between(const std::string& element) {
   ensure(element, "size");
   return probe::measure_shared_between(lab_, cache(element));
+}
+
+Attribute Discovery::slices(const std::string& element) {
+  ensure(element, "size");
+  return probe::measure_slices(lab_, cache(element));
 }
 
 Attribute Discovery::near_sms(const std::string& element) {

@@ -7,11 +7,9 @@
 
 #include <cmath>
 #include <numeric>
-#include <random>
-#include <set>
 #include <tuple>
 
-#include "probe/site.h"
+#include "probe/sm_by_line.h"
 
 namespace gputopo::probe {
 namespace {
@@ -30,40 +28,11 @@ struct Rows {
   std::vector<std::vector<double>> latencies;  // by SM and line, raw cycles
 };
 
-Rows load_from_every_sm(Lab& lab, const Cache& l2) {
-  const std::uint64_t stride = std::max(l2.line_bytes, l2.fetch_bytes);
-  constexpr std::uint64_t kSpan = 16u << 20;  // over which the lines are strewn
-  ChaseArray array = make_array(l2.site(), kSpan, stride, Order::kSequential);
-  std::mt19937_64 random(lab.seed());
-  std::set<std::uint32_t> lines;
-  while (lines.size() < kLines) lines.insert(static_cast<std::uint32_t>(random() % array.element_count()));
-  array.elements.assign(lines.begin(), lines.end());
-  array.order = Order::kShuffled;
-  Rows rows;
-  for (const std::uint32_t line : array.elements) rows.line_bytes.push_back(line * stride);
-  ChaseProgram program = make_program(l2.site(), {array}, {{.kind = StepKind::kWarm, .loads = 3 * kLines}});
-  program.exclusive = true;
-  program.timed_cap = kLines;
-  for (std::uint64_t pass = 0; pass < kPasses; ++pass) {
-    program.steps.push_back({.kind = StepKind::kTimed, .loads = kLines, .chain = 1});
-  }
-  for (std::uint32_t sm = 0; sm < lab.info().sm_count; ++sm) {
-    program.sm = sm;
-    std::vector<ChaseResult> results;
-    try {
-      results = lab.chase({program});
-    } catch (const NotSupportedError&) {
-      continue;  // a number that no SM has
-    }
+Rows medians(const SmByLine& map) {
+  Rows rows{map.sms, map.line_bytes, {}};
+  for (const auto& lines : map.latencies) {
     std::vector<double>& row = rows.latencies.emplace_back();
-    rows.sms.push_back(sm);
-    for (std::size_t line = 0; line < kLines; ++line) {
-      std::vector<double> passes;
-      for (std::size_t pass = 1; pass <= kPasses; ++pass) {
-        passes.push_back(results.front().steps[pass].latencies[line]);
-      }
-      row.push_back(stats::median(passes));
-    }
+    for (const auto& passes : lines) row.push_back(stats::median(std::vector<double>(passes.begin(), passes.end())));
   }
   return rows;
 }
@@ -182,7 +151,7 @@ void flag_odd_sms(const Rows& rows, const std::vector<double>& means, Attribute&
 }  // namespace
 
 Attribute measure_near_sms(Lab& lab, const Cache& l2, std::size_t partitions) {
-  const Rows rows = load_from_every_sm(lab, l2);
+  const Rows rows = medians(load_from_every_sm(lab, l2, kLines, kPasses));
   if (rows.sms.size() < 2 * partitions) throw NotSupportedError("needs programs on SMs that they name");
   const auto correlation = correlations(rows);
   const Clusters clusters = cluster(correlation, partitions);

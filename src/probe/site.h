@@ -162,6 +162,8 @@ void measure_size_by_carve_out(Lab& lab, const Cache& cache, Attribute& size);
 // Which SMs use one and the same instance of the cache: a list of "3+4", one for each instance.
 [[nodiscard]] Attribute measure_shared_between(Lab& lab, const Cache& cache);
 [[nodiscard]] Attribute measure_partitions(Lab& lab, const Cache& l2, double total_bytes);
+// Groups of lines that all SMs reach in the same time: the slices that can be told apart.
+[[nodiscard]] Attribute measure_slices(Lab& lab, const Cache& l2);
 // The SMs near each of an L2's partitions, one name for each: "0+1+4+5".
 [[nodiscard]] Attribute measure_near_sms(Lab& lab, const Cache& l2, std::size_t partitions);
 // Bytes per second that a stream moves, the median of three runs; 0 where it ends within the timer's resolution.

@@ -43,6 +43,7 @@ TEST(MapTruth, StructureOfASmallL2) {
 TEST(MapTruth, SmsNearEachPartition) {
   truth::Draw draw(1);
   int told = 0;
+  int slices_told = 0;
   for (int trial = 0; trial < 12; ++trial) {
     sim::MachineSpec machine = sim::parse_machine(*sim::builtin_machine("h200"));
     machine.info.sm_count = trial % 2 == 0 ? 132 : 24;
@@ -61,8 +62,15 @@ TEST(MapTruth, SmsNearEachPartition) {
     const std::unique_ptr<Device> device = sim::make_sim_device(machine, 1, 0);
     DiscoverOptions options;
     options.elements = {"l2"};
-    options.attributes = {"near_sms"};
+    options.attributes = {"near_sms", "slices"};
     const Topology topology = discover(*device, options);
+    const Attribute& slices = *topology.find_attribute("l2", "slices");
+    if (slices.available()) {
+      ++slices_told;
+      EXPECT_LE(*slices.low, machine.slices->count) << trial;
+      EXPECT_GE(*slices.high, machine.slices->count) << trial;
+      EXPECT_NEAR(*slices.number(), machine.slices->count, 1) << trial;
+    }
     const Attribute& near = *topology.find_attribute("l2", "near_sms");
     // Where TPCs differ as much as partitions do, there may be no telling; a wrong answer there is none.
     if (!near.available()) {
@@ -83,6 +91,7 @@ TEST(MapTruth, SmsNearEachPartition) {
         << std::get<double>(*near.find_detail("correlation_between"));
   }
   EXPECT_GE(told, 10);
+  EXPECT_GE(slices_told, 8);
 }
 
 }  // namespace

@@ -1,0 +1,120 @@
+// How many slices of L2 can be told apart: lines of one slice are at the same distance from every SM, so those that all
+// SMs reach in the same time are of one slice. What counts as the same time comes from loading each line again.
+#include <fmt/format.h>
+
+#include <cmath>
+#include <numeric>
+
+#include "probe/sm_by_line.h"
+
+namespace gputopo::probe {
+namespace {
+
+constexpr std::size_t kLines = 3072;  // a dozen of each slice of the largest L2
+constexpr std::uint64_t kPasses = 8;  // two halves, to compare
+
+// Cycles by SM.
+using Profile = std::vector<float>;
+
+double distance(const Profile& a, const Profile& b) {
+  float sum = 0;
+  for (std::size_t i = 0; i < a.size(); ++i) sum += (a[i] - b[i]) * (a[i] - b[i]);
+  return std::sqrt(static_cast<double>(sum) / static_cast<double>(a.size()));
+}
+
+// Of the passes [begin, end) of each line.
+std::vector<Profile> profiles(const SmByLine& map, std::size_t begin, std::size_t end) {
+  std::vector<Profile> lines(map.line_bytes.size(), Profile(map.sms.size()));
+  for (std::size_t sm = 0; sm < map.sms.size(); ++sm) {
+    for (std::size_t line = 0; line < lines.size(); ++line) {
+      const auto& passes = map.latencies[sm][line];
+      const auto first = passes.begin() + static_cast<std::ptrdiff_t>(begin);
+      const auto last = passes.begin() + static_cast<std::ptrdiff_t>(end);
+      lines[line][sm] = static_cast<float>(stats::median(std::vector<double>(first, last)));
+    }
+  }
+  return lines;
+}
+
+// A tree of the shortest distances that connects all lines: without those above a limit it falls into the groups whose
+// lines are no further than that from another.
+struct Edge {
+  std::size_t a = 0;
+  std::size_t b = 0;
+  double distance = 0;
+};
+
+std::vector<Edge> shortest_tree(const std::vector<Profile>& lines) {
+  std::vector<Edge> nearest(lines.size());  // to what is in the tree
+  for (std::size_t i = 1; i < lines.size(); ++i) nearest[i] = {i, 0, distance(lines[i], lines[0])};
+  std::vector<bool> in_tree(lines.size());
+  in_tree[0] = true;
+  std::vector<Edge> tree;
+  while (tree.size() + 1 < lines.size()) {
+    std::size_t next = 0;
+    for (std::size_t i = 1; i < lines.size(); ++i) {
+      if (!in_tree[i] && (next == 0 || nearest[i].distance < nearest[next].distance)) next = i;
+    }
+    in_tree[next] = true;
+    tree.push_back(nearest[next]);
+    for (std::size_t i = 1; i < lines.size(); ++i) {
+      if (in_tree[i]) continue;
+      const double to_next = distance(lines[i], lines[next]);
+      if (to_next < nearest[i].distance) nearest[i] = {i, next, to_next};
+    }
+  }
+  return tree;
+}
+
+// Groups of a few lines at least: single ones are noise.
+std::size_t groups_within(const std::vector<Edge>& tree, double limit) {
+  constexpr std::size_t kLeastLines = 3;
+  std::vector<std::size_t> parent(tree.size() + 1);
+  std::iota(parent.begin(), parent.end(), std::size_t{0});
+  const auto root = [&](std::size_t line) {
+    while (parent[line] != line) line = parent[line] = parent[parent[line]];
+    return line;
+  };
+  for (const Edge& edge : tree) {
+    if (edge.distance <= limit) parent[root(edge.a)] = root(edge.b);
+  }
+  std::vector<std::size_t> lines(parent.size());
+  for (std::size_t line = 0; line < parent.size(); ++line) ++lines[root(line)];
+  return static_cast<std::size_t>(
+      std::count_if(lines.begin(), lines.end(), [](std::size_t count) { return count >= kLeastLines; }));
+}
+
+}  // namespace
+
+Attribute measure_slices(Lab& lab, const Cache& l2) {
+  const SmByLine map = load_from_every_sm(lab, l2, kLines, kPasses);
+  constexpr std::size_t kLeastSms = 4;
+  if (map.sms.size() < kLeastSms) throw NotSupportedError("needs programs on SMs that they name");
+  const std::vector<Profile> one_half = profiles(map, 0, kPasses / 2);
+  const std::vector<Profile> other_half = profiles(map, kPasses / 2, kPasses);
+  std::vector<double> repeats;
+  for (std::size_t i = 0; i < one_half.size(); ++i) repeats.push_back(distance(one_half[i], other_half[i]));
+  const double noise = stats::median(repeats);
+  const std::vector<Edge> tree = shortest_tree(profiles(map, 0, kPasses));
+  // The halves are noisier than all passes together, so lines of one slice are within that.
+  constexpr double kLimits[] = {1.0, 1.15, 1.3, 1.5, 1.7};  // times the noise
+  std::vector<double> counts;
+  for (const double times : kLimits) counts.push_back(static_cast<double>(groups_within(tree, times * noise)));
+  lab.log(
+      fmt::format("slices: {:.1f} cycles from pass to pass; groups within 1 to {} times that: {:.0f} {:.0f} {:.0f} "
+                  "{:.0f} {:.0f}",
+                  noise, kLimits[4], counts[0], counts[1], counts[2], counts[3], counts[4]));
+  const auto [fewest, most] = std::minmax_element(counts.begin(), counts.end());
+  const double count = stats::median(counts);
+  if (count < 2) throw Inconclusive("all lines look alike from every SM: slices do not differ by more than noise");
+  constexpr double kAgree = 1.25;
+  if (*most > kAgree * *fewest) {
+    throw Inconclusive(fmt::format("{:.0f} to {:.0f} groups of lines, by what is taken as noise", *fewest, *most));
+  }
+  Attribute attribute =
+      measured(lab, static_cast<std::int64_t>(count), "", stats::Interval{*fewest, *most}, "lines_alike_from_every_sm");
+  attribute.details = {{"lines", static_cast<std::int64_t>(kLines)}, {"noise_cycles", std::round(10 * noise) / 10}};
+  return attribute;
+}
+
+}  // namespace gputopo::probe

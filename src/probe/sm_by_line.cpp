@@ -1,0 +1,44 @@
+#include "probe/sm_by_line.h"
+
+#include <random>
+#include <set>
+
+namespace gputopo::probe {
+
+SmByLine load_from_every_sm(Lab& lab, const Cache& l2, std::size_t lines, std::uint64_t passes) {
+  const std::uint64_t stride = std::max(l2.line_bytes, l2.fetch_bytes);
+  constexpr std::uint64_t kSpan = 16u << 20;  // over which the lines are strewn
+  ChaseArray array = make_array(l2.site(), kSpan, stride, Order::kSequential);
+  std::mt19937_64 random(lab.seed());
+  std::set<std::uint32_t> chosen;
+  while (chosen.size() < lines) chosen.insert(static_cast<std::uint32_t>(random() % array.element_count()));
+  array.elements.assign(chosen.begin(), chosen.end());
+  array.order = Order::kShuffled;
+  SmByLine found;
+  for (const std::uint32_t line : array.elements) found.line_bytes.push_back(line * stride);
+  ChaseProgram program = make_program(l2.site(), {array}, {{.kind = StepKind::kWarm, .loads = 3 * lines}});
+  program.exclusive = true;
+  program.timed_cap = static_cast<std::uint32_t>(lines);
+  for (std::uint64_t pass = 0; pass < passes; ++pass) {
+    program.steps.push_back({.kind = StepKind::kTimed, .loads = lines, .chain = 1});
+  }
+  for (std::uint32_t sm = 0; sm < lab.info().sm_count; ++sm) {
+    program.sm = sm;
+    std::vector<ChaseResult> results;
+    try {
+      results = lab.chase({program});
+    } catch (const NotSupportedError&) {
+      continue;  // a number that no SM has
+    }
+    found.sms.push_back(sm);
+    auto& of_sm = found.latencies.emplace_back(lines, std::vector<std::uint32_t>(passes));
+    for (std::size_t line = 0; line < lines; ++line) {
+      for (std::uint64_t pass = 0; pass < passes; ++pass) {
+        of_sm[line][pass] = results.front().steps[pass + 1].latencies[line];
+      }
+    }
+  }
+  return found;
+}
+
+}  // namespace gputopo::probe

@@ -1,0 +1,21 @@
+// What lines of L2 take that every SM loads, alone: the way from each SM to the slice that each line lies in.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "probe/site.h"
+
+namespace gputopo::probe {
+
+struct SmByLine {
+  std::vector<std::uint32_t> sms;         // those that programs could be sent to
+  std::vector<std::uint64_t> line_bytes;  // where each line lies in the array
+  // By SM, line and pass, raw cycles of hits in L2.
+  std::vector<std::vector<std::vector<std::uint32_t>>> latencies;
+};
+
+// Of `lines` lines at random places.
+[[nodiscard]] SmByLine load_from_every_sm(Lab& lab, const Cache& l2, std::size_t lines, std::uint64_t passes);
+
+}  // namespace gputopo::probe
