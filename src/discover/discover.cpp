@@ -500,7 +500,7 @@ const probe::Structure& Discovery::structure(const std::string& element) {
     throw probe::Inconclusive(found->second);
   }
   ensure(element, "size");
-  if (element != "l1" && has_row("l1") && ensure("l1", "size").available() &&
+  if (element != "l1" && !cache(element).site().exclusive && has_row("l1") && ensure("l1", "size").available() &&
       cache(element).line_bytes == cache("l1").line_bytes && shares(element, "l1") && shares("l1", element)) {
     return structure("l1");
   }

@@ -48,26 +48,34 @@ class Ramp {
     return parts;
   }
 
-  // Lengths between what fits and the first of which nearly all misses, whole blocks.
+  // Lengths of which a good part misses, and not nearly all; whole blocks. Where little misses, it may be because
+  // something else lies in some of the sets.
   std::vector<std::uint32_t> lengths() {
+    constexpr double kGoodPart = 0.2;
     constexpr double kNearlyAll = 0.9;
-    std::uint32_t low = fits_ / kCodeBlockInstructions;
-    std::uint32_t high = all_miss_ / kCodeBlockInstructions;
-    const std::uint32_t first = low;
-    while (high - low > 1) {
-      const std::uint32_t middle = (low + high) / 2;
-      (missed_parts({middle * kCodeBlockInstructions}).front() > kNearlyAll ? high : low) = middle;
-    }
+    const std::uint32_t last = last_within(kNearlyAll, fits_ / kCodeBlockInstructions);
+    const std::uint32_t first = last_within(kGoodPart, fits_ / kCodeBlockInstructions) + 1;
     constexpr std::uint32_t kLengths = 8;
     std::set<std::uint32_t> blocks;
-    for (std::uint32_t i = 1; i <= kLengths; ++i) blocks.insert(first + i * (low - first) / kLengths);
-    blocks.erase(first);
+    for (std::uint32_t i = 0; i < kLengths && first <= last; ++i) {
+      blocks.insert(first + i * (last - first) / (kLengths - 1));
+    }
     std::vector<std::uint32_t> lengths;
     for (const std::uint32_t block : blocks) lengths.push_back(block * kCodeBlockInstructions);
     return lengths;
   }
 
  private:
+  // The most blocks, `least` or more, of which no more than this part misses.
+  std::uint32_t last_within(double part, std::uint32_t least) {
+    std::uint32_t beyond = all_miss_ / kCodeBlockInstructions;
+    while (beyond - least > 1) {
+      const std::uint32_t middle = (least + beyond) / 2;
+      (missed_parts({middle * kCodeBlockInstructions}).front() > part ? beyond : least) = middle;
+    }
+    return least;
+  }
+
   Lab& lab_;
   const CodeSurvey& survey_;
   double hit_cycles_;   // an instruction
@@ -84,9 +92,9 @@ Attribute measure_code_ways(Lab& lab, const CodeCache& cache) {
   constexpr std::size_t kLeastLengths = 3;
   if (lengths.size() < kLeastLengths) {
     throw Inconclusive(
-        fmt::format("{} block(s) of {:.0f} B beyond what it holds nearly all code misses: too few lengths in between "
+        fmt::format("between little and nearly all of the code missing lie {} blocks of {:.0f} B: too few "
                     "to tell how steep that is",
-                    lengths.size() + 1, cache.survey->block_bytes));
+                    lengths.size(), cache.survey->block_bytes));
   }
   const std::vector<double> parts = ramp.missed_parts(lengths);
   std::vector<double> x;
@@ -108,12 +116,11 @@ Attribute measure_code_ways(Lab& lab, const CodeCache& cache) {
   constexpr double kStraight = 0.03;  // of the most misses
   if (furthest > kStraight * missed.back() || ways < kLeastWays) {
     throw Inconclusive(
-        fmt::format("misses do not grow in a straight line behind the {} instructions that it holds: it does not "
-                    "replace the oldest line of a set",
-                    cache.fits_instructions));
+        "what misses does not grow in one line with the code: it is not the oldest line of a set that is replaced, or "
+        "not all sets are alike");
   }
   // All of it misses as soon as every set has a line too many.
-  const double end = cache.fits_instructions * (1 + 1 / ways);
+  const double end = -line.intercept / ways;
   const std::uint32_t behind = (static_cast<std::uint32_t>(end / kCodeBlockInstructions) + 1) * kCodeBlockInstructions;
   constexpr double kAll = 0.96;
   if (const double part = ramp.missed_parts({behind}).front(); part < kAll) {
@@ -123,9 +130,9 @@ Attribute measure_code_ways(Lab& lab, const CodeCache& cache) {
   // What a miss takes is known to two in a hundred.
   constexpr double kOfMiss = 0.02;
   const double margin = line.slope * (kOfMiss + furthest / missed.back() / std::sqrt(static_cast<double>(x.size())));
-  const double low = std::max(1.0, std::ceil(ways - margin));
-  const double high = std::floor(ways + margin);
-  if (low > high) throw Inconclusive(fmt::format("the edge is as steep as that of {:.2f} ways", ways));
+  double low = std::ceil(ways - margin);
+  double high = std::floor(ways + margin);
+  if (low > high) std::swap(low, high);  // between two numbers, each as likely
   const double value = std::clamp(std::round(ways), low, high);
   Attribute attribute =
       measured(lab, static_cast<std::int64_t>(value), "", stats::Interval{low, high}, "slope_of_edge");

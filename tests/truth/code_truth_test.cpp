@@ -94,6 +94,7 @@ Topology discover_code(const sim::MachineSpec& machine, std::uint64_t seed) {
   const std::unique_ptr<Device> device = sim::make_sim_device(machine, seed, 1);
   DiscoverOptions options;
   options.elements = {"icache"};
+  options.attributes = {"size", "ways", "cycles_per_instruction", "scope", "shared_with", "amount"};
   options.seed = seed;
   return discover(*device, options);
 }
