@@ -121,10 +121,13 @@ Attribute measure_slices(Lab& lab, const Cache& l2) {
   if (*most > kAgree * *fewest) {
     throw Inconclusive(fmt::format("{:.0f} to {:.0f} groups of lines, by what is taken as noise", *fewest, *most));
   }
-  // Lines are spread evenly over slices, so groups with several times as many as most have are several slices.
-  double shares = 0;
+  // Lines are spread evenly over slices, so groups with several times as many as the smaller ones may be several slices
+  // that lie too near one another.
+  constexpr double kSmaller = 0.25;
   const std::vector<double>& middle = groups[groups.size() / 2];
-  for (const double lines : middle) shares += std::max(1.0, std::round(lines / stats::median(middle)));
+  const double one_slice = stats::quantile(middle, kSmaller);
+  double shares = 0;
+  for (const double lines : middle) shares += std::max(1.0, std::round(lines / one_slice));
   Attribute attribute = measured(lab, static_cast<std::int64_t>(count), "",
                                  stats::Interval{*fewest, std::max(*most, shares)}, "lines_alike_from_every_sm");
   attribute.details = {{"lines", static_cast<std::int64_t>(kLines)}, {"noise_cycles", std::round(10 * noise) / 10}};

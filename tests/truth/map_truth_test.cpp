@@ -66,31 +66,30 @@ TEST(MapTruth, SmsNearEachPartition) {
     options.attributes = {"near_sms", "slices"};
     const Topology topology = discover(*device, options);
     const Attribute& slices = *topology.find_attribute("l2", "slices");
-               slices.low.value_or(0), slices.high.value_or(0), slices.detail);
-               if (slices.available()) {
-                 ++slices_told;
-                 EXPECT_LE(*slices.low, machine.slices->count) << trial;
-                 EXPECT_GE(*slices.high, machine.slices->count) << trial;
-                 slices_right += *slices.number() == machine.slices->count ? 1 : 0;
-               }
-               const Attribute& near = *topology.find_attribute("l2", "near_sms");
-               // Where TPCs differ as much as partitions do, there may be no telling; a wrong answer there is none.
-               if (!near.available()) {
-                 EXPECT_EQ(near.reason, Reason::kInconclusive) << near.detail;
-                 continue;
-               }
-               ++told;
-               std::vector<std::vector<std::uint32_t>> truth(2);
-               for (std::uint32_t sm = 0; sm < machine.info.sm_count; ++sm) {
-                 truth[sm < machine.sms_near_first_partition ? 0 : 1].push_back(sm);
-               }
-               const std::vector<std::string> wanted = {fmt::format("{}", fmt::join(truth[0], "+")),
-                                                        fmt::format("{}", fmt::join(truth[1], "+"))};
-               EXPECT_EQ(std::get<std::vector<std::string>>(near.value), wanted)
-                   << trial << ": " << machine.slices->count << " slices, " << machine.slices->partition_cycles
-                   << " and " << machine.slices->tpc_cycles << " cycles, correlations "
-                   << std::get<double>(*near.find_detail("correlation_within")) << " and "
-                   << std::get<double>(*near.find_detail("correlation_between"));
+    if (slices.available()) {
+      ++slices_told;
+      EXPECT_LE(*slices.low, machine.slices->count) << trial;
+      EXPECT_GE(*slices.high, machine.slices->count) << trial;
+      slices_right += *slices.number() == machine.slices->count ? 1 : 0;
+    }
+    const Attribute& near = *topology.find_attribute("l2", "near_sms");
+    // Where TPCs differ as much as partitions do, there may be no telling; a wrong answer there is none.
+    if (!near.available()) {
+      EXPECT_EQ(near.reason, Reason::kInconclusive) << near.detail;
+      continue;
+    }
+    ++told;
+    std::vector<std::vector<std::uint32_t>> truth(2);
+    for (std::uint32_t sm = 0; sm < machine.info.sm_count; ++sm) {
+      truth[sm < machine.sms_near_first_partition ? 0 : 1].push_back(sm);
+    }
+    const std::vector<std::string> wanted = {fmt::format("{}", fmt::join(truth[0], "+")),
+                                             fmt::format("{}", fmt::join(truth[1], "+"))};
+    EXPECT_EQ(std::get<std::vector<std::string>>(near.value), wanted)
+        << trial << ": " << machine.slices->count << " slices, " << machine.slices->partition_cycles << " and "
+        << machine.slices->tpc_cycles << " cycles, correlations "
+        << std::get<double>(*near.find_detail("correlation_within")) << " and "
+        << std::get<double>(*near.find_detail("correlation_between"));
   }
   EXPECT_GE(told, 10);
   EXPECT_GE(slices_told, 10);
