@@ -522,6 +522,16 @@ Attribute Discovery::ways(const std::string& element) {
 }
 
 Attribute Discovery::replacement(const std::string& element) {
+  // What a cache before it holds on to is not loaded from this one: only where that is the newest does this one see the
+  // order.
+  if (element == "constant_l15") {
+    const Attribute& nearer = ensure("constant_l1", "replacement");
+    if (!nearer.available()) return unavailable(Reason::kDependency, "needs the replacement of the cache before it");
+    const auto& name = std::get<std::string>(nearer.value);
+    if (name == "random" || name == "other") {
+      throw probe::Inconclusive("the cache before it keeps lines at random, so that this one does not see the order");
+    }
+  }
   return probe::structure_replacement(lab_, cache(element), structure(element));
 }
 

@@ -15,7 +15,7 @@ class ConflictSearch {
  public:
   // `at_once`: candidates that take no longer than one.
   ConflictSearch(Lab& lab, FitTest& test, std::size_t at_once, std::uint64_t seed)
-      : lab_(lab), test_(test), at_once_(std::min(at_once, kCandidates)), random_(seed) {}
+      : lab_(lab), test_(test), at_once_(std::min(at_once, kAtOnce)), random_(seed) {}
 
   // Nothing where what seemed too much fits after all: noise.
   std::optional<LineGroup> run(std::size_t lines) {
@@ -40,7 +40,8 @@ class ConflictSearch {
   }
 
  private:
-  static constexpr std::size_t kCandidates = 8;
+  static constexpr std::size_t kCandidates = 9;
+  static constexpr std::size_t kAtOnce = 3;  // of which one will do, as a rule
 
   LineGroup without(const LineGroup& group, std::size_t count) {
     LineGroup rest = group;

@@ -108,7 +108,7 @@ ChaseProgram FitTest::program_of(const Group& taken, const Group& group) const {
 }
 
 std::vector<std::uint32_t> pack(Lab& lab, const Cache& cache, const ChaseArray& array,
-                                const std::vector<PackingPlace>& places, std::size_t first) {
+                                const std::vector<PackingPlace>& places, std::size_t first, double patience) {
   FitTest test(lab, cache, array, places);
   using Group = FitTest::Group;
   Group taken;
@@ -135,10 +135,7 @@ std::vector<std::uint32_t> pack(Lab& lab, const Cache& cache, const ChaseArray& 
   std::size_t group_size = std::max<std::size_t>(1, first / 8);
   std::size_t refused_in_a_row = 0;
   constexpr std::size_t kAtOnce = 12;
-  // A cache of two ways whose sets have, one in a hundred, room for one more: twice its places of refusals miss that
-  // with a probability of e^-2 for each such set. Beyond it what is missing is less than a place or two of hundreds.
-  constexpr std::size_t kPatience = 3;
-  while (refused_in_a_row < kPatience * taken.size() + 8) {
+  while (static_cast<double>(refused_in_a_row) < patience * static_cast<double>(taken.size()) + 8) {
     while (waiting.size() < kAtOnce && next < places.size()) {
       const std::size_t end = std::min(places.size(), next + group_size);
       waiting.push_back(range(next, end));

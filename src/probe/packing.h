@@ -47,10 +47,16 @@ class FitTest {
   double false_misses_error_ = 0;
 };
 
+// A cache of two ways whose sets have, one in a hundred, room for one more: twice its places of refusals miss that with
+// a probability of e^-2 for each such set. Beyond it what is missing is less than a place or two of hundreds.
+inline constexpr double kPackingPatience = 3;
+
 // The places, in their order of trial, that are resident together; `array` is what they are elements of.
-// `first` of them, if that many fit, are taken without looking at each.
+// `first` of them, if that many fit, are taken without looking at each. It ends when so many times what was taken have
+// been refused in a row.
 [[nodiscard]] std::vector<std::uint32_t> pack(Lab& lab, const Cache& cache, const ChaseArray& array,
-                                              const std::vector<PackingPlace>& places, std::size_t first);
+                                              const std::vector<PackingPlace>& places, std::size_t first,
+                                              double patience = kPackingPatience);
 
 // Bytes that a cache holds, from places of one fetch each; 0 where it is too large for this.
 [[nodiscard]] double packed_bytes(Lab& lab, const Cache& cache);

@@ -686,7 +686,7 @@ class TlbProber {
     const bool overflows = one_set > least_missed(step, exceeds) && all_overflow(fits);
     const auto largest = static_cast<double>(largest_bytes_);
     Growth growth;
-    auto from = static_cast<double>(pages_of_edge);
+    auto from = static_cast<double>(std::min(pages_of_edge, exceeds));
     constexpr int kWindows = 4;
     for (int window = 0; window < kWindows && Growth::last_of(from) * static_cast<double>(entry) <= largest; ++window) {
       growth = growth_beyond(from, missed_of);

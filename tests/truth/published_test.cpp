@@ -5,6 +5,7 @@
 
 #include "device/sim/machine.h"
 #include "gputopo/discover.h"
+#include "support/seeds.h"
 
 namespace gputopo {
 namespace {
@@ -22,6 +23,7 @@ class Published : public ::testing::Test {
     options.full = true;
     options.budget_seconds = 600;
     options.keep_samples = false;
+    truth::log_if_asked(1, options);
     found_ = discover(*device, options);
   }
 

@@ -177,7 +177,15 @@ class Judge {
     expect(tallies, element, "sets", static_cast<double>(lines / ways), 0);
     const bool modulo = cache.index == sim::IndexHash::kModulo;
     expect_name(tallies, element, "index", lines == ways ? "none" : modulo ? "modulo" : "hashed");
-    expect_name(tallies, element, "replacement", replacement_of(cache, ways));
+    // A cache before it that keeps lines at random hides the order, and no answer is right.
+    const bool hidden = element == "constant_l15" &&
+                        cache_at(machine_, Space::kConstant, 0)->replacement == sim::Replacement::kRandom &&
+                        cache_at(machine_, Space::kConstant, 0)->ways != 1;
+    if (hidden) {
+      EXPECT_FALSE(topology_.find_attribute(element, "replacement")->available()) << seed_;
+    } else {
+      expect_name(tallies, element, "replacement", replacement_of(cache, ways));
+    }
   }
 
   static std::string replacement_of(const sim::CacheSpec& cache, std::uint64_t ways) {
