@@ -126,7 +126,7 @@ TEST(RecordedH200InFull, StructureAndMap) {
   EXPECT_EQ(of("constant_l1", "index").value, Value(std::string("modulo")));
   EXPECT_EQ(of("l1", "index").value, Value(std::string("hashed")));
   EXPECT_EQ(of("tlb_l1", "scope").value, Value(std::string("SM")));
-  EXPECT_EQ(of("tlb_l2", "scope").value, Value(std::string("2 SMs")));  // of this H200: others have 4 or 6
+  EXPECT_EQ(of("tlb_l2", "scope").value, Value(std::string("6 SMs")));  // of this H200: others have 2 or 4
   // As large groups show, not all slices are told apart.
   EXPECT_GE(of("l2", "slices").number(), 132);
   EXPECT_GE(*of("l2", "slices").high, 1.5 * *of("l2", "slices").number());
@@ -161,7 +161,7 @@ TEST_F(RecordedH200, LatenciesAreInOrder) {
   EXPECT_NEAR(number("l1", "latency"), 38.6, 1);
   EXPECT_NEAR(number("readonly", "latency"), 32.6, 1);
   EXPECT_NEAR(number("l2", "latency"), 279, 6);
-  EXPECT_NEAR(number("device", "latency"), 677, 10);  // of this H200: others take 652 to 688
+  EXPECT_NEAR(number("device", "latency"), 651, 10);  // of this H200: others take up to 688
   EXPECT_GT(std::get<double>(*of("device", "latency").find_detail("tlb_cold_cycles")),
             number("device", "latency") + 50);
 }
