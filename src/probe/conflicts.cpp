@@ -116,7 +116,7 @@ std::optional<LineGroup> minimal_conflict(Lab& lab, FitTest& test, std::size_t l
   return ConflictSearch(lab, test, at_once, seed).run(lines);
 }
 
-LineGroup conflicting_with(const FitsTogether& fit, const LineGroup& lines, std::uint32_t last, std::size_t least) {
+LineGroup conflicting_with(FitTest& test, const LineGroup& lines, std::uint32_t last, std::size_t least) {
   const auto fit_without = [&](const std::vector<LineGroup>& left_out) {
     std::vector<LineGroup> groups;
     for (const LineGroup& out : left_out) {
@@ -126,7 +126,7 @@ LineGroup conflicting_with(const FitsTogether& fit, const LineGroup& lines, std:
                    [&](std::uint32_t line) { return !gone.contains(line); });
       rest.push_back(last);
     }
-    return fit(groups);
+    return test.fit(groups);
   };
   const auto halves_of = [](const LineGroup& group) {
     const auto middle = group.begin() + static_cast<std::ptrdiff_t>(group.size() / 2);

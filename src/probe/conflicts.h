@@ -3,9 +3,7 @@
 #pragma once
 
 #include <cstdint>
-#include <functional>
 #include <optional>
-#include <vector>
 
 #include "probe/packing.h"
 
@@ -19,13 +17,9 @@ using LineGroup = FitTest::Group;
 [[nodiscard]] std::optional<LineGroup> minimal_conflict(Lab& lab, FitTest& test, std::size_t lines, std::size_t at_once,
                                                         std::uint64_t seed);
 
-// Whether each of the groups fits.
-using FitsTogether = std::function<std::vector<bool>(const std::vector<LineGroup>&)>;
-
 // Of lines that fit, but not with `last`: those without any of which the rest fits, in their order. They are of the set
 // that `last` is one too many for. At least `least` lines are left in whatever is tried: behind another cache, that is
 // to hold none of them.
-[[nodiscard]] LineGroup conflicting_with(const FitsTogether& fit, const LineGroup& lines, std::uint32_t last,
-                                         std::size_t least);
+[[nodiscard]] LineGroup conflicting_with(FitTest& test, const LineGroup& lines, std::uint32_t last, std::size_t least);
 
 }  // namespace gputopo::probe

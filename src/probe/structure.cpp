@@ -6,6 +6,7 @@
 #include <bit>
 #include <boost/math/distributions/chi_squared.hpp>
 #include <cmath>
+#include <functional>
 #include <numeric>
 #include <optional>
 #include <random>
@@ -59,6 +60,7 @@ LineGroup packed_lines(Lab& lab, const Cache& cache, const Structure& structure,
 
 std::optional<Conflict> conflict_with_packed(Lab& lab, const Cache& cache, FitTest& test, const LineGroup& packed,
                                              std::size_t lines, std::uint64_t seed) {
+  if (packed.size() >= lines) return std::nullopt;  // there is no other
   Conflict conflict{.walked = packed};
   std::mt19937_64 random(seed);
   do {
@@ -67,8 +69,7 @@ std::optional<Conflict> conflict_with_packed(Lab& lab, const Cache& cache, FitTe
   LineGroup too_many = packed;
   too_many.push_back(conflict.last);
   if (test.fit({too_many}).front()) return std::nullopt;
-  conflict.others = conflicting_with([&](const std::vector<LineGroup>& groups) { return test.fit(groups); }, packed,
-                                     conflict.last, least_lines(cache));
+  conflict.others = conflicting_with(test, packed, conflict.last, least_lines(cache));
   lab.log(fmt::format("structure: with {} lines {} conflict", packed.size(), conflict.ways() + 1));
   if (conflict.others.empty()) return std::nullopt;
   return conflict;
