@@ -117,58 +117,50 @@ std::optional<LineGroup> minimal_conflict(Lab& lab, FitTest& test, std::size_t l
 }
 
 LineGroup conflicting_with(FitTest& test, const LineGroup& lines, std::uint32_t last, std::size_t least) {
+  using Lines = std::set<std::uint32_t>;
+  const auto without = [&](const Lines& gone) {
+    LineGroup rest;
+    std::copy_if(lines.begin(), lines.end(), std::back_inserter(rest),
+                 [&](std::uint32_t line) { return !gone.contains(line); });
+    return rest;
+  };
   const auto fit_without = [&](const std::vector<LineGroup>& left_out) {
     std::vector<LineGroup> groups;
-    for (const LineGroup& out : left_out) {
-      const std::set<std::uint32_t> gone(out.begin(), out.end());
-      LineGroup& rest = groups.emplace_back();
-      std::copy_if(lines.begin(), lines.end(), std::back_inserter(rest),
-                   [&](std::uint32_t line) { return !gone.contains(line); });
-      rest.push_back(last);
-    }
+    for (const LineGroup& out : left_out) groups.emplace_back(without(Lines(out.begin(), out.end()))).push_back(last);
     return test.fit(groups);
-  };
-  const auto halves_of = [](const LineGroup& group) {
-    const auto middle = group.begin() + static_cast<std::ptrdiff_t>(group.size() / 2);
-    return std::pair(LineGroup(group.begin(), middle), LineGroup(middle, group.end()));
   };
   constexpr std::size_t kPieces = 16;  // to begin with: about the ways of a cache
   constexpr int kLooks = 3;            // at those that seem not to matter, as long as that finds another
   const std::size_t room = lines.size() > least ? lines.size() - least : 1;
-  LineGroup found;
-  LineGroup others = lines;
+  Lines found;
   for (int look = 0; look < kLooks; ++look) {
-    const std::size_t piece = std::clamp<std::size_t>(others.size() / kPieces, 1, room);
+    const LineGroup others = without(found);
+    const std::size_t length = std::clamp<std::size_t>(others.size() / kPieces, 1, room);
     std::vector<LineGroup> pieces;
-    for (std::size_t begin = 0; begin < others.size(); begin += piece) {
+    for (std::size_t begin = 0; begin < others.size(); begin += length) {
       pieces.emplace_back(others.begin() + static_cast<std::ptrdiff_t>(begin),
-                          others.begin() + static_cast<std::ptrdiff_t>(std::min(begin + piece, others.size())));
+                          others.begin() + static_cast<std::ptrdiff_t>(std::min(begin + length, others.size())));
     }
     const std::size_t before = found.size();
     while (!pieces.empty()) {
       const std::vector<bool> fits = fit_without(pieces);
-      std::vector<LineGroup> smaller;
+      std::vector<LineGroup> halves;
       for (std::size_t i = 0; i < pieces.size(); ++i) {
         if (!fits[i]) continue;
         if (pieces[i].size() == 1) {
-          found.push_back(pieces[i].front());
+          found.insert(pieces[i].front());
         } else {
-          auto [first, second] = halves_of(pieces[i]);
-          smaller.push_back(std::move(first));
-          smaller.push_back(std::move(second));
+          const auto middle = pieces[i].begin() + static_cast<std::ptrdiff_t>(pieces[i].size() / 2);
+          halves.emplace_back(pieces[i].begin(), middle);
+          halves.emplace_back(middle, pieces[i].end());
         }
       }
-      pieces = std::move(smaller);
+      pieces = std::move(halves);
     }
     if (found.size() == before) break;
-    std::erase_if(others,
-                  [&](std::uint32_t line) { return std::find(found.begin(), found.end(), line) != found.end(); });
   }
-  // In their order.
-  LineGroup ordered;
-  std::copy_if(lines.begin(), lines.end(), std::back_inserter(ordered),
-               [&](std::uint32_t line) { return std::find(found.begin(), found.end(), line) != found.end(); });
-  return ordered;
+  const LineGroup others = without(found);
+  return without(Lines(others.begin(), others.end()));
 }
 
 }  // namespace gputopo::probe

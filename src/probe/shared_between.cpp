@@ -51,11 +51,12 @@ std::vector<std::string> group_names(const SharingGroups& groups, const DeviceIn
 
 }  // namespace
 
-SharingGroups sharing_groups(std::uint32_t count, const std::vector<std::pair<std::uint32_t, std::uint32_t>>& pairs) {
+std::vector<std::vector<std::uint32_t>> connected_groups(
+    std::uint32_t count, const std::vector<std::pair<std::uint32_t, std::uint32_t>>& pairs) {
   std::vector<std::uint32_t> root(count);
   std::iota(root.begin(), root.end(), 0u);
   const auto find = [&](std::uint32_t i) {
-    while (root[i] != i) i = root[i];
+    while (root[i] != i) i = root[i] = root[root[i]];
     return i;
   };
   for (const auto& [a, b] : pairs) {
@@ -64,15 +65,20 @@ SharingGroups sharing_groups(std::uint32_t count, const std::vector<std::pair<st
   }
   std::map<std::uint32_t, std::vector<std::uint32_t>> members;
   for (std::uint32_t i = 0; i < count; ++i) members[find(i)].push_back(i);
-  SharingGroups result;
-  for (auto& [first, group] : members) {
+  std::vector<std::vector<std::uint32_t>> groups;
+  for (auto& [first, group] : members) groups.push_back(std::move(group));
+  return groups;
+}
+
+SharingGroups sharing_groups(std::uint32_t count, const std::vector<std::pair<std::uint32_t, std::uint32_t>>& pairs) {
+  SharingGroups result{connected_groups(count, pairs), {}};
+  for (const std::vector<std::uint32_t>& group : result.groups) {
     for (std::size_t i = 0; i < group.size(); ++i) {
       for (std::size_t j = i + 1; j < group.size(); ++j) {
         const std::pair pair(group[i], group[j]);
         if (std::find(pairs.begin(), pairs.end(), pair) == pairs.end()) result.missing_pairs.push_back(pair);
       }
     }
-    result.groups.push_back(std::move(group));
   }
   return result;
 }

@@ -10,13 +10,18 @@
 
 namespace gputopo::probe {
 
+// The groups of 0 to count - 1 that the pairs connect, each ascending, by their first member; those without a pair are
+// groups of one.
+[[nodiscard]] std::vector<std::vector<std::uint32_t>> connected_groups(
+    std::uint32_t count, const std::vector<std::pair<std::uint32_t, std::uint32_t>>& pairs);
+
 struct SharingGroups {
-  std::vector<std::vector<std::uint32_t>> groups;  // each ascending, by their first member
+  std::vector<std::vector<std::uint32_t>> groups;  // as connected_groups()
   // Pairs within a group that were not seen to share: sharing is transitive, so either they or another pair is wrong.
   std::vector<std::pair<std::uint32_t, std::uint32_t>> missing_pairs;
 };
 
-// The groups of 0 to count - 1 that the pairs (lower first) connect; those without a pair are groups of one.
+// Of pairs with the lower first.
 [[nodiscard]] SharingGroups sharing_groups(std::uint32_t count,
                                            const std::vector<std::pair<std::uint32_t, std::uint32_t>>& pairs);
 

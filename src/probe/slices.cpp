@@ -4,8 +4,8 @@
 #include <fmt/ranges.h>
 
 #include <cmath>
-#include <numeric>
 
+#include "probe/sharing_groups.h"
 #include "probe/sm_by_line.h"
 
 namespace gputopo::probe {
@@ -23,22 +23,16 @@ double distance(const Profile& a, const Profile& b) {
   return std::sqrt(static_cast<double>(sum) / static_cast<double>(a.size()));
 }
 
-// Of the middle half: finer than a median of whole cycles.
-double middle_mean(std::vector<double> cycles) {
-  std::sort(cycles.begin(), cycles.end());
-  const auto quarter = static_cast<std::ptrdiff_t>(cycles.size() / 4);
-  return stats::mean(std::vector<double>(cycles.begin() + quarter, cycles.end() - quarter));
-}
-
-// Of the passes [begin, end) of each line.
+// Of the passes [begin, end) of each line: the mean of their middle half, finer than a median of whole cycles.
 std::vector<Profile> profiles(const SmByLine& map, std::size_t begin, std::size_t end) {
+  constexpr double kTrim = 0.25;
   std::vector<Profile> lines(map.line_bytes.size(), Profile(map.sms.size()));
   for (std::size_t sm = 0; sm < map.sms.size(); ++sm) {
     for (std::size_t line = 0; line < lines.size(); ++line) {
       const auto& passes = map.latencies[sm][line];
       const auto first = passes.begin() + static_cast<std::ptrdiff_t>(begin);
       const auto last = passes.begin() + static_cast<std::ptrdiff_t>(end);
-      lines[line][sm] = static_cast<float>(middle_mean({first, last}));
+      lines[line][sm] = static_cast<float>(stats::trimmed_mean(std::vector<double>(first, last), kTrim));
     }
   }
   return lines;
@@ -47,25 +41,25 @@ std::vector<Profile> profiles(const SmByLine& map, std::size_t begin, std::size_
 // A tree of the shortest distances that connects all lines: without those above a limit it falls into the groups whose
 // lines are no further than that from another.
 struct Edge {
-  std::size_t a = 0;
-  std::size_t b = 0;
+  std::uint32_t a = 0;
+  std::uint32_t b = 0;
   double distance = 0;
 };
 
 std::vector<Edge> shortest_tree(const std::vector<Profile>& lines) {
   std::vector<Edge> nearest(lines.size());  // to what is in the tree
-  for (std::size_t i = 1; i < lines.size(); ++i) nearest[i] = {i, 0, distance(lines[i], lines[0])};
+  for (std::uint32_t i = 1; i < lines.size(); ++i) nearest[i] = {i, 0, distance(lines[i], lines[0])};
   std::vector<bool> in_tree(lines.size());
   in_tree[0] = true;
   std::vector<Edge> tree;
   while (tree.size() + 1 < lines.size()) {
-    std::size_t next = 0;
-    for (std::size_t i = 1; i < lines.size(); ++i) {
+    std::uint32_t next = 0;
+    for (std::uint32_t i = 1; i < lines.size(); ++i) {
       if (!in_tree[i] && (next == 0 || nearest[i].distance < nearest[next].distance)) next = i;
     }
     in_tree[next] = true;
     tree.push_back(nearest[next]);
-    for (std::size_t i = 1; i < lines.size(); ++i) {
+    for (std::uint32_t i = 1; i < lines.size(); ++i) {
       if (in_tree[i]) continue;
       const double to_next = distance(lines[i], lines[next]);
       if (to_next < nearest[i].distance) nearest[i] = {i, next, to_next};
@@ -76,19 +70,15 @@ std::vector<Edge> shortest_tree(const std::vector<Profile>& lines) {
 
 // How many lines each group has. Groups of less than a few lines are noise.
 std::vector<double> groups_within(const std::vector<Edge>& tree, double limit) {
-  constexpr double kLeastLines = 3;
-  std::vector<std::size_t> parent(tree.size() + 1);
-  std::iota(parent.begin(), parent.end(), std::size_t{0});
-  const auto root = [&](std::size_t line) {
-    while (parent[line] != line) line = parent[line] = parent[parent[line]];
-    return line;
-  };
+  constexpr std::size_t kLeastLines = 3;
+  std::vector<std::pair<std::uint32_t, std::uint32_t>> near;
   for (const Edge& edge : tree) {
-    if (edge.distance <= limit) parent[root(edge.a)] = root(edge.b);
+    if (edge.distance <= limit) near.emplace_back(edge.a, edge.b);
   }
-  std::vector<double> lines(parent.size());
-  for (std::size_t line = 0; line < parent.size(); ++line) ++lines[root(line)];
-  std::erase_if(lines, [](double count) { return count < kLeastLines; });
+  std::vector<double> lines;
+  for (const auto& group : connected_groups(static_cast<std::uint32_t>(tree.size()) + 1, near)) {
+    if (group.size() >= kLeastLines) lines.push_back(static_cast<double>(group.size()));
+  }
   return lines;
 }
 

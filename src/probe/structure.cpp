@@ -6,7 +6,6 @@
 #include <bit>
 #include <boost/math/distributions/chi_squared.hpp>
 #include <cmath>
-#include <functional>
 #include <numeric>
 #include <optional>
 #include <random>
@@ -73,6 +72,17 @@ std::optional<Conflict> conflict_with_packed(Lab& lab, const Cache& cache, FitTe
   lab.log(fmt::format("structure: with {} lines {} conflict", packed.size(), conflict.ways() + 1));
   if (conflict.others.empty()) return std::nullopt;
   return conflict;
+}
+
+// Noise hides lines of a set that is walked with all others, and leaves lines of others in one that is by itself.
+std::vector<Conflict> minimal_ones(const Structure& structure) {
+  std::vector<Conflict> minimal;
+  std::copy_if(structure.conflicts.begin(), structure.conflicts.end(), std::back_inserter(minimal),
+               [&](const Conflict& conflict) {
+                 return structure.behind ? conflict.ways() == structure.most_ways()
+                                         : conflict.ways() <= structure.fewest_ways() + 1;
+               });
+  return minimal;
 }
 
 struct VictimShares {
@@ -180,8 +190,7 @@ Structure survey_structure(Lab& lab, const Cache& cache) {
       structure.behind ? lab.parameters().structure_behind_lines_limit : lab.parameters().structure_lines_limit;
   if (structure.lines > most_lines) {
     throw NotSupportedError(
-        fmt::format("of {:.0f} lines those of one set are not found in the time there is; of {:.0f} "
-                    "they would be",
+        fmt::format("of {:.0f} lines those of one set are not found in the time there is; of {:.0f} they would be",
                     structure.lines, most_lines));
   }
   constexpr double kCapacities = 2;  // does not fit, whatever the index
@@ -199,17 +208,8 @@ Structure survey_structure(Lab& lab, const Cache& cache) {
   LineGroup packed;
   if (structure.behind) packed = packed_lines(lab, cache, structure, places);
   std::size_t lines = 0;
-  // Noise hides lines of a set that is walked with all others, and leaves lines of others in one that is by itself.
-  const auto is_minimal = [&structure](std::size_t fewest, std::size_t most) {
-    return [behind = structure.behind, fewest, most](const Conflict& conflict) {
-      return behind ? conflict.ways() == most : conflict.ways() <= fewest + 1;
-    };
-  };
   const auto enough = [&] {
-    if (structure.conflicts.empty()) return false;
-    const auto found = std::count_if(structure.conflicts.begin(), structure.conflicts.end(),
-                                     is_minimal(structure.fewest_ways(), structure.most_ways()));
-    return lines >= (structure.most_ways() == 1 ? kLinesOfPairs : kLines) && static_cast<std::size_t>(found) >= kSets;
+    return lines >= (structure.most_ways() == 1 ? kLinesOfPairs : kLines) && minimal_ones(structure).size() >= kSets;
   };
   for (std::uint64_t attempt = 0; attempt < kTries && !enough(); ++attempt) {
     const std::uint64_t seed = lab.seed() + attempt;
@@ -219,9 +219,7 @@ Structure survey_structure(Lab& lab, const Cache& cache) {
     lines += conflict->ways() + 1;
     structure.conflicts.push_back(*conflict);
   }
-  if (enough()) {
-    std::erase_if(structure.conflicts, std::not_fn(is_minimal(structure.fewest_ways(), structure.most_ways())));
-  }
+  if (enough()) structure.conflicts = minimal_ones(structure);
   if (structure.conflicts.size() < kSets) {
     throw Inconclusive("lines that conflict were not found: what does not fit at one time fits at another");
   }

@@ -1,4 +1,5 @@
-// What SMs share as random machines have it: the sets and ways of L2, and which SMs are near which of its partitions.
+// What SMs share as random machines have it: the sets and ways of L2, its slices, and which SMs
+// are near which of its partitions.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 #include <gtest/gtest.h>
@@ -39,7 +40,8 @@ TEST(MapTruth, StructureOfASmallL2) {
   }
 }
 
-// Machines whose SMs are near one of two L2 partitions, as drawn: the halves come out, whatever the noise.
+// Machines whose SMs are near one of two L2 partitions, as drawn: the halves and the slices come out, whatever the
+// noise.
 TEST(MapTruth, SmsNearEachPartition) {
   truth::Draw draw(1);
   int told = 0;
