@@ -163,10 +163,14 @@ struct StreamProgram {
 // Straight-line code: arithmetic instructions that depend on none of the few before them, so that supplying them is
 // what takes the time. A device holds one stretch of kMostCodeInstructions of it; steps run parts of that, and two
 // parts that do not overlap are different code to every cache. Lengths count in blocks of kCodeBlockInstructions (the
-// test that ends a part and its branch included), and a part can begin at every kCodeEntryInstructions.
+// test that ends a part and its branch included), and a part can begin at every kCodeEntryInstructions. In front of the
+// stretch lie kCodeLeadInstructions more, which a part that begins with the stretch can begin by: any kCodeLeadStep of
+// them. They may run slower.
 inline constexpr std::uint32_t kCodeBlockInstructions = 32;
 inline constexpr std::uint32_t kCodeEntryInstructions = 4096;
-inline constexpr std::uint32_t kMostCodeInstructions = 24576;
+inline constexpr std::uint32_t kMostCodeInstructions = 24192;
+inline constexpr std::uint32_t kCodeLeadInstructions = 128;
+inline constexpr std::uint32_t kCodeLeadStep = 2;
 
 // One warp.
 struct CodeActor {
@@ -193,6 +197,7 @@ struct CodeStep {
   std::uint32_t count = 0;
   std::uint32_t passes = 1;
   std::uint32_t stride_bytes = kConstantStepBytes;  // constants
+  std::uint32_t lead = 0;                           // instructions in front of the stretch that a run begins with
   friend bool operator==(const CodeStep&, const CodeStep&) = default;
 };
 

@@ -56,6 +56,7 @@ Attribute CodeElements::amount(const std::string& element) {
 Attribute CodeElements::measure(const std::string& element, const std::string& attribute) {
   if (attribute == "size") return probe::measure_code_size(lab_, cache(element));
   if (attribute == "cycles_per_instruction") return probe::measure_code_rate(lab_, cache(element));
+  if (attribute == "line_size") return probe::measure_code_line(lab_, sized(element));
   if (attribute == "ways") return probe::measure_code_ways(lab_, sized(element));
   if (attribute == "scope") return scope(element);
   if (attribute == "amount") return amount(element);

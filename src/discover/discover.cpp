@@ -312,13 +312,17 @@ Attribute inferred(Attribute of_other_path, const char* method) {
   return of_other_path;
 }
 
-// Steps enter and leave code at whole blocks, which are longer than lines may be: constants tell, where they meet.
+// Where the code does not tell, constants may, where they meet.
 Attribute Discovery::line_size_of_code(const std::string& element) {
-  if (code_element_of_constants() == element) {
-    return inferred(ensure("constant_l15", "line_size"), "line_of_constants_beside_code");
+  const auto meets_constants = [&] { return code_element_of_constants() == element; };
+  try {
+    return code_.measure(element, "line_size");
+  } catch (const probe::Inconclusive&) {
+    if (!meets_constants()) throw;
+  } catch (const NotSupportedError&) {
+    if (!meets_constants()) throw;
   }
-  static_cast<void>(code_.measure(element, "size"));  // throws where there is none
-  throw NotSupportedError("code runs in whole blocks, and no constants meet it here to tell the line");
+  return inferred(ensure("constant_l15", "line_size"), "line_of_constants_beside_code");
 }
 
 Attribute Discovery::size(const std::string& element) {

@@ -43,6 +43,9 @@ struct CodeCache {
 [[nodiscard]] Attribute measure_code_size(Lab& lab, CodeCache& cache);
 // Of straight-line code that the cache serves.
 [[nodiscard]] Attribute measure_code_rate(Lab& lab, const CodeCache& cache);
+// From where the time of code that just does not fit falls as it begins later. Throws Inconclusive where no stairs
+// show.
+[[nodiscard]] Attribute measure_code_line(Lab& lab, const CodeCache& cache);
 // Throws Inconclusive where the edge is too steep for blocks of code, or not that of a cache that replaces the oldest.
 [[nodiscard]] Attribute measure_code_ways(Lab& lab, const CodeCache& cache);
 // Which SMs evict each other's code: "SM", "GPU", or how many SMs share it ("2 SMs"); "CU" where the vendor calls it

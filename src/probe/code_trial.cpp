@@ -32,6 +32,28 @@ double steady_cycles(const InstructionResult& result) {
   return stats::median(std::vector<double>(passes.begin(), passes.end()));
 }
 
+std::vector<double> steady_medians(const std::vector<InstructionResult>& results) {
+  std::vector<double> medians;
+  for (std::size_t i = 0; i < results.size(); i += kCodeCopies) {
+    std::vector<double> copies;
+    for (std::size_t copy = i; copy < i + kCodeCopies; ++copy) copies.push_back(steady_cycles(results[copy]));
+    medians.push_back(stats::median(copies));
+  }
+  return medians;
+}
+
+std::vector<double> missed_parts(Lab& lab, const CodeCache& cache, const std::vector<std::uint32_t>& instructions) {
+  std::vector<InstructionProgram> programs;
+  for (const std::uint32_t count : instructions) programs.insert(programs.end(), kCodeCopies, repeated_run(count));
+  const std::vector<double> cycles = steady_medians(lab.code(programs));
+  std::vector<double> parts;
+  for (std::size_t i = 0; i < instructions.size(); ++i) {
+    const double each = (cycles[i] - cache.survey->pass_cycles) / instructions[i];
+    parts.push_back((each - cache.plateau().value) / (cache.next().value - cache.plateau().value));
+  }
+  return parts;
+}
+
 CodeEviction::CodeEviction(Lab& lab, const CodeCache& cache)
     : lab_(lab), victim_(whole_blocks(kVictimPart * cache.fits_instructions)) {
   evictor_first_ = (victim_ + kCodeEntryInstructions - 1) / kCodeEntryInstructions * kCodeEntryInstructions;

@@ -16,6 +16,12 @@ inline constexpr std::uint32_t kCodeCopies = 3;
 // Cycles of a pass once the caches hold what they can: the median of the passes after the first.
 [[nodiscard]] double steady_cycles(const InstructionResult& result);
 
+// Their medians over programs of which each stands there kCodeCopies times in a row.
+[[nodiscard]] std::vector<double> steady_medians(const std::vector<InstructionResult>& results);
+// Part of the code of each of these lengths that misses in the cache.
+[[nodiscard]] std::vector<double> missed_parts(Lab& lab, const CodeCache& cache,
+                                               const std::vector<std::uint32_t>& instructions);
+
 // Who evicts between two passes over code that a cache holds.
 struct CodeEvictor {
   enum class Kind { kNobody, kCode, kConstants } kind = Kind::kNobody;

@@ -14,38 +14,16 @@
 namespace gputopo::probe {
 namespace {
 
-// Of steady passes over code of each of these lengths.
-std::vector<double> pass_cycles(Lab& lab, const CodeSurvey& survey, const std::vector<std::uint32_t>& instructions) {
-  constexpr std::size_t kCopies = 3;
-  std::vector<InstructionProgram> programs;
-  for (const std::uint32_t count : instructions) programs.insert(programs.end(), kCopies, repeated_run(count));
-  const std::vector<InstructionResult> results = lab.code(programs);
-  std::vector<double> cycles;
-  for (std::size_t i = 0; i < results.size(); i += kCopies) {
-    std::vector<double> copies;
-    for (std::size_t copy = i; copy < i + kCopies; ++copy) copies.push_back(steady_cycles(results[copy]));
-    cycles.push_back(stats::median(copies) - survey.pass_cycles);
-  }
-  return cycles;
-}
-
 class Ramp {
  public:
   Ramp(Lab& lab, const CodeCache& cache)
       : lab_(lab),
-        survey_(*cache.survey),
-        hit_cycles_(cache.plateau().value),
-        miss_cycles_(cache.next().value - cache.plateau().value),
+        cache_(cache),
         fits_(cache.fits_instructions),
-        all_miss_(survey_.instructions[cache.next().first]) {}
+        all_miss_(cache.survey->instructions[cache.next().first]) {}
 
-  // Part of the code of each length that misses.
   std::vector<double> missed_parts(const std::vector<std::uint32_t>& instructions) {
-    std::vector<double> parts = pass_cycles(lab_, survey_, instructions);
-    for (std::size_t i = 0; i < parts.size(); ++i) {
-      parts[i] = (parts[i] / instructions[i] - hit_cycles_) / miss_cycles_;
-    }
-    return parts;
+    return probe::missed_parts(lab_, cache_, instructions);
   }
 
   // Lengths of which a good part misses, and not nearly all; whole blocks. Where little misses, it may be because
@@ -77,9 +55,7 @@ class Ramp {
   }
 
   Lab& lab_;
-  const CodeSurvey& survey_;
-  double hit_cycles_;   // an instruction
-  double miss_cycles_;  // that one takes longer
+  const CodeCache& cache_;
   std::uint32_t fits_;  // instructions
   std::uint32_t all_miss_;
 };

@@ -201,7 +201,10 @@ void validate_code_step(const InstructionProgram& program, std::size_t index) {
   require(step.first % kCodeEntryInstructions == 0, field + ".first", "must be a multiple of 4096");
   require(step.count % kCodeBlockInstructions == 0, field + ".count", "must be a multiple of 32");
   require(step.first < kMostCodeInstructions && step.count <= kMostCodeInstructions - step.first, field + ".count",
-          "leaves the 24576 instructions that there are");
+          "leaves the 24192 instructions that there are");
+  require(step.lead <= kCodeLeadInstructions && step.lead % kCodeLeadStep == 0, field + ".lead",
+          "must be an even number up to 128");
+  require(step.lead == 0 || step.first == 0, field + ".lead", "must be 0 where the run begins within the stretch");
 }
 
 void validate_code(const InstructionProgram& program) {
@@ -340,6 +343,7 @@ std::string code_text(const InstructionProgram& program) {
   for (const CodeStep& step : program.steps) {
     text += fmt::format(" step={}:{}:{}:{}:{}", to_string(step.kind), step.actor, step.first, step.count, step.passes);
     if (step.stride_bytes != kConstantStepBytes) text += fmt::format(":{}", step.stride_bytes);
+    if (step.lead > 0) text += fmt::format(":{}", step.lead);
   }
   return text;
 }
@@ -474,12 +478,13 @@ void set_code_word(InstructionProgram& program, std::string_view key, std::strin
     if (f.size() == 2) actor.sm = parse_number32(f[1]);
   } else if (key == "step") {
     const auto f = fields_of(value, 5, 6);
-    program.steps.push_back({.kind = value_of<CodeStepKind>(kCodeStepNames, f[0]),
-                             .actor = parse_number32(f[1]),
-                             .first = parse_number32(f[2]),
-                             .count = parse_number32(f[3]),
-                             .passes = parse_number32(f[4]),
-                             .stride_bytes = f.size() == 6 ? parse_number32(f[5]) : kConstantStepBytes});
+    CodeStep& step = program.steps.emplace_back(CodeStep{.kind = value_of<CodeStepKind>(kCodeStepNames, f[0]),
+                                                         .actor = parse_number32(f[1]),
+                                                         .first = parse_number32(f[2]),
+                                                         .count = parse_number32(f[3]),
+                                                         .passes = parse_number32(f[4])});
+    // Constants may end with their stride, code with its lead.
+    if (f.size() == 6) (step.kind == CodeStepKind::kConstants ? step.stride_bytes : step.lead) = parse_number32(f[5]);
   } else {
     throw_unknown_word(key);
   }

@@ -526,6 +526,23 @@ TEST_P(DeviceConformance, CodeTakesLongerTheMoreThereIs) {
   });
 }
 
+// Each step of the lead takes longer than the one before, by no more than a branch or a miss.
+TEST_P(DeviceConformance, CodeRunsFromEveryStepOfTheLead) {
+  on_device([](Device& device) {
+    if (!runs_code(device)) return;
+    InstructionProgram program{.actors = {{}}, .steps = {}};
+    for (std::uint32_t lead = 0; lead <= kCodeLeadInstructions; lead += 8 * kCodeLeadStep) {
+      program.steps.push_back({.count = 256, .passes = 5, .lead = lead});
+    }
+    const InstructionResult result = code_of(run_one(device, program));
+    for (std::size_t step = 1; step < program.steps.size(); ++step) {
+      const auto fastest = [&](std::size_t i) { return std::ranges::min(result.pass_cycles[i]); };
+      EXPECT_GT(fastest(step), fastest(step - 1));
+      EXPECT_LT(fastest(step), fastest(step - 1) + 600);
+    }
+  });
+}
+
 TEST_P(DeviceConformance, CodeRunsFromEveryEntryAndConstantsBetween) {
   on_device([](Device& device) {
     if (!runs_code(device)) return;
@@ -533,6 +550,7 @@ TEST_P(DeviceConformance, CodeRunsFromEveryEntryAndConstantsBetween) {
     for (std::uint32_t first = 0; first < kMostCodeInstructions; first += kCodeEntryInstructions) {
       program.steps.push_back({.actor = first / kCodeEntryInstructions % 2, .first = first, .count = 256, .passes = 4});
     }
+    const std::size_t entries = program.steps.size();
     const bool constants = has_space(device, Space::kConstant);
     if (constants) {
       program.steps.push_back({.kind = CodeStepKind::kConstants, .count = 2048, .passes = 4});
@@ -545,7 +563,6 @@ TEST_P(DeviceConformance, CodeRunsFromEveryEntryAndConstantsBetween) {
     const auto fastest = [&](std::size_t step) {
       return *std::min_element(result.pass_cycles[step].begin(), result.pass_cycles[step].end());
     };
-    const std::size_t entries = kMostCodeInstructions / kCodeEntryInstructions;
     for (std::size_t step = 0; step < entries; ++step) {
       EXPECT_GT(fastest(step), 64u);
       EXPECT_LT(fastest(step), 3 * fastest(0));

@@ -45,7 +45,7 @@ TEST(CudaFaults, NoDevice) {
 
 TEST(CudaFaults, DriverTooOldNamesBothVersions) {
   EXPECT_THAT(cuda_message<DeviceError>("old_driver"),
-              HasSubstr("driver too old: it supports CUDA 5.0, needed is 5.5 or later"));
+              HasSubstr("driver too old: it supports CUDA 8.0, needed is 9.0 or later"));
 }
 
 TEST(CudaFaults, NoPermission) { EXPECT_THAT(cuda_message<DeviceError>("no_permission"), HasSubstr("permission")); }

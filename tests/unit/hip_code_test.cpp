@@ -329,10 +329,14 @@ TEST_P(HipCode, CodeKernelIsStraight) {
       ASSERT_EQ(opcode_of(at(i)), "v_fma_f32");
     }
     ASSERT_EQ(at(kCodeBlockInstructions - 2), "s_sub_u32 s51, s51, 1");
-    const bool front = first < kMostCodeInstructions / 2;
+    const bool front = first / kCodeBlockInstructions < kMostCodeInstructions / kCodeBlockInstructions / 2;
     ASSERT_EQ(at(kCodeBlockInstructions - 1),
               front ? "s_cbranch_scc1 gputopo_pass_end" : "s_cbranch_scc1 gputopo_stretch_end");
   }
+  const std::vector<std::string> lead = disassembled("gputopo_lead");
+  ASSERT_GT(lead.size(), kCodeLeadInstructions);
+  for (std::size_t i = 0; i < kCodeLeadInstructions; ++i) EXPECT_EQ(lead[i], stretch[i % 8]);
+  EXPECT_EQ(lead[kCodeLeadInstructions], "s_branch gputopo_stretch");
   const std::set<std::string> results(stretch.begin(), stretch.begin() + 8);
   EXPECT_EQ(results.size(), 8u);
   EXPECT_THAT(disassembled("gputopo_stretch_end"), ElementsAre("s_setpc_b64 s[56:57]"));

@@ -2,11 +2,19 @@
 // runs a part. What the timing depends on, and a test checks in the machine code:
 // - The stretch is multiplications and additions in turn on kChains registers, which no compiler may fold because each
 //   rounds, and every kCodeBlockInstructions a test of the block's number with a branch to the next pass.
-// - The branch leads back to in front of the stretch, so that what a pass runs lies in one piece.
+// - The end of a pass stands right in front of the stretch, where the next begins: what a pass runs is one piece of
+// code
+//   (but see let_threads_differ).
+// - The lead stands between them in a kernel of its own. A pass can begin at so many places there that the compiler
+// makes
+//   every few instructions wait for those before.
 // - The stretch loads no constants, and what is around it no more than the compiler's table of entries, except where a
-// step
-//   asks for them.
+//   step asks for them.
+#include <fmt/format.h>
+
+#include <algorithm>
 #include <cstddef>
+#include <string>
 
 #include "device/cuda/kernel_layout.h"
 #include "device/cuda/ptx_text.h"
@@ -16,7 +24,8 @@ namespace {
 
 // Independent results in flight: more than an arithmetic instruction takes cycles on recent GPUs.
 constexpr std::uint32_t kChains = 8;
-constexpr std::uint32_t kEntries = kMostCodeInstructions / kCodeEntryInstructions;
+constexpr std::uint32_t kBlocks = kMostCodeInstructions / kCodeBlockInstructions;
+constexpr std::uint32_t kEntries = (kMostCodeInstructions + kCodeEntryInstructions - 1) / kCodeEntryInstructions;
 constexpr std::uint32_t kLeavingInstructions = 2;  // a test and a branch
 
 void prologue(PtxText& text, std::string_view name) {
@@ -25,7 +34,7 @@ void prologue(PtxText& text, std::string_view name) {
   .reg .b64 %bank;
   .reg .pred %first_thread, %other_sm, %taken, %done, %more, %mine, %is_constants, %spread, %late, %leave;
   .reg .b32 %thread_id, %sm, %step_count, %step_index, %never, %wanted0, %wanted1, %patience, %longest, %slot, %old, %shared;
-  .reg .b32 %kind, %step_slot, %thread, %begin, %end, %stride, %passes, %offset, %value, %before, %after, %turns, %sink;
+  .reg .b32 %kind, %step_slot, %thread, %begin, %lead, %end, %stride, %passes, %offset, %value, %before, %after, %turns, %sink;
   .reg .b64 %steps, %records, %turn, %result, %now, %previous, %cycles, %stamp, %wide;
 )");
   for (std::uint32_t i = 0; i < kChains; ++i) text.line("  .reg .f32 %f{};", i);
@@ -50,7 +59,7 @@ void prologue(PtxText& text, std::string_view name) {
 )");
   // Operands from registers of the thread, not of the warp, as ordinary code has them.
   text.line("mov.b32 %factor, %thread_id;");
-  text.line("mov.b32 %addend, %sm;");
+  text.line("mov.b32 %addend, %thread_id;");
   for (std::uint32_t i = 0; i < kChains; ++i) text.line("mov.b32 %f{}, %thread_id;", i);
 }
 
@@ -84,6 +93,15 @@ void take_slot(PtxText& text) {
   text.line("@%first_thread st.global.u32 [%records + {}], %sm;", offsetof(BlockRecord, sm));
 }
 
+// What blocks compare with is the same for all threads, so they leave straight to the end of the pass. Only for compute
+// capability 8 does the compiler make a jump of every block that is not left then, so there it is told that threads may
+// differ, and gathers them behind all blocks.
+void let_threads_differ(PtxText& text) {
+  text.line("setp.eq.u32 %more, %thread_id, %never;");
+  text.line("selp.u32 %value, 1, 0, %more;");
+  text.line("add.u32 %end, %end, %value;");
+}
+
 void load_step(PtxText& text) {
   const auto load = [&](std::string_view type, std::string_view reg, std::size_t offset) {
     text.line("ld.global.cg.{} {}, [%steps + {}];", type, reg, offset);
@@ -96,6 +114,8 @@ void load_step(PtxText& text) {
   load("u32", "%end", offsetof(CodeStepTask, end));
   load("u32", "%stride", offsetof(CodeStepTask, stride));
   load("u32", "%passes", offsetof(CodeStepTask, passes));
+  load("u32", "%lead", offsetof(CodeStepTask, lead));
+  text.line("div.u32 %lead, %lead, {};", kCodeLeadStep);
 }
 
 // The time since the pass began goes to the record of the pass that has ended.
@@ -110,25 +130,56 @@ void end_of_pass(PtxText& text) {
   text.line("@%done bra STEP_END;");
 }
 
-void run_step(PtxText& text, std::uint32_t blocks) {
-  const std::uint32_t blocks_of_entry = blocks / kEntries;
-  text.line("mov.u64 %previous, %clock64;");
-  text.line("bra FIND_ENTRY;");
-  text.line("PASS:");
-  end_of_pass(text);
-  text.line("FIND_ENTRY:");
-  for (std::uint32_t entry = 1; entry < kEntries; ++entry) {
-    text.line("setp.eq.u32 %more, %begin, {};", entry);
-    text.line("@%more bra ENTRY{};", entry);
-  }
-  for (std::uint32_t block = 0; block < blocks; ++block) {
-    if (block % blocks_of_entry == 0) text.line("ENTRY{}:", block / blocks_of_entry);
-    for (std::uint32_t i = 0; i < kCodeBlockInstructions - kLeavingInstructions; ++i) {
-      text.line("fma.rn.f32 %f{}, %f{}, %factor, %addend;", i % kChains, i % kChains);
-    }
+void multiply_add(PtxText& text, std::uint32_t index) {
+  text.line("fma.rn.f32 %f{}, %f{}, %factor, %addend;", index % kChains, index % kChains);
+}
+
+void blocks_of_code(PtxText& text, std::uint32_t first, std::uint32_t end) {
+  for (std::uint32_t block = first; block < end; ++block) {
+    for (std::uint32_t i = 0; i < kCodeBlockInstructions - kLeavingInstructions; ++i) multiply_add(text, i);
     text.line("setp.eq.u32 %leave, %end, {};", block);
     text.line("@%leave bra PASS;");
   }
+}
+
+// To the entry of this number, of so many.
+void enter(PtxText& text, std::string_view number, std::uint32_t entries) {
+  std::string labels = "ENTRY0";
+  for (std::uint32_t entry = 1; entry < entries; ++entry) labels += fmt::format(", ENTRY{}", entry);
+  text.line("ENTRIES: .branchtargets {};", labels);
+  text.line("brx.idx {}, ENTRIES;", number);
+}
+
+void whole_stretch(PtxText& text) {
+  constexpr std::uint32_t kBlocksOfEntry = kCodeEntryInstructions / kCodeBlockInstructions;
+  enter(text, "%begin", kEntries);
+  for (std::uint32_t entry = 0; entry < kEntries; ++entry) {
+    text.line("ENTRY{}:", entry);
+    blocks_of_code(text, entry * kBlocksOfEntry, std::min(kBlocks, (entry + 1) * kBlocksOfEntry));
+  }
+}
+
+void stretch_with_lead(PtxText& text) {
+  constexpr std::uint32_t kLeads = kCodeLeadInstructions / kCodeLeadStep;
+  enter(text, "%lead", 1 + kLeads);
+  for (std::uint32_t lead = kLeads; lead > 0; --lead) {
+    text.line("ENTRY{}:", lead);
+    for (std::uint32_t i = 0; i < kCodeLeadStep; ++i) multiply_add(text, lead * kCodeLeadStep + i);
+  }
+  text.line("ENTRY0:");
+  blocks_of_code(text, 0, kLeadCodeBlocks);
+}
+
+void run_step(PtxText& text, void (*code)(PtxText&)) {
+  // The end of a pass and the way into the next are one piece that a step begins with as well, as if a pass had ended:
+  // apart from what is behind it, the compiler would place it behind the whole stretch, and there it would lie in the
+  // same sets of a cache as code that no pass of its length runs.
+  text.line("sub.u64 %result, %result, 8;");
+  text.line("add.u32 %passes, %passes, 1;");
+  text.line("mov.u64 %previous, %clock64;");
+  text.line("PASS:");
+  end_of_pass(text);
+  code(text);
   text.line("bra STEP_END;");
 }
 
@@ -207,7 +258,7 @@ void epilogue(PtxText& text) {
   text.line("}}");
 }
 
-void code_kernel(PtxText& text, std::string_view name, std::uint32_t blocks) {
+void code_kernel(PtxText& text, const PtxTarget& target, std::string_view name, void (*code)(PtxText&)) {
   prologue(text, name);
   take_slot(text);
   stamp_clocks(text, "%records", offsetof(BlockRecord, start_cycles), offsetof(BlockRecord, start_ns));
@@ -216,12 +267,13 @@ void code_kernel(PtxText& text, std::string_view name, std::uint32_t blocks) {
   text.line("setp.ge.u32 %done, %step_index, %step_count;");
   text.line("@%done bra FINISH;");
   load_step(text);
+  if (target.sm / 10 == 8) let_threads_differ(text);
   text.line("setp.eq.u32 %mine, %thread_id, %thread;");
   text.line("setp.eq.and.u32 %mine, %step_slot, %slot, %mine;");
   text.line("@!%mine bra STEP_END;");
   text.line("setp.eq.u32 %is_constants, %kind, {};", static_cast<std::uint32_t>(CodeStepKind::kConstants));
   text.line("@%is_constants bra CONSTANTS;");
-  run_step(text, blocks);
+  run_step(text, code);
   constants_step(text);
   step_end(text);
   epilogue(text);
@@ -232,8 +284,8 @@ void code_kernel(PtxText& text, std::string_view name, std::uint32_t blocks) {
 std::string generate_code_ptx(const PtxTarget& target) {
   PtxText text;
   text.raw(module_header(target));
-  code_kernel(text, "code", kMostCodeInstructions / kCodeBlockInstructions);
-  code_kernel(text, "short_code", kShortCodeBlocks);
+  code_kernel(text, target, "code", whole_stretch);
+  code_kernel(text, target, "lead_code", stretch_with_lead);
   return text.take();
 }
 

@@ -16,7 +16,7 @@
 namespace gputopo::cuda {
 namespace {
 
-constexpr int kOldestDriver = 5050;  // CUDA 5.5: the first whose PTX (3.2) has all that the kernels use
+constexpr int kOldestDriver = 9000;  // CUDA 9.0: the first whose PTX (6.0) has all that the kernels use
 
 std::string version_text(int version) { return fmt::format("{}.{}", version / 1000, version % 1000 / 10); }
 

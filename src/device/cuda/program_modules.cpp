@@ -1,5 +1,7 @@
 #include "device/cuda/program_modules.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
 
@@ -10,13 +12,13 @@ namespace {
 
 constexpr std::uint32_t kBlocks = kMostCodeInstructions / kCodeBlockInstructions;
 
-// Sections are padded to whole multiples of a few instructions, so the difference of two is off by a little; a block of
-// most GPUs is a whole number of 16-byte instructions.
+// What is around the blocks differs by a few instructions and padding, so the difference of two kernels is off by a
+// little for each of hundreds of blocks; a block of most GPUs is a whole number of 16-byte instructions.
 double whole_instructions(double bytes) {
   constexpr double kInstruction = 16;
-  constexpr double kPadding = 0.5;
+  constexpr double kOff = 1.5;
   const double whole = std::round(bytes / kInstruction) * kInstruction;
-  return std::abs(bytes - whole) <= kPadding ? whole : std::round(bytes * 100) / 100;
+  return std::abs(bytes - whole) <= kOff ? whole : std::round(bytes * 100) / 100;
 }
 
 }  // namespace
@@ -35,10 +37,22 @@ void CodeModule::compile_once() {
   if (module_) return;
   const std::string binary = compile(*gpu_.driver(), generate_code_ptx(gpu_.target()));
   const auto long_bytes = static_cast<double>(code_bytes(binary, "code"));
-  const auto short_bytes = static_cast<double>(code_bytes(binary, "short_code"));
-  sizes_.block_bytes = whole_instructions((long_bytes - short_bytes) / (kBlocks - kShortCodeBlocks));
-  sizes_.loop_bytes = static_cast<std::uint32_t>(std::max(0.0, short_bytes - sizes_.block_bytes * kShortCodeBlocks));
+  const auto short_bytes = static_cast<double>(code_bytes(binary, "lead_code"));
+  // The lead is as long as so many blocks are.
+  constexpr std::uint32_t kShortBlocks = kLeadCodeBlocks + kCodeLeadInstructions / kCodeBlockInstructions;
+  sizes_.block_bytes = whole_instructions((long_bytes - short_bytes) / (kBlocks - kShortBlocks));
+  sizes_.loop_bytes = static_cast<std::uint32_t>(std::max(0.0, short_bytes - sizes_.block_bytes * kShortBlocks));
   module_.emplace(gpu_.driver(), binary);
+}
+
+void CodeModule::check(const InstructionProgram& program) const {
+  if (!launch::has_lead(program)) return;
+  constexpr std::uint32_t kMost = kLeadCodeBlocks * kCodeBlockInstructions;
+  for (const CodeStep& step : program.steps) {
+    if (step.kind == CodeStepKind::kRun && step.first + step.count > kMost) {
+      throw NotSupportedError(fmt::format("code with a lead has {} instructions at most here", kMost));
+    }
+  }
 }
 
 launch::CodeSizes CodeModule::sizes() {
@@ -48,7 +62,8 @@ launch::CodeSizes CodeModule::sizes() {
 
 void CodeModule::launch(const launch::CodeLaunch& launch, CodeParameters parameters) {
   compile_once();
-  gpu_.run(module_->function("code"), "code",
+  const char* const kernel = launch.has_lead ? "lead_code" : "code";
+  gpu_.run(module_->function(kernel), kernel,
            {.blocks = launch.blocks,
             .threads = launch.threads,
             .shared_bytes = launch.shared_bytes,

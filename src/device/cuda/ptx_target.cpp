@@ -8,8 +8,9 @@
 namespace gputopo::cuda {
 namespace {
 
-// The PTX version that first has a target, and the driver that first takes that PTX (CUDA toolkit release notes and the
-// release history of the PTX ISA document). A driver takes every older version as well.
+// The PTX version that first has a target (6.0 at least, the first with brx.idx), and the driver that first takes that
+// PTX (CUDA toolkit release notes and the release history of the PTX ISA document). A driver takes every older version
+// as well.
 struct TargetRow {
   int sm;
   int ptx_major;
@@ -17,8 +18,8 @@ struct TargetRow {
   int driver_version;
 };
 constexpr TargetRow kTargets[] = {
-    {35, 3, 2, 5050},   {37, 4, 1, 6050},   {50, 4, 0, 6000},   {52, 4, 1, 6050},   {53, 4, 2, 7000},
-    {60, 5, 0, 8000},   {61, 5, 0, 8000},   {62, 5, 0, 8000},   {70, 6, 0, 9000},   {72, 6, 1, 9010},
+    {35, 6, 0, 9000},   {37, 6, 0, 9000},   {50, 6, 0, 9000},   {52, 6, 0, 9000},   {53, 6, 0, 9000},
+    {60, 6, 0, 9000},   {61, 6, 0, 9000},   {62, 6, 0, 9000},   {70, 6, 0, 9000},   {72, 6, 1, 9010},
     {75, 6, 3, 10000},  {80, 7, 0, 11000},  {86, 7, 1, 11010},  {87, 7, 4, 11040},  {89, 7, 8, 11080},
     {90, 7, 8, 11080},  {100, 8, 6, 12070}, {103, 8, 8, 12090}, {110, 9, 0, 13000}, {120, 8, 7, 12080},
     {121, 8, 8, 12090},
@@ -38,7 +39,7 @@ PtxTarget choose_ptx_target(int capability_major, int capability_minor, int driv
   }
   if (best == nullptr) {
     throw DeviceError(
-        fmt::format("driver too old: it supports CUDA {}.{}, this GPU needs 5.5 or later; update the NVIDIA driver",
+        fmt::format("driver too old: it supports CUDA {}.{}, this GPU needs 9.0 or later; update the NVIDIA driver",
                     driver_version / 1000, driver_version % 1000 / 10));
   }
   return {best->ptx_major, best->ptx_minor, best->sm};

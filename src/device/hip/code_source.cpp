@@ -5,6 +5,7 @@
 //   that what a pass runs lies in one piece and no branch of the compiler's has to reach over it.
 // - The stretch is multiplications and additions in turn on kChains registers, in the encoding of 8 bytes, and every
 //   kCodeBlockInstructions a countdown with a branch to the end of the pass: all blocks are alike.
+// - The lead stands in front of both, more of the same arithmetic with a jump over the loop.
 // - A branch reaches 128 KiB, so the back half of the stretch leaves through a jump behind it.
 // - How large a block is the assembler says: the kernel "code_sizes" hands it out.
 #include <fmt/format.h>
@@ -23,10 +24,12 @@ using namespace launch;
 constexpr std::uint32_t kChains = 8;
 constexpr std::uint32_t kBlocks = kMostCodeInstructions / kCodeBlockInstructions;
 constexpr std::uint32_t kLeavingInstructions = 2;  // a countdown and a branch
+constexpr std::uint32_t kArithmeticBytes = 8;      // of an instruction before them
 
-// {0}: blocks of half the stretch; {1}: the arithmetic of a block; {2}: cache bits of a store.
-// s[40:41] where the next pass leaves its cycles; s[44:45] when the pass began; s50 passes left; s51 blocks left;
-// s52 blocks of a pass, less one; s[54:55] the entry; s[56:57] the end of a pass; s[60:61] where to return.
+// {0}, {5}: blocks of the front and the back half of the stretch; {1}: the arithmetic of a block; {2}: cache bits of a
+// store; {3}: rounds of arithmetic in the lead; {4}: a round of it, kChains instructions. s[40:41] where the next pass
+// leaves its cycles; s[44:45] when the pass began; s50 passes left; s51 blocks left; s52 blocks of a pass, less one;
+// s[54:55] the entry; s[56:57] the end of a pass; s[60:61] where to return.
 constexpr std::string_view kStretch = R"hip(
 DEVICE u32 stretch_bytes() {{
   u32 bytes;
@@ -41,6 +44,14 @@ DEVICE u32 loop_bytes() {{
   return front + back;
 }}
 
+// How far the stretch lies behind the begin of the lead.
+DEVICE u32 stretch_offset() {{
+  u32 bytes;
+  asm volatile("s_mov_b32 %0, gputopo_stretch - gputopo_lead" : "=s"(bytes));
+  return bytes;
+}}
+
+// The entry counts from the begin of the lead.
 DEVICE void run_stretch(u64 result, u32 passes, u32 blocks, u32 entry_bytes, float seed) {{
   float f0 = seed, f1 = seed, f2 = seed, f3 = seed, f4 = seed, f5 = seed, f6 = seed, f7 = seed;
   asm volatile(
@@ -52,14 +63,20 @@ DEVICE void run_stretch(u64 result, u32 passes, u32 blocks, u32 entry_bytes, flo
       "gputopo_call:\n"
       "s_add_u32 s56, s56, gputopo_pass_end - gputopo_call\n"
       "s_addc_u32 s57, s57, 0\n"
-      "s_add_u32 s54, s53, gputopo_stretch - gputopo_pass_end\n"
-      "s_add_u32 s54, s54, s56\n"
-      "s_addc_u32 s55, s57, 0\n"
+      "s_sub_u32 s58, s56, gputopo_pass_end - gputopo_lead\n"
+      "s_subb_u32 s59, s57, 0\n"
+      "s_add_u32 s54, s58, s53\n"
+      "s_addc_u32 s55, s59, 0\n"
       "s_add_u32 s58, s56, gputopo_first_pass - gputopo_pass_end\n"
       "s_addc_u32 s59, s57, 0\n"
       "v_mov_b32 v40, 0\n"
       "s_swappc_b64 s[60:61], s[58:59]\n"
       ".subsection 1\n"
+      "gputopo_lead:\n"
+      ".rept {3}\n"
+      "{4}"
+      ".endr\n"
+      "s_branch gputopo_stretch\n"
       ".p2align 8\n"
       "gputopo_pass_end:\n"
       "s_memtime s[46:47]\n"
@@ -91,7 +108,7 @@ DEVICE void run_stretch(u64 result, u32 passes, u32 blocks, u32 entry_bytes, flo
       "s_sub_u32 s51, s51, 1\n"
       "s_cbranch_scc1 gputopo_pass_end\n"
       ".endr\n"
-      ".rept {0}\n"
+      ".rept {5}\n"
       "{1}"
       "s_sub_u32 s51, s51, 1\n"
       "s_cbranch_scc1 gputopo_stretch_end\n"
@@ -166,12 +183,15 @@ KERNEL void code(Parameters p) {
     const u64 step = p.steps + (u64)index * kCodeStepTask_bytes;
     const bool own = uniform32(read32(step + kCodeStepTask_slot)) == slot;
     const u32 first = uniform32(read32(step + kCodeStepTask_begin)) * kBlocksOfEntry;
+    const u32 lead = uniform32(read32(step + kCodeStepTask_lead));
     const u32 last = uniform32(read32(step + kCodeStepTask_end));
     const u32 runner = uniform32(read32(step + kCodeStepTask_thread)) / kWavefront;
     const u32 passes = uniform32(read32(step + kCodeStepTask_passes));
     const u64 result = uniform64(read64(step + kCodeStepTask_result));
     if (own && uniform32(thread / kWavefront) == runner) {
-      run_stretch(result, passes, last + 1 - first, first * block_bytes, (float)thread);
+      const u32 entry =
+          lead > 0 ? (kLeadInstructions - lead) * kArithmeticBytes : stretch_offset() + first * block_bytes;
+      run_stretch(result, passes, last + 1 - first, entry, (float)thread);
     }
     barrier();
     if (spread && first_thread) {
@@ -206,6 +226,8 @@ std::string generate_code_source(const GfxTarget& target) {
   text.constant("kAnySm", kAnySm);
   text.constant("kBlocks", kBlocks);
   text.constant("kBlocksOfEntry", kCodeEntryInstructions / kCodeBlockInstructions);
+  text.constant("kArithmeticBytes", kArithmeticBytes);
+  text.constant("kLeadInstructions", kCodeLeadInstructions);
 #define GPUTOPO_OFFSET(type, field) text.constant("k" #type "_" #field, offsetof(type, field));
   GPUTOPO_OFFSET(CodeParameters, steps)
   GPUTOPO_OFFSET(CodeParameters, records)
@@ -221,13 +243,18 @@ std::string generate_code_source(const GfxTarget& target) {
   GPUTOPO_OFFSET(CodeStepTask, begin)
   GPUTOPO_OFFSET(CodeStepTask, end)
   GPUTOPO_OFFSET(CodeStepTask, passes)
+  GPUTOPO_OFFSET(CodeStepTask, lead)
 #undef GPUTOPO_OFFSET
   text.constant("kCodeStepTask_bytes", sizeof(CodeStepTask));
-  std::string arithmetic;
-  for (std::uint32_t i = 0; i < kCodeBlockInstructions - kLeavingInstructions; ++i) {
-    arithmetic += fmt::format("v_fma_f32 %[f{0}], %[f{0}], %[factor], %[factor]\\n", i % kChains);
-  }
-  text.raw(fmt::format(fmt::runtime(kStretch), kBlocks / 2, arithmetic, target.bypass));
+  const auto arithmetic = [](std::uint32_t instructions) {
+    std::string lines;
+    for (std::uint32_t i = 0; i < instructions; ++i) {
+      lines += fmt::format("v_fma_f32 %[f{0}], %[f{0}], %[factor], %[factor]\\n", i % kChains);
+    }
+    return lines;
+  };
+  text.raw(fmt::format(fmt::runtime(kStretch), kBlocks / 2, arithmetic(kCodeBlockInstructions - kLeavingInstructions),
+                       target.bypass, kCodeLeadInstructions / kChains, arithmetic(kChains), kBlocks - kBlocks / 2));
   text.raw(kKernels);
   return text.take();
 }

@@ -44,6 +44,7 @@ Layout lay_out(const InstructionProgram& program, const std::vector<std::uint32_
     const CodeActor& actor = program.actors[step.actor];
     const bool runs = step.kind == CodeStepKind::kRun;
     CodeStepTask& task = layout.steps.emplace_back(CodeStepTask{});
+    layout.bytes += sizeof(std::uint64_t);
     task.result = base + layout.bytes;
     task.kind = static_cast<std::uint32_t>(step.kind);
     task.slot = slots[step.actor];
@@ -51,6 +52,7 @@ Layout lay_out(const InstructionProgram& program, const std::vector<std::uint32_
     const std::uint32_t end = step.first + step.count;
     if (runs) {
       task.begin = step.first / kCodeEntryInstructions;
+      task.lead = step.lead;
       task.end = end / kCodeBlockInstructions - 1;
     } else {
       task.begin = step.first;
@@ -105,6 +107,7 @@ ProgramResult CodeRunner::run(const InstructionProgram& program) {
   parameters.wanted_sm[1] = id_of(wanted.back());
 
   CodeLaunch launch{.threads = warp_size * warps};
+  launch.has_lead = has_lead(program);
   launch.carve_out_bytes = gpu_.carve_out_for(0, sizeof(std::uint32_t), 1);
   launch.shared_bytes = gpu_.shared_bytes_for_one_block(launch.carve_out_bytes, sizeof(std::uint32_t));
   if (wanted.front() != kAnySm) launch.blocks = gpu_.info().sm_count;

@@ -100,7 +100,8 @@ struct BlockRecord {
   std::uint32_t sink;     // takes values that must look used
 };
 
-// One step of an instruction program. The kernel leaves the cycles of each pass (u64) at `result`.
+// One step of an instruction program. The kernel leaves the cycles of each pass (u64) at `result`, and may leave
+// anything in the 8 bytes before.
 struct CodeStepTask {
   std::uint64_t result;
   std::uint32_t kind;    // CodeStepKind
@@ -110,6 +111,7 @@ struct CodeStepTask {
   std::uint32_t end;     // run: the block of instructions behind which a pass ends; constants: offset
   std::uint32_t stride;  // constants: bytes from load to load
   std::uint32_t passes;
+  std::uint32_t lead;  // run: instructions in front of the stretch
 };
 
 inline constexpr std::uint32_t kMostCodeSms = 2;

@@ -18,11 +18,15 @@ std::uint64_t fetch_bytes_of(const Path& path, std::uint64_t block_bytes) {
 
 double run_cycles(Hierarchy& hierarchy, const Path& path, const CodeSpec& code, const CodeStep& step) {
   const std::uint64_t unit = fetch_bytes_of(path, std::uint64_t{kCodeBlockInstructions} * code.bytes_per_instruction);
-  const double instructions = static_cast<double>(unit) / code.bytes_per_instruction;
-  const std::uint64_t begin = kCodeBase + std::uint64_t{step.first} * code.bytes_per_instruction;
-  const std::uint64_t end = begin + std::uint64_t{step.count} * code.bytes_per_instruction;
+  const std::uint64_t stretch = kCodeBase + std::uint64_t{step.first} * code.bytes_per_instruction;
+  const std::uint64_t begin = stretch - std::uint64_t{step.lead} * code.bytes_per_instruction;
+  const std::uint64_t end = stretch + std::uint64_t{step.count} * code.bytes_per_instruction;
   double cycles = code.loop_cycles;
-  for (std::uint64_t at = begin; at < end; at += unit) cycles += instructions * hierarchy.load(path, at);
+  for (std::uint64_t at = begin; at < end;) {
+    const std::uint64_t next = std::min(end, at / unit * unit + unit);
+    cycles += static_cast<double>(next - at) / code.bytes_per_instruction * hierarchy.load(path, at);
+    at = next;
+  }
   return cycles;
 }
 

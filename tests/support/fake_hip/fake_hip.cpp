@@ -353,8 +353,11 @@ InstructionProgram program_of(const CodeParameters& p) {
       actor.sm = static_cast<std::uint32_t>(std::find(ids.begin(), ids.end(), p.wanted_sm[task.slot]) - ids.begin());
     }
     const std::uint32_t first = task.begin * kCodeEntryInstructions;
-    program.steps.push_back(
-        {.actor = i, .first = first, .count = (task.end + 1) * kCodeBlockInstructions - first, .passes = task.passes});
+    program.steps.push_back({.actor = i,
+                             .first = first,
+                             .count = (task.end + 1) * kCodeBlockInstructions - first,
+                             .passes = task.passes,
+                             .lead = task.lead});
     program.actors.push_back(actor);
   }
   return program;

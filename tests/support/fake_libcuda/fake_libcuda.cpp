@@ -149,7 +149,7 @@ Status cuInit(unsigned) {
 }
 
 Status cuDriverGetVersion(int* version) {
-  *version = is("old_driver") ? 5000 : 13000;
+  *version = is("old_driver") ? 8000 : 13000;
   return kSuccess;
 }
 
@@ -386,7 +386,7 @@ Status cuLaunchKernel(FunctionHandle handle, unsigned x, unsigned y, unsigned, u
     const bool accesses = name.starts_with("load_") || name.starts_with("store_") || name.starts_with("atomic_");
     // A chase whose tasks name several SMs takes turns between them.
     const bool several_sms = name == "chase" && *static_cast<const std::uint32_t*>(parameters[2]) > 1;
-    const bool together = name == "code" || accesses || several_sms;
+    const bool together = name == "code" || name == "lead_code" || accesses || several_sms;
     now.machine.run(function.module->program, *function.kernel, {x, y, threads, shared_bytes, together}, parameters);
   } catch (const fake_cuda::AddressError&) {
     now.pending = kErrorIllegalAddress;

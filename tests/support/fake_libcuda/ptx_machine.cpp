@@ -39,6 +39,7 @@ enum class Instruction::Code : std::uint8_t {
   kBarrier,
   kFence,
   kBranch,
+  kIndexedBranch,
   kReturn,
 };
 
@@ -109,6 +110,7 @@ Code decode(const std::vector<std::string>& op) {
   if (name == "bar") return Code::kBarrier;
   if (name == "membar") return Code::kFence;
   if (name == "bra") return Code::kBranch;
+  if (name == "brx" && has(op, "idx")) return Code::kIndexedBranch;
   if (name == "ret") return Code::kReturn;
   if (name == "atom" && has(op, "global") && has(op, "exch")) return Code::kExchangeGlobal;
   if (name == "atom" && has(op, "global") && has(op, "add")) return Code::kAddGlobal;
@@ -181,12 +183,16 @@ class Parser {
     }
     registers_.clear();
     std::map<std::string, std::size_t> labels;
+    std::map<std::string, std::vector<std::string>> target_lists;
     std::vector<std::pair<std::size_t, std::string>> branches;
     std::string line;
     while (next(line) && line != "}") {
       if (line == "{") continue;
       if (line.back() == ':') {
         labels[line.substr(0, line.size() - 1)] = kernel.code.size();
+      } else if (const auto list = line.find(": .branchtargets "); list != std::string::npos) {
+        const std::string names = line.substr(list + std::string(": .branchtargets ").size());
+        target_lists[line.substr(0, list)] = split(names.substr(0, names.find(';')), ',');
       } else if (line.rfind(".reg", 0) == 0) {
         std::istringstream words(line);
         std::string word;
@@ -202,9 +208,13 @@ class Parser {
         parse_instruction(line.substr(0, line.size() - 1), kernel, branches);
       }
     }
-    for (const auto& [index, label] : branches) {
-      if (!labels.contains(label)) throw PtxError("no label " + label);
-      kernel.code[index].target = labels[label];
+    for (const auto& [index, target] : branches) {
+      const bool is_list = kernel.code[index].code == Code::kIndexedBranch;
+      if (is_list && !target_lists.contains(target)) throw PtxError("no list of targets " + target);
+      for (const std::string& label : is_list ? target_lists[target] : std::vector{target}) {
+        if (!labels.contains(label)) throw PtxError("no label " + label);
+        kernel.code[index].targets.push_back(labels[label]);
+      }
     }
     kernel.registers = registers_.size();
     program_.kernels[kernel.name] = std::move(kernel);
@@ -269,6 +279,10 @@ class Parser {
     const std::string rest = space == std::string::npos ? "" : trim(text.substr(space));
     if (instruction.code == Code::kBranch) {
       branches.emplace_back(kernel.code.size(), rest);
+    } else if (instruction.code == Code::kIndexedBranch) {
+      const std::vector<std::string> operands = split(rest, ',');
+      instruction.operands.push_back(parse_operand(operands.at(0)));
+      branches.emplace_back(kernel.code.size(), operands.at(1));
     } else if (!rest.empty()) {
       for (const std::string& operand : split(rest, ',')) instruction.operands.push_back(parse_operand(operand));
     }
@@ -350,7 +364,10 @@ class Block {
           }
           return true;
         case Code::kBranch:
-          thread.next = instruction.target;
+          thread.next = instruction.targets[0];
+          break;
+        case Code::kIndexedBranch:
+          thread.next = instruction.targets.at(value(instruction.operands[0], thread));
           break;
         default:
           execute(instruction, thread);

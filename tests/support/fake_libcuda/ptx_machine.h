@@ -38,7 +38,7 @@ struct Instruction {
   bool guard_negated = false;
   std::vector<std::string> op;  // split at the dots
   std::vector<Operand> operands;
-  std::size_t target = 0;  // of a branch
+  std::vector<std::size_t> targets;  // of a branch: one, or those that its operand chooses from
   int line = 0;
   // Decoded from `op`.
   enum class Code : std::uint8_t;
