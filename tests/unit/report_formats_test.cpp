@@ -296,7 +296,7 @@ TEST(Thin, AMapOfWhichLessIsKeptIsAMap) {
 
 TEST(Thin, APageOfManyMapsStaysBelowThreeMebibytes) {
   Topology topology = test::sample_topology();
-  for (int m = 0; m < 16; ++m) {
+  for (int m = 0; m < 10; ++m) {
     Attribute attribute = api_value(1.0, "");
     attribute.samples = {map_of(256, 128)};
     MemoryElement element{"cache_" + std::to_string(m), "Cache", {}};
