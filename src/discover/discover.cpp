@@ -433,6 +433,7 @@ Attribute Discovery::slices(const std::string& element) {
 
 Attribute Discovery::near_sms(const std::string& element) {
   const Attribute& partitions = ensure(element, "partitions");
+  if (partitions.reason == Reason::kNotPresent) throw probe::NotPresent(partitions.detail);
   if (!partitions.available()) return unavailable(Reason::kDependency, "needs the number of partitions");
   const double count = *partitions.number();
   if (count < 2) throw probe::NotPresent("there is one partition, which all SMs are near");

@@ -88,7 +88,9 @@ std::string drawing(const Topology& topology) {
 
 std::string hierarchy(const Topology& topology) {
   const std::vector<const MemoryElement*> elements = report::speaking_elements(topology);
-  if (elements.empty()) return "<section><h2>The memory hierarchy</h2><p>No memory was measured.</p></section>\n";
+  if (std::none_of(elements.begin(), elements.end(), [](const auto* element) { return report::holds_data(*element); })) {
+    return "<section><h2>The memory hierarchy</h2><p>No memory was measured.</p></section>\n";
+  }
   std::string head = "<th scope=\"col\">memory</th>";
   for (const report::HierarchyColumn& column : report::hierarchy_columns()) {
     head += fmt::format("<th scope=\"col\"{}>{}</th>", column.align == report::Align::kRight ? " class=\"number\"" : "",

@@ -224,13 +224,24 @@ class MapDrawing {
                                 report::unit_ranges(groups[g]))),
             rect(left, top, frame_width, height, depth == 0 ? "frame" : "inner"));
         grid_.text += text_at(left + kPadding, top + 13, depth == 0 ? "small strong" : "small faint",
-                              fitted(fmt::format("{}: {}", title, count), frame_width - 2 * kPadding, 12)) +
+                              heading(fmt::format("{}: {}", title, count), frame_width - 2 * kPadding)) +
                       "</g>\n";
       }
       grid_.text += inside;
       top += height + gap;
     }
     return top - gap - y;
+  }
+
+  // Of a name that is too long the last words tell more: "part 12: 19 SMs".
+  static std::string heading(std::string text, double width) {
+    constexpr double kBoldPx = 13.5;  // as wide as text of that size that is not bold
+    while (text.size() > characters_in(width, kBoldPx)) {
+      const std::size_t space = text.find(' ');
+      if (space == std::string::npos || text.find(':') < space) break;
+      text.erase(0, space + 1);
+    }
+    return fitted(text, width, kBoldPx);
   }
 
   double inner(std::size_t depth, const std::vector<int>& units, double x, double y, double width) {
@@ -448,9 +459,8 @@ std::string report::chip_svg(const Topology& topology, bool standalone) {
     }
     frame_top += frame.height() + kGap;
   }
-  if (chip.in_unit.empty() && chip.on_chip.empty())
-    text += text_at(kMargin, bottom + 4, "small", "No memory was measured.");
-  text += ruler(kMargin, bottom + 20);
+  const bool is_empty = chip.in_unit.empty() && chip.on_chip.empty();
+  text += is_empty ? text_at(kMargin, bottom + 20, "small", "No memory was measured.") : ruler(kMargin, bottom + 20);
   return text + "</svg>\n";
 }
 

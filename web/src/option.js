@@ -62,7 +62,10 @@ function valueAxis(axis, isLog, palette, values, vertical, isBars = false) {
       Object.assign(option.axisLabel, {showMinLabel: isPower(option.min), showMaxLabel: isPower(option.max)});
     }
   } else {
-    if (axis.unit === 'B' && greatest >= 64) option.interval = 2 ** Math.round(Math.log2(greatest / 6));
+    if (axis.unit === 'B' && greatest >= 64) {
+      option.interval = 2 ** Math.round(Math.log2(greatest / 6));
+      option.max = Math.ceil(greatest / option.interval) * option.interval;  // else the axis ends in a number of its own
+    }
     // Parts of a peak start at nothing, and so does what comes near it; the rest would be a flat line.
     if (axis.unit !== 'B/s' && (least >= 0.4 * greatest || least < 0)) option.scale = true;
     else option.min = 0;
