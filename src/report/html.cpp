@@ -88,7 +88,8 @@ std::string drawing(const Topology& topology) {
 
 std::string hierarchy(const Topology& topology) {
   const std::vector<const MemoryElement*> elements = report::speaking_elements(topology);
-  if (std::none_of(elements.begin(), elements.end(), [](const auto* element) { return report::holds_data(*element); })) {
+  if (std::none_of(elements.begin(), elements.end(),
+                   [](const auto* element) { return report::holds_data(*element); })) {
     return "<section><h2>The memory hierarchy</h2><p>No memory was measured.</p></section>\n";
   }
   std::string head = "<th scope=\"col\">memory</th>";

@@ -347,7 +347,8 @@ std::string key(const Chart& chart, const Frame& frame) {
   std::string text;
   for (std::size_t s = 0; s < chart.series.size(); ++s) {
     const double left = kLeft + column * static_cast<double>(s % frame.key_columns);
-    const double at = frame.key_top + kLine * static_cast<double>(s / frame.key_columns) + kLine - 4;
+    const std::size_t row = s / frame.key_columns;
+    const double at = frame.key_top + kLine * static_cast<double>(row + 1) - 4;
     text += fmt::format("<path stroke=\"var(--series-{})\" stroke-width=\"3\" d=\"M{} {}h16\"/>\n", s % 8 + 1, px(left),
                         px(at - 4));
     text += text_at(left + 20, at, "start", "small", chart.series[s].label);

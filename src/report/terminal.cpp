@@ -82,7 +82,7 @@ class Footnotes {
       } else {
         break;
       }
-      text = begin + " .." + advice;
+      text = fmt::format("{} ..{}", begin, advice);
     }
     return text;
   }
