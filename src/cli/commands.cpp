@@ -48,7 +48,7 @@ void check_targets(const Options& options) {
     if (is_file(path)) report::check_writable(path);
   }
   if (!options.record_path.empty()) report::check_writable(options.record_path);
-  if (!options.raw_directory.empty()) report::make_empty_folder(options.raw_directory);
+  if (!options.raw_directory.empty()) report::check_empty_folder(options.raw_directory);
 }
 
 void announce(const Options& options, const DeviceInfo& info) {

@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <array>
 #include <charconv>
-#include <numeric>
 #include <optional>
 
 #include "device/cuda/cuda_device.h"
@@ -13,6 +12,7 @@
 #include "device/sim/machine.h"
 #include "gputopo/device.h"
 #include "gputopo/report.h"
+#include "model/likeness.h"
 
 namespace gputopo {
 namespace {
@@ -49,30 +49,6 @@ std::unique_ptr<Device> open_hip(const std::string& rest, std::uint64_t) {
 
 // ---- sim ----
 
-// Levenshtein's distance, one row at a time.
-std::size_t edit_distance(std::string_view a, std::string_view b) {
-  std::vector<std::size_t> row(b.size() + 1);
-  std::iota(row.begin(), row.end(), std::size_t{0});
-  for (std::size_t i = 0; i < a.size(); ++i) {
-    std::size_t diagonal = row[0];
-    row[0] = i + 1;
-    for (std::size_t j = 0; j < b.size(); ++j) {
-      const std::size_t substituted = diagonal + (a[i] == b[j] ? 0 : 1);
-      diagonal = row[j + 1];
-      row[j + 1] = std::min({substituted, row[j] + 1, row[j + 1] + 1});
-    }
-  }
-  return row.back();
-}
-
-std::vector<std::string> names_by_likeness(const std::string& wanted) {
-  std::vector<std::string> names = sim::builtin_machine_names();
-  std::stable_sort(names.begin(), names.end(), [&](const std::string& a, const std::string& b) {
-    return edit_distance(wanted, a) < edit_distance(wanted, b);
-  });
-  return names;
-}
-
 bool is_machine_file(const std::string& rest) { return rest.ends_with(".json") || rest.find('/') != std::string::npos; }
 
 sim::MachineSpec read_machine_file(const std::string& path) {
@@ -88,8 +64,9 @@ std::unique_ptr<Device> open_sim(const std::string& rest, std::uint64_t seed) {
   if (is_machine_file(rest)) return sim::make_sim_device(read_machine_file(rest), seed);
   const std::optional<std::string> text = sim::builtin_machine(rest);
   if (!text) {
-    throw UsageError(fmt::format("no simulated machine '{}'; there are {}, or sim:FILE.json", rest,
-                                 fmt::join(names_by_likeness(rest), ", ")));
+    const std::vector<std::string> names = sim::builtin_machine_names();
+    throw UsageError(fmt::format("no simulated machine '{}'; {}there are {}, or sim:FILE.json", rest,
+                                 did_you_mean(rest, names, "sim:"), fmt::join(by_likeness(rest, names), ", ")));
   }
   return sim::make_sim_device(sim::parse_machine(*text), seed);
 }
@@ -123,7 +100,9 @@ const std::array kBackends = {
 [[noreturn]] void throw_unknown_form(const std::string& spec) {
   std::string forms;
   for (const Backend& backend : kBackends) forms += fmt::format("{}{}", forms.empty() ? "" : ", ", backend.forms);
-  throw UsageError(fmt::format("unknown device '{}'; use one of {} ('gputopo list' shows what is there)", spec, forms));
+  // Who writes "h100" means the machine of that name, for a GPU that is here has a number.
+  throw UsageError(fmt::format("unknown device '{}'; {}use one of {} ('gputopo list' shows what is there)", spec,
+                               did_you_mean(spec, sim::builtin_machine_names(), "sim:"), forms));
 }
 
 }  // namespace

@@ -16,6 +16,7 @@
 #include "discover/consistency.h"
 #include "discover/general.h"
 #include "discover/host.h"
+#include "model/likeness.h"
 #include "probe/lab.h"
 #include "probe/site.h"
 #include "probe/size.h"
@@ -129,6 +130,7 @@ class Discovery {
 
   void size_by_carve_out(const std::string& element, const Cache& found, Attribute& size);
   void require_l1_caching();
+  void require_l2();
   bool shares(const std::string& victim, const std::string& evictor);
   void report_progress(const std::string& probe);
 
@@ -265,6 +267,12 @@ void Discovery::require_l1_caching() {
         "global loads take {:.0f} cycles and those that bypass L1 {:.0f}: this GPU does not cache global loads in L1",
         with_l1, without));
   }
+}
+
+// Without an L2 what is asked of it would be asked of memory. Whether its edge was found does not matter here.
+void Discovery::require_l2() {
+  const Attribute& size = ensure("l2", "size");
+  if (size.reason == Reason::kNotPresent) throw probe::NotPresent(size.detail);
 }
 
 // Of a cache that holds all the constants there may be: what `measure` finds where constants and code share it.
@@ -429,6 +437,7 @@ Attribute Discovery::slices(const std::string& element) {
 
 Attribute Discovery::near_sms(const std::string& element) {
   const Attribute& partitions = ensure(element, "partitions");
+  if (partitions.reason == Reason::kNotPresent) throw probe::NotPresent(partitions.detail);
   if (!partitions.available()) return unavailable(Reason::kDependency, "needs the number of partitions");
   const double count = *partitions.number();
   if (count < 2) throw probe::NotPresent("there is one partition, which all SMs are near");
@@ -713,6 +722,7 @@ Attribute Discovery::guarded(const std::string& element, const PlanRow& row) {
     if (ClusterElements::has(element)) return clusters_.measure(element, row.attribute);
     if (AccessAttributes::has(row.attribute)) {
       if (element == "l1") require_l1_caching();
+      if (element == "l2") require_l2();
       return accesses_.measure(element, row.attribute);
     }
     return (this->*row.measure)(element);
@@ -760,9 +770,16 @@ const Attribute& Discovery::ensure(const std::string& element, const std::string
 void require_known(const std::vector<std::string>& given, const std::vector<std::string>& valid, const char* what) {
   for (const std::string& name : given) {
     if (std::find(valid.begin(), valid.end(), name) == valid.end()) {
-      throw UsageError(fmt::format("unknown {} '{}'; the {}s are {}", what, name, what, fmt::join(valid, ", ")));
+      throw UsageError(fmt::format("unknown {} '{}'; {}the {}s are {}", what, name, did_you_mean(name, valid), what,
+                                   fmt::join(valid, ", ")));
     }
   }
+}
+
+// Where "device" is the GPU, in CSV, its memory is "memory.device", and in JSON all elements lie within "memory".
+std::string without_memory(const std::string& name) {
+  constexpr std::string_view kMemory = "memory.";
+  return name.starts_with(kMemory) ? name.substr(kMemory.size()) : name;
 }
 
 // An id chooses its element, and the start of several before an underscore all of them: "icache".
@@ -790,7 +807,8 @@ class Selection {
     std::vector<std::string> ids;
     for (const ElementRow& row : table) ids.push_back(row.id);
     std::vector<std::string> chosen;
-    for (const std::string& name : options.elements) {
+    for (const std::string& given : options.elements) {
+      const std::string name = without_memory(given);
       const std::size_t dot = name.find('.');
       if (dot == std::string::npos) {
         chosen.push_back(name);

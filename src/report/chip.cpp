@@ -59,10 +59,29 @@ std::optional<double> number_of(const MemoryElement& element, std::string_view a
   return found == nullptr ? std::nullopt : found->number();
 }
 
-std::vector<std::string> partners_of(const MemoryElement& element) {
+// Whether the intervals of their sizes meet.
+bool are_of_one_size(const MemoryElement& a, const MemoryElement& b) {
+  const Attribute* one = find(a.attributes, "size");
+  const Attribute* other = find(b.attributes, "size");
+  return one != nullptr && other != nullptr && one->low && one->high && other->low && other->high &&
+         *one->low <= *other->high && *other->low <= *one->high;
+}
+
+// Of a cache of code that holds constants, too, the measurement does not tell which of the levels of constants it is:
+// the one of its size.
+constexpr std::string_view kConstants = "constants";
+
+std::vector<std::string> partners_of(const Topology& topology, const MemoryElement& element) {
   const Attribute* shared = find(element.attributes, "shared_with");
   const auto* names = shared == nullptr ? nullptr : std::get_if<std::vector<std::string>>(&shared->value);
-  return names == nullptr ? std::vector<std::string>{} : *names;
+  if (names == nullptr) return {};
+  std::vector<std::string> partners = *names;
+  if (std::find(partners.begin(), partners.end(), kConstants) != partners.end()) {
+    for (const MemoryElement& other : topology.memory) {
+      if (other.id.starts_with("constant_") && are_of_one_size(element, other)) partners.push_back(other.id);
+    }
+  }
+  return partners;
 }
 
 // The memory that one of these elements is already drawn as.
@@ -135,8 +154,9 @@ Chip chip_of(const Topology& topology) {
     const Attribute* size = find(element->attributes, "size");
     if (size != nullptr && size->reason == Reason::kNotPresent) continue;
     std::vector<PhysicalMemory>& memories = is_chip_wide(*element) ? chip.on_chip : chip.in_unit;
-    if (PhysicalMemory* shared = find_shared(memories, partners_of(*element))) {
+    if (PhysicalMemory* shared = find_shared(memories, partners_of(topology, *element))) {
       shared->elements.push_back(element);
+      if (shared->shared_by.empty()) shared->shared_by = sharers_of(*element, chip.unit_name);
       if (!shared->bytes) shared->bytes = number_of(*element, "size");
       continue;
     }

@@ -250,7 +250,7 @@ std::string diff_to_html(const std::vector<NamedReport>& reports) {
     if (!notes.empty()) body += fmt::format("<div class=\"warnings\"><ul>{}</ul></div>\n", notes);
     if (!comparison.differences.empty()) {
       body += fmt::format(
-          "<div class=\"scroll\" tabindex=\"0\" role=\"region\" aria-labelledby=\"h-diff-{}\"><table><thead><tr>"
+          "<div class=\"scroll\" tabindex=\"0\" role=\"region\" aria-label=\"Differences, table {}\"><table><thead><tr>"
           "<th scope=\"col\">element</th><th scope=\"col\">attribute</th><th scope=\"col\">{}</th><th "
           "scope=\"col\">{}</th>"
           "<th scope=\"col\" class=\"number\">difference</th></tr></thead><tbody>\n{}</tbody></table></div>\n",

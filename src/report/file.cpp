@@ -10,6 +10,7 @@
 #include <filesystem>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 #include "gputopo/error.h"
 #include "gputopo/report.h"
@@ -118,11 +119,17 @@ void report::make_folder(const std::string& path) {
   check_writable((fs::path(path) / "device.txt").string());
 }
 
-void report::make_empty_folder(const std::string& path) {
-  make_folder(path);
+void report::check_empty_folder(const std::string& path) {
   std::error_code error;
+  std::vector<fs::path> missing;  // the innermost first
+  for (fs::path folder = fs::absolute(path).lexically_normal(); !fs::exists(folder, error);
+       folder = folder.parent_path()) {
+    if (folder.has_filename()) missing.push_back(folder);
+  }
+  make_folder(path);
   const bool is_empty = fs::is_empty(path, error);
   if (error) fail("read", path, error.value());
+  for (const fs::path& folder : missing) fs::remove(folder, error);
   if (!is_empty) {
     throw FileError(
         fmt::format("the folder '{}' is not empty, and its files would mix with new ones; name another", path));

@@ -9,7 +9,8 @@ namespace gputopo::report {
 void check_writable(const std::string& path);
 // Creates a folder, and those above it, if it is not there yet. Throws FileError, also if nothing can be written in it.
 void make_folder(const std::string& path);
-// The same of a folder that is to be empty: what an earlier run left would mix with what comes.
-void make_empty_folder(const std::string& path);
+// Throws FileError if make_folder(path) would, or if files are there: what an earlier run left would mix with what
+// comes. Leaves no folder behind that was not there.
+void check_empty_folder(const std::string& path);
 
 }  // namespace gputopo::report

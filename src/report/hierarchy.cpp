@@ -120,7 +120,8 @@ struct DetailPhrase {
   std::string attribute;
   std::string detail;
   std::string unit;
-  std::string pattern;  // with {} for the value
+  std::string pattern;     // with {} for the value
+  std::string needs = {};  // an element: if the device has none, there is nothing to say
 };
 
 const std::vector<DetailPhrase>& detail_phrases() {
@@ -133,7 +134,7 @@ const std::vector<DetailPhrase>& detail_phrases() {
       {"size", "size_by_carve_out_bytes", "B", "its size goes from {}"},
       {"latency", "near_cycles", "cycles", "near {}"},
       {"latency", "far_cycles", "cycles", "far {}"},
-      {"latency", "tlb_cold_cycles", "cycles", "{} when the TLB misses"},
+      {"latency", "tlb_cold_cycles", "cycles", "{} when the TLB misses", "tlb_l1"},
       {"partitions", "near_bytes", "B", "near part {}"},
       {"shared_between", "instances", "", "{} in all"},
   };
@@ -151,6 +152,14 @@ std::string brief_value(const Value& value, std::string_view unit) {
   const auto* numbers = std::get_if<std::vector<double>>(&value);
   if (numbers == nullptr || numbers->size() <= kLongest) return human_value(value, unit);
   return fmt::format("{} to {}", human_value(numbers->front(), unit), human_value(numbers->back(), unit));
+}
+
+bool is_not_present(const Topology& topology, const std::string& element) {
+  const MemoryElement* found = topology.find_memory(element);
+  return found != nullptr &&
+         std::any_of(found->attributes.begin(), found->attributes.end(),
+                     [](const auto& entry) { return entry.second.reason == Reason::kNotPresent; }) &&
+         !has_value(*found);
 }
 
 }  // namespace
@@ -321,7 +330,7 @@ std::vector<std::string> further_phrases(const Topology& topology, const MemoryE
     }
     for (const DetailPhrase& phrase : detail_phrases()) {
       const Value* value = id == phrase.attribute ? attribute.find_detail(phrase.detail) : nullptr;
-      if (value == nullptr) continue;
+      if (value == nullptr || is_not_present(topology, phrase.needs)) continue;
       phrases.push_back(fmt::format(fmt::runtime(phrase.pattern), brief_value(*value, phrase.unit)));
     }
   }

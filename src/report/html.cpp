@@ -53,7 +53,8 @@ std::string source_badge(const Attribute& attribute) {
 std::string value_link(const Attribute& attribute, const std::string& group, const std::string& id,
                        const std::string& text) {
   const std::string method = report::method_text(attribute);
-  return fmt::format("<a href=\"#{}\" title=\"{}\">{}</a>", anchor(group, id),
+  return fmt::format("<a href=\"#{}\"{} title=\"{}\">{}</a>", anchor(group, id),
+                     attribute.available() ? "" : " aria-label=\"unavailable\"",
                      escaped(fmt::format("{} {}{}{}", to_string(attribute.source), report::interval_text(attribute),
                                          method.empty() ? "" : " by ", method)),
                      escaped(text));
@@ -76,8 +77,8 @@ std::string warnings(const Topology& topology) {
 
 std::string drawing(const Topology& topology) {
   return fmt::format(
-      "<section aria-labelledby=\"h-chip\"><h2 id=\"h-chip\">The chip</h2>\n<div class=\"chip\">\n<div "
-      "class=\"scroll\" "
+      "<section aria-labelledby=\"h-chip\"><h2 id=\"h-chip\">The chip</h2>\n<p class=\"hint wide\">The drawing "
+      "is wider than this screen: scroll it sideways.</p>\n<div class=\"chip\">\n<div class=\"scroll\" "
       "tabindex=\"0\" role=\"region\" aria-label=\"Drawing of the chip\">{}</div>\n"
       "<div class=\"panel\" id=\"part\" aria-live=\"polite\"><p class=\"hint\">Point at a memory, or move to it with "
       "the "
@@ -87,7 +88,10 @@ std::string drawing(const Topology& topology) {
 
 std::string hierarchy(const Topology& topology) {
   const std::vector<const MemoryElement*> elements = report::speaking_elements(topology);
-  if (elements.empty()) return "<section><h2>The memory hierarchy</h2><p>No memory was measured.</p></section>\n";
+  if (std::none_of(elements.begin(), elements.end(),
+                   [](const auto* element) { return report::holds_data(*element); })) {
+    return "<section><h2>The memory hierarchy</h2><p>No memory was measured.</p></section>\n";
+  }
   std::string head = "<th scope=\"col\">memory</th>";
   for (const report::HierarchyColumn& column : report::hierarchy_columns()) {
     head += fmt::format("<th scope=\"col\"{}>{}</th>", column.align == report::Align::kRight ? " class=\"number\"" : "",
@@ -119,7 +123,7 @@ std::string hierarchy(const Topology& topology) {
   return fmt::format(
       "<section aria-labelledby=\"h-hierarchy\"><h2 id=\"h-hierarchy\">The memory hierarchy</h2>\n<div "
       "class=\"scroll\" "
-      "tabindex=\"0\" role=\"region\" aria-labelledby=\"h-hierarchy\"><table "
+      "tabindex=\"0\" role=\"region\" aria-label=\"Table of the memory hierarchy\"><table "
       "class=\"hierarchy\"><thead><tr>{}</tr></thead>\n"
       "<tbody>\n{}</tbody></table></div>\n<p class=\"legend\">{}; ?: unavailable, the link says why.</p></section>\n",
       head, rows, escaped(report::marks_legend(used)));
@@ -133,7 +137,7 @@ std::string value_row(const Group& group, const std::string& id, const Attribute
     flags += fmt::format(" <span class=\"flag\">{}</span>", escaped(readable(flag)));
   }
   return fmt::format(
-      "<tr data-group=\"{}\" data-source=\"{}\"><td>{}</td><td>{}</td><td "
+      "<tr data-group=\"{}\" data-source=\"{}\"><td>{}</td><th scope=\"row\">{}</th><td "
       "class=\"number\">{}</td><td class=\"interval\">{}</td><td>{}</td>"
       "<td>{}{}</td></tr>\n",
       escaped(group.id), to_string(attribute.source), escaped(group.title), escaped(readable(id)),
@@ -166,7 +170,7 @@ std::string values(const std::vector<Group>& groups) {
       "<button type=\"button\" id=\"export-values\">CSV</button> <button type=\"button\" "
       "id=\"export-report\">JSON</button> "
       "<output id=\"filter-count\" for=\"filter-text filter-group filter-source\"></output></form>\n"
-      "<div class=\"scroll\" tabindex=\"0\" role=\"region\" aria-labelledby=\"h-values\"><table "
+      "<div class=\"scroll\" tabindex=\"0\" role=\"region\" aria-label=\"Table of every value\"><table "
       "id=\"values\"><thead><tr>"
       "<th scope=\"col\">element</th><th scope=\"col\">attribute</th><th scope=\"col\" class=\"number\">value</th>"
       "<th scope=\"col\">95% interval</th><th scope=\"col\">source</th><th scope=\"col\">method or "

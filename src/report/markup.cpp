@@ -90,7 +90,8 @@ std::string_view svg_rules() {
          ".gt .over-near,.gt .over-far,.gt .over-memory{stroke-width:5}.gt "
          ".over-near{stroke:var(--near)}"
          ".gt .over-far{stroke:var(--far)}.gt .over-memory{stroke:var(--memory)}"
-         ".gt .hit{fill:transparent}.gt .mark{stroke:var(--alert);stroke-width:1.4;fill:none}.gt "
+         ".gt .hit{fill:transparent}.gt .names{pointer-events:none}.gt "
+         ".mark{stroke:var(--alert);stroke-width:1.4;fill:none}.gt "
          ".edge{stroke:var(--faint);stroke-dasharray:4 3;fill:none}";
 }
 

@@ -8,17 +8,72 @@
 #include <map>
 
 #include "report/markup.h"
+#include "report/text_table.h"
 #include "report/units.h"
 
 namespace gputopo::report {
 namespace {
 
 constexpr double kWidth = 640;
-constexpr double kHeight = 320;
 constexpr double kLeft = 88;
-constexpr double kRight = 16;
-constexpr double kTop = 34;
-constexpr double kBottom = 46;
+constexpr double kPlotHeight = 240;
+constexpr double kBottom = 46;  // below it: ticks and the axis' name
+constexpr double kTitleHeight = 34;
+constexpr double kLine = 15;  // of text
+constexpr double kCharacter = 7;
+
+// What is written stands around the samples: the key and the names of the marks along x above, those across on the
+// right.
+struct Frame {
+  std::vector<const ChartMark*> along;   // the greatest first, which has the lowest line
+  std::vector<const ChartMark*> across;  // from below
+  std::size_t key_columns = 1;
+  double key_top = 0;
+  double top = 0;
+  double bottom = 0;
+  double right = 0;
+  double height = 0;
+};
+
+// Names beside the plot: a few words a line.
+std::vector<std::string> name_lines(const ChartMark& mark) {
+  constexpr int kMostCharacters = 20;
+  return wrapped_lines(mark.label, kMostCharacters);
+}
+
+std::size_t longest_label(const Chart& chart) {
+  std::size_t longest = 0;
+  for (const Series& series : chart.series) longest = std::max(longest, series.label.size());
+  return longest;
+}
+
+Frame frame_of(const Chart& chart) {
+  Frame frame;
+  double margin = 16;
+  for (const ChartMark& mark : chart.marks) {
+    (mark.across ? frame.across : frame.along).push_back(&mark);
+    if (!mark.across) continue;
+    for (const std::string& line : name_lines(mark)) {
+      margin = std::max(margin, 12 + kCharacter * static_cast<double>(line.size()));
+    }
+  }
+  const auto by_value = [](const ChartMark* a, const ChartMark* b) { return a->value < b->value; };
+  std::stable_sort(frame.across.begin(), frame.across.end(), by_value);
+  std::stable_sort(frame.along.rbegin(), frame.along.rend(), by_value);
+  std::size_t key_rows = 0;
+  if (chart.series.size() > 1) {
+    constexpr double kKeySign = 34;
+    const double column = kKeySign + kCharacter * static_cast<double>(longest_label(chart));
+    frame.key_columns = static_cast<std::size_t>(std::max((kWidth - kLeft) / column, 1.0));
+    key_rows = (chart.series.size() + frame.key_columns - 1) / frame.key_columns;
+  }
+  frame.key_top = kTitleHeight;
+  frame.top = kTitleHeight + kLine * static_cast<double>(key_rows + frame.along.size());
+  frame.bottom = frame.top + kPlotHeight;
+  frame.right = kWidth - margin;
+  frame.height = frame.bottom + kBottom;
+  return frame;
+}
 
 // Maps values to pixels.
 class Scale {
@@ -107,35 +162,59 @@ std::string text_at(double x, double y, const char* anchor, const char* classes,
                      classes, escaped(text));
 }
 
-std::string axes(const Chart& chart, const Scale& x, const Scale& y) {
+std::string axes(const Chart& chart, const Frame& frame, const Scale& x, const Scale& y) {
   std::string grid;
   std::string labels;
   for (const double tick : x.ticks(chart.x.unit == "B", 8)) {
-    grid += fmt::format("M{} {}V{}", px(x(tick)), px(kTop), px(kHeight - kBottom));
-    labels += text_at(x(tick), kHeight - kBottom + 16, "middle", "small faint", tick_text(tick, chart.x.unit));
+    grid += fmt::format("M{} {}V{}", px(x(tick)), px(frame.top), px(frame.bottom));
+    labels += text_at(x(tick), frame.bottom + 16, "middle", "small faint", tick_text(tick, chart.x.unit));
   }
   const std::string unit = chart.kind == ChartKind::kBars ? "" : chart.y.unit;
   for (const double tick : y.ticks(unit == "B", 6)) {
-    grid += fmt::format("M{} {}H{}", px(kLeft), px(y(tick)), px(kWidth - kRight));
+    grid += fmt::format("M{} {}H{}", px(kLeft), px(y(tick)), px(frame.right));
     labels += text_at(kLeft - 6, y(tick) + 4, "end", "small faint", tick_text(tick, unit));
   }
-  labels += text_at((kLeft + kWidth - kRight) / 2, kHeight - 8, "middle", "small", axis_label(chart.x));
+  labels += text_at((kLeft + frame.right) / 2, frame.height - 8, "middle", "small", axis_label(chart.x));
   labels +=
       fmt::format("<text transform=\"translate(14 {}) rotate(-90)\" text-anchor=\"middle\" class=\"small\">{}</text>\n",
-                  px((kTop + kHeight - kBottom) / 2), escaped(axis_label(chart.y)));
+                  px((frame.top + frame.bottom) / 2), escaped(axis_label(chart.y)));
   return fmt::format("<path class=\"grid\" d=\"{}\"/>\n", grid) + labels;
 }
 
-std::string marks_svg(const Chart& chart, const Scale& x, const Scale& y) {
+// The names of marks across, each at its line or as near as the one below lets it.
+std::string names_across(const Frame& frame, const Scale& y) {
   std::string text;
-  std::size_t edges = 0;
-  // Labels of neighbours across stand at the two ends.
-  const auto is_at_end = [&](const ChartMark& mark) {
-    return std::count_if(chart.marks.begin(), chart.marks.end(),
-                         [&](const ChartMark& other) { return other.across && other.value < mark.value; }) %
-               2 ==
-           0;
-  };
+  double free_above = frame.bottom + kLine / 2;  // the lowest edge that the next name may have
+  for (const ChartMark* mark : frame.across) {
+    if (!y.holds(mark->value)) continue;
+    const std::vector<std::string> lines = name_lines(*mark);
+    const double height = kLine * static_cast<double>(lines.size());
+    double line_top = std::min(y(mark->value) + height / 2, free_above) - height;
+    free_above = line_top;
+    for (const std::string& line : lines) {
+      text += text_at(frame.right + 6, line_top + kLine - 4, "start", "small", line);
+      line_top += kLine;
+    }
+  }
+  return text;
+}
+
+// Above the plot, the name of the rightmost mark lowest.
+std::string names_along(const Frame& frame, const Scale& x) {
+  std::string text;
+  double at = frame.top - 4;
+  for (const ChartMark* mark : frame.along) {
+    if (!x.holds(mark->value)) continue;
+    const double half = kCharacter * static_cast<double>(mark->label.size()) / 2;
+    text += text_at(std::clamp(x(mark->value), kLeft + half, std::max(kLeft + half, kWidth - 4 - half)), at, "middle",
+                    "small", mark->label);
+    at -= kLine;
+  }
+  return text;
+}
+
+std::string marks_svg(const Chart& chart, const Frame& frame, const Scale& x, const Scale& y) {
+  std::string text;
   for (const ChartMark& mark : chart.marks) {
     const Scale& scale = mark.across ? y : x;
     if (!scale.holds(mark.value)) continue;
@@ -143,26 +222,20 @@ std::string marks_svg(const Chart& chart, const Scale& x, const Scale& y) {
     if (mark.low && mark.high) {
       const double a = scale(*mark.low);
       const double b = scale(*mark.high);
-      text += mark.across
-                  ? fmt::format("<rect class=\"band\" x=\"{}\" y=\"{}\" width=\"{}\" height=\"{}\"/>\n", px(kLeft),
-                                px(std::min(a, b)), px(kWidth - kRight - kLeft), px(std::abs(a - b)))
-                  : fmt::format("<rect class=\"band\" x=\"{}\" y=\"{}\" width=\"{}\" height=\"{}\"/>\n",
-                                px(std::min(a, b)), px(kTop), px(std::abs(a - b)), px(kHeight - kBottom - kTop));
+      const auto band = [](double left, double top, double width, double height) {
+        return fmt::format("<rect class=\"band\" x=\"{}\" y=\"{}\" width=\"{}\" height=\"{}\"/>\n", px(left), px(top),
+                           px(width), px(height));
+      };
+      text += mark.across ? band(kLeft, std::min(a, b), frame.right - kLeft, std::abs(a - b))
+                          : band(std::min(a, b), frame.top, std::abs(a - b), kPlotHeight);
     }
     const char* classes = mark.is_value ? "mark" : "edge";
-    // Labels of neighbours stand on steps, so that they do not cover each other.
-    const double label_y = kTop + 12 + 13 * static_cast<double>(edges++);
-    if (mark.across) {
-      text += fmt::format("<path class=\"{}\" d=\"M{} {}H{}\"/>\n", classes, px(kLeft), px(at), px(kWidth - kRight));
-      const bool at_end = is_at_end(mark);
-      text += text_at(at_end ? kWidth - kRight - 4 : kLeft + 4, at - 4, at_end ? "end" : "start", "small", mark.label);
-    } else {
-      text += fmt::format("<path class=\"{}\" d=\"M{} {}V{}\"/>\n", classes, px(at), px(kTop), px(kHeight - kBottom));
-      const bool left = at > kWidth * 0.75;
-      text += text_at(at + (left ? -4 : 4), label_y, left ? "end" : "start", "small", mark.label);
-    }
+    text +=
+        mark.across
+            ? fmt::format("<path class=\"{}\" d=\"M{} {}H{}\"/>\n", classes, px(kLeft), px(at), px(frame.right))
+            : fmt::format("<path class=\"{}\" d=\"M{} {}V{}\"/>\n", classes, px(at), px(frame.top), px(frame.bottom));
   }
-  return text;
+  return text + names_along(frame, x) + names_across(frame, y);
 }
 
 // The rows and columns of a map stand in the order of the table: neighbours there belong together.
@@ -172,32 +245,31 @@ std::map<double, std::size_t> places(const std::vector<double>& values) {
   return place;
 }
 
-std::string map_axes(const Chart& chart, const Attribute& attribute) {
+std::string map_axes(const Chart& chart, const Frame& frame, const Attribute& attribute) {
   const std::vector<double>& weights = *find_column(attribute, chart, chart.weight);
   std::string labels;
   for (const bool down : {false, true}) {
     const Axis& axis = down ? chart.y : chart.x;
     const std::map<double, std::size_t> place = places(*find_column(attribute, chart, axis.column));
-    const double span = down ? kHeight - kBottom - kTop : kWidth - kRight - kLeft;
+    const double span = down ? kPlotHeight : frame.right - kLeft;
     const double step = span / static_cast<double>(place.size());
     const std::size_t every = (place.size() + 11) / 12;
     for (const auto& [value, index] : place) {
       if (index % every != 0) continue;
       const double at = (static_cast<double>(index) + 0.5) * step;
-      labels += down
-                    ? text_at(kLeft - 6, kHeight - kBottom - at + 4, "end", "small faint", tick_text(value, axis.unit))
-                    : text_at(kLeft + at, kHeight - kBottom + 16, "middle", "small faint", tick_text(value, axis.unit));
+      labels += down ? text_at(kLeft - 6, frame.bottom - at + 4, "end", "small faint", tick_text(value, axis.unit))
+                     : text_at(kLeft + at, frame.bottom + 16, "middle", "small faint", tick_text(value, axis.unit));
     }
   }
-  labels += text_at((kLeft + kWidth - kRight) / 2, kHeight - 8, "middle", "small", axis_label(chart.x));
+  labels += text_at((kLeft + frame.right) / 2, frame.height - 8, "middle", "small", axis_label(chart.x));
   labels +=
       fmt::format("<text transform=\"translate(14 {}) rotate(-90)\" text-anchor=\"middle\" class=\"small\">{}</text>\n",
-                  px((kTop + kHeight - kBottom) / 2), escaped(axis_label(chart.y)));
+                  px((frame.top + frame.bottom) / 2), escaped(axis_label(chart.y)));
   Range range;
   for (const double weight : weights) range.add(weight, false);
   if (!range.empty()) {
     labels += text_at(
-        kWidth - kRight, 20, "end", "small faint",
+        frame.right, 20, "end", "small faint",
         fmt::format("{}: light {}, dark {}", column_name(chart.weight).label,
                     human_value(range.least, chart.weight_unit), human_value(range.greatest, chart.weight_unit)));
   }
@@ -205,7 +277,7 @@ std::string map_axes(const Chart& chart, const Attribute& attribute) {
 }
 
 // Cells of one strength are one path: a few paths instead of thousands of elements.
-std::string cells(const Chart& chart, const Attribute& attribute, const Scale& x, const Scale& y) {
+std::string cells(const Chart& chart, const Frame& frame, const Attribute& attribute, const Scale& x, const Scale& y) {
   const std::vector<double>& xs = *find_column(attribute, chart, chart.x.column);
   const std::vector<double>& ys = *find_column(attribute, chart, chart.y.column);
   const std::vector<double>& weights = *find_column(attribute, chart, chart.weight);
@@ -222,8 +294,8 @@ std::string cells(const Chart& chart, const Attribute& attribute, const Scale& x
 
   constexpr std::size_t kStrengths = 10;
   std::array<std::string, kStrengths> paths;
-  const double map_width = (kWidth - kRight - kLeft) / static_cast<double>(across.size());
-  const double map_height = (kHeight - kBottom - kTop) / static_cast<double>(down.size());
+  const double map_width = (frame.right - kLeft) / static_cast<double>(across.size());
+  const double map_height = (kPlotHeight) / static_cast<double>(down.size());
   std::map<std::pair<std::size_t, std::size_t>, std::size_t> strength_at;  // of a map, by row and column
   for (std::size_t r = 0; r < xs.size(); ++r) {
     const double span = range.greatest - range.least;
@@ -247,9 +319,9 @@ std::string cells(const Chart& chart, const Attribute& attribute, const Scale& x
       ++cell;
     }
     const double width = map_width * static_cast<double>(length);
-    paths.at(strength) += fmt::format("M{} {}h{}v{}h-{}z", px(kLeft + static_cast<double>(column) * map_width),
-                                      px(kHeight - kBottom - static_cast<double>(row + 1) * map_height), px(width),
-                                      px(map_height), px(width));
+    paths.at(strength) +=
+        fmt::format("M{} {}h{}v{}h-{}z", px(kLeft + static_cast<double>(column) * map_width),
+                    px(frame.bottom - static_cast<double>(row + 1) * map_height), px(width), px(map_height), px(width));
   }
   std::string text;
   for (std::size_t s = 0; s < kStrengths; ++s) {
@@ -260,39 +332,23 @@ std::string cells(const Chart& chart, const Attribute& attribute, const Scale& x
   return text;
 }
 
-std::string bars(const Chart& chart, const Attribute& attribute, const Scale& x, const Scale& y) {
+std::string bars(const Chart& chart, const Frame& frame, const Attribute& attribute, const Scale& x, const Scale& y) {
   const std::vector<double>& xs = *find_column(attribute, chart, chart.x.column);
   const std::vector<double>& counts = *find_column(attribute, chart, chart.series.front().column);
   std::string path;
   for (std::size_t r = 0; r < xs.size(); ++r) {
-    path += fmt::format("M{} {}V{}", px(x(xs[r])), px(kHeight - kBottom), px(y(counts[r])));
+    path += fmt::format("M{} {}V{}", px(x(xs[r])), px(frame.bottom), px(y(counts[r])));
   }
   return fmt::format("<path stroke=\"var(--series-1)\" stroke-width=\"2\" fill=\"none\" d=\"{}\"/>\n", path);
 }
 
-// Whether most samples lie in the upper half, where the key would cover them.
-bool is_high(const Chart& chart, const Attribute& attribute, const Scale& y) {
-  std::size_t high = 0;
-  std::size_t count = 0;
-  for (const Series& series : chart.series) {
-    const std::vector<double>* values = find_column(attribute, chart, series.column);
-    if (values == nullptr) continue;
-    for (const double value : *values) high += std::isfinite(value) && y(value) < kHeight / 2 ? 1 : 0;
-    count += values->size();
-  }
-  return 2 * high > count;
-}
-
-std::string key(const Chart& chart, bool below) {
-  std::size_t longest = 0;
-  for (const Series& series : chart.series) longest = std::max(longest, series.label.size());
-  constexpr double kCharacter = 6.6;
-  constexpr double kLine = 15;
-  const double left = std::max(kLeft, kWidth - kRight - 24 - kCharacter * static_cast<double>(longest));
-  const double height = kLine * static_cast<double>(chart.series.size());
-  double at = below ? kHeight - kBottom - height : kTop + kLine;
+std::string key(const Chart& chart, const Frame& frame) {
+  const double column = (kWidth - kLeft) / static_cast<double>(frame.key_columns);
   std::string text;
-  for (std::size_t s = 0; s < chart.series.size(); ++s, at += kLine) {
+  for (std::size_t s = 0; s < chart.series.size(); ++s) {
+    const double left = kLeft + column * static_cast<double>(s % frame.key_columns);
+    const std::size_t row = s / frame.key_columns;
+    const double at = frame.key_top + kLine * static_cast<double>(row + 1) - 4;
     text += fmt::format("<path stroke=\"var(--series-{})\" stroke-width=\"3\" d=\"M{} {}h16\"/>\n", s % 8 + 1, px(left),
                         px(at - 4));
     text += text_at(left + 20, at, "start", "small", chart.series[s].label);
@@ -331,7 +387,7 @@ std::string lines(const Chart& chart, const Attribute& attribute, const Scale& x
           colour, dots);
     }
   }
-  return text + (chart.series.size() > 1 ? key(chart, is_high(chart, attribute, y)) : "");
+  return text;
 }
 
 }  // namespace
@@ -359,32 +415,34 @@ std::string plot_svg(const Chart& chart, const Attribute& attribute) {
     // A bar of one must have a height.
     if (chart.y.logarithmic && chart.kind == ChartKind::kBars) ys.least /= 2;
   }
+  const Frame frame = frame_of(chart);
   std::string text = fmt::format(
       "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {0} {1}\" width=\"{0}\" height=\"{1}\" class=\"gt\" "
       "role=\"img\" aria-label=\"{2}\">\n<title>{2}</title>\n<style>{3}{4}</style>\n"
       "<rect width=\"{0}\" height=\"{1}\" class=\"page\"/>\n",
-      px(kWidth), px(kHeight), escaped(chart.title), svg_palette(), svg_rules());
+      px(kWidth), px(frame.height), escaped(chart.title), svg_palette(), svg_rules());
   text += text_at(kLeft, 20, "start", "title", chart.title);
   if (xs.empty() || ys.empty()) {
-    return text + text_at(kWidth / 2, kHeight / 2, "middle", "small", "no samples that can be drawn") + "</svg>\n";
+    return text + text_at(kWidth / 2, frame.height / 2, "middle", "small", "no samples that can be drawn") + "</svg>\n";
   }
   // Evidence of an edge stands next to it: where marks are outside of the samples they are not drawn.
-  const Scale x(xs.least, xs.greatest, chart.x.logarithmic, kLeft + 6, kWidth - kRight - 6);
-  const Scale y(ys.least, ys.greatest, chart.y.logarithmic, kHeight - kBottom, kTop + 6);
-  text += chart.kind == ChartKind::kMap ? map_axes(chart, attribute) : axes(chart, x, y);
+  const Scale x(xs.least, xs.greatest, chart.x.logarithmic, kLeft + 6, frame.right - 6);
+  const Scale y(ys.least, ys.greatest, chart.y.logarithmic, frame.bottom, frame.top + 6);
+  text += chart.kind == ChartKind::kMap ? map_axes(chart, frame, attribute) : axes(chart, frame, x, y);
   switch (chart.kind) {
     case ChartKind::kBars:
-      text += bars(chart, attribute, x, y);
+      text += bars(chart, frame, attribute, x, y);
       break;
     case ChartKind::kLine:
       text += lines(chart, attribute, x, y);
+      if (chart.series.size() > 1) text += key(chart, frame);
       break;
     case ChartKind::kDensity:
     case ChartKind::kMap:
-      text += cells(chart, attribute, x, y);
+      text += cells(chart, frame, attribute, x, y);
       break;
   }
-  return text + marks_svg(chart, x, y) + "</svg>\n";
+  return text + marks_svg(chart, frame, x, y) + "</svg>\n";
 }
 
 }  // namespace gputopo::report

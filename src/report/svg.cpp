@@ -36,10 +36,15 @@ double height_of(const PhysicalMemory& memory) {
   return std::max(kLeastHeight, kPixelsPerDoubling * std::log2(*memory.bytes / kLeastBytes));
 }
 
-// Text cut to a width, by the mean width of a character of our fonts.
-std::string fitted(const std::string& text, double width, double font_px) {
+// By the mean width of a character of our fonts.
+std::size_t characters_in(double width, double font_px) {
   constexpr double kCharacter = 0.56;
-  const auto most = static_cast<std::size_t>(std::max(width / (kCharacter * font_px), 3.0));
+  return static_cast<std::size_t>(std::max(width / (kCharacter * font_px), 3.0));
+}
+
+// Text cut to a width.
+std::string fitted(const std::string& text, double width, double font_px) {
+  const std::size_t most = characters_in(width, font_px);
   std::size_t count = 0;
   for (std::size_t i = 0; i < text.size(); ++i) {
     const bool starts_character = (static_cast<unsigned char>(text[i]) & 0xC0) != 0x80;
@@ -73,9 +78,17 @@ std::string memory_box(const PhysicalMemory& memory, double x, double y, double 
     ids.push_back(element->id);
     description += (description.empty() ? "" : "\n\n") + report::describe(*element);
   }
+  std::string figures = memory.figures();
+  if (!memory.shared_by.empty())
+    figures = fmt::format("per {}{}{}", memory.shared_by, figures.empty() ? "" : ": ", figures);
+  const bool runs_over = memory.instances > 4;  // narrow parts
+  const std::string count =
+      memory.instances > 1 ? fmt::format(", {} {}", memory.instances, memory.is_parted ? "parts" : "of them") : "";
+  std::vector<std::string> said = {fmt::format("{}: {}{}", memory.title(), figures, count)};
+  said.insert(said.end(), memory.notes.begin(), memory.notes.end());
   std::string text =
       fmt::format("<g class=\"part\" tabindex=\"0\" role=\"img\" aria-label=\"{}\" data-elements=\"{}\">\n",
-                  escaped(memory.title() + ": " + memory.figures()), escaped(fmt::format("{}", fmt::join(ids, " "))));
+                  escaped(fmt::format("{}", fmt::join(said, "; "))), escaped(fmt::format("{}", fmt::join(ids, " "))));
   text += fmt::format("<title>{}</title>\n", escaped(description));
   const double part = (width - 4.0 * (memory.instances - 1)) / memory.instances;
   // What can be pointed at has no gaps.
@@ -84,11 +97,10 @@ std::string memory_box(const PhysicalMemory& memory, double x, double y, double 
   for (int i = 0; i < memory.instances; ++i) {
     text += rect(x + i * (part + 4), y, part, height, colour + (memory.bytes ? "" : " unknown"));
   }
-  std::string figures = memory.figures();
-  if (!memory.shared_by.empty())
-    figures = fmt::format("per {}{}{}", memory.shared_by, figures.empty() ? "" : ": ", figures);
-  if (memory.instances > 4) {
-    figures += fmt::format(", {} {}", memory.instances, memory.is_parted ? "parts" : "of them");
+  // What is written over it is cut to its width; the label has all of it.
+  text += "</g>\n<g class=\"names\" aria-hidden=\"true\">\n";
+  if (runs_over) {
+    figures += count;
   } else {
     for (int i = 1; i < memory.instances; ++i) {
       const std::string number = memory.is_parted ? fmt::format("part {}", i + 1) : std::to_string(i + 1);
@@ -97,7 +109,6 @@ std::string memory_box(const PhysicalMemory& memory, double x, double y, double 
     }
   }
   // A shared cache has several names: a line each where there is room.
-  const bool runs_over = memory.instances > 4;  // narrow parts
   const double room_px = runs_over ? width : part;
   const std::string over = runs_over ? " over-" + colour : "";  // its outline has the colour of the box
   double line_y = y + 17;
@@ -111,10 +122,17 @@ std::string memory_box(const PhysicalMemory& memory, double x, double y, double 
     text += over_text_at(x + 8, line_y, "title", over, fitted(memory.title(), room_px - 16, 13));
     line_y += 16;
   }
-  text += over_text_at(x + 8, line_y, "small faint", over, fitted(figures, room_px - 16, 12));
-  for (const std::string& note : memory.notes) {
-    line_y += 16;
-    if (line_y < y + height) text += over_text_at(x + 8, line_y, "small faint", over, fitted(note, room_px - 16, 12));
+  std::vector<std::string> paragraphs = {figures};
+  paragraphs.insert(paragraphs.end(), memory.notes.begin(), memory.notes.end());
+  for (const std::string& paragraph : paragraphs) {
+    const double line_room = room_px - 16;
+    const auto characters = static_cast<int>(characters_in(line_room, 12));
+    // Of the figures there is a line at least.
+    const bool is_roomy = line_y + 16 < y + height;
+    for (const std::string& line : is_roomy ? report::wrapped_lines(paragraph, characters) : std::vector{paragraph}) {
+      if (line_y < y + height) text += over_text_at(x + 8, line_y, "small faint", over, fitted(line, line_room, 12));
+      line_y += 16;
+    }
   }
   return text + "</g>\n";
 }
@@ -124,6 +142,13 @@ double total_height(const std::vector<PhysicalMemory>& memories) {
   for (const PhysicalMemory& memory : memories) height += height_of(memory) + kGap;
   return height;
 }
+
+// What an SM has for itself, and what it has together with others.
+struct UnitFrame {
+  std::string title;
+  std::vector<PhysicalMemory> memories;
+  [[nodiscard]] double height() const { return 28 + kGap + total_height(memories); }
+};
 
 // The SMs as cells; `first_cell` is where the enlarged one is taken from.
 struct UnitGrid {
@@ -199,13 +224,24 @@ class MapDrawing {
                                 report::unit_ranges(groups[g]))),
             rect(left, top, frame_width, height, depth == 0 ? "frame" : "inner"));
         grid_.text += text_at(left + kPadding, top + 13, depth == 0 ? "small strong" : "small faint",
-                              fitted(fmt::format("{}: {}", title, count), frame_width - 2 * kPadding, 12)) +
+                              heading(fmt::format("{}: {}", title, count), frame_width - 2 * kPadding)) +
                       "</g>\n";
       }
       grid_.text += inside;
       top += height + gap;
     }
     return top - gap - y;
+  }
+
+  // Of a name that is too long the last words tell more: "part 12: 19 SMs".
+  static std::string heading(std::string text, double width) {
+    constexpr double kBoldPx = 13.5;  // as wide as text of that size that is not bold
+    while (text.size() > characters_in(width, kBoldPx)) {
+      const std::size_t space = text.find(' ');
+      if (space == std::string::npos || text.find(':') < space) break;
+      text.erase(0, space + 1);
+    }
+    return fitted(text, width, kBoldPx);
   }
 
   double inner(std::size_t depth, const std::vector<int>& units, double x, double y, double width) {
@@ -385,8 +421,12 @@ std::string report::chip_svg(const Topology& topology, bool standalone) {
 
   const UnitGrid grid = unit_grid(chip, kMargin + kGap, top + kGap, chip_width - 2 * kGap);
   const double chip_height = kGap + grid.height + total_height(chip.on_chip);
-  const double unit_height = chip.in_unit.empty() ? 0 : 28 + kGap + total_height(chip.in_unit);
-  const double bottom = top + std::max(chip_height, unit_height);
+  std::vector<UnitFrame> frames = {{"One " + chip.unit_name, {}}, {"Shared by several " + chip.unit_name + "s", {}}};
+  for (const PhysicalMemory& memory : chip.in_unit) frames[memory.shared_by.empty() ? 0 : 1].memories.push_back(memory);
+  std::erase_if(frames, [](const UnitFrame& frame) { return frame.memories.empty(); });
+  double frames_height = frames.empty() ? 0 : kGap * static_cast<double>(frames.size() - 1);
+  for (const UnitFrame& frame : frames) frames_height += frame.height();
+  const double bottom = top + std::max(chip_height, frames_height);
   const double height = bottom + 34;
 
   std::string text = fmt::format(
@@ -403,21 +443,24 @@ std::string report::chip_svg(const Topology& topology, bool standalone) {
     text += memory_box(memory, kMargin + kGap, y, chip_width - 2 * kGap, is_memory ? "memory" : "far");
     y += height_of(memory) + kGap;
   }
-  if (!chip.in_unit.empty()) {
-    const double unit_width = kWidth - kMargin - kUnitLeft;
+  if (!frames.empty()) {
     text += fmt::format("<path class=\"lead\" d=\"M{} {}L{} {}\"/>\n", px(grid.first_cell_right),
                         px(grid.first_cell_top), px(kUnitLeft), px(top));
-    text += rect(kUnitLeft, top, unit_width, unit_height, "frame");
-    text += text_at(kUnitLeft + kGap, top + 20, "title", "One " + chip.unit_name);
-    y = top + 28 + kGap / 2;
-    for (const PhysicalMemory& memory : chip.in_unit) {
-      text += memory_box(memory, kUnitLeft + kGap, y, unit_width - 2 * kGap, "near");
+  }
+  double frame_top = top;
+  for (const UnitFrame& frame : frames) {
+    const double width = kWidth - kMargin - kUnitLeft;
+    text += rect(kUnitLeft, frame_top, width, frame.height(), "frame");
+    text += text_at(kUnitLeft + kGap, frame_top + 20, "title", frame.title);
+    y = frame_top + 28 + kGap / 2;
+    for (const PhysicalMemory& memory : frame.memories) {
+      text += memory_box(memory, kUnitLeft + kGap, y, width - 2 * kGap, "near");
       y += height_of(memory) + kGap;
     }
+    frame_top += frame.height() + kGap;
   }
-  if (chip.in_unit.empty() && chip.on_chip.empty())
-    text += text_at(kMargin, bottom + 4, "small", "No memory was measured.");
-  text += ruler(kMargin, bottom + 20);
+  const bool is_empty = chip.in_unit.empty() && chip.on_chip.empty();
+  text += is_empty ? text_at(kMargin, bottom + 20, "small", "No memory was measured.") : ruler(kMargin, bottom + 20);
   return text + "</svg>\n";
 }
 

@@ -56,19 +56,33 @@ class Footnotes {
   [[nodiscard]] std::size_t count() const { return notes_.size(); }
 
  private:
-  // As much of a reason as fits into two lines beside whom it is about; the words of a driver may be many.
+  // As much of a reason as fits into two lines beside whom it is about; the words of a driver may be many. What to do
+  // about it, behind the last semicolon, stays.
   static std::string shortened(const std::string& reason, const std::string& lead, const std::string& who, int width) {
     constexpr int kMostLines = 2;
     constexpr std::size_t kLeast = 40;
-    std::string text = reason;
-    const auto lines = [&] {
+    const auto fits = [&](const std::string& text) {
       const std::string wrapped = report::wrap(lead, text + who, width);
-      return std::count(wrapped.begin(), wrapped.end(), '\n');
+      return std::count(wrapped.begin(), wrapped.end(), '\n') <= kMostLines;
     };
-    while (lines() > kMostLines && text.size() > kLeast) {
-      const std::size_t space = text.rfind(' ', text.size() - 4);
-      if (space == std::string::npos || space < kLeast) break;
-      text = text.substr(0, space) + " ..";
+    const std::size_t semicolon = reason.rfind("; ");
+    const std::size_t end = semicolon == std::string::npos || semicolon < kLeast ? reason.size() : semicolon;
+    std::string begin = reason.substr(0, end);
+    std::string advice = reason.substr(end);
+    std::string text = reason;
+    while (!fits(text)) {
+      const std::size_t space = begin.rfind(' ');
+      if (space != std::string::npos && space >= kLeast) {
+        begin.resize(space);
+      } else if (!advice.empty()) {
+        // Not even beside the least of the reason: the advice goes the same way.
+        begin = reason;
+        advice.clear();
+        continue;
+      } else {
+        break;
+      }
+      text = fmt::format("{} ..{}", begin, advice);
     }
     return text;
   }

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdlib>
+#include <map>
 #include <set>
 
 namespace gputopo::report {
@@ -37,7 +38,30 @@ std::vector<std::size_t> kept_rows(const SampleTable& table, std::size_t most_ro
   return {kept.begin(), kept.end()};
 }
 
-bool is_whole_map(const SampleTable& table) { return table.row_count() <= kMostMapCells && is_map(table); }
+// The distinct values, in the order in which they come.
+std::map<double, std::size_t> places(const std::vector<double>& values) {
+  std::map<double, std::size_t> place;
+  for (const double value : values) place.try_emplace(value, place.size());
+  return place;
+}
+
+// Every so many columns and rows of a map, which stays one.
+std::vector<std::size_t> kept_cells(const SampleTable& table, std::size_t most_cells) {
+  const std::map<double, std::size_t> across = places(table.data[0]);
+  const std::map<double, std::size_t> down = places(table.data[1]);
+  std::size_t step_across = 1;
+  std::size_t step_down = 1;
+  const auto kept = [](std::size_t count, std::size_t step) { return (count + step - 1) / step; };
+  while (kept(across.size(), step_across) * kept(down.size(), step_down) > most_cells) {
+    ++(kept(across.size(), step_across) > kept(down.size(), step_down) ? step_across : step_down);
+  }
+  std::vector<std::size_t> rows;
+  for (std::size_t r = 0; r < table.row_count(); ++r) {
+    const bool is_kept = across.at(table.data[0][r]) % step_across == 0 && down.at(table.data[1][r]) % step_down == 0;
+    if (is_kept) rows.push_back(r);
+  }
+  return rows;
+}
 
 template <typename Action>
 void for_each_attribute(Topology& topology, const Action& action) {
@@ -64,11 +88,12 @@ bool is_map(const SampleTable& table) {
   return pairs.size() == table.row_count();
 }
 
-SampleTable thinned(const SampleTable& table, std::size_t most_rows) {
+SampleTable thinned(const SampleTable& table, std::size_t most_rows, std::size_t most_cells) {
   SampleTable result{table.name, table.columns, {}, table.measured_rows};
   const std::size_t rows = table.row_count();
   result.data.resize(table.data.size());
-  const bool too_long = rows > most_rows && !is_whole_map(table);
+  const bool is_grid = rows > most_rows && is_map(table);
+  const bool too_long = rows > (is_grid ? std::max(most_rows, most_cells) : most_rows);
   if (!too_long) {
     for (std::size_t c = 0; c < table.data.size(); ++c) {
       for (const double value : table.data[c]) result.data[c].push_back(rounded(value));
@@ -76,7 +101,7 @@ SampleTable thinned(const SampleTable& table, std::size_t most_rows) {
     return result;
   }
   result.measured_rows = std::max<std::uint64_t>(table.measured_rows, rows);
-  for (const std::size_t row : kept_rows(table, most_rows)) {
+  for (const std::size_t row : is_grid ? kept_cells(table, most_cells) : kept_rows(table, most_rows)) {
     for (std::size_t c = 0; c < table.data.size(); ++c) result.data[c].push_back(rounded(table.data[c][row]));
   }
   return result;
@@ -90,28 +115,35 @@ Attribute thinned(const Attribute& attribute, std::size_t most_rows) {
 
 Topology thinned_to(const Topology& topology, std::size_t most_numbers) {
   constexpr std::size_t kLeastRows = 100;
+  constexpr std::size_t kLeastMapCells = 1000;
+  struct Extent {
+    std::size_t rows;
+    std::size_t columns;
+    bool is_grid;
+  };
   Topology result = topology;
-  std::vector<std::pair<std::size_t, std::size_t>> curves;  // rows and columns
-  std::size_t of_maps = 0;
+  std::vector<Extent> extents;
   for_each_attribute(result, [&](const Attribute& attribute) {
     for (const SampleTable& table : attribute.samples) {
-      if (table.row_count() > kLeastRows && is_whole_map(table)) {
-        of_maps += table.row_count() * table.columns.size();
-      } else {
-        curves.emplace_back(table.row_count(), table.columns.size());
-      }
+      const bool is_grid = table.row_count() > kLeastRows && is_map(table);
+      extents.push_back({table.row_count(), table.columns.size(), is_grid});
     }
   });
-  const auto numbers_at = [&](std::size_t most_rows) {
-    std::size_t numbers = of_maps;
-    for (const auto& [rows, columns] : curves) numbers += std::min(rows, most_rows) * columns;
-    return numbers;
-  };
   std::size_t most_rows = kMostRows;
-  while (most_rows > kLeastRows && numbers_at(most_rows) > most_numbers) most_rows -= most_rows / 8;
+  std::size_t most_cells = kMostMapCells;
+  const auto are_too_many = [&] {
+    std::size_t numbers = 0;
+    for (const Extent& extent : extents) {
+      numbers += std::min(extent.rows, extent.is_grid ? most_cells : most_rows) * extent.columns;
+    }
+    return numbers > most_numbers;
+  };
+  // Curves lose little; maps show less where they must.
+  while (most_rows > kLeastRows && are_too_many()) most_rows -= most_rows / 8;
+  while (most_cells > kLeastMapCells && are_too_many()) most_cells -= most_cells / 8;
   for_each_attribute(result, [&](Attribute& attribute) {
     for (SampleTable& table : attribute.samples) {
-      if (table.row_count() > most_rows) table = thinned(table, most_rows);
+      if (table.row_count() > most_rows) table = thinned(table, most_rows, most_cells);
     }
   });
   return result;

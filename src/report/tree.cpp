@@ -54,13 +54,8 @@ Lines framed(const Lines& inside, int width, const Strokes& strokes) {
 void append(Lines& lines, const Lines& more) { lines.insert(lines.end(), more.begin(), more.end()); }
 
 Lines wrapped(const std::string& text, int width) {
-  Lines lines;
-  const std::string all = report::wrap("", text, width);
-  for (std::size_t begin = 0; begin < all.size();) {
-    const std::size_t end = all.find('\n', begin);
-    lines.push_back(cut(all.substr(begin, end - begin), width));
-    begin = end + 1;
-  }
+  Lines lines = report::wrapped_lines(text, width);
+  for (std::string& line : lines) line = cut(line, width);
   return lines;
 }
 
@@ -101,17 +96,24 @@ Lines map_lines(const Chip& chip, int width, const Strokes& strokes) {
   return lines;
 }
 
+// A box of its own for what several SMs share; then one SM, with what it has for itself.
 Lines unit_lines(const Chip& chip, int width, const Strokes& strokes) {
   const int inner = width - 4;
+  Lines shared;
   std::string heading = chip.units ? fmt::format("{} x {}", *chip.units, chip.unit_name) : chip.unit_name;
   if (chip.groups && chip.levels.empty()) heading += fmt::format(" in {} {}s", *chip.groups, chip.group_name);
-  Lines lines = {cut(heading + ", each with", inner)};
+  Lines own = {cut(heading + ", each with", inner)};
   for (const PhysicalMemory& memory : chip.in_unit) {
-    std::string extra = memory.instances > 1 ? fmt::format(", {} of them", memory.instances) : "";
-    if (!memory.shared_by.empty()) extra += fmt::format(", one for {}", memory.shared_by);
-    append(lines, framed(described(memory, extra, inner - 4), inner, strokes));
+    const std::string extra = memory.instances > 1 ? fmt::format(", {} of them", memory.instances) : "";
+    if (memory.shared_by.empty()) {
+      append(own, framed(described(memory, extra, inner - 4), inner, strokes));
+    } else {
+      append(shared,
+             framed(described(memory, fmt::format("{}, one for {}", extra, memory.shared_by), inner), width, strokes));
+    }
   }
-  return framed(lines, width, strokes);
+  append(shared, framed(own, width, strokes));
+  return shared;
 }
 
 // The memories outside of the units, the farthest as the outermost box.

@@ -151,6 +151,14 @@ TEST(CliOutputs, UnwritableTargetsAreRefusedBeforeMeasuring) {
   EXPECT_THAT(raw.out, IsEmpty());
 }
 
+TEST(CliOutputs, ARunThatDoesNotBeginLeavesNoFolderBehind) {
+  const TemporaryFolder folder;
+  const std::string raw = " --quiet --raw " + folder.file("a/b");
+  expect_error(gputopo_with("--device sim:h200 --only nosuch" + raw), 2, {"unknown element 'nosuch'", "l1, texture"});
+  expect_error(gputopo_with("--device h100" + raw), 2, {"unknown device 'h100'", "did you mean sim:h100-sxm?"});
+  EXPECT_NE(test::run_command("ls " + folder.file("a")).exit_code, 0);
+}
+
 TEST(CliOutputs, FullDiskIsAnErrorAndTheResultIsStillShown) {
   const CommandResult result = gputopo_with(std::string(kQuick) + " --json /dev/full");
   expect_error(result, 1, {"/dev/full", "free some space"});

@@ -132,9 +132,14 @@ TEST(CliCheck, AWrongOptionNamesTheHelpOfTheCommand) {
 
 TEST(CliCheck, PrometheusAcceptsItsMetrics) {
   if (test::run_command("command -v promtool").exit_code != 0) GTEST_SKIP() << "promtool is not installed";
-  const CommandResult result = test::run_command(GPUTOPO_BINARY " check " + kH200 + " --baseline " + kH200 +
-                                                 " --format prometheus | promtool check metrics");
-  EXPECT_EQ(result.exit_code, 0) << result.out << result.err;
+  // Nothing to say; notes and violations; no report at all.
+  for (const std::string& reports :
+       {kH200 + " --baseline " + kH200, kAmd + " --baseline " + kH200, "/no/such/report --baseline " + kH200}) {
+    const CommandResult result =
+        test::run_command(GPUTOPO_BINARY " check " + reports + " --format prometheus | promtool check metrics");
+    EXPECT_EQ(result.exit_code, 0) << result.out << result.err;
+    EXPECT_THAT(result.out, IsEmpty());
+  }
 }
 
 TEST(CliManual, IsAManPage) {
@@ -221,6 +226,28 @@ TEST(CliCompletionFish, CompletesOptions) {
   const CommandResult result =
       test::run_command("fish -c '" GPUTOPO_BINARY " completion fish | source; complete -C \"gputopo show --mark\"'");
   EXPECT_THAT(result.out, HasSubstr("--markdown"));
+}
+
+// As the tab key does it, in a shell on a pseudo-terminal.
+TEST(CliCompletionZsh, CompletesWordsAndWithinThem) {
+  if (test::run_command("command -v zsh").exit_code != 0) GTEST_SKIP() << "zsh is not installed";
+  const TemporaryFolder folder;
+  write_file(folder.file("completion"), gputopo_with("completion zsh").out);
+  const auto complete = [&](const std::string& line) {
+    const CommandResult result = test::run_command("PATH=$(dirname " GPUTOPO_BINARY "):$PATH zsh " GPUTOPO_SOURCE_DIR
+                                                   "/tests/support/zsh_completions.zsh " +
+                                                   folder.file("completion") + " '" + line + "'");
+    EXPECT_EQ(result.exit_code, 0) << result.err;
+    return result.out;
+  };
+  EXPECT_EQ(complete("gputopo cov"), "coverage\ngputopo coverage \n");
+  EXPECT_EQ(complete("gputopo --only l1,te"), "texture\ngputopo --only l1,texture,\n");
+  EXPECT_EQ(complete("gputopo --only=l1,te"), "texture\ngputopo --only=l1,texture,\n");
+  EXPECT_THAT(complete("gputopo replay a --attribute size,late"), HasSubstr("latency\nlatency_patterns\n"));
+  EXPECT_EQ(complete("gputopo --device sim:mi300"), "sim:mi300x\ngputopo --device sim:mi300x \n");
+  EXPECT_EQ(complete("gputopo check a.json --format pro"), "prometheus\ngputopo check a.json --format prometheus \n");
+  EXPECT_THAT(complete("gputopo show " + kH200.substr(0, kH200.size() - 5)), HasSubstr(kH200));
+  EXPECT_EQ(complete("gputopo --budget "), "gputopo --budget \n");
 }
 
 }  // namespace

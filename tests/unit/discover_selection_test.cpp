@@ -28,7 +28,23 @@ TEST(DiscoverSelection, ASingleAttributeOfAnElement) {
   EXPECT_EQ(topology.find_attribute("texture", "size")->reason, Reason::kNotSelected);
 }
 
+// As CSV, JSON and diff call them.
+TEST(DiscoverSelection, NamesOfOutputsAreTaken) {
+  const Topology topology = discover_only({"memory.shared", "memory.constant_l1.size"});
+  EXPECT_TRUE(topology.find_attribute("shared", "size")->available());
+  EXPECT_TRUE(topology.find_attribute("constant_l1", "size")->available());
+  EXPECT_EQ(topology.find_attribute("constant_l1", "latency")->reason, Reason::kNotSelected);
+}
+
+TEST(DiscoverSelection, WithoutAnL2NothingIsMeasuredOfIt) {
+  EXPECT_EQ(discover_only({"l2.loaded_latency"}).find_attribute("l2", "loaded_latency")->reason, Reason::kNotPresent);
+}
+
 TEST(DiscoverSelection, UnknownOnesAreNamed) {
+  EXPECT_THAT(test::message_of<UsageError>("", [] { discover_only({"L1"}); }), HasSubstr("did you mean l1?"));
+  EXPECT_THAT(test::message_of<UsageError>("", [] { discover_only({"memory.devise"}); }),
+              HasSubstr("did you mean device?"));
+
   EXPECT_THAT(test::message_of<UsageError>("", [] { discover_only({"l7.size"}); }), HasSubstr("unknown element 'l7'"));
   EXPECT_THAT(test::message_of<UsageError>("", [] { discover_only({"l2.weight"}); }),
               HasSubstr("unknown attribute 'weight'"));

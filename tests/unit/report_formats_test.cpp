@@ -36,6 +36,18 @@ Topology evil_topology() {
   return topology;
 }
 
+SampleTable map_of(int sms, int slices) {
+  SampleTable map{"l2.map", {"sm", "slice", "latency_cycles"}, {{}, {}, {}}};
+  for (int sm = 0; sm < sms; ++sm) {
+    for (int slice = 0; slice < slices; ++slice) {
+      map.data[0].push_back(sm);
+      map.data[1].push_back(slice);
+      map.data[2].push_back(200.125 + (sm * 7 + slice * 3) % 61);
+    }
+  }
+  return map;
+}
+
 // 300 SMs in pairs near 16 partitions, 10,000 samples in each of 72 plots and a map of SMs by slices.
 Topology large_topology() {
   Topology topology = test::sample_topology();
@@ -57,15 +69,7 @@ Topology large_topology() {
     topology.memory.push_back(std::move(element));
   }
   Attribute partitions = api_value(std::int64_t{16}, "");
-  SampleTable map{"l2.map", {"sm", "slice", "latency_cycles"}, {{}, {}, {}}};
-  for (int sm = 0; sm < 300; ++sm) {
-    for (int slice = 0; slice < 96; ++slice) {
-      map.data[0].push_back(sm);
-      map.data[1].push_back(slice);
-      map.data[2].push_back(200 + (sm * 7 + slice * 3) % 61);
-    }
-  }
-  partitions.samples = {map};
+  partitions.samples = {map_of(300, 96)};
   std::vector<std::string> near(16);
   std::vector<std::string> pairs;
   for (int sm = 0; sm < 300; sm += 2) {
@@ -279,6 +283,35 @@ TEST(Thin, ToABudgetOfAllTables) {
   EXPECT_LE(numbers, 210000u);
   EXPECT_GE(numbers, 100000u);
   EXPECT_EQ(report::thinned_to(test::sample_topology(), 200000).memory, test::sample_topology().memory);
+}
+
+TEST(Thin, AMapOfWhichLessIsKeptIsAMap) {
+  const SampleTable thin = report::thinned(map_of(300, 192));
+  EXPECT_TRUE(report::is_map(thin));
+  EXPECT_LE(thin.row_count(), report::kMostMapCells);
+  EXPECT_GE(thin.row_count(), report::kMostMapCells / 2);
+  EXPECT_EQ(thin.measured_rows, 300u * 192u);
+  EXPECT_EQ(report::thinned(thin), thin);
+}
+
+TEST(Thin, APageOfManyMapsStaysBelowThreeMebibytes) {
+  Topology topology = test::sample_topology();
+  for (int m = 0; m < 10; ++m) {
+    Attribute attribute = api_value(1.0, "");
+    attribute.samples = {map_of(256, 128)};
+    MemoryElement element{"cache_" + std::to_string(m), "Cache", {}};
+    element.attributes.emplace_back("near_sms", attribute);
+    topology.memory.push_back(element);
+  }
+  const Topology thin = report::thinned_to(topology, report::kMostNumbersOfPage);
+  for (const MemoryElement& element : thin.memory) {
+    const Attribute* attribute = find(element.attributes, "near_sms");
+    if (attribute == nullptr || attribute->samples.empty()) continue;
+    EXPECT_TRUE(report::is_map(attribute->samples[0]));
+    EXPECT_GE(attribute->samples[0].row_count(), 1000u);
+  }
+  EXPECT_LT(to_html(topology).size(), 3u << 20);
+  EXPECT_LT(diff_to_html({{"a", topology}, {"b", topology}}).size(), 3u << 20);
 }
 
 report::ChartKind kind_of(const SampleTable& table) {

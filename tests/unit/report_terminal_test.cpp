@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cctype>
 #include <sstream>
 
 #include "gputopo/report.h"
@@ -116,6 +117,49 @@ TEST(Terminal, ReasonsTakeTwoLinesAtMost) {
   EXPECT_LE(
       std::count(text.begin() + static_cast<std::ptrdiff_t>(at), text.begin() + static_cast<std::ptrdiff_t>(end), '\n'),
       1);
+}
+
+TEST(Terminal, AShortenedReasonKeepsWhatToDo) {
+  Topology topology = test::sample_topology();
+  std::string detail;
+  for (int i = 0; i < 40; ++i) detail += "the words of a driver ";
+  get_or_add(topology.memory[0].attributes, "miss_penalty") =
+      unavailable(Reason::kDeviceError, detail + "end; install another driver");
+  const std::string text = to_terminal(topology, {80, false, false, 100});
+  const std::size_t at = text.find("device error: the words");
+  ASSERT_NE(at, std::string::npos);
+  std::string note = text.substr(at, text.find("(l1 miss penalty)", at) - at);
+  EXPECT_LE(std::count(note.begin(), note.end(), '\n'), 1);
+  note.erase(std::unique(note.begin(), note.end(), [](char a, char b) { return std::isspace(a) && std::isspace(b); }),
+             note.end());
+  std::replace(note.begin(), note.end(), '\n', ' ');
+  EXPECT_THAT(note, HasSubstr(" ..; install another driver"));
+}
+
+TEST(Terminal, SpeaksOfTlbsOnlyWhereThereAreSome) {
+  Topology topology = test::sample_topology();
+  Attribute& latency = get_or_add(topology.memory[2].attributes, "latency");
+  latency.add_detail("tlb_cold_cycles", 900.0);
+  const auto has_phrase = [&] {
+    return to_terminal(topology, {120, false, false, 100}).find("when the TLB misses") != std::string::npos;
+  };
+  EXPECT_TRUE(has_phrase());
+  MemoryElement tlb{"tlb_l1", "First-level TLB", {}};
+  tlb.attributes.emplace_back("reach", unavailable(Reason::kNotPresent, "no level shows"));
+  topology.memory.push_back(tlb);
+  EXPECT_FALSE(has_phrase());
+}
+
+// What several SMs share is no part of one of them.
+TEST(Terminal, BoxesOfSharedCachesStandOutsideOfTheSm) {
+  const std::string text = to_tree(read_json(read_file(GPUTOPO_SOURCE_DIR "/tests/reports/h200.json")), {});
+  const std::size_t sm = text.find("132 x SM, each with");
+  ASSERT_NE(sm, std::string::npos);
+  EXPECT_LT(text.find("one for 2 SMs"), sm);
+  EXPECT_LT(text.find("one for 16 to 18 SMs"), sm);
+  EXPECT_GT(text.find("Shared memory:"), sm);
+  // Of constants and of code, and drawn once.
+  EXPECT_THAT(text, HasSubstr("Constant L1.5 cache = L2 instruction cache"));
 }
 
 TEST(Terminal, DoesNotCallARealDeviceSimulated) {

@@ -22,6 +22,7 @@ case $check in
     ;;
   browser)
     need_package playwright-core
+    need_package axe-core
     [ -x "${GPUTOPO_CHROMIUM:-/usr/bin/chromium}" ] || skip "/usr/bin/chromium is not there; ./dev web installs it, or set GPUTOPO_CHROMIUM"
     exec node "$root/web/test/browser.mjs" "$gputopo" "$root/tests/reports" "$@"
     ;;

@@ -11,7 +11,10 @@ function colours() {
   };
 }
 
+const kBottom = 52;  // the axis along x and its name
 const kMarkHeight = 13;
+const kNameHeight = 15;
+const kNarrow = 480;
 // Without double quotes: ECharts writes it into an attribute of its SVG as it is.
 const kFont = "system-ui, -apple-system, 'Segoe UI', Roboto, 'DejaVu Sans', sans-serif";
 
@@ -53,8 +56,16 @@ function valueAxis(axis, isLog, palette, values, vertical, isBars = false) {
     option.min = least / room;
     if (isBars && vertical) option.startValue = option.min;  // where bars stand; ECharts lets them stand at one
     option.max = greatest > least ? greatest * (vertical ? 1 : room) : least * 2;
+    // The ends have labels as well: where there are ticks enough, one close to that of a power covers it.
+    const isPower = (value) => Math.abs(Math.log(value) / Math.log(option.logBase) % 1) < 1e-6;
+    if (vertical && octaves >= 2 * Math.log2(option.logBase)) {
+      Object.assign(option.axisLabel, {showMinLabel: isPower(option.min), showMaxLabel: isPower(option.max)});
+    }
   } else {
-    if (axis.unit === 'B' && greatest >= 64) option.interval = 2 ** Math.round(Math.log2(greatest / 6));
+    if (axis.unit === 'B' && greatest >= 64) {
+      option.interval = 2 ** Math.round(Math.log2(greatest / 6));
+      option.max = Math.ceil(greatest / option.interval) * option.interval;  // else the axis ends in a number of its own
+    }
     // Parts of a peak start at nothing, and so does what comes near it; the rest would be a flat line.
     if (axis.unit !== 'B/s' && (least >= 0.4 * greatest || least < 0)) option.scale = true;
     else option.min = 0;
@@ -62,14 +73,31 @@ function valueAxis(axis, isLog, palette, values, vertical, isBars = false) {
   return option;
 }
 
-function markLines(chart, palette) {
+// A few words a line, so that the names of marks find room beside a plot.
+function nameLines(label, width) {
+  const most = width < kNarrow ? 12 : 20;
+  const lines = [];
+  for (const word of label.split(' ')) {
+    if (lines.length > 0 && lines.at(-1).length + 1 + word.length <= most) lines.push(`${lines.pop()} ${word}`);
+    else lines.push(word);
+  }
+  return lines;
+}
+
+// Of the plot, for the names of the marks across it.
+function rightMargin(charts, width) {
+  const lines = charts.flatMap(({marks}) => marks.filter((mark) => mark.across).flatMap((mark) => nameLines(mark.label, width)));
+  return Math.max(24, ...lines.map((line) => 14 + 7 * line.length));
+}
+
+// The names of marks stand around the samples, not over them: those along x above the plot, those across to its right.
+// `shifts` are how far they are from their lines, by the marks' place in the chart.
+function markLines(chart, palette, width, shifts = new Map()) {
   const data = [];
   const bands = [];
-  // Labels stand above each other in the order of the marks, so that none covers another.
+  // Names stand above each other in the order of the marks, so that none covers another.
   const order = chart.marks.filter((mark) => !mark.across).sort((a, b) => b.value - a.value);
-  // Those of neighbours across stand at the two ends.
-  const rising = chart.marks.filter((mark) => mark.across).sort((a, b) => a.value - b.value);
-  for (const mark of chart.marks) {
+  for (const [index, mark] of chart.marks.entries()) {
     const key = mark.across ? 'yAxis' : 'xAxis';
     const unit = mark.across ? chart.y.unit : chart.x.unit;
     data.push({
@@ -77,8 +105,10 @@ function markLines(chart, palette) {
       name: `${mark.label}: ${human(mark.value, unit)}`,
       lineStyle: {color: mark.main ? palette.alert : palette.faint, type: mark.main ? 'solid' : 'dashed', width: mark.main ? 2 : 1},
       label: {
-        formatter: mark.label, color: mark.main ? palette.alert : palette.faint, rotate: 0,
-        position: !mark.across ? 'end' : rising.indexOf(mark) % 2 ? 'insideStartTop' : 'insideEndTop', distance: mark.across ? 2 : 3 + kMarkHeight * order.indexOf(mark),
+        color: mark.main ? palette.alert : palette.faint, rotate: 0, position: 'end', offset: shifts.get(index) || [0, 0],
+        ...(mark.across ? {
+          formatter: nameLines(mark.label, width).join('\n'), distance: 6, lineHeight: kNameHeight, align: 'left',
+        } : {formatter: mark.label, distance: 3 + kMarkHeight * order.indexOf(mark)}),
       },
     });
     if (mark.low !== null && mark.high !== null && mark.high > mark.low) {
@@ -89,6 +119,33 @@ function markLines(chart, palette) {
     markLine: {data, symbol: 'none', animation: false, emphasis: {disabled: true}, tooltip: {formatter: (item) => item.name}},
     markArea: {data: bands, silent: true, animation: false},
   };
+}
+
+// Moves the names of marks to where there is room, in what `instance` shows now: those across apart where their lines are
+// close together, those above the plot away from its ends.
+export function placeNames(instance, chart) {
+  if (chart.marks.length === 0) return;
+  const [width, height] = [instance.getWidth(), instance.getHeight()];
+  const shifts = new Map();
+  const across = [];
+  for (const [index, mark] of chart.marks.entries()) {
+    if (mark.across) {
+      across.push([index, mark, instance.convertToPixel({yAxisIndex: 0}, mark.value)]);
+    } else {
+      const x = instance.convertToPixel({xAxisIndex: 0}, mark.value);
+      const half = Math.min(7 * mark.label.length, width) / 2;
+      shifts.set(index, [Math.min(Math.max(x, half), width - half) - x, 0]);
+    }
+  }
+  let free = height - kBottom + 2;  // above it, so that no name covers the axis
+  for (const [index, mark, y] of across.sort((a, b) => b[2] - a[2])) {
+    const half = kNameHeight * nameLines(mark.label, width).length / 2;
+    const middle = Math.min(y, free - half);
+    shifts.set(index, [0, middle - y]);
+    free = middle - half;
+  }
+  const [first] = instance.getOption().series;
+  instance.setOption({series: [{name: first.name, markLine: markLines(chart, colours(), width, shifts).markLine}]});
 }
 
 const kRoom = 'room';
@@ -150,8 +207,6 @@ function densitySeries(chart, table, palette) {
     },
   ];
 }
-
-const kNarrow = 480;
 
 function labelWidth(values, axis) {
   return 12 + 7 * Math.max(...values.map((value) => tick(value, axis.unit).length));
@@ -228,7 +283,7 @@ export function optionOf(chart, log, size, peers = [chart]) {
     backgroundColor: palette.page,
     animation: false,
     textStyle: {color: palette.ink, fontFamily: kFont},
-    grid: {left: 82, right: 24, top: 28 + kMarkHeight * chart.marks.filter((mark) => !mark.across).length, bottom: 52},
+    grid: {left: 82, right: rightMargin(peers, size.width), top: 28 + kMarkHeight * chart.marks.filter((mark) => !mark.across).length, bottom: kBottom},
     tooltip: {
       trigger: 'axis', axisPointer: {type: 'cross'}, confine: true, backgroundColor: palette.box, borderColor: palette.line,
       textStyle: {color: palette.ink, fontSize: 12},
@@ -273,10 +328,11 @@ export function optionOf(chart, log, size, peers = [chart]) {
     base.tooltip.formatter = (items) => tooltip(
         items, chart, items.filter((item) => item.seriesName !== kRoom).map((item) => `${item.seriesName}: ${human(item.value[1], yAxis.unit)}`));
     if (series.length > 1) {
+      if (chart.marks.some((mark) => mark.across)) base.grid.top += kNameHeight;  // the name of the highest may rise above the plot
       base.legend = {top: 2, type: 'scroll', textStyle: {color: palette.ink}, data: series.map((one) => one.name)};
     }
   }
-  Object.assign(series[0], markLines(chart, palette));
+  Object.assign(series[0], markLines(chart, palette, size.width));
   return {
     ...base,
     xAxis: valueAxis(chart.x, log.x, palette, allX, false, chart.kind === 'bars'),

@@ -1,7 +1,7 @@
 // Figures become plots when they are first seen: a report has dozens.
 import {charts, columnOf, tableOf} from './data.js';
 import {echarts} from './echarts.js';
-import {optionOf} from './option.js';
+import {optionOf, placeNames} from './option.js';
 import {csv, save, savePng} from './save.js';
 
 const drawn = new Map();  // figure -> {chart, peers, log, instance}
@@ -26,6 +26,7 @@ function svgOf(plot) {
   const zoom = option.dataZoom.map(({start, end}) => ({start, end}));
   still.setOption(optionOf(plot.chart, plot.log, {width, height}, plot.peers));
   still.setOption({dataZoom: zoom});
+  placeNames(still, plot.chart);
   const svg = still.renderToSVGString();
   still.dispose();
   return {svg, width, height};
@@ -37,6 +38,7 @@ function render(plot) {
   const option = optionOf(plot.chart, plot.log, {width: plot.instance.getWidth(), height: plot.instance.getHeight()}, plot.peers);
   zoom?.forEach((range, index) => Object.assign(option.dataZoom[index], range));
   plot.instance.setOption(option, true);
+  placeNames(plot.instance, plot.chart);
 }
 
 function zoomBy(plot, factor) {
@@ -213,6 +215,7 @@ function draw(figure) {
   // A map has tens of thousands of cells, too many for elements of a document.
   plot.instance = echarts.init(place, null, {renderer: chart.kind === 'map' ? 'canvas' : 'svg'});
   render(plot);
+  plot.instance.on('datazoom', () => placeNames(plot.instance, plot.chart));
   const label = place.getAttribute('aria-label');
   place.setAttribute('aria-label', `${label}. Keys: plus and minus zoom, arrows move, 0 shows everything.`);
   place.addEventListener('keydown', (event) => onKey(plot, event));
@@ -242,7 +245,7 @@ export function setUpPlots() {
       // On paper the drawing is scaled as it is.
       if (!plot || printing || plot.instance.getWidth() === target.clientWidth) continue;
       plot.instance.resize();
-      if (plot.chart.kind === 'map') render(plot);  // what it has room for depends on the width
+      render(plot);  // what it has room for depends on the width
     }
   });
   for (const figure of figures) sizes.observe(figure.querySelector('.plot'));

@@ -1,6 +1,7 @@
 // The script of an HTML report. The page can be read without it; this adds plots, filters, themes and export.
 import {setUpChip} from './chip.js';
 import {redraw, setUpPlots} from './plots.js';
+import {setUpScrolling} from './scroll.js';
 import {setUpTheme} from './theme.js';
 import {setUpValues} from './values.js';
 
@@ -17,6 +18,7 @@ setUpTheme(redraw);
 setUpPlots();
 setUpChip();
 setUpValues();
+setUpScrolling();
 window.addEventListener('hashchange', openTarget);
 openTarget();
 document.documentElement.dataset.ready = 'yes';

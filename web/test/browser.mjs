@@ -3,6 +3,7 @@
 import assert from 'node:assert/strict';
 import {execFileSync} from 'node:child_process';
 import {mkdtempSync, readFileSync, rmSync, writeFileSync} from 'node:fs';
+import {createRequire} from 'node:module';
 import {tmpdir} from 'node:os';
 import {join} from 'node:path';
 import {pathToFileURL} from 'node:url';
@@ -15,6 +16,8 @@ const browser = await chromium.launch({
   args: ['--headless', '--no-sandbox', '--disable-gpu', '--disable-quic', '--no-first-run', '--disable-background-networking',
          '--disable-component-update', '--disable-sync'],
 });
+
+const axe = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
 
 // A page that fails the test for anything on its console and any request that leaves the file.
 async function open(path, options = {}) {
@@ -175,6 +178,64 @@ async function switchesTheme(page) {
   assert.equal(await colour(), before);
 }
 
+// What axe-core can tell: no violation of any of its rules, of the page with all that can be opened open.
+async function passesAxe(page) {
+  await page.evaluate(() => { for (const details of document.querySelectorAll('details')) details.open = true; });
+  await drawsEverything(page);
+  await page.evaluate(axe);
+  for (const theme of ['light', 'dark']) {
+    if (await page.evaluate(() => document.documentElement.dataset.theme) !== theme) await page.click('#theme');
+    const violations = await page.evaluate(async () => (await window.axe.run(document, {resultTypes: ['violations']})).violations.map(
+        ({id, help, nodes}) => `${id}: ${help}: ${nodes.map(({html}) => html.slice(0, 120)).slice(0, 3).join(' ')}`));
+    assert.deepEqual(violations, [], theme);
+  }
+}
+
+// axe-core does not tell contrasts within SVG: of each colour of text with each that a box may have.
+async function hasContrast(page) {
+  const found = await page.evaluate(() => {
+    const style = getComputedStyle(document.documentElement);
+    const luminance = (name) => {
+      const parts = style.getPropertyValue(`--${name}`).trim().match(/[0-9a-f]{2}/g).map((hex) => parseInt(hex, 16) / 255)
+                        .map((part) => part <= 0.04045 ? part / 12.92 : ((part + 0.055) / 1.055) ** 2.4);
+      return 0.2126 * parts[0] + 0.7152 * parts[1] + 0.0722 * parts[2];
+    };
+    const low = [];
+    for (const text of ['ink', 'faint', 'alert', 'link']) {
+      for (const below of ['page', 'box', 'near', 'far', 'memory']) {
+        const [dark, light] = [luminance(text), luminance(below)].sort((a, b) => a - b);
+        if ((light + 0.05) / (dark + 0.05) < 4.5) low.push(`${text} on ${below}`);
+      }
+    }
+    return low;
+  });
+  assert.deepEqual(found, []);
+}
+
+// What a screen reader is told, and the tab key leads to.
+async function speaks(page) {
+  const chip = await page.getByRole('region', {name: 'Drawing of the chip'}).ariaSnapshot();
+  assert.match(chip, /group "The chip: /);
+  assert.match(chip, /button "Device memory: [^"]*(B|cycles)/, chip);
+  // Each value with its interval, source and method, in a row of its own name.
+  const row = page.getByRole('region', {name: 'Table of every value'}).getByRole('row', {name: /latency .* measured/}).first();
+  assert.match(await row.ariaSnapshot(), /rowheader[^]*link[^]*\(.* to .*\)[^]*measured[^]*cell "[^"]+"/);
+  for (const [role, name] of [['searchbox', 'Search'], ['combobox', 'Element'], ['combobox', 'Source']]) {
+    assert.equal(await page.getByRole(role, {name, exact: true}).count(), 1, name);
+  }
+  // How many values the filters leave is announced.
+  assert.match(await page.getByRole('status').textContent(), /^\d+ of \d+ values$/);
+  // A plot has a name, and its text says what is in it.
+  const plot = page.locator('figure.chart .plot').first();
+  assert.match(await plot.getAttribute('aria-label'), /: .*Keys: /);
+  const caption = page.locator(`#${await plot.getAttribute('aria-describedby')}`);
+  assert.match(await caption.textContent(), /\d+ rows?, /);
+  // Each part of the drawing, each link and each plot can be reached without a mouse.
+  const unreachable = await page.evaluate(() => [...document.querySelectorAll('.chip .part, #values a, .plot, button')].filter(
+      (element) => element.tabIndex < 0).map((element) => element.outerHTML.slice(0, 80)));
+  assert.deepEqual(unreachable, []);
+}
+
 // Every control has a name, no id is there twice, every link within the page leads somewhere.
 async function isAccessible(page) {
   const problems = await page.evaluate(() => {
@@ -232,11 +293,23 @@ for (const name of ['h200', 'mi300x', 'gt200']) {
     await drawsEverything(page);
     await isAccessible(page);
     await fitsWidths(page);
+    await speaks(page);
     if (name === 'gt200') {
       // Evidence within the block of an element that is not there.
       await page.locator('#values tbody tr[data-source=unavailable] a').first().click();
       assert.ok(await page.locator(`details#${new URL(page.url()).hash.slice(1)}[open]`).isVisible());
     }
+    await close(page);
+  });
+}
+
+for (const name of ['h200', 'mi300x', 'gt200']) {
+  test(`${name}: no violation that axe finds, in either theme`, async () => {
+    const page = await open(render(name));
+    await passesAxe(page);
+    await hasContrast(page);
+    await page.click('#theme');
+    await hasContrast(page);
     await close(page);
   });
 }
@@ -397,10 +470,38 @@ test('samples can be read as a table', async () => {
   const page = await open(render('h200'));
   const figure = (await evidence(page, 'l1-size')).locator('figure.chart').first();
   await figure.locator('details.samples summary').click();
+  await figure.locator('details.samples tbody tr').first().waitFor();
   assert.equal(await figure.locator('details.samples tbody tr').count(), 50);
   assert.match(await figure.locator('details.samples thead').textContent(), /footprint bytes/);
   await close(page);
 });
+
+// What is exported is drawn by the same option, as text that has a place: which texts of `names`, or of all, cover another
+// text or the samples.
+async function overlaps(page, figure, names = null) {
+  const {content} = await download(page, () => figure.getByRole('button', {name: /^SVG/}).click());
+  return page.evaluate(([text, names]) => {
+    const place = document.createElement('div');
+    place.innerHTML = text;
+    document.body.append(place);
+    const style = getComputedStyle(document.documentElement);
+    const colours = [1, 2, 3, 4, 5, 6, 7, 8].map((i) => style.getPropertyValue(`--series-${i}`).trim());
+    const boxes = [...place.querySelectorAll('text')].map((element) => [element.textContent, element.getBoundingClientRect()]);
+    const samples = [...place.querySelectorAll('path')].filter((path) => colours.includes(path.getAttribute('stroke')) && path.getAttribute('stroke-width') === '1.5')
+                        .map((path) => ['samples', path.getBoundingClientRect()]);
+    const meet = (one, other) => one.left < other.right - 1 && other.left < one.right - 1 && one.top < other.bottom - 1 && other.top < one.bottom - 1;
+    const found = [];
+    for (const [i, [a, one]] of boxes.entries()) {
+      if (names && !names.some((name) => name.includes(a))) continue;
+      const {left, right} = place.firstElementChild.getBoundingClientRect();
+      if (one.left < left || one.right > right) found.push(`${a} is cut`);
+      const others = names ? [...boxes.slice(0, i), ...boxes.slice(i + 1), ...samples] : boxes.slice(i + 1);
+      for (const [b, other] of others) if (meet(one, other)) found.push(`${a} and ${b}`);
+    }
+    place.remove();
+    return found;
+  }, [content.toString(), names]);
+}
 
 test('a map on a small screen: its labels do not cover each other', async () => {
   const page = await open(render('h200'), {viewport: {width: 390, height: 900}});
@@ -412,24 +513,41 @@ test('a map on a small screen: its labels do not cover each other', async () => 
     await figure.evaluate((element) => { for (let outer = element.closest('details'); outer; outer = outer.parentElement.closest('details')) outer.open = true; });
     await figure.scrollIntoViewIfNeeded();
     await figure.locator('canvas').first().waitFor();
-    // What is exported is drawn by the same option, as text that has a place.
-    const {content} = await download(page, () => figure.getByRole('button', {name: /^SVG/}).click());
-    const overlaps = await page.evaluate((text) => {
-      const place = document.createElement('div');
-      place.innerHTML = text;
-      document.body.append(place);
-      const boxes = [...place.querySelectorAll('text')].map((element) => [element.textContent, element.getBoundingClientRect()]);
-      const found = [];
-      for (const [i, [a, one]] of boxes.entries()) {
-        for (const [b, other] of boxes.slice(i + 1)) {
-          if (one.left < other.right - 1 && other.left < one.right - 1 && one.top < other.bottom - 1 && other.top < one.bottom - 1) found.push(`${a} and ${b}`);
-        }
-      }
-      place.remove();
-      return found;
-    }, content.toString());
-    assert.deepEqual(overlaps, []);
+    assert.deepEqual(await overlaps(page, figure), []);
   }
+  await close(page);
+});
+
+for (const width of [1280, 390]) {
+  test(`names of marks cover neither samples nor each other at ${width} px`, async () => {
+    const page = await open(render('h200'), {viewport: {width, height: 900}});
+    for (const id of ['l1-size', 'l2-latency', 'shared-conflict_cost', 'device-read_bandwidth', 'device-write_bandwidth', 'l2-loaded_latency']) {
+      for (const figure of await (await evidence(page, id)).locator('figure.chart').all()) {
+        const index = Number(await figure.getAttribute('data-chart'));
+        const names = await page.evaluate(
+            (index) => JSON.parse(document.getElementById('charts').textContent)[index].marks.map((mark) => mark.label), index);
+        assert.deepEqual(await overlaps(page, figure, names), [], id);
+      }
+    }
+    await close(page);
+  });
+}
+
+test('what is wider than a small screen says so, but not on paper', async () => {
+  const page = await open(render('h200'), {viewport: {width: 390, height: 900}});
+  const region = page.getByRole('region', {name: 'Drawing of the chip'});
+  const hint = page.getByText('scroll it sideways');
+  assert.ok(await hint.isVisible());
+  assert.match(await region.getAttribute('class'), /more-after/);
+  await region.evaluate((element) => element.scrollLeft = element.scrollWidth);
+  await page.waitForSelector('.chip .scroll.more-before:not(.more-after)');
+  await page.emulateMedia({media: 'print'});
+  assert.ok(!await hint.isVisible());
+  assert.equal(await region.evaluate((element) => getComputedStyle(element).maskImage), 'none');
+  await page.emulateMedia({media: 'screen'});
+  await page.setViewportSize({width: 1280, height: 900});
+  await page.waitForSelector('.chip .scroll:not(.more-before):not(.more-after)');
+  assert.ok(!await hint.isVisible());
   await close(page);
 });
 
@@ -475,6 +593,7 @@ test('diff: plots side by side move together', async () => {
   assert.equal(new URL(page.url()).hash, '#pair-0');
   assert.match(await page.locator('h3').first().textContent(), /differs/);
   await isAccessible(page);
+  await passesAxe(page);
   await close(page);
 });
 
