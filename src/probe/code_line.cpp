@@ -17,6 +17,11 @@ namespace {
 
 constexpr std::uint32_t kLeads = kCodeLeadInstructions / kCodeLeadStep;
 
+// By how many blocks code is longer than what fits: with the lead and without it some sets overflow and some do not, in
+// caches of a few sets as in those of many.
+constexpr int kLengths[] = {-3, -2, -1, 0, 1, 2, 4, 6, 8};
+constexpr std::uint32_t kMostExtraBlocks = 8;
+
 InstructionProgram run_with_lead(std::uint32_t count, std::uint32_t lead) {
   InstructionProgram program = repeated_run(count);
   for (CodeStep& step : program.steps) step.lead = lead;
@@ -77,17 +82,20 @@ bool has_stairs(const std::vector<double>& steps, std::size_t period) {
 }  // namespace
 
 Attribute measure_code_line(Lab& lab, const CodeCache& cache) {
-  // With and without the lead, code of these lengths is about as much as the cache holds: some sets overflow and some
-  // do not, in caches of a few sets as in those of many. Where all sets overflow before the code is two blocks too
-  // long, a stair shows at one length only, which makes stairs look a block apart. With one block too much, half of the
-  // sets do then, and a little more than half of the code misses.
+  constexpr std::uint32_t kMostBlocks = kMostCodeBehindLead / kCodeBlockInstructions - kMostExtraBlocks;
+  if (cache.fits_instructions > kMostBlocks * kCodeBlockInstructions) {
+    throw NotSupportedError(
+        fmt::format("code shows the lines of caches of up to {:.0f} B here", kMostBlocks * cache.survey->block_bytes));
+  }
+  // Where all sets overflow before the code is two blocks too long, a stair shows at one length only, which makes
+  // stairs look a block apart. With one block too much, half of the sets do then, and a little more than half of the
+  // code misses.
   constexpr double kMostMissing = 0.64;
   const double part = missed_parts(lab, cache, {cache.fits_instructions + kCodeBlockInstructions}).front();
   if (part > kMostMissing) {
     throw Inconclusive(fmt::format("with {:.0f} B of code too much {:.0f}% misses: too steep an edge to see lines",
                                    cache.survey->block_bytes, 100 * part));
   }
-  constexpr int kLengths[] = {-3, -2, -1, 0, 1, 2, 4, 6, 8};  // blocks more than fit
   const std::uint32_t all_miss = cache.survey->instructions[cache.next().first];
   std::vector<std::vector<double>> lengths;
   for (const int blocks : kLengths) {

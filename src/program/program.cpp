@@ -204,7 +204,8 @@ void validate_code_step(const InstructionProgram& program, std::size_t index) {
           "leaves the 24192 instructions that there are");
   require(step.lead <= kCodeLeadInstructions && step.lead % kCodeLeadStep == 0, field + ".lead",
           "must be an even number up to 128");
-  require(step.lead == 0 || step.first == 0, field + ".lead", "must be 0 where the run begins within the stretch");
+  require(step.lead == 0 || (step.first == 0 && step.count <= kMostCodeBehindLead), field + ".lead",
+          "must be 0 where the run begins within the stretch, or ends behind its first 7680 instructions");
 }
 
 void validate_code(const InstructionProgram& program) {

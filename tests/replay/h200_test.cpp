@@ -99,7 +99,13 @@ TEST_F(RecordedH200, TlbAndInstructionCaches) {
   EXPECT_THAT(names("icache_l2"), ElementsAre("constants"));
   EXPECT_EQ(number("icache_l1", "ways"), 4);
   EXPECT_EQ(number("icache_l2", "ways"), 8);
+  EXPECT_EQ(number("icache_l1", "line_size"), 128);
   EXPECT_EQ(number("icache_l2", "line_size"), 256);
+  // 32 and 128 KiB, less what a pass runs beside the code and what is fetched ahead of its end.
+  EXPECT_EQ(number("icache_l1", "size"), 32 << 10);
+  EXPECT_GE(number("icache_l2", "size"), 125 << 10);
+  EXPECT_GE(*of("icache_l2", "size").high, 128 << 10);
+  EXPECT_GE(number("constant_l15", "size"), 122 << 10);
 }
 
 TEST_F(RecordedH200, Clusters) {

@@ -340,7 +340,7 @@ TEST_P(Assembled, CodeKernelsAreStraight) {
   std::ifstream file(binary, std::ios::binary);
   const std::string elf((std::istreambuf_iterator<char>(file)), std::istreambuf_iterator<char>());
   const std::uint64_t difference = code_bytes(elf, "code") - code_bytes(elf, "lead_code");
-  constexpr std::size_t kShortBlocks = kLeadCodeBlocks + kCodeLeadInstructions / kCodeBlockInstructions;
+  constexpr std::size_t kShortBlocks = (kMostCodeBehindLead + kCodeLeadInstructions) / kCodeBlockInstructions;
   EXPECT_NEAR(static_cast<double>(difference) / (kBlocks - kShortBlocks), 16.0 * kCodeBlockInstructions, 1.5);
 
   const std::vector<MachineInstruction> code = instructions_of(binary, "code");

@@ -167,7 +167,7 @@ void stretch_with_lead(PtxText& text) {
     for (std::uint32_t i = 0; i < kCodeLeadStep; ++i) multiply_add(text, lead * kCodeLeadStep + i);
   }
   text.line("ENTRY0:");
-  blocks_of_code(text, 0, kLeadCodeBlocks);
+  blocks_of_code(text, 0, kMostCodeBehindLead / kCodeBlockInstructions);
 }
 
 void run_step(PtxText& text, void (*code)(PtxText&)) {

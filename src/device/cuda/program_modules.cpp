@@ -1,7 +1,5 @@
 #include "device/cuda/program_modules.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <cmath>
 
@@ -39,20 +37,10 @@ void CodeModule::compile_once() {
   const auto long_bytes = static_cast<double>(code_bytes(binary, "code"));
   const auto short_bytes = static_cast<double>(code_bytes(binary, "lead_code"));
   // The lead is as long as so many blocks are.
-  constexpr std::uint32_t kShortBlocks = kLeadCodeBlocks + kCodeLeadInstructions / kCodeBlockInstructions;
+  constexpr std::uint32_t kShortBlocks = (kMostCodeBehindLead + kCodeLeadInstructions) / kCodeBlockInstructions;
   sizes_.block_bytes = whole_instructions((long_bytes - short_bytes) / (kBlocks - kShortBlocks));
   sizes_.loop_bytes = static_cast<std::uint32_t>(std::max(0.0, short_bytes - sizes_.block_bytes * kShortBlocks));
   module_.emplace(gpu_.driver(), binary);
-}
-
-void CodeModule::check(const InstructionProgram& program) const {
-  if (!launch::has_lead(program)) return;
-  constexpr std::uint32_t kMost = kLeadCodeBlocks * kCodeBlockInstructions;
-  for (const CodeStep& step : program.steps) {
-    if (step.kind == CodeStepKind::kRun && step.first + step.count > kMost) {
-      throw NotSupportedError(fmt::format("code with a lead has {} instructions at most here", kMost));
-    }
-  }
 }
 
 launch::CodeSizes CodeModule::sizes() {

@@ -24,7 +24,6 @@ class CodeModule : public launch::CodeGpu {
  public:
   explicit CodeModule(Gpu& gpu) : gpu_(gpu) {}
 
-  void check(const InstructionProgram& program) const override;
   [[nodiscard]] launch::CodeSizes sizes() override;
   void launch(const launch::CodeLaunch& launch, CodeParameters parameters) override;
 

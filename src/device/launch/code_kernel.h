@@ -1,16 +1,9 @@
 // The kernel that runs instruction programs: how a vendor's is launched, and how large its code is.
 #pragma once
 
-#include <algorithm>
-
 #include "device/launch/launch_gpu.h"
 
 namespace gputopo::launch {
-
-// Whether some step begins in the lead.
-[[nodiscard]] inline bool has_lead(const InstructionProgram& program) {
-  return std::any_of(program.steps.begin(), program.steps.end(), [](const CodeStep& step) { return step.lead > 0; });
-}
 
 struct CodeSizes {
   double block_bytes = 0;        // of kCodeBlockInstructions
@@ -22,7 +15,7 @@ struct CodeLaunch {
   std::uint32_t threads = 32;
   std::uint64_t shared_bytes = 0;     // dynamic
   std::uint64_t carve_out_bytes = 0;  // ignored where carve-outs are fixed
-  bool has_lead = false;
+  bool has_lead = false;              // some step begins in the lead
 };
 
 class CodeGpu {

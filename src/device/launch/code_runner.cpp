@@ -107,7 +107,8 @@ ProgramResult CodeRunner::run(const InstructionProgram& program) {
   parameters.wanted_sm[1] = id_of(wanted.back());
 
   CodeLaunch launch{.threads = warp_size * warps};
-  launch.has_lead = has_lead(program);
+  launch.has_lead =
+      std::any_of(program.steps.begin(), program.steps.end(), [](const CodeStep& step) { return step.lead > 0; });
   launch.carve_out_bytes = gpu_.carve_out_for(0, sizeof(std::uint32_t), 1);
   launch.shared_bytes = gpu_.shared_bytes_for_one_block(launch.carve_out_bytes, sizeof(std::uint32_t));
   if (wanted.front() != kAnySm) launch.blocks = gpu_.info().sm_count;
