@@ -67,9 +67,11 @@ TEST_F(Published, WongTableFive) {
                              "icache_l1", "icache_l2", "icache_l3"});
   EXPECT_EQ(number("icache_l1", "size"), 4 << 10);
   EXPECT_EQ(number("icache_l1", "ways"), 4);
+  EXPECT_EQ(number("icache_l1", "line_size"), 256);
   EXPECT_EQ(number("icache_l2", "line_size"), 256);
   EXPECT_EQ(number("icache_l2", "ways"), 4);
   EXPECT_EQ(number("icache_l3", "ways"), 8);
+  EXPECT_EQ(number("icache_l3", "line_size"), 256);
   EXPECT_EQ(text("icache_l1", "scope"), "SM");
   EXPECT_THAT(list("icache_l1", "shared_with"), IsEmpty());
   EXPECT_EQ(number("icache_l2", "size"), 8 << 10);
