@@ -246,7 +246,8 @@ TEST(CodeTruth, RandomMachines) {
       const double steep = cache.line_bytes == block ? 4 : 2;
       const double instruction = machine.code->bytes_per_instruction;
       const Attribute& line = *topology.find_attribute(cache.id, "line_size");
-      const bool shows = cache.line_bytes >= 2 * kCodeLeadStep * instruction &&
+      constexpr double kMostBlocks = kMostCodeBehindLead / kCodeBlockInstructions - 8;
+      const bool shows = truth <= kMostBlocks * block && cache.line_bytes >= 2 * kCodeLeadStep * instruction &&
                          4 * cache.line_bytes <= kCodeLeadInstructions * instruction;
       judge(!shows          ? "line that does not show"
             : steps < steep ? "line of a steep edge"
