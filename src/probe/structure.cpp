@@ -85,13 +85,20 @@ std::vector<Conflict> minimal_ones(const Structure& structure) {
   return minimal;
 }
 
+// Of sets that differ by a line: one that was found a line short would hold one more.
+const Conflict& largest_conflict(const Structure& structure) {
+  return *std::max_element(structure.conflicts.begin(), structure.conflicts.end(),
+                           [](const Conflict& one, const Conflict& other) { return one.ways() < other.ways(); });
+}
+
 struct VictimShares {
   std::vector<double> of_age;  // [0] is the line that was loaded first
   double seen = 0;             // victims
+  double tried = 0;            // new lines
 };
 
 VictimShares victim_shares(Lab& lab, const Cache& cache, const Structure& structure, bool touch_first_again) {
-  const Conflict& conflict = structure.conflicts.front();
+  const Conflict& conflict = largest_conflict(structure);
   ChaseArray array = structure.array;
   const std::vector<PackingPlace> places = places_of(array, structure.line_bytes);
   // Of each line of the set, by age: the first of its elements in the walk.
@@ -115,8 +122,7 @@ VictimShares victim_shares(Lab& lab, const Cache& cache, const Structure& struct
   // A share of one in a hundred is to be seen; a fully associative cache takes its time for each.
   constexpr std::uint64_t kLoads = 4'000'000;
   const std::size_t copies = std::clamp<std::size_t>(kLoads / (kFills * walk), 20, 400);
-  VictimShares shares;
-  shares.of_age.resize(at.size());
+  VictimShares shares{.of_age = std::vector<double>(at.size()), .tried = static_cast<double>(copies)};
   for (const ChaseResult& result : lab.chase(std::vector<ChaseProgram>(copies, program))) {
     const std::vector<std::uint32_t>& latencies = result.steps.back().latencies;
     const auto victim = std::find_if(at.begin(), at.end(), [&](std::uint64_t load) {
@@ -302,13 +308,18 @@ Attribute structure_replacement(Lab& lab, const Cache& cache, const Structure& s
   const auto answer = [&](std::string value) {
     return measured(lab, std::move(value), "", std::nullopt, "victim_of_a_new_line");
   };
-  const std::size_t ways = structure.conflicts.front().ways();
+  const std::size_t ways = structure.most_ways();
   if (structure.most_ways() > structure.fewest_ways() + 1) {
     throw Inconclusive("lines of one set are not told from others, so it does not show which of them goes first");
   }
   if (ways == 1) return answer("none");
   const VictimShares plain = victim_shares(lab, cache, structure, false);
   const VictimShares touched = victim_shares(lab, cache, structure, true);
+  // A line fewer than conflict, and what looks like a victim is chance.
+  constexpr double kMostOfThem = 0.5;
+  if (std::min(plain.seen / plain.tried, touched.seen / touched.tried) < kMostOfThem) {
+    throw Inconclusive("a new line of a set replaces none of the others most of the time");
+  }
   const auto always = [](const VictimShares& shares) -> std::optional<std::size_t> {
     constexpr double kAlways = 0.9;
     for (std::size_t i = 0; i < shares.of_age.size(); ++i) {
