@@ -62,8 +62,10 @@ TEST(KfdTopology, ReadsThePartitionModes) {
 
 class HipDeviceTest : public ::testing::Test {
  protected:
-  void open(const std::string& machine) {
-    fake_ = std::make_unique<test::FakeHip>("", machine);
+  void open(const std::string& machine, const std::string& behaviour = {}) {
+    device_.reset();
+    fake_.reset();
+    fake_ = std::make_unique<test::FakeHip>(behaviour, machine);
     spec_ = sim::parse_machine(*sim::builtin_machine(machine));
     device_ = open_hip_device(0);
   }
@@ -242,6 +244,65 @@ TEST_F(HipDeviceTest, CodeRunsWhereTheProgramSays) {
   const double fits = 3200 * spec_.code->path[0].cycles_per_instruction;
   EXPECT_GT(last_pass(pair[1]), 2 * fits);
   EXPECT_NEAR(last_pass(pair[0] == 0 ? 50 : 0), fits, 0.05 * fits);
+}
+
+// ---- placement ----
+
+// A dispatcher that deals blocks to shader engines of unequal numbers of CUs, as those of MI250X and MI300X have.
+class HipDealtBlocks : public HipDeviceTest {
+ protected:
+  void open(const std::string& machine) { HipDeviceTest::open(machine, "dealt"); }
+};
+
+TEST_F(HipDealtBlocks, EveryCuAnswersTheRollCall) {
+  for (const char* machine : {"mi250x", "mi300x"}) {
+    open(machine);
+    EXPECT_EQ(device_->info().physical_sm_ids, spec_.info.physical_sm_ids) << machine;
+  }
+}
+
+TEST_F(HipDealtBlocks, EveryCuCanBeNamed) {
+  open("mi250x");
+  for (std::uint32_t sm = 0; sm < 110; ++sm) {
+    EXPECT_EQ(run({.arrays = {{.bytes = 1024, .stride_bytes = 64}},
+                   .actors = {{}},
+                   .steps = {{.loads = 16}},
+                   .exclusive = true,
+                   .sm = sm})
+                  .sm,
+              sm);
+    const std::uint32_t other = (sm + 13) % 110;
+    const Program code =
+        InstructionProgram{.actors = {{.sm = sm}, {.sm = other}}, .steps = {{.count = 64}, {.actor = 1, .count = 64}}};
+    EXPECT_THAT(std::get<InstructionResult>(device_->run({&code, 1}).front().data).sms, ElementsAre(sm, other));
+  }
+}
+
+TEST_F(HipDealtBlocks, AccessesRunOnEveryCu) {
+  for (const char* machine : {"mi250x", "mi300x"}) {
+    open(machine);
+    const Program program = AccessProgram{.space = Space::kGlobalBypassL1,
+                                          .bytes = 1 << 20,
+                                          .lane_stride_bytes = 8,
+                                          .hop_bytes = 512,
+                                          .warps = 16,
+                                          .every_sm = true,
+                                          .accesses = 16};
+    EXPECT_EQ(std::get<AccessResult>(device_->run({&program, 1}).front().data).blocks, spec_.info.sm_count) << machine;
+  }
+}
+
+TEST_F(HipDealtBlocks, WhatSharesAScalarCacheIsFound) {
+  open("mi250x");
+  DiscoverOptions options;
+  options.elements = {"sl1d"};
+  options.attributes = {"shared_between"};
+  options.budget_seconds = 600;
+  const Topology map = discover(*device_, options);
+  const Attribute* shared = map.find_attribute("sl1d", "shared_between");
+  ASSERT_TRUE(shared->available()) << shared->detail;
+  EXPECT_EQ(*shared->find_detail("instances"), Value(static_cast<std::int64_t>(spec_.sm_groups.size())));
+  EXPECT_THAT(shared->flags, ::testing::IsEmpty());
 }
 
 // From the API to the report, over the fake GPU's memory: what the machine file says is found.

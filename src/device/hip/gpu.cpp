@@ -31,6 +31,11 @@ constexpr std::uint64_t kLeastClockNanoseconds = 200'000;
 // Looking for CUs: blocks that stay so long that every CU has one, a few times over, because a block may be late.
 constexpr std::uint64_t kRollCallNanoseconds = 200'000;
 constexpr int kMostRollCalls = 20;
+// Blocks are dealt to the shader engines in turn, whatever number of their CUs is switched on, and one whose engine is
+// full holds up all behind it. So that the CUs of the fullest engine get theirs there is a block for every CU that was
+// built, and so that no engine is full while every CU has a block that stays, there is room for a second, which leaves
+// when it finds its CU taken. That takes twice the blocks, or a CU might get two and another none.
+constexpr std::uint32_t kBlocksToReachCu = 2;
 
 constexpr std::uint32_t kLanesPerSimd = 16;  // of GCN and CDNA (AMD's instruction set references)
 
@@ -135,9 +140,10 @@ void Gpu::read_info(int ordinal, const KfdNode& node) {
 // What the CUs call themselves: a block on each says so.
 void Gpu::read_physical_ids() {
   std::set<std::uint32_t> ids;
-  const std::uint64_t alone = shared_bytes_for_one_block(0, 0);
+  const std::uint64_t shared_bytes = shared_bytes_to_reach_every_sm(0, 0);
   for (int call = 0; call < kMostRollCalls && ids.size() < info_.sm_count; ++call) {
-    for (const BlockRecord& record : spin(info_.sm_count, alone, kRollCallNanoseconds)) ids.insert(record.sm);
+    for (const BlockRecord& record : spin(blocks_to_reach_every_sm(), shared_bytes, kRollCallNanoseconds))
+      ids.insert(record.sm);
   }
   // Fewer where CUs are masked or another process holds them; then SMs cannot be named.
   if (ids.size() == info_.sm_count) info_.physical_sm_ids.emplace(ids.begin(), ids.end());
@@ -184,6 +190,15 @@ std::uint64_t Gpu::carve_out_for(std::uint64_t, std::uint64_t shared_bytes, std:
 std::uint64_t Gpu::shared_bytes_for_one_block(std::uint64_t, std::uint64_t shared_bytes) const {
   const std::uint64_t over_half = info_.shared_bytes_per_sm.value_or(0) / 2 + 256;
   return std::min(std::max(shared_bytes, over_half), info_.shared_bytes_per_block.value_or(over_half));
+}
+
+std::uint32_t Gpu::blocks_to_reach_every_sm() const {
+  return kBlocksToReachCu * std::max(info_.sm_count, info_.sms_physical.value_or(0));
+}
+
+std::uint64_t Gpu::shared_bytes_to_reach_every_sm(std::uint64_t, std::uint64_t shared_bytes) const {
+  const std::uint64_t no_third = info_.shared_bytes_per_sm.value_or(0) / (kBlocksToReachCu + 1) + 256;
+  return std::max(shared_bytes, no_third);
 }
 
 void Gpu::launch_fill(Address tasks, std::uint32_t arrays, std::uint64_t most_elements) {

@@ -41,6 +41,9 @@ class Gpu : public launch::ChaseGpu {
   void launch_fill(launch::Address tasks, std::uint32_t arrays, std::uint64_t most_elements) override;
   void launch_chase(const launch::ChaseLaunch& launch) override;
   void check(const ChaseProgram& program) const override;
+  [[nodiscard]] std::uint32_t blocks_to_reach_every_sm() const override;
+  [[nodiscard]] std::uint64_t shared_bytes_to_reach_every_sm(std::uint64_t carve_out_bytes,
+                                                             std::uint64_t shared_bytes) const override;
   // The blocks of a launch begin on eight dies, not all at once.
   [[nodiscard]] std::uint32_t patience_cycles() const override { return 400'000; }
   // CUs share scalar caches, so what is in one is only known while no other program runs.
