@@ -58,6 +58,19 @@ TEST(KfdTopology, ReadsThePartitionModes) {
       hip::read_pci_attribute(test::FakeHip::sysfs_fixture("mi210"), "0000:c1:00.0", "current_compute_partition"));
 }
 
+// The functions of the other partitions are none that PCI knows.
+TEST(KfdTopology, ReadsTheModesOfAPartitionFromTheDeviceItIsOf) {
+  const std::string root = test::FakeHip::sysfs_fixture("mi300x-cpx");
+  for (int function = 0; function < 8; ++function) {
+    const std::string address = "0000:c1:00." + std::to_string(function);
+    EXPECT_EQ(hip::read_pci_attribute(root, address, "current_compute_partition"), "CPX") << address;
+    EXPECT_EQ(hip::read_pci_attribute(root, address, "current_memory_partition"), "NPS4") << address;
+    EXPECT_EQ(hip::read_kfd_node(root, address)->simd_count, 38u * 4) << address;
+  }
+  EXPECT_FALSE(hip::read_pci_attribute(root, "0000:c2:00.1", "current_compute_partition"));
+  EXPECT_FALSE(hip::read_pci_attribute(root, "", "current_compute_partition"));
+}
+
 // ---- the device ----
 
 class HipDeviceTest : public ::testing::Test {
@@ -101,6 +114,18 @@ TEST_F(HipDeviceTest, SaysWhatTheRuntimeAndTheKernelDriverSay) {
   EXPECT_EQ(info.shared_bytes_per_sm, 64u << 10);
   EXPECT_EQ(info.physical_sm_ids, spec_.info.physical_sm_ids);
   EXPECT_EQ(info.memory_clock_max_mhz, 3200);
+}
+
+TEST_F(HipDeviceTest, APartitionIsADeviceOfItsOwn) {
+  const test::FakeHip fake("partition=5", "mi300x", "mi300x-cpx");
+  const DeviceInfo info = open_hip_device(0)->info();
+  EXPECT_EQ(info.pci_address, "0000:c1:00.5");
+  EXPECT_EQ(info.compute_partition_mode, "CPX");
+  EXPECT_EQ(info.memory_partition_mode, "NPS4");
+  EXPECT_EQ(info.sm_count, 38u);
+  EXPECT_EQ(info.sms_physical, 40u);
+  EXPECT_EQ(info.xcd_count, 1u);
+  EXPECT_EQ(info.physical_sm_ids->size(), 38u);
 }
 
 TEST_F(HipDeviceTest, AsksTheKernelDriverForWhatTheRuntimeDoesNotTell) {

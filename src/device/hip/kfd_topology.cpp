@@ -60,6 +60,14 @@ std::optional<PciPlace> parse_pci(const std::string& address) {
   return PciPlace{domain, std::uint64_t{bus} << 8 | device << 3 | function};
 }
 
+fs::path pci_folder(const std::string& root, const std::string& pci_address) {
+  const fs::path devices = fs::path(root) / "bus/pci/devices";
+  std::error_code ignored;
+  const std::size_t dot = pci_address.rfind('.');
+  if (dot == std::string::npos || fs::exists(devices / pci_address, ignored)) return devices / pci_address;
+  return devices / (pci_address.substr(0, dot) + ".0");
+}
+
 std::vector<KfdCache> read_caches(const fs::path& folder) {
   constexpr std::uint64_t kDataType = 1;
   std::vector<KfdCache> caches;
@@ -121,7 +129,7 @@ std::optional<std::string> read_amdgpu_version(const std::string& root) {
 
 std::optional<std::string> read_pci_attribute(const std::string& root, const std::string& pci_address,
                                               const std::string& name) {
-  return read_line(fs::path(root) / "bus/pci/devices" / pci_address / name);
+  return read_line(pci_folder(root, pci_address) / name);
 }
 
 }  // namespace gputopo::hip

@@ -45,7 +45,8 @@ struct KfdNode {
 // The version of the amdgpu kernel module; nothing for the one that is part of the kernel.
 [[nodiscard]] std::optional<std::string> read_amdgpu_version(const std::string& root);
 
-// The one line of a file of the GPU's PCI device ("current_compute_partition": "SPX"); nothing where it has none.
+// The one line of a file of the GPU's PCI device ("current_compute_partition": "SPX"); nothing where it has none. The
+// partitions of a GPU have the functions of one PCI device as their addresses, and only function 0 is really there.
 [[nodiscard]] std::optional<std::string> read_pci_attribute(const std::string& root, const std::string& pci_address,
                                                             const std::string& name);
 

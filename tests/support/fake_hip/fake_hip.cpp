@@ -11,6 +11,7 @@
 //   apart                                     the blocks of an access program do not start together
 //   dealt                                     blocks go to the shader engines in turn, however many CUs each has, and
 //                                             one that finds its engine full holds up all behind it
+//   partition=N                               the GPU is one of the partitions of one die each, the N-th (from 0)
 // It knows the tasks, not the machine code: that is for tests/unit/hip_code_test.cpp.
 #include <sys/mman.h>
 
@@ -40,7 +41,7 @@ using namespace gputopo::launch;
 
 constexpr std::uint64_t kWallClockKhz = 100'000;
 constexpr double kStreamBytesPerSecond = 1e12;
-constexpr char kPciAddress[] = "0000:C1:00.0";
+constexpr char kPciDevice[] = "0000:C1:00.";
 constexpr char kCodeMagic[] = "fake code object: ";
 
 std::string setting(const std::string& name) {
@@ -55,7 +56,16 @@ bool is(const std::string& name) { return !setting(name).empty(); }
 
 sim::MachineSpec machine_of_test() {
   const char* name = std::getenv("GPUTOPO_FAKE_HIP_MACHINE");
-  return sim::parse_machine(*sim::builtin_machine(name == nullptr || *name == '\0' ? "mi210" : name));
+  sim::MachineSpec machine =
+      sim::parse_machine(*sim::builtin_machine(name == nullptr || *name == '\0' ? "mi210" : name));
+  if (is("partition")) {
+    DeviceInfo& info = machine.info;
+    info.sm_count /= info.xcd_count.value();
+    info.xcd_count = 1;
+    info.physical_sm_ids->resize(info.sm_count);
+    std::erase_if(machine.sm_groups, [&](const auto& group) { return group.back() >= info.sm_count; });
+  }
+  return machine;
 }
 
 struct FakeModule {
@@ -524,7 +534,8 @@ Status hipDeviceGetName(char* name, int bytes, int) {
   return kSuccess;
 }
 Status hipDeviceGetPCIBusId(char* address, int bytes, int) {
-  std::strncpy(address, kPciAddress, static_cast<std::size_t>(bytes) - 1);
+  const std::string text = kPciDevice + (is("partition") ? setting("partition") : "0");
+  std::strncpy(address, text.c_str(), static_cast<std::size_t>(bytes) - 1);
   return kSuccess;
 }
 Status hipDeviceGetAttribute(int* value, DeviceAttribute attribute, int) {
