@@ -59,6 +59,8 @@ class Gpu : public launch::ChaseGpu {
                                               std::uint32_t wanted) const;
   // Ticks of the wall clock as nanoseconds.
   [[nodiscard]] std::uint64_t nanoseconds(std::uint64_t ticks) const;
+  // What may have disturbed the measurements so far, a line each.
+  [[nodiscard]] std::vector<std::string> warnings() const;
   // Brings the clocks up if the GPU has not worked for a while.
   void wake();
 
@@ -78,6 +80,8 @@ class Gpu : public launch::ChaseGpu {
   Memory arena_;
   std::unique_ptr<Module> chase_module_;
   double last_clock_mhz_ = 0;
+  std::uint32_t cus_seen_ = 0;  // by the roll call
+  std::string busy_warning_;
   std::optional<std::chrono::steady_clock::time_point> last_work_;
 };
 

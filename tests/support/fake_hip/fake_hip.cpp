@@ -6,6 +6,7 @@
 //   launch_failed, illegal_address            what the end of every kernel reports
 //   lost_after=N                              the N-th kernel and all calls after it report a lost device
 //   no_clocks                                 the runtime tells neither clocks nor the width of the memory bus
+//   slow                                      the GPU's clock is half its maximum
 //   masked                                    no block ever runs on the last CU
 //   one_block                                 no second block of an instruction program ever runs
 //   apart                                     the blocks of an access program do not start together
@@ -93,7 +94,7 @@ struct State {
   std::uint64_t ticks = 1;  // of the wall clock
   Status pending = kSuccess;
 
-  [[nodiscard]] double clock_mhz() const { return *machine.info.sm_clock_max_mhz; }
+  [[nodiscard]] double clock_mhz() const { return *machine.info.sm_clock_max_mhz * (is("slow") ? 0.5 : 1); }
   [[nodiscard]] std::uint64_t cycles_at(std::uint64_t tick) const {
     return static_cast<std::uint64_t>(static_cast<double>(tick) * clock_mhz() * 1e3 / kWallClockKhz);
   }
