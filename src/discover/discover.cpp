@@ -397,7 +397,7 @@ Attribute Discovery::latency(const std::string& element) {
 Attribute Discovery::amount(const std::string& element) {
   if (element == "l2" || element == "l3") {
     static_cast<void>(cache(element));  // throws where there is none
-    if (element == "l3") return api_value(std::int64_t{1}, "per GPU");
+    if (element == "l3") return inferred_value(std::int64_t{1}, "per GPU", "all_dies_reach_it");
     if (!lab_.info().xcd_count) return unavailable(Reason::kNotSupported, "the driver does not tell");
     return api_value(static_cast<std::int64_t>(*lab_.info().xcd_count), "per GPU");
   }

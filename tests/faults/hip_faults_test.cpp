@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "device/hip/hip_device.h"
+#include "device/hip/kfd_topology.h"
 #include "gputopo/error.h"
 #include "support/command.h"
 #include "support/fake_hip.h"
@@ -13,6 +14,8 @@ namespace gputopo {
 namespace {
 
 using ::testing::AllOf;
+using ::testing::Contains;
+using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::Not;
@@ -146,6 +149,39 @@ TEST(HipFaults, AFailedProgramLeavesTheNextOnesAlone) {
   EXPECT_THROW(static_cast<void>(device->run({&large, 1})), DeviceMemoryError);
   const Program small = test::kChase;
   EXPECT_THAT(device->run({&small, 1}), SizeIs(1));
+}
+
+// ---- warnings ----
+
+std::vector<std::string> warnings_of(const std::string& behaviour, const std::string& sysfs) {
+  const test::FakeHip fake(behaviour, "mi210", sysfs);
+  const std::unique_ptr<Device> device = open_hip_device(0);
+  const Program program = test::kChase;
+  static_cast<void>(device->run({&program, 1}));
+  return device->warnings();
+}
+
+TEST(HipWarnings, NoneOfAGpuThatIsLeftAlone) { EXPECT_THAT(warnings_of("", "mi210"), IsEmpty()); }
+
+// Of the processes in that folder one is at work, and one has done no more than to open the GPU.
+TEST(HipWarnings, OtherProcessesAtWork) {
+  EXPECT_THAT(warnings_of("", "mi210-busy"), ElementsAre(HasSubstr("1 other process kept this GPU 97% busy")));
+  const std::string root = test::FakeHip::sysfs_fixture("mi210-busy");
+  EXPECT_EQ(hip::other_processes(root, 34567), 1u);
+  EXPECT_EQ(hip::other_processes(root, 1), 0u);
+  EXPECT_EQ(hip::other_processes(test::FakeHip::sysfs_fixture("mi210"), 34567), 0u);
+}
+
+TEST(HipWarnings, ClocksHeldDown) {
+  EXPECT_THAT(warnings_of("slow", "mi210"), ElementsAre(HasSubstr("ran at 850 of 1700 MHz: ")));
+  EXPECT_THAT(warnings_of("slow", "mi210-busy"), Contains(HasSubstr("held down by its power limit")));
+  EXPECT_THAT(warnings_of("slow", "mi210-slow"),
+              ElementsAre(HasSubstr("held down by power_dpm_force_performance_level, which is low")));
+  EXPECT_THAT(warnings_of("", "mi210-slow"), IsEmpty());
+}
+
+TEST(HipWarnings, CusThatNoBlockReached) {
+  EXPECT_THAT(warnings_of("masked", "mi210"), ElementsAre(HasSubstr("blocks ran on 103 of the 104 CUs")));
 }
 
 // ---- the list ----

@@ -86,6 +86,8 @@ TEST_F(AmdDiscovery, Mi300xHasAnL3BehindTheL2OfADie) {
   EXPECT_EQ(number("l3", "size"), 256 << 20);
   EXPECT_NEAR(detail("l3", "size", "measured_bytes"), 256 << 20, 0.01 * (256 << 20));
   EXPECT_NEAR(number("l3", "latency"), 458, 6);
+  EXPECT_EQ(number("l3", "amount"), 1);
+  EXPECT_EQ(found_.find_attribute("l3", "amount")->source, Source::kInferred);
   // Its lines are of 64 B, but the L2 asks for 128 at once.
   EXPECT_EQ(number("l3", "line_size"), 128);
   EXPECT_EQ(number("l3", "fetch_granularity"), 128);

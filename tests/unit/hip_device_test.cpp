@@ -4,6 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <numeric>
 
@@ -58,12 +59,27 @@ TEST(KfdTopology, ReadsThePartitionModes) {
       hip::read_pci_attribute(test::FakeHip::sysfs_fixture("mi210"), "0000:c1:00.0", "current_compute_partition"));
 }
 
+// The functions of the other partitions are none that PCI knows.
+TEST(KfdTopology, ReadsTheModesOfAPartitionFromTheDeviceItIsOf) {
+  const std::string root = test::FakeHip::sysfs_fixture("mi300x-cpx");
+  for (int function = 0; function < 8; ++function) {
+    const std::string address = "0000:c1:00." + std::to_string(function);
+    EXPECT_EQ(hip::read_pci_attribute(root, address, "current_compute_partition"), "CPX") << address;
+    EXPECT_EQ(hip::read_pci_attribute(root, address, "current_memory_partition"), "NPS4") << address;
+    EXPECT_EQ(hip::read_kfd_node(root, address)->simd_count, 38u * 4) << address;
+  }
+  EXPECT_FALSE(hip::read_pci_attribute(root, "0000:c2:00.1", "current_compute_partition"));
+  EXPECT_FALSE(hip::read_pci_attribute(root, "", "current_compute_partition"));
+}
+
 // ---- the device ----
 
 class HipDeviceTest : public ::testing::Test {
  protected:
-  void open(const std::string& machine) {
-    fake_ = std::make_unique<test::FakeHip>("", machine);
+  void open(const std::string& machine, const std::string& behaviour = {}) {
+    device_.reset();
+    fake_.reset();
+    fake_ = std::make_unique<test::FakeHip>(behaviour, machine);
     spec_ = sim::parse_machine(*sim::builtin_machine(machine));
     device_ = open_hip_device(0);
   }
@@ -101,6 +117,18 @@ TEST_F(HipDeviceTest, SaysWhatTheRuntimeAndTheKernelDriverSay) {
   EXPECT_EQ(info.memory_clock_max_mhz, 3200);
 }
 
+TEST_F(HipDeviceTest, APartitionIsADeviceOfItsOwn) {
+  const test::FakeHip fake("partition=5", "mi300x", "mi300x-cpx");
+  const DeviceInfo info = open_hip_device(0)->info();
+  EXPECT_EQ(info.pci_address, "0000:c1:00.5");
+  EXPECT_EQ(info.compute_partition_mode, "CPX");
+  EXPECT_EQ(info.memory_partition_mode, "NPS4");
+  EXPECT_EQ(info.sm_count, 38u);
+  EXPECT_EQ(info.sms_physical, 40u);
+  EXPECT_EQ(info.xcd_count, 1u);
+  EXPECT_EQ(info.physical_sm_ids->size(), 38u);
+}
+
 TEST_F(HipDeviceTest, AsksTheKernelDriverForWhatTheRuntimeDoesNotTell) {
   fake_ = std::make_unique<test::FakeHip>("no_clocks", "mi300x");
   const DeviceInfo info = open_hip_device(0)->info();
@@ -109,8 +137,29 @@ TEST_F(HipDeviceTest, AsksTheKernelDriverForWhatTheRuntimeDoesNotTell) {
   EXPECT_EQ(info.memory_bus_bits, 8192u);
 }
 
-TEST_F(HipDeviceTest, ChasesInEverySpaceAtTheLatenciesOfTheMachine) {
-  open("mi210");
+// Each of the AMD machines, with what its kernel driver would publish.
+class HipDeviceOfEachMachine : public HipDeviceTest, public ::testing::WithParamInterface<const char*> {
+ protected:
+  void SetUp() override { open(GetParam()); }
+};
+INSTANTIATE_TEST_SUITE_P(Machines, HipDeviceOfEachMachine, ::testing::Values("mi100", "mi210", "mi250x", "mi300x"),
+                         [](const auto& machine) { return std::string(machine.param); });
+
+TEST_P(HipDeviceOfEachMachine, IsTheMachine) {
+  const DeviceInfo& info = device_->info();
+  EXPECT_EQ(info.name, spec_.info.name);
+  EXPECT_EQ(info.sm_count, spec_.info.sm_count);
+  EXPECT_EQ(info.xcd_count, spec_.info.xcd_count);
+  EXPECT_EQ(info.physical_sm_ids, spec_.info.physical_sm_ids);
+  EXPECT_EQ(info.simds_per_sm, 4u);
+  EXPECT_EQ(info.max_blocks_per_sm, spec_.info.max_blocks_per_sm);
+  EXPECT_EQ(info.l2_bytes, spec_.info.l2_bytes);
+  EXPECT_EQ(info.l3_bytes, spec_.info.l3_bytes);
+  EXPECT_EQ(info.shared_bytes_per_sm, spec_.info.shared_bytes_per_block);
+  EXPECT_THAT(device_->warnings(), ::testing::IsEmpty());
+}
+
+TEST_P(HipDeviceOfEachMachine, ChasesInEverySpaceAtTheLatenciesOfTheMachine) {
   for (const Space space : hip::kHipSpaces) {
     ChaseProgram program{
         .arrays = {{.space = space, .bytes = 2048, .stride_bytes = 64, .second_order = Order::kShuffled}},
@@ -132,15 +181,14 @@ TEST_F(HipDeviceTest, ChasesInEverySpaceAtTheLatenciesOfTheMachine) {
   }
 }
 
-TEST_F(HipDeviceTest, RunsOnTheSmThatIsNamed) {
-  open("mi210");
+TEST_P(HipDeviceOfEachMachine, RunsOnTheSmThatIsNamed) {
   ChaseProgram program{.arrays = {{.bytes = 1024, .stride_bytes = 64}},
                        .actors = {{}},
                        .steps = {{.loads = 16}},
                        .exclusive = true,
                        .sm = 77};
   EXPECT_EQ(run(program).sm, 77u);
-  program.sm = 104;
+  program.sm = spec_.info.sm_count;
   EXPECT_THROW(run(program), NotSupportedError);
 }
 
@@ -189,14 +237,13 @@ TEST_F(HipDeviceTest, RefusesWhatItsKernelsDoNotDo) {
   EXPECT_THROW(static_cast<void>(device_->run({&crowd, 1})), NotSupportedError);
 }
 
-TEST_F(HipDeviceTest, StreamsMoveWhatIsAskedFor) {
-  open("mi210");
+TEST_P(HipDeviceOfEachMachine, StreamsMoveWhatIsAskedFor) {
   for (const Space space : hip::kHipSpaces) {
     const StreamProgram stream{
         .space = space, .bytes = 8192, .per_block = true, .threads_per_block = 1024, .repeats = 2000};
     const Program program = stream;
     const auto result = std::get<StreamResult>(device_->run({&program, 1}).front().data);
-    EXPECT_EQ(result.bytes_moved, 8192u * 2000 * 104) << to_string(space);
+    EXPECT_EQ(result.bytes_moved, 8192ull * 2000 * spec_.info.sm_count) << to_string(space);
     // The fake's memory moves 1 TB/s.
     EXPECT_NEAR(static_cast<double>(result.bytes_moved) / result.seconds, 1e12, 0.02e12) << to_string(space);
   }
@@ -242,6 +289,97 @@ TEST_F(HipDeviceTest, CodeRunsWhereTheProgramSays) {
   const double fits = 3200 * spec_.code->path[0].cycles_per_instruction;
   EXPECT_GT(last_pass(pair[1]), 2 * fits);
   EXPECT_NEAR(last_pass(pair[0] == 0 ? 50 : 0), fits, 0.05 * fits);
+}
+
+TEST_P(HipDeviceOfEachMachine, DiscoveryFindsItsCaches) {
+  DiscoverOptions options;
+  options.elements = {"vl1", "lds"};
+  // The fake takes minutes for what launches often on a machine with an L3; tests/truth has it, on the simulator.
+  const bool has_l3 = spec_.info.l3_bytes.has_value();
+  if (!has_l3) options.elements.insert(options.elements.end(), {"sl1d", "l2"});
+  options.attributes = {"size", "line_size", "latency", "amount", "shared_between"};
+  options.budget_seconds = 600;
+  const Topology found = discover(*device_, options);
+  const auto number = [&](const std::string& element, const char* attribute) {
+    const Attribute* value = found.find_attribute(element, attribute);
+    EXPECT_TRUE(value != nullptr && value->available()) << element << "." << attribute;
+    return value != nullptr ? value->number().value_or(0) : 0;
+  };
+  const auto expect = [&](const std::string& element, Space space, std::size_t level) {
+    const sim::PathStop& stop = spec_.spaces.at(space).path.at(level);
+    const auto& cache = *std::find_if(spec_.caches.begin(), spec_.caches.end(),
+                                      [&](const sim::CacheSpec& candidate) { return candidate.id == stop.cache; });
+    EXPECT_EQ(number(element, "size"), static_cast<double>(cache.size_bytes)) << element;
+    EXPECT_EQ(number(element, "line_size"), cache.line_bytes) << element;
+    EXPECT_NEAR(number(element, "latency"), stop.latency_cycles, 0.02 * stop.latency_cycles) << element;
+  };
+  expect("vl1", Space::kGlobal, 0);
+  EXPECT_NEAR(number("lds", "latency"), spec_.spaces.at(Space::kShared).memory_latency_cycles, 0.5);
+  if (has_l3) return;
+  expect("sl1d", Space::kScalar, 0);
+  expect("l2", Space::kGlobalBypassL1, 0);
+  const Attribute* shared = found.find_attribute("sl1d", "shared_between");
+  ASSERT_TRUE(shared != nullptr && shared->available());
+  EXPECT_EQ(*shared->find_detail("instances"), Value(static_cast<std::int64_t>(spec_.sm_groups.size())));
+}
+
+// ---- placement ----
+
+// A dispatcher that deals blocks to shader engines of unequal numbers of CUs, as those of MI250X and MI300X have.
+class HipDealtBlocks : public HipDeviceTest {
+ protected:
+  void open(const std::string& machine) { HipDeviceTest::open(machine, "dealt"); }
+};
+
+TEST_F(HipDealtBlocks, EveryCuAnswersTheRollCall) {
+  for (const char* machine : {"mi250x", "mi300x"}) {
+    open(machine);
+    EXPECT_EQ(device_->info().physical_sm_ids, spec_.info.physical_sm_ids) << machine;
+  }
+}
+
+TEST_F(HipDealtBlocks, EveryCuCanBeNamed) {
+  open("mi250x");
+  for (std::uint32_t sm = 0; sm < 110; ++sm) {
+    EXPECT_EQ(run({.arrays = {{.bytes = 1024, .stride_bytes = 64}},
+                   .actors = {{}},
+                   .steps = {{.loads = 16}},
+                   .exclusive = true,
+                   .sm = sm})
+                  .sm,
+              sm);
+    const std::uint32_t other = (sm + 13) % 110;
+    const Program code =
+        InstructionProgram{.actors = {{.sm = sm}, {.sm = other}}, .steps = {{.count = 64}, {.actor = 1, .count = 64}}};
+    EXPECT_THAT(std::get<InstructionResult>(device_->run({&code, 1}).front().data).sms, ElementsAre(sm, other));
+  }
+}
+
+TEST_F(HipDealtBlocks, AccessesRunOnEveryCu) {
+  for (const char* machine : {"mi250x", "mi300x"}) {
+    open(machine);
+    const Program program = AccessProgram{.space = Space::kGlobalBypassL1,
+                                          .bytes = 1 << 20,
+                                          .lane_stride_bytes = 8,
+                                          .hop_bytes = 512,
+                                          .warps = 16,
+                                          .every_sm = true,
+                                          .accesses = 16};
+    EXPECT_EQ(std::get<AccessResult>(device_->run({&program, 1}).front().data).blocks, spec_.info.sm_count) << machine;
+  }
+}
+
+TEST_F(HipDealtBlocks, WhatSharesAScalarCacheIsFound) {
+  open("mi250x");
+  DiscoverOptions options;
+  options.elements = {"sl1d"};
+  options.attributes = {"shared_between"};
+  options.budget_seconds = 600;
+  const Topology map = discover(*device_, options);
+  const Attribute* shared = map.find_attribute("sl1d", "shared_between");
+  ASSERT_TRUE(shared->available()) << shared->detail;
+  EXPECT_EQ(*shared->find_detail("instances"), Value(static_cast<std::int64_t>(spec_.sm_groups.size())));
+  EXPECT_THAT(shared->flags, ::testing::IsEmpty());
 }
 
 // From the API to the report, over the fake GPU's memory: what the machine file says is found.

@@ -82,7 +82,7 @@ std::string chain_of(const GfxTarget& target, const AccessKernel& kernel) {
 // The parameters lie as the host has them.
 constexpr std::string_view kParameters = R"hip(
 struct Parameters {
-  u64 working_set, bytes, hop_bytes, records, warp_records, arrived;
+  u64 working_set, bytes, hop_bytes, records, warp_records, arrived, claims;
   u32 lane_stride, warp_stride, warm_rounds, rounds, never, longest_wait_cycles;
 };
 #define SAME_PLACE(field) \
@@ -93,12 +93,26 @@ SAME_PLACE(hop_bytes);
 SAME_PLACE(records);
 SAME_PLACE(warp_records);
 SAME_PLACE(arrived);
+SAME_PLACE(claims);
 SAME_PLACE(lane_stride);
 SAME_PLACE(warp_stride);
 SAME_PLACE(warm_rounds);
 SAME_PLACE(rounds);
 SAME_PLACE(never);
 SAME_PLACE(longest_wait_cycles);
+
+// Which of the blocks that take part this one is; from `blocks` on: none, because another has its CU.
+DEVICE u32 claim(const Parameters& p, u32 blocks, bool first_thread) {
+  if (p.claims == 0) return __builtin_amdgcn_workgroup_id_x();
+  if (first_thread) {
+    const bool taken = take(p.claims + 4 * (u64)(1 + hardware_id())) != 0;
+    lds[0] = taken ? blocks : __hip_atomic_fetch_add((u32*)p.claims, 1u, __ATOMIC_RELAXED, __HIP_MEMORY_SCOPE_AGENT);
+  }
+  barrier();
+  const u32 block = uniform32(lds[0]);
+  barrier();
+  return block;
+}
 
 // All blocks go on at the same time. `target` counts the arrivals so far.
 DEVICE void common_start(const Parameters& p, u32 blocks, u32 target, bool first_thread, u64 record) {
@@ -130,11 +144,12 @@ KERNEL void fill_links(Parameters p, u32 blocks, u32 threads) {
 constexpr std::string_view kKernel = R"hip(
 KERNEL void {0}(Parameters p, u32 blocks, u32 threads) {{
   const u32 thread = __builtin_amdgcn_workitem_id_x();
-  const u32 block = __builtin_amdgcn_workgroup_id_x();
+  const bool first_thread = thread == 0;
+  const u32 block = claim(p, blocks, first_thread);
+  if (block >= blocks) return;
   const u32 lane = thread % kWavefront;
   const u32 warp = uniform32(thread / kWavefront);
   const u32 warps = threads / kWavefront;
-  const bool first_thread = thread == 0;
   const u64 record = p.records + (u64)block * kBlockRecord_bytes;
   const u64 warp_record = p.warp_records + (u64)(block * warps + warp) * kWarpRecord_bytes;
   if (first_thread) {{
@@ -198,6 +213,7 @@ std::string generate_access_source(const GfxTarget& target) {
   GPUTOPO_OFFSET(AccessParameters, records)
   GPUTOPO_OFFSET(AccessParameters, warp_records)
   GPUTOPO_OFFSET(AccessParameters, arrived)
+  GPUTOPO_OFFSET(AccessParameters, claims)
   GPUTOPO_OFFSET(AccessParameters, lane_stride)
   GPUTOPO_OFFSET(AccessParameters, warp_stride)
   GPUTOPO_OFFSET(AccessParameters, warm_rounds)

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdlib>
 #include <set>
 
 #include "gputopo/error.h"
@@ -23,6 +24,8 @@ constexpr double kUsableMemory = 0.9;  // of what is free: the driver needs some
 constexpr std::uint64_t kSpinNanoseconds = 20'000'000;
 constexpr int kLeastSpins = 3;
 constexpr int kMostSpins = 15;
+// Of the clock that is its maximum: less is more than a launch that has just begun explains.
+constexpr double kHeldDown = 0.9;
 constexpr double kSteadyClock = 0.005;  // relative difference
 constexpr std::chrono::milliseconds kIdleTime{100};
 // Shorter than this, the granularity of the wall clock (10 to 40 ns) and the time between its reading and that of the
@@ -31,8 +34,24 @@ constexpr std::uint64_t kLeastClockNanoseconds = 200'000;
 // Looking for CUs: blocks that stay so long that every CU has one, a few times over, because a block may be late.
 constexpr std::uint64_t kRollCallNanoseconds = 200'000;
 constexpr int kMostRollCalls = 20;
+// Blocks are dealt to the shader engines in turn, whatever number of their CUs is switched on, and one whose engine is
+// full holds up all behind it. So that the CUs of the fullest engine get theirs there is a block for every CU that was
+// built, and so that no engine is full while every CU has a block that stays, there is room for a second, which leaves
+// when it finds its CU taken. That takes twice the blocks, or a CU might get two and another none.
+constexpr std::uint32_t kBlocksToReachCu = 2;
 
 constexpr std::uint32_t kLanesPerSimd = 16;  // of GCN and CDNA (AMD's instruction set references)
+
+// Those that only hold memory disturb nothing.
+std::string busy_warning(const std::string& pci_address, std::uint64_t gpu_id) {
+  constexpr int kAtWorkPercent = 5;
+  const std::uint32_t others = other_processes(sysfs_root(), gpu_id);
+  const std::optional<std::string> busy = read_pci_attribute(sysfs_root(), pci_address, "gpu_busy_percent");
+  if (others == 0 || (busy && std::atoi(busy->c_str()) < kAtWorkPercent)) return {};
+  return fmt::format(
+      "before the measurement {} other process{} {}: values may be disturbed; measure again when it is idle", others,
+      others == 1 ? "" : "es", busy ? fmt::format("kept this GPU {}% busy", *busy) : "had memory on this GPU");
+}
 
 }  // namespace
 
@@ -52,6 +71,7 @@ Gpu::Gpu(int ordinal) : runtime_(Runtime::load()), ordinal_(ordinal) {
         sysfs_root(), info_.pci_address.empty() ? "an unknown PCI address" : info_.pci_address));
   }
   target_ = gfx_target(node->gfx_name);
+  busy_warning_ = busy_warning(info_.pci_address, node->gpu_id);
   runtime_->check(runtime_->set_device(ordinal), fmt::format("hipSetDevice({})", ordinal));
   read_info(ordinal, *node);
   read_physical_ids();
@@ -135,10 +155,12 @@ void Gpu::read_info(int ordinal, const KfdNode& node) {
 // What the CUs call themselves: a block on each says so.
 void Gpu::read_physical_ids() {
   std::set<std::uint32_t> ids;
-  const std::uint64_t alone = shared_bytes_for_one_block(0, 0);
+  const std::uint64_t shared_bytes = shared_bytes_to_reach_every_sm(0, 0);
   for (int call = 0; call < kMostRollCalls && ids.size() < info_.sm_count; ++call) {
-    for (const BlockRecord& record : spin(info_.sm_count, alone, kRollCallNanoseconds)) ids.insert(record.sm);
+    for (const BlockRecord& record : spin(blocks_to_reach_every_sm(), shared_bytes, kRollCallNanoseconds))
+      ids.insert(record.sm);
   }
+  cus_seen_ = static_cast<std::uint32_t>(ids.size());
   // Fewer where CUs are masked or another process holds them; then SMs cannot be named.
   if (ids.size() == info_.sm_count) info_.physical_sm_ids.emplace(ids.begin(), ids.end());
 }
@@ -184,6 +206,15 @@ std::uint64_t Gpu::carve_out_for(std::uint64_t, std::uint64_t shared_bytes, std:
 std::uint64_t Gpu::shared_bytes_for_one_block(std::uint64_t, std::uint64_t shared_bytes) const {
   const std::uint64_t over_half = info_.shared_bytes_per_sm.value_or(0) / 2 + 256;
   return std::min(std::max(shared_bytes, over_half), info_.shared_bytes_per_block.value_or(over_half));
+}
+
+std::uint32_t Gpu::blocks_to_reach_every_sm() const {
+  return kBlocksToReachCu * std::max(info_.sm_count, info_.sms_physical.value_or(0));
+}
+
+std::uint64_t Gpu::shared_bytes_to_reach_every_sm(std::uint64_t, std::uint64_t shared_bytes) const {
+  const std::uint64_t no_third = info_.shared_bytes_per_sm.value_or(0) / (kBlocksToReachCu + 1) + 256;
+  return std::max(shared_bytes, no_third);
 }
 
 void Gpu::launch_fill(Address tasks, std::uint32_t arrays, std::uint64_t most_elements) {
@@ -281,6 +312,27 @@ void Gpu::wake() {
     static_cast<void>(clock_mhz(spin(info_.sm_count, 0, kSpinNanoseconds).front()));
     if (i + 1 >= least && std::abs(last_clock_mhz_ - previous) <= kSteadyClock * last_clock_mhz_) return;
   }
+}
+
+std::vector<std::string> Gpu::warnings() const {
+  std::vector<std::string> lines;
+  if (!busy_warning_.empty()) lines.push_back(busy_warning_);
+  if (cus_seen_ < info_.sm_count) {
+    lines.push_back(fmt::format(
+        "blocks ran on {} of the {} CUs: others are masked or another process holds them, and what names CUs was not "
+        "measured",
+        cus_seen_, info_.sm_count));
+  }
+  // The driver tells the clock of now, when the GPU may rest already; its own clocks tell that of the last launch.
+  if (last_clock_mhz_ > 0 && last_clock_mhz_ < kHeldDown * info_.sm_clock_max_mhz.value_or(0)) {
+    const std::string cause = what_holds_clocks_down(sysfs_root(), info_.pci_address);
+    lines.push_back(
+        fmt::format("this GPU ran at {:.0f} of {:.0f} MHz{}: latencies in ns are longer and bandwidths lower than they "
+                    "could be; see "
+                    "rocm-smi -a",
+                    last_clock_mhz_, *info_.sm_clock_max_mhz, cause.empty() ? "" : ", held down by " + cause));
+  }
+  return lines;
 }
 
 double Gpu::clock_mhz(const BlockRecord& record) {

@@ -41,6 +41,9 @@ class Gpu : public launch::ChaseGpu {
   void launch_fill(launch::Address tasks, std::uint32_t arrays, std::uint64_t most_elements) override;
   void launch_chase(const launch::ChaseLaunch& launch) override;
   void check(const ChaseProgram& program) const override;
+  [[nodiscard]] std::uint32_t blocks_to_reach_every_sm() const override;
+  [[nodiscard]] std::uint64_t shared_bytes_to_reach_every_sm(std::uint64_t carve_out_bytes,
+                                                             std::uint64_t shared_bytes) const override;
   // The blocks of a launch begin on eight dies, not all at once.
   [[nodiscard]] std::uint32_t patience_cycles() const override { return 400'000; }
   // CUs share scalar caches, so what is in one is only known while no other program runs.
@@ -56,6 +59,8 @@ class Gpu : public launch::ChaseGpu {
                                               std::uint32_t wanted) const;
   // Ticks of the wall clock as nanoseconds.
   [[nodiscard]] std::uint64_t nanoseconds(std::uint64_t ticks) const;
+  // What may have disturbed the measurements so far, a line each.
+  [[nodiscard]] std::vector<std::string> warnings() const;
   // Brings the clocks up if the GPU has not worked for a while.
   void wake();
 
@@ -75,6 +80,8 @@ class Gpu : public launch::ChaseGpu {
   Memory arena_;
   std::unique_ptr<Module> chase_module_;
   double last_clock_mhz_ = 0;
+  std::uint32_t cus_seen_ = 0;  // by the roll call
+  std::string busy_warning_;
   std::optional<std::chrono::steady_clock::time_point> last_work_;
 };
 

@@ -45,6 +45,8 @@ class HipDevice : public Device {
     return results;
   }
 
+  [[nodiscard]] std::vector<std::string> warnings() override { return gpu_.warnings(); }
+
   [[nodiscard]] std::string native_code(const Program& program) override {
     if (const auto* stream = std::get_if<StreamProgram>(&program))
       return generate_stream_source(gpu_.target(), shape_of(*stream));

@@ -1,6 +1,7 @@
 #include "device/hip/kfd_topology.h"
 
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cstdio>
@@ -46,6 +47,13 @@ std::optional<std::string> read_line(const fs::path& path) {
   return text;
 }
 
+std::optional<std::uint64_t> read_number(const fs::path& path) {
+  std::ifstream file(path);
+  std::uint64_t value = 0;
+  if (!(file >> value)) return std::nullopt;
+  return value;
+}
+
 struct PciPlace {
   std::uint64_t domain = 0;
   std::uint64_t location = 0;  // bus, device and function as KFD packs them
@@ -58,6 +66,14 @@ std::optional<PciPlace> parse_pci(const std::string& address) {
   unsigned function = 0;
   if (std::sscanf(address.c_str(), "%x:%x:%x.%x", &domain, &bus, &device, &function) != 4) return std::nullopt;
   return PciPlace{domain, std::uint64_t{bus} << 8 | device << 3 | function};
+}
+
+fs::path pci_folder(const std::string& root, const std::string& pci_address) {
+  const fs::path devices = fs::path(root) / "bus/pci/devices";
+  std::error_code ignored;
+  const std::size_t dot = pci_address.rfind('.');
+  if (dot == std::string::npos || fs::exists(devices / pci_address, ignored)) return devices / pci_address;
+  return devices / (pci_address.substr(0, dot) + ".0");
 }
 
 std::vector<KfdCache> read_caches(const fs::path& folder) {
@@ -102,6 +118,7 @@ std::optional<KfdNode> read_kfd_node(const std::string& root, const std::string&
     if (at("gfx_target_version") == 0) continue;  // a CPU
     if (number(properties, "domain") != place->domain || number(properties, "location_id") != place->location) continue;
     return KfdNode{.gfx_name = gfx_name_of(at("gfx_target_version")),
+                   .gpu_id = read_number(path / "gpu_id").value_or(0),
                    .simd_count = at("simd_count"),
                    .simds_per_cu = at("simd_per_cu"),
                    .waves_per_simd = at("max_waves_per_simd"),
@@ -121,7 +138,34 @@ std::optional<std::string> read_amdgpu_version(const std::string& root) {
 
 std::optional<std::string> read_pci_attribute(const std::string& root, const std::string& pci_address,
                                               const std::string& name) {
-  return read_line(fs::path(root) / "bus/pci/devices" / pci_address / name);
+  return read_line(pci_folder(root, pci_address) / name);
+}
+
+std::uint32_t other_processes(const std::string& root, std::uint64_t gpu_id) {
+  // More than the runtime takes of a GPU that is open and not used.
+  constexpr std::uint64_t kUsingBytes = 64ull << 20;
+  std::uint32_t count = 0;
+  for (const fs::path& process : folders_in(fs::path(root) / "class/kfd/kfd/proc")) {
+    if (process.filename() == std::to_string(getpid())) continue;
+    if (read_number(process / fmt::format("vram_{}", gpu_id)).value_or(0) > kUsingBytes) ++count;
+  }
+  return count;
+}
+
+std::string what_holds_clocks_down(const std::string& root, const std::string& pci_address) {
+  // Power is told as a mean and limited as one.
+  constexpr double kAtLimit = 0.95;
+  const fs::path device = pci_folder(root, pci_address);
+  for (const fs::path& monitor : folders_in(device / "hwmon")) {
+    // Newer drivers call it the input, and have no mean.
+    auto power = read_number(monitor / "power1_average");
+    if (!power) power = read_number(monitor / "power1_input");
+    const auto limit = read_number(monitor / "power1_cap");
+    if (power && limit && *limit > 0 && static_cast<double>(*power) >= kAtLimit * static_cast<double>(*limit))
+      return "its power limit";
+  }
+  const std::string level = read_line(device / "power_dpm_force_performance_level").value_or("auto");
+  return level == "auto" || level == "high" ? "" : "power_dpm_force_performance_level, which is " + level;
 }
 
 }  // namespace gputopo::hip

@@ -1,4 +1,5 @@
-// What the amdgpu kernel driver publishes of a GPU in sysfs: the topology of KFD, and the modes of partitioned GPUs.
+// What the amdgpu kernel driver publishes of a GPU in sysfs: the topology of KFD, the modes of partitioned GPUs, who
+// uses them and what holds their clocks down.
 // Needs no library, no permission and no context.
 #pragma once
 
@@ -17,7 +18,8 @@ struct KfdCache {
 };
 
 struct KfdNode {
-  std::string gfx_name;  // "gfx90a"
+  std::string gfx_name;      // "gfx90a"
+  std::uint64_t gpu_id = 0;  // KFD's own; 0 where it does not tell
   std::uint32_t simd_count = 0;
   std::uint32_t simds_per_cu = 0;
   std::uint32_t waves_per_simd = 0;
@@ -45,8 +47,17 @@ struct KfdNode {
 // The version of the amdgpu kernel module; nothing for the one that is part of the kernel.
 [[nodiscard]] std::optional<std::string> read_amdgpu_version(const std::string& root);
 
-// The one line of a file of the GPU's PCI device ("current_compute_partition": "SPX"); nothing where it has none.
+// The one line of a file of the GPU's PCI device ("current_compute_partition": "SPX"); nothing where it has none. The
+// partitions of a GPU have the functions of one PCI device as their addresses, and only function 0 is really there.
 [[nodiscard]] std::optional<std::string> read_pci_attribute(const std::string& root, const std::string& pci_address,
                                                             const std::string& name);
+
+// How many processes beside this one have memory on a GPU. One that has only opened it is not counted, because it may
+// be this process: the kernel names it by another number than it has in a container of its own.
+[[nodiscard]] std::uint32_t other_processes(const std::string& root, std::uint64_t gpu_id);
+
+// What keeps the GPU's clocks from their maximum: its power limit, or a setting of the driver; empty where neither
+// does.
+[[nodiscard]] std::string what_holds_clocks_down(const std::string& root, const std::string& pci_address);
 
 }  // namespace gputopo::hip

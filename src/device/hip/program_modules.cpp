@@ -13,7 +13,7 @@ void AccessModule::launch(const launch::AccessLaunch& launch, launch::AccessPara
   std::uint32_t blocks = launch.blocks;
   std::uint32_t threads = launch.threads;
   gpu_.run(module_->function(launch.kernel.c_str()), launch.kernel,
-           {.blocks = blocks, .threads = threads, .shared_bytes = launch.shared_bytes},
+           {.blocks = blocks + launch.surplus_blocks, .threads = threads, .shared_bytes = launch.shared_bytes},
            {&parameters, &blocks, &threads});
 }
 

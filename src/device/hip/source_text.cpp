@@ -17,6 +17,8 @@ constexpr std::uint32_t kCuBit = 8;
 constexpr std::uint32_t kCuBits = 4;
 constexpr std::uint32_t kEngineBit = 13;
 constexpr std::uint32_t kXccBits = 4;
+constexpr std::uint32_t kMostEngineBits = 3;
+static_assert(1u << (kXccBits + kMostEngineBits + kCuBits) <= launch::kHardwareIds);
 
 constexpr std::uint32_t register_field(std::uint32_t id, std::uint32_t bit, std::uint32_t bits) {
   return (bits - 1) << 11 | bit << 6 | id;

@@ -34,7 +34,8 @@ inline constexpr AccessKernel kAccessKernels[] = {
 // A launch of one of them, or of "fill_links", which writes the links of a working set in device memory.
 struct AccessLaunch {
   std::string kernel;
-  std::uint32_t blocks = 1;
+  std::uint32_t blocks = 1;          // that take part
+  std::uint32_t surplus_blocks = 0;  // beside them, that leave: see AccessParameters::claims
   std::uint32_t threads = 32;
   std::uint64_t shared_bytes = 0;     // dynamic
   std::uint64_t carve_out_bytes = 0;  // ignored where carve-outs are fixed

@@ -61,19 +61,23 @@ ProgramResult AccessRunner::run(const AccessProgram& program) {
   }
   const std::uint64_t shared_bytes = shared ? program.bytes : sizeof(std::uint32_t);
   launch.carve_out_bytes = gpu_.carve_out_for(program.shared_carve_out_bytes, shared_bytes, 1);
-  launch.shared_bytes = gpu_.shared_bytes_for_one_block(launch.carve_out_bytes, shared_bytes);
+  if (program.every_sm) launch.surplus_blocks = gpu_.blocks_to_reach_every_sm() - launch.blocks;
+  launch.shared_bytes = program.every_sm ? gpu_.shared_bytes_to_reach_every_sm(launch.carve_out_bytes, shared_bytes)
+                                         : gpu_.shared_bytes_for_one_block(launch.carve_out_bytes, shared_bytes);
 
   const std::uint64_t array_bytes = shared ? 0 : round_up(program.bytes, 256);
   const std::uint64_t warps = std::uint64_t{launch.blocks} * program.warps;
   const std::uint64_t record_bytes =
-      launch.blocks * sizeof(BlockRecord) + warps * sizeof(WarpRecord) + sizeof(std::uint64_t);
+      launch.blocks * sizeof(BlockRecord) + warps * sizeof(WarpRecord) + sizeof(std::uint64_t) + kClaimsBytes;
   const Address base = gpu_.reserve(array_bytes + record_bytes);
+  const Address claims = base + array_bytes + record_bytes - kClaimsBytes;
   AccessParameters parameters{.working_set = base,
                               .bytes = program.bytes,
                               .hop_bytes = program.hop_bytes,
                               .records = base + array_bytes,
                               .warp_records = base + array_bytes + launch.blocks * sizeof(BlockRecord),
-                              .arrived = base + array_bytes + record_bytes - sizeof(std::uint64_t),
+                              .arrived = claims - sizeof(std::uint64_t),
+                              .claims = launch.surplus_blocks > 0 ? claims : 0,
                               .lane_stride = program.lane_stride_bytes,
                               .warp_stride = program.warp_stride_bytes,
                               .warm_rounds = program.warm_accesses / kAccessUnroll,

@@ -458,12 +458,14 @@ std::vector<ChaseRunner::Plan*> ChaseRunner::run_batch(const std::vector<Plan*>&
 
   const Plan& first = *plans.front();
   const bool named = first.job.program->sm.has_value() || !first.sms.empty();
+  const std::uint64_t block_bytes = named ? gpu_.shared_bytes_to_reach_every_sm(first.carve_out_bytes, shared_bytes)
+                                          : gpu_.shared_bytes_for_one_block(first.carve_out_bytes, shared_bytes);
   gpu_.launch_chase({.tasks = task_address,
                      .task_count = static_cast<std::uint32_t>(tasks.size()),
                      .by_block = !named,
-                     .blocks = named ? gpu_.info().sm_count : static_cast<std::uint32_t>(plans.size()),
+                     .blocks = named ? gpu_.blocks_to_reach_every_sm() : static_cast<std::uint32_t>(plans.size()),
                      .threads = threads,
-                     .shared_bytes = gpu_.shared_bytes_for_one_block(first.carve_out_bytes, shared_bytes),
+                     .shared_bytes = block_bytes,
                      .carve_out_bytes = first.carve_out_bytes});
 
   std::vector<std::byte> records(records_bytes);

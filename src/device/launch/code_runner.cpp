@@ -111,7 +111,10 @@ ProgramResult CodeRunner::run(const InstructionProgram& program) {
       std::any_of(program.steps.begin(), program.steps.end(), [](const CodeStep& step) { return step.lead > 0; });
   launch.carve_out_bytes = gpu_.carve_out_for(0, sizeof(std::uint32_t), 1);
   launch.shared_bytes = gpu_.shared_bytes_for_one_block(launch.carve_out_bytes, sizeof(std::uint32_t));
-  if (wanted.front() != kAnySm) launch.blocks = gpu_.info().sm_count;
+  if (wanted.front() != kAnySm) {
+    launch.blocks = gpu_.blocks_to_reach_every_sm();
+    launch.shared_bytes = gpu_.shared_bytes_to_reach_every_sm(launch.carve_out_bytes, sizeof(std::uint32_t));
+  }
   kernel_.launch(launch, parameters);
 
   std::vector<BlockRecord> records(wanted.size());

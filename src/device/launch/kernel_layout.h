@@ -128,6 +128,10 @@ struct CodeParameters {
   std::uint32_t longest_wait_cycles = 0;    // for a step on the other SM
 };
 
+// Ids of SMs are below this where launches have more blocks than take part.
+inline constexpr std::uint32_t kHardwareIds = 1u << 11;
+inline constexpr std::uint64_t kClaimsBytes = (1 + kHardwareIds) * sizeof(std::uint32_t);
+
 // Parameters of the kernels that run access programs.
 struct AccessParameters {
   std::uint64_t working_set = 0;   // address in device memory; shared memory has none
@@ -136,6 +140,9 @@ struct AccessParameters {
   std::uint64_t records = 0;       // one BlockRecord a block
   std::uint64_t warp_records = 0;  // one WarpRecord a warp
   std::uint64_t arrived = 0;       // address of a word: how often a block has come to a common start
+  // Where a launch has more blocks than take part, so that one runs on every SM: address of a word that numbers those
+  // that do, and of a word for each hardware id that the first block there takes. 0: every block takes part.
+  std::uint64_t claims = 0;
   std::uint32_t lane_stride = 0;
   std::uint32_t warp_stride = 0;
   std::uint32_t warm_rounds = 0;  // of kAccessUnroll accesses

@@ -41,6 +41,13 @@ class LaunchGpu {
   [[nodiscard]] virtual std::uint64_t shared_bytes_for_one_block(std::uint64_t carve_out_bytes,
                                                                  std::uint64_t shared_bytes) const = 0;
 
+  // For launches that must put a block on every SM: how many blocks, and shared memory of each, at least
+  // `shared_bytes`. Where blocks go to whatever SM is free: as many as there are SMs, and no two on one.
+  [[nodiscard]] virtual std::uint32_t blocks_to_reach_every_sm() const { return info().sm_count; }
+  [[nodiscard]] virtual std::uint64_t shared_bytes_to_reach_every_sm(std::uint64_t carve_out_bytes,
+                                                                     std::uint64_t shared_bytes) const {
+    return shared_bytes_for_one_block(carve_out_bytes, shared_bytes);
+  }
   // How long a block on an SM that is not wanted stays, so that the launch puts a block on every SM.
   [[nodiscard]] virtual std::uint32_t patience_cycles() const = 0;
   // Between the number of an SM and what the kernels call it. Throws NotSupportedError for an SM that is not there.

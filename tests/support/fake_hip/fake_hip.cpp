@@ -6,9 +6,13 @@
 //   launch_failed, illegal_address            what the end of every kernel reports
 //   lost_after=N                              the N-th kernel and all calls after it report a lost device
 //   no_clocks                                 the runtime tells neither clocks nor the width of the memory bus
+//   slow                                      the GPU's clock is half its maximum
 //   masked                                    no block ever runs on the last CU
 //   one_block                                 no second block of an instruction program ever runs
 //   apart                                     the blocks of an access program do not start together
+//   dealt                                     blocks go to the shader engines in turn, however many CUs each has, and
+//                                             one that finds its engine full holds up all behind it
+//   partition=N                               the GPU is one of the partitions of one die each, the N-th (from 0)
 // It knows the tasks, not the machine code: that is for tests/unit/hip_code_test.cpp.
 #include <sys/mman.h>
 
@@ -38,7 +42,7 @@ using namespace gputopo::launch;
 
 constexpr std::uint64_t kWallClockKhz = 100'000;
 constexpr double kStreamBytesPerSecond = 1e12;
-constexpr char kPciAddress[] = "0000:C1:00.0";
+constexpr char kPciDevice[] = "0000:C1:00.";
 constexpr char kCodeMagic[] = "fake code object: ";
 
 std::string setting(const std::string& name) {
@@ -53,7 +57,16 @@ bool is(const std::string& name) { return !setting(name).empty(); }
 
 sim::MachineSpec machine_of_test() {
   const char* name = std::getenv("GPUTOPO_FAKE_HIP_MACHINE");
-  return sim::parse_machine(*sim::builtin_machine(name == nullptr || *name == '\0' ? "mi210" : name));
+  sim::MachineSpec machine =
+      sim::parse_machine(*sim::builtin_machine(name == nullptr || *name == '\0' ? "mi210" : name));
+  if (is("partition")) {
+    DeviceInfo& info = machine.info;
+    info.sm_count /= info.xcd_count.value();
+    info.xcd_count = 1;
+    info.physical_sm_ids->resize(info.sm_count);
+    std::erase_if(machine.sm_groups, [&](const auto& group) { return group.back() >= info.sm_count; });
+  }
+  return machine;
 }
 
 struct FakeModule {
@@ -81,7 +94,7 @@ struct State {
   std::uint64_t ticks = 1;  // of the wall clock
   Status pending = kSuccess;
 
-  [[nodiscard]] double clock_mhz() const { return *machine.info.sm_clock_max_mhz; }
+  [[nodiscard]] double clock_mhz() const { return *machine.info.sm_clock_max_mhz * (is("slow") ? 0.5 : 1); }
   [[nodiscard]] std::uint64_t cycles_at(std::uint64_t tick) const {
     return static_cast<std::uint64_t>(static_cast<double>(tick) * clock_mhz() * 1e3 / kWallClockKhz);
   }
@@ -95,6 +108,60 @@ State& state() {
 template <typename T>
 T& at(std::uint64_t address) {
   return *reinterpret_cast<T*>(address);
+}
+
+// ---- the dispatcher ----
+
+// The CUs that blocks run on, block by block. `stay`: for how long a block has its place on a CU; forever: kForever.
+// What no block leaves room for is not placed.
+constexpr std::uint64_t kForever = UINT64_MAX;
+constexpr std::uint64_t kProgram = 1'000'000;  // longer than the others' patience
+
+template <typename Stay>
+std::vector<std::uint32_t> place_blocks(std::uint32_t blocks, std::uint64_t shared_bytes, const Stay& stay) {
+  constexpr std::uint32_t kEngineShift = 4;  // of the CUs' own ids: what is above the CU's number
+  const DeviceInfo& info = state().machine.info;
+  std::vector<std::uint32_t> cus;
+  if (!is("dealt")) {
+    const std::uint32_t used = info.sm_count - (is("masked") ? 1 : 0);
+    for (std::uint32_t block = 0; block < blocks; ++block) {
+      cus.push_back(block % used);
+      static_cast<void>(stay(cus.back()));
+    }
+    return cus;
+  }
+  struct Place {
+    std::uint32_t cu;
+    std::uint64_t free_at;
+  };
+  const std::uint64_t most = shared_bytes == 0
+                                 ? info.max_blocks_per_sm.value_or(32)
+                                 : std::min<std::uint64_t>(32, *info.shared_bytes_per_block / shared_bytes);
+  std::map<std::uint32_t, std::vector<Place>> places;
+  for (std::uint32_t cu = 0; cu < info.sm_count; ++cu) {
+    auto& engine = places[info.physical_sm_ids->at(cu) >> kEngineShift];
+    for (std::uint64_t i = 0; i < most; ++i) engine.push_back({cu, 0});
+  }
+  std::vector<std::uint32_t> had(info.sm_count);
+  std::uint64_t now = 0;
+  auto engine = places.begin();
+  while (cus.size() < blocks) {
+    // The CU of the engine that had the fewest blocks, of those with room.
+    std::uint64_t free_at = kForever;
+    for (const Place& place : engine->second) free_at = std::min(free_at, place.free_at);
+    if (free_at == kForever) break;
+    now = std::max(now, free_at);
+    Place* chosen = nullptr;
+    for (Place& place : engine->second) {
+      if (place.free_at <= now && (chosen == nullptr || had[place.cu] < had[chosen->cu])) chosen = &place;
+    }
+    const std::uint64_t time = stay(chosen->cu);
+    chosen->free_at = time == kForever ? kForever : now + time;
+    ++had[chosen->cu];
+    cus.push_back(chosen->cu);
+    if (++engine == places.end()) engine = places.begin();
+  }
+  return cus;
 }
 
 // ---- fill ----
@@ -207,25 +274,27 @@ class Chase {
   sim::Hierarchy hierarchy_{state().machine};
 };
 
-void chase(std::uint64_t tasks, std::uint32_t count, bool by_block, std::uint32_t blocks) {
+void chase(std::uint64_t tasks, std::uint32_t count, bool by_block, std::uint32_t blocks, std::uint64_t shared_bytes) {
   Chase run;
-  const std::uint32_t cus = state().machine.info.sm_count - (is("masked") ? 1 : 0);
   struct Claimed {
     const ChaseTask* task;
     std::uint32_t cu;
   };
   std::vector<Claimed> claimed;
-  for (std::uint32_t block = 0; block < blocks; ++block) {
-    const std::uint32_t cu = block % cus;
+  std::uint32_t next = 0;
+  place_blocks(blocks, shared_bytes, [&](std::uint32_t cu) -> std::uint64_t {
+    const std::uint32_t block = next++;
     for (std::uint32_t i = 0; i < count; ++i) {
       const ChaseTask& task = at<ChaseTask>(tasks + i * sizeof(ChaseTask));
       const bool mine = by_block ? i == block : task.wanted_sm == state().machine.info.physical_sm_ids->at(cu);
-      if (!mine || at<BlockRecord>(task.result).claimed != 0) continue;
+      if (!mine) continue;
+      if (at<BlockRecord>(task.result).claimed != 0) return 0;
       run.begin(task, cu);
       claimed.push_back({&task, cu});
-      break;
+      return task.turn == 0 ? kProgram : kForever;  // those that take turns wait for one another
     }
-  }
+    return at<ChaseTask>(tasks).patience_cycles;
+  });
   for (const Claimed& block : claimed) {
     if (block.task->turn != 0) continue;
     for (std::uint32_t step = 0; step < block.task->step_count; ++step) run.take_step(*block.task, block.cu, step);
@@ -243,20 +312,28 @@ void chase(std::uint64_t tasks, std::uint32_t count, bool by_block, std::uint32_
 
 // ---- spin, stream ----
 
-void record_block(std::uint64_t records, std::uint32_t block, std::uint64_t begin, std::uint64_t end) {
-  const std::uint32_t cus = state().machine.info.sm_count - (is("masked") ? 1 : 0);
+void record_block(std::uint64_t records, std::uint32_t block, std::uint32_t cu, std::uint64_t begin,
+                  std::uint64_t end) {
   BlockRecord& record = at<BlockRecord>(records + block * sizeof(BlockRecord));
   record.start_ns = begin;
   record.end_ns = end;
   record.start_cycles = state().cycles_at(begin);
   record.end_cycles = state().cycles_at(end);
-  record.sm = state().machine.info.physical_sm_ids->at(block % cus);
+  record.sm = state().machine.info.physical_sm_ids->at(cu);
 }
 
-void spend(std::uint64_t records, std::uint32_t blocks, std::uint64_t ticks) {
+// Blocks that take so long, on these CUs.
+void spend(std::uint64_t records, const std::vector<std::uint32_t>& cus, std::uint64_t ticks) {
   const std::uint64_t begin = state().ticks;
   state().ticks += std::max<std::uint64_t>(1, ticks);
-  for (std::uint32_t block = 0; block < blocks; ++block) record_block(records, block, begin, state().ticks);
+  for (std::uint32_t block = 0; block < cus.size(); ++block) {
+    record_block(records, block, cus[block], begin, state().ticks);
+  }
+}
+
+void spend(std::uint64_t records, std::uint32_t blocks, std::uint64_t shared_bytes, std::uint64_t ticks) {
+  spend(records, place_blocks(blocks, shared_bytes, [&](std::uint32_t) { return std::max<std::uint64_t>(1, ticks); }),
+        ticks);
 }
 
 template <typename T>
@@ -280,7 +357,7 @@ void stream(const FakeFunction& function, unsigned blocks, void** parameters) {
                                            constant_of(source, "kInFlight") * constant_of(source, "kArrays")) *
                        static_cast<double>(tiles * passes) *
                        (argument<std::uint64_t>(parameters, 3) != 0 ? static_cast<double>(blocks) : 1.0);
-  spend(argument<std::uint64_t>(parameters, 2), blocks,
+  spend(argument<std::uint64_t>(parameters, 2), blocks, 0,
         static_cast<std::uint64_t>(bytes / kStreamBytesPerSecond * kWallClockKhz * 1e3));
 }
 
@@ -304,7 +381,21 @@ bool follows(const AccessParameters& p, std::uint32_t lane) {
   return true;
 }
 
-Status access(const AccessKernel& kernel, const AccessParameters& p, std::uint32_t blocks, std::uint32_t threads) {
+// `grid`: the blocks of the launch, of which `blocks` take part.
+Status access(const AccessKernel& kernel, const AccessParameters& p, std::uint32_t grid, std::uint32_t blocks,
+              std::uint32_t threads, std::uint64_t shared_bytes) {
+  // Those that take part wait for one another; the others leave.
+  std::vector<std::uint32_t> cus;
+  place_blocks(grid, shared_bytes, [&](std::uint32_t cu) -> std::uint64_t {
+    if (p.claims != 0) {
+      auto& taken = at<std::uint32_t>(p.claims + 4ull * (1 + state().machine.info.physical_sm_ids->at(cu)));
+      if (taken != 0 || cus.size() == blocks) return 0;
+      taken = 1;
+    }
+    cus.push_back(cu);
+    return kForever;
+  });
+  const bool together = cus.size() == blocks && !is("apart");
   const std::uint32_t warps = threads / kWavefront;
   const AccessProgram program{.op = kernel.op,
                               .space = kernel.space,
@@ -329,8 +420,8 @@ Status access(const AccessKernel& kernel, const AccessParameters& p, std::uint32
     at<WarpRecord>(p.warp_records + warp * sizeof(WarpRecord)) = {
         start, start + timer + static_cast<std::uint64_t>(std::llround(cycles)), timer};
   }
-  spend(p.records, blocks, static_cast<std::uint64_t>(cycles * kWallClockKhz / (state().clock_mhz() * 1e3)));
-  at<BlockRecord>(p.records).error = is("apart") ? kStartedApart : 0;
+  spend(p.records, cus, static_cast<std::uint64_t>(cycles * kWallClockKhz / (state().clock_mhz() * 1e3)));
+  at<BlockRecord>(p.records).error = together ? 0 : kStartedApart;
   if (kernel.has_pointers() && !follows(p, kWavefront - 1)) at<BlockRecord>(p.records).error = kChainLost;
   return kSuccess;
 }
@@ -363,7 +454,7 @@ InstructionProgram program_of(const CodeParameters& p) {
   return program;
 }
 
-Status code(const CodeParameters& p) {
+Status code(const CodeParameters& p, std::uint32_t blocks, std::uint64_t shared_bytes) {
   if (!state().machine.code) return kErrorLaunchFailure;
   const InstructionProgram program = program_of(p);
   sim::Noise silence({}, 1, 1);
@@ -381,12 +472,20 @@ Status code(const CodeParameters& p) {
   const auto ticks =
       static_cast<std::uint64_t>(static_cast<double>(cycles) * kWallClockKhz / (state().clock_mhz() * 1e3));
   const std::uint32_t slots = p.wanted_sm[0] == p.wanted_sm[1] ? 1 : 2;
-  spend(p.records, slots, ticks);
-  for (std::uint32_t slot = 0; slot < slots; ++slot) {
-    BlockRecord& record = at<BlockRecord>(p.records + slot * sizeof(BlockRecord));
-    record.claimed = is("one_block") && slot == 1 ? 0 : 1;
-    if (p.wanted_sm[0] != kAnySm) record.sm = p.wanted_sm[slot];
-  }
+  spend(p.records, slots, 0, ticks);
+  const bool named = p.wanted_sm[0] != kAnySm;
+  place_blocks(blocks, shared_bytes, [&](std::uint32_t cu) -> std::uint64_t {
+    const std::uint32_t sm = state().machine.info.physical_sm_ids->at(cu);
+    for (std::uint32_t slot = 0; slot < slots; ++slot) {
+      if (named && p.wanted_sm[slot] != sm) continue;
+      BlockRecord& record = at<BlockRecord>(p.records + slot * sizeof(BlockRecord));
+      if (record.claimed != 0) return 0;
+      record.claimed = is("one_block") && slot == 1 ? 0 : 1;
+      record.sm = sm;
+      return kForever;
+    }
+    return p.patience_cycles;
+  });
   return kSuccess;
 }
 
@@ -436,7 +535,8 @@ Status hipDeviceGetName(char* name, int bytes, int) {
   return kSuccess;
 }
 Status hipDeviceGetPCIBusId(char* address, int bytes, int) {
-  std::strncpy(address, kPciAddress, static_cast<std::size_t>(bytes) - 1);
+  const std::string text = kPciDevice + (is("partition") ? setting("partition") : "0");
+  std::strncpy(address, text.c_str(), static_cast<std::size_t>(bytes) - 1);
   return kSuccess;
 }
 Status hipDeviceGetAttribute(int* value, DeviceAttribute attribute, int) {
@@ -535,17 +635,19 @@ Status hipModuleLaunchKernel(FunctionHandle handle, unsigned grid_x, unsigned gr
   if (function.name == "fill") fill(argument<std::uint64_t>(parameters, 0), grid_y);
   if (function.name == "chase") {
     chase(argument<std::uint64_t>(parameters, 0), argument<std::uint32_t>(parameters, 1),
-          argument<std::uint32_t>(parameters, 2) != 0, grid_x);
+          argument<std::uint32_t>(parameters, 2) != 0, grid_x, shared_bytes);
   }
   if (function.name == "spin")
-    spend(argument<std::uint64_t>(parameters, 0), grid_x, argument<std::uint64_t>(parameters, 1));
+    spend(argument<std::uint64_t>(parameters, 0), grid_x, shared_bytes, argument<std::uint64_t>(parameters, 1));
   if (function.name == "stream") stream(function, grid_x, parameters);
   if (function.name == "code_sizes") code_sizes(argument<std::uint64_t>(parameters, 0));
-  if (function.name == "code") state().pending = code(argument<CodeParameters>(parameters, 0));
+  if (function.name == "code") state().pending = code(argument<CodeParameters>(parameters, 0), grid_x, shared_bytes);
   if (function.name == "fill_links") fill_links(argument<AccessParameters>(parameters, 0));
   for (const AccessKernel& kernel : kAccessKernels) {
-    if (function.name == kernel.name())
-      state().pending = access(kernel, argument<AccessParameters>(parameters, 0), grid_x, block_x);
+    if (function.name == kernel.name()) {
+      state().pending = access(kernel, argument<AccessParameters>(parameters, 0), grid_x,
+                               argument<std::uint32_t>(parameters, 1), block_x, shared_bytes);
+    }
   }
   return kSuccess;
 }

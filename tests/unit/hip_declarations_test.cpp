@@ -1,0 +1,116 @@
+// Our declarations of the HIP runtime against AMD's own, where its header is installed; the numbers of attributes
+// always, as that header has them.
+#include <gtest/gtest.h>
+
+#include "device/hip/runtime_api.h"
+
+#if __has_include(<hip/hip_runtime_api.h>)
+#define __HIP_PLATFORM_AMD__ 1
+#include <hip/hip_runtime_api.h>
+#define GPUTOPO_HAS_HIP_H 1
+#endif
+
+namespace gputopo::hip {
+namespace {
+
+// Ours, theirs, the number.
+#define GPUTOPO_HIP_ATTRIBUTES(X)                                         \
+  X(kClockKhz, hipDeviceAttributeClockRate, 5)                            \
+  X(kL2Bytes, hipDeviceAttributeL2CacheSize, 19)                          \
+  X(kMaxThreadsPerBlock, hipDeviceAttributeMaxThreadsPerBlock, 56)        \
+  X(kMaxThreadsPerSm, hipDeviceAttributeMaxThreadsPerMultiProcessor, 57)  \
+  X(kMemoryBusBits, hipDeviceAttributeMemoryBusWidth, 59)                 \
+  X(kMemoryClockKhz, hipDeviceAttributeMemoryClockRate, 60)               \
+  X(kSmCount, hipDeviceAttributeMultiprocessorCount, 63)                  \
+  X(kRegistersPerBlock, hipDeviceAttributeMaxRegistersPerBlock, 71)       \
+  X(kRegistersPerSm, hipDeviceAttributeMaxRegistersPerMultiprocessor, 72) \
+  X(kSharedBytesPerBlock, hipDeviceAttributeMaxSharedMemoryPerBlock, 74)  \
+  X(kWarpSize, hipDeviceAttributeWarpSize, 87)                            \
+  X(kSharedBytesPerSm, hipDeviceAttributeMaxSharedMemoryPerMultiprocessor, 10002)
+
+// Younger than the oldest header that may be installed.
+#define GPUTOPO_YOUNGER_HIP_ATTRIBUTES(X)                  \
+  X(kWallClockKhz, hipDeviceAttributeWallClockRate, 10017) \
+  X(kXccCount, hipDeviceAttributeNumberOfXccs, 10018)
+
+TEST(HipDeclarations, AttributesHaveTheirNumbers) {
+#define GPUTOPO_HIP_NUMBER(ours, theirs, number) EXPECT_EQ(static_cast<int>(DeviceAttribute::ours), number) << #theirs;
+  GPUTOPO_HIP_ATTRIBUTES(GPUTOPO_HIP_NUMBER)
+  GPUTOPO_YOUNGER_HIP_ATTRIBUTES(GPUTOPO_HIP_NUMBER)
+}
+
+#ifndef GPUTOPO_HAS_HIP_H
+
+TEST(HipDeclarations, MatchTheHeader) { GTEST_SKIP() << "hip/hip_runtime_api.h is not installed"; }
+
+#else
+
+#define GPUTOPO_SAME_HIP_NUMBER(ours, theirs, number) static_assert(static_cast<int>(DeviceAttribute::ours) == theirs);
+GPUTOPO_HIP_ATTRIBUTES(GPUTOPO_SAME_HIP_NUMBER)
+#if HIP_VERSION >= 60200000
+GPUTOPO_YOUNGER_HIP_ATTRIBUTES(GPUTOPO_SAME_HIP_NUMBER)
+#endif
+
+static_assert(kSuccess == hipSuccess);
+static_assert(kErrorOutOfMemory == hipErrorOutOfMemory);
+static_assert(kErrorNotInitialized == hipErrorNotInitialized);
+static_assert(kErrorDeinitialized == hipErrorDeinitialized);
+static_assert(kErrorInsufficientDriver == hipErrorInsufficientDriver);
+static_assert(kErrorNoDevice == hipErrorNoDevice);
+static_assert(kErrorInvalidDevice == hipErrorInvalidDevice);
+static_assert(kErrorNoBinaryForGpu == hipErrorNoBinaryForGpu);
+static_assert(kErrorEccNotCorrectable == hipErrorECCNotCorrectable);
+static_assert(kErrorIllegalAddress == hipErrorIllegalAddress);
+static_assert(kErrorLaunchTimeout == hipErrorLaunchTimeOut);
+static_assert(kErrorContextIsDestroyed == hipErrorContextIsDestroyed);
+static_assert(kErrorAssert == hipErrorAssert);
+static_assert(kErrorLaunchFailure == hipErrorLaunchFailure);
+static_assert(kErrorUnknown == hipErrorUnknown);
+
+// A type of ours and one of theirs are the same to the calling convention: both pointers, or of one size and kind.
+template <typename Ours, typename Theirs>
+constexpr bool interchangeable() {
+  if constexpr (std::is_pointer_v<Ours> || std::is_pointer_v<Theirs>) {
+    return std::is_pointer_v<Ours> && std::is_pointer_v<Theirs>;
+  } else {
+    return sizeof(Ours) == sizeof(Theirs) && std::is_floating_point_v<Ours> == std::is_floating_point_v<Theirs>;
+  }
+}
+
+template <typename Ours, typename Theirs>
+struct SameCall : std::false_type {};
+template <typename OurResult, typename... Ours, typename TheirResult, typename... Theirs>
+requires(sizeof...(Ours) == sizeof...(Theirs)) struct SameCall<OurResult(Ours...), TheirResult(Theirs...)>
+    : std::bool_constant<interchangeable<OurResult, TheirResult>() && (interchangeable<Ours, Theirs>() && ...)> {
+};
+
+#define GPUTOPO_SAME_CALL(member, theirs) \
+  static_assert(SameCall<std::remove_pointer_t<decltype(Runtime::member)>, decltype(theirs)>::value)
+
+GPUTOPO_SAME_CALL(init, hipInit);
+GPUTOPO_SAME_CALL(runtime_get_version, hipRuntimeGetVersion);
+GPUTOPO_SAME_CALL(get_error_name, hipGetErrorName);
+GPUTOPO_SAME_CALL(get_error_string, hipGetErrorString);
+GPUTOPO_SAME_CALL(get_device_count, hipGetDeviceCount);
+GPUTOPO_SAME_CALL(set_device, hipSetDevice);
+GPUTOPO_SAME_CALL(device_get_name, hipDeviceGetName);
+GPUTOPO_SAME_CALL(device_get_pci_bus_id, hipDeviceGetPCIBusId);
+GPUTOPO_SAME_CALL(device_get_attribute, hipDeviceGetAttribute);
+GPUTOPO_SAME_CALL(mem_get_info, hipMemGetInfo);
+// hipMalloc, and the occupancy in C++, have overloads.
+GPUTOPO_SAME_CALL(free, hipFree);
+GPUTOPO_SAME_CALL(memcpy_htod, hipMemcpyHtoD);
+GPUTOPO_SAME_CALL(memcpy_dtoh, hipMemcpyDtoH);
+GPUTOPO_SAME_CALL(memset, hipMemset);
+GPUTOPO_SAME_CALL(module_load_data, hipModuleLoadData);
+GPUTOPO_SAME_CALL(module_unload, hipModuleUnload);
+GPUTOPO_SAME_CALL(module_get_function, hipModuleGetFunction);
+GPUTOPO_SAME_CALL(launch_kernel, hipModuleLaunchKernel);
+GPUTOPO_SAME_CALL(device_synchronize, hipDeviceSynchronize);
+
+TEST(HipDeclarations, MatchTheHeader) { SUCCEED() << "checked as this file was compiled"; }
+
+#endif
+
+}  // namespace
+}  // namespace gputopo::hip
