@@ -169,6 +169,7 @@ struct StreamProgram {
 inline constexpr std::uint32_t kCodeBlockInstructions = 32;
 inline constexpr std::uint32_t kCodeEntryInstructions = 4096;
 inline constexpr std::uint32_t kMostCodeInstructions = 24192;
+inline constexpr std::uint32_t kMostCodeBlocks = kMostCodeInstructions / kCodeBlockInstructions;
 inline constexpr std::uint32_t kCodeLeadInstructions = 128;
 inline constexpr std::uint32_t kCodeLeadStep = 2;
 inline constexpr std::uint32_t kMostCodeBehindLead = 7680;

@@ -10,8 +10,6 @@
 
 namespace gputopo::probe {
 
-inline constexpr std::uint32_t kMostCodeBlocks = kMostCodeInstructions / kCodeBlockInstructions;
-
 // What one sweep over the length of the code tells.
 struct CodeSurvey {
   std::vector<double> footprints_bytes;

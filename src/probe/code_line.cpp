@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <bit>
 #include <cmath>
+#include <iterator>
 
 #include "probe/code.h"
 #include "probe/code_trial.h"
@@ -20,7 +21,7 @@ constexpr std::uint32_t kLeads = kCodeLeadInstructions / kCodeLeadStep;
 // By how many blocks code is longer than what fits: with the lead and without it some sets overflow and some do not, in
 // caches of a few sets as in those of many.
 constexpr int kLengths[] = {-3, -2, -1, 0, 1, 2, 4, 6, 8};
-constexpr std::uint32_t kMostExtraBlocks = 8;
+constexpr std::uint32_t kMostExtraBlocks = kLengths[std::size(kLengths) - 1];
 
 InstructionProgram run_with_lead(std::uint32_t count, std::uint32_t lead) {
   InstructionProgram program = repeated_run(count);

@@ -22,10 +22,6 @@ class Ramp {
         fits_(cache.fits_instructions),
         all_miss_(cache.survey->instructions[cache.next().first]) {}
 
-  std::vector<double> missed_parts(const std::vector<std::uint32_t>& instructions) {
-    return probe::missed_parts(lab_, cache_, instructions);
-  }
-
   // Lengths of which a good part misses, and not nearly all; whole blocks. Where little misses, it may be because
   // something else lies in some of the sets.
   std::vector<std::uint32_t> lengths() {
@@ -49,7 +45,7 @@ class Ramp {
     std::uint32_t beyond = all_miss_ / kCodeBlockInstructions;
     while (beyond - least > 1) {
       const std::uint32_t middle = (least + beyond) / 2;
-      (missed_parts({middle * kCodeBlockInstructions}).front() > part ? beyond : least) = middle;
+      (missed_parts(lab_, cache_, {middle * kCodeBlockInstructions}).front() > part ? beyond : least) = middle;
     }
     return least;
   }
@@ -72,7 +68,7 @@ Attribute measure_code_ways(Lab& lab, const CodeCache& cache) {
                     "to tell how steep that is",
                     lengths.size(), cache.survey->block_bytes));
   }
-  const std::vector<double> parts = ramp.missed_parts(lengths);
+  const std::vector<double> parts = missed_parts(lab, cache, lengths);
   std::vector<double> x;
   std::vector<double> missed;  // instructions of a pass
   for (std::size_t i = 0; i < lengths.size(); ++i) {
@@ -99,7 +95,7 @@ Attribute measure_code_ways(Lab& lab, const CodeCache& cache) {
   const double end = -line.intercept / ways;
   const std::uint32_t behind = (static_cast<std::uint32_t>(end / kCodeBlockInstructions) + 1) * kCodeBlockInstructions;
   constexpr double kAll = 0.96;
-  if (const double part = ramp.missed_parts({behind}).front(); part < kAll) {
+  if (const double part = missed_parts(lab, cache, {behind}).front(); part < kAll) {
     throw Inconclusive(
         fmt::format("of {} instructions {:.0f}% miss, of sets of {:.1f} ways all would", behind, 100 * part, ways));
   }

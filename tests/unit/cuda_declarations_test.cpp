@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include "device/cuda/driver_api.h"
+#include "support/same_call.h"
 
 #if __has_include(<cuda.h>)
 #include <cuda.h>
@@ -20,26 +21,9 @@ TEST(CudaDeclarations, MatchTheToolkit) { GTEST_SKIP() << "cuda.h is not install
 
 #else
 
-// A type of ours and one of theirs are the same to the calling convention: both pointers, or of one size and kind.
-template <typename Ours, typename Theirs>
-constexpr bool interchangeable() {
-  if constexpr (std::is_pointer_v<Ours> || std::is_pointer_v<Theirs>) {
-    return std::is_pointer_v<Ours> && std::is_pointer_v<Theirs>;
-  } else {
-    return sizeof(Ours) == sizeof(Theirs) && std::is_floating_point_v<Ours> == std::is_floating_point_v<Theirs>;
-  }
-}
-
-template <typename Ours, typename Theirs>
-struct SameCall : std::false_type {};
-template <typename OurResult, typename... Ours, typename TheirResult, typename... Theirs>
-requires(sizeof...(Ours) == sizeof...(Theirs)) struct SameCall<OurResult(Ours...), TheirResult(Theirs...)>
-    : std::bool_constant<interchangeable<OurResult, TheirResult>() && (interchangeable<Ours, Theirs>() && ...)> {
-};
-
 // cuda.h renames functions to their newest version (cuMemAlloc is cuMemAlloc_v2), so theirs are named without it here.
 #define GPUTOPO_SAME(member, theirs) \
-  static_assert(SameCall<std::remove_pointer_t<decltype(Driver::member)>, decltype(theirs)>::value)
+  static_assert(test::SameCall<std::remove_pointer_t<decltype(Driver::member)>, decltype(theirs)>::value)
 
 GPUTOPO_SAME(init, cuInit);
 GPUTOPO_SAME(driver_get_version, cuDriverGetVersion);

@@ -336,7 +336,7 @@ TEST_P(Assembled, ClusterKernelsKeepEveryAccess) {
 // The stretch is there whole, in one piece and in order: blocks of arithmetic that end with one branch each.
 TEST_P(Assembled, CodeKernelsAreStraight) {
   const auto binary = assemble(generate_code_ptx(GetParam()));
-  constexpr std::size_t kBlocks = kMostCodeInstructions / kCodeBlockInstructions;
+  constexpr std::size_t kBlocks = kMostCodeBlocks;
   std::ifstream file(binary, std::ios::binary);
   const std::string elf((std::istreambuf_iterator<char>(file)), std::istreambuf_iterator<char>());
   const std::uint64_t difference = code_bytes(elf, "code") - code_bytes(elf, "lead_code");

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "device/hip/runtime_api.h"
+#include "support/same_call.h"
 
 #if __has_include(<hip/hip_runtime_api.h>)
 #define __HIP_PLATFORM_AMD__ 1
@@ -67,25 +68,8 @@ static_assert(kErrorAssert == hipErrorAssert);
 static_assert(kErrorLaunchFailure == hipErrorLaunchFailure);
 static_assert(kErrorUnknown == hipErrorUnknown);
 
-// A type of ours and one of theirs are the same to the calling convention: both pointers, or of one size and kind.
-template <typename Ours, typename Theirs>
-constexpr bool interchangeable() {
-  if constexpr (std::is_pointer_v<Ours> || std::is_pointer_v<Theirs>) {
-    return std::is_pointer_v<Ours> && std::is_pointer_v<Theirs>;
-  } else {
-    return sizeof(Ours) == sizeof(Theirs) && std::is_floating_point_v<Ours> == std::is_floating_point_v<Theirs>;
-  }
-}
-
-template <typename Ours, typename Theirs>
-struct SameCall : std::false_type {};
-template <typename OurResult, typename... Ours, typename TheirResult, typename... Theirs>
-requires(sizeof...(Ours) == sizeof...(Theirs)) struct SameCall<OurResult(Ours...), TheirResult(Theirs...)>
-    : std::bool_constant<interchangeable<OurResult, TheirResult>() && (interchangeable<Ours, Theirs>() && ...)> {
-};
-
 #define GPUTOPO_SAME_CALL(member, theirs) \
-  static_assert(SameCall<std::remove_pointer_t<decltype(Runtime::member)>, decltype(theirs)>::value)
+  static_assert(test::SameCall<std::remove_pointer_t<decltype(Runtime::member)>, decltype(theirs)>::value)
 
 GPUTOPO_SAME_CALL(init, hipInit);
 GPUTOPO_SAME_CALL(runtime_get_version, hipRuntimeGetVersion);

@@ -2,12 +2,10 @@
 // runs a part. What the timing depends on, and a test checks in the machine code:
 // - The stretch is multiplications and additions in turn on kChains registers, which no compiler may fold because each
 //   rounds, and every kCodeBlockInstructions a test of the block's number with a branch to the next pass.
-// - The end of a pass stands right in front of the stretch, where the next begins: what a pass runs is one piece of
-// code
-//   (but see let_threads_differ).
+// - The end of a pass stands right in front of the stretch, where the next begins: what a pass runs is one piece (but
+//   see let_threads_differ).
 // - The lead stands between them in a kernel of its own. A pass can begin at so many places there that the compiler
-// makes
-//   every few instructions wait for those before.
+//   makes every few instructions wait for those before.
 // - The stretch loads no constants, and what is around it no more than the compiler's table of entries, except where a
 //   step asks for them.
 #include <fmt/format.h>
@@ -24,7 +22,6 @@ namespace {
 
 // Independent results in flight: more than an arithmetic instruction takes cycles on recent GPUs.
 constexpr std::uint32_t kChains = 8;
-constexpr std::uint32_t kBlocks = kMostCodeInstructions / kCodeBlockInstructions;
 constexpr std::uint32_t kEntries = (kMostCodeInstructions + kCodeEntryInstructions - 1) / kCodeEntryInstructions;
 constexpr std::uint32_t kLeavingInstructions = 2;  // a test and a branch
 
@@ -155,7 +152,7 @@ void whole_stretch(PtxText& text) {
   enter(text, "%begin", kEntries);
   for (std::uint32_t entry = 0; entry < kEntries; ++entry) {
     text.line("ENTRY{}:", entry);
-    blocks_of_code(text, entry * kBlocksOfEntry, std::min(kBlocks, (entry + 1) * kBlocksOfEntry));
+    blocks_of_code(text, entry * kBlocksOfEntry, std::min(kMostCodeBlocks, (entry + 1) * kBlocksOfEntry));
   }
 }
 

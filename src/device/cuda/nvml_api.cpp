@@ -7,6 +7,7 @@
 #include <type_traits>
 
 #include "device/cuda/driver_api.h"
+#include "device/launch/busy_warning.h"
 
 namespace gputopo::cuda {
 namespace {
@@ -94,15 +95,7 @@ NvmlReadings read_nvml(const std::string& pci_address) {
 }
 
 std::string busy_warning(const NvmlReadings& before) {
-  // Those that only hold memory disturb nothing.
-  constexpr unsigned kAtWorkPercent = 5;
-  const unsigned busy = before.busy_percent.value_or(0);
-  if (before.processes.value_or(0) == 0 || busy < kAtWorkPercent) return {};
-  return fmt::format(
-      "before the measurement {} other process{} kept this GPU {}% busy: values may be disturbed; measure again when "
-      "it "
-      "is idle",
-      *before.processes, *before.processes == 1 ? "" : "es", busy);
+  return launch::busy_warning(before.processes.value_or(0), before.busy_percent.value_or(0));
 }
 
 std::string throttle_warning(const NvmlReadings& now) {

@@ -8,8 +8,6 @@
 namespace gputopo::cuda {
 namespace {
 
-constexpr std::uint32_t kBlocks = kMostCodeInstructions / kCodeBlockInstructions;
-
 // What is around the blocks differs by a few instructions and padding, so the difference of two kernels is off by a
 // little for each of hundreds of blocks; a block of most GPUs is a whole number of 16-byte instructions.
 double whole_instructions(double bytes) {
@@ -38,7 +36,7 @@ void CodeModule::compile_once() {
   const auto short_bytes = static_cast<double>(code_bytes(binary, "lead_code"));
   // The lead is as long as so many blocks are.
   constexpr std::uint32_t kShortBlocks = (kMostCodeBehindLead + kCodeLeadInstructions) / kCodeBlockInstructions;
-  sizes_.block_bytes = whole_instructions((long_bytes - short_bytes) / (kBlocks - kShortBlocks));
+  sizes_.block_bytes = whole_instructions((long_bytes - short_bytes) / (kMostCodeBlocks - kShortBlocks));
   sizes_.loop_bytes = static_cast<std::uint32_t>(std::max(0.0, short_bytes - sizes_.block_bytes * kShortBlocks));
   module_.emplace(gpu_.driver(), binary);
 }

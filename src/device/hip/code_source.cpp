@@ -22,7 +22,6 @@ using namespace launch;
 
 // Independent results in flight: more than an arithmetic instruction takes issue slots.
 constexpr std::uint32_t kChains = 8;
-constexpr std::uint32_t kBlocks = kMostCodeInstructions / kCodeBlockInstructions;
 constexpr std::uint32_t kLeavingInstructions = 2;  // a countdown and a branch
 constexpr std::uint32_t kArithmeticBytes = 8;      // of an instruction before them
 
@@ -224,7 +223,7 @@ KERNEL void code(Parameters p) {
 std::string generate_code_source(const GfxTarget& target) {
   SourceText text(target);
   text.constant("kAnySm", kAnySm);
-  text.constant("kBlocks", kBlocks);
+  text.constant("kBlocks", kMostCodeBlocks);
   text.constant("kBlocksOfEntry", kCodeEntryInstructions / kCodeBlockInstructions);
   text.constant("kArithmeticBytes", kArithmeticBytes);
   text.constant("kLeadInstructions", kCodeLeadInstructions);
@@ -253,8 +252,9 @@ std::string generate_code_source(const GfxTarget& target) {
     }
     return lines;
   };
-  text.raw(fmt::format(fmt::runtime(kStretch), kBlocks / 2, arithmetic(kCodeBlockInstructions - kLeavingInstructions),
-                       target.bypass, kCodeLeadInstructions / kChains, arithmetic(kChains), kBlocks - kBlocks / 2));
+  text.raw(fmt::format(fmt::runtime(kStretch), kMostCodeBlocks / 2,
+                       arithmetic(kCodeBlockInstructions - kLeavingInstructions), target.bypass,
+                       kCodeLeadInstructions / kChains, arithmetic(kChains), kMostCodeBlocks - kMostCodeBlocks / 2));
   text.raw(kKernels);
   return text.take();
 }

@@ -7,6 +7,7 @@
 #include <cstdlib>
 #include <set>
 
+#include "device/launch/busy_warning.h"
 #include "gputopo/error.h"
 
 namespace gputopo::hip {
@@ -42,17 +43,6 @@ constexpr std::uint32_t kBlocksToReachCu = 2;
 
 constexpr std::uint32_t kLanesPerSimd = 16;  // of GCN and CDNA (AMD's instruction set references)
 
-// Those that only hold memory disturb nothing.
-std::string busy_warning(const std::string& pci_address, std::uint64_t gpu_id) {
-  constexpr int kAtWorkPercent = 5;
-  const std::uint32_t others = other_processes(sysfs_root(), gpu_id);
-  const std::optional<std::string> busy = read_pci_attribute(sysfs_root(), pci_address, "gpu_busy_percent");
-  if (others == 0 || (busy && std::atoi(busy->c_str()) < kAtWorkPercent)) return {};
-  return fmt::format(
-      "before the measurement {} other process{} {}: values may be disturbed; measure again when it is idle", others,
-      others == 1 ? "" : "es", busy ? fmt::format("kept this GPU {}% busy", *busy) : "had memory on this GPU");
-}
-
 }  // namespace
 
 Gpu::Gpu(int ordinal) : runtime_(Runtime::load()), ordinal_(ordinal) {
@@ -71,7 +61,10 @@ Gpu::Gpu(int ordinal) : runtime_(Runtime::load()), ordinal_(ordinal) {
         sysfs_root(), info_.pci_address.empty() ? "an unknown PCI address" : info_.pci_address));
   }
   target_ = gfx_target(node->gfx_name);
-  busy_warning_ = busy_warning(info_.pci_address, node->gpu_id);
+  const auto busy = read_pci_attribute(sysfs_root(), info_.pci_address, "gpu_busy_percent");
+  busy_warning_ =
+      launch::busy_warning(other_processes(sysfs_root(), node->gpu_id),
+                           busy ? std::optional(static_cast<std::uint32_t>(std::atoi(busy->c_str()))) : std::nullopt);
   runtime_->check(runtime_->set_device(ordinal), fmt::format("hipSetDevice({})", ordinal));
   read_info(ordinal, *node);
   read_physical_ids();
@@ -328,8 +321,7 @@ std::vector<std::string> Gpu::warnings() const {
     const std::string cause = what_holds_clocks_down(sysfs_root(), info_.pci_address);
     lines.push_back(
         fmt::format("this GPU ran at {:.0f} of {:.0f} MHz{}: latencies in ns are longer and bandwidths lower than they "
-                    "could be; see "
-                    "rocm-smi -a",
+                    "could be; see rocm-smi -a",
                     last_clock_mhz_, *info_.sm_clock_max_mhz, cause.empty() ? "" : ", held down by " + cause));
   }
   return lines;

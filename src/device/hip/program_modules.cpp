@@ -36,8 +36,7 @@ launch::CodeSizes CodeModule::sizes() {
     launch::Address address = gpu_.reserve(sizeof(bytes));
     gpu_.run(module().function("code_sizes"), "code_sizes", {}, {&address});
     gpu_.download(bytes.data(), address, sizeof(bytes));
-    constexpr std::uint32_t kBlocks = kMostCodeInstructions / kCodeBlockInstructions;
-    sizes_ = {static_cast<double>(bytes[0]) / kBlocks, bytes[1]};
+    sizes_ = {static_cast<double>(bytes[0]) / kMostCodeBlocks, bytes[1]};
   }
   return *sizes_;
 }
