@@ -82,9 +82,11 @@ class Discovery {
 
   // Results, each probed at most once and only when asked for.
   const Attribute& ensure(const std::string& element, const std::string& attribute);
-  const Survey& survey(Space space) { return survey_as_far_as(space, true); }
-  Survey& survey_as_far_as(Space space, bool complete);  // complete: else only begun, if it was not yet
+  const Survey& survey(Space space) { return survey_as_far_as(site(space), true); }
+  Survey& survey_as_far_as(const Site& site, bool complete);  // complete: else only begun, if it was not yet
   Cache& cache(const std::string& element);
+  Cache find_cache(const std::string& element);
+  std::optional<Cache> l2_of_textures();
   Site site(Space space) const;
 
   Attribute guarded(const std::string& element, const PlanRow& row);
@@ -130,7 +132,7 @@ class Discovery {
 
   void size_by_carve_out(const std::string& element, const Cache& found, Attribute& size);
   void require_l1_caching();
-  void require_l2();
+  void require_l2_of_globals();
   bool shares(const std::string& victim, const std::string& evictor);
   void report_progress(const std::string& probe);
 
@@ -141,7 +143,7 @@ class Discovery {
   AccessAttributes accesses_;
   const std::vector<ElementRow> table_ = elements_of(lab_.info().vendor);
   Topology topology_;
-  std::map<Space, Survey> surveys_;
+  std::map<std::pair<Space, bool>, Survey> surveys_;  // by what a site is: space, and whether programs run alone
   std::map<Space, std::string> absent_spaces_;
   std::map<std::string, Cache> caches_;
   std::optional<probe::TlbSurvey> tlbs_;
@@ -210,7 +212,8 @@ Site Discovery::site(Space space) const {
 }
 
 // Asked for once only: of a space that is not there, the reason is kept.
-Survey& Discovery::survey_as_far_as(Space space, bool complete) {
+Survey& Discovery::survey_as_far_as(const Site& site, bool complete) {
+  const Space space = site.space;
   if (const auto absent = absent_spaces_.find(space); absent != absent_spaces_.end())
     throw NotSupportedError(absent->second);
   const std::vector<Space>& spaces = lab_.info().spaces;
@@ -218,8 +221,9 @@ Survey& Discovery::survey_as_far_as(Space space, bool complete) {
     throw NotSupportedError(fmt::format("this device runs no programs in the {} space", to_string(space)));
   }
   try {
-    const auto found = surveys_.find(space);
-    Survey& survey = found != surveys_.end() ? found->second : surveys_[space] = probe::begin_survey(lab_, site(space));
+    const auto key = std::pair(space, site.exclusive);
+    const auto found = surveys_.find(key);
+    Survey& survey = found != surveys_.end() ? found->second : surveys_[key] = probe::begin_survey(lab_, site);
     if (complete && !survey.is_complete()) survey = probe::complete_survey(lab_, survey);
     return survey;
   } catch (const NotSupportedError& error) {
@@ -230,18 +234,35 @@ Survey& Discovery::survey_as_far_as(Space space, bool complete) {
 
 Cache& Discovery::cache(const std::string& element) {
   if (const auto found = caches_.find(element); found != caches_.end()) return found->second;
+  return caches_.emplace(element, find_cache(element)).first->second;
+}
+
+Cache Discovery::find_cache(const std::string& element) {
   const ElementProbe& row = cache_row(element);
   const Survey& found = survey(row.space);
   if (row.space == Space::kGlobal) require_l1_caching();
-  const bool shared_by_sms = found.site.exclusive;
-  // What SMs share was surveyed until memory shows, so the last level is that.
-  if (shared_by_sms && row.depth + 1 >= found.levels.size()) {
-    throw probe::NotPresent(
-        fmt::format("loads that bypass L1 show {} level(s), the last of which is memory", found.levels.size()));
-  }
+  if (!found.site.exclusive) return probe::find_cache(found, row.depth, false);
   // All levels but memory are near and far parts of one cache, unless the table has another behind it.
-  const bool merge_rest = shared_by_sms && !has_row("l3");
-  return caches_.emplace(element, probe::find_cache(found, row.depth, merge_rest)).first->second;
+  const bool merge_rest = !has_row("l3");
+  // What SMs share was surveyed until memory shows, so the last level is that.
+  if (row.depth + 1 < found.levels.size()) return probe::find_cache(found, row.depth, merge_rest);
+  // Where global loads are not cached at all (compute capability 1) the cache that SMs share may be that of textures,
+  // behind the one of the SM.
+  if (const std::optional<Cache> of_textures = element == "l2" ? l2_of_textures() : std::nullopt) return *of_textures;
+  throw probe::NotPresent(
+      fmt::format("loads that bypass L1 show {} level(s), the last of which is memory", found.levels.size()));
+}
+
+std::optional<Cache> Discovery::l2_of_textures() {
+  Site textures = site(Space::kTexture);
+  textures.exclusive = true;
+  try {
+    const Survey& found = survey_as_far_as(textures, true);
+    if (found.levels.size() < 3) return std::nullopt;
+    return probe::find_cache(found, 1, false);
+  } catch (const NotSupportedError&) {  // no textures
+    return std::nullopt;
+  }
 }
 
 bool Discovery::has_row(std::string_view element) const {
@@ -259,8 +280,8 @@ std::optional<std::uint64_t> Discovery::api_size(const std::string& element) con
 void Discovery::require_l1_caching() {
   const std::vector<Space>& spaces = lab_.info().spaces;
   if (std::find(spaces.begin(), spaces.end(), Space::kGlobalBypassL1) == spaces.end()) return;
-  const double with_l1 = stats::median(survey_as_far_as(Space::kGlobal, false).tiny_latencies_cycles);
-  const double without = stats::median(survey_as_far_as(Space::kGlobalBypassL1, false).tiny_latencies_cycles);
+  const double with_l1 = stats::median(survey_as_far_as(site(Space::kGlobal), false).tiny_latencies_cycles);
+  const double without = stats::median(survey_as_far_as(site(Space::kGlobalBypassL1), false).tiny_latencies_cycles);
   constexpr double kSame = 0.1;  // an L1 hit takes less than half of an L2 hit on every GPU that has one
   if (with_l1 > (1 - kSame) * without) {
     throw probe::NotPresent(fmt::format(
@@ -269,10 +290,14 @@ void Discovery::require_l1_caching() {
   }
 }
 
-// Without an L2 what is asked of it would be asked of memory. Whether its edge was found does not matter here.
-void Discovery::require_l2() {
+// Without an L2, or with one of textures, what is asked of it would be asked of memory. Whether its edge was found does
+// not matter here.
+void Discovery::require_l2_of_globals() {
   const Attribute& size = ensure("l2", "size");
   if (size.reason == Reason::kNotPresent) throw probe::NotPresent(size.detail);
+  if (cache("l2").site().space == Space::kTexture) {
+    throw probe::NotPresent("only textures pass this L2: global loads, stores and atomics go to memory");
+  }
 }
 
 // Of a cache that holds all the constants there may be: what `measure` finds where constants and code share it.
@@ -431,6 +456,7 @@ Attribute Discovery::shared_between(const std::string& element) {
 }
 
 Attribute Discovery::slices(const std::string& element) {
+  require_l2_of_globals();
   ensure(element, "size");
   return probe::measure_slices(lab_, cache(element));
 }
@@ -450,6 +476,7 @@ Attribute Discovery::latency_patterns(const std::string& /*element*/) {
   std::vector<std::pair<std::string, double>> patterns;
   const Attribute& l1 = ensure("l1", "latency");
   if (l1.available()) patterns.emplace_back("l1_hit", *l1.number());
+  require_l2_of_globals();
   const Attribute& l2 = ensure("l2", "latency");
   const Attribute& memory = ensure("device", "latency");
   if (!l2.available() || !memory.available()) {
@@ -552,7 +579,9 @@ Attribute Discovery::miss_penalty(const std::string& element) {
   if (is_tlb(element)) return probe::tlb_miss_penalty(lab_, tlbs(), tlb_depth(element));
   ensure(element, "line_size");
   const Cache& found = cache(element);
-  const bool memory_is_next = found.site().exclusive && found.last_level + 2 >= found.survey->levels.size();
+  // As global loads reach it, which is how the latency of memory is measured.
+  const bool memory_is_next =
+      found.site().space == Space::kGlobalBypassL1 && found.last_level + 2 >= found.survey->levels.size();
   if (!memory_is_next) {
     const auto beside_code = constants_beside_code(element, [&](const probe::CodeSurvey&, const Cache& constants) {
       return probe::measure_constant_penalty_beside_code(lab_, constants);
@@ -571,6 +600,7 @@ Attribute Discovery::miss_penalty(const std::string& element) {
 }
 
 Attribute Discovery::partitions(const std::string& element) {
+  require_l2_of_globals();
   const Attribute& size = ensure(element, "size");
   Cache& l2 = cache(element);
   return probe::measure_partitions(lab_, l2, l2.size_bytes > 0 ? l2.size_bytes : size.number().value_or(0));
@@ -582,6 +612,7 @@ std::uint64_t Discovery::memory_stream_bytes() const {
 }
 
 Attribute Discovery::bandwidth(const std::string& element, StreamOp op) {
+  if (element == "l2" && op == StreamOp::kWrite) require_l2_of_globals();
   StreamProgram stream;
   stream.op = op;
   stream.per_block = true;
@@ -658,7 +689,11 @@ Attribute Discovery::bandwidth(const std::string& element, StreamOp op) {
 }
 
 Attribute Discovery::write_allocate(const std::string& element) {
-  ensure(element, element == "l2" ? "size" : "line_size");  // L2 is evicted first
+  if (element == "l2") {
+    require_l2_of_globals();  // and so its size is known: it is evicted first
+  } else {
+    ensure(element, "line_size");
+  }
   return probe::measure_write_allocate(lab_, cache(element));
 }
 
@@ -681,7 +716,7 @@ double Discovery::theoretical_memory_bytes_per_second() const {
 
 // Behind an L3: more than that can take, as it was measured or at most could be, stays in L2.
 Attribute Discovery::l2_write_policy() {
-  static_cast<void>(cache("l2"));  // throws where there is none
+  require_l2_of_globals();
   if (!has_row("l3")) {
     const Attribute& size = ensure("l2", "size");
     if (!size.available()) return unavailable(Reason::kDependency, "needs the size of L2");
@@ -722,7 +757,7 @@ Attribute Discovery::guarded(const std::string& element, const PlanRow& row) {
     if (ClusterElements::has(element)) return clusters_.measure(element, row.attribute);
     if (AccessAttributes::has(row.attribute)) {
       if (element == "l1") require_l1_caching();
-      if (element == "l2") require_l2();
+      if (element == "l2") require_l2_of_globals();
       return accesses_.measure(element, row.attribute);
     }
     return (this->*row.measure)(element);

@@ -137,12 +137,12 @@ Attribute measure_latency(Lab& lab, const Cache& cache) {
 Attribute measure_far_latency(Lab& lab, const Cache& l2) {
   const Survey& survey = *l2.survey;
   Attribute attribute = measure_latency(lab, Cache{.survey = l2.survey,
-                                                   .first_level = 0,
-                                                   .last_level = 0,
+                                                   .first_level = l2.first_level,
+                                                   .last_level = l2.first_level,
                                                    .fetch_bytes = l2.fetch_bytes,
-                                                   .fits_bytes = find_cache(survey, 0, false).fits_bytes});
+                                                   .fits_bytes = find_cache(survey, l2.first_level, false).fits_bytes});
   attribute.add_detail("near_cycles", *attribute.number());
-  if (l2.last_level > 0) {
+  if (l2.last_level > l2.first_level) {
     Cache far = l2;
     far.first_level = l2.last_level;
     far.fits_bytes = 0;

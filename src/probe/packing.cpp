@@ -4,6 +4,7 @@
 
 #include <cmath>
 #include <deque>
+#include <numeric>
 
 namespace gputopo::probe {
 
@@ -11,11 +12,15 @@ FitTest::FitTest(Lab& lab, const Cache& cache, ChaseArray array, const std::vect
     : lab_(lab), cache_(cache), array_(std::move(array)), places_(places) {
   // Thousands of loads are to miss less than once: how many look like it although they hit must be known well.
   constexpr std::uint64_t kLoads = 100'000;
-  const ChaseArray tiny =
-      make_array(cache.site(), lab.parameters().tiny_bytes, std::max(kMinimumStrideBytes, cache.fetch_bytes));
+  // Of loads that this very cache serves: one that is nearer must be slowed down by more to look like a miss.
+  const std::uint64_t bytes = cache.nearer_bytes == 0
+                                  ? lab.parameters().tiny_bytes
+                                  : std::min(std::max(2 * cache.nearer_bytes, cache.fits_bytes / 2), cache.fits_bytes);
+  const std::uint64_t stride = cache.nearer_bytes == 0 ? cache.fetch_bytes : cache.nearest_fetch_bytes();
+  const ChaseArray hits = make_array(cache.site(), bytes, std::max(kMinimumStrideBytes, stride));
   const ChaseProgram program = make_program(
-      cache.site(), {tiny},
-      {{.kind = StepKind::kWarm, .loads = 4 * tiny.element_count()}, {.kind = StepKind::kCounted, .loads = kLoads}});
+      cache.site(), {hits},
+      {{.kind = StepKind::kWarm, .loads = 4 * hits.element_count()}, {.kind = StepKind::kCounted, .loads = kLoads}});
   stats::Histogram all;
   for (const ChaseResult& copy : lab.chase(std::vector<ChaseProgram>(lab.parameters().copies, program))) {
     stats::accumulate(all, copy.steps.back().histogram);
@@ -33,21 +38,32 @@ double FitTest::error(double elements) const {
 }
 
 // One copy tells most of those that do not fit: they miss once a pass or more, which is far from none where few loads
-// look like misses. The others take the median of several.
+// look like misses. A neighbour may have done that to one copy, hardly to the next as well. All that fit in either look
+// take the median of several.
 std::vector<bool> FitTest::fit(const std::vector<Group>& groups, const Group& taken) {
-  const std::vector<double> first = misses_per_pass(groups, taken, 1);
+  const auto chosen = [&](const std::vector<std::size_t>& indices) {
+    std::vector<Group> some;
+    for (const std::size_t g : indices) some.push_back(groups[g]);
+    return some;
+  };
+  std::vector<std::size_t> missing(groups.size());
+  std::iota(missing.begin(), missing.end(), std::size_t{0});
   std::vector<std::size_t> undecided;
-  std::vector<Group> rest;
-  for (std::size_t g = 0; g < groups.size(); ++g) {
-    constexpr double kErrors = 5;
-    const double elements = elements_in(taken) + elements_in(groups[g]);
-    if (first[g] >= kDecision + std::max(kDecision, kErrors * error(elements))) continue;
-    undecided.push_back(g);
-    rest.push_back(groups[g]);
+  constexpr int kLooks = 2;
+  for (int look = 0; look < kLooks; ++look) {
+    const std::vector<double> misses = misses_per_pass(chosen(missing), taken, 1);
+    std::vector<std::size_t> again;
+    for (std::size_t i = 0; i < missing.size(); ++i) {
+      constexpr double kErrors = 5;
+      const double elements = elements_in(taken) + elements_in(groups[missing[i]]);
+      const bool misses_many = misses[i] >= kDecision + std::max(kDecision, kErrors * error(elements));
+      (misses_many ? again : undecided).push_back(missing[i]);
+    }
+    missing = std::move(again);
   }
   std::vector<bool> answers(groups.size());
-  const std::vector<double> misses = misses_per_pass(rest, taken, lab_.parameters().copies);
-  for (std::size_t i = 0; i < rest.size(); ++i) answers[undecided[i]] = misses[i] < kDecision;
+  const std::vector<double> misses = misses_per_pass(chosen(undecided), taken, lab_.parameters().copies);
+  for (std::size_t i = 0; i < undecided.size(); ++i) answers[undecided[i]] = misses[i] < kDecision;
   return answers;
 }
 

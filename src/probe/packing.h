@@ -22,8 +22,8 @@ class FitTest {
   using Group = std::vector<std::uint32_t>;  // of places
   // Whether `taken` and each of the groups fit.
   [[nodiscard]] std::vector<bool> fit(const std::vector<Group>& groups, const Group& taken = {});
-  // The median of some copies of the misses a pass, beyond what looks like misses in a tiny array. What does not fit
-  // misses at least once a pass; kDecision is in between.
+  // The median of some copies of the misses a pass, beyond what looks like misses in an array that fits. What does not
+  // fit misses at least once a pass; kDecision is in between.
   [[nodiscard]] std::vector<double> misses_per_pass(const std::vector<Group>& groups, const Group& taken,
                                                     std::size_t copies);
   static constexpr double kDecision = 0.4;

@@ -137,7 +137,7 @@ struct BandLatencies {
 // Sweeps the footprints of a survey whose fetch granularity and levels are known (again, under another carve-out).
 void sweep_footprints(Lab& lab, Survey& survey);
 // The cache at `depth` of the survey (0: nearest). Levels that share a cache (near and far L2) are one when
-// `merge_rest`: all levels but the last. Throws NotPresent.
+// `merge_rest`: all from there on but the last. Throws NotPresent.
 [[nodiscard]] Cache find_cache(const Survey& survey, std::size_t depth, bool merge_rest);
 
 // Throws unless was_exceeded(): NotSupportedError where the space allows no larger array, else Inconclusive.

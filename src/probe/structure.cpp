@@ -16,8 +16,7 @@
 namespace gputopo::probe {
 namespace {
 
-// Lines of an array, each all that the nearest cache fetches of it: behind that, one load a line would let it hold as
-// many of these lines as it has of its own.
+// Lines of an array: all elements of each.
 std::vector<PackingPlace> places_of(const ChaseArray& array, std::uint64_t line_bytes) {
   const std::uint64_t elements = line_bytes / array.stride_bytes;
   std::vector<PackingPlace> places(array.element_count() / elements);
@@ -28,10 +27,24 @@ std::vector<PackingPlace> places_of(const ChaseArray& array, std::uint64_t line_
   return places;
 }
 
+// Bytes of a line for each of its elements. One will do, but behind another cache, which would hold as many of these
+// lines as it has of its own: there as many of all that it fetches of a line that the whole cache has far more of them
+// than that one can hold.
+std::uint64_t element_stride(const Cache& cache, double lines) {
+  if (cache.nearer_bytes == 0) return cache.line_bytes;
+  const std::uint64_t fetch = cache.nearest_fetch_bytes();
+  constexpr double kFarMore = 8;
+  const double wanted = kFarMore * static_cast<double>(cache.nearer_bytes / fetch);
+  std::uint64_t stride = cache.line_bytes;
+  while (stride > fetch && lines * static_cast<double>(cache.line_bytes / stride) < wanted) stride /= 2;
+  return std::max(stride, fetch);
+}
+
 // What is walked must be too much for the cache before this one, always.
-std::size_t least_lines(const Cache& cache) {
+std::size_t least_lines(const Cache& cache, const Structure& structure) {
   constexpr std::uint64_t kNearer = 2;
-  return kNearer * cache.nearer_bytes / cache.line_bytes;
+  const std::uint64_t per_line = cache.line_bytes / structure.array.stride_bytes;
+  return kNearer * cache.nearer_bytes / cache.nearest_fetch_bytes() / per_line;
 }
 
 std::optional<Conflict> conflict_by_itself(Lab& lab, const Cache& cache, FitTest& test, std::size_t lines,
@@ -51,13 +64,13 @@ LineGroup packed_lines(Lab& lab, const Cache& cache, const Structure& structure,
                        const std::vector<PackingPlace>& places) {
   constexpr double kPatience = 0.1;  // nearly all of them will do
   LineGroup packed = pack(lab, cache, structure.array, places, static_cast<std::size_t>(structure.lines), kPatience);
-  if (packed.size() < least_lines(cache)) {
+  if (packed.size() < least_lines(cache, structure)) {
     throw Inconclusive(fmt::format("the {} lines that it holds are less than twice what is before it", packed.size()));
   }
   return packed;
 }
 
-std::optional<Conflict> conflict_with_packed(Lab& lab, const Cache& cache, FitTest& test, const LineGroup& packed,
+std::optional<Conflict> conflict_with_packed(Lab& lab, FitTest& test, const LineGroup& packed, std::size_t least,
                                              std::size_t lines, std::uint64_t seed) {
   if (packed.size() >= lines) return std::nullopt;  // there is no other
   Conflict conflict{.walked = packed};
@@ -68,7 +81,7 @@ std::optional<Conflict> conflict_with_packed(Lab& lab, const Cache& cache, FitTe
   LineGroup too_many = packed;
   too_many.push_back(conflict.last);
   if (test.fit({too_many}).front()) return std::nullopt;
-  conflict.others = conflicting_with(test, packed, conflict.last, least_lines(cache));
+  conflict.others = conflicting_with(test, packed, conflict.last, least);
   lab.log(fmt::format("structure: with {} lines {} conflict", packed.size(), conflict.ways() + 1));
   if (conflict.others.empty()) return std::nullopt;
   return conflict;
@@ -201,8 +214,8 @@ Structure survey_structure(Lab& lab, const Cache& cache) {
   }
   constexpr double kCapacities = 2;  // does not fit, whatever the index
   const auto wanted = static_cast<std::uint64_t>(kCapacities * cache.size_bytes);
-  const std::uint64_t element = structure.behind ? cache.nearest_fetch_bytes() : cache.line_bytes;
-  structure.array = make_array(cache.site(), cache.site().clamp(wanted) / cache.line_bytes * cache.line_bytes, element);
+  structure.array = make_array(cache.site(), cache.site().clamp(wanted) / cache.line_bytes * cache.line_bytes,
+                               element_stride(cache, structure.lines));
   const std::vector<PackingPlace> places = places_of(structure.array, cache.line_bytes);
   FitTest test(lab, cache, structure.array, places);
   // Two to compare; where they are of few lines, more, for the distances within them to tell an index from chance.
@@ -219,8 +232,9 @@ Structure survey_structure(Lab& lab, const Cache& cache) {
   };
   for (std::uint64_t attempt = 0; attempt < kTries && !enough(); ++attempt) {
     const std::uint64_t seed = lab.seed() + attempt;
-    const auto conflict = structure.behind ? conflict_with_packed(lab, cache, test, packed, places.size(), seed)
-                                           : conflict_by_itself(lab, cache, test, places.size(), seed);
+    const auto conflict =
+        structure.behind ? conflict_with_packed(lab, test, packed, least_lines(cache, structure), places.size(), seed)
+                         : conflict_by_itself(lab, cache, test, places.size(), seed);
     if (!conflict) continue;
     lines += conflict->ways() + 1;
     structure.conflicts.push_back(*conflict);

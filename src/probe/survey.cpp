@@ -169,13 +169,13 @@ Survey complete_survey(Lab& lab, Survey survey) {
 }
 
 Cache find_cache(const Survey& survey, std::size_t depth, bool merge_rest) {
-  if (survey.levels.size() < 2 || (merge_rest ? 0 : depth) >= survey.levels.size()) {
+  if (survey.levels.size() < 2 || depth >= survey.levels.size()) {
     throw NotPresent(fmt::format("loads in the {} space show {} level(s) only, so there is no cache at level {}",
                                  to_string(survey.site.space), survey.levels.size(), depth + 1));
   }
   Cache cache;
   cache.survey = &survey;
-  cache.first_level = merge_rest ? 0 : depth;
+  cache.first_level = depth;
   cache.last_level = merge_rest ? survey.levels.size() - 2 : depth;
   cache.fetch_bytes = survey.fetch_bytes;
   read_survey(cache);

@@ -60,10 +60,9 @@ class Published : public ::testing::Test {
   Topology found_;
 };
 
-// Wong et al., Demystifying GPU Microarchitecture through Microbenchmarking, ISPASS 2010, Table V. Not in here: the
-// second texture level, which no other loads reach.
+// Wong et al., Demystifying GPU Microarchitecture through Microbenchmarking, ISPASS 2010, Table V.
 TEST_F(Published, WongTableFive) {
-  discover_machine("gt200", {"texture", "constant_l1", "constant_l15", "shared", "device", "tlb_l1", "tlb_l2",
+  discover_machine("gt200", {"texture", "l2", "constant_l1", "constant_l15", "shared", "device", "tlb_l1", "tlb_l2",
                              "icache_l1", "icache_l2", "icache_l3"});
   EXPECT_EQ(number("icache_l1", "size"), 4 << 10);
   EXPECT_EQ(number("icache_l1", "ways"), 4);
@@ -104,6 +103,13 @@ TEST_F(Published, WongTableFive) {
   EXPECT_EQ(number("texture", "ways"), 20);
   EXPECT_NEAR(number("texture", "latency"), 261, 2);
   EXPECT_NEAR(number("texture", "latency") + number("texture", "miss_penalty"), 371, 3);
+  // The second texture level, which no other loads reach.
+  EXPECT_EQ(number("l2", "size"), 256 << 10);
+  EXPECT_EQ(number("l2", "line_size"), 256);
+  EXPECT_EQ(number("l2", "ways"), 8);
+  EXPECT_NEAR(number("l2", "latency"), 371, 2);
+  EXPECT_NEAR(number("l2", "latency") + number("l2", "miss_penalty"), 499, 3);
+  EXPECT_EQ(found_.find_attribute("l2", "write_allocate")->reason, Reason::kNotPresent);
 
   EXPECT_EQ(number("shared", "size"), 16 << 10);
   EXPECT_NEAR(number("shared", "latency"), 38, 1);
