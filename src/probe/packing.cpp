@@ -21,13 +21,14 @@ FitTest::FitTest(Lab& lab, const Cache& cache, ChaseArray array, const std::vect
   const ChaseProgram program = make_program(
       cache.site(), {hits},
       {{.kind = StepKind::kWarm, .loads = 4 * hits.element_count()}, {.kind = StepKind::kCounted, .loads = kLoads}});
-  stats::Histogram all;
+  // The median, for a neighbour may disturb a copy.
+  std::vector<double> counts;
   for (const ChaseResult& copy : lab.chase(std::vector<ChaseProgram>(lab.parameters().copies, program))) {
-    stats::accumulate(all, copy.steps.back().histogram);
+    counts.push_back(band_count(copy.steps.back().histogram));
   }
-  const auto loads = static_cast<double>(stats::total_count(all));
-  false_misses_ = band_count(all) / loads;
-  false_misses_error_ = std::sqrt(band_count(all) + 1) / loads;
+  const double count = stats::median(counts);
+  false_misses_ = count / static_cast<double>(kLoads);
+  false_misses_error_ = std::sqrt((count + 1) / static_cast<double>(counts.size())) / static_cast<double>(kLoads);
 }
 
 double FitTest::error(double elements) const {

@@ -130,20 +130,30 @@ VictimShares victim_shares(Lab& lab, const Cache& cache, const Structure& struct
   for (std::uint64_t i = 0; i < kFills; ++i) program.steps.push_back({.kind = StepKind::kWarm, .loads = walk});
   if (touch_first_again) program.steps.push_back({.kind = StepKind::kWarm, .loads = 1, .first = at.front()});
   program.steps.push_back({.kind = StepKind::kWarm, .loads = 1, .first = walk});
-  // The first that misses is the victim: those before it hit, and evict nothing.
-  program.steps.push_back({.kind = StepKind::kTimed, .loads = std::min<std::uint64_t>(walk, program.timed_cap)});
+  // The first that misses is the victim: those before it hit, and evict nothing. A line that was touched again comes
+  // last where another cache before this one has it then.
+  const std::uint64_t start =
+      touch_first_again && structure.behind ? at.front() + places[conflict.walked.front()].size() : 0;
+  const std::uint64_t loads = start == 0 ? walk : walk + 1;  // all around
+  program.steps.push_back(
+      {.kind = StepKind::kTimed, .loads = std::min<std::uint64_t>(loads, program.timed_cap), .first = start});
+  // Of each age, when it is loaded; the ages in the order in which they are.
+  const auto turn = [&](std::size_t age) { return (at[age] + walk + 1 - start) % (walk + 1); };
+  std::vector<std::size_t> ages(at.size());
+  std::iota(ages.begin(), ages.end(), std::size_t{0});
+  std::sort(ages.begin(), ages.end(), [&](std::size_t one, std::size_t other) { return turn(one) < turn(other); });
   // A share of one in a hundred is to be seen; a fully associative cache takes its time for each.
   constexpr std::uint64_t kLoads = 4'000'000;
   const std::size_t copies = std::clamp<std::size_t>(kLoads / (kFills * walk), 20, 400);
   VictimShares shares{.of_age = std::vector<double>(at.size()), .tried = static_cast<double>(copies)};
   for (const ChaseResult& result : lab.chase(std::vector<ChaseProgram>(copies, program))) {
     const std::vector<std::uint32_t>& latencies = result.steps.back().latencies;
-    const auto victim = std::find_if(at.begin(), at.end(), [&](std::uint64_t load) {
-      return load < latencies.size() && latencies[load] >= cache.hit_limit_cycles() &&
-             latencies[load] < cache.survey->levels.back().high_cycles;
+    const auto victim = std::find_if(ages.begin(), ages.end(), [&](std::size_t age) {
+      return turn(age) < latencies.size() && latencies[turn(age)] >= cache.hit_limit_cycles() &&
+             latencies[turn(age)] < cache.survey->levels.back().high_cycles;
     });
-    if (victim == at.end()) continue;
-    shares.of_age[static_cast<std::size_t>(victim - at.begin())] += 1;
+    if (victim == ages.end()) continue;
+    shares.of_age[*victim] += 1;
     ++shares.seen;
   }
   for (double& share : shares.of_age) share /= std::max(1.0, shares.seen);
