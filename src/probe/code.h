@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 #include "probe/lab.h"
@@ -23,11 +24,18 @@ struct CodeSurvey {
 
 [[nodiscard]] CodeSurvey survey_code(Lab& lab);
 
+// What the stairs of a steep edge tell of a cache.
+struct CodeEdge {
+  std::uint32_t line_bytes = 0;
+  std::uint32_t ways = 0;
+};
+
 // An instruction cache: a level of the survey with another one behind it.
 struct CodeCache {
   const CodeSurvey* survey = nullptr;
   std::size_t level = 0;
   std::uint32_t fits_instructions = 0;  // the longest code that it holds; found by measure_code_size
+  std::optional<CodeEdge> steep_edge;   // once it was read
 
   [[nodiscard]] const stats::Plateau& plateau() const { return survey->levels[level]; }
   [[nodiscard]] const stats::Plateau& next() const { return survey->levels[level + 1]; }
@@ -41,11 +49,14 @@ struct CodeCache {
 [[nodiscard]] Attribute measure_code_size(Lab& lab, CodeCache& cache);
 // Of straight-line code that the cache serves.
 [[nodiscard]] Attribute measure_code_rate(Lab& lab, const CodeCache& cache);
+// Of a cache that replaces the oldest line of a set: where a few blocks of code lie between none and all of it missing.
+// Throws Inconclusive where the edge does not look like that, NotSupportedError where the cache is too large.
+[[nodiscard]] const CodeEdge& steep_edge(Lab& lab, CodeCache& cache);
 // From where the time of code that just does not fit falls as it begins later. Throws Inconclusive where no stairs
 // show.
-[[nodiscard]] Attribute measure_code_line(Lab& lab, const CodeCache& cache);
-// Throws Inconclusive where the edge is too steep for blocks of code, or not that of a cache that replaces the oldest.
-[[nodiscard]] Attribute measure_code_ways(Lab& lab, const CodeCache& cache);
+[[nodiscard]] Attribute measure_code_line(Lab& lab, CodeCache& cache);
+// From how steep the edge is. Throws Inconclusive where it is not that of a cache that replaces the oldest.
+[[nodiscard]] Attribute measure_code_ways(Lab& lab, CodeCache& cache);
 // Which SMs evict each other's code: "SM", "GPU", or how many SMs share it ("2 SMs"); "CU" where the vendor calls it
 // so.
 [[nodiscard]] Attribute measure_code_scope(Lab& lab, const CodeCache& cache);

@@ -82,7 +82,7 @@ bool has_stairs(const std::vector<double>& steps, std::size_t period) {
 
 }  // namespace
 
-Attribute measure_code_line(Lab& lab, const CodeCache& cache) {
+Attribute measure_code_line(Lab& lab, CodeCache& cache) {
   constexpr std::uint32_t kMostBlocks = kMostCodeBehindLead / kCodeBlockInstructions - kMostExtraBlocks;
   if (cache.fits_instructions > kMostBlocks * kCodeBlockInstructions) {
     throw NotSupportedError(
@@ -93,10 +93,11 @@ Attribute measure_code_line(Lab& lab, const CodeCache& cache) {
   // code misses.
   constexpr double kMostMissing = 0.64;
   const double part = missed_parts(lab, cache, {cache.fits_instructions + kCodeBlockInstructions}).front();
-  if (part > kMostMissing) {
-    throw Inconclusive(fmt::format("with {:.0f} B of code too much {:.0f}% misses: too steep an edge to see lines",
-                                   cache.survey->block_bytes, 100 * part));
-  }
+  const auto line_of_steep_edge = [&] {
+    const double line = steep_edge(lab, cache).line_bytes;
+    return measured(lab, std::llround(line), "B", stats::Interval{line, line}, "stairs_of_edge");
+  };
+  if (part > kMostMissing) return line_of_steep_edge();
   const std::uint32_t all_miss = cache.survey->instructions[cache.next().first];
   std::vector<std::vector<double>> lengths;
   for (const int blocks : kLengths) {
@@ -127,7 +128,7 @@ Attribute measure_code_line(Lab& lab, const CodeCache& cache) {
     return has_stairs(stairs, apart) && (apart != kBlockPeriod || has_stairs(showing_at(kHalf), apart));
   };
   while (period > 1 && !shows(period)) period /= 2;
-  if (period < 2) throw Inconclusive("what a pass takes does not rise in stairs as its code begins earlier");
+  if (period < 2) return line_of_steep_edge();
   const double line =
       std::exp2(std::round(std::log2(static_cast<double>(period) * kCodeLeadStep * cache.bytes_per_instruction())));
   return measured(lab, std::llround(line), "B", stats::Interval{line, line}, "stairs_of_code_length");

@@ -58,15 +58,14 @@ class Ramp {
 
 }  // namespace
 
-Attribute measure_code_ways(Lab& lab, const CodeCache& cache) {
+Attribute measure_code_ways(Lab& lab, CodeCache& cache) {
   Ramp ramp(lab, cache);
   const std::vector<std::uint32_t> lengths = ramp.lengths();
   constexpr std::size_t kLeastLengths = 3;
   if (lengths.size() < kLeastLengths) {
-    throw Inconclusive(
-        fmt::format("between little and nearly all of the code missing lie {} blocks of {:.0f} B: too few "
-                    "to tell how steep that is",
-                    lengths.size(), cache.survey->block_bytes));
+    const auto ways = static_cast<std::int64_t>(steep_edge(lab, cache).ways);
+    return measured(lab, ways, "", stats::Interval{static_cast<double>(ways), static_cast<double>(ways)},
+                    "stairs_of_edge");
   }
   const std::vector<double> parts = missed_parts(lab, cache, lengths);
   std::vector<double> x;
