@@ -82,8 +82,9 @@ struct ChaseActor {
 
 enum class StepKind : std::uint8_t {
   kWarm,   // the actor follows the chain; only the total time is kept. Warm-up, and load-to-use latency by division.
-  kTouch,  // every thread of the block (kTouchThreads of them) takes its share and each element of the array is loaded
-           // once, in no particular order; `loads` and `chain` are ignored. A warm-up of large arrays.
+  kTouch,  // every thread of the block (kTouchThreads of them) takes its share and each of `loads` elements of the
+           // array from the `first` on, as they lie in memory, is loaded once, in no particular order; 0 loads: to its
+           // end. `chain` is ignored. A warm-up of large arrays. Parts of an array without skew_bytes only.
   kTimed,  // every load is timed; the first timed_cap latencies are kept, and the histogram of all
   kCounted,  // every load is timed; only the histogram is kept
   kStore,   // the actor writes the first `loads` elements, in their order: to each the two links that it holds already,
@@ -121,6 +122,11 @@ struct ChaseStep {
   std::uint64_t first = 0;
   friend bool operator==(const ChaseStep&, const ChaseStep&) = default;
 };
+
+// Elements that a kTouch step loads of an array.
+[[nodiscard]] constexpr std::uint64_t touched_elements(const ChaseArray& array, const ChaseStep& step) {
+  return step.loads == 0 ? array.element_count() - step.first : step.loads;
+}
 
 // A pointer chase by a few actors, in one block on one SM or in one block on each SM that they name. Shared memory
 // belongs to a block, so an array there may be chased by actors of one SM only.

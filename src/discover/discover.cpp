@@ -87,6 +87,7 @@ class Discovery {
   Cache& cache(const std::string& element);
   Cache find_cache(const std::string& element);
   std::optional<Cache> l2_of_textures();
+  const Cache& near_part(const std::string& element);
   Site site(Space space) const;
 
   Attribute guarded(const std::string& element, const PlanRow& row);
@@ -146,6 +147,7 @@ class Discovery {
   std::map<std::pair<Space, bool>, Survey> surveys_;  // by what a site is: space, and whether programs run alone
   std::map<Space, std::string> absent_spaces_;
   std::map<std::string, Cache> caches_;
+  std::map<std::string, Cache> near_parts_;
   std::optional<probe::TlbSurvey> tlbs_;
   std::optional<std::string> without_tlbs_;  // why
   std::map<std::string, probe::Structure> structures_;
@@ -545,11 +547,26 @@ const probe::Structure& Discovery::structure(const std::string& element) {
     return structure("l1");
   }
   try {
-    return structures_.emplace(element, probe::survey_structure(lab_, cache(element))).first->second;
+    return structures_.emplace(element, probe::survey_structure(lab_, near_part(element))).first->second;
   } catch (const probe::Inconclusive& error) {
     without_structure_[element] = error.what();
     throw;
   }
+}
+
+// What one SM reaches first of a cache: of an L2 with partitions the one near it.
+const Cache& Discovery::near_part(const std::string& element) {
+  Cache& whole = cache(element);
+  if (whole.first_level == whole.last_level) return whole;
+  if (const auto found = near_parts_.find(element); found != near_parts_.end()) return found->second;
+  const Attribute& partitions = ensure(element, "partitions");
+  const Value* bytes = partitions.available() ? partitions.find_detail("near_bytes") : nullptr;
+  if (bytes == nullptr) throw probe::Inconclusive("how much of it is near an SM is not known");
+  Cache near = whole;
+  near.last_level = near.first_level;
+  near.size_bytes = std::get<double>(*bytes);
+  probe::read_survey(near);
+  return near_parts_.emplace(element, near).first->second;
 }
 
 Attribute Discovery::ways(const std::string& element) {
@@ -572,7 +589,8 @@ Attribute Discovery::replacement(const std::string& element) {
       throw probe::Inconclusive("the cache before it keeps lines at random, so that this one does not see the order");
     }
   }
-  return probe::structure_replacement(lab_, cache(element), structure(element));
+  const probe::Structure& found = structure(element);
+  return probe::structure_replacement(lab_, near_part(element), found);
 }
 
 Attribute Discovery::miss_penalty(const std::string& element) {

@@ -44,6 +44,8 @@ struct Parameters {
   double packed_places_limit = 400;
   // Lines among which those of one set are looked for, by walking all of them again and again. More would take minutes.
   double structure_lines_limit = 32768;
+  // The same for a cache that SMs share, where lines are left out of what one block touches at once: 256 MiB of 128 B.
+  double structure_shared_lines_limit = 2097152;
   // The same for a cache behind another, where all that fits is walked every time.
   double structure_behind_lines_limit = 1024;
   // Copies of a program that tries one SM against all others. Few, because there is one for each SM; odd, as above.

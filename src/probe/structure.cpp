@@ -6,23 +6,30 @@
 #include <bit>
 #include <boost/math/distributions/chi_squared.hpp>
 #include <cmath>
+#include <functional>
 #include <numeric>
 #include <optional>
 #include <random>
 
 #include "probe/conflicts.h"
+#include "probe/eviction_set.h"
 #include "probe/packing.h"
 
 namespace gputopo::probe {
 namespace {
 
-// Lines of an array: all elements of each.
+// The elements of a line of an array.
+PackingPlace elements_of(const ChaseArray& array, std::uint64_t line_bytes, std::uint32_t line) {
+  PackingPlace elements(line_bytes / array.stride_bytes);
+  std::iota(elements.begin(), elements.end(), line * static_cast<std::uint32_t>(elements.size()));
+  return elements;
+}
+
+// All lines.
 std::vector<PackingPlace> places_of(const ChaseArray& array, std::uint64_t line_bytes) {
-  const std::uint64_t elements = line_bytes / array.stride_bytes;
-  std::vector<PackingPlace> places(array.element_count() / elements);
-  std::uint32_t next = 0;
-  for (PackingPlace& place : places) {
-    for (std::uint64_t i = 0; i < elements; ++i) place.push_back(next++);
+  std::vector<PackingPlace> places;
+  for (std::uint32_t line = 0; (line + 1) * line_bytes <= array.bytes; ++line) {
+    places.push_back(elements_of(array, line_bytes, line));
   }
   return places;
 }
@@ -47,16 +54,34 @@ std::size_t least_lines(const Cache& cache, const Structure& structure) {
   return kNearer * cache.nearer_bytes / cache.nearest_fetch_bytes() / per_line;
 }
 
-std::optional<Conflict> conflict_by_itself(Lab& lab, const Cache& cache, FitTest& test, std::size_t lines,
-                                           std::uint64_t seed) {
-  std::optional<LineGroup> found =
-      minimal_conflict(lab, test, lines, cache.site().exclusive ? 1 : lab.info().sm_count, seed);
-  if (!found) return std::nullopt;
-  Conflict conflict{.last = found->back()};
-  found->pop_back();
-  conflict.others = *found;
-  conflict.walked = std::move(*found);
+Conflict conflict_of(LineGroup lines) {
+  Conflict conflict{.last = lines.back()};
+  lines.pop_back();
+  conflict.others = lines;
+  conflict.walked = std::move(lines);
   return conflict;
+}
+
+std::optional<Conflict> conflict_by_itself(Lab& lab, FitTest& test, std::size_t lines, std::uint64_t seed) {
+  std::optional<LineGroup> found = minimal_conflict(lab, test, lines, lab.info().sm_count, seed);
+  if (!found) return std::nullopt;
+  return conflict_of(std::move(*found));
+}
+
+// Of a cache that SMs share: too large to walk, and programs take turns. Of the lines that evict another, those that
+// conflict.
+std::optional<Conflict> conflict_by_eviction(Lab& lab, const Cache& cache, const EvictionPool& pool,
+                                             std::uint64_t seed) {
+  const auto found = lines_evicting(lab, cache, pool, static_cast<std::uint32_t>(seed % pool.victims), seed);
+  if (!found) return std::nullopt;
+  std::vector<PackingPlace> places;
+  for (const std::uint32_t line : *found) places.push_back({line});
+  FitTest test(lab, cache, pool.array, places);
+  const std::optional<LineGroup> conflicting = minimal_conflict(lab, test, places.size(), 1, seed);
+  if (!conflicting) return std::nullopt;
+  LineGroup lines;
+  for (const std::uint32_t place : *conflicting) lines.push_back((*found)[place]);
+  return conflict_of(std::move(lines));
 }
 
 // All the lines that fit a cache behind another.
@@ -113,17 +138,17 @@ struct VictimShares {
 VictimShares victim_shares(Lab& lab, const Cache& cache, const Structure& structure, bool touch_first_again) {
   const Conflict& conflict = largest_conflict(structure);
   ChaseArray array = structure.array;
-  const std::vector<PackingPlace> places = places_of(array, structure.line_bytes);
   // Of each line of the set, by age: the first of its elements in the walk.
   std::vector<std::uint64_t> at;
   for (const std::uint32_t line : conflict.walked) {
     if (std::find(conflict.others.begin(), conflict.others.end(), line) != conflict.others.end()) {
       at.push_back(array.elements.size());
     }
-    array.elements.insert(array.elements.end(), places[line].begin(), places[line].end());
+    const PackingPlace elements = elements_of(array, structure.line_bytes, line);
+    array.elements.insert(array.elements.end(), elements.begin(), elements.end());
   }
   const std::uint64_t walk = array.elements.size();
-  array.elements.push_back(places[conflict.last].front());
+  array.elements.push_back(elements_of(array, structure.line_bytes, conflict.last).front());
   ChaseProgram program = make_program(cache.site(), {array}, {});
   // Enough for random replacement to have let all of them in.
   constexpr std::uint64_t kFills = 24;
@@ -133,7 +158,7 @@ VictimShares victim_shares(Lab& lab, const Cache& cache, const Structure& struct
   // The first that misses is the victim: those before it hit, and evict nothing. A line that was touched again comes
   // last where another cache before this one has it then.
   const std::uint64_t start =
-      touch_first_again && structure.behind ? at.front() + places[conflict.walked.front()].size() : 0;
+      touch_first_again && structure.behind ? at.front() + structure.line_bytes / array.stride_bytes : 0;
   const std::uint64_t loads = start == 0 ? walk : walk + 1;  // all around
   program.steps.push_back(
       {.kind = StepKind::kTimed, .loads = std::min<std::uint64_t>(loads, program.timed_cap), .first = start});
@@ -210,41 +235,23 @@ std::size_t Structure::most_ways() const {
   return ways;
 }
 
-Structure survey_structure(Lab& lab, const Cache& cache) {
-  require_exceeded(cache, "so no lines conflict");
-  if (cache.line_bytes == 0 || cache.size_bytes <= 0) throw Inconclusive("its line and its size are not known");
-  Structure structure{.line_bytes = cache.line_bytes, .behind = cache.nearer_bytes > 0};
-  structure.lines = std::round(cache.size_bytes / static_cast<double>(cache.line_bytes));
-  const double most_lines =
-      structure.behind ? lab.parameters().structure_behind_lines_limit : lab.parameters().structure_lines_limit;
-  if (structure.lines > most_lines) {
-    throw NotSupportedError(
-        fmt::format("of {:.0f} lines those of one set are not found in the time there is; of {:.0f} they would be",
-                    structure.lines, most_lines));
-  }
-  constexpr double kCapacities = 2;  // does not fit, whatever the index
-  const auto wanted = static_cast<std::uint64_t>(kCapacities * cache.size_bytes);
-  structure.array = make_array(cache.site(), cache.site().clamp(wanted) / cache.line_bytes * cache.line_bytes,
-                               element_stride(cache, structure.lines));
-  const std::vector<PackingPlace> places = places_of(structure.array, cache.line_bytes);
-  FitTest test(lab, cache, structure.array, places);
+namespace {
+
+// As many as tell its structure. `next` finds one by chance, which the seed says.
+void collect_conflicts(const Lab& lab, Structure& structure,
+                       const std::function<std::optional<Conflict>(std::uint64_t seed)>& next) {
   // Two to compare; where they are of few lines, more, for the distances within them to tell an index from chance.
   constexpr std::size_t kSets = 2;
   // Pairs tell least: a hash may put several of them at the same distance.
   constexpr std::size_t kLines = 12;
   constexpr std::size_t kLinesOfPairs = 24;
   constexpr std::uint64_t kTries = 16;
-  LineGroup packed;
-  if (structure.behind) packed = packed_lines(lab, cache, structure, places);
   std::size_t lines = 0;
   const auto enough = [&] {
     return lines >= (structure.most_ways() == 1 ? kLinesOfPairs : kLines) && minimal_ones(structure).size() >= kSets;
   };
   for (std::uint64_t attempt = 0; attempt < kTries && !enough(); ++attempt) {
-    const std::uint64_t seed = lab.seed() + attempt;
-    const auto conflict =
-        structure.behind ? conflict_with_packed(lab, test, packed, least_lines(cache, structure), places.size(), seed)
-                         : conflict_by_itself(lab, cache, test, places.size(), seed);
+    const auto conflict = next(lab.seed() + attempt);
     if (!conflict) continue;
     lines += conflict->ways() + 1;
     structure.conflicts.push_back(*conflict);
@@ -253,6 +260,46 @@ Structure survey_structure(Lab& lab, const Cache& cache) {
   if (structure.conflicts.size() < kSets) {
     throw Inconclusive("lines that conflict were not found: what does not fit at one time fits at another");
   }
+}
+
+void require_lines(const Structure& structure, double most) {
+  if (structure.lines <= most) return;
+  throw NotSupportedError(
+      fmt::format("of {:.0f} lines those of one set are not found in the time there is; of {:.0f} they would be",
+                  structure.lines, most));
+}
+
+}  // namespace
+
+Structure survey_structure(Lab& lab, const Cache& cache) {
+  require_exceeded(cache, "so no lines conflict");
+  if (cache.line_bytes == 0 || cache.size_bytes <= 0) throw Inconclusive("its line and its size are not known");
+  Structure structure{.line_bytes = cache.line_bytes, .behind = cache.nearer_bytes > 0};
+  structure.lines = std::round(cache.size_bytes / static_cast<double>(cache.line_bytes));
+  if (cache.site().exclusive && !structure.behind) {
+    require_lines(structure, lab.parameters().structure_shared_lines_limit);
+    const EvictionPool pool = make_eviction_pool(cache, structure.lines);
+    structure.array = pool.array;
+    collect_conflicts(lab, structure, [&](std::uint64_t seed) { return conflict_by_eviction(lab, cache, pool, seed); });
+    return structure;
+  }
+  require_lines(structure, structure.behind ? lab.parameters().structure_behind_lines_limit
+                                            : lab.parameters().structure_lines_limit);
+  constexpr double kCapacities = 2;  // does not fit, whatever the index
+  const auto wanted = static_cast<std::uint64_t>(kCapacities * cache.size_bytes);
+  structure.array = make_array(cache.site(), cache.site().clamp(wanted) / cache.line_bytes * cache.line_bytes,
+                               element_stride(cache, structure.lines));
+  const std::vector<PackingPlace> places = places_of(structure.array, cache.line_bytes);
+  FitTest test(lab, cache, structure.array, places);
+  if (!structure.behind) {
+    collect_conflicts(lab, structure,
+                      [&](std::uint64_t seed) { return conflict_by_itself(lab, test, places.size(), seed); });
+    return structure;
+  }
+  const LineGroup packed = packed_lines(lab, cache, structure, places);
+  collect_conflicts(lab, structure, [&](std::uint64_t seed) {
+    return conflict_with_packed(lab, test, packed, least_lines(cache, structure), places.size(), seed);
+  });
   return structure;
 }
 

@@ -95,7 +95,7 @@ double estimated_seconds(const ChaseProgram& program) {
     const ChaseArray& array = program.arrays[step.array];
     const bool on_chip = array.space == Space::kShared || array.space == Space::kConstant;
     std::uint64_t loads = step.loads;
-    if (step.kind == StepKind::kTouch) loads = array.element_count() / kTouchThreads + 1;
+    if (step.kind == StepKind::kTouch) loads = touched_elements(array, step) / kTouchThreads + 1;
     if (step.kind == StepKind::kPaired) loads *= 2;
     seconds += static_cast<double>(loads) * (on_chip ? kSecondsPerOnChipLoad : kSecondsPerLoad);
   }
@@ -410,7 +410,8 @@ std::vector<ChaseRunner::Plan*> ChaseRunner::run_batch(const std::vector<Plan*>&
             static_cast<std::uint32_t>(std::find(plan.sms.begin(), plan.sms.end(), *actor.sm) - plan.sms.begin());
       }
       if (step.kind == StepKind::kTouch) {
-        task.loads = static_cast<std::uint32_t>(array.element_count());
+        task.base += step.first * array.stride_bytes;
+        task.loads = static_cast<std::uint32_t>(touched_elements(array, step));
       } else {
         const std::uint64_t element = element_at(array, step.chain, step.first);
         const std::uint64_t link = link_base[step.array] + array.element_offset(element) + 8 * step.chain;
@@ -495,7 +496,7 @@ std::vector<ChaseRunner::Plan*> ChaseRunner::run_batch(const std::vector<Plan*>&
       StepRecord record;
       std::memcpy(&record, at, sizeof(record));
       StepResult& answer = result.steps.emplace_back();
-      answer.loads = step.kind == StepKind::kTouch ? program.arrays[step.array].element_count() : step.loads;
+      answer.loads = step.kind == StepKind::kTouch ? touched_elements(program.arrays[step.array], step) : step.loads;
       answer.total_cycles = record.cycles;
       if (has_histogram(step.kind)) {
         answer.histogram.resize(kHistogramBins);

@@ -117,7 +117,7 @@ StepBehaviour follow(const ChaseStep& step, const Path& path, const ChainAddress
 }
 
 std::uint64_t loads_of(const ChaseProgram& program, const ChaseStep& step) {
-  return step.kind == StepKind::kTouch ? program.arrays[step.array].element_count() : step.loads;
+  return step.kind == StepKind::kTouch ? touched_elements(program.arrays[step.array], step) : step.loads;
 }
 
 // The steps before the first that is timed.
@@ -149,12 +149,13 @@ ChaseProgram warm_part_of(const ChaseProgram& program) {
 bool continues_touch(const ChaseProgram& part, ChaseProgram longer) {
   const auto touches_first_array = [](const ChaseProgram& program) {
     const std::vector<ChaseStep>& steps = program.steps;
-    return steps.size() == 1 && steps[0].kind == StepKind::kTouch && steps[0].array == 0;
+    return steps.size() == 1 && steps[0].kind == StepKind::kTouch && steps[0].array == 0 &&
+           touched_elements(program.arrays[0], steps[0]) == program.arrays[0].element_count();
   };
   if (!touches_first_array(part) || !touches_first_array(longer)) return false;
   if (longer.arrays[0].bytes < part.arrays[0].bytes) return false;
   longer.arrays[0].bytes = part.arrays[0].bytes;
-  longer.steps[0].loads = part.steps[0].loads;  // a touch is of all elements, whatever this is
+  longer.steps[0].loads = part.steps[0].loads;  // of all elements, either
   return longer == part;
 }
 
@@ -238,9 +239,9 @@ StepBehaviour Simulator::store(const ChaseStep& step, const Path& path, const Ch
   return behaviour;
 }
 
-// Thread t of the block loads elements t, t + kTouchThreads, ...: each warp through its own instance of a cache. What
-// is before `first` has been touched.
-void Simulator::touch(const ChaseProgram& program, const ChaseStep& step, std::uint64_t first, Noise& noise,
+// Thread t of the block loads elements t, t + kTouchThreads, ...: each warp through its own instance of a cache. As
+// many as `done` have been touched.
+void Simulator::touch(const ChaseProgram& program, const ChaseStep& step, std::uint64_t done, Noise& noise,
                       StepBehaviour& behaviour) {
   const ChaseArray& array = program.arrays[step.array];
   std::vector<Path> path_of_warp;
@@ -250,13 +251,13 @@ void Simulator::touch(const ChaseProgram& program, const ChaseStep& step, std::u
   const ChainAddresses elements(array, place_arrays(program)[step.array]);
   const Prefetcher<Order::kSequential> prefetcher(path_of_warp[0], elements);
   Neighbour neighbour(noise);
-  behaviour.loads = elements.count();
-  for (std::uint64_t i = first; i < elements.count(); ++i) {
-    prefetcher.prepare(i);
+  behaviour.loads = touched_elements(array, step);
+  for (std::uint64_t i = done; i < behaviour.loads; ++i) {
+    prefetcher.prepare(step.first + i);
     const Path& path = path_of_warp[i % kTouchThreads / kWarpThreads];
     const bool disturbed = neighbour.comes_first();
     if (disturbed) hierarchy_.neighbour_load(path);
-    behaviour.add(hierarchy_.load(path, elements.at<Order::kSequential>(i)), disturbed, 0);
+    behaviour.add(hierarchy_.load(path, elements.at<Order::kSequential>(step.first + i)), disturbed, 0);
   }
 }
 

@@ -24,7 +24,7 @@ class Simulator {
  private:
   void take_steps(const ChaseProgram& program, std::size_t first, std::size_t last, Noise& noise);
   [[nodiscard]] StepBehaviour store(const ChaseStep& step, const Path& path, const ChainAddresses& elements);
-  void touch(const ChaseProgram& program, const ChaseStep& step, std::uint64_t first, Noise& noise,
+  void touch(const ChaseProgram& program, const ChaseStep& step, std::uint64_t done, Noise& noise,
              StepBehaviour& behaviour);
 
   Hierarchy hierarchy_;

@@ -1,0 +1,27 @@
+// Lines that evict another from a cache too large to walk again and again: the whole block touches far more than it
+// holds, and what is not needed for that is left out part by part, until few enough remain to be walked (after Vila et
+// al., Theory and Practice of Finding Eviction Sets, S&P 2019, section V).
+#pragma once
+
+#include <cstdint>
+#include <optional>
+
+#include "probe/conflicts.h"
+
+namespace gputopo::probe {
+
+// Consecutive lines to choose from, and a few more at the end, of which each may be the one that is evicted.
+struct EvictionPool {
+  ChaseArray array;  // one element a line
+  std::uint32_t lines = 0;
+  std::uint32_t victims = 0;  // after them
+};
+
+[[nodiscard]] EvictionPool make_eviction_pool(const Cache& cache, double lines);
+
+// Lines of the pool that evict the given one of its victims, the victim last; about two thousand.
+// Nothing where it is not in reach (near in another partition of the cache), or what evicts it does not stay so.
+[[nodiscard]] std::optional<LineGroup> lines_evicting(Lab& lab, const Cache& cache, const EvictionPool& pool,
+                                                      std::uint32_t victim, std::uint64_t seed);
+
+}  // namespace gputopo::probe
