@@ -559,12 +559,14 @@ const Cache& Discovery::near_part(const std::string& element) {
   Cache& whole = cache(element);
   if (whole.first_level == whole.last_level) return whole;
   if (const auto found = near_parts_.find(element); found != near_parts_.end()) return found->second;
+  const Attribute& size = ensure(element, "size");
   const Attribute& partitions = ensure(element, "partitions");
-  const Value* bytes = partitions.available() ? partitions.find_detail("near_bytes") : nullptr;
-  if (bytes == nullptr) throw probe::Inconclusive("how much of it is near an SM is not known");
+  if (!size.available() || !partitions.available()) {
+    throw probe::Inconclusive("how much of it is near an SM is not known");
+  }
   Cache near = whole;
   near.last_level = near.first_level;
-  near.size_bytes = std::get<double>(*bytes);
+  near.size_bytes = *size.number() / *partitions.number();
   probe::read_survey(near);
   return near_parts_.emplace(element, near).first->second;
 }

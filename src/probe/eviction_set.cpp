@@ -12,7 +12,7 @@ namespace {
 constexpr std::uint32_t kVictims = 64;
 constexpr std::size_t kRounds = 3;
 // Of touching everything, where one evicts the victim by chance only: enough for nearly always.
-constexpr std::size_t kPassesByChance = 4;
+constexpr std::size_t kPassesByChance = 16;
 
 // Consecutive lines.
 struct Piece {
@@ -30,7 +30,7 @@ class EvictionSearch {
     constexpr std::size_t kTrials = 9;
     if (missed_rounds({{0, pool_.lines}}, kTrials) < kTrials) passes_ = kPassesByChance;
     constexpr std::uint32_t kPieces = 32;
-    constexpr std::uint32_t kFew = 2048;       // lines that are looked at one by one more surely than here
+    constexpr std::uint32_t kFew = 2048;      // lines that are looked at one by one more surely than here
     constexpr std::size_t kMostPieces = 256;  // several times the ways of any cache
     std::vector<Piece> pieces = split({0, fewest_lines()}, kPieces);
     for (;;) {
@@ -102,20 +102,21 @@ class EvictionSearch {
   // Whether the victim misses in most rounds.
   bool evicts(const std::vector<Piece>& pieces) { return 2 * missed_rounds(pieces, kRounds) > kRounds; }
 
-  // Of rounds of touching the pieces, those after which the victim misses. Its neighbour is loaded right before, so
-  // that it waits for no translation.
+  // Of rounds of touching the pieces, those after which the victim misses. A round before does not count: what it
+  // brings in evicts others than it will later. The victim's neighbour is loaded right before, so that it waits for no
+  // translation.
   std::size_t missed_rounds(const std::vector<Piece>& pieces, std::size_t rounds) {
     const std::uint64_t neighbour = victim_ % 2 == 0 ? victim_ + 1 : victim_ - 1;
     ChaseProgram program = make_program(cache_.site(), {pool_.array}, {});
     program.steps.push_back({.kind = StepKind::kWarm, .loads = 1, .first = victim_});
-    for (std::size_t round = 0; round < rounds; ++round) {
+    for (std::size_t round = 0; round <= rounds; ++round) {
       for (std::size_t pass = 0; pass < passes_; ++pass) {
         for (const Piece& piece : pieces) {
           program.steps.push_back({.kind = StepKind::kTouch, .loads = piece.count, .first = piece.first});
         }
       }
       program.steps.push_back({.kind = StepKind::kWarm, .loads = 1, .first = neighbour});
-      program.steps.push_back({.kind = StepKind::kTimed, .loads = 1, .first = victim_});
+      program.steps.push_back({.kind = round == 0 ? StepKind::kWarm : StepKind::kTimed, .loads = 1, .first = victim_});
     }
     ++programs_;
     const ChaseResult result = lab_.chase({program}).front();

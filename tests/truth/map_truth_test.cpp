@@ -40,6 +40,39 @@ TEST(MapTruth, StructureOfASmallL2) {
   }
 }
 
+// An L2 of many lines, in partitions or not: what is near an SM is told.
+TEST(MapTruth, StructureOfALargeL2) {
+  truth::Draw draw(3);
+  for (int trial = 0; trial < 6; ++trial) {
+    sim::MachineSpec machine = sim::parse_machine(*sim::builtin_machine("h200"));
+    sim::CacheSpec& l2 = *std::find_if(machine.caches.begin(), machine.caches.end(),
+                                       [](const sim::CacheSpec& cache) { return cache.id == "l2"; });
+    l2.ways = draw.pick<std::uint32_t>({8, 12, 16});
+    l2.index = draw.chance(0.3) ? sim::IndexHash::kModulo : sim::IndexHash::kMixed;
+    l2.replacement = trial % 3 == 2 ? sim::Replacement::kRandom : sim::Replacement::kLru;
+    l2.partitions = trial % 2 == 0 ? 2 : 1;
+    const auto sets = draw.pick<std::uint32_t>({2048, 4096, 8192});
+    l2.size_bytes = std::uint64_t{l2.line_bytes} * l2.ways * sets * l2.partitions;
+    machine.info.l2_bytes = l2.size_bytes;
+    machine.noise.jitter_cycles = draw.uniform(0, 3);
+    if (l2.partitions == 1) {
+      for (auto& [space, spec] : machine.spaces) {
+        for (sim::PathStop& stop : spec.path) stop.far_latency_cycles = 0;
+      }
+    }
+    DiscoverOptions options;
+    options.elements = {"l2.ways", "l2.sets", "l2.index", "l2.replacement"};
+    const Topology topology = discover(*sim::make_sim_device(machine, 1, 0), options);
+    const auto value = [&](const char* id) { return topology.find_attribute("l2", id)->value; };
+    SCOPED_TRACE(fmt::format("{}: {} partitions of {} sets of {} ways, index {}, replacement {}", trial, l2.partitions,
+                             sets, l2.ways, static_cast<int>(l2.index), static_cast<int>(l2.replacement)));
+    EXPECT_EQ(value("ways"), Value(std::int64_t{l2.ways}));
+    EXPECT_EQ(value("sets"), Value(std::int64_t{sets}));
+    EXPECT_EQ(value("index"), Value(std::string(l2.index == sim::IndexHash::kModulo ? "modulo" : "hashed")));
+    EXPECT_EQ(value("replacement"), Value(std::string(l2.replacement == sim::Replacement::kLru ? "lru" : "random")));
+  }
+}
+
 // Machines whose SMs are near one of two L2 partitions, as drawn: the halves and the slices come out, whatever the
 // noise.
 TEST(MapTruth, SmsNearEachPartition) {

@@ -58,6 +58,12 @@ CacheGeometry geometry_of(const CacheSpec& spec, std::uint64_t usable_bytes) {
   return geometry;
 }
 
+CacheGeometry geometry_of_partition(const CacheSpec& spec) {
+  CacheSpec partition = spec;
+  partition.size_bytes /= spec.partitions;
+  return geometry_of(partition, partition.size_bytes);
+}
+
 std::uint32_t most_ways_of(const CacheGeometry& geometry) {
   return *std::max_element(geometry.set_ways.begin(), geometry.set_ways.end());
 }

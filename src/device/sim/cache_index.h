@@ -25,6 +25,8 @@ struct CacheGeometry {
 // one more where it does not divide. Tree PLRU needs a power of two of ways, so there the sets become fewer. Throws
 // FormatError (without the cache's name) where that is impossible.
 [[nodiscard]] CacheGeometry geometry_of(const CacheSpec& spec, std::uint64_t usable_bytes);
+// Of one of its partitions: a cache of its own, of as many ways.
+[[nodiscard]] CacheGeometry geometry_of_partition(const CacheSpec& spec);
 
 // Of the set that has most.
 [[nodiscard]] std::uint32_t most_ways_of(const CacheGeometry& geometry);

@@ -130,7 +130,9 @@ void Hierarchy::add_cache(Path& path, const PathStop& stop, std::uint32_t warp, 
   const auto index = static_cast<std::size_t>(cache - spec_.caches.data());
   const std::uint64_t bytes = usable_bytes(*cache, carve_out_bytes_);
   if (cache->partitions > 1) {
-    add_stop(path, *cache, cache_at(index, 0, bytes / cache->partitions), stop.latency_cycles, fetch_bytes);
+    Cache& partition =
+        instance_at({index, {0, bytes / cache->partitions}}, [&] { return geometry_of_partition(*cache); });
+    add_stop(path, *cache, partition, stop.latency_cycles, fetch_bytes);
     Cache& whole = cache_at(index, 0, bytes);
     path.stops.back().whole = &whole;
     add_stop(path, *cache, whole, stop.far_latency_cycles, fetch_bytes);

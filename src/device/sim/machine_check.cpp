@@ -130,9 +130,10 @@ void check_victims(const CacheSpec& cache, const std::string& field) {
   require(sum >= 1 && sum <= kMostWeight, name, "{} in all is not between 1 and {}", sum, kMostWeight);
 }
 
-void check_geometry(const CacheSpec& cache, std::uint64_t bytes, const std::string& field) {
+template <typename GeometryOf>
+void check_geometry(const std::string& field, const GeometryOf& geometry) {
   try {
-    static_cast<void>(geometry_of(cache, bytes));
+    static_cast<void>(geometry());
   } catch (const FormatError& error) {
     throw FormatError(fmt::format("{}: {}", field, error.what()));
   }
@@ -168,11 +169,12 @@ void check_cache(const MachineSpec& spec, const CacheSpec& cache, const std::str
   require(cache.store_hit == StoreHit::kUpdate || !keeps_stores, field + ".store_hit",
           "must be update where write_policy is back or write_allocate true");
 
-  check_geometry(cache, cache.size_bytes, field + ".ways");
-  if (cache.partitions > 1) check_geometry(cache, cache.size_bytes / cache.partitions, field + ".partitions");
+  check_geometry(field + ".ways", [&] { return geometry_of(cache, cache.size_bytes); });
+  if (cache.partitions > 1) check_geometry(field + ".partitions", [&] { return geometry_of_partition(cache); });
   if (!cache.unified) return;
   for (const std::uint64_t carve_out : spec.info.carve_outs_bytes) {
-    check_geometry(cache, usable_bytes(cache, carve_out), fmt::format("{} less the carve-out of {}", field, carve_out));
+    check_geometry(fmt::format("{} less the carve-out of {}", field, carve_out),
+                   [&] { return geometry_of(cache, usable_bytes(cache, carve_out)); });
   }
 }
 

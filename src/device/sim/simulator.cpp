@@ -244,14 +244,14 @@ StepBehaviour Simulator::store(const ChaseStep& step, const Path& path, const Ch
 void Simulator::touch(const ChaseProgram& program, const ChaseStep& step, std::uint64_t done, Noise& noise,
                       StepBehaviour& behaviour) {
   const ChaseArray& array = program.arrays[step.array];
+  behaviour.loads = touched_elements(array, step);
   std::vector<Path> path_of_warp;
-  for (std::uint32_t warp = 0; warp < kTouchThreads / kWarpThreads; ++warp) {
+  for (std::uint32_t warp = 0; warp < kTouchThreads / kWarpThreads && warp * kWarpThreads < behaviour.loads; ++warp) {
     path_of_warp.push_back(hierarchy_.path_of(array.space, warp, program.actors[step.actor].sm.value_or(0)));
   }
   const ChainAddresses elements(array, place_arrays(program)[step.array]);
   const Prefetcher<Order::kSequential> prefetcher(path_of_warp[0], elements);
   Neighbour neighbour(noise);
-  behaviour.loads = touched_elements(array, step);
   for (std::uint64_t i = done; i < behaviour.loads; ++i) {
     prefetcher.prepare(step.first + i);
     const Path& path = path_of_warp[i % kTouchThreads / kWarpThreads];
