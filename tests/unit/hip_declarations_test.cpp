@@ -91,6 +91,8 @@ GPUTOPO_SAME_CALL(module_unload, hipModuleUnload);
 GPUTOPO_SAME_CALL(module_get_function, hipModuleGetFunction);
 GPUTOPO_SAME_CALL(launch_kernel, hipModuleLaunchKernel);
 GPUTOPO_SAME_CALL(device_synchronize, hipDeviceSynchronize);
+GPUTOPO_SAME_CALL(stream_create_with_cu_mask, hipExtStreamCreateWithCUMask);
+GPUTOPO_SAME_CALL(stream_destroy, hipStreamDestroy);
 
 TEST(HipDeclarations, MatchTheHeader) { SUCCEED() << "checked as this file was compiled"; }
 

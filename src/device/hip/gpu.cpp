@@ -40,6 +40,8 @@ constexpr int kMostRollCalls = 20;
 // built, and so that no engine is full while every CU has a block that stays, there is room for a second, which leaves
 // when it finds its CU taken. That takes twice the blocks, or a CU might get two and another none.
 constexpr std::uint32_t kBlocksToReachCu = 2;
+// Under a mask more of them: engines may have very different numbers of CUs left, and a block too many leaves at once.
+constexpr std::uint32_t kBlocksOfMaskedCu = 4;
 
 constexpr std::uint32_t kLanesPerSimd = 16;  // of GCN and CDNA (AMD's instruction set references)
 
@@ -145,17 +147,27 @@ void Gpu::read_info(int ordinal, const KfdNode& node) {
       static_cast<std::uint64_t>(kUsableMemory * static_cast<double>(free_bytes)) / kArenaAlignment * kArenaAlignment;
 }
 
-// What the CUs call themselves: a block on each says so.
-void Gpu::read_physical_ids() {
+std::set<std::uint32_t> Gpu::roll_call(StreamHandle stream, std::uint32_t cus, std::uint32_t blocks) {
   std::set<std::uint32_t> ids;
   const std::uint64_t shared_bytes = shared_bytes_to_reach_every_sm(0, 0);
-  for (int call = 0; call < kMostRollCalls && ids.size() < info_.sm_count; ++call) {
-    for (const BlockRecord& record : spin(blocks_to_reach_every_sm(), shared_bytes, kRollCallNanoseconds))
-      ids.insert(record.sm);
+  for (int call = 0; call < kMostRollCalls && ids.size() < cus; ++call) {
+    for (const BlockRecord& record : spin(blocks, shared_bytes, kRollCallNanoseconds, stream)) ids.insert(record.sm);
   }
+  return ids;
+}
+
+// What the CUs call themselves: a block on each says so.
+void Gpu::read_physical_ids() {
+  const std::set<std::uint32_t> ids = roll_call(nullptr, info_.sm_count, blocks_to_reach_every_sm());
   cus_seen_ = static_cast<std::uint32_t>(ids.size());
   // Fewer where CUs are masked or another process holds them; then SMs cannot be named.
-  if (ids.size() == info_.sm_count) info_.physical_sm_ids.emplace(ids.begin(), ids.end());
+  if (ids.size() != info_.sm_count) return;
+  info_.physical_sm_ids.emplace(ids.begin(), ids.end());
+  // Ids are in order, so those of the first die and the last are the first and the last.
+  if (die_of(target_, *ids.begin()) != die_of(target_, *ids.rbegin())) return;
+  masks_.emplace(runtime_, *info_.physical_sm_ids, [this](StreamHandle stream, std::uint32_t cus) {
+    return roll_call(stream, cus, kBlocksOfMaskedCu * cus);
+  });
 }
 
 const Module& Gpu::chase_module() {
@@ -225,7 +237,7 @@ void Gpu::launch_chase(const launch::ChaseLaunch& launch) {
   std::uint32_t by_block = launch.by_block ? 1 : 0;
   auto threads = static_cast<std::uint32_t>(launch::round_up(launch.threads, kWavefront));
   run(chase_module().function("chase"), "chase",
-      {.blocks = launch.blocks, .threads = threads, .shared_bytes = launch.shared_bytes},
+      {.blocks = launch.blocks, .threads = threads, .shared_bytes = launch.shared_bytes, .cus = launch.wanted_sms},
       {&tasks, &count, &by_block, &threads});
 }
 
@@ -267,13 +279,27 @@ std::uint32_t Gpu::sm_of(std::uint32_t hardware_id) const {
 }
 
 void Gpu::run(FunctionHandle function, const std::string& name, const Launch& launch, std::vector<void*> parameters) {
+  Launch masked = launch;
+  masked.blocks = kBlocksOfMaskedCu * static_cast<std::uint32_t>(launch.cus.size());
+  const bool few = !launch.cus.empty() && masked.blocks < launch.blocks;
+  const StreamHandle stream = few && masks_ ? masks_->stream_of(launch.cus) : nullptr;
+  if (stream != nullptr) ++masked_launches_;
+  start(function, name, stream != nullptr ? masked : launch, parameters, stream);
+}
+
+void Gpu::start(FunctionHandle function, const std::string& name, const Launch& launch, std::vector<void*>& parameters,
+                StreamHandle stream) {
   runtime_->check(
       runtime_->launch_kernel(function, launch.blocks, launch.blocks_y, 1, launch.threads, 1, 1,
-                              static_cast<unsigned>(launch.shared_bytes), nullptr, parameters.data(), nullptr),
+                              static_cast<unsigned>(launch.shared_bytes), stream, parameters.data(), nullptr),
       fmt::format("hipModuleLaunchKernel({}, {} blocks of {} threads, {} bytes of LDS)", name,
                   std::uint64_t{launch.blocks} * launch.blocks_y, launch.threads, launch.shared_bytes));
   runtime_->check(runtime_->device_synchronize(), fmt::format("kernel {}", name));
   last_work_ = Clock::now();
+}
+
+void Gpu::stop_masking() {
+  if (masks_) masks_->give_up();
 }
 
 std::uint32_t Gpu::resident_blocks(FunctionHandle function, const Launch& launch, std::uint32_t wanted) const {
@@ -288,12 +314,16 @@ std::uint64_t Gpu::nanoseconds(std::uint64_t ticks) const {
   return static_cast<std::uint64_t>(std::llround(static_cast<double>(ticks) * 1e6 / wall_clock_khz_));
 }
 
-std::vector<BlockRecord> Gpu::spin(std::uint32_t blocks, std::uint64_t shared_bytes, std::uint64_t nanoseconds_each) {
+std::vector<BlockRecord> Gpu::spin(std::uint32_t blocks, std::uint64_t shared_bytes, std::uint64_t nanoseconds_each,
+                                   StreamHandle stream) {
   std::vector<BlockRecord> records(blocks);
-  Address address = reserve(blocks * sizeof(BlockRecord));
+  const std::uint64_t bytes = blocks * sizeof(BlockRecord);
+  if (spin_records_.bytes() < bytes) spin_records_ = Memory(runtime_, bytes);
+  Address address = spin_records_.address();
   auto ticks = static_cast<std::uint64_t>(static_cast<double>(nanoseconds_each) * wall_clock_khz_ / 1e6);
-  run(chase_module().function("spin"), "spin", {.blocks = blocks, .shared_bytes = shared_bytes}, {&address, &ticks});
-  download(records.data(), address, records.size() * sizeof(BlockRecord));
+  std::vector<void*> parameters = {&address, &ticks};
+  start(chase_module().function("spin"), "spin", {.blocks = blocks, .shared_bytes = shared_bytes}, parameters, stream);
+  download(records.data(), address, bytes);
   return records;
 }
 

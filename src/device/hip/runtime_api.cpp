@@ -132,6 +132,10 @@ std::shared_ptr<const Runtime> Runtime::load() {
   runtime->member = reinterpret_cast<std::add_pointer_t<__VA_ARGS__>>(find_symbol(runtime_library, symbol));
   GPUTOPO_HIP_FUNCTIONS(GPUTOPO_LOAD)
 #undef GPUTOPO_LOAD
+#define GPUTOPO_LOAD(member, symbol, ...) \
+  runtime->member = reinterpret_cast<std::add_pointer_t<__VA_ARGS__>>(dlsym(runtime_library.handle, symbol));
+  GPUTOPO_HIP_OPTIONAL_FUNCTIONS(GPUTOPO_LOAD)
+#undef GPUTOPO_LOAD
   // ROCm 5's runtime has the compiler within; a library of its own is preferred.
   Library compiler_library = open_library(kCompilerVariable, kCompilerNames);
   if (compiler_library.handle == nullptr && dlsym(runtime_library.handle, "hiprtcCreateProgram") != nullptr)

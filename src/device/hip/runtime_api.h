@@ -80,6 +80,12 @@ enum class DeviceAttribute : int {
   X(occupancy_max_active_blocks, "hipModuleOccupancyMaxActiveBlocksPerMultiprocessor",                            \
     Status(int* blocks, FunctionHandle, int threads, std::size_t shared_bytes))
 
+// Null where the runtime does not have them.
+#define GPUTOPO_HIP_OPTIONAL_FUNCTIONS(X)                                  \
+  X(stream_create_with_cu_mask, "hipExtStreamCreateWithCUMask",            \
+    Status(StreamHandle*, std::uint32_t words, const std::uint32_t* mask)) \
+  X(stream_destroy, "hipStreamDestroy", Status(StreamHandle))
+
 #define GPUTOPO_HIPRTC_FUNCTIONS(X)                                                                                   \
   X(create_program, "hiprtcCreateProgram",                                                                            \
     CompileStatus(ProgramHandle*, const char* source, const char* name, int headers, const char* const* header_texts, \
@@ -111,6 +117,7 @@ class Runtime {
 
 #define GPUTOPO_MEMBER(member, symbol, ...) std::add_pointer_t<__VA_ARGS__> member = nullptr;
   GPUTOPO_HIP_FUNCTIONS(GPUTOPO_MEMBER)
+  GPUTOPO_HIP_OPTIONAL_FUNCTIONS(GPUTOPO_MEMBER)
   GPUTOPO_HIPRTC_FUNCTIONS(GPUTOPO_MEMBER)
 #undef GPUTOPO_MEMBER
 

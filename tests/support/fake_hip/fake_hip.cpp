@@ -13,6 +13,10 @@
 //   dealt                                     blocks go to the shader engines in turn, however many CUs each has, and
 //                                             one that finds its engine full holds up all behind it
 //   partition=N                               the GPU is one of the partitions of one die each, the N-th (from 0)
+//   mask_refused, mask_ignored                what becomes of the mask of a stream
+//   mask_wrong=N                              from the N-th stream on (from 1), masks leave the CU after the one they
+//   name
+// Streams may have masks of CUs, whose bits are dealt to the shader engines in turn, as the kernel driver does it.
 // It knows the tasks, not the machine code: that is for tests/unit/hip_code_test.cpp.
 #include <sys/mman.h>
 
@@ -22,6 +26,7 @@
 #include <cstring>
 #include <map>
 #include <memory>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -33,6 +38,7 @@
 #include "device/sim/code.h"
 #include "device/sim/hierarchy.h"
 #include "device/sim/machine.h"
+#include "support/fake_hip/counts.h"
 
 namespace {
 
@@ -84,11 +90,19 @@ struct FakeProgram {
   std::string code;
 };
 
+// A stream: the CUs that its mask leaves.
+struct FakeStream {
+  std::set<std::uint32_t> cus;
+};
+
 struct State {
   sim::MachineSpec machine = machine_of_test();
   std::map<std::uint64_t, std::size_t> allocations;
   std::vector<std::unique_ptr<FakeModule>> modules;
   std::vector<std::unique_ptr<FakeFunction>> functions;
+  std::map<FakeStream*, std::unique_ptr<FakeStream>> streams;
+  std::set<std::uint32_t> allowed;  // the CUs of the launch that is running
+  test::FakeHipCounts counts;
   int allocation_count = 0;
   int launch_count = 0;
   std::uint64_t ticks = 1;  // of the wall clock
@@ -117,15 +131,31 @@ T& at(std::uint64_t address) {
 constexpr std::uint64_t kForever = UINT64_MAX;
 constexpr std::uint64_t kProgram = 1'000'000;  // longer than the others' patience
 
+constexpr std::uint32_t kEngineShift = 4;  // of the CUs' own ids: what is above the CU's number
+
+// The CUs in the order of the bits of a mask: the first of each engine, then the second of each that has one.
+[[maybe_unused]] std::vector<std::uint32_t> cus_of_mask_bits() {
+  const auto& ids = *state().machine.info.physical_sm_ids;
+  std::map<std::uint32_t, std::vector<std::uint32_t>> engines;
+  for (std::uint32_t cu = 0; cu < ids.size(); ++cu) engines[ids[cu] >> kEngineShift].push_back(cu);
+  std::vector<std::uint32_t> order;
+  for (std::size_t rank = 0; order.size() < ids.size(); ++rank) {
+    for (const auto& [engine, cus] : engines) {
+      if (rank < cus.size()) order.push_back(cus[rank]);
+    }
+  }
+  return order;
+}
+
 template <typename Stay>
 std::vector<std::uint32_t> place_blocks(std::uint32_t blocks, std::uint64_t shared_bytes, const Stay& stay) {
-  constexpr std::uint32_t kEngineShift = 4;  // of the CUs' own ids: what is above the CU's number
   const DeviceInfo& info = state().machine.info;
   std::vector<std::uint32_t> cus;
   if (!is("dealt")) {
-    const std::uint32_t used = info.sm_count - (is("masked") ? 1 : 0);
+    std::vector<std::uint32_t> used(state().allowed.begin(), state().allowed.end());
+    if (is("masked")) used.pop_back();
     for (std::uint32_t block = 0; block < blocks; ++block) {
-      cus.push_back(block % used);
+      cus.push_back(used[block % used.size()]);
       static_cast<void>(stay(cus.back()));
     }
     return cus;
@@ -138,7 +168,7 @@ std::vector<std::uint32_t> place_blocks(std::uint32_t blocks, std::uint64_t shar
                                  ? info.max_blocks_per_sm.value_or(32)
                                  : std::min<std::uint64_t>(32, *info.shared_bytes_per_block / shared_bytes);
   std::map<std::uint32_t, std::vector<Place>> places;
-  for (std::uint32_t cu = 0; cu < info.sm_count; ++cu) {
+  for (const std::uint32_t cu : state().allowed) {
     auto& engine = places[info.physical_sm_ids->at(cu) >> kEngineShift];
     for (std::uint64_t i = 0; i < most; ++i) engine.push_back({cu, 0});
   }
@@ -622,8 +652,31 @@ Status hipModuleGetFunction(FunctionHandle* function, ModuleHandle handle, const
   *function = reinterpret_cast<FunctionHandle>(state().functions.back().get());
   return kSuccess;
 }
+#ifndef FAKE_HIP_WITHOUT_MASKS
+Status hipExtStreamCreateWithCUMask(StreamHandle* stream, std::uint32_t words, const std::uint32_t* mask) {
+  if (state().pending != kSuccess) return state().pending;
+  if (is("mask_refused")) return kErrorUnknown;
+  const std::vector<std::uint32_t> order = cus_of_mask_bits();
+  const std::string wrong = setting("mask_wrong");
+  const bool shifted = !wrong.empty() && state().counts.streams_made + 1 >= std::stoul(wrong);
+  auto made = std::make_unique<FakeStream>();
+  for (std::uint32_t bit = 0; bit < order.size(); ++bit) {
+    const bool left = bit / 32 < words && (mask[bit / 32] >> bit % 32 & 1) != 0;
+    if (left || is("mask_ignored")) made->cus.insert(order[(bit + (shifted ? 1 : 0)) % order.size()]);
+  }
+  *stream = reinterpret_cast<StreamHandle>(made.get());
+  ++state().counts.streams_made;
+  state().streams[made.get()] = std::move(made);
+  state().counts.most_streams =
+      std::max(state().counts.most_streams, static_cast<std::uint32_t>(state().streams.size()));
+  return kSuccess;
+}
+Status hipStreamDestroy(StreamHandle stream) {
+  return state().streams.erase(reinterpret_cast<FakeStream*>(stream)) == 1 ? kSuccess : kErrorUnknown;
+}
+#endif
 Status hipModuleLaunchKernel(FunctionHandle handle, unsigned grid_x, unsigned grid_y, unsigned, unsigned block_x,
-                             unsigned, unsigned, unsigned shared_bytes, StreamHandle, void** parameters, void**) {
+                             unsigned, unsigned, unsigned shared_bytes, StreamHandle on, void** parameters, void**) {
   if (state().pending != kSuccess) return state().pending;
   if (block_x > 1024 || block_x % kWavefront != 0 || shared_bytes > 65536) return kErrorLaunchFailure;
   ++state().launch_count;
@@ -632,6 +685,14 @@ Status hipModuleLaunchKernel(FunctionHandle handle, unsigned grid_x, unsigned gr
   if (is("illegal_address")) state().pending = kErrorIllegalAddress;
   if (state().pending != kSuccess) return kSuccess;  // the synchronisation says so
   const auto& function = *reinterpret_cast<FakeFunction*>(handle);
+  state().allowed.clear();
+  if (on != nullptr) {
+    state().allowed = state().streams.at(reinterpret_cast<FakeStream*>(on))->cus;
+    ++state().counts.masked_launches;
+  } else {
+    for (std::uint32_t cu = 0; cu < state().machine.info.sm_count; ++cu) state().allowed.insert(cu);
+  }
+  state().counts.blocks = grid_x * grid_y;
   if (function.name == "fill") fill(argument<std::uint64_t>(parameters, 0), grid_y);
   if (function.name == "chase") {
     chase(argument<std::uint64_t>(parameters, 0), argument<std::uint32_t>(parameters, 1),
@@ -652,6 +713,7 @@ Status hipModuleLaunchKernel(FunctionHandle handle, unsigned grid_x, unsigned gr
   return kSuccess;
 }
 Status hipDeviceSynchronize() { return state().pending; }
+const test::FakeHipCounts* fake_hip_counts() { return &state().counts; }
 #ifndef FAKE_HIP_WITHOUT_OCCUPANCY
 Status hipModuleOccupancyMaxActiveBlocksPerMultiprocessor(int* blocks, FunctionHandle, int threads, std::size_t) {
   *blocks = 2048 / threads;
