@@ -6,6 +6,7 @@
 #include "device/hip/hip_device.h"
 #include "device/hip/kfd_topology.h"
 #include "gputopo/error.h"
+#include "gputopo/report.h"
 #include "support/command.h"
 #include "support/fake_hip.h"
 #include "support/message_of.h"
@@ -89,6 +90,27 @@ TEST(HipFaults, LaunchFailureAndIllegalAddressEndTheDevice) {
 
 TEST(HipFaults, LostLater) {
   EXPECT_THAT(hip_message<DeviceLostError>("lost_after=5"), AllOf(HasSubstr("kernel "), HasSubstr("dmesg")));
+}
+
+// ROCm ends the process for it, or the kernel never ends: neither loses what was measured before.
+TEST(HipFaults, AMemoryFaultKeepsWhatWasMeasured) {
+  const test::TemporaryFolder folder;
+  const auto discover_with = [&](const std::string& behaviour) {
+    const test::FakeHip fake(behaviour);
+    return test::run_command("timeout 60 " GPUTOPO_BINARY
+                             " --device hip:0 --quiet --only lds --attribute latency,banks --json " +
+                             folder.file(behaviour + ".json") + " --record " + folder.file(behaviour + ".gputopo"));
+  };
+  // The roll call, two spins or more to wake the GPU, fills and chases: some way into the second attribute.
+  const test::CommandResult result = discover_with("memory_fault=40");
+  EXPECT_EQ(result.exit_code, 1) << result.err;
+  EXPECT_THAT(result.err, AllOf(HasSubstr("memory access fault of the GPU at 0xdead0000"), HasSubstr("dmesg")));
+  const Topology found = read_json(read_file(folder.file("memory_fault=40.json")));
+  EXPECT_FALSE(found.complete);
+  EXPECT_TRUE(found.find_attribute("lds", "latency")->available());
+  EXPECT_EQ(found.find_attribute("lds", "banks")->reason, Reason::kDeviceError);
+  EXPECT_THAT(found.warnings, Contains(HasSubstr("memory access fault")));
+  EXPECT_EQ(open_device("replay:" + folder.file("memory_fault=40.gputopo"), 1)->info().vendor, "AMD");
 }
 
 // A masked CU: everything runs but what names CUs.

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "device/hip/device_wait.h"
 #include "gputopo/error.h"
 
 namespace gputopo::hip {
@@ -32,7 +33,7 @@ CuMasks::Stream CuMasks::create(const std::vector<std::uint32_t>& bits) const {
   const auto words = static_cast<std::uint32_t>(mask.size());
   if (runtime_->stream_create_with_cu_mask(&handle, words, mask.data()) != kSuccess) return nullptr;
   return {handle, [runtime = runtime_](StreamHandle stream) {
-            if (stream != nullptr) static_cast<void>(runtime->stream_destroy(stream));
+            if (stream != nullptr && !has_faulted()) static_cast<void>(runtime->stream_destroy(stream));
           }};
 }
 

@@ -47,7 +47,7 @@ constexpr std::uint32_t kLanesPerSimd = 16;  // of GCN and CDNA (AMD's instructi
 
 }  // namespace
 
-Gpu::Gpu(int ordinal) : runtime_(Runtime::load()), ordinal_(ordinal) {
+Gpu::Gpu(int ordinal) : runtime_(Runtime::load()), ordinal_(ordinal), wait_(runtime_, ordinal) {
   int count = 0;
   runtime_->check(runtime_->get_device_count(&count), "hipGetDeviceCount");
   if (ordinal < 0 || ordinal >= count) {
@@ -294,7 +294,7 @@ void Gpu::start(FunctionHandle function, const std::string& name, const Launch& 
                               static_cast<unsigned>(launch.shared_bytes), stream, parameters.data(), nullptr),
       fmt::format("hipModuleLaunchKernel({}, {} blocks of {} threads, {} bytes of LDS)", name,
                   std::uint64_t{launch.blocks} * launch.blocks_y, launch.threads, launch.shared_bytes));
-  runtime_->check(runtime_->device_synchronize(), fmt::format("kernel {}", name));
+  runtime_->check(wait_(), fmt::format("kernel {}", name));
   last_work_ = Clock::now();
 }
 

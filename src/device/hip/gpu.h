@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "device/hip/cu_masks.h"
+#include "device/hip/device_wait.h"
 #include "device/hip/kernel_source.h"
 #include "device/hip/kfd_topology.h"
 #include "device/hip/runtime_api.h"
@@ -90,6 +91,7 @@ class Gpu : public launch::ChaseGpu {
   DeviceInfo info_;
   GfxTarget target_;
   double wall_clock_khz_ = 0;
+  DeviceWait wait_;
   Memory arena_;
   Memory spin_records_;  // apart from the arena, which holds the tasks of a launch whose stream is made first
   std::unique_ptr<Module> chase_module_;

@@ -28,6 +28,7 @@ class HipDevice : public Device {
   [[nodiscard]] const DeviceInfo& info() const override { return gpu_.info(); }
 
   [[nodiscard]] std::vector<ProgramResult> run(std::span<const Program> programs) override {
+    check_for_fault();
     const std::uint64_t masked_launches = gpu_.masked_launches();
     try {
       return run_all(programs);

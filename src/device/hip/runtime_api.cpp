@@ -11,6 +11,7 @@
 #include <filesystem>
 #include <vector>
 
+#include "device/hip/device_wait.h"
 #include "device/hip/kfd_topology.h"
 #include "gputopo/error.h"
 
@@ -222,7 +223,7 @@ Memory::Memory(std::shared_ptr<const Runtime> runtime, std::uint64_t bytes)
 }
 
 Memory::~Memory() {
-  if (address_ != nullptr) static_cast<void>(runtime_->free(address_));
+  if (address_ != nullptr && !has_faulted()) static_cast<void>(runtime_->free(address_));
 }
 
 void Memory::swap(Memory& other) noexcept {
@@ -236,7 +237,7 @@ Module::Module(std::shared_ptr<const Runtime> runtime, const std::string& code) 
 }
 
 Module::~Module() {
-  if (handle_ != nullptr) static_cast<void>(runtime_->module_unload(handle_));
+  if (handle_ != nullptr && !has_faulted()) static_cast<void>(runtime_->module_unload(handle_));
 }
 
 FunctionHandle Module::function(const char* name) const {

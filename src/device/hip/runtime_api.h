@@ -53,6 +53,16 @@ enum class DeviceAttribute : int {
   kXccCount = 10018,  // ROCm 6.2 and later
 };
 
+// hsa_amd_event_t, of libhsa-runtime64: what kind of event, and of a memory fault where. Other kinds have other
+// members.
+enum class SystemEventType : std::uint32_t { kMemoryFault = 0, kHardwareException = 1 };
+struct SystemEvent {
+  SystemEventType type;
+  std::uint64_t agent;
+  std::uint64_t address;
+  std::uint32_t reasons;
+};
+
 // Functions as (member, symbol, type). Each is in every version from ROCm 5.0 on.
 #define GPUTOPO_HIP_FUNCTIONS(X)                                                                                  \
   X(init, "hipInit", Status(unsigned flags))                                                                      \
@@ -80,11 +90,13 @@ enum class DeviceAttribute : int {
   X(occupancy_max_active_blocks, "hipModuleOccupancyMaxActiveBlocksPerMultiprocessor",                            \
     Status(int* blocks, FunctionHandle, int threads, std::size_t shared_bytes))
 
-// Null where the runtime does not have them.
-#define GPUTOPO_HIP_OPTIONAL_FUNCTIONS(X)                                  \
-  X(stream_create_with_cu_mask, "hipExtStreamCreateWithCUMask",            \
-    Status(StreamHandle*, std::uint32_t words, const std::uint32_t* mask)) \
-  X(stream_destroy, "hipStreamDestroy", Status(StreamHandle))
+// Null where neither the runtime nor a library that it was linked with has them.
+#define GPUTOPO_HIP_OPTIONAL_FUNCTIONS(X)                                   \
+  X(stream_create_with_cu_mask, "hipExtStreamCreateWithCUMask",             \
+    Status(StreamHandle*, std::uint32_t words, const std::uint32_t* mask))  \
+  X(stream_destroy, "hipStreamDestroy", Status(StreamHandle))               \
+  X(register_system_event_handler, "hsa_amd_register_system_event_handler", \
+    int(int (*)(const SystemEvent*, void* data), void* data))
 
 #define GPUTOPO_HIPRTC_FUNCTIONS(X)                                                                                   \
   X(create_program, "hiprtcCreateProgram",                                                                            \

@@ -5,6 +5,8 @@
 //   out_of_memory=N                           the N-th allocation (from 1) fails
 //   launch_failed, illegal_address            what the end of every kernel reports
 //   lost_after=N                              the N-th kernel and all calls after it report a lost device
+//   memory_fault=N                            the N-th kernel faults: the handler of system events is called, or the
+//                                             process ends; neither that kernel nor anything after it comes back
 //   no_clocks                                 the runtime tells neither clocks nor the width of the memory bus
 //   slow                                      the GPU's clock is half its maximum
 //   masked                                    no block ever runs on the last CU
@@ -19,8 +21,10 @@
 // Streams may have masks of CUs, whose bits are dealt to the shader engines in turn, as the kernel driver does it.
 // It knows the tasks, not the machine code: that is for tests/unit/hip_code_test.cpp.
 #include <sys/mman.h>
+#include <unistd.h>
 
 #include <algorithm>
+#include <atomic>
 #include <cmath>
 #include <cstdlib>
 #include <cstring>
@@ -28,6 +32,7 @@
 #include <memory>
 #include <set>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "device/hip/kernel_source.h"
@@ -113,6 +118,32 @@ struct State {
     return static_cast<std::uint64_t>(static_cast<double>(tick) * clock_mhz() * 1e3 / kWallClockKhz);
   }
 };
+
+// Of the process: it outlives what hipInit forgets.
+struct EventHandler {
+  int (*call)(const SystemEvent*, void*) = nullptr;
+  void* data = nullptr;
+};
+EventHandler event_handler;
+std::atomic<bool> faulted = false;
+
+void hang_if_faulted() {
+  while (faulted) pause();
+}
+
+[[noreturn]] void fault() {
+  faulted = true;
+  std::thread([] {
+    const SystemEvent event{SystemEventType::kMemoryFault, 0, 0xdead0000, 1};
+    if (event_handler.call == nullptr || event_handler.call(&event, event_handler.data) != 0) std::abort();
+  }).detach();
+  while (true) pause();
+}
+
+// As the runtime's own end may.
+struct AtTheEnd {
+  ~AtTheEnd() { hang_if_faulted(); }
+} at_the_end;
 
 State& state() {
   static State instance;
@@ -624,6 +655,7 @@ Status hipMalloc(Pointer* address, std::size_t bytes) {
   return kSuccess;
 }
 Status hipFree(Pointer address) {
+  hang_if_faulted();
   const auto found = state().allocations.find(reinterpret_cast<std::uint64_t>(address));
   if (found == state().allocations.end()) return kErrorIllegalAddress;
   munmap(address, found->second);
@@ -644,7 +676,10 @@ Status hipModuleLoadData(ModuleHandle* module, const void* image) {
   *module = reinterpret_cast<ModuleHandle>(state().modules.back().get());
   return kSuccess;
 }
-Status hipModuleUnload(ModuleHandle) { return kSuccess; }
+Status hipModuleUnload(ModuleHandle) {
+  hang_if_faulted();
+  return kSuccess;
+}
 Status hipModuleGetFunction(FunctionHandle* function, ModuleHandle handle, const char* name) {
   auto* const module = reinterpret_cast<FakeModule*>(handle);
   if (module->source.find(std::string("KERNEL void ") + name + "(") == std::string::npos) return kErrorUnknown;
@@ -672,6 +707,7 @@ Status hipExtStreamCreateWithCUMask(StreamHandle* stream, std::uint32_t words, c
   return kSuccess;
 }
 Status hipStreamDestroy(StreamHandle stream) {
+  hang_if_faulted();
   return state().streams.erase(reinterpret_cast<FakeStream*>(stream)) == 1 ? kSuccess : kErrorUnknown;
 }
 #endif
@@ -712,7 +748,14 @@ Status hipModuleLaunchKernel(FunctionHandle handle, unsigned grid_x, unsigned gr
   }
   return kSuccess;
 }
-Status hipDeviceSynchronize() { return state().pending; }
+Status hipDeviceSynchronize() {
+  if (setting("memory_fault") == std::to_string(state().launch_count)) fault();
+  return state().pending;
+}
+int hsa_amd_register_system_event_handler(int (*call)(const SystemEvent*, void*), void* data) {
+  event_handler = {call, data};
+  return 0;
+}
 const test::FakeHipCounts* fake_hip_counts() { return &state().counts; }
 #ifndef FAKE_HIP_WITHOUT_OCCUPANCY
 Status hipModuleOccupancyMaxActiveBlocksPerMultiprocessor(int* blocks, FunctionHandle, int threads, std::size_t) {
