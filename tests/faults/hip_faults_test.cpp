@@ -3,6 +3,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <filesystem>
+
 #include "device/hip/hip_device.h"
 #include "device/hip/kfd_topology.h"
 #include "gputopo/error.h"
@@ -45,6 +47,63 @@ TEST(HipFaults, MissingSymbol) {
       hip_message<DeviceError>("", "mi210", GPUTOPO_FAKE_HIP_INCOMPLETE),
       AllOf(HasSubstr("has no hipModuleOccupancyMaxActiveBlocksPerMultiprocessor"), HasSubstr("ROCm 5, 6 or 7")));
 }
+
+// ---- runtimes and compilers of several versions ----
+
+// Folders of libraries that the loader searches in turn; what a library's name stands for is a file of the tests.
+class HipVersions : public ::testing::Test {
+ protected:
+  void install(const std::string& name, const std::string& library) {
+    std::filesystem::create_directories(std::filesystem::path(folder_.file(name)).parent_path());
+    std::filesystem::create_symlink(library, folder_.file(name));
+  }
+  test::CommandResult discover() {
+    const test::FakeHip fake;
+    unsetenv("GPUTOPO_LIBAMDHIP64");
+    unsetenv("GPUTOPO_LIBHIPRTC");
+    return test::run_command("LD_LIBRARY_PATH=" + folder_.file("a") + ":" + folder_.file("b") +
+                             " " GPUTOPO_BINARY " --device hip:0 --quiet --only lds --attribute latency");
+  }
+  // Libraries that are no compiler: whoever takes one fails.
+  static constexpr const char* kWrong = GPUTOPO_FAKE_NVML_LIBRARY;
+
+  test::TemporaryFolder folder_;
+};
+
+TEST_F(HipVersions, TheCompilerIsOfTheRuntimesVersion) {
+  install("a/libamdhip64.so.6", GPUTOPO_FAKE_HIP_MINIMAL);
+  install("a/libhiprtc.so.7", kWrong);
+  install("a/libhiprtc.so", kWrong);
+  install("b/libhiprtc.so.6", GPUTOPO_FAKE_HIP_LIBRARY);
+  const test::CommandResult result = discover();
+  EXPECT_EQ(result.exit_code, 0) << result.err;
+}
+
+TEST_F(HipVersions, TheCompilerIsOfTheRuntimesFolder) {
+  install("a/libhiprtc.so.6", kWrong);
+  install("b/libhiprtc.so.6", GPUTOPO_FAKE_HIP_LIBRARY);
+  install("b/libamdhip64.so.6", GPUTOPO_FAKE_HIP_MINIMAL);
+  const test::CommandResult result = discover();
+  EXPECT_EQ(result.exit_code, 0) << result.err;
+}
+
+TEST_F(HipVersions, ACompilerOfAnotherVersionIsNone) {
+  install("a/libamdhip64.so.6", GPUTOPO_FAKE_HIP_MINIMAL);
+  install("a/libhiprtc.so.7", GPUTOPO_FAKE_HIP_LIBRARY);
+  const test::CommandResult result = discover();
+  EXPECT_EQ(result.exit_code, 1);
+  EXPECT_THAT(result.err, AllOf(HasSubstr("no HIP compiler that belongs to libamdhip64.so.6"),
+                                HasSubstr("libhiprtc.so.6 could not be loaded")));
+}
+
+TEST_F(HipVersions, TheRuntimeMayHaveTheCompilerWithin) {
+  install("a/libamdhip64.so.5", GPUTOPO_FAKE_HIP_LIBRARY);
+  install("a/libhiprtc.so.6", kWrong);
+  const test::CommandResult result = discover();
+  EXPECT_EQ(result.exit_code, 0) << result.err;
+}
+
+// ---- what the GPU and its driver do ----
 
 TEST(HipFaults, KernelModuleDoesNotAnswer) {
   EXPECT_THAT(hip_message<DeviceError>("no_driver"), AllOf(HasSubstr("hipErrorNotInitialized"), HasSubstr("amdgpu")));

@@ -347,7 +347,7 @@ TEST_F(HipDealtBlocks, EveryCuAnswersTheRollCall) {
 }
 
 TEST_F(HipDealtBlocks, EveryCuCanBeNamed) {
-  for (const char* library : {GPUTOPO_FAKE_HIP_LIBRARY, GPUTOPO_FAKE_HIP_WITHOUT_MASKS}) {
+  for (const char* library : {GPUTOPO_FAKE_HIP_LIBRARY, GPUTOPO_FAKE_HIP_MINIMAL}) {
     HipDeviceTest::open("mi250x", "dealt", library);
     for (std::uint32_t sm = 0; sm < 110; ++sm) {
       EXPECT_EQ(run(program_on(sm)).sm, sm);
@@ -417,7 +417,7 @@ TEST_F(HipCuMasks, AreLearnedWhenACuIsNamed) {
 }
 
 TEST_F(HipCuMasks, WithoutThemLaunchesReachEveryCu) {
-  open("mi210", "", GPUTOPO_FAKE_HIP_WITHOUT_MASKS);
+  open("mi210", "", GPUTOPO_FAKE_HIP_MINIMAL);
   EXPECT_EQ(run(program_on(77)).sm, 77u);
   EXPECT_GE(fake_->counts().blocks, 104u);
 }
@@ -460,7 +460,7 @@ TEST_F(HipCuMasks, AreNotUsedOnSeveralDies) {
 
 TEST_F(HipCuMasks, FindTheSameSharingAsWithoutThem) {
   std::vector<Attribute> found;
-  for (const char* library : {GPUTOPO_FAKE_HIP_LIBRARY, GPUTOPO_FAKE_HIP_WITHOUT_MASKS}) {
+  for (const char* library : {GPUTOPO_FAKE_HIP_LIBRARY, GPUTOPO_FAKE_HIP_MINIMAL}) {
     open("mi210", "", library);
     DiscoverOptions options;
     options.elements = {"sl1d"};

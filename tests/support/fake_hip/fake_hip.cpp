@@ -687,7 +687,7 @@ Status hipModuleGetFunction(FunctionHandle* function, ModuleHandle handle, const
   *function = reinterpret_cast<FunctionHandle>(state().functions.back().get());
   return kSuccess;
 }
-#ifndef FAKE_HIP_WITHOUT_MASKS
+#ifndef FAKE_HIP_MINIMAL
 Status hipExtStreamCreateWithCUMask(StreamHandle* stream, std::uint32_t words, const std::uint32_t* mask) {
   if (state().pending != kSuccess) return state().pending;
   if (is("mask_refused")) return kErrorUnknown;
@@ -765,6 +765,7 @@ Status hipModuleOccupancyMaxActiveBlocksPerMultiprocessor(int* blocks, FunctionH
 #endif
 
 // ---- the compiler ----
+#ifndef FAKE_HIP_MINIMAL
 
 CompileStatus hiprtcCreateProgram(ProgramHandle* program, const char* source, const char*, int, const char* const*,
                                   const char* const*) {
@@ -805,5 +806,6 @@ CompileStatus hiprtcDestroyProgram(ProgramHandle* handle) {
   return 0;
 }
 const char* hiprtcGetErrorString(CompileStatus) { return "HIPRTC_ERROR_COMPILATION"; }
+#endif
 
 }  // extern "C"
