@@ -151,6 +151,16 @@ TEST_F(HipDeviceTest, AsksTheKernelDriverForWhatTheRuntimeDoesNotTell) {
   EXPECT_EQ(info.memory_bus_bits, 8192u);
 }
 
+// ROCm before 5.5. The fake's wall clock goes as the host's does then, at 100 MHz.
+TEST_F(HipDeviceTest, MeasuresAWallClockWhoseRateTheRuntimeDoesNotTell) {
+  open("mi210", "no_wall_clock");
+  EXPECT_THAT(
+      device_->warnings(),
+      ElementsAre(::testing::MatchesRegex("HIP 6.4 does not tell the rate .* it is (100.[0-4]|99.[6-9])[0-9] MHz .*")));
+  const Program program = AccessProgram{.bytes = 1024, .warps = 1, .accesses = 16};
+  EXPECT_NEAR(device_->run({&program, 1}).front().sm_clock_mhz, 1700, 0.005 * 1700);
+}
+
 // Each of the AMD machines, with what its kernel driver would publish.
 class HipDeviceOfEachMachine : public HipDeviceTest, public ::testing::WithParamInterface<const char*> {
  protected:

@@ -6,6 +6,7 @@
 #include <cmath>
 #include <cstdlib>
 #include <set>
+#include <thread>
 
 #include "device/launch/busy_warning.h"
 #include "gputopo/error.h"
@@ -32,6 +33,11 @@ constexpr std::chrono::milliseconds kIdleTime{100};
 // Shorter than this, the granularity of the wall clock (10 to 40 ns) and the time between its reading and that of the
 // other clock show in the quotient.
 constexpr std::uint64_t kLeastClockNanoseconds = 200'000;
+// The wall clock by the host's: readings at either end, the time between, and the relative error that is too much,
+// which a launch that takes 100 us is far from.
+constexpr int kClockReadings = 8;
+constexpr std::chrono::milliseconds kClockTime{200};
+constexpr double kMostClockError = 0.005;
 // Looking for CUs: blocks that stay so long that every CU has one, a few times over, because a block may be late.
 constexpr std::uint64_t kRollCallNanoseconds = 200'000;
 constexpr int kMostRollCalls = 20;
@@ -69,6 +75,7 @@ Gpu::Gpu(int ordinal) : runtime_(Runtime::load()), ordinal_(ordinal), wait_(runt
                            busy ? std::optional(static_cast<std::uint32_t>(std::atoi(busy->c_str()))) : std::nullopt);
   runtime_->check(runtime_->set_device(ordinal), fmt::format("hipSetDevice({})", ordinal));
   read_info(ordinal, *node);
+  read_wall_clock();
   read_physical_ids();
 }
 
@@ -132,12 +139,6 @@ void Gpu::read_info(int ordinal, const KfdNode& node) {
   info_.l3_bytes = node.cache_bytes(3);
   info_.spaces.assign(std::begin(kHipSpaces), std::end(kHipSpaces));
 
-  const std::optional<std::uint64_t> wall_clock_khz = attribute(DeviceAttribute::kWallClockKhz);
-  if (!wall_clock_khz) {
-    throw DeviceError(fmt::format("{} does not tell the rate of the GPU's wall clock: update ROCm to 5.5 or later",
-                                  runtime_->version_text()));
-  }
-  wall_clock_khz_ = static_cast<double>(*wall_clock_khz);
   std::size_t free_bytes = 0;
   std::size_t total_bytes = 0;
   runtime_->check(runtime_->mem_get_info(&free_bytes, &total_bytes), "hipMemGetInfo");
@@ -145,6 +146,53 @@ void Gpu::read_info(int ordinal, const KfdNode& node) {
   info_.memory_free_bytes = free_bytes;
   info_.max_array_bytes =
       static_cast<std::uint64_t>(kUsableMemory * static_cast<double>(free_bytes)) / kArenaAlignment * kArenaAlignment;
+}
+
+// ROCm tells the rate from 5.5 on. Before that it is the host's clock that tells: a block reads the wall clock at some
+// time between the launch and its end, which is the error of either end of the measurement.
+void Gpu::read_wall_clock() {
+  if (const auto khz = attribute(DeviceAttribute::kWallClockKhz)) {
+    wall_clock_khz_ = static_cast<double>(*khz);
+    return;
+  }
+  struct Reading {
+    Clock::time_point before;
+    Clock::time_point after;
+    std::uint64_t ticks = 0;
+  };
+  // The one that is known best of several; the first loads the code.
+  const auto read = [this] {
+    Reading best;
+    for (int i = 0; i < kClockReadings; ++i) {
+      Reading reading{.before = Clock::now()};
+      reading.ticks = spin(1, 0, 0).front().start_ns;
+      reading.after = Clock::now();
+      if (i == 0 || reading.after - reading.before < best.after - best.before) best = reading;
+    }
+    return best;
+  };
+  const auto milliseconds = [](Clock::duration time) {
+    return std::chrono::duration<double, std::milli>(time).count();
+  };
+  const Reading begin = read();
+  std::this_thread::sleep_for(kClockTime);
+  const Reading end = read();
+  const auto ticks = static_cast<double>(end.ticks - begin.ticks);
+  const double least_khz = ticks / milliseconds(end.after - begin.before);
+  const double most_khz = ticks / milliseconds(end.before - begin.after);
+  wall_clock_khz_ = (least_khz + most_khz) / 2;
+  const double error = (most_khz - least_khz) / 2 / wall_clock_khz_;
+  if (!(error <= kMostClockError)) {
+    throw DeviceError(fmt::format(
+        "{} does not tell the rate of the GPU's wall clock, and the host is too busy to measure it: update ROCm to 5.5 "
+        "or later, or try again",
+        runtime_->version_text()));
+  }
+  wall_clock_warning_ = fmt::format(
+      "{} does not tell the rate of the GPU's wall clock: by the host's clock it is {:.2f} MHz to within {:.2f}%, "
+      "which "
+      "is the least error of clocks, times in ns and bandwidths",
+      runtime_->version_text(), wall_clock_khz_ / 1e3, 100 * error);
 }
 
 std::set<std::uint32_t> Gpu::roll_call(StreamHandle stream, std::uint32_t cus, std::uint32_t blocks) {
@@ -340,6 +388,7 @@ void Gpu::wake() {
 std::vector<std::string> Gpu::warnings() const {
   std::vector<std::string> lines;
   if (!busy_warning_.empty()) lines.push_back(busy_warning_);
+  if (!wall_clock_warning_.empty()) lines.push_back(wall_clock_warning_);
   if (cus_seen_ < info_.sm_count) {
     lines.push_back(fmt::format(
         "blocks ran on {} of the {} CUs: others are masked or another process holds them, and what names CUs was not "

@@ -76,6 +76,7 @@ class Gpu : public launch::ChaseGpu {
 
  private:
   void read_info(int ordinal, const KfdNode& node);
+  void read_wall_clock();
   void read_physical_ids();
   // The CUs that blocks on a stream have run on, which should be `cus`.
   [[nodiscard]] std::set<std::uint32_t> roll_call(StreamHandle stream, std::uint32_t cus, std::uint32_t blocks);
@@ -100,6 +101,7 @@ class Gpu : public launch::ChaseGpu {
   std::optional<CuMasks> masks_;
   std::uint64_t masked_launches_ = 0;
   std::string busy_warning_;
+  std::string wall_clock_warning_;  // where its rate was measured
   std::optional<std::chrono::steady_clock::time_point> last_work_;
 };
 

@@ -8,11 +8,11 @@
 //   memory_fault=N                            the N-th kernel faults: the handler of system events is called, or the
 //                                             process ends; neither that kernel nor anything after it comes back
 //   no_clocks                                 the runtime tells neither clocks nor the width of the memory bus
-//   slow                                      the GPU's clock is half its maximum
-//   masked                                    no block ever runs on the last CU
-//   one_block                                 no second block of an instruction program ever runs
-//   apart                                     the blocks of an access program do not start together
-//   dealt                                     blocks go to the shader engines in turn, however many CUs each has, and
+//   no_wall_clock                             the runtime does not tell the rate of the wall clock, which goes as the
+//   host's slow                                      the GPU's clock is half its maximum masked no block ever runs on
+//   the last CU one_block                                 no second block of an instruction program ever runs apart the
+//   blocks of an access program do not start together dealt                                     blocks go to the shader
+//   engines in turn, however many CUs each has, and
 //                                             one that finds its engine full holds up all behind it
 //   partition=N                               the GPU is one of the partitions of one die each, the N-th (from 0)
 //   mask_refused, mask_ignored                what becomes of the mask of a stream
@@ -25,6 +25,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <chrono>
 #include <cmath>
 #include <cstdlib>
 #include <cstring>
@@ -144,6 +145,11 @@ void hang_if_faulted() {
 struct AtTheEnd {
   ~AtTheEnd() { hang_if_faulted(); }
 } at_the_end;
+
+std::uint64_t host_ticks() {
+  const std::chrono::duration<double, std::milli> now = std::chrono::steady_clock::now().time_since_epoch();
+  return static_cast<std::uint64_t>(now.count() * kWallClockKhz);
+}
 
 State& state() {
   static State instance;
@@ -634,7 +640,7 @@ Status hipDeviceGetAttribute(int* value, DeviceAttribute attribute, int) {
     case DeviceAttribute::kWarpSize:
       return answer(kWavefront);
     case DeviceAttribute::kWallClockKhz:
-      return answer(kWallClockKhz);
+      return is("no_wall_clock") ? kErrorUnknown : answer(kWallClockKhz);
     case DeviceAttribute::kXccCount:
       return answer(*info.xcd_count);
   }
@@ -734,6 +740,7 @@ Status hipModuleLaunchKernel(FunctionHandle handle, unsigned grid_x, unsigned gr
     chase(argument<std::uint64_t>(parameters, 0), argument<std::uint32_t>(parameters, 1),
           argument<std::uint32_t>(parameters, 2) != 0, grid_x, shared_bytes);
   }
+  if (is("no_wall_clock")) state().ticks = std::max(state().ticks, host_ticks());
   if (function.name == "spin")
     spend(argument<std::uint64_t>(parameters, 0), grid_x, shared_bytes, argument<std::uint64_t>(parameters, 1));
   if (function.name == "stream") stream(function, grid_x, parameters);
