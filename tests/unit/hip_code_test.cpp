@@ -41,7 +41,7 @@ Outcome run(const std::string& command) {
 
 // The newest of these that knows the target: Debian's names, a number behind each.
 std::string tool_suffix(const std::string& target) {
-  for (const char* suffix : {"-21", "-20", "-19", "-18", "-17", "-16", "-15"}) {
+  for (const char* suffix : {"-22", "-21", "-20", "-19", "-18", "-17", "-16", "-15"}) {
     const std::string all =
         fmt::format("command -v clang{0} && command -v llvm-mc{0} && command -v llvm-objdump{0}", suffix);
     if (run(all).status != 0) continue;
@@ -58,7 +58,7 @@ class HipCode : public ::testing::TestWithParam<GfxTarget> {
   void SetUp() override {
     suffix_ = tool_suffix(GetParam().name);
     if (suffix_.empty()) {
-      GTEST_SKIP() << "no clang, llvm-mc and llvm-objdump (Debian: clang-19, llvm-19) that know " << GetParam().name;
+      GTEST_SKIP() << "no clang, llvm-mc and llvm-objdump (Debian: clang-22, llvm-22) that know " << GetParam().name;
     }
     folder_ = std::filesystem::temp_directory_path() / fmt::format("gputopo_hip_{}_{}", getpid(), GetParam().name);
     std::filesystem::create_directories(folder_);

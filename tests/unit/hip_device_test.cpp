@@ -161,6 +161,23 @@ TEST_F(HipDeviceTest, MeasuresAWallClockWhoseRateTheRuntimeDoesNotTell) {
   EXPECT_NEAR(device_->run({&program, 1}).front().sm_clock_mhz, 1700, 0.005 * 1700);
 }
 
+// That of CDNA4 holds 160 KiB.
+TEST_F(HipDeviceTest, UsesAnLdsOfAnySize) {
+  open("mi300x", "lds=163840");
+  EXPECT_EQ(device_->info().shared_bytes_per_block, 160u << 10);
+  EXPECT_EQ(device_->info().shared_bytes_per_sm, 160u << 10);
+  const auto walk = [&](std::uint64_t bytes) {
+    return run({.arrays = {{.space = Space::kShared, .bytes = bytes, .stride_bytes = 64}},
+                .actors = {{}},
+                .steps = {{.loads = bytes / 64}}});
+  };
+  const double latency = spec_.spaces.at(Space::kShared).memory_latency_cycles;
+  EXPECT_EQ(walk(150 << 10).steps[0].total_cycles, static_cast<std::uint64_t>((150 << 4) * latency));
+  EXPECT_THROW(walk(160 << 10), NotSupportedError);  // beside it there are the block's own words
+  const Program stream = StreamProgram{.space = Space::kShared, .bytes = 160 << 10, .per_block = true, .repeats = 100};
+  EXPECT_EQ(std::get<StreamResult>(device_->run({&stream, 1}).front().data).bytes_moved, (100ull * 160 << 10) * 304);
+}
+
 // Each of the AMD machines, with what its kernel driver would publish.
 class HipDeviceOfEachMachine : public HipDeviceTest, public ::testing::WithParamInterface<const char*> {
  protected:

@@ -71,6 +71,7 @@ sim::MachineSpec machine_of_test() {
   const char* name = std::getenv("GPUTOPO_FAKE_HIP_MACHINE");
   sim::MachineSpec machine =
       sim::parse_machine(*sim::builtin_machine(name == nullptr || *name == '\0' ? "mi210" : name));
+  if (is("lds")) machine.info.shared_bytes_per_block = std::stoull(setting("lds"));
   if (is("partition")) {
     DeviceInfo& info = machine.info;
     info.sm_count /= info.xcd_count.value();
@@ -720,7 +721,8 @@ Status hipStreamDestroy(StreamHandle stream) {
 Status hipModuleLaunchKernel(FunctionHandle handle, unsigned grid_x, unsigned grid_y, unsigned, unsigned block_x,
                              unsigned, unsigned, unsigned shared_bytes, StreamHandle on, void** parameters, void**) {
   if (state().pending != kSuccess) return state().pending;
-  if (block_x > 1024 || block_x % kWavefront != 0 || shared_bytes > 65536) return kErrorLaunchFailure;
+  if (block_x > 1024 || block_x % kWavefront != 0 || shared_bytes > *state().machine.info.shared_bytes_per_block)
+    return kErrorLaunchFailure;
   ++state().launch_count;
   if (setting("lost_after") == std::to_string(state().launch_count)) state().pending = kErrorUnknown;
   if (is("launch_failed")) state().pending = kErrorLaunchFailure;
