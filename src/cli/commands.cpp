@@ -157,7 +157,7 @@ int run_discover(const Options& options) {
   if (!options.raw_directory.empty()) attempt([&] { write_samples(topology, options.raw_directory); });
   if (recorder != nullptr) attempt([&] { recorder->save(options.record_path); });
   attempt.finish();
-  if (!outcome.error.empty()) throw DeviceError(outcome.error);
+  if (!outcome.error.empty()) throw DeviceLostError(outcome.error);
   if (!outcome.broken_promise.empty()) fmt::print(stderr, "gputopo: {}\n", outcome.broken_promise);
   return outcome.code;
 }

@@ -1,5 +1,7 @@
 #include <fmt/format.h>
 
+#include <cstdio>
+#include <cstdlib>
 #include <exception>
 #include <new>
 
@@ -17,6 +19,11 @@ int main(int argc, char** argv) {
     return cli::run(cli::parse_command_line(argc, argv));
   } catch (const UsageError& error) {
     return fail(error.what(), cli::kExitUsage);
+  } catch (const DeviceLostError& error) {
+    // The end of the process is left out: there the driver's libraries may wait for a device that never answers.
+    fail(error.what(), cli::kExitFailure);
+    std::fflush(nullptr);
+    std::_Exit(cli::kExitFailure);
   } catch (const std::bad_alloc&) {
     return fail("out of memory on the host; close other programs or ask for fewer elements with --only",
                 cli::kExitFailure);

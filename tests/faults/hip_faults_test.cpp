@@ -3,9 +3,12 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <filesystem>
+
 #include "device/hip/hip_device.h"
 #include "device/hip/kfd_topology.h"
 #include "gputopo/error.h"
+#include "gputopo/report.h"
 #include "support/command.h"
 #include "support/fake_hip.h"
 #include "support/message_of.h"
@@ -44,6 +47,63 @@ TEST(HipFaults, MissingSymbol) {
       hip_message<DeviceError>("", "mi210", GPUTOPO_FAKE_HIP_INCOMPLETE),
       AllOf(HasSubstr("has no hipModuleOccupancyMaxActiveBlocksPerMultiprocessor"), HasSubstr("ROCm 5, 6 or 7")));
 }
+
+// ---- runtimes and compilers of several versions ----
+
+// Folders of libraries that the loader searches in turn; what a library's name stands for is a file of the tests.
+class HipVersions : public ::testing::Test {
+ protected:
+  void install(const std::string& name, const std::string& library) {
+    std::filesystem::create_directories(std::filesystem::path(folder_.file(name)).parent_path());
+    std::filesystem::create_symlink(library, folder_.file(name));
+  }
+  test::CommandResult discover() {
+    const test::FakeHip fake;
+    unsetenv("GPUTOPO_LIBAMDHIP64");
+    unsetenv("GPUTOPO_LIBHIPRTC");
+    return test::run_command("LD_LIBRARY_PATH=" + folder_.file("a") + ":" + folder_.file("b") +
+                             " " GPUTOPO_BINARY " --device hip:0 --quiet --only lds --attribute latency");
+  }
+  // Libraries that are no compiler: whoever takes one fails.
+  static constexpr const char* kWrong = GPUTOPO_FAKE_NVML_LIBRARY;
+
+  test::TemporaryFolder folder_;
+};
+
+TEST_F(HipVersions, TheCompilerIsOfTheRuntimesVersion) {
+  install("a/libamdhip64.so.6", GPUTOPO_FAKE_HIP_MINIMAL);
+  install("a/libhiprtc.so.7", kWrong);
+  install("a/libhiprtc.so", kWrong);
+  install("b/libhiprtc.so.6", GPUTOPO_FAKE_HIP_LIBRARY);
+  const test::CommandResult result = discover();
+  EXPECT_EQ(result.exit_code, 0) << result.err;
+}
+
+TEST_F(HipVersions, TheCompilerIsOfTheRuntimesFolder) {
+  install("a/libhiprtc.so.6", kWrong);
+  install("b/libhiprtc.so.6", GPUTOPO_FAKE_HIP_LIBRARY);
+  install("b/libamdhip64.so.6", GPUTOPO_FAKE_HIP_MINIMAL);
+  const test::CommandResult result = discover();
+  EXPECT_EQ(result.exit_code, 0) << result.err;
+}
+
+TEST_F(HipVersions, ACompilerOfAnotherVersionIsNone) {
+  install("a/libamdhip64.so.6", GPUTOPO_FAKE_HIP_MINIMAL);
+  install("a/libhiprtc.so.7", GPUTOPO_FAKE_HIP_LIBRARY);
+  const test::CommandResult result = discover();
+  EXPECT_EQ(result.exit_code, 1);
+  EXPECT_THAT(result.err, AllOf(HasSubstr("no HIP compiler that belongs to libamdhip64.so.6"),
+                                HasSubstr("libhiprtc.so.6 could not be loaded")));
+}
+
+TEST_F(HipVersions, TheRuntimeMayHaveTheCompilerWithin) {
+  install("a/libamdhip64.so.5", GPUTOPO_FAKE_HIP_LIBRARY);
+  install("a/libhiprtc.so.6", kWrong);
+  const test::CommandResult result = discover();
+  EXPECT_EQ(result.exit_code, 0) << result.err;
+}
+
+// ---- what the GPU and its driver do ----
 
 TEST(HipFaults, KernelModuleDoesNotAnswer) {
   EXPECT_THAT(hip_message<DeviceError>("no_driver"), AllOf(HasSubstr("hipErrorNotInitialized"), HasSubstr("amdgpu")));
@@ -89,6 +149,27 @@ TEST(HipFaults, LaunchFailureAndIllegalAddressEndTheDevice) {
 
 TEST(HipFaults, LostLater) {
   EXPECT_THAT(hip_message<DeviceLostError>("lost_after=5"), AllOf(HasSubstr("kernel "), HasSubstr("dmesg")));
+}
+
+// ROCm ends the process for it, or the kernel never ends: neither loses what was measured before.
+TEST(HipFaults, AMemoryFaultKeepsWhatWasMeasured) {
+  const test::TemporaryFolder folder;
+  const auto discover_with = [&](const std::string& behaviour) {
+    const test::FakeHip fake(behaviour);
+    return test::run_command("timeout 60 " GPUTOPO_BINARY
+                             " --device hip:0 --quiet --only lds --attribute latency,banks --json " +
+                             folder.file(behaviour + ".json") + " --record " + folder.file(behaviour + ".gputopo"));
+  };
+  // The roll call, two spins or more to wake the GPU, fills and chases: some way into the second attribute.
+  const test::CommandResult result = discover_with("memory_fault=40");
+  EXPECT_EQ(result.exit_code, 1) << result.err;
+  EXPECT_THAT(result.err, AllOf(HasSubstr("memory access fault of the GPU at 0xdead0000"), HasSubstr("dmesg")));
+  const Topology found = read_json(read_file(folder.file("memory_fault=40.json")));
+  EXPECT_FALSE(found.complete);
+  EXPECT_TRUE(found.find_attribute("lds", "latency")->available());
+  EXPECT_EQ(found.find_attribute("lds", "banks")->reason, Reason::kDeviceError);
+  EXPECT_THAT(found.warnings, Contains(HasSubstr("memory access fault")));
+  EXPECT_EQ(open_device("replay:" + folder.file("memory_fault=40.gputopo"), 1)->info().vendor, "AMD");
 }
 
 // A masked CU: everything runs but what names CUs.

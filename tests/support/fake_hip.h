@@ -1,8 +1,12 @@
 // Points the HIP backend at the fake runtime and at fixtures of sysfs for the length of a scope.
 #pragma once
 
+#include <dlfcn.h>
+
 #include <cstdlib>
 #include <string>
+
+#include "support/fake_hip/counts.h"
 
 namespace gputopo::test {
 
@@ -24,6 +28,12 @@ class FakeHip {
                              "GPUTOPO_SYSFS"}) {
       unsetenv(name);
     }
+  }
+
+  // The runtime must be in use.
+  [[nodiscard]] const FakeHipCounts& counts() const {
+    void* const library = dlopen(std::getenv("GPUTOPO_LIBAMDHIP64"), RTLD_NOW | RTLD_NOLOAD);
+    return *reinterpret_cast<const FakeHipCounts* (*)()>(dlsym(library, "fake_hip_counts"))();
   }
 
   static std::string sysfs_fixture(const std::string& name) {

@@ -41,7 +41,7 @@ Outcome run(const std::string& command) {
 
 // The newest of these that knows the target: Debian's names, a number behind each.
 std::string tool_suffix(const std::string& target) {
-  for (const char* suffix : {"-21", "-20", "-19", "-18", "-17", "-16", "-15"}) {
+  for (const char* suffix : {"-22", "-21", "-20", "-19", "-18", "-17", "-16", "-15"}) {
     const std::string all =
         fmt::format("command -v clang{0} && command -v llvm-mc{0} && command -v llvm-objdump{0}", suffix);
     if (run(all).status != 0) continue;
@@ -58,7 +58,7 @@ class HipCode : public ::testing::TestWithParam<GfxTarget> {
   void SetUp() override {
     suffix_ = tool_suffix(GetParam().name);
     if (suffix_.empty()) {
-      GTEST_SKIP() << "no clang, llvm-mc and llvm-objdump (Debian: clang-19, llvm-19) that know " << GetParam().name;
+      GTEST_SKIP() << "no clang, llvm-mc and llvm-objdump (Debian: clang-22, llvm-22) that know " << GetParam().name;
     }
     folder_ = std::filesystem::temp_directory_path() / fmt::format("gputopo_hip_{}_{}", getpid(), GetParam().name);
     std::filesystem::create_directories(folder_);
@@ -342,6 +342,20 @@ TEST_P(HipCode, CodeKernelIsStraight) {
   EXPECT_THAT(disassembled("gputopo_stretch_end"), ElementsAre("s_setpc_b64 s[56:57]"));
 }
 
+// A compiler that clones the call of the stretch still leaves one of it.
+TEST_P(HipCode, TheStretchIsThereOnceHoweverOftenItIsCalled) {
+  const std::string source = generate_code_source(GetParam());
+  compile(source);
+  const std::vector<std::string> stretch = disassembled("gputopo_stretch");
+  const std::size_t kernel_size = disassembled("code").size();
+  const std::string call = "run_stretch(result, passes, last + 1 - first, entry, (float)thread);";
+  const std::size_t at = source.find(call);
+  ASSERT_NE(at, std::string::npos);
+  compile(std::string(source).replace(at, call.size(), "if (passes % 2 == 0) " + call + " else " + call));
+  EXPECT_GT(disassembled("code").size(), kernel_size);
+  EXPECT_EQ(disassembled("gputopo_stretch"), stretch);
+}
+
 // Between two passes: the clock, its difference to the last reading, and where to go.
 TEST_P(HipCode, PassesAreTimedInFrontOfTheStretch) {
   compile(generate_code_source(GetParam()));
@@ -358,6 +372,41 @@ TEST_P(HipCode, PassesAreTimedInFrontOfTheStretch) {
   EXPECT_TRUE(std::any_of(sizes.begin(), sizes.end(), [&](const std::string& line) {
     return line.find(fmt::format(", {:#x}", bytes)) != std::string::npos;
   }));
+}
+
+// Where a block runs: the fields of HW_ID and, on GPUs of several dies, of XCC_ID, in every kernel that says so.
+TEST_P(HipCode, KernelsReadTheRegistersThatSayWhereTheyRun) {
+  std::set<std::string> expected = {"hwreg(HW_REG_HW_ID, 8, 4)",
+                                    fmt::format("hwreg(HW_REG_HW_ID, 13, {})", GetParam().engine_bits)};
+  if (GetParam().has_xcc_id) expected.insert("hwreg(HW_REG_XCC_ID, 0, 4)");
+  const auto check = [&](const std::string& source, const std::vector<std::string>& kernels) {
+    compile(source);
+    for (const std::string& kernel : kernels) {
+      std::set<std::string> read;
+      for (const std::string& line : disassembled(kernel)) {
+        if (opcode_of(line) == "s_getreg_b32") read.insert(line.substr(line.find("hwreg")));
+      }
+      EXPECT_EQ(read, expected) << kernel;
+    }
+  };
+  check(generate_chase_source(GetParam()), {"chase", "spin"});
+  check(generate_stream_source(GetParam(), {}), {"stream"});
+  check(generate_access_source(GetParam()), {"load_global", "store_shared"});
+  check(generate_code_source(GetParam()), {"code"});
+}
+
+// AMD's instruction set references: Vega 20 numbers 4 engines, MI100 and MI200 8, and each die of MI300 4.
+TEST(GfxTargets, HaveTheFieldsOfTheirIds) {
+  std::map<std::string, std::pair<std::uint32_t, bool>> fields;
+  for (const GfxTarget& target : gfx_targets()) fields[target.name] = {target.engine_bits, target.has_xcc_id};
+  const std::map<std::string, std::pair<std::uint32_t, bool>> expected = {{"gfx906", {2, false}},
+                                                                          {"gfx908", {3, false}},
+                                                                          {"gfx90a", {3, false}},
+                                                                          {"gfx942", {2, true}},
+                                                                          {"gfx950", {2, true}}};
+  EXPECT_EQ(fields, expected);
+  EXPECT_EQ(die_of(gfx_target("gfx90a"), 0x7f), 0u);
+  EXPECT_EQ(die_of(gfx_target("gfx942"), 0x7f), 1u);
 }
 
 // hiprtc puts declarations of its own before a source, some of the same names.

@@ -11,8 +11,27 @@
 #define GPUTOPO_HAS_HIP_H 1
 #endif
 
+#if __has_include(<hsa/hsa_ext_amd.h>)
+#include <hsa/hsa_ext_amd.h>
+#define GPUTOPO_HAS_HSA_H 1
+#endif
+
 namespace gputopo::hip {
 namespace {
+
+#define GPUTOPO_SAME_CALL(member, theirs) \
+  static_assert(test::SameCall<std::remove_pointer_t<decltype(Runtime::member)>, decltype(theirs)>::value)
+
+#ifdef GPUTOPO_HAS_HSA_H
+static_assert(static_cast<int>(SystemEventType::kMemoryFault) == HSA_AMD_GPU_MEMORY_FAULT_EVENT);
+static_assert(offsetof(SystemEvent, type) == offsetof(hsa_amd_event_t, event_type));
+static_assert(offsetof(SystemEvent, address) ==
+              offsetof(hsa_amd_event_t, memory_fault) + offsetof(hsa_amd_gpu_memory_fault_info_t, virtual_address));
+static_assert(offsetof(SystemEvent, reasons) ==
+              offsetof(hsa_amd_event_t, memory_fault) + offsetof(hsa_amd_gpu_memory_fault_info_t, fault_reason_mask));
+static_assert(HSA_STATUS_SUCCESS == 0 && HSA_STATUS_ERROR == 0x1000);
+GPUTOPO_SAME_CALL(register_system_event_handler, hsa_amd_register_system_event_handler);
+#endif
 
 // Ours, theirs, the number.
 #define GPUTOPO_HIP_ATTRIBUTES(X)                                         \
@@ -68,9 +87,6 @@ static_assert(kErrorAssert == hipErrorAssert);
 static_assert(kErrorLaunchFailure == hipErrorLaunchFailure);
 static_assert(kErrorUnknown == hipErrorUnknown);
 
-#define GPUTOPO_SAME_CALL(member, theirs) \
-  static_assert(test::SameCall<std::remove_pointer_t<decltype(Runtime::member)>, decltype(theirs)>::value)
-
 GPUTOPO_SAME_CALL(init, hipInit);
 GPUTOPO_SAME_CALL(runtime_get_version, hipRuntimeGetVersion);
 GPUTOPO_SAME_CALL(get_error_name, hipGetErrorName);
@@ -91,6 +107,8 @@ GPUTOPO_SAME_CALL(module_unload, hipModuleUnload);
 GPUTOPO_SAME_CALL(module_get_function, hipModuleGetFunction);
 GPUTOPO_SAME_CALL(launch_kernel, hipModuleLaunchKernel);
 GPUTOPO_SAME_CALL(device_synchronize, hipDeviceSynchronize);
+GPUTOPO_SAME_CALL(stream_create_with_cu_mask, hipExtStreamCreateWithCUMask);
+GPUTOPO_SAME_CALL(stream_destroy, hipStreamDestroy);
 
 TEST(HipDeclarations, MatchTheHeader) { SUCCEED() << "checked as this file was compiled"; }
 

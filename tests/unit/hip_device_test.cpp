@@ -76,16 +76,30 @@ TEST(KfdTopology, ReadsTheModesOfAPartitionFromTheDeviceItIsOf) {
 
 class HipDeviceTest : public ::testing::Test {
  protected:
-  void open(const std::string& machine, const std::string& behaviour = {}) {
+  void open(const std::string& machine, const std::string& behaviour = {},
+            const std::string& library = GPUTOPO_FAKE_HIP_LIBRARY) {
     device_.reset();
     fake_.reset();
-    fake_ = std::make_unique<test::FakeHip>(behaviour, machine);
+    fake_ = std::make_unique<test::FakeHip>(behaviour, machine, std::string(), library);
     spec_ = sim::parse_machine(*sim::builtin_machine(machine));
     device_ = open_hip_device(0);
   }
   ChaseResult run(const ChaseProgram& program) {
     const Program one = program;
     return std::get<ChaseResult>(device_->run({&one, 1}).front().data);
+  }
+
+  static ChaseProgram program_on(std::uint32_t sm) {
+    return {.arrays = {{.bytes = 1024, .stride_bytes = 64}},
+            .actors = {{}},
+            .steps = {{.loads = 16}},
+            .exclusive = true,
+            .sm = sm};
+  }
+  InstructionResult run_code_on(std::uint32_t first, std::uint32_t second) {
+    const Program code = InstructionProgram{.actors = {{.sm = first}, {.sm = second}},
+                                            .steps = {{.count = 64}, {.actor = 1, .count = 64}}};
+    return std::get<InstructionResult>(device_->run({&code, 1}).front().data);
   }
 
   std::unique_ptr<test::FakeHip> fake_;
@@ -137,6 +151,33 @@ TEST_F(HipDeviceTest, AsksTheKernelDriverForWhatTheRuntimeDoesNotTell) {
   EXPECT_EQ(info.memory_bus_bits, 8192u);
 }
 
+// ROCm before 5.5. The fake's wall clock goes as the host's does then, at 100 MHz.
+TEST_F(HipDeviceTest, MeasuresAWallClockWhoseRateTheRuntimeDoesNotTell) {
+  open("mi210", "no_wall_clock");
+  EXPECT_THAT(
+      device_->warnings(),
+      ElementsAre(::testing::MatchesRegex("HIP 6.4 does not tell the rate .* it is (100.[0-4]|99.[6-9])[0-9] MHz .*")));
+  const Program program = AccessProgram{.bytes = 1024, .warps = 1, .accesses = 16};
+  EXPECT_NEAR(device_->run({&program, 1}).front().sm_clock_mhz, 1700, 0.005 * 1700);
+}
+
+// That of CDNA4 holds 160 KiB.
+TEST_F(HipDeviceTest, UsesAnLdsOfAnySize) {
+  open("mi300x", "lds=163840");
+  EXPECT_EQ(device_->info().shared_bytes_per_block, 160u << 10);
+  EXPECT_EQ(device_->info().shared_bytes_per_sm, 160u << 10);
+  const auto walk = [&](std::uint64_t bytes) {
+    return run({.arrays = {{.space = Space::kShared, .bytes = bytes, .stride_bytes = 64}},
+                .actors = {{}},
+                .steps = {{.loads = bytes / 64}}});
+  };
+  const double latency = spec_.spaces.at(Space::kShared).memory_latency_cycles;
+  EXPECT_EQ(walk(150 << 10).steps[0].total_cycles, static_cast<std::uint64_t>((150 << 4) * latency));
+  EXPECT_THROW(walk(160 << 10), NotSupportedError);  // beside it there are the block's own words
+  const Program stream = StreamProgram{.space = Space::kShared, .bytes = 160 << 10, .per_block = true, .repeats = 100};
+  EXPECT_EQ(std::get<StreamResult>(device_->run({&stream, 1}).front().data).bytes_moved, (100ull * 160 << 10) * 304);
+}
+
 // Each of the AMD machines, with what its kernel driver would publish.
 class HipDeviceOfEachMachine : public HipDeviceTest, public ::testing::WithParamInterface<const char*> {
  protected:
@@ -182,14 +223,8 @@ TEST_P(HipDeviceOfEachMachine, ChasesInEverySpaceAtTheLatenciesOfTheMachine) {
 }
 
 TEST_P(HipDeviceOfEachMachine, RunsOnTheSmThatIsNamed) {
-  ChaseProgram program{.arrays = {{.bytes = 1024, .stride_bytes = 64}},
-                       .actors = {{}},
-                       .steps = {{.loads = 16}},
-                       .exclusive = true,
-                       .sm = 77};
-  EXPECT_EQ(run(program).sm, 77u);
-  program.sm = spec_.info.sm_count;
-  EXPECT_THROW(run(program), NotSupportedError);
+  EXPECT_EQ(run(program_on(77)).sm, 77u);
+  EXPECT_THROW(run(program_on(spec_.info.sm_count)), NotSupportedError);
 }
 
 // Two CUs that share a scalar cache evict each other; two that do not, do not.
@@ -339,19 +374,13 @@ TEST_F(HipDealtBlocks, EveryCuAnswersTheRollCall) {
 }
 
 TEST_F(HipDealtBlocks, EveryCuCanBeNamed) {
-  open("mi250x");
-  for (std::uint32_t sm = 0; sm < 110; ++sm) {
-    EXPECT_EQ(run({.arrays = {{.bytes = 1024, .stride_bytes = 64}},
-                   .actors = {{}},
-                   .steps = {{.loads = 16}},
-                   .exclusive = true,
-                   .sm = sm})
-                  .sm,
-              sm);
-    const std::uint32_t other = (sm + 13) % 110;
-    const Program code =
-        InstructionProgram{.actors = {{.sm = sm}, {.sm = other}}, .steps = {{.count = 64}, {.actor = 1, .count = 64}}};
-    EXPECT_THAT(std::get<InstructionResult>(device_->run({&code, 1}).front().data).sms, ElementsAre(sm, other));
+  for (const char* library : {GPUTOPO_FAKE_HIP_LIBRARY, GPUTOPO_FAKE_HIP_MINIMAL}) {
+    HipDeviceTest::open("mi250x", "dealt", library);
+    for (std::uint32_t sm = 0; sm < 110; ++sm) {
+      EXPECT_EQ(run(program_on(sm)).sm, sm);
+      const std::uint32_t other = (sm + 13) % 110;
+      EXPECT_THAT(run_code_on(sm, other).sms, ElementsAre(sm, other));
+    }
   }
 }
 
@@ -380,6 +409,98 @@ TEST_F(HipDealtBlocks, WhatSharesAScalarCacheIsFound) {
   ASSERT_TRUE(shared->available()) << shared->detail;
   EXPECT_EQ(*shared->find_detail("instances"), Value(static_cast<std::int64_t>(spec_.sm_groups.size())));
   EXPECT_THAT(shared->flags, ::testing::IsEmpty());
+}
+
+// ---- masks of CUs ----
+
+using HipCuMasks = HipDeviceTest;
+constexpr std::uint32_t kFewBlocks = 8;
+
+TEST_F(HipCuMasks, ReachNamedCusWithFewBlocks) {
+  for (const char* behaviour : {"", "dealt"}) {
+    for (const char* machine : {"mi100", "mi210", "mi250x"}) {
+      open(machine, behaviour);
+      for (std::uint32_t sm = 0; sm < spec_.info.sm_count; sm += 7) {
+        EXPECT_EQ(run(program_on(sm)).sm, sm);
+        EXPECT_LE(fake_->counts().blocks, kFewBlocks);
+        const std::uint32_t other = (sm + 13) % spec_.info.sm_count;
+        EXPECT_THAT(run_code_on(sm, other).sms, ElementsAre(sm, other));
+        EXPECT_LE(fake_->counts().blocks, kFewBlocks);
+      }
+      EXPECT_LE(fake_->counts().most_streams, 5u) << "queues that are not used are given back";
+    }
+  }
+}
+
+TEST_F(HipCuMasks, AreLearnedWhenACuIsNamed) {
+  open("mi210");
+  static_cast<void>(run({.arrays = {{.bytes = 1024, .stride_bytes = 64}}, .actors = {{}}, .steps = {{.loads = 16}}}));
+  EXPECT_EQ(fake_->counts().streams_made, 0u);
+  static_cast<void>(run(program_on(5)));
+  // A mask for each binary digit of 104, and that of the CU.
+  EXPECT_EQ(fake_->counts().streams_made, 7u + 1u);
+  static_cast<void>(run(program_on(5)));
+  EXPECT_EQ(fake_->counts().streams_made, 7u + 1u);
+}
+
+TEST_F(HipCuMasks, WithoutThemLaunchesReachEveryCu) {
+  open("mi210", "", GPUTOPO_FAKE_HIP_MINIMAL);
+  EXPECT_EQ(run(program_on(77)).sm, 77u);
+  EXPECT_GE(fake_->counts().blocks, 104u);
+}
+
+TEST_F(HipCuMasks, RefusedOrIgnoredTheyAreLeft) {
+  for (const char* behaviour : {"mask_refused", "mask_ignored"}) {
+    open("mi210", behaviour);
+    EXPECT_EQ(run(program_on(77)).sm, 77u) << behaviour;
+    EXPECT_THAT(run_code_on(3, 99).sms, ElementsAre(3u, 99u)) << behaviour;
+    EXPECT_GE(fake_->counts().blocks, 104u) << behaviour;
+    EXPECT_LE(fake_->counts().streams_made, 1u) << "what did not work is not tried again";
+  }
+}
+
+// A block that finds itself elsewhere than its mask should have it does not measure, and the program runs once more.
+TEST_F(HipCuMasks, ThatStopWorkingCostNoResult) {
+  open("mi210", "mask_wrong=8");
+  EXPECT_EQ(run(program_on(77)).sm, 77u);
+  EXPECT_EQ(fake_->counts().streams_made, 8u);
+  EXPECT_GE(fake_->counts().blocks, 104u);
+  EXPECT_THAT(run_code_on(3, 99).sms, ElementsAre(3u, 99u));
+  EXPECT_EQ(fake_->counts().streams_made, 8u);
+  // While they are learned.
+  open("mi210", "mask_wrong=3");
+  EXPECT_EQ(run(program_on(77)).sm, 77u);
+}
+
+// A queue that leaves one of several dies without a CU may hang.
+TEST_F(HipCuMasks, AreNotUsedOnSeveralDies) {
+  open("mi300x");
+  EXPECT_EQ(run(program_on(77)).sm, 77u);
+  EXPECT_EQ(fake_->counts().streams_made, 0u);
+  device_.reset();
+  fake_.reset();
+  fake_ = std::make_unique<test::FakeHip>("partition=5", "mi300x", "mi300x-cpx");
+  device_ = open_hip_device(0);
+  EXPECT_EQ(run(program_on(33)).sm, 33u);
+  EXPECT_LE(fake_->counts().blocks, kFewBlocks);
+}
+
+TEST_F(HipCuMasks, FindTheSameSharingAsWithoutThem) {
+  std::vector<Attribute> found;
+  for (const char* library : {GPUTOPO_FAKE_HIP_LIBRARY, GPUTOPO_FAKE_HIP_MINIMAL}) {
+    open("mi210", "", library);
+    DiscoverOptions options;
+    options.elements = {"sl1d"};
+    options.attributes = {"shared_between"};
+    options.budget_seconds = 600;
+    const Topology map = discover(*device_, options);
+    const Attribute* shared = map.find_attribute("sl1d", "shared_between");
+    ASSERT_TRUE(shared->available()) << shared->detail;
+    EXPECT_EQ(*shared->find_detail("instances"), Value(static_cast<std::int64_t>(spec_.sm_groups.size())));
+    EXPECT_EQ(fake_->counts().masked_launches > 0, library == std::string(GPUTOPO_FAKE_HIP_LIBRARY));
+    found.push_back(*shared);
+  }
+  EXPECT_EQ(found.front(), found.back());
 }
 
 // From the API to the report, over the fake GPU's memory: what the machine file says is found.

@@ -8,6 +8,8 @@
 // - The lead stands in front of both, more of the same arithmetic with a jump over the loop.
 // - A branch reaches 128 KiB, so the back half of the stretch leaves through a jump behind it.
 // - How large a block is the assembler says: the kernel "code_sizes" hands it out.
+// - A compiler may clone what calls the stretch. It stands there once all the same: only its first definition counts,
+//   and it works on registers of its own, not on what the compiler would choose for each clone.
 #include <fmt/format.h>
 
 #include <cstddef>
@@ -22,13 +24,15 @@ using namespace launch;
 
 // Independent results in flight: more than an arithmetic instruction takes issue slots.
 constexpr std::uint32_t kChains = 8;
+constexpr std::uint32_t kFirstResult = 45;         // of the vector registers
 constexpr std::uint32_t kLeavingInstructions = 2;  // a countdown and a branch
 constexpr std::uint32_t kArithmeticBytes = 8;      // of an instruction before them
 
 // {0}, {5}: blocks of the front and the back half of the stretch; {1}: the arithmetic of a block; {2}: cache bits of a
-// store; {3}: rounds of arithmetic in the lead; {4}: a round of it, kChains instructions. s[40:41] where the next pass
-// leaves its cycles; s[44:45] when the pass began; s50 passes left; s51 blocks left; s52 blocks of a pass, less one;
-// s[54:55] the entry; s[56:57] the end of a pass; s[60:61] where to return.
+// store; {3}: rounds of arithmetic in the lead; {4}: a round of it, kChains instructions; {6}: the results get their
+// first values; {7}: their registers. s[40:41] where the next pass leaves its cycles; s[44:45] when the pass began; s50
+// passes left; s51 blocks left; s52 blocks of a pass, less one; s[54:55] the entry; s[56:57] the end of a pass;
+// s[60:61] where to return; v44 a factor; the results are from kFirstResult on.
 constexpr std::string_view kStretch = R"hip(
 DEVICE u32 stretch_bytes() {{
   u32 bytes;
@@ -52,15 +56,15 @@ DEVICE u32 stretch_offset() {{
 
 // The entry counts from the begin of the lead.
 DEVICE void run_stretch(u64 result, u32 passes, u32 blocks, u32 entry_bytes, float seed) {{
-  float f0 = seed, f1 = seed, f2 = seed, f3 = seed, f4 = seed, f5 = seed, f6 = seed, f7 = seed;
   asm volatile(
-      "s_mov_b64 s[40:41], %[result]\n"
+      "v_mov_b32 v44, %[seed]\n"
+{6}      "s_mov_b64 s[40:41], %[result]\n"
       "s_mov_b32 s50, %[passes]\n"
       "s_sub_u32 s52, %[blocks], 1\n"
       "s_mov_b32 s53, %[entry]\n"
       "s_getpc_b64 s[56:57]\n"
-      "gputopo_call:\n"
-      "s_add_u32 s56, s56, gputopo_pass_end - gputopo_call\n"
+      "gputopo_call%=:\n"
+      "s_add_u32 s56, s56, gputopo_pass_end - gputopo_call%=\n"
       "s_addc_u32 s57, s57, 0\n"
       "s_sub_u32 s58, s56, gputopo_pass_end - gputopo_lead\n"
       "s_subb_u32 s59, s57, 0\n"
@@ -70,6 +74,7 @@ DEVICE void run_stretch(u64 result, u32 passes, u32 blocks, u32 entry_bytes, flo
       "s_addc_u32 s59, s57, 0\n"
       "v_mov_b32 v40, 0\n"
       "s_swappc_b64 s[60:61], s[58:59]\n"
+      ".ifndef gputopo_stretch\n"
       ".subsection 1\n"
       "gputopo_lead:\n"
       ".rept {3}\n"
@@ -120,11 +125,10 @@ DEVICE void run_stretch(u64 result, u32 passes, u32 blocks, u32 entry_bytes, flo
       "s_nop 0\n"
       ".endr\n"
       ".previous\n"
-      : [f0] "+v"(f0), [f1] "+v"(f1), [f2] "+v"(f2), [f3] "+v"(f3), [f4] "+v"(f4), [f5] "+v"(f5), [f6] "+v"(f6),
-        [f7] "+v"(f7)
-      : [factor] "v"(seed), [result] "s"(result), [passes] "s"(passes), [blocks] "s"(blocks), [entry] "s"(entry_bytes)
+      ".endif\n"
+      : : [seed] "v"(seed), [result] "s"(result), [passes] "s"(passes), [blocks] "s"(blocks), [entry] "s"(entry_bytes)
       : "memory", "scc", "s40", "s41", "s44", "s45", "s46", "s47", "s48", "s49", "s50", "s51", "s52", "s53", "s54",
-        "s55", "s56", "s57", "s58", "s59", "s60", "s61", "v40", "v42", "v43");
+        "s55", "s56", "s57", "s58", "s59", "s60", "s61", "v40", "v42", "v43", "v44", {7});
 }}
 )hip";
 
@@ -248,13 +252,20 @@ std::string generate_code_source(const GfxTarget& target) {
   const auto arithmetic = [](std::uint32_t instructions) {
     std::string lines;
     for (std::uint32_t i = 0; i < instructions; ++i) {
-      lines += fmt::format("v_fma_f32 %[f{0}], %[f{0}], %[factor], %[factor]\\n", i % kChains);
+      lines += fmt::format("v_fma_f32 v{0}, v{0}, v44, v44\\n", kFirstResult + i % kChains);
     }
     return lines;
   };
+  std::string starts;
+  std::string results;
+  for (std::uint32_t result = kFirstResult; result < kFirstResult + kChains; ++result) {
+    starts += fmt::format("      \"v_mov_b32 v{}, v44\\n\"\n", result);
+    results += fmt::format("{}\"v{}\"", result == kFirstResult ? "" : ", ", result);
+  }
   text.raw(fmt::format(fmt::runtime(kStretch), kMostCodeBlocks / 2,
                        arithmetic(kCodeBlockInstructions - kLeavingInstructions), target.bypass,
-                       kCodeLeadInstructions / kChains, arithmetic(kChains), kMostCodeBlocks - kMostCodeBlocks / 2));
+                       kCodeLeadInstructions / kChains, arithmetic(kChains), kMostCodeBlocks - kMostCodeBlocks / 2,
+                       starts, results));
   text.raw(kKernels);
   return text.take();
 }

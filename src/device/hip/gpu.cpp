@@ -6,6 +6,7 @@
 #include <cmath>
 #include <cstdlib>
 #include <set>
+#include <thread>
 
 #include "device/launch/busy_warning.h"
 #include "gputopo/error.h"
@@ -32,6 +33,11 @@ constexpr std::chrono::milliseconds kIdleTime{100};
 // Shorter than this, the granularity of the wall clock (10 to 40 ns) and the time between its reading and that of the
 // other clock show in the quotient.
 constexpr std::uint64_t kLeastClockNanoseconds = 200'000;
+// The wall clock by the host's: readings at either end, the time between, and the relative error that is too much,
+// which a launch that takes 100 us is far from.
+constexpr int kClockReadings = 8;
+constexpr std::chrono::milliseconds kClockTime{200};
+constexpr double kMostClockError = 0.005;
 // Looking for CUs: blocks that stay so long that every CU has one, a few times over, because a block may be late.
 constexpr std::uint64_t kRollCallNanoseconds = 200'000;
 constexpr int kMostRollCalls = 20;
@@ -40,12 +46,14 @@ constexpr int kMostRollCalls = 20;
 // built, and so that no engine is full while every CU has a block that stays, there is room for a second, which leaves
 // when it finds its CU taken. That takes twice the blocks, or a CU might get two and another none.
 constexpr std::uint32_t kBlocksToReachCu = 2;
+// Under a mask more of them: engines may have very different numbers of CUs left, and a block too many leaves at once.
+constexpr std::uint32_t kBlocksOfMaskedCu = 4;
 
 constexpr std::uint32_t kLanesPerSimd = 16;  // of GCN and CDNA (AMD's instruction set references)
 
 }  // namespace
 
-Gpu::Gpu(int ordinal) : runtime_(Runtime::load()), ordinal_(ordinal) {
+Gpu::Gpu(int ordinal) : runtime_(Runtime::load()), ordinal_(ordinal), wait_(runtime_, ordinal) {
   int count = 0;
   runtime_->check(runtime_->get_device_count(&count), "hipGetDeviceCount");
   if (ordinal < 0 || ordinal >= count) {
@@ -67,6 +75,7 @@ Gpu::Gpu(int ordinal) : runtime_(Runtime::load()), ordinal_(ordinal) {
                            busy ? std::optional(static_cast<std::uint32_t>(std::atoi(busy->c_str()))) : std::nullopt);
   runtime_->check(runtime_->set_device(ordinal), fmt::format("hipSetDevice({})", ordinal));
   read_info(ordinal, *node);
+  read_wall_clock();
   read_physical_ids();
 }
 
@@ -130,12 +139,6 @@ void Gpu::read_info(int ordinal, const KfdNode& node) {
   info_.l3_bytes = node.cache_bytes(3);
   info_.spaces.assign(std::begin(kHipSpaces), std::end(kHipSpaces));
 
-  const std::optional<std::uint64_t> wall_clock_khz = attribute(DeviceAttribute::kWallClockKhz);
-  if (!wall_clock_khz) {
-    throw DeviceError(fmt::format("{} does not tell the rate of the GPU's wall clock: update ROCm to 5.5 or later",
-                                  runtime_->version_text()));
-  }
-  wall_clock_khz_ = static_cast<double>(*wall_clock_khz);
   std::size_t free_bytes = 0;
   std::size_t total_bytes = 0;
   runtime_->check(runtime_->mem_get_info(&free_bytes, &total_bytes), "hipMemGetInfo");
@@ -145,17 +148,74 @@ void Gpu::read_info(int ordinal, const KfdNode& node) {
       static_cast<std::uint64_t>(kUsableMemory * static_cast<double>(free_bytes)) / kArenaAlignment * kArenaAlignment;
 }
 
-// What the CUs call themselves: a block on each says so.
-void Gpu::read_physical_ids() {
+// ROCm tells the rate from 5.5 on. Before that it is the host's clock that tells: a block reads the wall clock at some
+// time between the launch and its end, which is the error of either end of the measurement.
+void Gpu::read_wall_clock() {
+  if (const auto khz = attribute(DeviceAttribute::kWallClockKhz)) {
+    wall_clock_khz_ = static_cast<double>(*khz);
+    return;
+  }
+  struct Reading {
+    Clock::time_point before;
+    Clock::time_point after;
+    std::uint64_t ticks = 0;
+  };
+  // The one that is known best of several; the first loads the code.
+  const auto read = [this] {
+    Reading best;
+    for (int i = 0; i < kClockReadings; ++i) {
+      Reading reading{.before = Clock::now()};
+      reading.ticks = spin(1, 0, 0).front().start_ns;
+      reading.after = Clock::now();
+      if (i == 0 || reading.after - reading.before < best.after - best.before) best = reading;
+    }
+    return best;
+  };
+  const auto milliseconds = [](Clock::duration time) {
+    return std::chrono::duration<double, std::milli>(time).count();
+  };
+  const Reading begin = read();
+  std::this_thread::sleep_for(kClockTime);
+  const Reading end = read();
+  const auto ticks = static_cast<double>(end.ticks - begin.ticks);
+  const double least_khz = ticks / milliseconds(end.after - begin.before);
+  const double most_khz = ticks / milliseconds(end.before - begin.after);
+  wall_clock_khz_ = (least_khz + most_khz) / 2;
+  const double error = (most_khz - least_khz) / 2 / wall_clock_khz_;
+  if (!(error <= kMostClockError)) {
+    throw DeviceError(fmt::format(
+        "{} does not tell the rate of the GPU's wall clock, and the host is too busy to measure it: update ROCm to 5.5 "
+        "or later, or try again",
+        runtime_->version_text()));
+  }
+  wall_clock_warning_ = fmt::format(
+      "{} does not tell the rate of the GPU's wall clock: by the host's clock it is {:.2f} MHz to within {:.2f}%, "
+      "which "
+      "is the least error of clocks, times in ns and bandwidths",
+      runtime_->version_text(), wall_clock_khz_ / 1e3, 100 * error);
+}
+
+std::set<std::uint32_t> Gpu::roll_call(StreamHandle stream, std::uint32_t cus, std::uint32_t blocks) {
   std::set<std::uint32_t> ids;
   const std::uint64_t shared_bytes = shared_bytes_to_reach_every_sm(0, 0);
-  for (int call = 0; call < kMostRollCalls && ids.size() < info_.sm_count; ++call) {
-    for (const BlockRecord& record : spin(blocks_to_reach_every_sm(), shared_bytes, kRollCallNanoseconds))
-      ids.insert(record.sm);
+  for (int call = 0; call < kMostRollCalls && ids.size() < cus; ++call) {
+    for (const BlockRecord& record : spin(blocks, shared_bytes, kRollCallNanoseconds, stream)) ids.insert(record.sm);
   }
+  return ids;
+}
+
+// What the CUs call themselves: a block on each says so.
+void Gpu::read_physical_ids() {
+  const std::set<std::uint32_t> ids = roll_call(nullptr, info_.sm_count, blocks_to_reach_every_sm());
   cus_seen_ = static_cast<std::uint32_t>(ids.size());
   // Fewer where CUs are masked or another process holds them; then SMs cannot be named.
-  if (ids.size() == info_.sm_count) info_.physical_sm_ids.emplace(ids.begin(), ids.end());
+  if (ids.size() != info_.sm_count) return;
+  info_.physical_sm_ids.emplace(ids.begin(), ids.end());
+  // Ids are in order, so those of the first die and the last are the first and the last.
+  if (die_of(target_, *ids.begin()) != die_of(target_, *ids.rbegin())) return;
+  masks_.emplace(runtime_, *info_.physical_sm_ids, [this](StreamHandle stream, std::uint32_t cus) {
+    return roll_call(stream, cus, kBlocksOfMaskedCu * cus);
+  });
 }
 
 const Module& Gpu::chase_module() {
@@ -225,7 +285,7 @@ void Gpu::launch_chase(const launch::ChaseLaunch& launch) {
   std::uint32_t by_block = launch.by_block ? 1 : 0;
   auto threads = static_cast<std::uint32_t>(launch::round_up(launch.threads, kWavefront));
   run(chase_module().function("chase"), "chase",
-      {.blocks = launch.blocks, .threads = threads, .shared_bytes = launch.shared_bytes},
+      {.blocks = launch.blocks, .threads = threads, .shared_bytes = launch.shared_bytes, .cus = launch.wanted_sms},
       {&tasks, &count, &by_block, &threads});
 }
 
@@ -267,13 +327,27 @@ std::uint32_t Gpu::sm_of(std::uint32_t hardware_id) const {
 }
 
 void Gpu::run(FunctionHandle function, const std::string& name, const Launch& launch, std::vector<void*> parameters) {
+  Launch masked = launch;
+  masked.blocks = kBlocksOfMaskedCu * static_cast<std::uint32_t>(launch.cus.size());
+  const bool few = !launch.cus.empty() && masked.blocks < launch.blocks;
+  const StreamHandle stream = few && masks_ ? masks_->stream_of(launch.cus) : nullptr;
+  if (stream != nullptr) ++masked_launches_;
+  start(function, name, stream != nullptr ? masked : launch, parameters, stream);
+}
+
+void Gpu::start(FunctionHandle function, const std::string& name, const Launch& launch, std::vector<void*>& parameters,
+                StreamHandle stream) {
   runtime_->check(
       runtime_->launch_kernel(function, launch.blocks, launch.blocks_y, 1, launch.threads, 1, 1,
-                              static_cast<unsigned>(launch.shared_bytes), nullptr, parameters.data(), nullptr),
+                              static_cast<unsigned>(launch.shared_bytes), stream, parameters.data(), nullptr),
       fmt::format("hipModuleLaunchKernel({}, {} blocks of {} threads, {} bytes of LDS)", name,
                   std::uint64_t{launch.blocks} * launch.blocks_y, launch.threads, launch.shared_bytes));
-  runtime_->check(runtime_->device_synchronize(), fmt::format("kernel {}", name));
+  runtime_->check(wait_(), fmt::format("kernel {}", name));
   last_work_ = Clock::now();
+}
+
+void Gpu::stop_masking() {
+  if (masks_) masks_->give_up();
 }
 
 std::uint32_t Gpu::resident_blocks(FunctionHandle function, const Launch& launch, std::uint32_t wanted) const {
@@ -288,12 +362,16 @@ std::uint64_t Gpu::nanoseconds(std::uint64_t ticks) const {
   return static_cast<std::uint64_t>(std::llround(static_cast<double>(ticks) * 1e6 / wall_clock_khz_));
 }
 
-std::vector<BlockRecord> Gpu::spin(std::uint32_t blocks, std::uint64_t shared_bytes, std::uint64_t nanoseconds_each) {
+std::vector<BlockRecord> Gpu::spin(std::uint32_t blocks, std::uint64_t shared_bytes, std::uint64_t nanoseconds_each,
+                                   StreamHandle stream) {
   std::vector<BlockRecord> records(blocks);
-  Address address = reserve(blocks * sizeof(BlockRecord));
+  const std::uint64_t bytes = blocks * sizeof(BlockRecord);
+  if (spin_records_.bytes() < bytes) spin_records_ = Memory(runtime_, bytes);
+  Address address = spin_records_.address();
   auto ticks = static_cast<std::uint64_t>(static_cast<double>(nanoseconds_each) * wall_clock_khz_ / 1e6);
-  run(chase_module().function("spin"), "spin", {.blocks = blocks, .shared_bytes = shared_bytes}, {&address, &ticks});
-  download(records.data(), address, records.size() * sizeof(BlockRecord));
+  std::vector<void*> parameters = {&address, &ticks};
+  start(chase_module().function("spin"), "spin", {.blocks = blocks, .shared_bytes = shared_bytes}, parameters, stream);
+  download(records.data(), address, bytes);
   return records;
 }
 
@@ -310,6 +388,7 @@ void Gpu::wake() {
 std::vector<std::string> Gpu::warnings() const {
   std::vector<std::string> lines;
   if (!busy_warning_.empty()) lines.push_back(busy_warning_);
+  if (!wall_clock_warning_.empty()) lines.push_back(wall_clock_warning_);
   if (cus_seen_ < info_.sm_count) {
     lines.push_back(fmt::format(
         "blocks ran on {} of the {} CUs: others are masked or another process holds them, and what names CUs was not "

@@ -4,9 +4,12 @@
 #include <chrono>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
+#include "device/hip/cu_masks.h"
+#include "device/hip/device_wait.h"
 #include "device/hip/kernel_source.h"
 #include "device/hip/kfd_topology.h"
 #include "device/hip/runtime_api.h"
@@ -20,6 +23,9 @@ struct Launch {
   std::uint32_t blocks_y = 1;
   std::uint32_t threads = kWavefront;
   std::uint64_t shared_bytes = 0;  // dynamic
+  // Hardware ids of the only CUs that the kernel works on; it leaves others as soon as it finds itself there. Empty:
+  // any.
+  std::set<std::uint32_t> cus = {};
 };
 
 class Gpu : public launch::ChaseGpu {
@@ -52,8 +58,12 @@ class Gpu : public launch::ChaseGpu {
   [[nodiscard]] std::uint32_t sm_of(std::uint32_t hardware_id) const override;
   [[nodiscard]] double clock_mhz(const launch::BlockRecord& record) override;
 
-  // `parameters` point at the kernel's arguments. Returns once the kernel has ended; throws when it failed.
+  // `parameters` point at the kernel's arguments. Returns once the kernel has ended; throws when it failed. A launch
+  // that names CUs may run with fewer blocks than it has, on those CUs only.
   void run(FunctionHandle function, const std::string& name, const Launch& launch, std::vector<void*> parameters);
+  // How many launches had their CUs by a mask, and an end of that.
+  [[nodiscard]] std::uint64_t masked_launches() const { return masked_launches_; }
+  void stop_masking();
   // Blocks that fit on one CU at a time, at most `wanted`.
   [[nodiscard]] std::uint32_t resident_blocks(FunctionHandle function, const Launch& launch,
                                               std::uint32_t wanted) const;
@@ -66,10 +76,15 @@ class Gpu : public launch::ChaseGpu {
 
  private:
   void read_info(int ordinal, const KfdNode& node);
+  void read_wall_clock();
   void read_physical_ids();
+  // The CUs that blocks on a stream have run on, which should be `cus`.
+  [[nodiscard]] std::set<std::uint32_t> roll_call(StreamHandle stream, std::uint32_t cus, std::uint32_t blocks);
+  void start(FunctionHandle function, const std::string& name, const Launch& launch, std::vector<void*>& parameters,
+             StreamHandle stream);
   [[nodiscard]] std::optional<std::uint64_t> attribute(DeviceAttribute attribute) const;
   [[nodiscard]] std::vector<launch::BlockRecord> spin(std::uint32_t blocks, std::uint64_t shared_bytes,
-                                                      std::uint64_t nanoseconds_each);
+                                                      std::uint64_t nanoseconds_each, StreamHandle stream = nullptr);
   [[nodiscard]] const Module& chase_module();  // compiled at the first call
 
   std::shared_ptr<const Runtime> runtime_;
@@ -77,11 +92,16 @@ class Gpu : public launch::ChaseGpu {
   DeviceInfo info_;
   GfxTarget target_;
   double wall_clock_khz_ = 0;
+  DeviceWait wait_;
   Memory arena_;
+  Memory spin_records_;  // apart from the arena, which holds the tasks of a launch whose stream is made first
   std::unique_ptr<Module> chase_module_;
   double last_clock_mhz_ = 0;
   std::uint32_t cus_seen_ = 0;  // by the roll call
+  std::optional<CuMasks> masks_;
+  std::uint64_t masked_launches_ = 0;
   std::string busy_warning_;
+  std::string wall_clock_warning_;  // where its rate was measured
   std::optional<std::chrono::steady_clock::time_point> last_work_;
 };
 

@@ -28,6 +28,32 @@ class HipDevice : public Device {
   [[nodiscard]] const DeviceInfo& info() const override { return gpu_.info(); }
 
   [[nodiscard]] std::vector<ProgramResult> run(std::span<const Program> programs) override {
+    check_for_fault();
+    const std::uint64_t masked_launches = gpu_.masked_launches();
+    try {
+      return run_all(programs);
+    } catch (const DeviceLostError&) {
+      throw;
+    } catch (const DeviceError&) {
+      // A mask may have kept the blocks from where they had to be; without masks they come there.
+      if (gpu_.masked_launches() == masked_launches) throw;
+      gpu_.stop_masking();
+      return run_all(programs);
+    }
+  }
+
+  [[nodiscard]] std::vector<std::string> warnings() override { return gpu_.warnings(); }
+
+  [[nodiscard]] std::string native_code(const Program& program) override {
+    if (const auto* stream = std::get_if<StreamProgram>(&program))
+      return generate_stream_source(gpu_.target(), shape_of(*stream));
+    if (std::holds_alternative<AccessProgram>(program)) return generate_access_source(gpu_.target());
+    if (std::holds_alternative<InstructionProgram>(program)) return generate_code_source(gpu_.target());
+    return generate_chase_source(gpu_.target());
+  }
+
+ private:
+  [[nodiscard]] std::vector<ProgramResult> run_all(std::span<const Program> programs) {
     std::vector<ProgramResult> results(programs.size());
     std::vector<launch::ChaseJob> chases;
     for (std::size_t i = 0; i < programs.size(); ++i) {
@@ -45,17 +71,6 @@ class HipDevice : public Device {
     return results;
   }
 
-  [[nodiscard]] std::vector<std::string> warnings() override { return gpu_.warnings(); }
-
-  [[nodiscard]] std::string native_code(const Program& program) override {
-    if (const auto* stream = std::get_if<StreamProgram>(&program))
-      return generate_stream_source(gpu_.target(), shape_of(*stream));
-    if (std::holds_alternative<AccessProgram>(program)) return generate_access_source(gpu_.target());
-    if (std::holds_alternative<InstructionProgram>(program)) return generate_code_source(gpu_.target());
-    return generate_chase_source(gpu_.target());
-  }
-
- private:
   Gpu gpu_;
   launch::ChaseRunner chases_;
   StreamRunner streams_;

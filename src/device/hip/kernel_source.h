@@ -27,6 +27,9 @@ struct GfxTarget {
 [[nodiscard]] const std::vector<GfxTarget>& gfx_targets();
 [[nodiscard]] bool has_kernels_for(const std::string& name);
 
+// The die of a CU, of the id that the kernels have for it; 0 where the target has one die.
+[[nodiscard]] std::uint32_t die_of(const GfxTarget& target, std::uint32_t hardware_id);
+
 // The spaces that programs may use.
 inline constexpr Space kHipSpaces[] = {Space::kGlobal, Space::kGlobalBypassL1, Space::kShared, Space::kScalar};
 

@@ -42,8 +42,11 @@ launch::CodeSizes CodeModule::sizes() {
 }
 
 void CodeModule::launch(const launch::CodeLaunch& launch, launch::CodeParameters parameters) {
+  std::set<std::uint32_t> cus(std::begin(parameters.wanted_sm), std::end(parameters.wanted_sm));
+  cus.erase(launch::kAnySm);
   gpu_.run(module().function("code"), "code",
-           {.blocks = launch.blocks, .threads = launch.threads, .shared_bytes = launch.shared_bytes}, {&parameters});
+           {.blocks = launch.blocks, .threads = launch.threads, .shared_bytes = launch.shared_bytes, .cus = cus},
+           {&parameters});
 }
 
 }  // namespace gputopo::hip

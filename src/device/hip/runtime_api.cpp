@@ -3,14 +3,17 @@
 #include <dlfcn.h>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
+#include <link.h>
 
 #include <algorithm>
 #include <array>
 #include <cctype>
 #include <cstdlib>
 #include <filesystem>
+#include <string_view>
 #include <vector>
 
+#include "device/hip/device_wait.h"
 #include "device/hip/kfd_topology.h"
 #include "gputopo/error.h"
 
@@ -20,7 +23,7 @@ namespace {
 // From the newest ROCm to the oldest that the kernels are written for; the name without a number is a development link.
 const std::vector<std::string> kRuntimeNames = {"libamdhip64.so.7", "libamdhip64.so.6", "libamdhip64.so.5",
                                                 "libamdhip64.so"};
-const std::vector<std::string> kCompilerNames = {"libhiprtc.so.7", "libhiprtc.so.6", "libhiprtc.so.5", "libhiprtc.so"};
+constexpr char kCompilerName[] = "libhiprtc.so";
 constexpr char kRuntimeVariable[] = "GPUTOPO_LIBAMDHIP64";
 constexpr char kCompilerVariable[] = "GPUTOPO_LIBHIPRTC";
 constexpr char kUseSimulation[] = "or use --device sim:mi210";
@@ -37,16 +40,10 @@ struct Library {
   std::string problem;  // why the first candidate could not be loaded
 };
 
-// The replacement that the environment names, or the first of the names that is there, also in /opt/rocm.
-Library open_library(const char* variable, const std::vector<std::string>& names) {
+// The replacement that the environment names, or the first of the candidates that is there.
+Library open_library(const char* variable, std::vector<std::string> candidates) {
   const char* replacement = std::getenv(variable);
-  std::vector<std::string> candidates;
-  if (replacement != nullptr && *replacement != '\0') {
-    candidates = {replacement};
-  } else {
-    candidates = names;
-    for (const std::string& name : names) candidates.push_back("/opt/rocm/lib/" + name);
-  }
+  if (replacement != nullptr && *replacement != '\0') candidates = {replacement};
   Library library{nullptr, candidates.front(), {}};
   for (const std::string& candidate : candidates) {
     library.handle = dlopen(candidate.c_str(), RTLD_NOW | RTLD_LOCAL);
@@ -58,6 +55,40 @@ Library open_library(const char* variable, const std::vector<std::string>& names
     if (library.problem.empty()) library.problem = problem;
   }
   return library;
+}
+
+Library open_runtime() {
+  std::vector<std::string> candidates = kRuntimeNames;
+  for (const std::string& name : kRuntimeNames) candidates.push_back("/opt/rocm/lib/" + name);
+  return open_library(kRuntimeVariable, candidates);
+}
+
+// ".6" of "libamdhip64.so.6" and of "libamdhip64.so.6.4.43484"; empty where a name has no version.
+std::string version_suffix(const std::filesystem::path& file) {
+  constexpr std::string_view kBefore = ".so";
+  const std::string name = file.filename();
+  const std::size_t at = name.find(std::string(kBefore) + ".");
+  if (at == std::string::npos) return {};
+  const std::size_t begin = at + kBefore.size();
+  return name.substr(begin, name.find('.', begin + 1) - begin);
+}
+
+// The compiler that came with a runtime: of its folder, or at least of its version, for code objects change with it.
+Library open_compiler(const Library& runtime) {
+  const link_map* map = nullptr;
+  std::filesystem::path found = runtime.path;
+  if (dlinfo(runtime.handle, RTLD_DI_LINKMAP, &map) == 0 && map->l_name != nullptr) found = map->l_name;
+  std::error_code failed;
+  const std::filesystem::path file = std::filesystem::canonical(found, failed);  // behind a link without a version
+  std::string version = version_suffix(found);
+  if (version.empty()) version = version_suffix(file);
+  const std::string name = kCompilerName + version;
+  std::vector<std::string> candidates = {found.parent_path() / name, file.parent_path() / name};
+  if (!version.empty()) candidates.push_back(name);
+  Library compiler = open_library(kCompilerVariable, candidates);
+  // The runtimes of ROCm 5 and 6 have the compiler within, too.
+  if (compiler.handle == nullptr && dlsym(runtime.handle, "hiprtcCreateProgram") != nullptr) return runtime;
+  return compiler;
 }
 
 void* find_symbol(const Library& library, const char* symbol) {
@@ -112,7 +143,7 @@ std::string explain_failure(Status status) {
 bool runtime_present() {
   if (!driver_present()) return false;
   // It stays loaded: loaded a second time it would find what its first time has left behind.
-  static const Library library = open_library(kRuntimeVariable, kRuntimeNames);
+  static const Library library = open_runtime();
   return library.handle != nullptr;
 }
 
@@ -122,7 +153,7 @@ std::shared_ptr<const Runtime> Runtime::load() {
         fmt::format("no AMD GPU: the amdgpu kernel module shows none (there is no {}/class/kfd); load it, {}",
                     sysfs_root(), kUseSimulation));
   }
-  const Library runtime_library = open_library(kRuntimeVariable, kRuntimeNames);
+  const Library runtime_library = open_runtime();
   if (runtime_library.handle == nullptr) {
     throw DeviceError(fmt::format("no HIP runtime: {} could not be loaded ({}); install ROCm's hip-runtime-amd, {}",
                                   runtime_library.path, runtime_library.problem, kUseSimulation));
@@ -132,13 +163,16 @@ std::shared_ptr<const Runtime> Runtime::load() {
   runtime->member = reinterpret_cast<std::add_pointer_t<__VA_ARGS__>>(find_symbol(runtime_library, symbol));
   GPUTOPO_HIP_FUNCTIONS(GPUTOPO_LOAD)
 #undef GPUTOPO_LOAD
-  // ROCm 5's runtime has the compiler within; a library of its own is preferred.
-  Library compiler_library = open_library(kCompilerVariable, kCompilerNames);
-  if (compiler_library.handle == nullptr && dlsym(runtime_library.handle, "hiprtcCreateProgram") != nullptr)
-    compiler_library = runtime_library;
+#define GPUTOPO_LOAD(member, symbol, ...) \
+  runtime->member = reinterpret_cast<std::add_pointer_t<__VA_ARGS__>>(dlsym(runtime_library.handle, symbol));
+  GPUTOPO_HIP_OPTIONAL_FUNCTIONS(GPUTOPO_LOAD)
+#undef GPUTOPO_LOAD
+  const Library compiler_library = open_compiler(runtime_library);
   if (compiler_library.handle == nullptr) {
-    throw DeviceError(fmt::format("no HIP compiler: {} could not be loaded ({}); install ROCm's hip-runtime-amd, {}",
-                                  compiler_library.path, compiler_library.problem, kUseSimulation));
+    throw DeviceError(
+        fmt::format("no HIP compiler that belongs to {}: {} could not be loaded ({}); install ROCm's "
+                    "hip-runtime-amd, {}",
+                    runtime_library.path, compiler_library.path, compiler_library.problem, kUseSimulation));
   }
 #define GPUTOPO_LOAD(member, symbol, ...) \
   runtime->member = reinterpret_cast<std::add_pointer_t<__VA_ARGS__>>(find_symbol(compiler_library, symbol));
@@ -218,7 +252,7 @@ Memory::Memory(std::shared_ptr<const Runtime> runtime, std::uint64_t bytes)
 }
 
 Memory::~Memory() {
-  if (address_ != nullptr) static_cast<void>(runtime_->free(address_));
+  if (address_ != nullptr && !has_faulted()) static_cast<void>(runtime_->free(address_));
 }
 
 void Memory::swap(Memory& other) noexcept {
@@ -232,7 +266,7 @@ Module::Module(std::shared_ptr<const Runtime> runtime, const std::string& code) 
 }
 
 Module::~Module() {
-  if (handle_ != nullptr) static_cast<void>(runtime_->module_unload(handle_));
+  if (handle_ != nullptr && !has_faulted()) static_cast<void>(runtime_->module_unload(handle_));
 }
 
 FunctionHandle Module::function(const char* name) const {

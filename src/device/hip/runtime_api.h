@@ -53,6 +53,16 @@ enum class DeviceAttribute : int {
   kXccCount = 10018,  // ROCm 6.2 and later
 };
 
+// hsa_amd_event_t, of libhsa-runtime64: what kind of event, and of a memory fault where. Other kinds have other
+// members.
+enum class SystemEventType : std::uint32_t { kMemoryFault = 0, kHardwareException = 1 };
+struct SystemEvent {
+  SystemEventType type;
+  std::uint64_t agent;
+  std::uint64_t address;
+  std::uint32_t reasons;
+};
+
 // Functions as (member, symbol, type). Each is in every version from ROCm 5.0 on.
 #define GPUTOPO_HIP_FUNCTIONS(X)                                                                                  \
   X(init, "hipInit", Status(unsigned flags))                                                                      \
@@ -79,6 +89,14 @@ enum class DeviceAttribute : int {
   X(device_synchronize, "hipDeviceSynchronize", Status())                                                         \
   X(occupancy_max_active_blocks, "hipModuleOccupancyMaxActiveBlocksPerMultiprocessor",                            \
     Status(int* blocks, FunctionHandle, int threads, std::size_t shared_bytes))
+
+// Null where neither the runtime nor a library that it was linked with has them.
+#define GPUTOPO_HIP_OPTIONAL_FUNCTIONS(X)                                   \
+  X(stream_create_with_cu_mask, "hipExtStreamCreateWithCUMask",             \
+    Status(StreamHandle*, std::uint32_t words, const std::uint32_t* mask))  \
+  X(stream_destroy, "hipStreamDestroy", Status(StreamHandle))               \
+  X(register_system_event_handler, "hsa_amd_register_system_event_handler", \
+    int(int (*)(const SystemEvent*, void* data), void* data))
 
 #define GPUTOPO_HIPRTC_FUNCTIONS(X)                                                                                   \
   X(create_program, "hiprtcCreateProgram",                                                                            \
@@ -111,6 +129,7 @@ class Runtime {
 
 #define GPUTOPO_MEMBER(member, symbol, ...) std::add_pointer_t<__VA_ARGS__> member = nullptr;
   GPUTOPO_HIP_FUNCTIONS(GPUTOPO_MEMBER)
+  GPUTOPO_HIP_OPTIONAL_FUNCTIONS(GPUTOPO_MEMBER)
   GPUTOPO_HIPRTC_FUNCTIONS(GPUTOPO_MEMBER)
 #undef GPUTOPO_MEMBER
 

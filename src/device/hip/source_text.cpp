@@ -127,6 +127,10 @@ const GfxTarget& gfx_target(const std::string& name) {
                   fmt::join(known, ", ")));
 }
 
+std::uint32_t die_of(const GfxTarget& target, std::uint32_t hardware_id) {
+  return hardware_id >> (target.engine_bits + kCuBits);
+}
+
 SourceText::SourceText(const GfxTarget& target) : text_(kPrelude) {
   const std::uint32_t engine_bits = target.engine_bits;
   text_ += fmt::format(

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <set>
 #include <string>
 
 #include "device/launch/launch_gpu.h"
@@ -16,8 +17,9 @@ struct ChaseLaunch {
   bool by_block = true;  // block b runs task b; otherwise the first block on the SM that a task wants runs it
   std::uint32_t blocks = 1;
   std::uint32_t threads = 32;
-  std::uint64_t shared_bytes = 0;     // dynamic
-  std::uint64_t carve_out_bytes = 0;  // ignored where carve-outs are fixed
+  std::uint64_t shared_bytes = 0;           // dynamic
+  std::uint64_t carve_out_bytes = 0;        // ignored where carve-outs are fixed
+  std::set<std::uint32_t> wanted_sms = {};  // hardware ids of all that tasks want; empty with by_block
 };
 
 // A texture over device memory, for as long as `owner` lives.

@@ -354,6 +354,7 @@ std::vector<ChaseRunner::Plan*> ChaseRunner::run_batch(const std::vector<Plan*>&
 
   std::vector<TextureView> textures;
   std::vector<ChaseTask> tasks;
+  std::set<std::uint32_t> wanted_sms;
   const Plan* with_constants = nullptr;
   std::size_t with_constants_index = 0;
   std::uint64_t shared_bytes = 0;
@@ -438,6 +439,7 @@ std::vector<ChaseRunner::Plan*> ChaseRunner::run_batch(const std::vector<Plan*>&
       task.slot = slot;
       task.result = base + record_offsets[p] + slot * sizeof(BlockRecord);
       if (!plan.sms.empty()) task.wanted_sm = gpu_.hardware_id_of(plan.sms[slot]);
+      if (task.wanted_sm != kAnySm) wanted_sms.insert(task.wanted_sm);
       tasks.push_back(task);
     }
     if (!plan.constants.empty() && with_constants == nullptr) {
@@ -467,7 +469,8 @@ std::vector<ChaseRunner::Plan*> ChaseRunner::run_batch(const std::vector<Plan*>&
                      .blocks = named ? gpu_.blocks_to_reach_every_sm() : static_cast<std::uint32_t>(plans.size()),
                      .threads = threads,
                      .shared_bytes = block_bytes,
-                     .carve_out_bytes = first.carve_out_bytes});
+                     .carve_out_bytes = first.carve_out_bytes,
+                     .wanted_sms = std::move(wanted_sms)});
 
   std::vector<std::byte> records(records_bytes);
   gpu_.download(records.data(), base + records_offset, records_bytes);

@@ -5,24 +5,35 @@
 //   out_of_memory=N                           the N-th allocation (from 1) fails
 //   launch_failed, illegal_address            what the end of every kernel reports
 //   lost_after=N                              the N-th kernel and all calls after it report a lost device
+//   memory_fault=N                            the N-th kernel faults: the handler of system events is called, or the
+//                                             process ends; neither that kernel nor anything after it comes back
 //   no_clocks                                 the runtime tells neither clocks nor the width of the memory bus
-//   slow                                      the GPU's clock is half its maximum
-//   masked                                    no block ever runs on the last CU
-//   one_block                                 no second block of an instruction program ever runs
-//   apart                                     the blocks of an access program do not start together
-//   dealt                                     blocks go to the shader engines in turn, however many CUs each has, and
+//   no_wall_clock                             the runtime does not tell the rate of the wall clock, which goes as the
+//   host's slow                                      the GPU's clock is half its maximum masked no block ever runs on
+//   the last CU one_block                                 no second block of an instruction program ever runs apart the
+//   blocks of an access program do not start together dealt                                     blocks go to the shader
+//   engines in turn, however many CUs each has, and
 //                                             one that finds its engine full holds up all behind it
 //   partition=N                               the GPU is one of the partitions of one die each, the N-th (from 0)
+//   mask_refused, mask_ignored                what becomes of the mask of a stream
+//   mask_wrong=N                              from the N-th stream on (from 1), masks leave the CU after the one they
+//   name
+// Streams may have masks of CUs, whose bits are dealt to the shader engines in turn, as the kernel driver does it.
 // It knows the tasks, not the machine code: that is for tests/unit/hip_code_test.cpp.
 #include <sys/mman.h>
+#include <unistd.h>
 
 #include <algorithm>
+#include <atomic>
+#include <chrono>
 #include <cmath>
 #include <cstdlib>
 #include <cstring>
 #include <map>
 #include <memory>
+#include <set>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "device/hip/kernel_source.h"
@@ -33,6 +44,7 @@
 #include "device/sim/code.h"
 #include "device/sim/hierarchy.h"
 #include "device/sim/machine.h"
+#include "support/fake_hip/counts.h"
 
 namespace {
 
@@ -59,6 +71,7 @@ sim::MachineSpec machine_of_test() {
   const char* name = std::getenv("GPUTOPO_FAKE_HIP_MACHINE");
   sim::MachineSpec machine =
       sim::parse_machine(*sim::builtin_machine(name == nullptr || *name == '\0' ? "mi210" : name));
+  if (is("lds")) machine.info.shared_bytes_per_block = std::stoull(setting("lds"));
   if (is("partition")) {
     DeviceInfo& info = machine.info;
     info.sm_count /= info.xcd_count.value();
@@ -84,11 +97,19 @@ struct FakeProgram {
   std::string code;
 };
 
+// A stream: the CUs that its mask leaves.
+struct FakeStream {
+  std::set<std::uint32_t> cus;
+};
+
 struct State {
   sim::MachineSpec machine = machine_of_test();
   std::map<std::uint64_t, std::size_t> allocations;
   std::vector<std::unique_ptr<FakeModule>> modules;
   std::vector<std::unique_ptr<FakeFunction>> functions;
+  std::map<FakeStream*, std::unique_ptr<FakeStream>> streams;
+  std::set<std::uint32_t> allowed;  // the CUs of the launch that is running
+  test::FakeHipCounts counts;
   int allocation_count = 0;
   int launch_count = 0;
   std::uint64_t ticks = 1;  // of the wall clock
@@ -99,6 +120,37 @@ struct State {
     return static_cast<std::uint64_t>(static_cast<double>(tick) * clock_mhz() * 1e3 / kWallClockKhz);
   }
 };
+
+// Of the process: it outlives what hipInit forgets.
+struct EventHandler {
+  int (*call)(const SystemEvent*, void*) = nullptr;
+  void* data = nullptr;
+};
+EventHandler event_handler;
+std::atomic<bool> faulted = false;
+
+void hang_if_faulted() {
+  while (faulted) pause();
+}
+
+[[noreturn]] void fault() {
+  faulted = true;
+  std::thread([] {
+    const SystemEvent event{SystemEventType::kMemoryFault, 0, 0xdead0000, 1};
+    if (event_handler.call == nullptr || event_handler.call(&event, event_handler.data) != 0) std::abort();
+  }).detach();
+  while (true) pause();
+}
+
+// As the runtime's own end may.
+struct AtTheEnd {
+  ~AtTheEnd() { hang_if_faulted(); }
+} at_the_end;
+
+std::uint64_t host_ticks() {
+  const std::chrono::duration<double, std::milli> now = std::chrono::steady_clock::now().time_since_epoch();
+  return static_cast<std::uint64_t>(now.count() * kWallClockKhz);
+}
 
 State& state() {
   static State instance;
@@ -117,15 +169,31 @@ T& at(std::uint64_t address) {
 constexpr std::uint64_t kForever = UINT64_MAX;
 constexpr std::uint64_t kProgram = 1'000'000;  // longer than the others' patience
 
+constexpr std::uint32_t kEngineShift = 4;  // of the CUs' own ids: what is above the CU's number
+
+// The CUs in the order of the bits of a mask: the first of each engine, then the second of each that has one.
+[[maybe_unused]] std::vector<std::uint32_t> cus_of_mask_bits() {
+  const auto& ids = *state().machine.info.physical_sm_ids;
+  std::map<std::uint32_t, std::vector<std::uint32_t>> engines;
+  for (std::uint32_t cu = 0; cu < ids.size(); ++cu) engines[ids[cu] >> kEngineShift].push_back(cu);
+  std::vector<std::uint32_t> order;
+  for (std::size_t rank = 0; order.size() < ids.size(); ++rank) {
+    for (const auto& [engine, cus] : engines) {
+      if (rank < cus.size()) order.push_back(cus[rank]);
+    }
+  }
+  return order;
+}
+
 template <typename Stay>
 std::vector<std::uint32_t> place_blocks(std::uint32_t blocks, std::uint64_t shared_bytes, const Stay& stay) {
-  constexpr std::uint32_t kEngineShift = 4;  // of the CUs' own ids: what is above the CU's number
   const DeviceInfo& info = state().machine.info;
   std::vector<std::uint32_t> cus;
   if (!is("dealt")) {
-    const std::uint32_t used = info.sm_count - (is("masked") ? 1 : 0);
+    std::vector<std::uint32_t> used(state().allowed.begin(), state().allowed.end());
+    if (is("masked")) used.pop_back();
     for (std::uint32_t block = 0; block < blocks; ++block) {
-      cus.push_back(block % used);
+      cus.push_back(used[block % used.size()]);
       static_cast<void>(stay(cus.back()));
     }
     return cus;
@@ -138,7 +206,7 @@ std::vector<std::uint32_t> place_blocks(std::uint32_t blocks, std::uint64_t shar
                                  ? info.max_blocks_per_sm.value_or(32)
                                  : std::min<std::uint64_t>(32, *info.shared_bytes_per_block / shared_bytes);
   std::map<std::uint32_t, std::vector<Place>> places;
-  for (std::uint32_t cu = 0; cu < info.sm_count; ++cu) {
+  for (const std::uint32_t cu : state().allowed) {
     auto& engine = places[info.physical_sm_ids->at(cu) >> kEngineShift];
     for (std::uint64_t i = 0; i < most; ++i) engine.push_back({cu, 0});
   }
@@ -573,7 +641,7 @@ Status hipDeviceGetAttribute(int* value, DeviceAttribute attribute, int) {
     case DeviceAttribute::kWarpSize:
       return answer(kWavefront);
     case DeviceAttribute::kWallClockKhz:
-      return answer(kWallClockKhz);
+      return is("no_wall_clock") ? kErrorUnknown : answer(kWallClockKhz);
     case DeviceAttribute::kXccCount:
       return answer(*info.xcd_count);
   }
@@ -594,6 +662,7 @@ Status hipMalloc(Pointer* address, std::size_t bytes) {
   return kSuccess;
 }
 Status hipFree(Pointer address) {
+  hang_if_faulted();
   const auto found = state().allocations.find(reinterpret_cast<std::uint64_t>(address));
   if (found == state().allocations.end()) return kErrorIllegalAddress;
   munmap(address, found->second);
@@ -614,7 +683,10 @@ Status hipModuleLoadData(ModuleHandle* module, const void* image) {
   *module = reinterpret_cast<ModuleHandle>(state().modules.back().get());
   return kSuccess;
 }
-Status hipModuleUnload(ModuleHandle) { return kSuccess; }
+Status hipModuleUnload(ModuleHandle) {
+  hang_if_faulted();
+  return kSuccess;
+}
 Status hipModuleGetFunction(FunctionHandle* function, ModuleHandle handle, const char* name) {
   auto* const module = reinterpret_cast<FakeModule*>(handle);
   if (module->source.find(std::string("KERNEL void ") + name + "(") == std::string::npos) return kErrorUnknown;
@@ -622,21 +694,55 @@ Status hipModuleGetFunction(FunctionHandle* function, ModuleHandle handle, const
   *function = reinterpret_cast<FunctionHandle>(state().functions.back().get());
   return kSuccess;
 }
-Status hipModuleLaunchKernel(FunctionHandle handle, unsigned grid_x, unsigned grid_y, unsigned, unsigned block_x,
-                             unsigned, unsigned, unsigned shared_bytes, StreamHandle, void** parameters, void**) {
+#ifndef FAKE_HIP_MINIMAL
+Status hipExtStreamCreateWithCUMask(StreamHandle* stream, std::uint32_t words, const std::uint32_t* mask) {
   if (state().pending != kSuccess) return state().pending;
-  if (block_x > 1024 || block_x % kWavefront != 0 || shared_bytes > 65536) return kErrorLaunchFailure;
+  if (is("mask_refused")) return kErrorUnknown;
+  const std::vector<std::uint32_t> order = cus_of_mask_bits();
+  const std::string wrong = setting("mask_wrong");
+  const bool shifted = !wrong.empty() && state().counts.streams_made + 1 >= std::stoul(wrong);
+  auto made = std::make_unique<FakeStream>();
+  for (std::uint32_t bit = 0; bit < order.size(); ++bit) {
+    const bool left = bit / 32 < words && (mask[bit / 32] >> bit % 32 & 1) != 0;
+    if (left || is("mask_ignored")) made->cus.insert(order[(bit + (shifted ? 1 : 0)) % order.size()]);
+  }
+  *stream = reinterpret_cast<StreamHandle>(made.get());
+  ++state().counts.streams_made;
+  state().streams[made.get()] = std::move(made);
+  state().counts.most_streams =
+      std::max(state().counts.most_streams, static_cast<std::uint32_t>(state().streams.size()));
+  return kSuccess;
+}
+Status hipStreamDestroy(StreamHandle stream) {
+  hang_if_faulted();
+  return state().streams.erase(reinterpret_cast<FakeStream*>(stream)) == 1 ? kSuccess : kErrorUnknown;
+}
+#endif
+Status hipModuleLaunchKernel(FunctionHandle handle, unsigned grid_x, unsigned grid_y, unsigned, unsigned block_x,
+                             unsigned, unsigned, unsigned shared_bytes, StreamHandle on, void** parameters, void**) {
+  if (state().pending != kSuccess) return state().pending;
+  if (block_x > 1024 || block_x % kWavefront != 0 || shared_bytes > *state().machine.info.shared_bytes_per_block)
+    return kErrorLaunchFailure;
   ++state().launch_count;
   if (setting("lost_after") == std::to_string(state().launch_count)) state().pending = kErrorUnknown;
   if (is("launch_failed")) state().pending = kErrorLaunchFailure;
   if (is("illegal_address")) state().pending = kErrorIllegalAddress;
   if (state().pending != kSuccess) return kSuccess;  // the synchronisation says so
   const auto& function = *reinterpret_cast<FakeFunction*>(handle);
+  state().allowed.clear();
+  if (on != nullptr) {
+    state().allowed = state().streams.at(reinterpret_cast<FakeStream*>(on))->cus;
+    ++state().counts.masked_launches;
+  } else {
+    for (std::uint32_t cu = 0; cu < state().machine.info.sm_count; ++cu) state().allowed.insert(cu);
+  }
+  state().counts.blocks = grid_x * grid_y;
   if (function.name == "fill") fill(argument<std::uint64_t>(parameters, 0), grid_y);
   if (function.name == "chase") {
     chase(argument<std::uint64_t>(parameters, 0), argument<std::uint32_t>(parameters, 1),
           argument<std::uint32_t>(parameters, 2) != 0, grid_x, shared_bytes);
   }
+  if (is("no_wall_clock")) state().ticks = std::max(state().ticks, host_ticks());
   if (function.name == "spin")
     spend(argument<std::uint64_t>(parameters, 0), grid_x, shared_bytes, argument<std::uint64_t>(parameters, 1));
   if (function.name == "stream") stream(function, grid_x, parameters);
@@ -651,7 +757,15 @@ Status hipModuleLaunchKernel(FunctionHandle handle, unsigned grid_x, unsigned gr
   }
   return kSuccess;
 }
-Status hipDeviceSynchronize() { return state().pending; }
+Status hipDeviceSynchronize() {
+  if (setting("memory_fault") == std::to_string(state().launch_count)) fault();
+  return state().pending;
+}
+int hsa_amd_register_system_event_handler(int (*call)(const SystemEvent*, void*), void* data) {
+  event_handler = {call, data};
+  return 0;
+}
+const test::FakeHipCounts* fake_hip_counts() { return &state().counts; }
 #ifndef FAKE_HIP_WITHOUT_OCCUPANCY
 Status hipModuleOccupancyMaxActiveBlocksPerMultiprocessor(int* blocks, FunctionHandle, int threads, std::size_t) {
   *blocks = 2048 / threads;
@@ -660,6 +774,7 @@ Status hipModuleOccupancyMaxActiveBlocksPerMultiprocessor(int* blocks, FunctionH
 #endif
 
 // ---- the compiler ----
+#ifndef FAKE_HIP_MINIMAL
 
 CompileStatus hiprtcCreateProgram(ProgramHandle* program, const char* source, const char*, int, const char* const*,
                                   const char* const*) {
@@ -700,5 +815,6 @@ CompileStatus hiprtcDestroyProgram(ProgramHandle* handle) {
   return 0;
 }
 const char* hiprtcGetErrorString(CompileStatus) { return "HIPRTC_ERROR_COMPILATION"; }
+#endif
 
 }  // extern "C"
