@@ -151,6 +151,14 @@ INSTANTIATE_TEST_SUITE_P(
                                  p.arrays[0].elements = {5, 6};
                                  p.steps[0].first = 2;
                                }},
+                    BadProgram{
+                        "steps[0].loads must end within",
+                        [](ChaseProgram& p) { p.steps[0] = {.kind = StepKind::kTouch, .loads = 60, .first = 5}; }},
+                    BadProgram{"steps[0].loads must be all elements",
+                               [](ChaseProgram& p) {
+                                 p.arrays[0].skew_bytes = 32;
+                                 p.steps[0] = {.kind = StepKind::kTouch, .loads = 60};
+                               }},
                     BadProgram{"touch", [](ChaseProgram& p) {
                                  p.arrays[0].elements = {5};
                                  p.steps[0].kind = StepKind::kTouch;
