@@ -40,10 +40,13 @@ std::vector<PackingPlace> places_of(const ChaseArray& array, std::uint64_t line_
 std::uint64_t element_stride(const Cache& cache, double lines) {
   if (cache.nearer_bytes == 0) return cache.line_bytes;
   const std::uint64_t fetch = cache.nearest_fetch_bytes();
-  constexpr double kFarMore = 8;
-  const double wanted = kFarMore * static_cast<double>(cache.nearer_bytes / fetch);
+  const std::uint64_t nearer = cache.nearer_bytes / fetch;
+  constexpr std::uint64_t kFarMore = 8;
   std::uint64_t stride = cache.line_bytes;
-  while (stride > fetch && lines * static_cast<double>(cache.line_bytes / stride) < wanted) stride /= 2;
+  for (std::uint64_t parts = 1; stride > fetch && static_cast<std::uint64_t>(lines) * parts < kFarMore * nearer;
+       parts *= 2) {
+    stride /= 2;
+  }
   return std::max(stride, fetch);
 }
 
