@@ -1,4 +1,4 @@
-// TLBs of random machines: one or two levels of random page size, entries, ways and cost.
+// TLBs of random machines of either vendor: one or two levels of random page size, entries, ways and cost.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
@@ -12,9 +12,16 @@
 namespace gputopo {
 namespace {
 
-sim::MachineSpec random_tlb_machine(std::uint64_t seed) {
-  truth::Draw draw(seed);
-  sim::MachineSpec machine = sim::parse_machine(*sim::builtin_machine("h200"));
+// What levels are drawn from, but for what all machines have in common.
+struct Choice {
+  std::vector<sim::Scope> first_scopes;
+  std::vector<sim::Scope> scopes;
+  // Of a level that can be seen whole: more lines would not stay in L2, and memory has to be larger.
+  std::uint32_t most_entries = 0;
+  std::uint64_t most_reach_bytes = 0;
+};
+
+sim::MachineSpec with_random_tlbs(truth::Draw draw, sim::MachineSpec machine, const Choice& choice) {
   machine.info.sm_count = 24;  // which TLB each SM uses is asked SM by SM
   machine.sm_groups.clear();
   machine.clusters.reset();
@@ -40,24 +47,50 @@ sim::MachineSpec random_tlb_machine(std::uint64_t seed) {
       tlb.page_bytes = std::max(pages[0], before.page_bytes / parts);
       tlb.entries = before.entries * (draw.chance(0.5) ? 8 : 16);
       tlb.entries *= static_cast<std::uint32_t>(before.page_bytes / tlb.page_bytes);
-      constexpr std::uint64_t kMostReach = 48ull << 30;
-      while (tlb.entries > 8192 || tlb.page_bytes * tlb.entries > kMostReach) tlb.entries /= 2;
+      while (tlb.entries > choice.most_entries || tlb.page_bytes * tlb.entries > choice.most_reach_bytes) {
+        tlb.entries /= 2;
+      }
       if (tlb.page_bytes * tlb.entries < 4 * before.page_bytes * before.entries) break;
     }
     tlb.ways = std::min(draw.pick(ways), tlb.entries);
     // From Kepler's 6 cycles on, and clear of the jitter.
     tlb.miss_cycles = draw.log_uniform(std::max(6.0, 4 * machine.noise.jitter_cycles), 300);
     // Of as many SMs as the level before, or more.
-    const sim::Scope scopes[] = {sim::Scope::kSm, sim::Scope::kTpc, sim::Scope::kGpu};
-    tlb.scope = std::max(draw.pick(scopes), level == 0 ? sim::Scope::kSm : machine.tlbs[0].scope);
+    tlb.scope = draw.pick(level == 0 ? choice.first_scopes : choice.scopes);
+    if (level > 0) tlb.scope = std::max(tlb.scope, machine.tlbs[0].scope);
     machine.tlbs.push_back(tlb);
   }
   return machine;
 }
 
+sim::MachineSpec random_tlb_machine(std::uint64_t seed) {
+  const std::vector<sim::Scope> scopes = {sim::Scope::kSm, sim::Scope::kTpc, sim::Scope::kGpu};
+  return with_random_tlbs(truth::Draw(seed), sim::parse_machine(*sim::builtin_machine("h200")),
+                          {scopes, scopes, 8192, 48ull << 30});
+}
+
+// With and without an L3, of one die and of several: a UTCL1 of each CU, and a UTCL2 of each die or of all.
+sim::MachineSpec random_amd_tlb_machine(std::uint64_t seed) {
+  truth::Draw draw(seed + 1'000'000);
+  sim::MachineSpec machine = sim::parse_machine(*sim::builtin_machine(draw.pick<const char*>({"mi210", "mi300x"})));
+  machine.info.xcd_count = draw.pick<std::uint32_t>({1, 2, 4});
+  machine.info.physical_sm_ids.reset();
+  constexpr std::uint64_t kL2BytesOfEntry = 4096;
+  return with_random_tlbs(draw, machine,
+                          {.first_scopes = {sim::Scope::kSm},
+                           .scopes = {sim::Scope::kXcd, sim::Scope::kGpu},
+                           .most_entries = static_cast<std::uint32_t>(*machine.info.l2_bytes / kL2BytesOfEntry),
+                           .most_reach_bytes = std::min<std::uint64_t>(*machine.info.memory_bytes / 3, 48ull << 30)});
+}
+
 std::string scope_name(const sim::MachineSpec& machine, sim::Scope scope) {
-  if (scope == sim::Scope::kTpc) return fmt::format("{} SMs", machine.sms_per_tpc);
-  return scope == sim::Scope::kSm ? "SM" : "GPU";
+  const DeviceInfo& info = machine.info;
+  std::uint32_t sms = info.sm_count;
+  if (scope == sim::Scope::kSm) sms = 1;
+  if (scope == sim::Scope::kTpc) sms = machine.sms_per_tpc;
+  if (scope == sim::Scope::kXcd) sms = info.sm_count / info.xcd_count.value();
+  const std::string unit = unit_name(info.vendor);
+  return sms == 1 ? unit : sms == info.sm_count ? "GPU" : fmt::format("{} {}s", sms, unit);
 }
 
 struct Tally {
@@ -67,7 +100,7 @@ struct Tally {
   int outside = 0;
 };
 
-TEST(TlbTruth, RandomMachines) {
+void judge_tlbs(sim::MachineSpec (*make)(std::uint64_t), std::uint64_t machines) {
   std::map<std::string, Tally> tallies;
   std::string misses;
   struct Found {
@@ -75,8 +108,8 @@ TEST(TlbTruth, RandomMachines) {
     sim::MachineSpec machine;
     Topology topology;
   };
-  const auto discover_tlbs = [](std::uint64_t seed) {
-    Found found{seed, random_tlb_machine(seed), {}};
+  const auto discover_tlbs = [make](std::uint64_t seed) {
+    Found found{seed, make(seed), {}};
     DiscoverOptions options;
     options.elements = {"tlb"};
     options.full = true;
@@ -125,7 +158,7 @@ TEST(TlbTruth, RandomMachines) {
       judge("miss_penalty", tlb.miss_cycles, std::max(2.0, 0.03 * tlb.miss_cycles));
     }
   };
-  truth::judge_seeds(truth::first_seed(), truth::machines_wanted(), discover_tlbs, add);
+  truth::judge_seeds(truth::first_seed(), machines, discover_tlbs, add);
   std::string summary;
   for (const auto& [what, tally] : tallies) {
     summary += fmt::format("{}: {} of {} right, {} without a value, {} outside their interval\n", what, tally.right,
@@ -138,6 +171,11 @@ TEST(TlbTruth, RandomMachines) {
     EXPECT_LE(tally.outside, 0.01 * tally.total) << what;
   }
 }
+
+TEST(TlbTruth, RandomMachines) { judge_tlbs(random_tlb_machine, truth::machines_wanted()); }
+
+// A quarter as many.
+TEST(TlbTruth, RandomAmdMachines) { judge_tlbs(random_amd_tlb_machine, (truth::machines_wanted() + 3) / 4); }
 
 }  // namespace
 }  // namespace gputopo
