@@ -22,6 +22,7 @@
 #include <cstring>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -86,6 +87,7 @@ struct FakeProgram {
 
 struct State {
   sim::MachineSpec machine = machine_of_test();
+  sim::Hierarchy hierarchy{machine};  // emptied for every launch, which is quicker than another L3
   std::map<std::uint64_t, std::size_t> allocations;
   std::vector<std::unique_ptr<FakeModule>> modules;
   std::vector<std::unique_ptr<FakeFunction>> functions;
@@ -100,9 +102,14 @@ struct State {
   }
 };
 
+std::optional<State>& instance() {
+  static std::optional<State> state;
+  return state;
+}
+
 State& state() {
-  static State instance;
-  return instance;
+  if (!instance()) instance().emplace();
+  return *instance();
 }
 
 template <typename T>
@@ -194,7 +201,7 @@ void fill(std::uint64_t tasks, std::uint32_t arrays) {
 
 class Chase {
  public:
-  Chase() { hierarchy_.start_program(0, 1); }
+  Chase() : hierarchy_(state().hierarchy) { hierarchy_.start_program(0, 1); }
 
   // The task by a block on the `cu`-th CU.
   void begin(const ChaseTask& task, std::uint32_t cu) {
@@ -211,8 +218,12 @@ class Chase {
     const auto kind = static_cast<StepCode>(step.code % kStepCodes);
     double cycles = 0;
     if (kind == StepCode::kTouch) {
+      std::vector<sim::Path> paths;
+      for (std::uint32_t wavefront = 0; wavefront < kTouchThreads / kWavefront; ++wavefront) {
+        paths.push_back(hierarchy_.path_of(space, wavefront, cu));
+      }
       for (std::uint32_t i = 0; i < step.loads; ++i) {
-        const sim::Path path = hierarchy_.path_of(space, i % kTouchThreads / kWavefront, cu);
+        const sim::Path& path = paths[i % kTouchThreads / kWavefront];
         cycles +=
             hierarchy_.load(path, step.base + i * step.stride_bytes + (2ull * i >= step.loads ? step.skew_bytes : 0)) /
             kTouchThreads;
@@ -271,7 +282,7 @@ class Chase {
     return cycles;
   }
 
-  sim::Hierarchy hierarchy_{state().machine};
+  sim::Hierarchy& hierarchy_;
 };
 
 void chase(std::uint64_t tasks, std::uint32_t count, bool by_block, std::uint32_t blocks, std::uint64_t shared_bytes) {
@@ -458,8 +469,7 @@ Status code(const CodeParameters& p, std::uint32_t blocks, std::uint64_t shared_
   if (!state().machine.code) return kErrorLaunchFailure;
   const InstructionProgram program = program_of(p);
   sim::Noise silence({}, 1, 1);
-  sim::Hierarchy hierarchy(state().machine);
-  const InstructionResult result = sim::simulate_code(*state().machine.code, hierarchy, program, 0, 1, silence);
+  const InstructionResult result = sim::simulate_code(*state().machine.code, state().hierarchy, program, 0, 1, silence);
   std::uint64_t cycles = 0;
   for (std::uint32_t i = 0; i < p.step_count; ++i) {
     std::uint64_t place = at<CodeStepTask>(p.steps + i * sizeof(CodeStepTask)).result;
@@ -501,7 +511,7 @@ extern "C" {
 
 // A process begins anew with it: what went wrong in one test is forgotten in the next.
 Status hipInit(unsigned) {
-  state() = State();
+  instance().emplace();
   return is("no_driver") ? kErrorNotInitialized : kSuccess;
 }
 Status hipRuntimeGetVersion(int* version) {
