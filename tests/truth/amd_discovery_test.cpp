@@ -32,6 +32,10 @@ class AmdDiscovery : public ::testing::Test {
     return std::get<double>(*found_.find_attribute(element, attribute)->find_detail(name));
   }
 
+  std::size_t number_of_groups(const char* element, const char* attribute) {
+    return std::get<std::vector<std::string>>(found_.find_attribute(element, attribute)->value).size();
+  }
+
   sim::MachineSpec spec_;
   Topology found_;
 };
@@ -103,6 +107,12 @@ TEST_F(AmdDiscovery, Mi300xHasBanksAndALargerInstructionCache) {
   EXPECT_NEAR(number("icache_l1", "size"), 64 << 10, 256);
   EXPECT_EQ(found_.find_attribute("icache_l1", "scope")->value, Value(std::string("2 CUs")));
   EXPECT_EQ(found_.find_attribute("icache_l1", "amount")->reason, Reason::kNotApplicable);
+}
+
+TEST_F(AmdDiscovery, Mi300xCusShareInstructionCachesWithinTheirDie) {
+  discover_machine("mi300x", {"icache_l1.shared_between"});
+  EXPECT_EQ(number_of_groups("icache_l1", "shared_between"), spec_.sm_groups.size());
+  EXPECT_TRUE(found_.complete);
 }
 
 TEST_F(AmdDiscovery, SaysHowTheCusAreLaidOut) {
