@@ -2,9 +2,13 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <tuple>
+
+#include "device/hip/hip_device.h"
 #include "device/sim/machine.h"
 #include "gputopo/discover.h"
 #include "gputopo/report.h"
+#include "support/fake_hip.h"
 
 namespace gputopo {
 namespace {
@@ -129,6 +133,22 @@ TEST_F(AmdDiscovery, SaysHowTheCusAreLaidOut) {
   EXPECT_EQ(find(found_.device, "compute_partition_mode")->value, Value(std::string("SPX")));
   EXPECT_EQ(find(found_.device, "memory_partition_mode")->value, Value(std::string("NPS1")));
   EXPECT_NEAR(value(found_.device, "memory_bandwidth_theoretical"), 5.3e12, 0.05e12);
+}
+
+// What the kernels answer, and not only the simulator.
+TEST_F(AmdDiscovery, FindsTlbsThroughTheHipDevice) {
+  const test::FakeHip fake("tlbs");
+  const auto device = open_hip_device(0);
+  found_ = discover(*device, {.elements = {"tlb"}, .full = true});
+  for (const auto& [level, entries, cycles] : {std::tuple("tlb_l1", 32, 60), {"tlb_l2", 512, 200}}) {
+    EXPECT_EQ(number(level, "entry_bytes"), 2 << 20);
+    EXPECT_EQ(number(level, "entries"), entries);
+    EXPECT_EQ(number(level, "reach"), static_cast<double>(entries) * (2 << 20));
+    EXPECT_NEAR(number(level, "miss_penalty"), cycles, 2);
+  }
+  EXPECT_EQ(found_.find_attribute("tlb_l1", "scope")->value, Value(std::string("CU")));
+  EXPECT_EQ(found_.find_attribute("tlb_l2", "scope")->value, Value(std::string("GPU"))) << "its one die";
+  EXPECT_EQ(found_.find_attribute("tlb_l3", "reach")->reason, Reason::kNotPresent);
 }
 
 TEST(ElementTable, HasARowSetPerVendor) {

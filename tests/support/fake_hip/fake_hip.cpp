@@ -12,6 +12,7 @@
 //   apart                                     the blocks of an access program do not start together
 //   dealt                                     blocks go to the shader engines in turn, however many CUs each has, and
 //                                             one that finds its engine full holds up all behind it
+//   tlbs                                      loads are translated, by 32 entries of each CU and 512 of each die
 //   partition=N                               the GPU is one of the partitions of one die each, the N-th (from 0)
 // It knows the tasks, not the machine code: that is for tests/unit/hip_code_test.cpp.
 #include <sys/mman.h>
@@ -60,6 +61,10 @@ sim::MachineSpec machine_of_test() {
   const char* name = std::getenv("GPUTOPO_FAKE_HIP_MACHINE");
   sim::MachineSpec machine =
       sim::parse_machine(*sim::builtin_machine(name == nullptr || *name == '\0' ? "mi210" : name));
+  if (is("tlbs")) {
+    machine.tlbs = {{.entries = 32, .miss_cycles = 60, .scope = sim::Scope::kSm},
+                    {.entries = 512, .ways = 8, .miss_cycles = 200, .scope = sim::Scope::kXcd}};
+  }
   if (is("partition")) {
     DeviceInfo& info = machine.info;
     info.sm_count /= info.xcd_count.value();
