@@ -301,7 +301,9 @@ Sampling plan_sampling(const Lab& lab, const Cache& cache, double guess, double 
   sampling.per_program = static_cast<std::uint64_t>(std::clamp(parameters.sampled_part * lines, few, most));
   // Programs that run alone take turns: as many as touch a bounded number of lines. More behind another cache, where
   // the nearer one's size may be a good part of this one's, and what is as young tells little.
-  const double touches = cache.nearer_bytes > 0 ? 6e7 : 1.5e7;
+  constexpr double kTouches = 1.5e7;
+  constexpr double kTouchesBehind = 6e7;
+  const double touches = cache.nearer_bytes > 0 ? kTouchesBehind : kTouches;
   const std::uint64_t programs_limit =
       site.exclusive ? static_cast<std::uint64_t>(std::clamp(touches / sampling.elements(), 6.0, 3000.0))
                      : parameters.residency_programs_limit;

@@ -167,6 +167,8 @@ class TlbProber {
     double seen_part = 1;   // of those that miss, which are beyond the middle, all noise considered
   };
 
+  [[nodiscard]] bool has_few_lines() const { return most_pages_ < kMostPages; }
+
   // Well beyond a step, where L2 is too small for lines to stay there beyond doubt: the part of the loads that are as
   // slow, and of loads of another line of the same page that follow them, which only misses of L2 delay.
   struct Slow {
@@ -176,7 +178,7 @@ class TlbProber {
   static constexpr double kFewSlow = 0.1;
 
   Slow slow_beyond(const Step& step, const std::vector<Point>& points) {
-    if (most_pages_ == kMostPages) return {};
+    if (!has_few_lines()) return {};
     constexpr double kBeyond = 2;  // as many pages as later
     const double reach = std::min(kBeyond * static_cast<double>(points[step.first_after].reach_bytes),
                                   static_cast<double>(largest_bytes_));
@@ -375,8 +377,9 @@ class TlbProber {
       level.entry_bytes = entry_bytes(step, level.reach_bytes.low);
       // Without the pages to count, one set that overflows does not stand out from noise; of as few lines as a small L2
       // allows, several do not.
-      const double unseen = most_pages_ == kMostPages ? 0.02 : 0.2;
-      if (level.entry_bytes == 0) level.reach_bytes.low *= 1 - unseen;
+      constexpr double kUnseen = 0.02;
+      constexpr double kUnseenByFew = 0.2;
+      if (level.entry_bytes == 0) level.reach_bytes.low *= 1 - (has_few_lines() ? kUnseenByFew : kUnseen);
       if (level.entry_bytes > 0) {
         sharpen(step, level);
         level.miss_cycles = step.rise_cycles;

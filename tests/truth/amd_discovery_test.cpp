@@ -151,6 +151,17 @@ TEST_F(AmdDiscovery, FindsTlbsThroughTheHipDevice) {
   EXPECT_EQ(found_.find_attribute("tlb_l3", "reach")->reason, Reason::kNotPresent);
 }
 
+TEST_F(AmdDiscovery, Mi300xSharesCachesThroughTheHipDevice) {
+  const test::FakeHip fake({}, "mi300x");
+  const auto device = open_hip_device(0);
+  const std::size_t groups = sim::parse_machine(*sim::builtin_machine("mi300x")).sm_groups.size();
+  found_ = discover(*device, {.elements = {"sl1d", "icache_l1.size", "icache_l1.shared_between"}});
+  EXPECT_EQ(number("sl1d", "size"), 16 << 10);
+  EXPECT_EQ(number_of_groups("sl1d", "shared_between"), groups);
+  EXPECT_NEAR(number("icache_l1", "size"), 64 << 10, 256);
+  EXPECT_EQ(number_of_groups("icache_l1", "shared_between"), groups);
+}
+
 TEST(ElementTable, HasARowSetPerVendor) {
   EXPECT_THAT(coverage_table(), ::testing::AllOf(HasSubstr("AMD "), HasSubstr("NVIDIA ")));
   EXPECT_EQ(elements_of("AMD").front().id, "vl1");
