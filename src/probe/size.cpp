@@ -376,8 +376,10 @@ SampledResidency sampled_behind(Lab& lab, const Cache& cache, const Sampling& sa
     }
   }
   const double least = least_undisturbed(hits_of);
+  // Some for what the nearer cache holds.
   constexpr std::uint64_t kBinsOfNearer = 4;
-  ResidencyByAge by_age(1 + kBinsOfNearer * sampling.array.bytes / cache.nearer_bytes);
+  constexpr std::uint64_t kMostBins = 4096;
+  ResidencyByAge by_age(std::min(kMostBins, 1 + kBinsOfNearer * sampling.array.bytes / cache.nearer_bytes));
   for (std::size_t i = 0; i < programs.size(); ++i) {
     if (static_cast<double>(hits_of[i]) < least) continue;
     const std::vector<std::uint32_t> order = chain_order(programs[i].arrays.front(), 1, sampling.per_program);
