@@ -21,10 +21,10 @@ constexpr std::uint32_t kWarps = 8;
 // SMs whose neighbours are looked for, one after another while none is found.
 constexpr std::uint32_t kMostVictims = 3;
 
-// How much of the code of `victim` each other SM drives out.
-std::vector<EvictedPart> evicted_by_others(Lab& lab, CodeEviction& eviction, std::uint32_t victim) {
+// How much of the code of `victim` each other SM of its die drives out.
+std::vector<EvictedPart> evicted_by_others(CodeEviction& eviction, const Die& die, std::uint32_t victim) {
   std::vector<EvictedPart> others;
-  for (std::uint32_t sm = 0; sm < lab.info().sm_count; ++sm) {
+  for (std::uint32_t sm = die.begin; sm < die.end; ++sm) {
     if (sm == victim) continue;
     const CodeEvictor evictor{.kind = CodeEvictor::Kind::kCode, .sm = sm, .victim_sm = victim};
     try {
@@ -40,12 +40,11 @@ std::vector<EvictedPart> evicted_by_others(Lab& lab, CodeEviction& eviction, std
 
 Attribute measure_code_shared_between(Lab& lab, const CodeCache& cache) {
   CodeEviction eviction(lab, cache);
-  // An SM that evicts the first of a group is in that group: sharing is transitive, and each is tried once.
-  std::vector<std::uint32_t> left(lab.info().sm_count);
-  std::iota(left.begin(), left.end(), 0u);
   std::vector<std::string> names;
   SampleTable table{"pairs", {"victim_sm", "evictor_sm", "evicted_part"}, {{}, {}, {}}};
-  while (!left.empty()) {
+  // An SM that evicts the first of a group is in that group: sharing is transitive, and each is tried once. Returns the
+  // others.
+  const auto take_group = [&](const std::vector<std::uint32_t>& left) {
     std::vector<std::uint32_t> group = {left.front()};
     std::vector<std::uint32_t> others;
     for (std::size_t i = 1; i < left.size(); ++i) {
@@ -58,7 +57,12 @@ Attribute measure_code_shared_between(Lab& lab, const CodeCache& cache) {
       table.data[2].push_back(part);
     }
     names.push_back(fmt::format("{}", fmt::join(group, "+")));
-    left = std::move(others);
+    return others;
+  };
+  for (const Die& die : dies_of(lab.info())) {
+    std::vector<std::uint32_t> left(die.end - die.begin);
+    std::iota(left.begin(), left.end(), die.begin);
+    while (!left.empty()) left = take_group(left);
   }
   Attribute attribute = measured(lab, names, "", std::nullopt, "eviction_between_sms");
   attribute.add_detail("instances", static_cast<std::int64_t>(names.size()));
@@ -70,13 +74,15 @@ Attribute measure_code_scope(Lab& lab, const CodeCache& cache) {
   CodeEviction eviction(lab, cache);
   // Where SMs are known to be switched off, an SM may have lost the neighbours that it would share with: others are
   // asked too.
-  const std::uint32_t victims = lab.info().physical_sm_ids ? std::min(kMostVictims, lab.info().sm_count) : 1;
+  Die die = dies_of(lab.info()).front();
+  if (die.end == 1) die.end = lab.info().sm_count;  // it takes others to ask
+  const std::uint32_t victims = lab.info().physical_sm_ids ? std::min(kMostVictims, die.end) : 1;
   std::uint32_t victim = 0;
-  std::vector<EvictedPart> others = evicted_by_others(lab, eviction, victim);
+  std::vector<EvictedPart> others = evicted_by_others(eviction, die, victim);
   const auto shared = [&] {
     return std::any_of(others.begin(), others.end(), [](const EvictedPart& other) { return other.part >= kEvicts; });
   };
-  while (!shared() && ++victim < victims) others = evicted_by_others(lab, eviction, victim);
+  while (!shared() && ++victim < victims) others = evicted_by_others(eviction, die, victim);
   return scope_of_sm(lab, std::min(victim, victims - 1), others);
 }
 

@@ -48,20 +48,47 @@ Attribute line_by_packing(Lab& lab, Cache& cache) {
   return measured_line(lab, cache, line, "packed_halves", std::move(packed));
 }
 
+// An array of so many bytes of which every `stride` is touched once. A nearer cache whose lines are shorter could hold
+// most of what that is: behind such a one, one half of every `stride` all over, or all of what is fetched at once.
+// `skew`: how much further on in the upper half of the array.
+ChaseArray sparse_array(const Lab& lab, const Cache& cache, std::uint64_t bytes, std::uint64_t stride,
+                        std::uint64_t skew) {
+  const Site& site = cache.site();
+  const Order second_order = site.exclusive ? Order::kShuffled : Order::kReversed;
+  ChaseArray array = make_array(site, bytes, stride, second_order);
+  array.skew_bytes = skew;
+  const std::uint64_t fetch = cache.nearest_fetch_bytes();
+  constexpr std::uint64_t kFew = 4;
+  if (array.element_count() > kFew * cache.nearer_bytes / fetch) return array;
+  if (stride <= cache.fetch_bytes) return make_array(site, array.bytes, fetch, second_order);
+  ChaseArray halves = make_array(site, array.bytes, fetch, second_order);
+  const auto in_half = static_cast<std::uint32_t>(stride / 2 / fetch);
+  for (std::uint64_t i = 0; i < array.element_count(); ++i) {
+    const auto first = static_cast<std::uint32_t>(array.element_offset(i) / fetch);
+    for (std::uint32_t element = first; element < first + in_half; ++element) halves.elements.push_back(element);
+  }
+  const double cycles = static_cast<double>(halves.elements.size()) * cache.survey->levels.back().mode_cycles;
+  if (cycles > lab.parameters().launch_cycles_limit) {
+    throw Inconclusive("the cache before it holds as many lines, and one thread cannot walk as many bytes");
+  }
+  return halves;
+}
+
 // Misses among the loads of an array that get past the nearer caches: those hold more of a sparse footprint than of one
 // that is touched all over.
 double miss_ratio(Lab& lab, const Cache& cache, std::uint64_t bytes, std::uint64_t stride, std::uint64_t skew) {
   const Site& site = cache.site();
-  ChaseArray array = make_array(site, bytes, stride, site.exclusive ? Order::kShuffled : Order::kReversed);
-  array.skew_bytes = skew;
-  const std::uint64_t n = array.element_count();
+  const ChaseArray array = sparse_array(lab, cache, bytes, stride, skew);
+  const std::uint64_t n = array.chain_length();
   ChaseStep counted{.kind = StepKind::kCounted, .loads = std::min(n, lab.parameters().survey_loads)};
   if (site.exclusive) {
     counted.chain = 1;
     counted.loads = std::min(std::max(n / 8, std::uint64_t{16}), lab.parameters().exclusive_loads);
   }
   const std::uint32_t copies = site.exclusive ? 1 : lab.parameters().copies;
-  const ChaseProgram program = make_program(site, {array}, {warm_step(site, array), counted});
+  const ChaseStep warm =
+      array.elements.empty() ? warm_step(site, array) : ChaseStep{.kind = StepKind::kWarm, .loads = n};
+  const ChaseProgram program = make_program(site, {array}, {warm, counted});
   std::vector<double> ratios;
   for (const ChaseResult& copy : lab.chase(std::vector<ChaseProgram>(copies, program))) {
     const double passed = 1 - hit_fraction(copy.steps[1], cache.hit_floor_cycles());

@@ -1,7 +1,6 @@
 // Which SMs share one cache: from an SM each, two actors take turns, and where the second evicts what the first has
 // loaded they share. Every pair is tried by itself and kept by itself, so that two pairs are never taken for one
 // another; groups are what pairs connect, and a group in which a pair does not share is flagged.
-// What SMs of different dies share lies behind all that is an SM's own, so pairs are tried within a die.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -70,6 +69,15 @@ std::vector<std::vector<std::uint32_t>> connected_groups(
   return groups;
 }
 
+std::vector<Die> dies_of(const DeviceInfo& info) {
+  const std::uint32_t sms = info.sm_count / std::max(1u, info.xcd_count.value_or(1));
+  std::vector<Die> dies;
+  for (std::uint32_t begin = 0; begin < info.sm_count; begin += sms) {
+    dies.push_back({begin, std::min(begin + sms, info.sm_count)});
+  }
+  return dies;
+}
+
 SharingGroups sharing_groups(std::uint32_t count, const std::vector<std::pair<std::uint32_t, std::uint32_t>>& pairs) {
   SharingGroups result{connected_groups(count, pairs), {}};
   for (const std::vector<std::uint32_t>& group : result.groups) {
@@ -93,7 +101,9 @@ Attribute scope_of_sm(const Lab& lab, std::uint32_t sm, const std::vector<Evicte
     table.data[1].push_back(other.part);
   }
   std::sort(together.begin(), together.end());
-  const bool all = together.size() == others.size() + 1;
+  // Of several dies those of others may not have been asked.
+  const bool asked_all = dies_of(lab.info()).size() == 1 || others.size() + 1 >= lab.info().sm_count;
+  const bool all = asked_all && together.size() == others.size() + 1;
   const std::string scope = all                    ? "GPU"
                             : together.size() == 1 ? lab.unit_name()
                                                    : fmt::format("{} {}s", together.size(), lab.unit_name());
@@ -108,13 +118,10 @@ Attribute scope_of_sm(const Lab& lab, std::uint32_t sm, const std::vector<Evicte
 
 Attribute measure_shared_between(Lab& lab, const Cache& cache) {
   require_exceeded(cache, "so nothing can be evicted from it");
-  const std::uint32_t sms = lab.info().sm_count;
-  const std::uint32_t sms_per_die = sms / lab.info().xcd_count.value_or(1);
   std::int64_t tried = 0;
   std::vector<std::pair<std::uint32_t, std::uint32_t>> pairs;
   SampleTable table{"pairs", {"victim_sm", "evictor_sm", "surviving_fraction"}, {{}, {}, {}}};
-  for (std::uint32_t victim = 0; victim < sms; ++victim) {
-    const std::uint32_t end = (victim / sms_per_die + 1) * sms_per_die;
+  const auto try_pairs = [&](std::uint32_t victim, std::uint32_t end) {
     const ChaseProgram program = pairs_program(cache, victim, end);
     const std::uint32_t copies = lab.parameters().pair_copies;
     const std::vector<ChaseResult> results = lab.chase(std::vector<ChaseProgram>(copies, program));
@@ -131,7 +138,11 @@ Attribute measure_shared_between(Lab& lab, const Cache& cache) {
       table.data[1].push_back(other);
       table.data[2].push_back(left);
     }
+  };
+  for (const Die& die : dies_of(lab.info())) {
+    for (std::uint32_t victim = die.begin; victim < die.end; ++victim) try_pairs(victim, die.end);
   }
+  const std::uint32_t sms = lab.info().sm_count;
   const SharingGroups found = sharing_groups(sms, pairs);
   Attribute attribute = measured(lab, group_names(found, lab.info()), "", std::nullopt, "eviction_between_sms");
   attribute.add_detail("instances", static_cast<std::int64_t>(found.groups.size()));

@@ -15,6 +15,14 @@ namespace gputopo::probe {
 [[nodiscard]] std::vector<std::vector<std::uint32_t>> connected_groups(
     std::uint32_t count, const std::vector<std::pair<std::uint32_t, std::uint32_t>>& pairs);
 
+// SMs of one die, from `begin` to before `end`. What SMs of different dies share lies behind all that is an SM's own,
+// so who shares a cache is asked within a die.
+struct Die {
+  std::uint32_t begin = 0;
+  std::uint32_t end = 0;
+};
+[[nodiscard]] std::vector<Die> dies_of(const DeviceInfo& info);
+
 struct SharingGroups {
   std::vector<std::vector<std::uint32_t>> groups;  // as connected_groups()
   // Pairs within a group that were not seen to share: sharing is transitive, so either they or another pair is wrong.

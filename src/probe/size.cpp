@@ -8,7 +8,8 @@
 //   packed    The largest set of lines that are resident together, wherever they lie. Exact under any replacement and
 //             index, but it takes a test for each line that does not fit: for small caches (packing.h).
 //   sampled   What a footprint several times the capacity leaves in the cache, of which a few random elements are timed
-//             instead of all: unbiased under any replacement and index, and only as exact as a proportion is.
+//             instead of all: unbiased under any replacement and index, and only as exact as a proportion is. Behind
+//             another cache by how long ago they were loaded (residency_by_age.h).
 //
 // Both edges are kept: where the first misses appear, and where nothing hits any more.
 #include "probe/size.h"
@@ -18,6 +19,7 @@
 #include <cmath>
 
 #include "probe/packing.h"
+#include "probe/residency_by_age.h"
 #include "stats/change_point.h"
 
 namespace gputopo::probe {
@@ -43,12 +45,14 @@ std::vector<ChaseStep> fill_steps(const Cache& cache, const ChaseArray& array) {
   return steps;
 }
 
+// Latencies that a step keeps are in shared memory, which is taken from L1: the smallest carve-out must hold them.
+std::uint64_t kept_window(const Site& site) { return site.exclusive ? 4096 : 512; }
+
 // Positions of a backward reading in [begin, end) at which most copies miss. A load that hits may look slow (an
 // outlier); one that misses never looks fast; so the majority is exact where the copies agree on what is resident.
 std::uint64_t missed_in(Lab& lab, const Cache& cache, const ChaseArray& array, std::uint64_t begin, std::uint64_t end) {
   const Site& site = cache.site();
-  // What is timed is kept in shared memory, which is taken from L1: the smallest carve-out must hold it.
-  const std::uint64_t window = site.exclusive ? 4096 : 512;
+  const std::uint64_t window = kept_window(site);
   ChaseProgram program = make_program(site, {array}, fill_steps(cache, array));
   const std::size_t first_step = program.steps.size();
   program.timed_cap = static_cast<std::uint32_t>(window);
@@ -269,19 +273,128 @@ bool misses_all(const Cache& cache, double bytes) {
   return false;
 }
 
-// Timing a random sample of an array's n lines disturbs what it finds: a miss evicts a resident line, so that later
-// samples hit a little less. The mean hit ratio of `samples` samples over that of the first, which is `hits`.
-double mean_part_left(double hits, double n, double samples) {
-  const double lines = std::max(1.0, hits * n);  // of the cache, all of them of the array
-  double resident = lines;
+// Which elements of a footprint are timed after a pass over it.
+struct Sampling {
+  ChaseArray array;  // of the first program: each has a seed of its own
+  std::uint64_t per_program = 0;
+  std::uint64_t programs = 0;
+  // Elements of a line, and of what is fetched at once.
+  double of_line = 1;
+  double of_fetch = 1;
+
+  [[nodiscard]] double elements() const { return static_cast<double>(array.element_count()); }
+};
+
+Sampling plan_sampling(const Lab& lab, const Cache& cache, double guess, double factor, std::uint64_t stride,
+                       std::uint64_t wanted_samples) {
+  const Site& site = cache.site();
+  const Parameters& parameters = lab.parameters();
+  Sampling sampling;
+  sampling.array = make_array(site, static_cast<std::uint64_t>(guess * factor), stride, Order::kShuffled);
+  sampling.of_fetch = static_cast<double>(std::max(cache.fetch_bytes, stride)) / static_cast<double>(stride);
+  sampling.of_line =
+      static_cast<double>(std::max({cache.line_bytes, cache.fetch_bytes, stride})) / static_cast<double>(stride);
+  const double lines = std::max(1.0, guess / static_cast<double>(stride) / sampling.of_line);
+  const double most = site.exclusive ? 32768 : 1024;
+  // A few samples even of a cache of a few lines: what they evict is corrected for.
+  const double few = std::clamp(lines / 4, 1.0, 4.0);
+  sampling.per_program = static_cast<std::uint64_t>(std::clamp(parameters.sampled_part * lines, few, most));
+  // Programs that run alone take turns: as many as touch a bounded number of lines. More behind another cache, where
+  // the nearer one's size may be a good part of this one's, and what is as young tells little.
+  constexpr double kTouches = 1.5e7;
+  constexpr double kTouchesBehind = 6e7;
+  const double touches = cache.nearer_bytes > 0 ? kTouchesBehind : kTouches;
+  const std::uint64_t programs_limit =
+      site.exclusive ? static_cast<std::uint64_t>(std::clamp(touches / sampling.elements(), 6.0, 3000.0))
+                     : parameters.residency_programs_limit;
+  sampling.programs =
+      std::clamp(wanted_samples / sampling.per_program, std::uint64_t{parameters.copies}, programs_limit);
+  return sampling;
+}
+
+ChaseArray array_of_program(const Lab& lab, const Sampling& sampling, std::uint64_t program) {
+  ChaseArray array = sampling.array;
+  array.seed = lab.seed() * 1000 + program + 1;
+  return array;
+}
+
+// Programs that a neighbour disturbed find far less hits than the others do, which find this many.
+double least_undisturbed(const std::vector<std::uint64_t>& hits_of) {
+  const std::vector<double> sorted(hits_of.begin(), hits_of.end());
+  const double middle = stats::median(sorted);
+  constexpr double kDeviations = 5;
+  return middle - kDeviations * std::sqrt(std::max(1.0, middle));
+}
+
+// Timing a random sample of an array disturbs what it finds: a miss evicts a resident line, so that later samples hit a
+// little less. The mean hit ratio of a program's samples over that of the first, which is `hits`.
+double mean_part_left(double hits, const Sampling& sampling) {
+  const double n = sampling.elements();
+  const double held = std::max(1.0, hits * n);  // elements of the cache, all of them of the array
+  const auto samples = static_cast<double>(sampling.per_program);
+  double resident = held;
   double sum = 0;
   for (double sampled = 0; sampled < samples; ++sampled) {
     const double hit = resident / (n - sampled);
     sum += hit;
-    resident -= hit + (1 - hit) * resident / lines;
+    // A miss evicts all of a line, and brings what is fetched with the sample.
+    const double evicted = sampling.of_line * resident / held - (sampling.of_fetch - 1);
+    resident -= hit + (1 - hit) * evicted;
   }
   constexpr double kLeast = 0.5;
-  return std::max(kLeast, sum / samples / (lines / n));
+  return std::max(kLeast, sum / samples / (held / n));
+}
+
+// The bytes that a part of an array is, `left` of it after what samples evicted.
+stats::Interval with_correction_error(const stats::Interval& part, double left, double scale) {
+  // Which lines are evicted depends on the replacement; that it is resident ones, not sampled yet, hardly does.
+  constexpr double kCorrectionError = 0.1;
+  const double systematic = kCorrectionError * (1 - left);
+  return {part.low * scale * (1 - systematic), part.high * scale * (1 + systematic)};
+}
+
+// Bytes that a pass leaves in a cache behind another.
+SampledResidency sampled_behind(Lab& lab, const Cache& cache, const Sampling& sampling) {
+  const Site& site = cache.site();
+  const std::uint64_t window = kept_window(site);
+  std::vector<ChaseProgram> programs;
+  for (std::uint64_t i = 0; i < sampling.programs; ++i) {
+    const ChaseArray array = array_of_program(lab, sampling, i);
+    ChaseProgram& program = programs.emplace_back(make_program(site, {array}, {warm_step(site, array)}));
+    program.timed_cap = static_cast<std::uint32_t>(window);
+    for (std::uint64_t first = 0; first < sampling.per_program; first += window) {
+      const std::uint64_t loads = std::min(window, sampling.per_program - first);
+      program.steps.push_back({.kind = StepKind::kTimed, .loads = loads, .chain = 1, .first = first});
+    }
+  }
+  const std::vector<ChaseResult> results = lab.chase(programs);
+  std::vector<std::uint64_t> hits_of;
+  for (const ChaseResult& result : results) {
+    std::uint64_t& hits = hits_of.emplace_back();
+    for (const StepResult& step : result.steps) {
+      hits += stats::summarise_band(step.histogram, 0, cache.hit_limit_cycles()).count;
+    }
+  }
+  const double least = least_undisturbed(hits_of);
+  // Some for what the nearer cache holds.
+  constexpr std::uint64_t kBinsOfNearer = 4;
+  constexpr std::uint64_t kMostBins = 4096;
+  ResidencyByAge by_age(std::min(kMostBins, 1 + kBinsOfNearer * sampling.array.bytes / cache.nearer_bytes));
+  for (std::size_t i = 0; i < programs.size(); ++i) {
+    if (static_cast<double>(hits_of[i]) < least) continue;
+    const std::vector<std::uint32_t> order = chain_order(programs[i].arrays.front(), 1, sampling.per_program);
+    std::size_t sample = 0;
+    for (const StepResult& step : results[i].steps) {
+      for (const std::uint32_t latency : step.latencies) {
+        const double age = 1 - (order[sample++] + 0.5) / sampling.elements();
+        by_age.add(age, latency < cache.hit_floor_cycles(), latency < cache.hit_limit_cycles());
+      }
+    }
+  }
+  const ResidencyByAge::Part part = by_age.part();
+  const double left = mean_part_left(part.value, sampling);
+  const double scale = static_cast<double>(sampling.array.bytes) / (1 - cache.noise) / left;
+  return {part.value * scale, with_correction_error(part.interval, left, scale), by_age.old_part(part.value)};
 }
 
 }  // namespace
@@ -289,53 +402,31 @@ double mean_part_left(double hits, double n, double samples) {
 // Declared in size.h, for the carve-outs and the L2 partitions.
 SampledResidency sampled_residency(Lab& lab, const Cache& cache, double limit_cycles, double guess, double factor,
                                    std::uint64_t stride, std::uint64_t wanted_samples) {
-  const Site& site = cache.site();
-  const Parameters& parameters = lab.parameters();
-  ChaseArray array = make_array(site, static_cast<std::uint64_t>(guess * factor), stride, Order::kShuffled);
-  const auto n = static_cast<double>(array.element_count());
-  const double lines = std::max(1.0, guess / static_cast<double>(stride));
-  const double most = site.exclusive ? 32768 : 1024;
-  // A few samples even of a cache of a few lines: what they evict is corrected for.
-  const double few = std::clamp(lines / 4, 1.0, 4.0);
-  const auto per_program = static_cast<std::uint64_t>(std::clamp(parameters.sampled_part * lines, few, most));
-  // Programs that run alone take turns: as many as touch a bounded number of lines.
-  constexpr double kExclusiveTouches = 1.5e7;
-  const std::uint64_t programs_limit = site.exclusive
-                                           ? static_cast<std::uint64_t>(std::clamp(kExclusiveTouches / n, 6.0, 3000.0))
-                                           : parameters.residency_programs_limit;
-  const std::uint64_t count =
-      std::clamp(wanted_samples / per_program, std::uint64_t{parameters.copies}, programs_limit);
+  const Sampling sampling = plan_sampling(lab, cache, guess, factor, stride, wanted_samples);
+  if (cache.nearer_bytes > 0) return sampled_behind(lab, cache, sampling);
   std::vector<ChaseProgram> programs;
-  for (std::uint64_t i = 0; i < count; ++i) {
-    array.seed = lab.seed() * 1000 + i + 1;
+  for (std::uint64_t i = 0; i < sampling.programs; ++i) {
+    const ChaseArray array = array_of_program(lab, sampling, i);
     std::vector<ChaseStep> steps = fill_steps(cache, array);
-    steps.push_back({.kind = StepKind::kCounted, .loads = per_program, .chain = 1});
-    programs.push_back(make_program(site, {array}, std::move(steps)));
+    steps.push_back({.kind = StepKind::kCounted, .loads = sampling.per_program, .chain = 1});
+    programs.push_back(make_program(cache.site(), {array}, std::move(steps)));
   }
   std::vector<std::uint64_t> hits_of;
   for (const ChaseResult& result : lab.chase(programs)) {
     hits_of.push_back(stats::summarise_band(result.steps.back().histogram, 0, limit_cycles).count);
   }
-  // Programs that a neighbour disturbed find far less than the others do.
-  std::vector<double> sorted(hits_of.begin(), hits_of.end());
-  const double middle = stats::median(sorted);
-  constexpr double kDeviations = 5;
-  const double least = middle - kDeviations * std::sqrt(std::max(1.0, middle));
+  const double least = least_undisturbed(hits_of);
   std::uint64_t hits = 0;
   std::uint64_t samples = 0;
   for (const std::uint64_t found : hits_of) {
     if (static_cast<double>(found) < least) continue;
     hits += found;
-    samples += per_program;
+    samples += sampling.per_program;
   }
   const double raw = static_cast<double>(hits) / static_cast<double>(samples);
-  const double left = mean_part_left(raw, n, static_cast<double>(per_program));
-  const double scale = static_cast<double>(array.bytes) / (1 - cache.noise) / left;
-  const stats::Interval part = stats::proportion_interval(hits, samples);
-  // Which lines are evicted depends on the replacement; that it is resident ones, not sampled yet, hardly does.
-  constexpr double kCorrectionError = 0.1;
-  const double systematic = kCorrectionError * (1 - left);
-  return {raw * scale, {part.low * scale * (1 - systematic), part.high * scale * (1 + systematic)}};
+  const double left = mean_part_left(raw, sampling);
+  const double scale = static_cast<double>(sampling.array.bytes) / (1 - cache.noise) / left;
+  return {raw * scale, with_correction_error(stats::proportion_interval(hits, samples), left, scale), 0};
 }
 
 Capacity estimate_capacity(Lab& lab, const Cache& cache, const Effort& effort) {
@@ -400,8 +491,8 @@ Capacity estimate_capacity(Lab& lab, const Cache& cache, const Effort& effort) {
       best = {packed, {packed - line, packed + line}};
       capacity.method = "packed_places";
     }
-    const auto sample = [&](std::uint64_t samples) {
-      return sampled_residency(lab, cache, cache.hit_limit_cycles(), base, factor, stride, samples);
+    const auto sample = [&](double capacities, std::uint64_t samples) {
+      return sampled_residency(lab, cache, cache.hit_limit_cycles(), base, capacities, stride, samples);
     };
     // An exact view stands unless the full sample is clearly above it. One error of the quick look is enough to ask for
     // the full one.
@@ -411,14 +502,24 @@ Capacity estimate_capacity(Lab& lab, const Cache& cache, const Effort& effort) {
       return sampled.bytes - standard_errors * error > best.bytes;
     };
     const bool sure = exact || packed > 0;
-    SampledResidency sampled = sample(sure ? effort.quick_samples : effort.full_samples);
-    if (exact && packed == 0 && (above_by(sampled, 1) || !resident.settled)) sampled = sample(effort.full_samples);
+    SampledResidency sampled = sample(factor, sure ? effort.quick_samples : effort.full_samples);
+    // Reading backwards is exact where the oldest is replaced. Elsewhere it finds too little, whatever the footprint.
+    constexpr double kStillHits = 0.02;
+    const bool in_turn = sampled.old_part <= kStillHits;
+    if (exact && packed == 0 && !in_turn) {
+      exact = false;
+      sampled = sample(std::min(factor, lab.parameters().sampled_capacities), effort.full_samples);
+    } else if (exact && packed == 0 && (above_by(sampled, 1) || !resident.settled)) {
+      sampled = sample(factor, effort.full_samples);
+    }
     // Elsewhere the largest footprint that fits is only a lower bound: it takes less to be above that.
     const double clearly = exact && resident.settled ? 4.5 : 2;
     if (packed == 0 && above_by(sampled, clearly)) {
       best = {std::round(sampled.bytes / line) * line,
               {sampled.interval.low - line / 2, sampled.interval.high + line / 2}};
       capacity.method = "sampled_residency";
+    } else if (packed == 0 && !exact) {
+      best.interval.high = std::max(best.interval.high, sampled.interval.high);
     }
     capacity.sampled_bytes = sampled.bytes;
   }

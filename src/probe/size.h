@@ -28,6 +28,7 @@ struct Effort {
 struct SampledResidency {
   double bytes = 0;
   stats::Interval interval;
+  double old_part = 0;  // of what was loaded longer ago than that, still resident; told of caches behind others only
 };
 
 // Bytes that hit below `limit_cycles` after a pass over `factor` times `guess` bytes.

@@ -136,6 +136,14 @@ class TlbProber {
     }
     const stats::Histogram quiet = walk_in_orders(kQuietLines, kQuietStride, {}, true);
     for (Step& step : steps_of(points, quiet)) {
+      const Slow slow = slow_beyond(step, points);
+      // At twice the reach it would be there all the more: lines of a few points met in L2.
+      if (slow.pages <= kFewSlow + 2 * step.false_part) continue;
+      if (slow.companions > kFewSlow + 2 * step.false_part) {
+        survey.unsure = fmt::format("beyond {} B, lines do not stay in L2, and its misses look like those of a TLB",
+                                    points[step.last_before].reach_bytes);
+        break;
+      }
       step.nearer = nearer_tlb_level(survey, survey.levels.size());
       survey.levels.push_back(look_at(step, points));
     }
@@ -158,6 +166,42 @@ class TlbProber {
     TlbLevel nearer;        // the level before it, if there is one
     double seen_part = 1;   // of those that miss, which are beyond the middle, all noise considered
   };
+
+  [[nodiscard]] bool has_few_lines() const { return most_pages_ < kMostPages; }
+
+  // Well beyond a step, where L2 is too small for lines to stay there beyond doubt: the part of the loads that are as
+  // slow, and of loads of another line of the same page that follow them, which only misses of L2 delay.
+  struct Slow {
+    double pages = 1;
+    double companions = 0;
+  };
+  static constexpr double kFewSlow = 0.1;
+
+  Slow slow_beyond(const Step& step, const std::vector<Point>& points) {
+    if (!has_few_lines()) return {};
+    constexpr double kBeyond = 2;  // as many pages as later
+    const double reach = std::min(kBeyond * static_cast<double>(points[step.first_after].reach_bytes),
+                                  static_cast<double>(largest_bytes_));
+    const std::uint64_t stride = stride_for(reach);
+    const ChaseArray pages = pages_apart(lab_, site_, static_cast<std::uint64_t>(reach) / stride, stride, {});
+    ChaseArray alone = make_array(site_, pages.bytes, std::max(kLineBytes, std::bit_ceil(pages.bytes / kMostElements)));
+    ChaseArray beside = alone;
+    constexpr std::uint32_t kLinesOff = 4;  // within the smallest page, and not in its line of L2
+    for (const std::uint32_t page : chain_order(pages, 0)) {
+      const auto line = static_cast<std::uint32_t>(pages.element_offset(page) / alone.stride_bytes);
+      alone.elements.push_back(line);
+      beside.elements.insert(beside.elements.end(), {line, line ^ kLinesOff});
+    }
+    std::vector<double> slow;
+    for (const ChaseResult& result :
+         lab_.chase({program_over(site_, alone, kMostLoads), program_over(site_, beside, 2 * kMostLoads)})) {
+      slow.push_back(1 - part_below(result.steps[1].histogram, step.before_cycles + step.rise_cycles / 2));
+    }
+    const Slow found{slow[0], 2 * slow[1] - slow[0]};
+    lab_.log(fmt::format("tlb: on {} pages {:.2f} of the loads are slow, {:.2f} of those beside them",
+                         pages.element_count(), found.pages, found.companions));
+    return found;
+  }
 
   // Enough loads that an outlier moves the mean by little.
   static constexpr std::uint64_t kLeastLoads = 512;
@@ -258,7 +302,13 @@ class TlbProber {
       for (std::size_t j = end; j < points.size() && points[j].slow_cycles < points[end].slow_cycles + least; ++j) {
         after.push_back(points[j].slow_cycles);
       }
-      Step& step = steps.emplace_back(Step{i - 1, end, level - noise, stats::median(after) - level});
+      const double rise = stats::median(after) - level;
+      // Else it went back, as where a few lines met in the cache.
+      if (rise < least) {
+        i = end;
+        continue;
+      }
+      Step& step = steps.emplace_back(Step{i - 1, end, level - noise, rise});
       set_false_part(step, part_beyond(quiet, quiet_cycles, step.rise_cycles));
       lab_.log(fmt::format("tlb: from {:.1f} cycles {:.1f} more between {} and {} B", step.before_cycles,
                            step.rise_cycles, points[i - 1].reach_bytes, points[end].reach_bytes));
@@ -325,9 +375,11 @@ class TlbProber {
     level.last_fit_bytes = level.reach_bytes.low;
     try {
       level.entry_bytes = entry_bytes(step, level.reach_bytes.low);
-      // Without the pages to count, one set that overflows does not stand out from noise.
+      // Without the pages to count, one set that overflows does not stand out from noise; of as few lines as a small L2
+      // allows, several do not.
       constexpr double kUnseen = 0.02;
-      if (level.entry_bytes == 0) level.reach_bytes.low *= 1 - kUnseen;
+      constexpr double kUnseenByFew = 0.2;
+      if (level.entry_bytes == 0) level.reach_bytes.low *= 1 - (has_few_lines() ? kUnseenByFew : kUnseen);
       if (level.entry_bytes > 0) {
         sharpen(step, level);
         level.miss_cycles = step.rise_cycles;
@@ -747,7 +799,8 @@ class TlbProber {
 
   Lab& lab_;
   const Site& site_;
-  std::uint64_t most_pages_ = 16384;
+  static constexpr std::uint64_t kMostPages = 16384;
+  std::uint64_t most_pages_ = kMostPages;
   std::uint64_t largest_bytes_ = 0;
 };
 
@@ -757,6 +810,7 @@ std::int64_t whole(double value) { return static_cast<std::int64_t>(std::llround
 
 const TlbLevel& tlb_level(const TlbSurvey& survey, std::size_t depth) {
   if (depth < survey.levels.size()) return survey.levels[depth];
+  if (!survey.unsure.empty()) throw Inconclusive(survey.unsure);
   throw NotPresent(fmt::format("loads over up to {} B of memory, in at most {} pages, show {} level(s) of TLB",
                                survey.largest_bytes, survey.most_pages, survey.levels.size()));
 }

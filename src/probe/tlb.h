@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <string>
 #include <vector>
 
 #include "probe/site.h"
@@ -21,6 +22,7 @@ struct TlbLevel {
 
 struct TlbSurvey {
   std::vector<TlbLevel> levels;     // nearest first
+  std::string unsure;               // set: why what follows them is not told
   std::uint64_t largest_bytes = 0;  // the largest reach that was tried
   std::uint64_t most_pages = 0;     // that were loaded at once
   SampleTable sweep;                // reach_bytes, stride_bytes, added_cycles (mean)

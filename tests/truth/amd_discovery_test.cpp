@@ -2,9 +2,13 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <tuple>
+
+#include "device/hip/hip_device.h"
 #include "device/sim/machine.h"
 #include "gputopo/discover.h"
 #include "gputopo/report.h"
+#include "support/fake_hip.h"
 
 namespace gputopo {
 namespace {
@@ -30,6 +34,10 @@ class AmdDiscovery : public ::testing::Test {
   }
   double detail(const char* element, const char* attribute, const char* name) {
     return std::get<double>(*found_.find_attribute(element, attribute)->find_detail(name));
+  }
+
+  std::size_t number_of_groups(const char* element, const char* attribute) {
+    return std::get<std::vector<std::string>>(found_.find_attribute(element, attribute)->value).size();
   }
 
   sim::MachineSpec spec_;
@@ -105,6 +113,12 @@ TEST_F(AmdDiscovery, Mi300xHasBanksAndALargerInstructionCache) {
   EXPECT_EQ(found_.find_attribute("icache_l1", "amount")->reason, Reason::kNotApplicable);
 }
 
+TEST_F(AmdDiscovery, Mi300xCusShareInstructionCachesWithinTheirDie) {
+  discover_machine("mi300x", {"icache_l1.shared_between"});
+  EXPECT_EQ(number_of_groups("icache_l1", "shared_between"), spec_.sm_groups.size());
+  EXPECT_TRUE(found_.complete);
+}
+
 TEST_F(AmdDiscovery, SaysHowTheCusAreLaidOut) {
   discover_machine("mi300x", {"lds"});
   const auto value = [&](const AttributeMap& map, const char* id) { return find(map, id)->number().value_or(-1); };
@@ -119,6 +133,33 @@ TEST_F(AmdDiscovery, SaysHowTheCusAreLaidOut) {
   EXPECT_EQ(find(found_.device, "compute_partition_mode")->value, Value(std::string("SPX")));
   EXPECT_EQ(find(found_.device, "memory_partition_mode")->value, Value(std::string("NPS1")));
   EXPECT_NEAR(value(found_.device, "memory_bandwidth_theoretical"), 5.3e12, 0.05e12);
+}
+
+// What the kernels answer, and not only the simulator.
+TEST_F(AmdDiscovery, FindsTlbsThroughTheHipDevice) {
+  const test::FakeHip fake("tlbs");
+  const auto device = open_hip_device(0);
+  found_ = discover(*device, {.elements = {"tlb"}, .full = true});
+  for (const auto& [level, entries, cycles] : {std::tuple("tlb_l1", 32, 60), {"tlb_l2", 512, 200}}) {
+    EXPECT_EQ(number(level, "entry_bytes"), 2 << 20);
+    EXPECT_EQ(number(level, "entries"), entries);
+    EXPECT_EQ(number(level, "reach"), static_cast<double>(entries) * (2 << 20));
+    EXPECT_NEAR(number(level, "miss_penalty"), cycles, 2);
+  }
+  EXPECT_EQ(found_.find_attribute("tlb_l1", "scope")->value, Value(std::string("CU")));
+  EXPECT_EQ(found_.find_attribute("tlb_l2", "scope")->value, Value(std::string("GPU"))) << "its one die";
+  EXPECT_EQ(found_.find_attribute("tlb_l3", "reach")->reason, Reason::kNotPresent);
+}
+
+TEST_F(AmdDiscovery, Mi300xSharesCachesThroughTheHipDevice) {
+  const test::FakeHip fake({}, "mi300x");
+  const auto device = open_hip_device(0);
+  const std::size_t groups = sim::parse_machine(*sim::builtin_machine("mi300x")).sm_groups.size();
+  found_ = discover(*device, {.elements = {"sl1d", "icache_l1.size", "icache_l1.shared_between"}});
+  EXPECT_EQ(number("sl1d", "size"), 16 << 10);
+  EXPECT_EQ(number_of_groups("sl1d", "shared_between"), groups);
+  EXPECT_NEAR(number("icache_l1", "size"), 64 << 10, 256);
+  EXPECT_EQ(number_of_groups("icache_l1", "shared_between"), groups);
 }
 
 TEST(ElementTable, HasARowSetPerVendor) {

@@ -8,16 +8,17 @@
 //   memory_fault=N                            the N-th kernel faults: the handler of system events is called, or the
 //                                             process ends; neither that kernel nor anything after it comes back
 //   no_clocks                                 the runtime tells neither clocks nor the width of the memory bus
-//   no_wall_clock                             the runtime does not tell the rate of the wall clock, which goes as the
-//   host's slow                                      the GPU's clock is half its maximum masked no block ever runs on
-//   the last CU one_block                                 no second block of an instruction program ever runs apart the
-//   blocks of an access program do not start together dealt                                     blocks go to the shader
-//   engines in turn, however many CUs each has, and
+//   no_wall_clock                             the runtime does not tell the rate of the wall clock, which is the host's
+//   slow                                      the GPU's clock is half its maximum
+//   masked                                    no block ever runs on the last CU
+//   one_block                                 no second block of an instruction program ever runs
+//   apart                                     the blocks of an access program do not start together
+//   dealt                                     blocks go to the shader engines in turn, however many CUs each has, and
 //                                             one that finds its engine full holds up all behind it
+//   tlbs                                      loads are translated, by 32 entries of each CU and 512 of each die
 //   partition=N                               the GPU is one of the partitions of one die each, the N-th (from 0)
 //   mask_refused, mask_ignored                what becomes of the mask of a stream
-//   mask_wrong=N                              from the N-th stream on (from 1), masks leave the CU after the one they
-//   name
+//   mask_wrong=N                              from the N-th stream (from 1) on, masks leave the CU after theirs
 // Streams may have masks of CUs, whose bits are dealt to the shader engines in turn, as the kernel driver does it.
 // It knows the tasks, not the machine code: that is for tests/unit/hip_code_test.cpp.
 #include <sys/mman.h>
@@ -31,6 +32,7 @@
 #include <cstring>
 #include <map>
 #include <memory>
+#include <optional>
 #include <set>
 #include <string>
 #include <thread>
@@ -72,6 +74,10 @@ sim::MachineSpec machine_of_test() {
   sim::MachineSpec machine =
       sim::parse_machine(*sim::builtin_machine(name == nullptr || *name == '\0' ? "mi210" : name));
   if (is("lds")) machine.info.shared_bytes_per_block = std::stoull(setting("lds"));
+  if (is("tlbs")) {
+    machine.tlbs = {{.entries = 32, .miss_cycles = 60, .scope = sim::Scope::kSm},
+                    {.entries = 512, .ways = 8, .miss_cycles = 200, .scope = sim::Scope::kXcd}};
+  }
   if (is("partition")) {
     DeviceInfo& info = machine.info;
     info.sm_count /= info.xcd_count.value();
@@ -104,6 +110,7 @@ struct FakeStream {
 
 struct State {
   sim::MachineSpec machine = machine_of_test();
+  sim::Hierarchy hierarchy{machine};  // emptied for every launch, which is quicker than another L3
   std::map<std::uint64_t, std::size_t> allocations;
   std::vector<std::unique_ptr<FakeModule>> modules;
   std::vector<std::unique_ptr<FakeFunction>> functions;
@@ -152,9 +159,14 @@ std::uint64_t host_ticks() {
   return static_cast<std::uint64_t>(now.count() * kWallClockKhz);
 }
 
+std::optional<State>& instance() {
+  static std::optional<State> state;
+  return state;
+}
+
 State& state() {
-  static State instance;
-  return instance;
+  if (!instance()) instance().emplace();
+  return *instance();
 }
 
 template <typename T>
@@ -262,7 +274,7 @@ void fill(std::uint64_t tasks, std::uint32_t arrays) {
 
 class Chase {
  public:
-  Chase() { hierarchy_.start_program(0, 1); }
+  Chase() : hierarchy_(state().hierarchy) { hierarchy_.start_program(0, 1); }
 
   // The task by a block on the `cu`-th CU.
   void begin(const ChaseTask& task, std::uint32_t cu) {
@@ -279,8 +291,12 @@ class Chase {
     const auto kind = static_cast<StepCode>(step.code % kStepCodes);
     double cycles = 0;
     if (kind == StepCode::kTouch) {
+      std::vector<sim::Path> paths;
+      for (std::uint32_t wavefront = 0; wavefront < kTouchThreads / kWavefront; ++wavefront) {
+        paths.push_back(hierarchy_.path_of(space, wavefront, cu));
+      }
       for (std::uint32_t i = 0; i < step.loads; ++i) {
-        const sim::Path path = hierarchy_.path_of(space, i % kTouchThreads / kWavefront, cu);
+        const sim::Path& path = paths[i % kTouchThreads / kWavefront];
         cycles +=
             hierarchy_.load(path, step.base + i * step.stride_bytes + (2ull * i >= step.loads ? step.skew_bytes : 0)) /
             kTouchThreads;
@@ -339,7 +355,7 @@ class Chase {
     return cycles;
   }
 
-  sim::Hierarchy hierarchy_{state().machine};
+  sim::Hierarchy& hierarchy_;
 };
 
 void chase(std::uint64_t tasks, std::uint32_t count, bool by_block, std::uint32_t blocks, std::uint64_t shared_bytes) {
@@ -526,8 +542,7 @@ Status code(const CodeParameters& p, std::uint32_t blocks, std::uint64_t shared_
   if (!state().machine.code) return kErrorLaunchFailure;
   const InstructionProgram program = program_of(p);
   sim::Noise silence({}, 1, 1);
-  sim::Hierarchy hierarchy(state().machine);
-  const InstructionResult result = sim::simulate_code(*state().machine.code, hierarchy, program, 0, 1, silence);
+  const InstructionResult result = sim::simulate_code(*state().machine.code, state().hierarchy, program, 0, 1, silence);
   std::uint64_t cycles = 0;
   for (std::uint32_t i = 0; i < p.step_count; ++i) {
     std::uint64_t place = at<CodeStepTask>(p.steps + i * sizeof(CodeStepTask)).result;
@@ -569,7 +584,7 @@ extern "C" {
 
 // A process begins anew with it: what went wrong in one test is forgotten in the next.
 Status hipInit(unsigned) {
-  state() = State();
+  instance().emplace();
   return is("no_driver") ? kErrorNotInitialized : kSuccess;
 }
 Status hipRuntimeGetVersion(int* version) {
