@@ -135,9 +135,7 @@ class TlbProber {
       survey.sweep.data[2].push_back(std::round(100 * point.mean_cycles) / 100);
     }
     const stats::Histogram quiet = walk_in_orders(kQuietLines, kQuietStride, {}, true);
-    std::vector<Step> steps = steps_of(points, quiet);
-    for (std::size_t i = 0; i < steps.size(); ++i) {
-      Step& step = steps[i];
+    for (Step& step : steps_of(points, quiet)) {
       const Slow slow = slow_beyond(step, points);
       // At twice the reach it would be there all the more: lines of a few points met in L2.
       if (slow.pages <= kFewSlow + 2 * step.false_part) continue;
@@ -148,10 +146,6 @@ class TlbProber {
       }
       step.nearer = nearer_tlb_level(survey, survey.levels.size());
       survey.levels.push_back(look_at(step, points));
-      if (survey.levels.size() > 1) continue;
-      TlbLevel& nearest = survey.levels.front();
-      const std::size_t last = i + 1 < steps.size() ? steps[i + 1].last_before : points.size() - 1;
-      if (const auto cycles = mean_miss_cycles(nearest, points[last].reach_bytes)) nearest.miss_cycles = *cycles;
     }
     return survey;
   }
@@ -172,37 +166,6 @@ class TlbProber {
     TlbLevel nearer;        // the level before it, if there is one
     double seen_part = 1;   // of those that miss, which are beyond the middle, all noise considered
   };
-
-  // What loads that miss the nearest level take longer than those that hit it, on the average of many walks: it may be
-  // a few cycles, and what one load in twenty takes longer differs by one of them from run to run. Nothing where the
-  // next step, from `limit_bytes` on, is too near.
-  std::optional<double> mean_miss_cycles(const TlbLevel& level, std::uint64_t limit_bytes) {
-    constexpr double kBeyond = 8;  // times the reach, so that hardly any load hits
-    const double least = kBeyond * level.reach_bytes.high;
-    const auto limit = static_cast<double>(limit_bytes);
-    if (level.entry_bytes == 0 || least > limit) return std::nullopt;
-    constexpr std::size_t kWalks = 33;
-    std::vector<ChaseProgram> programs;
-    const double reaches[] = {level.reach_bytes.low / 2, std::sqrt(least * limit)};
-    for (const double reach : reaches) {
-      const std::uint64_t stride = stride_for(reach);
-      ChaseArray array = pages_apart(lab_, site_, static_cast<std::uint64_t>(reach) / stride, stride, {});
-      for (std::size_t walk = 0; walk < kWalks; ++walk, ++array.seed) {
-        programs.push_back(program_over(site_, array, kMostLoads));
-      }
-    }
-    std::vector<double> means;
-    for (const ChaseResult& result : lab_.chase(programs)) {
-      means.push_back(added_by_translation(result.steps[1].histogram));
-    }
-    const auto half = means.begin() + kWalks;
-    const double rise = stats::median({half, means.end()}) - stats::median({means.begin(), half});
-    // Of an entry's lines, walked at random, all but the first of a pass may find it still there: as likely as the
-    // level's part of the reach is large.
-    const double lines =
-        std::max(1.0, static_cast<double>(level.entry_bytes) / static_cast<double>(stride_for(reaches[1])));
-    return rise / (1 - level.reach_bytes.low / reaches[1] * (1 - 1 / lines));
-  }
 
   [[nodiscard]] bool has_few_lines() const { return most_pages_ < kMostPages; }
 
