@@ -128,6 +128,10 @@ TEST(RecordedH200InFull, StructureAndMap) {
     EXPECT_EQ(of(element, "ways").number(), 4) << element << of(element, "ways").detail;
     EXPECT_EQ(of(element, "replacement").value, Value(std::string("lru"))) << element;
   }
+  EXPECT_EQ(of("l2", "ways").number(), 16);
+  EXPECT_EQ(of("l2", "sets").number(), 15360);  // of one partition: 30 MiB
+  EXPECT_EQ(of("l2", "index").value, Value(std::string("hashed")));
+  EXPECT_EQ(of("l2", "replacement").value, Value(std::string("lru")));
   EXPECT_EQ(of("constant_l1", "sets").number(), 8);
   EXPECT_EQ(of("constant_l1", "index").value, Value(std::string("modulo")));
   EXPECT_EQ(of("l1", "index").value, Value(std::string("hashed")));
