@@ -69,6 +69,10 @@ class ConflictSearch {
   std::optional<LineGroup> leave_out_single_lines(LineGroup group) {
     // At once: all of a set of any cache known, and a sample of what only a fully associative one can have.
     constexpr std::size_t kWhole = 200;
+    constexpr double kErrors = 3;
+    if (group.size() > kWhole && kErrors * test_.error(static_cast<double>(group.size())) > FitTest::kDecision) {
+      throw Inconclusive(fmt::format("of {} lines one too many is not told from noise", group.size()));
+    }
     while (group.size() > 2) {
       const std::size_t singles = group.size() <= kWhole ? kWhole : kWhole / 8;
       std::vector<std::size_t> places(group.size());
