@@ -21,6 +21,7 @@ class ConflictSearch {
   std::optional<LineGroup> run(std::size_t lines) {
     LineGroup group(lines);
     std::iota(group.begin(), group.end(), 0u);
+    test_.sharpen(static_cast<double>(lines));
     double part = 0.5;  // to leave out at once
     constexpr std::size_t kRounds = 2000;
     for (std::size_t round = 0; round < kRounds; ++round) {
@@ -94,14 +95,15 @@ class ConflictSearch {
       if (spare.empty()) break;
       // Each can be spared; all of them together perhaps not.
       spare.resize(std::min(spare.size(), group.size() - 2));
-      for (;; spare.resize((spare.size() + 1) / 2)) {
+      bool left_out = false;
+      for (; !left_out && !spare.empty(); spare.resize(spare.size() == 1 ? 0 : (spare.size() + 1) / 2)) {
         LineGroup rest;
         std::copy_if(group.begin(), group.end(), std::back_inserter(rest),
                      [&](std::uint32_t line) { return std::find(spare.begin(), spare.end(), line) == spare.end(); });
-        if (spare.size() > 1 && test_.fit({rest}).front()) continue;
-        group = std::move(rest);
-        break;
+        left_out = !test_.fit({rest}).front();
+        if (left_out) group = std::move(rest);
       }
+      if (!left_out) break;
     }
     std::sort(group.begin(), group.end());
     lab_.log(fmt::format("structure: {} lines conflict", group.size()));

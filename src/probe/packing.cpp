@@ -10,25 +10,40 @@ namespace gputopo::probe {
 
 FitTest::FitTest(Lab& lab, const Cache& cache, ChaseArray array, const std::vector<PackingPlace>& places)
     : lab_(lab), cache_(cache), array_(std::move(array)), places_(places) {
+  learn_false_misses(lab.parameters().copies);
+}
+
+void FitTest::learn_false_misses(std::size_t copies) {
   // Thousands of loads are to miss less than once: how many look like it although they hit must be known well.
   constexpr std::uint64_t kLoads = 100'000;
   // Of loads that this very cache serves: one that is nearer must be slowed down by more to look like a miss.
-  const std::uint64_t bytes = cache.nearer_bytes == 0
-                                  ? lab.parameters().tiny_bytes
-                                  : std::min(std::max(2 * cache.nearer_bytes, cache.fits_bytes / 2), cache.fits_bytes);
-  const std::uint64_t stride = cache.nearer_bytes == 0 ? cache.fetch_bytes : cache.nearest_fetch_bytes();
-  const ChaseArray hits = make_array(cache.site(), bytes, std::max(kMinimumStrideBytes, stride));
+  const std::uint64_t bytes =
+      cache_.nearer_bytes == 0 ? lab_.parameters().tiny_bytes
+                               : std::min(std::max(2 * cache_.nearer_bytes, cache_.fits_bytes / 2), cache_.fits_bytes);
+  const std::uint64_t stride = cache_.nearer_bytes == 0 ? cache_.fetch_bytes : cache_.nearest_fetch_bytes();
+  const ChaseArray hits = make_array(cache_.site(), bytes, std::max(kMinimumStrideBytes, stride));
   const ChaseProgram program = make_program(
-      cache.site(), {hits},
+      cache_.site(), {hits},
       {{.kind = StepKind::kWarm, .loads = 4 * hits.element_count()}, {.kind = StepKind::kCounted, .loads = kLoads}});
-  // The median, for a neighbour may disturb a copy.
+  // The middle half, for a neighbour may disturb a copy.
   std::vector<double> counts;
-  for (const ChaseResult& copy : lab.chase(std::vector<ChaseProgram>(lab.parameters().copies, program))) {
+  for (const ChaseResult& copy : lab_.chase(std::vector<ChaseProgram>(copies, program))) {
     counts.push_back(band_count(copy.steps.back().histogram));
   }
-  const double count = stats::median(counts);
+  constexpr double kTrim = 0.25;
+  const double count = stats::trimmed_mean(counts, kTrim);
   false_misses_ = count / static_cast<double>(kLoads);
   false_misses_error_ = std::sqrt((count + 1) / static_cast<double>(counts.size())) / static_cast<double>(kLoads);
+}
+
+void FitTest::sharpen(double elements) {
+  constexpr double kTooMuch = 0.25;  // of the decision
+  constexpr double kWanted = 0.1;
+  constexpr double kMostTimes = 200;
+  const double error = false_misses_error_ * elements / kDecision;
+  if (error <= kTooMuch) return;
+  const double times = std::min(kMostTimes, error * error / (kWanted * kWanted));
+  learn_false_misses(static_cast<std::size_t>(times * lab_.parameters().copies));
 }
 
 double FitTest::error(double elements) const {

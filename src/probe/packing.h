@@ -27,10 +27,13 @@ class FitTest {
   [[nodiscard]] std::vector<double> misses_per_pass(const std::vector<Group>& groups, const Group& taken,
                                                     std::size_t copies);
   static constexpr double kDecision = 0.4;
+  // Learns better how many loads look like misses, where that is not known well enough for so many elements.
+  void sharpen(double elements);
   // Standard error of one copy's misses a pass over so many elements.
   [[nodiscard]] double error(double elements) const;
 
  private:
+  void learn_false_misses(std::size_t copies);
   // Loads as slow as the level behind the cache answers. What is slower still is an outlier: nothing that is walked
   // again and again is evicted from there.
   [[nodiscard]] double band_count(const stats::Histogram& histogram) const;
