@@ -78,7 +78,7 @@ std::vector<ChaseProgram> copies_of(const Lab& lab, const ChaseProgram& program)
 // What `judge` says of copies of the program; of more of them while it cannot, for most of a few may be disturbed.
 template <typename Judge>
 auto judged(Lab& lab, const ChaseProgram& program, const Judge& judge) {
-  constexpr int kRounds = 3;
+  constexpr int kRounds = 9;
   std::vector<ChaseResult> copies;
   for (int round = 1;; ++round) {
     for (ChaseResult& copy : lab.chase(copies_of(lab, program))) copies.push_back(std::move(copy));
