@@ -44,13 +44,13 @@ struct TwoParts {
   }
 
   // Median over the copies of the part of the lines that the cache holds, by the first load of each. Where far hits
-  // take as long as near memory, some misses look like hits, as many as of cold loads do.
-  [[nodiscard]] double hits(const std::vector<ChaseResult>& copies, std::size_t step, const Cache& of) const {
+  // take as long as near memory, some misses look like hits, as many as of cold loads do. Steps count from the last.
+  [[nodiscard]] double hits(const std::vector<ChaseResult>& copies, std::size_t step_from_last, const Cache& of) const {
     const double limit_cycles = of.hit_limit_cycles();
     const double told = 1 - stats::fraction_below(of.survey->cold, limit_cycles);
     std::vector<double> parts;
     for (const ChaseResult& copy : copies) {
-      const std::vector<std::uint32_t>& latencies = copy.steps.at(step).latencies;
+      const std::vector<std::uint32_t>& latencies = copy.steps.rbegin()[step_from_last].latencies;
       std::size_t below = 0;
       for (std::size_t i = 0; i < latencies.size(); i += per_line) below += latencies[i] < limit_cycles ? 1 : 0;
       const double missed = 1 - static_cast<double>(below * per_line) / static_cast<double>(elements);
@@ -75,13 +75,14 @@ std::vector<ChaseProgram> copies_of(const Lab& lab, const ChaseProgram& program)
   return std::vector<ChaseProgram>(program.exclusive ? kExclusive : lab.parameters().copies, program);
 }
 
-// What `judge` says of copies of the program; of more of them while it cannot, for most of a few may be disturbed.
-template <typename Judge>
-auto judged(Lab& lab, const ChaseProgram& program, const Judge& judge) {
-  constexpr int kRounds = 9;
+// What `judge` says of copies of a program; while it cannot, of more of them, for most of a few may be disturbed, and
+// of copies that sweep L2 once more each time, for some lines outlive a sweep where L2 replaces at random.
+template <typename ProgramOf, typename Judge>
+auto judged(Lab& lab, const ProgramOf& program_with_sweeps, const Judge& judge) {
+  constexpr std::size_t kRounds = 9;
   std::vector<ChaseResult> copies;
-  for (int round = 1;; ++round) {
-    for (ChaseResult& copy : lab.chase(copies_of(lab, program))) copies.push_back(std::move(copy));
+  for (std::size_t round = 1;; ++round) {
+    for (ChaseResult& copy : lab.chase(copies_of(lab, program_with_sweeps(round)))) copies.push_back(std::move(copy));
     try {
       return judge(copies);
     } catch (const Inconclusive&) {
@@ -135,19 +136,18 @@ Attribute measure_write_allocate(Lab& lab, const Cache& cache) {
   const TwoParts parts(lab, cache, line_of(cache));
   // Arrays of a new program are in no cache of an SM; what the SMs share is evicted first.
   std::vector<ChaseArray> arrays = {parts.array};
-  std::vector<ChaseStep> steps;
-  if (site.exclusive) {
-    arrays.push_back(l2_evictor(lab, cache));
-    steps.push_back(warm_step(site, arrays.back(), 1));
-  }
-  const std::size_t first = steps.size();
-  steps.insert(steps.end(), {parts.unstored(), parts.stored(StepKind::kStore), parts.stored(StepKind::kTimed),
-                             parts.stored(StepKind::kStore), parts.stored(StepKind::kTimed)});
-  const ChaseProgram program = parts.program(site, std::move(arrays), std::move(steps));
-  const StoreTreatment treatment = judged(lab, program, [&](const std::vector<ChaseResult>& copies) {
-    const StoreHits hits{.unstored = parts.hits(copies, first, cache),
-                         .stored = parts.hits(copies, first + 2, cache),
-                         .stored_again = parts.hits(copies, first + 4, cache)};
+  if (site.exclusive) arrays.push_back(l2_evictor(lab, cache));
+  const auto program_with_sweeps = [&](std::size_t sweeps) {
+    std::vector<ChaseStep> steps;
+    if (site.exclusive) steps.assign(sweeps, warm_step(site, arrays.back(), 1));
+    steps.insert(steps.end(), {parts.unstored(), parts.stored(StepKind::kStore), parts.stored(StepKind::kTimed),
+                               parts.stored(StepKind::kStore), parts.stored(StepKind::kTimed)});
+    return parts.program(site, arrays, std::move(steps));
+  };
+  const StoreTreatment treatment = judged(lab, program_with_sweeps, [&](const std::vector<ChaseResult>& copies) {
+    const StoreHits hits{.unstored = parts.hits(copies, 4, cache),
+                         .stored = parts.hits(copies, 2, cache),
+                         .stored_again = parts.hits(copies, 0, cache)};
     lab.log(fmt::format("stores: {}% of unstored lines hit, {}% of stored ones, {}% of those stored again",
                         percent(hits.unstored), percent(hits.stored), percent(hits.stored_again)));
     return judge(hits, lab.parameters().nearly_all);
@@ -162,18 +162,18 @@ Attribute measure_write_policy(Lab& lab, const Cache& l1, const Cache& l2) {
   ChaseArray past_l1 = parts.array;
   past_l1.space = l2.site().space;
   past_l1.alias_of = 0;
-  std::vector<ChaseArray> arrays = {parts.array, past_l1, l2_evictor(lab, l2)};
-  std::vector<ChaseStep> steps = {{.kind = StepKind::kWarm, .loads = parts.array.element_count()},
-                                  warm_step(l2.site(), arrays[2], 2),
-                                  parts.stored(StepKind::kTimed),
-                                  parts.unstored(1),
-                                  parts.stored(StepKind::kStore),
-                                  parts.stored(StepKind::kTimed, 1)};
-  const ChaseProgram program = parts.program(l2.site(), std::move(arrays), std::move(steps));
-  const bool through = judged(lab, program, [&](const std::vector<ChaseResult>& copies) {
-    const PassingHits hits{.in_l1 = parts.hits(copies, 2, l1),
-                           .unstored = parts.hits(copies, 3, l2),
-                           .stored_in_l2 = parts.hits(copies, 5, l2)};
+  const std::vector<ChaseArray> arrays = {parts.array, past_l1, l2_evictor(lab, l2)};
+  const auto program_with_sweeps = [&](std::size_t sweeps) {
+    std::vector<ChaseStep> steps(1 + sweeps, warm_step(l2.site(), arrays[2], 2));
+    steps.front() = {.kind = StepKind::kWarm, .loads = parts.array.element_count()};
+    steps.insert(steps.end(), {parts.stored(StepKind::kTimed), parts.unstored(1), parts.stored(StepKind::kStore),
+                               parts.stored(StepKind::kTimed, 1)});
+    return parts.program(l2.site(), arrays, std::move(steps));
+  };
+  const bool through = judged(lab, program_with_sweeps, [&](const std::vector<ChaseResult>& copies) {
+    const PassingHits hits{.in_l1 = parts.hits(copies, 3, l1),
+                           .unstored = parts.hits(copies, 2, l2),
+                           .stored_in_l2 = parts.hits(copies, 0, l2)};
     lab.log(fmt::format("stores to L1: {}% of the lines in it, {}% of unstored ones in L2, {}% of stored ones",
                         percent(hits.in_l1), percent(hits.unstored), percent(hits.stored_in_l2)));
     return passes_stores_on(hits, lab.parameters().nearly_all);
