@@ -119,6 +119,15 @@ class Attempts {
   void finish() const {
     if (first_failure_) std::rethrow_exception(first_failure_);
   }
+  // That a device was lost is thrown whatever else failed: it decides how the process ends.
+  void finish_without_device(const std::string& error) const {
+    try {
+      finish();
+    } catch (const Error& also) {
+      throw DeviceLostError(fmt::format("{}; {}", error, also.what()));
+    }
+    throw DeviceLostError(error);
+  }
 
  private:
   std::exception_ptr first_failure_;
@@ -156,8 +165,8 @@ int run_discover(const Options& options) {
   write_reports(options, read_json(to_json(topology)), attempt);
   if (!options.raw_directory.empty()) attempt([&] { write_samples(topology, options.raw_directory); });
   if (recorder != nullptr) attempt([&] { recorder->save(options.record_path); });
+  if (!outcome.error.empty()) attempt.finish_without_device(outcome.error);
   attempt.finish();
-  if (!outcome.error.empty()) throw DeviceLostError(outcome.error);
   if (!outcome.broken_promise.empty()) fmt::print(stderr, "gputopo: {}\n", outcome.broken_promise);
   return outcome.code;
 }

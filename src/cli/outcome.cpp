@@ -2,6 +2,9 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <initializer_list>
+
 #include "report/hierarchy.h"
 
 namespace gputopo::cli {
@@ -22,13 +25,13 @@ struct Missing {
   const Attribute* attribute = nullptr;
 };
 
-// What the coverage promises and is unavailable for a reason that the predicate takes.
-template <typename Predicate>
-std::vector<Missing> missing(const Topology& topology, const Predicate& predicate) {
+// What is of a coverage and unavailable for a reason that the predicates take.
+template <typename OfCoverage, typename OfReason>
+std::vector<Missing> missing(const Topology& topology, const OfCoverage& takes, const OfReason& predicate) {
   std::vector<Missing> found;
   for (const ElementRow& row : element_table()) {
     for (const auto& [id, coverage] : row.coverage) {
-      if (row.vendor != topology.vendor || !is_promised(coverage)) continue;
+      if (row.vendor != topology.vendor || !takes(coverage)) continue;
       const Attribute* attribute = topology.find_attribute(row.id, id);
       if (attribute == nullptr || attribute->available() || !predicate(attribute->reason)) continue;
       found.push_back({fmt::format("{} {}", row.id, report::readable(id)), attribute});
@@ -37,22 +40,26 @@ std::vector<Missing> missing(const Topology& topology, const Predicate& predicat
   return found;
 }
 
-std::vector<Missing> missing_for(const Topology& topology, Reason reason) {
-  return missing(topology, [reason](Reason other) { return other == reason; });
+// Promised or not.
+std::vector<Missing> missing_for(const Topology& topology, std::initializer_list<Reason> reasons) {
+  return missing(
+      topology, [](Coverage) { return true; },
+      [&](Reason reason) { return std::find(reasons.begin(), reasons.end(), reason) != reasons.end(); });
 }
 
 }  // namespace
 
 Outcome judge(const Topology& topology, bool interrupted) {
   if (!topology.complete) {
-    if (interrupted) return {.code = kExitInterrupted};
-    // Neither the user nor the budget ended it: the device did.
-    const std::vector<Missing> failed = missing_for(topology, Reason::kDeviceError);
-    if (!failed.empty() && missing_for(topology, Reason::kTimedOut).empty()) {
+    // Where neither the user nor the budget ended it, the device did.
+    const std::vector<Missing> failed = missing_for(topology, {Reason::kDeviceError});
+    if (!failed.empty() && missing_for(topology, {Reason::kTimedOut, Reason::kInterrupted}).empty()) {
       return {.code = kExitFailure, .error = failed.front().attribute->detail};
     }
+    if (interrupted) return {.code = kExitInterrupted};
   }
-  const std::vector<Missing> broken = missing(topology, [](Reason reason) { return !keeps_the_promise(reason); });
+  const std::vector<Missing> broken =
+      missing(topology, is_promised, [](Reason reason) { return !keeps_the_promise(reason); });
   if (broken.empty()) return {.code = topology.complete ? kExitComplete : kExitIncomplete};
   const Attribute& first = *broken.front().attribute;
   return {.code = kExitIncomplete,

@@ -119,7 +119,7 @@ class Discovery {
   Attribute ways(const std::string& element);
   // Of the cache that the element names.
   const probe::Structure& structure(const std::string& element);
-  Attribute sets(const std::string& element) { return probe::structure_sets(lab_, structure(element)); }
+  Attribute sets(const std::string& element);
   Attribute index(const std::string& element) { return probe::structure_index(lab_, structure(element)); }
   Attribute replacement(const std::string& element);
   Attribute read_bandwidth(const std::string& element) { return bandwidth(element, StreamOp::kRead); }
@@ -144,8 +144,9 @@ class Discovery {
   AccessAttributes accesses_;
   const std::vector<ElementRow> table_ = elements_of(lab_.info().vendor);
   Topology topology_;
-  std::map<std::pair<Space, bool>, Survey> surveys_;  // by what a site is: space, and whether programs run alone
-  std::map<Space, std::string> absent_spaces_;
+  // By what a site is: its space, and whether programs run alone.
+  std::map<std::pair<Space, bool>, Survey> surveys_;
+  std::map<std::pair<Space, bool>, std::string> absent_;  // why
   std::map<std::string, Cache> caches_;
   std::map<std::string, Cache> near_parts_;
   std::optional<probe::TlbSurvey> tlbs_;
@@ -216,20 +217,19 @@ Site Discovery::site(Space space) const {
 // Asked for once only: of a space that is not there, the reason is kept.
 Survey& Discovery::survey_as_far_as(const Site& site, bool complete) {
   const Space space = site.space;
-  if (const auto absent = absent_spaces_.find(space); absent != absent_spaces_.end())
-    throw NotSupportedError(absent->second);
+  const auto key = std::pair(space, site.exclusive);
+  if (const auto absent = absent_.find(key); absent != absent_.end()) throw NotSupportedError(absent->second);
   const std::vector<Space>& spaces = lab_.info().spaces;
   if (std::find(spaces.begin(), spaces.end(), space) == spaces.end()) {
     throw NotSupportedError(fmt::format("this device runs no programs in the {} space", to_string(space)));
   }
   try {
-    const auto key = std::pair(space, site.exclusive);
     const auto found = surveys_.find(key);
     Survey& survey = found != surveys_.end() ? found->second : surveys_[key] = probe::begin_survey(lab_, site);
     if (complete && !survey.is_complete()) survey = probe::complete_survey(lab_, survey);
     return survey;
   } catch (const NotSupportedError& error) {
-    absent_spaces_[space] = error.what();
+    absent_[key] = error.what();
     throw;
   }
 }
@@ -263,6 +263,8 @@ std::optional<Cache> Discovery::l2_of_textures() {
     if (found.levels.size() < 3) return std::nullopt;
     return probe::find_cache(found, 1, false);
   } catch (const NotSupportedError&) {  // no textures
+    return std::nullopt;
+  } catch (const probe::Inconclusive&) {
     return std::nullopt;
   }
 }
@@ -571,6 +573,12 @@ const Cache& Discovery::near_part(const std::string& element) {
   return near_parts_.emplace(element, near).first->second;
 }
 
+Attribute Discovery::sets(const std::string& element) {
+  Attribute sets = probe::structure_sets(lab_, structure(element));
+  if (&near_part(element) != &cache(element)) sets.add_detail("partitions", *ensure(element, "partitions").number());
+  return sets;
+}
+
 Attribute Discovery::ways(const std::string& element) {
   if (is_tlb(element)) return probe::tlb_ways(lab_, tlbs(), tlb_depth(element));
   if (element == "constant_l15" && !cache(element).was_exceeded()) {
@@ -813,6 +821,8 @@ const Attribute& Discovery::ensure(const std::string& element, const std::string
   const double outer_nested = nested_seconds_;
   nested_seconds_ = 0;
   Attribute result = guarded(element, *row);
+  // What it needed may have met the end: that is why there is no value.
+  if (!result.available() && ended_) result = unavailable(ended_->first, ended_->second);
   const double spent = lab_.elapsed_seconds() - begin;
   topology_.timing.push_back(
       {.probe = name, .seconds = spent - nested_seconds_, .programs = lab_.programs_run() - programs_before});

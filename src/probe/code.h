@@ -55,7 +55,8 @@ struct CodeCache {
 // From where the time of code that just does not fit falls as it begins later. Throws Inconclusive where no stairs
 // show.
 [[nodiscard]] Attribute measure_code_line(Lab& lab, CodeCache& cache);
-// From how steep the edge is. Throws Inconclusive where it is not that of a cache that replaces the oldest.
+// From how steep the edge is. Throws Inconclusive where it is not that of a cache that replaces the oldest,
+// NotSupportedError where it is steep and the cache too large to see its stairs.
 [[nodiscard]] Attribute measure_code_ways(Lab& lab, CodeCache& cache);
 // Which SMs evict each other's code: "SM", "GPU", or how many SMs share it ("2 SMs"); "CU" where the vendor calls it
 // so.

@@ -88,7 +88,7 @@ struct Shape {
 const CodeEdge& steep_edge(Lab& lab, CodeCache& cache) {
   if (cache.steep_edge) return *cache.steep_edge;
   if (cache.fits_instructions + kMostBeyond > kMostCodeBehindLead) {
-    throw NotSupportedError(fmt::format("code shows the lines of caches of up to {:.0f} B here",
+    throw NotSupportedError(fmt::format("the stairs of a steep edge show in caches of up to {:.0f} B here",
                                         (kMostCodeBehindLead - kMostBeyond) * cache.bytes_per_instruction()));
   }
   const std::vector<Length> lengths = lengths_of_edge(lab, cache);
@@ -97,15 +97,14 @@ const CodeEdge& steep_edge(Lab& lab, CodeCache& cache) {
   constexpr std::uint32_t kMostSets = 64;
   Shape best;
   double best_distance = 0;
-  double next_distance = 0;  // of the best that has another line, or other sets
+  double next_distance = 0;  // of the second best
   const auto consider = [&](const Shape& shape) {
     const double distance = shape.distance(lengths);
-    const bool same = best.sets == shape.sets && best.line == shape.line && best.ways == shape.ways;
     if (best.sets == 0 || distance < best_distance) {
-      if (best.sets != 0 && !same) next_distance = best_distance;
+      next_distance = best_distance;
       best = shape;
       best_distance = distance;
-    } else if (!same && (next_distance == 0 || distance < next_distance)) {
+    } else if (next_distance == 0 || distance < next_distance) {
       next_distance = distance;
     }
   };

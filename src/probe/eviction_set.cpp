@@ -30,7 +30,6 @@ class EvictionSearch {
     constexpr std::size_t kTrials = 9;
     if (missed_rounds({{0, pool_.lines}}, kTrials) < kTrials) passes_ = kPassesByChance;
     constexpr std::uint32_t kPieces = 32;
-    constexpr std::uint32_t kFew = 2048;      // lines that are looked at one by one more surely than here
     constexpr std::size_t kMostPieces = 256;  // several times the ways of any cache
     std::vector<Piece> pieces = split({0, fewest_lines()}, kPieces);
     for (;;) {
@@ -57,15 +56,18 @@ class EvictionSearch {
   }
 
  private:
+  static constexpr std::uint32_t kFew = 2048;  // lines that are looked at one by one more surely than here
+
   // The first so many of the pool, which are enough.
   std::uint32_t fewest_lines() {
     constexpr double kStep = 0.9;
     std::uint32_t lines = pool_.lines;
-    for (;;) {
+    while (lines > kFew) {
       const auto fewer = static_cast<std::uint32_t>(kStep * lines);
-      if (!evicts({{0, fewer}})) return lines;
+      if (!evicts({{0, fewer}})) break;
       lines = fewer;
     }
+    return lines;
   }
 
   static std::vector<Piece> split(const Piece& whole, std::uint32_t parts) {

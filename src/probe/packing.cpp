@@ -39,10 +39,10 @@ void FitTest::learn_false_misses(std::size_t copies) {
 void FitTest::sharpen(double elements) {
   constexpr double kTooMuch = 0.25;  // of the decision
   constexpr double kWanted = 0.1;
-  constexpr double kMostTimes = 200;
+  const double most_times = cache_.site().exclusive ? 20 : 200;  // one after another, or on all SMs at once
   const double error = false_misses_error_ * elements / kDecision;
   if (error <= kTooMuch) return;
-  const double times = std::min(kMostTimes, error * error / (kWanted * kWanted));
+  const double times = std::min(most_times, error * error / (kWanted * kWanted));
   learn_false_misses(static_cast<std::size_t>(times * lab_.parameters().copies));
 }
 

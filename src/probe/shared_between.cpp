@@ -70,7 +70,7 @@ std::vector<std::vector<std::uint32_t>> connected_groups(
 }
 
 std::vector<Die> dies_of(const DeviceInfo& info) {
-  const std::uint32_t sms = info.sm_count / std::max(1u, info.xcd_count.value_or(1));
+  const std::uint32_t sms = std::max(1u, info.sm_count / std::max(1u, info.xcd_count.value_or(1)));
   std::vector<Die> dies;
   for (std::uint32_t begin = 0; begin < info.sm_count; begin += sms) {
     dies.push_back({begin, std::min(begin + sms, info.sm_count)});

@@ -354,7 +354,7 @@ stats::Interval with_correction_error(const stats::Interval& part, double left, 
 }
 
 // Bytes that a pass leaves in a cache behind another.
-SampledResidency sampled_behind(Lab& lab, const Cache& cache, const Sampling& sampling) {
+SampledResidency sampled_behind(Lab& lab, const Cache& cache, double limit_cycles, const Sampling& sampling) {
   const Site& site = cache.site();
   const std::uint64_t window = kept_window(site);
   std::vector<ChaseProgram> programs;
@@ -372,14 +372,15 @@ SampledResidency sampled_behind(Lab& lab, const Cache& cache, const Sampling& sa
   for (const ChaseResult& result : results) {
     std::uint64_t& hits = hits_of.emplace_back();
     for (const StepResult& step : result.steps) {
-      hits += stats::summarise_band(step.histogram, 0, cache.hit_limit_cycles()).count;
+      hits += stats::summarise_band(step.histogram, 0, limit_cycles).count;
     }
   }
   const double least = least_undisturbed(hits_of);
   // Some for what the nearer cache holds.
   constexpr std::uint64_t kBinsOfNearer = 4;
-  constexpr std::uint64_t kMostBins = 4096;
-  ResidencyByAge by_age(std::min(kMostBins, 1 + kBinsOfNearer * sampling.array.bytes / cache.nearer_bytes));
+  constexpr std::uint64_t kSamplesInBin = 30;
+  const std::uint64_t most_bins = 1 + sampling.programs * sampling.per_program / kSamplesInBin;
+  ResidencyByAge by_age(std::min(most_bins, 1 + kBinsOfNearer * sampling.array.bytes / cache.nearer_bytes));
   for (std::size_t i = 0; i < programs.size(); ++i) {
     if (static_cast<double>(hits_of[i]) < least) continue;
     const std::vector<std::uint32_t> order = chain_order(programs[i].arrays.front(), 1, sampling.per_program);
@@ -387,7 +388,7 @@ SampledResidency sampled_behind(Lab& lab, const Cache& cache, const Sampling& sa
     for (const StepResult& step : results[i].steps) {
       for (const std::uint32_t latency : step.latencies) {
         const double age = 1 - (order[sample++] + 0.5) / sampling.elements();
-        by_age.add(age, latency < cache.hit_floor_cycles(), latency < cache.hit_limit_cycles());
+        by_age.add(age, latency < cache.hit_floor_cycles(), latency < limit_cycles);
       }
     }
   }
@@ -403,7 +404,7 @@ SampledResidency sampled_behind(Lab& lab, const Cache& cache, const Sampling& sa
 SampledResidency sampled_residency(Lab& lab, const Cache& cache, double limit_cycles, double guess, double factor,
                                    std::uint64_t stride, std::uint64_t wanted_samples) {
   const Sampling sampling = plan_sampling(lab, cache, guess, factor, stride, wanted_samples);
-  if (cache.nearer_bytes > 0) return sampled_behind(lab, cache, sampling);
+  if (cache.nearer_bytes > 0) return sampled_behind(lab, cache, limit_cycles, sampling);
   std::vector<ChaseProgram> programs;
   for (std::uint64_t i = 0; i < sampling.programs; ++i) {
     const ChaseArray array = array_of_program(lab, sampling, i);
@@ -501,27 +502,31 @@ Capacity estimate_capacity(Lab& lab, const Cache& cache, const Effort& effort) {
       const double error = (sampled.bytes - sampled.interval.low) / kErrorsInInterval;
       return sampled.bytes - standard_errors * error > best.bytes;
     };
-    const bool sure = exact || packed > 0;
-    SampledResidency sampled = sample(factor, sure ? effort.quick_samples : effort.full_samples);
-    // Reading backwards is exact where the oldest is replaced. Elsewhere it finds too little, whatever the footprint.
-    constexpr double kStillHits = 0.02;
-    const bool in_turn = sampled.old_part <= kStillHits;
-    if (exact && packed == 0 && !in_turn) {
-      exact = false;
-      sampled = sample(std::min(factor, lab.parameters().sampled_capacities), effort.full_samples);
-    } else if (exact && packed == 0 && (above_by(sampled, 1) || !resident.settled)) {
-      sampled = sample(factor, effort.full_samples);
+    try {
+      SampledResidency sampled = sample(factor, exact || packed > 0 ? effort.quick_samples : effort.full_samples);
+      // Reading backwards is exact where the oldest is replaced. Elsewhere it finds too little, whatever the footprint.
+      constexpr double kStillHits = 0.02;
+      const bool in_turn = sampled.old_part <= kStillHits;
+      if (exact && packed == 0 && !in_turn) {
+        exact = false;
+        sampled = sample(std::min(factor, lab.parameters().sampled_capacities), effort.full_samples);
+      } else if (exact && packed == 0 && (above_by(sampled, 1) || !resident.settled)) {
+        sampled = sample(factor, effort.full_samples);
+      }
+      // Elsewhere the largest footprint that fits is only a lower bound: it takes less to be above that.
+      const double clearly = exact && resident.settled ? 4.5 : 2;
+      if (packed == 0 && above_by(sampled, clearly)) {
+        best = {std::round(sampled.bytes / line) * line,
+                {sampled.interval.low - line / 2, sampled.interval.high + line / 2}};
+        capacity.method = "sampled_residency";
+      } else if (packed == 0 && !exact) {
+        best.interval.high = std::max(best.interval.high, sampled.interval.high);
+      }
+      capacity.sampled_bytes = sampled.bytes;
+    } catch (const Inconclusive& error) {
+      if (!exact && packed == 0) throw;
+      lab.log(fmt::format("size: not sampled: {}", error.what()));
     }
-    // Elsewhere the largest footprint that fits is only a lower bound: it takes less to be above that.
-    const double clearly = exact && resident.settled ? 4.5 : 2;
-    if (packed == 0 && above_by(sampled, clearly)) {
-      best = {std::round(sampled.bytes / line) * line,
-              {sampled.interval.low - line / 2, sampled.interval.high + line / 2}};
-      capacity.method = "sampled_residency";
-    } else if (packed == 0 && !exact) {
-      best.interval.high = std::max(best.interval.high, sampled.interval.high);
-    }
-    capacity.sampled_bytes = sampled.bytes;
   }
   if (best.bytes <= 0) {
     throw Inconclusive(

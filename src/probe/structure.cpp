@@ -80,7 +80,12 @@ std::optional<Conflict> conflict_by_eviction(Lab& lab, const Cache& cache, const
   std::vector<PackingPlace> places;
   for (const std::uint32_t line : *found) places.push_back({line});
   FitTest test(lab, cache, pool.array, places);
-  const std::optional<LineGroup> conflicting = minimal_conflict(lab, test, places.size(), 1, seed);
+  std::optional<LineGroup> conflicting;
+  try {
+    conflicting = minimal_conflict(lab, test, places.size(), 1, seed);
+  } catch (const Inconclusive& error) {
+    lab.log(fmt::format("structure: {}", error.what()));  // those that evict another line may show it
+  }
   if (!conflicting) return std::nullopt;
   LineGroup lines;
   for (const std::uint32_t place : *conflicting) lines.push_back((*found)[place]);

@@ -181,7 +181,7 @@ class TlbProber {
     if (!has_few_lines()) return {};
     constexpr double kBeyond = 2;  // as many pages as later
     const double reach = std::min(kBeyond * static_cast<double>(points[step.first_after].reach_bytes),
-                                  static_cast<double>(largest_bytes_));
+                                  static_cast<double>(points.back().reach_bytes));
     const std::uint64_t stride = stride_for(reach);
     const ChaseArray pages = pages_apart(lab_, site_, static_cast<std::uint64_t>(reach) / stride, stride, {});
     ChaseArray alone = make_array(site_, pages.bytes, std::max(kLineBytes, std::bit_ceil(pages.bytes / kMostElements)));

@@ -116,14 +116,14 @@ void validate_array(const ChaseProgram& program, std::size_t index) {
   }
 }
 
-// What a store step can write: each link follows from the place of the element before or after.
 void validate_touch(const ChaseArray& array, const ChaseStep& step, const std::string& field) {
   const std::uint64_t elements = array.element_count();
-  require(step.first + touched_elements(array, step) <= elements, field + ".loads", "must end within the array");
+  require(touched_elements(array, step) <= elements - step.first, field + ".loads", "must end within the array");
   require(array.skew_bytes == 0 || touched_elements(array, step) == elements, field + ".loads",
           "must be all elements of an array that is skewed");
 }
 
+// What a store step can write: each link follows from the place of the element before or after.
 void validate_store(const ChaseArray& array, const ChaseStep& step, const std::string& field) {
   require(is_global(array.space), field + ".kind", "must not be store in a space but global and global_bypass_l1");
   const bool plain = array.elements.empty() && array.stagger_bytes == 0 && array.skew_bytes == 0;

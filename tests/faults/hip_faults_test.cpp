@@ -156,7 +156,7 @@ TEST(HipFaults, AMemoryFaultKeepsWhatWasMeasured) {
   const test::TemporaryFolder folder;
   const auto discover_with = [&](const std::string& behaviour) {
     const test::FakeHip fake(behaviour);
-    return test::run_command("timeout 60 " GPUTOPO_BINARY
+    return test::run_command("timeout -s KILL 60 " GPUTOPO_BINARY
                              " --device hip:0 --quiet --only lds --attribute latency,banks --json " +
                              folder.file(behaviour + ".json") + " --record " + folder.file(behaviour + ".gputopo"));
   };
@@ -170,6 +170,20 @@ TEST(HipFaults, AMemoryFaultKeepsWhatWasMeasured) {
   EXPECT_EQ(found.find_attribute("lds", "banks")->reason, Reason::kDeviceError);
   EXPECT_THAT(found.warnings, Contains(HasSubstr("memory access fault")));
   EXPECT_EQ(open_device("replay:" + folder.file("memory_fault=40.gputopo"), 1)->info().vendor, "AMD");
+}
+
+// The end of the process would wait for the GPU; that what is lost is not promised, or cannot be written, changes
+// nothing.
+TEST(HipFaults, AMemoryFaultIsAFailureWhateverElseFails) {
+  const test::FakeHip fake("memory_fault=60");
+  const test::CommandResult full =
+      test::run_command("timeout -s KILL 60 " GPUTOPO_BINARY " --device hip:0 --quiet --full --only l2.ways");
+  EXPECT_EQ(full.exit_code, 1) << full.err;
+  EXPECT_THAT(full.err, HasSubstr("memory access fault of the GPU"));
+  const test::CommandResult unwritten = test::run_command(
+      "timeout -s KILL 60 " GPUTOPO_BINARY " --device hip:0 --quiet --only lds --attribute latency,banks >/dev/full");
+  EXPECT_EQ(unwritten.exit_code, 1) << unwritten.err;
+  EXPECT_THAT(unwritten.err, AllOf(HasSubstr("memory access fault of the GPU"), HasSubstr("standard output")));
 }
 
 // A masked CU: everything runs but what names CUs.

@@ -53,6 +53,10 @@ TEST(Outcome, ALostDeviceIsAFailureThatSaysWhy) {
   const Outcome outcome = judge(topology_with(Reason::kDeviceError, false), false);
   EXPECT_EQ(outcome.code, kExitFailure);
   EXPECT_EQ(outcome.error, "why");
+  EXPECT_EQ(judge(topology_with(Reason::kDeviceError, false), true).error, "why");  // whatever the user did meanwhile
+  Topology topology = topology_with(Reason::kNone, false);
+  topology.memory[0].attributes.emplace_back("partitions", unavailable(Reason::kDeviceError, "not promised"));
+  EXPECT_EQ(judge(topology, false).error, "not promised");
 }
 
 TEST(Outcome, WhatTheCoverageDoesNotPromiseIsNotMissed) {

@@ -34,6 +34,8 @@ class HipDevice : public Device {
       return run_all(programs);
     } catch (const DeviceLostError&) {
       throw;
+    } catch (const DeviceMemoryError&) {
+      throw;
     } catch (const DeviceError&) {
       // A mask may have kept the blocks from where they had to be; without masks they come there.
       if (gpu_.masked_launches() == masked_launches) throw;
