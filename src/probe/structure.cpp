@@ -138,9 +138,10 @@ const Conflict& largest_conflict(const Structure& structure) {
 }
 
 struct VictimShares {
-  std::vector<double> of_age;  // [0] is the line that was loaded first
-  double seen = 0;             // victims
-  double tried = 0;            // new lines
+  std::vector<double> of_age;      // [0] is the line that was loaded first
+  std::vector<double> of_reached;  // of the times that none which was looked at before it seemed to be the victim
+  double seen = 0;                 // victims
+  double tried = 0;                // new lines
 };
 
 VictimShares victim_shares(Lab& lab, const Cache& cache, const Structure& structure, bool touch_first_again) {
@@ -179,6 +180,7 @@ VictimShares victim_shares(Lab& lab, const Cache& cache, const Structure& struct
   constexpr std::uint64_t kLoads = 4'000'000;
   const std::size_t copies = std::clamp<std::size_t>(kLoads / (kFills * walk), 20, 400);
   VictimShares shares{.of_age = std::vector<double>(at.size()), .tried = static_cast<double>(copies)};
+  std::vector<double> reached(at.size());
   for (const ChaseResult& result : lab.chase(std::vector<ChaseProgram>(copies, program))) {
     const std::vector<std::uint32_t>& latencies = result.steps.back().latencies;
     const auto victim = std::find_if(ages.begin(), ages.end(), [&](std::size_t age) {
@@ -186,11 +188,30 @@ VictimShares victim_shares(Lab& lab, const Cache& cache, const Structure& struct
              latencies[turn(age)] < cache.survey->levels.back().high_cycles;
     });
     if (victim == ages.end()) continue;
+    for (auto age = ages.begin(); age <= victim; ++age) ++reached[*age];
     shares.of_age[*victim] += 1;
     ++shares.seen;
   }
-  for (double& share : shares.of_age) share /= std::max(1.0, shares.seen);
+  for (std::size_t age = 0; age < at.size(); ++age) {
+    shares.of_reached.push_back(reached[age] > 0 ? shares.of_age[age] / reached[age] : 0);
+    shares.of_age[age] /= std::max(1.0, shares.seen);
+  }
   return shares;
+}
+
+// The age that always goes, if there is one. Each line that is looked at before it looks like a victim now and then,
+// which is noise: all others it leaves to that age.
+std::optional<std::size_t> always(const VictimShares& shares) {
+  constexpr double kAlways = 0.9;
+  constexpr double kMostOfThem = 0.5;
+  constexpr double kNoise = 0.03;
+  const auto is_noise = [](double share) { return share <= kNoise || share > kMostOfThem; };
+  const bool one_stands_out = std::all_of(shares.of_age.begin(), shares.of_age.end(), is_noise);
+  for (std::size_t i = 0; i < shares.of_age.size(); ++i) {
+    if (shares.of_age[i] > kAlways) return i;
+    if (one_stands_out && shares.of_age[i] > kMostOfThem && shares.of_reached[i] > kAlways) return i;
+  }
+  return std::nullopt;
 }
 
 // How likely it is that shares so uneven come from ways that are all as likely (Pearson's test).
@@ -370,6 +391,24 @@ Attribute structure_index(const Lab& lab, const Structure& structure) {
   for (const Conflict& conflict : structure.conflicts) {
     for (const std::uint32_t line : conflict.others) differing |= (line ^ conflict.last) * line_bytes;
   }
+  // How likely it is that lines that have nothing to do with these bits are alike in them.
+  const auto by_chance = [&](int first, int last) {
+    const std::uint64_t field = (std::uint64_t{2} << last) - (std::uint64_t{1} << first);
+    double probability = 1;
+    for (const Conflict& conflict : structure.conflicts) {
+      const auto is_alike = [&](std::uint32_t line) { return ((line ^ conflict.last) * line_bytes & field) == 0; };
+      std::vector<std::uint32_t> others = conflict.walked;
+      if (!structure.behind) {
+        others.resize(structure.array.bytes / line_bytes - 1);
+        std::iota(others.begin(), others.end(), std::uint32_t{0});
+        if (conflict.last < others.size()) others[conflict.last] = static_cast<std::uint32_t>(others.size());
+      }
+      auto alike = static_cast<double>(std::count_if(others.begin(), others.end(), is_alike));
+      auto all = static_cast<double>(others.size());
+      for (std::size_t i = 0; i < conflict.ways(); ++i) probability *= alike-- / all--;
+    }
+    return probability;
+  };
   // A field of bits in which no two lines of a set differ, wide enough to name all sets.
   const auto width = static_cast<int>(std::lround(std::log2(sets)));
   int run = 0;
@@ -378,7 +417,9 @@ Attribute structure_index(const Lab& lab, const Structure& structure) {
     run = (differing >> bit & 1) != 0 ? 0 : run + 1;
     const int first = bit - width + 1;
     const bool whole_field = run >= width && first >= 1;
-    if (whole_field && std::uint64_t{1} << first >= line_bytes) return answer(fmt::format("bits {} to {}", first, bit));
+    if (!whole_field || std::uint64_t{1} << first < line_bytes) continue;
+    constexpr double kUnlikely = 1e-3;
+    if (by_chance(first, bit) < kUnlikely) return answer(fmt::format("bits {} to {}", first, bit));
   }
   return answer("hashed");
 }
@@ -399,13 +440,6 @@ Attribute structure_replacement(Lab& lab, const Cache& cache, const Structure& s
   if (std::min(plain.seen / plain.tried, touched.seen / touched.tried) < kMostOfThem) {
     throw Inconclusive("a new line of a set replaces none of the others most of the time");
   }
-  const auto always = [](const VictimShares& shares) -> std::optional<std::size_t> {
-    constexpr double kAlways = 0.9;
-    for (std::size_t i = 0; i < shares.of_age.size(); ++i) {
-      if (shares.of_age[i] > kAlways) return i;
-    }
-    return std::nullopt;
-  };
   lab.log(fmt::format("structure: victims by age {:.2f}; where the first was touched again {:.2f}",
                       fmt::join(plain.of_age, " "), fmt::join(touched.of_age, " ")));
   const auto first = always(plain);
