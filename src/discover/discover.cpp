@@ -575,7 +575,7 @@ const Cache& Discovery::near_part(const std::string& element) {
 
 Attribute Discovery::sets(const std::string& element) {
   Attribute sets = probe::structure_sets(lab_, structure(element));
-  if (&near_part(element) != &cache(element)) sets.add_detail("partitions", *ensure(element, "partitions").number());
+  if (&near_part(element) != &cache(element)) sets.add_detail("partitions", ensure(element, "partitions").value);
   return sets;
 }
 
