@@ -36,8 +36,8 @@ Attribute measure_amount(Lab& lab, const Cache& cache) {
   if (std::abs(amount - rounded) > kWhole * rounded) {
     throw Inconclusive(fmt::format("{} of {} warps share the cache of warp 0, which is no whole part", sharing, warps));
   }
-  Attribute attribute = measured(lab, static_cast<std::int64_t>(rounded), "per " + lab.unit_name(),
-                                 stats::Interval{rounded, rounded}, "eviction_between_warps");
+  Attribute attribute =
+      measured_exactly(lab, static_cast<std::int64_t>(rounded), "per " + lab.unit_name(), "eviction_between_warps");
   attribute.add_detail("warps_sharing", static_cast<std::int64_t>(sharing));
   attribute.add_detail("warps_tried", static_cast<std::int64_t>(warps));
   if (lab.keep_samples()) attribute.samples.push_back(std::move(table));

@@ -131,11 +131,9 @@ BankFit fit_banks(const BankCurve& curve) {
 }
 
 Attribute banks(Lab& lab, const BankFit& fit) {
-  const double count = fit.layout.banks;
   lab.log(fmt::format("shared: {} banks of {} B for {} lanes at once leave {:.2f} cycles of the strides' cost",
                       fit.layout.banks, fit.layout.bank_bytes, fit.layout.lanes_at_once, fit.residual_cycles));
-  Attribute attribute = measured(lab, static_cast<std::int64_t>(fit.layout.banks), "", stats::Interval{count, count},
-                                 "layout_that_explains_strides");
+  Attribute attribute = measured_exactly(lab, fit.layout.banks, "", "layout_that_explains_strides");
   if (fit.lanes_are_clear) {
     attribute.add_detail("lanes_at_once", static_cast<std::int64_t>(fit.layout.lanes_at_once));
   }
@@ -144,9 +142,7 @@ Attribute banks(Lab& lab, const BankFit& fit) {
 }
 
 Attribute bank_width(Lab& lab, const BankFit& fit) {
-  const double bytes = fit.layout.bank_bytes;
-  return measured(lab, static_cast<std::int64_t>(fit.layout.bank_bytes), "B", stats::Interval{bytes, bytes},
-                  "layout_that_explains_strides");
+  return measured_exactly(lab, fit.layout.bank_bytes, "B", "layout_that_explains_strides");
 }
 
 Attribute conflict_cost(Lab& lab, const BankCurve& curve, const BankFit& fit) {

@@ -98,8 +98,8 @@ Attribute measure_code_amount(Lab& lab, const CodeCache& cache) {
   const auto sharing = std::count_if(parts.begin(), parts.end(), [](double part) { return part >= kEvicts; });
   if (sharing == 0) throw Inconclusive("the warp that evicted its own code before did not do so again");
   const double amount = std::round(static_cast<double>(kWarps) / static_cast<double>(sharing));
-  Attribute attribute = measured(lab, static_cast<std::int64_t>(amount), "per " + lab.unit_name(),
-                                 stats::Interval{amount, amount}, "eviction_between_warps");
+  Attribute attribute =
+      measured_exactly(lab, static_cast<std::int64_t>(amount), "per " + lab.unit_name(), "eviction_between_warps");
   attribute.add_detail("warps_sharing", static_cast<std::int64_t>(sharing));
   attribute.add_detail("warps_tried", static_cast<std::int64_t>(kWarps));
   if (lab.keep_samples()) attribute.samples.push_back(std::move(table));

@@ -63,9 +63,7 @@ Attribute measure_code_ways(Lab& lab, CodeCache& cache) {
   const std::vector<std::uint32_t> lengths = ramp.lengths();
   constexpr std::size_t kLeastLengths = 3;
   if (lengths.size() < kLeastLengths) {
-    const auto ways = static_cast<std::int64_t>(steep_edge(lab, cache).ways);
-    return measured(lab, ways, "", stats::Interval{static_cast<double>(ways), static_cast<double>(ways)},
-                    "stairs_of_edge");
+    return measured_exactly(lab, steep_edge(lab, cache).ways, "", "stairs_of_edge");
   }
   const std::vector<double> parts = missed_parts(lab, cache, lengths);
   std::vector<double> x;

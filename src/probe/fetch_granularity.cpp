@@ -61,9 +61,7 @@ Attribute measure_fetch_granularity(Lab& lab, Cache& cache) {
   }
   cache.fetch_bytes = found.bytes;
   read_survey(cache);
-  const auto value = static_cast<double>(found.bytes);
-  Attribute attribute =
-      measured(lab, static_cast<std::int64_t>(found.bytes), "B", stats::Interval{value, value}, "cold_pass");
+  Attribute attribute = measured_exactly(lab, static_cast<std::int64_t>(found.bytes), "B", "cold_pass");
   attribute.add_detail("agreement", found.agreement);
   if (lab.keep_samples()) {
     SampleTable table{"cold_pass", {"offset_bytes", "latency_cycles"}, {{}, {}}};

@@ -177,9 +177,7 @@ Attribute measured_line(const Lab& lab, Cache& cache, std::uint64_t line, std::s
     throw Inconclusive(fmt::format("touching only part of every {} B still fills the cache as all of them do", line));
   }
   cache.line_bytes = line;
-  const auto value = static_cast<double>(line);
-  Attribute attribute =
-      measured(lab, static_cast<std::int64_t>(line), "B", stats::Interval{value, value}, std::move(method));
+  Attribute attribute = measured_exactly(lab, static_cast<std::int64_t>(line), "B", std::move(method));
   attribute.details = std::move(details);
   return attribute;
 }

@@ -11,7 +11,7 @@ namespace gputopo::probe {
 Attribute measure_partitions(Lab& lab, const Cache& l2, double total_bytes) {
   require_exceeded(l2, "so its capacity is not known");
   if (l2.last_level == 0) {
-    Attribute attribute = measured(lab, std::int64_t{1}, "", stats::Interval{1, 1}, "near_part_of_resident");
+    Attribute attribute = measured_exactly(lab, 1, "", "near_part_of_resident");
     attribute.add_detail("near_bytes", static_cast<std::int64_t>(total_bytes));
     return attribute;
   }
@@ -36,8 +36,7 @@ Attribute measure_partitions(Lab& lab, const Cache& l2, double total_bytes) {
     throw Inconclusive(fmt::format("{:.0f} of {:.0f} B are near: {:.2f} is no whole number of partitions", near.bytes,
                                    total_bytes, ratio));
   }
-  Attribute attribute =
-      measured(lab, static_cast<std::int64_t>(rounded), "", stats::Interval{rounded, rounded}, "near_part_of_resident");
+  Attribute attribute = measured_exactly(lab, static_cast<std::int64_t>(rounded), "", "near_part_of_resident");
   attribute.add_detail("near_bytes", std::round(near.bytes));
   attribute.add_detail("near_low_bytes", std::round(near.interval.low));
   attribute.add_detail("near_high_bytes", std::round(near.interval.high));

@@ -68,4 +68,9 @@ Attribute measured(const Lab& lab, Value value, std::string unit, std::optional<
   return attribute;
 }
 
+Attribute measured_exactly(const Lab& lab, std::int64_t value, std::string unit, std::string method) {
+  const auto exact = static_cast<double>(value);
+  return measured(lab, value, std::move(unit), stats::Interval{exact, exact}, std::move(method));
+}
+
 }  // namespace gputopo::probe

@@ -122,6 +122,8 @@ struct BandLatencies {
 // A measured attribute with the conditions that held: SM clock, carve-out.
 [[nodiscard]] Attribute measured(const Lab& lab, Value value, std::string unit, std::optional<stats::Interval> interval,
                                  std::string method);
+// A whole number, which is exact: the interval is the value.
+[[nodiscard]] Attribute measured_exactly(const Lab& lab, std::int64_t value, std::string unit, std::string method);
 
 // A line of this length, which the cache has from now on. Throws Inconclusive where it is longer than what is looked
 // for.

@@ -250,6 +250,27 @@ std::optional<std::uint64_t> counted_sets(const Structure& structure) {
   return sets;
 }
 
+// How likely it is that lines of one set are alike in these bits of their addresses, the last included, if the bits
+// have nothing to do with the set.
+double chance_of_alike(const Structure& structure, int first_bit, int last_bit) {
+  const std::uint64_t field = (std::uint64_t{2} << last_bit) - (std::uint64_t{1} << first_bit);
+  std::vector<std::uint32_t> all_lines(structure.array.bytes / structure.line_bytes);
+  std::iota(all_lines.begin(), all_lines.end(), std::uint32_t{0});
+  double probability = 1;
+  for (const Conflict& conflict : structure.conflicts) {
+    // Those that the others of the set were found among; behind another cache the last is not one of them.
+    const std::vector<std::uint32_t>& candidates = structure.behind ? conflict.walked : all_lines;
+    const std::size_t itself = structure.behind ? 0 : 1;
+    const auto matching = std::count_if(candidates.begin(), candidates.end(), [&](std::uint32_t line) {
+      return ((line ^ conflict.last) * structure.line_bytes & field) == 0;
+    });
+    auto alike = static_cast<double>(matching) - static_cast<double>(itself);
+    auto left = static_cast<double>(candidates.size() - itself);
+    for (std::size_t i = 0; i < conflict.ways(); ++i) probability *= alike-- / left--;
+  }
+  return probability;
+}
+
 }  // namespace
 
 std::size_t Structure::fewest_ways() const {
@@ -352,8 +373,7 @@ Attribute structure_ways(const Lab& lab, const Structure& structure) {
 
 Attribute structure_sets(const Lab& lab, const Structure& structure) {
   if (const auto counted = counted_sets(structure)) {
-    const auto sets = static_cast<double>(*counted);
-    return measured(lab, static_cast<std::int64_t>(*counted), "", stats::Interval{sets, sets}, "stride_of_a_set");
+    return measured_exactly(lab, static_cast<std::int64_t>(*counted), "", "stride_of_a_set");
   }
   const auto fewest = static_cast<double>(structure.fewest_ways());
   const auto most = static_cast<double>(structure.most_ways());
@@ -391,24 +411,6 @@ Attribute structure_index(const Lab& lab, const Structure& structure) {
   for (const Conflict& conflict : structure.conflicts) {
     for (const std::uint32_t line : conflict.others) differing |= (line ^ conflict.last) * line_bytes;
   }
-  // How likely it is that lines that have nothing to do with these bits are alike in them.
-  const auto by_chance = [&](int first, int last) {
-    const std::uint64_t field = (std::uint64_t{2} << last) - (std::uint64_t{1} << first);
-    double probability = 1;
-    for (const Conflict& conflict : structure.conflicts) {
-      const auto is_alike = [&](std::uint32_t line) { return ((line ^ conflict.last) * line_bytes & field) == 0; };
-      std::vector<std::uint32_t> others = conflict.walked;
-      if (!structure.behind) {
-        others.resize(structure.array.bytes / line_bytes - 1);
-        std::iota(others.begin(), others.end(), std::uint32_t{0});
-        if (conflict.last < others.size()) others[conflict.last] = static_cast<std::uint32_t>(others.size());
-      }
-      auto alike = static_cast<double>(std::count_if(others.begin(), others.end(), is_alike));
-      auto all = static_cast<double>(others.size());
-      for (std::size_t i = 0; i < conflict.ways(); ++i) probability *= alike-- / all--;
-    }
-    return probability;
-  };
   // A field of bits in which no two lines of a set differ, wide enough to name all sets.
   const auto width = static_cast<int>(std::lround(std::log2(sets)));
   int run = 0;
@@ -419,7 +421,7 @@ Attribute structure_index(const Lab& lab, const Structure& structure) {
     const bool whole_field = run >= width && first >= 1;
     if (!whole_field || std::uint64_t{1} << first < line_bytes) continue;
     constexpr double kUnlikely = 1e-3;
-    if (by_chance(first, bit) < kUnlikely) return answer(fmt::format("bits {} to {}", first, bit));
+    if (chance_of_alike(structure, first, bit) < kUnlikely) return answer(fmt::format("bits {} to {}", first, bit));
   }
   return answer("hashed");
 }

@@ -856,8 +856,7 @@ Attribute tlb_entry_bytes(const Lab& lab, const TlbSurvey& survey, std::size_t d
     throw Inconclusive(
         "how much an entry covers takes reaches well beyond this level's, or finer pages, than there are");
   }
-  const auto value = static_cast<double>(level.entry_bytes);
-  return measured(lab, whole(value), "B", stats::Interval{value, value}, "random_places_of_blocks");
+  return measured_exactly(lab, static_cast<std::int64_t>(level.entry_bytes), "B", "random_places_of_blocks");
 }
 
 Attribute tlb_entries(const Lab& lab, const TlbSurvey& survey, std::size_t depth) {

@@ -11,13 +11,31 @@
 namespace gputopo {
 namespace {
 
+sim::CacheSpec& l2_of(sim::MachineSpec& machine) {
+  return *std::find_if(machine.caches.begin(), machine.caches.end(),
+                       [](const sim::CacheSpec& cache) { return cache.id == "l2"; });
+}
+
+// What is found of the machine's L2, which has so many sets in each partition, is what the machine has.
+void expect_structure(const sim::MachineSpec& machine, const sim::CacheSpec& l2, std::uint32_t sets) {
+  DiscoverOptions options;
+  options.elements = {"l2.ways", "l2.sets", "l2.index", "l2.replacement"};
+  const Topology topology = discover(*sim::make_sim_device(machine, 1, 0), options);
+  const auto value = [&](const char* id) { return topology.find_attribute("l2", id)->value; };
+  SCOPED_TRACE(fmt::format("{} partitions of {} sets of {} ways, index {}, replacement {}", l2.partitions, sets,
+                           l2.ways, static_cast<int>(l2.index), static_cast<int>(l2.replacement)));
+  EXPECT_EQ(value("ways"), Value(std::int64_t{l2.ways}));
+  EXPECT_EQ(value("sets"), Value(std::int64_t{sets}));
+  EXPECT_EQ(value("index"), Value(std::string(l2.index == sim::IndexHash::kModulo ? "modulo" : "hashed")));
+  EXPECT_EQ(value("replacement"), Value(std::string(l2.replacement == sim::Replacement::kLru ? "lru" : "random")));
+}
+
 // An L2 small enough to be walked: its ways, sets and index, whatever the L1 before it.
 TEST(MapTruth, StructureOfASmallL2) {
   truth::Draw draw(2);
   for (int trial = 0; trial < 8; ++trial) {
     sim::MachineSpec machine = sim::parse_machine(*sim::builtin_machine("gtx560ti"));
-    sim::CacheSpec& l2 = *std::find_if(machine.caches.begin(), machine.caches.end(),
-                                       [](const sim::CacheSpec& cache) { return cache.id == "l2"; });
+    sim::CacheSpec& l2 = l2_of(machine);
     l2.line_bytes = 128;
     l2.sector_bytes = 32;
     l2.ways = draw.pick<std::uint32_t>({4, 8, 16});
@@ -27,16 +45,8 @@ TEST(MapTruth, StructureOfASmallL2) {
     l2.size_bytes = std::uint64_t{l2.line_bytes} * l2.ways * sets;
     machine.info.l2_bytes = l2.size_bytes;
     machine.noise.jitter_cycles = draw.uniform(0, 3);
-    DiscoverOptions options;
-    options.elements = {"l2.ways", "l2.sets", "l2.index", "l2.replacement"};
-    const Topology topology = discover(*sim::make_sim_device(machine, 1, 0), options);
-    const auto value = [&](const char* id) { return topology.find_attribute("l2", id)->value; };
-    SCOPED_TRACE(fmt::format("{}: {} sets of {} ways, index {}, replacement {}", trial, sets, l2.ways,
-                             static_cast<int>(l2.index), static_cast<int>(l2.replacement)));
-    EXPECT_EQ(value("ways"), Value(std::int64_t{l2.ways}));
-    EXPECT_EQ(value("sets"), Value(std::int64_t{sets}));
-    EXPECT_EQ(value("index"), Value(std::string(l2.index == sim::IndexHash::kModulo ? "modulo" : "hashed")));
-    EXPECT_EQ(value("replacement"), Value(std::string(l2.replacement == sim::Replacement::kLru ? "lru" : "random")));
+    SCOPED_TRACE(trial);
+    expect_structure(machine, l2, sets);
   }
 }
 
@@ -45,8 +55,7 @@ TEST(MapTruth, StructureOfALargeL2) {
   truth::Draw draw(3);
   for (int trial = 0; trial < 6; ++trial) {
     sim::MachineSpec machine = sim::parse_machine(*sim::builtin_machine("h200"));
-    sim::CacheSpec& l2 = *std::find_if(machine.caches.begin(), machine.caches.end(),
-                                       [](const sim::CacheSpec& cache) { return cache.id == "l2"; });
+    sim::CacheSpec& l2 = l2_of(machine);
     l2.ways = draw.pick<std::uint32_t>({8, 12, 16});
     l2.index = draw.chance(0.3) ? sim::IndexHash::kModulo : sim::IndexHash::kMixed;
     l2.replacement = trial % 3 == 2 ? sim::Replacement::kRandom : sim::Replacement::kLru;
@@ -60,16 +69,8 @@ TEST(MapTruth, StructureOfALargeL2) {
         for (sim::PathStop& stop : spec.path) stop.far_latency_cycles = 0;
       }
     }
-    DiscoverOptions options;
-    options.elements = {"l2.ways", "l2.sets", "l2.index", "l2.replacement"};
-    const Topology topology = discover(*sim::make_sim_device(machine, 1, 0), options);
-    const auto value = [&](const char* id) { return topology.find_attribute("l2", id)->value; };
-    SCOPED_TRACE(fmt::format("{}: {} partitions of {} sets of {} ways, index {}, replacement {}", trial, l2.partitions,
-                             sets, l2.ways, static_cast<int>(l2.index), static_cast<int>(l2.replacement)));
-    EXPECT_EQ(value("ways"), Value(std::int64_t{l2.ways}));
-    EXPECT_EQ(value("sets"), Value(std::int64_t{sets}));
-    EXPECT_EQ(value("index"), Value(std::string(l2.index == sim::IndexHash::kModulo ? "modulo" : "hashed")));
-    EXPECT_EQ(value("replacement"), Value(std::string(l2.replacement == sim::Replacement::kLru ? "lru" : "random")));
+    SCOPED_TRACE(trial);
+    expect_structure(machine, l2, sets);
   }
 }
 

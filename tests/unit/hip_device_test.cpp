@@ -102,6 +102,21 @@ class HipDeviceTest : public ::testing::Test {
     return std::get<InstructionResult>(device_->run({&code, 1}).front().data);
   }
 
+  // Which CUs share a scalar cache; as many instances as the machine has are checked.
+  Attribute sharing_of_scalar_caches() {
+    DiscoverOptions options;
+    options.elements = {"sl1d"};
+    options.attributes = {"shared_between"};
+    options.budget_seconds = 600;
+    const Topology map = discover(*device_, options);
+    const Attribute& shared = *map.find_attribute("sl1d", "shared_between");
+    EXPECT_TRUE(shared.available()) << shared.detail;
+    if (shared.available()) {
+      EXPECT_EQ(*shared.find_detail("instances"), Value(static_cast<std::int64_t>(spec_.sm_groups.size())));
+    }
+    return shared;
+  }
+
   std::unique_ptr<test::FakeHip> fake_;
   sim::MachineSpec spec_;
   std::unique_ptr<Device> device_;
@@ -400,15 +415,7 @@ TEST_F(HipDealtBlocks, AccessesRunOnEveryCu) {
 
 TEST_F(HipDealtBlocks, WhatSharesAScalarCacheIsFound) {
   open("mi250x");
-  DiscoverOptions options;
-  options.elements = {"sl1d"};
-  options.attributes = {"shared_between"};
-  options.budget_seconds = 600;
-  const Topology map = discover(*device_, options);
-  const Attribute* shared = map.find_attribute("sl1d", "shared_between");
-  ASSERT_TRUE(shared->available()) << shared->detail;
-  EXPECT_EQ(*shared->find_detail("instances"), Value(static_cast<std::int64_t>(spec_.sm_groups.size())));
-  EXPECT_THAT(shared->flags, ::testing::IsEmpty());
+  EXPECT_THAT(sharing_of_scalar_caches().flags, ::testing::IsEmpty());
 }
 
 // ---- masks of CUs ----
@@ -489,16 +496,8 @@ TEST_F(HipCuMasks, FindTheSameSharingAsWithoutThem) {
   std::vector<Attribute> found;
   for (const char* library : {GPUTOPO_FAKE_HIP_LIBRARY, GPUTOPO_FAKE_HIP_MINIMAL}) {
     open("mi210", "", library);
-    DiscoverOptions options;
-    options.elements = {"sl1d"};
-    options.attributes = {"shared_between"};
-    options.budget_seconds = 600;
-    const Topology map = discover(*device_, options);
-    const Attribute* shared = map.find_attribute("sl1d", "shared_between");
-    ASSERT_TRUE(shared->available()) << shared->detail;
-    EXPECT_EQ(*shared->find_detail("instances"), Value(static_cast<std::int64_t>(spec_.sm_groups.size())));
+    found.push_back(sharing_of_scalar_caches());
     EXPECT_EQ(fake_->counts().masked_launches > 0, library == std::string(GPUTOPO_FAKE_HIP_LIBRARY));
-    found.push_back(*shared);
   }
   EXPECT_EQ(found.front(), found.back());
 }
@@ -534,13 +533,10 @@ TEST_F(HipDeviceTest, DiscoveryFindsTheMachine) {
   EXPECT_NEAR(number("l2", "atomic_latency"), 310, 1);
   EXPECT_GT(number("lds", "loaded_latency"), 49);
   EXPECT_EQ(number("icache_l1", "size"), 32768);
-  options.elements = {"sl1d"};
-  options.attributes = {"shared_between"};
-  const Topology map = discover(*device_, options);
-  const Attribute* shared = map.find_attribute("sl1d", "shared_between");
-  ASSERT_TRUE(shared->available()) << shared->detail;
-  EXPECT_EQ(*shared->find_detail("instances"), Value(std::int64_t{56}));
-  EXPECT_THAT(shared->flags, ::testing::IsEmpty());
+  const Attribute shared = sharing_of_scalar_caches();
+  ASSERT_TRUE(shared.available());
+  EXPECT_EQ(*shared.find_detail("instances"), Value(std::int64_t{56}));
+  EXPECT_THAT(shared.flags, ::testing::IsEmpty());
 }
 
 }  // namespace
