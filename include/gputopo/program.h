@@ -356,6 +356,12 @@ struct ProgramResult {
   std::variant<ChaseResult, StreamResult, InstructionResult, AccessResult, ClusterResult> data;
   double sm_clock_mhz = 0;                   // measured while it ran (SM cycles over wall time)
   std::uint64_t shared_carve_out_bytes = 0;  // the carve-out that it really ran with; 0 where there is none
+  // False where the device knows that it had company: something else ran on its SMs meanwhile, or it had to be repeated
+  // because its blocks met others. True where nothing is known of that.
+  bool undisturbed = true;
+  // When it was started, by the host's clock, since the device was opened; 0 where the device does not tell, as the
+  // simulator.
+  double started_seconds = 0;
   friend bool operator==(const ProgramResult&, const ProgramResult&) = default;
 };
 

@@ -91,6 +91,21 @@ TEST_F(Replay, AnswersARepeatedProgramInOrderAndThenWithTheLastAnswer) {
   }
 }
 
+TEST_F(Replay, KeepsWhenAProgramStartedAndWhetherItHadCompany) {
+  ProgramResult disturbed = stream_result(1);
+  disturbed.undisturbed = false;
+  ProgramResult later = stream_result(2);
+  later.started_seconds = 0.1;
+  auto device = std::make_unique<ScriptedDevice>();
+  device->script = {stream_result(0), disturbed, later};
+  Recorder recorder(std::move(device));
+  for (int i = 0; i < 3; ++i) static_cast<void>(run_one(recorder, stream_program()));
+  const auto replay = replay_of(recorder);
+  for (const ProgramResult& answer : {stream_result(0), disturbed, later}) {
+    EXPECT_EQ(run_one(*replay, stream_program())[0], answer);
+  }
+}
+
 TEST_F(Replay, ThrowsWhatTheDeviceThrewAndGoesOn) {
   auto device = std::make_unique<ScriptedDevice>();
   device->script = {RecordedError{"device_memory", "no memory left", "CUDA_ERROR_OUT_OF_MEMORY"}, stream_result(1),

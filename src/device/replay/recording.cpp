@@ -129,6 +129,9 @@ std::vector<std::uint32_t> decode_histogram(const SortedJson& sparse) {
 
 SortedJson encode_result(const ProgramResult& result) {
   SortedJson answer = {{"clock", result.sm_clock_mhz}, {"carve_out", result.shared_carve_out_bytes}};
+  // Only what is not the default, which older recordings do not hold either.
+  if (!result.undisturbed) answer["undisturbed"] = result.undisturbed;
+  if (result.started_seconds != 0) answer["started"] = result.started_seconds;
   if (const auto* stream = std::get_if<StreamResult>(&result.data)) {
     answer["stream"] = {stream->bytes_moved, stream->seconds, stream->cycles};
     return answer;
@@ -160,6 +163,8 @@ ProgramResult decode_result(const SortedJson& answer) {
   ProgramResult result;
   answer.at("clock").get_to(result.sm_clock_mhz);
   answer.at("carve_out").get_to(result.shared_carve_out_bytes);
+  if (answer.contains("undisturbed")) answer["undisturbed"].get_to(result.undisturbed);
+  if (answer.contains("started")) answer["started"].get_to(result.started_seconds);
   if (answer.contains("stream")) {
     const SortedJson& stream = answer["stream"];
     result.data = StreamResult{.bytes_moved = stream.at(0).get<std::uint64_t>(),
