@@ -13,7 +13,7 @@
 
 namespace gputopo {
 
-inline constexpr int kSchemaVersion = 2;
+inline constexpr int kSchemaVersion = 3;
 inline constexpr int kOldestSchemaVersion = 1;  // that is still read
 
 // Where a value comes from.
@@ -43,19 +43,61 @@ enum class Reason : std::uint8_t {
 [[nodiscard]] Source parse_source(std::string_view text);
 [[nodiscard]] Reason parse_reason(std::string_view text);
 
+// Which SMs (CUs) belong together, as near one partition or behind one cache: the numbers of the members of each group.
+struct UnitGroups {
+  std::vector<std::vector<std::uint32_t>> groups;
+  friend bool operator==(const UnitGroups&, const UnitGroups&) = default;
+};
+
 // A value of an attribute or of one of its conditions and details. Lists hold numbers or strings.
 using Value = std::variant<std::monostate, bool, std::int64_t, double, std::string, std::vector<double>,
-                           std::vector<std::string>>;
+                           std::vector<std::string>, UnitGroups>;
 
 // Named values in the order they were added.
 using NamedValues = std::vector<std::pair<std::string, Value>>;
 
-// Measured samples behind a value: a table whose columns have equal length. The evidence that reports draw, and --raw.
+// ---- Evidence ----
+
+// How a table of samples is drawn.
+enum class Plot : std::uint8_t {
+  kNone,     // it is not
+  kLine,     // values over the first axis, a curve for each combination of the series
+  kPoints,   // the same where nothing lies between two places of the axis: SMs have numbers and no order
+  kBars,     // a count at each place of the axis
+  kDensity,  // a count for each pair of the two axes: how often which latency came at which footprint
+  kMap,      // a value for each pair of the two axes
+};
+[[nodiscard]] std::string_view to_string(Plot plot);
+[[nodiscard]] Plot parse_plot(std::string_view text);
+
+enum class ColumnRole : std::uint8_t {
+  kAxis,    // what was varied
+  kSeries,  // rows that are alike in these columns are one curve
+  kValue,   // what was measured
+  kLow,     // of the interval of the value before it
+  kHigh,
+};
+[[nodiscard]] std::string_view to_string(ColumnRole role);
+[[nodiscard]] ColumnRole parse_column_role(std::string_view text);
+
+struct Column {
+  std::string name;  // with its unit, unique in the table: "footprint_bytes"; the header of a CSV file
+  ColumnRole role = ColumnRole::kValue;
+  std::string quantity;  // in words: "footprint", "latency"
+  std::string unit;      // "B", "cycles"; "" for counts and names
+  friend bool operator==(const Column&, const Column&) = default;
+};
+
+// Measured samples behind a value: a table whose columns have equal length.
 struct SampleTable {
-  std::string name;                       // unique within the report, a valid file name: "l1.size.sweep"
-  std::vector<std::string> columns;       // with units: "footprint_bytes", "latency_cycles", "count"
-  std::vector<std::vector<double>> data;  // data[c] is columns[c]
-  std::uint64_t measured_rows = 0;        // where a report kept some rows only: how many there were; else 0
+  std::string name;  // unique within the report, a valid file name: "l1.size.sweep"
+  Plot plot = Plot::kNone;
+  std::vector<Column> columns;
+  std::vector<std::vector<double>> data = {};  // data[c] is columns[c]
+  std::uint64_t measured_rows = 0;             // where a report kept some rows only: how many there were; else 0
+  double timer_cycles = 0;                     // that the latencies hold (they are raw) and the value does not
+  std::vector<std::string> marks = {};         // names of details that are places on an axis: edges, levels
+
   [[nodiscard]] std::size_t row_count() const { return data.empty() ? 0 : data.front().size(); }
   friend bool operator==(const SampleTable&, const SampleTable&) = default;
 };
@@ -68,8 +110,8 @@ struct Attribute {
   Source source = Source::kUnavailable;
   Reason reason = Reason::kNone;  // with kUnavailable
   std::string detail;             // with kUnavailable: one line for a person
-  std::string method;             // id of the method in docs/attributes.md, one short phrase
-  NamedValues conditions;         // what held while measuring: sm_clock_mhz, carve_out_bytes, page_bytes
+  std::string method;             // id of the method, which a page of docs/methods explains: one short phrase
+  NamedValues conditions;         // what held while the programs behind it ran: sm_clock_mhz, carve_out_bytes, ...
   NamedValues details;  // further figures of the same attribute: both edges of a size, percentiles of a latency
   std::vector<std::string> flags;  // raised by the consistency check
   std::vector<SampleTable> samples;
@@ -87,7 +129,7 @@ struct Attribute {
 [[nodiscard]] Attribute inferred_value(Value value, std::string unit, std::string method);
 [[nodiscard]] Attribute unavailable(Reason reason, std::string detail);
 
-// Attributes by id, in the order of the element table.
+// Attributes by name, in the order of the catalogue. Names, because a report of a later version may have others.
 using AttributeMap = std::vector<std::pair<std::string, Attribute>>;
 [[nodiscard]] const Attribute* find(const AttributeMap& map, std::string_view id);
 [[nodiscard]] Attribute& get_or_add(AttributeMap& map, std::string_view id);
@@ -130,35 +172,5 @@ struct Topology {
   [[nodiscard]] const Attribute* find_attribute(std::string_view element, std::string_view attribute) const;
   friend bool operator==(const Topology&, const Topology&) = default;
 };
-
-// What a vendor calls the unit that the caches of an SM serve: "CU" on AMD, "SM" elsewhere.
-[[nodiscard]] std::string unit_name(std::string_view vendor);
-
-// ---- The element table: what there is to know of each memory element, per vendor. Data, not code. ----
-
-// kMeasuredInFull: measured where --full or the attribute's name asks for it, because it takes its time.
-enum class Coverage : std::uint8_t { kMeasured, kApi, kApiAndMeasured, kMeasuredInFull, kNotApplicable, kPlanned };
-[[nodiscard]] std::string_view to_string(Coverage coverage);
-
-// Ids of the memory attributes in the order that reports show them:
-// size, latency, read_bandwidth, write_bandwidth, line_size, fetch_granularity, amount, shared_with, miss_penalty,
-// partitions, reach, entries, entry_bytes, ways, cycles_per_instruction, scope, sets, index, replacement,
-// shared_between, near_sms, slices, latency_patterns, banks, bank_width, conflict_cost, store_latency, atomic_latency,
-// atomic_throughput, loaded_latency, max_cluster_size, gpc_sms, write_policy, write_allocate
-[[nodiscard]] const std::vector<std::string>& memory_attribute_ids();
-
-struct ElementRow {
-  std::string id;      // "l1"
-  std::string vendor;  // "NVIDIA"
-  std::string title;   // "L1 data cache"
-  std::vector<std::pair<std::string, Coverage>>
-      coverage;  // by attribute id; every id of memory_attribute_ids() is there
-  [[nodiscard]] Coverage of(std::string_view attribute) const;
-};
-
-// Of every vendor.
-[[nodiscard]] const std::vector<ElementRow>& element_table();
-// Those of one vendor; where the table does not know it, those of its first.
-[[nodiscard]] std::vector<ElementRow> elements_of(std::string_view vendor);
 
 }  // namespace gputopo

@@ -15,8 +15,8 @@ constexpr std::array<std::string_view, 4> kSourceNames = {"measured", "api", "in
 constexpr std::array<std::string_view, 10> kReasonNames = {
     "none",      "not_applicable", "not_supported", "not_present", "inconclusive",
     "timed_out", "interrupted",    "device_error",  "dependency",  "not_selected"};
-constexpr std::array<std::string_view, 6> kCoverageNames = {"measured",    "api", "api+measured",
-                                                            "with --full", "n/a", "planned"};
+constexpr std::array<std::string_view, 6> kPlotNames = {"none", "line", "points", "bars", "density", "map"};
+constexpr std::array<std::string_view, 5> kRoleNames = {"axis", "series", "value", "low", "high"};
 
 template <typename Enum, std::size_t N>
 Enum parse_name(const std::array<std::string_view, N>& names, std::string_view text, std::string_view what) {
@@ -31,9 +31,14 @@ Enum parse_name(const std::array<std::string_view, N>& names, std::string_view t
 
 std::string_view to_string(Source source) { return kSourceNames.at(static_cast<std::size_t>(source)); }
 std::string_view to_string(Reason reason) { return kReasonNames.at(static_cast<std::size_t>(reason)); }
-std::string_view to_string(Coverage coverage) { return kCoverageNames.at(static_cast<std::size_t>(coverage)); }
+std::string_view to_string(Plot plot) { return kPlotNames.at(static_cast<std::size_t>(plot)); }
+std::string_view to_string(ColumnRole role) { return kRoleNames.at(static_cast<std::size_t>(role)); }
 Source parse_source(std::string_view text) { return parse_name<Source>(kSourceNames, text, "source"); }
 Reason parse_reason(std::string_view text) { return parse_name<Reason>(kReasonNames, text, "reason"); }
+Plot parse_plot(std::string_view text) { return parse_name<Plot>(kPlotNames, text, "kind of plot"); }
+ColumnRole parse_column_role(std::string_view text) {
+  return parse_name<ColumnRole>(kRoleNames, text, "role of a column");
+}
 
 std::optional<double> Attribute::number() const {
   if (const auto* integer = std::get_if<std::int64_t>(&value)) return static_cast<double>(*integer);
@@ -96,7 +101,5 @@ const Attribute* Topology::find_attribute(std::string_view element, std::string_
   const MemoryElement* found = find_memory(element);
   return found == nullptr ? nullptr : find(found->attributes, attribute);
 }
-
-std::string unit_name(std::string_view vendor) { return vendor == "AMD" ? "CU" : "SM"; }
 
 }  // namespace gputopo

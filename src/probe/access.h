@@ -29,6 +29,7 @@ struct BankCurve {
   std::vector<double> strides_bytes;
   std::vector<double> load_cycles;   // of dependent loads
   std::vector<double> store_cycles;  // of stores one behind another
+  Conditions conditions;
 };
 
 // The layout that explains a curve, and the line through its conflicts.
@@ -45,9 +46,9 @@ struct BankFit {
 // Throws Inconclusive where no layout explains the curve, or two do.
 [[nodiscard]] BankFit fit_banks(const BankCurve& curve);
 
-[[nodiscard]] Attribute banks(Lab& lab, const BankFit& fit);
-[[nodiscard]] Attribute bank_width(Lab& lab, const BankFit& fit);
-[[nodiscard]] Attribute conflict_cost(Lab& lab, const BankCurve& curve, const BankFit& fit);
+[[nodiscard]] Attribute banks(const BankCurve& curve, const BankFit& fit);
+[[nodiscard]] Attribute bank_width(const BankCurve& curve, const BankFit& fit);
+[[nodiscard]] Attribute conflict_cost(const Lab& lab, const BankCurve& curve, const BankFit& fit);
 [[nodiscard]] Attribute measure_store_latency(Lab& lab);
 
 // ---- Atomics and load: `space` is shared, or global_bypass_l1 for L2 ----

@@ -22,7 +22,8 @@ Attribute measure_amount(Lab& lab, const Cache& cache) {
   require_contrast(lab, untouched, evicted);
   const double middle = (untouched + evicted) / 2;
   std::uint32_t sharing = 0;
-  SampleTable table{"warps", {"evictor_warp", "surviving_fraction"}, {{}, {}}};
+  SampleTable table = make_table(
+      "warps", Plot::kLine, {axis("evictor_warp", "evictor warp"), values("surviving_fraction", "surviving fraction")});
   for (std::uint32_t warp = 0; warp < warps; ++warp) {
     sharing += survive[warp + 1] < middle ? 1 : 0;
     table.data[0].push_back(warp);
@@ -36,8 +37,8 @@ Attribute measure_amount(Lab& lab, const Cache& cache) {
   if (std::abs(amount - rounded) > kWhole * rounded) {
     throw Inconclusive(fmt::format("{} of {} warps share the cache of warp 0, which is no whole part", sharing, warps));
   }
-  Attribute attribute =
-      measured_exactly(lab, static_cast<std::int64_t>(rounded), "per " + lab.unit_name(), "eviction_between_warps");
+  Attribute attribute = measured_exactly(lab.conditions(), static_cast<std::int64_t>(rounded), "per " + lab.unit_name(),
+                                         "eviction_between_warps");
   attribute.add_detail("warps_sharing", static_cast<std::int64_t>(sharing));
   attribute.add_detail("warps_tried", static_cast<std::int64_t>(warps));
   if (lab.keep_samples()) attribute.samples.push_back(std::move(table));

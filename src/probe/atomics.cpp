@@ -67,7 +67,7 @@ Attribute measure_atomic_latency(Lab& lab, Space space) {
   const double margin = (interval.high - interval.low) / 2;
   if (placements.size() > 1) interval = stats::mean_interval(cycles);
   interval = {std::min(interval.low, mean - margin), std::max(interval.high, mean + margin)};
-  Attribute attribute = measured(lab, rounded(mean), "cycles", interval, "dependent_atomics_of_a_warp");
+  Attribute attribute = measured(lab.conditions(), rounded(mean), "cycles", interval, "dependent_atomics_of_a_warp");
   if (blocks > 1) {
     attribute.add_detail("nearest_sm_cycles", rounded(nearest));
     attribute.add_detail("farthest_sm_cycles", rounded(farthest));
@@ -101,8 +101,9 @@ Attribute measure_atomic_throughput(Lab& lab, Space space) {
   std::vector<double> many;
   for (const double rate : rates) many.push_back(rate * lanes);
   const double median = stats::median(many);
-  Attribute attribute = measured(lab, rounded(median), blocks > 1 ? "ops/clk" : "ops/clk/" + lab.unit_name(),
-                                 interval_around(many, median), "atomics_of_all_warps");
+  Attribute attribute =
+      measured(lab.conditions(), rounded(median), blocks > 1 ? "ops/clk" : "ops/clk/" + lab.unit_name(),
+               interval_around(many, median), "atomics_of_all_warps");
   if (blocks > 1) attribute.add_detail("words_in_a_row_ops_per_clock", rounded(in_a_row.rate() * lanes));
   attribute.add_detail("one_address_ops_per_clock", rounded(one_address.rate() * lanes));
   attribute.add_detail("latency_under_load_cycles", rounded(in_a_row.cycles()));

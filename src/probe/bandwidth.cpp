@@ -25,8 +25,11 @@ double median_bandwidth(Lab& lab, const StreamProgram& program) {
 }
 
 Attribute measure_bandwidth(Lab& lab, const std::vector<StreamProgram>& candidates, std::string method) {
-  SampleTable shapes{"shapes", {"blocks_per_sm", "threads_per_block", "loads_in_flight", "bytes_per_second"}, {}};
-  shapes.data.resize(shapes.columns.size());
+  SampleTable shapes =
+      make_table("shapes", Plot::kLine,
+                 {axis("blocks_per_sm", "blocks per sm"), series("threads_per_block", "threads per block"),
+                  series("loads_in_flight", "loads in flight"), values("bytes_per_second", "bandwidth", "B/s")});
+  shapes.marks = {"theoretical_bytes_per_second"};
   double best = 0;
   const StreamProgram* shape = nullptr;
   for (const StreamProgram& candidate : candidates) {
@@ -46,18 +49,20 @@ Attribute measure_bandwidth(Lab& lab, const std::vector<StreamProgram>& candidat
   const double median = stats::median(rates);
   const stats::Interval interval = stats::mean_interval(rates);
   Attribute attribute =
-      measured(lab, std::round(median), "B/s",
+      measured(lab.conditions(), std::round(median), "B/s",
                stats::Interval{std::min(interval.low, median), std::max(interval.high, median)}, std::move(method));
   attribute.add_detail("footprint_bytes", static_cast<std::int64_t>(shape->bytes));
   attribute.add_detail("blocks_per_sm", static_cast<std::int64_t>(shape->blocks_per_sm));
   attribute.add_detail("threads_per_block", static_cast<std::int64_t>(shape->threads_per_block));
   attribute.add_detail("loads_in_flight", static_cast<std::int64_t>(shape->loads_in_flight));
-  if (lab.sm_clock_mhz() > 0) {
-    const double per_clock = median / (lab.sm_clock_mhz() * 1e6) / lab.info().sm_count;
+  if (lab.conditions().sm_clock_mhz() > 0) {
+    const double per_clock = median / (lab.conditions().sm_clock_mhz() * 1e6) / lab.info().sm_count;
     attribute.add_detail("bytes_per_clock_per_sm", std::round(per_clock * 100) / 100);
   }
   if (!lab.keep_samples()) return attribute;
-  SampleTable repeats{"repeats", {"repeat", "bytes_per_second"}, {{}, {}}};
+  SampleTable repeats =
+      make_table("repeats", Plot::kLine, {axis("repeat", "repeat"), values("bytes_per_second", "bandwidth", "B/s")});
+  repeats.marks = {"theoretical_bytes_per_second"};
   for (const double one : rates) {
     repeats.data[0].push_back(static_cast<double>(repeats.data[0].size()) + 1);
     repeats.data[1].push_back(std::round(one));

@@ -91,6 +91,7 @@ BankCurve measure_bank_curve(Lab& lab) {
     curve.load_cycles.push_back(trials[i].cycles());
     curve.store_cycles.push_back(trials[i + 1].cycles());
   }
+  curve.conditions = lab.conditions();
   return curve;
 }
 
@@ -130,10 +131,8 @@ BankFit fit_banks(const BankCurve& curve) {
   return answer;
 }
 
-Attribute banks(Lab& lab, const BankFit& fit) {
-  lab.log(fmt::format("shared: {} banks of {} B for {} lanes at once leave {:.2f} cycles of the strides' cost",
-                      fit.layout.banks, fit.layout.bank_bytes, fit.layout.lanes_at_once, fit.residual_cycles));
-  Attribute attribute = measured_exactly(lab, fit.layout.banks, "", "layout_that_explains_strides");
+Attribute banks(const BankCurve& curve, const BankFit& fit) {
+  Attribute attribute = measured_exactly(curve.conditions, fit.layout.banks, "", "layout_that_explains_strides");
   if (fit.lanes_are_clear) {
     attribute.add_detail("lanes_at_once", static_cast<std::int64_t>(fit.layout.lanes_at_once));
   }
@@ -141,11 +140,11 @@ Attribute banks(Lab& lab, const BankFit& fit) {
   return attribute;
 }
 
-Attribute bank_width(Lab& lab, const BankFit& fit) {
-  return measured_exactly(lab, fit.layout.bank_bytes, "B", "layout_that_explains_strides");
+Attribute bank_width(const BankCurve& curve, const BankFit& fit) {
+  return measured_exactly(curve.conditions, fit.layout.bank_bytes, "B", "layout_that_explains_strides");
 }
 
-Attribute conflict_cost(Lab& lab, const BankCurve& curve, const BankFit& fit) {
+Attribute conflict_cost(const Lab& lab, const BankCurve& curve, const BankFit& fit) {
   std::vector<double> conflicts;
   for (const double stride : curve.strides_bytes) {
     conflicts.push_back(conflicts_of(fit.layout, static_cast<std::uint32_t>(stride)));
@@ -153,7 +152,7 @@ Attribute conflict_cost(Lab& lab, const BankCurve& curve, const BankFit& fit) {
   // The ends of the chains cost every stride the same, so that the slope has only the drift's part of that.
   const double margin = std::max(kTwoSided95 * fit.error_cycles, kClockDrift * fit.conflict_cycles);
   Attribute attribute =
-      measured(lab, rounded(fit.conflict_cycles), "cycles",
+      measured(curve.conditions, rounded(fit.conflict_cycles), "cycles",
                stats::Interval{fit.conflict_cycles - margin, fit.conflict_cycles + margin}, "slope_over_conflicts");
   const stats::Line stores = stats::fit_line(conflicts, curve.store_cycles);
   attribute.add_detail("conflict_free_cycles", rounded(fit.free_cycles));
@@ -162,9 +161,11 @@ Attribute conflict_cost(Lab& lab, const BankCurve& curve, const BankFit& fit) {
   attribute.add_detail("store_conflict_cycles", rounded(stores.slope));
   attribute.add_detail("store_conflict_free_cycles", rounded(stores.intercept));
   if (lab.keep_samples()) {
-    attribute.samples.push_back({"strides",
-                                 {"stride_bytes", "load_cycles", "store_cycles"},
-                                 {curve.strides_bytes, curve.load_cycles, curve.store_cycles}});
+    SampleTable table = make_table("strides", Plot::kLine,
+                                   {axis("stride_bytes", "stride", "B"), values("load_cycles", "load", "cycles"),
+                                    values("store_cycles", "store", "cycles")});
+    table.data = {curve.strides_bytes, curve.load_cycles, curve.store_cycles};
+    attribute.samples.push_back(std::move(table));
   }
   return attribute;
 }
@@ -173,8 +174,8 @@ Attribute measure_store_latency(Lab& lab) {
   const std::vector<AccessTrial> trials =
       run_trials(lab, {strided(lab, AccessOp::kStoreLoad, kWordBytes), strided(lab, AccessOp::kLoad, kWordBytes),
                        strided(lab, AccessOp::kStore, kWordBytes)});
-  Attribute attribute =
-      measured(lab, rounded(trials[0].cycles()), "cycles", trials[0].interval(), "store_and_load_of_one_word");
+  Attribute attribute = measured(lab.conditions(), rounded(trials[0].cycles()), "cycles", trials[0].interval(),
+                                 "store_and_load_of_one_word");
   attribute.add_detail("load_cycles", rounded(trials[1].cycles()));
   attribute.add_detail("store_cycles", rounded(trials[2].cycles()));
   return attribute;

@@ -141,9 +141,10 @@ Attribute measure_bulk_copy_latency(Lab& lab) {
                                                            .every_sm = true,
                                                            .warm_accesses = kWarmAccesses,
                                                            .accesses = kTimedAccesses}});
-  Attribute attribute =
-      measured(lab, rounded(value), "cycles", timing_interval(cycles[0], value), "copies_one_behind_another");
-  if (lab.sm_clock_mhz() > 0) attribute.add_detail("mean_ns", rounded(1e3 * value / lab.sm_clock_mhz()));
+  Attribute attribute = measured(lab.conditions(), rounded(value), "cycles", timing_interval(cycles[0], value),
+                                 "copies_one_behind_another");
+  if (lab.conditions().sm_clock_mhz() > 0)
+    attribute.add_detail("mean_ns", rounded(1e3 * value / lab.conditions().sm_clock_mhz()));
   attribute.add_detail("least_copy_bytes", static_cast<std::int64_t>(kLeastCopyBytes));
   attribute.add_detail("plain_load_cycles", rounded(loads[0].cycles()));
   attribute.add_detail("added_cycles", rounded(value - loads[0].cycles()));
@@ -189,7 +190,8 @@ Attribute measure_bulk_copy_bandwidth(Lab& lab) {
       lab, footprint, static_cast<std::uint32_t>(std::max(1.0, kStreamBytes / static_cast<double>(footprint))));
   const double plain_memory = plain_rate(lab, memory[0].program.bytes, 1);
   const double value = stats::median(rates);
-  Attribute attribute = measured(lab, std::round(value), "B/s", interval_around(rates, value), "best_copies_in_flight");
+  Attribute attribute =
+      measured(lab.conditions(), std::round(value), "B/s", interval_around(rates, value), "best_copies_in_flight");
   attribute.add_detail("copy_bytes", static_cast<std::int64_t>(best->program.copy_bytes));
   attribute.add_detail("copies_in_flight", static_cast<std::int64_t>(best->program.in_flight));
   attribute.add_detail("footprint_bytes", static_cast<std::int64_t>(footprint));
@@ -197,7 +199,10 @@ Attribute measure_bulk_copy_bandwidth(Lab& lab) {
   attribute.add_detail("from_memory_bytes_per_second", std::round(memory_rate));
   attribute.add_detail("plain_loads_from_memory_bytes_per_second", std::round(plain_memory));
   if (!lab.keep_samples()) return attribute;
-  SampleTable table{"copies", {"copies_in_flight", "copy_bytes", "read_bytes_per_second"}, {{}, {}, {}}};
+  SampleTable table = make_table("copies", Plot::kLine,
+                                 {axis("copies_in_flight", "copies in flight"), series("copy_bytes", "copy", "B"),
+                                  values("read_bytes_per_second", "read", "B/s")});
+  table.marks = {"plain_loads_bytes_per_second"};
   for (const Shape& shape : shapes) {
     table.data[0].push_back(shape.program.in_flight);
     table.data[1].push_back(shape.program.copy_bytes);

@@ -4,33 +4,42 @@
 
 namespace gputopo::probe {
 
-void measure_size_by_carve_out(Lab& lab, const Cache& cache, Attribute& size) {
-  std::vector<double> carve_outs;
-  std::vector<double> sizes;
-  std::vector<double> first_misses;
-  std::vector<double> all_misses;
+SizeByCarveOut find_size_by_carve_out(Lab& lab, const Cache& cache) {
+  SizeByCarveOut found;
   for (const std::uint64_t carve_out : lab.info().carve_outs_bytes) {
     Survey survey = *cache.survey;
     survey.site.carve_out_bytes = carve_out;
-    sweep_footprints(lab, survey);
-    const auto in_force = static_cast<double>(lab.carve_out_bytes());
+    Lab of_sweep = lab.another();
+    sweep_footprints(of_sweep, survey);
+    const auto in_force = static_cast<double>(*of_sweep.conditions().carve_outs_bytes().rbegin());
     // The device takes a larger one where the smallest cannot hold even the programs' own data.
-    if (!carve_outs.empty() && carve_outs.back() == in_force) continue;
+    if (!found.carve_outs_bytes.empty() && found.carve_outs_bytes.back() == in_force) continue;
     Cache carved = find_cache(survey, cache.first_level, false);
-    carved.line_bytes = cache.line_bytes;
+    if (cache.line) carved.line = Line{.bytes = cache.line->bytes};
     // Ten carve-outs, each a little less sure than the size itself.
     constexpr Effort kEffort{.quick_samples = 3000, .full_samples = 30000};
     const Capacity capacity = estimate_capacity(lab, carved, kEffort);
-    carve_outs.push_back(in_force);
-    sizes.push_back(capacity.bytes);
-    first_misses.push_back(capacity.first_miss_bytes);
-    all_misses.push_back(capacity.all_miss_bytes);
+    found.carve_outs_bytes.push_back(in_force);
+    found.sizes_bytes.push_back(capacity.bytes);
+    found.first_misses_bytes.push_back(capacity.first_miss_bytes);
+    found.all_misses_bytes.push_back(capacity.all_miss_bytes);
   }
-  if (carve_outs.size() < 2) return;
-  size.add_detail("carve_outs_bytes", std::move(carve_outs));
-  size.add_detail("size_by_carve_out_bytes", std::move(sizes));
-  size.add_detail("first_miss_by_carve_out_bytes", std::move(first_misses));
-  size.add_detail("all_miss_by_carve_out_bytes", std::move(all_misses));
+  return found;
+}
+
+void add_to(const SizeByCarveOut& found, bool keep_samples, Attribute& size) {
+  if (found.carve_outs_bytes.size() < 2) return;
+  size.add_detail("carve_outs_bytes", found.carve_outs_bytes);
+  size.add_detail("size_by_carve_out_bytes", found.sizes_bytes);
+  size.add_detail("first_miss_by_carve_out_bytes", found.first_misses_bytes);
+  size.add_detail("all_miss_by_carve_out_bytes", found.all_misses_bytes);
+  if (!keep_samples) return;
+  SampleTable table =
+      make_table("by_carve_out", Plot::kLine,
+                 {axis("carve_out_bytes", "carve out", "B"), values("size_bytes", "size", "B"),
+                  values("first_miss_bytes", "first miss", "B"), values("all_miss_bytes", "all miss", "B")});
+  table.data = {found.carve_outs_bytes, found.sizes_bytes, found.first_misses_bytes, found.all_misses_bytes};
+  size.samples.push_back(std::move(table));
 }
 
 }  // namespace gputopo::probe

@@ -18,6 +18,7 @@ struct ClusterSurvey {
   std::vector<std::uint32_t> clusters_at_once;       // of each, as the vendor's interface says; 0: it does not tell
   std::uint32_t largest_by_vendor = 0;               // 0: the interface does not tell
   std::vector<std::vector<std::uint32_t>> clusters;  // the SMs of every cluster that ran
+  Conditions conditions;
 
   [[nodiscard]] std::uint32_t largest() const { return sizes.back(); }
   // 2, 4, 8, 16 and the largest, as far as they launched.
@@ -26,9 +27,9 @@ struct ClusterSurvey {
 
 // Throws NotSupportedError where not even two blocks make a cluster.
 [[nodiscard]] ClusterSurvey survey_clusters(Lab& lab);
-[[nodiscard]] Attribute max_cluster_size(Lab& lab, const ClusterSurvey& survey);
-// The SMs that are seen to share a GPC: a list of "0+1+16+17", one for each group.
-[[nodiscard]] Attribute gpc_sms(Lab& lab, const ClusterSurvey& survey);
+[[nodiscard]] Attribute max_cluster_size(const ClusterSurvey& survey);
+// The SMs that are seen to share a GPC: groups of them.
+[[nodiscard]] Attribute gpc_sms(const Lab& lab, const ClusterSurvey& survey);
 
 [[nodiscard]] Attribute measure_cluster_latency(Lab& lab, const ClusterSurvey& survey);
 [[nodiscard]] Attribute measure_cluster_bandwidth(Lab& lab, const ClusterSurvey& survey);

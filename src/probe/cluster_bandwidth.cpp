@@ -82,15 +82,18 @@ Attribute measure_cluster_bandwidth(Lab& lab, const ClusterSurvey& survey) {
     rates.push_back(static_cast<double>(result.bytes_moved) / result.seconds);
   }
   const double value = stats::median(rates);
-  Attribute attribute = measured(lab, std::round(value), "B/s", interval_around(rates, value), "best_ring_of_reads");
+  Attribute attribute =
+      measured(lab.conditions(), std::round(value), "B/s", interval_around(rates, value), "best_ring_of_reads");
   attribute.add_detail("cluster_size", static_cast<std::int64_t>(best->program.cluster_size));
   attribute.add_detail("warps_per_sm", static_cast<std::int64_t>(best->program.warps));
   attribute.add_detail("cluster_sizes", std::vector<double>(sizes.begin(), sizes.end()));
   attribute.add_detail("ring_bytes_per_second", ring);
   attribute.add_detail("half_way_bytes_per_second", half_way);
   if (!lab.keep_samples()) return attribute;
-  SampleTable table{
-      "reads", {"cluster_size", "rank_distance", "warps_per_sm", "read_bytes_per_second"}, {{}, {}, {}, {}}};
+  SampleTable table =
+      make_table("reads", Plot::kLine,
+                 {axis("cluster_size", "cluster size"), series("rank_distance", "rank distance"),
+                  series("warps_per_sm", "warps per sm"), values("read_bytes_per_second", "read", "B/s")});
   for (const Trial& trial : trials) {
     for (const double bytes_per_second : trial.bytes_per_second) {
       table.data[0].push_back(trial.program.cluster_size);

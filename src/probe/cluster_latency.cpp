@@ -66,7 +66,9 @@ Attribute measure_cluster_latency(Lab& lab, const ClusterSurvey& survey) {
     largest_by_copy.push_back(stats::mean(of_largest));
   }
   std::map<std::uint32_t, std::vector<double>> by_size;
-  SampleTable pairs{"sm_pairs", {"target_sm", "reader_sm", "latency_cycles"}, {{}, {}, {}}};  // of the largest
+  SampleTable pairs = make_table(
+      "sm_pairs", Plot::kMap,  // of the largest
+      {axis("target_sm", "target sm"), axis("reader_sm", "reader sm"), values("latency_cycles", "latency", "cycles")});
   std::vector<double> all;
   for (const auto& [key, cycles] : by_pair) {
     const auto& [size, pair] = key;
@@ -78,7 +80,10 @@ Attribute measure_cluster_latency(Lab& lab, const ClusterSurvey& survey) {
     pairs.data[1].push_back(pair.first);
     pairs.data[2].push_back(rounded(median));
   }
-  SampleTable ranks{"ranks", {"rank_distance", "cluster_size", "latency_cycles"}, {{}, {}, {}}};
+  SampleTable ranks = make_table("ranks", Plot::kLine,
+                                 {axis("rank_distance", "rank distance"), series("cluster_size", "cluster size"),
+                                  values("latency_cycles", "latency", "cycles")});
+  ranks.marks = {"nearest_sm_cycles", "farthest_sm_cycles", "own_sm_cycles"};
   for (const Distance& distance : distances) {
     if (distance.hop == 0) continue;
     ranks.data[0].push_back(distance.hop);
@@ -91,9 +96,9 @@ Attribute measure_cluster_latency(Lab& lab, const ClusterSurvey& survey) {
         "a load from another SM took {:.1f} cycles, which none can: the program did not run as written", nearest));
   }
   const double value = stats::mean(by_size.at(survey.largest()));
-  Attribute attribute =
-      measured(lab, rounded(value), "cycles", timing_interval(largest_by_copy, value), "chase_through_clusters");
-  const double clock_mhz = lab.sm_clock_mhz();
+  Attribute attribute = measured(lab.conditions(), rounded(value), "cycles", timing_interval(largest_by_copy, value),
+                                 "chase_through_clusters");
+  const double clock_mhz = lab.conditions().sm_clock_mhz();
   if (clock_mhz > 0) attribute.add_detail("mean_ns", rounded(1e3 * value / clock_mhz));
   attribute.add_detail("nearest_sm_cycles", rounded(nearest));
   attribute.add_detail("farthest_sm_cycles", rounded(*std::max_element(all.begin(), all.end())));

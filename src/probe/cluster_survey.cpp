@@ -55,11 +55,13 @@ ClusterSurvey survey_clusters(Lab& lab) {
       }
     }
   }
+  survey.conditions = lab.conditions();
   return survey;
 }
 
-Attribute max_cluster_size(Lab& lab, const ClusterSurvey& survey) {
-  Attribute attribute = measured(lab, static_cast<std::int64_t>(survey.largest()), "", std::nullopt, "largest_launch");
+Attribute max_cluster_size(const ClusterSurvey& survey) {
+  Attribute attribute =
+      measured(survey.conditions, static_cast<std::int64_t>(survey.largest()), "", std::nullopt, "largest_launch");
   attribute.add_detail("sizes_that_launch", std::vector<double>(survey.sizes.begin(), survey.sizes.end()));
   if (survey.largest_by_vendor > 0) {
     attribute.add_detail("api_largest", static_cast<std::int64_t>(survey.largest_by_vendor));
@@ -71,7 +73,7 @@ Attribute max_cluster_size(Lab& lab, const ClusterSurvey& survey) {
   return attribute;
 }
 
-Attribute gpc_sms(Lab& lab, const ClusterSurvey& survey) {
+Attribute gpc_sms(const Lab& lab, const ClusterSurvey& survey) {
   std::set<std::pair<std::uint32_t, std::uint32_t>> pairs;
   std::set<std::uint32_t> seen;
   std::uint32_t count = lab.info().sm_count;
@@ -83,20 +85,20 @@ Attribute gpc_sms(Lab& lab, const ClusterSurvey& survey) {
     }
   }
   const SharingGroups found = sharing_groups(count, {pairs.begin(), pairs.end()});
-  std::vector<std::string> names;
+  UnitGroups gpcs;
   std::map<std::size_t, std::int64_t> by_size;
-  SampleTable table{"sms", {"sm", "gpc"}, {{}, {}}};
+  SampleTable table = make_table("sms", Plot::kPoints, {sm_axis(), values("gpc", "gpc")});
   for (const std::vector<std::uint32_t>& group : found.groups) {
     if (!seen.contains(group.front())) continue;
     for (const std::uint32_t sm : group) {
       table.data[0].push_back(sm);
-      table.data[1].push_back(static_cast<double>(names.size()));
+      table.data[1].push_back(static_cast<double>(gpcs.groups.size()));
     }
-    names.push_back(fmt::format("{}", fmt::join(group, "+")));
+    gpcs.groups.push_back(group);
     ++by_size[group.size()];
   }
-  const auto groups = static_cast<std::int64_t>(names.size());
-  Attribute attribute = measured(lab, std::move(names), "", std::nullopt, "sms_seen_in_one_cluster");
+  const auto groups = static_cast<std::int64_t>(gpcs.groups.size());
+  Attribute attribute = measured(survey.conditions, std::move(gpcs), "", std::nullopt, "sms_seen_in_one_cluster");
   attribute.add_detail("groups", groups);
   for (const auto& [size, instances] : by_size) {
     attribute.add_detail(fmt::format("groups_of_{}_sms", size), instances);

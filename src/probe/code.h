@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <vector>
 
@@ -19,7 +20,8 @@ struct CodeSurvey {
   double pass_cycles = 0;                      // that cost
   double block_bytes = 0;                      // of kCodeBlockInstructions
   std::uint32_t loop_bytes = 0;                // of code that every pass runs besides, at most
-  std::vector<stats::Plateau> levels;          // nearest first; the last is what serves code that no cache found holds
+  Conditions conditions;
+  std::vector<stats::Plateau> levels;  // nearest first; the last is what serves code that no cache found holds
 };
 
 [[nodiscard]] CodeSurvey survey_code(Lab& lab);
@@ -28,14 +30,16 @@ struct CodeSurvey {
 struct CodeEdge {
   std::uint32_t line_bytes = 0;
   std::uint32_t ways = 0;
+  Conditions conditions;
 };
+// Asks for it; it is read once, for all that follow from it. Throws what steep_edge() throws.
+using CodeEdgeOf = std::function<CodeEdge()>;
 
 // An instruction cache: a level of the survey with another one behind it.
 struct CodeCache {
   const CodeSurvey* survey = nullptr;
   std::size_t level = 0;
-  std::uint32_t fits_instructions = 0;  // the longest code that it holds; found by measure_code_size
-  std::optional<CodeEdge> steep_edge;   // once it was read
+  std::uint32_t fits_instructions = 0;  // the longest code that it holds, once its size was found
 
   [[nodiscard]] const stats::Plateau& plateau() const { return survey->levels[level]; }
   [[nodiscard]] const stats::Plateau& next() const { return survey->levels[level + 1]; }
@@ -46,29 +50,40 @@ struct CodeCache {
 // fits.
 [[nodiscard]] CodeCache find_code_cache(const CodeSurvey& survey, std::size_t level);
 
-[[nodiscard]] Attribute measure_code_size(Lab& lab, CodeCache& cache);
+// How much code it holds.
+struct CodeSize {
+  double bytes = 0;
+  stats::Interval interval;
+  std::uint32_t fits_instructions = 0;
+  double first_miss_bytes = 0;
+  std::string method;
+  Conditions conditions;
+};
+[[nodiscard]] CodeSize find_code_size(Lab& lab, const CodeCache& cache);
+[[nodiscard]] Attribute to_attribute(const CodeSize& size, const CodeCache& cache, bool keep_samples);
+
 // Of straight-line code that the cache serves.
-[[nodiscard]] Attribute measure_code_rate(Lab& lab, const CodeCache& cache);
+[[nodiscard]] Attribute code_rate(const CodeCache& cache);
 // Of a cache that replaces the oldest line of a set: where a few blocks of code lie between none and all of it missing.
 // Throws Inconclusive where the edge does not look like that, NotSupportedError where the cache is too large.
-[[nodiscard]] const CodeEdge& steep_edge(Lab& lab, CodeCache& cache);
+[[nodiscard]] CodeEdge steep_edge(Lab& lab, const CodeCache& cache);
 // From where the time of code that just does not fit falls as it begins later. Throws Inconclusive where no stairs
 // show.
-[[nodiscard]] Attribute measure_code_line(Lab& lab, CodeCache& cache);
+[[nodiscard]] Attribute measure_code_line(Lab& lab, const CodeCache& cache, const CodeEdgeOf& edge_of);
 // From how steep the edge is. Throws Inconclusive where it is not that of a cache that replaces the oldest,
 // NotSupportedError where it is steep and the cache too large to see its stairs.
-[[nodiscard]] Attribute measure_code_ways(Lab& lab, CodeCache& cache);
+[[nodiscard]] Attribute measure_code_ways(Lab& lab, const CodeCache& cache, const CodeEdgeOf& edge_of);
 // Which SMs evict each other's code: "SM", "GPU", or how many SMs share it ("2 SMs"); "CU" where the vendor calls it
 // so.
 [[nodiscard]] Attribute measure_code_scope(Lab& lab, const CodeCache& cache);
-// The SMs that share each instance, one name for each: "0+1".
+// The SMs that share each instance: groups of them.
 [[nodiscard]] Attribute measure_code_shared_between(Lab& lab, const CodeCache& cache);
 // Instances per SM, from which warps evict each other's code.
 [[nodiscard]] Attribute measure_code_amount(Lab& lab, const CodeCache& cache);
 // Of the cache behind which constants and code meet, where all the constants that there may be fit. They throw
 // NotSupportedError where code does not evict constants.
 [[nodiscard]] Attribute measure_constant_size_beside_code(Lab& lab, const CodeSurvey& survey, const Cache& cache);
-[[nodiscard]] Attribute measure_constant_line_beside_code(Lab& lab, const CodeSurvey& survey, Cache& cache);
+[[nodiscard]] Line find_constant_line_beside_code(Lab& lab, const CodeSurvey& survey, const Cache& cache);
 [[nodiscard]] Attribute measure_constant_penalty_beside_code(Lab& lab, const Cache& cache);
 // "constants" if loads of constants evict code.
 [[nodiscard]] Attribute measure_code_sharing(Lab& lab, const CodeCache& cache);

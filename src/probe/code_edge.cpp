@@ -85,8 +85,7 @@ struct Shape {
 
 }  // namespace
 
-const CodeEdge& steep_edge(Lab& lab, CodeCache& cache) {
-  if (cache.steep_edge) return *cache.steep_edge;
+CodeEdge steep_edge(Lab& lab, const CodeCache& cache) {
   if (cache.fits_instructions + kMostBeyond > kMostCodeBehindLead) {
     throw NotSupportedError(fmt::format("the stairs of a steep edge show in caches of up to {:.0f} B here",
                                         (kMostCodeBehindLead - kMostBeyond) * cache.bytes_per_instruction()));
@@ -134,9 +133,9 @@ const CodeEdge& steep_edge(Lab& lab, CodeCache& cache) {
         "what misses does not rise in equal stairs as the code grows: it is not the oldest line of a set that is "
         "replaced, or not all sets are alike");
   }
-  cache.steep_edge = {.line_bytes = static_cast<std::uint32_t>(best.line * cache.bytes_per_instruction()),
-                      .ways = best.ways};
-  return *cache.steep_edge;
+  return {.line_bytes = static_cast<std::uint32_t>(best.line * cache.bytes_per_instruction()),
+          .ways = best.ways,
+          .conditions = lab.conditions()};
 }
 
 }  // namespace gputopo::probe

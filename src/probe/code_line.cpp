@@ -82,7 +82,7 @@ bool has_stairs(const std::vector<double>& steps, std::size_t period) {
 
 }  // namespace
 
-Attribute measure_code_line(Lab& lab, CodeCache& cache) {
+Attribute measure_code_line(Lab& lab, const CodeCache& cache, const CodeEdgeOf& edge_of) {
   constexpr std::uint32_t kMostBlocks = kMostCodeBehindLead / kCodeBlockInstructions - kMostExtraBlocks;
   if (cache.fits_instructions > kMostBlocks * kCodeBlockInstructions) {
     throw NotSupportedError(
@@ -94,7 +94,8 @@ Attribute measure_code_line(Lab& lab, CodeCache& cache) {
   constexpr double kMostMissing = 0.64;
   const double part = missed_parts(lab, cache, {cache.fits_instructions + kCodeBlockInstructions}).front();
   const auto line_of_steep_edge = [&] {
-    return measured_exactly(lab, steep_edge(lab, cache).line_bytes, "B", "stairs_of_edge");
+    const CodeEdge edge = edge_of();
+    return measured_exactly(edge.conditions, edge.line_bytes, "B", "stairs_of_edge");
   };
   if (part > kMostMissing) return line_of_steep_edge();
   const std::uint32_t all_miss = cache.survey->instructions[cache.next().first];
@@ -130,7 +131,7 @@ Attribute measure_code_line(Lab& lab, CodeCache& cache) {
   if (period < 2) return line_of_steep_edge();
   const double line =
       std::exp2(std::round(std::log2(static_cast<double>(period) * kCodeLeadStep * cache.bytes_per_instruction())));
-  return measured_exactly(lab, std::llround(line), "B", "stairs_of_code_length");
+  return measured_exactly(lab.conditions(), std::llround(line), "B", "stairs_of_code_length");
 }
 
 }  // namespace gputopo::probe

@@ -40,8 +40,10 @@ std::vector<EvictedPart> evicted_by_others(CodeEviction& eviction, const Die& di
 
 Attribute measure_code_shared_between(Lab& lab, const CodeCache& cache) {
   CodeEviction eviction(lab, cache);
-  std::vector<std::string> names;
-  SampleTable table{"pairs", {"victim_sm", "evictor_sm", "evicted_part"}, {{}, {}, {}}};
+  UnitGroups sharing;
+  SampleTable table = make_table(
+      "pairs", Plot::kMap,
+      {axis("victim_sm", "victim sm"), axis("evictor_sm", "evictor sm"), values("evicted_part", "evicted part")});
   // An SM that evicts the first of a group is in that group: sharing is transitive, and each is tried once. Returns the
   // others.
   const auto take_group = [&](const std::vector<std::uint32_t>& left) {
@@ -56,7 +58,7 @@ Attribute measure_code_shared_between(Lab& lab, const CodeCache& cache) {
       table.data[1].push_back(left[i]);
       table.data[2].push_back(part);
     }
-    names.push_back(fmt::format("{}", fmt::join(group, "+")));
+    sharing.groups.push_back(std::move(group));
     return others;
   };
   for (const Die& die : dies_of(lab.info())) {
@@ -64,8 +66,9 @@ Attribute measure_code_shared_between(Lab& lab, const CodeCache& cache) {
     std::iota(left.begin(), left.end(), die.begin);
     while (!left.empty()) left = take_group(left);
   }
-  Attribute attribute = measured(lab, names, "", std::nullopt, "eviction_between_sms");
-  attribute.add_detail("instances", static_cast<std::int64_t>(names.size()));
+  const auto instances = static_cast<std::int64_t>(sharing.groups.size());
+  Attribute attribute = measured(lab.conditions(), std::move(sharing), "", std::nullopt, "eviction_between_sms");
+  attribute.add_detail("instances", instances);
   if (lab.keep_samples()) attribute.samples.push_back(std::move(table));
   return attribute;
 }
@@ -93,13 +96,15 @@ Attribute measure_code_amount(Lab& lab, const CodeCache& cache) {
     evictors.push_back({.kind = CodeEvictor::Kind::kCode, .warp = warp});
   }
   const std::vector<double> parts = eviction.evicted_parts(evictors);
-  SampleTable table{"warps", {"evictor_warp", "evicted_part"}, {{}, parts}};
+  SampleTable table =
+      make_table("warps", Plot::kLine, {axis("evictor_warp", "evictor warp"), values("evicted_part", "evicted part")});
+  table.data[1] = parts;
   for (std::uint32_t warp = 0; warp < kWarps; ++warp) table.data[0].push_back(warp);
   const auto sharing = std::count_if(parts.begin(), parts.end(), [](double part) { return part >= kEvicts; });
   if (sharing == 0) throw Inconclusive("the warp that evicted its own code before did not do so again");
   const double amount = std::round(static_cast<double>(kWarps) / static_cast<double>(sharing));
-  Attribute attribute =
-      measured_exactly(lab, static_cast<std::int64_t>(amount), "per " + lab.unit_name(), "eviction_between_warps");
+  Attribute attribute = measured_exactly(lab.conditions(), static_cast<std::int64_t>(amount), "per " + lab.unit_name(),
+                                         "eviction_between_warps");
   attribute.add_detail("warps_sharing", static_cast<std::int64_t>(sharing));
   attribute.add_detail("warps_tried", static_cast<std::int64_t>(kWarps));
   if (lab.keep_samples()) attribute.samples.push_back(std::move(table));
@@ -112,7 +117,7 @@ Attribute measure_code_sharing(Lab& lab, const CodeCache& cache) {
   lab.log(fmt::format("code: constants evict {:.2f} of what other code does", part));
   std::vector<std::string> partners;
   if (part >= kConstantsEvict) partners.emplace_back("constants");
-  Attribute attribute = measured(lab, partners, "", std::nullopt, "eviction_by_constants");
+  Attribute attribute = measured(lab.conditions(), partners, "", std::nullopt, "eviction_by_constants");
   attribute.add_detail("evicted_part", std::round(1000 * std::clamp(part, 0.0, 1.0)) / 1000);
   return attribute;
 }

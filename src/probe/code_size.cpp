@@ -29,8 +29,11 @@ constexpr double kUnevenness = 0.004;
 constexpr double kLeastDifferenceCycles = 6;
 
 SampleTable sweep_table(const CodeSurvey& survey) {
-  return {
-      "sweep", {"footprint_bytes", "cycles_per_instruction"}, {survey.footprints_bytes, survey.cycles_per_instruction}};
+  SampleTable table =
+      make_table("sweep", Plot::kLine, {footprint_axis(), values("cycles_per_instruction", "cycles per instruction")});
+  table.data = {survey.footprints_bytes, survey.cycles_per_instruction};
+  table.marks = {"first_miss_bytes", "all_miss_bytes"};
+  return table;
 }
 
 class EdgeSearch {
@@ -96,7 +99,7 @@ struct Edge {
 
 }  // namespace
 
-Attribute measure_code_size(Lab& lab, CodeCache& cache) {
+CodeSize find_code_size(Lab& lab, const CodeCache& cache) {
   const CodeSurvey& survey = *cache.survey;
   EdgeSearch search(lab, cache);
   const std::uint32_t beyond = survey.instructions[cache.next().first] / kCodeBlockInstructions;
@@ -109,24 +112,32 @@ Attribute measure_code_size(Lab& lab, CodeCache& cache) {
       edge.sharp() ? edge.fits : std::clamp<double>(std::round(edge.beginning()), edge.fits, edge.low + 1);
   lab.log(fmt::format("code: up to {} blocks fit; the edge passes a tenth at {} and leads back to {:.1f}", edge.fits,
                       edge.low, edge.beginning()));
-  cache.fits_instructions = static_cast<std::uint32_t>(blocks) * kCodeBlockInstructions;
   // One block more does not fit, and what every pass runs besides was there too.
   const double most = (edge.sharp() ? std::max<double>(edge.fits, std::ceil(edge.beginning())) : edge.high) + 1;
-  const double bytes = blocks * survey.block_bytes;
-  Attribute size = measured(lab, std::round(bytes), "B",
-                            stats::Interval{std::floor(edge.fits * survey.block_bytes),
-                                            std::ceil(most * survey.block_bytes + survey.loop_bytes)},
-                            edge.sharp() ? "longest_fitting_code" : "beginning_of_edge");
-  size.add_detail("first_miss_bytes", static_cast<std::int64_t>(std::llround((edge.fits + 1) * survey.block_bytes)));
-  size.add_detail("all_miss_bytes",
-                  static_cast<std::int64_t>(std::llround(survey.footprints_bytes[cache.next().first])));
-  size.add_detail("bytes_per_instruction", std::round(100 * cache.bytes_per_instruction()) / 100);
-  size.add_detail("loop_bytes_at_most", static_cast<std::int64_t>(survey.loop_bytes));
-  if (lab.keep_samples()) size.samples.push_back(sweep_table(survey));
+  CodeSize size;
+  size.bytes = blocks * survey.block_bytes;
+  size.interval = {std::floor(edge.fits * survey.block_bytes),
+                   std::ceil(most * survey.block_bytes + survey.loop_bytes)};
+  size.fits_instructions = static_cast<std::uint32_t>(blocks) * kCodeBlockInstructions;
+  size.first_miss_bytes = (edge.fits + 1) * survey.block_bytes;
+  size.method = edge.sharp() ? "longest_fitting_code" : "beginning_of_edge";
+  size.conditions = lab.conditions();
   return size;
 }
 
-Attribute measure_code_rate(Lab& lab, const CodeCache& cache) {
+Attribute to_attribute(const CodeSize& size, const CodeCache& cache, bool keep_samples) {
+  const CodeSurvey& survey = *cache.survey;
+  Attribute attribute = measured(size.conditions, std::round(size.bytes), "B", size.interval, size.method);
+  attribute.add_detail("first_miss_bytes", static_cast<std::int64_t>(std::llround(size.first_miss_bytes)));
+  attribute.add_detail("all_miss_bytes",
+                       static_cast<std::int64_t>(std::llround(survey.footprints_bytes[cache.next().first])));
+  attribute.add_detail("bytes_per_instruction", std::round(100 * cache.bytes_per_instruction()) / 100);
+  attribute.add_detail("loop_bytes_at_most", static_cast<std::int64_t>(survey.loop_bytes));
+  if (keep_samples) attribute.samples.push_back(sweep_table(survey));
+  return attribute;
+}
+
+Attribute code_rate(const CodeCache& cache) {
   const CodeSurvey& survey = *cache.survey;
   const auto values = [&](const stats::Plateau& level) {
     return std::span(survey.cycles_per_instruction).subspan(level.first, level.last + 1 - level.first);
@@ -134,7 +145,7 @@ Attribute measure_code_rate(Lab& lab, const CodeCache& cache) {
   const stats::Plateau& level = cache.plateau();
   const auto own = values(level);
   Attribute rate =
-      measured(lab, std::round(1000 * level.value) / 1000, "cycles",
+      measured(survey.conditions, std::round(1000 * level.value) / 1000, "cycles",
                stats::Interval{*std::min_element(own.begin(), own.end()), *std::max_element(own.begin(), own.end())},
                "plateau_of_code_sweep");
   rate.add_detail("bytes_per_cycle", std::round(100 * cache.bytes_per_instruction() / level.value) / 100);

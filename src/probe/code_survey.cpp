@@ -69,6 +69,7 @@ CodeSurvey survey_code(Lab& lab) {
   }
   lab.log(fmt::format("code: a block of {} instructions takes {} B, a pass {:.0f} cycles and at most {} B beside",
                       kCodeBlockInstructions, survey.block_bytes, survey.pass_cycles, survey.loop_bytes));
+  survey.conditions = lab.conditions();
   return survey;
 }
 
@@ -78,7 +79,7 @@ CodeCache find_code_cache(const CodeSurvey& survey, std::size_t level) {
       survey.instructions[survey.levels.front().first] > kFirstLevelBlocks * kCodeBlockInstructions) {
     throw Inconclusive("the time of an instruction never stays level while the code grows");
   }
-  if (level + 1 < survey.levels.size()) return {&survey, level, 0};
+  if (level + 1 < survey.levels.size()) return {.survey = &survey, .level = level};
   const double most = survey.footprints_bytes.back();
   if (level == 0) {
     throw NotSupportedError(fmt::format(

@@ -58,12 +58,13 @@ class Ramp {
 
 }  // namespace
 
-Attribute measure_code_ways(Lab& lab, CodeCache& cache) {
+Attribute measure_code_ways(Lab& lab, const CodeCache& cache, const CodeEdgeOf& edge_of) {
   Ramp ramp(lab, cache);
   const std::vector<std::uint32_t> lengths = ramp.lengths();
   constexpr std::size_t kLeastLengths = 3;
   if (lengths.size() < kLeastLengths) {
-    return measured_exactly(lab, steep_edge(lab, cache).ways, "", "stairs_of_edge");
+    const CodeEdge edge = edge_of();
+    return measured_exactly(edge.conditions, edge.ways, "", "stairs_of_edge");
   }
   const std::vector<double> parts = missed_parts(lab, cache, lengths);
   std::vector<double> x;
@@ -104,7 +105,7 @@ Attribute measure_code_ways(Lab& lab, CodeCache& cache) {
   if (low > high) std::swap(low, high);  // between two numbers, each as likely
   const double value = std::clamp(std::round(ways), low, high);
   Attribute attribute =
-      measured(lab, static_cast<std::int64_t>(value), "", stats::Interval{low, high}, "slope_of_edge");
+      measured(lab.conditions(), static_cast<std::int64_t>(value), "", stats::Interval{low, high}, "slope_of_edge");
   attribute.add_detail("misses_per_instruction_too_much", std::round(100 * line.slope) / 100);
   return attribute;
 }

@@ -112,7 +112,7 @@ Attribute measure_constant_size_beside_code(Lab& lab, const CodeSurvey& survey, 
   // Under LRU a walk that evicts anything evicts all of a set. Otherwise lines are left beside what evicted them, as
   // many as may go unseen. The capacity lies on the ramp.
   Attribute size =
-      measured(lab, static_cast<std::int64_t>(bytes(fits)), "B",
+      measured(lab.conditions(), static_cast<std::int64_t>(bytes(fits)), "B",
                stats::Interval{(1 - kBegins) * bytes(fits) - survey.block_bytes, bytes(most + 1) + survey.loop_bytes},
                "constants_beside_code");
   size.add_detail("first_miss_bytes", static_cast<std::int64_t>(bytes(fits + 1)));
@@ -123,7 +123,7 @@ Attribute measure_constant_size_beside_code(Lab& lab, const CodeSurvey& survey, 
 
 // Constants of which every other fetch is left out take up as much of the cache as all of them where two fetches are of
 // one line, and as much as half of them where each has a line of its own: as much code fits beside them.
-Attribute measure_constant_line_beside_code(Lab& lab, const CodeSurvey& survey, Cache& cache) {
+Line find_constant_line_beside_code(Lab& lab, const CodeSurvey& survey, const Cache& cache) {
   const Walk all = walk_over_all(cache);
   Walk half = all;
   half.bytes /= 2;
@@ -151,7 +151,7 @@ Attribute measure_constant_line_beside_code(Lab& lab, const CodeSurvey& survey, 
     if (beside > (beside_all + beside_half) / 2) break;
     line = stride;
   }
-  return measured_line(lab, cache, line, "constants_beside_code", std::move(details));
+  return make_line(lab, line, "constants_beside_code", std::move(details));
 }
 
 // What each load of the walk takes longer once code has evicted all constants.
@@ -170,8 +170,8 @@ Attribute measure_constant_penalty_beside_code(Lab& lab, const Cache& cache) {
   // Where not all of it is evicted, less code evicts less.
   const double with_less_code = stats::median(penalties(3 * kMostCodeBlocks / 4));
   const double half = std::max({1.0, (interval.high - interval.low) / 2, std::abs(penalty - with_less_code)});
-  return measured(lab, std::round(penalty * 10) / 10, "cycles", stats::Interval{penalty - half, penalty + half},
-                  "constants_beside_code");
+  return measured(lab.conditions(), std::round(penalty * 10) / 10, "cycles",
+                  stats::Interval{penalty - half, penalty + half}, "constants_beside_code");
 }
 
 }  // namespace gputopo::probe

@@ -143,7 +143,7 @@ class EvictionSearch {
 EvictionPool make_eviction_pool(const Cache& cache, double lines) {
   constexpr double kCapacities = 2;  // of sets that are full under any index
   EvictionPool pool{.lines = static_cast<std::uint32_t>(kCapacities * lines) / 2 * 2, .victims = kVictims};
-  pool.array = make_array(cache.site(), (std::uint64_t{pool.lines} + kVictims) * cache.line_bytes, cache.line_bytes);
+  pool.array = make_array(cache.site(), (std::uint64_t{pool.lines} + kVictims) * cache.line->bytes, cache.line->bytes);
   return pool;
 }
 

@@ -45,32 +45,33 @@ FetchGranularity fetch_granularity_of(std::span<const std::vector<std::uint32_t>
   return best;
 }
 
-Attribute measure_fetch_granularity(Lab& lab, Cache& cache) {
-  const Parameters& parameters = lab.parameters();
-  const std::vector<std::vector<std::uint32_t>>& latencies = cache.survey->cold_passes;
+Fetch find_fetch(const Cache& cache, const Parameters& parameters) {
   if (!cache.has_next_level()) throw Inconclusive("no load was seen to miss this cache, so no fetch into it either");
   // What a fetch has brought is in the nearest part of the cache: near L2 where there is a far one too, whose hits may
   // be as slow as near memory.
   const double fetched_limit = cache.survey->levels[cache.first_level].high_cycles;
   const FetchGranularity found =
-      fetch_granularity_of(latencies, kMinimumStrideBytes, fetched_limit, parameters.line_limit_bytes);
+      fetch_granularity_of(cache.survey->cold_passes, kMinimumStrideBytes, fetched_limit, parameters.line_limit_bytes);
   constexpr double kLeastAgreement = 0.9;  // a third pattern (prefetch, two sizes) agrees less with every candidate
   if (found.agreement < kLeastAgreement) {
     throw Inconclusive(
         fmt::format("a cold pass agrees with {} B only at {:.0f}% of its loads", found.bytes, 100 * found.agreement));
   }
-  cache.fetch_bytes = found.bytes;
-  read_survey(cache);
-  Attribute attribute = measured_exactly(lab, static_cast<std::int64_t>(found.bytes), "B", "cold_pass");
-  attribute.add_detail("agreement", found.agreement);
-  if (lab.keep_samples()) {
-    SampleTable table{"cold_pass", {"offset_bytes", "latency_cycles"}, {{}, {}}};
-    for (std::size_t i = 0; i < latencies.front().size(); ++i) {
-      table.data[0].push_back(static_cast<double>(i * kMinimumStrideBytes));
-      table.data[1].push_back(latencies.front()[i]);
-    }
-    attribute.samples.push_back(std::move(table));
+  return {.bytes = found.bytes, .agreement = found.agreement, .conditions = cache.survey->conditions};
+}
+
+Attribute to_attribute(const Cache& cache, const Fetch& fetch, bool keep_samples) {
+  Attribute attribute = measured_exactly(fetch.conditions, static_cast<std::int64_t>(fetch.bytes), "B", "cold_pass");
+  attribute.add_detail("agreement", fetch.agreement);
+  if (!keep_samples) return attribute;
+  SampleTable table = make_table("cold_pass", Plot::kLine,
+                                 {axis("offset_bytes", "offset", "B"), values("latency_cycles", "latency", "cycles")});
+  const std::vector<std::uint32_t>& latencies = cache.survey->cold_passes.front();
+  for (std::size_t i = 0; i < latencies.size(); ++i) {
+    table.data[0].push_back(static_cast<double>(i * kMinimumStrideBytes));
+    table.data[1].push_back(latencies[i]);
   }
+  attribute.samples.push_back(std::move(table));
   return attribute;
 }
 

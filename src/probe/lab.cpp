@@ -2,17 +2,11 @@
 
 namespace gputopo::probe {
 
-Lab::Lab(Device& device, const DiscoverOptions& options) : device_(device), options_(options) {}
-
-double Lab::elapsed_seconds() const {
+double Bench::elapsed_seconds() const {
   return std::chrono::duration<double>(std::chrono::steady_clock::now() - start_).count();
 }
 
-void Lab::log(const std::string& line) const {
-  if (options_.on_log) options_.on_log(line);
-}
-
-std::vector<ProgramResult> Lab::run(const std::vector<Program>& programs) {
+std::vector<ProgramResult> Bench::run(const std::vector<Program>& programs) {
   if (options_.stop != nullptr && options_.stop->load()) throw Stopped();
   if (elapsed_seconds() > options_.budget_seconds) throw OverBudget();
   if (options_.on_program) {
@@ -20,18 +14,20 @@ std::vector<ProgramResult> Lab::run(const std::vector<Program>& programs) {
   }
   std::vector<ProgramResult> results = device_.run(programs);
   programs_run_ += programs.size();
-  if (!results.empty()) {
-    sm_clock_mhz_ = results.back().sm_clock_mhz;
-    carve_out_bytes_ = results.back().shared_carve_out_bytes;
-  }
+  for (const ProgramResult& result : results) conditions_.add(result);
   return results;
+}
+
+void Lab::log(const std::string& line) const {
+  if (bench_.options().on_log) bench_.options().on_log(line);
 }
 
 template <typename Result, typename Kind>
 std::vector<Result> Lab::run_all(const std::vector<Kind>& programs) {
   std::vector<Result> results;
   results.reserve(programs.size());
-  for (ProgramResult& result : run({programs.begin(), programs.end()})) {
+  for (ProgramResult& result : bench_.run({programs.begin(), programs.end()})) {
+    conditions_.add(result);
     results.push_back(std::get<Result>(std::move(result.data)));
   }
   return results;
@@ -53,6 +49,8 @@ std::vector<ClusterResult> Lab::cluster(const std::vector<ClusterProgram>& progr
   return run_all<ClusterResult>(programs);
 }
 
-StreamResult Lab::stream(const StreamProgram& program) { return std::get<StreamResult>(run({program}).front().data); }
+StreamResult Lab::stream(const StreamProgram& program) {
+  return run_all<StreamResult>(std::vector<StreamProgram>{program}).front();
+}
 
 }  // namespace gputopo::probe

@@ -1,15 +1,17 @@
-// Where probes run their programs: counts them, watches the clock and the stop flag.
+// Where probes run their programs.
 #pragma once
 
 #include <algorithm>
+#include <atomic>
 #include <chrono>
 #include <functional>
 #include <string>
 #include <vector>
 
+#include "gputopo/catalogue.h"
 #include "gputopo/device.h"
-#include "gputopo/discover.h"
 #include "gputopo/model.h"
+#include "probe/conditions.h"
 #include "probe/parameters.h"
 
 namespace gputopo::probe {
@@ -34,18 +36,52 @@ class NotPresent : public Error {
   using Error::Error;
 };
 
-class Lab {
+struct BenchOptions {
+  double budget_seconds = 60;
+  std::uint64_t seed = 1;
+  bool keep_samples = true;
+  const std::atomic<bool>* stop = nullptr;
+  std::function<void(const Program&)> on_program;
+  std::function<void(const std::string&)> on_log;
+};
+
+// What all findings of a discovery share: the device, the clock, the budget, the stop flag. Counts the programs.
+class Bench {
  public:
-  Lab(Device& device, const DiscoverOptions& options);
+  Bench(Device& device, BenchOptions options) : device_(device), options_(std::move(options)) {}
 
   [[nodiscard]] const DeviceInfo& info() const { return device_.info(); }
   [[nodiscard]] const Parameters& parameters() const { return parameters_; }
-  // What the vendor calls an SM.
-  [[nodiscard]] std::string unit_name() const { return gputopo::unit_name(info().vendor); }
-  [[nodiscard]] std::uint64_t seed() const { return options_.seed; }
-  [[nodiscard]] bool keep_samples() const { return options_.keep_samples; }
+  [[nodiscard]] const BenchOptions& options() const { return options_; }
   [[nodiscard]] double elapsed_seconds() const;
   [[nodiscard]] std::uint64_t programs_run() const { return programs_run_; }
+  // Of all programs so far.
+  [[nodiscard]] const Conditions& conditions() const { return conditions_; }
+  [[nodiscard]] std::vector<std::string> device_warnings() { return device_.warnings(); }
+
+  // Throws Stopped, OverBudget and what the device throws.
+  [[nodiscard]] std::vector<ProgramResult> run(const std::vector<Program>& programs);
+
+ private:
+  Device& device_;
+  BenchOptions options_;
+  Parameters parameters_;
+  std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
+  std::uint64_t programs_run_ = 0;
+  Conditions conditions_;
+};
+
+// Where the programs of one finding run: what held meanwhile is theirs alone. Each finding has a Lab of its own.
+class Lab {
+ public:
+  explicit Lab(Bench& bench) : bench_(bench) {}
+
+  [[nodiscard]] const DeviceInfo& info() const { return bench_.info(); }
+  [[nodiscard]] const Parameters& parameters() const { return bench_.parameters(); }
+  // What the vendor calls an SM.
+  [[nodiscard]] std::string unit_name() const { return gputopo::unit_name(info().vendor); }
+  [[nodiscard]] std::uint64_t seed() const { return bench_.options().seed; }
+  [[nodiscard]] bool keep_samples() const { return bench_.options().keep_samples; }
 
   [[nodiscard]] std::vector<ChaseResult> chase(const std::vector<ChaseProgram>& programs);
   [[nodiscard]] std::vector<InstructionResult> code(const std::vector<InstructionProgram>& programs);
@@ -53,35 +89,30 @@ class Lab {
   [[nodiscard]] std::vector<ClusterResult> cluster(const std::vector<ClusterProgram>& programs);
   [[nodiscard]] StreamResult stream(const StreamProgram& program);
 
-  // SM clock and carve-out of the last program.
-  [[nodiscard]] double sm_clock_mhz() const { return sm_clock_mhz_; }
-  [[nodiscard]] std::uint64_t carve_out_bytes() const { return carve_out_bytes_; }
+  // Of the programs that ran here.
+  [[nodiscard]] const Conditions& conditions() const { return conditions_; }
+  // For a part of the finding with conditions of its own.
+  [[nodiscard]] Lab another() const { return Lab(bench_); }
 
   // The largest cache that SMs share, and a footprint that evicts all of it. The vendor's figure, or a guess.
   [[nodiscard]] std::uint64_t last_cache_bytes() const {
-    const std::uint64_t l2 = info().l2_bytes.value_or(parameters_.l2_guess_bytes);
+    const std::uint64_t l2 = info().l2_bytes.value_or(parameters().l2_guess_bytes);
     return std::max(l2, info().l3_bytes.value_or(0));
   }
   [[nodiscard]] std::uint64_t last_cache_evictor_bytes() const {
-    return static_cast<std::uint64_t>(parameters_.last_cache_evictor_factor * static_cast<double>(last_cache_bytes()));
+    return static_cast<std::uint64_t>(parameters().last_cache_evictor_factor * static_cast<double>(last_cache_bytes()));
   }
 
+  // --verbose: one line of what was decided and why.
   void log(const std::string& line) const;
-  [[nodiscard]] std::vector<std::string> device_warnings() { return device_.warnings(); }
 
  private:
-  [[nodiscard]] std::vector<ProgramResult> run(const std::vector<Program>& programs);
   // Of programs of one kind.
   template <typename Result, typename Kind>
   [[nodiscard]] std::vector<Result> run_all(const std::vector<Kind>& programs);
 
-  Device& device_;
-  const DiscoverOptions& options_;
-  Parameters parameters_;
-  std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
-  std::uint64_t programs_run_ = 0;
-  double sm_clock_mhz_ = 0;
-  std::uint64_t carve_out_bytes_ = 0;
+  Bench& bench_;
+  Conditions conditions_;
 };
 
 }  // namespace gputopo::probe

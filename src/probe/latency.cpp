@@ -29,8 +29,10 @@ void add_distribution(Attribute& attribute, const stats::Histogram& histogram, d
   if (clock_mhz > 0) attribute.add_detail("mean_ns", round_to(*attribute.number() / clock_mhz * 1000, 100));
 }
 
-SampleTable histogram_table(const stats::Histogram& histogram) {
-  SampleTable table{"histogram", {"raw_latency_cycles", "loads"}, {{}, {}}};
+SampleTable histogram_table(const stats::Histogram& histogram, double timer_cycles) {
+  SampleTable table = make_table("histogram", Plot::kBars, {raw_latency_axis(), load_counts()});
+  table.timer_cycles = timer_cycles;
+  table.marks = {"minimum_cycles", "p50_cycles", "p95_cycles", "maximum_cycles", "far_cycles"};
   for (std::size_t bin = 0; bin < histogram.size(); ++bin) {
     if (histogram[bin] == 0) continue;
     table.data[0].push_back(static_cast<double>(bin) * kHistogramBinCycles);
@@ -51,13 +53,14 @@ stats::Interval latency_interval(const std::vector<double>& means) {
 }
 
 // One attribute from the loads of several copies: mean of the copies' means inside the band.
-Attribute banded_latency(Lab& lab, const BandLatencies& latencies, double low, double high, double timer,
+Attribute banded_latency(const Lab& lab, const BandLatencies& latencies, double low, double high, double timer,
                          const std::string& method) {
   const std::vector<double>& means = latencies.means_cycles;
-  Attribute attribute = measured(lab, round_to(stats::median(means), 100), "cycles", latency_interval(means), method);
-  add_distribution(attribute, latencies.histogram, low, high, timer, lab.sm_clock_mhz());
+  Attribute attribute =
+      measured(lab.conditions(), round_to(stats::median(means), 100), "cycles", latency_interval(means), method);
+  add_distribution(attribute, latencies.histogram, low, high, timer, lab.conditions().sm_clock_mhz());
   attribute.add_detail("timer_cycles", round_to(timer, 100));
-  if (lab.keep_samples()) attribute.samples.push_back(histogram_table(latencies.histogram));
+  if (lab.keep_samples()) attribute.samples.push_back(histogram_table(latencies.histogram, timer));
   return attribute;
 }
 
@@ -71,8 +74,9 @@ void add_levels(const Lab& lab, const Survey& survey, Attribute& attribute) {
   }
   attribute.add_detail("levels_cycles", std::move(modes));
   if (!lab.keep_samples()) return;
-  SampleTable table = histogram_table(all);
+  SampleTable table = histogram_table(all, survey.timer_cycles);
   table.name = "levels";
+  table.marks = {"levels_cycles"};
   attribute.samples.push_back(std::move(table));
 }
 
@@ -81,10 +85,10 @@ Attribute latency_of(Lab& lab, const Cache& cache) {
   const Site& site = cache.site();
   if (cache.first_level == 0 && !site.exclusive) {
     // The nearest level: untimed chains over a tiny array, exact to a fraction of a cycle.
-    Attribute attribute = measured(lab, round_to(stats::median(survey.tiny_latencies_cycles), 100), "cycles",
-                                   latency_interval(survey.tiny_latencies_cycles), "untimed_chain");
+    Attribute attribute = measured(survey.conditions, round_to(stats::median(survey.tiny_latencies_cycles), 100),
+                                   "cycles", latency_interval(survey.tiny_latencies_cycles), "untimed_chain");
     add_distribution(attribute, survey.histograms.front(), 0, cache.hit_limit_cycles(), survey.timer_cycles,
-                     lab.sm_clock_mhz());
+                     survey.conditions.sm_clock_mhz());
     attribute.add_detail("timer_cycles", round_to(survey.timer_cycles, 100));
     return attribute;
   }
@@ -146,7 +150,8 @@ Attribute measure_far_latency(Lab& lab, const Cache& l2) {
     Cache far = l2;
     far.first_level = l2.last_level;
     far.fits_bytes = 0;
-    const Attribute found = latency_of(lab, far);
+    Lab of_far = lab.another();
+    const Attribute found = latency_of(of_far, far);
     attribute.add_detail("far_cycles", *found.number());
     attribute.add_detail("far_low_cycles", *found.low);
     attribute.add_detail("far_high_cycles", *found.high);
@@ -167,8 +172,10 @@ Attribute measure_shared_latency(Lab& lab, const Site& site) {
     latencies.push_back(static_cast<double>(copy.steps[1].total_cycles) / static_cast<double>(copy.steps[1].loads));
   }
   const double mean = stats::median(latencies);
-  Attribute attribute = measured(lab, round_to(mean, 100), "cycles", latency_interval(latencies), "untimed_chain");
-  if (lab.sm_clock_mhz() > 0) attribute.add_detail("mean_ns", round_to(mean / lab.sm_clock_mhz() * 1000, 100));
+  Attribute attribute =
+      measured(lab.conditions(), round_to(mean, 100), "cycles", latency_interval(latencies), "untimed_chain");
+  if (lab.conditions().sm_clock_mhz() > 0)
+    attribute.add_detail("mean_ns", round_to(mean / lab.conditions().sm_clock_mhz() * 1000, 100));
   return attribute;
 }
 
@@ -189,9 +196,10 @@ Attribute measure_device_latency(Lab& lab, const Survey& survey, std::uint64_t l
          warm_step(site, evictor, 1),
          {.kind = StepKind::kCounted, .loads = std::min(loads, array.element_count() / 2), .chain = chain}});
   };
-  const auto after_eviction = [&](const std::vector<ChaseProgram>& programs) {
-    return banded_latency(lab, timed_band_latencies(lab.chase(programs), 2, 0, infinity, survey.timer_cycles), 0,
-                          infinity, survey.timer_cycles, "timed_loads_after_eviction");
+  const auto after_eviction = [&](Lab own, const std::vector<ChaseProgram>& programs) {
+    const std::vector<ChaseResult> results = own.chase(programs);
+    return banded_latency(own, timed_band_latencies(results, 2, 0, infinity, survey.timer_cycles), 0, infinity,
+                          survey.timer_cycles, "timed_loads_after_eviction");
   };
   ChaseProgram program = timed_after_eviction(warm, 1);
   std::vector<ChaseProgram> programs;
@@ -202,9 +210,10 @@ Attribute measure_device_latency(Lab& lab, const Survey& survey, std::uint64_t l
   }
   // Where no cache stands before memory every load goes there, and nothing need be evicted, least of all the TLBs.
   const bool uncached = survey.levels.size() < 2;
-  Attribute attribute = uncached ? measured(lab, round_to(stats::median(survey.tiny_latencies_cycles), 100), "cycles",
-                                            latency_interval(survey.tiny_latencies_cycles), "untimed_chain")
-                                 : after_eviction(programs);
+  Attribute attribute = uncached
+                            ? measured(survey.conditions, round_to(stats::median(survey.tiny_latencies_cycles), 100),
+                                       "cycles", latency_interval(survey.tiny_latencies_cycles), "untimed_chain")
+                            : after_eviction(lab.another(), programs);
   attribute.add_condition("tlb", std::string("warm"));
 
   // TLB cold: one line a page over as much memory as there is, timed in the order it was touched: the oldest pages
@@ -216,7 +225,7 @@ Attribute measure_device_latency(Lab& lab, const Survey& survey, std::uint64_t l
   if (reach / stride < kLeastPages) return attribute;
   const ChaseArray pages = make_array(site, reach, stride);
   try {
-    const Attribute found = after_eviction({timed_after_eviction(pages, 0)});
+    const Attribute found = after_eviction(lab.another(), {timed_after_eviction(pages, 0)});
     attribute.add_detail("tlb_cold_cycles", *found.number());
     attribute.add_detail("tlb_cold_reach_bytes", static_cast<std::int64_t>(pages.bytes));
   } catch (const DeviceMemoryError& error) {

@@ -20,8 +20,7 @@ namespace {
 
 // Of each block of the array one random half is touched. Halves that are lines of their own (or several) fill the cache
 // with as many bytes as there are in it; halves of a line leave its other half empty.
-Attribute line_by_packing(Lab& lab, Cache& cache) {
-  const double all_bytes = cache.packed_bytes;
+Line line_by_packing(Lab& lab, const Cache& cache, double all_bytes) {
   const std::uint64_t element = cache.nearest_fetch_bytes();
   constexpr double kCapacities = 8;
   constexpr double kMiddle = 0.72;  // between one half and all, as a ratio
@@ -45,7 +44,9 @@ Attribute line_by_packing(Lab& lab, Cache& cache) {
     if (bytes > kMiddle * all_bytes) break;
     line = block;
   }
-  return measured_line(lab, cache, line, "packed_halves", std::move(packed));
+  Line found = make_line(lab, line, "packed_halves", std::move(packed));
+  found.packed_bytes = all_bytes;
+  return found;
 }
 
 // An array of so many bytes of which every `stride` is touched once. A nearer cache whose lines are shorter could hold
@@ -172,20 +173,22 @@ class SparseFootprints {
 
 }  // namespace
 
-Attribute measured_line(const Lab& lab, Cache& cache, std::uint64_t line, std::string method, NamedValues details) {
-  if (line > lab.parameters().line_limit_bytes) {
-    throw Inconclusive(fmt::format("touching only part of every {} B still fills the cache as all of them do", line));
+Line make_line(const Lab& lab, std::uint64_t bytes, std::string method, NamedValues details) {
+  if (bytes > lab.parameters().line_limit_bytes) {
+    throw Inconclusive(fmt::format("touching only part of every {} B still fills the cache as all of them do", bytes));
   }
-  cache.line_bytes = line;
-  Attribute attribute = measured_exactly(lab, static_cast<std::int64_t>(line), "B", std::move(method));
-  attribute.details = std::move(details);
+  return {.bytes = bytes, .method = std::move(method), .details = std::move(details), .conditions = lab.conditions()};
+}
+
+Attribute to_attribute(const Line& line) {
+  Attribute attribute = measured_exactly(line.conditions, static_cast<std::int64_t>(line.bytes), "B", line.method);
+  attribute.details = line.details;
   return attribute;
 }
 
-Attribute measure_line_size(Lab& lab, Cache& cache) {
+Line find_line(Lab& lab, const Cache& cache) {
   require_exceeded(cache, "so its lines are never evicted");
-  cache.packed_bytes = packed_bytes(lab, cache);
-  if (cache.packed_bytes > 0) return line_by_packing(lab, cache);
+  if (const double packed = packed_bytes(lab, cache); packed > 0) return line_by_packing(lab, cache, packed);
   SparseFootprints footprints(lab, cache);
   std::uint64_t line = cache.fetch_bytes;
   NamedValues ratios;
@@ -193,7 +196,7 @@ Attribute measure_line_size(Lab& lab, Cache& cache) {
     if (!footprints.is_within_line(stride, ratios)) break;
     line = stride;
   }
-  return measured_line(lab, cache, line, "sparse_footprint", std::move(ratios));
+  return make_line(lab, line, "sparse_footprint", std::move(ratios));
 }
 
 }  // namespace gputopo::probe

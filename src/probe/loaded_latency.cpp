@@ -81,8 +81,12 @@ Attribute measure_loaded_latency(Lab& lab, LoadedLevel level) {
   }
   const std::vector<AccessTrial> trials = run_trials(lab, programs);
   // Two tables, because they are two curves.
-  SampleTable latency{"latency", {"warps_in_flight", "latency_cycles"}, {{}, {}}};
-  SampleTable throughput{"throughput", {"warps_in_flight", "loads_per_cycle"}, {{}, {}}};
+  const Column in_flight = axis("warps_in_flight", "in flight", "warps");
+  SampleTable latency = make_table("latency", Plot::kLine, {in_flight, values("latency_cycles", "latency", "cycles")});
+  SampleTable throughput =
+      make_table("throughput", Plot::kLine, {in_flight, values("loads_per_cycle", "loads per cycle")});
+  latency.marks = {"unloaded_cycles", "knee_warps"};
+  throughput.marks = {"knee_warps"};
   double peak = 0;
   for (const AccessTrial& trial : trials) {
     for (SampleTable* table : {&latency, &throughput}) table->data[0].push_back(trial.program.warps);
@@ -93,7 +97,7 @@ Attribute measure_loaded_latency(Lab& lab, LoadedLevel level) {
   const AccessTrial& most = trials.back();
   const double alone = trials.front().cycles();
   const std::uint32_t load_bytes = lab.info().warp_size * lane_bytes(level);
-  Attribute attribute = measured(lab, rounded(most.cycles()), "cycles", most.interval(), "littles_law");
+  Attribute attribute = measured(lab.conditions(), rounded(most.cycles()), "cycles", most.interval(), "littles_law");
   attribute.add_detail("warps_in_flight", static_cast<std::int64_t>(most.program.warps));
   attribute.add_detail("unloaded_cycles", rounded(alone));
   attribute.add_detail("bytes_per_load", static_cast<std::int64_t>(load_bytes));

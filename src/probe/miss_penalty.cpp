@@ -15,7 +15,7 @@ Attribute measure_miss_penalty(Lab& lab, const Cache& cache) {
   constexpr std::uint64_t kFactor = 4;
   const std::uint64_t bytes =
       site.clamp(kFactor * std::max(cache.fits_bytes, static_cast<std::uint64_t>(cache.resident_bytes)));
-  const ChaseArray array = make_array(site, bytes, std::max(cache.fetch_bytes, cache.line_bytes));
+  const ChaseArray array = make_array(site, bytes, cache.line_or_fetch_bytes());
   const std::vector<double> misses = band_latencies(lab, survey, array, next.low_cycles, next.high_cycles).means_cycles;
   double hit = stats::median(survey.tiny_latencies_cycles);
   if (cache.last_level > 0) {
@@ -28,8 +28,8 @@ Attribute measure_miss_penalty(Lab& lab, const Cache& cache) {
   const double penalty = stats::median(misses) - hit;
   const stats::Interval interval = stats::mean_interval(misses);
   const double half = std::max(1.0, (interval.high - interval.low) / 2);
-  return measured(lab, std::round(penalty * 10) / 10, "cycles", stats::Interval{penalty - half, penalty + half},
-                  "next_level_minus_hit");
+  return measured(lab.conditions(), std::round(penalty * 10) / 10, "cycles",
+                  stats::Interval{penalty - half, penalty + half}, "next_level_minus_hit");
 }
 
 }  // namespace gputopo::probe

@@ -155,7 +155,7 @@ Attribute measure_near_sms(Lab& lab, const Cache& l2, std::size_t partitions) {
   if (rows.sms.size() < 2 * partitions) throw NotSupportedError("needs programs on SMs that they name");
   const auto correlation = correlations(rows);
   const Clusters clusters = cluster(correlation, partitions);
-  std::vector<std::string> groups;
+  UnitGroups near;
   std::vector<std::size_t> cluster_of(rows.sms.size());
   double within = 1;
   double between = -1;
@@ -165,7 +165,7 @@ Attribute measure_near_sms(Lab& lab, const Cache& l2, std::size_t partitions) {
       ids.push_back(rows.sms[i]);
       cluster_of[i] = a;
     }
-    groups.push_back(fmt::format("{}", fmt::join(ids, "+")));
+    near.groups.push_back(std::move(ids));
     within = std::min(within, mean_correlation(correlation, clusters[a], clusters[a]));
     for (std::size_t b = a + 1; b < clusters.size(); ++b) {
       between = std::max(between, mean_correlation(correlation, clusters[a], clusters[b]));
@@ -177,7 +177,7 @@ Attribute measure_near_sms(Lab& lab, const Cache& l2, std::size_t partitions) {
         fmt::format("SMs of one partition see L2 hardly more alike than others do (correlation {:.2f} and {:.2f})",
                     within, between));
   }
-  Attribute attribute = measured(lab, groups, "", std::nullopt, "correlation_of_l2_latencies");
+  Attribute attribute = measured(lab.conditions(), std::move(near), "", std::nullopt, "correlation_of_l2_latencies");
   std::vector<double> means;
   for (const auto& row : rows.latencies) {
     means.push_back(std::accumulate(row.begin(), row.end(), 0.0) / kLines - l2.survey->timer_cycles);
@@ -189,14 +189,19 @@ Attribute measure_near_sms(Lab& lab, const Cache& l2, std::size_t partitions) {
                        {"slowest_sm_cycles", round_to_tenth(*std::max_element(means.begin(), means.end()))}};
   flag_odd_sms(rows, means, attribute);
   if (!lab.keep_samples()) return attribute;
-  SampleTable sms{"sms", {"sm", "partition", "latency_cycles"}, {{}, {}, {}}};
+  SampleTable sms =
+      make_table("sms", Plot::kPoints,
+                 {sm_axis(), series("partition", "partition"), values("latency_cycles", "latency", "cycles")});
+  sms.marks = {"fastest_sm_cycles", "slowest_sm_cycles"};
   for (std::size_t i = 0; i < rows.sms.size(); ++i) {
     sms.data[0].push_back(rows.sms[i]);
     sms.data[1].push_back(static_cast<double>(cluster_of[i]));
     sms.data[2].push_back(round_to_tenth(means[i]));
   }
   // By partition, so that the matrix shows its blocks.
-  SampleTable slices{"slices", {"sm", "line_offset_bytes", "raw_latency_cycles"}, {{}, {}, {}}};
+  SampleTable slices = make_table("slices", Plot::kMap,
+                                  {sm_axis(), axis("line_offset_bytes", "line offset", "B"),
+                                   values("raw_latency_cycles", "raw latency", "cycles")});
   const std::vector<std::size_t> lines = lines_by_nearness(rows, clusters);
   for (const auto& members : clusters) {
     for (const std::size_t i : members) {

@@ -213,7 +213,7 @@ double packed_bytes(Lab& lab, const Cache& cache) {
   // Behind another cache the fetch of that one: a load a line would let it hold as many of these lines as it has of its
   // own, which may be all of this cache's.
   const std::uint64_t element = cache.nearest_fetch_bytes();
-  const std::uint64_t place = std::max({element, cache.line_bytes, cache.fetch_bytes});
+  const std::uint64_t place = std::max(element, cache.line_or_fetch_bytes());
   const double guess = std::max(cache.held_bytes(), static_cast<double>(place));
   const double places_limit = lab.parameters().packed_places_limit;
   if (cache.site().exclusive || guess > places_limit * static_cast<double>(place)) return 0;

@@ -11,11 +11,11 @@ namespace gputopo::probe {
 Attribute measure_partitions(Lab& lab, const Cache& l2, double total_bytes) {
   require_exceeded(l2, "so its capacity is not known");
   if (l2.last_level == 0) {
-    Attribute attribute = measured_exactly(lab, 1, "", "near_part_of_resident");
+    Attribute attribute = measured_exactly(l2.survey->conditions, 1, "", "near_part_of_resident");
     attribute.add_detail("near_bytes", static_cast<std::int64_t>(total_bytes));
     return attribute;
   }
-  const std::uint64_t stride = std::max(l2.line_bytes, l2.fetch_bytes);
+  const std::uint64_t stride = l2.line_or_fetch_bytes();
   const double near_limit = l2.survey->levels[l2.last_level - 1].high_cycles;
   const auto resident = [&](double limit, double capacities) {
     return sampled_residency(lab, l2, limit, total_bytes, capacities, stride, lab.parameters().residency_samples / 4);
@@ -36,7 +36,8 @@ Attribute measure_partitions(Lab& lab, const Cache& l2, double total_bytes) {
     throw Inconclusive(fmt::format("{:.0f} of {:.0f} B are near: {:.2f} is no whole number of partitions", near.bytes,
                                    total_bytes, ratio));
   }
-  Attribute attribute = measured_exactly(lab, static_cast<std::int64_t>(rounded), "", "near_part_of_resident");
+  Attribute attribute =
+      measured_exactly(lab.conditions(), static_cast<std::int64_t>(rounded), "", "near_part_of_resident");
   attribute.add_detail("near_bytes", std::round(near.bytes));
   attribute.add_detail("near_low_bytes", std::round(near.interval.low));
   attribute.add_detail("near_high_bytes", std::round(near.interval.high));

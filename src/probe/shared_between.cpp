@@ -36,16 +36,14 @@ ChaseProgram pairs_program(const Cache& cache, std::uint32_t victim_sm, std::uin
   return program;
 }
 
-std::vector<std::string> group_names(const SharingGroups& groups, const DeviceInfo& info) {
-  std::vector<std::string> names;
-  for (const std::vector<std::uint32_t>& group : groups.groups) {
-    std::vector<std::uint32_t> ids = group;
-    if (info.physical_sm_ids) {
-      for (std::uint32_t& id : ids) id = info.physical_sm_ids->at(id);
-    }
-    names.push_back(fmt::format("{}", fmt::join(ids, "+")));
+// By physical ids where they are known.
+UnitGroups unit_groups(const SharingGroups& found, const DeviceInfo& info) {
+  UnitGroups units{found.groups};
+  if (!info.physical_sm_ids) return units;
+  for (std::vector<std::uint32_t>& group : units.groups) {
+    for (std::uint32_t& id : group) id = info.physical_sm_ids->at(id);
   }
-  return names;
+  return units;
 }
 
 }  // namespace
@@ -94,7 +92,7 @@ SharingGroups sharing_groups(std::uint32_t count, const std::vector<std::pair<st
 Attribute scope_of_sm(const Lab& lab, std::uint32_t sm, const std::vector<EvictedPart>& others) {
   if (others.empty()) throw NotSupportedError("needs a second SM to evict from");
   std::vector<double> together = {static_cast<double>(sm)};
-  SampleTable table{"sms", {"sm", "evicted_part"}, {{}, {}}};
+  SampleTable table = make_table("sms", Plot::kPoints, {sm_axis(), values("evicted_part", "evicted part")});
   for (const EvictedPart& other : others) {
     if (other.part >= kEvicts) together.push_back(other.sm);
     table.data[0].push_back(other.sm);
@@ -108,7 +106,7 @@ Attribute scope_of_sm(const Lab& lab, std::uint32_t sm, const std::vector<Evicte
                             : together.size() == 1 ? lab.unit_name()
                                                    : fmt::format("{} {}s", together.size(), lab.unit_name());
   lab.log(fmt::format("scope: {} of {} other SMs evict what SM {} holds", together.size() - 1, others.size(), sm));
-  Attribute attribute = measured(lab, scope, "", std::nullopt, "eviction_between_sms");
+  Attribute attribute = measured(lab.conditions(), scope, "", std::nullopt, "eviction_between_sms");
   attribute.add_detail("sms_sharing", static_cast<std::int64_t>(together.size()));
   constexpr std::size_t kFew = 16;
   if (!all && together.size() <= kFew) attribute.add_detail("sms", together);
@@ -120,7 +118,9 @@ Attribute measure_shared_between(Lab& lab, const Cache& cache) {
   require_exceeded(cache, "so nothing can be evicted from it");
   std::int64_t tried = 0;
   std::vector<std::pair<std::uint32_t, std::uint32_t>> pairs;
-  SampleTable table{"pairs", {"victim_sm", "evictor_sm", "surviving_fraction"}, {{}, {}, {}}};
+  SampleTable table = make_table("pairs", Plot::kMap,
+                                 {axis("victim_sm", "victim sm"), axis("evictor_sm", "evictor sm"),
+                                  values("surviving_fraction", "surviving fraction")});
   const auto try_pairs = [&](std::uint32_t victim, std::uint32_t end) {
     const ChaseProgram program = pairs_program(cache, victim, end);
     const std::uint32_t copies = lab.parameters().pair_copies;
@@ -144,7 +144,8 @@ Attribute measure_shared_between(Lab& lab, const Cache& cache) {
   }
   const std::uint32_t sms = lab.info().sm_count;
   const SharingGroups found = sharing_groups(sms, pairs);
-  Attribute attribute = measured(lab, group_names(found, lab.info()), "", std::nullopt, "eviction_between_sms");
+  Attribute attribute =
+      measured(lab.conditions(), unit_groups(found, lab.info()), "", std::nullopt, "eviction_between_sms");
   attribute.add_detail("instances", static_cast<std::int64_t>(found.groups.size()));
   std::map<std::size_t, std::int64_t> by_size;
   for (const auto& group : found.groups) ++by_size[group.size()];

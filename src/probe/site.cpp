@@ -52,7 +52,7 @@ double median_hit_fraction(const std::vector<ChaseResult>& copies, std::size_t s
   return stats::median(fractions);
 }
 
-Attribute measured(const Lab& lab, Value value, std::string unit, std::optional<stats::Interval> interval,
+Attribute measured(const Conditions& conditions, Value value, std::string unit, std::optional<stats::Interval> interval,
                    std::string method) {
   Attribute attribute;
   attribute.value = std::move(value);
@@ -63,14 +63,13 @@ Attribute measured(const Lab& lab, Value value, std::string unit, std::optional<
     attribute.high = interval->high;
   }
   attribute.method = std::move(method);
-  attribute.add_condition("sm_clock_mhz", std::round(lab.sm_clock_mhz() * 10) / 10);
-  attribute.add_condition("carve_out_bytes", static_cast<std::int64_t>(lab.carve_out_bytes()));
+  attribute.conditions = conditions.named();
   return attribute;
 }
 
-Attribute measured_exactly(const Lab& lab, std::int64_t value, std::string unit, std::string method) {
+Attribute measured_exactly(const Conditions& conditions, std::int64_t value, std::string unit, std::string method) {
   const auto exact = static_cast<double>(value);
-  return measured(lab, value, std::move(unit), stats::Interval{exact, exact}, std::move(method));
+  return measured(conditions, value, std::move(unit), stats::Interval{exact, exact}, std::move(method));
 }
 
 }  // namespace gputopo::probe

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "gputopo/program.h"
+#include "probe/evidence.h"
 #include "probe/lab.h"
 #include "stats/descriptive.h"
 #include "stats/levels.h"
@@ -37,6 +38,7 @@ struct Survey {
   std::vector<std::uint64_t> footprints_bytes;
   std::vector<stats::Histogram> histograms;  // of each footprint, raw cycles
   std::vector<stats::Level> levels;          // nearest first
+  Conditions conditions;                     // of all of it
   stats::Histogram cold;                     // of first touches, one per line
   // Raw cycles of every load of passes at kMinimumStrideBytes over arrays that were in no cache.
   std::vector<std::vector<std::uint32_t>> cold_passes;
@@ -45,7 +47,26 @@ struct Survey {
   [[nodiscard]] bool is_complete() const { return !cold_passes.empty(); }
 };
 
-// A cache: the levels [first_level, last_level] of a survey, and what the probes have found of it.
+// What a miss brings into a cache.
+struct Fetch {
+  std::uint64_t bytes = 0;
+  double agreement = 0;  // part of the loads of cold passes whose hit or miss is what these bytes predict
+  Conditions conditions;
+};
+
+// What a cache evicts at once.
+struct Line {
+  std::uint64_t bytes = 0;
+  double packed_bytes = 0;  // that the cache holds, by packing (packing.h); 0 if that was not tried, or it is too large
+  std::string method;
+  NamedValues details;
+  Conditions conditions;
+};
+
+struct Capacity;  // size.h
+
+// A cache: the levels [first_level, last_level] of a survey, and what was found of it before. A value: what is found
+// later makes another one (with(), below).
 struct Cache {
   const Survey* survey = nullptr;
   std::size_t first_level = 0;
@@ -55,9 +76,8 @@ struct Cache {
   std::uint64_t fits_bytes = 0;    // largest footprint of the survey that fits
   double resident_bytes = 0;       // most bytes of any footprint that were seen resident: a lower bound of the size
   std::uint64_t nearer_bytes = 0;  // the same of the caches before this one; 0 if it is the nearest
-  std::uint64_t line_bytes = 0;
-  double packed_bytes = 0;  // by packing (packing.h); 0 if that was not tried, or it is too large for it
-  double size_bytes = 0;
+  std::optional<Line> line;
+  std::optional<double> size_bytes;
 
   [[nodiscard]] const Site& site() const { return survey->site; }
   // Raw latencies below this hit here or nearer.
@@ -69,6 +89,9 @@ struct Cache {
   [[nodiscard]] std::uint64_t nearest_fetch_bytes() const {
     return nearer_bytes > 0 ? survey->fetch_bytes : fetch_bytes;
   }
+  // The least that takes up a line of its own, as far as is known.
+  [[nodiscard]] std::uint64_t line_or_fetch_bytes() const { return std::max(fetch_bytes, line ? line->bytes : 0); }
+  [[nodiscard]] double packed_bytes() const { return line ? line->packed_bytes : 0; }
   // The most bytes it was seen to hold, all of a footprint or part of one.
   [[nodiscard]] double held_bytes() const { return std::max(static_cast<double>(fits_bytes), resident_bytes); }
   // The largest part of the survey's loads that can miss: a cache behind others may fetch more at once than the
@@ -119,16 +142,16 @@ struct BandLatencies {
 
 // ---- Attributes ----
 
-// A measured attribute with the conditions that held: SM clock, carve-out.
-[[nodiscard]] Attribute measured(const Lab& lab, Value value, std::string unit, std::optional<stats::Interval> interval,
-                                 std::string method);
+// A measured attribute, and what held while the programs behind it ran.
+[[nodiscard]] Attribute measured(const Conditions& conditions, Value value, std::string unit,
+                                 std::optional<stats::Interval> interval, std::string method);
 // A whole number, which is exact: the interval is the value.
-[[nodiscard]] Attribute measured_exactly(const Lab& lab, std::int64_t value, std::string unit, std::string method);
+[[nodiscard]] Attribute measured_exactly(const Conditions& conditions, std::int64_t value, std::string unit,
+                                         std::string method);
 
-// A line of this length, which the cache has from now on. Throws Inconclusive where it is longer than what is looked
-// for.
-[[nodiscard]] Attribute measured_line(const Lab& lab, Cache& cache, std::uint64_t line, std::string method,
-                                      NamedValues details);
+[[nodiscard]] Attribute to_attribute(const Cache& cache, const Fetch& fetch, bool keep_samples);
+[[nodiscard]] Attribute to_attribute(const Line& line);
+[[nodiscard]] Attribute to_attribute(const Cache& cache, const Capacity& capacity, bool keep_samples);
 
 // ---- The probes: one file each ----
 
@@ -146,14 +169,18 @@ void sweep_footprints(Lab& lab, Survey& survey);
 // `consequence` ends the sentence: "so its lines were never evicted".
 void require_exceeded(const Cache& cache, const std::string& consequence);
 
-// Reads off the survey how much fits and stays resident, for the cache's level and fetch granularity.
-void read_survey(Cache& cache);
+// The cache as it was read off the survey, with other levels or another fetch granularity.
+[[nodiscard]] Cache read_again(Cache cache);
+// The cache, this known of it too.
+[[nodiscard]] Cache with(Cache cache, const Fetch& fetch);
+[[nodiscard]] Cache with(Cache cache, const Line& line);
+[[nodiscard]] Cache with(Cache cache, const Capacity& capacity);
 
-[[nodiscard]] Attribute measure_fetch_granularity(Lab& lab, Cache& cache);
-[[nodiscard]] Attribute measure_line_size(Lab& lab, Cache& cache);
-[[nodiscard]] Attribute measure_size(Lab& lab, Cache& cache);
-// Adds to a measured size what it is at every carve-out that the device offers.
-void measure_size_by_carve_out(Lab& lab, const Cache& cache, Attribute& size);
+[[nodiscard]] Fetch find_fetch(const Cache& cache, const Parameters& parameters);
+[[nodiscard]] Line find_line(Lab& lab, const Cache& cache);
+// A line of these bytes. Throws Inconclusive where it is longer than what is looked for.
+[[nodiscard]] Line make_line(const Lab& lab, std::uint64_t bytes, std::string method, NamedValues details);
+[[nodiscard]] Capacity find_capacity(Lab& lab, const Cache& cache);
 [[nodiscard]] Attribute measure_latency(Lab& lab, const Cache& cache);
 // Near and far latency of an L2 with partitions; the value is the near one.
 [[nodiscard]] Attribute measure_far_latency(Lab& lab, const Cache& l2);
@@ -161,12 +188,12 @@ void measure_size_by_carve_out(Lab& lab, const Cache& cache, Attribute& size);
 [[nodiscard]] Attribute measure_amount(Lab& lab, const Cache& cache);
 // Whether loads through `evictor` drive out what `victim` holds, as a second array in the victim's own space does.
 [[nodiscard]] bool shares_cache(Lab& lab, const Cache& victim, const Cache& evictor);
-// Which SMs use one and the same instance of the cache: a list of "3+4", one for each instance.
+// Which SMs use one and the same instance of the cache: a group for each instance.
 [[nodiscard]] Attribute measure_shared_between(Lab& lab, const Cache& cache);
 [[nodiscard]] Attribute measure_partitions(Lab& lab, const Cache& l2, double total_bytes);
 // Groups of lines that all SMs reach in the same time: the slices that can be told apart.
 [[nodiscard]] Attribute measure_slices(Lab& lab, const Cache& l2);
-// The SMs near each of an L2's partitions, one name for each: "0+1+4+5".
+// The SMs near each of an L2's partitions, a group for each.
 [[nodiscard]] Attribute measure_near_sms(Lab& lab, const Cache& l2, std::size_t partitions);
 // Bytes per second that a stream moves, the median of three runs; 0 where it ends within the timer's resolution.
 [[nodiscard]] double median_bandwidth(Lab& lab, const StreamProgram& program);

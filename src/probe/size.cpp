@@ -155,7 +155,7 @@ Estimate resident_estimate(Lab& lab, const Cache& cache, double guess, std::uint
     settled = !grew && resident > 0;
     if (!grew) break;
   }
-  const auto line = static_cast<double>(std::max({stride, cache.line_bytes, cache.fetch_bytes}));
+  const auto line = static_cast<double>(std::max(stride, cache.line_or_fetch_bytes()));
   return {best, {best - line, best + line + (settled ? 0 : growth)}, settled};
 }
 
@@ -292,8 +292,7 @@ Sampling plan_sampling(const Lab& lab, const Cache& cache, double guess, double 
   Sampling sampling;
   sampling.array = make_array(site, static_cast<std::uint64_t>(guess * factor), stride, Order::kShuffled);
   sampling.of_fetch = static_cast<double>(std::max(cache.fetch_bytes, stride)) / static_cast<double>(stride);
-  sampling.of_line =
-      static_cast<double>(std::max({cache.line_bytes, cache.fetch_bytes, stride})) / static_cast<double>(stride);
+  sampling.of_line = static_cast<double>(std::max(cache.line_or_fetch_bytes(), stride)) / static_cast<double>(stride);
   const double lines = std::max(1.0, guess / static_cast<double>(stride) / sampling.of_line);
   const double most = site.exclusive ? 32768 : 1024;
   // A few samples even of a cache of a few lines: what they evict is corrected for.
@@ -435,7 +434,7 @@ Capacity estimate_capacity(Lab& lab, const Cache& cache, const Effort& effort) {
   const bool behind = cache.nearer_bytes > 0;
   // One load a line, which is what is evicted. Behind another cache every fetch of that one: a load a line would let it
   // hold as many of these lines as it has of its own, which may be more than this cache does.
-  const std::uint64_t stride = behind ? cache.survey->fetch_bytes : std::max(cache.line_bytes, cache.fetch_bytes);
+  const std::uint64_t stride = behind ? cache.survey->fetch_bytes : cache.line_or_fetch_bytes();
   const double guess = std::max(cache.held_bytes(), static_cast<double>(stride));
   Capacity capacity;
   if (site.exclusive && cache.last_level > cache.first_level) {
@@ -452,6 +451,7 @@ Capacity estimate_capacity(Lab& lab, const Cache& cache, const Effort& effort) {
       capacity.bytes = std::round(memory.capacity.bytes);
       capacity.interval = memory.capacity.interval;
       capacity.method = "clear_memory_loads";
+      capacity.conditions = lab.conditions();
       return capacity;
     }
   }
@@ -471,7 +471,7 @@ Capacity estimate_capacity(Lab& lab, const Cache& cache, const Effort& effort) {
   }
   // Sampling: a quick look where the others are exact, the full sample where they may not be: where walking twice the
   // capacity in order still hits, the replacement is not LRU.
-  const auto line = static_cast<double>(std::max({stride, cache.line_bytes, cache.fetch_bytes}));
+  const auto line = static_cast<double>(std::max(stride, cache.line_or_fetch_bytes()));
   const double base = std::max(best.bytes, guess);
   // A block touches all of L2 many times faster than one thread reads it back: where that had to end while what stays
   // resident still grew, sampling has the footprint that it takes.
@@ -483,7 +483,7 @@ Capacity estimate_capacity(Lab& lab, const Cache& cache, const Effort& effort) {
   constexpr double kLeastFactor = 1.5;
   if (factor >= kLeastFactor) {
     bool exact = site.exclusive ? resident.bytes > 0 : misses_all(cache, 2 * base);
-    double packed = cache.packed_bytes;
+    double packed = cache.packed_bytes();
     if (!exact && packed == 0) packed = packed_bytes(lab, cache);
     // What reading backwards over-counts under another replacement than LRU, packing does not.
     // A line or two more of them is one that seemed to fit.
@@ -535,6 +535,7 @@ Capacity estimate_capacity(Lab& lab, const Cache& cache, const Effort& effort) {
   }
   capacity.bytes = std::round(best.bytes);
   capacity.interval = best.interval;
+  capacity.conditions = lab.conditions();
   capacity.resident_bytes = resident.bytes;
   for (std::size_t i = 0; i < cache.survey->footprints_bytes.size(); ++i) {
     constexpr double kNothingHits = 0.01;
@@ -550,7 +551,10 @@ Capacity estimate_capacity(Lab& lab, const Cache& cache, const Effort& effort) {
 }
 
 SampleTable sweep_table(const Survey& survey) {
-  SampleTable table{"sweep", {"footprint_bytes", "raw_latency_cycles", "loads"}, {{}, {}, {}}};
+  SampleTable table = make_table("sweep", Plot::kDensity, {footprint_axis(), raw_latency_axis(), load_counts()});
+  table.timer_cycles = survey.timer_cycles;
+  table.marks = {"first_miss_bytes", "all_miss_bytes", "change_point_bytes", "resident_backwards_bytes",
+                 "sampled_residency_bytes"};
   for (std::size_t i = 0; i < survey.footprints_bytes.size(); ++i) {
     for (std::size_t bin = 0; bin < survey.histograms[i].size(); ++bin) {
       if (survey.histograms[i][bin] == 0) continue;
@@ -581,27 +585,24 @@ std::optional<double> change_point_bytes(const Cache& cache) {
 
 }  // namespace
 
-Attribute measure_size(Lab& lab, Cache& cache) {
+Capacity find_capacity(Lab& lab, const Cache& cache) {
   require_exceeded(cache, "so it is at least that large");
   constexpr std::uint64_t kQuickSamples = 12000;
-  const Capacity capacity = estimate_capacity(lab, cache, {kQuickSamples, lab.parameters().residency_samples});
-  cache.size_bytes = capacity.bytes;
+  return estimate_capacity(lab, cache, {kQuickSamples, lab.parameters().residency_samples});
+}
+
+Attribute to_attribute(const Cache& cache, const Capacity& capacity, bool keep_samples) {
   Attribute attribute =
-      measured(lab, static_cast<std::int64_t>(capacity.bytes), "B", capacity.interval, capacity.method);
-  if (capacity.first_miss_bytes > 0) {
-    attribute.add_detail("first_miss_bytes", static_cast<std::int64_t>(capacity.first_miss_bytes));
-    cache.fits_bytes = static_cast<std::uint64_t>(capacity.first_miss_bytes);
-  }
-  if (capacity.all_miss_bytes > 0)
-    attribute.add_detail("all_miss_bytes", static_cast<std::int64_t>(capacity.all_miss_bytes));
-  if (const std::optional<double> change = change_point_bytes(cache)) {
-    attribute.add_detail("change_point_bytes", static_cast<std::int64_t>(*change));
-  }
-  if (capacity.resident_bytes > 0)
-    attribute.add_detail("resident_backwards_bytes", static_cast<std::int64_t>(capacity.resident_bytes));
-  if (capacity.sampled_bytes > 0)
-    attribute.add_detail("sampled_residency_bytes", static_cast<std::int64_t>(capacity.sampled_bytes));
-  if (lab.keep_samples()) attribute.samples.push_back(sweep_table(*cache.survey));
+      measured(capacity.conditions, static_cast<std::int64_t>(capacity.bytes), "B", capacity.interval, capacity.method);
+  const auto add_bytes = [&](const char* name, double bytes) {
+    if (bytes > 0) attribute.add_detail(name, static_cast<std::int64_t>(bytes));
+  };
+  add_bytes("first_miss_bytes", capacity.first_miss_bytes);
+  add_bytes("all_miss_bytes", capacity.all_miss_bytes);
+  add_bytes("change_point_bytes", change_point_bytes(cache).value_or(0));
+  add_bytes("resident_backwards_bytes", capacity.resident_bytes);
+  add_bytes("sampled_residency_bytes", capacity.sampled_bytes);
+  if (keep_samples) attribute.samples.push_back(sweep_table(*cache.survey));
   return attribute;
 }
 

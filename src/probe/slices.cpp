@@ -118,7 +118,7 @@ Attribute measure_slices(Lab& lab, const Cache& l2) {
   const double one_slice = stats::quantile(middle, kSmaller);
   double shares = 0;
   for (const double lines : middle) shares += std::max(1.0, std::round(lines / one_slice));
-  Attribute attribute = measured(lab, static_cast<std::int64_t>(count), "",
+  Attribute attribute = measured(lab.conditions(), static_cast<std::int64_t>(count), "",
                                  stats::Interval{*fewest, std::max(*most, shares)}, "lines_alike_from_every_sm");
   attribute.details = {{"lines", static_cast<std::int64_t>(kLines)}, {"noise_cycles", std::round(10 * noise) / 10}};
   return attribute;

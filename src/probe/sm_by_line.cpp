@@ -6,7 +6,7 @@
 namespace gputopo::probe {
 
 SmByLine load_from_every_sm(Lab& lab, const Cache& l2, std::size_t lines, std::uint64_t passes) {
-  const std::uint64_t stride = std::max(l2.line_bytes, l2.fetch_bytes);
+  const std::uint64_t stride = l2.line_or_fetch_bytes();
   constexpr std::uint64_t kSpan = 16u << 20;  // over which the lines are strewn
   ChaseArray array = make_array(l2.site(), kSpan, stride, Order::kSequential);
   std::mt19937_64 random(lab.seed());

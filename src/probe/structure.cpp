@@ -38,11 +38,11 @@ std::vector<PackingPlace> places_of(const ChaseArray& array, std::uint64_t line_
 // lines as it has of its own: there as many of all that it fetches of a line that the whole cache has far more of them
 // than that one can hold.
 std::uint64_t element_stride(const Cache& cache, double lines) {
-  if (cache.nearer_bytes == 0) return cache.line_bytes;
+  if (cache.nearer_bytes == 0) return cache.line->bytes;
   const std::uint64_t fetch = cache.nearest_fetch_bytes();
   const std::uint64_t nearer = cache.nearer_bytes / fetch;
   constexpr std::uint64_t kFarMore = 8;
-  std::uint64_t stride = cache.line_bytes;
+  std::uint64_t stride = cache.line->bytes;
   for (std::uint64_t parts = 1; stride > fetch && static_cast<std::uint64_t>(lines) * parts < kFarMore * nearer;
        parts *= 2) {
     stride /= 2;
@@ -53,7 +53,7 @@ std::uint64_t element_stride(const Cache& cache, double lines) {
 // What is walked must be too much for the cache before this one, always.
 std::size_t least_lines(const Cache& cache, const Structure& structure) {
   constexpr std::uint64_t kNearer = 2;
-  const std::uint64_t per_line = cache.line_bytes / structure.array.stride_bytes;
+  const std::uint64_t per_line = cache.line->bytes / structure.array.stride_bytes;
   return kNearer * cache.nearer_bytes / cache.nearest_fetch_bytes() / per_line;
 }
 
@@ -323,37 +323,40 @@ void require_lines(const Structure& structure, double most) {
 
 Structure survey_structure(Lab& lab, const Cache& cache) {
   require_exceeded(cache, "so no lines conflict");
-  if (cache.line_bytes == 0 || cache.size_bytes <= 0) throw Inconclusive("its line and its size are not known");
-  Structure structure{.line_bytes = cache.line_bytes, .behind = cache.nearer_bytes > 0};
-  structure.lines = std::round(cache.size_bytes / static_cast<double>(cache.line_bytes));
+  if (!cache.line || !cache.size_bytes) throw Inconclusive("its line and its size are not known");
+  Structure structure{.line_bytes = cache.line->bytes, .behind = cache.nearer_bytes > 0};
+  structure.lines = std::round(*cache.size_bytes / static_cast<double>(structure.line_bytes));
   if (cache.site().exclusive && !structure.behind) {
     require_lines(structure, lab.parameters().structure_shared_lines_limit);
     const EvictionPool pool = make_eviction_pool(cache, structure.lines);
     structure.array = pool.array;
     collect_conflicts(lab, structure, [&](std::uint64_t seed) { return conflict_by_eviction(lab, cache, pool, seed); });
+    structure.conditions = lab.conditions();
     return structure;
   }
   require_lines(structure, structure.behind ? lab.parameters().structure_behind_lines_limit
                                             : lab.parameters().structure_lines_limit);
   constexpr double kCapacities = 2;  // does not fit, whatever the index
-  const auto wanted = static_cast<std::uint64_t>(kCapacities * cache.size_bytes);
-  structure.array = make_array(cache.site(), cache.site().clamp(wanted) / cache.line_bytes * cache.line_bytes,
+  const auto wanted = static_cast<std::uint64_t>(kCapacities * *cache.size_bytes);
+  structure.array = make_array(cache.site(), cache.site().clamp(wanted) / cache.line->bytes * cache.line->bytes,
                                element_stride(cache, structure.lines));
-  const std::vector<PackingPlace> places = places_of(structure.array, cache.line_bytes);
+  const std::vector<PackingPlace> places = places_of(structure.array, cache.line->bytes);
   FitTest test(lab, cache, structure.array, places);
   if (!structure.behind) {
     collect_conflicts(lab, structure,
                       [&](std::uint64_t seed) { return conflict_by_itself(lab, test, places.size(), seed); });
+    structure.conditions = lab.conditions();
     return structure;
   }
   const LineGroup packed = packed_lines(lab, cache, structure, places);
   collect_conflicts(lab, structure, [&](std::uint64_t seed) {
     return conflict_with_packed(lab, test, packed, least_lines(cache, structure), places.size(), seed);
   });
+  structure.conditions = lab.conditions();
   return structure;
 }
 
-Attribute structure_ways(const Lab& lab, const Structure& structure) {
+Attribute structure_ways(const Structure& structure) {
   const auto fewest = static_cast<double>(structure.fewest_ways());
   const auto most = static_cast<double>(structure.most_ways());
   // What is left after the shared memory has taken its part need not be whole ways; more than one apart is no set.
@@ -368,12 +371,12 @@ Attribute structure_ways(const Lab& lab, const Structure& structure) {
     interval.low = std::min(fewest, std::floor((1 + kOfSize) * mean_ways));
     interval.high = std::max(most, std::ceil((1 - kOfSize) * mean_ways));
   }
-  return measured(lab, static_cast<std::int64_t>(most), "", interval, "minimal_conflict_sets");
+  return measured(structure.conditions, static_cast<std::int64_t>(most), "", interval, "minimal_conflict_sets");
 }
 
-Attribute structure_sets(const Lab& lab, const Structure& structure) {
+Attribute structure_sets(const Structure& structure) {
   if (const auto counted = counted_sets(structure)) {
-    return measured_exactly(lab, static_cast<std::int64_t>(*counted), "", "stride_of_a_set");
+    return measured_exactly(structure.conditions, static_cast<std::int64_t>(*counted), "", "stride_of_a_set");
   }
   const auto fewest = static_cast<double>(structure.fewest_ways());
   const auto most = static_cast<double>(structure.most_ways());
@@ -390,16 +393,16 @@ Attribute structure_sets(const Lab& lab, const Structure& structure) {
   const double power = std::exp2(std::round(std::log2(sets)));
   const double likely = std::abs(power - sets) <= kWhole * sets ? power : whole;
   const double slack = likely == sets ? 0 : std::ceil(0.01 * likely);
-  return measured(lab, static_cast<std::int64_t>(likely), "", stats::Interval{likely - slack, likely + slack},
-                  "lines_over_ways");
+  return measured(structure.conditions, static_cast<std::int64_t>(likely), "",
+                  stats::Interval{likely - slack, likely + slack}, "lines_over_ways");
 }
 
-Attribute structure_index(const Lab& lab, const Structure& structure) {
+Attribute structure_index(const Structure& structure) {
   const auto line_bytes = structure.line_bytes;
   const auto ways = static_cast<double>(structure.most_ways());
   const double sets = structure.lines / ways;
   const auto answer = [&](std::string value) {
-    return measured(lab, std::move(value), "", std::nullopt, "addresses_of_conflict_sets");
+    return measured(structure.conditions, std::move(value), "", std::nullopt, "addresses_of_conflict_sets");
   };
   if (sets < 1.5) return answer("none");
   if (counted_sets(structure)) {
@@ -428,7 +431,7 @@ Attribute structure_index(const Lab& lab, const Structure& structure) {
 
 Attribute structure_replacement(Lab& lab, const Cache& cache, const Structure& structure) {
   const auto answer = [&](std::string value) {
-    return measured(lab, std::move(value), "", std::nullopt, "victim_of_a_new_line");
+    return measured(lab.conditions(), std::move(value), "", std::nullopt, "victim_of_a_new_line");
   };
   const std::size_t ways = structure.most_ways();
   if (structure.most_ways() > structure.fewest_ways() + 1) {
@@ -458,7 +461,10 @@ Attribute structure_replacement(Lab& lab, const Cache& cache, const Structure& s
     value = "random";
   }
   Attribute attribute = answer(value);
-  SampleTable table{"victims", {"age", "share", "share_first_touched_again"}, {{}, plain.of_age, touched.of_age}};
+  SampleTable table = make_table(
+      "victims", Plot::kLine,
+      {axis("age", "age"), values("share", "share"), values("share_first_touched_again", "share first touched again")});
+  table.data = {{}, plain.of_age, touched.of_age};
   for (std::size_t i = 0; i < ways; ++i) table.data[0].push_back(static_cast<double>(i + 1));
   if (lab.keep_samples()) attribute.samples.push_back(std::move(table));
   constexpr std::size_t kShown = 8;

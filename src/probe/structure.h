@@ -25,6 +25,7 @@ struct Structure {
   bool behind = false;  // another cache, so that the lines of one set are never walked alone
   double lines = 0;     // that the cache has: its size by the size of a line
   std::vector<Conflict> conflicts;
+  Conditions conditions;
 
   [[nodiscard]] std::size_t fewest_ways() const;
   [[nodiscard]] std::size_t most_ways() const;
@@ -33,11 +34,11 @@ struct Structure {
 // Needs the cache's line and size. Throws Inconclusive where no conflict set holds its ground.
 [[nodiscard]] Structure survey_structure(Lab& lab, const Cache& cache);
 
-[[nodiscard]] Attribute structure_ways(const Lab& lab, const Structure& structure);
-[[nodiscard]] Attribute structure_sets(const Lab& lab, const Structure& structure);
+[[nodiscard]] Attribute structure_ways(const Structure& structure);
+[[nodiscard]] Attribute structure_sets(const Structure& structure);
 // "modulo": consecutive lines lie in consecutive sets; "bits B to E": address bits name the set, but others than those
 // right above the line; "hashed": neither; "none": there is one set.
-[[nodiscard]] Attribute structure_index(const Lab& lab, const Structure& structure);
+[[nodiscard]] Attribute structure_index(const Structure& structure);
 // "lru", "fifo", "pseudo_lru" (always the same victim, and neither of these two), "random" (each way as likely),
 // "other", or "none" where a set has one way. The details and samples have the share of each victim, by age.
 [[nodiscard]] Attribute structure_replacement(Lab& lab, const Cache& cache, const Structure& structure);

@@ -6,6 +6,7 @@
 
 #include "probe/fetch_granularity.h"
 #include "probe/site.h"
+#include "probe/size.h"
 
 namespace gputopo::probe {
 namespace {
@@ -131,6 +132,7 @@ Survey begin_survey(Lab& lab, const Site& site) {
   Survey survey;
   survey.site = site;
   survey.tiny = run_tiny(lab, survey);
+  survey.conditions.add(lab.conditions());
   return survey;
 }
 
@@ -140,7 +142,10 @@ Survey complete_survey(Lab& lab, Survey survey) {
   run_cold(lab, survey);
   const std::vector<stats::Histogram> extremes = {tiny, survey.cold};
   survey.levels = stats::find_levels(extremes);
-  if (survey.levels.size() < 2) return survey;
+  if (survey.levels.size() < 2) {
+    survey.conditions.add(lab.conditions());
+    return survey;
+  }
   // Between the tiny array and the cold pass there may be levels that neither shows, so the nearest level ends just
   // above the tiny array's own spread until the sweep has shown the next one.
   constexpr double kSpreadQuantile = 0.95;
@@ -159,6 +164,7 @@ Survey complete_survey(Lab& lab, Survey survey) {
   all.push_back(tiny);
   all.push_back(survey.cold);
   survey.levels = stats::find_levels(all);
+  survey.conditions.add(lab.conditions());
 
   std::string levels;
   for (const stats::Level& level : survey.levels)
@@ -178,11 +184,10 @@ Cache find_cache(const Survey& survey, std::size_t depth, bool merge_rest) {
   cache.first_level = depth;
   cache.last_level = merge_rest ? survey.levels.size() - 2 : depth;
   cache.fetch_bytes = survey.fetch_bytes;
-  read_survey(cache);
-  return cache;
+  return read_again(cache);
 }
 
-void read_survey(Cache& cache) {
+Cache read_again(Cache cache) {
   const Survey& survey = *cache.survey;
   const double limit = cache.hit_limit_cycles();
   cache.fits_bytes = 0;
@@ -207,6 +212,23 @@ void read_survey(Cache& cache) {
   // The upper half of what fits may already hold the first misses.
   small.resize((small.size() + 1) / 2);
   cache.noise = stats::median(small);
+  return cache;
+}
+
+Cache with(Cache cache, const Fetch& fetch) {
+  cache.fetch_bytes = fetch.bytes;
+  return read_again(std::move(cache));
+}
+
+Cache with(Cache cache, const Line& line) {
+  cache.line = line;
+  return cache;
+}
+
+Cache with(Cache cache, const Capacity& capacity) {
+  cache.size_bytes = capacity.bytes;
+  if (capacity.first_miss_bytes > 0) cache.fits_bytes = static_cast<std::uint64_t>(capacity.first_miss_bytes);
+  return cache;
 }
 
 }  // namespace gputopo::probe

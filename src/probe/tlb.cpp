@@ -128,7 +128,9 @@ class TlbProber {
     const std::vector<Point> points = sweep();
     survey.largest_bytes = points.back().reach_bytes;
     survey.most_pages = most_pages_;
-    survey.sweep = {"sweep", {"reach_bytes", "stride_bytes", "added_cycles"}, {{}, {}, {}}};
+    survey.sweep = make_table("sweep", Plot::kLine,
+                              {axis("reach_bytes", "reach", "B"), series("stride_bytes", "stride", "B"),
+                               values("added_cycles", "added", "cycles")});
     for (const Point& point : points) {
       survey.sweep.data[0].push_back(static_cast<double>(point.reach_bytes));
       survey.sweep.data[1].push_back(static_cast<double>(point.stride_bytes));
@@ -841,32 +843,37 @@ ChaseArray pages_apart(const Lab& lab, const Site& site, std::uint64_t pages, st
   return array;
 }
 
-TlbSurvey survey_tlbs(Lab& lab, const Site& site) { return TlbProber(lab, site).run(); }
+TlbSurvey survey_tlbs(Lab& lab, const Site& site) {
+  TlbSurvey survey = TlbProber(lab, site).run();
+  survey.conditions = lab.conditions();
+  return survey;
+}
 
 Attribute tlb_reach(const Lab& lab, const TlbSurvey& survey, std::size_t depth) {
   const TlbLevel& level = tlb_level(survey, depth);
-  Attribute attribute = measured(lab, whole(level.last_fit_bytes), "B", level.reach_bytes, "page_sweep");
+  Attribute attribute = measured(survey.conditions, whole(level.last_fit_bytes), "B", level.reach_bytes, "page_sweep");
   if (lab.keep_samples()) attribute.samples.push_back(survey.sweep);
   return attribute;
 }
 
-Attribute tlb_entry_bytes(const Lab& lab, const TlbSurvey& survey, std::size_t depth) {
+Attribute tlb_entry_bytes(const TlbSurvey& survey, std::size_t depth) {
   const TlbLevel& level = tlb_level(survey, depth);
   if (level.entry_bytes == 0) {
     throw Inconclusive(
         "how much an entry covers takes reaches well beyond this level's, or finer pages, than there are");
   }
-  return measured_exactly(lab, static_cast<std::int64_t>(level.entry_bytes), "B", "random_places_of_blocks");
+  return measured_exactly(survey.conditions, static_cast<std::int64_t>(level.entry_bytes), "B",
+                          "random_places_of_blocks");
 }
 
-Attribute tlb_entries(const Lab& lab, const TlbSurvey& survey, std::size_t depth) {
-  const auto bytes = static_cast<double>(std::get<std::int64_t>(tlb_entry_bytes(lab, survey, depth).value));
+Attribute tlb_entries(const TlbSurvey& survey, std::size_t depth) {
+  const auto bytes = static_cast<double>(std::get<std::int64_t>(tlb_entry_bytes(survey, depth).value));
   const TlbLevel& level = tlb_level(survey, depth);
-  return measured(lab, whole(level.last_fit_bytes / bytes), "",
+  return measured(survey.conditions, whole(level.last_fit_bytes / bytes), "",
                   stats::Interval{level.reach_bytes.low / bytes, level.reach_bytes.high / bytes}, "reach_over_entry");
 }
 
-Attribute tlb_ways(const Lab& lab, const TlbSurvey& survey, std::size_t depth) {
+Attribute tlb_ways(const TlbSurvey& survey, std::size_t depth) {
   const TlbLevel& level = tlb_level(survey, depth);
   if (level.entry_bytes > 0 && level.last_fit_bytes > static_cast<double>(kMostEntriesBySet * level.entry_bytes)) {
     throw NotSupportedError(fmt::format("sets are looked for in TLBs of up to {} entries only", kMostEntriesBySet));
@@ -875,7 +882,7 @@ Attribute tlb_ways(const Lab& lab, const TlbSurvey& survey, std::size_t depth) {
     throw Inconclusive("the misses of single pages beyond the reach do not add up to its entries");
   const auto [least, most] = std::minmax_element(level.sets.begin(), level.sets.end());
   Attribute attribute =
-      measured(lab, static_cast<std::int64_t>(*most), "",
+      measured(survey.conditions, static_cast<std::int64_t>(*most), "",
                stats::Interval{static_cast<double>(*least), static_cast<double>(*most)}, "misses_per_page_beyond");
   attribute.add_detail("sets", static_cast<std::int64_t>(level.sets.size()));
   std::vector<double> ways(level.sets.begin(), level.sets.end());
@@ -883,11 +890,11 @@ Attribute tlb_ways(const Lab& lab, const TlbSurvey& survey, std::size_t depth) {
   return attribute;
 }
 
-Attribute tlb_miss_penalty(const Lab& lab, const TlbSurvey& survey, std::size_t depth) {
+Attribute tlb_miss_penalty(const TlbSurvey& survey, std::size_t depth) {
   const TlbLevel& level = tlb_level(survey, depth);
   constexpr double kPart = 0.05;  // misses differ: where the next level's entry or the page table lies
   const double slack = std::max(1.5, std::max(kPart, level.miss_error) * level.miss_cycles);
-  return measured(lab, std::round(level.miss_cycles * 10) / 10, "cycles",
+  return measured(survey.conditions, std::round(level.miss_cycles * 10) / 10, "cycles",
                   stats::Interval{level.miss_cycles - slack, level.miss_cycles + slack}, "step_of_page_sweep");
 }
 

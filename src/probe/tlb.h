@@ -26,6 +26,7 @@ struct TlbSurvey {
   std::uint64_t largest_bytes = 0;  // the largest reach that was tried
   std::uint64_t most_pages = 0;     // that were loaded at once
   SampleTable sweep;                // reach_bytes, stride_bytes, added_cycles (mean)
+  Conditions conditions;
 };
 
 // Sweeps the reach up to what memory allows. `site`: a space that misses L1 on every load, so that all are translated.
@@ -36,10 +37,10 @@ struct TlbSurvey {
 // The level before it; one without entries where there is none.
 [[nodiscard]] TlbLevel nearer_tlb_level(const TlbSurvey& survey, std::size_t depth);
 [[nodiscard]] Attribute tlb_reach(const Lab& lab, const TlbSurvey& survey, std::size_t depth);
-[[nodiscard]] Attribute tlb_entries(const Lab& lab, const TlbSurvey& survey, std::size_t depth);
-[[nodiscard]] Attribute tlb_entry_bytes(const Lab& lab, const TlbSurvey& survey, std::size_t depth);
-[[nodiscard]] Attribute tlb_ways(const Lab& lab, const TlbSurvey& survey, std::size_t depth);
-[[nodiscard]] Attribute tlb_miss_penalty(const Lab& lab, const TlbSurvey& survey, std::size_t depth);
+[[nodiscard]] Attribute tlb_entries(const TlbSurvey& survey, std::size_t depth);
+[[nodiscard]] Attribute tlb_entry_bytes(const TlbSurvey& survey, std::size_t depth);
+[[nodiscard]] Attribute tlb_ways(const TlbSurvey& survey, std::size_t depth);
+[[nodiscard]] Attribute tlb_miss_penalty(const TlbSurvey& survey, std::size_t depth);
 
 // What a load from device memory takes, in cycles, whose translation misses the level at `depth` and all before it, and
 // hits the next. Nothing where the level's entries are not known, or the next level is not clearly larger.

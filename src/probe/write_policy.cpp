@@ -67,7 +67,7 @@ struct TwoParts {
   }
 };
 
-std::uint64_t line_of(const Cache& cache) { return std::max(cache.line_bytes, cache.fetch_bytes); }
+std::uint64_t line_of(const Cache& cache) { return cache.line_or_fetch_bytes(); }
 
 // As many as a median takes: programs that have the GPU to themselves drive everything out of L2 first, each.
 std::vector<ChaseProgram> copies_of(const Lab& lab, const ChaseProgram& program) {
@@ -94,7 +94,7 @@ auto judged(Lab& lab, const ProgramOf& program_with_sweeps, const Judge& judge) 
 // Leaves nothing of other arrays in L2, whatever is behind that.
 ChaseArray l2_evictor(const Lab& lab, const Cache& l2) {
   auto l2_bytes = static_cast<double>(lab.info().l2_bytes.value_or(0));
-  l2_bytes = std::max(l2_bytes, l2.size_bytes);
+  l2_bytes = std::max(l2_bytes, l2.size_bytes.value_or(0));
   if (l2_bytes == 0) l2_bytes = static_cast<double>(lab.parameters().l2_guess_bytes);
   const double bytes = lab.parameters().last_cache_evictor_factor * l2_bytes;
   return make_array(l2.site(), static_cast<std::uint64_t>(bytes), line_of(l2));
@@ -152,7 +152,7 @@ Attribute measure_write_allocate(Lab& lab, const Cache& cache) {
                         percent(hits.unstored), percent(hits.stored), percent(hits.stored_again)));
     return judge(hits, lab.parameters().nearly_all);
   });
-  Attribute attribute = measured(lab, treatment.allocates, "", std::nullopt, "loads_after_stores");
+  Attribute attribute = measured(lab.conditions(), treatment.allocates, "", std::nullopt, "loads_after_stores");
   if (treatment.keeps_hits) attribute.add_detail("store_hit", std::string(*treatment.keeps_hits ? "kept" : "evicted"));
   return attribute;
 }
@@ -178,7 +178,7 @@ Attribute measure_write_policy(Lab& lab, const Cache& l1, const Cache& l2) {
                         percent(hits.in_l1), percent(hits.unstored), percent(hits.stored_in_l2)));
     return passes_stores_on(hits, lab.parameters().nearly_all);
   });
-  return measured(lab, std::string(through ? "write_through" : "write_back"), "", std::nullopt,
+  return measured(lab.conditions(), std::string(through ? "write_through" : "write_back"), "", std::nullopt,
                   "loads_past_l1_after_stores");
 }
 
@@ -202,7 +202,8 @@ Attribute measure_write_policy_beside_reads(Lab& lab, Space space, std::uint64_t
                   "is written to {} bytes; {:.0f} from a cache to itself",
                   alone / 1e9, beside_memory / 1e9, beside_cache / 1e9, part, in_cache / 1e9));
   const auto answer = [&](const char* policy) {
-    Attribute attribute = measured(lab, std::string(policy), "", std::nullopt, "reads_from_memory_beside_writes");
+    Attribute attribute =
+        measured(lab.conditions(), std::string(policy), "", std::nullopt, "reads_from_memory_beside_writes");
     attribute.details = {{"read_bytes_per_second", std::round(alone)},
                          {"read_beside_memory_writes_bytes_per_second", std::round(beside_memory)},
                          {"read_beside_cached_writes_bytes_per_second", std::round(beside_cache)},
@@ -228,16 +229,15 @@ Attribute measure_write_policy_beside_reads(Lab& lab, Space space, std::uint64_t
                   100 * (1 - kept)));
 }
 
-Attribute write_policy_by_bandwidth(const Lab& lab, double written, double next) {
+Attribute write_policy_by_bandwidth(const Parameters& parameters, double written, double next) {
   const double ratio = written / next;
-  if (ratio < lab.parameters().write_back_ratio) {
+  if (ratio < parameters.write_back_ratio) {
     throw NotSupportedError(
         fmt::format("it takes writes {:.2f} times as fast as what is behind it can: too little to tell write-back from "
                     "write-through",
                     ratio));
   }
-  Attribute attribute = measured(lab, std::string("write_back"), "", std::nullopt, "write_bandwidth_against_memory");
-  attribute.source = Source::kInferred;
+  Attribute attribute = inferred_value(std::string("write_back"), "", "write_bandwidth_against_memory");
   attribute.add_detail("times_memory_bandwidth", std::round(100 * ratio) / 100);
   return attribute;
 }

@@ -46,6 +46,6 @@ struct PassingHits {
                                                           std::uint64_t memory_bytes, double memory_bytes_per_second);
 // Of a cache that takes `written` bytes a second where what is behind it takes at most `next`: "write_back". Throws
 // NotSupportedError where the difference proves nothing.
-[[nodiscard]] Attribute write_policy_by_bandwidth(const Lab& lab, double written, double next);
+[[nodiscard]] Attribute write_policy_by_bandwidth(const Parameters& parameters, double written, double next);
 
 }  // namespace gputopo::probe

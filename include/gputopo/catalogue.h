@@ -1,0 +1,165 @@
+// The catalogue: what there is to know of a GPU. One row for each attribute (attributes.def) and for each memory
+// element (elements.def); reports, checks, plans and documents read these and keep no table of their own. Enumerations
+// inside, names where text is read or written.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "gputopo/space.h"
+
+namespace gputopo {
+
+// ---- Vendors ----
+
+enum class Vendor : std::uint8_t { kNvidia, kAmd };
+// "NVIDIA", "AMD".
+[[nodiscard]] std::string_view to_string(Vendor vendor);
+// Of what a device calls its vendor; NVIDIA's elements are those of a vendor that is not known.
+[[nodiscard]] Vendor vendor_of(std::string_view name);
+// What a vendor calls the unit that the caches of an SM serve: "CU" on AMD, "SM" elsewhere.
+[[nodiscard]] std::string unit_name(std::string_view vendor);
+
+// ---- Attributes ----
+
+enum class AttributeGroup : std::uint8_t { kDevice, kCompute, kMemory };
+
+enum class Quantity : std::uint8_t {
+  kCapacity,    // bytes
+  kLatency,     // cycles
+  kBandwidth,   // bytes per second
+  kThroughput,  // operations per clock
+  kFrequency,   // MHz
+  kCount,
+  kFlag,
+  kName,
+  kNames,
+  kUnitGroups,  // which SMs (CUs) belong together
+};
+
+enum class Better : std::uint8_t { kLower, kHigher, kNeither };
+
+enum class AttributeId : std::uint8_t {
+#define GPUTOPO_DEVICE_ATTRIBUTE(id, ...) id,
+#define GPUTOPO_COMPUTE_ATTRIBUTE(id, ...) id,
+#define GPUTOPO_MEMORY_ATTRIBUTE(id, ...) id,
+#include "gputopo/attributes.def"
+};
+
+struct AttributeInfo {
+  AttributeId id;
+  AttributeGroup group;
+  std::string_view name;   // "read_bandwidth": in reports, on the command line
+  std::string_view title;  // "Read bandwidth"
+  std::string_view unit;   // "B/s"; "" for counts and names
+  Quantity quantity;
+  Better better;
+};
+
+// All of them, in the order that reports show them.
+[[nodiscard]] std::span<const AttributeInfo> attribute_catalogue();
+// Those of memory elements.
+[[nodiscard]] std::span<const AttributeInfo> memory_attributes();
+[[nodiscard]] const AttributeInfo& info_of(AttributeId id);
+[[nodiscard]] std::string_view to_string(AttributeId id);
+// Nothing for a name that is not in the catalogue (a report of a later version may have some).
+[[nodiscard]] const AttributeInfo* find_attribute(std::string_view name);
+[[nodiscard]] std::vector<std::string> memory_attribute_names();
+
+// ---- Coverage ----
+
+// How an attribute of an element is found out.
+enum class Coverage : std::uint8_t {
+  kMeasured,
+  kApi,
+  kApiAndMeasured,
+  kMeasuredInFull,  // measured where --full or the attribute's name asks for it, because it takes its time
+  kNotApplicable,
+};
+[[nodiscard]] std::string_view to_string(Coverage coverage);
+
+// Attributes that elements have together: attributes.def says which attributes are in a set, elements.def which element
+// has it.
+enum class CoverageSet : std::uint8_t {
+  kMeasuredSize,
+  kToldAndMeasuredSize,  // the vendor's figure, beside what was measured
+  kToldSize,             // the vendor's figure
+  kReads,                // latency and bandwidth of reads
+  kWrites,
+  kLines,        // of caches: lines, fetches, what a miss costs
+  kPerSm,        // how many an SM has
+  kPerGpu,       // how many a GPU has
+  kUnified,      // whether several spaces meet in one cache
+  kSharedBySms,  // which SMs have one together
+  kStructure,    // ways, sets, index, replacement
+  kParts,        // partitions and slices
+  kStores,       // what happens to what is written
+  kLoaded,       // latency under load
+  kAtomics,
+  kBanked,  // banks and their conflicts
+  kPatterns,
+  kTranslation,  // of a TLB
+  kCode,         // of an instruction cache
+  kClusters,
+};
+
+// ---- Elements ----
+
+enum class ElementId : std::uint8_t {
+#define GPUTOPO_ELEMENT(id, ...) id,
+#include "gputopo/elements.def"
+};
+
+enum class ElementKind : std::uint8_t {
+  kDataCache,
+  kScratchpad,  // on-chip memory that programs address
+  kMemory,
+  kTlb,
+  kCodeCache,
+  kClusterPath,  // to the shared memory of other SMs
+  kCopyPath,     // asynchronous copies into shared memory
+};
+
+// Whose one instance of an element is. What was measured of it counts for more.
+enum class Scope : std::uint8_t { kSm, kSomeSms, kGpu, kMeasuredScope };
+
+// What an element is made of.
+enum class Medium : std::uint8_t {
+  kSram,
+  kDram,
+  kPath,  // nothing of its own: a way to what other elements hold
+};
+
+struct ElementInfo {
+  ElementId id;
+  std::string_view name;   // "l1": in reports, on the command line
+  std::string_view title;  // "L1 data cache"
+  ElementKind kind;
+  std::optional<Space> space;  // whose loads pass it
+  std::size_t depth;           // levels before it: of its space, of TLBs, of code
+  Scope scope;
+  Medium medium;
+  ElementId next;  // the level behind it, if the vendor's GPUs have it, else the one behind that; itself: none
+
+  [[nodiscard]] bool has_next() const { return next != id; }
+};
+
+[[nodiscard]] std::span<const ElementInfo> element_catalogue();
+[[nodiscard]] const ElementInfo& info_of(ElementId id);
+[[nodiscard]] std::string_view to_string(ElementId id);
+// Nothing for a name that is not in the catalogue.
+[[nodiscard]] const ElementInfo* find_element(std::string_view name);
+
+// Those of a vendor's GPUs, in the order of the catalogue.
+[[nodiscard]] std::vector<const ElementInfo*> elements_of(Vendor vendor);
+[[nodiscard]] bool has_element(Vendor vendor, ElementId element);
+// The level behind an element on a vendor's GPUs.
+[[nodiscard]] std::optional<ElementId> next_of(Vendor vendor, ElementId element);
+[[nodiscard]] Coverage coverage_of(Vendor vendor, ElementId element, AttributeId attribute);
+
+}  // namespace gputopo

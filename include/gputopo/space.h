@@ -1,0 +1,23 @@
+// Memory spaces: what a load names, and what decides the caches that it passes.
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+
+namespace gputopo {
+
+enum class Space : std::uint8_t {
+  kGlobal,          // cached at every level (PTX ld.global.ca)
+  kGlobalBypassL1,  // cached from L2 on (PTX ld.global.cg)
+  kReadOnly,        // the read-only data path (PTX ld.global.nc)
+  kTexture,         // a texture fetch from linear memory (PTX tex.1d)
+  kConstant,        // the constant bank (PTX ld.const); at most 64 KiB an array
+  kShared,          // on-chip scratchpad (PTX ld.shared, CDNA ds_read)
+  kScalar,          // the scalar data path, one load for a whole warp (CDNA s_load)
+};
+inline constexpr Space kAllSpaces[] = {Space::kGlobal,   Space::kGlobalBypassL1, Space::kReadOnly, Space::kTexture,
+                                       Space::kConstant, Space::kShared,         Space::kScalar};
+
+[[nodiscard]] std::string_view to_string(Space space);
+
+}  // namespace gputopo

@@ -1,0 +1,154 @@
+#include "gputopo/catalogue.h"
+
+#include <algorithm>
+#include <array>
+#include <optional>
+
+namespace gputopo {
+namespace {
+
+// ---- Rows ----
+
+constexpr AttributeInfo kAttributes[] = {
+// Each enumerator of a row is of one of these enumerations.
+#define GPUTOPO_ATTRIBUTE_ROW(id, group, name, title, unit, quantity, better) \
+  AttributeInfo{AttributeId::id, AttributeGroup::group, name, title, unit, Quantity::quantity, Better::better},
+#define GPUTOPO_DEVICE_ATTRIBUTE(id, name, title, unit, quantity, better) \
+  GPUTOPO_ATTRIBUTE_ROW(id, kDevice, name, title, unit, quantity, better)
+#define GPUTOPO_COMPUTE_ATTRIBUTE(id, name, title, unit, quantity, better) \
+  GPUTOPO_ATTRIBUTE_ROW(id, kCompute, name, title, unit, quantity, better)
+#define GPUTOPO_MEMORY_ATTRIBUTE(id, name, title, unit, quantity, better, ...) \
+  GPUTOPO_ATTRIBUTE_ROW(id, kMemory, name, title, unit, quantity, better)
+#include "gputopo/attributes.def"
+};
+
+constexpr auto kFirstMemoryAttribute = static_cast<std::size_t>(AttributeId::kSize);
+static_assert(kAttributes[kFirstMemoryAttribute].group == AttributeGroup::kMemory);
+static_assert(kAttributes[kFirstMemoryAttribute - 1].group != AttributeGroup::kMemory);
+
+// How an attribute is found out in each of the sets that it is in.
+struct Membership {
+  CoverageSet set;
+  Coverage coverage;
+};
+struct Covered {
+  AttributeId attribute;
+  std::vector<Membership> sets;
+};
+
+const std::vector<Covered>& covered_attributes() {
+  using enum CoverageSet;
+  using enum Coverage;
+  static const std::vector<Covered> kCovered = {
+#define GPUTOPO_MEMORY_ATTRIBUTE(id, name, title, unit, quantity, better, ...) {AttributeId::id, {__VA_ARGS__}},
+#include "gputopo/attributes.def"
+  };
+  return kCovered;
+}
+
+// The sets of an element on one vendor's GPUs, a bit each.
+struct VendorSets {
+  Vendor vendor;
+  std::uint32_t sets;
+};
+
+template <typename... Sets>
+constexpr VendorSets sets_of(Vendor vendor, Sets... sets) {
+  return {vendor, ((1u << static_cast<unsigned>(sets)) | ...)};
+}
+constexpr VendorSets nvidia(auto... sets) { return sets_of(Vendor::kNvidia, sets...); }
+constexpr VendorSets amd(auto... sets) { return sets_of(Vendor::kAmd, sets...); }
+
+const std::vector<std::vector<VendorSets>>& sets_of_elements() {
+  using enum CoverageSet;
+  static const std::vector<std::vector<VendorSets>> kSets = {
+#define GPUTOPO_ELEMENT(id, name, title, kind, space, depth, scope, medium, next, ...) {__VA_ARGS__},
+#include "gputopo/elements.def"
+  };
+  return kSets;
+}
+
+// What a row may say of its space.
+namespace spaces {
+using enum Space;
+constexpr std::nullopt_t kNone = std::nullopt;
+}  // namespace spaces
+
+constexpr ElementInfo kElements[] = {
+#define GPUTOPO_ELEMENT(id, name, title, kind, space, depth, scope, medium, next, ...)                             \
+  ElementInfo{ElementId::id, name,         title,          ElementKind::kind, std::optional<Space>(spaces::space), \
+              depth,         Scope::scope, Medium::medium, ElementId::next},
+#include "gputopo/elements.def"
+};
+
+// The sets of an element on a vendor's GPUs; 0 where they have none.
+std::uint32_t sets_of_element(Vendor vendor, ElementId element) {
+  for (const VendorSets& row : sets_of_elements()[static_cast<std::size_t>(element)]) {
+    if (row.vendor == vendor) return row.sets;
+  }
+  return 0;
+}
+
+template <typename Info>
+const Info* find_by_name(std::span<const Info> infos, std::string_view name) {
+  const auto found = std::ranges::find(infos, name, &Info::name);
+  return found == infos.end() ? nullptr : &*found;
+}
+
+}  // namespace
+
+std::string_view to_string(Vendor vendor) { return vendor == Vendor::kAmd ? "AMD" : "NVIDIA"; }
+Vendor vendor_of(std::string_view name) { return name == to_string(Vendor::kAmd) ? Vendor::kAmd : Vendor::kNvidia; }
+std::string unit_name(std::string_view vendor) { return vendor_of(vendor) == Vendor::kAmd ? "CU" : "SM"; }
+
+std::span<const AttributeInfo> attribute_catalogue() { return kAttributes; }
+std::span<const AttributeInfo> memory_attributes() { return attribute_catalogue().subspan(kFirstMemoryAttribute); }
+const AttributeInfo& info_of(AttributeId id) { return kAttributes[static_cast<std::size_t>(id)]; }
+std::string_view to_string(AttributeId id) { return info_of(id).name; }
+const AttributeInfo* find_attribute(std::string_view name) { return find_by_name(attribute_catalogue(), name); }
+
+std::vector<std::string> memory_attribute_names() {
+  std::vector<std::string> names;
+  for (const AttributeInfo& attribute : memory_attributes()) names.emplace_back(attribute.name);
+  return names;
+}
+
+std::string_view to_string(Coverage coverage) {
+  constexpr std::array<std::string_view, 5> kNames = {"measured", "api", "api+measured", "with --full", "n/a"};
+  return kNames.at(static_cast<std::size_t>(coverage));
+}
+
+std::span<const ElementInfo> element_catalogue() { return kElements; }
+const ElementInfo& info_of(ElementId id) { return kElements[static_cast<std::size_t>(id)]; }
+std::string_view to_string(ElementId id) { return info_of(id).name; }
+const ElementInfo* find_element(std::string_view name) { return find_by_name(element_catalogue(), name); }
+
+bool has_element(Vendor vendor, ElementId element) { return sets_of_element(vendor, element) != 0; }
+
+std::vector<const ElementInfo*> elements_of(Vendor vendor) {
+  std::vector<const ElementInfo*> elements;
+  for (const ElementInfo& element : kElements) {
+    if (has_element(vendor, element.id)) elements.push_back(&element);
+  }
+  return elements;
+}
+
+std::optional<ElementId> next_of(Vendor vendor, ElementId element) {
+  for (const ElementInfo* info = &info_of(element); info->has_next();) {
+    info = &info_of(info->next);
+    if (has_element(vendor, info->id)) return info->id;
+  }
+  return std::nullopt;
+}
+
+Coverage coverage_of(Vendor vendor, ElementId element, AttributeId attribute) {
+  const std::uint32_t sets = sets_of_element(vendor, element);
+  if (info_of(attribute).group != AttributeGroup::kMemory) return Coverage::kNotApplicable;
+  const Covered& covered = covered_attributes()[static_cast<std::size_t>(attribute) - kFirstMemoryAttribute];
+  for (const Membership& membership : covered.sets) {
+    if ((sets >> static_cast<unsigned>(membership.set) & 1) != 0) return membership.coverage;
+  }
+  return Coverage::kNotApplicable;
+}
+
+}  // namespace gputopo
