@@ -1,0 +1,112 @@
+#include "probe/streams.h"
+
+#include <algorithm>
+#include <bit>
+#include <span>
+
+namespace gputopo::probe {
+namespace {
+
+// Bytes that a launch moves. More: its start and its end count for less; fewer: more launches in the same time.
+constexpr double kBytesOfBlock = 64e6;  // about a millisecond at 64 B per clock
+constexpr double kConstantBytesOfBlock = kBytesOfBlock / 8;
+constexpr double kBytesOfSharedCache = 4e9;
+constexpr double kPassesOverMemory = 6;  // what the last blocks of a launch take longer then hardly counts
+
+constexpr std::uint64_t kScratchpadBytes = 16 << 10;    // of an SM: what every GPU has
+constexpr std::uint64_t kLeastSharedBytes = 256 << 10;  // of all SMs, in a cache that they share
+constexpr std::uint64_t kMemoryFactor = 32;             // of the last cache
+
+struct Shape {
+  std::uint32_t blocks_per_sm;
+  std::uint32_t threads_per_block;
+  std::uint32_t loads_in_flight;
+};
+constexpr Shape kFullSm[] = {{1, 1024, 4}, {1, 1024, 8}, {2, 1024, 4}, {2, 1024, 8}, {4, 512, 4}, {4, 512, 8}};
+// Behind another cache one warp: several would follow close behind each other, and more or less by chance find in the
+// nearer cache what the first has fetched.
+constexpr Shape kOneWarp[] = {{1, 32, 4}, {1, 32, 8}, {1, 32, 16}};
+
+std::uint32_t repeats_for(double bytes_per_launch, std::uint64_t footprint_bytes) {
+  return static_cast<std::uint32_t>(std::clamp(bytes_per_launch / static_cast<double>(footprint_bytes), 1.0, 1e6));
+}
+
+// `stream` in each of the shapes. Its bytes are those of an SM where every block has its own, else those of all SMs; so
+// are the bytes of a launch, of one block.
+std::vector<StreamProgram> in_shapes(const StreamProgram& stream, std::span<const Shape> shapes,
+                                     double bytes_per_launch) {
+  const bool constant = stream.space == Space::kConstant;
+  // Lanes of a warp load neighbouring vectors, of constants all the same one.
+  const std::uint64_t granule = std::uint64_t{stream.vector_bytes} * (constant ? 1 : 32);
+  std::vector<StreamProgram> programs;
+  for (const Shape& shape : shapes) {
+    StreamProgram program = stream;
+    program.blocks_per_sm = shape.blocks_per_sm;
+    program.threads_per_block = shape.threads_per_block;
+    program.loads_in_flight = shape.loads_in_flight;
+    // All constants are one array, of which each block reads all.
+    if (stream.per_block && !constant) program.bytes /= shape.blocks_per_sm;
+    program.bytes = std::max(program.bytes / granule, std::uint64_t{1}) * granule;
+    program.repeats = repeats_for(bytes_per_launch, program.bytes);
+    programs.push_back(program);
+  }
+  return programs;
+}
+
+// Most caches of an SM pass on what is written, and the next takes that best from neighbouring lines: apart, the SMs
+// meet at some of its slices more than at others, by chance of where their arrays lie. So all SMs write to one array
+// too, in the shapes that are like the first but for what is under way.
+std::vector<StreamProgram> writes_together(const Lab& lab, std::span<const StreamProgram> apart,
+                                           std::uint64_t footprint_bytes) {
+  StreamProgram together = apart.front();
+  together.per_block = false;
+  together.bytes = std::min(footprint_bytes * lab.info().sm_count, std::bit_floor(lab.last_cache_bytes() / 4));
+  together.repeats =
+      static_cast<std::uint32_t>(lab.info().sm_count * kBytesOfBlock / static_cast<double>(together.bytes));
+  std::vector<StreamProgram> programs;
+  for (const StreamProgram& one : apart) {
+    if (one.blocks_per_sm != together.blocks_per_sm || one.threads_per_block != together.threads_per_block) continue;
+    together.loads_in_flight = one.loads_in_flight;
+    programs.push_back(together);
+  }
+  return programs;
+}
+
+}  // namespace
+
+std::vector<StreamProgram> cache_streams(const Lab& lab, const Cache& cache, StreamOp op) {
+  StreamProgram stream{.op = op, .space = cache.site().space};
+  // At most half of what fits; a power of two, so that every run streams over the same.
+  const std::uint64_t half = std::bit_floor(cache.fits_bytes / 2);
+  if (cache.site().exclusive) {
+    stream.bytes = std::max({half, kLeastSharedBytes, std::bit_ceil(2 * cache.nearer_bytes)});
+    return in_shapes(stream, kFullSm, kBytesOfSharedCache);
+  }
+  stream.per_block = true;
+  stream.bytes = half;
+  const std::span<const Shape> shapes = cache.nearer_bytes > 0 ? std::span<const Shape>(kOneWarp) : kFullSm;
+  const bool constant = stream.space == Space::kConstant;
+  std::vector<StreamProgram> programs = in_shapes(stream, shapes, constant ? kConstantBytesOfBlock : kBytesOfBlock);
+  if (op == StreamOp::kWrite) {
+    const std::vector<StreamProgram> together = writes_together(lab, programs, half);
+    programs.insert(programs.end(), together.begin(), together.end());
+  }
+  return programs;
+}
+
+std::vector<StreamProgram> scratchpad_streams(StreamOp op) {
+  return in_shapes({.op = op, .space = Space::kShared, .bytes = kScratchpadBytes, .per_block = true}, kFullSm,
+                   kBytesOfBlock);
+}
+
+std::vector<StreamProgram> memory_streams(const Lab& lab, StreamOp op) {
+  const std::uint64_t bytes = memory_stream_bytes(lab);
+  return in_shapes({.op = op, .space = Space::kGlobal, .bytes = bytes}, kFullSm,
+                   kPassesOverMemory * static_cast<double>(bytes));
+}
+
+std::uint64_t memory_stream_bytes(const Lab& lab) {
+  return std::min<std::uint64_t>(kMemoryFactor * lab.last_cache_bytes(), lab.info().max_array_bytes / 4);
+}
+
+}  // namespace gputopo::probe
