@@ -11,6 +11,8 @@
 #include <variant>
 #include <vector>
 
+#include "gputopo/catalogue.h"
+
 namespace gputopo {
 
 inline constexpr int kSchemaVersion = 3;
@@ -131,8 +133,10 @@ struct Attribute {
 
 // Attributes by name, in the order of the catalogue. Names, because a report of a later version may have others.
 using AttributeMap = std::vector<std::pair<std::string, Attribute>>;
-[[nodiscard]] const Attribute* find(const AttributeMap& map, std::string_view id);
-[[nodiscard]] Attribute& get_or_add(AttributeMap& map, std::string_view id);
+[[nodiscard]] const Attribute* find(const AttributeMap& map, std::string_view name);
+[[nodiscard]] const Attribute* find(const AttributeMap& map, AttributeId id);
+[[nodiscard]] Attribute& get_or_add(AttributeMap& map, std::string_view name);
+[[nodiscard]] Attribute& get_or_add(AttributeMap& map, AttributeId id);
 
 struct MemoryElement {
   std::string id;     // "l1"
@@ -170,6 +174,8 @@ struct Topology {
 
   [[nodiscard]] const MemoryElement* find_memory(std::string_view id) const;
   [[nodiscard]] const Attribute* find_attribute(std::string_view element, std::string_view attribute) const;
+  [[nodiscard]] const MemoryElement* find_memory(ElementId id) const;
+  [[nodiscard]] const Attribute* find_attribute(ElementId element, AttributeId attribute) const;
   friend bool operator==(const Topology&, const Topology&) = default;
 };
 

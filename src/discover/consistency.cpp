@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
+#include <optional>
 
 namespace gputopo {
 namespace {
@@ -12,28 +14,29 @@ class Checker {
   explicit Checker(Topology& topology) : topology_(topology) {}
 
   void run() {
-    latency_in_order({"l1", "l2", "device"});
-    latency_in_order({"vl1", "l2", "l3", "device"});
-    latency_in_order({"sl1d", "l2"});
-    latency_in_order({"texture", "l2"});
-    latency_in_order({"readonly", "l2"});
-    latency_in_order({"constant_l1", "constant_l15", "l2"});
     for (const MemoryElement& element : topology_.memory) {
+      if (const ElementInfo* info = find_element(element.id)) {
+        latency_in_order(*info);
+        if (info->kind == ElementKind::kMemory) bandwidth_is_possible(info->id);
+        if (coverage_of(vendor(), info->id, AttributeId::kSize) == Coverage::kApiAndMeasured) {
+          size_agrees_with_api(info->id);
+        }
+      }
       line_holds_fetch(element.id);
       edges_in_order(element.id);
     }
     sharing_is_consistent();
-    bandwidth_is_possible();
-    size_agrees_with_api("l2");
-    size_agrees_with_api("l3");
   }
 
  private:
-  Attribute* attribute(std::string_view element, std::string_view id) {
+  [[nodiscard]] Vendor vendor() const { return vendor_of(topology_.vendor); }
+
+  // A value, if there is one.
+  Attribute* attribute(std::string_view element, AttributeId id) {
     for (MemoryElement& candidate : topology_.memory) {
       if (candidate.id != element) continue;
       for (auto& [name, value] : candidate.attributes) {
-        if (name == id && value.available()) return &value;
+        if (name == to_string(id) && value.available()) return &value;
       }
     }
     return nullptr;
@@ -41,26 +44,26 @@ class Checker {
 
   static void flag(Attribute& attribute, const std::string& text) { attribute.flags.push_back(text); }
 
-  void latency_in_order(const std::vector<std::string>& elements) {
-    for (std::size_t i = 1; i < elements.size(); ++i) {
-      Attribute* nearer = attribute(elements[i - 1], "latency");
-      Attribute* farther = attribute(elements[i], "latency");
-      if (nearer != nullptr && farther != nullptr && *nearer->number() >= *farther->number()) {
-        flag(*farther, fmt::format("latency_out_of_order: not above that of {}", elements[i - 1]));
-      }
+  void latency_in_order(const ElementInfo& nearer_info) {
+    const std::optional<ElementId> next = next_of(vendor(), nearer_info.id);
+    if (!next) return;
+    Attribute* nearer = attribute(nearer_info.name, AttributeId::kLatency);
+    Attribute* farther = attribute(to_string(*next), AttributeId::kLatency);
+    if (nearer != nullptr && farther != nullptr && *nearer->number() >= *farther->number()) {
+      flag(*farther, fmt::format("latency_out_of_order: not above that of {}", nearer_info.name));
     }
   }
 
   void line_holds_fetch(const std::string& element) {
-    Attribute* line = attribute(element, "line_size");
-    const Attribute* fetch = attribute(element, "fetch_granularity");
+    Attribute* line = attribute(element, AttributeId::kLineSize);
+    const Attribute* fetch = attribute(element, AttributeId::kFetchGranularity);
     if (line != nullptr && fetch != nullptr && *fetch->number() > *line->number()) {
       flag(*line, "line_below_fetch_granularity");
     }
   }
 
   void edges_in_order(const std::string& element) {
-    Attribute* size = attribute(element, "size");
+    Attribute* size = attribute(element, AttributeId::kSize);
     if (size == nullptr || size->source != Source::kMeasured) return;
     const Value* all_miss = size->find_detail("all_miss_bytes");
     const auto* edge = all_miss == nullptr ? nullptr : std::get_if<std::int64_t>(all_miss);
@@ -69,11 +72,11 @@ class Checker {
 
   void sharing_is_consistent() {
     for (const MemoryElement& element : topology_.memory) {
-      Attribute* shared = attribute(element.id, "shared_with");
+      Attribute* shared = attribute(element.id, AttributeId::kSharedWith);
       if (shared == nullptr) continue;
       const auto& partners = std::get<std::vector<std::string>>(shared->value);
       for (const std::string& partner : partners) {
-        const Attribute* back = attribute(partner, "shared_with");
+        const Attribute* back = attribute(partner, AttributeId::kSharedWith);
         if (back == nullptr) continue;
         const auto& others = std::get<std::vector<std::string>>(back->value);
         const auto has = [&](const std::string& id) {
@@ -88,18 +91,18 @@ class Checker {
     }
   }
 
-  void bandwidth_is_possible() {
-    const Attribute* theoretical = find(topology_.device, "memory_bandwidth_theoretical");
+  void bandwidth_is_possible(ElementId memory) {
+    const Attribute* theoretical = find(topology_.device, AttributeId::kMemoryBandwidthTheoretical);
     if (theoretical == nullptr || !theoretical->number()) return;
-    for (const char* id : {"read_bandwidth", "write_bandwidth"}) {
-      Attribute* measured = attribute("device", id);
+    for (const AttributeId id : {AttributeId::kReadBandwidth, AttributeId::kWriteBandwidth}) {
+      Attribute* measured = attribute(to_string(memory), id);
       if (measured != nullptr && *measured->number() > *theoretical->number())
         flag(*measured, "above_theoretical_bandwidth");
     }
   }
 
-  void size_agrees_with_api(std::string_view element) {
-    Attribute* size = attribute(element, "size");
+  void size_agrees_with_api(ElementId element) {
+    Attribute* size = attribute(to_string(element), AttributeId::kSize);
     const Value* measured = size == nullptr ? nullptr : size->find_detail("measured_bytes");
     const auto* bytes = measured == nullptr ? nullptr : std::get_if<double>(measured);
     // One SM sees less than the whole where its partition keeps copies of what is at home in another.

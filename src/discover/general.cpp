@@ -23,8 +23,10 @@ constexpr CoresPerSm kCoresPerSm[] = {{1, 0, 8},    {1, 1, 8},    {1, 2, 8},    
                                       {7, 5, 64},   {8, 0, 64},   {8, 6, 128},  {8, 7, 128},  {8, 9, 128}, {9, 0, 128},
                                       {10, 0, 128}, {10, 3, 128}, {11, 0, 128}, {12, 0, 128}, {12, 1, 128}};
 
+// What the driver tells, in the unit of the catalogue; or that it does not.
 template <typename Number>
-void add_number(AttributeMap& map, const std::string& id, const std::optional<Number>& value, const std::string& unit) {
+void add_number(AttributeMap& map, AttributeId id, const std::optional<Number>& value) {
+  const std::string unit(info_of(id).unit);
   if (!value) {
     get_or_add(map, id) = unavailable(Reason::kNotSupported, "the driver does not tell");
   } else if constexpr (std::is_floating_point_v<Number>) {
@@ -34,31 +36,33 @@ void add_number(AttributeMap& map, const std::string& id, const std::optional<Nu
   }
 }
 
-void add_text(AttributeMap& map, const std::string& id, const std::string& value) {
+void add_text(AttributeMap& map, AttributeId id, const std::string& value) {
   get_or_add(map, id) =
       value.empty() ? unavailable(Reason::kNotSupported, "the system does not tell") : api_value(value, "");
 }
 
+// What only some devices have.
 template <typename T>
-void add_if_told(AttributeMap& map, const std::string& id, const std::optional<T>& value) {
-  if constexpr (std::is_integral_v<T>) {
-    if (value) get_or_add(map, id) = api_value(static_cast<std::int64_t>(*value), "");
+void add_if_told(AttributeMap& map, AttributeId id, const std::optional<T>& value) {
+  if (!value) return;
+  if constexpr (std::is_integral_v<T> && !std::is_same_v<T, bool>) {
+    get_or_add(map, id) = api_value(static_cast<std::int64_t>(*value), "");
   } else {
-    if (value) get_or_add(map, id) = api_value(*value, "");
+    get_or_add(map, id) = api_value(*value, "");
   }
 }
 
 // Of GPUs whose SMs sit on several dies, or whose numbers have gaps.
 void add_layout(const DeviceInfo& info, AttributeMap& compute) {
-  add_if_told(compute, "simds_per_sm", info.simds_per_sm);
-  add_if_told(compute, "xcd_count", info.xcd_count);
+  add_if_told(compute, AttributeId::kSimdsPerSm, info.simds_per_sm);
+  add_if_told(compute, AttributeId::kXcdCount, info.xcd_count);
   if (info.xcd_count) {
-    get_or_add(compute, "sms_per_xcd") =
+    get_or_add(compute, AttributeId::kSmsPerXcd) =
         inferred_value(static_cast<std::int64_t>(info.sm_count / *info.xcd_count), "", "sm_count_over_xcd_count");
   }
-  add_if_told(compute, "sms_physical", info.sms_physical);
+  add_if_told(compute, AttributeId::kSmsPhysical, info.sms_physical);
   if (info.physical_sm_ids) {
-    get_or_add(compute, "physical_sm_ids") =
+    get_or_add(compute, AttributeId::kPhysicalSmIds) =
         api_value(std::vector<double>(info.physical_sm_ids->begin(), info.physical_sm_ids->end()), "");
   }
 }
@@ -74,7 +78,76 @@ Attribute cores_per_sm(const DeviceInfo& info) {
   return unavailable(Reason::kNotSupported, "no entry for this compute capability in the table of cores per SM");
 }
 
+void fill_device(const DeviceInfo& info, AttributeMap& device) {
+  const std::optional<int>& major = info.compute_capability_major;
+  const std::optional<int>& minor = info.compute_capability_minor;
+  // NVIDIA's; of other GPUs the architecture says as much.
+  if (major && minor) add_text(device, AttributeId::kComputeCapability, fmt::format("{}.{}", *major, *minor));
+  add_number(device, AttributeId::kSmClockMax, info.sm_clock_max_mhz);
+  add_number(device, AttributeId::kMemoryClockMax, info.memory_clock_max_mhz);
+  add_number(device, AttributeId::kMemoryBusWidth, info.memory_bus_bits);
+  if (const auto bytes_per_second = theoretical_memory_bytes_per_second(info)) {
+    get_or_add(device, AttributeId::kMemoryBandwidthTheoretical) =
+        inferred_value(*bytes_per_second, "B/s", "2_x_clock_x_bus_width");
+  }
+  add_text(device, AttributeId::kDriverVersion, info.driver_version);
+  add_if_told(device, AttributeId::kMigEnabled, info.mig_enabled);
+  add_if_told(device, AttributeId::kComputePartitionMode, info.compute_partition_mode);
+  add_if_told(device, AttributeId::kMemoryPartitionMode, info.memory_partition_mode);
+  add_text(device, AttributeId::kHostCpu, host_cpu());
+  add_text(device, AttributeId::kOs, host_os());
+}
+
+void fill_compute(const DeviceInfo& info, AttributeMap& compute) {
+  add_number(compute, AttributeId::kSmCount, std::optional(info.sm_count));
+  get_or_add(compute, AttributeId::kCoresPerSm) = cores_per_sm(info);
+  add_layout(info, compute);
+  add_number(compute, AttributeId::kWarpSize, std::optional(info.warp_size));
+  add_number(compute, AttributeId::kMaxThreadsPerBlock, info.max_threads_per_block);
+  add_number(compute, AttributeId::kMaxThreadsPerSm, info.max_threads_per_sm);
+  add_number(compute, AttributeId::kMaxBlocksPerSm, info.max_blocks_per_sm);
+  add_number(compute, AttributeId::kRegistersPerBlock, info.registers_per_block);
+  add_number(compute, AttributeId::kRegistersPerSm, info.registers_per_sm);
+  add_number(compute, AttributeId::kSharedMemoryPerBlock, info.shared_bytes_per_block);
+  add_number(compute, AttributeId::kSharedMemoryPerBlockOptIn, info.shared_bytes_per_block_opt_in);
+  add_number(compute, AttributeId::kSharedMemoryPerSm, info.shared_bytes_per_sm);
+  add_number(compute, AttributeId::kSharedMemoryReservedPerBlock, info.shared_reserved_bytes_per_block);
+  add_number(compute, AttributeId::kConstantMemory, info.constant_bytes);
+}
+
+// Adds a peak to what was measured of both directions; `peak` may depend on the conditions of each.
+template <typename Peak>
+void add_peaks(MemoryElement& element, const Peak& peak) {
+  for (const AttributeId id : {AttributeId::kReadBandwidth, AttributeId::kWriteBandwidth}) {
+    Attribute& bandwidth = get_or_add(element.attributes, id);
+    if (!bandwidth.number()) continue;
+    if (const std::optional<double> bytes_per_second = peak(bandwidth)) {
+      bandwidth.add_detail("theoretical_bytes_per_second", *bytes_per_second);
+    }
+  }
+}
+
+std::optional<double> number_of(const AttributeMap& attributes, AttributeId id) {
+  const Attribute* attribute = find(attributes, id);
+  return attribute == nullptr ? std::nullopt : attribute->number();
+}
+
+std::optional<double> clock_hertz(const Attribute& attribute) {
+  for (const auto& [name, value] : attribute.conditions) {
+    const double* mhz = std::get_if<double>(&value);
+    if (name == "sm_clock_mhz" && mhz != nullptr && *mhz > 0) return *mhz * 1e6;
+  }
+  return std::nullopt;
+}
+
 }  // namespace
+
+std::optional<double> theoretical_memory_bytes_per_second(const DeviceInfo& info) {
+  if (!info.memory_clock_max_mhz || !info.memory_bus_bits) return std::nullopt;
+  // Two transfers a clock on every GDDR and HBM generation, as the driver counts the clock.
+  constexpr double kTransfersPerClock = 2;
+  return *info.memory_clock_max_mhz * 1e6 * kTransfersPerClock * *info.memory_bus_bits / 8;
+}
 
 void fill_general(const DeviceInfo& info, Topology& topology) {
   topology.backend = info.backend;
@@ -84,75 +157,25 @@ void fill_general(const DeviceInfo& info, Topology& topology) {
   topology.architecture = info.architecture;
   topology.pci_address = info.pci_address;
 
-  AttributeMap& device = topology.device;
-  const std::optional<int>& major = info.compute_capability_major;
-  const std::optional<int>& minor = info.compute_capability_minor;
-  // NVIDIA's; of other GPUs the architecture says as much.
-  if (major && minor) add_text(device, "compute_capability", fmt::format("{}.{}", *major, *minor));
-  add_number(device, "sm_clock_max", info.sm_clock_max_mhz, "MHz");
-  add_number(device, "memory_clock_max", info.memory_clock_max_mhz, "MHz");
-  add_number(device, "memory_bus_width", info.memory_bus_bits, "bit");
-  if (info.memory_clock_max_mhz && info.memory_bus_bits) {
-    // Two transfers a clock on every GDDR and HBM generation, as the driver counts the clock.
-    constexpr double kTransfersPerClock = 2;
-    const double bytes_per_second = *info.memory_clock_max_mhz * 1e6 * kTransfersPerClock * *info.memory_bus_bits / 8;
-    get_or_add(device, "memory_bandwidth_theoretical") =
-        inferred_value(bytes_per_second, "B/s", "2_x_clock_x_bus_width");
-  }
-  add_text(device, "driver_version", info.driver_version);
-  if (info.mig_enabled) get_or_add(device, "mig_enabled") = api_value(*info.mig_enabled, "");
-  add_if_told(device, "compute_partition_mode", info.compute_partition_mode);
-  add_if_told(device, "memory_partition_mode", info.memory_partition_mode);
-  add_text(device, "host_cpu", host_cpu());
-  add_text(device, "os", host_os());
-
-  AttributeMap& compute = topology.compute;
-  get_or_add(compute, "sm_count") = api_value(static_cast<std::int64_t>(info.sm_count), "");
-  get_or_add(compute, "cores_per_sm") = cores_per_sm(info);
-  add_layout(info, compute);
-  get_or_add(compute, "warp_size") = api_value(static_cast<std::int64_t>(info.warp_size), "");
-  add_number(compute, "max_threads_per_block", info.max_threads_per_block, "");
-  add_number(compute, "max_threads_per_sm", info.max_threads_per_sm, "");
-  add_number(compute, "max_blocks_per_sm", info.max_blocks_per_sm, "");
-  add_number(compute, "registers_per_block", info.registers_per_block, "");
-  add_number(compute, "registers_per_sm", info.registers_per_sm, "");
-  add_number(compute, "shared_memory_per_block", info.shared_bytes_per_block, "B");
-  add_number(compute, "shared_memory_per_block_opt_in", info.shared_bytes_per_block_opt_in, "B");
-  add_number(compute, "shared_memory_per_sm", info.shared_bytes_per_sm, "B");
-  add_number(compute, "shared_memory_reserved_per_block", info.shared_reserved_bytes_per_block, "B");
-  add_number(compute, "constant_memory", info.constant_bytes, "B");
+  fill_device(info, topology.device);
+  fill_compute(info, topology.compute);
 }
 
 void add_theoretical_bandwidths(Topology& topology) {
-  const auto add = [](MemoryElement& element, const auto& theoretical) {
-    for (const char* id : {"read_bandwidth", "write_bandwidth"}) {
-      for (auto& [name, attribute] : element.attributes) {
-        if (name != id || !attribute.number()) continue;
-        const std::optional<double> bytes_per_second = theoretical(attribute);
-        if (bytes_per_second) attribute.add_detail("theoretical_bytes_per_second", *bytes_per_second);
-      }
-    }
-  };
-  const auto number = [](const AttributeMap& attributes, std::string_view id) {
-    const Attribute* attribute = find(attributes, id);
-    return attribute == nullptr ? std::nullopt : attribute->number();
-  };
   for (MemoryElement& element : topology.memory) {
-    if (element.id == "device") {
-      add(element, [&](const Attribute&) { return number(topology.device, "memory_bandwidth_theoretical"); });
+    const ElementInfo* info = find_element(element.id);
+    if (info != nullptr && info->kind == ElementKind::kMemory) {
+      add_peaks(element,
+                [&](const Attribute&) { return number_of(topology.device, AttributeId::kMemoryBandwidthTheoretical); });
     }
-    const std::optional<double> banks = number(element.attributes, "banks");
-    const std::optional<double> width = number(element.attributes, "bank_width");
-    const std::optional<double> sms = number(topology.compute, "sm_count");
+    const std::optional<double> banks = number_of(element.attributes, AttributeId::kBanks);
+    const std::optional<double> width = number_of(element.attributes, AttributeId::kBankWidth);
+    const std::optional<double> sms = number_of(topology.compute, AttributeId::kSmCount);
     if (!banks || !width || !sms) continue;
     // Each bank of each SM serves its width every clock, at the clock that the bandwidth was measured at.
-    add(element, [&](const Attribute& bandwidth) -> std::optional<double> {
-      for (const auto& [name, value] : bandwidth.conditions) {
-        const double* mhz = std::get_if<double>(&value);
-        if (name == "sm_clock_mhz" && mhz != nullptr && *mhz > 0)
-          return std::round(*banks * *width * *sms * *mhz * 1e6);
-      }
-      return std::nullopt;
+    add_peaks(element, [&](const Attribute& bandwidth) -> std::optional<double> {
+      const std::optional<double> hertz = clock_hertz(bandwidth);
+      return hertz ? std::optional(std::round(*banks * *width * *sms * *hertz)) : std::nullopt;
     });
   }
 }

@@ -92,6 +92,14 @@ Attribute& get_or_add(AttributeMap& map, std::string_view id) {
   return map.emplace_back(std::string(id), Attribute{}).second;
 }
 
+const Attribute* find(const AttributeMap& map, AttributeId id) { return find(map, to_string(id)); }
+Attribute& get_or_add(AttributeMap& map, AttributeId id) { return get_or_add(map, to_string(id)); }
+
+const MemoryElement* Topology::find_memory(ElementId id) const { return find_memory(to_string(id)); }
+const Attribute* Topology::find_attribute(ElementId element, AttributeId attribute) const {
+  return find_attribute(to_string(element), to_string(attribute));
+}
+
 const MemoryElement* Topology::find_memory(std::string_view id) const {
   const auto found = std::find_if(memory.begin(), memory.end(), [&](const MemoryElement& m) { return m.id == id; });
   return found == memory.end() ? nullptr : &*found;

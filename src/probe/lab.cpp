@@ -18,8 +18,8 @@ std::vector<ProgramResult> Bench::run(const std::vector<Program>& programs) {
   return results;
 }
 
-void Lab::log(const std::string& line) const {
-  if (bench_.options().on_log) bench_.options().on_log(line);
+void Bench::log(const std::string& line) const {
+  if (options_.on_log) options_.on_log(line);
 }
 
 template <typename Result, typename Kind>

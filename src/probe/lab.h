@@ -59,6 +59,9 @@ class Bench {
   [[nodiscard]] const Conditions& conditions() const { return conditions_; }
   [[nodiscard]] std::vector<std::string> device_warnings() { return device_.warnings(); }
 
+  // --verbose: one line of what was decided and why.
+  void log(const std::string& line) const;
+
   // Throws Stopped, OverBudget and what the device throws.
   [[nodiscard]] std::vector<ProgramResult> run(const std::vector<Program>& programs);
 
@@ -103,8 +106,7 @@ class Lab {
     return static_cast<std::uint64_t>(parameters().last_cache_evictor_factor * static_cast<double>(last_cache_bytes()));
   }
 
-  // --verbose: one line of what was decided and why.
-  void log(const std::string& line) const;
+  void log(const std::string& line) const { bench_.log(line); }
 
  private:
   // Of programs of one kind.

@@ -1,0 +1,51 @@
+// What the steps of a discovery work with: where programs run, what was found so far, and the attributes of other
+// steps.
+#pragma once
+
+#include "discover/attributes.h"
+#include "discover/findings/caches.h"
+#include "discover/findings/code.h"
+#include "discover/memo.h"
+#include "probe/access.h"
+#include "probe/cluster.h"
+#include "probe/tlb.h"
+
+namespace gputopo {
+
+class Context {
+ public:
+  Context(probe::Bench& bench, Attributes& attributes)
+      : bench_(bench), attributes_(attributes), code(bench), caches(bench, attributes, code) {}
+
+  [[nodiscard]] probe::Bench& bench() const { return bench_; }
+  [[nodiscard]] const DeviceInfo& info() const { return bench_.info(); }
+  [[nodiscard]] Vendor vendor() const { return vendor_of(info().vendor); }
+  [[nodiscard]] bool keep_samples() const { return bench_.options().keep_samples; }
+  // For a new finding.
+  [[nodiscard]] probe::Lab lab() const { return probe::Lab(bench_); }
+  // Of another step; measured now if it was not yet.
+  [[nodiscard]] const Attribute& attribute(ElementId element, AttributeId attribute) {
+    return attributes_.attribute(element, attribute);
+  }
+  // Throws NotSupportedError where programs cannot use it here.
+  void require_space(Space space) const;
+
+  // Loads that miss L1, which may be looked up before the translation.
+  [[nodiscard]] probe::Site tlb_site() const;
+  [[nodiscard]] const probe::TlbSurvey& tlbs();
+  [[nodiscard]] const probe::ClusterSurvey& clusters();
+  [[nodiscard]] const probe::BankCurve& bank_curve();
+
+ private:
+  probe::Bench& bench_;
+  Attributes& attributes_;
+  Once<probe::TlbSurvey> tlbs_;
+  Once<probe::ClusterSurvey> clusters_;
+  Once<probe::BankCurve> bank_curve_;
+
+ public:
+  CodeFindings code;
+  CacheFindings caches;
+};
+
+}  // namespace gputopo

@@ -1,0 +1,214 @@
+#include "discover/findings/caches.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "discover/findings/code.h"
+
+namespace gputopo {
+
+using probe::Cache;
+using probe::Lab;
+using probe::Site;
+using probe::Survey;
+
+CacheFindings::CacheFindings(probe::Bench& bench, Attributes& attributes, CodeFindings& code)
+    : bench_(bench), attributes_(attributes), code_(code), vendor_(vendor_of(bench.info().vendor)) {}
+
+// ---- Surveys ----
+
+Site CacheFindings::site(Space space) const {
+  Site result;
+  result.space = space;
+  result.exclusive = space == Space::kGlobalBypassL1;
+  constexpr std::uint64_t kConstantBytes = 64 * 1024;  // on every NVIDIA GPU so far
+  if (space == Space::kConstant) result.limit_bytes = bench_.info().constant_bytes.value_or(kConstantBytes);
+  return result;
+}
+
+const Survey& CacheFindings::begun_survey(const Site& site) {
+  return begun_surveys_.get({site.space, site.exclusive}, [&] {
+    if (std::ranges::find(bench_.info().spaces, site.space) == bench_.info().spaces.end()) {
+      throw NotSupportedError(fmt::format("this device runs no programs in the {} space", to_string(site.space)));
+    }
+    Lab own = lab();
+    return probe::begin_survey(own, site);
+  });
+}
+
+const Survey& CacheFindings::complete_survey(const Site& site) {
+  return surveys_.get({site.space, site.exclusive}, [&] {
+    const Survey& begun = begun_survey(site);
+    Lab own = lab();
+    return probe::complete_survey(own, begun);
+  });
+}
+
+// ---- Caches ----
+
+Cache CacheFindings::locate(ElementId element) {
+  const ElementInfo& info = info_of(element);
+  if (info.kind != ElementKind::kDataCache) throw UsageError(fmt::format("'{}' is not a cache", info.name));
+  const Survey& found = survey(*info.space);
+  if (info.space == Space::kGlobal) require_l1_caching();
+  if (!found.site.exclusive) return probe::find_cache(found, info.depth, false);
+  // All levels but memory are near and far parts of one cache, unless the catalogue has another behind it.
+  const bool merge_rest = !has_element(vendor_, ElementId::kL3);
+  // What SMs share was surveyed until memory shows, so the last level is that.
+  if (info.depth + 1 < found.levels.size()) return probe::find_cache(found, info.depth, merge_rest);
+  // Where global loads are not cached at all (compute capability 1) the cache that SMs share may be that of textures,
+  // behind the one of the SM.
+  if (const Cache* of_textures = element == ElementId::kL2 ? l2_of_textures() : nullptr) return *of_textures;
+  throw probe::NotPresent(
+      fmt::format("loads that bypass L1 show {} level(s), the last of which is memory", found.levels.size()));
+}
+
+const Cache* CacheFindings::l2_of_textures() {
+  return l2_of_textures_.find([&] {
+    Site textures = site(Space::kTexture);
+    textures.exclusive = true;
+    return probe::find_cache(complete_survey(textures), 1, false);
+  });
+}
+
+const Cache& CacheFindings::located(ElementId element) {
+  return located_.get(element, [&] { return locate(element); });
+}
+
+const Cache& CacheFindings::fetched(ElementId element) {
+  return fetched_.get(element, [&] {
+    const Cache& cache = located(element);
+    const probe::Fetch* found = fetches_.find(element, [&] { return probe::find_fetch(cache, bench_.parameters()); });
+    return found == nullptr ? cache : with(cache, *found);
+  });
+}
+
+const Cache& CacheFindings::lined(ElementId element) {
+  return lined_.get(element, [&] {
+    const Cache& cache = fetched(element);
+    const probe::Line* found = lines_.find(element, [&] { return make_line(element); });
+    return found == nullptr ? cache : with(cache, *found);
+  });
+}
+
+const Cache& CacheFindings::sized(ElementId element) {
+  return sized_.get(element, [&] {
+    const Cache& cache = lined(element);
+    Lab own = lab();
+    const probe::Capacity* found = capacities_.find(element, [&] { return probe::find_capacity(own, cache); });
+    return found == nullptr ? cache : with(cache, *found);
+  });
+}
+
+const probe::Fetch& CacheFindings::fetch(ElementId element) {
+  const Cache& cache = located(element);
+  return fetches_.get(element, [&] { return probe::find_fetch(cache, bench_.parameters()); });
+}
+
+const probe::Line& CacheFindings::line(ElementId element) {
+  return lines_.get(element, [&] { return make_line(element); });
+}
+
+const probe::Capacity& CacheFindings::capacity(ElementId element) {
+  const Cache& cache = lined(element);
+  Lab own = lab();
+  return capacities_.get(element, [&] { return probe::find_capacity(own, cache); });
+}
+
+bool CacheFindings::holds_all_constants(ElementId element) {
+  const Cache& cache = located(element);
+  return cache.site().space == Space::kConstant && !cache.was_exceeded();
+}
+
+probe::Line CacheFindings::make_line(ElementId element) {
+  const Cache& cache = fetched(element);
+  Lab own = lab();
+  if (holds_all_constants(element)) {
+    try {
+      return probe::find_constant_line_beside_code(own, code_.survey(), cache);
+    } catch (const NotSupportedError& error) {
+      bench_.log(fmt::format("{} beside code: {}", to_string(element), error.what()));
+    }
+  }
+  return probe::find_line(own, cache);
+}
+
+const Cache& CacheFindings::near_part(ElementId element) {
+  const Cache& whole = sized(element);
+  if (whole.first_level == whole.last_level) return whole;
+  return near_parts_.get(element, [&] {
+    const Attribute& size = attributes_.attribute(element, AttributeId::kSize);
+    const Attribute& partitions = attributes_.attribute(element, AttributeId::kPartitions);
+    if (!size.available() || !partitions.available()) {
+      throw probe::Inconclusive("how much of it is near an SM is not known");
+    }
+    Cache near = whole;
+    near.last_level = near.first_level;
+    near.size_bytes = *size.number() / *partitions.number();
+    return probe::read_again(near);
+  });
+}
+
+// ---- Structure and sharing ----
+
+const probe::Structure& CacheFindings::structure(ElementId element) {
+  const Cache& cache = sized(element);
+  const bool may_be_l1 =
+      element != ElementId::kL1 && !cache.site().exclusive && has_element(vendor_, ElementId::kL1) && cache.line;
+  if (may_be_l1 && attributes_.attribute(ElementId::kL1, AttributeId::kSize).available()) {
+    const Cache& l1 = sized(ElementId::kL1);
+    if (l1.line && l1.line->bytes == cache.line->bytes && sharing(element, ElementId::kL1).shared) {
+      return structure(ElementId::kL1);
+    }
+  }
+  return structures_.get(element, [&] {
+    Lab own = lab();
+    return probe::survey_structure(own, near_part(element));
+  });
+}
+
+const CacheFindings::Sharing& CacheFindings::eviction(ElementId victim, ElementId evictor) {
+  return evictions_.get({victim, evictor}, [&] {
+    Lab own = lab();
+    const bool evicts = probe::shares_cache(own, sized(victim), sized(evictor));
+    return Sharing{evicts, own.conditions()};
+  });
+}
+
+CacheFindings::Sharing CacheFindings::sharing(ElementId one, ElementId other) {
+  Sharing result = eviction(one, other);
+  if (!result.shared) return result;
+  const Sharing& back = eviction(other, one);
+  result.shared = back.shared;
+  result.conditions.add(back.conditions);
+  return result;
+}
+
+// ---- Requirements ----
+
+// GPUs that do not cache global loads in L1 (Groessler 2022, section 4.2.1): loads that may use L1 take as long as
+// loads that bypass it.
+void CacheFindings::require_l1_caching() {
+  if (std::ranges::find(bench_.info().spaces, Space::kGlobalBypassL1) == bench_.info().spaces.end()) return;
+  const double with_l1 = stats::median(begun_survey(site(Space::kGlobal)).tiny_latencies_cycles);
+  const double without = stats::median(begun_survey(site(Space::kGlobalBypassL1)).tiny_latencies_cycles);
+  constexpr double kSame = 0.1;  // an L1 hit takes less than half of an L2 hit on every GPU that has one
+  if (with_l1 > (1 - kSame) * without) {
+    throw probe::NotPresent(fmt::format(
+        "global loads take {:.0f} cycles and those that bypass L1 {:.0f}: this GPU does not cache global loads in L1",
+        with_l1, without));
+  }
+}
+
+// Without an L2, or with one of textures, what is asked of it would be asked of memory. Whether its edge was found does
+// not matter here.
+void CacheFindings::require_l2_of_globals(ElementId l2) {
+  const Attribute& size = attributes_.attribute(l2, AttributeId::kSize);
+  if (size.reason == Reason::kNotPresent) throw probe::NotPresent(size.detail);
+  if (located(l2).site().space == Space::kTexture) {
+    throw probe::NotPresent("only textures pass this L2: global loads, stores and atomics go to memory");
+  }
+}
+
+}  // namespace gputopo

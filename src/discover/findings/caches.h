@@ -1,0 +1,88 @@
+// What was found of the caches of data: the surveys of the spaces, and of each cache its place in one, then its fetch
+// granularity, its line and its capacity. Each is made once; what a later finding is made with does not depend on who
+// asked first.
+#pragma once
+
+#include <utility>
+
+#include "discover/attributes.h"
+#include "discover/memo.h"
+#include "probe/site.h"
+#include "probe/size.h"
+#include "probe/structure.h"
+
+namespace gputopo {
+
+class CodeFindings;
+
+class CacheFindings {
+ public:
+  CacheFindings(probe::Bench& bench, Attributes& attributes, CodeFindings& code);
+
+  // ---- Surveys ----
+  // All of these throw NotSupportedError for a space that programs cannot use here.
+  [[nodiscard]] probe::Site site(Space space) const;
+  [[nodiscard]] const probe::Survey& survey(Space space) { return complete_survey(site(space)); }
+  // Of a tiny array only.
+  [[nodiscard]] const probe::Survey& begun_survey(const probe::Site& site);
+
+  // ---- Caches: each stage knows what is to be known of the stages before ----
+  [[nodiscard]] const probe::Cache& located(ElementId element);
+  [[nodiscard]] const probe::Cache& fetched(ElementId element);
+  [[nodiscard]] const probe::Cache& lined(ElementId element);
+  [[nodiscard]] const probe::Cache& sized(ElementId element);
+  // What one SM reaches first of it: of an L2 with partitions the one near it.
+  [[nodiscard]] const probe::Cache& near_part(ElementId element);
+
+  [[nodiscard]] const probe::Fetch& fetch(ElementId element);
+  [[nodiscard]] const probe::Line& line(ElementId element);
+  [[nodiscard]] const probe::Capacity& capacity(ElementId element);
+  // Once for each physical cache: what shares L1 has the structure of L1.
+  [[nodiscard]] const probe::Structure& structure(ElementId element);
+
+  // Whether loads through each evict what the other holds.
+  struct Sharing {
+    bool shared = false;
+    probe::Conditions conditions;
+  };
+  [[nodiscard]] Sharing sharing(ElementId one, ElementId other);
+  // Of constants that all fit, behind which code and constants may meet.
+  [[nodiscard]] bool holds_all_constants(ElementId element);
+
+  // ---- What must hold for an element to be asked; they throw NotPresent ----
+  // Global loads are cached in L1.
+  void require_l1_caching();
+  // Global loads, stores and atomics pass this L2.
+  void require_l2_of_globals(ElementId l2);
+
+ private:
+  using SiteKey = std::pair<Space, bool>;  // its space, and whether programs run alone
+  [[nodiscard]] const probe::Survey& complete_survey(const probe::Site& site);
+  [[nodiscard]] probe::Cache locate(ElementId element);
+  [[nodiscard]] const probe::Cache* l2_of_textures();
+  [[nodiscard]] probe::Line make_line(ElementId element);
+  [[nodiscard]] probe::Structure make_structure(ElementId element);
+  // Whether the loads of one evict what the other holds.
+  [[nodiscard]] const Sharing& eviction(ElementId victim, ElementId evictor);
+  [[nodiscard]] probe::Lab lab() const { return probe::Lab(bench_); }
+
+  probe::Bench& bench_;
+  Attributes& attributes_;
+  CodeFindings& code_;
+  Vendor vendor_;
+  Memo<SiteKey, probe::Survey> begun_surveys_;
+  Memo<SiteKey, probe::Survey> surveys_;
+  Memo<ElementId, probe::Cache> located_;
+  Memo<ElementId, probe::Cache> fetched_;
+  Memo<ElementId, probe::Cache> lined_;
+  Memo<ElementId, probe::Cache> sized_;
+  Memo<ElementId, probe::Cache> near_parts_;
+  Once<probe::Cache> l2_of_textures_;
+  Memo<ElementId, probe::Fetch> fetches_;
+  Memo<ElementId, probe::Line> lines_;
+  Memo<ElementId, probe::Capacity> capacities_;
+  Memo<ElementId, probe::Structure> structures_;
+  Memo<std::pair<ElementId, ElementId>, Sharing> evictions_;
+};
+
+}  // namespace gputopo

@@ -1,0 +1,34 @@
+// What was found of the caches of code: the sweep over its length, and of each cache its size and the stairs of its
+// edge. Each is made once.
+#pragma once
+
+#include "discover/memo.h"
+#include "gputopo/catalogue.h"
+#include "probe/code.h"
+
+namespace gputopo {
+
+class CodeFindings {
+ public:
+  explicit CodeFindings(probe::Bench& bench) : bench_(bench) {}
+
+  // Throws NotSupportedError where the device runs no code programs; so do the others.
+  [[nodiscard]] const probe::CodeSurvey& survey();
+  [[nodiscard]] const probe::CodeCache& located(ElementId element);
+  [[nodiscard]] const probe::CodeSize& size(ElementId element);
+  // With its size, which what follows rests on. Throws what size() throws.
+  [[nodiscard]] const probe::CodeCache& sized(ElementId element);
+  [[nodiscard]] const probe::CodeEdge& steep_edge(ElementId element);
+
+ private:
+  [[nodiscard]] probe::Lab lab() const { return probe::Lab(bench_); }
+
+  probe::Bench& bench_;
+  Once<probe::CodeSurvey> survey_;
+  Memo<ElementId, probe::CodeCache> located_;
+  Memo<ElementId, probe::CodeSize> sizes_;
+  Memo<ElementId, probe::CodeCache> sized_;
+  Memo<ElementId, probe::CodeEdge> edges_;
+};
+
+}  // namespace gputopo

@@ -1,0 +1,360 @@
+// Caches of data and of constants: what is measured of each.
+#include <fmt/format.h>
+
+#include <cmath>
+#include <functional>
+
+#include "discover/general.h"
+#include "discover/measure/code.h"
+#include "discover/measure/step.h"
+#include "discover/measure/told.h"
+#include "probe/streams.h"
+#include "probe/write_policy.h"
+
+namespace gputopo {
+namespace {
+
+using probe::Cache;
+using probe::Lab;
+
+bool is_covered(const Context& context, const ElementInfo& element, AttributeId attribute) {
+  return coverage_of(context.vendor(), element.id, attribute) != Coverage::kNotApplicable;
+}
+
+// Of a cache that holds all the constants there may be: what `measure` finds where constants and code share it.
+std::optional<Attribute> beside_code(Context& context, const ElementInfo& element,
+                                     const std::function<Attribute(const probe::CodeSurvey&)>& measure) {
+  if (!context.caches.holds_all_constants(element.id)) return std::nullopt;
+  try {
+    return measure(context.code.survey());
+  } catch (const NotSupportedError& error) {
+    context.bench().log(fmt::format("{} beside code: {}", element.name, error.what()));
+    return std::nullopt;
+  }
+}
+
+Attribute fetch_granularity(Context& context, const ElementInfo& element) {
+  return to_attribute(context.caches.located(element.id), context.caches.fetch(element.id), context.keep_samples());
+}
+
+Attribute line_size(Context& context, const ElementInfo& element) {
+  return to_attribute(context.caches.line(element.id));
+}
+
+// ---- Size ----
+
+// At every carve-out; once for each physical cache.
+void add_size_by_carve_out(Context& context, const ElementInfo& element, Attribute& size) {
+  if (element.id != ElementId::kL1 && !context.info().carve_outs_bytes.empty()) {
+    const Attribute& l1 = context.attribute(ElementId::kL1, AttributeId::kSize);
+    if (l1.available() && context.caches.sharing(element.id, ElementId::kL1).shared) {
+      for (const auto& [name, value] : l1.details) {
+        if (name.find("carve_out") != std::string::npos) size.add_detail(name, value);
+      }
+      size.add_condition("carve_outs_measured_as", std::string(to_string(ElementId::kL1)));
+      return;
+    }
+  }
+  Lab lab = context.lab();
+  add_to(probe::find_size_by_carve_out(lab, context.caches.lined(element.id)), context.keep_samples(), size);
+}
+
+// The vendor's figure is the value; what was measured stands beside it.
+Attribute told_beside(Attribute told, const Attribute& measured) {
+  told.details = measured.details;
+  told.details.insert(told.details.begin(), {{"measured_bytes", *measured.number()},
+                                             {"measured_low_bytes", *measured.low},
+                                             {"measured_high_bytes", *measured.high}});
+  told.method = measured.method;
+  told.conditions = measured.conditions;
+  told.samples = measured.samples;
+  return told;
+}
+
+Attribute size(Context& context, const ElementInfo& element) {
+  const Cache& cache = context.caches.lined(element.id);
+  const auto constants = beside_code(context, element, [&](const probe::CodeSurvey& code) {
+    Lab lab = context.lab();
+    return probe::measure_constant_size_beside_code(lab, code, cache);
+  });
+  if (constants) return *constants;
+  Attribute measured = to_attribute(cache, context.caches.capacity(element.id), context.keep_samples());
+  if (cache.site().exclusive) {
+    const Attribute told = told_size(context.info(), element.id);
+    return told.available() ? told_beside(told, measured) : measured;
+  }
+  if (cache.site().space != Space::kConstant) add_size_by_carve_out(context, element, measured);
+  return measured;
+}
+
+// ---- Latency ----
+
+Attribute latency(Context& context, const ElementInfo& element) {
+  const Cache& cache = context.caches.located(element.id);
+  Lab lab = context.lab();
+  // One that may have partitions has near ones and far ones.
+  if (is_covered(context, element, AttributeId::kPartitions)) return probe::measure_far_latency(lab, cache);
+  return probe::measure_latency(lab, cache);
+}
+
+// Of the last cache before memory: the latency of memory is measured with all caches evicted.
+Attribute penalty_before_memory(Context& context, const ElementInfo& element) {
+  const Attribute& hit = context.attribute(element.id, AttributeId::kLatency);
+  const Attribute& miss = context.attribute(ElementId::kDevice, AttributeId::kLatency);
+  if (!hit.available() || !miss.available()) {
+    return unavailable(Reason::kDependency,
+                       fmt::format("needs the latencies of {} and of device memory", element.name));
+  }
+  Attribute attribute =
+      probe::measured({}, std::round((*miss.number() - *hit.number()) * 10) / 10, "cycles",
+                      stats::Interval{*miss.low - *hit.high, *miss.high - *hit.low}, "device_latency_minus_near_hit");
+  attribute.conditions = conditions_of({&hit, &miss});
+  return attribute;
+}
+
+Attribute miss_penalty(Context& context, const ElementInfo& element) {
+  const Cache& cache = context.caches.sized(element.id);
+  // As global loads reach it, which is how the latency of memory is measured.
+  const bool memory_is_next =
+      cache.site().space == Space::kGlobalBypassL1 && cache.last_level + 2 >= cache.survey->levels.size();
+  if (memory_is_next) return penalty_before_memory(context, element);
+  const auto constants = beside_code(context, element, [&](const probe::CodeSurvey&) {
+    Lab lab = context.lab();
+    return probe::measure_constant_penalty_beside_code(lab, cache);
+  });
+  if (constants) return *constants;
+  Lab lab = context.lab();
+  return probe::measure_miss_penalty(lab, cache);
+}
+
+// ---- How many there are, and what shares them ----
+
+Attribute amount(Context& context, const ElementInfo& element) {
+  if (coverage_of(context.vendor(), element.id, AttributeId::kAmount) == Coverage::kApi) {
+    static_cast<void>(context.caches.located(element.id));  // throws where there is none
+    if (next_of(context.vendor(), element.id) == ElementId::kDevice) {
+      return inferred_value(std::int64_t{1}, "per GPU", "all_dies_reach_it");
+    }
+    if (!context.info().xcd_count) return unavailable(Reason::kNotSupported, "the driver does not tell");
+    return api_value(static_cast<std::int64_t>(*context.info().xcd_count), "per GPU");
+  }
+  const Cache& cache = context.caches.sized(element.id);
+  Lab lab = context.lab();
+  return probe::measure_amount(lab, cache);
+}
+
+Attribute shared_with(Context& context, const ElementInfo& element) {
+  static_cast<void>(context.caches.located(element.id));  // throws where there is none
+  if (!context.attribute(element.id, AttributeId::kSize).available()) {
+    return unavailable(Reason::kDependency, "needs its size");
+  }
+  std::vector<std::string> partners;
+  probe::Conditions conditions;
+  for (const ElementInfo* other : elements_of(context.vendor())) {
+    if (other->id == element.id || other->kind != ElementKind::kDataCache) continue;
+    if (!is_covered(context, *other, AttributeId::kSharedWith)) continue;
+    const Attribute& size = context.attribute(other->id, AttributeId::kSize);
+    if (size.reason == Reason::kNotPresent || size.reason == Reason::kNotSupported) continue;
+    if (!size.available()) return unavailable(Reason::kDependency, fmt::format("needs the size of {}", other->name));
+    const CacheFindings::Sharing sharing = context.caches.sharing(element.id, other->id);
+    conditions.add(sharing.conditions);
+    if (sharing.shared) partners.emplace_back(other->name);
+  }
+  return probe::measured(conditions, partners, "", std::nullopt, "eviction_between_spaces");
+}
+
+Attribute shared_between(Context& context, const ElementInfo& element) {
+  const Cache& cache = context.caches.sized(element.id);
+  Lab lab = context.lab();
+  return probe::measure_shared_between(lab, cache);
+}
+
+// ---- L2 ----
+
+Attribute partitions(Context& context, const ElementInfo& element) {
+  context.caches.require_l2_of_globals(element.id);
+  const Attribute& size = context.attribute(element.id, AttributeId::kSize);
+  const Cache& cache = context.caches.sized(element.id);
+  Lab lab = context.lab();
+  return probe::measure_partitions(lab, cache, cache.size_bytes.value_or(size.number().value_or(0)));
+}
+
+Attribute near_sms(Context& context, const ElementInfo& element) {
+  const Attribute& partitions = context.attribute(element.id, AttributeId::kPartitions);
+  if (partitions.reason == Reason::kNotPresent) throw probe::NotPresent(partitions.detail);
+  if (!partitions.available()) return unavailable(Reason::kDependency, "needs the number of partitions");
+  const double count = *partitions.number();
+  if (count < 2) throw probe::NotPresent("there is one partition, which all SMs are near");
+  Lab lab = context.lab();
+  return probe::measure_near_sms(lab, context.caches.sized(element.id), static_cast<std::size_t>(count));
+}
+
+Attribute slices(Context& context, const ElementInfo& element) {
+  context.caches.require_l2_of_globals(element.id);
+  const Cache& cache = context.caches.sized(element.id);
+  Lab lab = context.lab();
+  return probe::measure_slices(lab, cache);
+}
+
+// ---- Structure ----
+
+Attribute ways(Context& context, const ElementInfo& element) {
+  if (context.caches.holds_all_constants(element.id)) {
+    if (const auto code = code_cache_of_constants(context)) {
+      return inferred_from(context.attribute(*code, AttributeId::kWays), "ways_of_code_beside_constants");
+    }
+  }
+  return probe::structure_ways(context.caches.structure(element.id));
+}
+
+Attribute sets(Context& context, const ElementInfo& element) {
+  Attribute sets = probe::structure_sets(context.caches.structure(element.id));
+  const Cache& whole = context.caches.sized(element.id);
+  if (whole.first_level != whole.last_level) {
+    sets.add_detail("partitions", context.attribute(element.id, AttributeId::kPartitions).value);
+  }
+  return sets;
+}
+
+Attribute index(Context& context, const ElementInfo& element) {
+  return probe::structure_index(context.caches.structure(element.id));
+}
+
+// The cache before it, in its own space.
+const ElementInfo* nearer_in_space(const Context& context, const ElementInfo& element) {
+  for (const ElementInfo* other : elements_of(context.vendor())) {
+    const bool is_before =
+        other->kind == ElementKind::kDataCache && other->space == element.space && other->depth + 1 == element.depth;
+    if (is_before) return other;
+  }
+  return nullptr;
+}
+
+Attribute replacement(Context& context, const ElementInfo& element) {
+  // What a cache before it holds on to is not loaded from this one: only where that is the newest does this one see the
+  // order.
+  if (const ElementInfo* nearer = nearer_in_space(context, element)) {
+    const Attribute& found = context.attribute(nearer->id, AttributeId::kReplacement);
+    if (!found.available()) return unavailable(Reason::kDependency, "needs the replacement of the cache before it");
+    const auto& name = std::get<std::string>(found.value);
+    if (name == "random" || name == "other") {
+      throw probe::Inconclusive("the cache before it keeps lines at random, so that this one does not see the order");
+    }
+  }
+  const probe::Structure& structure = context.caches.structure(element.id);
+  Lab lab = context.lab();
+  return probe::structure_replacement(lab, context.caches.near_part(element.id), structure);
+}
+
+// ---- Bandwidth and stores ----
+
+template <StreamOp kOp>
+Attribute bandwidth(Context& context, const ElementInfo& element) {
+  const Cache& cache = context.caches.sized(element.id);
+  Lab lab = context.lab();
+  return probe::measure_bandwidth(lab, probe::cache_streams(lab, cache, kOp), "best_stream");
+}
+
+Attribute write_allocate(Context& context, const ElementInfo& element) {
+  // What SMs share is evicted first, and so its size must be known.
+  if (element.scope == Scope::kGpu) context.caches.require_l2_of_globals(element.id);
+  const Cache& cache = context.caches.sized(element.id);
+  Lab lab = context.lab();
+  return probe::measure_write_allocate(lab, cache);
+}
+
+// Of what SMs share. Behind an L3: more than that can take, as it was measured or at most could be, stays in L2.
+Attribute write_policy_of_shared(Context& context, const ElementInfo& element) {
+  context.caches.require_l2_of_globals(element.id);
+  const double theoretical = theoretical_memory_bytes_per_second(context.info()).value_or(0);
+  const ElementId next = next_of(context.vendor(), element.id).value_or(ElementId::kDevice);
+  if (next == ElementId::kDevice) {
+    const Attribute& size = context.attribute(element.id, AttributeId::kSize);
+    if (!size.available()) return unavailable(Reason::kDependency, "needs the size of L2");
+    Lab lab = context.lab();
+    return probe::measure_write_policy_beside_reads(lab, context.caches.located(element.id).site().space,
+                                                    static_cast<std::uint64_t>(*size.number()),
+                                                    probe::memory_stream_bytes(lab), theoretical);
+  }
+  const Attribute& own = context.attribute(element.id, AttributeId::kWriteBandwidth);
+  const Attribute& memory = context.attribute(ElementId::kDevice, AttributeId::kWriteBandwidth);
+  if (!own.available() || !memory.available()) {
+    return unavailable(Reason::kDependency, "needs the write bandwidths of L2 and of device memory");
+  }
+  const Attribute& behind = context.attribute(next, AttributeId::kWriteBandwidth);
+  const double most = std::max({*memory.number(), theoretical, behind.number().value_or(0)});
+  Attribute policy = probe::write_policy_by_bandwidth(context.bench().parameters(), *own.number(), most);
+  policy.conditions = conditions_of({&own, &memory, &behind});
+  return policy;
+}
+
+Attribute write_policy(Context& context, const ElementInfo& element) {
+  if (element.scope == Scope::kGpu) return write_policy_of_shared(context, element);
+  const Cache& l1 = context.caches.sized(element.id);  // throws where there is none
+  const Attribute& allocates = context.attribute(ElementId::kL2, AttributeId::kWriteAllocate);
+  if (!allocates.available()) return unavailable(Reason::kDependency, "needs whether L2 allocates what is stored");
+  if (allocates.value != Value(true)) {
+    throw probe::Inconclusive("L2 does not allocate what is stored, so loads do not tell whether stores reach it");
+  }
+  Lab lab = context.lab();
+  return probe::measure_write_policy(lab, l1, context.caches.sized(ElementId::kL2));
+}
+
+// ---- Accesses of whole warps ----
+
+// The cache is there, and programs can use it.
+void require_accessible(Context& context, const ElementInfo& element) {
+  if (element.id == ElementId::kL1) context.caches.require_l1_caching();
+  if (element.scope == Scope::kGpu) context.caches.require_l2_of_globals(element.id);
+  context.require_space(*element.space);
+}
+
+Attribute atomic_latency(Context& context, const ElementInfo& element) {
+  require_accessible(context, element);
+  Lab lab = context.lab();
+  return probe::measure_atomic_latency(lab, *element.space);
+}
+
+Attribute atomic_throughput(Context& context, const ElementInfo& element) {
+  require_accessible(context, element);
+  Lab lab = context.lab();
+  return probe::measure_atomic_throughput(lab, *element.space);
+}
+
+Attribute loaded_latency(Context& context, const ElementInfo& element) {
+  require_accessible(context, element);
+  Lab lab = context.lab();
+  return probe::measure_loaded_latency(
+      lab, element.scope == Scope::kGpu ? probe::LoadedLevel::kL2 : probe::LoadedLevel::kL1);
+}
+
+constexpr Step kSteps[] = {
+    {ElementKind::kDataCache, AttributeId::kFetchGranularity, fetch_granularity},
+    {ElementKind::kDataCache, AttributeId::kLineSize, line_size},
+    {ElementKind::kDataCache, AttributeId::kSize, size},
+    {ElementKind::kDataCache, AttributeId::kLatency, latency},
+    {ElementKind::kDataCache, AttributeId::kMissPenalty, miss_penalty},
+    {ElementKind::kDataCache, AttributeId::kAmount, amount},
+    {ElementKind::kDataCache, AttributeId::kSharedWith, shared_with},
+    {ElementKind::kDataCache, AttributeId::kPartitions, partitions},
+    {ElementKind::kDataCache, AttributeId::kSharedBetween, shared_between},
+    {ElementKind::kDataCache, AttributeId::kNearSms, near_sms},
+    {ElementKind::kDataCache, AttributeId::kSlices, slices},
+    {ElementKind::kDataCache, AttributeId::kWays, ways},
+    {ElementKind::kDataCache, AttributeId::kSets, sets},
+    {ElementKind::kDataCache, AttributeId::kIndex, index},
+    {ElementKind::kDataCache, AttributeId::kReplacement, replacement},
+    {ElementKind::kDataCache, AttributeId::kReadBandwidth, bandwidth<StreamOp::kRead>},
+    {ElementKind::kDataCache, AttributeId::kWriteBandwidth, bandwidth<StreamOp::kWrite>},
+    {ElementKind::kDataCache, AttributeId::kWriteAllocate, write_allocate},
+    {ElementKind::kDataCache, AttributeId::kWritePolicy, write_policy},
+    {ElementKind::kDataCache, AttributeId::kAtomicLatency, atomic_latency},
+    {ElementKind::kDataCache, AttributeId::kAtomicThroughput, atomic_throughput},
+    {ElementKind::kDataCache, AttributeId::kLoadedLatency, loaded_latency},
+};
+
+}  // namespace
+
+std::span<const Step> cache_steps() { return kSteps; }
+
+}  // namespace gputopo

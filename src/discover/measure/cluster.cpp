@@ -1,0 +1,46 @@
+// Clusters of blocks that read one another's shared memory, and asynchronous bulk copies.
+#include "discover/measure/step.h"
+
+namespace gputopo {
+namespace {
+
+Attribute latency(Context& context, const ElementInfo&) {
+  const probe::ClusterSurvey& clusters = context.clusters();
+  probe::Lab lab = context.lab();
+  return probe::measure_cluster_latency(lab, clusters);
+}
+
+Attribute read_bandwidth(Context& context, const ElementInfo&) {
+  const probe::ClusterSurvey& clusters = context.clusters();
+  probe::Lab lab = context.lab();
+  return probe::measure_cluster_bandwidth(lab, clusters);
+}
+
+Attribute max_cluster_size(Context& context, const ElementInfo&) { return probe::max_cluster_size(context.clusters()); }
+
+Attribute gpc_sms(Context& context, const ElementInfo&) { return probe::gpc_sms(context.lab(), context.clusters()); }
+
+Attribute copy_latency(Context& context, const ElementInfo&) {
+  probe::Lab lab = context.lab();
+  return probe::measure_bulk_copy_latency(lab);
+}
+
+Attribute copy_bandwidth(Context& context, const ElementInfo&) {
+  probe::Lab lab = context.lab();
+  return probe::measure_bulk_copy_bandwidth(lab);
+}
+
+constexpr Step kSteps[] = {
+    {ElementKind::kClusterPath, AttributeId::kLatency, latency},
+    {ElementKind::kClusterPath, AttributeId::kReadBandwidth, read_bandwidth},
+    {ElementKind::kClusterPath, AttributeId::kMaxClusterSize, max_cluster_size},
+    {ElementKind::kClusterPath, AttributeId::kGpcSms, gpc_sms},
+    {ElementKind::kCopyPath, AttributeId::kLatency, copy_latency},
+    {ElementKind::kCopyPath, AttributeId::kReadBandwidth, copy_bandwidth},
+};
+
+}  // namespace
+
+std::span<const Step> cluster_steps() { return kSteps; }
+
+}  // namespace gputopo

@@ -1,0 +1,89 @@
+// Instruction caches.
+#include "discover/measure/code.h"
+
+#include <algorithm>
+
+#include "discover/measure/step.h"
+#include "discover/measure/told.h"
+
+namespace gputopo {
+namespace {
+
+// Where the code does not tell, constants may, where they meet.
+Attribute line_size(Context& context, const ElementInfo& element) {
+  const auto meets_constants = [&] { return code_cache_of_constants(context) == element.id; };
+  try {
+    const probe::CodeCache& cache = context.code.sized(element.id);
+    probe::Lab lab = context.lab();
+    return probe::measure_code_line(lab, cache, [&] { return context.code.steep_edge(element.id); });
+  } catch (const probe::Inconclusive&) {
+    if (!meets_constants()) throw;
+  } catch (const NotSupportedError&) {
+    if (!meets_constants()) throw;
+  }
+  return inferred_from(context.attribute(ElementId::kConstantL15, AttributeId::kLineSize),
+                       "line_of_constants_beside_code");
+}
+
+Attribute size(Context& context, const ElementInfo& element) {
+  return to_attribute(context.code.size(element.id), context.code.located(element.id), context.keep_samples());
+}
+
+Attribute rate(Context& context, const ElementInfo& element) {
+  return probe::code_rate(context.code.located(element.id));
+}
+
+// Of a cache that several SMs share there is no number per SM.
+Attribute amount(Context& context, const ElementInfo& element) {
+  const Attribute& scope = context.attribute(element.id, AttributeId::kScope);
+  if (!scope.available()) return scope;
+  if (scope.value != Value(context.lab().unit_name())) {
+    return unavailable(Reason::kNotApplicable, "several SMs share it");
+  }
+  probe::Lab lab = context.lab();
+  return probe::measure_code_amount(lab, context.code.sized(element.id));
+}
+
+// Any of the measurements that take the cache alone.
+template <auto kMeasure>
+Attribute of_sized(Context& context, const ElementInfo& element) {
+  const probe::CodeCache& cache = context.code.sized(element.id);
+  probe::Lab lab = context.lab();
+  return kMeasure(lab, cache);
+}
+
+Attribute ways(Context& context, const ElementInfo& element) {
+  const probe::CodeCache& cache = context.code.sized(element.id);
+  probe::Lab lab = context.lab();
+  return probe::measure_code_ways(lab, cache, [&] { return context.code.steep_edge(element.id); });
+}
+
+constexpr Step kSteps[] = {
+    {ElementKind::kCodeCache, AttributeId::kLineSize, line_size},
+    {ElementKind::kCodeCache, AttributeId::kSize, size},
+    {ElementKind::kCodeCache, AttributeId::kAmount, amount},
+    {ElementKind::kCodeCache, AttributeId::kSharedWith, of_sized<probe::measure_code_sharing>},
+    {ElementKind::kCodeCache, AttributeId::kSharedBetween, of_sized<probe::measure_code_shared_between>},
+    {ElementKind::kCodeCache, AttributeId::kWays, ways},
+    {ElementKind::kCodeCache, AttributeId::kScope, of_sized<probe::measure_code_scope>},
+    {ElementKind::kCodeCache, AttributeId::kCyclesPerInstruction, rate},
+};
+
+}  // namespace
+
+std::optional<ElementId> code_cache_of_constants(Context& context) {
+  const Value with_constants{std::vector<std::string>{"constants"}};
+  for (const ElementInfo* element : elements_of(context.vendor())) {
+    const bool may_share =
+        element->kind == ElementKind::kCodeCache &&
+        coverage_of(context.vendor(), element->id, AttributeId::kSharedWith) != Coverage::kNotApplicable;
+    if (may_share && context.attribute(element->id, AttributeId::kSharedWith).value == with_constants) {
+      return element->id;
+    }
+  }
+  return std::nullopt;
+}
+
+std::span<const Step> code_steps() { return kSteps; }
+
+}  // namespace gputopo

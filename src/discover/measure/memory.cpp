@@ -1,0 +1,94 @@
+// Device memory.
+#include <fmt/format.h>
+
+#include <cmath>
+
+#include "discover/measure/step.h"
+#include "discover/measure/told.h"
+#include "probe/site.h"
+#include "probe/streams.h"
+
+namespace gputopo {
+namespace {
+
+Attribute size(Context& context, const ElementInfo& element) { return told_size(context.info(), element.id); }
+
+Attribute latency(Context& context, const ElementInfo& element) {
+  const probe::Survey& survey = context.caches.survey(*element.space);
+  probe::Lab lab = context.lab();
+  return probe::measure_device_latency(lab, survey, lab.last_cache_bytes());
+}
+
+template <StreamOp kOp>
+Attribute bandwidth(Context& context, const ElementInfo&) {
+  probe::Lab lab = context.lab();
+  return probe::measure_bandwidth(lab, probe::memory_streams(lab, kOp), "best_stream");
+}
+
+Attribute loaded_latency(Context& context, const ElementInfo& element) {
+  context.require_space(*element.space);
+  probe::Lab lab = context.lab();
+  return probe::measure_loaded_latency(lab, probe::LoadedLevel::kDevice);
+}
+
+using Patterns = std::vector<std::pair<std::string, double>>;
+
+// Loads from L2 and from memory whose translation misses each level of TLB, as far as levels show.
+void add_tlb_misses(Context& context, const ElementInfo& memory, double l2_cycles, Patterns& from_l2,
+                    Patterns& from_memory) {
+  double translated = l2_cycles;
+  for (const ElementInfo* level : elements_of(context.vendor())) {
+    if (level->kind != ElementKind::kTlb) continue;
+    const Attribute& penalty = context.attribute(level->id, AttributeId::kMissPenalty);
+    if (!penalty.available()) break;
+    translated += *penalty.number();
+    from_l2.emplace_back(fmt::format("l2_hit_{}_miss", level->name), translated);
+    probe::Lab lab = context.lab();
+    const auto cycles = probe::memory_cycles_after_tlb_misses(lab, context.tlb_site(), context.tlbs(), level->depth,
+                                                              context.caches.survey(*memory.space).timer_cycles);
+    if (cycles) from_memory.emplace_back(fmt::format("memory_{}_miss", level->name), *cycles);
+  }
+}
+
+// Where a load is served from by how its address is translated (Mei et al. 2014, Table 3): what was measured of each,
+// and sums where a pattern adds one to the other.
+Attribute latency_patterns(Context& context, const ElementInfo& element) {
+  Patterns patterns;
+  const Attribute& l1 = context.attribute(ElementId::kL1, AttributeId::kLatency);
+  if (l1.available()) patterns.emplace_back("l1_hit", *l1.number());
+  context.caches.require_l2_of_globals(ElementId::kL2);
+  const Attribute& l2 = context.attribute(ElementId::kL2, AttributeId::kLatency);
+  const Attribute& memory = context.attribute(element.id, AttributeId::kLatency);
+  if (!l2.available() || !memory.available()) {
+    return unavailable(Reason::kDependency, "needs the latencies of L2 and of device memory");
+  }
+  patterns.emplace_back("l2_hit_tlb_hit", *l2.number());
+  Patterns from_memory;
+  add_tlb_misses(context, element, *l2.number(), patterns, from_memory);
+  patterns.emplace_back("memory_tlb_hit", *memory.number());
+  patterns.insert(patterns.end(), from_memory.begin(), from_memory.end());
+  if (const Value* cold = memory.find_detail("tlb_cold_cycles")) {
+    patterns.emplace_back("memory_tlb_cold", std::get<double>(*cold));
+  }
+  std::vector<double> cycles;
+  for (const auto& [name, value] : patterns) cycles.push_back(std::round(10 * value) / 10);
+  Attribute attribute = inferred_value(cycles, "cycles", "latencies_and_miss_penalties");
+  attribute.conditions = conditions_of({&l2, &memory});
+  for (std::size_t i = 0; i < patterns.size(); ++i) attribute.add_detail(patterns[i].first, cycles[i]);
+  return attribute;
+}
+
+constexpr Step kSteps[] = {
+    {ElementKind::kMemory, AttributeId::kSize, size},
+    {ElementKind::kMemory, AttributeId::kLatency, latency},
+    {ElementKind::kMemory, AttributeId::kLatencyPatterns, latency_patterns},
+    {ElementKind::kMemory, AttributeId::kReadBandwidth, bandwidth<StreamOp::kRead>},
+    {ElementKind::kMemory, AttributeId::kWriteBandwidth, bandwidth<StreamOp::kWrite>},
+    {ElementKind::kMemory, AttributeId::kLoadedLatency, loaded_latency},
+};
+
+}  // namespace
+
+std::span<const Step> memory_steps() { return kSteps; }
+
+}  // namespace gputopo

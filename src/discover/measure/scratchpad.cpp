@@ -1,0 +1,80 @@
+// On-chip memory that programs address: shared memory, the local data share.
+#include "discover/measure/step.h"
+#include "discover/measure/told.h"
+#include "probe/site.h"
+#include "probe/streams.h"
+
+namespace gputopo {
+namespace {
+
+Attribute size(Context& context, const ElementInfo& element) { return told_size(context.info(), element.id); }
+
+Attribute latency(Context& context, const ElementInfo& element) {
+  probe::Lab lab = context.lab();
+  return probe::measure_shared_latency(lab, context.caches.site(*element.space));
+}
+
+template <StreamOp kOp>
+Attribute bandwidth(Context& context, const ElementInfo&) {
+  probe::Lab lab = context.lab();
+  return probe::measure_bandwidth(lab, probe::scratchpad_streams(kOp), "best_stream");
+}
+
+Attribute banks(Context& context, const ElementInfo& element) {
+  context.require_space(*element.space);
+  return probe::banks(context.bank_curve(), probe::fit_banks(context.bank_curve()));
+}
+
+Attribute bank_width(Context& context, const ElementInfo& element) {
+  context.require_space(*element.space);
+  return probe::bank_width(context.bank_curve(), probe::fit_banks(context.bank_curve()));
+}
+
+Attribute conflict_cost(Context& context, const ElementInfo& element) {
+  context.require_space(*element.space);
+  return probe::conflict_cost(context.lab(), context.bank_curve(), probe::fit_banks(context.bank_curve()));
+}
+
+Attribute store_latency(Context& context, const ElementInfo& element) {
+  context.require_space(*element.space);
+  probe::Lab lab = context.lab();
+  return probe::measure_store_latency(lab);
+}
+
+Attribute atomic_latency(Context& context, const ElementInfo& element) {
+  context.require_space(*element.space);
+  probe::Lab lab = context.lab();
+  return probe::measure_atomic_latency(lab, *element.space);
+}
+
+Attribute atomic_throughput(Context& context, const ElementInfo& element) {
+  context.require_space(*element.space);
+  probe::Lab lab = context.lab();
+  return probe::measure_atomic_throughput(lab, *element.space);
+}
+
+Attribute loaded_latency(Context& context, const ElementInfo& element) {
+  context.require_space(*element.space);
+  probe::Lab lab = context.lab();
+  return probe::measure_loaded_latency(lab, probe::LoadedLevel::kShared);
+}
+
+constexpr Step kSteps[] = {
+    {ElementKind::kScratchpad, AttributeId::kSize, size},
+    {ElementKind::kScratchpad, AttributeId::kLatency, latency},
+    {ElementKind::kScratchpad, AttributeId::kReadBandwidth, bandwidth<StreamOp::kRead>},
+    {ElementKind::kScratchpad, AttributeId::kWriteBandwidth, bandwidth<StreamOp::kWrite>},
+    {ElementKind::kScratchpad, AttributeId::kBanks, banks},
+    {ElementKind::kScratchpad, AttributeId::kBankWidth, bank_width},
+    {ElementKind::kScratchpad, AttributeId::kConflictCost, conflict_cost},
+    {ElementKind::kScratchpad, AttributeId::kStoreLatency, store_latency},
+    {ElementKind::kScratchpad, AttributeId::kAtomicLatency, atomic_latency},
+    {ElementKind::kScratchpad, AttributeId::kAtomicThroughput, atomic_throughput},
+    {ElementKind::kScratchpad, AttributeId::kLoadedLatency, loaded_latency},
+};
+
+}  // namespace
+
+std::span<const Step> scratchpad_steps() { return kSteps; }
+
+}  // namespace gputopo

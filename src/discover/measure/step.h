@@ -1,0 +1,33 @@
+// How attributes are measured, as data: one step for each attribute of each kind of element that the catalogue covers.
+#pragma once
+
+#include <span>
+#include <vector>
+
+#include "discover/context.h"
+#include "gputopo/catalogue.h"
+#include "gputopo/model.h"
+
+namespace gputopo {
+
+struct Step {
+  ElementKind kind;
+  AttributeId attribute;
+  // Throws what probes and devices throw; each such failure has a reason of its own in the report.
+  Attribute (*measure)(Context& context, const ElementInfo& element);
+};
+
+// In the order of the measurement; what needs another's result asks for it.
+[[nodiscard]] std::span<const Step> cache_steps();
+[[nodiscard]] std::span<const Step> scratchpad_steps();
+[[nodiscard]] std::span<const Step> memory_steps();
+[[nodiscard]] std::span<const Step> tlb_steps();
+[[nodiscard]] std::span<const Step> code_steps();
+[[nodiscard]] std::span<const Step> cluster_steps();
+
+// All of them.
+[[nodiscard]] const std::vector<Step>& measure_steps();
+// Nothing where the catalogue has no such cell.
+[[nodiscard]] const Step* find_step(ElementKind kind, AttributeId attribute);
+
+}  // namespace gputopo

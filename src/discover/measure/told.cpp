@@ -1,0 +1,73 @@
+#include "discover/measure/told.h"
+
+#include <algorithm>
+#include <set>
+#include <utility>
+
+namespace gputopo {
+namespace {
+
+struct Told {
+  ElementId element;
+  std::optional<std::uint64_t> DeviceInfo::*bytes;
+};
+constexpr Told kTold[] = {{ElementId::kL2, &DeviceInfo::l2_bytes},
+                          {ElementId::kL3, &DeviceInfo::l3_bytes},
+                          {ElementId::kShared, &DeviceInfo::shared_bytes_per_sm},
+                          {ElementId::kLds, &DeviceInfo::shared_bytes_per_sm},
+                          {ElementId::kDevice, &DeviceInfo::memory_bytes}};
+
+std::optional<double> number_of(const Value& value) {
+  if (const auto* whole = std::get_if<std::int64_t>(&value)) return static_cast<double>(*whole);
+  if (const auto* real = std::get_if<double>(&value)) return *real;
+  return std::nullopt;
+}
+
+// One value where all are alike, else the numbers among them.
+Value together(const std::vector<Value>& values) {
+  const bool alike = std::ranges::all_of(values, [&](const Value& value) { return value == values.front(); });
+  if (alike) return values.front();
+  std::set<double> numbers;
+  for (const Value& value : values) {
+    if (const auto* list = std::get_if<std::vector<double>>(&value)) numbers.insert(list->begin(), list->end());
+    if (const auto number = number_of(value)) numbers.insert(*number);
+  }
+  return std::vector<double>(numbers.begin(), numbers.end());
+}
+
+}  // namespace
+
+std::optional<std::uint64_t> told_bytes(const DeviceInfo& info, ElementId element) {
+  const auto* row = std::ranges::find(kTold, element, &Told::element);
+  return row == std::end(kTold) ? std::nullopt : info.*row->bytes;
+}
+
+Attribute told_size(const DeviceInfo& info, ElementId element) {
+  const std::optional<std::uint64_t> bytes = told_bytes(info, element);
+  if (!bytes) return unavailable(Reason::kNotSupported, "the driver does not tell");
+  return api_value(static_cast<std::int64_t>(*bytes), "B");
+}
+
+Attribute inferred_from(Attribute other_path, std::string method) {
+  if (!other_path.available()) return other_path;
+  other_path.source = Source::kInferred;
+  other_path.method = std::move(method);
+  other_path.samples.clear();
+  return other_path;
+}
+
+NamedValues conditions_of(std::initializer_list<const Attribute*> attributes) {
+  std::vector<std::pair<std::string, std::vector<Value>>> by_name;
+  for (const Attribute* attribute : attributes) {
+    for (const auto& [name, value] : attribute->conditions) {
+      auto found = std::ranges::find(by_name, name, [](const auto& entry) { return entry.first; });
+      if (found == by_name.end()) found = by_name.insert(by_name.end(), {name, {}});
+      found->second.push_back(value);
+    }
+  }
+  NamedValues conditions;
+  for (const auto& [name, values] : by_name) conditions.emplace_back(name, together(values));
+  return conditions;
+}
+
+}  // namespace gputopo

@@ -1,0 +1,27 @@
+// What the vendor's interface tells of an element, and values that follow from others.
+#pragma once
+
+#include <cstdint>
+#include <initializer_list>
+#include <optional>
+#include <string>
+
+#include "gputopo/catalogue.h"
+#include "gputopo/device.h"
+#include "gputopo/model.h"
+
+namespace gputopo {
+
+// Size of an element in bytes.
+[[nodiscard]] std::optional<std::uint64_t> told_bytes(const DeviceInfo& info, ElementId element);
+// The same as an attribute.
+[[nodiscard]] Attribute told_size(const DeviceInfo& info, ElementId element);
+
+// What is known of one and the same cache by another path: with its conditions, without its samples.
+[[nodiscard]] Attribute inferred_from(Attribute other_path, std::string method);
+
+// What held while the values that another one is made of were measured: of each condition the one value, or a list of
+// numbers where they differ.
+[[nodiscard]] NamedValues conditions_of(std::initializer_list<const Attribute*> attributes);
+
+}  // namespace gputopo

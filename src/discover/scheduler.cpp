@@ -1,0 +1,60 @@
+#include "discover/scheduler.h"
+
+#include <fmt/format.h>
+
+namespace gputopo {
+
+void Scheduler::report_progress(const std::string& probe) {
+  if (!on_progress_ || ended_) return;
+  on_progress_({.probe = probe, .done = done_, .total = total_, .elapsed_seconds = bench_.elapsed_seconds()});
+}
+
+Attribute Scheduler::end(Reason reason, const std::string& detail) {
+  ended_ = {reason, detail};
+  return unavailable(reason, detail);
+}
+
+Attribute Scheduler::guarded(ElementId element, AttributeId attribute) {
+  if (ended_) return unavailable(ended_->reason, ended_->detail);
+  try {
+    return measure_(element, attribute);
+  } catch (const probe::Stopped& error) {
+    return end(Reason::kInterrupted, error.what());
+  } catch (const probe::OverBudget& error) {
+    return end(Reason::kTimedOut, error.what());
+  } catch (const DeviceLostError& error) {
+    warnings_.push_back(fmt::format("the device failed: {}", error.what()));
+    return end(Reason::kDeviceError, error.what());
+  } catch (const probe::Inconclusive& error) {
+    return unavailable(Reason::kInconclusive, error.what());
+  } catch (const probe::NotPresent& error) {
+    return unavailable(Reason::kNotPresent, error.what());
+  } catch (const NotSupportedError& error) {
+    return unavailable(Reason::kNotSupported, error.what());
+  } catch (const Error& error) {
+    return unavailable(Reason::kDeviceError, error.what());
+  }
+}
+
+const Attribute& Scheduler::attribute(ElementId element, AttributeId attribute) {
+  const auto key = std::pair(element, attribute);
+  if (const auto found = results_.find(key); found != results_.end()) return found->second;
+  const std::string name = fmt::format("{}.{}", to_string(element), to_string(attribute));
+  report_progress(name);
+  const double begin = bench_.elapsed_seconds();
+  const std::uint64_t programs_before = bench_.programs_run();
+  const double outer_nested = nested_seconds_;
+  nested_seconds_ = 0;
+  Attribute result = guarded(element, attribute);
+  // What it needed may have met the end: that is why there is no value.
+  if (!result.available() && ended_) result = unavailable(ended_->reason, ended_->detail);
+  const double spent = bench_.elapsed_seconds() - begin;
+  timing_.push_back(
+      {.probe = name, .seconds = spent - nested_seconds_, .programs = bench_.programs_run() - programs_before});
+  nested_seconds_ = outer_nested + spent;
+  if (!result.available()) bench_.log(fmt::format("{}: {}: {}", name, to_string(result.reason), result.detail));
+  for (SampleTable& table : result.samples) table.name = name + "." + table.name;
+  return results_.emplace(key, std::move(result)).first->second;
+}
+
+}  // namespace gputopo

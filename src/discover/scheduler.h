@@ -1,0 +1,55 @@
+// Runs the steps of a discovery, each once and only when it is asked for: what fails costs its own attribute only, and
+// what ends the discovery (the user, the budget, a lost device) is the reason of all that follow. Knows no attribute.
+#pragma once
+
+#include <functional>
+#include <map>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "discover/attributes.h"
+#include "discover/memo.h"
+#include "gputopo/discover.h"
+#include "probe/lab.h"
+
+namespace gputopo {
+
+class Scheduler : public Attributes {
+ public:
+  // Throws what probes and devices throw.
+  using Measure = std::function<Attribute(ElementId, AttributeId)>;
+
+  Scheduler(probe::Bench& bench, Measure measure, std::function<void(const Progress&)> on_progress)
+      : bench_(bench), measure_(std::move(measure)), on_progress_(std::move(on_progress)) {}
+
+  // For progress: how many there are to come, and that one of them is done.
+  void expect(std::size_t total) { total_ = total; }
+  void count_done() { ++done_; }
+  void report_end() { report_progress(""); }
+
+  const Attribute& attribute(ElementId element, AttributeId attribute) override;
+
+  [[nodiscard]] bool complete() const { return !ended_; }
+  [[nodiscard]] const std::vector<ProbeTime>& timing() const { return timing_; }
+  [[nodiscard]] const std::vector<std::string>& warnings() const { return warnings_; }
+
+ private:
+  [[nodiscard]] Attribute guarded(ElementId element, AttributeId attribute);
+  [[nodiscard]] Attribute end(Reason reason, const std::string& detail);
+  void report_progress(const std::string& probe);
+
+  probe::Bench& bench_;
+  Measure measure_;
+  std::function<void(const Progress&)> on_progress_;
+  std::map<std::pair<ElementId, AttributeId>, Attribute> results_;
+  std::optional<Absence> ended_;  // set: no more programs; why
+  std::vector<ProbeTime> timing_;
+  std::vector<std::string> warnings_;
+  double nested_seconds_ = 0;  // spent in steps that the running one asked for
+  std::size_t done_ = 0;
+  std::size_t total_ = 0;
+};
+
+}  // namespace gputopo

@@ -1,0 +1,92 @@
+#include "discover/selection.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+
+#include "gputopo/error.h"
+#include "model/likeness.h"
+
+namespace gputopo {
+namespace {
+
+std::vector<std::string> names_of_elements(Vendor vendor) {
+  std::vector<std::string> names;
+  for (const ElementInfo* element : elements_of(vendor)) names.emplace_back(element->name);
+  return names;
+}
+
+void require_known(const std::vector<std::string>& given, const std::vector<std::string>& valid, const char* what) {
+  for (const std::string& name : given) {
+    if (std::ranges::find(valid, name) != valid.end()) continue;
+    throw UsageError(fmt::format("unknown {} '{}'; {}the {}s are {}", what, name, did_you_mean(name, valid), what,
+                                 fmt::join(valid, ", ")));
+  }
+}
+
+// Where "device" is the GPU, in CSV, its memory is "memory.device", and in JSON all elements lie within "memory".
+std::string without_memory(const std::string& name) {
+  constexpr std::string_view kMemory = "memory.";
+  return name.starts_with(kMemory) ? name.substr(kMemory.size()) : name;
+}
+
+// A name chooses its element, and the start of several before an underscore all of them: "icache".
+std::vector<std::string> expand_groups(const std::vector<std::string>& chosen, const std::vector<std::string>& names) {
+  std::vector<std::string> expanded;
+  for (const std::string& given : chosen) {
+    const std::size_t before = expanded.size();
+    std::ranges::copy_if(names, std::back_inserter(expanded),
+                         [&](const std::string& name) { return name == given || name.starts_with(given + "_"); });
+    if (expanded.size() == before) expanded.push_back(given);
+  }
+  return expanded;
+}
+
+template <typename T>
+bool contains(const std::vector<T>& values, const T& value) {
+  return std::ranges::find(values, value) != values.end();
+}
+
+}  // namespace
+
+Selection::Selection(const DiscoverOptions& options, Vendor vendor) : vendor_(vendor), full_(options.full) {
+  const std::vector<std::string> names = names_of_elements(vendor);
+  const std::vector<std::string> attribute_names = memory_attribute_names();
+  std::vector<std::string> chosen;
+  for (const std::string& given : options.elements) {
+    const std::string name = without_memory(given);
+    const std::size_t dot = name.find('.');
+    if (dot == std::string::npos) {
+      chosen.push_back(name);
+      continue;
+    }
+    const std::string element = name.substr(0, dot);
+    const std::string attribute = name.substr(dot + 1);
+    require_known({element}, names, "element");
+    require_known({attribute}, attribute_names, "attribute");
+    cells_.emplace_back(find_element(element)->id, find_attribute(attribute)->id);
+  }
+  const std::vector<std::string> elements = options.elements.empty() ? names : expand_groups(chosen, names);
+  require_known(elements, names, "element");
+  require_known(options.attributes, attribute_names, "attribute");
+  for (const std::string& name : elements) elements_.push_back(find_element(name)->id);
+  for (const std::string& name : options.attributes) attributes_.push_back(find_attribute(name)->id);
+}
+
+bool Selection::has(ElementId element, AttributeId attribute) const {
+  const Coverage coverage = coverage_of(vendor_, element, attribute);
+  if (coverage == Coverage::kNotApplicable) return false;
+  if (contains(cells_, std::pair(element, attribute))) return true;
+  if (!contains(elements_, element)) return false;
+  if (!attributes_.empty()) return contains(attributes_, attribute);
+  return full_ || coverage != Coverage::kMeasuredInFull;
+}
+
+std::string_view Selection::reason(ElementId element, AttributeId attribute) const {
+  const bool only_in_full =
+      coverage_of(vendor_, element, attribute) == Coverage::kMeasuredInFull && contains(elements_, element);
+  return only_in_full ? "takes its time; --full measures it" : "left out by --only or --attribute";
+}
+
+}  // namespace gputopo
