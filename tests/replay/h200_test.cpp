@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <set>
-#include <sstream>
 
 #include "gputopo/discover.h"
 
@@ -141,11 +140,9 @@ TEST(RecordedH200InFull, StructureAndMap) {
   EXPECT_GE(of("l2", "slices").number(), 132);
   EXPECT_GE(*of("l2", "slices").high, 1.5 * *of("l2", "slices").number());
   const auto groups = [&](const char* element, const char* attribute) {
-    std::vector<std::set<std::string>> result;
-    for (const std::string& text : std::get<std::vector<std::string>>(of(element, attribute).value)) {
-      std::istringstream words(text);
-      std::set<std::string>& sms = result.emplace_back();
-      for (std::string sm; std::getline(words, sm, '+');) sms.insert(sm);
+    std::vector<std::set<std::uint32_t>> result;
+    for (const auto& group : std::get<UnitGroups>(of(element, attribute).value).groups) {
+      result.emplace_back(group.begin(), group.end());
     }
     return result;
   };
@@ -156,8 +153,8 @@ TEST(RecordedH200InFull, StructureAndMap) {
   EXPECT_EQ(partitions.size(), 2u);
   EXPECT_EQ(gpcs.size(), 8u);
   EXPECT_EQ(tpcs.size(), 66u);
-  const auto within = [](const std::set<std::string>& part, const std::vector<std::set<std::string>>& wholes) {
-    return std::any_of(wholes.begin(), wholes.end(), [&](const std::set<std::string>& whole) {
+  const auto within = [](const std::set<std::uint32_t>& part, const std::vector<std::set<std::uint32_t>>& wholes) {
+    return std::any_of(wholes.begin(), wholes.end(), [&](const std::set<std::uint32_t>& whole) {
       return std::includes(whole.begin(), whole.end(), part.begin(), part.end());
     });
   };
@@ -165,6 +162,36 @@ TEST(RecordedH200InFull, StructureAndMap) {
   for (const auto& tpc : tpcs) EXPECT_TRUE(within(tpc, gpcs));
   // So do clusters, which the driver places within a GPC.
   for (const auto& cluster : groups("cluster", "gpc_sms")) EXPECT_TRUE(within(cluster, gpcs));
+}
+
+// Of what the programs behind it ran with, and not of the last program that ran before.
+TEST_F(RecordedH200, ConditionsAreThoseOfTheProgramsBehindAValue) {
+  const auto condition = [](const char* element, const char* attribute, const char* name) -> Value {
+    for (const auto& [key, value] : of(element, attribute).conditions) {
+      if (key == name) return value;
+    }
+    return {};
+  };
+  // The survey ran with the smallest carve-out; the sweep over carve-outs, which ends with the largest, came later.
+  const Value least = std::int64_t{8192};
+  for (const char* element : {"l1", "texture", "readonly"}) {
+    for (const char* attribute : {"latency", "fetch_granularity", "line_size", "size", "miss_penalty", "amount"}) {
+      EXPECT_EQ(condition(element, attribute, "carve_out_bytes"), least) << element << "." << attribute;
+    }
+  }
+  EXPECT_EQ(condition("tlb_l2", "entries", "carve_out_bytes"), condition("tlb_l2", "reach", "carve_out_bytes"));
+  for (const MemoryElement& element : topology_->memory) {
+    for (const auto& [name, attribute] : element.attributes) {
+      if (attribute.source != Source::kMeasured) continue;
+      EXPECT_NE(condition(element.id.c_str(), name.c_str(), "sm_clock_mhz"), Value()) << element.id << "." << name;
+      const Value* ns = attribute.find_detail("mean_ns");
+      const Value clock = condition(element.id.c_str(), name.c_str(), "sm_clock_mhz");
+      if (ns == nullptr || !std::holds_alternative<double>(clock)) continue;
+      // The same launches' clock, so that nanoseconds and cycles say one thing.
+      EXPECT_NEAR(std::get<double>(*ns), *attribute.number() / std::get<double>(clock) * 1000, 0.02)
+          << element.id << "." << name;
+    }
+  }
 }
 
 TEST_F(RecordedH200, LatenciesAreInOrder) {

@@ -37,7 +37,7 @@ class AmdDiscovery : public ::testing::Test {
   }
 
   std::size_t number_of_groups(const char* element, const char* attribute) {
-    return std::get<std::vector<std::string>>(found_.find_attribute(element, attribute)->value).size();
+    return std::get<UnitGroups>(found_.find_attribute(element, attribute)->value).groups.size();
   }
 
   sim::MachineSpec spec_;
@@ -164,9 +164,9 @@ TEST_F(AmdDiscovery, Mi300xSharesCachesThroughTheHipDevice) {
 
 TEST(ElementTable, HasARowSetPerVendor) {
   EXPECT_THAT(coverage_table(), ::testing::AllOf(HasSubstr("AMD "), HasSubstr("NVIDIA ")));
-  EXPECT_EQ(elements_of("AMD").front().id, "vl1");
-  EXPECT_EQ(elements_of("NVIDIA").front().id, "l1");
-  EXPECT_EQ(elements_of("a vendor of its own").front().id, "l1");
+  EXPECT_EQ(elements_of(vendor_of("AMD")).front()->id, ElementId::kVl1);
+  EXPECT_EQ(elements_of(vendor_of("NVIDIA")).front()->id, ElementId::kL1);
+  EXPECT_EQ(elements_of(vendor_of("a vendor of its own")).front()->id, ElementId::kL1);
 }
 
 }  // namespace

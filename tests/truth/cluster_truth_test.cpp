@@ -6,7 +6,6 @@
 #include <algorithm>
 #include <cmath>
 #include <set>
-#include <sstream>
 
 #include "device/sim/cluster.h"
 #include "device/sim/machine.h"
@@ -131,14 +130,12 @@ TEST(ClusterTruth, ValuesLieInTheirIntervals) {
 
     // No group spans two GPCs.
     std::set<std::set<std::uint32_t>> groups;
-    for (const std::string& text : std::get<std::vector<std::string>>(of("cluster", "gpc_sms").value)) {
-      std::istringstream words(text);
-      std::set<std::uint32_t> sms;
-      for (std::string sm; std::getline(words, sm, '+');) sms.insert(static_cast<std::uint32_t>(std::stoul(sm)));
+    for (const auto& members : std::get<UnitGroups>(of("cluster", "gpc_sms").value).groups) {
+      std::set<std::uint32_t> sms(members.begin(), members.end());
       const auto gpc = std::find_if(machine.sm_groups.begin(), machine.sm_groups.end(), [&](const auto& group) {
         return std::includes(group.begin(), group.end(), sms.begin(), sms.end());
       });
-      EXPECT_NE(gpc, machine.sm_groups.end()) << text;
+      EXPECT_NE(gpc, machine.sm_groups.end()) << testing::PrintToString(members);
       groups.insert(std::move(sms));
     }
     // Clusters of few sizes join few SMs.

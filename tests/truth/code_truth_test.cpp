@@ -324,9 +324,7 @@ TEST(CodeTruth, CachesOfGroupsAreFoundWithTheirGroups) {
               Value(sharing == 1 ? std::string("CU") : fmt::format("{} CUs", sharing)));
     std::vector<std::vector<std::uint32_t>> groups = machine.sm_groups;
     std::sort(groups.begin(), groups.end());
-    std::vector<std::string> names;
-    for (const auto& group : groups) names.push_back(fmt::format("{}", fmt::join(group, "+")));
-    EXPECT_EQ(topology.find_attribute("icache_l1", "shared_between")->value, Value(names));
+    EXPECT_EQ(topology.find_attribute("icache_l1", "shared_between")->value, Value(UnitGroups{groups}));
   }
 }
 

@@ -115,13 +115,11 @@ TEST(MapTruth, SmsNearEachPartition) {
       continue;
     }
     ++told;
-    std::vector<std::vector<std::uint32_t>> truth(2);
+    UnitGroups truth{.groups = {{}, {}}};
     for (std::uint32_t sm = 0; sm < machine.info.sm_count; ++sm) {
-      truth[sm < machine.sms_near_first_partition ? 0 : 1].push_back(sm);
+      truth.groups[sm < machine.sms_near_first_partition ? 0 : 1].push_back(sm);
     }
-    const std::vector<std::string> wanted = {fmt::format("{}", fmt::join(truth[0], "+")),
-                                             fmt::format("{}", fmt::join(truth[1], "+"))};
-    EXPECT_EQ(std::get<std::vector<std::string>>(near.value), wanted)
+    EXPECT_EQ(std::get<UnitGroups>(near.value), truth)
         << trial << ": " << machine.slices->count << " slices, " << machine.slices->partition_cycles << " and "
         << machine.slices->tpc_cycles << " cycles, correlations "
         << std::get<double>(*near.find_detail("correlation_within")) << " and "

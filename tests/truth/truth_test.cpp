@@ -32,19 +32,22 @@ struct Outcome {
 };
 
 struct CacheElement {
-  const char* id;
+  std::string id;
   Space space;
   std::size_t depth;
 };
-constexpr CacheElement kElements[] = {{"l1", Space::kGlobal, 0},
-                                      {"vl1", Space::kGlobal, 0},
-                                      {"sl1d", Space::kScalar, 0},
-                                      {"l3", Space::kGlobalBypassL1, 1},
-                                      {"texture", Space::kTexture, 0},
-                                      {"readonly", Space::kReadOnly, 0},
-                                      {"constant_l1", Space::kConstant, 0},
-                                      {"constant_l15", Space::kConstant, 1},
-                                      {"l2", Space::kGlobalBypassL1, 0}};
+
+// All caches of data that the catalogue knows.
+const std::vector<CacheElement>& cache_elements() {
+  static const std::vector<CacheElement> kElements = [] {
+    std::vector<CacheElement> elements;
+    for (const ElementInfo& info : element_catalogue()) {
+      if (info.kind == ElementKind::kDataCache) elements.push_back({std::string(info.name), *info.space, info.depth});
+    }
+    return elements;
+  }();
+  return kElements;
+}
 
 // What the probes are to reach, in percent of the caches, and what they reach so far, which must not get worse. The two
 // differ where work remains; docs/accuracy.md lists every miss.
@@ -93,12 +96,12 @@ class Judge {
   }
 
   void judge() {
-    for (const CacheElement& element : kElements) {
+    for (const CacheElement& element : cache_elements()) {
       const sim::CacheSpec* cache = cache_at(machine_, element.space, element.depth);
       // Two of three machines have a constant L1.5; where there is none, the next level is L2 and is found as such.
-      if (cache == nullptr || (std::string(element.id) == "constant_l15" && cache->id != "constant_l15")) continue;
+      if (cache == nullptr || (element.id == "constant_l15" && cache->id != "constant_l15")) continue;
       if (topology_.find_memory(element.id) == nullptr) continue;  // of the other vendor
-      if (std::string(element.id) == "l1" && cache->id == "l2") {
+      if (element.id == "l1" && cache->id == "l2") {
         expect_no_l1();
         continue;
       }
@@ -130,16 +133,14 @@ class Judge {
     const bool is_structure =
         attribute == "ways" || attribute == "sets" || attribute == "index" || attribute == "replacement";
     if (is_structure && element == "l2") return false;
-    const std::vector<std::string>& known = memory_attribute_ids();
-    return std::find(known.begin(), known.end(), attribute) != known.end();
+    return find_attribute(attribute) != nullptr;
   }
 
   // Those of the table above that GPUs of this vendor have.
   static std::vector<std::string> judged_elements(const std::string& vendor) {
     std::vector<std::string> ids;
-    for (const ElementRow& row : elements_of(vendor)) {
-      const auto is_this = [&](const CacheElement& element) { return row.id == element.id; };
-      if (std::any_of(std::begin(kElements), std::end(kElements), is_this)) ids.push_back(row.id);
+    for (const ElementInfo* element : elements_of(vendor_of(vendor))) {
+      if (element->kind == ElementKind::kDataCache) ids.emplace_back(element->name);
     }
     return ids;
   }
@@ -274,17 +275,15 @@ class Judge {
   }
 
   void expect_groups(std::map<std::string, Tally>& tallies, const CacheElement& element) {
-    std::vector<std::string> truth;
-    for (const auto& group : machine_.sm_groups) truth.push_back(fmt::format("{}", fmt::join(group, "+")));
+    const UnitGroups truth{machine_.sm_groups};
     const Attribute* attribute = topology_.find_attribute(element.id, "shared_between");
     Tally& tally = tallies["shared_between"];
     ++tally.total;
-    if (attribute->available() && std::get<std::vector<std::string>>(attribute->value) == truth &&
-        attribute->flags.empty()) {
+    if (attribute->available() && attribute->value == Value(truth) && attribute->flags.empty()) {
       ++tally.right;
     } else {
       tally.silent += attribute->available() ? 0 : 1;
-      miss(element.id, "shared_between", fmt::format("truth {}; {}", fmt::join(truth, " "), attribute->detail));
+      miss(element.id, "shared_between", fmt::format("truth {}; {}", truth.groups, attribute->detail));
     }
   }
 
@@ -296,8 +295,8 @@ class Judge {
 
   void expect_sharing(std::map<std::string, Tally>& tallies, const CacheElement& element, const sim::CacheSpec& cache) {
     std::vector<std::string> truth;
-    for (const CacheElement& other : kElements) {
-      if (other.depth != 0 || other.space == Space::kGlobalBypassL1 || std::string(other.id) == element.id) continue;
+    for (const CacheElement& other : cache_elements()) {
+      if (other.depth != 0 || other.space == Space::kGlobalBypassL1 || other.id == element.id) continue;
       if (topology_.find_memory(other.id) == nullptr) continue;  // of the other vendor
       const sim::CacheSpec* nearest = cache_at(machine_, other.space, 0);
       if (nearest != nullptr && nearest->id == cache.id) truth.emplace_back(other.id);
@@ -317,7 +316,7 @@ class Judge {
     const char* space_names[] = {"modulo", "xor_fold", "mixed"};
     const char* policy_names[] = {"lru", "tree_plru", "random", "fifo"};
     std::string shape;
-    for (const CacheElement& row : kElements) {
+    for (const CacheElement& row : cache_elements()) {
       if (element != row.id) continue;
       const sim::CacheSpec& cache = *cache_at(machine_, row.space, row.depth);
       shape = fmt::format("{} B, {} B lines, {} B sectors, {} ways, {}, {}, {} instances, {} partitions",

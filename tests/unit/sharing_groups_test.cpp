@@ -44,18 +44,15 @@ Topology discover_scalar(const std::string& machine) {
 TEST(SharedBetween, IsTheMachineFilesMap) {
   for (const char* name : {"mi100", "mi210"}) {
     const sim::MachineSpec spec = sim::parse_machine(*sim::builtin_machine(name));
-    std::vector<std::string> truth;
+    UnitGroups truth;
     for (const auto& group : spec.sm_groups) {
-      std::string text;
-      for (const std::uint32_t sm : group) {
-        text += (text.empty() ? "" : "+") + std::to_string(spec.info.physical_sm_ids->at(sm));
-      }
-      truth.push_back(text);
+      std::vector<std::uint32_t>& ids = truth.groups.emplace_back();
+      for (const std::uint32_t sm : group) ids.push_back(spec.info.physical_sm_ids->at(sm));
     }
     const Topology topology = discover_scalar(name);
     const Attribute& found = *topology.find_attribute("sl1d", "shared_between");
     ASSERT_TRUE(found.available()) << found.detail;
-    EXPECT_EQ(std::get<std::vector<std::string>>(found.value), truth);
+    EXPECT_EQ(std::get<UnitGroups>(found.value), truth);
     EXPECT_THAT(found.flags, IsEmpty());
   }
 }

@@ -1,0 +1,113 @@
+// What becomes of a discovery when a step fails, is nested, or ends it.
+#include "discover/scheduler.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "device/sim/machine.h"
+
+namespace gputopo {
+namespace {
+
+class SchedulerTest : public testing::Test {
+ protected:
+  // Counts the calls; what it does is set by each test.
+  [[nodiscard]] Scheduler make(Scheduler::Measure measure) {
+    return Scheduler(bench_, std::move(measure), [this](const Progress& progress) { progress_.push_back(progress); });
+  }
+
+  std::unique_ptr<Device> device_ = sim::make_sim_device(sim::parse_machine(*sim::builtin_machine("h200")), 1);
+  probe::Bench bench_{*device_, {}};
+  std::vector<Progress> progress_;
+};
+
+constexpr ElementId kOne = ElementId::kL1;
+constexpr ElementId kOther = ElementId::kL2;
+constexpr AttributeId kSize = AttributeId::kSize;
+
+TEST_F(SchedulerTest, EachStepRunsOnce) {
+  int runs = 0;
+  Scheduler scheduler = make([&](ElementId, AttributeId) { return ++runs, api_value(std::int64_t{7}, "B"); });
+  EXPECT_EQ(scheduler.attribute(kOne, kSize).number(), 7);
+  EXPECT_EQ(scheduler.attribute(kOne, kSize).number(), 7);
+  EXPECT_EQ(runs, 1);
+  EXPECT_EQ(scheduler.timing().size(), 1u);
+  EXPECT_EQ(scheduler.timing().front().probe, "l1.size");
+}
+
+TEST_F(SchedulerTest, AFailureCostsItsOwnAttributeOnly) {
+  Scheduler scheduler = make([](ElementId element, AttributeId) -> Attribute {
+    if (element == kOne) throw probe::Inconclusive("the samples do not decide");
+    return api_value(std::int64_t{7}, "B");
+  });
+  EXPECT_EQ(scheduler.attribute(kOne, kSize).reason, Reason::kInconclusive);
+  EXPECT_EQ(scheduler.attribute(kOne, kSize).detail, "the samples do not decide");
+  EXPECT_TRUE(scheduler.attribute(kOther, kSize).available());
+  EXPECT_TRUE(scheduler.complete());
+}
+
+TEST_F(SchedulerTest, EveryFailureHasItsReason) {
+  const auto reason_of = [&](auto error) {
+    return make([&](ElementId, AttributeId) -> Attribute { throw error; }).attribute(kOne, kSize).reason;
+  };
+  EXPECT_EQ(reason_of(probe::Stopped()), Reason::kInterrupted);
+  EXPECT_EQ(reason_of(probe::OverBudget()), Reason::kTimedOut);
+  EXPECT_EQ(reason_of(probe::Inconclusive("")), Reason::kInconclusive);
+  EXPECT_EQ(reason_of(probe::NotPresent("")), Reason::kNotPresent);
+  EXPECT_EQ(reason_of(NotSupportedError("")), Reason::kNotSupported);
+  EXPECT_EQ(reason_of(DeviceMemoryError("")), Reason::kDeviceError);
+  EXPECT_EQ(reason_of(DeviceLostError("")), Reason::kDeviceError);
+}
+
+TEST_F(SchedulerTest, TheEndIsTheReasonOfAllThatFollow) {
+  int runs = 0;
+  Scheduler scheduler = make([&](ElementId, AttributeId) -> Attribute {
+    ++runs;
+    throw DeviceLostError("the device fell off");
+  });
+  EXPECT_EQ(scheduler.attribute(kOne, kSize).reason, Reason::kDeviceError);
+  EXPECT_EQ(scheduler.attribute(kOther, kSize).detail, "the device fell off");
+  EXPECT_EQ(runs, 1);
+  EXPECT_FALSE(scheduler.complete());
+  EXPECT_THAT(scheduler.warnings(), testing::ElementsAre("the device failed: the device fell off"));
+}
+
+TEST_F(SchedulerTest, AnEndWithinANeededStepIsTheReasonOfTheOuterOne) {
+  Scheduler* running = nullptr;
+  Scheduler scheduler = make([&](ElementId element, AttributeId) -> Attribute {
+    if (element == kOther) throw probe::OverBudget();
+    if (!running->attribute(kOther, kSize).available()) return unavailable(Reason::kDependency, "needs the other");
+    return api_value(std::int64_t{7}, "B");
+  });
+  running = &scheduler;
+  EXPECT_EQ(scheduler.attribute(kOne, kSize).reason, Reason::kTimedOut);
+}
+
+TEST_F(SchedulerTest, ProgressNamesWhatRunsAndStopsAtTheEnd) {
+  Scheduler scheduler = make([](ElementId element, AttributeId) -> Attribute {
+    if (element == kOther) throw probe::Stopped();
+    return api_value(std::int64_t{7}, "B");
+  });
+  scheduler.expect(2);
+  static_cast<void>(scheduler.attribute(kOne, kSize));
+  scheduler.count_done();
+  static_cast<void>(scheduler.attribute(kOther, kSize));
+  scheduler.report_end();
+  ASSERT_EQ(progress_.size(), 2u);
+  EXPECT_EQ(progress_[0].probe, "l1.size");
+  EXPECT_EQ(progress_[0].total, 2u);
+  EXPECT_EQ(progress_[1].probe, "l2.size");
+  EXPECT_EQ(progress_[1].done, 1u);
+}
+
+TEST_F(SchedulerTest, SamplesAreNamedAfterTheirAttribute) {
+  Scheduler scheduler = make([](ElementId, AttributeId) {
+    Attribute attribute = api_value(std::int64_t{7}, "B");
+    attribute.samples.push_back({.name = "sweep"});
+    return attribute;
+  });
+  EXPECT_EQ(scheduler.attribute(kOne, kSize).samples.front().name, "l1.size.sweep");
+}
+
+}  // namespace
+}  // namespace gputopo
