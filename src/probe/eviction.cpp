@@ -1,27 +1,16 @@
 #include "probe/eviction.h"
 
-#include <fmt/format.h>
-
 namespace gputopo::probe {
 
 ChaseArray victim_array(const Cache& cache) {
-  // Half of what fits: where the index is uneven that is less than half of the capacity, and all of it stays unless
-  // evicted.
-  return make_array(cache.site(), cache.fits_bytes / 2, cache.fetch_bytes);
+  return make_array(cache.site(), cache.fits_bytes / kEviction.victim_parts, cache.fetch_bytes);
 }
 
 ChaseArray evictor_array(const Cache& cache, std::uint64_t beside_bytes) {
-  constexpr double kCapacities = 4;
-  const auto bytes = static_cast<std::uint64_t>(kCapacities * cache.held_bytes());
+  const auto bytes = static_cast<std::uint64_t>(kEviction.evictor_capacities * cache.held_bytes());
   const std::uint64_t limit = cache.site().limit_bytes;
   const std::uint64_t room = limit == 0 ? bytes : limit - beside_bytes;
   return make_array(cache.site(), std::min(bytes, room), cache.fetch_bytes);
-}
-
-void require_contrast(const Lab& lab, double untouched, double evicted) {
-  if (untouched - evicted >= lab.parameters().least_contrast) return;
-  throw Inconclusive(fmt::format("a second array in the same cache evicts hardly anything ({:.2f} to {:.2f} hits)",
-                                 untouched, evicted));
 }
 
 std::vector<double> surviving_fractions(Lab& lab, const Cache& victim, const std::vector<EvictionTrial>& trials) {

@@ -1,10 +1,24 @@
 // Whether one actor's loads evict another's: what the amount and sharing probes rest on (Groessler 2022, sections 4.5
-// and 4.6; Vanecek et al. 2025, sections IV-F and IV-G).
+// and 4.6; Vanecek et al. 2025, sections IV-F and IV-G). What fools it: arrays that miss a cache's sets, which is why
+// an evictor walks several times what the cache holds.
 #pragma once
+
+#include <optional>
+#include <vector>
 
 #include "probe/site.h"
 
 namespace gputopo::probe {
+
+struct EvictionParameters {
+  // Of what fits, in parts: what the victim holds. Where the index is uneven half of that is less than half of the
+  // capacity, and all of it stays unless evicted. More: less is held, and fewer loads tell.
+  std::uint64_t victim_parts = 2;
+  // What an evictor walks, in capacities of its cache, so that next to nothing of the victim is left under any
+  // replacement if the cache is the same. More: surer, and it takes longer.
+  double evictor_capacities = 4;
+};
+inline constexpr EvictionParameters kEviction;
 
 // One question: does a pass over `evictor` by evictor_warp drive out what warp 0 has loaded through `victim`?
 struct EvictionTrial {
@@ -17,13 +31,8 @@ struct EvictionTrial {
 [[nodiscard]] std::vector<double> surviving_fractions(Lab& lab, const Cache& victim,
                                                       const std::vector<EvictionTrial>& trials);
 
-// What the victim holds: half of what fits its cache. What an evictor walks: four times its cache, so that next to
-// nothing of the victim is left under any replacement if the cache is the same.
 [[nodiscard]] ChaseArray victim_array(const Cache& cache);
 // `beside_bytes`: of the space's limit, taken by other arrays.
 [[nodiscard]] ChaseArray evictor_array(const Cache& cache, std::uint64_t beside_bytes = 0);
-
-// Throws Inconclusive unless what survives untouched and what survives an eviction can be told apart.
-void require_contrast(const Lab& lab, double untouched, double evicted);
 
 }  // namespace gputopo::probe

@@ -1,21 +1,34 @@
 // Which SMs share one cache: from an SM each, two actors take turns, and where the second evicts what the first has
 // loaded they share. Every pair is tried by itself and kept by itself, so that two pairs are never taken for one
-// another; groups are what pairs connect, and a group in which a pair does not share is flagged.
+// another; groups are what pairs connect, and a group in which a pair does not share is flagged. What fools it: numbers
+// of SMs that are not where the program says, and another process's loads between two turns.
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
-#include <algorithm>
 #include <map>
-#include <numeric>
 
 #include "probe/eviction.h"
+#include "probe/settle.h"
+#include "probe/sharing_decision.h"
 #include "probe/sharing_groups.h"
 
 namespace gputopo::probe {
 namespace {
 
-// One victim against all SMs after it up to `end`, one after the other. Its first two evictors show what the rest is
-// compared to: none, and the victim's own SM.
+struct SharedBetweenParameters {
+  // Of a program that tries one SM against all others. Few, because there is one for each SM; odd, so that a median is
+  // a sample.
+  std::uint32_t copies = 3;
+};
+constexpr SharedBetweenParameters kParameters;
+
+// Its first two looks show what the rest is compared to: no eviction, and one by the victim's own SM.
+constexpr std::size_t kUntouchedStep = 1;
+constexpr std::size_t kEvictedStep = 3;
+constexpr std::size_t step_after_evictor(std::uint32_t victim_sm, std::uint32_t evictor_sm) {
+  return kEvictedStep + 2 * (evictor_sm - victim_sm);
+}
+
+// One victim against all SMs after it up to `end`, one after the other.
 ChaseProgram pairs_program(const Cache& cache, std::uint32_t victim_sm, std::uint32_t end) {
   const ChaseArray victim = victim_array(cache);
   const ChaseArray evictor = evictor_array(cache, victim.bytes);
@@ -36,6 +49,26 @@ ChaseProgram pairs_program(const Cache& cache, std::uint32_t victim_sm, std::uin
   return program;
 }
 
+struct SharingPair {
+  UnitPair sms;
+  double survived = 0;
+};
+
+// Those of `victim` with an SM after it, up to `end`.
+std::vector<SharingPair> pairs_of(Lab& lab, const Cache& cache, std::uint32_t victim, std::uint32_t end) {
+  const std::vector<ChaseResult> copies =
+      lab.chase(std::vector<ChaseProgram>(kParameters.copies, pairs_program(cache, victim, end)));
+  const auto survived = [&](std::size_t step) { return median_hit_fraction(copies, step, cache.hit_limit_cycles()); };
+  const double limit =
+      settle(lab, "", survival_limit({.untouched = survived(kUntouchedStep), .evicted = survived(kEvictedStep)}));
+  std::vector<SharingPair> pairs;
+  for (std::uint32_t other = victim + 1; other < end; ++other) {
+    const double left = survived(step_after_evictor(victim, other));
+    if (left < limit) pairs.push_back({{victim, other}, left});
+  }
+  return pairs;
+}
+
 // By physical ids where they are known.
 UnitGroups unit_groups(const SharingGroups& found, const DeviceInfo& info) {
   UnitGroups units{found.groups};
@@ -46,104 +79,34 @@ UnitGroups unit_groups(const SharingGroups& found, const DeviceInfo& info) {
   return units;
 }
 
+SampleTable table_of(const std::vector<SharingPair>& pairs) {
+  SampleTable table = make_table("pairs", Plot::kMap,
+                                 {axis("victim_sm", "victim sm"), axis("evictor_sm", "evictor sm"),
+                                  values("surviving_fraction", "surviving fraction")});
+  for (const SharingPair& pair : pairs) {
+    table.data[0].push_back(pair.sms.first);
+    table.data[1].push_back(pair.sms.second);
+    table.data[2].push_back(pair.survived);
+  }
+  return table;
+}
+
 }  // namespace
-
-std::vector<std::vector<std::uint32_t>> connected_groups(
-    std::uint32_t count, const std::vector<std::pair<std::uint32_t, std::uint32_t>>& pairs) {
-  std::vector<std::uint32_t> root(count);
-  std::iota(root.begin(), root.end(), 0u);
-  const auto find = [&](std::uint32_t i) {
-    while (root[i] != i) i = root[i] = root[root[i]];
-    return i;
-  };
-  for (const auto& [a, b] : pairs) {
-    const std::uint32_t first = std::min(find(a), find(b));
-    root[find(a)] = root[find(b)] = first;
-  }
-  std::map<std::uint32_t, std::vector<std::uint32_t>> members;
-  for (std::uint32_t i = 0; i < count; ++i) members[find(i)].push_back(i);
-  std::vector<std::vector<std::uint32_t>> groups;
-  for (auto& [first, group] : members) groups.push_back(std::move(group));
-  return groups;
-}
-
-std::vector<Die> dies_of(const DeviceInfo& info) {
-  const std::uint32_t sms = std::max(1u, info.sm_count / std::max(1u, info.xcd_count.value_or(1)));
-  std::vector<Die> dies;
-  for (std::uint32_t begin = 0; begin < info.sm_count; begin += sms) {
-    dies.push_back({begin, std::min(begin + sms, info.sm_count)});
-  }
-  return dies;
-}
-
-SharingGroups sharing_groups(std::uint32_t count, const std::vector<std::pair<std::uint32_t, std::uint32_t>>& pairs) {
-  SharingGroups result{connected_groups(count, pairs), {}};
-  for (const std::vector<std::uint32_t>& group : result.groups) {
-    for (std::size_t i = 0; i < group.size(); ++i) {
-      for (std::size_t j = i + 1; j < group.size(); ++j) {
-        const std::pair pair(group[i], group[j]);
-        if (std::find(pairs.begin(), pairs.end(), pair) == pairs.end()) result.missing_pairs.push_back(pair);
-      }
-    }
-  }
-  return result;
-}
-
-Attribute scope_of_sm(const Lab& lab, std::uint32_t sm, const std::vector<EvictedPart>& others) {
-  if (others.empty()) throw NotSupportedError("needs a second SM to evict from");
-  std::vector<double> together = {static_cast<double>(sm)};
-  SampleTable table = make_table("sms", Plot::kPoints, {sm_axis(), values("evicted_part", "evicted part")});
-  for (const EvictedPart& other : others) {
-    if (other.part >= kEvicts) together.push_back(other.sm);
-    table.data[0].push_back(other.sm);
-    table.data[1].push_back(other.part);
-  }
-  std::sort(together.begin(), together.end());
-  // Of several dies those of others may not have been asked.
-  const bool asked_all = dies_of(lab.info()).size() == 1 || others.size() + 1 >= lab.info().sm_count;
-  const bool all = asked_all && together.size() == others.size() + 1;
-  const std::string scope = all                    ? "GPU"
-                            : together.size() == 1 ? lab.unit_name()
-                                                   : fmt::format("{} {}s", together.size(), lab.unit_name());
-  lab.log(fmt::format("scope: {} of {} other SMs evict what SM {} holds", together.size() - 1, others.size(), sm));
-  Attribute attribute = measured(lab.conditions(), scope, "", std::nullopt, "eviction_between_sms");
-  attribute.add_detail("sms_sharing", static_cast<std::int64_t>(together.size()));
-  constexpr std::size_t kFew = 16;
-  if (!all && together.size() <= kFew) attribute.add_detail("sms", together);
-  if (lab.keep_samples()) attribute.samples.push_back(std::move(table));
-  return attribute;
-}
 
 Attribute measure_shared_between(Lab& lab, const Cache& cache) {
   require_exceeded(cache, "so nothing can be evicted from it");
   std::int64_t tried = 0;
-  std::vector<std::pair<std::uint32_t, std::uint32_t>> pairs;
-  SampleTable table = make_table("pairs", Plot::kMap,
-                                 {axis("victim_sm", "victim sm"), axis("evictor_sm", "evictor sm"),
-                                  values("surviving_fraction", "surviving fraction")});
-  const auto try_pairs = [&](std::uint32_t victim, std::uint32_t end) {
-    const ChaseProgram program = pairs_program(cache, victim, end);
-    const std::uint32_t copies = lab.parameters().pair_copies;
-    const std::vector<ChaseResult> results = lab.chase(std::vector<ChaseProgram>(copies, program));
-    const auto survive = [&](std::size_t step) { return median_hit_fraction(results, step, cache.hit_limit_cycles()); };
-    const double untouched = survive(1);
-    const double evicted = survive(3);
-    require_contrast(lab, untouched, evicted);
-    for (std::uint32_t other = victim + 1; other < end; ++other) {
-      ++tried;
-      const double left = survive(3 + 2 * (other - victim));
-      if (left >= (untouched + evicted) / 2) continue;
-      pairs.emplace_back(victim, other);
-      table.data[0].push_back(victim);
-      table.data[1].push_back(other);
-      table.data[2].push_back(left);
-    }
-  };
+  std::vector<SharingPair> pairs;
   for (const Die& die : dies_of(lab.info())) {
-    for (std::uint32_t victim = die.begin; victim < die.end; ++victim) try_pairs(victim, die.end);
+    for (std::uint32_t victim = die.begin; victim < die.end; ++victim) {
+      const std::vector<SharingPair> found = pairs_of(lab, cache, victim, die.end);
+      pairs.insert(pairs.end(), found.begin(), found.end());
+      tried += die.end - victim - 1;
+    }
   }
-  const std::uint32_t sms = lab.info().sm_count;
-  const SharingGroups found = sharing_groups(sms, pairs);
+  std::vector<UnitPair> sms;
+  for (const SharingPair& pair : pairs) sms.push_back(pair.sms);
+  const SharingGroups found = sharing_groups(lab.info().sm_count, sms);
   Attribute attribute =
       measured(lab.conditions(), unit_groups(found, lab.info()), "", std::nullopt, "eviction_between_sms");
   attribute.add_detail("instances", static_cast<std::int64_t>(found.groups.size()));
@@ -152,10 +115,11 @@ Attribute measure_shared_between(Lab& lab, const Cache& cache) {
   for (const auto& [size, count] : by_size) attribute.add_detail(fmt::format("instances_of_{}_sms", size), count);
   attribute.add_detail("pairs_tried", tried);
   attribute.add_condition("sm_ids", std::string(lab.info().physical_sm_ids ? "physical" : "logical"));
-  for (const auto& [a, b] : found.missing_pairs)
+  for (const auto& [a, b] : found.missing_pairs) {
     attribute.flags.push_back(fmt::format("sharing_not_transitive: {} and {} do not evict each other", a, b));
-  lab.log(fmt::format("shared_between: {} caches for {} SMs", found.groups.size(), sms));
-  if (lab.keep_samples()) attribute.samples.push_back(std::move(table));
+  }
+  lab.log(fmt::format("shared_between: {} caches for {} SMs", found.groups.size(), lab.info().sm_count));
+  if (lab.keep_samples()) attribute.samples.push_back(table_of(pairs));
   return attribute;
 }
 

@@ -1,7 +1,10 @@
-// Physical sharing: whether loads through one space evict what another space has cached.
+// Physical sharing: whether loads through one space evict what another space has cached. What fools it: an evictor that
+// is limited to less than the victim's cache holds, as constants are.
 #include <fmt/format.h>
 
 #include "probe/eviction.h"
+#include "probe/settle.h"
+#include "probe/sharing_decision.h"
 
 namespace gputopo::probe {
 
@@ -11,11 +14,9 @@ bool shares_cache(Lab& lab, const Cache& victim, const Cache& evictor) {
   const ChaseArray other = evictor_array(evictor);
   const std::vector<double> survive =
       surviving_fractions(lab, victim, {{array, {}, 0}, {array, same, 0}, {array, other, 0}});
-  require_contrast(lab, survive[0], survive[1]);
-  lab.log(fmt::format("sharing: {} evicts {}: {:.3f} survive ({:.3f} untouched, {:.3f} evicted)",
-                      to_string(evictor.site().space), to_string(victim.site().space), survive[2], survive[0],
-                      survive[1]));
-  return survive[2] < (survive[0] + survive[1]) / 2;
+  const std::string who =
+      fmt::format("sharing: {} evicts {}", to_string(evictor.site().space), to_string(victim.site().space));
+  return settle(lab, who, decide_sharing({.untouched = survive[0], .evicted = survive[1]}, survive[2]));
 }
 
 }  // namespace gputopo::probe

@@ -1,19 +1,29 @@
-// From SMs that evict each other's lines to those that share a cache.
+// From SMs that evict each other's lines to those that share a cache: groups are what pairs connect. What fools it: one
+// pair that was taken for another, which joins two groups; a group in which a pair does not share tells of it.
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <utility>
 #include <vector>
 
 #include "gputopo/model.h"
-#include "probe/lab.h"
+
+namespace gputopo {
+struct DeviceInfo;
+}
 
 namespace gputopo::probe {
 
+class Lab;
+
+// Two numbers, the lower first.
+using UnitPair = std::pair<std::uint32_t, std::uint32_t>;
+
 // The groups of 0 to count - 1 that the pairs connect, each ascending, by their first member; those without a pair are
 // groups of one.
-[[nodiscard]] std::vector<std::vector<std::uint32_t>> connected_groups(
-    std::uint32_t count, const std::vector<std::pair<std::uint32_t, std::uint32_t>>& pairs);
+[[nodiscard]] std::vector<std::vector<std::uint32_t>> connected_groups(std::uint32_t count,
+                                                                       const std::vector<UnitPair>& pairs);
 
 // SMs of one die, from `begin` to before `end`. What SMs of different dies share lies behind all that is an SM's own,
 // so who shares a cache is asked within a die.
@@ -26,12 +36,11 @@ struct Die {
 struct SharingGroups {
   std::vector<std::vector<std::uint32_t>> groups;  // as connected_groups()
   // Pairs within a group that were not seen to share: sharing is transitive, so either they or another pair is wrong.
-  std::vector<std::pair<std::uint32_t, std::uint32_t>> missing_pairs;
+  std::vector<UnitPair> missing_pairs;
 };
+[[nodiscard]] SharingGroups sharing_groups(std::uint32_t count, const std::vector<UnitPair>& pairs);
 
-// Of pairs with the lower first.
-[[nodiscard]] SharingGroups sharing_groups(std::uint32_t count,
-                                           const std::vector<std::pair<std::uint32_t, std::uint32_t>>& pairs);
+// ---- Who shares what one SM has ----
 
 // Of what a cache of one SM held, how much another SM drove out, as a part of what that SM itself drives out.
 struct EvictedPart {
@@ -40,6 +49,12 @@ struct EvictedPart {
 };
 // From half on, the other shares the cache.
 inline constexpr double kEvicts = 0.5;
+
+struct SharingSms {
+  std::vector<std::uint32_t> sms;  // ascending, `sm` among them
+  bool all_tried = false;          // every SM that was tried is one of them
+};
+[[nodiscard]] SharingSms sms_that_share(std::uint32_t sm, std::span<const EvictedPart> others);
 
 // "SM", "GPU" or how many SMs share what `sm` has. Throws NotSupportedError where no other SM was tried.
 [[nodiscard]] Attribute scope_of_sm(const Lab& lab, std::uint32_t sm, const std::vector<EvictedPart>& others);

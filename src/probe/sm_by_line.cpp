@@ -4,11 +4,22 @@
 #include <set>
 
 namespace gputopo::probe {
+namespace {
+
+struct SmByLineParameters {
+  // Over which the lines are strewn. More: they lie more evenly over the slices; less: all of it stays in the smallest
+  // L2.
+  std::uint64_t span_bytes = 16u << 20;
+  // Passes before the timed ones.
+  std::uint64_t warm_passes = 3;
+};
+constexpr SmByLineParameters kParameters;
+
+}  // namespace
 
 SmByLine load_from_every_sm(Lab& lab, const Cache& l2, std::size_t lines, std::uint64_t passes) {
   const std::uint64_t stride = l2.line_or_fetch_bytes();
-  constexpr std::uint64_t kSpan = 16u << 20;  // over which the lines are strewn
-  ChaseArray array = make_array(l2.site(), kSpan, stride, Order::kSequential);
+  ChaseArray array = make_array(l2.site(), kParameters.span_bytes, stride, Order::kSequential);
   std::mt19937_64 random(lab.seed());
   std::set<std::uint32_t> chosen;
   while (chosen.size() < lines) chosen.insert(static_cast<std::uint32_t>(random() % array.element_count()));
@@ -16,7 +27,7 @@ SmByLine load_from_every_sm(Lab& lab, const Cache& l2, std::size_t lines, std::u
   array.order = Order::kShuffled;
   SmByLine found;
   for (const std::uint32_t line : array.elements) found.line_bytes.push_back(line * stride);
-  ChaseProgram program = make_program(l2.site(), {array}, {{.kind = StepKind::kWarm, .loads = 3 * lines}});
+  ChaseProgram program = make_program(l2.site(), {array}, {{.kind = StepKind::kWarm, .loads = kParameters.warm_passes * lines}});
   program.exclusive = true;
   program.timed_cap = static_cast<std::uint32_t>(lines);
   for (std::uint64_t pass = 0; pass < passes; ++pass) {

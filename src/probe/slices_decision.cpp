@@ -1,0 +1,127 @@
+#include "probe/slices_decision.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "probe/sharing_groups.h"
+
+namespace gputopo::probe {
+namespace {
+
+// Of a line: cycles by SM.
+using Profile = std::vector<float>;
+
+double distance(const Profile& a, const Profile& b) {
+  float sum = 0;
+  for (std::size_t i = 0; i < a.size(); ++i) sum += (a[i] - b[i]) * (a[i] - b[i]);
+  return std::sqrt(static_cast<double>(sum) / static_cast<double>(a.size()));
+}
+
+// Of the passes [begin, end) of each line.
+std::vector<Profile> profiles(const CyclesOfPasses& cycles, std::size_t begin, std::size_t end, double trimmed_part) {
+  std::vector<Profile> lines(cycles.front().size(), Profile(cycles.size()));
+  for (std::size_t sm = 0; sm < cycles.size(); ++sm) {
+    for (std::size_t line = 0; line < lines.size(); ++line) {
+      const auto& passes = cycles[sm][line];
+      const auto first = passes.begin() + static_cast<std::ptrdiff_t>(begin);
+      const auto last = passes.begin() + static_cast<std::ptrdiff_t>(end);
+      lines[line][sm] = static_cast<float>(stats::trimmed_mean(std::vector<double>(first, last), trimmed_part));
+    }
+  }
+  return lines;
+}
+
+// What the same lines differ by from one half of the passes to the other.
+double noise_of(const CyclesOfPasses& cycles, std::size_t passes, double trimmed_part) {
+  const std::vector<Profile> one_half = profiles(cycles, 0, passes / 2, trimmed_part);
+  const std::vector<Profile> other_half = profiles(cycles, passes / 2, passes, trimmed_part);
+  std::vector<double> repeats;
+  for (std::size_t i = 0; i < one_half.size(); ++i) repeats.push_back(distance(one_half[i], other_half[i]));
+  return stats::median(repeats);
+}
+
+// A tree of the shortest distances that connects all lines: without those above a limit it falls into the groups whose
+// lines are no further than that from another.
+struct Edge {
+  std::uint32_t a = 0;
+  std::uint32_t b = 0;
+  double distance = 0;
+};
+
+std::vector<Edge> shortest_tree(const std::vector<Profile>& lines) {
+  std::vector<Edge> nearest(lines.size());  // to what is in the tree
+  for (std::uint32_t i = 1; i < lines.size(); ++i) nearest[i] = {i, 0, distance(lines[i], lines[0])};
+  std::vector<bool> in_tree(lines.size());
+  in_tree[0] = true;
+  std::vector<Edge> tree;
+  while (tree.size() + 1 < lines.size()) {
+    std::uint32_t next = 0;
+    for (std::uint32_t i = 1; i < lines.size(); ++i) {
+      if (!in_tree[i] && (next == 0 || nearest[i].distance < nearest[next].distance)) next = i;
+    }
+    in_tree[next] = true;
+    tree.push_back(nearest[next]);
+    for (std::uint32_t i = 1; i < lines.size(); ++i) {
+      if (in_tree[i]) continue;
+      const double to_next = distance(lines[i], lines[next]);
+      if (to_next < nearest[i].distance) nearest[i] = {i, next, to_next};
+    }
+  }
+  return tree;
+}
+
+// How many lines each group has that is no noise.
+std::vector<double> groups_within(const std::vector<Edge>& tree, double limit, std::size_t least_lines) {
+  std::vector<UnitPair> near;
+  for (const Edge& edge : tree) {
+    if (edge.distance <= limit) near.emplace_back(edge.a, edge.b);
+  }
+  std::vector<double> lines;
+  for (const auto& group : connected_groups(static_cast<std::uint32_t>(tree.size()) + 1, near)) {
+    if (group.size() >= least_lines) lines.push_back(static_cast<double>(group.size()));
+  }
+  return lines;
+}
+
+// As many as there may be where groups of several times the lines of one slice are several.
+double slices_in(const std::vector<double>& lines_of_groups, double one_slice_quantile) {
+  const double one_slice = stats::quantile(lines_of_groups, one_slice_quantile);
+  double slices = 0;
+  for (const double lines : lines_of_groups) slices += std::max(1.0, std::round(lines / one_slice));
+  return slices;
+}
+
+}  // namespace
+
+Decision<Slices> decide_slices(const CyclesOfPasses& cycles, const SlicesDecisionParameters& parameters) {
+  if (cycles.empty() || cycles.front().empty()) return {.why_not = "no line was loaded"};
+  const std::size_t passes = cycles.front().front().size();
+  if (passes < 2) return {.why_not = "lines that are loaded once do not tell what is noise"};
+  const double noise = noise_of(cycles, passes, parameters.trimmed_part);
+  const std::vector<Edge> tree = shortest_tree(profiles(cycles, 0, passes, parameters.trimmed_part));
+  std::vector<std::vector<double>> groups;
+  std::vector<double> counts;
+  for (const double times : parameters.noise_limits) {
+    groups.push_back(groups_within(tree, times * noise, parameters.least_lines));
+    counts.push_back(static_cast<double>(groups.back().size()));
+  }
+  Decision<Slices> decision{.basis =
+                                fmt::format("{:.1f} cycles from pass to pass; groups within {} times that: {}", noise,
+                                            fmt::join(parameters.noise_limits, " "), fmt::join(counts, " "))};
+  const auto [fewest, most] = std::ranges::minmax(counts);
+  const double count = stats::median(counts);
+  if (count < 2) {
+    decision.why_not = "all lines look alike from every SM: slices do not differ by more than noise";
+  } else if (most > parameters.agreement * fewest) {
+    decision.why_not = fmt::format("{:.0f} to {:.0f} groups of lines, by what is taken as noise", fewest, most);
+  } else {
+    const double possible = slices_in(groups[groups.size() / 2], parameters.one_slice_quantile);
+    decision.value = Slices{static_cast<std::int64_t>(count), {fewest, std::max(most, possible)}, noise};
+  }
+  return decision;
+}
+
+}  // namespace gputopo::probe

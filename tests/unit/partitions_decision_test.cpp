@@ -1,0 +1,53 @@
+// From what of an L2 is near an SM to its number of partitions.
+#include "probe/partitions_decision.h"
+
+#include <gtest/gtest.h>
+
+#include <limits>
+
+namespace gputopo::probe {
+namespace {
+
+constexpr double kMiB = 1 << 20;
+
+TEST(PartitionsDecision, IsTheWholeOverWhatIsNear) {
+  EXPECT_EQ(count_partitions({.whole = 50 * kMiB, .near = 25 * kMiB}).partitions, 2);
+  EXPECT_EQ(count_partitions({.whole = 96 * kMiB, .near = 24 * kMiB}).partitions, 4);
+  EXPECT_EQ(count_partitions({.whole = 40 * kMiB, .near = 40 * kMiB}).partitions, 1);
+}
+
+TEST(PartitionsDecision, ForgivesAQuarterOfAPartition) {
+  EXPECT_EQ(count_partitions({.whole = 2.25, .near = 1}).partitions, 2);
+  EXPECT_EQ(count_partitions({.whole = 1.75, .near = 1}).partitions, 2);
+  EXPECT_EQ(count_partitions({.whole = 0.75, .near = 1}).partitions, 1);
+  EXPECT_EQ(count_partitions({.whole = 2.3, .near = 1}).partitions, std::nullopt);
+  EXPECT_EQ(count_partitions({.whole = 1.7, .near = 1}).partitions, std::nullopt);
+}
+
+TEST(PartitionsDecision, SaysNothingHalfWay) {
+  const PartitionCount between = count_partitions({.whole = 3, .near = 2});
+  EXPECT_EQ(between.partitions, std::nullopt);
+  EXPECT_DOUBLE_EQ(between.ratio, 1.5);
+}
+
+// Noise of a near part that is larger than all there is may not make a partition of nothing.
+TEST(PartitionsDecision, IsNeverLessThanOne) {
+  EXPECT_EQ(count_partitions({.whole = 0.6, .near = 1}).partitions, std::nullopt);
+  EXPECT_EQ(count_partitions({.whole = 0.1, .near = 1}).partitions, std::nullopt);
+  EXPECT_EQ(count_partitions({.whole = 0, .near = 1}).partitions, std::nullopt);
+}
+
+TEST(PartitionsDecision, NeedsSomethingNear) {
+  EXPECT_EQ(count_partitions({.whole = 50 * kMiB, .near = 0}).partitions, std::nullopt);
+  EXPECT_EQ(count_partitions({}).partitions, std::nullopt);
+  const double nan = std::numeric_limits<double>::quiet_NaN();
+  EXPECT_EQ(count_partitions({.whole = 50 * kMiB, .near = nan}).partitions, std::nullopt);
+}
+
+TEST(PartitionsDecision, ToleratesWhatItIsTold) {
+  EXPECT_EQ(count_partitions({.whole = 2.2, .near = 1}, {.whole_tolerance = 0.1}).partitions, std::nullopt);
+  EXPECT_EQ(count_partitions({.whole = 2.4, .near = 1}, {.whole_tolerance = 0.45}).partitions, 2);
+}
+
+}  // namespace
+}  // namespace gputopo::probe
