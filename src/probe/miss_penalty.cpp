@@ -1,35 +1,39 @@
 // Miss penalty: how much longer a load takes that misses this cache and hits the next level than one that hits here.
-#include <cmath>
-
+// What fools it: a next level that does not hold what was walked, so that some loads come from further away.
+#include "probe/intervals.h"
+#include "probe/latency_decision.h"
 #include "probe/site.h"
 
 namespace gputopo::probe {
+namespace {
+
+// Of what fits: walked in order, nearly nothing hits here under any replacement, and what is next still holds it.
+constexpr std::uint64_t kWalkedCapacities = 4;
+
+// Of the cache: of the farthest of its levels, over all footprints of the survey.
+double hit_cycles(const Cache& cache) {
+  const Survey& survey = *cache.survey;
+  if (cache.last_level == 0) return stats::median(survey.tiny_latencies_cycles);
+  stats::Histogram sum;
+  for (const stats::Histogram& histogram : survey.histograms) stats::accumulate(sum, histogram);
+  const stats::BandSummary band =
+      stats::summarise_band(sum, survey.levels[cache.last_level].low_cycles, cache.hit_limit_cycles());
+  return band.mean - survey.timer_cycles;
+}
+
+}  // namespace
 
 Attribute measure_miss_penalty(Lab& lab, const Cache& cache) {
   require_exceeded(cache, "so no load misses it");
   const Survey& survey = *cache.survey;
-  const Site& site = cache.site();
   const stats::Level& next = survey.levels[cache.last_level + 1];
-  // Four times what fits: walked in order, nearly nothing hits here under any replacement, and what is next still holds
-  // it.
-  constexpr std::uint64_t kFactor = 4;
-  const std::uint64_t bytes =
-      site.clamp(kFactor * std::max(cache.fits_bytes, static_cast<std::uint64_t>(cache.resident_bytes)));
-  const ChaseArray array = make_array(site, bytes, cache.line_or_fetch_bytes());
-  const std::vector<double> misses = band_latencies(lab, survey, array, next.low_cycles, next.high_cycles).means_cycles;
-  double hit = stats::median(survey.tiny_latencies_cycles);
-  if (cache.last_level > 0) {
-    // The mean of the farthest level of this cache, over all footprints of the survey.
-    stats::Histogram sum;
-    for (const stats::Histogram& histogram : survey.histograms) stats::accumulate(sum, histogram);
-    hit = stats::summarise_band(sum, survey.levels[cache.last_level].low_cycles, cache.hit_limit_cycles()).mean -
-          survey.timer_cycles;
-  }
-  const double penalty = stats::median(misses) - hit;
-  const stats::Interval interval = stats::mean_interval(misses);
-  const double half = std::max(1.0, (interval.high - interval.low) / 2);
-  return measured(lab.conditions(), std::round(penalty * 10) / 10, "cycles",
-                  stats::Interval{penalty - half, penalty + half}, "next_level_minus_hit");
+  const auto held = std::max(cache.fits_bytes, static_cast<std::uint64_t>(cache.resident_bytes));
+  const std::uint64_t bytes = cache.site().clamp(kWalkedCapacities * held);
+  const ChaseArray array = make_array(cache.site(), bytes, cache.line_or_fetch_bytes());
+  const BandLatencies misses = band_latencies(lab, survey, array, next.low_cycles, next.high_cycles);
+  const MeanLatency penalty = miss_penalty(misses.means_cycles, hit_cycles(cache));
+  return measured(lab.conditions(), rounded_to_tenth(penalty.cycles), "cycles", penalty.interval,
+                  "next_level_minus_hit");
 }
 
 }  // namespace gputopo::probe

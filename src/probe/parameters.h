@@ -48,26 +48,14 @@ struct Parameters {
   double structure_shared_lines_limit = 2097152;
   // The same for a cache behind another, where all that fits is walked every time.
   double structure_behind_lines_limit = 1024;
-  // Copies of a program that tries one SM against all others. Few, because there is one for each SM; odd, as above.
-  std::uint32_t pair_copies = 3;
   // Cycles that one launch may take: under two seconds at 1 GHz.
   double launch_cycles_limit = 1.8e9;
   // Evictor of the last cache: this many times its size, so that nothing of it is left under any replacement.
   double last_cache_evictor_factor = 3;
-  // Elements that are stored and then loaded, to see which caches have them: 16 KiB, so that the timing of each is kept
-  // and a few hundred sectors vote; less where the cache is small.
-  std::uint64_t stored_elements = 1024;
-  // Part of the loads behind stores that decides for hits, and what is left of it for misses: a few are slow for
-  // reasons of their own (a TLB miss, stores still under way).
-  double nearly_all = 0.8;
-  // Sustained writes that much faster than memory takes them stay in the cache: past what bandwidths vary by.
-  double write_back_ratio = 1.2;
   // L2 size to assume when the vendor's interface does not tell.
   std::uint64_t l2_guess_bytes = 64u << 20;
-  // Cold TLB: the reach of a device-memory chase, as part of the free memory, and its stride: an entry of the last TLB
-  // level may cover many pages (on an H200 a stride of 2 MiB misses at one load in twenty only, one of 32 MiB at each).
+  // Cold TLB: the reach of a device-memory chase, as part of the free memory.
   double tlb_reach_of_free = 0.75;
-  std::uint64_t tlb_stride_bytes = 32u << 20;
 };
 
 }  // namespace gputopo::probe

@@ -1,0 +1,61 @@
+// Load-to-use latency, in cycles of the SM, the timer's own cost taken off. What fools it: loads of another level whose
+// latencies lie in the same band, and TLB misses that look like a farther level.
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "probe/latency_decision.h"
+#include "probe/site.h"
+
+namespace gputopo::probe {
+
+// Of one level of a survey, of memory, of a scratchpad.
+struct LevelLatency {
+  MeanLatency mean;
+  std::optional<LatencyDistribution> distribution;  // of single loads, where they were timed
+  stats::Histogram histogram;          // of them, raw; empty where the mean comes from untimed chains alone
+  std::optional<double> timer_cycles;  // that raw latencies hold
+  std::string method;
+  Conditions conditions;
+};
+
+// The nearest level of a survey: untimed chains over a tiny array, exact to a fraction of a cycle.
+[[nodiscard]] LevelLatency nearest_latency(const Survey& survey);
+// Of loads in a band that were run in `lab`.
+[[nodiscard]] LevelLatency banded_latency(const Lab& lab, const BandLatencies& latencies, const LatencyBand& band,
+                                          double timer_cycles, std::string method);
+// Of the levels of the cache as one.
+[[nodiscard]] LevelLatency find_level_latency(Lab& lab, const Cache& cache);
+
+// Of a cache: of all of it, or of the part near an SM and of the farther ones.
+struct CacheLatency {
+  LevelLatency nearest;
+  std::optional<LevelLatency> far;
+  bool has_parts = false;  // `nearest` is what is near, even if nothing is far
+};
+[[nodiscard]] CacheLatency find_latency(Lab& lab, const Cache& cache);
+// Of the nearest of the cache's levels and of the farthest, where it has several.
+[[nodiscard]] CacheLatency find_near_and_far_latency(Lab& lab, const Cache& cache);
+
+// Of device memory, behind all caches.
+struct ColdTlbLatency {
+  double cycles = 0;
+  std::uint64_t reach_bytes = 0;  // that was walked
+};
+struct MemoryLatency {
+  LevelLatency warm_tlb;
+  std::optional<ColdTlbLatency> cold_tlb;  // nothing where there is too little memory to make it cold
+};
+// TLB warm: of pages that have just been touched. `last_cache_bytes`: of the last cache before it.
+[[nodiscard]] LevelLatency find_memory_latency(Lab& lab, const Survey& survey, std::uint64_t last_cache_bytes);
+// TLB cold: one line a page over as much memory as there is, timed in the order it was touched: the oldest pages first,
+// which an LRU-like TLB that reaches less has dropped.
+[[nodiscard]] std::optional<ColdTlbLatency> find_cold_tlb_latency(Lab& lab, const Survey& survey);
+
+[[nodiscard]] Attribute to_attribute(const LevelLatency& latency, bool keep_samples);
+// With the levels of the survey that the latency comes from.
+[[nodiscard]] Attribute to_attribute(const Survey& survey, const CacheLatency& latency, bool keep_samples);
+[[nodiscard]] Attribute to_attribute(const MemoryLatency& latency, bool keep_samples);
+
+}  // namespace gputopo::probe

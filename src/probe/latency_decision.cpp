@@ -1,0 +1,53 @@
+#include "probe/latency_decision.h"
+
+#include <algorithm>
+#include <limits>
+
+#include "gputopo/program.h"
+#include "probe/intervals.h"
+
+namespace gputopo::probe {
+
+std::optional<std::size_t> footprint_for(std::span<const stats::Histogram> footprints, const LatencyBand& band,
+                                         const LatencyDecisionParameters& parameters) {
+  std::optional<std::size_t> found;
+  double best = -1;
+  for (std::size_t i = 0; i < footprints.size(); ++i) {
+    const double part =
+        stats::fraction_below(footprints[i], band.high_cycles) - stats::fraction_below(footprints[i], band.low_cycles);
+    if (part <= best + parameters.clearly_more) continue;
+    best = part;
+    found = i;
+  }
+  return found;
+}
+
+MeanLatency mean_latency(std::span<const double> means_cycles) {
+  return {stats::median(means_cycles), latency_interval(means_cycles)};
+}
+
+std::optional<LatencyDistribution> distribution_of(stats::Histogram loads, const LatencyBand& band,
+                                                   double timer_cycles) {
+  for (std::size_t bin = 0; bin < loads.size(); ++bin) {
+    const double cycles = static_cast<double>(bin) * kHistogramBinCycles;
+    if (cycles < band.low_cycles || cycles >= band.high_cycles) loads[bin] = 0;
+  }
+  if (stats::total_count(loads) == 0) return std::nullopt;
+  const auto quantile = [&](double q) { return stats::histogram_quantile(loads, q) - timer_cycles; };
+  return LatencyDistribution{
+      .least_cycles = quantile(0),
+      .p50_cycles = quantile(0.5),
+      .p95_cycles = quantile(0.95),
+      .most_cycles = quantile(1),
+      .deviation_cycles = stats::summarise_band(loads, 0, std::numeric_limits<double>::infinity()).deviation};
+}
+
+MeanLatency miss_penalty(std::span<const double> miss_means_cycles, double hit_cycles,
+                         const MissPenaltyParameters& parameters) {
+  const double penalty = stats::median(miss_means_cycles) - hit_cycles;
+  const stats::Interval misses = stats::mean_interval(miss_means_cycles);
+  const double margin = std::max(parameters.least_margin_cycles, (misses.high - misses.low) / 2);
+  return {penalty, {penalty - margin, penalty + margin}};
+}
+
+}  // namespace gputopo::probe

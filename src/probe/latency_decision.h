@@ -1,0 +1,59 @@
+// From loads that hit one level to its latency: which footprint shows it, the mean, and how the loads are distributed.
+#pragma once
+
+#include <cstddef>
+#include <optional>
+#include <span>
+
+#include "stats/descriptive.h"
+#include "stats/histogram.h"
+
+namespace gputopo::probe {
+
+// Raw latencies [low, high) of the loads that hit a level.
+struct LatencyBand {
+  double low_cycles = 0;
+  double high_cycles = 0;
+};
+
+struct LatencyDecisionParameters {
+  // A footprint must have so much more of its loads in the band to be taken instead of a smaller one. More: smaller
+  // footprints, of which more lies in nearer levels; less: noise chooses.
+  double clearly_more = 0.02;
+};
+
+// Of histograms of the loads of footprints, smallest first, the one with most loads in the band. Nothing where there
+// are no footprints.
+[[nodiscard]] std::optional<std::size_t> footprint_for(std::span<const stats::Histogram> footprints,
+                                                       const LatencyBand& band,
+                                                       const LatencyDecisionParameters& parameters = {});
+
+// Load-to-use: the median of the means of a program's copies.
+struct MeanLatency {
+  double cycles = 0;
+  stats::Interval interval;
+};
+// Of at least one copy.
+[[nodiscard]] MeanLatency mean_latency(std::span<const double> means_cycles);
+
+// Of single loads, what timing them costs taken off.
+struct LatencyDistribution {
+  double least_cycles = 0;
+  double p50_cycles = 0;
+  double p95_cycles = 0;
+  double most_cycles = 0;
+  double deviation_cycles = 0;
+};
+// Of those in the band. Nothing where there are none.
+[[nodiscard]] std::optional<LatencyDistribution> distribution_of(stats::Histogram loads, const LatencyBand& band,
+                                                                 double timer_cycles);
+
+// How much longer a load takes that misses a cache and hits the next level than one that hits.
+struct MissPenaltyParameters {
+  // Half of the narrowest interval: what the mean of a band is off by where levels overlap.
+  double least_margin_cycles = 1;
+};
+[[nodiscard]] MeanLatency miss_penalty(std::span<const double> miss_means_cycles, double hit_cycles,
+                                       const MissPenaltyParameters& parameters = {});
+
+}  // namespace gputopo::probe
