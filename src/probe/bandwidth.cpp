@@ -1,12 +1,23 @@
-// Bandwidth: the best of a few shapes of stream, then that shape again for its spread.
+// Bandwidth: the best of a few shapes of stream, then that shape again for its spread. What fools it: a launch that is
+// so short that its start and end count, and a footprint that another cache serves.
 #include <fmt/format.h>
 
 #include <cmath>
 
+#include "probe/bandwidth_decision.h"
+#include "probe/intervals.h"
 #include "probe/site.h"
 
 namespace gputopo::probe {
 namespace {
+
+struct BandwidthParameters {
+  // Of each shape, of which the median counts, or chance would pick the shape; odd.
+  int runs = 3;
+  // Of the best, for the value. More: a narrower interval, and as much more time.
+  int repeats = 9;
+};
+constexpr BandwidthParameters kParameters;
 
 std::vector<double> bandwidths(Lab& lab, const StreamProgram& program, int runs) {
   std::vector<double> rates;
@@ -17,57 +28,59 @@ std::vector<double> bandwidths(Lab& lab, const StreamProgram& program, int runs)
   return rates;
 }
 
+Column bandwidth_column() { return values("bytes_per_second", "bandwidth", "B/s"); }
+
+SampleTable table_of_shapes(const std::vector<StreamProgram>& candidates, const std::vector<double>& rates) {
+  SampleTable table =
+      make_table("shapes", Plot::kLine,
+                 {axis("blocks_per_sm", "blocks per sm"), series("threads_per_block", "threads per block"),
+                  series("loads_in_flight", "loads in flight"), bandwidth_column()});
+  table.marks = {"theoretical_bytes_per_second"};
+  for (std::size_t i = 0; i < candidates.size(); ++i) {
+    table.data[0].push_back(candidates[i].blocks_per_sm);
+    table.data[1].push_back(candidates[i].threads_per_block);
+    table.data[2].push_back(candidates[i].loads_in_flight);
+    table.data[3].push_back(std::round(rates[i]));
+  }
+  return table;
+}
+
+SampleTable table_of_repeats(const std::vector<double>& rates) {
+  SampleTable table = make_table("repeats", Plot::kLine, {axis("repeat", "repeat"), bandwidth_column()});
+  table.marks = {"theoretical_bytes_per_second"};
+  for (std::size_t i = 0; i < rates.size(); ++i) {
+    table.data[0].push_back(static_cast<double>(i) + 1);
+    table.data[1].push_back(std::round(rates[i]));
+  }
+  return table;
+}
+
 }  // namespace
 
 double median_bandwidth(Lab& lab, const StreamProgram& program) {
-  constexpr int kRuns = 3;
-  return stats::median(bandwidths(lab, program, kRuns));
+  return stats::median(bandwidths(lab, program, kParameters.runs));
 }
 
 Attribute measure_bandwidth(Lab& lab, const std::vector<StreamProgram>& candidates, std::string method) {
-  SampleTable shapes =
-      make_table("shapes", Plot::kLine,
-                 {axis("blocks_per_sm", "blocks per sm"), series("threads_per_block", "threads per block"),
-                  series("loads_in_flight", "loads in flight"), values("bytes_per_second", "bandwidth", "B/s")});
-  shapes.marks = {"theoretical_bytes_per_second"};
-  double best = 0;
-  const StreamProgram* shape = nullptr;
-  for (const StreamProgram& candidate : candidates) {
-    const double bytes_per_second = median_bandwidth(lab, candidate);  // or chance would pick the shape
-    shapes.data[0].push_back(candidate.blocks_per_sm);
-    shapes.data[1].push_back(candidate.threads_per_block);
-    shapes.data[2].push_back(candidate.loads_in_flight);
-    shapes.data[3].push_back(std::round(bytes_per_second));
-    if (bytes_per_second > best) {
-      best = bytes_per_second;
-      shape = &candidate;
-    }
-  }
-  if (shape == nullptr) throw Inconclusive("no stream finished with a time above the timer's resolution");
-  constexpr int kRepeats = 9;
-  const std::vector<double> rates = bandwidths(lab, *shape, kRepeats);
-  const double median = stats::median(rates);
-  const stats::Interval interval = stats::mean_interval(rates);
+  std::vector<double> by_shape;
+  for (const StreamProgram& candidate : candidates) by_shape.push_back(median_bandwidth(lab, candidate));
+  const std::optional<std::size_t> best = best_shape(by_shape);
+  if (!best) throw Inconclusive("no stream finished with a time above the timer's resolution");
+  const StreamProgram& shape = candidates[*best];
+  const std::vector<double> rates = bandwidths(lab, shape, kParameters.repeats);
+  const Rate rate = rate_of_runs(rates);
   Attribute attribute =
-      measured(lab.conditions(), std::round(median), "B/s",
-               stats::Interval{std::min(interval.low, median), std::max(interval.high, median)}, std::move(method));
-  attribute.add_detail("footprint_bytes", static_cast<std::int64_t>(shape->bytes));
-  attribute.add_detail("blocks_per_sm", static_cast<std::int64_t>(shape->blocks_per_sm));
-  attribute.add_detail("threads_per_block", static_cast<std::int64_t>(shape->threads_per_block));
-  attribute.add_detail("loads_in_flight", static_cast<std::int64_t>(shape->loads_in_flight));
+      measured(lab.conditions(), std::round(rate.bytes_per_second), "B/s", rate.interval, std::move(method));
+  attribute.add_detail("footprint_bytes", static_cast<std::int64_t>(shape.bytes));
+  attribute.add_detail("blocks_per_sm", static_cast<std::int64_t>(shape.blocks_per_sm));
+  attribute.add_detail("threads_per_block", static_cast<std::int64_t>(shape.threads_per_block));
+  attribute.add_detail("loads_in_flight", static_cast<std::int64_t>(shape.loads_in_flight));
   if (lab.conditions().sm_clock_mhz() > 0) {
-    const double per_clock = median / (lab.conditions().sm_clock_mhz() * 1e6) / lab.info().sm_count;
-    attribute.add_detail("bytes_per_clock_per_sm", std::round(per_clock * 100) / 100);
+    const double clocks_per_second = lab.conditions().sm_clock_mhz() * 1e6;
+    attribute.add_detail("bytes_per_clock_per_sm",
+                         rounded(rate.bytes_per_second / clocks_per_second / lab.info().sm_count));
   }
-  if (!lab.keep_samples()) return attribute;
-  SampleTable repeats =
-      make_table("repeats", Plot::kLine, {axis("repeat", "repeat"), values("bytes_per_second", "bandwidth", "B/s")});
-  repeats.marks = {"theoretical_bytes_per_second"};
-  for (const double one : rates) {
-    repeats.data[0].push_back(static_cast<double>(repeats.data[0].size()) + 1);
-    repeats.data[1].push_back(std::round(one));
-  }
-  attribute.samples = {std::move(shapes), std::move(repeats)};
+  if (lab.keep_samples()) attribute.samples = {table_of_shapes(candidates, by_shape), table_of_repeats(rates)};
   return attribute;
 }
 

@@ -1,10 +1,7 @@
-// Banks of shared memory: which number and width of banks explain what a warp's accesses cost at every stride.
-#include <fmt/format.h>
-
+// Banks of shared memory: a warp's lanes access words that are a stride apart, at every stride up to 64 words, and a
+// layout of banks explains what each costs. What fools it: accesses whose lanes are served in an order of their own, so
+// that two layouts explain the curve about as well.
 #include <algorithm>
-#include <cmath>
-#include <map>
-#include <set>
 
 #include "probe/access.h"
 #include "probe/access_trial.h"
@@ -13,75 +10,28 @@
 namespace gputopo::probe {
 namespace {
 
-constexpr std::uint32_t kMostStrideWords = 64;
-// What is tried: past GPUs had 16 or 32 banks of 4 or 8 bytes and served a half-warp or a warp at once; a wavefront of
-// 64 lanes has halves of 32.
-constexpr std::uint32_t kBanks[] = {8, 16, 32, 64};
-constexpr std::uint32_t kBankBytes[] = {4, 8, 16};
-constexpr std::uint32_t kLanesAtOnce[] = {16, 32, 64};
-// A layout explains the curve when what it leaves is less than this part of a conflict: with half of one, neighbouring
-// degrees of conflict could not be told apart.
-constexpr double kMostResidual = 0.35;
-// And when it leaves this many times less, in squares, than any other does.
-constexpr double kClear = 4;
-// Less than that cannot be told from noise: the strides would all look alike.
-constexpr double kLeastConflictCycles = 0.25;
-constexpr double kTwoSided95 = 1.96;
-
-BankFit fit_layout(const BankLayout& layout, const BankCurve& curve) {
-  std::vector<double> conflicts;
-  for (const double stride : curve.strides_bytes) {
-    conflicts.push_back(conflicts_of(layout, static_cast<std::uint32_t>(stride)));
-  }
-  const stats::Line line = stats::fit_line(conflicts, curve.load_cycles);
-  const double centre = stats::mean(conflicts);
-  double squares = 0;
-  double spread = 0;
-  for (std::size_t i = 0; i < conflicts.size(); ++i) {
-    squares += std::pow(curve.load_cycles[i] - line.intercept - line.slope * conflicts[i], 2);
-    spread += std::pow(conflicts[i] - centre, 2);
-  }
-  const auto count = static_cast<double>(conflicts.size());
-  BankFit fit{layout, line.intercept, line.slope, 0, std::sqrt(squares / count)};
-  if (spread > 0) fit.error_cycles = std::sqrt(squares / (count - 2) / spread);
-  return fit;
-}
+constexpr std::uint32_t kMaxStrideWords = 64;
 
 AccessProgram strided(const Lab& lab, AccessOp op, std::uint32_t stride_bytes) {
   return {.op = op,
           .space = Space::kShared,
-          .bytes = std::uint64_t{lab.info().warp_size} * kMostStrideWords * kWordBytes,
+          .bytes = std::uint64_t{lab.info().warp_size} * kMaxStrideWords * kWordBytes,
           .lane_stride_bytes = stride_bytes,
-          .warm_accesses = kWarmAccesses,
-          .accesses = op == AccessOp::kStore ? kTimedStores : kTimedAccesses};
+          .warm_accesses = kAccessTrial.warm_accesses,
+          .accesses = op == AccessOp::kStore ? kAccessTrial.timed_stores : kAccessTrial.timed_accesses};
 }
 
 double at_stride(const BankCurve& curve, const std::vector<double>& cycles, double stride_bytes) {
-  const auto place = std::find(curve.strides_bytes.begin(), curve.strides_bytes.end(), stride_bytes);
+  const auto place = std::ranges::find(curve.strides_bytes, stride_bytes);
   return cycles[static_cast<std::size_t>(place - curve.strides_bytes.begin())];
 }
 
 }  // namespace
 
-std::uint32_t conflicts_of(const BankLayout& layout, std::uint32_t stride_bytes) {
-  std::uint32_t conflicts = 0;
-  for (std::uint32_t first = 0; first < layout.warp_lanes; first += layout.lanes_at_once) {
-    std::map<std::uint32_t, std::set<std::uint32_t>> rows_of_bank;
-    for (std::uint32_t lane = first; lane < first + layout.lanes_at_once; ++lane) {
-      const std::uint32_t row = lane * stride_bytes / layout.bank_bytes;
-      rows_of_bank[row % layout.banks].insert(row);
-    }
-    std::size_t passes = 0;
-    for (const auto& [bank, rows] : rows_of_bank) passes = std::max(passes, rows.size());
-    conflicts += static_cast<std::uint32_t>(passes) - 1;
-  }
-  return conflicts;
-}
-
 BankCurve measure_bank_curve(Lab& lab) {
   BankCurve curve{.warp_lanes = lab.info().warp_size};
   std::vector<AccessProgram> programs;
-  for (std::uint32_t words = 0; words <= kMostStrideWords; ++words) {
+  for (std::uint32_t words = 0; words <= kMaxStrideWords; ++words) {
     curve.strides_bytes.push_back(words * kWordBytes);
     programs.push_back(strided(lab, AccessOp::kLoad, words * kWordBytes));
     programs.push_back(strided(lab, AccessOp::kStore, words * kWordBytes));
@@ -96,39 +46,9 @@ BankCurve measure_bank_curve(Lab& lab) {
 }
 
 BankFit fit_banks(const BankCurve& curve) {
-  std::vector<BankFit> fits;
-  for (const std::uint32_t count : kBanks) {
-    for (const std::uint32_t bytes : kBankBytes) {
-      for (const std::uint32_t lanes : kLanesAtOnce) {
-        if (lanes <= curve.warp_lanes) fits.push_back(fit_layout({count, bytes, lanes, curve.warp_lanes}, curve));
-      }
-    }
-  }
-  // A layout in which conflicts make an access shorter explains nothing.
-  std::erase_if(fits, [](const BankFit& fit) { return fit.conflict_cycles < kLeastConflictCycles; });
-  std::sort(fits.begin(), fits.end(),
-            [](const BankFit& a, const BankFit& b) { return a.residual_cycles < b.residual_cycles; });
-  if (fits.empty()) throw Inconclusive("no stride takes longer than another: conflicts do not show");
-  const BankFit& best = fits.front();
-  if (best.residual_cycles > kMostResidual * best.conflict_cycles) {
-    throw Inconclusive(fmt::format(
-        "no number and width of banks explains the cost of strides: the best, {} banks of {} B, leaves {:.1f} cycles",
-        best.layout.banks, best.layout.bank_bytes, best.residual_cycles));
-  }
-  const auto about_as_good = [&](const BankFit& fit) {
-    return fit.residual_cycles * fit.residual_cycles < kClear * best.residual_cycles * best.residual_cycles;
-  };
-  BankFit answer = best;
-  for (std::size_t i = 1; i < fits.size() && about_as_good(fits[i]); ++i) {
-    if (fits[i].layout.banks == best.layout.banks && fits[i].layout.bank_bytes == best.layout.bank_bytes) {
-      answer.lanes_are_clear = false;
-      continue;
-    }
-    throw Inconclusive(fmt::format("{} banks of {} B explain the cost of strides about as well as {} of {} B",
-                                   fits[i].layout.banks, fits[i].layout.bank_bytes, best.layout.banks,
-                                   best.layout.bank_bytes));
-  }
-  return answer;
+  Decision<BankFit> decision = decide_banks(curve);
+  if (!decision.value) throw Inconclusive(decision.why_not);
+  return *decision.value;
 }
 
 Attribute banks(const BankCurve& curve, const BankFit& fit) {
@@ -145,19 +65,12 @@ Attribute bank_width(const BankCurve& curve, const BankFit& fit) {
 }
 
 Attribute conflict_cost(const Lab& lab, const BankCurve& curve, const BankFit& fit) {
-  std::vector<double> conflicts;
-  for (const double stride : curve.strides_bytes) {
-    conflicts.push_back(conflicts_of(fit.layout, static_cast<std::uint32_t>(stride)));
-  }
-  // The ends of the chains cost every stride the same, so that the slope has only the drift's part of that.
-  const double margin = std::max(kTwoSided95 * fit.error_cycles, kClockDrift * fit.conflict_cycles);
-  Attribute attribute =
-      measured(curve.conditions, rounded(fit.conflict_cycles), "cycles",
-               stats::Interval{fit.conflict_cycles - margin, fit.conflict_cycles + margin}, "slope_over_conflicts");
-  const stats::Line stores = stats::fit_line(conflicts, curve.store_cycles);
+  Attribute attribute = measured(curve.conditions, rounded(fit.conflict_cycles), "cycles", conflict_interval(fit),
+                                 "slope_over_conflicts");
+  const stats::Line stores = stats::fit_line(conflicts_along(fit.layout, curve), curve.store_cycles);
   attribute.add_detail("conflict_free_cycles", rounded(fit.free_cycles));
   attribute.add_detail("broadcast_cycles", rounded(at_stride(curve, curve.load_cycles, 0)));
-  attribute.add_detail("worst_cycles", rounded(*std::max_element(curve.load_cycles.begin(), curve.load_cycles.end())));
+  attribute.add_detail("worst_cycles", rounded(*std::ranges::max_element(curve.load_cycles)));
   attribute.add_detail("store_conflict_cycles", rounded(stores.slope));
   attribute.add_detail("store_conflict_free_cycles", rounded(stores.intercept));
   if (lab.keep_samples()) {

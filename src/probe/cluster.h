@@ -1,4 +1,5 @@
-// Clusters of blocks that read one another's shared memory, and asynchronous bulk copies.
+// Clusters of blocks that read one another's shared memory, and asynchronous bulk copies. What fools them: where blocks
+// run is the driver's choice, so that not every pair of SMs is seen.
 #pragma once
 
 #include <cstdint>
@@ -8,9 +9,13 @@
 
 namespace gputopo::probe {
 
-// Of each program; odd, so that a median is a sample. And of the one that turned out best.
-inline constexpr std::uint32_t kClusterCopies = 5;
-inline constexpr std::uint32_t kClusterRepeats = 9;
+struct ClusterParameters {
+  // Of each program. More: steadier medians; odd, so that a median is a sample.
+  std::uint32_t copies = 5;
+  // Of the one that turned out best, for the value.
+  std::uint32_t repeats = 9;
+};
+inline constexpr ClusterParameters kCluster;
 
 // Which clusters a device launches, and where their blocks ran.
 struct ClusterSurvey {

@@ -1,29 +1,31 @@
 // Bandwidth of distributed shared memory: all warps of all blocks read the shared memory of another block of their
 // cluster, each block that of another, so that every SM reads and is read. The ring (the next rank) is what Luo et al.
-// measured (arXiv 2402.13499); half way round the cluster no block reads from its own TPC.
-#include <fmt/format.h>
-
-#include <algorithm>
+// measured (arXiv 2402.13499); half way round the cluster no block reads from its own TPC. What fools it: SMs that are
+// in no cluster of a size do not read.
+#include <array>
 #include <cmath>
 
-#include "probe/access_trial.h"
 #include "probe/cluster.h"
+#include "probe/cluster_decision.h"
+#include "probe/intervals.h"
+#include "probe/settle.h"
 #include "probe/site.h"
 
 namespace gputopo::probe {
 namespace {
 
-constexpr std::uint64_t kReadBytes = 32 << 10;  // of each block: two loads of all warps
-constexpr std::uint32_t kReadingWarps[] = {8, 16, 32};
-// Loads of a thread in a launch: some hundred microseconds, so that the start hardly counts.
-constexpr std::uint32_t kLoads = 512;
-constexpr std::uint32_t kWarmLoads = 64;
+struct ClusterBandwidthParameters {
+  std::uint64_t bytes = 32 << 10;  // of each block: two loads of all warps
+  std::array<std::uint32_t, 3> warps = {8, 16, 32};
+  // Loads of a thread in a launch of the most warps: some hundred microseconds, so that the start hardly counts.
+  std::uint32_t loads = 512;
+  std::uint32_t warm_loads = 64;
+};
+constexpr ClusterBandwidthParameters kParameters;
 
 struct Trial {
   ClusterProgram program;
   std::vector<double> bytes_per_second;
-
-  [[nodiscard]] double median() const { return stats::median(bytes_per_second); }
 };
 
 Trial read(std::uint32_t size, std::uint32_t hop, std::uint32_t warps) {
@@ -31,65 +33,49 @@ Trial read(std::uint32_t size, std::uint32_t hop, std::uint32_t warps) {
            .cluster_size = size,
            .every_sm = true,
            .hop = hop,
-           .bytes = kReadBytes,
+           .bytes = kParameters.bytes,
            .warps = warps,
-           .warm_accesses = kWarmLoads,
-           .accesses = kLoads * kMostAccessWarps / warps},
+           .warm_accesses = kParameters.warm_loads,
+           .accesses = kParameters.loads * kMostAccessWarps / warps},
           {}};
 }
 
-}  // namespace
+double rate_of(const ClusterResult& result) { return static_cast<double>(result.bytes_moved) / result.seconds; }
 
-Attribute measure_cluster_bandwidth(Lab& lab, const ClusterSurvey& survey) {
-  const std::vector<std::uint32_t> sizes = survey.measured_sizes();
+std::vector<Trial> run_reads(Lab& lab, const std::vector<std::uint32_t>& sizes) {
   std::vector<Trial> trials;
   for (const std::uint32_t size : sizes) {
-    for (const std::uint32_t warps : kReadingWarps) {
+    for (const std::uint32_t warps : kParameters.warps) {
       trials.push_back(read(size, 1, warps));
-      if (size > 3) trials.push_back(read(size, size / 2, warps));
+      if (half_way_round(size) != 1) trials.push_back(read(size, half_way_round(size), warps));
     }
   }
   std::vector<ClusterProgram> programs;
   for (const Trial& trial : trials) programs.push_back(trial.program);
-  for (std::uint32_t copy = 0; copy < kClusterCopies; ++copy) {
+  for (std::uint32_t copy = 0; copy < kCluster.copies; ++copy) {
     const std::vector<ClusterResult> results = lab.cluster(programs);
-    for (std::size_t i = 0; i < results.size(); ++i) {
-      trials[i].bytes_per_second.push_back(static_cast<double>(results[i].bytes_moved) / results[i].seconds);
-    }
+    for (std::size_t i = 0; i < results.size(); ++i) trials[i].bytes_per_second.push_back(rate_of(results[i]));
   }
-  // Of the shapes alike in size and hop, the one with the best median.
-  const auto best_of = [&](std::uint32_t size, std::uint32_t hop) {
-    const Trial* best = nullptr;
-    for (const Trial& trial : trials) {
-      if (trial.program.cluster_size != size || trial.program.hop != hop) continue;
-      if (best == nullptr || trial.median() > best->median()) best = &trial;
-    }
-    return best;
-  };
-  std::vector<double> ring;
-  std::vector<double> half_way;
-  const Trial* best = nullptr;
-  for (const std::uint32_t size : sizes) {
-    const Trial* next = best_of(size, 1);
-    ring.push_back(std::round(next->median()));
-    half_way.push_back(std::round(best_of(size, size > 3 ? size / 2 : 1)->median()));
-    if (best == nullptr || next->median() > best->median()) best = next;
+  return trials;
+}
+
+std::vector<ClusterReads> medians_of(const std::vector<Trial>& trials) {
+  std::vector<ClusterReads> reads;
+  for (const Trial& trial : trials) {
+    reads.push_back({.cluster_size = trial.program.cluster_size,
+                     .rank_distance = trial.program.hop,
+                     .warps = trial.program.warps,
+                     .bytes_per_second = stats::median(trial.bytes_per_second)});
   }
-  // Once more, or chance would have picked the value.
-  std::vector<double> rates;
-  for (std::uint32_t repeat = 0; repeat < kClusterRepeats; ++repeat) {
-    const ClusterResult result = lab.cluster({best->program}).front();
-    rates.push_back(static_cast<double>(result.bytes_moved) / result.seconds);
-  }
-  const double value = stats::median(rates);
-  Attribute attribute =
-      measured(lab.conditions(), std::round(value), "B/s", interval_around(rates, value), "best_ring_of_reads");
-  attribute.add_detail("cluster_size", static_cast<std::int64_t>(best->program.cluster_size));
-  attribute.add_detail("warps_per_sm", static_cast<std::int64_t>(best->program.warps));
-  attribute.add_detail("cluster_sizes", std::vector<double>(sizes.begin(), sizes.end()));
-  attribute.add_detail("ring_bytes_per_second", ring);
-  attribute.add_detail("half_way_bytes_per_second", half_way);
-  if (!lab.keep_samples()) return attribute;
+  return reads;
+}
+
+std::vector<double> whole(std::vector<double> rates) {
+  for (double& rate : rates) rate = std::round(rate);
+  return rates;
+}
+
+SampleTable table_of(const std::vector<Trial>& trials) {
   SampleTable table =
       make_table("reads", Plot::kLine,
                  {axis("cluster_size", "cluster size"), series("rank_distance", "rank distance"),
@@ -102,7 +88,30 @@ Attribute measure_cluster_bandwidth(Lab& lab, const ClusterSurvey& survey) {
       table.data[3].push_back(bytes_per_second);
     }
   }
-  attribute.samples.push_back(std::move(table));
+  return table;
+}
+
+}  // namespace
+
+Attribute measure_cluster_bandwidth(Lab& lab, const ClusterSurvey& survey) {
+  const std::vector<std::uint32_t> sizes = survey.measured_sizes();
+  const std::vector<Trial> trials = run_reads(lab, sizes);
+  const ClusterRates found = settle(lab, "cluster bandwidth", decide_cluster_rates(medians_of(trials), sizes));
+  const ClusterProgram& best = trials[found.best].program;
+  // Once more, or chance would have picked the value.
+  std::vector<double> rates;
+  for (std::uint32_t repeat = 0; repeat < kCluster.repeats; ++repeat) {
+    rates.push_back(rate_of(lab.cluster({best}).front()));
+  }
+  const double value = stats::median(rates);
+  Attribute attribute =
+      measured(lab.conditions(), std::round(value), "B/s", interval_around(rates, value), "best_ring_of_reads");
+  attribute.add_detail("cluster_size", static_cast<std::int64_t>(best.cluster_size));
+  attribute.add_detail("warps_per_sm", static_cast<std::int64_t>(best.warps));
+  attribute.add_detail("cluster_sizes", std::vector<double>(sizes.begin(), sizes.end()));
+  attribute.add_detail("ring_bytes_per_second", whole(found.ring));
+  attribute.add_detail("half_way_bytes_per_second", whole(found.half_way));
+  if (lab.keep_samples()) attribute.samples.push_back(table_of(trials));
   return attribute;
 }
 

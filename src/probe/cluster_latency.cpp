@@ -1,31 +1,18 @@
 // Latency of distributed shared memory: one thread of each cluster chases through the shared memory of another block,
 // for every distance of ranks. All clusters do so at once, one load each under way, so every launch tells as many pairs
-// of SMs as there are clusters.
-#include <fmt/format.h>
-
-#include <algorithm>
-#include <cmath>
-#include <map>
-
+// of SMs as there are clusters. What fools it: pairs that no launch puts into one cluster are not told.
 #include "probe/access_trial.h"
 #include "probe/cluster.h"
+#include "probe/cluster_decision.h"
+#include "probe/settle.h"
 #include "probe/site.h"
 
 namespace gputopo::probe {
 namespace {
 
 constexpr std::uint64_t kChaseBytes = 4096;
+// Before those that are timed, and of them. More: the ends of a chain weigh less.
 constexpr std::uint32_t kChaseLoads = 128;
-// No load leaves an SM and comes back sooner; one of an SM's own shared memory takes more, too.
-constexpr double kLeastLoadCycles = 8;
-
-using Pair = std::pair<std::uint32_t, std::uint32_t>;  // SM that reads, SM that is read
-
-struct Distance {
-  std::uint32_t cluster_size = 0;
-  std::uint32_t hop = 0;
-  std::vector<double> cycles;  // of each cluster in each copy
-};
 
 ClusterProgram chase(std::uint32_t size, std::uint32_t hop) {
   return {.cluster_size = size,
@@ -36,78 +23,74 @@ ClusterProgram chase(std::uint32_t size, std::uint32_t hop) {
           .accesses = kChaseLoads};
 }
 
-}  // namespace
-
-Attribute measure_cluster_latency(Lab& lab, const ClusterSurvey& survey) {
-  const std::vector<std::uint32_t> sizes = survey.measured_sizes();
-  std::vector<Distance> distances = {{sizes.front(), 0, {}}};  // a block's own shared memory
+// A block's own shared memory, then every distance of ranks in clusters of every size.
+std::vector<ClusterProgram> programs_for(const std::vector<std::uint32_t>& sizes) {
+  std::vector<ClusterProgram> programs = {chase(sizes.front(), 0)};
   for (const std::uint32_t size : sizes) {
-    for (std::uint32_t hop = 1; hop < size; ++hop) distances.push_back({size, hop, {}});
+    for (std::uint32_t hop = 1; hop < size; ++hop) programs.push_back(chase(size, hop));
   }
-  std::vector<ClusterProgram> programs;
-  for (const Distance& distance : distances) programs.push_back(chase(distance.cluster_size, distance.hop));
-  std::map<std::pair<std::uint32_t, Pair>, std::vector<double>> by_pair;  // and size of the cluster
-  std::vector<double> largest_by_copy;
-  for (std::uint32_t copy = 0; copy < kClusterCopies; ++copy) {
+  return programs;
+}
+
+std::vector<ClusterChase> run_chases(Lab& lab, const std::vector<ClusterProgram>& programs) {
+  std::vector<ClusterChase> chases;
+  for (std::uint32_t copy = 0; copy < kCluster.copies; ++copy) {
     const std::vector<ClusterResult> results = lab.cluster(programs);
-    std::vector<double> of_largest;
     for (std::size_t i = 0; i < results.size(); ++i) {
-      Distance& distance = distances[i];
-      const std::uint32_t size = distance.cluster_size;
+      const auto [size, hop] = std::pair(programs[i].cluster_size, programs[i].hop);
       for (std::size_t cluster = 0; cluster < results[i].cycles.size(); ++cluster) {
-        const double cycles = results[i].cycles[cluster];
-        distance.cycles.push_back(cycles);
-        if (distance.hop == 0) continue;
         const std::uint32_t* sms = results[i].sms.data() + cluster * size;
-        by_pair[{size, {sms[0], sms[distance.hop]}}].push_back(cycles);
-        if (size == survey.largest()) of_largest.push_back(cycles);
+        chases.push_back({.cluster_size = size,
+                          .rank_distance = hop,
+                          .reader_sm = sms[0],
+                          .target_sm = sms[hop],
+                          .copy = copy,
+                          .cycles = results[i].cycles[cluster]});
       }
     }
-    largest_by_copy.push_back(stats::mean(of_largest));
   }
-  std::map<std::uint32_t, std::vector<double>> by_size;
-  SampleTable pairs = make_table(
-      "sm_pairs", Plot::kMap,  // of the largest
-      {axis("target_sm", "target sm"), axis("reader_sm", "reader sm"), values("latency_cycles", "latency", "cycles")});
-  std::vector<double> all;
-  for (const auto& [key, cycles] : by_pair) {
-    const auto& [size, pair] = key;
-    const double median = stats::median(cycles);
-    by_size[size].push_back(median);
-    all.push_back(median);
-    if (size != survey.largest()) continue;
-    pairs.data[0].push_back(pair.second);
-    pairs.data[1].push_back(pair.first);
-    pairs.data[2].push_back(rounded(median));
-  }
+  return chases;
+}
+
+std::vector<SampleTable> tables_of(const ClusterLatency& latency) {
   SampleTable ranks = make_table("ranks", Plot::kLine,
                                  {axis("rank_distance", "rank distance"), series("cluster_size", "cluster size"),
                                   values("latency_cycles", "latency", "cycles")});
   ranks.marks = {"nearest_sm_cycles", "farthest_sm_cycles", "own_sm_cycles"};
-  for (const Distance& distance : distances) {
-    if (distance.hop == 0) continue;
-    ranks.data[0].push_back(distance.hop);
-    ranks.data[1].push_back(distance.cluster_size);
-    ranks.data[2].push_back(rounded(stats::median(distance.cycles)));
+  for (const auto& [rank, cycles] : latency.by_rank_cycles) {
+    ranks.data[0].push_back(rank.second);
+    ranks.data[1].push_back(rank.first);
+    ranks.data[2].push_back(rounded(cycles));
   }
-  const double nearest = *std::min_element(all.begin(), all.end());
-  if (nearest < kLeastLoadCycles) {
-    throw Inconclusive(fmt::format(
-        "a load from another SM took {:.1f} cycles, which none can: the program did not run as written", nearest));
+  SampleTable pairs = make_table(
+      "sm_pairs", Plot::kMap,  // of the largest
+      {axis("target_sm", "target sm"), axis("reader_sm", "reader sm"), values("latency_cycles", "latency", "cycles")});
+  for (const auto& [pair, cycles] : latency.by_pair_cycles) {
+    pairs.data[0].push_back(pair.second);
+    pairs.data[1].push_back(pair.first);
+    pairs.data[2].push_back(rounded(cycles));
   }
-  const double value = stats::mean(by_size.at(survey.largest()));
-  Attribute attribute = measured(lab.conditions(), rounded(value), "cycles", timing_interval(largest_by_copy, value),
-                                 "chase_through_clusters");
+  return {std::move(ranks), std::move(pairs)};
+}
+
+}  // namespace
+
+Attribute measure_cluster_latency(Lab& lab, const ClusterSurvey& survey) {
+  const std::vector<std::uint32_t> sizes = survey.measured_sizes();
+  const std::vector<ClusterChase> chases = run_chases(lab, programs_for(sizes));
+  const ClusterLatency latency = settle(lab, "cluster latency", decide_cluster_latency(chases, survey.largest()));
+  Attribute attribute =
+      measured(lab.conditions(), rounded(latency.cycles), "cycles", latency.interval, "chase_through_clusters");
   const double clock_mhz = lab.conditions().sm_clock_mhz();
-  if (clock_mhz > 0) attribute.add_detail("mean_ns", rounded(1e3 * value / clock_mhz));
-  attribute.add_detail("nearest_sm_cycles", rounded(nearest));
-  attribute.add_detail("farthest_sm_cycles", rounded(*std::max_element(all.begin(), all.end())));
-  attribute.add_detail("own_sm_cycles", rounded(stats::median(distances.front().cycles)));
+  if (clock_mhz > 0) attribute.add_detail("mean_ns", rounded(1e3 * latency.cycles / clock_mhz));
+  attribute.add_detail("nearest_sm_cycles", rounded(latency.nearest_cycles));
+  attribute.add_detail("farthest_sm_cycles", rounded(latency.farthest_cycles));
+  attribute.add_detail("own_sm_cycles", rounded(latency.own_cycles));
   std::vector<double> means;
-  for (const std::uint32_t size : sizes) means.push_back(rounded(stats::mean(by_size.at(size))));
+  for (const std::uint32_t size : sizes) means.push_back(rounded(latency.by_size_cycles.at(size)));
   attribute.add_detail("cluster_sizes", std::vector<double>(sizes.begin(), sizes.end()));
   attribute.add_detail("latency_by_cluster_size_cycles", means);
-  if (lab.keep_samples()) attribute.samples = {std::move(ranks), std::move(pairs)};
+  if (lab.keep_samples()) attribute.samples = tables_of(latency);
   return attribute;
 }
 

@@ -1,27 +1,32 @@
 // Which cluster sizes launch, and which SMs are seen in one cluster. A cluster never spans two GPCs (CUDA C++
 // Programming Guide, "Thread Block Clusters"), so SMs that were in one cluster share a GPC, and SMs that share one with
-// a third do. SMs that were never seen together may share a GPC all the same: the groups are at least as many as the
-// GPCs.
+// a third do. What fools it: SMs that were never seen together may share a GPC all the same, so the groups are at least
+// as many as the GPCs.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <bit>
 #include <map>
-#include <set>
 
 #include "probe/cluster.h"
-#include "probe/sharing_groups.h"
+#include "probe/cluster_decision.h"
 #include "probe/site.h"
 
 namespace gputopo::probe {
 namespace {
 
-// More: more chances that a block lands elsewhere; each is a launch of a fraction of a millisecond.
-constexpr std::uint32_t kPlacements = 3;
-constexpr std::uint64_t kSmallestBytes = 1024;
+struct ClusterSurveyParameters {
+  // More: more chances that a block lands elsewhere; each is a launch of a fraction of a millisecond.
+  std::uint32_t placements = 3;
+  // Of each block's shared memory: little, so that nothing but the GPCs limits where clusters run.
+  std::uint64_t shared_bytes = 1024;
+};
+constexpr ClusterSurveyParameters kParameters;
 
 ClusterProgram placement(std::uint32_t size) {
-  return {.cluster_size = size, .every_sm = true, .hop = 1, .bytes = kSmallestBytes, .accesses = kClusterUnroll};
+  return {
+      .cluster_size = size, .every_sm = true, .hop = 1, .bytes = kParameters.shared_bytes, .accesses = kClusterUnroll};
 }
 
 }  // namespace
@@ -29,8 +34,7 @@ ClusterProgram placement(std::uint32_t size) {
 std::vector<std::uint32_t> ClusterSurvey::measured_sizes() const {
   std::vector<std::uint32_t> measured;
   for (const std::uint32_t size : sizes) {
-    const bool power_of_two = (size & (size - 1)) == 0;
-    if (power_of_two || size == largest()) measured.push_back(size);
+    if (std::has_single_bit(size) || size == largest()) measured.push_back(size);
   }
   return measured;
 }
@@ -40,7 +44,7 @@ ClusterSurvey survey_clusters(Lab& lab) {
   for (std::uint32_t size = 2; size <= kMostClusterSize; ++size) {
     std::vector<ClusterResult> results;
     try {
-      results = lab.cluster(std::vector<ClusterProgram>(kPlacements, placement(size)));
+      results = lab.cluster(std::vector<ClusterProgram>(kParameters.placements, placement(size)));
     } catch (const NotSupportedError& error) {
       if (size == 2) throw;
       lab.log(fmt::format("clusters of {}: {}", size, error.what()));
@@ -67,46 +71,32 @@ Attribute max_cluster_size(const ClusterSurvey& survey) {
     attribute.add_detail("api_largest", static_cast<std::int64_t>(survey.largest_by_vendor));
   }
   const auto& at_once = survey.clusters_at_once;
-  if (std::find(at_once.begin(), at_once.end(), 0u) == at_once.end()) {
+  if (std::ranges::find(at_once, 0u) == at_once.end()) {
     attribute.add_detail("api_clusters_at_once", std::vector<double>(at_once.begin(), at_once.end()));
   }
   return attribute;
 }
 
 Attribute gpc_sms(const Lab& lab, const ClusterSurvey& survey) {
-  std::set<std::pair<std::uint32_t, std::uint32_t>> pairs;
-  std::set<std::uint32_t> seen;
-  std::uint32_t count = lab.info().sm_count;
-  for (const std::vector<std::uint32_t>& sms : survey.clusters) {
-    for (const std::uint32_t sm : sms) {
-      seen.insert(sm);
-      count = std::max(count, sm + 1);
-      if (sm != sms.front()) pairs.emplace(std::min(sm, sms.front()), std::max(sm, sms.front()));
-    }
-  }
-  const SharingGroups found = sharing_groups(count, {pairs.begin(), pairs.end()});
-  UnitGroups gpcs;
+  const Gpcs found = gpcs_of(survey.clusters);
+  Attribute attribute =
+      measured(survey.conditions, UnitGroups{found.groups}, "", std::nullopt, "sms_seen_in_one_cluster");
+  attribute.add_detail("groups", static_cast<std::int64_t>(found.groups.size()));
   std::map<std::size_t, std::int64_t> by_size;
-  SampleTable table = make_table("sms", Plot::kPoints, {sm_axis(), values("gpc", "gpc")});
-  for (const std::vector<std::uint32_t>& group : found.groups) {
-    if (!seen.contains(group.front())) continue;
-    for (const std::uint32_t sm : group) {
-      table.data[0].push_back(sm);
-      table.data[1].push_back(static_cast<double>(gpcs.groups.size()));
-    }
-    gpcs.groups.push_back(group);
-    ++by_size[group.size()];
-  }
-  const auto groups = static_cast<std::int64_t>(gpcs.groups.size());
-  Attribute attribute = measured(survey.conditions, std::move(gpcs), "", std::nullopt, "sms_seen_in_one_cluster");
-  attribute.add_detail("groups", groups);
-  for (const auto& [size, instances] : by_size) {
-    attribute.add_detail(fmt::format("groups_of_{}_sms", size), instances);
-  }
+  for (const auto& group : found.groups) ++by_size[group.size()];
+  for (const auto& [size, groups] : by_size) attribute.add_detail(fmt::format("groups_of_{}_sms", size), groups);
   attribute.add_detail("clusters_seen", static_cast<std::int64_t>(survey.clusters.size()));
-  const auto unseen = static_cast<std::int64_t>(lab.info().sm_count) - static_cast<std::int64_t>(seen.size());
+  const auto unseen = static_cast<std::int64_t>(lab.info().sm_count) - static_cast<std::int64_t>(found.sms_seen);
   if (unseen > 0) attribute.add_detail("sms_in_no_cluster", unseen);
-  if (lab.keep_samples()) attribute.samples.push_back(std::move(table));
+  if (!lab.keep_samples()) return attribute;
+  SampleTable table = make_table("sms", Plot::kPoints, {sm_axis(), values("gpc", "gpc")});
+  for (std::size_t gpc = 0; gpc < found.groups.size(); ++gpc) {
+    for (const std::uint32_t sm : found.groups[gpc]) {
+      table.data[0].push_back(sm);
+      table.data[1].push_back(static_cast<double>(gpc));
+    }
+  }
+  attribute.samples.push_back(std::move(table));
   return attribute;
 }
 

@@ -1,0 +1,23 @@
+// The best of a few shapes of stream, and the rate of it.
+#pragma once
+
+#include <cstddef>
+#include <optional>
+#include <span>
+
+#include "stats/descriptive.h"
+
+namespace gputopo::probe {
+
+// The place of the highest rate, the first of those that are alike. Nothing where none is above 0: they ended within
+// the timer's resolution.
+[[nodiscard]] std::optional<std::size_t> best_shape(std::span<const double> bytes_per_second);
+
+struct Rate {
+  double bytes_per_second = 0;  // the median
+  stats::Interval interval;     // of the mean, and the median is in it
+};
+// Of at least one run. The shape is run again for it, or chance would have picked the value.
+[[nodiscard]] Rate rate_of_runs(std::span<const double> bytes_per_second);
+
+}  // namespace gputopo::probe

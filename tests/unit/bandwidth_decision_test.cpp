@@ -1,0 +1,50 @@
+// From the rates of shapes to the best of them, and from its runs to a value.
+#include "probe/bandwidth_decision.h"
+
+#include <gtest/gtest.h>
+
+#include <vector>
+
+namespace gputopo::probe {
+namespace {
+
+std::optional<std::size_t> best(const std::vector<double>& rates) { return best_shape(rates); }
+Rate rate(const std::vector<double>& rates) { return rate_of_runs(rates); }
+
+TEST(BestShape, IsTheFastest) {
+  EXPECT_EQ(best({3e12, 4e12, 3.5e12}), 1u);
+  EXPECT_EQ(best({3e12}), 0u);
+}
+
+TEST(BestShape, IsTheFirstOfThoseThatAreAlike) {
+  EXPECT_EQ(best({4e12, 4e12, 4e12}), 0u);
+  EXPECT_EQ(best({0, 4e12, 4e12}), 1u);
+}
+
+TEST(BestShape, IsNoneThatEndedWithinTheTimersResolution) {
+  EXPECT_EQ(best({0, 0}), std::nullopt);
+  EXPECT_EQ(best({}), std::nullopt);
+}
+
+TEST(RateOfRuns, IsTheMedianWithTheIntervalOfTheMean) {
+  const Rate found = rate({10, 11, 9, 10, 10, 11, 9, 10, 10});
+  EXPECT_DOUBLE_EQ(found.bytes_per_second, 10);
+  EXPECT_NEAR(found.interval.low, 10 - 0.54, 0.02);
+  EXPECT_NEAR(found.interval.high, 10 + 0.54, 0.02);
+}
+
+// Runs that are now and then disturbed: the mean's interval lies below the median, which it has to hold.
+TEST(RateOfRuns, HoldsItsMedian) {
+  const Rate found = rate({10, 10, 10, 10, 10, 9.9, 9.9, 9.9, 9.9});
+  EXPECT_DOUBLE_EQ(found.bytes_per_second, 10);
+  EXPECT_DOUBLE_EQ(found.interval.high, 10);
+  EXPECT_LT(found.interval.low, 9.95);
+}
+
+TEST(RateOfRuns, OfEqualRunsAndOfOne) {
+  EXPECT_DOUBLE_EQ(rate({10, 10, 10}).interval.low, 10);
+  EXPECT_DOUBLE_EQ(rate({10}).interval.high, 10);
+}
+
+}  // namespace
+}  // namespace gputopo::probe

@@ -1,0 +1,122 @@
+// Bank conflicts of a warp's strides, and the layout that is read off what the strides cost.
+#include "probe/banks_decision.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <random>
+
+#include "probe/access.h"
+
+namespace gputopo::probe {
+namespace {
+
+using ::testing::HasSubstr;
+
+constexpr BankLayout kRecent{32, 4, 32};
+
+BankCurve curve_of(const BankLayout& layout, double free_cycles, double conflict_cycles) {
+  BankCurve curve;
+  for (std::uint32_t words = 0; words <= 64; ++words) {
+    curve.strides_bytes.push_back(4 * words);
+    curve.load_cycles.push_back(free_cycles + conflict_cycles * conflicts_of(layout, 4 * words));
+  }
+  return curve;
+}
+
+TEST(Banks, ConflictsAreWhatTheProgrammingGuideSays) {
+  EXPECT_EQ(conflicts_of(kRecent, 0), 0u);    // a broadcast
+  EXPECT_EQ(conflicts_of(kRecent, 4), 0u);    // neighbours
+  EXPECT_EQ(conflicts_of(kRecent, 8), 1u);    // two ways
+  EXPECT_EQ(conflicts_of(kRecent, 12), 0u);   // odd strides have none
+  EXPECT_EQ(conflicts_of(kRecent, 64), 15u);  // sixteen ways
+  EXPECT_EQ(conflicts_of(kRecent, 128), 31u);
+  EXPECT_EQ(conflicts_of(kRecent, 132), 0u);  // padded
+}
+
+TEST(Banks, WiderBanksHoldTwoWords) {
+  const BankLayout kepler{32, 8, 32};
+  EXPECT_EQ(conflicts_of(kepler, 4), 0u);
+  EXPECT_EQ(conflicts_of(kepler, 8), 0u);
+  EXPECT_EQ(conflicts_of(kepler, 16), 1u);
+  EXPECT_EQ(conflicts_of(kepler, 24), 0u);  // Mei et al., NPC 2014, Fig. 6
+}
+
+TEST(Banks, HalfWarpsAreRequestsOfTheirOwn) {
+  const BankLayout gt200{16, 4, 16};
+  EXPECT_EQ(conflicts_of(gt200, 4), 0u);
+  EXPECT_EQ(conflicts_of(gt200, 8), 2u);  // one in each half
+  EXPECT_EQ(conflicts_of(gt200, 64), 30u);
+}
+
+TEST(Banks, EveryLayoutIsReadOffItsCurve) {
+  for (const std::uint32_t banks : {16u, 32u, 64u}) {
+    for (const std::uint32_t bytes : {4u, 8u}) {
+      for (const std::uint32_t lanes : {16u, 32u}) {
+        const BankLayout layout{banks, bytes, lanes};
+        const BankFit fit = fit_banks(curve_of(layout, 23, 2));
+        EXPECT_EQ(fit.layout, layout) << banks << " of " << bytes << " for " << lanes;
+        EXPECT_NEAR(fit.conflict_cycles, 2, 1e-9);
+        EXPECT_NEAR(fit.free_cycles, 23, 1e-9);
+      }
+    }
+  }
+}
+
+TEST(Banks, AFlatCurveIsInconclusive) {
+  const BankCurve flat = curve_of(kRecent, 23, 0);
+  EXPECT_FALSE(decide_banks(flat).value);
+  EXPECT_THAT(decide_banks(flat).why_not, HasSubstr("no stride takes longer than another"));
+  EXPECT_THROW(static_cast<void>(fit_banks(flat)), Inconclusive);
+  const BankCurve falling = curve_of(kRecent, 123, -2);
+  EXPECT_THAT(decide_banks(falling).why_not, HasSubstr("no stride takes longer than another"));
+}
+
+TEST(Banks, ACurveThatNoLayoutExplainsIsInconclusive) {
+  BankCurve strange = curve_of(kRecent, 23, 2);
+  for (std::size_t i = 0; i < strange.load_cycles.size(); ++i) strange.load_cycles[i] += static_cast<double>(i % 7 * 3);
+  EXPECT_FALSE(decide_banks(strange).value);
+  EXPECT_THROW(static_cast<void>(fit_banks(strange)), Inconclusive);
+}
+
+// Each word more costs more, as where lines are what is waited for: no banks.
+TEST(Banks, ARampIsInconclusive) {
+  BankCurve ramp = curve_of(kRecent, 23, 0);
+  for (std::size_t i = 0; i < ramp.load_cycles.size(); ++i) ramp.load_cycles[i] += static_cast<double>(i);
+  EXPECT_THAT(decide_banks(ramp).why_not, HasSubstr("no number and width of banks explains"));
+}
+
+TEST(Banks, NoiseOfLessThanAConflictDoesNotMatter) {
+  BankCurve noisy = curve_of(kRecent, 23, 2);
+  std::mt19937_64 random(11);
+  std::normal_distribution<double> jitter(0, 0.3);
+  for (double& cycles : noisy.load_cycles) cycles += jitter(random);
+  const Decision<BankFit> decision = decide_banks(noisy);
+  ASSERT_TRUE(decision.value) << decision.why_not;
+  EXPECT_EQ(decision.value->layout, kRecent);
+  const stats::Interval interval = conflict_interval(*decision.value);
+  EXPECT_LE(interval.low, 2);
+  EXPECT_GE(interval.high, 2);
+}
+
+// Strides that are told apart by no layout: a broadcast and neighbours cost the same in all of them.
+TEST(Banks, FewStridesAreInconclusive) {
+  EXPECT_FALSE(decide_banks({}).value);
+  BankCurve one = curve_of(kRecent, 23, 2);
+  one.strides_bytes.resize(1);
+  one.load_cycles.resize(1);
+  EXPECT_FALSE(decide_banks(one).value);
+  BankCurve two{.strides_bytes = {4, 8}, .load_cycles = {23, 25}};
+  EXPECT_FALSE(decide_banks(two).value) << "any line goes through two points";
+  BankCurve three{.strides_bytes = {4, 8, 128}, .load_cycles = {23, 25, 85}};
+  EXPECT_THAT(decide_banks(three).why_not, HasSubstr("about as well as"));
+}
+
+TEST(Banks, AConflictIsKnownToTheDriftOfTheClocks) {
+  const stats::Interval interval = conflict_interval({.layout = kRecent, .conflict_cycles = 2, .error_cycles = 0});
+  EXPECT_DOUBLE_EQ(interval.low, 1.99);
+  EXPECT_DOUBLE_EQ(interval.high, 2.01);
+}
+
+}  // namespace
+}  // namespace gputopo::probe
