@@ -283,7 +283,7 @@ Attribute write_policy_of_shared(Context& context, const ElementInfo& element) {
   }
   const Attribute& behind = context.attribute(next, AttributeId::kWriteBandwidth);
   const double most = std::max({*memory.number(), theoretical, behind.number().value_or(0)});
-  Attribute policy = probe::write_policy_by_bandwidth(context.bench().parameters(), *own.number(), most);
+  Attribute policy = probe::write_policy_by_bandwidth(*own.number(), most);
   policy.conditions = conditions_of({&own, &memory, &behind});
   return policy;
 }
