@@ -1,12 +1,12 @@
-// Lines that evict another from a cache too large to walk again and again: the whole block touches far more than it
-// holds, and what is not needed for that is left out part by part, until few enough remain to be walked (after Vila et
-// al., Theory and Practice of Finding Eviction Sets, S&P 2019, section V).
+// Lines that evict another from a cache that SMs share (eviction_search.h): the whole block touches lines, and one load
+// of the victim tells. Fooled by a cache whose parts are at different distances: a far victim is out of reach.
 #pragma once
 
 #include <cstdint>
 #include <optional>
 
-#include "probe/conflicts.h"
+#include "probe/conflict_search.h"
+#include "probe/site.h"
 
 namespace gputopo::probe {
 
