@@ -1,4 +1,5 @@
-// Instruction caches: found by how long straight-line code takes to run again, by how much of it there is.
+// Instruction caches: found by how long straight-line code takes to run again, by how much of it there is. Fooled by
+// whatever else makes longer code slower, and by replacement that does not take the oldest, which blurs every edge.
 #pragma once
 
 #include <cstdint>
@@ -6,22 +7,17 @@
 #include <optional>
 #include <vector>
 
+#include "probe/code_size_decision.h"
 #include "probe/lab.h"
 #include "probe/site.h"
-#include "stats/plateaus.h"
 
 namespace gputopo::probe {
 
 // What one sweep over the length of the code tells.
-struct CodeSurvey {
-  std::vector<double> footprints_bytes;
-  std::vector<std::uint32_t> instructions;     // of each footprint
-  std::vector<double> cycles_per_instruction;  // without what a pass costs in itself
-  double pass_cycles = 0;                      // that cost
-  double block_bytes = 0;                      // of kCodeBlockInstructions
-  std::uint32_t loop_bytes = 0;                // of code that every pass runs besides, at most
+struct CodeSurvey : CodeSweep {
+  double block_bytes = 0;        // of kCodeBlockInstructions
+  std::uint32_t loop_bytes = 0;  // of code that every pass runs besides, at most
   Conditions conditions;
-  std::vector<stats::Plateau> levels;  // nearest first; the last is what serves code that no cache found holds
 };
 
 [[nodiscard]] CodeSurvey survey_code(Lab& lab);

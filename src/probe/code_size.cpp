@@ -1,32 +1,18 @@
 // How much code an instruction cache holds, and how fast it supplies it.
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <cmath>
 
 #include "probe/code.h"
 #include "probe/code_trial.h"
+#include "probe/last_that_fits.h"
+#include "probe/settle.h"
 #include "probe/site.h"
-#include "stats/descriptive.h"
 
 namespace gputopo::probe {
 namespace {
 
+// Pairs of lengths that are compared. Odd, so that a median is a sample. More: surer against neighbours.
 constexpr int kEdgeCopies = 5;
-// Code exceeds a cache when an instruction takes longer than in shorter code by this part of what it takes longer at
-// the next level. One line too many makes misses of a whole set: in a cache of 1024 lines in sets of 4, half a percent.
-constexpr double kExceeds = 0.01;
-// Where the edge is clear of what goes before, to be followed back to where it begins.
-constexpr double kEdgeLow = 0.1;
-constexpr double kEdgeHigh = 0.4;
-// The beginning that is seen and the one that follows from the edge agree when they differ by no more than this part,
-// or two blocks.
-constexpr double kSharp = 0.01;
-constexpr double kSharpBlocks = 2;
-// And by this part of the time itself, which differs between lengths of code that fit as well.
-constexpr double kUnevenness = 0.004;
-// And by so many cycles of a pass, which its noise may be. A single set that misses takes longer than that.
-constexpr double kLeastDifferenceCycles = 6;
 
 SampleTable sweep_table(const CodeSurvey& survey) {
   SampleTable table =
@@ -36,91 +22,56 @@ SampleTable sweep_table(const CodeSurvey& survey) {
   return table;
 }
 
-class EdgeSearch {
- public:
-  EdgeSearch(Lab& lab, const CodeCache& cache) : lab_(lab), cache_(cache) {
-    const stats::Plateau& level = cache.plateau();
-    // Shorter code of the same level, well before the edge.
-    reference_ = cache.survey->instructions[(level.first + level.last) / 2];
+// Shorter code of the same level, well before the edge.
+std::uint32_t reference_instructions(const CodeCache& cache) {
+  const stats::Plateau& level = cache.plateau();
+  return cache.survey->instructions[(level.first + level.last) / 2];
+}
+
+// Both lengths are measured in turn, so that a drift of the clocks does not look like a difference.
+CodeComparison compare_with_reference(Lab& lab, const CodeCache& cache, std::uint32_t count) {
+  const std::uint32_t reference = reference_instructions(cache);
+  std::vector<InstructionProgram> programs;
+  for (int copy = 0; copy < kEdgeCopies; ++copy) {
+    programs.push_back(repeated_run(reference));
+    programs.push_back(repeated_run(count));
   }
-
-  [[nodiscard]] std::uint32_t reference_blocks() const { return reference_ / kCodeBlockInstructions; }
-
-  // Both lengths are measured in turn, so that a drift of the clocks does not look like a difference.
-  [[nodiscard]] bool exceeds(std::uint32_t blocks, double part) {
-    const std::uint32_t count = blocks * kCodeBlockInstructions;
-    std::vector<InstructionProgram> programs;
-    for (int copy = 0; copy < kEdgeCopies; ++copy) {
-      programs.push_back(repeated_run(reference_));
-      programs.push_back(repeated_run(count));
-    }
-    const std::vector<InstructionResult> results = lab_.code(programs);
-    std::vector<double> differences;
-    double fitting = 0;
-    for (std::size_t i = 0; i < results.size(); i += 2) {
-      fitting = (steady_cycles(results[i]) - cache_.survey->pass_cycles) / reference_;
-      differences.push_back((steady_cycles(results[i + 1]) - cache_.survey->pass_cycles) / count - fitting);
-    }
-    const double gap = cache_.next().value - cache_.plateau().value;
-    return stats::median(differences) > std::max({part * gap, kUnevenness * fitting, kLeastDifferenceCycles / count});
+  const std::vector<InstructionResult> results = lab.code(programs);
+  const double pass_cycles = cache.survey->pass_cycles;
+  CodeComparison code{.instructions = count, .gap_cycles = cache.next().value - cache.plateau().value};
+  for (std::size_t i = 0; i < results.size(); i += 2) {
+    code.fitting_cycles = (steady_cycles(results[i]) - pass_cycles) / reference;
+    code.differences.push_back((steady_cycles(results[i + 1]) - pass_cycles) / count - code.fitting_cycles);
   }
-
-  // The longest code, from `fits` blocks on, that does not exceed; some code under `exceeds` blocks does.
-  [[nodiscard]] std::uint32_t longest(double part, std::uint32_t fits, std::uint32_t exceeding) {
-    while (exceeding - fits > 1) {
-      const std::uint32_t middle = (fits + exceeding) / 2;
-      (exceeds(middle, part) ? exceeding : fits) = middle;
-    }
-    return fits;
-  }
-
- private:
-  Lab& lab_;
-  const CodeCache& cache_;
-  std::uint32_t reference_ = 0;
-};
-
-// Misses begin at `fits` blocks. Under LRU what a pass takes longer then grows in proportion to the code that is too
-// much, so two points of the edge lead back to its beginning; if that is elsewhere, misses begin slowly (random
-// replacement), or the time grew slowly already because the cache before still holds a little.
-struct Edge {
-  std::uint32_t fits = 0;
-  std::uint32_t low = 0;   // kEdgeLow is not exceeded
-  std::uint32_t high = 0;  // kEdgeHigh is not
-
-  [[nodiscard]] double beginning() const {
-    const double first = low + 1;
-    const double second = high + 1;
-    if (low == high) return low;  // a cliff
-    return first - kEdgeLow * first * (second - first) / (kEdgeHigh * second - kEdgeLow * first);
-  }
-  [[nodiscard]] bool sharp() const { return std::abs(beginning() - fits) <= std::max(kSharpBlocks, kSharp * fits); }
-};
+  return code;
+}
 
 }  // namespace
 
 CodeSize find_code_size(Lab& lab, const CodeCache& cache) {
   const CodeSurvey& survey = *cache.survey;
-  EdgeSearch search(lab, cache);
+  const auto exceeds = [&](double part) {
+    return [&lab, &cache, part](std::uint32_t blocks) {
+      return takes_longer(compare_with_reference(lab, cache, blocks * kCodeBlockInstructions), part);
+    };
+  };
+  constexpr CodeSizeParameters kDecision;
   const std::uint32_t beyond = survey.instructions[cache.next().first] / kCodeBlockInstructions;
-  if (!search.exceeds(beyond, kEdgeHigh)) throw Inconclusive("the next level of the sweep was not seen again");
-  Edge edge;
-  edge.fits = search.longest(kExceeds, search.reference_blocks(), beyond);
-  edge.low = search.longest(kEdgeLow, edge.fits, beyond);
-  edge.high = search.longest(kEdgeHigh, edge.low, beyond);
-  const double blocks =
-      edge.sharp() ? edge.fits : std::clamp<double>(std::round(edge.beginning()), edge.fits, edge.low + 1);
-  lab.log(fmt::format("code: up to {} blocks fit; the edge passes a tenth at {} and leads back to {:.1f}", edge.fits,
-                      edge.low, edge.beginning()));
-  // One block more does not fit, and what every pass runs besides was there too.
-  const double most = (edge.sharp() ? std::max<double>(edge.fits, std::ceil(edge.beginning())) : edge.high) + 1;
+  if (!exceeds(kDecision.edge_high)(beyond)) throw Inconclusive("the next level of the sweep was not seen again");
+  EdgeBlocks edge;
+  edge.fits =
+      last_that_fits(reference_instructions(cache) / kCodeBlockInstructions, beyond, exceeds(kDecision.exceeds));
+  edge.low = last_that_fits(edge.fits, beyond, exceeds(kDecision.edge_low));
+  edge.high = last_that_fits(edge.low, beyond, exceeds(kDecision.edge_high));
+  const CodeCapacity capacity = settle(lab, "code", decide_code_capacity(edge));
   CodeSize size;
-  size.bytes = blocks * survey.block_bytes;
-  size.interval = {std::floor(edge.fits * survey.block_bytes),
-                   std::ceil(most * survey.block_bytes + survey.loop_bytes)};
-  size.fits_instructions = static_cast<std::uint32_t>(blocks) * kCodeBlockInstructions;
-  size.first_miss_bytes = (edge.fits + 1) * survey.block_bytes;
-  size.method = edge.sharp() ? "longest_fitting_code" : "beginning_of_edge";
+  size.bytes = capacity.blocks * survey.block_bytes;
+  // What every pass runs besides was there too.
+  size.interval = {std::floor(capacity.least_blocks * survey.block_bytes),
+                   std::ceil(capacity.most_blocks * survey.block_bytes + survey.loop_bytes)};
+  size.fits_instructions = static_cast<std::uint32_t>(capacity.blocks) * kCodeBlockInstructions;
+  size.first_miss_bytes = (capacity.least_blocks + 1) * survey.block_bytes;
+  size.method = capacity.sharp ? "longest_fitting_code" : "beginning_of_edge";
   size.conditions = lab.conditions();
   return size;
 }

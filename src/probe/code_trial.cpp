@@ -4,18 +4,26 @@
 
 #include <algorithm>
 
+#include "probe/settle.h"
 #include "stats/descriptive.h"
 
 namespace gputopo::probe {
 namespace {
 
-constexpr std::uint32_t kSteadyPasses = 5;
-// Part of the capacity that is to be evicted: clear of the edge, and near enough for 64 KiB of constants to exceed it.
-constexpr double kVictimPart = 0.85;
-// Other code: at least as much as the cache holds, and no more of it than this many times that.
-constexpr double kMostEvictor = 3;
-// Evicted code must take longer by this part, or neighbours' noise could decide.
-constexpr double kLeastContrast = 0.08;
+struct CodeTrialParameters {
+  // Passes after the first, of which the median counts. Odd.
+  std::uint32_t steady_passes = 5;
+  // Part of the capacity that is to be evicted: clear of the edge, and near enough for 64 KiB of constants to exceed
+  // it.
+  double victim_part = 0.85;
+  // Other code, in capacities, at most; one at least. More: evicts more under any replacement, and takes longer.
+  double max_evictor = 3;
+  // Passes of it: one leaves something in a cache that does not replace the oldest.
+  std::uint32_t evictor_passes = 2;
+  // A walk over constants that takes fewer cycles for each load did not wait for them.
+  double least_cycles_per_load = 4;
+};
+constexpr CodeTrialParameters kParameters;
 
 std::uint32_t whole_blocks(double instructions) {
   return std::max(1u, static_cast<std::uint32_t>(instructions) / kCodeBlockInstructions) * kCodeBlockInstructions;
@@ -23,8 +31,10 @@ std::uint32_t whole_blocks(double instructions) {
 
 }  // namespace
 
-InstructionProgram repeated_run(std::uint32_t count) {
-  return {.actors = {{}}, .steps = {{.count = count}, {.count = count, .passes = kSteadyPasses}}};
+InstructionProgram repeated_run(std::uint32_t count, std::uint32_t lead) {
+  return {
+      .actors = {{}},
+      .steps = {{.count = count, .lead = lead}, {.count = count, .passes = kParameters.steady_passes, .lead = lead}}};
 }
 
 double steady_cycles(const InstructionResult& result) {
@@ -55,26 +65,19 @@ std::vector<double> missed_parts(Lab& lab, const CodeCache& cache, const std::ve
 }
 
 CodeEviction::CodeEviction(Lab& lab, const CodeCache& cache)
-    : lab_(lab), victim_(whole_blocks(kVictimPart * cache.fits_instructions)) {
+    : lab_(lab), victim_(whole_blocks(kParameters.victim_part * cache.fits_instructions)) {
   evictor_first_ = (victim_ + kCodeEntryInstructions - 1) / kCodeEntryInstructions * kCodeEntryInstructions;
   evictor_count_ = std::min(kMostCodeInstructions - std::min(evictor_first_, kMostCodeInstructions),
-                            whole_blocks(kMostEvictor * cache.fits_instructions));
+                            whole_blocks(kParameters.max_evictor * cache.fits_instructions));
   if (evictor_count_ < cache.fits_instructions) {
     throw NotSupportedError(fmt::format("beside {} instructions that it holds there are only {} others to evict them",
                                         victim_, evictor_count_));
   }
-  untouched_ = cycles_after({});
-  evicted_ = cycles_after({.kind = CodeEvictor::Kind::kCode});
-  lab.log(fmt::format("code: {} instructions take {:.0f} cycles, evicted {:.0f}", victim_, untouched_, evicted_));
-  if (evicted_ < (1 + kLeastContrast) * untouched_) {
-    throw Inconclusive(
-        fmt::format("code takes {:.0f} cycles when nothing evicts it and {:.0f} when other code does: too "
-                    "near each other to tell eviction",
-                    untouched_, evicted_));
-  }
+  const double untouched = cycles_after({});
+  scale_ = settle(lab, "code", eviction_scale(untouched, cycles_after({.kind = CodeEvictor::Kind::kCode}), victim_));
 }
 
-double CodeEviction::cycles_after(const CodeEvictor& evictor) {
+InstructionProgram CodeEviction::program_of(const CodeEvictor& evictor) const {
   InstructionProgram program{.actors = {{}}, .steps = {{.count = victim_, .passes = 2}}};
   if (evictor.sm) program.actors[0].sm = evictor.victim_sm;
   if (evictor.kind != CodeEvictor::Kind::kNobody) {
@@ -85,19 +88,24 @@ double CodeEviction::cycles_after(const CodeEvictor& evictor) {
     if (evictor.kind == CodeEvictor::Kind::kCode) {
       step = {.actor = 1, .first = evictor_first_, .count = evictor_count_};
     }
-    step.passes = 2;  // one leaves something in a cache that does not replace the oldest
+    step.passes = kParameters.evictor_passes;
     program.steps.push_back(step);
   }
   program.steps.push_back({.count = victim_});
+  return program;
+}
+
+double CodeEviction::cycles_after(const CodeEvictor& evictor) {
+  const InstructionProgram program = program_of(evictor);
   std::vector<double> cycles;
   for (const InstructionResult& result : lab_.code({kCodeCopies, program})) {
     cycles.push_back(static_cast<double>(result.pass_cycles.back().front()));
     if (evictor.kind != CodeEvictor::Kind::kConstants) continue;
-    constexpr double kLeastCyclesPerLoad = 4;
     const auto walk = static_cast<double>(result.pass_cycles[1].front());
-    if (walk < kLeastCyclesPerLoad * program.steps[1].count / kConstantStepBytes) {
-      throw NotSupportedError(fmt::format("a walk over {} B of constants took {:.0f} cycles: too few for its loads",
-                                          program.steps[1].count, walk));
+    const std::uint32_t bytes = program.steps[1].count;
+    if (walk < kParameters.least_cycles_per_load * bytes / kConstantStepBytes) {
+      throw NotSupportedError(
+          fmt::format("a walk over {} B of constants took {:.0f} cycles: too few for its loads", bytes, walk));
     }
   }
   return stats::median(cycles);
@@ -105,9 +113,7 @@ double CodeEviction::cycles_after(const CodeEvictor& evictor) {
 
 std::vector<double> CodeEviction::evicted_parts(const std::vector<CodeEvictor>& evictors) {
   std::vector<double> parts;
-  for (const CodeEvictor& evictor : evictors) {
-    parts.push_back((cycles_after(evictor) - untouched_) / (evicted_ - untouched_));
-  }
+  for (const CodeEvictor& evictor : evictors) parts.push_back(scale_.part(cycles_after(evictor)));
   return parts;
 }
 

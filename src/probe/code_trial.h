@@ -5,14 +5,15 @@
 #include <vector>
 
 #include "probe/code.h"
+#include "probe/code_sharing_decision.h"
 
 namespace gputopo::probe {
 
 // Of a program; odd, so that a median is a sample.
 inline constexpr std::uint32_t kCodeCopies = 3;
 
-// Runs the first `count` instructions once and then a few times, for steady_cycles().
-[[nodiscard]] InstructionProgram repeated_run(std::uint32_t count);
+// Runs the first `count` instructions, begun by so many of the lead, once and then a few times, for steady_cycles().
+[[nodiscard]] InstructionProgram repeated_run(std::uint32_t count, std::uint32_t lead = 0);
 // Cycles of a pass once the caches hold what they can: the median of the passes after the first.
 [[nodiscard]] double steady_cycles(const InstructionResult& result);
 
@@ -41,14 +42,14 @@ class CodeEviction {
   [[nodiscard]] std::vector<double> evicted_parts(const std::vector<CodeEvictor>& evictors);
 
  private:
+  [[nodiscard]] InstructionProgram program_of(const CodeEvictor& evictor) const;
   [[nodiscard]] double cycles_after(const CodeEvictor& evictor);
 
   Lab& lab_;
   std::uint32_t victim_ = 0;         // instructions that it holds
   std::uint32_t evictor_first_ = 0;  // where the other code begins
   std::uint32_t evictor_count_ = 0;
-  double untouched_ = 0;
-  double evicted_ = 0;
+  EvictionScale scale_;
 };
 
 }  // namespace gputopo::probe

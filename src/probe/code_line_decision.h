@@ -1,0 +1,52 @@
+// The line of an instruction cache, from what a pass takes as code that is a little more than the cache holds begins
+// earlier and earlier: it rises in stairs a line apart. Fooled by anything else that a pass runs, which begins to miss
+// at one length, so that stairs count only where several lengths show them.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "probe/decision.h"
+
+namespace gputopo::probe {
+
+struct CodeLineParameters {
+  // Part of the code, one block too long, that may miss. Where more does all sets overflow before the code is two
+  // blocks too long; then a stair shows at one length only, which makes stairs look a block apart. With one block too
+  // much, half of the sets do then, and a little more than half of the code misses.
+  double max_missing = 0.64;
+  // Quantile over the lengths that a stair is as high as: it must show at several. Larger lets stairs of one length
+  // through; smaller misses those of caches of few sets.
+  double several_lengths = 0.75;
+  // The same for stairs that are as far apart as lengths are: at half of them, or those of different lengths might look
+  // like one row.
+  double half_of_lengths = 0.5;
+  // Part of the periods whose highest step must be the stair.
+  double always = 0.9;
+  // Part of a stair's height from which on another step is about as high.
+  double about_as_high = 0.5;
+  // Stairs that must have room in the steps. More: surer, and only shorter lines are seen.
+  std::size_t least_stairs = 4;
+};
+
+// From the times of a pass, each a step earlier begun: what each step takes longer than its neighbours make it. The
+// first two times and the last have no such neighbours.
+[[nodiscard]] std::vector<double> stairs_of(std::span<const double> cycles);
+
+// Whether there is a stair every `period` steps, and none between. How high they are differs: what else lies in a set
+// misses too.
+[[nodiscard]] bool has_stairs(std::span<const double> stairs, std::size_t period,
+                              const CodeLineParameters& parameters = {});
+
+// How many steps, a power of two, stairs are apart; the stairs of each length, as many. `block_period`: of the blocks
+// that lengths differ by. `steps`: times that the stairs were made of.
+[[nodiscard]] Decision<std::size_t> decide_stair_period(const std::vector<std::vector<double>>& lengths,
+                                                        std::size_t steps, std::size_t block_period,
+                                                        const CodeLineParameters& parameters = {});
+
+// A line is a power of two, though instructions may not be.
+[[nodiscard]] std::int64_t line_of_period(std::size_t period, std::uint32_t step_instructions,
+                                          double bytes_per_instruction);
+
+}  // namespace gputopo::probe

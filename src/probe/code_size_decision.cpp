@@ -1,0 +1,65 @@
+#include "probe/code_size_decision.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "gputopo/program.h"
+
+namespace gputopo::probe {
+
+CodeSweep read_code_sweep(const std::vector<CodePasses>& lengths, double block_bytes,
+                          const CodeSweepParameters& parameters) {
+  CodeSweep sweep;
+  if (lengths.empty()) return sweep;
+  std::vector<double> cycles;
+  std::vector<double> short_lengths;
+  std::vector<double> short_cycles;
+  for (const CodePasses& length : lengths) {
+    sweep.instructions.push_back(length.instructions);
+    cycles.push_back(stats::median(length.cycles));
+    if (length.instructions > parameters.line_blocks * kCodeBlockInstructions) continue;
+    short_lengths.push_back(length.instructions);
+    short_cycles.push_back(cycles.back());
+  }
+  sweep.pass_cycles = std::max(0.0, stats::fit_line(short_lengths, short_cycles).intercept);
+  for (std::size_t i = 0; i < cycles.size(); ++i) {
+    sweep.footprints_bytes.push_back(sweep.instructions[i] * block_bytes / kCodeBlockInstructions);
+    sweep.cycles_per_instruction.push_back((cycles[i] - sweep.pass_cycles) / sweep.instructions[i]);
+  }
+  sweep.levels = stats::find_plateaus(sweep.footprints_bytes, sweep.cycles_per_instruction);
+  return sweep;
+}
+
+bool begins_with_level(const CodeSweep& sweep, const CodeSweepParameters& parameters) {
+  return !sweep.levels.empty() &&
+         sweep.instructions[sweep.levels.front().first] <= parameters.first_level_blocks * kCodeBlockInstructions;
+}
+
+bool takes_longer(const CodeComparison& code, double part, const CodeSizeParameters& parameters) {
+  const double noise = parameters.least_difference_cycles / code.instructions;
+  return stats::median(code.differences) >
+         std::max({part * code.gap_cycles, parameters.unevenness * code.fitting_cycles, noise});
+}
+
+Decision<CodeCapacity> decide_code_capacity(const EdgeBlocks& edge, const CodeSizeParameters& parameters) {
+  const auto beginning = [&]() -> double {
+    const double first = edge.low + 1;
+    const double second = edge.high + 1;
+    if (edge.low == edge.high) return edge.low;  // a cliff
+    return first - parameters.edge_low * first * (second - first) /
+                       (parameters.edge_high * second - parameters.edge_low * first);
+  };
+  CodeCapacity capacity{.least_blocks = edge.fits, .beginning = beginning()};
+  const double off = std::abs(capacity.beginning - edge.fits);
+  capacity.sharp = off <= std::max(parameters.sharp_blocks, parameters.sharp_part * edge.fits);
+  capacity.blocks =
+      capacity.sharp ? edge.fits : std::clamp<double>(std::round(capacity.beginning), edge.fits, edge.low + 1);
+  // One block more does not fit.
+  capacity.most_blocks = (capacity.sharp ? std::max<double>(edge.fits, std::ceil(capacity.beginning)) : edge.high) + 1;
+  return {capacity, fmt::format("up to {} blocks fit; the edge passes a tenth at {} and leads back to {:.1f}",
+                                edge.fits, edge.low, capacity.beginning)};
+}
+
+}  // namespace gputopo::probe

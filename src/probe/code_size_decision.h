@@ -1,0 +1,97 @@
+// How much straight-line code an instruction cache holds, from what a pass over code of growing length takes. Fooled by
+// passes that cost more for other reasons than misses, as long as the code grows with them, and by a cache before it
+// that still holds a good part.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "probe/decision.h"
+#include "stats/descriptive.h"
+#include "stats/plateaus.h"
+
+namespace gputopo::probe {
+
+// ---- The sweep: which levels there are ----
+
+// Passes over code of one length.
+struct CodePasses {
+  std::uint32_t instructions = 0;
+  std::vector<double> cycles;  // of each copy, once the caches hold what they can
+};
+
+struct CodeSweepParameters {
+  // The cost of a pass is where a line through the lengths up to this many blocks meets zero: 1.5 KiB, less than any
+  // instruction cache known. More: a steadier line, that may leave the first cache.
+  std::uint32_t line_blocks = 3;
+  // The first level must have begun by so many blocks: the smallest instruction cache known has 4 KiB. Larger takes a
+  // farther level for the first.
+  std::uint32_t first_level_blocks = 6;
+};
+
+// One number for each length, ascending.
+struct CodeSweep {
+  std::vector<std::uint32_t> instructions;
+  std::vector<double> footprints_bytes;
+  std::vector<double> cycles_per_instruction;  // without what a pass costs in itself
+  double pass_cycles = 0;                      // that cost
+  std::vector<stats::Plateau> levels;          // nearest first; the last is what serves code that no cache found holds
+};
+[[nodiscard]] CodeSweep read_code_sweep(const std::vector<CodePasses>& lengths, double block_bytes,
+                                        const CodeSweepParameters& parameters = {});
+// Whether it begins with a level. Code that fits nearest is the start of every curve; if that is no plateau, nothing
+// can be said of what follows.
+[[nodiscard]] bool begins_with_level(const CodeSweep& sweep, const CodeSweepParameters& parameters = {});
+
+// ---- The edge: where a level ends ----
+
+struct CodeSizeParameters {
+  // Code exceeds a cache when an instruction takes longer than in shorter code by this part of what it takes longer at
+  // the next level. One line too many makes misses of a whole set: in a cache of 1024 lines in sets of 4, half a
+  // percent. Larger overlooks such a set; smaller takes noise for one.
+  double exceeds = 0.01;
+  // Parts where the edge is clear of what goes before, to be followed back to where it begins. Further apart: a surer
+  // line back, which a cliff does not have.
+  double edge_low = 0.1;
+  double edge_high = 0.4;
+  // The beginning that is seen and the one that follows from the edge agree when they differ by no more than this part,
+  // or so many blocks. Larger takes more edges for sharp, with narrower intervals.
+  double sharp_part = 0.01;
+  double sharp_blocks = 2;
+  // Code must take longer by this part of the time itself, too, which differs between lengths of code that fit as well.
+  double unevenness = 0.004;
+  // And by so many cycles of a pass, which its noise may be. A single set that misses takes longer than that.
+  double least_difference_cycles = 6;
+};
+
+// Code against shorter code that fits.
+struct CodeComparison {
+  std::uint32_t instructions = 0;
+  std::vector<double> differences;  // in cycles of an instruction, of each copy
+  double fitting_cycles = 0;        // of an instruction of the shorter
+  double gap_cycles = 0;            // that one takes longer at the next level
+};
+// Whether so large a part of it misses.
+[[nodiscard]] bool takes_longer(const CodeComparison& code, double part, const CodeSizeParameters& parameters = {});
+
+// The most blocks of which no more misses than CodeSizeParameters says.
+struct EdgeBlocks {
+  std::uint32_t fits = 0;  // exceeds
+  std::uint32_t low = 0;   // edge_low
+  std::uint32_t high = 0;  // edge_high
+};
+
+struct CodeCapacity {
+  double blocks = 0;
+  std::uint32_t least_blocks = 0;  // so many do fit
+  double most_blocks = 0;          // so many do not
+  double beginning = 0;            // that the edge leads back to
+  bool sharp = false;              // it begins where the first misses are seen
+};
+// Misses begin at `fits` blocks. Under LRU what a pass takes longer then grows in proportion to the code that is too
+// much, so two points of the edge lead back to its beginning; if that is elsewhere, misses begin slowly (random
+// replacement), or the time grew slowly already because the cache before still holds a little.
+[[nodiscard]] Decision<CodeCapacity> decide_code_capacity(const EdgeBlocks& edge,
+                                                          const CodeSizeParameters& parameters = {});
+
+}  // namespace gputopo::probe

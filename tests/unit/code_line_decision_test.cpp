@@ -1,0 +1,125 @@
+// Lines from stairs.
+#include "probe/code_line_decision.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <random>
+
+namespace gputopo::probe {
+namespace {
+
+using testing::DoubleEq;
+using testing::Each;
+using testing::ElementsAre;
+using testing::IsEmpty;
+using testing::SizeIs;
+
+constexpr std::size_t kSteps = 64;  // times, of which all but three tell
+constexpr std::size_t kBlockPeriod = 16;
+
+// A stair every `period` steps, from `first` on.
+std::vector<double> stairs(std::size_t period, std::size_t first, double height = 100) {
+  std::vector<double> found(kSteps - 3);
+  for (std::size_t at = first; at < found.size(); at += period) found[at] = height;
+  return found;
+}
+
+std::vector<std::vector<double>> lengths(std::size_t with, const std::vector<double>& shown, std::size_t all = 9) {
+  std::vector<std::vector<double>> found(all, std::vector<double>(kSteps - 3));
+  std::fill_n(found.begin(), with, shown);
+  return found;
+}
+
+std::optional<std::size_t> period_of(const std::vector<std::vector<double>>& of_lengths) {
+  const Decision<std::size_t> decision = decide_stair_period(of_lengths, kSteps, kBlockPeriod);
+  EXPECT_NE(decision.value.has_value(), !decision.why_not.empty());
+  return decision.value;
+}
+
+TEST(StairsOf, AreWhatAStepTakesLongerThanItsNeighbours) {
+  EXPECT_THAT(stairs_of(std::vector<double>{10, 12, 14, 116, 118, 120}), ElementsAre(-50, 100, -50));
+}
+
+TEST(StairsOf, ARampAreNone) {
+  std::vector<double> ramp;
+  for (int i = 0; i < 20; ++i) ramp.push_back(7 * i);
+  EXPECT_THAT(stairs_of(ramp), Each(DoubleEq(0)));
+}
+
+TEST(StairsOf, TooFewTimesAreNone) {
+  EXPECT_THAT(stairs_of(std::vector<double>{1, 2, 3}), IsEmpty());
+  EXPECT_THAT(stairs_of({}), IsEmpty());
+}
+
+TEST(HasStairs, AtTheirPeriodOnly) {
+  for (const std::size_t first : {0u, 3u, 7u}) {
+    const std::vector<double> eight = stairs(8, first);
+    EXPECT_TRUE(has_stairs(eight, 8));
+    EXPECT_FALSE(has_stairs(eight, 16)) << "there are some between";
+    EXPECT_FALSE(has_stairs(eight, 4)) << "every second is missing";
+  }
+}
+
+TEST(HasStairs, OfDifferentHeights) {
+  std::vector<double> uneven = stairs(8, 2);
+  for (std::size_t at = 2; at < uneven.size(); at += 16) uneven[at] = 60;
+  EXPECT_TRUE(has_stairs(uneven, 8));
+  for (std::size_t at = 2; at < uneven.size(); at += 16) uneven[at] = 40;
+  EXPECT_FALSE(has_stairs(uneven, 8)) << "less than half as high";
+}
+
+TEST(HasStairs, NotWhereAllStepsAreEqual) {
+  EXPECT_FALSE(has_stairs(std::vector<double>(61, 0), 8));
+  EXPECT_FALSE(has_stairs(std::vector<double>(61, 5), 8));
+}
+
+TEST(HasStairs, NotInFewSteps) {
+  EXPECT_FALSE(has_stairs({}, 8));
+  EXPECT_FALSE(has_stairs(std::vector<double>{100}, 8));
+  EXPECT_FALSE(has_stairs(std::vector<double>{0, 100, 0}, 2)) << "one period and a half";
+  EXPECT_FALSE(has_stairs(stairs(8, 2), 0));
+}
+
+TEST(HasStairs, ThroughNoiseAndNotOfIt) {
+  std::mt19937_64 random(3);
+  std::normal_distribution<double> noise(0, 8);
+  std::vector<double> noisy = stairs(8, 5);
+  for (double& step : noisy) step += noise(random);
+  EXPECT_TRUE(has_stairs(noisy, 8));
+  std::vector<double> only(kSteps - 3);
+  for (double& step : only) step = noise(random);
+  for (const std::size_t period : {2u, 4u, 8u, 16u}) EXPECT_FALSE(has_stairs(only, period));
+}
+
+TEST(StairPeriod, IsThatOfSeveralLengths) {
+  for (const std::size_t period : {2u, 4u, 8u}) EXPECT_EQ(period_of(lengths(4, stairs(period, 1))), period);
+  EXPECT_EQ(period_of(lengths(9, stairs(16, 1))), 16u);
+}
+
+TEST(StairPeriod, OfOneLengthIsNone) {
+  EXPECT_EQ(period_of(lengths(1, stairs(8, 1))), std::nullopt) << "something else begins to miss there";
+}
+
+// Stairs as far apart as the lengths: at each length another one shows.
+TEST(StairPeriod, OfABlockMustShowAtHalfOfTheLengths) {
+  EXPECT_EQ(period_of(lengths(4, stairs(16, 1))), std::nullopt);
+  EXPECT_EQ(period_of(lengths(5, stairs(16, 1))), 16u);
+}
+
+TEST(StairPeriod, OfWhateverIsAllThereIs) {
+  EXPECT_EQ(period_of(lengths(1, stairs(8, 1), 1)), 8u);
+  EXPECT_EQ(period_of({}), std::nullopt);
+  EXPECT_EQ(period_of(lengths(0, {})), std::nullopt);
+  EXPECT_EQ(period_of(lengths(9, stairs(1, 0))), std::nullopt) << "every step is as high";
+}
+
+TEST(LineOfPeriod, IsAPowerOfTwo) {
+  EXPECT_EQ(line_of_period(4, 2, 16), 128);
+  EXPECT_EQ(line_of_period(4, 2, 16.5), 128) << "with control words";
+  EXPECT_EQ(line_of_period(4, 2, 8), 64);
+  EXPECT_EQ(line_of_period(2, 2, 10.7), 32) << "43 B are nearer 32 than 64, by their logarithms";
+}
+
+}  // namespace
+}  // namespace gputopo::probe

@@ -1,0 +1,149 @@
+// How much code a cache holds, from passes that are written down.
+#include "probe/code_size_decision.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <functional>
+
+#include "gputopo/program.h"
+#include "probe/last_that_fits.h"
+
+namespace gputopo::probe {
+namespace {
+
+using testing::DoubleNear;
+using testing::Each;
+using testing::IsEmpty;
+using testing::SizeIs;
+
+// Each length takes 40 cycles and so many for each of its instructions.
+std::vector<CodePasses> passes(const std::function<double(double blocks)>& cycles_per_instruction) {
+  std::vector<CodePasses> lengths;
+  for (const std::uint32_t blocks : {1, 2, 3, 4, 5, 6, 8, 10, 12, 16, 20, 24, 32, 40, 48, 64, 80, 96, 128}) {
+    const double instructions = blocks * kCodeBlockInstructions;
+    const double cycles = 40 + instructions * cycles_per_instruction(blocks);
+    lengths.push_back({blocks * kCodeBlockInstructions, {cycles, cycles, cycles}});
+  }
+  return lengths;
+}
+
+TEST(CodeSweep, TakesTheCostOfAPassOffAndFindsLevels) {
+  const CodeSweep sweep = read_code_sweep(passes([](double blocks) { return blocks <= 24 ? 2 : 5; }), 512);
+  EXPECT_NEAR(sweep.pass_cycles, 40, 1e-6);
+  EXPECT_EQ(sweep.footprints_bytes.front(), 512);
+  EXPECT_NEAR(sweep.cycles_per_instruction.front(), 2, 1e-6);
+  ASSERT_THAT(sweep.levels, SizeIs(2));
+  EXPECT_EQ(sweep.footprints_bytes[sweep.levels[0].last], 24 * 512);
+  EXPECT_NEAR(sweep.levels[1].value, 5, 1e-6);
+  EXPECT_TRUE(begins_with_level(sweep));
+}
+
+TEST(CodeSweep, OneCopyThatWasDisturbedIsOutvoted) {
+  std::vector<CodePasses> lengths = passes([](double) { return 2; });
+  for (CodePasses& length : lengths) length.cycles[1] *= 3;
+  const CodeSweep sweep = read_code_sweep(lengths, 512);
+  EXPECT_THAT(sweep.cycles_per_instruction, Each(DoubleNear(2, 1e-6)));
+  EXPECT_THAT(sweep.levels, SizeIs(1));
+}
+
+TEST(CodeSweep, ACostBelowNoneIsNone) {
+  std::vector<CodePasses> lengths = passes([](double) { return 2; });
+  for (CodePasses& length : lengths) length.cycles = {2.0 * length.instructions - 20};
+  EXPECT_EQ(read_code_sweep(lengths, 512).pass_cycles, 0);
+}
+
+TEST(CodeSweep, ARampHasNoLevel) {
+  const CodeSweep sweep = read_code_sweep(passes([](double blocks) { return blocks; }), 512);
+  EXPECT_THAT(sweep.levels, IsEmpty());
+  EXPECT_FALSE(begins_with_level(sweep));
+}
+
+TEST(CodeSweep, AFartherLevelAloneIsNoBeginning) {
+  const CodeSweep sweep = read_code_sweep(passes([](double blocks) { return blocks < 32 ? 1 + blocks / 8 : 5; }), 512);
+  ASSERT_THAT(sweep.levels, Not(IsEmpty()));
+  EXPECT_FALSE(begins_with_level(sweep));
+}
+
+TEST(CodeSweep, OfOneLengthOrNoneHasNoLevel) {
+  EXPECT_FALSE(begins_with_level(read_code_sweep({{32, {100}}}, 512)));
+  EXPECT_FALSE(begins_with_level(read_code_sweep({}, 512)));
+}
+
+// ---- whether code takes longer ----
+
+TEST(TakesLonger, ByAPartOfWhatTheNextLevelTakes) {
+  const CodeComparison code{
+      .instructions = 3200, .differences = {0.04, 0.05, 0.06}, .fitting_cycles = 2, .gap_cycles = 3};
+  EXPECT_TRUE(takes_longer(code, 0.01));
+  EXPECT_FALSE(takes_longer(code, 0.1));
+}
+
+TEST(TakesLonger, NotByOneCopyThatWasDisturbed) {
+  EXPECT_FALSE(takes_longer({3200, {0, 0, 0.001, 0.9, 0.0}, 2, 3}, 0.01));
+  EXPECT_FALSE(takes_longer({3200, {0, 0, 0}, 2, 3}, 0.01));
+}
+
+TEST(TakesLonger, NotByWhatCodeThatFitsDiffersBy) {
+  EXPECT_FALSE(takes_longer({32000, {0.0079}, 2, 0.3}, 0.01)) << "a part of the time itself";
+  EXPECT_TRUE(takes_longer({32000, {0.0081}, 2, 0.3}, 0.01));
+  EXPECT_FALSE(takes_longer({96, {0.06}, 2, 3}, 0.01)) << "six cycles of a pass";
+  EXPECT_TRUE(takes_longer({96, {0.065}, 2, 3}, 0.01));
+}
+
+// ---- the edge ----
+
+CodeCapacity capacity_of(const EdgeBlocks& edge) { return decide_code_capacity(edge).value.value(); }
+
+TEST(CodeCapacity, OfACliffIsWhereItStands) {
+  const CodeCapacity capacity = capacity_of({64, 64, 64});
+  EXPECT_TRUE(capacity.sharp);
+  EXPECT_EQ(capacity.blocks, 64);
+  EXPECT_EQ(capacity.least_blocks, 64u);
+  EXPECT_EQ(capacity.most_blocks, 65);
+}
+
+// 64 blocks in sets of four ways: five parts miss of what is too much, a tenth at 65.3 blocks and two fifths at 69.6.
+TEST(CodeCapacity, OfAnEdgeUnderLruIsWhereMissesBegin) {
+  const CodeCapacity capacity = capacity_of({64, 65, 69});
+  EXPECT_TRUE(capacity.sharp);
+  EXPECT_NEAR(capacity.beginning, 64.8, 0.05);
+  EXPECT_EQ(capacity.blocks, 64);
+  EXPECT_EQ(capacity.most_blocks, 66);
+}
+
+TEST(CodeCapacity, OfASlowBeginningIsWhereTheEdgeLeadsBackTo) {
+  const CodeCapacity capacity = capacity_of({40, 70, 90});
+  EXPECT_FALSE(capacity.sharp);
+  EXPECT_EQ(capacity.blocks, 66);
+  EXPECT_EQ(capacity.least_blocks, 40u);
+  EXPECT_EQ(capacity.most_blocks, 91);
+}
+
+TEST(CodeCapacity, OfALongTailIsNotBeforeTheFirstMiss) {
+  const CodeCapacity capacity = capacity_of({60, 61, 300});
+  EXPECT_FALSE(capacity.sharp);
+  EXPECT_EQ(capacity.blocks, 60);
+  EXPECT_EQ(capacity.most_blocks, 301);
+}
+
+TEST(CodeCapacity, OfALargeCacheMayBeOffByAPart) {
+  EXPECT_TRUE(capacity_of({600, 606, 606}).sharp);
+  EXPECT_FALSE(capacity_of({600, 607, 607}).sharp);
+}
+
+TEST(LastThatFits, IsRightBeforeWhatExceeds) {
+  for (std::uint32_t last = 3; last < 20; ++last) {
+    EXPECT_EQ(last_that_fits(3, 20, [&](std::uint32_t at) { return at > last; }), last);
+  }
+}
+
+TEST(LastThatFits, AsksNothingWhereNothingIsBetween) {
+  const auto never = [](std::uint32_t) -> bool { throw std::logic_error("asked"); };
+  EXPECT_EQ(last_that_fits(7, 8, never), 7u);
+  EXPECT_EQ(last_that_fits(7, 7, never), 7u);
+  EXPECT_EQ(last_that_fits(7, 0, never), 7u);
+}
+
+}  // namespace
+}  // namespace gputopo::probe
