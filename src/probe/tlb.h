@@ -1,4 +1,5 @@
-// TLBs: the levels of address translation that a chase over ever more pages shows.
+// TLBs: the levels of address translation that a chase over ever more pages shows. What fools it is a cache behind the
+// translation that does not keep the lines, whose misses look like those of a TLB.
 #pragma once
 
 #include <cstdint>
@@ -6,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "probe/page_order.h"
 #include "probe/site.h"
 
 namespace gputopo::probe {
@@ -34,8 +36,8 @@ struct TlbSurvey {
 
 // The level at `depth` (0: nearest). Throws NotPresent where there is no such level; so does each of its attributes.
 [[nodiscard]] const TlbLevel& tlb_level(const TlbSurvey& survey, std::size_t depth);
-// The level before it; one without entries where there is none.
-[[nodiscard]] TlbLevel nearer_tlb_level(const TlbSurvey& survey, std::size_t depth);
+// The level before it.
+[[nodiscard]] NearerTlb nearer_tlb(const TlbSurvey& survey, std::size_t depth);
 [[nodiscard]] Attribute tlb_reach(const Lab& lab, const TlbSurvey& survey, std::size_t depth);
 [[nodiscard]] Attribute tlb_entries(const TlbSurvey& survey, std::size_t depth);
 [[nodiscard]] Attribute tlb_entry_bytes(const TlbSurvey& survey, std::size_t depth);
@@ -49,15 +51,5 @@ struct TlbSurvey {
 
 // Which SMs share the level.
 [[nodiscard]] Attribute tlb_scope(Lab& lab, const Site& site, const TlbSurvey& survey, std::size_t depth);
-
-// The mean of what the first load of a pair takes longer, without outliers: the hundredths at both ends, and what
-// differs by more than `most_cycles`.
-[[nodiscard]] double added_by_translation(const stats::Histogram& paired, double most_cycles = 1e9);
-
-// An array of so many pages, a line on each, staggered so that the lines lie in a cache behind the translation side by
-// side. In an order in which the level `nearer` serves none of them that it need not: shuffled, unless its entries
-// cover several.
-[[nodiscard]] ChaseArray pages_apart(const Lab& lab, const Site& site, std::uint64_t pages, std::uint64_t stride,
-                                     const TlbLevel& nearer);
 
 }  // namespace gputopo::probe

@@ -1,59 +1,65 @@
 // What a load from device memory takes whose translation misses a level of TLB and all before it (Mei et al. 2014,
 // Table 3): where the data come from memory, page tables may do so too, and a miss costs more than before a cache.
 #include <algorithm>
-#include <cmath>
 
 #include "probe/tlb.h"
+#include "probe/tlb_memory_decision.h"
+#include "probe/tlb_walk.h"
 
 namespace gputopo::probe {
+namespace {
+
+struct TlbMemoryParameters {
+  // Loads that are timed, over all rounds. More: steadier; takes longer.
+  std::uint64_t loads = 512;
+  std::uint64_t max_rounds = 16;
+  // Of the loads the rest are outliers.
+  double kept_part = 0.99;
+};
+
+// Pages that all miss the level, walked with what evicts their data from the caches in between.
+ChaseProgram cold_walks(const Site& site, const ChaseArray& pages, std::uint64_t evictor_bytes,
+                        const TlbMemoryParameters& parameters) {
+  const std::uint64_t count = pages.chain_length();
+  ChaseProgram program = make_program(site, {pages}, {{.kind = StepKind::kWarm, .loads = 2 * count}});
+  if (evictor_bytes > 0) program.arrays.push_back(make_array(site, evictor_bytes, PageWalkParameters{}.line_bytes));
+  const std::uint64_t rounds = std::clamp<std::uint64_t>(parameters.loads / count, 1, parameters.max_rounds);
+  for (std::uint64_t round = 0; round < rounds; ++round) {
+    if (evictor_bytes > 0) program.steps.push_back(warm_step(site, program.arrays[1], 1));
+    program.steps.push_back({.kind = StepKind::kCounted, .loads = count});
+  }
+  return program;
+}
+
+}  // namespace
 
 std::optional<double> memory_cycles_after_tlb_misses(Lab& lab, const Site& site, const TlbSurvey& survey,
                                                      std::size_t depth, double timer_cycles) {
   const TlbLevel& level = tlb_level(survey, depth);
+  const NearerTlb nearer = nearer_tlb(survey, depth);
   // Where it is not known what an entry covers, pages of the level before, from one half of twice the reach and from
-  // the other in turns: neighbours may be of one entry.
+  // the other in turns.
   const bool knows_entry = level.entry_bytes > 0;
-  std::uint64_t entry_bytes = level.entry_bytes;
-  if (!knows_entry) entry_bytes = nearer_tlb_level(survey, depth).entry_bytes;
-  if (entry_bytes == 0) return std::nullopt;
-  const auto entry = static_cast<double>(entry_bytes);
-  const double entries = level.last_fit_bytes / entry;
+  const std::uint64_t page_bytes = knows_entry ? level.entry_bytes : nearer.entry_bytes;
   const std::uint64_t evictor_bytes = lab.last_cache_bytes() > 0 ? lab.last_cache_evictor_bytes() : 0;
-  // All of them in the next level, also when what evicts the data from the caches has been there.
-  constexpr double kFits = 0.9;
-  double most_bytes = static_cast<double>(survey.largest_bytes);
-  if (depth + 1 < survey.levels.size()) {
-    most_bytes = kFits * survey.levels[depth + 1].last_fit_bytes - static_cast<double>(evictor_bytes);
-  }
-  constexpr double kAllMiss = 2;
-  constexpr double kLeast = 1.25;
-  const double wanted = std::min(std::ceil(kAllMiss * entries), std::floor(most_bytes / entry));
-  if (wanted < kLeast * entries) return std::nullopt;
-  const auto pages = static_cast<std::uint64_t>(wanted);
-  if (pages > survey.most_pages) return std::nullopt;
-  ChaseArray array = pages_apart(lab, site, pages, entry_bytes, nearer_tlb_level(survey, depth));
+  PagesPastTlbQuestion question{.reach_bytes = level.last_fit_bytes,
+                                .page_bytes = page_bytes,
+                                .beside_bytes = evictor_bytes,
+                                .largest_bytes = survey.largest_bytes,
+                                .max_pages = survey.most_pages};
+  if (depth + 1 < survey.levels.size()) question.next_reach_bytes = survey.levels[depth + 1].last_fit_bytes;
+  const std::optional<std::uint64_t> pages = pages_past_tlb(question);
+  if (!pages) return std::nullopt;
+  ChaseArray array = pages_apart(lab, site, *pages, page_bytes, nearer);
   if (!knows_entry) {
-    for (std::uint32_t page = 0; page < pages; ++page) {
-      array.elements.push_back(page / 2 + (page % 2 == 0 ? 0 : static_cast<std::uint32_t>((pages + 1) / 2)));
-    }
+    array.elements = halves_in_turns(static_cast<std::uint32_t>(*pages));
     array.order = Order::kSequential;
   }
-  ChaseProgram program = make_program(site, {array}, {{.kind = StepKind::kWarm, .loads = 2 * pages}});
-  if (evictor_bytes > 0) {
-    constexpr std::uint64_t kLine = 128;
-    program.arrays.push_back(make_array(site, evictor_bytes, kLine));
-  }
-  constexpr std::uint64_t kLoads = 512;
-  const std::uint64_t rounds = std::clamp<std::uint64_t>(kLoads / pages, 1, 16);
-  for (std::uint64_t round = 0; round < rounds; ++round) {
-    if (evictor_bytes > 0) program.steps.push_back(warm_step(site, program.arrays[1], 1));
-    program.steps.push_back({.kind = StepKind::kCounted, .loads = pages});
-  }
+  const TlbMemoryParameters parameters;
   stats::Histogram latencies;
-  const std::vector<ChaseResult> results = lab.chase({program});
+  const std::vector<ChaseResult> results = lab.chase({cold_walks(site, array, evictor_bytes, parameters)});
   for (const StepResult& step : results.front().steps) stats::accumulate(latencies, step.histogram);
-  constexpr double kKept = 0.99;  // without outliers
-  const double high = stats::histogram_quantile(latencies, kKept) + kHistogramBinCycles;
+  const double high = stats::histogram_quantile(latencies, parameters.kept_part) + kHistogramBinCycles;
   return stats::summarise_band(latencies, 0, high).mean - timer_cycles;
 }
 

@@ -2,80 +2,102 @@
 // they do not fit, so in a TLB of both SMs' those of SM 0 were driven out.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 
-#include "probe/sharing_groups.h"
+#include "probe/paired_histogram.h"
 #include "probe/tlb.h"
+#include "probe/tlb_scope_decision.h"
+#include "probe/tlb_walk.h"
 
 namespace gputopo::probe {
 namespace {
 
-// Of a TLB's reach, for each of the two.
-constexpr double kPart = 0.6;
+struct TlbScopeParameters {
+  // Of a TLB's reach, for each of the two. Larger: less is left of those of SM 0; more that do not fit by themselves.
+  double reach_part = 0.6;
+  // An outlier among a few loads would look like misses: the median of some rounds.
+  std::size_t rounds = 5;
+  // SMs that are tried in one program.
+  std::uint32_t others_at_once = 16;
+};
 
-// An outlier among a few loads would look like misses: the median of some rounds.
-constexpr std::size_t kRounds = 5;
+// Steps of a round: SM 0 fills its pages, the evictor its own, and SM 0 loads again.
+constexpr std::size_t kStepsOfRound = 3;
 
-double added_cycles(const ChaseResult& result, std::size_t first_look, double most_cycles) {
-  std::vector<double> means;
-  for (std::size_t round = 0; round < kRounds; ++round) {
-    means.push_back(added_by_translation(result.steps[first_look + 3 * round].histogram, most_cycles));
-  }
-  return stats::median(means);
-}
-
-}  // namespace
-
-Attribute tlb_scope(Lab& lab, const Site& site, const TlbSurvey& survey, std::size_t depth) {
-  const TlbLevel& level = tlb_level(survey, depth);
-  const std::uint32_t sms = lab.info().sm_count;
-  if (sms < 2) throw NotSupportedError("needs a second SM to evict from");
-  if (level.entry_bytes == 0)
-    throw Inconclusive("how much an entry covers is not known, so its entries are not filled");
-  const auto pages =
-      static_cast<std::uint64_t>(std::ceil(kPart * level.last_fit_bytes / static_cast<double>(level.entry_bytes)));
-  if (2 * pages * level.entry_bytes > survey.largest_bytes) {
-    throw Inconclusive("two working sets that together exceed its reach need more memory than is free");
-  }
-  const ChaseArray array = pages_apart(lab, site, pages, level.entry_bytes, nearer_tlb_level(survey, depth));
-  // SM 0 against nobody, against itself, then against some of the others at a time.
-  const auto add_rounds = [&](ChaseProgram& program, std::uint32_t evictor, std::uint32_t evictors_array) {
-    for (std::size_t round = 0; round < kRounds; ++round) {
+// SM 0 against nobody, against itself, then against the SMs from `first` on.
+ChaseProgram program_against(const Site& site, const ChaseArray& array, std::uint32_t first, std::uint32_t end,
+                             const TlbScopeParameters& parameters) {
+  const std::uint64_t pages = array.chain_length();
+  ChaseProgram program = make_program(site, {array, array}, {});
+  program.exclusive = true;
+  program.actors = {{.sm = 0}};
+  const auto add_rounds = [&](std::uint32_t evictor, std::uint32_t evictors_array) {
+    for (std::size_t round = 0; round < parameters.rounds; ++round) {
       program.steps.push_back({.kind = StepKind::kWarm, .loads = 2 * pages});
       program.steps.push_back({.kind = StepKind::kWarm, .actor = evictor, .array = evictors_array, .loads = 2 * pages});
       program.steps.push_back({.kind = StepKind::kPaired, .loads = pages});
     }
   };
-  constexpr std::uint32_t kOthersAtOnce = 16;
-  std::vector<ChaseProgram> programs;
-  for (std::uint32_t first = 1; first < sms; first += kOthersAtOnce) {
-    ChaseProgram& program = programs.emplace_back(make_program(site, {array, array}, {}));
-    program.exclusive = true;
-    program.actors = {{.sm = 0}};
-    add_rounds(program, 0, 0);
-    add_rounds(program, 0, 1);
-    for (std::uint32_t sm = first; sm < std::min(first + kOthersAtOnce, sms); ++sm) {
-      program.actors.push_back({.sm = sm});
-      add_rounds(program, static_cast<std::uint32_t>(program.actors.size() - 1), 1);
+  add_rounds(0, 0);
+  add_rounds(0, 1);
+  for (std::uint32_t sm = first; sm < end; ++sm) {
+    program.actors.push_back({.sm = sm});
+    add_rounds(static_cast<std::uint32_t>(program.actors.size() - 1), 1);
+  }
+  return program;
+}
+
+TlbEviction read_eviction(const ChaseProgram& program, const ChaseResult& result, double max_cycles,
+                          const TlbScopeParameters& parameters) {
+  const auto added_cycles = [&](std::size_t evictor) {
+    std::vector<double> means;
+    for (std::size_t round = 0; round < parameters.rounds; ++round) {
+      const std::size_t look = kStepsOfRound * (evictor * parameters.rounds + round + 1) - 1;
+      means.push_back(added_by_translation(result.steps[look].histogram, max_cycles));
     }
+    return stats::median(means);
+  };
+  TlbEviction eviction{.alone_cycles = added_cycles(0), .after_itself_cycles = added_cycles(1)};
+  for (std::size_t actor = 1; actor < program.actors.size(); ++actor) {
+    eviction.after_sms_cycles.emplace_back(*program.actors[actor].sm, added_cycles(actor + 1));
+  }
+  return eviction;
+}
+
+}  // namespace
+
+Attribute tlb_scope(Lab& lab, const Site& site, const TlbSurvey& survey, std::size_t depth) {
+  const TlbScopeParameters parameters;
+  const TlbLevel& level = tlb_level(survey, depth);
+  const std::uint32_t sms = lab.info().sm_count;
+  if (sms < 2) throw NotSupportedError("needs a second SM to evict from");
+  if (level.entry_bytes == 0)
+    throw Inconclusive("how much an entry covers is not known, so its entries are not filled");
+  const auto pages = static_cast<std::uint64_t>(
+      std::ceil(parameters.reach_part * level.last_fit_bytes / static_cast<double>(level.entry_bytes)));
+  if (2 * pages * level.entry_bytes > survey.largest_bytes) {
+    throw Inconclusive("two working sets that together exceed its reach need more memory than is free");
+  }
+  const ChaseArray array = pages_apart(lab, site, pages, level.entry_bytes, nearer_tlb(survey, depth));
+  std::vector<ChaseProgram> programs;
+  for (std::uint32_t first = 1; first < sms; first += parameters.others_at_once) {
+    const std::uint32_t end = std::min(first + parameters.others_at_once, sms);
+    programs.push_back(program_against(site, array, first, end, parameters));
   }
   const std::vector<ChaseResult> results = lab.chase(programs);
-  double most_cycles = 16;  // noise, and twice what a load waits that misses this level and all before it
-  for (std::size_t nearer = 0; nearer <= depth; ++nearer) most_cycles += 2 * survey.levels[nearer].miss_cycles;
+  std::vector<double> miss_cycles;
+  for (std::size_t nearer = 0; nearer <= depth; ++nearer) miss_cycles.push_back(survey.levels[nearer].miss_cycles);
+  const double max_cycles = max_added_cycles(miss_cycles);
   std::vector<EvictedPart> parts;
   for (std::size_t i = 0; i < programs.size(); ++i) {
-    const auto cycles_against = [&](std::size_t which) {
-      return added_cycles(results[i], which * 3 * kRounds + 2, most_cycles);
-    };
-    const double alone = cycles_against(0);
-    const double added = cycles_against(1) - alone;
-    constexpr double kLeastPart = 0.15;  // of a miss, on the average over the pages
-    if (added < kLeastPart * level.miss_cycles) {
-      throw Inconclusive(fmt::format("pages beyond its reach on one SM add only {:.1f} cycles to a load", added));
+    const TlbEviction eviction = read_eviction(programs[i], results[i], max_cycles, parameters);
+    const auto found = evicted_parts(eviction, level.miss_cycles);
+    if (!found) {
+      throw Inconclusive(fmt::format("pages beyond its reach on one SM add only {:.1f} cycles to a load",
+                                     eviction.after_itself_cycles - eviction.alone_cycles));
     }
-    for (std::size_t actor = 1; actor < programs[i].actors.size(); ++actor) {
-      parts.push_back({*programs[i].actors[actor].sm, (cycles_against(actor + 1) - alone) / added});
-    }
+    parts.insert(parts.end(), found->begin(), found->end());
   }
   return scope_of_sm(lab, 0, parts);
 }

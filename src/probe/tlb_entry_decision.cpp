@@ -1,0 +1,104 @@
+#include "probe/tlb_entry_decision.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+namespace gputopo::probe {
+namespace {
+
+// By how much the missed part of any size is off in such a TLB, or as much as it takes to be no better than `best`:
+// from the largest blocks on, which are few.
+double worst_error(const std::vector<TouchedBlocks>& blocks, std::uint64_t page, std::uint64_t begin,
+                   std::uint64_t sets, std::uint64_t ways, double best) {
+  double worst = 0;
+  for (auto one = blocks.rbegin(); one != blocks.rend() && worst < best; ++one) {
+    worst = std::max(worst, std::abs(one->missed - expected_misses(*one, page, begin, sets, ways)));
+  }
+  return worst;
+}
+
+// With the ways that fit best.
+double error_of_page(const std::vector<TouchedBlocks>& blocks, std::uint64_t page, std::uint64_t entries,
+                     const TlbEntryParameters& parameters) {
+  double best = 1;
+  for (std::uint64_t ways = 1; ways <= 2 * entries; ways *= 2) {
+    const std::uint64_t sets = std::max<std::uint64_t>(1, (entries + ways / 2) / ways);
+    for (std::uint64_t i = 0; i < parameters.beginnings; ++i) {
+      const std::uint64_t begin = i * page / parameters.beginnings;
+      best = std::min(best, worst_error(blocks, page, begin, sets, std::min(ways, entries), best));
+    }
+  }
+  return best;
+}
+
+}  // namespace
+
+double expected_misses(const TouchedBlocks& blocks, std::uint64_t page_bytes, std::uint64_t begin_bytes,
+                       std::uint64_t sets, std::uint64_t ways) {
+  double missed = 0;
+  double touched = 0;
+  for (const std::vector<std::uint64_t>& places : blocks.places_bytes) {
+    std::vector<std::uint32_t> of_set(sets);
+    std::uint64_t last = ~std::uint64_t{0};
+    for (const std::uint64_t place : places) {
+      const std::uint64_t number = (begin_bytes + place) / page_bytes;
+      if (number != last) ++of_set[number % sets];
+      last = number;
+    }
+    for (const std::uint32_t count : of_set) missed += count > ways ? count : 0;
+    touched += static_cast<double>(places.size());
+  }
+  return missed / std::max(1.0, touched);
+}
+
+bool are_beyond_page(const std::vector<TouchedBlocks>& blocks, const TlbEntryParameters& parameters) {
+  // Small blocks share a page, and hardly any of them misses either.
+  const auto many =
+      std::ranges::find_if(blocks, [&](const TouchedBlocks& one) { return one.missed >= parameters.many_missed; });
+  const auto larger = static_cast<std::size_t>(blocks.end() - many);
+  return larger > parameters.fitting_sizes &&
+         std::all_of(blocks.end() - static_cast<std::ptrdiff_t>(parameters.fitting_sizes), blocks.end(),
+                     [&](const TouchedBlocks& one) { return one.missed < parameters.hardly_any_missed; });
+}
+
+std::uint64_t page_that_halves_share(const std::vector<TouchedBlocks>& blocks, double error,
+                                     const TlbEntryParameters& parameters) {
+  // Larger blocks are fewer pages, and fit; smaller ones share misses.
+  const auto most = std::ranges::max_element(blocks, {}, &TouchedBlocks::missed);
+  if (most == blocks.begin() || most == blocks.end() || most->missed < parameters.nearly_all_missed) return 0;
+  const double off = std::abs(std::prev(most)->missed - most->missed / 2);
+  return off < parameters.half_error + error ? most->bytes : 0;
+}
+
+TlbEntryFound find_tlb_entry(const std::vector<TouchedBlocks>& blocks, double reach_bytes, double error,
+                             const TlbEntryParameters& parameters) {
+  // Of blocks as large as a page many must; what never does is explained by any page that is small enough.
+  if (std::ranges::none_of(blocks, [&](const TouchedBlocks& one) { return one.missed >= parameters.many_missed; })) {
+    return {0, "of blocks of no size many miss"};
+  }
+  if (const std::uint64_t page = page_that_halves_share(blocks, error, parameters)) {
+    return {page, fmt::format("nearly all pages of {} B miss, and their halves half as often", page)};
+  }
+  std::vector<std::pair<double, std::uint64_t>> errors_of_pages;
+  for (std::uint64_t page = parameters.smallest_page_bytes; static_cast<double>(page) <= reach_bytes / 2; page *= 2) {
+    const auto entries = static_cast<std::uint64_t>(std::llround(reach_bytes / static_cast<double>(page)));
+    if (entries > parameters.max_entries) continue;
+    errors_of_pages.emplace_back(error_of_page(blocks, page, entries, parameters), page);
+  }
+  std::ranges::sort(errors_of_pages);
+  if (errors_of_pages.empty()) return {0, "no page is small enough for it to have two"};
+  const auto [least, page] = errors_of_pages.front();
+  std::string why = fmt::format("entries of {} B explain the blocks to {:.3f}", page, least);
+  bool clear = least <= parameters.max_error;
+  if (errors_of_pages.size() > 1) {
+    const auto& [next, other] = errors_of_pages[1];
+    why += fmt::format(", of {} B to {:.3f}", other, next);
+    clear = clear && next >= parameters.times_as_well * least;
+  }
+  return {clear ? page : 0, std::move(why)};
+}
+
+}  // namespace gputopo::probe

@@ -1,0 +1,51 @@
+// One level of TLB, from its step in a sweep over pages. Three questions are asked of it: where it begins, exactly; how
+// much of the address space one entry covers (pages touched at one random half each take up as many entries as whole
+// ones only if an entry covers a page or more); and how many pages each page too many pushes out, which are the ways of
+// the set it falls into, plus itself.
+#pragma once
+
+#include <vector>
+
+#include "probe/tlb.h"
+#include "probe/tlb_entry_decision.h"
+#include "probe/tlb_sweep.h"
+
+namespace gputopo::probe {
+
+struct TlbLevelParameters {
+  // What noise there is depends on the lines, which lie over this part of the reach, where all fit.
+  double quiet_reach_part = 0.6;
+  std::uint64_t quiet_lines = 1024;
+  // And how much, on walks over so few lines: so many of them, each over other lines.
+  std::uint64_t few_lines = 16;
+  std::uint64_t quiet_walks = 32;
+  // What a miss costs is told from this part of its entries, which fit, and so many times as many, which all miss.
+  double fitting_part = 0.7;
+  double all_miss = 2;
+  // Without entries to count, one set that overflows does not stand out from noise, so the reach may begin by this part
+  // sooner; of as few lines as a small L2 allows, several do not.
+  double unseen_part = 0.02;
+  double unseen_part_of_few = 0.2;
+};
+
+struct TlbBlockParameters {
+  // Blocks reach so many times as far as the level. More: nearly all blocks miss, whatever its sets; needs more memory.
+  double beyond = 1.6;
+  // So much further at least, or nothing is told.
+  double least_beyond = 1.2;
+  // Of more blocks those of one walk speak for all.
+  std::size_t many_blocks = 512;
+};
+
+// Blocks of a span, touched in order at one random place each (at random, or the sets of the level would be used
+// unevenly), and the part of them that misses, for ascending sizes of blocks. `nearer`: the level before.
+[[nodiscard]] std::vector<TouchedBlocks> touch_blocks(const PageWalker& walker, const MissSignature& signature,
+                                                      const NearerTlb& nearer, double span_bytes,
+                                                      const TlbBlockParameters& parameters = {});
+
+// Where memory runs out, what was found until then.
+[[nodiscard]] TlbLevel look_at_level(const PageWalker& walker, const TlbStep& step,
+                                     const std::vector<SweepPoint>& points, const NearerTlb& nearer,
+                                     const TlbLevelParameters& parameters = {});
+
+}  // namespace gputopo::probe

@@ -1,0 +1,78 @@
+// Which of many paired loads missed a level of TLB: those that its miss delays, counted against what noise alone makes
+// of loads that hit. What fools it is a miss that costs little: then it depends on the line which loads look like one.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "probe/tlb_step_decision.h"
+#include "stats/histogram.h"
+
+namespace gputopo::probe {
+
+struct TlbMissParameters {
+  // A load that waits for more than so many misses of the level missed the cache behind the translation. Larger: those
+  // count as misses of the level; smaller: misses that take long are left out.
+  double max_rises = 2.5;
+  // Part of the loads between what noise alone makes and what a level that misses always shows; where noise hides
+  // nearly all, nothing is told. Larger: misses that noise hides count for less than they are.
+  double least_contrast = 0.1;
+  // False part from which a level is noisy, and is walked more often, in several orders. Smaller: takes longer.
+  double noisy_part = 0.001;
+  // Standard errors that are more than noise. Larger: fewer false misses, and more true ones that go unseen.
+  double standard_errors = 3;
+  // Part of the loads that must miss where all are thought to, to tell what a miss costs; of a noisy level it is less
+  // sure. Where they do not, not the oldest is replaced.
+  double nearly_all = 0.9;
+  double nearly_all_if_noisy = 0.75;
+  // What a miss costs there differs from what the sweep showed by less than this part, or they miss more than the
+  // level.
+  double as_swept = 0.25;
+  double as_swept_if_noisy = 1.0;
+};
+
+// How the misses of one level look among paired loads.
+struct MissSignature {
+  double before_cycles = 0;     // that translations add to loads that hit it, and missed all nearer levels
+  double rise_cycles = 0;       // that a miss adds
+  double false_part = 0;        // of the loads that hit, which look like misses
+  double seen_part = 1;         // of the loads that miss, which look like it, all noise considered
+  double line_error = 0;        // standard error of false_part, of a walk over line_error_lines lines
+  double line_error_lines = 1;  // 0 error where there is hardly any noise
+};
+
+// Part of the loads that a translation delays by more than half of the rise, but not by so much more that a load missed
+// the cache behind it.
+[[nodiscard]] double part_beyond(const stats::Histogram& paired, double before_cycles, double rise_cycles,
+                                 const TlbMissParameters& parameters = {});
+
+// As the sweep shows it. `quiet`: of loads that all hit the nearest level, which is noise alone.
+[[nodiscard]] MissSignature signature_of(const TlbRise& rise, const stats::Histogram& quiet,
+                                         const TlbMissParameters& parameters = {});
+// The same with what loads show that hit, over the lines that are walked later.
+[[nodiscard]] MissSignature with_hits(MissSignature signature, const stats::Histogram& hits,
+                                      const TlbMissParameters& parameters = {});
+// And with how much that depends on the lines. `false_parts`: of walks over `lines` other lines each, by as many loads.
+[[nodiscard]] MissSignature with_line_error(MissSignature signature, const std::vector<double>& false_parts,
+                                            std::uint64_t lines, std::uint64_t loads,
+                                            const TlbMissParameters& parameters = {});
+// And from pages of one entry each: some that fit and, where there was room for them, so many that all miss.
+[[nodiscard]] MissSignature sharpened(MissSignature signature, const stats::Histogram& hits,
+                                      const std::optional<stats::Histogram>& misses,
+                                      const TlbMissParameters& parameters = {});
+
+// Part of the loads that miss, without what noise makes of it: it may come out below 0 or above 1.
+[[nodiscard]] double missed_part(const stats::Histogram& paired, const MissSignature& signature,
+                                 const TlbMissParameters& parameters = {});
+[[nodiscard]] bool is_noisy(const MissSignature& signature, const TlbMissParameters& parameters = {});
+// Standard error of the part of so many lines that misses: some look like misses wherever they are.
+[[nodiscard]] double line_error(const MissSignature& signature, double lines);
+// More than so large a part must miss to be more than noise of so many lines.
+[[nodiscard]] double untold_part(const MissSignature& signature, double lines,
+                                 const TlbMissParameters& parameters = {});
+// Of a walk over so many pages, how many must miss in a pass to be more than noise.
+[[nodiscard]] double least_missed_pages(const MissSignature& signature, std::uint64_t pages, std::uint64_t passes,
+                                        const TlbMissParameters& parameters = {});
+
+}  // namespace gputopo::probe

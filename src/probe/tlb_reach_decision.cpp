@@ -1,0 +1,209 @@
+#include "probe/tlb_reach_decision.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <optional>
+
+namespace gputopo::probe {
+namespace {
+
+// Standard error of where a line through these points meets zero, from how far they lie from it.
+double zero_error(const stats::Line& line, const std::vector<double>& x, const std::vector<double>& y) {
+  const double x_mean = stats::mean(x);
+  const double zero = -line.intercept / line.slope;
+  double residuals = 0;
+  double variance = 0;
+  for (std::size_t i = 0; i < x.size(); ++i) {
+    const double residual = y[i] - line.intercept - line.slope * x[i];
+    residuals += residual * residual;
+    variance += (x[i] - x_mean) * (x[i] - x_mean);
+  }
+  const auto n = static_cast<double>(x.size());
+  const double error = std::sqrt(residuals / (n - 2)) / std::abs(line.slope);
+  return error * std::sqrt(1 / n + (zero - x_mean) * (zero - x_mean) / variance);
+}
+
+// The search asks the same question in many places.
+struct Search {
+  const TlbReachQuestion& question;
+  const MissedPagesOf& missed_pages_of;
+  const TlbReachParameters& parameters;
+};
+
+// The last number of pages that fits and the first that does not.
+struct PageEdge {
+  std::uint64_t fits = 0;
+  std::uint64_t exceeds = 0;
+};
+
+// As far around the coarse edge as it may be wrong.
+PageEdge bounds_of(const Search& search) {
+  const TlbReachQuestion& question = search.question;
+  const TlbReachParameters& parameters = search.parameters;
+  const std::uint64_t edge = question.edge_pages;
+  const std::uint64_t around = std::max({parameters.least_around, edge / parameters.around_part, question.width_pages,
+                                         std::min(question.nearer_pages, edge / parameters.max_nearer_part)});
+  return {edge > around ? edge - around : 1, edge + around};
+}
+
+PageEdge bisected(const Search& search, PageEdge edge) {
+  while (edge.exceeds - edge.fits > 1) {
+    const std::uint64_t middle = (edge.fits + edge.exceeds) / 2;
+    (search.missed_pages_of(middle).any() ? edge.exceeds : edge.fits) = middle;
+  }
+  return edge;
+}
+
+// Where every entry is the array's, each page more makes one more set overflow. A set that overflows by itself holds a
+// page of something else: then the reach ends where they begin to overflow one after the other.
+bool overflows_set_by_set(const Search& search, const PageEdge& edge) {
+  const MissedPages one_set = search.missed_pages_of(edge.exceeds);
+  if (!one_set.any()) return false;
+  const double max_missed = static_cast<double>(edge.fits) / 2;  // of a few sets, all may overflow at once
+  const double before = search.missed_pages_of(edge.fits).count;
+  if (before > max_missed) return true;
+  const double beyond = search.missed_pages_of(edge.fits + search.parameters.pages_beyond).count;
+  return beyond - before > std::min(search.parameters.sets_beyond * one_set.count, max_missed);
+}
+
+bool is_sharp(const TlbGrowth& growth, const TlbGrowthParameters& parameters) {
+  return growth.is_straight(parameters) && growth.margin_pages <= parameters.sharp_pages;
+}
+
+TlbGrowth growth_beyond(double from, const Search& search) {
+  const TlbGrowthParameters& parameters = search.parameters.growth;
+  TlbGrowth best;
+  for (int attempt = 0; attempt < parameters.max_attempts; ++attempt) {
+    std::vector<double> pages;
+    std::vector<double> missed;
+    for (int i = 0; i < parameters.points; ++i) {
+      const double part = static_cast<double>(i) / (parameters.points - 1);
+      pages.push_back(std::floor((parameters.from + (parameters.to - parameters.from) * part) * from));
+      missed.push_back(search.missed_pages_of(static_cast<std::uint64_t>(pages.back())).count);
+    }
+    TlbGrowth growth = make_tlb_growth(std::move(pages), std::move(missed), parameters);
+    if (best.pages.empty() || growth.margin_pages < best.margin_pages) best = std::move(growth);
+    if (!best.is_straight(parameters) || is_sharp(best, parameters)) break;
+  }
+  return best;
+}
+
+// None where there is no room beyond. Sets with pages of something else overflow before the others: on to where misses
+// grow with every page.
+std::optional<TlbGrowth> find_growth(const Search& search, double from) {
+  const TlbGrowthParameters& parameters = search.parameters.growth;
+  std::optional<TlbGrowth> growth;
+  for (int window = 0; window < parameters.max_windows; ++window) {
+    if (std::floor(parameters.to * from) > search.question.max_pages) break;
+    growth = growth_beyond(from, search);
+    if (is_sharp(*growth, parameters)) break;
+    const double further = growth->next_from();
+    if (further <= from) break;
+    from = further;
+  }
+  return growth;
+}
+
+TlbReachFound conclude(const PageEdge& edge, bool overflows, const std::optional<TlbGrowth>& growth,
+                       const TlbReachParameters& parameters) {
+  const auto fits = static_cast<double>(edge.fits);
+  const auto exceeds = static_cast<double>(edge.exceeds);
+  const TlbReachFound set_by_set{
+      true, {fits, exceeds}, fits, fmt::format("beyond {} pages set after set overflows", edge.fits)};
+  if (!growth) {
+    if (overflows) return set_by_set;
+    return {.why = fmt::format("{} pages miss, but no set after them, and there is no room to see more", edge.exceeds)};
+  }
+  const double begin = growth->begin();
+  const bool straight =
+      growth->is_straight(parameters.growth) && std::abs(begin - exceeds) <= parameters.near_part * begin;
+  // Where there is such a line, it must lead back to the edge.
+  const bool agrees = std::abs(begin - fits) <= std::max(parameters.agrees_pages, parameters.agrees_part * begin);
+  if (overflows && (!straight || agrees)) return set_by_set;
+  // Then no more is known than that some pages are too many.
+  if (!straight) {
+    return {true,
+            {fits, growth->pages.back()},
+            fits,
+            fmt::format("{} pages miss, and their number does not grow evenly with more", edge.exceeds)};
+  }
+  const double margin = std::max(1.0, growth->margin_pages);  // a page is what such a line tells at best
+  return {true,
+          {std::min(begin - margin, exceeds - 1), std::max(begin + 1 + margin, exceeds)},
+          begin,
+          fmt::format("misses grow from {:.0f} pages on, give or take {:.1f}", begin, margin)};
+}
+
+}  // namespace
+
+stats::Interval find_coarse_edge(std::uint64_t fitting_pages, std::uint64_t exceeding_pages,
+                                 const MissSignature& signature, const MissedPartsOf& missed_parts_of,
+                                 const CoarseEdgeParameters& parameters, const TlbMissParameters& miss_parameters) {
+  const auto of_lines = [&](std::uint64_t pages) {
+    return untold_part(signature, static_cast<double>(pages), miss_parameters);
+  };
+  std::uint64_t fits = fitting_pages;
+  std::uint64_t exceeds = exceeding_pages;
+  while (exceeds > fits + std::max<std::uint64_t>(1, fits / parameters.near)) {
+    std::vector<std::uint64_t> tries;
+    const std::uint64_t by = std::max<std::uint64_t>(1, (exceeds - fits) / (parameters.at_once + 1));
+    for (std::uint64_t pages = fits + by; pages < exceeds; pages += by) tries.push_back(pages);
+    const std::vector<MissedPart> missed = missed_parts_of(tries);
+    for (std::size_t i = 0; i < tries.size(); ++i) {
+      const double loads = missed[i].loads;
+      // A set that overflows misses with all its ways and one more.
+      const double told =
+          parameters.deviations * std::sqrt((signature.false_part + 1 / loads) / loads) + of_lines(tries[i]);
+      if (missed[i].part > told) {
+        exceeds = tries[i];
+        break;
+      }
+      fits = tries[i];
+    }
+  }
+  // So large a part must miss to be told, and of lines that are walked at random it misses only beyond the reach.
+  const double untold = std::min(parameters.max_untold_part, of_lines(fits));
+  return {static_cast<double>(fits) * (1 - untold), static_cast<double>(exceeds)};
+}
+
+double TlbGrowth::begin() const { return line.slope > 0 ? std::round(-line.intercept / line.slope) : 0; }
+
+bool TlbGrowth::is_straight(const TlbGrowthParameters& parameters) const {
+  for (std::size_t i = 0; i < pages.size(); ++i) {
+    const double off = std::abs(missed[i] - line.intercept - line.slope * pages[i]);
+    if (off > parameters.straight_part * missed.back()) return false;
+  }
+  return !pages.empty();
+}
+
+double TlbGrowth::next_from() const {
+  const std::size_t last = pages.size() - 1;
+  const double slope = (missed[last] - missed[last - 1]) / (pages[last] - pages[last - 1]);
+  // No growth is a page that comes and another that goes with each page at least.
+  return slope < 1 ? pages[last] : std::min(pages[last], std::floor(pages[last] - missed[last] / slope));
+}
+
+TlbGrowth make_tlb_growth(std::vector<double> pages, std::vector<double> missed,
+                          const TlbGrowthParameters& parameters) {
+  TlbGrowth growth{.pages = std::move(pages), .missed = std::move(missed)};
+  growth.line = stats::fit_line(growth.pages, growth.missed);
+  growth.margin_pages = parameters.student * zero_error(growth.line, growth.pages, growth.missed);
+  return growth;
+}
+
+TlbReachFound find_tlb_reach(const TlbReachQuestion& question, const MissedPagesOf& missed_pages_of,
+                             const TlbReachParameters& parameters) {
+  const Search search{question, missed_pages_of, parameters};
+  const PageEdge bounds = bounds_of(search);
+  if (missed_pages_of(bounds.fits).any()) return {.why = fmt::format("as few as {} pages miss", bounds.fits)};
+  if (!missed_pages_of(bounds.exceeds).any()) return {.why = fmt::format("as many as {} pages fit", bounds.exceeds)};
+  const PageEdge edge = bisected(search, bounds);
+  const bool overflows = overflows_set_by_set(search, edge);
+  const std::optional<TlbGrowth> growth =
+      find_growth(search, static_cast<double>(std::min(question.edge_pages, edge.exceeds)));
+  return conclude(edge, overflows, growth, parameters);
+}
+
+}  // namespace gputopo::probe

@@ -1,0 +1,47 @@
+// The steps of a sweep over pages: each level of TLB adds its misses to the loads of all larger reaches. What fools it
+// is a rise that is no level's: lines that meet in the cache behind the translation. Those that go back are left out.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+namespace gputopo::probe {
+
+struct TlbStepParameters {
+  // A step rises by more. Kepler's cheapest miss costs 6 cycles. Larger: cheap levels are overlooked; smaller: ripples
+  // of the cache behind become levels.
+  double least_rise_cycles = 3;
+  // And by more than so many robust deviations of neighbouring points, most of which have no step between them.
+  double least_rise_deviations = 6;
+  // Part of the loads beyond a step that is slow for other reasons. Larger: levels that hardly any load misses are
+  // none; smaller: noise is misses of the cache behind.
+  double few_slow = 0.1;
+};
+
+// The points between which the latency rises, and by how much.
+struct TlbRise {
+  std::size_t last_before = 0;
+  std::size_t first_after = 0;
+  double before_cycles = 0;  // of the points before
+  double rise_cycles = 0;
+};
+
+// Of what slow loads wait for their translations at ascending reaches, nearest first.
+[[nodiscard]] std::vector<TlbRise> find_tlb_rises(const std::vector<double>& slow_cycles,
+                                                  const TlbStepParameters& parameters = {});
+
+// Well beyond a step, the part of the loads that are slow, and of loads of another line of the same page that follow
+// them, which only misses of the cache behind delay.
+struct SlowBeyond {
+  double pages = 1;
+  double companions = 0;
+};
+enum class StepIs : std::uint8_t {
+  kLevel,
+  kPassing,      // at twice the reach a level would show all the more: lines of a few points met in the cache
+  kCacheMisses,  // lines do not stay in the cache: what misses there looks like a level
+};
+[[nodiscard]] StepIs judge_step(const SlowBeyond& slow, double false_part, const TlbStepParameters& parameters = {});
+
+}  // namespace gputopo::probe

@@ -1,0 +1,108 @@
+#include "probe/tlb_sweep.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "probe/paired_histogram.h"
+
+namespace gputopo::probe {
+
+std::vector<SweepPoint> load_pages(const PageWalker& walker, const std::vector<PageCount>& counts,
+                                   const TlbSweepParameters& parameters) {
+  const auto copies_of = [&](std::uint64_t pages) { return pages > parameters.many_pages ? 1 : 2; };
+  std::vector<ChaseProgram> programs;
+  std::vector<SweepPoint> points;
+  for (const PageCount& count : counts) {
+    ChaseArray array = walker.pages_apart(count.pages, count.stride_bytes);
+    for (int copy = 0; copy < copies_of(count.pages); ++copy, ++array.seed) {
+      programs.push_back(walker.program_over(array, walker.parameters().max_loads));
+    }
+    points.push_back({.reach_bytes = count.pages * count.stride_bytes, .stride_bytes = count.stride_bytes});
+  }
+  const std::vector<stats::Histogram> histograms = walker.run(programs);
+  auto histogram = histograms.begin();
+  for (SweepPoint& point : points) {
+    // That with the least misses of the copies: what disturbs one only brings more.
+    point.mean_cycles = std::numeric_limits<double>::infinity();
+    for (int copies = copies_of(point.pages()); copies > 0; --copies, ++histogram) {
+      const double mean = added_by_translation(*histogram);
+      if (mean < point.mean_cycles) point.histogram = *histogram;
+      point.mean_cycles = std::min(point.mean_cycles, mean);
+    }
+    point.slow_cycles = slow_difference(point.histogram);
+  }
+  return points;
+}
+
+std::vector<SweepPoint> sweep_pages(const PageWalker& walker, const TlbSweepParameters& parameters) {
+  std::vector<SweepPoint> points;
+  const auto largest = static_cast<double>(walker.largest_bytes());
+  for (double reach = parameters.first_reach_bytes; reach < largest; reach *= 2) {
+    std::vector<PageCount> octave;
+    for (int i = 0; i < parameters.points_per_octave; ++i) {
+      const double wanted = reach * std::exp2(static_cast<double>(i) / parameters.points_per_octave);
+      const std::uint64_t stride = walker.stride_for(wanted);
+      if (wanted <= largest) octave.push_back({static_cast<std::uint64_t>(wanted) / stride, stride});
+    }
+    try {
+      std::ranges::move(load_pages(walker, octave, parameters), std::back_inserter(points));
+    } catch (const DeviceMemoryError& error) {
+      walker.lab().log(fmt::format("tlb: the sweep ends before {:.0f} B: {}", reach, error.what()));
+      break;
+    }
+  }
+  if (points.size() < parameters.least_points) {
+    throw Inconclusive("too little memory is free for a sweep over pages");
+  }
+  return points;
+}
+
+stats::Histogram quiet_loads(const PageWalker& walker, const TlbSweepParameters& parameters) {
+  return walker.walk(parameters.quiet_lines, parameters.quiet_stride_bytes, {}, true);
+}
+
+std::vector<TlbStep> find_tlb_steps(const PageWalker& walker, const std::vector<SweepPoint>& points,
+                                    const stats::Histogram& quiet) {
+  std::vector<double> slow_cycles;
+  for (const SweepPoint& point : points) slow_cycles.push_back(point.slow_cycles);
+  std::vector<TlbStep> steps;
+  for (const TlbRise& rise : find_tlb_rises(slow_cycles)) {
+    const TlbStep& step = steps.emplace_back(TlbStep{rise, signature_of(rise, quiet)});
+    walker.lab().log(fmt::format("tlb: from {:.1f} cycles {:.1f} more between {} and {} B",
+                                 step.signature.before_cycles, rise.rise_cycles, points[rise.last_before].reach_bytes,
+                                 points[rise.first_after].reach_bytes));
+  }
+  return steps;
+}
+
+SlowBeyond look_beyond(const PageWalker& walker, const TlbStep& step, const std::vector<SweepPoint>& points,
+                       const TlbSweepParameters& parameters) {
+  if (!walker.has_few_lines()) return {};
+  const double reach = std::min(parameters.beyond * static_cast<double>(points[step.rise.first_after].reach_bytes),
+                                static_cast<double>(points.back().reach_bytes));
+  const std::uint64_t stride = walker.stride_for(reach);
+  const ChaseArray pages = walker.pages_apart(static_cast<std::uint64_t>(reach) / stride, stride);
+  ChaseArray alone = make_array(walker.site(), pages.bytes, walker.line_for(pages.bytes));
+  ChaseArray beside = alone;
+  for (const std::uint32_t page : chain_order(pages, 0)) {
+    const auto line = static_cast<std::uint32_t>(pages.element_offset(page) / alone.stride_bytes);
+    alone.elements.push_back(line);
+    beside.elements.insert(beside.elements.end(), {line, line ^ parameters.lines_off});
+  }
+  const std::uint64_t loads = walker.parameters().max_loads;
+  const std::vector<stats::Histogram> histograms =
+      walker.run({walker.program_over(alone, loads), walker.program_over(beside, 2 * loads)});
+  const auto slow_part = [&](const stats::Histogram& histogram) {
+    return 1 - part_below(histogram, step.signature.before_cycles + step.signature.rise_cycles / 2);
+  };
+  const double slow = slow_part(histograms[0]);
+  const SlowBeyond found{slow, 2 * slow_part(histograms[1]) - slow};
+  walker.lab().log(fmt::format("tlb: on {} pages {:.2f} of the loads are slow, {:.2f} of those beside them",
+                               pages.element_count(), found.pages, found.companions));
+  return found;
+}
+
+}  // namespace gputopo::probe

@@ -1,0 +1,79 @@
+#include "probe/tlb_walk.h"
+
+#include <numeric>
+
+namespace gputopo::probe {
+
+ChaseArray pages_apart(const Lab& lab, const Site& site, std::uint64_t pages, std::uint64_t stride_bytes,
+                       const NearerTlb& nearer, const PageWalkParameters& parameters) {
+  ChaseArray array = make_array(site, pages * stride_bytes, stride_bytes);
+  const std::uint64_t page =
+      lab.info().l2_bytes ? parameters.smallest_page_with_l2_bytes : parameters.smallest_page_bytes;
+  array.stagger_bytes = parameters.line_bytes;
+  array.stagger_window_bytes = std::min(page, std::bit_floor(array.stride_bytes));
+  // Shuffled, or of pages much larger than the stride only the first load of each would meet a miss.
+  array.order = Order::kShuffled;
+  if (nearer.entry_bytes > stride_bytes) {
+    array.elements.resize(pages);
+    std::iota(array.elements.begin(), array.elements.end(), 0u);
+    array.elements = past_nearer(array.elements, stride_bytes, nearer);
+    array.order = Order::kSequential;
+  }
+  return array;
+}
+
+PageWalker::PageWalker(Lab& lab, const Site& site) : lab_(lab), site_(site), max_pages_(parameters_.max_pages) {
+  if (const auto l2 = lab.info().l2_bytes) {
+    const std::uint64_t lines = *l2 / parameters_.l2_part / parameters_.line_bytes;
+    max_pages_ = std::min(max_pages_, std::max(lines, parameters_.least_pages));
+  }
+  largest_bytes_ =
+      static_cast<std::uint64_t>(lab.parameters().tlb_reach_of_free * static_cast<double>(lab.info().max_array_bytes));
+}
+
+std::uint64_t PageWalker::stride_for(double reach_bytes) const {
+  const auto bytes = static_cast<std::uint64_t>(reach_bytes);
+  return std::max(std::min(parameters_.wanted_stride_bytes, std::bit_floor(bytes / parameters_.least_lines)),
+                  std::bit_ceil(bytes / max_pages_));
+}
+
+ChaseProgram PageWalker::program_over(ChaseArray array, std::uint64_t max_loads) const {
+  const std::uint64_t n = array.chain_length();
+  // Not std::clamp(): where L2 is small the most is less than the least.
+  const std::uint64_t loads = std::min(std::max(n, parameters_.least_loads), max_loads);
+  return make_program(site_, {std::move(array)},
+                      {{.kind = StepKind::kWarm, .loads = 2 * n}, {.kind = StepKind::kPaired, .loads = loads}});
+}
+
+std::vector<stats::Histogram> PageWalker::run(const std::vector<ChaseProgram>& programs) const {
+  std::vector<stats::Histogram> histograms;
+  for (ChaseResult& result : lab_.chase(programs)) histograms.push_back(std::move(result.steps[1].histogram));
+  return histograms;
+}
+
+std::uint64_t PageWalker::passes_over(std::uint64_t pages, bool noisy) const {
+  const bool few = noisy && pages <= parameters_.few_pages;
+  const std::uint64_t loads = few ? parameters_.walk_loads_of_few : parameters_.walk_loads;
+  const std::uint64_t passes = std::max(parameters_.least_passes, loads / pages);
+  return noisy ? passes : std::min(passes, parameters_.max_passes);
+}
+
+stats::Histogram PageWalker::walk(std::uint64_t pages, std::uint64_t page_bytes, const NearerTlb& nearer,
+                                  bool noisy) const {
+  const std::uint64_t orders = noisy ? parameters_.orders : 1;
+  const std::uint64_t passes = std::max<std::uint64_t>(1, passes_over(pages, noisy) / orders);
+  std::vector<ChaseProgram> programs;
+  for (std::uint64_t order = 0; order < orders; ++order) {
+    ChaseArray array = pages_apart(pages, page_bytes, nearer);
+    array.seed += order;
+    array.stagger_bytes *= 2 * order + 1;
+    programs.push_back(make_program(
+        site_, {std::move(array)},
+        {{.kind = StepKind::kWarm, .loads = 2 * pages}, {.kind = StepKind::kPaired, .loads = passes * pages}}));
+  }
+  stats::Histogram sum;
+  for (const stats::Histogram& one : run(programs)) stats::accumulate(sum, one);
+  return sum;
+}
+
+}  // namespace gputopo::probe

@@ -1,0 +1,99 @@
+// Loads over many pages, one line on each, twice in a row: what the first load of a line takes longer is its
+// translation, whatever the way to the slice of the cache it lies in, which differs by more than the miss of some TLBs
+// costs. The lines stay in a cache behind the translation; what fools it is lines that do not.
+#pragma once
+
+#include <algorithm>
+#include <bit>
+#include <cstdint>
+#include <vector>
+
+#include "probe/page_order.h"
+#include "probe/site.h"
+
+namespace gputopo::probe {
+
+struct PageWalkParameters {
+  // Loads this far apart are of different lines of L2, on all GPUs so far.
+  std::uint64_t line_bytes = 128;
+  // The lines are staggered within the smallest page. GPUs whose pages are as small as 4 KiB have no L2 for these
+  // loads, whose sets would need more room to be spread over. Larger: lines of one page lie in several.
+  std::uint64_t smallest_page_bytes = 4096;
+  std::uint64_t smallest_page_with_l2_bytes = 64 << 10;
+  // Lines that are loaded at most. More: finer pages at the largest reaches; programs take longer.
+  std::uint64_t max_pages = 16384;
+  // And no more than this part of L2 holds: they stay there. Larger: fewer pages, and less that goes astray.
+  std::uint64_t l2_part = 16;
+  // However small L2 is.
+  std::uint64_t least_pages = 256;
+  // Apart in the sweep: small enough to be under what an entry covers, wherever that can be.
+  std::uint64_t wanted_stride_bytes = 64 << 10;
+  // Enough lines that those which lie in a slice of its own kind count little.
+  std::uint64_t least_lines = 256;
+  // Loads that are counted: enough that an outlier moves the mean by little, and of shuffled pages so many speak for
+  // all.
+  std::uint64_t least_loads = 512;
+  std::uint64_t max_loads = 4096;
+  // Loads of a walk over pages of one entry each, enough for a single page that misses to stand out; less of so few
+  // pages that one is no small part of them.
+  std::uint64_t walk_loads = 1 << 16;
+  std::uint64_t walk_loads_of_few = 1 << 14;
+  std::uint64_t few_pages = 128;
+  std::uint64_t least_passes = 8;
+  std::uint64_t max_passes = 24;  // unless noise is taken for misses, which only many loads make up for
+  // Where misses cost little, noise is a good part of them, and the same from pass to pass: a loop over the same lines
+  // in the same order keeps step with the clock of the cache behind. Other lines in other orders are other noise.
+  std::uint64_t orders = 8;
+  // Of an array.
+  std::uint64_t max_elements = 1ull << 30;
+};
+
+// An array of so many pages, a line on each, staggered so that the lines lie in a cache behind the translation side by
+// side. In an order in which the level `nearer` serves none of them that it need not: shuffled, unless its entries
+// cover several.
+[[nodiscard]] ChaseArray pages_apart(const Lab& lab, const Site& site, std::uint64_t pages, std::uint64_t stride_bytes,
+                                     const NearerTlb& nearer, const PageWalkParameters& parameters = {});
+
+// Walks over pages of one site, as many and as far apart as the device has room for.
+class PageWalker {
+ public:
+  PageWalker(Lab& lab, const Site& site);
+
+  [[nodiscard]] Lab& lab() const { return lab_; }
+  [[nodiscard]] const Site& site() const { return site_; }
+  [[nodiscard]] const PageWalkParameters& parameters() const { return parameters_; }
+  [[nodiscard]] std::uint64_t max_pages() const { return max_pages_; }
+  [[nodiscard]] std::uint64_t largest_bytes() const { return largest_bytes_; }
+  // L2 is too small for lines to stay there beyond doubt.
+  [[nodiscard]] bool has_few_lines() const { return max_pages_ < parameters_.max_pages; }
+
+  // Of pages that reach so far.
+  [[nodiscard]] std::uint64_t stride_for(double reach_bytes) const;
+  // Any line of an array of so many bytes, or of larger ones any of some.
+  [[nodiscard]] std::uint64_t line_for(std::uint64_t bytes) const {
+    return std::max(parameters_.line_bytes, std::bit_ceil(bytes / parameters_.max_elements));
+  }
+  [[nodiscard]] ChaseArray pages_apart(std::uint64_t pages, std::uint64_t stride_bytes,
+                                       const NearerTlb& nearer = {}) const {
+    return probe::pages_apart(lab_, site_, pages, stride_bytes, nearer, parameters_);
+  }
+  // Paired loads over the array when all of it has been loaded.
+  [[nodiscard]] ChaseProgram program_over(ChaseArray array, std::uint64_t max_loads) const;
+  // The histogram of the paired loads of each.
+  [[nodiscard]] std::vector<stats::Histogram> run(const std::vector<ChaseProgram>& programs) const;
+
+  // Passes over so many pages of one entry each. `noisy`: noise alone is taken for misses.
+  [[nodiscard]] std::uint64_t passes_over(std::uint64_t pages, bool noisy) const;
+  // Of all of these passes together.
+  [[nodiscard]] stats::Histogram walk(std::uint64_t pages, std::uint64_t page_bytes, const NearerTlb& nearer,
+                                      bool noisy) const;
+
+ private:
+  Lab& lab_;
+  const Site& site_;
+  PageWalkParameters parameters_;
+  std::uint64_t max_pages_ = 0;
+  std::uint64_t largest_bytes_ = 0;
+};
+
+}  // namespace gputopo::probe
