@@ -1,0 +1,58 @@
+#include "probe/page_order.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <numeric>
+#include <set>
+
+namespace gputopo::probe {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::IsEmpty;
+
+std::vector<std::uint32_t> ascending(std::uint32_t count) {
+  std::vector<std::uint32_t> blocks(count);
+  std::iota(blocks.begin(), blocks.end(), 0u);
+  return blocks;
+}
+
+TEST(PageOrder, StaysWhereEveryBlockHasAnEntry) {
+  EXPECT_EQ(past_nearer(ascending(10), 4096, {}), ascending(10));
+  EXPECT_EQ(past_nearer(ascending(10), 4096, {.entry_bytes = 4096, .reach_bytes = 16384}), ascending(10));
+  EXPECT_THAT(past_nearer({}, 4096, {.entry_bytes = 8192, .reach_bytes = 16384}), IsEmpty());
+}
+
+TEST(PageOrder, ChangesTheEntryFromBlockToBlock) {
+  // Entries of two blocks, and two of them: between the blocks of one entry come all others of a window of four.
+  EXPECT_THAT(past_nearer(ascending(8), 4096, {.entry_bytes = 8192, .reach_bytes = 16384}),
+              ElementsAre(0, 2, 4, 6, 1, 3, 5, 7));
+}
+
+TEST(PageOrder, GoesThroughMoreEntriesThanTheLevelHas) {
+  constexpr std::uint32_t kBlocks = 960;
+  constexpr std::uint32_t kOfEntry = 8;
+  constexpr std::size_t kEntries = 5;
+  const std::vector<std::uint32_t> order = past_nearer(
+      ascending(kBlocks), 4096, {.entry_bytes = 4096 * kOfEntry, .reach_bytes = 4096.0 * kOfEntry * kEntries});
+  std::vector<std::uint32_t> sorted = order;
+  std::ranges::sort(sorted);
+  EXPECT_EQ(sorted, ascending(kBlocks)) << "each of them once";
+  for (std::size_t i = 0; i + kEntries < order.size(); ++i) {
+    std::set<std::uint32_t> entries;
+    for (std::size_t j = i; j <= i + kEntries; ++j) entries.insert(order[j] / kOfEntry);
+    EXPECT_GT(entries.size(), kEntries) << "from block " << i << " on, an entry is used again while it is there";
+  }
+}
+
+TEST(PageOrder, FromBothHalvesInTurns) {
+  EXPECT_THAT(halves_in_turns(6), ElementsAre(0, 3, 1, 4, 2, 5));
+  EXPECT_THAT(halves_in_turns(5), ElementsAre(0, 3, 1, 4, 2));
+  EXPECT_THAT(halves_in_turns(1), ElementsAre(0));
+  EXPECT_THAT(halves_in_turns(0), IsEmpty());
+}
+
+}  // namespace
+}  // namespace gputopo::probe

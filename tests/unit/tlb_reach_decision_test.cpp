@@ -1,0 +1,190 @@
+// The reach of a TLB from what misses in models of one.
+#include "probe/tlb_reach_decision.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <limits>
+#include <random>
+#include <utility>
+
+#include "support/tlb_model.h"
+
+namespace gputopo::probe {
+namespace {
+
+using truth::Replaced;
+using truth::TlbModel;
+
+MissedPagesOf misses_in(const TlbModel& tlb, double noise_pages = 0) {
+  return [tlb, noise_pages, random = std::mt19937_64(5)](std::uint64_t pages) mutable {
+    std::normal_distribution<double> noise(0, 1);
+    return MissedPages{tlb.missed(pages) + noise_pages * noise(random), std::max(1.0, 3 * noise_pages)};
+  };
+}
+
+TlbReachQuestion near(std::uint64_t pages) {
+  return {.edge_pages = pages, .width_pages = 2, .max_pages = std::numeric_limits<double>::infinity()};
+}
+
+void expect_exactly(const TlbReachFound& found, double entries) {
+  EXPECT_TRUE(found.known);
+  EXPECT_EQ(found.last_fit_pages, entries) << found.why;
+  EXPECT_EQ(found.pages.low, entries);
+  EXPECT_EQ(found.pages.high, entries + 1);
+}
+
+TEST(TlbReach, IsToThePageInFullyAssociativeLevels) {
+  for (const std::uint32_t entries : {1u, 2u, 16u, 64u, 1000u}) {
+    SCOPED_TRACE(entries);
+    expect_exactly(find_tlb_reach(near(entries), misses_in(TlbModel::even(1, entries))), entries);
+  }
+}
+
+TEST(TlbReach, IsToThePageInSets) {
+  expect_exactly(find_tlb_reach(near(32), misses_in(TlbModel::even(2, 16))), 32);
+  expect_exactly(find_tlb_reach(near(512), misses_in(TlbModel::even(32, 16))), 512);
+  expect_exactly(find_tlb_reach(near(2048), misses_in(TlbModel::even(128, 16))), 2048);
+}
+
+TEST(TlbReach, IsFoundWhereTheCoarseEdgeIsSomePercentOff) {
+  for (const std::uint64_t coarse : {495u, 505u, 520u, 530u}) {
+    expect_exactly(find_tlb_reach(near(coarse), misses_in(TlbModel::even(32, 16))), 512);
+  }
+}
+
+TEST(TlbReach, IsWhereMissesGrowWithEveryPage) {
+  // A page of something else takes a way of one set, which overflows long before the others.
+  std::vector<std::uint32_t> ways(256, 8);
+  ways[5] = 7;
+  const TlbReachFound found = find_tlb_reach(near(1800), misses_in(TlbModel(ways)));
+  EXPECT_TRUE(found.known);
+  EXPECT_NEAR(found.last_fit_pages, 2048, 2) << found.why;
+  EXPECT_LE(found.pages.low, 1797) << "some pages miss from there on";
+  EXPECT_GE(found.pages.high, 2049);
+}
+
+TEST(TlbReach, IsAnIntervalWhereAllSetsOverflowTooSoon) {
+  // The same of more ways: a tenth beyond the reach every page misses, and no more with each.
+  std::vector<std::uint32_t> ways(128, 16);
+  ways[5] = 15;
+  const TlbReachFound found = find_tlb_reach(near(1930), misses_in(TlbModel(ways)));
+  EXPECT_TRUE(found.known);
+  EXPECT_EQ(found.pages.low, 1925) << found.why;
+  EXPECT_GE(found.pages.high, 2049);
+}
+
+TEST(TlbReach, IsAnIntervalWhereSetsAreUneven) {
+  // Every other set lost a way: misses grow, but not evenly.
+  std::vector<std::uint32_t> ways(32, 16);
+  for (std::size_t set = 0; set < ways.size(); set += 2) ways[set] = 14;
+  const TlbModel tlb(ways);
+  const TlbReachFound found = find_tlb_reach(near(450), misses_in(tlb));
+  EXPECT_TRUE(found.known);
+  EXPECT_LE(found.pages.low, 448);
+  EXPECT_GE(found.pages.high, 449);
+}
+
+TEST(TlbReach, IsToThePageUnderRandomReplacementToo) {
+  for (const auto& [sets, ways] : {std::pair{1u, 64u}, {8u, 8u}, {32u, 16u}}) {
+    SCOPED_TRACE(sets);
+    expect_exactly(find_tlb_reach(near(sets * ways), misses_in(TlbModel::even(sets, ways, Replaced::kRandom))),
+                   sets * ways);
+  }
+}
+
+TEST(TlbReach, HoldsTheTruthInNoise) {
+  const TlbReachFound found = find_tlb_reach(near(2048), misses_in(TlbModel::even(128, 16), 4));
+  EXPECT_TRUE(found.known);
+  EXPECT_LE(found.pages.low, 2048) << found.why;
+  EXPECT_GE(found.pages.high, 2048) << found.why;
+  EXPECT_NEAR(found.last_fit_pages, 2048, 8);
+}
+
+TEST(TlbReach, StaysAsItWasWhereNothingOrEverythingMisses) {
+  const TlbReachFound none = find_tlb_reach(near(100), [](std::uint64_t) { return MissedPages{0, 1}; });
+  EXPECT_FALSE(none.known);
+  EXPECT_EQ(none.why, "as many as 112 pages fit");
+  const TlbReachFound all = find_tlb_reach(near(100), [](std::uint64_t pages) {
+    return MissedPages{static_cast<double>(pages), 1};
+  });
+  EXPECT_FALSE(all.known);
+  EXPECT_EQ(all.why, "as few as 88 pages miss");
+}
+
+TEST(TlbReach, WithoutRoomBeyondTakesTheSetsThatOverflow) {
+  TlbReachQuestion question = near(512);
+  question.max_pages = 540;
+  expect_exactly(find_tlb_reach(question, misses_in(TlbModel::even(32, 16))), 512);
+  // A ramp of single pages: no set overflows.
+  const auto ramp = [](std::uint64_t pages) {
+    return MissedPages{pages > 510 ? 1.5 + 0.1 * static_cast<double>(pages - 510) : 0, 1};
+  };
+  EXPECT_FALSE(find_tlb_reach(question, ramp).known);
+}
+
+TEST(TlbGrowth, LeadsBackToWhereMissesBegin) {
+  const TlbGrowth growth = make_tlb_growth({110, 120, 130, 140, 150, 160}, {170, 340, 510, 680, 850, 1020});
+  EXPECT_EQ(growth.begin(), 100);
+  EXPECT_TRUE(growth.is_straight());
+  EXPECT_NEAR(growth.margin_pages, 0, 1e-6);
+  EXPECT_EQ(growth.next_from(), 100);
+}
+
+TEST(TlbGrowth, ABendIsNotStraight) {
+  const TlbGrowth growth = make_tlb_growth({110, 120, 130, 140, 150, 160}, {16, 16, 16, 186, 356, 526});
+  EXPECT_FALSE(growth.is_straight());
+  EXPECT_GT(growth.margin_pages, 4);
+  EXPECT_EQ(growth.next_from(), 129) << "the last two lead back to the bend";
+}
+
+TEST(TlbGrowth, NoGrowthBeginsNowhere) {
+  const TlbGrowth growth = make_tlb_growth({110, 120, 130, 140, 150, 160}, {0, 0, 0, 0, 0, 0});
+  EXPECT_EQ(growth.begin(), 0);
+  EXPECT_EQ(growth.next_from(), 160);
+  EXPECT_FALSE(TlbGrowth{}.is_straight()) << "no points";
+}
+
+// ---- The coarse edge ----
+
+MissedPartsOf parts_of(const TlbModel& tlb, int& calls) {
+  return [tlb, &calls](const std::vector<std::uint64_t>& tries) {
+    ++calls;
+    std::vector<MissedPart> parts;
+    for (const std::uint64_t pages : tries) parts.push_back({tlb.missed(pages) / static_cast<double>(pages), 4096});
+    return parts;
+  };
+}
+
+TEST(TlbCoarseEdge, IsNearInAFewLooks) {
+  int calls = 0;
+  const stats::Interval pages =
+      find_coarse_edge(1024, 4096, {.rise_cycles = 20}, parts_of(TlbModel::even(1, 2000), calls));
+  EXPECT_LE(pages.low, 2000);
+  EXPECT_GT(pages.high, 2000);
+  EXPECT_LE(pages.high - pages.low, 2000.0 / 256 + 1);
+  EXPECT_LE(calls, 4);
+}
+
+TEST(TlbCoarseEdge, OfNeighboursIsKnown) {
+  int calls = 0;
+  const stats::Interval pages = find_coarse_edge(16, 17, {.rise_cycles = 20}, parts_of(TlbModel::even(1, 16), calls));
+  EXPECT_EQ(pages.low, 16);
+  EXPECT_EQ(pages.high, 17);
+  EXPECT_EQ(calls, 0);
+  EXPECT_EQ(find_coarse_edge(16, 16, {}, parts_of(TlbModel::even(1, 16), calls)).high, 16);
+}
+
+TEST(TlbCoarseEdge, IsLowerByWhatNoiseMayHide) {
+  int calls = 0;
+  const MissSignature noisy{.rise_cycles = 10, .false_part = 0.2, .line_error = 0.4, .line_error_lines = 16};
+  const stats::Interval pages = find_coarse_edge(256, 1024, noisy, parts_of(TlbModel::even(1, 400), calls));
+  EXPECT_NEAR(pages.low, pages.high * (1 - 3 * 0.4 * std::sqrt(16.0 / 400)), 6);
+  const MissSignature hidden{.rise_cycles = 10, .false_part = 0.2, .line_error = 100, .line_error_lines = 16};
+  const stats::Interval untold = find_coarse_edge(256, 1024, hidden, parts_of(TlbModel::even(1, 400), calls));
+  EXPECT_GE(untold.low, 0.4 * untold.high) << "not by more than half";
+}
+
+}  // namespace
+}  // namespace gputopo::probe
