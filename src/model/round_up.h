@@ -1,0 +1,13 @@
+// Rounding up to whole units.
+#pragma once
+
+#include <cstdint>
+
+namespace gputopo {
+
+// The least multiple of `unit`, which is not 0, that is no less than `value`.
+[[nodiscard]] constexpr std::uint64_t round_up(std::uint64_t value, std::uint64_t unit) {
+  return (value + unit - 1) / unit * unit;
+}
+
+}  // namespace gputopo
