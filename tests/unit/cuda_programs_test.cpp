@@ -10,7 +10,7 @@
 
 #include "device/cuda/cuda_device.h"
 #include "device/cuda/kernel_layout.h"
-#include "device/cuda/stream_runner.h"
+#include "device/cuda/streams.h"
 #include "support/fake_cuda.h"
 
 namespace gputopo {

@@ -19,7 +19,7 @@ namespace {
 // Loads of a read that are under way together before they are used.
 constexpr std::uint32_t kLoadsTogether = 4;
 // Tests of a barrier, each of which may itself wait a little, until a copy counts as lost.
-constexpr std::uint32_t kMostTests = 1u << 16;
+constexpr std::uint32_t kMaxTests = 1u << 16;
 
 void prologue(PtxText& text, ClusterOp op, std::uint32_t threads) {
   kernel_line(text, cluster_kernel_name(op), sizeof(ClusterParameters));
@@ -171,7 +171,7 @@ CLEARED:
 // Until the copy into %slot has arrived that was issued with the parity %wanted; at once where there was none yet.
 void wait_for_slot(PtxText& text, std::string_view name) {
   text.line("mad.lo.u32 %barrier, %slot, 8, %shared;");
-  text.line("mov.u32 %tests, {};", kMostTests);
+  text.line("mov.u32 %tests, {};", kMaxTests);
   text.line("{}_TEST:", name);
   text.line("mbarrier.try_wait.parity.shared::cta.b64 %more, [%barrier], %wanted;");
   text.line("@%more bra {}_ARRIVED;", name);

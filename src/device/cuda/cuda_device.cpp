@@ -5,68 +5,30 @@
 
 #include "device/cuda/cluster_runner.h"
 #include "device/cuda/program_modules.h"
-#include "device/cuda/stream_runner.h"
-#include "device/launch/access_runner.h"
-#include "device/launch/chase_runner.h"
-#include "device/launch/code_runner.h"
+#include "device/cuda/streams.h"
+#include "device/launch/launch_device.h"
 
 namespace gputopo {
 namespace cuda {
 namespace {
 
-class CudaDevice : public Device {
- public:
-  explicit CudaDevice(int ordinal)
-      : gpu_(ordinal),
-        chases_(gpu_),
-        streams_(gpu_),
-        code_kernel_(gpu_),
-        codes_(gpu_, code_kernel_),
-        access_kernels_(gpu_),
-        accesses_(gpu_, access_kernels_),
-        clusters_(gpu_) {}
+// See launch::LaunchDevice.
+struct Nvidia {
+  using Gpu = cuda::Gpu;
+  using Streams = cuda::Streams;
+  using CodeKernel = CodeModule;
+  using AccessKernels = AccessModule;
+  using Clusters = ClusterRunner;
 
-  [[nodiscard]] const DeviceInfo& info() const override { return gpu_.info(); }
-
-  [[nodiscard]] std::vector<ProgramResult> run(std::span<const Program> programs) override {
-    for (const Program& program : programs) validate(program);
-    std::vector<ProgramResult> results(programs.size());
-    std::vector<launch::ChaseJob> chases;
-    for (std::size_t i = 0; i < programs.size(); ++i) {
-      if (const auto* chase = std::get_if<ChaseProgram>(&programs[i])) chases.push_back({chase, &results[i]});
-    }
-    gpu_.wake();
-    chases_.run(chases);
-    for (std::size_t i = 0; i < programs.size(); ++i) {
-      if (const auto* stream = std::get_if<StreamProgram>(&programs[i])) results[i] = streams_.run(*stream);
-      if (const auto* code = std::get_if<InstructionProgram>(&programs[i])) results[i] = codes_.run(*code);
-      if (const auto* access = std::get_if<AccessProgram>(&programs[i])) results[i] = accesses_.run(*access);
-      if (const auto* cluster = std::get_if<ClusterProgram>(&programs[i])) results[i] = clusters_.run(*cluster);
-    }
-    return results;
+  static std::string native_code(const Gpu& gpu, const ChaseProgram&) { return generate_chase_ptx(gpu.target()); }
+  static std::string native_code(const Gpu& gpu, const StreamProgram& program) {
+    return generate_stream_ptx(gpu.target(), Streams::shape_of(program));
   }
-
-  [[nodiscard]] std::vector<std::string> warnings() override { return gpu_.warnings(); }
-
-  [[nodiscard]] std::string native_code(const Program& program) override {
-    if (const auto* stream = std::get_if<StreamProgram>(&program))
-      return generate_stream_ptx(gpu_.target(), shape_of(*stream));
-    if (std::holds_alternative<InstructionProgram>(program)) return generate_code_ptx(gpu_.target());
-    if (std::holds_alternative<AccessProgram>(program)) return generate_access_ptx(gpu_.target());
-    if (std::holds_alternative<ClusterProgram>(program))
-      return generate_cluster_ptx(cluster_target(gpu_.target(), gpu_.driver()->version()));
-    return generate_chase_ptx(gpu_.target());
+  static std::string native_code(const Gpu& gpu, const InstructionProgram&) { return generate_code_ptx(gpu.target()); }
+  static std::string native_code(const Gpu& gpu, const AccessProgram&) { return generate_access_ptx(gpu.target()); }
+  static std::string native_code(const Gpu& gpu, const ClusterProgram&) {
+    return generate_cluster_ptx(cluster_target(gpu.target(), gpu.driver()->version()));
   }
-
- private:
-  Gpu gpu_;
-  launch::ChaseRunner chases_;
-  StreamRunner streams_;
-  CodeModule code_kernel_;
-  launch::CodeRunner codes_;
-  AccessModule access_kernels_;
-  launch::AccessRunner accesses_;
-  ClusterRunner clusters_;
 };
 
 bool library_can_be_loaded() {
@@ -102,7 +64,9 @@ DeviceListing listing_of(const Driver& driver, int ordinal) {
 }  // namespace
 }  // namespace cuda
 
-std::unique_ptr<Device> open_cuda_device(int ordinal) { return std::make_unique<cuda::CudaDevice>(ordinal); }
+std::unique_ptr<Device> open_cuda_device(int ordinal) {
+  return std::make_unique<launch::LaunchDevice<cuda::Nvidia>>(ordinal);
+}
 
 std::vector<DeviceListing> list_cuda_devices(std::string& problem) {
   problem.clear();

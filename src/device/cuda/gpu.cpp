@@ -4,27 +4,16 @@
 
 #include <algorithm>
 #include <bit>
-#include <cmath>
 
 #include "device/cuda/nvml_api.h"
+#include "model/round_up.h"
 
 namespace gputopo::cuda {
 namespace {
 
-using Clock = std::chrono::steady_clock;
-
 constexpr std::uint64_t kArenaAlignment = 2ull << 20;  // a large page: arrays then cover whole pages
 constexpr std::uint64_t kLeastArenaBytes = 64ull << 20;
 constexpr double kUsableMemory = 0.9;  // of what is free: the driver needs some for itself
-
-// Waking: spins of this length until two in a row see the same clock; at least so many the first time.
-constexpr std::uint64_t kSpinNanoseconds = 20'000'000;
-constexpr int kLeastSpins = 3;
-constexpr int kMostSpins = 15;
-constexpr double kSteadyClock = 0.005;  // relative difference
-constexpr std::chrono::milliseconds kIdleTime{100};
-// Shorter than this, the granularity of %globaltimer (about 1 us) shows in the clock.
-constexpr std::uint64_t kLeastClockNanoseconds = 200'000;
 
 struct ArchitectureRow {
   int sm;  // first of its compute capabilities
@@ -55,7 +44,7 @@ const ArchitectureRow* architecture_of(int sm) {
 
 // A launch as the driver's extensible interface takes it.
 struct ClusterLaunch {
-  explicit ClusterLaunch(const Launch& launch) {
+  explicit ClusterLaunch(const launch::KernelLaunch& launch) {
     dimension.x = launch.cluster_size;
     config.grid[0] = launch.blocks;
     config.grid[1] = launch.blocks_y;
@@ -73,11 +62,6 @@ struct ClusterLaunch {
 
 // What drivers answer to a cluster that they cannot launch.
 bool is_wrong_cluster(Status status) { return status == kErrorInvalidClusterSize || status == kErrorInvalidValue; }
-
-double clock_of(const BlockRecord& record) {
-  return 1e3 * static_cast<double>(record.end_cycles - record.start_cycles) /
-         static_cast<double>(record.end_ns - record.start_ns);
-}
 
 }  // namespace
 
@@ -185,7 +169,7 @@ DevicePointer Gpu::reserve(std::uint64_t bytes) {
   std::uint64_t alignment = std::max(kArenaAlignment, std::bit_floor(std::min(bytes / 4, room)));
   const auto allocate = [&] {
     arena_ = Memory();  // the old one first: both may not fit
-    arena_ = Memory(driver_, launch::round_up(std::max(bytes, kLeastArenaBytes) + alignment, kArenaAlignment));
+    arena_ = Memory(driver_, round_up(std::max(bytes, kLeastArenaBytes) + alignment, kArenaAlignment));
   };
   if (bytes + alignment > arena_.bytes()) {
     try {
@@ -196,7 +180,7 @@ DevicePointer Gpu::reserve(std::uint64_t bytes) {
       allocate();
     }
   }
-  return launch::round_up(arena_.address(), alignment);
+  return round_up(arena_.address(), alignment);
 }
 
 std::uint64_t Gpu::carve_out_for(std::uint64_t wanted_bytes, std::uint64_t shared_bytes, std::uint32_t blocks) const {
@@ -221,7 +205,7 @@ std::uint64_t Gpu::shared_bytes_for_one_block(std::uint64_t carve_out_bytes, std
   return over_half > reserved ? std::max(shared_bytes, over_half - reserved) : shared_bytes;
 }
 
-void Gpu::set_carve_out(FunctionHandle function, const Launch& launch) const {
+void Gpu::set_carve_out(FunctionHandle function, const launch::KernelLaunch& launch) const {
   if (driver_->func_set_attribute == nullptr || *info_.compute_capability_major < 7) {
     const CacheConfig config = launch.carve_out_bytes <= 16 * 1024   ? CacheConfig::kPreferL1
                                : launch.carve_out_bytes <= 32 * 1024 ? CacheConfig::kPreferEqual
@@ -246,7 +230,7 @@ void Gpu::set_carve_out(FunctionHandle function, const Launch& launch) const {
       fmt::format("cuFuncSetAttribute(PREFERRED_SHARED_MEMORY_CARVEOUT, {})", percent));
 }
 
-Status Gpu::start(FunctionHandle function, const Launch& launch, void** parameters) const {
+Status Gpu::start(FunctionHandle function, const launch::KernelLaunch& launch, void** parameters) const {
   const auto shared_bytes = static_cast<unsigned>(launch.shared_bytes);
   if (launch.cluster_size == 0) {
     return driver_->launch_kernel(function, launch.blocks, launch.blocks_y, 1, launch.threads, 1, 1, shared_bytes,
@@ -256,7 +240,8 @@ Status Gpu::start(FunctionHandle function, const Launch& launch, void** paramete
   return driver_->launch_kernel_ex(&cluster.config, function, parameters, nullptr);
 }
 
-void Gpu::run(FunctionHandle function, const std::string& name, const Launch& launch, std::vector<void*> parameters) {
+void Gpu::run(FunctionHandle function, const std::string& name, const launch::KernelLaunch& launch,
+              std::vector<void*> parameters) {
   set_carve_out(function, launch);
   const Status status = start(function, launch, parameters.data());
   if (launch.cluster_size != 0 && is_wrong_cluster(status)) {
@@ -267,7 +252,7 @@ void Gpu::run(FunctionHandle function, const std::string& name, const Launch& la
                              std::uint64_t{launch.blocks} * launch.blocks_y, launch.threads, launch.shared_bytes,
                              launch.cluster_size == 0 ? "" : fmt::format(", clusters of {}", launch.cluster_size)));
   driver_->check(driver_->ctx_synchronize(), fmt::format("kernel {}", name));
-  last_work_ = Clock::now();
+  clock_.worked();
 }
 
 void Gpu::require_clusters() const {
@@ -277,7 +262,7 @@ void Gpu::require_clusters() const {
   }
 }
 
-ClusterRoom Gpu::cluster_room(FunctionHandle function, const Launch& launch) const {
+ClusterRoom Gpu::cluster_room(FunctionHandle function, const launch::KernelLaunch& launch) const {
   set_carve_out(function, launch);
   driver_->check(driver_->func_set_attribute(function, FunctionAttribute::kNonPortableClusterSizeAllowed, 1),
                  "cuFuncSetAttribute(NON_PORTABLE_CLUSTER_SIZE_ALLOWED)");
@@ -297,9 +282,9 @@ ClusterRoom Gpu::cluster_room(FunctionHandle function, const Launch& launch) con
 
 void Gpu::launch_fill(launch::Address tasks, std::uint32_t arrays, std::uint64_t most_elements) {
   constexpr std::uint32_t kThreads = 256;
-  constexpr std::uint64_t kMostBlocks = 1024;
+  constexpr std::uint64_t kMaxBlocks = 1024;
   const auto blocks =
-      static_cast<std::uint32_t>(std::clamp<std::uint64_t>((most_elements + kThreads - 1) / kThreads, 1, kMostBlocks));
+      static_cast<std::uint32_t>(std::clamp<std::uint64_t>((most_elements + kThreads - 1) / kThreads, 1, kMaxBlocks));
   run(chase_module().function("fill"), "fill", {.blocks = blocks, .blocks_y = arrays, .threads = kThreads}, {&tasks});
 }
 
@@ -315,8 +300,13 @@ void Gpu::launch_chase(const launch::ChaseLaunch& launch) {
       {&tasks, &stride, &tasks_to_look_through});
 }
 
-launch::TextureView Gpu::make_texture(launch::Address address, std::uint64_t bytes) {
-  const auto texture = std::make_shared<Texture>(driver_, address, bytes, 1u);
+launch::TextureView Gpu::make_texture(launch::Address address, std::uint64_t bytes, std::uint32_t channels) {
+  const std::uint64_t texels = bytes / (sizeof(std::uint32_t) * channels);
+  if (texels > max_linear_texels_) {
+    throw NotSupportedError(fmt::format("a texture of {} texels is larger than this GPU's linear textures may be ({})",
+                                        texels, max_linear_texels_));
+  }
+  const auto texture = std::make_shared<Texture>(driver_, address, bytes, channels);
   return {texture->handle(), texture};
 }
 
@@ -338,7 +328,8 @@ void Gpu::check(const ChaseProgram& program) const {
   }
 }
 
-std::uint32_t Gpu::resident_blocks(FunctionHandle function, const Launch& launch, std::uint32_t wanted) const {
+std::uint32_t Gpu::resident_blocks(FunctionHandle function, const launch::KernelLaunch& launch,
+                                   std::uint32_t wanted) const {
   if (driver_->occupancy_max_active_blocks == nullptr) return wanted;
   set_carve_out(function, launch);
   int blocks = 0;
@@ -360,27 +351,12 @@ void Gpu::clear(DevicePointer address, std::uint64_t bytes) const {
   driver_->check(driver_->memset_d8(address, 0, bytes), fmt::format("cuMemsetD8({})", bytes));
 }
 
-BlockRecord Gpu::spin(std::uint64_t nanoseconds) {
+BlockRecord Gpu::spin_all(std::uint64_t nanoseconds) {
   BlockRecord record{};
   DevicePointer address = reserve(sizeof(record));
   run(chase_module().function("spin"), "spin", {.blocks = info_.sm_count, .threads = 32}, {&address, &nanoseconds});
   download(&record, address, sizeof(record));
   return record;
-}
-
-void Gpu::wake() {
-  if (last_work_ && Clock::now() - *last_work_ < kIdleTime) return;
-  const int least = last_work_ ? 1 : kLeastSpins;
-  for (int i = 0; i < kMostSpins; ++i) {
-    const double previous = last_clock_mhz_;
-    last_clock_mhz_ = clock_of(spin(kSpinNanoseconds));
-    if (i + 1 >= least && std::abs(last_clock_mhz_ - previous) <= kSteadyClock * last_clock_mhz_) return;
-  }
-}
-
-double Gpu::clock_mhz(const BlockRecord& record) {
-  if (record.end_ns - record.start_ns >= kLeastClockNanoseconds) last_clock_mhz_ = clock_of(record);
-  return last_clock_mhz_;
 }
 
 }  // namespace gputopo::cuda

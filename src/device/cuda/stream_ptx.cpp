@@ -13,7 +13,7 @@ namespace {
 // Fewest accesses of a thread between two turns of a loop, to spread the loop's own cost.
 constexpr std::uint32_t kLeastBodyAccesses = 8;
 // Longest body without an inner loop. Longer bodies gain nothing and leave the instruction cache.
-constexpr std::uint32_t kMostBodyAccesses = 64;
+constexpr std::uint32_t kMaxBodyAccesses = 64;
 // 32-bit registers that all threads of a block share, and what a thread needs beside the data of its accesses.
 constexpr std::uint32_t kRegisters = 65536;
 constexpr std::uint32_t kOtherRegisters = 24;
@@ -243,7 +243,7 @@ class StreamKernel {
   // passes.
   void pass(const std::string& label) {
     const std::uint64_t all_rows = slice_rows(shape_);
-    const std::uint64_t body_rows = all_rows <= kMostBodyAccesses ? all_rows : stream_body_accesses(shape_);
+    const std::uint64_t body_rows = all_rows <= kMaxBodyAccesses ? all_rows : stream_body_accesses(shape_);
     const std::uint64_t turns = body_rows == 0 ? 0 : all_rows / body_rows;
     text_.line("add.{} {}, {}, {};", address_type(), origin(), origin(), wide_addresses() ? "%zero" : "%zero32");
     text_.line("mov.{} {}, {};", address_type(), pointer(), origin());

@@ -10,7 +10,7 @@ namespace gputopo::hip {
 namespace {
 
 // Each is a hardware queue: with more of them than the GPU has places for, all would take turns.
-constexpr std::size_t kMostStreams = 4;
+constexpr std::size_t kMaxStreams = 4;
 constexpr std::uint32_t kBitsOfWord = 32;
 
 }  // namespace
@@ -79,7 +79,7 @@ StreamHandle CuMasks::stream_of(const std::set<std::uint32_t>& hardware_ids) {
   }
   std::vector<std::uint32_t> bits;
   for (const std::uint32_t id : hardware_ids) bits.push_back(bit_of_.at(id));
-  if (streams_.size() == kMostStreams) streams_.erase(streams_.begin());
+  if (streams_.size() == kMaxStreams) streams_.erase(streams_.begin());
   streams_.push_back({hardware_ids, create(bits)});
   if (streams_.back().stream == nullptr) give_up();
   return usable_ ? streams_.back().stream.get() : nullptr;

@@ -10,6 +10,7 @@
 
 #include "device/launch/busy_warning.h"
 #include "gputopo/error.h"
+#include "model/round_up.h"
 
 namespace gputopo::hip {
 namespace {
@@ -22,25 +23,14 @@ constexpr std::uint64_t kArenaAlignment = 2ull << 20;  // a large page: arrays t
 constexpr std::uint64_t kLeastArenaBytes = 64ull << 20;
 constexpr double kUsableMemory = 0.9;  // of what is free: the driver needs some for itself
 
-// Waking: spins of this length until two in a row see the same clock; at least so many the first time.
-constexpr std::uint64_t kSpinNanoseconds = 20'000'000;
-constexpr int kLeastSpins = 3;
-constexpr int kMostSpins = 15;
-// Of the clock that is its maximum: less is more than a launch that has just begun explains.
-constexpr double kHeldDown = 0.9;
-constexpr double kSteadyClock = 0.005;  // relative difference
-constexpr std::chrono::milliseconds kIdleTime{100};
-// Shorter than this, the granularity of the wall clock (10 to 40 ns) and the time between its reading and that of the
-// other clock show in the quotient.
-constexpr std::uint64_t kLeastClockNanoseconds = 200'000;
 // The wall clock by the host's: readings at either end, the time between, and the relative error that is too much,
 // which a launch that takes 100 us is far from.
 constexpr int kClockReadings = 8;
 constexpr std::chrono::milliseconds kClockTime{200};
-constexpr double kMostClockError = 0.005;
+constexpr double kMaxClockError = 0.005;
 // Looking for CUs: blocks that stay so long that every CU has one, a few times over, because a block may be late.
 constexpr std::uint64_t kRollCallNanoseconds = 200'000;
-constexpr int kMostRollCalls = 20;
+constexpr int kMaxRollCalls = 20;
 // Blocks are dealt to the shader engines in turn, whatever number of their CUs is switched on, and one whose engine is
 // full holds up all behind it. So that the CUs of the fullest engine get theirs there is a block for every CU that was
 // built, and so that no engine is full while every CU has a block that stays, there is room for a second, which leaves
@@ -182,7 +172,7 @@ void Gpu::read_wall_clock() {
   const double most_khz = ticks / milliseconds(end.before - begin.after);
   wall_clock_khz_ = (least_khz + most_khz) / 2;
   const double error = (most_khz - least_khz) / 2 / wall_clock_khz_;
-  if (!(error <= kMostClockError)) {
+  if (!(error <= kMaxClockError)) {
     throw DeviceError(fmt::format(
         "{} does not tell the rate of the GPU's wall clock, and the host is too busy to measure it: update ROCm to 5.5 "
         "or later, or try again",
@@ -198,7 +188,7 @@ void Gpu::read_wall_clock() {
 std::set<std::uint32_t> Gpu::roll_call(StreamHandle stream, std::uint32_t cus, std::uint32_t blocks) {
   std::set<std::uint32_t> ids;
   const std::uint64_t shared_bytes = shared_bytes_to_reach_every_sm(0, 0);
-  for (int call = 0; call < kMostRollCalls && ids.size() < cus; ++call) {
+  for (int call = 0; call < kMaxRollCalls && ids.size() < cus; ++call) {
     for (const BlockRecord& record : spin(blocks, shared_bytes, kRollCallNanoseconds, stream)) ids.insert(record.sm);
   }
   return ids;
@@ -229,9 +219,9 @@ const Module& Gpu::chase_module() {
 Address Gpu::reserve(std::uint64_t bytes) {
   if (bytes + kArenaAlignment > arena_.bytes()) {
     arena_ = Memory();  // the old one first: both may not fit
-    arena_ = Memory(runtime_, launch::round_up(std::max(bytes, kLeastArenaBytes) + kArenaAlignment, kArenaAlignment));
+    arena_ = Memory(runtime_, round_up(std::max(bytes, kLeastArenaBytes) + kArenaAlignment, kArenaAlignment));
   }
-  return launch::round_up(arena_.address(), kArenaAlignment);
+  return round_up(arena_.address(), kArenaAlignment);
 }
 
 void Gpu::upload(Address to, const void* from, std::uint64_t bytes) const {
@@ -272,9 +262,9 @@ std::uint64_t Gpu::shared_bytes_to_reach_every_sm(std::uint64_t, std::uint64_t s
 
 void Gpu::launch_fill(Address tasks, std::uint32_t arrays, std::uint64_t most_elements) {
   std::uint32_t threads = 256;
-  constexpr std::uint64_t kMostBlocks = 1024;
+  constexpr std::uint64_t kMaxBlocks = 1024;
   auto blocks =
-      static_cast<std::uint32_t>(std::clamp<std::uint64_t>((most_elements + threads - 1) / threads, 1, kMostBlocks));
+      static_cast<std::uint32_t>(std::clamp<std::uint64_t>((most_elements + threads - 1) / threads, 1, kMaxBlocks));
   run(chase_module().function("fill"), "fill", {.blocks = blocks, .blocks_y = arrays, .threads = threads},
       {&tasks, &blocks, &threads});
 }
@@ -283,17 +273,14 @@ void Gpu::launch_chase(const launch::ChaseLaunch& launch) {
   Address tasks = launch.tasks;
   std::uint32_t count = launch.task_count;
   std::uint32_t by_block = launch.by_block ? 1 : 0;
-  auto threads = static_cast<std::uint32_t>(launch::round_up(launch.threads, kWavefront));
+  auto threads = static_cast<std::uint32_t>(round_up(launch.threads, kWavefront));
   run(chase_module().function("chase"), "chase",
-      {.blocks = launch.blocks, .threads = threads, .shared_bytes = launch.shared_bytes, .cus = launch.wanted_sms},
+      {.blocks = launch.blocks, .threads = threads, .shared_bytes = launch.shared_bytes, .sms = launch.wanted_sms},
       {&tasks, &count, &by_block, &threads});
 }
 
 void Gpu::check(const ChaseProgram& program) const {
-  for (const ChaseArray& array : program.arrays) {
-    if (std::find(std::begin(kHipSpaces), std::end(kHipSpaces), array.space) == std::end(kHipSpaces))
-      throw NotSupportedError(fmt::format("AMD GPUs have no {} space", to_string(array.space)));
-  }
+  for (const ChaseArray& array : program.arrays) check_space(array.space);
   const std::uint64_t most_warps = info_.max_threads_per_block.value_or(kTouchThreads) / kWavefront;
   for (const ChaseActor& actor : program.actors) {
     if (actor.warp >= most_warps) {
@@ -326,31 +313,33 @@ std::uint32_t Gpu::sm_of(std::uint32_t hardware_id) const {
   return static_cast<std::uint32_t>(std::lower_bound(ids.begin(), ids.end(), hardware_id) - ids.begin());
 }
 
-void Gpu::run(FunctionHandle function, const std::string& name, const Launch& launch, std::vector<void*> parameters) {
-  Launch masked = launch;
-  masked.blocks = kBlocksOfMaskedCu * static_cast<std::uint32_t>(launch.cus.size());
-  const bool few = !launch.cus.empty() && masked.blocks < launch.blocks;
-  const StreamHandle stream = few && masks_ ? masks_->stream_of(launch.cus) : nullptr;
+void Gpu::run(FunctionHandle function, const std::string& name, const launch::KernelLaunch& launch,
+              std::vector<void*> parameters) {
+  launch::KernelLaunch masked = launch;
+  masked.blocks = kBlocksOfMaskedCu * static_cast<std::uint32_t>(launch.sms.size());
+  const bool few = !launch.sms.empty() && masked.blocks < launch.blocks;
+  const StreamHandle stream = few && masks_ ? masks_->stream_of(launch.sms) : nullptr;
   if (stream != nullptr) ++masked_launches_;
   start(function, name, stream != nullptr ? masked : launch, parameters, stream);
 }
 
-void Gpu::start(FunctionHandle function, const std::string& name, const Launch& launch, std::vector<void*>& parameters,
-                StreamHandle stream) {
+void Gpu::start(FunctionHandle function, const std::string& name, const launch::KernelLaunch& launch,
+                std::vector<void*>& parameters, StreamHandle stream) {
   runtime_->check(
       runtime_->launch_kernel(function, launch.blocks, launch.blocks_y, 1, launch.threads, 1, 1,
                               static_cast<unsigned>(launch.shared_bytes), stream, parameters.data(), nullptr),
       fmt::format("hipModuleLaunchKernel({}, {} blocks of {} threads, {} bytes of LDS)", name,
                   std::uint64_t{launch.blocks} * launch.blocks_y, launch.threads, launch.shared_bytes));
   runtime_->check(wait_(), fmt::format("kernel {}", name));
-  last_work_ = Clock::now();
+  clock_.worked();
 }
 
 void Gpu::stop_masking() {
   if (masks_) masks_->give_up();
 }
 
-std::uint32_t Gpu::resident_blocks(FunctionHandle function, const Launch& launch, std::uint32_t wanted) const {
+std::uint32_t Gpu::resident_blocks(FunctionHandle function, const launch::KernelLaunch& launch,
+                                   std::uint32_t wanted) const {
   int blocks = 0;
   runtime_->check(
       runtime_->occupancy_max_active_blocks(&blocks, function, static_cast<int>(launch.threads), launch.shared_bytes),
@@ -370,20 +359,13 @@ std::vector<BlockRecord> Gpu::spin(std::uint32_t blocks, std::uint64_t shared_by
   Address address = spin_records_.address();
   auto ticks = static_cast<std::uint64_t>(static_cast<double>(nanoseconds_each) * wall_clock_khz_ / 1e6);
   std::vector<void*> parameters = {&address, &ticks};
-  start(chase_module().function("spin"), "spin", {.blocks = blocks, .shared_bytes = shared_bytes}, parameters, stream);
+  start(chase_module().function("spin"), "spin",
+        {.blocks = blocks, .threads = kWavefront, .shared_bytes = shared_bytes}, parameters, stream);
   download(records.data(), address, bytes);
   return records;
 }
 
-void Gpu::wake() {
-  if (last_work_ && last_clock_mhz_ > 0 && Clock::now() - *last_work_ < kIdleTime) return;
-  const int least = last_clock_mhz_ > 0 ? 1 : kLeastSpins;
-  for (int i = 0; i < kMostSpins; ++i) {
-    const double previous = last_clock_mhz_;
-    static_cast<void>(clock_mhz(spin(info_.sm_count, 0, kSpinNanoseconds).front()));
-    if (i + 1 >= least && std::abs(last_clock_mhz_ - previous) <= kSteadyClock * last_clock_mhz_) return;
-  }
-}
+BlockRecord Gpu::spin_all(std::uint64_t nanoseconds) { return spin(info_.sm_count, 0, nanoseconds).front(); }
 
 std::vector<std::string> Gpu::warnings() const {
   std::vector<std::string> lines;
@@ -396,22 +378,15 @@ std::vector<std::string> Gpu::warnings() const {
         cus_seen_, info_.sm_count));
   }
   // The driver tells the clock of now, when the GPU may rest already; its own clocks tell that of the last launch.
-  if (last_clock_mhz_ > 0 && last_clock_mhz_ < kHeldDown * info_.sm_clock_max_mhz.value_or(0)) {
+  const double mhz = clock_.mhz();
+  if (mhz > 0 && mhz < launch::kMinClockShare * info_.sm_clock_max_mhz.value_or(0)) {
     const std::string cause = what_holds_clocks_down(sysfs_root(), info_.pci_address);
     lines.push_back(
         fmt::format("this GPU ran at {:.0f} of {:.0f} MHz{}: latencies in ns are longer and bandwidths lower than they "
                     "could be; see rocm-smi -a",
-                    last_clock_mhz_, *info_.sm_clock_max_mhz, cause.empty() ? "" : ", held down by " + cause));
+                    mhz, *info_.sm_clock_max_mhz, cause.empty() ? "" : ", held down by " + cause));
   }
   return lines;
-}
-
-double Gpu::clock_mhz(const BlockRecord& record) {
-  const std::uint64_t ns = nanoseconds(record.end_ns - record.start_ns);
-  if (ns >= kLeastClockNanoseconds) {
-    last_clock_mhz_ = 1e3 * static_cast<double>(record.end_cycles - record.start_cycles) / static_cast<double>(ns);
-  }
-  return last_clock_mhz_;
 }
 
 }  // namespace gputopo::hip

@@ -1,7 +1,6 @@
-// One opened AMD GPU: what the runners of chase and stream programs share.
+// One opened AMD GPU.
 #pragma once
 
-#include <chrono>
 #include <memory>
 #include <optional>
 #include <set>
@@ -16,17 +15,6 @@
 #include "device/launch/chase_gpu.h"
 
 namespace gputopo::hip {
-
-// How a kernel is launched.
-struct Launch {
-  std::uint32_t blocks = 1;
-  std::uint32_t blocks_y = 1;
-  std::uint32_t threads = kWavefront;
-  std::uint64_t shared_bytes = 0;  // dynamic
-  // Hardware ids of the only CUs that the kernel works on; it leaves others as soon as it finds itself there. Empty:
-  // any.
-  std::set<std::uint32_t> cus = {};
-};
 
 class Gpu : public launch::ChaseGpu {
  public:
@@ -56,23 +44,21 @@ class Gpu : public launch::ChaseGpu {
   [[nodiscard]] bool may_run_beside_others(const ChaseProgram& program) const override;
   [[nodiscard]] std::uint32_t hardware_id_of(std::uint32_t sm) const override;
   [[nodiscard]] std::uint32_t sm_of(std::uint32_t hardware_id) const override;
-  [[nodiscard]] double clock_mhz(const launch::BlockRecord& record) override;
+  [[nodiscard]] std::uint64_t nanoseconds(std::uint64_t ticks) const override;
+  [[nodiscard]] launch::BlockRecord spin_all(std::uint64_t nanoseconds) override;
 
   // `parameters` point at the kernel's arguments. Returns once the kernel has ended; throws when it failed. A launch
-  // that names CUs may run with fewer blocks than it has, on those CUs only.
-  void run(FunctionHandle function, const std::string& name, const Launch& launch, std::vector<void*> parameters);
+  // that names SMs may run with fewer blocks than it has, on those only.
+  void run(FunctionHandle function, const std::string& name, const launch::KernelLaunch& launch,
+           std::vector<void*> parameters);
   // How many launches had their CUs by a mask, and an end of that.
   [[nodiscard]] std::uint64_t masked_launches() const { return masked_launches_; }
   void stop_masking();
   // Blocks that fit on one CU at a time, at most `wanted`.
-  [[nodiscard]] std::uint32_t resident_blocks(FunctionHandle function, const Launch& launch,
+  [[nodiscard]] std::uint32_t resident_blocks(FunctionHandle function, const launch::KernelLaunch& launch,
                                               std::uint32_t wanted) const;
-  // Ticks of the wall clock as nanoseconds.
-  [[nodiscard]] std::uint64_t nanoseconds(std::uint64_t ticks) const;
   // What may have disturbed the measurements so far, a line each.
   [[nodiscard]] std::vector<std::string> warnings() const;
-  // Brings the clocks up if the GPU has not worked for a while.
-  void wake();
 
  private:
   void read_info(int ordinal, const KfdNode& node);
@@ -80,8 +66,8 @@ class Gpu : public launch::ChaseGpu {
   void read_physical_ids();
   // The CUs that blocks on a stream have run on, which should be `cus`.
   [[nodiscard]] std::set<std::uint32_t> roll_call(StreamHandle stream, std::uint32_t cus, std::uint32_t blocks);
-  void start(FunctionHandle function, const std::string& name, const Launch& launch, std::vector<void*>& parameters,
-             StreamHandle stream);
+  void start(FunctionHandle function, const std::string& name, const launch::KernelLaunch& launch,
+             std::vector<void*>& parameters, StreamHandle stream);
   [[nodiscard]] std::optional<std::uint64_t> attribute(DeviceAttribute attribute) const;
   [[nodiscard]] std::vector<launch::BlockRecord> spin(std::uint32_t blocks, std::uint64_t shared_bytes,
                                                       std::uint64_t nanoseconds_each, StreamHandle stream = nullptr);
@@ -96,13 +82,11 @@ class Gpu : public launch::ChaseGpu {
   Memory arena_;
   Memory spin_records_;  // apart from the arena, which holds the tasks of a launch whose stream is made first
   std::unique_ptr<Module> chase_module_;
-  double last_clock_mhz_ = 0;
   std::uint32_t cus_seen_ = 0;  // by the roll call
   std::optional<CuMasks> masks_;
   std::uint64_t masked_launches_ = 0;
   std::string busy_warning_;
   std::string wall_clock_warning_;  // where its rate was measured
-  std::optional<std::chrono::steady_clock::time_point> last_work_;
 };
 
 }  // namespace gputopo::hip

@@ -4,82 +4,59 @@
 
 #include "device/hip/gpu.h"
 #include "device/hip/program_modules.h"
-#include "device/hip/stream_runner.h"
-#include "device/launch/access_runner.h"
-#include "device/launch/chase_runner.h"
-#include "device/launch/code_runner.h"
+#include "device/hip/streams.h"
+#include "device/launch/launch_device.h"
 #include "gputopo/error.h"
 
 namespace gputopo {
 namespace hip {
 namespace {
 
-class HipDevice : public Device {
- public:
-  explicit HipDevice(int ordinal)
-      : gpu_(ordinal),
-        chases_(gpu_),
-        streams_(gpu_),
-        code_kernel_(gpu_),
-        codes_(gpu_, code_kernel_),
-        access_kernels_(gpu_),
-        accesses_(gpu_, access_kernels_) {}
+struct NoClusters {
+  explicit NoClusters(Gpu&) {}
+  [[noreturn]] static void check(const ClusterProgram&) { throw NotSupportedError("AMD GPUs have no clusters"); }
+  [[nodiscard]] static ProgramResult run(const ClusterProgram& program) { check(program); }
+};
 
-  [[nodiscard]] const DeviceInfo& info() const override { return gpu_.info(); }
+// See launch::LaunchDevice.
+struct Amd {
+  using Gpu = hip::Gpu;
+  using Streams = hip::Streams;
+  using CodeKernel = CodeModule;
+  using AccessKernels = AccessModule;
+  using Clusters = NoClusters;
+
+  static std::string native_code(const Gpu& gpu, const ChaseProgram&) { return generate_chase_source(gpu.target()); }
+  static std::string native_code(const Gpu& gpu, const StreamProgram& program) {
+    return generate_stream_source(gpu.target(), Streams::shape_of(program));
+  }
+  static std::string native_code(const Gpu& gpu, const InstructionProgram&) {
+    return generate_code_source(gpu.target());
+  }
+  static std::string native_code(const Gpu& gpu, const AccessProgram&) { return generate_access_source(gpu.target()); }
+  static std::string native_code(const Gpu&, const ClusterProgram&) { return {}; }
+};
+
+class HipDevice : public launch::LaunchDevice<Amd> {
+ public:
+  using LaunchDevice::LaunchDevice;
 
   [[nodiscard]] std::vector<ProgramResult> run(std::span<const Program> programs) override {
     check_for_fault();
-    const std::uint64_t masked_launches = gpu_.masked_launches();
+    const std::uint64_t masked_launches = gpu().masked_launches();
     try {
-      return run_all(programs);
+      return LaunchDevice::run(programs);
     } catch (const DeviceLostError&) {
       throw;
     } catch (const DeviceMemoryError&) {
       throw;
     } catch (const DeviceError&) {
       // A mask may have kept the blocks from where they had to be; without masks they come there.
-      if (gpu_.masked_launches() == masked_launches) throw;
-      gpu_.stop_masking();
-      return run_all(programs);
+      if (gpu().masked_launches() == masked_launches) throw;
+      gpu().stop_masking();
+      return LaunchDevice::run(programs);
     }
   }
-
-  [[nodiscard]] std::vector<std::string> warnings() override { return gpu_.warnings(); }
-
-  [[nodiscard]] std::string native_code(const Program& program) override {
-    if (const auto* stream = std::get_if<StreamProgram>(&program))
-      return generate_stream_source(gpu_.target(), shape_of(*stream));
-    if (std::holds_alternative<AccessProgram>(program)) return generate_access_source(gpu_.target());
-    if (std::holds_alternative<InstructionProgram>(program)) return generate_code_source(gpu_.target());
-    return generate_chase_source(gpu_.target());
-  }
-
- private:
-  [[nodiscard]] std::vector<ProgramResult> run_all(std::span<const Program> programs) {
-    std::vector<ProgramResult> results(programs.size());
-    std::vector<launch::ChaseJob> chases;
-    for (std::size_t i = 0; i < programs.size(); ++i) {
-      validate(programs[i]);
-      if (const auto* chase = std::get_if<ChaseProgram>(&programs[i])) chases.push_back({chase, &results[i]});
-      if (std::holds_alternative<ClusterProgram>(programs[i])) throw NotSupportedError("AMD GPUs have no clusters");
-    }
-    gpu_.wake();
-    chases_.run(chases);
-    for (std::size_t i = 0; i < programs.size(); ++i) {
-      if (const auto* stream = std::get_if<StreamProgram>(&programs[i])) results[i] = streams_.run(*stream);
-      if (const auto* code = std::get_if<InstructionProgram>(&programs[i])) results[i] = codes_.run(*code);
-      if (const auto* access = std::get_if<AccessProgram>(&programs[i])) results[i] = accesses_.run(*access);
-    }
-    return results;
-  }
-
-  Gpu gpu_;
-  launch::ChaseRunner chases_;
-  StreamRunner streams_;
-  CodeModule code_kernel_;
-  launch::CodeRunner codes_;
-  AccessModule access_kernels_;
-  launch::AccessRunner accesses_;
 };
 
 DeviceListing listing_of(const Runtime& runtime, int ordinal) {

@@ -32,6 +32,8 @@ struct GfxTarget {
 
 // The spaces that programs may use.
 inline constexpr Space kHipSpaces[] = {Space::kGlobal, Space::kGlobalBypassL1, Space::kShared, Space::kScalar};
+// Throws NotSupportedError for any other.
+void check_space(Space space);
 
 // Threads of a wavefront, which an actor's warp is; actors name the first 32 of its lanes only.
 inline constexpr std::uint32_t kWavefront = 64;
@@ -63,7 +65,7 @@ struct StreamParameters {
 };
 
 // Vectors that a thread may have in flight at once: more registers than that would not fit beside one another.
-inline constexpr std::uint32_t kMostBytesInFlight = 128;
+inline constexpr std::uint32_t kMaxBytesInFlight = 128;
 
 // Kernels "fill", "chase", "spin".
 [[nodiscard]] std::string generate_chase_source(const GfxTarget& target);

@@ -34,7 +34,7 @@ launch::CodeSizes CodeModule::sizes() {
   if (!sizes_) {
     std::array<std::uint32_t, 2> bytes{};  // of the stretch and of the loop around it
     launch::Address address = gpu_.reserve(sizeof(bytes));
-    gpu_.run(module().function("code_sizes"), "code_sizes", {}, {&address});
+    gpu_.run(module().function("code_sizes"), "code_sizes", {.threads = kWavefront}, {&address});
     gpu_.download(bytes.data(), address, sizeof(bytes));
     sizes_ = {static_cast<double>(bytes[0]) / kMostCodeBlocks, bytes[1]};
   }
@@ -42,10 +42,10 @@ launch::CodeSizes CodeModule::sizes() {
 }
 
 void CodeModule::launch(const launch::CodeLaunch& launch, launch::CodeParameters parameters) {
-  std::set<std::uint32_t> cus(std::begin(parameters.wanted_sm), std::end(parameters.wanted_sm));
-  cus.erase(launch::kAnySm);
+  std::set<std::uint32_t> sms(std::begin(parameters.wanted_sm), std::end(parameters.wanted_sm));
+  sms.erase(launch::kAnySm);
   gpu_.run(module().function("code"), "code",
-           {.blocks = launch.blocks, .threads = launch.threads, .shared_bytes = launch.shared_bytes, .cus = cus},
+           {.blocks = launch.blocks, .threads = launch.threads, .shared_bytes = launch.shared_bytes, .sms = sms},
            {&parameters});
 }
 

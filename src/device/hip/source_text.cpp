@@ -17,8 +17,8 @@ constexpr std::uint32_t kCuBit = 8;
 constexpr std::uint32_t kCuBits = 4;
 constexpr std::uint32_t kEngineBit = 13;
 constexpr std::uint32_t kXccBits = 4;
-constexpr std::uint32_t kMostEngineBits = 3;
-static_assert(1u << (kXccBits + kMostEngineBits + kCuBits) <= launch::kHardwareIds);
+constexpr std::uint32_t kMaxEngineBits = 3;
+static_assert(1u << (kXccBits + kMaxEngineBits + kCuBits) <= launch::kHardwareIds);
 
 constexpr std::uint32_t register_field(std::uint32_t id, std::uint32_t bit, std::uint32_t bits) {
   return (bits - 1) << 11 | bit << 6 | id;
@@ -125,6 +125,12 @@ const GfxTarget& gfx_target(const std::string& name) {
   throw NotSupportedError(
       fmt::format("{}: this GPU's instruction set is not one that gputopo has kernels for; it has them for {}", base,
                   fmt::join(known, ", ")));
+}
+
+void check_space(Space space) {
+  if (std::ranges::find(kHipSpaces, space) == std::end(kHipSpaces)) {
+    throw NotSupportedError(fmt::format("AMD GPUs have no {} space", to_string(space)));
+  }
 }
 
 std::uint32_t die_of(const GfxTarget& target, std::uint32_t hardware_id) {

@@ -14,6 +14,10 @@ class AccessRunner {
   [[nodiscard]] ProgramResult run(const AccessProgram& program);
 
  private:
+  [[nodiscard]] AccessLaunch launch_of(const AccessProgram& program) const;
+  // Brings the working set into device memory: links, or zeros.
+  void fill(const AccessProgram& program, const AccessParameters& parameters, std::uint64_t carve_out_bytes);
+
   LaunchGpu& gpu_;
   AccessGpu& kernels_;
 };

@@ -34,8 +34,8 @@ class ChaseGpu : public LaunchGpu {
   virtual void launch_fill(Address tasks, std::uint32_t arrays, std::uint64_t most_elements) = 0;
   virtual void launch_chase(const ChaseLaunch& launch) = 0;
 
-  // What not every vendor has; the programs that need it are refused before it is called.
-  [[nodiscard]] virtual TextureView make_texture(Address address, std::uint64_t bytes);
+  // What not every vendor has; the programs that need it are refused before it is called. A texel has `channels` words.
+  [[nodiscard]] virtual TextureView make_texture(Address address, std::uint64_t bytes, std::uint32_t channels);
   virtual void set_constants(Address image);  // kConstantBankBytes
 
   // Throws NotSupportedError for a program that this GPU's kernels cannot run.

@@ -1,19 +1,15 @@
 // Runs chase programs: packs them into launches, one program a block and one block an SM.
 #pragma once
 
-#include <cstdint>
-#include <map>
-#include <optional>
 #include <span>
-#include <utility>
 #include <vector>
 
+#include "device/launch/chain_orders.h"
+#include "device/launch/chase_encode.h"
 #include "device/launch/chase_gpu.h"
+#include "device/launch/chase_layout.h"
 
 namespace gputopo::launch {
-
-// A launch may last this long; longer programs are refused.
-inline constexpr double kMaxLaunchSeconds = 2.0;
 
 // One program and where its result goes.
 struct ChaseJob {
@@ -30,21 +26,16 @@ class ChaseRunner {
   void run(std::span<const ChaseJob> jobs);
 
  private:
-  struct Plan;
-  [[nodiscard]] Plan make_plan(const ChaseJob& job) const;
-  [[nodiscard]] std::vector<Plan*> choose_batch(std::vector<Plan*>& waiting) const;
-  // Throws for a block that never ran or that failed; `sm` is the one that was named.
-  void check_block(const BlockRecord& block, std::optional<std::uint32_t> sm) const;
+  [[nodiscard]] ChasePlan plan_of(const ChaseJob& job) const;
   // Runs a batch; returns the programs that shared an SM with another and must run again.
-  [[nodiscard]] std::vector<Plan*> run_batch(const std::vector<Plan*>& plans);
-  // The order of a shuffled chain; kept, because probes run the same arrays many times.
-  // The element at a position of a chain.
-  [[nodiscard]] std::uint64_t element_at(const ChaseArray& array, std::uint32_t chain, std::uint64_t position);
-  [[nodiscard]] const std::vector<std::uint32_t>& shuffled_order(const ChaseArray& array, std::uint32_t chain);
+  [[nodiscard]] std::vector<ChasePlan*> run_batch(const std::vector<ChasePlan*>& batch);
+  [[nodiscard]] BatchPlace place_of(const std::vector<ChasePlan*>& batch, const BatchLayout& layout, Address base,
+                                    std::vector<TextureView>& textures);
+  // Returns when it began, in LaunchGpu::seconds_open().
+  [[nodiscard]] double launch(const ChasePlan& first, std::size_t programs, const EncodedBatch& encoded);
 
   ChaseGpu& gpu_;
-  std::map<std::pair<std::uint64_t, std::uint64_t>, std::vector<std::uint32_t>> orders_;
-  std::uint64_t orders_bytes_ = 0;
+  ChainOrders orders_;
 };
 
 }  // namespace gputopo::launch

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "device/launch/code_kernel.h"
+#include "device/launch/code_layout.h"
 
 namespace gputopo::launch {
 
@@ -14,6 +15,8 @@ class CodeRunner {
   [[nodiscard]] ProgramResult run(const InstructionProgram& program);
 
  private:
+  [[nodiscard]] CodeLaunch launch_of(const CodeLayout& layout) const;
+
   LaunchGpu& gpu_;
   CodeGpu& kernel_;
 };

@@ -114,7 +114,7 @@ struct CodeStepTask {
   std::uint32_t lead;  // run: instructions in front of the stretch
 };
 
-inline constexpr std::uint32_t kMostCodeSms = 2;
+inline constexpr std::uint32_t kMaxCodeSms = 2;
 
 // Parameters of the kernel "code".
 struct CodeParameters {
@@ -122,10 +122,10 @@ struct CodeParameters {
   std::uint64_t records = 0;  // address of a BlockRecord for each slot
   std::uint64_t turn = 0;     // address of a word: how many steps have ended
   std::uint32_t step_count = 0;
-  std::uint32_t never = 0;                  // kNever
-  std::uint32_t wanted_sm[kMostCodeSms]{};  // of each slot; kAnySm: any block takes slot 0
-  std::uint32_t patience_cycles = 0;        // how long a block on an SM that is not wanted stays
-  std::uint32_t longest_wait_cycles = 0;    // for a step on the other SM
+  std::uint32_t never = 0;                 // kNever
+  std::uint32_t wanted_sm[kMaxCodeSms]{};  // of each slot; kAnySm: any block takes slot 0
+  std::uint32_t patience_cycles = 0;       // how long a block on an SM that is not wanted stays
+  std::uint32_t longest_wait_cycles = 0;   // for a step on the other SM
 };
 
 // Ids of SMs are below this where launches have more blocks than take part.

@@ -1,9 +1,12 @@
 // What the runners of programs need of a GPU of any vendor: its memory, its clocks and the names of its SMs.
 #pragma once
 
+#include <chrono>
 #include <cstdint>
+#include <set>
 
 #include "device/launch/kernel_layout.h"
+#include "device/launch/sm_clock.h"
 #include "gputopo/device.h"
 
 namespace gputopo::launch {
@@ -11,11 +14,20 @@ namespace gputopo::launch {
 using Address = std::uint64_t;  // in device memory
 
 // A launch may be expected to last this long; longer programs are refused.
-inline constexpr double kMostLaunchCycles = 1e9;
+inline constexpr double kMaxLaunchCycles = 1e9;
 
-[[nodiscard]] constexpr std::uint64_t round_up(std::uint64_t value, std::uint64_t unit) {
-  return (value + unit - 1) / unit * unit;
-}
+// How a kernel is launched. Always a one-dimensional block.
+struct KernelLaunch {
+  std::uint32_t blocks = 1;
+  std::uint32_t blocks_y = 1;
+  std::uint32_t threads = 32;
+  std::uint64_t shared_bytes = 0;     // dynamic
+  std::uint64_t carve_out_bytes = 0;  // ignored where carve-outs are fixed
+  std::uint32_t cluster_size = 0;     // NVIDIA: blocks, neighbours in x; 0: no clusters
+  // AMD: hardware ids of the only SMs that the kernel works on; it leaves others as soon as it finds itself there.
+  // Empty: any.
+  std::set<std::uint32_t> sms = {};
+};
 
 class LaunchGpu {
  public:
@@ -54,8 +66,29 @@ class LaunchGpu {
   [[nodiscard]] virtual std::uint32_t hardware_id_of(std::uint32_t sm) const { return sm; }
   [[nodiscard]] virtual std::uint32_t sm_of(std::uint32_t hardware_id) const { return hardware_id; }
 
+  // Ticks of the clock that all SMs share as nanoseconds.
+  [[nodiscard]] virtual std::uint64_t nanoseconds(std::uint64_t ticks) const { return ticks; }
+  // Keeps all SMs at work for so long; returns a block's record of it.
+  [[nodiscard]] virtual BlockRecord spin_all(std::uint64_t nanoseconds) = 0;
+
+  // Brings the clocks up if the GPU has not worked for a while.
+  void wake();
+  // Host time since the device was opened.
+  [[nodiscard]] double seconds_open() const;
   // The SM clock by a block's own clocks if it ran long enough to tell, else the last one known.
-  [[nodiscard]] virtual double clock_mhz(const BlockRecord& record) = 0;
+  double clock_mhz(const BlockRecord& block);
+  // Whether something held a block's clock down, or took its SM's time: see kMinClockShare.
+  [[nodiscard]] bool held_back(const BlockRecord& block) const;
+
+  // The answer of a launch, with what it ran under: the clock of `block`, a carve-out, and when it was started.
+  [[nodiscard]] ProgramResult answer(decltype(ProgramResult::data) data, const BlockRecord& block,
+                                     std::uint64_t carve_out_bytes, double started_seconds);
+
+ protected:
+  SmClock clock_;
+
+ private:
+  std::chrono::steady_clock::time_point opened_ = std::chrono::steady_clock::now();
 };
 
 }  // namespace gputopo::launch

@@ -1,12 +1,8 @@
 #include "device/launch/stream_span.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <map>
 #include <utility>
-
-#include "gputopo/error.h"
 
 namespace gputopo::launch {
 
@@ -30,13 +26,10 @@ StreamSpan span_of(const std::vector<BlockRecord>& records, double mhz) {
           long_enough ? 1e-9 * static_cast<double>(last_ns - first_ns) : static_cast<double>(cycles) / (1e6 * mhz)};
 }
 
-std::uint64_t target_tiles_of(const StreamProgram& program, std::uint64_t tile_bytes, std::uint64_t tiles) {
-  if (program.write_span_bytes == 0) return tiles;
-  if (program.write_span_bytes < tile_bytes) {
-    throw NotSupportedError(
-        fmt::format("a copy writes tiles of {} bytes, and {} are less", tile_bytes, program.write_span_bytes));
-  }
-  return program.write_span_bytes / tile_bytes;
+StreamResult result_of(const StreamLayout& layout, const StreamSpan& span) {
+  const double moved = static_cast<double>(layout.passes) * static_cast<double>(layout.pass_bytes);
+  const double scale = moved == 0 ? 1 : static_cast<double>(layout.wanted_bytes) / moved;
+  return {.bytes_moved = layout.wanted_bytes, .seconds = span.seconds * scale, .cycles = span.cycles * scale};
 }
 
 }  // namespace gputopo::launch

@@ -3,7 +3,7 @@
 
 #include <vector>
 
-#include "device/launch/kernel_layout.h"
+#include "device/launch/stream_layout.h"
 #include "gputopo/program.h"
 
 namespace gputopo::launch {
@@ -11,14 +11,19 @@ namespace gputopo::launch {
 struct StreamSpan {
   double cycles = 0;   // of the slowest SM: each has its own counter
   double seconds = 0;  // first start to last end over all SMs
+
+  StreamSpan& operator+=(const StreamSpan& other) {
+    cycles += other.cycles;
+    seconds += other.seconds;
+    return *this;
+  }
 };
 
 // `mhz` tells the time where the clock that SMs share is too coarse for so short a launch.
 [[nodiscard]] StreamSpan span_of(const std::vector<BlockRecord>& records, double mhz);
 
-// To how many tiles a copy of `tiles` of them writes: tile i to tile i modulo that. Throws NotSupportedError where the
-// program's write_span_bytes are less than a tile.
-[[nodiscard]] std::uint64_t target_tiles_of(const StreamProgram& program, std::uint64_t tile_bytes,
-                                            std::uint64_t tiles);
+// `span`: of all the passes. A pass may move more than it should, whole tiles; what was asked for takes as long as it
+// does at the rate of what was moved.
+[[nodiscard]] StreamResult result_of(const StreamLayout& layout, const StreamSpan& span);
 
 }  // namespace gputopo::launch

@@ -1,0 +1,24 @@
+// What the blocks of a batch of chase programs left behind, as results. No GPU is needed.
+#pragma once
+
+#include <cstddef>
+#include <span>
+#include <vector>
+
+#include "device/launch/chase_layout.h"
+
+namespace gputopo::launch {
+
+struct ChaseAnswer {
+  std::vector<StepResult> steps;
+  BlockRecord block{};  // of the program's first SM
+  bool met_another =
+      false;  // another block of the batch ran on one of its SMs, so it shared what SMs have for themselves
+};
+
+// `records`: the bytes from BatchLayout::records_begin on. One answer a program, in order. `sm_count`: for messages.
+// Throws NotSupportedError for a block that never ran, DeviceError for one that failed.
+[[nodiscard]] std::vector<ChaseAnswer> decode(const std::vector<ChasePlan*>& batch, const BatchLayout& layout,
+                                              std::span<const std::byte> records, std::uint32_t sm_count);
+
+}  // namespace gputopo::launch

@@ -1,0 +1,211 @@
+#include "device/launch/chase_encode.h"
+
+#include <algorithm>
+
+namespace gputopo::launch {
+namespace {
+
+// How long a block waits for a step on another SM, at most.
+constexpr std::uint32_t kMaxWaitCycles = 4'000'000'000;
+// Beside the tasks of a program: what alignment takes.
+constexpr std::uint64_t kTaskPadding = 64;
+
+StepCode code_of(StepKind kind) {
+  switch (kind) {
+    case StepKind::kWarm:
+      return StepCode::kWarm;
+    case StepKind::kTouch:
+      return StepCode::kTouch;
+    case StepKind::kStore:
+      return StepCode::kStore;
+    case StepKind::kPaired:
+      return StepCode::kPaired;
+    case StepKind::kTimed:
+    case StepKind::kCounted:
+      break;
+  }
+  return StepCode::kTimed;
+}
+
+LinkForm form_of(Space space) {
+  switch (space) {
+    case Space::kTexture:
+      return LinkForm::kTexel;
+    case Space::kConstant:
+    case Space::kShared:
+      return LinkForm::kOffset;
+    default:
+      return LinkForm::kPointer;
+  }
+}
+
+// One program of a batch as it is encoded.
+struct ProgramCoder {
+  const ChaseProgram& program;
+  const ChaseLayout& layout;
+  const ChasePlace& place;
+  Address data;     // of the program
+  Address records;  // of the program
+
+  // What a link to the start of an array is, in bytes.
+  [[nodiscard]] std::uint64_t link_base(std::size_t index) const {
+    switch (form_of(program.arrays[index].space)) {
+      case LinkForm::kPointer:
+        return data + layout.arrays[index].data_offset;
+      case LinkForm::kOffset:
+        return layout.arrays[index].space_offset;
+      case LinkForm::kTexel:
+        break;
+    }
+    return 0;
+  }
+
+  [[nodiscard]] FillTask fill(std::size_t index, const ChaseTables& tables, Address staged) const {
+    const ChaseArray& array = program.arrays[index];
+    FillTask task{.address = data + layout.arrays[index].data_offset,
+                  .link_base = link_base(index),
+                  .stride_bytes = array.stride_bytes,
+                  .skew_bytes = array.skew_bytes,
+                  .stagger_bytes = array.stagger_bytes,
+                  .stagger_mask = array.stagger_window_bytes - 1,
+                  .count = static_cast<std::uint32_t>(array.chain_length()),
+                  .form = form_of(array.space)};
+    for (const std::uint32_t chain : {0u, 1u}) {
+      task.reversed[chain] = order_of(array, chain) == Order::kReversed ? 1 : 0;
+      if (needs_table(array, chain)) task.tables[chain] = staged + tables.offsets.at({&array, chain});
+    }
+    return task;
+  }
+
+  [[nodiscard]] std::uint32_t slot_of(const ChaseActor& actor) const {
+    if (!actor.sm) return 0;
+    return static_cast<std::uint32_t>(std::ranges::find(layout.sms, *actor.sm) - layout.sms.begin());
+  }
+
+  [[nodiscard]] StepTask step(const ChaseStep& step, Address record, std::uint32_t warp_size,
+                              ChainOrders& orders) const {
+    const ChaseArray& array = program.arrays[step.array];
+    const ChaseActor& actor = program.actors[step.actor];
+    const std::uint64_t base = link_base(step.array);
+    StepTask task{
+        .base = base,
+        .texture = place.textures[step.array],
+        .stride_bytes = array.stride_bytes,
+        .skew_bytes = array.skew_bytes,
+        .result = record,
+        .code = static_cast<std::uint32_t>(code_of(step.kind)) + kStepCodes * static_cast<std::uint32_t>(array.space),
+        .thread = actor.warp * warp_size + actor.lane,
+        .loads = static_cast<std::uint32_t>(step.loads),
+        .cap = kept_latencies(program, step),
+        .slot = slot_of(actor),
+        .elements = static_cast<std::uint32_t>(array.element_count())};
+    if (step.kind == StepKind::kTouch) {
+      task.base += step.first * array.stride_bytes;
+      task.loads = static_cast<std::uint32_t>(touched_elements(array, step));
+    } else {
+      const std::uint64_t element = orders.element_at(array, step.chain, step.first);
+      const std::uint64_t link = base + array.element_offset(element) + sizeof(std::uint64_t) * step.chain;
+      task.start = form_of(array.space) == LinkForm::kTexel ? link / sizeof(std::uint32_t) : link;
+    }
+    return task;
+  }
+
+  [[nodiscard]] std::vector<StepTask> steps(std::uint32_t warp_size, ChainOrders& orders) const {
+    std::vector<StepTask> tasks;
+    Address record = records + layout.steps_offset();
+    for (const ChaseStep& next : program.steps) {
+      tasks.push_back(step(next, record, warp_size, orders));
+      record += step_record_bytes(program, next);
+    }
+    return tasks;
+  }
+
+  // The task of the block on one of the program's SMs.
+  [[nodiscard]] ChaseTask task(std::uint32_t slot, Address steps, std::uint32_t patience_cycles) const {
+    return {.steps = steps,
+            .result = records + slot * sizeof(BlockRecord),
+            .shared_image = data + layout.shared_image_offset,
+            .shared_bytes = static_cast<std::uint32_t>(layout.shared_image_bytes),
+            .shared_offset = layout.shared_image_place,
+            .latency_offset = layout.latency_place,
+            .step_count = static_cast<std::uint32_t>(program.steps.size()),
+            .wanted_sm = place.wanted_sms[slot],
+            .never = kNever,
+            .zero = 0,
+            .dry_passes = 1,
+            .patience_cycles = patience_cycles,
+            .slot = slot,
+            .turn = layout.sms.empty() ? 0 : records + layout.turn_offset(),
+            .longest_wait_cycles = kMaxWaitCycles};
+  }
+};
+
+}  // namespace
+
+ChaseTables stage_tables(const std::vector<ChasePlan*>& batch, ChainOrders& orders) {
+  ChaseTables tables;
+  std::map<ChainOrders::Key, std::uint64_t> shuffles;  // that lie there already
+  const auto stage = [&](const ChaseArray& array, std::uint32_t chain) {
+    if (!array.elements.empty()) return tables.staging.add(chain_order(array, chain));
+    const ChainOrders::Key key = ChainOrders::key_of(array, chain);
+    const auto found = shuffles.find(key);
+    if (found != shuffles.end()) return found->second;
+    return shuffles[key] = tables.staging.add(orders.shuffled(array, chain));
+  };
+  for (const ChasePlan* plan : batch) {
+    for (const ChaseArray& array : plan->program->arrays) {
+      if (array.alias_of) continue;
+      for (const std::uint32_t chain : {0u, 1u}) {
+        if (needs_table(array, chain)) tables.offsets[{&array, chain}] = stage(array, chain);
+      }
+    }
+  }
+  return tables;
+}
+
+std::uint64_t task_bytes(const std::vector<ChasePlan*>& batch) {
+  std::uint64_t bytes = 0;
+  for (const ChasePlan* plan : batch) {
+    bytes += plan->layout.slots() * sizeof(ChaseTask) + plan->program->arrays.size() * sizeof(FillTask) +
+             plan->program->steps.size() * sizeof(StepTask) + kTaskPadding;
+  }
+  return bytes;
+}
+
+EncodedBatch encode(const std::vector<ChasePlan*>& batch, const BatchLayout& layout, const BatchPlace& place,
+                    ChaseTables tables, ChainOrders& orders) {
+  EncodedBatch encoded;
+  Staging& staging = tables.staging;
+  const Address staged = place.base + layout.staged;
+  std::vector<FillTask> fills;
+  std::vector<ChaseTask> tasks;
+  for (std::size_t p = 0; p < batch.size(); ++p) {
+    const ChasePlan& plan = *batch[p];
+    const ChaseProgram& program = *plan.program;
+    const ProgramCoder coder{program, plan.layout, place.programs[p], place.base + layout.data[p],
+                             place.base + layout.records[p]};
+    for (std::size_t i = 0; i < program.arrays.size(); ++i) {
+      if (program.arrays[i].alias_of) continue;
+      encoded.most_elements = std::max(encoded.most_elements, program.arrays[i].chain_length());
+      fills.push_back(coder.fill(i, tables, staged));
+    }
+    const Address steps = staged + staging.add(coder.steps(place.warp_size, orders));
+    for (std::uint32_t slot = 0; slot < plan.layout.slots(); ++slot) {
+      tasks.push_back(coder.task(slot, steps, place.patience_cycles));
+      if (tasks.back().wanted_sm != kAnySm) encoded.wanted_sms.insert(tasks.back().wanted_sm);
+    }
+    if (!plan.layout.constants.empty() && !encoded.constants) {
+      encoded.constants = coder.data + plan.layout.constant_offset;
+    }
+    encoded.shared_bytes = std::max(encoded.shared_bytes, plan.layout.shared_bytes);
+    encoded.threads = std::max(encoded.threads, plan.layout.threads);
+  }
+  encoded.fills = staged + staging.add(fills);
+  encoded.fill_count = static_cast<std::uint32_t>(fills.size());
+  encoded.tasks = staged + staging.add(tasks);
+  encoded.task_count = static_cast<std::uint32_t>(tasks.size());
+  encoded.bytes = std::move(staging).take();
+  return encoded;
+}
+
+}  // namespace gputopo::launch

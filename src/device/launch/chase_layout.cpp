@@ -1,0 +1,179 @@
+#include "device/launch/chase_layout.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <bit>
+
+#include "gputopo/error.h"
+#include "model/round_up.h"
+
+namespace gputopo::launch {
+namespace {
+
+constexpr std::uint64_t kArrayAlignment = 4096;
+constexpr std::uint64_t kMaxArrayAlignment = 64 * 1024;
+constexpr std::uint64_t kSharedAlignment = 128;
+constexpr std::uint64_t kConstantAlignment = 256;
+// A batch takes no more programs once its arrays hold this much.
+constexpr std::uint64_t kMaxBatchBytes = 1ull << 30;
+// Slowest we expect a load of a chain to be (device memory, TLB miss), to refuse what would hang the GPU's display or
+// us.
+constexpr double kSecondsPerLoad = 0.35e-6;
+constexpr double kSecondsPerOnChipLoad = 0.1e-6;
+
+std::uint64_t array_alignment(std::uint64_t bytes) {
+  return std::clamp(std::bit_ceil(bytes), kArrayAlignment, kMaxArrayAlignment);
+}
+
+// The SMs that actors name, each once, in their order; empty where they name none.
+std::vector<std::uint32_t> named_sms(const ChaseProgram& program) {
+  std::vector<std::uint32_t> sms;
+  for (const ChaseActor& actor : program.actors) {
+    if (actor.sm && std::ranges::find(sms, *actor.sm) == sms.end()) sms.push_back(*actor.sm);
+  }
+  return sms;
+}
+
+double estimated_seconds(const ChaseProgram& program) {
+  double seconds = 0;
+  for (const ChaseStep& step : program.steps) {
+    const ChaseArray& array = program.arrays[step.array];
+    const bool on_chip = array.space == Space::kShared || array.space == Space::kConstant;
+    std::uint64_t loads = step.loads;
+    if (step.kind == StepKind::kTouch) loads = touched_elements(array, step) / kTouchThreads + 1;
+    if (step.kind == StepKind::kPaired) loads *= 2;
+    seconds += static_cast<double>(loads) * (on_chip ? kSecondsPerOnChipLoad : kSecondsPerLoad);
+  }
+  return seconds;
+}
+
+// The arrays in device memory one behind the other, then the image of the constant bank and that of shared memory.
+void place_arrays(const ChaseProgram& program, ChaseLayout& layout) {
+  std::uint64_t constant_bytes = 0;
+  std::uint64_t shared_bytes = 0;
+  layout.arrays.resize(program.arrays.size());
+  for (std::size_t i = 0; i < program.arrays.size(); ++i) {
+    const ChaseArray& array = program.arrays[i];
+    ChaseLayout::Array& place = layout.arrays[i];
+    if (array.alias_of) {
+      place = layout.arrays[*array.alias_of];
+    } else if (array.space == Space::kConstant) {
+      place.space_offset = constant_bytes;
+      constant_bytes = round_up(constant_bytes + array.bytes, kConstantAlignment);
+      layout.constants.push_back(array);
+    } else if (array.space == Space::kShared) {
+      place.space_offset = shared_bytes;
+      shared_bytes = round_up(shared_bytes + array.bytes, kSharedAlignment);
+    } else {
+      place.data_offset = round_up(layout.data_bytes, array_alignment(array.bytes));
+      layout.data_bytes = place.data_offset + array.bytes;
+    }
+  }
+  if (constant_bytes > kConstantBankBytes) {
+    throw NotSupportedError(fmt::format("the constant arrays need {} bytes, each rounded up to {}; there are {}",
+                                        constant_bytes, kConstantAlignment, kConstantBankBytes));
+  }
+  layout.constant_offset = round_up(layout.data_bytes, kArrayAlignment);
+  layout.shared_image_offset =
+      round_up(layout.constant_offset + (layout.constants.empty() ? 0 : kConstantBankBytes), kArrayAlignment);
+  layout.shared_image_bytes = shared_bytes;
+  layout.data_bytes = round_up(layout.shared_image_offset + shared_bytes, kArrayAlignment);
+  for (std::size_t i = 0; i < program.arrays.size(); ++i) {
+    const Space space = program.arrays[i].space;
+    ChaseLayout::Array& place = layout.arrays[i];
+    if (space == Space::kConstant) place.data_offset = layout.constant_offset + place.space_offset;
+    if (space == Space::kShared) place.data_offset = layout.shared_image_offset + place.space_offset;
+  }
+}
+
+// What the steps leave behind, and what a block needs in shared memory: a histogram, latencies, the image of arrays.
+void place_records(const ChaseProgram& program, std::uint32_t warp_size, ChaseLayout& layout) {
+  bool timed = false;
+  std::uint32_t cap = 0;
+  layout.record_bytes = layout.steps_offset();
+  for (const ChaseStep& step : program.steps) {
+    timed = timed || has_histogram(step.kind);
+    cap = std::max(cap, kept_latencies(program, step));
+    layout.record_bytes += step_record_bytes(program, step);
+    const std::uint32_t threads =
+        step.kind == StepKind::kTouch ? kTouchThreads : warp_size * (program.actors[step.actor].warp + 1);
+    layout.threads = std::max(layout.threads, threads);
+  }
+  layout.record_bytes = round_up(layout.record_bytes, kRecordAlignment);
+  // A word at the start is used at the beginning.
+  layout.latency_place = timed ? kHistogramBytes : sizeof(std::uint64_t);
+  layout.shared_image_place =
+      static_cast<std::uint32_t>(round_up(layout.latency_place + cap * sizeof(std::uint32_t), kSharedAlignment));
+  layout.shared_bytes = layout.shared_image_place + layout.shared_image_bytes;
+}
+
+}  // namespace
+
+ChaseLayout lay_out(const ChaseProgram& program, std::uint32_t warp_size) {
+  if (const double seconds = estimated_seconds(program); seconds > kMaxLaunchSeconds) {
+    throw UsageError(
+        fmt::format("program: its steps may take {:.1f} s, and a launch may last {:.0f} s; give it fewer loads, or "
+                    "touch steps for warming large arrays",
+                    seconds, kMaxLaunchSeconds));
+  }
+  ChaseLayout layout{.sms = named_sms(program)};
+  place_arrays(program, layout);
+  place_records(program, warp_size, layout);
+  return layout;
+}
+
+std::uint32_t kept_latencies(const ChaseProgram& program, const ChaseStep& step) {
+  if (step.kind != StepKind::kTimed) return 0;
+  return static_cast<std::uint32_t>(std::min<std::uint64_t>(program.timed_cap, step.loads));
+}
+
+std::uint64_t step_record_bytes(const ChaseProgram& program, const ChaseStep& step) {
+  if (!has_histogram(step.kind)) return sizeof(StepRecord);
+  const std::uint64_t bytes =
+      sizeof(StepRecord) + kHistogramBytes + kept_latencies(program, step) * sizeof(std::uint32_t);
+  return round_up(bytes, sizeof(std::uint64_t));
+}
+
+std::vector<ChasePlan*> take_batch(std::vector<ChasePlan*>& waiting, std::uint32_t sm_count) {
+  const ChasePlan& first = *waiting.front();
+  const std::vector<ChaseArray>* constants = &first.layout.constants;
+  std::uint64_t bytes = first.layout.data_bytes;
+  std::vector<ChasePlan*> batch = {waiting.front()};
+  std::vector<ChasePlan*> rest;
+  for (auto it = waiting.begin() + 1; it != waiting.end(); ++it) {
+    const ChasePlan& plan = **it;
+    const std::vector<ChaseArray>& own = plan.layout.constants;
+    const bool constants_fit = own.empty() || constants->empty() || own == *constants;
+    const bool fits = !first.alone && !plan.alone && batch.size() < sm_count && constants_fit &&
+                      plan.carve_out_bytes == first.carve_out_bytes && bytes + plan.layout.data_bytes <= kMaxBatchBytes;
+    if (!fits) {
+      rest.push_back(*it);
+      continue;
+    }
+    if (constants->empty()) constants = &own;
+    bytes += plan.layout.data_bytes;
+    batch.push_back(*it);
+  }
+  waiting = std::move(rest);
+  return batch;
+}
+
+BatchLayout lay_out(const std::vector<ChasePlan*>& batch) {
+  BatchLayout layout;
+  std::uint64_t end = 0;
+  for (const ChasePlan* plan : batch) {
+    layout.data.push_back(end);
+    end = round_up(end + plan->layout.data_bytes, kMaxArrayAlignment);
+  }
+  layout.records_begin = end;
+  for (const ChasePlan* plan : batch) {
+    layout.records.push_back(end);
+    end += plan->layout.record_bytes;
+  }
+  layout.records_bytes = end - layout.records_begin;
+  layout.staged = round_up(end, kRecordAlignment);
+  return layout;
+}
+
+}  // namespace gputopo::launch

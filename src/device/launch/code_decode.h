@@ -1,0 +1,22 @@
+// What the blocks of an instruction program's launch left behind, as its result. No GPU is needed.
+#pragma once
+
+#include <cstddef>
+#include <span>
+#include <vector>
+
+#include "device/launch/code_layout.h"
+
+namespace gputopo::launch {
+
+struct CodeAnswer {
+  std::vector<BlockRecord> blocks;                      // by slot
+  std::vector<std::vector<std::uint64_t>> pass_cycles;  // by step
+};
+
+// `memory`: what lies from CodeLayout::records on. `sm_count`: for messages. Throws NotSupportedError where no block
+// ran on an SM that was named.
+[[nodiscard]] CodeAnswer decode(const InstructionProgram& program, const CodeLayout& layout,
+                                std::span<const std::byte> memory, std::uint32_t sm_count);
+
+}  // namespace gputopo::launch

@@ -1,0 +1,96 @@
+#include "device/launch/code_layout.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "gputopo/error.h"
+
+namespace gputopo::launch {
+namespace {
+
+// The slowest we expect, to refuse what would take too long: instructions from memory, constants that miss everywhere.
+constexpr double kCyclesPerInstruction = 16;
+constexpr double kCyclesPerConstant = 1000;
+
+double estimated_cycles(const InstructionProgram& program) {
+  double cycles = 0;
+  for (const CodeStep& step : program.steps) {
+    const double once = step.kind == CodeStepKind::kRun ? kCyclesPerInstruction * step.count
+                                                        : kCyclesPerConstant * step.count / step.stride_bytes;
+    cycles += once * step.passes;
+  }
+  return cycles;
+}
+
+}  // namespace
+
+void check_duration(const InstructionProgram& program) {
+  const double cycles = estimated_cycles(program);
+  if (cycles <= kMaxLaunchCycles) return;
+  throw UsageError(
+      fmt::format("program: its steps may take {:.0e} cycles, and a launch may last {:.0e}; give it fewer passes",
+                  cycles, kMaxLaunchCycles));
+}
+
+CodeLayout lay_out(const InstructionProgram& program, std::uint32_t sm_count) {
+  CodeLayout layout;
+  for (const CodeActor& actor : program.actors) {
+    layout.warps = std::max(layout.warps, actor.warp + 1);
+    const std::uint32_t sm = actor.sm.value_or(kAnySm);
+    if (sm != kAnySm && sm >= sm_count) {
+      throw NotSupportedError(fmt::format("this GPU has no SM {}; it has {}", sm, sm_count));
+    }
+    const auto found = std::ranges::find(layout.sms, sm);
+    layout.slots.push_back(static_cast<std::uint32_t>(found - layout.sms.begin()));
+    if (found == layout.sms.end()) layout.sms.push_back(sm);
+  }
+  layout.records = program.steps.size() * sizeof(CodeStepTask);
+  layout.turn = layout.records + kMaxCodeSms * sizeof(BlockRecord);
+  layout.bytes = layout.turn + sizeof(std::uint64_t);
+  for (const CodeStep& step : program.steps) {
+    layout.has_lead = layout.has_lead || step.lead > 0;
+    layout.bytes += sizeof(std::uint64_t);  // in front of the cycles, where the kernel may leave anything
+    layout.passes.push_back(layout.bytes);
+    layout.bytes += step.passes * sizeof(std::uint64_t);
+  }
+  return layout;
+}
+
+std::vector<CodeStepTask> encode_steps(const InstructionProgram& program, const CodeLayout& layout,
+                                       std::uint32_t warp_size, Address base) {
+  std::vector<CodeStepTask> tasks;
+  for (std::size_t i = 0; i < program.steps.size(); ++i) {
+    const CodeStep& step = program.steps[i];
+    const std::uint32_t end = step.first + step.count;
+    CodeStepTask& task = tasks.emplace_back(CodeStepTask{.result = base + layout.passes[i],
+                                                         .kind = static_cast<std::uint32_t>(step.kind),
+                                                         .slot = layout.slots[step.actor],
+                                                         .thread = warp_size * program.actors[step.actor].warp,
+                                                         .passes = step.passes});
+    if (step.kind == CodeStepKind::kRun) {
+      task.begin = step.first / kCodeEntryInstructions;
+      task.lead = step.lead;
+      task.end = end / kCodeBlockInstructions - 1;
+    } else {
+      task.begin = step.first;
+      task.end = end;
+      task.stride = step.stride_bytes;
+    }
+  }
+  return tasks;
+}
+
+CodeParameters encode(const CodeLayout& layout, const std::vector<std::uint32_t>& wanted_sms,
+                      std::uint32_t patience_cycles, Address base) {
+  return {.steps = base,
+          .records = base + layout.records,
+          .turn = base + layout.turn,
+          .step_count = static_cast<std::uint32_t>(layout.passes.size()),
+          .never = kNever,
+          .wanted_sm = {wanted_sms.front(), wanted_sms.back()},
+          .patience_cycles = patience_cycles,
+          .longest_wait_cycles = static_cast<std::uint32_t>(kMaxLaunchCycles)};
+}
+
+}  // namespace gputopo::launch

@@ -1,0 +1,86 @@
+// A device whose programs run as launches of kernels: what GPUs of all vendors share.
+#pragma once
+
+#include <span>
+#include <string>
+#include <vector>
+
+#include "device/launch/access_runner.h"
+#include "device/launch/chase_runner.h"
+#include "device/launch/code_runner.h"
+#include "device/launch/stream_runner.h"
+#include "gputopo/device.h"
+
+namespace gputopo::launch {
+
+// `Vendor`: what is a vendor's own. Types Gpu (a ChaseGpu), Streams (see StreamRunner), CodeKernel (a CodeGpu),
+// AccessKernels (an AccessGpu) and Clusters (which checks cluster programs before anything of a batch runs, and runs
+// them); and native_code(gpu, program) for each kind of program. What this misses of a new kind does not compile.
+template <typename Vendor>
+class LaunchDevice : public Device {
+ public:
+  // The GPU that the vendor's interface counts as `ordinal`.
+  explicit LaunchDevice(int ordinal)
+      : gpu_(ordinal),
+        chases_(gpu_),
+        streams_(gpu_),
+        code_kernel_(gpu_),
+        codes_(gpu_, code_kernel_),
+        access_kernels_(gpu_),
+        accesses_(gpu_, access_kernels_),
+        clusters_(gpu_) {}
+
+  [[nodiscard]] const DeviceInfo& info() const override { return gpu_.info(); }
+
+  [[nodiscard]] std::vector<ProgramResult> run(std::span<const Program> programs) override {
+    for (const Program& program : programs) {
+      validate(program);
+      std::visit([this](const auto& kind) { check(kind); }, program);
+    }
+    std::vector<ProgramResult> results(programs.size());
+    std::vector<ChaseJob> chases;
+    for (std::size_t i = 0; i < programs.size(); ++i) {
+      if (const auto* chase = std::get_if<ChaseProgram>(&programs[i])) chases.push_back({chase, &results[i]});
+    }
+    gpu_.wake();
+    chases_.run(chases);
+    for (std::size_t i = 0; i < programs.size(); ++i) {
+      std::visit([&](const auto& kind) { run_alone(kind, results[i]); }, programs[i]);
+    }
+    return results;
+  }
+
+  [[nodiscard]] std::vector<std::string> warnings() override { return gpu_.warnings(); }
+
+  [[nodiscard]] std::string native_code(const Program& program) override {
+    return std::visit([this](const auto& kind) { return Vendor::native_code(gpu_, kind); }, program);
+  }
+
+ protected:
+  [[nodiscard]] typename Vendor::Gpu& gpu() { return gpu_; }
+
+ private:
+  // Refuses what this GPU cannot run. Kinds that only some of a vendor's GPUs refuse say so when their turn comes.
+  void check(const ChaseProgram&) const {}
+  void check(const StreamProgram&) const {}
+  void check(const InstructionProgram&) const {}
+  void check(const AccessProgram&) const {}
+  void check(const ClusterProgram& program) const { clusters_.check(program); }
+
+  void run_alone(const ChaseProgram&, ProgramResult&) {}  // has run, beside others
+  void run_alone(const StreamProgram& program, ProgramResult& result) { result = streams_.run(program); }
+  void run_alone(const InstructionProgram& program, ProgramResult& result) { result = codes_.run(program); }
+  void run_alone(const AccessProgram& program, ProgramResult& result) { result = accesses_.run(program); }
+  void run_alone(const ClusterProgram& program, ProgramResult& result) { result = clusters_.run(program); }
+
+  typename Vendor::Gpu gpu_;
+  ChaseRunner chases_;
+  StreamRunner<typename Vendor::Streams> streams_;
+  typename Vendor::CodeKernel code_kernel_;
+  CodeRunner codes_;
+  typename Vendor::AccessKernels access_kernels_;
+  AccessRunner accesses_;
+  typename Vendor::Clusters clusters_;
+};
+
+}  // namespace gputopo::launch

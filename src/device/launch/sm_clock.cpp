@@ -1,0 +1,52 @@
+#include "device/launch/sm_clock.h"
+
+#include <algorithm>
+#include <cmath>
+
+namespace gputopo::launch {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+// Shorter than this, the granularity of the clock that SMs share (10 ns to 1 us) and the time between its reading and
+// that of the SM's own show in the quotient.
+constexpr std::uint64_t kMinNanoseconds = 200'000;
+
+// Waking: at least so many spins the first time, and an end where the clock never gets steady.
+constexpr int kMinFirstSpins = 3;
+constexpr int kMaxSpins = 15;
+constexpr double kSteadyClock = 0.005;  // relative difference
+// Less time without work leaves the clock where it is.
+constexpr std::chrono::milliseconds kIdleTime{100};
+
+}  // namespace
+
+std::optional<double> SmClock::mhz_of(std::uint64_t cycles, std::uint64_t nanoseconds) {
+  if (nanoseconds < kMinNanoseconds) return std::nullopt;
+  return 1e3 * static_cast<double>(cycles) / static_cast<double>(nanoseconds);
+}
+
+double SmClock::note(std::uint64_t cycles, std::uint64_t nanoseconds) {
+  last_mhz_ = mhz_of(cycles, nanoseconds).value_or(last_mhz_);
+  highest_mhz_ = std::max(highest_mhz_, last_mhz_);
+  return last_mhz_;
+}
+
+bool SmClock::held_back(std::uint64_t cycles, std::uint64_t nanoseconds) const {
+  const std::optional<double> mhz = mhz_of(cycles, nanoseconds);
+  return mhz && *mhz < kMinClockShare * highest_mhz_;
+}
+
+void SmClock::worked() { last_work_ = Clock::now(); }
+
+void SmClock::wake(const std::function<void()>& spin) {
+  if (last_work_ && last_mhz_ > 0 && Clock::now() - *last_work_ < kIdleTime) return;
+  const int least = last_mhz_ > 0 ? 1 : kMinFirstSpins;
+  for (int i = 0; i < kMaxSpins; ++i) {
+    const double previous = last_mhz_;
+    spin();
+    if (i + 1 >= least && std::abs(last_mhz_ - previous) <= kSteadyClock * last_mhz_) return;
+  }
+}
+
+}  // namespace gputopo::launch

@@ -1,0 +1,93 @@
+// Runs stream programs, each alone, with a kernel compiled for its shape.
+#pragma once
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <utility>
+#include <vector>
+
+#include "device/launch/chase_gpu.h"
+#include "device/launch/stream_layout.h"
+#include "device/launch/stream_span.h"
+
+namespace gputopo::launch {
+
+// `Streams`: what is a vendor's own. Types Gpu, Module (compiled code), Shape (what it is compiled for), Layout (a
+// StreamLayout with more) and Parameters (of the kernel), and static functions, all but compile() without a GPU:
+//   shape_of(program)                                  -> Shape
+//   check(program, shape)                              throws for a program that the kernels cannot run
+//   compile(gpu, shape)                                -> Module, with the kernel "stream"
+//   launch_of(program, shape)                          -> KernelLaunch: threads, shared memory
+//   lay_out(program, shape, blocks, sm_count)          -> Layout, of as many blocks as fit on the SMs or fewer
+//   encode(layout, base, texture, passes)              -> Parameters
+//   arguments(parameters)                              -> pointers to what the kernel is given
+template <typename Streams>
+class StreamRunner {
+ public:
+  explicit StreamRunner(typename Streams::Gpu& gpu) : gpu_(gpu) {}
+
+  // Throws UsageError for a pass that would take too long, NotSupportedError for what this GPU cannot hold, and what
+  // the GPU throws. Never more blocks than are resident at a time, so blocks_per_sm may not be reached.
+  [[nodiscard]] ProgramResult run(const StreamProgram& program) {
+    const auto shape = Streams::shape_of(program);
+    Streams::check(program, shape);
+    const auto function = module_of(shape).function("stream");
+    KernelLaunch launch = Streams::launch_of(program, shape);
+    launch.carve_out_bytes =
+        gpu_.carve_out_for(program.shared_carve_out_bytes, launch.shared_bytes, program.blocks_per_sm);
+    const std::uint32_t sm_count = gpu_.info().sm_count;
+    const std::uint32_t resident = gpu_.resident_blocks(function, launch, program.blocks_per_sm);
+    const auto layout = Streams::lay_out(program, shape, sm_count * resident, sm_count);
+    launch.blocks = layout.blocks;
+    const Address base = gpu_.reserve(layout.memory_bytes());
+    TextureView texture;
+    if (program.space == Space::kTexture) {
+      texture = gpu_.make_texture(base, layout.footprint, program.vector_bytes / sizeof(std::uint32_t));
+    }
+
+    std::vector<BlockRecord> records(layout.blocks);
+    const auto measure = [&](std::uint64_t passes) {
+      auto parameters = Streams::encode(layout, base, texture.handle, passes);
+      gpu_.run(function, "stream", launch, Streams::arguments(parameters));
+      gpu_.download(records.data(), base + layout.records(), records.size() * sizeof(BlockRecord));
+      return span_of(in_nanoseconds(records), gpu_.clock_mhz(records.front()));
+    };
+    const StreamSpan warm = measure(layout.warm_passes);  // loads the code and warms what is shared
+    constexpr double kMinPassSeconds = 1e-7;
+    const std::uint64_t launch_passes =
+        layout.launch_passes != 0 ? layout.launch_passes : launch_passes_for(std::max(warm.seconds, kMinPassSeconds));
+    const double started = gpu_.seconds_open();
+    StreamSpan span;
+    bool undisturbed = true;
+    for (std::uint64_t left = layout.passes; left > 0;) {
+      const std::uint64_t passes = std::min(left, launch_passes);
+      span += measure(passes);
+      undisturbed = undisturbed && !gpu_.held_back(records.front());
+      left -= passes;
+    }
+    ProgramResult answer = gpu_.answer(result_of(layout, span), records.front(), launch.carve_out_bytes, started);
+    answer.undisturbed = undisturbed;
+    return answer;
+  }
+
+ private:
+  [[nodiscard]] const typename Streams::Module& module_of(const typename Streams::Shape& shape) {
+    const auto found = modules_.find(shape);
+    return found != modules_.end() ? found->second
+                                   : modules_.emplace(shape, Streams::compile(gpu_, shape)).first->second;
+  }
+
+  [[nodiscard]] std::vector<BlockRecord> in_nanoseconds(std::vector<BlockRecord> records) const {
+    for (BlockRecord& record : records) {
+      record.start_ns = gpu_.nanoseconds(record.start_ns);
+      record.end_ns = gpu_.nanoseconds(record.end_ns);
+    }
+    return records;
+  }
+
+  typename Streams::Gpu& gpu_;
+  std::map<typename Streams::Shape, typename Streams::Module> modules_;
+};
+
+}  // namespace gputopo::launch
