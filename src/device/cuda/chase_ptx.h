@@ -1,0 +1,28 @@
+// The parts of the module that runs chase programs.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "device/cuda/kernel_layout.h"
+#include "device/cuda/ptx_text.h"
+
+namespace gputopo::cuda {
+
+// The code of a kind of step in a space, at a label of its own. It is entered with a StepTask's fields in registers and
+// leaves through STEP_DONE with %time0 and %time1, through STEP_ERROR, or through STEP_END.
+struct CodePath {
+  std::uint32_t code;  // StepTask::code
+  std::string label;
+  void (*emit)(PtxText&, const std::string& label, Space);
+  Space space;
+};
+// In ascending order of their codes.
+[[nodiscard]] std::vector<CodePath> code_paths();
+
+// Kernel "fill" writes the links of arrays. Kernel "spin" keeps every SM busy and records the clocks of the first
+// block.
+void fill_kernel(PtxText& text);
+void spin_kernel(PtxText& text);
+
+}  // namespace gputopo::cuda
