@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# run.sh BUILD-FOLDER: what 'cmake --install' puts into a DESTDIR: the binary, its man page and completions, and no more.
+# run.sh BUILD-FOLDER: what 'cmake --install' puts into a DESTDIR: the binary, its man page and completions, and no more;
+# and that it runs nothing of it.
 set -euo pipefail
 build=$1
 root=$(mktemp -d)
@@ -29,3 +30,14 @@ gputopo=$root/usr/bin/gputopo
 cd /
 "$gputopo" --quiet --device sim:gt200 --only texture --attribute latency --html - | grep -q '</html>' ||
   fail "the installed binary writes no page"
+
+# The same script of installation, with a program in the binary's place that tells when it is run.
+decoy=$root/decoy
+mkdir "$decoy"
+printf '#!/bin/sh\necho "$@" >>"%s/ran"\n' "$decoy" >"$decoy/gputopo"
+chmod +x "$decoy/gputopo"
+sed "s|\"$build/gputopo\"|\"$decoy/gputopo\"|g" "$build/cmake_install.cmake" >"$decoy/install.cmake"
+DESTDIR=$decoy/root cmake -DCMAKE_INSTALL_PREFIX=/usr -DCMAKE_INSTALL_LOCAL_ONLY=ON -P "$decoy/install.cmake" >/dev/null
+cmp "$decoy/gputopo" "$decoy/root/usr/bin/gputopo" || fail "the script does not install the program that it is given"
+[ ! -e "$decoy/ran" ] || fail "installing ran gputopo: $(cat "$decoy/ran")"
+cmp "$root/usr/share/man/man1/gputopo.1" "$decoy/root/usr/share/man/man1/gputopo.1"
