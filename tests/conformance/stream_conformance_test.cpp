@@ -1,0 +1,43 @@
+// Streams, on every device.
+#include <gtest/gtest.h>
+
+#include "conformance/device_conformance.h"
+
+namespace gputopo::conformance {
+namespace {
+
+TEST_P(DeviceConformance, StreamsMoveWhatTheySay) {
+  on_device([](Device& device) {
+    for (const StreamOp op : {StreamOp::kRead, StreamOp::kWrite, StreamOp::kCopy}) {
+      for (const std::uint32_t vector_bytes : {4u, 16u}) {
+        const StreamProgram program{.op = op, .bytes = 8 << 20, .vector_bytes = vector_bytes, .repeats = 2};
+        const StreamResult result = stream_of(run_one(device, program));
+        EXPECT_EQ(result.bytes_moved, (op == StreamOp::kCopy ? 2u : 1u) * 2 * (8 << 20));
+        EXPECT_GT(result.seconds, 0);
+        EXPECT_GT(result.cycles, 0);
+        EXPECT_LT(static_cast<double>(result.bytes_moved) / result.seconds, 1e14) << "no GPU is that fast";
+      }
+    }
+  });
+}
+
+TEST_P(DeviceConformance, ACopyMayWriteToFewBytesAgainAndAgain) {
+  on_device([](Device& device) {
+    const StreamProgram program{.op = StreamOp::kCopy, .bytes = 64 << 20, .write_span_bytes = 4 << 20};
+    EXPECT_EQ(stream_of(run_one(device, program)).bytes_moved, 2u * (64 << 20));
+    StreamProgram longer = program;
+    longer.write_span_bytes = program.bytes + 1;
+    EXPECT_THROW(static_cast<void>(run_one(device, longer)), UsageError);
+  });
+}
+
+TEST_P(DeviceConformance, AStreamPerBlockMovesEachBlocksBytes) {
+  on_device([](Device& device) {
+    const StreamProgram program{
+        .bytes = 4096, .per_block = true, .blocks_per_sm = 1, .threads_per_block = 256, .repeats = 10};
+    EXPECT_EQ(stream_of(run_one(device, program)).bytes_moved, std::uint64_t{4096} * 10 * device.info().sm_count);
+  });
+}
+
+}  // namespace
+}  // namespace gputopo::conformance
