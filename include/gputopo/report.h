@@ -6,6 +6,7 @@
 #include <string_view>
 #include <vector>
 
+#include "gputopo/file.h"
 #include "gputopo/model.h"
 
 namespace gputopo {
@@ -87,9 +88,5 @@ struct CheckResult {
 
 // Writes each SampleTable as DIR/NAME.csv (RFC 4180). Creates DIR. Throws FileError.
 void write_samples(const Topology& topology, const std::string& directory);
-
-// Writes text to a file beside it, then renames. Throws FileError with what to do.
-void write_file(const std::string& path, std::string_view text);
-[[nodiscard]] std::string read_file(const std::string& path);
 
 }  // namespace gputopo

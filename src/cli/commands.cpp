@@ -23,10 +23,10 @@
 #include "cli/outcome.h"
 #include "cli/progress.h"
 #include "cli/terminal_style.h"
+#include "file/writable.h"
 #include "gputopo/discover.h"
 #include "gputopo/error.h"
 #include "gputopo/report.h"
-#include "report/file.h"
 
 namespace gputopo::cli {
 namespace {
@@ -45,10 +45,10 @@ bool is_file(const std::string& path) { return !path.empty() && path != "-"; }
 // Better now than after the measurement.
 void check_targets(const Options& options) {
   for (const std::string& path : options.output_paths) {
-    if (is_file(path)) report::check_writable(path);
+    if (is_file(path)) check_writable(path);
   }
-  if (!options.record_path.empty()) report::check_writable(options.record_path);
-  if (!options.raw_directory.empty()) report::check_empty_folder(options.raw_directory);
+  if (!options.record_path.empty()) check_writable(options.record_path);
+  if (!options.raw_directory.empty()) check_empty_folder(options.raw_directory);
 }
 
 void announce(const Options& options, const DeviceInfo& info) {
@@ -216,7 +216,7 @@ int run_show(const Options& options) {
 }
 
 int run_diff(const Options& options) {
-  if (is_file(options.diff_html_path)) report::check_writable(options.diff_html_path);
+  if (is_file(options.diff_html_path)) check_writable(options.diff_html_path);
   std::vector<NamedReport> reports;
   for (const std::string& path : options.report_paths) reports.push_back({path, load_report(path)});
   Attempts attempt;

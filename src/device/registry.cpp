@@ -11,7 +11,7 @@
 #include "device/replay/replay.h"
 #include "device/sim/machine.h"
 #include "gputopo/device.h"
-#include "gputopo/report.h"
+#include "gputopo/file.h"
 #include "model/likeness.h"
 
 namespace gputopo {

@@ -4,9 +4,9 @@
 #include <filesystem>
 #include <string>
 
+#include "file/writable.h"
 #include "gputopo/report.h"
 #include "report/csv_text.h"
-#include "report/file.h"
 
 namespace gputopo {
 namespace {
@@ -38,7 +38,7 @@ void write_tables(const AttributeMap& attributes, const std::filesystem::path& d
 }  // namespace
 
 void write_samples(const Topology& topology, const std::string& directory) {
-  report::make_folder(directory);
+  make_folder(directory);
   // CSV has no comments: what the samples are from stands in a file beside them.
   write_file(std::filesystem::path(directory) / "device.txt",
              fmt::format("{}{}\n{}\n{}\n", topology.simulated ? "SIMULATED " : "", topology.name, topology.generator,

@@ -3,9 +3,9 @@
 
 #include <filesystem>
 
+#include "file/writable.h"
 #include "gputopo/error.h"
 #include "gputopo/report.h"
-#include "report/file.h"
 #include "support/command.h"
 #include "support/sample_topology.h"
 
@@ -49,8 +49,7 @@ TEST(WriteFile, SaysWhatToDoWhereItCannotWrite) {
   EXPECT_THAT(file_error([&] { write_file(folder.file("no/such/folder"), "x"); }),
               HasSubstr("create its folder first"));
   EXPECT_THAT(file_error([&] { write_file(folder.path(), "x"); }), HasSubstr("name a file, not a folder"));
-  EXPECT_THAT(file_error([&] { report::check_writable(folder.file("no/such/folder")); }),
-              HasSubstr("create its folder first"));
+  EXPECT_THAT(file_error([&] { check_writable(folder.file("no/such/folder")); }), HasSubstr("create its folder first"));
   EXPECT_THAT(folder.entries(), IsEmpty());
 }
 
@@ -61,7 +60,7 @@ TEST(WriteFile, ReportsAFullDiskAndKeepsTheDevice) {
 
 TEST(CheckWritable, LeavesNothingBehind) {
   const TemporaryFolder folder;
-  report::check_writable(folder.file("a"));
+  check_writable(folder.file("a"));
   EXPECT_THAT(folder.entries(), IsEmpty());
 }
 

@@ -5,7 +5,7 @@
 #include <algorithm>
 
 #include "device/replay/recording.h"
-#include "gputopo/report.h"
+#include "gputopo/file.h"
 
 namespace gputopo {
 namespace {

@@ -1,4 +1,4 @@
-#include "report/file.h"
+#include "gputopo/file.h"
 
 #include <fcntl.h>
 #include <fmt/format.h>
@@ -12,8 +12,8 @@
 #include <utility>
 #include <vector>
 
+#include "file/writable.h"
 #include "gputopo/error.h"
-#include "gputopo/report.h"
 
 namespace gputopo {
 namespace {
@@ -100,7 +100,7 @@ std::string path_beside(const std::string& path) { return fmt::format("{}.{}.par
 
 }  // namespace
 
-void report::check_writable(const std::string& path) {
+void check_writable(const std::string& path) {
   if (is_folder(path)) fail("write", path, EISDIR);
   const std::string target = final_path(path);
   if (is_written_in_place(target)) {
@@ -112,14 +112,14 @@ void report::check_writable(const std::string& path) {
   beside.remove_at_end(true);
 }
 
-void report::make_folder(const std::string& path) {
+void make_folder(const std::string& path) {
   std::error_code error;
   fs::create_directories(path, error);
   if (error) fail("create the folder", path, error.value());
   check_writable((fs::path(path) / "device.txt").string());
 }
 
-void report::check_empty_folder(const std::string& path) {
+void check_empty_folder(const std::string& path) {
   std::error_code error;
   std::vector<fs::path> missing;  // the innermost first
   for (fs::path folder = fs::absolute(path).lexically_normal(); !fs::exists(folder, error);

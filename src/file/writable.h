@@ -1,9 +1,9 @@
-// Files that appear whole or not at all.
+// Whether files and folders can be written, asked before the work that fills them.
 #pragma once
 
 #include <string>
 
-namespace gputopo::report {
+namespace gputopo {
 
 // Throws FileError if write_file(path, ...) could not even begin: asked before a long measurement rather than after it.
 void check_writable(const std::string& path);
@@ -13,4 +13,4 @@ void make_folder(const std::string& path);
 // comes. Leaves no folder behind that was not there.
 void check_empty_folder(const std::string& path);
 
-}  // namespace gputopo::report
+}  // namespace gputopo

@@ -1,0 +1,13 @@
+// Files: read whole, and written whole or not at all.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+namespace gputopo {
+
+// Writes text to a file beside it, then renames. Throws FileError with what to do.
+void write_file(const std::string& path, std::string_view text);
+[[nodiscard]] std::string read_file(const std::string& path);
+
+}  // namespace gputopo

@@ -1,0 +1,70 @@
+#!/usr/bin/env python3
+"""check_includes.py [ROOT]: that includes go one way, cli -> discover -> probe -> device, stats, model; report -> model.
+
+Reads every #include "..." of src and include under ROOT (this project, if not given) and names those that the table
+below does not allow. Exits with 1 if there are any.
+"""
+import fnmatch
+import pathlib
+import re
+import sys
+
+# What the files of each layer may include, besides those of the same layer: other layers, or single files as they are
+# included. A layer is a folder of src, with its public headers: include/gputopo/LAYER.h and include/gputopo/LAYER/.
+ALLOWED = {
+    "error": [],  # the exceptions, which every layer may throw
+    "file": ["error"],  # reading and writing files
+    "model": ["error"],
+    "program": ["error"],
+    "stats": ["error", "gputopo/program*.h"],  # the bins of a histogram
+    "device": ["error", "file", "program", "model/round_up.h", "model/likeness.h"],
+    "probe": ["error", "gputopo/device.h", "gputopo/program*.h", "stats", "model"],
+    "discover": ["error", "gputopo/device.h", "gputopo/program*.h", "stats", "model", "probe"],
+    "report": ["error", "file", "model"],
+    "cli": ["error", "file", "model", "program", "stats", "device", "probe", "discover", "report"],
+}
+# Public headers with another name than their layer's: include/gputopo/HEADER.h.
+LAYER_OF_HEADER = {"catalogue": "model"}
+
+INCLUDE = re.compile(r'^[ \t]*#[ \t]*include[ \t]*"([^"]+)"', re.MULTILINE)
+
+
+def layer_of(path):
+    """The layer of a file, as it is included: "probe/size.h", "gputopo/device.h", "gputopo/program/chase.h"."""
+    first, *rest = path.split("/")
+    name = rest[0].removesuffix(".h") if first == "gputopo" and rest else first
+    return LAYER_OF_HEADER.get(name, name)
+
+
+def is_allowed(layer, included):
+    # A * in the table stands for folders too: "gputopo/program*.h" are all public headers of the programs.
+    return layer_of(included) in [layer, *ALLOWED[layer]] or any(fnmatch.fnmatch(included, a) for a in ALLOWED[layer])
+
+
+def violations(root):
+    found = []
+    for folder in ("src", "include"):
+        for file in sorted((root / folder).rglob("*.[ch]*")):
+            name = file.relative_to(root / folder).as_posix()
+            layer = layer_of(name)
+            if layer not in ALLOWED:
+                found.append(f"{folder}/{name}: the table of tests/source/check_includes.py has no layer {layer}")
+                continue
+            for included in INCLUDE.findall(file.read_text()):
+                if not any((root / place / included).is_file() for place in ("src", "include")):
+                    found.append(f"{folder}/{name}: {included} is neither in src nor in include")
+                elif not is_allowed(layer, included):
+                    found.append(f"{folder}/{name}: {layer} may not include {included}")
+    return found
+
+
+def main():
+    root = pathlib.Path(sys.argv[1] if len(sys.argv) > 1 else __file__).resolve()
+    found = violations(root if root.is_dir() else root.parents[2])
+    for line in found:
+        print(line)
+    sys.exit(1 if found else 0)
+
+
+if __name__ == "__main__":
+    main()
