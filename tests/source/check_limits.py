@@ -1,0 +1,109 @@
+#!/usr/bin/env python3
+"""check_limits.py BUILD-FOLDER: which files and functions of src and include are longer or more tangled than they may be.
+
+A file has at most 500 lines; a function at most 80, and a cognitive complexity of at most 25. Functions are judged by
+clang-tidy (the figures are in .clang-tidy; BUILD-FOLDER has the compile_commands.json), which takes a second or two for
+each file. So it sees only files that may hold such a function: from the text alone follows a bound that no function in
+them can exceed (most_complex, longest). `./dev lint` asks clang-tidy about all files.
+"""
+import concurrent.futures
+import os
+import pathlib
+import re
+import subprocess
+import sys
+
+MAX_FILE_LINES = 500
+MAX_FUNCTION_LINES = 80
+MAX_COMPLEXITY = 25
+CHECKS = "readability-function-cognitive-complexity,readability-function-size"
+
+RAW_STRING = re.compile(r'R"(\w*)\((.*?)\)\1"', re.DOTALL)
+NOT_CODE = re.compile(r"""//[^\n]*|/\*.*?\*/|"(?:\\.|[^"\\\n])*"|'(?:\\.|[^'\\\n])'""", re.DOTALL)
+DIRECTIVE = re.compile(r"^[ \t]*#(?:[^\n]*\\\n)*[^\n]*", re.MULTILINE)
+# What nests: it counts one, and one more for each that it stands in. Then lambdas, which only nest, and what counts one.
+FLOW = re.compile(r"(?P<nests>\b(?:if|for|while|do|switch|catch|goto)\b|\?)|(?P<lambda>\][ ]*[({])|\belse\b|&&|\|\|")
+
+
+def only_newlines(match):
+    return "\n" * match.group().count("\n")
+
+
+def blocks(text):
+    """The lines of code up to every brace that closes in the first column: a function, or several, is in one of them.
+    clang-format, which CI holds the sources to, leaves no other place for the end of a function or class."""
+    text = RAW_STRING.sub(only_newlines, text)
+    text = NOT_CODE.sub(only_newlines, text)
+    text = DIRECTIVE.sub(only_newlines, text)
+    block = []
+    for line in text.split("\n"):
+        block.append(line)
+        if line.startswith("}"):
+            yield block
+            block = []
+    yield block
+
+
+def complexity_bound(block):
+    """At least the cognitive complexity of every function in the block. Each thing that nests is indented by what it
+    stands in, two columns or more, unless that is on the same line."""
+    total = 0
+    for line in block:
+        indent = len(line) - len(line.lstrip())
+        depth = max(indent // 2 - 1, 0)  # what stands in a function, and in nothing else, has two columns
+        for match in FLOW.finditer(line):
+            if not match["lambda"]:
+                total += 1 + depth if match["nests"] else 1
+            depth += 1 if match["nests"] or match["lambda"] else 0
+    return total
+
+
+def most_complex(text):
+    return max(complexity_bound(block) for block in blocks(text))
+
+
+def longest(text):
+    return max(len(block) for block in blocks(text))
+
+
+def may_exceed(text):
+    return most_complex(text) > MAX_COMPLEXITY or longest(text) > MAX_FUNCTION_LINES
+
+
+def clang_tidy(build, file):
+    """What clang-tidy says of a file; nothing if all is well."""
+    command = ["clang-tidy", "-p", build, "--quiet", f"--checks=-*,{CHECKS}", str(file)]
+    result = subprocess.run(command, capture_output=True, text=True)
+    found = re.findall(r"^.*\b(?:warning|error|note): .*$", result.stdout, re.MULTILINE)
+    if result.returncode != 0 and not found:
+        found = [f"{file}: clang-tidy failed: {result.stdout}{result.stderr}"]
+    return found
+
+
+def main():
+    if len(sys.argv) != 2:
+        sys.exit(__doc__)
+    root = pathlib.Path(__file__).resolve().parents[2]
+    os.chdir(root)
+    files = sorted(file for folder in ("src", "include") for file in pathlib.Path(folder).rglob("*.[ch]*"))
+    texts = {file: file.read_text() for file in files}
+    found = []
+    for file, text in texts.items():
+        lines = text.count("\n")
+        if lines > MAX_FILE_LINES:
+            found.append(f"{file}: {lines} lines, {MAX_FILE_LINES} are allowed")
+    candidates = [file for file, text in texts.items() if may_exceed(text)]
+    with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
+        for lines in pool.map(lambda file: clang_tidy(sys.argv[1], file), candidates):
+            found += lines
+    # A function of a header is seen from every file that includes it.
+    found = list(dict.fromkeys(line.replace(f"{root}/", "") for line in found))
+    for line in found:
+        print(line)
+    over = sum("note:" not in line for line in found)
+    print(f"limits: {len(files)} files, {len(candidates)} of them read by clang-tidy: {over} over a limit")
+    sys.exit(1 if found else 0)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,100 @@
+#!/usr/bin/env python3
+"""Tests of the checks of the source tree, on literals."""
+import contextlib
+import pathlib
+import sys
+import tempfile
+import unittest
+
+sys.dont_write_bytecode = True
+import check_includes
+import check_limits
+
+
+class Includes(unittest.TestCase):
+    def violations(self, **files):
+        """Of a project with these files: src_probe_size_cpp="..." is src/probe/size.cpp."""
+        with tempfile.TemporaryDirectory() as folder:
+            root = pathlib.Path(folder)
+            for name, text in files.items():
+                file = root / name.replace("_h", ".h").replace("_cpp", ".cpp").replace("_", "/")
+                file.parent.mkdir(parents=True, exist_ok=True)
+                file.write_text(text)
+            return check_includes.violations(root)
+
+    def test_arrows_of_the_table(self):
+        self.assertEqual(self.violations(
+            src_cli_a_cpp='#include "gputopo/discover.h"\n#include "report/b.h"\n',
+            src_report_b_h='#include <vector>\n#include "gputopo/model.h"\n',
+            src_probe_c_cpp='#include "gputopo/device.h"\n#include "gputopo/program/chase.h"\n#include "stats/d.h"\n',
+            src_stats_d_h='// #include "probe/lab.h"\n',
+            include_gputopo_discover_h='#include "gputopo/device.h"\n',
+            include_gputopo_device_h='#include "gputopo/program.h"\n',
+            include_gputopo_program_h='#include "gputopo/program/chase.h"\n',
+            include_gputopo_program_chase_h="", include_gputopo_model_h=""), [])
+
+    def test_arrows_back(self):
+        found = self.violations(
+            src_probe_a_cpp='#include "gputopo/discover.h"\n #  include "device/sim/b.h"\n', src_device_sim_b_h="",
+            src_report_c_cpp='#include "gputopo/device.h"\n', src_model_d_h='#include "stats/e.h"\n', src_stats_e_h="",
+            include_gputopo_discover_h="", include_gputopo_device_h='#include "model/d.h"\n')
+        self.assertEqual([line.split(": ")[1] for line in found], [
+            "model may not include stats/e.h", "probe may not include gputopo/discover.h",
+            "probe may not include device/sim/b.h", "report may not include gputopo/device.h",
+            "device may not include model/d.h"])
+
+    def test_what_the_table_does_not_know(self):
+        found = self.violations(src_colour_a_cpp="", src_model_b_cpp='#include "c.h"\n')
+        self.assertEqual(len(found), 2)
+        self.assertIn("no layer colour", found[0])
+        self.assertIn("c.h is neither", found[1])
+
+
+class Limits(unittest.TestCase):
+    def test_what_nests_counts_by_its_depth(self):
+        text = """int f(int a) {
+  if (a > 0 && a < 9) {
+    for (;;) {
+      while (a) ++a;
+    }
+  } else {
+    return a ? 1 : 2;
+  }
+}
+"""
+        self.assertEqual(check_limits.most_complex(text), (1 + 1) + 2 + 3 + 1 + 2)
+
+    def test_nesting_within_a_line(self):
+        self.assertEqual(check_limits.most_complex("void f() {\n  if (a) for (;;) b ? c : d;\n}\n"), 1 + 2 + 3)
+        self.assertEqual(check_limits.most_complex("void f() {\n  g([&](int i) { return i ? 1 : 2; });\n}\n"), 2)
+        self.assertEqual(check_limits.most_complex("void f() {\n  g([] { if (a) b(); });\n}\n"), 2)
+
+    def test_what_is_not_code_does_not_count(self):
+        text = """// if this, for that
+#define WHEN(a) \\
+  if (a) b()
+void f() {
+  g("if (a) \\" while", '?');  /* goto
+  if */
+  h(R"X(
+}
+if (a) while (b)
+)X");
+}
+"""
+        self.assertEqual(check_limits.most_complex(text), 0)
+        self.assertEqual(check_limits.longest(text), 11)
+
+    def test_functions_count_each_for_itself(self):
+        function = "void f() {\n" + "  if (a) b();\n" * 20 + "}\n"
+        self.assertEqual(check_limits.most_complex(3 * function), 20)
+        self.assertEqual(check_limits.longest(3 * function), 22)
+        self.assertFalse(check_limits.may_exceed(3 * function))
+
+    def test_what_clang_tidy_has_to_read(self):
+        self.assertTrue(check_limits.may_exceed("void f() {\n" + "  if (a) b();\n" * 26 + "}\n"))
+        self.assertTrue(check_limits.may_exceed("void f() {\n" + "  b();\n" * 81 + "}\n"))
+
+
+if __name__ == "__main__":
+    unittest.main()
