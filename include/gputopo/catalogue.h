@@ -18,6 +18,7 @@ namespace gputopo {
 // ---- Vendors ----
 
 enum class Vendor : std::uint8_t { kNvidia, kAmd };
+inline constexpr Vendor kAllVendors[] = {Vendor::kAmd, Vendor::kNvidia};  // by name
 // "NVIDIA", "AMD".
 [[nodiscard]] std::string_view to_string(Vendor vendor);
 // Of what a device calls its vendor; NVIDIA's elements are those of a vendor that is not known.

@@ -154,10 +154,10 @@ struct ProbeTime {
 
 // One report: everything that is known of one device.
 struct Topology {
-  int schema_version = kSchemaVersion;
-  std::string generator;  // "gputopo 0.1.0"
-  std::string timestamp;  // ISO 8601, UTC
-  bool complete = true;   // false: interrupted, over budget or the device failed
+  int schema_version = kSchemaVersion;  // that it was made with
+  std::string generator;                // "gputopo 0.1.0"
+  std::string timestamp;                // ISO 8601, UTC
+  bool complete = true;                 // false: interrupted, over budget or the device failed
   // device: identity, plain
   std::string backend;
   bool simulated = false;

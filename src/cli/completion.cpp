@@ -6,7 +6,7 @@
 #include <algorithm>
 
 #include "cli/check_formats.h"
-#include "gputopo/model.h"
+#include "gputopo/catalogue.h"
 
 namespace gputopo::cli {
 namespace {
@@ -36,12 +36,10 @@ OptionFacts facts_of(const CLI::Option& option) {
     facts.takes = Takes::kDevice;
   } else if (facts.name == "--only") {
     facts.takes = Takes::kWords;
-    for (const ElementRow& row : element_table()) {
-      if (std::find(facts.words.begin(), facts.words.end(), row.id) == facts.words.end()) facts.words.push_back(row.id);
-    }
+    for (const ElementInfo& element : element_catalogue()) facts.words.emplace_back(element.name);
   } else if (facts.name == "--attribute") {
     facts.takes = Takes::kWords;
-    facts.words = memory_attribute_ids();
+    facts.words = memory_attribute_names();
   } else if (facts.name == "--format") {
     facts.takes = Takes::kWord;
     for (const CheckFormat& format : check_formats()) facts.words.emplace_back(format.name);

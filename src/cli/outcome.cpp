@@ -5,7 +5,8 @@
 #include <algorithm>
 #include <initializer_list>
 
-#include "report/hierarchy.h"
+#include "gputopo/catalogue.h"
+#include "report/units.h"
 
 namespace gputopo::cli {
 namespace {
@@ -29,12 +30,13 @@ struct Missing {
 template <typename OfCoverage, typename OfReason>
 std::vector<Missing> missing(const Topology& topology, const OfCoverage& takes, const OfReason& predicate) {
   std::vector<Missing> found;
-  for (const ElementRow& row : element_table()) {
-    for (const auto& [id, coverage] : row.coverage) {
-      if (row.vendor != topology.vendor || !takes(coverage)) continue;
-      const Attribute* attribute = topology.find_attribute(row.id, id);
+  const Vendor vendor = vendor_of(topology.vendor);
+  for (const ElementInfo* element : elements_of(vendor)) {
+    for (const AttributeInfo& info : memory_attributes()) {
+      if (!takes(coverage_of(vendor, element->id, info.id))) continue;
+      const Attribute* attribute = topology.find_attribute(element->name, info.name);
       if (attribute == nullptr || attribute->available() || !predicate(attribute->reason)) continue;
-      found.push_back({fmt::format("{} {}", row.id, report::readable(id)), attribute});
+      found.push_back({fmt::format("{} {}", element->name, report::readable(info.name)), attribute});
     }
   }
   return found;

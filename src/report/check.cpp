@@ -7,6 +7,7 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 
+#include "gputopo/catalogue.h"
 #include "gputopo/error.h"
 #include "gputopo/report.h"
 #include "report/compare.h"
@@ -25,13 +26,30 @@ std::string upper(std::string_view text) {
   return result;
 }
 
-// What a tolerance is given for, other than for one attribute by its id.
-std::string class_of(const Difference& difference) {
+// What the catalogue says of the attribute; of one that is not in it, as those of a later version, what it says of
+// others in the same unit.
+const AttributeInfo* info_of(const Difference& difference) {
+  if (const AttributeInfo* info = find_attribute(difference.attribute)) return info;
   const std::string& unit = difference.first != nullptr ? difference.first->unit : difference.second->unit;
-  if (unit == "cycles" || unit == "ns") return "LATENCY";
-  if (unit == "B/s" || unit.starts_with("ops/clk")) return "BANDWIDTH";
-  if (unit == "B") return "SIZE";
-  return "OTHER";
+  const std::span<const AttributeInfo> all = attribute_catalogue();
+  const auto alike = std::ranges::find(all, unit, &AttributeInfo::unit);
+  return unit.empty() || alike == all.end() ? nullptr : &*alike;
+}
+
+// What a tolerance is given for, other than for one attribute by its name.
+std::string class_of(const Difference& difference) {
+  const AttributeInfo* info = info_of(difference);
+  switch (info == nullptr ? Quantity::kCount : info->quantity) {
+    case Quantity::kLatency:
+      return "LATENCY";
+    case Quantity::kBandwidth:
+    case Quantity::kThroughput:
+      return "BANDWIDTH";
+    case Quantity::kCapacity:
+      return "SIZE";
+    default:
+      return "OTHER";
+  }
 }
 
 double tolerance_for(const Difference& difference, const Tolerances& tolerances) {
@@ -41,8 +59,9 @@ double tolerance_for(const Difference& difference, const Tolerances& tolerances)
 
 // A lower latency or a higher bandwidth is no fault of a GPU.
 bool is_better(const Difference& difference) {
-  const std::string kind = class_of(difference);
-  return (kind == "LATENCY" && *difference.relative < 0) || (kind == "BANDWIDTH" && *difference.relative > 0);
+  const AttributeInfo* info = info_of(difference);
+  return info != nullptr && ((info->better == Better::kLower && *difference.relative < 0) ||
+                             (info->better == Better::kHigher && *difference.relative > 0));
 }
 
 bool is_violation(const Difference& difference, const Tolerances& tolerances) {
@@ -164,7 +183,7 @@ Tolerances default_tolerances() { return {{"LATENCY", 0.05}, {"BANDWIDTH", 0.05}
 Tolerances parse_tolerances(const std::vector<std::string>& entries) {
   Tolerances tolerances = default_tolerances();
   std::vector<std::string> attributes;
-  for (const std::string& id : memory_attribute_ids()) attributes.push_back(upper(id));
+  for (const std::string& name : memory_attribute_names()) attributes.push_back(upper(name));
   for (const std::string& entry : entries) {
     const auto refuse = [&](const std::string& why) {
       throw UsageError(

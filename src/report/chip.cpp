@@ -4,48 +4,38 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <array>
-#include <set>
 
+#include "gputopo/catalogue.h"
 #include "report/hierarchy.h"
 
 namespace gputopo::report {
 namespace {
 
-// Elements outside of the SMs. The amount says so where it is known ("per GPU"); these are so by what they are.
-constexpr std::array<std::string_view, 7> kChipWide = {"l2", "l3", "mall", "infinity_cache", "hbm", "device", "host"};
-
-// Has a latency and a bandwidth, and holds nothing.
-constexpr std::string_view kCopyUnit = "bulk_copy";
-
 // "2 SMs": by how many each instance is used, by measurement of all pairs or from the one SM that was asked.
 std::string scope_of(const MemoryElement& element, const std::string& unit_name) {
-  const Attribute* between = find(element.attributes, "shared_between");
-  if (between != nullptr && between->available()) {
-    std::set<std::size_t> sizes;
-    if (const auto* groups = std::get_if<std::vector<std::string>>(&between->value)) {
-      for (const std::string& group : *groups) sizes.insert(parse_unit_group(group).size());
-    }
-    if (!sizes.empty() && *sizes.begin() > 0) {
-      const std::size_t most = *sizes.rbegin();
-      const std::string range = sizes.size() == 1 ? "" : fmt::format("{} to ", *sizes.begin());
-      return fmt::format("{}{} {}{}", range, most, unit_name, most == 1 ? "" : "s");
-    }
+  const Attribute* between = find(element.attributes, AttributeId::kSharedBetween);
+  const auto* shared = between == nullptr ? nullptr : std::get_if<UnitGroups>(&between->value);
+  if (shared != nullptr && !shared->groups.empty()) {
+    const auto [least, most] = std::ranges::minmax(shared->groups, {}, &Units::size);
+    const std::string range = least.size() == most.size() ? "" : fmt::format("{} to ", least.size());
+    if (!least.empty()) return fmt::format("{}{} {}{}", range, most.size(), unit_name, most.size() == 1 ? "" : "s");
   }
-  const Attribute* scope = find(element.attributes, "scope");
+  const Attribute* scope = find(element.attributes, AttributeId::kScope);
   const auto* text = scope == nullptr ? nullptr : std::get_if<std::string>(&scope->value);
   return text == nullptr ? "" : *text;
 }
 
+// What was measured says it where it is known, then the amount ("per GPU"); others are so by what they are.
 bool is_chip_wide(const MemoryElement& element) {
-  const Attribute* scope = find(element.attributes, "scope");
+  const Attribute* scope = find(element.attributes, AttributeId::kScope);
   const auto* who = scope == nullptr ? nullptr : std::get_if<std::string>(&scope->value);
   if (who != nullptr && *who == "GPU") return true;
-  const Attribute* amount = find(element.attributes, "amount");
+  const Attribute* amount = find(element.attributes, AttributeId::kAmount);
   if (amount != nullptr && amount->unit.rfind("per ", 0) == 0) {
     return amount->unit != "per SM" && amount->unit != "per CU";
   }
-  return std::find(kChipWide.begin(), kChipWide.end(), element.id) != kChipWide.end();
+  const ElementInfo* info = find_element(element.id);
+  return info != nullptr && info->scope == Scope::kGpu;
 }
 
 // "2 SMs", where several units, and not all of the chip, have one together; else empty.
@@ -54,15 +44,15 @@ std::string sharers_of(const MemoryElement& element, const std::string& unit_nam
   return scope == "1 " + unit_name || scope == "SM" || scope == "CU" ? "" : scope;
 }
 
-std::optional<double> number_of(const MemoryElement& element, std::string_view attribute) {
+std::optional<double> number_of(const MemoryElement& element, AttributeId attribute) {
   const Attribute* found = find(element.attributes, attribute);
   return found == nullptr ? std::nullopt : found->number();
 }
 
 // Whether the intervals of their sizes meet.
 bool are_of_one_size(const MemoryElement& a, const MemoryElement& b) {
-  const Attribute* one = find(a.attributes, "size");
-  const Attribute* other = find(b.attributes, "size");
+  const Attribute* one = find(a.attributes, AttributeId::kSize);
+  const Attribute* other = find(b.attributes, AttributeId::kSize);
   return one != nullptr && other != nullptr && one->low && one->high && other->low && other->high &&
          *one->low <= *other->high && *other->low <= *one->high;
 }
@@ -72,13 +62,15 @@ bool are_of_one_size(const MemoryElement& a, const MemoryElement& b) {
 constexpr std::string_view kConstants = "constants";
 
 std::vector<std::string> partners_of(const Topology& topology, const MemoryElement& element) {
-  const Attribute* shared = find(element.attributes, "shared_with");
+  const Attribute* shared = find(element.attributes, AttributeId::kSharedWith);
   const auto* names = shared == nullptr ? nullptr : std::get_if<std::vector<std::string>>(&shared->value);
   if (names == nullptr) return {};
   std::vector<std::string> partners = *names;
   if (std::find(partners.begin(), partners.end(), kConstants) != partners.end()) {
     for (const MemoryElement& other : topology.memory) {
-      if (other.id.starts_with("constant_") && are_of_one_size(element, other)) partners.push_back(other.id);
+      const ElementInfo* info = find_element(other.id);
+      const bool holds_constants = info != nullptr && info->space == Space::kConstant;
+      if (holds_constants && are_of_one_size(element, other)) partners.push_back(other.id);
     }
   }
   return partners;
@@ -94,28 +86,49 @@ PhysicalMemory* find_shared(std::vector<PhysicalMemory>& memories, const std::ve
   return nullptr;
 }
 
-std::optional<int> count_of(const Topology& topology, std::initializer_list<std::string_view> ids) {
-  for (const std::string_view id : ids) {
-    for (const AttributeMap* map : {&topology.compute, &topology.device}) {
-      const Attribute* attribute = find(*map, id);
-      if (attribute == nullptr || !attribute->number() || *attribute->number() < 1) continue;
-      constexpr double kMost = 1e5;
-      return static_cast<int>(std::min(*attribute->number(), kMost));
-    }
-  }
-  return std::nullopt;
+std::optional<int> units_of(const Topology& topology) {
+  const Attribute* count = find(topology.compute, AttributeId::kSmCount);
+  if (count == nullptr || !count->number() || *count->number() < 1) return std::nullopt;
+  constexpr double kMaxUnits = 1e5;
+  return static_cast<int>(std::min(*count->number(), kMaxUnits));
 }
 
 // "First-level TLB per 6 SMs: 2048 entries of 32 MiB (64 GiB), a miss adds 105 cycles"
 std::string translation_note(const MemoryElement& tlb, const std::string& unit_name) {
-  const auto text = [&](std::string_view id, std::string_view pattern) {
+  const auto text = [&](AttributeId id, std::string_view pattern) {
     const Attribute* attribute = find(tlb.attributes, id);
     if (attribute == nullptr || !attribute->available()) return std::string();
     return fmt::format(fmt::runtime(pattern), value_text(*attribute));
   };
   const std::string sharers = sharers_of(tlb, unit_name);
-  return tlb.title + (sharers.empty() ? "" : " per " + sharers) + ":" + text("entries", " {} entries") +
-         text("entry_bytes", " of {}") + text("reach", " ({})") + text("miss_penalty", ", a miss adds {}");
+  return tlb.title + (sharers.empty() ? "" : " per " + sharers) + ":" + text(AttributeId::kEntries, " {} entries") +
+         text(AttributeId::kEntryBytes, " of {}") + text(AttributeId::kReach, " ({})") +
+         text(AttributeId::kMissPenalty, ", a miss adds {}");
+}
+
+ElementKind kind_of(const MemoryElement& element) {
+  const ElementInfo* info = find_element(element.id);
+  return info == nullptr ? ElementKind::kDataCache : info->kind;
+}
+
+// Has a box: something is known of it, and it is there and holds something.
+bool is_drawn(const MemoryElement& element) {
+  const Attribute* size = find(element.attributes, AttributeId::kSize);
+  const bool is_absent = size != nullptr && size->reason == Reason::kNotPresent;
+  return holds_data(element) && !is_absent && kind_of(element) != ElementKind::kCopyPath;
+}
+
+PhysicalMemory physical_memory(const MemoryElement& element, const std::string& unit_name) {
+  const bool is_wide = is_chip_wide(element);
+  PhysicalMemory memory{.elements = {&element}, .bytes = number_of(element, AttributeId::kSize)};
+  memory.is_device_memory = kind_of(element) == ElementKind::kMemory;
+  std::optional<double> instances = number_of(element, is_wide ? AttributeId::kPartitions : AttributeId::kAmount);
+  memory.is_parted = is_wide && instances;
+  if (!instances && is_wide) instances = number_of(element, AttributeId::kAmount);
+  memory.shared_by = sharers_of(element, unit_name);
+  constexpr double kMaxDrawn = 64;
+  if (instances && *instances >= 1) memory.instances = static_cast<int>(std::min(*instances, kMaxDrawn));
+  return memory;
 }
 
 }  // namespace
@@ -128,7 +141,7 @@ std::string PhysicalMemory::title() const {
 
 std::string PhysicalMemory::figures() const {
   std::vector<std::string> texts;
-  for (const char* id : {"size", "latency", "read_bandwidth"}) {
+  for (const AttributeId id : {AttributeId::kSize, AttributeId::kLatency, AttributeId::kReadBandwidth}) {
     for (const MemoryElement* element : elements) {
       const Attribute* attribute = find(element->attributes, id);
       if (attribute == nullptr || !attribute->available()) continue;
@@ -142,40 +155,26 @@ std::string PhysicalMemory::figures() const {
 Chip chip_of(const Topology& topology) {
   Chip chip;
   chip.unit_name = unit_name(topology.vendor);
-  if (topology.vendor == "AMD") chip.group_name = "shader engine";
   chip.levels = unit_levels(topology);
-  chip.units = count_of(topology, {"sm_count", "cu_count"});
-  chip.groups = count_of(topology, {"gpc_count", "shader_engine_count"});
+  chip.units = units_of(topology);
   std::vector<std::string> translations;
   for (const MemoryElement* element : speaking_elements(topology)) {
-    const Attribute* reach = find(element->attributes, "reach");
+    const Attribute* reach = find(element->attributes, AttributeId::kReach);
     if (reach != nullptr && reach->available()) translations.push_back(translation_note(*element, chip.unit_name));
-    if (!holds_data(*element) || element->id == kCopyUnit) continue;
-    const Attribute* size = find(element->attributes, "size");
-    if (size != nullptr && size->reason == Reason::kNotPresent) continue;
+    if (!is_drawn(*element)) continue;
     std::vector<PhysicalMemory>& memories = is_chip_wide(*element) ? chip.on_chip : chip.in_unit;
     if (PhysicalMemory* shared = find_shared(memories, partners_of(topology, *element))) {
       shared->elements.push_back(element);
       if (shared->shared_by.empty()) shared->shared_by = sharers_of(*element, chip.unit_name);
-      if (!shared->bytes) shared->bytes = number_of(*element, "size");
+      if (!shared->bytes) shared->bytes = number_of(*element, AttributeId::kSize);
       continue;
     }
-    PhysicalMemory memory{.elements = {element}, .bytes = number_of(*element, "size")};
-    const bool is_wide = is_chip_wide(*element);
-    std::optional<double> instances = number_of(*element, is_wide ? "partitions" : "amount");
-    memory.is_parted = is_wide && instances;
-    if (!instances && is_wide) instances = number_of(*element, "amount");
-    memory.shared_by = sharers_of(*element, chip.unit_name);
-    constexpr double kMostDrawn = 64;
-    if (instances && *instances >= 1) memory.instances = static_cast<int>(std::min(*instances, kMostDrawn));
-    memories.push_back(std::move(memory));
+    memories.push_back(physical_memory(*element, chip.unit_name));
   }
   // Some caches of the whole chip stand behind the memory in the report.
-  std::stable_partition(chip.on_chip.begin(), chip.on_chip.end(), [](const PhysicalMemory& memory) {
-    return memory.elements.front()->id != "device" && memory.elements.front()->id != "host";
-  });
+  std::ranges::stable_partition(chip.on_chip, [](const PhysicalMemory& memory) { return !memory.is_device_memory; });
   for (PhysicalMemory& memory : chip.on_chip) {
-    if (memory.elements.front()->id == "device") memory.notes = translations;
+    if (memory.is_device_memory) memory.notes = translations;
   }
   return chip;
 }

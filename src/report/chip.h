@@ -16,6 +16,7 @@ struct PhysicalMemory {
   std::optional<double> bytes;                 // all instances
   int instances = 1;                           // per unit, or of the chip's
   bool is_parted = false;                      // the instances are parts of one capacity, not of one each
+  bool is_device_memory = false;               // what all caches are in front of
   std::string shared_by;                       // "2 SMs", where several units have one; else empty
   std::vector<std::string> notes;           // lines of what belongs to it and is no memory: the TLBs on the way to it
   [[nodiscard]] std::string title() const;  // "L1 data cache = Texture cache"
@@ -24,10 +25,8 @@ struct PhysicalMemory {
 };
 
 struct Chip {
-  std::string unit_name = "SM";  // "CU" on AMD
-  std::optional<int> units;      // SMs or CUs
-  std::optional<int> groups;     // GPCs, shader engines
-  std::string group_name = "GPC";
+  std::string unit_name = "SM";         // "CU" on AMD
+  std::optional<int> units;             // SMs or CUs
   std::vector<UnitLevel> levels;        // which units belong together, where that is known
   std::vector<PhysicalMemory> in_unit;  // fastest first
   std::vector<PhysicalMemory> on_chip;  // outside of the units, farthest last

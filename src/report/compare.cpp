@@ -4,10 +4,10 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <map>
 
+#include "gputopo/catalogue.h"
 #include "report/hierarchy.h"
 #include "report/markup.h"
 #include "report/unit_map.h"
@@ -107,8 +107,9 @@ void add_notes(const SideNames& names, Comparison& result) {
 }  // namespace
 
 bool is_environment(std::string_view group, std::string_view attribute) {
-  constexpr std::array<std::string_view, 3> kEnvironment = {"host_cpu", "os", "driver_version"};
-  return group == "gpu" && std::find(kEnvironment.begin(), kEnvironment.end(), attribute) != kEnvironment.end();
+  constexpr AttributeId kEnvironment[] = {AttributeId::kHostCpu, AttributeId::kOs, AttributeId::kDriverVersion};
+  const AttributeInfo* info = find_attribute(attribute);
+  return group == "gpu" && info != nullptr && std::ranges::find(kEnvironment, info->id) != std::end(kEnvironment);
 }
 
 std::vector<std::string> Comparison::all_notes() const {

@@ -2,31 +2,40 @@
 #include <fmt/format.h>
 
 #include <limits>
-#include <map>
 
+#include "gputopo/catalogue.h"
 #include "gputopo/report.h"
 #include "report/text_table.h"
 
 namespace gputopo {
+namespace {
 
-std::string coverage_table() {
-  std::map<std::string, std::vector<const ElementRow*>> by_vendor;
-  for (const ElementRow& row : element_table()) by_vendor[row.vendor].push_back(&row);
-
+std::string table_of(Vendor vendor) {
+  report::TextTable table;
+  table.columns.push_back({std::string(to_string(vendor)), report::Align::kLeft});
+  const std::vector<const ElementInfo*> elements = elements_of(vendor);
+  for (const ElementInfo* element : elements) {
+    table.columns.push_back({std::string(element->name), report::Align::kLeft});
+  }
+  for (const AttributeInfo& attribute : memory_attributes()) {
+    std::vector<report::Cell> row = {{std::string(attribute.name)}};
+    for (const ElementInfo* element : elements) {
+      row.push_back({std::string(to_string(coverage_of(vendor, element->id, attribute.id)))});
+    }
+    table.rows.push_back(std::move(row));
+  }
   report::TextStyle one_block;
   one_block.width = std::numeric_limits<int>::max();
+  return report::render(table, one_block);
+}
+
+}  // namespace
+
+std::string coverage_table() {
   std::string text;
-  for (const auto& [vendor, elements] : by_vendor) {
-    report::TextTable table;
-    table.columns.push_back({vendor, report::Align::kLeft});
-    for (const ElementRow* element : elements) table.columns.push_back({element->id, report::Align::kLeft});
-    for (const std::string& attribute : memory_attribute_ids()) {
-      std::vector<report::Cell> row = {{attribute}};
-      for (const ElementRow* element : elements) row.push_back({std::string(to_string(element->of(attribute)))});
-      table.rows.push_back(std::move(row));
-    }
+  for (const Vendor vendor : kAllVendors) {
     if (!text.empty()) text += '\n';
-    text += report::render(table, one_block);
+    text += table_of(vendor);
   }
   return text;
 }

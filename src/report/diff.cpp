@@ -12,6 +12,7 @@
 #include "report/html_page.h"
 #include "report/markup.h"
 #include "report/text_table.h"
+#include "report/value_json.h"
 
 namespace gputopo {
 namespace {
@@ -49,11 +50,7 @@ Json side_json(const Attribute* attribute) {
   if (attribute == nullptr) return nullptr;
   if (!attribute->available()) return {{"reason", to_string(attribute->reason)}, {"detail", attribute->detail}};
   Json json;
-  std::visit(
-      [&](const auto& held) {
-        if constexpr (!std::is_same_v<std::decay_t<decltype(held)>, std::monostate>) json["value"] = held;
-      },
-      attribute->value);
+  if (!std::holds_alternative<std::monostate>(attribute->value)) json["value"] = report::value_json(attribute->value);
   json["unit"] = attribute->unit;
   json["low"] = attribute->low ? Json(*attribute->low) : Json(nullptr);
   json["high"] = attribute->high ? Json(*attribute->high) : Json(nullptr);

@@ -61,8 +61,10 @@ std::optional<double> peak_of(const CellContext& cell) {
     holder.value = *detail;
     return holder.number();
   }
-  if (cell.element.id != "device" || cell.attribute.unit != "B/s") return std::nullopt;
-  const Attribute* bandwidth = find(cell.topology.device, "memory_bandwidth_theoretical");
+  const ElementInfo* element = find_element(cell.element.id);
+  const bool is_memory = element != nullptr && element->kind == ElementKind::kMemory;
+  if (!is_memory || cell.attribute.unit != info_of(AttributeId::kReadBandwidth).unit) return std::nullopt;
+  const Attribute* bandwidth = find(cell.topology.device, AttributeId::kMemoryBandwidthTheoretical);
   return bandwidth == nullptr ? std::nullopt : bandwidth->number();
 }
 
@@ -74,7 +76,7 @@ std::string as_part_of_peak(const CellContext& cell) {
 
 // The line and what is fetched of it, in one cell: "128/32".
 std::string as_line_and_fetch(const CellContext& cell) {
-  const Attribute* fetch = find(cell.element.attributes, "fetch_granularity");
+  const Attribute* fetch = find(cell.element.attributes, AttributeId::kFetchGranularity);
   const std::string fetched = fetch != nullptr && fetch->number() ? significant(*fetch->number(), 6) : "-";
   const std::string line = cell.attribute.number() ? significant(*cell.attribute.number(), 6) : "-";
   return line + "/" + fetched;
@@ -100,7 +102,7 @@ std::string as_group_letter(const CellContext& cell) {
   char next = 'A';
   std::vector<std::pair<std::string, char>> letters;
   for (const MemoryElement& element : cell.topology.memory) {
-    const Attribute* shared = find(element.attributes, "shared_with");
+    const Attribute* shared = find(element.attributes, AttributeId::kSharedWith);
     const auto* partners = shared == nullptr ? nullptr : std::get_if<std::vector<std::string>>(&shared->value);
     if (partners == nullptr || partners->empty()) continue;
     const auto known = std::find_if(letters.begin(), letters.end(), [&](const auto& entry) {
@@ -117,26 +119,26 @@ std::string as_group_letter(const CellContext& cell) {
 
 // Details that a reader should not have to open the JSON for.
 struct DetailPhrase {
-  std::string attribute;
+  AttributeId attribute;
   std::string detail;
-  std::string unit;
-  std::string pattern;     // with {} for the value
-  std::string needs = {};  // an element: if the device has none, there is nothing to say
+  std::string pattern;                    // with {} for the value
+  std::optional<ElementKind> needs = {};  // if the device has none of them, there is nothing to say
 };
 
 const std::vector<DetailPhrase>& detail_phrases() {
+  using enum AttributeId;
   static const std::vector<DetailPhrase> kPhrases = {
-      {"size", "at_least_bytes", "B", "holds at least {}"},
-      {"size", "measured_bytes", "B", "measured size {}"},
-      {"size", "first_miss_bytes", "B", "first misses at {}"},
-      {"size", "all_miss_bytes", "B", "nothing hits at {}"},
-      {"size", "carve_outs_bytes", "B", "with {} carved out"},
-      {"size", "size_by_carve_out_bytes", "B", "its size goes from {}"},
-      {"latency", "near_cycles", "cycles", "near {}"},
-      {"latency", "far_cycles", "cycles", "far {}"},
-      {"latency", "tlb_cold_cycles", "cycles", "{} when the TLB misses", "tlb_l1"},
-      {"partitions", "near_bytes", "B", "near part {}"},
-      {"shared_between", "instances", "", "{} in all"},
+      {kSize, "at_least_bytes", "holds at least {}"},
+      {kSize, "measured_bytes", "measured size {}"},
+      {kSize, "first_miss_bytes", "first misses at {}"},
+      {kSize, "all_miss_bytes", "nothing hits at {}"},
+      {kSize, "carve_outs_bytes", "with {} carved out"},
+      {kSize, "size_by_carve_out_bytes", "its size goes from {}"},
+      {kLatency, "near_cycles", "near {}"},
+      {kLatency, "far_cycles", "far {}"},
+      {kLatency, "tlb_cold_cycles", "{} when the TLB misses", ElementKind::kTlb},
+      {kPartitions, "near_bytes", "near part {}"},
+      {kSharedBetween, "instances", "{} in all"},
   };
   return kPhrases;
 }
@@ -154,21 +156,23 @@ std::string brief_value(const Value& value, std::string_view unit) {
   return fmt::format("{} to {}", human_value(numbers->front(), unit), human_value(numbers->back(), unit));
 }
 
-bool is_not_present(const Topology& topology, const std::string& element) {
-  const MemoryElement* found = topology.find_memory(element);
-  return found != nullptr &&
-         std::any_of(found->attributes.begin(), found->attributes.end(),
-                     [](const auto& entry) { return entry.second.reason == Reason::kNotPresent; }) &&
-         !has_value(*found);
+bool is_not_present(const MemoryElement& element) {
+  return !has_value(element) && std::ranges::any_of(element.attributes, [](const auto& entry) {
+    return entry.second.reason == Reason::kNotPresent;
+  });
+}
+
+// Whether the report says of an element of this kind that the device has none. The nearest tells of all: what is not
+// there has nothing behind it.
+bool has_none(const Topology& topology, ElementKind kind) {
+  for (const MemoryElement& element : topology.memory) {
+    const ElementInfo* info = find_element(element.id);
+    if (info != nullptr && info->kind == kind && info->depth == 0) return is_not_present(element);
+  }
+  return false;
 }
 
 }  // namespace
-
-std::string readable(std::string_view id) {
-  std::string text(id);
-  std::replace(text.begin(), text.end(), '_', ' ');
-  return text;
-}
 
 std::string device_title(const Topology& topology) {
   return topology.simulated ? "SIMULATED " + topology.name : topology.name;
@@ -176,25 +180,24 @@ std::string device_title(const Topology& topology) {
 
 std::vector<std::string> device_facts(const Topology& topology) {
   struct Fact {
-    std::string id;
+    AttributeId attribute;
     std::string pattern;  // with {} for the value in its unit
   };
   static const std::vector<Fact> kFacts = {
-      {"compute_capability", "compute capability {}"},
-      {"sm_count", "{} {unit}s"},
-      {"cu_count", "{} {unit}s"},
-      {"cores_per_sm", "{} cores per {unit}"},
-      {"sm_clock_max", "{}"},
-      {"memory_bandwidth_theoretical", "memory {} in theory"},
-      {"driver_version", "driver {}"},
+      {AttributeId::kComputeCapability, "compute capability {}"},
+      {AttributeId::kSmCount, "{} {unit}s"},
+      {AttributeId::kCoresPerSm, "{} cores per {unit}"},
+      {AttributeId::kSmClockMax, "{}"},
+      {AttributeId::kMemoryBandwidthTheoretical, "memory {} in theory"},
+      {AttributeId::kDriverVersion, "driver {}"},
   };
   std::vector<std::string> facts;
   if (!topology.architecture.empty()) facts.push_back(topology.architecture);
   if (!topology.pci_address.empty()) facts.push_back(topology.pci_address);
   if (topology.backend == "replay") facts.emplace_back("from a recording");
   for (const Fact& fact : kFacts) {
-    const Attribute* attribute = find(topology.compute, fact.id);
-    if (attribute == nullptr) attribute = find(topology.device, fact.id);
+    const Attribute* attribute = find(topology.compute, fact.attribute);
+    if (attribute == nullptr) attribute = find(topology.device, fact.attribute);
     if (attribute != nullptr && attribute->available()) {
       facts.push_back(fmt::format(fmt::runtime(fact.pattern), value_text(*attribute),
                                   fmt::arg("unit", unit_name(topology.vendor))));
@@ -261,7 +264,8 @@ bool says_something(const MemoryElement& element) {
 }
 
 bool holds_data(const MemoryElement& element) {
-  for (const char* id : {"size", "line_size", "latency", "read_bandwidth", "write_bandwidth"}) {
+  using enum AttributeId;
+  for (const AttributeId id : {kSize, kLineSize, kLatency, kReadBandwidth, kWriteBandwidth}) {
     const Attribute* attribute = find(element.attributes, id);
     if (attribute != nullptr && attribute->available()) return true;
   }
@@ -297,20 +301,21 @@ std::string brief_value_text(const Attribute& attribute) {
 }
 
 const std::vector<HierarchyColumn>& hierarchy_columns() {
+  using enum AttributeId;
   // Narrow tables have line and fetch in one column, and drop the second.
   static const std::vector<HierarchyColumn> kColumns = {
-      {.heading = "size", .attribute = "size", .format = in_own_unit},
-      {.heading = "line/\nfetch", .attribute = "line_size", .format = as_line_and_fetch},
-      {.heading = "latency\ncycles", .attribute = "latency", .format = without_unit},
-      {.heading = "\nns", .attribute = "latency", .format = as_nanoseconds, .repeats = true},
-      {.heading = "bandwidth\nread", .attribute = "read_bandwidth", .format = in_own_unit},
-      {.heading = "of\npeak", .attribute = "read_bandwidth", .format = as_part_of_peak, .repeats = true},
-      {.heading = "bandwidth\nwrite", .attribute = "write_bandwidth", .format = in_own_unit, .rank = 2},
-      {.heading = "\namount", .attribute = "amount", .format = in_own_unit, .brief = as_ratio},
-      {.heading = "\nparts", .attribute = "partitions", .format = in_own_unit, .rank = 3},
-      {.heading = "miss\npenalty", .attribute = "miss_penalty", .format = without_unit, .rank = 3},
+      {.heading = "size", .attribute = kSize, .format = in_own_unit},
+      {.heading = "line/\nfetch", .attribute = kLineSize, .format = as_line_and_fetch},
+      {.heading = "latency\ncycles", .attribute = kLatency, .format = without_unit},
+      {.heading = "\nns", .attribute = kLatency, .format = as_nanoseconds, .repeats = true},
+      {.heading = "bandwidth\nread", .attribute = kReadBandwidth, .format = in_own_unit},
+      {.heading = "of\npeak", .attribute = kReadBandwidth, .format = as_part_of_peak, .repeats = true},
+      {.heading = "bandwidth\nwrite", .attribute = kWriteBandwidth, .format = in_own_unit, .rank = 2},
+      {.heading = "\namount", .attribute = kAmount, .format = in_own_unit, .brief = as_ratio},
+      {.heading = "\nparts", .attribute = kPartitions, .format = in_own_unit, .rank = 3},
+      {.heading = "miss\npenalty", .attribute = kMissPenalty, .format = without_unit, .rank = 3},
       {.heading = "\nshared with",
-       .attribute = "shared_with",
+       .attribute = kSharedWith,
        .align = Align::kLeft,
        .format = in_own_unit,
        .brief = as_group_letter},
@@ -319,19 +324,23 @@ const std::vector<HierarchyColumn>& hierarchy_columns() {
 }
 
 std::vector<std::string> further_phrases(const Topology& topology, const MemoryElement& element,
-                                         const std::vector<std::string>& shown) {
+                                         const std::vector<AttributeId>& shown) {
   std::vector<std::string> phrases;
   for (const auto& [id, attribute] : element.attributes) {
-    if (attribute.available() && std::find(shown.begin(), shown.end(), id) == shown.end()) {
+    const AttributeInfo* info = find_attribute(id);
+    const bool is_shown = info != nullptr && std::ranges::find(shown, info->id) != shown.end();
+    if (attribute.available() && !is_shown) {
       const std::string sign = marks(attribute);
       const std::string part = as_part_of_peak({topology, element, attribute});
       phrases.push_back(fmt::format("{} {}{}{}{}", readable(id), brief_value(attribute.value, attribute.unit),
                                     part.empty() ? "" : fmt::format(" ({})", part), sign.empty() ? "" : " ", sign));
     }
     for (const DetailPhrase& phrase : detail_phrases()) {
-      const Value* value = id == phrase.attribute ? attribute.find_detail(phrase.detail) : nullptr;
-      if (value == nullptr || is_not_present(topology, phrase.needs)) continue;
-      phrases.push_back(fmt::format(fmt::runtime(phrase.pattern), brief_value(*value, phrase.unit)));
+      const bool is_meant = id == to_string(phrase.attribute) && !(phrase.needs && has_none(topology, *phrase.needs));
+      const Value* value = is_meant ? attribute.find_detail(phrase.detail) : nullptr;
+      if (value == nullptr) continue;
+      phrases.push_back(
+          fmt::format(fmt::runtime(phrase.pattern), brief_value(*value, detail_name(phrase.detail).unit)));
     }
   }
   return phrases;

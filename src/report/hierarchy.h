@@ -6,13 +6,12 @@
 #include <string>
 #include <vector>
 
+#include "gputopo/catalogue.h"
 #include "gputopo/model.h"
 #include "report/text_table.h"
+#include "report/units.h"
 
 namespace gputopo::report {
-
-// "miss_penalty" as "miss penalty".
-[[nodiscard]] std::string readable(std::string_view id);
 
 // "SIMULATED NVIDIA H200": as outputs of one line name it.
 [[nodiscard]] std::string device_title(const Topology& topology);
@@ -51,8 +50,8 @@ struct CellContext {
 
 // One column: an attribute and how it is written.
 struct HierarchyColumn {
-  std::string heading;    // words; a newline where a narrow table breaks it
-  std::string attribute;  // id
+  std::string heading;  // words; a newline where a narrow table breaks it
+  AttributeId attribute;
   Align align = Align::kRight;
   std::function<std::string(const CellContext&)> format;
   std::function<std::string(const CellContext&)> brief;  // for narrow tables; empty: the same
@@ -62,9 +61,9 @@ struct HierarchyColumn {
 [[nodiscard]] const std::vector<HierarchyColumn>& hierarchy_columns();
 
 // Attributes that no column shows, and what one cell cannot hold of those that have one: "near 284 cycles". Phrases, in
-// the order of the model; `shown` are ids of attributes that the reader has seen already.
+// the order of the model; `shown` are attributes that the reader has seen already.
 [[nodiscard]] std::vector<std::string> further_phrases(const Topology& topology, const MemoryElement& element,
-                                                       const std::vector<std::string>& shown);
+                                                       const std::vector<AttributeId>& shown);
 
 // A value with its unit: "236 GB/s", "38.62 cycles", "1 per SM", "texture, readonly", "none".
 [[nodiscard]] std::string value_text(const Attribute& attribute);

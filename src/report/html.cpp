@@ -111,7 +111,7 @@ std::string hierarchy(const Topology& topology) {
         const std::string text = attribute->available() ? column.format({topology, *element, *attribute})
                                  : column.repeats       ? ""
                                                         : "?";
-        if (!text.empty()) cell = value_link(*attribute, element->id, column.attribute, text);
+        if (!text.empty()) cell = value_link(*attribute, element->id, std::string(to_string(column.attribute)), text);
         const std::string signs = column.repeats ? "" : report::marks(*attribute);
         used += signs;
         if (!signs.empty()) cell += fmt::format(" <span class=\"marks\">{}</span>", escaped(signs));
@@ -185,7 +185,7 @@ std::string named_values(const char* heading, const NamedValues& named, const At
   const auto* list = std::get_if<std::vector<double>>(&attribute.value);
   std::string items;
   for (const auto& [name, value] : named) {
-    report::ColumnName words = report::column_name(name);
+    report::DetailName words = report::detail_name(name);
     const auto* number = std::get_if<double>(&value);
     const bool is_of_list =
         list != nullptr && number != nullptr && std::find(list->begin(), list->end(), *number) != list->end();

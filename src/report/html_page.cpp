@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <algorithm>
 #include <cmath>
 #include <nlohmann/json.hpp>
 
@@ -25,11 +26,9 @@ Json axis_json(const Axis& axis) {
 Json chart_json(const PlacedChart& placed) {
   const Chart& chart = placed.chart;
   Json json{{"report", placed.report}, {"group", placed.group},  {"attribute", placed.attribute},
-            {"title", chart.title},    {"table", chart.table},   {"kind", to_string(chart.kind)},
+            {"title", chart.title},    {"table", chart.table},   {"plot", to_string(chart.plot)},
             {"x", axis_json(chart.x)}, {"y", axis_json(chart.y)}};
-  json["weight"] = chart.weight;
-  json["weight_unit"] = chart.weight_unit;
-  json["points"] = chart.points_only;
+  if (!chart.weight.column.empty()) json["weight"] = axis_json(chart.weight);
   Json& series = json["series"] = Json::array();
   for (const Series& one : chart.series) {
     series.push_back({{"label", one.label}, {"column", one.column}, {"where", one.where}});
@@ -66,20 +65,22 @@ std::string joined_labels(const Chart& chart) {
 }
 
 std::string what_is_drawn(const Chart& chart) {
-  const std::string weight = column_name(chart.weight).label;
-  switch (chart.kind) {
-    case ChartKind::kBars:
+  switch (chart.plot) {
+    case Plot::kBars:
       return fmt::format("how often each {} came", chart.x.label);
-    case ChartKind::kDensity:
+    case Plot::kDensity:
       return fmt::format("how often which {} came at each {}, and the mean", chart.y.label, chart.x.label);
-    case ChartKind::kMap:
-      return fmt::format("{} for each {} and {}", weight, chart.x.label, chart.y.label);
-    case ChartKind::kLine:
+    case Plot::kMap:
+      return fmt::format("{} for each {} and {}", chart.weight.label, chart.x.label, chart.y.label);
+    case Plot::kLine:
+    case Plot::kPoints:
+    case Plot::kNone:
       break;
   }
-  const std::string measured = chart.y.label.empty() ? chart.y.unit : chart.y.label;
-  return fmt::format("{} over {}{}", measured, chart.x.label,
-                     chart.series.size() < 2 ? "" : fmt::format(", a line each for {}", joined_labels(chart)));
+  const std::string drawn = fmt::format("{} over {}", chart.y.label, chart.x.label);
+  if (chart.series.size() < 2) return drawn;
+  const std::string labels = joined_labels(chart);
+  return drawn + (labels == chart.y.label ? ", a line each" : ", a line each for " + labels);
 }
 
 // "2000 rows, footprint 1 KiB to 2 MiB, latency 32 to 810 cycles".
@@ -106,12 +107,11 @@ std::string ranges_of(const Chart& chart, const Attribute& attribute) {
   add(chart.x.label, chart.x.unit, {chart.x.column});
   if (chart.series.empty()) {
     add(chart.y.label, chart.y.unit, {chart.y.column});
-    add(column_name(chart.weight).label, chart.weight_unit, {chart.weight});
+    add(chart.weight.label, chart.weight.unit, {chart.weight.column});
   } else {
     std::vector<std::string> columns;
     for (const Series& series : chart.series) columns.push_back(series.column);
-    const bool counts = chart.kind == ChartKind::kBars;
-    add(counts ? column_name(columns.front()).label : chart.y.label, counts ? "" : chart.y.unit, columns);
+    add(chart.y.label, chart.y.unit, columns);
   }
   return fmt::format("{} row{}{}", rows, rows == 1 ? "" : "s", text);
 }
@@ -125,8 +125,10 @@ std::string figure(std::size_t index, const Chart& chart, const Attribute& attri
   }
   text += ".";
   if (chart.timer_cycles > 0) {
-    text +=
-        fmt::format(" raw = latency + {} of the timer; so are the marks.", human_value(chart.timer_cycles, "cycles"));
+    const bool has_raw_marks = std::ranges::any_of(
+        chart.marks, [&](const ChartMark& mark) { return (mark.across ? chart.y : chart.x).unit == kCycles; });
+    text += fmt::format(" raw = latency + {} of the timer{}.", human_value(chart.timer_cycles, kCycles),
+                        has_raw_marks ? "; so are the marks" : "");
   }
   for (const SampleTable& table : attribute.samples) {
     if (table.name == chart.table && table.measured_rows != 0) {

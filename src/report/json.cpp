@@ -5,28 +5,20 @@
 #include <limits>
 #include <nlohmann/json.hpp>
 
+#include "gputopo/catalogue.h"
 #include "gputopo/error.h"
 #include "gputopo/report.h"
 #include "report/thin.h"
+#include "report/upgrade.h"
+#include "report/value_json.h"
 
 namespace gputopo {
 namespace {
 
 using Json = nlohmann::ordered_json;
+using report::value_json;
 
 // ---- writing ----
-
-Json value_json(const Value& value) {
-  return std::visit(
-      [](const auto& held) -> Json {
-        if constexpr (std::is_same_v<std::decay_t<decltype(held)>, std::monostate>) {
-          return nullptr;
-        } else {
-          return held;
-        }
-      },
-      value);
-}
 
 Json values_json(const NamedValues& values) {
   Json json = Json::object();
@@ -48,7 +40,16 @@ Json samples_json(const std::vector<SampleTable>& samples) {
   Json tables = Json::array();
   for (const SampleTable& measured : samples) {
     const SampleTable table = report::thinned(measured);
-    Json json{{"name", table.name}, {"columns", table.columns}};
+    Json json{{"name", table.name}, {"plot", to_string(table.plot)}};
+    Json& columns = json["columns"] = Json::array();
+    for (const Column& column : table.columns) {
+      columns.push_back({{"name", column.name},
+                         {"role", to_string(column.role)},
+                         {"quantity", column.quantity},
+                         {"unit", column.unit}});
+    }
+    if (table.timer_cycles != 0) json["timer_cycles"] = table.timer_cycles;
+    if (!table.marks.empty()) json["marks"] = table.marks;
     if (table.measured_rows != 0) json["measured_rows"] = table.measured_rows;
     Json& data = json["data"] = Json::array();
     for (const std::vector<double>& column : table.data) {
@@ -118,12 +119,14 @@ Json timing_json(const Topology& topology) {
   return Json{{"total_seconds", topology.total_seconds}, {"probes", std::move(probes)}};
 }
 
-// Two spaces a level, as Json::dump(2), but a list of plain values is one line: samples are thousands of numbers.
-void write_pretty(const Json& json, std::size_t depth, std::string& text) {
-  const bool is_plain_list = json.is_array() && std::none_of(json.begin(), json.end(), [](const Json& element) {
-                               return element.is_structured();
-                             });
-  if (!json.is_structured() || json.empty() || is_plain_list) {
+bool holds_plain_values(const Json& json) {
+  return std::none_of(json.begin(), json.end(), [](const Json& element) { return element.is_structured(); });
+}
+
+// Two spaces a level, as Json::dump(2), but a list of plain values is one line, and so is each of a list of small
+// objects: samples are thousands of numbers, of dozens of columns.
+void write_pretty(const Json& json, std::size_t depth, bool is_element, std::string& text) {
+  if (!json.is_structured() || json.empty() || ((json.is_array() || is_element) && holds_plain_values(json))) {
     // A driver may hand over text that is not UTF-8: it is replaced, not a reason to lose the report.
     text += json.dump(-1, ' ', false, Json::error_handler_t::replace);
     return;
@@ -135,7 +138,7 @@ void write_pretty(const Json& json, std::size_t depth, std::string& text) {
     if (!std::exchange(first, false)) text += ',';
     new_line(depth + 1);
     if (json.is_object()) text += Json(key).dump(-1, ' ', false, Json::error_handler_t::replace) + ": ";
-    write_pretty(value, depth + 1, text);
+    write_pretty(value, depth + 1, json.is_array(), text);
   }
   new_line(depth);
   text += json.is_array() ? ']' : '}';
@@ -195,7 +198,20 @@ class Node {
     return result;
   }
 
-  // An empty list is one of texts: `shared_with` is the list that can be empty.
+  [[nodiscard]] UnitGroups unit_groups() const {
+    UnitGroups result;
+    for (const Node& group : elements()) {
+      std::vector<std::uint32_t>& members = result.groups.emplace_back();
+      for (const Node& member : group.elements()) {
+        const std::int64_t unit = member.integer();
+        if (unit < 0 || unit > std::numeric_limits<std::uint32_t>::max()) member.fail("the number of an SM");
+        members.push_back(static_cast<std::uint32_t>(unit));
+      }
+    }
+    return result;
+  }
+
+  // An empty list is one of texts, as `shared_with` may be.
   [[nodiscard]] Value value() const {
     if (json_->is_null()) return std::monostate{};
     if (json_->is_boolean()) return boolean();
@@ -207,6 +223,7 @@ class Node {
       for (const Node& element : elements()) numbers.push_back(element.number());
       return numbers;
     }
+    if (json_->is_array() && !json_->empty() && json_->front().is_array()) return unit_groups();
     return texts();
   }
   [[nodiscard]] NamedValues named_values() const {
@@ -226,10 +243,22 @@ class Node {
   std::string path_;
 };
 
-SampleTable read_samples(const Node& node) {
+// Versions before 3 have names of columns only.
+Column read_column(const Node& node, std::int64_t version) {
+  if (version < 3) return {.name = node.text()};
+  return {.name = node.at("name").text(),
+          .role = parse_column_role(node.at("role").text()),
+          .quantity = node.at("quantity").text(),
+          .unit = node.at("unit").text()};
+}
+
+SampleTable read_samples(const Node& node, std::int64_t version) {
   SampleTable table;
   table.name = node.at("name").text();
-  table.columns = node.at("columns").texts();
+  if (version >= 3) table.plot = parse_plot(node.at("plot").text());
+  for (const Node& column : node.at("columns").elements()) table.columns.push_back(read_column(column, version));
+  if (node.has("timer_cycles")) table.timer_cycles = node.at("timer_cycles").number();
+  if (node.has("marks")) table.marks = node.at("marks").texts();
   if (node.has("measured_rows")) table.measured_rows = static_cast<std::uint64_t>(node.at("measured_rows").integer());
   for (const Node& column : node.at("data").elements()) {
     std::vector<double>& values = table.data.emplace_back();
@@ -242,11 +271,22 @@ SampleTable read_samples(const Node& node) {
   return table;
 }
 
-Attribute read_attribute(const Node& node) {
+// Of an empty list the attribute's name says what it would hold.
+Value read_value(const Node& node, const std::string& name) {
+  Value value = node.value();
+  const AttributeInfo* info = find_attribute(name);
+  const auto* texts = std::get_if<std::vector<std::string>>(&value);
+  if (info != nullptr && info->quantity == Quantity::kUnitGroups && texts != nullptr && texts->empty()) {
+    return UnitGroups{};
+  }
+  return value;
+}
+
+Attribute read_attribute(const Node& node, const std::string& name, std::int64_t version) {
   Attribute attribute;
   attribute.source = parse_source(node.at("source").text());
   if (attribute.available()) {
-    attribute.value = node.at("value").value();
+    attribute.value = read_value(node.at("value"), name);
     attribute.unit = node.at("unit").text();
     attribute.low = node.at("low").optional_number();
     attribute.high = node.at("high").optional_number();
@@ -259,18 +299,26 @@ Attribute read_attribute(const Node& node) {
   if (node.has("details")) attribute.details = node.at("details").named_values();
   if (node.has("flags")) attribute.flags = node.at("flags").texts();
   if (node.has("samples")) {
-    for (const Node& table : node.at("samples").elements()) attribute.samples.push_back(read_samples(table));
+    for (const Node& table : node.at("samples").elements()) attribute.samples.push_back(read_samples(table, version));
   }
   return attribute;
 }
 
 // Every member that is an object is an attribute; the others are plain fields that the caller reads.
-AttributeMap read_attributes(const Node& node) {
+AttributeMap read_attributes(const Node& node, std::int64_t version) {
   AttributeMap attributes;
   for (const auto& [id, member] : node.members()) {
-    if (member.is_object()) attributes.emplace_back(id, read_attribute(member));
+    if (member.is_object()) attributes.emplace_back(id, read_attribute(member, id, version));
   }
   return attributes;
+}
+
+// The schema version of the definitions of its values.
+int made_with(const Node& root, std::int64_t version) {
+  if (version < kSchemaVersion || !root.has("upgraded_from")) return static_cast<int>(version);
+  const std::int64_t before = root.at("upgraded_from").integer();
+  if (before < kOldestSchemaVersion || before >= version) root.at("upgraded_from").fail("an older schema version");
+  return static_cast<int>(before);
 }
 
 void check_is_ours(const Json& json) {
@@ -291,9 +339,9 @@ void check_is_ours(const Json& json) {
 
 std::string to_json(const Topology& topology) {
   Json json;
-  // Of a report that was read, its own: written again its values are still those of the definitions it was made with.
-  // So far a later version only adds to an earlier one, so that what is written is of the version that it says.
-  json["schema_version"] = topology.schema_version;
+  json["schema_version"] = kSchemaVersion;
+  // Of an older report that was read: written again its values are still those of the definitions it was made with.
+  if (topology.schema_version != kSchemaVersion) json["upgraded_from"] = topology.schema_version;
   json["generator"] = topology.generator;
   json["timestamp"] = topology.timestamp;
   json["complete"] = topology.complete;
@@ -304,7 +352,7 @@ std::string to_json(const Topology& topology) {
   json["timing"] = timing_json(topology);
   json["warnings"] = topology.warnings;
   std::string text;
-  write_pretty(json, 0, text);
+  write_pretty(json, 0, false, text);
   return text + "\n";
 }
 
@@ -318,7 +366,8 @@ Topology read_json(std::string_view text) {
 
   const Node root(json, "");
   Topology topology;
-  topology.schema_version = static_cast<int>(root.at("schema_version").integer());
+  const std::int64_t version = root.at("schema_version").integer();
+  topology.schema_version = made_with(root, version);
   topology.generator = root.at("generator").text();
   topology.timestamp = root.at("timestamp").text();
   topology.complete = root.at("complete").boolean();
@@ -330,10 +379,10 @@ Topology read_json(std::string_view text) {
   topology.name = device.at("name").text();
   topology.architecture = device.at("architecture").text();
   if (device.has("pci_address")) topology.pci_address = device.at("pci_address").text();
-  topology.device = read_attributes(device);
-  topology.compute = read_attributes(root.at("compute"));
+  topology.device = read_attributes(device, version);
+  topology.compute = read_attributes(root.at("compute"), version);
   for (const auto& [id, element] : root.at("memory").members()) {
-    topology.memory.push_back({id, element.at("title").text(), read_attributes(element)});
+    topology.memory.push_back({id, element.at("title").text(), read_attributes(element, version)});
   }
 
   const Node timing = root.at("timing");
@@ -343,6 +392,7 @@ Topology read_json(std::string_view text) {
                                static_cast<std::uint64_t>(probe.at("programs").integer())});
   }
   topology.warnings = root.at("warnings").texts();
+  if (version < kSchemaVersion) report::upgrade(topology);
   return topology;
 }
 

@@ -116,9 +116,9 @@ std::string values(const AttributeMap& attributes) {
 std::string plots(const std::string& title, const AttributeMap& attributes) {
   std::string text;
   // More points than this lie upon each other in a picture of this size.
-  constexpr std::size_t kMostRowsDrawn = 500;
+  constexpr std::size_t kMaxRowsDrawn = 500;
   for (const auto& [id, whole] : attributes) {
-    const Attribute attribute = report::thinned(whole, kMostRowsDrawn);
+    const Attribute attribute = report::thinned(whole, kMaxRowsDrawn);
     const std::string name = title + ": " + report::readable(id);
     for (const report::Chart& chart : report::charts_of(name, report::readable(id), attribute)) {
       text += image(chart.title, report::plot_svg(chart, attribute)) + "\n";

@@ -169,10 +169,9 @@ std::string axes(const Chart& chart, const Frame& frame, const Scale& x, const S
     grid += fmt::format("M{} {}V{}", px(x(tick)), px(frame.top), px(frame.bottom));
     labels += text_at(x(tick), frame.bottom + 16, "middle", "small faint", tick_text(tick, chart.x.unit));
   }
-  const std::string unit = chart.kind == ChartKind::kBars ? "" : chart.y.unit;
-  for (const double tick : y.ticks(unit == "B", 6)) {
+  for (const double tick : y.ticks(chart.y.unit == "B", 6)) {
     grid += fmt::format("M{} {}H{}", px(kLeft), px(y(tick)), px(frame.right));
-    labels += text_at(kLeft - 6, y(tick) + 4, "end", "small faint", tick_text(tick, unit));
+    labels += text_at(kLeft - 6, y(tick) + 4, "end", "small faint", tick_text(tick, chart.y.unit));
   }
   labels += text_at((kLeft + frame.right) / 2, frame.height - 8, "middle", "small", axis_label(chart.x));
   labels +=
@@ -246,7 +245,7 @@ std::map<double, std::size_t> places(const std::vector<double>& values) {
 }
 
 std::string map_axes(const Chart& chart, const Frame& frame, const Attribute& attribute) {
-  const std::vector<double>& weights = *find_column(attribute, chart, chart.weight);
+  const std::vector<double>& weights = *find_column(attribute, chart, chart.weight.column);
   std::string labels;
   for (const bool down : {false, true}) {
     const Axis& axis = down ? chart.y : chart.x;
@@ -268,10 +267,10 @@ std::string map_axes(const Chart& chart, const Frame& frame, const Attribute& at
   Range range;
   for (const double weight : weights) range.add(weight, false);
   if (!range.empty()) {
-    labels += text_at(
-        frame.right, 20, "end", "small faint",
-        fmt::format("{}: light {}, dark {}", column_name(chart.weight).label,
-                    human_value(range.least, chart.weight_unit), human_value(range.greatest, chart.weight_unit)));
+    labels +=
+        text_at(frame.right, 20, "end", "small faint",
+                fmt::format("{}: light {}, dark {}", chart.weight.label, human_value(range.least, chart.weight.unit),
+                            human_value(range.greatest, chart.weight.unit)));
   }
   return labels;
 }
@@ -280,8 +279,8 @@ std::string map_axes(const Chart& chart, const Frame& frame, const Attribute& at
 std::string cells(const Chart& chart, const Frame& frame, const Attribute& attribute, const Scale& x, const Scale& y) {
   const std::vector<double>& xs = *find_column(attribute, chart, chart.x.column);
   const std::vector<double>& ys = *find_column(attribute, chart, chart.y.column);
-  const std::vector<double>& weights = *find_column(attribute, chart, chart.weight);
-  const bool is_map = chart.kind == ChartKind::kMap;
+  const std::vector<double>& weights = *find_column(attribute, chart, chart.weight.column);
+  const bool is_map = chart.plot == Plot::kMap;
   // A footprint's loads are parts of all of its loads; a map's values lie between the least and the greatest.
   std::map<double, double> total;
   Range range;
@@ -376,12 +375,12 @@ std::string lines(const Chart& chart, const Attribute& attribute, const Scale& x
       dots += fmt::format("M{} {}h.01", px(x(px_x)), px(y(px_y)));
     }
     const std::size_t colour = s % 8 + 1;
-    if (!chart.points_only) {
+    if (chart.plot != Plot::kPoints) {
       text += fmt::format("<path stroke=\"var(--series-{})\" stroke-width=\"1.5\" fill=\"none\" d=\"{}\"/>\n", colour,
                           path);
     }
     constexpr std::size_t kMostDots = 200;
-    if (chart.points_only || points.size() <= kMostDots) {
+    if (chart.plot == Plot::kPoints || points.size() <= kMostDots) {
       text += fmt::format(
           "<path stroke=\"var(--series-{})\" stroke-width=\"5\" stroke-linecap=\"round\" fill=\"none\" d=\"{}\"/>\n",
           colour, dots);
@@ -396,7 +395,7 @@ std::string plot_svg(const Chart& chart, const Attribute& attribute) {
   Range xs;
   Range ys;
   for (const double value : *find_column(attribute, chart, chart.x.column)) xs.add(value, chart.x.logarithmic);
-  if (chart.kind == ChartKind::kDensity || chart.kind == ChartKind::kMap) {
+  if (chart.plot == Plot::kDensity || chart.plot == Plot::kMap) {
     for (const double value : *find_column(attribute, chart, chart.y.column)) ys.add(value, chart.y.logarithmic);
   } else {
     for (const Series& series : chart.series) {
@@ -408,12 +407,12 @@ std::string plot_svg(const Chart& chart, const Attribute& attribute) {
     }
     // Bars and fractions start at nothing; latencies far from it would be a flat line.
     constexpr double kNearNothing = 0.4;
-    const bool is_part_of_all = chart.kind == ChartKind::kBars || chart.y.unit == "B/s";
+    const bool is_part_of_all = chart.plot == Plot::kBars || chart.y.unit == "B/s";
     if (!chart.y.logarithmic && ys.least > 0 && (is_part_of_all || ys.least < kNearNothing * ys.greatest)) {
       ys.least = 0;
     }
     // A bar of one must have a height.
-    if (chart.y.logarithmic && chart.kind == ChartKind::kBars) ys.least /= 2;
+    if (chart.y.logarithmic && chart.plot == Plot::kBars) ys.least /= 2;
   }
   const Frame frame = frame_of(chart);
   std::string text = fmt::format(
@@ -428,17 +427,19 @@ std::string plot_svg(const Chart& chart, const Attribute& attribute) {
   // Evidence of an edge stands next to it: where marks are outside of the samples they are not drawn.
   const Scale x(xs.least, xs.greatest, chart.x.logarithmic, kLeft + 6, frame.right - 6);
   const Scale y(ys.least, ys.greatest, chart.y.logarithmic, frame.bottom, frame.top + 6);
-  text += chart.kind == ChartKind::kMap ? map_axes(chart, frame, attribute) : axes(chart, frame, x, y);
-  switch (chart.kind) {
-    case ChartKind::kBars:
+  text += chart.plot == Plot::kMap ? map_axes(chart, frame, attribute) : axes(chart, frame, x, y);
+  switch (chart.plot) {
+    case Plot::kBars:
       text += bars(chart, frame, attribute, x, y);
       break;
-    case ChartKind::kLine:
+    case Plot::kLine:
+    case Plot::kPoints:
+    case Plot::kNone:
       text += lines(chart, attribute, x, y);
       if (chart.series.size() > 1) text += key(chart, frame);
       break;
-    case ChartKind::kDensity:
-    case ChartKind::kMap:
+    case Plot::kDensity:
+    case Plot::kMap:
       text += cells(chart, frame, attribute, x, y);
       break;
   }

@@ -15,7 +15,7 @@ std::string table_csv(const SampleTable& table) {
   std::string text;
   for (std::size_t c = 0; c < table.columns.size(); ++c) {
     if (c != 0) text += ',';
-    text += report::csv_field(table.columns[c]);
+    text += report::csv_field(table.columns[c].name);
   }
   text += "\r\n";
   const std::size_t row_count = table.data.empty() ? 0 : table.data.front().size();

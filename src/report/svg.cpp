@@ -170,8 +170,8 @@ class MapDrawing {
   MapDrawing(const Chip& chip, double least_cell) : chip_(chip), least_cell_(least_cell) {}
 
   // Draws the groups of level `depth` that `units` fall into; returns the height.
-  double draw(std::size_t depth, const std::vector<int>& units, double x, double y, double width) {
-    const report::UnitGroups groups = report::groups_within(chip_.levels[depth].groups, units);
+  double draw(std::size_t depth, const report::Units& units, double x, double y, double width) {
+    const std::vector<report::Units> groups = report::groups_within(chip_.levels[depth].groups, units);
     if (depth + 1 == chip_.levels.size() && (depth > 0 || groups.front().size() <= kMostInCluster)) {
       return clusters(groups, x, y, width);
     }
@@ -185,7 +185,7 @@ class MapDrawing {
   static constexpr std::size_t kMostInCluster = 4;
   static constexpr double kPadding = 5;
 
-  double frames(std::size_t depth, const report::UnitGroups& groups, double x, double y, double width) {
+  double frames(std::size_t depth, const std::vector<report::Units>& groups, double x, double y, double width) {
     const report::UnitLevel& level = chip_.levels[depth];
     std::size_t most = 0;
     for (const auto& group : groups) most = std::max(most, group.size());
@@ -244,15 +244,15 @@ class MapDrawing {
     return fitted(text, width, kBoldPx);
   }
 
-  double inner(std::size_t depth, const std::vector<int>& units, double x, double y, double width) {
+  double inner(std::size_t depth, const report::Units& units, double x, double y, double width) {
     if (depth + 1 < chip_.levels.size()) return draw(depth + 1, units, x, y, width);
-    report::UnitGroups each;
-    for (const int unit : units) each.push_back({unit});
+    std::vector<report::Units> each;
+    for (const std::uint32_t unit : units) each.push_back({unit});
     return clusters(each, x, y, width);
   }
 
   // Cells of one group touch; groups keep a distance.
-  double clusters(const report::UnitGroups& groups, double x, double y, double width) {
+  double clusters(const std::vector<report::Units>& groups, double x, double y, double width) {
     std::size_t most = 1;
     for (const auto& group : groups) most = std::max(most, group.size());
     constexpr double kBetween = 4;
@@ -303,7 +303,7 @@ class MapDrawing {
 };
 
 UnitGrid unit_map(const Chip& chip, double x, double y, double width) {
-  std::vector<int> units;
+  report::Units units;
   std::vector<std::string> parts;
   for (const auto& group : chip.levels.front().groups) units.insert(units.end(), group.begin(), group.end());
   for (const report::UnitLevel& level : chip.levels) parts.push_back(counted(level.groups.size(), level.name));
@@ -319,50 +319,37 @@ UnitGrid unit_map(const Chip& chip, double x, double y, double width) {
 
 UnitGrid unit_grid(const Chip& chip, double x, double y, double width) {
   if (!chip.levels.empty()) return unit_map(chip, x, y, width);
-  constexpr int kMostDrawn = 1024;
-  const int units = std::clamp(chip.units.value_or(1), 1, kMostDrawn);
-  const int groups = std::clamp(chip.groups.value_or(1), 1, units);
-  const int per_group = (units + groups - 1) / groups;  // at most; some have one less
-  // Groups stand side by side, more of them in a row where there are many; cells are as large as they can be and still
-  // look like a chip.
-  const int group_columns = groups == 1 ? 1 : std::min(groups, groups > 16 ? 8 : 4);
-  const double group_width = (width - kGap * (group_columns - 1)) / group_columns;
-  const double inner = group_width - 12;
-  const double wide = groups == 1 ? 3.2 : group_columns == 8 ? 1 : 1.6;  // how much wider than high a group is
-  const int columns = std::clamp(static_cast<int>(std::ceil(std::sqrt(per_group * wide))), 1, std::max(per_group, 1));
+  constexpr int kMaxDrawn = 1024;
+  const int units = std::clamp(chip.units.value_or(1), 1, kMaxDrawn);
+  // Cells are as large as they can be and still look like a chip.
+  const double inner = width - 12;
+  constexpr double kWider = 3.2;  // than high
+  const int columns = std::clamp(static_cast<int>(std::ceil(std::sqrt(units * kWider))), 1, units);
   const double cell = std::min((inner - 3.0 * (columns - 1)) / columns, 44.0);
-  const int rows = (per_group + columns - 1) / columns;
+  const int rows = (units + columns - 1) / columns;
   const double cell_height = std::min(cell, 30.0);
-  const double group_height = rows * (cell_height + 3) - 3 + 12;
+  const double frame_height = rows * (cell_height + 3) - 3 + 12;
 
   UnitGrid grid;
-  grid.text = text_at(
-      x, y + 12, "title",
-      fmt::format("{} {}{}{}", chip.units ? std::to_string(*chip.units) : "?", chip.unit_name,
-                  chip.units == 1 ? "" : "s", chip.groups ? fmt::format(" in {} {}s", groups, chip.group_name) : ""));
+  grid.text = text_at(x, y + 12, "title",
+                      fmt::format("{} {}{}", chip.units ? std::to_string(*chip.units) : "?", chip.unit_name,
+                                  chip.units == 1 ? "" : "s"));
   const double top = y + 22;
-  for (int group = 0; group < groups; ++group) {
-    const double left = x + (group % group_columns) * (group_width + kGap);
-    const int group_row = group / group_columns;
-    const double group_top = top + group_row * (group_height + kGap);
-    grid.text += rect(left, group_top, group_width, group_height, "frame");
-    // One path for all cells: three hundred elements each with its attributes would be most of the file.
-    std::string path;
-    const int own = units / groups + (group < units % groups ? 1 : 0);
-    for (int i = 0; i < own; ++i) {
-      const double cell_x = left + 6 + (i % columns) * (cell + 3);
-      const int row = i / columns;
-      const double cell_y = group_top + 6 + row * (cell_height + 3);
-      path += fmt::format("M{} {}h{}v{}h-{}z", px(cell_x), px(cell_y), px(cell), px(cell_height), px(cell));
-      if (group == group_columns - 1 && i < columns) {
-        grid.first_cell_right = cell_x + cell;
-        grid.first_cell_top = cell_y;
-      }
+  grid.text += rect(x, top, width, frame_height, "frame");
+  // One path for all cells: three hundred elements each with its attributes would be most of the file.
+  std::string path;
+  for (int i = 0; i < units; ++i) {
+    const double cell_x = x + 6 + (i % columns) * (cell + 3);
+    const int row = i / columns;
+    const double cell_y = top + 6 + row * (cell_height + 3);
+    path += fmt::format("M{} {}h{}v{}h-{}z", px(cell_x), px(cell_y), px(cell), px(cell_height), px(cell));
+    if (i < columns) {
+      grid.first_cell_right = cell_x + cell;
+      grid.first_cell_top = cell_y;
     }
-    grid.text += fmt::format("<path class=\"cell\" d=\"{}\"/>\n", path);
   }
-  const int group_rows = (groups + group_columns - 1) / group_columns;
-  grid.height = 22 + group_rows * (group_height + kGap);
+  grid.text += fmt::format("<path class=\"cell\" d=\"{}\"/>\n", path);
+  grid.height = 22 + frame_height + kGap;
   return grid;
 }
 
@@ -439,8 +426,7 @@ std::string report::chip_svg(const Topology& topology, bool standalone) {
   text += grid.text;
   double y = top + kGap + grid.height;
   for (const PhysicalMemory& memory : chip.on_chip) {
-    const bool is_memory = memory.elements.front()->id == "device" || memory.elements.front()->id == "host";
-    text += memory_box(memory, kMargin + kGap, y, chip_width - 2 * kGap, is_memory ? "memory" : "far");
+    text += memory_box(memory, kMargin + kGap, y, chip_width - 2 * kGap, memory.is_device_memory ? "memory" : "far");
     y += height_of(memory) + kGap;
   }
   if (!frames.empty()) {

@@ -112,7 +112,7 @@ constexpr Layout kLayouts[] = {{100, false, 2}, {3, false, 2}, {2, false, 2}, {2
 
 struct Hierarchy {
   TextTable table;
-  std::vector<std::string> attributes;  // that have a column
+  std::vector<AttributeId> attributes;  // that have a column
   bool has_letters = false;             // for caches that are shared, instead of their names
 };
 
@@ -123,10 +123,11 @@ Cell cell_of(const Topology& topology, const MemoryElement& element, const Hiera
   if (attribute->reason == Reason::kNotApplicable) return {column.repeats ? "" : "n/a", Tone::kFaint};
   if (!attribute->available()) {
     if (column.repeats) return {};
-    const Attribute* fetch = column.attribute == "line_size" ? find(element.attributes, "fetch_granularity") : nullptr;
+    const Attribute* fetch =
+        column.attribute == AttributeId::kLineSize ? find(element.attributes, AttributeId::kFetchGranularity) : nullptr;
     const bool half_known = fetch != nullptr && fetch->available();
     return {(half_known ? column.format({topology, element, *attribute}) + " " : "- ") +
-                footnotes.mark(*attribute, element.id, column.attribute),
+                footnotes.mark(*attribute, element.id, std::string(to_string(column.attribute))),
             Tone::kAlert};
   }
   const Tone tone = attribute->flags.empty() ? Tone::kPlain : Tone::kAlert;
@@ -157,12 +158,12 @@ Hierarchy lay_out(const Topology& topology, const std::vector<const MemoryElemen
   }
   for (std::size_t c = 0; c < columns.size(); ++c) {
     result.attributes.push_back(columns[c]->attribute);
-    if (columns[c]->attribute == "line_size") result.attributes.emplace_back("fetch_granularity");
+    if (columns[c]->attribute == AttributeId::kLineSize) result.attributes.push_back(AttributeId::kFetchGranularity);
     const bool says_nothing = std::all_of(cells.begin(), cells.end(),
                                           [c](const auto& row) { return row[c].text.empty() || row[c].text == "n/a"; });
     if (says_nothing) continue;
     std::string heading = columns[c]->heading;
-    if (layout.brief && columns[c]->attribute == "shared_with") {
+    if (layout.brief && columns[c]->attribute == AttributeId::kSharedWith) {
       heading = "one\ncache";
       result.has_letters = std::any_of(cells.begin(), cells.end(), [c](const auto& row) {
         return row[c].text.size() == 1 && row[c].text != "-" && row[c].text != "?";
@@ -196,7 +197,7 @@ std::string device_lines(const Topology& topology, const report::TextStyle& styl
 
 // Of elements that are one cache the first speaks for all.
 bool is_spoken_for(const MemoryElement& element, const std::vector<const MemoryElement*>& before) {
-  const Attribute* shared = find(element.attributes, "shared_with");
+  const Attribute* shared = find(element.attributes, AttributeId::kSharedWith);
   const auto* partners = shared == nullptr ? nullptr : std::get_if<std::vector<std::string>>(&shared->value);
   return partners != nullptr && std::any_of(before.begin(), before.end(), [&](const MemoryElement* other) {
            return std::find(partners->begin(), partners->end(), other->id) != partners->end();
@@ -213,7 +214,7 @@ std::vector<std::string> further_texts(const Topology& topology, const std::vect
     const bool has_row = report::holds_data(*element);
     before.push_back(element);
     const std::vector<std::string> phrases =
-        report::further_phrases(topology, *element, has_row ? hierarchy.attributes : std::vector<std::string>{});
+        report::further_phrases(topology, *element, has_row ? hierarchy.attributes : std::vector<AttributeId>{});
     if (repeats || phrases.empty()) continue;
     texts.push_back(report::wrap(element->id + ": ", fmt::format("{}", fmt::join(phrases, ", ")), width));
   }

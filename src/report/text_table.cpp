@@ -75,7 +75,7 @@ std::string render(const TextTable& table, const TextStyle& style) {
   const std::vector<std::size_t> widths = column_widths(table);
   const auto gap = static_cast<std::size_t>(style.gap);
   std::size_t heading_height = 1;
-  for (const Column& column : table.columns) {
+  for (const TextColumn& column : table.columns) {
     heading_height = std::max(heading_height, heading_lines(column.heading).size());
   }
   const auto line = [&](const std::vector<std::size_t>& block, const auto& cell_of) {

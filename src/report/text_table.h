@@ -16,13 +16,13 @@ struct Cell {
   Tone tone = Tone::kPlain;
 };
 
-struct Column {
+struct TextColumn {
   std::string heading;  // a newline breaks it into lines
   Align align = Align::kLeft;
 };
 
 struct TextTable {
-  std::vector<Column> columns;
+  std::vector<TextColumn> columns;
   std::vector<std::vector<Cell>> rows;  // each as long as `columns`
 };
 

@@ -8,6 +8,8 @@
 #include <map>
 #include <set>
 
+#include "report/columns.h"
+
 namespace gputopo::report {
 namespace {
 
@@ -17,11 +19,11 @@ double rounded(double value) {
   return std::strtod(fmt::format("{:.6g}", value).c_str(), nullptr);
 }
 
-std::vector<std::size_t> kept_rows(const SampleTable& table, std::size_t most_rows) {
+std::vector<std::size_t> kept_rows(const SampleTable& table, std::size_t max_rows) {
   const std::size_t rows = table.row_count();
-  // The first column is what was varied; a least and a greatest of each of the others.
+  // The first column is an axis; a least and a greatest of each of the others.
   const std::size_t per_stretch = 2 * (table.data.size() - 1);
-  const std::size_t stretches = std::max<std::size_t>((most_rows - 2) / std::max<std::size_t>(per_stretch, 1), 1);
+  const std::size_t stretches = std::max<std::size_t>((max_rows - 2) / std::max<std::size_t>(per_stretch, 1), 1);
   std::set<std::size_t> kept = {0, rows - 1};
   for (std::size_t s = 0; s < stretches; ++s) {
     const std::size_t begin = s * rows / stretches;
@@ -46,18 +48,21 @@ std::map<double, std::size_t> places(const std::vector<double>& values) {
 }
 
 // Every so many columns and rows of a map, which stays one.
-std::vector<std::size_t> kept_cells(const SampleTable& table, std::size_t most_cells) {
-  const std::map<double, std::size_t> across = places(table.data[0]);
-  const std::map<double, std::size_t> down = places(table.data[1]);
+std::vector<std::size_t> kept_cells(const SampleTable& table, std::size_t max_cells) {
+  const std::vector<std::size_t> axes = columns_with(table, ColumnRole::kAxis);
+  const std::vector<double>& xs = table.data[axes[0]];
+  const std::vector<double>& ys = table.data[axes[1]];
+  const std::map<double, std::size_t> across = places(xs);
+  const std::map<double, std::size_t> down = places(ys);
   std::size_t step_across = 1;
   std::size_t step_down = 1;
   const auto kept = [](std::size_t count, std::size_t step) { return (count + step - 1) / step; };
-  while (kept(across.size(), step_across) * kept(down.size(), step_down) > most_cells) {
+  while (kept(across.size(), step_across) * kept(down.size(), step_down) > max_cells) {
     ++(kept(across.size(), step_across) > kept(down.size(), step_down) ? step_across : step_down);
   }
   std::vector<std::size_t> rows;
   for (std::size_t r = 0; r < table.row_count(); ++r) {
-    const bool is_kept = across.at(table.data[0][r]) % step_across == 0 && down.at(table.data[1][r]) % step_down == 0;
+    const bool is_kept = across.at(xs[r]) % step_across == 0 && down.at(ys[r]) % step_down == 0;
     if (is_kept) rows.push_back(r);
   }
   return rows;
@@ -75,25 +80,25 @@ void for_each_attribute(Topology& topology, const Action& action) {
 
 }  // namespace
 
-bool is_count(std::string_view column) { return column == "count" || column == "loads" || column == "samples"; }
-
-bool is_map(const SampleTable& table) {
-  constexpr std::size_t kColumns = 3;
-  if (table.data.size() != kColumns || table.row_count() == 0 || is_count(table.columns.back())) return false;
-  const std::set<double> across(table.data[0].begin(), table.data[0].end());
-  const std::set<double> down(table.data[1].begin(), table.data[1].end());
-  if (across.size() < 2 || down.size() < 2 || across.size() * down.size() != table.row_count()) return false;
+bool is_whole_map(const SampleTable& table) {
+  const std::vector<std::size_t> axes = columns_with(table, ColumnRole::kAxis);
+  if (table.plot != Plot::kMap || axes.size() != 2 || table.row_count() == 0) return false;
+  const std::vector<double>& xs = table.data[axes[0]];
+  const std::vector<double>& ys = table.data[axes[1]];
+  const std::size_t across = std::set<double>(xs.begin(), xs.end()).size();
+  const std::size_t down = std::set<double>(ys.begin(), ys.end()).size();
+  if (across < 2 || down < 2 || across * down != table.row_count()) return false;
   std::set<std::pair<double, double>> pairs;
-  for (std::size_t r = 0; r < table.row_count(); ++r) pairs.emplace(table.data[0][r], table.data[1][r]);
+  for (std::size_t r = 0; r < table.row_count(); ++r) pairs.emplace(xs[r], ys[r]);
   return pairs.size() == table.row_count();
 }
 
-SampleTable thinned(const SampleTable& table, std::size_t most_rows, std::size_t most_cells) {
-  SampleTable result{table.name, table.columns, {}, table.measured_rows};
+SampleTable thinned(const SampleTable& table, std::size_t max_rows, std::size_t max_cells) {
+  SampleTable result = table;
+  result.data.assign(table.data.size(), {});
   const std::size_t rows = table.row_count();
-  result.data.resize(table.data.size());
-  const bool is_grid = rows > most_rows && is_map(table);
-  const bool too_long = rows > (is_grid ? std::max(most_rows, most_cells) : most_rows);
+  const bool is_grid = rows > max_rows && is_whole_map(table);
+  const bool too_long = rows > (is_grid ? std::max(max_rows, max_cells) : max_rows);
   if (!too_long) {
     for (std::size_t c = 0; c < table.data.size(); ++c) {
       for (const double value : table.data[c]) result.data[c].push_back(rounded(value));
@@ -101,21 +106,21 @@ SampleTable thinned(const SampleTable& table, std::size_t most_rows, std::size_t
     return result;
   }
   result.measured_rows = std::max<std::uint64_t>(table.measured_rows, rows);
-  for (const std::size_t row : is_grid ? kept_cells(table, most_cells) : kept_rows(table, most_rows)) {
+  for (const std::size_t row : is_grid ? kept_cells(table, max_cells) : kept_rows(table, max_rows)) {
     for (std::size_t c = 0; c < table.data.size(); ++c) result.data[c].push_back(rounded(table.data[c][row]));
   }
   return result;
 }
 
-Attribute thinned(const Attribute& attribute, std::size_t most_rows) {
+Attribute thinned(const Attribute& attribute, std::size_t max_rows) {
   Attribute result = attribute;
-  for (SampleTable& table : result.samples) table = thinned(table, most_rows);
+  for (SampleTable& table : result.samples) table = thinned(table, max_rows);
   return result;
 }
 
-Topology thinned_to(const Topology& topology, std::size_t most_numbers) {
-  constexpr std::size_t kLeastRows = 100;
-  constexpr std::size_t kLeastMapCells = 1000;
+Topology thinned_to(const Topology& topology, std::size_t max_numbers) {
+  constexpr std::size_t kMinRows = 100;
+  constexpr std::size_t kMinMapCells = 1000;
   struct Extent {
     std::size_t rows;
     std::size_t columns;
@@ -125,25 +130,25 @@ Topology thinned_to(const Topology& topology, std::size_t most_numbers) {
   std::vector<Extent> extents;
   for_each_attribute(result, [&](const Attribute& attribute) {
     for (const SampleTable& table : attribute.samples) {
-      const bool is_grid = table.row_count() > kLeastRows && is_map(table);
+      const bool is_grid = table.row_count() > kMinRows && is_whole_map(table);
       extents.push_back({table.row_count(), table.columns.size(), is_grid});
     }
   });
-  std::size_t most_rows = kMostRows;
-  std::size_t most_cells = kMostMapCells;
+  std::size_t max_rows = kMaxRows;
+  std::size_t max_cells = kMaxMapCells;
   const auto are_too_many = [&] {
     std::size_t numbers = 0;
     for (const Extent& extent : extents) {
-      numbers += std::min(extent.rows, extent.is_grid ? most_cells : most_rows) * extent.columns;
+      numbers += std::min(extent.rows, extent.is_grid ? max_cells : max_rows) * extent.columns;
     }
-    return numbers > most_numbers;
+    return numbers > max_numbers;
   };
   // Curves lose little; maps show less where they must.
-  while (most_rows > kLeastRows && are_too_many()) most_rows -= most_rows / 8;
-  while (most_cells > kLeastMapCells && are_too_many()) most_cells -= most_cells / 8;
+  while (max_rows > kMinRows && are_too_many()) max_rows -= max_rows / 8;
+  while (max_cells > kMinMapCells && are_too_many()) max_cells -= max_cells / 8;
   for_each_attribute(result, [&](Attribute& attribute) {
     for (SampleTable& table : attribute.samples) {
-      if (table.row_count() > most_rows) table = thinned(table, most_rows, most_cells);
+      if (table.row_count() > max_rows) table = thinned(table, max_rows, max_cells);
     }
   });
   return result;

@@ -67,9 +67,9 @@ Lines described(const PhysicalMemory& memory, const std::string& extra, int widt
 
 // The measured map from level `depth` on: a box for each group, and in the last level, of which a chip has dozens, a
 // word: "0+1 2+3".
-Lines map_lines(const Chip& chip, std::size_t depth, const std::vector<int>& units, int width, const Strokes& strokes) {
+Lines map_lines(const Chip& chip, std::size_t depth, const report::Units& units, int width, const Strokes& strokes) {
   const report::UnitLevel& level = chip.levels[depth];
-  const report::UnitGroups groups = report::groups_within(level.groups, units);
+  const std::vector<report::Units> groups = report::groups_within(level.groups, units);
   if (depth + 1 == chip.levels.size() && !level.numbered) {
     std::vector<std::string> words;
     for (const auto& group : groups) words.push_back(fmt::format("{}", fmt::join(group, "+")));
@@ -88,7 +88,7 @@ Lines map_lines(const Chip& chip, std::size_t depth, const std::vector<int>& uni
 }
 
 Lines map_lines(const Chip& chip, int width, const Strokes& strokes) {
-  std::vector<int> units;
+  report::Units units;
   for (const auto& group : chip.levels.front().groups) units.insert(units.end(), group.begin(), group.end());
   Lines lines = map_lines(chip, 0, units, width, strokes);
   const report::UnitLevel& last = chip.levels.back();
@@ -100,8 +100,7 @@ Lines map_lines(const Chip& chip, int width, const Strokes& strokes) {
 Lines unit_lines(const Chip& chip, int width, const Strokes& strokes) {
   const int inner = width - 4;
   Lines shared;
-  std::string heading = chip.units ? fmt::format("{} x {}", *chip.units, chip.unit_name) : chip.unit_name;
-  if (chip.groups && chip.levels.empty()) heading += fmt::format(" in {} {}s", *chip.groups, chip.group_name);
+  const std::string heading = chip.units ? fmt::format("{} x {}", *chip.units, chip.unit_name) : chip.unit_name;
   Lines own = {cut(heading + ", each with", inner)};
   for (const PhysicalMemory& memory : chip.in_unit) {
     const std::string extra = memory.instances > 1 ? fmt::format(", {} of them", memory.instances) : "";

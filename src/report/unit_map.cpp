@@ -4,11 +4,11 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <charconv>
 #include <map>
 #include <numeric>
-#include <optional>
 #include <set>
+
+#include "gputopo/catalogue.h"
 
 namespace gputopo::report {
 namespace {
@@ -17,56 +17,58 @@ namespace {
 // part of one.
 constexpr std::size_t kLargestTpc = 3;
 
-std::size_t largest(const UnitGroups& groups) {
+std::size_t largest(const std::vector<Units>& groups) {
   std::size_t size = 0;
-  for (const auto& group : groups) size = std::max(size, group.size());
+  for (const Units& group : groups) size = std::max(size, group.size());
   return size;
 }
 
-// Empty where a group is no list of numbers or an SM is in two.
-UnitGroups parse_groups(const Attribute* attribute) {
-  const auto* texts = attribute == nullptr ? nullptr : std::get_if<std::vector<std::string>>(&attribute->value);
-  if (texts == nullptr) return {};
-  UnitGroups groups;
-  std::set<int> seen;
-  for (const std::string& text : *texts) {
-    groups.push_back(parse_unit_group(text));
-    if (groups.back().empty()) return {};
-    for (const int unit : groups.back()) {
+// The groups of a value; none where it is no groups, one has no member or an SM is in two.
+std::vector<Units> map_of(const Value& value) {
+  const auto* held = std::get_if<UnitGroups>(&value);
+  if (held == nullptr) return {};
+  std::set<std::uint32_t> seen;
+  for (const Units& group : held->groups) {
+    if (group.empty()) return {};
+    for (const std::uint32_t unit : group) {
       if (!seen.insert(unit).second) return {};
     }
   }
-  return groups;
+  return held->groups;
+}
+
+std::vector<Units> map_of(const Attribute* attribute) {
+  return attribute == nullptr ? std::vector<Units>{} : map_of(attribute->value);
 }
 
 // SMs of a die are numbered one after the other.
-UnitGroups dies_of(const Topology& topology) {
-  const Attribute* per_die = find(topology.compute, "sms_per_xcd");
-  const Attribute* count = find(topology.compute, "sm_count");
+std::vector<Units> dies_of(const Topology& topology) {
+  const Attribute* per_die = find(topology.compute, AttributeId::kSmsPerXcd);
+  const Attribute* count = find(topology.compute, AttributeId::kSmCount);
   if (per_die == nullptr || count == nullptr || !per_die->number() || !count->number()) return {};
-  constexpr double kMostUnits = 1e5;
-  const auto size = static_cast<int>(std::clamp(*per_die->number(), 0.0, kMostUnits));
-  const auto units = static_cast<int>(std::clamp(*count->number(), 0.0, kMostUnits));
+  constexpr double kMaxUnits = 1e5;
+  const auto size = static_cast<std::uint32_t>(std::clamp(*per_die->number(), 0.0, kMaxUnits));
+  const auto units = static_cast<std::uint32_t>(std::clamp(*count->number(), 0.0, kMaxUnits));
   if (size < 1) return {};
-  const Attribute* physical = find(topology.compute, "physical_sm_ids");
+  const Attribute* physical = find(topology.compute, AttributeId::kPhysicalSmIds);
   const auto* ids = physical == nullptr ? nullptr : std::get_if<std::vector<double>>(&physical->value);
-  UnitGroups groups;
-  for (int unit = 0; unit < units; ++unit) {
+  std::vector<Units> groups;
+  for (std::uint32_t unit = 0; unit < units; ++unit) {
     if (unit % size == 0) groups.emplace_back();
-    const bool is_known = ids != nullptr && static_cast<std::size_t>(unit) < ids->size();
-    groups.back().push_back(is_known ? static_cast<int>(ids->at(static_cast<std::size_t>(unit))) : unit);
+    const bool is_known = ids != nullptr && unit < ids->size() && ids->at(unit) >= 0 && ids->at(unit) <= kMaxUnits;
+    groups.back().push_back(is_known ? static_cast<std::uint32_t>(ids->at(unit)) : unit);
   }
   return groups;
 }
 
-bool lies_within(const UnitGroups& inner, const UnitGroups& outer) {
-  std::map<int, std::size_t> group_of;
+bool lies_within(const std::vector<Units>& inner, const std::vector<Units>& outer) {
+  std::map<std::uint32_t, std::size_t> group_of;
   for (std::size_t g = 0; g < outer.size(); ++g) {
-    for (const int unit : outer[g]) group_of[unit] = g;
+    for (const std::uint32_t unit : outer[g]) group_of[unit] = g;
   }
-  return std::all_of(inner.begin(), inner.end(), [&](const std::vector<int>& group) {
+  return std::ranges::all_of(inner, [&](const Units& group) {
     const auto first = group_of.find(group.front());
-    return first != group_of.end() && std::all_of(group.begin(), group.end(), [&](int unit) {
+    return first != group_of.end() && std::ranges::all_of(group, [&](std::uint32_t unit) {
              const auto at = group_of.find(unit);
              return at != group_of.end() && at->second == first->second;
            });
@@ -75,22 +77,8 @@ bool lies_within(const UnitGroups& inner, const UnitGroups& outer) {
 
 }  // namespace
 
-std::vector<int> parse_unit_group(std::string_view text) {
-  std::vector<int> units;
-  while (true) {
-    int unit = 0;
-    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), unit);
-    if (error != std::errc() || unit < 0) return {};
-    units.push_back(unit);
-    text.remove_prefix(static_cast<std::size_t>(end - text.data()));
-    if (text.empty()) return units;
-    if (text.front() != '+') return {};
-    text.remove_prefix(1);
-  }
-}
-
-std::string unit_ranges(const std::vector<int>& units) {
-  std::vector<int> sorted = units;
+std::string unit_ranges(const Units& units) {
+  Units sorted = units;
   std::sort(sorted.begin(), sorted.end());
   std::vector<std::string> parts;
   for (std::size_t i = 0; i < sorted.size();) {
@@ -103,12 +91,8 @@ std::string unit_ranges(const std::vector<int>& units) {
 }
 
 std::string unit_groups_text(const Value& value) {
-  Attribute holder;
-  holder.value = value;
-  const UnitGroups groups = parse_groups(&holder);
-  if (groups.empty()) return "";
   std::map<std::size_t, std::size_t, std::greater<>> by_size;
-  for (const auto& group : groups) ++by_size[group.size()];
+  for (const Units& group : map_of(value)) ++by_size[group.size()];
   std::vector<std::string> parts;
   for (const auto& [size, count] : by_size) {
     parts.push_back(fmt::format("{} group{} of {}", count, count == 1 ? "" : "s", size));
@@ -117,10 +101,8 @@ std::string unit_groups_text(const Value& value) {
 }
 
 std::vector<std::string> unit_groups_ranges(const Value& value) {
-  Attribute holder;
-  holder.value = value;
   std::vector<std::string> texts;
-  for (const auto& group : parse_groups(&holder)) texts.push_back(unit_ranges(group));
+  for (const Units& group : map_of(value)) texts.push_back(unit_ranges(group));
   return texts;
 }
 
@@ -129,10 +111,11 @@ std::vector<UnitLevel> unit_levels(const Topology& topology) {
   candidates.push_back({"XCD", "on one die", true, dies_of(topology)});
   for (const MemoryElement& element : topology.memory) {
     candidates.push_back({element.title + " part", "near one part of the " + element.title, true,
-                          parse_groups(find(element.attributes, "near_sms"))});
+                          map_of(find(element.attributes, AttributeId::kNearSms))});
     UnitLevel shared{"", "behind one " + element.title, false,
-                     parse_groups(find(element.attributes, "shared_between"))};
-    if (topology.vendor == "NVIDIA") shared.name = largest(shared.groups) <= kLargestTpc ? "TPC" : "GPC";
+                     map_of(find(element.attributes, AttributeId::kSharedBetween))};
+    if (topology.vendor == to_string(Vendor::kNvidia))
+      shared.name = largest(shared.groups) <= kLargestTpc ? "TPC" : "GPC";
     candidates.push_back(std::move(shared));
   }
   std::erase_if(candidates,
@@ -151,13 +134,13 @@ std::vector<UnitLevel> unit_levels(const Topology& topology) {
   return levels;
 }
 
-UnitGroups groups_within(const UnitGroups& inner, const std::vector<int>& outer) {
-  std::set<int> left(outer.begin(), outer.end());
-  UnitGroups result;
-  for (const auto& group : inner) {
+std::vector<Units> groups_within(const std::vector<Units>& inner, const Units& outer) {
+  std::set<std::uint32_t> left(outer.begin(), outer.end());
+  std::vector<Units> result;
+  for (const Units& group : inner) {
     if (!left.contains(group.front())) continue;
     result.push_back(group);
-    for (const int unit : group) left.erase(unit);
+    for (const std::uint32_t unit : group) left.erase(unit);
   }
   if (!left.empty()) result.emplace_back(left.begin(), left.end());
   return result;

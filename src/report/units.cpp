@@ -38,6 +38,12 @@ std::string human_number(double number, std::string_view unit) {
 
 }  // namespace
 
+std::string readable(std::string_view name) {
+  std::string text(name);
+  std::replace(text.begin(), text.end(), '_', ' ');
+  return text;
+}
+
 std::string significant(double value, int digits) {
   if (!std::isfinite(value)) return fmt::format("{}", value);
   const int magnitude = value == 0 ? 0 : static_cast<int>(std::floor(std::log10(std::abs(value))));
@@ -79,8 +85,39 @@ std::string human_value(const Value& value, std::string_view unit) {
     std::string operator()(const std::vector<std::string>& texts) const {
       return texts.empty() ? "none" : fmt::format("{}", fmt::join(texts, ", "));
     }
+    std::string operator()(const UnitGroups& groups) const { return (*this)(group_texts(groups)); }
   };
   return std::visit(Visitor{unit}, value);
+}
+
+std::vector<std::string> group_texts(const UnitGroups& groups) {
+  std::vector<std::string> texts;
+  for (const std::vector<std::uint32_t>& group : groups.groups)
+    texts.push_back(fmt::format("{}", fmt::join(group, "+")));
+  return texts;
+}
+
+DetailName detail_name(std::string_view name) {
+  struct Suffix {
+    std::string_view text;
+    std::string_view unit;
+  };
+  constexpr Suffix kSuffixes[] = {{"_bytes_per_second", "B/s"},
+                                  {"_bytes_per_cycle", "B/cycle"},
+                                  {"_bytes", "B"},
+                                  {"_cycles", "cycles"},
+                                  {"_seconds", "s"},
+                                  {"_ns", "ns"},
+                                  {"_warps", "warps"},
+                                  {"_mhz", "MHz"},
+                                  {"_celsius", "\u00b0C"},
+                                  {"_watts", "W"}};
+  for (const Suffix& suffix : kSuffixes) {
+    if (name.size() > suffix.text.size() && name.ends_with(suffix.text)) {
+      return {readable(name.substr(0, name.size() - suffix.text.size())), std::string(suffix.unit)};
+    }
+  }
+  return {readable(name), ""};
 }
 
 }  // namespace gputopo::report

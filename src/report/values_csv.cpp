@@ -19,6 +19,8 @@ std::string plain_value(const Value& value) {
         } else if constexpr (std::is_same_v<Held, std::vector<double>> ||
                              std::is_same_v<Held, std::vector<std::string>>) {
           return fmt::format("{}", fmt::join(held, " "));
+        } else if constexpr (std::is_same_v<Held, UnitGroups>) {
+          return fmt::format("{}", fmt::join(report::group_texts(held), " "));
         } else {
           return fmt::format("{}", held);
         }

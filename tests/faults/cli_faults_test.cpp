@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
+#include "gputopo/catalogue.h"
 #include "gputopo/model.h"
 #include "gputopo/report.h"
 #include "support/command.h"
@@ -48,13 +49,13 @@ TEST(CliUsage, UnknownSimulatedMachineListsThem) { expect_error(gputopo_with("--
 TEST(CliUsage, UnknownElementListsThem) {
   for (const auto& [device, vendor] : {std::pair("sim:h200", "NVIDIA"), {"sim:mi210", "AMD"}}) {
     std::vector<std::string> ids;
-    for (const ElementRow& row : elements_of(vendor)) ids.push_back(row.id);
+    for (const ElementInfo* element : elements_of(vendor_of(vendor))) ids.emplace_back(element->name);
     expect_error(gputopo_with(std::string("--device ") + device + " --quiet --only l7"), 2, ids);
   }
 }
 
 TEST(CliUsage, UnknownAttributeListsThem) {
-  expect_error(gputopo_with("--device sim:h200 --quiet --attribute weight"), 2, memory_attribute_ids());
+  expect_error(gputopo_with("--device sim:h200 --quiet --attribute weight"), 2, memory_attribute_names());
 }
 
 TEST(CliUsage, BudgetsThatAreNone) {

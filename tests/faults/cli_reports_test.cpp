@@ -70,14 +70,19 @@ TEST(CliShow, ColoursATerminalUnlessToldNotTo) {
   EXPECT_THAT(on_terminal(""), Not(HasSubstr("\033["))) << "no TERM, no colours";
 }
 
-TEST(CliShow, AReportOfAnotherVersionKeepsIt) {
+TEST(CliShow, AReportOfAnotherVersionSaysWhichItWasMadeWith) {
   const TemporaryFolder folder;
-  Topology old = read_json(read_file(kAmd));
-  old.schema_version = 1;
-  write_file(folder.file("old.json"), to_json(old));
-  ASSERT_EQ(gputopo_with("show " + folder.file("old.json") + " --json " + folder.file("again.json")).exit_code, 0);
-  EXPECT_EQ(read_file(folder.file("again.json")), read_file(folder.file("old.json")));
-  EXPECT_THAT(gputopo_with("diff " + folder.file("again.json") + " " + kAmd).out, HasSubstr("has schema version 1"));
+  const std::string old = GPUTOPO_SOURCE_DIR "/tests/reports/version_1.json";
+  ASSERT_EQ(gputopo_with("show " + old + " --json " + folder.file("once.json")).exit_code, 0);
+  ASSERT_EQ(gputopo_with("show " + folder.file("once.json") + " --json " + folder.file("twice.json")).exit_code, 0);
+  EXPECT_THAT(read_file(folder.file("once.json")), HasSubstr("\"upgraded_from\": 1"));
+  EXPECT_EQ(read_file(folder.file("once.json")), read_file(folder.file("twice.json")));
+  for (const std::string& path : {old, folder.file("twice.json")}) {
+    EXPECT_THAT(gputopo_with("show " + path + " --csv -").out, HasSubstr("report,schema_version,1,"));
+    EXPECT_THAT(gputopo_with("diff " + path + " " + kAmd).out, HasSubstr("has schema version 1"));
+  }
+  // The same report: the values are, and so are the notes.
+  EXPECT_EQ(gputopo_with("diff " + old + " " + folder.file("twice.json")).exit_code, 0);
 }
 
 TEST(CliDiff, SaysWhetherReportsAreAlike) {

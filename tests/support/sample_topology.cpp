@@ -26,7 +26,17 @@ MemoryElement l1() {
                   {"all_miss_bytes", std::int64_t{262144}},
                   {"carve_outs_bytes", std::vector<double>{0, 8192, 65536, 233472}},
                   {"size_by_carve_out_bytes", std::vector<double>{262144, 253952, 196608, 28672}}};
-  size.samples = {{"l1.size.sweep", {"footprint_bytes", "latency, mean"}, {{1024, 2048.5}, {34.25, 1e6}}}};
+  size.samples = {{.name = "l1.size.sweep",
+                   .plot = Plot::kLine,
+                   .columns = {{"footprint_bytes", ColumnRole::kAxis, "footprint", "B"},
+                               {"latency, mean", ColumnRole::kValue, "latency, mean", ""}},
+                   .data = {{1024, 2048.5}, {34.25, 1e6}},
+                   .marks = {"first_miss_bytes", "all_miss_bytes"}},
+                  {.name = "l1.size.by_carve_out",
+                   .plot = Plot::kLine,
+                   .columns = {{"carve_out_bytes", ColumnRole::kAxis, "carve out", "B"},
+                               {"size_bytes", ColumnRole::kValue, "size", "B"}},
+                   .data = {{0, 8192, 65536, 233472}, {262144, 253952, 196608, 28672}}}};
   Attribute latency = measured(34.25, "cycles", 34.0, 34.5, "untimed_chain");
   latency.details = {{"p50", 34.0}, {"p99", 36.5}};
   Attribute bandwidth = measured(4.1e13, "B/s", 3.5e13, 4.2e13, "stream");

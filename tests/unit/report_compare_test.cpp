@@ -73,7 +73,7 @@ TEST(Compare, SaysWhatMisleads) {
   const Topology first = sample_topology();
   const auto notes = report::compare(first, second).all_notes();
   EXPECT_THAT(notes,
-              testing::Contains("the first report has schema version 2, the second report has 1: a value may have "
+              testing::Contains("the first report has schema version 3, the second report has 1: a value may have "
                                 "another definition"));
   EXPECT_THAT(notes, testing::Contains(HasSubstr("SIMULATED")));
   EXPECT_THAT(notes, testing::Contains(HasSubstr("NVIDIA H100")));
@@ -101,6 +101,39 @@ TEST(Check, NamesWhatIsWorse) {
 TEST(Check, BetterIsNoFault) {
   EXPECT_THAT(violations(scaled(0, "latency", 0.5)), IsEmpty());
   EXPECT_THAT(violations(scaled(2, "write_bandwidth", 1.5)), IsEmpty());
+}
+
+// Which way is better, and what class an attribute is of, says the catalogue; of a name that is not in it the unit
+// does.
+TEST(Check, AnAttributeOfALaterVersionIsJudgedByItsUnit) {
+  const auto with = [](const std::string& name, double value, const std::string& unit) {
+    Topology topology = sample_topology();
+    Attribute attribute = api_value(value, unit);
+    get_or_add(topology.memory[0].attributes, name) = attribute;
+    return topology;
+  };
+  const auto violates = [&](const std::string& name, const std::string& unit, double first, double second) {
+    return !check(with(name, second, unit), with(name, first, unit), default_tolerances()).violations.empty();
+  };
+  for (const auto& [name, unit] : {std::pair("latency_of_dreams", "cycles"), std::pair("loaded_latency", "cycles")}) {
+    EXPECT_TRUE(violates(name, unit, 100, 110)) << name;
+    EXPECT_FALSE(violates(name, unit, 100, 104)) << name;
+    EXPECT_FALSE(violates(name, unit, 100, 50)) << name;
+  }
+  for (const auto& [name, unit] : {std::pair("dream_bandwidth", "B/s"), std::pair("read_bandwidth", "B/s"),
+                                   std::pair("atomic_throughput", "ops/clk/SM")}) {
+    EXPECT_TRUE(violates(name, unit, 100, 90)) << name;
+    EXPECT_FALSE(violates(name, unit, 100, 96)) << name;
+    EXPECT_FALSE(violates(name, unit, 100, 200)) << name;
+  }
+  // A capacity or a count that is another is a fault either way; of counts nothing is tolerated.
+  for (const auto& [name, unit] : {std::pair("dream_size", "B"), std::pair("reach", "B")}) {
+    EXPECT_TRUE(violates(name, unit, 100, 110)) << name;
+    EXPECT_TRUE(violates(name, unit, 100, 90)) << name;
+    EXPECT_FALSE(violates(name, unit, 100, 104)) << name;
+  }
+  EXPECT_TRUE(violates("dreams", "", 100, 101));
+  EXPECT_TRUE(violates("ways", "", 100, 101));
 }
 
 TEST(Check, WhatIsMissingViolates) {

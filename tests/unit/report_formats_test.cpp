@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "gputopo/report.h"
+#include "probe/evidence.h"
 #include "report/chart.h"
 #include "report/html_page.h"
 #include "report/markup.h"
@@ -17,10 +18,21 @@
 namespace gputopo {
 namespace {
 
+using probe::axis;
+using probe::load_counts;
+using probe::raw_latency_axis;
+using probe::series;
+using probe::values;
 using ::testing::Contains;
 using ::testing::HasSubstr;
 using ::testing::Not;
 using ::testing::SizeIs;
+
+SampleTable table_of(std::string name, Plot plot, std::vector<Column> columns, std::vector<std::vector<double>> data) {
+  SampleTable table = probe::make_table(std::move(name), plot, std::move(columns));
+  table.data = std::move(data);
+  return table;
+}
 
 const std::string kEvil = "<script>alert(1)</script>\"'&--></style> \xff\x01 |`*";
 
@@ -31,13 +43,16 @@ Topology evil_topology() {
   topology.warnings = {kEvil};
   topology.memory[0].title = kEvil;
   topology.memory[0].attributes[0].second.method = kEvil;
-  topology.memory[0].attributes[0].second.samples[0].columns[0] = kEvil + "_bytes";
+  SampleTable& table = topology.memory[0].attributes[0].second.samples[0];
+  table.columns[0] = {kEvil + "_bytes", ColumnRole::kAxis, kEvil, kEvil};
+  table.columns[1].quantity = kEvil;
   topology.memory[0].attributes[3].second.detail = kEvil;
   return topology;
 }
 
 SampleTable map_of(int sms, int slices) {
-  SampleTable map{"l2.map", {"sm", "slice", "latency_cycles"}, {{}, {}, {}}};
+  SampleTable map = probe::make_table(
+      "l2.map", Plot::kMap, {axis("sm", "sm"), axis("slice", "slice"), values("latency_cycles", "latency", "cycles")});
   for (int sm = 0; sm < sms; ++sm) {
     for (int slice = 0; slice < slices; ++slice) {
       map.data[0].push_back(sm);
@@ -57,7 +72,8 @@ Topology large_topology() {
     for (const char* id : {"size", "latency", "read_bandwidth"}) {
       Attribute attribute = api_value(1000.0 * (e + 1), "B");
       attribute.source = Source::kMeasured;
-      SampleTable table{element.id + "." + id + ".sweep", {"footprint_bytes", "latency_cycles", "loads"}, {{}, {}, {}}};
+      SampleTable table = probe::make_table(element.id + "." + id + ".sweep", Plot::kDensity,
+                                            {probe::footprint_axis(), raw_latency_axis(), load_counts()});
       for (int r = 0; r < 10000; ++r) {
         table.data[0].push_back(512 * std::pow(1.1, r / 100));
         table.data[1].push_back(30 + r % 100 * 2.5);
@@ -70,12 +86,11 @@ Topology large_topology() {
   }
   Attribute partitions = api_value(std::int64_t{16}, "");
   partitions.samples = {map_of(300, 96)};
-  std::vector<std::string> near(16);
-  std::vector<std::string> pairs;
-  for (int sm = 0; sm < 300; sm += 2) {
-    std::string& group = near[static_cast<std::size_t>(sm / 2 % 16)];
-    group += (group.empty() ? "" : "+") + std::to_string(sm) + "+" + std::to_string(sm + 1);
-    pairs.push_back(std::to_string(sm) + "+" + std::to_string(sm + 1));
+  UnitGroups near{std::vector<std::vector<std::uint32_t>>(16)};
+  UnitGroups pairs;
+  for (std::uint32_t sm = 0; sm < 300; sm += 2) {
+    near.groups[sm / 2 % 16].insert(near.groups[sm / 2 % 16].end(), {sm, sm + 1});
+    pairs.groups.push_back({sm, sm + 1});
   }
   get_or_add(topology.memory[2].attributes, "near_sms") = api_value(near, "");
   get_or_add(topology.memory[1].attributes, "shared_between") = api_value(pairs, "");
@@ -93,8 +108,17 @@ std::vector<Topology> strange_topologies() {
   Topology partial = test::sample_topology();
   SampleTable& table = partial.memory[0].attributes[0].second.samples[0];
   table.data = {{NAN, INFINITY, 0}, {NAN, -1, 0}};
-  partial.memory[1].attributes[0].second.samples = {
-      {"empty", {"a_bytes", "b"}, {{}, {}}}, {"one", {"x"}, {{1}}}, {"none", {}, {}}};
+  // Of each plot a table that is empty, lacks the columns for it or holds no number.
+  std::vector<SampleTable>& tables = partial.memory[1].attributes[0].second.samples;
+  for (const Plot plot : {Plot::kNone, Plot::kLine, Plot::kPoints, Plot::kBars, Plot::kDensity, Plot::kMap}) {
+    const std::string name(to_string(plot));
+    tables.push_back(table_of(name + "_empty", plot, {axis("a", "a"), axis("b", "b"), values("c", "c")}, {{}, {}, {}}));
+    tables.push_back(table_of(name + "_axis", plot, {axis("x", "x")}, {{1}}));
+    tables.push_back(table_of(name + "_values", plot, {values("x", "x"), values("y", "y")}, {{1}, {2}}));
+    tables.push_back(table_of(name + "_columns", plot, {}, {}));
+    tables.push_back(table_of(name + "_nan", plot, {axis("a", "a"), axis("b", "b"), series("s", "s"), values("c", "c")},
+                              {{NAN, 1}, {NAN, 1}, {NAN, 1}, {NAN, INFINITY}}));
+  }
   return {nothing, absent, partial, evil_topology(), large_topology()};
 }
 
@@ -182,24 +206,29 @@ TEST(Formats, AValueOfTheInterfaceHasNoMethod) {
 
 TEST(Formats, CaptionsSayWhatIsPlotted) {
   Attribute latency = api_value(40.0, "cycles");
-  latency.details = {{"timer_cycles", 30.0}};
-  latency.samples = {{"l1.latency.histogram", {"raw_latency_cycles", "loads"}, {{60, 70, 80}, {1, 9, 1}}}};
+  latency.samples = {
+      table_of("l1.latency.histogram", Plot::kBars, {raw_latency_axis(), load_counts()}, {{60, 70, 80}, {1, 9, 1}})};
+  latency.samples[0].timer_cycles = 30;
   const std::vector<report::Chart> charts = report::charts_of("L1: latency", "latency", latency);
   const std::string text = report::figure(3, charts.at(0), latency);
   EXPECT_THAT(text,
               HasSubstr("how often each raw latency came. 3 rows, raw latency 60 cycles to 80 cycles, loads 1 to 9"));
-  EXPECT_THAT(text, HasSubstr("raw = latency + 30 cycles of the timer"));
+  EXPECT_THAT(text, HasSubstr("raw = latency + 30 cycles of the timer; so are the marks."));
   EXPECT_THAT(text, HasSubstr("role=\"application\" aria-roledescription=\"plot\" aria-label=\"L1: latency\""));
 }
 
 // A line between two SMs would say that there is something between.
-TEST(Formats, SmsArePoints) {
+TEST(Formats, PointsHaveNoLines) {
   Attribute attribute = api_value(270.0, "cycles");
-  attribute.samples = {{"sms", {"sm", "latency_cycles"}, {{0, 1, 2}, {270, 280, 290}}}};
-  EXPECT_TRUE(report::charts_of("", "latency", attribute).at(0).points_only);
-  attribute.samples[0].columns[0] = "blocks_per_sm";
-  EXPECT_TRUE(report::charts_of("", "latency", attribute).at(0).x.label == "blocks per sm");
-  EXPECT_FALSE(report::charts_of("", "latency", attribute).at(0).points_only);
+  attribute.samples = {table_of("sms", Plot::kPoints, {probe::sm_axis(), values("latency_cycles", "latency", "cycles")},
+                                {{0, 1, 2}, {270, 280, 290}})};
+  const auto has_line = [&] {
+    const report::Chart chart = report::charts_of("", "latency", attribute).at(0);
+    return report::plot_svg(chart, attribute).find("stroke-width=\"1.5\"") != std::string::npos;
+  };
+  EXPECT_FALSE(has_line());
+  attribute.samples[0].plot = Plot::kLine;
+  EXPECT_TRUE(has_line());
 }
 
 double children_cpu_seconds() {
@@ -243,24 +272,40 @@ TEST(Formats, AreQuickAndSmall) {
 }
 
 TEST(Thin, LeavesShortTablesAlone) {
-  const SampleTable table{"a", {"x_bytes", "y"}, {{1, 2, 3}, {0.5, 1e-320, 1e300}}};
+  SampleTable table =
+      table_of("a", Plot::kLine, {axis("x_bytes", "x", "B"), values("y", "y")}, {{1, 2, 3}, {0.5, 1e-320, 1e300}});
+  table.timer_cycles = 30;
+  table.marks = {"edge_bytes"};
   EXPECT_EQ(report::thinned(table), table);
 }
 
-TEST(Thin, KeepsMapsWhole) {
-  SampleTable map{"a", {"sm", "slice", "latency_cycles"}, {{}, {}, {}}};
-  for (int i = 0; i < 100; ++i) {
-    for (int k = 0; k < 50; ++k) {
-      map.data[0].push_back(i);
-      map.data[1].push_back(k);
-      map.data[2].push_back(i * k);
-    }
+TEST(Thin, KeepsWhatTheTableSaysOfItself) {
+  SampleTable table = table_of("a", Plot::kLine, {axis("x_bytes", "x", "B"), values("y", "y")}, {{}, {}});
+  for (int i = 0; i < 10000; ++i) {
+    for (std::vector<double>& column : table.data) column.push_back(i);
   }
-  EXPECT_TRUE(report::is_map(map));
+  table.timer_cycles = 30;
+  table.marks = {"edge_bytes"};
+  SampleTable thin = report::thinned(table);
+  EXPECT_LE(thin.row_count(), report::kMaxRows);
+  EXPECT_EQ(thin.measured_rows, 10000u);
+  thin.data = table.data;
+  thin.measured_rows = 0;
+  EXPECT_EQ(thin, table);
+}
+
+TEST(Thin, KeepsMapsWhole) {
+  SampleTable map = map_of(100, 50);
+  EXPECT_TRUE(report::is_whole_map(map));
   EXPECT_EQ(report::thinned(map).row_count(), 5000u);
   map.data[0].back() = 0;  // a hole, and a cell twice
-  EXPECT_FALSE(report::is_map(map));
-  EXPECT_LE(report::thinned(map).row_count(), report::kMostRows);
+  EXPECT_FALSE(report::is_whole_map(map));
+  EXPECT_LE(report::thinned(map).row_count(), report::kMaxRows);
+  // What is drawn as lines is none, whatever its shape.
+  SampleTable lines = map_of(100, 50);
+  lines.plot = Plot::kLine;
+  EXPECT_FALSE(report::is_whole_map(lines));
+  EXPECT_LE(report::thinned(lines).row_count(), report::kMaxRows);
 }
 
 // Curves give way, maps stay.
@@ -287,9 +332,9 @@ TEST(Thin, ToABudgetOfAllTables) {
 
 TEST(Thin, AMapOfWhichLessIsKeptIsAMap) {
   const SampleTable thin = report::thinned(map_of(300, 192));
-  EXPECT_TRUE(report::is_map(thin));
-  EXPECT_LE(thin.row_count(), report::kMostMapCells);
-  EXPECT_GE(thin.row_count(), report::kMostMapCells / 2);
+  EXPECT_TRUE(report::is_whole_map(thin));
+  EXPECT_LE(thin.row_count(), report::kMaxMapCells);
+  EXPECT_GE(thin.row_count(), report::kMaxMapCells / 2);
   EXPECT_EQ(thin.measured_rows, 300u * 192u);
   EXPECT_EQ(report::thinned(thin), thin);
 }
@@ -307,48 +352,94 @@ TEST(Thin, APageOfManyMapsStaysBelowThreeMebibytes) {
   for (const MemoryElement& element : thin.memory) {
     const Attribute* attribute = find(element.attributes, "near_sms");
     if (attribute == nullptr || attribute->samples.empty()) continue;
-    EXPECT_TRUE(report::is_map(attribute->samples[0]));
+    EXPECT_TRUE(report::is_whole_map(attribute->samples[0]));
     EXPECT_GE(attribute->samples[0].row_count(), 1000u);
   }
   EXPECT_LT(to_html(topology).size(), 3u << 20);
   EXPECT_LT(diff_to_html({{"a", topology}, {"b", topology}}).size(), 3u << 20);
 }
 
-report::ChartKind kind_of(const SampleTable& table) {
-  Attribute attribute = api_value(1.0, "");
+report::Chart chart_of(const SampleTable& table, Attribute attribute = api_value(1.0, "")) {
   attribute.samples = {table};
-  return report::charts_of("", "value", attribute).at(0).kind;
+  const std::vector<report::Chart> charts = report::charts_of("", "value", attribute);
+  return charts.empty() ? report::Chart{.plot = Plot::kNone} : charts[0];
 }
 
-TEST(Chart, IsChosenByTheColumns) {
-  EXPECT_EQ(kind_of({"a", {"x_bytes", "latency_cycles", "loads"}, {{1, 1}, {2, 3}, {4, 5}}}),
-            report::ChartKind::kDensity);
-  EXPECT_EQ(kind_of({"a", {"latency_cycles", "loads"}, {{1, 2}, {2, 3}}}), report::ChartKind::kBars);
-  EXPECT_EQ(kind_of({"a", {"stride", "latency_cycles"}, {{1, 2}, {2, 3}}}), report::ChartKind::kLine);
-  // A grid of a few rows is a line for each; a larger one a map.
-  EXPECT_EQ(kind_of({"a", {"sm", "slice", "latency_cycles"}, {{0, 0, 1, 1}, {0, 1, 0, 1}, {4, 5, 6, 7}}}),
-            report::ChartKind::kLine);
-  SampleTable map{"a", {"sm", "slice", "latency_cycles"}, {{}, {}, {}}};
-  for (int i = 0; i < 200; ++i) {
-    map.data[0].push_back(i / 10);
-    map.data[1].push_back(i % 10);
-    map.data[2].push_back(i);
+const Column kLatencyColumn = values("latency_cycles", "latency", "cycles");
+
+TEST(Chart, IsWhatTheTableSays) {
+  const std::vector<Column> columns = {axis("x_bytes", "footprint", "B"), axis("y", "slice"), kLatencyColumn};
+  for (const Plot plot : {Plot::kLine, Plot::kPoints, Plot::kBars, Plot::kDensity, Plot::kMap}) {
+    EXPECT_EQ(chart_of(table_of("a", plot, columns, {{1, 2}, {2, 3}, {4, 5}})).plot, plot);
   }
-  EXPECT_EQ(kind_of(map), report::ChartKind::kMap);
+  EXPECT_EQ(chart_of(table_of("a", Plot::kNone, columns, {{1, 2}, {2, 3}, {4, 5}})).plot, Plot::kNone);
+}
+
+TEST(Chart, AxesAreNamedByTheirColumns) {
+  const report::Chart density = chart_of(
+      table_of("a", Plot::kDensity, {probe::footprint_axis(), raw_latency_axis(), load_counts()}, {{1}, {2}, {4}}));
+  EXPECT_EQ(density.x.label, "footprint");
+  EXPECT_EQ(density.x.unit, "B");
+  EXPECT_EQ(density.y.column, "raw_latency_cycles");
+  EXPECT_EQ(density.weight.label, "loads");
+  EXPECT_THAT(density.series, testing::IsEmpty());
+  // Whatever the names of the columns are, and wherever they stand in the table.
+  const report::Chart line = chart_of(
+      table_of("b", Plot::kLine, {values("loads", "bandwidth", "B/s"), axis("victim_sm", "blocks")}, {{5, 6}, {1, 2}}));
+  EXPECT_EQ(line.x.label, "blocks");
+  EXPECT_EQ(line.y.label, "bandwidth");
+  EXPECT_EQ(line.y.unit, "B/s");
+}
+
+// What it would need is not there.
+TEST(Chart, ATableWithoutTheColumnsOfItsPlotHasNone) {
+  EXPECT_EQ(chart_of(table_of("a", Plot::kMap, {axis("x", "x"), kLatencyColumn}, {{1, 2}, {3, 4}})).plot, Plot::kNone);
+  EXPECT_EQ(chart_of(table_of("a", Plot::kLine, {axis("x", "x"), axis("y", "y")}, {{1}, {3}})).plot, Plot::kNone);
+  EXPECT_EQ(chart_of(table_of("a", Plot::kBars, {load_counts()}, {{1}})).plot, Plot::kNone);
+  EXPECT_EQ(chart_of(table_of("a", Plot::kLine, {axis("x", "x"), kLatencyColumn}, {{}, {}})).plot, Plot::kNone);
 }
 
 TEST(Chart, SeriesAreColumnsOfOneUnitOrGroupsOfRows) {
-  Attribute attribute = api_value(1.0, "cycles");
-  attribute.samples = {
-      {"a", {"bandwidth_bytes_per_second", "latency_p50_cycles", "latency_p99_cycles"}, {{1, 2}, {3, 4}, {5, 6}}},
-      {"b",
-       {"blocks", "in_flight", "bandwidth_bytes_per_second"},
-       {{1, 2, 3, 1, 2}, {1, 1, 1, 2, 2}, {3, 4, 5, 6, 7}}}};
-  const std::vector<report::Chart> charts = report::charts_of("", "value", attribute);
-  EXPECT_EQ(charts.at(0).series.at(1).label, "latency p99");
-  EXPECT_EQ(charts.at(0).y.label, "latency");
-  EXPECT_THAT(charts.at(1).series, SizeIs(2));
-  EXPECT_EQ(charts.at(1).series.at(1).label, "in flight 2");
+  const report::Chart columns = chart_of(
+      table_of("a", Plot::kLine,
+               {axis("bandwidth_bytes_per_second", "bandwidth", "B/s"), values("p50_cycles", "latency p50", "cycles"),
+                values("p99_cycles", "latency p99", "cycles"), values("share", "share")},
+               {{1, 2}, {3, 4}, {5, 6}, {0, 1}}));
+  EXPECT_THAT(columns.series, SizeIs(2));
+  EXPECT_EQ(columns.series.at(1).label, "latency p99");
+  EXPECT_EQ(columns.y.label, "latency");
+  const SampleTable grouped =
+      table_of("b", Plot::kLine,
+               {axis("blocks", "blocks"), series("in_flight", "in flight"), series("copy_bytes", "copy", "B"),
+                values("bytes_per_second", "bandwidth", "B/s")},
+               {{1, 2, 3, 1, 2}, {1, 1, 1, 2, 2}, {64, 64, 64, 1024, 1024}, {3, 4, 5, 6, 7}});
+  const report::Chart groups = chart_of(grouped);
+  EXPECT_THAT(groups.series, SizeIs(2));
+  EXPECT_EQ(groups.series.at(1).label, "in flight 2, copy 1 KiB");
+  EXPECT_THAT(groups.series.at(1).where,
+              testing::ElementsAre(std::pair("in_flight", 2.0), std::pair("copy_bytes", 1024.0)));
+}
+
+TEST(Chart, ColumnsAndGroupsOfRowsAreALineEach) {
+  const report::Chart chart =
+      chart_of(table_of("a", Plot::kLine,
+                        {axis("x", "x"), series("stride", "stride"), values("load_cycles", "load", "cycles"),
+                         values("store_cycles", "store", "cycles")},
+                        {{1, 2, 1, 2}, {4, 4, 8, 8}, {1, 2, 3, 4}, {5, 6, 7, 8}}));
+  std::vector<std::string> labels;
+  for (const report::Series& one : chart.series) labels.push_back(one.label);
+  EXPECT_THAT(labels, testing::ElementsAre("load, stride 4", "load, stride 8", "store, stride 4", "store, stride 8"));
+}
+
+// The least and the greatest of an interval are no lines of their own.
+TEST(Chart, BoundsOfAnIntervalAreNoLines) {
+  const report::Chart chart = chart_of(table_of("a", Plot::kLine,
+                                                {axis("x", "x"),
+                                                 kLatencyColumn,
+                                                 {"low_cycles", ColumnRole::kLow, "low", "cycles"},
+                                                 {"high_cycles", ColumnRole::kHigh, "high", "cycles"}},
+                                                {{1, 2}, {3, 4}, {2, 3}, {4, 5}}));
+  EXPECT_THAT(chart.series, SizeIs(1));
 }
 
 std::vector<std::string> labels_of(const report::Chart& chart) {
@@ -357,24 +448,50 @@ std::vector<std::string> labels_of(const report::Chart& chart) {
   return labels;
 }
 
-TEST(Chart, LevelsAreMarksOfTheirTable) {
+TEST(Chart, MarksAreTheDetailsThatTheTableNames) {
   Attribute latency = api_value(40.0, "cycles");
   latency.details = {
-      {"p50_cycles", 41.0}, {"timer_cycles", 30.0}, {"levels_cycles", std::vector<double>{38.0, 200, 500}}};
-  latency.samples = {{"l1.latency.histogram", {"raw_latency_cycles", "loads"}, {{60, 70, 80}, {1, 9, 1}}},
-                     {"l1.latency.levels", {"raw_latency_cycles", "loads"}, {{60, 70, 230, 530}, {1, 9, 3, 2}}}};
+      {"p50_cycles", 41.0}, {"p95_cycles", 44.0}, {"levels_cycles", std::vector<double>{38.0, 200, 500}}};
+  latency.samples = {
+      table_of("l1.latency.histogram", Plot::kBars, {raw_latency_axis(), load_counts()}, {{60, 70, 80}, {1, 9, 1}}),
+      table_of("l1.latency.levels", Plot::kBars, {raw_latency_axis(), load_counts()},
+               {{60, 70, 230, 530}, {1, 9, 3, 2}})};
+  latency.samples[0].marks = {"p50_cycles", "not_there_cycles"};
+  latency.samples[1].marks = {"levels_cycles"};
+  for (SampleTable& table : latency.samples) table.timer_cycles = 30;
   const std::vector<report::Chart> charts = report::charts_of("", "latency", latency);
   EXPECT_THAT(labels_of(charts.at(0)), testing::ElementsAre("latency", "p50"));
   EXPECT_EQ(charts[0].marks[0].value, 70);  // the timer's cost is in the samples
   EXPECT_THAT(labels_of(charts.at(1)), testing::ElementsAre("latency", "level 1", "level 2", "level 3"));
 }
 
+// What the timer adds to latencies it does not add to footprints.
+TEST(Chart, OnlyMarksInCyclesAreRaw) {
+  Attribute size = api_value(4096.0, "B");
+  size.details = {{"first_miss_bytes", 5000.0}, {"hit_cycles", 40.0}};
+  size.samples = {table_of("sweep", Plot::kDensity, {probe::footprint_axis(), raw_latency_axis(), load_counts()},
+                           {{1024, 8192}, {60, 300}, {1, 9}})};
+  size.samples[0].timer_cycles = 30;
+  size.samples[0].marks = {"first_miss_bytes", "hit_cycles"};
+  const report::Chart chart = report::charts_of("", "size", size).at(0);
+  EXPECT_THAT(labels_of(chart), testing::ElementsAre("size", "first miss", "hit"));
+  EXPECT_EQ(chart.marks[0].value, 4096);
+  EXPECT_EQ(chart.marks[1].value, 5000);
+  EXPECT_EQ(chart.marks[2].value, 70);
+  EXPECT_TRUE(chart.marks[2].across);
+}
+
+const Column kInFlightColumn = axis("warps_in_flight", "in flight", "warps");
+
 TEST(Chart, TheKneeIsAMark) {
   Attribute latency = api_value(843.0, "cycles");
   latency.details = {{"warps_in_flight", std::int64_t{32}}, {"unloaded_cycles", 300.0}, {"knee_warps", 10.3}};
-  latency.samples = {{"latency", {"warps_in_flight", "latency_cycles"}, {{1, 8, 32}, {300, 320, 843}}}};
+  latency.samples = {
+      table_of("latency", Plot::kLine, {kInFlightColumn, kLatencyColumn}, {{1, 8, 32}, {300, 320, 843}})};
+  latency.samples[0].marks = {"unloaded_cycles", "knee_warps"};
   const report::Chart chart = report::charts_of("", "loaded latency", latency).at(0);
   EXPECT_THAT(labels_of(chart), testing::ElementsAre("loaded latency", "unloaded", "knee"));
+  EXPECT_TRUE(chart.marks[1].across);
   EXPECT_FALSE(chart.marks[2].across);
 }
 
@@ -382,59 +499,65 @@ TEST(Chart, TheKneeIsAMark) {
 TEST(Chart, AMarkFarFromAllSamplesIsNone) {
   Attribute cost = api_value(2.0, "cycles");
   cost.details = {{"conflict_free_cycles", 23.1}, {"broadcast_cycles", 23.1}};
-  cost.samples = {{"strides", {"stride_bytes", "load_cycles", "store_cycles"}, {{0, 4}, {23, 85}, {5, 64}}}};
+  cost.samples = {table_of("strides", Plot::kLine,
+                           {axis("stride_bytes", "stride", "B"), values("load_cycles", "load", "cycles"),
+                            values("store_cycles", "store", "cycles")},
+                           {{0, 4}, {23, 85}, {5, 64}})};
+  cost.samples[0].marks = {"conflict_free_cycles", "broadcast_cycles"};
   const report::Chart chart = report::charts_of("", "conflict cost", cost).at(0);
   EXPECT_THAT(labels_of(chart), testing::ElementsAre("conflict free, broadcast"));
   EXPECT_THAT(chart.series, SizeIs(2));
   // A peak that theory allows lies a little above.
   Attribute bandwidth = api_value(4.7e12, "B/s");
   bandwidth.details = {{"theoretical_bytes_per_second", 4.8e12}};
-  bandwidth.samples = {{"repeats", {"repeat", "bytes_per_second"}, {{1, 2}, {4.69e12, 4.7e12}}}};
+  bandwidth.samples = {table_of("repeats", Plot::kLine,
+                                {axis("repeat", "repeat"), values("bytes_per_second", "bandwidth", "B/s")},
+                                {{1, 2}, {4.69e12, 4.7e12}})};
+  bandwidth.samples[0].marks = {"theoretical_bytes_per_second"};
   EXPECT_THAT(labels_of(report::charts_of("", "read bandwidth", bandwidth).at(0)),
               testing::ElementsAre("read bandwidth", "theoretical"));
 }
 
 TEST(Chart, PairsOfSmsAreAMapWithHoles) {
-  EXPECT_EQ(kind_of({"pairs", {"victim_sm", "evictor_sm", "evicted_part"}, {{0, 2}, {1, 3}, {1, 0.9}}}),
-            report::ChartKind::kMap);
-  EXPECT_EQ(kind_of({"sms", {"sm", "partition", "latency_cycles"}, {{0, 1}, {0, 1}, {270, 280}}}),
-            report::ChartKind::kLine);
+  const std::vector<Column> columns = {axis("victim_sm", "victim sm"), axis("evictor_sm", "evictor sm"),
+                                       values("evicted_part", "evicted part")};
+  const SampleTable pairs = table_of("pairs", Plot::kMap, columns, {{0, 2}, {1, 3}, {1, 0.9}});
+  EXPECT_EQ(chart_of(pairs).plot, Plot::kMap);
+  EXPECT_FALSE(report::is_whole_map(pairs));
 }
 
 TEST(Chart, SaysHowManySeriesItLeavesOut) {
-  SampleTable table{"a", {"x", "group", "y_cycles"}, {{}, {}, {}}};
+  SampleTable table =
+      table_of("a", Plot::kLine, {axis("x", "x"), series("group", "group"), kLatencyColumn}, {{}, {}, {}});
   for (int i = 0; i < 24; ++i) {
     table.data[0].push_back(i % 2);
     table.data[1].push_back(i / 2);
     table.data[2].push_back(i);
   }
-  table.data[0].push_back(0);  // no full grid
-  table.data[1].push_back(0);
-  table.data[2].push_back(1);
-  Attribute attribute = api_value(1.0, "");
-  attribute.samples = {table};
-  const report::Chart chart = report::charts_of("", "value", attribute).at(0);
+  const report::Chart chart = chart_of(table);
   EXPECT_THAT(chart.series, SizeIs(8));
   EXPECT_EQ(chart.series_left_out, 4u);
   // Where each x comes once, the other columns went along with it.
-  attribute.samples = {{"tlb", {"reach_bytes", "stride_bytes", "latency_cycles"}, {{}, {}, {}}}};
+  table.data = {{}, {}, {}};
   for (int i = 1; i < 20; ++i) {
-    for (auto& column : attribute.samples[0].data) column.push_back(i);
+    for (auto& column : table.data) column.push_back(i);
   }
-  EXPECT_THAT(report::charts_of("", "value", attribute).at(0).series, SizeIs(1));
+  EXPECT_THAT(chart_of(table).series, SizeIs(1));
+  EXPECT_EQ(chart_of(table).series_left_out, 0u);
 }
 
 TEST(Chart, MarksTheValueAndBothEdges) {
   const Topology topology = test::sample_topology();
   Attribute size = *topology.find_attribute("l1", "size");
   size.samples[0].data[0] = {1024, 1 << 20};
-  const report::Chart chart = report::charts_of("L1", "size", size).at(0);
-  std::vector<std::string> labels;
-  for (const report::ChartMark& mark : chart.marks) labels.push_back(mark.label);
-  EXPECT_THAT(labels, testing::ElementsAre("size", "first miss", "all miss"));
-  EXPECT_EQ(chart.marks[0].low, 192512);
-  // Lists of the details are a chart of their own.
-  EXPECT_EQ(report::charts_of("L1", "size", size).at(1).x.column, "carve_outs_bytes");
+  const std::vector<report::Chart> charts = report::charts_of("L1", "size", size);
+  EXPECT_THAT(labels_of(charts.at(0)), testing::ElementsAre("size", "first miss", "all miss"));
+  EXPECT_EQ(charts[0].marks[0].low, 192512);
+  EXPECT_FALSE(charts[0].marks[0].across);
+  // Where both axes are in its unit a value is a y: what was measured.
+  EXPECT_EQ(charts.at(1).title, "L1, by carve out");
+  EXPECT_THAT(labels_of(charts[1]), testing::ElementsAre("size"));
+  EXPECT_TRUE(charts[1].marks[0].across);
 }
 
 }  // namespace

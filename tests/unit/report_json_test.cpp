@@ -66,7 +66,18 @@ TEST(ReportJson, RefusesWhatIsNotOurs) {
 
 TEST(ReportJson, NamesBothSchemaVersions) {
   EXPECT_THAT(error_after([](auto& json) { json["schema_version"] = 7; }),
-              AllOf(HasSubstr("schema version 7"), HasSubstr("reads versions 1 to 2")));
+              AllOf(HasSubstr("schema version 7"), HasSubstr("reads versions 1 to 3")));
+}
+
+TEST(ReportJson, RefusesGroupsOfWhatIsNoUnit) {
+  for (const auto& wrong : {nlohmann::ordered_json(-1), nlohmann::ordered_json(1.5), nlohmann::ordered_json("0"),
+                            nlohmann::ordered_json(4294967296)}) {
+    EXPECT_THAT(error_after([&](auto& json) {
+                  json["memory"]["l1"]["size"]["value"] = {{0, 1}, {2, wrong}};
+                }),
+                HasSubstr("'memory.l1.size.value[1][1]' is not"))
+        << wrong;
+  }
 }
 
 TEST(ReportJson, NamesTheFieldThatIsMissingOrWrong) {
@@ -86,15 +97,28 @@ TEST(ReportJson, NamesTheFieldThatIsMissingOrWrong) {
               HasSubstr("guessed"));
 }
 
-TEST(ReportJson, ReadsTheVersionBefore) {
-  auto json = nlohmann::ordered_json::parse(to_json(sample_topology()));
-  json["schema_version"] = 1;
-  json["memory"]["l1"]["size"].erase("samples");
-  const Topology topology = read_json(json.dump());
-  EXPECT_EQ(topology.schema_version, 1);
-  // Written again it is what it was: its values are of the definitions of then.
-  EXPECT_EQ(read_json(to_json(topology)).schema_version, 1);
-  EXPECT_TRUE(topology.find_attribute("l1", "size")->samples.empty());
+TEST(ReportJson, GroupsOfUnitsAreListsOfNumbers) {
+  Topology topology = sample_topology();
+  get_or_add(topology.memory[2].attributes, "near_sms") = api_value(UnitGroups{{{0, 1, 4}, {2, 3}}}, "");
+  get_or_add(topology.memory[0].attributes, "shared_between") = api_value(UnitGroups{}, "");
+  const std::string text = to_json(topology);
+  EXPECT_EQ(read_json(text), topology);
+  EXPECT_THAT(text, HasSubstr("          [0,1,4],\n          [2,3]\n"));
+}
+
+TEST(ReportJson, TablesSayWhatTheyAre) {
+  Topology topology = sample_topology();
+  SampleTable& table = topology.memory[0].attributes[0].second.samples[0];
+  table.columns.push_back({"low_cycles", ColumnRole::kLow, "lower bound", "cycles"});
+  table.data.emplace_back(table.row_count(), 1.0);
+  table.plot = Plot::kPoints;
+  table.timer_cycles = 30.5;
+  table.marks = {"first_miss_bytes"};
+  const std::string text = to_json(topology);
+  EXPECT_EQ(read_json(text), topology);
+  EXPECT_THAT(text, HasSubstr(R"("plot": "points")"));
+  EXPECT_THAT(text, HasSubstr(R"({"name":"low_cycles","role":"low","quantity":"lower bound","unit":"cycles"})"));
+  EXPECT_THAT(text, HasSubstr(R"("timer_cycles": 30.5)"));
 }
 
 TEST(ReportJson, KeepsOneLineForAColumnOfSamples) {
@@ -122,6 +146,12 @@ TEST(ReportJson, RefusesSamplesThatAreNoTable) {
               HasSubstr("is not columns of one length"));
   EXPECT_THAT(error_after([](auto& json) { json["memory"]["l1"]["size"]["samples"][0]["columns"].erase(0); }),
               HasSubstr("is not a list for each of the columns"));
+  EXPECT_THAT(error_after([](auto& json) { json["memory"]["l1"]["size"]["samples"][0]["columns"][0] = "x_bytes"; }),
+              HasSubstr("'memory.l1.size.samples[0].columns[0]' is not an object"));
+  EXPECT_THAT(error_after([](auto& json) { json["memory"]["l1"]["size"]["samples"][0]["columns"][0]["role"] = "x"; }),
+              HasSubstr("'x' is not a role of a column"));
+  EXPECT_THAT(error_after([](auto& json) { json["memory"]["l1"]["size"]["samples"][0]["plot"] = "pie"; }),
+              HasSubstr("'pie' is not a kind of plot"));
 }
 
 // python3-jsonschema is Debian's; no C++ validator is.
@@ -172,6 +202,23 @@ TEST_F(ReportSchema, RefusesWhatItShould) {
   EXPECT_NE(exit_code_after([](auto& json) { json["memory"]["l1"]["size"].erase("unit"); }), 0);
   EXPECT_NE(exit_code_after([](auto& json) { json["memory"]["l1"]["write_bandwidth"]["reason"] = "tired"; }), 0);
   EXPECT_NE(exit_code_after([](auto& json) { json["compute"]["sm_count"] = 132; }), 0);
+  EXPECT_NE(exit_code_after([](auto& json) { json["memory"]["l1"]["size"]["samples"][0]["plot"] = "pie"; }), 0);
+  EXPECT_NE(exit_code_after([](auto& json) { json["memory"]["l1"]["size"]["samples"][0].erase("plot"); }), 0);
+  EXPECT_NE(exit_code_after([](auto& json) { json["memory"]["l1"]["size"]["samples"][0]["columns"][0] = "x"; }), 0);
+  EXPECT_NE(exit_code_after([](auto& json) { json["memory"]["l1"]["size"]["value"] = {{0, 1}, {"2+3"}}; }), 0);
+  // What version 3 has is in no report that says it is of version 2, or upgraded from itself.
+  EXPECT_NE(exit_code_after([](auto& json) { json["schema_version"] = 2; }), 0);
+  EXPECT_NE(exit_code_after([](auto& json) { json["upgraded_from"] = 3; }), 0);
+}
+
+TEST_F(ReportSchema, AcceptsOlderVersionsAndWhatTheyBecome) {
+  for (const char* name : {"version_1", "version_2"}) {
+    const std::string text = read_file(std::string(GPUTOPO_SOURCE_DIR "/tests/reports/") + name + ".json");
+    const test::CommandResult old = validate(text);
+    EXPECT_EQ(old.exit_code, 0) << name << old.out << old.err;
+    const test::CommandResult upgraded = validate(to_json(read_json(text)));
+    EXPECT_EQ(upgraded.exit_code, 0) << name << upgraded.out << upgraded.err;
+  }
 }
 
 }  // namespace

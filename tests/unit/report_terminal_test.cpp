@@ -5,6 +5,7 @@
 #include <cctype>
 #include <sstream>
 
+#include "gputopo/catalogue.h"
 #include "gputopo/report.h"
 #include "report/text_table.h"
 #include "support/sample_topology.h"
@@ -191,8 +192,9 @@ TEST(TextTable, WrapsUnderItsLead) {
 
 TEST(CoverageTable, HasEveryElementAndAttribute) {
   const std::string text = coverage_table();
-  for (const ElementRow& row : element_table()) EXPECT_THAT(text, HasSubstr(row.id));
-  for (const std::string& id : memory_attribute_ids()) EXPECT_THAT(text, HasSubstr(id));
+  for (const ElementInfo& element : element_catalogue()) EXPECT_THAT(text, HasSubstr(std::string(element.name)));
+  for (const std::string& name : memory_attribute_names()) EXPECT_THAT(text, HasSubstr("\n" + name + " "));
+  for (const Vendor vendor : kAllVendors) EXPECT_THAT(text, HasSubstr(std::string(to_string(vendor)) + " "));
   EXPECT_THAT(text, HasSubstr("api+measured"));
 }
 

@@ -12,37 +12,33 @@ namespace {
 using report::UnitLevel;
 using testing::ElementsAre;
 using testing::HasSubstr;
-using testing::IsEmpty;
 using testing::Not;
 using testing::SizeIs;
 
-Attribute groups(const std::vector<std::string>& texts) { return api_value(texts, ""); }
+Attribute groups(UnitGroups map) { return api_value(std::move(map), ""); }
 
 // Eight SMs: two partitions of four, pairs behind one cache.
 Topology mapped() {
   Topology topology = test::sample_topology();
   get_or_add(topology.compute, "sm_count") = api_value(std::int64_t{8}, "");
-  get_or_add(topology.memory[2].attributes, "near_sms") = groups({"0+1+4+5", "2+3+6+7"});
+  get_or_add(topology.memory[2].attributes, "near_sms") = groups({{{0, 1, 4, 5}, {2, 3, 6, 7}}});
   MemoryElement cache{"icache_l1", "L1 instruction cache", {}};
-  cache.attributes = {{"size", api_value(32768.0, "B")}, {"shared_between", groups({"0+1", "2+3", "4+5", "6+7"})}};
+  cache.attributes = {{"size", api_value(32768.0, "B")},
+                      {"shared_between", groups({{{0, 1}, {2, 3}, {4, 5}, {6, 7}}})}};
   topology.memory.push_back(cache);
   return topology;
 }
 
-TEST(UnitMap, ReadsGroups) {
-  EXPECT_THAT(report::parse_unit_group("0+1+16"), ElementsAre(0, 1, 16));
-  EXPECT_THAT(report::parse_unit_group("17"), ElementsAre(17));
-  for (const char* text : {"", "+", "1+", "1++2", "a", "-1", "1 2", "99999999999", "<script>"}) {
-    EXPECT_THAT(report::parse_unit_group(text), IsEmpty()) << text;
-  }
-  EXPECT_EQ(report::unit_ranges({3, 0, 1, 2, 7}), "0-3, 7");
-}
+TEST(UnitMap, SaysUnitsAsRanges) { EXPECT_EQ(report::unit_ranges({3, 0, 1, 2, 7}), "0-3, 7"); }
 
 TEST(UnitMap, SaysAMapInAFewWords) {
-  EXPECT_EQ(report::unit_groups_text(std::vector<std::string>{"0+1", "2+3", "4"}), "2 groups of 2, 1 group of 1");
+  EXPECT_EQ(report::unit_groups_text(UnitGroups{{{0, 1}, {2, 3}, {4}}}), "2 groups of 2, 1 group of 1");
   EXPECT_EQ(report::unit_groups_text(std::vector<std::string>{"texture", "readonly"}), "");
-  EXPECT_EQ(report::unit_groups_text(std::vector<std::string>{"0+1", "1+2"}), "");  // an SM in two is no map
-  EXPECT_EQ(report::unit_groups_text(std::vector<std::string>{}), "");
+  EXPECT_EQ(report::unit_groups_text(std::vector<std::string>{"0+1"}), "");  // a text is no map
+  EXPECT_EQ(report::unit_groups_text(UnitGroups{{{0, 1}, {1, 2}}}), "");     // an SM in two is none
+  EXPECT_EQ(report::unit_groups_text(UnitGroups{{{0, 1}, {}}}), "");
+  EXPECT_EQ(report::unit_groups_text(UnitGroups{}), "");
+  EXPECT_THAT(report::unit_groups_ranges(UnitGroups{{{0, 1, 2}, {7, 4}}}), ElementsAre("0-2", "4, 7"));
 }
 
 TEST(UnitMap, NestsTheLevels) {
@@ -57,9 +53,9 @@ TEST(UnitMap, NestsTheLevels) {
 
 TEST(UnitMap, LeavesOutWhatCrossesAnotherLevel) {
   Topology topology = mapped();
-  get_or_add(topology.memory[3].attributes, "shared_between") = groups({"0+2", "1+3", "4+5", "6+7"});
+  get_or_add(topology.memory[3].attributes, "shared_between") = groups({{{0, 2}, {1, 3}, {4, 5}, {6, 7}}});
   EXPECT_THAT(report::unit_levels(topology), SizeIs(1));
-  get_or_add(topology.memory[3].attributes, "shared_between") = groups({"0", "1", "2", "3", "4", "5", "6", "7"});
+  get_or_add(topology.memory[3].attributes, "shared_between") = groups({{{0}, {1}, {2}, {3}, {4}, {5}, {6}, {7}}});
   EXPECT_THAT(report::unit_levels(topology), SizeIs(1));  // every SM has its own
 }
 
@@ -84,7 +80,7 @@ TEST(UnitMap, IsDrawnAndListed) {
   EXPECT_THAT(tree, HasSubstr("0+1 4+5"));
   EXPECT_THAT(tree, HasSubstr("L2 cache part 2: 4 SMs"));
   EXPECT_THAT(to_html(mapped()), HasSubstr("<ol class=\"groups\"><li>0-1, 4-5</li>"));
-  EXPECT_THAT(to_csv(mapped()), HasSubstr("0+1+4+5"));
+  EXPECT_THAT(to_csv(mapped()), HasSubstr("l2,near_sms,0+1+4+5 2+3+6+7,"));
   EXPECT_THAT(to_terminal(mapped(), {}), Not(HasSubstr("0+1+4+5")));
 }
 
@@ -98,6 +94,21 @@ TEST(Chip, ACacheOfAllSmsIsOutsideOfThem) {
   EXPECT_EQ(chip.on_chip[2].elements.front()->id, "device");  // the farthest
   topology.memory[4].attributes.back().second = api_value(std::string("2 SMs"), "");
   EXPECT_EQ(report::chip_of(topology).in_unit.back().shared_by, "2 SMs");
+}
+
+// What was measured of it counts for more than what the catalogue says of an element, and of one that is not in the
+// catalogue the report is asked alone.
+TEST(Chip, AnElementStandsWhereTheReportOrTheCataloguePutsIt) {
+  Topology topology = test::sample_topology();
+  topology.memory = {{"l2", "L2 cache", {{"size", api_value(1e6, "B")}}},
+                     {"l9", "L9 cache", {{"size", api_value(1e6, "B")}}},
+                     {"l10", "L10 cache", {{"size", api_value(1e6, "B")}, {"amount", api_value(1.0, "per GPU")}}}};
+  const report::Chip chip = report::chip_of(topology);
+  ASSERT_THAT(chip.on_chip, SizeIs(2));
+  EXPECT_EQ(chip.on_chip[0].elements.front()->id, "l2");
+  EXPECT_EQ(chip.on_chip[1].elements.front()->id, "l10");
+  ASSERT_THAT(chip.in_unit, SizeIs(1));
+  EXPECT_EQ(chip.in_unit[0].elements.front()->id, "l9");
 }
 
 }  // namespace

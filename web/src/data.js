@@ -22,12 +22,8 @@ export function attributeOf(chart) {
 // The columns of a chart's table by name, and their order.
 export function tableOf(chart) {
   const attribute = attributeOf(chart);
-  if (chart.table === '') {
-    const names = [chart.x.column, ...chart.series.map((one) => one.column)];
-    return {name: `${chart.group}.${chart.attribute}.details`, names, data: names.map((name) => attribute.details[name])};
-  }
   const table = attribute.samples.find((one) => one.name === chart.table);
-  return {name: table.name, names: table.columns, data: table.data};
+  return {name: table.name, names: table.columns.map((column) => column.name), data: table.data};
 }
 
 export function columnOf(table, name) {

@@ -190,12 +190,12 @@ function weightedMean(xs, ys, weights) {
 function densitySeries(chart, table, palette) {
   const xs = columnOf(table, chart.x.column);
   const ys = columnOf(table, chart.y.column);
-  const weights = columnOf(table, chart.weight);
+  const weights = columnOf(table, chart.weight.column);
   const totals = new Map();
   xs.forEach((x, r) => totals.set(x, (totals.get(x) || 0) + weights[r]));
   return [
     {
-      name: chart.weight, type: 'scatter', symbol: 'rect', symbolSize: [6, 4], large: false, animation: false,
+      name: chart.weight.label, type: 'scatter', symbol: 'rect', symbolSize: [6, 4], large: false, animation: false,
       data: xs.map((x, r) => ({
         value: [x, ys[r], weights[r]],
         itemStyle: {color: palette.series[0], opacity: 0.15 + 0.85 * Math.sqrt(weights[r] / totals.get(x))},
@@ -215,7 +215,7 @@ function labelWidth(values, axis) {
 function mapOption(chart, table, palette, base, {width, height}) {
   const xs = columnOf(table, chart.x.column);
   const ys = columnOf(table, chart.y.column);
-  const values = columnOf(table, chart.weight);
+  const values = columnOf(table, chart.weight.column);
   // In the order of the table: neighbours there belong together.
   const across = [...new Set(xs)];
   const down = [...new Set(ys)];
@@ -245,14 +245,14 @@ function mapOption(chart, table, palette, base, {width, height}) {
       ...base.tooltip, trigger: 'item',
       formatter: ({value}) => escapeText(
           `${chart.x.label} ${human(across[value[0]], chart.x.unit)}, ${chart.y.label} ${human(down[value[1]], chart.y.unit)}: ` +
-          human(value[2], chart.weight_unit)),
+          human(value[2], chart.weight.unit)),
     },
     xAxis: category(chart.x, across, false),
     yAxis: category(chart.y, down, true),
     visualMap: {
       min: Math.min(...finite), max: Math.max(...finite), calculable: true,
       ...(isNarrow ? {orient: 'horizontal', left: 'center', bottom: 0, itemWidth: 12, itemHeight: 110} : {orient: 'vertical', right: 4, top: 'middle'}),
-      textStyle: {color: palette.faint}, formatter: (value) => human(value, chart.weight_unit),
+      textStyle: {color: palette.faint}, formatter: (value) => human(value, chart.weight.unit),
       // Viridis' ends and middle: even in lightness, and told apart by colour-blind readers.
       inRange: {color: ['#440154', '#3b528b', '#21918c', '#5ec962', '#fde725']},
     },
@@ -266,7 +266,7 @@ function mapOption(chart, table, palette, base, {width, height}) {
 // The numbers of a chart along its axes, those of the marks across included.
 function numbersOf(chart) {
   const table = tableOf(chart);
-  const columns = chart.kind === 'density' ? [chart.y.column] : chart.series.map((one) => one.column);
+  const columns = chart.plot === 'density' ? [chart.y.column] : chart.series.map((one) => one.column);
   return {
     x: columnOf(table, chart.x.column),
     // A peak in theory may lie above all samples.
@@ -293,40 +293,38 @@ export function optionOf(chart, log, size, peers = [chart]) {
       {type: 'inside', yAxisIndex: 0, filterMode: 'none', zoomOnMouseWheel: 'shift', moveOnMouseMove: true},
     ],
   };
-  if (chart.kind === 'map') return mapOption(chart, table, palette, base, size);
+  if (chart.plot === 'map') return mapOption(chart, table, palette, base, size);
 
   const xs = columnOf(table, chart.x.column);
   const all = peers.map(numbersOf);
   const allX = all.flatMap(({x}) => x);
   const allY = all.flatMap(({y}) => y);
   let series;
-  let yAxis = chart.y;
-  if (chart.kind === 'density') {
+  if (chart.plot === 'density') {
     series = densitySeries(chart, table, palette);
     base.tooltip.formatter = (items) => {
-      const points = items.filter((item) => item.seriesName === chart.weight).sort((a, b) => b.value[2] - a.value[2]);
+      const points = items.filter((item) => item.seriesName === chart.weight.label).sort((a, b) => b.value[2] - a.value[2]);
       const mean = items.find((item) => item.seriesName === kMean);
       return tooltip(items, chart, [
         ...(mean ? [`${kMean}: ${human(mean.value[1], chart.y.unit)}`] : []),
-        ...points.slice(0, kMostListed).map(({value}) => `${human(value[1], chart.y.unit)}: ${value[2]} ${chart.weight}`),
+        ...points.slice(0, kMostListed).map(({value}) => `${human(value[1], chart.y.unit)}: ${value[2]} ${chart.weight.label}`),
         ...(points.length > kMostListed ? [`and ${points.length - kMostListed} more`] : []),
       ]);
     };
   } else {
-    const isBars = chart.kind === 'bars';
-    if (isBars) yAxis = {...chart.y, unit: ''};
+    const isBars = chart.plot === 'bars';
     series = chart.series.map((one, index) => {
       const column = columnOf(table, one.column);
       const points = rowsOf(table, one).map((r) => [xs[r], column[r]]);
       const colour = palette.series[index % palette.series.length];
       return {
-        name: one.label || yAxis.label, type: isBars ? 'bar' : chart.points ? 'scatter' : 'line', data: points, animation: false,
+        name: one.label || chart.y.label, type: isBars ? 'bar' : chart.plot === 'points' ? 'scatter' : 'line', data: points, animation: false,
         barWidth: isBars ? Math.max(1.5, Math.min(14, 400 / points.length)) : undefined,
         showSymbol: points.length <= kMostDots, symbol: 'circle', symbolSize: 5, itemStyle: {color: colour}, lineStyle: {color: colour, width: 1.5},
       };
     });
     base.tooltip.formatter = (items) => tooltip(
-        items, chart, items.filter((item) => item.seriesName !== kRoom).map((item) => `${item.seriesName}: ${human(item.value[1], yAxis.unit)}`));
+        items, chart, items.filter((item) => item.seriesName !== kRoom).map((item) => `${item.seriesName}: ${human(item.value[1], chart.y.unit)}`));
     if (series.length > 1) {
       if (chart.marks.some((mark) => mark.across)) base.grid.top += kNameHeight;  // the name of the highest may rise above the plot
       base.legend = {top: 2, type: 'scroll', textStyle: {color: palette.ink}, data: series.map((one) => one.name)};
@@ -335,8 +333,8 @@ export function optionOf(chart, log, size, peers = [chart]) {
   Object.assign(series[0], markLines(chart, palette, size.width));
   return {
     ...base,
-    xAxis: valueAxis(chart.x, log.x, palette, allX, false, chart.kind === 'bars'),
-    yAxis: valueAxis(yAxis, log.y, palette, allY, true, chart.kind === 'bars'),
+    xAxis: valueAxis(chart.x, log.x, palette, allX, false, chart.plot === 'bars'),
+    yAxis: valueAxis(chart.y, log.y, palette, allY, true, chart.plot === 'bars'),
     series: [...series, ...room(peers.length > 1 ? allX : xs, allY)],
   };
 }

@@ -61,7 +61,7 @@ function resetZoom(plot) {
 }
 
 function canBeLogarithmic(chart, axis) {
-  const columns = axis === 'x' || chart.kind === 'density' ? [chart[axis].column] : chart.series.map((one) => one.column);
+  const columns = axis === 'x' || chart.plot === 'density' ? [chart[axis].column] : chart.series.map((one) => one.column);
   const table = tableOf(chart);
   return columns.every((name) => columnOf(table, name).every((value) => value === null || value > 0));
 }
@@ -69,7 +69,7 @@ function canBeLogarithmic(chart, axis) {
 function tools(plot) {
   const bar = document.createElement('div');
   bar.className = 'tools';
-  if (plot.chart.kind !== 'map') {
+  if (plot.chart.plot !== 'map') {
     for (const axis of ['x', 'y']) {
       if (!canBeLogarithmic(plot.chart, axis)) continue;
       const toggle = button(plot.chart, `log ${axis}`, `Logarithmic ${axis} axis`, (element) => {
@@ -213,7 +213,7 @@ function draw(figure) {
   const plot = {chart, peers: figuresBeside(figure).map(chartOf), log: {x: chart.x.log, y: chart.y.log}};
   if (plot.peers.length > 1) plot.log = {x: plot.peers.every((one) => one.x.log), y: plot.peers.every((one) => one.y.log)};
   // A map has tens of thousands of cells, too many for elements of a document.
-  plot.instance = echarts.init(place, null, {renderer: chart.kind === 'map' ? 'canvas' : 'svg'});
+  plot.instance = echarts.init(place, null, {renderer: chart.plot === 'map' ? 'canvas' : 'svg'});
   render(plot);
   plot.instance.on('datazoom', () => placeNames(plot.instance, plot.chart));
   const label = place.getAttribute('aria-label');
@@ -255,7 +255,7 @@ export function setUpPlots() {
     figures.forEach(draw);
     for (const plot of drawn.values()) {
       giveViewBox(plot);
-      if (plot.chart.kind === 'map') finishPainting(plot);
+      if (plot.chart.plot === 'map') finishPainting(plot);
     }
   });
   window.addEventListener('afterprint', () => printing = false);

@@ -1,0 +1,20 @@
+// The columns of a table of samples by what they are.
+#pragma once
+
+#include <cstddef>
+#include <vector>
+
+#include "gputopo/model.h"
+
+namespace gputopo::report {
+
+// Places of the columns with this role, in order.
+[[nodiscard]] inline std::vector<std::size_t> columns_with(const SampleTable& table, ColumnRole role) {
+  std::vector<std::size_t> places;
+  for (std::size_t c = 0; c < table.columns.size(); ++c) {
+    if (table.columns[c].role == role) places.push_back(c);
+  }
+  return places;
+}
+
+}  // namespace gputopo::report
