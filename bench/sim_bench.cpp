@@ -81,8 +81,11 @@ void encode_and_decode_a_recording(benchmark::State& state) {
   recording.info.name = "benchmark";
   ChaseResult chase;
   chase.steps = {{.loads = 1024, .total_cycles = 40000, .latencies = std::vector<std::uint32_t>(1024, 38)}};
-  for (int i = 0; i < 1000; ++i) {
-    recording.answers["program " + std::to_string(i)].emplace_back(ProgramResult{.data = chase});
+  for (std::uint64_t i = 1; i <= 1000; ++i) {
+    const ChaseProgram program{.arrays = {{.bytes = 128 * i, .stride_bytes = 128}},
+                               .actors = {{}},
+                               .steps = {{.kind = StepKind::kTimed, .loads = 1024}}};
+    recording.answers[to_text(program)].emplace_back(ProgramResult{.data = chase});
   }
   for (auto unused : state) benchmark::DoNotOptimize(decode_recording(encode_recording(recording)));
 }

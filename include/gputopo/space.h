@@ -20,4 +20,9 @@ inline constexpr Space kAllSpaces[] = {Space::kGlobal,   Space::kGlobalBypassL1,
 
 [[nodiscard]] std::string_view to_string(Space space);
 
+// Device memory by ordinary loads and stores: kStore and kPaired steps are for these spaces.
+[[nodiscard]] constexpr bool is_global(Space space) {
+  return space == Space::kGlobal || space == Space::kGlobalBypassL1;
+}
+
 }  // namespace gputopo

@@ -17,7 +17,8 @@ using testing::Not;
 std::string good_recording() {
   Recording recording;
   recording.info.name = "some GPU";
-  recording.answers["program"] = {ProgramResult{.data = StreamResult{.bytes_moved = 1, .seconds = 2, .cycles = 3}}};
+  recording.answers[to_text(StreamProgram{.bytes = 4096})] = {
+      ProgramResult{.data = StreamResult{.bytes_moved = 1, .seconds = 2, .cycles = 3}}};
   return encode_recording(recording);
 }
 
@@ -68,6 +69,64 @@ TEST_F(RecordingFile, WithAnyByteFlipped) {
 TEST_F(RecordingFile, OfAnotherVersion) {
   EXPECT_THAT(message_for(encode_recording({}, kRecordingVersion + 1)),
               AllOf(HasSubstr("version 2"), HasSubstr("reads version 1"), HasSubstr("record again")));
+}
+
+// A recording of one answer to one program.
+std::string recording_of(const std::string& program, ProgramResult answer) {
+  Recording recording;
+  recording.answers[program].emplace_back(std::move(answer));
+  return encode_recording(recording);
+}
+
+ChaseProgram two_steps() {
+  return {.arrays = {{.bytes = 4096, .stride_bytes = 64}},
+          .actors = {{}},
+          .steps = {{.kind = StepKind::kWarm, .loads = 64}, {.kind = StepKind::kTimed, .loads = 64}},
+          .timed_cap = 8};
+}
+
+TEST_F(RecordingFile, WithAnAnswerToAnotherKindOfProgram) {
+  const auto chase = to_text(two_steps());
+  const auto stream = to_text(StreamProgram{.bytes = 4096});
+  for (const std::string& bytes :
+       {recording_of(chase, {.data = StreamResult{}}), recording_of(chase, {.data = ClusterResult{}}),
+        recording_of(stream, {.data = ChaseResult{}}), recording_of(stream, {.data = AccessResult{}})}) {
+    EXPECT_THAT(message_for(bytes), AllOf(HasSubstr(path_), HasSubstr("another kind of program"),
+                                          HasSubstr("record again"), Not(HasSubstr("\n"))));
+  }
+}
+
+TEST_F(RecordingFile, WithAnAnswerThatItsProgramCannotHave) {
+  const auto message = [&](const Program& program, ProgramResult answer) {
+    return message_for(recording_of(to_text(program), std::move(answer)));
+  };
+  const std::vector<std::uint32_t> eight(8, 38);
+  const std::vector<std::uint32_t> nine(9, 38);
+  ChaseProgram chase = two_steps();
+  EXPECT_EQ(message(chase, {.data = ChaseResult{.steps = {{}, {.latencies = eight}}}}), "opened");
+  EXPECT_THAT(message(chase, {.data = ChaseResult{.steps = {{}}}}), HasSubstr("one result for each step"));
+  EXPECT_THAT(message(chase, {.data = ChaseResult{.steps = {{}, {.latencies = nine}}}}), HasSubstr("more latencies"));
+  EXPECT_THAT(message(chase, {.data = ChaseResult{.steps = {{.latencies = eight}, {}}}}), HasSubstr("more latencies"));
+  chase.steps[1].loads = 7;
+  EXPECT_THAT(message(chase, {.data = ChaseResult{.steps = {{}, {.latencies = eight}}}}), HasSubstr("more latencies"));
+
+  const InstructionProgram code{.actors = {{}}, .steps = {{.count = 32, .passes = 2}}};
+  EXPECT_EQ(message(code, {.data = InstructionResult{.pass_cycles = {{5, 6}}, .sms = {0}}}), "opened");
+  EXPECT_THAT(message(code, {.data = InstructionResult{.pass_cycles = {{5, 6}}}}), HasSubstr("one SM for each actor"));
+  EXPECT_THAT(message(code, {.data = InstructionResult{.sms = {0}}}), HasSubstr("one result for each step"));
+  EXPECT_THAT(message(code, {.data = InstructionResult{.pass_cycles = {{5}}, .sms = {0}}}),
+              HasSubstr("one time for each pass"));
+
+  const ClusterProgram cluster{.cluster_size = 2, .bytes = 1024, .accesses = 16};
+  EXPECT_EQ(message(cluster, {.data = ClusterResult{.sms = {0, 1}, .cycles = {200}}}), "opened");
+  EXPECT_THAT(message(cluster, {.data = ClusterResult{.sms = {0}, .cycles = {200}}}),
+              HasSubstr("one SM for each block"));
+  EXPECT_THAT(message(cluster, {.data = ClusterResult{}}), HasSubstr("no cluster"));
+}
+
+TEST_F(RecordingFile, WithAProgramThatIsNotKnown) {
+  EXPECT_THAT(message_for(recording_of("dance tempo=3", {.data = StreamResult{}})),
+              AllOf(HasSubstr(path_), HasSubstr("does not know"), HasSubstr("dance"), HasSubstr("that made it")));
 }
 
 TEST_F(RecordingFile, ThatIsNotThere) {

@@ -7,6 +7,8 @@
 #include <functional>
 
 #include "gputopo/error.h"
+#include "program/kinds.h"
+#include "support/random_program.h"
 
 namespace gputopo {
 namespace {
@@ -84,10 +86,119 @@ TEST(ProgramText, RoundTrips) {
   for (const Program& program : {Program(chase), Program(stream)}) EXPECT_EQ(parse_program(to_text(program)), program);
 }
 
+TEST(ProgramText, OfEveryKindComesBack) {
+  truth::Draw draw(1);
+  for (int i = 0; i < 200; ++i) {
+    for (const Program& program : test::random_programs(draw)) {
+      const std::string text = to_text(program);
+      ASSERT_EQ(parse_program(text), program) << text;
+      ASSERT_EQ(to_text(parse_program(text)), text);
+    }
+  }
+}
+
+// As recordings have them, which are keyed by their text.
+TEST(ProgramText, IsPinned) {
+  for (const char* text :
+       {"chase exclusive=0 carve_out=135168 timed_cap=1024 array=global:110208:32:sequential:reversed:1:0 actor=0:0 "
+        "step=warm:0:0:3444:0:0 step=counted:0:0:6888:0:0",
+        "chase exclusive=1 carve_out=0 timed_cap=1024 sm=7 array=global_bypass_l1:1048576:4096:shuffled:reversed:1:0 "
+        "stagger=128:4096 array=read_only:4096:128:sequential:shuffled:9:64:0 elements=4,6,8-10,13,15-16 actor=0:0:3 "
+        "actor=1:2:4 step=touch:1:0:0:0:0 step=timed:0:0:512:1:3 step=store:0:0:2:0:0 step=paired:0:0:512:0:0",
+        "stream op=read space=constant bytes=16384 per_block=1 blocks_per_sm=1 threads=32 vector=16 in_flight=4 "
+        "repeats=488 carve_out=0",
+        "stream op=copy space=global_bypass_l1 bytes=2013265920 per_block=0 blocks_per_sm=1 threads=1024 vector=16 "
+        "in_flight=4 repeats=3 carve_out=0 write_span=4194304",
+        "code actor=0:0 actor=0:46 step=run:0:0:6880:2 step=run:1:8192:16000:2 step=run:0:0:6880:1:64",
+        "code actor=0 step=constants:0:0:32768:2:256 step=constants:0:32768:32768:2",
+        "access op=store_load space=shared bytes=8192 lane_stride=148 warp_stride=0 hop=0 warps=1 every_sm=0 warm=64 "
+        "accesses=512 carve_out=0",
+        "cluster op=chase size=2 every_sm=1 reader=0 hop=1 bytes=1024 warps=1 copy_bytes=0 in_flight=1 warm=0 "
+        "accesses=16"}) {
+    EXPECT_EQ(to_text(parse_program(text)), text);
+  }
+}
+
+// What a struct's list of fields leaves out is in no text and no recording.
+class FieldsOf {
+ public:
+  // Fails where `object`, filled in at random, has a member that is not in the list.
+  template <typename Struct>
+  static void expect_all(std::size_t beside_the_list = 0) {
+    truth::Draw draw(1);
+    FieldsOf seen;
+    // Some fields are of some kinds of steps only.
+    for (int i = 0; i < 20; ++i) {
+      Struct object;
+      visit_fields(object, test::RandomFields(draw));
+      seen.object_ = reinterpret_cast<const char*>(&object);
+      visit_fields(object, seen);
+    }
+    EXPECT_EQ(seen.offsets_.size() + beside_the_list, members_of<Struct>()) << typeid(Struct).name();
+  }
+
+  template <typename T>
+  void operator()(std::string_view, const T& field, const auto&...) {
+    add(field);
+  }
+
+ private:
+  struct Anything {
+    template <typename T>
+    operator T() const;  // NOLINT: into any member
+  };
+  // How many members a struct without constructors has.
+  template <typename Struct, typename... Members>
+  static constexpr std::size_t members_of() {
+    if constexpr (requires { Struct{Members{}..., Anything{}}; }) {
+      return members_of<Struct, Members..., Anything>();
+    } else {
+      return sizeof...(Members);
+    }
+  }
+
+  template <typename T>
+  void add(const T& field) {
+    offsets_.insert(reinterpret_cast<const char*>(&field) - object_);
+  }
+  template <typename... T>
+  void add(const std::tuple<T&...>& fields) {
+    std::apply([this](const auto&... field) { (add(field), ...); }, fields);
+  }
+  template <typename List>
+  void add(const Sparse<List>& field) {
+    add(field.list);
+  }
+  template <typename Item>
+  requires requires(Item item, FieldsOf visit) { visit_fields(item, visit); }
+  void add(const std::vector<Item>& items) {
+    offsets_.insert(reinterpret_cast<const char*>(&items) - object_);
+    expect_all<Item>();
+  }
+
+  const char* object_ = nullptr;
+  std::set<std::ptrdiff_t> offsets_;
+};
+
+TEST(ProgramFields, AreAllListed) {
+  for (const Program& program : ProgramKinds::empty_programs()) {
+    std::visit(
+        []<typename Kind>(const Kind&) {
+          FieldsOf::expect_all<Kind>();
+          FieldsOf::expect_all<ResultOf<Kind>>();
+        },
+        program);
+  }
+  FieldsOf::expect_all<ProgramResult>(1);  // its data
+}
+
 TEST(ProgramText, BrokenTextIsRefused) {
   for (const char* text :
        {"", "dance", "chase array", "chase array=global", "chase step=warm:a:0:0:0:0", "stream op=fly",
-        "chase colour=1", "chase elements=1", "chase array=global:64:16:sequential:reversed:1:0 elements=3-1"}) {
+        "chase colour=1", "chase elements=1", "chase stagger=128:4096", "chase timed_cap=4294967296",
+        "chase array=global:64:16:sequential:reversed:1:0 elements=3-1",
+        "chase array=global:64:16:sequential:reversed:1:0:0:0", "chase step=warm:0:0:1:0:0:0",
+        "code step=run:0:0:32:1:2:3"}) {
     EXPECT_THROW((void)parse_program(text), FormatError) << text;
   }
 }
@@ -222,6 +333,14 @@ TEST(InstructionPrograms, TextComesBack) {
             "step=constants:0:128:1024:1:256");
   EXPECT_THROW(static_cast<void>(parse_program("code actor=0 step=walk:0:0:64:1")), FormatError);
   EXPECT_THROW(static_cast<void>(parse_program("code speed=1")), FormatError);
+}
+
+// Each kind of step has a field that the other has not, and the text does not keep it.
+TEST(InstructionPrograms, FieldsOfTheOtherKindOfStepAreRefused) {
+  EXPECT_THROW(validate(InstructionProgram{.actors = {{}}, .steps = {{.count = 32, .stride_bytes = 128}}}), UsageError);
+  EXPECT_THROW(validate(InstructionProgram{.actors = {{}},
+                                           .steps = {{.kind = CodeStepKind::kConstants, .count = 64, .lead = 2}}}),
+               UsageError);
 }
 
 TEST(InstructionPrograms, TwoSmsAtMost) {

@@ -9,6 +9,7 @@
 #include "device/sim/machine.h"
 #include "gputopo/report.h"
 #include "support/command.h"
+#include "support/random_program.h"
 
 namespace gputopo {
 namespace {
@@ -76,6 +77,61 @@ TEST_F(Replay, AnswersWhatASimulationAnswered) {
   EXPECT_EQ(replay->info().max_array_bytes, recorder.info().max_array_bytes);
   EXPECT_EQ(replay->info().mig_enabled, std::nullopt);
   EXPECT_EQ(replay->info().sm_clock_max_mhz, 1980);
+}
+
+// Makes a random answer one that the program can have.
+void fit(ChaseProgram& program, ChaseResult& result) {
+  result.steps.resize(program.steps.size());
+  for (std::size_t i = 0; i < program.steps.size(); ++i) {
+    const bool timed = program.steps[i].kind == StepKind::kTimed;
+    program.steps[i].loads = std::max<std::uint64_t>(program.steps[i].loads, 20);
+    result.steps[i].latencies.resize(timed ? std::min<std::size_t>(program.timed_cap, 20) : 0, 38);
+  }
+}
+
+void fit(InstructionProgram& program, InstructionResult& result) {
+  result.sms.resize(program.actors.size());
+  result.pass_cycles.resize(program.steps.size());
+  for (std::size_t i = 0; i < program.steps.size(); ++i) {
+    program.steps[i].passes = static_cast<std::uint32_t>(result.pass_cycles[i].size());
+  }
+}
+
+void fit(ClusterProgram& program, ClusterResult& result) {
+  program.cluster_size = program.cluster_size % kMostClusterSize + 1;
+  result.cycles.resize(result.cycles.size() + 1, 0.1);
+  result.sms.resize(result.cycles.size() * program.cluster_size);
+}
+
+void fit(const StreamProgram&, const StreamResult&) {}
+void fit(const AccessProgram&, const AccessResult&) {}
+
+TEST(RecordingOf, AnswersOfEveryKindComesBack) {
+  truth::Draw draw(1);
+  Recording recording;
+  for (int i = 0; i < 50; ++i) {
+    for (Program& program : test::random_programs(draw)) {
+      ProgramResult result;
+      visit_fields(result, test::RandomFields(draw));
+      std::visit(
+          [&]<typename Kind>(Kind& of_kind) {
+            ResultOf<Kind> data;
+            visit_fields(data, test::RandomFields(draw));
+            fit(of_kind, data);
+            result.data = std::move(data);
+          },
+          program);
+      recording.answers[to_text(program)].emplace_back(std::move(result));
+    }
+  }
+  const Recording decoded = decode_recording(encode_recording(recording));
+  ASSERT_EQ(decoded.answers.size(), recording.answers.size());
+  for (const auto& [text, answers] : recording.answers) {
+    ASSERT_EQ(decoded.answers.at(text).size(), answers.size());
+    for (std::size_t i = 0; i < answers.size(); ++i) {
+      EXPECT_EQ(std::get<ProgramResult>(decoded.answers.at(text)[i]), std::get<ProgramResult>(answers[i])) << text;
+    }
+  }
 }
 
 TEST_F(Replay, AnswersARepeatedProgramInOrderAndThenWithTheLastAnswer) {

@@ -8,6 +8,7 @@
 #include <nlohmann/json.hpp>
 
 #include "device/info_fields.h"
+#include "program/kinds.h"
 
 namespace gputopo {
 namespace {
@@ -15,7 +16,7 @@ namespace {
 using SortedJson = nlohmann::json;
 
 constexpr std::size_t kLengthBytes = 8;
-constexpr std::uint64_t kMostDocumentBytes = 1ull << 30;
+constexpr std::uint64_t kMaxDocumentBytes = 1ull << 30;
 constexpr char kRecordAgain[] = "record again with --record";
 
 [[noreturn]] void throw_corrupt() {
@@ -55,27 +56,115 @@ constexpr std::array kErrorTypes = {
     ErrorType{"error", [](const Error&) { return true; }, raise_plain<Error>},
 };
 
+// ---- Fields (program/fields.h) ----
+
+// The length, then bin and count of every bin that counts something.
+SortedJson encode_sparse(const std::vector<std::uint32_t>& counts) {
+  SortedJson sparse = SortedJson::array({counts.size()});
+  for (std::size_t bin = 0; bin < counts.size(); ++bin) {
+    if (counts[bin] == 0) continue;
+    sparse.push_back(bin);
+    sparse.push_back(counts[bin]);
+  }
+  return sparse;
+}
+
+std::vector<std::uint32_t> decode_sparse(const SortedJson& sparse) {
+  const auto length = sparse.at(0).get<std::size_t>();
+  if (length > kHistogramBins || sparse.size() % 2 == 0) throw_corrupt();
+  std::vector<std::uint32_t> counts(length);
+  for (std::size_t i = 1; i < sparse.size(); i += 2) {
+    sparse[i + 1].get_to(counts.at(sparse[i].get<std::size_t>()));
+  }
+  return counts;
+}
+
+// The fields as the items of a list, in order.
+class ListWriter {
+ public:
+  explicit ListWriter(SortedJson& list) : list_(list) { list_ = SortedJson::array(); }
+
+  template <typename T>
+  void operator()(std::string_view, const T& field) {
+    list_.push_back(field);
+  }
+  void operator()(std::string_view, Sparse<const std::vector<std::uint32_t>> field) {
+    list_.push_back(encode_sparse(field.list));
+  }
+
+ private:
+  SortedJson& list_;
+};
+
+class ListReader {
+ public:
+  explicit ListReader(const SortedJson& list) : list_(list) {}
+
+  template <typename T>
+  void operator()(std::string_view, T& field) {
+    list_.at(next_++).get_to(field);
+  }
+  void operator()(std::string_view, Sparse<std::vector<std::uint32_t>> field) {
+    field.list = decode_sparse(list_.at(next_++));
+  }
+
+ private:
+  const SortedJson& list_;
+  std::size_t next_ = 0;
+};
+
+// The fields as those of an object, by name.
+class ObjectWriter {
+ public:
+  explicit ObjectWriter(SortedJson& object) : object_(object) {}
+
+  template <typename T>
+  void operator()(std::string_view name, const T& field) {
+    object_[std::string(name)] = field;
+  }
+  template <typename T>
+  void operator()(std::string_view name, const std::optional<T>& field) {
+    if (field) (*this)(name, *field);
+  }
+  void operator()(std::string_view name, const std::vector<StepResult>& steps) {
+    SortedJson& list = object_[std::string(name)] = SortedJson::array();
+    for (const StepResult& step : steps) visit_fields(step, ListWriter(list.emplace_back()));
+  }
+  template <typename T>
+  void operator()(std::string_view name, const T& field, const T& omitted) {
+    if (field != omitted) (*this)(name, field);
+  }
+
+ private:
+  SortedJson& object_;
+};
+
+class ObjectReader {
+ public:
+  explicit ObjectReader(const SortedJson& object) : object_(object) {}
+
+  template <typename T>
+  void operator()(std::string_view name, T& field) {
+    object_.at(std::string(name)).get_to(field);
+  }
+  template <typename T>
+  void operator()(std::string_view name, std::optional<T>& field) {
+    if (object_.contains(name)) (*this)(name, field.emplace());
+  }
+  void operator()(std::string_view name, std::vector<StepResult>& steps) {
+    for (const SortedJson& step : object_.at(std::string(name))) visit_fields(steps.emplace_back(), ListReader(step));
+  }
+  template <typename T>
+  void operator()(std::string_view name, T& field, const T& omitted) {
+    field = omitted;
+    if (object_.contains(name)) (*this)(name, field);
+  }
+
+ private:
+  const SortedJson& object_;
+};
+
 // ---- DeviceInfo ----
-
-template <typename T>
-void put(SortedJson& object, const char* name, const T& value) {
-  object[name] = value;
-}
-
-template <typename T>
-void put(SortedJson& object, const char* name, const std::optional<T>& value) {
-  if (value) object[name] = *value;
-}
-
-template <typename T>
-void get(const SortedJson& object, const char* name, T& value) {
-  object.at(name).get_to(value);
-}
-
-template <typename T>
-void get(const SortedJson& object, const char* name, std::optional<T>& value) {
-  if (object.contains(name)) value = object.at(name).get<T>();
-}
 
 // What a process sees of the device, beside what visit_info_fields() covers.
 template <typename Info, typename Visit>
@@ -89,125 +178,67 @@ void visit_view_fields(Info& info, Visit&& visit) {
 
 SortedJson encode_info(const DeviceInfo& info) {
   SortedJson object = SortedJson::object();
-  const auto put_field = [&](const char* name, const auto& value) { put(object, name, value); };
-  visit_info_fields(info, put_field);
-  visit_view_fields(info, put_field);
+  visit_info_fields(info, ObjectWriter(object));
+  visit_view_fields(info, ObjectWriter(object));
   return object;
 }
 
 DeviceInfo decode_info(const SortedJson& object) {
   DeviceInfo info;
-  const auto get_field = [&](const char* name, auto& value) { get(object, name, value); };
-  visit_info_fields(info, get_field);
-  visit_view_fields(info, get_field);
+  visit_info_fields(info, ObjectReader(object));
+  visit_view_fields(info, ObjectReader(object));
   info.backend = "replay";
   return info;
 }
 
 // ---- Answers ----
 
-// The length, then bin and count of every bin that counts something.
-SortedJson encode_histogram(const std::vector<std::uint32_t>& histogram) {
-  SortedJson sparse = SortedJson::array({histogram.size()});
-  for (std::size_t bin = 0; bin < histogram.size(); ++bin) {
-    if (histogram[bin] == 0) continue;
-    sparse.push_back(bin);
-    sparse.push_back(histogram[bin]);
-  }
-  return sparse;
-}
-
-std::vector<std::uint32_t> decode_histogram(const SortedJson& sparse) {
-  const auto length = sparse.at(0).get<std::size_t>();
-  if (length > kHistogramBins || sparse.size() % 2 == 0) throw_corrupt();
-  std::vector<std::uint32_t> histogram(length);
-  for (std::size_t i = 1; i < sparse.size(); i += 2) {
-    sparse[i + 1].get_to(histogram.at(sparse[i].get<std::size_t>()));
-  }
-  return histogram;
-}
+// The fields of a chase's answer stand beside those that every answer has; those of another kind are a list under the
+// name of the kind.
+template <typename Result>
+constexpr bool kStandsBeside = std::same_as<Result, ChaseResult>;
 
 SortedJson encode_result(const ProgramResult& result) {
-  SortedJson answer = {{"clock", result.sm_clock_mhz}, {"carve_out", result.shared_carve_out_bytes}};
-  // Only what is not the default, which older recordings do not hold either.
-  if (!result.undisturbed) answer["undisturbed"] = result.undisturbed;
-  if (result.started_seconds != 0) answer["started"] = result.started_seconds;
-  if (const auto* stream = std::get_if<StreamResult>(&result.data)) {
-    answer["stream"] = {stream->bytes_moved, stream->seconds, stream->cycles};
-    return answer;
-  }
-  if (const auto* code = std::get_if<InstructionResult>(&result.data)) {
-    answer["code"] = {code->pass_cycles, code->sms, code->block_bytes, code->loop_bytes};
-    return answer;
-  }
-  if (const auto* access = std::get_if<AccessResult>(&result.data)) {
-    answer["access"] = {access->least_cycles, access->mean_cycles, access->most_cycles, access->total_cycles,
-                        access->blocks};
-    return answer;
-  }
-  if (const auto* cluster = std::get_if<ClusterResult>(&result.data)) {
-    answer["cluster"] = {cluster->sms,     cluster->cycles,           cluster->bytes_moved,
-                         cluster->seconds, cluster->clusters_at_once, cluster->largest_cluster};
-    return answer;
-  }
-  const auto& chase = std::get<ChaseResult>(result.data);
-  answer["sm"] = chase.sm;
-  SortedJson& steps = answer["steps"] = SortedJson::array();
-  for (const StepResult& step : chase.steps) {
-    steps.push_back({step.loads, step.total_cycles, step.latencies, encode_histogram(step.histogram)});
-  }
+  SortedJson answer = SortedJson::object();
+  visit_fields(result, ObjectWriter(answer));
+  const std::string kind(ProgramKinds::kNames.at(result.data.index()));
+  std::visit(
+      [&]<typename Result>(const Result& data) {
+        if constexpr (kStandsBeside<Result>) {
+          visit_fields(data, ObjectWriter(answer));
+        } else {
+          visit_fields(data, ListWriter(answer[kind]));
+        }
+      },
+      result.data);
   return answer;
 }
 
-ProgramResult decode_result(const SortedJson& answer) {
+[[noreturn]] void throw_misfit(const Program& program, std::string_view misfit) {
+  constexpr std::size_t kMaxTextShown = 80;
+  std::string text = to_text(program);
+  if (text.size() > kMaxTextShown) text.replace(kMaxTextShown, std::string::npos, "...");
+  throw FormatError(fmt::format("the recording's answer to '{}' {}; {}", text, misfit, kRecordAgain));
+}
+
+template <typename Kind>
+ResultOf<Kind> decode_data(const SortedJson& answer, const Kind& program) {
+  ResultOf<Kind> data;
+  const std::string key(kStandsBeside<ResultOf<Kind>> ? "steps" : Kind::kKind);
+  if (!answer.contains(key)) throw_misfit(program, "is one to another kind of program");
+  if constexpr (kStandsBeside<ResultOf<Kind>>) {
+    visit_fields(data, ObjectReader(answer));
+  } else {
+    visit_fields(data, ListReader(answer.at(key)));
+  }
+  if (const std::string_view wrong = misfit(program, data); !wrong.empty()) throw_misfit(program, wrong);
+  return data;
+}
+
+ProgramResult decode_result(const SortedJson& answer, const Program& program) {
   ProgramResult result;
-  answer.at("clock").get_to(result.sm_clock_mhz);
-  answer.at("carve_out").get_to(result.shared_carve_out_bytes);
-  if (answer.contains("undisturbed")) answer["undisturbed"].get_to(result.undisturbed);
-  if (answer.contains("started")) answer["started"].get_to(result.started_seconds);
-  if (answer.contains("stream")) {
-    const SortedJson& stream = answer["stream"];
-    result.data = StreamResult{.bytes_moved = stream.at(0).get<std::uint64_t>(),
-                               .seconds = stream.at(1).get<double>(),
-                               .cycles = stream.at(2).get<double>()};
-    return result;
-  }
-  if (answer.contains("code")) {
-    const SortedJson& code = answer["code"];
-    result.data = InstructionResult{.pass_cycles = code.at(0).get<std::vector<std::vector<std::uint64_t>>>(),
-                                    .sms = code.at(1).get<std::vector<std::uint32_t>>(),
-                                    .block_bytes = code.at(2).get<double>(),
-                                    .loop_bytes = code.at(3).get<std::uint32_t>()};
-    return result;
-  }
-  if (answer.contains("access")) {
-    const SortedJson& access = answer["access"];
-    result.data = AccessResult{.least_cycles = access.at(0).get<double>(),
-                               .mean_cycles = access.at(1).get<double>(),
-                               .most_cycles = access.at(2).get<double>(),
-                               .total_cycles = access.at(3).get<double>(),
-                               .blocks = access.at(4).get<std::uint32_t>()};
-    return result;
-  }
-  if (answer.contains("cluster")) {
-    const SortedJson& cluster = answer["cluster"];
-    result.data = ClusterResult{.sms = cluster.at(0).get<std::vector<std::uint32_t>>(),
-                                .cycles = cluster.at(1).get<std::vector<double>>(),
-                                .bytes_moved = cluster.at(2).get<std::uint64_t>(),
-                                .seconds = cluster.at(3).get<double>(),
-                                .clusters_at_once = cluster.at(4).get<std::uint32_t>(),
-                                .largest_cluster = cluster.at(5).get<std::uint32_t>()};
-    return result;
-  }
-  ChaseResult chase;
-  answer.at("sm").get_to(chase.sm);
-  for (const SortedJson& step : answer.at("steps")) {
-    chase.steps.push_back({.loads = step.at(0).get<std::uint64_t>(),
-                           .total_cycles = step.at(1).get<std::uint64_t>(),
-                           .latencies = step.at(2).get<std::vector<std::uint32_t>>(),
-                           .histogram = decode_histogram(step.at(3))});
-  }
-  result.data = std::move(chase);
+  visit_fields(result, ObjectReader(answer));
+  std::visit([&](const auto& of_kind) { result.data = decode_data(answer, of_kind); }, program);
   return result;
 }
 
@@ -217,8 +248,8 @@ SortedJson encode_answer(const RecordedAnswer& answer) {
   return {{"error", error.type}, {"what", error.what}, {"status", error.status}};
 }
 
-RecordedAnswer decode_answer(const SortedJson& answer) {
-  if (!answer.contains("error")) return decode_result(answer);
+RecordedAnswer decode_answer(const SortedJson& answer, const Program& program) {
+  if (!answer.contains("error")) return decode_result(answer, program);
   RecordedError error{.type = answer.at("error").get<std::string>(),
                       .what = answer.at("what").get<std::string>(),
                       .status = answer.at("status").get<std::string>()};
@@ -243,12 +274,22 @@ std::string compress_bytes(const std::vector<std::uint8_t>& bytes) {
 }
 
 std::vector<std::uint8_t> decompress_bytes(std::string_view packed, std::uint64_t length) {
-  if (length > kMostDocumentBytes) throw_corrupt();
+  if (length > kMaxDocumentBytes) throw_corrupt();
   std::vector<std::uint8_t> bytes(length);
   uLongf size = bytes.size();
   const int status = uncompress(bytes.data(), &size, reinterpret_cast<const Bytef*>(packed.data()), packed.size());
   if (status != Z_OK || size != length) throw_corrupt();
   return bytes;
+}
+
+Program parse_recorded(std::string_view text) {
+  try {
+    return parse_program(text);
+  } catch (const FormatError& error) {
+    throw FormatError(
+        fmt::format("the recording holds a program that this gputopo does not know ({}); use the gputopo that made it",
+                    error.what()));
+  }
 }
 
 Recording decode_document(const SortedJson& document) {
@@ -260,10 +301,12 @@ Recording decode_document(const SortedJson& document) {
                     version, kRecordingVersion, kRecordAgain));
   }
   Recording recording{.info = decode_info(document.at("info")), .answers = {}, .warnings = {}};
-  if (document.contains("warnings")) get(document, "warnings", recording.warnings);
+  if (document.contains("warnings")) document["warnings"].get_to(recording.warnings);
   for (const SortedJson& entry : document.at("answers")) {
-    std::vector<RecordedAnswer>& answers = recording.answers[entry.at(0).get<std::string>()];
-    for (const SortedJson& answer : entry.at(1)) answers.push_back(decode_answer(answer));
+    const auto text = entry.at(0).get<std::string>();
+    const Program program = parse_recorded(text);
+    std::vector<RecordedAnswer>& answers = recording.answers[text];
+    for (const SortedJson& answer : entry.at(1)) answers.push_back(decode_answer(answer, program));
     if (answers.empty()) throw_corrupt();
   }
   return recording;

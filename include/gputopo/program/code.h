@@ -1,0 +1,75 @@
+// Stretches of straight-line code, and constants beside them: the caches of instructions.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string_view>
+#include <vector>
+
+namespace gputopo {
+
+struct InstructionResult;
+
+// Straight-line code: arithmetic instructions that depend on none of the few before them, so that supplying them is
+// what takes the time. A device holds one stretch of kMostCodeInstructions of it; steps run parts of that, and two
+// parts that do not overlap are different code to every cache. Lengths count in blocks of kCodeBlockInstructions (the
+// test that ends a part and its branch included), and a part can begin at every kCodeEntryInstructions. In front of the
+// stretch lie kCodeLeadInstructions more, which a part that begins with the stretch can begin by: any kCodeLeadStep of
+// them. They may run slower, and such a part ends within the first kMostCodeBehindLead.
+inline constexpr std::uint32_t kCodeBlockInstructions = 32;
+inline constexpr std::uint32_t kCodeEntryInstructions = 4096;
+inline constexpr std::uint32_t kMostCodeInstructions = 24192;
+inline constexpr std::uint32_t kMostCodeBlocks = kMostCodeInstructions / kCodeBlockInstructions;
+inline constexpr std::uint32_t kCodeLeadInstructions = 128;
+inline constexpr std::uint32_t kCodeLeadStep = 2;
+inline constexpr std::uint32_t kMostCodeBehindLead = 7680;
+
+// One warp.
+struct CodeActor {
+  std::optional<std::uint32_t> sm;  // that must run it; either all actors of a program name one or none does
+  std::uint32_t warp = 0;
+  friend bool operator==(const CodeActor&, const CodeActor&) = default;
+};
+
+enum class CodeStepKind : std::uint8_t {
+  kRun,        // instructions [first, first + count) of the stretch
+  kConstants,  // `count` bytes of constants are loaded from byte `first` of the bank on, one load every `stride_bytes`,
+               // each after the one before has arrived
+};
+[[nodiscard]] std::string_view to_string(CodeStepKind kind);
+
+// What `first`, `count` and `stride_bytes` of constants are multiples of.
+inline constexpr std::uint32_t kConstantStepBytes = 64;
+
+// An actor goes over code or constants `passes` times. The next step begins when it has ended, on whatever SM.
+struct CodeStep {
+  CodeStepKind kind = CodeStepKind::kRun;
+  std::uint32_t actor = 0;
+  std::uint32_t first = 0;
+  std::uint32_t count = 0;
+  std::uint32_t passes = 1;
+  std::uint32_t stride_bytes = kConstantStepBytes;  // constants
+  std::uint32_t lead = 0;                           // instructions in front of the stretch that a run begins with
+  friend bool operator==(const CodeStep&, const CodeStep&) = default;
+};
+
+// Where instructions come from. Always runs alone. Without named SMs all actors are warps of one SM; actors may name
+// two SMs at most.
+struct InstructionProgram {
+  static constexpr std::string_view kKind = "code";
+  using Result = InstructionResult;
+
+  std::vector<CodeActor> actors;
+  std::vector<CodeStep> steps;
+  friend bool operator==(const InstructionProgram&, const InstructionProgram&) = default;
+};
+
+struct InstructionResult {
+  std::vector<std::vector<std::uint64_t>> pass_cycles;  // by step: of each pass
+  std::vector<std::uint32_t> sms;                       // where each actor ran
+  double block_bytes = 0;        // of kCodeBlockInstructions as the device compiled them, control words included
+  std::uint32_t loop_bytes = 0;  // of code that a pass runs beside them: at most this
+  friend bool operator==(const InstructionResult&, const InstructionResult&) = default;
+};
+
+}  // namespace gputopo

@@ -1,0 +1,46 @@
+// Streams: bandwidth.
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+
+#include "gputopo/space.h"
+
+namespace gputopo {
+
+struct StreamResult;
+
+enum class StreamOp : std::uint8_t { kRead, kWrite, kCopy };
+[[nodiscard]] std::string_view to_string(StreamOp op);
+
+// Bandwidth: all SMs stream over memory. Always runs alone.
+struct StreamProgram {
+  static constexpr std::string_view kKind = "stream";
+  using Result = StreamResult;
+
+  StreamOp op = StreamOp::kRead;
+  Space space = Space::kGlobal;
+  // Footprint. per_block: every block streams over its own `bytes`, again and again (L1, shared, constant); otherwise
+  // all blocks share one array of `bytes` (L2, device memory). kCopy reads one array of `bytes` and writes another.
+  std::uint64_t bytes = 0;
+  bool per_block = false;
+  // Of a kCopy in device memory by all blocks together: what is read is written to the same so many bytes again and
+  // again, in whole tiles of the device. 0: to as many as are read.
+  std::uint64_t write_span_bytes = 0;
+  std::uint32_t blocks_per_sm = 1;
+  std::uint32_t threads_per_block = 1024;
+  std::uint32_t vector_bytes = 16;    // of one load or store of one thread: 4, 8 or 16
+  std::uint32_t loads_in_flight = 4;  // independent accesses of a thread before the first use
+  std::uint32_t repeats = 1;          // passes over the footprint
+  std::uint64_t shared_carve_out_bytes = 0;
+  friend bool operator==(const StreamProgram&, const StreamProgram&) = default;
+};
+
+struct StreamResult {
+  std::uint64_t bytes_moved = 0;  // a copy counts what it reads and what it writes
+  double seconds = 0;             // first start to last end over all SMs
+  double cycles = 0;              // SM cycles of the slowest SM
+  friend bool operator==(const StreamResult&, const StreamResult&) = default;
+};
+
+}  // namespace gputopo

@@ -1,0 +1,40 @@
+#include "program/access.h"
+
+#include "program/validation.h"
+
+namespace gputopo {
+
+std::string_view to_string(AccessOp op) { return name_of(op); }
+
+std::uint32_t access_word_bytes(const AccessProgram& program) {
+  return program.op == AccessOp::kLoad && program.space != Space::kShared ? 8 : 4;
+}
+
+void validate_kind(const AccessProgram& program) {
+  constexpr std::uint32_t kMaxAccesses = 1u << 20;
+  constexpr std::uint64_t kMaxStrideBytes = 1u << 20;
+  const bool shared = program.space == Space::kShared;
+  require(shared || program.space == Space::kGlobal || program.space == Space::kGlobalBypassL1, "space",
+          "must be shared, global or global_bypass_l1");
+  require(program.space != Space::kGlobal || program.op == AccessOp::kLoad, "op",
+          "must be load in global, where L1 would take no part; use global_bypass_l1");
+  const std::uint32_t word = access_word_bytes(program);
+  require(program.bytes >= word && program.bytes % word == 0, "bytes", "must be whole words, at least one");
+  require(program.lane_stride_bytes % word == 0 && program.lane_stride_bytes <= kMaxStrideBytes, "lane_stride_bytes",
+          "must be a multiple of the word up to 1 MiB");
+  require(program.warp_stride_bytes % word == 0 && program.warp_stride_bytes <= kMaxStrideBytes, "warp_stride_bytes",
+          "must be a multiple of the word up to 1 MiB");
+  require(program.hop_bytes % word == 0 && program.hop_bytes < program.bytes, "hop_bytes",
+          "must be a multiple of the word under bytes");
+  require(program.hop_bytes == 0 || program.op == AccessOp::kLoad, "hop_bytes", "must be 0 but for loads");
+  require(program.warps >= 1 && program.warps <= kMostAccessWarps, "warps", "must be 1 to 32");
+  require(
+      program.accesses >= kAccessUnroll && program.accesses <= kMaxAccesses && program.accesses % kAccessUnroll == 0,
+      "accesses", "must be a multiple of 16 from 16 to 2^20");
+  require(program.warm_accesses <= kMaxAccesses && program.warm_accesses % kAccessUnroll == 0, "warm_accesses",
+          "must be a multiple of 16 up to 2^20");
+}
+
+std::string_view misfit(const AccessProgram&, const AccessResult&) { return {}; }
+
+}  // namespace gputopo

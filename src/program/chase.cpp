@@ -1,0 +1,128 @@
+#include "program/chase.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <bit>
+#include <string>
+
+#include "program/validation.h"
+
+namespace gputopo {
+namespace {
+
+constexpr std::uint32_t kMaxWarps = kTouchThreads / 32;
+
+bool is_plain_memory(Space space) {
+  return space == Space::kGlobal || space == Space::kGlobalBypassL1 || space == Space::kReadOnly ||
+         space == Space::kScalar;
+}
+
+void validate_array(const ChaseProgram& program, std::size_t index) {
+  const ChaseArray& array = program.arrays[index];
+  const std::string field = fmt::format("arrays[{}]", index);
+  require(array.stride_bytes >= kMinimumStrideBytes, field + ".stride_bytes", "must be at least 16");
+  require(array.stride_bytes % 8 == 0, field + ".stride_bytes", "must be a multiple of 8");
+  require(array.element_count() >= 1, field + ".bytes", "must hold at least one element");
+  require(array.element_count() <= (1ull << 31), field + ".bytes", "must hold at most 2^31 elements");
+  require(array.skew_bytes == 0 || array.skew_bytes + kMinimumStrideBytes <= array.stride_bytes, field + ".skew_bytes",
+          "must leave room for the links within the stride");
+  require(array.skew_bytes % 8 == 0, field + ".skew_bytes", "must be a multiple of 8");
+  require(array.stagger_bytes % kMinimumStrideBytes == 0, field + ".stagger_bytes", "must be a multiple of 16");
+  require(std::has_single_bit(array.stagger_window_bytes) && array.stagger_window_bytes <= array.stride_bytes,
+          field + ".stagger_window_bytes", "must be a power of two up to the stride");
+  require(array.stagger_bytes == 0 || array.skew_bytes == 0, field + ".stagger_bytes", "must be 0 beside a skew");
+  if (!array.elements.empty()) {
+    require(array.skew_bytes == 0, field + ".skew_bytes", "must be 0 where elements are listed");
+    std::vector<std::uint32_t> sorted = array.elements;
+    std::sort(sorted.begin(), sorted.end());
+    require(sorted.back() < array.element_count(), field + ".elements", "must lie in the array");
+    require(std::adjacent_find(sorted.begin(), sorted.end()) == sorted.end(), field + ".elements",
+            "must be listed once each");
+  }
+  if (array.alias_of) {
+    require(*array.alias_of < index, field + ".alias_of", "must name an earlier array");
+    const ChaseArray& original = program.arrays[*array.alias_of];
+    require(!original.alias_of, field + ".alias_of", "must name an array that is no alias itself");
+    require(is_plain_memory(array.space) && is_plain_memory(original.space), field + ".alias_of",
+            "is for spaces that read plain device memory");
+    ChaseArray same = original;
+    same.space = array.space;
+    same.alias_of = array.alias_of;
+    require(same == array, field, "must equal the array it aliases in all but its space");
+  }
+}
+
+void validate_touch(const ChaseArray& array, const ChaseStep& step, const std::string& field) {
+  const std::uint64_t elements = array.element_count();
+  require(touched_elements(array, step) <= elements - step.first, field + ".loads", "must end within the array");
+  require(array.skew_bytes == 0 || touched_elements(array, step) == elements, field + ".loads",
+          "must be all elements of an array that is skewed");
+}
+
+// What a store step can write: each link follows from the place of the element before or after.
+void validate_store(const ChaseArray& array, const ChaseStep& step, const std::string& field) {
+  require(is_global(array.space), field + ".kind", "must not be store in a space but global and global_bypass_l1");
+  const bool plain = array.elements.empty() && array.stagger_bytes == 0 && array.skew_bytes == 0;
+  require(plain, field + ".kind", "must not be store where elements are listed, staggered or skewed");
+  require(array.order == Order::kSequential && array.second_order == Order::kReversed, field + ".kind",
+          "must not be store in orders but sequential and, second, reversed");
+  require(step.chain == 0, field + ".chain", "must be 0 for store");
+  require(step.first == 0, field + ".first", "must be 0 for store");
+  require(step.loads <= array.element_count(), field + ".loads", "must be at most all elements for store");
+}
+
+void validate_step(const ChaseProgram& program, std::size_t index) {
+  const ChaseStep& step = program.steps[index];
+  const std::string field = fmt::format("steps[{}]", index);
+  require(step.actor < program.actors.size(), field + ".actor", "is out of range");
+  require(step.array < program.arrays.size(), field + ".array", "is out of range");
+  require(step.chain <= 1, field + ".chain", "must be 0 or 1");
+  require(step.kind == StepKind::kTouch || step.loads >= 1, field + ".loads", "must be at least 1");
+  const ChaseArray& array = program.arrays[step.array];
+  const bool plain = array.elements.empty() && array.stagger_bytes == 0;
+  require(step.kind != StepKind::kTouch || plain, field + ".kind",
+          "must not be touch where elements are listed or staggered");
+  require(step.first < array.chain_length(), field + ".first", "is out of range");
+  if (step.kind == StepKind::kTouch) validate_touch(array, step, field);
+  require(step.kind != StepKind::kPaired || is_global(array.space), field + ".kind",
+          "must not be paired in a space but global and global_bypass_l1");
+  if (step.kind == StepKind::kStore) validate_store(array, step, field);
+}
+
+}  // namespace
+
+std::string_view to_string(Order order) { return name_of(order); }
+std::string_view to_string(StepKind kind) { return name_of(kind); }
+
+void validate_kind(const ChaseProgram& program) {
+  require(!program.arrays.empty(), "arrays", "must not be empty");
+  require(!program.actors.empty(), "actors", "must not be empty");
+  require(!program.steps.empty(), "steps", "must not be empty");
+  require(!program.sm || program.exclusive, "sm", "needs exclusive");
+  std::uint64_t constant_bytes = 0;
+  for (std::size_t i = 0; i < program.arrays.size(); ++i) {
+    validate_array(program, i);
+    if (program.arrays[i].space == Space::kConstant) constant_bytes += program.arrays[i].bytes;
+  }
+  require(constant_bytes <= kConstantBankBytes, "arrays", "take more than the 64 KiB that constant memory has");
+  for (const ChaseActor& actor : program.actors) {
+    require(actor.warp < kMaxWarps && actor.lane < 32, "actors", "must name a warp under 32 and a lane under 32");
+    require(actor.sm.has_value() == program.actors[0].sm.has_value(), "actors", "must all name an SM or none");
+    require(!actor.sm || (program.exclusive && !program.sm), "actors", "may name SMs in exclusive programs without sm");
+  }
+  for (std::size_t i = 0; i < program.steps.size(); ++i) validate_step(program, i);
+}
+
+std::string_view misfit(const ChaseProgram& program, const ChaseResult& result) {
+  if (result.steps.size() != program.steps.size()) return "has not one result for each step";
+  for (std::size_t i = 0; i < program.steps.size(); ++i) {
+    const ChaseStep& step = program.steps[i];
+    const std::uint64_t kept =
+        step.kind == StepKind::kTimed ? std::min<std::uint64_t>(step.loads, program.timed_cap) : 0;
+    if (result.steps[i].latencies.size() > kept) return "has more latencies of a step than it keeps";
+  }
+  return {};
+}
+
+}  // namespace gputopo

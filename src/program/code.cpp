@@ -1,0 +1,70 @@
+#include "program/code.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <string>
+#include <utility>
+
+#include "program/validation.h"
+
+namespace gputopo {
+namespace {
+
+void validate_code_step(const InstructionProgram& program, std::size_t index) {
+  const CodeStep& step = program.steps[index];
+  const std::string field = fmt::format("steps[{}]", index);
+  constexpr std::uint32_t kMaxPasses = 1024;
+  require(step.actor < program.actors.size(), field + ".actor", "is out of range");
+  require(step.passes >= 1 && step.passes <= kMaxPasses, field + ".passes", "must be 1 to 1024");
+  require(step.count >= 1, field + ".count", "must be at least 1");
+  if (step.kind == CodeStepKind::kConstants) {
+    for (const auto& [name, bytes] :
+         {std::pair(".first", step.first), {".count", step.count}, {".stride_bytes", step.stride_bytes}}) {
+      require(bytes % kConstantStepBytes == 0, field + name, "must be a multiple of 64 for constants");
+    }
+    require(step.stride_bytes >= 1, field + ".stride_bytes", "must not be 0");
+    require(step.lead == 0, field + ".lead", "must be 0 for constants");
+    require(step.first <= kConstantBankBytes && step.count <= kConstantBankBytes - step.first, field + ".count",
+            "is more than the 64 KiB that constant memory has");
+    return;
+  }
+  require(step.stride_bytes == kConstantStepBytes, field + ".stride_bytes", "must be 64 but for constants");
+  require(step.first % kCodeEntryInstructions == 0, field + ".first", "must be a multiple of 4096");
+  require(step.count % kCodeBlockInstructions == 0, field + ".count", "must be a multiple of 32");
+  require(step.first < kMostCodeInstructions && step.count <= kMostCodeInstructions - step.first, field + ".count",
+          "leaves the 24192 instructions that there are");
+  require(step.lead <= kCodeLeadInstructions && step.lead % kCodeLeadStep == 0, field + ".lead",
+          "must be an even number up to 128");
+  require(step.lead == 0 || (step.first == 0 && step.count <= kMostCodeBehindLead), field + ".lead",
+          "must be 0 where the run begins within the stretch, or ends behind its first 7680 instructions");
+}
+
+}  // namespace
+
+std::string_view to_string(CodeStepKind kind) { return name_of(kind); }
+
+void validate_kind(const InstructionProgram& program) {
+  require(!program.actors.empty(), "actors", "must not be empty");
+  require(!program.steps.empty(), "steps", "must not be empty");
+  constexpr std::uint32_t kMaxWarps = 8;
+  std::vector<std::uint32_t> sms;
+  for (const CodeActor& actor : program.actors) {
+    require(actor.warp < kMaxWarps, "actors", "must name a warp under 8");
+    require(actor.sm.has_value() == program.actors[0].sm.has_value(), "actors", "must all name an SM or none");
+    if (actor.sm && std::find(sms.begin(), sms.end(), *actor.sm) == sms.end()) sms.push_back(*actor.sm);
+  }
+  require(sms.size() <= 2, "actors", "must name two SMs at most");
+  for (std::size_t i = 0; i < program.steps.size(); ++i) validate_code_step(program, i);
+}
+
+std::string_view misfit(const InstructionProgram& program, const InstructionResult& result) {
+  if (result.sms.size() != program.actors.size()) return "has not one SM for each actor";
+  if (result.pass_cycles.size() != program.steps.size()) return "has not one result for each step";
+  for (std::size_t i = 0; i < program.steps.size(); ++i) {
+    if (result.pass_cycles[i].size() != program.steps[i].passes) return "has not one time for each pass of a step";
+  }
+  return {};
+}
+
+}  // namespace gputopo

@@ -1,0 +1,31 @@
+// The fields of every kind of program, for what handles all of them alike.
+#pragma once
+
+#include "gputopo/program.h"
+#include "program/access.h"
+#include "program/chase.h"
+#include "program/cluster.h"
+#include "program/code.h"
+#include "program/stream.h"
+
+namespace gputopo {
+
+// What every answer has beside its data.
+void visit_fields(Is<ProgramResult> auto& result, auto&& visit) {
+  visit("clock", result.sm_clock_mhz);
+  visit("carve_out", result.shared_carve_out_bytes);
+  visit("undisturbed", result.undisturbed, true);
+  visit("started", result.started_seconds, 0.0);
+}
+
+// All kinds of programs, in the order of Program.
+template <typename Variant>
+struct KindsOf;
+template <typename... Kinds>
+struct KindsOf<std::variant<Kinds...>> {
+  static constexpr std::array<std::string_view, sizeof...(Kinds)> kNames{Kinds::kKind...};
+  [[nodiscard]] static std::array<Program, sizeof...(Kinds)> empty_programs() { return {Kinds{}...}; }
+};
+using ProgramKinds = KindsOf<Program>;
+
+}  // namespace gputopo
