@@ -13,6 +13,7 @@
 #include "device/sim/bandwidth.h"
 #include "device/sim/cluster.h"
 #include "device/sim/code.h"
+#include "device/sim/limits.h"
 #include "device/sim/machine.h"
 #include "device/sim/noise.h"
 #include "device/sim/simulator.h"
@@ -67,6 +68,14 @@ struct Worker {
   Hierarchy code;  // as instruction programs see it
 };
 
+// What a program runs with. It depends on the program's index and not on the thread.
+struct Run {
+  Noise noise;
+  std::uint64_t carve_out_bytes = 0;
+  std::uint64_t seed = 0;
+  std::uint32_t sm = 0;  // of a chase
+};
+
 class SimDevice : public Device {
  public:
   SimDevice(MachineSpec spec, std::uint64_t seed, unsigned threads)
@@ -77,183 +86,71 @@ class SimDevice : public Device {
   [[nodiscard]] std::vector<ProgramResult> run(std::span<const Program> programs) override {
     for (const Program& program : programs) {
       validate(program);
-      std::visit([this](const auto& p) { check_supported(p); }, program);
+      std::visit([this](const auto& of_kind) { limits_.check(of_kind); }, program);
     }
-    std::vector<ProgramResult> results(programs.size());
+    std::vector<std::uint32_t> sms;
     // What begins alike stays together, because a simulator does that once.
     std::vector<std::size_t> groups;
     for (std::size_t i = 0; i < programs.size(); ++i) {
-      if (auto* chase = std::get_if<ChaseProgram>(&programs[i])) {
-        const std::optional<std::uint32_t> named = chase->sm ? chase->sm : chase->actors[0].sm;
-        results[i].data = ChaseResult{.sm = named ? *named : next_sm(chase->exclusive)};
-      }
+      sms.push_back(next_sm(programs[i]));
       if (i == 0 || !begin_alike(programs[i - 1], programs[i])) groups.push_back(i);
     }
     groups.push_back(programs.size());
+    std::vector<ProgramResult> results(programs.size());
     for_each_index(groups.size() - 1, static_cast<unsigned>(workers_.size()), [&](unsigned thread, std::size_t g) {
       std::unique_ptr<Worker>& worker = workers_[thread];
       if (worker == nullptr) worker = std::make_unique<Worker>(spec_);
-      for (std::size_t i = groups[g]; i < groups[g + 1]; ++i) answer(programs[i], i, *worker, results[i]);
+      for (std::size_t i = groups[g]; i < groups[g + 1]; ++i) {
+        results[i] = answer(programs[i], program_index_ + i, sms[i], *worker);
+      }
     });
     program_index_ += programs.size();
     return results;
   }
 
  private:
-  void require_space(Space space) const {
-    if (!spec_.spaces.contains(space)) {
-      throw NotSupportedError(
-          fmt::format("{} has no space '{}'; leave out what needs it", info_.name, to_string(space)));
-    }
-  }
-
-  void check_supported(const ChaseProgram& program) const {
-    for (const ChaseArray& array : program.arrays) {
-      require_space(array.space);
-      if (array.space != Space::kShared && array.bytes > info_.max_array_bytes) {
-        throw NotSupportedError(
-            fmt::format("an array of {} bytes is larger than the {} that {} allows; use a smaller one", array.bytes,
-                        info_.max_array_bytes, info_.name));
-      }
-    }
-    check_shared(shared_bytes_of(program));
-    check_sm(program.sm);
-    for (const ChaseActor& actor : program.actors) check_sm(actor.sm);
-  }
-
-  void check_supported(const StreamProgram& program) const {
-    require_space(program.space);
-    if (program.space == Space::kShared) {
-      check_shared(program.bytes);
-      check_shared_per_sm(program.bytes * program.blocks_per_sm);
-    } else if (stream_footprint_bytes(program, info_.sm_count) > info_.max_array_bytes) {
-      throw NotSupportedError(fmt::format("a stream over {} bytes is more than the {} that {} allows; use fewer",
-                                          stream_footprint_bytes(program, info_.sm_count), info_.max_array_bytes,
-                                          info_.name));
-    }
-    check_stream_levels(spec_, program, carve_out_for(stream_wanted_carve_out(program)));
-  }
-
-  void check_supported(const InstructionProgram& program) const {
-    if (!spec_.code) refuse_silent(spec_, "code", "how instructions arrive");
-    for (const CodeStep& step : program.steps) {
-      if (step.kind == CodeStepKind::kConstants) require_space(Space::kConstant);
-    }
-    for (const CodeActor& actor : program.actors) check_sm(actor.sm);
-  }
-
-  void check_sm(std::optional<std::uint32_t> sm) const {
-    if (sm && *sm >= info_.sm_count) {
-      throw NotSupportedError(fmt::format("{} has no SM {}; it has {}", info_.name, *sm, info_.sm_count));
-    }
-  }
-
-  void check_supported(const AccessProgram& program) const {
-    require_space(program.space);
-    if (program.space == Space::kShared) {
-      check_shared(program.bytes);
-    } else if (program.bytes > info_.max_array_bytes) {
-      throw NotSupportedError(fmt::format("a working set of {} bytes is more than the {} that {} allows; use fewer",
-                                          program.bytes, info_.max_array_bytes, info_.name));
-    }
-  }
-
-  void check_supported(const ClusterProgram& program) const {
-    require_space(Space::kShared);
-    check_shared(cluster_shared_bytes(program));
-    if (program.op != ClusterOp::kBulkCopy) return;
-    require_space(Space::kGlobalBypassL1);
-    if (program.bytes > info_.max_array_bytes) {
-      throw NotSupportedError(fmt::format("a working set of {} bytes is more than the {} that {} allows; use fewer",
-                                          program.bytes, info_.max_array_bytes, info_.name));
-    }
-  }
-
-  void check_shared(std::uint64_t bytes) const {
-    const auto limit =
-        info_.shared_bytes_per_block_opt_in ? info_.shared_bytes_per_block_opt_in : info_.shared_bytes_per_block;
-    if (limit && bytes > *limit) {
-      throw NotSupportedError(fmt::format("{} bytes of shared memory are more than the {} that a block of {} may have",
-                                          bytes, *limit, info_.name));
-    }
-    check_shared_per_sm(bytes);
-  }
-
-  void check_shared_per_sm(std::uint64_t bytes) const {
-    std::optional<std::uint64_t> limit = info_.shared_bytes_per_sm;
-    if (!limit && !info_.carve_outs_bytes.empty()) limit = info_.carve_outs_bytes.back();
-    if (limit && bytes > *limit) {
-      throw NotSupportedError(
-          fmt::format("{} bytes of shared memory are more than the {} of an SM of {}", bytes, *limit, info_.name));
-    }
-  }
-
-  static std::uint64_t shared_bytes_of(const ChaseProgram& program) {
-    std::uint64_t bytes = 0;
-    for (const ChaseArray& array : program.arrays) {
-      if (array.space == Space::kShared) bytes += array.bytes;
-    }
-    return bytes;
-  }
-
-  static std::uint64_t cluster_shared_bytes(const ClusterProgram& program) {
-    const bool bulk = program.op == ClusterOp::kBulkCopy;
-    return bulk ? std::uint64_t{program.in_flight} * program.copy_bytes : program.bytes;
-  }
-
-  static std::uint64_t access_wanted_carve_out(const AccessProgram& program) {
-    const std::uint64_t used = program.space == Space::kShared ? program.bytes : 0;
-    return std::max(program.shared_carve_out_bytes, used);
-  }
-
-  static std::uint64_t stream_wanted_carve_out(const StreamProgram& program) {
-    const std::uint64_t used = program.space == Space::kShared ? program.bytes * program.blocks_per_sm : 0;
-    return std::max(program.shared_carve_out_bytes, used);
-  }
-
-  // The smallest carve-out that holds what is wanted, or the largest there is.
-  [[nodiscard]] std::uint64_t carve_out_for(std::uint64_t wanted) const {
-    const auto& choices = info_.carve_outs_bytes;
-    if (choices.empty()) return 0;
-    const auto fits = std::lower_bound(choices.begin(), choices.end(), wanted);
-    return fits == choices.end() ? choices.back() : *fits;
-  }
-
   [[nodiscard]] double clock_mhz() const { return info_.sm_clock_max_mhz.value_or(kDefaultClockMhz); }
 
-  // The answer depends on the program's index and not on the thread.
-  void answer(const Program& program, std::size_t place, Worker& worker, ProgramResult& result) const {
-    const std::uint64_t index = program_index_ + place;
-    Noise noise(spec_.noise, seed_, index);
-    result.sm_clock_mhz = clock_mhz();
-    if (const auto* stream = std::get_if<StreamProgram>(&program)) return answer_stream(*stream, noise, result);
-    if (const auto* code = std::get_if<InstructionProgram>(&program)) {
-      result.shared_carve_out_bytes = carve_out_for(0);
-      result.data = simulate_code(*spec_.code, worker.code, *code, result.shared_carve_out_bytes,
-                                  derive_seed(seed_, ~index), noise);
-      return;
+  [[nodiscard]] ProgramResult answer(const Program& program, std::uint64_t index, std::uint32_t sm,
+                                     Worker& worker) const {
+    ProgramResult result{.sm_clock_mhz = clock_mhz()};
+    std::visit(
+        [&](const auto& of_kind) {
+          result.shared_carve_out_bytes = limits_.carve_out_for(of_kind);
+          Run run{Noise(spec_.noise, seed_, index), result.shared_carve_out_bytes, derive_seed(seed_, ~index), sm};
+          result.data = simulate(of_kind, run, worker);
+        },
+        program);
+    return result;
+  }
+
+  [[nodiscard]] ChaseResult simulate(const ChaseProgram& program, Run& run, Worker& worker) const {
+    const Behaviour& behaviour = worker.simulator.run(program, run.carve_out_bytes, run.seed, run.noise);
+    ChaseResult result{.sm = run.sm};
+    for (std::size_t i = 0; i < program.steps.size(); ++i) {
+      result.steps.push_back(step_result(program.steps[i].kind, behaviour[i], run.noise));
+      add_slices(program, program.steps[i], result.steps.back());
     }
-    if (const auto* access = std::get_if<AccessProgram>(&program)) {
-      result.shared_carve_out_bytes = carve_out_for(access_wanted_carve_out(*access));
-      result.data = simulate_access(spec_, *access, result.shared_carve_out_bytes, clock_mhz(), noise);
-      return;
-    }
-    if (const auto* cluster = std::get_if<ClusterProgram>(&program)) {
-      // The largest, so that no SM has room for a second block.
-      result.shared_carve_out_bytes = carve_out_for(UINT64_MAX);
-      result.data = simulate_cluster(spec_, *cluster, result.shared_carve_out_bytes, clock_mhz(),
-                                     derive_seed(seed_, ~index), noise);
-      return;
-    }
-    const auto& chase = std::get<ChaseProgram>(program);
-    result.shared_carve_out_bytes = carve_out_for(std::max(chase.shared_carve_out_bytes, shared_bytes_of(chase)));
-    const Behaviour& behaviour =
-        worker.simulator.run(chase, result.shared_carve_out_bytes, derive_seed(seed_, ~index), noise);
-    auto& steps = std::get<ChaseResult>(result.data).steps;
-    for (std::size_t i = 0; i < chase.steps.size(); ++i) {
-      steps.push_back(step_result(chase.steps[i].kind, behaviour[i], noise));
-      add_slices(chase, chase.steps[i], steps.back());
-    }
+    return result;
+  }
+
+  [[nodiscard]] StreamResult simulate(const StreamProgram& program, Run& run, Worker&) const {
+    StreamResult result = simulate_stream(spec_, program, run.carve_out_bytes);
+    result.seconds /= run.noise.bandwidth_factor();
+    result.cycles = result.seconds * clock_mhz() * 1e6;
+    return result;
+  }
+
+  [[nodiscard]] InstructionResult simulate(const InstructionProgram& program, Run& run, Worker& worker) const {
+    return simulate_code(*spec_.code, worker.code, program, run.carve_out_bytes, run.seed, run.noise);
+  }
+
+  [[nodiscard]] AccessResult simulate(const AccessProgram& program, Run& run, Worker&) const {
+    return simulate_access(spec_, program, run.carve_out_bytes, clock_mhz(), run.noise);
+  }
+
+  [[nodiscard]] ClusterResult simulate(const ClusterProgram& program, Run& run, Worker&) const {
+    return simulate_cluster(spec_, program, run.carve_out_bytes, clock_mhz(), run.seed, run.noise);
   }
 
   void add_slices(const ChaseProgram& program, const ChaseStep& step, StepResult& result) const {
@@ -263,14 +160,6 @@ class SimDevice : public Device {
     for (std::size_t i = 0; i < cycles.size(); ++i) {
       result.latencies[i] = static_cast<std::uint32_t>(std::max(1.0, std::round(result.latencies[i] + cycles[i])));
     }
-  }
-
-  void answer_stream(const StreamProgram& program, Noise& noise, ProgramResult& result) const {
-    result.shared_carve_out_bytes = carve_out_for(stream_wanted_carve_out(program));
-    StreamResult stream = simulate_stream(spec_, program, result.shared_carve_out_bytes);
-    stream.seconds /= noise.bandwidth_factor();
-    stream.cycles = stream.seconds * result.sm_clock_mhz * 1e6;
-    result.data = stream;
   }
 
   [[nodiscard]] StepResult step_result(StepKind kind, const StepBehaviour& behaviour, Noise& noise) const {
@@ -300,9 +189,14 @@ class SimDevice : public Device {
     return result;
   }
 
-  // Programs that may run side by side are spread over the SMs; one that runs alone starts at the first.
-  std::uint32_t next_sm(bool exclusive) {
-    if (exclusive) return 0;
+  // Where a program runs: at the first SM, or the one that it names. Chases that may run side by side are spread over
+  // all; no other kind of program runs on one SM of the device's choice beside others.
+  std::uint32_t next_sm(const Program& program) {
+    const auto* chase = std::get_if<ChaseProgram>(&program);
+    if (chase == nullptr) return 0;
+    if (chase->sm) return *chase->sm;
+    if (chase->actors[0].sm) return *chase->actors[0].sm;
+    if (chase->exclusive) return 0;
     const std::uint32_t sm = sm_;
     sm_ = (sm_ + 1) % info_.sm_count;
     return sm;
@@ -321,6 +215,7 @@ class SimDevice : public Device {
 
   MachineSpec spec_;
   DeviceInfo info_;
+  Limits limits_{spec_, info_};
   std::uint64_t seed_;
   std::vector<std::unique_ptr<Worker>> workers_;  // one for each thread, made when it is needed
   std::uint64_t program_index_ = 0;

@@ -1,0 +1,143 @@
+#include "device/sim/limits.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "device/sim/bandwidth.h"
+
+namespace gputopo::sim {
+namespace {
+
+std::uint64_t shared_bytes_of(const ChaseProgram& program) {
+  std::uint64_t bytes = 0;
+  for (const ChaseArray& array : program.arrays) {
+    if (array.space == Space::kShared) bytes += array.bytes;
+  }
+  return bytes;
+}
+
+std::uint64_t shared_bytes_of(const ClusterProgram& program) {
+  const bool bulk = program.op == ClusterOp::kBulkCopy;
+  return bulk ? std::uint64_t{program.in_flight} * program.copy_bytes : program.bytes;
+}
+
+}  // namespace
+
+void Limits::check(const ChaseProgram& program) const {
+  for (const ChaseArray& array : program.arrays) {
+    check_space(array.space);
+    if (array.space != Space::kShared && array.bytes > info_.max_array_bytes) {
+      throw NotSupportedError(
+          fmt::format("an array of {} bytes is larger than the {} that {} allows; use a smaller one", array.bytes,
+                      info_.max_array_bytes, info_.name));
+    }
+  }
+  check_shared(shared_bytes_of(program));
+  check_sm(program.sm);
+  for (const ChaseActor& actor : program.actors) check_sm(actor.sm);
+}
+
+void Limits::check(const StreamProgram& program) const {
+  check_space(program.space);
+  if (program.space == Space::kShared) {
+    check_shared(program.bytes);
+    check_shared_per_sm(program.bytes * program.blocks_per_sm);
+  } else if (stream_footprint_bytes(program, info_.sm_count) > info_.max_array_bytes) {
+    throw NotSupportedError(fmt::format("a stream over {} bytes is more than the {} that {} allows; use fewer",
+                                        stream_footprint_bytes(program, info_.sm_count), info_.max_array_bytes,
+                                        info_.name));
+  }
+  check_stream_levels(spec_, program, carve_out_for(program));
+}
+
+void Limits::check(const InstructionProgram& program) const {
+  if (!spec_.code) refuse_silent(spec_, "code", "how instructions arrive");
+  for (const CodeStep& step : program.steps) {
+    if (step.kind == CodeStepKind::kConstants) check_space(Space::kConstant);
+  }
+  for (const CodeActor& actor : program.actors) check_sm(actor.sm);
+}
+
+void Limits::check(const AccessProgram& program) const {
+  check_space(program.space);
+  if (program.space == Space::kShared) {
+    check_shared(program.bytes);
+  } else {
+    check_working_set(program.bytes);
+  }
+}
+
+void Limits::check(const ClusterProgram& program) const {
+  check_space(Space::kShared);
+  check_shared(shared_bytes_of(program));
+  if (program.op != ClusterOp::kBulkCopy) return;
+  check_space(Space::kGlobalBypassL1);
+  check_working_set(program.bytes);
+}
+
+std::uint64_t Limits::carve_out_for(const ChaseProgram& program) const {
+  return carve_out_with(std::max(program.shared_carve_out_bytes, shared_bytes_of(program)));
+}
+
+std::uint64_t Limits::carve_out_for(const StreamProgram& program) const {
+  const std::uint64_t used = program.space == Space::kShared ? program.bytes * program.blocks_per_sm : 0;
+  return carve_out_with(std::max(program.shared_carve_out_bytes, used));
+}
+
+std::uint64_t Limits::carve_out_for(const InstructionProgram&) const { return carve_out_with(0); }
+
+std::uint64_t Limits::carve_out_for(const AccessProgram& program) const {
+  const std::uint64_t used = program.space == Space::kShared ? program.bytes : 0;
+  return carve_out_with(std::max(program.shared_carve_out_bytes, used));
+}
+
+// The largest, so that no SM has room for a second block.
+std::uint64_t Limits::carve_out_for(const ClusterProgram&) const { return carve_out_with(UINT64_MAX); }
+
+void Limits::check_space(Space space) const {
+  if (!spec_.spaces.contains(space)) {
+    throw NotSupportedError(fmt::format("{} has no space '{}'; leave out what needs it", info_.name, to_string(space)));
+  }
+}
+
+void Limits::check_sm(std::optional<std::uint32_t> sm) const {
+  if (sm && *sm >= info_.sm_count) {
+    throw NotSupportedError(fmt::format("{} has no SM {}; it has {}", info_.name, *sm, info_.sm_count));
+  }
+}
+
+void Limits::check_shared(std::uint64_t bytes) const {
+  const auto limit =
+      info_.shared_bytes_per_block_opt_in ? info_.shared_bytes_per_block_opt_in : info_.shared_bytes_per_block;
+  if (limit && bytes > *limit) {
+    throw NotSupportedError(fmt::format("{} bytes of shared memory are more than the {} that a block of {} may have",
+                                        bytes, *limit, info_.name));
+  }
+  check_shared_per_sm(bytes);
+}
+
+void Limits::check_shared_per_sm(std::uint64_t bytes) const {
+  std::optional<std::uint64_t> limit = info_.shared_bytes_per_sm;
+  if (!limit && !info_.carve_outs_bytes.empty()) limit = info_.carve_outs_bytes.back();
+  if (limit && bytes > *limit) {
+    throw NotSupportedError(
+        fmt::format("{} bytes of shared memory are more than the {} of an SM of {}", bytes, *limit, info_.name));
+  }
+}
+
+void Limits::check_working_set(std::uint64_t bytes) const {
+  if (bytes > info_.max_array_bytes) {
+    throw NotSupportedError(fmt::format("a working set of {} bytes is more than the {} that {} allows; use fewer",
+                                        bytes, info_.max_array_bytes, info_.name));
+  }
+}
+
+std::uint64_t Limits::carve_out_with(std::uint64_t wanted) const {
+  const auto& choices = info_.carve_outs_bytes;
+  if (choices.empty()) return 0;
+  const auto fits = std::lower_bound(choices.begin(), choices.end(), wanted);
+  return fits == choices.end() ? choices.back() : *fits;
+}
+
+}  // namespace gputopo::sim
