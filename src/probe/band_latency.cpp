@@ -1,30 +1,20 @@
-// Latency of a level behind others.
-#include "probe/site.h"
+#include "probe/band_latency.h"
+
+#include "probe/band_latency_decision.h"
 
 namespace gputopo::probe {
 namespace {
 
-constexpr std::uint64_t kSegmentLoads = 128;
-
-// The mean of the loads in the band as they were timed; nothing where they are too few.
-std::optional<double> timed_mean(const stats::Histogram& histogram, double low, double high, double timer) {
-  // The slowest hundredth is left out: outliers would pull the mean.
-  constexpr double kKept = 0.99;
-  const double kept = std::min(high, stats::histogram_quantile(histogram, kKept) + kHistogramBinCycles);
-  const stats::BandSummary band = stats::summarise_band(histogram, low, kept);
-  constexpr std::uint64_t kLeastLoads = 8;
-  if (band.count < kLeastLoads) return std::nullopt;
-  return band.mean - timer;
-}
+constexpr BandLatencyParameters kParameters;
 
 }  // namespace
 
 void add_untimed_chain(std::vector<ChaseStep>& steps, const ChaseArray& array) {
   std::uint64_t done = 0;
   for (std::size_t i = 1; i < steps.size(); ++i) done += steps[i].loads;
-  constexpr std::uint32_t kSegments = 33;
-  for (std::uint32_t segment = 0; segment < kSegments; ++segment, done += kSegmentLoads) {
-    steps.push_back({.kind = StepKind::kWarm, .loads = kSegmentLoads, .first = done % array.element_count()});
+  for (std::uint32_t segment = 0; segment < kParameters.segments; ++segment, done += kParameters.segment_loads) {
+    steps.push_back(
+        {.kind = StepKind::kWarm, .loads = kParameters.segment_loads, .first = done % array.element_count()});
   }
 }
 
@@ -51,27 +41,18 @@ BandLatencies timed_band_latencies(const std::vector<ChaseResult>& copies, std::
 
 BandLatencies band_latencies(Lab& lab, const Survey& survey, const ChaseArray& array, double low_cycles,
                              double high_cycles) {
-  const Site& site = survey.site;
-  std::vector<ChaseStep> steps = {warm_step(site, array),
+  std::vector<ChaseStep> steps = {warm_step(survey.site, array),
                                   {.kind = StepKind::kCounted, .loads = lab.parameters().survey_loads}};
   const std::size_t untimed = steps.size();
   add_untimed_chain(steps, array);
-  const std::vector<ChaseResult> copies =
-      lab.chase(std::vector<ChaseProgram>(lab.parameters().copies, make_program(site, {array}, steps)));
+  const ChaseProgram program = make_program(survey.site, {array}, steps);
+  const std::vector<ChaseResult> copies = lab.chase(std::vector<ChaseProgram>(lab.parameters().copies, program));
   BandLatencies latencies = timed_band_latencies(copies, 1, low_cycles, high_cycles, survey.timer_cycles);
-  // Untimed where nearly all loads are of this level: exact to a fraction of a cycle, which a histogram is not.
-  constexpr double kMostNearer = 0.05;
-  constexpr double kMostFarther = 0.01;  // no more than outliers, which the median of the segments leaves out
-  const double nearer = stats::fraction_below(latencies.histogram, low_cycles);
-  latencies.untimed =
-      nearer <= kMostNearer && stats::fraction_below(latencies.histogram, high_cycles) >= 1 - kMostFarther;
+  latencies.untimed = is_nearly_all_in_band(latencies.histogram, low_cycles, high_cycles);
   if (!latencies.untimed) return latencies;
-  const double nearer_cycles =
-      nearer == 0 ? 0 : stats::summarise_band(latencies.histogram, 0, low_cycles).mean - survey.timer_cycles;
-  latencies.means_cycles.clear();
-  for (const ChaseResult& copy : copies) {
-    latencies.means_cycles.push_back((untimed_latency(copy, untimed) - nearer * nearer_cycles) / (1 - nearer));
-  }
+  std::vector<double> chains;
+  for (const ChaseResult& copy : copies) chains.push_back(untimed_latency(copy, untimed));
+  latencies.means_cycles = without_nearer(chains, latencies.histogram, low_cycles, survey.timer_cycles);
   return latencies;
 }
 

@@ -1,8 +1,15 @@
-// Size at every shared-memory carve-out: on GPUs whose L1 and shared memory are one array, what one takes the other
-// lacks.
+#include "probe/carve_out.h"
+
 #include "probe/size.h"
+#include "probe/survey.h"
 
 namespace gputopo::probe {
+namespace {
+
+// Ten carve-outs, each a little less sure than the size itself.
+constexpr CapacityDecisionParameters kParameters{.quick_samples = 3000, .full_samples = 30'000};
+
+}  // namespace
 
 SizeByCarveOut find_size_by_carve_out(Lab& lab, const Cache& cache) {
   SizeByCarveOut found;
@@ -16,9 +23,7 @@ SizeByCarveOut find_size_by_carve_out(Lab& lab, const Cache& cache) {
     if (!found.carve_outs_bytes.empty() && found.carve_outs_bytes.back() == in_force) continue;
     Cache carved = find_cache(survey, cache.first_level, false);
     if (cache.line) carved.line = Line{.bytes = cache.line->bytes};
-    // Ten carve-outs, each a little less sure than the size itself.
-    constexpr Effort kEffort{.quick_samples = 3000, .full_samples = 30000};
-    const Capacity capacity = estimate_capacity(lab, carved, kEffort);
+    const Capacity capacity = estimate_capacity(lab, carved, kParameters);
     found.carve_outs_bytes.push_back(in_force);
     found.sizes_bytes.push_back(capacity.bytes);
     found.first_misses_bytes.push_back(capacity.first_miss_bytes);

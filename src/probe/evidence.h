@@ -1,13 +1,24 @@
-// Tables of samples: what the plots of reports draw.
+// What attributes are made of: values with what they rest on, and tables of samples, which the plots of reports draw.
 #pragma once
 
+#include <cstdint>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "gputopo/model.h"
+#include "probe/conditions.h"
+#include "stats/descriptive.h"
 
 namespace gputopo::probe {
+
+// A measured attribute, and what held while the programs behind it ran.
+[[nodiscard]] Attribute measured(const Conditions& conditions, Value value, std::string unit,
+                                 std::optional<stats::Interval> interval, std::string method);
+// A whole number, which is exact: the interval is the value.
+[[nodiscard]] Attribute measured_exactly(const Conditions& conditions, std::int64_t value, std::string unit,
+                                         std::string method);
 
 // What was varied.
 [[nodiscard]] inline Column axis(std::string name, std::string quantity, std::string unit = "") {

@@ -2,44 +2,58 @@
 
 #include <fmt/format.h>
 
-#include "probe/site.h"
-
 namespace gputopo::probe {
+namespace {
 
-FetchGranularity fetch_granularity_of(std::span<const std::vector<std::uint32_t>> latencies, std::uint64_t stride_bytes,
-                                      double limit_cycles, std::uint64_t longest_bytes) {
-  // Majority over the passes, so that a neighbour's eviction in one of them does not count.
+// Whether each load missed, by the majority of the passes, so that a neighbour's eviction in one of them does not
+// count.
+std::vector<bool> missed_by_most(std::span<const std::vector<std::uint32_t>> latencies, double limit_cycles) {
   std::vector<std::uint32_t> misses;
   for (const auto& pass : latencies) {
     misses.resize(std::max(misses.size(), pass.size()));
     for (std::size_t i = 0; i < pass.size(); ++i) misses[i] += pass[i] >= limit_cycles ? 1 : 0;
   }
+  std::vector<bool> missed;
+  for (const std::uint32_t count : misses) missed.push_back(2 * count > latencies.size());
+  return missed;
+}
+
+// Part of the loads whose hit or miss is what a granularity of so many strides predicts. Misses and hits count the
+// same, however rare one of them is. Nothing where no load but the first is at a multiple.
+std::optional<double> agreement_with(const std::vector<bool>& missed, std::uint64_t strides) {
+  double boundary_misses = 0;
+  double boundaries = 0;
+  double inner_hits = 0;
+  double inners = 0;
+  for (std::size_t i = 1; i < missed.size(); ++i) {
+    if (i % strides == 0) {
+      boundaries += 1;
+      boundary_misses += missed[i] ? 1 : 0;
+    } else {
+      inners += 1;
+      inner_hits += missed[i] ? 0 : 1;
+    }
+  }
+  if (boundaries == 0) return std::nullopt;
+  const double of_boundaries = boundary_misses / boundaries;
+  return inners == 0 ? of_boundaries : 0.5 * (of_boundaries + inner_hits / inners);
+}
+
+}  // namespace
+
+FetchGranularity fetch_granularity_of(std::span<const std::vector<std::uint32_t>> latencies, std::uint64_t stride_bytes,
+                                      double limit_cycles, std::uint64_t longest_bytes) {
+  const std::vector<bool> missed = missed_by_most(latencies, limit_cycles);
   FetchGranularity best;
   for (std::uint64_t bytes = stride_bytes; bytes <= longest_bytes; bytes *= 2) {
-    // Misses and hits count the same, however rare one of them is.
-    double boundary_misses = 0;
-    double boundaries = 0;
-    double inner_hits = 0;
-    double inners = 0;
-    for (std::size_t i = 1; i < misses.size(); ++i) {
-      const bool missed = 2 * misses[i] > latencies.size();
-      if (i * stride_bytes % bytes == 0) {
-        boundaries += 1;
-        boundary_misses += missed ? 1 : 0;
-      } else {
-        inners += 1;
-        inner_hits += missed ? 0 : 1;
-      }
-    }
-    if (boundaries == 0) break;
-    const double agreement =
-        inners == 0 ? boundary_misses / boundaries : 0.5 * (boundary_misses / boundaries + inner_hits / inners);
-    if (agreement > best.agreement) {
+    const std::optional<double> agreement = agreement_with(missed, bytes / stride_bytes);
+    if (!agreement) break;
+    if (*agreement > best.agreement) {
       best.runner_up = best.agreement;
-      best.agreement = agreement;
+      best.agreement = *agreement;
       best.bytes = bytes;
     } else {
-      best.runner_up = std::max(best.runner_up, agreement);
+      best.runner_up = std::max(best.runner_up, *agreement);
     }
   }
   return best;
@@ -52,8 +66,7 @@ Fetch find_fetch(const Cache& cache, const Parameters& parameters) {
   const double fetched_limit = cache.survey->levels[cache.first_level].high_cycles;
   const FetchGranularity found =
       fetch_granularity_of(cache.survey->cold_passes, kMinimumStrideBytes, fetched_limit, parameters.line_limit_bytes);
-  constexpr double kLeastAgreement = 0.9;  // a third pattern (prefetch, two sizes) agrees less with every candidate
-  if (found.agreement < kLeastAgreement) {
+  if (found.agreement < FetchGranularityParameters{}.min_agreement) {
     throw Inconclusive(
         fmt::format("a cold pass agrees with {} B only at {:.0f}% of its loads", found.bytes, 100 * found.agreement));
   }

@@ -1,47 +1,46 @@
-// Line size: how far apart two touched sectors must be to take up two lines.
-//
-// A footprint of twice a comfortable one is touched once per `stride`. If a line is at most half the stride, only half
-// the lines of the footprint are touched, as many as the comfortable footprint has, and they fit; if it is the stride
-// or more, all lines are touched, and they do not. Two references with every line touched give the two miss ratios to
-// tell apart, so that neither the replacement nor an uneven index matters. The upper half of the footprint is touched
-// with and without a shift of half a stride, because which of the two spreads over all sets depends on the index.
+#include "probe/line_size.h"
+
 #include <fmt/format.h>
 
-#include <array>
 #include <cmath>
 #include <numeric>
 #include <random>
 
+#include "probe/line_size_decision.h"
 #include "probe/packing.h"
-#include "probe/site.h"
 
 namespace gputopo::probe {
 namespace {
 
-// Of each block of the array one random half is touched. Halves that are lines of their own (or several) fill the cache
-// with as many bytes as there are in it; halves of a line leave its other half empty.
+constexpr LineSizeParameters kParameters;
+
+// Of each block of the array one random half is touched.
+std::vector<PackingPlace> random_halves(const ChaseArray& array, std::uint32_t half, std::mt19937_64& random) {
+  std::vector<PackingPlace> places;
+  for (std::uint32_t i = 0; i + 2 * half <= array.element_count(); i += 2 * half) {
+    PackingPlace& place = places.emplace_back(half);
+    std::iota(place.begin(), place.end(), i + half * static_cast<std::uint32_t>(random() >> 63));
+  }
+  return places;
+}
+
+// Halves that are lines of their own (or several) fill the cache with as many bytes as there are in it; halves of a
+// line leave its other half empty.
 Line line_by_packing(Lab& lab, const Cache& cache, double all_bytes) {
   const std::uint64_t element = cache.nearest_fetch_bytes();
-  constexpr double kCapacities = 8;
-  constexpr double kMiddle = 0.72;  // between one half and all, as a ratio
+  const auto wanted = static_cast<std::uint64_t>(kParameters.packed_capacities * all_bytes);
   NamedValues packed;
   std::uint64_t line = cache.fetch_bytes;
   std::mt19937_64 random(lab.seed());
   for (std::uint64_t block = 2 * line; block <= 2 * lab.parameters().line_limit_bytes; block *= 2) {
-    const auto wanted = static_cast<std::uint64_t>(kCapacities * all_bytes);
+    const std::uint64_t half = block / 2;
     const ChaseArray array = make_array(cache.site(), wanted / block * block, element, Order::kShuffled);
-    const auto half = static_cast<std::uint32_t>(block / 2 / element);
-    std::vector<PackingPlace> places;
-    for (std::uint32_t i = 0; i + 2 * half <= array.element_count(); i += 2 * half) {
-      PackingPlace& place = places.emplace_back(half);
-      std::iota(place.begin(), place.end(), i + half * static_cast<std::uint32_t>(random() >> 63));
-    }
-    const std::uint64_t half_bytes = block / 2;
-    const auto first = static_cast<std::size_t>(0.5 * all_bytes / static_cast<double>(half_bytes));
-    const auto bytes = static_cast<double>(pack(lab, cache, array, places, first).size() * half_bytes);
+    const std::vector<PackingPlace> places = random_halves(array, static_cast<std::uint32_t>(half / element), random);
+    const auto first = static_cast<std::size_t>(0.5 * all_bytes / static_cast<double>(half));
+    const auto bytes = static_cast<double>(pack(lab, cache, array, places, first).size() * half);
     packed.emplace_back(fmt::format("packed_bytes_halves_of_{}", block), bytes);
     lab.log(fmt::format("line: halves of {} B hold {:.0f} B, all {:.0f} B", block, bytes, all_bytes));
-    if (bytes > kMiddle * all_bytes) break;
+    if (are_halves_lines(bytes, all_bytes, kParameters)) break;
     line = block;
   }
   Line found = make_line(lab, line, "packed_halves", std::move(packed));
@@ -59,8 +58,7 @@ ChaseArray sparse_array(const Lab& lab, const Cache& cache, std::uint64_t bytes,
   ChaseArray array = make_array(site, bytes, stride, second_order);
   array.skew_bytes = skew;
   const std::uint64_t fetch = cache.nearest_fetch_bytes();
-  constexpr std::uint64_t kFew = 4;
-  if (array.element_count() > kFew * cache.nearer_bytes / fetch) return array;
+  if (array.element_count() > kParameters.past_nearer * cache.nearer_bytes / fetch) return array;
   if (stride <= cache.fetch_bytes) return make_array(site, array.bytes, fetch, second_order);
   ChaseArray halves = make_array(site, array.bytes, fetch, second_order);
   const auto in_half = static_cast<std::uint32_t>(stride / 2 / fetch);
@@ -84,7 +82,8 @@ double miss_ratio(Lab& lab, const Cache& cache, std::uint64_t bytes, std::uint64
   ChaseStep counted{.kind = StepKind::kCounted, .loads = std::min(n, lab.parameters().survey_loads)};
   if (site.exclusive) {
     counted.chain = 1;
-    counted.loads = std::min(std::max(n / 8, std::uint64_t{16}), lab.parameters().exclusive_loads);
+    counted.loads =
+        std::min(std::max(n / kParameters.elements_of_load, kParameters.min_loads), lab.parameters().exclusive_loads);
   }
   const std::uint32_t copies = site.exclusive ? 1 : lab.parameters().copies;
   const ChaseStep warm =
@@ -99,76 +98,56 @@ double miss_ratio(Lab& lab, const Cache& cache, std::uint64_t bytes, std::uint64
   return stats::median(ratios);
 }
 
-// What a footprint of `bytes` misses with every line touched, beside what half of it does.
-struct Reference {
-  std::uint64_t bytes = 0;
-  double fitting = 0;
-  double exceeding = 1;
-
-  [[nodiscard]] double contrast() const { return exceeding - fitting; }
-  // Where `ratio` lies between the two, from -1 (fits) over 0 (either) to 1 (exceeds).
-  [[nodiscard]] double place_of(double ratio) const { return (2 * ratio - fitting - exceeding) / contrast(); }
-};
-
+// Walks sparse footprints, and the pairs of full ones to compare them with.
 class SparseFootprints {
  public:
-  SparseFootprints(Lab& lab, const Cache& cache) : lab_(lab), cache_(cache) {
-    constexpr double kClear = 0.4;
-    while (references_.empty() || references_.front().contrast() <= kClear) {
-      if (!add_reference()) break;
+  SparseFootprints(Lab& lab, const Cache& cache)
+      : lab_(lab),
+        cache_(cache),
+        references_(cache.held_bytes(), cache.fetch_bytes, cache.site().limit_bytes, kParameters) {
+    while (!references_.is_clear() && add_reference()) {
     }
-    const double best = references_.empty() ? 0 : references_.front().contrast();
-    if (best < lab.parameters().least_contrast) {
-      throw Inconclusive(fmt::format("twice the footprint misses hardly more often (by {:.2f})", best));
+    if (!references_.tells()) {
+      throw Inconclusive(
+          fmt::format("twice the footprint misses hardly more often (by {:.2f})", references_.best_contrast()));
     }
   }
 
   // Whether touching once per `stride` fills the cache as touching all does: a line is at least as long. At another
-  // footprint where this one's answer lies in the middle, as it may in a hashed cache of few ways.
+  // footprint where this one's answer is not sure.
   [[nodiscard]] bool is_within_line(std::uint64_t stride, NamedValues& ratios) {
-    constexpr double kSure = 0.4;
-    double place = 0;
-    for (std::size_t i = 0; std::abs(place) < kSure && (i < references_.size() || add_reference()); ++i) {
-      const Reference reference = references_[i];
-      if (reference.contrast() < lab_.parameters().least_contrast) continue;
-      const double plain = miss_ratio(lab_, cache_, reference.bytes, stride, 0);
-      const double skewed =
-          stride / 2 >= kMinimumStrideBytes ? miss_ratio(lab_, cache_, reference.bytes, stride, stride / 2) : plain;
-      const double ratio = std::min(plain, skewed);
+    SparseAnswer answer(kParameters);
+    for (std::size_t i = 0; !answer.is_sure() && (i < references_.size() || add_reference()); ++i) {
+      if (!references_.tells(i)) continue;
+      const LineReference& reference = references_.at(i);
+      const double ratio = sparse_ratio(reference.bytes, stride);
       if (i == 0) ratios.emplace_back(fmt::format("miss_ratio_stride_{}", stride), std::round(ratio * 1000) / 1000);
       lab_.log(fmt::format("line: footprint {} stride {}: {:.3f} ({:.3f} fits, {:.3f} exceeds)", reference.bytes,
                            stride, ratio, reference.fitting, reference.exceeding));
-      const double here = reference.place_of(ratio);
-      if (std::abs(here) > std::abs(place)) place = here;
+      answer.add(reference, ratio);
     }
-    return place >= 0;
+    return answer.fills();
   }
 
  private:
-  // Of the next footprint; the one with the clearest difference between once and twice of it stays in front: on a cache
-  // with uneven sets that is not the largest that fits.
+  [[nodiscard]] double sparse_ratio(std::uint64_t bytes, std::uint64_t stride) {
+    const double plain = miss_ratio(lab_, cache_, bytes, stride, 0);
+    if (stride / 2 < kMinimumStrideBytes) return plain;
+    return std::min(plain, miss_ratio(lab_, cache_, bytes, stride, stride / 2));
+  }
+
   bool add_reference() {
-    const std::array parts = {lab_.parameters().comfortable, 0.7, 0.5};
-    const std::uint64_t fetch = cache_.fetch_bytes;
-    const std::uint64_t limit = cache_.site().limit_bytes;
-    while (next_part_ < parts.size()) {
-      const auto base = static_cast<std::uint64_t>(parts[next_part_++] * cache_.held_bytes()) / fetch * fetch;
-      if (base < 2 * fetch || (limit != 0 && 2 * base > limit)) continue;
-      references_.push_back({.bytes = 2 * base,
-                             .fitting = miss_ratio(lab_, cache_, base, fetch, 0),
-                             .exceeding = miss_ratio(lab_, cache_, 2 * base, fetch, 0)});
-      if (references_.back().contrast() > references_.front().contrast()) {
-        std::swap(references_.front(), references_.back());
-      }
-      return true;
-    }
-    return false;
+    const std::optional<std::uint64_t> base = references_.next_base();
+    if (!base) return false;
+    const double fitting = miss_ratio(lab_, cache_, *base, cache_.fetch_bytes, 0);
+    const double exceeding = miss_ratio(lab_, cache_, 2 * *base, cache_.fetch_bytes, 0);
+    references_.add({.bytes = 2 * *base, .fitting = fitting, .exceeding = exceeding});
+    return true;
   }
 
   Lab& lab_;
   const Cache& cache_;
-  std::size_t next_part_ = 0;
-  std::vector<Reference> references_;
+  LineReferences references_;
 };
 
 }  // namespace

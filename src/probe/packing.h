@@ -1,12 +1,14 @@
 // Packing: the largest set of places that a cache holds all at once, found by adding place after place and keeping
 // those with which everything still hits. Whatever the index and the replacement, a set of lines can stay resident only
 // if no set of the cache has more of them than it has ways, so what cannot be enlarged any more fills the cache
-// exactly. It takes a test for each place that does not fit, so it is for caches of few lines.
+// exactly. It takes a test for each place that does not fit, so it is for caches of few lines. What fools it is said
+// where it is decided: packing_decision.h.
 #pragma once
 
 #include <cstdint>
 #include <vector>
 
+#include "probe/packing_decision.h"
 #include "probe/site.h"
 
 namespace gputopo::probe {
@@ -19,14 +21,14 @@ class FitTest {
  public:
   FitTest(Lab& lab, const Cache& cache, ChaseArray array, const std::vector<PackingPlace>& places);
 
-  using Group = std::vector<std::uint32_t>;  // of places
+  using Group = PackingGroup;
   // Whether `taken` and each of the groups fit.
   [[nodiscard]] std::vector<bool> fit(const std::vector<Group>& groups, const Group& taken = {});
   // The median of some copies of the misses a pass, beyond what looks like misses in an array that fits. What does not
   // fit misses at least once a pass; kDecision is in between.
   [[nodiscard]] std::vector<double> misses_per_pass(const std::vector<Group>& groups, const Group& taken,
                                                     std::size_t copies);
-  static constexpr double kDecision = 0.4;
+  static constexpr double kDecision = PackingParameters{}.max_misses;
   // Learns better how many loads look like misses, where that is not known well enough for so many elements.
   void sharpen(double elements);
   // Standard error of one copy's misses a pass over so many elements.
@@ -37,8 +39,6 @@ class FitTest {
   // Loads as slow as the level behind the cache answers. What is slower still is an outlier: nothing that is walked
   // again and again is evicted from there.
   [[nodiscard]] double band_count(const stats::Histogram& histogram) const;
-  // Enough for the noise of a median of five copies to stay clear of the decision.
-  [[nodiscard]] double passes(double elements) const;
   [[nodiscard]] double elements_in(const Group& group) const;
   [[nodiscard]] ChaseProgram program_of(const Group& taken, const Group& group) const;
 
@@ -46,20 +46,18 @@ class FitTest {
   const Cache& cache_;
   ChaseArray array_;
   const std::vector<PackingPlace>& places_;
-  double false_misses_ = 0;  // per load
-  double false_misses_error_ = 0;
+  FalseMisses false_misses_;
 };
 
 // A cache of two ways whose sets have, one in a hundred, room for one more: twice its places of refusals miss that with
 // a probability of e^-2 for each such set. Beyond it what is missing is less than a place or two of hundreds.
 inline constexpr double kPackingPatience = 3;
 
-// The places, in their order of trial, that are resident together; `array` is what they are elements of.
-// `first` of them, if that many fit, are taken without looking at each. It ends when so many times what was taken have
-// been refused in a row.
-[[nodiscard]] std::vector<std::uint32_t> pack(Lab& lab, const Cache& cache, const ChaseArray& array,
-                                              const std::vector<PackingPlace>& places, std::size_t first,
-                                              double patience = kPackingPatience);
+// The places, in their order of trial, that are resident together; `array` is what they are elements of. See
+// PackingSearch for `first` and `patience`.
+[[nodiscard]] PackingGroup pack(Lab& lab, const Cache& cache, const ChaseArray& array,
+                                const std::vector<PackingPlace>& places, std::size_t first,
+                                double patience = kPackingPatience);
 
 // Bytes that a cache holds, from places of one fetch each; 0 where it is too large for this.
 [[nodiscard]] double packed_bytes(Lab& lab, const Cache& cache);

@@ -1,4 +1,5 @@
-// Every tunable of the probes, with the reason for its value.
+// Tunables that several methods of the probes have in common, with the reason for each value. What one method alone has
+// is with that method.
 #pragma once
 
 #include <cstdint>
@@ -11,37 +12,17 @@ struct Parameters {
   std::uint32_t copies = 5;
   // Tiny array whose loads all hit: fits the smallest cache any GPU had (a 1 KiB constant cache).
   std::uint64_t tiny_bytes = 256;
-  // Stride of a cold pass in which every load misses: larger than any line seen so far (256 B).
-  std::uint64_t cold_stride_bytes = 512;
   // Longest line that is looked for; twice the longest seen.
   std::uint64_t line_limit_bytes = 512;
-  // Footprints per octave of the survey. More resolves ramps; fewer is faster.
-  std::uint32_t footprints_per_octave = 4;
-  // The survey goes on past first_limit up to last_limit only while loads still hit.
-  std::uint64_t survey_first_limit_bytes = 1u << 20;
-  std::uint64_t survey_last_limit_bytes = 16u << 20;
   // Loads counted per footprint: a proportion to +-1% at 95% in the worst case.
   std::uint64_t survey_loads = 8192;
   // Same for programs that run alone; one thread, so time is precious.
   std::uint64_t exclusive_loads = 2048;
-  // A footprint fits when at most this part of its loads misses beyond the noise of a tiny array.
-  double fits_tolerance = 0.004;
   // Two reference miss ratios (fits, exceeds) must be this far apart to decide anything between them.
   double least_contrast = 0.10;
-  // Part of the fitting footprint that line, amount and sharing experiments use: near the capacity, so that two of them
-  // exceed it, and clear of the ramp before it.
-  double comfortable = 0.90;
-  // Sampled residency: of the lines of the cache, the part that one program samples. Every missed sample evicts a line,
-  // which is corrected for: at this part by 3%, known to a tenth.
-  double sampled_part = 0.1;
-  // Footprint, in capacities. More: every set is full even where they fill unevenly; fewer: more of the samples hit.
-  double sampled_capacities = 3;
-  // Samples that a residency estimate aims at, all copies together: 0.27% standard error at that footprint.
+  // Samples that a residency estimate aims at, all copies together: 0.27% standard error at three
+  // capacities.
   std::uint64_t residency_samples = 270000;
-  std::uint32_t residency_programs_limit = 12000;
-  // Places up to which a cache is packed place by place. More: exact sizes of larger caches; the time grows with the
-  // square.
-  double packed_places_limit = 400;
   // Lines among which those of one set are looked for, by walking all of them again and again. More would take minutes.
   double structure_lines_limit = 32768;
   // The same for a cache that SMs share, where lines are left out of what one block touches at once: 256 MiB of 128 B.

@@ -2,9 +2,13 @@
 
 #include <cmath>
 
-#include "probe/lab.h"
-
 namespace gputopo::probe {
+
+std::size_t ResidencyByAge::useful_bins(std::uint64_t samples, std::uint64_t array_bytes, std::uint64_t nearer_bytes,
+                                        const ResidencyByAgeParameters& parameters) {
+  const std::uint64_t wanted = 1 + parameters.bins_of_nearer * array_bytes / nearer_bytes;
+  return std::min(1 + samples / parameters.samples_of_bin, wanted);
+}
 
 void ResidencyByAge::add(double age, bool nearer_hit, bool hit) {
   Bin& bin = bins_[std::min(bins_.size() - 1, static_cast<std::size_t>(age * bin_count()))];
@@ -12,10 +16,8 @@ void ResidencyByAge::add(double age, bool nearer_hit, bool hit) {
   if (!nearer_hit) bin.ages += age;
 }
 
-// Else outliers among what the nearer cache holds may be most of what it seems to lack.
-bool ResidencyByAge::Bin::tells() const {
-  constexpr double kEnough = 0.2;
-  return told() > kEnough * (told() + static_cast<double>(nearer));
+bool ResidencyByAge::tells(const Bin& bin) const {
+  return bin.told() > parameters_.min_past_nearer * (bin.told() + static_cast<double>(bin.nearer));
 }
 
 ResidencyByAge::Bin ResidencyByAge::sum(std::size_t begin, std::size_t end) const {
@@ -43,10 +45,10 @@ ResidencyByAge::Young ResidencyByAge::young(std::size_t bins) const {
   return {std::clamp(curved, near.resident(), 1.0), std::abs(curved - straight), near.variance()};
 }
 
-ResidencyByAge::Part ResidencyByAge::part() const {
-  const auto first = static_cast<std::size_t>(
-      std::find_if(bins_.begin(), bins_.end(), [](const Bin& bin) { return bin.tells(); }) - bins_.begin());
-  if (2 * first + 2 > bins_.size()) throw Inconclusive("the cache before it holds nearly all that was loaded");
+std::optional<ResidencyByAge::Part> ResidencyByAge::part() const {
+  const auto telling = std::ranges::find_if(bins_, [&](const Bin& bin) { return tells(bin); });
+  const auto first = static_cast<std::size_t>(telling - bins_.begin());
+  if (2 * first + 2 > bins_.size()) return std::nullopt;
   Part part;
   double variance = 0;
   for (std::size_t i = first; i < bins_.size(); ++i) {
@@ -61,15 +63,15 @@ ResidencyByAge::Part ResidencyByAge::part() const {
     systematic = share * youngest.systematic;
     variance += share * share * youngest.variance;
   }
-  constexpr double kErrorsInInterval = 1.96;
+  constexpr double kErrorsInInterval = 1.96;  // of 95%
   const double error = kErrorsInInterval * std::sqrt(variance) + systematic;
   part.interval = {part.value - error, part.value + error};
   return part;
 }
 
 double ResidencyByAge::old_part(double held) const {
-  constexpr double kClearly = 1.2;
-  return sum(static_cast<std::size_t>(std::ceil(kClearly * held * bin_count())), bins_.size()).resident();
+  const double oldest_held = parameters_.clearly_older * held * bin_count();
+  return sum(static_cast<std::size_t>(std::ceil(oldest_held)), bins_.size()).resident();
 }
 
 }  // namespace gputopo::probe

@@ -2,7 +2,8 @@
 
 #include <fmt/format.h>
 
-#include <cmath>
+#include "probe/capacity_decision.h"
+#include "probe/survey_decision.h"
 
 namespace gputopo::probe {
 
@@ -31,6 +32,58 @@ ChaseStep warm_step(const Site& site, const ChaseArray& array, std::uint32_t ind
   return {.kind = site.exclusive ? StepKind::kTouch : StepKind::kWarm, .array = index, .loads = array.element_count()};
 }
 
+void add_timed_steps(ChaseProgram& program, std::uint64_t begin, std::uint64_t end) {
+  // Latencies that a step keeps are in shared memory, which is taken from L1: the smallest carve-out must hold them.
+  // What runs alone is asked of caches behind that.
+  constexpr std::uint32_t kKept = 512;
+  constexpr std::uint32_t kKeptAlone = 4096;
+  program.timed_cap = program.exclusive ? kKeptAlone : kKept;
+  for (std::uint64_t first = begin; first < end; first += program.timed_cap) {
+    const std::uint64_t loads = std::min<std::uint64_t>(program.timed_cap, end - first);
+    program.steps.push_back({.kind = StepKind::kTimed, .loads = loads, .chain = 1, .first = first});
+  }
+}
+
+Cache find_cache(const Survey& survey, std::size_t depth, bool merge_rest) {
+  if (survey.levels.size() < 2 || depth >= survey.levels.size()) {
+    throw NotPresent(fmt::format("loads in the {} space show {} level(s) only, so there is no cache at level {}",
+                                 to_string(survey.site.space), survey.levels.size(), depth + 1));
+  }
+  Cache cache;
+  cache.survey = &survey;
+  cache.first_level = depth;
+  cache.last_level = merge_rest ? survey.levels.size() - 2 : depth;
+  cache.fetch_bytes = survey.fetch_bytes;
+  return read_again(cache);
+}
+
+Cache read_again(Cache cache) {
+  const Survey& survey = *cache.survey;
+  const SweepReading reading = read_sweep(survey.footprints_bytes, survey.histograms, survey.tiny,
+                                          {cache.hit_floor_cycles(), cache.hit_limit_cycles(), cache.misses_at_most()});
+  cache.fits_bytes = reading.fits_bytes;
+  cache.resident_bytes = reading.resident_bytes;
+  cache.nearer_bytes = reading.nearer_bytes;
+  cache.noise = reading.noise;
+  return cache;
+}
+
+Cache with(Cache cache, const Fetch& fetch) {
+  cache.fetch_bytes = fetch.bytes;
+  return read_again(std::move(cache));
+}
+
+Cache with(Cache cache, const Line& line) {
+  cache.line = line;
+  return cache;
+}
+
+Cache with(Cache cache, const Capacity& capacity) {
+  cache.size_bytes = capacity.bytes;
+  if (capacity.first_miss_bytes > 0) cache.fits_bytes = static_cast<std::uint64_t>(capacity.first_miss_bytes);
+  return cache;
+}
+
 void require_exceeded(const Cache& cache, const std::string& consequence) {
   if (cache.was_exceeded()) return;
   const std::uint64_t limit = cache.site().limit_bytes;
@@ -50,26 +103,6 @@ double median_hit_fraction(const std::vector<ChaseResult>& copies, std::size_t s
   fractions.reserve(copies.size());
   for (const ChaseResult& copy : copies) fractions.push_back(hit_fraction(copy.steps.at(step), limit_cycles));
   return stats::median(fractions);
-}
-
-Attribute measured(const Conditions& conditions, Value value, std::string unit, std::optional<stats::Interval> interval,
-                   std::string method) {
-  Attribute attribute;
-  attribute.value = std::move(value);
-  attribute.unit = std::move(unit);
-  attribute.source = Source::kMeasured;
-  if (interval) {
-    attribute.low = interval->low;
-    attribute.high = interval->high;
-  }
-  attribute.method = std::move(method);
-  attribute.conditions = conditions.named();
-  return attribute;
-}
-
-Attribute measured_exactly(const Conditions& conditions, std::int64_t value, std::string unit, std::string method) {
-  const auto exact = static_cast<double>(value);
-  return measured(conditions, value, std::move(unit), stats::Interval{exact, exact}, std::move(method));
 }
 
 }  // namespace gputopo::probe

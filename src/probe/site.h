@@ -103,64 +103,8 @@ struct Cache {
   [[nodiscard]] bool was_exceeded() const { return has_next_level() && fits_bytes < survey->footprints_bytes.back(); }
 };
 
-// ---- Building programs ----
+// ---- Caches of a survey ----
 
-[[nodiscard]] ChaseArray make_array(const Site& site, std::uint64_t bytes, std::uint64_t stride_bytes,
-                                    Order second_order = Order::kReversed, std::uint64_t seed = 1);
-// A program of one actor (warp 0, lane 0) at the site.
-[[nodiscard]] ChaseProgram make_program(const Site& site, std::vector<ChaseArray> arrays, std::vector<ChaseStep> steps);
-// One pass over the array that leaves it as resident as it gets: by the actor alone where caches may belong to a warp,
-// by the whole block where they are shared.
-[[nodiscard]] ChaseStep warm_step(const Site& site, const ChaseArray& array, std::uint32_t index = 0);
-
-// ---- Reading results ----
-
-// Part of the loads of a step that hit at or before the cache's level.
-[[nodiscard]] double hit_fraction(const StepResult& step, double limit_cycles);
-// Median over the copies of the hit fraction of their step `step`.
-[[nodiscard]] double median_hit_fraction(const std::vector<ChaseResult>& copies, std::size_t step, double limit_cycles);
-
-// Adds an untimed chain over the array to steps that have warmed it up (the first) and loaded from it, where they
-// ended. In segments, so that outliers spoil some of them and not their median.
-void add_untimed_chain(std::vector<ChaseStep>& steps, const ChaseArray& array);
-// Cycles of a load of such a chain, which is all steps from `first_step` on.
-[[nodiscard]] double untimed_latency(const ChaseResult& copy, std::size_t first_step);
-
-// Loads with raw latencies in a band [low, high).
-struct BandLatencies {
-  std::vector<double> means_cycles;  // of each copy of a program, the timer's cost taken off
-  stats::Histogram histogram;        // of all copies and all loads, raw
-  bool untimed = false;              // the means are of untimed chains
-};
-// Of step `step` of a program's copies. Throws Inconclusive where too few loads are in the band.
-[[nodiscard]] BandLatencies timed_band_latencies(const std::vector<ChaseResult>& copies, std::size_t step,
-                                                 double low_cycles, double high_cycles, double timer_cycles);
-// Of walks over an array in its first order. Where nearly all loads are in
-// the band untimed chains tell: timing a load does not always cost the same.
-[[nodiscard]] BandLatencies band_latencies(Lab& lab, const Survey& survey, const ChaseArray& array, double low_cycles,
-                                           double high_cycles);
-
-// ---- Attributes ----
-
-// A measured attribute, and what held while the programs behind it ran.
-[[nodiscard]] Attribute measured(const Conditions& conditions, Value value, std::string unit,
-                                 std::optional<stats::Interval> interval, std::string method);
-// A whole number, which is exact: the interval is the value.
-[[nodiscard]] Attribute measured_exactly(const Conditions& conditions, std::int64_t value, std::string unit,
-                                         std::string method);
-
-[[nodiscard]] Attribute to_attribute(const Cache& cache, const Fetch& fetch, bool keep_samples);
-[[nodiscard]] Attribute to_attribute(const Line& line);
-[[nodiscard]] Attribute to_attribute(const Cache& cache, const Capacity& capacity, bool keep_samples);
-
-// ---- The probes: one file each ----
-
-// What a tiny array alone tells of a space: the latency of the nearest level and what timing costs.
-[[nodiscard]] Survey begin_survey(Lab& lab, const Site& site);
-// The rest of it: all levels.
-[[nodiscard]] Survey complete_survey(Lab& lab, Survey survey);
-// Sweeps the footprints of a survey whose fetch granularity and levels are known (again, under another carve-out).
-void sweep_footprints(Lab& lab, Survey& survey);
 // The cache at `depth` of the survey (0: nearest). Levels that share a cache (near and far L2) are one when
 // `merge_rest`: all from there on but the last. Throws NotPresent.
 [[nodiscard]] Cache find_cache(const Survey& survey, std::size_t depth, bool merge_rest);
@@ -176,11 +120,28 @@ void require_exceeded(const Cache& cache, const std::string& consequence);
 [[nodiscard]] Cache with(Cache cache, const Line& line);
 [[nodiscard]] Cache with(Cache cache, const Capacity& capacity);
 
-[[nodiscard]] Fetch find_fetch(const Cache& cache, const Parameters& parameters);
-[[nodiscard]] Line find_line(Lab& lab, const Cache& cache);
-// A line of these bytes. Throws Inconclusive where it is longer than what is looked for.
-[[nodiscard]] Line make_line(const Lab& lab, std::uint64_t bytes, std::string method, NamedValues details);
-[[nodiscard]] Capacity find_capacity(Lab& lab, const Cache& cache);
+// ---- Building programs ----
+
+[[nodiscard]] ChaseArray make_array(const Site& site, std::uint64_t bytes, std::uint64_t stride_bytes,
+                                    Order second_order = Order::kReversed, std::uint64_t seed = 1);
+// A program of one actor (warp 0, lane 0) at the site.
+[[nodiscard]] ChaseProgram make_program(const Site& site, std::vector<ChaseArray> arrays, std::vector<ChaseStep> steps);
+// One pass over the array that leaves it as resident as it gets: by the actor alone where caches may belong to a warp,
+// by the whole block where they are shared.
+[[nodiscard]] ChaseStep warm_step(const Site& site, const ChaseArray& array, std::uint32_t index = 0);
+// Steps that time each load [begin, end) of the second chain of a program's array, as many at a time as are kept, and
+// the number of those that the device is to keep.
+void add_timed_steps(ChaseProgram& program, std::uint64_t begin, std::uint64_t end);
+
+// ---- Reading results ----
+
+// Part of the loads of a step that hit at or before the cache's level.
+[[nodiscard]] double hit_fraction(const StepResult& step, double limit_cycles);
+// Median over the copies of the hit fraction of their step `step`.
+[[nodiscard]] double median_hit_fraction(const std::vector<ChaseResult>& copies, std::size_t step, double limit_cycles);
+
+// ---- The probes: one file each ----
+
 [[nodiscard]] Attribute measure_latency(Lab& lab, const Cache& cache);
 // Near and far latency of an L2 with partitions; the value is the near one.
 [[nodiscard]] Attribute measure_far_latency(Lab& lab, const Cache& l2);
@@ -202,3 +163,11 @@ void require_exceeded(const Cache& cache, const std::string& consequence);
 [[nodiscard]] Attribute measure_device_latency(Lab& lab, const Survey& survey, std::uint64_t last_cache_bytes);
 
 }  // namespace gputopo::probe
+
+// What used to be declared here.
+#include "probe/band_latency.h"
+#include "probe/carve_out.h"
+#include "probe/fetch_granularity.h"
+#include "probe/line_size.h"
+#include "probe/size.h"
+#include "probe/survey.h"

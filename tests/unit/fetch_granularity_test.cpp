@@ -33,5 +33,24 @@ TEST(FetchGranularity, NoPatternAgreesWithNothing) {
   EXPECT_LT(fetch_granularity_of(passes, 16, 100, 512).agreement, 0.9);
 }
 
+TEST(FetchGranularity, AllEqualOrNothingNamesNoSize) {
+  const std::vector<std::vector<std::uint32_t>> all_hit(3, std::vector<std::uint32_t>(256, 40));
+  EXPECT_LT(fetch_granularity_of(all_hit, 16, 100, 512).agreement, 0.9);
+  const std::vector<std::vector<std::uint32_t>> all_miss(3, std::vector<std::uint32_t>(256, 500));
+  EXPECT_EQ(fetch_granularity_of(all_miss, 16, 100, 512).bytes, 16u) << "each load brings no more than its stride";
+  EXPECT_EQ(fetch_granularity_of({}, 16, 100, 512).bytes, 0u);
+  const std::vector<std::vector<std::uint32_t>> one_load(1, {500});
+  EXPECT_EQ(fetch_granularity_of(one_load, 16, 100, 512).agreement, 0) << "the first load does not count";
+}
+
+TEST(FetchGranularity, AFewOutliersAreAgreedWith) {
+  std::vector<std::vector<std::uint32_t>> passes(1, cold_pass(64));
+  for (const std::size_t slow : {5u, 77u, 130u}) passes[0][slow] = 500;
+  const FetchGranularity found = fetch_granularity_of(passes, 16, 100, 512);
+  EXPECT_EQ(found.bytes, 64u);
+  EXPECT_GT(found.agreement, 0.95);
+  EXPECT_LT(found.agreement, 1);
+}
+
 }  // namespace
 }  // namespace gputopo::probe

@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include "device/sim/machine.h"
+#include "probe/survey.h"
 
 namespace gputopo::probe {
 namespace {
@@ -30,8 +31,8 @@ sim::MachineSpec machine_with(sim::CacheSpec cache) {
 
 double packed(const sim::MachineSpec& machine) {
   const std::unique_ptr<Device> device = sim::make_sim_device(machine, 1);
-  const DiscoverOptions options;
-  Lab lab(*device, options);
+  Bench bench(*device, {});
+  Lab lab(bench);
   const Survey survey = complete_survey(lab, begin_survey(lab, {.space = Space::kGlobal}));
   return packed_bytes(lab, find_cache(survey, 0, false));
 }

@@ -6,8 +6,6 @@
 #include <functional>
 #include <random>
 
-#include "probe/lab.h"
-
 namespace gputopo::probe {
 namespace {
 
@@ -26,10 +24,11 @@ ResidencyByAge sampled(double nearer, const std::function<double(double)>& resid
 }
 
 void expect_part(const ResidencyByAge& by_age, double truth) {
-  const ResidencyByAge::Part part = by_age.part();
-  EXPECT_NEAR(part.value, truth, 0.005 * truth);
-  EXPECT_LE(part.interval.low, truth);
-  EXPECT_GE(part.interval.high, truth);
+  const std::optional<ResidencyByAge::Part> part = by_age.part();
+  ASSERT_TRUE(part);
+  EXPECT_NEAR(part->value, truth, 0.005 * truth);
+  EXPECT_LE(part->interval.low, truth);
+  EXPECT_GE(part->interval.high, truth);
 }
 
 TEST(ResidencyByAge, RandomReplacementForgetsLittleByLittle) {
@@ -51,7 +50,24 @@ TEST(ResidencyByAge, TwoWaysAtRandomForgetInSteps) {
 }
 
 TEST(ResidencyByAge, SaysWhenTheNearerCacheHidesAll) {
-  EXPECT_THROW(static_cast<void>(sampled(0.99, [](double) { return 1.0; }).part()), Inconclusive);
+  EXPECT_FALSE(sampled(0.99, [](double) { return 1.0; }).part());
+  EXPECT_FALSE(ResidencyByAge(8).part()) << "no samples";
+}
+
+TEST(ResidencyByAge, AllOrNothingIsResident) {
+  const std::optional<ResidencyByAge::Part> all = sampled(0, [](double) { return 1.0; }).part();
+  ASSERT_TRUE(all);
+  EXPECT_DOUBLE_EQ(all->value, 1);
+  const std::optional<ResidencyByAge::Part> none = sampled(0, [](double) { return 0.0; }).part();
+  ASSERT_TRUE(none);
+  EXPECT_EQ(none->value, 0);
+  EXPECT_EQ(none->interval.low, 0);
+}
+
+TEST(ResidencyByAge, BinsAreAsManyAsTheNearerCacheAndTheSamplesAllow) {
+  EXPECT_EQ(ResidencyByAge::useful_bins(100'000, 1 << 20, 1 << 17), 33u) << "four of the nearer cache's size";
+  EXPECT_EQ(ResidencyByAge::useful_bins(300, 1 << 20, 1 << 17), 11u) << "thirty samples each";
+  EXPECT_EQ(ResidencyByAge::useful_bins(0, 1 << 20, 1 << 17), 1u);
 }
 
 }  // namespace

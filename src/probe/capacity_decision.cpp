@@ -1,0 +1,164 @@
+#include "probe/capacity_decision.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+namespace gputopo::probe {
+namespace {
+
+using Parameters = CapacityDecisionParameters;
+
+// Whether footprints from `bytes` on miss with nearly every load when walked in order, as under LRU.
+bool misses_all(const CapacityEvidence& evidence, double bytes, const Parameters& parameters) {
+  const auto beyond =
+      std::ranges::find_if(evidence.sweep, [&](const FootprintHits& footprint) { return footprint.bytes >= bytes; });
+  return beyond != evidence.sweep.end() && 1 - beyond->hits > (1 - parameters.still_hits) * evidence.misses_at_most;
+}
+
+// What the views but sampling tell.
+struct Standing {
+  SizeView best;
+  std::string method;
+  double base_bytes = 0;    // of the footprint to sample
+  double capacities = 0;    // its size in these
+  bool can_sample = false;  // the space allows a footprint that large
+  bool exact = false;       // reading backwards is, or the footprint that fits
+  double packed_bytes = 0;  // 0: not packed
+};
+
+Standing standing_of(const CapacityEvidence& evidence, const Parameters& parameters) {
+  const SizeView& resident = *evidence.resident;
+  Standing standing{.best = resident, .method = "resident_backwards"};
+  if (evidence.fits && !evidence.is_behind) {
+    // Behind another cache a footprint also fits when the two hold it together: no lower bound of this one. And it may
+    // be as much too large as its interval says: where reading backwards is exact (LRU), a little more proves nothing.
+    const SizeView& fits = *evidence.fits;
+    const bool in_turn = misses_all(evidence, 2 * resident.bytes, parameters);
+    if ((in_turn ? fits.interval.low : fits.bytes) > resident.bytes) {
+      standing.best = fits;
+      standing.method = "largest_fitting_footprint";
+    }
+  }
+  standing.base_bytes = std::max(standing.best.bytes, evidence.guess_bytes);
+  const double of_shared =
+      resident.bytes == 0 || resident.settled ? parameters.shared_capacities : parameters.unsettled_capacities;
+  const double wanted = evidence.is_shared ? of_shared : parameters.sampled_capacities;
+  standing.capacities =
+      evidence.limit_bytes == 0 ? wanted : std::min(wanted, evidence.limit_bytes / standing.base_bytes);
+  standing.can_sample = standing.capacities >= parameters.min_capacities;
+  if (!standing.can_sample) return standing;
+  standing.exact = evidence.is_shared ? resident.bytes > 0 : misses_all(evidence, 2 * standing.base_bytes, parameters);
+  standing.packed_bytes = evidence.packed_bytes.value_or(0);
+  // What reading backwards over-counts under another replacement than LRU, packing does not.
+  if (standing.packed_bytes > 0 &&
+      (standing.packed_bytes > parameters.packed_beyond * standing.best.bytes || !standing.exact)) {
+    standing.best = {standing.packed_bytes,
+                     {standing.packed_bytes - evidence.line_bytes, standing.packed_bytes + evidence.line_bytes}};
+    standing.method = "packed_places";
+  }
+  return standing;
+}
+
+bool is_above(const SampledResidency& sampled, const Standing& standing, double standard_errors) {
+  constexpr double kErrorsInInterval = 1.96;  // of 95%
+  const double error = (sampled.bytes - sampled.interval.low) / kErrorsInInterval;
+  return sampled.bytes - standard_errors * error > standing.best.bytes;
+}
+
+// Reading backwards is exact where the oldest is replaced. Elsewhere it finds too little, whatever the footprint.
+bool replaces_in_turn(const SampledResidency& sampled, const Parameters& parameters) {
+  return sampled.old_part <= parameters.still_hits;
+}
+
+bool may_hide_memory_loads(const CapacityEvidence& evidence, const ClearMemoryLoadsParameters& parameters) {
+  return evidence.is_shared && evidence.has_far_part && evidence.cold_hits > 1 - parameters.nearly_all_told;
+}
+
+// The answer where memory hides among the far hits: the other views would count its loads as hits.
+bool is_told_by_memory_loads(const CapacityEvidence& evidence) {
+  return evidence.memory && explains_all(*evidence.memory, evidence.guess_bytes / evidence.stride_bytes);
+}
+
+// The sample stands only where it is above what the others found; it raises the upper end of a lower bound.
+void weigh_sample(const CapacityEvidence& evidence, const Parameters& parameters, Standing& standing) {
+  const SampledResidency& sampled = evidence.sampled.back();
+  const bool exact = standing.exact && replaces_in_turn(evidence.sampled.front(), parameters);
+  // An exact view stands unless the full sample is clearly above it.
+  const double clearly = exact && evidence.resident->settled ? parameters.clear_errors : parameters.likely_errors;
+  if (is_above(sampled, standing, clearly)) {
+    const double line = evidence.line_bytes;
+    standing.best = {std::round(sampled.bytes / line) * line,
+                     {sampled.interval.low - line / 2, sampled.interval.high + line / 2}};
+    standing.method = "sampled_residency";
+  } else if (!exact) {
+    standing.best.interval.high = std::max(standing.best.interval.high, sampled.interval.high);
+  }
+}
+
+}  // namespace
+
+std::optional<Look> next_look(const CapacityEvidence& evidence, const Parameters& parameters) {
+  if (may_hide_memory_loads(evidence, {}) && !evidence.memory) return Look{View::kMemoryLoads};
+  if (is_told_by_memory_loads(evidence)) return std::nullopt;
+  if (!evidence.resident) return Look{View::kResident};
+  if (!evidence.is_shared && !evidence.fits) return Look{View::kFits};
+  const Standing standing = standing_of(evidence, parameters);
+  if (!standing.can_sample || evidence.not_sampled) return std::nullopt;
+  // Where walking twice the capacity in order still hits, the replacement is not LRU.
+  if (!standing.exact && !evidence.packed_bytes) return Look{View::kPacked};
+  const auto sample = [&](double capacities, std::uint64_t samples) {
+    return Look{View::kSampled, capacities, standing.base_bytes, samples};
+  };
+  if (evidence.sampled.empty()) {
+    const bool is_known = standing.exact || standing.packed_bytes > 0;
+    return sample(standing.capacities, is_known ? parameters.quick_samples : parameters.full_samples);
+  }
+  if (evidence.sampled.size() > 1 || !standing.exact || standing.packed_bytes > 0) return std::nullopt;
+  const SampledResidency& first = evidence.sampled.front();
+  if (!replaces_in_turn(first, parameters)) {
+    return sample(std::min(standing.capacities, parameters.sampled_capacities), parameters.full_samples);
+  }
+  if (is_above(first, standing, parameters.doubt_errors) || !evidence.resident->settled) {
+    return sample(standing.capacities, parameters.full_samples);
+  }
+  return std::nullopt;
+}
+
+Decision<Capacity> decide_capacity(const CapacityEvidence& evidence, const Parameters& parameters) {
+  if (is_told_by_memory_loads(evidence)) {
+    const SizeView& found = evidence.memory->capacity;
+    return {
+        .value = Capacity{.bytes = std::round(found.bytes), .interval = found.interval, .method = "clear_memory_loads"},
+        .basis = fmt::format("{:.0f} B, {:.0f}% of memory loads are told", found.bytes, 100 * evidence.memory->told)};
+  }
+  Standing standing = standing_of(evidence, parameters);
+  const bool in_turn = evidence.sampled.empty() || replaces_in_turn(evidence.sampled.front(), parameters);
+  const bool is_known = (standing.exact && in_turn) || standing.packed_bytes > 0;
+  if (evidence.not_sampled && !is_known) return {.why_not = *evidence.not_sampled};
+  const bool is_sampled = !evidence.sampled.empty() && !evidence.not_sampled;
+  if (is_sampled && standing.packed_bytes == 0) weigh_sample(evidence, parameters, standing);
+  if (standing.best.bytes <= 0) {
+    return {.why_not = fmt::format(
+                "footprints up to {} B fit, and arrays large enough to exceed it clearly are not possible here",
+                evidence.fits_bytes)};
+  }
+  const auto all_miss = std::ranges::find_if(
+      evidence.sweep, [&](const FootprintHits& footprint) { return footprint.hits < parameters.nothing_hits; });
+  Capacity capacity{.bytes = std::round(standing.best.bytes),
+                    .interval = standing.best.interval,
+                    .method = standing.method,
+                    .resident_bytes = evidence.resident->bytes,
+                    .first_miss_bytes = evidence.fits ? evidence.fits->bytes : 0,
+                    .all_miss_bytes = all_miss == evidence.sweep.end() ? 0 : all_miss->bytes,
+                    .sampled_bytes = is_sampled ? evidence.sampled.back().bytes : 0};
+  std::string basis =
+      fmt::format("{} {:.0f} B [{:.0f}, {:.0f}]; resident {:.0f}, fits {:.0f}, packed {:.0f}, sampled {:.0f}",
+                  capacity.method, capacity.bytes, capacity.interval.low, capacity.interval.high,
+                  capacity.resident_bytes, capacity.first_miss_bytes, standing.packed_bytes, capacity.sampled_bytes);
+  if (evidence.not_sampled) basis += fmt::format("; not sampled: {}", *evidence.not_sampled);
+  return {.value = std::move(capacity), .basis = std::move(basis)};
+}
+
+}  // namespace gputopo::probe

@@ -1,0 +1,75 @@
+#include "probe/resident_backwards_decision.h"
+
+#include <algorithm>
+
+namespace gputopo::probe {
+
+Region turning_region(std::span<const double> hits_at_places, std::uint64_t elements, double rare_part,
+                      const ResidentBackwardsParameters& parameters) {
+  const std::uint64_t places = hits_at_places.size();
+  if (places == 0) return {0, elements};
+  const double nearly_all = 1 - parameters.outliers_of_place / static_cast<double>(parameters.loads_of_place);
+  std::uint64_t first_mixed = places;
+  std::uint64_t last_mixed = 0;
+  std::uint64_t middle = 0;
+  for (std::uint64_t place = 0; place < places; ++place) {
+    const double hits = hits_at_places[place];
+    if (hits > 0.5) middle = place;
+    if (hits < nearly_all) first_mixed = std::min(first_mixed, place);
+    if (hits > 0) last_mixed = place;
+  }
+  const auto part_of = [](std::uint64_t count, double part) {
+    return static_cast<std::uint64_t>(part * static_cast<double>(count));
+  };
+  const std::uint64_t spread = middle > first_mixed ? part_of(middle - first_mixed, parameters.mixed_margin) : 0;
+  const std::uint64_t before = std::max(spread, part_of(first_mixed, rare_part)) + parameters.margin_places;
+  const std::uint64_t begin = first_mixed < before ? 0 : first_mixed - before;
+  const std::uint64_t after =
+      std::max(spread, part_of(last_mixed, parameters.last_margin)) + parameters.margin_places + 1;
+  return {begin * elements / places, std::min(elements, (last_mixed + after) * elements / places)};
+}
+
+std::uint64_t missed_by_majority(std::span<const std::span<const std::uint32_t>> copies, double hit_limit_cycles) {
+  if (copies.empty()) return 0;
+  std::uint64_t missed = 0;
+  for (std::size_t i = 0; i < copies.front().size(); ++i) {
+    const auto hits = std::ranges::count_if(copies, [&](const auto& copy) { return copy[i] < hit_limit_cycles; });
+    if (2 * static_cast<std::uint64_t>(hits) <= copies.size()) ++missed;
+  }
+  return missed;
+}
+
+ResidentSearch::ResidentSearch(double guess_bytes, std::uint64_t limit_bytes,
+                               const ResidentBackwardsParameters& parameters)
+    : parameters_(parameters),
+      limit_(parameters.max_capacities * guess_bytes),
+      footprint_(parameters.first_capacities * guess_bytes) {
+  if (limit_bytes != 0) limit_ = std::min(limit_, static_cast<double>(limit_bytes));
+}
+
+std::optional<double> ResidentSearch::next_footprint() const {
+  if (ended_ || footprint_ > limit_) return std::nullopt;
+  return footprint_;
+}
+
+void ResidentSearch::add(double resident_bytes) {
+  resident_ = again_ == 0 ? resident_bytes : std::max(resident_, resident_bytes);
+  const bool disturbed = resident_ < best_ && resident_ > (1 - parameters_.disturbed_part) * best_;
+  if (disturbed && again_ < parameters_.max_again) {
+    ++again_;
+    return;
+  }
+  if (resident_ > 0) growth_ = std::max(0.0, resident_ - best_);
+  const bool grew = resident_ > best_;
+  best_ = std::max(best_, resident_);
+  settled_ = !grew && resident_ > 0;
+  ended_ = !grew;
+  footprint_ *= 2;
+  again_ = 0;
+}
+
+SizeView ResidentSearch::found(double line_bytes) const {
+  return {best_, {best_ - line_bytes, best_ + line_bytes + (settled_ ? 0 : growth_)}, settled_};
+}
+
+}  // namespace gputopo::probe

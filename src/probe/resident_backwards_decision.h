@@ -1,0 +1,88 @@
+// What a pass over a footprint leaves in a cache, read backwards: which part of the array must be read, how many of
+// its elements missed, and whether a larger footprint would leave more. Pure functions; resident_backwards.cpp reads.
+//
+// What fools it: replacement that is not in turn (what is read evicts what is not read yet), so it is a lower bound
+// then; a neighbour that evicts, so that it reads a little less than before.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "probe/size_view.h"
+
+namespace gputopo::probe {
+
+struct ResidentBackwardsParameters {
+  // Places at which a long array is looked at, and loads of each. More: a narrower region to read; each load costs an
+  // eviction's worth of disturbance.
+  std::uint64_t places = 128;
+  std::uint64_t loads_of_place = 32;
+  // Outliers that a place may have and still seem to hit always: one slow load, and half of one for rounding.
+  double outliers_of_place = 1.5;
+  // What is read beyond the first and the last mixed place: each speaks for what follows it up to the next one. And of
+  // the way from the first mixed place to the last with more hits than misses, this part; of the last mixed one, that.
+  std::uint64_t margin_places = 3;
+  double mixed_margin = 1.5;
+  double last_margin = 0.25;
+  // Where sets of few ways fill unevenly single misses begin at an eighth of the way to the first mixed place; the part
+  // of the way that is read too, and where that takes too long.
+  double rare_part = 7.0 / 8;
+  double short_rare_part = 1.0 / 3;
+  // Behind another cache, the end of the pass that is walked again, in sizes of that one, and how often: what the
+  // nearer cache then holds is held here too, so that its own leftovers are not counted.
+  std::uint64_t nearer_caches = 4;
+  std::uint64_t nearer_times = 3;
+  // Footprints, in capacities: the first, and the largest. Each is twice the one before.
+  double first_capacities = 2;
+  double max_capacities = 32;
+  // Less than before by no more than this part is a neighbour's doing: the footprint is read again, so often. Larger
+  // reads again what is really less.
+  double disturbed_part = 0.01;
+  int max_again = 2;
+};
+
+// Elements [begin, end) of an array, in the order of the reading.
+struct Region {
+  std::uint64_t begin = 0;
+  std::uint64_t end = 0;
+};
+
+// Where a backward reading turns from hits to misses, from the part of hits at places evenly over the array.
+// `rare_part`: of the way to the first place with misses, the part that is read too, for misses too rare to be seen in
+// a place.
+[[nodiscard]] Region turning_region(std::span<const double> hits_at_places, std::uint64_t elements, double rare_part,
+                                    const ResidentBackwardsParameters& parameters = {});
+
+// Positions at which most copies miss, from the latencies of each copy. A load that hits may look slow (an outlier);
+// one that misses never looks fast; so the majority is exact where the copies agree on what is resident.
+[[nodiscard]] std::uint64_t missed_by_majority(std::span<const std::span<const std::uint32_t>> copies,
+                                               double hit_limit_cycles);
+
+// Doubles the footprint until what stays resident no longer grows: until every set is full.
+class ResidentSearch {
+ public:
+  // `limit_bytes`: the largest footprint that is possible; 0: none.
+  ResidentSearch(double guess_bytes, std::uint64_t limit_bytes, const ResidentBackwardsParameters& parameters = {});
+
+  // To read next; may be the same again. Nothing at the end.
+  [[nodiscard]] std::optional<double> next_footprint() const;
+  // Bytes that were resident after it; 0 where it could not be read.
+  void add(double resident_bytes);
+  // What was found with elements of so many bytes.
+  [[nodiscard]] SizeView found(double line_bytes) const;
+
+ private:
+  ResidentBackwardsParameters parameters_;
+  double limit_ = 0;
+  double footprint_ = 0;
+  double resident_ = 0;  // of this footprint
+  int again_ = 0;
+  double best_ = 0;
+  double growth_ = 0;
+  bool settled_ = false;
+  bool ended_ = false;
+};
+
+}  // namespace gputopo::probe

@@ -1,0 +1,17 @@
+// The survey of a space: tiny array, cold passes, then a sweep over footprints whose single loads are clustered into
+// levels (stats/levels.h). What fools it: levels whose latencies overlap, slices far apart that look like levels; what
+// the sweep tells of one cache is decided in survey_decision.h.
+#pragma once
+
+#include "probe/site.h"
+
+namespace gputopo::probe {
+
+// What a tiny array alone tells of a space: the latency of the nearest level and what timing costs.
+[[nodiscard]] Survey begin_survey(Lab& lab, const Site& site);
+// The rest of it: all levels.
+[[nodiscard]] Survey complete_survey(Lab& lab, Survey survey);
+// Sweeps the footprints of a survey whose fetch granularity and levels are known (again, under another carve-out).
+void sweep_footprints(Lab& lab, Survey& survey);
+
+}  // namespace gputopo::probe

@@ -1,0 +1,97 @@
+// The pure parts of a survey: how far the sweep goes, where the nearest level ends before the sweep has shown the next
+// one, and what the sweep tells of a cache whose latencies are known: what fits, what is resident, what is noise. The
+// levels themselves are stats/levels.h.
+//
+// What fools them: a neighbour that spoils footprints (a larger one that fits then speaks for the smaller ones); levels
+// whose latencies overlap, which count as one.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "stats/histogram.h"
+
+namespace gputopo::probe {
+
+struct SweepParameters {
+  // Footprints per octave. More resolves ramps; fewer is faster. Of what SMs share, where programs take turns, fewer.
+  double per_octave = 4;
+  double per_octave_of_shared = 2;
+  // The smallest footprint: half the smallest cache any GPU had; and of what SMs share.
+  double first_bytes = 512;
+  double first_bytes_of_shared = 16 << 10;
+  // Of what SMs share the largest, in capacities of the last cache by its vendor: memory shows clearly.
+  double beyond_last_cache = 2.5;
+  // The sweep goes up to the first limit, and then on, by so much at a time, up to the last one while more than this
+  // part of the loads still hits.
+  std::uint64_t first_limit_bytes = 1u << 20;
+  std::uint64_t last_limit_bytes = 16u << 20;
+  double limit_growth = 4;
+  double still_hits = 0.25;
+  // Loads that are counted of a footprint, where the parameters of all probes do not ask for less: passes, and no less
+  // than so many loads; of what SMs share, one of so many elements, and no less than so many.
+  std::uint64_t passes = 2;
+  std::uint64_t min_loads = 256;
+  std::uint64_t elements_of_load = 8;
+  std::uint64_t min_loads_of_shared = 64;
+  // Copies of a program up to the first limit. More: a neighbour disturbs less; beyond it, where nothing is small, one.
+  std::uint32_t copies = 3;
+};
+
+// A part of the sweep: footprints in even steps of an octave.
+struct SweepPart {
+  double from_bytes = 0;
+  double to_bytes = 0;
+  double per_octave = 0;
+  std::uint32_t copies = 1;
+
+  [[nodiscard]] std::vector<double> footprints() const;
+};
+// Of what each SM has of its own: the first part, or what follows the one up to `swept_bytes`, of whose largest
+// footprint this part of the loads hit the nearest level. Nothing where it ends. `clamp_bytes`: largest array; 0: none.
+[[nodiscard]] SweepPart first_sweep_part(std::uint64_t clamp_bytes, const SweepParameters& parameters = {});
+[[nodiscard]] std::optional<SweepPart> next_sweep_part(double swept_bytes, double hits, std::uint64_t clamp_bytes,
+                                                       const SweepParameters& parameters = {});
+// Of what SMs share, all of it.
+[[nodiscard]] SweepPart shared_sweep(double last_cache_bytes, const SweepParameters& parameters = {});
+
+struct NearestLevelParameters {
+  // The tiny array's own spread is up to this quantile; what is slower is an outlier.
+  double spread_quantile = 0.95;
+  // Between the tiny array and the cold pass there may be levels that neither shows, so the nearest level ends just
+  // above that: by this part, and no less than so many cycles.
+  double margin = 0.15;
+  double min_margin_cycles = 6;
+};
+// Raw latencies from this on miss the nearest level, from the histogram of a tiny array whose loads all hit.
+[[nodiscard]] double nearest_limit_cycles(const stats::Histogram& tiny, const NearestLevelParameters& parameters = {});
+
+struct SweepReadingParameters {
+  // A footprint fits when at most this part of its loads misses beyond what does of a tiny array. Coarse: the size
+  // probe draws the edge.
+  double fits_tolerance = 0.01;
+  // Loads of a footprint that can tell how many look like misses although they hit.
+  std::uint64_t min_loads = 1024;
+};
+
+// A cache as the sweep sees it.
+struct CacheBand {
+  double floor_cycles = 0;    // raw latencies from this on miss what is nearer
+  double limit_cycles = 0;    // raw latencies below this hit in the cache or nearer
+  double misses_at_most = 1;  // part of the loads that can miss
+};
+
+struct SweepReading {
+  std::uint64_t fits_bytes = 0;    // largest footprint that fits
+  double resident_bytes = 0;       // most bytes of any footprint that were seen resident: a lower bound of the size
+  std::uint64_t nearer_bytes = 0;  // the same of the caches before this one
+  double noise = 0;                // part of the loads of footprints that fit which do not look like hits
+};
+// `footprints_bytes` ascend, one for each histogram; `tiny` is of an array whose loads all hit.
+[[nodiscard]] SweepReading read_sweep(std::span<const std::uint64_t> footprints_bytes,
+                                      std::span<const stats::Histogram> histograms, const stats::Histogram& tiny,
+                                      const CacheBand& band, const SweepReadingParameters& parameters = {});
+
+}  // namespace gputopo::probe

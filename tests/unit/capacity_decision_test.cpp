@@ -1,0 +1,300 @@
+// Which views of a cache's size are asked for, and what they tell together.
+#include "probe/capacity_decision.h"
+
+#include <gmock/gmock.h>
+
+namespace gputopo::probe {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+
+constexpr double kLine = 128;
+constexpr double kSize = 65536;
+
+// A footprint of each octave from a quarter of the size on: all hits up to the size, and so many of the loads beyond.
+std::vector<FootprintHits> octaves(double hits_beyond) {
+  std::vector<FootprintHits> sweep;
+  for (double bytes = kSize / 4; bytes <= 8 * kSize; bytes *= 2) {
+    sweep.push_back({bytes, bytes <= kSize ? 1.0 : hits_beyond});
+  }
+  return sweep;
+}
+
+SizeView view(double bytes, bool settled = true) { return {bytes, {bytes - kLine, bytes + kLine}, settled}; }
+
+// A sample of so large a standard error.
+SampledResidency sample_of(double bytes, double error, double old_part = 0) {
+  return {bytes, {bytes - 1.96 * error, bytes + 1.96 * error}, old_part};
+}
+
+// The cache of an SM: lines of one fetch, everything but the views known.
+CapacityEvidence evidence_of_sm(double hits_beyond) {
+  return {.guess_bytes = kSize,
+          .line_bytes = kLine,
+          .stride_bytes = kLine,
+          .fits_bytes = static_cast<std::uint64_t>(kSize),
+          .sweep = octaves(hits_beyond)};
+}
+
+// What the views will find when they are asked.
+struct Answers {
+  SizeView resident = view(kSize);
+  SizeView fits = view(kSize);
+  double packed = 0;
+  std::vector<SampledResidency> sampled = {sample_of(kSize, 500)};
+  MemoryLoads memory;
+  std::optional<std::string> not_sampled;
+};
+
+// Follows next_look() to its end.
+std::vector<Look> follow(CapacityEvidence& evidence, const Answers& answers) {
+  constexpr std::size_t kMaxLooks = 10;
+  std::vector<Look> looks;
+  while (const std::optional<Look> look = next_look(evidence)) {
+    looks.push_back(*look);
+    if (looks.size() > kMaxLooks) break;
+    if (look->view == View::kMemoryLoads) evidence.memory = answers.memory;
+    if (look->view == View::kResident) evidence.resident = answers.resident;
+    if (look->view == View::kFits) evidence.fits = answers.fits;
+    if (look->view == View::kPacked) evidence.packed_bytes = answers.packed;
+    if (look->view != View::kSampled) continue;
+    if (evidence.sampled.size() < answers.sampled.size()) {
+      evidence.sampled.push_back(answers.sampled[evidence.sampled.size()]);
+    } else {
+      evidence.not_sampled = answers.not_sampled.value_or("a third sample");
+    }
+  }
+  return looks;
+}
+
+std::vector<View> views_of(const std::vector<Look>& looks) {
+  std::vector<View> views;
+  for (const Look& look : looks) views.push_back(look.view);
+  return views;
+}
+
+Capacity decided(const CapacityEvidence& evidence) {
+  const Decision<Capacity> decision = decide_capacity(evidence);
+  EXPECT_TRUE(decision.value) << decision.why_not;
+  return decision.value.value_or(Capacity{});
+}
+
+TEST(CapacityDecision, LruIsReadBackwardsAndASmallSampleConfirmsIt) {
+  CapacityEvidence evidence = evidence_of_sm(0);
+  const std::vector<Look> looks = follow(evidence, {});
+  EXPECT_THAT(views_of(looks), ElementsAre(View::kResident, View::kFits, View::kSampled));
+  EXPECT_EQ(looks.back().samples, 12000u);
+  EXPECT_EQ(looks.back().capacities, 3);
+  EXPECT_EQ(looks.back().base_bytes, kSize);
+  const Capacity found = decided(evidence);
+  EXPECT_EQ(found.method, "resident_backwards");
+  EXPECT_EQ(found.bytes, kSize);
+  EXPECT_EQ(found.interval.low, kSize - kLine);
+  EXPECT_EQ(found.interval.high, kSize + kLine);
+  EXPECT_EQ(found.first_miss_bytes, kSize);
+  EXPECT_EQ(found.all_miss_bytes, 2 * kSize);
+  EXPECT_EQ(found.sampled_bytes, kSize);
+}
+
+TEST(CapacityDecision, ASmallCacheThatIsNotLruIsPacked) {
+  CapacityEvidence evidence = evidence_of_sm(0.3);
+  const std::vector<Look> looks = follow(evidence, {.resident = view(0.8 * kSize),
+                                                    .fits = view(0.5 * kSize),
+                                                    .packed = kSize,
+                                                    .sampled = {sample_of(1.2 * kSize, 10)}});
+  EXPECT_THAT(views_of(looks), ElementsAre(View::kResident, View::kFits, View::kPacked, View::kSampled));
+  EXPECT_EQ(looks.back().samples, 12000u) << "packing is exact, so a first look is enough";
+  const Capacity found = decided(evidence);
+  EXPECT_EQ(found.method, "packed_places");
+  EXPECT_EQ(found.bytes, kSize);
+  EXPECT_EQ(found.interval.high, kSize + kLine) << "however large the sample";
+}
+
+TEST(CapacityDecision, ALargeCacheThatIsNotLruIsSampledInFull) {
+  CapacityEvidence evidence = evidence_of_sm(0.3);
+  const std::vector<Look> looks = follow(
+      evidence, {.resident = view(0.8 * kSize), .fits = view(0.5 * kSize), .sampled = {sample_of(kSize + 50, 100)}});
+  EXPECT_THAT(views_of(looks), ElementsAre(View::kResident, View::kFits, View::kPacked, View::kSampled));
+  EXPECT_EQ(looks.back().samples, 270000u);
+  const Capacity found = decided(evidence);
+  EXPECT_EQ(found.method, "sampled_residency");
+  EXPECT_EQ(found.bytes, kSize) << "whole lines";
+  EXPECT_DOUBLE_EQ(found.interval.low, kSize + 50 - 196 - kLine / 2);
+}
+
+TEST(CapacityDecision, ASampleThatIsHardlyLargerWidensALowerBound) {
+  CapacityEvidence evidence = evidence_of_sm(0.3);
+  follow(evidence, {.sampled = {sample_of(kSize + 100, 100)}});
+  const Capacity found = decided(evidence);
+  EXPECT_EQ(found.method, "resident_backwards");
+  EXPECT_EQ(found.bytes, kSize);
+  EXPECT_DOUBLE_EQ(found.interval.high, kSize + 100 + 196);
+}
+
+TEST(CapacityDecision, AnExactViewStandsUnlessTheFullSampleIsFarAboveIt) {
+  CapacityEvidence evidence = evidence_of_sm(0);
+  const std::vector<Look> looks =
+      follow(evidence, {.sampled = {sample_of(kSize + 600, 500), sample_of(kSize + 400, 100)}});
+  EXPECT_THAT(views_of(looks), ElementsAre(View::kResident, View::kFits, View::kSampled, View::kSampled));
+  EXPECT_EQ(looks.back().samples, 270000u);
+  EXPECT_EQ(decided(evidence).method, "resident_backwards") << "four errors";
+  EXPECT_EQ(decided(evidence).interval.high, kSize + kLine) << "an exact view is not widened";
+
+  evidence = evidence_of_sm(0);
+  follow(evidence, {.sampled = {sample_of(kSize + 600, 500), sample_of(kSize + 1000, 100)}});
+  EXPECT_EQ(decided(evidence).method, "sampled_residency") << "ten errors";
+}
+
+TEST(CapacityDecision, WhatIsReadBackwardsMayStillHaveGrown) {
+  CapacityEvidence evidence = evidence_of_sm(0);
+  const std::vector<Look> looks =
+      follow(evidence,
+             {.resident = view(kSize, false), .sampled = {sample_of(0.9 * kSize, 500), sample_of(kSize + 300, 100)}});
+  EXPECT_THAT(views_of(looks), ElementsAre(View::kResident, View::kFits, View::kSampled, View::kSampled));
+  EXPECT_EQ(decided(evidence).method, "sampled_residency") << "three errors above what is not settled";
+}
+
+TEST(CapacityDecision, AFootprintThatFitsProvesMoreOnlyBeyondItsOwnSlackWhereWalksMissAll) {
+  const SizeView fits{kSize + 300, {kSize - 200, kSize + 400}};
+  CapacityEvidence evidence = evidence_of_sm(0);
+  follow(evidence, {.fits = fits});
+  EXPECT_EQ(decided(evidence).method, "resident_backwards");
+
+  evidence = evidence_of_sm(0.3);
+  follow(evidence, {.fits = fits});
+  EXPECT_EQ(decided(evidence).method, "largest_fitting_footprint") << "reading backwards is a lower bound then";
+
+  evidence = evidence_of_sm(0);
+  follow(evidence, {.fits = {kSize + 2000, {kSize + 1500, kSize + 2100}}, .sampled = {sample_of(kSize, 500)}});
+  EXPECT_EQ(decided(evidence).method, "largest_fitting_footprint");
+  EXPECT_EQ(decided(evidence).bytes, kSize + 2000);
+}
+
+TEST(CapacityDecision, BehindAnotherCacheWhatFitsMayFitInBoth) {
+  CapacityEvidence evidence = evidence_of_sm(0);
+  evidence.is_behind = true;
+  follow(evidence, {.fits = view(1.5 * kSize)});
+  const Capacity found = decided(evidence);
+  EXPECT_EQ(found.method, "resident_backwards");
+  EXPECT_EQ(found.bytes, kSize);
+  EXPECT_EQ(found.first_miss_bytes, 1.5 * kSize);
+}
+
+TEST(CapacityDecision, WhatIsOldAndStillResidentTellsThatReadingBackwardsIsNotExact) {
+  CapacityEvidence evidence = evidence_of_sm(0);
+  evidence.is_behind = true;
+  const std::vector<Look> looks = follow(
+      evidence,
+      {.resident = view(0.7 * kSize), .sampled = {sample_of(0.7 * kSize, 500, 0.1), sample_of(kSize, 200, 0.1)}});
+  EXPECT_THAT(views_of(looks), ElementsAre(View::kResident, View::kFits, View::kSampled, View::kSampled));
+  EXPECT_EQ(looks.back().samples, 270000u);
+  const Capacity found = decided(evidence);
+  EXPECT_EQ(found.method, "sampled_residency");
+  EXPECT_EQ(found.bytes, kSize);
+}
+
+TEST(CapacityDecision, SpacesWithALimitAreSampledAsFarAsTheyGo) {
+  CapacityEvidence evidence = evidence_of_sm(0);
+  evidence.limit_bytes = 1.75 * kSize;
+  EXPECT_EQ(follow(evidence, {}).back().capacities, 1.75);
+
+  evidence = evidence_of_sm(0.3);
+  evidence.limit_bytes = 1.25 * kSize;
+  EXPECT_THAT(views_of(follow(evidence, {})), ElementsAre(View::kResident, View::kFits));
+  EXPECT_EQ(decided(evidence).sampled_bytes, 0);
+}
+
+TEST(CapacityDecision, SaysWhyNothingIsKnownWhereNoArrayIsLargeEnough) {
+  CapacityEvidence evidence = evidence_of_sm(0);
+  evidence.limit_bytes = 1.25 * kSize;
+  follow(evidence, {.resident = view(0, false), .fits = view(0)});
+  const Decision<Capacity> decision = decide_capacity(evidence);
+  EXPECT_FALSE(decision.value);
+  EXPECT_THAT(decision.why_not, HasSubstr("footprints up to 65536 B fit"));
+}
+
+TEST(CapacityDecision, ASampleThatTellsNothingMattersWhereNoViewIsExact) {
+  const Answers answers{.sampled = {}, .not_sampled = "the cache before it holds nearly all"};
+  CapacityEvidence evidence = evidence_of_sm(0);
+  EXPECT_THAT(views_of(follow(evidence, answers)), ElementsAre(View::kResident, View::kFits, View::kSampled));
+  EXPECT_EQ(decided(evidence).method, "resident_backwards");
+  EXPECT_EQ(decided(evidence).sampled_bytes, 0);
+
+  evidence = evidence_of_sm(0.3);
+  follow(evidence, answers);
+  EXPECT_EQ(decide_capacity(evidence).why_not, answers.not_sampled);
+
+  // The second look, after the first showed that reading backwards is not exact.
+  evidence = evidence_of_sm(0);
+  follow(evidence, {.sampled = {sample_of(kSize, 500, 0.1)}, .not_sampled = answers.not_sampled});
+  EXPECT_EQ(decide_capacity(evidence).why_not, answers.not_sampled);
+}
+
+TEST(CapacityDecision, WhatSmsShareIsNotWalkedAndSampledAtTwiceItsSize) {
+  CapacityEvidence evidence = evidence_of_sm(0.3);
+  evidence.is_shared = true;
+  const std::vector<Look> looks = follow(evidence, {});
+  EXPECT_THAT(views_of(looks), ElementsAre(View::kResident, View::kSampled));
+  EXPECT_EQ(looks.back().capacities, 2);
+  EXPECT_EQ(looks.back().samples, 12000u);
+
+  evidence = evidence_of_sm(0.3);
+  evidence.is_shared = true;
+  EXPECT_EQ(follow(evidence, {.resident = view(kSize, false)})[1].capacities, 8) << "it still grew";
+
+  evidence = evidence_of_sm(0.3);
+  evidence.is_shared = true;
+  const std::vector<Look> unread = follow(evidence, {.resident = view(0, false), .sampled = {sample_of(kSize, 100)}});
+  EXPECT_THAT(views_of(unread), ElementsAre(View::kResident, View::kPacked, View::kSampled));
+  EXPECT_EQ(unread.back().samples, 270000u) << "too long to be read back";
+  EXPECT_EQ(decided(evidence).bytes, kSize);
+}
+
+// An L2 whose far hits are as slow as near memory.
+CapacityEvidence evidence_of_l2_over_near_memory() {
+  CapacityEvidence evidence = evidence_of_sm(0.3);
+  evidence.is_shared = true;
+  evidence.has_far_part = true;
+  evidence.cold_hits = 0.4;
+  evidence.guess_bytes = 100'000 * kLine;
+  return evidence;
+}
+
+TEST(CapacityDecision, WhereMemoryHidesAmongFarHitsItsClearLoadsDecide) {
+  const double bytes = 90'000 * kLine;
+  CapacityEvidence evidence = evidence_of_l2_over_near_memory();
+  const MemoryLoads memory{.told = 0.6, .capacity = {bytes, {0.95 * bytes, 1.05 * bytes}}};
+  EXPECT_THAT(views_of(follow(evidence, {.memory = memory})), ElementsAre(View::kMemoryLoads));
+  const Capacity found = decided(evidence);
+  EXPECT_EQ(found.method, "clear_memory_loads");
+  EXPECT_EQ(found.bytes, bytes);
+  EXPECT_EQ(found.resident_bytes, 0);
+}
+
+TEST(CapacityDecision, WhereTheirLineDoesNotExplainAllTheOtherViewsDo) {
+  const double bytes = 90'000 * kLine;
+  const Answers scattered{.resident = view(bytes),
+                          .sampled = {sample_of(bytes, 100)},
+                          .memory = {.told = 0.6, .capacity = {bytes, {0.8 * bytes, 1.2 * bytes}}}};
+  CapacityEvidence evidence = evidence_of_l2_over_near_memory();
+  EXPECT_THAT(views_of(follow(evidence, scattered)), ElementsAre(View::kMemoryLoads, View::kResident, View::kSampled));
+  EXPECT_EQ(decided(evidence).method, "resident_backwards");
+
+  evidence = evidence_of_l2_over_near_memory();
+  evidence.cold_hits = 0.05;
+  EXPECT_THAT(views_of(follow(evidence, scattered)), ElementsAre(View::kResident, View::kSampled))
+      << "nearly all memory loads can be told";
+}
+
+TEST(CapacityDecision, WithoutASweepNothingIsTakenForLru) {
+  CapacityEvidence evidence = evidence_of_sm(0);
+  evidence.sweep.clear();
+  const std::vector<Look> looks = follow(evidence, {});
+  EXPECT_THAT(views_of(looks), ElementsAre(View::kResident, View::kFits, View::kPacked, View::kSampled));
+  EXPECT_EQ(looks.back().samples, 270000u);
+  EXPECT_EQ(decided(evidence).all_miss_bytes, 0);
+}
+
+}  // namespace
+}  // namespace gputopo::probe

@@ -1,0 +1,67 @@
+// Whether elements so far apart lie in one line.
+#include "probe/line_size_decision.h"
+
+#include <gtest/gtest.h>
+
+namespace gputopo::probe {
+namespace {
+
+TEST(LineSize, HalvesOfALineHoldHalfTheBytes) {
+  EXPECT_TRUE(are_halves_lines(4096, 4096));
+  EXPECT_TRUE(are_halves_lines(4032, 4096)) << "a place was missed";
+  EXPECT_FALSE(are_halves_lines(2048, 4096));
+  EXPECT_FALSE(are_halves_lines(2400, 4096)) << "some lines hold both halves by chance";
+  EXPECT_FALSE(are_halves_lines(0, 4096));
+}
+
+TEST(LineReferences, SmallerOnesFollow) {
+  LineReferences references(10'000, 32, 0);
+  EXPECT_EQ(references.next_base(), 8992u);
+  EXPECT_EQ(references.next_base(), 6976u);
+  EXPECT_EQ(references.next_base(), 4992u);
+  EXPECT_FALSE(references.next_base());
+}
+
+TEST(LineReferences, TwiceOfOneMustFitTheSpace) {
+  LineReferences references(10'000, 32, 14'000);
+  EXPECT_EQ(references.next_base(), 6976u);
+  EXPECT_EQ(LineReferences(50, 32, 0).next_base(), std::nullopt) << "less than two fetches";
+}
+
+TEST(LineReferences, TheClearestIsInFront) {
+  LineReferences references(10'000, 32, 0);
+  EXPECT_FALSE(references.tells()) << "none yet";
+  references.add({.bytes = 1, .fitting = 0.3, .exceeding = 0.35});
+  EXPECT_FALSE(references.tells());
+  references.add({.bytes = 2, .fitting = 0.1, .exceeding = 0.6});
+  EXPECT_EQ(references.at(0).bytes, 2u);
+  EXPECT_TRUE(references.is_clear());
+  references.add({.bytes = 3, .fitting = 0.1, .exceeding = 0.6});
+  EXPECT_EQ(references.at(0).bytes, 2u) << "as clear: the larger stays";
+  EXPECT_TRUE(references.tells(0));
+  EXPECT_FALSE(references.tells(1));
+}
+
+TEST(SparseAnswer, TheSurestDecides) {
+  const LineReference reference{.bytes = 1, .fitting = 0, .exceeding = 1};
+  SparseAnswer answer;
+  EXPECT_FALSE(answer.is_sure());
+  EXPECT_TRUE(answer.fills()) << "nothing seen: a line is as long as is known";
+  answer.add(reference, 0.6);
+  EXPECT_FALSE(answer.is_sure()) << "in the middle";
+  answer.add(reference, 0.05);
+  EXPECT_TRUE(answer.is_sure());
+  EXPECT_FALSE(answer.fills());
+  answer.add(reference, 0.8);
+  EXPECT_FALSE(answer.fills()) << "less sure than what was seen";
+}
+
+TEST(SparseAnswer, RatiosBeyondTheReferencesAreSure) {
+  SparseAnswer noisy;
+  noisy.add({.bytes = 1, .fitting = 0.2, .exceeding = 0.5}, 0.6);
+  EXPECT_TRUE(noisy.is_sure());
+  EXPECT_TRUE(noisy.fills());
+}
+
+}  // namespace
+}  // namespace gputopo::probe

@@ -1,0 +1,134 @@
+// What a pass leaves resident, read backwards: the region to read, the misses in it, the footprint to take next.
+#include "probe/resident_backwards_decision.h"
+
+#include <gtest/gtest.h>
+
+#include <functional>
+
+namespace gputopo::probe {
+namespace {
+
+constexpr std::uint64_t kElements = 128 * 100;
+
+std::vector<double> places(const std::function<double(std::size_t)>& hits_at) {
+  std::vector<double> hits;
+  for (std::size_t place = 0; place < 128; ++place) hits.push_back(hits_at(place));
+  return hits;
+}
+
+TEST(ResidentBackwards, AStepIsReadAroundItAndWhereMissesAreRare) {
+  const auto step = places([](std::size_t place) { return place < 64 ? 1.0 : 0.0; });
+  const Region region = turning_region(step, kElements, 7.0 / 8);
+  EXPECT_EQ(region.begin, (64 - 56 - 3) * 100u);
+  EXPECT_EQ(region.end, (63 + 15 + 4) * 100u);
+  EXPECT_GT(turning_region(step, kElements, 1.0 / 3).begin, region.begin);
+}
+
+TEST(ResidentBackwards, ARampIsReadWithAMarginOfItsLength) {
+  const auto ramp = places([](std::size_t place) {
+    return place < 40 ? 1.0 : place < 80 ? 1 - static_cast<double>(place - 39) / 40 : 0.0;
+  });
+  const Region region = turning_region(ramp, kElements, 0);
+  EXPECT_LE(region.begin, 20 * 100u);
+  EXPECT_GE(region.end, 100 * 100u);
+}
+
+TEST(ResidentBackwards, AnOutlierInAPlaceIsNoMiss) {
+  const auto noisy = places([](std::size_t place) { return place < 64 ? 31.0 / 32 : 0.0; });
+  const auto clean = places([](std::size_t place) { return place < 64 ? 1.0 : 0.0; });
+  EXPECT_EQ(turning_region(noisy, kElements, 0.5).begin, turning_region(clean, kElements, 0.5).begin);
+}
+
+TEST(ResidentBackwards, AllOrNothingIsReadWithinTheArray) {
+  const Region all = turning_region(places([](std::size_t) { return 1.0; }), kElements, 7.0 / 8);
+  EXPECT_LE(all.begin, kElements);
+  EXPECT_EQ(all.end, kElements);
+  const Region none = turning_region(places([](std::size_t) { return 0.0; }), kElements, 7.0 / 8);
+  EXPECT_EQ(none.begin, 0u);
+  EXPECT_EQ(none.end, 400u);
+  const Region unknown = turning_region({}, kElements, 7.0 / 8);
+  EXPECT_EQ(unknown.begin, 0u);
+  EXPECT_EQ(unknown.end, kElements) << "no place was looked at";
+}
+
+TEST(ResidentBackwards, MostCopiesDecideWhatMissed) {
+  const std::vector<std::uint32_t> first = {30, 30, 300, 300};
+  const std::vector<std::uint32_t> second = {30, 300, 300, 30};
+  const std::vector<std::uint32_t> third = {30, 30, 300, 300};
+  const std::vector<std::span<const std::uint32_t>> three = {first, second, third};
+  EXPECT_EQ(missed_by_majority(three, 100), 2u);
+  const std::vector<std::span<const std::uint32_t>> two = {first, second};
+  EXPECT_EQ(missed_by_majority(two, 100), 3u) << "a tie is a miss: one that misses never looks fast";
+  const std::vector<std::span<const std::uint32_t>> one = {second};
+  EXPECT_EQ(missed_by_majority(one, 100), 2u);
+  EXPECT_EQ(missed_by_majority({}, 100), 0u);
+}
+
+// The footprints that are read of a cache that leaves so much of each.
+std::vector<double> footprints_read(ResidentSearch& search, const std::function<double(double)>& resident) {
+  std::vector<double> footprints;
+  while (const std::optional<double> footprint = search.next_footprint()) {
+    footprints.push_back(*footprint);
+    if (footprints.size() > 20) break;
+    search.add(resident(*footprint));
+  }
+  return footprints;
+}
+
+TEST(ResidentSearch, EndsWhenALargerFootprintLeavesNoMore) {
+  ResidentSearch search(1000, 0);
+  EXPECT_EQ(footprints_read(search, [](double) { return 1024; }), (std::vector<double>{2000, 4000}));
+  const SizeView found = search.found(64);
+  EXPECT_EQ(found.bytes, 1024);
+  EXPECT_EQ(found.interval.low, 960);
+  EXPECT_EQ(found.interval.high, 1088);
+  EXPECT_TRUE(found.settled);
+}
+
+TEST(ResidentSearch, WhatGrowsToTheEndIsNotSettled) {
+  ResidentSearch search(1000, 0);
+  const auto read = footprints_read(search, [](double footprint) { return 1000 + footprint / 100; });
+  EXPECT_EQ(read.back(), 32000);
+  const SizeView found = search.found(64);
+  EXPECT_FALSE(found.settled);
+  EXPECT_EQ(found.bytes, 1320);
+  EXPECT_EQ(found.interval.high, 1320 + 64 + 160) << "it may grow as much again";
+}
+
+TEST(ResidentSearch, ALittleLessIsReadAgain) {
+  ResidentSearch search(1000, 0);
+  int reading = 0;
+  const std::vector<double> resident = {1000, 995, 1010, 1010};
+  const auto read = footprints_read(search, [&](double) { return resident.at(static_cast<std::size_t>(reading++)); });
+  EXPECT_EQ(read, (std::vector<double>{2000, 4000, 4000, 8000}));
+  EXPECT_EQ(search.found(64).bytes, 1010);
+
+  ResidentSearch patient(1000, 0);
+  const auto less = footprints_read(patient, [](double footprint) { return footprint < 3000 ? 1000 : 995; });
+  EXPECT_EQ(less, (std::vector<double>{2000, 4000, 4000, 4000})) << "but not for ever";
+  EXPECT_EQ(patient.found(64).bytes, 1000);
+  EXPECT_TRUE(patient.found(64).settled);
+
+  ResidentSearch at_once(1000, 0);
+  EXPECT_EQ(footprints_read(at_once, [](double footprint) { return footprint < 3000 ? 1000 : 900; }),
+            (std::vector<double>{2000, 4000}))
+      << "much less is not a neighbour's doing";
+}
+
+TEST(ResidentSearch, LimitsAndWhatCannotBeReadEndIt) {
+  ResidentSearch limited(1000, 3000);
+  EXPECT_EQ(footprints_read(limited, [](double) { return 1024; }), std::vector<double>{2000});
+  EXPECT_FALSE(limited.found(64).settled) << "one reading shows no growth, and no end of it";
+
+  ResidentSearch impossible(1000, 1500);
+  EXPECT_FALSE(impossible.next_footprint());
+  EXPECT_EQ(impossible.found(64).bytes, 0);
+
+  ResidentSearch unread(1000, 0);
+  EXPECT_EQ(footprints_read(unread, [](double) { return 0; }), std::vector<double>{2000});
+  EXPECT_EQ(unread.found(64).bytes, 0);
+  EXPECT_FALSE(unread.found(64).settled);
+}
+
+}  // namespace
+}  // namespace gputopo::probe

@@ -1,0 +1,112 @@
+// How far a sweep goes, and what it tells of a cache.
+#include "probe/survey_decision.h"
+
+#include <gtest/gtest.h>
+
+namespace gputopo::probe {
+namespace {
+
+// So many loads of 30, 200 and 600 cycles.
+stats::Histogram loads_of(std::uint32_t near, std::uint32_t far, std::uint32_t memory) {
+  stats::Histogram histogram(512);
+  histogram[15] = near;
+  histogram[100] = far;
+  histogram[300] = memory;
+  return histogram;
+}
+
+constexpr CacheBand kNearest{.floor_cycles = 0, .limit_cycles = 100};
+constexpr CacheBand kSecond{.floor_cycles = 100, .limit_cycles = 400};
+
+SweepReading reading_of(const std::vector<stats::Histogram>& histograms, const CacheBand& band = kNearest,
+                        const stats::Histogram& tiny = loads_of(1000, 0, 0)) {
+  std::vector<std::uint64_t> footprints;
+  for (std::size_t i = 0; i < histograms.size(); ++i) footprints.push_back(1000u << i);
+  return read_sweep(footprints, histograms, tiny, band);
+}
+
+TEST(SweepReading, WhatFitsAndWhatStaysOfWhatDoesNot) {
+  const SweepReading reading = reading_of({loads_of(2000, 0, 0), loads_of(2000, 0, 0), loads_of(1500, 500, 0)});
+  EXPECT_EQ(reading.fits_bytes, 2000u);
+  EXPECT_EQ(reading.resident_bytes, 3000) << "three quarters of the footprint that does not fit";
+  EXPECT_EQ(reading.nearer_bytes, 0u);
+  EXPECT_EQ(reading.noise, 0);
+}
+
+TEST(SweepReading, ARampIsNotANeighbour) {
+  const SweepReading reading =
+      reading_of({loads_of(2000, 0, 0), loads_of(1985, 15, 0), loads_of(1900, 100, 0), loads_of(1000, 1000, 0)});
+  EXPECT_EQ(reading.fits_bytes, 2000u) << "within a hundredth";
+  const SweepReading disturbed = reading_of({loads_of(1000, 1000, 0), loads_of(2000, 0, 0), loads_of(0, 2000, 0)});
+  EXPECT_EQ(disturbed.fits_bytes, 2000u) << "what is part of an array that fits does too";
+}
+
+TEST(SweepReading, NoiseIsWhatTheSmallerHalfThatFitsMisses) {
+  const SweepReading reading =
+      reading_of({loads_of(1998, 2, 0), loads_of(1996, 4, 0), loads_of(1990, 10, 0), loads_of(0, 2000, 0)}, kNearest,
+                 loads_of(998, 2, 0));
+  EXPECT_EQ(reading.fits_bytes, 4000u);
+  EXPECT_NEAR(reading.noise, 0.0015, 1e-9);
+  EXPECT_NEAR(reading_of({loads_of(90, 10, 0)}, kNearest, loads_of(950, 50, 0)).noise, 0.05, 1e-9)
+      << "too few loads to tell: the tiny array's";
+}
+
+TEST(SweepReading, ACacheBehindAnother) {
+  const SweepReading reading =
+      reading_of({loads_of(2000, 0, 0), loads_of(1000, 1000, 0), loads_of(0, 1000, 1000)}, kSecond);
+  EXPECT_EQ(reading.fits_bytes, 2000u);
+  EXPECT_EQ(reading.nearer_bytes, 1000u);
+  EXPECT_EQ(reading.resident_bytes, 2000);
+  // It fetches twice the stride: every other load of what misses hits what the one before has brought.
+  CacheBand wide = kSecond;
+  wide.misses_at_most = 0.5;
+  EXPECT_EQ(reading_of({loads_of(2000, 0, 0), loads_of(0, 1000, 1000)}, wide).resident_bytes, 1000)
+      << "nothing of the larger one";
+}
+
+TEST(SweepReading, AllFitsOrNothing) {
+  EXPECT_EQ(reading_of({loads_of(2000, 0, 0), loads_of(2000, 0, 0)}).fits_bytes, 2000u);
+  EXPECT_EQ(reading_of({loads_of(0, 2000, 0)}).fits_bytes, 0u);
+  EXPECT_EQ(reading_of({loads_of(0, 2000, 0)}).resident_bytes, 0);
+  const SweepReading none = reading_of({});
+  EXPECT_EQ(none.fits_bytes, 0u);
+  EXPECT_EQ(none.noise, 0);
+}
+
+TEST(NearestLevel, EndsAboveTheSpreadOfWhatHits) {
+  EXPECT_DOUBLE_EQ(nearest_limit_cycles(loads_of(1000, 0, 0)), 30.5 + 6) << "all equal";
+  EXPECT_DOUBLE_EQ(nearest_limit_cycles(loads_of(970, 30, 0)), 30.5 + 6) << "outliers";
+  EXPECT_DOUBLE_EQ(nearest_limit_cycles(loads_of(0, 1000, 0)), 200.5 * 1.15);
+  EXPECT_DOUBLE_EQ(nearest_limit_cycles(loads_of(1, 0, 0)), 30.5 + 6) << "one load";
+}
+
+TEST(Sweep, GoesOnWhileLoadsHit) {
+  const SweepPart first = first_sweep_part(0);
+  EXPECT_EQ(first.from_bytes, 512);
+  EXPECT_EQ(first.to_bytes, 1 << 20);
+  EXPECT_EQ(first.footprints().size(), 45u) << "eleven octaves of four, and the last";
+  EXPECT_FALSE(next_sweep_part(1 << 20, 0.2, 0)) << "hardly any hits";
+  const std::optional<SweepPart> second = next_sweep_part(1 << 20, 0.5, 0);
+  ASSERT_TRUE(second);
+  EXPECT_EQ(second->to_bytes, 4 << 20);
+  EXPECT_EQ(second->footprints().size(), 8u);
+  EXPECT_EQ(second->copies, 1u);
+  EXPECT_EQ(next_sweep_part(4 << 20, 1, 0)->to_bytes, 16 << 20);
+  EXPECT_FALSE(next_sweep_part(16 << 20, 1, 0)) << "far enough";
+}
+
+TEST(Sweep, EndsWithTheSpace) {
+  EXPECT_EQ(first_sweep_part(65536).to_bytes, 65536);
+  EXPECT_FALSE(next_sweep_part(65536, 1, 65536));
+  EXPECT_EQ(next_sweep_part(1 << 20, 1, 2 << 20)->to_bytes, 2 << 20);
+}
+
+TEST(Sweep, OfWhatSmsShareGoesBeyondTheLastCache) {
+  const SweepPart part = shared_sweep(50e6);
+  EXPECT_EQ(part.to_bytes, 125e6);
+  EXPECT_GT(part.footprints().back(), 85e6);
+  EXPECT_EQ(part.footprints().front(), 16384);
+}
+
+}  // namespace
+}  // namespace gputopo::probe
