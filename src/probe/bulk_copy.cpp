@@ -172,9 +172,10 @@ struct BestRates {
   std::vector<double> from_l2;
   double from_memory = 0;
   std::uint64_t memory_bytes = 0;
+  Conditions conditions;
 };
 
-BestRates run_best(Lab& lab, const std::vector<Shape>& shapes, const Shape& best) {
+BestRates run_best(Lab lab, const std::vector<Shape>& shapes, const Shape& best) {
   // Memory is farther than L2: it may take more bytes in flight.
   const auto deepest =
       std::ranges::max_element(shapes, {}, [](const Shape& shape) { return bytes_in_flight(shape.program); });
@@ -186,6 +187,7 @@ BestRates run_best(Lab& lab, const std::vector<Shape>& shapes, const Shape& best
     for (std::size_t i = 0; i < 2; ++i) memory[i].bytes_per_second.push_back(rate_of(results[i + 1]));
   }
   rates.from_memory = std::max(memory[0].median(), memory[1].median());
+  rates.conditions = lab.conditions();
   return rates;
 }
 
@@ -212,7 +214,8 @@ Attribute measure_bulk_copy_latency(Lab& lab) {
     throw Inconclusive(
         fmt::format("a bulk copy took {:.1f} cycles, which none can: the program did not run as written", value));
   }
-  const double plain_cycles = plain_load_cycles(lab);
+  Lab of_plain_loads = lab.another();
+  const double plain_cycles = plain_load_cycles(of_plain_loads);
   Attribute attribute = measured(lab.conditions(), rounded(value), "cycles", timing_interval(cycles[0], value),
                                  "copies_one_behind_another");
   if (lab.conditions().sm_clock_mhz() > 0) {
@@ -226,7 +229,12 @@ Attribute measure_bulk_copy_latency(Lab& lab) {
   for (std::size_t i = 2; i < programs.size(); ++i) by_size.push_back(rounded(stats::median(cycles[i])));
   attribute.add_detail("copies_bytes", std::vector<double>(kParameters.latency_copy_bytes.begin(),
                                                            kParameters.latency_copy_bytes.end()));
-  attribute.add_detail("latency_by_copy_cycles", std::move(by_size));
+  attribute.add_detail("latency_by_copy_cycles", by_size);
+  if (!lab.keep_samples()) return attribute;
+  SampleTable table = make_table("by_copy", Plot::kLine,
+                                 {axis("copy_bytes", "copy", "B"), values("latency_cycles", "latency", "cycles")});
+  table.data = {{kParameters.latency_copy_bytes.begin(), kParameters.latency_copy_bytes.end()}, std::move(by_size)};
+  attribute.samples.push_back(std::move(table));
   return attribute;
 }
 
@@ -238,13 +246,13 @@ Attribute measure_bulk_copy_bandwidth(Lab& lab) {
   const std::optional<std::size_t> place = best_shape(medians);
   if (!place) throw Inconclusive("no copies finished with a time above the timer's resolution");
   const Shape& best = shapes[*place];
-  const BestRates rates = run_best(lab, shapes, best);
+  const BestRates rates = run_best(lab.another(), shapes, best);
   const std::uint64_t footprint = best.program.bytes;
   const double passes = std::max(1.0, kParameters.plain_stream_bytes / static_cast<double>(footprint));
   const double plain = plain_rate(lab, footprint, static_cast<std::uint32_t>(passes));
   const double plain_memory = plain_rate(lab, rates.memory_bytes, 1);
   const double value = stats::median(rates.from_l2);
-  Attribute attribute = measured(lab.conditions(), std::round(value), "B/s", interval_around(rates.from_l2, value),
+  Attribute attribute = measured(rates.conditions, std::round(value), "B/s", interval_around(rates.from_l2, value),
                                  "best_copies_in_flight");
   attribute.add_detail("copy_bytes", static_cast<std::int64_t>(best.program.copy_bytes));
   attribute.add_detail("copies_in_flight", static_cast<std::int64_t>(best.program.in_flight));
