@@ -24,6 +24,9 @@ DIRECTIVE = re.compile(r"^[ \t]*#(?:[^\n]*\\\n)*[^\n]*", re.MULTILINE)
 # What nests: it counts one, and one more for each that it stands in. Then lambdas, which only nest, and what counts one.
 FLOW = re.compile(r"(?P<nests>\b(?:if|for|while|do|switch|catch|goto)\b|\?)|(?P<lambda>\][ ]*[({])|\belse\b|&&|\|\|")
 
+# At the end of a line whose statement goes on.
+CONTINUES = re.compile(r"[,(+\-*/=|&<]$")
+
 
 def only_newlines(match):
     return "\n" * match.group().count("\n")
@@ -45,16 +48,23 @@ def blocks(text):
 
 
 def complexity_bound(block):
-    """At least the cognitive complexity of every function in the block. Each thing that nests is indented by what it
-    stands in, two columns or more, unless that is on the same line."""
-    total = 0
+    """At least the cognitive complexity of every function in the block. What nests is indented by two columns or more
+    for each thing that it stands in, unless they are parts of one statement; then it counts as if within all of the
+    statement before it."""
+    total = depth = 0
+    before = ""
     for line in block:
-        indent = len(line) - len(line.lstrip())
-        depth = max(indent // 2 - 1, 0)  # what stands in a function, and in nothing else, has two columns
-        for match in FLOW.finditer(line):
+        code = line.strip()
+        if not code:
+            continue
+        if not (CONTINUES.search(before) or code[0] in "?:"):
+            indent = len(line) - len(line.lstrip())
+            depth = max(indent // 2 - 1, 0)  # what stands in a function, and in nothing else, has two columns
+        for match in FLOW.finditer(code):
             if not match["lambda"]:
                 total += 1 + depth if match["nests"] else 1
             depth += 1 if match["nests"] or match["lambda"] else 0
+        before = code
     return total
 
 

@@ -69,6 +69,23 @@ class Limits(unittest.TestCase):
         self.assertEqual(check_limits.most_complex("void f() {\n  g([&](int i) { return i ? 1 : 2; });\n}\n"), 2)
         self.assertEqual(check_limits.most_complex("void f() {\n  g([] { if (a) b(); });\n}\n"), 2)
 
+    def test_statements_of_several_lines(self):
+        aligned = """void f() {
+  if (a) {
+    g(a,
+                    b ? 1 : 2,
+                    [&] {
+                      return c ? 1 : 2;
+                    });
+    h = a   ? 1
+        : b ? 2
+            : 3;
+  }
+}
+"""
+        lambdas = 1 + (22 // 2 - 1)  # as far as it is indented: more than need be
+        self.assertEqual(check_limits.most_complex(aligned), 1 + 2 + lambdas + 2 + 3)
+
     def test_what_is_not_code_does_not_count(self):
         text = """// if this, for that
 #define WHEN(a) \\
