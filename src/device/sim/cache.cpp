@@ -8,7 +8,7 @@ namespace {
 constexpr std::size_t kLargeLines = 16384;
 
 std::variant<NarrowSets, WideSets> sets_for(const CacheGeometry& geometry) {
-  if (most_ways_of(geometry) <= NarrowSets::kMostWays) return NarrowSets(geometry);
+  if (most_ways_of(geometry) <= NarrowSets::kMaxWays) return NarrowSets(geometry);
   return WideSets(geometry);
 }
 

@@ -19,7 +19,7 @@ ElementOrder ElementOrders::of(const ChaseArray& array, std::uint32_t chain, std
   entries_.push_front({order, chain, array.seed, array.chain_length(), array.elements,
                        std::make_shared<const std::vector<std::uint32_t>>(chain_order(array, chain, count))});
   elements_ += entries_.front().visited->size();
-  while (entries_.size() > kMostEntries || (elements_ > kMostElements && entries_.size() > 1)) {
+  while (entries_.size() > kMaxEntries || (elements_ > kMaxElements && entries_.size() > 1)) {
     elements_ -= entries_.back().visited->size();
     entries_.pop_back();
   }

@@ -23,8 +23,8 @@ class ElementOrders {
 
  private:
   // 16 MiB on the host, and few enough to be looked through.
-  static constexpr std::uint64_t kMostElements = 4u << 20;
-  static constexpr std::size_t kMostEntries = 16;
+  static constexpr std::uint64_t kMaxElements = 4u << 20;
+  static constexpr std::size_t kMaxEntries = 16;
 
   struct Entry {
     Order order = Order::kShuffled;

@@ -16,12 +16,12 @@ namespace {
 
 constexpr std::uint32_t kLargestLineBytes = 4096;
 constexpr std::uint32_t kSmallestSectorBytes = kMinimumStrideBytes;  // both links of an element lie in one sector
-constexpr std::uint64_t kMostInterleaveBytes = 1u << 20;
-constexpr std::uint64_t kMostLines = 1ull << 24;  // of one cache: what the host's memory bears
-constexpr std::uint32_t kMostInstances = 64;
-constexpr std::uint64_t kMostPageBytes = 1ull << 31;
-constexpr std::uint32_t kMostSms = 4096;
-constexpr double kMostOverheadCycles = 1000;
+constexpr std::uint64_t kMaxInterleaveBytes = 1u << 20;
+constexpr std::uint64_t kMaxLines = 1ull << 24;  // of one cache: what the host's memory bears
+constexpr std::uint32_t kMaxInstances = 64;
+constexpr std::uint64_t kMaxPageBytes = 1ull << 31;
+constexpr std::uint32_t kMaxSms = 4096;
+constexpr double kMaxOverheadCycles = 1000;
 
 template <typename... Args>
 void require(bool condition, const std::string& field, fmt::format_string<Args...> rule, Args&&... args) {
@@ -43,7 +43,7 @@ void require_positive(double value, const std::string& field) {
 
 // Cycles that measuring itself takes: as long as a load from memory would hide every cache.
 void require_overhead(double value, const std::string& field) {
-  require(value >= 0 && value <= kMostOverheadCycles, field, "{} is not between 0 and {}", value, kMostOverheadCycles);
+  require(value >= 0 && value <= kMaxOverheadCycles, field, "{} is not between 0 and {}", value, kMaxOverheadCycles);
 }
 
 void require_fraction(double value, const std::string& field) {
@@ -52,8 +52,8 @@ void require_fraction(double value, const std::string& field) {
 
 void check_info(const DeviceInfo& info) {
   require(!info.name.empty(), "info.name", "must not be empty");
-  require(info.sm_count >= 1 && info.sm_count <= kMostSms, "info.sm_count", "{} is not between 1 and {}", info.sm_count,
-          kMostSms);
+  require(info.sm_count >= 1 && info.sm_count <= kMaxSms, "info.sm_count", "{} is not between 1 and {}", info.sm_count,
+          kMaxSms);
   require(info.warp_size == 32 || info.warp_size == 64, "info.warp_size", "{} is not 32 or 64", info.warp_size);
   require(!info.xcd_count || (*info.xcd_count >= 1 && info.sm_count % *info.xcd_count == 0), "info.xcd_count",
           "{} do not divide the {} SMs evenly", info.xcd_count.value_or(0), info.sm_count);
@@ -104,8 +104,8 @@ void check_ways(const CacheSpec& cache, const std::string& field) {
   const std::uint64_t lines = cache.size_bytes / cache.line_bytes;
   require(lines >= 1 && cache.size_bytes % cache.line_bytes == 0, field + ".size_bytes",
           "{} is not a whole number of lines of {} bytes", cache.size_bytes, cache.line_bytes);
-  require(lines <= kMostLines, field + ".size_bytes", "{} is more than {} lines of {} bytes", cache.size_bytes,
-          kMostLines, cache.line_bytes);
+  require(lines <= kMaxLines, field + ".size_bytes", "{} is more than {} lines of {} bytes", cache.size_bytes,
+          kMaxLines, cache.line_bytes);
   if (cache.set_ways.empty()) {
     require(cache.ways == 0 || lines % cache.ways == 0, field + ".ways", "{} lines are no whole sets of {} ways", lines,
             cache.ways);
@@ -121,13 +121,13 @@ void check_ways(const CacheSpec& cache, const std::string& field) {
 
 void check_victims(const CacheSpec& cache, const std::string& field) {
   if (cache.victim_weights.empty()) return;
-  constexpr std::uint64_t kMostWeight = 1024;
+  constexpr std::uint64_t kMaxWeight = 1024;
   const std::string name = field + ".victim_weights";
   require(cache.replacement == Replacement::kRandom, name, "are of random replacement only");
   require(cache.set_ways.empty() && cache.ways == cache.victim_weights.size() && !cache.unified, name,
           "{} weights are not one for each way of every set", cache.victim_weights.size());
   const std::uint64_t sum = std::accumulate(cache.victim_weights.begin(), cache.victim_weights.end(), std::uint64_t{0});
-  require(sum >= 1 && sum <= kMostWeight, name, "{} in all is not between 1 and {}", sum, kMostWeight);
+  require(sum >= 1 && sum <= kMaxWeight, name, "{} in all is not between 1 and {}", sum, kMaxWeight);
 }
 
 template <typename GeometryOf>
@@ -150,12 +150,12 @@ void check_cache(const MachineSpec& spec, const CacheSpec& cache, const std::str
   check_victims(cache, field);
   if (cache.set_interleave_bytes != 0) {
     require_power_of_two(cache.set_interleave_bytes, field + ".set_interleave_bytes", cache.line_bytes,
-                         kMostInterleaveBytes);
+                         kMaxInterleaveBytes);
   }
 
   const bool per_sm = !is_behind_sms(cache.scope);
-  require(cache.instances >= 1 && cache.instances <= kMostInstances, field + ".instances", "{} is not between 1 and {}",
-          cache.instances, kMostInstances);
+  require(cache.instances >= 1 && cache.instances <= kMaxInstances, field + ".instances", "{} is not between 1 and {}",
+          cache.instances, kMaxInstances);
   require(per_sm || cache.instances == 1, field + ".instances", "must be 1 for scope gpu or xcd");
   require(cache.partitions >= 1 && (cache.scope == Scope::kGpu || cache.partitions == 1), field + ".partitions",
           "must be at least 1, and 1 for any scope but gpu");
@@ -248,9 +248,9 @@ void check_code(const MachineSpec& spec, const CodeSpec& code) {
 
 void check_tlb(const MachineSpec& spec, const TlbSpec& tlb, const std::string& field) {
   check_scope(spec, tlb.scope, field + ".scope");
-  require_power_of_two(tlb.page_bytes, field + ".page_bytes", kLargestLineBytes, kMostPageBytes);
-  require(tlb.entries >= 1 && tlb.entries <= kMostLines, field + ".entries", "{} is not between 1 and {}", tlb.entries,
-          kMostLines);
+  require_power_of_two(tlb.page_bytes, field + ".page_bytes", kLargestLineBytes, kMaxPageBytes);
+  require(tlb.entries >= 1 && tlb.entries <= kMaxLines, field + ".entries", "{} is not between 1 and {}", tlb.entries,
+          kMaxLines);
   require(tlb.ways == 0 || tlb.entries % tlb.ways == 0, field + ".ways", "{} entries are no whole sets of {} ways",
           tlb.entries, tlb.ways);
   const std::uint64_t listed = std::accumulate(tlb.set_ways.begin(), tlb.set_ways.end(), std::uint64_t{0});
@@ -271,10 +271,10 @@ void check_bandwidths(const MachineSpec& spec) {
 }
 
 void check_banks(const MachineSpec& spec, const BankSpec& banks) {
-  constexpr std::uint32_t kMostBanks = 1024;
+  constexpr std::uint32_t kMaxBanks = 1024;
   constexpr std::uint32_t kWidestBankBytes = 64;
   require(spec.spaces.contains(Space::kShared), "banks", "there is no space 'shared' that has them");
-  require_power_of_two(banks.banks, "banks.banks", 1, kMostBanks);
+  require_power_of_two(banks.banks, "banks.banks", 1, kMaxBanks);
   require_power_of_two(banks.bank_bytes, "banks.bank_bytes", 4, kWidestBankBytes);
   require_power_of_two(banks.lanes_at_once, "banks.lanes_at_once", 1, spec.info.warp_size);
   require_not_negative(banks.conflict_cycles, "banks.conflict_cycles");

@@ -61,9 +61,9 @@ void read_value(const SortedJson& node, const std::string& path, double& out) {
 template <typename Integer>
 requires std::is_integral_v<Integer>
 void read_value(const SortedJson& node, const std::string& path, Integer& out) {
-  constexpr auto kMost = static_cast<std::uint64_t>(std::numeric_limits<Integer>::max());
-  if (!node.is_number_unsigned() || node.get<std::uint64_t>() > kMost) {
-    refuse(path, fmt::format("{} is not a whole number between 0 and {}", node.dump(), kMost));
+  constexpr auto kMax = static_cast<std::uint64_t>(std::numeric_limits<Integer>::max());
+  if (!node.is_number_unsigned() || node.get<std::uint64_t>() > kMax) {
+    refuse(path, fmt::format("{} is not a whole number between 0 and {}", node.dump(), kMax));
   }
   out = node.get<Integer>();
 }

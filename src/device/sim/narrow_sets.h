@@ -14,7 +14,7 @@ namespace gputopo::sim {
 class NarrowSets {
  public:
   // What is still quick to look through, and what one word holds the tree of.
-  static constexpr std::uint32_t kMostWays = 64;
+  static constexpr std::uint32_t kMaxWays = 64;
 
   explicit NarrowSets(const CacheGeometry& geometry);
 
