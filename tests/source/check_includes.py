@@ -14,17 +14,18 @@ import sys
 ALLOWED = {
     "error": [],  # the exceptions, which every layer may throw
     "file": ["error"],  # reading and writing files
-    "model": ["error"],
-    "program": ["error"],
+    "space": [],  # the names of the memory spaces, which elements and programs have
+    "model": ["error", "space"],
+    "program": ["error", "space"],
     "stats": ["error", "gputopo/program*.h"],  # the bins of a histogram
-    "device": ["error", "file", "program", "model/round_up.h", "model/likeness.h"],
-    "probe": ["error", "gputopo/device.h", "gputopo/program*.h", "stats", "model"],
-    "discover": ["error", "gputopo/device.h", "gputopo/program*.h", "stats", "model", "probe"],
-    "report": ["error", "file", "model"],
-    "cli": ["error", "file", "model", "program", "stats", "device", "probe", "discover", "report"],
+    "device": ["error", "file", "space", "program", "model/round_up.h", "model/likeness.h"],
+    "probe": ["error", "space", "gputopo/device.h", "gputopo/program*.h", "stats", "model"],
+    "discover": ["error", "space", "gputopo/device.h", "gputopo/program*.h", "stats", "model", "probe"],
+    "report": ["error", "file", "space", "model"],
+    "cli": ["error", "file", "space", "model", "program", "stats", "device", "probe", "discover", "report"],
 }
 # Public headers with another name than their layer's: include/gputopo/HEADER.h.
-LAYER_OF_HEADER = {"catalogue": "model"}
+LAYER_OF_HEADER = {"catalogue": "model", "attributes.def": "model", "elements.def": "model"}
 
 INCLUDE = re.compile(r'^[ \t]*#[ \t]*include[ \t]*"([^"]+)"', re.MULTILINE)
 

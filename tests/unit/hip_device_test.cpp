@@ -497,6 +497,8 @@ TEST_F(HipCuMasks, FindTheSameSharingAsWithoutThem) {
   for (const char* library : {GPUTOPO_FAKE_HIP_LIBRARY, GPUTOPO_FAKE_HIP_MINIMAL}) {
     open("mi210", "", library);
     found.push_back(sharing_of_scalar_caches());
+    // When it ran is no part of what was found.
+    std::erase_if(found.back().conditions, [](const auto& entry) { return entry.first == "started_seconds"; });
     EXPECT_EQ(fake_->counts().masked_launches > 0, library == std::string(GPUTOPO_FAKE_HIP_LIBRARY));
   }
   EXPECT_EQ(found.front(), found.back());
