@@ -1,7 +1,7 @@
 // The change-point method of the seeds (Groessler 2022, section 3.3; Vanecek et al. 2025, section IV-B), as pure
 // functions: reduce each size's latencies to one number (geometric mapping), find the most likely single change (Opt),
-// and test it (two-sample Kolmogorov-Smirnov). docs/attributes.md says where gputopo uses it and where another method
-// is better.
+// and test it (two-sample Kolmogorov-Smirnov). docs/methods/survey.md says where gputopo uses it and why another method
+// finds the levels.
 #pragma once
 
 #include <cstddef>
