@@ -1,4 +1,5 @@
-// docs/methods against the catalogue, the source and saved reports: what gputopo finds out is explained, once.
+// docs/methods against the catalogue, the source and saved reports: what gputopo finds out is explained, once. And all
+// documents against the files that they name.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -200,14 +201,6 @@ TEST(MethodPages, ExplainNothingThatIsNot) {
   }
 }
 
-TEST(MethodPages, NameFilesThatAreThere) {
-  for (const Page& page : pages()) {
-    for (const std::string& file : matches(page.text, "((?:src|include|tests|machines)/[a-z0-9_/]+\\.[a-z]+)")) {
-      EXPECT_TRUE(fs::exists(kRoot + file)) << page.name << " names " << file;
-    }
-  }
-}
-
 // Methods are among these names, and so is all else that a report may show: a new one is a line on a page.
 TEST(MethodPages, ExplainEveryNameOfTheSource) {
   ASSERT_GT(names_in_source().size(), 100u);
@@ -243,6 +236,36 @@ TEST(MethodPages, NameTheMethodsOfSavedReports) {
     }
   }
   EXPECT_GT(found, 100u);
+}
+
+// ---- All documents ----
+
+// But the changelog, which tells of what was.
+std::vector<std::string> documents() {
+  std::vector<std::string> files = {"README.md", "HACKING.md", "recordings/README.md"};
+  for (const auto& entry : fs::recursive_directory_iterator(kRoot + "docs")) {
+    if (entry.path().extension() == ".md") files.push_back(entry.path().string().substr(kRoot.size()));
+  }
+  return files;
+}
+
+TEST(Documents, NameFilesThatAreThere) {
+  // In lower case: src/probe/NAME.cpp stands for any.
+  const std::string file = "((?:src|include|tests|docs|machines|recordings|web)/[a-z0-9_/]+\\.[a-z0-9]+)";
+  for (const std::string& document : documents()) {
+    for (const std::string& named : matches(read_file(kRoot + document), "(?:^|[ `(,\n])" + file)) {
+      EXPECT_TRUE(fs::exists(kRoot + named)) << document << " names " << named;
+    }
+  }
+}
+
+TEST(Documents, LinkToFilesThatAreThere) {
+  for (const std::string& document : documents()) {
+    for (const std::string& link : matches(read_file(kRoot + document), "\\]\\(([^)#]+)\\)")) {
+      if (link.starts_with("http")) continue;
+      EXPECT_TRUE(fs::exists(fs::path(kRoot + document).parent_path() / link)) << document << " links to " << link;
+    }
+  }
 }
 
 }  // namespace
