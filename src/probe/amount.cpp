@@ -1,5 +1,5 @@
-// Amount per SM: how many instances of a cache an SM has, from which warps evict each other's data. What fools it:
-// warps that are not spread evenly over the instances.
+#include "probe/amount.h"
+
 #include "probe/eviction.h"
 #include "probe/settle.h"
 #include "probe/sharing_decision.h"

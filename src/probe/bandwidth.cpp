@@ -1,12 +1,11 @@
-// Bandwidth: the best of a few shapes of stream, then that shape again for its spread. What fools it: a launch that is
-// so short that its start and end count, and a footprint that another cache serves.
+#include "probe/bandwidth.h"
+
 #include <fmt/format.h>
 
 #include <cmath>
 
 #include "probe/bandwidth_decision.h"
 #include "probe/intervals.h"
-#include "probe/site.h"
 
 namespace gputopo::probe {
 namespace {

@@ -9,6 +9,7 @@
 #include "probe/code_trial.h"
 #include "probe/constants_beside_code_decision.h"
 #include "probe/last_that_fits.h"
+#include "probe/line_size.h"
 #include "probe/settle.h"
 #include "probe/site.h"
 #include "stats/descriptive.h"

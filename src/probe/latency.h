@@ -5,6 +5,7 @@
 #include <optional>
 #include <string>
 
+#include "probe/band_latency.h"
 #include "probe/latency_decision.h"
 #include "probe/site.h"
 
@@ -57,5 +58,12 @@ struct MemoryLatency {
 // With the levels of the survey that the latency comes from.
 [[nodiscard]] Attribute to_attribute(const Survey& survey, const CacheLatency& latency, bool keep_samples);
 [[nodiscard]] Attribute to_attribute(const MemoryLatency& latency, bool keep_samples);
+
+// What reports show of each.
+[[nodiscard]] Attribute measure_latency(Lab& lab, const Cache& cache);
+// Near and far latency of an L2 with partitions; the value is the near one.
+[[nodiscard]] Attribute measure_far_latency(Lab& lab, const Cache& l2);
+[[nodiscard]] Attribute measure_shared_latency(Lab& lab, const Site& site);
+[[nodiscard]] Attribute measure_device_latency(Lab& lab, const Survey& survey, std::uint64_t last_cache_bytes);
 
 }  // namespace gputopo::probe

@@ -1,8 +1,8 @@
-// Miss penalty: how much longer a load takes that misses this cache and hits the next level than one that hits here.
-// What fools it: a next level that does not hold what was walked, so that some loads come from further away.
+#include "probe/miss_penalty.h"
+
+#include "probe/band_latency.h"
 #include "probe/intervals.h"
 #include "probe/latency_decision.h"
-#include "probe/site.h"
 
 namespace gputopo::probe {
 namespace {

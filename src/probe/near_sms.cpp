@@ -1,8 +1,5 @@
-// Which SMs are near which L2 partition. Every SM loads the same lines from L2, alone, and the time of each line goes
-// by the slice that it lies in and the way from the SM to there. SMs of one partition find the same slices near, so
-// that what a line takes there, against what it takes on average, rises and falls together; SMs of another partition
-// reach other slices, or the same ones the other way round. What fools it: noise as large as the difference of the
-// ways, and programs that do not run where they are sent.
+#include "probe/near_sms.h"
+
 #include <fmt/format.h>
 
 #include <algorithm>

@@ -18,8 +18,6 @@ struct Parameters {
   std::uint64_t survey_loads = 8192;
   // Same for programs that run alone; one thread, so time is precious.
   std::uint64_t exclusive_loads = 2048;
-  // Two reference miss ratios (fits, exceeds) must be this far apart to decide anything between them.
-  double least_contrast = 0.10;
   // Samples that a residency estimate aims at, all copies together: 0.27% standard error at three
   // capacities.
   std::uint64_t residency_samples = 270000;

@@ -1,12 +1,11 @@
-// L2 partitions: an SM reaches its own partition at the near latency; what it holds of a large footprint there, against
-// the whole, is one over the number of partitions. What fools it: sets that fill unevenly, so that not all of the
-// footprint stays, and a far latency that is no other than that of memory.
+#include "probe/partitions.h"
+
 #include <fmt/format.h>
 
 #include <cmath>
 
 #include "probe/partitions_decision.h"
-#include "probe/size.h"
+#include "probe/sampled_residency.h"
 
 namespace gputopo::probe {
 namespace {

@@ -1,5 +1,5 @@
-// Physical sharing: whether loads through one space evict what another space has cached. What fools it: an evictor that
-// is limited to less than the victim's cache holds, as constants are.
+#include "probe/shared_with.h"
+
 #include <fmt/format.h>
 
 #include "probe/eviction.h"

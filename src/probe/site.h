@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <cstdint>
-#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -140,34 +139,4 @@ void add_timed_steps(ChaseProgram& program, std::uint64_t begin, std::uint64_t e
 // Median over the copies of the hit fraction of their step `step`.
 [[nodiscard]] double median_hit_fraction(const std::vector<ChaseResult>& copies, std::size_t step, double limit_cycles);
 
-// ---- The probes: one file each ----
-
-[[nodiscard]] Attribute measure_latency(Lab& lab, const Cache& cache);
-// Near and far latency of an L2 with partitions; the value is the near one.
-[[nodiscard]] Attribute measure_far_latency(Lab& lab, const Cache& l2);
-[[nodiscard]] Attribute measure_miss_penalty(Lab& lab, const Cache& cache);
-[[nodiscard]] Attribute measure_amount(Lab& lab, const Cache& cache);
-// Whether loads through `evictor` drive out what `victim` holds, as a second array in the victim's own space does.
-[[nodiscard]] bool shares_cache(Lab& lab, const Cache& victim, const Cache& evictor);
-// Which SMs use one and the same instance of the cache: a group for each instance.
-[[nodiscard]] Attribute measure_shared_between(Lab& lab, const Cache& cache);
-[[nodiscard]] Attribute measure_partitions(Lab& lab, const Cache& l2, double total_bytes);
-// Groups of lines that all SMs reach in the same time: the slices that can be told apart.
-[[nodiscard]] Attribute measure_slices(Lab& lab, const Cache& l2);
-// The SMs near each of an L2's partitions, a group for each.
-[[nodiscard]] Attribute measure_near_sms(Lab& lab, const Cache& l2, std::size_t partitions);
-// Bytes per second that a stream moves, the median of three runs; 0 where it ends within the timer's resolution.
-[[nodiscard]] double median_bandwidth(Lab& lab, const StreamProgram& program);
-[[nodiscard]] Attribute measure_bandwidth(Lab& lab, const std::vector<StreamProgram>& candidates, std::string method);
-[[nodiscard]] Attribute measure_shared_latency(Lab& lab, const Site& site);
-[[nodiscard]] Attribute measure_device_latency(Lab& lab, const Survey& survey, std::uint64_t last_cache_bytes);
-
 }  // namespace gputopo::probe
-
-// What used to be declared here.
-#include "probe/band_latency.h"
-#include "probe/carve_out.h"
-#include "probe/fetch_granularity.h"
-#include "probe/line_size.h"
-#include "probe/size.h"
-#include "probe/survey.h"

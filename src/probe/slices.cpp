@@ -1,6 +1,5 @@
-// How many slices of L2 can be told apart: lines of one slice are at the same distance from every SM, so those that all
-// SMs reach in the same time are of one slice. What counts as the same time comes from loading each line again. What
-// fools it: slices whose ways differ by less than noise, which look like one.
+#include "probe/slices.h"
+
 #include "probe/intervals.h"
 #include "probe/settle.h"
 #include "probe/slices_decision.h"

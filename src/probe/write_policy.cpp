@@ -5,6 +5,7 @@
 #include <bit>
 #include <cmath>
 
+#include "probe/bandwidth.h"
 #include "probe/intervals.h"
 #include "probe/settle.h"
 

@@ -5,6 +5,10 @@
 #include <algorithm>
 
 #include "discover/findings/code.h"
+#include "probe/fetch_granularity.h"
+#include "probe/line_size.h"
+#include "probe/shared_with.h"
+#include "probe/survey.h"
 
 namespace gputopo {
 

@@ -5,6 +5,8 @@
 
 #include "discover/measure/step.h"
 #include "discover/measure/told.h"
+#include "probe/bandwidth.h"
+#include "probe/latency.h"
 #include "probe/site.h"
 #include "probe/streams.h"
 

@@ -1,6 +1,8 @@
 // On-chip memory that programs address: shared memory, the local data share.
 #include "discover/measure/step.h"
 #include "discover/measure/told.h"
+#include "probe/bandwidth.h"
+#include "probe/latency.h"
 #include "probe/site.h"
 #include "probe/streams.h"
 

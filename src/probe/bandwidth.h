@@ -1,0 +1,13 @@
+// Bandwidth: the best of a few shapes of stream, then that shape again for its spread. What fools it: a launch that is
+// so short that its start and end count, and a footprint that another cache serves.
+#pragma once
+
+#include "probe/site.h"
+
+namespace gputopo::probe {
+
+// Bytes per second that a stream moves, the median of three runs; 0 where it ends within the timer's resolution.
+[[nodiscard]] double median_bandwidth(Lab& lab, const StreamProgram& program);
+[[nodiscard]] Attribute measure_bandwidth(Lab& lab, const std::vector<StreamProgram>& candidates, std::string method);
+
+}  // namespace gputopo::probe
