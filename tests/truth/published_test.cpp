@@ -110,6 +110,7 @@ TEST_F(Published, WongTableFive) {
   EXPECT_NEAR(number("l2", "latency"), 371, 2);
   EXPECT_NEAR(number("l2", "latency") + number("l2", "miss_penalty"), 499, 3);
   EXPECT_EQ(found_.find_attribute("l2", "write_allocate")->reason, Reason::kNotPresent);
+  EXPECT_EQ(found_.find_attribute("l2", "write_bandwidth")->reason, Reason::kNotPresent);
 
   EXPECT_EQ(number("shared", "size"), 16 << 10);
   EXPECT_NEAR(number("shared", "latency"), 38, 1);

@@ -261,6 +261,8 @@ Attribute replacement(Context& context, const ElementInfo& element) {
 
 template <StreamOp kOp>
 Attribute bandwidth(Context& context, const ElementInfo& element) {
+  // Stores pass no L2 that is one of textures.
+  if (kOp == StreamOp::kWrite && element.scope == Scope::kGpu) context.caches.require_l2_of_globals(element.id);
   const Cache& cache = context.caches.sized(element.id);
   Lab lab = context.lab();
   return probe::measure_bandwidth(lab, probe::cache_streams(lab, cache, kOp), "best_stream");
