@@ -164,8 +164,8 @@ Structure survey_by_walking(Lab& lab, const Cache& cache, ConflictSets sets) {
                 sets.behind ? lab.parameters().structure_behind_lines_limit : lab.parameters().structure_lines_limit);
   const auto wanted = static_cast<std::uint64_t>(kParameters.capacities * *cache.size_bytes);
   const std::uint64_t bytes = cache.site().clamp(wanted) / sets.line_bytes * sets.line_bytes;
-  Structure structure{.array = make_array(cache.site(), bytes, element_stride(cache, sets.lines)),
-                      .sets = std::move(sets)};
+  Structure structure{.array = make_array(cache.site(), bytes, element_stride(cache, sets.lines))};
+  structure.sets = std::move(sets);
   structure.sets.array_bytes = structure.array.bytes;
   const std::vector<PackingPlace> places = places_of(structure);
   FitTest test(lab, cache, structure.array, places);
