@@ -17,8 +17,8 @@ inline constexpr std::string_view kRecordingMagic = "gputopo recording\n";
 inline constexpr int kRecordingVersion = 1;
 
 // Opens a recording. Throws FileError, and FormatError for what is no recording, truncated, corrupt or of another
-// version. The device answers a program that was recorded n times with the n answers in order, then the last one again;
-// one that was not recorded is a NotSupportedError.
+// version, or holds an answer that its program cannot have. The device answers a program that was recorded n times with
+// the n answers in order, then the last one again; one that was not recorded is a DeviceError.
 [[nodiscard]] std::unique_ptr<Device> open_recording(const std::string& path);
 
 }  // namespace gputopo
