@@ -254,6 +254,37 @@ std::string zsh(const std::vector<CommandFacts>& commands) {
   return text + "  esac\n}\n_gputopo \"$@\"\n";
 }
 
+// What an option or a positional takes.
+std::string fish_values(const OptionFacts& option) {
+  switch (option.takes) {
+    case Takes::kFile:
+      return " -F";
+    case Takes::kFolder:
+      return " -a '(__fish_complete_directories)'";
+    case Takes::kDevice:
+      return fmt::format(" -a {}", quoted(fmt::format("({})", kListDevices)));
+    case Takes::kWord:
+      return fmt::format(" -a {}", word_list(option));
+    case Takes::kWords:
+      return fmt::format(" -a {}", quoted(fmt::format("(__fish_append , {})", fmt::join(option.words, " "))));
+    case Takes::kNothing:
+    case Takes::kFree:
+      break;
+  }
+  return "";
+}
+
+// `when`: the condition under which it is offered.
+std::string fish_option(const OptionFacts& option, const std::string& when) {
+  std::string line = fmt::format("complete -c gputopo -n {}", quoted(when));
+  if (!option.positional) {
+    line += fmt::format(" -l {} -d {}", option.name.substr(2), quoted(option.description));
+    const bool takes_path = option.takes == Takes::kFile || option.takes == Takes::kFolder;
+    if (option.takes != Takes::kNothing) line += takes_path ? " -r" : " -x";
+  }
+  return line + fish_values(option) + "\n";
+}
+
 std::string fish(const std::vector<CommandFacts>& commands) {
   const std::string none = fmt::format("not __fish_seen_subcommand_from {}", fmt::join(names_of(commands), " "));
   std::string text =
@@ -264,20 +295,7 @@ std::string fish(const std::vector<CommandFacts>& commands) {
       text += fmt::format("complete -c gputopo -n {} -a {} -d {}\n", quoted(none), command.name,
                           quoted(command.description));
     }
-    for (const OptionFacts& option : command.options) {
-      std::string line = fmt::format("complete -c gputopo -n {}", quoted(when));
-      if (!option.positional) line += fmt::format(" -l {} -d {}", option.name.substr(2), quoted(option.description));
-      const bool takes_path = option.takes == Takes::kFile || option.takes == Takes::kFolder;
-      if (option.takes != Takes::kNothing && !option.positional) line += takes_path ? " -r" : " -x";
-      if (option.takes == Takes::kFile) line += " -F";
-      if (option.takes == Takes::kFolder) line += " -a '(__fish_complete_directories)'";
-      if (option.takes == Takes::kDevice) line += fmt::format(" -a {}", quoted(fmt::format("({})", kListDevices)));
-      if (option.takes == Takes::kWord) line += fmt::format(" -a {}", word_list(option));
-      if (option.takes == Takes::kWords) {
-        line += fmt::format(" -a {}", quoted(fmt::format("(__fish_append , {})", fmt::join(option.words, " "))));
-      }
-      text += line + "\n";
-    }
+    for (const OptionFacts& option : command.options) text += fish_option(option, when);
   }
   return text;
 }

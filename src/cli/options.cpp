@@ -117,6 +117,142 @@ std::string one_line(std::string text) {
   return text;
 }
 
+// The program's commands, and what the command line fills in.
+struct CommandLine {
+  CommandLine();
+
+  Options options;
+  std::string recording;  // of replay
+  std::string shell;      // of completion
+  CLI::App app{"Finds out what a GPU's memory hierarchy is made of, by measuring it. Without a command: discover.",
+               "gputopo"};
+  CLI::App* list;
+  CLI::App* show;
+  CLI::App* coverage;
+  CLI::App* replay;
+  CLI::App* diff;
+  CLI::App* check;
+  CLI::App* completions;
+  CLI::App* man;
+};
+
+void add_diff_options(CLI::App& diff, Options& options) {
+  diff.add_option("REPORT", options.report_paths, "What --json wrote, twice or more")->required()->type_name("");
+  diff.add_flag("--json", options.diff_as_json, "Print the differences as JSON");
+  diff.add_option("--html", options.diff_html_path, "Write a page with the plots side by side; '-' is standard output")
+      ->type_name("FILE");
+}
+
+void add_check_options(CLI::App& check, Options& options) {
+  check.add_option("REPORT", options.report_path, "What --json wrote")->required()->type_name("");
+  check.add_option("--baseline", options.baseline_path, "The report of a GPU that is as it should be")
+      ->required()
+      ->type_name("FILE");
+  check
+      .add_option("--tolerance", options.tolerances,
+                  "How much worse a value may be: LATENCY, BANDWIDTH, SIZE (5% each), OTHER (0%) or an attribute")
+      ->delimiter(',')
+      ->allow_extra_args(false)
+      ->type_name("NAME=PERCENT%[,...]");
+  std::vector<std::string> format_names;
+  for (const CheckFormat& format : check_formats()) format_names.emplace_back(format.name);
+  options.check_format = format_names.front();
+  check.add_option("--format", options.check_format, "How to report it; prometheus is for a text-file collector")
+      ->check(CLI::IsMember(format_names))
+      ->type_name(fmt::format("{}", fmt::join(format_names, "|")))
+      ->capture_default_str();
+}
+
+CommandLine::CommandLine() {
+  app.set_version_flag("--version", "gputopo " GPUTOPO_VERSION);
+  app.footer(exit_codes_text());  // of the commands, too
+  app.require_subcommand(0, 1);
+  add_device_option(app, options);
+  add_discover_options(app, options);
+
+  CLI::App* discover = app.add_subcommand("discover", "Measure a device and report it (the default)");
+  add_device_option(*discover, options);
+  add_discover_options(*discover, options);
+
+  list = app.add_subcommand("list", "List every GPU, by backend, and the simulated ones");
+
+  show = app.add_subcommand("show", "Render a saved JSON report");
+  show->add_option("FILE", options.report_path, "What --json wrote")->required()->type_name("");
+  add_output_options(*show, options);
+
+  coverage = app.add_subcommand("coverage", "Show which values are measured, read or not applicable");
+
+  replay = app.add_subcommand("replay", "Analyse a recording again");
+  replay->add_option("RECORDING", recording, "What --record wrote")->required()->type_name("");
+  add_discover_options(*replay, options);
+
+  diff = app.add_subcommand("diff", "Compare saved reports with the first of them");
+  add_diff_options(*diff, options);
+
+  check = app.add_subcommand("check", "Check a saved report against a baseline: the gate for a boot or a job");
+  add_check_options(*check, options);
+
+  completions = app.add_subcommand("completion", "Print the completions for a shell");
+  completions->add_option("SHELL", shell, fmt::format("{}", fmt::join(completion_shells(), ", ")))
+      ->required()
+      ->check(CLI::IsMember(completion_shells()))
+      ->type_name("");
+
+  man = app.add_subcommand("man", "Print the man page");
+  name_values(app);
+}
+
+// False where there is nothing more to do than to print the text of --help or --version.
+bool parse(CommandLine& line, int argc, char** argv) {
+  try {
+    line.app.parse(argc, argv);
+  } catch (const CLI::Success& success) {
+    std::ostringstream text;
+    line.app.exit(success, text, text);
+    line.options.command = Command::kPrint;
+    line.options.text = text.str();
+    return false;
+  } catch (const CLI::ExtrasError&) {
+    std::vector<std::string> commands;
+    for (const CLI::App* command : line.app.get_subcommands([](CLI::App*) { return true; })) {
+      commands.push_back(command->get_name());
+    }
+    throw UsageError(
+        fmt::format("not expected: {}; the commands are {}; lists take commas (--only l1,l2); see '{} --help'",
+                    fmt::join(line.app.remaining(true), " "), fmt::join(commands, ", "), command_of(line.app)));
+  } catch (const CLI::ParseError& error) {
+    throw UsageError(fmt::format("{}; see '{} --help'", one_line(error.what()), command_of(line.app)));
+  }
+  return true;
+}
+
+void refuse_lost_outputs(const Options& options) {
+  if (std::ranges::count(options.output_paths, "-") > 1) {
+    throw UsageError("only one report can go to standard output: give the others a file");
+  }
+  std::vector<std::string> targets = options.output_paths;
+  targets.push_back(options.record_path);
+  std::set<std::string> paths;
+  for (const std::string& path : targets) {
+    if (path.empty() || path == "-" || paths.insert(path).second) continue;
+    throw UsageError(fmt::format("'{}' is to take two outputs, of which one would be lost: name another file", path));
+  }
+}
+
+void choose_command(CommandLine& line) {
+  const std::pair<const CLI::App*, Command> commands[] = {
+      {line.list, Command::kList}, {line.show, Command::kShow},   {line.coverage, Command::kCoverage},
+      {line.diff, Command::kDiff}, {line.check, Command::kCheck}, {line.completions, Command::kPrint},
+      {line.man, Command::kPrint}};
+  for (const auto& [app, command] : commands) {
+    if (!app->parsed()) continue;
+    line.options.command = command;
+    refuse_stray_options(line.app, *app);
+  }
+  if (line.man->parsed()) line.options.text = man_page(line.app, GPUTOPO_VERSION);
+  if (line.completions->parsed()) line.options.text = completion(line.app, line.shell);
+}
+
 }  // namespace
 
 const std::vector<ExitCodeMeaning>& exit_code_meanings() {
@@ -132,121 +268,18 @@ const std::vector<ExitCodeMeaning>& exit_code_meanings() {
 }
 
 Options parse_command_line(int argc, char** argv) {
-  Options options;
-
-  CLI::App app("Finds out what a GPU's memory hierarchy is made of, by measuring it. Without a command: discover.",
-               "gputopo");
-  app.set_version_flag("--version", "gputopo " GPUTOPO_VERSION);
-  app.footer(exit_codes_text());
-  app.require_subcommand(0, 1);
-  add_device_option(app, options);
-  add_discover_options(app, options);
-
-  CLI::App* discover = app.add_subcommand("discover", "Measure a device and report it (the default)");
-  add_device_option(*discover, options);
-  add_discover_options(*discover, options);
-  discover->footer(exit_codes_text());
-
-  CLI::App* list = app.add_subcommand("list", "List every GPU, by backend, and the simulated ones");
-
-  CLI::App* show = app.add_subcommand("show", "Render a saved JSON report");
-  show->add_option("FILE", options.report_path, "What --json wrote")->required()->type_name("");
-  add_output_options(*show, options);
-
-  CLI::App* coverage = app.add_subcommand("coverage", "Show which values are measured, read or not applicable");
-
-  CLI::App* replay = app.add_subcommand("replay", "Analyse a recording again");
-  std::string recording;
-  replay->add_option("RECORDING", recording, "What --record wrote")->required()->type_name("");
-  add_discover_options(*replay, options);
-  replay->footer(exit_codes_text());
-
-  CLI::App* diff = app.add_subcommand("diff", "Compare saved reports with the first of them");
-  diff->add_option("REPORT", options.report_paths, "What --json wrote, twice or more")->required()->type_name("");
-  CLI::Option* diff_json = diff->add_flag("--json", options.diff_as_json, "Print the differences as JSON");
-  diff->add_option("--html", options.diff_html_path, "Write a page with the plots side by side; '-' is standard output")
-      ->type_name("FILE");
-
-  CLI::App* check =
-      app.add_subcommand("check", "Check a saved report against a baseline: the gate for a boot or a job");
-  check->add_option("REPORT", options.report_path, "What --json wrote")->required()->type_name("");
-  check->add_option("--baseline", options.baseline_path, "The report of a GPU that is as it should be")
-      ->required()
-      ->type_name("FILE");
-  check
-      ->add_option("--tolerance", options.tolerances,
-                   "How much worse a value may be: LATENCY, BANDWIDTH, SIZE (5% each), OTHER (0%) or an attribute")
-      ->delimiter(',')
-      ->allow_extra_args(false)
-      ->type_name("NAME=PERCENT%[,...]");
-  std::vector<std::string> format_names;
-  for (const CheckFormat& format : check_formats()) format_names.emplace_back(format.name);
-  options.check_format = format_names.front();
-  check->add_option("--format", options.check_format, "How to report it; prometheus is for a text-file collector")
-      ->check(CLI::IsMember(format_names))
-      ->type_name(fmt::format("{}", fmt::join(format_names, "|")))
-      ->capture_default_str();
-
-  CLI::App* completion_command = app.add_subcommand("completion", "Print the completions for a shell");
-  std::string shell;
-  completion_command->add_option("SHELL", shell, fmt::format("{}", fmt::join(completion_shells(), ", ")))
-      ->required()
-      ->check(CLI::IsMember(completion_shells()))
-      ->type_name("");
-  CLI::App* man = app.add_subcommand("man", "Print the man page");
-
-  name_values(app);
-
-  try {
-    app.parse(argc, argv);
-  } catch (const CLI::Success& success) {
-    // The text of --help or --version.
-    std::ostringstream text;
-    app.exit(success, text, text);
-    options.command = Command::kPrint;
-    options.text = text.str();
-    return options;
-  } catch (const CLI::ExtrasError&) {
-    std::vector<std::string> commands;
-    for (const CLI::App* command : app.get_subcommands([](CLI::App*) { return true; })) {
-      commands.push_back(command->get_name());
-    }
-    throw UsageError(
-        fmt::format("not expected: {}; the commands are {}; lists take commas (--only l1,l2); see '{} --help'",
-                    fmt::join(app.remaining(true), " "), fmt::join(commands, ", "), command_of(app)));
-  } catch (const CLI::ParseError& error) {
-    throw UsageError(fmt::format("{}; see '{} --help'", one_line(error.what()), command_of(app)));
-  }
-
-  if (std::count(options.output_paths.begin(), options.output_paths.end(), "-") > 1) {
-    throw UsageError("only one report can go to standard output: give the others a file");
-  }
-  std::vector<std::string> targets = options.output_paths;
-  targets.push_back(options.record_path);
-  std::set<std::string> paths;
-  for (const std::string& path : targets) {
-    if (path.empty() || path == "-" || paths.insert(path).second) continue;
-    throw UsageError(fmt::format("'{}' is to take two outputs, of which one would be lost: name another file", path));
-  }
-  if (list->parsed()) options.command = Command::kList;
-  if (show->parsed()) options.command = Command::kShow;
-  if (coverage->parsed()) options.command = Command::kCoverage;
-  if (diff->parsed()) options.command = Command::kDiff;
-  if (check->parsed()) options.command = Command::kCheck;
-  if (completion_command->parsed() || man->parsed()) {
-    options.command = Command::kPrint;
-    options.text = man->parsed() ? man_page(app, GPUTOPO_VERSION) : completion(app, shell);
-  }
-  for (const CLI::App* subcommand : {list, show, coverage, diff, check, completion_command, man}) {
-    if (subcommand->parsed()) refuse_stray_options(app, *subcommand);
-  }
+  CommandLine line;
+  if (!parse(line, argc, argv)) return line.options;
+  Options& options = line.options;
+  refuse_lost_outputs(options);
+  choose_command(line);
   if (options.report_paths.size() == 1) throw UsageError("diff needs two reports or more; see 'gputopo diff --help'");
-  if (diff_json->count() > 0 && options.diff_html_path == "-") {
+  if (options.diff_as_json && options.diff_html_path == "-") {
     throw UsageError("only one report can go to standard output: give --html a file");
   }
-  if (replay->parsed()) {
+  if (line.replay->parsed()) {
     if (!options.device.empty()) throw UsageError("--device does not apply to 'replay'; see 'gputopo replay --help'");
-    options.device = "replay:" + recording;
+    options.device = "replay:" + line.recording;
   }
   return options;
 }

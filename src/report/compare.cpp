@@ -36,42 +36,50 @@ bool takes_part(const Attribute* attribute) { return attribute != nullptr && !is
 
 bool left_out(const Attribute* attribute) { return attribute != nullptr && attribute->reason == Reason::kNotSelected; }
 
+bool is_known(const Attribute* attribute) { return attribute != nullptr && attribute->available(); }
+
+// Whether the values, which both are known, differ beyond their intervals.
+bool values_differ(const Attribute& a, const Attribute& b) {
+  if (!a.number() || !b.number() || a.unit != b.unit) return a.value != b.value || a.unit != b.unit;
+  const Bounds mine = bounds_of(a);
+  const Bounds theirs = bounds_of(b);
+  return mine.high < theirs.low || theirs.high < mine.low;
+}
+
+std::optional<double> relative_of(const Attribute& a, const Attribute& b) {
+  if (!a.number() || !b.number() || a.unit != b.unit || *a.number() == 0) return std::nullopt;
+  return (*b.number() - *a.number()) / std::abs(*a.number());
+}
+
+void compare_attribute(Difference difference, const SideNames& names, Comparison& result) {
+  const Attribute* a = difference.first;
+  const Attribute* b = difference.second;
+  if (left_out(a) || left_out(b) || (!takes_part(a) && !takes_part(b))) return;
+  const bool both = is_known(a) && is_known(b);
+  if (is_environment(difference.group, difference.attribute)) {
+    if (both && a->value != b->value) {
+      result.environment.push_back(fmt::format("{}: {} in {}, {} in {}", readable(difference.attribute), value_text(*a),
+                                               names.first, value_text(*b), names.second));
+    }
+    return;
+  }
+  if (!is_known(a) && !is_known(b)) return;  // what both do not know is no difference
+  if (both) {
+    ++result.compared;
+    if (!values_differ(*a, *b)) return;
+    difference.relative = relative_of(*a, *b);
+  }
+  result.differences.push_back(std::move(difference));
+}
+
 void compare_attributes(const std::string& group, const std::string& title, const AttributeMap& first,
                         const AttributeMap& second, const SideNames& names, Comparison& result) {
-  std::vector<std::string> ids;
-  for (const auto& [id, attribute] : first) ids.push_back(id);
-  for (const auto& [id, attribute] : second) {
-    if (find(first, id) == nullptr) ids.push_back(id);
+  for (const auto& [id, attribute] : first) {
+    compare_attribute({group, title, id, &attribute, find(second, id), std::nullopt}, names, result);
   }
-  for (const std::string& id : ids) {
-    const Attribute* a = find(first, id);
-    const Attribute* b = find(second, id);
-    if (left_out(a) || left_out(b) || (!takes_part(a) && !takes_part(b))) continue;
-    const bool both = a != nullptr && b != nullptr && a->available() && b->available();
-    if (is_environment(group, id)) {
-      if (both && a->value != b->value) {
-        result.environment.push_back(fmt::format("{}: {} in {}, {} in {}", readable(id), value_text(*a), names.first,
-                                                 value_text(*b), names.second));
-      }
-      continue;
-    }
-    const bool neither = (a == nullptr || !a->available()) && (b == nullptr || !b->available());
-    if (neither) continue;  // what both do not know is no difference
-    Difference difference{group, title, id, a, b, std::nullopt};
-    if (!both) {
-      result.differences.push_back(difference);
-      continue;
-    }
-    ++result.compared;
-    if (!a->number() || !b->number() || a->unit != b->unit) {
-      if (a->value != b->value || a->unit != b->unit) result.differences.push_back(difference);
-      continue;
-    }
-    const Bounds mine = bounds_of(*a);
-    const Bounds theirs = bounds_of(*b);
-    if (mine.high >= theirs.low && theirs.high >= mine.low) continue;
-    if (*a->number() != 0) difference.relative = (*b->number() - *a->number()) / std::abs(*a->number());
-    result.differences.push_back(difference);
+  for (const auto& [id, attribute] : second) {
+    if (find(first, id) != nullptr) continue;
+    compare_attribute({group, title, id, nullptr, &attribute, std::nullopt}, names, result);
   }
 }
 

@@ -86,37 +86,48 @@ std::string drawing(const Topology& topology) {
       report::chip_svg(topology, false));
 }
 
+const char* number_class(const report::HierarchyColumn& column) {
+  return column.align == report::Align::kRight ? " class=\"number\"" : "";
+}
+
+// What a cell of the hierarchy says, and the signs beside it.
+std::string hierarchy_cell(const Topology& topology, const MemoryElement& element,
+                           const report::HierarchyColumn& column, const std::string& signs) {
+  const Attribute* attribute = find(element.attributes, column.attribute);
+  if (attribute == nullptr || attribute->reason == Reason::kNotSelected) return "";
+  if (attribute->reason == Reason::kNotApplicable) return column.repeats ? "" : "<span class=\"absent\">n/a</span>";
+  std::string text = column.repeats ? "" : "?";
+  if (attribute->available()) text = column.format({topology, element, *attribute});
+  std::string cell;
+  if (!text.empty()) cell = value_link(*attribute, element.id, std::string(to_string(column.attribute)), text);
+  if (!signs.empty()) cell += fmt::format(" <span class=\"marks\">{}</span>", escaped(signs));
+  return cell;
+}
+
+std::string signs_of(const MemoryElement& element, const report::HierarchyColumn& column) {
+  const Attribute* attribute = find(element.attributes, column.attribute);
+  return attribute == nullptr || column.repeats ? "" : report::marks(*attribute);
+}
+
 std::string hierarchy(const Topology& topology) {
-  const std::vector<const MemoryElement*> elements = report::speaking_elements(topology);
-  if (std::none_of(elements.begin(), elements.end(),
-                   [](const auto* element) { return report::holds_data(*element); })) {
+  std::vector<const MemoryElement*> elements = report::speaking_elements(topology);
+  std::erase_if(elements, [](const MemoryElement* element) { return !report::holds_data(*element); });
+  if (elements.empty()) {
     return "<section><h2>The memory hierarchy</h2><p>No memory was measured.</p></section>\n";
   }
   std::string head = "<th scope=\"col\">memory</th>";
   for (const report::HierarchyColumn& column : report::hierarchy_columns()) {
-    head += fmt::format("<th scope=\"col\"{}>{}</th>", column.align == report::Align::kRight ? " class=\"number\"" : "",
+    head += fmt::format("<th scope=\"col\"{}>{}</th>", number_class(column),
                         escaped(column.heading.substr(column.heading.front() == '\n' ? 1 : 0)));
   }
   std::string rows;
   std::string used;
   for (const MemoryElement* element : elements) {
-    if (!report::holds_data(*element)) continue;
     rows += fmt::format("<tr><th scope=\"row\">{}</th>", escaped(element->title));
     for (const report::HierarchyColumn& column : report::hierarchy_columns()) {
-      const Attribute* attribute = find(element->attributes, column.attribute);
-      std::string cell;
-      if (attribute != nullptr && attribute->reason == Reason::kNotApplicable) {
-        cell = column.repeats ? "" : "<span class=\"absent\">n/a</span>";
-      } else if (attribute != nullptr && attribute->reason != Reason::kNotSelected) {
-        const std::string text = attribute->available() ? column.format({topology, *element, *attribute})
-                                 : column.repeats       ? ""
-                                                        : "?";
-        if (!text.empty()) cell = value_link(*attribute, element->id, std::string(to_string(column.attribute)), text);
-        const std::string signs = column.repeats ? "" : report::marks(*attribute);
-        used += signs;
-        if (!signs.empty()) cell += fmt::format(" <span class=\"marks\">{}</span>", escaped(signs));
-      }
-      rows += fmt::format("<td{}>{}</td>", column.align == report::Align::kRight ? " class=\"number\"" : "", cell);
+      const std::string signs = signs_of(*element, column);
+      used += signs;
+      rows += fmt::format("<td{}>{}</td>", number_class(column), hierarchy_cell(topology, *element, column, signs));
     }
     rows += "</tr>\n";
   }

@@ -59,6 +59,20 @@ std::string table(const std::vector<std::string>& headings, const std::vector<st
   return text;
 }
 
+// The text of a cell of the hierarchy; `used` collects the signs beside values.
+std::string hierarchy_cell(const report::HierarchyColumn& column, const Topology& topology,
+                           const MemoryElement& element, std::string& used) {
+  const Attribute* attribute = find(element.attributes, column.attribute);
+  if (attribute == nullptr || attribute->reason == Reason::kNotSelected) return "";
+  if (!attribute->available()) {
+    if (column.repeats) return "";
+    return attribute->reason == Reason::kNotApplicable ? "n/a" : "-";
+  }
+  const std::string signs = column.repeats ? "" : report::marks(*attribute);
+  used += signs;
+  return plain(column.format({topology, element, *attribute}) + (signs.empty() ? "" : " " + signs));
+}
+
 std::string hierarchy(const Topology& topology, const std::vector<const MemoryElement*>& elements) {
   std::vector<std::string> headings = {"memory"};
   for (const report::HierarchyColumn& column : report::hierarchy_columns()) {
@@ -70,21 +84,11 @@ std::string hierarchy(const Topology& topology, const std::vector<const MemoryEl
   std::string used;
   for (const MemoryElement* element : elements) {
     if (!report::holds_data(*element)) continue;
-    std::vector<std::string> cells = {plain(element->title)};
+    std::vector<std::string>& cells = rows.emplace_back();
+    cells.push_back(plain(element->title));
     for (const report::HierarchyColumn& column : report::hierarchy_columns()) {
-      const Attribute* attribute = find(element->attributes, column.attribute);
-      if (attribute == nullptr || attribute->reason == Reason::kNotSelected) {
-        cells.emplace_back("");
-      } else if (!attribute->available()) {
-        const bool is_na = attribute->reason == Reason::kNotApplicable;
-        cells.emplace_back(column.repeats ? "" : is_na ? "n/a" : "-");
-      } else {
-        const std::string signs = column.repeats ? "" : report::marks(*attribute);
-        used += signs;
-        cells.push_back(plain(column.format({topology, *element, *attribute}) + (signs.empty() ? "" : " " + signs)));
-      }
+      cells.push_back(hierarchy_cell(column, topology, *element, used));
     }
-    rows.push_back(std::move(cells));
   }
   return table(headings, rows) + "\n" + plain(report::marks_legend(used)) + "\n\n";
 }

@@ -389,31 +389,54 @@ std::string lines(const Chart& chart, const Attribute& attribute, const Scale& x
   return text;
 }
 
+// What the axis along y holds.
+Range y_range(const Chart& chart, const Attribute& attribute) {
+  Range range;
+  const auto add = [&](const std::string& name) {
+    const std::vector<double>* column = find_column(attribute, chart, name);
+    for (std::size_t r = 0; column != nullptr && r < column->size(); ++r) range.add((*column)[r], chart.y.logarithmic);
+  };
+  if (chart.series.empty()) {
+    add(chart.y.column);
+    return range;
+  }
+  for (const Series& series : chart.series) add(series.column);
+  for (const ChartMark& mark : chart.marks) {
+    if (mark.across) range.add(mark.value, chart.y.logarithmic);
+  }
+  // Bars and fractions start at nothing; latencies far from it would be a flat line.
+  constexpr double kNearNothing = 0.4;
+  const bool is_part_of_all = chart.plot == Plot::kBars || chart.y.unit == "B/s";
+  if (!chart.y.logarithmic && range.least > 0 && (is_part_of_all || range.least < kNearNothing * range.greatest)) {
+    range.least = 0;
+  }
+  // A bar of one must have a height.
+  if (chart.y.logarithmic && chart.plot == Plot::kBars) range.least /= 2;
+  return range;
+}
+
+std::string samples_svg(const Chart& chart, const Frame& frame, const Attribute& attribute, const Scale& x,
+                        const Scale& y) {
+  switch (chart.plot) {
+    case Plot::kBars:
+      return bars(chart, frame, attribute, x, y);
+    case Plot::kDensity:
+    case Plot::kMap:
+      return cells(chart, frame, attribute, x, y);
+    case Plot::kLine:
+    case Plot::kPoints:
+    case Plot::kNone:
+      break;
+  }
+  return lines(chart, attribute, x, y) + (chart.series.size() > 1 ? key(chart, frame) : "");
+}
+
 }  // namespace
 
 std::string plot_svg(const Chart& chart, const Attribute& attribute) {
   Range xs;
-  Range ys;
   for (const double value : *find_column(attribute, chart, chart.x.column)) xs.add(value, chart.x.logarithmic);
-  if (chart.plot == Plot::kDensity || chart.plot == Plot::kMap) {
-    for (const double value : *find_column(attribute, chart, chart.y.column)) ys.add(value, chart.y.logarithmic);
-  } else {
-    for (const Series& series : chart.series) {
-      const std::vector<double>* column = find_column(attribute, chart, series.column);
-      for (std::size_t r = 0; column != nullptr && r < column->size(); ++r) ys.add((*column)[r], chart.y.logarithmic);
-    }
-    for (const ChartMark& mark : chart.marks) {
-      if (mark.across) ys.add(mark.value, chart.y.logarithmic);
-    }
-    // Bars and fractions start at nothing; latencies far from it would be a flat line.
-    constexpr double kNearNothing = 0.4;
-    const bool is_part_of_all = chart.plot == Plot::kBars || chart.y.unit == "B/s";
-    if (!chart.y.logarithmic && ys.least > 0 && (is_part_of_all || ys.least < kNearNothing * ys.greatest)) {
-      ys.least = 0;
-    }
-    // A bar of one must have a height.
-    if (chart.y.logarithmic && chart.plot == Plot::kBars) ys.least /= 2;
-  }
+  const Range ys = y_range(chart, attribute);
   const Frame frame = frame_of(chart);
   std::string text = fmt::format(
       "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {0} {1}\" width=\"{0}\" height=\"{1}\" class=\"gt\" "
@@ -428,22 +451,7 @@ std::string plot_svg(const Chart& chart, const Attribute& attribute) {
   const Scale x(xs.least, xs.greatest, chart.x.logarithmic, kLeft + 6, frame.right - 6);
   const Scale y(ys.least, ys.greatest, chart.y.logarithmic, frame.bottom, frame.top + 6);
   text += chart.plot == Plot::kMap ? map_axes(chart, frame, attribute) : axes(chart, frame, x, y);
-  switch (chart.plot) {
-    case Plot::kBars:
-      text += bars(chart, frame, attribute, x, y);
-      break;
-    case Plot::kLine:
-    case Plot::kPoints:
-    case Plot::kNone:
-      text += lines(chart, attribute, x, y);
-      if (chart.series.size() > 1) text += key(chart, frame);
-      break;
-    case Plot::kDensity:
-    case Plot::kMap:
-      text += cells(chart, frame, attribute, x, y);
-      break;
-  }
-  return text + marks_svg(chart, frame, x, y) + "</svg>\n";
+  return text + samples_svg(chart, frame, attribute, x, y) + marks_svg(chart, frame, x, y) + "</svg>\n";
 }
 
 }  // namespace gputopo::report

@@ -69,72 +69,97 @@ std::string rect(double x, double y, double width, double height, const std::str
                      px(width), px(height), classes);
 }
 
+// "per 2 SMs: 32 KiB": what is said of a memory beside its title.
+std::string figures_of(const PhysicalMemory& memory) {
+  const std::string figures = memory.figures();
+  if (memory.shared_by.empty()) return figures;
+  return fmt::format("per {}{}{}", memory.shared_by, figures.empty() ? "" : ": ", figures);
+}
+
+// ", 2 parts", ", 4 of them"; empty for one.
+std::string count_of(const PhysicalMemory& memory) {
+  if (memory.instances <= 1) return "";
+  return fmt::format(", {} {}", memory.instances, memory.is_parted ? "parts" : "of them");
+}
+
+// Where a memory is drawn: a box for each instance, side by side.
+struct BoxPlace {
+  double x;
+  double y;
+  double width;
+  double height;
+  int instances;
+  [[nodiscard]] double part() const { return (width - 4.0 * (instances - 1)) / instances; }
+  [[nodiscard]] double left(int instance) const { return x + instance * (part() + 4); }
+  [[nodiscard]] bool is_narrow() const { return instances > 4; }  // what is written runs over several
+};
+
+// A shared cache has several names: a line each where there is room. Returns where the next line stands.
+double add_titles(const PhysicalMemory& memory, const BoxPlace& place, double room_px, const std::string& over,
+                  std::string& text) {
+  double line_y = place.y + 17;
+  const auto add = [&](const std::string& title) {
+    text += over_text_at(place.x + 8, line_y, "title", over, fitted(title, room_px, 13));
+    line_y += 16;
+  };
+  const auto room = static_cast<std::size_t>(std::max((place.height - 22) / 16, 1.0));
+  if (memory.elements.size() > room) {
+    add(memory.title());
+  } else {
+    for (const MemoryElement* element : memory.elements) add(element->title);
+  }
+  return line_y;
+}
+
+// What is written over a memory, cut to its width; its label has all of it.
+std::string names_in_box(const PhysicalMemory& memory, const BoxPlace& place, const std::string& colour) {
+  std::string text;
+  std::string figures = figures_of(memory);
+  if (place.is_narrow()) figures += count_of(memory);
+  for (int i = 1; i < memory.instances && !place.is_narrow(); ++i) {
+    const std::string number = memory.is_parted ? fmt::format("part {}", i + 1) : std::to_string(i + 1);
+    text += text_at(place.left(i) + 8, place.y + 17, "small faint", fitted(number, place.part() - 8, 12));
+  }
+  const double room_px = (place.is_narrow() ? place.width : place.part()) - 16;
+  const std::string over = place.is_narrow() ? " over-" + colour : "";  // its outline has the colour of the box
+  double line_y = add_titles(memory, place, room_px, over, text);
+  std::vector<std::string> paragraphs = {figures};
+  paragraphs.insert(paragraphs.end(), memory.notes.begin(), memory.notes.end());
+  const auto characters = static_cast<int>(characters_in(room_px, 12));
+  const double bottom = place.y + place.height;
+  for (const std::string& paragraph : paragraphs) {
+    // Of the figures there is a line at least.
+    const bool is_roomy = line_y + 16 < bottom;
+    for (const std::string& line : is_roomy ? report::wrapped_lines(paragraph, characters) : std::vector{paragraph}) {
+      if (line_y < bottom) text += over_text_at(place.x + 8, line_y, "small faint", over, fitted(line, room_px, 12));
+      line_y += 16;
+    }
+  }
+  return text;
+}
+
 // One memory: a box for each instance, with what is known of it to read, to hover over and to focus.
 std::string memory_box(const PhysicalMemory& memory, double x, double y, double width, const std::string& colour) {
-  const double height = height_of(memory);
+  const BoxPlace place{x, y, width, height_of(memory), memory.instances};
   std::vector<std::string> ids;
   std::string description;
   for (const MemoryElement* element : memory.elements) {
     ids.push_back(element->id);
     description += (description.empty() ? "" : "\n\n") + report::describe(*element);
   }
-  std::string figures = memory.figures();
-  if (!memory.shared_by.empty())
-    figures = fmt::format("per {}{}{}", memory.shared_by, figures.empty() ? "" : ": ", figures);
-  const bool runs_over = memory.instances > 4;  // narrow parts
-  const std::string count =
-      memory.instances > 1 ? fmt::format(", {} {}", memory.instances, memory.is_parted ? "parts" : "of them") : "";
-  std::vector<std::string> said = {fmt::format("{}: {}{}", memory.title(), figures, count)};
+  std::vector<std::string> said = {fmt::format("{}: {}{}", memory.title(), figures_of(memory), count_of(memory))};
   said.insert(said.end(), memory.notes.begin(), memory.notes.end());
   std::string text =
       fmt::format("<g class=\"part\" tabindex=\"0\" role=\"img\" aria-label=\"{}\" data-elements=\"{}\">\n",
                   escaped(fmt::format("{}", fmt::join(said, "; "))), escaped(fmt::format("{}", fmt::join(ids, " "))));
   text += fmt::format("<title>{}</title>\n", escaped(description));
-  const double part = (width - 4.0 * (memory.instances - 1)) / memory.instances;
   // What can be pointed at has no gaps.
   text += fmt::format("<rect x=\"{}\" y=\"{}\" width=\"{}\" height=\"{}\" class=\"hit\"/>\n", px(x), px(y), px(width),
-                      px(height));
+                      px(place.height));
   for (int i = 0; i < memory.instances; ++i) {
-    text += rect(x + i * (part + 4), y, part, height, colour + (memory.bytes ? "" : " unknown"));
+    text += rect(place.left(i), y, place.part(), place.height, colour + (memory.bytes ? "" : " unknown"));
   }
-  // What is written over it is cut to its width; the label has all of it.
-  text += "</g>\n<g class=\"names\" aria-hidden=\"true\">\n";
-  if (runs_over) {
-    figures += count;
-  } else {
-    for (int i = 1; i < memory.instances; ++i) {
-      const std::string number = memory.is_parted ? fmt::format("part {}", i + 1) : std::to_string(i + 1);
-      const std::string label = fitted(number, part - 8, 12);
-      text += text_at(x + i * (part + 4) + 8, y + 17, "small faint", label);
-    }
-  }
-  // A shared cache has several names: a line each where there is room.
-  const double room_px = runs_over ? width : part;
-  const std::string over = runs_over ? " over-" + colour : "";  // its outline has the colour of the box
-  double line_y = y + 17;
-  const auto room = static_cast<std::size_t>(std::max((height - 22) / 16, 1.0));
-  if (memory.elements.size() <= room) {
-    for (const MemoryElement* element : memory.elements) {
-      text += over_text_at(x + 8, line_y, "title", over, fitted(element->title, room_px - 16, 13));
-      line_y += 16;
-    }
-  } else {
-    text += over_text_at(x + 8, line_y, "title", over, fitted(memory.title(), room_px - 16, 13));
-    line_y += 16;
-  }
-  std::vector<std::string> paragraphs = {figures};
-  paragraphs.insert(paragraphs.end(), memory.notes.begin(), memory.notes.end());
-  for (const std::string& paragraph : paragraphs) {
-    const double line_room = room_px - 16;
-    const auto characters = static_cast<int>(characters_in(line_room, 12));
-    // Of the figures there is a line at least.
-    const bool is_roomy = line_y + 16 < y + height;
-    for (const std::string& line : is_roomy ? report::wrapped_lines(paragraph, characters) : std::vector{paragraph}) {
-      if (line_y < y + height) text += over_text_at(x + 8, line_y, "small faint", over, fitted(line, line_room, 12));
-      line_y += 16;
-    }
-  }
-  return text + "</g>\n";
+  return text + "</g>\n<g class=\"names\" aria-hidden=\"true\">\n" + names_in_box(memory, place, colour) + "</g>\n";
 }
 
 double total_height(const std::vector<PhysicalMemory>& memories) {

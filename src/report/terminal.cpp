@@ -186,7 +186,7 @@ std::string used_marks(const std::vector<const MemoryElement*>& elements) {
 // ---- Around the table ----
 
 // The name on its own, then what a reader looks for first.
-std::string device_lines(const Topology& topology, const report::TextStyle& style) {
+std::string device_lines(const Topology& topology, const TerminalStyle& style) {
   std::string text = report::paint(topology.name, Tone::kStrong, style.colour);
   if (topology.simulated) text += "  " + report::paint("SIMULATED", Tone::kAlert, style.colour);
   text += "\n";
@@ -233,6 +233,35 @@ std::string flags_text(const std::vector<const MemoryElement*>& elements, int wi
   return text;
 }
 
+std::string warnings_text(const Topology& topology, const TerminalStyle& style) {
+  std::string text;
+  for (const std::string& warning : report::report_warnings(topology)) {
+    text += report::paint(report::wrap("Warning: ", warning, style.width), Tone::kAlert, style.colour);
+  }
+  return text;
+}
+
+// The table that fits the width best, with its legend; footnotes are of its cells.
+std::string table_text(const Topology& topology, const std::vector<const MemoryElement*>& elements,
+                       const TerminalStyle& style, Hierarchy& hierarchy, Footnotes& footnotes) {
+  std::vector<const MemoryElement*> memories;
+  for (const MemoryElement* element : elements) {
+    if (report::holds_data(*element)) memories.push_back(element);
+  }
+  if (memories.empty()) return "";
+  report::TextStyle text_style{style.width, style.colour, style.unicode};
+  for (const Layout& layout : kLayouts) {
+    footnotes = {};
+    hierarchy = lay_out(topology, memories, layout, footnotes);
+    text_style.gap = layout.gap;
+    if (report::table_width(hierarchy.table, text_style) <= static_cast<std::size_t>(style.width)) break;
+  }
+  std::string legend = report::marks_legend(used_marks(elements));
+  if (hierarchy.has_letters) legend += "; rows of one letter are one cache";
+  return report::render(hierarchy.table, text_style) +
+         report::paint(report::wrap("", legend, style.width), Tone::kFaint, style.colour);
+}
+
 int line_count(const std::string& text) { return static_cast<int>(std::count(text.begin(), text.end(), '\n')); }
 
 // Takes the paragraphs that fit into `room` lines, in their order; returns how many do not.
@@ -269,44 +298,23 @@ void add_footnotes(const AttributeMap& attributes, const std::string& group, Foo
 }  // namespace
 
 std::string to_terminal(const Topology& topology, const TerminalStyle& style) {
-  report::TextStyle text_style{style.width, style.colour, style.unicode};
   const std::vector<const MemoryElement*> elements = report::speaking_elements(topology);
-  std::vector<const MemoryElement*> memories;
-  for (const MemoryElement* element : elements) {
-    if (report::holds_data(*element)) memories.push_back(element);
-  }
   Footnotes footnotes;
-  std::string table;
   Hierarchy hierarchy;
-  if (!memories.empty()) {
-    for (const Layout& layout : kLayouts) {
-      footnotes = {};
-      hierarchy = lay_out(topology, memories, layout, footnotes);
-      text_style.gap = layout.gap;
-      if (report::table_width(hierarchy.table, text_style) <= static_cast<std::size_t>(style.width)) break;
-    }
-    table = report::render(hierarchy.table, text_style);
-    std::string legend = report::marks_legend(used_marks(elements));
-    if (hierarchy.has_letters) legend += "; rows of one letter are one cache";
-    table += report::paint(report::wrap("", legend, style.width), Tone::kFaint, style.colour);
-  }
+  const std::string table = table_text(topology, elements, style, hierarchy, footnotes);
   const std::size_t marked = footnotes.count();  // in the table
   for (const MemoryElement* element : elements) {
     if (!add_footnote_of_all(*element, footnotes)) add_footnotes(element->attributes, element->id, footnotes);
   }
   add_footnotes(topology.device, "device", footnotes);
   add_footnotes(topology.compute, "compute", footnotes);
-  std::string warnings;
-  for (const std::string& warning : report::report_warnings(topology)) {
-    warnings += report::paint(report::wrap("Warning: ", warning, style.width), Tone::kAlert, style.colour);
-  }
-  std::string ending;
-  if (!topology.complete) {
-    ending = report::paint("INCOMPLETE: this discovery ended early.", Tone::kAlert, style.colour) + "\n";
-  }
+  const std::string warnings = warnings_text(topology, style);
+  const std::string ending =
+      topology.complete ? ""
+                        : report::paint("INCOMPLETE: this discovery ended early.", Tone::kAlert, style.colour) + "\n";
 
-  const std::string head = device_lines(topology, text_style);
-  std::string flags = flags_text(elements, style.width);
+  const std::string head = device_lines(topology, style);
+  const std::string flags = flags_text(elements, style.width);
   // What must be there, with the empty lines between; the reasons of cells without a value; then the rest.
   int room = style.height - 1 - line_count(head);  // the shell's prompt
   for (const std::string* part : {&table, &flags, &warnings, &ending}) {

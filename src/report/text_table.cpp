@@ -1,6 +1,7 @@
 #include "report/text_table.h"
 
 #include <algorithm>
+#include <functional>
 
 namespace gputopo::report {
 namespace {
@@ -71,6 +72,37 @@ std::size_t table_width(const TextTable& table, const TextStyle& style) {
   return width;
 }
 
+namespace {
+
+// One line of a block of columns.
+std::string line_of(const TextTable& table, const TextStyle& style, const std::vector<std::size_t>& widths,
+                    const std::vector<std::size_t>& block, const std::function<Cell(std::size_t)>& cell_of) {
+  std::string text;
+  for (const std::size_t c : block) {
+    const Cell cell = cell_of(c);
+    const std::string padding(widths[c] - display_width(cell.text), ' ');
+    const std::string painted = paint(cell.text, cell.tone, style.colour);
+    if (c != block.front()) text.append(static_cast<std::size_t>(style.gap), ' ');
+    text += table.columns[c].align == Align::kRight ? padding + painted : painted + padding;
+  }
+  return trimmed(std::move(text)) + "\n";
+}
+
+// Line `line` of headings that are `height` lines high; those of fewer lines stand at the bottom.
+Cell heading_cell(const TextColumn& column, std::size_t line, std::size_t height) {
+  const std::vector<std::string> parts = heading_lines(column.heading);
+  const std::size_t above = height - parts.size();
+  return {line < above ? "" : parts[line - above], Tone::kStrong};
+}
+
+Cell rule_cell(std::size_t width, bool unicode) {
+  std::string rule;
+  for (std::size_t i = 0; i < width; ++i) rule += unicode ? "\u2500" : "-";
+  return {rule, Tone::kFaint};
+}
+
+}  // namespace
+
 std::string render(const TextTable& table, const TextStyle& style) {
   const std::vector<std::size_t> widths = column_widths(table);
   const auto gap = static_cast<std::size_t>(style.gap);
@@ -78,36 +110,16 @@ std::string render(const TextTable& table, const TextStyle& style) {
   for (const TextColumn& column : table.columns) {
     heading_height = std::max(heading_height, heading_lines(column.heading).size());
   }
-  const auto line = [&](const std::vector<std::size_t>& block, const auto& cell_of) {
-    std::string text;
-    for (const std::size_t c : block) {
-      const Cell cell = cell_of(c);
-      const std::string padding(widths[c] - display_width(cell.text), ' ');
-      const std::string painted = paint(cell.text, cell.tone, style.colour);
-      if (c != block.front()) text.append(gap, ' ');
-      text += table.columns[c].align == Align::kRight ? padding + painted : painted + padding;
-    }
-    return trimmed(std::move(text)) + "\n";
-  };
-
   std::string text;
   for (const std::vector<std::size_t>& block : split_columns(widths, static_cast<std::size_t>(style.width), gap)) {
     if (!text.empty()) text += "\n";
+    const auto add_line = [&](const auto& cell_of) { text += line_of(table, style, widths, block, cell_of); };
     for (std::size_t h = 0; h < heading_height; ++h) {
-      // Headings of fewer lines stand at the bottom.
-      text += line(block, [&](std::size_t c) {
-        const std::vector<std::string> parts = heading_lines(table.columns[c].heading);
-        const std::size_t above = heading_height - parts.size();
-        return Cell{h < above ? "" : parts[h - above], Tone::kStrong};
-      });
+      add_line([&](std::size_t c) { return heading_cell(table.columns[c], h, heading_height); });
     }
-    text += line(block, [&](std::size_t c) {
-      std::string rule;
-      for (std::size_t i = 0; i < widths[c]; ++i) rule += style.unicode ? "\u2500" : "-";
-      return Cell{rule, Tone::kFaint};
-    });
+    add_line([&](std::size_t c) { return rule_cell(widths[c], style.unicode); });
     for (const std::vector<Cell>& row : table.rows) {
-      text += line(block, [&](std::size_t c) { return row[c]; });
+      add_line([&](std::size_t c) { return row[c]; });
     }
   }
   return text;

@@ -219,13 +219,13 @@ TEST(Check, SaysWhatMayMislead) {
   EXPECT_THAT(result.violations, IsEmpty());
   for (const auto& render : {check_to_text, check_to_json, check_to_prometheus}) {
     const std::string text = render(result, sample_topology());
-    EXPECT_THAT(text, HasSubstr("the baseline has schema version 1, the report has 2"));
+    EXPECT_THAT(text, HasSubstr("the baseline has schema version 1, the report has 3"));
     EXPECT_THAT(text, HasSubstr("SIMULATED"));
   }
   EXPECT_THAT(check_to_prometheus(result, sample_topology()), HasSubstr("gputopo_check_notes{"));
   const std::vector<NamedReport> reports = {{"a.json", baseline}, {"b.json", sample_topology()}};
   for (const std::string& text : {diff_to_terminal(reports, {200}), diff_to_json(reports), diff_to_html(reports)}) {
-    EXPECT_THAT(text, HasSubstr("the first report has schema version 1, the second report has 2"));
+    EXPECT_THAT(text, HasSubstr("the first report has schema version 1, the second report has 3"));
     EXPECT_THAT(text, HasSubstr("SIMULATED"));
   }
 }

@@ -343,12 +343,16 @@ test('300 SMs near 16 parts, and plots of thousands of samples', async () => {
   const near = Array.from({length: 16}, (_, part) => Array.from({length: 300}, (_, sm) => sm).filter((sm) => sm % 16 === part));
   report.compute.sm_count.value = 300;
   report.memory.l2.partitions.value = 16;
-  report.memory.l2.near_sms.value = near.map((sms) => sms.join('+'));
-  for (const cache of ['icache_l1', 'icache_l2']) report.memory[cache].shared_between.value = ['0+16'];
+  report.memory.l2.near_sms.value = near;
+  for (const cache of ['icache_l1', 'icache_l2']) report.memory[cache].shared_between.value = [[0, 16]];
   const rows = Array.from({length: 10000}, (_, r) => r);
   for (const attribute of ['size', 'latency', 'line_size', 'amount']) {
     report.memory.l1[attribute].samples = [{
-      name: `l1.${attribute}.many`, columns: ['footprint_bytes', 'latency_cycles'],
+      name: `l1.${attribute}.many`, plot: 'line',
+      columns: [
+        {name: 'footprint_bytes', role: 'axis', quantity: 'footprint', unit: 'B'},
+        {name: 'latency_cycles', role: 'value', quantity: 'latency', unit: 'cycles'},
+      ],
       data: [rows.map((r) => 512 + 64 * r), rows.map((r) => 30 + (r * 7919) % 211)],
     }];
   }
@@ -368,7 +372,7 @@ test('a device named <script> is only a name', async () => {
   report.device.name = evil;
   report.memory.l2.title = evil;
   report.warnings = [evil];
-  report.memory.l2.size.samples[0].columns[0] = `${evil}_bytes`;
+  report.memory.l2.size.samples[0].columns[0] = {name: `${evil}_bytes`, role: 'axis', quantity: evil, unit: evil};
   report.memory.l2.size.method = evil;
   const path = join(folder, 'evil.json');
   writeFileSync(path, JSON.stringify(report));
@@ -453,7 +457,14 @@ test('print shows every plot, scaled and in its place', async () => {
 
 test('a bar of one has a height', async () => {
   const report = JSON.parse(readFileSync(join(reports, 'h200.json'), 'utf8'));
-  report.memory.l1.latency.samples = [{name: 'l1.latency.histogram', columns: ['latency_cycles', 'loads'], data: [[30, 40, 50, 60], [1, 1, 5000, 3]]}];
+  report.memory.l1.latency.samples = [{
+    name: 'l1.latency.histogram', plot: 'bars',
+    columns: [
+      {name: 'latency_cycles', role: 'axis', quantity: 'latency', unit: 'cycles'},
+      {name: 'loads', role: 'value', quantity: 'loads', unit: ''},
+    ],
+    data: [[30, 40, 50, 60], [1, 1, 5000, 3]],
+  }];
   const path = join(folder, 'ones.json');
   writeFileSync(path, JSON.stringify(report));
   const page = await open(render('ones', path));
@@ -506,7 +517,7 @@ async function overlaps(page, figure, names = null) {
 test('a map on a small screen: its labels do not cover each other', async () => {
   const page = await open(render('h200'), {viewport: {width: 390, height: 900}});
   const maps = await page.evaluate(() => JSON.parse(document.getElementById('charts').textContent)
-                                             .flatMap((chart, index) => chart.kind === 'map' ? [index] : []));
+                                             .flatMap((chart, index) => chart.plot === 'map' ? [index] : []));
   assert.ok(maps.length > 0);
   for (const index of maps) {
     const figure = page.locator(`figure[data-chart="${index}"]`);
