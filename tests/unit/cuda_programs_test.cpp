@@ -183,6 +183,34 @@ TEST_F(CudaPrograms, BlocksThatSharedAnSmRunAgain) {
   }
 }
 
+// One of each kind that the fake driver runs.
+std::vector<Program> one_of_each_kind() {
+  return {ChaseProgram{.arrays = {array_of(Space::kGlobal, 1024)}, .actors = {{}}, .steps = {{.loads = 10}}},
+          StreamProgram{.bytes = 65536, .threads_per_block = 32},
+          InstructionProgram{.actors = {{}}, .steps = {{.count = 64}}}, AccessProgram{.bytes = 1024, .accesses = 16}};
+}
+
+TEST_F(CudaPrograms, AnswersSayWhenTheyStarted) {
+  const std::vector<Program> programs = one_of_each_kind();
+  double previous = 0;
+  for (int i = 0; i < 2; ++i) {
+    for (const ProgramResult& result : device_->run(programs)) {
+      EXPECT_GT(result.started_seconds, previous) << result.data.index();
+      EXPECT_TRUE(result.undisturbed) << result.data.index();
+      previous = result.started_seconds;
+    }
+  }
+}
+
+TEST_F(CudaPrograms, AClockThatWasHeldDownIsADisturbance) {
+  for (const ProgramResult& result : device_->run(one_of_each_kind())) EXPECT_TRUE(result.undisturbed);
+  const test::FakeCuda slow("slow");
+  for (const ProgramResult& result : device_->run(one_of_each_kind())) {
+    EXPECT_NEAR(result.sm_clock_mhz, 750, 40);
+    EXPECT_FALSE(result.undisturbed) << result.data.index();
+  }
+}
+
 TEST_F(CudaPrograms, TheWantedSmRunsIt) {
   ChaseProgram program{
       .arrays = {array_of(Space::kShared, 1024)}, .actors = {{}}, .steps = {{.loads = 10}}, .exclusive = true};

@@ -299,6 +299,41 @@ TEST_P(HipDeviceOfEachMachine, StreamsMoveWhatIsAskedFor) {
   }
 }
 
+TEST_F(HipDeviceTest, AClockThatWasHeldDownIsADisturbance) {
+  open("mi210");
+  const std::vector<Program> programs = {
+      ChaseProgram{.arrays = {{.bytes = 8192, .stride_bytes = 64}}, .actors = {{}}, .steps = {{.loads = 10'000}}},
+      StreamProgram{.bytes = 1ull << 30, .repeats = 2},
+      InstructionProgram{.actors = {{}}, .steps = {{.count = 24'000, .passes = 30}}},
+      AccessProgram{.bytes = 1024, .lane_stride_bytes = 4, .hop_bytes = 256, .accesses = 16'000}};
+  double started = 0;
+  for (const ProgramResult& result : device_->run(programs)) {
+    EXPECT_GT(result.started_seconds, started) << result.data.index();
+    started = result.started_seconds;
+    EXPECT_TRUE(result.undisturbed) << result.data.index();
+  }
+  const test::FakeHip slow("slow");
+  for (const ProgramResult& result : device_->run(programs)) {
+    EXPECT_NEAR(result.sm_clock_mhz, 850, 1) << result.data.index();
+    EXPECT_FALSE(result.undisturbed) << result.data.index();
+  }
+}
+
+TEST_F(HipDeviceTest, NoClustersBeforeAnythingRuns) {
+  open("mi210");
+  const std::vector<Program> programs = {program_on(3), ClusterProgram{.bytes = 4096, .accesses = 16}};
+  const std::uint32_t blocks = fake_->counts().blocks;
+  try {
+    static_cast<void>(device_->run(programs));
+    FAIL();
+  } catch (const NotSupportedError& error) {
+    EXPECT_STREQ(error.what(), "AMD GPUs have no clusters");
+  }
+  EXPECT_EQ(fake_->counts().blocks, blocks);
+  EXPECT_EQ(fake_->counts().streams_made, 0u) << "nor was a CU looked for";
+  EXPECT_EQ(device_->native_code(programs[1]), "");
+}
+
 TEST_F(HipDeviceTest, AccessesTakeWhatTheMachineSays) {
   open("mi300x");
   const auto cycles = [&](const AccessProgram& access) {

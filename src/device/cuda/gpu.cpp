@@ -12,7 +12,7 @@ namespace gputopo::cuda {
 namespace {
 
 constexpr std::uint64_t kArenaAlignment = 2ull << 20;  // a large page: arrays then cover whole pages
-constexpr std::uint64_t kLeastArenaBytes = 64ull << 20;
+constexpr std::uint64_t kMinArenaBytes = 64ull << 20;
 constexpr double kUsableMemory = 0.9;  // of what is free: the driver needs some for itself
 
 struct ArchitectureRow {
@@ -169,7 +169,7 @@ DevicePointer Gpu::reserve(std::uint64_t bytes) {
   std::uint64_t alignment = std::max(kArenaAlignment, std::bit_floor(std::min(bytes / 4, room)));
   const auto allocate = [&] {
     arena_ = Memory();  // the old one first: both may not fit
-    arena_ = Memory(driver_, round_up(std::max(bytes, kLeastArenaBytes) + alignment, kArenaAlignment));
+    arena_ = Memory(driver_, round_up(std::max(bytes, kMinArenaBytes) + alignment, kArenaAlignment));
   };
   if (bytes + alignment > arena_.bytes()) {
     try {

@@ -11,7 +11,7 @@ namespace gputopo::cuda {
 namespace {
 
 // Fewest accesses of a thread between two turns of a loop, to spread the loop's own cost.
-constexpr std::uint32_t kLeastBodyAccesses = 8;
+constexpr std::uint32_t kMinBodyAccesses = 8;
 // Longest body without an inner loop. Longer bodies gain nothing and leave the instruction cache.
 constexpr std::uint32_t kMaxBodyAccesses = 64;
 // 32-bit registers that all threads of a block share, and what a thread needs beside the data of its accesses.
@@ -397,7 +397,7 @@ TILES_DONE:
 }  // namespace
 
 std::uint32_t stream_body_accesses(const StreamShape& shape) {
-  const std::uint32_t groups = (kLeastBodyAccesses + shape.loads_in_flight - 1) / shape.loads_in_flight;
+  const std::uint32_t groups = (kMinBodyAccesses + shape.loads_in_flight - 1) / shape.loads_in_flight;
   return groups * shape.loads_in_flight;
 }
 
@@ -405,7 +405,7 @@ std::uint64_t stream_tile_bytes(const StreamShape& shape) { return stream_body_a
 
 std::uint32_t stream_body_passes(const StreamShape& shape) {
   const std::uint64_t per_pass = slice_rows(shape) + (shape.slice_bytes % row_bytes(shape) != 0 ? 1 : 0);
-  const std::uint64_t wanted = std::max(shape.loads_in_flight, kLeastBodyAccesses);
+  const std::uint64_t wanted = std::max(shape.loads_in_flight, kMinBodyAccesses);
   return static_cast<std::uint32_t>((wanted + per_pass - 1) / per_pass);
 }
 

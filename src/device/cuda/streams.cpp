@@ -16,7 +16,6 @@ constexpr double kMinBytesPerSecondAndSm = 4e9;
 // GPUs of so many SMs have memories of so many times that.
 constexpr std::uint32_t kManySms = 16;
 constexpr double kManySmsFactor = 5;
-constexpr double kMaxLaunchSeconds = 2.0;
 
 bool in_memory(Space space) { return space != Space::kShared && space != Space::kConstant; }
 
@@ -70,10 +69,10 @@ Streams::Layout Streams::lay_out(const StreamProgram& program, const StreamShape
   layout.passes = program.repeats;
   layout.wanted_bytes = layout.passes * layout.pass_bytes;
   const double seconds = pass_seconds(program, layout);
-  if (seconds > kMaxLaunchSeconds) {
+  if (seconds > launch::kMaxLaunchSeconds) {
     throw UsageError(
         fmt::format("program: a pass over {} bytes may take {:.1f} s, and a launch may last {:.0f} s; use fewer bytes",
-                    layout.pass_bytes, seconds, kMaxLaunchSeconds));
+                    layout.pass_bytes, seconds, launch::kMaxLaunchSeconds));
   }
   const std::uint64_t body_passes = shape.slice_bytes != 0 ? stream_body_passes(shape) : 1;
   layout.warm_passes = std::min<std::uint64_t>(program.repeats, body_passes);

@@ -20,7 +20,7 @@ using launch::Address;
 using launch::BlockRecord;
 
 constexpr std::uint64_t kArenaAlignment = 2ull << 20;  // a large page: arrays then cover whole pages
-constexpr std::uint64_t kLeastArenaBytes = 64ull << 20;
+constexpr std::uint64_t kMinArenaBytes = 64ull << 20;
 constexpr double kUsableMemory = 0.9;  // of what is free: the driver needs some for itself
 
 // The wall clock by the host's: readings at either end, the time between, and the relative error that is too much,
@@ -219,7 +219,7 @@ const Module& Gpu::chase_module() {
 Address Gpu::reserve(std::uint64_t bytes) {
   if (bytes + kArenaAlignment > arena_.bytes()) {
     arena_ = Memory();  // the old one first: both may not fit
-    arena_ = Memory(runtime_, round_up(std::max(bytes, kLeastArenaBytes) + kArenaAlignment, kArenaAlignment));
+    arena_ = Memory(runtime_, round_up(std::max(bytes, kMinArenaBytes) + kArenaAlignment, kArenaAlignment));
   }
   return round_up(arena_.address(), kArenaAlignment);
 }

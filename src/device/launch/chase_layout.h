@@ -5,12 +5,10 @@
 #include <vector>
 
 #include "device/launch/kernel_layout.h"
+#include "device/launch/launch_gpu.h"
 #include "gputopo/program.h"
 
 namespace gputopo::launch {
-
-// A launch may last this long; longer programs are refused.
-inline constexpr double kMaxLaunchSeconds = 2.0;
 
 // Records of a program begin at a multiple of this.
 inline constexpr std::uint64_t kRecordAlignment = 128;

@@ -35,7 +35,7 @@ class LaunchDevice : public Device {
   [[nodiscard]] std::vector<ProgramResult> run(std::span<const Program> programs) override {
     for (const Program& program : programs) {
       validate(program);
-      std::visit([this](const auto& kind) { check(kind); }, program);
+      std::visit([&](const auto& kind) { check(kind); }, program);
     }
     std::vector<ProgramResult> results(programs.size());
     std::vector<ChaseJob> chases;

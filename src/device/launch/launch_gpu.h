@@ -13,7 +13,9 @@ namespace gputopo::launch {
 
 using Address = std::uint64_t;  // in device memory
 
-// A launch may be expected to last this long; longer programs are refused.
+// A launch may be expected to last this long, in time or in cycles, whichever can be told of a program; longer ones are
+// refused.
+inline constexpr double kMaxLaunchSeconds = 2.0;
 inline constexpr double kMaxLaunchCycles = 1e9;
 
 // How a kernel is launched. Always a one-dimensional block.

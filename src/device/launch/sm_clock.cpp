@@ -11,6 +11,8 @@ using Clock = std::chrono::steady_clock;
 // Shorter than this, the granularity of the clock that SMs share (10 ns to 1 us) and the time between its reading and
 // that of the SM's own show in the quotient.
 constexpr std::uint64_t kMinNanoseconds = 200'000;
+// No GPU's clock is as high: a reading was not what it seems, and one such must not be what others are held against.
+constexpr double kMaxMhz = 10'000;
 
 // Waking: at least so many spins the first time, and an end where the clock never gets steady.
 constexpr int kMinFirstSpins = 3;
@@ -23,7 +25,8 @@ constexpr std::chrono::milliseconds kIdleTime{100};
 
 std::optional<double> SmClock::mhz_of(std::uint64_t cycles, std::uint64_t nanoseconds) {
   if (nanoseconds < kMinNanoseconds) return std::nullopt;
-  return 1e3 * static_cast<double>(cycles) / static_cast<double>(nanoseconds);
+  const double mhz = 1e3 * static_cast<double>(cycles) / static_cast<double>(nanoseconds);
+  return mhz <= kMaxMhz ? std::optional(mhz) : std::nullopt;
 }
 
 double SmClock::note(std::uint64_t cycles, std::uint64_t nanoseconds) {

@@ -18,7 +18,7 @@ class SmClock {
   // How long a launch of a wake must keep all SMs at work.
   static constexpr std::uint64_t kSpinNanoseconds = 20'000'000;
 
-  // MHz of a block that ran for so long; nothing where it ran too short to tell.
+  // MHz of a block that ran for so long; nothing where it ran too short to tell, or no GPU has such a clock.
   [[nodiscard]] static std::optional<double> mhz_of(std::uint64_t cycles, std::uint64_t nanoseconds);
 
   // Takes note of a block: its clock if it ran long enough to tell, else the last one known; 0 before there is one.

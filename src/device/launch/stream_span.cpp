@@ -8,7 +8,7 @@ namespace gputopo::launch {
 
 StreamSpan span_of(const std::vector<BlockRecord>& records, double mhz) {
   // The shared clock ticks about once a microsecond on some GPUs.
-  constexpr std::uint64_t kLeastSpanNanoseconds = 1'000'000;
+  constexpr std::uint64_t kMinSpanNanoseconds = 1'000'000;
   std::map<std::uint32_t, std::pair<std::uint64_t, std::uint64_t>> of_sm;
   std::uint64_t first_ns = UINT64_MAX;
   std::uint64_t last_ns = 0;
@@ -21,7 +21,7 @@ StreamSpan span_of(const std::vector<BlockRecord>& records, double mhz) {
   }
   std::uint64_t cycles = 0;
   for (const auto& [sm, interval] : of_sm) cycles = std::max(cycles, interval.second - interval.first);
-  const bool long_enough = last_ns - first_ns >= kLeastSpanNanoseconds;
+  const bool long_enough = last_ns - first_ns >= kMinSpanNanoseconds;
   return {static_cast<double>(cycles),
           long_enough ? 1e-9 * static_cast<double>(last_ns - first_ns) : static_cast<double>(cycles) / (1e6 * mhz)};
 }

@@ -6,8 +6,10 @@
 //   illegal_address, launch_failed, lost                    what the end of every kernel reports
 //   lost_after=N                                            the N-th kernel and all calls after it report a lost device
 //   crowded                                                 the first two blocks of a launch of several get the same
-//   SM, once leak_report=FILE                                        writes what is still allocated when the context is
-//   released
+//                                                           SM, once
+//   slow                                                    the SM clock is half of what it should be
+//   leak_report=FILE                                        writes what is still allocated when the context is
+//                                                           released
 #include <elf.h>
 
 #include <algorithm>
@@ -377,6 +379,7 @@ Status cuLaunchKernel(FunctionHandle handle, unsigned x, unsigned y, unsigned, u
   const bool crowd = is("crowded") && !now.crowded_once && x > 1 && function.kernel->name == "chase";
   now.crowded_once = now.crowded_once || crowd;
   now.machine.sm_of_block = [crowd](unsigned block) { return crowd && block == 1 ? 0u : block % kSmCount; };
+  now.machine.cycles_per_microsecond = is("slow") ? 750 : 1500;
   now.machine.check_global = [](std::uint64_t address, std::size_t bytes) {
     if (!allocated(address, bytes)) throw fake_cuda::AddressError("not allocated");
   };

@@ -55,7 +55,6 @@ constexpr std::uint64_t kInstructionCycles = 2;
 constexpr std::uint64_t kGlobalLoadCycles = 200;
 constexpr std::uint64_t kOtherLoadCycles = 30;
 constexpr std::uint64_t kTimerReadingCycles = 1'500'000;
-constexpr std::uint64_t kCyclesPerMicrosecond = 1500;
 // Instructions after which the next of several blocks that wait for one another has its turn.
 constexpr int kTurn = 2000;
 
@@ -386,7 +385,7 @@ class Block {
     if (name == "%clock64" || name == "%clock") return cycles_;
     if (name == "%globaltimer") {
       cycles_ += kTimerReadingCycles;
-      return cycles_ * 1000 / kCyclesPerMicrosecond;
+      return cycles_ * 1000 / machine_.cycles_per_microsecond;
     }
     throw PtxError("unknown register " + name);
   }

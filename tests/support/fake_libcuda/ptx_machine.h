@@ -86,6 +86,7 @@ class Machine {
  public:
   std::function<void(std::uint64_t address, std::size_t bytes)> check_global;  // throws AddressError
   std::function<unsigned(unsigned block)> sm_of_block;
+  std::uint64_t cycles_per_microsecond = 1500;
   std::map<std::uint64_t, TextureView> textures;
   // How often each 4-byte word was loaded from global memory (through textures too) or stored there, by the last run.
   std::unordered_map<std::uint64_t, std::uint64_t> loads_of_word;

@@ -1,0 +1,157 @@
+// Which chase programs run again, and what their answers say of how they ran, on a GPU of a few lines.
+#include "device/launch/chase_runner.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cstring>
+
+namespace gputopo::launch {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::Lt;
+
+constexpr std::uint64_t kScriptedMhz = 1500;
+
+// Its memory is the host's, and every task of a launch ends at once, on the SM that a test says.
+class ScriptedGpu : public ChaseGpu {
+ public:
+  ScriptedGpu() { info_.sm_count = 4; }
+
+  std::vector<std::uint32_t> sms;       // of the blocks that run next; then each is on the SM of its number
+  double speed = 1;                     // of the SM clock
+  std::vector<std::uint32_t> launches;  // how many tasks each launch had
+
+  [[nodiscard]] const DeviceInfo& info() const override { return info_; }
+  [[nodiscard]] Address reserve(std::uint64_t bytes) override {
+    memory_.assign(bytes, std::byte{0xee});
+    return reinterpret_cast<Address>(memory_.data());
+  }
+  void upload(Address to, const void* from, std::uint64_t bytes) const override {
+    std::memcpy(reinterpret_cast<void*>(to), from, bytes);
+  }
+  void download(void* to, Address from, std::uint64_t bytes) const override {
+    std::memcpy(to, reinterpret_cast<const void*>(from), bytes);
+  }
+  void clear(Address address, std::uint64_t bytes) const override {
+    std::memset(reinterpret_cast<void*>(address), 0, bytes);
+  }
+  [[nodiscard]] std::uint64_t carve_out_for(std::uint64_t wanted, std::uint64_t, std::uint32_t) const override {
+    return wanted;
+  }
+  [[nodiscard]] std::uint64_t shared_bytes_for_one_block(std::uint64_t, std::uint64_t bytes) const override {
+    return bytes;
+  }
+  [[nodiscard]] std::uint32_t patience_cycles() const override { return 0; }
+  [[nodiscard]] BlockRecord spin_all(std::uint64_t) override { return {}; }
+  void check(const ChaseProgram&) const override {}
+  void launch_fill(Address, std::uint32_t, std::uint64_t) override {}
+
+  void launch_chase(const ChaseLaunch& launch) override {
+    launches.push_back(launch.task_count);
+    const auto* const tasks = reinterpret_cast<const ChaseTask*>(launch.tasks);
+    for (std::uint32_t i = 0; i < launch.task_count; ++i) {
+      std::uint32_t sm = i;
+      if (!sms.empty()) {
+        sm = sms.front();
+        sms.erase(sms.begin());
+      }
+      constexpr std::uint64_t kMicroseconds = 1000;
+      *reinterpret_cast<BlockRecord*>(tasks[i].result) = {
+          .end_cycles = static_cast<std::uint64_t>(kMicroseconds * kScriptedMhz * speed),
+          .end_ns = 1000 * kMicroseconds,
+          .sm = sm,
+          .claimed = 1};
+    }
+  }
+
+ private:
+  DeviceInfo info_;
+  std::vector<std::byte> memory_;
+};
+
+class ChaseRuns : public ::testing::Test {
+ protected:
+  void run(const std::vector<ChaseProgram>& programs) {
+    results_.assign(programs.size(), {});
+    std::vector<ChaseJob> jobs;
+    for (std::size_t i = 0; i < programs.size(); ++i) jobs.push_back({&programs[i], &results_[i]});
+    runner_.run(jobs);
+  }
+  [[nodiscard]] std::vector<std::uint32_t> sms() const {
+    std::vector<std::uint32_t> found;
+    for (const ProgramResult& result : results_) {
+      const auto& chase = std::get<ChaseResult>(result.data);
+      EXPECT_EQ(chase.steps.size(), 1u);
+      found.push_back(chase.sm);
+    }
+    return found;
+  }
+  [[nodiscard]] std::vector<bool> undisturbed() const {
+    std::vector<bool> found;
+    for (const ProgramResult& result : results_) found.push_back(result.undisturbed);
+    return found;
+  }
+
+  static inline const ChaseProgram kWalk{
+      .arrays = {{.bytes = 1024, .stride_bytes = 64}}, .actors = {{}}, .steps = {{.loads = 10}}};
+  ScriptedGpu gpu_;
+  ChaseRunner runner_{gpu_};
+  std::vector<ProgramResult> results_;
+};
+
+TEST_F(ChaseRuns, TheTwoThatMetRunAgain) {
+  gpu_.sms = {2, 1, 2};
+  run({kWalk, kWalk, kWalk});
+  EXPECT_THAT(gpu_.launches, ElementsAre(3, 2));
+  EXPECT_THAT(sms(), ElementsAre(0, 1, 1));
+  EXPECT_THAT(undisturbed(), ElementsAre(true, true, true));
+}
+
+TEST_F(ChaseRuns, WhereAllMetEachRunsAlone) {
+  gpu_.sms = {3, 3, 1, 2};
+  run({kWalk, kWalk});
+  EXPECT_THAT(gpu_.launches, ElementsAre(2, 1, 1));
+  EXPECT_THAT(sms(), ElementsAre(1, 2));
+  EXPECT_THAT(undisturbed(), ElementsAre(true, true));
+}
+
+TEST_F(ChaseRuns, BlocksOfOneProgramThatMetAreADisturbance) {
+  ChaseProgram program = kWalk;
+  program.exclusive = true;
+  program.actors = {{.sm = 0}, {.sm = 1}};
+  gpu_.sms = {1, 1};
+  run({program});
+  EXPECT_THAT(gpu_.launches, ElementsAre(2)) << "once";
+  EXPECT_THAT(undisturbed(), ElementsAre(false));
+}
+
+TEST_F(ChaseRuns, AClockUnderNineTenthsOfTheHighestIsADisturbance) {
+  run({kWalk});
+  EXPECT_EQ(results_[0].sm_clock_mhz, 1500);
+  EXPECT_TRUE(results_[0].undisturbed);
+  gpu_.speed = 0.91;
+  run({kWalk});
+  EXPECT_TRUE(results_[0].undisturbed);
+  gpu_.speed = 0.89;
+  run({kWalk});
+  EXPECT_EQ(results_[0].sm_clock_mhz, 1335);
+  EXPECT_FALSE(results_[0].undisturbed);
+  gpu_.speed = 1;
+  run({kWalk});
+  EXPECT_TRUE(results_[0].undisturbed);
+}
+
+TEST_F(ChaseRuns, AnswersSayWhenTheyStarted) {
+  ChaseProgram apart = kWalk;
+  apart.exclusive = true;
+  run({kWalk, apart, kWalk});
+  EXPECT_THAT(gpu_.launches, ElementsAre(2, 1));
+  EXPECT_THAT(0.0, Lt(results_[0].started_seconds));
+  EXPECT_EQ(results_[0].started_seconds, results_[2].started_seconds) << "one launch";
+  EXPECT_THAT(results_[0].started_seconds, Lt(results_[1].started_seconds));
+}
+
+}  // namespace
+}  // namespace gputopo::launch
