@@ -72,9 +72,9 @@ void add_device_option(CLI::App& app, Options& options) {
   app.add_option("--seed", options.seed, "Seed of a simulated device's noise")
       ->check([](const std::string& text) {
         const bool is_number = !text.empty() && text.find_first_not_of("0123456789") == std::string::npos;
-        constexpr std::size_t kMostDigits = 19;  // of what surely fits 64 bits
-        return is_number && text.size() <= kMostDigits ? std::string{}
-                                                       : "must be a whole number of up to 19 digits, not " + text;
+        constexpr std::size_t kMaxDigits = 19;  // of what surely fits 64 bits
+        return is_number && text.size() <= kMaxDigits ? std::string{}
+                                                      : "must be a whole number of up to 19 digits, not " + text;
       })
       ->type_name("N")
       ->capture_default_str();

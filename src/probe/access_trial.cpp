@@ -50,7 +50,7 @@ std::vector<AccessTrial> run_trials(Lab& lab, const std::vector<AccessProgram>& 
 std::uint32_t most_warps(const Lab& lab) {
   const DeviceInfo& info = lab.info();
   const std::uint64_t held = info.max_threads_per_block.value_or(1024) / info.warp_size;
-  return static_cast<std::uint32_t>(std::clamp<std::uint64_t>(held, 1, kMostAccessWarps));
+  return static_cast<std::uint32_t>(std::clamp<std::uint64_t>(held, 1, kMaxAccessWarps));
 }
 
 }  // namespace gputopo::probe

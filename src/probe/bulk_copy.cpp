@@ -92,7 +92,7 @@ std::vector<Shape> bandwidth_shapes(const Lab& lab, std::uint64_t bytes) {
     for (const std::uint32_t in_flight : kParameters.in_flight) {
       if (std::uint64_t{copy_bytes} * in_flight + kParameters.reserved_bytes > shared) continue;
       ClusterProgram program = copies(copy_bytes, in_flight, bytes, true);
-      program.accesses = static_cast<std::uint32_t>(whole(kParameters.bytes_per_sm / copy_bytes, kMostCopiesInFlight));
+      program.accesses = static_cast<std::uint32_t>(whole(kParameters.bytes_per_sm / copy_bytes, kMaxCopiesInFlight));
       shapes.push_back({program, {}});
     }
   }
@@ -113,7 +113,7 @@ Shape from_memory(const Lab& lab, const Shape& like) {
   const std::uint64_t share = shape.program.bytes / copy_bytes / lab.info().sm_count;
   const std::uint64_t timed = share > kParameters.accesses ? share - kParameters.accesses : 0;
   shape.program.accesses =
-      static_cast<std::uint32_t>(whole(std::min(timed, kParameters.bytes_per_sm / copy_bytes), kMostCopiesInFlight));
+      static_cast<std::uint32_t>(whole(std::min(timed, kParameters.bytes_per_sm / copy_bytes), kMaxCopiesInFlight));
   return shape;
 }
 

@@ -36,7 +36,7 @@ Trial read(std::uint32_t size, std::uint32_t hop, std::uint32_t warps) {
            .bytes = kParameters.bytes,
            .warps = warps,
            .warm_accesses = kParameters.warm_loads,
-           .accesses = kParameters.loads * kMostAccessWarps / warps},
+           .accesses = kParameters.loads * kMaxAccessWarps / warps},
           {}};
 }
 

@@ -41,7 +41,7 @@ std::vector<std::uint32_t> ClusterSurvey::measured_sizes() const {
 
 ClusterSurvey survey_clusters(Lab& lab) {
   ClusterSurvey survey;
-  for (std::uint32_t size = 2; size <= kMostClusterSize; ++size) {
+  for (std::uint32_t size = 2; size <= kMaxClusterBlocks; ++size) {
     std::vector<ClusterResult> results;
     try {
       results = lab.cluster(std::vector<ClusterProgram>(kParameters.placements, placement(size)));

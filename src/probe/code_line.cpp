@@ -46,7 +46,7 @@ std::vector<std::vector<double>> stairs_of_lengths(Lab& lab, const CodeCache& ca
 }  // namespace
 
 Attribute measure_code_line(Lab& lab, const CodeCache& cache, const CodeEdgeOf& edge_of) {
-  constexpr std::uint32_t kMaxBlocks = kMostCodeBehindLead / kCodeBlockInstructions - kMaxExtraBlocks;
+  constexpr std::uint32_t kMaxBlocks = kMaxCodeBehindLead / kCodeBlockInstructions - kMaxExtraBlocks;
   if (cache.fits_instructions > kMaxBlocks * kCodeBlockInstructions) {
     throw NotSupportedError(
         fmt::format("code shows the lines of caches of up to {:.0f} B here", kMaxBlocks * cache.survey->block_bytes));

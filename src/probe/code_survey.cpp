@@ -21,11 +21,11 @@ constexpr CodeSurveyParameters kParameters;
 
 std::vector<std::uint32_t> lengths_blocks() {
   std::vector<std::uint32_t> blocks;
-  for (double at = 1; at < kMostCodeBlocks; at *= std::exp2(1 / kParameters.lengths_per_octave)) {
+  for (double at = 1; at < kMaxCodeBlocks; at *= std::exp2(1 / kParameters.lengths_per_octave)) {
     const auto whole = static_cast<std::uint32_t>(std::lround(at));
     if (blocks.empty() || whole != blocks.back()) blocks.push_back(whole);
   }
-  blocks.push_back(kMostCodeBlocks);
+  blocks.push_back(kMaxCodeBlocks);
   return blocks;
 }
 

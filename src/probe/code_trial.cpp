@@ -67,7 +67,7 @@ std::vector<double> missed_parts(Lab& lab, const CodeCache& cache, const std::ve
 CodeEviction::CodeEviction(Lab& lab, const CodeCache& cache)
     : lab_(lab), victim_(whole_blocks(kParameters.victim_part * cache.fits_instructions)) {
   evictor_first_ = (victim_ + kCodeEntryInstructions - 1) / kCodeEntryInstructions * kCodeEntryInstructions;
-  evictor_count_ = std::min(kMostCodeInstructions - std::min(evictor_first_, kMostCodeInstructions),
+  evictor_count_ = std::min(kMaxCodeInstructions - std::min(evictor_first_, kMaxCodeInstructions),
                             whole_blocks(kParameters.max_evictor * cache.fits_instructions));
   if (evictor_count_ < cache.fits_instructions) {
     throw NotSupportedError(fmt::format("beside {} instructions that it holds there are only {} others to evict them",

@@ -20,7 +20,7 @@ namespace {
 // Twice over the code: one pass leaves something in a cache that does not replace the oldest.
 constexpr std::uint32_t kCodePasses = 2;
 // Less code than there is, to see whether all of it evicts everything.
-constexpr std::uint32_t kLessCodeBlocks = 3 * kMostCodeBlocks / 4;
+constexpr std::uint32_t kLessCodeBlocks = 3 * kMaxCodeBlocks / 4;
 
 // Which constants are walked: one load every stride.
 struct Walk {
@@ -50,7 +50,7 @@ class WalkBesideCode {
  public:
   WalkBesideCode(Lab& lab, const Walk& walk) : lab_(lab), walk_(walk) {
     cycles_.untouched_cycles = stats::median(cycles_beside(0));
-    cycles_.evicted_cycles = stats::median(cycles_beside(kMostCodeBlocks));
+    cycles_.evicted_cycles = stats::median(cycles_beside(kMaxCodeBlocks));
     lab.log(
         fmt::format("constants: a walk every {} B (shifted by {} B) takes {:.0f} cycles, after all of the code {:.0f}",
                     walk.stride_bytes, walk.skew_bytes, cycles_.untouched_cycles, cycles_.evicted_cycles));
@@ -81,7 +81,7 @@ class WalkBesideCode {
 
   // The most blocks of code, so that no more than this part of the constants is evicted.
   [[nodiscard]] std::uint32_t most_blocks(double part) {
-    return last_that_fits(0, kMostCodeBlocks, [&](std::uint32_t blocks) {
+    return last_that_fits(0, kMaxCodeBlocks, [&](std::uint32_t blocks) {
       return cycles_.part(stats::median(cycles_beside(blocks))) > part;
     });
   }
@@ -146,7 +146,7 @@ Attribute measure_constant_penalty_beside_code(Lab& lab, const Cache& cache) {
   const Walk all = walk_over_all(cache);
   WalkBesideCode walk(lab, all);
   const double loads = static_cast<double>(all.bytes) / all.stride_bytes;
-  const std::vector<double> after_all = walk.cycles_beside(kMostCodeBlocks);
+  const std::vector<double> after_all = walk.cycles_beside(kMaxCodeBlocks);
   const std::vector<double> after_less = walk.cycles_beside(kLessCodeBlocks);
   const MissPenalty penalty = decide_constant_penalty(walk.untouched_cycles(), after_all, after_less, loads);
   return measured(lab.conditions(), std::round(penalty.cycles * 10) / 10, "cycles", penalty.interval,

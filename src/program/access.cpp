@@ -27,7 +27,7 @@ void validate_kind(const AccessProgram& program) {
   require(program.hop_bytes % word == 0 && program.hop_bytes < program.bytes, "hop_bytes",
           "must be a multiple of the word under bytes");
   require(program.hop_bytes == 0 || program.op == AccessOp::kLoad, "hop_bytes", "must be 0 but for loads");
-  require(program.warps >= 1 && program.warps <= kMostAccessWarps, "warps", "must be 1 to 32");
+  require(program.warps >= 1 && program.warps <= kMaxAccessWarps, "warps", "must be 1 to 32");
   require(
       program.accesses >= kAccessUnroll && program.accesses <= kMaxAccesses && program.accesses % kAccessUnroll == 0,
       "accesses", "must be a multiple of 16 from 16 to 2^20");

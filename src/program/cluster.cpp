@@ -17,7 +17,7 @@ void validate_bulk_copy(const ClusterProgram& program) {
           "copy_bytes", "must be a multiple of 16 up to 128 KiB");
   require(program.bytes >= program.copy_bytes && program.bytes % program.copy_bytes == 0, "bytes",
           "must be whole copies, at least one");
-  require(program.in_flight >= 1 && program.in_flight <= kMostCopiesInFlight, "in_flight", "must be 1 to 32");
+  require(program.in_flight >= 1 && program.in_flight <= kMaxCopiesInFlight, "in_flight", "must be 1 to 32");
   require(program.accesses % program.in_flight == 0, "accesses", "must be a multiple of in_flight");
   require(program.warm_accesses % program.in_flight == 0, "warm_accesses", "must be a multiple of in_flight");
 }
@@ -41,7 +41,7 @@ std::uint64_t cluster_access_bytes(const ClusterProgram& program) {
 void validate_kind(const ClusterProgram& program) {
   constexpr std::uint32_t kMaxAccesses = 1u << 20;
   constexpr std::uint32_t kMaxWarps = 32;
-  require(program.cluster_size >= 1 && program.cluster_size <= kMostClusterSize, "cluster_size", "must be 1 to 16");
+  require(program.cluster_size >= 1 && program.cluster_size <= kMaxClusterBlocks, "cluster_size", "must be 1 to 16");
   require(program.hop < program.cluster_size, "hop", "must be under cluster_size");
   require(program.reader < program.cluster_size, "reader", "must be under cluster_size");
   require(program.warps >= 1 && program.warps <= kMaxWarps, "warps", "must be 1 to 32");

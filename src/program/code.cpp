@@ -32,11 +32,11 @@ void validate_code_step(const InstructionProgram& program, std::size_t index) {
   require(step.stride_bytes == kConstantStepBytes, field + ".stride_bytes", "must be 64 but for constants");
   require(step.first % kCodeEntryInstructions == 0, field + ".first", "must be a multiple of 4096");
   require(step.count % kCodeBlockInstructions == 0, field + ".count", "must be a multiple of 32");
-  require(step.first < kMostCodeInstructions && step.count <= kMostCodeInstructions - step.first, field + ".count",
+  require(step.first < kMaxCodeInstructions && step.count <= kMaxCodeInstructions - step.first, field + ".count",
           "leaves the 24192 instructions that there are");
   require(step.lead <= kCodeLeadInstructions && step.lead % kCodeLeadStep == 0, field + ".lead",
           "must be an even number up to 128");
-  require(step.lead == 0 || (step.first == 0 && step.count <= kMostCodeBehindLead), field + ".lead",
+  require(step.lead == 0 || (step.first == 0 && step.count <= kMaxCodeBehindLead), field + ".lead",
           "must be 0 where the run begins within the stretch, or ends behind its first 7680 instructions");
 }
 

@@ -168,8 +168,8 @@ std::string side_text(const Attribute* attribute) {
   if (!attribute->available()) return why_absent(*attribute);
   // A map of SMs as ranges, which tell where two maps differ and break into lines; of dozens only how many.
   const std::vector<std::string> groups = unit_groups_ranges(attribute->value);
-  constexpr std::size_t kMostGroups = 16;
-  if (groups.size() > kMostGroups) return brief_value_text(*attribute);
+  constexpr std::size_t kMaxGroups = 16;
+  if (groups.size() > kMaxGroups) return brief_value_text(*attribute);
   if (!groups.empty()) return fmt::format("{}", fmt::join(groups, "; "));
   const std::string interval = interval_text(*attribute);
   return value_text(*attribute) + (interval.empty() ? "" : " " + interval);

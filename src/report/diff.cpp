@@ -230,7 +230,7 @@ std::string diff_to_json(const std::vector<NamedReport>& reports) {
 std::string diff_to_html(const std::vector<NamedReport>& reports) {
   std::vector<NamedReport> thinned = reports;
   for (NamedReport& report : thinned) {
-    report.topology = report::thinned_to(report.topology, report::kMostNumbersOfPage / thinned.size());
+    report.topology = report::thinned_to(report.topology, report::kMaxNumbersOfPage / thinned.size());
   }
   const std::vector<Comparison> comparisons = compare_all(thinned);
   report::Page page;

@@ -301,7 +301,7 @@ std::string timing(const Topology& topology) {
 }  // namespace
 
 std::string to_html(const Topology& topology) {
-  const Topology thinned = report::thinned_to(topology, report::kMostNumbersOfPage);
+  const Topology thinned = report::thinned_to(topology, report::kMaxNumbersOfPage);
   const std::vector<Group> groups = groups_of(thinned);
   report::Page page;
   page.title = report::device_title(thinned) + " - gputopo";

@@ -16,7 +16,7 @@ extern const std::string_view kPageStyle;
 extern const std::string_view kPageScript;
 
 // Of all samples in a page: with the script and the markup it stays below 3 MiB.
-inline constexpr std::size_t kMostNumbersOfPage = 200000;
+inline constexpr std::size_t kMaxNumbersOfPage = 200000;
 
 // A chart of the page and where its numbers are: reports[report], then the group ("gpu", "compute" or the id of a
 // memory element) and the attribute.

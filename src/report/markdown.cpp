@@ -105,9 +105,9 @@ std::string values(const AttributeMap& attributes) {
     std::string method = report::method_text(attribute);
     for (const std::string& flag : attribute.flags) method += fmt::format(" (flagged: {})", report::readable(flag));
     // A map of few parts is written out, one of dozens is in the drawing.
-    constexpr std::size_t kMostGroups = 16;
+    constexpr std::size_t kMaxGroups = 16;
     const std::vector<std::string> groups = report::unit_groups_ranges(attribute.value);
-    const bool is_short = !groups.empty() && groups.size() <= kMostGroups;
+    const bool is_short = !groups.empty() && groups.size() <= kMaxGroups;
     const std::string value =
         is_short ? fmt::format("{}", fmt::join(groups, "; ")) : report::brief_value_text(attribute);
     rows.push_back({name, plain(value), plain(report::interval_text(attribute)),

@@ -37,8 +37,8 @@ struct Frame {
 
 // Names beside the plot: a few words a line.
 std::vector<std::string> name_lines(const ChartMark& mark) {
-  constexpr int kMostCharacters = 20;
-  return wrapped_lines(mark.label, kMostCharacters);
+  constexpr int kMaxCharacters = 20;
+  return wrapped_lines(mark.label, kMaxCharacters);
 }
 
 std::size_t longest_label(const Chart& chart) {
@@ -379,8 +379,8 @@ std::string lines(const Chart& chart, const Attribute& attribute, const Scale& x
       text += fmt::format("<path stroke=\"var(--series-{})\" stroke-width=\"1.5\" fill=\"none\" d=\"{}\"/>\n", colour,
                           path);
     }
-    constexpr std::size_t kMostDots = 200;
-    if (chart.plot == Plot::kPoints || points.size() <= kMostDots) {
+    constexpr std::size_t kMaxDots = 200;
+    if (chart.plot == Plot::kPoints || points.size() <= kMaxDots) {
       text += fmt::format(
           "<path stroke=\"var(--series-{})\" stroke-width=\"5\" stroke-linecap=\"round\" fill=\"none\" d=\"{}\"/>\n",
           colour, dots);

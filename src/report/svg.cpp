@@ -197,7 +197,7 @@ class MapDrawing {
   // Draws the groups of level `depth` that `units` fall into; returns the height.
   double draw(std::size_t depth, const report::Units& units, double x, double y, double width) {
     const std::vector<report::Units> groups = report::groups_within(chip_.levels[depth].groups, units);
-    if (depth + 1 == chip_.levels.size() && (depth > 0 || groups.front().size() <= kMostInCluster)) {
+    if (depth + 1 == chip_.levels.size() && (depth > 0 || groups.front().size() <= kMaxInCluster)) {
       return clusters(groups, x, y, width);
     }
     return frames(depth, groups, x, y, width);
@@ -207,7 +207,7 @@ class MapDrawing {
   UnitGrid take() { return std::move(grid_); }
 
  private:
-  static constexpr std::size_t kMostInCluster = 4;
+  static constexpr std::size_t kMaxInCluster = 4;
   static constexpr double kPadding = 5;
 
   double frames(std::size_t depth, const std::vector<report::Units>& groups, double x, double y, double width) {
@@ -215,8 +215,8 @@ class MapDrawing {
     std::size_t most = 0;
     for (const auto& group : groups) most = std::max(most, group.size());
     // As many side by side as leave each cell room.
-    constexpr std::size_t kMostColumns = 8;
-    std::size_t columns = std::min(groups.size(), depth == 0 ? kMostColumns / 2 : kMostColumns);
+    constexpr std::size_t kMaxColumns = 8;
+    std::size_t columns = std::min(groups.size(), depth == 0 ? kMaxColumns / 2 : kMaxColumns);
     const auto room = [&](std::size_t count) {
       const double inner = (width - kGap * static_cast<double>(count - 1)) / static_cast<double>(count) - 2 * kPadding;
       return inner / (std::ceil(std::sqrt(static_cast<double>(most))) * least_cell_);

@@ -59,11 +59,11 @@ class Footnotes {
   // As much of a reason as fits into two lines beside whom it is about; the words of a driver may be many. What to do
   // about it, behind the last semicolon, stays.
   static std::string shortened(const std::string& reason, const std::string& lead, const std::string& who, int width) {
-    constexpr int kMostLines = 2;
+    constexpr int kMaxLines = 2;
     constexpr std::size_t kLeast = 40;
     const auto fits = [&](const std::string& text) {
       const std::string wrapped = report::wrap(lead, text + who, width);
-      return std::count(wrapped.begin(), wrapped.end(), '\n') <= kMostLines;
+      return std::count(wrapped.begin(), wrapped.end(), '\n') <= kMaxLines;
     };
     const std::size_t semicolon = reason.rfind("; ");
     const std::size_t end = semicolon == std::string::npos || semicolon < kLeast ? reason.size() : semicolon;

@@ -24,7 +24,7 @@ std::optional<ClusterResult> cluster_of(Device& device, const ClusterProgram& pr
 TEST_P(DeviceConformance, BlocksOfClustersHaveAnSmEach) {
   on_device([](Device& device) {
     bool any = false;
-    for (std::uint32_t size = 2; size <= kMostClusterSize; ++size) {
+    for (std::uint32_t size = 2; size <= kMaxClusterBlocks; ++size) {
       for (const bool every_sm : {false, true}) {
         const ClusterProgram program{
             .cluster_size = size, .every_sm = every_sm, .hop = size - 1, .bytes = 1024, .accesses = 16};

@@ -72,7 +72,7 @@ TEST_P(DeviceConformance, CodeRunsFromEveryEntryAndConstantsBetween) {
   on_device([](Device& device) {
     if (!runs_code(device)) GTEST_SKIP() << kNoCode;
     InstructionProgram program{.actors = {{}, {.warp = 3}}, .steps = {}};
-    for (std::uint32_t first = 0; first < kMostCodeInstructions; first += kCodeEntryInstructions) {
+    for (std::uint32_t first = 0; first < kMaxCodeInstructions; first += kCodeEntryInstructions) {
       program.steps.push_back({.actor = first / kCodeEntryInstructions % 2, .first = first, .count = 256, .passes = 4});
     }
     const std::size_t entries = program.steps.size();
@@ -124,7 +124,7 @@ TEST_P(DeviceConformance, ImpossibleCodeIsAUsageError) {
     impossible[1].steps.clear();
     impossible[2].steps[0].count = 33;
     impossible[3].steps[0].first = 32;
-    impossible[4].steps[0].count = kMostCodeInstructions + 32;
+    impossible[4].steps[0].count = kMaxCodeInstructions + 32;
     impossible[5].steps[0].actor = 1;
     impossible[6].actors = {{.sm = 0}, {}};
     impossible[7].steps[0] = {.kind = CodeStepKind::kConstants, .count = 65 << 10};

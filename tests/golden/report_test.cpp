@@ -148,8 +148,8 @@ TEST(GoldenReport, Plots) {
     for (const auto& [id, whole] : element.attributes) {
       const Attribute attribute = report::thinned(whole, 100);
       for (const report::Chart& chart : report::charts_of(element.title + ": " + id, id, attribute)) {
-        constexpr std::size_t kMostCells = 2000;
-        if (report::find_column(attribute, chart, chart.x.column)->size() > kMostCells) continue;
+        constexpr std::size_t kMaxCells = 2000;
+        if (report::find_column(attribute, chart, chart.x.column)->size() > kMaxCells) continue;
         if (!seen.insert(chart.plot).second) continue;
         expect_golden(report::plot_svg(chart, attribute), fmt::format("plot_{}.svg", to_string(chart.plot)));
       }

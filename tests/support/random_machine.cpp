@@ -145,18 +145,18 @@ sim::MachineSpec random_machine(std::uint64_t seed) {
   sim::SpaceSpec constant = path("constant_l1", constant_latency);
   const CacheSpec first_level = machine.caches.back();
   const auto first_bytes = static_cast<double>(first_level.size_bytes);
-  constexpr double kMostConstant = 24 << 10;
-  if (draw.chance(0.67) && 4 * first_bytes <= kMostConstant) {
+  constexpr double kMaxConstant = 24 << 10;
+  if (draw.chance(0.67) && 4 * first_bytes <= kMaxConstant) {
     // What the nearer cache fetches at once arrives at this one at once: a smaller sector or line here could not be
     // seen. And a cache hardly larger than the one before it would hide behind it.
     CacheSpec second;
     do {
-      second = random_cache(draw, "constant_l15", 4 * first_bytes, kMostConstant);
+      second = random_cache(draw, "constant_l15", 4 * first_bytes, kMaxConstant);
       second.line_bytes = std::max(second.line_bytes, first_level.line_bytes);
       second.sector_bytes = std::min(std::max(second.sector_bytes, first_level.sector_bytes), second.line_bytes);
       second.size_bytes = whole_size(second);
     } while (static_cast<double>(second.size_bytes) < 4 * first_bytes ||
-             static_cast<double>(second.size_bytes) > kMostConstant);
+             static_cast<double>(second.size_bytes) > kMaxConstant);
     machine.caches.push_back(second);
     constant.path.insert(constant.path.begin() + 1, {"constant_l15", constant_latency * draw.uniform(2, 2.5), 0});
   }

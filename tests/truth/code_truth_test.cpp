@@ -52,7 +52,7 @@ Drawn random_code_machine(std::uint64_t seed) {
   sim::SpaceSpec constant;
   double cycles = draw.uniform(1, 4);
   const auto levels = draw.pick<int>({1, 2, 2, 3});
-  const double most = 0.33 * kMostCodeInstructions * code.bytes_per_instruction;
+  const double most = 0.33 * kMaxCodeInstructions * code.bytes_per_instruction;
   double size = draw.log_uniform(2048.0, levels == 1 ? most : levels == 2 ? most / 6 : most / 30);
   machine.caches.push_back({.id = "constant_l1", .size_bytes = 2048, .line_bytes = 64, .sector_bytes = 64, .ways = 4});
   constant.path.push_back({"constant_l1", 20, 0});
@@ -244,8 +244,8 @@ TEST(CodeTruth, RandomMachines) {
       // Four stairs of the lead at least, each of two of its steps at least.
       const double instruction = machine.code->bytes_per_instruction;
       const Attribute& line = *topology.find_attribute(cache.id, "line_size");
-      constexpr double kMostBlocks = kMostCodeBehindLead / kCodeBlockInstructions - 8;
-      const bool shows = truth <= kMostBlocks * block && cache.line_bytes >= 2 * kCodeLeadStep * instruction &&
+      constexpr double kMaxBlocks = kMaxCodeBehindLead / kCodeBlockInstructions - 8;
+      const bool shows = truth <= kMaxBlocks * block && cache.line_bytes >= 2 * kCodeLeadStep * instruction &&
                          4 * cache.line_bytes <= kCodeLeadInstructions * instruction;
       judge(!shows    ? "line that does not show"
             : one_set ? "line of one set"

@@ -338,11 +338,11 @@ TEST_P(Assembled, ClusterKernelsKeepEveryAccess) {
 // The stretch is there whole, in one piece and in order: blocks of arithmetic that end with one branch each.
 TEST_P(Assembled, CodeKernelsAreStraight) {
   const auto binary = assemble(generate_code_ptx(GetParam()));
-  constexpr std::size_t kBlocks = kMostCodeBlocks;
+  constexpr std::size_t kBlocks = kMaxCodeBlocks;
   std::ifstream file(binary, std::ios::binary);
   const std::string elf((std::istreambuf_iterator<char>(file)), std::istreambuf_iterator<char>());
   const std::uint64_t difference = code_bytes(elf, "code") - code_bytes(elf, "lead_code");
-  constexpr std::size_t kShortBlocks = (kMostCodeBehindLead + kCodeLeadInstructions) / kCodeBlockInstructions;
+  constexpr std::size_t kShortBlocks = (kMaxCodeBehindLead + kCodeLeadInstructions) / kCodeBlockInstructions;
   EXPECT_NEAR(static_cast<double>(difference) / (kBlocks - kShortBlocks), 16.0 * kCodeBlockInstructions, 1.5);
 
   const std::vector<MachineInstruction> code = instructions_of(binary, "code");
@@ -358,7 +358,7 @@ TEST_P(Assembled, CodeKernelsAreStraight) {
   }
   for (std::size_t i = first; i <= last; ++i) others += is_multiply_add(i) ? 0 : 1;
   EXPECT_GE(blocks, kBlocks - 2);
-  EXPECT_LE(last - first, kMostCodeInstructions);
+  EXPECT_LE(last - first, kMaxCodeInstructions);
   EXPECT_LE(others, 2 * kBlocks) << "no more than a test and a branch in each block";
   // What times a pass and begins the next stands right before it: the clock of a pass is the last one there.
   constexpr std::size_t kNear = 48;

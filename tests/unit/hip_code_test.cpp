@@ -321,7 +321,7 @@ TEST_P(HipCode, AccessKernelsAreTheirChains) {
 TEST_P(HipCode, CodeKernelIsStraight) {
   compile(generate_code_source(GetParam()));
   const std::vector<std::string> stretch = disassembled("gputopo_stretch");
-  ASSERT_EQ(stretch.size(), kMostCodeInstructions);
+  ASSERT_EQ(stretch.size(), kMaxCodeInstructions);
   for (std::size_t first = 0; first < stretch.size(); first += kCodeBlockInstructions) {
     const auto at = [&](std::size_t i) { return stretch[first + i]; };
     for (std::size_t i = 0; i + 2 < kCodeBlockInstructions; ++i) {
@@ -329,7 +329,7 @@ TEST_P(HipCode, CodeKernelIsStraight) {
       ASSERT_EQ(opcode_of(at(i)), "v_fma_f32");
     }
     ASSERT_EQ(at(kCodeBlockInstructions - 2), "s_sub_u32 s51, s51, 1");
-    const bool front = first / kCodeBlockInstructions < kMostCodeBlocks / 2;
+    const bool front = first / kCodeBlockInstructions < kMaxCodeBlocks / 2;
     ASSERT_EQ(at(kCodeBlockInstructions - 1),
               front ? "s_cbranch_scc1 gputopo_pass_end" : "s_cbranch_scc1 gputopo_stretch_end");
   }
@@ -368,7 +368,7 @@ TEST_P(HipCode, PassesAreTimedInFrontOfTheStretch) {
   EXPECT_THAT(disassembled("gputopo_next_pass"), ElementsAre("s_mov_b32 s51, s52", "s_setpc_b64 s[54:55]"));
   // The assembler has put in the sizes: 30 instructions of 8 bytes and two of 4 in each block.
   const std::vector<std::string> sizes = disassembled("code_sizes");
-  const std::uint32_t bytes = kMostCodeBlocks * (30 * 8 + 2 * 4);
+  const std::uint32_t bytes = kMaxCodeBlocks * (30 * 8 + 2 * 4);
   EXPECT_TRUE(std::any_of(sizes.begin(), sizes.end(), [&](const std::string& line) {
     return line.find(fmt::format(", {:#x}", bytes)) != std::string::npos;
   }));

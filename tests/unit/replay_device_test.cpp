@@ -98,7 +98,7 @@ void fit(InstructionProgram& program, InstructionResult& result) {
 }
 
 void fit(ClusterProgram& program, ClusterResult& result) {
-  program.cluster_size = program.cluster_size % kMostClusterSize + 1;
+  program.cluster_size = program.cluster_size % kMaxClusterBlocks + 1;
   result.cycles.resize(result.cycles.size() + 1, 0.1);
   result.sms.resize(result.cycles.size() * program.cluster_size);
 }

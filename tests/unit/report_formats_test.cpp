@@ -348,7 +348,7 @@ TEST(Thin, APageOfManyMapsStaysBelowThreeMebibytes) {
     element.attributes.emplace_back("near_sms", attribute);
     topology.memory.push_back(element);
   }
-  const Topology thin = report::thinned_to(topology, report::kMostNumbersOfPage);
+  const Topology thin = report::thinned_to(topology, report::kMaxNumbersOfPage);
   for (const MemoryElement& element : thin.memory) {
     const Attribute* attribute = find(element.attributes, "near_sms");
     if (attribute == nullptr || attribute->samples.empty()) continue;

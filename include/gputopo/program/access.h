@@ -42,7 +42,7 @@ struct AccessProgram {
   friend bool operator==(const AccessProgram&, const AccessProgram&) = default;
 };
 
-inline constexpr std::uint32_t kMostAccessWarps = 32;
+inline constexpr std::uint32_t kMaxAccessWarps = 32;
 // Both counts of accesses are multiples of this.
 inline constexpr std::uint32_t kAccessUnroll = 16;
 // Of one lane. Loads from device memory are of 8 bytes, because what they load is an address.

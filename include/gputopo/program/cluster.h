@@ -42,13 +42,13 @@ struct ClusterProgram {
 // Of one access: a load of one thread, of all threads of a block, a copy.
 [[nodiscard]] std::uint64_t cluster_access_bytes(const ClusterProgram& program);
 
-inline constexpr std::uint32_t kMostClusterSize = 16;
+inline constexpr std::uint32_t kMaxClusterBlocks = 16;
 // Loads of a chase are this far apart, those of reads take so many bytes.
 inline constexpr std::uint32_t kClusterHopBytes = 128;
 inline constexpr std::uint32_t kClusterReadBytes = 16;
 // A warp of the GPUs that have clusters.
 inline constexpr std::uint32_t kClusterWarpLanes = 32;
-inline constexpr std::uint32_t kMostCopiesInFlight = 32;
+inline constexpr std::uint32_t kMaxCopiesInFlight = 32;
 // Both counts of accesses are multiples of this; of bulk copies, of those in flight.
 inline constexpr std::uint32_t kClusterUnroll = 16;
 

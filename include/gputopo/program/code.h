@@ -11,18 +11,18 @@ namespace gputopo {
 struct InstructionResult;
 
 // Straight-line code: arithmetic instructions that depend on none of the few before them, so that supplying them is
-// what takes the time. A device holds one stretch of kMostCodeInstructions of it; steps run parts of that, and two
+// what takes the time. A device holds one stretch of kMaxCodeInstructions of it; steps run parts of that, and two
 // parts that do not overlap are different code to every cache. Lengths count in blocks of kCodeBlockInstructions (the
 // test that ends a part and its branch included), and a part can begin at every kCodeEntryInstructions. In front of the
 // stretch lie kCodeLeadInstructions more, which a part that begins with the stretch can begin by: any kCodeLeadStep of
-// them. They may run slower, and such a part ends within the first kMostCodeBehindLead.
+// them. They may run slower, and such a part ends within the first kMaxCodeBehindLead.
 inline constexpr std::uint32_t kCodeBlockInstructions = 32;
 inline constexpr std::uint32_t kCodeEntryInstructions = 4096;
-inline constexpr std::uint32_t kMostCodeInstructions = 24192;
-inline constexpr std::uint32_t kMostCodeBlocks = kMostCodeInstructions / kCodeBlockInstructions;
+inline constexpr std::uint32_t kMaxCodeInstructions = 24192;
+inline constexpr std::uint32_t kMaxCodeBlocks = kMaxCodeInstructions / kCodeBlockInstructions;
 inline constexpr std::uint32_t kCodeLeadInstructions = 128;
 inline constexpr std::uint32_t kCodeLeadStep = 2;
-inline constexpr std::uint32_t kMostCodeBehindLead = 7680;
+inline constexpr std::uint32_t kMaxCodeBehindLead = 7680;
 
 // One warp.
 struct CodeActor {

@@ -127,7 +127,7 @@ void chase_kernel(PtxText& text) {
 }
 
 void read_kernel(PtxText& text) {
-  prologue(text, ClusterOp::kRead, 32 * kMostAccessWarps);
+  prologue(text, ClusterOp::kRead, 32 * kMaxAccessWarps);
   text.raw(R"(
   .reg .b32 %sum, %step, %mask, %zero;
   shl.b32 %offset, %thread_id, 2;

@@ -22,7 +22,7 @@ namespace {
 
 // Independent results in flight: more than an arithmetic instruction takes cycles on recent GPUs.
 constexpr std::uint32_t kChains = 8;
-constexpr std::uint32_t kEntries = (kMostCodeInstructions + kCodeEntryInstructions - 1) / kCodeEntryInstructions;
+constexpr std::uint32_t kEntries = (kMaxCodeInstructions + kCodeEntryInstructions - 1) / kCodeEntryInstructions;
 constexpr std::uint32_t kLeavingInstructions = 2;  // a test and a branch
 
 void prologue(PtxText& text, std::string_view name) {
@@ -152,7 +152,7 @@ void whole_stretch(PtxText& text) {
   enter(text, "%begin", kEntries);
   for (std::uint32_t entry = 0; entry < kEntries; ++entry) {
     text.line("ENTRY{}:", entry);
-    blocks_of_code(text, entry * kBlocksOfEntry, std::min(kMostCodeBlocks, (entry + 1) * kBlocksOfEntry));
+    blocks_of_code(text, entry * kBlocksOfEntry, std::min(kMaxCodeBlocks, (entry + 1) * kBlocksOfEntry));
   }
 }
 
@@ -164,7 +164,7 @@ void stretch_with_lead(PtxText& text) {
     for (std::uint32_t i = 0; i < kCodeLeadStep; ++i) multiply_add(text, lead * kCodeLeadStep + i);
   }
   text.line("ENTRY0:");
-  blocks_of_code(text, 0, kMostCodeBehindLead / kCodeBlockInstructions);
+  blocks_of_code(text, 0, kMaxCodeBehindLead / kCodeBlockInstructions);
 }
 
 void run_step(PtxText& text, void (*code)(PtxText&)) {

@@ -31,6 +31,6 @@ struct ClusterParameters {
 
 // The barriers of bulk copies lie in front of what is copied.
 inline constexpr std::uint32_t kBulkBarrierBytes = 256;
-static_assert(kMostCopiesInFlight * sizeof(std::uint64_t) <= kBulkBarrierBytes);
+static_assert(kMaxCopiesInFlight * sizeof(std::uint64_t) <= kBulkBarrierBytes);
 
 }  // namespace gputopo::cuda

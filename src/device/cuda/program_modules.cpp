@@ -35,8 +35,8 @@ void CodeModule::compile_once() {
   const auto long_bytes = static_cast<double>(code_bytes(binary, "code"));
   const auto short_bytes = static_cast<double>(code_bytes(binary, "lead_code"));
   // The lead is as long as so many blocks are.
-  constexpr std::uint32_t kShortBlocks = (kMostCodeBehindLead + kCodeLeadInstructions) / kCodeBlockInstructions;
-  sizes_.block_bytes = whole_instructions((long_bytes - short_bytes) / (kMostCodeBlocks - kShortBlocks));
+  constexpr std::uint32_t kShortBlocks = (kMaxCodeBehindLead + kCodeLeadInstructions) / kCodeBlockInstructions;
+  sizes_.block_bytes = whole_instructions((long_bytes - short_bytes) / (kMaxCodeBlocks - kShortBlocks));
   sizes_.loop_bytes = static_cast<std::uint32_t>(std::max(0.0, short_bytes - sizes_.block_bytes * kShortBlocks));
   module_.emplace(gpu_.driver(), binary);
 }

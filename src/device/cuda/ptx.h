@@ -72,8 +72,8 @@ struct StreamParameters {
 // The module with the kernel "stream" for a shape (and "constant_bank").
 [[nodiscard]] std::string generate_stream_ptx(const PtxTarget& target, const StreamShape& shape);
 
-// The module with the kernels "code" (the stretch of kMostCodeInstructions; CodeParameters) and "lead_code", the lead
-// and the first kMostCodeBehindLead of the stretch: what their sizes differ by is nearly all blocks. And
+// The module with the kernels "code" (the stretch of kMaxCodeInstructions; CodeParameters) and "lead_code", the lead
+// and the first kMaxCodeBehindLead of the stretch: what their sizes differ by is nearly all blocks. And
 // "constant_bank". What stands behind the blocks, and what is fetched ahead of it, must not lie in the sets of the
 // first blocks: both kernels are 6 KiB shorter than a few times a power of two.
 [[nodiscard]] std::string generate_code_ptx(const PtxTarget& target);

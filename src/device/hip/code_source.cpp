@@ -227,7 +227,7 @@ KERNEL void code(Parameters p) {
 std::string generate_code_source(const GfxTarget& target) {
   SourceText text(target);
   text.constant("kAnySm", kAnySm);
-  text.constant("kBlocks", kMostCodeBlocks);
+  text.constant("kBlocks", kMaxCodeBlocks);
   text.constant("kBlocksOfEntry", kCodeEntryInstructions / kCodeBlockInstructions);
   text.constant("kArithmeticBytes", kArithmeticBytes);
   text.constant("kLeadInstructions", kCodeLeadInstructions);
@@ -262,9 +262,9 @@ std::string generate_code_source(const GfxTarget& target) {
     starts += fmt::format("      \"v_mov_b32 v{}, v44\\n\"\n", result);
     results += fmt::format("{}\"v{}\"", result == kFirstResult ? "" : ", ", result);
   }
-  text.raw(fmt::format(fmt::runtime(kStretch), kMostCodeBlocks / 2,
+  text.raw(fmt::format(fmt::runtime(kStretch), kMaxCodeBlocks / 2,
                        arithmetic(kCodeBlockInstructions - kLeavingInstructions), target.bypass,
-                       kCodeLeadInstructions / kChains, arithmetic(kChains), kMostCodeBlocks - kMostCodeBlocks / 2,
+                       kCodeLeadInstructions / kChains, arithmetic(kChains), kMaxCodeBlocks - kMaxCodeBlocks / 2,
                        starts, results));
   text.raw(kKernels);
   return text.take();

@@ -36,7 +36,7 @@ launch::CodeSizes CodeModule::sizes() {
     launch::Address address = gpu_.reserve(sizeof(bytes));
     gpu_.run(module().function("code_sizes"), "code_sizes", {.threads = kWavefront}, {&address});
     gpu_.download(bytes.data(), address, sizeof(bytes));
-    sizes_ = {static_cast<double>(bytes[0]) / kMostCodeBlocks, bytes[1]};
+    sizes_ = {static_cast<double>(bytes[0]) / kMaxCodeBlocks, bytes[1]};
   }
   return *sizes_;
 }

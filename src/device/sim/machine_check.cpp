@@ -295,8 +295,8 @@ void check_atomics(const MachineSpec& spec) {
 void check_clusters(const MachineSpec& spec, const ClusterSpec& clusters) {
   require(spec.spaces.contains(Space::kShared), "clusters", "there is no space 'shared' that their blocks read");
   require(!spec.sm_groups.empty(), "clusters", "sm_groups does not say which SMs a cluster may have");
-  require(clusters.max_size >= 1 && clusters.max_size <= kMostClusterSize, "clusters.max_size",
-          "{} is not between 1 and {}", clusters.max_size, kMostClusterSize);
+  require(clusters.max_size >= 1 && clusters.max_size <= kMaxClusterBlocks, "clusters.max_size",
+          "{} is not between 1 and {}", clusters.max_size, kMaxClusterBlocks);
   require_positive(clusters.latency_cycles, "clusters.latency_cycles");
   require_not_negative(clusters.other_tpc_cycles, "clusters.other_tpc_cycles");
   require_not_negative(clusters.spread_cycles, "clusters.spread_cycles");

@@ -513,7 +513,7 @@ Status access(const AccessKernel& kernel, const AccessParameters& p, std::uint32
 // ---- code ----
 
 void code_sizes(std::uint64_t result) {
-  at<std::uint32_t>(result) = kMostCodeInstructions * state().machine.code->bytes_per_instruction;
+  at<std::uint32_t>(result) = kMaxCodeInstructions * state().machine.code->bytes_per_instruction;
   at<std::uint32_t>(result + sizeof(std::uint32_t)) = 256;
 }
 
