@@ -1,5 +1,7 @@
 #include "gputopo/discover.h"
 
+#include <fmt/format.h>
+
 #include <cmath>
 #include <optional>
 
@@ -85,7 +87,9 @@ Topology discover(Device& device, const DiscoverOptions& options) {
       bench,
       [&](ElementId element, AttributeId attribute) {
         const ElementInfo& info = info_of(element);
-        return find_step(info.kind, attribute)->measure(*context, info);
+        const Step* step = find_step(info.kind, attribute);
+        if (step == nullptr) throw Error(fmt::format("no step measures {}.{}", info.name, to_string(attribute)));
+        return step->measure(*context, info);
       },
       options.on_progress);
   context.emplace(bench, scheduler);

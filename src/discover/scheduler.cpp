@@ -23,7 +23,7 @@ Attribute Scheduler::guarded(ElementId element, AttributeId attribute) {
   } catch (const probe::OverBudget& error) {
     return end(Reason::kTimedOut, error.what());
   } catch (const DeviceLostError& error) {
-    warnings_.push_back(fmt::format("the device failed: {}", error.what()));
+    if (!ended_) warnings_.push_back(fmt::format("the device failed: {}", error.what()));
     return end(Reason::kDeviceError, error.what());
   } catch (const probe::Inconclusive& error) {
     return unavailable(Reason::kInconclusive, error.what());

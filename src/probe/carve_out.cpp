@@ -23,7 +23,8 @@ SizeByCarveOut find_size_by_carve_out(Lab& lab, const Cache& cache) {
     if (!found.carve_outs_bytes.empty() && found.carve_outs_bytes.back() == in_force) continue;
     Cache carved = find_cache(survey, cache.first_level, false);
     if (cache.line) carved.line = Line{.bytes = cache.line->bytes};
-    const Capacity capacity = estimate_capacity(lab, carved, kParameters);
+    Lab of_size = lab.another();
+    const Capacity capacity = estimate_capacity(of_size, carved, kParameters);
     found.carve_outs_bytes.push_back(in_force);
     found.sizes_bytes.push_back(capacity.bytes);
     found.first_misses_bytes.push_back(capacity.first_miss_bytes);

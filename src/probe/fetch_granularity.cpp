@@ -70,7 +70,7 @@ Fetch find_fetch(const Cache& cache, const Parameters& parameters) {
     throw Inconclusive(
         fmt::format("a cold pass agrees with {} B only at {:.0f}% of its loads", found.bytes, 100 * found.agreement));
   }
-  return {.bytes = found.bytes, .agreement = found.agreement, .conditions = cache.survey->conditions};
+  return {.bytes = found.bytes, .agreement = found.agreement, .conditions = cache.survey->cold_conditions};
 }
 
 Attribute to_attribute(const Cache& cache, const Fetch& fetch, bool keep_samples) {

@@ -16,7 +16,7 @@
 
 namespace gputopo::probe {
 
-// Thrown by Lab::run to end a probe; the discovery turns them into unavailable attributes.
+// Thrown by Bench::run to end a probe; the discovery turns them into unavailable attributes.
 class Stopped : public Error {
  public:
   Stopped() : Error("ended by the user") {}

@@ -42,7 +42,7 @@ LevelLatency nearest_latency(const Survey& survey) {
   return {.mean = mean_latency(survey.tiny_latencies_cycles),
           .timer_cycles = survey.timer_cycles,
           .method = "untimed_chain",
-          .conditions = survey.conditions};
+          .conditions = survey.tiny_conditions};
 }
 
 LevelLatency banded_latency(const Lab& lab, const BandLatencies& latencies, const LatencyBand& band,

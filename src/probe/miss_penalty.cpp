@@ -32,8 +32,9 @@ Attribute measure_miss_penalty(Lab& lab, const Cache& cache) {
   const ChaseArray array = make_array(cache.site(), bytes, cache.line_or_fetch_bytes());
   const BandLatencies misses = band_latencies(lab, survey, array, next.low_cycles, next.high_cycles);
   const MeanLatency penalty = miss_penalty(misses.means_cycles, hit_cycles(cache));
-  return measured(lab.conditions(), rounded_to_tenth(penalty.cycles), "cycles", penalty.interval,
-                  "next_level_minus_hit");
+  Conditions conditions = lab.conditions();
+  conditions.add(cache.last_level == 0 ? survey.tiny_conditions : survey.conditions);
+  return measured(conditions, rounded_to_tenth(penalty.cycles), "cycles", penalty.interval, "next_level_minus_hit");
 }
 
 }  // namespace gputopo::probe

@@ -109,7 +109,9 @@ SampleTable victims_table(const VictimShares& plain, const VictimShares& touched
 
 Attribute structure_replacement(Lab& lab, const Cache& cache, const Structure& structure) {
   const auto answer = [&](Replacement replacement) {
-    return measured(lab.conditions(), std::string(to_string(replacement)), "", std::nullopt, "victim_of_a_new_line");
+    Conditions conditions = structure.conditions;
+    conditions.add(lab.conditions());
+    return measured(conditions, std::string(to_string(replacement)), "", std::nullopt, "victim_of_a_new_line");
   };
   const std::size_t ways = structure.sets.most_ways();
   if (ways > structure.sets.fewest_ways() + StructureDecisionParameters{}.uneven_ways) {

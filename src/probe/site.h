@@ -38,6 +38,8 @@ struct Survey {
   std::vector<stats::Histogram> histograms;  // of each footprint, raw cycles
   std::vector<stats::Level> levels;          // nearest first
   Conditions conditions;                     // of all of it
+  Conditions tiny_conditions;                // of the tiny array
+  Conditions cold_conditions;                // of the first touches and the cold passes
   stats::Histogram cold;                     // of first touches, one per line
   // Raw cycles of every load of passes at kMinimumStrideBytes over arrays that were in no cache.
   std::vector<std::vector<std::uint32_t>> cold_passes;

@@ -149,12 +149,16 @@ Survey begin_survey(Lab& lab, const Site& site) {
   Survey survey;
   survey.site = site;
   run_tiny(lab, survey);
-  survey.conditions.add(lab.conditions());
+  survey.tiny_conditions = lab.conditions();
+  survey.conditions = lab.conditions();
   return survey;
 }
 
 Survey complete_survey(Lab& lab, Survey survey) {
-  run_cold(lab, survey);
+  Lab of_cold = lab.another();
+  run_cold(of_cold, survey);
+  survey.cold_conditions = of_cold.conditions();
+  survey.conditions.add(of_cold.conditions());
   const std::vector<stats::Histogram> extremes = {survey.tiny, survey.cold};
   survey.levels = stats::find_levels(extremes);
   if (survey.levels.size() >= 2) {

@@ -172,16 +172,19 @@ TEST_F(RecordedH200, ConditionsAreThoseOfTheProgramsBehindAValue) {
     }
     return {};
   };
-  // The survey ran with the smallest carve-outs that hold what its programs keep; the sweep over carve-outs, which ends
-  // with 228 KiB, came later.
-  const Value of_survey = std::vector<double>{8192, 16384};
+  // The smallest carve-outs that hold what the programs keep; the sweep over carve-outs, which ends with 228 KiB, came
+  // later.
+  constexpr double kLargest = 16384;
   for (const char* element : {"l1", "texture", "readonly"}) {
-    EXPECT_EQ(condition(element, "latency", "carve_out_bytes"), of_survey) << element;
-    EXPECT_EQ(condition(element, "fetch_granularity", "carve_out_bytes"), of_survey) << element;
-    for (const char* attribute : {"line_size", "size", "miss_penalty", "amount"}) {
+    for (const char* attribute : {"latency", "fetch_granularity", "line_size", "size", "miss_penalty", "amount"}) {
       const Value found = condition(element, attribute, "carve_out_bytes");
-      EXPECT_TRUE(found == of_survey || found == Value(std::int64_t{8192})) << element << "." << attribute;
+      const auto* one = std::get_if<std::int64_t>(&found);
+      const auto* several = std::get_if<std::vector<double>>(&found);
+      ASSERT_TRUE(one != nullptr || several != nullptr) << element << "." << attribute;
+      EXPECT_LE(one != nullptr ? static_cast<double>(*one) : several->back(), kLargest) << element << "." << attribute;
     }
+    // Of a single launch.
+    EXPECT_EQ(condition(element, "latency", "carve_out_bytes"), Value(std::int64_t{16384})) << element;
   }
   EXPECT_EQ(condition("tlb_l2", "entries", "carve_out_bytes"), condition("tlb_l2", "reach", "carve_out_bytes"));
   for (const MemoryElement& element : topology_->memory) {

@@ -63,17 +63,26 @@ Cache CacheFindings::locate(ElementId element) {
   if (info.depth + 1 < found.levels.size()) return probe::find_cache(found, info.depth, merge_rest);
   // Where global loads are not cached at all (compute capability 1) the cache that SMs share may be that of textures,
   // behind the one of the SM.
-  if (const Cache* of_textures = element == ElementId::kL2 ? l2_of_textures() : nullptr) return *of_textures;
+  if (const std::optional<Cache> found_there = element == ElementId::kL2 ? l2_of_textures() : std::nullopt) {
+    return *found_there;
+  }
   throw probe::NotPresent(
       fmt::format("loads that bypass L1 show {} level(s), the last of which is memory", found.levels.size()));
 }
 
-const Cache* CacheFindings::l2_of_textures() {
-  return l2_of_textures_.find([&] {
-    Site textures = site(Space::kTexture);
-    textures.exclusive = true;
-    return probe::find_cache(complete_survey(textures), 1, false);
-  });
+std::optional<Cache> CacheFindings::l2_of_textures() {
+  Site textures = site(Space::kTexture);
+  textures.exclusive = true;
+  try {
+    const Survey& found = complete_survey(textures);
+    constexpr std::size_t kLevels = 3;  // that of the SM, this, memory
+    if (found.levels.size() < kLevels) return std::nullopt;
+    return probe::find_cache(found, 1, false);
+  } catch (const NotSupportedError&) {  // no textures
+    return std::nullopt;
+  } catch (const probe::Inconclusive&) {
+    return std::nullopt;
+  }
 }
 
 const Cache& CacheFindings::located(ElementId element) {
@@ -83,7 +92,7 @@ const Cache& CacheFindings::located(ElementId element) {
 const Cache& CacheFindings::fetched(ElementId element) {
   return fetched_.get(element, [&] {
     const Cache& cache = located(element);
-    const probe::Fetch* found = fetches_.find(element, [&] { return probe::find_fetch(cache, bench_.parameters()); });
+    const probe::Fetch* found = fetches_.find(element, [&] { return make_fetch(element); });
     return found == nullptr ? cache : with(cache, *found);
   });
 }
@@ -99,15 +108,13 @@ const Cache& CacheFindings::lined(ElementId element) {
 const Cache& CacheFindings::sized(ElementId element) {
   return sized_.get(element, [&] {
     const Cache& cache = lined(element);
-    Lab own = lab();
-    const probe::Capacity* found = capacities_.find(element, [&] { return probe::find_capacity(own, cache); });
+    const probe::Capacity* found = capacities_.find(element, [&] { return make_capacity(element); });
     return found == nullptr ? cache : with(cache, *found);
   });
 }
 
 const probe::Fetch& CacheFindings::fetch(ElementId element) {
-  const Cache& cache = located(element);
-  return fetches_.get(element, [&] { return probe::find_fetch(cache, bench_.parameters()); });
+  return fetches_.get(element, [&] { return make_fetch(element); });
 }
 
 const probe::Line& CacheFindings::line(ElementId element) {
@@ -115,9 +122,16 @@ const probe::Line& CacheFindings::line(ElementId element) {
 }
 
 const probe::Capacity& CacheFindings::capacity(ElementId element) {
-  const Cache& cache = lined(element);
+  return capacities_.get(element, [&] { return make_capacity(element); });
+}
+
+probe::Fetch CacheFindings::make_fetch(ElementId element) {
+  return probe::find_fetch(located(element), bench_.parameters());
+}
+
+probe::Capacity CacheFindings::make_capacity(ElementId element) {
   Lab own = lab();
-  return capacities_.get(element, [&] { return probe::find_capacity(own, cache); });
+  return probe::find_capacity(own, lined(element));
 }
 
 bool CacheFindings::holds_all_constants(ElementId element) {

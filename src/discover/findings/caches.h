@@ -3,6 +3,7 @@
 // asked first.
 #pragma once
 
+#include <optional>
 #include <utility>
 
 #include "discover/attributes.h"
@@ -26,10 +27,15 @@ class CacheFindings {
   // Of a tiny array only.
   [[nodiscard]] const probe::Survey& begun_survey(const probe::Site& site);
 
-  // ---- Caches: each stage knows what is to be known of the stages before ----
+  // ---- Caches: each stage knows what is to be known of the stages before. A finding that is not to be had (the line of
+  // a cache that is never exceeded) leaves the cache without it; a cache that is not there is not there at any stage.
+  // Its levels in the survey of its space.
   [[nodiscard]] const probe::Cache& located(ElementId element);
+  // And what a miss fetches. No programs more.
   [[nodiscard]] const probe::Cache& fetched(ElementId element);
+  // And its line.
   [[nodiscard]] const probe::Cache& lined(ElementId element);
+  // And its capacity, which takes longest.
   [[nodiscard]] const probe::Cache& sized(ElementId element);
   // What one SM reaches first of it: of an L2 with partitions the one near it.
   [[nodiscard]] const probe::Cache& near_part(ElementId element);
@@ -59,9 +65,10 @@ class CacheFindings {
   using SiteKey = std::pair<Space, bool>;  // its space, and whether programs run alone
   [[nodiscard]] const probe::Survey& complete_survey(const probe::Site& site);
   [[nodiscard]] probe::Cache locate(ElementId element);
-  [[nodiscard]] const probe::Cache* l2_of_textures();
+  [[nodiscard]] std::optional<probe::Cache> l2_of_textures();
+  [[nodiscard]] probe::Fetch make_fetch(ElementId element);
   [[nodiscard]] probe::Line make_line(ElementId element);
-  [[nodiscard]] probe::Structure make_structure(ElementId element);
+  [[nodiscard]] probe::Capacity make_capacity(ElementId element);
   // Whether the loads of one evict what the other holds.
   [[nodiscard]] const Sharing& eviction(ElementId victim, ElementId evictor);
   [[nodiscard]] probe::Lab lab() const { return probe::Lab(bench_); }
@@ -77,7 +84,6 @@ class CacheFindings {
   Memo<ElementId, probe::Cache> lined_;
   Memo<ElementId, probe::Cache> sized_;
   Memo<ElementId, probe::Cache> near_parts_;
-  Once<probe::Cache> l2_of_textures_;
   Memo<ElementId, probe::Fetch> fetches_;
   Memo<ElementId, probe::Line> lines_;
   Memo<ElementId, probe::Capacity> capacities_;

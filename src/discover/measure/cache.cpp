@@ -124,11 +124,12 @@ Attribute penalty_before_memory(Context& context, const ElementInfo& element) {
 }
 
 Attribute miss_penalty(Context& context, const ElementInfo& element) {
-  const Cache& cache = context.caches.sized(element.id);
+  const Cache& located = context.caches.located(element.id);
   // As global loads reach it, which is how the latency of memory is measured.
   const bool memory_is_next =
-      cache.site().space == Space::kGlobalBypassL1 && cache.last_level + 2 >= cache.survey->levels.size();
+      located.site().space == Space::kGlobalBypassL1 && located.last_level + 2 >= located.survey->levels.size();
   if (memory_is_next) return penalty_before_memory(context, element);
+  const Cache& cache = context.caches.sized(element.id);
   const auto constants = beside_code(context, element, [&](const probe::CodeSurvey&) {
     Lab lab = context.lab();
     return probe::measure_constant_penalty_beside_code(lab, cache);
@@ -171,7 +172,10 @@ Attribute shared_with(Context& context, const ElementInfo& element) {
     conditions.add(sharing.conditions);
     if (sharing.shared) partners.emplace_back(other->name);
   }
-  return probe::measured(conditions, partners, "", std::nullopt, "eviction_between_spaces");
+  Attribute attribute = probe::measured(conditions, partners, "", std::nullopt, "eviction_between_spaces");
+  // No other cache was there to try it with: it is alone by what its own size rests on.
+  if (conditions.is_empty()) attribute.conditions = context.attribute(element.id, AttributeId::kSize).conditions;
+  return attribute;
 }
 
 Attribute shared_between(Context& context, const ElementInfo& element) {
@@ -210,7 +214,7 @@ Attribute slices(Context& context, const ElementInfo& element) {
 // ---- Structure ----
 
 Attribute ways(Context& context, const ElementInfo& element) {
-  if (context.caches.holds_all_constants(element.id)) {
+  if (element.id == ElementId::kConstantL15 && context.caches.holds_all_constants(element.id)) {
     if (const auto code = code_cache_of_constants(context)) {
       return inferred_from(context.attribute(*code, AttributeId::kWays), "ways_of_code_beside_constants");
     }
@@ -263,7 +267,9 @@ template <StreamOp kOp>
 Attribute bandwidth(Context& context, const ElementInfo& element) {
   // Stores pass no L2 that is one of textures.
   if (kOp == StreamOp::kWrite && element.scope == Scope::kGpu) context.caches.require_l2_of_globals(element.id);
-  const Cache& cache = context.caches.sized(element.id);
+  // What SMs share is streamed over by what the survey saw fit; an SM's own cache by its first miss.
+  const bool exclusive = context.caches.located(element.id).site().exclusive;
+  const Cache& cache = exclusive ? context.caches.fetched(element.id) : context.caches.sized(element.id);
   Lab lab = context.lab();
   return probe::measure_bandwidth(lab, probe::cache_streams(lab, cache, kOp), "best_stream");
 }

@@ -76,6 +76,7 @@ Attribute latency_patterns(Context& context, const ElementInfo& element) {
   for (const auto& [name, value] : patterns) cycles.push_back(std::round(10 * value) / 10);
   Attribute attribute = inferred_value(cycles, "cycles", "latencies_and_miss_penalties");
   attribute.conditions = conditions_of({&l2, &memory});
+  std::erase_if(attribute.conditions, [](const auto& entry) { return entry.first == "tlb"; });  // each has its own
   for (std::size_t i = 0; i < patterns.size(); ++i) attribute.add_detail(patterns[i].first, cycles[i]);
   return attribute;
 }

@@ -1,6 +1,8 @@
 #include "discover/measure/told.h"
 
 #include <algorithm>
+#include <cmath>
+#include <numeric>
 #include <set>
 #include <utility>
 
@@ -23,14 +25,23 @@ std::optional<double> number_of(const Value& value) {
   return std::nullopt;
 }
 
-// One value where all are alike, else the numbers among them.
-Value together(const std::vector<Value>& values) {
+// One value where all are alike; else, of numbers, what speaks for all of them by the condition's name, or a list.
+Value together(const std::string& name, const std::vector<Value>& values) {
   const bool alike = std::ranges::all_of(values, [&](const Value& value) { return value == values.front(); });
   if (alike) return values.front();
   std::set<double> numbers;
+  std::vector<std::string> texts;
   for (const Value& value : values) {
     if (const auto* list = std::get_if<std::vector<double>>(&value)) numbers.insert(list->begin(), list->end());
     if (const auto number = number_of(value)) numbers.insert(*number);
+    if (const auto* text = std::get_if<std::string>(&value)) texts.push_back(*text);
+  }
+  if (numbers.empty()) return texts;
+  if (name == "sm_clock_low_mhz" || name == "started_seconds") return *numbers.begin();
+  if (name == "sm_clock_high_mhz") return *numbers.rbegin();
+  if (name == "sm_clock_mhz") {
+    const double mean = std::accumulate(numbers.begin(), numbers.end(), 0.0) / static_cast<double>(numbers.size());
+    return std::round(10 * mean) / 10;
   }
   return std::vector<double>(numbers.begin(), numbers.end());
 }
@@ -66,7 +77,7 @@ NamedValues conditions_of(std::initializer_list<const Attribute*> attributes) {
     }
   }
   NamedValues conditions;
-  for (const auto& [name, values] : by_name) conditions.emplace_back(name, together(values));
+  for (const auto& [name, values] : by_name) conditions.emplace_back(name, together(name, values));
   return conditions;
 }
 

@@ -20,8 +20,8 @@ namespace gputopo {
 // What is known of one and the same cache by another path: with its conditions, without its samples.
 [[nodiscard]] Attribute inferred_from(Attribute other_path, std::string method);
 
-// What held while the values that another one is made of were measured: of each condition the one value, or a list of
-// numbers where they differ.
+// What held while the values that another one is made of were measured: of each condition the one value; where they
+// differ, the mean clock, the least and the greatest, the first start, or a list.
 [[nodiscard]] NamedValues conditions_of(std::initializer_list<const Attribute*> attributes);
 
 }  // namespace gputopo
