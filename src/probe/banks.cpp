@@ -78,6 +78,7 @@ Attribute conflict_cost(const Lab& lab, const BankCurve& curve, const BankFit& f
                                    {axis("stride_bytes", "stride", "B"), values("load_cycles", "load", "cycles"),
                                     values("store_cycles", "store", "cycles")});
     table.data = {curve.strides_bytes, curve.load_cycles, curve.store_cycles};
+    table.marks = {"conflict_free_cycles", "broadcast_cycles", "worst_cycles", "store_conflict_free_cycles"};
     attribute.samples.push_back(std::move(table));
   }
   return attribute;

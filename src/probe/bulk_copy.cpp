@@ -195,7 +195,8 @@ SampleTable table_of(const std::vector<Shape>& shapes) {
   SampleTable table = make_table("copies", Plot::kLine,
                                  {axis("copies_in_flight", "copies in flight"), series("copy_bytes", "copy", "B"),
                                   values("read_bytes_per_second", "read", "B/s")});
-  table.marks = {"plain_loads_bytes_per_second"};
+  table.marks = {"plain_loads_bytes_per_second", "from_memory_bytes_per_second",
+                 "plain_loads_from_memory_bytes_per_second"};
   for (const Shape& shape : shapes) {
     table.data[0].push_back(shape.program.in_flight);
     table.data[1].push_back(shape.program.copy_bytes);

@@ -56,7 +56,8 @@ Attribute to_attribute(const LevelLatency& latency, bool keep_samples) {
   if (latency.timer_cycles) attribute.add_detail("timer_cycles", rounded(*latency.timer_cycles));
   if (keep_samples && !latency.histogram.empty()) {
     SampleTable table = table_of("histogram", latency.histogram, latency.timer_cycles.value_or(0));
-    table.marks = {"minimum_cycles", "p50_cycles", "p95_cycles", "maximum_cycles", "far_cycles"};
+    table.marks = {"near_cycles",    "minimum_cycles", "p50_cycles",     "p95_cycles",
+                   "maximum_cycles", "far_cycles",     "tlb_cold_cycles"};
     attribute.samples.push_back(std::move(table));
   }
   return attribute;

@@ -94,8 +94,8 @@ std::vector<SampleTable> tables_of(const std::vector<LoadedReading>& readings) {
   SampleTable latency = make_table("latency", Plot::kLine, {in_flight, values("latency_cycles", "latency", "cycles")});
   SampleTable throughput =
       make_table("throughput", Plot::kLine, {in_flight, values("loads_per_cycle", "loads per cycle")});
-  latency.marks = {"unloaded_cycles", "knee_warps"};
-  throughput.marks = {"knee_warps"};
+  latency.marks = {"unloaded_cycles", "knee_warps", "knee_at_least_warps"};
+  throughput.marks = {"knee_warps", "knee_at_least_warps"};
   for (const LoadedReading& reading : readings) {
     latency.data[0].push_back(reading.warps);
     latency.data[1].push_back(reading.cycles);

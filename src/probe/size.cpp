@@ -75,8 +75,8 @@ std::optional<double> change_point_bytes(std::span<const FootprintHits> sweep) {
 SampleTable sweep_table(const Survey& survey) {
   SampleTable table = make_table("sweep", Plot::kDensity, {footprint_axis(), raw_latency_axis(), load_counts()});
   table.timer_cycles = survey.timer_cycles;
-  table.marks = {"first_miss_bytes", "all_miss_bytes", "change_point_bytes", "resident_backwards_bytes",
-                 "sampled_residency_bytes"};
+  table.marks = {"measured_bytes",     "first_miss_bytes",         "all_miss_bytes",
+                 "change_point_bytes", "resident_backwards_bytes", "sampled_residency_bytes"};
   for (std::size_t i = 0; i < survey.footprints_bytes.size(); ++i) {
     for (std::size_t bin = 0; bin < survey.histograms[i].size(); ++bin) {
       if (survey.histograms[i][bin] == 0) continue;
