@@ -1,5 +1,6 @@
 // Runs the steps of a discovery, each once and only when it is asked for: what fails costs its own attribute and those
-// that rest on the same finding, and what ends the discovery (the user, the budget, a lost device) is the reason of all that follow. Knows no attribute.
+// that rest on the same finding, and what ends the discovery (the user, the budget, a lost device) is the reason of all
+// that follow. Knows no attribute.
 #pragma once
 
 #include <functional>

@@ -1,5 +1,5 @@
-// 95% intervals of timings that were repeated a few times. A few copies have errors in common that their spread does not
-// show: the drift of the clocks, what the ends of a chain cost, the width of a histogram's bins. So no interval is
+// 95% intervals of timings that were repeated a few times. A few copies have errors in common that their spread does
+// not show: the drift of the clocks, what the ends of a chain cost, the width of a histogram's bins. So no interval is
 // narrower than that.
 #pragma once
 

@@ -27,7 +27,8 @@ SmByLine load_from_every_sm(Lab& lab, const Cache& l2, std::size_t lines, std::u
   array.order = Order::kShuffled;
   SmByLine found;
   for (const std::uint32_t line : array.elements) found.line_bytes.push_back(line * stride);
-  ChaseProgram program = make_program(l2.site(), {array}, {{.kind = StepKind::kWarm, .loads = kParameters.warm_passes * lines}});
+  ChaseProgram program =
+      make_program(l2.site(), {array}, {{.kind = StepKind::kWarm, .loads = kParameters.warm_passes * lines}});
   program.exclusive = true;
   program.timed_cap = static_cast<std::uint32_t>(lines);
   for (std::uint64_t pass = 0; pass < passes; ++pass) {

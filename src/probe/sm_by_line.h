@@ -1,5 +1,5 @@
-// What lines of L2 take that every SM loads, alone: the way from each SM to the slice that each line lies in. What fools
-// it: a device that runs a program elsewhere than on the SM that it names; those are left out.
+// What lines of L2 take that every SM loads, alone: the way from each SM to the slice that each line lies in. What
+// fools it: a device that runs a program elsewhere than on the SM that it names; those are left out.
 #pragma once
 
 #include <cstdint>

@@ -1,8 +1,7 @@
 // Findings are made once, whether there is something or nothing.
-#include "discover/memo.h"
-
 #include <gtest/gtest.h>
 
+#include "discover/memo.h"
 #include "support/message_of.h"
 
 namespace gputopo {

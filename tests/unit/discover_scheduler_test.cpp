@@ -1,10 +1,9 @@
 // What becomes of a discovery when a step fails, is nested, or ends it.
-#include "discover/scheduler.h"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "device/sim/machine.h"
+#include "discover/scheduler.h"
 
 namespace gputopo {
 namespace {

@@ -27,9 +27,9 @@ class CacheFindings {
   // Of a tiny array only.
   [[nodiscard]] const probe::Survey& begun_survey(const probe::Site& site);
 
-  // ---- Caches: each stage knows what is to be known of the stages before. A finding that is not to be had (the line of
-  // a cache that is never exceeded) leaves the cache without it; a cache that is not there is not there at any stage.
-  // Its levels in the survey of its space.
+  // ---- Caches: each stage knows what is to be known of the stages before. A finding that is not to be had (the line
+  // of a cache that is never exceeded) leaves the cache without it; a cache that is not there is not there at any
+  // stage. Its levels in the survey of its space.
   [[nodiscard]] const probe::Cache& located(ElementId element);
   // And what a miss fetches. No programs more.
   [[nodiscard]] const probe::Cache& fetched(ElementId element);
