@@ -8,10 +8,8 @@
 namespace gputopo::probe {
 namespace {
 
-using Parameters = CapacityDecisionParameters;
-
 // Whether footprints from `bytes` on miss with nearly every load when walked in order, as under LRU.
-bool misses_all(const CapacityEvidence& evidence, double bytes, const Parameters& parameters) {
+bool misses_all(const CapacityEvidence& evidence, double bytes, const CapacityDecisionParameters& parameters) {
   const auto beyond =
       std::ranges::find_if(evidence.sweep, [&](const FootprintHits& footprint) { return footprint.bytes >= bytes; });
   return beyond != evidence.sweep.end() && 1 - beyond->hits > (1 - parameters.still_hits) * evidence.misses_at_most;
@@ -28,7 +26,7 @@ struct Standing {
   double packed_bytes = 0;  // 0: not packed
 };
 
-Standing standing_of(const CapacityEvidence& evidence, const Parameters& parameters) {
+Standing standing_of(const CapacityEvidence& evidence, const CapacityDecisionParameters& parameters) {
   const SizeView& resident = *evidence.resident;
   Standing standing{.best = resident, .method = "resident_backwards"};
   if (evidence.fits && !evidence.is_behind) {
@@ -68,7 +66,7 @@ bool is_above(const SampledResidency& sampled, const Standing& standing, double 
 }
 
 // Reading backwards is exact where the oldest is replaced. Elsewhere it finds too little, whatever the footprint.
-bool replaces_in_turn(const SampledResidency& sampled, const Parameters& parameters) {
+bool replaces_in_turn(const SampledResidency& sampled, const CapacityDecisionParameters& parameters) {
   return sampled.old_part <= parameters.still_hits;
 }
 
@@ -82,7 +80,7 @@ bool is_told_by_memory_loads(const CapacityEvidence& evidence) {
 }
 
 // The sample stands only where it is above what the others found; it raises the upper end of a lower bound.
-void weigh_sample(const CapacityEvidence& evidence, const Parameters& parameters, Standing& standing) {
+void weigh_sample(const CapacityEvidence& evidence, const CapacityDecisionParameters& parameters, Standing& standing) {
   const SampledResidency& sampled = evidence.sampled.back();
   const bool exact = standing.exact && replaces_in_turn(evidence.sampled.front(), parameters);
   // An exact view stands unless the full sample is clearly above it.
@@ -99,7 +97,7 @@ void weigh_sample(const CapacityEvidence& evidence, const Parameters& parameters
 
 }  // namespace
 
-std::optional<Look> next_look(const CapacityEvidence& evidence, const Parameters& parameters) {
+std::optional<Look> next_look(const CapacityEvidence& evidence, const CapacityDecisionParameters& parameters) {
   if (may_hide_memory_loads(evidence, {}) && !evidence.memory) return Look{View::kMemoryLoads};
   if (is_told_by_memory_loads(evidence)) return std::nullopt;
   if (!evidence.resident) return Look{View::kResident};
@@ -126,7 +124,7 @@ std::optional<Look> next_look(const CapacityEvidence& evidence, const Parameters
   return std::nullopt;
 }
 
-Decision<Capacity> decide_capacity(const CapacityEvidence& evidence, const Parameters& parameters) {
+Decision<Capacity> decide_capacity(const CapacityEvidence& evidence, const CapacityDecisionParameters& parameters) {
   if (is_told_by_memory_loads(evidence)) {
     const SizeView& found = evidence.memory->capacity;
     return {
