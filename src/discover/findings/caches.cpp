@@ -134,6 +134,13 @@ probe::Capacity CacheFindings::make_capacity(ElementId element) {
   return probe::find_capacity(own, lined(element));
 }
 
+const probe::SizeByCarveOut& CacheFindings::size_by_carve_out(ElementId element) {
+  return sizes_by_carve_out_.get(element, [&] {
+    Lab own = lab();
+    return probe::find_size_by_carve_out(own, lined(element));
+  });
+}
+
 bool CacheFindings::holds_all_constants(ElementId element) {
   const Cache& cache = located(element);
   return cache.site().space == Space::kConstant && !cache.was_exceeded();

@@ -8,6 +8,7 @@
 
 #include "discover/attributes.h"
 #include "discover/memo.h"
+#include "probe/carve_out.h"
 #include "probe/site.h"
 #include "probe/size.h"
 #include "probe/structure.h"
@@ -43,6 +44,8 @@ class CacheFindings {
   [[nodiscard]] const probe::Fetch& fetch(ElementId element);
   [[nodiscard]] const probe::Line& line(ElementId element);
   [[nodiscard]] const probe::Capacity& capacity(ElementId element);
+  // At every carve-out of shared memory.
+  [[nodiscard]] const probe::SizeByCarveOut& size_by_carve_out(ElementId element);
   // Once for each physical cache: what shares L1 has the structure of L1.
   [[nodiscard]] const probe::Structure& structure(ElementId element);
 
@@ -87,6 +90,7 @@ class CacheFindings {
   Memo<ElementId, probe::Fetch> fetches_;
   Memo<ElementId, probe::Line> lines_;
   Memo<ElementId, probe::Capacity> capacities_;
+  Memo<ElementId, probe::SizeByCarveOut> sizes_by_carve_out_;
   Memo<ElementId, probe::Structure> structures_;
   Memo<std::pair<ElementId, ElementId>, Sharing> evictions_;
 };

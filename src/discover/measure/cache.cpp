@@ -10,7 +10,6 @@
 #include "discover/measure/told.h"
 #include "probe/amount.h"
 #include "probe/bandwidth.h"
-#include "probe/carve_out.h"
 #include "probe/fetch_granularity.h"
 #include "probe/latency.h"
 #include "probe/line_size.h"
@@ -56,18 +55,12 @@ Attribute line_size(Context& context, const ElementInfo& element) {
 
 // At every carve-out; once for each physical cache.
 void add_size_by_carve_out(Context& context, const ElementInfo& element, Attribute& size) {
-  if (element.id != ElementId::kL1 && !context.info().carve_outs_bytes.empty()) {
-    const Attribute& l1 = context.attribute(ElementId::kL1, AttributeId::kSize);
-    if (l1.available() && context.caches.sharing(element.id, ElementId::kL1).shared) {
-      for (const auto& [name, value] : l1.details) {
-        if (name.find("carve_out") != std::string::npos) size.add_detail(name, value);
-      }
-      size.add_condition("carve_outs_measured_as", std::string(to_string(ElementId::kL1)));
-      return;
-    }
-  }
-  Lab lab = context.lab();
-  add_to(probe::find_size_by_carve_out(lab, context.caches.lined(element.id)), context.keep_samples(), size);
+  const bool is_l1 = element.id != ElementId::kL1 && !context.info().carve_outs_bytes.empty() &&
+                     context.attribute(ElementId::kL1, AttributeId::kSize).available() &&
+                     context.caches.sharing(element.id, ElementId::kL1).shared;
+  const ElementId physical = is_l1 ? ElementId::kL1 : element.id;
+  add_to(context.caches.size_by_carve_out(physical), context.keep_samples(), size);
+  if (is_l1) size.add_condition("carve_outs_measured_as", std::string(to_string(physical)));
 }
 
 // The vendor's figure is the value; what was measured stands beside it.
