@@ -31,6 +31,8 @@ struct Level {
   double low_cycles = 0;   // the band [low, high) of raw latencies that hit this level
   double high_cycles = 0;  // infinity for the last
   double mode_cycles = 0;  // the most frequent latency
+  // Of a level close to another: part of the loads of either that lie in the other's band.
+  double misjudged = 0;
 };
 
 // Levels, nearest first, from one histogram per footprint. Empty if there are no loads.

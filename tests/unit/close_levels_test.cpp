@@ -1,0 +1,94 @@
+// Levels that are close, by the share of the nearer one.
+#include "stats/close_levels.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <limits>
+
+namespace gputopo::stats {
+namespace {
+
+// `near_part` of the loads around one latency, the rest around another.
+Histogram loads(double near_part, double near, double far, double spread) {
+  Histogram histogram(256);
+  for (std::size_t bin = 0; bin < histogram.size(); ++bin) {
+    const double cycles = 2.0 * static_cast<double>(bin) + 0.5;
+    const auto density = [&](double around) { return std::exp(-std::pow((cycles - around) / spread, 2) / 2) / spread; };
+    histogram[bin] = static_cast<std::uint32_t>(2000 * (near_part * density(near) + (1 - near_part) * density(far)));
+  }
+  return histogram;
+}
+
+std::vector<Histogram> sweep(const std::vector<double>& near_parts, double near, double far, double spread) {
+  std::vector<Histogram> footprints;
+  for (const double part : near_parts) footprints.push_back(loads(part, near, far, spread));
+  return footprints;
+}
+
+const Level kAll{0, std::numeric_limits<double>::infinity(), 0};
+
+TEST(CloseLevels, AreTwoWhereTheNearOneShrinks) {
+  // 28 and 36 cycles behind a timer of 12, jitter of 2.
+  const std::vector<Histogram> footprints = sweep({1, 1, 1, 1, 0.5, 0, 0}, 40, 48, 2);
+  const auto found = find_close_levels(footprints, kAll);
+  ASSERT_TRUE(found);
+  EXPECT_TRUE(found->told_apart) << found->misjudged;
+  EXPECT_NEAR(found->near_cycles, 40, 1);
+  EXPECT_NEAR(found->far_cycles, 48, 1);
+  EXPECT_NEAR(found->boundary_cycles, 44, 1.5);
+  std::optional<std::size_t> unsure;
+  const std::vector<Level> levels = split_close_levels(footprints, {kAll}, unsure);
+  ASSERT_EQ(levels.size(), 2u);
+  EXPECT_FALSE(unsure);
+  EXPECT_EQ(levels[0].high_cycles, levels[1].low_cycles);
+}
+
+TEST(CloseLevels, OfWhichHalfStaysNear) {
+  const auto found = find_close_levels(sweep({1, 1, 1, 1, 0.8, 0.6, 0.5, 0.5}, 260, 300, 6), kAll);
+  ASSERT_TRUE(found);
+  EXPECT_TRUE(found->told_apart);
+  EXPECT_NEAR(found->far_cycles, 300, 4);
+}
+
+TEST(CloseLevels, UnderMoreNoiseAreNotToldApart) {
+  const std::vector<Histogram> footprints = sweep({1, 1, 1, 1, 0.5, 0, 0}, 40, 48, 5);
+  const auto found = find_close_levels(footprints, kAll);
+  ASSERT_TRUE(found);
+  EXPECT_FALSE(found->told_apart);
+  std::optional<std::size_t> unsure;
+  EXPECT_EQ(split_close_levels(footprints, {kAll}, unsure).size(), 1u);
+  EXPECT_EQ(unsure, std::size_t{0});
+}
+
+// Ten times as many loads of the one as of the other: in the valley lie more of its tail than is usual.
+TEST(CloseLevels, AValleyThatOneLevelFillsIsClearForAllThat) {
+  std::vector<double> parts(24, 1.0);
+  parts.insert(parts.end(), {0.4, 0.4});
+  const std::vector<Histogram> footprints = sweep(parts, 23, 34, 2.4);
+  std::optional<std::size_t> unsure;
+  const std::vector<Level> levels = split_close_levels(footprints, {{0, 29, 23}, {29, 84, 34}}, unsure);
+  EXPECT_EQ(levels.size(), 2u);
+  EXPECT_FALSE(unsure);
+  EXPECT_GT(levels[0].misjudged, 0.002) << "some are taken for the other's all the same";
+  EXPECT_EQ(levels[1].misjudged, levels[0].misjudged);
+}
+
+TEST(CloseLevels, AMixtureThatDoesNotMoveIsOne) {
+  EXPECT_FALSE(find_close_levels(sweep({0.5, 0.5, 0.5, 0.5, 0.5, 0.5}, 40, 48, 2), kAll));
+  EXPECT_FALSE(find_close_levels(sweep({1, 1, 1, 1, 1, 1}, 40, 48, 2), kAll));
+}
+
+TEST(CloseLevels, OneFootprintThatANeighbourSpoilsIsNone) {
+  EXPECT_FALSE(find_close_levels(sweep({1, 1, 1, 0.2, 1, 1, 1}, 40, 48, 2), kAll));
+  EXPECT_FALSE(find_close_levels(sweep({1, 1, 1, 1, 1, 0.2}, 40, 48, 2), kAll));
+}
+
+TEST(CloseLevels, AShiftOfTheClockIsNone) {
+  std::vector<Histogram> footprints = sweep({1, 1, 1, 1}, 60, 60, 0.7);
+  for (int i = 0; i < 4; ++i) footprints.push_back(loads(1, 61, 61, 0.7));
+  EXPECT_FALSE(find_close_levels(footprints, kAll));
+}
+
+}  // namespace
+}  // namespace gputopo::stats
