@@ -60,6 +60,15 @@ struct DeviceInfo {
       carve_outs_bytes;               // shared-memory carve-outs this device can be set to, ascending; empty: fixed
   std::vector<Space> spaces;          // that programs may use here
   std::uint64_t max_array_bytes = 0;  // largest array a program may ask for now
+
+  // Of a recording: when and where it was made. Unset else: now, and here.
+  struct Origin {
+    std::string timestamp;  // ISO 8601, UTC; these are empty where the recording does not tell
+    std::string host_cpu;
+    std::string os;
+    friend bool operator==(const Origin&, const Origin&) = default;
+  };
+  std::optional<Origin> recorded;
 };
 
 // One device. Not thread safe. Programs whose ChaseProgram::exclusive is false may run side by side.
@@ -75,6 +84,13 @@ class Device {
   // One result per program, in order. Throws UsageError for a program that validate() refuses, NotSupportedError,
   // DeviceMemoryError, DeviceError, DeviceLostError.
   [[nodiscard]] virtual std::vector<ProgramResult> run(std::span<const Program> programs) = 0;
+
+  // From now on run() ends with EndedError, between two launches, once `ended` says so. It may be asked often, and from
+  // another thread.
+  virtual void end_when(std::function<bool()> ended) { static_cast<void>(ended); }
+
+  // Lets so much time pass, for what others do on the device to end. Nothing where time means nothing.
+  virtual void rest(double seconds) { static_cast<void>(seconds); }
 
   // What of the device's state may have disturbed its answers so far, a line each: another process at work, clocks held
   // down by heat or power.
@@ -109,6 +125,8 @@ class Recorder : public Device {
   ~Recorder() override;
   [[nodiscard]] const DeviceInfo& info() const override;
   [[nodiscard]] std::vector<ProgramResult> run(std::span<const Program> programs) override;
+  void end_when(std::function<bool()> ended) override;
+  void rest(double seconds) override;
   [[nodiscard]] std::vector<std::string> warnings() override;
   [[nodiscard]] std::string native_code(const Program& program) override;
   // Writes beside and renames. Throws FileError.

@@ -47,6 +47,12 @@ class DeviceLostError : public DeviceError {
   using DeviceError::DeviceError;
 };
 
+// What was asked of a device was to end early (Device::end_when), and it did.
+class EndedError : public Error {
+ public:
+  using Error::Error;
+};
+
 // Memory for a program could not be had on the device.
 class DeviceMemoryError : public DeviceError {
  public:

@@ -37,6 +37,7 @@ enum class Reason : std::uint8_t {
   kDeviceError,    // the device failed while it was measured
   kDependency,     // something it needs is itself unavailable
   kNotSelected,    // left out by --only or --attribute (needed by nothing)
+  kDisturbed,      // other programs had the GPU whenever it was tried
 };
 
 // "measured", "api", "inferred", "unavailable"; "not_applicable", ... The parse functions throw FormatError.

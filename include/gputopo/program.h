@@ -34,9 +34,12 @@ struct ProgramResult {
   ResultOfOneOf<Program>::Type data;
   double sm_clock_mhz = 0;                   // measured while it ran (SM cycles over wall time)
   std::uint64_t shared_carve_out_bytes = 0;  // the carve-out that it really ran with; 0 where there is none
-  // False where the device knows that it had company: something else ran on its SMs meanwhile, or it had to be repeated
-  // because its blocks met others. True where nothing is known of that.
+  // False where the device knows of a disturbance: something else ran on its SMs meanwhile, its clock was held down, or
+  // it had to be repeated because its blocks met others. True where nothing is known of that.
   bool undisturbed = true;
+  // Another program may have had the GPU for a part of its time: what its caches held is gone after that. What it
+  // answers is no sample. False where nothing is known of that.
+  bool had_company = false;
   // When it was started, by the host's clock, since the device was opened; 0 where the device does not tell, as the
   // simulator.
   double started_seconds = 0;

@@ -11,6 +11,7 @@
 #include "device/replay/replay.h"
 #include "device/sim/machine.h"
 #include "gputopo/device.h"
+#include "gputopo/device_lock.h"
 #include "gputopo/file.h"
 #include "model/likeness.h"
 
@@ -121,6 +122,24 @@ std::unique_ptr<Device> open_device(const std::string& spec, std::uint64_t seed)
     return backend.open(rest, seed);
   }
   throw_unknown_form(spec);
+}
+
+std::string pci_address_of(const std::string& spec) {
+  const std::string backend = spec.substr(0, spec.find(':'));
+  if (!spec.empty() && backend != "cuda" && backend != "hip") return {};
+  std::string wanted = spec;
+  if (spec.empty() && cuda_driver_present()) wanted = kDefaultGpu;
+  if (wanted.empty()) {
+    const std::optional<int> ordinal = first_hip_device();
+    if (!ordinal) return {};
+    wanted = fmt::format("hip:{}", *ordinal);
+  }
+  std::string problem;
+  for (const DeviceListing& listing :
+       wanted.starts_with("cuda") ? list_cuda_devices(problem) : list_hip_devices(problem)) {
+    if (listing.spec == wanted) return listing.pci_address;
+  }
+  return {};
 }
 
 std::vector<DeviceListing> list_devices(std::string& problem) {

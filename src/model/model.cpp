@@ -12,9 +12,9 @@ namespace gputopo {
 namespace {
 
 constexpr std::array<std::string_view, 4> kSourceNames = {"measured", "api", "inferred", "unavailable"};
-constexpr std::array<std::string_view, 10> kReasonNames = {
-    "none",      "not_applicable", "not_supported", "not_present", "inconclusive",
-    "timed_out", "interrupted",    "device_error",  "dependency",  "not_selected"};
+constexpr std::array<std::string_view, 11> kReasonNames = {
+    "none",        "not_applicable", "not_supported", "not_present",  "inconclusive", "timed_out",
+    "interrupted", "device_error",   "dependency",    "not_selected", "disturbed"};
 constexpr std::array<std::string_view, 6> kPlotNames = {"none", "line", "points", "bars", "density", "map"};
 constexpr std::array<std::string_view, 5> kRoleNames = {"axis", "series", "value", "low", "high"};
 

@@ -87,6 +87,8 @@ void validate_step(const ChaseProgram& program, std::size_t index) {
   if (step.kind == StepKind::kTouch) validate_touch(array, step, field);
   require(step.kind != StepKind::kPaired || is_global(array.space), field + ".kind",
           "must not be paired in a space but global and global_bypass_l1");
+  require(step.kind != StepKind::kAtomic || array.space == Space::kGlobalBypassL1, field + ".kind",
+          "must not be atomic in a space but global_bypass_l1");
   if (step.kind == StepKind::kStore) validate_store(array, step, field);
 }
 
@@ -118,8 +120,7 @@ std::string_view misfit(const ChaseProgram& program, const ChaseResult& result) 
   if (result.steps.size() != program.steps.size()) return "has not one result for each step";
   for (std::size_t i = 0; i < program.steps.size(); ++i) {
     const ChaseStep& step = program.steps[i];
-    const std::uint64_t kept =
-        step.kind == StepKind::kTimed ? std::min<std::uint64_t>(step.loads, program.timed_cap) : 0;
+    const std::uint64_t kept = keeps_latencies(step.kind) ? std::min<std::uint64_t>(step.loads, program.timed_cap) : 0;
     if (result.steps[i].latencies.size() > kept) return "has more latencies of a step than it keeps";
   }
   return {};

@@ -7,6 +7,7 @@
 #include <string>
 
 #include "support/fake_hip/counts.h"
+#include "support/own_locks.h"
 
 namespace gputopo::test {
 
@@ -15,6 +16,7 @@ class FakeHip {
   // `behaviour`: see tests/support/fake_hip/fake_hip.cpp; empty for a GPU that works.
   explicit FakeHip(const std::string& behaviour = {}, const std::string& machine = "mi210",
                    const std::string& sysfs = {}, const std::string& library = GPUTOPO_FAKE_HIP_LIBRARY) {
+    keep_locks_apart();
     setenv("GPUTOPO_LIBAMDHIP64", library.c_str(), 1);
     setenv("GPUTOPO_LIBHIPRTC", GPUTOPO_FAKE_HIP_LIBRARY, 1);
     setenv("GPUTOPO_FAKE_HIP", behaviour.c_str(), 1);

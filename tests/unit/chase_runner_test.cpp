@@ -4,6 +4,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <chrono>
 #include <cstring>
 
 namespace gputopo::launch {
@@ -21,6 +23,10 @@ class ScriptedGpu : public ChaseGpu {
 
   std::vector<std::uint32_t> sms;       // of the blocks that run next; then each is on the SM of its number
   double speed = 1;                     // of the SM clock
+  std::vector<double> end_ms;           // of the blocks that run next; then each takes 1 ms
+  double wait_ms = 0;                   // of the host, for each launch, beyond its blocks' time
+  bool others_come_later = false;       // a launch after the one of chases has to wait
+  std::uint32_t turn_ns = 0;            // when others stop a launch
   std::vector<std::uint32_t> launches;  // how many tasks each launch had
 
   [[nodiscard]] const DeviceInfo& info() const override { return info_; }
@@ -44,12 +50,16 @@ class ScriptedGpu : public ChaseGpu {
     return bytes;
   }
   [[nodiscard]] std::uint32_t patience_cycles() const override { return 0; }
-  [[nodiscard]] BlockRecord spin_all(std::uint64_t) override { return {}; }
+  [[nodiscard]] BlockRecord spin_all(std::uint64_t) override {
+    after_launch(std::chrono::milliseconds(others_come_later || wait_ms > 1 ? 2 : 0));
+    return {.sink = turn_ns};
+  }
   void check(const ChaseProgram&) const override {}
   void launch_fill(Address, std::uint32_t, std::uint64_t) override {}
 
   void launch_chase(const ChaseLaunch& launch) override {
     launches.push_back(launch.task_count);
+    double longest_ms = 1;
     const auto* const tasks = reinterpret_cast<const ChaseTask*>(launch.tasks);
     for (std::uint32_t i = 0; i < launch.task_count; ++i) {
       std::uint32_t sm = i;
@@ -57,13 +67,21 @@ class ScriptedGpu : public ChaseGpu {
         sm = sms.front();
         sms.erase(sms.begin());
       }
+      double ms = 1;
+      if (!end_ms.empty()) {
+        ms = end_ms.front();
+        end_ms.erase(end_ms.begin());
+      }
+      longest_ms = std::max(longest_ms, ms);
       constexpr std::uint64_t kMicroseconds = 1000;
       *reinterpret_cast<BlockRecord*>(tasks[i].result) = {
-          .end_cycles = static_cast<std::uint64_t>(kMicroseconds * kScriptedMhz * speed),
-          .end_ns = 1000 * kMicroseconds,
+          .end_cycles = static_cast<std::uint64_t>(kMicroseconds * kScriptedMhz * speed * ms),
+          .end_ns = static_cast<std::uint64_t>(1000 * kMicroseconds * ms),
           .sm = sm,
           .claimed = 1};
     }
+    after_launch(std::chrono::duration_cast<std::chrono::nanoseconds>(
+        std::chrono::duration<double, std::milli>(longest_ms + wait_ms)));
   }
 
  private:
@@ -91,6 +109,12 @@ class ChaseRuns : public ::testing::Test {
   [[nodiscard]] std::vector<bool> undisturbed() const {
     std::vector<bool> found;
     for (const ProgramResult& result : results_) found.push_back(result.undisturbed);
+    return found;
+  }
+
+  [[nodiscard]] std::vector<bool> had_company() const {
+    std::vector<bool> found;
+    for (const ProgramResult& result : results_) found.push_back(result.had_company);
     return found;
   }
 
@@ -125,6 +149,39 @@ TEST_F(ChaseRuns, BlocksOfOneProgramThatMetAreADisturbance) {
   run({program});
   EXPECT_THAT(gpu_.launches, ElementsAre(2)) << "once";
   EXPECT_THAT(undisturbed(), ElementsAre(false));
+}
+
+TEST_F(ChaseRuns, OfALaunchThatHadToWaitWhatEndsWithinItsTurnIsGood) {
+  gpu_.wait_ms = 2.4;
+  gpu_.turn_ns = 2'096'000;
+  gpu_.end_ms = {0.3, 1.8, 1.95, 9};
+  run({kWalk, kWalk, kWalk, kWalk});
+  EXPECT_THAT(had_company(), ElementsAre(false, false, true, true));
+  EXPECT_THAT(undisturbed(), ElementsAre(true, true, false, false));
+}
+
+TEST_F(ChaseRuns, WhileNoTurnIsKnownNothingOfItIs) {
+  gpu_.wait_ms = 2.4;
+  run({kWalk, kWalk});
+  EXPECT_THAT(had_company(), ElementsAre(true, true));
+}
+
+TEST_F(ChaseRuns, OthersMayComeDuringALongLaunch) {
+  gpu_.others_come_later = true;
+  gpu_.turn_ns = 2'096'000;
+  gpu_.end_ms = {0.3, 9};
+  run({kWalk, kWalk});
+  EXPECT_THAT(had_company(), ElementsAre(false, true));
+  gpu_.end_ms = {0.3, 0.9};
+  run({kWalk, kWalk});
+  EXPECT_THAT(had_company(), ElementsAre(false, false)) << "too short for another's turn";
+}
+
+TEST_F(ChaseRuns, AloneNothingHasCompany) {
+  gpu_.wait_ms = 0.09;
+  gpu_.end_ms = {0.3, 80};
+  run({kWalk, kWalk});
+  EXPECT_THAT(had_company(), ElementsAre(false, false));
 }
 
 TEST_F(ChaseRuns, AClockUnderNineTenthsOfTheHighestIsADisturbance) {

@@ -17,6 +17,7 @@
 
 #include "device/hip/kernel_source.h"
 #include "device/launch/access_kernels.h"
+#include "gputopo/program/unrolled_loads.h"
 
 namespace gputopo::hip {
 namespace {
@@ -194,7 +195,7 @@ TEST_P(HipCode, ChainsFollowEachLinkAsSoonAsItIsThere) {
   }
   for (const std::string& shape : {std::string("global_load_dwordx2"), "global_load_dwordx2 " + GetParam().bypass,
                                    std::string("ds_read_b32"), std::string("s_load_dwordx2")}) {
-    EXPECT_GE(longest[shape], 32u) << shape;
+    EXPECT_GE(longest[shape], kUnrolledLoads) << shape;
   }
 }
 
@@ -211,8 +212,9 @@ TEST_P(HipCode, NothingElseGoesThroughTheScalarCache) {
       EXPECT_NE(line->rfind(emptying, 0), 0u) << *line;
     }
   }
-  // A link at a time, 32 of them, a timed one; a word when an array is touched.
-  const std::map<std::string, int> expected = {{"s_load_dwordx2", 1 + 32 + 1}, {"s_load_dword", 1}};
+  // A link at a time, those of a pass, a timed one; a word when an array is touched.
+  const std::map<std::string, int> expected = {{"s_load_dwordx2", 1 + static_cast<int>(kUnrolledLoads) + 1},
+                                               {"s_load_dword", 1}};
   EXPECT_EQ(scalar, expected);
 }
 

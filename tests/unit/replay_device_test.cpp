@@ -30,10 +30,12 @@ Program stream_program() { return StreamProgram{.bytes = 1 << 20}; }
 class ScriptedDevice : public Device {
  public:
   std::deque<RecordedAnswer> script;
+  bool ended = false;
   DeviceInfo device_info;
 
   [[nodiscard]] const DeviceInfo& info() const override { return device_info; }
   [[nodiscard]] std::vector<ProgramResult> run(std::span<const Program> programs) override {
+    if (ended) throw EndedError("ended");
     std::vector<ProgramResult> results;
     for (std::size_t i = 0; i < programs.size(); ++i) {
       const RecordedAnswer answer = script.front();
@@ -160,6 +162,35 @@ TEST_F(Replay, KeepsWhenAProgramStartedAndWhetherItHadCompany) {
   for (const ProgramResult& answer : {stream_result(0), disturbed, later}) {
     EXPECT_EQ(run_one(*replay, stream_program())[0], answer);
   }
+}
+
+TEST_F(Replay, TellsWhenAndWhereItWasMeasured) {
+  auto device = std::make_unique<ScriptedDevice>();
+  device->script = {stream_result(1)};
+  Recorder recorder(std::move(device));
+  static_cast<void>(run_one(recorder, stream_program()));
+  EXPECT_FALSE(recorder.info().recorded) << "of what is measured now and here";
+  const auto replay = replay_of(recorder);
+  ASSERT_TRUE(replay->info().recorded);
+  EXPECT_EQ(replay->info().recorded->timestamp.size(), std::string("2026-11-23T06:00:00Z").size());
+  EXPECT_FALSE(replay->info().recorded->os.empty());
+}
+
+TEST(RecordingOf, WhenAndWhereComesBackAndMayBeUnknown) {
+  Recording recording;
+  EXPECT_EQ(decode_recording(encode_recording(recording)).info.recorded, DeviceInfo::Origin{}) << "an older one";
+  recording.info.recorded = {.timestamp = "2020-02-02T02:02:02Z", .host_cpu = "a CPU", .os = "an OS"};
+  EXPECT_EQ(decode_recording(encode_recording(recording)).info.recorded, recording.info.recorded);
+}
+
+TEST_F(Replay, AnEndIsNoAnswer) {
+  auto device = std::make_unique<ScriptedDevice>();
+  device->script = {stream_result(1)};
+  device->ended = true;
+  Recorder recorder(std::move(device));
+  EXPECT_THROW(static_cast<void>(run_one(recorder, stream_program())), EndedError);
+  const auto replay = replay_of(recorder);
+  EXPECT_THROW(static_cast<void>(run_one(*replay, stream_program())), DeviceError);
 }
 
 TEST_F(Replay, ThrowsWhatTheDeviceThrewAndGoesOn) {

@@ -3,12 +3,14 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <bit>
 #include <deque>
 #include <numeric>
 #include <set>
 
 #include "device/sim/cache.h"
 #include "gputopo/error.h"
+#include "probe/replacement_policies.h"
 
 namespace gputopo::sim {
 namespace {
@@ -141,6 +143,81 @@ TEST(SimCache, AgreesWithAPlainLru) {
   }
 }
 
+// As measured on an H200: a line that was hit survives many new lines of its set.
+TEST(SimCache, SegmentedLruKeepsWhatWasHit) {
+  CacheSpec spec = spec_of(4 * 128, 4, Replacement::kSegmentedLru);
+  spec.protected_ways = 2;
+  Cache cache = make_cache(spec);
+  pass(cache, 4);
+  EXPECT_TRUE(cache.access(0));
+  for (std::uint64_t line = 4; line < 13; ++line) EXPECT_FALSE(cache.access(line * 128));
+  EXPECT_TRUE(cache.holds(0)) << "nine new lines";
+  EXPECT_FALSE(cache.holds(1 * 128));
+  // All four hit: the last two are protected, the others give way.
+  cache.start_program(1);
+  pass(cache, 4);
+  EXPECT_EQ(pass(cache, 4), 4u);
+  for (std::uint64_t line = 4; line < 13; ++line) EXPECT_FALSE(cache.access(line * 128));
+  EXPECT_FALSE(cache.holds(0));
+  EXPECT_FALSE(cache.holds(1 * 128));
+  EXPECT_TRUE(cache.holds(2 * 128));
+  EXPECT_TRUE(cache.holds(3 * 128));
+}
+
+TEST(SimCache, SegmentedLruThatIsNeverHitIsFifo) {
+  CacheSpec spec = spec_of(4096, 4, Replacement::kSegmentedLru);
+  spec.protected_ways = 3;
+  Cache cache = make_cache(spec);
+  pass(cache, 64);
+  EXPECT_EQ(pass(cache, 64), 0u);
+}
+
+// Two models that know nothing of each other: the simulator's, and that of the probe that names policies.
+TEST(SimCache, PoliciesAgreeWithTheModelsOfTheProbe) {
+  using Kind = probe::Policy::Kind;
+  for (const std::uint32_t ways : {2u, 4u, 7u, 16u, 24u}) {
+    std::vector<std::pair<Replacement, probe::Policy>> policies = {{Replacement::kLru, {.kind = Kind::kLru}},
+                                                                   {Replacement::kFifo, {.kind = Kind::kFifo}},
+                                                                   {Replacement::kSrrip, {.kind = Kind::kSrrip}}};
+    if (std::has_single_bit(ways)) policies.push_back({Replacement::kTreePlru, {.kind = Kind::kPseudoLru}});
+    for (std::uint32_t p = 1; p < ways; p += 3) {
+      policies.push_back({Replacement::kSegmentedLru, {.kind = Kind::kSegmentedLru, .protected_ways = p}});
+    }
+    for (const auto& [replacement, policy] : policies) {
+      CacheSpec spec = spec_of(ways * 128, ways, replacement);
+      spec.sector_bytes = 128;
+      spec.protected_ways = static_cast<std::uint32_t>(policy.protected_ways);
+      Cache cache = make_cache(spec);
+      const auto set = probe::make_set(policy, ways, 2 * ways, probe::Beginning::kEmpty);
+      RandomSource random(7);
+      for (int i = 0; i < 5000; ++i) {
+        if (i == 2000) cache.checkpoint();
+        const std::uint32_t line = random.below(2 * ways);
+        ASSERT_EQ(cache.access(line * 128), set->load(line)) << probe::to_string(policy, ways) << ", load " << i;
+      }
+    }
+  }
+}
+
+TEST(SimCache, PoliciesAreRolledBack) {
+  for (const Replacement replacement : {Replacement::kSegmentedLru, Replacement::kSrrip}) {
+    CacheSpec spec = spec_of(8 * 128, 8, replacement);
+    if (replacement == Replacement::kSegmentedLru) spec.protected_ways = 3;
+    Cache cache = make_cache(spec);
+    const auto loads = [&](std::uint64_t seed) {
+      RandomSource lines(seed);
+      std::vector<bool> hits;
+      for (int i = 0; i < 300; ++i) hits.push_back(cache.access(std::uint64_t{lines.below(12)} * 128));
+      return hits;
+    };
+    static_cast<void>(loads(1));
+    cache.checkpoint();
+    const std::vector<bool> first = loads(2);
+    cache.rollback(1);
+    EXPECT_EQ(loads(2), first);
+  }
+}
+
 TEST(SimCache, XorFoldFillsTheSetsEvenlyWithAContiguousArray) {
   Cache cache = make_cache(spec_of(64 * 4 * 128, 4, Replacement::kLru, IndexHash::kXorFold));
   pass(cache, 256, 1 << 20);
@@ -216,6 +293,8 @@ TEST(SimGeometry, RefusesWhatCannotBe) {
   EXPECT_THAT(message_of(spec_of(3 * 128, 1, Replacement::kLru, IndexHash::kXorFold)),
               HasSubstr("power of two of sets"));
   EXPECT_THAT(message_of(spec_of(64, 1)), HasSubstr("hold no line"));
+  EXPECT_THAT(message_of(spec_of(65 * 128, 65, Replacement::kSegmentedLru)), HasSubstr("64 ways at most"));
+  EXPECT_THAT(message_of(spec_of(33 * 128, 33, Replacement::kSrrip)), HasSubstr("32 ways at most"));
 }
 
 }  // namespace

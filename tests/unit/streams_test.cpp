@@ -70,11 +70,17 @@ TEST_F(Streams, OfACacheThatSmsShareAreOneArray) {
   ASSERT_THAT(programs, SizeIs(6));
   EXPECT_THAT(programs, Each(AllOf(Field(&StreamProgram::per_block, false), Field(&StreamProgram::bytes, 8u << 20))));
   EXPECT_EQ(programs.front().repeats, 476u);  // 4 GB
-  // A small one behind a larger: clearly more than that, which would serve it.
-  const auto behind = cache_streams(lab_, cache(Space::kGlobalBypassL1, 64 * kKiB, 300 * kKiB), StreamOp::kRead);
+  // Behind another clearly more than that, which would serve it.
+  const auto behind = cache_streams(lab_, cache(Space::kGlobalBypassL1, 1200 * kKiB, 300 * kKiB), StreamOp::kRead);
   EXPECT_THAT(behind, Each(Field(&StreamProgram::bytes, 1u << 20)));
-  const auto least = cache_streams(lab_, cache(Space::kGlobalBypassL1, 64 * kKiB), StreamOp::kRead);
+  EXPECT_THROW(
+      static_cast<void>(cache_streams(lab_, cache(Space::kGlobalBypassL1, 64 * kKiB, 300 * kKiB), StreamOp::kRead)),
+      Inconclusive);
+  // Not so little that SMs wait for one another, and never more than what fits.
+  const auto least = cache_streams(lab_, cache(Space::kGlobalBypassL1, 400 * kKiB), StreamOp::kRead);
   EXPECT_THAT(least, Each(Field(&StreamProgram::bytes, 256u << 10)));
+  const auto small = cache_streams(lab_, cache(Space::kGlobalBypassL1, 100 * kKiB), StreamOp::kRead);
+  EXPECT_THAT(small, Each(Field(&StreamProgram::bytes, 64u << 10)));
 }
 
 // Several warps behind a nearer cache would find there what the first has fetched.

@@ -80,12 +80,19 @@ enum class StepKind : std::uint8_t {
   kPaired,  // every element is loaded twice in a row, and both loads are timed; `loads` counts elements. The histogram
             // is of how much longer the first load took than the second, kPairedZeroCycles added: what only the first
             // has to wait for, as a translation, whatever the way to the data is. In global and global_bypass_l1.
+  kAtomic,  // as kTimed, but each link is read by an atomic addition of zero, which is performed where the line is at
+            // home, whoever has copies. In global_bypass_l1.
 };
 
 [[nodiscard]] std::string_view to_string(StepKind kind);
 
 [[nodiscard]] constexpr bool has_histogram(StepKind kind) {
-  return kind == StepKind::kTimed || kind == StepKind::kCounted || kind == StepKind::kPaired;
+  return kind == StepKind::kTimed || kind == StepKind::kCounted || kind == StepKind::kPaired ||
+         kind == StepKind::kAtomic;
+}
+
+[[nodiscard]] constexpr bool keeps_latencies(StepKind kind) {
+  return kind == StepKind::kTimed || kind == StepKind::kAtomic;
 }
 
 inline constexpr std::uint32_t kPairedZeroCycles = 512;
@@ -134,8 +141,9 @@ inline constexpr std::uint32_t kHistogramBinCycles = 2;
 
 struct StepResult {
   std::uint64_t loads = 0;
-  std::uint64_t total_cycles = 0;        // of the whole step
-  std::vector<std::uint32_t> latencies;  // kTimed: raw cycles of each load, the timer's own cost included
+  std::uint64_t total_cycles = 0;  // of the whole step
+  std::vector<std::uint32_t>
+      latencies;  // where keeps_latencies(): raw cycles of each load, the timer's own cost included
   std::vector<std::uint32_t> histogram;  // where has_histogram(): kHistogramBins counts (trailing zeros may be cut)
   friend bool operator==(const StepResult&, const StepResult&) = default;
 };

@@ -211,6 +211,7 @@ void load_step(PtxText& text) {
   load32(text, "%elements", "%step", offsetof(StepTask, elements));
   text.line("and.b32 %kind, %code, {};", kStepCodes - 1);
   text.line("setp.eq.u32 %more, %kind, {};", static_cast<std::uint32_t>(StepCode::kPaired));
+  text.line("setp.eq.or.u32 %more, %kind, {}, %more;", static_cast<std::uint32_t>(StepCode::kAtomic));
   text.line("setp.eq.or.u32 %is_timed, %kind, {}, %more;", static_cast<std::uint32_t>(StepCode::kTimed));
   text.line("@!%is_timed bra READY;");
   for_words(text, "ZERO", fmt::format("{}", kHistogramBytes), [&] {
@@ -303,7 +304,7 @@ void chase_kernel(PtxText& text) {
 }  // namespace
 
 std::string generate_chase_ptx(const PtxTarget& target) {
-  PtxText text;
+  PtxText text(target);
   text.raw(module_header(target));
   fill_kernel(text);
   chase_kernel(text);

@@ -3,11 +3,12 @@
 #include <cstddef>
 
 #include "device/cuda/chase_ptx.h"
+#include "gputopo/program/unrolled_loads.h"
 
 namespace gputopo::cuda {
 namespace {
 
-constexpr std::uint32_t kUnroll = 16;
+constexpr auto kUnroll = static_cast<std::uint32_t>(kUnrolledLoads);
 
 static_assert(std::has_single_bit(kHistogramBinCycles) && std::has_single_bit(kStepCodes));
 
@@ -16,13 +17,14 @@ bool has_pointer_links(Space space) {
 }
 
 // One dependent load of the chain, predicated: follows the link in %link (32 bits) or %pointer.
-std::string follow(Space space, std::string_view predicate) {
+std::string follow(const PtxText& text, Space space, std::string_view predicate) {
   if (space == Space::kTexture) {
     return fmt::format("@{} tex.1d.v4.s32.s32 {{%link, %unused1, %unused2, %unused3}}, [%texture, {{%link}}];",
                        predicate);
   }
-  if (has_pointer_links(space)) return fmt::format("@{} {}.u64 %pointer, [%pointer];", predicate, load_opcode(space));
-  return fmt::format("@{} {}.u32 %link, [%link];", predicate, load_opcode(space));
+  if (has_pointer_links(space))
+    return fmt::format("@{} {}.u64 %pointer, [%pointer];", predicate, chain_load_opcode(text.target(), space));
+  return fmt::format("@{} {}.u32 %link, [%link];", predicate, chain_load_opcode(text.target(), space));
 }
 
 void start_chain(PtxText& text, Space space) {
@@ -70,7 +72,7 @@ void warm_code(PtxText& text, const std::string& name, Space space) {
   text.line("@%done bra {}_REST_DONE;", name);
   text.line("{}_REST:", name);
   text.line(".pragma \"nounroll\";");
-  text.line("{}", follow(space, "%hot"));
+  text.line("{}", follow(text, space, "%hot"));
   text.line("sub.u32 %rest, %rest, 1;");
   text.line("setp.ne.u32 %more, %rest, 0;");
   text.line("@%more bra {}_REST;", name);
@@ -79,7 +81,7 @@ void warm_code(PtxText& text, const std::string& name, Space space) {
   text.line("@%done bra {}_DONE;", name);
   text.line("{}_LOOP:", name);
   text.line(".pragma \"nounroll\";");
-  for (std::uint32_t i = 0; i < kUnroll; ++i) text.line("{}", follow(space, "%hot"));
+  for (std::uint32_t i = 0; i < kUnroll; ++i) text.line("{}", follow(text, space, "%hot"));
   text.line("sub.u32 %todo, %todo, 1;");
   text.line("setp.ne.u32 %more, %todo, 0;");
   text.line("@%more bra {}_LOOP;", name);
@@ -132,18 +134,29 @@ void counting_loop(PtxText& text, const std::string& name, Space space, Begin be
   end_passes(text, name);
 }
 
-void timed_code(PtxText& text, const std::string& name, Space space) {
+// Every access of `follow` is timed, and the first are kept. %previous is 0, which ptxas does not know.
+void kept_code(PtxText& text, const std::string& name, Space space, const std::string& follow) {
   const auto begin = [&] {
+    text.line("cvt.u64.u32 %previous, %zero32;");
     text.line("selp.u32 %keep_below, %cap, 0, %hot;");
     text.line("mov.u32 %slot, %latencies;");
   };
   counting_loop(text, name, space, begin, [&] {
-    timed_load(text, space, follow(space, "%live"), "%hot");
+    timed_load(text, space, follow, "%hot");
     count_latency(text);
     text.line("setp.lt.u32 %keep, %index, %keep_below;");
     text.line("@%keep st.shared.u32 [%slot], %latency;");
     text.line("add.u32 %slot, %slot, 4;");
   });
+}
+
+void timed_code(PtxText& text, const std::string& name, Space space) {
+  kept_code(text, name, space, follow(text, space, "%live"));
+}
+
+// The link comes from an addition of zero.
+void atomic_code(PtxText& text, const std::string& name, Space space) {
+  kept_code(text, name, space, "@%live atom.global.add.u64 %pointer, [%pointer], %previous;");
 }
 
 // The same link is followed twice, and what counts is how much longer the first time took.
@@ -241,6 +254,8 @@ std::vector<CodePath> code_paths() {
     if (!is_global(space)) continue;
     paths.push_back({code(StepCode::kStore), "STORE_" + suffix, store_code, space});
     paths.push_back({code(StepCode::kPaired), "PAIRED_" + suffix, paired_code, space});
+    if (space != Space::kGlobalBypassL1) continue;
+    paths.push_back({code(StepCode::kAtomic), "ATOMIC_" + suffix, atomic_code, space});
   }
   return paths;
 }

@@ -37,9 +37,12 @@ ProgramResult ClusterRunner::run(const ClusterProgram& program) {
   const ClusterLayout layout = lay_out(program, launch.blocks);
   const DevicePointer base = gpu_.reserve(layout.bytes);
   ClusterParameters parameters = encode(program, layout, base);
+  // The blocks' records begin at their common start.
+  const bool met_before = gpu_.others_work();
   gpu_.clear(base, layout.bytes);
   const double started = gpu_.seconds_open();
   gpu_.run(function, name, launch, {&parameters});
+  const std::uint64_t waited_ns = gpu_.waited_ns();
 
   std::vector<BlockRecord> blocks(layout.blocks);
   std::vector<WarpRecord> warps(layout.warps);
@@ -49,7 +52,10 @@ ProgramResult ClusterRunner::run(const ClusterProgram& program) {
   ClusterResult result = decode(program, blocks, warps, gpu_.clock_mhz(blocks.front()));
   result.clusters_at_once = room.clusters_at_once;
   result.largest_cluster = room.largest;
-  return gpu_.answer(std::move(result), blocks.front(), launch.carve_out_bytes, started);
+  ProgramResult answer = gpu_.answer(std::move(result), blocks.front(), launch.carve_out_bytes, started);
+  const bool met_after = gpu_.others_work();
+  gpu_.mark_company(answer, met_before || met_after, waited_ns);
+  return answer;
 }
 
 }  // namespace gputopo::cuda

@@ -108,14 +108,14 @@ ELEMENTS_DONE:
 }
 
 // Keeps every SM busy for `duration` ns and records cycles and time of the first block: wakes the clocks and measures
-// them.
+// them. Its `sink` is how many ns after its start it was stopped first, for another process; 0: it was not.
 void spin_kernel(PtxText& text) {
   text.raw(R"(
 .visible .entry spin(.param .u64 record, .param .u64 duration)
 {
-  .reg .pred %more, %first;
-  .reg .b32 %block, %thread_id;
-  .reg .b64 %result, %duration, %start_ns, %now_ns, %start_cycles, %now_cycles;
+  .reg .pred %more, %first, %stopped;
+  .reg .b32 %block, %thread_id, %turn;
+  .reg .b64 %result, %duration, %start_ns, %now_ns, %start_cycles, %now_cycles, %before_ns, %before_cycles, %passed;
   ld.param.u64 %result, [record];
   cvta.to.global.u64 %result, %result;
   ld.param.u64 %duration, [duration];
@@ -125,9 +125,19 @@ void spin_kernel(PtxText& text) {
   setp.eq.u32 %first, %block, 0;
   mov.u64 %start_ns, %globaltimer;
   mov.u64 %start_cycles, %clock64;
+  mov.u64 %before_ns, %start_ns;
+  mov.u64 %before_cycles, %start_cycles;
+  mov.u32 %turn, 0;
 SPIN:
   mov.u64 %now_ns, %globaltimer;
   mov.u64 %now_cycles, %clock64;
+  sub.u64 %passed, %now_cycles, %before_cycles;
+  setp.ge.u64 %stopped, %passed, 50000;
+  setp.eq.and.u32 %stopped, %turn, 0, %stopped;
+  sub.u64 %passed, %before_ns, %start_ns;
+  @%stopped cvt.u32.u64 %turn, %passed;
+  mov.u64 %before_ns, %now_ns;
+  mov.u64 %before_cycles, %now_cycles;
   sub.u64 %now_ns, %now_ns, %start_ns;
   setp.lt.u64 %more, %now_ns, %duration;
   @%more bra SPIN;
@@ -137,6 +147,7 @@ SPIN:
   text.line("@%first st.global.u64 [%result + {}], %now_cycles;", offsetof(BlockRecord, end_cycles));
   text.line("@%first st.global.u64 [%result + {}], %start_ns;", offsetof(BlockRecord, start_ns));
   text.line("@%first st.global.u64 [%result + {}], %now_ns;", offsetof(BlockRecord, end_ns));
+  text.line("@%first st.global.u32 [%result + {}], %turn;", offsetof(BlockRecord, sink));
   text.line("ret;");
   text.line("}}");
 }

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <chrono>
 
 #include "device/cuda/nvml_api.h"
 #include "model/round_up.h"
@@ -242,8 +243,11 @@ Status Gpu::start(FunctionHandle function, const launch::KernelLaunch& launch, v
 
 void Gpu::run(FunctionHandle function, const std::string& name, const launch::KernelLaunch& launch,
               std::vector<void*> parameters) {
+  before_launch();
   set_carve_out(function, launch);
   const Status status = start(function, launch, parameters.data());
+  // The call itself may load code; from here on it is the GPU that takes its time.
+  const auto queued = std::chrono::steady_clock::now();
   if (launch.cluster_size != 0 && is_wrong_cluster(status)) {
     throw NotSupportedError(fmt::format("the driver launches no cluster of {} blocks", launch.cluster_size));
   }
@@ -252,7 +256,7 @@ void Gpu::run(FunctionHandle function, const std::string& name, const launch::Ke
                              std::uint64_t{launch.blocks} * launch.blocks_y, launch.threads, launch.shared_bytes,
                              launch.cluster_size == 0 ? "" : fmt::format(", clusters of {}", launch.cluster_size)));
   driver_->check(driver_->ctx_synchronize(), fmt::format("kernel {}", name));
-  clock_.worked();
+  after_launch(std::chrono::steady_clock::now() - queued);
 }
 
 void Gpu::require_clusters() const {
@@ -353,7 +357,8 @@ void Gpu::clear(DevicePointer address, std::uint64_t bytes) const {
 
 BlockRecord Gpu::spin_all(std::uint64_t nanoseconds) {
   BlockRecord record{};
-  DevicePointer address = reserve(sizeof(record));
+  if (spin_record_.bytes() == 0) spin_record_ = Memory(driver_, sizeof(record));
+  DevicePointer address = spin_record_.address();
   run(chase_module().function("spin"), "spin", {.blocks = info_.sm_count, .threads = 32}, {&address, &nanoseconds});
   download(&record, address, sizeof(record));
   return record;

@@ -78,6 +78,7 @@ class Gpu : public launch::ChaseGpu {
   std::string busy_warning_;
   std::unique_ptr<Context> context_;  // before all that lives in it
   Memory arena_;
+  Memory spin_record_;  // of its own: a spin may stand between a program's launches
   std::unique_ptr<Module> chase_module_;
 };
 

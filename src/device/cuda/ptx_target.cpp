@@ -87,4 +87,10 @@ std::string_view load_opcode(Space space) {
   throw NotSupportedError(fmt::format("PTX has no load of the {} space", to_string(space)));
 }
 
+std::string_view chain_load_opcode(const PtxTarget& target, Space space) {
+  constexpr int kFirstWithOrderedLoads = 70;
+  if (space == Space::kGlobal && target.sm >= kFirstWithOrderedLoads) return "ld.global";
+  return load_opcode(space);
+}
+
 }  // namespace gputopo::cuda

@@ -14,6 +14,10 @@ namespace gputopo::cuda {
 // Collects lines of PTX.
 class PtxText {
  public:
+  // `target`: where the text depends on it.
+  explicit PtxText(const PtxTarget& target = {}) : target_(target) {}
+
+  [[nodiscard]] const PtxTarget& target() const { return target_; }
   template <typename... Args>
   void line(fmt::format_string<Args...> format, Args&&... args) {
     text_ += fmt::format(format, std::forward<Args>(args)...);
@@ -23,6 +27,7 @@ class PtxText {
   [[nodiscard]] std::string take() { return std::move(text_); }
 
  private:
+  PtxTarget target_;
   std::string text_;
 };
 
@@ -50,5 +55,9 @@ void write_warp_record(PtxText& text, std::string_view writer);
 
 // The opcode prefix of a load from a space, without its type: "ld.global.ca". Not for textures.
 [[nodiscard]] std::string_view load_opcode(Space space);
+// The same of a load of a chain. From sm_70 on a load with an explicit .ca is one that is ordered among the threads of
+// its block, and takes longer than an ordinary one (on an H200 38.6 cycles instead of 32, its only difference to
+// ld.global.nc); ordinary loads are cached in L1 there without saying so. Before, ".ca" says so and orders nothing.
+[[nodiscard]] std::string_view chain_load_opcode(const PtxTarget& target, Space space);
 
 }  // namespace gputopo::cuda

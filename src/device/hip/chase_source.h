@@ -6,11 +6,12 @@
 #include <string_view>
 
 #include "device/hip/kernel_source.h"
+#include "gputopo/program/unrolled_loads.h"
 
 namespace gputopo::hip {
 
 // Loads in a row of an untimed step.
-inline constexpr std::uint32_t kUnroll = 32;
+inline constexpr auto kUnroll = static_cast<std::uint32_t>(kUnrolledLoads);
 
 // The functions "<kind>_step_<space>" for every kind of step in every space that has it, and "store_step". They take a
 // Task and a Step.

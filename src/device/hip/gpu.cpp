@@ -281,6 +281,9 @@ void Gpu::launch_chase(const launch::ChaseLaunch& launch) {
 
 void Gpu::check(const ChaseProgram& program) const {
   for (const ChaseArray& array : program.arrays) check_space(array.space);
+  for (const ChaseStep& step : program.steps) {
+    if (step.kind == StepKind::kAtomic) throw NotSupportedError("chains of atomics are for NVIDIA GPUs only");
+  }
   const std::uint64_t most_warps = info_.max_threads_per_block.value_or(kTouchThreads) / kWavefront;
   for (const ChaseActor& actor : program.actors) {
     if (actor.warp >= most_warps) {
@@ -325,13 +328,15 @@ void Gpu::run(FunctionHandle function, const std::string& name, const launch::Ke
 
 void Gpu::start(FunctionHandle function, const std::string& name, const launch::KernelLaunch& launch,
                 std::vector<void*>& parameters, StreamHandle stream) {
+  before_launch();
   runtime_->check(
       runtime_->launch_kernel(function, launch.blocks, launch.blocks_y, 1, launch.threads, 1, 1,
                               static_cast<unsigned>(launch.shared_bytes), stream, parameters.data(), nullptr),
       fmt::format("hipModuleLaunchKernel({}, {} blocks of {} threads, {} bytes of LDS)", name,
                   std::uint64_t{launch.blocks} * launch.blocks_y, launch.threads, launch.shared_bytes));
   runtime_->check(wait_(), fmt::format("kernel {}", name));
-  clock_.worked();
+  // How long that took says nothing of others: their kernels run beside ours, on SMs that are free.
+  after_launch(std::chrono::nanoseconds{0});
 }
 
 void Gpu::stop_masking() {
@@ -365,7 +370,11 @@ std::vector<BlockRecord> Gpu::spin(std::uint32_t blocks, std::uint64_t shared_by
   return records;
 }
 
-BlockRecord Gpu::spin_all(std::uint64_t nanoseconds) { return spin(info_.sm_count, 0, nanoseconds).front(); }
+BlockRecord Gpu::spin_all(std::uint64_t nanoseconds) {
+  BlockRecord record = spin(info_.sm_count, 0, nanoseconds).front();
+  record.sink = 0;  // these kernels look for no end of a turn
+  return record;
+}
 
 std::vector<std::string> Gpu::warnings() const {
   std::vector<std::string> lines;

@@ -48,17 +48,23 @@ ProgramResult AccessRunner::run(const AccessProgram& program) {
   const Address base = gpu_.reserve(layout.bytes);
   const AccessParameters parameters = encode(program, layout, base, launch.surplus_blocks > 0);
 
+  // The blocks' records begin at their common start, after the caches are warm.
+  const bool met_before = gpu_.others_work();
   gpu_.clear(parameters.records, layout.bytes - layout.records);
   fill(program, parameters, launch.carve_out_bytes);
   const double started = gpu_.seconds_open();
   kernels_.launch(launch, parameters);
+  const std::uint64_t waited_ns = gpu_.waited_ns();
 
   std::vector<BlockRecord> blocks(layout.blocks);
   std::vector<WarpRecord> warps(layout.warps);
   gpu_.download(blocks.data(), parameters.records, blocks.size() * sizeof(BlockRecord));
   gpu_.download(warps.data(), parameters.warp_records, warps.size() * sizeof(WarpRecord));
   check_blocks(blocks, launch.kernel);
-  return gpu_.answer(decode(program, warps), blocks.front(), launch.carve_out_bytes, started);
+  ProgramResult answer = gpu_.answer(decode(program, warps), blocks.front(), launch.carve_out_bytes, started);
+  const bool met_after = gpu_.others_work();
+  gpu_.mark_company(answer, met_before || met_after, waited_ns);
+  return answer;
 }
 
 }  // namespace gputopo::launch

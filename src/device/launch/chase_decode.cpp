@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cstring>
 #include <map>
 
@@ -52,6 +53,14 @@ StepResult decode_step(const ChaseProgram& program, const ChaseStep& step, std::
   return result;
 }
 
+// No load takes a tenth of that: a walk through all levels of a page table about 2,000 cycles. Another process's turn
+// takes 600,000 at the least (seen on an H200).
+constexpr std::uint32_t kStopCycles = 100'000;
+
+bool shows_a_stop(const StepResult& step) {
+  return std::ranges::any_of(step.latencies, [](std::uint32_t cycles) { return cycles > kStopCycles; });
+}
+
 }  // namespace
 
 std::vector<ChaseAnswer> decode(const std::vector<ChasePlan*>& batch, const BatchLayout& layout,
@@ -72,11 +81,13 @@ std::vector<ChaseAnswer> decode(const std::vector<ChasePlan*>& batch, const Batc
       const BlockRecord block = block_of(p, slot);
       check_block(block, own.sms.empty() ? program.sm : own.sms[slot], sm_count);
       answer.met_another = answer.met_another || blocks_on_sm[block.sm] > 1;
+      answer.span.add(block);
     }
     std::uint64_t at = layout.records[p] - layout.records_begin + own.steps_offset();
     for (const ChaseStep& step : program.steps) {
       const std::uint64_t bytes = step_record_bytes(program, step);
       answer.steps.push_back(decode_step(program, step, records.subspan(at, bytes)));
+      answer.was_stopped = answer.was_stopped || shows_a_stop(answer.steps.back());
       at += bytes;
     }
   }

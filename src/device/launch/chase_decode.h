@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "device/launch/chase_layout.h"
+#include "device/launch/launch_gpu.h"
 
 namespace gputopo::launch {
 
@@ -14,6 +15,8 @@ struct ChaseAnswer {
   BlockRecord block{};  // of the program's first SM
   bool met_another =
       false;  // another block of the batch ran on one of its SMs, so it shared what SMs have for themselves
+  bool was_stopped = false;  // a load took as long as only another process's turn does
+  LaunchSpan span;           // of its blocks
 };
 
 // `records`: the bytes from BatchLayout::records_begin on. One answer a program, in order. `sm_count`: for messages.

@@ -20,6 +20,8 @@ StepCode code_of(StepKind kind) {
       return StepCode::kStore;
     case StepKind::kPaired:
       return StepCode::kPaired;
+    case StepKind::kAtomic:
+      return StepCode::kAtomic;
     case StepKind::kTimed:
     case StepKind::kCounted:
       break;

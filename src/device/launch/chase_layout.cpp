@@ -124,7 +124,7 @@ ChaseLayout lay_out(const ChaseProgram& program, std::uint32_t warp_size) {
 }
 
 std::uint32_t kept_latencies(const ChaseProgram& program, const ChaseStep& step) {
-  if (step.kind != StepKind::kTimed) return 0;
+  if (!keeps_latencies(step.kind)) return 0;
   return static_cast<std::uint32_t>(std::min<std::uint64_t>(program.timed_cap, step.loads));
 }
 

@@ -59,6 +59,9 @@ std::vector<ChasePlan*> ChaseRunner::run_batch(const std::vector<ChasePlan*>& ba
 
   std::vector<ChasePlan*> again;
   std::vector<ChaseAnswer> answers = decode(batch, layout, records, gpu_.info().sm_count);
+  LaunchSpan span;
+  for (const ChaseAnswer& answer : answers) span.add(answer.span);
+  const bool met_others = gpu_.met_others(span);
   for (std::size_t p = 0; p < batch.size(); ++p) {
     ChaseAnswer& answer = answers[p];
     // A program that met no other but itself is not helped by running again.
@@ -69,6 +72,7 @@ std::vector<ChasePlan*> ChaseRunner::run_batch(const std::vector<ChasePlan*>& ba
     ChaseResult result{.steps = std::move(answer.steps), .sm = gpu_.sm_of(answer.block.sm)};
     *batch[p]->result = gpu_.answer(std::move(result), answer.block, batch[p]->carve_out_bytes, started);
     if (answer.met_another) batch[p]->result->undisturbed = false;
+    gpu_.mark_company(*batch[p]->result, met_others || answer.was_stopped, span, answer.span);
   }
   return again;
 }

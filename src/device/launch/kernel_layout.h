@@ -61,7 +61,7 @@ struct ChaseTask {
   std::uint32_t unused;
 };
 
-enum class StepCode : std::uint32_t { kWarm = 0, kTouch = 1, kTimed = 2, kStore = 3, kPaired = 4 };
+enum class StepCode : std::uint32_t { kWarm = 0, kTouch = 1, kTimed = 2, kStore = 3, kPaired = 4, kAtomic = 5 };
 inline constexpr std::uint32_t kStepCodes = 8;  // a power of two
 
 struct StepTask {

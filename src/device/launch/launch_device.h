@@ -1,8 +1,12 @@
 // A device whose programs run as launches of kernels: what GPUs of all vendors share.
 #pragma once
 
+#include <chrono>
+#include <functional>
 #include <span>
 #include <string>
+#include <thread>
+#include <utility>
 #include <vector>
 
 #include "device/launch/access_runner.h"
@@ -49,6 +53,9 @@ class LaunchDevice : public Device {
     }
     return results;
   }
+
+  void end_when(std::function<bool()> ended) override { gpu_.end_when(std::move(ended)); }
+  void rest(double seconds) override { std::this_thread::sleep_for(std::chrono::duration<double>(seconds)); }
 
   [[nodiscard]] std::vector<std::string> warnings() override { return gpu_.warnings(); }
 

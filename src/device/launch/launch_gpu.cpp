@@ -1,11 +1,59 @@
 #include "device/launch/launch_gpu.h"
 
+#include <algorithm>
 #include <utility>
+
+#include "gputopo/error.h"
 
 namespace gputopo::launch {
 
+LaunchSpan span_of_launch(std::span<const BlockRecord> blocks) {
+  LaunchSpan span;
+  for (const BlockRecord& block : blocks) span.add(block);
+  return span;
+}
+
 void LaunchGpu::wake() {
-  clock_.wake([this] { clock_mhz(spin_all(SmClock::kSpinNanoseconds)); });
+  clock_.wake([this] {
+    const BlockRecord spin = spin_all(SmClock::kSpinNanoseconds);
+    company_.note_turn(spin.sink);
+    clock_mhz(spin);
+  });
+}
+
+void LaunchGpu::before_launch() const {
+  if (ended_ && ended_()) throw EndedError("ended before all programs had run");
+}
+
+void LaunchGpu::after_launch(std::chrono::nanoseconds waited) {
+  waited_ns_ = static_cast<std::uint64_t>(std::max<std::int64_t>(0, waited.count()));
+  clock_.worked();
+}
+
+bool LaunchGpu::others_work() {
+  if (waited_ns_ == 0) return false;  // waits say nothing here
+  const BlockRecord empty = spin_all(0);
+  const bool wait = company_.had_to_wait(waited_ns_, nanoseconds(empty.end_ns - empty.start_ns));
+  if (wait && company_.wants_search()) company_.note_turn(spin_all(company_.parameters().search_ns).sink);
+  return wait;
+}
+
+bool LaunchGpu::met_others(const LaunchSpan& launch) {
+  const std::uint64_t span_ns = launch.last > launch.first ? nanoseconds(launch.last - launch.first) : 0;
+  const bool waited = company_.had_to_wait(waited_ns_, span_ns);
+  const bool looks = waited || span_ns > company_.parameters().unwatched_ns;
+  return company_.met_others(waited, looks && others_work());
+}
+
+void LaunchGpu::mark_company(ProgramResult& answer, bool met_others, const LaunchSpan& launch,
+                             const LaunchSpan& own) const {
+  mark_company(answer, met_others, nanoseconds(own.last - launch.first));
+}
+
+void LaunchGpu::mark_company(ProgramResult& answer, bool met_others, std::uint64_t waited_ns) const {
+  if (!met_others || waited_ns <= company_.alone_ns()) return;
+  answer.had_company = true;
+  answer.undisturbed = false;
 }
 
 double LaunchGpu::seconds_open() const {

@@ -3,8 +3,11 @@
 
 #include <chrono>
 #include <cstdint>
+#include <functional>
 #include <set>
+#include <span>
 
+#include "device/launch/company.h"
 #include "device/launch/kernel_layout.h"
 #include "device/launch/sm_clock.h"
 #include "gputopo/device.h"
@@ -30,6 +33,19 @@ struct KernelLaunch {
   // Empty: any.
   std::set<std::uint32_t> sms = {};
 };
+
+// When the blocks of a launch ran, in ticks of the clock that all SMs share.
+struct LaunchSpan {
+  std::uint64_t first = UINT64_MAX;
+  std::uint64_t last = 0;
+
+  void add(const LaunchSpan& other) {
+    first = first < other.first ? first : other.first;
+    last = last > other.last ? last : other.last;
+  }
+  void add(const BlockRecord& block) { add(LaunchSpan{block.start_ns, block.end_ns}); }
+};
+[[nodiscard]] LaunchSpan span_of_launch(std::span<const BlockRecord> blocks);
 
 class LaunchGpu {
  public:
@@ -79,6 +95,22 @@ class LaunchGpu {
   [[nodiscard]] double seconds_open() const;
   // The SM clock by a block's own clocks if it ran long enough to tell, else the last one known.
   double clock_mhz(const BlockRecord& block);
+  // No more launches once `ended` says so.
+  void end_when(std::function<bool()> ended) { ended_ = std::move(ended); }
+
+  // Of the launch that ended last: whether other processes had work for the GPU meanwhile. May launch.
+  [[nodiscard]] bool met_others(const LaunchSpan& launch);
+  // Whether others have work for the GPU now: an empty launch has to wait. For before and after a launch whose blocks'
+  // records do not tell all of its time.
+  [[nodiscard]] bool others_work();
+  // How long the host waited for the launch that ended last.
+  [[nodiscard]] std::uint64_t waited_ns() const { return waited_ns_; }
+  // Marks the answer of a program whose blocks ran for `own` of a launch, if the launch met others and a part of it may
+  // have been stopped for them.
+  void mark_company(ProgramResult& answer, bool met_others, const LaunchSpan& launch, const LaunchSpan& own) const;
+  // The same of a launch that the host waited so long for, wait and all.
+  void mark_company(ProgramResult& answer, bool met_others, std::uint64_t waited_ns) const;
+
   // Whether something held a block's clock down, or took its SM's time: see kMinClockShare.
   [[nodiscard]] bool held_back(const BlockRecord& block) const;
 
@@ -87,10 +119,18 @@ class LaunchGpu {
                                      std::uint64_t carve_out_bytes, double started_seconds);
 
  protected:
+  // Throws EndedError where no more launches are wanted.
+  void before_launch() const;
+  // A launch has ended; the host waited so long for it. 0 where that says nothing.
+  void after_launch(std::chrono::nanoseconds waited);
+
   SmClock clock_;
 
  private:
   std::chrono::steady_clock::time_point opened_ = std::chrono::steady_clock::now();
+  std::function<bool()> ended_;
+  Company company_;
+  std::uint64_t waited_ns_ = 0;  // for the launch that ended last
 };
 
 }  // namespace gputopo::launch

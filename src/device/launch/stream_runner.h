@@ -60,14 +60,18 @@ class StreamRunner {
     const double started = gpu_.seconds_open();
     StreamSpan span;
     bool undisturbed = true;
+    bool had_company = false;
     for (std::uint64_t left = layout.passes; left > 0;) {
       const std::uint64_t passes = std::min(left, launch_passes);
       span += measure(passes);
       undisturbed = undisturbed && !gpu_.held_back(records.front());
+      had_company = gpu_.met_others(span_of_launch(records)) || had_company;
       left -= passes;
     }
     ProgramResult answer = gpu_.answer(result_of(layout, span), records.front(), launch.carve_out_bytes, started);
-    answer.undisturbed = undisturbed;
+    // However short: what an earlier launch left in a cache is gone.
+    answer.undisturbed = undisturbed && !had_company;
+    answer.had_company = had_company;
     return answer;
   }
 

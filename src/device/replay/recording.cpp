@@ -176,10 +176,18 @@ void visit_view_fields(Info& info, Visit&& visit) {
   visit("max_array_bytes", info.max_array_bytes);
 }
 
+template <typename Origin, typename Visit>
+void visit_origin_fields(Origin& origin, Visit&& visit) {
+  visit("timestamp", origin.timestamp);
+  visit("host_cpu", origin.host_cpu);
+  visit("os", origin.os);
+}
+
 SortedJson encode_info(const DeviceInfo& info) {
   SortedJson object = SortedJson::object();
   visit_info_fields(info, ObjectWriter(object));
   visit_view_fields(info, ObjectWriter(object));
+  if (info.recorded) visit_origin_fields(*info.recorded, ObjectWriter(object["recorded"]));
   return object;
 }
 
@@ -188,6 +196,8 @@ DeviceInfo decode_info(const SortedJson& object) {
   visit_info_fields(info, ObjectReader(object));
   visit_view_fields(info, ObjectReader(object));
   info.backend = "replay";
+  info.recorded.emplace();  // older recordings do not tell
+  if (object.contains("recorded")) visit_origin_fields(*info.recorded, ObjectReader(object["recorded"]));
   return info;
 }
 

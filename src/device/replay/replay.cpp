@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "device/replay/recording.h"
+#include "file/host.h"
 #include "gputopo/file.h"
 
 namespace gputopo {
@@ -29,11 +30,14 @@ class ReplayDevice : public Device {
       }
     }
     std::vector<ProgramResult> results;
+    if (ended_ && ended_()) throw EndedError("ended before all programs had run");
     for (const std::string& text : texts) results.push_back(next_answer(text));
     return results;
   }
 
   [[nodiscard]] std::vector<std::string> warnings() override { return recording_.warnings; }
+
+  void end_when(std::function<bool()> ended) override { ended_ = std::move(ended); }
 
  private:
   const ProgramResult& next_answer(const std::string& text) {
@@ -47,6 +51,7 @@ class ReplayDevice : public Device {
 
   Recording recording_;
   std::map<std::string, std::size_t> given_;  // answers of a program so far
+  std::function<bool()> ended_;
 };
 
 }  // namespace
@@ -65,10 +70,11 @@ struct Recorder::State {
   bool with_pci_address = false;
   std::map<std::string, std::vector<RecordedAnswer>> answers;
   std::vector<std::string> warnings;  // as they were asked for last
+  DeviceInfo::Origin origin{.timestamp = utc_timestamp(), .host_cpu = host_cpu(), .os = host_os()};
 };
 
 Recorder::Recorder(std::unique_ptr<Device> device, bool with_pci_address)
-    : state_(std::make_unique<State>(State{std::move(device), with_pci_address, {}, {}})) {}
+    : state_(std::make_unique<State>(State{.device = std::move(device), .with_pci_address = with_pci_address})) {}
 
 Recorder::~Recorder() = default;
 
@@ -80,6 +86,8 @@ std::vector<ProgramResult> Recorder::run(std::span<const Program> programs) {
     std::vector<ProgramResult> results = state_->device->run(programs);
     for (std::size_t i = 0; i < programs.size(); ++i) state_->answers[to_text(programs[i])].push_back(results.at(i));
     return results;
+  } catch (const EndedError&) {
+    throw;  // no answer
   } catch (const Error& error) {
     // Which program it was is not known; the replay of these programs meets the first one first.
     if (!programs.empty()) {
@@ -88,6 +96,10 @@ std::vector<ProgramResult> Recorder::run(std::span<const Program> programs) {
     throw;
   }
 }
+
+void Recorder::end_when(std::function<bool()> ended) { state_->device->end_when(std::move(ended)); }
+
+void Recorder::rest(double seconds) { state_->device->rest(seconds); }
 
 std::vector<std::string> Recorder::warnings() {
   state_->warnings = state_->device->warnings();
@@ -99,6 +111,8 @@ std::string Recorder::native_code(const Program& program) { return state_->devic
 void Recorder::save(const std::string& path) const {
   Recording recording{.info = info(), .answers = state_->answers, .warnings = state_->warnings};
   if (!state_->with_pci_address) recording.info.pci_address.clear();
+  // The copy of a recording is no other measurement.
+  if (!recording.info.recorded) recording.info.recorded = state_->origin;
   write_file(path, encode_recording(recording));
 }
 

@@ -23,6 +23,11 @@ const BankSpec& banks_of(const MachineSpec& spec) {
   return *spec.banks;
 }
 
+std::uint32_t partitions_of(const MachineSpec& spec, const std::string& id) {
+  const auto cache = std::ranges::find(spec.caches, id, &CacheSpec::id);
+  return cache == spec.caches.end() ? 1 : cache->partitions;
+}
+
 Service atomic_service(const MachineSpec& spec, const AccessProgram& program) {
   const bool shared = program.space == Space::kShared;
   const auto& path = spec.spaces.at(program.space).path;
@@ -37,7 +42,13 @@ Service atomic_service(const MachineSpec& spec, const AccessProgram& program) {
   if (program.lane_stride_bytes == 0) {
     return {atomics.one_address_latency_cycles, spec.info.warp_size / atomics.one_address_lanes_per_cycle, shared};
   }
-  return {atomics.latency_cycles, spec.info.warp_size / atomics.lanes_per_cycle, shared};
+  // Words of many lines: one in so many is at home in the near partition.
+  double latency = atomics.latency_cycles;
+  if (atomics.far_latency_cycles > 0) {
+    const double partitions = partitions_of(spec, level);
+    latency += (atomics.far_latency_cycles - latency) * (partitions - 1) / partitions;
+  }
+  return {latency, spec.info.warp_size / atomics.lanes_per_cycle, shared};
 }
 
 Service plain_service(const MachineSpec& spec, const AccessProgram& program, std::uint64_t carve_out_bytes,

@@ -16,16 +16,16 @@ std::vector<std::uint32_t> even_sets(std::uint64_t lines, std::uint64_t sets) {
   return set_ways;
 }
 
-std::vector<std::uint32_t> sets_of(const CacheSpec& spec, std::uint64_t lines) {
-  if (spec.ways == 0) return even_sets(lines, 1);
+std::uint64_t set_count(const CacheSpec& spec, std::uint64_t lines) {
+  if (spec.ways == 0) return 1;
   if (spec.replacement == Replacement::kTreePlru) {
     if (lines % spec.ways != 0) {
       throw FormatError(fmt::format("{} lines are no whole sets of {} ways", lines, spec.ways));
     }
-    return even_sets(lines, lines / spec.ways);
+    return lines / spec.ways;
   }
   const std::uint64_t full_sets = spec.size_bytes / spec.line_bytes / spec.ways;
-  return even_sets(lines, std::min(full_sets, lines));
+  return std::min(full_sets, lines);
 }
 
 }  // namespace
@@ -35,13 +35,14 @@ CacheGeometry geometry_of(const CacheSpec& spec, std::uint64_t usable_bytes) {
                          .sector_bytes = spec.sector_bytes,
                          .set_ways = spec.set_ways,
                          .replacement = spec.replacement,
+                         .protected_ways = spec.protected_ways,
                          .victim_weights = spec.victim_weights,
                          .index = spec.index,
                          .lines_in_a_row = std::max(1u, spec.set_interleave_bytes / spec.line_bytes)};
   if (spec.set_ways.empty()) {
     const std::uint64_t lines = usable_bytes / spec.line_bytes;
     if (lines == 0) throw FormatError(fmt::format("{} bytes hold no line", usable_bytes));
-    geometry.set_ways = sets_of(spec, lines);
+    geometry.set_ways = even_sets(lines, set_count(spec, lines));
   }
   const std::size_t sets = geometry.set_ways.size();
   if (spec.index == IndexHash::kXorFold && !std::has_single_bit(sets)) {
@@ -50,18 +51,37 @@ CacheGeometry geometry_of(const CacheSpec& spec, std::uint64_t usable_bytes) {
   const std::uint32_t most_ways = most_ways_of(geometry);
   if (most_ways > kMaxWays)
     throw FormatError(fmt::format("{} ways are more than the {} there can be", most_ways, kMaxWays));
-  const bool odd_ways = std::any_of(geometry.set_ways.begin(), geometry.set_ways.end(),
-                                    [](std::uint32_t ways) { return !std::has_single_bit(ways); });
-  if (spec.replacement == Replacement::kTreePlru && odd_ways) {
+  const auto is_odd = [](std::uint32_t ways) { return !std::has_single_bit(ways); };
+  if (spec.replacement == Replacement::kTreePlru && std::ranges::any_of(geometry.set_ways, is_odd)) {
     throw FormatError("tree_plru needs a power of two of ways");
+  }
+  if (spec.replacement == Replacement::kSegmentedLru && most_ways > kMaxSegmentedWays) {
+    throw FormatError(fmt::format("segmented_lru is of {} ways at most, not {}", kMaxSegmentedWays, most_ways));
+  }
+  if (spec.replacement == Replacement::kSrrip && most_ways > kMaxSrripWays) {
+    throw FormatError(fmt::format("srrip is of {} ways at most, not {}", kMaxSrripWays, most_ways));
   }
   return geometry;
 }
 
-CacheGeometry geometry_of_partition(const CacheSpec& spec) {
+namespace {
+
+CacheSpec partition_of(const CacheSpec& spec) {
   CacheSpec partition = spec;
   partition.size_bytes /= spec.partitions;
+  return partition;
+}
+
+}  // namespace
+
+CacheGeometry geometry_of_partition(const CacheSpec& spec) {
+  const CacheSpec partition = partition_of(spec);
   return geometry_of(partition, partition.size_bytes);
+}
+
+std::uint64_t set_count_of_partition(const CacheSpec& spec) {
+  const CacheSpec partition = partition_of(spec);
+  return set_count(partition, partition.size_bytes / partition.line_bytes);
 }
 
 std::uint32_t most_ways_of(const CacheGeometry& geometry) {

@@ -16,6 +16,7 @@ struct CacheGeometry {
   std::uint32_t sector_bytes = 32;
   std::vector<std::uint32_t> set_ways;  // the ways of each set
   Replacement replacement = Replacement::kLru;
+  std::uint32_t protected_ways = 0;           // as CacheSpec's
   std::vector<std::uint32_t> victim_weights;  // as CacheSpec's
   IndexHash index = IndexHash::kModulo;
   std::uint32_t lines_in_a_row = 1;  // that belong to one set; a power of two
@@ -27,12 +28,17 @@ struct CacheGeometry {
 [[nodiscard]] CacheGeometry geometry_of(const CacheSpec& spec, std::uint64_t usable_bytes);
 // Of one of its partitions: a cache of its own, of as many ways.
 [[nodiscard]] CacheGeometry geometry_of_partition(const CacheSpec& spec);
+// Its sets, without making a list of them.
+[[nodiscard]] std::uint64_t set_count_of_partition(const CacheSpec& spec);
 
 // Of the set that has most.
 [[nodiscard]] std::uint32_t most_ways_of(const CacheGeometry& geometry);
 
 inline constexpr std::uint32_t kMaxSectorsPerLine = 32;
 inline constexpr std::uint32_t kMaxWays = 1u << 16;
+// Of segmented LRU and of SRRIP, whose sets are looked through.
+inline constexpr std::uint32_t kMaxSegmentedWays = 64;
+inline constexpr std::uint32_t kMaxSrripWays = 32;
 // kMixed hashes a line's place within this many bytes, or 16 times the cache if that is more. Small caches then treat
 // an array alike wherever it lies, as the virtually indexed L1 of a GPU with 2 MiB pages does.
 inline constexpr std::uint64_t kMixedPeriodBytes = 4ull << 20;

@@ -82,10 +82,11 @@ bool Hierarchy::chose_at_random() const {
   });
 }
 
-Path Hierarchy::path_of(Space space, std::uint32_t warp, std::uint32_t sm) {
+Path Hierarchy::path_of(Space space, std::uint32_t warp, std::uint32_t sm, std::uint32_t near_sm) {
   const SpaceSpec& space_spec = spec_.spaces.at(space);
   Path path;
   path.memory_latency_cycles = space_spec.memory_latency_cycles;
+  path.far_memory_latency_cycles = space_spec.far_memory_latency_cycles;
   if (space != Space::kConstant && space != Space::kShared) {
     for (std::size_t level = 0; level < spec_.tlbs.size(); ++level) {
       const TlbSpec& tlb = spec_.tlbs[level];
@@ -94,7 +95,14 @@ Path Hierarchy::path_of(Space space, std::uint32_t warp, std::uint32_t sm) {
   }
   last_page_ = kNoPage;  // of another SM, perhaps
   std::uint64_t fetch_bytes = 1;
-  for (const PathStop& stop : space_spec.path) add_cache(path, stop, warp, sm, fetch_bytes);
+  for (const PathStop& stop : space_spec.path) {
+    const std::size_t first = path.stops.size();
+    add_cache(path, stop, warp, sm, near_sm, fetch_bytes);
+    const auto atomics = spec_.atomics.find(stop.cache);
+    if (path.atomics != nullptr || atomics == spec_.atomics.end()) continue;
+    path.atomics = &atomics->second;
+    path.atomic_stop = first;
+  }
   return path;
 }
 
@@ -103,7 +111,7 @@ Path Hierarchy::code_path_of(std::uint32_t warp, std::uint32_t sm) {
   path.memory_latency_cycles = spec_.code->memory_cycles_per_instruction;
   std::uint64_t fetch_bytes = 1;
   for (const CodeStop& stop : spec_.code->path) {
-    add_cache(path, {stop.cache, stop.cycles_per_instruction, 0}, warp, sm, fetch_bytes);
+    add_cache(path, {stop.cache, stop.cycles_per_instruction, 0}, warp, sm, sm, fetch_bytes);
   }
   return path;
 }
@@ -124,23 +132,39 @@ std::uint32_t Hierarchy::unit_of(Scope scope, std::uint32_t sm) const {
   return 0;
 }
 
-void Hierarchy::add_cache(Path& path, const PathStop& stop, std::uint32_t warp, std::uint32_t sm,
+void Hierarchy::add_cache(Path& path, const PathStop& stop, std::uint32_t warp, std::uint32_t sm, std::uint32_t near_sm,
                           std::uint64_t& fetch_bytes) {
   const CacheSpec* cache = find_cache(spec_, stop.cache);
-  const auto index = static_cast<std::size_t>(cache - spec_.caches.data());
-  const std::uint64_t bytes = usable_bytes(*cache, carve_out_bytes_);
   if (cache->partitions > 1) {
-    Cache& partition =
-        instance_at({index, {0, bytes / cache->partitions}}, [&] { return geometry_of_partition(*cache); });
-    add_stop(path, *cache, partition, stop.latency_cycles, fetch_bytes);
-    Cache& whole = cache_at(index, 0, bytes);
-    path.stops.back().whole = &whole;
-    add_stop(path, *cache, whole, stop.far_latency_cycles, fetch_bytes);
+    add_partitions(path, *cache, stop, near_sm, fetch_bytes);
   } else {
+    const auto index = static_cast<std::size_t>(cache - spec_.caches.data());
     const std::uint32_t instance = unit_of(cache->scope, sm) * cache->instances + warp % cache->instances;
-    add_stop(path, *cache, cache_at(index, instance, bytes), stop.latency_cycles, fetch_bytes);
+    add_stop(path, *cache, cache_at(index, instance, usable_bytes(*cache, carve_out_bytes_)), stop.latency_cycles,
+             fetch_bytes);
   }
   if (!is_behind_sms(cache->scope)) path.stops_before_tlb = path.stops.size();
+}
+
+void Hierarchy::add_partitions(Path& path, const CacheSpec& cache, const PathStop& stop, std::uint32_t near_sm,
+                               std::uint64_t& fetch_bytes) {
+  const auto index = static_cast<std::size_t>(&cache - spec_.caches.data());
+  path.partitions = {
+      .near = partition_of_sm(spec_, near_sm), .near_stop = path.stops.size(), .homes = homes_of(spec_, cache)};
+  for (std::uint32_t i = 0; i < cache.partitions; ++i) {
+    path.partitions.caches.push_back(
+        &instance_at({index, {i, cache.size_bytes / cache.partitions}}, [&] { return geometry_of_partition(cache); }));
+  }
+  Cache& near = *path.partitions.caches[path.partitions.near];
+  add_stop(path, cache, near, stop.latency_cycles, fetch_bytes);
+  if (cache.copies_far_lines) {
+    add_stop(path, cache, near, stop.far_latency_cycles, fetch_bytes);
+    path.stops.back().by_home = true;
+  } else {
+    Cache& whole = cache_at(index, 0, cache.size_bytes);
+    path.stops.back().whole = &whole;
+    add_stop(path, cache, whole, stop.far_latency_cycles, fetch_bytes);
+  }
 }
 
 void Hierarchy::add_stop(Path& path, const CacheSpec& spec, Cache& cache, double latency_cycles,
@@ -176,23 +200,60 @@ Cache& Hierarchy::tlb_at(std::size_t level, std::uint32_t sm) {
   return instance_at({spec_.caches.size() + level, {unit_of(tlb.scope, sm), 0}}, [&] { return tlb_geometry(tlb); });
 }
 
-bool Hierarchy::access_range(const Path::Stop& stop, std::uint64_t address) {
+bool Hierarchy::access_range(const Path::Stop& stop, Cache& cache, std::uint64_t address) {
   const std::uint64_t start = address & ~(stop.fetch_bytes - 1);
   bool all_hit = true;
   for (std::uint32_t s = 0; s < stop.fetch_sectors; ++s) {
-    const bool hit = stop.cache->access(start + s * std::uint64_t{stop.cache->sector_bytes()});
+    const bool hit = cache.access(start + s * std::uint64_t{cache.sector_bytes()});
     all_hit = all_hit && hit;
   }
   return all_hit;
+}
+
+bool Hierarchy::access_home(const Path& path, const Path::Stop& stop, std::uint64_t address) {
+  const std::uint32_t home = path.partitions.homes.home_of(address);
+  if (home == path.partitions.near) return false;  // which has just been asked
+  Cache& cache = *path.partitions.caches[home];
+  return stop.fetch_sectors == 1 ? cache.access(address) : access_range(stop, cache, address);
+}
+
+void Hierarchy::drop_copies(const Path& path, std::uint64_t address, bool of_own_too) {
+  const Path::Partitions& partitions = path.partitions;
+  if (partitions.caches.empty()) return;
+  // Behind a whole cache all partitions hold copies.
+  const bool has_homes = path.stops[partitions.near_stop].whole == nullptr;
+  const std::uint32_t home = partitions.homes.home_of(address);
+  for (std::uint32_t i = 0; i < partitions.caches.size(); ++i) {
+    if ((i != home || !has_homes) && (of_own_too || i != partitions.near)) partitions.caches[i]->invalidate(address);
+  }
+}
+
+bool Hierarchy::is_at_home(const Path& path, const Path::Stop& near, std::uint64_t address) {
+  return near.whole == nullptr && path.partitions.homes.home_of(address) == path.partitions.near;
+}
+
+bool Hierarchy::store_at_home(const Path& path, const Path::Stop& stop, std::uint64_t address) {
+  const Cache& home = *path.partitions.caches[path.partitions.homes.home_of(address)];
+  if (!home.holds(address) && !allocates_on_store(*stop.spec)) return false;
+  access_home(path, stop, address);
+  return writes_back(*stop.spec);
 }
 
 double Hierarchy::store(const Path& path, std::uint64_t address) {
   for (std::size_t i = 0; i < path.stops.size(); ++i) {
     if (i == path.stops_before_tlb) translate(path, address);
     const Path::Stop& stop = path.stops[i];
+    if (stop.by_home) {
+      if (store_at_home(path, stop, address)) break;
+      continue;
+    }
     const bool hit = stop.cache->holds(address);
-    // A near partition holds copies for those that read: it is kept in step, and the whole cache decides.
-    if (stop.whole != nullptr && !hit) continue;
+    const bool is_near = i == path.partitions.near_stop;
+    if (is_near) drop_copies(path, address, false);
+    // A near partition holds copies for those that read: it is kept in step, and the whole cache, or that partition
+    // where the line is at home, decides.
+    const bool decides = !is_near || is_at_home(path, stop, address);
+    if (!decides && !hit) continue;
     if (hit && stop.spec->store_hit == StoreHit::kInvalidate) {
       stop.cache->invalidate(address);
       continue;
@@ -201,9 +262,29 @@ double Hierarchy::store(const Path& path, std::uint64_t address) {
     // What the store does not write of what comes in is fetched as by a load.
     if (!hit) load(path, address, i + 1);
     stop.cache->access(address);
-    if (stop.whole == nullptr && writes_back(*stop.spec)) break;
+    if (decides && writes_back(*stop.spec)) break;
   }
   return kStoreCycles;
+}
+
+double Hierarchy::atomic(const Path& path, std::uint64_t address) {
+  const Path::Translation translation = translate(path, address);
+  const Path::Stop& stop = path.stops[path.atomic_stop];
+  const double near_cycles = path.atomics->latency_cycles;
+  double farther_cycles = 0;
+  Cache* cache = stop.cache;
+  if (!path.partitions.caches.empty() && path.partitions.near_stop == path.atomic_stop) {
+    const std::uint32_t home = path.partitions.homes.home_of(address);
+    const double far_load_cycles = path.stops[path.atomic_stop + 1].latency_cycles - stop.latency_cycles;
+    if (home != path.partitions.near) {
+      farther_cycles =
+          path.atomics->far_latency_cycles > 0 ? path.atomics->far_latency_cycles - near_cycles : far_load_cycles;
+    }
+    cache = stop.whole != nullptr ? stop.whole : path.partitions.caches[home];
+    drop_copies(path, address, true);
+  }
+  if (cache->access(address)) return near_cycles + farther_cycles + translation.cycles;
+  return near_cycles + memory_cycles(path, address) - stop.latency_cycles + translation.memory_cycles;
 }
 
 Path::Translation Hierarchy::translate_new_page(const Path& path, std::uint64_t address) {
@@ -216,9 +297,20 @@ Path::Translation Hierarchy::translate_new_page(const Path& path, std::uint64_t 
   return all;
 }
 
+void Hierarchy::lose_contents() {
+  last_page_ = kNoPage;
+  for (auto& [key, entry] : instances_) {
+    if (entry.program == program_) entry.cache->start_program(seed_of(key));
+  }
+}
+
 void Hierarchy::neighbour_load(const Path& path) {
   for (std::size_t i = path.stops_before_tlb; i < path.stops.size(); ++i) {
-    path.stops[i].cache->access(neighbour_address_);
+    if (path.stops[i].by_home) {
+      access_home(path, path.stops[i], neighbour_address_);
+    } else {
+      path.stops[i].cache->access(neighbour_address_);
+    }
   }
   neighbour_address_ += 4096;
 }

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "device/sim/cache.h"
+#include "device/sim/homes.h"
 #include "device/sim/machine.h"
 
 namespace gputopo::sim {
@@ -26,8 +27,18 @@ class Path {
     // `fetch_bytes` on, must all be here.
     std::uint64_t fetch_bytes = 1;
     std::uint32_t fetch_sectors = 1;
-    Cache* whole = nullptr;  // of a near partition: the whole cache behind it
+    Cache* whole = nullptr;  // of a near partition: the whole cache behind it, if there is one
     const CacheSpec* spec = nullptr;
+    // What is beyond the near partition is in the partition where it is at home.
+    bool by_home = false;
+  };
+
+  // The partitions of the cache that has some, and which of them is near.
+  struct Partitions {
+    std::vector<Cache*> caches;
+    std::uint32_t near = 0;
+    std::size_t near_stop = ~std::size_t{0};  // none where there are no partitions; the far one follows
+    HomeMap homes;
   };
 
   // What a translation adds to a load that a cache serves, and to one that memory does.
@@ -42,7 +53,11 @@ class Path {
   };
 
   std::vector<Stop> stops;
+  Partitions partitions;
+  const AtomicSpec* atomics = nullptr;  // of the nearest stop that performs any
+  std::size_t atomic_stop = 0;
   double memory_latency_cycles = 0;
+  double far_memory_latency_cycles = 0;  // 0: no other
   std::vector<TlbStop> tlbs;  // that translate beyond the first `stops_before_tlb` stops; empty: nothing is translated
   std::size_t stops_before_tlb = 0;
 };
@@ -64,7 +79,11 @@ class Hierarchy {
   // A cache replaced lines at random since start_program(): another seed would have led to another state.
   [[nodiscard]] bool chose_at_random() const;
 
-  [[nodiscard]] Path path_of(Space space, std::uint32_t warp, std::uint32_t sm = 0);
+  [[nodiscard]] Path path_of(Space space, std::uint32_t warp, std::uint32_t sm = 0) {
+    return path_of(space, warp, sm, sm);
+  }
+  // `near_sm`: the SM that decides what is near.
+  [[nodiscard]] Path path_of(Space space, std::uint32_t warp, std::uint32_t sm, std::uint32_t near_sm);
   // What the instructions of a warp pass; "latencies" are cycles per instruction.
   [[nodiscard]] Path code_path_of(std::uint32_t warp, std::uint32_t sm);
 
@@ -74,18 +93,25 @@ class Hierarchy {
     for (std::size_t i = first_stop; i < path.stops.size(); ++i) {
       if (i == path.stops_before_tlb) translation = translate(path, address);
       const Path::Stop& stop = path.stops[i];
-      const bool hit = stop.fetch_sectors == 1 ? stop.cache->access(address) : access_range(stop, address);
+      const bool hit = stop.by_home              ? access_home(path, stop, address)
+                       : stop.fetch_sectors == 1 ? stop.cache->access(address)
+                                                 : access_range(stop, *stop.cache, address);
       // A near partition only holds what the whole cache still holds: a near hit counts, and refreshes, there too.
       if (hit && stop.whole != nullptr && !stop.whole->access(address)) break;
       if (hit) return stop.latency_cycles + translation.cycles;
     }
     if (path.stops_before_tlb == path.stops.size()) translation = translate(path, address);
-    return path.memory_latency_cycles + translation.memory_cycles;
+    return memory_cycles(path, address) + translation.memory_cycles;
   }
 
   // A store of all that a load would fetch: what each cache does with it, by its policy. The cycles until the next one
   // of the same thread, which waits for nothing.
   double store(const Path& path, std::uint64_t address);
+
+  // Another process has had the GPU: every cache and TLB is empty.
+  void lose_contents();
+  // The latency of an atomic addition, which is performed where the line is at home.
+  double atomic(const Path& path, std::uint64_t address);
 
   // Another program's load passes the shared caches of this path.
   void neighbour_load(const Path& path);
@@ -95,7 +121,19 @@ class Hierarchy {
   // The cache, its instance and its usable bytes.
   using InstanceKey = std::pair<std::size_t, std::pair<std::uint32_t, std::uint64_t>>;
 
-  static bool access_range(const Path::Stop& stop, std::uint64_t address);
+  static double memory_cycles(const Path& path, std::uint64_t address) {
+    if (path.far_memory_latency_cycles == 0 || path.partitions.caches.empty()) return path.memory_latency_cycles;
+    return path.partitions.homes.home_of(address) == path.partitions.near ? path.memory_latency_cycles
+                                                                          : path.far_memory_latency_cycles;
+  }
+  static bool access_range(const Path::Stop& stop, Cache& cache, std::uint64_t address);
+  static bool access_home(const Path& path, const Path::Stop& stop, std::uint64_t address);
+  // The line is at home in the near partition.
+  static bool is_at_home(const Path& path, const Path::Stop& near, std::uint64_t address);
+  // Whether the store ends there.
+  static bool store_at_home(const Path& path, const Path::Stop& stop, std::uint64_t address);
+  // No other partition than that of the path, and where the line is at home, has it any more.
+  static void drop_copies(const Path& path, std::uint64_t address, bool of_own_too);
   Path::Translation translate(const Path& path, std::uint64_t address) {
     if (path.tlbs.empty()) return {};
     const std::uint64_t page = address >> page_shift_;
@@ -106,7 +144,10 @@ class Hierarchy {
   static Path::Translation translate_new_page(const Path& path, std::uint64_t address);
   // Which of the caches of a scope an SM uses.
   [[nodiscard]] std::uint32_t unit_of(Scope scope, std::uint32_t sm) const;
-  void add_cache(Path& path, const PathStop& stop, std::uint32_t warp, std::uint32_t sm, std::uint64_t& fetch_bytes);
+  void add_cache(Path& path, const PathStop& stop, std::uint32_t warp, std::uint32_t sm, std::uint32_t near_sm,
+                 std::uint64_t& fetch_bytes);
+  void add_partitions(Path& path, const CacheSpec& cache, const PathStop& stop, std::uint32_t near_sm,
+                      std::uint64_t& fetch_bytes);
   Cache& cache_at(std::size_t index, std::uint32_t instance, std::uint64_t bytes);
   Cache& tlb_at(std::size_t level, std::uint32_t sm);
   // Of the caches of the spec and, numbered after them, the levels of TLB.

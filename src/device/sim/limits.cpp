@@ -33,6 +33,9 @@ void Limits::check(const ChaseProgram& program) const {
                       info_.max_array_bytes, info_.name));
     }
   }
+  for (const ChaseStep& step : program.steps) {
+    if (step.kind == StepKind::kAtomic) check_atomics(program.arrays[step.array].space);
+  }
   check_shared(shared_bytes_of(program));
   check_sm(program.sm);
   for (const ChaseActor& actor : program.actors) check_sm(actor.sm);
@@ -99,6 +102,13 @@ void Limits::check_space(Space space) const {
   if (!spec_.spaces.contains(space)) {
     throw NotSupportedError(fmt::format("{} has no space '{}'; leave out what needs it", info_.name, to_string(space)));
   }
+}
+
+void Limits::check_atomics(Space space) const {
+  const std::vector<PathStop>& path = spec_.spaces.at(space).path;
+  const bool there =
+      std::ranges::any_of(path, [&](const PathStop& stop) { return spec_.atomics.contains(stop.cache); });
+  if (!there) refuse_silent(spec_, "atomics", "how long atomics take");
 }
 
 void Limits::check_sm(std::optional<std::uint32_t> sm) const {

@@ -26,6 +26,7 @@ class Limits {
 
  private:
   void check_space(Space space) const;
+  void check_atomics(Space space) const;
   void check_sm(std::optional<std::uint32_t> sm) const;
   void check_shared(std::uint64_t bytes) const;
   void check_shared_per_sm(std::uint64_t bytes) const;

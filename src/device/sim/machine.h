@@ -12,7 +12,10 @@
 
 namespace gputopo::sim {
 
-enum class Replacement { kLru, kTreePlru, kRandom, kFifo };
+// kSegmentedLru: what is hit moves into the protected ways, of which the oldest goes back to the newest of the others;
+// a new line becomes the newest of the others, the oldest of which gives way. kSrrip: static re-reference interval
+// prediction of 2 bits (Jaleel et al., ISCA 2010), hits first.
+enum class Replacement { kLru, kTreePlru, kRandom, kFifo, kSegmentedLru, kSrrip };
 enum class IndexHash {
   kModulo,   // line number modulo the number of sets
   kXorFold,  // the bits above the set index are folded onto it by exclusive or (set count must be a power of two)
@@ -42,6 +45,7 @@ struct CacheSpec {
   std::uint32_t ways = 4;               // 0: fully associative
   std::vector<std::uint32_t> set_ways;  // unequal sets: the ways of each set; then size = line * sum; `ways` is ignored
   Replacement replacement = Replacement::kLru;
+  std::uint32_t protected_ways = 0;           // kSegmentedLru: of each set, at most all but one of its ways
   std::vector<std::uint32_t> victim_weights;  // kRandom: how likely each way is replaced; empty: all alike
   IndexHash index = IndexHash::kModulo;
   std::uint32_t set_interleave_bytes = 0;  // lines so near belong to one set; 0: line_bytes
@@ -49,6 +53,9 @@ struct CacheSpec {
   std::uint32_t instances = 1;   // per SM (kSm); warp w uses instance w % instances
   std::uint32_t partitions = 1;  // kGpu: an SM reaches size/partitions at the near latency and the rest at the far one:
                                  // its own partition caches what it reads, the whole cache stands behind it
+  // With partitions. True: each line is at home in one of them, and what an SM reads of another's becomes an ordinary
+  // line of its own too: there is no cache but the partitions, and copies take the room of other lines.
+  bool copies_far_lines = false;
   // Stores. Where these are left out, an SM's own cache passes them on and a cache behind the SMs keeps them.
   std::optional<WritePolicy> write_policy;
   std::optional<bool> write_allocate;  // a store that misses brings the line in
@@ -70,8 +77,9 @@ struct PathStop {
 };
 
 struct SpaceSpec {
-  std::vector<PathStop> path;        // nearest first; empty for shared memory
-  double memory_latency_cycles = 0;  // of a load that no cache holds (for shared memory: its latency)
+  std::vector<PathStop> path;            // nearest first; empty for shared memory
+  double memory_latency_cycles = 0;      // of a load that no cache holds (for shared memory: its latency)
+  double far_memory_latency_cycles = 0;  // of one that is at home in a far partition; 0: no other
 };
 
 // One stop of the path that instructions take.
@@ -121,6 +129,7 @@ struct AtomicSpec {
   double one_address_latency_cycles = 0;
   double lanes_per_cycle = 0;  // of an SM in shared memory, else of all SMs
   double one_address_lanes_per_cycle = 0;
+  double far_latency_cycles = 0;  // of a line that is at home in another partition; 0: as much more as a far load takes
 };
 
 // What all SMs together deliver to one another in clusters of this size, and of larger ones up to the next row.
@@ -154,11 +163,23 @@ struct NoiseSpec {
   double bandwidth_sigma = 0;           // relative standard deviation of a bandwidth
 };
 
-// What a load that SMs' own caches do not serve takes more or less, by the L2 slice and where the SM is: seeded, within
-// these bounds. It shows in the latencies that a timed step on a named SM keeps.
+// Another process on the GPU: the two take turns. A turn of the neighbour's stops all programs, and leaves every cache
+// and TLB empty.
+struct NeighbourSpec {
+  double turn_cycles = 0;            // that a program has, from its start on, and then after each of the neighbour's
+  double neighbour_turn_cycles = 0;  // its load takes so much longer
+  // It works while so many programs run, then rests while as many do, in turns; 0: always.
+  std::uint32_t burst_programs = 0;
+  double bandwidth_share = 1;  // what it leaves of bandwidths
+  bool noticed = true;         // the device tells of its programs that were stopped (ProgramResult::had_company)
+};
+
+// What an access that SMs' own caches do not serve takes more or less, by the L2 slice and where the SM is: seeded,
+// within these bounds. It shows in the latencies that a timed step on a named SM keeps.
 struct SliceSpec {
   std::uint32_t count = 0;
   double partition_cycles = 0;  // alike for the SMs near one partition
+  double position_cycles = 0;   // alike for every other pair of TPCs, whatever partition they are near
   double tpc_cycles = 0;        // of each TPC
 };
 
@@ -174,8 +195,9 @@ struct MachineSpec {
   std::optional<ClusterSpec> clusters;              // what is missing is not supported
   std::optional<BulkCopySpec> bulk_copies;          // what is missing is not supported
   NoiseSpec noise;
+  std::optional<NeighbourSpec> neighbour;
   double timer_cycles = 0;  // that two clock reads around a load add to it
-  double loop_cycles = 0;   // per load of an untimed chain, beyond the load itself
+  double loop_cycles = 0;   // of each pass of an untimed chain's loop (unrolled_loads.h), beyond the loads
   std::uint32_t sms_per_tpc = 2;
   std::vector<std::vector<std::uint32_t>> sm_groups;  // each SM in one of them; where a cache has scope kGroup,
                                                       // or there are clusters

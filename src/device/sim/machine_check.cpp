@@ -130,6 +130,19 @@ void check_victims(const CacheSpec& cache, const std::string& field) {
   require(sum >= 1 && sum <= kMaxWeight, name, "{} in all is not between 1 and {}", sum, kMaxWeight);
 }
 
+void check_protected_ways(const CacheSpec& cache, const std::string& field) {
+  const std::string name = field + ".protected_ways";
+  if (cache.replacement != Replacement::kSegmentedLru) {
+    require(cache.protected_ways == 0, name, "are of segmented_lru only");
+    return;
+  }
+  const std::uint64_t lines = cache.size_bytes / cache.line_bytes;
+  std::uint64_t fewest = cache.ways == 0 ? lines : cache.ways;
+  if (!cache.set_ways.empty()) fewest = *std::min_element(cache.set_ways.begin(), cache.set_ways.end());
+  require(cache.protected_ways >= 1 && cache.protected_ways < fewest, name,
+          "{} are not one at least and fewer than the ways", cache.protected_ways);
+}
+
 template <typename GeometryOf>
 void check_geometry(const std::string& field, const GeometryOf& geometry) {
   try {
@@ -148,6 +161,7 @@ void check_cache(const MachineSpec& spec, const CacheSpec& cache, const std::str
           "{} makes more than {} sectors of a line", cache.sector_bytes, kMaxSectorsPerLine);
   check_ways(cache, field);
   check_victims(cache, field);
+  check_protected_ways(cache, field);
   if (cache.set_interleave_bytes != 0) {
     require_power_of_two(cache.set_interleave_bytes, field + ".set_interleave_bytes", cache.line_bytes,
                          kMaxInterleaveBytes);
@@ -159,6 +173,8 @@ void check_cache(const MachineSpec& spec, const CacheSpec& cache, const std::str
   require(per_sm || cache.instances == 1, field + ".instances", "must be 1 for scope gpu or xcd");
   require(cache.partitions >= 1 && (cache.scope == Scope::kGpu || cache.partitions == 1), field + ".partitions",
           "must be at least 1, and 1 for any scope but gpu");
+  require(cache.partitions > 1 || !cache.copies_far_lines, field + ".copies_far_lines",
+          "must be false for a cache of one partition");
   check_scope(spec, cache.scope, field + ".scope");
   require(cache.size_bytes % (std::uint64_t{cache.line_bytes} * cache.partitions) == 0, field + ".partitions",
           "{} do not divide the cache into whole lines", cache.partitions);
@@ -223,6 +239,9 @@ void check_space(const MachineSpec& spec, Space space, const SpaceSpec& space_sp
     latency = stop.far_latency_cycles;
   }
   require_positive(space_spec.memory_latency_cycles, field + ".memory_latency_cycles");
+  const double far_memory = space_spec.far_memory_latency_cycles;
+  require(far_memory == 0 || far_memory >= space_spec.memory_latency_cycles, field + ".far_memory_latency_cycles",
+          "{} is less than the latency of near memory {}", far_memory, space_spec.memory_latency_cycles);
   require(space_spec.memory_latency_cycles >= latency, field + ".memory_latency_cycles",
           "{} is less than the last cache of the path has ({})", space_spec.memory_latency_cycles, latency);
 }
@@ -284,8 +303,13 @@ void check_banks(const MachineSpec& spec, const BankSpec& banks) {
 void check_atomics(const MachineSpec& spec) {
   for (const auto& [level, atomics] : spec.atomics) {
     const std::string field = "atomics." + level;
-    if (level != kSharedLevel) require_cache(spec, level, field);
+    const bool has_far = level != kSharedLevel && require_cache(spec, level, field).partitions > 1;
     require_positive(atomics.latency_cycles, field + ".latency_cycles");
+    require(atomics.far_latency_cycles == 0 || has_far, field + ".far_latency_cycles",
+            "must be 0 where there is one partition");
+    require(atomics.far_latency_cycles == 0 || atomics.far_latency_cycles >= atomics.latency_cycles,
+            field + ".far_latency_cycles", "{} is less than the near latency {}", atomics.far_latency_cycles,
+            atomics.latency_cycles);
     require_positive(atomics.lanes_per_cycle, field + ".lanes_per_cycle");
     require_positive(atomics.one_address_latency_cycles, field + ".one_address_latency_cycles");
     require_positive(atomics.one_address_lanes_per_cycle, field + ".one_address_lanes_per_cycle");
@@ -328,6 +352,13 @@ void check_noise(const NoiseSpec& noise) {
   require_fraction(noise.bandwidth_sigma, "noise.bandwidth_sigma");
 }
 
+void check_neighbour(const NeighbourSpec& neighbour) {
+  require_positive(neighbour.turn_cycles, "neighbour.turn_cycles");
+  require_positive(neighbour.neighbour_turn_cycles, "neighbour.neighbour_turn_cycles");
+  require_positive(neighbour.bandwidth_share, "neighbour.bandwidth_share");
+  require_fraction(neighbour.bandwidth_share, "neighbour.bandwidth_share");
+}
+
 void check_memory(const MachineSpec& spec) {
   if (!spec.info.memory_bytes) return;
   for (const CacheSpec& cache : spec.caches) {
@@ -359,11 +390,13 @@ void check_machine(const MachineSpec& spec) {
   if (spec.clusters) check_clusters(spec, *spec.clusters);
   if (spec.bulk_copies) check_bulk_copies(spec, *spec.bulk_copies);
   check_noise(spec.noise);
+  if (spec.neighbour) check_neighbour(*spec.neighbour);
   require_overhead(spec.timer_cycles, "timer_cycles");
   require_overhead(spec.loop_cycles, "loop_cycles");
   if (spec.slices) {
     require(spec.slices->count >= 1, "slices.count", "must be at least 1");
     require_not_negative(spec.slices->partition_cycles, "slices.partition_cycles");
+    require_not_negative(spec.slices->position_cycles, "slices.position_cycles");
     require_not_negative(spec.slices->tpc_cycles, "slices.tpc_cycles");
   }
   require(spec.sms_near_first_partition <= spec.info.sm_count, "sms_near_first_partition", "{} is more than the {} SMs",

@@ -9,8 +9,7 @@
 #include <type_traits>
 #include <utility>
 
-#include "device/info_fields.h"
-#include "device/sim/machine.h"
+#include "device/sim/machine_fields.h"
 
 namespace gputopo::sim {
 namespace {
@@ -69,52 +68,17 @@ void read_value(const SortedJson& node, const std::string& path, Integer& out) {
 }
 
 template <typename Enum>
-using EnumNames = std::vector<std::pair<std::string, Enum>>;
-
-template <typename Enum>
-void read_enum(const SortedJson& node, const std::string& path, const EnumNames<Enum>& names, Enum& out) {
+requires std::is_enum_v<Enum>
+void read_value(const SortedJson& node, const std::string& path, Enum& out) {
   std::string allowed;
-  for (const auto& [name, value] : names) {
+  for (const auto& [name, value] : names_of_all(Enum{})) {
     if (node.is_string() && node.get<std::string>() == name) {
       out = value;
       return;
     }
-    allowed += (allowed.empty() ? "" : ", ") + name;
+    allowed += (allowed.empty() ? "" : ", ") + std::string(name);
   }
   refuse(path, fmt::format("{} is not one of {}", node.dump(), allowed));
-}
-
-void read_value(const SortedJson& node, const std::string& path, Replacement& out) {
-  read_enum(node, path,
-            {{"lru", Replacement::kLru},
-             {"tree_plru", Replacement::kTreePlru},
-             {"random", Replacement::kRandom},
-             {"fifo", Replacement::kFifo}},
-            out);
-}
-
-void read_value(const SortedJson& node, const std::string& path, IndexHash& out) {
-  read_enum(node, path,
-            {{"modulo", IndexHash::kModulo},
-             {"xor_fold", IndexHash::kXorFold},
-             {"mixed", IndexHash::kMixed},
-             {"turns", IndexHash::kTurns}},
-            out);
-}
-
-void read_value(const SortedJson& node, const std::string& path, Scope& out) {
-  read_enum(
-      node, path,
-      {{"sm", Scope::kSm}, {"tpc", Scope::kTpc}, {"group", Scope::kGroup}, {"xcd", Scope::kXcd}, {"gpu", Scope::kGpu}},
-      out);
-}
-
-void read_value(const SortedJson& node, const std::string& path, WritePolicy& out) {
-  read_enum(node, path, {{"through", WritePolicy::kThrough}, {"back", WritePolicy::kBack}}, out);
-}
-
-void read_value(const SortedJson& node, const std::string& path, StoreHit& out) {
-  read_enum(node, path, {{"update", StoreHit::kUpdate}, {"invalidate", StoreHit::kInvalidate}}, out);
 }
 
 template <typename T>
@@ -133,19 +97,13 @@ void read_value(const SortedJson& node, const std::string& path, std::vector<T>&
 struct Field {
   std::string name;
   std::function<void(const SortedJson& node, const std::string& path)> read_into;
-  bool required = false;
+  Presence presence = Presence::kOptional;
 };
 
 template <typename T>
-Field field(std::string name, T& out) {
-  return {std::move(name), [&out](const SortedJson& node, const std::string& path) { read(node, path, out); }};
-}
-
-template <typename T>
-Field required_field(std::string name, T& out) {
-  Field row = field(std::move(name), out);
-  row.required = true;
-  return row;
+Field field(std::string name, T& out, Presence presence) {
+  return {std::move(name), [&out](const SortedJson& node, const std::string& path) { read(node, path, out); },
+          presence};
 }
 
 // Every key must be a field of the table, or "comment".
@@ -163,114 +121,35 @@ void read_object(const SortedJson& node, const std::string& path, const std::vec
     row->read_into(value, join_path(path, key));
   }
   for (const Field& f : fields) {
-    if (f.required && !node.contains(f.name)) refuse(join_path(path, f.name), "is missing");
+    if (f.presence == Presence::kRequired && !node.contains(f.name)) refuse(join_path(path, f.name), "is missing");
   }
 }
 
-void read_value(const SortedJson& node, const std::string& path, DeviceInfo& info) {
+template <typename Object>
+std::vector<Field> fields_of(Object& object) {
   std::vector<Field> fields;
-  visit_info_fields(info, [&](std::string name, auto& out) {
-    const bool required = name == "vendor" || name == "name" || name == "sm_count";
-    fields.push_back(field(std::move(name), out));
-    fields.back().required = required;
+  visit_fields(object, [&](std::string_view name, auto& out, Presence presence) {
+    fields.push_back(field(std::string(name), out, presence));
   });
-  read_object(node, path, fields);
+  return fields;
 }
 
-void read_value(const SortedJson& node, const std::string& path, CacheSpec& cache) {
-  read_object(
-      node, path,
-      {required_field("id", cache.id), required_field("size_bytes", cache.size_bytes), field("unified", cache.unified),
-       required_field("line_bytes", cache.line_bytes), required_field("sector_bytes", cache.sector_bytes),
-       field("ways", cache.ways), field("set_ways", cache.set_ways), field("replacement", cache.replacement),
-       field("victim_weights", cache.victim_weights), field("set_interleave_bytes", cache.set_interleave_bytes),
-       field("index", cache.index), field("scope", cache.scope), field("instances", cache.instances),
-       field("partitions", cache.partitions), field("write_policy", cache.write_policy),
-       field("write_allocate", cache.write_allocate), field("store_hit", cache.store_hit)});
-}
-
-void read_value(const SortedJson& node, const std::string& path, PathStop& stop) {
-  read_object(node, path,
-              {required_field("cache", stop.cache), required_field("latency_cycles", stop.latency_cycles),
-               field("far_latency_cycles", stop.far_latency_cycles)});
-}
-
-void read_value(const SortedJson& node, const std::string& path, SpaceSpec& space) {
-  read_object(node, path,
-              {field("path", space.path), required_field("memory_latency_cycles", space.memory_latency_cycles)});
+template <typename Object>
+requires std::is_class_v<Object>
+void read_value(const SortedJson& node, const std::string& path, Object& object) {
+  read_object(node, path, fields_of(object));
 }
 
 void read_value(const SortedJson& node, const std::string& path, std::map<Space, SpaceSpec>& spaces) {
   std::map<Space, SpaceSpec> all;
   std::vector<Field> fields;
-  for (const Space space : kAllSpaces) fields.push_back(field(std::string(to_string(space)), all[space]));
+  for (const Space space : kAllSpaces) {
+    fields.push_back(field(std::string(to_string(space)), all[space], Presence::kOptional));
+  }
   read_object(node, path, fields);
   for (const auto& [space, spec] : all) {
     if (node.contains(to_string(space))) spaces[space] = spec;
   }
-}
-
-void read_value(const SortedJson& node, const std::string& path, CodeStop& stop) {
-  read_object(
-      node, path,
-      {required_field("cache", stop.cache), required_field("cycles_per_instruction", stop.cycles_per_instruction)});
-}
-
-void read_value(const SortedJson& node, const std::string& path, CodeSpec& code) {
-  read_object(node, path,
-              {required_field("bytes_per_instruction", code.bytes_per_instruction), required_field("path", code.path),
-               required_field("memory_cycles_per_instruction", code.memory_cycles_per_instruction),
-               field("loop_cycles", code.loop_cycles)});
-}
-
-void read_value(const SortedJson& node, const std::string& path, TlbSpec& tlb) {
-  read_object(
-      node, path,
-      {required_field("page_bytes", tlb.page_bytes), required_field("entries", tlb.entries), field("ways", tlb.ways),
-       field("set_ways", tlb.set_ways), field("index", tlb.index), field("scope", tlb.scope),
-       required_field("miss_cycles", tlb.miss_cycles), field("memory_miss_cycles", tlb.memory_miss_cycles)});
-}
-
-void read_value(const SortedJson& node, const std::string& path, BandwidthSpec& bandwidth) {
-  read_object(node, path,
-              {required_field("read_bytes_per_second", bandwidth.read_bytes_per_second),
-               field("write_bytes_per_second", bandwidth.write_bytes_per_second),
-               field("half_bytes_in_flight", bandwidth.half_bytes_in_flight)});
-}
-
-void read_value(const SortedJson& node, const std::string& path, BankSpec& banks) {
-  read_object(node, path,
-              {required_field("banks", banks.banks), required_field("bank_bytes", banks.bank_bytes),
-               field("lanes_at_once", banks.lanes_at_once), required_field("conflict_cycles", banks.conflict_cycles),
-               field("store_latency_cycles", banks.store_latency_cycles)});
-}
-
-void read_value(const SortedJson& node, const std::string& path, AtomicSpec& atomics) {
-  read_object(node, path,
-              {required_field("latency_cycles", atomics.latency_cycles),
-               required_field("one_address_latency_cycles", atomics.one_address_latency_cycles),
-               required_field("lanes_per_cycle", atomics.lanes_per_cycle),
-               required_field("one_address_lanes_per_cycle", atomics.one_address_lanes_per_cycle)});
-}
-
-void read_value(const SortedJson& node, const std::string& path, ClusterBandwidth& bandwidth) {
-  read_object(node, path,
-              {required_field("cluster_size", bandwidth.cluster_size),
-               required_field("read_bytes_per_second", bandwidth.read_bytes_per_second)});
-}
-
-void read_value(const SortedJson& node, const std::string& path, ClusterSpec& clusters) {
-  read_object(node, path,
-              {required_field("max_size", clusters.max_size), required_field("latency_cycles", clusters.latency_cycles),
-               field("other_tpc_cycles", clusters.other_tpc_cycles), field("spread_cycles", clusters.spread_cycles),
-               required_field("bandwidths", clusters.bandwidths)});
-}
-
-void read_value(const SortedJson& node, const std::string& path, BulkCopySpec& bulk) {
-  read_object(
-      node, path,
-      {required_field("overhead_cycles", bulk.overhead_cycles), required_field("issue_cycles", bulk.issue_cycles),
-       required_field("bytes_per_cycle", bulk.bytes_per_cycle)});
 }
 
 // By level; check_machine() knows which levels there are.
@@ -280,20 +159,6 @@ void read_value(const SortedJson& node, const std::string& path, std::map<std::s
   for (const auto& [level, value] : node.items()) {
     if (level != "comment") read(value, join_path(path, level), levels[level]);
   }
-}
-
-void read_value(const SortedJson& node, const std::string& path, NoiseSpec& noise) {
-  read_object(node, path,
-              {field("jitter_cycles", noise.jitter_cycles), field("outlier_probability", noise.outlier_probability),
-               field("outlier_cycles", noise.outlier_cycles), field("drift_fraction", noise.drift_fraction),
-               field("interference_probability", noise.interference_probability),
-               field("bandwidth_sigma", noise.bandwidth_sigma)});
-}
-
-void read_value(const SortedJson& node, const std::string& path, SliceSpec& slices) {
-  read_object(node, path,
-              {required_field("count", slices.count), required_field("partition_cycles", slices.partition_cycles),
-               field("tpc_cycles", slices.tpc_cycles)});
 }
 
 template <typename T>
@@ -320,15 +185,9 @@ MachineSpec parse_machine(const std::string& json_text) {
   }
   MachineSpec spec;
   int version = 0;
-  read_object(
-      document, "",
-      {required_field("machine_version", version), required_field("info", spec.info),
-       required_field("caches", spec.caches), required_field("spaces", spec.spaces), field("code", spec.code),
-       field("tlbs", spec.tlbs), field("bandwidths", spec.bandwidths), field("banks", spec.banks),
-       field("atomics", spec.atomics), field("clusters", spec.clusters), field("bulk_copies", spec.bulk_copies),
-       field("noise", spec.noise), field("timer_cycles", spec.timer_cycles), field("loop_cycles", spec.loop_cycles),
-       field("sms_per_tpc", spec.sms_per_tpc), field("sm_groups", spec.sm_groups), field("slices", spec.slices),
-       field("sms_near_first_partition", spec.sms_near_first_partition)});
+  std::vector<Field> fields = fields_of(spec);
+  fields.insert(fields.begin(), field("machine_version", version, Presence::kRequired));
+  read_object(document, "", fields);
   if (version != kMachineVersion) {
     refuse("machine_version", fmt::format("{} is not {}; this gputopo reads machine files of version {} only", version,
                                           kMachineVersion, kMachineVersion));

@@ -8,6 +8,9 @@ NarrowSets::NarrowSets(const CacheGeometry& geometry)
     : index_(geometry),
       victim_(geometry),
       replacement_(geometry.replacement),
+      protected_ways_(geometry.protected_ways),
+      orders_by_hits_(replacement_ == Replacement::kLru || replacement_ == Replacement::kSegmentedLru),
+      has_state_(replacement_ == Replacement::kTreePlru || replacement_ == Replacement::kSrrip),
       sectored_(geometry.line_bytes != geometry.sector_bytes),
       stride_(most_ways_of(geometry)),
       sets_(geometry.set_ways.size()),
@@ -82,6 +85,12 @@ std::uint32_t NarrowSets::insert(std::uint32_t set_index, std::uint64_t line, st
     case Replacement::kTreePlru:
       point_away(set, way);
       break;
+    case Replacement::kSegmentedLru:
+      move_to_front(set_index, way, set.turn);
+      return set.turn;
+    case Replacement::kSrrip:
+      expect(set, way, 2);
+      break;
     case Replacement::kRandom:
       break;
   }
@@ -93,7 +102,10 @@ std::uint32_t NarrowSets::way_to_replace(std::uint32_t set_index) {
   Set& set = sets_[set_index];
   switch (replacement_) {
     case Replacement::kLru:
+    case Replacement::kSegmentedLru:
       break;
+    case Replacement::kSrrip:
+      return way_expected_last(set);
     case Replacement::kFifo:
       return set.turn + 1u == set.ways ? 0 : set.turn + 1;
     case Replacement::kRandom:
@@ -101,16 +113,16 @@ std::uint32_t NarrowSets::way_to_replace(std::uint32_t set_index) {
       return victim_.way(seed_, set_index, set.turn++, set.ways);
     case Replacement::kTreePlru: {
       std::uint32_t node = 1;
-      while (node < set.ways) node = 2 * node + (set.tree >> node & 1);
+      while (node < set.ways) node = 2 * node + (set.state >> node & 1);
       return node - set.ways;
     }
   }
   return set.ways - 1u;
 }
 
-void NarrowSets::move_to_front(std::uint32_t set_index, std::uint32_t way) {
-  const std::size_t first = std::size_t{set_index} * stride_;
-  const auto turn = [first, way](auto& values) {
+void NarrowSets::move_to_front(std::uint32_t set_index, std::uint32_t way, std::uint32_t front) {
+  const std::size_t first = std::size_t{set_index} * stride_ + front;
+  const auto turn = [first, way = way - front](auto& values) {
     auto* const newest = &values[first];
     const auto moved = newest[way];
     std::copy_backward(newest, newest + way, newest + way + 1);
@@ -123,8 +135,21 @@ void NarrowSets::move_to_front(std::uint32_t set_index, std::uint32_t way) {
 void NarrowSets::point_away(Set& set, std::uint32_t way) {
   for (std::uint32_t node = set.ways + way; node > 1; node /= 2) {
     const std::uint64_t parent = 1ull << (node / 2);
-    set.tree = (node & 1) == 0 ? set.tree | parent : set.tree & ~parent;
+    set.state = (node & 1) == 0 ? set.state | parent : set.state & ~parent;
   }
+}
+
+// The first that is not expected before the longest interval; where there is none, all grow older until there is.
+std::uint32_t NarrowSets::way_expected_last(Set& set) {
+  const auto interval = [&](std::uint32_t way) { return set.state >> (2 * way) & 3; };
+  std::uint64_t longest = 0;
+  for (std::uint32_t way = 0; way < set.ways; ++way) longest = std::max(longest, interval(way));
+  std::uint32_t victim = set.ways;
+  for (std::uint32_t way = set.ways; way-- > 0;) {
+    if (interval(way) == longest) victim = way;
+    expect(set, way, interval(way) + 3 - longest);
+  }
+  return victim;
 }
 
 }  // namespace gputopo::sim

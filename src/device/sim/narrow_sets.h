@@ -2,6 +2,7 @@
 // a load touches one or two lines of the host's memory.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <optional>
 #include <span>
@@ -26,7 +27,11 @@ class NarrowSets {
   [[nodiscard]] bool chose_at_random() const { return chose_at_random_; }
 
   bool access(std::uint64_t line, std::uint32_t sector) {
-    if (line == last_.line) return hit(last_.set_index, last_.way, sector);  // the next sector of a walk
+    if (line == last_.line) {  // the next sector of a walk
+      const bool present = hit(last_.set_index, last_.way, sector);
+      if (orders_by_hits_) last_.way = 0;
+      return present;
+    }
     const std::uint32_t set_index = index_.set_of(line);
     if (sets_[set_index].program != program_) start_set(set_index);
     const std::uint32_t way = way_of(set_index, line);
@@ -34,7 +39,7 @@ class NarrowSets {
     last_ = {line, set_index, found ? way : insert(set_index, line, sector)};
     if (!found) return false;
     const bool present = hit(set_index, way, sector);
-    if (replacement_ == Replacement::kLru) last_.way = 0;
+    if (orders_by_hits_) last_.way = 0;
     return present;
   }
 
@@ -73,10 +78,10 @@ class NarrowSets {
     std::uint32_t saved_at = 0;
     std::uint16_t used = 0;
     std::uint16_t ways = 0;
-    // FIFO: the newest way. Random: how many lines it has replaced.
+    // FIFO: the newest way. Random: how many lines it has replaced. Segmented LRU: how many lines are protected.
     std::uint32_t turn = 0;
-    // Tree PLRU: bit n is node n, 1 where the next victim lies to the right.
-    std::uint64_t tree = 0;
+    // Tree PLRU: bit n is node n, 1 where the next victim lies to the right. SRRIP: two bits of each way.
+    std::uint64_t state = 0;
   };
 
   // Of a set that has been started.
@@ -112,17 +117,19 @@ class NarrowSets {
     set.program = program_;
     set.used = 0;
     set.turn = 0;
-    set.tree = 0;
+    set.state = 0;
   }
 
   bool hit(std::uint32_t set_index, std::uint32_t way, std::uint32_t sector) {
-    const bool moves = replacement_ == Replacement::kLru && way != 0;
+    const bool moves = orders_by_hits_ && (way != 0 || sets_[set_index].turn < protected_of(sets_[set_index]));
     const bool present = !sectored_ || (sectors_[std::size_t{set_index} * stride_ + way] & sector) != 0;
-    if (!moves && present && replacement_ != Replacement::kTreePlru) return true;
+    if (!moves && present && !has_state_) return true;
     save(set_index);
     if (!present) sectors_[std::size_t{set_index} * stride_ + way] |= sector;
     if (moves) move_to_front(set_index, way);
+    if (moves && replacement_ == Replacement::kSegmentedLru) protect_front(sets_[set_index], way);
     if (replacement_ == Replacement::kTreePlru) point_away(sets_[set_index], way);
+    if (replacement_ == Replacement::kSrrip) expect(sets_[set_index], way, 0);
     return present;
   }
 
@@ -135,12 +142,27 @@ class NarrowSets {
   // Returns the way that the line is in then.
   std::uint32_t insert(std::uint32_t set_index, std::uint64_t line, std::uint32_t sector);
   [[nodiscard]] std::uint32_t way_to_replace(std::uint32_t set_index);
-  void move_to_front(std::uint32_t set_index, std::uint32_t way);
+  // The line at `way` comes to `front`, and those between move one on.
+  void move_to_front(std::uint32_t set_index, std::uint32_t way, std::uint32_t front = 0);
   static void point_away(Set& set, std::uint32_t way);
+  // Segmented LRU: the first `turn` lines are protected, each part from the newest to the oldest.
+  [[nodiscard]] std::uint32_t protected_of(const Set& set) const { return std::min(protected_ways_, set.ways - 1u); }
+  // A line that was at `way` has become the first.
+  void protect_front(Set& set, std::uint32_t way) const {
+    if (way >= set.turn) set.turn = std::min(set.turn + 1, protected_of(set));
+  }
+  // SRRIP: in how long it is expected again, from 0 to 3.
+  static void expect(Set& set, std::uint32_t way, std::uint64_t interval) {
+    set.state = (set.state & ~(std::uint64_t{3} << (2 * way))) | interval << (2 * way);
+  }
+  static std::uint32_t way_expected_last(Set& set);
 
   CacheIndex index_;
   RandomVictim victim_;
   Replacement replacement_;
+  std::uint32_t protected_ways_;  // 0 but for segmented LRU
+  bool orders_by_hits_;           // what is hit comes to the front
+  bool has_state_;                // a hit changes a set's state
   bool sectored_;
   std::uint32_t stride_;  // between the sets in lines_ and sectors_: the ways of the widest
   std::uint32_t program_ = 0;
@@ -155,7 +177,7 @@ class NarrowSets {
   Last last_;
   std::uint64_t highest_line_ = 0;  // that this program has loaded, or one above it
   std::vector<Set> sets_;
-  std::vector<std::uint64_t> lines_;    // under LRU from the newest to the oldest
+  std::vector<std::uint64_t> lines_;    // under LRU from the newest to the oldest, segmented or not
   std::vector<std::uint32_t> sectors_;  // those that are there of each line; empty where a line is one sector
 
   // What the sets were that changed since the checkpoint.

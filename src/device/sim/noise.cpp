@@ -59,11 +59,16 @@ struct Noise::Timed {
   }
 };
 
-Noise::Noise(const NoiseSpec& spec, std::uint64_t seed, std::uint64_t index)
+Noise::Noise(const NoiseSpec& spec, std::uint64_t seed, std::uint64_t index,
+             const std::optional<NeighbourSpec>& neighbour)
     : spec_(spec), gaussian_(gaussian_table<kGaussianEntries>()), random_(derive_seed(seed, index)) {
   interferes_ = spec_.interference_probability > 0 && random_.unit() <= spec_.interference_probability;
   const double phase = 2 * std::numbers::pi * static_cast<double>(index) / kDriftPrograms;
   drift_factor_ = 1 + spec_.drift_fraction * std::sin(phase);
+  if (neighbour && (neighbour->burst_programs == 0 || index / neighbour->burst_programs % 2 == 0)) {
+    turn_cycles_ = neighbour->turn_cycles;
+    other_turn_cycles_ = neighbour->neighbour_turn_cycles;
+  }
 }
 
 std::uint64_t Noise::loads_to_disturbance() {

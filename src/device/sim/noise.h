@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 
 #include "device/sim/behaviour.h"
 #include "device/sim/machine.h"
@@ -12,10 +13,26 @@ namespace gputopo::sim {
 class Noise {
  public:
   // Program `index` of the device with `seed` begins: its drift, and whether a neighbour interferes with it.
-  Noise(const NoiseSpec& spec, std::uint64_t seed, std::uint64_t index);
+  Noise(const NoiseSpec& spec, std::uint64_t seed, std::uint64_t index,
+        const std::optional<NeighbourSpec>& neighbour = std::nullopt);
 
   // A neighbour's loads go through the shared caches now and then; the load that comes after one is an outlier.
   [[nodiscard]] bool interferes() const { return interferes_; }
+  // Another process takes turns with the program.
+  [[nodiscard]] bool takes_turns() const { return turn_cycles_ > 0; }
+  // Of neither: an equal program does the same.
+  [[nodiscard]] bool is_alone() const { return !interferes() && !takes_turns(); }
+  // The program has run for so many cycles more. How many the other's turn took that came then; mostly none came.
+  [[nodiscard]] double other_turn(double cycles) {
+    since_turn_ += cycles;
+    if (since_turn_ < turn_cycles_) return 0;
+    since_turn_ = 0;
+    was_stopped_ = true;
+    return other_turn_cycles_;
+  }
+  // The other has had a turn.
+  [[nodiscard]] bool was_stopped() const { return was_stopped_; }
+
   // How many loads stay undisturbed before the next that does not.
   [[nodiscard]] std::uint64_t loads_to_disturbance();
 
@@ -48,6 +65,10 @@ class Noise {
   RandomSource random_;
   bool interferes_;
   double drift_factor_;
+  double turn_cycles_ = 0;  // 0: there are no turns
+  double other_turn_cycles_ = 0;
+  double since_turn_ = 0;
+  bool was_stopped_ = false;
 };
 
 }  // namespace gputopo::sim

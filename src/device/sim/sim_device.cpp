@@ -18,6 +18,7 @@
 #include "device/sim/noise.h"
 #include "device/sim/simulator.h"
 #include "device/sim/slices.h"
+#include "gputopo/program/unrolled_loads.h"
 
 namespace gputopo::sim {
 namespace {
@@ -101,11 +102,20 @@ class SimDevice : public Device {
       std::unique_ptr<Worker>& worker = workers_[thread];
       if (worker == nullptr) worker = std::make_unique<Worker>(spec_);
       for (std::size_t i = groups[g]; i < groups[g + 1]; ++i) {
+        if (ended_ && ended_()) throw EndedError("ended before all programs had run");
         results[i] = answer(programs[i], program_index_ + i, sms[i], *worker);
       }
     });
     program_index_ += programs.size();
     return results;
+  }
+
+  void end_when(std::function<bool()> ended) override { ended_ = std::move(ended); }
+
+  // As many programs as might have run: the neighbour comes and goes with them.
+  void rest(double seconds) override {
+    constexpr double kProgramsPerSecond = 1000;
+    program_index_ += static_cast<std::uint64_t>(std::llround(seconds * kProgramsPerSecond));
   }
 
  private:
@@ -117,11 +127,22 @@ class SimDevice : public Device {
     std::visit(
         [&](const auto& of_kind) {
           result.shared_carve_out_bytes = limits_.carve_out_for(of_kind);
-          Run run{Noise(spec_.noise, seed_, index), result.shared_carve_out_bytes, derive_seed(seed_, ~index), sm};
+          Run run{Noise(spec_.noise, seed_, index, spec_.neighbour), result.shared_carve_out_bytes,
+                  derive_seed(seed_, ~index), sm};
           result.data = simulate(of_kind, run, worker);
+          mark_company(of_kind, run.noise, result);
         },
         program);
     return result;
+  }
+
+  // As a device that knows it would; a stream comes to caches that are not what the one before it left.
+  template <typename Kind>
+  void mark_company(const Kind&, const Noise& noise, ProgramResult& result) const {
+    const bool stopped = noise.was_stopped() || (std::is_same_v<Kind, StreamProgram> && noise.takes_turns());
+    if (!stopped || !spec_.neighbour->noticed) return;
+    result.had_company = true;
+    result.undisturbed = false;
   }
 
   [[nodiscard]] ChaseResult simulate(const ChaseProgram& program, Run& run, Worker& worker) const {
@@ -137,16 +158,31 @@ class SimDevice : public Device {
   [[nodiscard]] StreamResult simulate(const StreamProgram& program, Run& run, Worker&) const {
     StreamResult result = simulate_stream(spec_, program, run.carve_out_bytes);
     result.seconds /= run.noise.bandwidth_factor();
+    if (run.noise.takes_turns()) result.seconds /= spec_.neighbour->bandwidth_share;
     result.cycles = result.seconds * clock_mhz() * 1e6;
     return result;
   }
 
   [[nodiscard]] InstructionResult simulate(const InstructionProgram& program, Run& run, Worker& worker) const {
-    return simulate_code(*spec_.code, worker.code, program, run.carve_out_bytes, run.seed, run.noise);
+    InstructionResult result =
+        simulate_code(*spec_.code, worker.code, program, run.carve_out_bytes, run.seed, run.noise);
+    if (!run.noise.takes_turns()) return result;
+    for (std::vector<std::uint64_t>& step : result.pass_cycles) {
+      for (std::uint64_t& pass : step) {
+        pass += static_cast<std::uint64_t>(run.noise.other_turn(static_cast<double>(pass)));
+      }
+    }
+    return result;
   }
 
   [[nodiscard]] AccessResult simulate(const AccessProgram& program, Run& run, Worker&) const {
-    return simulate_access(spec_, program, run.carve_out_bytes, clock_mhz(), run.noise);
+    AccessResult result = simulate_access(spec_, program, run.carve_out_bytes, clock_mhz(), run.noise);
+    if (!run.noise.takes_turns()) return result;
+    const double stopped = run.noise.other_turn(result.total_cycles);
+    result.total_cycles += stopped;
+    result.most_cycles += stopped / static_cast<double>(program.accesses);
+    result.mean_cycles += stopped / static_cast<double>(program.accesses);
+    return result;
   }
 
   [[nodiscard]] ClusterResult simulate(const ClusterProgram& program, Run& run, Worker&) const {
@@ -154,7 +190,8 @@ class SimDevice : public Device {
   }
 
   void add_slices(const ChaseProgram& program, const ChaseStep& step, StepResult& result) const {
-    if (!spec_.slices || !program.sm || result.latencies.empty()) return;
+    const bool named = program.sm || program.actors[step.actor].sm;
+    if (!spec_.slices || !named || result.latencies.empty()) return;
     if (program.arrays[step.array].space != Space::kGlobalBypassL1) return;
     const std::vector<double> cycles = slice_cycles(spec_, program, step, result.latencies.size());
     for (std::size_t i = 0; i < cycles.size(); ++i) {
@@ -163,7 +200,9 @@ class SimDevice : public Device {
   }
 
   [[nodiscard]] StepResult step_result(StepKind kind, const StepBehaviour& behaviour, Noise& noise) const {
-    const double loop_cycles = static_cast<double>(behaviour.loads) * spec_.loop_cycles;
+    const bool is_chain = kind == StepKind::kWarm;
+    const std::uint64_t passes = is_chain ? passes_of(behaviour.loads) : behaviour.loads;
+    const double loop_cycles = static_cast<double>(passes) * spec_.loop_cycles;
     switch (kind) {
       case StepKind::kWarm:
       case StepKind::kStore: {
@@ -182,6 +221,7 @@ class SimDevice : public Device {
       }
       case StepKind::kTimed:
       case StepKind::kCounted:
+      case StepKind::kAtomic:
         break;
     }
     StepResult result = noise.timed(behaviour, spec_.timer_cycles);
@@ -219,6 +259,7 @@ class SimDevice : public Device {
   std::uint64_t seed_;
   std::vector<std::unique_ptr<Worker>> workers_;  // one for each thread, made when it is needed
   std::uint64_t program_index_ = 0;
+  std::function<bool()> ended_;
   std::uint32_t sm_ = 0;
 };
 

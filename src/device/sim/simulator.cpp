@@ -3,7 +3,10 @@
 #include <algorithm>
 #include <array>
 #include <bit>
+#include <cmath>
 #include <limits>
+
+#include "device/sim/homes.h"
 
 namespace gputopo::sim {
 namespace {
@@ -43,23 +46,6 @@ class Prefetcher {
   std::vector<const Cache*> caches_;
 };
 
-// Where the arrays of a program lie.
-std::vector<std::uint64_t> place_arrays(const ChaseProgram& program) {
-  std::vector<std::uint64_t> bases;
-  std::uint64_t next_address = kLargestAlignment;
-  for (const ChaseArray& array : program.arrays) {
-    if (array.alias_of) {
-      bases.push_back(bases[*array.alias_of]);
-      continue;
-    }
-    const std::uint64_t alignment = std::clamp(std::bit_ceil(array.bytes), kSmallestAlignment, kLargestAlignment);
-    next_address = (next_address + alignment - 1) & ~(alignment - 1);
-    bases.push_back(next_address);
-    next_address += array.bytes;
-  }
-  return bases;
-}
-
 // Loads until a neighbour's next one, for programs that have a neighbour.
 class Neighbour {
  public:
@@ -77,12 +63,22 @@ class Neighbour {
   std::uint64_t loads_left_;
 };
 
+// Of a program that takes turns with another process, which has just run for so many cycles: what the other's turn took
+// that came then.
+double take_turn(double cycles, Hierarchy& hierarchy, Noise& noise) {
+  if (!noise.takes_turns()) return 0;
+  const double stopped = noise.other_turn(cycles);
+  if (stopped > 0) hierarchy.lose_contents();
+  return stopped;
+}
+
 template <Order kOrder>
 StepBehaviour follow_in_order(const ChaseStep& step, const Path& path, const ChainAddresses& chain, std::uint64_t kept,
                               Hierarchy& hierarchy, Noise& noise) {
   StepBehaviour behaviour(step.loads);
   behaviour.first_loads.reserve(kept);
   const bool paired = step.kind == StepKind::kPaired;
+  const bool atomic = step.kind == StepKind::kAtomic;
   const Prefetcher<kOrder> prefetcher(path, chain);
   Neighbour neighbour(noise);
   std::uint64_t position = step.first;
@@ -91,12 +87,13 @@ StepBehaviour follow_in_order(const ChaseStep& step, const Path& path, const Cha
     const bool disturbed = neighbour.comes_first();
     if (disturbed) hierarchy.neighbour_load(path);
     const std::uint64_t address = chain.at<kOrder>(position);
-    double cycles = hierarchy.load(path, address);
+    double cycles = atomic ? hierarchy.atomic(path, address) : hierarchy.load(path, address);
     if (paired) {
       const double again = hierarchy.load(path, address);
       behaviour.paired_cycles += cycles + again;
       cycles -= again;
     }
+    cycles += take_turn(std::abs(cycles), hierarchy, noise);
     behaviour.add(cycles, disturbed, kept);
     if (++position == chain.count()) position = 0;
   }
@@ -127,12 +124,13 @@ std::size_t warm_steps_of(const ChaseProgram& program) {
   return static_cast<std::size_t>(first_timed - program.steps.begin());
 }
 
-// What decides the state that the warm steps lead to.
-ChaseProgram warm_part_of(const ChaseProgram& program) {
+// What decides the state that the warm steps lead to. Of the SM that is the partition that it is near.
+ChaseProgram warm_part_of(const MachineSpec& spec, const ChaseProgram& program) {
   ChaseProgram part = program;
   part.steps.resize(warm_steps_of(program));
   part.exclusive = false;
-  part.sm.reset();
+  if (part.sm) part.sm = partition_of_sm(spec, *part.sm);
+  if (part.sm == 0) part.sm.reset();
   part.timed_cap = 0;
   for (std::size_t i = 0; i < part.arrays.size(); ++i) {
     ChaseArray& array = part.arrays[i];
@@ -170,9 +168,25 @@ bool checkpoint_pays(const ChaseProgram& program, std::size_t warm_steps) {
 
 }  // namespace
 
+std::vector<std::uint64_t> place_arrays(const ChaseProgram& program) {
+  std::vector<std::uint64_t> bases;
+  std::uint64_t next_address = kLargestAlignment;
+  for (const ChaseArray& array : program.arrays) {
+    if (array.alias_of) {
+      bases.push_back(bases[*array.alias_of]);
+      continue;
+    }
+    const std::uint64_t alignment = std::clamp(std::bit_ceil(array.bytes), kSmallestAlignment, kLargestAlignment);
+    next_address = (next_address + alignment - 1) & ~(alignment - 1);
+    bases.push_back(next_address);
+    next_address += array.bytes;
+  }
+  return bases;
+}
+
 const Behaviour& Simulator::run(const ChaseProgram& program, std::uint64_t carve_out_bytes, std::uint64_t seed,
                                 Noise& noise) {
-  const bool alone = !noise.interferes();
+  const bool alone = noise.is_alone();
   if (alone && last_ && last_->carve_out_bytes == carve_out_bytes && last_->program == program) return behaviour_;
   last_.reset();
   if (!alone) {
@@ -183,7 +197,7 @@ const Behaviour& Simulator::run(const ChaseProgram& program, std::uint64_t carve
     return behaviour_;
   }
   const std::size_t warm_steps = warm_steps_of(program);
-  Done warm_part{warm_part_of(program), carve_out_bytes};
+  Done warm_part{warm_part_of(spec_, program), carve_out_bytes};
   const bool has_checkpoint = checkpoint_ && checkpoint_->carve_out_bytes == carve_out_bytes;
   if (has_checkpoint && checkpoint_->program == warm_part.program) {
     hierarchy_.rollback(seed);
@@ -220,21 +234,22 @@ void Simulator::take_steps(const ChaseProgram& program, std::size_t first, std::
     }
     const ChainAddresses chain(array, bases[step.array], step, orders_);
     const ChaseActor& actor = program.actors[step.actor];
-    const Path path = hierarchy_.path_of(array.space, actor.warp, actor.sm.value_or(0));
+    const std::uint32_t sm = actor.sm.value_or(0);
+    const Path path = hierarchy_.path_of(array.space, actor.warp, sm, program.sm.value_or(sm));
     if (step.kind == StepKind::kStore) {
-      behaviour_.push_back(store(step, path, chain));
+      behaviour_.push_back(store(step, path, chain, noise));
       continue;
     }
-    const std::uint64_t kept =
-        step.kind == StepKind::kTimed ? std::min<std::uint64_t>(step.loads, program.timed_cap) : 0;
+    const std::uint64_t kept = keeps_latencies(step.kind) ? std::min<std::uint64_t>(step.loads, program.timed_cap) : 0;
     behaviour_.push_back(follow(step, path, chain, kept, hierarchy_, noise));
   }
 }
 
-StepBehaviour Simulator::store(const ChaseStep& step, const Path& path, const ChainAddresses& elements) {
+StepBehaviour Simulator::store(const ChaseStep& step, const Path& path, const ChainAddresses& elements, Noise& noise) {
   StepBehaviour behaviour(step.loads);
   for (std::uint64_t i = 0; i < step.loads; ++i) {
-    behaviour.add(hierarchy_.store(path, elements.at<Order::kSequential>(i)), false, 0);
+    const double cycles = hierarchy_.store(path, elements.at<Order::kSequential>(i));
+    behaviour.add(cycles + take_turn(cycles, hierarchy_, noise), false, 0);
   }
   return behaviour;
 }
@@ -246,8 +261,9 @@ void Simulator::touch(const ChaseProgram& program, const ChaseStep& step, std::u
   const ChaseArray& array = program.arrays[step.array];
   behaviour.loads = touched_elements(array, step);
   std::vector<Path> path_of_warp;
+  const std::uint32_t sm = program.actors[step.actor].sm.value_or(0);
   for (std::uint32_t warp = 0; warp < kTouchThreads / kWarpThreads && warp * kWarpThreads < behaviour.loads; ++warp) {
-    path_of_warp.push_back(hierarchy_.path_of(array.space, warp, program.actors[step.actor].sm.value_or(0)));
+    path_of_warp.push_back(hierarchy_.path_of(array.space, warp, sm, program.sm.value_or(sm)));
   }
   const ChainAddresses elements(array, place_arrays(program)[step.array]);
   const Prefetcher<Order::kSequential> prefetcher(path_of_warp[0], elements);
@@ -257,7 +273,9 @@ void Simulator::touch(const ChaseProgram& program, const ChaseStep& step, std::u
     const Path& path = path_of_warp[i % kTouchThreads / kWarpThreads];
     const bool disturbed = neighbour.comes_first();
     if (disturbed) hierarchy_.neighbour_load(path);
-    behaviour.add(hierarchy_.load(path, elements.at<Order::kSequential>(step.first + i)), disturbed, 0);
+    const double cycles = hierarchy_.load(path, elements.at<Order::kSequential>(step.first + i));
+    // The threads' loads overlap; a turn stops them all.
+    behaviour.add(cycles + kTouchThreads * take_turn(cycles / kTouchThreads, hierarchy_, noise), disturbed, 0);
   }
 }
 

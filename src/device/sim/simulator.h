@@ -12,9 +12,12 @@
 
 namespace gputopo::sim {
 
+// Where the arrays of a program lie.
+[[nodiscard]] std::vector<std::uint64_t> place_arrays(const ChaseProgram& program);
+
 class Simulator {
  public:
-  explicit Simulator(const MachineSpec& spec) : hierarchy_(spec) {}
+  explicit Simulator(const MachineSpec& spec) : spec_(spec), hierarchy_(spec) {}
 
   // `seed` is of random replacement; `noise` has started the program, and says when a neighbour disturbs it. The answer
   // depends on the arguments only, not on what ran before.
@@ -23,10 +26,12 @@ class Simulator {
 
  private:
   void take_steps(const ChaseProgram& program, std::size_t first, std::size_t last, Noise& noise);
-  [[nodiscard]] StepBehaviour store(const ChaseStep& step, const Path& path, const ChainAddresses& elements);
+  [[nodiscard]] StepBehaviour store(const ChaseStep& step, const Path& path, const ChainAddresses& elements,
+                                    Noise& noise);
   void touch(const ChaseProgram& program, const ChaseStep& step, std::uint64_t done, Noise& noise,
              StepBehaviour& behaviour);
 
+  const MachineSpec& spec_;
   Hierarchy hierarchy_;
   ElementOrders orders_;
 

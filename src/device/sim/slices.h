@@ -9,9 +9,6 @@
 
 namespace gputopo::sim {
 
-// The L2 partition that an SM is near.
-[[nodiscard]] std::uint32_t partition_of_sm(const MachineSpec& spec, std::uint32_t sm);
-
 // Cycles that each of the first `kept` loads of a timed step takes more (or less) than the mean, on the named SM.
 [[nodiscard]] std::vector<double> slice_cycles(const MachineSpec& spec, const ChaseProgram& program,
                                                const ChaseStep& step, std::size_t kept);

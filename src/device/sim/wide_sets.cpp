@@ -97,6 +97,8 @@ std::uint32_t WideSets::replace_way(std::uint32_t set_index) {
       return way;
     }
     case Replacement::kTreePlru:
+    case Replacement::kSegmentedLru:  // of narrow sets only, as SRRIP
+    case Replacement::kSrrip:
       break;
   }
   std::uint32_t node = 1;

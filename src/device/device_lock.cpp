@@ -1,0 +1,140 @@
+#include "gputopo/device_lock.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cctype>
+#include <cerrno>
+#include <cstdlib>
+#include <cstring>
+#include <utility>
+
+namespace gputopo {
+namespace {
+
+// Tried in this order. What makes one fit is the same for every user, so that all take the same.
+constexpr const char* kFolders[] = {"/run/lock", "/dev/shm", "/tmp"};
+// Between a look for the file and its making, another may have made it or taken it away.
+constexpr int kTries = 10;
+
+class Descriptor {
+ public:
+  explicit Descriptor(int fd) : fd_(fd) {}
+  Descriptor(Descriptor&& other) noexcept : fd_(std::exchange(other.fd_, -1)) {}
+  Descriptor& operator=(Descriptor&&) = delete;
+  Descriptor(const Descriptor&) = delete;
+  Descriptor& operator=(const Descriptor&) = delete;
+  ~Descriptor() {
+    if (fd_ >= 0) close(fd_);
+  }
+  [[nodiscard]] int get() const { return fd_; }
+  [[nodiscard]] bool is_open() const { return fd_ >= 0; }
+
+ private:
+  int fd_;
+};
+
+class FileLock : public DeviceLock {
+ public:
+  explicit FileLock(Descriptor file) : file_(std::move(file)) {}
+
+ private:
+  Descriptor file_;  // the lock ends with it
+};
+
+// Whether every user can make files there and nobody can take away those of others.
+bool is_for_everybody(const struct stat& folder) {
+  constexpr mode_t kWanted = S_ISVTX | S_IWOTH | S_IXOTH;
+  return S_ISDIR(folder.st_mode) && folder.st_uid == 0 && (folder.st_mode & kWanted) == kWanted;
+}
+
+struct Folder {
+  Descriptor descriptor{-1};
+  std::string path;
+};
+
+Folder lock_folder() {
+  constexpr int kFlags = O_RDONLY | O_DIRECTORY | O_CLOEXEC;
+  if (const char* chosen = std::getenv("GPUTOPO_LOCK_DIR"); chosen != nullptr && *chosen != '\0') {
+    return {Descriptor(open(chosen, kFlags)), chosen};
+  }
+  for (const char* path : kFolders) {
+    Descriptor folder(open(path, kFlags));
+    struct stat status {};
+    if (folder.is_open() && fstat(folder.get(), &status) == 0 && is_for_everybody(status)) {
+      return {std::move(folder), path};
+    }
+  }
+  return {};
+}
+
+std::string file_name(std::string pci_address) {
+  // No separator of paths, whatever the vendor's interface says.
+  std::ranges::replace_if(
+      pci_address, [](unsigned char c) { return std::isalnum(c) == 0 && c != '.'; }, '-');
+  return fmt::format("gputopo-{}.lock", pci_address);
+}
+
+// Another user's file is as good as one's own: to lock it, it need only be read. So it is made for all to read, and
+// opened without O_CREAT, with which Linux refuses files of others in such folders (fs.protected_regular). A planted
+// pipe does not block.
+Descriptor open_lock_file(int folder, const std::string& name) {
+  constexpr int kFlags = O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC;
+  constexpr mode_t kForAll = 0444;
+  for (int i = 0; i < kTries; ++i) {
+    Descriptor file(openat(folder, name.c_str(), kFlags));
+    if (file.is_open() || errno != ENOENT) return file;
+    Descriptor made(openat(folder, name.c_str(), kFlags | O_CREAT | O_EXCL, kForAll));
+    if (made.is_open()) {
+      static_cast<void>(fchmod(made.get(), kForAll));  // whatever the umask
+      return made;
+    }
+    if (errno != EEXIST) return made;
+  }
+  return Descriptor(-1);
+}
+
+// Whether the name still stands for the file: what cleans up may have taken it away before it was locked.
+bool is_current(int folder, const std::string& name, const struct stat& file) {
+  struct stat now {};
+  return fstatat(folder, name.c_str(), &now, AT_SYMLINK_NOFOLLOW) == 0 && now.st_ino == file.st_ino &&
+         now.st_dev == file.st_dev;
+}
+
+}  // namespace
+
+DeviceLockAttempt try_lock_device(const std::string& pci_address) {
+  const auto refused = [](const std::string& why) {
+    return DeviceLockAttempt{.problem = fmt::format("{}: another gputopo may measure this GPU at the same time", why)};
+  };
+  const Folder folder = lock_folder();
+  if (!folder.descriptor.is_open()) {
+    return refused(folder.path.empty() ? std::string("no folder for a lock that all users share")
+                                       : fmt::format("cannot open '{}' for a lock: {}", folder.path, strerror(errno)));
+  }
+  const std::string name = file_name(pci_address);
+  const std::string path = folder.path + "/" + name;
+  for (int i = 0; i < kTries; ++i) {
+    Descriptor file = open_lock_file(folder.descriptor.get(), name);
+    if (!file.is_open()) return refused(fmt::format("cannot lock '{}': {}", path, strerror(errno)));
+    struct stat status {};
+    // A second name would let somebody lock another's file through this one.
+    if (fstat(file.get(), &status) != 0 || !S_ISREG(status.st_mode) || status.st_nlink > 1) {
+      return refused(fmt::format("cannot lock '{}': it is not a plain file", path));
+    }
+    if (flock(file.get(), LOCK_EX | LOCK_NB) != 0) {
+      if (errno == EWOULDBLOCK) return {};
+      return refused(fmt::format("cannot lock '{}': {}", path, strerror(errno)));
+    }
+    if (is_current(folder.descriptor.get(), name, status)) {
+      return {.lock = std::make_unique<FileLock>(std::move(file)), .problem = {}};
+    }
+  }
+  return refused(fmt::format("cannot lock '{}': it is replaced all the time", path));
+}
+
+}  // namespace gputopo

@@ -1,0 +1,32 @@
+// Where the lines of a cache with partitions are at home.
+#pragma once
+
+#include <cstdint>
+
+#include "device/sim/machine.h"
+
+namespace gputopo::sim {
+
+// In which partition of a cache each line is at home. Every run of as many lines as a partition has sets, and the runs
+// behind it, are dealt out so that a contiguous array is at home in all partitions alike, and evenly in their sets.
+class HomeMap {
+ public:
+  HomeMap() = default;
+  // `block_bytes`: what is at home in one place, a power of two.
+  HomeMap(std::uint32_t partitions, std::uint64_t block_bytes, std::uint64_t blocks_of_a_run);
+
+  [[nodiscard]] std::uint32_t home_of(std::uint64_t address) const;
+
+ private:
+  std::uint32_t partitions_ = 1;
+  unsigned block_shift_ = 0;
+  std::uint64_t blocks_of_a_run_ = 1;
+};
+
+// Of a cache that has partitions.
+[[nodiscard]] HomeMap homes_of(const MachineSpec& spec, const CacheSpec& cache);
+
+// The L2 partition that an SM is near.
+[[nodiscard]] std::uint32_t partition_of_sm(const MachineSpec& spec, std::uint32_t sm);
+
+}  // namespace gputopo::sim

@@ -1,0 +1,12 @@
+// What the host is: for the report's header.
+#pragma once
+
+#include <string>
+
+namespace gputopo {
+
+[[nodiscard]] std::string host_cpu();       // model name from /proc/cpuinfo; empty when unknown
+[[nodiscard]] std::string host_os();        // "Linux 6.1.0 x86_64"
+[[nodiscard]] std::string utc_timestamp();  // ISO 8601
+
+}  // namespace gputopo
