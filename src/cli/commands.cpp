@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <chrono>
 #include <cstdio>
 #include <cstring>
 #include <exception>
@@ -14,6 +15,7 @@
 #include <memory>
 #include <set>
 #include <string>
+#include <thread>
 #include <utility>
 #include <vector>
 
@@ -24,6 +26,7 @@
 #include "cli/progress.h"
 #include "cli/terminal_style.h"
 #include "file/writable.h"
+#include "gputopo/device_lock.h"
 #include "gputopo/discover.h"
 #include "gputopo/error.h"
 #include "gputopo/report.h"
@@ -60,6 +63,31 @@ void announce(const Options& options, const DeviceInfo& info) {
   }
   if (options.quiet) return;
   fmt::print(stderr, "gputopo: discovering {}{}\n", info.name, info.simulated ? " (SIMULATED)" : "");
+}
+
+struct Turn {
+  std::unique_ptr<DeviceLock> lock;  // null: there is none to be had, or it was not waited for to the end
+  ExitCode code = kExitComplete;     // of a wait that ended without
+};
+
+// Two that measure one GPU measure one another. Before it is opened, for a context is work for the GPU, too.
+Turn take_turn(const Options& options, const std::atomic<bool>& interrupted) {
+  constexpr std::chrono::milliseconds kPause{50};
+  const std::string pci_address = pci_address_of(options.device);
+  if (pci_address.empty()) return {};
+  for (bool is_first = true;; is_first = false) {
+    DeviceLockAttempt attempt = try_lock_device(pci_address);
+    if (!attempt.problem.empty()) fmt::print(stderr, "gputopo: warning: {}\n", attempt.problem);
+    if (!attempt.taken_by_another()) return {.lock = std::move(attempt.lock)};
+    if (options.no_wait) {
+      fmt::print(stderr, "gputopo: error: another gputopo measures the GPU at {}; without --no-wait this one waits\n",
+                 pci_address);
+      return {.code = kExitBusy};
+    }
+    if (is_first) fmt::print(stderr, "gputopo: waiting for another gputopo that measures the GPU at {}\n", pci_address);
+    std::this_thread::sleep_for(kPause);
+    if (interrupted) return {.code = kExitInterrupted};
+  }
 }
 
 // Prints every program, and the device's own code where it differs from all before.
@@ -150,6 +178,8 @@ void write_reports(const Options& options, const Topology& topology, Attempts& a
 int run_discover(const Options& options) {
   check_targets(options);
   const std::atomic<bool>& interrupted = catch_interrupts();
+  const Turn turn = take_turn(options, interrupted);
+  if (turn.code != kExitComplete) return turn.code;
   std::unique_ptr<Device> device = open_device(options.device, options.seed);
   Recorder* recorder = nullptr;
   if (!options.record_path.empty()) {

@@ -59,6 +59,7 @@ void add_discover_options(CLI::App& app, Options& options) {
       })
       ->type_name("SECONDS")
       ->capture_default_str();
+  app.add_flag("--no-wait", options.no_wait, "End at once where another gputopo measures this GPU");
   app.add_flag("--quiet", options.quiet, "No progress");
   app.add_flag("--verbose", options.verbose, "Say on standard error what each probe decides and why");
   app.add_flag("--dump-program", options.dump_program,
@@ -261,7 +262,8 @@ const std::vector<ExitCodeMeaning>& exit_code_meanings() {
       {kExitFailure, "failure: the device, a file, or the measurement as a whole; of diff and check: different"},
       {kExitUsage, "the command line is wrong"},
       {kExitIncomplete,
-       "finished, but values that 'gputopo coverage' promises could not be found out; standard error names the first"},
+       "finished, but values that were asked for could not be found out; standard error names the first"},
+      {kExitBusy, "another gputopo measures this GPU, and --no-wait was given"},
       {kExitInterrupted, "interrupted: what was measured until then is reported, marked incomplete"},
   };
   return kMeanings;

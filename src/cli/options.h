@@ -15,6 +15,7 @@ enum ExitCode : int {
   kExitFailure = 1,
   kExitUsage = 2,
   kExitIncomplete = 3,
+  kExitBusy = 4,
   kExitInterrupted = 130,
 };
 
@@ -43,6 +44,7 @@ struct Options {
   std::string record_path;
   bool full = false;
   double budget_seconds = 60;
+  bool no_wait = false;  // for another gputopo on the same GPU
   std::uint64_t seed = 1;
   bool quiet = false;
   bool verbose = false;

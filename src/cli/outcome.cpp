@@ -11,9 +11,8 @@
 namespace gputopo::cli {
 namespace {
 
-bool is_promised(Coverage coverage) {
-  return coverage == Coverage::kMeasured || coverage == Coverage::kApi || coverage == Coverage::kApiAndMeasured;
-}
+// What is measured with --full only, too: where it was not asked for, its reason says so.
+bool is_promised(Coverage coverage) { return coverage != Coverage::kNotApplicable; }
 
 // Reasons that are an answer about the device or the user's own wish, not a failure to find out.
 bool keeps_the_promise(Reason reason) {
@@ -65,7 +64,7 @@ Outcome judge(const Topology& topology, bool interrupted) {
   if (broken.empty()) return {.code = topology.complete ? kExitComplete : kExitIncomplete};
   const Attribute& first = *broken.front().attribute;
   return {.code = kExitIncomplete,
-          .broken_promise = fmt::format("{} of the values that 'gputopo coverage' promises could not be found out: {} "
+          .broken_promise = fmt::format("{} of the values that were asked for could not be found out: {} "
                                         "({}: {}){}",
                                         broken.size(), broken.front().name, report::readable(to_string(first.reason)),
                                         first.detail, broken.size() == 1 ? "" : " and others, which --markdown lists")};

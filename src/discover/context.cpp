@@ -1,28 +1,8 @@
 #include "discover/context.h"
 
-#include <algorithm>
-#include <string>
+#include "probe/settle.h"
 
 namespace gputopo {
-
-void Context::require_space(Space space) const {
-  if (std::ranges::find(info().spaces, space) != info().spaces.end()) return;
-  throw NotSupportedError("this device runs no programs in the " + std::string(to_string(space)) + " space");
-}
-
-probe::Site Context::tlb_site() const {
-  const bool bypass = std::ranges::find(info().spaces, Space::kGlobalBypassL1) != info().spaces.end();
-  probe::Site pages = caches.site(bypass ? Space::kGlobalBypassL1 : Space::kGlobal);
-  pages.exclusive = true;  // the last level may be shared by SMs
-  return pages;
-}
-
-const probe::TlbSurvey& Context::tlbs() {
-  return tlbs_.get([&] {
-    probe::Lab own = lab();
-    return probe::survey_tlbs(own, tlb_site());
-  });
-}
 
 const probe::ClusterSurvey& Context::clusters() {
   return clusters_.get([&] {
@@ -36,6 +16,10 @@ const probe::BankCurve& Context::bank_curve() {
     probe::Lab own = lab();
     return probe::measure_bank_curve(own);
   });
+}
+
+const probe::BankFit& Context::bank_fit() {
+  return bank_fit_.get([&] { return probe::settle(lab(), "shared", probe::decide_banks(bank_curve())); });
 }
 
 }  // namespace gputopo

@@ -28,20 +28,21 @@ class Context {
     return attributes_.attribute(element, attribute);
   }
   // Throws NotSupportedError where programs cannot use it here.
-  void require_space(Space space) const;
+  void require_space(Space space) const { bench_.require_space(space); }
 
   // Loads that miss L1, which may be looked up before the translation.
-  [[nodiscard]] probe::Site tlb_site() const;
-  [[nodiscard]] const probe::TlbSurvey& tlbs();
+  [[nodiscard]] probe::Site tlb_site() const { return caches.tlb_site(); }
+  [[nodiscard]] const probe::TlbSurvey& tlbs() { return caches.tlbs(); }
   [[nodiscard]] const probe::ClusterSurvey& clusters();
   [[nodiscard]] const probe::BankCurve& bank_curve();
+  [[nodiscard]] const probe::BankFit& bank_fit();
 
  private:
   probe::Bench& bench_;
   Attributes& attributes_;
-  Once<probe::TlbSurvey> tlbs_;
   Once<probe::ClusterSurvey> clusters_;
   Once<probe::BankCurve> bank_curve_;
+  Once<probe::BankFit> bank_fit_;
 
  public:
   CodeFindings code;

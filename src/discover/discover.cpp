@@ -8,10 +8,12 @@
 #include "discover/consistency.h"
 #include "discover/context.h"
 #include "discover/general.h"
-#include "discover/host.h"
 #include "discover/measure/step.h"
 #include "discover/scheduler.h"
 #include "discover/selection.h"
+#include "file/host.h"
+#include "probe/drift.h"
+#include "probe/drift_decision.h"
 #include "probe/lab.h"
 
 namespace gputopo {
@@ -70,6 +72,25 @@ void add_sm_clock(const probe::Conditions& conditions, Topology& topology) {
       {}, std::round(conditions.sm_clock_mhz() * 10) / 10, "MHz", std::nullopt, "clock64_against_globaltimer");
 }
 
+// What one load showed of the run's drift goes into the intervals of all latencies.
+void allow_for_drift(const std::vector<double>& cycles, Topology& topology) {
+  const std::optional<stats::Interval> drift = probe::drift_of(cycles);
+  if (!drift) return;
+  for (MemoryElement& element : topology.memory) {
+    for (auto& [name, attribute] : element.attributes) {
+      if (attribute.source != Source::kMeasured || attribute.unit != "cycles" || !attribute.low) continue;
+      const stats::Interval wider = probe::with_drift({*attribute.low, *attribute.high}, *drift);
+      attribute.low = wider.low;
+      attribute.high = wider.high;
+      attribute.add_condition("drift_low", drift->low);
+      attribute.add_condition("drift_high", drift->high);
+    }
+  }
+  if (!probe::is_remarkable(*drift)) return;
+  topology.warnings.push_back(fmt::format("latencies drifted by {:.1f}% during the run: the clocks or the load changed",
+                                          100 * (drift->high - drift->low)));
+}
+
 }  // namespace
 
 Topology discover(Device& device, const DiscoverOptions& options) {
@@ -78,7 +99,7 @@ Topology discover(Device& device, const DiscoverOptions& options) {
   const std::vector<Cell> cells = cells_to_measure(selection, vendor);
   Topology topology;
   topology.generator = "gputopo " GPUTOPO_VERSION;
-  topology.timestamp = utc_timestamp();
+  topology.timestamp = device.info().recorded ? device.info().recorded->timestamp : utc_timestamp();
   fill_general(device.info(), topology);
 
   probe::Bench bench(device, bench_options(options));
@@ -94,10 +115,13 @@ Topology discover(Device& device, const DiscoverOptions& options) {
       options.on_progress);
   context.emplace(bench, scheduler);
   scheduler.expect(cells.size());
+  probe::DriftWatch drift(bench);
   for (const Cell& cell : cells) {
+    drift.look();
     static_cast<void>(scheduler.attribute(cell.element, cell.attribute));
     scheduler.count_done();
   }
+  drift.look_again();
   scheduler.report_end();
 
   for (const ElementInfo* element : elements_of(vendor)) {
@@ -107,7 +131,13 @@ Topology discover(Device& device, const DiscoverOptions& options) {
   topology.complete = scheduler.complete();
   topology.timing = scheduler.timing();
   topology.warnings = scheduler.warnings();
+  if (bench.programs_repeated() > 0) {
+    topology.warnings.push_back(fmt::format(
+        "other programs had this GPU now and then: {} programs were run again; without them it takes less time",
+        bench.programs_repeated()));
+  }
   for (std::string& line : bench.device_warnings()) topology.warnings.push_back(std::move(line));
+  allow_for_drift(drift.cycles(), topology);
   add_theoretical_bandwidths(topology);
   check_consistency(topology);
   topology.total_seconds = bench.elapsed_seconds();

@@ -4,7 +4,7 @@
 
 #include <cmath>
 
-#include "discover/host.h"
+#include "file/host.h"
 
 namespace gputopo {
 namespace {
@@ -78,6 +78,17 @@ Attribute cores_per_sm(const DeviceInfo& info) {
   return unavailable(Reason::kNotSupported, "no entry for this compute capability in the table of cores per SM");
 }
 
+// The machine that replays a recording is not the one that was measured.
+void add_recorded(AttributeMap& map, AttributeId id, const std::string& value) {
+  Attribute& attribute = get_or_add(map, id);
+  if (value.empty()) {
+    attribute = unavailable(Reason::kNotSupported, "the recording does not tell");
+    return;
+  }
+  attribute = api_value(value, "");
+  attribute.method = "told_by_the_recording";
+}
+
 void fill_device(const DeviceInfo& info, AttributeMap& device) {
   const std::optional<int>& major = info.compute_capability_major;
   const std::optional<int>& minor = info.compute_capability_minor;
@@ -94,6 +105,11 @@ void fill_device(const DeviceInfo& info, AttributeMap& device) {
   add_if_told(device, AttributeId::kMigEnabled, info.mig_enabled);
   add_if_told(device, AttributeId::kComputePartitionMode, info.compute_partition_mode);
   add_if_told(device, AttributeId::kMemoryPartitionMode, info.memory_partition_mode);
+  if (info.recorded) {
+    add_recorded(device, AttributeId::kHostCpu, info.recorded->host_cpu);
+    add_recorded(device, AttributeId::kOs, info.recorded->os);
+    return;
+  }
   add_text(device, AttributeId::kHostCpu, host_cpu());
   add_text(device, AttributeId::kOs, host_os());
 }

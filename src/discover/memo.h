@@ -27,6 +27,8 @@ struct Absence {
       throw probe::NotPresent(absence.detail);
     case Reason::kDeviceError:
       throw DeviceError(absence.detail);
+    case Reason::kDisturbed:
+      throw probe::Disturbed(absence.detail);
     default:
       throw NotSupportedError(absence.detail);
   }
@@ -46,10 +48,14 @@ class Memo {
     return std::get<T>(entry);
   }
 
-  // The same, and no value where there is nothing.
+  // The same, and no value where there is nothing. Throws Disturbed where that is not known.
   template <typename Make>
   const T* find(const Key& key, Make&& make) {
-    return std::get_if<T>(&look_up(key, make));
+    const Entry& entry = look_up(key, make);
+    if (const auto* absence = std::get_if<Absence>(&entry); absence != nullptr) {
+      if (absence->reason == Reason::kDisturbed) raise(*absence);
+    }
+    return std::get_if<T>(&entry);
   }
 
  private:
@@ -71,6 +77,8 @@ class Memo {
       return Absence{Reason::kInconclusive, error.what()};
     } catch (const probe::NotPresent& error) {
       return Absence{Reason::kNotPresent, error.what()};
+    } catch (const probe::Disturbed& error) {
+      return Absence{Reason::kDisturbed, error.what()};
     } catch (const NotSupportedError& error) {
       return Absence{Reason::kNotSupported, error.what()};
     } catch (const DeviceLostError&) {

@@ -27,6 +27,8 @@ Attribute Scheduler::guarded(ElementId element, AttributeId attribute) {
     return end(Reason::kDeviceError, error.what());
   } catch (const probe::Inconclusive& error) {
     return unavailable(Reason::kInconclusive, error.what());
+  } catch (const probe::Disturbed& error) {
+    return unavailable(Reason::kDisturbed, error.what());
   } catch (const probe::NotPresent& error) {
     return unavailable(Reason::kNotPresent, error.what());
   } catch (const NotSupportedError& error) {
@@ -38,14 +40,16 @@ Attribute Scheduler::guarded(ElementId element, AttributeId attribute) {
 
 const Attribute& Scheduler::attribute(ElementId element, AttributeId attribute) {
   const auto key = std::pair(element, attribute);
-  if (const auto found = results_.find(key); found != results_.end()) return found->second;
+  if (const auto found = results_.find(key); found != results_.end()) return usable(found->second);
   const std::string name = fmt::format("{}.{}", to_string(element), to_string(attribute));
   report_progress(name);
   const double begin = bench_.elapsed_seconds();
   const std::uint64_t programs_before = bench_.programs_run();
   const double outer_nested = nested_seconds_;
   nested_seconds_ = 0;
+  ++depth_;
   Attribute result = guarded(element, attribute);
+  --depth_;
   // What it needed may have met the end: that is why there is no value.
   if (!result.available() && ended_) result = unavailable(ended_->reason, ended_->detail);
   const double spent = bench_.elapsed_seconds() - begin;
@@ -54,7 +58,12 @@ const Attribute& Scheduler::attribute(ElementId element, AttributeId attribute) 
   nested_seconds_ = outer_nested + spent;
   if (!result.available()) bench_.log(fmt::format("{}: {}: {}", name, to_string(result.reason), result.detail));
   for (SampleTable& table : result.samples) table.name = name + "." + table.name;
-  return results_.emplace(key, std::move(result)).first->second;
+  return usable(results_.emplace(key, std::move(result)).first->second);
+}
+
+const Attribute& Scheduler::usable(const Attribute& result) const {
+  if (depth_ > 0 && result.reason == Reason::kDisturbed) throw probe::Disturbed(result.detail);
+  return result;
 }
 
 }  // namespace gputopo

@@ -38,6 +38,9 @@ class Scheduler : public Attributes {
 
  private:
   [[nodiscard]] Attribute guarded(ElementId element, AttributeId attribute);
+  // As a step may use it: one that was disturbed may be there, and a step that took it for absent would be wrong.
+  // Throws Disturbed then.
+  [[nodiscard]] const Attribute& usable(const Attribute& result) const;
   [[nodiscard]] Attribute end(Reason reason, const std::string& detail);
   void report_progress(const std::string& probe);
 
@@ -49,6 +52,7 @@ class Scheduler : public Attributes {
   std::vector<ProbeTime> timing_;
   std::vector<std::string> warnings_;
   double nested_seconds_ = 0;  // spent in steps that the running one asked for
+  int depth_ = 0;              // steps that are running, each asked for by the one before
   std::size_t done_ = 0;
   std::size_t total_ = 0;
 };

@@ -12,8 +12,6 @@ namespace gputopo::probe {
 // ---- Banks of shared memory ----
 
 [[nodiscard]] BankCurve measure_bank_curve(Lab& lab);
-// Throws Inconclusive where no layout explains the curve, or two do.
-[[nodiscard]] BankFit fit_banks(const BankCurve& curve);
 
 [[nodiscard]] Attribute banks(const BankCurve& curve, const BankFit& fit);
 [[nodiscard]] Attribute bank_width(const BankCurve& curve, const BankFit& fit);

@@ -1,6 +1,8 @@
 #include "probe/band_latency.h"
 
-#include "probe/band_latency_decision.h"
+#include <fmt/format.h>
+
+#include "probe/latency_decision.h"
 
 namespace gputopo::probe {
 namespace {
@@ -12,18 +14,33 @@ constexpr BandLatencyParameters kParameters;
 void add_untimed_chain(std::vector<ChaseStep>& steps, const ChaseArray& array) {
   std::uint64_t done = 0;
   for (std::size_t i = 1; i < steps.size(); ++i) done += steps[i].loads;
-  for (std::uint32_t segment = 0; segment < kParameters.segments; ++segment, done += kParameters.segment_loads) {
-    steps.push_back(
-        {.kind = StepKind::kWarm, .loads = kParameters.segment_loads, .first = done % array.element_count()});
+  const auto add = [&](std::uint64_t loads) {
+    steps.push_back({.kind = StepKind::kWarm, .loads = loads, .first = done % array.chain_length()});
+    done += loads;
+  };
+  for (std::uint32_t segment = 0; segment < kParameters.segments; ++segment) {
+    for (const std::uint64_t loads : kParameters.single_loads) add(loads);
+    for (const std::uint64_t loads : kParameters.unrolled_loads) add(loads);
   }
 }
 
-double untimed_latency(const ChaseResult& copy, std::size_t first_step) {
-  std::vector<double> segments;
+ChainCost untimed_cost(const ChaseResult& copy, std::size_t first_step) {
+  std::vector<Segment> segments;
   for (std::size_t i = first_step; i < copy.steps.size(); ++i) {
-    segments.push_back(static_cast<double>(copy.steps[i].total_cycles) / static_cast<double>(copy.steps[i].loads));
+    segments.push_back({copy.steps[i].loads, static_cast<double>(copy.steps[i].total_cycles)});
   }
-  return stats::median(segments);
+  return chain_cost(segments);
+}
+
+double untimed_latency(const ChaseResult& copy, std::size_t first_step) {
+  const double cycles = untimed_cost(copy, first_step).load_cycles;
+  if (!is_possible_latency(cycles)) {
+    throw Inconclusive(
+        fmt::format("loads that depend on one another take {:.1f} cycles, which none can: they were not waited for, or "
+                    "the clock does not count cycles",
+                    cycles));
+  }
+  return cycles;
 }
 
 BandLatencies timed_band_latencies(const std::vector<ChaseResult>& copies, std::size_t step, double low_cycles,
@@ -52,7 +69,7 @@ BandLatencies band_latencies(Lab& lab, const Survey& survey, const ChaseArray& a
   if (!latencies.untimed) return latencies;
   std::vector<double> chains;
   for (const ChaseResult& copy : copies) chains.push_back(untimed_latency(copy, untimed));
-  latencies.means_cycles = without_nearer(chains, latencies.histogram, low_cycles, survey.timer_cycles);
+  latencies.means_cycles = std::move(chains);
   return latencies;
 }
 

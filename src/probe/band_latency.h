@@ -2,14 +2,18 @@
 // decided: band_latency_decision.h.
 #pragma once
 
+#include "probe/band_latency_decision.h"
 #include "probe/site.h"
 
 namespace gputopo::probe {
 
 // Adds an untimed chain over the array to steps that have warmed it up (the first) and loaded from it, where they
-// ended. In segments, so that outliers spoil some of them and not their median.
+// ended. In segments, so that outliers spoil some of them and not the others.
 void add_untimed_chain(std::vector<ChaseStep>& steps, const ChaseArray& array);
-// Cycles of a load of such a chain, which is all steps from `first_step` on.
+// What such a chain costs, which is all steps from `first_step` on.
+[[nodiscard]] ChainCost untimed_cost(const ChaseResult& copy, std::size_t first_step);
+// The same of a load. Throws Inconclusive where no load can take so little: it was not waited for, or the clock is
+// none.
 [[nodiscard]] double untimed_latency(const ChaseResult& copy, std::size_t first_step);
 
 // Loads with raw latencies in a band [low, high).

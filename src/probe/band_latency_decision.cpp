@@ -1,32 +1,47 @@
 #include "probe/band_latency_decision.h"
 
-#include <algorithm>
+#include <vector>
 
 #include "gputopo/program.h"
+#include "gputopo/program/unrolled_loads.h"
+#include "stats/outliers.h"
 
 namespace gputopo::probe {
 
 std::optional<double> timed_mean(const stats::Histogram& histogram, double low_cycles, double high_cycles,
                                  double timer_cycles, const BandLatencyParameters& parameters) {
-  const double kept = stats::histogram_quantile(histogram, parameters.kept_quantile) + kHistogramBinCycles;
-  const stats::BandSummary band = stats::summarise_band(histogram, low_cycles, std::min(high_cycles, kept));
+  stats::Histogram inside = histogram;
+  for (std::size_t bin = 0; bin < inside.size(); ++bin) {
+    const double cycles = static_cast<double>(bin) * kHistogramBinCycles;
+    if (cycles < low_cycles || cycles >= high_cycles) inside[bin] = 0;
+  }
+  const stats::BandSummary band = stats::summarise_band(inside, low_cycles, stats::disturbed_from(inside));
   if (band.count < parameters.min_loads) return std::nullopt;
   return band.mean - timer_cycles;
+}
+
+ChainCost chain_cost(std::span<const Segment> segments, const BandLatencyParameters& parameters) {
+  const auto cycles_of = [&](std::uint64_t loads) {
+    std::vector<double> cycles;
+    for (const Segment& segment : segments) {
+      if (segment.loads == loads) cycles.push_back(segment.cycles);
+    }
+    return stats::undisturbed_mean(cycles);
+  };
+  // Of a load, and the passes that come with it.
+  const auto rate = [&](const std::array<std::uint64_t, 2>& lengths) {
+    return (cycles_of(lengths[1]) - cycles_of(lengths[0])) / static_cast<double>(lengths[1] - lengths[0]);
+  };
+  const double unrolled = rate(parameters.unrolled_loads);
+  constexpr double kPassesOfUnrolled = 1.0 / kUnrolledLoads;
+  const double pass = (rate(parameters.single_loads) - unrolled) / (1 - kPassesOfUnrolled);
+  return {.load_cycles = unrolled - kPassesOfUnrolled * pass, .pass_cycles = pass};
 }
 
 bool is_nearly_all_in_band(const stats::Histogram& histogram, double low_cycles, double high_cycles,
                            const BandLatencyParameters& parameters) {
   return stats::fraction_below(histogram, low_cycles) <= parameters.max_nearer &&
          stats::fraction_below(histogram, high_cycles) >= 1 - parameters.max_farther;
-}
-
-std::vector<double> without_nearer(std::span<const double> chains_cycles, const stats::Histogram& histogram,
-                                   double low_cycles, double timer_cycles) {
-  const double nearer = stats::fraction_below(histogram, low_cycles);
-  const double nearer_cycles = nearer == 0 ? 0 : stats::summarise_band(histogram, 0, low_cycles).mean - timer_cycles;
-  std::vector<double> means;
-  for (const double cycles : chains_cycles) means.push_back((cycles - nearer * nearer_cycles) / (1 - nearer));
-  return means;
 }
 
 }  // namespace gputopo::probe

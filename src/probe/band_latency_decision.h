@@ -4,29 +4,44 @@
 // What fools it: loads of another level that are as slow; a band whose end cuts off slow hits of its own level.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <optional>
 #include <span>
-#include <vector>
 
 #include "stats/histogram.h"
 
 namespace gputopo::probe {
 
 struct BandLatencyParameters {
-  // An untimed chain is cut into segments, an odd number, so that their median is one of them: outliers spoil some of
-  // them and not that. Longer ones lose less to their ends; more of them bear more outliers.
-  std::uint64_t segment_loads = 128;
-  std::uint32_t segments = 33;
-  // The slowest loads are left out beyond this quantile: outliers would pull the mean. Smaller cuts off slow hits.
-  double kept_quantile = 0.99;
+  // An untimed chain is cut into segments of four lengths, so many of each, so that what their ends and the loop around
+  // the loads cost can be told from the loads: two that follow one link a pass, and two of whole passes
+  // (unrolled_loads.h). Longer ones count for more against their ends; shorter ones are more often undisturbed: at
+  // 1.5% of outliers every other of the longest is.
+  std::array<std::uint64_t, 2> single_loads{7, 15};
+  std::array<std::uint64_t, 2> unrolled_loads{16, 48};
+  std::uint32_t segments = 65;
   // Loads in the band that a mean needs.
   std::uint64_t min_loads = 8;
-  // Untimed chains tell where no more than these parts of the loads hit nearer, whose latency is known and can be taken
-  // off, and farther: no more than outliers, which the median of a chain's segments leaves out.
-  double max_nearer = 0.05;
-  double max_farther = 0.01;
+  // Untimed chains tell where no more than these parts of the loads hit nearer and farther: no more than outliers,
+  // which are left out with the segments that they spoil.
+  double max_nearer = 0.002;
+  double max_farther = 0.02;
 };
+
+// A piece of an untimed chain.
+struct Segment {
+  std::uint64_t loads = 0;
+  double cycles = 0;  // of all of it
+};
+
+// What a chain costs.
+struct ChainCost {
+  double load_cycles = 0;  // each load, and nothing else
+  double pass_cycles = 0;  // each pass of the loop around the loads, beyond them
+};
+// Of segments of the four lengths: what differs between two of a kind is loads and passes alone.
+[[nodiscard]] ChainCost chain_cost(std::span<const Segment> segments, const BandLatencyParameters& parameters = {});
 
 // The mean of the loads in the band [low, high) as they were timed, the timer's cost taken off; nothing where they are
 // too few.
@@ -37,10 +52,5 @@ struct BandLatencyParameters {
 // cycle, which a histogram is not.
 [[nodiscard]] bool is_nearly_all_in_band(const stats::Histogram& histogram, double low_cycles, double high_cycles,
                                          const BandLatencyParameters& parameters = {});
-
-// Of the mean latencies of untimed chains, what the loads in the band took: those that hit nearer are taken off.
-[[nodiscard]] std::vector<double> without_nearer(std::span<const double> chains_cycles,
-                                                 const stats::Histogram& histogram, double low_cycles,
-                                                 double timer_cycles);
 
 }  // namespace gputopo::probe

@@ -45,12 +45,6 @@ BankCurve measure_bank_curve(Lab& lab) {
   return curve;
 }
 
-BankFit fit_banks(const BankCurve& curve) {
-  Decision<BankFit> decision = decide_banks(curve);
-  if (!decision.value) throw Inconclusive(decision.why_not);
-  return *decision.value;
-}
-
 Attribute banks(const BankCurve& curve, const BankFit& fit) {
   Attribute attribute = measured_exactly(curve.conditions, fit.layout.banks, "", "layout_that_explains_strides");
   if (fit.lanes_are_clear) {

@@ -46,7 +46,13 @@ Standing standing_of(const CapacityEvidence& evidence, const CapacityDecisionPar
   standing.capacities =
       evidence.limit_bytes == 0 ? wanted : std::min(wanted, evidence.limit_bytes / standing.base_bytes);
   standing.can_sample = standing.capacities >= parameters.min_capacities;
-  if (!standing.can_sample) return standing;
+  if (!standing.can_sample) {
+    // Little more than the cache can be loaded: what that leaves resident is all that there is only where as much, and
+    // no more, stays resident by itself.
+    const bool agree = evidence.fits && std::abs(evidence.fits->bytes - resident.bytes) <= evidence.line_bytes;
+    if (!agree) standing.best = {};
+    return standing;
+  }
   standing.exact = evidence.is_shared ? resident.bytes > 0 : misses_all(evidence, 2 * standing.base_bytes, parameters);
   standing.packed_bytes = evidence.packed_bytes.value_or(0);
   // What reading backwards over-counts under another replacement than LRU, packing does not.

@@ -36,6 +36,7 @@ struct CodeCache {
   const CodeSurvey* survey = nullptr;
   std::size_t level = 0;
   std::uint32_t fits_instructions = 0;  // the longest code that it holds, once its size was found
+  bool in_turn = false;                 // and a little more misses as it does where the oldest is replaced
 
   [[nodiscard]] const stats::Plateau& plateau() const { return survey->levels[level]; }
   [[nodiscard]] const stats::Plateau& next() const { return survey->levels[level + 1]; }
@@ -51,6 +52,7 @@ struct CodeSize {
   double bytes = 0;
   stats::Interval interval;
   std::uint32_t fits_instructions = 0;
+  bool in_turn = false;
   double first_miss_bytes = 0;
   std::string method;
   Conditions conditions;

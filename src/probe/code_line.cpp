@@ -43,6 +43,19 @@ std::vector<std::vector<double>> stairs_of_lengths(Lab& lab, const CodeCache& ca
   return lengths;
 }
 
+// A short edge is looked at a second time: stairs of an odd number of sets may show at every second one only.
+void require_edge_agrees(const CodeEdgeOf& edge_of, std::int64_t line) {
+  std::int64_t found = line;
+  try {
+    found = edge_of().line_bytes;
+  } catch (const Inconclusive&) {
+    return;  // no stairs show there, or too long an edge
+  } catch (const NotSupportedError&) {
+    return;
+  }
+  if (found != line) throw Inconclusive(fmt::format("stairs of lengths say {} B, those of the edge {} B", line, found));
+}
+
 }  // namespace
 
 Attribute measure_code_line(Lab& lab, const CodeCache& cache, const CodeEdgeOf& edge_of) {
@@ -61,7 +74,11 @@ Attribute measure_code_line(Lab& lab, const CodeCache& cache, const CodeEdgeOf& 
   const auto period = decide_stair_period(stairs_of_lengths(lab, cache), kLeads, kBlockPeriod);
   lab.log("code: " + period.basis);
   if (!period.value) return line_of_steep_edge();
+  if (*period.value == kBlockPeriod && !cache.in_turn) {
+    throw Inconclusive("stairs as far apart as the lengths that were looked at may be those of different sets");
+  }
   const std::int64_t line = line_of_period(*period.value, kCodeLeadStep, cache.bytes_per_instruction());
+  if (missing > CodeLineParameters{}.short_edge) require_edge_agrees(edge_of, line);
   return measured_exactly(lab.conditions(), line, "B", "stairs_of_code_length");
 }
 

@@ -16,6 +16,8 @@ struct CodeLineParameters {
   // blocks too long; then a stair shows at one length only, which makes stairs look a block apart. With one block too
   // much, half of the sets do then, and a little more than half of the code misses.
   double max_missing = 0.64;
+  // And the part from which on the edge is so short that it may be looked at whole. Larger looks less often.
+  double short_edge = 0.4;
   // Quantile over the lengths that a stair is as high as: it must show at several. Larger lets stairs of one length
   // through; smaller misses those of caches of few sets.
   double several_lengths = 0.75;

@@ -63,6 +63,7 @@ CodeSize find_code_size(Lab& lab, const CodeCache& cache) {
       last_that_fits(reference_instructions(cache) / kCodeBlockInstructions, beyond, exceeds(kDecision.exceeds));
   edge.low = last_that_fits(edge.fits, beyond, exceeds(kDecision.edge_low));
   edge.high = last_that_fits(edge.low, beyond, exceeds(kDecision.edge_high));
+  edge.far = last_that_fits(edge.high, beyond, exceeds(kDecision.edge_far));
   const CodeCapacity capacity = settle(lab, "code", decide_code_capacity(edge));
   CodeSize size;
   size.bytes = capacity.blocks * survey.block_bytes;
@@ -71,6 +72,7 @@ CodeSize find_code_size(Lab& lab, const CodeCache& cache) {
                    std::ceil(capacity.most_blocks * survey.block_bytes + survey.loop_bytes)};
   size.fits_instructions = static_cast<std::uint32_t>(capacity.blocks) * kCodeBlockInstructions;
   size.first_miss_bytes = (capacity.least_blocks + 1) * survey.block_bytes;
+  size.in_turn = capacity.in_turn;
   size.method = capacity.sharp ? "longest_fitting_code" : "beginning_of_edge";
   size.conditions = lab.conditions();
   return size;

@@ -43,6 +43,23 @@ bool takes_longer(const CodeComparison& code, double part, const CodeSizeParamet
          std::max({part * code.gap_cycles, parameters.unevenness * code.fitting_cycles, noise});
 }
 
+namespace {
+
+// Whether the misses grow on in proportion to the code that is too much, from a beginning.
+bool goes_on_straight(const EdgeBlocks& edge, double beginning, const CodeSizeParameters& parameters) {
+  const double far = edge.far + 1;
+  double expected = edge.high + 1;
+  if (edge.low != edge.high) {
+    const double missed_more = parameters.edge_high * (edge.high + 1) - parameters.edge_low * (edge.low + 1);
+    const double growth = missed_more / (edge.high - edge.low);  // of what misses, with the code
+    if (growth <= parameters.edge_far) return false;
+    expected = growth * beginning / (growth - parameters.edge_far);
+  }
+  return std::abs(far - expected) <= parameters.sharp_blocks + parameters.straight_part * far;
+}
+
+}  // namespace
+
 Decision<CodeCapacity> decide_code_capacity(const EdgeBlocks& edge, const CodeSizeParameters& parameters) {
   const auto beginning = [&]() -> double {
     const double first = edge.low + 1;
@@ -53,13 +70,17 @@ Decision<CodeCapacity> decide_code_capacity(const EdgeBlocks& edge, const CodeSi
   };
   CodeCapacity capacity{.least_blocks = edge.fits, .beginning = beginning()};
   const double off = std::abs(capacity.beginning - edge.fits);
-  capacity.sharp = off <= std::max(parameters.sharp_blocks, parameters.sharp_part * edge.fits);
+  const bool straight = goes_on_straight(edge, capacity.beginning, parameters);
+  capacity.sharp = straight && off <= std::max(parameters.sharp_blocks, parameters.sharp_part * edge.fits);
+  capacity.in_turn = straight && off <= std::max(parameters.sharp_blocks, parameters.in_turn_part * edge.fits);
   capacity.blocks =
       capacity.sharp ? edge.fits : std::clamp<double>(std::round(capacity.beginning), edge.fits, edge.low + 1);
   // One block more does not fit.
-  capacity.most_blocks = (capacity.sharp ? std::max<double>(edge.fits, std::ceil(capacity.beginning)) : edge.high) + 1;
-  return {capacity, fmt::format("up to {} blocks fit; the edge passes a tenth at {} and leads back to {:.1f}",
-                                edge.fits, edge.low, capacity.beginning)};
+  capacity.most_blocks = (capacity.sharp ? std::max<double>(edge.fits, std::ceil(capacity.beginning)) : edge.far) + 1;
+  return {
+      capacity,
+      fmt::format("up to {} blocks fit; the edge passes a tenth at {}, three quarters at {}, and leads back to {:.1f}",
+                  edge.fits, edge.low, edge.far, capacity.beginning)};
 }
 
 }  // namespace gputopo::probe

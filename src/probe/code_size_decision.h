@@ -54,10 +54,18 @@ struct CodeSizeParameters {
   // line back, which a cliff does not have.
   double edge_low = 0.1;
   double edge_high = 0.4;
+  // And the part up to which the edge must go on as these two say, by this part of the length or so many blocks: where
+  // an index is hashed sets overflow one by one, and the capacity is passed when about three in five loads miss. Nearer
+  // one: surer of that; but the end of the edge comes into it.
+  double edge_far = 0.75;
+  double straight_part = 0.03;
   // The beginning that is seen and the one that follows from the edge agree when they differ by no more than this part,
   // or so many blocks. Larger takes more edges for sharp, with narrower intervals.
   double sharp_part = 0.01;
-  double sharp_blocks = 2;
+  double sharp_blocks = 1;
+  // The same for the edge to be one of LRU at all: what else every pass runs takes lines of some sets, and these
+  // overflow earlier. Larger takes hashed indices, whose first sets overflow long before the others.
+  double in_turn_part = 0.06;
   // Code must take longer by this part of the time itself, too, which differs between lengths of code that fit as well.
   double unevenness = 0.004;
   // And by so many cycles of a pass, which its noise may be. A single set that misses takes longer than that.
@@ -79,6 +87,7 @@ struct EdgeBlocks {
   std::uint32_t fits = 0;  // exceeds
   std::uint32_t low = 0;   // edge_low
   std::uint32_t high = 0;  // edge_high
+  std::uint32_t far = 0;   // edge_far
 };
 
 struct CodeCapacity {
@@ -87,10 +96,12 @@ struct CodeCapacity {
   double most_blocks = 0;          // so many do not
   double beginning = 0;            // that the edge leads back to
   bool sharp = false;              // it begins where the first misses are seen
+  bool in_turn = false;            // or not long after, and goes on as where the oldest line of a set is replaced
 };
 // Misses begin at `fits` blocks. Under LRU what a pass takes longer then grows in proportion to the code that is too
-// much, so two points of the edge lead back to its beginning; if that is elsewhere, misses begin slowly (random
-// replacement), or the time grew slowly already because the cache before still holds a little.
+// much, so two points of the edge lead back to its beginning and on to its end; if these are elsewhere, misses begin
+// slowly (random replacement), or before the cache is full (a hashed index), or the time grew slowly already because
+// the cache before still holds a little.
 [[nodiscard]] Decision<CodeCapacity> decide_code_capacity(const EdgeBlocks& edge,
                                                           const CodeSizeParameters& parameters = {});
 

@@ -65,8 +65,10 @@ CodeCache find_code_cache(const CodeSurvey& survey, std::size_t level) {
         "code of every length up to {:.0f} B takes {:.2f} cycles an instruction, so the cache is at least that large",
         most, survey.levels[0].value));
   }
-  throw NotPresent(
-      fmt::format("code of up to {:.0f} B shows {} levels of instruction caches", most, survey.levels.size() - 1));
+  // What is behind the last of them may be memory, or a cache that holds all of that.
+  throw NotSupportedError(fmt::format(
+      "code of up to {:.0f} B shows {} level(s) of instruction caches; one that holds all of it would not show", most,
+      survey.levels.size() - 1));
 }
 
 }  // namespace gputopo::probe

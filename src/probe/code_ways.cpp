@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include "probe/code.h"
+#include "probe/code_edge_decision.h"
 #include "probe/code_trial.h"
 #include "probe/code_ways_decision.h"
 #include "probe/last_that_fits.h"
@@ -28,9 +29,28 @@ std::vector<std::uint32_t> lengths_on_edge(Lab& lab, const CodeCache& cache) {
   return lengths;
 }
 
+// A short edge is looked at a second time, stair by stair: the ramp of a hashed index may look like a line.
+void require_stairs_agree(const CodeEdgeOf& edge_of, const CodeWays& ways) {
+  std::uint32_t found = 0;
+  try {
+    found = edge_of().ways;
+  } catch (const Inconclusive&) {
+    return;  // noise hides the stairs of many ways
+  } catch (const NotSupportedError&) {
+    return;  // the code is too long for that
+  }
+  if (found >= ways.interval.low && found <= ways.interval.high) return;
+  throw Inconclusive(fmt::format("the slope of the edge says {} ways, its stairs {}", ways.value, found));
+}
+
 }  // namespace
 
 Attribute measure_code_ways(Lab& lab, const CodeCache& cache, const CodeEdgeOf& edge_of) {
+  if (!cache.in_turn) {
+    throw Inconclusive(
+        "code begins to miss before what it holds is exceeded, or slowly: it is not the oldest line of a set that is "
+        "replaced, or not all sets are alike");
+  }
   const std::vector<std::uint32_t> lengths = lengths_on_edge(lab, cache);
   if (lengths.size() < CodeWaysParameters{}.least_lengths) {
     const CodeEdge edge = edge_of();
@@ -45,7 +65,8 @@ Attribute measure_code_ways(Lab& lab, const CodeCache& cache, const CodeEdgeOf& 
   const std::uint32_t behind =
       (static_cast<std::uint32_t>(slope.all_miss() / kCodeBlockInstructions) + 1) * kCodeBlockInstructions;
   const double missed_behind = missed_parts(lab, cache, {behind}).front();
-  const CodeWays ways = settle(lab, "code", decide_code_ways(slope, behind, missed_behind));
+  const CodeWays ways = settle(lab, "code", decide_code_ways(slope, cache.fits_instructions, behind, missed_behind));
+  if (slope.all_miss() - cache.fits_instructions <= CodeEdgeParameters{}.max_edge) require_stairs_agree(edge_of, ways);
   Attribute attribute = measured(lab.conditions(), ways.value, "", ways.interval, "slope_of_edge");
   attribute.add_detail("misses_per_instruction_too_much", std::round(100 * slope.misses_per_instruction) / 100);
   return attribute;

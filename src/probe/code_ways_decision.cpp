@@ -48,9 +48,14 @@ Decision<CodeSlope> fit_code_slope(std::span<const MissedLength> lengths, const 
   return decision;
 }
 
-Decision<CodeWays> decide_code_ways(const CodeSlope& slope, std::uint32_t behind, double missed_behind,
-                                    const CodeWaysParameters& parameters) {
+Decision<CodeWays> decide_code_ways(const CodeSlope& slope, std::uint32_t fits, std::uint32_t behind,
+                                    double missed_behind, const CodeWaysParameters& parameters) {
   const double ways = slope.ways();
+  const double off_begin = std::abs(slope.begins() - fits);
+  if (off_begin > std::max(parameters.beginning_instructions, parameters.beginning_part * fits)) {
+    return {.why_not = fmt::format("the edge leads back to {:.0f} instructions and {} fit: not all sets are alike",
+                                   slope.begins(), fits)};
+  }
   if (!(missed_behind >= parameters.all)) {
     return {.why_not = fmt::format("of {} instructions {:.0f}% miss, of sets of {:.1f} ways all would", behind,
                                    100 * missed_behind, ways)};

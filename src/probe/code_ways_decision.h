@@ -8,6 +8,7 @@
 #include <span>
 #include <vector>
 
+#include "gputopo/program.h"
 #include "probe/decision.h"
 #include "stats/descriptive.h"
 
@@ -30,6 +31,10 @@ struct CodeWaysParameters {
   double all = 0.96;
   // What a miss takes is known to this part, and the ways with it.
   double miss_tolerance = 0.02;
+  // How far from what fits the line may begin: this part of it, or so many instructions, a block. Larger takes the ramp
+  // of a hashed index, whose first sets overflow long before the others, for the edge of fewer ways.
+  double beginning_part = 0.02;
+  double beginning_instructions = kCodeBlockInstructions;
 };
 
 // From `first` to `last`, about equally far apart, each once; nothing where there is none between.
@@ -50,6 +55,8 @@ struct CodeSlope {
   std::size_t lengths = 0;
 
   [[nodiscard]] double ways() const { return misses_per_instruction - 1; }
+  // Length at which the line begins.
+  [[nodiscard]] double begins() const { return -intercept / misses_per_instruction; }
   // Length from which on all of it misses, because every set has a line too many.
   [[nodiscard]] double all_miss() const { return -intercept / ways(); }
 };
@@ -61,8 +68,9 @@ struct CodeWays {
   std::int64_t value = 0;
   stats::Interval interval;
 };
-// `missed_behind`: part that misses of `behind` instructions, right behind all_miss(). Nothing where not all does.
-[[nodiscard]] Decision<CodeWays> decide_code_ways(const CodeSlope& slope, std::uint32_t behind, double missed_behind,
-                                                  const CodeWaysParameters& parameters = {});
+// `missed_behind`: part that misses of `behind` instructions, right behind all_miss(). Nothing where not all does, or
+// where the line does not begin at the longest code that fits.
+[[nodiscard]] Decision<CodeWays> decide_code_ways(const CodeSlope& slope, std::uint32_t fits, std::uint32_t behind,
+                                                  double missed_behind, const CodeWaysParameters& parameters = {});
 
 }  // namespace gputopo::probe

@@ -65,18 +65,28 @@ class ConflictSearch {
 
   // Whether it came to an end.
   bool leave_out_single_lines(LineGroup& group) {
-    std::size_t rounds = 0;
+    std::size_t sampled_rounds = 0;
+    std::size_t large_rounds = 0;
     while (group.size() > 2) {
-      if (group.size() > parameters_.whole_set_lines && ++rounds > parameters_.max_sampled_rounds) return false;
-      if (!leave_out(group, spare_lines(group))) break;
+      const std::size_t lines = group.size();
+      const bool is_small = lines <= parameters_.whole_set_lines;
+      const bool is_large = !is_small && lines <= parameters_.large_set_lines;
+      if (!is_small && sampled_rounds < parameters_.max_sampled_rounds) {
+        ++sampled_rounds;
+        if (leave_out(group, spare_lines(group, is_large ? parameters_.sampled_of_large : parameters_.sampled_lines))) {
+          continue;
+        }
+        if (!is_large) break;
+        sampled_rounds = parameters_.max_sampled_rounds;
+      }
+      if (!is_small && (!is_large || ++large_rounds > parameters_.max_large_rounds)) return false;
+      if (!leave_out(group, spare_lines(group, lines))) break;
     }
     return true;
   }
 
   // Those, of all or a sample of the group, without which the rest still does not fit.
-  LineGroup spare_lines(const LineGroup& group) {
-    const std::size_t singles =
-        group.size() <= parameters_.whole_set_lines ? parameters_.whole_set_lines : parameters_.sampled_lines;
+  LineGroup spare_lines(const LineGroup& group, std::size_t singles) {
     std::vector<std::size_t> places(group.size());
     std::iota(places.begin(), places.end(), std::size_t{0});
     std::ranges::shuffle(places, random_);

@@ -35,13 +35,18 @@ struct ConflictSearchParameters {
   std::size_t second_looks = 2;
   // Rounds of leaving out parts; only a stop.
   std::size_t max_rounds = 2000;
-  // Lines that are left out one by one, all at once: those of a set of any cache known.
+  // Lines that are left out one by one, all at once: those of a set of most caches known.
   std::size_t whole_set_lines = 200;
-  // Of larger groups a sample: only a fully associative cache can have so many in a set.
+  // Of larger groups a sample, and where that finds none to leave out, all of them once more: models of Volta have sets
+  // of 256 lines.
+  std::size_t large_set_lines = 1024;
+  std::size_t sampled_of_large = 128;
+  // Of still larger ones fewer, and no look at all of them: only a fully associative cache can have so many in a set.
   std::size_t sampled_lines = 25;
-  // Rounds of those. Of thousands of lines a few too many are gone soon; where it goes on, noise takes those for spare
-  // that are not.
+  // Rounds of samples, and of all lines of a large set. Of thousands of lines a few too many are gone soon; where it
+  // goes on, noise takes those for spare that are not.
   std::size_t max_sampled_rounds = 12;
+  std::size_t max_large_rounds = 8;
   // Pieces that lines are left out by to begin with, where all others are walked: about the ways of a cache.
   std::size_t pieces = 16;
   // Looks at the pieces that seem not to matter, as long as that finds another line.

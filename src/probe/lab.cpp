@@ -1,19 +1,74 @@
 #include "probe/lab.h"
 
+#include <algorithm>
+
 namespace gputopo::probe {
+
+Bench::Bench(Device& device, BenchOptions options) : device_(device), options_(std::move(options)) {
+  device_.end_when([this] { return stopped() || over_budget(); });
+}
+
+Bench::~Bench() { device_.end_when({}); }
 
 double Bench::elapsed_seconds() const {
   return std::chrono::duration<double>(std::chrono::steady_clock::now() - start_).count();
 }
 
-std::vector<ProgramResult> Bench::run(const std::vector<Program>& programs) {
-  if (options_.stop != nullptr && options_.stop->load()) throw Stopped();
-  if (elapsed_seconds() > options_.budget_seconds) throw OverBudget();
+bool Bench::has_space(Space space) const { return std::ranges::find(info().spaces, space) != info().spaces.end(); }
+
+void Bench::require_space(Space space) const {
+  if (has_space(space)) return;
+  throw NotSupportedError("this device runs no programs in the " + std::string(to_string(space)) + " space");
+}
+
+std::vector<ProgramResult> Bench::run_once(const std::vector<Program>& programs) {
+  if (stopped()) throw Stopped();
+  if (over_budget()) throw OverBudget();
   if (options_.on_program) {
     for (const Program& program : programs) options_.on_program(program);
   }
-  std::vector<ProgramResult> results = device_.run(programs);
-  programs_run_ += programs.size();
+  try {
+    std::vector<ProgramResult> results = device_.run(programs);
+    programs_run_ += programs.size();
+    return results;
+  } catch (const EndedError&) {
+    if (stopped()) throw Stopped();
+    throw OverBudget();
+  }
+}
+
+void Bench::repeat_disturbed(const std::vector<Program>& programs, std::vector<ProgramResult>& results) {
+  double pause_seconds = patience_.first_pause_seconds;
+  double paused_seconds = 0;
+  for (int repeats = 0;; ++repeats) {
+    std::vector<std::size_t> places;
+    std::vector<Program> again;
+    for (std::size_t i = 0; i < programs.size(); ++i) {
+      if (!results[i].had_company) continue;
+      places.push_back(i);
+      again.push_back(programs[i]);
+    }
+    if (again.empty()) return;
+    const bool may_pause = paused_in_vain_ + paused_seconds + pause_seconds <= patience_.all_pauses_seconds;
+    if (repeats == patience_.max_repeats || (repeats > 0 && !may_pause)) {
+      paused_in_vain_ += paused_seconds;
+      throw Disturbed("other programs had the GPU meanwhile, each time it was tried; measure again when it is idle");
+    }
+    log(std::to_string(again.size()) + " of " + std::to_string(programs.size()) + " programs had company: again");
+    if (may_pause) {
+      device_.rest(pause_seconds);
+      paused_seconds += pause_seconds;
+      pause_seconds *= 2;
+    }
+    programs_repeated_ += again.size();
+    std::vector<ProgramResult> answers = run_once(again);
+    for (std::size_t i = 0; i < places.size(); ++i) results[places[i]] = std::move(answers[i]);
+  }
+}
+
+std::vector<ProgramResult> Bench::run(const std::vector<Program>& programs) {
+  std::vector<ProgramResult> results = run_once(programs);
+  repeat_disturbed(programs, results);
   for (const ProgramResult& result : results) conditions_.add(result);
   return results;
 }
@@ -22,35 +77,25 @@ void Bench::log(const std::string& line) const {
   if (options_.on_log) options_.on_log(line);
 }
 
-template <typename Result, typename Kind>
-std::vector<Result> Lab::run_all(const std::vector<Kind>& programs) {
-  std::vector<Result> results;
+template <typename Kind>
+std::vector<ResultOf<Kind>> Lab::run_all(const std::vector<Kind>& programs) {
+  std::vector<ResultOf<Kind>> results;
   results.reserve(programs.size());
   for (ProgramResult& result : bench_.run({programs.begin(), programs.end()})) {
     conditions_.add(result);
-    results.push_back(std::get<Result>(std::move(result.data)));
+    results.push_back(std::get<ResultOf<Kind>>(std::move(result.data)));
   }
   return results;
 }
 
-std::vector<ChaseResult> Lab::chase(const std::vector<ChaseProgram>& programs) {
-  return run_all<ChaseResult>(programs);
-}
+std::vector<ChaseResult> Lab::chase(const std::vector<ChaseProgram>& programs) { return run_all(programs); }
 
-std::vector<InstructionResult> Lab::code(const std::vector<InstructionProgram>& programs) {
-  return run_all<InstructionResult>(programs);
-}
+std::vector<InstructionResult> Lab::code(const std::vector<InstructionProgram>& programs) { return run_all(programs); }
 
-std::vector<AccessResult> Lab::access(const std::vector<AccessProgram>& programs) {
-  return run_all<AccessResult>(programs);
-}
+std::vector<AccessResult> Lab::access(const std::vector<AccessProgram>& programs) { return run_all(programs); }
 
-std::vector<ClusterResult> Lab::cluster(const std::vector<ClusterProgram>& programs) {
-  return run_all<ClusterResult>(programs);
-}
+std::vector<ClusterResult> Lab::cluster(const std::vector<ClusterProgram>& programs) { return run_all(programs); }
 
-StreamResult Lab::stream(const StreamProgram& program) {
-  return run_all<StreamResult>(std::vector<StreamProgram>{program}).front();
-}
+StreamResult Lab::stream(const StreamProgram& program) { return run_all(std::vector{program}).front(); }
 
 }  // namespace gputopo::probe

@@ -36,6 +36,12 @@ class NotPresent : public Error {
   using Error::Error;
 };
 
+// Other programs had the device whenever it was tried. what() says how that was seen.
+class Disturbed : public Error {
+ public:
+  using Error::Error;
+};
+
 struct BenchOptions {
   double budget_seconds = 60;
   std::uint64_t seed = 1;
@@ -45,12 +51,30 @@ struct BenchOptions {
   std::function<void(const std::string&)> on_log;
 };
 
+// What is done about programs that had company (ProgramResult::had_company).
+struct Patience {
+  // Of the programs of one batch. Neighbours work in bursts: the pauses between, each twice as long as the one before,
+  // are to outlast one of half a second.
+  int max_repeats = 8;
+  double first_pause_seconds = 0.01;
+  // All pauses of a discovery that did not help: beside a neighbour that never rests that is soon known. Then there is
+  // one repeat more, at once.
+  double all_pauses_seconds = 4;
+};
+
 // What all findings of a discovery share: the device, the clock, the budget, the stop flag. Counts the programs.
 class Bench {
  public:
-  Bench(Device& device, BenchOptions options) : device_(device), options_(std::move(options)) {}
+  Bench(Device& device, BenchOptions options);
+  Bench(const Bench&) = delete;
+  Bench& operator=(const Bench&) = delete;
+  ~Bench();
 
   [[nodiscard]] const DeviceInfo& info() const { return device_.info(); }
+  // Whether programs can use it here.
+  [[nodiscard]] bool has_space(Space space) const;
+  // Throws NotSupportedError where they cannot.
+  void require_space(Space space) const;
   [[nodiscard]] const Parameters& parameters() const { return parameters_; }
   [[nodiscard]] const BenchOptions& options() const { return options_; }
   [[nodiscard]] double elapsed_seconds() const;
@@ -62,12 +86,24 @@ class Bench {
   // --verbose: one line of what was decided and why.
   void log(const std::string& line) const;
 
-  // Throws Stopped, OverBudget and what the device throws.
+  // Programs that had company, and were run again.
+  [[nodiscard]] std::uint64_t programs_repeated() const { return programs_repeated_; }
+
+  // Throws Stopped, OverBudget, Disturbed and what the device throws.
   [[nodiscard]] std::vector<ProgramResult> run(const std::vector<Program>& programs);
 
  private:
+  [[nodiscard]] bool over_budget() const { return elapsed_seconds() > options_.budget_seconds; }
+  [[nodiscard]] bool stopped() const { return options_.stop != nullptr && options_.stop->load(); }
+  [[nodiscard]] std::vector<ProgramResult> run_once(const std::vector<Program>& programs);
+  // Replaces the answers of programs that had company by ones that had none.
+  void repeat_disturbed(const std::vector<Program>& programs, std::vector<ProgramResult>& results);
+
   Device& device_;
   BenchOptions options_;
+  Patience patience_;
+  double paused_in_vain_ = 0;  // seconds
+  std::uint64_t programs_repeated_ = 0;
   Parameters parameters_;
   std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
   std::uint64_t programs_run_ = 0;
@@ -109,9 +145,8 @@ class Lab {
   void log(const std::string& line) const { bench_.log(line); }
 
  private:
-  // Of programs of one kind.
-  template <typename Result, typename Kind>
-  [[nodiscard]] std::vector<Result> run_all(const std::vector<Kind>& programs);
+  template <typename Kind>
+  [[nodiscard]] std::vector<ResultOf<Kind>> run_all(const std::vector<Kind>& programs);
 
   Bench& bench_;
   Conditions conditions_;

@@ -19,6 +19,7 @@ struct LevelLatency {
   std::optional<double> timer_cycles;  // that raw latencies hold
   std::string method;
   Conditions conditions;
+  bool waits_for_translations = false;  // some of the loads do
 };
 
 // The nearest level of a survey: untimed chains over a tiny array, exact to a fraction of a cycle.
@@ -26,8 +27,9 @@ struct LevelLatency {
 // Of loads in a band that were run in `lab`.
 [[nodiscard]] LevelLatency banded_latency(const Lab& lab, const BandLatencies& latencies, const LatencyBand& band,
                                           double timer_cycles, std::string method);
-// Of the levels of the cache as one.
-[[nodiscard]] LevelLatency find_level_latency(Lab& lab, const Cache& cache);
+// Of the levels of the cache as one. `translated_bytes`: loads that are spread over more wait for translations, too
+// (translated_span.h).
+[[nodiscard]] LevelLatency find_level_latency(Lab& lab, const Cache& cache, std::uint64_t translated_bytes);
 
 // Of a cache: of all of it, or of the part near an SM and of the farther ones.
 struct CacheLatency {
@@ -35,24 +37,33 @@ struct CacheLatency {
   std::optional<LevelLatency> far;
   bool has_parts = false;  // `nearest` is what is near, even if nothing is far
 };
-[[nodiscard]] CacheLatency find_latency(Lab& lab, const Cache& cache);
+[[nodiscard]] CacheLatency find_latency(Lab& lab, const Cache& cache, std::uint64_t translated_bytes);
 // Of the nearest of the cache's levels and of the farthest, where it has several.
-[[nodiscard]] CacheLatency find_near_and_far_latency(Lab& lab, const Cache& cache);
+[[nodiscard]] CacheLatency find_near_and_far_latency(Lab& lab, const Cache& cache, std::uint64_t translated_bytes);
 
 // Of device memory, behind all caches.
 struct ColdTlbLatency {
   double cycles = 0;
   std::uint64_t reach_bytes = 0;  // that was walked
 };
-struct MemoryLatency {
-  LevelLatency warm_tlb;
-  std::optional<ColdTlbLatency> cold_tlb;  // nothing where there is too little memory to make it cold
+// Means over the loads of either side.
+struct MemorySides {
+  double near_cycles = 0;
+  double far_cycles = 0;
 };
-// TLB warm: of pages that have just been touched. `last_cache_bytes`: of the last cache before it.
-[[nodiscard]] LevelLatency find_memory_latency(Lab& lab, const Survey& survey, std::uint64_t last_cache_bytes);
-// TLB cold: one line a page over as much memory as there is, timed in the order it was touched: the oldest pages first,
-// which an LRU-like TLB that reaches less has dropped.
-[[nodiscard]] std::optional<ColdTlbLatency> find_cold_tlb_latency(Lab& lab, const Survey& survey);
+struct MemoryLatency {
+  LevelLatency warm_tlb;             // of pages whose translations have just been used
+  bool translated = true;            // no page was one too many for a TLB
+  std::optional<MemorySides> sides;  // where the loads show two
+  // TLB cold: one line a page over as much memory as there is, timed in the order it was touched: the oldest pages
+  // first, which an LRU-like TLB that reaches less has dropped. Nothing where there is too little memory to make it so.
+  std::optional<ColdTlbLatency> cold_tlb;
+};
+struct MemoryQuestion {
+  std::uint64_t translated_bytes = 0;  // loads that are spread over more wait for translations, too; 0: any do
+  std::uint64_t line_bytes = 128;      // the shortest line of the caches that SMs share, or what is shorter
+};
+[[nodiscard]] MemoryLatency find_memory_latency(Lab& lab, const Survey& survey, const MemoryQuestion& question);
 
 [[nodiscard]] Attribute to_attribute(const LevelLatency& latency, bool keep_samples);
 // With the levels of the survey that the latency comes from.
@@ -60,10 +71,10 @@ struct MemoryLatency {
 [[nodiscard]] Attribute to_attribute(const MemoryLatency& latency, bool keep_samples);
 
 // What reports show of each.
-[[nodiscard]] Attribute measure_latency(Lab& lab, const Cache& cache);
+[[nodiscard]] Attribute measure_latency(Lab& lab, const Cache& cache, std::uint64_t translated_bytes);
 // Near and far latency of an L2 with partitions; the value is the near one.
-[[nodiscard]] Attribute measure_far_latency(Lab& lab, const Cache& l2);
+[[nodiscard]] Attribute measure_far_latency(Lab& lab, const Cache& l2, std::uint64_t translated_bytes);
 [[nodiscard]] Attribute measure_shared_latency(Lab& lab, const Site& site);
-[[nodiscard]] Attribute measure_device_latency(Lab& lab, const Survey& survey, std::uint64_t last_cache_bytes);
+[[nodiscard]] Attribute measure_device_latency(Lab& lab, const Survey& survey, const MemoryQuestion& question);
 
 }  // namespace gputopo::probe

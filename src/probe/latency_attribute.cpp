@@ -42,6 +42,9 @@ void add_levels(const Survey& survey, bool keep_samples, Attribute& attribute) {
 
 }  // namespace
 
+// That loads wait for translations is in the value.
+constexpr const char* kWaitsForTranslations = "tlb_misses: even loads of a few pages wait for translations";
+
 Attribute to_attribute(const LevelLatency& latency, bool keep_samples) {
   Attribute attribute =
       measured(latency.conditions, rounded(latency.mean.cycles), "cycles", latency.mean.interval, latency.method);
@@ -54,6 +57,7 @@ Attribute to_attribute(const LevelLatency& latency, bool keep_samples) {
   }
   if (const std::optional<double> ns = nanoseconds(latency)) attribute.add_detail("mean_ns", *ns);
   if (latency.timer_cycles) attribute.add_detail("timer_cycles", rounded(*latency.timer_cycles));
+  if (latency.waits_for_translations) attribute.flags.emplace_back(kWaitsForTranslations);
   if (keep_samples && !latency.histogram.empty()) {
     SampleTable table = table_of("histogram", latency.histogram, latency.timer_cycles.value_or(0));
     table.marks = {"near_cycles",    "minimum_cycles", "p50_cycles",     "p95_cycles",
@@ -78,7 +82,11 @@ Attribute to_attribute(const Survey& survey, const CacheLatency& latency, bool k
 
 Attribute to_attribute(const MemoryLatency& latency, bool keep_samples) {
   Attribute attribute = to_attribute(latency.warm_tlb, keep_samples);
-  attribute.add_condition("tlb", std::string("warm"));
+  attribute.add_condition("tlb", std::string(latency.translated ? "warm" : "misses"));
+  if (latency.sides) {
+    attribute.add_detail("near_cycles", rounded(latency.sides->near_cycles));
+    attribute.add_detail("far_cycles", rounded(latency.sides->far_cycles));
+  }
   if (latency.cold_tlb) {
     attribute.add_detail("tlb_cold_cycles", rounded(latency.cold_tlb->cycles));
     attribute.add_detail("tlb_cold_reach_bytes", static_cast<std::int64_t>(latency.cold_tlb->reach_bytes));

@@ -22,6 +22,10 @@ std::optional<std::size_t> footprint_for(std::span<const stats::Histogram> footp
   return found;
 }
 
+bool is_possible_latency(double cycles, const PossibleLatencyParameters& parameters) {
+  return cycles >= parameters.least_cycles;
+}
+
 MeanLatency mean_latency(std::span<const double> means_cycles) {
   return {stats::median(means_cycles), latency_interval(means_cycles)};
 }

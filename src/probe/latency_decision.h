@@ -28,6 +28,13 @@ struct LatencyDecisionParameters {
                                                        const LatencyBand& band,
                                                        const LatencyDecisionParameters& parameters = {});
 
+struct PossibleLatencyParameters {
+  // No load is quicker. The quickest that is known takes eight cycles (the constant cache of GT200: Wong et al. 2010);
+  // a chain that nothing waits for takes two to four a link.
+  double least_cycles = 6;
+};
+[[nodiscard]] bool is_possible_latency(double cycles, const PossibleLatencyParameters& parameters = {});
+
 // Load-to-use: the median of the means of a program's copies.
 struct MeanLatency {
   double cycles = 0;

@@ -40,7 +40,10 @@ Line line_by_packing(Lab& lab, const Cache& cache, double all_bytes) {
     const auto bytes = static_cast<double>(pack(lab, cache, array, places, first).size() * half);
     packed.emplace_back(fmt::format("packed_bytes_halves_of_{}", block), bytes);
     lab.log(fmt::format("line: halves of {} B hold {:.0f} B, all {:.0f} B", block, bytes, all_bytes));
-    if (are_halves_lines(bytes, all_bytes, kParameters)) break;
+    const auto possible = static_cast<double>(places.size() * half);
+    const std::optional<bool> lines = are_halves_lines(bytes, all_bytes, possible, kParameters);
+    if (!lines) throw Inconclusive("there is no room for as many half lines as would fill the cache");
+    if (*lines) break;
     line = block;
   }
   Line found = make_line(lab, line, "packed_halves", std::move(packed));

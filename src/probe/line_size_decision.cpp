@@ -1,13 +1,18 @@
 #include "probe/line_size_decision.h"
 
+#include <algorithm>
 #include <cmath>
 #include <iterator>
 #include <utility>
 
 namespace gputopo::probe {
 
-bool are_halves_lines(double bytes, double all_bytes, const LineSizeParameters& parameters) {
-  return bytes > parameters.packed_middle * all_bytes;
+std::optional<bool> are_halves_lines(double bytes, double all_bytes, double possible_bytes,
+                                     const LineSizeParameters& parameters) {
+  const double of_lines = std::min(all_bytes, possible_bytes);
+  const double of_halves = std::min(all_bytes / 2, possible_bytes);
+  if (of_lines < parameters.packed_contrast * of_halves) return std::nullopt;
+  return bytes > of_halves * std::pow(of_lines / of_halves, parameters.packed_middle);
 }
 
 LineReferences::LineReferences(double held_bytes, std::uint64_t fetch_bytes, std::uint64_t limit_bytes,

@@ -23,8 +23,11 @@ struct LineSizeParameters {
   // footprint to be asked.
   double sure_place = 0.4;
   // Of the bytes that the cache holds in all, what halves of blocks hold: all where a half is a line or several, half
-  // where it is half a line. This is between them, as a ratio.
-  double packed_middle = 0.72;
+  // where it is half a line. This is between them, as a part of the way in octaves.
+  double packed_middle = 0.53;
+  // How many times what halves of lines would hold there must be of lines, for anything to lie between them: where the
+  // space has a limit, all halves may fit.
+  double packed_contrast = 1.25;
   // Loads that are counted of a footprint that SMs share, where one thread takes its time: one of so many elements, and
   // no less than so many.
   std::uint64_t elements_of_load = 8;
@@ -35,8 +38,10 @@ struct LineSizeParameters {
   double packed_capacities = 8;
 };
 
-// Whether halves of blocks that hold `bytes` together, of a cache that holds `all_bytes`, are lines of their own.
-[[nodiscard]] bool are_halves_lines(double bytes, double all_bytes, const LineSizeParameters& parameters = {});
+// Whether halves of blocks that hold `bytes` together, of a cache that holds `all_bytes`, are lines of their own;
+// `possible_bytes`: what all halves are that there is room for. Nothing where it would look alike.
+[[nodiscard]] std::optional<bool> are_halves_lines(double bytes, double all_bytes, double possible_bytes,
+                                                   const LineSizeParameters& parameters = {});
 
 // What a footprint misses with every line touched, beside what half of it does.
 struct LineReference {

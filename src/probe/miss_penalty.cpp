@@ -16,9 +16,10 @@ double hit_cycles(const Cache& cache) {
   if (cache.last_level == 0) return stats::median(survey.tiny_latencies_cycles);
   stats::Histogram sum;
   for (const stats::Histogram& histogram : survey.histograms) stats::accumulate(sum, histogram);
-  const stats::BandSummary band =
-      stats::summarise_band(sum, survey.levels[cache.last_level].low_cycles, cache.hit_limit_cycles());
-  return band.mean - survey.timer_cycles;
+  const auto mean =
+      timed_mean(sum, survey.levels[cache.last_level].low_cycles, cache.hit_limit_cycles(), survey.timer_cycles);
+  if (!mean) throw Inconclusive("too few loads hit this level to give a latency");
+  return *mean;
 }
 
 }  // namespace

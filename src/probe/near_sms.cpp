@@ -64,35 +64,52 @@ SampleTable table_of_lines(const SmByLine& map, const SmByLineCycles& cycles, co
   return table;
 }
 
-UnitGroups sms_of(const SmByLine& map, const NearSms& near) {
-  UnitGroups units;
-  for (const auto& group : near.groups) {
-    std::vector<std::uint32_t>& sms = units.groups.emplace_back();
-    for (const std::size_t row : group) sms.push_back(map.sms[row]);
-  }
-  return units;
+// The sides as rows of the map.
+RowGroups rows_of(const SmByLine& map, const Sides& sides) {
+  RowGroups groups(sides.sms.size());
+  for (std::size_t row = 0; row < map.sms.size(); ++row) groups[sides.side_of(map.sms[row])].push_back(row);
+  return groups;
 }
 
-}  // namespace
-
-Attribute measure_near_sms(Lab& lab, const Cache& l2, std::size_t partitions) {
-  const SmByLine map = load_from_every_sm(lab, l2, kParameters.lines, kParameters.passes);
-  if (map.sms.size() < 2 * partitions) throw NotSupportedError("needs programs on SMs that they name");
+// What atomics say of the sides, how far each SM is from L2, and the map.
+void add_atomics(Lab& lab, const Cache& l2, const Sides& sides, Attribute& attribute) {
+  const SmByLine map = add_from_every_sm(lab, l2, kParameters.lines, kParameters.passes);
   const SmByLineCycles cycles = medians_of_passes(map);
-  const NearSms near = settle(lab, "map", decide_near_sms(cycles, partitions));
+  const Decision<NearSms> decision = decide_near_sms(cycles, sides.sms.size());
+  NearSms near{.groups = rows_of(map, sides)};
+  if (decision.value) {
+    near.correlation_within = decision.value->correlation_within;
+    near.correlation_between = decision.value->correlation_between;
+    attribute.add_detail("correlation_within", rounded(near.correlation_within));
+    attribute.add_detail("correlation_between", rounded(near.correlation_between));
+    if (decision.value->groups != near.groups) {
+      attribute.flags.emplace_back("atomics: what atomics take shows other sides");
+    }
+  } else {
+    lab.log("near_sms: atomics do not tell: " + decision.why_not);
+  }
   std::vector<double> means_cycles;
   for (const auto& row : cycles) means_cycles.push_back(stats::mean(row) - l2.survey->timer_cycles);
-  Attribute attribute = measured(lab.conditions(), sms_of(map, near), "", std::nullopt, "correlation_of_l2_latencies");
-  attribute.details = {{"correlation_within", rounded(near.correlation_within)},
-                       {"correlation_between", rounded(near.correlation_between)},
-                       {"fastest_sm_cycles", rounded_to_tenth(*std::ranges::min_element(means_cycles))},
-                       {"slowest_sm_cycles", rounded_to_tenth(*std::ranges::max_element(means_cycles))}};
+  attribute.add_detail("fastest_sm_cycles", rounded_to_tenth(*std::ranges::min_element(means_cycles)));
+  attribute.add_detail("slowest_sm_cycles", rounded_to_tenth(*std::ranges::max_element(means_cycles)));
   for (const std::size_t odd : odd_sms(means_cycles)) {
-    attribute.flags.push_back(fmt::format("odd_sm: L2 hits of SM {} take {:.0f} cycles, of others {:.0f}", map.sms[odd],
+    attribute.flags.push_back(fmt::format("odd_sm: atomics of SM {} take {:.0f} cycles, of others {:.0f}", map.sms[odd],
                                           means_cycles[odd], stats::median(means_cycles)));
   }
   if (lab.keep_samples()) {
     attribute.samples = {table_of_sms(map, near, means_cycles), table_of_lines(map, cycles, near)};
+  }
+}
+
+}  // namespace
+
+Attribute measure_near_sms(Lab& lab, const Cache& l2, const Sides& sides) {
+  Attribute attribute = measured(sides.conditions, UnitGroups{sides.sms}, "", std::nullopt, "sides_by_first_loads");
+  attribute.details = {{"first_load_cycles", rounded_to_tenth(sides.first_load_cycles)}};
+  try {
+    add_atomics(lab, l2, sides, attribute);
+  } catch (const NotSupportedError& error) {
+    lab.log(fmt::format("near_sms: no atomics: {}", error.what()));
   }
   return attribute;
 }

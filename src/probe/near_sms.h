@@ -1,15 +1,18 @@
-// Which SMs are near which L2 partition. Every SM loads the same lines from L2, alone, and the time of each line goes
-// by the slice that it lies in and the way from the SM to there. SMs of one partition find the same slices near, so
-// that what a line takes there, against what it takes on average, rises and falls together; SMs of another partition
-// reach other slices, or the same ones the other way round. What fools it: noise as large as the difference of the
-// ways, and programs that do not run where they are sent.
+// Which SMs are near which L2 partition: the sides that first loads show (sides.h). Atomic additions, which are
+// performed where a line is at home, show them another way: every SM adds to the same lines, alone, and what each takes
+// against its mean rises and falls together for SMs of one side. What fools that: noise as large as the way to another
+// partition, slices that lie farther than it, and programs that do not run where they are sent.
+//
+// Loads that are repeated tell nothing of sides: what is far at home is copied into the partition of the SM that reads,
+// and what is left between SMs and lines is where on the chip they are, whatever the partition.
 #pragma once
 
+#include "probe/sides.h"
 #include "probe/site.h"
 
 namespace gputopo::probe {
 
 // The SMs near each of an L2's partitions, a group for each.
-[[nodiscard]] Attribute measure_near_sms(Lab& lab, const Cache& l2, std::size_t partitions);
+[[nodiscard]] Attribute measure_near_sms(Lab& lab, const Cache& l2, const Sides& sides);
 
 }  // namespace gputopo::probe

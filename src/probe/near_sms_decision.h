@@ -1,4 +1,4 @@
-// Which SMs are near the same L2 partition, from what every SM's loads of the same lines take.
+// Which SMs are near the same L2 partition, from what every SM's accesses of the same lines take.
 #pragma once
 
 #include <cstddef>
@@ -30,8 +30,8 @@ struct NearSms {
   double correlation_between = 0;  // the mean of the two groups that are most alike
 };
 
-// As many groups as there are partitions. SMs of one find the same lines near, so that what a line takes there, against
-// what it takes on average, rises and falls together.
+// As many groups as there are partitions. SMs of one are as far from where each line is at home, so that what a line
+// takes there, against what it takes on average, rises and falls together.
 [[nodiscard]] Decision<NearSms> decide_near_sms(const SmByLineCycles& cycles, std::size_t partitions,
                                                 const NearSmsDecisionParameters& parameters = {});
 

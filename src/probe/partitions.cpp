@@ -4,8 +4,11 @@
 
 #include <cmath>
 
+#include "probe/intervals.h"
 #include "probe/partitions_decision.h"
 #include "probe/sampled_residency.h"
+#include "probe/settle.h"
+#include "probe/sides_decision.h"
 
 namespace gputopo::probe {
 namespace {
@@ -19,17 +22,15 @@ struct PartitionsParameters {
   double filling_capacities = 4;
   // Samples, as a part of those of a size: half a partition more or less is told by far fewer.
   std::uint64_t samples_divisor = 4;
+  // Part of what seems near that may be lines of farther parts: copies, and hits that are as quick. Seen on simulated
+  // L2s of any shape: a tenth.
+  double counted_as_near = 0.12;
 };
 constexpr PartitionsParameters kParameters;
 
-// Of one SM.
-struct NearPart {
-  std::int64_t partitions = 1;
-  double bytes = 0;
-  stats::Interval interval;
-};
-
 NearPart find_near_part(Lab& lab, const Cache& l2, double total_bytes) {
+  // All of it is equally far, or nothing else shows.
+  if (l2.last_level == l2.first_level) return {.ratio = 1, .partitions = 1, .bytes = total_bytes, .interval = {}};
   const std::uint64_t stride = l2.line_or_fetch_bytes();
   const double near_limit = l2.survey->levels[l2.last_level - 1].high_cycles;
   const auto resident = [&](double limit, double capacities) {
@@ -48,29 +49,63 @@ NearPart find_near_part(Lab& lab, const Cache& l2, double total_bytes) {
     count = count_partitions({.whole = filled, .near = resident(near_limit, kParameters.filling_capacities).bytes});
   }
   lab.log(fmt::format("partitions: {:.0f} of {:.0f} B near: {:.2f}", near.bytes, total_bytes, count.ratio));
-  if (!count.partitions) {
-    throw Inconclusive(fmt::format("{:.0f} of {:.0f} B are near: {:.2f} is no whole number of partitions", near.bytes,
-                                   total_bytes, count.ratio));
-  }
-  return {*count.partitions, near.bytes, near.interval};
+  return {.ratio = count.ratio, .partitions = count.partitions, .bytes = near.bytes, .interval = near.interval};
 }
 
 }  // namespace
 
-Attribute measure_partitions(Lab& lab, const Cache& l2, double total_bytes) {
+Partitions find_partitions(Lab& lab, const Cache& l2, std::optional<double> told_bytes, const Sides* sides,
+                           const std::string& no_sides) {
   require_exceeded(l2, "so its capacity is not known");
-  constexpr const char* kMethod = "near_part_of_resident";
-  if (l2.last_level == 0) {  // all of it is equally far
-    Attribute attribute = measured_exactly(l2.survey->conditions, 1, "", kMethod);
-    attribute.add_detail("near_bytes", static_cast<std::int64_t>(total_bytes));
-    return attribute;
+  PartitionsEvidence evidence{.no_sides = no_sides};
+  if (sides != nullptr) {
+    evidence.sides.emplace();
+    for (const auto& sms : sides->sms) evidence.sides->push_back(sms.size());
   }
-  const NearPart near = find_near_part(lab, l2, total_bytes);
-  Attribute attribute = measured_exactly(lab.conditions(), near.partitions, "", kMethod);
-  attribute.add_detail("near_bytes", std::round(near.bytes));
-  attribute.add_detail("near_low_bytes", std::round(near.interval.low));
-  attribute.add_detail("near_high_bytes", std::round(near.interval.high));
+  Partitions partitions;
+  try {
+    partitions.near = find_near_part(lab, l2, told_bytes.value_or(l2.size_bytes.value_or(l2.held_bytes())));
+  } catch (const Inconclusive& error) {
+    if (sides == nullptr) throw;
+    lab.log(fmt::format("partitions: {}", error.what()));
+  }
+  evidence.near_ratio = partitions.near.ratio;
+  evidence.by_near_size = partitions.near.partitions;
+  PartitionsFound found = settle(lab, "partitions", decide_partitions(evidence));
+  partitions.count = found.partitions;
+  partitions.flags = std::move(found.flags);
+  partitions.method = sides != nullptr ? "sides_by_first_loads" : "near_part_of_resident";
+  partitions.conditions = lab.conditions();
+  if (partitions.conditions.is_empty()) partitions.conditions = l2.survey->conditions;
+  if (sides != nullptr) {
+    partitions.conditions.add(sides->conditions);
+    partitions.first_load_cycles = sides->first_load_cycles;
+  }
+  return partitions;
+}
+
+Attribute to_attribute(const Partitions& partitions) {
+  Attribute attribute = measured_exactly(partitions.conditions, partitions.count, "", partitions.method);
+  attribute.flags = partitions.flags;
+  const NearPart& near = partitions.near;
+  if (near.bytes > 0) attribute.add_detail("near_bytes", std::round(near.bytes));
+  if (near.interval.high > 0) {
+    attribute.add_detail("near_low_bytes", std::round(near.interval.low));
+    attribute.add_detail("near_high_bytes", std::round(near.interval.high));
+  }
+  if (partitions.first_load_cycles > 0) {
+    attribute.add_detail("first_load_cycles", rounded_to_tenth(partitions.first_load_cycles));
+  }
   return attribute;
+}
+
+std::optional<SizeByPartitions> size_by_partitions(const Partitions& partitions, double measured_bytes) {
+  const NearPart& near = partitions.near;
+  if (partitions.count < 2 || !(near.interval.high > 0)) return std::nullopt;
+  const auto count = static_cast<double>(partitions.count);
+  if (!sees_copies(measured_bytes / near.bytes, static_cast<std::size_t>(partitions.count))) return std::nullopt;
+  return SizeByPartitions{count * near.bytes,
+                          {count * near.interval.low * (1 - kParameters.counted_as_near), count * near.interval.high}};
 }
 
 }  // namespace gputopo::probe

@@ -1,6 +1,9 @@
-// Which line of a set gives way to a new one, from the share of each line among those that did, by age: once where all
-// were loaded in order, and once where the oldest was touched again. Fooled by a conflict set that is a line short or
-// a line too many, and by noise in the lines that are looked at before the victim.
+// How a cache chooses the line that gives way. Random sequences of loads of one set's lines are held against models of
+// the policies that are known (replacement_policies.h): the one that mispredicts the least, if it is hardly ever wrong
+// and the others are. Where none is, the victims of new lines tell whether it is chance.
+//
+// What fools it: hits and misses that are taken for one another, as several copies of a sequence show; lines that are
+// not all of one set.
 #pragma once
 
 #include <cstdint>
@@ -10,59 +13,107 @@
 #include <vector>
 
 #include "probe/decision.h"
+#include "probe/replacement_policies.h"
 
 namespace gputopo::probe {
 
+// ---- Sequences ----
+
+// Where a load seemed to be served.
+enum class ServedBy : std::uint8_t {
+  kUnknown,  // an outlier
+  kNearer,   // a cache before this one, which does not see the load then
+  kHit,
+  kMiss,
+};
+
+// A load of one of the set's lines.
+struct SetLoad {
+  std::uint32_t line = 0;
+  std::uint32_t sector = 0;  // of the line, as the cache fetches; below 32
+  bool counts = true;        // not one of those after which the set's state is known
+};
+
+// Loads one after another, from an unknown beginning.
+struct LoadSequence {
+  std::vector<SetLoad> loads;
+  std::vector<std::vector<ServedBy>> copies;  // what each copy saw of each load
+};
+
+struct PolicyParameters {
+  // Part of the loads that a model may mispredict and still be the policy, beyond what noise explains. Larger takes
+  // policies that are nearly one for it: an LRU of which a random line goes now and then.
+  double max_mispredicted = 0.01;
+  // And of the misses that were seen: of wide sets few loads miss, and a model that has them all hit is hardly wrong.
+  double max_of_misses = 0.1;
+  // What noise may explain at most: more does not tell policies apart, and there is no answer.
+  double max_noise = 0.03;
+  // Times what noise explains that is borne: it is estimated.
+  double noise_margin = 2;
+  // Loads that are told otherwise by the best model and by the next one, from which on they are told from one another,
+  // and the part of these on which the best is right.
+  std::size_t least_different = 12;
+  double right_of_different = 0.8;
+  // Misses, of all sequences, that a copy must have seen. Fewer: the lines hardly conflict.
+  std::size_t least_misses = 24;
+  // Part of the copies' answers that differ from most on whether a nearer cache served a load, from which on that one
+  // is taken to keep lines by chance.
+  double max_nearer_differing = 0.08;
+};
+
+// How well a model foretells what was seen.
+struct PolicyFit {
+  Policy policy;
+  double mispredicted = 0;          // part of the loads
+  std::optional<Policy> next_best;  // the next best of another kind
+  double next_mispredicted = 1;
+  double noise = 0;    // part of the loads that noise explains
+  bool fits = false;   // it is hardly ever wrong; else it is only the best of those that are
+  bool alone = false;  // and the others are
+};
+// `ways`: of the set, one less than the lines. `false_misses`: part of the loads that look like misses although they
+// hit, as it is known from elsewhere.
+[[nodiscard]] Decision<PolicyFit> decide_policy(std::span<const LoadSequence> sequences, std::size_t ways,
+                                                double false_misses, const PolicyParameters& parameters = {});
+
+// How likely most of so many copies are wrong, if each is by chance.
+[[nodiscard]] double chance_that_most_are_wrong(std::size_t copies, double chance);
+
+// ---- Victims ----
+
 // Of new lines, which of the others each of them replaced.
 struct VictimShares {
-  std::vector<double> of_age;      // [0] is the line that was loaded first
-  std::vector<double> of_reached;  // of the times that none which was looked at before it seemed to be the victim
-  double seen = 0;                 // victims
-  double tried = 0;                // new lines
+  std::vector<double> of_age;       // [0] is the line that was loaded first
+  std::vector<std::size_t> looked;  // the ages in the order in which they were looked at
+  double seen = 0;                  // victims
+  double tried = 0;                 // new lines
 
   // Part of the new lines that had a victim.
   [[nodiscard]] double seen_part() const { return tried > 0 ? seen / tried : 0; }
 };
 
-// `ages` in the order in which they are looked at, each once; of each new line the first of them that missed, if any.
-[[nodiscard]] VictimShares share_victims(std::span<const std::size_t> ages,
+// `looked`: the ages in the order in which they are looked at, each once; of each new line the first of them that
+// missed, if any.
+[[nodiscard]] VictimShares share_victims(std::vector<std::size_t> looked,
                                          std::span<const std::optional<std::size_t>> victims);
 
-struct ReplacementDecisionParameters {
+struct VictimParameters {
   // Part of the new lines that must have a victim. Where fewer have, a line fewer than conflict was walked, and what
   // looks like a victim is chance. Larger refuses more sets.
   double least_seen_part = 0.5;
-  // Share from which on it is always the same that goes. Larger takes more for "other"; smaller takes a policy that
-  // only prefers a way for one that always takes it.
-  double always = 0.9;
-  // Share from which on one may be it although lines that are looked at before it look like victims now and then.
-  double most = 0.5;
-  // Share that such lines have at most. Larger takes a policy with two victims for noise.
-  double noise = 0.03;
   // Probability of shares as uneven as were seen, if each way is as likely, down to which they are random. Larger finds
   // a machine whose ways are all as likely not random that often.
   double even_chance = 1e-4;
 };
 
-enum class Replacement : std::uint8_t {
-  kNone,       // a set has one way
-  kLru,        // the oldest that was not touched again
-  kFifo,       // the oldest, touched again or not
-  kPseudoLru,  // always the same victim, and neither of these two
-  kRandom,     // each way as likely
-  kOther,
-};
-// "lru", ...
-[[nodiscard]] std::string_view to_string(Replacement replacement);
+// How likely it is that shares so uneven come from ways that are all as likely (Pearson's test), where such a part of
+// the loads looks like misses although they hit: those that are looked at first are then taken for victims more often.
+// 0 without victims.
+[[nodiscard]] double evenness(const VictimShares& shares, double false_misses);
 
-// The age that always goes, if there is one.
-[[nodiscard]] std::optional<std::size_t> constant_victim(const VictimShares& shares,
-                                                         const ReplacementDecisionParameters& parameters = {});
-// How likely it is that shares so uneven come from ways that are all as likely (Pearson's test). 0 without victims.
-[[nodiscard]] double evenness(const VictimShares& shares);
-
-// From the shares in order and with the oldest touched again. Nothing where most new lines replace none.
-[[nodiscard]] Decision<Replacement> decide_replacement(const VictimShares& plain, const VictimShares& touched,
-                                                       const ReplacementDecisionParameters& parameters = {});
+// Whether any line may go, as likely as any other, from the shares in order and with the oldest touched again. Nothing
+// where most new lines replace none.
+[[nodiscard]] Decision<bool> decide_random(const VictimShares& plain, const VictimShares& touched, double false_misses,
+                                           const VictimParameters& parameters = {});
 
 }  // namespace gputopo::probe

@@ -44,7 +44,9 @@ ResidentSearch::ResidentSearch(double guess_bytes, std::uint64_t limit_bytes,
     : parameters_(parameters),
       limit_(parameters.max_capacities * guess_bytes),
       footprint_(parameters.first_capacities * guess_bytes) {
-  if (limit_bytes != 0) limit_ = std::min(limit_, static_cast<double>(limit_bytes));
+  if (limit_bytes == 0) return;
+  limit_ = std::min(limit_, static_cast<double>(limit_bytes));
+  if (limit_ > guess_bytes && limit_ < parameters.few_capacities * guess_bytes) footprint_ = limit_;
 }
 
 std::optional<double> ResidentSearch::next_footprint() const {

@@ -37,6 +37,9 @@ struct ResidentBackwardsParameters {
   // Footprints, in capacities: the first, and the largest. Each is twice the one before.
   double first_capacities = 2;
   double max_capacities = 32;
+  // Where the space allows fewer capacities than these, and so no sample, its largest footprint is read after all: what
+  // that leaves is to be what fits, too.
+  double few_capacities = 1.5;
   // Less than before by no more than this part is a neighbour's doing: the footprint is read again, so often. Larger
   // reads again what is really less.
   double disturbed_part = 0.01;

@@ -24,7 +24,8 @@ Sampling make_sampling(const Lab& lab, const Cache& cache, double guess_bytes, d
                        .of_line = in_elements(cache.line_or_fetch_bytes()),
                        .of_fetch = in_elements(cache.fetch_bytes),
                        .is_shared = site.exclusive,
-                       .is_behind = cache.nearer_bytes > 0};
+                       .is_behind = cache.nearer_bytes > 0,
+                       .misjudged = cache.survey->levels[cache.first_level].misjudged};
   sampling.plan = plan_sampling(sampling.of_cache, guess_bytes / stride, wanted_samples, lab.parameters().copies);
   return sampling;
 }

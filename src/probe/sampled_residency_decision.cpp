@@ -8,9 +8,9 @@ namespace gputopo::probe {
 namespace {
 
 // The bytes that a part of an array is, `left` of it after what samples evicted.
-stats::Interval with_correction_error(const stats::Interval& part, double left, double scale,
+stats::Interval with_correction_error(const stats::Interval& part, double left, double scale, double misjudged,
                                       const SampledResidencyParameters& parameters) {
-  const double systematic = parameters.correction_error * (1 - left);
+  const double systematic = parameters.correction_error * (1 - left) + misjudged;
   return {part.low * scale * (1 - systematic), part.high * scale * (1 + systematic)};
 }
 
@@ -68,7 +68,7 @@ SampledResidency residency_of_hits(std::span<const std::uint64_t> hits_of_progra
   const double left = mean_part_left(part, samples, array, parameters);
   const double scale = array.bytes / (1 - noise) / left;
   const stats::Interval interval = stats::proportion_interval(hits, trials);
-  return {part * scale, with_correction_error(interval, left, scale, parameters), 0};
+  return {part * scale, with_correction_error(interval, left, scale, array.misjudged, parameters), 0};
 }
 
 std::optional<SampledResidency> residency_of_ages(const ResidencyByAge& by_age, std::uint64_t samples,
@@ -78,7 +78,8 @@ std::optional<SampledResidency> residency_of_ages(const ResidencyByAge& by_age, 
   if (!part) return std::nullopt;
   const double left = mean_part_left(part->value, samples, array, parameters);
   const double scale = array.bytes / (1 - noise) / left;
-  return SampledResidency{part->value * scale, with_correction_error(part->interval, left, scale, parameters),
+  return SampledResidency{part->value * scale,
+                          with_correction_error(part->interval, left, scale, array.misjudged, parameters),
                           by_age.old_part(part->value)};
 }
 

@@ -58,6 +58,7 @@ struct SampledArray {
   double of_fetch = 1;     // elements that a miss brings
   bool is_shared = false;  // by SMs: programs take turns
   bool is_behind = false;  // another cache is nearer
+  double misjudged = 0;    // part of its loads that are taken for another level's, or of theirs for its
 };
 
 struct SamplingPlan {

@@ -10,12 +10,18 @@
 
 namespace gputopo::probe {
 
-// The value; logs what it rests on. Throws Inconclusive where there is none.
+// Throws Inconclusive where there is none.
+template <typename Value>
+[[nodiscard]] Value value_of(Decision<Value> decision) {
+  if (!decision.value) throw Inconclusive(decision.why_not);
+  return std::move(*decision.value);
+}
+
+// The same; logs what it rests on.
 template <typename Value>
 [[nodiscard]] Value settle(const Lab& lab, std::string_view method, Decision<Value> decision) {
   if (!decision.basis.empty()) lab.log(std::string(method) + ": " + decision.basis);
-  if (!decision.value) throw Inconclusive(decision.why_not);
-  return std::move(*decision.value);
+  return value_of(std::move(decision));
 }
 
 }  // namespace gputopo::probe

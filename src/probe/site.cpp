@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <cmath>
+
 #include "probe/capacity_decision.h"
 #include "probe/survey_decision.h"
 
@@ -44,10 +46,35 @@ void add_timed_steps(ChaseProgram& program, std::uint64_t begin, std::uint64_t e
   }
 }
 
+void require_apart_from_memory(const Survey& survey) {
+  if (survey.levels.size() != 1 || stats::total_count(survey.cold) == 0) return;
+  const double hit = stats::histogram_quantile(survey.tiny, 0.5);
+  const double cold = stats::histogram_quantile(survey.cold, 0.5);
+  constexpr double kSame = 0.04;  // of first touches where there is no cache: they lie elsewhere in memory
+  if (std::abs(cold - hit) <= kSame * hit) return;
+  throw Inconclusive(fmt::format(
+      "first loads in the {} space take {:.0f} cycles, repeated ones {:.0f}: too close to tell a cache from memory",
+      to_string(survey.site.space), cold, hit));
+}
+
 Cache find_cache(const Survey& survey, std::size_t depth, bool merge_rest) {
+  require_apart_from_memory(survey);
   if (survey.levels.size() < 2 || depth >= survey.levels.size()) {
     throw NotPresent(fmt::format("loads in the {} space show {} level(s) only, so there is no cache at level {}",
                                  to_string(survey.site.space), survey.levels.size(), depth + 1));
+  }
+  // All levels but memory together are told apart from it wherever the last of them is.
+  const std::size_t last = merge_rest ? survey.levels.size() - 2 : depth;
+  const bool translated = !survey.translation.added_cycles.empty();
+  if (survey.unsure_level && last >= *survey.unsure_level && translated) {
+    throw Inconclusive(
+        fmt::format("beyond {} B misses of a TLB take loads of about {:.0f} cycles as long as the next level",
+                    survey.translation.free_bytes, survey.levels[*survey.unsure_level].mode_cycles));
+  }
+  if (survey.unsure_level && depth >= *survey.unsure_level && !merge_rest) {
+    throw Inconclusive(
+        fmt::format("loads of about {:.0f} cycles are of two levels, too close to tell which one they hit",
+                    survey.levels[*survey.unsure_level].mode_cycles));
   }
   Cache cache;
   cache.survey = &survey;

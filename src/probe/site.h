@@ -27,6 +27,13 @@ struct Site {
   }
 };
 
+// Up to which footprint translations cost nothing, 0 where that is not known, and what they add beyond: to some loads
+// the first, to some more. Nothing is added where that is not known.
+struct Translation {
+  std::uint64_t free_bytes = 0;
+  std::vector<double> added_cycles;  // ascending
+};
+
 // What one sweep over footprints tells of a space: its levels and how its nearest cache fetches.
 struct Survey {
   Site site;
@@ -37,10 +44,15 @@ struct Survey {
   std::vector<std::uint64_t> footprints_bytes;
   std::vector<stats::Histogram> histograms;  // of each footprint, raw cycles
   std::vector<stats::Level> levels;          // nearest first
-  Conditions conditions;                     // of all of it
-  Conditions tiny_conditions;                // of the tiny array
-  Conditions cold_conditions;                // of the first touches and the cold passes
-  stats::Histogram cold;                     // of first touches, one per line
+  // Of a survey whose footprints exceed a TLB: its misses are none of the levels. A level beyond that footprint which
+  // takes as long as a nearer one with such a miss is not told from it, and is left out.
+  Translation translation;
+  // Set: this level is two whose latencies single loads do not tell apart, so nothing is told of it and what follows.
+  std::optional<std::size_t> unsure_level;
+  Conditions conditions;       // of all of it
+  Conditions tiny_conditions;  // of the tiny array
+  Conditions cold_conditions;  // of the first touches and the cold passes
+  stats::Histogram cold;       // of first touches, one per line
   // Raw cycles of every load of passes at kMinimumStrideBytes over arrays that were in no cache.
   std::vector<std::vector<std::uint32_t>> cold_passes;
 
@@ -109,6 +121,10 @@ struct Cache {
 // The cache at `depth` of the survey (0: nearest). Levels that share a cache (near and far L2) are one when
 // `merge_rest`: all from there on but the last. Throws NotPresent.
 [[nodiscard]] Cache find_cache(const Survey& survey, std::size_t depth, bool merge_rest);
+
+// Throws Inconclusive where memory takes hardly longer than repeated loads: that is no level of its own, and no sign
+// that there is none.
+void require_apart_from_memory(const Survey& survey);
 
 // Throws unless was_exceeded(): NotSupportedError where the space allows no larger array, else Inconclusive.
 // `consequence` ends the sentence: "so its lines were never evicted".

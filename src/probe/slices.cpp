@@ -21,10 +21,10 @@ constexpr SlicesParameters kParameters;
 }  // namespace
 
 Attribute measure_slices(Lab& lab, const Cache& l2) {
-  const SmByLine map = load_from_every_sm(lab, l2, kParameters.lines, kParameters.passes);
+  const SmByLine map = add_from_every_sm(lab, l2, kParameters.lines, kParameters.passes);
   if (map.sms.size() < kParameters.least_sms) throw NotSupportedError("needs programs on SMs that they name");
   const Slices slices = settle(lab, "slices", decide_slices(map.latencies));
-  Attribute attribute = measured(lab.conditions(), slices.count, "", slices.interval, "lines_alike_from_every_sm");
+  Attribute attribute = measured(lab.conditions(), slices.count, "", slices.interval, "lines_alike_to_atomics");
   attribute.details = {{"lines", static_cast<std::int64_t>(kParameters.lines)},
                        {"noise_cycles", rounded_to_tenth(slices.noise_cycles)}};
   return attribute;

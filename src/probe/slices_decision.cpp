@@ -94,13 +94,27 @@ double slices_in(const std::vector<double>& lines_of_groups, double one_slice_qu
   return slices;
 }
 
+// The variance of the groups' sizes over their mean, and how much that may be for groups of one slice each.
+struct Scatter {
+  double found = 0;
+  double expected_at_most = 0;
+};
+
+Scatter scatter_of(const std::vector<double>& lines_of_groups, double errors) {
+  const double mean = stats::mean(lines_of_groups);
+  const auto others = static_cast<double>(lines_of_groups.size()) - 1;
+  double squares = 0;
+  for (const double lines : lines_of_groups) squares += (lines - mean) * (lines - mean);
+  return {squares / others / mean, 1 + errors * std::sqrt(2 / others)};
+}
+
 }  // namespace
 
 Decision<Slices> decide_slices(const CyclesOfPasses& cycles, const SlicesDecisionParameters& parameters) {
   if (cycles.empty() || cycles.front().empty()) return {.why_not = "no line was loaded"};
   const std::size_t passes = cycles.front().front().size();
   if (passes < 2) return {.why_not = "lines that are loaded once do not tell what is noise"};
-  const double noise = noise_of(cycles, passes, parameters.trimmed_part);
+  const double noise = std::max(parameters.least_noise_cycles, noise_of(cycles, passes, parameters.trimmed_part));
   const std::vector<Edge> tree = shortest_tree(profiles(cycles, 0, passes, parameters.trimmed_part));
   std::vector<std::vector<double>> groups;
   std::vector<double> counts;
@@ -117,6 +131,13 @@ Decision<Slices> decide_slices(const CyclesOfPasses& cycles, const SlicesDecisio
     decision.why_not = "all lines look alike from every SM: slices do not differ by more than noise";
   } else if (most > parameters.agreement * fewest) {
     decision.why_not = fmt::format("{:.0f} to {:.0f} groups of lines, by what is taken as noise", fewest, most);
+  } else if (const Scatter scatter = scatter_of(groups[groups.size() / 2], parameters.scatter_errors);
+             scatter.found > scatter.expected_at_most) {
+    decision.why_not = fmt::format(
+        "{:.0f} groups of lines whose sizes scatter {:.1f} times as much as those of slices do: they are several "
+        "slices "
+        "each, or parts of them",
+        count, scatter.found);
   } else {
     const double possible = slices_in(groups[groups.size() / 2], parameters.one_slice_quantile);
     decision.value = Slices{static_cast<std::int64_t>(count), {fewest, std::max(most, possible)}, noise};

@@ -17,7 +17,8 @@ constexpr SmByLineParameters kParameters;
 
 }  // namespace
 
-SmByLine load_from_every_sm(Lab& lab, const Cache& l2, std::size_t lines, std::uint64_t passes) {
+SmByLine add_from_every_sm(Lab& lab, const Cache& l2, std::size_t lines, std::uint64_t passes) {
+  if (l2.site().space != Space::kGlobalBypassL1) throw NotSupportedError("needs accesses that bypass L1");
   const std::uint64_t stride = l2.line_or_fetch_bytes();
   ChaseArray array = make_array(l2.site(), kParameters.span_bytes, stride, Order::kSequential);
   std::mt19937_64 random(lab.seed());
@@ -32,7 +33,7 @@ SmByLine load_from_every_sm(Lab& lab, const Cache& l2, std::size_t lines, std::u
   program.exclusive = true;
   program.timed_cap = static_cast<std::uint32_t>(lines);
   for (std::uint64_t pass = 0; pass < passes; ++pass) {
-    program.steps.push_back({.kind = StepKind::kTimed, .loads = lines, .chain = 1});
+    program.steps.push_back({.kind = StepKind::kAtomic, .loads = lines, .chain = 1});
   }
   for (std::uint32_t sm = 0; sm < lab.info().sm_count; ++sm) {
     program.sm = sm;
@@ -40,6 +41,7 @@ SmByLine load_from_every_sm(Lab& lab, const Cache& l2, std::size_t lines, std::u
     try {
       results = lab.chase({program});
     } catch (const NotSupportedError&) {
+      if (sm == 0) throw;
       continue;  // a number that no SM has
     }
     found.sms.push_back(sm);

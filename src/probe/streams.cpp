@@ -1,5 +1,7 @@
 #include "probe/streams.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <bit>
 #include <span>
@@ -16,6 +18,9 @@ constexpr double kPassesOverMemory = 6;  // what the last blocks of a launch tak
 constexpr std::uint64_t kScratchpadBytes = 16 << 10;    // of an SM: what every GPU has
 constexpr std::uint64_t kLeastSharedBytes = 256 << 10;  // of all SMs, in a cache that they share
 constexpr std::uint64_t kMemoryFactor = 32;             // of the last cache
+// Of device memory, whatever the last cache is said to be: an L3 that the vendor's interface does not tell may stand
+// behind the one that it tells. Four times the largest that has been built.
+constexpr std::uint64_t kLeastMemoryBytes = 1ull << 30;
 
 struct Shape {
   std::uint32_t blocks_per_sm;
@@ -72,16 +77,26 @@ std::vector<StreamProgram> writes_together(const Lab& lab, std::span<const Strea
   return programs;
 }
 
+// A power of two, so that every run streams over the same: half of what fits, but more than the caches before it hold.
+std::uint64_t shared_cache_bytes(const Cache& cache) {
+  const std::uint64_t half = std::bit_floor(cache.fits_bytes / 2);
+  const std::uint64_t bytes = std::max(half, std::bit_ceil(2 * cache.nearer_bytes));
+  if (bytes > cache.fits_bytes) {
+    throw Inconclusive(fmt::format("{} B are sure to fit, hardly more than the {} B that the caches before it hold",
+                                   cache.fits_bytes, cache.nearer_bytes));
+  }
+  return std::max(bytes, std::min(kLeastSharedBytes, std::bit_floor(cache.fits_bytes)));
+}
+
 }  // namespace
 
 std::vector<StreamProgram> cache_streams(const Lab& lab, const Cache& cache, StreamOp op) {
   StreamProgram stream{.op = op, .space = cache.site().space};
-  // At most half of what fits; a power of two, so that every run streams over the same.
-  const std::uint64_t half = std::bit_floor(cache.fits_bytes / 2);
   if (cache.site().exclusive) {
-    stream.bytes = std::max({half, kLeastSharedBytes, std::bit_ceil(2 * cache.nearer_bytes)});
+    stream.bytes = shared_cache_bytes(cache);
     return in_shapes(stream, kFullSm, kBytesOfSharedCache);
   }
+  const std::uint64_t half = std::bit_floor(cache.fits_bytes / 2);
   stream.per_block = true;
   stream.bytes = half;
   const std::span<const Shape> shapes = cache.nearer_bytes > 0 ? std::span<const Shape>(kOneWarp) : kFullSm;
@@ -106,7 +121,7 @@ std::vector<StreamProgram> memory_streams(const Lab& lab, StreamOp op) {
 }
 
 std::uint64_t memory_stream_bytes(const Lab& lab) {
-  return std::min<std::uint64_t>(kMemoryFactor * lab.last_cache_bytes(), lab.info().max_array_bytes / 4);
+  return std::min(std::max(kMemoryFactor * lab.last_cache_bytes(), kLeastMemoryBytes), lab.info().max_array_bytes / 4);
 }
 
 }  // namespace gputopo::probe

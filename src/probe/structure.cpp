@@ -10,6 +10,7 @@
 
 #include "probe/conflicts.h"
 #include "probe/eviction_set.h"
+#include "probe/settle.h"
 
 namespace gputopo::probe {
 namespace {
@@ -26,6 +27,9 @@ struct StructureParameters {
   std::uint64_t walked_of_nearer = 2;
   // Of packing all that fits such a cache: nearly all of them will do.
   double packing_patience = 0.1;
+  // Lines that may fit such a cache beyond its size, as a part: the size is measured. More stay where the cache before
+  // it does not replace the oldest and keeps some however much is walked.
+  double packed_beyond = 0.01;
 };
 constexpr StructureParameters kParameters;
 
@@ -101,6 +105,10 @@ LineGroup packed_lines(Lab& lab, const Cache& cache, const Structure& structure,
   if (packed.size() < least_lines(cache, structure.array)) {
     throw Inconclusive(fmt::format("the {} lines that it holds are less than twice what is before it", packed.size()));
   }
+  if (static_cast<double>(packed.size()) > (1 + kParameters.packed_beyond) * structure.sets.lines + 1) {
+    throw Inconclusive(fmt::format("{} lines stay, and it holds {:.0f}: the cache before it keeps some of them",
+                                   packed.size(), structure.sets.lines));
+  }
   return packed;
 }
 
@@ -134,12 +142,6 @@ void collect_conflicts(const Lab& lab, ConflictSets& sets,
   }
   lab.log(fmt::format("structure: {} sets of {} to {} ways, of {:.0f} lines", sets.conflicts.size(), sets.fewest_ways(),
                       sets.most_ways(), sets.lines));
-}
-
-template <typename Value>
-Value value_of(Decision<Value> decision) {
-  if (!decision.value) throw Inconclusive(decision.why_not);
-  return std::move(*decision.value);
 }
 
 void require_lines(const ConflictSets& sets, double most) {

@@ -92,6 +92,8 @@ Decision<Ways> decide_ways(const ConflictSets& sets, const StructureDecisionPara
     const double tolerance = parameters.mean_ways_tolerance;
     ways.interval.low = std::min(ways.interval.low, std::floor((1 + tolerance) * mean_ways));
     ways.interval.high = std::max(ways.interval.high, std::ceil((1 - tolerance) * mean_ways));
+  } else if (const Decision<SetCount> count = decide_sets(sets, parameters); fewest == most && !count.value) {
+    return {.why_not = count.why_not};  // sets, ways and lines must make up the size
   }
   return {ways};
 }

@@ -5,6 +5,7 @@
 #include "probe/band_latency.h"
 #include "probe/fetch_granularity.h"
 #include "probe/survey_decision.h"
+#include "stats/close_levels.h"
 
 namespace gputopo::probe {
 namespace {
@@ -127,6 +128,37 @@ std::string words_of(const std::vector<stats::Level>& levels) {
   return words;
 }
 
+// Loads of footprints beyond a TLB wait for its misses: levels that those make are left out, and the footprints too
+// where those before them show all there is.
+void set_translation_aside(Lab& lab, Survey& survey, const Translation& translation) {
+  const auto within = static_cast<std::size_t>(
+      std::ranges::upper_bound(survey.footprints_bytes, translation.free_bytes) - survey.footprints_bytes.begin());
+  std::vector<stats::Histogram> free = {survey.tiny};
+  free.insert(free.end(), survey.histograms.begin(), survey.histograms.begin() + static_cast<std::ptrdiff_t>(within));
+  free.push_back(survey.cold);
+  if (within > 0) {
+    std::optional<std::size_t> unsure;
+    std::vector<stats::Level> levels = stats::split_close_levels(free, stats::find_levels(free), unsure);
+    if (shows_all_levels(survey.histograms[within - 1], levels)) {
+      survey.levels = std::move(levels);
+      survey.unsure_level = unsure;
+      survey.footprints_bytes.resize(within);
+      survey.histograms.resize(within);
+      lab.log(fmt::format("survey {}: translations take time from {} B on, which nothing needs",
+                          to_string(survey.site.space), translation.free_bytes));
+      return;
+    }
+  }
+  if (translation.added_cycles.empty()) return;
+  survey.translation = translation;
+  lab.log(fmt::format("survey {}: from {} B on translations add {:.0f} cycles; levels{}", to_string(survey.site.space),
+                      translation.free_bytes, translation.added_cycles.back(), words_of(survey.levels)));
+  survey.levels = levels_without_translation(stats::find_levels(free), survey.levels, translation.added_cycles);
+  if (const auto unsure = level_hidden_by_translation(survey.levels, translation.added_cycles)) {
+    survey.unsure_level = unsure;
+  }
+}
+
 }  // namespace
 
 void sweep_footprints(Lab& lab, Survey& survey) {
@@ -145,6 +177,24 @@ void sweep_footprints(Lab& lab, Survey& survey) {
   }
 }
 
+namespace {
+
+// By the nearest cache: what hits it, though nothing had been loaded from there.
+std::uint64_t fetched_at_once(const Lab& lab, const Survey& survey) {
+  const double limit = std::min(nearest_limit_cycles(survey.tiny), survey.levels.front().high_cycles);
+  return fetch_granularity_of(survey.cold_passes, kMinimumStrideBytes, limit, lab.parameters().line_limit_bytes).bytes;
+}
+
+void find_levels(Survey& survey) {
+  std::vector<stats::Histogram> all = {survey.tiny};
+  all.insert(all.end(), survey.histograms.begin(), survey.histograms.end());
+  all.push_back(survey.cold);
+  survey.unsure_level.reset();
+  survey.levels = stats::split_close_levels(all, stats::find_levels(all), survey.unsure_level);
+}
+
+}  // namespace
+
 Survey begin_survey(Lab& lab, const Site& site) {
   Survey survey;
   survey.site = site;
@@ -154,7 +204,7 @@ Survey begin_survey(Lab& lab, const Site& site) {
   return survey;
 }
 
-Survey complete_survey(Lab& lab, Survey survey) {
+Survey complete_survey(Lab& lab, Survey survey, const Translation& translation) {
   Lab of_cold = lab.another();
   run_cold(of_cold, survey);
   survey.cold_conditions = of_cold.conditions();
@@ -162,17 +212,21 @@ Survey complete_survey(Lab& lab, Survey survey) {
   const std::vector<stats::Histogram> extremes = {survey.tiny, survey.cold};
   survey.levels = stats::find_levels(extremes);
   if (survey.levels.size() >= 2) {
-    const double nearest_limit = nearest_limit_cycles(survey.tiny);
-    survey.levels.front().high_cycles = nearest_limit;
-    survey.fetch_bytes =
-        fetch_granularity_of(survey.cold_passes, kMinimumStrideBytes, nearest_limit, lab.parameters().line_limit_bytes)
-            .bytes;
-    sweep_footprints(lab, survey);
-
-    std::vector<stats::Histogram> all = survey.histograms;
-    all.push_back(survey.tiny);
-    all.push_back(survey.cold);
-    survey.levels = stats::find_levels(all);
+    survey.levels.front().high_cycles = nearest_limit_cycles(survey.tiny);
+    // The next level may be nearer than that: then what was fetched into it looked like hits of the first, and the
+    // sweep's loads were too far apart.
+    do {
+      survey.fetch_bytes = fetched_at_once(lab, survey);
+      sweep_footprints(lab, survey);
+      find_levels(survey);
+    } while (fetched_at_once(lab, survey) < survey.fetch_bytes);
+    if (translation.free_bytes > 0 && translation.free_bytes < survey.footprints_bytes.back()) {
+      set_translation_aside(lab, survey, translation);
+    }
+    if (survey.unsure_level) {
+      lab.log(fmt::format("survey {}: level {} is two, too close to tell apart", to_string(survey.site.space),
+                          *survey.unsure_level + 1));
+    }
     lab.log(fmt::format("survey {}: fetch {} B, timer {:.1f} cycles, levels{}", to_string(survey.site.space),
                         survey.fetch_bytes, survey.timer_cycles, words_of(survey.levels)));
   }

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 #include "stats/descriptive.h"
 
@@ -44,6 +45,50 @@ SweepPart shared_sweep(double last_cache_bytes, const SweepParameters& parameter
 double nearest_limit_cycles(const stats::Histogram& tiny, const NearestLevelParameters& parameters) {
   const double spread = stats::histogram_quantile(tiny, parameters.spread_quantile);
   return spread + std::max(parameters.min_margin_cycles, parameters.margin * spread);
+}
+
+bool shows_all_levels(const stats::Histogram& footprint, const std::vector<stats::Level>& levels,
+                      const TranslatedLevelParameters& parameters) {
+  return levels.size() >= 2 && stats::fraction_below(footprint, levels.back().low_cycles) <= parameters.exceeded_hits;
+}
+
+std::vector<stats::Level> levels_without_translation(const std::vector<stats::Level>& of_free,
+                                                     const std::vector<stats::Level>& of_all,
+                                                     const std::vector<double>& added_cycles,
+                                                     const TranslatedLevelParameters& parameters) {
+  const auto same = [&](double one, double other) {
+    return std::abs(one - other) <= std::max(parameters.same_cycles, parameters.same_part * other);
+  };
+  std::vector<stats::Level> kept;
+  for (const stats::Level& level : of_all) {
+    const bool of_free_too =
+        std::ranges::any_of(of_free, [&](const stats::Level& one) { return same(level.mode_cycles, one.mode_cycles); });
+    const bool is_nearer_and_miss = std::ranges::any_of(kept, [&](const stats::Level& one) {
+      return std::ranges::any_of(added_cycles,
+                                 [&](double added) { return same(level.mode_cycles, one.mode_cycles + added); });
+    });
+    if (of_free_too || !is_nearer_and_miss) kept.push_back(level);
+  }
+  if (kept.empty()) return of_free;
+  for (std::size_t i = 0; i + 1 < kept.size(); ++i) {
+    const double nearer = kept[i].mode_cycles + added_cycles.back();
+    const double farther = kept[i + 1].mode_cycles;
+    // Farther loads that all wait for misses too do not come nearer than that.
+    kept[i].high_cycles = kept[i + 1].low_cycles = std::max((nearer + farther) / 2, kept[i].mode_cycles);
+  }
+  kept.front().low_cycles = 0;
+  kept.back().high_cycles = std::numeric_limits<double>::infinity();
+  return kept;
+}
+
+std::optional<std::size_t> level_hidden_by_translation(const std::vector<stats::Level>& levels,
+                                                       const std::vector<double>& added_cycles,
+                                                       const TranslatedLevelParameters& parameters) {
+  for (std::size_t i = 0; i + 1 < levels.size(); ++i) {
+    const double clear = parameters.clear_part * levels[i + 1].mode_cycles;
+    if (levels[i].mode_cycles + added_cycles.back() + clear > levels[i + 1].mode_cycles) return i;
+  }
+  return std::nullopt;
 }
 
 SweepReading read_sweep(std::span<const std::uint64_t> footprints_bytes, std::span<const stats::Histogram> histograms,

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "stats/histogram.h"
+#include "stats/levels.h"
 
 namespace gputopo::probe {
 
@@ -67,6 +68,34 @@ struct NearestLevelParameters {
 };
 // Raw latencies from this on miss the nearest level, from the histogram of a tiny array whose loads all hit.
 [[nodiscard]] double nearest_limit_cycles(const stats::Histogram& tiny, const NearestLevelParameters& parameters = {});
+
+struct TranslatedLevelParameters {
+  // A level is a nearer one with a miss of a TLB where its latency is that within this part, or so many cycles. Larger:
+  // far parts of L2 are left out; smaller: misses become levels.
+  double same_part = 0.05;
+  double same_cycles = 6;
+  // Between a level with the longest miss and the next level there must be this part of the next one's latency.
+  double clear_part = 0.03;
+  // Part of the loads of a footprint that hit some cache where it exceeds them all so clearly that none need be larger:
+  // the methods walk three to four capacities.
+  double exceeded_hits = 0.35;
+};
+
+// Whether most loads of a footprint go to the last of its levels.
+[[nodiscard]] bool shows_all_levels(const stats::Histogram& footprint, const std::vector<stats::Level>& levels,
+                                    const TranslatedLevelParameters& parameters = {});
+
+// Of the levels of all footprints those that those with free translations show too, and those that are no nearer one
+// and a miss of a TLB. Loads between two of them count as the farther from halfway between the nearer with the longest
+// miss and the farther on. `added_cycles`: what misses add, ascending.
+[[nodiscard]] std::vector<stats::Level> levels_without_translation(const std::vector<stats::Level>& of_free,
+                                                                   const std::vector<stats::Level>& of_all,
+                                                                   const std::vector<double>& added_cycles,
+                                                                   const TranslatedLevelParameters& parameters = {});
+// The first level whose loads with a miss of a TLB take as long as those of the next.
+[[nodiscard]] std::optional<std::size_t> level_hidden_by_translation(const std::vector<stats::Level>& levels,
+                                                                     const std::vector<double>& added_cycles,
+                                                                     const TranslatedLevelParameters& parameters = {});
 
 struct SweepReadingParameters {
   // A footprint fits when at most this part of its loads misses beyond what does of a tiny array. Coarse: the size

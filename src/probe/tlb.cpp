@@ -20,7 +20,22 @@ struct MissPenaltyParameters {
   double least_error = 0.05;
   // And in cycles: what the bins of histograms and the clock's steps make of it.
   double least_error_cycles = 1.5;
+  // The same where it is not known what an entry covers.
+  double least_error_of_unknown = 0.15;
+  double least_error_cycles_of_unknown = 3;
 };
+
+struct AbsenceParameters {
+  // A level that the sweep did not show is none only if this part of the memory was swept: else its reach may be
+  // larger. The sweep of an idle GPU takes two thirds and more.
+  double least_of_memory = 0.5;
+  // And so many pages at once: else it may have more entries. More than any TLB that was ever described has.
+  std::uint64_t least_pages = 16384;
+  // What loads within a level's reach may wait beyond what the levels before it explain: more, and there is one that
+  // the sweep did not show, so that the next is not the one that it would be counted as. Less than any miss costs.
+  double unexplained_cycles = 4;
+};
+constexpr AbsenceParameters kAbsence;
 
 std::int64_t whole(double value) { return static_cast<std::int64_t>(std::llround(value)); }
 
@@ -36,11 +51,37 @@ SampleTable sweep_table(const std::vector<SweepPoint>& points) {
   return table;
 }
 
+std::optional<TlbPenalty> penalty_of(const PageWalker& walker, const TlbLevel& level, const TlbStep& step,
+                                     const NearerTlb& nearer, const std::vector<TlbLevel>& before) {
+  std::vector<TlbPenalty> penalties;
+  for (const TlbLevel& one : before) {
+    if (!one.penalty) return std::nullopt;
+    penalties.push_back(*one.penalty);
+  }
+  try {
+    return penalty_by_orders(walker, level, step.signature, nearer, penalties);
+  } catch (const DeviceMemoryError&) {
+    return std::nullopt;
+  }
+}
+
 }  // namespace
 
 const TlbLevel& tlb_level(const TlbSurvey& survey, std::size_t depth) {
   if (depth < survey.levels.size()) return survey.levels[depth];
   if (!survey.unsure.empty()) throw Inconclusive(survey.unsure);
+  if (static_cast<double>(survey.largest_bytes) < kAbsence.least_of_memory * static_cast<double>(survey.memory_bytes)) {
+    throw Inconclusive(
+        fmt::format("loads over {} B miss no further level: its reach is at least that large, with the "
+                    "memory that is free",
+                    survey.largest_bytes));
+  }
+  if (survey.most_pages < kAbsence.least_pages) {
+    throw NotSupportedError(
+        fmt::format("loads of lines on {} pages, as many as stay in L2, miss no further level: it has at least as many "
+                    "entries, if it is there",
+                    survey.most_pages));
+  }
   throw NotPresent(fmt::format("loads over up to {} B of memory, in at most {} pages, show {} level(s) of TLB",
                                survey.largest_bytes, survey.most_pages, survey.levels.size()));
 }
@@ -54,10 +95,19 @@ NearerTlb nearer_tlb(const TlbSurvey& survey, std::size_t depth) {
 TlbSurvey survey_tlbs(Lab& lab, const Site& site) {
   const PageWalker walker(lab, site);
   const std::vector<SweepPoint> points = sweep_pages(walker);
-  TlbSurvey survey{
-      .largest_bytes = points.back().reach_bytes, .most_pages = walker.max_pages(), .sweep = sweep_table(points)};
+  TlbSurvey survey{.largest_bytes = points.back().reach_bytes,
+                   .memory_bytes = lab.info().memory_bytes.value_or(0),
+                   .most_pages = walker.max_pages(),
+                   .sweep = sweep_table(points)};
   const stats::Histogram quiet = quiet_loads(walker);
   for (const TlbStep& step : find_tlb_steps(walker, points, quiet)) {
+    const double waits = points[step.rise.last_before].mean_cycles - points.front().mean_cycles;
+    if (survey.levels.empty() && waits > kAbsence.unexplained_cycles) {
+      survey.unsure =
+          fmt::format("loads over {} B already wait {:.1f} cycles for translations, and no level shows where",
+                      points[step.rise.last_before].reach_bytes, waits);
+      break;
+    }
     const StepIs is = judge_step(look_beyond(walker, step, points), step.signature.false_part);
     if (is == StepIs::kPassing) continue;
     if (is == StepIs::kCacheMisses) {
@@ -65,7 +115,11 @@ TlbSurvey survey_tlbs(Lab& lab, const Site& site) {
                                   points[step.rise.last_before].reach_bytes);
       break;
     }
-    survey.levels.push_back(look_at_level(walker, step, points, nearer_tlb(survey, survey.levels.size())));
+    const NearerTlb nearer = nearer_tlb(survey, survey.levels.size());
+    TlbLevel level = look_at_level(walker, step, points, nearer);
+    level.penalty = penalty_of(walker, level, step, nearer, survey.levels);
+    if (level.penalty) level.miss_cycles = level.penalty->cycles;
+    survey.levels.push_back(std::move(level));
   }
   survey.conditions = lab.conditions();
   return survey;
@@ -73,6 +127,7 @@ TlbSurvey survey_tlbs(Lab& lab, const Site& site) {
 
 Attribute tlb_reach(const Lab& lab, const TlbSurvey& survey, std::size_t depth) {
   const TlbLevel& level = tlb_level(survey, depth);
+  if (!level.unsure_reach.empty()) throw Inconclusive(level.unsure_reach);
   Attribute attribute = measured(survey.conditions, whole(level.last_fit_bytes), "B", level.reach_bytes, "page_sweep");
   if (lab.keep_samples()) attribute.samples.push_back(survey.sweep);
   return attribute;
@@ -91,6 +146,7 @@ Attribute tlb_entry_bytes(const TlbSurvey& survey, std::size_t depth) {
 Attribute tlb_entries(const TlbSurvey& survey, std::size_t depth) {
   const auto bytes = static_cast<double>(std::get<std::int64_t>(tlb_entry_bytes(survey, depth).value));
   const TlbLevel& level = tlb_level(survey, depth);
+  if (!level.unsure_reach.empty()) throw Inconclusive(level.unsure_reach);
   return measured(survey.conditions, whole(level.last_fit_bytes / bytes), "",
                   stats::Interval{level.reach_bytes.low / bytes, level.reach_bytes.high / bytes}, "reach_over_entry");
 }
@@ -115,10 +171,24 @@ Attribute tlb_ways(const TlbSurvey& survey, std::size_t depth) {
 
 Attribute tlb_miss_penalty(const TlbSurvey& survey, std::size_t depth) {
   const TlbLevel& level = tlb_level(survey, depth);
+  const auto rounded = [](double cycles) { return std::round(cycles * 10) / 10; };
+  if (level.penalty) {
+    Attribute attribute = measured(survey.conditions, rounded(level.penalty->cycles), "cycles", level.penalty->interval,
+                                   "same_lines_apart_and_together");
+    std::vector<double> by_sm;
+    for (const double cycles : level.penalty->cycles_by_sm) by_sm.push_back(rounded(cycles));
+    attribute.add_detail("cycles_of_some_sms", by_sm);
+    return attribute;
+  }
   const MissPenaltyParameters parameters;
-  const double part = std::max(parameters.least_error, level.miss_error);
-  const double slack = std::max(parameters.least_error_cycles, part * level.miss_cycles);
-  return measured(survey.conditions, std::round(level.miss_cycles * 10) / 10, "cycles",
+  // Of pages that are not known to be whole entries, some may not miss.
+  const bool knows_entry = level.entry_bytes > 0;
+  if (!knows_entry && !level.unsure_reach.empty()) throw Inconclusive(level.unsure_reach);
+  const double part =
+      std::max(knows_entry ? parameters.least_error : parameters.least_error_of_unknown, level.miss_error);
+  const double slack = std::max(knows_entry ? parameters.least_error_cycles : parameters.least_error_cycles_of_unknown,
+                                part * level.miss_cycles);
+  return measured(survey.conditions, rounded(level.miss_cycles), "cycles",
                   stats::Interval{level.miss_cycles - slack, level.miss_cycles + slack}, "step_of_page_sweep");
 }
 

@@ -9,23 +9,27 @@
 
 #include "probe/page_order.h"
 #include "probe/site.h"
+#include "probe/tlb_penalty_decision.h"
 
 namespace gputopo::probe {
 
 // One level of TLB, as loads that hit the cache behind the translation show it.
 struct TlbLevel {
-  stats::Interval reach_bytes;      // the last reach without misses, and the first with
-  double last_fit_bytes = 0;        // what reach_bytes is about
-  double miss_cycles = 0;           // what a miss here adds to a load
-  double miss_error = 0;            // of that, as a part of it: noise of the lines that were walked
-  std::uint64_t entry_bytes = 0;    // that one entry covers; 0 where it was not resolved
-  std::vector<std::uint32_t> sets;  // ways of each set, as misses beyond the reach show them; empty where they do not
+  stats::Interval reach_bytes;        // the last reach without misses, and the first with
+  double last_fit_bytes = 0;          // what reach_bytes is about
+  double miss_cycles = 0;             // what a miss here adds to a load
+  double miss_error = 0;              // of that, as a part of it: noise of the lines that were walked
+  std::optional<TlbPenalty> penalty;  // of a miss, measured on the same lines with and without
+  std::string unsure_reach;           // set: why the reach is not told
+  std::uint64_t entry_bytes = 0;      // that one entry covers; 0 where it was not resolved
+  std::vector<std::uint32_t> sets;    // ways of each set, as misses beyond the reach show them; empty where they do not
 };
 
 struct TlbSurvey {
   std::vector<TlbLevel> levels;     // nearest first
   std::string unsure;               // set: why what follows them is not told
   std::uint64_t largest_bytes = 0;  // the largest reach that was tried
+  std::uint64_t memory_bytes = 0;   // that the device has, free or not; 0 where that is not known
   std::uint64_t most_pages = 0;     // that were loaded at once
   SampleTable sweep;                // reach_bytes, stride_bytes, added_cycles (mean)
   Conditions conditions;

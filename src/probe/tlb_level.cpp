@@ -4,8 +4,10 @@
 
 #include <algorithm>
 #include <bit>
+#include <cmath>
 #include <optional>
 
+#include "probe/paired_histogram.h"
 #include "probe/tlb_reach_decision.h"
 #include "probe/tlb_sets_decision.h"
 
@@ -105,8 +107,73 @@ MissedPagesOf missed_pages_of(const Target& target, const MissSignature& signatu
   };
 }
 
+// Where the sets of a level overflow one after the other, they all have when as many pages more were loaded as there
+// are sets. Sets that a hash fills unevenly do not, and begin to overflow before the level is full.
+bool overflows_to_the_last(const Target& target, const MissSignature& signature, const TlbLevel& level,
+                           const MissedPagesOf& missed, const TlbCheckParameters& parameters) {
+  const double fits = std::round(level.last_fit_bytes / static_cast<double>(level.entry_bytes));
+  const double first = std::round(missed(static_cast<std::uint64_t>(fits) + 1).count);
+  if (first < 2) return false;
+  const auto all = static_cast<std::uint64_t>(std::ceil(std::min(2.0, first / (first - 1)) * fits));
+  if (all * level.entry_bytes > target.walker.largest_bytes()) return false;
+  const double part = is_noisy(signature) ? parameters.nearly_all_if_noisy : parameters.nearly_all;
+  return missed(all).count >= part * static_cast<double>(all);
+}
+
+// Of pages that fit, the last ones take no longer than the first: means over many loads, where noise hides single
+// misses.
+bool all_fit(const Target& target, const MissSignature& signature, const TlbLevel& level,
+             const TlbCheckParameters& parameters) {
+  if (!is_noisy(signature)) return true;
+  const auto cycles_of = [&](double part) {
+    const double pages = std::floor(part * level.last_fit_bytes / static_cast<double>(level.entry_bytes));
+    const std::uint64_t count = std::max<std::uint64_t>(1, static_cast<std::uint64_t>(pages));
+    return added_by_translation(target.walk(count, level.entry_bytes, signature));
+  };
+  const double more = cycles_of(parameters.most_pages) - cycles_of(parameters.few_pages);
+  return more < parameters.same_part * signature.rise_cycles;
+}
+
+// Twice as many pages as fit, half as far apart: whether they fit too, or entries cover less than the pages of the
+// sweep were apart.
+bool finer_pages_fit(const Target& target, const MissSignature& signature, const SweepPoint& last_before,
+                     const TlbCheckParameters& parameters) {
+  const std::uint64_t stride = last_before.stride_bytes / 2;
+  if (stride < target.walker.parameters().smallest_page_bytes) return true;
+  const double reach = parameters.finer_part * static_cast<double>(last_before.reach_bytes);
+  const auto pages = static_cast<std::uint64_t>(reach) / stride;
+  if (pages == 0 || pages > target.walker.max_pages()) return true;
+  const std::vector<SweepPoint> points = load_pages(target.walker, {{pages, stride}});
+  return missed_part(points.front().histogram, signature) < parameters.hardly_missed;
+}
+
+// Fewer pages than fit, farther apart: whether they miss, because it is the bytes they reach over that count.
+bool counts_bytes(const Target& target, const MissSignature& signature, const SweepPoint& last_before,
+                  const TlbCheckParameters& parameters) {
+  const PageWalker& walker = target.walker;
+  const auto pages = static_cast<std::uint64_t>(parameters.fewer_pages * static_cast<double>(last_before.pages()));
+  for (const std::uint64_t apart : parameters.strides_apart) {
+    const std::uint64_t stride = apart * last_before.stride_bytes;
+    if (pages == 0 || pages * stride > walker.largest_bytes()) return false;
+    const std::vector<SweepPoint> points = load_pages(walker, {{pages, stride}});
+    if (missed_part(points.front().histogram, signature) < parameters.many_missed) return false;
+  }
+  return true;
+}
+
+// The first reach of the sweep from which on nearly all pages miss: no level is larger, whatever its sets.
+double all_miss_bytes(const MissSignature& signature, const std::vector<SweepPoint>& points, const TlbRise& rise,
+                      const TlbCheckParameters& parameters) {
+  const double part = is_noisy(signature) ? parameters.nearly_all_if_noisy : parameters.nearly_all;
+  for (std::size_t i = rise.last_before + 1; i < points.size(); ++i) {
+    if (missed_part(points[i].histogram, signature) >= part) return static_cast<double>(points[i].reach_bytes);
+  }
+  return static_cast<double>(points.back().reach_bytes);
+}
+
 // The reach to an entry, where that can be told, and its sets.
-void count_entries(const Target& target, const MissSignature& signature, TlbLevel& level) {
+void count_entries(const Target& target, const MissSignature& signature, TlbLevel& level, double most_bytes) {
+  const TlbCheckParameters check;
   const MissedPagesOf missed = missed_pages_of(target, signature, level.entry_bytes);
   const auto entry = static_cast<double>(level.entry_bytes);
   const auto whole_entries = [&](double bytes) { return static_cast<std::uint64_t>(bytes) / level.entry_bytes; };
@@ -126,6 +193,15 @@ void count_entries(const Target& target, const MissSignature& signature, TlbLeve
                     is_noisy(signature), missed);
   target.log(sets.why);
   level.sets = sets.ways;
+  if (!all_fit(target, signature, level, check)) {
+    level.unsure_reach = "noise hides where its misses begin";
+    level.sets.clear();
+    return;
+  }
+  if (level.sets.empty() && !(found.known && overflows_to_the_last(target, signature, level, missed, check))) {
+    level.reach_bytes.high = std::max(level.reach_bytes.high, most_bytes);
+    target.log(fmt::format("its sets do not overflow one after the other: at most {:.0f} B", level.reach_bytes.high));
+  }
 }
 
 }  // namespace
@@ -139,16 +215,26 @@ TlbLevel look_at_level(const PageWalker& walker, const TlbStep& step, const std:
   level.miss_cycles = signature.rise_cycles;
   level.reach_bytes = coarse_edge(target, signature, last_before, points[step.rise.first_after]);
   level.last_fit_bytes = level.reach_bytes.low;
+  const TlbCheckParameters check;
+  const double most_bytes = all_miss_bytes(signature, points, step.rise, check);
   try {
+    if (!finer_pages_fit(target, signature, last_before, check)) {
+      level.unsure_reach = "entries cover less than the pages were apart, and finer pages are more than stay in L2";
+      return level;
+    }
     level.entry_bytes = entry_bytes(target, signature, level.reach_bytes.low);
     if (level.entry_bytes == 0) {
+      if (!counts_bytes(target, signature, last_before, check)) {
+        level.unsure_reach = "pages farther apart miss no sooner: entries may cover less than the pages were apart";
+      }
+      level.reach_bytes.high = std::max(level.reach_bytes.high, most_bytes);
       level.reach_bytes.low *= 1 - (walker.has_few_lines() ? parameters.unseen_part_of_few : parameters.unseen_part);
       return level;
     }
     signature = sharpened_on_entries(target, signature, level);
     level.miss_cycles = signature.rise_cycles;
     level.miss_error = untold_part(signature, signature.line_error_lines);
-    count_entries(target, signature, level);
+    count_entries(target, signature, level, most_bytes);
   } catch (const DeviceMemoryError& error) {
     target.log(fmt::format("no more of this level: {}", error.what()));
   }

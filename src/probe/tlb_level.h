@@ -28,6 +28,26 @@ struct TlbLevelParameters {
   double unseen_part_of_few = 0.2;
 };
 
+// What of a level's entries is asked a second time, by an experiment of another design.
+struct TlbCheckParameters {
+  // Pages that all miss: this part of them, at least; of a level that noise hides.
+  double nearly_all = 0.95;
+  double nearly_all_if_noisy = 0.8;
+  // Of the pages that fit, walks over these parts must take the same, but for this part of a miss.
+  double few_pages = 0.6;
+  double most_pages = 0.97;
+  double same_part = 0.15;
+  // Pages half as far apart, over this part of the reach, must fit: of smaller entries they are too many.
+  double finer_part = 0.9;
+  double hardly_missed = 0.25;
+  // Without entries to count: pages so many strides apart, this part as many as fit one stride apart. If it is bytes
+  // that count and not pages, they are too many. Both odd: sets that are a power of two are all used.
+  std::vector<std::uint64_t> strides_apart = {3, 5};
+  double fewer_pages = 0.7;
+  // Part of them that must miss.
+  double many_missed = 0.5;
+};
+
 struct TlbBlockParameters {
   // Blocks reach so many times as far as the level. More: nearly all blocks miss, whatever its sets; needs more memory.
   double beyond = 1.6;
@@ -42,6 +62,12 @@ struct TlbBlockParameters {
 [[nodiscard]] std::vector<TouchedBlocks> touch_blocks(const PageWalker& walker, const MissSignature& signature,
                                                       const NearerTlb& nearer, double span_bytes,
                                                       const TlbBlockParameters& parameters = {});
+
+// What a miss of the level costs, by SMs. Nothing where pages that all miss are more than there is room for. `before`:
+// of the levels before it.
+[[nodiscard]] std::optional<TlbPenalty> penalty_by_orders(const PageWalker& walker, const TlbLevel& level,
+                                                          const MissSignature& signature, const NearerTlb& nearer,
+                                                          const std::vector<TlbPenalty>& before);
 
 // Where memory runs out, what was found until then.
 [[nodiscard]] TlbLevel look_at_level(const PageWalker& walker, const TlbStep& step,

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <span>
 
+#include "probe/paired_histogram.h"
 #include "stats/descriptive.h"
 
 namespace gputopo::probe {
@@ -36,6 +37,12 @@ double level_from(const std::vector<double>& cycles, std::size_t begin, double l
 }
 
 }  // namespace
+
+bool stay_in_cache(const stats::Histogram& paired, const stats::Histogram& quiet,
+                   const LinesStayParameters& parameters) {
+  const PairedHistogramParameters at{.slow_part = parameters.quantile};
+  return slow_difference(paired, at) <= slow_difference(quiet, at) + parameters.differs_by;
+}
 
 std::vector<TlbRise> find_tlb_rises(const std::vector<double>& slow_cycles, const TlbStepParameters& parameters) {
   if (slow_cycles.size() < 2) return {};

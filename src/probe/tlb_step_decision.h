@@ -6,6 +6,8 @@
 #include <cstdint>
 #include <vector>
 
+#include "stats/histogram.h"
+
 namespace gputopo::probe {
 
 struct TlbStepParameters {
@@ -18,6 +20,19 @@ struct TlbStepParameters {
   // none; smaller: noise is misses of the cache behind.
   double few_slow = 0.1;
 };
+
+struct LinesStayParameters {
+  // What this part of the pairs stays below: all but the lines that meet a new page, and half of lines of which two
+  // pairs are one.
+  double quantile = 0.8;
+  // Cycles that it may differ by from that of lines which surely stay. Larger: near and far parts of L2 that hardly
+  // differ are alike; smaller: noise.
+  double differs_by = 4;
+};
+
+// Whether neighbouring lines stay in the cache: the first load of a pair takes no longer than of lines that surely do.
+[[nodiscard]] bool stay_in_cache(const stats::Histogram& paired, const stats::Histogram& quiet,
+                                 const LinesStayParameters& parameters = {});
 
 // The points between which the latency rises, and by how much.
 struct TlbRise {

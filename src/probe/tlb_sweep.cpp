@@ -70,7 +70,7 @@ std::vector<TlbStep> find_tlb_steps(const PageWalker& walker, const std::vector<
   for (const SweepPoint& point : points) slow_cycles.push_back(point.slow_cycles);
   std::vector<TlbStep> steps;
   for (const TlbRise& rise : find_tlb_rises(slow_cycles)) {
-    const TlbStep& step = steps.emplace_back(TlbStep{rise, signature_of(rise, quiet)});
+    const TlbStep& step = steps.emplace_back(TlbStep{rise, signature_of(rise, quiet), added_by_translation(quiet)});
     walker.lab().log(fmt::format("tlb: from {:.1f} cycles {:.1f} more between {} and {} B",
                                  step.signature.before_cycles, rise.rise_cycles, points[rise.last_before].reach_bytes,
                                  points[rise.first_after].reach_bytes));
@@ -80,7 +80,6 @@ std::vector<TlbStep> find_tlb_steps(const PageWalker& walker, const std::vector<
 
 SlowBeyond look_beyond(const PageWalker& walker, const TlbStep& step, const std::vector<SweepPoint>& points,
                        const TlbSweepParameters& parameters) {
-  if (!walker.has_few_lines()) return {};
   const double reach = std::min(parameters.beyond * static_cast<double>(points[step.rise.first_after].reach_bytes),
                                 static_cast<double>(points.back().reach_bytes));
   const std::uint64_t stride = walker.stride_for(reach);
@@ -95,11 +94,13 @@ SlowBeyond look_beyond(const PageWalker& walker, const TlbStep& step, const std:
   const std::uint64_t loads = walker.parameters().max_loads;
   const std::vector<stats::Histogram> histograms =
       walker.run({walker.program_over(alone, loads), walker.program_over(beside, 2 * loads)});
-  const auto slow_part = [&](const stats::Histogram& histogram) {
-    return 1 - part_below(histogram, step.signature.before_cycles + step.signature.rise_cycles / 2);
+  const auto slow_part = [&](const stats::Histogram& histogram, double before_cycles) {
+    return 1 - part_below(histogram, before_cycles + step.signature.rise_cycles / 2);
   };
-  const double slow = slow_part(histograms[0]);
-  const SlowBeyond found{slow, 2 * slow_part(histograms[1]) - slow};
+  // The other line of a page misses no level before this one either.
+  const double companions =
+      2 * slow_part(histograms[1], step.quiet_cycles) - slow_part(histograms[0], step.quiet_cycles);
+  const SlowBeyond found{slow_part(histograms[0], step.signature.before_cycles), companions};
   walker.lab().log(fmt::format("tlb: on {} pages {:.2f} of the loads are slow, {:.2f} of those beside them",
                                pages.element_count(), found.pages, found.companions));
   return found;

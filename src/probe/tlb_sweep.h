@@ -13,8 +13,8 @@
 namespace gputopo::probe {
 
 struct TlbSweepParameters {
-  // Smaller reaches are not tried: no TLB was seen to cover less than twice this.
-  double first_reach_bytes = 512 << 10;
+  // Smaller reaches are not tried: no TLB would cover less than twice this, eight pages of 4 KiB.
+  double first_reach_bytes = 16 << 10;
   // Reaches per octave. More: steps close to one another are told apart; takes longer.
   int points_per_octave = 4;
   // Fewer are no sweep.
@@ -25,7 +25,7 @@ struct TlbSweepParameters {
   // line may take longer or less than the first for other reasons, which depend on where the line lies.
   std::uint64_t quiet_lines = 1024;
   std::uint64_t quiet_stride_bytes = 512;
-  // Whether lines stay in a small L2 is asked at so many times the reach: as many pages as later.
+  // Whether it is pages that miss and not lines is asked at so many times the reach: as many pages as later.
   double beyond = 2;
   // The line that is loaded beside that of each page: within the smallest page, and not in its line of L2.
   std::uint32_t lines_off = 4;
@@ -58,11 +58,13 @@ struct PageCount {
 struct TlbStep {
   TlbRise rise;
   MissSignature signature;
+  double quiet_cycles = 0;  // that translations add where no level misses
 };
 [[nodiscard]] std::vector<TlbStep> find_tlb_steps(const PageWalker& walker, const std::vector<SweepPoint>& points,
                                                   const stats::Histogram& quiet);
 
-// Where L2 is too small for lines to stay there beyond doubt; else the step is taken for what it looks like.
+// A second experiment on each step: beyond it, another line of each page is loaded right behind the first. It has the
+// same translation and lies elsewhere in L2, so what delays it too is no TLB.
 [[nodiscard]] SlowBeyond look_beyond(const PageWalker& walker, const TlbStep& step,
                                      const std::vector<SweepPoint>& points, const TlbSweepParameters& parameters = {});
 

@@ -1,8 +1,42 @@
 #include "probe/tlb_walk.h"
 
+#include <fmt/format.h>
+
 #include <numeric>
 
+#include "probe/paired_histogram.h"
+#include "probe/tlb_step_decision.h"
+
 namespace gputopo::probe {
+namespace {
+
+// Bytes of neighbouring lines that stay in the cache behind the translation, of those that are tried. What the vendor
+// tells may be the whole of several parts, or of an L2 that loads do not have to themselves.
+std::uint64_t kept_bytes(Lab& lab, const Site& site, const PageWalkParameters& parameters) {
+  const std::uint64_t most = parameters.max_pages * parameters.l2_part * parameters.line_bytes;
+  // Loads that cannot bypass L1 find the second of each pair there.
+  if (site.space != Space::kGlobalBypassL1) return lab.info().l2_bytes.value_or(most);
+  const std::uint64_t least = parameters.least_pages * parameters.l2_part * parameters.line_bytes;
+  std::vector<ChaseProgram> programs;
+  std::vector<std::uint64_t> tried;
+  const auto add = [&](std::uint64_t bytes) {
+    const ChaseArray array = make_array(site, bytes, parameters.line_bytes);
+    const std::uint64_t loads = std::min(array.element_count(), parameters.kept_loads);
+    programs.push_back(
+        make_program(site, {array}, {warm_step(site, array), {.kind = StepKind::kPaired, .loads = loads}}));
+    tried.push_back(bytes);
+  };
+  for (std::uint64_t bytes = most; bytes >= least; bytes /= parameters.kept_steps) add(bytes);
+  add(parameters.kept_lines_of_any * parameters.line_bytes);
+  std::vector<stats::Histogram> histograms;
+  for (ChaseResult& result : lab.chase(programs)) histograms.push_back(std::move(result.steps[1].histogram));
+  for (std::size_t i = 0; i + 1 < tried.size(); ++i) {
+    if (stay_in_cache(histograms[i], histograms.back())) return tried[i];
+  }
+  return 0;
+}
+
+}  // namespace
 
 ChaseArray pages_apart(const Lab& lab, const Site& site, std::uint64_t pages, std::uint64_t stride_bytes,
                        const NearerTlb& nearer, const PageWalkParameters& parameters) {
@@ -23,18 +57,18 @@ ChaseArray pages_apart(const Lab& lab, const Site& site, std::uint64_t pages, st
 }
 
 PageWalker::PageWalker(Lab& lab, const Site& site) : lab_(lab), site_(site), max_pages_(parameters_.max_pages) {
-  if (const auto l2 = lab.info().l2_bytes) {
-    const std::uint64_t lines = *l2 / parameters_.l2_part / parameters_.line_bytes;
-    max_pages_ = std::min(max_pages_, std::max(lines, parameters_.least_pages));
-  }
+  const std::uint64_t lines = kept_bytes(lab, site, parameters_) / parameters_.l2_part / parameters_.line_bytes;
+  max_pages_ = std::min(max_pages_, lines);
+  if (max_pages_ == 0) throw Inconclusive("lines do not stay in L2, so misses of a TLB do not show");
+  lab.log(fmt::format("tlb: at most {} pages at once, a line on each", max_pages_));
   largest_bytes_ =
       static_cast<std::uint64_t>(lab.parameters().tlb_reach_of_free * static_cast<double>(lab.info().max_array_bytes));
 }
 
 std::uint64_t PageWalker::stride_for(double reach_bytes) const {
   const auto bytes = static_cast<std::uint64_t>(reach_bytes);
-  return std::max(std::min(parameters_.wanted_stride_bytes, std::bit_floor(bytes / parameters_.least_lines)),
-                  std::bit_ceil(bytes / max_pages_));
+  return std::max({std::min(parameters_.wanted_stride_bytes, std::bit_floor(bytes / parameters_.least_lines)),
+                   std::bit_ceil(bytes / max_pages_), parameters_.line_bytes});
 }
 
 ChaseProgram PageWalker::program_over(ChaseArray array, std::uint64_t max_loads) const {

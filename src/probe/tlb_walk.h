@@ -22,10 +22,16 @@ struct PageWalkParameters {
   std::uint64_t smallest_page_with_l2_bytes = 64 << 10;
   // Lines that are loaded at most. More: finer pages at the largest reaches; programs take longer.
   std::uint64_t max_pages = 16384;
-  // And no more than this part of L2 holds: they stay there. Larger: fewer pages, and less that goes astray.
-  std::uint64_t l2_part = 16;
-  // However small L2 is.
-  std::uint64_t least_pages = 256;
+  // And no more than this part of what L2 was seen to keep: they stay there, whatever its sets. Larger: fewer pages,
+  // and less that goes astray. So that the most pages ask for less than the near part of an H200's L2.
+  std::uint64_t l2_part = 12;
+  // What L2 keeps is tried from there down, each time so much less: neighbouring lines, of which even the smallest
+  // pages hold many, so that no TLB takes part in it. Pairs that are counted; and of so many lines that stay in any L2.
+  std::uint64_t kept_steps = 4;
+  std::uint64_t kept_loads = 2048;
+  std::uint64_t kept_lines_of_any = 64;
+  // Of an L2 that keeps fewer nothing is told.
+  std::uint64_t least_pages = 64;
   // Apart in the sweep: small enough to be under what an entry covers, wherever that can be.
   std::uint64_t wanted_stride_bytes = 64 << 10;
   // Enough lines that those which lie in a slice of its own kind count little.
@@ -64,7 +70,7 @@ class PageWalker {
   [[nodiscard]] const PageWalkParameters& parameters() const { return parameters_; }
   [[nodiscard]] std::uint64_t max_pages() const { return max_pages_; }
   [[nodiscard]] std::uint64_t largest_bytes() const { return largest_bytes_; }
-  // L2 is too small for lines to stay there beyond doubt.
+  // L2 keeps fewer lines than would be loaded.
   [[nodiscard]] bool has_few_lines() const { return max_pages_ < parameters_.max_pages; }
 
   // Of pages that reach so far.

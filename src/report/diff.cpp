@@ -180,7 +180,7 @@ std::string diff_to_terminal(const std::vector<NamedReport>& reports, const Term
     for (const std::size_t r : {std::size_t{0}, i}) {
       text += report::wrap(r == 0 ? "- " : "+ ",
                            fmt::format("{}: {}, {}", reports[r].path, report::device_title(reports[r].topology),
-                                       reports[r].topology.timestamp),
+                                       report::when(reports[r].topology)),
                            style.width);
     }
     for (const std::string& note : comparison.all_notes()) {

@@ -178,6 +178,31 @@ std::string device_title(const Topology& topology) {
   return topology.simulated ? "SIMULATED " + topology.name : topology.name;
 }
 
+std::string when(const Topology& topology) {
+  return topology.timestamp.empty() ? "at an unknown time" : topology.timestamp;
+}
+
+namespace {
+
+// " on an Intel Xeon, Linux 6.1.0": what a recording tells of its host.
+std::string where(const Topology& topology) {
+  std::string text;
+  for (const AttributeId id : {AttributeId::kHostCpu, AttributeId::kOs}) {
+    const Attribute* attribute = find(topology.device, id);
+    if (attribute == nullptr || !attribute->available()) continue;
+    text += (text.empty() ? " on " : ", ") + value_text(*attribute);
+  }
+  return text.empty() ? " on an unknown host" : text;
+}
+
+// Reports of replays by earlier versions have the time and the host of the replay.
+bool tells_its_origin(const Topology& topology) {
+  const Attribute* os = find(topology.device, AttributeId::kOs);
+  return topology.timestamp.empty() || (os != nullptr && os->method == "told_by_the_recording");
+}
+
+}  // namespace
+
 std::vector<std::string> device_facts(const Topology& topology) {
   struct Fact {
     AttributeId attribute;
@@ -194,7 +219,9 @@ std::vector<std::string> device_facts(const Topology& topology) {
   std::vector<std::string> facts;
   if (!topology.architecture.empty()) facts.push_back(topology.architecture);
   if (!topology.pci_address.empty()) facts.push_back(topology.pci_address);
-  if (topology.backend == "replay") facts.emplace_back("from a recording");
+  if (topology.backend == "replay") {
+    facts.push_back(tells_its_origin(topology) ? "recorded " + when(topology) + where(topology) : "from a recording");
+  }
   for (const Fact& fact : kFacts) {
     const Attribute* attribute = find(topology.compute, fact.attribute);
     if (attribute == nullptr) attribute = find(topology.device, fact.attribute);

@@ -15,6 +15,8 @@ namespace gputopo::report {
 
 // "SIMULATED NVIDIA H200": as outputs of one line name it.
 [[nodiscard]] std::string device_title(const Topology& topology);
+// When it was measured, in words where nobody knows: of a replay that does not tell.
+[[nodiscard]] std::string when(const Topology& topology);
 
 // The facts a reader looks for first, after the name. Everything else is in the attributes.
 [[nodiscard]] std::vector<std::string> device_facts(const Topology& topology);

@@ -153,7 +153,7 @@ std::string page_header(const std::vector<const Topology*>& reports, const std::
     text +=
         fmt::format("<p class=\"facts\">{}</p>\n", escaped(fmt::format("{}", fmt::join(device_facts(*report), ", "))));
     text += fmt::format("<p class=\"facts\">{}, {}, measured in {:.1f} s</p>\n", escaped(report->generator),
-                        escaped(report->timestamp), report->total_seconds);
+                        escaped(when(*report)), report->total_seconds);
   }
   text += "</div>\n<div class=\"badges\">";
   bool simulated = false;

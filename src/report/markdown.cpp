@@ -136,8 +136,8 @@ std::string plots(const std::string& title, const AttributeMap& attributes) {
 std::string to_markdown(const Topology& topology) {
   std::string text = fmt::format("# {}{}\n\n", topology.simulated ? "SIMULATED: " : "", plain(topology.name));
   text += plain(fmt::format("{}", fmt::join(report::device_facts(topology), ", "))) + "\n\n";
-  text +=
-      plain(fmt::format("{}, {}, {:.1f} s", topology.generator, topology.timestamp, topology.total_seconds)) + "\n\n";
+  text += plain(fmt::format("{}, {}, {:.1f} s", topology.generator, report::when(topology), topology.total_seconds)) +
+          "\n\n";
   if (!topology.complete) text += "**INCOMPLETE**: this discovery ended early.\n\n";
   for (const std::string& warning : report::report_warnings(topology))
     text += fmt::format("> Warning: {}\n\n", plain(warning));

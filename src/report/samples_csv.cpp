@@ -7,6 +7,7 @@
 #include "file/writable.h"
 #include "gputopo/report.h"
 #include "report/csv_text.h"
+#include "report/hierarchy.h"
 
 namespace gputopo {
 namespace {
@@ -42,7 +43,7 @@ void write_samples(const Topology& topology, const std::string& directory) {
   // CSV has no comments: what the samples are from stands in a file beside them.
   write_file(std::filesystem::path(directory) / "device.txt",
              fmt::format("{}{}\n{}\n{}\n", topology.simulated ? "SIMULATED " : "", topology.name, topology.generator,
-                         topology.timestamp));
+                         report::when(topology)));
   write_tables(topology.device, directory);
   write_tables(topology.compute, directory);
   for (const MemoryElement& element : topology.memory) write_tables(element.attributes, directory);

@@ -125,8 +125,14 @@ TEST(RecordedH200InFull, StructureAndMap) {
   };
   for (const char* element : {"l1", "constant_l1"}) {
     EXPECT_EQ(of(element, "ways").number(), 4) << element << of(element, "ways").detail;
-    EXPECT_EQ(of(element, "replacement").value, Value(std::string("lru"))) << element;
   }
+  // L1 protects two lines of a set of four from new ones, but for one access in 25; LRU foretells one in five wrongly.
+  EXPECT_EQ(of("l1", "replacement").value, Value(std::string("other")));
+  const Attribute& l1_replacement = of("l1", "replacement");
+  ASSERT_NE(l1_replacement.find_detail("best_policy"), nullptr) << l1_replacement.detail;
+  EXPECT_EQ(*l1_replacement.find_detail("best_policy"), Value(std::string("segmented_lru 2/4")));
+  EXPECT_GT(std::get<double>(*l1_replacement.find_detail("next_mispredicted_percent")), 15);
+  EXPECT_EQ(of("constant_l1", "replacement").value, Value(std::string("pseudo_lru")));
   EXPECT_EQ(of("l2", "ways").number(), 16);
   EXPECT_EQ(of("l2", "sets").number(), 15360);  // of one partition: 30 MiB
   EXPECT_EQ(of("l2", "index").value, Value(std::string("hashed")));
@@ -136,9 +142,8 @@ TEST(RecordedH200InFull, StructureAndMap) {
   EXPECT_EQ(of("l1", "index").value, Value(std::string("hashed")));
   EXPECT_EQ(of("tlb_l1", "scope").value, Value(std::string("SM")));
   EXPECT_EQ(of("tlb_l2", "scope").value, Value(std::string("6 SMs")));  // of this H200: others have 2 or 4
-  // As large groups show, not all slices are told apart.
-  EXPECT_GE(of("l2", "slices").number(), 132);
-  EXPECT_GE(*of("l2", "slices").high, 1.5 * *of("l2", "slices").number());
+  // The programs that look for slices are left out of the recording: they find none that hold, and are a half of it.
+  EXPECT_FALSE(of("l2", "slices").available());
   const auto groups = [&](const char* element, const char* attribute) {
     std::vector<std::set<std::uint32_t>> result;
     for (const auto& group : std::get<UnitGroups>(of(element, attribute).value).groups) {
@@ -202,10 +207,13 @@ TEST_F(RecordedH200, ConditionsAreThoseOfTheProgramsBehindAValue) {
 }
 
 TEST_F(RecordedH200, LatenciesAreInOrder) {
-  EXPECT_NEAR(number("l1", "latency"), 38.6, 1);
-  EXPECT_NEAR(number("readonly", "latency"), 32.6, 1);
+  // Of the load alone, by whatever path: 32 cycles with what a chain's own address takes.
+  EXPECT_NEAR(number("l1", "latency"), 31.2, 0.5);
+  EXPECT_NEAR(number("readonly", "latency"), number("l1", "latency"), 0.2);
   EXPECT_NEAR(number("l2", "latency"), 279, 6);
-  EXPECT_NEAR(number("device", "latency"), 651, 10);  // of this H200: others take up to 688
+  EXPECT_NEAR(number("device", "latency"), 684, 10);  // of this H200: others take 650 and more
+  EXPECT_LT(std::get<double>(*of("device", "latency").find_detail("near_cycles")), number("device", "latency") - 50);
+  EXPECT_GT(std::get<double>(*of("device", "latency").find_detail("far_cycles")), number("device", "latency") + 50);
   EXPECT_GT(std::get<double>(*of("device", "latency").find_detail("tlb_cold_cycles")),
             number("device", "latency") + 50);
 }

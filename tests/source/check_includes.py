@@ -20,12 +20,12 @@ ALLOWED = {
     "stats": ["error", "gputopo/program*.h"],  # the bins of a histogram
     "device": ["error", "file", "space", "program", "model/round_up.h", "model/likeness.h"],
     "probe": ["error", "space", "gputopo/device.h", "gputopo/program*.h", "stats", "model"],
-    "discover": ["error", "space", "gputopo/device.h", "gputopo/program*.h", "stats", "model", "probe"],
+    "discover": ["error", "file/host.h", "space", "gputopo/device.h", "gputopo/program*.h", "stats", "model", "probe"],
     "report": ["error", "file", "space", "model"],
     "cli": ["error", "file", "space", "model", "program", "stats", "device", "probe", "discover", "report"],
 }
 # Public headers with another name than their layer's: include/gputopo/HEADER.h.
-LAYER_OF_HEADER = {"catalogue": "model", "attributes.def": "model", "elements.def": "model"}
+LAYER_OF_HEADER = {"catalogue": "model", "device_lock": "device", "attributes.def": "model", "elements.def": "model"}
 
 INCLUDE = re.compile(r'^[ \t]*#[ \t]*include[ \t]*"([^"]+)"', re.MULTILINE)
 

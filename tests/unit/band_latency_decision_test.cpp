@@ -31,21 +31,45 @@ TEST(BandLatency, TooFewLoadsTellNothing) {
 }
 
 TEST(BandLatency, UntimedChainsTellWhereNearlyAllIsInTheBand) {
-  EXPECT_TRUE(is_nearly_all_in_band(cycles_of({{30, 50}, {200, 945}, {600, 5}}), 100, 400));
+  EXPECT_TRUE(is_nearly_all_in_band(cycles_of({{30, 2}, {200, 983}, {600, 15}}), 100, 400));
   EXPECT_FALSE(is_nearly_all_in_band(cycles_of({{30, 60}, {200, 940}}), 100, 400)) << "a part hits nearer";
-  EXPECT_FALSE(is_nearly_all_in_band(cycles_of({{200, 980}, {600, 20}}), 100, 400)) << "a part misses";
+  EXPECT_FALSE(is_nearly_all_in_band(cycles_of({{200, 970}, {600, 30}}), 100, 400)) << "a part misses";
   // Two modes that touch at the end of the band are of both.
   EXPECT_FALSE(is_nearly_all_in_band(cycles_of({{396, 500}, {402, 500}}), 100, 400));
 }
 
-TEST(BandLatency, WhatHitsNearerIsTakenOff) {
-  const stats::Histogram histogram = cycles_of({{30, 50}, {200, 950}});
-  // Untimed, a nearer load takes 20.5 and one of the band 180.
-  const double chain = 0.05 * 20.5 + 0.95 * 180;
-  const std::vector<double> means = without_nearer(std::vector<double>{chain, chain}, histogram, 100, 10);
-  ASSERT_EQ(means.size(), 2u);
-  EXPECT_NEAR(means[0], 180, 1e-9);
-  EXPECT_EQ(without_nearer(std::vector<double>{150}, cycles_of({{200, 10}}), 100, 10).front(), 150) << "nothing nearer";
+// Segments of loads that take `load` cycles, in a loop whose passes take `pass` more, between ends that take `ends`.
+std::vector<Segment> segments_of(double load, double pass, double ends) {
+  std::vector<Segment> segments;
+  for (int i = 0; i < 65; ++i) {
+    for (const std::uint64_t loads : {7, 15, 16, 48}) {
+      const std::uint64_t passes = loads / 16 + loads % 16;
+      segments.push_back({loads, ends + static_cast<double>(loads) * load + static_cast<double>(passes) * pass});
+    }
+  }
+  return segments;
+}
+
+TEST(ChainCost, IsOfTheLoadAlone) {
+  const ChainCost cost = chain_cost(segments_of(30, 0, 0));
+  EXPECT_NEAR(cost.load_cycles, 30, 1e-6);
+  EXPECT_NEAR(cost.pass_cycles, 0, 1e-6);
+}
+
+TEST(ChainCost, LeavesOutTheLoopAndTheEnds) {
+  const ChainCost cost = chain_cost(segments_of(30, 5, 70));
+  EXPECT_NEAR(cost.load_cycles, 30, 1e-6);
+  EXPECT_NEAR(cost.pass_cycles, 5, 1e-6);
+}
+
+// Every other of the longest segments is longer by 300 cycles, every eighth of the others.
+TEST(ChainCost, LeavesOutDisturbedSegments) {
+  std::vector<Segment> segments = segments_of(30, 5, 70);
+  for (std::size_t i = 0; i < segments.size(); ++i) {
+    const std::size_t every = segments[i].loads == 48 ? 2 : 8;
+    if (i / 4 % every == 0) segments[i].cycles += 300;
+  }
+  EXPECT_NEAR(chain_cost(segments).load_cycles, 30, 0.05);
 }
 
 }  // namespace

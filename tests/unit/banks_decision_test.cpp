@@ -6,7 +6,7 @@
 
 #include <random>
 
-#include "probe/access.h"
+#include "probe/settle.h"
 
 namespace gputopo::probe {
 namespace {
@@ -54,7 +54,7 @@ TEST(Banks, EveryLayoutIsReadOffItsCurve) {
     for (const std::uint32_t bytes : {4u, 8u}) {
       for (const std::uint32_t lanes : {16u, 32u}) {
         const BankLayout layout{banks, bytes, lanes};
-        const BankFit fit = fit_banks(curve_of(layout, 23, 2));
+        const BankFit fit = value_of(decide_banks(curve_of(layout, 23, 2)));
         EXPECT_EQ(fit.layout, layout) << banks << " of " << bytes << " for " << lanes;
         EXPECT_NEAR(fit.conflict_cycles, 2, 1e-9);
         EXPECT_NEAR(fit.free_cycles, 23, 1e-9);
@@ -67,7 +67,7 @@ TEST(Banks, AFlatCurveIsInconclusive) {
   const BankCurve flat = curve_of(kRecent, 23, 0);
   EXPECT_FALSE(decide_banks(flat).value);
   EXPECT_THAT(decide_banks(flat).why_not, HasSubstr("no stride takes longer than another"));
-  EXPECT_THROW(static_cast<void>(fit_banks(flat)), Inconclusive);
+  EXPECT_THROW(static_cast<void>(value_of(decide_banks(flat))), Inconclusive);
   const BankCurve falling = curve_of(kRecent, 123, -2);
   EXPECT_THAT(decide_banks(falling).why_not, HasSubstr("no stride takes longer than another"));
 }
@@ -76,7 +76,7 @@ TEST(Banks, ACurveThatNoLayoutExplainsIsInconclusive) {
   BankCurve strange = curve_of(kRecent, 23, 2);
   for (std::size_t i = 0; i < strange.load_cycles.size(); ++i) strange.load_cycles[i] += static_cast<double>(i % 7 * 3);
   EXPECT_FALSE(decide_banks(strange).value);
-  EXPECT_THROW(static_cast<void>(fit_banks(strange)), Inconclusive);
+  EXPECT_THROW(static_cast<void>(value_of(decide_banks(strange))), Inconclusive);
 }
 
 // Each word more costs more, as where lines are what is waited for: no banks.

@@ -214,6 +214,21 @@ TEST(CapacityDecision, SaysWhyNothingIsKnownWhereNoArrayIsLargeEnough) {
   EXPECT_THAT(decision.why_not, HasSubstr("footprints up to 65536 B fit"));
 }
 
+// A constant cache between half of the constants that a program may have and all of them.
+TEST(CapacityDecision, WhereLittleMoreFitsTheSpaceTwoViewsMustAgree) {
+  const auto evidence_of = [](double resident, double fits) {
+    CapacityEvidence evidence = evidence_of_sm(0);
+    evidence.is_behind = true;
+    evidence.limit_bytes = 1.25 * kSize;
+    follow(evidence, {.resident = view(resident), .fits = view(fits)});
+    return evidence;
+  };
+  EXPECT_EQ(decided(evidence_of(kSize, kSize)).bytes, kSize);
+  EXPECT_EQ(decided(evidence_of(kSize, kSize)).method, "resident_backwards");
+  EXPECT_FALSE(decide_capacity(evidence_of(kSize, 0.8 * kSize)).value) << "hashed: the sets are not all full";
+  EXPECT_FALSE(decide_capacity(evidence_of(0.9 * kSize, kSize)).value) << "the oldest is not what goes";
+}
+
 TEST(CapacityDecision, ASampleThatTellsNothingMattersWhereNoViewIsExact) {
   const Answers answers{.sampled = {}, .not_sampled = "the cache before it holds nearly all"};
   CapacityEvidence evidence = evidence_of_sm(0);

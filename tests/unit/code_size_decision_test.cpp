@@ -96,7 +96,7 @@ TEST(TakesLonger, NotByWhatCodeThatFitsDiffersBy) {
 CodeCapacity capacity_of(const EdgeBlocks& edge) { return decide_code_capacity(edge).value.value(); }
 
 TEST(CodeCapacity, OfACliffIsWhereItStands) {
-  const CodeCapacity capacity = capacity_of({64, 64, 64});
+  const CodeCapacity capacity = capacity_of({64, 64, 64, 64});
   EXPECT_TRUE(capacity.sharp);
   EXPECT_EQ(capacity.blocks, 64);
   EXPECT_EQ(capacity.least_blocks, 64u);
@@ -105,7 +105,7 @@ TEST(CodeCapacity, OfACliffIsWhereItStands) {
 
 // 64 blocks in sets of four ways: five parts miss of what is too much, a tenth at 65.3 blocks and two fifths at 69.6.
 TEST(CodeCapacity, OfAnEdgeUnderLruIsWhereMissesBegin) {
-  const CodeCapacity capacity = capacity_of({64, 65, 69});
+  const CodeCapacity capacity = capacity_of({64, 65, 69, 75});
   EXPECT_TRUE(capacity.sharp);
   EXPECT_NEAR(capacity.beginning, 64.8, 0.05);
   EXPECT_EQ(capacity.blocks, 64);
@@ -113,23 +113,41 @@ TEST(CodeCapacity, OfAnEdgeUnderLruIsWhereMissesBegin) {
 }
 
 TEST(CodeCapacity, OfASlowBeginningIsWhereTheEdgeLeadsBackTo) {
-  const CodeCapacity capacity = capacity_of({40, 70, 90});
+  const CodeCapacity capacity = capacity_of({40, 70, 90, 150});
   EXPECT_FALSE(capacity.sharp);
   EXPECT_EQ(capacity.blocks, 66);
   EXPECT_EQ(capacity.least_blocks, 40u);
-  EXPECT_EQ(capacity.most_blocks, 91);
+  EXPECT_EQ(capacity.most_blocks, 151);
 }
 
 TEST(CodeCapacity, OfALongTailIsNotBeforeTheFirstMiss) {
-  const CodeCapacity capacity = capacity_of({60, 61, 300});
+  const CodeCapacity capacity = capacity_of({60, 61, 300, 400});
   EXPECT_FALSE(capacity.sharp);
   EXPECT_EQ(capacity.blocks, 60);
-  EXPECT_EQ(capacity.most_blocks, 301);
+  EXPECT_EQ(capacity.most_blocks, 401);
+}
+
+// Six KiB in sets of four ways by a hash: the first set overflows at four, and at six more than half misses.
+TEST(CodeCapacity, OfAHashedIndexIsNotWhereTheFirstSetOverflows) {
+  const CodeCapacity capacity = capacity_of({8, 9, 11, 14});
+  EXPECT_FALSE(capacity.sharp);
+  EXPECT_FALSE(capacity.in_turn);
+  EXPECT_LE(capacity.least_blocks, 12u);
+  EXPECT_GE(capacity.most_blocks, 12);
+  EXPECT_FALSE(capacity_of({64, 65, 69, 90}).sharp) << "it begins as under LRU, and ends slowly";
+}
+
+// As on an H200: what every pass runs besides takes lines of a few sets.
+TEST(CodeCapacity, OfAFewSetsThatOverflowEarlierIsStillLru) {
+  const CodeCapacity capacity = capacity_of({62, 65, 69, 75});
+  EXPECT_FALSE(capacity.sharp);
+  EXPECT_TRUE(capacity.in_turn);
+  EXPECT_EQ(capacity.blocks, 65);
 }
 
 TEST(CodeCapacity, OfALargeCacheMayBeOffByAPart) {
-  EXPECT_TRUE(capacity_of({600, 606, 606}).sharp);
-  EXPECT_FALSE(capacity_of({600, 607, 607}).sharp);
+  EXPECT_TRUE(capacity_of({600, 606, 606, 606}).sharp);
+  EXPECT_FALSE(capacity_of({600, 607, 607, 607}).sharp);
 }
 
 TEST(LastThatFits, IsRightBeforeWhatExceeds) {

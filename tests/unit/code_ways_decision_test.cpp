@@ -21,7 +21,7 @@ std::vector<MissedLength> edge(double ways, double factor = 1) {
 }
 
 CodeWays ways_of(const std::vector<MissedLength>& lengths) {
-  return decide_code_ways(fit_code_slope(lengths).value.value(), 2600, 0.99).value.value();
+  return decide_code_ways(fit_code_slope(lengths).value.value(), 2048, 2600, 0.99).value.value();
 }
 
 TEST(CodeSlope, IsAMissForEachWayAndOneMore) {
@@ -82,7 +82,16 @@ TEST(CodeWays, BetweenTwoNumbersAreEither) {
 
 TEST(CodeWays, NeedAllOfTheCodeToMissBehindTheEdge) {
   const CodeSlope slope = fit_code_slope(edge(4)).value.value();
-  EXPECT_EQ(decide_code_ways(slope, 2592, 0.8).why_not, "of 2592 instructions 80% miss, of sets of 4.0 ways all would");
+  EXPECT_EQ(decide_code_ways(slope, 2048, 2592, 0.8).why_not,
+            "of 2592 instructions 80% miss, of sets of 4.0 ways all would");
+}
+
+// Of a hashed index some sets overflow long before what it holds is exceeded: a ramp, as of fewer ways.
+TEST(CodeWays, NeedTheEdgeToBeginWhereCodeStopsToFit) {
+  const CodeSlope slope = fit_code_slope(edge(4)).value.value();
+  EXPECT_NEAR(slope.begins(), 2048, 1e-6);
+  EXPECT_FALSE(decide_code_ways(slope, 1900, 2600, 0.99).value);
+  EXPECT_TRUE(decide_code_ways(slope, 2020, 2600, 0.99).value);
 }
 
 TEST(Spread, IsEvenAndOfEachOnce) {

@@ -81,6 +81,15 @@ TEST(ConflictSearch, FindsAllLinesOfAFullyAssociativeCache) {
   expect_one_set(search_conflict(large, 600, 3, 1), one_set, 301);
 }
 
+// As models of Volta and Turing have them: half of what is left is of other sets, and nothing more falls out in parts.
+TEST(ConflictSearch, FindsSetsOfHundredsOfLines) {
+  const auto set_of = [](std::uint32_t line) { return line % 4; };
+  for (const std::size_t ways : {128, 192, 256}) {
+    FakeLines lines(set_of, ways);
+    expect_one_set(search_conflict(lines, 8 * ways, 1, ways), set_of, ways + 1);
+  }
+}
+
 TEST(ConflictSearch, NeedsNoGlance) {
   FakeLines lines(modulo_16, 4);
   lines.go_blind();

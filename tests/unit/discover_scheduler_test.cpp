@@ -54,6 +54,7 @@ TEST_F(SchedulerTest, EveryFailureHasItsReason) {
   EXPECT_EQ(reason_of(probe::Inconclusive("")), Reason::kInconclusive);
   EXPECT_EQ(reason_of(probe::NotPresent("")), Reason::kNotPresent);
   EXPECT_EQ(reason_of(NotSupportedError("")), Reason::kNotSupported);
+  EXPECT_EQ(reason_of(probe::Disturbed("")), Reason::kDisturbed);
   EXPECT_EQ(reason_of(DeviceMemoryError("")), Reason::kDeviceError);
   EXPECT_EQ(reason_of(DeviceLostError("")), Reason::kDeviceError);
 }
@@ -80,6 +81,20 @@ TEST_F(SchedulerTest, AnEndWithinANeededStepIsTheReasonOfTheOuterOne) {
   });
   running = &scheduler;
   EXPECT_EQ(scheduler.attribute(kOne, kSize).reason, Reason::kTimedOut);
+}
+
+TEST_F(SchedulerTest, WhatNeedsADisturbedOneIsDisturbedItself) {
+  Scheduler* running = nullptr;
+  Scheduler scheduler = make([&](ElementId element, AttributeId) -> Attribute {
+    if (element == kOther) throw probe::Disturbed("others had the GPU");
+    // As if the other element did not exist.
+    if (!running->attribute(kOther, kSize).available()) return api_value(std::int64_t{7}, "B");
+    return api_value(std::int64_t{8}, "B");
+  });
+  running = &scheduler;
+  EXPECT_EQ(scheduler.attribute(kOne, kSize).reason, Reason::kDisturbed);
+  EXPECT_EQ(scheduler.attribute(kOther, kSize).detail, "others had the GPU");
+  EXPECT_TRUE(scheduler.complete());
 }
 
 TEST_F(SchedulerTest, ProgressNamesWhatRunsAndStopsAtTheEnd) {

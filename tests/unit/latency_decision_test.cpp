@@ -58,6 +58,13 @@ TEST(MeanLatency, IsTheMedianCopyAndNoSurerThanTheClock) {
   EXPECT_DOUBLE_EQ(mean_latency(one).interval.low, 200 - 1.25);
 }
 
+TEST(PossibleLatency, IsNoneThatNoLoadCanTake) {
+  EXPECT_FALSE(is_possible_latency(3));
+  EXPECT_FALSE(is_possible_latency(0));
+  EXPECT_FALSE(is_possible_latency(-40));
+  EXPECT_TRUE(is_possible_latency(12));
+}
+
 TEST(MeanLatency, IsNotMovedByADisturbedCopy) {
   const std::vector<double> copies = {200, 201, 199, 200, 260};
   const MeanLatency found = mean_latency(copies);

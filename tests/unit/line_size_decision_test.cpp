@@ -7,11 +7,19 @@ namespace gputopo::probe {
 namespace {
 
 TEST(LineSize, HalvesOfALineHoldHalfTheBytes) {
-  EXPECT_TRUE(are_halves_lines(4096, 4096));
-  EXPECT_TRUE(are_halves_lines(4032, 4096)) << "a place was missed";
-  EXPECT_FALSE(are_halves_lines(2048, 4096));
-  EXPECT_FALSE(are_halves_lines(2400, 4096)) << "some lines hold both halves by chance";
-  EXPECT_FALSE(are_halves_lines(0, 4096));
+  constexpr double kEnough = 16384;
+  EXPECT_EQ(are_halves_lines(4096, 4096, kEnough), true);
+  EXPECT_EQ(are_halves_lines(4032, 4096, kEnough), true) << "a place was missed";
+  EXPECT_EQ(are_halves_lines(2048, 4096, kEnough), false);
+  EXPECT_EQ(are_halves_lines(2400, 4096, kEnough), false) << "some lines hold both halves by chance";
+  EXPECT_EQ(are_halves_lines(0, 4096, kEnough), false);
+}
+
+// A constant cache of 46 KiB: of 64 KiB of constants all halves fit, if they are lines.
+TEST(LineSize, WhereThereIsNoRoomForMoreAllHalvesFit) {
+  EXPECT_EQ(are_halves_lines(32768, 47104, 32768), true);
+  EXPECT_EQ(are_halves_lines(23552, 47104, 32768), false);
+  EXPECT_EQ(are_halves_lines(30000, 61440, 32768), std::nullopt);
 }
 
 TEST(LineReferences, SmallerOnesFollow) {

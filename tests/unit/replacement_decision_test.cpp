@@ -1,107 +1,245 @@
-// Which line of a set goes, from shares of victims.
+// Which policy a cache replaces by, from sequences of loads and what was seen of them.
 #include "probe/replacement_decision.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <numeric>
+#include <random>
+
 namespace gputopo::probe {
 namespace {
 
+using Kind = Policy::Kind;
+
+struct Noise {
+  double false_misses = 0;  // part of the loads that look like misses although they hit
+  double false_hits = 0;
+};
+
+// Random sequences of a set's lines and one more, as the copies of a program see them: passes over all lines in random
+// orders, and twice as many that visit each line once in one order.
+std::vector<LoadSequence> random_loads(std::size_t ways, std::mt19937_64& random) {
+  std::vector<LoadSequence> sequences(8);
+  for (LoadSequence& sequence : sequences) {
+    std::vector<std::uint32_t> once(ways + 1);
+    std::iota(once.begin(), once.end(), 0u);
+    std::ranges::shuffle(once, random);
+    for (std::size_t turn = 0; turn < 12; ++turn) {
+      std::vector<std::uint32_t> loads = once;
+      loads.insert(loads.end(), once.begin(), once.end());
+      std::ranges::shuffle(loads, random);
+      for (int pass = 0; pass < 2; ++pass) loads.insert(loads.end(), once.begin(), once.end());
+      for (const std::uint32_t line : loads) sequence.loads.push_back({.line = line, .counts = turn > 0});
+    }
+  }
+  return sequences;
+}
+
+ServedBy seen(bool hit, const Noise& noise, std::mt19937_64& random) {
+  const bool wrong = std::bernoulli_distribution(hit ? noise.false_misses : noise.false_hits)(random);
+  return hit != wrong ? ServedBy::kHit : ServedBy::kMiss;
+}
+
+std::vector<LoadSequence> sequences_of(const Policy& policy, std::size_t ways, const Noise& noise = {},
+                                       Beginning beginning = Beginning::kEmpty) {
+  std::mt19937_64 random(ways);
+  std::vector<LoadSequence> sequences = random_loads(ways, random);
+  for (LoadSequence& sequence : sequences) {
+    for (int copy = 0; copy < 5; ++copy) {
+      const auto set = make_set(policy, ways, ways + 1, beginning);
+      std::vector<ServedBy>& served = sequence.copies.emplace_back();
+      for (const SetLoad& load : sequence.loads) served.push_back(seen(set->load(load.line), noise, random));
+    }
+  }
+  return sequences;
+}
+
+// Any way goes, another one in each copy.
+std::vector<LoadSequence> sequences_at_random(std::size_t ways) {
+  std::mt19937_64 random(ways);
+  std::vector<LoadSequence> sequences = random_loads(ways, random);
+  for (LoadSequence& sequence : sequences) {
+    for (int copy = 0; copy < 5; ++copy) {
+      std::uint32_t absent = 0;  // of one line more than ways, one is not there
+      std::vector<ServedBy>& served = sequence.copies.emplace_back();
+      for (const SetLoad& load : sequence.loads) {
+        served.push_back(load.line == absent ? ServedBy::kMiss : ServedBy::kHit);
+        if (load.line != absent) continue;
+        absent = static_cast<std::uint32_t>((load.line + 1 + random() % ways) % (ways + 1));
+      }
+    }
+  }
+  return sequences;
+}
+
+std::string decide(const std::vector<LoadSequence>& sequences, std::size_t ways, double false_misses = 0) {
+  const Decision<PolicyFit> decision = decide_policy(sequences, ways, false_misses);
+  if (!decision.value) return decision.why_not;
+  if (!decision.value->fits) return "no policy";
+  return decision.value->alone ? to_string(decision.value->policy, ways) : "several";
+}
+
+TEST(PolicyDecision, NamesEveryPolicyAtEveryWidth) {
+  for (const std::size_t ways : {2u, 3u, 4u, 5u, 8u, 12u, 16u, 24u}) {
+    for (const Policy& policy : policies_of(ways)) {
+      EXPECT_EQ(decide(sequences_of(policy, ways), ways), to_string(policy, ways));
+    }
+  }
+}
+
+TEST(PolicyDecision, SeesThroughNoise) {
+  constexpr Noise kHarsh{.false_misses = 0.05, .false_hits = 0.05};
+  for (const std::size_t ways : {2u, 4u, 16u}) {
+    for (const Policy& policy : policies_of(ways)) {
+      EXPECT_EQ(decide(sequences_of(policy, ways, kHarsh), ways, 0.05), to_string(policy, ways));
+    }
+  }
+}
+
+// Where a set is full of what another program left, lines come in where they replace something.
+TEST(PolicyDecision, TheBeginningIsNotKnown) {
+  for (const std::size_t ways : {4u, 8u}) {
+    for (const Policy& policy : policies_of(ways)) {
+      EXPECT_EQ(decide(sequences_of(policy, ways, {}, Beginning::kStale), ways), to_string(policy, ways));
+    }
+  }
+}
+
+// The line that was loaded first goes first, and where it was touched again the second: so LRU was found of an H200's
+// L1. It keeps what was hit.
+TEST(PolicyDecision, SegmentedLruThatLooksLikeLruInOrder) {
+  const auto victim = [](const Policy& policy, bool touch_first_again) {
+    const auto set = make_set(policy, 4, 5, Beginning::kEmpty);
+    for (std::uint32_t line = 0; line < 4; ++line) set->load(line);
+    if (touch_first_again) set->load(0);
+    set->load(4);
+    std::uint32_t line = 0;
+    while (set->load(line)) ++line;
+    return line;
+  };
+  constexpr Policy kLru{.kind = Kind::kLru};
+  constexpr Policy kSegmented{.kind = Kind::kSegmentedLru, .protected_ways = 2};
+  for (const bool touch : {false, true}) EXPECT_EQ(victim(kSegmented, touch), victim(kLru, touch)) << touch;
+  EXPECT_EQ(decide(sequences_of(kSegmented, 4), 4), "segmented_lru 2/4");
+  EXPECT_EQ(decide(sequences_of(kLru, 4), 4), "lru");
+}
+
+TEST(PolicyDecision, ChanceIsNoPolicy) {
+  for (const std::size_t ways : {2u, 3u, 4u, 8u, 24u, 64u, 192u}) {
+    EXPECT_EQ(decide(sequences_at_random(ways), ways), "no policy") << ways;
+  }
+}
+
+// A line that is not of the set: it always hits, and the others always fit.
+TEST(PolicyDecision, LinesThatFitTellNothing) {
+  EXPECT_THAT(decide(sequences_of({.kind = Kind::kLru}, 4), 5), testing::Not("lru"));
+  std::vector<LoadSequence> sequences = sequences_of({.kind = Kind::kLru}, 4);
+  for (LoadSequence& sequence : sequences) {
+    for (auto& copy : sequence.copies) std::ranges::fill(copy, ServedBy::kHit);
+  }
+  EXPECT_EQ(decide(sequences, 4), "the lines of a set hardly push one another out");
+  EXPECT_FALSE(decide_policy({}, 4, 0).value);
+}
+
+TEST(PolicyDecision, HitsThatAreNotToldFromMissesTellNothing) {
+  constexpr Noise kTooMuch{.false_misses = 0.3, .false_hits = 0.3};
+  EXPECT_THAT(decide(sequences_of({.kind = Kind::kLru}, 4, kTooMuch), 4), testing::HasSubstr("not told apart"));
+}
+
+// What a cache before this one serves, this one does not see.
+TEST(PolicyDecision, WhatANearerCacheServesIsLeftOut) {
+  std::mt19937_64 random(1);
+  std::vector<LoadSequence> sequences = random_loads(4, random);
+  std::vector<LoadSequence> by_chance = sequences;
+  for (LoadSequence& sequence : sequences) {
+    const auto set = make_set({.kind = Kind::kFifo}, 4, 5, Beginning::kEmpty);
+    std::vector<ServedBy> served;
+    for (std::size_t i = 0; i < sequence.loads.size(); ++i) {
+      const bool repeats = i > 0 && sequence.loads[i].line == sequence.loads[i - 1].line;
+      served.push_back(repeats                             ? ServedBy::kNearer
+                       : set->load(sequence.loads[i].line) ? ServedBy::kHit
+                                                           : ServedBy::kMiss);
+    }
+    sequence.copies.assign(5, served);
+  }
+  EXPECT_EQ(decide(sequences, 4), "fifo");
+  for (LoadSequence& sequence : by_chance) {
+    for (int copy = 0; copy < 5; ++copy) {
+      std::vector<ServedBy>& served = sequence.copies.emplace_back();
+      for (std::size_t i = 0; i < sequence.loads.size(); ++i) {
+        served.push_back(random() % 4 == 0 ? ServedBy::kNearer : random() % 2 == 0 ? ServedBy::kHit : ServedBy::kMiss);
+      }
+    }
+  }
+  EXPECT_THAT(decide(by_chance, 4), testing::HasSubstr("the cache before it"));
+}
+
+TEST(PolicyDecision, HowOftenMostAreWrong) {
+  EXPECT_NEAR(chance_that_most_are_wrong(5, 0.1), 0.00856, 1e-5);
+  EXPECT_EQ(chance_that_most_are_wrong(5, 0), 0);
+  EXPECT_EQ(chance_that_most_are_wrong(0, 0), 1);
+}
+
 // Of 400 new lines, looked at by age.
 VictimShares shares(std::vector<double> of_age, double seen = 400, double tried = 400) {
-  VictimShares found{.of_age = std::move(of_age), .seen = seen, .tried = tried};
-  double left = 1;
-  for (const double share : found.of_age) {
-    found.of_reached.push_back(left > 0 ? share / left : 0);
-    left -= share;
-  }
-  return found;
+  std::vector<std::size_t> looked(of_age.size());
+  std::iota(looked.begin(), looked.end(), std::size_t{0});
+  return {.of_age = std::move(of_age), .looked = std::move(looked), .seen = seen, .tried = tried};
 }
 
-std::string decide(const VictimShares& plain, const VictimShares& touched) {
-  return std::string(to_string(decide_replacement(plain, touched).value.value()));
-}
-
-const VictimShares kOldest = shares({1, 0, 0, 0});
-const VictimShares kSecond = shares({0, 1, 0, 0});
-const VictimShares kThird = shares({0, 0, 1, 0});
 const VictimShares kAny = shares({0.26, 0.24, 0.23, 0.27});
 
-TEST(ReplacementDecision, NamesPoliciesByWhoGoes) {
-  EXPECT_EQ(decide(kOldest, kSecond), "lru");
-  EXPECT_EQ(decide(kOldest, kOldest), "fifo");
-  EXPECT_EQ(decide(kOldest, kThird), "pseudo_lru");
-  EXPECT_EQ(decide(kThird, kThird), "pseudo_lru");
-  EXPECT_EQ(decide(kAny, kAny), "random");
-}
-
-TEST(ReplacementDecision, OneWayLeavesNoChoice) { EXPECT_EQ(decide(shares({1}), shares({1})), "none"); }
-
-TEST(ReplacementDecision, AllExactlyEqualIsRandom) {
-  EXPECT_EQ(decide(shares({0.25, 0.25, 0.25, 0.25}), kAny), "random");
-  EXPECT_DOUBLE_EQ(evenness(shares({0.25, 0.25, 0.25, 0.25})), 1);
-}
-
-// Lines that are looked at first look like victims now and then, because a neighbour evicted them.
-TEST(ReplacementDecision, NoiseBeforeTheVictimIsSeenThrough) {
-  EXPECT_EQ(decide(shares({0.97, 0.01, 0.01, 0.01}), shares({0.02, 0.95, 0.02, 0.01})), "lru");
-  std::vector<double> last_of_sixteen(16, 0.02);
-  last_of_sixteen[15] = 0.7;
-  EXPECT_EQ(constant_victim(shares(last_of_sixteen)), 15u) << "each of the others hides it a little";
-  last_of_sixteen[7] = 0.1;
-  last_of_sixteen[15] = 0.62;
-  EXPECT_EQ(constant_victim(shares(last_of_sixteen)), std::nullopt) << "one of the others is more than noise";
-}
-
-TEST(ReplacementDecision, TwoVictimsAreOther) {
-  EXPECT_EQ(decide(shares({0.5, 0.5, 0, 0}), kAny), "other");
-  EXPECT_EQ(decide(shares({0.85, 0.15, 0, 0}), kSecond), "other");
-}
-
-TEST(ReplacementDecision, OnlyOneOfTheTwoIsConstantIsOther) {
-  EXPECT_EQ(decide(kOldest, kAny), "other");
-  EXPECT_EQ(decide(kAny, kSecond), "other");
+TEST(RandomDecision, AnyLineAsLikely) {
+  EXPECT_EQ(decide_random(kAny, kAny, 0).value, true);
+  EXPECT_EQ(decide_random(shares({0.25, 0.25, 0.25, 0.25}), kAny, 0).value, true);
+  EXPECT_DOUBLE_EQ(evenness(shares({0.25, 0.25, 0.25, 0.25}), 0), 1);
 }
 
 // Not most recently used: all but the youngest as likely.
-TEST(ReplacementDecision, ARampIsNotRandom) {
-  EXPECT_EQ(decide(shares({0.4, 0.3, 0.2, 0.1}), kAny), "other");
-  EXPECT_EQ(decide(shares({0.333, 0.333, 0.333, 0}), kAny), "other");
+TEST(RandomDecision, ARampIsNotRandom) {
+  EXPECT_EQ(decide_random(shares({0.4, 0.3, 0.2, 0.1}), kAny, 0).value, false);
+  EXPECT_EQ(decide_random(shares({0.333, 0.333, 0.333, 0}), kAny, 0).value, false);
+  EXPECT_EQ(decide_random(kAny, shares({1, 0, 0, 0}), 0).value, false);
 }
 
-TEST(ReplacementDecision, NeedsMostNewLinesToHaveAVictim) {
-  EXPECT_FALSE(decide_replacement(shares({1, 0}, 199), kSecond).value);
-  EXPECT_FALSE(decide_replacement(kOldest, shares({0, 1}, 199)).value);
-  EXPECT_EQ(decide(shares({1, 0}, 201), shares({0, 1}, 201)), "lru");
+// Those that are looked at first are taken for victims more often where loads look like misses.
+TEST(RandomDecision, NoiseThatIsKnownIsAllowedFor) {
+  constexpr std::size_t kWays = 24;
+  constexpr double kFalse = 0.03;
+  std::vector<double> of_age;
+  double left = 1;
+  for (std::size_t i = 0; i < kWays; ++i) {
+    of_age.push_back(left * (1 + kFalse * static_cast<double>(kWays - 1 - i)) / kWays);
+    left *= 1 - kFalse;
+  }
+  EXPECT_LT(evenness(shares(of_age, 2000), 0), 1e-4);
+  EXPECT_GT(evenness(shares(of_age, 2000), kFalse), 0.1);
 }
 
-TEST(ReplacementDecision, OneNewLineIsTakenAtItsWord) {
-  EXPECT_EQ(decide(shares({1, 0}, 1, 1), shares({0, 1}, 1, 1)), "lru");
+TEST(RandomDecision, NeedsMostNewLinesToHaveAVictim) {
+  EXPECT_FALSE(decide_random(shares({0.5, 0.5}, 199), shares({0.5, 0.5}), 0).value);
+  EXPECT_FALSE(decide_random(shares({0.5, 0.5}), shares({0.5, 0.5}, 199), 0).value);
+  EXPECT_EQ(decide_random(shares({0.5, 0.5}, 201), shares({0.5, 0.5}, 201), 0).value, true);
+  EXPECT_FALSE(decide_random({}, {}, 0).value);
+  EXPECT_EQ(evenness(shares({0, 0}, 0, 0), 0), 0);
 }
 
-TEST(ReplacementDecision, NothingTriedTellsNothing) {
-  EXPECT_FALSE(decide_replacement({}, {}).value);
-  EXPECT_FALSE(decide_replacement(shares({0, 0}, 0, 0), shares({0, 0}, 0, 0)).value);
-  EXPECT_EQ(evenness(shares({0, 0}, 0, 0)), 0);
-}
-
-TEST(VictimShares, CountWhoWentAndWhoWasReached) {
-  const std::vector<std::size_t> ages = {1, 2, 0};  // looked at from the second oldest on
+TEST(VictimShares, CountWhoWent) {
   const std::vector<std::optional<std::size_t>> victims = {1, 2, 2, std::nullopt, 0};
-  const VictimShares found = share_victims(ages, victims);
+  const VictimShares found = share_victims({1, 2, 0}, victims);
   EXPECT_EQ(found.tried, 5);
   EXPECT_EQ(found.seen, 4);
   EXPECT_DOUBLE_EQ(found.seen_part(), 0.8);
   EXPECT_THAT(found.of_age, testing::ElementsAre(0.25, 0.25, 0.5));
-  EXPECT_THAT(found.of_reached, testing::ElementsAre(1, 0.25, testing::DoubleEq(2.0 / 3)));
+  EXPECT_THAT(found.looked, testing::ElementsAre(1, 2, 0));
 }
 
 TEST(VictimShares, OfNoVictimsAreNone) {
-  const std::vector<std::size_t> ages = {0, 1};
-  const VictimShares found = share_victims(ages, std::vector<std::optional<std::size_t>>(3));
+  const VictimShares found = share_victims({0, 1}, std::vector<std::optional<std::size_t>>(3));
   EXPECT_EQ(found.seen_part(), 0);
   EXPECT_THAT(found.of_age, testing::ElementsAre(0, 0));
-  EXPECT_THAT(found.of_reached, testing::ElementsAre(0, 0));
   EXPECT_EQ(share_victims({}, {}).seen_part(), 0);
 }
 

@@ -36,9 +36,20 @@ TEST(Outcome, AFailureToFindOutBreaksIt) {
 
 TEST(Outcome, NamesWhatIsMissingAndWhy) {
   const std::string text = judge(topology_with(Reason::kInconclusive), false).broken_promise;
-  EXPECT_EQ(text,
-            "1 of the values that 'gputopo coverage' promises could not be found out: l1 latency (inconclusive: why)");
+  EXPECT_EQ(text, "1 of the values that were asked for could not be found out: l1 latency (inconclusive: why)");
   EXPECT_EQ(judge(topology_with(Reason::kNotPresent), false).broken_promise, "");
+}
+
+TEST(Outcome, WhatTakesItsTimeCountsWhereItWasAskedFor) {
+  Topology topology = topology_with(Reason::kNone);
+  topology.memory[0].attributes.emplace_back("ways", unavailable(Reason::kNotSelected, "--full measures it"));
+  EXPECT_EQ(judge(topology, false).code, kExitComplete);
+  topology.memory[0].attributes.back().second = unavailable(Reason::kInconclusive, "why");
+  EXPECT_EQ(judge(topology, false).code, kExitIncomplete);
+  EXPECT_EQ(judge(topology, false).broken_promise,
+            "1 of the values that were asked for could not be found out: l1 ways (inconclusive: why)");
+  topology.memory[0].attributes.back().second = unavailable(Reason::kDisturbed, "why");
+  EXPECT_EQ(judge(topology, false).code, kExitIncomplete);
 }
 
 TEST(Outcome, TheUserMayEndItEarly) {

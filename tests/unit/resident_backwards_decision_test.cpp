@@ -120,6 +120,10 @@ TEST(ResidentSearch, LimitsAndWhatCannotBeReadEndIt) {
   EXPECT_EQ(footprints_read(limited, [](double) { return 1024; }), std::vector<double>{2000});
   EXPECT_FALSE(limited.found(64).settled) << "one reading shows no growth, and no end of it";
 
+  ResidentSearch few(1000, 1400);
+  EXPECT_EQ(footprints_read(few, [](double) { return 1024; }), std::vector<double>{1400})
+      << "too few capacities for a sample: all that there is";
+
   ResidentSearch impossible(1000, 1500);
   EXPECT_FALSE(impossible.next_footprint());
   EXPECT_EQ(impossible.found(64).bytes, 0);

@@ -68,6 +68,17 @@ TEST(SampledResidency, IsTheCacheWithinItsInterval) {
       << "hits that look like misses";
 }
 
+TEST(SampledResidency, LoadsTakenForAnotherLevelsWidenTheInterval) {
+  const std::vector<std::uint64_t> hits(2700, 33);
+  SampledArray close = kArray;
+  close.misjudged = 0.03;
+  const SampledResidency found = residency_of_hits(hits, 100, close, 0);
+  const SampledResidency clear = residency_of_hits(hits, 100, kArray, 0);
+  EXPECT_DOUBLE_EQ(found.bytes, clear.bytes);
+  EXPECT_NEAR(clear.interval.low - found.interval.low, 0.03 * found.bytes, 0.002 * found.bytes);
+  EXPECT_NEAR(found.interval.high - clear.interval.high, 0.03 * found.bytes, 0.002 * found.bytes);
+}
+
 TEST(SampledResidency, ProgramsThatANeighbourDisturbedDoNotCount) {
   const std::vector<std::uint64_t> quiet(99, 40);
   std::vector<std::uint64_t> disturbed = quiet;

@@ -108,5 +108,46 @@ TEST(Sweep, OfWhatSmsShareGoesBeyondTheLastCache) {
   EXPECT_EQ(part.footprints().front(), 16384);
 }
 
+// Bins of two cycles: `near` loads of 40 cycles and `far` of 80.
+stats::Histogram two_kinds(std::uint32_t near, std::uint32_t far) {
+  stats::Histogram histogram(60);
+  histogram[20] = near;
+  histogram[40] = far;
+  return histogram;
+}
+
+TEST(ShowsAllLevels, WhereMostLoadsGoToTheLast) {
+  const std::vector<stats::Level> levels = {{0, 60, 40}, {60, 1e9, 80}};
+  EXPECT_TRUE(shows_all_levels(two_kinds(25, 75), levels));
+  EXPECT_FALSE(shows_all_levels(two_kinds(50, 50), levels)) << "no more than twice what the cache holds";
+  EXPECT_FALSE(shows_all_levels(two_kinds(0, 100), {{0, 1e9, 80}})) << "one level is none";
+}
+
+stats::Level level(double mode) { return {0, 0, mode}; }
+
+TEST(TranslatedLevels, MissesOfATlbAreNone) {
+  // L2 at 260, memory at 650; a TLB that adds 120 beyond its reach.
+  const std::vector<stats::Level> levels =
+      levels_without_translation({level(260), level(650)}, {level(260), level(380), level(650), level(770)}, {120});
+  ASSERT_EQ(levels.size(), 2u);
+  EXPECT_EQ(levels[0].mode_cycles, 260);
+  EXPECT_EQ(levels[1].mode_cycles, 650);
+  EXPECT_NEAR(levels[0].high_cycles, 515, 1) << "halfway between L2 with a miss and memory";
+  EXPECT_FALSE(level_hidden_by_translation(levels, {120}));
+}
+
+TEST(TranslatedLevels, AFarPartBeyondTheReachStays) {
+  const std::vector<stats::Level> levels =
+      levels_without_translation({level(260), level(650)}, {level(260), level(474), level(650)}, {30, 60});
+  ASSERT_EQ(levels.size(), 3u);
+  EXPECT_EQ(levels[1].mode_cycles, 474);
+}
+
+TEST(TranslatedLevels, AMissAsLongAsTheWayToTheNextLevelHidesIt) {
+  const std::vector<stats::Level> levels =
+      levels_without_translation({level(260), level(400)}, {level(260), level(400)}, {150});
+  EXPECT_EQ(level_hidden_by_translation(levels, {150}), std::size_t{0});
+}
+
 }  // namespace
 }  // namespace gputopo::probe

@@ -5,10 +5,12 @@
 #include <algorithm>
 
 #include "discover/findings/code.h"
+#include "discover/measure/told.h"
 #include "probe/fetch_granularity.h"
 #include "probe/line_size.h"
 #include "probe/shared_with.h"
 #include "probe/survey.h"
+#include "probe/translated_span.h"
 
 namespace gputopo {
 
@@ -19,6 +21,22 @@ using probe::Survey;
 
 CacheFindings::CacheFindings(probe::Bench& bench, Attributes& attributes, CodeFindings& code)
     : bench_(bench), attributes_(attributes), code_(code), vendor_(vendor_of(bench.info().vendor)) {}
+
+// ---- Translation ----
+
+Site CacheFindings::tlb_site() const {
+  const bool bypass = bench_.has_space(Space::kGlobalBypassL1);
+  Site pages = site(bypass ? Space::kGlobalBypassL1 : Space::kGlobal);
+  pages.exclusive = true;  // the last level may be shared by SMs
+  return pages;
+}
+
+const probe::TlbSurvey& CacheFindings::tlbs() {
+  return tlbs_.get([&] {
+    Lab own = lab();
+    return probe::survey_tlbs(own, tlb_site());
+  });
+}
 
 // ---- Surveys ----
 
@@ -33,19 +51,40 @@ Site CacheFindings::site(Space space) const {
 
 const Survey& CacheFindings::begun_survey(const Site& site) {
   return begun_surveys_.get({site.space, site.exclusive}, [&] {
-    if (std::ranges::find(bench_.info().spaces, site.space) == bench_.info().spaces.end()) {
-      throw NotSupportedError(fmt::format("this device runs no programs in the {} space", to_string(site.space)));
-    }
+    bench_.require_space(site.space);
     Lab own = lab();
     return probe::begin_survey(own, site);
   });
+}
+
+// What is not known of translations is not taken into account.
+probe::Translation CacheFindings::translation_of(const Site& site) {
+  probe::Translation translation;
+  if (site.space != Space::kGlobalBypassL1) return translation;
+  try {
+    const probe::TlbSurvey& found = tlbs();
+    double cycles = 0;
+    for (const probe::TlbLevel& level : found.levels) {
+      if (translation.added_cycles.empty()) translation.free_bytes = static_cast<std::uint64_t>(level.reach_bytes.low);
+      translation.added_cycles.push_back(cycles += level.miss_cycles);
+    }
+  } catch (const DeviceLostError&) {
+    throw;
+  } catch (const DeviceError& error) {
+    bench_.log(fmt::format("{} without what translations take: {}", to_string(site.space), error.what()));
+  } catch (const probe::Inconclusive& error) {
+    bench_.log(fmt::format("{} without what translations take: {}", to_string(site.space), error.what()));
+  }
+  // A TLB whose misses the search cannot reach may still be beyond some footprint.
+  if (translation.added_cycles.empty()) translation.free_bytes = translated_bytes();
+  return translation;
 }
 
 const Survey& CacheFindings::complete_survey(const Site& site) {
   return surveys_.get({site.space, site.exclusive}, [&] {
     const Survey& begun = begun_survey(site);
     Lab own = lab();
-    return probe::complete_survey(own, begun);
+    return probe::complete_survey(own, begun, translation_of(site));
   });
 }
 
@@ -66,6 +105,7 @@ Cache CacheFindings::locate(ElementId element) {
   if (const std::optional<Cache> found_there = element == ElementId::kL2 ? l2_of_textures() : std::nullopt) {
     return *found_there;
   }
+  probe::require_apart_from_memory(found);
   throw probe::NotPresent(
       fmt::format("loads that bypass L1 show {} level(s), the last of which is memory", found.levels.size()));
 }
@@ -126,10 +166,12 @@ const probe::Capacity& CacheFindings::capacity(ElementId element) {
 }
 
 probe::Fetch CacheFindings::make_fetch(ElementId element) {
+  require_translated_levels(element);
   return probe::find_fetch(located(element), bench_.parameters());
 }
 
 probe::Capacity CacheFindings::make_capacity(ElementId element) {
+  require_translated_levels(element);
   Lab own = lab();
   return probe::find_capacity(own, lined(element));
 }
@@ -147,6 +189,7 @@ bool CacheFindings::holds_all_constants(ElementId element) {
 }
 
 probe::Line CacheFindings::make_line(ElementId element) {
+  require_translated_levels(element);
   const Cache& cache = fetched(element);
   Lab own = lab();
   if (holds_all_constants(element)) {
@@ -157,6 +200,41 @@ probe::Line CacheFindings::make_line(ElementId element) {
     }
   }
   return probe::find_line(own, cache);
+}
+
+std::uint64_t CacheFindings::translated_bytes() {
+  return translated_bytes_.get([&] {
+    Site pages = site(bench_.has_space(Space::kGlobalBypassL1) ? Space::kGlobalBypassL1 : Space::kGlobal);
+    pages.exclusive = true;
+    Lab own = lab();
+    return probe::find_translated_span(own, pages);
+  });
+}
+
+// A survey whose loads wait for translations shows the misses of a TLB as a level, and takes the next cache for memory.
+void CacheFindings::require_translated_levels(ElementId element) {
+  if (element != ElementId::kL3) return;
+  constexpr std::uint64_t kFew = 4;  // of what the cache holds: then most loads of a footprint that fits wait
+  const Cache& cache = located(element);
+  const auto held =
+      std::max<std::uint64_t>(static_cast<std::uint64_t>(cache.held_bytes()), bench_.info().l3_bytes.value_or(0));
+  if (translated_bytes() >= held / kFew) return;
+  throw probe::Inconclusive(
+      fmt::format("loads over more than {} B wait for translations, and what looks like this level may be that",
+                  translated_bytes()));
+}
+
+std::uint64_t CacheFindings::shortest_shared_line_bytes() {
+  std::uint64_t shortest = 128;
+  for (const ElementId element : {ElementId::kL2, ElementId::kL3}) {
+    if (!has_element(vendor_, element)) continue;
+    try {
+      shortest = std::min(shortest, lined(element).line_or_fetch_bytes());
+    } catch (const probe::NotPresent&) {
+      continue;
+    }
+  }
+  return shortest;
 }
 
 const Cache& CacheFindings::near_part(ElementId element) {
@@ -172,6 +250,32 @@ const Cache& CacheFindings::near_part(ElementId element) {
     near.last_level = near.first_level;
     near.size_bytes = *size.number() / *partitions.number();
     return probe::read_again(near);
+  });
+}
+
+const probe::Sides& CacheFindings::sides(ElementId element) {
+  return sides_.get(element, [&] {
+    const Cache& cache = sized(element);
+    Lab own = lab();
+    return probe::find_sides(own, cache);
+  });
+}
+
+const probe::Partitions& CacheFindings::partitions(ElementId element) {
+  return partitions_.get(element, [&] {
+    const Cache& cache = sized(element);
+    const Attribute told = told_size(bench_.info(), element);
+    std::string no_sides;
+    const probe::Sides* found = nullptr;
+    try {
+      found = &sides(element);
+    } catch (const NotSupportedError& error) {
+      no_sides = error.what();
+    } catch (const probe::Inconclusive& error) {
+      no_sides = error.what();
+    }
+    Lab own = lab();
+    return probe::find_partitions(own, cache, told.number(), found, no_sides);
   });
 }
 
@@ -215,7 +319,7 @@ CacheFindings::Sharing CacheFindings::sharing(ElementId one, ElementId other) {
 // GPUs that do not cache global loads in L1 (Groessler 2022, section 4.2.1): loads that may use L1 take as long as
 // loads that bypass it.
 void CacheFindings::require_l1_caching() {
-  if (std::ranges::find(bench_.info().spaces, Space::kGlobalBypassL1) == bench_.info().spaces.end()) return;
+  if (!bench_.has_space(Space::kGlobalBypassL1)) return;
   const double with_l1 = stats::median(begun_survey(site(Space::kGlobal)).tiny_latencies_cycles);
   const double without = stats::median(begun_survey(site(Space::kGlobalBypassL1)).tiny_latencies_cycles);
   constexpr double kSame = 0.1;  // an L1 hit takes less than half of an L2 hit on every GPU that has one

@@ -9,9 +9,12 @@
 #include "discover/attributes.h"
 #include "discover/memo.h"
 #include "probe/carve_out.h"
+#include "probe/partitions.h"
+#include "probe/sides.h"
 #include "probe/site.h"
 #include "probe/size.h"
 #include "probe/structure.h"
+#include "probe/tlb.h"
 
 namespace gputopo {
 
@@ -20,6 +23,12 @@ class CodeFindings;
 class CacheFindings {
  public:
   CacheFindings(probe::Bench& bench, Attributes& attributes, CodeFindings& code);
+
+  // ---- Translation ----
+
+  // Loads that miss L1, which may be looked up before the translation.
+  [[nodiscard]] probe::Site tlb_site() const;
+  [[nodiscard]] const probe::TlbSurvey& tlbs();
 
   // ---- Surveys ----
   // All of these throw NotSupportedError for a space that programs cannot use here.
@@ -40,6 +49,14 @@ class CacheFindings {
   [[nodiscard]] const probe::Cache& sized(ElementId element);
   // What one SM reaches first of it: of an L2 with partitions the one near it.
   [[nodiscard]] const probe::Cache& near_part(ElementId element);
+  // Which SMs are near the same part of it.
+  [[nodiscard]] const probe::Sides& sides(ElementId element);
+  [[nodiscard]] const probe::Partitions& partitions(ElementId element);
+
+  // How much memory loads can be spread over without waiting for translations; 0 where any wait.
+  [[nodiscard]] std::uint64_t translated_bytes();
+  // Of the caches that SMs share: what leaves none of their lines out. As far as it is known, and no more than 128.
+  [[nodiscard]] std::uint64_t shortest_shared_line_bytes();
 
   [[nodiscard]] const probe::Fetch& fetch(ElementId element);
   [[nodiscard]] const probe::Line& line(ElementId element);
@@ -67,8 +84,11 @@ class CacheFindings {
  private:
   using SiteKey = std::pair<Space, bool>;  // its space, and whether programs run alone
   [[nodiscard]] const probe::Survey& complete_survey(const probe::Site& site);
+  [[nodiscard]] probe::Translation translation_of(const probe::Site& site);
   [[nodiscard]] probe::Cache locate(ElementId element);
   [[nodiscard]] std::optional<probe::Cache> l2_of_textures();
+  // Throws Inconclusive where the levels behind the first may be misses of TLBs.
+  void require_translated_levels(ElementId element);
   [[nodiscard]] probe::Fetch make_fetch(ElementId element);
   [[nodiscard]] probe::Line make_line(ElementId element);
   [[nodiscard]] probe::Capacity make_capacity(ElementId element);
@@ -78,8 +98,10 @@ class CacheFindings {
 
   probe::Bench& bench_;
   Attributes& attributes_;
+  Once<std::uint64_t> translated_bytes_;
   CodeFindings& code_;
   Vendor vendor_;
+  Once<probe::TlbSurvey> tlbs_;
   Memo<SiteKey, probe::Survey> begun_surveys_;
   Memo<SiteKey, probe::Survey> surveys_;
   Memo<ElementId, probe::Cache> located_;
@@ -87,6 +109,8 @@ class CacheFindings {
   Memo<ElementId, probe::Cache> lined_;
   Memo<ElementId, probe::Cache> sized_;
   Memo<ElementId, probe::Cache> near_parts_;
+  Memo<ElementId, probe::Sides> sides_;
+  Memo<ElementId, probe::Partitions> partitions_;
   Memo<ElementId, probe::Fetch> fetches_;
   Memo<ElementId, probe::Line> lines_;
   Memo<ElementId, probe::Capacity> capacities_;

@@ -24,6 +24,7 @@ const probe::CodeCache& CodeFindings::sized(ElementId element) {
   return sized_.get(element, [&] {
     probe::CodeCache cache = located(element);
     cache.fits_instructions = size(element).fits_instructions;
+    cache.in_turn = size(element).in_turn;
     return cache;
   });
 }

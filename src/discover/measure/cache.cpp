@@ -63,6 +63,30 @@ void add_size_by_carve_out(Context& context, const ElementInfo& element, Attribu
   if (is_l1) size.add_condition("carve_outs_measured_as", std::string(to_string(physical)));
 }
 
+// Where far lines are copied one SM sees less than there is.
+void correct_for_copies(Context& context, const ElementInfo& element, Attribute& size) {
+  if (!is_covered(context, element, AttributeId::kPartitions)) return;
+  try {
+    const probe::Partitions& partitions = context.caches.partitions(element.id);
+    const auto corrected = size_by_partitions(partitions, *size.number());
+    if (!corrected) return;
+    size.add_detail("seen_bytes", *size.number());
+    size.value = static_cast<std::int64_t>(std::round(corrected->bytes));
+    size.low = corrected->interval.low;
+    size.high = corrected->interval.high;
+    size.method = "near_part_times_partitions";
+    size.flags.insert(size.flags.end(), partitions.flags.begin(), partitions.flags.end());
+  } catch (const NotSupportedError& error) {
+    context.bench().log(fmt::format("{}.size: {}", element.name, error.what()));
+  } catch (const DeviceLostError&) {
+    throw;
+  } catch (const DeviceError& error) {
+    size.flags.push_back(fmt::format("partitions: what one SM sees may be less than all: {}", error.what()));
+  } catch (const probe::Inconclusive& error) {
+    size.flags.push_back(fmt::format("partitions: what one SM sees may be less than all: {}", error.what()));
+  }
+}
+
 // The vendor's figure is the value; what was measured stands beside it.
 Attribute told_beside(Attribute told, const Attribute& measured) {
   told.details = measured.details;
@@ -84,6 +108,7 @@ Attribute size(Context& context, const ElementInfo& element) {
   if (constants) return *constants;
   Attribute measured = to_attribute(cache, context.caches.capacity(element.id), context.keep_samples());
   if (cache.site().exclusive) {
+    correct_for_copies(context, element, measured);
     const Attribute told = told_size(context.info(), element.id);
     return told.available() ? told_beside(told, measured) : measured;
   }
@@ -95,10 +120,12 @@ Attribute size(Context& context, const ElementInfo& element) {
 
 Attribute latency(Context& context, const ElementInfo& element) {
   const Cache& cache = context.caches.located(element.id);
+  // An SM's own caches are looked up beside the translation, or are small enough for it.
+  const std::uint64_t translated = cache.site().exclusive ? context.caches.translated_bytes() : 0;
   Lab lab = context.lab();
   // One that may have partitions has near ones and far ones.
-  if (is_covered(context, element, AttributeId::kPartitions)) return probe::measure_far_latency(lab, cache);
-  return probe::measure_latency(lab, cache);
+  if (is_covered(context, element, AttributeId::kPartitions)) return probe::measure_far_latency(lab, cache, translated);
+  return probe::measure_latency(lab, cache, translated);
 }
 
 // Of the last cache before memory: the latency of memory is measured with all caches evicted.
@@ -113,6 +140,13 @@ Attribute penalty_before_memory(Context& context, const ElementInfo& element) {
       probe::measured({}, std::round((*miss.number() - *hit.number()) * 10) / 10, "cycles",
                       stats::Interval{*miss.low - *hit.high, *miss.high - *hit.low}, "device_latency_minus_near_hit");
   attribute.conditions = conditions_of({&hit, &miss});
+  if (*attribute.low <= 0) {
+    throw probe::Inconclusive(fmt::format("what looks like hits of {} takes as long as memory", element.name));
+  }
+  // A doubt about either is one about the difference.
+  for (const Attribute* part : {&hit, &miss}) {
+    attribute.flags.insert(attribute.flags.end(), part->flags.begin(), part->flags.end());
+  }
   return attribute;
 }
 
@@ -181,10 +215,7 @@ Attribute shared_between(Context& context, const ElementInfo& element) {
 
 Attribute partitions(Context& context, const ElementInfo& element) {
   context.caches.require_l2_of_globals(element.id);
-  const Attribute& size = context.attribute(element.id, AttributeId::kSize);
-  const Cache& cache = context.caches.sized(element.id);
-  Lab lab = context.lab();
-  return probe::measure_partitions(lab, cache, cache.size_bytes.value_or(size.number().value_or(0)));
+  return to_attribute(context.caches.partitions(element.id));
 }
 
 Attribute near_sms(Context& context, const ElementInfo& element) {
@@ -193,8 +224,12 @@ Attribute near_sms(Context& context, const ElementInfo& element) {
   if (!partitions.available()) return unavailable(Reason::kDependency, "needs the number of partitions");
   const double count = *partitions.number();
   if (count < 2) throw probe::NotPresent("there is one partition, which all SMs are near");
+  const probe::Sides& sides = context.caches.sides(element.id);
+  if (static_cast<double>(sides.sms.size()) != count) {
+    throw probe::Inconclusive(fmt::format("{:.0f} partitions, but SMs show {} sides", count, sides.sms.size()));
+  }
   Lab lab = context.lab();
-  return probe::measure_near_sms(lab, context.caches.sized(element.id), static_cast<std::size_t>(count));
+  return probe::measure_near_sms(lab, context.caches.sized(element.id), sides);
 }
 
 Attribute slices(Context& context, const ElementInfo& element) {

@@ -17,8 +17,10 @@ Attribute size(Context& context, const ElementInfo& element) { return told_size(
 
 Attribute latency(Context& context, const ElementInfo& element) {
   const probe::Survey& survey = context.caches.survey(*element.space);
+  probe::MemoryQuestion question{.line_bytes = context.caches.shortest_shared_line_bytes()};
+  if (survey.levels.size() >= 2) question.translated_bytes = context.caches.translated_bytes();
   probe::Lab lab = context.lab();
-  return probe::measure_device_latency(lab, survey, lab.last_cache_bytes());
+  return probe::measure_device_latency(lab, survey, question);
 }
 
 template <StreamOp kOp>
@@ -42,9 +44,12 @@ void add_tlb_misses(Context& context, const ElementInfo& memory, double l2_cycle
   for (const ElementInfo* level : elements_of(context.vendor())) {
     if (level->kind != ElementKind::kTlb) continue;
     const Attribute& penalty = context.attribute(level->id, AttributeId::kMissPenalty);
-    if (!penalty.available()) break;
-    translated += *penalty.number();
-    from_l2.emplace_back(fmt::format("l2_hit_{}_miss", level->name), translated);
+    if (level->depth >= context.tlbs().levels.size()) break;
+    // What a miss adds to loads from memory is timed as it is, whether or not it is known what it adds to others.
+    if (penalty.available()) {
+      translated += *penalty.number();
+      from_l2.emplace_back(fmt::format("l2_hit_{}_miss", level->name), translated);
+    }
     probe::Lab lab = context.lab();
     const auto cycles = probe::memory_cycles_after_tlb_misses(lab, context.tlb_site(), context.tlbs(), level->depth,
                                                               context.caches.survey(*memory.space).timer_cycles);

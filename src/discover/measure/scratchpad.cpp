@@ -24,17 +24,17 @@ Attribute bandwidth(Context& context, const ElementInfo&) {
 
 Attribute banks(Context& context, const ElementInfo& element) {
   context.require_space(*element.space);
-  return probe::banks(context.bank_curve(), probe::fit_banks(context.bank_curve()));
+  return probe::banks(context.bank_curve(), context.bank_fit());
 }
 
 Attribute bank_width(Context& context, const ElementInfo& element) {
   context.require_space(*element.space);
-  return probe::bank_width(context.bank_curve(), probe::fit_banks(context.bank_curve()));
+  return probe::bank_width(context.bank_curve(), context.bank_fit());
 }
 
 Attribute conflict_cost(Context& context, const ElementInfo& element) {
   context.require_space(*element.space);
-  return probe::conflict_cost(context.lab(), context.bank_curve(), probe::fit_banks(context.bank_curve()));
+  return probe::conflict_cost(context.lab(), context.bank_curve(), context.bank_fit());
 }
 
 Attribute store_latency(Context& context, const ElementInfo& element) {

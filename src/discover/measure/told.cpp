@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <numeric>
+#include <optional>
 #include <set>
 #include <utility>
 
@@ -48,15 +49,12 @@ Value together(const std::string& name, const std::vector<Value>& values) {
 
 }  // namespace
 
-std::optional<std::uint64_t> told_bytes(const DeviceInfo& info, ElementId element) {
-  const auto* row = std::ranges::find(kTold, element, &Told::element);
-  return row == std::end(kTold) ? std::nullopt : info.*row->bytes;
-}
-
 Attribute told_size(const DeviceInfo& info, ElementId element) {
-  const std::optional<std::uint64_t> bytes = told_bytes(info, element);
-  if (!bytes) return unavailable(Reason::kNotSupported, "the driver does not tell");
-  return api_value(static_cast<std::int64_t>(*bytes), "B");
+  const auto* row = std::ranges::find(kTold, element, &Told::element);
+  if (row == std::end(kTold) || !(info.*row->bytes)) {
+    return unavailable(Reason::kNotSupported, "the driver does not tell");
+  }
+  return api_value(static_cast<std::int64_t>(*(info.*row->bytes)), "B");
 }
 
 Attribute inferred_from(Attribute other_path, std::string method) {

@@ -1,9 +1,7 @@
 // What the vendor's interface tells of an element, and values that follow from others.
 #pragma once
 
-#include <cstdint>
 #include <initializer_list>
-#include <optional>
 #include <string>
 
 #include "gputopo/catalogue.h"
@@ -12,9 +10,7 @@
 
 namespace gputopo {
 
-// Size of an element in bytes.
-[[nodiscard]] std::optional<std::uint64_t> told_bytes(const DeviceInfo& info, ElementId element);
-// The same as an attribute.
+// Size of an element.
 [[nodiscard]] Attribute told_size(const DeviceInfo& info, ElementId element);
 
 // What is known of one and the same cache by another path: with its conditions, without its samples.

@@ -1,0 +1,131 @@
+// What a miss of a level costs, by several SMs: the lines of ever the same pages, in two orders.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "probe/paired_histogram.h"
+#include "probe/tlb_level.h"
+
+namespace gputopo::probe {
+namespace {
+
+struct TlbOrdersParameters {
+  // Times its entries at which all pages miss a level, whatever its sets; and how many are enough where it shows that
+  // all miss.
+  double all_miss = 2;
+  double least_miss = 1.25;
+  double nearly_all = 0.98;
+  // Lines of a page, 512 B apart: within the smallest page. More: what the one load that misses of those together adds
+  // counts less; fewer pages stay in the cache.
+  std::uint64_t most_lines = 8;
+  std::uint32_t line_bits = 4;
+  // SMs that are asked, spread over all. More: a mean that depends less on where they lie; takes longer.
+  std::uint32_t sms = 8;
+  // Pairs that are counted of each order and SM, in whole passes.
+  std::uint64_t pairs = 8192;
+  // What takes longer than so many times what misses do, and by so many cycles, is none.
+  double outlier_times = 2.5;
+  double outlier_cycles = 60;
+  // How far loads differ is told from this part of them.
+  double core_part = 0.97;
+};
+constexpr TlbOrdersParameters kParameters;
+
+struct PagesAndLines {
+  std::uint64_t pages = 0;
+  std::uint64_t lines = 0;
+};
+
+// Nothing where pages that all miss, two lines on each, need more memory or stay in no cache.
+std::optional<PagesAndLines> pages_and_lines(const PageWalker& walker, const TlbLevel& level) {
+  const double entries = level.last_fit_bytes / static_cast<double>(level.entry_bytes);
+  const std::uint64_t room = std::min(walker.largest_bytes() / level.entry_bytes, walker.max_pages() / 2);
+  const auto wanted = static_cast<std::uint64_t>(std::ceil(kParameters.all_miss * entries));
+  const std::uint64_t pages = std::min(wanted, room);
+  if (static_cast<double>(pages) < kParameters.least_miss * entries) return std::nullopt;
+  return PagesAndLines{pages, std::clamp<std::uint64_t>(walker.max_pages() / pages, 2, kParameters.most_lines)};
+}
+
+ChaseProgram program_on(const PageWalker& walker, std::uint32_t sm, const ChaseArray& array) {
+  const std::uint64_t n = array.chain_length();
+  const std::uint64_t passes = std::max<std::uint64_t>(1, kParameters.pairs / n);
+  ChaseProgram program =
+      make_program(walker.site(), {array},
+                   {{.kind = StepKind::kWarm, .loads = n}, {.kind = StepKind::kPaired, .loads = passes * n}});
+  program.sm = sm;
+  return program;
+}
+
+// Lines apart and together, other ones on each SM.
+std::vector<ChaseProgram> programs_on(const PageWalker& walker, std::uint32_t sm, std::uint64_t index,
+                                      const TlbLevel& level, const PagesAndLines& wanted) {
+  ChaseArray pages = walker.pages_apart(wanted.pages, level.entry_bytes);
+  pages.stagger_bytes *= 2 * index + 1;
+  ChaseArray apart = make_array(walker.site(), pages.bytes, walker.line_for(pages.bytes));
+  ChaseArray together = apart;
+  std::vector<std::uint32_t> first_lines;
+  for (const std::uint32_t page : chain_order(pages, 0)) {
+    first_lines.push_back(static_cast<std::uint32_t>(pages.element_offset(page) / apart.stride_bytes));
+  }
+  const auto line_of = [](std::uint32_t first, std::uint64_t line) {
+    return first ^ static_cast<std::uint32_t>(kParameters.line_bits * line);
+  };
+  for (std::uint64_t line = 0; line < wanted.lines; ++line) {
+    for (const std::uint32_t first : first_lines) apart.elements.push_back(line_of(first, line));
+  }
+  for (const std::uint32_t first : first_lines) {
+    for (std::uint64_t line = 0; line < wanted.lines; ++line) together.elements.push_back(line_of(first, line));
+  }
+  return {program_on(walker, sm, apart), program_on(walker, sm, together)};
+}
+
+}  // namespace
+
+std::optional<TlbPenalty> penalty_by_orders(const PageWalker& walker, const TlbLevel& level,
+                                            const MissSignature& signature, const NearerTlb& nearer,
+                                            const std::vector<TlbPenalty>& before) {
+  // The levels before must miss with every load too.
+  const bool nearer_misses =
+      nearer.reach_bytes == 0 || (nearer.entry_bytes > 0 && nearer.entry_bytes <= level.entry_bytes);
+  if (level.entry_bytes == 0 || !level.unsure_reach.empty() || !nearer_misses) return std::nullopt;
+  const std::optional<PagesAndLines> wanted = pages_and_lines(walker, level);
+  // Where lines are told apart no finer than pages, one page's would be another's.
+  if (!wanted || walker.line_for(wanted->pages * level.entry_bytes) != walker.parameters().line_bytes) {
+    return std::nullopt;
+  }
+  const std::uint32_t sms = std::min(kParameters.sms, walker.lab().info().sm_count);
+  std::vector<ChaseProgram> programs;
+  for (std::uint32_t i = 0; i < sms; ++i) {
+    const std::uint32_t sm = i * walker.lab().info().sm_count / sms;
+    std::ranges::move(programs_on(walker, sm, i, level, *wanted), std::back_inserter(programs));
+  }
+  const std::vector<stats::Histogram> histograms = walker.run(programs);
+  double all_cycles = level.miss_cycles;
+  for (const TlbPenalty& one : before) all_cycles += one.cycles;
+  const double most = kParameters.outlier_times * all_cycles + kParameters.outlier_cycles;
+  stats::Histogram apart;
+  std::vector<TlbOrders> by_sm;
+  for (std::size_t i = 0; i < histograms.size(); i += 2) {
+    stats::accumulate(apart, histograms[i]);
+    by_sm.push_back({added_by_translation(histograms[i], most, {.kept_part = 1}),
+                     added_by_translation(histograms[i + 1], most, {.kept_part = 1})});
+  }
+  const double missed = missed_part(apart, signature);
+  const bool all_miss = static_cast<double>(wanted->pages * level.entry_bytes) >=
+                        kParameters.all_miss * std::max(level.last_fit_bytes, level.reach_bytes.high);
+  if (!(all_miss && is_noisy(signature)) && missed < kParameters.nearly_all) return std::nullopt;
+  const double core = kParameters.core_part;
+  const stats::BandSummary spread = stats::summarise_band(apart, stats::histogram_quantile(apart, 1 - core),
+                                                          stats::histogram_quantile(apart, core) + kHistogramBinCycles);
+  const std::optional<TlbPenalty> found = find_tlb_penalty(by_sm, wanted->lines, spread.deviation, before);
+  if (found) {
+    walker.lab().log(
+        fmt::format("tlb: {} lines on each of {} pages, apart and together: a miss takes {:.2f} [{:.2f}, "
+                    "{:.2f}] cycles",
+                    wanted->lines, wanted->pages, found->cycles, found->interval.low, found->interval.high));
+  }
+  return found;
+}
+
+}  // namespace gputopo::probe

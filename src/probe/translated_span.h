@@ -1,0 +1,15 @@
+// How much memory loads can be spread over without waiting for translations: where a latency is of the load alone, its
+// lines lie that near.
+#pragma once
+
+#include <cstdint>
+
+#include "probe/site.h"
+
+namespace gputopo::probe {
+
+// `site`: a space that misses L1 on every load, so that all are translated. 0: even a few pages are too many. No more
+// than a latency needs is tried.
+[[nodiscard]] std::uint64_t find_translated_span(Lab& lab, const Site& site);
+
+}  // namespace gputopo::probe

@@ -1,0 +1,75 @@
+// Whether lines were driven out of the last cache, and the sides of memory.
+#include "probe/memory_latency_decision.h"
+
+#include <gtest/gtest.h>
+
+#include <vector>
+
+#include "gputopo/program.h"
+
+namespace gputopo::probe {
+namespace {
+
+// So many loads around each latency, give or take four cycles.
+stats::Histogram loads_of(const std::vector<std::pair<std::uint32_t, std::uint32_t>>& counts) {
+  stats::Histogram histogram(kHistogramBins);
+  for (const auto& [cycles, count] : counts) {
+    for (std::uint32_t bin = cycles / 2 - 2; bin <= cycles / 2 + 2; ++bin) histogram[bin] += count / 5;
+  }
+  return histogram;
+}
+
+const stats::Histogram kHits = loads_of({{200, 2000}});
+
+TEST(SweptLoads, AreToldByLoadsOfTheSameLinesAgain) {
+  const SweptLoads found = swept_loads(loads_of({{200, 100}, {500, 1900}}), kHits, 350);
+  EXPECT_NEAR(found.like_hits, 0.05, 1e-9);
+  EXPECT_NEAR(found.in_band, 0.05, 1e-9);
+}
+
+TEST(Evicted, OneSweepThatLeavesNothing) {
+  EXPECT_TRUE(are_evicted(std::vector<SweptLoads>{{0, 0}}));
+  EXPECT_TRUE(are_evicted(std::vector<SweptLoads>{{0.001, 0.001}}));
+}
+
+// A cache that replaces at random keeps one line in twenty of each sweep.
+TEST(Evicted, MoreSweepsOfACacheThatReplacesAtRandom) {
+  EXPECT_FALSE(are_evicted(std::vector<SweptLoads>{{0.05, 0.05}}));
+  EXPECT_FALSE(are_kept(std::vector<SweptLoads>{{0.05, 0.05}}));
+  EXPECT_FALSE(are_kept(std::vector<SweptLoads>{{0.05, 0.05}, {0.008, 0.008}}));
+  EXPECT_FALSE(are_evicted(std::vector<SweptLoads>{{0.05, 0.05}, {0.008, 0.008}}));
+  EXPECT_TRUE(are_evicted(std::vector<SweptLoads>{{0.05, 0.05}, {0.008, 0.008}, {0, 0}}));
+}
+
+// Lines that no sweep reaches, as the evictor's loads are too far apart.
+TEST(Evicted, NothingByAnEvictorWhoseLoadsAreTooFarApart) {
+  const std::vector<SweptLoads> sweeps = {{0.98, 0.98}, {0.98, 0.98}};
+  EXPECT_FALSE(are_evicted(sweeps));
+  EXPECT_TRUE(are_kept(sweeps));
+}
+
+// Near memory that is as quick as the far part of the cache: another sweep does not change it.
+TEST(Evicted, WhereNearMemoryIsAsQuickAsFarHits) {
+  EXPECT_FALSE(are_evicted(std::vector<SweptLoads>{{0, 0.4}}));
+  EXPECT_TRUE(are_evicted(std::vector<SweptLoads>{{0, 0.4}, {0, 0.41}}));
+  EXPECT_FALSE(are_evicted(std::vector<SweptLoads>{{0, 0.4}, {0, 0.1}})) << "these were lines of the far part";
+}
+
+// As an H200's, with the timer: by its home, a line is near or far.
+TEST(BetweenSides, AreTwoThatStandApart) {
+  const auto between =
+      between_sides(loads_of({{560, 200}, {580, 250}, {600, 100}, {730, 100}, {750, 250}, {780, 150}, {1000, 20}}));
+  ASSERT_TRUE(between);
+  EXPECT_GT(*between, 610);
+  EXPECT_LT(*between, 720);
+}
+
+TEST(BetweenSides, AreNoneOfOneAndOfATail) {
+  EXPECT_FALSE(between_sides(loads_of({{500, 1000}})));
+  EXPECT_FALSE(between_sides(loads_of({{500, 1000}, {900, 50}}))) << "outliers";
+  EXPECT_FALSE(between_sides(loads_of({{480, 300}, {500, 500}, {520, 300}}))) << "slices";
+  EXPECT_FALSE(between_sides({}));
+}
+
+}  // namespace
+}  // namespace gputopo::probe
