@@ -284,6 +284,17 @@ sim::MachineSpec random_amd_machine(std::uint64_t seed) {
   return machine;
 }
 
+void take_partitions(sim::MachineSpec& machine) {
+  for (CacheSpec& cache : machine.caches) {
+    cache.partitions = 1;
+    cache.copies_far_lines = false;
+  }
+  for (auto& [level, atomics] : machine.atomics) atomics.far_latency_cycles = 0;
+  for (auto& [space, spec] : machine.spaces) {
+    for (sim::PathStop& stop : spec.path) stop.far_latency_cycles = 0;
+  }
+}
+
 const CacheSpec& cache_of(const sim::MachineSpec& machine, const std::string& id) {
   for (const CacheSpec& cache : machine.caches) {
     if (cache.id == id) return cache;

@@ -22,6 +22,9 @@ namespace gputopo::truth {
 // above.
 [[nodiscard]] sim::MachineSpec random_amd_machine(std::uint64_t seed);
 
+// Each of its caches has one partition, whatever it had.
+void take_partitions(sim::MachineSpec& machine);
+
 // The cache of this id; throws std::invalid_argument.
 [[nodiscard]] const sim::CacheSpec& cache_of(const sim::MachineSpec& machine, const std::string& id);
 // Cache that serves the first level (or `depth`) of a space.

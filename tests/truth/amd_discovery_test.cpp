@@ -16,6 +16,9 @@ namespace {
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 
+// Of a run on a GPU: what plays it takes longer, under the sanitizers most of all.
+constexpr double kBudgetSeconds = 600;
+
 class AmdDiscovery : public ::testing::Test {
  protected:
   void discover_machine(const std::string& name, const std::vector<std::string>& elements) {
@@ -23,7 +26,7 @@ class AmdDiscovery : public ::testing::Test {
     const auto device = sim::make_sim_device(spec_, 5);
     DiscoverOptions options;
     options.elements = elements;
-    options.budget_seconds = 600;
+    options.budget_seconds = kBudgetSeconds;
     options.keep_samples = false;
     found_ = discover(*device, options);
   }
@@ -139,7 +142,7 @@ TEST_F(AmdDiscovery, SaysHowTheCusAreLaidOut) {
 TEST_F(AmdDiscovery, FindsTlbsThroughTheHipDevice) {
   const test::FakeHip fake("tlbs");
   const auto device = open_hip_device(0);
-  found_ = discover(*device, {.elements = {"tlb"}, .full = true});
+  found_ = discover(*device, {.elements = {"tlb"}, .full = true, .budget_seconds = kBudgetSeconds});
   for (const auto& [level, entries, cycles] : {std::tuple("tlb_l1", 32, 60), {"tlb_l2", 512, 200}}) {
     EXPECT_EQ(number(level, "entry_bytes"), 2 << 20);
     EXPECT_EQ(number(level, "entries"), entries);
@@ -148,14 +151,16 @@ TEST_F(AmdDiscovery, FindsTlbsThroughTheHipDevice) {
   }
   EXPECT_EQ(found_.find_attribute("tlb_l1", "scope")->value, Value(std::string("CU")));
   EXPECT_EQ(found_.find_attribute("tlb_l2", "scope")->value, Value(std::string("GPU"))) << "its one die";
-  EXPECT_EQ(found_.find_attribute("tlb_l3", "reach")->reason, Reason::kNotPresent);
+  // Its L2 keeps lines of few pages: one with more entries would not show.
+  EXPECT_EQ(found_.find_attribute("tlb_l3", "reach")->reason, Reason::kNotSupported);
 }
 
 TEST_F(AmdDiscovery, Mi300xSharesCachesThroughTheHipDevice) {
   const test::FakeHip fake({}, "mi300x");
   const auto device = open_hip_device(0);
   const std::size_t groups = sim::parse_machine(*sim::builtin_machine("mi300x")).sm_groups.size();
-  found_ = discover(*device, {.elements = {"sl1d", "icache_l1.size", "icache_l1.shared_between"}});
+  found_ = discover(
+      *device, {.elements = {"sl1d", "icache_l1.size", "icache_l1.shared_between"}, .budget_seconds = kBudgetSeconds});
   EXPECT_EQ(number("sl1d", "size"), 16 << 10);
   EXPECT_EQ(number_of_groups("sl1d", "shared_between"), groups);
   EXPECT_NEAR(number("icache_l1", "size"), 64 << 10, 256);

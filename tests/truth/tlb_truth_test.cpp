@@ -5,10 +5,10 @@
 #include <map>
 
 #include "device/sim/machine.h"
-#include "gputopo/discover.h"
 #include "support/draw.h"
 #include "support/random_machine.h"
 #include "support/seeds.h"
+#include "support/trial.h"
 
 namespace gputopo {
 namespace {
@@ -118,23 +118,13 @@ struct Bars {
 void judge_tlbs(sim::MachineSpec (*make)(std::uint64_t), std::uint64_t machines, const Bars& bars = {}) {
   std::map<std::string, Tally> tallies;
   std::string misses;
-  struct Found {
-    std::uint64_t seed = 0;
-    sim::MachineSpec machine;
-    Topology topology;
-  };
   const auto discover_tlbs = [make](std::uint64_t seed) {
-    Found found{seed, make(seed), {}};
     DiscoverOptions options;
     options.elements = {"tlb"};
     options.full = true;
-    options.seed = seed;
-    options.keep_samples = false;
-    truth::log_if_asked(seed, options);
-    found.topology = discover(*sim::make_sim_device(found.machine, seed, 1), options);
-    return found;
+    return truth::discover_machine(make(seed), seed, std::move(options));
   };
-  const auto add = [&](const Found& found) {
+  const auto add = [&](const truth::Discovered& found) {
     const std::uint64_t seed = found.seed;
     const sim::MachineSpec& machine = found.machine;
     const Topology& topology = found.topology;

@@ -1,0 +1,84 @@
+// Levels of constants that are close: an L1 and an L1.5 of nearly the same latency, under jitter. A size of the L1 that
+// is that of the L1.5, or of both, is the mistake that a fixed gap between levels makes.
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+#include "device/sim/machine.h"
+#include "support/draw.h"
+#include "support/random_machine.h"
+#include "support/seeds.h"
+#include "support/trial.h"
+
+namespace gputopo {
+namespace {
+
+sim::MachineSpec machine_of_close_constants(std::uint64_t seed) {
+  truth::Draw draw(seed + 8'000'000);
+  sim::MachineSpec machine = sim::parse_machine(*sim::builtin_machine("h200"));
+  machine.info.sm_count = 8;
+  machine.sm_groups.clear();
+  machine.clusters.reset();
+  for (sim::CacheSpec& cache : machine.caches) {
+    if (cache.scope == sim::Scope::kGroup) cache.scope = sim::Scope::kSm;
+    if (cache.id != "constant_l1" && cache.id != "constant_l15") continue;
+    const bool first = cache.id == "constant_l1";
+    cache.line_bytes = cache.sector_bytes = first ? 64 : draw.pick<std::uint32_t>({64, 128, 256});
+    cache.ways = draw.pick<std::uint32_t>({2, 4, 8});
+    cache.set_ways.clear();
+    cache.replacement = draw.chance(0.7) ? sim::Replacement::kLru : sim::Replacement::kRandom;
+    cache.index = draw.chance(0.7) ? sim::IndexHash::kModulo : sim::IndexHash::kMixed;
+    const double wanted = first ? draw.log_uniform(2 << 10, 4 << 10) : draw.log_uniform(20 << 10, 44 << 10);
+    const std::uint64_t way = std::uint64_t{cache.line_bytes} * cache.ways;
+    cache.size_bytes = static_cast<std::uint64_t>(wanted) / way * way;
+  }
+  sim::SpaceSpec& constant = machine.spaces.at(Space::kConstant);
+  const double near = draw.uniform(18, 40);
+  constant.path[0].latency_cycles = near;
+  constant.path[1].latency_cycles = near * draw.uniform(1.08, 1.6);
+  machine.timer_cycles = std::round(draw.uniform(2, 30));
+  machine.noise.jitter_cycles = draw.uniform(0, 5);
+  machine.noise.outlier_probability = draw.uniform(0, 0.015);
+  return machine;
+}
+
+TEST(CloseLevelsTruth, AConstantL1IsNotItsL15) {
+  int values = 0;
+  int silent = 0;
+  int wrong = 0;
+  std::string misses;
+  const auto judge = [](std::uint64_t seed) {
+    DiscoverOptions options;
+    options.elements = {"constant_l1", "constant_l15"};
+    options.attributes = {"size", "line_size"};
+    return truth::discover_machine(machine_of_close_constants(seed), seed, std::move(options));
+  };
+  const auto add = [&](const truth::Discovered& found) {
+    const sim::MachineSpec& machine = found.machine;
+    for (std::size_t level = 0; level < 2; ++level) {
+      const sim::PathStop& stop = machine.spaces.at(Space::kConstant).path[level];
+      const sim::CacheSpec& cache = truth::cache_of(machine, stop.cache);
+      const std::pair<const char*, double> truths[] = {
+          {"size", cache.size_bytes}, {"line_size", cache.line_bytes}, {"latency", stop.latency_cycles}};
+      for (const auto& [what, truth] : truths) {
+        const Attribute& attribute = *found.topology.find_attribute(stop.cache, what);
+        ++values;
+        silent += attribute.available() ? 0 : 1;
+        if (!attribute.available() || !attribute.flags.empty()) continue;
+        if (truth >= *attribute.low && truth <= *attribute.high) continue;
+        ++wrong;
+        misses +=
+            fmt::format("seed {} {}.{}: {} [{}, {}], truth {}; {:.1f} and {:.1f} cycles, timer {}, jitter {:.1f}\n",
+                        found.seed, stop.cache, what, *attribute.number(), *attribute.low, *attribute.high, truth,
+                        machine.spaces.at(Space::kConstant).path[0].latency_cycles,
+                        machine.spaces.at(Space::kConstant).path[1].latency_cycles, machine.timer_cycles,
+                        machine.noise.jitter_cycles);
+      }
+    }
+  };
+  truth::judge_seeds(truth::first_seed(), (truth::machines_wanted() + 3) / 4, judge, add);
+  fmt::print("{} values, {} silent, {} wrong\n{}", values, silent, wrong, misses);
+  EXPECT_LE(wrong, values / 100);
+}
+
+}  // namespace
+}  // namespace gputopo

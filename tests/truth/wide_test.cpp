@@ -1,0 +1,232 @@
+// The wide prior: of machines that nobody tuned a probe to, how many values are confidently wrong. Writes the accuracy
+// report when GPUTOPO_ACCURACY_REPORT names a file; GPUTOPO_TRUTH_MACHINES sets how many machines (200),
+// GPUTOPO_TRUTH_SEED the first seed; GPUTOPO_TRUTH_VERBOSE has them say what each probe decides and why, and
+// GPUTOPO_TRUTH_SHOW prints the report.
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <array>
+#include <cstdlib>
+#include <map>
+
+#include "gputopo/report.h"
+#include "support/machine_text.h"
+#include "support/seeds.h"
+#include "support/trial.h"
+#include "support/wide_machine.h"
+
+namespace gputopo::truth {
+namespace {
+
+constexpr std::size_t kTiers = 3;
+
+struct Tally {
+  std::uint64_t values = 0;   // with a truth that is to be found, or that were found
+  std::uint64_t wrong = 0;    // confidently
+  std::uint64_t flagged = 0;  // wrong, with a flag
+  std::uint64_t silent = 0;   // promised, and no value
+  std::uint64_t promised = 0;
+  std::uint64_t intervals = 0;  // of available numbers without a flag
+  std::uint64_t held = 0;       // that hold the truth
+
+  void add(const Judged& judged) {
+    promised += judged.truth.promised ? 1 : 0;
+    silent += judged.verdict == Verdict::kSilent ? 1 : 0;
+    if (judged.verdict == Verdict::kRightlySilent || judged.verdict == Verdict::kSilent) return;
+    ++values;
+    wrong += judged.verdict == Verdict::kConfidentlyWrong ? 1 : 0;
+    flagged += judged.verdict == Verdict::kFlagged ? 1 : 0;
+    if (!judged.has_interval || judged.verdict == Verdict::kFlagged) return;
+    ++intervals;
+    held += judged.verdict == Verdict::kRight ? 1 : 0;
+  }
+  void add(const Tally& other) {
+    values += other.values;
+    wrong += other.wrong;
+    flagged += other.flagged;
+    silent += other.silent;
+    promised += other.promised;
+    intervals += other.intervals;
+    held += other.held;
+  }
+};
+
+using Tiers = std::array<Tally, kTiers>;
+
+struct Outcome {
+  std::map<std::string, Tiers> by_attribute;
+  std::vector<std::string> wrong;
+  std::map<std::string, std::vector<std::uint64_t>> wrong_seeds;  // by "l1.size"
+  std::vector<std::string> silent;
+  std::vector<double> seconds;
+};
+
+// In percent of the values: what is to be reached, and what is reached so far, which must not get worse.
+struct Bar {
+  double wrong_goal;
+  double wrong_floor;
+  double silent_goal;
+  double silent_floor;
+};
+constexpr std::array<Bar, kTiers> kBars = {{{0.1, 1.5, 2, 7}, {0.1, 1.5, 4, 5}, {0.3, 3, 8, 12}}};
+
+double percent(std::uint64_t part, std::uint64_t whole) {
+  return whole == 0 ? 0 : 100.0 * static_cast<double>(part) / static_cast<double>(whole);
+}
+
+Tiers sum_of(const Outcome& outcome) {
+  Tiers sum;
+  for (const auto& [attribute, tiers] : outcome.by_attribute) {
+    for (std::size_t tier = 0; tier < kTiers; ++tier) sum[tier].add(tiers[tier]);
+  }
+  return sum;
+}
+
+std::string row_of(const std::string& name, const Tiers& tiers) {
+  std::string row = fmt::format("| {} |", name);
+  for (const Tally& tally : tiers) {
+    row += fmt::format(" {} | {} | {} | {:.1f}% | {} |", tally.values, tally.wrong, tally.flagged,
+                       percent(tally.silent, tally.promised),
+                       tally.intervals == 0 ? "-" : fmt::format("{:.1f}%", percent(tally.held, tally.intervals)));
+  }
+  return row + "\n";
+}
+
+// What each value is, and what the table's columns are.
+constexpr const char* kPreface =
+    R"(# Accuracy
+
+Written by `./dev truth`: {} simulated machines (seeds {} to {}) of a wide prior, and what a discovery says of each
+against what the machine is.
+
+## What is drawn
+
+tests/support/wide_machine.cpp draws them; nothing that is hard to measure is left out. Seven machines of ten have the
+memory of an NVIDIA GPU, the others that of an AMD GPU.
+
+- 1 to 304 SMs or CUs, 1 to 8 dies of AMD's; 1 to 256 GiB of memory; every second L2 or so of a size that the driver does
+  not tell.
+- Caches of 512 B to 96 MiB, most of no power of two; lines of 32 to 256 B with every legal sector; 1 to 24 ways, some of
+  32 to 128, some fully associative; LRU, tree pseudo-LRU, FIFO and random replacement, some of uneven choice; modulo,
+  folded and hashed index, some of several lines in a row.
+- One to four caches for global, texture and read-only loads, or none for global ones; constant caches of one or two
+  levels, up to twice what constant arrays hold; L2 in 1 to 8 partitions, far ones 5% to 150% farther; AMD's L3 on half.
+- Levels 15% to 7 times apart. No TLB, one or two levels: 8 to 512 entries of 64 KiB to 32 MiB, the second 2 to 32
+  times that; misses of 6 to 400 cycles. Instruction caches of one to three levels. What the loop of a chain costs: 0 to
+  8 cycles.
+- Three tiers of noise. Quiet: jitter to 1 cycle, outliers to 0.05%, drift to 0.2%. Mid: to 2.5 cycles, 0.5%, 1%, and to
+  3% of the programs beside a neighbour. Harsh: to 5 cycles, 1.5%, 2% and 12%.
+
+## How it is judged
+
+tests/support/truths.cpp says what is true of a machine. A value is *wrong* (confidently) where the truth is outside its
+95% interval, it is off by more than 2% or a cycle (of latencies), a line or 1% (of sizes), 3% (of penalties) or 5% (of
+bandwidths), and no flag says so; names and counts where they differ at all; a claim that something is not there where it
+is. *Flagged*: wrong, with a flag. *Silent*: without a value where the machine shows one: where its latencies stand apart
+by a tenth and by four times the jitter, and the space is large enough. *Held*: of the intervals, those that hold the truth.
+
+)";
+
+std::string table_of(const Outcome& outcome) {
+  std::string text = "| attribute |";
+  for (std::size_t tier = 0; tier < kTiers; ++tier) {
+    text += fmt::format(" {}: values | wrong | flagged | silent | held |", to_string(static_cast<Tier>(tier)));
+  }
+  text += "\n|---|";
+  for (std::size_t tier = 0; tier < kTiers; ++tier) text += "---|---|---|---|---|";
+  text += "\n";
+  for (const auto& [attribute, tiers] : outcome.by_attribute) text += row_of(attribute, tiers);
+  const Tiers sum = sum_of(outcome);
+  text += row_of("all", sum) + "\n";
+  for (std::size_t tier = 0; tier < kTiers; ++tier) {
+    text += fmt::format("- {}: {:.2f}% confidently wrong (goal: {}%), {:.2f}% silent (goal: {}%)\n",
+                        to_string(static_cast<Tier>(tier)), percent(sum[tier].wrong, sum[tier].values),
+                        kBars[tier].wrong_goal, percent(sum[tier].silent, sum[tier].promised), kBars[tier].silent_goal);
+  }
+  const auto share = [&](double part) {
+    return outcome.seconds[static_cast<std::size_t>(part * static_cast<double>(outcome.seconds.size() - 1))];
+  };
+  text += fmt::format("- seconds of CPU for a machine: median {:.1f}, 95% {:.1f}, most {:.1f}\n", share(0.5),
+                      share(0.95), share(1));
+  return text;
+}
+
+// Of each value that is wrong somewhere how often, and the first machines.
+std::string wrong_of(const Outcome& outcome) {
+  std::string text = "\n## What is wrong, and where\n\n";
+  constexpr std::size_t kShown = 6;
+  for (const auto& [name, seeds] : outcome.wrong_seeds) {
+    text += fmt::format(
+        "- {}: {} (seeds {}{})\n", name, seeds.size(),
+        fmt::join(seeds.begin(), seeds.begin() + static_cast<std::ptrdiff_t>(std::min(kShown, seeds.size())), ", "),
+        seeds.size() > kShown ? ", ..." : "");
+  }
+  return text;
+}
+
+std::string lines_of(const char* title, const std::vector<std::string>& lines) {
+  std::string text = fmt::format("\n{} ({}):\n\n", title, lines.size());
+  for (const std::string& line : lines) text += "- " + line + "\n";
+  return text;
+}
+
+Outcome judge_machines(std::uint64_t first, std::uint64_t machines) {
+  Outcome outcome;
+  const auto try_seed = [](std::uint64_t seed) {
+    const sim::MachineSpec machine = wide_machine(seed);
+    return std::pair(seed, try_machine(machine, seed, truths_of(machine)));
+  };
+  judge_seeds(first, machines, try_seed, [&](const std::pair<std::uint64_t, Trial>& found) {
+    const auto& [seed, trial] = found;
+    const Tier tier = tier_of(seed);
+    outcome.seconds.push_back(trial.seconds);
+    for (const Judged& judged : trial.values) {
+      outcome.by_attribute[judged.truth.attribute][static_cast<std::size_t>(tier)].add(judged);
+      const std::string line = fmt::format("seed {} ({}) {}", seed, to_string(tier), judged.text);
+      if (judged.verdict == Verdict::kConfidentlyWrong) {
+        outcome.wrong.push_back(line);
+        outcome.wrong_seeds[judged.truth.element + "." + judged.truth.attribute].push_back(seed);
+      }
+      if (judged.verdict == Verdict::kSilent) outcome.silent.push_back(line);
+    }
+  });
+  for (auto& [name, seeds] : outcome.wrong_seeds) std::ranges::sort(seeds);
+  std::ranges::sort(outcome.wrong);
+  std::ranges::sort(outcome.silent);
+  std::ranges::sort(outcome.seconds);
+  return outcome;
+}
+
+TEST(WidePrior, FewValuesAreConfidentlyWrong) {
+  const std::uint64_t machines = machines_wanted();
+  const Outcome outcome = judge_machines(first_seed(), machines);
+  const std::uint64_t first = first_seed();
+  const std::string table = table_of(outcome);
+  if (const char* path = std::getenv("GPUTOPO_ACCURACY_REPORT")) {
+    write_file(path, fmt::format(kPreface, machines, first, first + machines - 1) + table + wrong_of(outcome));
+  }
+  const std::string report = table + lines_of("Confidently wrong", outcome.wrong);
+  if (std::getenv("GPUTOPO_TRUTH_SHOW") != nullptr) fmt::print("{}{}", report, lines_of("Silent", outcome.silent));
+  SCOPED_TRACE(report);
+  const Tiers sum = sum_of(outcome);
+  for (std::size_t tier = 0; tier < kTiers; ++tier) {
+    SCOPED_TRACE(to_string(static_cast<Tier>(tier)));
+    EXPECT_LE(percent(sum[tier].wrong, sum[tier].values), kBars[tier].wrong_floor);
+    EXPECT_LE(percent(sum[tier].silent, sum[tier].promised), kBars[tier].silent_floor);
+  }
+}
+
+// What the hunter writes is the machine that it found.
+TEST(WidePrior, MachinesCanBeWrittenAndRead) {
+  for (std::uint64_t seed = 1; seed <= 50; ++seed) {
+    SCOPED_TRACE(seed);
+    const sim::MachineSpec machine = wide_machine(seed);
+    const std::string text = machine_text(machine, "");
+    EXPECT_EQ(machine_text(sim::parse_machine(text), ""), text);
+  }
+}
+
+}  // namespace
+}  // namespace gputopo::truth
