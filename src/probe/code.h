@@ -54,14 +54,18 @@ struct CodeSize {
   std::uint32_t fits_instructions = 0;
   bool in_turn = false;
   double first_miss_bytes = 0;
+  // It is the longest code that fits, which is all that it holds where all sets are alike. Where some overflow early it
+  // holds up to `uneven_bytes`.
+  bool sharp = false;
+  double uneven_bytes = 0;
   std::string method;
   Conditions conditions;
 };
 [[nodiscard]] CodeSize find_code_size(Lab& lab, const CodeCache& cache);
 [[nodiscard]] Attribute to_attribute(const CodeSize& size, const CodeCache& cache, bool keep_samples);
 
-// Of straight-line code that the cache serves.
-[[nodiscard]] Attribute code_rate(const CodeCache& cache);
+// Of straight-line code that the cache serves. `nearer`: the size of the cache before it, where it is known.
+[[nodiscard]] Attribute code_rate(const CodeCache& cache, const CodeSize* nearer);
 // Of a cache that replaces the oldest line of a set: where a few blocks of code lie between none and all of it missing.
 // Throws Inconclusive where the edge does not look like that, NotSupportedError where the cache is too large.
 [[nodiscard]] CodeEdge steep_edge(Lab& lab, const CodeCache& cache);

@@ -73,6 +73,8 @@ CodeSize find_code_size(Lab& lab, const CodeCache& cache) {
   size.fits_instructions = static_cast<std::uint32_t>(capacity.blocks) * kCodeBlockInstructions;
   size.first_miss_bytes = (capacity.least_blocks + 1) * survey.block_bytes;
   size.in_turn = capacity.in_turn;
+  size.sharp = capacity.sharp;
+  size.uneven_bytes = std::ceil((edge.far + 1) * survey.block_bytes + survey.loop_bytes);
   size.method = capacity.sharp ? "longest_fitting_code" : "beginning_of_edge";
   size.conditions = lab.conditions();
   return size;
@@ -90,17 +92,21 @@ Attribute to_attribute(const CodeSize& size, const CodeCache& cache, bool keep_s
   return attribute;
 }
 
-Attribute code_rate(const CodeCache& cache) {
+Attribute code_rate(const CodeCache& cache, const CodeSize* nearer) {
   const CodeSurvey& survey = *cache.survey;
   const auto values = [&](const stats::Plateau& level) {
     return std::span(survey.cycles_per_instruction).subspan(level.first, level.last + 1 - level.first);
   };
   const stats::Plateau& level = cache.plateau();
   const auto own = values(level);
+  stats::Interval interval{*std::min_element(own.begin(), own.end()), *std::max_element(own.begin(), own.end())};
+  if (nearer != nullptr && !nearer->in_turn) {
+    const double nearer_cycles = survey.levels[cache.level - 1].value;
+    interval.high = std::max(
+        interval.high, rate_without(level.value, nearer_cycles, nearer->bytes / survey.footprints_bytes[level.last]));
+  }
   Attribute rate =
-      measured(survey.conditions, std::round(1000 * level.value) / 1000, "cycles",
-               stats::Interval{*std::min_element(own.begin(), own.end()), *std::max_element(own.begin(), own.end())},
-               "plateau_of_code_sweep");
+      measured(survey.conditions, std::round(1000 * level.value) / 1000, "cycles", interval, "plateau_of_code_sweep");
   rate.add_detail("bytes_per_cycle", std::round(100 * cache.bytes_per_instruction() / level.value) / 100);
   rate.add_detail("next_level_cycles_per_instruction", std::round(1000 * cache.next().value) / 1000);
   return rate;

@@ -43,6 +43,10 @@ struct CodeSweep {
 // can be said of what follows.
 [[nodiscard]] bool begins_with_level(const CodeSweep& sweep, const CodeSweepParameters& parameters = {});
 
+// What an instruction takes that the nearer cache, which may serve so large a part of the code, does not: a cache that
+// does not replace the oldest line still holds some of what is run in turn.
+[[nodiscard]] double rate_without(double cycles, double nearer_cycles, double nearer_part);
+
 // ---- The edge: where a level ends ----
 
 struct CodeSizeParameters {

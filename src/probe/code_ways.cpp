@@ -29,17 +29,18 @@ std::vector<std::uint32_t> lengths_on_edge(Lab& lab, const CodeCache& cache) {
   return lengths;
 }
 
-// A short edge is looked at a second time, stair by stair: the ramp of a hashed index may look like a line.
-void require_stairs_agree(const CodeEdgeOf& edge_of, const CodeWays& ways) {
+// A short edge is looked at a second time, stair by stair: the ramp of a hashed index may look like a line. Returns a
+// flag where no stairs show; empty where they do, or the code is too long for that.
+std::string doubt_of_stairs(const CodeEdgeOf& edge_of, const CodeWays& ways) {
   std::uint32_t found = 0;
   try {
     found = edge_of().ways;
-  } catch (const Inconclusive&) {
-    return;  // noise hides the stairs of many ways
+  } catch (const Inconclusive& error) {
+    return fmt::format("one_experiment: by the slope of the edge only: {}", error.what());
   } catch (const NotSupportedError&) {
-    return;  // the code is too long for that
+    return {};
   }
-  if (found >= ways.interval.low && found <= ways.interval.high) return;
+  if (found >= ways.interval.low && found <= ways.interval.high) return {};
   throw Inconclusive(fmt::format("the slope of the edge says {} ways, its stairs {}", ways.value, found));
 }
 
@@ -66,8 +67,12 @@ Attribute measure_code_ways(Lab& lab, const CodeCache& cache, const CodeEdgeOf& 
       (static_cast<std::uint32_t>(slope.all_miss() / kCodeBlockInstructions) + 1) * kCodeBlockInstructions;
   const double missed_behind = missed_parts(lab, cache, {behind}).front();
   const CodeWays ways = settle(lab, "code", decide_code_ways(slope, cache.fits_instructions, behind, missed_behind));
-  if (slope.all_miss() - cache.fits_instructions <= CodeEdgeParameters{}.max_edge) require_stairs_agree(edge_of, ways);
+  std::string doubt;
+  if (slope.all_miss() - cache.fits_instructions <= CodeEdgeParameters{}.max_edge) {
+    doubt = doubt_of_stairs(edge_of, ways);
+  }
   Attribute attribute = measured(lab.conditions(), ways.value, "", ways.interval, "slope_of_edge");
+  if (!doubt.empty()) attribute.flags.push_back(std::move(doubt));
   attribute.add_detail("misses_per_instruction_too_much", std::round(100 * slope.misses_per_instruction) / 100);
   return attribute;
 }

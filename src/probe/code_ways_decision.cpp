@@ -62,9 +62,11 @@ Decision<CodeWays> decide_code_ways(const CodeSlope& slope, std::uint32_t fits, 
   }
   const double off = slope.furthest / slope.most_missed / std::sqrt(static_cast<double>(slope.lengths));
   const double margin = slope.misses_per_instruction * (parameters.miss_tolerance + off);
-  double low = std::ceil(ways - margin);
-  double high = std::floor(ways + margin);
-  if (low > high) std::swap(low, high);  // between two numbers, each as likely
+  const double low = std::ceil(ways - margin);
+  const double high = std::floor(ways + margin);
+  if (low > high) {
+    return {.why_not = fmt::format("the edge is as steep as that of {:.2f} ways: not all sets are alike", ways)};
+  }
   const double value = std::clamp(std::round(ways), low, high);
   return {CodeWays{static_cast<std::int64_t>(value), {low, high}}};
 }

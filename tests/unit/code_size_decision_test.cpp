@@ -72,6 +72,13 @@ TEST(CodeSweep, OfOneLengthOrNoneHasNoLevel) {
 
 // ---- whether code takes longer ----
 
+// Of code twice as long as what the nearer cache holds up to half is served there, where that one keeps any of it.
+TEST(RateWithout, IsWhatTheRestTakes) {
+  EXPECT_DOUBLE_EQ(rate_without(3, 2, 0.5), 4);
+  EXPECT_DOUBLE_EQ(rate_without(3, 2, 0), 3);
+  EXPECT_LT(rate_without(3, 2, 5), 100) << "code that is hardly longer";
+}
+
 TEST(TakesLonger, ByAPartOfWhatTheNextLevelTakes) {
   const CodeComparison code{
       .instructions = 3200, .differences = {0.04, 0.05, 0.06}, .fitting_cycles = 2, .gap_cycles = 3};

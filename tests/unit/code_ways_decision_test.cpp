@@ -73,11 +73,11 @@ TEST(CodeWays, OfManyHaveAnInterval) {
   EXPECT_EQ(ways.interval.high, 65);
 }
 
-TEST(CodeWays, BetweenTwoNumbersAreEither) {
-  const CodeWays ways = ways_of(edge(4.45));
-  EXPECT_EQ(ways.value, 4);
-  EXPECT_EQ(ways.interval.low, 4);
-  EXPECT_EQ(ways.interval.high, 5);
+// As the ramp of a hashed index is.
+TEST(CodeWays, BetweenTwoNumbersAreNone) {
+  const CodeSlope slope = fit_code_slope(edge(4.45)).value.value();
+  EXPECT_EQ(decide_code_ways(slope, 2048, 2592, 1).why_not,
+            "the edge is as steep as that of 4.45 ways: not all sets are alike");
 }
 
 TEST(CodeWays, NeedAllOfTheCodeToMissBehindTheEdge) {

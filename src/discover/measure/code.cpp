@@ -25,12 +25,34 @@ Attribute line_size(Context& context, const ElementInfo& element) {
                        "line_of_constants_beside_code");
 }
 
+// Where the edge does not show the ways, some sets may have overflowed before the others.
 Attribute size(Context& context, const ElementInfo& element) {
-  return to_attribute(context.code.size(element.id), context.code.located(element.id), context.keep_samples());
+  probe::CodeSize size = context.code.size(element.id);
+  if (size.sharp) {
+    const Attribute& ways = context.attribute(element.id, AttributeId::kWays);
+    if (!ways.available() || !ways.flags.empty()) {
+      size.interval.high = std::max(size.interval.high, size.uneven_bytes);
+    }
+  }
+  return to_attribute(size, context.code.located(element.id), context.keep_samples());
+}
+
+// Null where it is not known, or there is none.
+const probe::CodeSize* size_before(Context& context, const ElementInfo& element) {
+  for (const ElementInfo* other : elements_of(context.vendor())) {
+    if (other->kind != ElementKind::kCodeCache || other->depth + 1 != element.depth) continue;
+    try {
+      return &context.code.size(other->id);
+    } catch (const probe::Inconclusive&) {
+      return nullptr;
+    }
+  }
+  return nullptr;
 }
 
 Attribute rate(Context& context, const ElementInfo& element) {
-  return probe::code_rate(context.code.located(element.id));
+  const probe::CodeCache& cache = context.code.located(element.id);
+  return probe::code_rate(cache, size_before(context, element));
 }
 
 // Of a cache that several SMs share there is no number per SM.
