@@ -87,10 +87,11 @@ class Device {
 
   // From now on run() ends with EndedError, between two launches, once `ended` says so. It may be asked often, and from
   // another thread.
-  virtual void end_when(std::function<bool()> ended) { static_cast<void>(ended); }
+  // NOLINTNEXTLINE(performance-unnecessary-value-param): devices that run for long keep it.
+  virtual void end_when(std::function<bool()> /*ended*/) {}
 
   // Lets so much time pass, for what others do on the device to end. Nothing where time means nothing.
-  virtual void rest(double seconds) { static_cast<void>(seconds); }
+  virtual void rest(double /*seconds*/) {}
 
   // What of the device's state may have disturbed its answers so far, a line each: another process at work, clocks held
   // down by heat or power.

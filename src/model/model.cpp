@@ -81,15 +81,15 @@ Attribute unavailable(Reason reason, std::string detail) {
   return attribute;
 }
 
-const Attribute* find(const AttributeMap& map, std::string_view id) {
-  const auto found = std::find_if(map.begin(), map.end(), [&](const auto& entry) { return entry.first == id; });
+const Attribute* find(const AttributeMap& map, std::string_view name) {
+  const auto found = std::find_if(map.begin(), map.end(), [&](const auto& entry) { return entry.first == name; });
   return found == map.end() ? nullptr : &found->second;
 }
 
-Attribute& get_or_add(AttributeMap& map, std::string_view id) {
-  const auto found = std::find_if(map.begin(), map.end(), [&](const auto& entry) { return entry.first == id; });
+Attribute& get_or_add(AttributeMap& map, std::string_view name) {
+  const auto found = std::find_if(map.begin(), map.end(), [&](const auto& entry) { return entry.first == name; });
   if (found != map.end()) return found->second;
-  return map.emplace_back(std::string(id), Attribute{}).second;
+  return map.emplace_back(std::string(name), Attribute{}).second;
 }
 
 const Attribute* find(const AttributeMap& map, AttributeId id) { return find(map, to_string(id)); }

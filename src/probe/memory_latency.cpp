@@ -62,14 +62,25 @@ struct Evictor {
   }
 };
 
+// What the caches hold, by the vendor and by what the survey shows.
+std::uint64_t cached_bytes(const Lab& lab, const Survey& survey) {
+  const std::uint64_t told = lab.last_cache_bytes();
+  try {
+    const auto held = static_cast<std::uint64_t>(find_cache(survey, 0, true).held_bytes());
+    return held > 0 ? std::min(told, held) : told;
+  } catch (const Inconclusive&) {
+    return told;
+  }
+}
+
 // Lines, and another of the same page for each: first all of these in the order of the chain, then the lines.
-ChaseArray lines_with_companions(const Lab& lab, const Site& site, std::uint64_t span_bytes) {
-  const std::uint64_t room = lab.last_cache_bytes() / kParameters.cache_divisor / kParameters.line_bytes;
+ChaseArray lines_with_companions(const Lab& lab, const Survey& survey, std::uint64_t span_bytes) {
+  const std::uint64_t room = cached_bytes(lab, survey) / kParameters.cache_divisor / kParameters.line_bytes;
   const std::uint64_t wanted = std::clamp(room, kParameters.least_lines, kParameters.lines);
   const std::uint64_t apart =
       std::clamp(std::bit_floor(span_bytes / wanted / 2), kParameters.least_apart_bytes, kParameters.apart_bytes);
   const auto half = static_cast<std::uint32_t>(apart / kParameters.line_bytes);
-  ChaseArray array = make_array(site, span_bytes, kParameters.line_bytes);
+  ChaseArray array = make_array(survey.site, span_bytes, kParameters.line_bytes);
   array.order = Order::kSequential;
   std::mt19937_64 random(lab.seed());
   const auto below = [&](std::uint64_t end) { return static_cast<std::uint32_t>(random() % end); };
@@ -102,16 +113,20 @@ const stats::Histogram& from_last(const ChaseResult& result, std::size_t step) {
   return result.steps.rbegin()[step].histogram;
 }
 
+double limit_of_caches(const Survey& survey) { return survey.levels[survey.levels.size() - 2].high_cycles; }
+
 // Sweeps with ever more passes; true: so many leave nothing in the caches.
 bool finds_sweeps(Lab& lab, const Survey& survey, const ChaseArray& array, Evictor& evictor) {
-  const double limit = survey.levels[survey.levels.size() - 2].high_cycles;
+  const double limit = limit_of_caches(survey);
   std::vector<SweptLoads> found;
   for (evictor.sweeps = 1; evictor.sweeps <= kParameters.most_sweeps; evictor.sweeps *= 2) {
     const ChaseResult result = lab.chase({lines_after_eviction(survey.site, array, evictor)}).front();
     found.push_back(swept_loads(from_last(result, 1), from_last(result, 0), limit));
     lab.log(fmt::format(
-        "device.latency: after {} sweeps, {} B apart, {:.4f} of the loads look like hits, {:.4f} are in the band",
-        evictor.sweeps, evictor.array.stride_bytes, found.back().like_hits, found.back().in_band));
+        "device.latency: after {} sweeps, {} B apart, {:.4f} of the loads look like hits of {} cycles, {:.4f} are in "
+        "the band",
+        evictor.sweeps, evictor.array.stride_bytes, found.back().like_hits,
+        stats::histogram_quantile(from_last(result, 0), 0.5), found.back().in_band));
     if (are_evicted(found)) return true;
     if (are_kept(found)) return false;
   }
@@ -154,7 +169,7 @@ std::optional<MemorySides> sides_of(const LevelLatency& latency, double timer_cy
 
 MemoryLatency warm_latency(Lab& lab, const Survey& survey, const MemoryQuestion& question, Evictor& evictor) {
   const std::uint64_t span = question.translated_bytes > 0 ? question.translated_bytes : kParameters.least_span_bytes;
-  const ChaseArray array = lines_with_companions(lab, survey.site, span);
+  const ChaseArray array = lines_with_companions(lab, survey, span);
   find_sweeps(lab, survey, array, evictor);
   ChaseProgram program = lines_after_eviction(survey.site, array, evictor);
   std::vector<ChaseProgram> programs;
@@ -162,7 +177,9 @@ MemoryLatency warm_latency(Lab& lab, const Survey& survey, const MemoryQuestion&
     program.sm = i * lab.info().sm_count / kParameters.sms;
     programs.push_back(program);
   }
-  const auto hit_limit = [](const ChaseResult& copy) { return hit_limit_of(from_last(copy, 0)); };
+  const auto hit_limit = [&](const ChaseResult& copy) {
+    return hit_limit_of(from_last(copy, 0), limit_of_caches(survey));
+  };
   MemoryLatency latency{.warm_tlb = latency_of(lab, survey, lab.chase(programs), 1, hit_limit)};
   latency.sides = sides_of(latency.warm_tlb, survey.timer_cycles);
   latency.translated = question.translated_bytes > 0;

@@ -26,15 +26,17 @@ std::vector<double> smoothed(const stats::Histogram& loads, double relative_band
 
 }  // namespace
 
-double hit_limit_of(const stats::Histogram& again, const EvictionParameters& parameters) {
+double hit_limit_of(const stats::Histogram& again, double survey_limit_cycles, const EvictionParameters& parameters) {
   const double ordinary = stats::histogram_quantile(again, parameters.ordinary_quantile);
   const double middle = stats::histogram_quantile(again, 0.5);
-  return ordinary + parameters.beyond_ordinary * (ordinary - middle) + kHistogramBinCycles;
+  const double limit = ordinary + parameters.beyond_ordinary * (ordinary - middle) + kHistogramBinCycles;
+  const bool some_miss = stats::fraction_below(again, survey_limit_cycles) >= parameters.surely_hits;
+  return some_miss ? std::min(limit, survey_limit_cycles) : limit;
 }
 
 SweptLoads swept_loads(const stats::Histogram& loads, const stats::Histogram& again, double survey_limit_cycles,
                        const EvictionParameters& parameters) {
-  return {.like_hits = stats::fraction_below(loads, hit_limit_of(again, parameters)),
+  return {.like_hits = stats::fraction_below(loads, hit_limit_of(again, survey_limit_cycles, parameters)),
           .in_band = stats::fraction_below(loads, survey_limit_cycles)};
 }
 
@@ -42,6 +44,7 @@ bool are_evicted(std::span<const SweptLoads> sweeps, const EvictionParameters& p
   const SweptLoads& last = sweeps.back();
   if (last.like_hits > parameters.most_like_hits) return false;
   if (last.in_band <= parameters.most_in_band) return true;
+  if (last.in_band > parameters.nearly_all) return false;
   return sweeps.size() > 1 && last.in_band > parameters.still_there * sweeps[sweeps.size() - 2].in_band;
 }
 

@@ -17,12 +17,19 @@ struct EvictionParameters {
   // as far again as those are from the middle.
   double ordinary_quantile = 0.9;
   double beyond_ordinary = 0.5;
+  // Where the survey takes so large a part of them for hits, the others are misses: of small caches not all lines stay.
+  // Larger: these misses are taken for hits; smaller: the hits of a far part, which the survey took for memory, are
+  // not.
+  double surely_hits = 0.7;
   // As many of such loads may be left, which are then left out. More: lines whose latency is the cache's count; less:
   // caches that replace at random are swept again and again.
   double most_like_hits = 0.005;
   // So much of what a sweep finds where the survey saw hits is there after twice as many sweeps too, if it is memory.
   // More: what chance brings looks like lines that leave.
   double still_there = 0.7;
+  // But not where nearly all are there: the survey saw memory farther. More: a cache that the evictor does not fill is
+  // memory; less: the near part of memory is a cache.
+  double nearly_all = 0.9;
   // Fewer loads where the survey saw hits are none.
   double most_in_band = 0.002;
 };
@@ -33,8 +40,10 @@ struct SweptLoads {
   double in_band = 0;    // part of them in the band that the survey gave the last cache, and what is nearer
 };
 
-// Raw latencies below this look like those of lines that are cached: `again` are such loads, of the same lines.
-[[nodiscard]] double hit_limit_of(const stats::Histogram& again, const EvictionParameters& parameters = {});
+// Raw latencies below this look like those of lines that are cached: `again` are such loads, of the same lines;
+// `survey_limit_cycles`: what the survey takes for hits is below.
+[[nodiscard]] double hit_limit_of(const stats::Histogram& again, double survey_limit_cycles,
+                                  const EvictionParameters& parameters = {});
 [[nodiscard]] SweptLoads swept_loads(const stats::Histogram& loads, const stats::Histogram& again,
                                      double survey_limit_cycles, const EvictionParameters& parameters = {});
 // Of ever more sweeps: whether the last one's left nothing in the cache.

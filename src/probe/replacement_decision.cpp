@@ -191,7 +191,8 @@ PolicyFit best_fit(std::vector<Trial> trials, double loads, double misses, doubl
 double chance_that_most_are_wrong(std::size_t copies, double chance) {
   if (copies == 0) return 1;
   const boost::math::binomial wrong(static_cast<double>(copies), std::clamp(chance, 0.0, 1.0));
-  return boost::math::cdf(boost::math::complement(wrong, static_cast<double>(copies / 2)));
+  const std::size_t half = copies / 2;
+  return boost::math::cdf(boost::math::complement(wrong, static_cast<double>(half)));
 }
 
 Decision<PolicyFit> decide_policy(std::span<const LoadSequence> sequences, std::size_t ways, double false_misses,
@@ -218,9 +219,9 @@ Decision<PolicyFit> decide_policy(std::span<const LoadSequence> sequences, std::
 }
 
 VictimShares share_victims(std::vector<std::size_t> looked, std::span<const std::optional<std::size_t>> victims) {
-  VictimShares shares{.of_age = std::vector<double>(looked.size()),
-                      .looked = std::move(looked),
-                      .tried = static_cast<double>(victims.size())};
+  VictimShares shares{
+      .of_age = std::vector<double>(looked.size()), .looked = {}, .tried = static_cast<double>(victims.size())};
+  shares.looked = std::move(looked);
   for (const std::optional<std::size_t>& victim : victims) {
     if (!victim) continue;
     shares.of_age[*victim] += 1;

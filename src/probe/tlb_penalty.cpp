@@ -118,7 +118,7 @@ std::optional<TlbPenalty> penalty_by_orders(const PageWalker& walker, const TlbL
   const double core = kParameters.core_part;
   const stats::BandSummary spread = stats::summarise_band(apart, stats::histogram_quantile(apart, 1 - core),
                                                           stats::histogram_quantile(apart, core) + kHistogramBinCycles);
-  const std::optional<TlbPenalty> found = find_tlb_penalty(by_sm, wanted->lines, spread.deviation, before);
+  std::optional<TlbPenalty> found = find_tlb_penalty(by_sm, wanted->lines, spread.deviation, before);
   if (found) {
     walker.lab().log(
         fmt::format("tlb: {} lines on each of {} pages, apart and together: a miss takes {:.2f} [{:.2f}, "

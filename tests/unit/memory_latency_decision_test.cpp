@@ -27,9 +27,28 @@ TEST(SweptLoads, AreToldByLoadsOfTheSameLinesAgain) {
   EXPECT_NEAR(found.in_band, 0.05, 1e-9);
 }
 
+// A small L2 of few ways: a part of the lines does not stay until it is loaded again.
+TEST(SweptLoads, AreNoHitsWhereSomeOfTheLinesAgainMissToo) {
+  const SweptLoads found = swept_loads(loads_of({{342, 2000}}), loads_of({{136, 1700}, {342, 300}}), 214);
+  EXPECT_EQ(found.like_hits, 0);
+  EXPECT_EQ(found.in_band, 0);
+}
+
+// What the survey took for memory are hits of a far part.
+TEST(SweptLoads, AreHitsOfAFarPartBeyondTheSurveysBand) {
+  const SweptLoads found = swept_loads(loads_of({{340, 2000}}), loads_of({{200, 1000}, {340, 1000}}), 260);
+  EXPECT_EQ(found.like_hits, 1);
+}
+
 TEST(Evicted, OneSweepThatLeavesNothing) {
   EXPECT_TRUE(are_evicted(std::vector<SweptLoads>{{0, 0}}));
   EXPECT_TRUE(are_evicted(std::vector<SweptLoads>{{0.001, 0.001}}));
+}
+
+// A third level of unknown size, which the evictor does not fill: the survey saw memory beyond.
+TEST(Evicted, NotWhereNearlyAllIsWhereTheSurveySawHits) {
+  EXPECT_FALSE(are_evicted(std::vector<SweptLoads>{{0, 1}, {0, 1}}));
+  EXPECT_TRUE(are_evicted(std::vector<SweptLoads>{{0, 0.5}, {0, 0.5}})) << "memory near the SM";
 }
 
 // A cache that replaces at random keeps one line in twenty of each sweep.
