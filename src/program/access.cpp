@@ -1,5 +1,7 @@
 #include "program/access.h"
 
+#include "file/limits.h"
+#include "program/misfit.h"
 #include "program/validation.h"
 
 namespace gputopo {
@@ -35,6 +37,11 @@ void validate_kind(const AccessProgram& program) {
           "must be a multiple of 16 up to 2^20");
 }
 
-std::string_view misfit(const AccessProgram&, const AccessResult&) { return {}; }
+std::string misfit(const AccessProgram&, const AccessResult& result) {
+  if (result.blocks < 1 || result.blocks > limits::kMaxSms) {
+    return fmt::format("has {} blocks, and 1 to {} can run", result.blocks, limits::kMaxSms);
+  }
+  return amount_misfit({result.least_cycles, result.mean_cycles, result.most_cycles, result.total_cycles});
+}
 
 }  // namespace gputopo

@@ -1,6 +1,8 @@
 // The fields of access programs, and what is valid.
 #pragma once
 
+#include <string>
+
 #include "gputopo/program/access.h"
 #include "program/fields.h"
 
@@ -32,6 +34,6 @@ void visit_fields(Is<AccessResult> auto& result, auto&& visit) {
 }
 
 void validate_kind(const AccessProgram& program);
-[[nodiscard]] std::string_view misfit(const AccessProgram& program, const AccessResult& result);
+[[nodiscard]] std::string misfit(const AccessProgram& program, const AccessResult& result);
 
 }  // namespace gputopo

@@ -4,8 +4,10 @@
 
 #include <algorithm>
 #include <bit>
+#include <numeric>
 #include <string>
 
+#include "program/misfit.h"
 #include "program/validation.h"
 
 namespace gputopo {
@@ -92,6 +94,23 @@ void validate_step(const ChaseProgram& program, std::size_t index) {
   if (step.kind == StepKind::kStore) validate_store(array, step, field);
 }
 
+// All loads of a step are answered: what reads the answers finds each where the program has it.
+std::string step_misfit(const ChaseProgram& program, const ChaseStep& step, const StepResult& result) {
+  const bool touches = step.kind == StepKind::kTouch && step.array < program.arrays.size();
+  const std::uint64_t loads = touches ? touched_elements(program.arrays[step.array], step) : step.loads;
+  if (result.loads != loads) return fmt::format("is of {} loads, and its program's of {}", result.loads, loads);
+  const std::uint64_t kept = keeps_latencies(step.kind) ? std::min<std::uint64_t>(step.loads, program.timed_cap) : 0;
+  if (result.latencies.size() != kept) {
+    return fmt::format("has {} latencies, and its program keeps {}", result.latencies.size(), kept);
+  }
+  const std::uint64_t counted = has_histogram(step.kind) ? loads : 0;
+  const std::uint64_t sum = std::accumulate(result.histogram.begin(), result.histogram.end(), std::uint64_t{0});
+  if (result.histogram.size() > kHistogramBins || sum != counted) {
+    return fmt::format("has a histogram of {} loads, and its program counts {}", sum, counted);
+  }
+  return {};
+}
+
 }  // namespace
 
 std::string_view to_string(Order order) { return name_of(order); }
@@ -116,14 +135,14 @@ void validate_kind(const ChaseProgram& program) {
   for (std::size_t i = 0; i < program.steps.size(); ++i) validate_step(program, i);
 }
 
-std::string_view misfit(const ChaseProgram& program, const ChaseResult& result) {
-  if (result.steps.size() != program.steps.size()) return "has not one result for each step";
+std::string misfit(const ChaseProgram& program, const ChaseResult& result) {
+  if (result.steps.size() != program.steps.size()) return kNotEachStep;
   for (std::size_t i = 0; i < program.steps.size(); ++i) {
-    const ChaseStep& step = program.steps[i];
-    const std::uint64_t kept = keeps_latencies(step.kind) ? std::min<std::uint64_t>(step.loads, program.timed_cap) : 0;
-    if (result.steps[i].latencies.size() > kept) return "has more latencies of a step than it keeps";
+    if (std::string wrong = step_misfit(program, program.steps[i], result.steps[i]); !wrong.empty()) {
+      return fmt::format("steps[{}] {}", i, wrong);
+    }
   }
-  return {};
+  return sm_misfit({&result.sm, 1});
 }
 
 }  // namespace gputopo

@@ -1,6 +1,7 @@
 // The fields of chase programs, and what is valid.
 #pragma once
 
+#include <string>
 #include <tuple>
 
 #include "gputopo/program/chase.h"
@@ -67,7 +68,8 @@ void visit_fields(Is<ChaseResult> auto& result, auto&& visit) {
 // validate() of this kind.
 void validate_kind(const ChaseProgram& program);
 
-// What an answer to the program cannot be like this for; empty where it can.
-[[nodiscard]] std::string_view misfit(const ChaseProgram& program, const ChaseResult& result);
+// Why no device could have given this answer to the program ("steps[3] has 7 latencies, and its program keeps 8");
+// empty where one could.
+[[nodiscard]] std::string misfit(const ChaseProgram& program, const ChaseResult& result);
 
 }  // namespace gputopo

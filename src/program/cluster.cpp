@@ -2,6 +2,7 @@
 
 #include <bit>
 
+#include "program/misfit.h"
 #include "program/validation.h"
 
 namespace gputopo {
@@ -64,10 +65,17 @@ void validate_kind(const ClusterProgram& program) {
   }
 }
 
-std::string_view misfit(const ClusterProgram& program, const ClusterResult& result) {
+std::string misfit(const ClusterProgram& program, const ClusterResult& result) {
   if (result.cycles.empty()) return "has no cluster";
+  if (result.cycles.size() > 1 && !program.every_sm) return "has more than the one cluster that ran";
   if (result.sms.size() != result.cycles.size() * program.cluster_size) return "has not one SM for each block";
-  return {};
+  if (result.largest_cluster > kMaxClusterBlocks) {
+    return fmt::format("has a largest cluster of {}, and there are {} at most", result.largest_cluster,
+                       kMaxClusterBlocks);
+  }
+  if (std::string wrong = amount_misfit(result.cycles); !wrong.empty()) return wrong;
+  if (std::string wrong = amount_misfit({result.seconds}); !wrong.empty()) return wrong;
+  return sm_misfit(result.sms);
 }
 
 }  // namespace gputopo

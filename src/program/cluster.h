@@ -1,6 +1,8 @@
 // The fields of cluster programs, and what is valid.
 #pragma once
 
+#include <string>
+
 #include "gputopo/program/cluster.h"
 #include "program/fields.h"
 
@@ -33,6 +35,6 @@ void visit_fields(Is<ClusterResult> auto& result, auto&& visit) {
 }
 
 void validate_kind(const ClusterProgram& program);
-[[nodiscard]] std::string_view misfit(const ClusterProgram& program, const ClusterResult& result);
+[[nodiscard]] std::string misfit(const ClusterProgram& program, const ClusterResult& result);
 
 }  // namespace gputopo

@@ -6,6 +6,7 @@
 #include <string>
 #include <utility>
 
+#include "program/misfit.h"
 #include "program/validation.h"
 
 namespace gputopo {
@@ -58,13 +59,16 @@ void validate_kind(const InstructionProgram& program) {
   for (std::size_t i = 0; i < program.steps.size(); ++i) validate_code_step(program, i);
 }
 
-std::string_view misfit(const InstructionProgram& program, const InstructionResult& result) {
+std::string misfit(const InstructionProgram& program, const InstructionResult& result) {
   if (result.sms.size() != program.actors.size()) return "has not one SM for each actor";
-  if (result.pass_cycles.size() != program.steps.size()) return "has not one result for each step";
+  if (result.pass_cycles.size() != program.steps.size()) return kNotEachStep;
   for (std::size_t i = 0; i < program.steps.size(); ++i) {
-    if (result.pass_cycles[i].size() != program.steps[i].passes) return "has not one time for each pass of a step";
+    if (result.pass_cycles[i].size() != program.steps[i].passes) {
+      return fmt::format("steps[{}] has not one time for each pass", i);
+    }
   }
-  return {};
+  if (std::string wrong = amount_misfit({result.block_bytes}); !wrong.empty()) return wrong;
+  return sm_misfit(result.sms);
 }
 
 }  // namespace gputopo

@@ -1,6 +1,8 @@
 // The fields of instruction programs, and what is valid.
 #pragma once
 
+#include <string>
+
 #include "gputopo/program/code.h"
 #include "program/fields.h"
 
@@ -40,6 +42,6 @@ void visit_fields(Is<InstructionResult> auto& result, auto&& visit) {
 }
 
 void validate_kind(const InstructionProgram& program);
-[[nodiscard]] std::string_view misfit(const InstructionProgram& program, const InstructionResult& result);
+[[nodiscard]] std::string misfit(const InstructionProgram& program, const InstructionResult& result);
 
 }  // namespace gputopo

@@ -25,7 +25,8 @@ Program parse_program(std::string_view text) {
   constexpr auto& kNames = ProgramKinds::kNames;
   const auto* name = std::find(kNames.begin(), kNames.end(), words.front());
   if (name == kNames.end()) {
-    throw FormatError(fmt::format("program text: '{}' is not one of {}", words.front(), fmt::join(kNames, ", ")));
+    throw FormatError(
+        fmt::format("program text: '{}' is not one of {}", shown(words.front()), fmt::join(kNames, ", ")));
   }
   Program program = ProgramKinds::empty_programs()[static_cast<std::size_t>(name - kNames.begin())];
   std::visit([&](auto& of_kind) { text::read_program(std::span(words).subspan(1), of_kind); }, program);

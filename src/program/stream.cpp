@@ -1,5 +1,6 @@
 #include "program/stream.h"
 
+#include "program/misfit.h"
 #include "program/validation.h"
 
 namespace gputopo {
@@ -26,6 +27,8 @@ void validate_kind(const StreamProgram& program) {
   require(writable || program.op == StreamOp::kRead, "op", "must be read in a read-only space");
 }
 
-std::string_view misfit(const StreamProgram&, const StreamResult&) { return {}; }
+std::string misfit(const StreamProgram&, const StreamResult& result) {
+  return amount_misfit({result.seconds, result.cycles});
+}
 
 }  // namespace gputopo

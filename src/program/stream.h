@@ -1,6 +1,8 @@
 // The fields of stream programs, and what is valid.
 #pragma once
 
+#include <string>
+
 #include "gputopo/program/stream.h"
 #include "program/fields.h"
 
@@ -30,6 +32,6 @@ void visit_fields(Is<StreamResult> auto& result, auto&& visit) {
 }
 
 void validate_kind(const StreamProgram& program);
-[[nodiscard]] std::string_view misfit(const StreamProgram& program, const StreamResult& result);
+[[nodiscard]] std::string misfit(const StreamProgram& program, const StreamResult& result);
 
 }  // namespace gputopo

@@ -13,7 +13,7 @@ std::vector<std::string_view> split(std::string_view text, char separator) {
 }
 
 void throw_unknown_word(std::string_view word) {
-  throw FormatError(fmt::format("program text: unknown word '{}'", word));
+  throw FormatError(fmt::format("program text: unknown word '{}'", shown(word)));
 }
 
 void append(std::string& text, const std::vector<std::uint32_t>& numbers) {
@@ -30,8 +30,8 @@ void append(std::string& text, const std::vector<std::uint32_t>& numbers) {
   }
 }
 
-void read(std::string_view text, std::vector<std::uint32_t>& numbers) {
-  constexpr std::uint32_t kMaxRun = 1u << 24;
+void read(std::string_view text, std::vector<std::uint32_t>& numbers, std::size_t& left) {
+  left += numbers.size();
   numbers.clear();
   for (const std::string_view run : split(text, ',')) {
     const auto ends = split(run, '-');
@@ -39,9 +39,16 @@ void read(std::string_view text, std::vector<std::uint32_t>& numbers) {
     std::uint32_t last = 0;
     read(ends.front(), first);
     read(ends.back(), last);
-    if (ends.size() > 2 || last < first || last - first > kMaxRun) {
-      throw FormatError(fmt::format("program text: '{}' is no run of elements", run));
+    if (ends.size() > 2 || last < first) {
+      throw FormatError(fmt::format("program text: '{}' is no run of elements", shown(run)));
     }
+    const std::uint64_t count = std::uint64_t{last} - first + 1;
+    if (count > left || numbers.size() + count > limits::kMaxListedElements) {
+      throw FormatError(
+          fmt::format("program text: '{}' lists more elements than the {} of an array and {} of a program", shown(run),
+                      limits::kMaxListedElements, limits::kMaxProgramElements));
+    }
+    left -= count;
     for (std::uint64_t number = first; number <= last; ++number) numbers.push_back(static_cast<std::uint32_t>(number));
   }
 }

@@ -13,6 +13,8 @@
 #include <tuple>
 #include <vector>
 
+#include "file/limits.h"
+#include "file/shown.h"
 #include "gputopo/error.h"
 #include "program/fields.h"
 
@@ -44,7 +46,7 @@ void read(std::string_view text, T& value) {
     const auto& names = kNames<T>;
     const auto* found = std::find(names.begin(), names.end(), text);
     if (found == names.end()) {
-      throw FormatError(fmt::format("program text: '{}' is not one of {}", text, fmt::join(names, ", ")));
+      throw FormatError(fmt::format("program text: '{}' is not one of {}", shown(text), fmt::join(names, ", ")));
     }
     value = static_cast<T>(found - names.begin());
   } else if constexpr (std::same_as<T, bool>) {
@@ -54,12 +56,13 @@ void read(std::string_view text, T& value) {
   } else {
     const auto [end, status] = std::from_chars(text.data(), text.data() + text.size(), value);
     if (status != std::errc{} || end != text.data() + text.size()) {
-      throw FormatError(fmt::format("program text: '{}' is not a number that fits", text));
+      throw FormatError(fmt::format("program text: '{}' is not a number that fits", shown(text)));
     }
   }
 }
 
-void read(std::string_view text, std::vector<std::uint32_t>& numbers);
+// Takes as many from `left` as there are.
+void read(std::string_view text, std::vector<std::uint32_t>& numbers, std::size_t& left);
 
 // ---- Writing ----
 
@@ -151,7 +154,7 @@ class PartReader {
 
   template <Scalar T>
   void operator()(std::string_view, T& value) {
-    if (next_ == parts_.size()) throw FormatError(fmt::format("program text: '{}' has too few parts", word_));
+    if (next_ == parts_.size()) throw FormatError(fmt::format("program text: '{}' has too few parts", shown(word_)));
     read(parts_[next_++], value);
   }
   template <Scalar T>
@@ -167,7 +170,7 @@ class PartReader {
   requires(!Scalar<T>) void operator()(std::string_view, const T&, const auto&...) {}
 
   void expect_end() const {
-    if (next_ < parts_.size()) throw FormatError(fmt::format("program text: '{}' has too many parts", word_));
+    if (next_ < parts_.size()) throw FormatError(fmt::format("program text: '{}' has too many parts", shown(word_)));
   }
 
  private:
@@ -179,7 +182,9 @@ class PartReader {
 // Fills in what one word, key=value, says: a field of the program, or one of the last item of a list.
 class WordReader {
  public:
-  WordReader(std::string_view key, std::string_view value) : key_(key), value_(value) {}
+  // `elements_left`: that the program's lists may still hold.
+  WordReader(std::string_view key, std::string_view value, std::size_t& elements_left)
+      : key_(key), value_(value), elements_left_(elements_left) {}
 
   // Whether some field was the word's.
   [[nodiscard]] bool taken() const { return taken_; }
@@ -193,7 +198,7 @@ class WordReader {
     if (take(name)) read(value_, value.emplace());
   }
   void operator()(std::string_view name, std::vector<std::uint32_t>& numbers) {
-    if (take(name)) read(value_, numbers);
+    if (take(name)) read(value_, numbers, elements_left_);
   }
   template <typename... T>
   void operator()(std::string_view name, const std::tuple<T&...>& parts) {
@@ -205,6 +210,9 @@ class WordReader {
   template <typename Item>
   void operator()(std::string_view name, std::vector<Item>& items) {
     if (take(name)) {
+      if (items.size() >= limits::kMaxProgramItems) {
+        throw FormatError(fmt::format("program text: more than {} of {}", limits::kMaxProgramItems, key_));
+      }
       PartReader reader(value_);
       visit_fields(items.emplace_back(), reader);
       reader.expect_end();
@@ -227,7 +235,7 @@ class WordReader {
   template <typename Item>
   void read_behind(std::vector<Item>& items) {
     Item none;
-    WordReader behind(key_, value_);
+    WordReader behind(key_, value_, elements_left_);
     visit_fields(items.empty() ? none : items.back(), [&](std::string_view name, auto&& field, const auto&...) {
       using Field = std::remove_cvref_t<decltype(field)>;
       constexpr bool is_part = Scalar<Field> || requires { field.has_value(); };
@@ -241,6 +249,7 @@ class WordReader {
 
   std::string_view key_;
   std::string_view value_;
+  std::size_t& elements_left_;
   bool taken_ = false;
 };
 
@@ -255,10 +264,11 @@ template <typename Kind>
 
 template <typename Kind>
 void read_program(std::span<const std::string_view> words, Kind& program) {
+  std::size_t elements_left = limits::kMaxProgramElements;
   for (const std::string_view word : words) {
     const std::size_t equals = word.find('=');
     if (equals == std::string_view::npos) throw_unknown_word(word);
-    WordReader reader(word.substr(0, equals), word.substr(equals + 1));
+    WordReader reader(word.substr(0, equals), word.substr(equals + 1), elements_left);
     visit_fields(program, reader);
     if (!reader.taken()) throw_unknown_word(word.substr(0, equals));
   }

@@ -2,6 +2,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <limits>
+
 #include "device/replay/recording.h"
 #include "device/replay/replay.h"
 #include "gputopo/report.h"
@@ -100,15 +102,18 @@ TEST_F(RecordingFile, WithAnAnswerThatItsProgramCannotHave) {
   const auto message = [&](const Program& program, ProgramResult answer) {
     return message_for(recording_of(to_text(program), std::move(answer)));
   };
-  const std::vector<std::uint32_t> eight(8, 38);
-  const std::vector<std::uint32_t> nine(9, 38);
-  ChaseProgram chase = two_steps();
-  EXPECT_EQ(message(chase, {.data = ChaseResult{.steps = {{}, {.latencies = eight}}}}), "opened");
-  EXPECT_THAT(message(chase, {.data = ChaseResult{.steps = {{}}}}), HasSubstr("one result for each step"));
-  EXPECT_THAT(message(chase, {.data = ChaseResult{.steps = {{}, {.latencies = nine}}}}), HasSubstr("more latencies"));
-  EXPECT_THAT(message(chase, {.data = ChaseResult{.steps = {{.latencies = eight}, {}}}}), HasSubstr("more latencies"));
-  chase.steps[1].loads = 7;
-  EXPECT_THAT(message(chase, {.data = ChaseResult{.steps = {{}, {.latencies = eight}}}}), HasSubstr("more latencies"));
+  const auto steps = [&](const std::vector<StepResult>& results) {
+    return message(two_steps(), {.data = ChaseResult{.steps = results}});
+  };
+  const StepResult warm{.loads = 64};
+  StepResult timed{.loads = 64, .latencies = std::vector<std::uint32_t>(8, 38), .histogram = {0, 64}};
+  EXPECT_EQ(steps({warm, timed}), "opened");
+  EXPECT_THAT(steps({warm}), HasSubstr("one result for each step"));
+  EXPECT_THAT(steps({warm, warm}), HasSubstr("steps[1] has 0 latencies, and its program keeps 8"));
+  EXPECT_THAT(steps({timed, timed}), HasSubstr("steps[0] has 8 latencies, and its program keeps 0"));
+  EXPECT_THAT(steps({{}, timed}), HasSubstr("steps[0] is of 0 loads, and its program's of 64"));
+  timed.histogram = {0, 63};
+  EXPECT_THAT(steps({warm, timed}), HasSubstr("steps[1] has a histogram of 63 loads"));
 
   const InstructionProgram code{.actors = {{}}, .steps = {{.count = 32, .passes = 2}}};
   EXPECT_EQ(message(code, {.data = InstructionResult{.pass_cycles = {{5, 6}}, .sms = {0}}}), "opened");
@@ -122,11 +127,51 @@ TEST_F(RecordingFile, WithAnAnswerThatItsProgramCannotHave) {
   EXPECT_THAT(message(cluster, {.data = ClusterResult{.sms = {0}, .cycles = {200}}}),
               HasSubstr("one SM for each block"));
   EXPECT_THAT(message(cluster, {.data = ClusterResult{}}), HasSubstr("no cluster"));
+  EXPECT_THAT(message(cluster, {.data = ClusterResult{.sms = {0, 4'000'000'000}, .cycles = {200}}}),
+              HasSubstr("names SM 4000000000"));
+
+  const StreamProgram stream{.bytes = 4096};
+  const double nan = std::numeric_limits<double>::quiet_NaN();
+  EXPECT_THAT(message(stream, {.data = StreamResult{.seconds = nan}}), HasSubstr("seconds is not a finite number"));
+  EXPECT_THAT(message(stream, {.data = StreamResult{.seconds = -1}}), HasSubstr("an amount of -1"));
+  EXPECT_THAT(message(AccessProgram{}, {.data = AccessResult{.blocks = 0}}), HasSubstr("has 0 blocks"));
 }
 
 TEST_F(RecordingFile, WithAProgramThatIsNotKnown) {
   EXPECT_THAT(message_for(recording_of("dance tempo=3", {.data = StreamResult{}})),
               AllOf(HasSubstr(path_), HasSubstr("does not know"), HasSubstr("dance"), HasSubstr("that made it")));
+}
+
+TEST_F(RecordingFile, OfAnAnswerWithItsPlace) {
+  EXPECT_THAT(message_for(recording_of(to_text(two_steps()), {.data = ChaseResult{}})),
+              AllOf(HasSubstr("answer 1 to its program 1 ('chase exclusive=0"), Not(HasSubstr("\n"))));
+}
+
+TEST_F(RecordingFile, OfADeviceThatCannotBe) {
+  const auto message = [&](const auto& change) {
+    Recording recording;
+    change(recording.info);
+    return message_for(encode_recording(recording));
+  };
+  EXPECT_THAT(message([](DeviceInfo& info) { info.sm_count = 4'000'000'000; }),
+              HasSubstr("info.sm_count: 4000000000 is not between 1 and 4096"));
+  EXPECT_THAT(message([](DeviceInfo& info) { info.warp_size = 0; }), HasSubstr("info.warp_size"));
+  EXPECT_THAT(message([](DeviceInfo& info) { info.l2_bytes = 1ull << 63; }), HasSubstr("info.l2_bytes"));
+  EXPECT_THAT(message([](DeviceInfo& info) { info.max_array_bytes = 1ull << 63; }), HasSubstr("info.max_array_bytes"));
+  EXPECT_THAT(message([](DeviceInfo& info) { info.sm_clock_max_mhz = 0; }), HasSubstr("info.sm_clock_max_mhz"));
+  EXPECT_THAT(message([](DeviceInfo& info) { info.spaces = {static_cast<Space>(99)}; }),
+              HasSubstr("info.spaces[0] is 99"));
+}
+
+TEST_F(RecordingFile, WithAProgramOfMoreElementsThanFit) {
+  const std::string array = "array=global:4096:64:sequential:reversed:1:0 elements=0-1000000 ";
+  std::string program = "chase ";
+  for (int i = 0; i < 5; ++i) program += array;
+  EXPECT_THAT(message_for(recording_of(program + "actor=0", {.data = ChaseResult{}})),
+              HasSubstr("lists more elements than"));
+  EXPECT_THAT(message_for(recording_of("chase array=global:4096:64:sequential:reversed:1:0 elements=0-4000000000",
+                                       {.data = ChaseResult{}})),
+              HasSubstr("lists more elements than"));
 }
 
 TEST_F(RecordingFile, ThatIsNotThere) {

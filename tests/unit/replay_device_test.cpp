@@ -85,10 +85,17 @@ TEST_F(Replay, AnswersWhatASimulationAnswered) {
 void fit(ChaseProgram& program, ChaseResult& result) {
   result.steps.resize(program.steps.size());
   for (std::size_t i = 0; i < program.steps.size(); ++i) {
-    const bool timed = program.steps[i].kind == StepKind::kTimed;
-    program.steps[i].loads = std::max<std::uint64_t>(program.steps[i].loads, 20);
-    result.steps[i].latencies.resize(timed ? std::min<std::size_t>(program.timed_cap, 20) : 0, 38);
+    ChaseStep& step = program.steps[i];
+    if (step.kind == StepKind::kTouch) step.array = 99;  // not in the arrays, which say how many a whole one has
+    step.loads = std::max<std::uint64_t>(step.loads, 20);
+    program.timed_cap = std::min(program.timed_cap, 20u);
+    result.steps[i].loads = step.loads;
+    result.steps[i].latencies.assign(keeps_latencies(step.kind) ? program.timed_cap : 0, 38);
+    std::vector<std::uint32_t> histogram(17, 0);
+    histogram[16] = static_cast<std::uint32_t>(step.loads);
+    result.steps[i].histogram = has_histogram(step.kind) ? histogram : std::vector<std::uint32_t>();
   }
+  result.sm %= 132;
 }
 
 void fit(InstructionProgram& program, InstructionResult& result) {
@@ -97,16 +104,20 @@ void fit(InstructionProgram& program, InstructionResult& result) {
   for (std::size_t i = 0; i < program.steps.size(); ++i) {
     program.steps[i].passes = static_cast<std::uint32_t>(result.pass_cycles[i].size());
   }
+  for (std::uint32_t& sm : result.sms) sm %= 132;
 }
 
 void fit(ClusterProgram& program, ClusterResult& result) {
   program.cluster_size = program.cluster_size % kMaxClusterBlocks + 1;
   result.cycles.resize(result.cycles.size() + 1, 0.1);
+  program.every_sm = true;
   result.sms.resize(result.cycles.size() * program.cluster_size);
+  for (std::uint32_t& sm : result.sms) sm %= 132;
+  result.largest_cluster %= kMaxClusterBlocks;
 }
 
 void fit(const StreamProgram&, const StreamResult&) {}
-void fit(const AccessProgram&, const AccessResult&) {}
+void fit(const AccessProgram&, AccessResult& result) { result.blocks = result.blocks % 132 + 1; }
 
 TEST(RecordingOf, AnswersOfEveryKindComesBack) {
   truth::Draw draw(1);

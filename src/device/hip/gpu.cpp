@@ -106,7 +106,7 @@ void Gpu::read_info(int ordinal, const KfdNode& node) {
   info_.sm_clock_max_mhz = mhz(DeviceAttribute::kClockKhz, node.clock_max_mhz);
   if (const auto clock = mhz(DeviceAttribute::kMemoryClockKhz, node.memory_clock_max_mhz))
     info_.memory_clock_max_mhz = *clock * target_.memory_clock_factor;
-  if (const auto bits = attribute(DeviceAttribute::kMemoryBusBits))
+  if (const auto bits = attribute(DeviceAttribute::kMemoryBusBits); bits && *bits > 0)
     info_.memory_bus_bits = static_cast<std::uint32_t>(*bits);
   if (!info_.memory_bus_bits && node.memory_bus_bits > 0) info_.memory_bus_bits = node.memory_bus_bits;
   info_.max_threads_per_block = attribute(DeviceAttribute::kMaxThreadsPerBlock);

@@ -7,16 +7,25 @@
 #include <array>
 #include <nlohmann/json.hpp>
 
+#include "device/info_check.h"
 #include "device/info_fields.h"
+#include "device/replay/recorded_values.h"
+#include "file/cbor_check.h"
+#include "file/limits.h"
+#include "file/shown.h"
 #include "program/kinds.h"
 
 namespace gputopo {
 namespace {
 
-using SortedJson = nlohmann::json;
+using recorded::item;
+using recorded::member;
+using recorded::Place;
+using recorded::read;
+using recorded::refuse;
+using recorded::SortedJson;
 
 constexpr std::size_t kLengthBytes = 8;
-constexpr std::uint64_t kMaxDocumentBytes = 1ull << 30;
 constexpr char kRecordAgain[] = "record again with --record";
 
 [[noreturn]] void throw_corrupt() {
@@ -69,12 +78,17 @@ SortedJson encode_sparse(const std::vector<std::uint32_t>& counts) {
   return sparse;
 }
 
-std::vector<std::uint32_t> decode_sparse(const SortedJson& sparse) {
-  const auto length = sparse.at(0).get<std::size_t>();
-  if (length > kHistogramBins || sparse.size() % 2 == 0) throw_corrupt();
+std::vector<std::uint32_t> decode_sparse(const SortedJson& sparse, const Place& place) {
+  std::size_t length = 0;
+  read(item(sparse, 0, place), {&place, {}, 0}, length);
+  if (length > kHistogramBins) refuse(place, fmt::format("has more than {} bins", kHistogramBins));
+  if (sparse.size() % 2 == 0) refuse(place, "has a bin without its count");
   std::vector<std::uint32_t> counts(length);
   for (std::size_t i = 1; i < sparse.size(); i += 2) {
-    sparse[i + 1].get_to(counts.at(sparse[i].get<std::size_t>()));
+    std::size_t bin = 0;
+    read(sparse[i], {&place, {}, i}, bin);
+    if (bin >= length) refuse({&place, {}, i}, fmt::format("is none of {} bins", length));
+    read(sparse[i + 1], {&place, {}, i + 1}, counts[bin]);
   }
   return counts;
 }
@@ -98,18 +112,21 @@ class ListWriter {
 
 class ListReader {
  public:
-  explicit ListReader(const SortedJson& list) : list_(list) {}
+  ListReader(const SortedJson& list, const Place& place) : list_(list), place_(place) {}
 
   template <typename T>
-  void operator()(std::string_view, T& field) {
-    list_.at(next_++).get_to(field);
+  void operator()(std::string_view name, T& field) {
+    const SortedJson& value = item(list_, next_++, place_);
+    read(value, {&place_, name}, field);
   }
-  void operator()(std::string_view, Sparse<std::vector<std::uint32_t>> field) {
-    field.list = decode_sparse(list_.at(next_++));
+  void operator()(std::string_view name, Sparse<std::vector<std::uint32_t>> field) {
+    const SortedJson& value = item(list_, next_++, place_);
+    field.list = decode_sparse(value, {&place_, name});
   }
 
  private:
   const SortedJson& list_;
+  const Place& place_;
   std::size_t next_ = 0;
 };
 
@@ -141,18 +158,24 @@ class ObjectWriter {
 
 class ObjectReader {
  public:
-  explicit ObjectReader(const SortedJson& object) : object_(object) {}
+  ObjectReader(const SortedJson& object, const Place& place) : object_(object), place_(place) {}
 
   template <typename T>
   void operator()(std::string_view name, T& field) {
-    object_.at(std::string(name)).get_to(field);
+    read(member(object_, name, place_), {&place_, name}, field);
   }
   template <typename T>
   void operator()(std::string_view name, std::optional<T>& field) {
     if (object_.contains(name)) (*this)(name, field.emplace());
   }
   void operator()(std::string_view name, std::vector<StepResult>& steps) {
-    for (const SortedJson& step : object_.at(std::string(name))) visit_fields(steps.emplace_back(), ListReader(step));
+    const SortedJson& list = member(object_, name, place_);
+    const Place place{&place_, name};
+    if (!list.is_array()) refuse(place, "is not a list");
+    for (std::size_t i = 0; i < list.size(); ++i) {
+      const Place of_step{&place, {}, i};
+      visit_fields(steps.emplace_back(), ListReader(list[i], of_step));
+    }
   }
   template <typename T>
   void operator()(std::string_view name, T& field, const T& omitted) {
@@ -162,6 +185,7 @@ class ObjectReader {
 
  private:
   const SortedJson& object_;
+  const Place& place_;
 };
 
 // ---- DeviceInfo ----
@@ -193,11 +217,15 @@ SortedJson encode_info(const DeviceInfo& info) {
 
 DeviceInfo decode_info(const SortedJson& object) {
   DeviceInfo info;
-  visit_info_fields(info, ObjectReader(object));
-  visit_view_fields(info, ObjectReader(object));
+  const Place place{nullptr, "info"};
+  visit_info_fields(info, ObjectReader(object, place));
+  visit_view_fields(info, ObjectReader(object, place));
   info.backend = "replay";
   info.recorded.emplace();  // older recordings do not tell
-  if (object.contains("recorded")) visit_origin_fields(*info.recorded, ObjectReader(object["recorded"]));
+  const Place origin{&place, "recorded"};
+  if (object.contains("recorded")) visit_origin_fields(*info.recorded, ObjectReader(object["recorded"], origin));
+  if (info.spaces.size() > kNames<Space>.size()) refuse({&place, "spaces"}, "are more than there are");
+  check_info(info, "info");
   return info;
 }
 
@@ -224,31 +252,26 @@ SortedJson encode_result(const ProgramResult& result) {
   return answer;
 }
 
-[[noreturn]] void throw_misfit(const Program& program, std::string_view misfit) {
-  constexpr std::size_t kMaxTextShown = 80;
-  std::string text = to_text(program);
-  if (text.size() > kMaxTextShown) text.replace(kMaxTextShown, std::string::npos, "...");
-  throw FormatError(fmt::format("the recording's answer to '{}' {}; {}", text, misfit, kRecordAgain));
-}
-
 template <typename Kind>
-ResultOf<Kind> decode_data(const SortedJson& answer, const Kind& program) {
+ResultOf<Kind> decode_data(const SortedJson& answer, const Place& place, const Kind& program) {
   ResultOf<Kind> data;
   const std::string key(kStandsBeside<ResultOf<Kind>> ? "steps" : Kind::kKind);
-  if (!answer.contains(key)) throw_misfit(program, "is one to another kind of program");
+  if (!answer.contains(key)) throw FormatError("is one to another kind of program");
   if constexpr (kStandsBeside<ResultOf<Kind>>) {
-    visit_fields(data, ObjectReader(answer));
+    visit_fields(data, ObjectReader(answer, place));
   } else {
-    visit_fields(data, ListReader(answer.at(key)));
+    const Place of_kind{&place, key};
+    visit_fields(data, ListReader(answer.at(key), of_kind));
   }
-  if (const std::string_view wrong = misfit(program, data); !wrong.empty()) throw_misfit(program, wrong);
+  if (const std::string wrong = misfit(program, data); !wrong.empty()) throw FormatError(wrong);
   return data;
 }
 
-ProgramResult decode_result(const SortedJson& answer, const Program& program) {
+ProgramResult decode_result(const SortedJson& answer, const Place& place, const Program& program) {
   ProgramResult result;
-  visit_fields(result, ObjectReader(answer));
-  std::visit([&](const auto& of_kind) { result.data = decode_data(answer, of_kind); }, program);
+  visit_fields(result, ObjectReader(answer, place));
+  if (result.sm_clock_mhz < 0) refuse({&place, "clock"}, "is less than zero");
+  std::visit([&](const auto& of_kind) { result.data = decode_data(answer, place, of_kind); }, program);
   return result;
 }
 
@@ -259,13 +282,16 @@ SortedJson encode_answer(const RecordedAnswer& answer) {
 }
 
 RecordedAnswer decode_answer(const SortedJson& answer, const Program& program) {
-  if (!answer.contains("error")) return decode_result(answer, program);
-  RecordedError error{.type = answer.at("error").get<std::string>(),
-                      .what = answer.at("what").get<std::string>(),
-                      .status = answer.at("status").get<std::string>()};
+  const Place place{nullptr, "answer"};
+  if (!answer.contains("error")) return decode_result(answer, place, program);
+  RecordedError error;
+  ObjectReader reader(answer, place);
+  reader("error", error.type);
+  reader("what", error.what);
+  reader("status", error.status);
   const bool known = std::any_of(kErrorTypes.begin(), kErrorTypes.end(),
                                  [&](const ErrorType& type) { return type.name == error.type; });
-  if (!known) throw_corrupt();
+  if (!known) refuse({&place, "error"}, fmt::format("is '{}', which this gputopo does not know", shown(error.type)));
   return error;
 }
 
@@ -283,12 +309,27 @@ std::string compress_bytes(const std::vector<std::uint8_t>& bytes) {
   return packed;
 }
 
+// Taken as it comes: neither `length`, which the file tells, nor how far its bytes would go is believed before.
 std::vector<std::uint8_t> decompress_bytes(std::string_view packed, std::uint64_t length) {
-  if (length > kMaxDocumentBytes) throw_corrupt();
-  std::vector<std::uint8_t> bytes(length);
-  uLongf size = bytes.size();
-  const int status = uncompress(bytes.data(), &size, reinterpret_cast<const Bytef*>(packed.data()), packed.size());
-  if (status != Z_OK || size != length) throw_corrupt();
+  if (length > limits::kMaxInflatedBytes) {
+    throw FormatError(fmt::format("the recording holds {} bytes, and gputopo reads {} at most; {}", length,
+                                  limits::kMaxInflatedBytes, kRecordAgain));
+  }
+  z_stream stream{};
+  if (inflateInit(&stream) != Z_OK) throw std::bad_alloc();
+  stream.next_in = reinterpret_cast<Bytef*>(const_cast<char*>(packed.data()));  // zlib only reads it
+  stream.avail_in = static_cast<uInt>(packed.size());
+  std::vector<std::uint8_t> bytes;
+  std::array<std::uint8_t, 1 << 16> part;
+  int status = Z_OK;
+  while (status == Z_OK && bytes.size() <= length) {
+    stream.next_out = part.data();
+    stream.avail_out = static_cast<uInt>(part.size());
+    status = inflate(&stream, Z_NO_FLUSH);
+    bytes.insert(bytes.end(), part.begin(), part.end() - stream.avail_out);
+  }
+  inflateEnd(&stream);
+  if (status != Z_STREAM_END || bytes.size() != length) throw_corrupt();
   return bytes;
 }
 
@@ -302,23 +343,55 @@ Program parse_recorded(std::string_view text) {
   }
 }
 
+// The answers to one program, the `index`-th of the file.
+void decode_entry(const SortedJson& entry, std::size_t index, Recording& recording) {
+  std::string text;
+  const Place list{nullptr, "answers"};
+  const Place place{&list, {}, index};
+  read(item(entry, 0, place), {&place, {}, 0}, text);
+  const SortedJson& encoded = item(entry, 1, place);
+  if (!encoded.is_array() || encoded.empty()) refuse({&place, {}, 1}, "is no list of answers");
+  const Program program = parse_recorded(text);
+  std::vector<RecordedAnswer>& answers = recording.answers[text];
+  for (std::size_t i = 0; i < encoded.size(); ++i) {
+    try {
+      answers.push_back(decode_answer(encoded[i], program));
+    } catch (const FormatError& error) {
+      throw FormatError(fmt::format("the recording's answer {} to its program {} ('{}') {}; {}", i + 1, index + 1,
+                                    shown(text), error.what(), kRecordAgain));
+    }
+  }
+}
+
+// What of the document is no answer: the message lacks what it is of.
+template <typename Decode>
+auto of_recording(const Decode& decode) {
+  try {
+    return decode();
+  } catch (const FormatError& error) {
+    throw FormatError(fmt::format("the recording's {}; {}", error.what(), kRecordAgain));
+  }
+}
+
 Recording decode_document(const SortedJson& document) {
-  const int version = document.at("version").get<int>();
+  if (!document.is_object() || !document.contains("version") || !document["version"].is_number_integer()) {
+    throw_corrupt();
+  }
+  const auto version = document["version"].get<std::int64_t>();
   if (version != kRecordingVersion) {
     throw FormatError(
         fmt::format("the recording has version {}, this gputopo reads version {}; {} or use the gputopo "
                     "that made it",
                     version, kRecordingVersion, kRecordAgain));
   }
-  Recording recording{.info = decode_info(document.at("info")), .answers = {}, .warnings = {}};
-  if (document.contains("warnings")) document["warnings"].get_to(recording.warnings);
-  for (const SortedJson& entry : document.at("answers")) {
-    const auto text = entry.at(0).get<std::string>();
-    const Program program = parse_recorded(text);
-    std::vector<RecordedAnswer>& answers = recording.answers[text];
-    for (const SortedJson& answer : entry.at(1)) answers.push_back(decode_answer(answer, program));
-    if (answers.empty()) throw_corrupt();
+  if (!document.contains("info") || !document.contains("answers") || !document["answers"].is_array()) throw_corrupt();
+  Recording recording{
+      .info = of_recording([&] { return decode_info(document["info"]); }), .answers = {}, .warnings = {}};
+  if (document.contains("warnings")) {
+    of_recording([&] { read(document["warnings"], {nullptr, "warnings"}, recording.warnings); });
   }
+  const SortedJson& entries = document["answers"];
+  for (std::size_t i = 0; i < entries.size(); ++i) decode_entry(entries[i], i, recording);
   return recording;
 }
 
@@ -368,13 +441,10 @@ Recording decode_recording(std::string_view bytes) {
   }
   bytes.remove_prefix(kLengthBytes);
   const std::vector<std::uint8_t> document = decompress_bytes(bytes, length);
-  try {
-    return decode_document(SortedJson::from_cbor(document));
-  } catch (const SortedJson::exception&) {
-    throw_corrupt();
-  } catch (const std::out_of_range&) {
-    throw_corrupt();
-  }
+  check_cbor(document);
+  const SortedJson json = SortedJson::from_cbor(document, true, false);
+  if (json.is_discarded()) throw_corrupt();
+  return decode_document(json);
 }
 
 }  // namespace gputopo

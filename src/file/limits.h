@@ -1,0 +1,66 @@
+// How much a file from a stranger may ask of us. Every bound on what is read stands here, with its reason; what is
+// beyond is refused in one line (SECURITY.md). The largest file that gputopo wrote so far is the recording of an H200:
+// 6 MB, 23 MB inflated, 5.1 million items, 8 levels deep.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+namespace gputopo::limits {
+
+// ---- Files ----
+
+// Of any file or pipe: forty times that recording, and what any host that has a GPU holds in memory.
+inline constexpr std::uint64_t kMaxInputBytes = 256ull << 20;
+// Of a recording, inflated: five times that one. zlib makes up to a thousand times as much of a file.
+inline constexpr std::uint64_t kMaxInflatedBytes = 128ull << 20;
+
+// ---- Documents: JSON and CBOR ----
+
+// Lists and objects within one another: eight times as deep as any file is. What writes or reads a document calls
+// itself for each level, and the stack is 8 MiB.
+inline constexpr std::size_t kMaxDepth = 64;
+// Values and keys: three times that recording's. Each takes 16 bytes of memory or more, whatever it takes in the file.
+inline constexpr std::size_t kMaxItems = 1u << 24;
+// Of one object: a report's has at most a few dozen. Finding one in a report goes through all of them.
+inline constexpr std::size_t kMaxMembers = 4096;
+// Characters of a file's text that a message repeats.
+inline constexpr std::size_t kMaxShown = 80;
+
+// ---- Programs in recordings ----
+
+// Elements that an array lists: forty times as many as any probe does. "0-4000000000" is a short text.
+inline constexpr std::size_t kMaxListedElements = 1u << 20;
+// Arrays, actors or steps of one program: 270 steps are the most so far.
+inline constexpr std::size_t kMaxProgramItems = 1u << 16;
+// Elements that the arrays of one program list together: memory is taken for all of them at a time.
+inline constexpr std::size_t kMaxProgramElements = 1u << 22;
+
+// ---- Devices, of machine files, recordings and reports ----
+
+// SMs: ten times the largest GPU. Discoveries and drawings go through them, or through all pairs.
+inline constexpr std::uint32_t kMaxSms = 4096;
+// Of memory, caches and arrays: a thousand times the largest; sums and products of a few still fit 64 bits.
+inline constexpr std::uint64_t kMaxDeviceBytes = 1ull << 50;
+// Threads, blocks, registers and bits of a bus: a thousand times the largest.
+inline constexpr std::uint64_t kMaxDeviceUnits = 1ull << 30;
+// A thousand GHz.
+inline constexpr double kMaxClockMhz = 1e6;
+// Carve-outs to choose from: a sweep goes through all of them.
+inline constexpr std::size_t kMaxCarveOuts = 256;
+
+// ---- Simulated machines ----
+
+// Lines of one cache, entries of one TLB: what the host's memory bears.
+inline constexpr std::uint64_t kMaxLines = 1ull << 24;
+inline constexpr std::uint32_t kMaxInstances = 64;   // of a cache, on each SM
+inline constexpr std::uint32_t kMaxPartitions = 64;  // of a cache: each is one more that a load may look into
+inline constexpr std::uint64_t kMaxPageBytes = 1ull << 31;
+// Caches, levels of TLB and stops of a path: a load goes through them.
+inline constexpr std::size_t kMaxLevels = 64;
+// Latencies, and cycles that something adds: half a second of a GPU. Sums over a program's loads stay whole numbers.
+inline constexpr double kMaxCycles = 1e9;
+// Bytes a second: a million times the fastest cache.
+inline constexpr double kMaxBytesPerSecond = 1e20;
+
+}  // namespace gputopo::limits
