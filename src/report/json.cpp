@@ -5,6 +5,9 @@
 #include <limits>
 #include <nlohmann/json.hpp>
 
+#include "file/json_text.h"
+#include "file/limits.h"
+#include "file/shown.h"
 #include "gputopo/catalogue.h"
 #include "gputopo/error.h"
 #include "gputopo/report.h"
@@ -20,13 +23,25 @@ using report::value_json;
 
 // ---- writing ----
 
+// JSON has no other numbers, and what is none was not measured.
+bool is_finite(const Value& value) {
+  if (const auto* number = std::get_if<double>(&value)) return std::isfinite(*number);
+  const auto* numbers = std::get_if<std::vector<double>>(&value);
+  return numbers == nullptr || std::ranges::all_of(*numbers, [](double number) { return std::isfinite(number); });
+}
+
+// A figure that is not finite is left out, and so is a list with one.
 Json values_json(const NamedValues& values) {
   Json json = Json::object();
-  for (const auto& [name, value] : values) json[name] = value_json(value);
+  for (const auto& [name, value] : values) {
+    if (is_finite(value)) json[name] = value_json(value);
+  }
   return json;
 }
 
-Json bound_json(const std::optional<double>& bound) { return bound.has_value() ? Json(*bound) : Json(nullptr); }
+Json bound_json(const std::optional<double>& bound) {
+  return bound.has_value() && std::isfinite(*bound) ? Json(*bound) : Json(nullptr);
+}
 
 // Whole numbers without a point, which most samples are; what is no number (an empty bin's mean) is null.
 Json sample_json(double value) {
@@ -61,7 +76,20 @@ Json samples_json(const std::vector<SampleTable>& samples) {
   return tables;
 }
 
+// What is said instead of a value that is not finite.
+Attribute without_value(const Attribute& attribute) {
+  Attribute result = attribute;
+  result.value = std::monostate{};
+  result.unit.clear();
+  result.low = result.high = std::nullopt;
+  result.source = Source::kUnavailable;
+  result.reason = Reason::kInconclusive;
+  result.detail = "what was measured gives no finite number";
+  return result;
+}
+
 Json attribute_json(const Attribute& attribute) {
+  if (attribute.available() && !is_finite(attribute.value)) return attribute_json(without_value(attribute));
   Json json;
   if (attribute.available()) {
     json["value"] = value_json(attribute.value);
@@ -204,7 +232,7 @@ class Node {
       std::vector<std::uint32_t>& members = result.groups.emplace_back();
       for (const Node& member : group.elements()) {
         const std::int64_t unit = member.integer();
-        if (unit < 0 || unit > std::numeric_limits<std::uint32_t>::max()) member.fail("the number of an SM");
+        if (unit < 0 || unit >= limits::kMaxSms) member.fail("the number of an SM");
         members.push_back(static_cast<std::uint32_t>(unit));
       }
     }
@@ -237,7 +265,9 @@ class Node {
   }
 
  private:
-  [[nodiscard]] std::string child_path(const std::string& key) const { return path_.empty() ? key : path_ + "." + key; }
+  [[nodiscard]] std::string child_path(const std::string& key) const {
+    return path_.empty() ? shown(key) : path_ + "." + shown(key);
+  }
 
   const Json* json_;
   std::string path_;
@@ -274,6 +304,7 @@ SampleTable read_samples(const Node& node, std::int64_t version) {
 // Of an empty list the attribute's name says what it would hold.
 Value read_value(const Node& node, const std::string& name) {
   Value value = node.value();
+  if (std::holds_alternative<std::monostate>(value)) node.fail("a value: what has none says its reason");
   const AttributeInfo* info = find_attribute(name);
   const auto* texts = std::get_if<std::vector<std::string>>(&value);
   if (info != nullptr && info->quantity == Quantity::kUnitGroups && texts != nullptr && texts->empty()) {
@@ -331,7 +362,28 @@ void check_is_ours(const Json& json) {
     throw FormatError(
         fmt::format("the report has schema version {}, but this gputopo reads versions {} to {}: use the gputopo that "
                     "wrote it ({}), or measure again",
-                    version, kOldestSchemaVersion, kSchemaVersion, json["generator"].get<std::string>()));
+                    version, kOldestSchemaVersion, kSchemaVersion, shown(json["generator"].get<std::string>())));
+  }
+}
+
+Json parse_document(std::string_view text) {
+  try {
+    return parse_json<Json>(text);
+  } catch (const FormatError& error) {
+    throw FormatError(
+        fmt::format("not a gputopo report: {}, or it was cut short there; give a file that 'gputopo --json FILE' wrote",
+                    error.what()));
+  }
+}
+
+// As in every file that tells what a device is.
+void check_sm_count(const Topology& topology) {
+  const Attribute* count = find(topology.compute, AttributeId::kSmCount);
+  if (count == nullptr || !count->available()) return;
+  const std::optional<double> sms = count->number();
+  if (!sms || *sms < 1 || *sms > limits::kMaxSms) {
+    throw FormatError(
+        fmt::format("the report's 'compute.sm_count.value' is not a number between 1 and {}", limits::kMaxSms));
   }
 }
 
@@ -357,11 +409,7 @@ std::string to_json(const Topology& topology) {
 }
 
 Topology read_json(std::string_view text) {
-  const Json json = Json::parse(text, nullptr, false);
-  if (json.is_discarded()) {
-    throw FormatError(
-        "not a gputopo report: it is not JSON, or it was cut short; give a file that 'gputopo --json FILE' wrote");
-  }
+  const Json json = parse_document(text);
   check_is_ours(json);
 
   const Node root(json, "");
@@ -381,6 +429,7 @@ Topology read_json(std::string_view text) {
   if (device.has("pci_address")) topology.pci_address = device.at("pci_address").text();
   topology.device = read_attributes(device, version);
   topology.compute = read_attributes(root.at("compute"), version);
+  check_sm_count(topology);
   for (const auto& [id, element] : root.at("memory").members()) {
     topology.memory.push_back({id, element.at("title").text(), read_attributes(element, version)});
   }

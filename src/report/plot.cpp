@@ -116,6 +116,7 @@ class Scale {
       if (step >= rough) break;
     }
     for (double tick = std::ceil(least_ / step - 1e-9) * step; tick <= greatest_ + step * 1e-6; tick += step) {
+      if (!(tick + step > tick)) break;  // values so close that no number lies between them
       result.push_back(std::abs(tick) < step * 1e-6 ? 0 : tick);
     }
     return result;

@@ -123,6 +123,12 @@ INSTANTIATE_TEST_SUITE_P(
         Fault{"/spaces/shared/path", {{{"cache", "l1"}, {"latency_cycles", 3}}}, "spaces.shared.path", "must be empty"},
         Fault{"/tlbs/0/page_bytes", 3000, "tlbs[0].page_bytes", "power of two"},
         Fault{"/tlbs/0/ways", 5, "tlbs[0].ways", "no whole sets"},
+        Fault{"/tlbs/0/set_ways", {16, 0}, "tlbs[0].set_ways", "at least one way"},
+        Fault{"/tlbs/0/miss_cycles", 1e300, "tlbs[0].miss_cycles", "is more than"},
+        Fault{"/caches/1/partitions", 4096, "caches[1].partitions", "is more than 64"},
+        Fault{"/info/l2_bytes", 1ull << 63, "info.l2_bytes", "is more than"},
+        Fault{"/info/sm_count", {{"deep", {1, 2}}}, "info.sm_count", "an object is not a whole number"},
+        Fault{"/info/name", std::vector<int>(100, 1), "info.name", "a list is not a text"},
         Fault{"/bandwidths/l7", {{"read_bytes_per_second", 1}}, "bandwidths.l7", "not the id of a cache"},
         Fault{"/bandwidths/memory/read_bytes_per_second", 0, "bandwidths.memory.read_bytes_per_second",
               "more than zero"},
@@ -186,6 +192,15 @@ TEST(MachineFileFaults, WhatIsNoJsonSaysWhere) {
   EXPECT_THAT(message_for("{\n  \"machine_version\": 1,\n  oops\n}"), HasSubstr("not JSON at line 3, column 3"));
   EXPECT_THAT(message_for(""), HasSubstr("not JSON"));
   EXPECT_THAT(message_for("[]"), HasSubstr("machine file: is not an object"));
+}
+
+TEST(MachineFileFaults, WhatIsTooDeepOrTooLargeSaysWhere) {
+  std::string deep = R"({"machine_version": 1, "info": )";
+  for (int i = 0; i < 1'000'000; ++i) deep += "[";
+  EXPECT_THAT(message_for(deep), AllOf(HasSubstr("machine file: 'info[0][0]"), HasSubstr("more than 64 lists")));
+  EXPECT_THAT(message_for("{\"machine_version\": 1,\n \"timer_cycles\": 1e600}"),
+              HasSubstr("machine file: a number that is too large at line 2, column"));
+  EXPECT_THAT(message_for(R"({"machine_version": 1, "machine_version": 1})"), HasSubstr("'machine_version' twice"));
 }
 
 TEST(MachineFileFaults, TheFileIsNamedToo) {

@@ -1,6 +1,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <limits>
 #include <nlohmann/json.hpp>
 
 #include "gputopo/error.h"
@@ -95,6 +96,51 @@ TEST(ReportJson, NamesTheFieldThatIsMissingOrWrong) {
               HasSubstr("'memory.l1.size.value'"));
   EXPECT_THAT(error_after([](auto& json) { json["memory"]["l1"]["size"]["source"] = "guessed"; }),
               HasSubstr("guessed"));
+}
+
+TEST(ReportJson, WhatIsNotFiniteIsNeverAMeasuredValue) {
+  for (const double wrong : {std::numeric_limits<double>::quiet_NaN(), std::numeric_limits<double>::infinity()}) {
+    Topology topology = sample_topology();
+    Attribute& attribute = topology.memory[0].attributes[0].second;
+    attribute.value = wrong;
+    Attribute& other = topology.memory[0].attributes[1].second;
+    other.high = wrong;
+    other.add_detail("odd", wrong);
+    other.add_condition("odds", std::vector<double>{1, wrong});
+    const std::string text = to_json(topology);
+    const Topology read = read_json(text);
+    EXPECT_EQ(to_json(read), text);
+    const Attribute& written = read.memory[0].attributes[0].second;
+    EXPECT_EQ(written.reason, Reason::kInconclusive);
+    EXPECT_THAT(written.detail, HasSubstr("no finite number"));
+    EXPECT_EQ(read.memory[0].attributes[1].second.high, std::nullopt);
+    EXPECT_EQ(read.memory[0].attributes[1].second.find_detail("odd"), nullptr);
+    EXPECT_THAT(text, Not(HasSubstr("odds")));
+  }
+}
+
+TEST(ReportJson, SaysWhereNullIsNoNumber) {
+  EXPECT_THAT(error_after([](auto& json) {
+                json["memory"]["l1"]["size"]["value"] = {1, nullptr};
+              }),
+              HasSubstr("'memory.l1.size.value[1]' is not a number"));
+  EXPECT_THAT(error_after([](auto& json) { json["memory"]["l1"]["size"]["value"] = nullptr; }),
+              HasSubstr("'memory.l1.size.value' is not a value"));
+  EXPECT_THAT(error_after([](auto& json) { json["timing"]["total_seconds"] = nullptr; }),
+              HasSubstr("'timing.total_seconds' is not a number"));
+}
+
+TEST(ReportJson, RefusesWhatNoReportHolds) {
+  EXPECT_THAT(error_of("{\"schema_version\": 3,\n\"x\": 1e600}"), HasSubstr("a number that is too large at line 2"));
+  EXPECT_THAT(error_of("{\"a\": " + std::string(100'000, '[')), HasSubstr("'a[0][0]"));
+  EXPECT_THAT(error_after([](auto& json) { json["compute"]["sm_count"]["value"] = 4e9; }),
+              HasSubstr("'compute.sm_count.value' is not a number between 1 and 4096"));
+  EXPECT_THAT(error_after([](auto& json) { json["memory"]["l1"]["size"]["value"] = {{5000}}; }),
+              HasSubstr("'memory.l1.size.value[0][0]' is not the number of an SM"));
+  EXPECT_THAT(error_after([](auto& json) {
+                for (int i = 0; i < 5000; ++i) json[std::to_string(i)] = 1;
+              }),
+              HasSubstr("more than 4096 members"));
 }
 
 TEST(ReportJson, GroupsOfUnitsAreListsOfNumbers) {

@@ -11,6 +11,12 @@ constexpr std::uint64_t kNeighbourBase = 1ull << 42;
 // From one store of a thread to its next: what the loop around it takes.
 constexpr double kStoreCycles = 8;
 
+const CacheSpec* find_cache(const MachineSpec& spec, const std::string& id) {
+  return &*std::find_if(spec.caches.begin(), spec.caches.end(), [&](const CacheSpec& cache) { return cache.id == id; });
+}
+
+}  // namespace
+
 CacheGeometry tlb_geometry(const TlbSpec& spec) {
   const CacheSpec cache{.size_bytes = spec.entries,
                         .line_bytes = 1,
@@ -22,12 +28,6 @@ CacheGeometry tlb_geometry(const TlbSpec& spec) {
   geometry.line_bytes = geometry.sector_bytes = static_cast<std::uint32_t>(spec.page_bytes);
   return geometry;
 }
-
-const CacheSpec* find_cache(const MachineSpec& spec, const std::string& id) {
-  return &*std::find_if(spec.caches.begin(), spec.caches.end(), [&](const CacheSpec& cache) { return cache.id == id; });
-}
-
-}  // namespace
 
 std::uint64_t usable_bytes(const CacheSpec& spec, std::uint64_t carve_out_bytes) {
   return spec.unified ? spec.size_bytes - std::min(spec.size_bytes, carve_out_bytes) : spec.size_bytes;

@@ -16,6 +16,8 @@ namespace gputopo::sim {
 
 // The usable bytes of a cache once `carve_out_bytes` of shared memory are taken from it.
 [[nodiscard]] std::uint64_t usable_bytes(const CacheSpec& spec, std::uint64_t carve_out_bytes);
+// Of one level of TLB: its lines are the entries. Throws FormatError, without the field's name.
+[[nodiscard]] CacheGeometry tlb_geometry(const TlbSpec& spec);
 
 // What a load of one warp through one space passes, nearest first.
 class Path {

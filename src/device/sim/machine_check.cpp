@@ -8,8 +8,10 @@
 #include <numeric>
 #include <set>
 
+#include "device/info_check.h"
 #include "device/sim/hierarchy.h"
 #include "device/sim/machine.h"
+#include "file/limits.h"
 
 namespace gputopo::sim {
 namespace {
@@ -17,10 +19,9 @@ namespace {
 constexpr std::uint32_t kLargestLineBytes = 4096;
 constexpr std::uint32_t kSmallestSectorBytes = kMinimumStrideBytes;  // both links of an element lie in one sector
 constexpr std::uint64_t kMaxInterleaveBytes = 1u << 20;
-constexpr std::uint64_t kMaxLines = 1ull << 24;  // of one cache: what the host's memory bears
-constexpr std::uint32_t kMaxInstances = 64;
-constexpr std::uint64_t kMaxPageBytes = 1ull << 31;
-constexpr std::uint32_t kMaxSms = 4096;
+using limits::kMaxInstances;
+using limits::kMaxLines;
+using limits::kMaxPageBytes;
 constexpr double kMaxOverheadCycles = 1000;
 
 template <typename... Args>
@@ -33,12 +34,22 @@ void require_power_of_two(std::uint64_t value, const std::string& field, std::ui
   require(value >= low && value <= high, field, "{} is not between {} and {}", value, low, high);
 }
 
+// Of a rate the field's name says so; all else are cycles, or far less.
+void require_no_more_than_any(double value, const std::string& field) {
+  const double most = field.ends_with("bytes_per_second") || field.ends_with("bytes_in_flight")
+                          ? limits::kMaxBytesPerSecond
+                          : limits::kMaxCycles;
+  require(value <= most, field, "{} is more than {}", value, most);
+}
+
 void require_not_negative(double value, const std::string& field) {
   require(std::isfinite(value) && value >= 0, field, "{} is not zero or more", value);
+  require_no_more_than_any(value, field);
 }
 
 void require_positive(double value, const std::string& field) {
   require(std::isfinite(value) && value > 0, field, "{} is not more than zero", value);
+  require_no_more_than_any(value, field);
 }
 
 // Cycles that measuring itself takes: as long as a load from memory would hide every cache.
@@ -48,32 +59,6 @@ void require_overhead(double value, const std::string& field) {
 
 void require_fraction(double value, const std::string& field) {
   require(value >= 0 && value <= 1, field, "{} is not between 0 and 1", value);
-}
-
-void check_info(const DeviceInfo& info) {
-  require(!info.name.empty(), "info.name", "must not be empty");
-  require(info.sm_count >= 1 && info.sm_count <= kMaxSms, "info.sm_count", "{} is not between 1 and {}", info.sm_count,
-          kMaxSms);
-  require(info.warp_size == 32 || info.warp_size == 64, "info.warp_size", "{} is not 32 or 64", info.warp_size);
-  require(!info.xcd_count || (*info.xcd_count >= 1 && info.sm_count % *info.xcd_count == 0), "info.xcd_count",
-          "{} do not divide the {} SMs evenly", info.xcd_count.value_or(0), info.sm_count);
-  if (info.physical_sm_ids) {
-    const auto& ids = *info.physical_sm_ids;
-    require(ids.size() == info.sm_count, "info.physical_sm_ids", "are {} and not one for each of the {} SMs",
-            ids.size(), info.sm_count);
-    require(std::adjacent_find(ids.begin(), ids.end(), std::greater_equal<>()) == ids.end(), "info.physical_sm_ids",
-            "must ascend, each once");
-  }
-  const auto& choices = info.carve_outs_bytes;
-  require(std::adjacent_find(choices.begin(), choices.end(), std::greater_equal<>()) == choices.end(),
-          "info.carve_outs_bytes", "must ascend, each once");
-  if (info.sm_clock_max_mhz) require_positive(*info.sm_clock_max_mhz, "info.sm_clock_max_mhz");
-  if (info.memory_clock_max_mhz) require_positive(*info.memory_clock_max_mhz, "info.memory_clock_max_mhz");
-  if (info.memory_bus_bits) require_positive(*info.memory_bus_bits, "info.memory_bus_bits");
-  if (info.max_threads_per_block) {
-    require(*info.max_threads_per_block >= info.warp_size, "info.max_threads_per_block", "{} is less than a warp of {}",
-            *info.max_threads_per_block, info.warp_size);
-  }
 }
 
 void check_groups(const MachineSpec& spec) {
@@ -173,6 +158,8 @@ void check_cache(const MachineSpec& spec, const CacheSpec& cache, const std::str
   require(per_sm || cache.instances == 1, field + ".instances", "must be 1 for scope gpu or xcd");
   require(cache.partitions >= 1 && (cache.scope == Scope::kGpu || cache.partitions == 1), field + ".partitions",
           "must be at least 1, and 1 for any scope but gpu");
+  require(cache.partitions <= limits::kMaxPartitions, field + ".partitions", "{} is more than {}", cache.partitions,
+          limits::kMaxPartitions);
   require(cache.partitions > 1 || !cache.copies_far_lines, field + ".copies_far_lines",
           "must be false for a cache of one partition");
   check_scope(spec, cache.scope, field + ".scope");
@@ -239,6 +226,7 @@ void check_space(const MachineSpec& spec, Space space, const SpaceSpec& space_sp
     latency = stop.far_latency_cycles;
   }
   require_positive(space_spec.memory_latency_cycles, field + ".memory_latency_cycles");
+  require_not_negative(space_spec.far_memory_latency_cycles, field + ".far_memory_latency_cycles");
   const double far_memory = space_spec.far_memory_latency_cycles;
   require(far_memory == 0 || far_memory >= space_spec.memory_latency_cycles, field + ".far_memory_latency_cycles",
           "{} is less than the latency of near memory {}", far_memory, space_spec.memory_latency_cycles);
@@ -249,6 +237,8 @@ void check_space(const MachineSpec& spec, Space space, const SpaceSpec& space_sp
 void check_code(const MachineSpec& spec, const CodeSpec& code) {
   require(code.bytes_per_instruction == 8 || code.bytes_per_instruction == 16, "code.bytes_per_instruction",
           "{} is not 8 or 16", code.bytes_per_instruction);
+  require(code.path.size() <= limits::kMaxLevels, "code.path", "{} stops are more than {}", code.path.size(),
+          limits::kMaxLevels);
   double cycles = 0;
   for (std::size_t i = 0; i < code.path.size(); ++i) {
     const std::string field = fmt::format("code.path[{}]", i);
@@ -265,16 +255,23 @@ void check_code(const MachineSpec& spec, const CodeSpec& code) {
   require_overhead(code.loop_cycles, "code.loop_cycles");
 }
 
+void check_tlb_sets(const TlbSpec& tlb, const std::string& field) {
+  require(tlb.ways == 0 || tlb.entries % tlb.ways == 0, field + ".ways", "{} entries are no whole sets of {} ways",
+          tlb.entries, tlb.ways);
+  if (tlb.set_ways.empty()) return;
+  require(std::ranges::find(tlb.set_ways, 0u) == tlb.set_ways.end(), field + ".set_ways",
+          "a set must have at least one way");
+  const std::uint64_t listed = std::accumulate(tlb.set_ways.begin(), tlb.set_ways.end(), std::uint64_t{0});
+  require(listed == tlb.entries, field + ".set_ways", "{} ways are not the {} entries", listed, tlb.entries);
+}
+
 void check_tlb(const MachineSpec& spec, const TlbSpec& tlb, const std::string& field) {
   check_scope(spec, tlb.scope, field + ".scope");
   require_power_of_two(tlb.page_bytes, field + ".page_bytes", kLargestLineBytes, kMaxPageBytes);
   require(tlb.entries >= 1 && tlb.entries <= kMaxLines, field + ".entries", "{} is not between 1 and {}", tlb.entries,
           kMaxLines);
-  require(tlb.ways == 0 || tlb.entries % tlb.ways == 0, field + ".ways", "{} entries are no whole sets of {} ways",
-          tlb.entries, tlb.ways);
-  const std::uint64_t listed = std::accumulate(tlb.set_ways.begin(), tlb.set_ways.end(), std::uint64_t{0});
-  require(tlb.set_ways.empty() || listed == tlb.entries, field + ".set_ways", "{} ways are not the {} entries", listed,
-          tlb.entries);
+  check_tlb_sets(tlb, field);
+  check_geometry(field + ".ways", [&] { return tlb_geometry(tlb); });
   require_not_negative(tlb.miss_cycles, field + ".miss_cycles");
   require_not_negative(tlb.memory_miss_cycles.value_or(0), field + ".memory_miss_cycles");
 }
@@ -375,11 +372,15 @@ void refuse_silent(const MachineSpec& spec, const std::string& field, const std:
 }
 
 void check_machine(const MachineSpec& spec) {
-  check_info(spec.info);
+  require(!spec.info.name.empty(), "info.name", "must not be empty");
+  check_info(spec.info, "info");
   check_groups(spec);
   check_caches(spec);
   check_memory(spec);
   require(!spec.spaces.empty(), "spaces", "must not be empty");
+  require(spec.caches.size() <= limits::kMaxLevels, "caches", "{} are more than {}", spec.caches.size(),
+          limits::kMaxLevels);
+  require(spec.tlbs.size() <= limits::kMaxLevels, "tlbs", "{} are more than {}", spec.tlbs.size(), limits::kMaxLevels);
   for (const auto& [space, space_spec] : spec.spaces) check_space(spec, space, space_spec);
   for (std::size_t i = 0; i < spec.tlbs.size(); ++i) check_tlb(spec, spec.tlbs[i], fmt::format("tlbs[{}]", i));
   if (spec.code) check_code(spec, *spec.code);

@@ -10,6 +10,8 @@
 #include <utility>
 
 #include "device/sim/machine_fields.h"
+#include "file/json_text.h"
+#include "file/shown.h"
 
 namespace gputopo::sim {
 namespace {
@@ -22,7 +24,16 @@ constexpr int kMachineVersion = 1;
   throw FormatError(fmt::format("{}: {}", path.empty() ? "machine file" : path, problem));
 }
 
-std::string join_path(const std::string& path, const std::string& key) { return path.empty() ? key : path + "." + key; }
+// A value within a message: what it is, where it is long.
+std::string text_of(const SortedJson& node) {
+  if (node.is_array()) return "a list";
+  if (node.is_object()) return "an object";
+  return shown(node.dump());
+}
+
+std::string join_path(const std::string& path, const std::string& key) {
+  return path.empty() ? shown(key) : path + "." + shown(key);
+}
 
 // The value inside {"value": ..., "source": ...}, or the node itself.
 const SortedJson& unwrap(const SortedJson& node, const std::string& path) {
@@ -43,17 +54,17 @@ template <typename T>
 void read(const SortedJson& wrapped, const std::string& path, T& out);
 
 void read_value(const SortedJson& node, const std::string& path, bool& out) {
-  if (!node.is_boolean()) refuse(path, fmt::format("{} is not true or false", node.dump()));
+  if (!node.is_boolean()) refuse(path, fmt::format("{} is not true or false", text_of(node)));
   out = node.get<bool>();
 }
 
 void read_value(const SortedJson& node, const std::string& path, std::string& out) {
-  if (!node.is_string()) refuse(path, fmt::format("{} is not a text", node.dump()));
+  if (!node.is_string()) refuse(path, fmt::format("{} is not a text", text_of(node)));
   out = node.get<std::string>();
 }
 
 void read_value(const SortedJson& node, const std::string& path, double& out) {
-  if (!node.is_number()) refuse(path, fmt::format("{} is not a number", node.dump()));
+  if (!node.is_number()) refuse(path, fmt::format("{} is not a number", text_of(node)));
   out = node.get<double>();
 }
 
@@ -62,7 +73,7 @@ requires std::is_integral_v<Integer>
 void read_value(const SortedJson& node, const std::string& path, Integer& out) {
   constexpr auto kMax = static_cast<std::uint64_t>(std::numeric_limits<Integer>::max());
   if (!node.is_number_unsigned() || node.get<std::uint64_t>() > kMax) {
-    refuse(path, fmt::format("{} is not a whole number between 0 and {}", node.dump(), kMax));
+    refuse(path, fmt::format("{} is not a whole number between 0 and {}", text_of(node), kMax));
   }
   out = node.get<Integer>();
 }
@@ -78,7 +89,7 @@ void read_value(const SortedJson& node, const std::string& path, Enum& out) {
     }
     allowed += (allowed.empty() ? "" : ", ") + std::string(name);
   }
-  refuse(path, fmt::format("{} is not one of {}", node.dump(), allowed));
+  refuse(path, fmt::format("{} is not one of {}", text_of(node), allowed));
 }
 
 template <typename T>
@@ -166,23 +177,18 @@ void read(const SortedJson& wrapped, const std::string& path, T& out) {
   read_value(unwrap(wrapped, path), path, out);
 }
 
-// "line 3, column 7", from nlohmann's byte offset.
-std::string place_in(const std::string& text, std::size_t byte) {
-  const std::string before = text.substr(0, byte == 0 ? 0 : byte - 1);
-  const auto line = std::count(before.begin(), before.end(), '\n') + 1;
-  const std::size_t line_start = before.rfind('\n') == std::string::npos ? 0 : before.rfind('\n') + 1;
-  return fmt::format("line {}, column {}", line, before.size() - line_start + 1);
+SortedJson parse_document(const std::string& json_text) {
+  try {
+    return parse_json<SortedJson>(json_text);
+  } catch (const FormatError& error) {
+    throw FormatError(fmt::format("machine file: {}; correct it there", error.what()));
+  }
 }
 
 }  // namespace
 
 MachineSpec parse_machine(const std::string& json_text) {
-  SortedJson document;
-  try {
-    document = SortedJson::parse(json_text);
-  } catch (const SortedJson::parse_error& error) {
-    throw FormatError(fmt::format("machine file: not JSON at {}; correct it there", place_in(json_text, error.byte)));
-  }
+  const SortedJson document = parse_document(json_text);
   MachineSpec spec;
   int version = 0;
   std::vector<Field> fields = fields_of(spec);

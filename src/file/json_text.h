@@ -1,0 +1,135 @@
+// Reads JSON text of strangers into nlohmann's document: bounded in depth and in number of values (file/limits.h), and
+// what is wrong with it is said in our words, with its place.
+#pragma once
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstddef>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "file/limits.h"
+#include "file/shown.h"
+#include "gputopo/error.h"
+
+namespace gputopo {
+
+// "line 3, column 7" of a byte of the text.
+[[nodiscard]] inline std::string place_in(std::string_view text, std::size_t byte) {
+  const std::string_view before = text.substr(0, std::min(byte, text.size()));
+  const std::size_t newline = before.rfind('\n');
+  const std::size_t column = newline == std::string_view::npos ? before.size() : before.size() - newline - 1;
+  return fmt::format("line {}, column {}", std::count(before.begin(), before.end(), '\n') + 1, column + 1);
+}
+
+// What nlohmann's parser calls for each token. False ends it, and `problem` says why.
+template <typename Json>
+class BoundedBuilder {
+ public:
+  using number_integer_t = typename Json::number_integer_t;
+  using number_unsigned_t = typename Json::number_unsigned_t;
+  using number_float_t = typename Json::number_float_t;
+  using string_t = typename Json::string_t;
+  using binary_t = typename Json::binary_t;
+
+  [[nodiscard]] Json&& document() { return std::move(document_); }
+  [[nodiscard]] const std::string& problem() const { return problem_; }
+  // "memory.l1.size[3]": what was read last.
+  [[nodiscard]] std::string path() const {
+    std::string path;
+    for (std::size_t i = 0; i < open_.size(); ++i) {
+      const std::string dot = path.empty() ? "" : ".";
+      const std::size_t next = open_[i]->size() - (i + 1 < open_.size() ? 1 : 0);
+      path += open_[i]->is_array() ? fmt::format("[{}]", next) : dot + keys_[i];
+    }
+    return path.empty() ? "document" : shown(path);
+  }
+  // Of the token that nlohmann refused; none if it was not nlohmann.
+  [[nodiscard]] const std::optional<std::size_t>& refused_byte() const { return refused_byte_; }
+
+  bool null() { return add(nullptr) != nullptr; }
+  bool boolean(bool value) { return add(value) != nullptr; }
+  bool number_integer(number_integer_t value) { return add(value) != nullptr; }
+  bool number_unsigned(number_unsigned_t value) { return add(value) != nullptr; }
+  bool number_float(number_float_t value, const string_t&) { return add(value) != nullptr; }
+  bool string(string_t& value) { return add(std::move(value)) != nullptr; }
+  bool binary(binary_t&) { return refuse("bytes, which no file of gputopo has"); }
+  bool start_object(std::size_t) { return open(Json::object()); }
+  bool start_array(std::size_t) { return open(Json::array()); }
+  bool end_object() { return close(); }
+  bool end_array() { return close(); }
+  bool key(string_t& name) {
+    Json& object = *open_.back();
+    if (object.size() >= limits::kMaxMembers) {
+      return refuse(fmt::format("more than {} members of one object", limits::kMaxMembers));
+    }
+    if (object.contains(name)) return refuse(fmt::format("'{}' twice", shown(name)));
+    keys_.back() = name;
+    member_ = &object[std::move(name)];
+    return count();
+  }
+  bool parse_error(std::size_t position, const std::string&, const nlohmann::detail::exception& error) {
+    constexpr int kNumberOverflow = 406;
+    refused_byte_ = position == 0 ? 0 : position - 1;
+    return refuse(error.id == kNumberOverflow ? "a number that is too large" : "");
+  }
+
+ private:
+  bool refuse(std::string problem) {
+    problem_ = std::move(problem);
+    return false;
+  }
+  bool count() {
+    if (++items_ <= limits::kMaxItems) return true;
+    return refuse(fmt::format("more than {} values", limits::kMaxItems));
+  }
+  template <typename Value>
+  Json* add(Value&& value) {
+    if (!count()) return nullptr;
+    if (open_.empty()) return &(document_ = std::forward<Value>(value));
+    if (!open_.back()->is_array()) return &(*member_ = std::forward<Value>(value));
+    open_.back()->push_back(std::forward<Value>(value));
+    return &open_.back()->back();
+  }
+  bool open(Json empty) {
+    if (open_.size() >= limits::kMaxDepth) {
+      return refuse(fmt::format("more than {} lists and objects within one another", limits::kMaxDepth));
+    }
+    Json* const place = add(std::move(empty));
+    if (place == nullptr) return false;
+    open_.push_back(place);
+    keys_.emplace_back();
+    return true;
+  }
+  bool close() {
+    open_.pop_back();
+    keys_.pop_back();
+    return true;
+  }
+
+  Json document_;
+  std::vector<Json*> open_;        // the lists and objects that are being read, the outermost first
+  std::vector<std::string> keys_;  // of each of them, read last; empty in lists
+  Json* member_ = nullptr;         // whose key was read last
+  std::size_t items_ = 0;
+  std::optional<std::size_t> refused_byte_;
+  std::string problem_;
+};
+
+// The document. Throws FormatError: "not JSON at line 3, column 7", or what else is wrong with it and where ("a number
+// that is too large at ...", "'memory.l1' holds more than ..."); without the file's name.
+template <typename Json>
+[[nodiscard]] Json parse_json(std::string_view text) {
+  BoundedBuilder<Json> builder;
+  if (Json::sax_parse(text.begin(), text.end(), &builder)) return builder.document();
+  if (!builder.refused_byte()) throw FormatError(fmt::format("'{}' holds {}", builder.path(), builder.problem()));
+  throw FormatError(fmt::format("{} at {}", builder.problem().empty() ? "not JSON" : builder.problem(),
+                                place_in(text, *builder.refused_byte())));
+}
+
+}  // namespace gputopo
