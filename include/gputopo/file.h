@@ -8,6 +8,8 @@ namespace gputopo {
 
 // Writes text to a file beside it, then renames. Throws FileError with what to do.
 void write_file(const std::string& path, std::string_view text);
+// A regular file, a pipe that the shell made (<(command)), or "-": standard input; 256 MiB at most. Throws FileError,
+// for devices and named pipes, too: they may never end.
 [[nodiscard]] std::string read_file(const std::string& path);
 
 }  // namespace gputopo

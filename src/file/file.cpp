@@ -5,6 +5,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <array>
 #include <cerrno>
 #include <cstring>
 #include <filesystem>
@@ -12,6 +13,7 @@
 #include <utility>
 #include <vector>
 
+#include "file/limits.h"
 #include "file/writable.h"
 #include "gputopo/error.h"
 
@@ -96,6 +98,71 @@ bool is_written_in_place(const std::string& path) {
   return ::stat(path.c_str(), &status) == 0 && !S_ISREG(status.st_mode) && !S_ISDIR(status.st_mode);
 }
 
+// A pipe without a name: the shell's own, as of <(command). Nobody may ever write to one that has a name.
+bool is_nameless_pipe(int fd) {
+  std::error_code ignored;
+  return fs::read_symlink(fmt::format("/proc/self/fd/{}", fd), ignored).string().starts_with("pipe:");
+}
+
+[[noreturn]] void refuse_kind(const std::string& path) {
+  throw FileError(fmt::format("cannot read '{}': it is no regular file; name a file, or - for what is piped in", path));
+}
+
+[[noreturn]] void refuse_size(const std::string& path) {
+  throw FileError(fmt::format("cannot read '{}': it is larger than {} MiB, which no file of gputopo is; name another",
+                              path, limits::kMaxInputBytes >> 20));
+}
+
+// A file to be read: a regular one, or a nameless pipe. Others may never end, or do something when they are opened.
+class InputFile {
+ public:
+  explicit InputFile(const std::string& path) {
+    struct stat status {};
+    if (::stat(path.c_str(), &status) != 0) fail("read", path, errno);
+    if (S_ISDIR(status.st_mode)) fail("read", path, EISDIR);
+    if (!S_ISREG(status.st_mode) && !S_ISFIFO(status.st_mode)) refuse_kind(path);
+    fd_ = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);  // a pipe that nobody writes to would wait here
+    if (fd_ < 0) fail("read", path, errno);
+    try {
+      check(path);
+    } catch (...) {
+      ::close(fd_);
+      throw;
+    }
+  }
+  InputFile(const InputFile&) = delete;
+  InputFile& operator=(const InputFile&) = delete;
+  ~InputFile() { ::close(fd_); }
+  [[nodiscard]] int fd() const { return fd_; }
+
+ private:
+  // Once more, for the path may name another file by now.
+  void check(const std::string& path) const {
+    struct stat status {};
+    if (::fstat(fd_, &status) != 0) fail("read", path, errno);
+    if (!S_ISREG(status.st_mode) && !(S_ISFIFO(status.st_mode) && is_nameless_pipe(fd_))) refuse_kind(path);
+    if (S_ISREG(status.st_mode) && static_cast<std::uint64_t>(status.st_size) > limits::kMaxInputBytes) {
+      refuse_size(path);
+    }
+    if (::fcntl(fd_, F_SETFL, 0) != 0) fail("read", path, errno);
+  }
+
+  int fd_ = -1;
+};
+
+std::string read_all(int fd, const std::string& path) {
+  std::string text;
+  std::array<char, 1 << 16> buffer;
+  while (true) {
+    const ssize_t count = ::read(fd, buffer.data(), buffer.size());
+    if (count == 0) return text;
+    if (count < 0 && errno == EINTR) continue;
+    if (count < 0) fail("read", path, errno);
+    text.append(buffer.data(), static_cast<std::size_t>(count));
+    if (text.size() > limits::kMaxInputBytes) refuse_size(path);
+  }
+}
+
 std::string path_beside(const std::string& path) { return fmt::format("{}.{}.partial", path, ::getpid()); }
 
 }  // namespace
@@ -150,18 +217,9 @@ void write_file(const std::string& path, std::string_view text) {
 }
 
 std::string read_file(const std::string& path) {
-  const int fd = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
-  if (fd < 0) fail("read", path, errno);
-  std::string text;
-  char buffer[1 << 16];
-  ssize_t count = 0;
-  while ((count = ::read(fd, buffer, sizeof buffer)) > 0 || (count < 0 && errno == EINTR)) {
-    if (count > 0) text.append(buffer, static_cast<std::size_t>(count));
-  }
-  const int error = errno;
-  ::close(fd);
-  if (count < 0) fail("read", path, error);
-  return text;
+  if (path == "-") return read_all(STDIN_FILENO, path);
+  const InputFile file(path);
+  return read_all(file.fd(), path);
 }
 
 }  // namespace gputopo

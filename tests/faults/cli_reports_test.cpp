@@ -40,6 +40,21 @@ TEST(CliShow, GivesEveryFormatAsTheDiscoveryDid) {
   }
 }
 
+TEST(CliShow, ReadsWhatIsPipedIn) {
+  const std::string expected = gputopo_with("show " + kH200).out;
+  EXPECT_EQ(test::run_command("cat " + kH200 + " | " GPUTOPO_BINARY " show -").out, expected);
+  EXPECT_EQ(test::run_command("bash -c '" GPUTOPO_BINARY " show <(cat " + kH200 + ")'").out, expected);
+}
+
+TEST(CliShow, RefusesWhatNeverEnds) {
+  const TemporaryFolder folder;
+  const std::string fifo = folder.file("fifo");
+  EXPECT_THAT(gputopo_with("show /dev/zero").err, HasSubstr("cannot read '/dev/zero': it is no regular file"));
+  EXPECT_THAT(gputopo_with("show - </dev/zero").err, HasSubstr("larger than 256 MiB"));
+  EXPECT_THAT(test::run_command("mkfifo " + fifo + " && " GPUTOPO_BINARY " replay " + fifo).err,
+              HasSubstr("no regular file"));
+}
+
 TEST(CliShow, PrintsOneFormatInsteadOfTheTable) {
   EXPECT_THAT(gputopo_with("show " + kH200 + " --csv -").out, testing::StartsWith("element,attribute"));
   EXPECT_THAT(gputopo_with("show " + kH200 + " --tree").out, HasSubstr("132 x SM"));

@@ -1,5 +1,6 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/stat.h>
 
 #include <filesystem>
 
@@ -62,6 +63,22 @@ TEST(CheckWritable, LeavesNothingBehind) {
   const TemporaryFolder folder;
   check_writable(folder.file("a"));
   EXPECT_THAT(folder.entries(), IsEmpty());
+}
+
+TEST(ReadFile, RefusesWhatMayNeverEnd) {
+  const TemporaryFolder folder;
+  ASSERT_EQ(mkfifo(folder.file("fifo").c_str(), 0666), 0);
+  for (const std::string& path : {std::string("/dev/zero"), std::string("/dev/null"), folder.file("fifo")}) {
+    EXPECT_THAT(file_error([&] { (void)read_file(path); }), HasSubstr("'" + path + "': it is no regular file"));
+  }
+  EXPECT_THAT(file_error([&] { (void)read_file(folder.path()); }), HasSubstr("name a file, not a folder"));
+}
+
+TEST(ReadFile, RefusesMoreThanAnyFileHas) {
+  const TemporaryFolder folder;
+  write_file(folder.file("large"), "");
+  std::filesystem::resize_file(folder.file("large"), 1ull << 40);
+  EXPECT_THAT(file_error([&] { (void)read_file(folder.file("large")); }), HasSubstr("larger than 256 MiB"));
 }
 
 TEST(ReadFile, SaysWhichFileIsMissing) {
