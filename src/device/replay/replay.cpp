@@ -56,10 +56,14 @@ class ReplayDevice : public Device {
 
 }  // namespace
 
+std::unique_ptr<Device> open_recording_bytes(std::string_view bytes) {
+  return std::make_unique<ReplayDevice>(decode_recording(bytes));
+}
+
 std::unique_ptr<Device> open_recording(const std::string& path) {
   const std::string bytes = read_file(path);
   try {
-    return std::make_unique<ReplayDevice>(decode_recording(bytes));
+    return open_recording_bytes(bytes);
   } catch (const FormatError& error) {
     throw FormatError(fmt::format("{}: {}", path, error.what()));
   }

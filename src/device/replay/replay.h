@@ -20,5 +20,7 @@ inline constexpr int kRecordingVersion = 1;
 // version, or holds an answer that its program cannot have. The device answers a program that was recorded n times with
 // the n answers in order, then the last one again; one that was not recorded is a DeviceError.
 [[nodiscard]] std::unique_ptr<Device> open_recording(const std::string& path);
+// The same of a file's bytes; messages lack its name.
+[[nodiscard]] std::unique_ptr<Device> open_recording_bytes(std::string_view bytes);
 
 }  // namespace gputopo
