@@ -110,7 +110,7 @@ TlbReachFound conclude(const PageEdge& edge, bool overflows, const std::optional
                        const TlbReachParameters& parameters) {
   const auto fits = static_cast<double>(edge.fits);
   const auto exceeds = static_cast<double>(edge.exceeds);
-  const TlbReachFound set_by_set{
+  TlbReachFound set_by_set{
       true, {fits, exceeds}, fits, fmt::format("beyond {} pages set after set overflows", edge.fits)};
   if (!growth) {
     if (overflows) return set_by_set;

@@ -77,7 +77,7 @@ std::string what_is_drawn(const Chart& chart) {
     case Plot::kNone:
       break;
   }
-  const std::string drawn = fmt::format("{} over {}", chart.y.label, chart.x.label);
+  std::string drawn = fmt::format("{} over {}", chart.y.label, chart.x.label);
   if (chart.series.size() < 2) return drawn;
   const std::string labels = joined_labels(chart);
   return drawn + (labels == chart.y.label ? ", a line each" : ", a line each for " + labels);

@@ -71,7 +71,7 @@ std::string rect(double x, double y, double width, double height, const std::str
 
 // "per 2 SMs: 32 KiB": what is said of a memory beside its title.
 std::string figures_of(const PhysicalMemory& memory) {
-  const std::string figures = memory.figures();
+  std::string figures = memory.figures();
   if (memory.shared_by.empty()) return figures;
   return fmt::format("per {}{}{}", memory.shared_by, figures.empty() ? "" : ": ", figures);
 }
