@@ -58,7 +58,6 @@ struct CodeSize {
   // holds up to `uneven_bytes`.
   bool sharp = false;
   double uneven_bytes = 0;
-  std::string method;
   Conditions conditions;
 };
 [[nodiscard]] CodeSize find_code_size(Lab& lab, const CodeCache& cache);

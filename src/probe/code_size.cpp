@@ -75,14 +75,14 @@ CodeSize find_code_size(Lab& lab, const CodeCache& cache) {
   size.in_turn = capacity.in_turn;
   size.sharp = capacity.sharp;
   size.uneven_bytes = std::ceil((edge.far + 1) * survey.block_bytes + survey.loop_bytes);
-  size.method = capacity.sharp ? "longest_fitting_code" : "beginning_of_edge";
   size.conditions = lab.conditions();
   return size;
 }
 
 Attribute to_attribute(const CodeSize& size, const CodeCache& cache, bool keep_samples) {
   const CodeSurvey& survey = *cache.survey;
-  Attribute attribute = measured(size.conditions, std::round(size.bytes), "B", size.interval, size.method);
+  Attribute attribute = measured(size.conditions, std::round(size.bytes), "B", size.interval,
+                                 size.sharp ? "longest_fitting_code" : "beginning_of_edge");
   attribute.add_detail("first_miss_bytes", static_cast<std::int64_t>(std::llround(size.first_miss_bytes)));
   attribute.add_detail("all_miss_bytes",
                        static_cast<std::int64_t>(std::llround(survey.footprints_bytes[cache.next().first])));

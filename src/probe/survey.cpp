@@ -136,9 +136,10 @@ void set_translation_aside(Lab& lab, Survey& survey, const Translation& translat
   std::vector<stats::Histogram> free = {survey.tiny};
   free.insert(free.end(), survey.histograms.begin(), survey.histograms.begin() + static_cast<std::ptrdiff_t>(within));
   free.push_back(survey.cold);
+  const std::vector<stats::Level> of_free = stats::find_levels(free);
   if (within > 0) {
     std::optional<std::size_t> unsure;
-    std::vector<stats::Level> levels = stats::split_close_levels(free, stats::find_levels(free), unsure);
+    std::vector<stats::Level> levels = stats::split_close_levels(free, of_free, unsure);
     if (shows_all_levels(survey.histograms[within - 1], levels)) {
       survey.levels = std::move(levels);
       survey.unsure_level = unsure;
@@ -153,7 +154,7 @@ void set_translation_aside(Lab& lab, Survey& survey, const Translation& translat
   survey.translation = translation;
   lab.log(fmt::format("survey {}: from {} B on translations add {:.0f} cycles; levels{}", to_string(survey.site.space),
                       translation.free_bytes, translation.added_cycles.back(), words_of(survey.levels)));
-  survey.levels = levels_without_translation(stats::find_levels(free), survey.levels, translation.added_cycles);
+  survey.levels = levels_without_translation(of_free, survey.levels, translation.added_cycles);
   if (const auto unsure = level_hidden_by_translation(survey.levels, translation.added_cycles)) {
     survey.unsure_level = unsure;
   }

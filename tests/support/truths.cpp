@@ -262,17 +262,6 @@ class Truths {
   std::vector<Truth> truths_;
 };
 
-// Beside a figure of the vendor's stands what was measured.
-Attribute measured_part(const Attribute& attribute) {
-  const Value* measured = attribute.find_detail("measured_bytes");
-  if (measured == nullptr) return attribute;
-  Attribute part = attribute;
-  part.value = *measured;
-  part.low = std::get<double>(*attribute.find_detail("measured_low_bytes"));
-  part.high = std::get<double>(*attribute.find_detail("measured_high_bytes"));
-  return part;
-}
-
 std::string text_of(const Value& value) {
   struct Text {
     std::string operator()(std::monostate) const { return "nothing"; }
@@ -304,6 +293,16 @@ Verdict verdict_of_value(const Truth& truth, const Attribute& found) {
 }
 
 }  // namespace
+
+Attribute measured_part(const Attribute& attribute) {
+  const Value* measured = attribute.find_detail("measured_bytes");
+  if (measured == nullptr) return attribute;
+  Attribute part = attribute;
+  part.value = *measured;
+  part.low = std::get<double>(*attribute.find_detail("measured_low_bytes"));
+  part.high = std::get<double>(*attribute.find_detail("measured_high_bytes"));
+  return part;
+}
 
 std::vector<Truth> truths_of(const sim::MachineSpec& machine) { return Truths(machine).take(); }
 

@@ -25,6 +25,9 @@ struct Truth {
 // The elements and attributes of the truths as DiscoverOptions::elements takes them.
 [[nodiscard]] std::vector<std::string> names_of(const std::vector<Truth>& truths);
 
+// Of a value beside whose figure, the vendor's, stands what was measured: that. Any other as it is.
+[[nodiscard]] Attribute measured_part(const Attribute& attribute);
+
 enum class Verdict {
   kRight,             // its interval holds the truth; names are the truth's
   kClose,             // not in the interval, but within the tolerance

@@ -12,6 +12,7 @@
 #include "gputopo/discover.h"
 #include "support/random_machine.h"
 #include "support/seeds.h"
+#include "support/truths.h"
 
 namespace gputopo::truth {
 namespace {
@@ -265,16 +266,6 @@ class Judge {
     } else {
       miss("l1", "no_l1", fmt::format("{} {}", to_string(attribute->source), attribute->detail));
     }
-  }
-
-  static Attribute measured_part(const Attribute& attribute) {
-    const Value* measured = attribute.find_detail("measured_bytes");
-    if (measured == nullptr) return attribute;
-    Attribute part = attribute;
-    part.value = *measured;
-    part.low = std::get<double>(*attribute.find_detail("measured_low_bytes"));
-    part.high = std::get<double>(*attribute.find_detail("measured_high_bytes"));
-    return part;
   }
 
   void expect_groups(std::map<std::string, Tally>& tallies, const CacheElement& element) {
