@@ -108,7 +108,8 @@ TlbSurvey survey_tlbs(Lab& lab, const Site& site) {
                       points[step.rise.last_before].reach_bytes, waits);
       break;
     }
-    const StepIs is = judge_step(look_beyond(walker, step, points), step.signature.false_part);
+    const StepIs is =
+        judge_step(look_beyond(walker, step, points), step.signature.false_part, is_noisy(step.signature));
     if (is == StepIs::kPassing) continue;
     if (is == StepIs::kCacheMisses) {
       survey.unsure = fmt::format("beyond {} B, lines do not stay in L2, and its misses look like those of a TLB",
@@ -178,6 +179,7 @@ Attribute tlb_miss_penalty(const TlbSurvey& survey, std::size_t depth) {
     std::vector<double> by_sm;
     for (const double cycles : level.penalty->cycles_by_sm) by_sm.push_back(rounded(cycles));
     attribute.add_detail("cycles_of_some_sms", by_sm);
+    attribute.add_detail("some_sms", std::vector<double>(level.penalty->sms.begin(), level.penalty->sms.end()));
     return attribute;
   }
   const MissPenaltyParameters parameters;

@@ -16,6 +16,7 @@ struct TlbPenalty {
   double cycles = 0;
   stats::Interval interval;
   std::vector<double> cycles_by_sm;
+  std::vector<std::uint32_t> sms;  // which those are
 };
 
 struct TlbPenaltyParameters {

@@ -97,12 +97,17 @@ SlowBeyond look_beyond(const PageWalker& walker, const TlbStep& step, const std:
   const auto slow_part = [&](const stats::Histogram& histogram, double before_cycles) {
     return 1 - part_below(histogram, before_cycles + step.signature.rise_cycles / 2);
   };
-  // The other line of a page misses no level before this one either.
-  const double companions =
-      2 * slow_part(histograms[1], step.quiet_cycles) - slow_part(histograms[0], step.quiet_cycles);
-  const SlowBeyond found{slow_part(histograms[0], step.signature.before_cycles), companions};
-  walker.lab().log(fmt::format("tlb: on {} pages {:.2f} of the loads are slow, {:.2f} of those beside them",
-                               pages.element_count(), found.pages, found.companions));
+  // The other line of a page misses no level before this one either. Half of the loads beside are the page's own.
+  const double alone_cycles = added_by_translation(histograms[0]);
+  const SlowBeyond found{
+      .pages = slow_part(histograms[0], step.signature.before_cycles),
+      .companions = 2 * slow_part(histograms[1], step.quiet_cycles) - slow_part(histograms[0], step.quiet_cycles),
+      .pages_wait_cycles = alone_cycles - step.signature.before_cycles,
+      .companions_wait_cycles = 2 * added_by_translation(histograms[1]) - alone_cycles - step.quiet_cycles};
+  walker.lab().log(fmt::format(
+      "tlb: on {} pages {:.2f} of the loads are slow ({:.1f} cycles in the mean), {:.2f} of "
+      "those beside them ({:.1f} cycles)",
+      pages.element_count(), found.pages, found.pages_wait_cycles, found.companions, found.companions_wait_cycles));
   return found;
 }
 

@@ -185,6 +185,36 @@ TEST(TlbTruth, MissesOfSmallCachesAreNone) {
 }
 
 // A quarter as many.
+// What a miss costs depends on the side that the SM lies on, as on an H200: SM 0 alone does not tell.
+TEST(TlbTruth, MissesCostMoreOnTheFarSide) {
+  sim::MachineSpec machine = sim::parse_machine(*sim::builtin_machine("h200"));
+  machine.info.sm_count = 24;
+  machine.sm_groups.clear();
+  machine.clusters.reset();
+  for (sim::CacheSpec& cache : machine.caches) {
+    if (cache.scope == sim::Scope::kGroup) cache.scope = sim::Scope::kSm;
+  }
+  machine.tlbs = {{.page_bytes = 2u << 20, .entries = 64, .miss_cycles = 95, .far_miss_cycles = 150}};
+  DiscoverOptions options;
+  options.elements = {"tlb_l1"};
+  options.attributes = {"miss_penalty"};
+  const Topology topology = discover(*sim::make_sim_device(machine, 1, 0), options);
+  const Attribute& penalty = *topology.find_attribute("tlb_l1", "miss_penalty");
+  ASSERT_TRUE(penalty.available()) << penalty.detail;
+  const auto& cycles = std::get<std::vector<double>>(*penalty.find_detail("cycles_of_some_sms"));
+  const auto& sms = std::get<std::vector<double>>(*penalty.find_detail("some_sms"));
+  ASSERT_EQ(cycles.size(), sms.size());
+  double sum = 0;
+  for (std::size_t i = 0; i < sms.size(); ++i) {
+    const bool is_far = static_cast<int>(sms[i]) / 2 % 2 == 1;
+    EXPECT_NEAR(cycles[i], is_far ? 150 : 95, 4) << "SM " << sms[i];
+    sum += is_far ? 150 : 95;
+  }
+  EXPECT_NEAR(*penalty.number(), sum / static_cast<double>(sms.size()), 3);
+  EXPECT_LT(*penalty.low, 110);
+  EXPECT_GT(*penalty.high, 135);
+}
+
 TEST(TlbTruth, RandomAmdMachines) { judge_tlbs(random_amd_tlb_machine, (truth::machines_wanted() + 3) / 4); }
 
 }  // namespace

@@ -90,7 +90,7 @@ Path Hierarchy::path_of(Space space, std::uint32_t warp, std::uint32_t sm, std::
   if (space != Space::kConstant && space != Space::kShared) {
     for (std::size_t level = 0; level < spec_.tlbs.size(); ++level) {
       const TlbSpec& tlb = spec_.tlbs[level];
-      path.tlbs.push_back({&tlb_at(level, sm), {tlb.miss_cycles, tlb.memory_miss_cycles.value_or(tlb.miss_cycles)}});
+      path.tlbs.push_back({&tlb_at(level, sm), miss_of(tlb, partition_of_sm(spec_, near_sm))});
     }
   }
   last_page_ = kNoPage;  // of another SM, perhaps
@@ -104,6 +104,11 @@ Path Hierarchy::path_of(Space space, std::uint32_t warp, std::uint32_t sm, std::
     path.atomic_stop = first;
   }
   return path;
+}
+
+Path::Translation Hierarchy::miss_of(const TlbSpec& tlb, std::uint32_t near_partition) {
+  const double farther = near_partition == 0 ? 0 : tlb.far_miss_cycles.value_or(tlb.miss_cycles) - tlb.miss_cycles;
+  return {tlb.miss_cycles + farther, tlb.memory_miss_cycles.value_or(tlb.miss_cycles) + farther};
 }
 
 Path Hierarchy::code_path_of(std::uint32_t warp, std::uint32_t sm) {

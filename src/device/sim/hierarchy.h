@@ -123,6 +123,7 @@ class Hierarchy {
   // The cache, its instance and its usable bytes.
   using InstanceKey = std::pair<std::size_t, std::pair<std::uint32_t, std::uint64_t>>;
 
+  static Path::Translation miss_of(const TlbSpec& tlb, std::uint32_t near_partition);
   static double memory_cycles(const Path& path, std::uint64_t address) {
     if (path.far_memory_latency_cycles == 0 || path.partitions.caches.empty()) return path.memory_latency_cycles;
     return path.partitions.homes.home_of(address) == path.partitions.near ? path.memory_latency_cycles

@@ -104,6 +104,9 @@ struct TlbSpec {
   double miss_cycles = 0;  // added when this level misses
   // Added instead where the data come from memory: then page tables do, too. Not set: miss_cycles.
   std::optional<double> memory_miss_cycles;
+  // Added instead on SMs that are near another L2 partition than the first: the next level lies there. Not set: no more
+  // than on the others.
+  std::optional<double> far_miss_cycles;
   Scope scope = Scope::kGpu;
 };
 

@@ -274,6 +274,7 @@ void check_tlb(const MachineSpec& spec, const TlbSpec& tlb, const std::string& f
   check_geometry(field + ".ways", [&] { return tlb_geometry(tlb); });
   require_not_negative(tlb.miss_cycles, field + ".miss_cycles");
   require_not_negative(tlb.memory_miss_cycles.value_or(0), field + ".memory_miss_cycles");
+  require_not_negative(tlb.far_miss_cycles.value_or(0), field + ".far_miss_cycles");
 }
 
 void check_bandwidths(const MachineSpec& spec) {

@@ -125,6 +125,7 @@ void visit_fields(Object& tlb, Visit&& visit) {
   visit("scope", tlb.scope, Presence::kOptional);
   visit("miss_cycles", tlb.miss_cycles, Presence::kRequired);
   visit("memory_miss_cycles", tlb.memory_miss_cycles, Presence::kOptional);
+  visit("far_miss_cycles", tlb.far_miss_cycles, Presence::kOptional);
 }
 
 template <IsA<BandwidthSpec> Object, typename Visit>
