@@ -27,8 +27,8 @@ struct ClearMemoryLoadsParameters {
   // Footprints with no more than this part of clear misses, noise apart, fit as far as can be seen. Larger begins the
   // line farther beyond the capacity.
   double hardly_any = 0.02;
-  // Lines of the cache that it takes: a proportion of 1% or so needs that many.
-  double min_lines = 1 << 16;
+  // Lines of the cache that it takes: a proportion of 2% or so needs that many.
+  double min_lines = 1 << 14;
   // Half the interval over the capacity: where the footprints differ by more, no line explains them all.
   double max_relative_error = 0.12;
 };

@@ -119,6 +119,21 @@ LevelLatency shared_level_latency(Lab& lab, const Cache& cache, std::uint64_t tr
   return latency;
 }
 
+LevelLatency first_load_latency(const Cache& cache, const MeanLatency& near, const Sides& sides) {
+  const std::vector<stats::Level>& levels = cache.survey->levels;
+  const double gap = levels[cache.last_level].mode_cycles - levels[cache.first_level].mode_cycles;
+  const std::optional<MeanLatency> mean = far_latency(near, sides.far_pairs, gap);
+  if (!mean) throw Inconclusive("no first load is clearly far");
+  return {.mean = *mean, .method = "first_loads_of_another_side", .conditions = sides.conditions};
+}
+
+LevelLatency farthest_level_latency(Lab& lab, const Cache& cache, std::uint64_t translated_bytes) {
+  Cache far = cache;
+  far.first_level = cache.last_level;
+  far.fits_bytes = 0;
+  return find_level_latency(lab, far, translated_bytes);
+}
+
 }  // namespace
 
 LevelLatency nearest_latency(const Survey& survey) {
@@ -156,23 +171,21 @@ CacheLatency find_latency(Lab& lab, const Cache& cache, std::uint64_t translated
   return {.nearest = find_level_latency(lab, cache, translated_bytes)};
 }
 
-CacheLatency find_near_and_far_latency(Lab& lab, const Cache& cache, std::uint64_t translated_bytes) {
+CacheLatency find_near_and_far_latency(Lab& lab, const Cache& cache, std::uint64_t translated_bytes,
+                                       const Sides* sides) {
   const Cache near{.survey = cache.survey,
                    .first_level = cache.first_level,
                    .last_level = cache.first_level,
                    .fetch_bytes = cache.fetch_bytes,
                    .fits_bytes = find_cache(*cache.survey, cache.first_level, false).fits_bytes};
   CacheLatency latency{.nearest = find_level_latency(lab, near, translated_bytes), .has_parts = true};
-  if (cache.last_level > cache.first_level) {
-    Cache far = cache;
-    far.first_level = cache.last_level;
-    far.fits_bytes = 0;
-    Lab of_far = lab.another();
-    try {
-      latency.far = find_level_latency(of_far, far, translated_bytes);
-    } catch (const Inconclusive& error) {
-      lab.log(fmt::format("far latency: {}", error.what()));
-    }
+  if (cache.last_level == cache.first_level) return latency;
+  Lab of_far = lab.another();
+  try {
+    latency.far = sides != nullptr ? first_load_latency(cache, latency.nearest.mean, *sides)
+                                   : farthest_level_latency(of_far, cache, translated_bytes);
+  } catch (const Inconclusive& error) {
+    lab.log(fmt::format("far latency: {}", error.what()));
   }
   return latency;
 }
@@ -181,8 +194,8 @@ Attribute measure_latency(Lab& lab, const Cache& cache, std::uint64_t translated
   return to_attribute(*cache.survey, find_latency(lab, cache, translated_bytes), lab.keep_samples());
 }
 
-Attribute measure_far_latency(Lab& lab, const Cache& l2, std::uint64_t translated_bytes) {
-  return to_attribute(*l2.survey, find_near_and_far_latency(lab, l2, translated_bytes), lab.keep_samples());
+Attribute measure_far_latency(Lab& lab, const Cache& l2, std::uint64_t translated_bytes, const Sides* sides) {
+  return to_attribute(*l2.survey, find_near_and_far_latency(lab, l2, translated_bytes, sides), lab.keep_samples());
 }
 
 Attribute measure_shared_latency(Lab& lab, const Site& site) {

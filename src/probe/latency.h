@@ -7,6 +7,7 @@
 
 #include "probe/band_latency.h"
 #include "probe/latency_decision.h"
+#include "probe/sides.h"
 #include "probe/site.h"
 
 namespace gputopo::probe {
@@ -38,8 +39,10 @@ struct CacheLatency {
   bool has_parts = false;  // `nearest` is what is near, even if nothing is far
 };
 [[nodiscard]] CacheLatency find_latency(Lab& lab, const Cache& cache, std::uint64_t translated_bytes);
-// Of the nearest of the cache's levels and of the farthest, where it has several.
-[[nodiscard]] CacheLatency find_near_and_far_latency(Lab& lab, const Cache& cache, std::uint64_t translated_bytes);
+// Of the nearest of the cache's levels and of the farthest, where it has several. `sides`: of its SMs, or nullptr where
+// they are not known; then loads from near memory may be among the far hits.
+[[nodiscard]] CacheLatency find_near_and_far_latency(Lab& lab, const Cache& cache, std::uint64_t translated_bytes,
+                                                     const Sides* sides);
 
 // Of device memory, behind all caches.
 struct ColdTlbLatency {
@@ -73,7 +76,8 @@ struct MemoryQuestion {
 // What reports show of each.
 [[nodiscard]] Attribute measure_latency(Lab& lab, const Cache& cache, std::uint64_t translated_bytes);
 // Near and far latency of an L2 with partitions; the value is the near one.
-[[nodiscard]] Attribute measure_far_latency(Lab& lab, const Cache& l2, std::uint64_t translated_bytes);
+[[nodiscard]] Attribute measure_far_latency(Lab& lab, const Cache& l2, std::uint64_t translated_bytes,
+                                            const Sides* sides);
 [[nodiscard]] Attribute measure_shared_latency(Lab& lab, const Site& site);
 [[nodiscard]] Attribute measure_device_latency(Lab& lab, const Survey& survey, const MemoryQuestion& question);
 

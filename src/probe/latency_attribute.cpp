@@ -76,6 +76,7 @@ Attribute to_attribute(const Survey& survey, const CacheLatency& latency, bool k
     attribute.add_detail("far_low_cycles", latency.far->mean.interval.low);
     attribute.add_detail("far_high_cycles", latency.far->mean.interval.high);
     if (const std::optional<double> ns = nanoseconds(*latency.far)) attribute.add_detail("far_ns", *ns);
+    attribute.add_detail("far_method", latency.far->method);
   }
   return attribute;
 }

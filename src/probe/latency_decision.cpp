@@ -4,9 +4,29 @@
 #include <limits>
 
 #include "gputopo/program.h"
+#include "probe/band_latency_decision.h"
 #include "probe/intervals.h"
 
 namespace gputopo::probe {
+namespace {
+
+// What first loads take more that were far: beyond the middle between their mean and that of the others.
+std::optional<double> mean_of_far(const stats::Histogram& more, double gap_cycles,
+                                  const FarLatencyParameters& parameters) {
+  const double most = stats::histogram_quantile(more, parameters.kept_part) + kHistogramBinCycles;
+  const auto mean_between = [&](double low, double high) { return timed_mean(more, low, high, kPairedZeroCycles); };
+  double middle = gap_cycles / 2;
+  std::optional<double> far;
+  for (int round = 0; round < parameters.rounds; ++round) {
+    far = mean_between(kPairedZeroCycles + middle, most);
+    if (!far) return std::nullopt;
+    const std::optional<double> near = mean_between(0, kPairedZeroCycles + middle);
+    middle = (near.value_or(0) + *far) / 2;
+  }
+  return far;
+}
+
+}  // namespace
 
 std::optional<std::size_t> footprint_for(std::span<const stats::Histogram> footprints, const LatencyBand& band,
                                          const LatencyDecisionParameters& parameters) {
@@ -44,6 +64,20 @@ std::optional<LatencyDistribution> distribution_of(stats::Histogram loads, const
       .p95_cycles = quantile(0.95),
       .most_cycles = quantile(1),
       .deviation_cycles = stats::summarise_band(loads, 0, std::numeric_limits<double>::infinity()).deviation};
+}
+
+std::optional<MeanLatency> far_latency(const MeanLatency& near, std::span<const stats::Histogram> more_cycles,
+                                       double gap_cycles, const FarLatencyParameters& parameters) {
+  std::vector<double> means;
+  for (const stats::Histogram& more : more_cycles) {
+    if (const auto mean = mean_of_far(more, gap_cycles, parameters)) means.push_back(*mean);
+  }
+  if (means.empty()) return std::nullopt;
+  const MeanLatency farther = mean_latency(means);
+  const double margin = parameters.copy_part * farther.cycles;
+  return MeanLatency{
+      near.cycles + farther.cycles,
+      {near.interval.low + farther.interval.low - margin, near.interval.high + farther.interval.high + margin}};
 }
 
 MeanLatency miss_penalty(std::span<const double> miss_means_cycles, double hit_cycles,

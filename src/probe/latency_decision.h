@@ -55,6 +55,22 @@ struct LatencyDistribution {
 [[nodiscard]] std::optional<LatencyDistribution> distribution_of(stats::Histogram loads, const LatencyBand& band,
                                                                  double timer_cycles);
 
+struct FarLatencyParameters {
+  // The slowest loads are left out from this part on. Larger: outliers count.
+  double kept_part = 0.99;
+  // Until the middle between near and far moves no more.
+  int rounds = 8;
+  // What the second load, of a copy, takes more than a near line, as a part of what the first does: 7 of 180 cycles on
+  // an H200. The interval allows for it. Larger: wider intervals.
+  double copy_part = 0.05;
+};
+// Of hits in another partition, by SMs that load each line twice: the first load is far, or near like the second. No
+// load is from memory, which may take as long as a far hit. `more_cycles`: histograms of what first loads take more, of
+// each SM; `gap_cycles`: about how much farther far is. Nothing where no SM has loads of either kind.
+[[nodiscard]] std::optional<MeanLatency> far_latency(const MeanLatency& near,
+                                                     std::span<const stats::Histogram> more_cycles, double gap_cycles,
+                                                     const FarLatencyParameters& parameters = {});
+
 // How much longer a load takes that misses a cache and hits the next level than one that hits.
 struct MissPenaltyParameters {
   // Half of the narrowest interval: what the mean of a band is off by where levels overlap.

@@ -99,11 +99,13 @@ Attribute to_attribute(const Partitions& partitions) {
   return attribute;
 }
 
-std::optional<SizeByPartitions> size_by_partitions(const Partitions& partitions, double measured_bytes) {
+std::optional<SizeByPartitions> size_by_partitions(const Partitions& partitions, std::optional<double> seen_bytes) {
   const NearPart& near = partitions.near;
   if (partitions.count < 2 || !(near.interval.high > 0)) return std::nullopt;
   const auto count = static_cast<double>(partitions.count);
-  if (!sees_copies(measured_bytes / near.bytes, static_cast<std::size_t>(partitions.count))) return std::nullopt;
+  if (seen_bytes && !sees_copies(*seen_bytes / near.bytes, static_cast<std::size_t>(partitions.count))) {
+    return std::nullopt;
+  }
   return SizeByPartitions{count * near.bytes,
                           {count * near.interval.low * (1 - kParameters.counted_as_near), count * near.interval.high}};
 }

@@ -33,11 +33,12 @@ struct Partitions {
 [[nodiscard]] Attribute to_attribute(const Partitions& partitions);
 
 // One SM does not see all of an L2 whose far lines are copied: what it is from the part that is near. Nothing where
-// what was measured is all of it.
+// `seen_bytes` is all of it; that is nothing where it is not known how much an SM sees.
 struct SizeByPartitions {
   double bytes = 0;
   stats::Interval interval;
 };
-[[nodiscard]] std::optional<SizeByPartitions> size_by_partitions(const Partitions& partitions, double measured_bytes);
+[[nodiscard]] std::optional<SizeByPartitions> size_by_partitions(const Partitions& partitions,
+                                                                 std::optional<double> seen_bytes);
 
 }  // namespace gputopo::probe

@@ -67,7 +67,12 @@ double standard_error(const stats::Histogram& paired) {
   return deviation * std::sqrt(2 / std::max(1.0, static_cast<double>(stats::total_count(paired))));
 }
 
-FirstTouches touch_after(Lab& lab, const Cache& l2, const ChaseArray& array, std::uint32_t first,
+struct TouchedLines {
+  FirstTouches means;
+  std::vector<stats::Histogram> pairs;  // of each of the others
+};
+
+TouchedLines touch_after(Lab& lab, const Cache& l2, const ChaseArray& array, std::uint32_t first,
                          const std::vector<std::uint32_t>& others) {
   std::vector<std::uint32_t> sms = {first};
   sms.insert(sms.end(), others.begin(), others.end());
@@ -77,7 +82,8 @@ FirstTouches touch_after(Lab& lab, const Cache& l2, const ChaseArray& array, std
     programs.push_back(program_of(array, l2.site(), first, std::span(sms).subspan(i, count)));
   }
   const std::vector<ChaseResult> results = lab.chase(programs);
-  FirstTouches touches{.near_cycles = l2.survey->levels[l2.first_level].mode_cycles};
+  TouchedLines touched{.means = {.near_cycles = l2.survey->levels[l2.first_level].mode_cycles}};
+  FirstTouches& touches = touched.means;
   for (std::size_t i = 0; i < sms.size(); ++i) {
     const std::vector<StepResult>& steps = results[i / kParameters.sms_at_once].steps;
     const std::size_t step = i % kParameters.sms_at_once * kStepsOfSm + kStepsOfSm - 2;
@@ -87,9 +93,10 @@ FirstTouches touch_after(Lab& lab, const Cache& l2, const ChaseArray& array, std
       touches.control_cycles = cycles;
     } else {
       touches.others.push_back({sms[i], cycles});
+      touched.pairs.push_back(steps[step].histogram);
     }
   }
-  return touches;
+  return touched;
 }
 
 ChaseArray lines_of(const Cache& l2) {
@@ -121,7 +128,11 @@ Sides find_sides(Lab& lab, const Cache& l2) {
     if (sides.sms.size() == kParameters.most_sides) throw Inconclusive("each SM is on a side of its own");
     const std::uint32_t first = left.front();
     left.erase(left.begin());
-    SplitSms split = settle(lab, "sides", split_by_first_touch(touch_after(lab, l2, array, first, left)));
+    const TouchedLines touched = touch_after(lab, l2, array, first, left);
+    SplitSms split = settle(lab, "sides", split_by_first_touch(touched.means));
+    for (std::size_t i = 0; i < left.size(); ++i) {
+      if (std::ranges::binary_search(split.far, left[i])) sides.far_pairs.push_back(touched.pairs[i]);
+    }
     split.near.insert(split.near.begin(), first);
     sides.sms.push_back(std::move(split.near));
     sides.first_load_cycles = std::max(sides.first_load_cycles, split.far_cycles);

@@ -15,6 +15,7 @@ namespace gputopo::probe {
 struct Sides {
   std::vector<std::vector<std::uint32_t>> sms;  // of each side, ascending, by their first
   double first_load_cycles = 0;                 // more than the second, on another side, on average over the lines
+  std::vector<stats::Histogram> far_pairs;      // how much more, of each SM that found lines far
   Conditions conditions;
 
   // Which of them the SM is on; 0 for one that was not asked.

@@ -128,6 +128,23 @@ std::string words_of(const std::vector<stats::Level>& levels) {
   return words;
 }
 
+struct LevelsFound {
+  std::vector<stats::Level> levels;
+  std::optional<std::size_t> unsure;
+};
+
+// Of the histograms of footprints. Near memory and far memory are no two caches, and no matter whether they are told
+// apart.
+LevelsFound levels_of(const Survey& survey, const std::vector<stats::Histogram>& footprints) {
+  LevelsFound found;
+  found.levels = stats::split_close_levels(footprints, stats::find_levels(footprints), found.unsure);
+  if (survey.site.exclusive) {
+    found.levels = with_memory_as_one(std::move(found.levels), footprints, survey.cold);
+    if (found.unsure && *found.unsure + 1 >= found.levels.size()) found.unsure.reset();
+  }
+  return found;
+}
+
 // Loads of footprints beyond a TLB wait for its misses: levels that those make are left out, and the footprints too
 // where those before them show all there is.
 void set_translation_aside(Lab& lab, Survey& survey, const Translation& translation) {
@@ -136,25 +153,21 @@ void set_translation_aside(Lab& lab, Survey& survey, const Translation& translat
   std::vector<stats::Histogram> free = {survey.tiny};
   free.insert(free.end(), survey.histograms.begin(), survey.histograms.begin() + static_cast<std::ptrdiff_t>(within));
   free.push_back(survey.cold);
-  const std::vector<stats::Level> of_free = stats::find_levels(free);
-  if (within > 0) {
-    std::optional<std::size_t> unsure;
-    std::vector<stats::Level> levels = stats::split_close_levels(free, of_free, unsure);
-    if (shows_all_levels(survey.histograms[within - 1], levels)) {
-      survey.levels = std::move(levels);
-      survey.unsure_level = unsure;
-      survey.footprints_bytes.resize(within);
-      survey.histograms.resize(within);
-      lab.log(fmt::format("survey {}: translations take time from {} B on, which nothing needs",
-                          to_string(survey.site.space), translation.free_bytes));
-      return;
-    }
+  const LevelsFound of_free = levels_of(survey, free);
+  if (within > 0 && shows_all_levels(survey.histograms[within - 1], of_free.levels)) {
+    survey.levels = of_free.levels;
+    survey.unsure_level = of_free.unsure;
+    survey.footprints_bytes.resize(within);
+    survey.histograms.resize(within);
+    lab.log(fmt::format("survey {}: translations take time from {} B on, which nothing needs",
+                        to_string(survey.site.space), translation.free_bytes));
+    return;
   }
   if (translation.added_cycles.empty()) return;
   survey.translation = translation;
   lab.log(fmt::format("survey {}: from {} B on translations add {:.0f} cycles; levels{}", to_string(survey.site.space),
                       translation.free_bytes, translation.added_cycles.back(), words_of(survey.levels)));
-  survey.levels = levels_without_translation(of_free, survey.levels, translation.added_cycles);
+  survey.levels = levels_without_translation(of_free.levels, survey.levels, translation.added_cycles);
   if (const auto unsure = level_hidden_by_translation(survey.levels, translation.added_cycles)) {
     survey.unsure_level = unsure;
   }
@@ -190,8 +203,9 @@ void find_levels(Survey& survey) {
   std::vector<stats::Histogram> all = {survey.tiny};
   all.insert(all.end(), survey.histograms.begin(), survey.histograms.end());
   all.push_back(survey.cold);
-  survey.unsure_level.reset();
-  survey.levels = stats::split_close_levels(all, stats::find_levels(all), survey.unsure_level);
+  LevelsFound found = levels_of(survey, all);
+  survey.levels = std::move(found.levels);
+  survey.unsure_level = found.unsure;
 }
 
 }  // namespace

@@ -91,6 +91,28 @@ std::optional<std::size_t> level_hidden_by_translation(const std::vector<stats::
   return std::nullopt;
 }
 
+std::vector<stats::Level> with_memory_as_one(std::vector<stats::Level> levels,
+                                             std::span<const stats::Histogram> footprints, const stats::Histogram& cold,
+                                             const MemoryLevelsParameters& parameters) {
+  const auto part_in = [](const stats::Histogram& loads, const stats::Level& level) {
+    return stats::fraction_below(loads, level.high_cycles) - stats::fraction_below(loads, level.low_cycles);
+  };
+  // The first level is no memory's, or there is no cache.
+  while (levels.size() > 2) {
+    const stats::Level& last = levels.back();
+    const stats::Level& before = levels[levels.size() - 2];
+    const bool is_alone = std::ranges::any_of(footprints, [&](const stats::Histogram& loads) {
+      return part_in(loads, before) > parameters.without_farther && part_in(loads, last) < parameters.hardly_any;
+    });
+    const bool may_be_far_part = levels.size() <= parameters.levels_of_caches + 1;
+    if (is_alone && may_be_far_part) break;
+    if (part_in(cold, before) < parameters.of_cold || part_in(cold, last) < parameters.of_cold) break;
+    levels[levels.size() - 2].high_cycles = last.high_cycles;
+    levels.pop_back();
+  }
+  return levels;
+}
+
 SweepReading read_sweep(std::span<const std::uint64_t> footprints_bytes, std::span<const stats::Histogram> histograms,
                         const stats::Histogram& tiny, const CacheBand& band, const SweepReadingParameters& parameters) {
   SweepReading reading;

@@ -97,6 +97,25 @@ struct TranslatedLevelParameters {
                                                                      const std::vector<double>& added_cycles,
                                                                      const TranslatedLevelParameters& parameters = {});
 
+struct MemoryLevelsParameters {
+  // Memory's are the levels that this part of cold loads, which no cache serves, has. Larger: near memory that is rare
+  // is a cache's; smaller: a few hits of what was fetched along make a cache memory.
+  double of_cold = 0.1;
+  // And of which no footprint has more than this part of its loads while it has hardly any in all farther ones: a far
+  // part of a cache is hit without memory.
+  double without_farther = 0.05;
+  double hardly_any = 0.02;
+  // Unless so many are before it: SMs share a cache of a near part and a far one, or two caches. Where far lines are
+  // copied, what is at home near is the first to be evicted, so that near memory comes before far memory.
+  std::size_t levels_of_caches = 2;
+};
+// Memory that is near or far, by where the line is at home, is one level, the last. Of levels and the footprints that
+// show them.
+[[nodiscard]] std::vector<stats::Level> with_memory_as_one(std::vector<stats::Level> levels,
+                                                           std::span<const stats::Histogram> footprints,
+                                                           const stats::Histogram& cold,
+                                                           const MemoryLevelsParameters& parameters = {});
+
 struct SweepReadingParameters {
   // A footprint fits when at most this part of its loads misses beyond what does of a tiny array. Coarse: the size
   // probe draws the edge.

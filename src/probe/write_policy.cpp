@@ -2,8 +2,10 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <bit>
 #include <cmath>
+#include <functional>
 
 #include "probe/bandwidth.h"
 #include "probe/intervals.h"
@@ -22,6 +24,9 @@ struct StoresParameters {
   std::uint32_t exclusive_copies = 3;
   // Rounds of copies, while a round does not decide. More: more patience with noise, and as many more sweeps of L2.
   std::size_t rounds = 9;
+  // Of memory loads, where less than this part can be told from hits, each line is compared with itself once the first
+  // round has not decided. Larger: more often, which takes three sweeps.
+  double nearly_all_told = 0.9;
 };
 constexpr StoresParameters kStores;
 
@@ -32,6 +37,27 @@ struct BesideReadsParameters {
   std::uint64_t cache_divisor = 8;
 };
 constexpr BesideReadsParameters kBesideReads;
+
+double misses_told(const Cache& cache) {
+  return 1 - stats::fraction_below(cache.survey->cold, cache.hit_limit_cycles());
+}
+
+// Of what a load from memory takes, where hits end: halfway from what the farthest take.
+double hit_part(const Cache& cache) {
+  const std::vector<stats::Level>& levels = cache.survey->levels;
+  return (1 + levels[cache.last_level].mode_cycles / levels.back().mode_cycles) / 2;
+}
+
+// Whether near memory looks like a far hit, so that where lines happen to be at home matters.
+bool hides_memory(const Cache& cache) { return cache.site().exclusive && misses_told(cache) < kStores.nearly_all_told; }
+
+// Latencies of a timed step.
+const std::vector<std::uint32_t>& timed_from_last(const ChaseResult& copy, std::size_t count) {
+  const auto is_timed = [](const StepResult& step) { return !step.latencies.empty(); };
+  auto step = std::find_if(copy.steps.rbegin(), copy.steps.rend(), is_timed);
+  for (; count > 0; --count) step = std::find_if(std::next(step), copy.steps.rend(), is_timed);
+  return step->latencies;
+}
 
 // An array of two equal parts, of whole lines each, that fit together: one that is stored and one that is not.
 struct TwoParts {
@@ -59,15 +85,17 @@ struct TwoParts {
     return {.kind = StepKind::kTimed, .array = index, .loads = elements, .first = elements};
   }
 
-  // Median over the copies of the part of the lines that the cache holds. Steps count from the last.
-  [[nodiscard]] double hits(const std::vector<ChaseResult>& copies, std::size_t step_from_last, const Cache& of) const {
-    const double limit_cycles = of.hit_limit_cycles();
-    const double misses_told = 1 - stats::fraction_below(of.survey->cold, limit_cycles);
+  // Median over the copies of the part of the lines that the cache holds, by a timed step, counted from the last.
+  // `cold`: one that loads the same lines from memory.
+  [[nodiscard]] double hits(const std::vector<ChaseResult>& copies, const Cache& of, std::size_t timed,
+                            std::optional<std::size_t> cold = std::nullopt) const {
+    const auto part_of = [&](const ChaseResult& copy) {
+      const std::vector<std::uint32_t>& latencies = timed_from_last(copy, timed);
+      if (!cold) return part_of_lines(latencies, per_line, of.hit_limit_cycles(), misses_told(of));
+      return part_quicker(latencies, timed_from_last(copy, *cold), per_line, hit_part(of));
+    };
     std::vector<double> parts;
-    for (const ChaseResult& copy : copies) {
-      parts.push_back(
-          part_of_lines(copy.steps.rbegin()[step_from_last].latencies, per_line, limit_cycles, misses_told));
-    }
+    for (const ChaseResult& copy : copies) parts.push_back(part_of(copy));
     return stats::median(parts);
   }
 
@@ -85,14 +113,26 @@ std::vector<ChaseProgram> copies_of(const Lab& lab, const ChaseProgram& program)
   return std::vector<ChaseProgram>(program.exclusive ? kStores.exclusive_copies : lab.parameters().copies, program);
 }
 
+// A question to copies of a program.
+template <typename Decided>
+struct Question {
+  std::function<ChaseProgram(std::size_t sweeps)> program;
+  std::function<Decided(const std::vector<ChaseResult>& copies)> decide;
+};
+
 // What is decided of copies of a program; while nothing is, of more of them, for most of a few may be disturbed, and of
-// copies that sweep L2 once more each time, for some lines outlive a sweep where L2 replaces at random.
-template <typename ProgramOf, typename Decide>
-auto decided(Lab& lab, std::string_view method, const ProgramOf& program_with_sweeps, const Decide& decide) {
+// copies that sweep L2 once more each time, for some lines outlive a sweep where L2 replaces at random. `surer`: is
+// asked from the second round on where it is there.
+template <typename Decided>
+auto decided(Lab& lab, std::string_view method, const Question<Decided>& first,
+             const std::optional<Question<Decided>>& surer) {
   std::vector<ChaseResult> copies;
   for (std::size_t round = 1;; ++round) {
-    for (ChaseResult& copy : lab.chase(copies_of(lab, program_with_sweeps(round)))) copies.push_back(std::move(copy));
-    auto decision = decide(copies);
+    const bool is_surer = round > 1 && surer;
+    if (round == 2 && surer) copies.clear();
+    const Question<Decided>& question = is_surer ? *surer : first;
+    for (ChaseResult& copy : lab.chase(copies_of(lab, question.program(round)))) copies.push_back(std::move(copy));
+    Decided decision = question.decide(copies);
     if (decision.value || round == kStores.rounds) return settle(lab, method, std::move(decision));
   }
 }
@@ -109,48 +149,81 @@ ChaseArray l2_evictor(const Lab& lab, const Cache& l2) {
 }  // namespace
 
 Attribute measure_write_allocate(Lab& lab, const Cache& cache) {
+  using Allocation = Question<Decision<StoreTreatment>>;
   const Site& site = cache.site();
   const TwoParts parts(cache, line_of(cache));
   // Arrays of a new program are in no cache of an SM; what the SMs share is evicted first.
   std::vector<ChaseArray> arrays = {parts.array};
   if (site.exclusive) arrays.push_back(l2_evictor(lab, cache));
-  const auto program_with_sweeps = [&](std::size_t sweeps) {
+  const std::vector<ChaseStep> stores_and_loads = {parts.stored(StepKind::kStore), parts.stored(StepKind::kTimed),
+                                                   parts.stored(StepKind::kStore), parts.stored(StepKind::kTimed)};
+  const auto program_of = [&](std::size_t sweeps, const std::vector<ChaseStep>& before) {
     std::vector<ChaseStep> steps;
-    if (site.exclusive) steps.assign(sweeps, warm_step(site, arrays.back(), 1));
-    steps.insert(steps.end(), {parts.unstored(), parts.stored(StepKind::kStore), parts.stored(StepKind::kTimed),
-                               parts.stored(StepKind::kStore), parts.stored(StepKind::kTimed)});
+    for (const ChaseStep& step : before) {
+      if (site.exclusive) steps.insert(steps.end(), sweeps, warm_step(site, arrays.back(), 1));
+      steps.push_back(step);
+    }
+    steps.insert(steps.end(), stores_and_loads.begin(), stores_and_loads.end());
     return parts.program(site, arrays, std::move(steps));
   };
-  const auto decide = [&](const std::vector<ChaseResult>& copies) {
-    return decide_allocation({.unstored = parts.hits(copies, 4, cache),
-                              .stored = parts.hits(copies, 2, cache),
-                              .stored_again = parts.hits(copies, 0, cache)});
-  };
-  const StoreTreatment treatment = decided(lab, "stores", program_with_sweeps, decide);
+  const Allocation first{[&](std::size_t sweeps) { return program_of(sweeps, {parts.unstored()}); },
+                         [&](const std::vector<ChaseResult>& copies) {
+                           return decide_allocation({.unstored = parts.hits(copies, cache, 2),
+                                                     .stored = parts.hits(copies, cache, 1),
+                                                     .stored_again = parts.hits(copies, cache, 0)});
+                         }};
+  std::optional<Allocation> surer;
+  if (hides_memory(cache)) {
+    const ChaseStep cold = parts.stored(StepKind::kTimed);
+    // Whether a sweep leaves lines is asked of the second; the third is before the stores.
+    surer = Allocation{[&, cold](std::size_t sweeps) {
+                         return program_of(sweeps, {cold, cold, parts.unstored()});
+                       },
+                       [&](const std::vector<ChaseResult>& copies) {
+                         return decide_allocation({.unstored = parts.hits(copies, cache, 3, 4),
+                                                   .stored = parts.hits(copies, cache, 1, 4),
+                                                   .stored_again = parts.hits(copies, cache, 0, 4)});
+                       }};
+  }
+  const StoreTreatment treatment = decided(lab, "stores", first, surer);
   Attribute attribute = measured(lab.conditions(), treatment.allocates, "", std::nullopt, "loads_after_stores");
   if (treatment.keeps_hits) attribute.add_detail("store_hit", std::string(*treatment.keeps_hits ? "kept" : "evicted"));
   return attribute;
 }
 
 Attribute measure_write_policy(Lab& lab, const Cache& l1, const Cache& l2) {
+  using Passing = Question<Decision<WritePolicy>>;
   const TwoParts parts(l1, std::max(line_of(l1), l2.fetch_bytes));
   ChaseArray past_l1 = parts.array;
   past_l1.space = l2.site().space;
   past_l1.alias_of = 0;
   const std::vector<ChaseArray> arrays = {parts.array, past_l1, l2_evictor(lab, l2)};
-  const auto program_with_sweeps = [&](std::size_t sweeps) {
-    std::vector<ChaseStep> steps(1 + sweeps, warm_step(l2.site(), arrays[2], 2));
-    steps.front() = {.kind = StepKind::kWarm, .loads = parts.array.element_count()};
+  const auto program_of = [&](std::size_t sweeps, std::vector<ChaseStep> steps) {
+    steps.push_back({.kind = StepKind::kWarm, .loads = parts.array.element_count()});
+    steps.insert(steps.end(), sweeps, warm_step(l2.site(), arrays[2], 2));
     steps.insert(steps.end(), {parts.stored(StepKind::kTimed), parts.unstored(1), parts.stored(StepKind::kStore),
                                parts.stored(StepKind::kTimed, 1)});
     return parts.program(l2.site(), arrays, std::move(steps));
   };
-  const auto decide = [&](const std::vector<ChaseResult>& copies) {
-    return decide_passing_on({.in_l1 = parts.hits(copies, 3, l1),
-                              .unstored = parts.hits(copies, 2, l2),
-                              .stored_in_l2 = parts.hits(copies, 0, l2)});
-  };
-  const WritePolicy policy = decided(lab, "stores to L1", program_with_sweeps, decide);
+  const Passing first{[&](std::size_t sweeps) { return program_of(sweeps, {}); },
+                      [&](const std::vector<ChaseResult>& copies) {
+                        return decide_passing_on({.in_l1 = parts.hits(copies, l1, 2),
+                                                  .unstored = parts.hits(copies, l2, 1),
+                                                  .stored_in_l2 = parts.hits(copies, l2, 0)});
+                      }};
+  std::optional<Passing> surer;
+  if (hides_memory(l2)) {
+    // Both parts are in no cache yet.
+    surer = Passing{[&](std::size_t sweeps) {
+                      return program_of(sweeps, {parts.stored(StepKind::kTimed, 1), parts.unstored(1)});
+                    },
+                    [&](const std::vector<ChaseResult>& copies) {
+                      return decide_passing_on({.in_l1 = parts.hits(copies, l1, 2),
+                                                .unstored = parts.hits(copies, l2, 1, 3),
+                                                .stored_in_l2 = parts.hits(copies, l2, 0, 4)});
+                    }};
+  }
+  const WritePolicy policy = decided(lab, "stores to L1", first, surer);
   return measured(lab.conditions(), std::string(to_string(policy)), "", std::nullopt, "loads_past_l1_after_stores");
 }
 

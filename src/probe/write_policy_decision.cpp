@@ -33,6 +33,13 @@ double part_of_lines(std::span<const std::uint32_t> latencies, std::size_t loads
   return misses_told > 0 ? std::clamp(1 - missed / misses_told, 0.0, 1.0) : 0;
 }
 
+double part_quicker(std::span<const std::uint32_t> latencies, std::span<const std::uint32_t> cold,
+                    std::size_t loads_per_line, double hit_part) {
+  std::size_t hits = 0;
+  for (std::size_t i = 0; i < latencies.size(); i += loads_per_line) hits += latencies[i] < hit_part * cold[i] ? 1 : 0;
+  return static_cast<double>(hits * loads_per_line) / static_cast<double>(latencies.size());
+}
+
 Decision<StoreTreatment> decide_allocation(const StoreHits& hits, const StoresDecisionParameters& parameters) {
   Decision<StoreTreatment> decision{
       .basis = fmt::format("{}% of unstored lines hit, {}% of stored ones, {}% of those stored again",

@@ -26,6 +26,11 @@ struct StoresDecisionParameters {
 [[nodiscard]] double part_of_lines(std::span<const std::uint32_t> latencies, std::size_t loads_per_line,
                                    double hit_limit_cycles, double misses_told = 1);
 
+// The same where each line was loaded from memory before: a hit takes less than `hit_part` of what that took. Wherever
+// the line is at home, both are near or far alike.
+[[nodiscard]] double part_quicker(std::span<const std::uint32_t> latencies, std::span<const std::uint32_t> cold,
+                                  std::size_t loads_per_line, double hit_part);
+
 // Parts of the lines that were found in the cache, each the median over the copies of the program.
 struct StoreHits {
   double unstored = 0;      // never stored: what the program finds there anyhow

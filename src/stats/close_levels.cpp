@@ -168,12 +168,13 @@ std::vector<Level> split_close_levels(std::span<const Histogram> footprints, std
     levels[i].misjudged = std::max(levels[i].misjudged, misjudged);
     levels[i + 1].misjudged = misjudged;
   }
-  for (std::size_t i = 0; i < levels.size() && !unsure; ++i) {
+  // What is nearer than a level that is not told may be two levels all the same.
+  for (std::size_t i = 0; i < unsure.value_or(levels.size()); ++i) {
     const std::optional<CloseLevels> found = find_close_levels(footprints, levels[i], parameters);
     if (!found) continue;
     if (!found->told_apart) {
-      if (!unsure) unsure = i;
-      continue;
+      unsure = i;
+      break;
     }
     Level far = levels[i];
     levels[i].high_cycles = far.low_cycles = found->boundary_cycles;
@@ -182,6 +183,7 @@ std::vector<Level> split_close_levels(std::span<const Histogram> footprints, std
     far.misjudged = levels[i].misjudged;
     far.mode_cycles = found->far_cycles;
     levels.insert(levels.begin() + static_cast<std::ptrdiff_t>(i) + 1, far);
+    if (unsure) ++*unsure;
   }
   return levels;
 }

@@ -292,6 +292,7 @@ void take_partitions(sim::MachineSpec& machine) {
   for (auto& [level, atomics] : machine.atomics) atomics.far_latency_cycles = 0;
   for (auto& [space, spec] : machine.spaces) {
     for (sim::PathStop& stop : spec.path) stop.far_latency_cycles = 0;
+    spec.far_memory_latency_cycles = 0;
   }
 }
 

@@ -100,11 +100,19 @@ class Truths {
     bandwidth(element, cache->id);
   }
 
+  // Over lines that are at home near and far.
+  [[nodiscard]] double memory_cycles(const sim::SpaceSpec& space) const {
+    const double near = space.memory_latency_cycles;
+    if (space.far_memory_latency_cycles == 0) return near;
+    const double partitions = cache_of(machine_, "l2").partitions;
+    return near + (space.far_memory_latency_cycles - near) * (partitions - 1) / partitions;
+  }
+
   void miss_penalty(const ElementInfo& element, const sim::SpaceSpec& space, bool shows) {
     const std::size_t next = element.depth + 1;
     const bool last = next == space.path.size();
     if (!last && space.path[next].far_latency_cycles > 0) return;  // near or far: by where the lines lie
-    const double behind = last ? space.memory_latency_cycles : space.path[next].latency_cycles;
+    const double behind = last ? memory_cycles(space) : space.path[next].latency_cycles;
     const double penalty = behind - space.path[element.depth].latency_cycles;
     number(element, AttributeId::kMissPenalty, penalty, std::max(2.0, 0.03 * behind), shows);
   }
@@ -233,7 +241,7 @@ class Truths {
 
   void memory(const ElementInfo& element) {
     const sim::SpaceSpec& space = machine_.spaces.at(*element.space);
-    const double latency = space.memory_latency_cycles;
+    const double latency = memory_cycles(space);
     number(element, AttributeId::kLatency, latency, cycles_tolerance(latency), true);
     bandwidth(element, sim::kMemoryLevel);
   }

@@ -375,6 +375,16 @@ sim::MachineSpec draw_amd(Draw& draw, std::uint64_t seed) {
   return machine;
 }
 
+// Half of what has partitions has memory that is near or far with the line's home, about as much farther as L2 is.
+void draw_far_memory(Draw draw, sim::MachineSpec& machine) {
+  const sim::PathStop& l2 = machine.spaces.at(Space::kGlobalBypassL1).path.front();
+  if (l2.far_latency_cycles == 0 || draw.chance(0.5)) return;
+  const double farther = (l2.far_latency_cycles - l2.latency_cycles) * draw.uniform(0.7, 1.3);
+  for (auto& [space, spec] : machine.spaces) {
+    if (!spec.path.empty()) spec.far_memory_latency_cycles = spec.memory_latency_cycles + farther;
+  }
+}
+
 }  // namespace
 
 std::string_view to_string(Tier tier) {
@@ -402,6 +412,8 @@ sim::MachineSpec wide_machine(std::uint64_t seed) {
   draw_noise(draw, tier_of(seed), machine.noise);
   const bool copies = draw.chance(0.5);
   for (CacheSpec& cache : machine.caches) cache.copies_far_lines = cache.partitions > 1 && copies;
+  constexpr std::uint64_t kOwnSeedsOfMemory = 0xd1b54a32d192ed03;
+  draw_far_memory(Draw(seed ^ kOwnSeedsOfMemory), machine);
   return machine;
 }
 

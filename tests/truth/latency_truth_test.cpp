@@ -55,6 +55,7 @@ MachineSpec machine_of(Draw& draw, bool with_l3 = false) {
       last = std::max({last, stop.latency_cycles, stop.far_latency_cycles});
     }
     if (!spec.path.empty()) spec.memory_latency_cycles = 1.6 * last;
+    spec.far_memory_latency_cycles = 0;
   }
   return machine;
 }

@@ -7,6 +7,7 @@
 #include "device/sim/machine.h"
 #include "gputopo/discover.h"
 #include "support/draw.h"
+#include "support/number_of.h"
 #include "support/random_machine.h"
 #include "support/seeds.h"
 
@@ -161,6 +162,7 @@ TEST(MapTruth, PartitionsAtAnyDistance) {
       spec.path.back().latency_cycles = near + (space == Space::kConstant ? 30 : 0);
       spec.path.back().far_latency_cycles = far > 0 ? far + (space == Space::kConstant ? 30 : 0) : 0;
       spec.memory_latency_cycles = 1.4 * std::max(near, far) + 50;
+      spec.far_memory_latency_cycles = l2.partitions > 1 ? spec.memory_latency_cycles + far - near : 0;
     }
     machine.atomics["l2"].latency_cycles = near + 15;
     machine.atomics["l2"].far_latency_cycles = far > 0 ? far + 15 : 0;
@@ -190,6 +192,52 @@ TEST(MapTruth, PartitionsAtAnyDistance) {
     if (partitions.flags.empty()) ++told;
   }
   EXPECT_GE(told, kMachines - 2);
+}
+
+// Near memory that takes about as long as a far hit, as on an H200: such loads counted as far hits (5 cycles too many),
+// and what one SM was thought to see of L2 was what only far memory shows.
+TEST(MapTruth, FarHitsBesideNearMemory) {
+  truth::Draw draw(5);
+  constexpr int kMachines = 4;
+  for (int trial = 0; trial < kMachines; ++trial) {
+    sim::MachineSpec machine = sim::parse_machine(*sim::builtin_machine("h200"));
+    machine.info.sm_count = 16;
+    machine.sm_groups.clear();
+    machine.clusters.reset();
+    for (sim::CacheSpec& cache : machine.caches) {
+      if (cache.scope == sim::Scope::kGroup) cache.scope = sim::Scope::kSm;
+    }
+    sim::CacheSpec& l2 = l2_of(machine);
+    l2.partitions = trial % 3 == 2 ? 3 : 2;
+    l2.copies_far_lines = trial % 2 == 0;
+    l2.size_bytes = l2.partitions * (6u << 20);
+    machine.info.l2_bytes = l2.size_bytes;
+    const double near = draw.uniform(200, 300);
+    const double far = near * draw.uniform(1.3, 1.8);
+    for (const Space space : {Space::kGlobal, Space::kGlobalBypassL1}) {
+      sim::SpaceSpec& spec = machine.spaces.at(space);
+      spec.path.back().latency_cycles = near;
+      spec.path.back().far_latency_cycles = far;
+      spec.memory_latency_cycles = far * draw.uniform(1.02, 1.08);
+      spec.far_memory_latency_cycles = far * draw.uniform(1.5, 1.9);
+    }
+    machine.noise.jitter_cycles = draw.uniform(0.5, 4);
+    SCOPED_TRACE(fmt::format("{}: {} partitions, {:.0f} and {:.0f} cycles, memory {:.0f} and {:.0f}, copies {}", trial,
+                             l2.partitions, near, far, machine.spaces[Space::kGlobalBypassL1].memory_latency_cycles,
+                             machine.spaces[Space::kGlobalBypassL1].far_memory_latency_cycles, l2.copies_far_lines));
+    DiscoverOptions options;
+    options.elements = {"l2"};
+    options.attributes = {"size", "latency"};
+    const Topology topology = discover(*sim::make_sim_device(machine, 1, 0), options);
+    const Attribute& latency = *topology.find_attribute("l2", "latency");
+    ASSERT_NE(latency.find_detail("far_cycles"), nullptr);
+    EXPECT_NEAR(truth::number_of(latency, "far_cycles"), far, 1 + 0.01 * far);
+    EXPECT_LE(truth::number_of(latency, "far_low_cycles"), far);
+    EXPECT_GE(truth::number_of(latency, "far_high_cycles"), far);
+    const Attribute& size = *topology.find_attribute("l2", "size");
+    EXPECT_LE(truth::number_of(size, "measured_low_bytes"), static_cast<double>(l2.size_bytes));
+    EXPECT_GE(truth::number_of(size, "measured_high_bytes"), static_cast<double>(l2.size_bytes));
+  }
 }
 
 }  // namespace

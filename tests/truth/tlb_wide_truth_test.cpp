@@ -57,6 +57,7 @@ void draw_l2(truth::Draw& draw, sim::MachineSpec& machine, double least_bytes, d
     spec.path.back().latency_cycles = near + 60;
     spec.path.back().far_latency_cycles = far == 0 ? 0 : far + 60;
     spec.memory_latency_cycles = memory + 120;
+    spec.far_memory_latency_cycles = far == 0 ? 0 : spec.memory_latency_cycles + far - near;
   }
 }
 

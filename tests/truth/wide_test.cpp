@@ -113,6 +113,7 @@ memory of an NVIDIA GPU, the others that of an AMD GPU.
   folded and hashed index, some of several lines in a row.
 - One to four caches for global, texture and read-only loads, or none for global ones; constant caches of one or two
   levels, up to twice what constant arrays hold; L2 in 1 to 8 partitions, far ones 5% to 150% farther; AMD's L3 on half.
+- Memory behind half of these partitions is as much farther, where the line is at home far.
 - Levels 15% to 7 times apart. No TLB, one or two levels: 8 to 512 entries of 64 KiB to 32 MiB, the second 2 to 32
   times that; misses of 6 to 400 cycles. Instruction caches of one to three levels. What the loop of a chain costs: 0 to
   8 cycles.

@@ -98,6 +98,29 @@ TEST(DistributionOf, EndsBeforeTheBandsEnd) {
   EXPECT_DOUBLE_EQ(found->most_cycles, 398.5);
 }
 
+constexpr std::uint32_t kNoMore = kPairedZeroCycles;
+std::vector<stats::Histogram> several(std::vector<stats::Histogram> histograms) { return histograms; }
+
+// Half of the lines are near at both loads, the other half far at the first, by 170 to 190 cycles.
+TEST(FarLatency, IsWhatFarFirstLoadsTakeMore) {
+  const stats::Histogram more =
+      loads_of({{kNoMore - 4, 50}, {kNoMore + 4, 50}, {kNoMore + 170, 50}, {kNoMore + 190, 50}});
+  const auto far = far_latency({280, {275, 285}}, several({more, more}), 240);
+  ASSERT_TRUE(far);
+  EXPECT_NEAR(far->cycles, 460, 2) << "however far it was thought to be";
+  EXPECT_LE(far->interval.low, 460 - 5 - 0.04 * 180);
+  EXPECT_GE(far->interval.high, 460 + 5 + 0.04 * 180);
+}
+
+TEST(FarLatency, OfOutliersAndOfNothing) {
+  stats::Histogram more = loads_of({{kNoMore, 100}, {kNoMore + 100, 100}, {kNoMore + 600, 1}});
+  EXPECT_NEAR(far_latency({200, {199, 201}}, several({more}), 100)->cycles, 300, 2);
+  EXPECT_FALSE(far_latency({200, {199, 201}}, several({loads_of({{kNoMore, 100}})}), 100)) << "nothing is far";
+  EXPECT_FALSE(far_latency({200, {199, 201}}, {}, 100));
+  EXPECT_NEAR(far_latency({200, {199, 201}}, several({loads_of({{kNoMore + 100, 100}})}), 100)->cycles, 300, 2)
+      << "all of it is";
+}
+
 TEST(MissPenalty, IsWhatAMissTakesMore) {
   const std::vector<double> misses = {280, 281, 279, 280, 280};
   const MeanLatency found = miss_penalty(misses, 33);

@@ -13,6 +13,8 @@
 #include <variant>
 #include <vector>
 
+#include "device/sim/cache_index.h"
+#include "device/sim/hierarchy.h"
 #include "device/sim/machine.h"
 #include "gputopo/device.h"
 #include "gputopo/program.h"
@@ -118,14 +120,15 @@ TEST_P(MachineFile, UsesEachCacheItDescribes) {
   for (const CacheSpec& cache : spec_.caches) EXPECT_TRUE(used.contains(cache.id)) << cache.id;
 }
 
-TEST_P(MachineFile, TakesCarveOutsInWholeWays) {
+// Whether a carve-out takes ways or sets: what is left are sets alike.
+TEST_P(MachineFile, LeavesEqualSetsBesideEachCarveOut) {
   for (const CacheSpec& cache : spec_.caches) {
     if (!cache.unified) continue;
-    ASSERT_GT(cache.ways, 0u) << cache.id;
-    const std::uint64_t way_bytes = cache.size_bytes / cache.ways;
     for (const std::uint64_t carve_out_bytes : spec_.info.carve_outs_bytes) {
       EXPECT_LT(carve_out_bytes, cache.size_bytes) << cache.id;
-      EXPECT_EQ(carve_out_bytes % way_bytes, 0u) << cache.id << " with a carve-out of " << carve_out_bytes;
+      const std::vector<std::uint32_t> ways = geometry_of(cache, usable_bytes(cache, carve_out_bytes)).set_ways;
+      EXPECT_EQ(std::ranges::min(ways), std::ranges::max(ways))
+          << cache.id << " with a carve-out of " << carve_out_bytes;
     }
   }
 }

@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include <cmath>
+
 namespace gputopo::probe {
 namespace {
 
@@ -114,6 +116,48 @@ stats::Histogram two_kinds(std::uint32_t near, std::uint32_t far) {
   histogram[20] = near;
   histogram[40] = far;
   return histogram;
+}
+
+// Loads of 200 (near), 400 (far), 550 (near memory) and 750 cycles (far memory).
+stats::Histogram sided(std::uint32_t near, std::uint32_t far, std::uint32_t near_memory, std::uint32_t far_memory) {
+  stats::Histogram histogram(512);
+  histogram[100] = near;
+  histogram[200] = far;
+  histogram[275] = near_memory;
+  histogram[375] = far_memory;
+  return histogram;
+}
+const std::vector<stats::Level> kSided = {
+    {0, 300, 200, 0}, {300, 475, 400, 0}, {475, 650, 550, 0}, {650, INFINITY, 750, 0}};
+
+TEST(MemoryAsOne, NearAndFarMemoryAreNoCaches) {
+  const std::vector<stats::Histogram> footprints = {sided(100, 0, 0, 0), sided(60, 40, 0, 0), sided(50, 30, 20, 0),
+                                                    sided(20, 10, 40, 30)};
+  const auto levels = with_memory_as_one(kSided, footprints, sided(0, 0, 50, 50));
+  ASSERT_EQ(levels.size(), 3u) << "although near memory comes first";
+  EXPECT_EQ(levels[1].mode_cycles, 400);
+  EXPECT_EQ(levels[2].low_cycles, 475);
+  EXPECT_EQ(levels[2].high_cycles, INFINITY);
+}
+
+TEST(MemoryAsOne, AFarPartThatNearMemoryHidesInStays) {
+  // Far hits and near memory in one band, which cold loads show as well.
+  const std::vector<stats::Level> levels = {{0, 300, 200, 0}, {300, 650, 450, 0}, {650, INFINITY, 750, 0}};
+  const std::vector<stats::Histogram> footprints = {sided(100, 0, 0, 0), sided(50, 50, 0, 0), sided(20, 10, 40, 30)};
+  EXPECT_EQ(with_memory_as_one(levels, footprints, sided(0, 0, 50, 50)).size(), 3u);
+}
+
+TEST(MemoryAsOne, NearAndFarMemoryBehindACacheInOnePart) {
+  const std::vector<stats::Level> levels = {{0, 475, 200, 0}, {475, 650, 550, 0}, {650, INFINITY, 750, 0}};
+  const std::vector<stats::Histogram> footprints = {sided(100, 0, 0, 0), sided(60, 0, 20, 20)};
+  EXPECT_EQ(with_memory_as_one(levels, footprints, sided(0, 0, 50, 50)).size(), 2u);
+}
+
+TEST(MemoryAsOne, NeitherCachesNorMissesOfTlbs) {
+  const std::vector<stats::Histogram> footprints = {sided(100, 0, 0, 0), sided(60, 40, 0, 0), sided(20, 10, 70, 0)};
+  EXPECT_EQ(with_memory_as_one(kSided, footprints, sided(0, 0, 0, 100)).size(), 4u) << "a cache that cold loads miss";
+  EXPECT_EQ(with_memory_as_one(kSided, footprints, sided(0, 0, 100, 0)).size(), 4u) << "what only far pages wait for";
+  EXPECT_TRUE(with_memory_as_one({}, footprints, sided(0, 0, 50, 50)).empty());
 }
 
 TEST(ShowsAllLevels, WhereMostLoadsGoToTheLast) {

@@ -33,6 +33,14 @@ TEST(PartOfLines, AllowsForMissesThatLookLikeHits) {
   EXPECT_DOUBLE_EQ(part_of_lines(latencies, 1, 100, 0), 0) << "where no miss can be told";
 }
 
+// A near line and a far one, of two loads each: what memory took of it is the measure.
+TEST(PartQuicker, ComparesALineWithItself) {
+  const std::vector<std::uint32_t> cold = {530, 30, 760, 30};
+  EXPECT_DOUBLE_EQ(part_quicker(std::vector<std::uint32_t>{284, 30, 460, 30}, cold, 2, 0.8), 1);
+  EXPECT_DOUBLE_EQ(part_quicker(std::vector<std::uint32_t>{540, 30, 740, 30}, cold, 2, 0.8), 0);
+  EXPECT_DOUBLE_EQ(part_quicker(std::vector<std::uint32_t>{284, 30, 740, 30}, cold, 2, 0.8), 0.5);
+}
+
 TEST(WriteAllocate, FollowsFromWhereTheStoredLinesAre) {
   const auto passes = decide_allocation({.unstored = 0, .stored = 0.05, .stored_again = 1});
   ASSERT_TRUE(passes.value);

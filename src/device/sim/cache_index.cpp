@@ -24,6 +24,8 @@ std::uint64_t set_count(const CacheSpec& spec, std::uint64_t lines) {
     }
     return lines / spec.ways;
   }
+  // Protected ways are of whole sets.
+  if (spec.replacement == Replacement::kSegmentedLru && lines % spec.ways == 0) return lines / spec.ways;
   const std::uint64_t full_sets = spec.size_bytes / spec.line_bytes / spec.ways;
   return std::min(full_sets, lines);
 }

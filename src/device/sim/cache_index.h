@@ -23,8 +23,9 @@ struct CacheGeometry {
 };
 
 // The geometry of `spec` cut down to `usable_bytes`: whole lines; the sets stay and lose ways, the first ones keeping
-// one more where it does not divide. Tree PLRU needs a power of two of ways, so there the sets become fewer. Throws
-// FormatError (without the cache's name) where that is impossible.
+// one more where it does not divide. Tree PLRU needs a power of two of ways, so there the sets become fewer, and so
+// they do under segmented LRU where that leaves whole ones. Throws FormatError (without the cache's name) where that is
+// impossible.
 [[nodiscard]] CacheGeometry geometry_of(const CacheSpec& spec, std::uint64_t usable_bytes);
 // Of one of its partitions: a cache of its own, of as many ways.
 [[nodiscard]] CacheGeometry geometry_of_partition(const CacheSpec& spec);

@@ -68,9 +68,12 @@ void correct_for_copies(Context& context, const ElementInfo& element, Attribute&
   if (!is_covered(context, element, AttributeId::kPartitions)) return;
   try {
     const probe::Partitions& partitions = context.caches.partitions(element.id);
-    const auto corrected = size_by_partitions(partitions, *size.number());
+    // Where near memory hides among far hits, only loads from far memory tell how much an SM sees, and what is at home
+    // far stays longer than the rest.
+    const bool is_seen = size.method != "clear_memory_loads";
+    const auto corrected = size_by_partitions(partitions, is_seen ? size.number() : std::nullopt);
     if (!corrected) return;
-    size.add_detail("seen_bytes", *size.number());
+    if (is_seen) size.add_detail("seen_bytes", *size.number());
     size.value = static_cast<std::int64_t>(std::round(corrected->bytes));
     size.low = corrected->interval.low;
     size.high = corrected->interval.high;
@@ -118,13 +121,29 @@ Attribute size(Context& context, const ElementInfo& element) {
 
 // ---- Latency ----
 
+// Nothing where they are not known.
+const probe::Sides* sides_if_known(Context& context, const ElementInfo& element) {
+  try {
+    const probe::Sides& sides = context.caches.sides(element.id);
+    return sides.sms.size() > 1 ? &sides : nullptr;
+  } catch (const NotSupportedError& error) {
+    context.bench().log(fmt::format("{}: no sides: {}", element.name, error.what()));
+  } catch (const probe::Inconclusive& error) {
+    context.bench().log(fmt::format("{}: no sides: {}", element.name, error.what()));
+  }
+  return nullptr;
+}
+
 Attribute latency(Context& context, const ElementInfo& element) {
   const Cache& cache = context.caches.located(element.id);
   // An SM's own caches are looked up beside the translation, or are small enough for it.
   const std::uint64_t translated = cache.site().exclusive ? context.caches.translated_bytes() : 0;
-  Lab lab = context.lab();
   // One that may have partitions has near ones and far ones.
-  if (is_covered(context, element, AttributeId::kPartitions)) return probe::measure_far_latency(lab, cache, translated);
+  const bool may_have_parts = is_covered(context, element, AttributeId::kPartitions);
+  const bool has_levels = may_have_parts && cache.last_level > cache.first_level;
+  const probe::Sides* sides = has_levels ? sides_if_known(context, element) : nullptr;
+  Lab lab = context.lab();
+  if (may_have_parts) return probe::measure_far_latency(lab, cache, translated, sides);
   return probe::measure_latency(lab, cache, translated);
 }
 
