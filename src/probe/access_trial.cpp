@@ -4,6 +4,8 @@
 
 #include <algorithm>
 
+#include "stats/outliers.h"
+
 namespace gputopo::probe {
 namespace {
 
@@ -15,7 +17,10 @@ std::vector<double> mean_cycles(const std::vector<AccessResult>& copies) {
 
 }  // namespace
 
-double AccessTrial::cycles() const { return stats::median(mean_cycles(copies)); }
+double AccessTrial::cycles() const {
+  const std::vector<double> means = mean_cycles(copies);
+  return program.warps == 1 ? stats::undisturbed_mean(means) : stats::median(means);
+}
 
 stats::Interval AccessTrial::interval() const { return timing_interval(mean_cycles(copies), cycles()); }
 

@@ -34,7 +34,8 @@ struct AccessTrial {
   AccessProgram program;
   std::vector<AccessResult> copies;
 
-  // Of an access of a warp: the median copy's mean over warps, and an interval of it.
+  // Of an access of a warp: the median copy's mean over warps, and an interval of it. A warp alone is disturbed in some
+  // copies and not in others, and those speak (stats/outliers.h).
   [[nodiscard]] double cycles() const;
   [[nodiscard]] stats::Interval interval() const;
   // Accesses of warps per cycle of one SM; of each copy, and the median.
