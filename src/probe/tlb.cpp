@@ -108,8 +108,7 @@ TlbSurvey survey_tlbs(Lab& lab, const Site& site) {
                       points[step.rise.last_before].reach_bytes, waits);
       break;
     }
-    const StepIs is =
-        judge_step(look_beyond(walker, step, points), step.signature.false_part, is_noisy(step.signature));
+    const StepIs is = judge_step(look_beyond(walker, step, points), step.signature);
     if (is == StepIs::kPassing) continue;
     if (is == StepIs::kCacheMisses) {
       survey.unsure = fmt::format("beyond {} B, lines do not stay in L2, and its misses look like those of a TLB",

@@ -97,4 +97,12 @@ double least_missed_pages(const MissSignature& signature, std::uint64_t pages, s
                   parameters.standard_errors * all * std::sqrt(signature.false_part / loads + of_lines * of_lines));
 }
 
+StepIs judge_step(const SlowBeyond& slow, const MissSignature& signature, const BeyondStepParameters& parameters) {
+  const double few = parameters.few_slow + 2 * signature.false_part;
+  const bool pages_wait = is_noisy(signature) && slow.pages_wait_cycles > parameters.mean_wait * signature.rise_cycles;
+  if (slow.pages <= few && !pages_wait) return StepIs::kPassing;
+  const bool companions_hit = pages_wait && slow.companions_wait_cycles < parameters.mean_wait * slow.pages_wait_cycles;
+  return slow.companions <= few || companions_hit ? StepIs::kLevel : StepIs::kCacheMisses;
+}
+
 }  // namespace gputopo::probe

@@ -75,4 +75,29 @@ struct MissSignature {
 [[nodiscard]] double least_missed_pages(const MissSignature& signature, std::uint64_t pages, std::uint64_t passes,
                                         const TlbMissParameters& parameters = {});
 
+struct BeyondStepParameters {
+  // Part of the loads beyond a step that is slow for other reasons. Larger: levels that hardly any load misses are
+  // none; smaller: noise is misses of the cache behind.
+  double few_slow = 0.1;
+  // Where a miss costs little, lines that differ make a good part of all loads slow, and it differs from sweep to sweep
+  // how many; but as many fast. So there the mean counts: a level makes pages wait this part of its rise at least, and
+  // other lines no more than this part of what pages do. Larger: misses of the cache are a level's; smaller: noise.
+  double mean_wait = 0.25;
+};
+// Well beyond a step, the part of the loads that are slow, and of loads of another line of the same page that follow
+// them, which only misses of the cache behind delay.
+struct SlowBeyond {
+  double pages = 1;
+  double companions = 0;
+  double pages_wait_cycles = 1;  // in the mean, more than loads that do not miss the level
+  double companions_wait_cycles = 1;
+};
+enum class StepIs : std::uint8_t {
+  kLevel,
+  kPassing,      // at twice the reach a level would show all the more: lines of a few points met in the cache
+  kCacheMisses,  // lines do not stay in the cache: what misses there looks like a level
+};
+[[nodiscard]] StepIs judge_step(const SlowBeyond& slow, const MissSignature& signature,
+                                const BeyondStepParameters& parameters = {});
+
 }  // namespace gputopo::probe

@@ -66,12 +66,4 @@ std::vector<TlbRise> find_tlb_rises(const std::vector<double>& slow_cycles, cons
   return rises;
 }
 
-StepIs judge_step(const SlowBeyond& slow, double false_part, bool noisy, const TlbStepParameters& parameters) {
-  const double few = parameters.few_slow + 2 * false_part;
-  if (slow.pages <= few) return StepIs::kPassing;
-  if (slow.companions <= few) return StepIs::kLevel;
-  const bool is_noise = noisy && slow.companions_wait_cycles < parameters.companions_wait * slow.pages_wait_cycles;
-  return is_noise ? StepIs::kLevel : StepIs::kCacheMisses;
-}
-
 }  // namespace gputopo::probe

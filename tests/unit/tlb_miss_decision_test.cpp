@@ -102,5 +102,31 @@ TEST(TlbMisses, OfFewPagesAreMoreThanOne) {
   EXPECT_GT(least_missed_pages(noisy, 64, 1024), least_missed_pages(noisy, 16, 1024));
 }
 
+constexpr MissSignature kQuietStep{.rise_cycles = 90};
+constexpr MissSignature kNoisyStep{.rise_cycles = 10, .false_part = 0.2};
+
+TEST(TlbSteps, AreLevelsUnlessTheCacheMisses) {
+  EXPECT_EQ(judge_step({}, kQuietStep), StepIs::kLevel);
+  EXPECT_EQ(judge_step({.pages = 0.9, .companions = 0.02}, kQuietStep), StepIs::kLevel);
+  EXPECT_EQ(judge_step({.pages = 0.9, .companions = 0.6}, kQuietStep), StepIs::kCacheMisses);
+  EXPECT_EQ(judge_step({.pages = 0.05, .companions = 0.05}, kQuietStep), StepIs::kPassing);
+}
+
+TEST(TlbSteps, NoiseIsNoMissOfTheCache) {
+  EXPECT_EQ(judge_step({.pages = 0.9, .companions = 0.4, .pages_wait_cycles = 9}, kNoisyStep), StepIs::kLevel);
+  EXPECT_EQ(judge_step({.pages = 0.4, .companions = 0.1, .pages_wait_cycles = 1}, kNoisyStep), StepIs::kPassing);
+}
+
+// An H200's first TLB, of which a miss costs 10 cycles where slices of L2 are 200 apart.
+TEST(TlbSteps, OfCheapMissesAreToldByMeans) {
+  const SlowBeyond cheap{.pages = 0.62, .companions = 0.26, .pages_wait_cycles = 6.2, .companions_wait_cycles = -0.7};
+  EXPECT_EQ(judge_step(cheap, {.rise_cycles = 8.5, .false_part = 0.07}), StepIs::kLevel);
+  EXPECT_EQ(judge_step(cheap, {.rise_cycles = 6.8, .false_part = 0.27}), StepIs::kLevel)
+      << "also where the sweep makes the step look lower than it is";
+  EXPECT_EQ(judge_step(cheap, {.rise_cycles = 8.5}), StepIs::kCacheMisses) << "nothing else makes them slow";
+  const SlowBeyond missed{.pages = 0.62, .companions = 0.4, .pages_wait_cycles = 62, .companions_wait_cycles = 40};
+  EXPECT_EQ(judge_step(missed, {.rise_cycles = 8.5, .false_part = 0.07}), StepIs::kCacheMisses);
+}
+
 }  // namespace
 }  // namespace gputopo::probe

@@ -82,23 +82,5 @@ TEST(TlbSteps, OfNothing) {
   EXPECT_THAT(find_tlb_rises(sweep_of({{30, 7}})), IsEmpty()) << "all are equal";
 }
 
-TEST(TlbSteps, AreLevelsUnlessTheCacheMisses) {
-  EXPECT_EQ(judge_step({}, 0, false), StepIs::kLevel);
-  EXPECT_EQ(judge_step({.pages = 0.9, .companions = 0.02}, 0, false), StepIs::kLevel);
-  EXPECT_EQ(judge_step({.pages = 0.9, .companions = 0.6}, 0, false), StepIs::kCacheMisses);
-  EXPECT_EQ(judge_step({.pages = 0.05, .companions = 0.05}, 0, false), StepIs::kPassing);
-}
-
-TEST(TlbSteps, NoiseIsNoMissOfTheCache) {
-  EXPECT_EQ(judge_step({.pages = 0.9, .companions = 0.4}, 0.2, true), StepIs::kLevel);
-  EXPECT_EQ(judge_step({.pages = 0.4, .companions = 0.1}, 0.2, true), StepIs::kPassing);
-  // An H200's first TLB, of which a miss costs 10 cycles where slices of L2 are 200 apart.
-  const SlowBeyond cheap{.pages = 0.62, .companions = 0.26, .pages_wait_cycles = 6.2, .companions_wait_cycles = -0.7};
-  EXPECT_EQ(judge_step(cheap, 0.07, true), StepIs::kLevel);
-  EXPECT_EQ(judge_step(cheap, 0.07, false), StepIs::kCacheMisses) << "without noise nothing else makes them slow";
-  const SlowBeyond missed{.pages = 0.62, .companions = 0.4, .pages_wait_cycles = 62, .companions_wait_cycles = 40};
-  EXPECT_EQ(judge_step(missed, 0.07, true), StepIs::kCacheMisses);
-}
-
 }  // namespace
 }  // namespace gputopo::probe
