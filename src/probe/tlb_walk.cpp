@@ -10,6 +10,21 @@
 namespace gputopo::probe {
 namespace {
 
+// Of neighbouring lines, what their first loads take longer than their second ones, for each of these sizes.
+std::vector<stats::Histogram> pairs_of_neighbours(Lab& lab, const Site& site, const std::vector<std::uint64_t>& bytes,
+                                                  const PageWalkParameters& parameters) {
+  std::vector<ChaseProgram> programs;
+  for (const std::uint64_t one : bytes) {
+    const ChaseArray array = make_array(site, one, parameters.line_bytes);
+    const std::uint64_t loads = std::min(array.element_count(), parameters.kept_loads);
+    programs.push_back(
+        make_program(site, {array}, {warm_step(site, array), {.kind = StepKind::kPaired, .loads = loads}}));
+  }
+  std::vector<stats::Histogram> histograms;
+  for (ChaseResult& result : lab.chase(programs)) histograms.push_back(std::move(result.steps[1].histogram));
+  return histograms;
+}
+
 // Bytes of neighbouring lines that stay in the cache behind the translation, of those that are tried. What the vendor
 // tells may be the whole of several parts, or of an L2 that loads do not have to themselves.
 std::uint64_t kept_bytes(Lab& lab, const Site& site, const PageWalkParameters& parameters) {
@@ -17,21 +32,18 @@ std::uint64_t kept_bytes(Lab& lab, const Site& site, const PageWalkParameters& p
   // Loads that cannot bypass L1 find the second of each pair there.
   if (site.space != Space::kGlobalBypassL1) return lab.info().l2_bytes.value_or(most);
   const std::uint64_t least = parameters.least_pages * parameters.l2_part * parameters.line_bytes;
-  std::vector<ChaseProgram> programs;
   std::vector<std::uint64_t> tried;
-  const auto add = [&](std::uint64_t bytes) {
-    const ChaseArray array = make_array(site, bytes, parameters.line_bytes);
-    const std::uint64_t loads = std::min(array.element_count(), parameters.kept_loads);
-    programs.push_back(
-        make_program(site, {array}, {warm_step(site, array), {.kind = StepKind::kPaired, .loads = loads}}));
-    tried.push_back(bytes);
-  };
-  for (std::uint64_t bytes = most; bytes >= least; bytes /= parameters.kept_steps) add(bytes);
-  add(parameters.kept_lines_of_any * parameters.line_bytes);
-  std::vector<stats::Histogram> histograms;
-  for (ChaseResult& result : lab.chase(programs)) histograms.push_back(std::move(result.steps[1].histogram));
+  for (std::uint64_t bytes = most; bytes >= least; bytes /= parameters.kept_steps) tried.push_back(bytes);
+  tried.push_back(parameters.kept_lines_of_any * parameters.line_bytes);
+  const std::vector<stats::Histogram> pairs = pairs_of_neighbours(lab, site, tried, parameters);
   for (std::size_t i = 0; i + 1 < tried.size(); ++i) {
-    if (stay_in_cache(histograms[i], histograms.back())) return tried[i];
+    if (!stay_in_cache(pairs[i], pairs.back())) continue;
+    // Halfway to the next, which did not stay.
+    const std::uint64_t more = tried[i] * parameters.kept_steps / 2;
+    if (i == 0 || !stay_in_cache(pairs_of_neighbours(lab, site, {more}, parameters).front(), pairs.back())) {
+      return tried[i];
+    }
+    return more;
   }
   return 0;
 }

@@ -2,7 +2,8 @@
 // what the first of them takes longer is its translation. Pure functions; translated_span.cpp takes the samples.
 //
 // What fools it: whatever else only the first load of a pair waits for, as lines that do not stay in the cache behind.
-// It then finds less than there is, which does no harm.
+// That comes and goes with how far lines are apart. Misses of a TLB do not: what is translated at once over a span is
+// over any smaller one, on which there are fewer pages.
 #pragma once
 
 #include <cstdint>

@@ -18,9 +18,11 @@ TEST(TranslatedSpan, LeavesRoomWhereALargerOneHasMisses) {
   EXPECT_EQ(translated_bytes(std::vector<SpanLoads>{{kMiB, 0.1}, {4 * kMiB, 0.3}, {16 * kMiB, 40}}, 0.1), 2 * kMiB);
 }
 
-// What a larger span shows does not matter: its lines may not have stayed in L2, or chance was kind.
-TEST(TranslatedSpan, EndsAtTheFirstThatHasMisses) {
-  EXPECT_EQ(translated_bytes(std::vector<SpanLoads>{{kMiB, 0.1}, {4 * kMiB, 9}, {16 * kMiB, 0}}, 0), kMiB / 2);
+// Lines that meet in a set of L2 miss there; a TLB whose entries 16 MiB need no more of has enough of them for 4.
+TEST(TranslatedSpan, IsNotEndedByWhatALargerOneDoesNotShow) {
+  EXPECT_EQ(translated_bytes(std::vector<SpanLoads>{{kMiB, 0.1}, {4 * kMiB, 9}, {16 * kMiB, 0}}, 0), 16 * kMiB);
+  EXPECT_EQ(translated_bytes(std::vector<SpanLoads>{{kMiB, 0.1}, {4 * kMiB, 9}, {16 * kMiB, 0}, {64 * kMiB, 40}}, 0),
+            8 * kMiB);
 }
 
 TEST(TranslatedSpan, IsNoneWhereEvenTheSmallestHasMisses) {
