@@ -133,7 +133,9 @@ Decision<SetCount> decide_sets(const ConflictSets& sets, const StructureDecision
   // A hash names a power of two of sets as a rule. The size may be a little off.
   const double power = std::exp2(std::round(std::log2(count)));
   const double likely = std::abs(power - count) <= parameters.whole_tolerance * count ? power : whole;
-  const double slack = likely == count ? 0 : std::ceil(parameters.size_error * likely);
+  // What is a power of two is exact; else the size may be off although it makes whole sets.
+  const double off = parameters.size_error * likely;
+  const double slack = likely != count ? std::ceil(off) : likely == power ? 0 : std::floor(off);
   return {SetCount{static_cast<std::int64_t>(likely), {likely - slack, likely + slack}, false}};
 }
 
