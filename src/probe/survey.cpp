@@ -133,15 +133,19 @@ struct LevelsFound {
   std::optional<std::size_t> unsure;
 };
 
-// Of the histograms of footprints. Near memory and far memory are no two caches, and no matter whether they are told
-// apart.
-LevelsFound levels_of(const Survey& survey, const std::vector<stats::Histogram>& footprints) {
+// Of the histograms of footprints.
+LevelsFound levels_of(const std::vector<stats::Histogram>& footprints) {
   LevelsFound found;
   found.levels = stats::split_close_levels(footprints, stats::find_levels(footprints), found.unsure);
-  if (survey.site.exclusive) {
-    found.levels = with_memory_as_one(std::move(found.levels), footprints, survey.cold);
-    if (found.unsure && *found.unsure + 1 >= found.levels.size()) found.unsure.reset();
-  }
+  return found;
+}
+
+// Near memory and far memory are no two caches, and no matter whether they are told apart. Of footprints whose loads do
+// not wait for translations: levels that those make are none.
+LevelsFound merge_memory(const Survey& survey, LevelsFound found, const std::vector<stats::Histogram>& footprints) {
+  if (!survey.site.exclusive) return found;
+  found.levels = with_memory_as_one(std::move(found.levels), footprints, survey.cold);
+  if (found.unsure && *found.unsure + 1 >= found.levels.size()) found.unsure.reset();
   return found;
 }
 
@@ -153,7 +157,7 @@ void set_translation_aside(Lab& lab, Survey& survey, const Translation& translat
   std::vector<stats::Histogram> free = {survey.tiny};
   free.insert(free.end(), survey.histograms.begin(), survey.histograms.begin() + static_cast<std::ptrdiff_t>(within));
   free.push_back(survey.cold);
-  const LevelsFound of_free = levels_of(survey, free);
+  const LevelsFound of_free = merge_memory(survey, levels_of(free), free);
   if (within > 0 && shows_all_levels(survey.histograms[within - 1], of_free.levels)) {
     survey.levels = of_free.levels;
     survey.unsure_level = of_free.unsure;
@@ -203,7 +207,7 @@ void find_levels(Survey& survey) {
   std::vector<stats::Histogram> all = {survey.tiny};
   all.insert(all.end(), survey.histograms.begin(), survey.histograms.end());
   all.push_back(survey.cold);
-  LevelsFound found = levels_of(survey, all);
+  LevelsFound found = levels_of(all);
   survey.levels = std::move(found.levels);
   survey.unsure_level = found.unsure;
 }
@@ -238,6 +242,9 @@ Survey complete_survey(Lab& lab, Survey survey, const Translation& translation) 
     if (translation.free_bytes > 0 && translation.free_bytes < survey.footprints_bytes.back()) {
       set_translation_aside(lab, survey, translation);
     }
+    LevelsFound found = merge_memory(survey, {survey.levels, survey.unsure_level}, survey.histograms);
+    survey.levels = std::move(found.levels);
+    survey.unsure_level = found.unsure;
     if (survey.unsure_level) {
       lab.log(fmt::format("survey {}: level {} is two, too close to tell apart", to_string(survey.site.space),
                           *survey.unsure_level + 1));
