@@ -6,12 +6,10 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <cerrno>
 #include <chrono>
-#include <cstdio>
-#include <cstring>
 #include <exception>
 #include <functional>
+#include <iterator>
 #include <memory>
 #include <set>
 #include <string>
@@ -24,6 +22,7 @@
 #include "cli/interrupt.h"
 #include "cli/outcome.h"
 #include "cli/progress.h"
+#include "cli/standard_streams.h"
 #include "cli/terminal_style.h"
 #include "file/writable.h"
 #include "gputopo/device_lock.h"
@@ -34,35 +33,42 @@
 namespace gputopo::cli {
 namespace {
 
-void print_result(std::string_view text) {
-  const bool written = std::fwrite(text.data(), 1, text.size(), stdout) == text.size() && std::fflush(stdout) == 0;
-  if (!written) {
-    throw FileError(fmt::format("cannot write to standard output: {}; send it elsewhere", std::strerror(errno)));
-  }
-}
-
 // ---- discover ----
 
 bool is_file(const std::string& path) { return !path.empty() && path != "-"; }
 
 // Better now than after the measurement.
-void check_targets(const Options& options) {
-  for (const std::string& path : options.output_paths) {
-    if (is_file(path)) check_writable(path);
+void check_outputs(std::vector<std::string> files, const std::string& raw_directory) {
+  for (const std::string& path : files) check_writable(path);
+  if (!raw_directory.empty()) files.push_back(raw_directory);
+  if (const auto twice = one_file_twice(files)) {
+    const auto& [first, second] = *twice;
+    throw UsageError(first == second ? fmt::format("'{}' is to take two outputs, of which one would be lost: "
+                                                   "name another file",
+                                                   first)
+                                     : fmt::format("'{}' and '{}' are one file, which is to take two outputs, of which "
+                                                   "one would be lost: name another file",
+                                                   first, second));
   }
-  if (!options.record_path.empty()) check_writable(options.record_path);
-  if (!options.raw_directory.empty()) check_empty_folder(options.raw_directory);
+  if (!raw_directory.empty()) check_empty_folder(raw_directory);
+}
+
+void check_targets(const Options& options) {
+  std::vector<std::string> files;
+  std::ranges::copy_if(options.output_paths, std::back_inserter(files), is_file);
+  if (!options.record_path.empty()) files.push_back(options.record_path);
+  check_outputs(std::move(files), options.raw_directory);
 }
 
 void announce(const Options& options, const DeviceInfo& info) {
   if (options.device.empty() && info.simulated) {
     std::string problem;
     (void)list_devices(problem);
-    fmt::print(stderr, "gputopo: no GPU can be used here{}{}; this is a simulated one\n", problem.empty() ? "" : ": ",
-               problem);
+    say(fmt::format("gputopo: no GPU can be used here{}{}; this is a simulated one\n", problem.empty() ? "" : ": ",
+                    problem));
   }
   if (options.quiet) return;
-  fmt::print(stderr, "gputopo: discovering {}{}\n", info.name, info.simulated ? " (SIMULATED)" : "");
+  say(fmt::format("gputopo: discovering {}{}\n", info.name, info.simulated ? " (SIMULATED)" : ""));
 }
 
 struct Turn {
@@ -77,14 +83,14 @@ Turn take_turn(const Options& options, const std::atomic<bool>& interrupted) {
   if (pci_address.empty()) return {};
   for (bool is_first = true;; is_first = false) {
     DeviceLockAttempt attempt = try_lock_device(pci_address);
-    if (!attempt.problem.empty()) fmt::print(stderr, "gputopo: warning: {}\n", attempt.problem);
+    if (!attempt.problem.empty()) say(fmt::format("gputopo: warning: {}\n", attempt.problem));
     if (!attempt.taken_by_another()) return {.lock = std::move(attempt.lock)};
     if (options.no_wait) {
-      fmt::print(stderr, "gputopo: error: another gputopo measures the GPU at {}; without --no-wait this one waits\n",
-                 pci_address);
+      say(fmt::format("gputopo: error: another gputopo measures the GPU at {}; without --no-wait this one waits\n",
+                      pci_address));
       return {.code = kExitBusy};
     }
-    if (is_first) fmt::print(stderr, "gputopo: waiting for another gputopo that measures the GPU at {}\n", pci_address);
+    if (is_first) say(fmt::format("gputopo: waiting for another gputopo that measures the GPU at {}\n", pci_address));
     std::this_thread::sleep_for(kPause);
     if (interrupted) return {.code = kExitInterrupted};
   }
@@ -95,9 +101,9 @@ class ProgramDump {
  public:
   explicit ProgramDump(Device& device) : device_(device) {}
   void operator()(const Program& program) {
-    fmt::print(stderr, "{}\n", to_text(program));
+    say(fmt::format("{}\n", to_text(program)));
     const std::string code = device_.native_code(program);
-    if (!code.empty() && seen_.insert(std::hash<std::string>{}(code)).second) fmt::print(stderr, "{}\n", code);
+    if (!code.empty() && seen_.insert(std::hash<std::string>{}(code)).second) say(fmt::format("{}\n", code));
   }
 
  private:
@@ -161,16 +167,21 @@ class Attempts {
   std::exception_ptr first_failure_;
 };
 
-// The result on standard output, and the files that were asked for.
-void write_reports(const Options& options, const Topology& topology, Attempts& attempt) {
-  bool is_printed = false;
+void write_files(const Options& options, const Topology& topology, Attempts& attempt) {
   for (std::size_t i = 0; i < formats().size(); ++i) {
     const std::string& path = options.output_paths[i];
-    if (path == "-") attempt([&] { print_result(formats()[i].render(topology)); });
     if (is_file(path)) attempt([&] { write_file(path, formats()[i].render(topology)); });
-    is_printed = is_printed || path == "-";
   }
-  if (is_printed) return;
+}
+
+// The result on standard output, after all files: who reads it may go away (`| head -1`), or read it never.
+void print_report(const Options& options, const Topology& topology, Attempts& attempt) {
+  const auto printed = std::ranges::find(options.output_paths, "-");
+  if (printed != options.output_paths.end()) {
+    const Format& format = formats()[static_cast<std::size_t>(printed - options.output_paths.begin())];
+    attempt([&] { print_result(format.render(topology)); });
+    return;
+  }
   const TerminalStyle style = standard_output_style();
   attempt([&] { print_result(options.tree ? to_tree(topology, style) : to_terminal(topology, style)); });
 }
@@ -192,12 +203,14 @@ int run_discover(const Options& options) {
   const Outcome outcome = judge(topology, interrupted);
   Attempts attempt;
   // What a report shows is what its JSON holds: 'show' gives the same, byte for byte.
-  write_reports(options, read_json(to_json(topology)), attempt);
+  const Topology report = read_json(to_json(topology));
+  write_files(options, report, attempt);
   if (!options.raw_directory.empty()) attempt([&] { write_samples(topology, options.raw_directory); });
   if (recorder != nullptr) attempt([&] { recorder->save(options.record_path); });
+  print_report(options, report, attempt);
   if (!outcome.error.empty()) attempt.finish_without_device(outcome.error);
   attempt.finish();
-  if (!outcome.broken_promise.empty()) fmt::print(stderr, "gputopo: {}\n", outcome.broken_promise);
+  if (!outcome.broken_promise.empty()) say(fmt::format("gputopo: {}\n", outcome.broken_promise));
   return outcome.code;
 }
 
@@ -225,7 +238,7 @@ int run_list() {
   if (problem.empty() && is_all_simulated) {
     problem = "neither NVIDIA's driver nor AMD's HIP runtime shows a GPU here; these are simulated";
   }
-  if (!problem.empty()) fmt::print(stderr, "gputopo: {}\n", problem);
+  if (!problem.empty()) say(fmt::format("gputopo: {}\n", problem));
   return kExitComplete;
 }
 
@@ -240,13 +253,24 @@ Topology load_report(const std::string& path) {
 int run_show(const Options& options) {
   check_targets(options);
   Attempts attempt;
-  write_reports(options, load_report(options.report_path), attempt);
+  const Topology topology = load_report(options.report_path);
+  write_files(options, topology, attempt);
+  print_report(options, topology, attempt);
   attempt.finish();
   return kExitComplete;
 }
 
+// The page is none of the reports: it would take its place.
+void check_page_target(const Options& options) {
+  check_writable(options.diff_html_path);
+  for (const std::string& report : options.report_paths) {
+    if (!is_same_file(report, options.diff_html_path)) continue;
+    throw UsageError(fmt::format("--html would overwrite the report '{}': name another file", report));
+  }
+}
+
 int run_diff(const Options& options) {
-  if (is_file(options.diff_html_path)) check_writable(options.diff_html_path);
+  if (is_file(options.diff_html_path)) check_page_target(options);
   std::vector<NamedReport> reports;
   for (const std::string& path : options.report_paths) reports.push_back({path, load_report(path)});
   Attempts attempt;

@@ -4,6 +4,7 @@
 #include <cstdlib>
 
 #include "cli/options.h"
+#include "file/unfinished.h"
 
 namespace gputopo::cli {
 namespace {
@@ -12,18 +13,40 @@ std::atomic<bool> g_interrupted = false;
 static_assert(std::atomic<bool>::is_always_lock_free, "a signal handler may touch lock-free atomics only");
 
 extern "C" void on_interrupt(int) {
-  if (g_interrupted.exchange(true)) std::_Exit(kExitInterrupted);
+  if (!g_interrupted.exchange(true)) return;
+  remove_unfinished();
+  std::_Exit(kExitInterrupted);
 }
+
+extern "C" void on_end(int signal) {
+  remove_unfinished();
+  std::signal(signal, SIG_DFL);
+  std::raise(signal);  // delivered when this handler returns
+}
+
+void handle(int signal, void (*handler)(int)) {
+  // nohup: who asked for that does not want it back.
+  struct sigaction old {};
+  if (signal == SIGHUP && sigaction(signal, nullptr, &old) == 0 && old.sa_handler == SIG_IGN) return;
+  struct sigaction action {};
+  action.sa_handler = handler;
+  sigemptyset(&action.sa_mask);
+  action.sa_flags = SA_RESTART;
+  sigaction(signal, &action, nullptr);
+}
+
+constexpr int kEndingSignals[] = {SIGINT, SIGTERM, SIGHUP};
 
 }  // namespace
 
+void prepare_signals() {
+  std::signal(SIGPIPE, SIG_IGN);
+  std::signal(SIGXFSZ, SIG_IGN);
+  for (const int signal : kEndingSignals) handle(signal, on_end);
+}
+
 const std::atomic<bool>& catch_interrupts() {
-  struct sigaction action {};
-  action.sa_handler = on_interrupt;
-  sigemptyset(&action.sa_mask);
-  action.sa_flags = SA_RESTART;
-  sigaction(SIGINT, &action, nullptr);
-  sigaction(SIGTERM, &action, nullptr);
+  for (const int signal : kEndingSignals) handle(signal, on_interrupt);
   return g_interrupted;
 }
 

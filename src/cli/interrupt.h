@@ -1,11 +1,16 @@
-// Ctrl-C: the first ends the discovery after the running launch, the second ends the program at once.
+// Signals. No file is left half written, whichever of them ends the program.
 #pragma once
 
 #include <atomic>
 
 namespace gputopo::cli {
 
-// Catches SIGINT and SIGTERM from now on. The flag becomes true at the first of them.
+// For all commands. SIGINT, SIGTERM and SIGHUP end the program as they always do, once unfinished files are removed.
+// What cannot be written fails with an error instead of a signal (SIGPIPE, SIGXFSZ), for it can be told.
+void prepare_signals();
+
+// Ctrl-C: the first ends the discovery after the running launch, the second ends the program at once. Catches SIGINT,
+// SIGTERM and SIGHUP from now on; the flag becomes true at the first of them.
 [[nodiscard]] const std::atomic<bool>& catch_interrupts();
 
 }  // namespace gputopo::cli

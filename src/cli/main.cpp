@@ -6,19 +6,25 @@
 #include <new>
 
 #include "cli/commands.h"
+#include "cli/interrupt.h"
 #include "cli/options.h"
+#include "cli/standard_streams.h"
 #include "gputopo/error.h"
 
 int main(int argc, char** argv) {
   using namespace gputopo;
   const auto fail = [](const char* what, int code) {
-    fmt::print(stderr, "gputopo: error: {}\n", what);
+    cli::say(fmt::format("gputopo: error: {}\n", what));
     return code;
   };
+  cli::fill_closed_streams();
+  cli::prepare_signals();
   try {
     return cli::run(cli::parse_command_line(argc, argv));
   } catch (const UsageError& error) {
     return fail(error.what(), cli::kExitUsage);
+  } catch (const cli::ReaderGoneError&) {
+    cli::end_without_reader();
   } catch (const DeviceLostError& error) {
     // The end of the process is left out: there the driver's libraries may wait for a device that never answers.
     fail(error.what(), cli::kExitFailure);

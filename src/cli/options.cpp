@@ -6,7 +6,6 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cmath>
-#include <set>
 #include <sstream>
 
 #include "cli/check_formats.h"
@@ -230,13 +229,6 @@ bool parse(CommandLine& line, int argc, char** argv) {
 void refuse_lost_outputs(const Options& options) {
   if (std::ranges::count(options.output_paths, "-") > 1) {
     throw UsageError("only one report can go to standard output: give the others a file");
-  }
-  std::vector<std::string> targets = options.output_paths;
-  targets.push_back(options.record_path);
-  std::set<std::string> paths;
-  for (const std::string& path : targets) {
-    if (path.empty() || path == "-" || paths.insert(path).second) continue;
-    throw UsageError(fmt::format("'{}' is to take two outputs, of which one would be lost: name another file", path));
   }
 }
 

@@ -4,8 +4,9 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstdio>
 #include <string>
+
+#include "cli/standard_streams.h"
 
 namespace gputopo::cli {
 namespace {
@@ -15,7 +16,7 @@ constexpr const char* kClearLine = "\r\033[K";
 }  // namespace
 
 ProgressPrinter::~ProgressPrinter() {
-  if (line_is_open_) std::fputs(kClearLine, stderr);
+  if (line_is_open_) say_raw(kClearLine);
 }
 
 void ProgressPrinter::show(const Progress& progress) {
@@ -34,11 +35,10 @@ void ProgressPrinter::show(const Progress& progress) {
   if (style_.live) {
     // A line that breaks could not be cleared any more.
     if (style_.columns > 0) text.resize(std::min(text.size(), static_cast<std::size_t>(style_.columns - 1)));
-    fmt::print(stderr, "{}{}", kClearLine, text);
-    std::fflush(stderr);
+    say_raw(kClearLine + text);
     line_is_open_ = true;
   } else {
-    fmt::print(stderr, "{}\n", text);
+    say(text + "\n");
   }
 }
 

@@ -1,0 +1,32 @@
+// Standard output carries the result, standard error what is said beside it.
+#pragma once
+
+#include <string_view>
+
+#include "gputopo/error.h"
+
+namespace gputopo::cli {
+
+// Nobody reads standard output any more, as after `| head -1`.
+class ReaderGoneError : public FileError {
+ public:
+  using FileError::FileError;
+};
+
+// A file that is opened while 0, 1 or 2 is closed would become a standard stream: something else takes their places.
+// What is written to a closed standard output still fails.
+void fill_closed_streams();
+
+// Throws FileError, a ReaderGoneError where that is why.
+void print_result(std::string_view text);
+
+// On standard error, which may be closed or full: the measurement and its result do not depend on it. The text is one
+// or more lines; what a terminal would obey in them is made visible.
+void say(std::string_view text);
+// The same, for a line that stays open or holds commands for the terminal of our own.
+void say_raw(std::string_view text);
+
+// Ends the process as one ends that a pipe without a reader stops.
+[[noreturn]] void end_without_reader();
+
+}  // namespace gputopo::cli

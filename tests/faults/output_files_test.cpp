@@ -1,0 +1,180 @@
+// Where output goes: files that are links, pipes, devices or one another, and standard streams that are not there.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <filesystem>
+
+#include "gputopo/file.h"
+#include "gputopo/report.h"
+#include "support/command.h"
+
+namespace gputopo {
+namespace {
+
+using test::CommandResult;
+using test::run_command;
+using test::TemporaryFolder;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::Not;
+using ::testing::UnorderedElementsAre;
+
+namespace fs = std::filesystem;
+
+const std::string kShortRun = GPUTOPO_BINARY " --device sim:h200 --only shared --attribute size,latency --quiet ";
+const std::string kOneReport = GPUTOPO_SOURCE_DIR "/tests/reports/gt200.json";
+
+bool is_report(const std::string& path) { return read_json(read_file(path)).complete; }
+
+mode_t mode_of(const std::string& path) {
+  struct stat status {};
+  return ::stat(path.c_str(), &status) == 0 ? status.st_mode & 07777 : 0;
+}
+
+TEST(OutputFile, ANewOneHasTheUmasksModeAndAnOldOneKeepsIts) {
+  const TemporaryFolder folder;
+  const std::string path = folder.file("a.json");
+  EXPECT_EQ(run_command("umask 027; " + kShortRun + "--json " + path).exit_code, 0);
+  EXPECT_EQ(mode_of(path), 0640u);
+  ::chmod(path.c_str(), 0604);
+  EXPECT_EQ(run_command("umask 077; " + kShortRun + "--json " + path).exit_code, 0);
+  EXPECT_EQ(mode_of(path), 0604u);
+  EXPECT_THAT(folder.entries(), ElementsAre("a.json"));
+}
+
+TEST(OutputFile, ALinkStaysALinkAndLeadsToTheReport) {
+  const TemporaryFolder folder;
+  write_file(folder.file("file"), "old");
+  fs::create_symlink("file", folder.file("link"));
+  fs::create_symlink("link", folder.file("link_to_link"));
+  fs::create_symlink("missing", folder.file("dangling"));
+  fs::create_symlink("circle", folder.file("circle"));
+  EXPECT_EQ(run_command(kShortRun + "--json " + folder.file("link_to_link")).exit_code, 0);
+  EXPECT_EQ(run_command(kShortRun + "--json " + folder.file("dangling")).exit_code, 0);
+  EXPECT_TRUE(is_report(folder.file("file")));
+  EXPECT_TRUE(is_report(folder.file("missing")));
+  EXPECT_TRUE(fs::is_symlink(folder.file("link")));
+  EXPECT_THAT(run_command(kShortRun + "--json " + folder.file("circle")).err, HasSubstr("Too many levels"));
+  EXPECT_THAT(folder.entries(), ElementsAre("circle", "dangling", "file", "link", "link_to_link", "missing"));
+}
+
+TEST(OutputFile, ALinkOfAnotherUserIsNotFollowed) {
+  constexpr uid_t kAnother = 65534;
+  const TemporaryFolder folder;
+  write_file(folder.file("precious"), "old");
+  fs::create_symlink("precious", folder.file("a.json"));
+  if (::lchown(folder.file("a.json").c_str(), kAnother, kAnother) != 0) GTEST_SKIP() << "only root gives files away";
+  const CommandResult result = run_command(kShortRun + "--json " + folder.file("a.json"));
+  EXPECT_EQ(result.exit_code, 1);
+  EXPECT_THAT(result.err, HasSubstr("a symbolic link of another user; name the file that it leads to"));
+  EXPECT_EQ(read_file(folder.file("precious")), "old");
+}
+
+TEST(OutputFile, WhatWasPlantedUnderTheNameOfAPartialFileStays) {
+  const TemporaryFolder folder;
+  write_file(folder.file("precious"), "old");
+  // The shell's id is that of the program which it becomes.
+  EXPECT_EQ(run_command("cd " + folder.path().string() + "; exec sh -c 'ln -s precious a.json.$$.partial; exec " +
+                        kShortRun + "--json a.json'")
+                .exit_code,
+            0);
+  EXPECT_EQ(read_file(folder.file("precious")), "old");
+  EXPECT_TRUE(is_report(folder.file("a.json")));
+}
+
+TEST(OutputFile, PipesAndDevicesStayWhatTheyAre) {
+  const TemporaryFolder folder;
+  const std::string fifo = folder.file("fifo");
+  const CommandResult piped = run_command("mkfifo " + fifo + "; { cat " + fifo + " >" + folder.file("read") + " & }; " +
+                                          kShortRun + "--json " + fifo + " >/dev/null; wait");
+  EXPECT_EQ(piped.exit_code, 0) << piped.err;
+  EXPECT_TRUE(is_report(folder.file("read")));
+  EXPECT_TRUE(fs::is_fifo(fifo));
+  // Both: nothing is lost, whatever /dev/stdout is.
+  for (const char* end : {"", " | cat"}) {
+    const CommandResult both = run_command(kShortRun + "--json /dev/stdout" + end);
+    EXPECT_THAT(both.out, ::testing::StartsWith("{\n"));
+    EXPECT_THAT(both.out, HasSubstr("Shared memory"));
+  }
+  EXPECT_EQ(run_command(kShortRun + "--json /dev/null --csv /dev/null").exit_code, 0);
+  EXPECT_TRUE(fs::is_character_file("/dev/null"));
+}
+
+TEST(OutputFile, TwoOutputsThatAreOneFileAreRefusedFirst) {
+  const TemporaryFolder folder;
+  const std::string in_folder = "cd " + folder.path().string() + "; ";
+  write_file(folder.file("file"), "old");
+  fs::create_symlink("file", folder.file("link"));
+  fs::create_hard_link(folder.file("file"), folder.file("hard"));
+  for (const char* outputs : {"--json x --csv x", "--json x --csv ./x", "--json file --svg link",
+                              "--csv link --html hard", "--record x --json $PWD/x", "--raw x --json x"}) {
+    const CommandResult result = run_command(in_folder + kShortRun + outputs);
+    EXPECT_EQ(result.exit_code, 2) << outputs;
+    EXPECT_THAT(result.err, HasSubstr("two outputs, of which one would be lost: name another file")) << outputs;
+    EXPECT_THAT(result.out, IsEmpty());
+  }
+  EXPECT_EQ(read_file(folder.file("file")), "old");
+  const CommandResult page =
+      run_command(in_folder + "cp " + kOneReport + " a; cp a b; " GPUTOPO_BINARY " diff a b --html ./b");
+  EXPECT_EQ(page.exit_code, 2);
+  EXPECT_THAT(page.err, HasSubstr("would overwrite the report 'b'"));
+  EXPECT_THAT(folder.entries(), ElementsAre("a", "b", "file", "hard", "link"));
+}
+
+TEST(OutputFile, TheLimitOfAFilesSizeIsAnErrorAndNoSignal) {
+  const TemporaryFolder folder;
+  write_file(folder.file("a.json"), "old");
+  const CommandResult result =
+      run_command("(ulimit -f 1; exec " + kShortRun + "--json " + folder.file("a.json") + ") | cat >/dev/null");
+  EXPECT_THAT(result.err, HasSubstr("File too large; raise the file size limit"));
+  EXPECT_EQ(read_file(folder.file("a.json")), "old");
+  EXPECT_THAT(folder.entries(), ElementsAre("a.json"));
+}
+
+// ---- standard streams ----
+
+TEST(StandardStreams, AStandardErrorThatCannotBeWrittenCostsNothing) {
+  const TemporaryFolder folder;
+  for (const char* end : {" 2>&-", " 2>/dev/full", " --verbose 2>/dev/full", " --dump-program 2>&-"}) {
+    const std::string path = folder.file("a.json");
+    fs::remove(path);
+    const CommandResult result =
+        run_command(GPUTOPO_BINARY " --device sim:h200 --only shared --attribute size,latency --json " + path + end);
+    EXPECT_EQ(result.exit_code, 0) << end;
+    EXPECT_THAT(result.out, HasSubstr("Shared memory")) << end;
+    EXPECT_TRUE(is_report(path)) << end;
+  }
+}
+
+TEST(StandardStreams, AClosedStandardOutputIsAnErrorAndNoFileTakesItsPlace) {
+  const TemporaryFolder folder;
+  for (const char* end : {" >&-", " >&- <&-"}) {
+    const CommandResult result = run_command(kShortRun + "--json " + folder.file("a.json") + end);
+    EXPECT_EQ(result.exit_code, 1);
+    EXPECT_EQ(result.err, "gputopo: error: cannot write to standard output: it is closed; send it somewhere\n");
+    EXPECT_TRUE(is_report(folder.file("a.json")));
+    EXPECT_EQ(run_command(std::string(GPUTOPO_BINARY " list") + end).exit_code, 1);
+  }
+  EXPECT_EQ(run_command(kShortRun + "--json " + folder.file("b.json") + " >&- 2>&-").exit_code, 1);
+  EXPECT_TRUE(is_report(folder.file("b.json")));
+}
+
+TEST(StandardStreams, AReaderThatGoesAwayCostsNoFile) {
+  const TemporaryFolder folder;
+  const CommandResult result =
+      run_command("bash -c '" GPUTOPO_BINARY " --device sim:h200 --only shared --attribute size,latency --json " +
+                  folder.file("a.json") + " --record " + folder.file("a.rec") + " --raw " + folder.file("raw") +
+                  " 2>&1 | true; exit ${PIPESTATUS[0]}'");
+  EXPECT_EQ(result.exit_code, 141);
+  EXPECT_THAT(result.out + result.err, IsEmpty());
+  EXPECT_TRUE(is_report(folder.file("a.json")));
+  EXPECT_THAT(folder.entries(), UnorderedElementsAre("a.json", "a.rec", "raw"));
+  EXPECT_EQ(run_command("bash -c '" GPUTOPO_BINARY " show " + kOneReport + " | true; exit ${PIPESTATUS[0]}'").exit_code,
+            141);
+}
+
+}  // namespace
+}  // namespace gputopo

@@ -1,0 +1,122 @@
+#!/usr/bin/env python3
+"""signals.py BINARY [COUNT [SEED]]: commands that write files end by signals at random moments.
+
+Each time, every file that was asked for is either the old one or a whole new one, and no other file is left behind.
+Exits with 1 and says what is wrong if not.
+"""
+import json
+import pathlib
+import random
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+import zlib
+
+SIGNALS = [signal.SIGINT, signal.SIGTERM, signal.SIGHUP]
+OLD = b"old"
+MAGIC = b"gputopo recording\n"
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+REPORTS = ROOT / "tests" / "reports"
+LONGEST_SECONDS = 20
+
+
+def is_recording(content):
+    """The magic, eight bytes with the inflated size, then one zlib stream."""
+    inflate = zlib.decompressobj()
+    length = int.from_bytes(content[len(MAGIC):len(MAGIC) + 8], "little")
+    try:
+        inflated = inflate.decompress(content[len(MAGIC) + 8:])
+    except zlib.error:
+        return False
+    return content.startswith(MAGIC) and inflate.eof and len(inflated) == length
+
+
+def is_json(content):
+    try:
+        return isinstance(json.loads(content), dict)
+    except ValueError:
+        return False
+
+
+WHOLE = {
+    "json": is_json,
+    "rec": is_recording,
+    "html": lambda content: content.rstrip().endswith(b"</html>"),
+    "svg": lambda content: content.rstrip().endswith(b"</svg>"),
+    "csv": lambda content: content.endswith(b"\n"),
+    "txt": lambda content: content.endswith(b"\n"),
+}
+
+
+def commands(binary, recording):
+    """What is run, and which files it may write."""
+    measured = ["--only", "shared,constant_l1", "--attribute", "size,latency"]
+    files = ["--json", "a.json", "--html", "a.html", "--svg", "a.svg"]
+    kept = ["--record", "a.rec", "--raw", "raw"]
+    yield [binary, "--device", "sim:h200", *measured, *files, *kept], ["a.json", "a.html", "a.svg", "a.rec"]
+    yield [binary, "replay", recording, *measured, *files, *kept], ["a.json", "a.html", "a.svg", "a.rec"]
+    yield [binary, "show", REPORTS / "h200.json", *files, "--csv", "a.csv"], ["a.json", "a.html", "a.svg", "a.csv"]
+    yield [binary, "diff", REPORTS / "h200.json", REPORTS / "mi300x.json", "--html", "a.html"], ["a.html"]
+
+
+def run(command, folder, end_after=None, ending=None):
+    """The exit code, and the seconds it took."""
+    begin = time.monotonic()
+    process = subprocess.Popen(list(map(str, command)), cwd=folder, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    if end_after is not None:
+        time.sleep(end_after)
+        process.send_signal(ending)
+    return process.wait(LONGEST_SECONDS), time.monotonic() - begin
+
+
+def wrong_files(folder, expected):
+    for path in sorted(folder.rglob("*")):
+        name = path.relative_to(folder).as_posix()
+        if path.is_dir():
+            if name != "raw":
+                yield f"the folder {name} is left behind"
+            continue
+        if name not in expected and not (name.startswith("raw/") and path.suffix in (".csv", ".txt")):
+            yield f"{name} is left behind"
+            continue
+        content = path.read_bytes()
+        if content != OLD and not WHOLE[path.suffix[1:]](content):
+            yield f"{name} is neither the old file nor a whole one"
+
+
+def main(binary, count=200, seed=1):
+    chance = random.Random(int(seed))
+    failures = []
+    ended = 0
+    with tempfile.TemporaryDirectory() as top:
+        recording = pathlib.Path(top) / "made.rec"
+        run([binary, "--device", "sim:h200", "--only", "shared,constant_l1", "--attribute", "size,latency", "--quiet",
+             "--record", recording], top)
+        takes = {}
+        for number in range(int(count)):
+            choices = list(commands(binary, recording))
+            kind = number % len(choices)
+            command, files = choices[kind]
+            folder = pathlib.Path(top) / str(number)
+            folder.mkdir()
+            for name in files:
+                (folder / name).write_bytes(OLD)
+            if kind not in takes:
+                code, takes[kind] = run(command, folder)
+            else:
+                ending = chance.choice(SIGNALS)
+                code, _ = run(command, folder, chance.random() * takes[kind], ending)
+                ended += code in (-ending, 130)
+            failures += [f"{' '.join(map(str, command))}: {problem}" for problem in wrong_files(folder, files)]
+    for failure in failures:
+        print(failure)
+    print(f"{count} runs, {ended} of them ended by the signal, {len(failures)} files wrong")
+    return 1 if failures else 0
+
+
+if __name__ == "__main__":
+    if len(sys.argv) not in (2, 3, 4):
+        sys.exit(__doc__)
+    sys.exit(main(pathlib.Path(sys.argv[1]).resolve(), *sys.argv[2:]))
