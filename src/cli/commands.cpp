@@ -24,6 +24,7 @@
 #include "cli/progress.h"
 #include "cli/standard_streams.h"
 #include "cli/terminal_style.h"
+#include "file/visible.h"
 #include "file/writable.h"
 #include "gputopo/device_lock.h"
 #include "gputopo/discover.h"
@@ -64,11 +65,11 @@ void announce(const Options& options, const DeviceInfo& info) {
   if (options.device.empty() && info.simulated) {
     std::string problem;
     (void)list_devices(problem);
-    say(fmt::format("gputopo: no GPU can be used here{}{}; this is a simulated one\n", problem.empty() ? "" : ": ",
+    say(fmt::format("gputopo: no GPU can be used here{}{}; this is a simulated one", problem.empty() ? "" : ": ",
                     problem));
   }
   if (options.quiet) return;
-  say(fmt::format("gputopo: discovering {}{}\n", info.name, info.simulated ? " (SIMULATED)" : ""));
+  say(fmt::format("gputopo: discovering {}{}", info.name, info.simulated ? " (SIMULATED)" : ""));
 }
 
 struct Turn {
@@ -83,14 +84,14 @@ Turn take_turn(const Options& options, const std::atomic<bool>& interrupted) {
   if (pci_address.empty()) return {};
   for (bool is_first = true;; is_first = false) {
     DeviceLockAttempt attempt = try_lock_device(pci_address);
-    if (!attempt.problem.empty()) say(fmt::format("gputopo: warning: {}\n", attempt.problem));
+    if (!attempt.problem.empty()) say(fmt::format("gputopo: warning: {}", attempt.problem));
     if (!attempt.taken_by_another()) return {.lock = std::move(attempt.lock)};
     if (options.no_wait) {
-      say(fmt::format("gputopo: error: another gputopo measures the GPU at {}; without --no-wait this one waits\n",
+      say(fmt::format("gputopo: error: another gputopo measures the GPU at {}; without --no-wait this one waits",
                       pci_address));
       return {.code = kExitBusy};
     }
-    if (is_first) say(fmt::format("gputopo: waiting for another gputopo that measures the GPU at {}\n", pci_address));
+    if (is_first) say(fmt::format("gputopo: waiting for another gputopo that measures the GPU at {}", pci_address));
     std::this_thread::sleep_for(kPause);
     if (interrupted) return {.code = kExitInterrupted};
   }
@@ -101,9 +102,9 @@ class ProgramDump {
  public:
   explicit ProgramDump(Device& device) : device_(device) {}
   void operator()(const Program& program) {
-    say(fmt::format("{}\n", to_text(program)));
+    say_text(to_text(program));
     const std::string code = device_.native_code(program);
-    if (!code.empty() && seen_.insert(std::hash<std::string>{}(code)).second) say(fmt::format("{}\n", code));
+    if (!code.empty() && seen_.insert(std::hash<std::string>{}(code)).second) say_text(code);
   }
 
  private:
@@ -133,7 +134,7 @@ Topology measure(const Options& options, Device& device, const std::atomic<bool>
   if (options.verbose) {
     const auto logger = std::make_shared<spdlog::logger>("gputopo", std::make_shared<spdlog::sinks::stderr_sink_mt>());
     logger->set_pattern("%H:%M:%S.%e %v");
-    request.on_log = [logger](const std::string& line) { logger->info(line); };
+    request.on_log = [logger](const std::string& line) { logger->info(visible_line(line)); };
   }
   return discover(device, request);
 }
@@ -210,7 +211,7 @@ int run_discover(const Options& options) {
   print_report(options, report, attempt);
   if (!outcome.error.empty()) attempt.finish_without_device(outcome.error);
   attempt.finish();
-  if (!outcome.broken_promise.empty()) say(fmt::format("gputopo: {}\n", outcome.broken_promise));
+  if (!outcome.broken_promise.empty()) say(fmt::format("gputopo: {}", outcome.broken_promise));
   return outcome.code;
 }
 
@@ -218,7 +219,10 @@ int run_discover(const Options& options) {
 
 int run_list() {
   std::string problem;
-  const std::vector<DeviceListing> devices = list_devices(problem);
+  std::vector<DeviceListing> devices = list_devices(problem);
+  for (DeviceListing& device : devices) {
+    for (std::string* text : {&device.name, &device.pci_address, &device.detail}) *text = visible_line(*text);
+  }
   const auto column_width = [&](std::string DeviceListing::*field) {
     std::size_t width = 0;
     for (const DeviceListing& device : devices) width = std::max(width, (device.*field).size());
@@ -238,7 +242,7 @@ int run_list() {
   if (problem.empty() && is_all_simulated) {
     problem = "neither NVIDIA's driver nor AMD's HIP runtime shows a GPU here; these are simulated";
   }
-  if (!problem.empty()) say(fmt::format("gputopo: {}\n", problem));
+  if (!problem.empty()) say(fmt::format("gputopo: {}", problem));
   return kExitComplete;
 }
 

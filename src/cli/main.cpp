@@ -14,7 +14,7 @@
 int main(int argc, char** argv) {
   using namespace gputopo;
   const auto fail = [](const char* what, int code) {
-    cli::say(fmt::format("gputopo: error: {}\n", what));
+    cli::say(fmt::format("gputopo: error: {}", what));
     return code;
   };
   cli::fill_closed_streams();

@@ -7,6 +7,7 @@
 #include <string>
 
 #include "cli/standard_streams.h"
+#include "file/visible.h"
 
 namespace gputopo::cli {
 namespace {
@@ -35,10 +36,10 @@ void ProgressPrinter::show(const Progress& progress) {
   if (style_.live) {
     // A line that breaks could not be cleared any more.
     if (style_.columns > 0) text.resize(std::min(text.size(), static_cast<std::size_t>(style_.columns - 1)));
-    say_raw(kClearLine + text);
+    say_raw(kClearLine + visible_line(text));
     line_is_open_ = true;
   } else {
-    say(text + "\n");
+    say(text);
   }
 }
 

@@ -11,6 +11,8 @@
 #include <cstring>
 #include <string>
 
+#include "file/visible.h"
+
 namespace gputopo::cli {
 
 void fill_closed_streams() {
@@ -37,7 +39,9 @@ void say_raw(std::string_view text) {
   std::fflush(stderr);
 }
 
-void say(std::string_view text) { say_raw(text); }
+void say(std::string_view line) { say_raw(visible_line(line) + "\n"); }
+
+void say_text(std::string_view text) { say_raw(visible_text(text) + "\n"); }
 
 void end_without_reader() {
   std::signal(SIGPIPE, SIG_DFL);

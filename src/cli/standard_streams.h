@@ -20,10 +20,13 @@ void fill_closed_streams();
 // Throws FileError, a ReaderGoneError where that is why.
 void print_result(std::string_view text);
 
-// On standard error, which may be closed or full: the measurement and its result do not depend on it. The text is one
-// or more lines; what a terminal would obey in them is made visible.
-void say(std::string_view text);
-// The same, for a line that stays open or holds commands for the terminal of our own.
+// Standard error may be closed or full: neither the measurement nor its result depends on it.
+
+// One line; what a terminal would obey in it is made visible.
+void say(std::string_view line);
+// The same, of text that has lines.
+void say_text(std::string_view text);
+// As it is: for a line that stays open, and for commands to the terminal of our own.
 void say_raw(std::string_view text);
 
 // Ends the process as one ends that a pipe without a reader stops.

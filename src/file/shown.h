@@ -1,21 +1,20 @@
 // A file's own text within a message: messages are one short line, and a terminal must not obey what a file says.
 #pragma once
 
-#include <algorithm>
 #include <string>
 #include <string_view>
 
 #include "file/limits.h"
+#include "file/visible.h"
 
 namespace gputopo {
 
-// The first limits::kMaxShown characters, "..." after them where there are more, and '?' for control characters.
+// The first limits::kMaxShown bytes as visible text, "..." after them where there are more.
 [[nodiscard]] inline std::string shown(std::string_view text) {
-  std::string line(text.substr(0, limits::kMaxShown));
-  const auto is_control = [](char c) { return static_cast<unsigned char>(c) < ' ' || c == '\x7f'; };
-  std::replace_if(line.begin(), line.end(), is_control, '?');
-  if (text.size() > limits::kMaxShown) line += "...";
-  return line;
+  std::size_t end = limits::kMaxShown;
+  // Not in the middle of a character.
+  while (end > 0 && end < text.size() && (static_cast<unsigned char>(text[end]) & 0xC0) == 0x80) --end;
+  return visible_line(text.substr(0, end)) + (text.size() > end ? "..." : "");
 }
 
 }  // namespace gputopo

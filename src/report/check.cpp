@@ -7,6 +7,7 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 
+#include "file/visible.h"
 #include "gputopo/catalogue.h"
 #include "gputopo/error.h"
 #include "gputopo/report.h"
@@ -80,103 +81,7 @@ std::string describe(const Difference& difference, const Tolerances& tolerances)
   return text;
 }
 
-// ---- Prometheus ----
-
-std::string label_value(std::string_view text) {
-  std::string result;
-  for (const char c : text) {
-    if (c == '\\' || c == '"') result += '\\';
-    if (c == '\n') {
-      result += "\\n";
-    } else {
-      result += c;
-    }
-  }
-  return result;
-}
-
-std::string one_line(std::string text) {
-  for (char& c : text) c = c == '\n' || c == '\r' ? ' ' : c;
-  return text;
-}
-
-std::string metric_name(const std::string& text) {
-  std::string result = text;
-  for (char& c : result) {
-    const auto byte = static_cast<unsigned char>(c);
-    c = std::isalnum(byte) != 0 ? static_cast<char>(std::tolower(byte)) : '_';
-  }
-  return result;
-}
-
-struct Metric {
-  std::string help;
-  std::vector<std::string> samples;  // "{labels} value"
-};
-
-constexpr const char* kCheckOkHelp = "1 if the report is within the tolerances of the baseline, else 0.";
-
-// Base units, as Prometheus wants them.
-std::pair<std::string, double> base_unit(const std::string& unit) {
-  if (unit == "B") return {"_bytes", 1};
-  if (unit == "B/s") return {"_bytes_per_second", 1};
-  if (unit == "ns") return {"_seconds", 1e-9};
-  if (unit == "MHz") return {"_hertz", 1e6};
-  return {unit.empty() ? "" : fmt::format("_{}", metric_name(unit)), 1};
-}
-
 }  // namespace
-
-std::string check_to_prometheus(const CheckResult& result, const Topology& topology) {
-  const std::string device = fmt::format("gpu=\"{}\",pci_address=\"{}\",simulated=\"{}\"", label_value(topology.name),
-                                         label_value(topology.pci_address), topology.simulated);
-  // By name and in order: the lines of a metric must stand together.
-  std::map<std::string, Metric> metrics;
-  const auto add = [&](const std::string& name, const std::string& help, const std::string& labels, double value) {
-    Metric& metric = metrics[fmt::format("gputopo_{}", name)];
-    metric.help = help;
-    metric.samples.push_back(fmt::format("{{{}{}{}}} {}", device, labels.empty() ? "" : ",", labels, value));
-  };
-  add("check_ok", kCheckOkHelp, "", result.violations.empty() ? 1 : 0);
-  add("check_violations", "Values that are worse than the baseline.", "",
-      static_cast<double>(result.violations.size()));
-  add("check_compared", "Values that the report and the baseline both have.", "", static_cast<double>(result.compared));
-  add("check_notes", "Reasons why the comparison may mislead; the text format says them.", "",
-      static_cast<double>(result.notes.size()));
-  for (const CheckResult::Violation& violation : result.violations) {
-    if (violation.attribute.empty()) continue;
-    add("check_violation", "1 for each value that is worse than the baseline.",
-        fmt::format("element=\"{}\",attribute=\"{}\"", label_value(violation.element),
-                    label_value(violation.attribute)),
-        1);
-  }
-  for (const MemoryElement& element : topology.memory) {
-    for (const auto& [id, attribute] : element.attributes) {
-      if (!attribute.number()) continue;
-      const auto [suffix, factor] = base_unit(attribute.unit);
-      add(metric_name(id) + suffix, fmt::format("Attribute {} of a memory element.", report::readable(id)),
-          fmt::format("element=\"{}\"", label_value(element.id)), *attribute.number() * factor);
-    }
-  }
-  std::string text;
-  // A comment: collectors pass over it, a person who reads the file does not.
-  for (const auto* notes : {&result.notes, &result.environment}) {
-    for (const std::string& note : *notes) text += fmt::format("# note: {}\n", one_line(note));
-  }
-  for (const CheckResult::Violation& violation : result.violations) {
-    text += fmt::format("# violation: {}\n", one_line(violation.text));
-  }
-  for (const auto& [name, metric] : metrics) {
-    text += fmt::format("# HELP {} {}\n# TYPE {} gauge\n", name, metric.help, name);
-    for (const std::string& sample : metric.samples) text += name + sample + "\n";
-  }
-  return text;
-}
-
-std::string check_failure_to_prometheus(std::string_view problem) {
-  return fmt::format("# violation: {}\n# HELP gputopo_check_ok {}\n# TYPE gputopo_check_ok gauge\ngputopo_check_ok 0\n",
-                     one_line(std::string(problem)), kCheckOkHelp);
-}
 
 Tolerances default_tolerances() { return {{"LATENCY", 0.05}, {"BANDWIDTH", 0.05}, {"SIZE", 0.05}, {"OTHER", 0}}; }
 
@@ -230,12 +135,12 @@ CheckResult check(const Topology& topology, const Topology& baseline, const Tole
 std::string check_to_text(const CheckResult& result, const Topology& topology) {
   std::string text;
   for (const auto* notes : {&result.notes, &result.environment}) {
-    for (const std::string& note : *notes) text += fmt::format("note: {}\n", note);
+    for (const std::string& note : *notes) text += fmt::format("note: {}\n", visible_line(note));
   }
   for (const CheckResult::Violation& violation : result.violations)
-    text += fmt::format("violation: {}\n", violation.text);
+    text += fmt::format("violation: {}\n", visible_line(violation.text));
   text += fmt::format("{}: {}, {} values compared, {} violation{}\n", result.violations.empty() ? "ok" : "FAILED",
-                      report::device_title(topology), result.compared, result.violations.size(),
+                      visible_line(report::device_title(topology)), result.compared, result.violations.size(),
                       result.violations.size() == 1 ? "" : "s");
   return text;
 }

@@ -5,6 +5,7 @@
 #include <map>
 #include <nlohmann/json.hpp>
 
+#include "file/visible.h"
 #include "gputopo/error.h"
 #include "gputopo/report.h"
 #include "report/compare.h"
@@ -178,26 +179,29 @@ std::string diff_to_terminal(const std::vector<NamedReport>& reports, const Term
     ++i;
     if (!text.empty()) text += "\n";
     for (const std::size_t r : {std::size_t{0}, i}) {
-      text += report::wrap(r == 0 ? "- " : "+ ",
-                           fmt::format("{}: {}, {}", reports[r].path, report::device_title(reports[r].topology),
-                                       report::when(reports[r].topology)),
-                           style.width);
+      text += report::wrap(
+          r == 0 ? "- " : "+ ",
+          visible_line(fmt::format("{}: {}, {}", reports[r].path, report::device_title(reports[r].topology),
+                                   report::when(reports[r].topology))),
+          style.width);
     }
     for (const std::string& note : comparison.all_notes()) {
-      text += report::paint(report::wrap("Note: ", note, style.width), report::Tone::kAlert, style.colour);
+      text +=
+          report::paint(report::wrap("Note: ", visible_line(note), style.width), report::Tone::kAlert, style.colour);
     }
     std::string group;
     for (const Difference& difference : comparison.differences) {
       if (difference.group != group) {
-        text += fmt::format("\n{}\n", report::paint(difference.title, report::Tone::kStrong, style.colour));
+        text +=
+            fmt::format("\n{}\n", report::paint(visible_line(difference.title), report::Tone::kStrong, style.colour));
         group = difference.group;
       }
       const std::string relative = report::relative_text(difference);
       const std::string heading =
-          fmt::format("{}{}{}", readable(difference.attribute), relative.empty() ? "" : "  ", relative);
+          visible_line(fmt::format("{}{}{}", readable(difference.attribute), relative.empty() ? "" : "  ", relative));
       text += fmt::format("  {}\n", report::paint(heading, report::Tone::kStrong, style.colour));
-      text += report::wrap("    - ", report::side_text(difference.first), style.width);
-      text += report::wrap("    + ", report::side_text(difference.second), style.width);
+      text += report::wrap("    - ", visible_line(report::side_text(difference.first)), style.width);
+      text += report::wrap("    + ", visible_line(report::side_text(difference.second)), style.width);
     }
     text += fmt::format("{}{}\n", comparison.differences.empty() ? "" : "\n", verdict(comparison));
   }

@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "file/visible.h"
 #include "gputopo/report.h"
 #include "report/chart.h"
 #include "report/hierarchy.h"
@@ -13,17 +14,19 @@
 namespace gputopo {
 namespace {
 
-// Text that Markdown takes as text: names come from devices and files.
+// Text that Markdown takes as text, on one line: names come from devices and files.
 std::string plain(std::string_view text) {
   std::string result;
-  for (const char c : text) {
+  for (const char c : visible_line(text)) {
     if (std::string_view("\\`*_{}[]#!|~").find(c) != std::string_view::npos) result += '\\';
     if (c == '<') {
       result += "&lt;";
+    } else if (c == '>') {
+      result += "&gt;";
     } else if (c == '&') {
       result += "&amp;";
     } else {
-      result += c == '\n' || c == '\r' ? ' ' : c;
+      result += c;
     }
   }
   return result;

@@ -8,8 +8,9 @@
 
 namespace gputopo::report {
 
-// Text for XML and HTML, between tags and in attributes: markup is escaped, what is no valid UTF-8 or no character of
-// XML becomes U+FFFD. Every name in a report comes from a device, a driver or a file.
+// Text for XML and HTML, between tags and in attributes: markup is escaped; what is no valid UTF-8, no character of
+// XML or a command to who shows it (file/visible.h) becomes U+FFFD. Every name in a report comes from a device, a
+// driver or a file.
 [[nodiscard]] std::string escaped(std::string_view text);
 
 // A coordinate: two digits after the point, no trailing zeros.

@@ -7,6 +7,7 @@
 #include "gputopo/report.h"
 #include "report/hierarchy.h"
 #include "report/text_table.h"
+#include "report/visible_report.h"
 
 namespace gputopo {
 namespace {
@@ -297,7 +298,8 @@ void add_footnotes(const AttributeMap& attributes, const std::string& group, Foo
 
 }  // namespace
 
-std::string to_terminal(const Topology& topology, const TerminalStyle& style) {
+std::string to_terminal(const Topology& whole, const TerminalStyle& style) {
+  const Topology topology = report::visible_report(whole);
   const std::vector<const MemoryElement*> elements = report::speaking_elements(topology);
   Footnotes footnotes;
   Hierarchy hierarchy;

@@ -65,6 +65,14 @@ std::size_t display_width(std::string_view text) {
       std::count_if(text.begin(), text.end(), [](char c) { return (static_cast<unsigned char>(c) & 0xC0) != 0x80; }));
 }
 
+std::string_view first_columns(std::string_view text, std::size_t columns) {
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    const bool begins_a_character = (static_cast<unsigned char>(text[i]) & 0xC0) != 0x80;
+    if (begins_a_character && columns-- == 0) return text.substr(0, i);
+  }
+  return text;
+}
+
 std::size_t table_width(const TextTable& table, const TextStyle& style) {
   const std::vector<std::size_t> widths = column_widths(table);
   std::size_t width = static_cast<std::size_t>(style.gap) * (widths.size() - 1);

@@ -39,6 +39,9 @@ struct TextStyle {
 // Columns of UTF-8 text, one a code point.
 [[nodiscard]] std::size_t display_width(std::string_view text);
 
+// As much of UTF-8 text as fits that many columns.
+[[nodiscard]] std::string_view first_columns(std::string_view text, std::size_t columns);
+
 // How wide the table is on one line a row.
 [[nodiscard]] std::size_t table_width(const TextTable& table, const TextStyle& style);
 

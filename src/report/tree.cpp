@@ -8,6 +8,7 @@
 #include "report/chip.h"
 #include "report/hierarchy.h"
 #include "report/text_table.h"
+#include "report/visible_report.h"
 
 namespace gputopo {
 namespace {
@@ -38,7 +39,7 @@ std::string padded(const std::string& line, int width) {
 // At most `width` columns; what is longer ends in dots.
 std::string cut(const std::string& line, int width) {
   if (static_cast<int>(report::display_width(line)) <= width) return line;
-  return line.substr(0, static_cast<std::size_t>(std::max(width - 2, 0))) + "..";
+  return std::string(report::first_columns(line, static_cast<std::size_t>(std::max(width - 2, 0)))) + "..";
 }
 
 // The lines in a frame of the given outer width.
@@ -135,7 +136,8 @@ Lines chip_lines(const Chip& chip, std::size_t depth, int width, const Strokes& 
 
 }  // namespace
 
-std::string to_tree(const Topology& topology, const TerminalStyle& style) {
+std::string to_tree(const Topology& whole, const TerminalStyle& style) {
+  const Topology topology = report::visible_report(whole);
   constexpr int kWidest = 100;  // wider boxes are harder to follow
   constexpr int kNarrowest = 40;
   const Chip chip = report::chip_of(topology);

@@ -2,6 +2,8 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <charconv>
+
 #include "gputopo/report.h"
 #include "report/csv_text.h"
 #include "report/hierarchy.h"
@@ -46,9 +48,25 @@ void add_rows(std::string& text, const std::string& element, const AttributeMap&
   }
 }
 
+// Numbers as this program writes them, one or more with blanks between.
+bool is_numbers(std::string_view text) {
+  while (!text.empty()) {
+    double number = 0;
+    const char* end = text.data() + text.size();
+    const auto [rest, error] = std::from_chars(text.data(), end, number);
+    if (error == std::errc::invalid_argument || (rest != end && *rest != ' ')) return false;
+    text.remove_prefix(static_cast<std::size_t>(rest - text.data()) + (rest != end ? 1 : 0));
+  }
+  return true;
+}
+
 }  // namespace
 
 std::string report::csv_field(std::string_view text) {
+  constexpr std::string_view kFormulaStarts = "=+-@\t\r";
+  if (!text.empty() && kFormulaStarts.find(text.front()) != std::string_view::npos && !is_numbers(text)) {
+    return csv_field("'" + std::string(text));
+  }
   if (text.find_first_of(",\"\r\n") == std::string_view::npos) return std::string(text);
   std::string quoted = "\"";
   for (const char c : text) {

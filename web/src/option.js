@@ -107,8 +107,8 @@ function markLines(chart, palette, width, shifts = new Map()) {
       label: {
         color: mark.main ? palette.alert : palette.faint, rotate: 0, position: 'end', offset: shifts.get(index) || [0, 0],
         ...(mark.across ? {
-          formatter: nameLines(mark.label, width).join('\n'), distance: 6, lineHeight: kNameHeight, align: 'left',
-        } : {formatter: mark.label, distance: 3 + kMarkHeight * order.indexOf(mark)}),
+          formatter: () => nameLines(mark.label, width).join('\n'), distance: 6, lineHeight: kNameHeight, align: 'left',
+        } : {formatter: () => mark.label, distance: 3 + kMarkHeight * order.indexOf(mark)}),
       },
     });
     if (mark.low !== null && mark.high !== null && mark.high > mark.low) {
@@ -116,7 +116,7 @@ function markLines(chart, palette, width, shifts = new Map()) {
     }
   }
   return {
-    markLine: {data, symbol: 'none', animation: false, emphasis: {disabled: true}, tooltip: {formatter: (item) => item.name}},
+    markLine: {data, symbol: 'none', animation: false, emphasis: {disabled: true}, tooltip: {formatter: (item) => escapeText(item.name)}},
     markArea: {data: bands, silent: true, animation: false},
   };
 }
@@ -343,7 +343,7 @@ function tooltip(items, chart, lines) {
   return [human(items[0].value[0], chart.x.unit), ...lines].map(escapeText).join('<br>');
 }
 
-// Tooltips are HTML; names of columns come from a file.
+// Tooltips are HTML; names of columns and of marks come from a file.
 function escapeText(text) {
   return text.replace(/[&<>"']/g, (c) => `&#${c.charCodeAt(0)};`);
 }
