@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
+#include <unordered_map>
 
 #include "gputopo/catalogue.h"
 #include "report/hierarchy.h"
@@ -72,13 +73,34 @@ void compare_attribute(Difference difference, const SideNames& names, Comparison
   result.differences.push_back(std::move(difference));
 }
 
+// A report may have thousands of attributes and elements: they are looked up, not searched for.
+using AttributeIndex = std::unordered_map<std::string_view, const Attribute*>;
+
+AttributeIndex index_of(const AttributeMap& attributes) {
+  AttributeIndex index;
+  for (const auto& [id, attribute] : attributes) index.emplace(id, &attribute);
+  return index;
+}
+
+using ElementIndex = std::unordered_map<std::string_view, const MemoryElement*>;
+
+ElementIndex index_of(const std::vector<MemoryElement>& elements) {
+  ElementIndex index;
+  for (const MemoryElement& element : elements) index.emplace(element.id, &element);
+  return index;
+}
+
 void compare_attributes(const std::string& group, const std::string& title, const AttributeMap& first,
                         const AttributeMap& second, const SideNames& names, Comparison& result) {
+  const AttributeIndex of_first = index_of(first);
+  const AttributeIndex of_second = index_of(second);
   for (const auto& [id, attribute] : first) {
-    compare_attribute({group, title, id, &attribute, find(second, id), std::nullopt}, names, result);
+    const auto other = of_second.find(id);
+    compare_attribute({group, title, id, &attribute, other == of_second.end() ? nullptr : other->second, std::nullopt},
+                      names, result);
   }
   for (const auto& [id, attribute] : second) {
-    if (find(first, id) != nullptr) continue;
+    if (of_first.contains(id)) continue;
     compare_attribute({group, title, id, nullptr, &attribute, std::nullopt}, names, result);
   }
 }
@@ -135,23 +157,23 @@ Comparison compare(const Topology& first, const Topology& second, const SideName
   compare_attributes("gpu", "Device", first.device, second.device, names, result);
   compare_attributes("compute", "Compute", first.compute, second.compute, names, result);
   static const AttributeMap kNone;
+  const ElementIndex of_first = index_of(first.memory);
+  const ElementIndex of_second = index_of(second.memory);
   for (const MemoryElement& element : first.memory) {
-    const MemoryElement* other = second.find_memory(element.id);
-    compare_attributes(element.id, element.title, element.attributes, other == nullptr ? kNone : other->attributes,
-                       names, result);
+    const auto other = of_second.find(element.id);
+    compare_attributes(element.id, element.title, element.attributes,
+                       other == of_second.end() ? kNone : other->second->attributes, names, result);
   }
   for (const MemoryElement& element : second.memory) {
-    if (first.find_memory(element.id) == nullptr) {
+    if (!of_first.contains(element.id)) {
       compare_attributes(element.id, element.title, kNone, element.attributes, names, result);
     }
   }
   std::map<std::string, double> largest;
-  for (const Difference& difference : result.differences) {
-    largest[difference.group] = std::max(largest[difference.group], rank(difference));
-  }
   std::vector<std::string> order;  // of groups that differ as much as each other: that of the report
   for (const Difference& difference : result.differences) {
-    if (std::find(order.begin(), order.end(), difference.group) == order.end()) order.push_back(difference.group);
+    if (!largest.contains(difference.group)) order.push_back(difference.group);
+    largest[difference.group] = std::max(largest[difference.group], rank(difference));
   }
   std::stable_sort(order.begin(), order.end(),
                    [&](const std::string& a, const std::string& b) { return largest[a] > largest[b]; });

@@ -84,7 +84,9 @@ struct PlotPairs {
 std::vector<AttributeName> attributes_with_samples(const Topology& topology) {
   std::vector<AttributeName> names;
   const auto add = [&](const std::string& group, const AttributeMap& attributes) {
-    for (const auto& [id, attribute] : attributes) names.emplace_back(group, id);
+    for (const auto& [id, attribute] : attributes) {
+      if (!attribute.samples.empty()) names.emplace_back(group, id);
+    }
   };
   for (const MemoryElement& element : topology.memory) add(element.id, element.attributes);
   add("gpu", topology.device);

@@ -99,6 +99,9 @@ std::string as_group_letter(const CellContext& cell) {
   if (std::none_of(own->begin(), own->end(), [&](const std::string& id) { return cell.topology.find_memory(id); })) {
     return value_text(cell.attribute);
   }
+  // Of more there are no letters, and nobody follows them through so many rows.
+  constexpr std::size_t kMostRows = 64;
+  if (cell.topology.memory.size() > kMostRows) return value_text(cell.attribute);
   char next = 'A';
   std::vector<std::pair<std::string, char>> letters;
   for (const MemoryElement& element : cell.topology.memory) {
@@ -108,6 +111,7 @@ std::string as_group_letter(const CellContext& cell) {
     const auto known = std::find_if(letters.begin(), letters.end(), [&](const auto& entry) {
       return std::find(partners->begin(), partners->end(), entry.first) != partners->end();
     });
+    if (known == letters.end() && next > 'Z') return value_text(cell.attribute);
     const char letter = known == letters.end() ? next++ : known->second;
     letters.emplace_back(element.id, letter);
     if (element.id == cell.element.id) return std::string(1, letter);

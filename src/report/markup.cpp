@@ -21,7 +21,7 @@ std::string escaped(std::string_view text) {
   while (!text.empty()) {
     const std::size_t length = utf8_length(text);
     const char c = text.front();
-    if (length == 0 || (c != '\n' && c != '\t' && is_command(text.substr(0, length)))) {
+    if (length == 0 || (!(c >= ' ' && c < '\x7f') && c != '\n' && c != '\t' && is_command(text.substr(0, length)))) {
       result += kReplacement;
     } else if (c == '&') {
       result += "&amp;";

@@ -3,6 +3,9 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <iterator>
+#include <map>
+#include <set>
 
 #include "gputopo/report.h"
 #include "report/hierarchy.h"
@@ -26,17 +29,15 @@ class Footnotes {
   // The mark of this reason, as in "[2]". `what` may be empty: all of the element.
   std::string mark(const Attribute& attribute, const std::string& element, const std::string& what) {
     const std::string text = report::why_absent(attribute);
-    auto note = std::find_if(notes_.begin(), notes_.end(), [&](const Note& n) { return n.text == text; });
-    if (note == notes_.end()) note = notes_.insert(notes_.end(), Note{text, {}});
-    auto subject = std::find_if(note->subjects.begin(), note->subjects.end(),
-                                [&](const Subject& s) { return s.element == element; });
-    if (subject == note->subjects.end()) subject = note->subjects.insert(note->subjects.end(), Subject{element, {}});
+    const std::size_t number = places_.try_emplace(text, notes_.size()).first->second;
+    if (number == notes_.size()) notes_.push_back({text, {}, {}});
+    Note& note = notes_[number];
+    const std::size_t place = note.places.try_emplace(element, note.subjects.size()).first->second;
+    if (place == note.subjects.size()) note.subjects.push_back({element, {}, {}});
+    Subject& subject = note.subjects[place];
     const std::string name = readable(what);
-    if (name.empty()) return fmt::format("[{}]", note - notes_.begin() + 1);
-    if (std::find(subject->attributes.begin(), subject->attributes.end(), name) == subject->attributes.end()) {
-      subject->attributes.push_back(name);
-    }
-    return fmt::format("[{}]", note - notes_.begin() + 1);
+    if (!name.empty() && subject.known.insert(name).second) subject.attributes.push_back(name);
+    return fmt::format("[{}]", number + 1);
   }
 
   // A paragraph for each.
@@ -58,7 +59,7 @@ class Footnotes {
 
  private:
   // As much of a reason as fits into two lines beside whom it is about; the words of a driver may be many. What to do
-  // about it, behind the last semicolon, stays.
+  // about it, behind the last semicolon, stays where it fits, too.
   static std::string shortened(const std::string& reason, const std::string& lead, const std::string& who, int width) {
     constexpr int kMaxLines = 2;
     constexpr std::size_t kLeast = 40;
@@ -66,37 +67,39 @@ class Footnotes {
       const std::string wrapped = report::wrap(lead, text + who, width);
       return std::count(wrapped.begin(), wrapped.end(), '\n') <= kMaxLines;
     };
+    if (fits(reason)) return reason;
     const std::size_t semicolon = reason.rfind("; ");
     const std::size_t end = semicolon == std::string::npos || semicolon < kLeast ? reason.size() : semicolon;
-    std::string begin = reason.substr(0, end);
-    std::string advice = reason.substr(end);
-    std::string text = reason;
-    while (!fits(text)) {
-      const std::size_t space = begin.rfind(' ');
-      if (space != std::string::npos && space >= kLeast) {
-        begin.resize(space);
-      } else if (!advice.empty()) {
-        // Not even beside the least of the reason: the advice goes the same way.
-        begin = reason;
-        advice.clear();
-        continue;
-      } else {
-        break;
-      }
-      text = fmt::format("{} ..{}", begin, advice);
+    const auto begin_and = [&](std::size_t at, const std::string& advice) {
+      return fmt::format("{} ..{}", std::string_view(reason).substr(0, at), advice);
+    };
+    std::string shortest = reason;
+    // If not even the least of the reason fits beside the advice, that goes the same way.
+    for (const std::size_t limit : {end, reason.size()}) {
+      const std::string advice = reason.substr(limit);
+      // Where words end, the shortest beginning first: a longer one never fits where a shorter one does not.
+      std::vector<std::size_t> ends;
+      for (std::size_t at = reason.find(' ', kLeast); at < limit; at = reason.find(' ', at + 1)) ends.push_back(at);
+      const auto first_too_long =
+          std::partition_point(ends.begin(), ends.end(), [&](std::size_t at) { return fits(begin_and(at, advice)); });
+      if (first_too_long != ends.begin()) return begin_and(*std::prev(first_too_long), advice);
+      if (!ends.empty()) shortest = begin_and(ends.front(), advice);
     }
-    return text;
+    return shortest;
   }
 
   struct Subject {
     std::string element;
     std::vector<std::string> attributes;
+    std::set<std::string> known;  // the same, to look them up
   };
   struct Note {
     std::string text;
     std::vector<Subject> subjects;
+    std::map<std::string, std::size_t> places;  // of elements in subjects
   };
   std::vector<Note> notes_;
+  std::map<std::string, std::size_t> places_;  // of texts in notes_
 };
 
 // ---- The table ----
@@ -197,23 +200,22 @@ std::string device_lines(const Topology& topology, const TerminalStyle& style) {
 }
 
 // Of elements that are one cache the first speaks for all.
-bool is_spoken_for(const MemoryElement& element, const std::vector<const MemoryElement*>& before) {
+bool is_spoken_for(const MemoryElement& element, const std::set<std::string_view>& before) {
   const Attribute* shared = find(element.attributes, AttributeId::kSharedWith);
   const auto* partners = shared == nullptr ? nullptr : std::get_if<std::vector<std::string>>(&shared->value);
-  return partners != nullptr && std::any_of(before.begin(), before.end(), [&](const MemoryElement* other) {
-           return std::find(partners->begin(), partners->end(), other->id) != partners->end();
-         });
+  return partners != nullptr &&
+         std::any_of(partners->begin(), partners->end(), [&](const std::string& id) { return before.contains(id); });
 }
 
 // A paragraph for each element that has more than its row.
 std::vector<std::string> further_texts(const Topology& topology, const std::vector<const MemoryElement*>& elements,
                                        const Hierarchy& hierarchy, int width) {
   std::vector<std::string> texts;
-  std::vector<const MemoryElement*> before;
+  std::set<std::string_view> before;  // ids
   for (const MemoryElement* element : elements) {
     const bool repeats = is_spoken_for(*element, before);
     const bool has_row = report::holds_data(*element);
-    before.push_back(element);
+    before.insert(element->id);
     const std::vector<std::string> phrases =
         report::further_phrases(topology, *element, has_row ? hierarchy.attributes : std::vector<AttributeId>{});
     if (repeats || phrases.empty()) continue;
