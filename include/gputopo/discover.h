@@ -29,6 +29,9 @@ struct DiscoverOptions {
   std::function<void(const Progress&)> on_progress;
   std::function<void(const Program&)> on_program;  // sees every program before it runs (--dump-program)
   std::function<void(const std::string&)> on_log;  // --verbose: one line of what a probe decided and why
+  // Called before the first program, with a function that gives what is known so far; `why` stands where a value would.
+  // For who ends the process because a call to the device does not come back: only while the discovery is held there.
+  std::function<void(std::function<Topology(const std::string& why)> known_so_far)> on_begin;
 };
 
 // Never throws for what a device does: a failure becomes an unavailable attribute and, if the device is lost, a warning

@@ -24,6 +24,7 @@
 #include "cli/progress.h"
 #include "cli/standard_streams.h"
 #include "cli/terminal_style.h"
+#include "cli/watchdog.h"
 #include "file/visible.h"
 #include "file/writable.h"
 #include "gputopo/device_lock.h"
@@ -121,9 +122,12 @@ DiscoverOptions discover_options(const Options& options) {
   return result;
 }
 
-Topology measure(const Options& options, Device& device, const std::atomic<bool>& interrupted) {
+using KnownSoFar = std::function<Topology(const std::string& why)>;
+
+Topology measure(const Options& options, Device& device, const std::atomic<bool>& interrupted, KnownSoFar& known) {
   DiscoverOptions request = discover_options(options);
   request.stop = &interrupted;
+  request.on_begin = [&known](KnownSoFar function) { known = std::move(function); };
   // A live line and other output on the same terminal would overwrite each other.
   const bool live = isatty(STDERR_FILENO) != 0 && terminal_knows_escapes() && !options.verbose && !options.dump_program;
   ProgressPrinter progress({live, terminal_columns(STDERR_FILENO), options.budget_seconds});
@@ -187,28 +191,43 @@ void print_report(const Options& options, const Topology& topology, Attempts& at
   attempt([&] { print_result(options.tree ? to_tree(topology, style) : to_terminal(topology, style)); });
 }
 
-int run_discover(const Options& options) {
-  check_targets(options);
-  const std::atomic<bool>& interrupted = catch_interrupts();
-  const Turn turn = take_turn(options, interrupted);
-  if (turn.code != kExitComplete) return turn.code;
-  std::unique_ptr<Device> device = open_device(options.device, options.seed);
-  Recorder* recorder = nullptr;
-  if (!options.record_path.empty()) {
-    auto wrapped = std::make_unique<Recorder>(std::move(device));
-    recorder = wrapped.get();
-    device = std::move(wrapped);
-  }
-  announce(options, device->info());
-  const Topology topology = measure(options, *device, interrupted);
-  const Outcome outcome = judge(topology, interrupted);
-  Attempts attempt;
+// All that was asked for: files, then standard output.
+void write_outputs(const Options& options, const Topology& topology, const Recorder* recorder, Attempts& attempt) {
   // What a report shows is what its JSON holds: 'show' gives the same, byte for byte.
   const Topology report = read_json(to_json(topology));
   write_files(options, report, attempt);
   if (!options.raw_directory.empty()) attempt([&] { write_samples(topology, options.raw_directory); });
   if (recorder != nullptr) attempt([&] { recorder->save(options.record_path); });
   print_report(options, report, attempt);
+}
+
+int run_discover(const Options& options) {
+  check_targets(options);
+  const std::atomic<bool>& interrupted = catch_interrupts();
+  KnownSoFar known;  // only while the discovery goes on
+  const Recorder* recorder = nullptr;
+  Watchdog watchdog(options.budget_seconds, interrupted, [&](const std::string& problem) {
+    say(fmt::format("gputopo: error: {}", problem));  // first of all: what follows may wait for what the call holds
+    Attempts attempt;
+    if (known) write_outputs(options, known(problem), recorder, attempt);
+    attempt.finish();
+  });
+  const Turn turn = take_turn(options, interrupted);
+  if (turn.code != kExitComplete) return turn.code;
+  watchdog.restart();
+  std::unique_ptr<Device> device = open_device(options.device, options.seed);
+  if (!options.record_path.empty()) {
+    auto wrapped = std::make_unique<Recorder>(std::move(device));
+    recorder = wrapped.get();
+    device = std::move(wrapped);
+  }
+  announce(options, device->info());
+  watchdog.restart();
+  const Topology topology = measure(options, *device, interrupted, known);
+  known = nullptr;
+  const Outcome outcome = judge(topology, interrupted);
+  Attempts attempt;
+  write_outputs(options, topology, recorder, attempt);
   if (!outcome.error.empty()) attempt.finish_without_device(outcome.error);
   attempt.finish();
   if (!outcome.broken_promise.empty()) say(fmt::format("gputopo: {}", outcome.broken_promise));

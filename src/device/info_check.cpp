@@ -84,4 +84,22 @@ void check_info(const DeviceInfo& info, const std::string& prefix) {
   Bounds{prefix}("max_array_bytes", info.max_array_bytes);
 }
 
+void check_told_info(const DeviceInfo& info, const std::string& call) {
+  try {
+    check_info(info, call);
+  } catch (const FormatError& error) {
+    throw DeviceError(
+        fmt::format("{}, which no GPU has: the driver does not work as it should; reload or update it", error.what()));
+  }
+}
+
+void check_device_count(int count, const std::string& call) {
+  constexpr int kMostDevices = 1024;
+  if (count >= 0 && count <= kMostDevices) return;
+  throw DeviceError(
+      fmt::format("{} says that there are {} GPUs: the driver does not work as it should; reload or update "
+                  "it",
+                  call, count));
+}
+
 }  // namespace gputopo

@@ -115,6 +115,26 @@ Topology discover(Device& device, const DiscoverOptions& options) {
       options.on_progress);
   context.emplace(bench, scheduler);
   scheduler.expect(cells.size());
+  const auto found_out = [&] {
+    Topology found = topology;
+    for (const ElementInfo* element : elements_of(vendor)) {
+      found.memory.push_back(element_of(*element, selection, vendor, scheduler));
+    }
+    add_sm_clock(bench.conditions(), found);
+    found.complete = scheduler.complete();
+    found.timing = scheduler.timing();
+    found.warnings = scheduler.warnings();
+    return found;
+  };
+  if (options.on_begin) {
+    options.on_begin([&](const std::string& why) {
+      scheduler.give_up(why);
+      Topology found = found_out();
+      found.warnings.push_back("the device failed: " + why);
+      found.total_seconds = bench.elapsed_seconds();
+      return found;
+    });
+  }
   probe::DriftWatch drift(bench);
   for (const Cell& cell : cells) {
     drift.look();
@@ -124,13 +144,7 @@ Topology discover(Device& device, const DiscoverOptions& options) {
   drift.look_again();
   scheduler.report_end();
 
-  for (const ElementInfo* element : elements_of(vendor)) {
-    topology.memory.push_back(element_of(*element, selection, vendor, scheduler));
-  }
-  add_sm_clock(bench.conditions(), topology);
-  topology.complete = scheduler.complete();
-  topology.timing = scheduler.timing();
-  topology.warnings = scheduler.warnings();
+  topology = found_out();
   if (bench.programs_repeated() > 0) {
     topology.warnings.push_back(fmt::format(
         "other programs had this GPU now and then: {} programs were run again; without them it takes less time",

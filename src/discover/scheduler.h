@@ -29,6 +29,8 @@ class Scheduler : public Attributes {
   void expect(std::size_t total) { total_ = total; }
   void count_done() { ++done_; }
   void report_end() { report_progress(""); }
+  // No more programs, for the device does not answer.
+  void give_up(const std::string& why) { static_cast<void>(end(Reason::kDeviceError, why)); }
 
   const Attribute& attribute(ElementId element, AttributeId attribute) override;
 

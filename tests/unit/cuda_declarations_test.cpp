@@ -23,7 +23,7 @@ TEST(CudaDeclarations, MatchTheToolkit) { GTEST_SKIP() << "cuda.h is not install
 
 // cuda.h renames functions to their newest version (cuMemAlloc is cuMemAlloc_v2), so theirs are named without it here.
 #define GPUTOPO_SAME(member, theirs) \
-  static_assert(test::SameCall<std::remove_pointer_t<decltype(Driver::member)>, decltype(theirs)>::value)
+  static_assert(test::SameCall<decltype(Driver::member)::Signature, decltype(theirs)>::value)
 
 GPUTOPO_SAME(init, cuInit);
 GPUTOPO_SAME(driver_get_version, cuDriverGetVersion);

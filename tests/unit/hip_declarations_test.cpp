@@ -20,7 +20,7 @@ namespace gputopo::hip {
 namespace {
 
 #define GPUTOPO_SAME_CALL(member, theirs) \
-  static_assert(test::SameCall<std::remove_pointer_t<decltype(Runtime::member)>, decltype(theirs)>::value)
+  static_assert(test::SameCall<decltype(Runtime::member)::Signature, decltype(theirs)>::value)
 
 #ifdef GPUTOPO_HAS_HSA_H
 static_assert(static_cast<int>(SystemEventType::kMemoryFault) == HSA_AMD_GPU_MEMORY_FAULT_EVENT);

@@ -6,6 +6,7 @@
 #include "device/cuda/cluster_runner.h"
 #include "device/cuda/program_modules.h"
 #include "device/cuda/streams.h"
+#include "device/info_check.h"
 #include "device/launch/launch_device.h"
 
 namespace gputopo {
@@ -76,6 +77,7 @@ std::vector<DeviceListing> list_cuda_devices(std::string& problem) {
     const auto driver = cuda::Driver::load();
     int count = 0;
     driver->check(driver->device_get_count(&count), "cuDeviceGetCount");
+    check_device_count(count, "cuDeviceGetCount");
     for (int ordinal = 0; ordinal < count; ++ordinal) listings.push_back(cuda::listing_of(*driver, ordinal));
   } catch (const DeviceError& error) {
     problem = error.what();

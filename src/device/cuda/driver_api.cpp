@@ -56,6 +56,9 @@ std::string one_line(std::string text) {
   return text;
 }
 
+// The driver may fill it without an end.
+std::string text_of_log(const std::vector<char>& log) { return {log.begin(), std::ranges::find(log, '\0')}; }
+
 void* find_symbol(void* library, const char* symbol, const std::string& path) {
   void* found = dlsym(library, symbol);
   if (found == nullptr) {
@@ -136,10 +139,8 @@ std::shared_ptr<const Driver> Driver::load() {
                     one_line(dlerror())));
   }
   const std::shared_ptr<Driver> driver(new Driver);
-#define GPUTOPO_LOAD(member, symbol, ...) \
-  driver->member = reinterpret_cast<std::add_pointer_t<__VA_ARGS__>>(find_symbol(library, symbol, path));
-#define GPUTOPO_LOAD_OPTIONAL(member, symbol, ...) \
-  driver->member = reinterpret_cast<std::add_pointer_t<__VA_ARGS__>>(dlsym(library, symbol));
+#define GPUTOPO_LOAD(member, symbol, ...) driver->member.set(symbol, find_symbol(library, symbol, path));
+#define GPUTOPO_LOAD_OPTIONAL(member, symbol, ...) driver->member.set(symbol, dlsym(library, symbol));
   GPUTOPO_CUDA_FUNCTIONS(GPUTOPO_LOAD)
   GPUTOPO_CUDA_OPTIONAL_FUNCTIONS(GPUTOPO_LOAD_OPTIONAL)
 #undef GPUTOPO_LOAD
@@ -170,13 +171,13 @@ void Driver::check(Status status, const std::string& call, const std::string& lo
 std::string Driver::device_name(DeviceHandle device) const {
   char text[256] = {};
   check(device_get_name(text, sizeof(text), device), fmt::format("cuDeviceGetName({})", device));
-  return text;
+  return text_in(text);
 }
 
 std::string Driver::pci_address(DeviceHandle device) const {
   char text[64] = {};
   if (device_get_pci_bus_id(text, sizeof(text), device) != kSuccess) return {};
-  std::string address = text;
+  std::string address = text_in(text);
   for (char& c : address) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
   return address;
 }
@@ -184,6 +185,7 @@ std::string Driver::pci_address(DeviceHandle device) const {
 Context::Context(std::shared_ptr<const Driver> driver, DeviceHandle device)
     : driver_(std::move(driver)), device_(device) {
   driver_->check(driver_->primary_ctx_retain(&handle_, device_), fmt::format("cuDevicePrimaryCtxRetain({})", device_));
+  require_result(handle_, "cuDevicePrimaryCtxRetain");
   make_current();
 }
 
@@ -197,6 +199,7 @@ void Context::make_current() const { driver_->check(driver_->ctx_set_current(han
 
 Memory::Memory(std::shared_ptr<const Driver> driver, std::uint64_t bytes) : driver_(std::move(driver)), bytes_(bytes) {
   driver_->check(driver_->mem_alloc(&address_, bytes), fmt::format("cuMemAlloc({})", bytes));
+  require_result(address_, "cuMemAlloc");
 }
 
 Memory::~Memory() {
@@ -214,15 +217,24 @@ std::string compile(const Driver& driver, const std::string& ptx) {
   JitOption options[] = {JitOption::kErrorLogBuffer, JitOption::kErrorLogBufferSizeBytes};
   void* values[] = {log.data(), reinterpret_cast<void*>(log.size() - 1)};
   LinkHandle link = nullptr;
-  driver.check(driver.link_create(2, options, values, &link), "cuLinkCreate", log.data());
-  const std::unique_ptr<LinkOpaque, Status (*)(LinkHandle)> owner(link, driver.link_destroy);
+  driver.check(driver.link_create(2, options, values, &link), "cuLinkCreate", text_of_log(log));
+  require_result(link, "cuLinkCreate");
+  const auto destroy = [&](LinkHandle handle) { driver.link_destroy(handle); };
+  const std::unique_ptr<LinkOpaque, decltype(destroy)> owner(link, destroy);
   std::string input = ptx;  // the interface wants to be able to write there
   driver.check(
       driver.link_add_data(link, JitInput::kPtx, input.data(), input.size() + 1, "gputopo", 0, nullptr, nullptr),
-      "cuLinkAddData", log.data());
+      "cuLinkAddData", text_of_log(log));
   void* image = nullptr;
   std::size_t bytes = 0;
-  driver.check(driver.link_complete(link, &image, &bytes), "cuLinkComplete", log.data());
+  driver.check(driver.link_complete(link, &image, &bytes), "cuLinkComplete", text_of_log(log));
+  constexpr std::size_t kMostBytes = 1u << 30;
+  if (image == nullptr || bytes == 0 || bytes > kMostBytes) {
+    throw DeviceError(
+        fmt::format("cuLinkComplete says that the machine code of a kernel has {} bytes: the driver does "
+                    "not work as it should; update it",
+                    bytes));
+  }
   return {static_cast<const char*>(image), bytes};  // the image is gone with the link
 }
 
@@ -232,7 +244,8 @@ Module::Module(std::shared_ptr<const Driver> driver, const std::string& ptx) : d
   // The interface wants numbers where a pointer is declared.
   void* values[] = {log.data(), reinterpret_cast<void*>(log.size() - 1)};
   const Status status = driver_->module_load_data_ex(&handle_, ptx.c_str(), 2, options, values);
-  driver_->check(status, "cuModuleLoadDataEx", log.data());
+  driver_->check(status, "cuModuleLoadDataEx", text_of_log(log));
+  require_result(handle_, "cuModuleLoadDataEx");
 }
 
 Module::~Module() {
@@ -242,6 +255,7 @@ Module::~Module() {
 FunctionHandle Module::function(const char* name) const {
   FunctionHandle found = nullptr;
   driver_->check(driver_->module_get_function(&found, handle_, name), fmt::format("cuModuleGetFunction({})", name));
+  require_result(found, "cuModuleGetFunction");
   return found;
 }
 
@@ -249,6 +263,7 @@ DevicePointer Module::global(const char* name) const {
   DevicePointer found = 0;
   std::size_t bytes = 0;
   driver_->check(driver_->module_get_global(&found, &bytes, handle_, name), fmt::format("cuModuleGetGlobal({})", name));
+  require_result(found, "cuModuleGetGlobal");
   return found;
 }
 

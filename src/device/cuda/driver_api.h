@@ -9,6 +9,8 @@
 #include <utility>
 #include <vector>
 
+#include "device/driver_call.h"
+
 namespace gputopo::cuda {
 
 using Status = int;                   // CUresult
@@ -211,7 +213,7 @@ class Driver {
 
   [[nodiscard]] int version() const { return version_; }  // 1000 * major + 10 * minor of the newest CUDA it supports
 
-#define GPUTOPO_DECLARE(member, symbol, ...) std::add_pointer_t<__VA_ARGS__> member = nullptr;
+#define GPUTOPO_DECLARE(member, symbol, ...) DriverFunction<__VA_ARGS__> member;
   GPUTOPO_CUDA_FUNCTIONS(GPUTOPO_DECLARE)
   GPUTOPO_CUDA_OPTIONAL_FUNCTIONS(GPUTOPO_DECLARE)
 #undef GPUTOPO_DECLARE

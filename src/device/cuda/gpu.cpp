@@ -7,6 +7,7 @@
 #include <chrono>
 
 #include "device/cuda/nvml_api.h"
+#include "device/info_check.h"
 #include "model/round_up.h"
 
 namespace gputopo::cuda {
@@ -69,6 +70,7 @@ bool is_wrong_cluster(Status status) { return status == kErrorInvalidClusterSize
 Gpu::Gpu(int ordinal) : driver_(Driver::load()) {
   int count = 0;
   driver_->check(driver_->device_get_count(&count), "cuDeviceGetCount");
+  check_device_count(count, "cuDeviceGetCount");
   if (ordinal < 0 || ordinal >= count) {
     throw DeviceError(fmt::format("there is no cuda:{}: this machine shows {} CUDA device{}; gputopo list names them",
                                   ordinal, count, count == 1 ? "" : "s"));
@@ -84,6 +86,7 @@ Gpu::Gpu(int ordinal) : driver_(Driver::load()) {
   busy_warning_ = busy_warning(nvml);
   context_ = std::make_unique<Context>(driver_, device);
   read_info(device, nvml);
+  check_told_info(info_, "cuDeviceGetAttribute");
 }
 
 std::vector<std::string> Gpu::warnings() const {

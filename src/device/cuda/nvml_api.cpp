@@ -7,7 +7,9 @@
 #include <type_traits>
 
 #include "device/cuda/driver_api.h"
+#include "device/driver_call.h"
 #include "device/launch/busy_warning.h"
+#include "file/limits.h"
 
 namespace gputopo::cuda {
 namespace {
@@ -39,7 +41,9 @@ class Nvml {
   bool call(const char* name, Args... args) const {
     if (library_ == nullptr) return false;
     const auto function = reinterpret_cast<std::add_pointer_t<Signature>>(dlsym(library_, name));
-    return function != nullptr && function(args...) == 0;
+    if (function == nullptr) return false;
+    const InDriverCall running(name);
+    return function(args...) == 0;
   }
 
  private:
@@ -50,6 +54,7 @@ class Nvml {
 std::optional<unsigned> read_clock(const Nvml& nvml, const char* function, NvmlDevice device, int clock) {
   unsigned mhz = 0;
   if (!nvml.call<NvmlStatus(NvmlDevice, int, unsigned*)>(function, device, clock, &mhz)) return std::nullopt;
+  if (mhz == 0 || mhz > limits::kMaxClockMhz) return std::nullopt;
   return mhz;
 }
 
@@ -61,7 +66,7 @@ NvmlReadings read_nvml(const std::string& pci_address) {
   if (!nvml.ready()) return readings;
   char version[96] = {};
   if (nvml.call<NvmlStatus(char*, unsigned)>("nvmlSystemGetDriverVersion", version, unsigned{sizeof(version)})) {
-    readings.driver_version = version;
+    readings.driver_version = text_in(version);
   }
   NvmlDevice device = nullptr;
   if (!nvml.call<NvmlStatus(const char*, NvmlDevice*)>("nvmlDeviceGetHandleByPciBusId_v2", pci_address.c_str(),

@@ -8,6 +8,7 @@
 #include <thread>
 #include <utility>
 
+#include "device/driver_call.h"
 #include "gputopo/error.h"
 
 namespace gputopo::hip {
@@ -87,6 +88,7 @@ DeviceWait::~DeviceWait() {
 
 Status DeviceWait::operator()() {
   if (!job_) return runtime_->device_synchronize();
+  const InDriverCall call("hipDeviceSynchronize");
   std::unique_lock lock(shared().mutex);
   job_->asked = true;
   ++shared().waiting;

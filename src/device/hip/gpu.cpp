@@ -8,6 +8,7 @@
 #include <set>
 #include <thread>
 
+#include "device/info_check.h"
 #include "device/launch/busy_warning.h"
 #include "gputopo/error.h"
 #include "model/round_up.h"
@@ -46,6 +47,7 @@ constexpr std::uint32_t kLanesPerSimd = 16;  // of GCN and CDNA (AMD's instructi
 Gpu::Gpu(int ordinal) : runtime_(Runtime::load()), ordinal_(ordinal), wait_(runtime_, ordinal) {
   int count = 0;
   runtime_->check(runtime_->get_device_count(&count), "hipGetDeviceCount");
+  check_device_count(count, "hipGetDeviceCount");
   if (ordinal < 0 || ordinal >= count) {
     throw DeviceError(fmt::format("there is no hip:{}: this machine shows {} HIP device{}; gputopo list names them",
                                   ordinal, count, count == 1 ? "" : "s"));
@@ -65,6 +67,7 @@ Gpu::Gpu(int ordinal) : runtime_(Runtime::load()), ordinal_(ordinal), wait_(runt
                            busy ? std::optional(static_cast<std::uint32_t>(std::atoi(busy->c_str()))) : std::nullopt);
   runtime_->check(runtime_->set_device(ordinal), fmt::format("hipSetDevice({})", ordinal));
   read_info(ordinal, *node);
+  check_told_info(info_, "hipDeviceGetAttribute");
   read_wall_clock();
   read_physical_ids();
 }

@@ -5,6 +5,7 @@
 #include "device/hip/gpu.h"
 #include "device/hip/program_modules.h"
 #include "device/hip/streams.h"
+#include "device/info_check.h"
 #include "device/launch/launch_device.h"
 #include "gputopo/error.h"
 
@@ -94,6 +95,7 @@ std::vector<DeviceListing> list_hip_devices(std::string& problem) {
     const auto runtime = hip::Runtime::load();
     int count = 0;
     runtime->check(runtime->get_device_count(&count), "hipGetDeviceCount");
+    check_device_count(count, "hipGetDeviceCount");
     for (int ordinal = 0; ordinal < count; ++ordinal) listings.push_back(hip::listing_of(*runtime, ordinal));
   } catch (const DeviceError& error) {
     problem = error.what();
@@ -107,6 +109,7 @@ std::optional<int> first_hip_device() {
     const auto runtime = hip::Runtime::load();
     int count = 0;
     runtime->check(runtime->get_device_count(&count), "hipGetDeviceCount");
+    check_device_count(count, "hipGetDeviceCount");
     for (int ordinal = 0; ordinal < count; ++ordinal) {
       const auto node = hip::read_kfd_node(hip::sysfs_root(), runtime->pci_address(ordinal));
       if (node && hip::has_kernels_for(node->gfx_name)) return ordinal;

@@ -159,12 +159,10 @@ std::shared_ptr<const Runtime> Runtime::load() {
                                   runtime_library.path, runtime_library.problem, kUseSimulation));
   }
   const std::shared_ptr<Runtime> runtime(new Runtime);
-#define GPUTOPO_LOAD(member, symbol, ...) \
-  runtime->member = reinterpret_cast<std::add_pointer_t<__VA_ARGS__>>(find_symbol(runtime_library, symbol));
+#define GPUTOPO_LOAD(member, symbol, ...) runtime->member.set(symbol, find_symbol(runtime_library, symbol));
   GPUTOPO_HIP_FUNCTIONS(GPUTOPO_LOAD)
 #undef GPUTOPO_LOAD
-#define GPUTOPO_LOAD(member, symbol, ...) \
-  runtime->member = reinterpret_cast<std::add_pointer_t<__VA_ARGS__>>(dlsym(runtime_library.handle, symbol));
+#define GPUTOPO_LOAD(member, symbol, ...) runtime->member.set(symbol, dlsym(runtime_library.handle, symbol));
   GPUTOPO_HIP_OPTIONAL_FUNCTIONS(GPUTOPO_LOAD)
 #undef GPUTOPO_LOAD
   const Library compiler_library = open_compiler(runtime_library);
@@ -174,8 +172,7 @@ std::shared_ptr<const Runtime> Runtime::load() {
                     "hip-runtime-amd, {}",
                     runtime_library.path, compiler_library.path, compiler_library.problem, kUseSimulation));
   }
-#define GPUTOPO_LOAD(member, symbol, ...) \
-  runtime->member = reinterpret_cast<std::add_pointer_t<__VA_ARGS__>>(find_symbol(compiler_library, symbol));
+#define GPUTOPO_LOAD(member, symbol, ...) runtime->member.set(symbol, find_symbol(compiler_library, symbol));
   GPUTOPO_HIPRTC_FUNCTIONS(GPUTOPO_LOAD)
 #undef GPUTOPO_LOAD
   runtime->check(runtime->init(0), "hipInit(0)");
@@ -205,19 +202,28 @@ std::string Runtime::compile(const std::string& source, const std::string& targe
   };
   ProgramHandle program = nullptr;
   require(create_program(&program, source.c_str(), "gputopo.hip", 0, nullptr, nullptr), "hiprtcCreateProgram");
+  require_result(program, "hiprtcCreateProgram");
   const auto destroy = [this](ProgramOpaque* handle) { destroy_program(&handle); };
   const std::unique_ptr<ProgramOpaque, decltype(destroy)> owner(program, destroy);
   const std::string architecture = "--offload-arch=" + target;
   const char* options[] = {architecture.c_str(), "-O3", "-std=c++17"};
   const CompileStatus status = compile_program(program, static_cast<int>(std::size(options)), options);
+  // A runtime that does not work as it should may name any size.
+  constexpr std::size_t kMostBytes = 1u << 28;
   std::string log;
-  if (std::size_t bytes = 0; status != 0 && get_log_size(program, &bytes) == 0 && bytes > 1) {
+  if (std::size_t bytes = 0; status != 0 && get_log_size(program, &bytes) == 0 && bytes > 1 && bytes <= kMostBytes) {
     log.resize(bytes);
     if (get_log(program, log.data()) != 0) log.clear();
   }
   require(status, fmt::format("hiprtcCompileProgram({})", target), log);
   std::size_t bytes = 0;
   require(get_code_size(program, &bytes), "hiprtcGetCodeSize");
+  if (bytes == 0 || bytes > kMostBytes) {
+    throw DeviceError(
+        fmt::format("hiprtcGetCodeSize says that the code of a kernel has {} bytes: the compiler does not "
+                    "work as it should; install another version of ROCm",
+                    bytes));
+  }
   std::string code(bytes, '\0');
   require(get_code(program, code.data()), "hiprtcGetCode");
   return code;
@@ -226,13 +232,13 @@ std::string Runtime::compile(const std::string& source, const std::string& targe
 std::string Runtime::device_name(int ordinal) const {
   char text[256] = {};
   check(device_get_name(text, sizeof(text), ordinal), fmt::format("hipDeviceGetName({})", ordinal));
-  return text;
+  return text_in(text);
 }
 
 std::string Runtime::pci_address(int ordinal) const {
   char text[64] = {};
   if (device_get_pci_bus_id(text, sizeof(text), ordinal) != kSuccess) return {};
-  std::string address = text;
+  std::string address = text_in(text);
   for (char& c : address) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
   return address;
 }
@@ -249,6 +255,7 @@ std::string Runtime::version_text() const {
 Memory::Memory(std::shared_ptr<const Runtime> runtime, std::uint64_t bytes)
     : runtime_(std::move(runtime)), bytes_(bytes) {
   runtime_->check(runtime_->malloc(&address_, bytes), fmt::format("hipMalloc({})", bytes));
+  require_result(address_, "hipMalloc");
 }
 
 Memory::~Memory() {
@@ -263,6 +270,7 @@ void Memory::swap(Memory& other) noexcept {
 
 Module::Module(std::shared_ptr<const Runtime> runtime, const std::string& code) : runtime_(std::move(runtime)) {
   runtime_->check(runtime_->module_load_data(&handle_, code.data()), "hipModuleLoadData");
+  require_result(handle_, "hipModuleLoadData");
 }
 
 Module::~Module() {
@@ -272,6 +280,7 @@ Module::~Module() {
 FunctionHandle Module::function(const char* name) const {
   FunctionHandle found = nullptr;
   runtime_->check(runtime_->module_get_function(&found, handle_, name), fmt::format("hipModuleGetFunction({})", name));
+  require_result(found, "hipModuleGetFunction");
   return found;
 }
 

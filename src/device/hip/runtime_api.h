@@ -8,6 +8,8 @@
 #include <string>
 #include <utility>
 
+#include "device/driver_call.h"
+
 namespace gputopo::hip {
 
 using Status = int;         // hipError_t
@@ -127,7 +129,7 @@ class Runtime {
   // "ROCm 6.4": the runtime's version.
   [[nodiscard]] std::string version_text() const;
 
-#define GPUTOPO_MEMBER(member, symbol, ...) std::add_pointer_t<__VA_ARGS__> member = nullptr;
+#define GPUTOPO_MEMBER(member, symbol, ...) DriverFunction<__VA_ARGS__> member;
   GPUTOPO_HIP_FUNCTIONS(GPUTOPO_MEMBER)
   GPUTOPO_HIP_OPTIONAL_FUNCTIONS(GPUTOPO_MEMBER)
   GPUTOPO_HIPRTC_FUNCTIONS(GPUTOPO_MEMBER)

@@ -47,6 +47,7 @@
 #include "device/sim/hierarchy.h"
 #include "device/sim/machine.h"
 #include "support/fake_hip/counts.h"
+#include "support/hostile_call.h"
 
 namespace {
 
@@ -584,10 +585,12 @@ extern "C" {
 
 // A process begins anew with it: what went wrong in one test is forgotten in the next.
 Status hipInit(unsigned) {
+  GPUTOPO_MAY_BE_HOSTILE();
   instance().emplace();
   return is("no_driver") ? kErrorNotInitialized : kSuccess;
 }
 Status hipRuntimeGetVersion(int* version) {
+  GPUTOPO_MAY_BE_HOSTILE(version);
   *version = 60'443'484;
   return kSuccess;
 }
@@ -609,20 +612,27 @@ const char* hipGetErrorName(Status status) {
 }
 const char* hipGetErrorString(Status) { return "what the runtime says of it"; }
 Status hipGetDeviceCount(int* count) {
+  GPUTOPO_MAY_BE_HOSTILE(count);
   *count = is("no_device") ? 0 : 1;
   return is("no_device") ? kErrorNoDevice : kSuccess;
 }
-Status hipSetDevice(int) { return kSuccess; }
+Status hipSetDevice(int) {
+  GPUTOPO_MAY_BE_HOSTILE();
+  return kSuccess;
+}
 Status hipDeviceGetName(char* name, int bytes, int) {
+  GPUTOPO_MAY_BE_HOSTILE(gputopo::test::TextResult{name, static_cast<std::size_t>(bytes)});
   std::strncpy(name, state().machine.info.name.c_str(), static_cast<std::size_t>(bytes) - 1);
   return kSuccess;
 }
 Status hipDeviceGetPCIBusId(char* address, int bytes, int) {
+  GPUTOPO_MAY_BE_HOSTILE(gputopo::test::TextResult{address, static_cast<std::size_t>(bytes)});
   const std::string text = kPciDevice + (is("partition") ? setting("partition") : "0");
   std::strncpy(address, text.c_str(), static_cast<std::size_t>(bytes) - 1);
   return kSuccess;
 }
 Status hipDeviceGetAttribute(int* value, DeviceAttribute attribute, int) {
+  GPUTOPO_MAY_BE_HOSTILE(value);
   const DeviceInfo& info = state().machine.info;
   const auto answer = [value](std::uint64_t number) {
     *value = static_cast<int>(number);
@@ -663,11 +673,13 @@ Status hipDeviceGetAttribute(int* value, DeviceAttribute attribute, int) {
   return kErrorUnknown;
 }
 Status hipMemGetInfo(std::size_t* free_bytes, std::size_t* total_bytes) {
+  GPUTOPO_MAY_BE_HOSTILE(free_bytes, total_bytes);
   *total_bytes = 8ull << 30;
   *free_bytes = 7ull << 30;
   return kSuccess;
 }
 Status hipMalloc(Pointer* address, std::size_t bytes) {
+  GPUTOPO_MAY_BE_HOSTILE(address);
   if (state().pending != kSuccess) return state().pending;
   if (setting("out_of_memory") == std::to_string(++state().allocation_count)) return kErrorOutOfMemory;
   void* found = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
@@ -677,6 +689,7 @@ Status hipMalloc(Pointer* address, std::size_t bytes) {
   return kSuccess;
 }
 Status hipFree(Pointer address) {
+  GPUTOPO_MAY_BE_HOSTILE();
   hang_if_faulted();
   const auto found = state().allocations.find(reinterpret_cast<std::uint64_t>(address));
   if (found == state().allocations.end()) return kErrorIllegalAddress;
@@ -684,14 +697,22 @@ Status hipFree(Pointer address) {
   state().allocations.erase(found);
   return kSuccess;
 }
-Status hipMemcpyHtoD(Pointer to, void* from, std::size_t bytes) { return copy(to, from, bytes); }
-Status hipMemcpyDtoH(void* to, Pointer from, std::size_t bytes) { return copy(to, from, bytes); }
+Status hipMemcpyHtoD(Pointer to, void* from, std::size_t bytes) {
+  GPUTOPO_MAY_BE_HOSTILE();
+  return copy(to, from, bytes);
+}
+Status hipMemcpyDtoH(void* to, Pointer from, std::size_t bytes) {
+  GPUTOPO_MAY_BE_HOSTILE(gputopo::test::TextResult{static_cast<char*>(to), bytes});
+  return copy(to, from, bytes);
+}
 Status hipMemset(Pointer address, int value, std::size_t bytes) {
+  GPUTOPO_MAY_BE_HOSTILE();
   if (state().pending != kSuccess) return state().pending;
   std::memset(address, value, bytes);
   return kSuccess;
 }
 Status hipModuleLoadData(ModuleHandle* module, const void* image) {
+  GPUTOPO_MAY_BE_HOSTILE(module);
   const std::string text = static_cast<const char*>(image);
   if (text.rfind(kCodeMagic, 0) != 0) return kErrorNoBinaryForGpu;
   state().modules.push_back(std::make_unique<FakeModule>(FakeModule{text.substr(std::strlen(kCodeMagic))}));
@@ -699,10 +720,12 @@ Status hipModuleLoadData(ModuleHandle* module, const void* image) {
   return kSuccess;
 }
 Status hipModuleUnload(ModuleHandle) {
+  GPUTOPO_MAY_BE_HOSTILE();
   hang_if_faulted();
   return kSuccess;
 }
 Status hipModuleGetFunction(FunctionHandle* function, ModuleHandle handle, const char* name) {
+  GPUTOPO_MAY_BE_HOSTILE(function);
   auto* const module = reinterpret_cast<FakeModule*>(handle);
   if (module->source.find(std::string("KERNEL void ") + name + "(") == std::string::npos) return kErrorUnknown;
   state().functions.push_back(std::make_unique<FakeFunction>(FakeFunction{module, name}));
@@ -711,6 +734,7 @@ Status hipModuleGetFunction(FunctionHandle* function, ModuleHandle handle, const
 }
 #ifndef FAKE_HIP_MINIMAL
 Status hipExtStreamCreateWithCUMask(StreamHandle* stream, std::uint32_t words, const std::uint32_t* mask) {
+  GPUTOPO_MAY_BE_HOSTILE(stream);
   if (state().pending != kSuccess) return state().pending;
   if (is("mask_refused")) return kErrorUnknown;
   const std::vector<std::uint32_t> order = cus_of_mask_bits();
@@ -729,12 +753,14 @@ Status hipExtStreamCreateWithCUMask(StreamHandle* stream, std::uint32_t words, c
   return kSuccess;
 }
 Status hipStreamDestroy(StreamHandle stream) {
+  GPUTOPO_MAY_BE_HOSTILE();
   hang_if_faulted();
   return state().streams.erase(reinterpret_cast<FakeStream*>(stream)) == 1 ? kSuccess : kErrorUnknown;
 }
 #endif
 Status hipModuleLaunchKernel(FunctionHandle handle, unsigned grid_x, unsigned grid_y, unsigned, unsigned block_x,
                              unsigned, unsigned, unsigned shared_bytes, StreamHandle on, void** parameters, void**) {
+  GPUTOPO_MAY_BE_HOSTILE();
   if (state().pending != kSuccess) return state().pending;
   if (block_x > 1024 || block_x % kWavefront != 0 || shared_bytes > *state().machine.info.shared_bytes_per_block)
     return kErrorLaunchFailure;
@@ -773,16 +799,19 @@ Status hipModuleLaunchKernel(FunctionHandle handle, unsigned grid_x, unsigned gr
   return kSuccess;
 }
 Status hipDeviceSynchronize() {
+  GPUTOPO_MAY_BE_HOSTILE();
   if (setting("memory_fault") == std::to_string(state().launch_count)) fault();
   return state().pending;
 }
 int hsa_amd_register_system_event_handler(int (*call)(const SystemEvent*, void*), void* data) {
+  GPUTOPO_MAY_BE_HOSTILE();
   event_handler = {call, data};
   return 0;
 }
 const test::FakeHipCounts* fake_hip_counts() { return &state().counts; }
 #ifndef FAKE_HIP_WITHOUT_OCCUPANCY
 Status hipModuleOccupancyMaxActiveBlocksPerMultiprocessor(int* blocks, FunctionHandle, int threads, std::size_t) {
+  GPUTOPO_MAY_BE_HOSTILE(blocks);
   *blocks = 2048 / threads;
   return kSuccess;
 }
@@ -793,10 +822,12 @@ Status hipModuleOccupancyMaxActiveBlocksPerMultiprocessor(int* blocks, FunctionH
 
 CompileStatus hiprtcCreateProgram(ProgramHandle* program, const char* source, const char*, int, const char* const*,
                                   const char* const*) {
+  GPUTOPO_MAY_BE_HOSTILE(program);
   *program = reinterpret_cast<ProgramHandle>(new FakeProgram{source, {}, {}});
   return 0;
 }
 CompileStatus hiprtcCompileProgram(ProgramHandle handle, int count, const char* const* options) {
+  GPUTOPO_MAY_BE_HOSTILE();
   auto& program = *reinterpret_cast<FakeProgram*>(handle);
   const bool has_target = std::any_of(options, options + count, [](const char* option) {
     return std::string(option).rfind("--offload-arch=gfx9", 0) == 0;
@@ -809,22 +840,27 @@ CompileStatus hiprtcCompileProgram(ProgramHandle handle, int count, const char* 
   return 0;
 }
 CompileStatus hiprtcGetProgramLogSize(ProgramHandle handle, std::size_t* bytes) {
+  GPUTOPO_MAY_BE_HOSTILE(bytes);
   *bytes = reinterpret_cast<FakeProgram*>(handle)->log.size() + 1;
   return 0;
 }
 CompileStatus hiprtcGetProgramLog(ProgramHandle handle, char* log) {
+  GPUTOPO_MAY_BE_HOSTILE();
   std::strcpy(log, reinterpret_cast<FakeProgram*>(handle)->log.c_str());
   return 0;
 }
 CompileStatus hiprtcGetCodeSize(ProgramHandle handle, std::size_t* bytes) {
+  GPUTOPO_MAY_BE_HOSTILE(bytes);
   *bytes = reinterpret_cast<FakeProgram*>(handle)->code.size() + 1;
   return 0;
 }
 CompileStatus hiprtcGetCode(ProgramHandle handle, char* code) {
+  GPUTOPO_MAY_BE_HOSTILE();
   std::strcpy(code, reinterpret_cast<FakeProgram*>(handle)->code.c_str());
   return 0;
 }
 CompileStatus hiprtcDestroyProgram(ProgramHandle* handle) {
+  GPUTOPO_MAY_BE_HOSTILE();
   delete reinterpret_cast<FakeProgram*>(*handle);
   *handle = nullptr;
   return 0;

@@ -22,6 +22,7 @@
 
 #include "device/cuda/driver_api.h"
 #include "ptx_machine.h"
+#include "support/hostile_call.h"
 
 namespace {
 
@@ -143,6 +144,7 @@ Status refuse(const std::string& problem, unsigned count, const JitOption* optio
 extern "C" {
 
 Status cuInit(unsigned) {
+  GPUTOPO_MAY_BE_HOSTILE();
   if (is("no_device")) return kErrorNoDevice;
   if (is("old_driver")) return kErrorInsufficientDriver;
   if (is("no_permission")) return kErrorOperatingSystem;
@@ -151,11 +153,13 @@ Status cuInit(unsigned) {
 }
 
 Status cuDriverGetVersion(int* version) {
+  GPUTOPO_MAY_BE_HOSTILE(version);
   *version = is("old_driver") ? 8000 : 13000;
   return kSuccess;
 }
 
 Status cuGetErrorName(Status status, const char** name) {
+  GPUTOPO_MAY_BE_HOSTILE(name);
   static const std::map<Status, const char*> names = {
       {kErrorOutOfMemory, "CUDA_ERROR_OUT_OF_MEMORY"},
       {kErrorInsufficientDriver, "CUDA_ERROR_INSUFFICIENT_DRIVER"},
@@ -173,26 +177,31 @@ Status cuGetErrorName(Status status, const char** name) {
 }
 
 Status cuGetErrorString(Status status, const char** text) {
+  GPUTOPO_MAY_BE_HOSTILE(text);
   *text = "as the fake driver was told";
   return status == kSuccess ? 1 : kSuccess;
 }
 
 Status cuDeviceGetCount(int* count) {
+  GPUTOPO_MAY_BE_HOSTILE(count);
   *count = 1;
   return kSuccess;
 }
 
 Status cuDeviceGet(DeviceHandle* device, int ordinal) {
+  GPUTOPO_MAY_BE_HOSTILE(device);
   *device = ordinal;
   return ordinal == 0 ? kSuccess : kErrorInvalidDevice;
 }
 
 Status cuDeviceGetName(char* name, int bytes, DeviceHandle) {
+  GPUTOPO_MAY_BE_HOSTILE(gputopo::test::TextResult{name, static_cast<std::size_t>(bytes)});
   std::strncpy(name, "Fake GPU", static_cast<std::size_t>(bytes));
   return kSuccess;
 }
 
 Status cuDeviceGetAttribute(int* value, DeviceAttribute attribute, DeviceHandle) {
+  GPUTOPO_MAY_BE_HOSTILE(value);
   static const std::map<DeviceAttribute, int> values = {
       {DeviceAttribute::kMaxThreadsPerBlock, 1024},
       {DeviceAttribute::kSharedBytesPerBlock, 48 * 1024},
@@ -223,16 +232,19 @@ Status cuDeviceGetAttribute(int* value, DeviceAttribute attribute, DeviceHandle)
 }
 
 Status cuDeviceTotalMem_v2(std::size_t* bytes, DeviceHandle) {
+  GPUTOPO_MAY_BE_HOSTILE(bytes);
   *bytes = kMemoryBytes;
   return kSuccess;
 }
 
 Status cuDeviceGetPCIBusId(char* text, int bytes, DeviceHandle) {
+  GPUTOPO_MAY_BE_HOSTILE(gputopo::test::TextResult{text, static_cast<std::size_t>(bytes)});
   std::strncpy(text, "0000:0f:00.0", static_cast<std::size_t>(bytes));
   return kSuccess;
 }
 
 Status cuDevicePrimaryCtxRetain(ContextHandle* context, DeviceHandle) {
+  GPUTOPO_MAY_BE_HOSTILE(context);
   if (is("busy")) return kErrorDeviceUnavailable;
   state().allocation_count = 0;
   state().launch_count = 0;
@@ -243,6 +255,7 @@ Status cuDevicePrimaryCtxRetain(ContextHandle* context, DeviceHandle) {
 }
 
 Status cuDevicePrimaryCtxRelease_v2(DeviceHandle) {
+  GPUTOPO_MAY_BE_HOSTILE();
   if (const std::string path = setting("leak_report"); !path.empty()) {
     std::ofstream(path) << "allocations " << state().allocations.size() << " modules " << state().modules.size()
                         << " textures " << state().machine.textures.size() << "\n";
@@ -250,16 +263,24 @@ Status cuDevicePrimaryCtxRelease_v2(DeviceHandle) {
   return kSuccess;
 }
 
-Status cuCtxSetCurrent(ContextHandle) { return kSuccess; }
-Status cuCtxSynchronize() { return state().pending; }
+Status cuCtxSetCurrent(ContextHandle) {
+  GPUTOPO_MAY_BE_HOSTILE();
+  return kSuccess;
+}
+Status cuCtxSynchronize() {
+  GPUTOPO_MAY_BE_HOSTILE();
+  return state().pending;
+}
 
 Status cuMemGetInfo_v2(std::size_t* free_bytes, std::size_t* total_bytes) {
+  GPUTOPO_MAY_BE_HOSTILE(free_bytes, total_bytes);
   *free_bytes = kMemoryBytes;
   *total_bytes = kMemoryBytes;
   return kSuccess;
 }
 
 Status cuMemAlloc_v2(DevicePointer* address, std::size_t bytes) {
+  GPUTOPO_MAY_BE_HOSTILE(address);
   if (state().pending != kSuccess) return state().pending;
   const std::string failing = setting("out_of_memory");
   if (++state().allocation_count == std::atoi(failing.c_str()) || bytes > kMemoryBytes) return kErrorOutOfMemory;
@@ -269,21 +290,27 @@ Status cuMemAlloc_v2(DevicePointer* address, std::size_t bytes) {
 }
 
 Status cuMemFree_v2(DevicePointer address) {
+  GPUTOPO_MAY_BE_HOSTILE();
+  if (state().allocations.erase(address) == 0) return 1;
   std::free(reinterpret_cast<void*>(address));
-  return state().allocations.erase(address) == 1 ? kSuccess : 1;
+  return kSuccess;
 }
 
 Status cuMemcpyHtoD_v2(DevicePointer to, const void* from, std::size_t bytes) {
+  GPUTOPO_MAY_BE_HOSTILE();
   return copy(reinterpret_cast<void*>(to), from, bytes, true, false);
 }
 Status cuMemcpyDtoH_v2(void* to, DevicePointer from, std::size_t bytes) {
+  GPUTOPO_MAY_BE_HOSTILE(gputopo::test::TextResult{static_cast<char*>(to), bytes});
   return copy(to, reinterpret_cast<const void*>(from), bytes, false, true);
 }
 Status cuMemcpyDtoD_v2(DevicePointer to, DevicePointer from, std::size_t bytes) {
+  GPUTOPO_MAY_BE_HOSTILE();
   return copy(reinterpret_cast<void*>(to), reinterpret_cast<const void*>(from), bytes, true, true);
 }
 
 Status cuMemsetD8_v2(DevicePointer address, unsigned char value, std::size_t bytes) {
+  GPUTOPO_MAY_BE_HOSTILE();
   if (state().pending != kSuccess) return state().pending;
   if (!allocated(address, bytes)) return kErrorIllegalAddress;
   std::memset(reinterpret_cast<void*>(address), value, bytes);
@@ -291,6 +318,7 @@ Status cuMemsetD8_v2(DevicePointer address, unsigned char value, std::size_t byt
 }
 
 Status cuModuleLoadDataEx(ModuleHandle* handle, const void* image, unsigned count, JitOption* options, void** values) {
+  GPUTOPO_MAY_BE_HOSTILE(handle);
   if (state().pending != kSuccess) return state().pending;
   std::string problem;
   if (is("bad_ptx")) problem = "ptxas fatal : told to fail\nsecond line";
@@ -307,6 +335,7 @@ Status cuModuleLoadDataEx(ModuleHandle* handle, const void* image, unsigned coun
 }
 
 Status cuLinkCreate_v2(unsigned count, JitOption* options, void** values, LinkHandle* handle) {
+  GPUTOPO_MAY_BE_HOSTILE(handle);
   if (state().pending != kSuccess) return state().pending;
   if (is("bad_ptx")) return refuse("ptxas fatal : told to fail", count, options, values);
   auto link = std::make_unique<FakeLink>();
@@ -317,11 +346,13 @@ Status cuLinkCreate_v2(unsigned count, JitOption* options, void** values, LinkHa
 
 Status cuLinkAddData_v2(LinkHandle handle, JitInput, void* data, std::size_t bytes, const char*, unsigned, JitOption*,
                         void**) {
+  GPUTOPO_MAY_BE_HOSTILE();
   state().links.at(handle)->ptx.assign(static_cast<const char*>(data), bytes - 1);
   return kSuccess;
 }
 
 Status cuLinkComplete(LinkHandle handle, void** image, std::size_t* bytes) {
+  GPUTOPO_MAY_BE_HOSTILE(image, bytes);
   FakeLink& link = *state().links.at(handle);
   try {
     link.image = image_of(link.ptx);
@@ -333,11 +364,18 @@ Status cuLinkComplete(LinkHandle handle, void** image, std::size_t* bytes) {
   return kSuccess;
 }
 
-Status cuLinkDestroy(LinkHandle handle) { return state().links.erase(handle) == 1 ? kSuccess : 400; }
+Status cuLinkDestroy(LinkHandle handle) {
+  GPUTOPO_MAY_BE_HOSTILE();
+  return state().links.erase(handle) == 1 ? kSuccess : 400;
+}
 
-Status cuModuleUnload(ModuleHandle handle) { return state().modules.erase(handle) == 1 ? kSuccess : 400; }
+Status cuModuleUnload(ModuleHandle handle) {
+  GPUTOPO_MAY_BE_HOSTILE();
+  return state().modules.erase(handle) == 1 ? kSuccess : 400;
+}
 
 Status cuModuleGetFunction(FunctionHandle* handle, ModuleHandle module, const char* name) {
+  GPUTOPO_MAY_BE_HOSTILE(handle);
   auto& owner = *state().modules.at(module);
   const auto found = owner.program.kernels.find(name);
   if (found == owner.program.kernels.end()) return 500;
@@ -348,16 +386,24 @@ Status cuModuleGetFunction(FunctionHandle* handle, ModuleHandle module, const ch
 }
 
 Status cuModuleGetGlobal_v2(DevicePointer* address, std::size_t* bytes, ModuleHandle module, const char*) {
+  GPUTOPO_MAY_BE_HOSTILE(address, bytes);
   auto& bank = state().modules.at(module)->program.constant_bank;
   *address = reinterpret_cast<DevicePointer>(bank.data());
   *bytes = bank.size();
   return kSuccess;
 }
 
-Status cuFuncSetCacheConfig(FunctionHandle, CacheConfig) { return kSuccess; }
-Status cuFuncSetAttribute(FunctionHandle, FunctionAttribute, int) { return kSuccess; }
+Status cuFuncSetCacheConfig(FunctionHandle, CacheConfig) {
+  GPUTOPO_MAY_BE_HOSTILE();
+  return kSuccess;
+}
+Status cuFuncSetAttribute(FunctionHandle, FunctionAttribute, int) {
+  GPUTOPO_MAY_BE_HOSTILE();
+  return kSuccess;
+}
 
 Status cuOccupancyMaxActiveBlocksPerMultiprocessor(int* blocks, FunctionHandle, int, std::size_t) {
+  GPUTOPO_MAY_BE_HOSTILE(blocks);
   *blocks = 2;
   return kSuccess;
 }
@@ -365,6 +411,7 @@ Status cuOccupancyMaxActiveBlocksPerMultiprocessor(int* blocks, FunctionHandle, 
 #ifndef FAKE_CUDA_WITHOUT_LAUNCH
 Status cuLaunchKernel(FunctionHandle handle, unsigned x, unsigned y, unsigned, unsigned threads, unsigned, unsigned,
                       unsigned shared_bytes, StreamHandle, void** parameters, void**) {
+  GPUTOPO_MAY_BE_HOSTILE();
   State& now = state();
   if (now.pending != kSuccess) return now.pending;
   ++now.launch_count;
@@ -409,12 +456,16 @@ Status cuLaunchKernel(FunctionHandle handle, unsigned x, unsigned y, unsigned, u
 
 Status cuTexObjectCreate(TextureHandle* handle, const LinearResource* resource, const TextureDescription*,
                          const void*) {
+  GPUTOPO_MAY_BE_HOSTILE(handle);
   *handle = state().next_texture++;
   state().machine.textures[*handle] = {resource->address, resource->bytes, resource->channels};
   return kSuccess;
 }
 
-Status cuTexObjectDestroy(TextureHandle handle) { return state().machine.textures.erase(handle) == 1 ? kSuccess : 400; }
+Status cuTexObjectDestroy(TextureHandle handle) {
+  GPUTOPO_MAY_BE_HOSTILE();
+  return state().machine.textures.erase(handle) == 1 ? kSuccess : 400;
+}
 
 // For tests: how many 4-byte words the last kernel but "spin" loaded (or stored) that lie in one run of `words` words,
 // which begins at the lowest of them, and the least and most often that one of these was.

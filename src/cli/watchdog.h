@@ -1,0 +1,47 @@
+// A call of the driver that does not come back: the measurement ends nevertheless, soon after its budget.
+#pragma once
+
+#include <atomic>
+#include <chrono>
+#include <condition_variable>
+#include <functional>
+#include <mutex>
+#include <string>
+#include <thread>
+
+namespace gputopo::cli {
+
+class Watchdog {
+ public:
+  // Watches this thread's calls. A call is blocked that runs when the budget and a few seconds more have passed, or
+  // when the user asked for an end a few seconds ago. Then `end` says so and reports, while this thread is held within
+  // the call: what it works on may be read, but for its locks. Then, or after some more seconds, the process ends.
+  using End = std::function<void(const std::string& problem)>;
+  Watchdog(double budget_seconds, const std::atomic<bool>& interrupted, End end);
+  Watchdog(const Watchdog&) = delete;
+  Watchdog& operator=(const Watchdog&) = delete;
+  ~Watchdog();
+
+  // The budget begins now.
+  void restart();
+
+ private:
+  using Clock = std::chrono::steady_clock;
+
+  void watch();
+  // Why the call that is running is blocked. Empty: none is.
+  [[nodiscard]] std::string problem();
+
+  const double budget_seconds_;
+  const double patience_seconds_;
+  const std::atomic<bool>& interrupted_;
+  const End end_;
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  bool ends_ = false;
+  Clock::time_point begin_ = Clock::now();
+  Clock::time_point interrupted_at_ = Clock::time_point::max();  // seen
+  std::thread thread_;
+};
+
+}  // namespace gputopo::cli

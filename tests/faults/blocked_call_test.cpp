@@ -1,0 +1,45 @@
+// A call of the driver that never comes back: what was measured until then is reported, and the process ends.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "gputopo/file.h"
+#include "gputopo/report.h"
+#include "support/command.h"
+#include "support/fake_cuda.h"
+
+namespace gputopo {
+namespace {
+
+using test::CommandResult;
+using ::testing::HasSubstr;
+
+const std::string kBlockedRun = "env GPUTOPO_FAKE_HOSTILE=hang:cuLaunchKernel@20 " GPUTOPO_BINARY
+                                " --device cuda:0 --quiet --only shared,device --attribute size,latency --budget ";
+
+TEST(BlockedCall, LeavesWhatIsKnownSoFar) {
+  const test::FakeCuda fake;
+  const test::TemporaryFolder folder;
+  const CommandResult result =
+      test::run_command("GPUTOPO_PATIENCE=0.3 " + kBlockedRun + "0.5 --json " + folder.file("a.json") + " --record " +
+                        folder.file("a.rec") + " --raw " + folder.file("raw"));
+  EXPECT_EQ(result.exit_code, 1);
+  EXPECT_THAT(result.err, HasSubstr("gputopo: error: cuLaunchKernel has not come back for "));
+  EXPECT_THAT(result.out, HasSubstr("INCOMPLETE"));
+  const Topology topology = read_json(read_file(folder.file("a.json")));
+  EXPECT_FALSE(topology.complete);
+  EXPECT_TRUE(topology.find_attribute("shared", "latency")->available());
+  EXPECT_EQ(topology.find_attribute("device", "latency")->reason, Reason::kDeviceError);
+  EXPECT_THAT(topology.find_attribute("device", "latency")->detail, HasSubstr("cuLaunchKernel"));
+  EXPECT_THAT(folder.entries(), ::testing::ElementsAre("a.json", "a.rec", "raw"));
+}
+
+TEST(BlockedCall, EndsSoonAfterTheFirstInterrupt) {
+  const test::FakeCuda fake;
+  const CommandResult result = test::run_command("GPUTOPO_PATIENCE=0.3 timeout --signal=INT 0.5 " + kBlockedRun + "60");
+  EXPECT_EQ(result.exit_code, 124);  // of timeout, whose signal it was
+  EXPECT_THAT(result.err, HasSubstr("cuLaunchKernel has not come back for "));
+  EXPECT_THAT(result.out, HasSubstr("INCOMPLETE"));
+}
+
+}  // namespace
+}  // namespace gputopo

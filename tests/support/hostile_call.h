@@ -1,0 +1,64 @@
+// How the stand-ins of vendors' libraries make one of their calls hostile: GPUTOPO_FAKE_HOSTILE is MODE:CALL, or
+// MODE:CALL@N from the N-th time on (from 1).
+//   error, unknown    the call answers 1, or 999, and does nothing
+//   hang              it never comes back
+//   zeros, ones       it succeeds, and its results are bytes of 0, or of 0xff: -1, or more than there is
+//   huge              the same of 0x7f: great counts and sizes; texts have no end
+// Handles are null in the last three, and calls without results do nothing and succeed.
+#pragma once
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <atomic>
+#include <cstdlib>
+#include <cstring>
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace gputopo::test {
+
+// A result that is a text, with the room that the caller has for it.
+struct TextResult {
+  char* text;
+  std::size_t bytes;
+};
+
+inline void fill_result(const TextResult& result, int byte) { std::memset(result.text, byte, result.bytes); }
+template <typename T>
+void fill_result(T* result, int byte) {
+  if (result != nullptr) std::memset(static_cast<void*>(result), byte, sizeof *result);
+}
+
+// A handle or an address of the host: none. What hangs on another one is the driver's own.
+template <typename T>
+void fill_result(T** result, int) {
+  *result = nullptr;
+}
+
+// What the call answers, where it is the hostile one.
+template <typename... Results>
+std::optional<int> hostile_answer(std::string_view call, const Results&... results) {
+  const char* setting = std::getenv("GPUTOPO_FAKE_HOSTILE");
+  const std::string_view text = setting == nullptr ? "" : setting;
+  const std::size_t colon = text.find(':');
+  if (colon == std::string_view::npos) return {};
+  const std::size_t at = std::min(text.find('@'), text.size());
+  if (text.substr(colon + 1, at - colon - 1) != call) return {};
+  static std::atomic<int> times = 0;  // of the one call that is hostile
+  if (at < text.size() && ++times < std::atoi(text.substr(at + 1).data())) return {};
+  const std::string_view mode = text.substr(0, colon);
+  if (mode == "error") return 1;
+  if (mode == "unknown") return 999;
+  while (mode == "hang") pause();
+  [[maybe_unused]] const int byte = mode == "zeros" ? 0 : mode == "ones" ? 0xff : 0x7f;
+  (fill_result(results, byte), ...);
+  return 0;
+}
+
+}  // namespace gputopo::test
+
+// At the begin of a call, with its results.
+#define GPUTOPO_MAY_BE_HOSTILE(...) \
+  if (const auto hostile = gputopo::test::hostile_answer(__func__ __VA_OPT__(, ) __VA_ARGS__)) return *hostile
