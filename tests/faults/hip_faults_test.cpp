@@ -1,5 +1,6 @@
 // What goes wrong with a HIP runtime or an AMD GPU becomes an exception of the right type whose one line says what to
 // do.
+#include <dlfcn.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -7,6 +8,7 @@
 
 #include "device/hip/hip_device.h"
 #include "device/hip/kfd_topology.h"
+#include "gputopo/discover.h"
 #include "gputopo/error.h"
 #include "gputopo/report.h"
 #include "support/command.h"
@@ -277,6 +279,36 @@ TEST(HipWarnings, ClocksHeldDown) {
 
 TEST(HipWarnings, CusThatNoBlockReached) {
   EXPECT_THAT(warnings_of("masked", "mi210"), ElementsAre(HasSubstr("blocks ran on 103 of the 104 CUs")));
+}
+
+// ---- what would end the process ----
+
+TEST(HipCompiler, IsNotAskedForTargetsThatItDoesNotKnow) {
+  const test::FakeHip fake("version=50600000", "mi300x");
+  const std::string message = test::message_of<DeviceError>("gfx942", [] {
+    const Program program = test::kChase;
+    static_cast<void>(open_hip_device(0)->run({&program, 1}));
+  });
+  EXPECT_THAT(message, HasSubstr("the compiler of HIP 5.6 does not know gfx942: install ROCm 5.7 or later"));
+}
+
+TEST(HipCompiler, NeedsItsBuiltins) {
+  if (dlopen("libhiprtc-builtins.so.5", RTLD_LAZY) != nullptr) GTEST_SKIP() << "they are installed";
+  EXPECT_THAT(
+      hip_message<DeviceError>("version=50700000"),
+      AllOf(HasSubstr("libhiprtc-builtins.so.5, which is not there"), HasSubstr("libhiprtc-builtins5 (Debian")));
+}
+
+// As of a clock that is gated, or one that counts something else.
+TEST(HipClock, ThatHardlyRunsGivesNoLatency) {
+  const test::FakeHip fake("stopped");
+  const auto device = open_hip_device(0);
+  const Topology topology = discover(*device, {.elements = {"lds", "vl1"}, .attributes = {"latency"}});
+  for (const char* element : {"lds", "vl1"}) {
+    const Attribute& latency = *topology.find_attribute(element, "latency");
+    EXPECT_EQ(latency.reason, Reason::kInconclusive) << element;
+    EXPECT_THAT(latency.detail, HasSubstr("the clock does not count cycles")) << element;
+  }
 }
 
 // ---- the list ----

@@ -57,6 +57,7 @@ DEVICE u32 stretch_offset() {{
 // The entry counts from the begin of the lead.
 DEVICE void run_stretch(u64 result, u32 passes, u32 blocks, u32 entry_bytes, float seed) {{
   asm volatile(
+      "s_waitcnt lgkmcnt(0)\n"
       "v_mov_b32 v44, %[seed]\n"
 {6}      "s_mov_b64 s[40:41], %[result]\n"
       "s_mov_b32 s50, %[passes]\n"

@@ -100,6 +100,39 @@ void* find_symbol(const Library& library, const char* symbol) {
   return found;
 }
 
+// As hipRuntimeGetVersion tells versions: major, minor and patch as decimal digits, 60443484 is 6.4.43484.
+constexpr int kMajorVersion = 10'000'000;
+constexpr int kMinorVersion = 100'000;
+
+// The first compiler that knows a target; of the others all do that are supported. An older one ends the process.
+int first_version_for(const std::string& target) {
+  if (target.starts_with("gfx950")) return 6 * kMajorVersion + 5 * kMinorVersion;
+  if (target.starts_with("gfx942")) return 5 * kMajorVersion + 7 * kMinorVersion;
+  return 0;
+}
+
+// The library of headers that the compiler of ROCm 5 opens by name, and crashes without. Debian has it in a package of
+// its own, which nothing asks for.
+bool has_builtins(const std::string& compiler_path) {
+  constexpr const char* kNames[] = {"libhiprtc-builtins.so.5", "libhiprtc-builtins.so"};
+  std::error_code failed;
+  const std::filesystem::path folder = std::filesystem::canonical(compiler_path, failed).parent_path();
+  for (const std::filesystem::path& place : {std::filesystem::path(), folder, std::filesystem::path("/opt/rocm/lib")}) {
+    for (const char* name : kNames) {
+      if (void* const library = dlopen((place / name).c_str(), RTLD_LAZY | RTLD_LOCAL)) {
+        dlclose(library);
+        return true;
+      }
+    }
+    // Named after the minor version, too.
+    if (place.empty()) continue;
+    for (const auto& entry : std::filesystem::directory_iterator(place, failed)) {
+      if (entry.path().filename().string().starts_with(kNames[0])) return true;
+    }
+  }
+  return false;
+}
+
 // Without the kernel's driver there is no GPU for the runtime. To load that all the same would not be harmless: it and
 // other libraries of the process may each bring an LLVM, and the second one ends the process.
 bool driver_present() {
@@ -175,6 +208,9 @@ std::shared_ptr<const Runtime> Runtime::load() {
 #define GPUTOPO_LOAD(member, symbol, ...) runtime->member.set(symbol, find_symbol(compiler_library, symbol));
   GPUTOPO_HIPRTC_FUNCTIONS(GPUTOPO_LOAD)
 #undef GPUTOPO_LOAD
+  const link_map* map = nullptr;
+  const bool is_known = dlinfo(compiler_library.handle, RTLD_DI_LINKMAP, &map) == 0 && map->l_name != nullptr;
+  runtime->compiler_path_ = is_known ? map->l_name : compiler_library.path;
   runtime->check(runtime->init(0), "hipInit(0)");
   return runtime;
 }
@@ -192,7 +228,23 @@ void Runtime::check(Status status, const std::string& call) const {
   throw DeviceError(message, status_name);
 }
 
+void Runtime::check_compiler(const std::string& target) const {
+  int version = 0;
+  if (runtime_get_version(&version) != kSuccess || version <= 0) return;
+  if (const int first = first_version_for(target); version < first) {
+    throw DeviceError(fmt::format("the compiler of {} does not know {}: install ROCm {}.{} or later", version_text(),
+                                  target, first / kMajorVersion, first % kMajorVersion / kMinorVersion));
+  }
+  if (version / kMajorVersion == 5 && !has_builtins(compiler_path_)) {
+    throw DeviceError(
+        fmt::format("the compiler of {} needs libhiprtc-builtins.so.5, which is not there: install the "
+                    "package libhiprtc-builtins5 (Debian, Ubuntu) or hip-runtime-amd (ROCm)",
+                    version_text()));
+  }
+}
+
 std::string Runtime::compile(const std::string& source, const std::string& target) const {
+  check_compiler(target);
   const auto require = [&](CompileStatus status, const std::string& call, const std::string& log = {}) {
     if (status == 0) return;
     const char* description = compile_error_string(status);
@@ -244,12 +296,9 @@ std::string Runtime::pci_address(int ordinal) const {
 }
 
 std::string Runtime::version_text() const {
-  // Major, minor and patch as decimal digits: 60443484 is 6.4.43484.
   int version = 0;
   if (runtime_get_version(&version) != kSuccess) return {};
-  constexpr int kMajor = 10'000'000;
-  constexpr int kMinor = 100'000;
-  return fmt::format("HIP {}.{}", version / kMajor, version % kMajor / kMinor);
+  return fmt::format("HIP {}.{}", version / kMajorVersion, version % kMajorVersion / kMinorVersion);
 }
 
 Memory::Memory(std::shared_ptr<const Runtime> runtime, std::uint64_t bytes)

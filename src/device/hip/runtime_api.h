@@ -137,6 +137,10 @@ class Runtime {
 
  private:
   Runtime() = default;
+  // Throws DeviceError where the compiler would end the process instead of answering.
+  void check_compiler(const std::string& target) const;
+
+  std::string compiler_path_;
 };
 
 // Whether libamdhip64 can be loaded at all.

@@ -33,14 +33,16 @@ typedef unsigned long long u64;
 #define DEVICE static inline __attribute__((device)) __attribute__((always_inline))
 extern __attribute__((shared)) u32 lds[];
 
+// The wait before a reading is for scalar loads that the compiler has begun into the same registers: what is written to
+// them last stays, and scalar loads come back in any order.
 DEVICE u64 clock() {
   u64 cycles;
-  asm volatile("s_memtime %0\n s_waitcnt lgkmcnt(0)" : "=s"(cycles) : : "memory");
+  asm volatile("s_waitcnt lgkmcnt(0)\n s_memtime %0\n s_waitcnt lgkmcnt(0)" : "=s"(cycles) : : "memory");
   return cycles;
 }
 DEVICE u64 wall_clock() {
   u64 ticks;
-  asm volatile("s_memrealtime %0\n s_waitcnt lgkmcnt(0)" : "=s"(ticks) : : "memory");
+  asm volatile("s_waitcnt lgkmcnt(0)\n s_memrealtime %0\n s_waitcnt lgkmcnt(0)" : "=s"(ticks) : : "memory");
   return ticks;
 }
 DEVICE void barrier() {

@@ -1,6 +1,7 @@
 // A HIP runtime and compiler for tests: a GPU whose memory is a machine of the simulator (GPUTOPO_FAKE_HIP_MACHINE,
 // mi210 if not set), which runs the tasks that the host hands to the kernels, and misbehaves as GPUTOPO_FAKE_HIP says.
 //   no_device, no_driver                      what hipGetDeviceCount and hipInit answer
+//   version=N                                 what hipRuntimeGetVersion answers, 60443484 if not set
 //   bad_source                                the compiler refuses every source, with a log
 //   out_of_memory=N                           the N-th allocation (from 1) fails
 //   launch_failed, illegal_address            what the end of every kernel reports
@@ -10,6 +11,7 @@
 //   no_clocks                                 the runtime tells neither clocks nor the width of the memory bus
 //   no_wall_clock                             the runtime does not tell the rate of the wall clock, which is the host's
 //   slow                                      the GPU's clock is half its maximum
+//   stopped                                   the clock that kernels read hardly runs: a thousandth of what it should
 //   masked                                    no block ever runs on the last CU
 //   one_block                                 no second block of an instruction program ever runs
 //   apart                                     the blocks of an access program do not start together
@@ -307,7 +309,8 @@ class Chase {
     } else {
       cycles = follow(task, step, space, kind, cu);
     }
-    at<StepRecord>(step.result).cycles = static_cast<std::uint64_t>(std::llround(cycles));
+    at<StepRecord>(step.result).cycles =
+        static_cast<std::uint64_t>(std::llround(is("stopped") ? cycles / 1000 : cycles));
     state().ticks += static_cast<std::uint64_t>(cycles * kWallClockKhz / (state().clock_mhz() * 1e3)) + 1;
   }
 
@@ -591,7 +594,7 @@ Status hipInit(unsigned) {
 }
 Status hipRuntimeGetVersion(int* version) {
   GPUTOPO_MAY_BE_HOSTILE(version);
-  *version = 60'443'484;
+  *version = is("version") ? std::stoi(setting("version")) : 60'443'484;
   return kSuccess;
 }
 const char* hipGetErrorName(Status status) {
