@@ -59,6 +59,8 @@ void run_corpus(const std::string& name, void (*target)(std::string_view), int m
 
 TEST(Corpus, OfReports) { run_corpus("report", fuzz::report, 200); }
 TEST(Corpus, OfRecordings) { run_corpus("recording", fuzz::recording, 1000); }
+TEST(Corpus, OfCommandLines) { run_corpus("command_line", fuzz::command_line, 50); }
+TEST(Corpus, OfNames) { run_corpus("names", fuzz::names, 200); }
 TEST(Corpus, OfMachines) { run_corpus("machine", fuzz::machine, 1000); }
 
 }  // namespace

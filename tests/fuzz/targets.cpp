@@ -2,13 +2,19 @@
 
 #include <zlib.h>
 
+#include <stdexcept>
 #include <string>
 #include <vector>
 
+#include "cli/options.h"
 #include "device/replay/replay.h"
 #include "device/sim/machine.h"
+#include "file/visible.h"
 #include "gputopo/discover.h"
 #include "gputopo/report.h"
+#include "report/csv_text.h"
+#include "report/markup.h"
+#include "support/prometheus_check.h"
 
 namespace gputopo::fuzz {
 namespace {
@@ -68,7 +74,69 @@ std::vector<Program> few_programs() {
   return programs;
 }
 
+std::vector<std::string> lines_of(std::string_view bytes) {
+  std::vector<std::string> lines;
+  while (!bytes.empty()) {
+    const std::size_t end = std::min(bytes.find('\n'), bytes.size());
+    lines.emplace_back(bytes.substr(0, end));
+    bytes.remove_prefix(std::min(end + 1, bytes.size()));
+  }
+  return lines;
+}
+
+// No Error: a fault.
+void hold(bool holds, const std::string& what) {
+  if (!holds) throw std::logic_error(what);
+}
+
+void check_forms(const std::string& text) {
+  const std::string line = visible_line(text);
+  hold(visible_line(line) == line && line.find('\n') == std::string::npos, "a line is not visible: " + text);
+  hold(visible_text(visible_text(text)) == visible_text(text), "a text is not visible: " + text);
+  hold(report::escaped(text).find_first_of("<>\"'\x1b") == std::string::npos, "markup is not escaped: " + text);
+  const std::string cell = report::csv_field(text);
+  const bool is_formula = !cell.empty() && std::string_view("=@\t\r").find(cell.front()) != std::string_view::npos;
+  hold(!is_formula && !cell.starts_with("\"="), "a cell is a formula: " + text);
+}
+
 }  // namespace
+
+void command_line(std::string_view bytes) {
+  std::vector<std::string> arguments = {"gputopo"};
+  for (std::string& line : lines_of(bytes)) arguments.push_back(line.substr(0, line.find('\0')));
+  std::vector<char*> pointers;
+  for (std::string& argument : arguments) pointers.push_back(argument.data());
+  pointers.push_back(nullptr);
+  try {
+    static_cast<void>(cli::parse_command_line(static_cast<int>(arguments.size()), pointers.data()));
+  } catch (const Error&) {
+  }
+}
+
+void names(std::string_view bytes) {
+  const std::vector<std::string> lines = lines_of(bytes);
+  Topology topology;
+  CheckResult result;
+  MemoryElement element{.id = "l1", .title = "L1", .attributes = {}};
+  for (std::size_t i = 0; i < lines.size(); ++i) {
+    const std::string& text = lines[i];
+    check_forms(text);
+    topology.name = text;
+    result.notes.push_back(text);
+    result.violations.push_back({element.id, text, text});
+    // Ids of a report are unique within their element.
+    if (find(element.attributes, text) == nullptr) {
+      element.attributes.emplace_back(text, api_value(static_cast<double>(i), i % 2 == 0 ? "" : lines[i / 2]));
+    }
+    if (i % 8 == 7) {
+      topology.memory.push_back(element);
+      element = {.id = element.id + text, .title = text, .attributes = {}};
+    }
+  }
+  topology.memory.push_back(element);
+  const std::optional<std::string> problem = test::prometheus_problem(check_to_prometheus(result, topology));
+  hold(!problem, "a collector refuses: " + problem.value_or(""));
+}
 
 void report(std::string_view bytes) {
   try {

@@ -1,4 +1,4 @@
-// What is fuzzed: what gputopo does with a file of a stranger. An Error is an answer, anything else is a fault.
+// What is fuzzed: what gputopo does with files and texts of strangers. An Error is an answer, anything else is a fault.
 #pragma once
 
 #include <string_view>
@@ -11,5 +11,10 @@ void report(std::string_view bytes);
 void recording(std::string_view bytes);
 // Reads a machine file, then runs a few programs on the machine.
 void machine(std::string_view bytes);
+// Parses a command line, an argument a line.
+void command_line(std::string_view bytes);
+// A report whose names and texts are the lines, in Prometheus' format and in the forms that make texts harmless: what
+// these forms are to hold is checked.
+void names(std::string_view bytes);
 
 }  // namespace gputopo::fuzz

@@ -1,6 +1,7 @@
 #include "prometheus_check.h"
 
 #include <cstdlib>
+#include <utility>
 
 #include "file/visible.h"
 
