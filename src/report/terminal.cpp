@@ -298,10 +298,8 @@ void add_footnotes(const AttributeMap& attributes, const std::string& group, Foo
   }
 }
 
-}  // namespace
-
-std::string to_terminal(const Topology& whole, const TerminalStyle& style) {
-  const Topology topology = report::visible_report(whole);
+// Of a visible report.
+std::string terminal_text(const Topology& topology, const TerminalStyle& style) {
   const std::vector<const MemoryElement*> elements = report::speaking_elements(topology);
   Footnotes footnotes;
   Hierarchy hierarchy;
@@ -346,6 +344,12 @@ std::string to_terminal(const Topology& whole, const TerminalStyle& style) {
     if (!part.empty()) text.append("\n").append(part);
   }
   return text;
+}
+
+}  // namespace
+
+std::string to_terminal(const Topology& topology, const TerminalStyle& style) {
+  return terminal_text(report::visible_report(topology), style);
 }
 
 }  // namespace gputopo

@@ -134,10 +134,8 @@ Lines chip_lines(const Chip& chip, std::size_t depth, int width, const Strokes& 
   return framed(lines, width, strokes);
 }
 
-}  // namespace
-
-std::string to_tree(const Topology& whole, const TerminalStyle& style) {
-  const Topology topology = report::visible_report(whole);
+// Of a visible report.
+std::string tree_text(const Topology& topology, const TerminalStyle& style) {
   constexpr int kWidest = 100;  // wider boxes are harder to follow
   constexpr int kNarrowest = 40;
   const Chip chip = report::chip_of(topology);
@@ -161,6 +159,12 @@ std::string to_tree(const Topology& whole, const TerminalStyle& style) {
     text += report::paint("INCOMPLETE: this discovery ended early.", report::Tone::kAlert, style.colour) + "\n";
   }
   return text;
+}
+
+}  // namespace
+
+std::string to_tree(const Topology& topology, const TerminalStyle& style) {
+  return tree_text(report::visible_report(topology), style);
 }
 
 }  // namespace gputopo
