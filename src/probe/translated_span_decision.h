@@ -18,7 +18,7 @@ struct TranslatedSpanParameters {
   // What those of the smallest span may take longer than those of a single page, whose few lines lie at distances of
   // their own: less than a miss of any TLB costs.
   double page_tolerance_cycles = 4;
-  // Where a larger span has misses, this part of the one without is used: pages of other arrays have entries too.
+  // Where another span has misses, this part of the one without is used: pages of other arrays have entries too.
   double used_part = 0.5;
 };
 
