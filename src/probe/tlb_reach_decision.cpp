@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 #include <optional>
+#include <utility>
 
 namespace gputopo::probe {
 namespace {
@@ -36,6 +37,11 @@ struct Search {
 struct PageEdge {
   std::uint64_t fits = 0;
   std::uint64_t exceeds = 0;
+};
+
+struct CountedPages {
+  std::uint64_t pages = 0;
+  MissedPages missed;
 };
 
 // As far around the coarse edge as it may be wrong.
@@ -106,12 +112,61 @@ std::optional<TlbGrowth> find_growth(const Search& search, double from) {
   return growth;
 }
 
-TlbReachFound conclude(const PageEdge& edge, bool overflows, const std::optional<TlbGrowth>& growth,
-                       const TlbReachParameters& parameters) {
+// Where noise hides the first pages that miss: how many fewer may be too many, and where they begin by all that was
+// counted.
+struct HiddenEdge {
+  double pages = 0;
+  double begin = 0;
+};
+
+// Pages that fit seem to miss less than none where noise was taken for more than it is: then as many of the first that
+// miss are not seen either.
+HiddenEdge find_hidden_edge(const std::vector<CountedPages>& counted, const PageEdge& edge, const TlbGrowth& growth) {
+  double noise = 0;
+  double below_none = 0;
+  double exceeding = 0;
+  std::vector<double> pages;
+  std::vector<double> missed;
+  for (const auto& [count, one] : counted) {
+    if (count <= edge.fits) {
+      noise = std::max(noise, one.noise);
+      below_none = std::max(below_none, -one.count);
+    } else if (static_cast<double>(count) <= growth.pages.back()) {
+      if (count == edge.exceeds) exceeding = one.count;
+      pages.push_back(static_cast<double>(count));
+      missed.push_back(one.count);
+    }
+  }
+  HiddenEdge hidden{.begin = static_cast<double>(edge.fits)};
+  if (growth.line.slope <= 0) return hidden;
+  // Each set too many misses as one more does later; and where noise hides many, the next one adds to them.
+  const double most = noise + below_none;
+  hidden.pages = std::ceil(most / growth.line.slope) - 1;
+  const double next_shows = exceeding - most - noise;
+  if (next_shows > 0) hidden.pages = std::min(hidden.pages, std::ceil(most / next_shows) - 1);
+  if (hidden.pages <= 0) return hidden;
+  std::vector<double> of_fitting;
+  for (const auto& [count, one] : counted) {
+    if (static_cast<double>(count) <= hidden.begin - hidden.pages) of_fitting.push_back(one.count);
+  }
+  const double none = stats::mean(of_fitting);
+  for (double& count : missed) count -= none;
+  const double begin = make_tlb_growth(std::move(pages), std::move(missed)).begin();
+  if (std::abs(begin - hidden.begin) <= hidden.pages) hidden.begin = begin;
+  return hidden;
+}
+
+TlbReachFound conclude(const PageEdge& edge, bool overflows, const std::vector<CountedPages>& counted,
+                       const std::optional<TlbGrowth>& growth, const TlbReachParameters& parameters) {
   const auto fits = static_cast<double>(edge.fits);
   const auto exceeds = static_cast<double>(edge.exceeds);
   TlbReachFound set_by_set{
       true, {fits, exceeds}, fits, fmt::format("beyond {} pages set after set overflows", edge.fits)};
+  const HiddenEdge hidden = growth ? find_hidden_edge(counted, edge, *growth) : HiddenEdge{.begin = fits};
+  if (hidden.pages > 0) {
+    set_by_set.pages.low -= hidden.pages;
+    set_by_set.last_fit_pages = std::min(hidden.begin, fits);
+  }
   if (!growth) {
     if (overflows) return set_by_set;
     return {.why = fmt::format("{} pages miss, but no set after them, and there is no room to see more", edge.exceeds)};
@@ -125,14 +180,14 @@ TlbReachFound conclude(const PageEdge& edge, bool overflows, const std::optional
   // Then no more is known than that some pages are too many.
   if (!straight) {
     return {true,
-            {fits, growth->pages.back()},
+            {fits - hidden.pages, growth->pages.back()},
             fits,
             fmt::format("{} pages miss, and their number does not grow evenly with more", edge.exceeds)};
   }
   const double margin = std::max(1.0, growth->margin_pages);  // a page is what such a line tells at best
   return {true,
-          {std::min(begin - margin, exceeds - 1), std::max(begin + 1 + margin, exceeds)},
-          begin,
+          {std::min(begin - margin, fits - hidden.pages), std::max(begin + 1 + margin, exceeds)},
+          hidden.pages > 0 ? hidden.begin : begin,
           fmt::format("misses grow from {:.0f} pages on, give or take {:.1f}", begin, margin)};
 }
 
@@ -195,15 +250,20 @@ TlbGrowth make_tlb_growth(std::vector<double> pages, std::vector<double> missed,
 
 TlbReachFound find_tlb_reach(const TlbReachQuestion& question, const MissedPagesOf& missed_pages_of,
                              const TlbReachParameters& parameters) {
-  const Search search{question, missed_pages_of, parameters};
+  std::vector<CountedPages> counted;
+  const MissedPagesOf count_pages = [&](std::uint64_t pages) {
+    counted.push_back({pages, missed_pages_of(pages)});
+    return counted.back().missed;
+  };
+  const Search search{question, count_pages, parameters};
   const PageEdge bounds = bounds_of(search);
-  if (missed_pages_of(bounds.fits).any()) return {.why = fmt::format("as few as {} pages miss", bounds.fits)};
-  if (!missed_pages_of(bounds.exceeds).any()) return {.why = fmt::format("as many as {} pages fit", bounds.exceeds)};
+  if (count_pages(bounds.fits).any()) return {.why = fmt::format("as few as {} pages miss", bounds.fits)};
+  if (!count_pages(bounds.exceeds).any()) return {.why = fmt::format("as many as {} pages fit", bounds.exceeds)};
   const PageEdge edge = bisected(search, bounds);
   const bool overflows = overflows_set_by_set(search, edge);
   const std::optional<TlbGrowth> growth =
       find_growth(search, static_cast<double>(std::min(question.edge_pages, edge.exceeds)));
-  return conclude(edge, overflows, growth, parameters);
+  return conclude(edge, overflows, counted, growth, parameters);
 }
 
 }  // namespace gputopo::probe

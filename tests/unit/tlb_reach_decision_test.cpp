@@ -102,6 +102,18 @@ TEST(TlbReach, HoldsTheTruthInNoise) {
   EXPECT_NEAR(found.last_fit_pages, 2048, 8);
 }
 
+TEST(TlbReach, HoldsTheTruthWhereNoiseWasTakenForTooMuch) {
+  // Two pages less miss than do, so the first set too many does not show.
+  const TlbModel tlb = TlbModel::even(1024, 2);
+  const TlbReachFound found = find_tlb_reach(near(2048), [&tlb](std::uint64_t pages) {
+    return MissedPages{tlb.missed(pages) - 2, 2.1};
+  });
+  EXPECT_TRUE(found.known);
+  EXPECT_EQ(found.last_fit_pages, 2048) << found.why;
+  EXPECT_EQ(found.pages.low, 2048);
+  EXPECT_EQ(found.pages.high, 2050);
+}
+
 TEST(TlbReach, StaysAsItWasWhereNothingOrEverythingMisses) {
   const TlbReachFound none = find_tlb_reach(near(100), [](std::uint64_t) { return MissedPages{0, 1}; });
   EXPECT_FALSE(none.known);
