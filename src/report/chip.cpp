@@ -172,7 +172,9 @@ Chip chip_of(const Topology& topology) {
     memories.push_back(physical_memory(*element, chip.unit_name));
   }
   // Some caches of the whole chip stand behind the memory in the report.
-  std::ranges::stable_partition(chip.on_chip, [](const PhysicalMemory& memory) { return !memory.is_device_memory; });
+  // Not of std::ranges: clang 14, which clang-tidy uses, cannot read what GCC 12 returns from it.
+  std::stable_partition(chip.on_chip.begin(), chip.on_chip.end(),
+                        [](const PhysicalMemory& memory) { return !memory.is_device_memory; });
   for (PhysicalMemory& memory : chip.on_chip) {
     if (memory.is_device_memory) memory.notes = translations;
   }
