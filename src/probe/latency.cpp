@@ -145,6 +145,10 @@ LevelLatency nearest_latency(const Survey& survey) {
 
 LevelLatency banded_latency(const Lab& lab, const BandLatencies& latencies, const LatencyBand& band,
                             double timer_cycles, std::string method) {
+  if (!are_told(latencies.histogram, band)) {
+    throw Inconclusive(fmt::format("loads take {} cycles or longer, and how much longer is not counted",
+                                   (kHistogramBins - 1) * kHistogramBinCycles));
+  }
   return {.mean = mean_latency(latencies.means_cycles),
           .distribution = distribution_of(latencies.histogram, band, timer_cycles),
           .histogram = latencies.histogram,

@@ -66,6 +66,14 @@ std::optional<LatencyDistribution> distribution_of(stats::Histogram loads, const
       .deviation_cycles = stats::summarise_band(loads, 0, std::numeric_limits<double>::infinity()).deviation};
 }
 
+bool are_told(const stats::Histogram& loads, const LatencyBand& band, const CountedLatencyParameters& parameters) {
+  constexpr double kLastBinCycles = (kHistogramBins - 1) * kHistogramBinCycles;
+  if (loads.size() < kHistogramBins || band.high_cycles <= kLastBinCycles) return true;
+  const double in_band = 1 - stats::fraction_below(loads, band.low_cycles);
+  const double beyond = 1 - stats::fraction_below(loads, kLastBinCycles);
+  return beyond <= parameters.most_beyond * in_band;
+}
+
 std::optional<MeanLatency> far_latency(const MeanLatency& near, std::span<const stats::Histogram> more_cycles,
                                        double gap_cycles, const FarLatencyParameters& parameters) {
   std::vector<double> means;

@@ -55,6 +55,15 @@ struct LatencyDistribution {
 [[nodiscard]] std::optional<LatencyDistribution> distribution_of(stats::Histogram loads, const LatencyBand& band,
                                                                  double timer_cycles);
 
+struct CountedLatencyParameters {
+  // Part of the loads that may take as long as the histogram's last bin or longer, whose mean is not known then. More:
+  // means are too short; less: outliers take a latency away.
+  double most_beyond = 0.02;
+};
+// Whether the histogram tells how long the loads of the band took: its last bin counts all that took longer, too.
+[[nodiscard]] bool are_told(const stats::Histogram& loads, const LatencyBand& band,
+                            const CountedLatencyParameters& parameters = {});
+
 struct FarLatencyParameters {
   // The slowest loads are left out from this part on. Larger: outliers count.
   double kept_part = 0.99;

@@ -18,7 +18,8 @@ struct TranslatedSpanParameters {
   // What those of the smallest span may take longer than those of a single page, whose few lines lie at distances of
   // their own: less than a miss of any TLB costs.
   double page_tolerance_cycles = 4;
-  // Where another span has misses, this part of the one without is used: pages of other arrays have entries too.
+  // Of the largest span without misses this part is used: pages of other arrays have entries too, and a few pages too
+  // many hide among the slow loads that are left out.
   double used_part = 0.5;
 };
 

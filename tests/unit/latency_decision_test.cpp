@@ -102,6 +102,16 @@ constexpr std::uint32_t kNoMore = kPairedZeroCycles;
 std::vector<stats::Histogram> several(std::vector<stats::Histogram> histograms) { return histograms; }
 
 // Half of the lines are near at both loads, the other half far at the first, by 170 to 190 cycles.
+TEST(Latencies, AreNotToldOfLoadsInTheLastBin) {
+  constexpr std::uint32_t kLast = (kHistogramBins - 1) * kHistogramBinCycles;
+  EXPECT_TRUE(are_told(loads_of({{270, 100}}), {0, 1e9}));
+  EXPECT_TRUE(are_told(loads_of({{270, 99}, {kLast, 1}}), {0, 1e9}));
+  EXPECT_FALSE(are_told(loads_of({{270, 90}, {kLast, 10}}), {0, 1e9}));
+  EXPECT_FALSE(are_told(loads_of({{270, 99}, {kLast, 1}}), {1000, 1e9}));
+  EXPECT_TRUE(are_told(loads_of({{270, 90}, {kLast, 10}}), kL2));
+  EXPECT_TRUE(are_told({0, 0, 1}, {0, 1e9}));
+}
+
 TEST(FarLatency, IsWhatFarFirstLoadsTakeMore) {
   const stats::Histogram more =
       loads_of({{kNoMore - 4, 50}, {kNoMore + 4, 50}, {kNoMore + 170, 50}, {kNoMore + 190, 50}});

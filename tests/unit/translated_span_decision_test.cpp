@@ -10,12 +10,13 @@ namespace {
 
 constexpr std::uint64_t kMiB = 1 << 20;
 
-TEST(TranslatedSpan, IsTheLargestWhereNoneHasMisses) {
-  EXPECT_EQ(translated_bytes(std::vector<SpanLoads>{{kMiB, 0.1}, {4 * kMiB, 0.3}, {16 * kMiB, -0.2}}, 0.1), 16 * kMiB);
+TEST(TranslatedSpan, IsHalfOfTheLargestWithoutMisses) {
+  EXPECT_EQ(translated_bytes(std::vector<SpanLoads>{{kMiB, 0.1}, {4 * kMiB, 0.3}, {16 * kMiB, -0.2}}, 0.1), 8 * kMiB);
+  EXPECT_EQ(translated_bytes(std::vector<SpanLoads>{{kMiB, 0.1}, {4 * kMiB, 0.3}, {16 * kMiB, 40}}, 0.1), 2 * kMiB);
 }
 
-TEST(TranslatedSpan, LeavesRoomWhereALargerOneHasMisses) {
-  EXPECT_EQ(translated_bytes(std::vector<SpanLoads>{{kMiB, 0.1}, {4 * kMiB, 0.3}, {16 * kMiB, 40}}, 0.1), 2 * kMiB);
+TEST(TranslatedSpan, IsTheSmallestWhereAllOthersHaveMisses) {
+  EXPECT_EQ(translated_bytes(std::vector<SpanLoads>{{kMiB, 0.1}, {4 * kMiB, 60}}, 0), kMiB);
 }
 
 // Lines that meet in a set of L2 miss there; a TLB whose entries 16 MiB need no more of has enough of them for 4.
