@@ -2,6 +2,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <functional>
+#include <string>
+
 #include "gputopo/file.h"
 #include "gputopo/report.h"
 #include "support/command.h"
@@ -13,15 +16,26 @@ namespace {
 using test::CommandResult;
 using ::testing::HasSubstr;
 
-const std::string kBlockedRun = "env GPUTOPO_FAKE_HOSTILE=hang:cuLaunchKernel@20 " GPUTOPO_BINARY
+const std::string kBlockedRun = "env GPUTOPO_PATIENCE=0.3 GPUTOPO_FAKE_HOSTILE=hang:cuLaunchKernel@20 " GPUTOPO_BINARY
                                 " --device cuda:0 --quiet --only shared,device --attribute size,latency --budget ";
+
+// With ever more time, until the call that blocks is reached: a slow machine takes longer to come to it.
+CommandResult run_until_blocked(const std::function<std::string(const char* seconds)>& command) {
+  CommandResult result;
+  for (const char* seconds : {"0.5", "2", "8", "32"}) {
+    result = test::run_command(command(seconds));
+    if (result.err.find("has not come back") != std::string::npos) break;
+  }
+  return result;
+}
 
 TEST(BlockedCall, LeavesWhatIsKnownSoFar) {
   const test::FakeCuda fake;
   const test::TemporaryFolder folder;
-  const CommandResult result =
-      test::run_command("GPUTOPO_PATIENCE=0.3 " + kBlockedRun + "0.5 --json " + folder.file("a.json") + " --record " +
-                        folder.file("a.rec") + " --raw " + folder.file("raw"));
+  const CommandResult result = run_until_blocked([&](const char* seconds) {
+    return "rm -rf " + folder.file("raw") + "; " + kBlockedRun + seconds + " --json " + folder.file("a.json") +
+           " --record " + folder.file("a.rec") + " --raw " + folder.file("raw");
+  });
   EXPECT_EQ(result.exit_code, 1);
   EXPECT_THAT(result.err, HasSubstr("gputopo: error: cuLaunchKernel has not come back for "));
   EXPECT_THAT(result.out, HasSubstr("INCOMPLETE"));
@@ -35,7 +49,8 @@ TEST(BlockedCall, LeavesWhatIsKnownSoFar) {
 
 TEST(BlockedCall, EndsSoonAfterTheFirstInterrupt) {
   const test::FakeCuda fake;
-  const CommandResult result = test::run_command("GPUTOPO_PATIENCE=0.3 timeout --signal=INT 0.5 " + kBlockedRun + "60");
+  const CommandResult result = run_until_blocked(
+      [](const char* seconds) { return std::string("timeout --signal=INT ") + seconds + " " + kBlockedRun + "60"; });
   EXPECT_EQ(result.exit_code, 124);  // of timeout, whose signal it was
   EXPECT_THAT(result.err, HasSubstr("cuLaunchKernel has not come back for "));
   EXPECT_THAT(result.out, HasSubstr("INCOMPLETE"));

@@ -70,7 +70,10 @@ struct Bar {
   double silent_goal;
   double silent_floor;
 };
-constexpr std::array<Bar, kTiers> kBars = {{{0.1, 1.5, 2, 7}, {0.1, 1.5, 4, 5}, {0.3, 3, 8, 12}}};
+constexpr std::array<Bar, kTiers> kBars = {{{0.1, 1, 2, 7}, {0.1, 0.8, 4, 4.5}, {0.3, 2, 8, 10}}};
+
+// Of fewer a single value that is wrong or missing makes a percent.
+constexpr std::uint64_t kFewestMachines = 30;
 
 double percent(std::uint64_t part, std::uint64_t whole) {
   return whole == 0 ? 0 : 100.0 * static_cast<double>(part) / static_cast<double>(whole);
@@ -211,6 +214,7 @@ TEST(WidePrior, FewValuesAreConfidentlyWrong) {
   const std::string report = table + lines_of("Confidently wrong", outcome.wrong);
   if (std::getenv("GPUTOPO_TRUTH_SHOW") != nullptr) fmt::print("{}{}", report, lines_of("Silent", outcome.silent));
   SCOPED_TRACE(report);
+  if (machines < kFewestMachines) return;  // asked for to see them run
   const Tiers sum = sum_of(outcome);
   for (std::size_t tier = 0; tier < kTiers; ++tier) {
     SCOPED_TRACE(to_string(static_cast<Tier>(tier)));

@@ -37,6 +37,12 @@ TEST(PtxTarget, IsAnOlderOneForDevicesThatTheDriverOrWeDoNotKnow) {
   EXPECT_EQ(choose_ptx_target(7, 5, 9020), (PtxTarget{6, 1, 72}));
 }
 
+TEST(PtxTarget, IsNoneOfWhatNoGpuHas) {
+  EXPECT_THROW(static_cast<void>(choose_ptx_target(2139062143, 0, 13000)), DeviceError);
+  EXPECT_THROW(static_cast<void>(choose_ptx_target(9, 2139062143, 13000)), DeviceError);
+  EXPECT_THROW(static_cast<void>(choose_ptx_target(-9, 0, 13000)), DeviceError);
+}
+
 TEST(PtxTarget, SaysWhatIsTooOld) {
   EXPECT_THROW(static_cast<void>(choose_ptx_target(3, 0, 11000)), NotSupportedError);
   try {

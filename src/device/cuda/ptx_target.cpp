@@ -28,6 +28,11 @@ constexpr TargetRow kTargets[] = {
 }  // namespace
 
 PtxTarget choose_ptx_target(int capability_major, int capability_minor, int driver_version) {
+  constexpr int kMostMajor = 99;  // far beyond any there is
+  if (capability_major < 0 || capability_major > kMostMajor || capability_minor < 0 || capability_minor > 9) {
+    throw DeviceError(fmt::format("the driver says that this GPU has compute capability {}.{}, which none has",
+                                  capability_major, capability_minor));
+  }
   const int sm = 10 * capability_major + capability_minor;
   if (sm < kTargets[0].sm) {
     throw NotSupportedError(fmt::format("this GPU has compute capability {}.{}; gputopo needs 3.5 (Kepler) or later",
