@@ -80,6 +80,8 @@ Partitions find_partitions(Lab& lab, const Cache& l2, std::optional<double> told
   if (sides != nullptr) {
     partitions.conditions.add(sides->conditions);
     partitions.first_load_cycles = sides->first_load_cycles;
+    const double far_cycles = l2.survey->levels[l2.first_level].mode_cycles + sides->first_load_cycles;
+    partitions.far_is_beyond = l2.last_level == l2.first_level && far_cycles > l2.hit_limit_cycles();
   }
   return partitions;
 }

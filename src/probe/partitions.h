@@ -22,6 +22,8 @@ struct Partitions {
   std::vector<std::string> flags;
   NearPart near;
   double first_load_cycles = 0;  // of the sides
+  // Far hits take longer than what the survey takes for a hit: they look like loads from memory.
+  bool far_is_beyond = false;
   std::string method;
   Conditions conditions;
 };

@@ -63,22 +63,36 @@ void add_size_by_carve_out(Context& context, const ElementInfo& element, Attribu
   if (is_l1) size.add_condition("carve_outs_measured_as", std::string(to_string(physical)));
 }
 
+// What was taken for all of it is the near part alone.
+void multiply_near_part(const probe::Partitions& partitions, Attribute& size) {
+  size.add_detail("seen_bytes", *size.number());
+  const auto count = static_cast<double>(partitions.count);
+  size.value = static_cast<std::int64_t>(std::round(count * *size.number()));
+  size.low = count * *size.low;
+  size.high = count * *size.high;
+  size.method = "near_part_times_partitions";
+}
+
 // Where far lines are copied one SM sees less than there is.
 void correct_for_copies(Context& context, const ElementInfo& element, Attribute& size) {
   if (!is_covered(context, element, AttributeId::kPartitions)) return;
   try {
     const probe::Partitions& partitions = context.caches.partitions(element.id);
+    if (partitions.far_is_beyond) {
+      multiply_near_part(partitions, size);
+      return;
+    }
     // Where near memory hides among far hits, only loads from far memory tell how much an SM sees, and what is at home
     // far stays longer than the rest.
     const bool is_seen = size.method != "clear_memory_loads";
     const auto corrected = size_by_partitions(partitions, is_seen ? size.number() : std::nullopt);
+    size.flags.insert(size.flags.end(), partitions.flags.begin(), partitions.flags.end());
     if (!corrected) return;
     if (is_seen) size.add_detail("seen_bytes", *size.number());
     size.value = static_cast<std::int64_t>(std::round(corrected->bytes));
     size.low = corrected->interval.low;
     size.high = corrected->interval.high;
     size.method = "near_part_times_partitions";
-    size.flags.insert(size.flags.end(), partitions.flags.begin(), partitions.flags.end());
   } catch (const NotSupportedError& error) {
     context.bench().log(fmt::format("{}.size: {}", element.name, error.what()));
   } catch (const DeviceLostError&) {
@@ -321,10 +335,24 @@ Attribute bandwidth(Context& context, const ElementInfo& element) {
   return probe::measure_bandwidth(lab, probe::cache_streams(lab, cache, kOp), "best_stream");
 }
 
+bool far_hits_look_like_misses(Context& context, const ElementInfo& element) {
+  if (!is_covered(context, element, AttributeId::kPartitions)) return false;
+  try {
+    return context.caches.partitions(element.id).far_is_beyond;
+  } catch (const NotSupportedError&) {
+    return false;
+  } catch (const probe::Inconclusive&) {
+    return false;
+  }
+}
+
 Attribute write_allocate(Context& context, const ElementInfo& element) {
   // What SMs share is evicted first, and so its size must be known.
   if (element.scope == Scope::kGpu) context.caches.require_l2_of_globals(element.id);
   const Cache& cache = context.caches.sized(element.id);
+  if (element.scope == Scope::kGpu && far_hits_look_like_misses(context, element)) {
+    throw probe::Inconclusive("hits in the far part of L2 look like loads from memory");
+  }
   Lab lab = context.lab();
   return probe::measure_write_allocate(lab, cache);
 }
