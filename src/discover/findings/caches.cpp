@@ -8,6 +8,7 @@
 #include "discover/measure/told.h"
 #include "probe/fetch_granularity.h"
 #include "probe/line_size.h"
+#include "probe/neighbour_sets.h"
 #include "probe/shared_with.h"
 #include "probe/survey.h"
 #include "probe/translated_span.h"
@@ -132,9 +133,19 @@ const Cache& CacheFindings::located(ElementId element) {
 const Cache& CacheFindings::fetched(ElementId element) {
   return fetched_.get(element, [&] {
     const Cache& cache = located(element);
+    require_sets_of_few_neighbours(cache);
     const probe::Fetch* found = fetches_.find(element, [&] { return make_fetch(element); });
     return found == nullptr ? cache : with(cache, *found);
   });
+}
+
+void CacheFindings::require_sets_of_few_neighbours(const Cache& cache) {
+  if (cache.site().exclusive) return;
+  Lab own = lab();
+  if (const auto stride = probe::find_stride_that_stays(own, cache)) {
+    throw probe::Inconclusive(fmt::format(
+        "neighbouring lines share a set: more of those that are {} B apart stay than of neighbours", *stride));
+  }
 }
 
 const Cache& CacheFindings::lined(ElementId element) {

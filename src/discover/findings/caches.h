@@ -89,6 +89,8 @@ class CacheFindings {
   [[nodiscard]] std::optional<probe::Cache> l2_of_textures();
   // Throws Inconclusive where the levels behind the first may be misses of TLBs.
   void require_translated_levels(ElementId element);
+  // Throws Inconclusive where no footprint shows what the cache holds.
+  void require_sets_of_few_neighbours(const probe::Cache& cache);
   [[nodiscard]] probe::Fetch make_fetch(ElementId element);
   [[nodiscard]] probe::Line make_line(ElementId element);
   [[nodiscard]] probe::Capacity make_capacity(ElementId element);

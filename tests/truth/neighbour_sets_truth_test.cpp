@@ -1,0 +1,50 @@
+// A cache whose sets take many neighbouring lines each: a few of them drive each other out while the rest is empty. Its
+// size by footprints, that of one set, is the mistake.
+#include <gtest/gtest.h>
+
+#include "device/sim/machine.h"
+#include "support/random_machine.h"
+#include "support/trial.h"
+
+namespace gputopo {
+namespace {
+
+Topology discover_constants(std::uint32_t set_interleave_bytes) {
+  sim::MachineSpec machine = sim::parse_machine(*sim::builtin_machine("h200"));
+  machine.info.sm_count = 8;
+  machine.sm_groups.clear();
+  machine.clusters.reset();
+  for (sim::CacheSpec& cache : machine.caches) {
+    if (cache.scope == sim::Scope::kGroup) cache.scope = sim::Scope::kSm;
+    if (cache.id != "constant_l1") continue;
+    cache.size_bytes = 4608;
+    cache.line_bytes = 128;
+    cache.sector_bytes = 64;
+    cache.ways = 2;
+    cache.set_ways.clear();
+    cache.replacement = sim::Replacement::kLru;
+    cache.index = sim::IndexHash::kModulo;
+    cache.set_interleave_bytes = set_interleave_bytes;
+  }
+  DiscoverOptions options;
+  options.elements = {"constant_l1"};
+  options.attributes = {"size", "line_size", "latency"};
+  return truth::discover_machine(machine, 1, std::move(options)).topology;
+}
+
+TEST(NeighbourSetsTruth, TheSizeOfASetIsNotThatOfTheCache) {
+  const Topology topology = discover_constants(1024);
+  EXPECT_TRUE(topology.find_attribute("constant_l1", "latency")->available());
+  for (const char* what : {"size", "line_size"}) {
+    EXPECT_EQ(topology.find_attribute("constant_l1", what)->reason, Reason::kInconclusive) << what;
+  }
+}
+
+TEST(NeighbourSetsTruth, LinesInTurnAreMeasured) {
+  const Topology topology = discover_constants(0);
+  EXPECT_EQ(topology.find_attribute("constant_l1", "size")->number(), 4608);
+  EXPECT_EQ(topology.find_attribute("constant_l1", "line_size")->number(), 128);
+}
+
+}  // namespace
+}  // namespace gputopo
