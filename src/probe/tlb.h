@@ -18,6 +18,7 @@ struct TlbLevel {
   stats::Interval reach_bytes;        // the last reach without misses, and the first with
   double last_fit_bytes = 0;          // what reach_bytes is about
   double miss_cycles = 0;             // what a miss here adds to a load
+  double swept_miss_cycles = 0;       // the same by the sweep's step alone
   double miss_error = 0;              // of that, as a part of it: noise of the lines that were walked
   std::optional<TlbPenalty> penalty;  // of a miss, measured on the same lines with and without
   std::string unsure_reach;           // set: why the reach is not told

@@ -213,6 +213,7 @@ TlbLevel look_at_level(const PageWalker& walker, const TlbStep& step, const std:
   MissSignature signature = with_noise_of_lines(target, step.signature, static_cast<double>(last_before.reach_bytes));
   TlbLevel level;
   level.miss_cycles = signature.rise_cycles;
+  level.swept_miss_cycles = step.signature.rise_cycles;
   level.reach_bytes = coarse_edge(target, signature, last_before, points[step.rise.first_after]);
   level.last_fit_bytes = level.reach_bytes.low;
   const TlbCheckParameters check;
