@@ -234,7 +234,7 @@ TlbLevel look_at_level(const PageWalker& walker, const TlbStep& step, const std:
     }
     signature = sharpened_on_entries(target, signature, level);
     level.miss_cycles = signature.rise_cycles;
-    level.miss_error = untold_part(signature, signature.line_error_lines);
+    level.miss_error = std::max(signature.rise_error, untold_part(signature, signature.line_error_lines));
     count_entries(target, signature, level, most_bytes);
   } catch (const DeviceMemoryError& error) {
     target.log(fmt::format("no more of this level: {}", error.what()));

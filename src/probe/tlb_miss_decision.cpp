@@ -62,6 +62,8 @@ MissSignature sharpened(MissSignature signature, const stats::Histogram& hits,
       signature.before_cycles = before;
       signature.rise_cycles = rise;
       signature.seen_part = part_beyond(*misses, before, rise, parameters);
+    } else {
+      signature.rise_error = parameters.unborne_error;
     }
   }
   signature.false_part = part_beyond(hits, signature.before_cycles, signature.rise_cycles, parameters);

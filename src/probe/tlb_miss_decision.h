@@ -30,6 +30,8 @@ struct TlbMissParameters {
   // level.
   double as_swept = 0.25;
   double as_swept_if_noisy = 1.0;
+  // Of what the sweep showed, as far as that may be off where such pages do not bear it out. Larger: wider intervals.
+  double unborne_error = 0.3;
 };
 
 // How the misses of one level look among paired loads.
@@ -40,6 +42,7 @@ struct MissSignature {
   double seen_part = 1;         // of the loads that miss, which look like it, all noise considered
   double line_error = 0;        // standard error of false_part, of a walk over line_error_lines lines
   double line_error_lines = 1;  // 0 error where there is hardly any noise
+  double rise_error = 0;        // of rise_cycles, as a part of it, besides noise
 };
 
 // Part of the loads that a translation delays by more than half of the rise, but not by so much more that a load missed
