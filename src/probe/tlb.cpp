@@ -34,6 +34,9 @@ struct AbsenceParameters {
   // What loads within a level's reach may wait beyond what the levels before it explain: more, and there is one that
   // the sweep did not show, so that the next is not the one that it would be counted as. Less than any miss costs.
   double unexplained_cycles = 4;
+  // At the last point before a step a few loads miss already where code and results take entries too: so much of the
+  // step. More: levels of cheap misses just before another are not noticed.
+  double few_of_step = 0.05;
 };
 constexpr AbsenceParameters kAbsence;
 
@@ -101,13 +104,14 @@ TlbSurvey survey_tlbs(Lab& lab, const Site& site) {
                    .sweep = sweep_table(points)};
   const stats::Histogram quiet = quiet_loads(walker);
   for (const TlbStep& step : find_tlb_steps(walker, points, quiet)) {
-    // Of the last point before the step a few loads may miss already: code and results take entries too.
-    const std::size_t well_before = std::max<std::size_t>(step.rise.last_before, 1) - 1;
-    const double waits = points[well_before].mean_cycles - points.front().mean_cycles;
+    const auto waits_at = [&](std::size_t point) { return points[point].mean_cycles - points.front().mean_cycles; };
+    const std::size_t last = step.rise.last_before;
+    const bool few_miss = last > 0 && waits_at(last) < kAbsence.few_of_step * step.rise.rise_cycles;
+    const double waits = few_miss ? waits_at(last - 1) : waits_at(last);
     if (survey.levels.empty() && waits > kAbsence.unexplained_cycles) {
       survey.unsure =
           fmt::format("loads over {} B already wait {:.1f} cycles for translations, and no level shows where",
-                      points[well_before].reach_bytes, waits);
+                      points[last].reach_bytes, waits);
       break;
     }
     const StepIs is = judge_step(look_beyond(walker, step, points), step.signature);

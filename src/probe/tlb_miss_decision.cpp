@@ -103,6 +103,7 @@ StepIs judge_step(const SlowBeyond& slow, const MissSignature& signature, const 
   const double few = parameters.few_slow + 2 * signature.false_part;
   const bool pages_wait = is_noisy(signature) && slow.pages_wait_cycles > parameters.mean_wait * signature.rise_cycles;
   if (slow.pages <= few && !pages_wait) return StepIs::kPassing;
+  if (slow.companions_wait_cycles < -parameters.second_loads_miss * signature.rise_cycles) return StepIs::kCacheMisses;
   const bool companions_hit = pages_wait && slow.companions_wait_cycles < parameters.mean_wait * slow.pages_wait_cycles;
   return slow.companions <= few || companions_hit ? StepIs::kLevel : StepIs::kCacheMisses;
 }

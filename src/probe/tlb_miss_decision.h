@@ -86,6 +86,9 @@ struct BeyondStepParameters {
   // how many; but as many fast. So there the mean counts: a level makes pages wait this part of its rise at least, and
   // other lines no more than this part of what pages do. Larger: misses of the cache are a level's; smaller: noise.
   double mean_wait = 0.25;
+  // Companions that are quicker the first time by this part of the rise: second loads miss the cache. Larger: lines
+  // that do not stay make levels; smaller: noise hides levels.
+  double second_loads_miss = 0.5;
 };
 // Well beyond a step, the part of the loads that are slow, and of loads of another line of the same page that follow
 // them, which only misses of the cache behind delay.

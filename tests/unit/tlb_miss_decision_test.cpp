@@ -113,6 +113,11 @@ TEST(TlbSteps, AreLevelsUnlessTheCacheMisses) {
   EXPECT_EQ(judge_step({.pages = 0.05, .companions = 0.05}, kQuietStep), StepIs::kPassing);
 }
 
+TEST(TlbSteps, SecondLoadsThatAreSlowerMissTheCache) {
+  const SlowBeyond slow{.pages = 0.41, .pages_wait_cycles = 84.5, .companions_wait_cycles = -124};
+  EXPECT_EQ(judge_step(slow, {.rise_cycles = 50}), StepIs::kCacheMisses);
+}
+
 TEST(TlbSteps, NoiseIsNoMissOfTheCache) {
   EXPECT_EQ(judge_step({.pages = 0.9, .companions = 0.4, .pages_wait_cycles = 9}, kNoisyStep), StepIs::kLevel);
   EXPECT_EQ(judge_step({.pages = 0.4, .companions = 0.1, .pages_wait_cycles = 1}, kNoisyStep), StepIs::kPassing);
