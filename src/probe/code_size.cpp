@@ -94,12 +94,9 @@ Attribute to_attribute(const CodeSize& size, const CodeCache& cache, bool keep_s
 
 namespace {
 
-// Code that is longer than the cache: under LRU nothing of it hits any more. Three quarters miss at 1.19 times the
-// capacity of four ways then; an edge that takes much longer may be of a cache that replaces at random, by chance on
-// the line of LRU.
+// Some of code that is longer than the cache: under LRU nothing of it hits any more.
 bool may_still_serve(const CodeSize& nearer) {
-  constexpr double kSlowEdge = 1.25;  // larger: more caches are trusted to replace the oldest line
-  return !nearer.in_turn || nearer.uneven_bytes > kSlowEdge * nearer.bytes;
+  return !nearer.in_turn || nearer.uneven_bytes > CodeSizeParameters{}.slow_edge * nearer.bytes;
 }
 
 }  // namespace

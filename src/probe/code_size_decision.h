@@ -70,6 +70,9 @@ struct CodeSizeParameters {
   // The same for the edge to be one of LRU at all: what else every pass runs takes lines of some sets, and these
   // overflow earlier. Larger takes hashed indices, whose first sets overflow long before the others.
   double in_turn_part = 0.06;
+  // Three quarters of the loads miss at 1.19 times the capacity of four ways under LRU. An edge that is slower than
+  // this may be of a cache that replaces at random, by chance on the line of LRU. Larger: more are taken for LRU.
+  double slow_edge = 1.25;
   // Code must take longer by this part of the time itself, too, which differs between lengths of code that fit as well.
   double unevenness = 0.004;
   // And by so many cycles of a pass, which its noise may be. A single set that misses takes longer than that.
