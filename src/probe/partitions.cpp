@@ -112,4 +112,9 @@ std::optional<SizeByPartitions> size_by_partitions(const Partitions& partitions,
                           {count * near.interval.low * (1 - kParameters.counted_as_near), count * near.interval.high}};
 }
 
+std::optional<SizeByPartitions> size_by_near_part(const Partitions& partitions, const SizeByPartitions& seen) {
+  const auto count = static_cast<double>(partitions.count);
+  return SizeByPartitions{count * seen.bytes, {count * seen.interval.low, count * seen.interval.high}};
+}
+
 }  // namespace gputopo::probe

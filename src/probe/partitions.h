@@ -42,5 +42,8 @@ struct SizeByPartitions {
 };
 [[nodiscard]] std::optional<SizeByPartitions> size_by_partitions(const Partitions& partitions,
                                                                  std::optional<double> seen_bytes);
+// The same where far_is_beyond: what was seen is the near part alone.
+[[nodiscard]] std::optional<SizeByPartitions> size_by_near_part(const Partitions& partitions,
+                                                                const SizeByPartitions& seen);
 
 }  // namespace gputopo::probe

@@ -118,7 +118,7 @@ TlbSurvey survey_tlbs(Lab& lab, const Site& site) {
     if (is == StepIs::kPassing) continue;
     if (is == StepIs::kCacheMisses) {
       survey.unsure = fmt::format("beyond {} B, lines do not stay in L2, and its misses look like those of a TLB",
-                                  points[step.rise.last_before].reach_bytes);
+                                  points[last].reach_bytes);
       break;
     }
     const NearerTlb nearer = nearer_tlb(survey, survey.levels.size());

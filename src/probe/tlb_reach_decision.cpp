@@ -144,7 +144,8 @@ HiddenEdge find_hidden_edge(const std::vector<CountedPages>& counted, const Page
   hidden.pages = std::ceil(most / growth.line.slope) - 1;
   const double next_shows = exceeding - most - noise;
   if (next_shows > 0) hidden.pages = std::min(hidden.pages, std::ceil(most / next_shows) - 1);
-  if (hidden.pages <= 0) return hidden;
+  hidden.pages = std::max(0.0, hidden.pages);
+  if (hidden.pages == 0) return hidden;
   std::vector<double> of_fitting;
   for (const auto& [count, one] : counted) {
     if (static_cast<double>(count) <= hidden.begin - hidden.pages) of_fitting.push_back(one.count);
@@ -160,13 +161,11 @@ TlbReachFound conclude(const PageEdge& edge, bool overflows, const std::vector<C
                        const std::optional<TlbGrowth>& growth, const TlbReachParameters& parameters) {
   const auto fits = static_cast<double>(edge.fits);
   const auto exceeds = static_cast<double>(edge.exceeds);
-  TlbReachFound set_by_set{
-      true, {fits, exceeds}, fits, fmt::format("beyond {} pages set after set overflows", edge.fits)};
   const HiddenEdge hidden = growth ? find_hidden_edge(counted, edge, *growth) : HiddenEdge{.begin = fits};
-  if (hidden.pages > 0) {
-    set_by_set.pages.low -= hidden.pages;
-    set_by_set.last_fit_pages = std::min(hidden.begin, fits);
-  }
+  TlbReachFound set_by_set{true,
+                           {fits - hidden.pages, exceeds},
+                           std::min(hidden.begin, fits),
+                           fmt::format("beyond {} pages set after set overflows", edge.fits)};
   if (!growth) {
     if (overflows) return set_by_set;
     return {.why = fmt::format("{} pages miss, but no set after them, and there is no room to see more", edge.exceeds)};

@@ -284,6 +284,15 @@ sim::MachineSpec random_amd_machine(std::uint64_t seed) {
   return machine;
 }
 
+void take_groups(sim::MachineSpec& machine, std::uint32_t sm_count) {
+  machine.info.sm_count = sm_count;
+  machine.sm_groups.clear();
+  machine.clusters.reset();
+  for (CacheSpec& cache : machine.caches) {
+    if (cache.scope == sim::Scope::kGroup) cache.scope = sim::Scope::kSm;
+  }
+}
+
 void take_partitions(sim::MachineSpec& machine) {
   for (CacheSpec& cache : machine.caches) {
     cache.partitions = 1;

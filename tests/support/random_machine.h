@@ -25,6 +25,9 @@ namespace gputopo::truth {
 // Each of its caches has one partition, whatever it had.
 void take_partitions(sim::MachineSpec& machine);
 
+// So many SMs in no groups: each has its caches for itself.
+void take_groups(sim::MachineSpec& machine, std::uint32_t sm_count);
+
 // The cache of this id; throws std::invalid_argument.
 [[nodiscard]] const sim::CacheSpec& cache_of(const sim::MachineSpec& machine, const std::string& id);
 // Cache that serves the first level (or `depth`) of a space.

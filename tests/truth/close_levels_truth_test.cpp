@@ -15,11 +15,8 @@ namespace {
 sim::MachineSpec machine_of_close_constants(std::uint64_t seed) {
   truth::Draw draw(seed + 8'000'000);
   sim::MachineSpec machine = sim::parse_machine(*sim::builtin_machine("h200"));
-  machine.info.sm_count = 8;
-  machine.sm_groups.clear();
-  machine.clusters.reset();
+  truth::take_groups(machine, 8);
   for (sim::CacheSpec& cache : machine.caches) {
-    if (cache.scope == sim::Scope::kGroup) cache.scope = sim::Scope::kSm;
     if (cache.id != "constant_l1" && cache.id != "constant_l15") continue;
     const bool first = cache.id == "constant_l1";
     cache.line_bytes = cache.sector_bytes = first ? 64 : draw.pick<std::uint32_t>({64, 128, 256});

@@ -14,17 +14,14 @@ namespace {
 sim::MachineSpec machine_of_small_tlb(std::uint64_t seed) {
   truth::Draw draw(seed + 9'000'000);
   sim::MachineSpec machine = sim::parse_machine(*sim::builtin_machine("h200"));
-  machine.info.sm_count = 8;
+  truth::take_groups(machine, 8);
   machine.info.memory_bytes = 16ull << 30;
   machine.info.l2_persisting_max_bytes.reset();
-  machine.sm_groups.clear();
-  machine.clusters.reset();
   machine.slices.reset();
   const bool parts = draw.chance(0.5);
   if (!parts) truth::take_partitions(machine);
   std::uint64_t l2_bytes = 0;
   for (sim::CacheSpec& cache : machine.caches) {
-    if (cache.scope == sim::Scope::kGroup) cache.scope = sim::Scope::kSm;
     if (cache.id != "l2") continue;
     cache.ways = 16;
     cache.copies_far_lines = false;  // one SM sees all of it

@@ -86,11 +86,8 @@ TEST(MapTruth, SmsNearEachPartition) {
   int slices_right = 0;
   for (int trial = 0; trial < 12; ++trial) {
     sim::MachineSpec machine = sim::parse_machine(*sim::builtin_machine("h200"));
-    machine.info.sm_count = trial % 2 == 0 ? 132 : 24;
-    machine.sm_groups.clear();
-    machine.clusters.reset();
+    truth::take_groups(machine, trial % 2 == 0 ? 132 : 24);
     for (sim::CacheSpec& cache : machine.caches) {
-      if (cache.scope == sim::Scope::kGroup) cache.scope = sim::Scope::kSm;
       if (cache.id == "l2") cache.size_bytes = 8u << 20;
     }
     machine.info.l2_bytes = 8u << 20;
@@ -144,12 +141,7 @@ TEST(MapTruth, PartitionsAtAnyDistance) {
   constexpr int kMachines = 16;
   for (int trial = 0; trial < kMachines; ++trial) {
     sim::MachineSpec machine = sim::parse_machine(*sim::builtin_machine("h200"));
-    machine.info.sm_count = draw.pick<std::uint32_t>({24, 64, 132});
-    machine.sm_groups.clear();
-    machine.clusters.reset();
-    for (sim::CacheSpec& cache : machine.caches) {
-      if (cache.scope == sim::Scope::kGroup) cache.scope = sim::Scope::kSm;
-    }
+    truth::take_groups(machine, draw.pick<std::uint32_t>({24, 64, 132}));
     sim::CacheSpec& l2 = l2_of(machine);
     l2.partitions = draw.pick<std::uint32_t>({1, 2, 2, 3, 4, 8});
     l2.copies_far_lines = l2.partitions > 1 && trial % 2 == 0;
@@ -201,12 +193,7 @@ TEST(MapTruth, FarHitsBesideNearMemory) {
   constexpr int kMachines = 4;
   for (int trial = 0; trial < kMachines; ++trial) {
     sim::MachineSpec machine = sim::parse_machine(*sim::builtin_machine("h200"));
-    machine.info.sm_count = 16;
-    machine.sm_groups.clear();
-    machine.clusters.reset();
-    for (sim::CacheSpec& cache : machine.caches) {
-      if (cache.scope == sim::Scope::kGroup) cache.scope = sim::Scope::kSm;
-    }
+    truth::take_groups(machine, 16);
     sim::CacheSpec& l2 = l2_of(machine);
     l2.partitions = trial % 3 == 2 ? 3 : 2;
     l2.copies_far_lines = trial % 2 == 0;

@@ -11,11 +11,8 @@ namespace {
 
 Topology discover_constants(std::uint32_t set_interleave_bytes) {
   sim::MachineSpec machine = sim::parse_machine(*sim::builtin_machine("h200"));
-  machine.info.sm_count = 8;
-  machine.sm_groups.clear();
-  machine.clusters.reset();
+  truth::take_groups(machine, 8);
   for (sim::CacheSpec& cache : machine.caches) {
-    if (cache.scope == sim::Scope::kGroup) cache.scope = sim::Scope::kSm;
     if (cache.id != "constant_l1") continue;
     cache.size_bytes = 4608;
     cache.line_bytes = 128;

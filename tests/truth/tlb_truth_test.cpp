@@ -23,12 +23,7 @@ struct Choice {
 };
 
 sim::MachineSpec with_random_tlbs(truth::Draw draw, sim::MachineSpec machine, const Choice& choice) {
-  machine.info.sm_count = 24;  // which TLB each SM uses is asked SM by SM
-  machine.sm_groups.clear();
-  machine.clusters.reset();
-  for (sim::CacheSpec& cache : machine.caches) {
-    if (cache.scope == sim::Scope::kGroup) cache.scope = sim::Scope::kSm;
-  }
+  truth::take_groups(machine, 24);  // which TLB each SM uses is asked SM by SM
   machine.noise.jitter_cycles = draw.uniform(0, 3);
   machine.noise.outlier_probability = draw.uniform(0, 0.002);
   machine.tlbs.clear();
@@ -184,16 +179,10 @@ TEST(TlbTruth, MissesOfSmallCachesAreNone) {
   judge_tlbs(random_small_cache_machine, (truth::machines_wanted() + 3) / 4, {.right = 0.4, .outside = 0.05});
 }
 
-// A quarter as many.
 // What a miss costs depends on the side that the SM lies on, as on an H200: SM 0 alone does not tell.
 TEST(TlbTruth, MissesCostMoreOnTheFarSide) {
   sim::MachineSpec machine = sim::parse_machine(*sim::builtin_machine("h200"));
-  machine.info.sm_count = 24;
-  machine.sm_groups.clear();
-  machine.clusters.reset();
-  for (sim::CacheSpec& cache : machine.caches) {
-    if (cache.scope == sim::Scope::kGroup) cache.scope = sim::Scope::kSm;
-  }
+  truth::take_groups(machine, 24);
   machine.tlbs = {{.page_bytes = 2u << 20, .entries = 64, .miss_cycles = 95, .far_miss_cycles = 150}};
   DiscoverOptions options;
   options.elements = {"tlb_l1"};
@@ -215,6 +204,7 @@ TEST(TlbTruth, MissesCostMoreOnTheFarSide) {
   EXPECT_GT(*penalty.high, 135);
 }
 
+// A quarter as many.
 TEST(TlbTruth, RandomAmdMachines) { judge_tlbs(random_amd_tlb_machine, (truth::machines_wanted() + 3) / 4); }
 
 }  // namespace

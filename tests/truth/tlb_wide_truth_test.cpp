@@ -63,14 +63,9 @@ void draw_l2(truth::Draw& draw, sim::MachineSpec& machine, double least_bytes, d
 
 sim::MachineSpec bare_machine(truth::Draw& draw) {
   sim::MachineSpec machine = sim::parse_machine(*sim::builtin_machine("h200"));
-  machine.info.sm_count = draw.pick<std::uint32_t>({4, 8, 24});
-  machine.sm_groups.clear();
-  machine.clusters.reset();
+  truth::take_groups(machine, draw.pick<std::uint32_t>({4, 8, 24}));
   machine.slices.reset();
   machine.atomics.erase("l2");
-  for (sim::CacheSpec& cache : machine.caches) {
-    if (cache.scope == sim::Scope::kGroup) cache.scope = sim::Scope::kSm;
-  }
   machine.info.memory_bytes = draw.pick<std::uint64_t>({4, 8, 24, 80, 141}) << 30;
   machine.info.l2_persisting_max_bytes.reset();
   draw_noise(draw, machine.noise);

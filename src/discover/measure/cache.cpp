@@ -63,29 +63,17 @@ void add_size_by_carve_out(Context& context, const ElementInfo& element, Attribu
   if (is_l1) size.add_condition("carve_outs_measured_as", std::string(to_string(physical)));
 }
 
-// What was taken for all of it is the near part alone.
-void multiply_near_part(const probe::Partitions& partitions, Attribute& size) {
-  size.add_detail("seen_bytes", *size.number());
-  const auto count = static_cast<double>(partitions.count);
-  size.value = static_cast<std::int64_t>(std::round(count * *size.number()));
-  size.low = count * *size.low;
-  size.high = count * *size.high;
-  size.method = "near_part_times_partitions";
-}
-
 // Where far lines are copied one SM sees less than there is.
 void correct_for_copies(Context& context, const ElementInfo& element, Attribute& size) {
   if (!is_covered(context, element, AttributeId::kPartitions)) return;
   try {
     const probe::Partitions& partitions = context.caches.partitions(element.id);
-    if (partitions.far_is_beyond) {
-      multiply_near_part(partitions, size);
-      return;
-    }
     // Where near memory hides among far hits, only loads from far memory tell how much an SM sees, and what is at home
     // far stays longer than the rest.
     const bool is_seen = size.method != "clear_memory_loads";
-    const auto corrected = size_by_partitions(partitions, is_seen ? size.number() : std::nullopt);
+    const auto corrected = partitions.far_is_beyond
+                               ? size_by_near_part(partitions, {*size.number(), {*size.low, *size.high}})
+                               : size_by_partitions(partitions, is_seen ? size.number() : std::nullopt);
     size.flags.insert(size.flags.end(), partitions.flags.begin(), partitions.flags.end());
     if (!corrected) return;
     if (is_seen) size.add_detail("seen_bytes", *size.number());
