@@ -72,9 +72,8 @@ std::vector<double> conflicts_along(const BankLayout& layout, const BankCurve& c
 }
 
 Decision<BankFit> decide_banks(const BankCurve& curve, const BanksDecisionParameters& parameters) {
-  constexpr std::size_t kLeastStrides = 3;  // a line goes through any two
   const std::vector<BankFit> fits =
-      curve.strides_bytes.size() < kLeastStrides ? std::vector<BankFit>{} : fit_all(curve, parameters);
+      curve.strides_bytes.size() < parameters.least_strides ? std::vector<BankFit>{} : fit_all(curve, parameters);
   if (fits.empty()) return {.why_not = "no stride takes longer than another: conflicts do not show"};
   BankFit best = fits.front();
   Decision<BankFit> decision{.basis = fmt::format("{} banks of {} B leave {:.2f} cycles, of {:.2f} for a conflict",

@@ -24,6 +24,8 @@ struct BanksDecisionParameters {
   double clear = 4;
   // Less than that cannot be told from noise: the strides would all look alike.
   double least_conflict_cycles = 0.25;
+  // A line goes through any two.
+  std::size_t least_strides = 3;
 };
 
 // How a warp's accesses are served: one pass for each row of a bank that lanes served together want.

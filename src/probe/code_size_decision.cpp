@@ -37,9 +37,8 @@ bool begins_with_level(const CodeSweep& sweep, const CodeSweepParameters& parame
          sweep.instructions[sweep.levels.front().first] <= parameters.first_level_blocks * kCodeBlockInstructions;
 }
 
-double rate_without(double cycles, double nearer_cycles, double nearer_part) {
-  constexpr double kMaxPart = 0.9;  // the level is another's if nearly all of it is served nearer
-  const double part = std::clamp(nearer_part, 0.0, kMaxPart);
+double rate_without(double cycles, double nearer_cycles, double nearer_part, const CodeSweepParameters& parameters) {
+  const double part = std::clamp(nearer_part, 0.0, parameters.most_served_nearer);
   return (cycles - part * nearer_cycles) / (1 - part);
 }
 

@@ -27,6 +27,9 @@ struct CodeSweepParameters {
   // The first level must have begun by so many blocks: the smallest instruction cache known has 4 KiB. Larger takes a
   // farther level for the first.
   std::uint32_t first_level_blocks = 6;
+  // No more than this part of the code is taken to be served nearer, or the level is all another's. Larger: the noise
+  // of what is left is multiplied by more than ten.
+  double most_served_nearer = 0.9;
 };
 
 // One number for each length, ascending.
@@ -45,7 +48,8 @@ struct CodeSweep {
 
 // What an instruction takes that the nearer cache, which may serve so large a part of the code, does not: a cache that
 // does not replace the oldest line still holds some of what is run in turn.
-[[nodiscard]] double rate_without(double cycles, double nearer_cycles, double nearer_part);
+[[nodiscard]] double rate_without(double cycles, double nearer_cycles, double nearer_part,
+                                  const CodeSweepParameters& parameters = {});
 
 // ---- The edge: where a level ends ----
 

@@ -26,13 +26,12 @@ void Conditions::add(const Conditions& other) {
   undisturbed_ = undisturbed_ && other.undisturbed_;
 }
 
-NamedValues Conditions::named() const {
+NamedValues Conditions::named(const ConditionsParameters& parameters) const {
   NamedValues values;
   if (is_empty()) return values;
   const auto tenths = [](double value) { return std::round(value * 10) / 10; };
   values.emplace_back("sm_clock_mhz", tenths(sm_clock_mhz()));
-  constexpr double kSteady = 1.01;  // clocks of neighbouring launches differ by less
-  if (clock_high_mhz_ > kSteady * clock_low_mhz_) {
+  if (clock_high_mhz_ > parameters.steady_clock * clock_low_mhz_) {
     values.emplace_back("sm_clock_low_mhz", tenths(clock_low_mhz_));
     values.emplace_back("sm_clock_high_mhz", tenths(clock_high_mhz_));
   }

@@ -10,6 +10,11 @@
 
 namespace gputopo::probe {
 
+struct ConditionsParameters {
+  // The clocks of neighbouring launches differ by less than this factor. Smaller: every report gives a range of clocks.
+  double steady_clock = 1.01;
+};
+
 // Of the launches behind a finding: each finding has its own, and hands them on to the attributes that are made of it.
 class Conditions {
  public:
@@ -24,9 +29,9 @@ class Conditions {
   [[nodiscard]] const std::set<std::uint64_t>& carve_outs_bytes() const { return carve_outs_bytes_; }
   [[nodiscard]] bool undisturbed() const { return undisturbed_; }
 
-  // For a report: sm_clock_mhz (and its least and greatest where they differ by more than a hundredth), carve_out_bytes
+  // For a report: sm_clock_mhz (and its least and greatest where it was not steady), carve_out_bytes
   // (a list where there were several), started_seconds where the device tells, undisturbed where it was not.
-  [[nodiscard]] NamedValues named() const;
+  [[nodiscard]] NamedValues named(const ConditionsParameters& parameters = {}) const;
 
  private:
   double programs_ = 0;

@@ -7,6 +7,11 @@
 namespace gputopo::probe {
 namespace {
 
+struct GlanceParameters {
+  // Misses too many are so many standard errors above none. More looks again at fewer that do fit, and overlooks more.
+  double errors = 5;
+};
+
 // Lines are walked, and what misses in a pass says whether they fit.
 class WalkedLines : public LineTrials {
  public:
@@ -16,18 +21,18 @@ class WalkedLines : public LineTrials {
 
   // By one copy of each. Of thousands of lines a miss too many is not told from noise, but then many sets overflow.
   std::vector<bool> seem_too_many(const std::vector<LineGroup>& groups) override {
-    constexpr double kErrors = 5;  // standard errors above none. More looks again at fewer that do fit
     const std::vector<double> misses = test_.misses_per_pass(groups, {}, 1);
     std::vector<bool> too_many;
     for (std::size_t i = 0; i < groups.size(); ++i) {
       const double error = test_.error(static_cast<double>(groups[i].size()));
-      too_many.push_back(misses[i] >= std::max(FitTest::kDecision, kErrors * error));
+      too_many.push_back(misses[i] >= std::max(FitTest::kDecision, parameters_.errors * error));
     }
     return too_many;
   }
 
  private:
   FitTest& test_;
+  GlanceParameters parameters_;
 };
 
 }  // namespace

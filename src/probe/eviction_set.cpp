@@ -9,6 +9,13 @@
 namespace gputopo::probe {
 namespace {
 
+struct EvictionPoolParameters {
+  // Lines to choose from, in capacities: sets are full of them under any index. More takes longer.
+  double capacities = 2;
+  // To choose from where some are out of reach.
+  std::uint32_t victims = 64;
+};
+
 // Rounds of touching the pieces, after each of which the victim is loaded. A round before is not timed: what it brings
 // in evicts others than it will later. The victim's neighbour is loaded right before, so that it waits for no
 // translation.
@@ -32,10 +39,11 @@ ChaseProgram rounds_program(const Site& site, const ChaseArray& array, std::uint
 }  // namespace
 
 EvictionPool make_eviction_pool(const Cache& cache, double lines) {
-  constexpr double kCapacities = 2;       // of sets that are full under any index
-  constexpr std::uint32_t kVictims = 64;  // to choose from where some are out of reach
-  EvictionPool pool{.lines = static_cast<std::uint32_t>(kCapacities * lines) / 2 * 2, .victims = kVictims};
-  pool.array = make_array(cache.site(), (std::uint64_t{pool.lines} + kVictims) * cache.line->bytes, cache.line->bytes);
+  const EvictionPoolParameters parameters;
+  EvictionPool pool{.lines = static_cast<std::uint32_t>(parameters.capacities * lines) / 2 * 2,
+                    .victims = parameters.victims};
+  pool.array =
+      make_array(cache.site(), (std::uint64_t{pool.lines} + pool.victims) * cache.line->bytes, cache.line->bytes);
   return pool;
 }
 

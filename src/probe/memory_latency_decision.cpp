@@ -9,12 +9,11 @@
 namespace gputopo::probe {
 namespace {
 
-std::vector<double> smoothed(const stats::Histogram& loads, double relative_bandwidth) {
-  constexpr double kReach = 4;  // deviations
+std::vector<double> smoothed(const stats::Histogram& loads, const MemorySidesParameters& parameters) {
   std::vector<double> density(loads.size());
   for (std::size_t bin = 1; bin < loads.size(); ++bin) {
-    const double width = std::max(1.0, relative_bandwidth * static_cast<double>(bin));
-    const auto reach = static_cast<std::size_t>(kReach * width);
+    const double width = std::max(1.0, parameters.relative_bandwidth * static_cast<double>(bin));
+    const auto reach = static_cast<std::size_t>(parameters.kernel_reach * width);
     const std::size_t end = std::min(loads.size(), bin + reach + 1);
     for (std::size_t other = bin - std::min(bin, reach); other < end; ++other) {
       const double apart = (static_cast<double>(other) - static_cast<double>(bin)) / width;
@@ -55,7 +54,7 @@ bool are_kept(std::span<const SweptLoads> sweeps, const EvictionParameters& para
 }
 
 std::optional<double> between_sides(const stats::Histogram& loads, const MemorySidesParameters& parameters) {
-  const std::vector<double> density = smoothed(loads, parameters.relative_bandwidth);
+  const std::vector<double> density = smoothed(loads, parameters);
   std::optional<double> found;
   double deepest = parameters.valley;
   for (std::size_t bin = 1; bin + 1 < density.size(); ++bin) {

@@ -54,6 +54,8 @@ struct SweptLoads {
 struct MemorySidesParameters {
   // Width of the smoothing kernel relative to the latency, as of levels (stats/levels.h).
   double relative_bandwidth = 0.04;
+  // In widths: the kernel is cut off there, where nothing is left of it.
+  double kernel_reach = 4;
   // Two sides are apart where the valley between them is below this part of the lower one.
   double valley = 0.5;
   // Of the loads, on either side. Less: the tail of one counts as another.

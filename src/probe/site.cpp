@@ -2,8 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <cmath>
-
 #include "probe/capacity_decision.h"
 #include "probe/survey_decision.h"
 
@@ -50,8 +48,7 @@ void require_apart_from_memory(const Survey& survey) {
   if (survey.levels.size() != 1 || stats::total_count(survey.cold) == 0) return;
   const double hit = stats::histogram_quantile(survey.tiny, 0.5);
   const double cold = stats::histogram_quantile(survey.cold, 0.5);
-  constexpr double kSame = 0.04;  // of first touches where there is no cache: they lie elsewhere in memory
-  if (std::abs(cold - hit) <= kSame * hit) return;
+  if (!is_memory_alone(hit, cold)) return;
   throw Inconclusive(fmt::format(
       "first loads in the {} space take {:.0f} cycles, repeated ones {:.0f}: too close to tell a cache from memory",
       to_string(survey.site.space), cold, hit));

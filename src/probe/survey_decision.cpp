@@ -47,6 +47,10 @@ double nearest_limit_cycles(const stats::Histogram& tiny, const NearestLevelPara
   return spread + std::max(parameters.min_margin_cycles, parameters.margin * spread);
 }
 
+bool is_memory_alone(double hit_cycles, double cold_cycles, const OneLevelParameters& parameters) {
+  return std::abs(cold_cycles - hit_cycles) <= parameters.same_part * hit_cycles;
+}
+
 bool shows_all_levels(const stats::Histogram& footprint, const std::vector<stats::Level>& levels,
                       const TranslatedLevelParameters& parameters) {
   return levels.size() >= 2 && stats::fraction_below(footprint, levels.back().low_cycles) <= parameters.exceeded_hits;

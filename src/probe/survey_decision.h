@@ -69,6 +69,15 @@ struct NearestLevelParameters {
 // Raw latencies from this on miss the nearest level, from the histogram of a tiny array whose loads all hit.
 [[nodiscard]] double nearest_limit_cycles(const stats::Histogram& tiny, const NearestLevelParameters& parameters = {});
 
+struct OneLevelParameters {
+  // First loads where there is no cache differ from repeated ones by no more than this part: they lie elsewhere in
+  // memory. Larger: a cache almost as slow as memory is taken for none.
+  double same_part = 0.04;
+};
+// Where repeated loads show one level only: whether that is memory, as first loads take as long. If not, it may be a
+// cache whose misses take hardly longer than its hits. Raw latencies.
+[[nodiscard]] bool is_memory_alone(double hit_cycles, double cold_cycles, const OneLevelParameters& parameters = {});
+
 struct TranslatedLevelParameters {
   // A level is a nearer one with a miss of a TLB where its latency is that within this part, or so many cycles. Larger:
   // far parts of L2 are left out; smaller: misses become levels.

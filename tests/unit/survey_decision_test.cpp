@@ -82,6 +82,13 @@ TEST(NearestLevel, EndsAboveTheSpreadOfWhatHits) {
   EXPECT_DOUBLE_EQ(nearest_limit_cycles(loads_of(1, 0, 0)), 30.5 + 6) << "one load";
 }
 
+TEST(IsMemoryAlone, WhereFirstLoadsTakeAsLongAsRepeatedOnes) {
+  EXPECT_TRUE(is_memory_alone(500, 500));
+  EXPECT_TRUE(is_memory_alone(500, 515)) << "they lie elsewhere in memory";
+  EXPECT_TRUE(is_memory_alone(500, 485));
+  EXPECT_FALSE(is_memory_alone(500, 530)) << "a cache with quick misses";
+}
+
 TEST(Sweep, GoesOnWhileLoadsHit) {
   const SweepPart first = first_sweep_part(0);
   EXPECT_EQ(first.from_bytes, 512);
