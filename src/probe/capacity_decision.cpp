@@ -54,6 +54,11 @@ Standing standing_of(const CapacityEvidence& evidence, const CapacityDecisionPar
     return standing;
   }
   standing.exact = evidence.is_shared ? resident.bytes > 0 : misses_all(evidence, 2 * standing.base_bytes, parameters);
+  if (evidence.is_behind && resident.by_chance) {
+    // The nearer cache may still hold what this one has lost, if it does not lose the oldest first: no lower bound.
+    standing.best = {};
+    standing.exact = false;
+  }
   standing.packed_bytes = evidence.packed_bytes.value_or(0);
   // What reading backwards over-counts under another replacement than LRU, packing does not.
   if (standing.packed_bytes > 0 &&

@@ -20,16 +20,18 @@ std::vector<ChaseStep> fill_steps(const Cache& cache, const ChaseArray& array) {
 }
 
 // Elements of the region that a backward reading misses.
-std::uint64_t missed_in(Lab& lab, const Cache& cache, const ChaseArray& array, const Region& region) {
+Missed missed_in(Lab& lab, const Cache& cache, const ChaseArray& array, const Region& region) {
   ChaseProgram program = make_program(cache.site(), {array}, fill_steps(cache, array));
   const std::size_t first_step = program.steps.size();
   add_timed_steps(program, region.begin, region.end);
   const std::vector<ChaseResult> copies = lab.chase(std::vector<ChaseProgram>(lab.parameters().copies, program));
-  std::uint64_t missed = 0;
+  Missed missed;
   for (std::size_t step = first_step; step < program.steps.size(); ++step) {
     std::vector<std::span<const std::uint32_t>> latencies;
     for (const ChaseResult& copy : copies) latencies.emplace_back(copy.steps[step].latencies);
-    missed += missed_by_majority(latencies, cache.hit_limit_cycles());
+    const Missed of_step = count_missed(latencies, cache.hit_limit_cycles());
+    missed.by_most += of_step.by_most;
+    missed.by_all += of_step.by_all;
   }
   return missed;
 }
@@ -53,8 +55,8 @@ Region find_turning_region(Lab& lab, const Cache& cache, const ChaseArray& array
   return turning_region(hits, array.element_count(), rare_part, kParameters);
 }
 
-// Bytes of an array of `bytes` that one pass leaves resident, read backwards; 0 where reading would take too long.
-double resident_backwards(Lab& lab, const Cache& cache, double bytes, std::uint64_t stride_bytes) {
+// Of an array of `bytes` what one pass leaves resident, read backwards; 0 where reading would take too long.
+ResidentInCopies resident_backwards(Lab& lab, const Cache& cache, double bytes, std::uint64_t stride_bytes) {
   const ChaseArray array = make_array(cache.site(), static_cast<std::uint64_t>(bytes), stride_bytes, Order::kReversed);
   Region region{0, array.element_count()};
   const auto takes_too_long = [&] {
@@ -66,10 +68,14 @@ double resident_backwards(Lab& lab, const Cache& cache, double bytes, std::uint6
     if (takes_too_long()) region = find_turning_region(lab, cache, array, kParameters.short_rare_part);
   }
   lab.log(fmt::format("size: of {} elements read {} to {}", array.element_count(), region.begin, region.end));
-  if (takes_too_long()) return 0;
+  if (takes_too_long()) return {};
+  const Missed missed = missed_in(lab, cache, array, region);
   // Past the region nothing hits. A miss may fetch more than one stride at once.
-  const std::uint64_t missed_bytes = missed_in(lab, cache, array, region) * std::max(stride_bytes, cache.fetch_bytes);
-  return static_cast<double>(region.end * stride_bytes) - static_cast<double>(missed_bytes);
+  const auto resident = [&](std::uint64_t misses) {
+    const std::uint64_t missed_bytes = misses * std::max(stride_bytes, cache.fetch_bytes);
+    return static_cast<double>(region.end * stride_bytes) - static_cast<double>(missed_bytes);
+  };
+  return {resident(missed.by_most), resident(missed.by_all)};
 }
 
 }  // namespace
@@ -77,8 +83,9 @@ double resident_backwards(Lab& lab, const Cache& cache, double bytes, std::uint6
 SizeView view_resident(Lab& lab, const Cache& cache, double guess_bytes, std::uint64_t stride_bytes) {
   ResidentSearch search(guess_bytes, cache.site().limit_bytes, kParameters);
   while (const std::optional<double> footprint = search.next_footprint()) {
-    const double resident = resident_backwards(lab, cache, *footprint, stride_bytes);
-    lab.log(fmt::format("size: backwards over {:.0f} B: {:.0f} B resident", *footprint, resident));
+    const ResidentInCopies resident = resident_backwards(lab, cache, *footprint, stride_bytes);
+    lab.log(fmt::format("size: backwards over {:.0f} B: {:.0f} B resident, {:.0f} in any copy", *footprint,
+                        resident.bytes, resident.most_bytes));
     search.add(resident);
   }
   return search.found(static_cast<double>(std::max(stride_bytes, cache.line_or_fetch_bytes())));

@@ -29,12 +29,13 @@ Region turning_region(std::span<const double> hits_at_places, std::uint64_t elem
   return {begin * elements / places, std::min(elements, (last_mixed + after) * elements / places)};
 }
 
-std::uint64_t missed_by_majority(std::span<const std::span<const std::uint32_t>> copies, double hit_limit_cycles) {
-  if (copies.empty()) return 0;
-  std::uint64_t missed = 0;
+Missed count_missed(std::span<const std::span<const std::uint32_t>> copies, double hit_limit_cycles) {
+  Missed missed;
+  if (copies.empty()) return missed;
   for (std::size_t i = 0; i < copies.front().size(); ++i) {
     const auto hits = std::ranges::count_if(copies, [&](const auto& copy) { return copy[i] < hit_limit_cycles; });
-    if (2 * static_cast<std::uint64_t>(hits) <= copies.size()) ++missed;
+    if (2 * static_cast<std::uint64_t>(hits) <= copies.size()) ++missed.by_most;
+    if (hits == 0) ++missed.by_all;
   }
   return missed;
 }
@@ -54,8 +55,9 @@ std::optional<double> ResidentSearch::next_footprint() const {
   return footprint_;
 }
 
-void ResidentSearch::add(double resident_bytes) {
-  resident_ = again_ == 0 ? resident_bytes : std::max(resident_, resident_bytes);
+void ResidentSearch::add(const ResidentInCopies& resident) {
+  resident_ = again_ == 0 ? resident.bytes : std::max(resident_, resident.bytes);
+  most_ = std::max(most_, resident.most_bytes);
   const bool disturbed = resident_ < best_ && resident_ > (1 - parameters_.disturbed_part) * best_;
   if (disturbed && again_ < parameters_.max_again) {
     ++again_;
@@ -71,7 +73,10 @@ void ResidentSearch::add(double resident_bytes) {
 }
 
 SizeView ResidentSearch::found(double line_bytes) const {
-  return {best_, {best_ - line_bytes, best_ + line_bytes + (settled_ ? 0 : growth_)}, settled_};
+  // Copies that differ by more than a neighbour does differ because what is evicted is left to chance.
+  const bool by_chance = most_ > (1 + parameters_.disturbed_part) * best_;
+  const double most = by_chance ? best_ : std::max(most_, best_);
+  return {best_, {best_ - line_bytes, most + line_bytes + (settled_ ? 0 : growth_)}, settled_, by_chance};
 }
 
 }  // namespace gputopo::probe

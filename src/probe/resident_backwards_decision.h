@@ -58,10 +58,20 @@ struct Region {
 [[nodiscard]] Region turning_region(std::span<const double> hits_at_places, std::uint64_t elements, double rare_part,
                                     const ResidentBackwardsParameters& parameters = {});
 
-// Positions at which most copies miss, from the latencies of each copy. A load that hits may look slow (an outlier);
-// one that misses never looks fast; so the majority is exact where the copies agree on what is resident.
-[[nodiscard]] std::uint64_t missed_by_majority(std::span<const std::span<const std::uint32_t>> copies,
-                                               double hit_limit_cycles);
+// Positions that miss, from the latencies of each copy. A load that hits may look slow (an outlier); one that misses
+// never looks fast; so the majority is exact where the copies agree on what is resident. Where a neighbour evicts in
+// most of them, only what all miss surely does.
+struct Missed {
+  std::uint64_t by_most = 0;
+  std::uint64_t by_all = 0;
+};
+[[nodiscard]] Missed count_missed(std::span<const std::span<const std::uint32_t>> copies, double hit_limit_cycles);
+
+// Of a footprint, the bytes that are resident in most copies, and in any.
+struct ResidentInCopies {
+  double bytes = 0;
+  double most_bytes = 0;
+};
 
 // Doubles the footprint until what stays resident no longer grows: until every set is full.
 class ResidentSearch {
@@ -71,8 +81,8 @@ class ResidentSearch {
 
   // To read next; may be the same again. Nothing at the end.
   [[nodiscard]] std::optional<double> next_footprint() const;
-  // Bytes that were resident after it; 0 where it could not be read.
-  void add(double resident_bytes);
+  // What was resident after it; 0 where it could not be read.
+  void add(const ResidentInCopies& resident);
   // What was found with elements of so many bytes.
   [[nodiscard]] SizeView found(double line_bytes) const;
 
@@ -83,6 +93,7 @@ class ResidentSearch {
   double resident_ = 0;  // of this footprint
   int again_ = 0;
   double best_ = 0;
+  double most_ = 0;  // in any copy, of any footprint
   double growth_ = 0;
   bool settled_ = false;
   bool ended_ = false;

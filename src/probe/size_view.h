@@ -9,7 +9,8 @@ namespace gputopo::probe {
 struct SizeView {
   double bytes = 0;
   stats::Interval interval;
-  bool settled = true;  // it no longer grew with the footprint
+  bool settled = true;     // it no longer grew with the footprint
+  bool by_chance = false;  // copies of one program found other lines resident
 };
 
 // A footprint of the survey, walked in order.

@@ -8,6 +8,7 @@ namespace {
 
 using testing::ElementsAre;
 using testing::HasSubstr;
+using testing::SizeIs;
 
 constexpr double kLine = 128;
 constexpr double kSize = 65536;
@@ -179,6 +180,23 @@ TEST(CapacityDecision, BehindAnotherCacheWhatFitsMayFitInBoth) {
   EXPECT_EQ(found.method, "resident_backwards");
   EXPECT_EQ(found.bytes, kSize);
   EXPECT_EQ(found.first_miss_bytes, 1.5 * kSize);
+}
+
+// Two caches that replace at random: what the nearer one still holds the farther one may have lost.
+TEST(CapacityDecision, BehindAnotherCacheReadingBackwardsFindsTooMuchWhereChanceDecidesWhatStays) {
+  Answers answers{.resident = view(1.1 * kSize), .sampled = {sample_of(kSize, 300)}};
+  answers.resident.by_chance = true;
+  CapacityEvidence behind = evidence_of_sm(0);
+  behind.is_behind = true;
+  EXPECT_THAT(follow(behind, answers), SizeIs(4)) << "lines that fit, packed ones and one full sample";
+  const Decision<Capacity> found = decide_capacity(behind);
+  ASSERT_TRUE(found.value);
+  EXPECT_EQ(found.value->method, "sampled_residency");
+  EXPECT_NEAR(found.value->bytes, kSize, kLine);
+
+  CapacityEvidence nearest = evidence_of_sm(0);
+  follow(nearest, answers);
+  EXPECT_EQ(decide_capacity(nearest).value->method, "resident_backwards") << "a lower bound: nothing else can hold it";
 }
 
 TEST(CapacityDecision, WhatIsOldAndStillResidentTellsThatReadingBackwardsIsNotExact) {

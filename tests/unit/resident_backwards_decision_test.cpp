@@ -56,12 +56,13 @@ TEST(ResidentBackwards, MostCopiesDecideWhatMissed) {
   const std::vector<std::uint32_t> second = {30, 300, 300, 30};
   const std::vector<std::uint32_t> third = {30, 30, 300, 300};
   const std::vector<std::span<const std::uint32_t>> three = {first, second, third};
-  EXPECT_EQ(missed_by_majority(three, 100), 2u);
+  EXPECT_EQ(count_missed(three, 100).by_most, 2u);
+  EXPECT_EQ(count_missed(three, 100).by_all, 1u) << "a neighbour may have evicted the last in two of them";
   const std::vector<std::span<const std::uint32_t>> two = {first, second};
-  EXPECT_EQ(missed_by_majority(two, 100), 3u) << "a tie is a miss: one that misses never looks fast";
+  EXPECT_EQ(count_missed(two, 100).by_most, 3u) << "a tie is a miss: one that misses never looks fast";
   const std::vector<std::span<const std::uint32_t>> one = {second};
-  EXPECT_EQ(missed_by_majority(one, 100), 2u);
-  EXPECT_EQ(missed_by_majority({}, 100), 0u);
+  EXPECT_EQ(count_missed(one, 100).by_most, 2u);
+  EXPECT_EQ(count_missed({}, 100).by_most, 0u);
 }
 
 // The footprints that are read of a cache that leaves so much of each.
@@ -70,7 +71,8 @@ std::vector<double> footprints_read(ResidentSearch& search, const std::function<
   while (const std::optional<double> footprint = search.next_footprint()) {
     footprints.push_back(*footprint);
     if (footprints.size() > 20) break;
-    search.add(resident(*footprint));
+    const double bytes = resident(*footprint);
+    search.add({bytes, bytes});
   }
   return footprints;
 }
@@ -113,6 +115,22 @@ TEST(ResidentSearch, ALittleLessIsReadAgain) {
   EXPECT_EQ(footprints_read(at_once, [](double footprint) { return footprint < 3000 ? 1000 : 900; }),
             (std::vector<double>{2000, 4000}))
       << "much less is not a neighbour's doing";
+}
+
+TEST(ResidentSearch, HoldsWhatAnyCopyStillHad) {
+  ResidentSearch evicted(10'000, 0);
+  evicted.add({9936, 10'000});
+  for (int again = 0; again < 3; ++again) evicted.add({9872, 9936});
+  EXPECT_EQ(evicted.found(64).bytes, 9936);
+  EXPECT_EQ(evicted.found(64).interval.low, 9872);
+  EXPECT_EQ(evicted.found(64).interval.high, 10'064) << "a neighbour evicts in most copies";
+
+  ResidentSearch by_chance(10'000, 0);
+  by_chance.add({9936, 12'000});
+  by_chance.add({9936, 12'000});
+  EXPECT_EQ(by_chance.found(64).interval.high, 10'000) << "which lines stay is left to chance: a lower bound";
+  EXPECT_TRUE(by_chance.found(64).by_chance);
+  EXPECT_FALSE(evicted.found(64).by_chance);
 }
 
 TEST(ResidentSearch, LimitsAndWhatCannotBeReadEndIt) {
