@@ -138,6 +138,10 @@ class Lab {
     const std::uint64_t l2 = info().l2_bytes.value_or(parameters().l2_guess_bytes);
     return std::max(l2, info().l3_bytes.value_or(0));
   }
+  // Whether that is a figure of the vendor's, and nothing larger may be behind it.
+  [[nodiscard]] bool tells_last_cache() const {
+    return vendor_of(info().vendor) == Vendor::kAmd ? info().l3_bytes.has_value() : info().l2_bytes.has_value();
+  }
   [[nodiscard]] std::uint64_t last_cache_evictor_bytes() const {
     return static_cast<std::uint64_t>(parameters().last_cache_evictor_factor * static_cast<double>(last_cache_bytes()));
   }

@@ -66,9 +66,20 @@ std::optional<LatencyDistribution> distribution_of(stats::Histogram loads, const
       .deviation_cycles = stats::summarise_band(loads, 0, std::numeric_limits<double>::infinity()).deviation};
 }
 
+stats::Histogram histogram_of(std::span<const std::uint32_t> latencies_cycles) {
+  constexpr std::uint32_t kMostBins = 1u << 15;
+  stats::Histogram histogram;
+  for (const std::uint32_t cycles : latencies_cycles) {
+    const std::uint32_t bin = std::min(cycles / kHistogramBinCycles, kMostBins - 1);
+    if (histogram.size() <= bin) histogram.resize(bin + 1);
+    ++histogram[bin];
+  }
+  return histogram;
+}
+
 bool are_told(const stats::Histogram& loads, const LatencyBand& band, const CountedLatencyParameters& parameters) {
   constexpr double kLastBinCycles = (kHistogramBins - 1) * kHistogramBinCycles;
-  if (loads.size() < kHistogramBins || band.high_cycles <= kLastBinCycles) return true;
+  if (loads.size() != kHistogramBins || band.high_cycles <= kLastBinCycles) return true;
   const double in_band = 1 - stats::fraction_below(loads, band.low_cycles);
   const double beyond = 1 - stats::fraction_below(loads, kLastBinCycles);
   return beyond <= parameters.most_beyond * in_band;

@@ -60,7 +60,11 @@ struct CountedLatencyParameters {
   // means are too short; less: outliers take a latency away.
   double most_beyond = 0.02;
 };
-// Whether the histogram tells how long the loads of the band took: its last bin counts all that took longer, too.
+// Latencies as they were kept, in bins as wide as a device's: as many as it takes, up to 2^15.
+[[nodiscard]] stats::Histogram histogram_of(std::span<const std::uint32_t> latencies_cycles);
+
+// Whether the histogram tells how long the loads of the band took: a device's last bin counts all that took longer,
+// too.
 [[nodiscard]] bool are_told(const stats::Histogram& loads, const LatencyBand& band,
                             const CountedLatencyParameters& parameters = {});
 

@@ -19,7 +19,8 @@ namespace gputopo::probe {
 namespace {
 
 struct MemoryLatencyParameters {
-  // Lines that are timed, and loaded again: they must stay in the last cache then, so no more than this part of it.
+  // Lines that are timed, and loaded again: they must stay in the last cache then, so no more than this part of it. Of
+  // a small one half as many, on as many pages as were found not to wait for translations (translated_span.cpp).
   std::uint64_t lines = 2048;
   std::uint64_t least_lines = 128;
   std::uint64_t cache_divisor = 8;
@@ -28,12 +29,26 @@ struct MemoryLatencyParameters {
   // smallest page, and no fetch brings both.
   std::uint64_t apart_bytes = 2048;
   std::uint64_t least_apart_bytes = 512;
+  // Part of the loads that may be slow once they are cached. More: misses of a TLB in the latency of memory; less: what
+  // a neighbour evicts looks like them.
+  double most_slow = 0.03;
+  // Else over a fourth of the memory, so often at most; which is taken if it leaves this part of the slow loads: they
+  // may be misses of a small cache as well, and those stay.
+  std::uint32_t spans = 5;
+  std::uint64_t span_divisor = 4;
+  double quicker = 0.5;
   // Where every page is too many, this much memory is used.
   std::uint64_t least_span_bytes = 256u << 20;
   // SMs that load: the nearest memory is another for each. More: a steadier mean; each evicts L2 once.
   std::uint32_t sms = 9;
-  // Sweeps of the evictor that are tried. A cache that replaces at random keeps one line in twenty of each.
-  std::uint32_t most_sweeps = 8;
+  // Where the vendor does not tell how large the last cache is, the evictor is so many times what the survey saw the
+  // caches hold. More: surer, and it takes longer.
+  double evictor_held = 3;
+  // It is made longer as long as lines are left, up to so many times. A cache that replaces at random keeps one line in
+  // twenty of what is swept with three times as much; one that the vendor does not tell of may be any size.
+  std::uint32_t longest_sweep = 8;
+  // Of the memory that is free, no more than this part.
+  std::uint64_t memory_divisor = 4;
   // And no closer together than the shortest lines.
   std::uint64_t least_evictor_stride_bytes = 32;
   // TLB cold: the stride of pages, as an entry of the last TLB level may cover many (on an H200 a stride of 2 MiB
@@ -46,13 +61,20 @@ constexpr MemoryLatencyParameters kParameters;
 
 constexpr LatencyBand kEveryLoad{0, std::numeric_limits<double>::infinity()};
 
-// What drives lines out of the caches.
+// That the survey saw the caches hold; 0: it does not tell.
+double held_bytes(const Survey& survey) {
+  if (survey.levels.size() < 2) return 0;
+  try {
+    return find_cache(survey, 0, true).held_bytes();
+  } catch (const Inconclusive&) {
+    return 0;
+  }
+}
+
+// What drives lines out of the caches: sweeps of an array.
 struct Evictor {
   ChaseArray array;
   std::uint32_t sweeps = 1;
-
-  Evictor(const Lab& lab, const Site& site, std::uint64_t line_bytes)
-      : array(make_array(site, lab.last_cache_evictor_bytes(), line_bytes)) {}
 
   // Steps that begin with `first`, then sweep with the second array of a program.
   [[nodiscard]] std::vector<ChaseStep> after(const Site& site, const ChaseStep& first) const {
@@ -62,21 +84,35 @@ struct Evictor {
   }
 };
 
+Evictor make_evictor(const Lab& lab, const Survey& survey, std::uint64_t stride_bytes) {
+  std::uint64_t bytes = lab.last_cache_evictor_bytes();
+  if (!lab.tells_last_cache()) {
+    bytes = std::max(bytes, static_cast<std::uint64_t>(kParameters.evictor_held * held_bytes(survey)));
+  }
+  return {make_array(survey.site, bytes, stride_bytes)};
+}
+
+// So many times as long: it sweeps as often, or, where a cache that the vendor does not tell of may be larger than the
+// array, it is another array. Nothing where memory does not suffice.
+std::optional<Evictor> longer(const Lab& lab, const Site& site, const Evictor& evictor, std::uint32_t times) {
+  if (lab.tells_last_cache()) return Evictor{evictor.array, times * evictor.sweeps};
+  const std::uint64_t bytes = times * evictor.array.bytes;
+  if (times > 1 && bytes > lab.info().max_array_bytes / kParameters.memory_divisor) return std::nullopt;
+  return Evictor{make_array(site, bytes, evictor.array.stride_bytes)};
+}
+
 // What the caches hold, by the vendor and by what the survey shows.
 std::uint64_t cached_bytes(const Lab& lab, const Survey& survey) {
   const std::uint64_t told = lab.last_cache_bytes();
-  try {
-    const auto held = static_cast<std::uint64_t>(find_cache(survey, 0, true).held_bytes());
-    return held > 0 ? std::min(told, held) : told;
-  } catch (const Inconclusive&) {
-    return told;
-  }
+  const auto held = static_cast<std::uint64_t>(held_bytes(survey));
+  return held > 0 ? std::min(told, held) : told;
 }
 
 // Lines, and another of the same page for each: first all of these in the order of the chain, then the lines.
 ChaseArray lines_with_companions(const Lab& lab, const Survey& survey, std::uint64_t span_bytes) {
   const std::uint64_t room = cached_bytes(lab, survey) / kParameters.cache_divisor / kParameters.line_bytes;
-  const std::uint64_t wanted = std::clamp(room, kParameters.least_lines, kParameters.lines);
+  const std::uint64_t wanted =
+      room >= kParameters.lines ? kParameters.lines : std::max(room / 2, kParameters.least_lines);
   const std::uint64_t apart =
       std::clamp(std::bit_floor(span_bytes / wanted / 2), kParameters.least_apart_bytes, kParameters.apart_bytes);
   const auto half = static_cast<std::uint32_t>(apart / kParameters.line_bytes);
@@ -100,48 +136,52 @@ ChaseArray lines_with_companions(const Lab& lab, const Survey& survey, std::uint
   return array;
 }
 
-// The lines when nothing of them is left in a cache (the last step but one), and again (the last).
-ChaseProgram lines_after_eviction(const Site& site, const ChaseArray& array, const Evictor& evictor) {
+// The lines when nothing of them is left in a cache (the last step but one), and again (the last). `kind`: of both.
+ChaseProgram lines_after_eviction(const Site& site, const ChaseArray& array, const Evictor& evictor,
+                                  StepKind kind = StepKind::kCounted) {
   const std::uint64_t lines = array.chain_length() / 2;
   std::vector<ChaseStep> steps = evictor.after(site, {.kind = StepKind::kWarm, .loads = 2 * lines});
   steps.push_back({.kind = StepKind::kWarm, .loads = lines});
-  steps.insert(steps.end(), 2, {.kind = StepKind::kCounted, .loads = lines, .first = lines});
-  return make_program(site, {array, evictor.array}, std::move(steps));
+  steps.insert(steps.end(), 2, {.kind = kind, .loads = lines, .first = lines});
+  ChaseProgram program = make_program(site, {array, evictor.array}, std::move(steps));
+  if (keeps_latencies(kind)) program.timed_cap = static_cast<std::uint32_t>(lines);
+  return program;
 }
 
-const stats::Histogram& from_last(const ChaseResult& result, std::size_t step) {
-  return result.steps.rbegin()[step].histogram;
+stats::Histogram from_last(const ChaseResult& result, std::size_t step) {
+  const StepResult& loads = result.steps.rbegin()[step];
+  return loads.latencies.empty() ? loads.histogram : histogram_of(loads.latencies);
 }
 
 double limit_of_caches(const Survey& survey) { return survey.levels[survey.levels.size() - 2].high_cycles; }
 
-// Sweeps with ever more passes; true: so many leave nothing in the caches.
-bool finds_sweeps(Lab& lab, const Survey& survey, const ChaseArray& array, Evictor& evictor) {
+// One as long as that or longer, which leaves nothing in the caches.
+std::optional<Evictor> long_enough(Lab& lab, const Survey& survey, const ChaseArray& array, const Evictor& shortest) {
   const double limit = limit_of_caches(survey);
   std::vector<SweptLoads> found;
-  for (evictor.sweeps = 1; evictor.sweeps <= kParameters.most_sweeps; evictor.sweeps *= 2) {
-    const ChaseResult result = lab.chase({lines_after_eviction(survey.site, array, evictor)}).front();
+  for (std::uint32_t times = 1; times <= kParameters.longest_sweep; times *= 2) {
+    const std::optional<Evictor> evictor = longer(lab, survey.site, shortest, times);
+    if (!evictor) return std::nullopt;
+    const ChaseResult result = lab.chase({lines_after_eviction(survey.site, array, *evictor)}).front();
     found.push_back(swept_loads(from_last(result, 1), from_last(result, 0), limit));
     lab.log(fmt::format(
-        "device.latency: after {} sweeps, {} B apart, {:.4f} of the loads look like hits of {} cycles, {:.4f} are in "
-        "the band",
-        evictor.sweeps, evictor.array.stride_bytes, found.back().like_hits,
+        "device.latency: after {} sweeps of {} B, {} B apart, {:.4f} of the loads look like hits of {} cycles, {:.4f} "
+        "are in the band",
+        evictor->sweeps, evictor->array.bytes, evictor->array.stride_bytes, found.back().like_hits,
         stats::histogram_quantile(from_last(result, 0), 0.5), found.back().in_band));
-    if (are_evicted(found)) return true;
-    if (are_kept(found)) return false;
+    if (are_evicted(found)) return evictor;
+    if (are_kept(found)) return std::nullopt;
   }
-  return false;
+  return std::nullopt;
 }
 
-// Makes the evictor one that leaves nothing in the caches: where more sweeps do not help, its loads are too far apart.
-void find_sweeps(Lab& lab, const Survey& survey, const ChaseArray& array, Evictor& evictor) {
-  while (!finds_sweeps(lab, survey, array, evictor)) {
-    const std::uint64_t finer = evictor.array.stride_bytes / 2;
-    if (finer < kParameters.least_evictor_stride_bytes) {
-      throw Inconclusive("loads look like hits of the last cache, however often it is swept");
-    }
-    evictor.array = make_array(survey.site, evictor.array.bytes, finer);
+// One that leaves nothing in the caches: where a longer one does not help, its loads are too far apart.
+Evictor find_evictor(Lab& lab, const Survey& survey, const ChaseArray& array, std::uint64_t stride_bytes) {
+  for (; stride_bytes >= kParameters.least_evictor_stride_bytes; stride_bytes /= 2) {
+    const auto found = long_enough(lab, survey, array, make_evictor(lab, survey, stride_bytes));
+    if (found) return *found;
   }
+  throw Inconclusive("loads look like hits of the last cache, however much is swept through it");
 }
 
 // Of each copy the loads that no cache served.
@@ -149,7 +189,7 @@ LevelLatency latency_of(const Lab& lab, const Survey& survey, const std::vector<
                         const std::function<double(const ChaseResult&)>& hit_limit) {
   BandLatencies latencies;
   for (const ChaseResult& copy : copies) {
-    const stats::Histogram& loads = from_last(copy, step);
+    const stats::Histogram loads = from_last(copy, step);
     stats::accumulate(latencies.histogram, loads);
     const auto mean = timed_mean(loads, hit_limit(copy), kEveryLoad.high_cycles, survey.timer_cycles);
     if (mean) latencies.means_cycles.push_back(*mean);
@@ -167,20 +207,61 @@ std::optional<MemorySides> sides_of(const LevelLatency& latency, double timer_cy
   return MemorySides{*near, *far};
 }
 
+// Part of the loads of the lines that are cached again which seem to miss all caches.
+double slow_again(const std::vector<ChaseResult>& copies, double hit_limit_cycles) {
+  stats::Histogram again;
+  for (const ChaseResult& copy : copies) stats::accumulate(again, from_last(copy, 0));
+  return 1 - stats::fraction_below(again, hit_limit_cycles);
+}
+
+// The lines after eviction, from SMs spread over the chip. Loads that take longer than a histogram counts are kept.
+std::vector<ChaseResult> load_from_sms(Lab& lab, const Site& site, const ChaseArray& array, const Evictor& evictor) {
+  const auto load = [&](StepKind kind) {
+    ChaseProgram program = lines_after_eviction(site, array, evictor, kind);
+    std::vector<ChaseProgram> programs;
+    for (std::uint32_t i = 0; i < kParameters.sms; ++i) {
+      program.sm = i * lab.info().sm_count / kParameters.sms;
+      programs.push_back(program);
+    }
+    return lab.chase(programs);
+  };
+  std::vector<ChaseResult> copies = load(StepKind::kCounted);
+  const bool told =
+      std::ranges::all_of(copies, [](const ChaseResult& copy) { return are_told(from_last(copy, 1), kEveryLoad); });
+  return told ? copies : load(StepKind::kTimed);
+}
+
+// Lines over so much memory, after eviction. Where many of them are slow even once they are cached again, they may wait
+// for translations: pages at random places fill sets of a TLB that even ones do not. Then over less memory, if that is
+// quicker.
+std::vector<ChaseResult> load_translated(Lab& lab, const Survey& survey, std::uint64_t span_bytes,
+                                         std::uint64_t line_bytes, Evictor& evictor) {
+  std::vector<ChaseResult> best;
+  double best_slow = 1;
+  for (std::uint32_t round = 0; round < kParameters.spans; ++round) {
+    const ChaseArray array = lines_with_companions(lab, survey, span_bytes);
+    evictor = find_evictor(lab, survey, array, line_bytes);
+    std::vector<ChaseResult> copies = load_from_sms(lab, survey.site, array, evictor);
+    const double slow = slow_again(copies, limit_of_caches(survey));
+    lab.log(
+        fmt::format("device.latency: over {} B {:.3f} of the loads are slow once they are cached", span_bytes, slow));
+    if (best.empty() || slow < kParameters.quicker * best_slow) {
+      best = std::move(copies);
+      best_slow = slow;
+    }
+    if (slow <= kParameters.most_slow) break;
+    span_bytes /= kParameters.span_divisor;
+  }
+  return best;
+}
+
 MemoryLatency warm_latency(Lab& lab, const Survey& survey, const MemoryQuestion& question, Evictor& evictor) {
   const std::uint64_t span = question.translated_bytes > 0 ? question.translated_bytes : kParameters.least_span_bytes;
-  const ChaseArray array = lines_with_companions(lab, survey, span);
-  find_sweeps(lab, survey, array, evictor);
-  ChaseProgram program = lines_after_eviction(survey.site, array, evictor);
-  std::vector<ChaseProgram> programs;
-  for (std::uint32_t i = 0; i < kParameters.sms; ++i) {
-    program.sm = i * lab.info().sm_count / kParameters.sms;
-    programs.push_back(program);
-  }
+  const std::vector<ChaseResult> copies = load_translated(lab, survey, span, question.line_bytes, evictor);
   const auto hit_limit = [&](const ChaseResult& copy) {
     return hit_limit_of(from_last(copy, 0), limit_of_caches(survey));
   };
-  MemoryLatency latency{.warm_tlb = latency_of(lab, survey, lab.chase(programs), 1, hit_limit)};
+  MemoryLatency latency{.warm_tlb = latency_of(lab, survey, copies, 1, hit_limit)};
   latency.sides = sides_of(latency.warm_tlb, survey.timer_cycles);
   latency.translated = question.translated_bytes > 0;
   latency.warm_tlb.waits_for_translations = !latency.translated;
@@ -204,18 +285,21 @@ std::optional<ColdTlbLatency> cold_latency(Lab& lab, const Survey& survey, const
     return ColdTlbLatency{latency_of(lab, survey, copies, 0, every_load).mean.cycles, pages.bytes};
   } catch (const DeviceMemoryError& error) {
     lab.log(fmt::format("device.latency: no cold-TLB latency: {}", error.what()));
-    return std::nullopt;
+  } catch (const Inconclusive& error) {
+    lab.log(fmt::format("device.latency: no cold-TLB latency: {}", error.what()));
   }
+  return std::nullopt;
 }
 
 }  // namespace
 
 MemoryLatency find_memory_latency(Lab& lab, const Survey& survey, const MemoryQuestion& question) {
-  Evictor evictor(lab, survey.site, question.line_bytes);
+  Evictor evictor = make_evictor(lab, survey, question.line_bytes);
   MemoryLatency latency;
   // Where no cache stands before memory every load goes there, and nothing need be evicted, least of all the TLBs.
   if (survey.levels.size() < 2) {
     if (lab.info().l2_bytes) throw Inconclusive("loads from memory take about as long as those from L2");
+    require_apart_from_memory(survey);
     latency.warm_tlb = nearest_latency(survey);
   } else {
     latency = warm_latency(lab, survey, question, evictor);

@@ -25,7 +25,8 @@ std::vector<double> smoothed(const stats::Histogram& loads, const MemorySidesPar
 
 }  // namespace
 
-double hit_limit_of(const stats::Histogram& again, double survey_limit_cycles, const EvictionParameters& parameters) {
+double hit_limit_of(const stats::Histogram& again, double survey_limit_cycles,
+                    const SweepEvictionParameters& parameters) {
   const double ordinary = stats::histogram_quantile(again, parameters.ordinary_quantile);
   const double middle = stats::histogram_quantile(again, 0.5);
   const double limit = ordinary + parameters.beyond_ordinary * (ordinary - middle) + kHistogramBinCycles;
@@ -34,12 +35,12 @@ double hit_limit_of(const stats::Histogram& again, double survey_limit_cycles, c
 }
 
 SweptLoads swept_loads(const stats::Histogram& loads, const stats::Histogram& again, double survey_limit_cycles,
-                       const EvictionParameters& parameters) {
+                       const SweepEvictionParameters& parameters) {
   return {.like_hits = stats::fraction_below(loads, hit_limit_of(again, survey_limit_cycles, parameters)),
           .in_band = stats::fraction_below(loads, survey_limit_cycles)};
 }
 
-bool are_evicted(std::span<const SweptLoads> sweeps, const EvictionParameters& parameters) {
+bool are_evicted(std::span<const SweptLoads> sweeps, const SweepEvictionParameters& parameters) {
   const SweptLoads& last = sweeps.back();
   if (last.like_hits > parameters.most_like_hits) return false;
   if (last.in_band <= parameters.most_in_band) return true;
@@ -47,7 +48,7 @@ bool are_evicted(std::span<const SweptLoads> sweeps, const EvictionParameters& p
   return sweeps.size() > 1 && last.in_band > parameters.still_there * sweeps[sweeps.size() - 2].in_band;
 }
 
-bool are_kept(std::span<const SweptLoads> sweeps, const EvictionParameters& parameters) {
+bool are_kept(std::span<const SweptLoads> sweeps, const SweepEvictionParameters& parameters) {
   const double last = sweeps.back().like_hits;
   if (last <= parameters.most_like_hits || sweeps.size() < 2) return false;
   return last > parameters.still_there * sweeps[sweeps.size() - 2].like_hits;

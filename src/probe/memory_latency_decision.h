@@ -2,7 +2,7 @@
 // functions; memory_latency.cpp takes the samples.
 //
 // What fools it: lines that are left in a far part of the last cache, as slow as memory, by an evictor that leaves as
-// many of them however often it passes.
+// many of them however long it is.
 #pragma once
 
 #include <optional>
@@ -12,7 +12,7 @@
 
 namespace gputopo::probe {
 
-struct EvictionParameters {
+struct SweepEvictionParameters {
   // Loads that look like those of the same lines once they are cached again: up to the ordinary ones of these, and half
   // as far again as those are from the middle.
   double ordinary_quantile = 0.9;
@@ -24,7 +24,7 @@ struct EvictionParameters {
   // As many of such loads may be left, which are then left out. More: lines whose latency is the cache's count; less:
   // caches that replace at random are swept again and again.
   double most_like_hits = 0.005;
-  // So much of what a sweep finds where the survey saw hits is there after twice as many sweeps too, if it is memory.
+  // So much of what a sweep finds where the survey saw hits is there after one twice as long too, if it is memory.
   // More: what chance brings looks like lines that leave.
   double still_there = 0.7;
   // But not where nearly all are there: the survey saw memory farther. More: a cache that the evictor does not fill is
@@ -34,7 +34,7 @@ struct EvictionParameters {
   double most_in_band = 0.002;
 };
 
-// Loads of lines after so many sweeps of an evictor.
+// Loads of lines after a sweep of an evictor.
 struct SweptLoads {
   double like_hits = 0;  // part of them that looks like loads of the same lines once they are cached again
   double in_band = 0;    // part of them in the band that the survey gave the last cache, and what is nearer
@@ -43,13 +43,13 @@ struct SweptLoads {
 // Raw latencies below this look like those of lines that are cached: `again` are such loads, of the same lines;
 // `survey_limit_cycles`: what the survey takes for hits is below.
 [[nodiscard]] double hit_limit_of(const stats::Histogram& again, double survey_limit_cycles,
-                                  const EvictionParameters& parameters = {});
+                                  const SweepEvictionParameters& parameters = {});
 [[nodiscard]] SweptLoads swept_loads(const stats::Histogram& loads, const stats::Histogram& again,
-                                     double survey_limit_cycles, const EvictionParameters& parameters = {});
-// Of ever more sweeps: whether the last one's left nothing in the cache.
-[[nodiscard]] bool are_evicted(std::span<const SweptLoads> sweeps, const EvictionParameters& parameters = {});
-// Of the same: whether it left as many in the cache as fewer sweeps did.
-[[nodiscard]] bool are_kept(std::span<const SweptLoads> sweeps, const EvictionParameters& parameters = {});
+                                     double survey_limit_cycles, const SweepEvictionParameters& parameters = {});
+// Of ever longer sweeps: whether the last one's left nothing in the cache.
+[[nodiscard]] bool are_evicted(std::span<const SweptLoads> sweeps, const SweepEvictionParameters& parameters = {});
+// Of the same: whether it left as many in the cache as the one before.
+[[nodiscard]] bool are_kept(std::span<const SweptLoads> sweeps, const SweepEvictionParameters& parameters = {});
 
 struct MemorySidesParameters {
   // Width of the smoothing kernel relative to the latency, as of levels (stats/levels.h).
