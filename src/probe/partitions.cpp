@@ -28,9 +28,11 @@ struct PartitionsParameters {
 };
 constexpr PartitionsParameters kParameters;
 
-NearPart find_near_part(Lab& lab, const Cache& l2, double total_bytes) {
+NearPart find_near_part(Lab& lab, const Cache& l2, std::optional<double> told_bytes) {
+  const double total_bytes = told_bytes.value_or(l2.size_bytes.value_or(l2.held_bytes()));
   // All of it is equally far, or nothing else shows.
-  if (l2.last_level == l2.first_level) return {.ratio = 1, .partitions = 1, .bytes = total_bytes, .interval = {}};
+  if (l2.last_level == l2.first_level)
+    return {.ratio = 1, .ratio_of_all = 1, .partitions = 1, .bytes = total_bytes, .interval = {}};
   const std::uint64_t stride = l2.line_or_fetch_bytes();
   const double near_limit = l2.survey->levels[l2.last_level - 1].high_cycles;
   const auto resident = [&](double limit, double capacities) {
@@ -39,17 +41,22 @@ NearPart find_near_part(Lab& lab, const Cache& l2, double total_bytes) {
   };
   const auto whole = [&](double capacities) { return resident(l2.hit_limit_cycles(), capacities).bytes; };
   const SampledResidency near = resident(near_limit, kParameters.fitting_capacities);
-  PartitionCount count = count_partitions({.whole = total_bytes, .near = near.bytes});
+  const PartitionCount of_all = count_partitions({.whole = total_bytes, .near = near.bytes, .is_seen = !told_bytes});
+  PartitionCount count = of_all;
   // Where sets fill unevenly not all of the footprint stays: then it counts against what of it is resident at all.
   if (!count.partitions) {
-    count = count_partitions({.whole = whole(kParameters.fitting_capacities), .near = near.bytes});
+    count = first_whole(count, count_partitions({whole(kParameters.fitting_capacities), near.bytes}));
   }
   if (!count.partitions) {
     const double filled = whole(kParameters.filling_capacities);
-    count = count_partitions({.whole = filled, .near = resident(near_limit, kParameters.filling_capacities).bytes});
+    count = first_whole(count, count_partitions({filled, resident(near_limit, kParameters.filling_capacities).bytes}));
   }
   lab.log(fmt::format("partitions: {:.0f} of {:.0f} B near: {:.2f}", near.bytes, total_bytes, count.ratio));
-  return {.ratio = count.ratio, .partitions = count.partitions, .bytes = near.bytes, .interval = near.interval};
+  return {.ratio = count.ratio,
+          .ratio_of_all = of_all.ratio,
+          .partitions = count.partitions,
+          .bytes = near.bytes,
+          .interval = near.interval};
 }
 
 }  // namespace
@@ -64,12 +71,13 @@ Partitions find_partitions(Lab& lab, const Cache& l2, std::optional<double> told
   }
   Partitions partitions;
   try {
-    partitions.near = find_near_part(lab, l2, told_bytes.value_or(l2.size_bytes.value_or(l2.held_bytes())));
+    partitions.near = find_near_part(lab, l2, told_bytes);
   } catch (const Inconclusive& error) {
     if (sides == nullptr) throw;
     lab.log(fmt::format("partitions: {}", error.what()));
   }
   evidence.near_ratio = partitions.near.ratio;
+  evidence.ratio_of_all = partitions.near.ratio_of_all;
   evidence.by_near_size = partitions.near.partitions;
   PartitionsFound found = settle(lab, "partitions", decide_partitions(evidence));
   partitions.count = found.partitions;
@@ -101,20 +109,23 @@ Attribute to_attribute(const Partitions& partitions) {
   return attribute;
 }
 
-std::optional<SizeByPartitions> size_by_partitions(const Partitions& partitions, std::optional<double> seen_bytes) {
-  const NearPart& near = partitions.near;
-  if (partitions.count < 2 || !(near.interval.high > 0)) return std::nullopt;
+std::optional<SizeByPartitions> size_by_partitions(const Partitions& partitions, const std::optional<SeenBytes>& seen) {
+  constexpr const char* kMethod = "near_part_times_partitions";
+  if (partitions.count < 2) return std::nullopt;
   const auto count = static_cast<double>(partitions.count);
-  if (seen_bytes && !sees_copies(*seen_bytes / near.bytes, static_cast<std::size_t>(partitions.count))) {
-    return std::nullopt;
+  if (partitions.far_is_beyond && seen) {
+    return SizeByPartitions{{count * seen->bytes, {count * seen->interval.low, count * seen->interval.high}}, kMethod};
   }
-  return SizeByPartitions{count * near.bytes,
-                          {count * near.interval.low * (1 - kParameters.counted_as_near), count * near.interval.high}};
-}
-
-std::optional<SizeByPartitions> size_by_near_part(const Partitions& partitions, const SizeByPartitions& seen) {
-  const auto count = static_cast<double>(partitions.count);
-  return SizeByPartitions{count * seen.bytes, {count * seen.interval.low, count * seen.interval.high}};
+  const NearPart& near = partitions.near;
+  if (!(near.interval.high > 0)) {
+    if (!seen) return std::nullopt;
+    const double seen_part = seen_with_copies(partitions.count) / count;
+    return SizeByPartitions{{seen->bytes, {seen->interval.low, seen->interval.high / seen_part}}, "seen_by_one_sm"};
+  }
+  if (seen && !sees_copies(seen->bytes / near.bytes, static_cast<std::size_t>(partitions.count))) return std::nullopt;
+  return SizeByPartitions{
+      {count * near.bytes, {count * near.interval.low * (1 - kParameters.counted_as_near), count * near.interval.high}},
+      kMethod};
 }
 
 }  // namespace gputopo::probe

@@ -11,7 +11,8 @@ namespace gputopo::probe {
 
 // What an SM has near of a large footprint.
 struct NearPart {
-  std::optional<double> ratio;             // of all to that
+  std::optional<double> ratio;             // of all to that, or of what stays of a footprint
+  double ratio_of_all = 0;                 // 0 where nothing is near
   std::optional<std::int64_t> partitions;  // the whole number that it is, where it is one
   double bytes = 0;
   stats::Interval interval;  // none where all is equally far
@@ -34,16 +35,20 @@ struct Partitions {
                                          const Sides* sides, const std::string& no_sides);
 [[nodiscard]] Attribute to_attribute(const Partitions& partitions);
 
-// One SM does not see all of an L2 whose far lines are copied: what it is from the part that is near. Nothing where
-// `seen_bytes` is all of it; that is nothing where it is not known how much an SM sees.
-struct SizeByPartitions {
+// What one SM sees of a cache.
+struct SeenBytes {
   double bytes = 0;
   stats::Interval interval;
 };
+struct SizeByPartitions {
+  SeenBytes size;
+  std::string method;
+};
+// One SM does not see all of an L2 whose far lines are copied. Its size is that of the part that is near times their
+// number, and what is seen where far hits look like loads from memory (far_is_beyond) is that part. Where near and far
+// hits look alike, nothing tells whether lines are copied: it is what is seen, or as much more as that may leave out.
+// Nothing where all is seen. `seen`: nothing where it is not known how much an SM sees.
 [[nodiscard]] std::optional<SizeByPartitions> size_by_partitions(const Partitions& partitions,
-                                                                 std::optional<double> seen_bytes);
-// The same where far_is_beyond: what was seen is the near part alone.
-[[nodiscard]] std::optional<SizeByPartitions> size_by_near_part(const Partitions& partitions,
-                                                                const SizeByPartitions& seen);
+                                                                 const std::optional<SeenBytes>& seen);
 
 }  // namespace gputopo::probe

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "probe/partitions_decision.h"
 #include "stats/descriptive.h"
 
 namespace gputopo::probe {
@@ -52,26 +53,15 @@ Decision<SplitSms> split_by_first_touch(const FirstTouches& touches, const Sides
   return decision;
 }
 
-namespace {
-
-// All that one SM sees, in partitions, where far lines are copied: the near one, and of each other what is not copied,
-// which is all but one in so many of its lines.
-double seen_with_copies(std::size_t partitions) {
-  const auto count = static_cast<double>(partitions);
-  return 1 + (count - 1) * (count - 1) / count;
-}
-
-}  // namespace
-
 bool sees_copies(double ratio, std::size_t partitions) {
   const auto count = static_cast<double>(partitions);
-  return std::abs(ratio - seen_with_copies(partitions)) < std::abs(ratio - count);
+  return std::abs(ratio - seen_with_copies(static_cast<std::int64_t>(partitions))) < std::abs(ratio - count);
 }
 
 bool fits_partitions(double ratio, std::size_t partitions, const SidesDecisionParameters& parameters) {
   const auto count = static_cast<double>(partitions);
   return std::abs(ratio - count) <= parameters.near_tolerance ||
-         std::abs(ratio - seen_with_copies(partitions)) <= parameters.near_tolerance;
+         std::abs(ratio - seen_with_copies(static_cast<std::int64_t>(partitions))) <= parameters.near_tolerance;
 }
 
 Decision<PartitionsFound> decide_partitions(const PartitionsEvidence& evidence,
@@ -95,7 +85,11 @@ Decision<PartitionsFound> decide_partitions(const PartitionsEvidence& evidence,
   const bool all_is_near = evidence.near_ratio == 1.0;
   decision.basis =
       fmt::format("{} sides of SMs; all over what is near: {:.2f}", sides, evidence.near_ratio.value_or(0));
-  if (all_is_near ? well_populated : agrees) {
+  // Partitions that no SM is near: sets that fill unevenly make what is near too small, but where there are few SMs
+  // that is as likely.
+  const bool may_be_more =
+      !well_populated && evidence.ratio_of_all > static_cast<double>(sides) + parameters.near_tolerance;
+  if (all_is_near ? well_populated : agrees && !may_be_more) {
     decision.value = std::move(found);
     return decision;
   }

@@ -66,7 +66,8 @@ struct FirstTouches {
 
 // What the two experiments say.
 struct PartitionsEvidence {
-  std::optional<double> near_ratio;               // all of L2 over what is near; 1 where nothing is far
+  std::optional<double> near_ratio;               // what stays of a footprint over what is near; 1: nothing is far
+  double ratio_of_all = 0;                        // all of L2 over what is near
   std::optional<std::int64_t> by_near_size;       // the whole number that it is, where it is one
   std::optional<std::vector<std::size_t>> sides;  // SMs on each
   std::string no_sides;                           // why there are none

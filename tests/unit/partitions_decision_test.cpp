@@ -49,5 +49,25 @@ TEST(PartitionsDecision, ToleratesWhatItIsTold) {
   EXPECT_EQ(count_partitions({.whole = 2.4, .near = 1}, {.whole_tolerance = 0.45}).partitions, 2);
 }
 
+// Of two partitions one SM sees its own and half of the other, where far lines are copied.
+TEST(PartitionsDecision, WhatOneSmSeesOfCopiesIsNoWholeNumber) {
+  EXPECT_EQ(seen_with_copies(1), 1);
+  EXPECT_EQ(seen_with_copies(2), 1.5);
+  EXPECT_NEAR(seen_with_copies(8), 7.125, 1e-12);
+  EXPECT_EQ(count_partitions({.whole = 1.5, .near = 1, .is_seen = true}).partitions, 2);
+  EXPECT_EQ(count_partitions({.whole = 2.33, .near = 1, .is_seen = true}).partitions, 3);
+  EXPECT_EQ(count_partitions({.whole = 2, .near = 1, .is_seen = true}).partitions, 2);
+  EXPECT_EQ(count_partitions({.whole = 3.25, .near = 1, .is_seen = true}).partitions, 3) << "or 4: both are as near";
+}
+
+TEST(PartitionsDecision, OnePartitionIsNoAnswerWhereAllIsMoreThanWhatIsNear) {
+  const PartitionCount unclear = {.ratio = 1.4, .partitions = std::nullopt};
+  EXPECT_EQ(first_whole(unclear, {.ratio = 1.18, .partitions = 1}).partitions, std::nullopt);
+  EXPECT_EQ(first_whole(unclear, {.ratio = 1.18, .partitions = 1}).ratio, 1.4);
+  EXPECT_EQ(first_whole(unclear, {.ratio = 2.1, .partitions = 2}).partitions, 2);
+  EXPECT_EQ(first_whole({.ratio = 0.6, .partitions = std::nullopt}, {.ratio = 1, .partitions = 1}).partitions, 1);
+  EXPECT_EQ(first_whole({.ratio = 4, .partitions = 4}, {.ratio = 2, .partitions = 2}).partitions, 4);
+}
+
 }  // namespace
 }  // namespace gputopo::probe

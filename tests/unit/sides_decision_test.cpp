@@ -115,6 +115,17 @@ TEST(DecidePartitions, FewSmsDoNotShowAllSides) {
   EXPECT_THAT(close.value->flags, ElementsAre(HasSubstr("few_sms: ")));
 }
 
+// Of five partitions eight SMs are near four, of what is near some is copies, and not all of a footprint stays.
+TEST(DecidePartitions, FewSmsAndMoreThanTheyAreNearAreFlagged) {
+  PartitionsEvidence five = evidence(3.86, 4, {2, 2, 2, 2});
+  five.ratio_of_all = 4.7;
+  const Decision<PartitionsFound> found = decide_partitions(five);
+  ASSERT_TRUE(found.value);
+  EXPECT_THAT(found.value->flags, ElementsAre(HasSubstr("few_sms: ")));
+  five.sides = {33, 33, 33, 33};
+  EXPECT_THAT(decide_partitions(five).value->flags, IsEmpty()) << "sets that fill unevenly";
+}
+
 TEST(DecidePartitions, OneExperimentAloneIsFlagged) {
   const Decision<PartitionsFound> found =
       decide_partitions({.near_ratio = 2, .by_near_size = 2, .no_sides = "there is one SM"});

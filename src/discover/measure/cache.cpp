@@ -70,17 +70,16 @@ void correct_for_copies(Context& context, const ElementInfo& element, Attribute&
     const probe::Partitions& partitions = context.caches.partitions(element.id);
     // Where near memory hides among far hits, only loads from far memory tell how much an SM sees, and what is at home
     // far stays longer than the rest.
-    const bool is_seen = size.method != "clear_memory_loads";
-    const auto corrected = partitions.far_is_beyond
-                               ? size_by_near_part(partitions, {*size.number(), {*size.low, *size.high}})
-                               : size_by_partitions(partitions, is_seen ? size.number() : std::nullopt);
+    std::optional<probe::SeenBytes> seen;
+    if (size.method != "clear_memory_loads") seen = {*size.number(), {*size.low, *size.high}};
+    const auto corrected = size_by_partitions(partitions, seen);
     size.flags.insert(size.flags.end(), partitions.flags.begin(), partitions.flags.end());
     if (!corrected) return;
-    if (is_seen) size.add_detail("seen_bytes", *size.number());
-    size.value = static_cast<std::int64_t>(std::round(corrected->bytes));
-    size.low = corrected->interval.low;
-    size.high = corrected->interval.high;
-    size.method = "near_part_times_partitions";
+    if (seen) size.add_detail("seen_bytes", *size.number());
+    size.value = static_cast<std::int64_t>(std::round(corrected->size.bytes));
+    size.low = corrected->size.interval.low;
+    size.high = corrected->size.interval.high;
+    size.method = corrected->method;
   } catch (const NotSupportedError& error) {
     context.bench().log(fmt::format("{}.size: {}", element.name, error.what()));
   } catch (const DeviceLostError&) {
@@ -92,13 +91,14 @@ void correct_for_copies(Context& context, const ElementInfo& element, Attribute&
   }
 }
 
-// The vendor's figure is the value; what was measured stands beside it.
+// The vendor's figure is the value; what was measured stands beside it, and what may be wrong with that.
 Attribute told_beside(Attribute told, const Attribute& measured) {
   told.details = measured.details;
   told.details.insert(told.details.begin(), {{"measured_bytes", *measured.number()},
                                              {"measured_low_bytes", *measured.low},
                                              {"measured_high_bytes", *measured.high}});
   told.method = measured.method;
+  told.flags = measured.flags;
   told.conditions = measured.conditions;
   told.samples = measured.samples;
   return told;
