@@ -18,6 +18,7 @@ class Checker {
       if (const ElementInfo* info = find_element(element.id)) {
         latency_in_order(*info);
         if (info->kind == ElementKind::kMemory) bandwidth_is_possible(info->id);
+        if (info->kind == ElementKind::kDataCache) is_quicker_than_memory(element.id);
         if (coverage_of(vendor(), info->id, AttributeId::kSize) == Coverage::kApiAndMeasured) {
           size_agrees_with_api(info->id);
         }
@@ -98,6 +99,16 @@ class Checker {
       Attribute* measured = attribute(to_string(memory), id);
       if (measured != nullptr && *measured->number() > *theoretical->number())
         flag(*measured, "above_theoretical_bandwidth");
+    }
+  }
+
+  // What was streamed was no cache's, or it tells nothing of the cache.
+  void is_quicker_than_memory(const std::string& cache) {
+    Attribute* bandwidth = attribute(cache, AttributeId::kReadBandwidth);
+    const Attribute* memory = attribute(to_string(ElementId::kDevice), AttributeId::kReadBandwidth);
+    constexpr double kAlike = 1.05;
+    if (bandwidth != nullptr && memory != nullptr && *bandwidth->number() < kAlike * *memory->number()) {
+      flag(*bandwidth, "no_faster_than_memory");
     }
   }
 

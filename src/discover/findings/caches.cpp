@@ -107,6 +107,11 @@ Cache CacheFindings::locate(ElementId element) {
     return *found_there;
   }
   probe::require_apart_from_memory(found);
+  if (const std::optional<double> told = told_size(bench_.info(), element).number()) {
+    throw probe::Inconclusive(
+        fmt::format("loads that bypass L1 show {} level(s), so its {:.0f} B take about as long as another level",
+                    found.levels.size(), *told));
+  }
   throw probe::NotPresent(
       fmt::format("loads that bypass L1 show {} level(s), the last of which is memory", found.levels.size()));
 }
