@@ -250,19 +250,29 @@ class Truths {
     const CacheSpec& first = *cache_at(machine_, Space::kGlobal, 0);
     const CacheSpec& l2 = cache_of(machine_, "l2");
     // Where L2 does not keep what is stored, nothing shows whether L1 passes it on.
-    if (first.id != "l2") writes(first, allocates_on_store(l2));
-    // Streams over less do not stay in an L2. And one that writes through takes no more than memory does.
+    if (first.id != "l2") writes(first, allocates_on_store(l2), allocates_on_store(l2));
+    // Streams over less do not stay in an L2. And one that writes through takes no more than what is behind it does, as
+    // does one that writes back no faster than that.
     constexpr std::uint64_t kLeastStreamBytes = 512 << 10;
-    const bool has_l3 = cache_at(machine_, Space::kGlobalBypassL1, 1) != nullptr;
-    writes(l2, (writes_back(l2) || !has_l3) && l2.size_bytes >= kLeastStreamBytes);
+    constexpr double kClearlyFaster = 1.25;
+    const CacheSpec* l3 = cache_at(machine_, Space::kGlobalBypassL1, 1);
+    const double behind = write_bandwidth(l3 != nullptr ? l3->id : std::string(sim::kMemoryLevel));
+    const bool is_faster = write_bandwidth("l2") > kClearlyFaster * behind;
+    const bool shows = (writes_back(l2) || l3 == nullptr) && l2.size_bytes >= kLeastStreamBytes;
+    writes(l2, shows, shows && is_faster);
   }
 
-  void writes(const CacheSpec& cache, bool shows) {
+  [[nodiscard]] double write_bandwidth(const std::string& level) const {
+    const auto found = machine_.bandwidths.find(level);
+    return found == machine_.bandwidths.end() ? 0 : found->second.write_bytes_per_second;
+  }
+
+  void writes(const CacheSpec& cache, bool allocation_shows, bool policy_shows) {
     const ElementInfo* element = find_element(cache.id);
     if (element == nullptr) return;
-    add(*element, AttributeId::kWriteAllocate, allocates_on_store(cache), 0, shows);
+    add(*element, AttributeId::kWriteAllocate, allocates_on_store(cache), 0, allocation_shows);
     add(*element, AttributeId::kWritePolicy, std::string(writes_back(cache) ? "write_back" : "write_through"), 0,
-        shows);
+        policy_shows);
   }
 
   const MachineSpec& machine_;

@@ -129,7 +129,8 @@ tests/support/truths.cpp says what is true of a machine. A value is *wrong* (con
 95% interval, it is off by more than 2% or a cycle (of latencies), a line or 1% (of sizes), 3% (of penalties) or 5% (of
 bandwidths), and no flag says so; names and counts where they differ at all; a claim that something is not there where it
 is. *Flagged*: wrong, with a flag. *Silent*: without a value where the machine shows one: where its latencies stand apart
-by a tenth and by four times the jitter, and the space is large enough. *Held*: of the intervals, those that hold the truth.
+by a tenth and by four times the jitter, and the space is large enough; of the write policy of an L2, where it takes
+writes a quarter faster than what is behind it. *Held*: of the intervals, those that hold the truth.
 
 )";
 
