@@ -169,7 +169,7 @@ std::optional<Evictor> long_enough(Lab& lab, const Survey& survey, const ChaseAr
         "are in the band",
         evictor->sweeps, evictor->array.bytes, evictor->array.stride_bytes, found.back().like_hits,
         stats::histogram_quantile(from_last(result, 0), 0.5), found.back().in_band));
-    if (are_evicted(found)) return evictor;
+    if (are_evicted(found, lab.tells_last_cache())) return evictor;
     if (are_kept(found)) return std::nullopt;
   }
   return std::nullopt;

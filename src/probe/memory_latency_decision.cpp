@@ -40,12 +40,13 @@ SweptLoads swept_loads(const stats::Histogram& loads, const stats::Histogram& ag
           .in_band = stats::fraction_below(loads, survey_limit_cycles)};
 }
 
-bool are_evicted(std::span<const SweptLoads> sweeps, const SweepEvictionParameters& parameters) {
+bool are_evicted(std::span<const SweptLoads> sweeps, bool is_told, const SweepEvictionParameters& parameters) {
   const SweptLoads& last = sweeps.back();
   if (last.like_hits > parameters.most_like_hits) return false;
   if (last.in_band <= parameters.most_in_band) return true;
-  if (last.in_band > parameters.nearly_all) return false;
-  return sweeps.size() > 1 && last.in_band > parameters.still_there * sweeps[sweeps.size() - 2].in_band;
+  if (!is_told && last.in_band > parameters.nearly_all) return false;
+  const double still_there = is_told ? parameters.still_there : parameters.still_there_of_unknown;
+  return sweeps.size() > 1 && last.in_band > still_there * sweeps[sweeps.size() - 2].in_band;
 }
 
 bool are_kept(std::span<const SweptLoads> sweeps, const SweepEvictionParameters& parameters) {

@@ -25,10 +25,13 @@ struct SweepEvictionParameters {
   // caches that replace at random are swept again and again.
   double most_like_hits = 0.005;
   // So much of what a sweep finds where the survey saw hits is there after one twice as long too, if it is memory.
-  // More: what chance brings looks like lines that leave.
+  // More: what chance brings looks like lines that leave. Where the last cache may be larger than the evictor, a longer
+  // one leaves hardly less of it until it is as large.
   double still_there = 0.7;
+  double still_there_of_unknown = 0.93;
   // But not where nearly all are there: the survey saw memory farther. More: a cache that the evictor does not fill is
-  // memory; less: the near part of memory is a cache.
+  // memory; less: the near part of memory is a cache. Where the evictor is larger than the last cache for sure, the
+  // survey is wrong: misses of a TLB looked like memory.
   double nearly_all = 0.9;
   // Fewer loads where the survey saw hits are none.
   double most_in_band = 0.002;
@@ -46,8 +49,10 @@ struct SweptLoads {
                                   const SweepEvictionParameters& parameters = {});
 [[nodiscard]] SweptLoads swept_loads(const stats::Histogram& loads, const stats::Histogram& again,
                                      double survey_limit_cycles, const SweepEvictionParameters& parameters = {});
-// Of ever longer sweeps: whether the last one's left nothing in the cache.
-[[nodiscard]] bool are_evicted(std::span<const SweptLoads> sweeps, const SweepEvictionParameters& parameters = {});
+// Of ever longer sweeps: whether the last one's left nothing in the cache. `is_told`: the vendor tells how large the
+// last cache is, and each sweep exceeds that.
+[[nodiscard]] bool are_evicted(std::span<const SweptLoads> sweeps, bool is_told,
+                               const SweepEvictionParameters& parameters = {});
 // Of the same: whether it left as many in the cache as the one before.
 [[nodiscard]] bool are_kept(std::span<const SweptLoads> sweeps, const SweepEvictionParameters& parameters = {});
 

@@ -41,37 +41,39 @@ TEST(SweptLoads, AreHitsOfAFarPartBeyondTheSurveysBand) {
 }
 
 TEST(Evicted, OneSweepThatLeavesNothing) {
-  EXPECT_TRUE(are_evicted(std::vector<SweptLoads>{{0, 0}}));
-  EXPECT_TRUE(are_evicted(std::vector<SweptLoads>{{0.001, 0.001}}));
+  EXPECT_TRUE(are_evicted(std::vector<SweptLoads>{{0, 0}}, true));
+  EXPECT_TRUE(are_evicted(std::vector<SweptLoads>{{0.001, 0.001}}, true));
 }
 
 // A third level of unknown size, which the evictor does not fill: the survey saw memory beyond.
 TEST(Evicted, NotWhereNearlyAllIsWhereTheSurveySawHits) {
-  EXPECT_FALSE(are_evicted(std::vector<SweptLoads>{{0, 1}, {0, 1}}));
-  EXPECT_TRUE(are_evicted(std::vector<SweptLoads>{{0, 0.5}, {0, 0.5}})) << "memory near the SM";
+  EXPECT_FALSE(are_evicted(std::vector<SweptLoads>{{0, 1}, {0, 1}}, false));
+  EXPECT_TRUE(are_evicted(std::vector<SweptLoads>{{0, 0.5}, {0, 0.5}}, false)) << "memory near the SM";
+  EXPECT_FALSE(are_evicted(std::vector<SweptLoads>{{0, 0.95}, {0, 0.85}}, false)) << "twice as much evicts more of it";
+  EXPECT_TRUE(are_evicted(std::vector<SweptLoads>{{0, 1}, {0, 1}}, true)) << "misses of a TLB, to the survey";
 }
 
 // A cache that replaces at random keeps one line in twenty of each sweep.
 TEST(Evicted, MoreSweepsOfACacheThatReplacesAtRandom) {
-  EXPECT_FALSE(are_evicted(std::vector<SweptLoads>{{0.05, 0.05}}));
+  EXPECT_FALSE(are_evicted(std::vector<SweptLoads>{{0.05, 0.05}}, true));
   EXPECT_FALSE(are_kept(std::vector<SweptLoads>{{0.05, 0.05}}));
   EXPECT_FALSE(are_kept(std::vector<SweptLoads>{{0.05, 0.05}, {0.008, 0.008}}));
-  EXPECT_FALSE(are_evicted(std::vector<SweptLoads>{{0.05, 0.05}, {0.008, 0.008}}));
-  EXPECT_TRUE(are_evicted(std::vector<SweptLoads>{{0.05, 0.05}, {0.008, 0.008}, {0, 0}}));
+  EXPECT_FALSE(are_evicted(std::vector<SweptLoads>{{0.05, 0.05}, {0.008, 0.008}}, true));
+  EXPECT_TRUE(are_evicted(std::vector<SweptLoads>{{0.05, 0.05}, {0.008, 0.008}, {0, 0}}, true));
 }
 
 // Lines that no sweep reaches, as the evictor's loads are too far apart.
 TEST(Evicted, NothingByAnEvictorWhoseLoadsAreTooFarApart) {
   const std::vector<SweptLoads> sweeps = {{0.98, 0.98}, {0.98, 0.98}};
-  EXPECT_FALSE(are_evicted(sweeps));
+  EXPECT_FALSE(are_evicted(sweeps, true));
   EXPECT_TRUE(are_kept(sweeps));
 }
 
 // Near memory that is as quick as the far part of the cache: another sweep does not change it.
 TEST(Evicted, WhereNearMemoryIsAsQuickAsFarHits) {
-  EXPECT_FALSE(are_evicted(std::vector<SweptLoads>{{0, 0.4}}));
-  EXPECT_TRUE(are_evicted(std::vector<SweptLoads>{{0, 0.4}, {0, 0.41}}));
-  EXPECT_FALSE(are_evicted(std::vector<SweptLoads>{{0, 0.4}, {0, 0.1}})) << "these were lines of the far part";
+  EXPECT_FALSE(are_evicted(std::vector<SweptLoads>{{0, 0.4}}, true));
+  EXPECT_TRUE(are_evicted(std::vector<SweptLoads>{{0, 0.4}, {0, 0.41}}, true));
+  EXPECT_FALSE(are_evicted(std::vector<SweptLoads>{{0, 0.4}, {0, 0.1}}, true)) << "these were lines of the far part";
 }
 
 // As an H200's, with the timer: by its home, a line is near or far.
