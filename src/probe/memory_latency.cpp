@@ -14,6 +14,7 @@
 #include "probe/intervals.h"
 #include "probe/latency.h"
 #include "probe/memory_latency_decision.h"
+#include "probe/survey_decision.h"
 
 namespace gputopo::probe {
 namespace {
@@ -153,7 +154,11 @@ stats::Histogram from_last(const ChaseResult& result, std::size_t step) {
   return loads.latencies.empty() ? loads.histogram : histogram_of(loads.latencies);
 }
 
-double limit_of_caches(const Survey& survey) { return survey.levels[survey.levels.size() - 2].high_cycles; }
+// Where misses of a TLB hide where the nearest cache ends, only its own hits are known: they are what is timed here.
+double limit_of_caches(const Survey& survey) {
+  const bool is_hidden = survey.unsure_level == std::size_t{0} && !survey.translation.added_cycles.empty();
+  return is_hidden ? nearest_limit_cycles(survey.tiny) : survey.levels[survey.levels.size() - 2].high_cycles;
+}
 
 // One as long as that or longer, which leaves nothing in the caches.
 std::optional<Evictor> long_enough(Lab& lab, const Survey& survey, const ChaseArray& array, const Evictor& shortest) {

@@ -89,6 +89,14 @@ const Survey& CacheFindings::complete_survey(const Site& site) {
   });
 }
 
+const Survey* CacheFindings::hidden_by_translation(ElementId element) {
+  const ElementInfo& info = info_of(element);
+  if (info.space != Space::kGlobalBypassL1 || info.depth != 0) return nullptr;
+  const Survey& found = survey(*info.space);
+  const bool is_hidden = found.unsure_level == std::size_t{0} && !found.translation.added_cycles.empty();
+  return is_hidden && found.levels.size() > 1 ? &found : nullptr;
+}
+
 // ---- Caches ----
 
 Cache CacheFindings::locate(ElementId element) {
@@ -241,6 +249,7 @@ void CacheFindings::require_translated_levels(ElementId element) {
 }
 
 std::uint64_t CacheFindings::shortest_shared_line_bytes() {
+  constexpr std::uint64_t kShortestLineBytes = 32;  // of any GPU
   std::uint64_t shortest = 128;
   for (const ElementId element : {ElementId::kL2, ElementId::kL3}) {
     if (!has_element(vendor_, element)) continue;
@@ -248,6 +257,9 @@ std::uint64_t CacheFindings::shortest_shared_line_bytes() {
       shortest = std::min(shortest, lined(element).line_or_fetch_bytes());
     } catch (const probe::NotPresent&) {
       continue;
+    } catch (const probe::Inconclusive& error) {
+      bench_.log(fmt::format("{}: a line is taken for {} B: {}", to_string(element), kShortestLineBytes, error.what()));
+      shortest = kShortestLineBytes;
     }
   }
   return shortest;

@@ -36,6 +36,9 @@ class CacheFindings {
   [[nodiscard]] const probe::Survey& survey(Space space) { return complete_survey(site(space)); }
   // Of a tiny array only.
   [[nodiscard]] const probe::Survey& begun_survey(const probe::Site& site);
+  // The survey's where misses of a TLB hide where this cache ends, as they take as long as the level behind it, and it
+  // is the nearest: then only what fits it is known. Else nullptr.
+  [[nodiscard]] const probe::Survey* hidden_by_translation(ElementId element);
 
   // ---- Caches: each stage knows what is to be known of the stages before. A finding that is not to be had (the line
   // of a cache that is never exceeded) leaves the cache without it; a cache that is not there is not there at any

@@ -137,6 +137,10 @@ const probe::Sides* sides_if_known(Context& context, const ElementInfo& element)
 }
 
 Attribute latency(Context& context, const ElementInfo& element) {
+  // What fits the nearest part of it does not wait for translations.
+  if (const probe::Survey* survey = context.caches.hidden_by_translation(element.id)) {
+    return to_attribute(*survey, {.nearest = probe::nearest_latency(*survey)}, context.keep_samples());
+  }
   const Cache& cache = context.caches.located(element.id);
   // An SM's own caches are looked up beside the translation, or are small enough for it.
   const std::uint64_t translated = cache.site().exclusive ? context.caches.translated_bytes() : 0;
@@ -172,6 +176,10 @@ Attribute penalty_before_memory(Context& context, const ElementInfo& element) {
 }
 
 Attribute miss_penalty(Context& context, const ElementInfo& element) {
+  const bool is_last = next_of(context.vendor(), element.id) == ElementId::kDevice;
+  if (is_last && context.caches.hidden_by_translation(element.id) != nullptr) {
+    return penalty_before_memory(context, element);
+  }
   const Cache& located = context.caches.located(element.id);
   // As global loads reach it, which is how the latency of memory is measured.
   const bool memory_is_next =
