@@ -270,6 +270,16 @@ TEST(CliStreams, ARecordingReplaysToTheSameValues) {
   EXPECT_EQ(*read_json(replayed.out).find_memory("constant_l1"), before);
 }
 
+// Of a GPU that cannot run some of the programs.
+TEST(CliStreams, ARecordingOfAnOldGpuReplaysToTheSameExitCode) {
+  const TemporaryFolder folder;
+  const CommandResult measured =
+      gputopo_with("--device sim:gt200 --quiet --only shared,bulk_copy --record " + folder.file("a.rec"));
+  const CommandResult replayed = gputopo_with("replay --quiet --only shared,bulk_copy " + folder.file("a.rec"));
+  EXPECT_EQ(measured.exit_code, 0) << measured.err;
+  EXPECT_EQ(replayed.exit_code, 0) << replayed.err;
+}
+
 TEST(CliStreams, ListAndCoverageAreResults) {
   EXPECT_THAT(gputopo_with("list").out, HasSubstr("sim:h200"));
   EXPECT_EQ(gputopo_with("coverage").out, coverage_table());

@@ -226,6 +226,25 @@ TEST_F(Replay, ThrowsWhatTheDeviceThrewAndGoesOn) {
   EXPECT_THROW(static_cast<void>(run_one(*replay, program)), DeviceLostError);
 }
 
+TEST_F(Replay, ProgramsThatFailedTogetherFailAsTheyDid) {
+  auto device = std::make_unique<ScriptedDevice>();
+  device->script = {RecordedError{"not_supported", "no such programs here", "X"}, stream_result(1)};
+  Recorder recorder(std::move(device));
+  const std::vector<Program> programs = {stream_program(), chase_program(4096)};
+  EXPECT_THROW(static_cast<void>(recorder.run(programs)), NotSupportedError);
+  static_cast<void>(run_one(recorder, stream_program()));
+  const auto replay = replay_of(recorder);
+  EXPECT_THROW(static_cast<void>(replay->run(programs)), NotSupportedError);
+  EXPECT_EQ(run_one(*replay, stream_program())[0], stream_result(1));
+  // Now the first does not fail, and the other was never answered.
+  try {
+    static_cast<void>(replay->run(programs));
+    FAIL() << "no exception";
+  } catch (const DeviceError& error) {
+    EXPECT_THAT(error.what(), HasSubstr("the recording does not hold"));
+  }
+}
+
 TEST_F(Replay, EveryErrorComesBackAsItself) {
   const auto type_of = [](const auto& error) { return record_error(error).type; };
   EXPECT_EQ(type_of(NotSupportedError("x")), "not_supported");

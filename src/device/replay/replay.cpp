@@ -22,12 +22,11 @@ class ReplayDevice : public Device {
     for (const Program& program : programs) {
       validate(program);
       texts.push_back(to_text(program));
-      if (!recording_.answers.contains(texts.back())) {
-        // No word on the device, which may well run it: its values are unavailable, and the exit code says so.
-        throw DeviceError(
-            "the recording does not hold a program that this needs; it was made by another version of gputopo or with "
-            "other options: replay it with those, or record again");
-      }
+    }
+    // Programs that failed together are recorded as the first of them, with the error: the others need no answer.
+    const bool failed = !texts.empty() && std::holds_alternative<RecordedError>(upcoming_answer(texts.front()));
+    if (!failed) {
+      for (const std::string& text : texts) static_cast<void>(upcoming_answer(text));
     }
     std::vector<ProgramResult> results;
     if (ended_ && ended_()) throw EndedError("ended before all programs had run");
@@ -40,11 +39,21 @@ class ReplayDevice : public Device {
   void end_when(std::function<bool()> ended) override { ended_ = std::move(ended); }
 
  private:
+  const RecordedAnswer& upcoming_answer(const std::string& text) {
+    const auto found = recording_.answers.find(text);
+    if (found == recording_.answers.end()) {
+      // No word on the device, which may well run it: its values are unavailable, and the exit code says so.
+      throw DeviceError(
+          "the recording does not hold a program that this needs; it was made by another version of gputopo or with "
+          "other options: replay it with those, or record again");
+    }
+    const std::vector<RecordedAnswer>& answers = found->second;
+    return answers[std::min(given_[text], answers.size() - 1)];
+  }
+
   const ProgramResult& next_answer(const std::string& text) {
-    const std::vector<RecordedAnswer>& answers = recording_.answers.at(text);
-    std::size_t& given = given_[text];
-    const RecordedAnswer& answer = answers[std::min(given, answers.size() - 1)];
-    ++given;
+    const RecordedAnswer& answer = upcoming_answer(text);
+    ++given_[text];
     if (const auto* error = std::get_if<RecordedError>(&answer)) throw_recorded(*error);
     return std::get<ProgramResult>(answer);
   }
