@@ -53,7 +53,8 @@ class CborWalk {
 
   void value() {
     if (at_ == bytes_.size()) refuse("is truncated or corrupt");
-    if (++values_ > limits::kMaxItems) refuse(fmt::format("has more than {} values", limits::kMaxItems));
+    if (++values_ > limits::kMaxRecordedItems)
+      refuse(fmt::format("has more than {} values", limits::kMaxRecordedItems));
     const std::uint8_t first = bytes_[at_++];
     const std::uint64_t number = argument(first);
     switch (static_cast<Major>(first >> kArgumentBits)) {

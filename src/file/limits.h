@@ -1,6 +1,6 @@
 // How much a file from a stranger may ask of us. Every bound on what is read stands here, with its reason; what is
-// beyond is refused in one line (SECURITY.md). The largest file that gputopo wrote so far is the recording of an H200:
-// 6 MB, 23 MB inflated, 5.1 million items, 8 levels deep.
+// beyond is refused in one line (SECURITY.md). The largest files that gputopo wrote so far are recordings: an H200's of
+// 6 MB, 23 MB inflated, 5.1 million values, 8 levels deep, and a simulated B200's of 10 MB, 67 MB and 21 million.
 #pragma once
 
 #include <cstddef>
@@ -10,18 +10,21 @@ namespace gputopo::limits {
 
 // ---- Files ----
 
-// Of any file or pipe: forty times that recording, and what any host that has a GPU holds in memory.
+// Of any file or pipe: twenty times those, and what any host that has a GPU holds in memory.
 inline constexpr std::uint64_t kMaxInputBytes = 256ull << 20;
-// Of a recording, inflated: five times that one. zlib makes up to a thousand times as much of a file.
-inline constexpr std::uint64_t kMaxInflatedBytes = 128ull << 20;
+// Of a recording, inflated: four times those. zlib makes up to a thousand times as much of a file.
+inline constexpr std::uint64_t kMaxInflatedBytes = 256ull << 20;
 
 // ---- Documents: JSON and CBOR ----
 
 // Lists and objects within one another: eight times as deep as any file is. What writes or reads a document calls
 // itself for each level, and the stack is 8 MiB.
 inline constexpr std::size_t kMaxDepth = 64;
-// Values and keys: three times that recording's. Each takes 16 bytes of memory or more, whatever it takes in the file.
+// Values and keys of JSON: a hundred times a report's. Each takes 16 bytes of memory or more, whatever it takes in the
+// file.
 inline constexpr std::size_t kMaxItems = 1u << 24;
+// Those of a recording: three times as many as the largest has. They take a GiB.
+inline constexpr std::size_t kMaxRecordedItems = 1u << 26;
 // Of one object: a report's has at most a few dozen. Finding one in a report goes through all of them.
 inline constexpr std::size_t kMaxMembers = 4096;
 // Characters of a file's text that a message repeats.

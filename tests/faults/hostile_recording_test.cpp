@@ -54,13 +54,13 @@ TEST(HostileRecording, WithMoreThanItSays) {
 
 TEST(HostileRecording, WithLessThanItSays) {
   EXPECT_THAT(refusal_of(packed_recording("x", 1 << 26)), HasSubstr("truncated or corrupt"));
-  EXPECT_THAT(refusal_of(packed_recording("x", 1ull << 40)), HasSubstr("reads 134217728 at most"));
+  EXPECT_THAT(refusal_of(packed_recording("x", 1ull << 40)), HasSubstr("reads 268435456 at most"));
   EXPECT_THAT(refusal_of(packed_recording("x", ~0ull)), HasSubstr("at most"));
 }
 
 TEST(HostileRecording, WithMoreValuesThanAnyHas) {
-  const std::string count = {'\x9a', '\x01', '\x80', '\0', '\0'};  // 24 Mi
-  EXPECT_THAT(refusal_of_cbor(count + std::string(24 << 20, '\0')), HasSubstr("has more than 16777216 values"));
+  const std::string count = {'\x9a', '\x06', '\0', '\0', '\0'};  // 96 Mi
+  EXPECT_THAT(refusal_of_cbor(count + std::string(96 << 20, '\0')), HasSubstr("has more than 67108864 values"));
   EXPECT_THAT(refusal_of_cbor(count), HasSubstr("truncated or corrupt"));
 }
 

@@ -3,12 +3,14 @@
 #include <gtest/gtest.h>
 
 #include <deque>
+#include <limits>
 
 #include "device/replay/recording.h"
 #include "device/replay/replay.h"
 #include "device/sim/machine.h"
 #include "gputopo/report.h"
 #include "support/command.h"
+#include "support/message_of.h"
 #include "support/random_program.h"
 
 namespace gputopo {
@@ -266,6 +268,37 @@ TEST_F(Replay, DoesNotAnswerWhatWasNotRecorded) {
     EXPECT_THAT(error.what(), HasSubstr("another version of gputopo or with other options"));
     EXPECT_EQ(typeid(error), typeid(DeviceError));  // not that the device cannot
   }
+}
+
+// What --record says instead of writing what could not be read again.
+std::string refusal_to_record(const Program& program, const ProgramResult& answer, const DeviceInfo& info = {},
+                              const std::string& path = "/dev/null") {
+  auto device = std::make_unique<ScriptedDevice>();
+  device->script = {answer};
+  device->device_info = info;
+  Recorder recorder(std::move(device));
+  static_cast<void>(run_one(recorder, program));
+  return test::message_of<FormatError>("recording", [&] { recorder.save(path); });
+}
+
+TEST_F(Replay, NothingIsRecordedThatCouldNotBeReadAgain) {
+  const DeviceInfo usual = sim::parse_machine(*sim::builtin_machine("h200")).info;
+  EXPECT_THAT(refusal_to_record(chase_program(4096), stream_result(1), usual, path_),
+              AllOf(HasSubstr("no recording '" + path_ + "', for it could not be read again: "),
+                    HasSubstr("the device's answer to 'chase "), HasSubstr("is one to another kind of program")));
+  EXPECT_THAT(refusal_to_record(chase_program(4096), {.data = ChaseResult{}}, usual),
+              HasSubstr("has not one result for each step"));
+  const double none = std::numeric_limits<double>::quiet_NaN();
+  EXPECT_THAT(refusal_to_record(stream_program(), stream_result(none), usual), HasSubstr("an amount of nan"));
+  ProgramResult result = stream_result(1);
+  result.sm_clock_mhz = none;
+  EXPECT_THAT(refusal_to_record(stream_program(), result, usual), HasSubstr("no finite number"));
+  result.sm_clock_mhz = -1;
+  EXPECT_THAT(refusal_to_record(stream_program(), result, usual), HasSubstr("less than zero"));
+  DeviceInfo odd = usual;
+  odd.sm_count = 5000;
+  EXPECT_THAT(refusal_to_record(stream_program(), stream_result(1), odd), HasSubstr("info.sm_count: 5000"));
+  EXPECT_THAT(folder_.entries(), testing::IsEmpty());
 }
 
 TEST_F(Replay, LeavesOutThePciAddressUnlessAsked) {

@@ -1,17 +1,17 @@
 #include "device/replay/recording.h"
 
 #include <fmt/format.h>
-#include <zlib.h>
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <nlohmann/json.hpp>
 
 #include "device/info_check.h"
 #include "device/info_fields.h"
 #include "device/replay/recorded_values.h"
+#include "device/replay/recording_bytes.h"
 #include "file/cbor_check.h"
-#include "file/limits.h"
 #include "file/shown.h"
 #include "program/kinds.h"
 
@@ -25,12 +25,7 @@ using recorded::read;
 using recorded::refuse;
 using recorded::SortedJson;
 
-constexpr std::size_t kLengthBytes = 8;
-constexpr char kRecordAgain[] = "record again with --record";
-
-[[noreturn]] void throw_corrupt() {
-  throw FormatError(fmt::format("the recording is truncated or corrupt; copy it again or {}", kRecordAgain));
-}
+constexpr char kOtherKind[] = "is one to another kind of program";
 
 // ---- Errors ----
 
@@ -253,18 +248,32 @@ SortedJson encode_result(const ProgramResult& result) {
 }
 
 template <typename Kind>
-ResultOf<Kind> decode_data(const SortedJson& answer, const Place& place, const Kind& program) {
+ResultOf<Kind> decode_data(const SortedJson& answer, const Place& place, const Kind&) {
   ResultOf<Kind> data;
   const std::string key(kStandsBeside<ResultOf<Kind>> ? "steps" : Kind::kKind);
-  if (!answer.contains(key)) throw FormatError("is one to another kind of program");
+  if (!answer.contains(key)) throw FormatError(kOtherKind);
   if constexpr (kStandsBeside<ResultOf<Kind>>) {
     visit_fields(data, ObjectReader(answer, place));
   } else {
     const Place of_kind{&place, key};
     visit_fields(data, ListReader(answer.at(key), of_kind));
   }
-  if (const std::string wrong = misfit(program, data); !wrong.empty()) throw FormatError(wrong);
   return data;
+}
+
+// Throws FormatError where the two do not belong together, or where the answer is none that can be read.
+void check_result(const Program& program, const ProgramResult& result) {
+  if (!std::isfinite(result.sm_clock_mhz) || !std::isfinite(result.started_seconds)) {
+    throw FormatError("has a clock or a start that is no finite number");
+  }
+  if (result.sm_clock_mhz < 0) throw FormatError("has a clock that is less than zero");
+  std::visit(
+      [&]<typename Kind>(const Kind& of_kind) {
+        const auto* data = std::get_if<ResultOf<Kind>>(&result.data);
+        if (data == nullptr) throw FormatError(kOtherKind);
+        if (const std::string wrong = misfit(of_kind, *data); !wrong.empty()) throw FormatError(wrong);
+      },
+      program);
 }
 
 ProgramResult decode_result(const SortedJson& answer, const Place& place, const Program& program) {
@@ -272,6 +281,7 @@ ProgramResult decode_result(const SortedJson& answer, const Place& place, const 
   visit_fields(result, ObjectReader(answer, place));
   if (result.sm_clock_mhz < 0) refuse({&place, "clock"}, "is less than zero");
   std::visit([&](const auto& of_kind) { result.data = decode_data(answer, place, of_kind); }, program);
+  check_result(program, result);
   return result;
 }
 
@@ -293,44 +303,6 @@ RecordedAnswer decode_answer(const SortedJson& answer, const Program& program) {
                                  [&](const ErrorType& type) { return type.name == error.type; });
   if (!known) refuse({&place, "error"}, fmt::format("is '{}', which this gputopo does not know", shown(error.type)));
   return error;
-}
-
-// ---- Bytes ----
-
-std::string compress_bytes(const std::vector<std::uint8_t>& bytes) {
-  uLongf size = compressBound(bytes.size());
-  std::string packed(size, '\0');
-  // The best compression takes twenty times as long, for a tenth of the size.
-  if (compress2(reinterpret_cast<Bytef*>(packed.data()), &size, bytes.data(), bytes.size(), Z_DEFAULT_COMPRESSION) !=
-      Z_OK) {
-    throw Error("the recording could not be compressed; free some memory and try again");
-  }
-  packed.resize(size);
-  return packed;
-}
-
-// Taken as it comes: neither `length`, which the file tells, nor how far its bytes would go is believed before.
-std::vector<std::uint8_t> decompress_bytes(std::string_view packed, std::uint64_t length) {
-  if (length > limits::kMaxInflatedBytes) {
-    throw FormatError(fmt::format("the recording holds {} bytes, and gputopo reads {} at most; {}", length,
-                                  limits::kMaxInflatedBytes, kRecordAgain));
-  }
-  z_stream stream{};
-  if (inflateInit(&stream) != Z_OK) throw std::bad_alloc();
-  stream.next_in = reinterpret_cast<Bytef*>(const_cast<char*>(packed.data()));  // zlib only reads it
-  stream.avail_in = static_cast<uInt>(packed.size());
-  std::vector<std::uint8_t> bytes;
-  std::array<std::uint8_t, 1 << 16> part;
-  int status = Z_OK;
-  while (status == Z_OK && bytes.size() <= length) {
-    stream.next_out = part.data();
-    stream.avail_out = static_cast<uInt>(part.size());
-    status = inflate(&stream, Z_NO_FLUSH);
-    bytes.insert(bytes.end(), part.begin(), part.end() - stream.avail_out);
-  }
-  inflateEnd(&stream);
-  if (status != Z_STREAM_END || bytes.size() != length) throw_corrupt();
-  return bytes;
 }
 
 Program parse_recorded(std::string_view text) {
@@ -375,7 +347,7 @@ auto of_recording(const Decode& decode) {
 
 Recording decode_document(const SortedJson& document) {
   if (!document.is_object() || !document.contains("version") || !document["version"].is_number_integer()) {
-    throw_corrupt();
+    throw_corrupt_recording();
   }
   const auto version = document["version"].get<std::int64_t>();
   if (version != kRecordingVersion) {
@@ -384,7 +356,8 @@ Recording decode_document(const SortedJson& document) {
                     "that made it",
                     version, kRecordingVersion, kRecordAgain));
   }
-  if (!document.contains("info") || !document.contains("answers") || !document["answers"].is_array()) throw_corrupt();
+  if (!document.contains("info") || !document.contains("answers") || !document["answers"].is_array())
+    throw_corrupt_recording();
   Recording recording{
       .info = of_recording([&] { return decode_info(document["info"]); }), .answers = {}, .warnings = {}};
   if (document.contains("warnings")) {
@@ -410,10 +383,12 @@ void throw_recorded(const RecordedError& error) {
   for (const ErrorType& type : kErrorTypes) {
     if (type.name == error.type) type.raise(error);
   }
-  throw_corrupt();
+  throw_corrupt_recording();
 }
 
-std::string encode_recording(const Recording& recording, int version) {
+namespace {
+
+std::vector<std::uint8_t> encode_document(const Recording& recording, int version) {
   SortedJson document = {{"version", version}, {"info", encode_info(recording.info)}};
   if (!recording.warnings.empty()) document["warnings"] = recording.warnings;
   SortedJson& entries = document["answers"] = SortedJson::array();
@@ -422,28 +397,45 @@ std::string encode_recording(const Recording& recording, int version) {
     for (const RecordedAnswer& answer : answers) encoded.push_back(encode_answer(answer));
     entries.push_back({text, std::move(encoded)});
   }
-  const std::vector<std::uint8_t> bytes = SortedJson::to_cbor(document);
-  std::string file(kRecordingMagic);
-  for (std::size_t i = 0; i < kLengthBytes; ++i) file += static_cast<char>(bytes.size() >> (8 * i) & 0xff);
-  return file + compress_bytes(bytes);
+  return SortedJson::to_cbor(document);
+}
+
+// Throws FormatError for what decode_document() would refuse: a device may answer anything.
+void check_readable(const Recording& recording) {
+  static_cast<void>(decode_info(SortedJson::from_cbor(SortedJson::to_cbor(encode_info(recording.info)))));
+  for (const auto& [text, answers] : recording.answers) {
+    const Program program = parse_recorded(text);
+    for (const RecordedAnswer& answer : answers) {
+      const auto* result = std::get_if<ProgramResult>(&answer);
+      if (result == nullptr) continue;
+      try {
+        check_result(program, *result);
+      } catch (const FormatError& error) {
+        throw FormatError(fmt::format("the device's answer to '{}' {}", shown(text), error.what()));
+      }
+    }
+  }
+}
+
+}  // namespace
+
+std::string encode_recording(const Recording& recording, int version) {
+  return recording_of(encode_document(recording, version));
+}
+
+std::string encode_readable_recording(const Recording& recording) {
+  check_readable(recording);
+  const std::vector<std::uint8_t> bytes = encode_document(recording, kRecordingVersion);
+  check_content_length(bytes.size());
+  check_cbor(bytes);
+  return recording_of(bytes);
 }
 
 Recording decode_recording(std::string_view bytes) {
-  const std::string_view start = bytes.substr(0, kRecordingMagic.size());
-  if (start != kRecordingMagic.substr(0, start.size()) || start.empty()) {
-    throw FormatError("not a gputopo recording; give a file written by --record");
-  }
-  bytes.remove_prefix(start.size());
-  if (bytes.size() < kLengthBytes) throw_corrupt();
-  std::uint64_t length = 0;
-  for (std::size_t i = 0; i < kLengthBytes; ++i) {
-    length |= std::uint64_t{static_cast<std::uint8_t>(bytes[i])} << (8 * i);
-  }
-  bytes.remove_prefix(kLengthBytes);
-  const std::vector<std::uint8_t> document = decompress_bytes(bytes, length);
+  const std::vector<std::uint8_t> document = recording_content(bytes);
   check_cbor(document);
   const SortedJson json = SortedJson::from_cbor(document, true, false);
-  if (json.is_discarded()) throw_corrupt();
+  if (json.is_discarded()) throw_corrupt_recording();
   return decode_document(json);
 }
 

@@ -33,6 +33,8 @@ struct Recording {
 
 // `version` is another one only in tests of what reads it.
 [[nodiscard]] std::string encode_recording(const Recording& recording, int version = kRecordingVersion);
+// Throws FormatError for what decode_recording() would refuse of it: more than is read, answers that fit no program.
+[[nodiscard]] std::string encode_readable_recording(const Recording& recording);
 // Throws FormatError, without the file's name.
 [[nodiscard]] Recording decode_recording(std::string_view bytes);
 

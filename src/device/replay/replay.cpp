@@ -126,7 +126,12 @@ void Recorder::save(const std::string& path) const {
   if (!state_->with_pci_address) recording.info.pci_address.clear();
   // The copy of a recording is no other measurement.
   if (!recording.info.recorded) recording.info.recorded = state_->origin;
-  write_file(path, encode_recording(recording));
+  try {
+    write_file(path, encode_readable_recording(recording));
+  } catch (const FormatError& error) {
+    throw FormatError(fmt::format("no recording '{}', for it could not be read again: {}; name fewer elements (--only)",
+                                  path, error.what()));
+  }
 }
 
 }  // namespace gputopo
