@@ -19,16 +19,14 @@ namespace gputopo::cli {
 namespace {
 
 constexpr std::chrono::milliseconds kLookEvery{50};
-// A launch may last 2 s, and what a driver compiles longer; what takes this long beyond the budget does not come back.
-constexpr double kPatienceSeconds = 4.5;
 // Ends a report that waits for what the blocked call holds.
 constexpr unsigned kSecondsToReport = 3;
 
 // GPUTOPO_PATIENCE: less patience, for tests.
-double seconds_of_patience() {
+double seconds_of_patience(double most) {
   const char* text = std::getenv("GPUTOPO_PATIENCE");
   const double seconds = text == nullptr ? 0 : std::atof(text);
-  return seconds > 0 ? std::min(seconds, kPatienceSeconds) : kPatienceSeconds;
+  return seconds > 0 ? std::min(seconds, most) : most;
 }
 
 double seconds_since(std::chrono::steady_clock::time_point begin) {
@@ -42,9 +40,9 @@ extern "C" void on_report_blocked(int) {
 
 }  // namespace
 
-Watchdog::Watchdog(double budget_seconds, const std::atomic<bool>& interrupted, End end)
+Watchdog::Watchdog(double budget_seconds, const std::atomic<bool>& interrupted, End end, double patience_seconds)
     : budget_seconds_(budget_seconds),
-      patience_seconds_(seconds_of_patience()),
+      patience_seconds_(seconds_of_patience(patience_seconds)),
       interrupted_(interrupted),
       end_(std::move(end)) {
   watch_driver_calls();
@@ -76,8 +74,7 @@ std::string Watchdog::problem() {
   if (!is_long || (!is_late && !is_unwanted)) return {};
   return fmt::format(
       "{} has not come back for {:.1f} s: the GPU or its driver hangs; see the kernel log (dmesg), and reset the GPU "
-      "or "
-      "reboot",
+      "or reboot",
       call->name, call->seconds);
 }
 

@@ -11,13 +11,17 @@
 
 namespace gputopo::cli {
 
+// A launch may last 2 s, and what a driver compiles longer; what takes this long beyond the budget does not come back.
+inline constexpr double kPatienceSeconds = 4.5;
+
 class Watchdog {
  public:
   // Watches this thread's calls. A call is blocked that runs when the budget and a few seconds more have passed, or
   // when the user asked for an end a few seconds ago. Then `end` says so and reports, while this thread is held within
   // the call: what it works on may be read, but for its locks. Then, or after some more seconds, the process ends.
   using End = std::function<void(const std::string& problem)>;
-  Watchdog(double budget_seconds, const std::atomic<bool>& interrupted, End end);
+  Watchdog(double budget_seconds, const std::atomic<bool>& interrupted, End end,
+           double patience_seconds = kPatienceSeconds);
   Watchdog(const Watchdog&) = delete;
   Watchdog& operator=(const Watchdog&) = delete;
   ~Watchdog();

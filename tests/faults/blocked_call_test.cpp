@@ -56,5 +56,16 @@ TEST(BlockedCall, EndsSoonAfterTheFirstInterrupt) {
   EXPECT_THAT(result.out, HasSubstr("INCOMPLETE"));
 }
 
+TEST(BlockedCall, EndsTheListToo) {
+  const test::FakeCuda fake;
+  for (const char* call : {"cuInit", "cuDeviceGetCount", "cuDeviceGetName"}) {
+    const CommandResult result = test::run_command(std::string("env GPUTOPO_PATIENCE=0.3 GPUTOPO_FAKE_HOSTILE=hang:") +
+                                                   call + " timeout 20 " GPUTOPO_BINARY " list");
+    EXPECT_EQ(result.exit_code, 1);
+    EXPECT_THAT(result.err, ::testing::StartsWith(std::string("gputopo: error: ") + call + " has not come back for "));
+    EXPECT_THAT(result.out, ::testing::IsEmpty());
+  }
+}
+
 }  // namespace
 }  // namespace gputopo
