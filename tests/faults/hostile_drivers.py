@@ -2,8 +2,8 @@
 """hostile_drivers.py LIBRARY BINARY FAKE_LIBCUDA FAKE_NVML FAKE_HIP [--all]: each call of a vendor's library in turn is hostile.
 
 LIBRARY is cuda, nvml or hip; the fakes are the stand-ins of tests/support, and tests/support/hostile_call.h has the
-modes: errors, results that are none, texts without an end, calls that never come back. gputopo must not crash, must end
-soon after its budget, and must name the call that did not come back. Without --all, each call has some of the modes.
+modes: errors, results that are none, texts without an end, calls that never come back. `gputopo` and `gputopo list` must
+not crash, must end soon after the budget, and must name the call that did not come back. Without --all, each call has some of the modes.
 Exits with 1 and says what is wrong if not.
 """
 import concurrent.futures
@@ -14,28 +14,57 @@ import subprocess
 import sys
 import tempfile
 import time
+import typing
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 SOURCES = {
-    "cuda": ("fake_libcuda/fake_libcuda.cpp", "cuda:0", "shared"),
-    "nvml": ("fake_nvml/fake_nvml.cpp", "cuda:0", "shared"),
-    "hip": ("fake_hip/fake_hip.cpp", "hip:0", "lds"),
+    "cuda": ("fake_libcuda/fake_libcuda.cpp", "cuda:0", "shared", "GPUTOPO_FAKE_CUDA"),
+    "nvml": ("fake_nvml/fake_nvml.cpp", "cuda:0", "shared", "GPUTOPO_FAKE_NVML"),
+    "hip": ("fake_hip/fake_hip.cpp", "hip:0", "lds", "GPUTOPO_FAKE_HIP"),
 }
 MODES = ["error", "unknown", "zeros", "ones", "huge"]
 MODES_AT_ONCE = {"cuda": 2, "nvml": 5, "hip": 2}  # besides "hang": of few calls more
 FEWEST_CASES = 45
-BUDGET_SECONDS = 0.1
 PATIENCE_SECONDS = 0.3
-# Budget, patience and what a loaded machine adds: with the patience that users have it is the budget and 5 s.
+# Beside the budget: patience and what a loaded machine adds: with the patience that users have it is the budget and 5 s.
 LONGEST_SECONDS = 5
 # What the stand-in itself does not bear: it works on tasks that were never copied.
 NOT_FOR_THE_FAKE = {"hipMemcpyHtoD"}
-# Not called by so short a measurement.
-NOT_CALLED = {
-    "cuGetErrorName", "cuGetErrorString", "cuMemcpyDtoD_v2", "cuLinkCreate_v2", "cuLinkAddData_v2", "cuLinkComplete",
-    "cuLinkDestroy", "cuModuleGetGlobal_v2", "cuFuncSetCacheConfig", "cuOccupancyMaxActiveBlocksPerMultiprocessor",
-    "cuTexObjectCreate", "cuTexObjectDestroy", "hipExtStreamCreateWithCUMask", "hipStreamDestroy",
-    "hipModuleOccupancyMaxActiveBlocksPerMultiprocessor", "hiprtcGetProgramLogSize", "hiprtcGetProgramLog",
+
+
+class Reach(typing.NamedTuple):
+    """What is measured so that a call is made. The short measurement, where nothing else is said."""
+    element: str
+    attributes: str = "size,latency"
+    behaviour: str = ""  # of the stand-in
+    budgets: tuple = (0.1,)  # seconds; more where the call was not reached, for a loaded machine takes longer
+
+
+LONGER = (1, 4, 16)
+CONSTANTS = Reach("constant_l1", "size", budgets=LONGER)
+TEXTURES = Reach("texture", "size", budgets=LONGER)
+CODE = Reach("icache_l1", "size", budgets=LONGER)
+STREAMS = Reach("device", "read_bandwidth", budgets=LONGER)
+NAMED_CUS = Reach("sl1d", "shared_between", budgets=LONGER)
+# Calls that the short measurement does not make. An OLD_GPU has no carve-outs to choose from.
+REACHED_BY = {
+    "cuGetErrorName": Reach("shared", behaviour="bad_ptx"),
+    "cuGetErrorString": Reach("shared", behaviour="bad_ptx"),
+    "cuFuncSetCacheConfig": Reach("shared", behaviour="old_gpu"),
+    "cuMemcpyDtoD_v2": CONSTANTS,
+    "cuModuleGetGlobal_v2": CONSTANTS,
+    "cuTexObjectCreate": TEXTURES,
+    "cuTexObjectDestroy": TEXTURES,
+    "cuLinkCreate_v2": CODE,
+    "cuLinkAddData_v2": CODE,
+    "cuLinkComplete": CODE,
+    "cuLinkDestroy": CODE,
+    "cuOccupancyMaxActiveBlocksPerMultiprocessor": STREAMS,
+    "hipModuleOccupancyMaxActiveBlocksPerMultiprocessor": STREAMS,
+    "hipExtStreamCreateWithCUMask": NAMED_CUS,
+    "hipStreamDestroy": NAMED_CUS,
+    "hiprtcGetProgramLogSize": Reach("lds", behaviour="bad_source"),
+    "hiprtcGetProgramLog": Reach("lds", behaviour="bad_source"),
 }
 
 
@@ -54,21 +83,29 @@ def cases_of(library, everything):
                 yield mode, call
 
 
-def problem_of(command, environment, mode, call):
-    begin = time.monotonic()
-    # What a call keeps that only says it has freed something is no leak of ours.
-    options = os.environ.get("ASAN_OPTIONS", "") + ":detect_leaks=0"
-    environment = dict(environment, GPUTOPO_FAKE_HOSTILE=f"{mode}:{call}", ASAN_OPTIONS=options)
-    try:
-        result = subprocess.run(command, env=environment, capture_output=True, timeout=LONGEST_SECONDS)
-    except subprocess.TimeoutExpired:
-        return f"has not ended after {LONGEST_SECONDS} s"
+def ended_badly(result):
     error = result.stderr.decode(errors="replace")
     if result.returncode not in (0, 1, 3):
         return f"ended with {result.returncode}: {error}"
     if result.returncode == 1 and not error.startswith("gputopo: "):
         return f"does not say why it failed: {error}"
-    if mode == "hang" and call not in NOT_CALLED:
+    return None
+
+
+def problem_of(command, environment, mode, call, budget):
+    begin = time.monotonic()
+    # What a call keeps that only says it has freed something is no leak of ours.
+    options = os.environ.get("ASAN_OPTIONS", "") + ":detect_leaks=0"
+    environment = dict(environment, GPUTOPO_FAKE_HOSTILE=f"{mode}:{call}", ASAN_OPTIONS=options)
+    try:
+        result = subprocess.run(command + ["--budget", str(budget)], env=environment, capture_output=True,
+                                timeout=budget + LONGEST_SECONDS)
+    except subprocess.TimeoutExpired:
+        return f"has not ended {LONGEST_SECONDS} s after its budget of {budget} s"
+    if problem := ended_badly(result):
+        return problem
+    error = result.stderr.decode(errors="replace")
+    if mode == "hang":
         if f"{call} has not come back" not in error and f"{call.removesuffix('_v2')} has not come back" not in error:
             return f"does not name the call after {time.monotonic() - begin:.1f} s: {error}"
         if result.returncode != 1:
@@ -76,21 +113,44 @@ def problem_of(command, environment, mode, call):
     return None
 
 
+def problem_of_list(binary, environment, mode, call):
+    """The list of GPUs ends whatever hangs, and is no failure where the call is none of those that it makes."""
+    environment = dict(environment, GPUTOPO_FAKE_HOSTILE=f"{mode}:{call}")
+    try:
+        result = subprocess.run([binary, "list"], env=environment, capture_output=True, timeout=LONGEST_SECONDS)
+    except subprocess.TimeoutExpired:
+        return f"list has not ended after {LONGEST_SECONDS} s"
+    if problem := ended_badly(result):
+        return "list " + problem
+    if mode == "hang" and result.returncode == 1 and "has not come back" not in result.stderr.decode(errors="replace"):
+        return f"list does not name the call: {result.stderr}"
+    return None
+
+
 def main(library, binary, libcuda, nvml, hip, everything=False):
-    _, device, element = SOURCES[library]
+    _, device, element, behaviour = SOURCES[library]
     cases = list(cases_of(library, everything))
     failures = []
     with tempfile.TemporaryDirectory() as locks:
-        command = [binary, "--device", device, "--quiet", "--only", element, "--attribute", "size,latency", "--budget",
-                   str(BUDGET_SECONDS)]
         environment = dict(os.environ, GPUTOPO_PATIENCE=str(PATIENCE_SECONDS), GPUTOPO_LIBCUDA=libcuda,
                            GPUTOPO_LIBNVML=nvml, GPUTOPO_LIBAMDHIP64=hip, GPUTOPO_LIBHIPRTC=hip,
                            GPUTOPO_SYSFS=str(ROOT / "tests" / "fixtures" / "sysfs" / "mi210"))
 
         def run(case):
+            mode, call = case
+            reach = REACHED_BY.get(call, Reach(element))
+            command = [binary, "--device", device, "--quiet", "--only", reach.element, "--attribute", reach.attributes]
             # They all have one address: each gets locks of its own.
-            own = tempfile.mkdtemp(dir=locks)
-            return case, problem_of(command, dict(environment, GPUTOPO_LOCK_DIR=own), *case)
+            own = dict(environment, GPUTOPO_LOCK_DIR=tempfile.mkdtemp(dir=locks))
+            if problem := problem_of_list(binary, own, mode, call):
+                return case, problem
+            if reach.behaviour:
+                own[behaviour] = reach.behaviour
+            for budget in reach.budgets:
+                problem = problem_of(command, own, mode, call, budget)
+                if not problem or "does not name the call" not in problem:
+                    break
+            return case, problem
 
         with concurrent.futures.ThreadPoolExecutor(8) as several:
             for (mode, call), problem in several.map(run, cases):

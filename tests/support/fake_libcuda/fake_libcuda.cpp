@@ -7,6 +7,7 @@
 //   lost_after=N                                            the N-th kernel and all calls after it report a lost device
 //   crowded                                                 the first two blocks of a launch of several get the same
 //                                                           SM, once
+//   old_gpu                                                 its compute capability is 6.0
 //   slow                                                    the SM clock is half of what it should be
 //   leak_report=FILE                                        writes what is still allocated when the context is
 //                                                           released
@@ -74,6 +75,7 @@ std::string setting(const std::string& name) {
 bool is(const std::string& name) { return !setting(name).empty(); }
 
 bool allocated(std::uint64_t address, std::size_t bytes) {
+  if (address + bytes < address) return false;
   const auto& allocations = state().allocations;
   auto found = allocations.upper_bound(address);
   if (found != allocations.begin()) {
@@ -228,6 +230,7 @@ Status cuDeviceGetAttribute(int* value, DeviceAttribute attribute, DeviceHandle)
   const auto found = values.find(attribute);
   if (found == values.end()) return 1;
   *value = found->second;
+  if (attribute == DeviceAttribute::kComputeCapabilityMajor && is("old_gpu")) *value = 6;
   return kSuccess;
 }
 
