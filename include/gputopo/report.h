@@ -88,7 +88,7 @@ struct CheckResult {
 // The element table as a person reads it.
 [[nodiscard]] std::string coverage_table();
 
-// Writes each SampleTable as DIR/NAME.csv (RFC 4180). Creates DIR. Throws FileError.
+// Writes each SampleTable as DIR/NAME.csv (RFC 4180). Creates DIR. Throws FileError, and leaves nothing there then.
 void write_samples(const Topology& topology, const std::string& directory);
 
 }  // namespace gputopo

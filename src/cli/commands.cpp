@@ -25,6 +25,7 @@
 #include "cli/standard_streams.h"
 #include "cli/terminal_style.h"
 #include "cli/watchdog.h"
+#include "file/folder_output.h"
 #include "file/visible.h"
 #include "file/writable.h"
 #include "gputopo/device_lock.h"

@@ -236,30 +236,6 @@ bool is_same_file(const std::string& path, const std::string& other) {
   return fs::equivalent(path, other, is_missing);
 }
 
-void make_folder(const std::string& path) {
-  std::error_code error;
-  fs::create_directories(path, error);
-  if (error) fail_on_file("create the folder", path, error.value());
-  check_writable((fs::path(path) / "device.txt").string());
-}
-
-void check_empty_folder(const std::string& path) {
-  std::error_code error;
-  std::vector<fs::path> missing;  // the innermost first
-  for (fs::path folder = fs::absolute(path).lexically_normal(); !fs::exists(folder, error);
-       folder = folder.parent_path()) {
-    if (folder.has_filename()) missing.push_back(folder);
-  }
-  make_folder(path);
-  const bool is_empty = fs::is_empty(path, error);
-  if (error) fail_on_file("read", path, error.value());
-  for (const fs::path& folder : missing) fs::remove(folder, error);
-  if (!is_empty) {
-    throw FileError(
-        fmt::format("the folder '{}' is not empty, and its files would mix with new ones; name another", path));
-  }
-}
-
 void write_file(const std::string& path, std::string_view text) {
   const OutputTarget target = resolve_output(path);
   if (target.is_in_place) {

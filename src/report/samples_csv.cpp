@@ -1,10 +1,9 @@
 // Samples as CSV (RFC 4180: CRLF line ends, quotes where a field needs them).
 #include <fmt/format.h>
 
-#include <filesystem>
 #include <string>
 
-#include "file/writable.h"
+#include "file/folder_output.h"
 #include "gputopo/report.h"
 #include "report/csv_text.h"
 #include "report/hierarchy.h"
@@ -30,23 +29,23 @@ std::string table_csv(const SampleTable& table) {
   return text;
 }
 
-void write_tables(const AttributeMap& attributes, const std::filesystem::path& directory) {
+void write_tables(const AttributeMap& attributes, FolderOutput& folder) {
   for (const auto& [id, attribute] : attributes) {
-    for (const SampleTable& table : attribute.samples) write_file(directory / (table.name + ".csv"), table_csv(table));
+    for (const SampleTable& table : attribute.samples) folder.write(table.name + ".csv", table_csv(table));
   }
 }
 
 }  // namespace
 
 void write_samples(const Topology& topology, const std::string& directory) {
-  make_folder(directory);
+  FolderOutput folder(directory);
   // CSV has no comments: what the samples are from stands in a file beside them.
-  write_file(std::filesystem::path(directory) / "device.txt",
-             fmt::format("{}{}\n{}\n{}\n", topology.simulated ? "SIMULATED " : "", topology.name, topology.generator,
-                         report::when(topology)));
-  write_tables(topology.device, directory);
-  write_tables(topology.compute, directory);
-  for (const MemoryElement& element : topology.memory) write_tables(element.attributes, directory);
+  folder.write("device.txt", fmt::format("{}{}\n{}\n{}\n", topology.simulated ? "SIMULATED " : "", topology.name,
+                                         topology.generator, report::when(topology)));
+  write_tables(topology.device, folder);
+  write_tables(topology.compute, folder);
+  for (const MemoryElement& element : topology.memory) write_tables(element.attributes, folder);
+  folder.keep();
 }
 
 }  // namespace gputopo

@@ -1,4 +1,5 @@
 // Where output goes: files that are links, pipes, devices or one another, and standard streams that are not there.
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <sys/stat.h>
@@ -132,6 +133,74 @@ TEST(OutputFile, TheLimitOfAFilesSizeIsAnErrorAndNoSignal) {
   EXPECT_THAT(result.err, HasSubstr("File too large; raise the file size limit"));
   EXPECT_EQ(read_file(folder.file("a.json")), "old");
   EXPECT_THAT(folder.entries(), ElementsAre("a.json"));
+}
+
+// ---- a full disk ----
+
+// Runs the command on a disk without a free byte, which exists for it alone. Its standard output is what is there then.
+CommandResult run_on_full_disk(const std::string& command) {
+  const TemporaryFolder folder;
+  return run_command("unshare -rm sh -c " +
+                     test::quoted("mount -t tmpfs -o size=64k tmpfs " + folder.path().string() + " && cd " +
+                                  folder.path().string() +
+                                  " || exit 99; echo old >a.json; cp a.json a.rec; cp a.json a.html; "
+                                  "cat /dev/zero >filler 2>&-; { " +
+                                  command +
+                                  "; } >&2; code=$?; find . -type f -not -name filler -exec cat {} +; "
+                                  "find . | sort; exit $code"));
+}
+
+TEST(FullDisk, LeavesOldFilesAndNothingElse) {
+  if (run_on_full_disk("true").exit_code == 99) GTEST_SKIP() << "this user may not mount a tmpfs of its own";
+  const std::string as_before = run_on_full_disk("true").out;
+  EXPECT_EQ(as_before, "old\nold\nold\n.\n./a.html\n./a.json\n./a.rec\n./filler\n");
+  const std::pair<const char*, const char*> outputs[] = {
+      {"--json a.json", "a.json"},
+      {"--json new.json", "new.json"},
+      {"--record a.rec", "a.rec"},
+      {"--html a.html", "a.html"},
+      {"--raw new/raw", "new/raw/device.txt"},
+      {"--raw raw --json a.json --record a.rec --html a.html", "a.json"}};
+  for (const auto& [options, first] : outputs) {
+    const CommandResult result = run_on_full_disk(kShortRun + options + " >/dev/null");
+    EXPECT_EQ(result.exit_code, 1) << options;
+    EXPECT_EQ(result.err, fmt::format("gputopo: error: cannot write '{}': No space left on device; free some space or "
+                                      "choose another path\n",
+                                      first));
+    EXPECT_EQ(result.out, as_before) << options;
+  }
+  for (const std::string& option : {std::string("--json a.json"), std::string("--html a.html")}) {
+    const CommandResult shown = run_on_full_disk(GPUTOPO_BINARY " show " + kOneReport + " " + option + " >/dev/null");
+    EXPECT_EQ(shown.exit_code, 1);
+    EXPECT_THAT(shown.err, HasSubstr("No space left on device"));
+    EXPECT_EQ(shown.out, as_before);
+  }
+}
+
+// What fits before the disk is full does not stay without the rest.
+TEST(FullDisk, LeavesNoPartOfTheSamples) {
+  const std::string room = "truncate -s -8192 filler; ";
+  const CommandResult result = run_on_full_disk(room + GPUTOPO_BINARY
+                                                " --device sim:h200 --only l1 --attribute size --quiet --raw raw "
+                                                ">/dev/null");
+  if (result.exit_code == 99) GTEST_SKIP() << "this user may not mount a tmpfs of its own";
+  EXPECT_EQ(result.exit_code, 1);
+  EXPECT_THAT(result.err, HasSubstr(".csv': No space left on device"));
+  EXPECT_EQ(result.out, run_on_full_disk("true").out);
+}
+
+TEST(FullDisk, AsStandardOutputIsAnErrorAfterTheFiles) {
+  const TemporaryFolder folder;
+  for (const std::string& command : {kShortRun + "--json " + folder.file("a.json"),
+                                     GPUTOPO_BINARY " show " + kOneReport + " --json " + folder.file("a.json")}) {
+    fs::remove(folder.file("a.json"));
+    const CommandResult result = run_command(command + " >/dev/full");
+    EXPECT_EQ(result.exit_code, 1);
+    EXPECT_EQ(result.err,
+              "gputopo: error: cannot write to standard output: No space left on device; send it elsewhere\n");
+    EXPECT_TRUE(is_report(folder.file("a.json")));
+  }
+  EXPECT_EQ(run_command(kShortRun + ">/dev/full 2>/dev/full").exit_code, 1);
 }
 
 // ---- standard streams ----
