@@ -1,8 +1,9 @@
 #include "file/folder_output.h"
 
+#include <fcntl.h>
 #include <fmt/format.h>
+#include <unistd.h>
 
-#include <algorithm>
 #include <system_error>
 
 #include "file/file_failure.h"
@@ -15,20 +16,8 @@ namespace gputopo {
 namespace fs = std::filesystem;
 
 FolderOutput::FolderOutput(const std::string& path) : path_(path) {
-  std::error_code error;
-  std::vector<fs::path> missing;
-  for (fs::path folder = fs::absolute(path).lexically_normal();
-       !fs::exists(folder, error) && folder.has_relative_path(); folder = folder.parent_path()) {
-    if (folder.has_filename()) missing.push_back(folder);
-  }
-  std::ranges::reverse(missing);
-  own_ = std::move(missing);
-  fs::create_directories(path, error);
-  if (error) {
-    remove_own();
-    fail_on_file("create the folder", path, error.value());
-  }
   try {
+    folder_ = open_or_create_folder(path, created_);
     check_writable(path_ / "device.txt");
   } catch (...) {
     remove_own();
@@ -37,19 +26,22 @@ FolderOutput::FolderOutput(const std::string& path) : path_(path) {
 }
 
 void FolderOutput::write(const std::string& name, std::string_view text) {
-  const fs::path file = path_ / name;
-  std::error_code error;
-  const bool is_new = !fs::exists(file, error);
-  write_file(file, text);
-  if (is_new) own_.push_back(file);
+  const bool is_new = ::faccessat(folder_->fd(), name.c_str(), F_OK, AT_SYMLINK_NOFOLLOW) != 0;
+  write_file(path_ / name, text);
+  if (is_new) files_.push_back(name);
 }
 
-void FolderOutput::keep() { own_.clear(); }
+void FolderOutput::keep() {
+  files_.clear();
+  created_.clear();
+}
 
 void FolderOutput::remove_own() noexcept {
-  std::error_code ignored;
-  // A folder that somebody else has put a file into meanwhile stays.
-  for (; !own_.empty(); own_.pop_back()) fs::remove(own_.back(), ignored);
+  for (const std::string& name : files_) ::unlinkat(folder_->fd(), name.c_str(), 0);
+  // One that somebody else has put a file into meanwhile stays.
+  for (; !created_.empty(); created_.pop_back()) {
+    ::unlinkat(created_.back().first->fd(), created_.back().second.c_str(), AT_REMOVEDIR);
+  }
 }
 
 void check_empty_folder(const std::string& path) {

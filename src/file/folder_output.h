@@ -6,6 +6,8 @@
 #include <string_view>
 #include <vector>
 
+#include "file/output_path.h"
+
 namespace gputopo {
 
 class FolderOutput {
@@ -25,7 +27,9 @@ class FolderOutput {
   void remove_own() noexcept;
 
   std::filesystem::path path_;
-  std::vector<std::filesystem::path> own_;  // files and folders, the outermost first
+  std::vector<NewFolder> created_;  // the outermost first
+  Folder folder_;
+  std::vector<std::string> files_;  // that were not there
 };
 
 // Throws FileError if FolderOutput(path) would, or if files are there: what an earlier run left would mix with what

@@ -1,8 +1,8 @@
 // Files are written whole or not at all: a file beside the target takes the text, and its name becomes the target's.
 //
 // The folder may belong to somebody else, who puts links where a file is to come. So the file beside has a name that
-// nobody can guess and must not exist yet (O_EXCL, which follows no link), and a link at the target itself is followed
-// only if it is the user's own or root's.
+// nobody can guess and must not exist yet (O_EXCL, which follows no link), and links on the path are followed only if
+// they are the user's own or root's (output_path.h).
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <sys/random.h>
@@ -22,6 +22,7 @@
 #include <vector>
 
 #include "file/file_failure.h"
+#include "file/output_path.h"
 #include "file/unfinished.h"
 #include "file/writable.h"
 #include "gputopo/error.h"
@@ -35,104 +36,58 @@ namespace fs = std::filesystem;
 constexpr mode_t kNewFileMode = 0666;  // less the umask, which the kernel takes off
 constexpr mode_t kPermissions = 0777;
 
-// Owns an open file.
-class OutputFile {
- public:
-  explicit OutputFile(int fd) : fd_(fd) {}
-  OutputFile(const OutputFile&) = delete;
-  OutputFile& operator=(const OutputFile&) = delete;
-  ~OutputFile() {
-    if (fd_ >= 0) ::close(fd_);
+// False with errno set if not all of it could be written.
+bool write_all(int fd, std::string_view text) {
+  while (!text.empty()) {
+    const ssize_t written = ::write(fd, text.data(), text.size());
+    if (written < 0 && errno == EINTR) continue;
+    if (written < 0) return false;
+    text.remove_prefix(static_cast<std::size_t>(written));
   }
-  [[nodiscard]] bool is_open() const { return fd_ >= 0; }
-  [[nodiscard]] int fd() const { return fd_; }
-  // False with errno set if not all of it could be written.
-  [[nodiscard]] bool write(std::string_view text) const {
-    while (!text.empty()) {
-      const ssize_t written = ::write(fd_, text.data(), text.size());
-      if (written < 0 && errno == EINTR) continue;
-      if (written < 0) return false;
-      text.remove_prefix(static_cast<std::size_t>(written));
-    }
-    return true;
-  }
-  // A full disk may show only here.
-  [[nodiscard]] bool close() { return ::close(std::exchange(fd_, -1)) == 0; }
-
- private:
-  int fd_;
-};
+  return true;
+}
 
 // Where the text is to end up.
-struct OutputTarget {
-  std::string path;  // through symbolic links, so that a link stays a link
-  bool exists = false;
+struct OutputTarget : PathEnd {
   // A device or a pipe: renaming over it would replace it by a file.
   bool is_in_place = false;
   int own_descriptor = -1;  // of /dev/stdout, /dev/fd/N and the like: this process's own
-  struct stat status {};    // if it exists
 };
 
 // N of /proc/self/fd/N, by any of its names. What is open there may be a file, but one that is written to already.
-std::optional<int> own_descriptor(const fs::path& path) {
+std::optional<int> own_descriptor(const PathEnd& end) {
   std::error_code failed;
-  if (fs::canonical(path.parent_path(), failed) != fs::canonical("/proc/self/fd", failed) || failed) return {};
-  const std::string name = path.filename();
+  const fs::path folder = fs::read_symlink(fmt::format("/proc/self/fd/{}", end.folder->fd()), failed);
+  if (failed || folder != fs::canonical("/proc/self/fd", failed) || failed) return {};
   int number = -1;
-  const auto [end, error] = std::from_chars(name.data(), name.data() + name.size(), number);
-  if (error != std::errc{} || end != name.data() + name.size()) return {};
+  const char* const end_of_name = end.name.data() + end.name.size();
+  const auto [stopped, error] = std::from_chars(end.name.data(), end_of_name, number);
+  if (error != std::errc{} || stopped != end_of_name) return {};
   return number;
 }
 
-// Whoever may write to a folder may put a link there, to a file that only the user of gputopo may write.
-void refuse_link_of_another(const std::string& path, const struct stat& link) {
-  if (link.st_uid == ::geteuid() || link.st_uid == 0) return;
-  throw FileError(fmt::format(
-      "cannot write '{}': it is a symbolic link of another user; name the file that it leads to, or another", path));
-}
-
 OutputTarget resolve_output(const std::string& path) {
-  constexpr int kMostLinks = 40;  // as many as Linux follows
-  fs::path at = path;
-  for (int links = 0; links <= kMostLinks; ++links) {
-    OutputTarget target{.path = at.string()};
-    if (const std::optional<int> descriptor = own_descriptor(at)) {
-      if (::fstat(*descriptor, &target.status) != 0) fail_on_file("write", path, errno);
-      target.exists = target.is_in_place = true;
-      target.own_descriptor = *descriptor;
-      return target;
-    }
-    if (::lstat(at.c_str(), &target.status) != 0) {
-      if (errno != ENOENT) fail_on_file("write", path, errno);
-      return target;
-    }
-    target.exists = true;
-    if (!S_ISLNK(target.status.st_mode)) {
-      if (S_ISDIR(target.status.st_mode)) fail_on_file("write", path, EISDIR);
-      if (S_ISBLK(target.status.st_mode)) {
-        throw FileError(fmt::format("cannot write '{}': it is a disk, not a file; name a file", path));
-      }
-      target.is_in_place = !S_ISREG(target.status.st_mode);
-      return target;
-    }
-    refuse_link_of_another(path, target.status);
-    std::error_code error;
-    const fs::path next = fs::read_symlink(at, error);
-    if (error) fail_on_file("write", path, error.value());
-    at = at.parent_path() / next;
+  OutputTarget target{find_path_end(path)};
+  if (target.folder == nullptr) return target;
+  if (const std::optional<int> descriptor = own_descriptor(target)) {
+    if (::fstat(*descriptor, &target.status) != 0) fail_on_file("write", path, errno);
+    target.exists = target.is_in_place = true;
+    target.own_descriptor = *descriptor;
+    return target;
   }
-  fail_on_file("write", path, ELOOP);
+  if (!target.exists) return target;
+  if (S_ISDIR(target.status.st_mode)) fail_on_file("write", path, EISDIR);
+  if (S_ISBLK(target.status.st_mode)) {
+    throw FileError(fmt::format("cannot write '{}': it is a disk, not a file; name a file", path));
+  }
+  target.is_in_place = !S_ISREG(target.status.st_mode);
+  return target;
 }
 
-fs::path folder_of(const std::string& path) {
-  const fs::path folder = fs::path(path).parent_path();
-  return folder.empty() ? fs::path(".") : folder;
-}
-
-std::string path_beside(const OutputTarget& target) {
+std::string name_beside() {
   std::uint64_t number = 0;
   if (::getrandom(&number, sizeof number, 0) != static_cast<ssize_t>(sizeof number)) number = ::getpid();
-  return folder_of(target.path) / fmt::format(".gputopo.{:016x}.partial", number);
+  return fmt::format(".gputopo.{:016x}.partial", number);
 }
 
 // The new file takes the permissions of the one that it replaces, and belongs to whom that belonged as far as this user
@@ -152,30 +107,32 @@ bool take_permissions(int fd, const struct stat& old) {
 class FileBeside {
  public:
   explicit FileBeside(const OutputTarget& target)
-      : path_(path_beside(target)),
-        unfinished_(path_),
-        file_(::open(path_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC,
-                     target.exists ? S_IRUSR | S_IWUSR : kNewFileMode)),
+      : folder_(target.folder),
+        name_(name_beside()),
+        unfinished_(folder_->fd(), name_),
+        file_(::openat(folder_->fd(), name_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC,
+                       target.exists ? S_IRUSR | S_IWUSR : kNewFileMode)),
         is_ours_(file_.is_open()) {}
   FileBeside(const FileBeside&) = delete;
   FileBeside& operator=(const FileBeside&) = delete;
   ~FileBeside() {
-    if (is_ours_) ::unlink(path_.c_str());
+    if (is_ours_) ::unlinkat(folder_->fd(), name_.c_str(), 0);
   }
   [[nodiscard]] bool is_open() const { return file_.is_open(); }
   // False with errno set.
   [[nodiscard]] bool become(const OutputTarget& target, std::string_view text) {
     if (target.exists && !take_permissions(file_.fd(), target.status)) return false;
-    if (!file_.write(text) || !file_.close()) return false;
-    if (::rename(path_.c_str(), target.path.c_str()) != 0) return false;
+    if (!write_all(file_.fd(), text) || !file_.close()) return false;
+    if (::renameat(folder_->fd(), name_.c_str(), folder_->fd(), target.name.c_str()) != 0) return false;
     is_ours_ = false;
     return true;
   }
 
  private:
-  std::string path_;
+  Folder folder_;
+  std::string name_;
   UnfinishedFile unfinished_;  // before the file is made: a signal may come in between
-  OutputFile file_;
+  OpenFile file_;
   bool is_ours_;
 };
 
@@ -183,7 +140,7 @@ class FileBeside {
 bool may_replace(const OutputTarget& target) {
   struct stat folder {};
   const uid_t user = ::geteuid();
-  if (!target.exists || user == 0 || ::stat(folder_of(target.path).c_str(), &folder) != 0) return true;
+  if (!target.exists || user == 0 || ::fstat(target.folder->fd(), &folder) != 0) return true;
   return (folder.st_mode & S_ISVTX) == 0 || target.status.st_uid == user || folder.st_uid == user;
 }
 
@@ -198,8 +155,10 @@ FileIdentity identity_of(const std::string& path) {
   const OutputTarget target = resolve_output(path);
   if (target.exists) return {target.status.st_dev, target.status.st_ino, ""};
   struct stat folder {};
-  if (::stat(folder_of(target.path).c_str(), &folder) != 0) return {0, 0, fs::absolute(path).lexically_normal()};
-  return {folder.st_dev, folder.st_ino, fs::path(target.path).filename()};
+  if (target.folder == nullptr || ::fstat(target.folder->fd(), &folder) != 0) {
+    return {0, 0, fs::absolute(path).lexically_normal()};
+  }
+  return {folder.st_dev, folder.st_ino, target.name};
 }
 
 // /dev/null takes any number of outputs, and so does a terminal.
@@ -213,8 +172,9 @@ bool is_device(const std::string& path) {
 void check_writable(const std::string& path) {
   const OutputTarget target = resolve_output(path);
   if (target.own_descriptor >= 0) return;
+  if (target.folder == nullptr) fail_on_file("write", path, ENOENT);
   if (target.is_in_place) {
-    if (::access(target.path.c_str(), W_OK) != 0) fail_on_file("write", path, errno);
+    if (::faccessat(target.folder->fd(), target.name.c_str(), W_OK, 0) != 0) fail_on_file("write", path, errno);
     return;
   }
   if (!may_replace(target)) fail_on_file("write", path, EPERM);
@@ -239,12 +199,16 @@ bool is_same_file(const std::string& path, const std::string& other) {
 void write_file(const std::string& path, std::string_view text) {
   const OutputTarget target = resolve_output(path);
   if (target.is_in_place) {
+    // What a link in /proc leads to has no other name.
+    const int no_link = S_ISLNK(target.status.st_mode) ? 0 : O_NOFOLLOW;
     // Through the descriptor that is open already, what comes after it does not begin at its start.
-    OutputFile file(target.own_descriptor >= 0 ? ::fcntl(target.own_descriptor, F_DUPFD_CLOEXEC, 0)
-                                               : ::open(target.path.c_str(), O_WRONLY | O_CLOEXEC | O_NOCTTY));
-    if (!file.is_open() || !file.write(text) || !file.close()) fail_on_file("write", path, errno);
+    OpenFile file(target.own_descriptor >= 0
+                      ? ::fcntl(target.own_descriptor, F_DUPFD_CLOEXEC, 0)
+                      : ::openat(target.folder->fd(), target.name.c_str(), O_WRONLY | O_CLOEXEC | O_NOCTTY | no_link));
+    if (!file.is_open() || !write_all(file.fd(), text) || !file.close()) fail_on_file("write", path, errno);
     return;
   }
+  if (target.folder == nullptr) fail_on_file("write", path, ENOENT);
   FileBeside beside(target);
   if (!beside.is_open() || !beside.become(target, text)) fail_on_file("write", path, errno);
 }

@@ -14,7 +14,8 @@ namespace {
 struct UnfinishedSlot {
   std::atomic<bool> is_taken = false;
   std::atomic<bool> is_named = false;
-  std::array<char, PATH_MAX> path{};
+  int folder = -1;
+  std::array<char, NAME_MAX + 1> name{};
 };
 
 constexpr int kSlots = 4;  // a thread writes one file at a time
@@ -23,12 +24,13 @@ static_assert(std::atomic<bool>::is_always_lock_free, "a signal handler may touc
 
 }  // namespace
 
-UnfinishedFile::UnfinishedFile(const std::string& path) {
-  if (path.size() >= PATH_MAX) return;
+UnfinishedFile::UnfinishedFile(int folder, const std::string& name) {
+  if (name.size() > NAME_MAX) return;
   for (int slot = 0; slot < kSlots; ++slot) {
     UnfinishedSlot& candidate = g_unfinished[static_cast<std::size_t>(slot)];
     if (candidate.is_taken.exchange(true)) continue;
-    std::memcpy(candidate.path.data(), path.c_str(), path.size() + 1);
+    candidate.folder = folder;
+    std::memcpy(candidate.name.data(), name.c_str(), name.size() + 1);
     candidate.is_named = true;
     slot_ = slot;
     return;
@@ -44,7 +46,7 @@ UnfinishedFile::~UnfinishedFile() {
 
 void remove_unfinished() noexcept {
   for (const UnfinishedSlot& slot : g_unfinished) {
-    if (slot.is_named) ::unlink(slot.path.data());
+    if (slot.is_named) ::unlinkat(slot.folder, slot.name.data(), 0);
   }
 }
 

@@ -8,16 +8,17 @@ namespace gputopo {
 // Holds the name of an unfinished file, so that remove_unfinished() finds it.
 class UnfinishedFile {
  public:
-  explicit UnfinishedFile(const std::string& path);
+  // Within an open folder, which must live on.
+  UnfinishedFile(int folder, const std::string& name);
   UnfinishedFile(const UnfinishedFile&) = delete;
   UnfinishedFile& operator=(const UnfinishedFile&) = delete;
   ~UnfinishedFile();
 
  private:
-  int slot_ = -1;  // none: all were taken, or the path is too long to be opened
+  int slot_ = -1;  // none: all were taken, or the name is too long
 };
 
-// Removes the unfinished files. For signal handlers and for threads that end the process: it calls unlink() alone.
+// Removes the unfinished files. For signal handlers and for threads that end the process: it calls unlinkat() alone.
 void remove_unfinished() noexcept;
 
 }  // namespace gputopo

@@ -74,6 +74,59 @@ TEST(OutputFile, ALinkOfAnotherUserIsNotFollowed) {
   EXPECT_EQ(read_file(folder.file("precious")), "old");
 }
 
+// Of one's own they lead anywhere; another user's lead nowhere, in a folder like /tmp and in one of that user.
+TEST(OutputFile, AFolderThatIsALinkOfAnotherUserIsNotFollowed) {
+  constexpr uid_t kAnother = 65534;
+  const TemporaryFolder folder;
+  fs::create_directories(folder.file("precious/deep"));
+  fs::create_directories(folder.file("shared"));
+  fs::create_directory_symlink("../precious", folder.file("shared/link"));
+  fs::create_directory_symlink("shared/link/../precious", folder.file("own"));
+  const std::vector<std::string> paths = {folder.file("shared/link/a.json"), folder.file("shared/link/deep/a.json"),
+                                          folder.file("own/deep/../a.json")};
+  for (const std::string& path : paths) {
+    EXPECT_EQ(run_command(kShortRun + "--json " + path + " --record " + path + ".rec --raw " + path + ".raw").exit_code,
+              0);
+    EXPECT_TRUE(is_report(path));
+    for (const char* end : {"", ".rec", ".raw"}) fs::remove_all(path + end);
+  }
+  if (::lchown(folder.file("shared/link").c_str(), kAnother, kAnother) != 0) {
+    GTEST_SKIP() << "only root gives files away";
+  }
+  for (const mode_t mode : {01777, 0755}) {
+    ASSERT_EQ(::chmod(folder.file("shared").c_str(), mode), 0);
+    ASSERT_EQ(::chown(folder.file("shared").c_str(), mode == 0755 ? kAnother : 0, 0), 0);
+    for (const std::string& path : paths) {
+      for (const char* option : {"--json ", "--record ", "--raw ", "--html "}) {
+        const CommandResult result = run_command(kShortRun + option + path);
+        EXPECT_EQ(result.exit_code, 1) << path;
+        EXPECT_THAT(result.err, HasSubstr("its folder 'link' is a symbolic link of another user; name the folder that "
+                                          "it leads to"));
+      }
+    }
+  }
+  EXPECT_TRUE(fs::is_empty(folder.file("precious/deep")));
+  EXPECT_EQ(std::distance(fs::directory_iterator(folder.file("precious")), {}), 1);
+}
+
+TEST(OutputFile, FoldersMayBeWrittenInManyWays) {
+  const TemporaryFolder folder;
+  fs::create_directories(folder.file("a/b"));
+  const std::string in_folder = "cd " + folder.file("a") + "; ";
+  for (const char* path : {"x.json", "./b/../x.json", "..//a/x.json", "/proc/self/cwd/x.json"}) {
+    EXPECT_EQ(run_command(in_folder + kShortRun + "--json " + path).exit_code, 0) << path;
+    EXPECT_TRUE(is_report(folder.file("a/x.json")));
+    fs::remove(folder.file("a/x.json"));
+  }
+  for (const char* path : {"b/", "b/.", "..", "/", "missing/x.json", "x.json/y.json", "''/"}) {
+    const CommandResult result = run_command(in_folder + "touch x.json; " + kShortRun + "--json " + path);
+    EXPECT_EQ(result.exit_code, 1) << path;
+    EXPECT_THAT(result.err, HasSubstr("cannot write '")) << path;
+  }
+  EXPECT_EQ(run_command(in_folder + kShortRun + "--raw n/../n/./raw/").exit_code, 0);
+  EXPECT_TRUE(fs::exists(folder.file("a/n/raw/device.txt")));
+}
+
 TEST(OutputFile, WhatWasPlantedUnderTheNameOfAPartialFileStays) {
   const TemporaryFolder folder;
   write_file(folder.file("precious"), "old");
