@@ -6,8 +6,8 @@
 
 namespace gputopo::report {
 
-// In quotes where it needs them. What a spreadsheet would take for a formula (it begins with = + - @, a tab or a line
-// end, and is no number) has an apostrophe before it.
-[[nodiscard]] std::string csv_field(std::string_view text);
+// In quotes where it needs them. What a spreadsheet would take for a formula (it begins with = + - @ or a tab, and is
+// no number) has an apostrophe before it. What a terminal would obey is shown (visible_text): `--csv -` writes to one.
+[[nodiscard]] std::string csv_field(std::string_view field);
 
 }  // namespace gputopo::report

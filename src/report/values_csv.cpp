@@ -4,6 +4,7 @@
 
 #include <charconv>
 
+#include "file/visible.h"
 #include "gputopo/report.h"
 #include "report/csv_text.h"
 #include "report/hierarchy.h"
@@ -62,12 +63,13 @@ bool is_numbers(std::string_view text) {
 
 }  // namespace
 
-std::string report::csv_field(std::string_view text) {
-  constexpr std::string_view kFormulaStarts = "=+-@\t\r";
+std::string report::csv_field(std::string_view field) {
+  constexpr std::string_view kFormulaStarts = "=+-@\t";
+  std::string text = visible_text(field);
   if (!text.empty() && kFormulaStarts.find(text.front()) != std::string_view::npos && !is_numbers(text)) {
-    return csv_field("'" + std::string(text));
+    text.insert(0, 1, '\'');
   }
-  if (text.find_first_of(",\"\r\n") == std::string_view::npos) return std::string(text);
+  if (text.find_first_of(",\"\n") == std::string::npos) return text;
   std::string quoted = "\"";
   for (const char c : text) {
     if (c == '"') quoted += '"';

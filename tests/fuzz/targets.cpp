@@ -97,6 +97,7 @@ void check_forms(const std::string& text) {
   const std::string cell = report::csv_field(text);
   const bool is_formula = !cell.empty() && std::string_view("=@\t\r").find(cell.front()) != std::string_view::npos;
   hold(!is_formula && !cell.starts_with("\"="), "a cell is a formula: " + text);
+  hold(visible_text(cell) == cell, "a cell is not visible: " + text);
 }
 
 }  // namespace

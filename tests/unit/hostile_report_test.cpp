@@ -131,7 +131,10 @@ TEST(HostileReport, AsCsv) {
     const auto [end, error] = std::from_chars(cell.data(), cell.data() + cell.size(), number);
     EXPECT_TRUE(error == std::errc{} && end == cell.data() + cell.size()) << cell;
   }
-  EXPECT_THAT(cells, ::testing::Contains("'" + kHostile));
+  EXPECT_THAT(cells, ::testing::Contains("'" + visible_text(kHostile)));
+  for (const char* command : {"\x1b", "\x07", "\u009b", "\u202e"}) {
+    EXPECT_THAT(to_csv(hostile_topology()), Not(HasSubstr(command)));
+  }
   EXPECT_THAT(cells, ::testing::Contains("-0.5"));
   EXPECT_THAT(cells, ::testing::Contains("'-1+1"));
 }
@@ -184,7 +187,9 @@ TEST(CsvField, NumbersStayNumbersAndFormulasDoNot) {
   for (const char* formula : {"=1+1", "@SUM(A1)", "+1+1", "-1+1", "-", "\tx", "--1"}) {
     EXPECT_EQ(report::csv_field(formula), std::string("'") + formula);
   }
-  EXPECT_EQ(report::csv_field("\r=1"), "\"'\r=1\"");
+  EXPECT_EQ(report::csv_field("\r=1"), "\\x0d=1");
+  EXPECT_EQ(report::csv_field("\n=1"), "\"\n=1\"");
+  EXPECT_EQ(report::csv_field("\x1b]0;a,b"), "\"\\x1b]0;a,b\"");
   EXPECT_EQ(report::csv_field("a=1"), "a=1");
 }
 
