@@ -64,21 +64,25 @@ TEST(HostileRecording, WithMoreValuesThanAnyHas) {
   EXPECT_THAT(refusal_of_cbor(count), HasSubstr("truncated or corrupt"));
 }
 
-// The document of a recording of one chase, with one change.
-std::string refusal_with(const std::string& pointer, const json& value) {
+// The document of a recording of one chase, with changes.
+std::string refusal_with_changes(const std::vector<std::pair<std::string, json>>& changes) {
   json document = json::parse(R"({
     "version": 1,
     "info": {"vendor": "", "name": "", "architecture": "", "driver_version": "", "sm_count": 1, "warp_size": 32,
              "carve_outs_bytes": [], "simulated": true, "pci_address": "", "spaces": [0], "max_array_bytes": 4096},
     "answers": [["chase array=global:4096:64:sequential:reversed:1:0 actor=0:0 step=timed:0:0:2:0:0",
                  [{"clock": 1000, "carve_out": 0, "sm": 0, "steps": [[2, 100, [40, 40], [21, 20, 2]]]}]]]})");
-  if (!pointer.empty()) document[json::json_pointer(pointer)] = value;
+  for (const auto& [pointer, value] : changes) document[json::json_pointer(pointer)] = value;
   const std::vector<std::uint8_t> bytes = json::to_cbor(document);
   return refusal_of_cbor(std::string(bytes.begin(), bytes.end()));
 }
 
+std::string refusal_with(const std::string& pointer, const json& value) {
+  return refusal_with_changes({{pointer, value}});
+}
+
 TEST(HostileRecording, WithValuesOfAnotherKind) {
-  ASSERT_EQ(refusal_with("", {}), "read");
+  ASSERT_EQ(refusal_with_changes({}), "read");
   const std::string answer = "/answers/0/1/0";
   EXPECT_THAT(refusal_with(answer + "/clock", "fast"), HasSubstr("answer.clock is not a number"));
   EXPECT_THAT(refusal_with(answer + "/clock", -1), HasSubstr("answer.clock is less than zero"));
@@ -95,6 +99,28 @@ TEST(HostileRecording, WithValuesOfAnotherKind) {
   EXPECT_THAT(refusal_with("/info/spaces", {{{"a", 1}}}), HasSubstr("info.spaces[0] is not"));
   EXPECT_THAT(refusal_with("/warnings", 5), HasSubstr("warnings is not a list"));
   EXPECT_THAT(refusal_with("/info", 5), HasSubstr("info.vendor is missing"));
+}
+
+TEST(HostileRecording, ThatIsNoDocument) {
+  for (const json& document : {json::array(), json(7), json::object(), json{{"version", "1"}}, json{{"version", 1}},
+                               json{{"version", 1}, {"info", 5}, {"answers", 5}}}) {
+    const std::vector<std::uint8_t> bytes = json::to_cbor(document);
+    EXPECT_THAT(refusal_of_cbor(std::string(bytes.begin(), bytes.end())), HasSubstr("is truncated or corrupt"));
+  }
+}
+
+TEST(HostileRecording, OfClustersThatNoGpuHas) {
+  const std::string text = to_text(ClusterProgram{.op = ClusterOp::kRead, .cluster_size = 2});
+  const auto refusal_of_clusters = [&](const std::string& cluster) {
+    const json answers = json::parse(R"([{"clock": 1000, "carve_out": 0, "cluster": )" + cluster + "}]");
+    return refusal_with_changes({{"/answers/0/0", text}, {"/answers/0/1", answers}});
+  };
+  EXPECT_EQ(refusal_of_clusters("[[0, 1], [10], 4096, 0.1, 4, 8]"), "read");
+  EXPECT_THAT(refusal_of_clusters("[[0, 1], [10], 4096, 0.1, 4, 1048576]"),
+              HasSubstr("has a largest cluster of 1048576"));
+  EXPECT_THAT(refusal_of_clusters("[[0, 5000], [10], 4096, 0.1, 4, 8]"), HasSubstr("names SM 5000"));
+  EXPECT_THAT(refusal_of_clusters("[[0], [10], 4096, 0.1, 4, 8]"), HasSubstr("has not one SM for each block"));
+  EXPECT_THAT(refusal_of_clusters("[[0, 1], [-10], 4096, 0.1, 4, 8]"), HasSubstr("has an amount of -10"));
 }
 
 }  // namespace

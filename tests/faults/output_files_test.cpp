@@ -46,6 +46,70 @@ TEST(OutputFile, ANewOneHasTheUmasksModeAndAnOldOneKeepsIts) {
   EXPECT_THAT(folder.entries(), ElementsAre("a.json"));
 }
 
+constexpr uid_t kNobody = 65534;
+
+// Runs the command as a user who owns nothing; only root may.
+CommandResult run_as_nobody(const std::string& command) {
+  return run_command("setpriv --reuid=65534 --regid=65534 --clear-groups sh -c " + test::quoted(command));
+}
+
+bool may_be_nobody() { return ::geteuid() == 0 && run_as_nobody("test -x " GPUTOPO_BINARY).exit_code == 0; }
+
+TEST(OutputFile, AReplacedFileStaysAnothersAsFarAsItMay) {
+  if (!may_be_nobody()) GTEST_SKIP() << "only root becomes another user (setpriv)";
+  const TemporaryFolder folder;
+  ASSERT_EQ(::chmod(folder.path().c_str(), 0777), 0);
+  const std::string path = folder.file("a.json");
+  const auto old_file = [&](uid_t owner, mode_t mode) {
+    write_file(path, "old");
+    EXPECT_EQ(::chown(path.c_str(), owner, owner), 0);
+    EXPECT_EQ(::chmod(path.c_str(), mode), 0);
+  };
+  const auto owner = [&] {
+    struct stat status {};
+    return ::stat(path.c_str(), &status) == 0 ? status.st_uid : ~uid_t{0};
+  };
+  old_file(kNobody, 0640);
+  EXPECT_EQ(run_command(kShortRun + "--json " + path).exit_code, 0);
+  EXPECT_TRUE(is_report(path));
+  EXPECT_EQ(owner(), kNobody);
+  EXPECT_EQ(mode_of(path), 0640u);
+  // Root's group had rights that the group of nobody is not to have.
+  old_file(0, 0664);
+  EXPECT_EQ(run_as_nobody(kShortRun + "--json " + path).exit_code, 0);
+  EXPECT_TRUE(is_report(path));
+  EXPECT_EQ(owner(), kNobody);
+  EXPECT_EQ(mode_of(path), 0604u);
+}
+
+TEST(OutputFile, WhatMayNotBeWrittenIsSaidFirst) {
+  if (!may_be_nobody()) GTEST_SKIP() << "only root becomes another user (setpriv)";
+  const TemporaryFolder folder;
+  const std::string path = folder.file("a.json");
+  write_file(path, "old");
+  for (const mode_t mode : {01777, 0755, 0711, 0700}) {
+    ASSERT_EQ(::chmod(folder.path().c_str(), mode), 0);
+    const CommandResult result = run_as_nobody(kShortRun + "--json " + path);
+    EXPECT_EQ(result.exit_code, 1);
+    EXPECT_THAT(result.err, HasSubstr("choose a path that you may access"));
+    EXPECT_THAT(result.out, IsEmpty());
+    EXPECT_EQ(read_file(path), "old");
+  }
+  // A folder that may be searched and not be read is enough.
+  ASSERT_EQ(::chmod(folder.path().c_str(), 0733), 0);
+  EXPECT_EQ(run_as_nobody(kShortRun + "--json " + folder.file("b.json")).exit_code, 0);
+  EXPECT_TRUE(is_report(folder.file("b.json")));
+}
+
+TEST(OutputFile, ADiskIsRefused) {
+  constexpr dev_t kNoDriver = 240 << 8;  // for experiments: nothing is there, should it be written to
+  const TemporaryFolder folder;
+  if (::mknod(folder.file("disk").c_str(), S_IFBLK | 0600, kNoDriver) != 0) GTEST_SKIP() << "only root makes devices";
+  const CommandResult result = run_command(kShortRun + "--json " + folder.file("disk"));
+  EXPECT_EQ(result.exit_code, 1);
+  EXPECT_THAT(result.err, HasSubstr("it is a disk, not a file; name a file"));
+}
+
 TEST(OutputFile, ALinkStaysALinkAndLeadsToTheReport) {
   const TemporaryFolder folder;
   write_file(folder.file("file"), "old");
@@ -63,11 +127,10 @@ TEST(OutputFile, ALinkStaysALinkAndLeadsToTheReport) {
 }
 
 TEST(OutputFile, ALinkOfAnotherUserIsNotFollowed) {
-  constexpr uid_t kAnother = 65534;
   const TemporaryFolder folder;
   write_file(folder.file("precious"), "old");
   fs::create_symlink("precious", folder.file("a.json"));
-  if (::lchown(folder.file("a.json").c_str(), kAnother, kAnother) != 0) GTEST_SKIP() << "only root gives files away";
+  if (::lchown(folder.file("a.json").c_str(), kNobody, kNobody) != 0) GTEST_SKIP() << "only root gives files away";
   const CommandResult result = run_command(kShortRun + "--json " + folder.file("a.json"));
   EXPECT_EQ(result.exit_code, 1);
   EXPECT_THAT(result.err, HasSubstr("a symbolic link of another user; name the file that it leads to"));
@@ -76,7 +139,6 @@ TEST(OutputFile, ALinkOfAnotherUserIsNotFollowed) {
 
 // Of one's own they lead anywhere; another user's lead nowhere, in a folder like /tmp and in one of that user.
 TEST(OutputFile, AFolderThatIsALinkOfAnotherUserIsNotFollowed) {
-  constexpr uid_t kAnother = 65534;
   const TemporaryFolder folder;
   fs::create_directories(folder.file("precious/deep"));
   fs::create_directories(folder.file("shared"));
@@ -90,12 +152,12 @@ TEST(OutputFile, AFolderThatIsALinkOfAnotherUserIsNotFollowed) {
     EXPECT_TRUE(is_report(path));
     for (const char* end : {"", ".rec", ".raw"}) fs::remove_all(path + end);
   }
-  if (::lchown(folder.file("shared/link").c_str(), kAnother, kAnother) != 0) {
+  if (::lchown(folder.file("shared/link").c_str(), kNobody, kNobody) != 0) {
     GTEST_SKIP() << "only root gives files away";
   }
   for (const mode_t mode : {01777, 0755}) {
     ASSERT_EQ(::chmod(folder.file("shared").c_str(), mode), 0);
-    ASSERT_EQ(::chown(folder.file("shared").c_str(), mode == 0755 ? kAnother : 0, 0), 0);
+    ASSERT_EQ(::chown(folder.file("shared").c_str(), mode == 0755 ? kNobody : 0, 0), 0);
     for (const std::string& path : paths) {
       for (const char* option : {"--json ", "--record ", "--raw ", "--html "}) {
         const CommandResult result = run_command(kShortRun + option + path);
