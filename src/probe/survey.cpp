@@ -133,10 +133,13 @@ struct LevelsFound {
   std::optional<std::size_t> unsure;
 };
 
-// Of the histograms of footprints.
-LevelsFound levels_of(const std::vector<stats::Histogram>& footprints) {
+// Of the histograms of footprints. Constant caches have been as small as the sweep's first footprints, and have no
+// slices: there the tiny array alone may be what is nearest.
+LevelsFound levels_of(const Survey& survey, const std::vector<stats::Histogram>& footprints) {
+  stats::CloseLevelParameters parameters;
+  if (survey.site.space == Space::kConstant) parameters.least_first_footprints = 1;
   LevelsFound found;
-  found.levels = stats::split_close_levels(footprints, stats::find_levels(footprints), found.unsure);
+  found.levels = stats::split_close_levels(footprints, stats::find_levels(footprints), found.unsure, parameters);
   return found;
 }
 
@@ -157,7 +160,7 @@ void set_translation_aside(Lab& lab, Survey& survey, const Translation& translat
   std::vector<stats::Histogram> free = {survey.tiny};
   free.insert(free.end(), survey.histograms.begin(), survey.histograms.begin() + static_cast<std::ptrdiff_t>(within));
   free.push_back(survey.cold);
-  const LevelsFound of_free = merge_memory(survey, levels_of(free), free);
+  const LevelsFound of_free = merge_memory(survey, levels_of(survey, free), free);
   if (within > 0 && shows_all_levels(survey.histograms[within - 1], of_free.levels)) {
     survey.levels = of_free.levels;
     survey.unsure_level = of_free.unsure;
@@ -207,7 +210,7 @@ void find_levels(Survey& survey) {
   std::vector<stats::Histogram> all = {survey.tiny};
   all.insert(all.end(), survey.histograms.begin(), survey.histograms.end());
   all.push_back(survey.cold);
-  LevelsFound found = levels_of(all);
+  LevelsFound found = levels_of(survey, all);
   survey.levels = std::move(found.levels);
   survey.unsure_level = found.unsure;
 }

@@ -97,21 +97,12 @@ std::size_t first_beyond(std::span<const Histogram> telling, const Density& firs
   return beyond;
 }
 
-}  // namespace
-
-std::optional<CloseLevels> find_close_levels(std::span<const Histogram> footprints, const Level& band,
-                                             const CloseLevelParameters& parameters) {
-  std::vector<Histogram> inside;
-  for (const Histogram& footprint : footprints) {
-    Histogram one = within(footprint, band, parameters);
-    if (!one.empty()) inside.push_back(std::move(one));
-  }
-  const std::span<const Histogram> telling(inside);
-  if (telling.size() < parameters.first_footprints + parameters.least_footprints) return std::nullopt;
-  const std::size_t beyond = first_beyond(telling, density_of(telling.first(parameters.first_footprints)), parameters);
-  if (beyond < parameters.first_footprints || telling.size() - beyond < parameters.least_footprints) {
-    return std::nullopt;
-  }
+// Where at least so many of the footprints are of the nearer level alone.
+std::optional<CloseLevels> beyond_first(std::span<const Histogram> telling, std::size_t first_footprints,
+                                        const CloseLevelParameters& parameters) {
+  if (telling.size() < first_footprints + parameters.least_footprints) return std::nullopt;
+  const std::size_t beyond = first_beyond(telling, density_of(telling.first(first_footprints)), parameters);
+  if (beyond < first_footprints || telling.size() - beyond < parameters.least_footprints) return std::nullopt;
   const Density near = density_of(telling.first(beyond));
   std::size_t less = 0;
   for (std::size_t i = beyond; i < telling.size(); ++i) {
@@ -126,6 +117,22 @@ std::optional<CloseLevels> find_close_levels(std::span<const Histogram> footprin
   draw_boundary(near, far, levels);
   levels.told_apart = levels.misjudged <= parameters.misjudged;
   return levels;
+}
+
+}  // namespace
+
+std::optional<CloseLevels> find_close_levels(std::span<const Histogram> footprints, const Level& band,
+                                             const CloseLevelParameters& parameters) {
+  std::vector<Histogram> inside;
+  for (const Histogram& footprint : footprints) {
+    Histogram one = within(footprint, band, parameters);
+    if (!one.empty()) inside.push_back(std::move(one));
+  }
+  std::optional<CloseLevels> found;
+  for (std::size_t first = parameters.first_footprints; !found && first >= parameters.least_first_footprints; --first) {
+    found = beyond_first(inside, first, parameters);
+  }
+  return found;
 }
 
 namespace {
@@ -162,15 +169,21 @@ double misjudged_of(std::span<const Histogram> footprints, const Level& near, co
 
 std::vector<Level> split_close_levels(std::span<const Histogram> footprints, std::vector<Level> levels,
                                       std::optional<std::size_t>& unsure, const CloseLevelParameters& parameters) {
+  // What lies farther has no tiny array of its own: its first footprints are mixtures.
+  CloseLevelParameters farther = parameters;
+  farther.least_first_footprints = parameters.first_footprints;
+  const auto parameters_of = [&](std::size_t level) -> const CloseLevelParameters& {
+    return level == 0 ? parameters : farther;
+  };
   for (std::size_t i = 0; i + 1 < levels.size() && !unsure; ++i) {
-    const double misjudged = misjudged_of(footprints, levels[i], levels[i + 1], parameters);
+    const double misjudged = misjudged_of(footprints, levels[i], levels[i + 1], parameters_of(i));
     if (misjudged > parameters.misjudged) unsure = i;
     levels[i].misjudged = std::max(levels[i].misjudged, misjudged);
     levels[i + 1].misjudged = misjudged;
   }
   // What is nearer than a level that is not told may be two levels all the same.
   for (std::size_t i = 0; i < unsure.value_or(levels.size()); ++i) {
-    const std::optional<CloseLevels> found = find_close_levels(footprints, levels[i], parameters);
+    const std::optional<CloseLevels> found = find_close_levels(footprints, levels[i], parameters_of(i));
     if (!found) continue;
     if (!found->told_apart) {
       unsure = i;

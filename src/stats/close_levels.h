@@ -18,8 +18,11 @@ struct CloseLevelParameters {
   // A footprint tells something of a band with this part of its loads in it, and so many.
   double least_part = 0.3;
   std::uint64_t least_loads = 64;
-  // The first footprints are of the nearer level alone.
+  // The first footprints are of the nearer level alone: so many, or, of the nearest of all levels, where nothing shows
+  // that way, fewer, down to the least. Fewer find smaller caches, and take for levels what only so small footprints
+  // are spared of (slices).
   std::size_t first_footprints = 3;
+  std::size_t least_first_footprints = 3;
   // Part of the nearer level, of the loads in the band, up to where it has them all, and from where it does not; at the
   // footprint where it has the least, and how many footprints show that at least.
   double all_near = 0.9;

@@ -74,6 +74,22 @@ TEST(CloseLevels, AValleyThatOneLevelFillsIsClearForAllThat) {
   EXPECT_EQ(levels[1].misjudged, levels[0].misjudged);
 }
 
+// A cache of 512 B: a tiny array and one footprint fit, and all that follow do not.
+TEST(CloseLevels, TheNearOneMayBeOfTheFirstFootprintsOnly) {
+  CloseLevelParameters parameters;
+  for (const std::vector<double>& parts : {std::vector<double>{1, 0, 0, 0, 0}, {1, 1, 0, 0, 0}}) {
+    const std::vector<Histogram> footprints = sweep(parts, 34, 41.5, 0.8);
+    parameters.least_first_footprints = 3;
+    EXPECT_FALSE(find_close_levels(footprints, kAll, parameters));
+    parameters.least_first_footprints = 1;
+    const auto found = find_close_levels(footprints, kAll, parameters);
+    ASSERT_TRUE(found);
+    EXPECT_TRUE(found->told_apart);
+    EXPECT_NEAR(found->near_cycles, 34, 1);
+  }
+  EXPECT_FALSE(find_close_levels({}, kAll, parameters));
+}
+
 TEST(CloseLevels, AMixtureThatDoesNotMoveIsOne) {
   EXPECT_FALSE(find_close_levels(sweep({0.5, 0.5, 0.5, 0.5, 0.5, 0.5}, 40, 48, 2), kAll));
   EXPECT_FALSE(find_close_levels(sweep({1, 1, 1, 1, 1, 1}, 40, 48, 2), kAll));
