@@ -59,11 +59,28 @@ FetchGranularity fetch_granularity_of(std::span<const std::vector<std::uint32_t>
   return best;
 }
 
+double hit_limit_in_cold_pass(std::span<const stats::Histogram> footprints, const stats::Level& level,
+                              const FetchGranularityParameters& parameters) {
+  stats::Histogram hits;
+  for (const stats::Histogram& footprint : footprints) {
+    if (1 - stats::fraction_below(footprint, level.high_cycles) > parameters.exceeded) return level.high_cycles;
+    stats::accumulate(hits, footprint);
+  }
+  const double nearer = stats::fraction_below(hits, level.low_cycles);
+  const double nearer_or_here = stats::fraction_below(hits, level.high_cycles);
+  if (nearer_or_here <= nearer) return level.high_cycles;
+  const double slowest =
+      stats::histogram_quantile(hits, nearer + parameters.spread_quantile * (nearer_or_here - nearer));
+  const double limit = slowest + std::max(parameters.min_margin_cycles, parameters.margin * slowest);
+  return std::min(limit, level.high_cycles);
+}
+
 Fetch find_fetch(const Cache& cache, const Parameters& parameters) {
   if (!cache.has_next_level()) throw Inconclusive("no load was seen to miss this cache, so no fetch into it either");
   // What a fetch has brought is in the nearest part of the cache: near L2 where there is a far one too, whose hits may
   // be as slow as near memory.
-  const double fetched_limit = cache.survey->levels[cache.first_level].high_cycles;
+  const double fetched_limit =
+      hit_limit_in_cold_pass(cache.survey->histograms, cache.survey->levels[cache.first_level]);
   const FetchGranularity found =
       fetch_granularity_of(cache.survey->cold_passes, kMinimumStrideBytes, fetched_limit, parameters.line_limit_bytes);
   if (found.agreement < FetchGranularityParameters{}.min_agreement) {

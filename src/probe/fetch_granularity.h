@@ -22,6 +22,15 @@ struct FetchGranularity {
 struct FetchGranularityParameters {
   // A third pattern (prefetch, two sizes) agrees less with every candidate. Larger refuses passes with a few outliers.
   double min_agreement = 0.9;
+  // A level of which no footprint of the survey has more than this part of its loads farther away was never exceeded.
+  // Larger: what only a few loads of the largest footprint miss counts so too.
+  double exceeded = 0.05;
+  // Its hits end at this quantile of its loads, and a little above, for clocks that drift: by this part, and no less
+  // than so many cycles. Larger: hits of a level behind it that no footprint reaches look like its own; smaller: hits
+  // under jitter look like misses.
+  double spread_quantile = 0.95;
+  double margin = 0.03;
+  double min_margin_cycles = 2;
 };
 
 // `latencies` of loads at 0, stride, 2*stride, ... of an array that was in no cache, each list one cold pass. A load at
@@ -30,6 +39,12 @@ struct FetchGranularityParameters {
 [[nodiscard]] FetchGranularity fetch_granularity_of(std::span<const std::vector<std::uint32_t>> latencies,
                                                     std::uint64_t stride_bytes, double limit_cycles,
                                                     std::uint64_t longest_bytes);
+
+// Raw latencies from this on miss a level, as the footprints of its survey show it. Where none exceeds it, what is
+// known of farther ones is from first loads, which come from memory: levels between the two show in no footprint, and
+// their hits, of what a miss has brought them, lie between the two as well.
+[[nodiscard]] double hit_limit_in_cold_pass(std::span<const stats::Histogram> footprints, const stats::Level& level,
+                                            const FetchGranularityParameters& parameters = {});
 
 // Of a cache, from the cold passes of its survey. Throws Inconclusive.
 [[nodiscard]] Fetch find_fetch(const Cache& cache, const Parameters& parameters);

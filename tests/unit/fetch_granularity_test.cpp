@@ -52,5 +52,25 @@ TEST(FetchGranularity, AFewOutliersAreAgreedWith) {
   EXPECT_LT(found.agreement, 1);
 }
 
+// One load in so many cycles each, in bins of 2.
+stats::Histogram loads_at(std::uint32_t count, std::initializer_list<std::size_t> cycles) {
+  stats::Histogram histogram(256);
+  for (const std::size_t one : cycles) histogram[one / 2] += count;
+  return histogram;
+}
+
+// Constants of 64 KiB that all fit: what is behind the L1.5 (74 cycles) shows in first loads only, where what one miss
+// has brought L2 (90 cycles) is hit there.
+TEST(FetchGranularity, HitsOfALevelThatNothingExceedsEndAboveIts) {
+  const stats::Level level{60, 180, 74};
+  const std::vector<stats::Histogram> all_fit = {loads_at(100, {48}), loads_at(100, {48, 72, 74, 74, 74, 76})};
+  EXPECT_GT(hit_limit_in_cold_pass(all_fit, level), 77);
+  EXPECT_LT(hit_limit_in_cold_pass(all_fit, level), 85);
+  const std::vector<stats::Histogram> exceeded = {loads_at(100, {48, 74, 74, 90})};
+  const stats::Level told_apart{60, 82, 74};
+  EXPECT_EQ(hit_limit_in_cold_pass(exceeded, told_apart), 82);
+  EXPECT_EQ(hit_limit_in_cold_pass({}, level), 180);
+}
+
 }  // namespace
 }  // namespace gputopo::probe
