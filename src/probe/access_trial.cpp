@@ -22,7 +22,18 @@ double AccessTrial::cycles() const {
   return program.warps == 1 ? stats::undisturbed_mean(means) : stats::median(means);
 }
 
-stats::Interval AccessTrial::interval() const { return timing_interval(mean_cycles(copies), cycles()); }
+stats::Interval AccessTrial::interval() const {
+  const std::vector<double> means = mean_cycles(copies);
+  stats::Interval interval = timing_interval(means, cycles());
+  // What disturbs only ever makes longer.
+  if (is_disturbed()) interval.low = std::min(interval.low, *std::ranges::min_element(means));
+  return interval;
+}
+
+bool AccessTrial::is_disturbed() const {
+  const stats::Interval interval = timing_interval(mean_cycles(copies), cycles());
+  return program.warps == 1 && interval.high - interval.low > kAccessTrial.disturbed_width * cycles();
+}
 
 std::vector<double> AccessTrial::rates() const {
   std::vector<double> rates;
@@ -47,6 +58,17 @@ std::vector<AccessTrial> run_trials(Lab& lab, const std::vector<AccessProgram>& 
     if (trial.cycles() < least) {
       throw Inconclusive(fmt::format("a {} took {:.1f} cycles, which none can: the program did not run as written",
                                      to_string(trial.program.op), trial.cycles()));
+    }
+  }
+  return trials;
+}
+
+std::vector<AccessTrial> run_steady_trials(Lab& lab, const std::vector<AccessProgram>& programs) {
+  std::vector<AccessTrial> trials = run_trials(lab, programs);
+  for (std::uint32_t round = 0; round < kAccessTrial.more_rounds && trials.front().is_disturbed(); ++round) {
+    const std::vector<AccessTrial> more = run_trials(lab, programs);
+    for (std::size_t i = 0; i < trials.size(); ++i) {
+      trials[i].copies.insert(trials[i].copies.end(), more[i].copies.begin(), more[i].copies.end());
     }
   }
   return trials;

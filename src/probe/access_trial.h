@@ -20,6 +20,11 @@ struct AccessTrialParameters {
   std::uint32_t timed_stores = 512;
   // Of each program. More: steadier medians, and as much more time; odd, so that a median is a sample.
   std::uint32_t copies = 9;
+  // Copies of a warp alone whose interval is wider than this part of the value were disturbed, perhaps most of them: as
+  // many again are run, so often, and the quickest may be the only one that was not. Larger: a chain that most copies
+  // disturb is taken for what it costs; smaller: more copies of what only jitters.
+  double disturbed_width = 0.03;
+  std::uint32_t more_rounds = 3;
   // No load or atomic of any GPU comes back sooner; an addition alone takes four cycles. More would call a fast GPU
   // broken.
   double least_latency_cycles = 8;
@@ -38,6 +43,8 @@ struct AccessTrial {
   // copies and not in others, and those speak (stats/outliers.h).
   [[nodiscard]] double cycles() const;
   [[nodiscard]] stats::Interval interval() const;
+  // Whether the copies differ so much that most may be disturbed.
+  [[nodiscard]] bool is_disturbed() const;
   // Accesses of warps per cycle of one SM; of each copy, and the median.
   [[nodiscard]] std::vector<double> rates() const;
   [[nodiscard]] double rate() const;
@@ -46,6 +53,8 @@ struct AccessTrial {
 // All programs a few times over, in turn, so that a drift of the clocks does not look like a difference between them.
 // Throws Inconclusive for an access that took impossibly little: code of it was then left out.
 [[nodiscard]] std::vector<AccessTrial> run_trials(Lab& lab, const std::vector<AccessProgram>& programs);
+// More copies while those of the first program are disturbed.
+[[nodiscard]] std::vector<AccessTrial> run_steady_trials(Lab& lab, const std::vector<AccessProgram>& programs);
 
 // Warps of a block that fills an SM: as many as a program may have, or a block holds.
 [[nodiscard]] std::uint32_t most_warps(const Lab& lab);

@@ -80,8 +80,8 @@ Attribute conflict_cost(const Lab& lab, const BankCurve& curve, const BankFit& f
 
 Attribute measure_store_latency(Lab& lab) {
   const std::vector<AccessTrial> trials =
-      run_trials(lab, {strided(lab, AccessOp::kStoreLoad, kWordBytes), strided(lab, AccessOp::kLoad, kWordBytes),
-                       strided(lab, AccessOp::kStore, kWordBytes)});
+      run_steady_trials(lab, {strided(lab, AccessOp::kStoreLoad, kWordBytes), strided(lab, AccessOp::kLoad, kWordBytes),
+                              strided(lab, AccessOp::kStore, kWordBytes)});
   Attribute attribute = measured(lab.conditions(), rounded(trials[0].cycles()), "cycles", trials[0].interval(),
                                  "store_and_load_of_one_word");
   attribute.add_detail("load_cycles", rounded(trials[1].cycles()));
