@@ -38,9 +38,10 @@ std::optional<stats::Interval> drift_of(std::span<const double> looks, const Dri
   const std::vector<double> cycles = medians_of_three(looks);
   const auto [least, most] = std::minmax_element(cycles.begin(), cycles.end());
   const stats::Interval drift{*least / cycles.front() - 1, *most / cycles.front() - 1};
-  const double noise = parameters.bends_of_noise * typical_bend(looks) / cycles.front();
-  if (drift.high - drift.low <= std::max(parameters.noise, noise)) return std::nullopt;
-  return drift;
+  if (drift.high - drift.low <= parameters.noise) return std::nullopt;
+  const double bend = typical_bend(looks) / cycles.front();
+  if (drift.high - drift.low > parameters.bends_of_noise * bend) return drift;
+  return stats::Interval{drift.low - parameters.hidden_bends * bend, drift.high + parameters.hidden_bends * bend};
 }
 
 bool is_remarkable(const stats::Interval& drift, const DriftParameters& parameters) {
