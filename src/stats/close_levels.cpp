@@ -61,9 +61,10 @@ double median_cycles(const Density& density) {
 }
 
 // Part of the loads of `mixed` that are the nearer level's, whose distribution is `near`: of its faster half only
-// those.
-double near_part(const Density& mixed, const Density& near) {
-  const std::size_t middle = median_bin(near);
+// those. `slack_bins` more are let count, for clocks that drift by less than a bin move all loads of a quiet level into
+// the next one.
+double near_part(const Density& mixed, const Density& near, std::size_t slack_bins) {
+  const std::size_t middle = median_bin(near) + slack_bins;
   return std::min(1.0, part_up_to(mixed, middle) / part_up_to(near, middle));
 }
 
@@ -90,27 +91,28 @@ void draw_boundary(const Density& near, const Density& far, CloseLevels& levels)
 }
 
 // The first footprint from which on the nearer level does not have all loads: of those that follow each has less.
-std::size_t first_beyond(std::span<const Histogram> telling, const Density& first,
+std::size_t first_beyond(std::span<const Histogram> telling, const Density& first, std::size_t slack_bins,
                          const CloseLevelParameters& parameters) {
   std::size_t beyond = telling.size();
-  while (beyond > 0 && near_part(density_of(telling.subspan(beyond - 1, 1)), first) < parameters.all_near) --beyond;
+  while (beyond > 0 && near_part(density_of(telling.subspan(beyond - 1, 1)), first, slack_bins) < parameters.all_near)
+    --beyond;
   return beyond;
 }
 
 // Where at least so many of the footprints are of the nearer level alone.
 std::optional<CloseLevels> beyond_first(std::span<const Histogram> telling, std::size_t first_footprints,
-                                        const CloseLevelParameters& parameters) {
+                                        std::size_t slack_bins, const CloseLevelParameters& parameters) {
   if (telling.size() < first_footprints + parameters.least_footprints) return std::nullopt;
-  const std::size_t beyond = first_beyond(telling, density_of(telling.first(first_footprints)), parameters);
+  const std::size_t beyond = first_beyond(telling, density_of(telling.first(first_footprints)), slack_bins, parameters);
   if (beyond < first_footprints || telling.size() - beyond < parameters.least_footprints) return std::nullopt;
   const Density near = density_of(telling.first(beyond));
   std::size_t less = 0;
   for (std::size_t i = beyond; i < telling.size(); ++i) {
-    if (near_part(density_of(telling.subspan(i, 1)), near) <= parameters.clearly_less) ++less;
+    if (near_part(density_of(telling.subspan(i, 1)), near, slack_bins) <= parameters.clearly_less) ++less;
   }
   if (less < parameters.least_footprints) return std::nullopt;
   const Density mixed = density_of(telling.subspan(beyond));
-  const Density far = without(mixed, near, near_part(mixed, near));
+  const Density far = without(mixed, near, near_part(mixed, near, slack_bins));
   CloseLevels levels{.near_cycles = median_cycles(near), .far_cycles = median_cycles(far)};
   const double gap = levels.far_cycles - levels.near_cycles;
   if (gap < std::max(parameters.least_gap_cycles, parameters.least_gap * levels.near_cycles)) return std::nullopt;
@@ -130,7 +132,9 @@ std::optional<CloseLevels> find_close_levels(std::span<const Histogram> footprin
   }
   std::optional<CloseLevels> found;
   for (std::size_t first = parameters.first_footprints; !found && first >= parameters.least_first_footprints; --first) {
-    found = beyond_first(inside, first, parameters);
+    for (std::size_t slack = 0; !found && slack <= parameters.drift_bins; ++slack) {
+      found = beyond_first(inside, first, slack, parameters);
+    }
   }
   return found;
 }

@@ -23,6 +23,9 @@ struct CloseLevelParameters {
   // are spared of (slices).
   std::size_t first_footprints = 3;
   std::size_t least_first_footprints = 3;
+  // Bins by which the clocks may move the loads of a level from one footprint to the next: of a quiet level all of
+  // them, and then later footprints that fit seem to have less of it. Larger: closer levels look like one.
+  std::size_t drift_bins = 1;
   // Part of the nearer level, of the loads in the band, up to where it has them all, and from where it does not; at the
   // footprint where it has the least, and how many footprints show that at least.
   double all_near = 0.9;

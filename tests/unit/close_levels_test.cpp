@@ -90,6 +90,19 @@ TEST(CloseLevels, TheNearOneMayBeOfTheFirstFootprintsOnly) {
   EXPECT_FALSE(find_close_levels({}, kAll, parameters));
 }
 
+// The tiny array, of many loads, came first: since then half of the nearer level's loads have moved into the next bin.
+TEST(CloseLevels, AreToldThoughTheClockMovesQuietLoadsByABin) {
+  std::vector<Histogram> footprints(8, Histogram(256));
+  footprints[0][74] = 3200;
+  footprints[0][75] = 1800;
+  for (std::size_t i = 1; i < 5; ++i) footprints[i][74] = footprints[i][75] = 380;
+  for (std::size_t i = 5; i < 8; ++i) footprints[i][82] = footprints[i][83] = 380;
+  const auto found = find_close_levels(footprints, kAll);
+  ASSERT_TRUE(found);
+  EXPECT_TRUE(found->told_apart);
+  EXPECT_NEAR(found->boundary_cycles, 158, 7);
+}
+
 TEST(CloseLevels, AMixtureThatDoesNotMoveIsOne) {
   EXPECT_FALSE(find_close_levels(sweep({0.5, 0.5, 0.5, 0.5, 0.5, 0.5}, 40, 48, 2), kAll));
   EXPECT_FALSE(find_close_levels(sweep({1, 1, 1, 1, 1, 1}, 40, 48, 2), kAll));
