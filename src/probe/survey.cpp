@@ -200,10 +200,18 @@ void sweep_footprints(Lab& lab, Survey& survey) {
 
 namespace {
 
-// By the nearest cache: what hits it, though nothing had been loaded from there.
+// By the nearest cache: what hits it, though nothing had been loaded from there. A next level that is hardly farther
+// looks like hits of it, of all that its own fetches bring: where what is hardly slower than the tiny array makes a
+// clear pattern of shorter fetches, that is the nearest's.
 std::uint64_t fetched_at_once(const Lab& lab, const Survey& survey) {
   const double limit = std::min(nearest_limit_cycles(survey.tiny), survey.levels.front().high_cycles);
-  return fetch_granularity_of(survey.cold_passes, kMinimumStrideBytes, limit, lab.parameters().line_limit_bytes).bytes;
+  const auto fetch_below = [&](double cycles) {
+    return fetch_granularity_of(survey.cold_passes, kMinimumStrideBytes, cycles, lab.parameters().line_limit_bytes);
+  };
+  const FetchGranularity wide = fetch_below(limit);
+  const FetchGranularity narrow = fetch_below(hit_limit_in_cold_pass({{survey.tiny}}, {.high_cycles = limit}));
+  const bool is_clear = narrow.agreement >= FetchGranularityParameters{}.min_agreement;
+  return is_clear ? std::min(narrow.bytes, wide.bytes) : wide.bytes;
 }
 
 void find_levels(Survey& survey) {

@@ -72,5 +72,17 @@ TEST(FetchGranularity, HitsOfALevelThatNothingExceedsEndAboveIts) {
   EXPECT_EQ(hit_limit_in_cold_pass({}, level), 180);
 }
 
+// Texture loads that hit at 78 cycles, and at 94 what L2 has fetched: four times as much at once.
+TEST(FetchGranularity, IsTheNearestLevelsWhereTheNextIsHardlyFarther) {
+  const double limit = hit_limit_in_cold_pass({{loads_at(1000, {78, 78, 78, 80})}}, {.high_cycles = 97});
+  std::vector<std::uint32_t> pass;
+  for (std::uint32_t offset = 0; offset < 4096; offset += 16) {
+    pass.push_back(offset % 256 == 0 ? 138 : offset % 64 == 0 ? 94 : 78);
+  }
+  const std::vector<std::vector<std::uint32_t>> passes(5, pass);
+  EXPECT_EQ(fetch_granularity_of(passes, 16, limit, 512).bytes, 64u);
+  EXPECT_EQ(fetch_granularity_of(passes, 16, 97, 512).bytes, 256u);
+}
+
 }  // namespace
 }  // namespace gputopo::probe
