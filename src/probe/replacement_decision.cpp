@@ -231,10 +231,18 @@ VictimShares share_victims(std::vector<std::size_t> looked, std::span<const std:
   return shares;
 }
 
-double evenness(const VictimShares& shares, double false_misses) {
-  if (shares.seen == 0) return 0;
+namespace {
+
+struct Distance {
+  double squares = 0;  // of what shares differ by from even ones, relative to those
+  double groups = 0;
+};
+
+// Pearson's, as a part of the victims. Neighbours in the order of looking are one group until so many victims are
+// expected of it as his test takes: of hundreds of ways each has a victim or none.
+Distance distance_from_even(const VictimShares& shares, double false_misses) {
+  const VictimParameters parameters;
   const auto ways = static_cast<double>(shares.of_age.size());
-  if (ways < 2) return 1;
   // A line is taken for the victim if none before it was: because it is, or by noise if the victim comes later.
   std::vector<double> expected;
   double none_before = 1;
@@ -244,13 +252,38 @@ double evenness(const VictimShares& shares, double false_misses) {
     none_before *= 1 - false_misses;
   }
   const double all = std::accumulate(expected.begin(), expected.end(), 0.0);
-  double distance = 0;
+  Distance distance;
+  double part = 0;
+  double seen = 0;
+  double left = 1;
   for (std::size_t i = 0; i < shares.looked.size(); ++i) {
-    const double part = expected[i] / all;
-    const double off = shares.of_age[shares.looked[i]] - part;
-    distance += shares.seen * off * off / part;
+    part += expected[i] / all;
+    left -= expected[i] / all;
+    seen += shares.of_age[shares.looked[i]];
+    const bool is_last = i + 1 == shares.looked.size();
+    if (!is_last && shares.seen * std::min(part, left) < parameters.least_expected) continue;
+    distance.squares += (seen - part) * (seen - part) / part;
+    distance.groups += 1;
+    part = seen = 0;
   }
-  return boost::math::cdf(boost::math::complement(boost::math::chi_squared(ways - 1), distance));
+  return distance;
+}
+
+}  // namespace
+
+double evenness(const VictimShares& shares, double false_misses) {
+  if (shares.seen == 0) return 0;
+  if (shares.of_age.size() < 2) return 1;
+  const Distance distance = distance_from_even(shares, false_misses);
+  if (distance.groups < 2) return 1;
+  return boost::math::cdf(
+      boost::math::complement(boost::math::chi_squared(distance.groups - 1), shares.seen * distance.squares));
+}
+
+double unevenness(const VictimShares& shares, double false_misses) {
+  if (shares.seen == 0) return 0;
+  const Distance distance = distance_from_even(shares, false_misses);
+  return std::max(0.0, distance.squares - (distance.groups - 1) / shares.seen);
 }
 
 Decision<bool> decide_random(const VictimShares& plain, const VictimShares& touched, double false_misses,
@@ -262,8 +295,17 @@ Decision<bool> decide_random(const VictimShares& plain, const VictimShares& touc
     decision.why_not = "a new line of a set replaces none of the others most of the time";
     return decision;
   }
-  decision.value = evenness(plain, false_misses) > parameters.even_chance &&
-                   evenness(touched, false_misses) > parameters.even_chance;
+  const double uneven = std::max(unevenness(plain, false_misses), unevenness(touched, false_misses));
+  decision.basis += fmt::format("; uneven by {:.4f}, {:.4f} of loads look like misses", uneven, false_misses);
+  const bool even = evenness(plain, false_misses) > parameters.even_chance &&
+                    evenness(touched, false_misses) > parameters.even_chance;
+  const double of_noise = std::min(parameters.unevenness_of_noise * false_misses, parameters.most_unevenness_of_noise);
+  const double false_victims = false_misses * static_cast<double>(plain.of_age.size());
+  if (!even && (uneven < of_noise || false_victims > parameters.most_false_victims)) {
+    decision.why_not = "some lines of a set go a little more often than others, which noise may be the reason for";
+    return decision;
+  }
+  decision.value = even;
   return decision;
 }
 

@@ -104,6 +104,16 @@ struct VictimParameters {
   // Probability of shares as uneven as were seen, if each way is as likely, down to which they are random. Larger finds
   // a machine whose ways are all as likely not random that often.
   double even_chance = 1e-4;
+  // What noise makes of even shares is not all in that: neighbours evict lines too. Shares that differ by less than so
+  // many times the part of the loads that look like misses, but no more than the most, in squares relative to even
+  // shares, may be chance after all. Larger: ways that are a little likelier than others tell nothing.
+  double unevenness_of_noise = 6;
+  double most_unevenness_of_noise = 0.1;
+  // And so may any of sets of which so many lines or more look like victims that are none. Larger: how often loads look
+  // like misses must be known well.
+  double most_false_victims = 0.5;
+  // Victims that are expected of a group of ways, at least. Smaller: a victim that is hardly expected counts too much.
+  double least_expected = 5;
 };
 
 // How likely it is that shares so uneven come from ways that are all as likely (Pearson's test), where such a part of
@@ -111,8 +121,12 @@ struct VictimParameters {
 // 0 without victims.
 [[nodiscard]] double evenness(const VictimShares& shares, double false_misses);
 
+// The squares of what shares differ by from those that even ones would be, relative to these; without what as many
+// victims differ by at random.
+[[nodiscard]] double unevenness(const VictimShares& shares, double false_misses);
+
 // Whether any line may go, as likely as any other, from the shares in order and with the oldest touched again. Nothing
-// where most new lines replace none.
+// where most new lines replace none, and where noise may be why some seem to go more often.
 [[nodiscard]] Decision<bool> decide_random(const VictimShares& plain, const VictimShares& touched, double false_misses,
                                            const VictimParameters& parameters = {});
 
