@@ -256,6 +256,7 @@ Survey complete_survey(Lab& lab, Survey survey, const Translation& translation) 
     LevelsFound found = merge_memory(survey, {survey.levels, survey.unsure_level}, survey.histograms);
     survey.levels = std::move(found.levels);
     survey.unsure_level = found.unsure;
+    if (!survey.site.exclusive && tiny_array_is_two(survey.tiny, survey.levels.front())) survey.unsure_level = 0;
     if (survey.unsure_level) {
       lab.log(fmt::format("survey {}: level {} is two, too close to tell apart", to_string(survey.site.space),
                           *survey.unsure_level + 1));

@@ -47,6 +47,15 @@ double nearest_limit_cycles(const stats::Histogram& tiny, const NearestLevelPara
   return spread + std::max(parameters.min_margin_cycles, parameters.margin * spread);
 }
 
+bool tiny_array_is_two(const stats::Histogram& tiny, const stats::Level& nearest,
+                       const TinyArrayParameters& parameters) {
+  const double mode = nearest.mode_cycles;
+  const double clear = std::max(parameters.nearer_part * mode, parameters.nearer_cycles);
+  const double nearer = stats::fraction_below(tiny, mode - clear);
+  const double at_level = 1 - stats::fraction_below(tiny, mode - clear / 2);
+  return nearer >= parameters.least_nearer && at_level >= parameters.least_at_level;
+}
+
 bool is_memory_alone(double hit_cycles, double cold_cycles, const OneLevelParameters& parameters) {
   return std::abs(cold_cycles - hit_cycles) <= parameters.same_part * hit_cycles;
 }

@@ -69,6 +69,21 @@ struct NearestLevelParameters {
 // Raw latencies from this on miss the nearest level, from the histogram of a tiny array whose loads all hit.
 [[nodiscard]] double nearest_limit_cycles(const stats::Histogram& tiny, const NearestLevelParameters& parameters = {});
 
+struct TinyArrayParameters {
+  // Loads of the tiny array are of a nearer level than the nearest that footprints show where they take this part of
+  // its latency less, and so many cycles: no slices of one cache are as far apart, nor loads under jitter.
+  double nearer_part = 0.25;
+  double nearer_cycles = 12;
+  // Part of its loads that do, and part that takes as long as that level or longer. Smaller: outliers and slices are
+  // levels; larger: arrays of which single lines push one another out are taken to fit.
+  double least_nearer = 0.25;
+  double least_at_level = 0.08;
+};
+// Whether even the tiny array does not fit the nearest cache, as where all its lines are of one set of few ways: some
+// of its loads hit something nearer than what footprints show as the nearest level, and some do not.
+[[nodiscard]] bool tiny_array_is_two(const stats::Histogram& tiny, const stats::Level& nearest,
+                                     const TinyArrayParameters& parameters = {});
+
 struct OneLevelParameters {
   // First loads where there is no cache differ from repeated ones by no more than this part: they lie elsewhere in
   // memory. Larger: a cache almost as slow as memory is taken for none.

@@ -200,5 +200,21 @@ TEST(TranslatedLevels, AMissAsLongAsTheWayToTheNextLevelHidesIt) {
   EXPECT_EQ(level_hidden_by_translation(levels, {150}), std::size_t{0});
 }
 
+// Lines of 128 B of one way, of which 512 B in a row are of one set: of 16 loads of the tiny array, 2 miss.
+TEST(TinyArray, IsTwoWhereItsLinesPushOneAnotherOut) {
+  const auto tiny = [](std::uint32_t near, std::uint32_t far) {
+    stats::Histogram loads(256);
+    loads[126 / 2] = near;
+    loads[424 / 2] = far;
+    return loads;
+  };
+  const stats::Level nearest{0, 725, 427};
+  EXPECT_TRUE(tiny_array_is_two(tiny(896, 128), nearest));
+  EXPECT_FALSE(tiny_array_is_two(tiny(1000, 15), nearest)) << "outliers";
+  EXPECT_FALSE(tiny_array_is_two(tiny(0, 1024), nearest));
+  EXPECT_FALSE(tiny_array_is_two(tiny(1024, 0), {0, 250, 126}));
+  EXPECT_FALSE(tiny_array_is_two({}, nearest));
+}
+
 }  // namespace
 }  // namespace gputopo::probe
