@@ -40,6 +40,14 @@ struct AbsenceParameters {
 };
 constexpr AbsenceParameters kAbsence;
 
+// Lines of which a second survey is made where the first does not tell.
+struct OtherLinesParameters {
+  // Part of what L2 keeps: as in the first. Larger: fewer pages at once.
+  std::uint64_t surely_stays = 12;
+  // And where a level may have more entries than that. Smaller: sets of L2 overflow, and nothing is told.
+  std::uint64_t mostly_stays = 4;
+};
+
 std::int64_t whole(double value) { return static_cast<std::int64_t>(std::llround(value)); }
 
 SampleTable sweep_table(const std::vector<SweepPoint>& points) {
@@ -95,12 +103,14 @@ NearerTlb nearer_tlb(const TlbSurvey& survey, std::size_t depth) {
   return {level.entry_bytes, level.last_fit_bytes};
 }
 
-TlbSurvey survey_tlbs(Lab& lab, const Site& site) {
-  const PageWalker walker(lab, site);
+namespace {
+
+TlbSurvey survey_with(const PageWalker& walker) {
   const std::vector<SweepPoint> points = sweep_pages(walker);
   TlbSurvey survey{.largest_bytes = points.back().reach_bytes,
-                   .memory_bytes = lab.info().memory_bytes.value_or(0),
+                   .memory_bytes = walker.lab().info().memory_bytes.value_or(0),
                    .most_pages = walker.max_pages(),
+                   .spreads_lines = walker.parameters().spreads_lines,
                    .sweep = sweep_table(points)};
   const stats::Histogram quiet = quiet_loads(walker);
   for (const TlbStep& step : find_tlb_steps(walker, points, quiet)) {
@@ -127,7 +137,31 @@ TlbSurvey survey_tlbs(Lab& lab, const Site& site) {
     if (level.penalty) level.miss_cycles = level.penalty->cycles;
     survey.levels.push_back(std::move(level));
   }
-  survey.conditions = lab.conditions();
+  survey.conditions = walker.lab().conditions();
+  return survey;
+}
+
+// Lines that meet in the sets of L2, or levels of more entries than there were pages, show among other lines.
+void look_with_other_lines(const PageWalker& walker, TlbSurvey& survey) {
+  const auto tells_more = [&](const TlbSurvey& other) {
+    return other.levels.size() > survey.levels.size() ||
+           (other.levels.size() == survey.levels.size() && !survey.unsure.empty() && other.unsure.empty());
+  };
+  const auto try_part = [&](std::uint64_t l2_part) {
+    TlbSurvey other = survey_with(walker.with_spread_lines(l2_part));
+    if (tells_more(other)) survey = std::move(other);
+  };
+  constexpr OtherLinesParameters kParameters;
+  if (!survey.unsure.empty()) try_part(kParameters.surely_stays);
+  if (walker.has_few_lines() && survey.levels.empty()) try_part(kParameters.mostly_stays);
+}
+
+}  // namespace
+
+TlbSurvey survey_tlbs(Lab& lab, const Site& site) {
+  const PageWalker walker(lab, site);
+  TlbSurvey survey = survey_with(walker);
+  look_with_other_lines(walker, survey);
   return survey;
 }
 

@@ -32,6 +32,7 @@ struct TlbSurvey {
   std::uint64_t largest_bytes = 0;  // the largest reach that was tried
   std::uint64_t memory_bytes = 0;   // that the device has, free or not; 0 where that is not known
   std::uint64_t most_pages = 0;     // that were loaded at once
+  bool spreads_lines = false;       // over all of the pages (tlb_walk.h)
   SampleTable sweep;                // reach_bytes, stride_bytes, added_cycles (mean)
   Conditions conditions;
 };

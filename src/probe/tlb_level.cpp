@@ -33,12 +33,11 @@ MissSignature with_noise_of_lines(const Target& target, MissSignature signature,
   if (!is_noisy(signature) || target.nearer.reach_bytes > 0) return signature;
   const auto& [walker, nearer, parameters] = target;
   const auto span = static_cast<std::uint64_t>(parameters.quiet_reach_part * reach_bytes);
-  const std::uint64_t lines = parameters.quiet_lines;
+  const std::uint64_t lines = std::min(parameters.quiet_lines, walker.max_pages());
   signature = with_hits(signature, walker.walk(lines, std::bit_floor(span / lines), {}, true));
   std::vector<ChaseProgram> programs;
   for (std::uint64_t walk = 0; walk < parameters.quiet_walks; ++walk) {
-    ChaseArray array = walker.pages_apart(parameters.few_lines, std::bit_floor(span / parameters.few_lines));
-    array.stagger_bytes *= 2 * walk + 1;
+    ChaseArray array = walker.pages_apart(parameters.few_lines, std::bit_floor(span / parameters.few_lines), {}, walk);
     programs.push_back(walker.program_over(std::move(array), walker.parameters().max_loads));
   }
   std::vector<double> parts;

@@ -61,8 +61,7 @@ ChaseProgram program_on(const PageWalker& walker, std::uint32_t sm, const ChaseA
 // Lines apart and together, other ones on each SM.
 std::vector<ChaseProgram> programs_on(const PageWalker& walker, std::uint32_t sm, std::uint64_t index,
                                       const TlbLevel& level, const PagesAndLines& wanted) {
-  ChaseArray pages = walker.pages_apart(wanted.pages, level.entry_bytes);
-  pages.stagger_bytes *= 2 * index + 1;
+  const ChaseArray pages = walker.pages_apart(wanted.pages, level.entry_bytes, {}, index);
   ChaseArray apart = make_array(walker.site(), pages.bytes, walker.line_for(pages.bytes));
   ChaseArray together = apart;
   std::vector<std::uint32_t> first_lines;

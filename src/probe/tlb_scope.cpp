@@ -79,7 +79,8 @@ Attribute tlb_scope(Lab& lab, const Site& site, const TlbSurvey& survey, std::si
   if (2 * pages * level.entry_bytes > survey.largest_bytes) {
     throw Inconclusive("two working sets that together exceed its reach need more memory than is free");
   }
-  const ChaseArray array = pages_apart(lab, site, pages, level.entry_bytes, nearer_tlb(survey, depth));
+  const ChaseArray array = pages_apart(lab, site, pages, level.entry_bytes, nearer_tlb(survey, depth),
+                                       {.spreads_lines = survey.spreads_lines});
   std::vector<ChaseProgram> programs;
   for (std::uint32_t first = 1; first < sms; first += parameters.others_at_once) {
     const std::uint32_t end = std::min(first + parameters.others_at_once, sms);

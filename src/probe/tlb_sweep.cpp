@@ -61,7 +61,8 @@ std::vector<SweepPoint> sweep_pages(const PageWalker& walker, const TlbSweepPara
 }
 
 stats::Histogram quiet_loads(const PageWalker& walker, const TlbSweepParameters& parameters) {
-  return walker.walk(parameters.quiet_lines, parameters.quiet_stride_bytes, {}, true);
+  // They are neighbours, of whose sets they fill some only.
+  return walker.walk(std::min(parameters.quiet_lines, walker.max_pages()), parameters.quiet_stride_bytes, {}, true);
 }
 
 std::vector<TlbStep> find_tlb_steps(const PageWalker& walker, const std::vector<SweepPoint>& points,
@@ -107,7 +108,7 @@ SlowBeyond look_beyond(const PageWalker& walker, const TlbStep& step, const std:
   walker.lab().log(fmt::format(
       "tlb: on {} pages {:.2f} of the loads are slow ({:.1f} cycles in the mean), {:.2f} of "
       "those beside them ({:.1f} cycles)",
-      pages.element_count(), found.pages, found.pages_wait_cycles, found.companions, found.companions_wait_cycles));
+      pages.chain_length(), found.pages, found.pages_wait_cycles, found.companions, found.companions_wait_cycles));
   return found;
 }
 

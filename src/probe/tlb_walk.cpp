@@ -25,15 +25,14 @@ std::vector<stats::Histogram> pairs_of_neighbours(Lab& lab, const Site& site, co
   return histograms;
 }
 
-// Bytes of neighbouring lines that stay in the cache behind the translation, of those that are tried. What the vendor
-// tells may be the whole of several parts, or of an L2 that loads do not have to themselves.
-std::uint64_t kept_bytes(Lab& lab, const Site& site, const PageWalkParameters& parameters) {
-  const std::uint64_t most = parameters.max_pages * parameters.l2_part * parameters.line_bytes;
-  // Loads that cannot bypass L1 find the second of each pair there.
-  if (site.space != Space::kGlobalBypassL1) return lab.info().l2_bytes.value_or(most);
-  const std::uint64_t least = parameters.least_pages * parameters.l2_part * parameters.line_bytes;
+// Bytes of neighbouring lines that stay, of sizes from that for `most_pages` down to that for `least_pages`.
+std::uint64_t kept_bytes_between(Lab& lab, const Site& site, std::uint64_t most_pages, std::uint64_t least_pages,
+                                 const PageWalkParameters& parameters) {
+  const std::uint64_t of_page = parameters.l2_part * parameters.line_bytes;
   std::vector<std::uint64_t> tried;
-  for (std::uint64_t bytes = most; bytes >= least; bytes /= parameters.kept_steps) tried.push_back(bytes);
+  for (std::uint64_t pages = most_pages; pages >= least_pages; pages /= parameters.kept_steps) {
+    tried.push_back(pages * of_page);
+  }
   tried.push_back(parameters.kept_lines_of_any * parameters.line_bytes);
   const std::vector<stats::Histogram> pairs = pairs_of_neighbours(lab, site, tried, parameters);
   for (std::size_t i = 0; i + 1 < tried.size(); ++i) {
@@ -48,14 +47,59 @@ std::uint64_t kept_bytes(Lab& lab, const Site& site, const PageWalkParameters& p
   return 0;
 }
 
+// Bytes of neighbouring lines that stay in the cache behind the translation, of those that are tried. What the vendor
+// tells may be the whole of several parts, or of an L2 that loads do not have to themselves.
+std::uint64_t kept_bytes(Lab& lab, const Site& site, const PageWalkParameters& parameters) {
+  const std::uint64_t most = parameters.max_pages;
+  // Loads that cannot bypass L1 find the second of each pair there.
+  if (site.space != Space::kGlobalBypassL1) {
+    return lab.info().l2_bytes.value_or(most * parameters.l2_part * parameters.line_bytes);
+  }
+  const std::uint64_t kept = kept_bytes_between(lab, site, most, parameters.least_pages, parameters);
+  if (kept > 0) return kept;
+  return kept_bytes_between(lab, site, parameters.least_pages / 2, parameters.least_pages_of_small, parameters);
+}
+
+// A line of each page, in a window at its beginning. Of pages that follow one another the low bits of the lines'
+// numbers differ, however many of these choose the set, and all else is as by chance, so that no way of choosing sets
+// piles them up. x (2x + 1) modulo a power of two takes every value once.
+std::vector<std::uint32_t> spread_lines(std::uint64_t pages, std::uint64_t lines_of_page, std::uint64_t lines_of_window,
+                                        std::uint64_t variant) {
+  constexpr std::uint64_t kShift = 37;  // where there are more pages than lines of a window: others of the next ones
+  constexpr std::uint64_t kVariants = 2741;  // apart
+  std::vector<std::uint32_t> lines;
+  for (std::uint64_t page = 0; page < pages; ++page) {
+    const std::uint64_t x = page + page / lines_of_window * kShift + variant * kVariants;
+    const std::uint64_t place = x * (2 * x + 1) * (2 * variant + 1) % lines_of_window;
+    lines.push_back(static_cast<std::uint32_t>(page * lines_of_page + place));
+  }
+  return lines;
+}
+
+std::uint64_t line_within(std::uint64_t bytes, const PageWalkParameters& parameters) {
+  return std::max(parameters.line_bytes, std::bit_ceil(bytes / parameters.max_elements));
+}
+
+// The elements ascend.
+ChaseArray spread_pages(const Site& site, std::uint64_t pages, std::uint64_t stride_bytes, const NearerTlb& nearer,
+                        const PageWalkParameters& parameters, std::uint64_t variant) {
+  const std::uint64_t line = line_within(pages * stride_bytes, parameters);
+  ChaseArray array = make_array(site, pages * stride_bytes, line);
+  array.order = nearer.entry_bytes > stride_bytes ? Order::kSequential : Order::kShuffled;
+  const std::uint64_t window = std::max(line, std::min(std::bit_floor(stride_bytes), parameters.spread_window_bytes));
+  array.elements = past_nearer(spread_lines(pages, stride_bytes / line, window / line, variant), stride_bytes, nearer);
+  return array;
+}
+
 }  // namespace
 
 ChaseArray pages_apart(const Lab& lab, const Site& site, std::uint64_t pages, std::uint64_t stride_bytes,
-                       const NearerTlb& nearer, const PageWalkParameters& parameters) {
+                       const NearerTlb& nearer, const PageWalkParameters& parameters, std::uint64_t variant) {
+  if (parameters.spreads_lines) return spread_pages(site, pages, stride_bytes, nearer, parameters, variant);
   ChaseArray array = make_array(site, pages * stride_bytes, stride_bytes);
   const std::uint64_t page =
       lab.info().l2_bytes ? parameters.smallest_page_with_l2_bytes : parameters.smallest_page_bytes;
-  array.stagger_bytes = parameters.line_bytes;
+  array.stagger_bytes = parameters.line_bytes * (2 * variant + 1);
   array.stagger_window_bytes = std::min(page, std::bit_floor(array.stride_bytes));
   // Shuffled, or of pages much larger than the stride only the first load of each would meet a miss.
   array.order = Order::kShuffled;
@@ -68,14 +112,25 @@ ChaseArray pages_apart(const Lab& lab, const Site& site, std::uint64_t pages, st
   return array;
 }
 
-PageWalker::PageWalker(Lab& lab, const Site& site) : lab_(lab), site_(site), max_pages_(parameters_.max_pages) {
-  const std::uint64_t lines = kept_bytes(lab, site, parameters_) / parameters_.l2_part / parameters_.line_bytes;
-  max_pages_ = std::min(max_pages_, lines);
+PageWalker::PageWalker(Lab& lab, const Site& site)
+    : lab_(lab), site_(site), kept_bytes_(kept_bytes(lab, site, parameters_)), max_pages_(parameters_.max_pages) {
+  max_pages_ = std::min(max_pages_, kept_bytes_ / parameters_.l2_part / parameters_.line_bytes);
   if (max_pages_ == 0) throw Inconclusive("lines do not stay in L2, so misses of a TLB do not show");
   lab.log(fmt::format("tlb: at most {} pages at once, a line on each", max_pages_));
   largest_bytes_ =
       static_cast<std::uint64_t>(lab.parameters().tlb_reach_of_free * static_cast<double>(lab.info().max_array_bytes));
 }
+
+PageWalker PageWalker::with_spread_lines(std::uint64_t l2_part) const {
+  PageWalker spread = *this;
+  spread.parameters_.spreads_lines = true;
+  spread.parameters_.l2_part = l2_part;
+  spread.max_pages_ = std::min(parameters_.max_pages, kept_bytes_ / l2_part / parameters_.line_bytes);
+  lab_.log(fmt::format("tlb: once more, lines spread over the pages, of at most {} of them", spread.max_pages_));
+  return spread;
+}
+
+std::uint64_t PageWalker::line_for(std::uint64_t bytes) const { return line_within(bytes, parameters_); }
 
 std::uint64_t PageWalker::stride_for(double reach_bytes) const {
   const auto bytes = static_cast<std::uint64_t>(reach_bytes);
@@ -110,9 +165,8 @@ stats::Histogram PageWalker::walk(std::uint64_t pages, std::uint64_t page_bytes,
   const std::uint64_t passes = std::max<std::uint64_t>(1, passes_over(pages, noisy) / orders);
   std::vector<ChaseProgram> programs;
   for (std::uint64_t order = 0; order < orders; ++order) {
-    ChaseArray array = pages_apart(pages, page_bytes, nearer);
+    ChaseArray array = pages_apart(pages, page_bytes, nearer, order);
     array.seed += order;
-    array.stagger_bytes *= 2 * order + 1;
     programs.push_back(make_program(
         site_, {std::move(array)},
         {{.kind = StepKind::kWarm, .loads = 2 * pages}, {.kind = StepKind::kPaired, .loads = passes * pages}}));

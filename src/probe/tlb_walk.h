@@ -20,6 +20,10 @@ struct PageWalkParameters {
   // loads, whose sets would need more room to be spread over. Larger: lines of one page lie in several.
   std::uint64_t smallest_page_bytes = 4096;
   std::uint64_t smallest_page_with_l2_bytes = 64 << 10;
+  // Set: spread instead, over so many bytes of each page or, of smaller strides, over all of them. Larger: arrays begin
+  // at multiples of no more, and lines in the last part of a page would be on the next one.
+  bool spreads_lines = false;
+  std::uint64_t spread_window_bytes = 64 << 10;
   // Lines that are loaded at most. More: finer pages at the largest reaches; programs take longer.
   std::uint64_t max_pages = 16384;
   // And no more than this part of what L2 was seen to keep: they stay there, whatever its sets. Larger: fewer pages,
@@ -32,6 +36,8 @@ struct PageWalkParameters {
   std::uint64_t kept_lines_of_any = 64;
   // Of an L2 that keeps fewer nothing is told.
   std::uint64_t least_pages = 64;
+  // Smaller ones are asked for where not even so many do: twice the fewest entries that a level may have.
+  std::uint64_t least_pages_of_small = 16;
   // Apart in the sweep: small enough to be under what an entry covers, wherever that can be.
   std::uint64_t wanted_stride_bytes = 64 << 10;
   // Enough lines that those which lie in a slice of its own kind count little.
@@ -56,9 +62,10 @@ struct PageWalkParameters {
 
 // An array of so many pages, a line on each, staggered so that the lines lie in a cache behind the translation side by
 // side. In an order in which the level `nearer` serves none of them that it need not: shuffled, unless its entries
-// cover several.
+// cover several. `variant`: other lines of the pages.
 [[nodiscard]] ChaseArray pages_apart(const Lab& lab, const Site& site, std::uint64_t pages, std::uint64_t stride_bytes,
-                                     const NearerTlb& nearer, const PageWalkParameters& parameters = {});
+                                     const NearerTlb& nearer, const PageWalkParameters& parameters = {},
+                                     std::uint64_t variant = 0);
 
 // Walks over pages of one site, as many and as far apart as the device has room for.
 class PageWalker {
@@ -72,16 +79,17 @@ class PageWalker {
   [[nodiscard]] std::uint64_t largest_bytes() const { return largest_bytes_; }
   // L2 keeps fewer lines than would be loaded.
   [[nodiscard]] bool has_few_lines() const { return max_pages_ < parameters_.max_pages; }
+  // The same with lines that are spread over all of what is between two pages, and no more of them than this part of
+  // what L2 keeps.
+  [[nodiscard]] PageWalker with_spread_lines(std::uint64_t l2_part) const;
 
   // Of pages that reach so far.
   [[nodiscard]] std::uint64_t stride_for(double reach_bytes) const;
   // Any line of an array of so many bytes, or of larger ones any of some.
-  [[nodiscard]] std::uint64_t line_for(std::uint64_t bytes) const {
-    return std::max(parameters_.line_bytes, std::bit_ceil(bytes / parameters_.max_elements));
-  }
-  [[nodiscard]] ChaseArray pages_apart(std::uint64_t pages, std::uint64_t stride_bytes,
-                                       const NearerTlb& nearer = {}) const {
-    return probe::pages_apart(lab_, site_, pages, stride_bytes, nearer, parameters_);
+  [[nodiscard]] std::uint64_t line_for(std::uint64_t bytes) const;
+  [[nodiscard]] ChaseArray pages_apart(std::uint64_t pages, std::uint64_t stride_bytes, const NearerTlb& nearer = {},
+                                       std::uint64_t variant = 0) const {
+    return probe::pages_apart(lab_, site_, pages, stride_bytes, nearer, parameters_, variant);
   }
   // Paired loads over the array when all of it has been loaded.
   [[nodiscard]] ChaseProgram program_over(ChaseArray array, std::uint64_t max_loads) const;
@@ -98,6 +106,7 @@ class PageWalker {
   Lab& lab_;
   const Site& site_;
   PageWalkParameters parameters_;
+  std::uint64_t kept_bytes_ = 0;  // by L2, of neighbouring lines
   std::uint64_t max_pages_ = 0;
   std::uint64_t largest_bytes_ = 0;
 };

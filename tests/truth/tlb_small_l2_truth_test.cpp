@@ -1,0 +1,55 @@
+// TLBs before an L2 whose sets or size leave little room for lines of many pages: what misses there looks like a level,
+// and the lines have to be chosen so that they stay.
+#include <gtest/gtest.h>
+
+#include "support/trial.h"
+#include "support/two_level_machine.h"
+
+namespace gputopo {
+namespace {
+
+struct SmallL2 {
+  std::uint64_t bytes = 0;
+  std::uint32_t ways = 16;
+};
+
+sim::MachineSpec machine_of_tlb(const SmallL2& l2, std::uint32_t entries) {
+  sim::MachineSpec machine = test::two_level_machine();
+  machine.caches[0].size_bytes = 4 << 10;
+  machine.caches[1].size_bytes = l2.bytes;
+  machine.caches[1].ways = l2.ways;
+  machine.tlbs = {{.page_bytes = 512 << 10, .entries = entries, .ways = 0, .miss_cycles = 80}};
+  machine.noise.jitter_cycles = 0.5;
+  return machine;
+}
+
+double entries_found(const sim::MachineSpec& machine) {
+  DiscoverOptions options;
+  options.elements = {"tlb_l1"};
+  const truth::Discovered found = truth::discover_machine(machine, 1, std::move(options));
+  const Attribute& penalty = *found.topology.find_attribute("tlb_l1", "miss_penalty");
+  EXPECT_NEAR(penalty.number().value_or(0), machine.tlbs[0].miss_cycles, 2) << penalty.detail;
+  const Attribute& entries = *found.topology.find_attribute("tlb_l1", "entries");
+  EXPECT_TRUE(entries.number()) << entries.detail;
+  return entries.number().value_or(0);
+}
+
+// Noise was asked of 1024 lines, 512 B apart: these fell into a quarter of the sets and did not stay.
+TEST(TlbOfSmallL2, LinesThatAreNoiseAloneStay) {
+  EXPECT_EQ(entries_found(machine_of_tlb({.bytes = 256 << 10}, 60)), 60);
+}
+
+// Lines that begin a page each, staggered over 4 KiB, fall into 32 of 2048 sets of four.
+TEST(TlbOfSmallL2, LinesAreSpreadWhereStaggeredOnesMeet) {
+  EXPECT_EQ(entries_found(machine_of_tlb({.bytes = 1 << 20, .ways = 4}, 200)), 200);
+}
+
+// 128 lines at once are a twelfth of what stays.
+TEST(TlbOfSmallL2, MorePagesAreLoadedWhereFewShowNoLevel) {
+  EXPECT_EQ(entries_found(machine_of_tlb({.bytes = 256 << 10}, 150)), 150);
+}
+
+TEST(TlbOfSmallL2, FewLinesShowAFewEntries) { EXPECT_EQ(entries_found(machine_of_tlb({.bytes = 64 << 10}, 12)), 12); }
+
+}  // namespace
+}  // namespace gputopo
