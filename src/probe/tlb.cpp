@@ -31,6 +31,10 @@ struct AbsenceParameters {
   double least_of_memory = 0.5;
   // And so many pages at once: else it may have more entries. More than any TLB that was ever described has.
   std::uint64_t least_pages = 16384;
+  // And so far that a level would show: the first of no GPU known reaches farther than this, nor the second so many
+  // times as far as the first. Larger: less is said of GPUs of little memory. No GPU known has a third.
+  double first_reaches_at_most = 16.0 * (1ull << 30);
+  double second_times_first = 16;
   // What loads within a level's reach may wait beyond what the levels before it explain: more, and there is one that
   // the sweep did not show, so that the next is not the one that it would be counted as. Less than any miss costs.
   double unexplained_cycles = 4;
@@ -76,6 +80,13 @@ std::optional<TlbPenalty> penalty_of(const PageWalker& walker, const TlbLevel& l
   }
 }
 
+// A level that the sweep did not show, than all that was swept.
+bool may_reach_farther(const TlbSurvey& survey, std::size_t depth) {
+  const auto swept = static_cast<double>(survey.largest_bytes);
+  if (survey.levels.empty()) return swept < kAbsence.first_reaches_at_most;
+  return depth == 1 && swept < kAbsence.second_times_first * survey.levels.front().last_fit_bytes;
+}
+
 }  // namespace
 
 const TlbLevel& tlb_level(const TlbSurvey& survey, std::size_t depth) {
@@ -92,6 +103,11 @@ const TlbLevel& tlb_level(const TlbSurvey& survey, std::size_t depth) {
         fmt::format("loads of lines on {} pages, as many as stay in L2, miss no further level: it has at least as many "
                     "entries, if it is there",
                     survey.most_pages));
+  }
+  if (may_reach_farther(survey, depth)) {
+    throw NotSupportedError(
+        fmt::format("loads over {} B, most of the memory, miss no further level: if it is there, its reach is larger",
+                    survey.largest_bytes));
   }
   throw NotPresent(fmt::format("loads over up to {} B of memory, in at most {} pages, show {} level(s) of TLB",
                                survey.largest_bytes, survey.most_pages, survey.levels.size()));
