@@ -63,8 +63,9 @@ struct CodeSize {
 [[nodiscard]] CodeSize find_code_size(Lab& lab, const CodeCache& cache);
 [[nodiscard]] Attribute to_attribute(const CodeSize& size, const CodeCache& cache, bool keep_samples);
 
-// Of straight-line code that the cache serves. `nearer`: the size of the cache before it, where it is known.
-[[nodiscard]] Attribute code_rate(const CodeCache& cache, const CodeSize* nearer);
+// Of straight-line code that the cache serves. `nearer`: the size of the cache before it, where it is known; `lines`:
+// of that cache, for each of the one before that.
+[[nodiscard]] Attribute code_rate(const CodeCache& cache, const CodeSize* nearer, const LinesAtOnce& lines);
 // Of a cache that replaces the oldest line of a set: where a few blocks of code lie between none and all of it missing.
 // Throws Inconclusive where the edge does not look like that, NotSupportedError where the cache is too large.
 [[nodiscard]] CodeEdge steep_edge(Lab& lab, const CodeCache& cache);

@@ -101,22 +101,26 @@ bool may_still_serve(const CodeSize& nearer) {
 
 }  // namespace
 
-Attribute code_rate(const CodeCache& cache, const CodeSize* nearer) {
+Attribute code_rate(const CodeCache& cache, const CodeSize* nearer, const LinesAtOnce& lines) {
   const CodeSurvey& survey = *cache.survey;
-  const auto values = [&](const stats::Plateau& level) {
-    return std::span(survey.cycles_per_instruction).subspan(level.first, level.last + 1 - level.first);
-  };
   const stats::Plateau& level = cache.plateau();
-  const auto own = values(level);
+  const auto own = std::span(survey.cycles_per_instruction).subspan(level.first, level.last + 1 - level.first);
   stats::Interval interval{*std::min_element(own.begin(), own.end()), *std::max_element(own.begin(), own.end())};
-  if (nearer != nullptr && may_still_serve(*nearer)) {
-    const double nearer_cycles = survey.levels[cache.level - 1].value;
-    interval.high = std::max(
-        interval.high, rate_without(level.value, nearer_cycles, nearer->bytes / survey.footprints_bytes[level.last]));
+  double value = level.value;
+  if (cache.level > 0) {
+    const double before_cycles = survey.levels[cache.level - 1].value;
+    if (nearer != nullptr && may_still_serve(*nearer)) {
+      const double part = nearer->bytes / survey.footprints_bytes[level.last];
+      interval.high = (1 + CodeSweepParameters{}.served_unevenness) *
+                      std::max(interval.high, rate_without(own.back(), before_cycles, part));
+    }
+    value = rate_of_first_lines(value, before_cycles, lines.least);
+    interval = {rate_of_first_lines(interval.low, before_cycles, lines.least),
+                rate_of_first_lines(interval.high, before_cycles, lines.most)};
   }
   Attribute rate =
-      measured(survey.conditions, std::round(1000 * level.value) / 1000, "cycles", interval, "plateau_of_code_sweep");
-  rate.add_detail("bytes_per_cycle", std::round(100 * cache.bytes_per_instruction() / level.value) / 100);
+      measured(survey.conditions, std::round(1000 * value) / 1000, "cycles", interval, "plateau_of_code_sweep");
+  rate.add_detail("bytes_per_cycle", std::round(100 * cache.bytes_per_instruction() / value) / 100);
   rate.add_detail("next_level_cycles_per_instruction", std::round(1000 * cache.next().value) / 1000);
   return rate;
 }

@@ -42,6 +42,16 @@ double rate_without(double cycles, double nearer_cycles, double nearer_part, con
   return (cycles - part * nearer_cycles) / (1 - part);
 }
 
+LinesAtOnce lines_at_once(double line_bytes, double asking_line_bytes, const CodeSweepParameters& parameters) {
+  if (line_bytes == 0 || asking_line_bytes == 0) return {1, parameters.most_lines_at_once};
+  const double lines = std::max(1.0, line_bytes / asking_line_bytes);
+  return {lines, lines};
+}
+
+double rate_of_first_lines(double cycles, double before_cycles, double lines) {
+  return lines * cycles - (lines - 1) * before_cycles;
+}
+
 bool takes_longer(const CodeComparison& code, double part, const CodeSizeParameters& parameters) {
   const double noise = parameters.least_difference_cycles / code.instructions;
   return stats::median(code.differences) >

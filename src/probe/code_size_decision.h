@@ -30,6 +30,11 @@ struct CodeSweepParameters {
   // No more than this part of the code is taken to be served nearer, or the level is all another's. Larger: the noise
   // of what is left is multiplied by more than ten.
   double most_served_nearer = 0.9;
+  // Lines of the cache before that one of the nearest holds, where either is not known: of 64 and 256 B. Larger: wider
+  // intervals of the third level.
+  double most_lines_at_once = 4;
+  // Where the nearer cache may serve some, noise of a plateau is as much of its interval as this part.
+  double served_unevenness = 0.01;
 };
 
 // One number for each length, ascending.
@@ -50,6 +55,18 @@ struct CodeSweep {
 // does not replace the oldest line still holds some of what is run in turn.
 [[nodiscard]] double rate_without(double cycles, double nearer_cycles, double nearer_part,
                                   const CodeSweepParameters& parameters = {});
+
+// What comes with a line of the cache before: it holds at least and at most so many lines of the one that asks it.
+struct LinesAtOnce {
+  double least = 1;
+  double most = 1;
+};
+// `line_bytes` and `asking_line_bytes`: 0 where they are not known.
+[[nodiscard]] LinesAtOnce lines_at_once(double line_bytes, double asking_line_bytes,
+                                        const CodeSweepParameters& parameters = {});
+// Straight-line code asks a cache for the first of them only; the others are with the cache before, which takes
+// `before_cycles`.
+[[nodiscard]] double rate_of_first_lines(double cycles, double before_cycles, double lines);
 
 // ---- The edge: where a level ends ----
 

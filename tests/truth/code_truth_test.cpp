@@ -199,6 +199,30 @@ TEST(CodeTruth, ConstantsBesideCode) {
   }
 }
 
+// Lines of 64 B before lines of 128 B: of straight-line code the third cache serves every second one.
+TEST(CodeTruth, ThirdCacheServesTheFirstOfTwoLines) {
+  sim::MachineSpec machine;
+  machine.info.vendor = "NVIDIA";
+  machine.info.name = "two lines at once";
+  machine.info.sm_count = 2;
+  machine.spaces[Space::kGlobal].memory_latency_cycles = 500;
+  machine.caches = {{.id = "first", .size_bytes = 4096, .line_bytes = 64, .sector_bytes = 64, .ways = 4},
+                    {.id = "second", .size_bytes = 16384, .line_bytes = 128, .sector_bytes = 128, .ways = 8},
+                    {.id = "third", .size_bytes = 65536, .line_bytes = 128, .sector_bytes = 128, .ways = 8}};
+  machine.code = sim::CodeSpec{.bytes_per_instruction = 16,
+                               .path = {{"first", 1.25}, {"second", 2.5}, {"third", 5}},
+                               .memory_cycles_per_instruction = 12};
+  DiscoverOptions options;
+  options.elements = {"icache_l3"};
+  options.attributes = {"cycles_per_instruction"};
+  const Topology topology = discover(*sim::make_sim_device(machine, 1, 1), options);
+  const Attribute& rate = *topology.find_attribute("icache_l3", "cycles_per_instruction");
+  ASSERT_TRUE(rate.available()) << rate.detail;
+  EXPECT_NEAR(*rate.number(), 5, 0.05);
+  EXPECT_LE(*rate.low, 5.01);
+  EXPECT_GE(*rate.high, 4.99);
+}
+
 TEST(CodeTruth, RandomMachines) {
   const std::uint64_t machines = machines_wanted();
   struct Tally {

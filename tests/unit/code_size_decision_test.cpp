@@ -79,6 +79,17 @@ TEST(RateWithout, IsWhatTheRestTakes) {
   EXPECT_LT(rate_without(3, 2, 5), 100) << "code that is hardly longer";
 }
 
+// A cache of lines of 128 B before one of 64 B lines: every second line that is asked for came with the one before.
+TEST(RateOfFirstLines, TakesOffWhatCameWithThem) {
+  EXPECT_DOUBLE_EQ(rate_of_first_lines(3.91, 2.49, 2), 5.33);
+  EXPECT_DOUBLE_EQ(rate_of_first_lines(3.91, 2.49, 1), 3.91);
+  EXPECT_EQ(lines_at_once(128, 64).least, 2);
+  EXPECT_EQ(lines_at_once(128, 64).most, 2);
+  EXPECT_EQ(lines_at_once(64, 128).most, 1);
+  EXPECT_EQ(lines_at_once(0, 64).least, 1) << "not known";
+  EXPECT_GE(lines_at_once(0, 64).most, 4);
+}
+
 TEST(TakesLonger, ByAPartOfWhatTheNextLevelTakes) {
   const CodeComparison code{
       .instructions = 3200, .differences = {0.04, 0.05, 0.06}, .fitting_cycles = 2, .gap_cycles = 3};

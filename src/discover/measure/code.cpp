@@ -37,22 +37,38 @@ Attribute size(Context& context, const ElementInfo& element) {
   return to_attribute(size, context.code.located(element.id), context.keep_samples());
 }
 
-// Null where it is not known, or there is none.
-const probe::CodeSize* size_before(Context& context, const ElementInfo& element) {
+// The cache that is so many levels nearer; null where there is none.
+const ElementInfo* nearer_by(Context& context, const ElementInfo& element, std::size_t levels) {
   for (const ElementInfo* other : elements_of(context.vendor())) {
-    if (other->kind != ElementKind::kCodeCache || other->depth + 1 != element.depth) continue;
-    try {
-      return &context.code.size(other->id);
-    } catch (const probe::Inconclusive&) {
-      return nullptr;
-    }
+    if (other->kind == ElementKind::kCodeCache && other->depth + levels == element.depth) return other;
   }
   return nullptr;
 }
 
+// Null where it is not known, or there is none.
+const probe::CodeSize* size_before(Context& context, const ElementInfo& element) {
+  const ElementInfo* before = nearer_by(context, element, 1);
+  if (before == nullptr) return nullptr;
+  try {
+    return &context.code.size(before->id);
+  } catch (const probe::Inconclusive&) {
+    return nullptr;
+  }
+}
+
+// 0 where it is not known.
+double line_bytes(Context& context, const ElementInfo& element) {
+  return context.attribute(element.id, AttributeId::kLineSize).number().value_or(0);
+}
+
 Attribute rate(Context& context, const ElementInfo& element) {
   const probe::CodeCache& cache = context.code.located(element.id);
-  return probe::code_rate(cache, size_before(context, element));
+  probe::LinesAtOnce lines;
+  const ElementInfo* asking = nearer_by(context, element, 2);
+  if (asking != nullptr) {
+    lines = probe::lines_at_once(line_bytes(context, *nearer_by(context, element, 1)), line_bytes(context, *asking));
+  }
+  return probe::code_rate(cache, size_before(context, element), lines);
 }
 
 // Of a cache that several SMs share there is no number per SM.
