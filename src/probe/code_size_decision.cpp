@@ -52,6 +52,21 @@ double rate_of_first_lines(double cycles, double before_cycles, double lines) {
   return lines * cycles - (lines - 1) * before_cycles;
 }
 
+std::optional<double> hidden_level_bytes(const CodeSweep& sweep, std::size_t level, double held_bytes,
+                                         const HiddenLevelParameters& parameters) {
+  const stats::Plateau& near = sweep.levels[level];
+  const stats::Plateau& far = sweep.levels[level + 1];
+  const double step = far.value - near.value;
+  std::size_t quicker = 0;
+  for (std::size_t i = near.last + 1; i < far.first; ++i) {
+    const double held = std::min(1.0, parameters.held * held_bytes / sweep.footprints_bytes[i]);
+    const bool is_quicker = sweep.cycles_per_instruction[i] < far.value - (held + parameters.quicker_part) * step;
+    quicker = is_quicker ? quicker + 1 : 0;
+    if (quicker >= parameters.lengths) return sweep.footprints_bytes[i];
+  }
+  return std::nullopt;
+}
+
 bool takes_longer(const CodeComparison& code, double part, const CodeSizeParameters& parameters) {
   const double noise = parameters.least_difference_cycles / code.instructions;
   return stats::median(code.differences) >

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 #include "probe/decision.h"
@@ -67,6 +68,20 @@ struct LinesAtOnce {
 // Straight-line code asks a cache for the first of them only; the others are with the cache before, which takes
 // `before_cycles`.
 [[nodiscard]] double rate_of_first_lines(double cycles, double before_cycles, double lines);
+
+struct HiddenLevelParameters {
+  // A cache is taken to hold so many times what was found that it does. Larger: fewer hidden levels are noticed.
+  double held = 1.15;
+  // An instruction must be quicker by this part of the step between both levels: noise is less.
+  double quicker_part = 0.06;
+  // At so many lengths that follow one another.
+  std::size_t lengths = 2;
+};
+// Between the level and the next: the length of code that runs quicker than it would if what the level holds, and no
+// cache keeps more of code that is run in turn, were served there and all else by the next. Another level, whose
+// plateau the slopes cover, serves some then. Nothing where there is no such code.
+[[nodiscard]] std::optional<double> hidden_level_bytes(const CodeSweep& sweep, std::size_t level, double held_bytes,
+                                                       const HiddenLevelParameters& parameters = {});
 
 // ---- The edge: where a level ends ----
 

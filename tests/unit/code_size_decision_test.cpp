@@ -90,6 +90,18 @@ TEST(RateOfFirstLines, TakesOffWhatCameWithThem) {
   EXPECT_GE(lines_at_once(0, 64).most, 4);
 }
 
+// Levels of 1.5 cycles up to 8 KiB and of 3.7 from 24 KiB on.
+TEST(HiddenLevel, ServesCodeQuickerThanTheNextOneWould) {
+  CodeSweep sweep{.footprints_bytes = {4096, 8192, 12288, 16384, 20480, 24576, 32768},
+                  .levels = {{0, 1, 1.5}, {5, 6, 3.7}}};
+  sweep.cycles_per_instruction = {1.5, 1.5, 1.8, 2.0, 2.4, 3.7, 3.7};  // one of 2.1 cycles and 16 KiB between
+  EXPECT_EQ(hidden_level_bytes(sweep, 0, 8192), 16384);
+  sweep.cycles_per_instruction = {1.5, 1.5, 2.9, 3.3, 3.5, 3.7, 3.7};  // what is replaced at random
+  EXPECT_EQ(hidden_level_bytes(sweep, 0, 8192), std::nullopt);
+  sweep.cycles_per_instruction = {1.5, 1.5, 2.3, 2.7, 1.9, 3.7, 3.7};  // noise of one length
+  EXPECT_EQ(hidden_level_bytes(sweep, 0, 8192), std::nullopt);
+}
+
 TEST(TakesLonger, ByAPartOfWhatTheNextLevelTakes) {
   const CodeComparison code{
       .instructions = 3200, .differences = {0.04, 0.05, 0.06}, .fitting_cycles = 2, .gap_cycles = 3};

@@ -1,5 +1,7 @@
 #include "discover/findings/code.h"
 
+#include <fmt/format.h>
+
 namespace gputopo {
 
 const probe::CodeSurvey& CodeFindings::survey() {
@@ -10,7 +12,31 @@ const probe::CodeSurvey& CodeFindings::survey() {
 }
 
 const probe::CodeCache& CodeFindings::located(ElementId element) {
-  return located_.get(element, [&] { return probe::find_code_cache(survey(), info_of(element).depth); });
+  return located_.get(element, [&] {
+    const std::size_t depth = info_of(element).depth;
+    const probe::CodeCache cache = probe::find_code_cache(survey(), depth);
+    if (depth > 0) require_none_hidden(depth - 1);
+    return cache;
+  });
+}
+
+// Levels are counted as they show: behind one that hides each would be taken for the one before it.
+void CodeFindings::require_none_hidden(std::size_t level) {
+  for (const ElementInfo* element : elements_of(vendor_of(bench_.info().vendor))) {
+    if (element->kind != ElementKind::kCodeCache || element->depth != level) continue;
+    double held_bytes = survey().footprints_bytes[survey().levels[level].last];
+    try {
+      held_bytes = size(element->id).bytes;
+    } catch (const probe::Inconclusive&) {
+      if (level > 0) require_none_hidden(level - 1);
+    }
+    if (const auto bytes = probe::hidden_level_bytes(survey(), level, held_bytes)) {
+      throw probe::Inconclusive(
+          fmt::format("{:.0f} B of code run quicker than the next level serves what this one does not hold: another "
+                      "hides between them",
+                      *bytes));
+    }
+  }
 }
 
 const probe::CodeSize& CodeFindings::size(ElementId element) {

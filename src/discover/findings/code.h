@@ -22,6 +22,8 @@ class CodeFindings {
 
  private:
   [[nodiscard]] probe::Lab lab() const { return probe::Lab(bench_); }
+  // Throws Inconclusive where another level hides behind this one, or one before it.
+  void require_none_hidden(std::size_t level);
 
   probe::Bench& bench_;
   Once<probe::CodeSurvey> survey_;
