@@ -129,6 +129,7 @@ TlbSurvey survey_with(const PageWalker& walker) {
                    .spreads_lines = walker.parameters().spreads_lines,
                    .sweep = sweep_table(points)};
   const stats::Histogram quiet = quiet_loads(walker);
+  std::optional<TlbRise> last_level;
   for (const TlbStep& step : find_tlb_steps(walker, points, quiet)) {
     const auto waits_at = [&](std::size_t point) { return points[point].mean_cycles - points.front().mean_cycles; };
     const std::size_t last = step.rise.last_before;
@@ -142,6 +143,12 @@ TlbSurvey survey_with(const PageWalker& walker) {
     }
     const StepIs is = judge_step(look_beyond(walker, step, points), step.signature);
     if (is == StepIs::kPassing) continue;
+    if (last_level && has_fallen_back(step.rise, *last_level)) {
+      survey.unsure = fmt::format(
+          "over {} B fewer loads miss than over less: the pages, as many as stay in L2, are farther apart than entries",
+          points[last].reach_bytes);
+      break;
+    }
     if (is == StepIs::kCacheMisses) {
       survey.unsure = fmt::format("beyond {} B, lines do not stay in L2, and its misses look like those of a TLB",
                                   points[last].reach_bytes);
@@ -152,6 +159,7 @@ TlbSurvey survey_with(const PageWalker& walker) {
     level.penalty = penalty_of(walker, level, step, nearer, survey.levels);
     if (level.penalty) level.miss_cycles = level.penalty->cycles;
     survey.levels.push_back(std::move(level));
+    last_level = step.rise;
   }
   survey.conditions = walker.lab().conditions();
   return survey;
@@ -169,7 +177,8 @@ void look_with_other_lines(const PageWalker& walker, TlbSurvey& survey) {
   };
   constexpr OtherLinesParameters kParameters;
   if (!survey.unsure.empty()) try_part(kParameters.surely_stays);
-  if (walker.has_few_lines() && survey.levels.empty()) try_part(kParameters.mostly_stays);
+  const bool tells_all = !survey.levels.empty() && survey.unsure.empty();
+  if (walker.has_few_lines() && !tells_all) try_part(kParameters.mostly_stays);
 }
 
 }  // namespace

@@ -44,6 +44,10 @@ bool stay_in_cache(const stats::Histogram& paired, const stats::Histogram& quiet
   return slow_difference(paired, at) <= slow_difference(quiet, at) + parameters.differs_by;
 }
 
+bool has_fallen_back(const TlbRise& rise, const TlbRise& last, const FallBackParameters& parameters) {
+  return rise.before_cycles < last.before_cycles + (1 - parameters.part) * last.rise_cycles;
+}
+
 std::vector<TlbRise> find_tlb_rises(const std::vector<double>& slow_cycles, const TlbStepParameters& parameters) {
   if (slow_cycles.size() < 2) return {};
   const double least = least_rise(slow_cycles, parameters);

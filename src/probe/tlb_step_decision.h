@@ -39,6 +39,17 @@ struct TlbRise {
   double rise_cycles = 0;
 };
 
+struct FallBackParameters {
+  // Part of a level's rise that loads of farther pages do not wait any more. Larger: one level is taken for several;
+  // smaller: noise ends the survey.
+  double part = 0.35;
+};
+
+// Whether loads went back below what misses of the level before cost, whose rise `last` is. Where L2 keeps few lines
+// the pages of the sweep come to be farther apart than entries, and are fewer than these again: the same level rises
+// anew.
+[[nodiscard]] bool has_fallen_back(const TlbRise& rise, const TlbRise& last, const FallBackParameters& parameters = {});
+
 // Of what slow loads wait for their translations at ascending reaches, nearest first.
 [[nodiscard]] std::vector<TlbRise> find_tlb_rises(const std::vector<double>& slow_cycles,
                                                   const TlbStepParameters& parameters = {});

@@ -82,5 +82,13 @@ TEST(TlbSteps, OfNothing) {
   EXPECT_THAT(find_tlb_rises(sweep_of({{30, 7}})), IsEmpty()) << "all are equal";
 }
 
+// 215 pages at most: beyond 190 MB they are as far apart as entries, and each octave has them double that again.
+TEST(FallBack, IsTheSameLevelOnceMore) {
+  const TlbRise last{.before_cycles = -0.1, .rise_cycles = 39};
+  EXPECT_TRUE(has_fallen_back({.before_cycles = 19.9, .rise_cycles = 19}, last));
+  EXPECT_FALSE(has_fallen_back({.before_cycles = 37.5, .rise_cycles = 19}, last));
+  EXPECT_FALSE(has_fallen_back({.before_cycles = 8, .rise_cycles = 10}, {.before_cycles = -0.1, .rise_cycles = 8.1}));
+}
+
 }  // namespace
 }  // namespace gputopo::probe
