@@ -170,6 +170,19 @@ double all_miss_bytes(const MissSignature& signature, const std::vector<SweepPoi
   return static_cast<double>(points.back().reach_bytes);
 }
 
+// The last reach of the sweep before loads wait for the nearest level's misses in the mean, where noise hides single
+// ones.
+double mean_fits_bytes(const MissSignature& signature, const std::vector<SweepPoint>& points, const TlbRise& rise,
+                       const TlbLevelParameters& parameters) {
+  std::vector<double> of_small;  // the smaller half of what is before the step
+  for (std::size_t i = 0; i <= rise.last_before / 2; ++i) of_small.push_back(points[i].mean_cycles);
+  const double most = stats::median(of_small) + parameters.mean_rise * signature.rise_cycles;
+  std::size_t fits = rise.last_before;
+  while (fits > 0 && points[fits].mean_cycles > most) --fits;
+  if (fits > 0) --fits;  // there a few may miss
+  return static_cast<double>(points[fits].reach_bytes);
+}
+
 // The reach to an entry, where that can be told, and its sets.
 void count_entries(const Target& target, const MissSignature& signature, TlbLevel& level, double most_bytes) {
   const TlbCheckParameters check;
@@ -229,6 +242,10 @@ TlbLevel look_at_level(const PageWalker& walker, const TlbStep& step, const std:
       }
       level.reach_bytes.high = std::max(level.reach_bytes.high, most_bytes);
       level.reach_bytes.low *= 1 - (walker.has_few_lines() ? parameters.unseen_part_of_few : parameters.unseen_part);
+      if (is_noisy(signature) && nearer.reach_bytes == 0) {
+        level.reach_bytes.low =
+            std::min(level.reach_bytes.low, mean_fits_bytes(signature, points, step.rise, parameters));
+      }
       return level;
     }
     signature = sharpened_on_entries(target, signature, level);

@@ -26,6 +26,9 @@ struct TlbLevelParameters {
   // sooner; of as few lines as a small L2 allows, several do not.
   double unseen_part = 0.02;
   double unseen_part_of_few = 0.2;
+  // Where noise hides misses of a few pages, these begin where the mean of all loads has risen by this part of a miss.
+  // Larger: later than they do; smaller: noise of the mean.
+  double mean_rise = 0.15;
 };
 
 // What of a level's entries is asked a second time, by an experiment of another design.
