@@ -147,6 +147,11 @@ Decision<Capacity> decide_capacity(const CapacityEvidence& evidence, const Capac
   const bool is_known = (standing.exact && in_turn) || standing.packed_bytes > 0;
   if (evidence.not_sampled && !is_known) return {.why_not = *evidence.not_sampled};
   const bool is_sampled = !evidence.sampled.empty() && !evidence.not_sampled;
+  if (is_sampled && evidence.is_shared && !evidence.resident->settled &&
+      evidence.sampled.back().bytes < parameters.contradicting_part * standing.best.bytes) {
+    return {.why_not = fmt::format("{:.0f} B are read back, more with every footprint, and a sample tells {:.0f} B",
+                                   standing.best.bytes, evidence.sampled.back().bytes)};
+  }
   if (is_sampled && standing.packed_bytes == 0) weigh_sample(evidence, parameters, standing);
   if (standing.best.bytes <= 0) {
     return {.why_not = fmt::format(

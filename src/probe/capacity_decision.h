@@ -63,6 +63,10 @@ struct CapacityDecisionParameters {
   double clear_errors = 4.5;
   // ... in place of a view that is only a lower bound: it takes less to be above that.
   double likely_errors = 2;
+  // Where what is read back grew with every footprint, a sample below this part of it contradicts it: loads that are
+  // not of this cache looked like its hits. Smaller: such sizes are told; larger: misses of a TLB, which look like a
+  // sample's misses, take sizes away.
+  double contradicting_part = 0.6;
 };
 
 struct Capacity {

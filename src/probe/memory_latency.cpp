@@ -154,17 +154,23 @@ stats::Histogram from_last(const ChaseResult& result, std::size_t step) {
   return loads.latencies.empty() ? loads.histogram : histogram_of(loads.latencies);
 }
 
-// Where misses of a TLB hide where the nearest cache ends, only its own hits are known: they are what is timed here.
+// Misses of a TLB hide where the nearest cache ends.
+bool is_hidden(const Survey& survey) {
+  return survey.unsure_level == std::size_t{0} && !survey.translation.added_cycles.empty();
+}
+
+// Where that is hidden only its own hits are known.
 double limit_of_caches(const Survey& survey) {
-  const bool is_hidden = survey.unsure_level == std::size_t{0} && !survey.translation.added_cycles.empty();
-  return is_hidden ? nearest_limit_cycles(survey.tiny) : survey.levels[survey.levels.size() - 2].high_cycles;
+  return is_hidden(survey) ? nearest_limit_cycles(survey.tiny) : survey.levels[survey.levels.size() - 2].high_cycles;
 }
 
 // One as long as that or longer, which leaves nothing in the caches.
 std::optional<Evictor> long_enough(Lab& lab, const Survey& survey, const ChaseArray& array, const Evictor& shortest) {
   const double limit = limit_of_caches(survey);
   std::vector<SweptLoads> found;
-  for (std::uint32_t times = 1; times <= kParameters.longest_sweep; times *= 2) {
+  // What a far part still holds does not look like hits then, so more is swept at once.
+  const std::uint32_t first = is_hidden(survey) ? kParameters.longest_sweep / 2 : 1;
+  for (std::uint32_t times = first; times <= kParameters.longest_sweep; times *= 2) {
     const std::optional<Evictor> evictor = longer(lab, survey.site, shortest, times);
     if (!evictor) return std::nullopt;
     const ChaseResult result = lab.chase({lines_after_eviction(survey.site, array, *evictor)}).front();
@@ -212,7 +218,7 @@ std::optional<MemorySides> sides_of(const LevelLatency& latency, double timer_cy
   return MemorySides{*near, *far};
 }
 
-// Part of the loads of the lines that are cached again which seem to miss all caches.
+// Part of the loads of the lines that are cached again which take longer than those of a tiny array.
 double slow_again(const std::vector<ChaseResult>& copies, double hit_limit_cycles) {
   stats::Histogram again;
   for (const ChaseResult& copy : copies) stats::accumulate(again, from_last(copy, 0));
@@ -247,7 +253,7 @@ std::vector<ChaseResult> load_translated(Lab& lab, const Survey& survey, std::ui
     const ChaseArray array = lines_with_companions(lab, survey, span_bytes);
     evictor = find_evictor(lab, survey, array, line_bytes);
     std::vector<ChaseResult> copies = load_from_sms(lab, survey.site, array, evictor);
-    const double slow = slow_again(copies, limit_of_caches(survey));
+    const double slow = slow_again(copies, nearest_limit_cycles(survey.tiny));
     lab.log(
         fmt::format("device.latency: over {} B {:.3f} of the loads are slow once they are cached", span_bytes, slow));
     if (best.empty() || slow < kParameters.quicker * best_slow) {

@@ -25,6 +25,8 @@ struct PartitionsParameters {
   // Part of what seems near that may be lines of farther parts: copies, and hits that are as quick. Seen on simulated
   // L2s of any shape: a tenth.
   double counted_as_near = 0.12;
+  // And part of what is near, or seen, that may not be found: sets fill unevenly.
+  double not_found = 0.03;
 };
 constexpr PartitionsParameters kParameters;
 
@@ -120,12 +122,15 @@ std::optional<SizeByPartitions> size_by_partitions(const Partitions& partitions,
   if (!(near.interval.high > 0)) {
     if (!seen) return std::nullopt;
     const double seen_part = seen_with_copies(partitions.count) / count;
-    return SizeByPartitions{{seen->bytes, {seen->interval.low, seen->interval.high / seen_part}}, "seen_by_one_sm"};
+    return SizeByPartitions{
+        {seen->bytes, {seen->interval.low, seen->interval.high / seen_part * (1 + kParameters.not_found)}},
+        "seen_by_one_sm"};
   }
   if (seen && !sees_copies(seen->bytes / near.bytes, static_cast<std::size_t>(partitions.count))) return std::nullopt;
-  return SizeByPartitions{
-      {count * near.bytes, {count * near.interval.low * (1 - kParameters.counted_as_near), count * near.interval.high}},
-      kMethod};
+  return SizeByPartitions{{count * near.bytes,
+                           {count * near.interval.low * (1 - kParameters.counted_as_near),
+                            count * near.interval.high * (1 + kParameters.not_found)}},
+                          kMethod};
 }
 
 }  // namespace gputopo::probe

@@ -88,7 +88,8 @@ Decision<PartitionsFound> decide_partitions(const PartitionsEvidence& evidence,
   // Partitions that no SM is near: sets that fill unevenly make what is near too small, but where there are few SMs
   // that is as likely.
   const bool may_be_more =
-      !well_populated && evidence.ratio_of_all > static_cast<double>(sides) + parameters.near_tolerance;
+      !well_populated && (evidence.ratio_of_all > static_cast<double>(sides) + parameters.near_tolerance ||
+                          (evidence.near_ratio && fits_partitions(*evidence.near_ratio, sides + 1, parameters)));
   if (all_is_near ? well_populated : agrees && !may_be_more) {
     decision.value = std::move(found);
     return decision;

@@ -16,11 +16,11 @@ Attribute measured_number(double value) {
   return attribute;
 }
 
-// A GPU of NVIDIA's whose L2 and memory are read at these rates.
-Topology read_at(double l2, double memory) {
+// A GPU of NVIDIA's of which a cache and memory are read at these rates.
+Topology read_at(double cached, double memory, const std::string& cache = "l2") {
   Topology topology;
   topology.vendor = "NVIDIA";
-  topology.memory.push_back({.id = "l2", .attributes = {{"read_bandwidth", measured_number(l2)}}});
+  topology.memory.push_back({.id = cache, .attributes = {{"read_bandwidth", measured_number(cached)}}});
   topology.memory.push_back({.id = "device", .attributes = {{"read_bandwidth", measured_number(memory)}}});
   return topology;
 }
@@ -33,6 +33,9 @@ TEST(Consistency, ACacheIsReadFasterThanMemory) {
   check_consistency(alike);
   EXPECT_THAT(alike.find_attribute("l2", "read_bandwidth")->flags, ElementsAre("no_faster_than_memory"));
   EXPECT_THAT(alike.warnings, ElementsAre("l2.read_bandwidth: no_faster_than_memory"));
+  Topology constants = read_at(0.5e12, 4e12, "constant_l1");
+  check_consistency(constants);
+  EXPECT_THAT(constants.warnings, IsEmpty()) << "of one SM, by one word a warp";
 }
 
 }  // namespace

@@ -126,6 +126,14 @@ TEST(DecidePartitions, FewSmsAndMoreThanTheyAreNearAreFlagged) {
   EXPECT_THAT(decide_partitions(five).value->flags, IsEmpty()) << "sets that fill unevenly";
 }
 
+// Of eight partitions whose lines are copied an SM sees as much as of seven.
+TEST(DecidePartitions, FewSmsAndARatioOfOneMoreAreFlagged) {
+  const Decision<PartitionsFound> found = decide_partitions(evidence(7.1, 7, {1, 1, 2, 1, 1, 1, 1}));
+  ASSERT_TRUE(found.value);
+  EXPECT_THAT(found.value->flags, ElementsAre(HasSubstr("few_sms: ")));
+  EXPECT_THAT(decide_partitions(evidence(2, 2, {2, 2})).value->flags, IsEmpty());
+}
+
 TEST(DecidePartitions, OneExperimentAloneIsFlagged) {
   const Decision<PartitionsFound> found =
       decide_partitions({.near_ratio = 2, .by_near_size = 2, .no_sides = "there is one SM"});

@@ -15,8 +15,20 @@ namespace {
 
 Attribute size(Context& context, const ElementInfo& element) { return told_size(context.info(), element.id); }
 
+// Where loads that bypass L1 show one level, it is memory only if those that may hit L1 show none that is farther.
+void require_no_farther_level(Context& context, const probe::Survey& survey) {
+  if (survey.site.space != Space::kGlobalBypassL1) return;
+  constexpr double kFarther = 1.15;
+  const double farthest = context.caches.survey(Space::kGlobal).levels.back().mode_cycles;
+  const double only = survey.levels.front().mode_cycles;
+  if (farthest <= kFarther * only) return;
+  throw probe::Inconclusive(fmt::format(
+      "loads that bypass L1 take {:.0f} cycles, others up to {:.0f}: the first may hit L2", only, farthest));
+}
+
 Attribute latency(Context& context, const ElementInfo& element) {
   const probe::Survey& survey = context.caches.survey(*element.space);
+  if (survey.levels.size() < 2) require_no_farther_level(context, survey);
   probe::MemoryQuestion question{.line_bytes = context.caches.shortest_shared_line_bytes()};
   if (survey.levels.size() >= 2) question.translated_bytes = context.caches.translated_bytes();
   probe::Lab lab = context.lab();
