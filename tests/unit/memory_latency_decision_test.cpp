@@ -11,7 +11,7 @@ namespace gputopo::probe {
 namespace {
 
 // So many loads around each latency, give or take four cycles.
-stats::Histogram loads_of(const std::vector<std::pair<std::uint32_t, std::uint32_t>>& counts) {
+stats::Histogram loads_around(const std::vector<std::pair<std::uint32_t, std::uint32_t>>& counts) {
   stats::Histogram histogram(kHistogramBins);
   for (const auto& [cycles, count] : counts) {
     for (std::uint32_t bin = cycles / 2 - 2; bin <= cycles / 2 + 2; ++bin) histogram[bin] += count / 5;
@@ -19,24 +19,24 @@ stats::Histogram loads_of(const std::vector<std::pair<std::uint32_t, std::uint32
   return histogram;
 }
 
-const stats::Histogram kHits = loads_of({{200, 2000}});
+const stats::Histogram kHits = loads_around({{200, 2000}});
 
 TEST(SweptLoads, AreToldByLoadsOfTheSameLinesAgain) {
-  const SweptLoads found = swept_loads(loads_of({{200, 100}, {500, 1900}}), kHits, 350);
+  const SweptLoads found = swept_loads(loads_around({{200, 100}, {500, 1900}}), kHits, 350);
   EXPECT_NEAR(found.like_hits, 0.05, 1e-9);
   EXPECT_NEAR(found.in_band, 0.05, 1e-9);
 }
 
 // A small L2 of few ways: a part of the lines does not stay until it is loaded again.
 TEST(SweptLoads, AreNoHitsWhereSomeOfTheLinesAgainMissToo) {
-  const SweptLoads found = swept_loads(loads_of({{342, 2000}}), loads_of({{136, 1700}, {342, 300}}), 214);
+  const SweptLoads found = swept_loads(loads_around({{342, 2000}}), loads_around({{136, 1700}, {342, 300}}), 214);
   EXPECT_EQ(found.like_hits, 0);
   EXPECT_EQ(found.in_band, 0);
 }
 
 // What the survey took for memory are hits of a far part.
 TEST(SweptLoads, AreHitsOfAFarPartBeyondTheSurveysBand) {
-  const SweptLoads found = swept_loads(loads_of({{340, 2000}}), loads_of({{200, 1000}, {340, 1000}}), 260);
+  const SweptLoads found = swept_loads(loads_around({{340, 2000}}), loads_around({{200, 1000}, {340, 1000}}), 260);
   EXPECT_EQ(found.like_hits, 1);
 }
 
@@ -79,16 +79,16 @@ TEST(Evicted, WhereNearMemoryIsAsQuickAsFarHits) {
 // As an H200's, with the timer: by its home, a line is near or far.
 TEST(BetweenSides, AreTwoThatStandApart) {
   const auto between =
-      between_sides(loads_of({{560, 200}, {580, 250}, {600, 100}, {730, 100}, {750, 250}, {780, 150}, {1000, 20}}));
+      between_sides(loads_around({{560, 200}, {580, 250}, {600, 100}, {730, 100}, {750, 250}, {780, 150}, {1000, 20}}));
   ASSERT_TRUE(between);
   EXPECT_GT(*between, 610);
   EXPECT_LT(*between, 720);
 }
 
 TEST(BetweenSides, AreNoneOfOneAndOfATail) {
-  EXPECT_FALSE(between_sides(loads_of({{500, 1000}})));
-  EXPECT_FALSE(between_sides(loads_of({{500, 1000}, {900, 50}}))) << "outliers";
-  EXPECT_FALSE(between_sides(loads_of({{480, 300}, {500, 500}, {520, 300}}))) << "slices";
+  EXPECT_FALSE(between_sides(loads_around({{500, 1000}})));
+  EXPECT_FALSE(between_sides(loads_around({{500, 1000}, {900, 50}}))) << "outliers";
+  EXPECT_FALSE(between_sides(loads_around({{480, 300}, {500, 500}, {520, 300}}))) << "slices";
   EXPECT_FALSE(between_sides({}));
 }
 
