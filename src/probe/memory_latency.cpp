@@ -171,7 +171,7 @@ std::optional<Evictor> long_enough(Lab& lab, const Survey& survey, const ChaseAr
   // What a far part still holds does not look like hits then, so more is swept at once.
   const std::uint32_t first = is_hidden(survey) ? kParameters.longest_sweep / 2 : 1;
   for (std::uint32_t times = first; times <= kParameters.longest_sweep; times *= 2) {
-    const std::optional<Evictor> evictor = longer(lab, survey.site, shortest, times);
+    std::optional<Evictor> evictor = longer(lab, survey.site, shortest, times);
     if (!evictor) return std::nullopt;
     const ChaseResult result = lab.chase({lines_after_eviction(survey.site, array, *evictor)}).front();
     found.push_back(swept_loads(from_last(result, 1), from_last(result, 0), limit));

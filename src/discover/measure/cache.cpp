@@ -66,6 +66,8 @@ void add_size_by_carve_out(Context& context, const ElementInfo& element, Attribu
 // Where far lines are copied one SM sees less than there is.
 void correct_for_copies(Context& context, const ElementInfo& element, Attribute& size) {
   if (!is_covered(context, element, AttributeId::kPartitions)) return;
+  // Sides are told by global loads. An L2 of textures alone is of GPUs that had no parts.
+  if (context.caches.located(element.id).site().space == Space::kTexture) return;
   try {
     const probe::Partitions& partitions = context.caches.partitions(element.id);
     // Where near memory hides among far hits, only loads from far memory tell how much an SM sees, and what is at home
