@@ -154,14 +154,10 @@ stats::Histogram from_last(const ChaseResult& result, std::size_t step) {
   return loads.latencies.empty() ? loads.histogram : histogram_of(loads.latencies);
 }
 
-// Misses of a TLB hide where the nearest cache ends.
-bool is_hidden(const Survey& survey) {
-  return survey.unsure_level == std::size_t{0} && !survey.translation.added_cycles.empty();
-}
-
-// Where that is hidden only its own hits are known.
+// Where the end of the nearest cache is hidden only its own hits are known.
 double limit_of_caches(const Survey& survey) {
-  return is_hidden(survey) ? nearest_limit_cycles(survey.tiny) : survey.levels[survey.levels.size() - 2].high_cycles;
+  return is_end_hidden(survey) ? nearest_limit_cycles(survey.tiny)
+                               : survey.levels[survey.levels.size() - 2].high_cycles;
 }
 
 // One as long as that or longer, which leaves nothing in the caches.
@@ -169,7 +165,7 @@ std::optional<Evictor> long_enough(Lab& lab, const Survey& survey, const ChaseAr
   const double limit = limit_of_caches(survey);
   std::vector<SweptLoads> found;
   // What a far part still holds does not look like hits then, so more is swept at once.
-  const std::uint32_t first = is_hidden(survey) ? kParameters.longest_sweep / 2 : 1;
+  const std::uint32_t first = is_end_hidden(survey) ? kParameters.longest_sweep / 2 : 1;
   for (std::uint32_t times = first; times <= kParameters.longest_sweep; times *= 2) {
     std::optional<Evictor> evictor = longer(lab, survey.site, shortest, times);
     if (!evictor) return std::nullopt;

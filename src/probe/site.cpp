@@ -56,6 +56,10 @@ void require_apart_from_memory(const Survey& survey) {
       to_string(survey.site.space), cold, hit));
 }
 
+bool is_end_hidden(const Survey& survey) {
+  return survey.unsure_level == std::size_t{0} && !survey.translation.added_cycles.empty();
+}
+
 Cache find_cache(const Survey& survey, std::size_t depth, bool merge_rest) {
   require_apart_from_memory(survey);
   if (survey.levels.size() < 2 || depth >= survey.levels.size()) {

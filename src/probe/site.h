@@ -126,6 +126,9 @@ struct Cache {
 // that there is none.
 void require_apart_from_memory(const Survey& survey);
 
+// Whether misses of a TLB hide where the nearest cache ends, as they take as long as the level behind it.
+[[nodiscard]] bool is_end_hidden(const Survey& survey);
+
 // Throws unless was_exceeded(): NotSupportedError where the space allows no larger array, else Inconclusive.
 // `consequence` ends the sentence: "so its lines were never evicted".
 void require_exceeded(const Cache& cache, const std::string& consequence);

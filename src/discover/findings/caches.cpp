@@ -93,8 +93,7 @@ const Survey* CacheFindings::hidden_by_translation(ElementId element) {
   const ElementInfo& info = info_of(element);
   if (info.space != Space::kGlobalBypassL1 || info.depth != 0) return nullptr;
   const Survey& found = survey(*info.space);
-  const bool is_hidden = found.unsure_level == std::size_t{0} && !found.translation.added_cycles.empty();
-  return is_hidden && found.levels.size() > 1 ? &found : nullptr;
+  return probe::is_end_hidden(found) && found.levels.size() > 1 ? &found : nullptr;
 }
 
 // ---- Caches ----
