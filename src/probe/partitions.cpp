@@ -126,7 +126,7 @@ std::optional<SizeByPartitions> size_by_partitions(const Partitions& partitions,
         {seen->bytes, {seen->interval.low, seen->interval.high / seen_part * (1 + kParameters.not_found)}},
         "seen_by_one_sm"};
   }
-  if (seen && !sees_copies(seen->bytes / near.bytes, static_cast<std::size_t>(partitions.count))) return std::nullopt;
+  if (seen && !sees_copies(seen->bytes / near.bytes, partitions.count)) return std::nullopt;
   return SizeByPartitions{{count * near.bytes,
                            {count * near.interval.low * (1 - kParameters.counted_as_near),
                             count * near.interval.high * (1 + kParameters.not_found)}},

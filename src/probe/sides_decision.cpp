@@ -53,15 +53,15 @@ Decision<SplitSms> split_by_first_touch(const FirstTouches& touches, const Sides
   return decision;
 }
 
-bool sees_copies(double ratio, std::size_t partitions) {
+bool sees_copies(double ratio, std::int64_t partitions) {
   const auto count = static_cast<double>(partitions);
-  return std::abs(ratio - seen_with_copies(static_cast<std::int64_t>(partitions))) < std::abs(ratio - count);
+  return std::abs(ratio - seen_with_copies(partitions)) < std::abs(ratio - count);
 }
 
-bool fits_partitions(double ratio, std::size_t partitions, const SidesDecisionParameters& parameters) {
+bool fits_partitions(double ratio, std::int64_t partitions, const SidesDecisionParameters& parameters) {
   const auto count = static_cast<double>(partitions);
   return std::abs(ratio - count) <= parameters.near_tolerance ||
-         std::abs(ratio - seen_with_copies(static_cast<std::int64_t>(partitions))) <= parameters.near_tolerance;
+         std::abs(ratio - seen_with_copies(partitions)) <= parameters.near_tolerance;
 }
 
 Decision<PartitionsFound> decide_partitions(const PartitionsEvidence& evidence,

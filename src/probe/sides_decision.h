@@ -58,11 +58,11 @@ struct FirstTouches {
 
 // What an SM keeps of a footprint near it, against all of L2, when there are so many partitions: one part of them, or,
 // where far lines are copied, what is near against that and what only the others still hold.
-[[nodiscard]] bool fits_partitions(double ratio, std::size_t partitions,
+[[nodiscard]] bool fits_partitions(double ratio, std::int64_t partitions,
                                    const SidesDecisionParameters& parameters = {});
 
 // Whether what one SM sees of L2, over what is near, is what is left of it where far lines are copied.
-[[nodiscard]] bool sees_copies(double ratio, std::size_t partitions);
+[[nodiscard]] bool sees_copies(double ratio, std::int64_t partitions);
 
 // What the two experiments say.
 struct PartitionsEvidence {

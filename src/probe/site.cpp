@@ -46,11 +46,10 @@ void add_timed_steps(ChaseProgram& program, std::uint64_t begin, std::uint64_t e
 
 void require_apart_from_memory(const Survey& survey) {
   if (survey.levels.size() != 1 || stats::total_count(survey.cold) == 0) return;
-  // Of first loads most may hit what an earlier one of the same line has fetched.
-  constexpr double kSlow = 0.9;
-  const double hit = stats::histogram_quantile(survey.tiny, kSlow);
-  const double cold = stats::histogram_quantile(survey.cold, kSlow);
-  if (is_memory_alone(hit, cold)) return;
+  const OneLevelParameters parameters;
+  const double hit = stats::histogram_quantile(survey.tiny, parameters.slow_quantile);
+  const double cold = stats::histogram_quantile(survey.cold, parameters.slow_quantile);
+  if (is_memory_alone(hit, cold, parameters)) return;
   throw Inconclusive(fmt::format(
       "first loads in the {} space take {:.0f} cycles, repeated ones {:.0f}: too close to tell a cache from memory",
       to_string(survey.site.space), cold, hit));

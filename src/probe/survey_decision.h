@@ -85,6 +85,9 @@ struct TinyArrayParameters {
                                      const TinyArrayParameters& parameters = {});
 
 struct OneLevelParameters {
+  // Loads are compared at this quantile: of first loads most may hit what an earlier one of the same line has fetched.
+  // Larger: outliers are compared; smaller: those hits.
+  double slow_quantile = 0.9;
   // First loads where there is no cache differ from repeated ones by no more than this part: they lie elsewhere in
   // memory. Larger: a cache almost as slow as memory is taken for none.
   double same_part = 0.04;

@@ -4,6 +4,13 @@
 
 namespace gputopo {
 
+const ElementInfo* code_cache_at(Vendor vendor, std::size_t depth) {
+  for (const ElementInfo* element : elements_of(vendor)) {
+    if (element->kind == ElementKind::kCodeCache && element->depth == depth) return element;
+  }
+  return nullptr;
+}
+
 const probe::CodeSurvey& CodeFindings::survey() {
   return survey_.get([&] {
     probe::Lab own = lab();
@@ -22,20 +29,17 @@ const probe::CodeCache& CodeFindings::located(ElementId element) {
 
 // Levels are counted as they show: behind one that hides each would be taken for the one before it.
 void CodeFindings::require_none_hidden(std::size_t level) {
-  for (const ElementInfo* element : elements_of(vendor_of(bench_.info().vendor))) {
-    if (element->kind != ElementKind::kCodeCache || element->depth != level) continue;
-    double held_bytes = survey().footprints_bytes[survey().levels[level].last];
-    try {
-      held_bytes = size(element->id).bytes;
-    } catch (const probe::Inconclusive&) {
-      if (level > 0) require_none_hidden(level - 1);
-    }
-    if (const auto bytes = probe::hidden_level_bytes(survey(), level, held_bytes)) {
-      throw probe::Inconclusive(
-          fmt::format("{:.0f} B of code run quicker than the next level serves what this one does not hold: another "
-                      "hides between them",
-                      *bytes));
-    }
+  double held_bytes = survey().footprints_bytes[survey().levels[level].last];
+  try {
+    held_bytes = size(code_cache_at(vendor_of(bench_.info().vendor), level)->id).bytes;
+  } catch (const probe::Inconclusive&) {
+    if (level > 0) require_none_hidden(level - 1);
+  }
+  if (const auto bytes = probe::hidden_level_bytes(survey(), level, held_bytes)) {
+    throw probe::Inconclusive(
+        fmt::format("{:.0f} B of code run quicker than the next level serves what this one does not hold: another "
+                    "hides between them",
+                    *bytes));
   }
 }
 

@@ -8,6 +8,9 @@
 
 namespace gputopo {
 
+// The vendor's cache of code that so many others are nearer than; nullptr where there is none.
+[[nodiscard]] const ElementInfo* code_cache_at(Vendor vendor, std::size_t depth);
+
 class CodeFindings {
  public:
   explicit CodeFindings(probe::Bench& bench) : bench_(bench) {}

@@ -39,10 +39,7 @@ Attribute size(Context& context, const ElementInfo& element) {
 
 // The cache that is so many levels nearer; null where there is none.
 const ElementInfo* nearer_by(Context& context, const ElementInfo& element, std::size_t levels) {
-  for (const ElementInfo* other : elements_of(context.vendor())) {
-    if (other->kind == ElementKind::kCodeCache && other->depth + levels == element.depth) return other;
-  }
-  return nullptr;
+  return element.depth < levels ? nullptr : code_cache_at(context.vendor(), element.depth - levels);
 }
 
 // Null where it is not known, or there is none.
