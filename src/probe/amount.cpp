@@ -24,15 +24,21 @@ SampleTable table_of(std::span<const double> survived) {
 Attribute measure_amount(Lab& lab, const Cache& cache) {
   require_exceeded(cache, "so nothing can be evicted from it");
   const ChaseArray victim = victim_array(cache);
-  const ChaseArray evictor = evictor_array(cache, victim.bytes);
-  // Trial 0 shows what survives when nothing is evicted; in trial 1 the same warp evicts through the same instance.
   const std::uint64_t block = lab.info().max_threads_per_block.value_or(1024);
   const auto warps = static_cast<std::uint32_t>(std::min<std::uint64_t>(block / lab.info().warp_size, kMaxWarps));
-  std::vector<EvictionTrial> trials = {{victim, {}, 0}};
-  for (std::uint32_t warp = 0; warp < warps; ++warp) trials.push_back({victim, evictor, warp});
-  const std::vector<double> survive = surviving_fractions(lab, cache, trials);
-  const std::span<const double> survived = std::span(survive).subspan(1);
-  const Instances found = settle(lab, "amount", decide_amount(survive.front(), survived));
+  std::vector<double> survived;
+  Decision<Instances> decision;
+  for (const std::uint32_t touches : kEvictorTouches) {
+    const ChaseArray evictor = evictor_array(cache, touches, victim.bytes);
+    // Trial 0 shows what survives when nothing is evicted; in trial 1 the same warp evicts through the same instance.
+    std::vector<EvictionTrial> trials = {{victim, {}, 0}};
+    for (std::uint32_t warp = 0; warp < warps; ++warp) trials.push_back({victim, evictor, warp});
+    const std::vector<double> survive = surviving_fractions(lab, cache, trials);
+    survived.assign(survive.begin() + 1, survive.end());
+    decision = decide_amount(survive.front(), survived);
+    if (decision.value) break;
+  }
+  const Instances found = settle(lab, "amount", decision);
   Attribute attribute =
       measured_exactly(lab.conditions(), found.amount, "per " + lab.unit_name(), "eviction_between_warps");
   attribute.add_detail("warps_sharing", found.warps_sharing);

@@ -6,11 +6,11 @@ ChaseArray victim_array(const Cache& cache) {
   return make_array(cache.site(), cache.fits_bytes / kEviction.victim_parts, cache.fetch_bytes);
 }
 
-ChaseArray evictor_array(const Cache& cache, std::uint64_t beside_bytes) {
+ChaseArray evictor_array(const Cache& cache, std::uint32_t touches, std::uint64_t beside_bytes) {
   const auto bytes = static_cast<std::uint64_t>(kEviction.evictor_capacities * cache.held_bytes());
   const std::uint64_t limit = cache.site().limit_bytes;
   const std::uint64_t room = limit == 0 ? bytes : limit - beside_bytes;
-  return make_array(cache.site(), std::min(bytes, room), cache.fetch_bytes);
+  return make_array(cache.site(), std::min(bytes, room), cache.fetch_bytes / touches);
 }
 
 std::vector<double> surviving_fractions(Lab& lab, const Cache& victim, const std::vector<EvictionTrial>& trials) {

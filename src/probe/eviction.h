@@ -3,6 +3,7 @@
 // an evictor walks several times what the cache holds.
 #pragma once
 
+#include <array>
 #include <optional>
 #include <vector>
 
@@ -31,8 +32,13 @@ struct EvictionTrial {
 [[nodiscard]] std::vector<double> surviving_fractions(Lab& lab, const Cache& victim,
                                                       const std::vector<EvictionTrial>& trials);
 
+// How often an evictor loads a line before it goes on to the next: once, which evicts under most replacements, and
+// twice where that is not enough. Where lines that were hit are protected (segmented LRU), a line that is loaded once
+// never takes the place of one.
+inline constexpr std::array<std::uint32_t, 2> kEvictorTouches = {1, 2};
+
 [[nodiscard]] ChaseArray victim_array(const Cache& cache);
 // `beside_bytes`: of the space's limit, taken by other arrays.
-[[nodiscard]] ChaseArray evictor_array(const Cache& cache, std::uint64_t beside_bytes = 0);
+[[nodiscard]] ChaseArray evictor_array(const Cache& cache, std::uint32_t touches, std::uint64_t beside_bytes = 0);
 
 }  // namespace gputopo::probe

@@ -27,9 +27,9 @@ constexpr std::size_t step_after_evictor(std::uint32_t victim_sm, std::uint32_t 
 }
 
 // One victim against all SMs after it up to `end`, one after the other.
-ChaseProgram pairs_program(const Cache& cache, std::uint32_t victim_sm, std::uint32_t end) {
+ChaseProgram pairs_program(const Cache& cache, std::uint32_t victim_sm, std::uint32_t end, std::uint32_t touches) {
   const ChaseArray victim = victim_array(cache);
-  const ChaseArray evictor = evictor_array(cache, victim.bytes);
+  const ChaseArray evictor = evictor_array(cache, touches, victim.bytes);
   ChaseProgram program = make_program(cache.site(), {victim, evictor}, {});
   program.exclusive = true;
   program.actors = {{.sm = victim_sm}, {.lane = 1, .sm = victim_sm}};
@@ -54,11 +54,15 @@ struct SharingPair {
 
 // Those of `victim` with an SM after it, up to `end`.
 std::vector<SharingPair> pairs_of(Lab& lab, const Cache& cache, std::uint32_t victim, std::uint32_t end) {
-  const std::vector<ChaseResult> copies =
-      lab.chase(std::vector<ChaseProgram>(kParameters.copies, pairs_program(cache, victim, end)));
+  std::vector<ChaseResult> copies;
   const auto survived = [&](std::size_t step) { return median_hit_fraction(copies, step, cache.hit_limit_cycles()); };
-  const double limit =
-      settle(lab, "", survival_limit({.untouched = survived(kUntouchedStep), .evicted = survived(kEvictedStep)}));
+  Decision<double> decision;
+  for (const std::uint32_t touches : kEvictorTouches) {
+    copies = lab.chase(std::vector<ChaseProgram>(kParameters.copies, pairs_program(cache, victim, end, touches)));
+    decision = survival_limit({.untouched = survived(kUntouchedStep), .evicted = survived(kEvictedStep)});
+    if (decision.value) break;
+  }
+  const double limit = settle(lab, "", decision);
   std::vector<SharingPair> pairs;
   for (std::uint32_t other = victim + 1; other < end; ++other) {
     const double left = survived(step_after_evictor(victim, other));

@@ -10,13 +10,18 @@ namespace gputopo::probe {
 
 bool shares_cache(Lab& lab, const Cache& victim, const Cache& evictor) {
   const ChaseArray array = victim_array(victim);
-  const ChaseArray same = evictor_array(victim, array.bytes);
-  const ChaseArray other = evictor_array(evictor);
-  const std::vector<double> survive =
-      surviving_fractions(lab, victim, {{array, {}, 0}, {array, same, 0}, {array, other, 0}});
+  Decision<bool> decision;
+  for (const std::uint32_t touches : kEvictorTouches) {
+    const ChaseArray same = evictor_array(victim, touches, array.bytes);
+    const ChaseArray other = evictor_array(evictor, touches);
+    const std::vector<double> survive =
+        surviving_fractions(lab, victim, {{array, {}, 0}, {array, same, 0}, {array, other, 0}});
+    decision = decide_sharing({.untouched = survive[0], .evicted = survive[1]}, survive[2]);
+    if (decision.value) break;
+  }
   const std::string who =
       fmt::format("sharing: {} evicts {}", to_string(evictor.site().space), to_string(victim.site().space));
-  return settle(lab, who, decide_sharing({.untouched = survive[0], .evicted = survive[1]}, survive[2]));
+  return settle(lab, who, decision);
 }
 
 }  // namespace gputopo::probe

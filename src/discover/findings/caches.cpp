@@ -308,16 +308,22 @@ const probe::Partitions& CacheFindings::partitions(ElementId element) {
 
 // ---- Structure and sharing ----
 
-const probe::Structure& CacheFindings::structure(ElementId element) {
+bool CacheFindings::is_known_as_l1(ElementId element) {
   const Cache& cache = sized(element);
-  const bool may_be_l1 =
-      element != ElementId::kL1 && !cache.site().exclusive && has_element(vendor_, ElementId::kL1) && cache.line;
-  if (may_be_l1 && attributes_.attribute(ElementId::kL1, AttributeId::kSize).available()) {
-    const Cache& l1 = sized(ElementId::kL1);
-    if (l1.line && l1.line->bytes == cache.line->bytes && sharing(element, ElementId::kL1).shared) {
-      return structure(ElementId::kL1);
-    }
+  if (element == ElementId::kL1 || cache.site().exclusive || !has_element(vendor_, ElementId::kL1)) return false;
+  if (!cache.line || !attributes_.attribute(ElementId::kL1, AttributeId::kSize).available()) return false;
+  const Cache& l1 = sized(ElementId::kL1);
+  if (!l1.line || l1.line->bytes != cache.line->bytes) return false;
+  try {
+    return sharing(element, ElementId::kL1).shared;
+  } catch (const probe::Inconclusive& error) {
+    bench_.log(fmt::format("{} may be another cache than L1: {}", to_string(element), error.what()));
+    return false;
   }
+}
+
+const probe::Structure& CacheFindings::structure(ElementId element) {
+  if (is_known_as_l1(element)) return structure(ElementId::kL1);
   return structures_.get(element, [&] {
     Lab own = lab();
     return probe::survey_structure(own, near_part(element));

@@ -98,6 +98,8 @@ class CacheFindings {
   [[nodiscard]] probe::Line make_line(ElementId element);
   [[nodiscard]] probe::Capacity make_capacity(ElementId element);
   // Whether the loads of one evict what the other holds.
+  // Whether it is the very cache that L1 is, whose structure is then its own too.
+  [[nodiscard]] bool is_known_as_l1(ElementId element);
   [[nodiscard]] const Sharing& eviction(ElementId victim, ElementId evictor);
   [[nodiscard]] probe::Lab lab() const { return probe::Lab(bench_); }
 
