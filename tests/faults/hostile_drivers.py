@@ -37,15 +37,15 @@ class Reach(typing.NamedTuple):
     element: str
     attributes: str = "size,latency"
     behaviour: str = ""  # of the stand-in
-    budgets: tuple = (0.1,)  # seconds; more where the call was not reached, for a loaded machine takes longer
 
 
-LONGER = (1, 4, 16)
-CONSTANTS = Reach("constant_l1", "size", budgets=LONGER)
-TEXTURES = Reach("texture", "size", budgets=LONGER)
-CODE = Reach("icache_l1", "size", budgets=LONGER)
-STREAMS = Reach("device", "read_bandwidth", budgets=LONGER)
-NAMED_CUS = Reach("sl1d", "shared_between", budgets=LONGER)
+# Seconds; more where the call was not reached, for a loaded machine takes longer.
+BUDGETS = (0.1, 1, 4, 16)
+CONSTANTS = Reach("constant_l1", "size")
+TEXTURES = Reach("texture", "size")
+CODE = Reach("icache_l1", "size")
+STREAMS = Reach("device", "read_bandwidth")
+NAMED_CUS = Reach("sl1d", "shared_between")
 # Calls that the short measurement does not make. An OLD_GPU has no carve-outs to choose from.
 REACHED_BY = {
     "cuGetErrorName": Reach("shared", behaviour="bad_ptx"),
@@ -146,7 +146,7 @@ def main(library, binary, libcuda, nvml, hip, everything=False):
                 return case, problem
             if reach.behaviour:
                 own[behaviour] = reach.behaviour
-            for budget in reach.budgets:
+            for budget in BUDGETS:
                 problem = problem_of(command, own, mode, call, budget)
                 if not problem or "does not name the call" not in problem:
                     break

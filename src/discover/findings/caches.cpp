@@ -103,7 +103,10 @@ Cache CacheFindings::locate(ElementId element) {
   if (info.kind != ElementKind::kDataCache) throw UsageError(fmt::format("'{}' is not a cache", info.name));
   const Survey& found = survey(*info.space);
   if (info.space == Space::kGlobal) require_l1_caching();
-  if (!found.site.exclusive) return probe::find_cache(found, info.depth, false);
+  if (!found.site.exclusive) {
+    require_apart_from_l2(found, info.depth);
+    return probe::find_cache(found, info.depth, false);
+  }
   // All levels but memory are near and far parts of one cache, unless the catalogue has another behind it.
   const bool merge_rest = !has_element(vendor_, ElementId::kL3);
   // What SMs share was surveyed until memory shows, so the last level is that.
@@ -361,6 +364,18 @@ void CacheFindings::require_l1_caching() {
         "global loads take {:.0f} cycles and those that bypass L1 {:.0f}: this GPU does not cache global loads in L1",
         with_l1, without));
   }
+}
+
+// A level that takes in loads as slow as those of L2 is that of both. Constants have a path of their own to it.
+void CacheFindings::require_apart_from_l2(const Survey& survey, std::size_t level) {
+  if (survey.site.space == Space::kConstant || !bench_.has_space(Space::kGlobalBypassL1)) return;
+  if (level + 1 >= survey.levels.size()) return;
+  const Survey& past_l1 = begun_survey(site(Space::kGlobalBypassL1));
+  const double of_l2 = stats::histogram_quantile(past_l1.tiny, 0.5);
+  if (survey.levels[level].high_cycles <= of_l2) return;
+  throw probe::Inconclusive(fmt::format(
+      "loads that bypass L1 take {:.0f} cycles, and loads of up to {:.0f} seem to hit: those of L2 are among them",
+      of_l2, survey.levels[level].high_cycles));
 }
 
 // Without an L2, or with one of textures, what is asked of it would be asked of memory. Whether its edge was found does

@@ -81,6 +81,7 @@ class CacheFindings {
   // ---- What must hold for an element to be asked; they throw NotPresent ----
   // Global loads are cached in L1.
   void require_l1_caching();
+  void require_apart_from_l2(const probe::Survey& survey, std::size_t level);
   // Global loads, stores and atomics pass this L2.
   void require_l2_of_globals(ElementId l2);
 
