@@ -7,11 +7,14 @@
 namespace gputopo::probe {
 namespace {
 
-// The bytes that a part of an array is, `left` of it after what samples evicted.
+// The bytes that a part of an array is, `left` of it after what samples evicted. Of all misses, many where the array is
+// several times the cache, a part is taken for hits, and of all hits for misses.
 stats::Interval with_correction_error(const stats::Interval& part, double left, double scale, double misjudged,
                                       const SampledResidencyParameters& parameters) {
-  const double systematic = parameters.correction_error * (1 - left) + misjudged;
-  return {part.low * scale * (1 - systematic), part.high * scale * (1 + systematic)};
+  const double correction = parameters.correction_error * (1 - left);
+  const double at_most = parameters.misjudged_at_most * misjudged;
+  const double low = std::max(0.0, part.low - at_most * (1 - part.low));
+  return {low * scale * (1 - correction), part.high * scale * (1 + correction + at_most)};
 }
 
 }  // namespace

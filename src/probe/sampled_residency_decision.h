@@ -41,6 +41,9 @@ struct SampledResidencyParameters {
   double correction_error = 0.1;
   // Samples that evict most of the cache cannot be corrected for: no more than this is made up for.
   double min_part_left = 0.5;
+  // How many loads are taken for another level's is an estimate: they may be so many times more. Larger: wider
+  // intervals of caches close to the next level.
+  double misjudged_at_most = 1.5;
 };
 
 // Of an array after a pass over it, the bytes that the cache holds.

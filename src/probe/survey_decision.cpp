@@ -141,6 +141,8 @@ SweepReading read_sweep(std::span<const std::uint64_t> footprints_bytes, std::sp
     }
     const double nearer = stats::fraction_below(histograms[i], band.floor_cycles);
     reading.nearer_bytes = std::max(reading.nearer_bytes, static_cast<std::uint64_t>(nearer * bytes));
+    // So few hits may all be misses.
+    if (hits <= parameters.misjudged_at_most * band.misjudged) continue;
     reading.resident_bytes = std::max(reading.resident_bytes, (1 - (1 - hits) / band.misses_at_most) * bytes);
   }
   // The upper half of what fits may already hold the first misses.

@@ -149,6 +149,9 @@ struct SweepReadingParameters {
   double fits_tolerance = 0.01;
   // Loads of a footprint that can tell how many look like misses although they hit.
   std::uint64_t min_loads = 1024;
+  // What is held is told by no footprint with fewer hits than so many times those that misses are taken for. Larger:
+  // the largest footprints tell nothing of caches close to the next level; smaller: misses look like a larger cache.
+  double misjudged_at_most = 2;
 };
 
 // A cache as the sweep sees it.
@@ -156,6 +159,7 @@ struct CacheBand {
   double floor_cycles = 0;    // raw latencies from this on miss what is nearer
   double limit_cycles = 0;    // raw latencies below this hit in the cache or nearer
   double misses_at_most = 1;  // part of the loads that can miss
+  double misjudged = 0;       // part of the misses that look like hits
 };
 
 struct SweepReading {

@@ -75,8 +75,18 @@ TEST(SampledResidency, LoadsTakenForAnotherLevelsWidenTheInterval) {
   const SampledResidency found = residency_of_hits(hits, 100, close, 0);
   const SampledResidency clear = residency_of_hits(hits, 100, kArray, 0);
   EXPECT_DOUBLE_EQ(found.bytes, clear.bytes);
-  EXPECT_NEAR(clear.interval.low - found.interval.low, 0.03 * found.bytes, 0.002 * found.bytes);
-  EXPECT_NEAR(found.interval.high - clear.interval.high, 0.03 * found.bytes, 0.002 * found.bytes);
+  const SampledResidencyParameters parameters;
+  const double at_most = parameters.misjudged_at_most * close.misjudged;
+  // Two misses for each hit.
+  EXPECT_NEAR(clear.interval.low - found.interval.low, 2 * at_most * found.bytes, 0.004 * found.bytes);
+  EXPECT_NEAR(found.interval.high - clear.interval.high, at_most * found.bytes, 0.002 * found.bytes);
+}
+
+TEST(SampledResidency, HitsThatMayAllBeMissesTellNoLeastSize) {
+  const std::vector<std::uint64_t> hits(2700, 4);
+  SampledArray close = kArray;
+  close.misjudged = 0.04;
+  EXPECT_EQ(residency_of_hits(hits, 100, close, 0).interval.low, 0);
 }
 
 TEST(SampledResidency, ProgramsThatANeighbourDisturbedDoNotCount) {
