@@ -50,9 +50,9 @@ MissSignature with_noise_of_lines(const Target& target, MissSignature signature,
   return signature;
 }
 
-// Between the last reach of the sweep that fits and the first that does not.
-stats::Interval coarse_edge(const Target& target, const MissSignature& signature, const SweepPoint& last_before,
-                            const SweepPoint& first_after) {
+// Between the last reach of the sweep that fits and the first that does not, in pages of that one.
+CoarseEdge coarse_edge(const Target& target, const MissSignature& signature, const SweepPoint& last_before,
+                       const SweepPoint& first_after) {
   const std::uint64_t stride = first_after.stride_bytes;
   const auto missed_parts_of = [&](const std::vector<std::uint64_t>& tries) {
     std::vector<PageCount> counts;
@@ -64,9 +64,7 @@ stats::Interval coarse_edge(const Target& target, const MissSignature& signature
     }
     return missed;
   };
-  const stats::Interval pages =
-      find_coarse_edge(last_before.reach_bytes / stride, first_after.pages(), signature, missed_parts_of);
-  return {pages.low * static_cast<double>(stride), pages.high * static_cast<double>(stride)};
+  return find_coarse_edge(last_before.reach_bytes / stride, first_after.pages(), signature, missed_parts_of);
 }
 
 std::uint64_t entry_bytes(const Target& target, const MissSignature& signature, double reach_bytes) {
@@ -184,7 +182,8 @@ double mean_fits_bytes(const MissSignature& signature, const std::vector<SweepPo
 }
 
 // The reach to an entry, where that can be told, and its sets.
-void count_entries(const Target& target, const MissSignature& signature, TlbLevel& level, double most_bytes) {
+void count_entries(const Target& target, const MissSignature& signature, TlbLevel& level, double most_bytes,
+                   double untold_part_of_coarse) {
   const TlbCheckParameters check;
   const MissedPagesOf missed = missed_pages_of(target, signature, level.entry_bytes);
   const auto entry = static_cast<double>(level.entry_bytes);
@@ -199,6 +198,8 @@ void count_entries(const Target& target, const MissSignature& signature, TlbLeve
   if (found.known) {
     level.reach_bytes = {found.pages.low * entry, found.pages.high * entry};
     level.last_fit_bytes = found.last_fit_pages * entry;
+  } else {
+    level.reach_bytes.low *= 1 - untold_part_of_coarse;
   }
   const TlbSetsFound sets =
       find_tlb_sets(whole_entries(level.last_fit_bytes), target.walker.largest_bytes() / level.entry_bytes,
@@ -226,7 +227,10 @@ TlbLevel look_at_level(const PageWalker& walker, const TlbStep& step, const std:
   TlbLevel level;
   level.miss_cycles = signature.rise_cycles;
   level.swept_miss_cycles = step.signature.rise_cycles;
-  level.reach_bytes = coarse_edge(target, signature, last_before, points[step.rise.first_after]);
+  const SweepPoint& first_after = points[step.rise.first_after];
+  const CoarseEdge edge = coarse_edge(target, signature, last_before, first_after);
+  const auto stride = static_cast<double>(first_after.stride_bytes);
+  level.reach_bytes = {edge.pages.low * stride, edge.pages.high * stride};
   level.last_fit_bytes = level.reach_bytes.low;
   const TlbCheckParameters check;
   const double most_bytes = all_miss_bytes(signature, points, step.rise, check);
@@ -241,7 +245,8 @@ TlbLevel look_at_level(const PageWalker& walker, const TlbStep& step, const std:
         level.unsure_reach = "pages farther apart miss no sooner: entries may cover less than the pages were apart";
       }
       level.reach_bytes.high = std::max(level.reach_bytes.high, most_bytes);
-      level.reach_bytes.low *= 1 - (walker.has_few_lines() ? parameters.unseen_part_of_few : parameters.unseen_part);
+      level.reach_bytes.low *=
+          1 - edge.untold_by_chance - (walker.has_few_lines() ? parameters.unseen_part_of_few : parameters.unseen_part);
       if (is_noisy(signature) && nearer.reach_bytes == 0) {
         level.reach_bytes.low =
             std::min(level.reach_bytes.low, mean_fits_bytes(signature, points, step.rise, parameters));
@@ -251,7 +256,7 @@ TlbLevel look_at_level(const PageWalker& walker, const TlbStep& step, const std:
     signature = sharpened_on_entries(target, signature, level);
     level.miss_cycles = signature.rise_cycles;
     level.miss_error = std::max(signature.rise_error, untold_part(signature, signature.line_error_lines));
-    count_entries(target, signature, level, most_bytes);
+    count_entries(target, signature, level, most_bytes, edge.untold_by_chance);
   } catch (const DeviceMemoryError& error) {
     target.log(fmt::format("no more of this level: {}", error.what()));
   }

@@ -192,14 +192,15 @@ TlbReachFound conclude(const PageEdge& edge, bool overflows, const std::vector<C
 
 }  // namespace
 
-stats::Interval find_coarse_edge(std::uint64_t fitting_pages, std::uint64_t exceeding_pages,
-                                 const MissSignature& signature, const MissedPartsOf& missed_parts_of,
-                                 const CoarseEdgeParameters& parameters, const TlbMissParameters& miss_parameters) {
+CoarseEdge find_coarse_edge(std::uint64_t fitting_pages, std::uint64_t exceeding_pages, const MissSignature& signature,
+                            const MissedPartsOf& missed_parts_of, const CoarseEdgeParameters& parameters,
+                            const TlbMissParameters& miss_parameters) {
   const auto of_lines = [&](std::uint64_t pages) {
     return untold_part(signature, static_cast<double>(pages), miss_parameters);
   };
   std::uint64_t fits = fitting_pages;
   std::uint64_t exceeds = exceeding_pages;
+  CoarseEdge edge;
   while (exceeds > fits + std::max<std::uint64_t>(1, fits / parameters.near)) {
     std::vector<std::uint64_t> tries;
     const std::uint64_t by = std::max<std::uint64_t>(1, (exceeds - fits) / (parameters.at_once + 1));
@@ -207,10 +208,9 @@ stats::Interval find_coarse_edge(std::uint64_t fitting_pages, std::uint64_t exce
     const std::vector<MissedPart> missed = missed_parts_of(tries);
     for (std::size_t i = 0; i < tries.size(); ++i) {
       const double loads = missed[i].loads;
-      // A set that overflows misses with all its ways and one more.
-      const double told =
-          parameters.deviations * std::sqrt((signature.false_part + 1 / loads) / loads) + of_lines(tries[i]);
-      if (missed[i].part > told) {
+      const double chance = parameters.deviations * std::sqrt((signature.false_part + 1 / loads) / loads);
+      if (is_noisy(signature, miss_parameters)) edge.untold_by_chance = parameters.untold_chance * chance;
+      if (missed[i].part > chance + of_lines(tries[i])) {
         exceeds = tries[i];
         break;
       }
@@ -219,7 +219,8 @@ stats::Interval find_coarse_edge(std::uint64_t fitting_pages, std::uint64_t exce
   }
   // So large a part must miss to be told, and of lines that are walked at random it misses only beyond the reach.
   const double untold = std::min(parameters.max_untold_part, of_lines(fits));
-  return {static_cast<double>(fits) * (1 - untold), static_cast<double>(exceeds)};
+  edge.pages = {static_cast<double>(fits) * (1 - untold), static_cast<double>(exceeds)};
+  return edge;
 }
 
 double TlbGrowth::begin() const { return line.slope > 0 ? std::round(-line.intercept / line.slope) : 0; }

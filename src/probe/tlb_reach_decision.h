@@ -23,6 +23,9 @@ struct CoarseEdgeParameters {
   std::uint64_t near = 256;
   // Standard deviations of chance that are misses. Larger: the edge comes out later.
   double deviations = 4;
+  // Of the part that must miss to be told, so many times as much may go untold: what misses by chance may be less than
+  // on average. Larger: wider intervals where there is noise.
+  double untold_chance = 1.5;
   // The most of the reach that noise is taken to hide.
   double max_untold_part = 0.5;
 };
@@ -34,12 +37,16 @@ struct MissedPart {
 };
 using MissedPartsOf = std::function<std::vector<MissedPart>(const std::vector<std::uint64_t>& pages)>;
 
-// The last number of pages that fits and the first that does not, between one that fits and one that does not. Lower by
-// what noise may hide.
-[[nodiscard]] stats::Interval find_coarse_edge(std::uint64_t fitting_pages, std::uint64_t exceeding_pages,
-                                               const MissSignature& signature, const MissedPartsOf& missed_parts_of,
-                                               const CoarseEdgeParameters& parameters = {},
-                                               const TlbMissParameters& miss_parameters = {});
+struct CoarseEdge {
+  // The last number of pages that fits and the first that does not. Lower by what lines hide that look like misses.
+  stats::Interval pages;
+  double untold_by_chance = 0;  // and part of the pages by which it may be lower, for noise hides as many misses
+};
+// Between a number that fits and one that does not.
+[[nodiscard]] CoarseEdge find_coarse_edge(std::uint64_t fitting_pages, std::uint64_t exceeding_pages,
+                                          const MissSignature& signature, const MissedPartsOf& missed_parts_of,
+                                          const CoarseEdgeParameters& parameters = {},
+                                          const TlbMissParameters& miss_parameters = {});
 
 // ---- To the page ----
 
