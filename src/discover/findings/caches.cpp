@@ -250,6 +250,16 @@ void CacheFindings::require_translated_levels(ElementId element) {
                   translated_bytes()));
 }
 
+void CacheFindings::require_next_level(const Cache& cache) {
+  if (!cache.site().exclusive || !has_element(vendor_, ElementId::kL3)) return;
+  require_translated_levels(ElementId::kL3);
+  const Survey& survey = *cache.survey;
+  if (!survey.unsure_level || *survey.unsure_level > cache.last_level + 1) return;
+  throw probe::Inconclusive(
+      fmt::format("what it misses goes to levels that are too close to tell apart, of about {:.0f} cycles",
+                  survey.levels[*survey.unsure_level].mode_cycles));
+}
+
 std::uint64_t CacheFindings::shortest_shared_line_bytes() {
   constexpr std::uint64_t kShortestLineBytes = 32;  // of any GPU
   std::uint64_t shortest = 128;

@@ -187,6 +187,7 @@ Attribute miss_penalty(Context& context, const ElementInfo& element) {
   const bool memory_is_next =
       located.site().space == Space::kGlobalBypassL1 && located.last_level + 2 >= located.survey->levels.size();
   if (memory_is_next) return penalty_before_memory(context, element);
+  context.caches.require_next_level(located);
   const Cache& cache = context.caches.sized(element.id);
   const auto constants = beside_code(context, element, [&](const probe::CodeSurvey&) {
     Lab lab = context.lab();
