@@ -118,8 +118,11 @@ std::vector<stats::Level> with_memory_as_one(std::vector<stats::Level> levels,
       return part_in(loads, before) > parameters.without_farther && part_in(loads, last) < parameters.hardly_any;
     });
     const bool may_be_far_part = levels.size() <= parameters.levels_of_caches + 1;
-    if (is_alone && may_be_far_part) break;
-    if (part_in(cold, before) < parameters.of_cold || part_in(cold, last) < parameters.of_cold) break;
+    // Then the last is what memory takes where its pages are far apart.
+    const bool is_memory = part_in(cold, before) >= parameters.nearly_all_cold;
+    if (!is_memory && is_alone && may_be_far_part) break;
+    if (!is_memory && part_in(cold, before) < parameters.of_cold) break;
+    if (!is_memory && part_in(cold, last) < parameters.of_cold) break;
     levels[levels.size() - 2].high_cycles = last.high_cycles;
     levels.pop_back();
   }

@@ -128,6 +128,9 @@ struct MemoryLevelsParameters {
   // Memory's are the levels that this part of cold loads, which no cache serves, has. Larger: near memory that is rare
   // is a cache's; smaller: a few hits of what was fetched along make a cache memory.
   double of_cold = 0.1;
+  // And a level that this part of them has is memory's, whatever slower ones there are: those wait for translations.
+  // Larger: these make memory a part of the cache; smaller: a far part that takes as long as near memory is memory's.
+  double nearly_all_cold = 0.95;
   // And of which no footprint has more than this part of its loads while it has hardly any in all farther ones: a far
   // part of a cache is hit without memory.
   double without_farther = 0.05;
