@@ -99,6 +99,16 @@ struct TwoParts {
     return stats::median(parts);
   }
 
+  // The same of lines that `of` holds whole.
+  [[nodiscard]] double whole(const std::vector<ChaseResult>& copies, const Cache& of, std::size_t timed) const {
+    const std::uint64_t per_fetch = std::min(per_line, of.fetch_bytes / kMinimumStrideBytes);
+    std::vector<double> parts;
+    for (const ChaseResult& copy : copies) {
+      parts.push_back(part_of_whole_lines(timed_from_last(copy, timed), per_line, per_fetch, of.hit_limit_cycles()));
+    }
+    return stats::median(parts);
+  }
+
   [[nodiscard]] ChaseProgram program(const Site& site, std::vector<ChaseArray> arrays,
                                      std::vector<ChaseStep> steps) const {
     ChaseProgram result = make_program(site, std::move(arrays), std::move(steps));
@@ -207,7 +217,7 @@ Attribute measure_write_policy(Lab& lab, const Cache& l1, const Cache& l2) {
   };
   const Passing first{[&](std::size_t sweeps) { return program_of(sweeps, {}); },
                       [&](const std::vector<ChaseResult>& copies) {
-                        return decide_passing_on({.in_l1 = parts.hits(copies, l1, 2),
+                        return decide_passing_on({.in_l1 = parts.whole(copies, l1, 2),
                                                   .unstored = parts.hits(copies, l2, 1),
                                                   .stored_in_l2 = parts.hits(copies, l2, 0)});
                       }};
@@ -218,7 +228,7 @@ Attribute measure_write_policy(Lab& lab, const Cache& l1, const Cache& l2) {
                       return program_of(sweeps, {parts.stored(StepKind::kTimed, 1), parts.unstored(1)});
                     },
                     [&](const std::vector<ChaseResult>& copies) {
-                      return decide_passing_on({.in_l1 = parts.hits(copies, l1, 2),
+                      return decide_passing_on({.in_l1 = parts.whole(copies, l1, 2),
                                                 .unstored = parts.hits(copies, l2, 1, 3),
                                                 .stored_in_l2 = parts.hits(copies, l2, 0, 4)});
                     }};

@@ -33,6 +33,17 @@ double part_of_lines(std::span<const std::uint32_t> latencies, std::size_t loads
   return misses_told > 0 ? std::clamp(1 - missed / misses_told, 0.0, 1.0) : 0;
 }
 
+double part_of_whole_lines(std::span<const std::uint32_t> latencies, std::size_t loads_per_line,
+                           std::size_t loads_per_fetch, double hit_limit_cycles) {
+  std::size_t whole = 0;
+  for (std::size_t line = 0; line < latencies.size(); line += loads_per_line) {
+    bool hit = true;
+    for (std::size_t i = 0; i < loads_per_line; i += loads_per_fetch) hit &= latencies[line + i] < hit_limit_cycles;
+    whole += hit ? 1 : 0;
+  }
+  return static_cast<double>(whole * loads_per_line) / static_cast<double>(latencies.size());
+}
+
 double part_quicker(std::span<const std::uint32_t> latencies, std::span<const std::uint32_t> cold,
                     std::size_t loads_per_line, double hit_part) {
   std::size_t hits = 0;

@@ -26,8 +26,12 @@ struct StoresDecisionParameters {
 [[nodiscard]] double part_of_lines(std::span<const std::uint32_t> latencies, std::size_t loads_per_line,
                                    double hit_limit_cycles, double misses_told = 1);
 
-// The same where each line was loaded from memory before: a hit takes less than `hit_part` of what that took. Wherever
-// the line is at home, both are near or far alike.
+// Of lines of another cache the part that this one holds whole, though it fetches less at a time.
+[[nodiscard]] double part_of_whole_lines(std::span<const std::uint32_t> latencies, std::size_t loads_per_line,
+                                         std::size_t loads_per_fetch, double hit_limit_cycles);
+
+// The part of lines by the first load of each again, where all were loaded from memory before: a hit takes less than
+// `hit_part` of what that took. Wherever the line is at home, both are near or far alike.
 [[nodiscard]] double part_quicker(std::span<const std::uint32_t> latencies, std::span<const std::uint32_t> cold,
                                   std::size_t loads_per_line, double hit_part);
 
@@ -49,7 +53,7 @@ struct StoreTreatment {
 
 // Of lines that a store finds in L1 and not in L2, as above.
 struct PassingHits {
-  double in_l1 = 0;         // before the store, in L1
+  double in_l1 = 0;         // before the store, whole in L1: what of a line is not may be stored past it
   double unstored = 0;      // never stored, in L2 by loads that bypass L1
   double stored_in_l2 = 0;  // the same after the store
 };

@@ -23,6 +23,13 @@ TEST(PartOfLines, IsByTheFirstLoadOfEach) {
   EXPECT_DOUBLE_EQ(part_of_lines(latencies, 2, 30), 0) << "at the limit it is a miss";
 }
 
+TEST(StoreHits, OfLinesThatAreThereWhole) {
+  const std::vector<std::uint32_t> latencies = {30, 90, 40, 90, 30, 90, 200, 90};
+  EXPECT_DOUBLE_EQ(part_of_whole_lines(latencies, 4, 2, 100), 0.5) << "of the second the latter half is missing";
+  EXPECT_DOUBLE_EQ(part_of_whole_lines(latencies, 4, 4, 100), 1);
+  EXPECT_DOUBLE_EQ(part_of_whole_lines(latencies, 4, 1, 50), 0);
+}
+
 // A tenth of cold loads look like hits, so that a tenth more than what was seen was missed.
 TEST(PartOfLines, AllowsForMissesThatLookLikeHits) {
   const std::vector<std::uint32_t> latencies = {30, 300, 300, 300, 300, 300, 300, 300, 300, 300};
