@@ -24,11 +24,13 @@ double worst_error(const std::vector<TouchedBlocks>& blocks, std::uint64_t page,
 double error_of_page(const std::vector<TouchedBlocks>& blocks, std::uint64_t page, std::uint64_t entries,
                      const TlbEntryParameters& parameters) {
   double best = 1;
-  for (std::uint64_t ways = 1; ways <= 2 * entries; ways *= 2) {
-    const std::uint64_t sets = std::max<std::uint64_t>(1, (entries + ways / 2) / ways);
+  for (std::uint64_t wanted = 1; wanted <= 2 * entries; wanted *= 2) {
+    const std::uint64_t sets = std::max<std::uint64_t>(1, (entries + wanted / 2) / wanted);
+    // As many entries in all, or what fewer of them miss is taken for what this page explains.
+    const std::uint64_t ways = (entries + sets / 2) / sets;
     for (std::uint64_t i = 0; i < parameters.beginnings; ++i) {
       const std::uint64_t begin = i * page / parameters.beginnings;
-      best = std::min(best, worst_error(blocks, page, begin, sets, std::min(ways, entries), best));
+      best = std::min(best, worst_error(blocks, page, begin, sets, ways, best));
     }
   }
   return best;
@@ -96,8 +98,9 @@ TlbEntryFound find_tlb_entry(const std::vector<TouchedBlocks>& blocks, double re
   if (errors_of_pages.size() > 1) {
     const auto& [next, other] = errors_of_pages[1];
     why += fmt::format(", of {} B to {:.3f}", other, next);
-    clear = clear && next >= parameters.times_as_well * least;
+    clear = clear && next >= std::max(parameters.times_as_well * least, least + parameters.least_worse);
   }
+  if (page < blocks.front().bytes) return {0, why + ", which is less than any block that was touched"};
   return {clear ? page : 0, std::move(why)};
 }
 

@@ -28,6 +28,8 @@ struct TlbEntryParameters {
   double max_error = 0.1;
   // And another page must explain them so many times worse. Larger: fewer answers, and surer ones.
   double times_as_well = 2;
+  // And by so much, or two that explain all are told apart by what rounding leaves.
+  double least_worse = 0.02;
   // Entries of a level that are thought of, at most: for more, counting blocks would take seconds.
   std::uint64_t max_entries = 1 << 16;
   // Places in a page at which the array may begin that are tried.

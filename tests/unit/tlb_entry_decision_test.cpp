@@ -92,6 +92,21 @@ TEST(TlbEntry, ALevelOfOneEntryHasNoPageToTell) {
   EXPECT_EQ(find_tlb_entry(blocks, 4096, 0).bytes, 0u);
 }
 
+// Blocks of no size below the entry: what fits fewer entries than there are is no explanation.
+TEST(TlbEntry, IsTheSmallestBlockOfWhichAllMiss) {
+  constexpr std::uint64_t kPage = 2 << 20;
+  std::vector<TouchedBlocks> blocks = touched_in(TlbModel::even(1, 46), kPage);
+  std::erase_if(blocks, [](const TouchedBlocks& one) { return one.bytes < kPage; });
+  EXPECT_EQ(find_tlb_entry(blocks, 46.0 * kPage, 0).bytes, kPage);
+}
+
+TEST(TlbEntry, IsNoneBelowTheSmallestBlock) {
+  constexpr std::uint64_t kPage = 64 << 10;
+  std::vector<TouchedBlocks> blocks = touched_in(TlbModel::even(16, 4), kPage);
+  std::erase_if(blocks, [](const TouchedBlocks& one) { return one.bytes <= kPage; });
+  EXPECT_EQ(find_tlb_entry(blocks, 64.0 * kPage, 0).bytes, 0u);
+}
+
 TEST(TlbPageThatHalvesShare, NeedsBlocksOfHalfThePage) {
   const auto of = [](std::vector<double> missed, double error = 0) {
     std::vector<TouchedBlocks> blocks;
