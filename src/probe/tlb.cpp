@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "probe/tlb_check_decision.h"
 #include "probe/tlb_level.h"
 #include "probe/tlb_sets_decision.h"
 #include "probe/tlb_sweep.h"
@@ -35,6 +36,8 @@ struct AbsenceParameters {
   // times as far as the first. Larger: less is said of GPUs of little memory. No GPU known has a third.
   double first_reaches_at_most = 16.0 * (1ull << 30);
   double second_times_first = 16;
+  // Its entries may cover less than those of the first. The least page that memory of a GPU is mapped in.
+  std::uint64_t least_entry_bytes = 64 << 10;
   // What loads within a level's reach may wait beyond what the levels before it explain: more, and there is one that
   // the sweep did not show, so that the next is not the one that it would be counted as. Less than any miss costs.
   double unexplained_cycles = 4;
@@ -80,11 +83,14 @@ std::optional<TlbPenalty> penalty_of(const PageWalker& walker, const TlbLevel& l
   }
 }
 
-// A level that the sweep did not show, than all that was swept.
+// A level that the sweep did not show, than all that was swept. Or has more entries than there were pages, where these
+// cover as little as any do.
 bool may_reach_farther(const TlbSurvey& survey, std::size_t depth) {
+  const auto finest = static_cast<double>(survey.most_pages * kAbsence.least_entry_bytes);
   const auto swept = static_cast<double>(survey.largest_bytes);
   if (survey.levels.empty()) return swept < kAbsence.first_reaches_at_most;
-  return depth == 1 && swept < kAbsence.second_times_first * survey.levels.front().last_fit_bytes;
+  const double reach = kAbsence.second_times_first * survey.levels.front().last_fit_bytes;
+  return depth == 1 && std::min(swept, finest) < reach;
 }
 
 }  // namespace
@@ -106,8 +112,9 @@ const TlbLevel& tlb_level(const TlbSurvey& survey, std::size_t depth) {
   }
   if (may_reach_farther(survey, depth)) {
     throw NotSupportedError(
-        fmt::format("loads over {} B, most of the memory, miss no further level: if it is there, its reach is larger",
-                    survey.largest_bytes));
+        fmt::format("loads over {} B, most of the memory, on up to {} pages miss no further level: if it is there, it "
+                    "reaches farther or has more entries",
+                    survey.largest_bytes, survey.most_pages));
   }
   throw NotPresent(fmt::format("loads over up to {} B of memory, in at most {} pages, show {} level(s) of TLB",
                                survey.largest_bytes, survey.most_pages, survey.levels.size()));
@@ -130,7 +137,12 @@ TlbSurvey survey_with(const PageWalker& walker) {
                    .sweep = sweep_table(points)};
   const stats::Histogram quiet = quiet_loads(walker);
   std::optional<TlbRise> last_level;
-  for (const TlbStep& step : find_tlb_steps(walker, points, quiet)) {
+  std::optional<TlbRise> passing;
+  for (TlbStep step : find_tlb_steps(walker, points, quiet)) {
+    if (passing) {
+      step.rise = with_passing(step.rise, *passing);
+      step.signature = signature_of(step.rise, quiet);
+    }
     const auto waits_at = [&](std::size_t point) { return points[point].mean_cycles - points.front().mean_cycles; };
     const std::size_t last = step.rise.last_before;
     const bool few_miss = last > 0 && waits_at(last) < kAbsence.few_of_step * step.rise.rise_cycles;
@@ -141,23 +153,32 @@ TlbSurvey survey_with(const PageWalker& walker) {
                       points[last].reach_bytes, waits);
       break;
     }
-    const StepIs is = judge_step(look_beyond(walker, step, points), step.signature);
-    if (is == StepIs::kPassing) continue;
-    if (last_level && has_fallen_back(step.rise, *last_level)) {
+    const SlowBeyond beyond = look_beyond(walker, step, points);
+    const StepIs seems = judge_step(beyond, step.signature);
+    if (seems == StepIs::kLevel && last_level && has_fallen_back(step.rise, *last_level)) {
       survey.unsure = fmt::format(
           "over {} B fewer loads miss than over less: the pages, as many as stay in L2, are farther apart than entries",
           points[last].reach_bytes);
       break;
     }
-    if (is == StepIs::kCacheMisses) {
+    const NearerTlb nearer = nearer_tlb(survey, survey.levels.size());
+    LookedAt looked = seems == StepIs::kLevel ? look_at_level(walker, step, points, nearer) : LookedAt{seems, {}};
+    if (looked.is == StepIs::kPassing) {
+      passing = step.rise;
+      continue;
+    }
+    if (looked.is == StepIs::kCacheMisses) {
       survey.unsure = fmt::format("beyond {} B, lines do not stay in L2, and its misses look like those of a TLB",
                                   points[last].reach_bytes);
       break;
     }
-    const NearerTlb nearer = nearer_tlb(survey, survey.levels.size());
-    TlbLevel level = look_at_level(walker, step, points, nearer);
+    TlbLevel& level = looked.level;
     level.penalty = penalty_of(walker, level, step, nearer, survey.levels);
-    if (level.penalty) level.miss_cycles = level.penalty->cycles;
+    if (level.penalty) {
+      level.miss_cycles = level.penalty->cycles;
+    } else if (rose_by_more_than_misses(beyond, step.signature)) {
+      level.unsure_penalty = "misses well beyond its reach cost less than where they begin: others are among them";
+    }
     survey.levels.push_back(std::move(level));
     last_level = step.rise;
   }
@@ -250,6 +271,7 @@ Attribute tlb_miss_penalty(const TlbSurvey& survey, std::size_t depth) {
   // Of pages that are not known to be whole entries, some may not miss.
   const bool knows_entry = level.entry_bytes > 0;
   if (!knows_entry && !level.unsure_reach.empty()) throw Inconclusive(level.unsure_reach);
+  if (!level.unsure_penalty.empty()) throw Inconclusive(level.unsure_penalty);
   const double part =
       std::max(knows_entry ? parameters.least_error : parameters.least_error_of_unknown, level.miss_error);
   const double slack = std::max(knows_entry ? parameters.least_error_cycles : parameters.least_error_cycles_of_unknown,

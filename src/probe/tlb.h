@@ -22,6 +22,7 @@ struct TlbLevel {
   double miss_error = 0;              // of that, as a part of it: noise of the lines that were walked
   std::optional<TlbPenalty> penalty;  // of a miss, measured on the same lines with and without
   std::string unsure_reach;           // set: why the reach is not told
+  std::string unsure_penalty;         // set: why miss_cycles is not told, where there is no penalty
   std::uint64_t entry_bytes = 0;      // that one entry covers; 0 where it was not resolved
   std::vector<std::uint32_t> sets;    // ways of each set, as misses beyond the reach show them; empty where they do not
 };

@@ -8,6 +8,7 @@
 #include <optional>
 
 #include "probe/paired_histogram.h"
+#include "probe/tlb_check_decision.h"
 #include "probe/tlb_reach_decision.h"
 #include "probe/tlb_sets_decision.h"
 
@@ -19,11 +20,12 @@ struct Target {
   const PageWalker& walker;
   const NearerTlb& nearer;
   const TlbLevelParameters& parameters;
+  std::uint64_t variant = 0;  // of the lines that are walked
 
   void log(const std::string& line) const { walker.lab().log("tlb: " + line); }
   [[nodiscard]] stats::Histogram walk(std::uint64_t pages, std::uint64_t page_bytes,
                                       const MissSignature& signature) const {
-    return walker.walk(pages, page_bytes, nearer, is_noisy(signature));
+    return walker.walk(pages, page_bytes, nearer, is_noisy(signature), variant);
   }
 };
 
@@ -31,7 +33,8 @@ struct Target {
 // fit. Of the nearest level: behind it few loads hit it, and it adds noise of its own.
 MissSignature with_noise_of_lines(const Target& target, MissSignature signature, double reach_bytes) {
   if (!is_noisy(signature) || target.nearer.reach_bytes > 0) return signature;
-  const auto& [walker, nearer, parameters] = target;
+  const PageWalker& walker = target.walker;
+  const TlbLevelParameters& parameters = target.parameters;
   const auto span = static_cast<std::uint64_t>(parameters.quiet_reach_part * reach_bytes);
   const std::uint64_t lines = std::min(parameters.quiet_lines, walker.max_pages());
   signature = with_hits(signature, walker.walk(lines, std::bit_floor(span / lines), {}, true));
@@ -67,25 +70,71 @@ CoarseEdge coarse_edge(const Target& target, const MissSignature& signature, con
   return find_coarse_edge(last_before.reach_bytes / stride, first_after.pages(), signature, missed_parts_of);
 }
 
-std::uint64_t entry_bytes(const Target& target, const MissSignature& signature, double reach_bytes) {
+struct Entry {
+  std::uint64_t bytes = 0;
+  std::uint64_t smallest_block_bytes = 0;
+  double most_missed = 1;  // of the blocks of a size
+};
+
+Entry find_entry(const Target& target, const MissSignature& signature, double reach_bytes) {
   const TlbBlockParameters parameters;
   const double span = std::min(parameters.beyond * reach_bytes, static_cast<double>(target.walker.largest_bytes()));
-  if (span < parameters.least_beyond * reach_bytes) return 0;
+  if (span < parameters.least_beyond * reach_bytes) return {};
   const std::vector<TouchedBlocks> blocks = touch_blocks(target.walker, signature, target.nearer, span, parameters);
   const TlbEntryFound found = find_tlb_entry(blocks, reach_bytes, untold_part(signature, signature.line_error_lines));
   target.log(found.why);
-  return found.bytes;
+  if (blocks.empty()) return {};
+  const double most_missed = std::ranges::max_element(blocks, {}, &TouchedBlocks::missed)->missed;
+  return {found.bytes, blocks.front().bytes, most_missed};
+}
+
+double missed_part_of(const Target& target, const MissSignature& signature, const PageCount& count) {
+  return missed_part(load_pages(target.walker, {count}).front().histogram, signature);
+}
+
+// An entry as large as the smallest blocks, none of which shared a miss.
+bool entry_may_be_smaller(const Target& target, const MissSignature& signature, const TlbLevel& level,
+                          const SweepPoint& step, const TlbCheckParameters& parameters) {
+  const PageWalker& walker = target.walker;
+  SmallestBlockMisses misses{.at_step = missed_part(step.histogram, signature)};
+  misses.half_as_far_apart = missed_part_of(target, signature, {step.pages(), step.stride_bytes / 2});
+  const std::uint64_t entry = level.entry_bytes;
+  const std::uint64_t farther = entry + entry / parameters.farther_divisor;
+  const double entries = level.reach_bytes.high / static_cast<double>(entry);
+  const std::uint64_t pages = std::min({static_cast<std::uint64_t>(parameters.times_entries * entries),
+                                        walker.max_pages(), walker.largest_bytes() / farther});
+  if (static_cast<double>(pages) >= parameters.least_times_entries * entries) {
+    misses.beyond = missed_part_of(target, signature, {pages, entry});
+    misses.odd_part_farther = missed_part_of(target, signature, {pages, farther});
+  }
+  target.log(fmt::format("of {} pages {:.2f} miss, half as far apart {:.2f}; of {} of {} B {:.2f}, of {} B {:.2f}",
+                         step.pages(), misses.at_step, misses.half_as_far_apart, pages, entry, misses.beyond, farther,
+                         misses.odd_part_farther));
+  return may_be_smaller(misses);
+}
+
+// So much of the pages that fit, in entries.
+std::uint64_t pages_of(const TlbLevel& level, double part) {
+  const double pages = part * level.last_fit_bytes / static_cast<double>(level.entry_bytes);
+  return std::max<std::uint64_t>(1, static_cast<std::uint64_t>(pages));
+}
+
+// Of pages that fit, on the first lines of which these stay in the cache behind. Nothing where none do.
+std::optional<stats::Histogram> find_hits(Target& target, const MissSignature& signature, const TlbLevel& level) {
+  const std::uint64_t pages = pages_of(level, target.parameters.fitting_part);
+  for (target.variant = 0; target.variant < target.parameters.variants; ++target.variant) {
+    stats::Histogram hits = target.walk(pages, level.entry_bytes, signature);
+    if (!cache_hides_misses(hits, signature)) return hits;
+    target.log(fmt::format("the lines of {} pages do not stay in the cache behind", pages));
+  }
+  return std::nullopt;
 }
 
 // What a miss adds, and what noise is taken for misses, from pages that fit and pages that all miss.
-MissSignature sharpened_on_entries(const Target& target, const MissSignature& signature, const TlbLevel& level) {
-  const auto pages_of = [&](double part) {
-    const double pages = part * level.last_fit_bytes / static_cast<double>(level.entry_bytes);
-    return std::max<std::uint64_t>(1, static_cast<std::uint64_t>(pages));
-  };
-  const stats::Histogram hits = target.walk(pages_of(target.parameters.fitting_part), level.entry_bytes, signature);
+MissSignature sharpened_on_entries(const Target& target, const MissSignature& signature, const TlbLevel& level,
+                                   const stats::Histogram& hits) {
   std::optional<stats::Histogram> misses;
-  const std::uint64_t many = pages_of(target.parameters.all_miss);
+  const std::uint64_t many = pages_of(level, target.parameters.all_miss);
   if (many * level.entry_bytes <= target.walker.largest_bytes()) {
     misses = target.walk(many, level.entry_bytes, signature);
   }
@@ -181,6 +230,20 @@ double mean_fits_bytes(const MissSignature& signature, const std::vector<SweepPo
   return static_cast<double>(points[fits].reach_bytes);
 }
 
+// What of the reach is known without entries to count.
+void reach_without_entries(const Target& target, const MissSignature& signature, TlbLevel& level,
+                           const std::vector<SweepPoint>& points, const TlbRise& rise, double untold_by_chance) {
+  const TlbLevelParameters& parameters = target.parameters;
+  if (!counts_bytes(target, signature, points[rise.last_before], {})) {
+    level.unsure_reach = "pages farther apart miss no sooner: entries may cover less than the pages were apart";
+  }
+  level.reach_bytes.low *=
+      1 - untold_by_chance - (target.walker.has_few_lines() ? parameters.unseen_part_of_few : parameters.unseen_part);
+  if (is_noisy(signature) && target.nearer.reach_bytes == 0) {
+    level.reach_bytes.low = std::min(level.reach_bytes.low, mean_fits_bytes(signature, points, rise, parameters));
+  }
+}
+
 // The reach to an entry, where that can be told, and its sets.
 void count_entries(const Target& target, const MissSignature& signature, TlbLevel& level, double most_bytes,
                    double untold_part_of_coarse) {
@@ -219,48 +282,54 @@ void count_entries(const Target& target, const MissSignature& signature, TlbLeve
 
 }  // namespace
 
-TlbLevel look_at_level(const PageWalker& walker, const TlbStep& step, const std::vector<SweepPoint>& points,
+LookedAt look_at_level(const PageWalker& walker, const TlbStep& step, const std::vector<SweepPoint>& points,
                        const NearerTlb& nearer, const TlbLevelParameters& parameters) {
-  const Target target{walker, nearer, parameters};
+  Target target{walker, nearer, parameters};
   const SweepPoint& last_before = points[step.rise.last_before];
-  MissSignature signature = with_noise_of_lines(target, step.signature, static_cast<double>(last_before.reach_bytes));
-  TlbLevel level;
+  const SweepPoint& first_after = points[step.rise.first_after];
+  const MissSignature signature =
+      with_noise_of_lines(target, step.signature, static_cast<double>(last_before.reach_bytes));
+  LookedAt found;
+  TlbLevel& level = found.level;
   level.miss_cycles = signature.rise_cycles;
   level.swept_miss_cycles = step.signature.rise_cycles;
-  const SweepPoint& first_after = points[step.rise.first_after];
   const CoarseEdge edge = coarse_edge(target, signature, last_before, first_after);
   const auto stride = static_cast<double>(first_after.stride_bytes);
   level.reach_bytes = {edge.pages.low * stride, edge.pages.high * stride};
   level.last_fit_bytes = level.reach_bytes.low;
   const TlbCheckParameters check;
-  const double most_bytes = all_miss_bytes(signature, points, step.rise, check);
   try {
     if (!finer_pages_fit(target, signature, last_before, check)) {
       level.unsure_reach = "entries cover less than the pages were apart, and finer pages are more than stay in L2";
-      return level;
+      return found;
     }
-    level.entry_bytes = entry_bytes(target, signature, level.reach_bytes.low);
+    const Entry entry = find_entry(target, signature, level.reach_bytes.low);
+    level.entry_bytes = entry.bytes;
+    // Then it may be that lines met in the cache before a level that is there at twice the reach.
+    if (entry.most_missed < check.no_block_misses &&
+        judge_step(look_beyond(walker, step, points, {.beyond = 1}), signature) != StepIs::kLevel) {
+      return {StepIs::kPassing, {}};
+    }
+    if (entry.bytes == entry.smallest_block_bytes && entry.bytes > walker.parameters().smallest_page_bytes &&
+        entry_may_be_smaller(target, signature, level, first_after, check)) {
+      level.entry_bytes = 0;
+    }
+    const double most_bytes = all_miss_bytes(signature, points, step.rise, check);
     if (level.entry_bytes == 0) {
-      if (!counts_bytes(target, signature, last_before, check)) {
-        level.unsure_reach = "pages farther apart miss no sooner: entries may cover less than the pages were apart";
-      }
+      reach_without_entries(target, signature, level, points, step.rise, edge.untold_by_chance);
       level.reach_bytes.high = std::max(level.reach_bytes.high, most_bytes);
-      level.reach_bytes.low *=
-          1 - edge.untold_by_chance - (walker.has_few_lines() ? parameters.unseen_part_of_few : parameters.unseen_part);
-      if (is_noisy(signature) && nearer.reach_bytes == 0) {
-        level.reach_bytes.low =
-            std::min(level.reach_bytes.low, mean_fits_bytes(signature, points, step.rise, parameters));
-      }
-      return level;
+      return found;
     }
-    signature = sharpened_on_entries(target, signature, level);
-    level.miss_cycles = signature.rise_cycles;
-    level.miss_error = std::max(signature.rise_error, untold_part(signature, signature.line_error_lines));
-    count_entries(target, signature, level, most_bytes, edge.untold_by_chance);
+    const std::optional<stats::Histogram> hits = find_hits(target, signature, level);
+    if (!hits) return {StepIs::kCacheMisses, {}};
+    const MissSignature sharper = sharpened_on_entries(target, signature, level, *hits);
+    level.miss_cycles = sharper.rise_cycles;
+    level.miss_error = std::max(sharper.rise_error, untold_part(sharper, sharper.line_error_lines));
+    count_entries(target, sharper, level, most_bytes, edge.untold_by_chance);
   } catch (const DeviceMemoryError& error) {
     target.log(fmt::format("no more of this level: {}", error.what()));
   }
-  return level;
+  return found;
 }
 
 }  // namespace gputopo::probe

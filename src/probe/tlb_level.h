@@ -22,6 +22,9 @@ struct TlbLevelParameters {
   // What a miss costs is told from this part of its entries, which fit, and so many times as many, which all miss.
   double fitting_part = 0.7;
   double all_miss = 2;
+  // Lines of these that are tried, one after the other, where they do not stay in the cache behind: how it chooses sets
+  // may undo how lines are chosen.
+  std::uint64_t variants = 4;
   // Without entries to count, one set that overflows does not stand out from noise, so the reach may begin by this part
   // sooner; of as few lines as a small L2 allows, several do not.
   double unseen_part = 0.02;
@@ -49,6 +52,13 @@ struct TlbCheckParameters {
   double fewer_pages = 0.7;
   // Part of them that must miss.
   double many_missed = 0.5;
+  // Where of no blocks more than this part misses, the step itself is asked what is asked of twice its reach.
+  double no_block_misses = 0.05;
+  // Where blocks smaller than an entry were not touched: so many times the entries miss, and this part farther apart,
+  // an odd number of them, as well. Fewer pages tell nothing.
+  double times_entries = 2;
+  double least_times_entries = 1.1;
+  std::uint64_t farther_divisor = 8;
 };
 
 struct TlbBlockParameters {
@@ -72,8 +82,13 @@ struct TlbBlockParameters {
                                                           const MissSignature& signature, const NearerTlb& nearer,
                                                           const std::vector<TlbPenalty>& before);
 
+// What it is for the experiments that only a level is asked.
+struct LookedAt {
+  StepIs is = StepIs::kLevel;
+  TlbLevel level;
+};
 // Where memory runs out, what was found until then.
-[[nodiscard]] TlbLevel look_at_level(const PageWalker& walker, const TlbStep& step,
+[[nodiscard]] LookedAt look_at_level(const PageWalker& walker, const TlbStep& step,
                                      const std::vector<SweepPoint>& points, const NearerTlb& nearer,
                                      const TlbLevelParameters& parameters = {});
 

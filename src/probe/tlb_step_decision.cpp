@@ -48,6 +48,12 @@ bool has_fallen_back(const TlbRise& rise, const TlbRise& last, const FallBackPar
   return rise.before_cycles < last.before_cycles + (1 - parameters.part) * last.rise_cycles;
 }
 
+TlbRise with_passing(const TlbRise& rise, const TlbRise& passing, const FallBackParameters& parameters) {
+  if (has_fallen_back(rise, passing, parameters)) return rise;
+  const double all = rise.before_cycles + rise.rise_cycles - passing.before_cycles;
+  return {rise.last_before, rise.first_after, passing.before_cycles, all};
+}
+
 std::vector<TlbRise> find_tlb_rises(const std::vector<double>& slow_cycles, const TlbStepParameters& parameters) {
   if (slow_cycles.size() < 2) return {};
   const double least = least_rise(slow_cycles, parameters);

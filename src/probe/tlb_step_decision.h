@@ -50,6 +50,11 @@ struct FallBackParameters {
 // anew.
 [[nodiscard]] bool has_fallen_back(const TlbRise& rise, const TlbRise& last, const FallBackParameters& parameters = {});
 
+// A level's rise that began as `passing`, the one before it, which was no level's: unless loads went back in between,
+// as above, misses of the level take the place of what loads waited for there.
+[[nodiscard]] TlbRise with_passing(const TlbRise& rise, const TlbRise& passing,
+                                   const FallBackParameters& parameters = {});
+
 // Of what slow loads wait for their translations at ascending reaches, nearest first.
 [[nodiscard]] std::vector<TlbRise> find_tlb_rises(const std::vector<double>& slow_cycles,
                                                   const TlbStepParameters& parameters = {});

@@ -159,13 +159,13 @@ std::uint64_t PageWalker::passes_over(std::uint64_t pages, bool noisy) const {
   return noisy ? passes : std::min(passes, parameters_.max_passes);
 }
 
-stats::Histogram PageWalker::walk(std::uint64_t pages, std::uint64_t page_bytes, const NearerTlb& nearer,
-                                  bool noisy) const {
+stats::Histogram PageWalker::walk(std::uint64_t pages, std::uint64_t page_bytes, const NearerTlb& nearer, bool noisy,
+                                  std::uint64_t variant) const {
   const std::uint64_t orders = noisy ? parameters_.orders : 1;
   const std::uint64_t passes = std::max<std::uint64_t>(1, passes_over(pages, noisy) / orders);
   std::vector<ChaseProgram> programs;
   for (std::uint64_t order = 0; order < orders; ++order) {
-    ChaseArray array = pages_apart(pages, page_bytes, nearer, order);
+    ChaseArray array = pages_apart(pages, page_bytes, nearer, variant + order);
     array.seed += order;
     programs.push_back(make_program(
         site_, {std::move(array)},

@@ -98,9 +98,9 @@ class PageWalker {
 
   // Passes over so many pages of one entry each. `noisy`: noise alone is taken for misses.
   [[nodiscard]] std::uint64_t passes_over(std::uint64_t pages, bool noisy) const;
-  // Of all of these passes together.
+  // Of all of these passes together. `variant`: other lines of the pages, or the first of several.
   [[nodiscard]] stats::Histogram walk(std::uint64_t pages, std::uint64_t page_bytes, const NearerTlb& nearer,
-                                      bool noisy) const;
+                                      bool noisy, std::uint64_t variant = 0) const;
 
  private:
   Lab& lab_;

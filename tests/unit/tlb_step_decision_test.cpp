@@ -90,5 +90,19 @@ TEST(FallBack, IsTheSameLevelOnceMore) {
   EXPECT_FALSE(has_fallen_back({.before_cycles = 8, .rise_cycles = 10}, {.before_cycles = -0.1, .rise_cycles = 8.1}));
 }
 
+TEST(TlbRisePassing, GoesIntoTheLevelThatFollowsIt) {
+  const TlbRise passing{.last_before = 10, .first_after = 11, .before_cycles = 1, .rise_cycles = 38};
+  const TlbRise all =
+      with_passing({.last_before = 12, .first_after = 13, .before_cycles = 39, .rise_cycles = 10}, passing);
+  EXPECT_EQ(all.last_before, 12u);
+  EXPECT_EQ(all.first_after, 13u);
+  EXPECT_DOUBLE_EQ(all.before_cycles, 1);
+  EXPECT_DOUBLE_EQ(all.rise_cycles, 48);
+  const TlbRise alone =
+      with_passing({.last_before = 20, .first_after = 21, .before_cycles = 2, .rise_cycles = 47}, passing);
+  EXPECT_DOUBLE_EQ(alone.before_cycles, 2) << "loads went back";
+  EXPECT_DOUBLE_EQ(alone.rise_cycles, 47);
+}
+
 }  // namespace
 }  // namespace gputopo::probe

@@ -1,0 +1,57 @@
+// What contradicts a level of TLB.
+#include "probe/tlb_check_decision.h"
+
+#include <gtest/gtest.h>
+
+namespace gputopo::probe {
+namespace {
+
+TEST(TlbSmallestBlock, IsAnEntryWherePagesCountAsThatWould) {
+  EXPECT_FALSE(may_be_smaller({.at_step = 0.9, .half_as_far_apart = 0, .beyond = 1, .odd_part_farther = 1}));
+  EXPECT_FALSE(may_be_smaller({.at_step = 0.3, .half_as_far_apart = 0.02, .beyond = 0.5, .odd_part_farther = 0.4}));
+}
+
+TEST(TlbSmallestBlock, IsNoneWhereAsManyPagesMissHalfAsFarApart) {
+  EXPECT_TRUE(may_be_smaller({.at_step = 0.3, .half_as_far_apart = 0.3, .beyond = 1, .odd_part_farther = 1}));
+}
+
+TEST(TlbSmallestBlock, IsNoneWhereOnlyPagesAPowerOfTwoApartMiss) {
+  EXPECT_TRUE(may_be_smaller({.at_step = 0.9, .half_as_far_apart = 0, .beyond = 1, .odd_part_farther = 0.02}));
+}
+
+TEST(TlbSmallestBlock, IsNotDoubtedWhereNoPagesBeyondCouldBeLoaded) {
+  EXPECT_FALSE(may_be_smaller({.at_step = 0.9, .half_as_far_apart = 0}));
+}
+
+stats::Histogram paired_loads(std::uint32_t quick, std::uint32_t slow, double slow_cycles) {
+  stats::Histogram histogram(kHistogramBins);
+  const auto bin = [](double cycles) {
+    return static_cast<std::size_t>((cycles + kPairedZeroCycles) / kHistogramBinCycles);
+  };
+  histogram[bin(0)] = quick;
+  histogram[bin(slow_cycles)] = slow;
+  return histogram;
+}
+
+TEST(TlbHiddenMisses, AreThoseOfLinesThatMissTheCache) {
+  const MissSignature signature{.before_cycles = 0, .rise_cycles = 70};
+  EXPECT_TRUE(cache_hides_misses(paired_loads(10, 990, 200), signature));
+  EXPECT_FALSE(cache_hides_misses(paired_loads(10, 990, 70), signature)) << "misses of the level";
+  EXPECT_FALSE(cache_hides_misses(paired_loads(950, 50, 200), signature)) << "outliers";
+}
+
+TEST(TlbHiddenMisses, OfALevelWhoseMissesCostLittleWaitAsLongAsAnyCacheMiss) {
+  const MissSignature signature{.before_cycles = 0, .rise_cycles = 8};
+  EXPECT_FALSE(cache_hides_misses(paired_loads(500, 500, 30), signature)) << "far from the lines";
+  EXPECT_TRUE(cache_hides_misses(paired_loads(500, 500, 120), signature));
+}
+
+TEST(TlbRiseAndMisses, DifferWhereLinesMissTheCacheAtTheStep) {
+  const MissSignature signature{.before_cycles = 0, .rise_cycles = 480};
+  EXPECT_TRUE(rose_by_more_than_misses({.pages = 0.58, .pages_wait_cycles = 150}, signature));
+  EXPECT_FALSE(rose_by_more_than_misses({.pages = 0.58, .pages_wait_cycles = 270}, signature));
+  EXPECT_FALSE(rose_by_more_than_misses({.pages = 0.1, .pages_wait_cycles = 20}, signature)) << "too few to tell";
+}
+
+}  // namespace
+}  // namespace gputopo::probe
