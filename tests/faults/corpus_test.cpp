@@ -4,8 +4,11 @@
 #include <algorithm>
 #include <cstdlib>
 #include <filesystem>
+#include <functional>
+#include <optional>
 #include <random>
 
+#include "fuzz/structured.h"
 #include "fuzz/targets.h"
 #include "gputopo/file.h"
 
@@ -41,27 +44,59 @@ std::string mutated_input(std::string bytes, std::mt19937_64& random) {
   return bytes;
 }
 
+struct Target {
+  std::string name;  // of its folder
+  void (*run)(std::string_view);
+  int mutations;                     // of each of its files
+  std::optional<fuzz::Form> form{};  // that its files have, if they are documents
+};
+
+std::string mutated(const std::string& bytes, const Target& target, int seed) {
+  std::mt19937_64 random(static_cast<std::uint64_t>(seed));
+  if (!target.form || seed % 2 == 0) return mutated_input(bytes, random);
+  return mutated_document(bytes, *target.form, random,
+                          [&](std::string text) { return mutated_input(std::move(text), random); });
+}
+
 // GPUTOPO_MUTATIONS: of each file of the corpus.
-void run_corpus(const std::string& name, void (*target)(std::string_view), int mutations) {
-  if (const char* wanted = std::getenv("GPUTOPO_MUTATIONS")) mutations = std::atoi(wanted);
+void run_corpus(Target target) {
+  if (const char* wanted = std::getenv("GPUTOPO_MUTATIONS")) target.mutations = std::atoi(wanted);
   int files = 0;
-  for (const auto& entry : std::filesystem::directory_iterator(GPUTOPO_SOURCE_DIR "/tests/fuzz/corpus/" + name)) {
+  for (const auto& entry :
+       std::filesystem::directory_iterator(GPUTOPO_SOURCE_DIR "/tests/fuzz/corpus/" + target.name)) {
     ++files;
     const std::string bytes = read_file(entry.path());
-    EXPECT_NO_THROW(target(bytes)) << entry.path();
-    for (int seed = 0; seed < mutations; ++seed) {
-      std::mt19937_64 random(static_cast<std::uint64_t>(seed));
-      EXPECT_NO_THROW(target(mutated_input(bytes, random))) << entry.path() << ", mutation " << seed;
+    EXPECT_NO_THROW(target.run(bytes)) << entry.path();
+    for (int seed = 0; seed < target.mutations; ++seed) {
+      EXPECT_NO_THROW(target.run(mutated(bytes, target, seed))) << entry.path() << ", mutation " << seed;
     }
   }
   EXPECT_GT(files, 0);
 }
 
-TEST(Corpus, OfReports) { run_corpus("report", fuzz::report, 200); }
-TEST(Corpus, OfRecordings) { run_corpus("recording", fuzz::recording, 1000); }
-TEST(Corpus, OfCommandLines) { run_corpus("command_line", fuzz::command_line, 50); }
-TEST(Corpus, OfNames) { run_corpus("names", fuzz::names, 200); }
-TEST(Corpus, OfMachines) { run_corpus("machine", fuzz::machine, 1000); }
+TEST(Corpus, OfReports) { run_corpus({"report", fuzz::report, 200, fuzz::Form::kJson}); }
+TEST(Corpus, OfRecordings) { run_corpus({"recording", fuzz::recording, 1000, fuzz::Form::kCbor}); }
+TEST(Corpus, OfCommandLines) { run_corpus({"command_line", fuzz::command_line, 50}); }
+TEST(Corpus, OfNames) { run_corpus({"names", fuzz::names, 200}); }
+TEST(Corpus, OfMachines) { run_corpus({"machine", fuzz::machine, 1000, fuzz::Form::kJson}); }
+
+TEST(StructuredMutations, AreOtherDocumentsStill) {
+  const auto kept = [](std::string text) { return text; };
+  int others = 0;
+  for (unsigned seed = 0; seed < 100; ++seed) {
+    std::mt19937_64 random(seed);
+    const std::string document = R"({"a": [1, -2.5, "text"], "b": {"c": true}})";
+    const std::string mutated = fuzz::mutated_document(document, fuzz::Form::kJson, random, kept);
+    ASSERT_FALSE(mutated.empty());
+    // What is written is read again.
+    EXPECT_FALSE(fuzz::mutated_document(mutated, fuzz::Form::kJson, random, kept).empty()) << mutated;
+    others += mutated != R"({"a":[1,-2.5,"text"],"b":{"c":true}})" ? 1 : 0;
+  }
+  EXPECT_GE(others, 90);
+  std::mt19937_64 random;
+  EXPECT_EQ(fuzz::mutated_document("{\"a\"", fuzz::Form::kJson, random, kept), "");
+  EXPECT_EQ(fuzz::mutated_document("\xa1", fuzz::Form::kCbor, random, kept), "");
+}
 
 }  // namespace
 }  // namespace gputopo
