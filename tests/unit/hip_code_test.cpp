@@ -1,9 +1,12 @@
-// The HIP kernels as clang compiles them for every target: the load under test stands between the two readings of the
-// clock, with its cache bits and the waits; nothing is spilled, nothing is folded away.
+// The HIP kernels as clang, and AMD's hiprtc where it is installed, compile them for every target: the load under test
+// stands between the two readings of the clock, with its cache bits and the waits; nothing is spilled, nothing is
+// folded away.
+#include <dlfcn.h>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <link.h>
 #include <unistd.h>
 
 #include <array>
@@ -11,13 +14,18 @@
 #include <filesystem>
 #include <fstream>
 #include <map>
+#include <memory>
+#include <optional>
 #include <regex>
 #include <set>
 #include <sstream>
 
 #include "device/hip/kernel_source.h"
+#include "device/hip/runtime_api.h"
 #include "device/launch/access_kernels.h"
+#include "gputopo/error.h"
 #include "gputopo/program/unrolled_loads.h"
+#include "support/fake_hip.h"
 
 namespace gputopo::hip {
 namespace {
@@ -41,11 +49,12 @@ Outcome run(const std::string& command) {
 }
 
 // The newest of these that knows the target: Debian's names, a number behind each.
-std::string tool_suffix(const std::string& target) {
+std::string tool_suffix(const std::string& target, const std::vector<std::string>& tools) {
   for (const char* suffix : {"-22", "-21", "-20", "-19", "-18", "-17", "-16", "-15"}) {
-    const std::string all =
-        fmt::format("command -v clang{0} && command -v llvm-mc{0} && command -v llvm-objdump{0}", suffix);
-    if (run(all).status != 0) continue;
+    const bool are_here = std::all_of(tools.begin(), tools.end(), [&](const std::string& tool) {
+      return run(fmt::format("command -v {}{}", tool, suffix)).status == 0;
+    });
+    if (!are_here) continue;
     if (run(fmt::format("llvm-mc{} -triple=amdgcn-amd-amdhsa -mcpu=help < /dev/null", suffix)).output.find(target) !=
         std::string::npos) {
       return suffix;
@@ -54,84 +63,173 @@ std::string tool_suffix(const std::string& target) {
   return {};
 }
 
-class HipCode : public ::testing::TestWithParam<GfxTarget> {
+std::string opcode_of(const std::string& instruction) { return instruction.substr(0, instruction.find(' ')); }
+
+// A scalar load may come back after a reading of the clock that was asked for later, into the same registers: between
+// them stands a wait. The first reading that has none; empty if all have one.
+std::string reading_without_wait(const std::vector<std::string>& code) {
+  bool is_under_way = false;
+  for (const std::string& line : code) {
+    const std::string opcode = opcode_of(line);
+    const bool is_reading = opcode == "s_memtime" || opcode == "s_memrealtime";
+    const bool waits = line.starts_with("s_waitcnt") && line.find("lgkmcnt(0)") != std::string::npos;
+    if (waits || opcode == "s_endpgm") is_under_way = false;
+    if (is_reading && is_under_way) return line;
+    if (is_reading || opcode.starts_with("s_load") || opcode.starts_with("s_buffer_load")) is_under_way = true;
+  }
+  return {};
+}
+
+TEST(ReadingsOfClocks, WaitForWhatComesIntoTheirRegisters) {
+  const std::string load = "s_load_dwordx2 s[4:5], s[0:1], 0x0";
+  const std::string reading = "s_memrealtime s[4:5]";
+  EXPECT_EQ(reading_without_wait({load, reading}), reading);
+  EXPECT_EQ(reading_without_wait({load, "s_waitcnt vmcnt(0)", reading}), reading);
+  EXPECT_EQ(reading_without_wait({reading, reading}), reading);
+  EXPECT_EQ(reading_without_wait({load, "s_waitcnt vmcnt(0) lgkmcnt(0)", reading}), "");
+  EXPECT_EQ(reading_without_wait({load, "s_endpgm", reading}), "");
+}
+
+// AMD's own compiler, where one is installed: libhiprtc, or a runtime that has it within. Debian: libamdhip64-5 and
+// libhiprtc-builtins5. It needs no GPU, but what is around it does: a stand-in of the runtime, of its version.
+struct Hiprtc {
+  std::string path;
+  int version = 0;
+};
+
+std::optional<Hiprtc> installed_hiprtc() {
+  for (const char* folder : {"", "/opt/rocm/lib/"}) {
+    for (const int major : {7, 6, 5}) {
+      void* const runtime = dlopen(fmt::format("{}libamdhip64.so.{}", folder, major).c_str(), RTLD_NOW | RTLD_LOCAL);
+      if (runtime == nullptr) continue;
+      Hiprtc hiprtc;
+      const auto get_version = reinterpret_cast<int (*)(int*)>(dlsym(runtime, "hipRuntimeGetVersion"));
+      const link_map* map = nullptr;
+      if (get_version == nullptr || get_version(&hiprtc.version) != 0) continue;
+      if (dlinfo(runtime, RTLD_DI_LINKMAP, &map) != 0) continue;
+      const std::filesystem::path file = map->l_name;
+      hiprtc.path = file.parent_path() / fmt::format("libhiprtc.so.{}", major);
+      if (!std::filesystem::exists(hiprtc.path)) hiprtc.path = file;
+      return hiprtc;
+    }
+  }
+  return std::nullopt;
+}
+
+enum class Compiler { kClang, kHiprtc };
+
+class HipCode : public ::testing::TestWithParam<std::tuple<GfxTarget, Compiler>> {
  protected:
   void SetUp() override {
-    suffix_ = tool_suffix(GetParam().name);
+    std::vector<std::string> tools = {"llvm-mc", "llvm-objdump", "llvm-readelf"};
+    if (!is_hiprtc()) tools.emplace_back("clang");
+    suffix_ = tool_suffix(target().name, tools);
     if (suffix_.empty()) {
-      GTEST_SKIP() << "no clang, llvm-mc and llvm-objdump (Debian: clang-22, llvm-22) that know " << GetParam().name;
+      GTEST_SKIP() << fmt::format("no {} (Debian: clang-22, llvm-22) that know {}", fmt::join(tools, ", "),
+                                  target().name);
     }
-    folder_ = std::filesystem::temp_directory_path() / fmt::format("gputopo_hip_{}_{}", getpid(), GetParam().name);
+    if (is_hiprtc()) load_hiprtc();
+    if (IsSkipped()) return;
+    folder_ = std::filesystem::temp_directory_path() / fmt::format("gputopo_hip_{}_{}", getpid(), target().name);
     std::filesystem::create_directories(folder_);
   }
   void TearDown() override {
     if (!folder_.empty()) std::filesystem::remove_all(folder_);
   }
 
-  // Compiles, checks that nothing is spilled, and returns the instructions of a kernel, an instruction an element.
+  [[nodiscard]] const GfxTarget& target() const { return std::get<GfxTarget>(GetParam()); }
+  [[nodiscard]] bool is_hiprtc() const { return std::get<Compiler>(GetParam()) == Compiler::kHiprtc; }
+
+  // Compiles, checks what holds for every kernel, and returns the instructions of one, an instruction an element.
   std::vector<std::string> instructions_of(const std::string& source, const std::string& kernel) {
     compile(source);
     return disassembled(kernel);
   }
 
+  // Nothing is spilled, and each reading of a clock waits for the scalar loads before it.
   void compile(const std::string& source) {
-    const std::string base = base_of();
-    std::ofstream(base + ".hip") << source;
-    const Outcome compiled =
-        run(fmt::format("timeout 60 clang{} -x hip --offload-arch={} --cuda-device-only -nogpulib -nogpuinc -O3 "
-                        "-std=c++17 -Werror -S -o {}.s {}.hip",
-                        suffix_, GetParam().name, base, base));
-    EXPECT_EQ(compiled.status, 0) << compiled.output.substr(0, 2000);
-    std::ifstream file(base + ".s");
-    const std::string assembly((std::istreambuf_iterator<char>(file)), std::istreambuf_iterator<char>());
+    is_hiprtc() ? compile_with_hiprtc(source) : compile_with_clang(source);
+    const std::string notes = run(fmt::format("llvm-readelf{} --notes {}", suffix_, object())).output;
     for (const char* field : {"private_segment_fixed_size", "sgpr_spill_count", "vgpr_spill_count"}) {
       const std::regex figure(fmt::format("\\.{}: +([0-9]+)", field));
       std::size_t figures = 0;
-      for (std::sregex_iterator at(assembly.begin(), assembly.end(), figure), end; at != end; ++at, ++figures) {
+      for (std::sregex_iterator at(notes.begin(), notes.end(), figure), end; at != end; ++at, ++figures) {
+        if (may_spill_ && (*at)[1].str() != "0") GTEST_SKIP() << "this compiler spills a register: " << field;
         EXPECT_EQ((*at)[1].str(), "0") << field;
       }
       EXPECT_GE(figures, 1u) << field;
     }
-    const Outcome assembled = run(fmt::format("llvm-mc{} -triple=amdgcn-amd-amdhsa -mcpu={} -filetype=obj -o {}.o {}.s",
-                                              suffix_, GetParam().name, base, base));
-    EXPECT_EQ(assembled.status, 0) << assembled.output.substr(0, 2000);
+    disassemble();
   }
 
   // Of a symbol of what was compiled.
-  std::vector<std::string> disassembled(const std::string& symbol) {
-    std::istringstream lines(
-        run(fmt::format("llvm-objdump{} -d --disassemble-symbols={} {}.o", suffix_, symbol, base_of())).output);
-    std::vector<std::string> instructions;
-    for (std::string line; std::getline(lines, line);) {
-      if (line.rfind('\t', 0) != 0) continue;
-      line = line.substr(1, line.find("//") - 1);
-      line.erase(line.find_last_not_of(' ') + 1);
-      instructions.push_back(line);
-    }
-    return instructions;
+  [[nodiscard]] std::vector<std::string> disassembled(const std::string& symbol) const {
+    const auto found = instructions_.find(symbol);
+    return found == instructions_.end() ? std::vector<std::string>{} : found->second;
   }
 
  private:
-  [[nodiscard]] std::string base_of() const { return (folder_ / "kernel").string(); }
+  [[nodiscard]] std::string base() const { return (folder_ / "kernel").string(); }
+  [[nodiscard]] std::string object() const { return base() + ".o"; }
+
+  void load_hiprtc() {
+    static const std::optional<Hiprtc> hiprtc = installed_hiprtc();
+    if (!hiprtc) GTEST_SKIP() << "no HIP runtime (Debian: libamdhip64-5 and libhiprtc-builtins5)";
+    fake_.emplace("version=" + std::to_string(hiprtc->version));
+    // ROCm 5.2.3 spills one register of a copy through shared memory for gfx906; 6.4 and 7.2 spill none.
+    may_spill_ = hiprtc->version < 60000000;
+    setenv("GPUTOPO_LIBHIPRTC", hiprtc->path.c_str(), 1);
+    runtime_ = Runtime::load();
+    try {
+      runtime_->check_compiler(target().name);
+    } catch (const DeviceError& error) {
+      GTEST_SKIP() << error.what();
+    }
+  }
+
+  void compile_with_hiprtc(const std::string& source) {
+    std::ofstream(object(), std::ios::binary) << runtime_->compile(source, target().name);
+  }
+
+  void compile_with_clang(const std::string& source) {
+    std::ofstream(base() + ".hip") << source;
+    const Outcome compiled =
+        run(fmt::format("timeout 60 clang{} -x hip --offload-arch={} --cuda-device-only -nogpulib -nogpuinc -O3 "
+                        "-std=c++17 -Werror -S -o {}.s {}.hip",
+                        suffix_, target().name, base(), base()));
+    EXPECT_EQ(compiled.status, 0) << compiled.output.substr(0, 2000);
+    const Outcome assembled = run(fmt::format("llvm-mc{} -triple=amdgcn-amd-amdhsa -mcpu={} -filetype=obj -o {} {}.s",
+                                              suffix_, target().name, object(), base()));
+    EXPECT_EQ(assembled.status, 0) << assembled.output.substr(0, 2000);
+  }
+
+  void disassemble() {
+    instructions_.clear();
+    std::istringstream lines(run(fmt::format("llvm-objdump{} -d {}", suffix_, object())).output);
+    std::vector<std::string> all;
+    std::string symbol;
+    const std::regex heading("[0-9a-f]+ <(.*)>:");
+    for (std::string line; std::getline(lines, line);) {
+      std::smatch parts;
+      if (line.starts_with("\t")) {
+        line = line.substr(1, line.find("//") - 1);
+        line.erase(line.find_last_not_of(' ') + 1);
+        instructions_[symbol].push_back(line);
+        all.push_back(line);
+      } else if (std::regex_match(line, parts, heading)) {
+        symbol = parts[1];
+      }
+    }
+    EXPECT_EQ(reading_without_wait(all), "");
+  }
 
   std::string suffix_;
   std::filesystem::path folder_;
+  std::map<std::string, std::vector<std::string>> instructions_;  // by symbol
+  bool may_spill_ = false;
+  std::optional<test::FakeHip> fake_;
+  std::shared_ptr<const Runtime> runtime_;
 };
-
-std::string opcode_of(const std::string& instruction) { return instruction.substr(0, instruction.find(' ')); }
-
-// A scalar load may come back after a reading of the clock that was asked for later, into the same registers: between
-// them stands a wait.
-void expect_readings_wait(const std::vector<std::string>& code) {
-  bool is_under_way = false;
-  for (const std::string& line : code) {
-    const std::string opcode = opcode_of(line);
-    const bool is_reading = opcode == "s_memtime" || opcode == "s_memrealtime";
-    if (line.starts_with("s_waitcnt") && line.find("lgkmcnt(0)") != std::string::npos) is_under_way = false;
-    EXPECT_FALSE(is_reading && is_under_way) << line;
-    if (is_reading || opcode.starts_with("s_load") || opcode.starts_with("s_buffer_load")) is_under_way = true;
-  }
-}
 
 bool is_load(const std::string& instruction) {
   const std::string opcode = opcode_of(instruction);
@@ -157,7 +255,7 @@ std::vector<std::vector<std::string>> timed_pieces(const std::vector<std::string
 }
 
 TEST_P(HipCode, ChaseKernelTimesOneLoadAndWaitsForIt) {
-  const std::vector<std::string> code = instructions_of(generate_chase_source(GetParam()), "chase");
+  const std::vector<std::string> code = instructions_of(generate_chase_source(target()), "chase");
   ASSERT_GT(code.size(), 300u);
   std::map<std::string, int> timed;
   for (const std::vector<std::string>& piece : timed_pieces(code)) {
@@ -187,7 +285,7 @@ TEST_P(HipCode, ChaseKernelTimesOneLoadAndWaitsForIt) {
     ++timed[shape];
   }
   const std::map<std::string, int> expected = {{"global_load_dwordx2", 3},  // one of a timed step, two of a paired one
-                                               {"global_load_dwordx2 " + GetParam().bypass, 3},
+                                               {"global_load_dwordx2 " + target().bypass, 3},
                                                {"ds_read_b32", 1},
                                                {"s_load_dwordx2", 1}};
   EXPECT_EQ(timed, expected);
@@ -195,18 +293,18 @@ TEST_P(HipCode, ChaseKernelTimesOneLoadAndWaitsForIt) {
 
 // Untimed chains: each load right behind the wait for the one before it.
 TEST_P(HipCode, ChainsFollowEachLinkAsSoonAsItIsThere) {
-  const std::vector<std::string> code = instructions_of(generate_chase_source(GetParam()), "chase");
+  const std::vector<std::string> code = instructions_of(generate_chase_source(target()), "chase");
   std::map<std::string, std::size_t> longest;
   std::map<std::string, std::size_t> run_of;
   for (std::size_t i = 0; i + 1 < code.size(); ++i) {
     if (!is_load(code[i]) || opcode_of(code[i + 1]) != "s_waitcnt") continue;
     std::string shape = opcode_of(code[i]);
-    if (code[i].find(" " + GetParam().bypass) != std::string::npos) shape += " " + GetParam().bypass;
+    if (code[i].find(" " + target().bypass) != std::string::npos) shape += " " + target().bypass;
     const bool goes_on = i >= 2 && is_load(code[i - 2]) && opcode_of(code[i - 1]) == "s_waitcnt";
     run_of[shape] = goes_on ? run_of[shape] + 1 : 1;
     longest[shape] = std::max(longest[shape], run_of[shape]);
   }
-  for (const std::string& shape : {std::string("global_load_dwordx2"), "global_load_dwordx2 " + GetParam().bypass,
+  for (const std::string& shape : {std::string("global_load_dwordx2"), "global_load_dwordx2 " + target().bypass,
                                    std::string("ds_read_b32"), std::string("s_load_dwordx2")}) {
     EXPECT_GE(longest[shape], kUnrolledLoads) << shape;
   }
@@ -215,7 +313,7 @@ TEST_P(HipCode, ChainsFollowEachLinkAsSoonAsItIsThere) {
 // The scalar cache may be what is measured: once the kernel has read its clock for the first time, nothing goes through
 // it but the loads under test, and nothing empties vL1 or the scalar cache.
 TEST_P(HipCode, NothingElseGoesThroughTheScalarCache) {
-  const std::vector<std::string> code = instructions_of(generate_chase_source(GetParam()), "chase");
+  const std::vector<std::string> code = instructions_of(generate_chase_source(target()), "chase");
   const auto first_clock =
       std::find_if(code.begin(), code.end(), [](const std::string& line) { return opcode_of(line) == "s_memtime"; });
   std::map<std::string, int> scalar;
@@ -252,7 +350,7 @@ TEST_P(HipCode, StreamKernelsHaveAllTheirAccessesInFlight) {
   for (const StreamShape& shape : stream_shapes()) {
     SCOPED_TRACE(fmt::format("{} {} {} B x {}", to_string(shape.op), to_string(shape.space), shape.vector_bytes,
                              shape.loads_in_flight));
-    const std::vector<std::string> code = instructions_of(generate_stream_source(GetParam(), shape), "stream");
+    const std::vector<std::string> code = instructions_of(generate_stream_source(target(), shape), "stream");
     const std::string wanted = shape.op != StreamOp::kWrite    ? reads.at(shape.space)
                                : shape.space == Space::kShared ? "ds_write"
                                                                : "global_store";
@@ -266,7 +364,7 @@ TEST_P(HipCode, StreamKernelsHaveAllTheirAccessesInFlight) {
     EXPECT_GE(longest, shape.loads_in_flight);
     if (shape.space == Space::kGlobalBypassL1) {
       EXPECT_TRUE(std::any_of(code.begin(), code.end(), [&](const std::string& line) {
-        return line.rfind(wanted, 0) == 0 && line.find(" " + GetParam().bypass) != std::string::npos;
+        return line.rfind(wanted, 0) == 0 && line.find(" " + target().bypass) != std::string::npos;
       }));
     }
   }
@@ -306,13 +404,13 @@ std::string without_registers(const std::string& instruction) {
 // Nothing stands in a chain but its accesses, their waits and one loop, and the address or the value that an access
 // needs is the one that came last.
 TEST_P(HipCode, AccessKernelsAreTheirChains) {
-  compile(generate_access_source(GetParam()));
+  compile(generate_access_source(target()));
   for (const launch::AccessKernel& kernel : launch::kAccessKernels) {
     SCOPED_TRACE(kernel.name());
     const std::vector<std::string> code = disassembled(kernel.name());
     std::vector<std::string> shapes;
     for (const std::string& line : code) shapes.push_back(without_registers(line));
-    const std::vector<std::string> expected = expected_chain(GetParam(), kernel);
+    const std::vector<std::string> expected = expected_chain(target(), kernel);
     const auto chain = std::search(shapes.begin(), shapes.end(), expected.begin(), expected.end());
     ASSERT_NE(chain, shapes.end());
     EXPECT_EQ(std::search(chain + 1, shapes.end(), expected.begin(), expected.end()), shapes.end());
@@ -334,7 +432,7 @@ TEST_P(HipCode, AccessKernelsAreTheirChains) {
 // registers in turn, a countdown, a branch to the end of the pass, which is in front of the stretch or, out of reach of
 // that, behind it.
 TEST_P(HipCode, CodeKernelIsStraight) {
-  compile(generate_code_source(GetParam()));
+  compile(generate_code_source(target()));
   const std::vector<std::string> stretch = disassembled("gputopo_stretch");
   ASSERT_EQ(stretch.size(), kMaxCodeInstructions);
   for (std::size_t first = 0; first < stretch.size(); first += kCodeBlockInstructions) {
@@ -359,7 +457,7 @@ TEST_P(HipCode, CodeKernelIsStraight) {
 
 // A compiler that clones the call of the stretch still leaves one of it.
 TEST_P(HipCode, TheStretchIsThereOnceHoweverOftenItIsCalled) {
-  const std::string source = generate_code_source(GetParam());
+  const std::string source = generate_code_source(target());
   compile(source);
   const std::vector<std::string> stretch = disassembled("gputopo_stretch");
   const std::size_t kernel_size = disassembled("code").size();
@@ -367,17 +465,19 @@ TEST_P(HipCode, TheStretchIsThereOnceHoweverOftenItIsCalled) {
   const std::size_t at = source.find(call);
   ASSERT_NE(at, std::string::npos);
   compile(std::string(source).replace(at, call.size(), "if (passes % 2 == 0) " + call + " else " + call));
-  EXPECT_GT(disassembled("code").size(), kernel_size);
   EXPECT_EQ(disassembled("gputopo_stretch"), stretch);
+  const std::size_t cloned_size = disassembled("code").size();
+  if (is_hiprtc() && cloned_size == kernel_size) GTEST_SKIP() << "this compiler makes one call of the two";
+  EXPECT_GT(cloned_size, kernel_size);
 }
 
 // Between two passes: the clock, its difference to the last reading, and where to go.
 TEST_P(HipCode, PassesAreTimedInFrontOfTheStretch) {
-  compile(generate_code_source(GetParam()));
+  compile(generate_code_source(target()));
   EXPECT_THAT(disassembled("gputopo_pass_end"),
               ElementsAre("s_memtime s[46:47]", "s_waitcnt lgkmcnt(0)", "s_sub_u32 s48, s46, s44",
                           "s_subb_u32 s49, s47, s45", "s_mov_b64 s[44:45], s[46:47]", "v_mov_b32_e32 v42, s48",
-                          "v_mov_b32_e32 v43, s49", "global_store_dwordx2 v40, v[42:43], s[40:41] " + GetParam().bypass,
+                          "v_mov_b32_e32 v43, s49", "global_store_dwordx2 v40, v[42:43], s[40:41] " + target().bypass,
                           "s_add_u32 s40, s40, 8", "s_addc_u32 s41, s41, 0", "s_sub_u32 s50, s50, 1",
                           "s_cmp_eq_u32 s50, 0", "s_cbranch_scc1 gputopo_return"));
   EXPECT_THAT(disassembled("gputopo_next_pass"), ElementsAre("s_mov_b32 s51, s52", "s_setpc_b64 s[54:55]"));
@@ -392,24 +492,23 @@ TEST_P(HipCode, PassesAreTimedInFrontOfTheStretch) {
 // Where a block runs: the fields of HW_ID and, on GPUs of several dies, of XCC_ID, in every kernel that says so.
 TEST_P(HipCode, KernelsReadTheRegistersThatSayWhereTheyRun) {
   std::set<std::string> expected = {"hwreg(HW_REG_HW_ID, 8, 4)",
-                                    fmt::format("hwreg(HW_REG_HW_ID, 13, {})", GetParam().engine_bits)};
-  if (GetParam().has_xcc_id) expected.insert("hwreg(HW_REG_XCC_ID, 0, 4)");
+                                    fmt::format("hwreg(HW_REG_HW_ID, 13, {})", target().engine_bits)};
+  if (target().has_xcc_id) expected.insert("hwreg(HW_REG_XCC_ID, 0, 4)");
   const auto check = [&](const std::string& source, const std::vector<std::string>& kernels) {
     compile(source);
     for (const std::string& kernel : kernels) {
       std::set<std::string> read;
       const std::vector<std::string> code = disassembled(kernel);
-      expect_readings_wait(code);
       for (const std::string& line : code) {
         if (opcode_of(line) == "s_getreg_b32") read.insert(line.substr(line.find("hwreg")));
       }
       EXPECT_EQ(read, expected) << kernel;
     }
   };
-  check(generate_chase_source(GetParam()), {"chase", "spin"});
-  check(generate_stream_source(GetParam(), {}), {"stream"});
-  check(generate_access_source(GetParam()), {"load_global", "store_shared"});
-  check(generate_code_source(GetParam()), {"code"});
+  check(generate_chase_source(target()), {"chase", "spin"});
+  check(generate_stream_source(target(), {}), {"stream"});
+  check(generate_access_source(target()), {"load_global", "store_shared"});
+  check(generate_code_source(target()), {"code"});
 }
 
 // AMD's instruction set references: Vega 20 numbers 4 engines, MI100 and MI200 8, and each die of MI300 4.
@@ -428,21 +527,28 @@ TEST(GfxTargets, HaveTheFieldsOfTheirIds) {
 
 // hiprtc puts declarations of its own before a source, some of the same names.
 TEST_P(HipCode, SourcesStandBesideWhatHiprtcDeclares) {
+  if (is_hiprtc()) GTEST_SKIP() << "every test of hiprtc shows it";
   const std::string before =
       "typedef long clock_t;\n"
       "static inline __attribute__((device)) clock_t clock() { return 0; }\n"
       "static inline __attribute__((device)) void barrier(int) {}\n"
       "typedef unsigned long u64;\n";
-  EXPECT_FALSE(instructions_of(before + generate_chase_source(GetParam()), "chase").empty());
-  EXPECT_FALSE(instructions_of(before + generate_stream_source(GetParam(), {}), "stream").empty());
-  EXPECT_FALSE(instructions_of(before + generate_access_source(GetParam()), "fill_links").empty());
-  EXPECT_FALSE(instructions_of(before + generate_code_source(GetParam()), "code").empty());
+  EXPECT_FALSE(instructions_of(before + generate_chase_source(target()), "chase").empty());
+  EXPECT_FALSE(instructions_of(before + generate_stream_source(target(), {}), "stream").empty());
+  EXPECT_FALSE(instructions_of(before + generate_access_source(target()), "fill_links").empty());
+  EXPECT_FALSE(instructions_of(before + generate_code_source(target()), "code").empty());
 }
 
-INSTANTIATE_TEST_SUITE_P(EveryTarget, HipCode, ::testing::ValuesIn(gfx_targets()),
-                         [](const auto& target) { return target.param.name; });
+std::string compiled_by(Compiler compiler) { return compiler == Compiler::kHiprtc ? "Hiprtc" : ""; }
 
-// As expect_readings_wait, of the text: whatever a compiler makes of what is around it.
+INSTANTIATE_TEST_SUITE_P(EveryTarget, HipCode,
+                         ::testing::Combine(::testing::ValuesIn(gfx_targets()),
+                                            ::testing::Values(Compiler::kClang, Compiler::kHiprtc)),
+                         [](const auto& test) {
+                           return std::get<GfxTarget>(test.param).name + compiled_by(std::get<Compiler>(test.param));
+                         });
+
+// As reading_without_wait, of the text: whatever a compiler makes of what is around it.
 TEST(GfxTargets, ReadingsOfClocksWaitForScalarLoadsFirst) {
   for (const GfxTarget& target : gfx_targets()) {
     std::vector<std::string> sources = {generate_chase_source(target), generate_access_source(target),

@@ -122,6 +122,8 @@ class Runtime {
   // Throws DeviceMemoryError, DeviceLostError or DeviceError unless `status` is kSuccess. `call` is as a programmer
   // would write it: "hipMalloc(1024)".
   void check(Status status, const std::string& call) const;
+  // Throws DeviceError where the compiler would end the process instead of compiling for the target.
+  void check_compiler(const std::string& target) const;
   // A code object for the target, from HIP source. Throws DeviceError with the compiler's log.
   [[nodiscard]] std::string compile(const std::string& source, const std::string& target) const;
   [[nodiscard]] std::string device_name(int ordinal) const;
@@ -137,9 +139,6 @@ class Runtime {
 
  private:
   Runtime() = default;
-  // Throws DeviceError where the compiler would end the process instead of answering.
-  void check_compiler(const std::string& target) const;
-
   std::string compiler_path_;
 };
 
