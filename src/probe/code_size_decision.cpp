@@ -33,8 +33,13 @@ CodeSweep read_code_sweep(const std::vector<CodePasses>& lengths, double block_b
 }
 
 bool begins_with_level(const CodeSweep& sweep, const CodeSweepParameters& parameters) {
-  return !sweep.levels.empty() &&
-         sweep.instructions[sweep.levels.front().first] <= parameters.first_level_blocks * kCodeBlockInstructions;
+  if (sweep.levels.empty()) return false;
+  const stats::Plateau& nearest = sweep.levels.front();
+  if (sweep.instructions[nearest.first] > parameters.first_level_blocks * kCodeBlockInstructions) return false;
+  const auto is_quicker = [&](double cycles) { return cycles < (1 - parameters.quicker_before) * nearest.value; };
+  const auto before = std::span(sweep.cycles_per_instruction).first(nearest.first);
+  return std::ranges::adjacent_find(
+             before, [&](double one, double next) { return is_quicker(one) && is_quicker(next); }) == before.end();
 }
 
 double rate_without(double cycles, double nearer_cycles, double nearer_part, const CodeSweepParameters& parameters) {

@@ -28,6 +28,9 @@ struct CodeSweepParameters {
   // The first level must have begun by so many blocks: the smallest instruction cache known has 4 KiB. Larger takes a
   // farther level for the first.
   std::uint32_t first_level_blocks = 6;
+  // And no shorter code may run quicker by this part of what it takes, at two lengths that follow one another: a nearer
+  // cache holds that, or some of it. Larger overlooks one; smaller takes the noise of the shortest lengths for one.
+  double quicker_before = 0.15;
   // No more than this part of the code is taken to be served nearer, or the level is all another's. Larger: the noise
   // of what is left is multiplied by more than ten.
   double most_served_nearer = 0.9;
@@ -48,8 +51,8 @@ struct CodeSweep {
 };
 [[nodiscard]] CodeSweep read_code_sweep(const std::vector<CodePasses>& lengths, double block_bytes,
                                         const CodeSweepParameters& parameters = {});
-// Whether it begins with a level. Code that fits nearest is the start of every curve; if that is no plateau, nothing
-// can be said of what follows.
+// Whether it begins with a level. Code that fits nearest is the start of every curve; if that is no plateau, or one too
+// short to be seen, nothing can be said of what follows.
 [[nodiscard]] bool begins_with_level(const CodeSweep& sweep, const CodeSweepParameters& parameters = {});
 
 // What an instruction takes that the nearer cache, which may serve so large a part of the code, does not: a cache that

@@ -65,6 +65,18 @@ TEST(CodeSweep, AFartherLevelAloneIsNoBeginning) {
   EXPECT_FALSE(begins_with_level(sweep));
 }
 
+// A cache of two blocks and a half, behind which a level begins at six.
+TEST(CodeSweep, ShorterCodeThatRunsQuickerIsAnotherBeginning) {
+  CodeSweep sweep{.cycles_per_instruction = std::vector<double>(16, 3.4),
+                  .levels = {{.first = 5, .last = 15, .value = 3.4}}};
+  for (std::uint32_t blocks = 1; blocks <= 16; ++blocks) sweep.instructions.push_back(blocks * kCodeBlockInstructions);
+  EXPECT_TRUE(begins_with_level(sweep));
+  sweep.cycles_per_instruction[1] = 2.4;
+  EXPECT_TRUE(begins_with_level(sweep)) << "one length may be noise";
+  sweep.cycles_per_instruction[2] = 2.7;
+  EXPECT_FALSE(begins_with_level(sweep));
+}
+
 TEST(CodeSweep, OfOneLengthOrNoneHasNoLevel) {
   EXPECT_FALSE(begins_with_level(read_code_sweep({{32, {100}}}, 512)));
   EXPECT_FALSE(begins_with_level(read_code_sweep({}, 512)));
