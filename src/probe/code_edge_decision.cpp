@@ -32,6 +32,11 @@ struct Fit {
   double distance = 0;
 };
 
+// That two sets which fill unequally would not come so near.
+bool is_told_by_two(const Fit& fit, const CodeEdgeParameters& parameters) {
+  return fit.shape.ways > 1 && fit.distance <= parameters.near_of_two;
+}
+
 }  // namespace
 
 double CodeShape::missed(double instructions) const {
@@ -85,6 +90,8 @@ Decision<CodeShape> decide_code_shape(std::span<const MissedLength> lengths, std
         "show";
   } else if (best.distance > parameters.near || next <= parameters.clearly * best.distance) {
     decision.why_not = no_stairs;
+  } else if (best.shape.sets == 2 && !is_told_by_two(best, parameters)) {
+    decision.why_not = "there are two stairs, whose distance may be that of sets which fill unequally";
   } else {
     decision.value = best.shape;
   }

@@ -2,7 +2,7 @@
 // Under LRU each line too many makes all lines of one more set miss, until all sets overflow, so that what misses rises
 // in as many equal stairs as there are sets; how far they are apart is the line, and how high they are says the ways.
 // Which line, sets and ways it is, is told from all lengths at once: by how near each comes to what was seen. Fooled by
-// a single set, which shows no stairs, and by other replacement, which is refused.
+// a single set, which shows no stairs, by other replacement, which is refused, and by two sets that fill unequally.
 #pragma once
 
 #include <cstdint>
@@ -32,6 +32,9 @@ struct CodeEdgeParameters {
   // Distance from what was seen, in parts of a stair, that the nearest cache may have. Larger takes edges without
   // stairs.
   double near = 0.1;
+  // The same of two sets, whose stairs are one distance apart: where an index is hashed they are as far apart as chance
+  // has it, and some line and ways come near. Of one way, whose stair is little more than its line, all do.
+  double near_of_two = 0.05;
   // How much further the next must be off. Larger leaves more undecided; smaller tells caches apart by noise.
   double clearly = 1.4;
 };

@@ -22,22 +22,22 @@ constexpr std::uint32_t kMaxExtraBlocks = kLengths[std::size(kLengths) - 1];
 // Of which so many are looked at even where all of the code misses before.
 constexpr int kAlwaysBlocks = 1;
 
-// What a pass over `count` instructions takes longer with each step of the lead than its neighbours make it.
-std::vector<double> stairs_of_length(Lab& lab, std::uint32_t count) {
+// What a pass over `count` instructions takes with each step of the lead.
+std::vector<double> cycles_of_length(Lab& lab, std::uint32_t count) {
   std::vector<InstructionProgram> programs;
   for (std::uint32_t lead = 1; lead <= kLeads; ++lead) {
     programs.insert(programs.end(), kCodeCopies, repeated_run(count, lead * kCodeLeadStep));
   }
-  return stairs_of(steady_medians(lab.code(programs)));
+  return steady_medians(lab.code(programs));
 }
 
-std::vector<std::vector<double>> stairs_of_lengths(Lab& lab, const CodeCache& cache) {
+std::vector<std::vector<double>> cycles_of_lengths(Lab& lab, const CodeCache& cache) {
   const std::uint32_t all_miss = cache.survey->instructions[cache.next().first];
   std::vector<std::vector<double>> lengths;
   for (const int blocks : kLengths) {
     const std::int64_t count = cache.fits_instructions + std::int64_t{blocks} * kCodeBlockInstructions;
     if (count > 0 && (blocks <= kAlwaysBlocks || count <= all_miss)) {
-      lengths.push_back(stairs_of_length(lab, static_cast<std::uint32_t>(count)));
+      lengths.push_back(cycles_of_length(lab, static_cast<std::uint32_t>(count)));
     }
   }
   return lengths;
@@ -71,13 +71,19 @@ Attribute measure_code_line(Lab& lab, const CodeCache& cache, const CodeEdgeOf& 
   const double missing = missed_parts(lab, cache, {cache.fits_instructions + kCodeBlockInstructions}).front();
   if (missing > CodeLineParameters{}.max_missing) return line_of_steep_edge();
   constexpr std::size_t kBlockPeriod = kCodeBlockInstructions / kCodeLeadStep;
-  const auto period = decide_stair_period(stairs_of_lengths(lab, cache), kLeads, kBlockPeriod);
+  const auto period = decide_stair_period(cycles_of_lengths(lab, cache), kBlockPeriod);
   lab.log("code: " + period.basis);
   if (!period.value) return line_of_steep_edge();
-  if (*period.value == kBlockPeriod && !cache.in_turn) {
+  const std::size_t steps = period.value->steps;
+  if (steps == kBlockPeriod && !cache.in_turn) {
     throw Inconclusive("stairs as far apart as the lengths that were looked at may be those of different sets");
   }
-  const std::int64_t line = line_of_period(*period.value, kCodeLeadStep, cache.bytes_per_instruction());
+  const std::int64_t line = line_of_period(steps, kCodeLeadStep, cache.bytes_per_instruction());
+  if (period.value->alternates) {
+    throw Inconclusive(fmt::format(
+        "stairs are {} B apart and every second is lower: they are those of lines, or of what halves of one cost",
+        line));
+  }
   if (missing > CodeLineParameters{}.short_edge) require_edge_agrees(edge_of, line);
   return measured_exactly(lab.conditions(), line, "B", "stairs_of_code_length");
 }

@@ -13,21 +13,27 @@ namespace gputopo::probe {
 namespace {
 
 // The steps from `begin` on that are `apart`.
-double median_of_every(std::span<const double> steps, std::size_t begin, std::size_t apart) {
+std::vector<double> every(std::span<const double> steps, std::size_t begin, std::size_t apart) {
   std::vector<double> found;
   for (std::size_t at = begin % apart; at < steps.size(); at += apart) found.push_back(steps[at]);
-  return stats::median(found);
+  return found;
 }
 
-// As high as they are at so many of the lengths.
-std::vector<double> stairs_at(const std::vector<std::vector<double>>& lengths, double part_of_lengths) {
-  std::vector<double> stairs;
+// Of each step, as high as it is at so many of the lengths.
+std::vector<double> steps_at(const std::vector<std::vector<double>>& lengths, double part_of_lengths) {
+  std::vector<double> steps;
   for (std::size_t i = 0; i < lengths.front().size(); ++i) {
     std::vector<double> of_lengths;
     for (const std::vector<double>& length : lengths) of_lengths.push_back(length[i]);
-    stairs.push_back(stats::quantile(of_lengths, part_of_lengths));
+    steps.push_back(stats::quantile(of_lengths, part_of_lengths));
   }
-  return stairs;
+  return steps;
+}
+
+std::vector<double> rises_of(std::span<const double> cycles) {
+  std::vector<double> rises;
+  for (std::size_t i = 1; i < cycles.size(); ++i) rises.push_back(cycles[i] - cycles[i - 1]);
+  return rises;
 }
 
 }  // namespace
@@ -43,8 +49,9 @@ std::vector<double> stairs_of(std::span<const double> cycles) {
   return stairs;
 }
 
-bool has_stairs(std::span<const double> stairs, std::size_t period, const CodeLineParameters& parameters) {
-  if (period == 0 || stairs.size() < 2 * period) return false;
+std::optional<std::size_t> place_of_stairs(std::span<const double> stairs, std::size_t period,
+                                           const CodeLineParameters& parameters) {
+  if (period == 0 || stairs.size() < 2 * period) return std::nullopt;
   // Of each period, its highest step.
   std::vector<std::size_t> highest(period);
   const std::size_t periods = stairs.size() / period;
@@ -53,34 +60,61 @@ bool has_stairs(std::span<const double> stairs, std::size_t period, const CodeLi
     ++highest[static_cast<std::size_t>(std::ranges::max_element(steps) - steps.begin())];
   }
   const auto most = std::ranges::max_element(highest);
-  if (static_cast<double>(*most) < parameters.always * static_cast<double>(periods)) return false;
-  const auto stair = static_cast<std::size_t>(most - highest.begin());
-  // Were the stairs closer, some of those between would be about as high; were they twice as far apart, every second
-  // would not be.
-  double between = 0;
-  for (std::size_t i = 1; i < period; ++i) between = std::max(between, median_of_every(stairs, stair + i, period));
-  const double ones = median_of_every(stairs, stair, 2 * period);
-  const double others = median_of_every(stairs, stair + period, 2 * period);
-  return between < parameters.about_as_high * median_of_every(stairs, stair, period) &&
-         std::min(ones, others) > parameters.about_as_high * std::max(ones, others);
+  const double enough = parameters.always * static_cast<double>(periods);
+  if (static_cast<double>(*most) < enough) return std::nullopt;
+  const auto place = static_cast<std::size_t>(most - highest.begin());
+  // Were the stairs closer, some of those between would be as high; were they twice as far apart, every second would
+  // not be.
+  const double height = stats::median(every(stairs, place, period));
+  std::vector<double> between(periods, 0.0);  // the highest of each period
+  for (std::size_t i = 1; i < period; ++i) {
+    const std::size_t other = (place + i) % period;
+    if (stats::median(every(stairs, other, period)) >= parameters.about_as_high * height) return std::nullopt;
+    for (std::size_t j = 0; j < periods; ++j) between[j] = std::max(between[j], stairs[j * period + other]);
+  }
+  std::size_t alone = 0;
+  for (std::size_t i = 0; i < periods; ++i) {
+    if (between[i] <= parameters.as_high * std::max(height, stairs[i * period + place])) ++alone;
+  }
+  if (static_cast<double>(alone) < enough) return std::nullopt;
+  const double ones = stats::median(every(stairs, place, 2 * period));
+  const double others = stats::median(every(stairs, place + period, 2 * period));
+  if (std::min(ones, others) <= parameters.about_as_high * std::max(ones, others)) return std::nullopt;
+  return place;
 }
 
-Decision<std::size_t> decide_stair_period(const std::vector<std::vector<double>>& lengths, std::size_t steps,
-                                          std::size_t block_period, const CodeLineParameters& parameters) {
-  const std::string none = "what a pass takes does not rise in stairs as code begins earlier";
-  if (lengths.empty()) return {.why_not = none};
-  const std::vector<double> stairs = stairs_at(lengths, parameters.several_lengths);
-  const auto shows = [&](std::size_t apart) {
-    return has_stairs(stairs, apart, parameters) &&
-           (apart != block_period || has_stairs(stairs_at(lengths, parameters.half_of_lengths), apart, parameters));
+bool stairs_alternate(std::span<const double> stairs, std::size_t period, std::size_t place,
+                      const CodeLineParameters& parameters) {
+  const std::vector<double> ones = every(stairs, place, 2 * period);
+  const std::vector<double> others = every(stairs, place + period, 2 * period);
+  if (std::min(ones.size(), others.size()) < parameters.least_of_each) return false;
+  const auto below = [&](const std::vector<double>& low, const std::vector<double>& high) {
+    return std::ranges::max(low) < parameters.lower * std::ranges::min(high);
   };
-  std::size_t period = std::bit_floor(steps / parameters.least_stairs);
-  while (period > 1 && !shows(period)) period /= 2;
-  Decision<std::size_t> decision{.basis = fmt::format("stairs by steps of the lead: {:.1f}", fmt::join(stairs, " "))};
-  if (period > 1) {
-    decision.value = period;
-  } else {
-    decision.why_not = none;
+  return below(ones, others) || below(others, ones);
+}
+
+Decision<StairPeriod> decide_stair_period(const std::vector<std::vector<double>>& lengths, std::size_t block_period,
+                                          const CodeLineParameters& parameters) {
+  Decision<StairPeriod> decision{.why_not = "what a pass takes does not rise in stairs as code begins earlier"};
+  if (lengths.empty()) return decision;
+  std::vector<std::vector<double>> of_lengths;
+  std::vector<std::vector<double>> rises;
+  for (const std::vector<double>& length : lengths) {
+    of_lengths.push_back(stairs_of(length));
+    rises.push_back(rises_of(length));
+  }
+  const std::vector<double> stairs = steps_at(of_lengths, parameters.several_lengths);
+  const std::vector<double> half = steps_at(of_lengths, parameters.half_of_lengths);
+  const double fall = -stats::quantile(steps_at(rises, 1 - parameters.several_lengths), 1 - parameters.most_steps);
+  decision.basis = fmt::format("stairs by steps of the lead: {:.1f}; falls of {:.1f}", fmt::join(stairs, " "), fall);
+  for (std::size_t period = std::bit_floor(lengths.front().size() / parameters.least_stairs); period > 1; period /= 2) {
+    const std::optional<std::size_t> place = place_of_stairs(stairs, period, parameters);
+    if (!place || (period == block_period && !place_of_stairs(half, period, parameters))) continue;
+    if (fall > parameters.fall * stats::median(every(stairs, *place, period))) continue;
+    decision.value = {period, stairs_alternate(stairs, period, *place, parameters)};
+    decision.why_not.clear();
+    break;
   }
   return decision;
 }

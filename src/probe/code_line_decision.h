@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -28,6 +29,17 @@ struct CodeLineParameters {
   double always = 0.9;
   // Part of a stair's height from which on another step is about as high.
   double about_as_high = 0.5;
+  // And from which on it is as high, so that there are stairs between: always but for as few as `always` lets through.
+  // Larger takes a row of every second line, where an index is hashed; smaller takes noise for stairs.
+  double as_high = 0.8;
+  // Of the steps so many take no less than the one before, but for a part of a stair's height: code that begins earlier
+  // takes longer, and where it does not, what misses is by chance. Larger takes more noise for stairs.
+  double most_steps = 0.9;
+  double fall = 0.5;
+  // Every second stair is lower where the highest of them has no more than this part of the lowest other, of so many of
+  // each. Larger doubts more; smaller takes what halves of a line cost for stairs of their own.
+  double lower = 0.9;
+  std::size_t least_of_each = 3;
   // Stairs that must have room in the steps. More: surer, and only shorter lines are seen.
   std::size_t least_stairs = 4;
 };
@@ -36,15 +48,22 @@ struct CodeLineParameters {
 // first two times and the last have no such neighbours.
 [[nodiscard]] std::vector<double> stairs_of(std::span<const double> cycles);
 
-// Whether there is a stair every `period` steps, and none between. How high they are differs: what else lies in a set
-// misses too.
-[[nodiscard]] bool has_stairs(std::span<const double> stairs, std::size_t period,
-                              const CodeLineParameters& parameters = {});
+// Where in each period there is a stair, and none between. How high they are differs: what else lies in a set misses
+// too.
+[[nodiscard]] std::optional<std::size_t> place_of_stairs(std::span<const double> stairs, std::size_t period,
+                                                         const CodeLineParameters& parameters = {});
+// Whether every second of these stairs is lower than all others.
+[[nodiscard]] bool stairs_alternate(std::span<const double> stairs, std::size_t period, std::size_t place,
+                                    const CodeLineParameters& parameters = {});
 
-// How many steps, a power of two, stairs are apart; the stairs of each length, as many. `block_period`: of the blocks
-// that lengths differ by. `steps`: times that the stairs were made of.
-[[nodiscard]] Decision<std::size_t> decide_stair_period(const std::vector<std::vector<double>>& lengths,
-                                                        std::size_t steps, std::size_t block_period,
+// How far stairs are apart.
+struct StairPeriod {
+  std::size_t steps = 0;    // a power of two
+  bool alternates = false;  // every second is lower, so that a line may be twice as long
+};
+// The times of each length, each a step earlier begun. `block_period`: steps of the blocks that lengths differ by.
+[[nodiscard]] Decision<StairPeriod> decide_stair_period(const std::vector<std::vector<double>>& lengths,
+                                                        std::size_t block_period,
                                                         const CodeLineParameters& parameters = {});
 
 // A line is a power of two, though instructions may not be.

@@ -74,6 +74,24 @@ TEST(CodeShape, OfOneSetShowsNoLine) {
   EXPECT_THAT(decide_code_shape(edge(truth), truth.fits(), kInstructionBytes).why_not, HasSubstr("there is one set"));
 }
 
+// Where an index is hashed one of two sets overflows first, and the other by chance: here after eight lines, of which
+// three are of that set.
+TEST(CodeShape, OfTwoSetsThatFillUnequallyIsNone) {
+  const auto uneven = edge(128, [](double length) {
+    if (length <= 128) return 0.0;
+    if (length > 192) return length;
+    return 72 + std::min(16.0, length - 128);
+  });
+  const Decision<CodeShape> decision = decide_code_shape(uneven, 128, kInstructionBytes);
+  EXPECT_FALSE(decision.value) << decision.basis;
+  expect_shape(edge(CodeShape{16, 2, 8}), CodeShape{16, 2, 8});
+}
+
+TEST(CodeShape, OfTwoSetsOfOneWayIsNone) {
+  const CodeShape shape{64, 2, 1};
+  EXPECT_THAT(decide_code_shape(edge(shape), shape.fits(), kInstructionBytes).why_not, HasSubstr("two stairs"));
+}
+
 TEST(CodeShape, OfARampIsNone) {
   const auto ramp = edge(512, [](double length) { return length <= 512 ? 0 : 2 * (length - 512); });
   EXPECT_THAT(decide_code_shape(ramp, 512, kInstructionBytes).why_not, HasSubstr("does not rise in equal stairs"));

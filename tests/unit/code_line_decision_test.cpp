@@ -25,16 +25,29 @@ std::vector<double> stairs(std::size_t period, std::size_t first, double height 
   return found;
 }
 
-std::vector<std::vector<double>> lengths(std::size_t with, const std::vector<double>& shown, std::size_t all = 9) {
-  std::vector<std::vector<double>> found(all, std::vector<double>(kSteps - 3));
-  std::fill_n(found.begin(), with, shown);
+// Times that rise so at each step, and by two cycles more.
+std::vector<double> times(const std::vector<double>& rises) {
+  std::vector<double> found = {1000, 1002};
+  for (const double rise : rises) found.push_back(found.back() + rise + 2);
+  found.push_back(found.back() + 2);
+  return found;
+}
+
+// The times of several lengths, of which so many rise like that.
+std::vector<std::vector<double>> lengths(std::size_t with, const std::vector<double>& rises, std::size_t all = 9) {
+  std::vector<std::vector<double>> found(all, times(std::vector<double>(kSteps - 3)));
+  std::fill_n(found.begin(), with, times(rises));
   return found;
 }
 
 std::optional<std::size_t> period_of(const std::vector<std::vector<double>>& of_lengths) {
-  const Decision<std::size_t> decision = decide_stair_period(of_lengths, kSteps, kBlockPeriod);
+  const Decision<StairPeriod> decision = decide_stair_period(of_lengths, kBlockPeriod);
   EXPECT_NE(decision.value.has_value(), !decision.why_not.empty());
-  return decision.value;
+  return decision.value ? std::optional(decision.value->steps) : std::nullopt;
+}
+
+bool has_stairs(const std::vector<double>& steps, std::size_t period) {
+  return place_of_stairs(steps, period).has_value();
 }
 
 TEST(StairsOf, AreWhatAStepTakesLongerThanItsNeighbours) {
@@ -69,6 +82,23 @@ TEST(HasStairs, OfDifferentHeights) {
   EXPECT_FALSE(has_stairs(uneven, 8)) << "less than half as high";
 }
 
+// As where an index is hashed: some lines are the last of a set, and in the beginning every second one.
+TEST(HasStairs, NotWithSomeOfThemBetween) {
+  std::vector<double> some = stairs(8, 2);
+  EXPECT_TRUE(has_stairs(some, 8));
+  some[6] = 100;
+  EXPECT_FALSE(has_stairs(some, 8)) << "one period of seven has a second stair";
+  some[6] = 60;
+  EXPECT_TRUE(has_stairs(some, 8)) << "that is not as high";
+}
+
+TEST(HasStairs, ThatAreHighMayRaiseTheStepsBeside) {
+  std::vector<double> some = stairs(8, 2, 10);
+  some[2] = some[10] = 100;
+  some[3] = some[11] = 20;
+  EXPECT_TRUE(has_stairs(some, 8));
+}
+
 TEST(HasStairs, NotWhereAllStepsAreEqual) {
   EXPECT_FALSE(has_stairs(std::vector<double>(61, 0), 8));
   EXPECT_FALSE(has_stairs(std::vector<double>(61, 5), 8));
@@ -95,6 +125,34 @@ TEST(HasStairs, ThroughNoiseAndNotOfIt) {
 TEST(StairPeriod, IsThatOfSeveralLengths) {
   for (const std::size_t period : {2u, 4u, 8u}) EXPECT_EQ(period_of(lengths(4, stairs(period, 1))), period);
   EXPECT_EQ(period_of(lengths(9, stairs(16, 1))), 16u);
+}
+
+// Replacement at random: what misses rises and falls by chance, so that a row of stairs may be chance, too.
+TEST(StairPeriod, IsNoneWhereTimesFallAsMuch) {
+  std::vector<double> rises = stairs(8, 1);
+  for (std::size_t at = 5; at < rises.size(); at += 8) rises[at] = -40;
+  EXPECT_EQ(period_of(lengths(9, rises)), 8u);
+  for (std::size_t at = 5; at < rises.size(); at += 8) rises[at] = -70;
+  EXPECT_EQ(period_of(lengths(9, rises)), std::nullopt);
+}
+
+// A nearer cache of shorter lines: the second half of a line is a hit that keeps the line longer.
+TEST(StairPeriod, MayBeOfHalvesWhereEverySecondStairIsLower) {
+  const auto alternates = [](const std::vector<double>& rises) {
+    const Decision<StairPeriod> decision = decide_stair_period(lengths(9, rises), kBlockPeriod);
+    return decision.value && decision.value->steps == 4 && decision.value->alternates;
+  };
+  std::vector<double> rises = stairs(4, 1);
+  EXPECT_FALSE(alternates(rises));
+  for (std::size_t at = 1; at < rises.size(); at += 8) rises[at] = 80;
+  EXPECT_TRUE(alternates(rises));
+  rises[9] = 100;
+  EXPECT_FALSE(alternates(rises)) << "one of the lower is not";
+}
+
+TEST(StairPeriod, OfFewStairsDoesNotTellWhetherTheyAlternate) {
+  EXPECT_TRUE(stairs_alternate(std::vector<double>{50, 0, 90, 0, 50, 0, 90, 0, 50, 0, 90, 0}, 2, 0));
+  EXPECT_FALSE(stairs_alternate(std::vector<double>{50, 0, 90, 0, 50, 0, 90, 0, 50, 0}, 2, 0));
 }
 
 TEST(StairPeriod, OfOneLengthIsNone) {
