@@ -88,9 +88,12 @@ Cache find_cache(const Survey& survey, std::size_t depth, bool merge_rest) {
 
 Cache read_again(Cache cache) {
   const Survey& survey = *cache.survey;
-  const SweepReading reading = read_sweep(survey.footprints_bytes, survey.histograms, survey.tiny,
-                                          {cache.hit_floor_cycles(), cache.hit_limit_cycles(), cache.misses_at_most(),
-                                           survey.levels[cache.last_level].misjudged});
+  // The first footprints are small enough for what SMs share, and too large for some caches of their own.
+  const bool may_be_tiny = cache.first_level == 0 && !survey.site.exclusive;
+  const SweepReading reading =
+      read_sweep(survey.footprints_bytes, survey.histograms, survey.tiny,
+                 {cache.hit_floor_cycles(), cache.hit_limit_cycles(), cache.misses_at_most(),
+                  survey.levels[cache.last_level].misjudged, may_be_tiny ? survey.tiny_bytes : 0});
   cache.fits_bytes = reading.fits_bytes;
   cache.resident_bytes = reading.resident_bytes;
   cache.nearer_bytes = reading.nearer_bytes;

@@ -55,6 +55,7 @@ struct Survey {
   stats::Histogram cold;       // of first touches, one per line
   // Raw cycles of every load of passes at kMinimumStrideBytes over arrays that were in no cache.
   std::vector<std::vector<std::uint32_t>> cold_passes;
+  std::uint64_t tiny_bytes = 0;  // of the tiny array
 
   // Else it is only begun: of a tiny array.
   [[nodiscard]] bool is_complete() const { return !cold_passes.empty(); }

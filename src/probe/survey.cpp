@@ -31,6 +31,7 @@ constexpr SurveyParameters kParameters;
 // Latency of loads that all hit: untimed, so exact; and timed, so that the timer's cost is the difference.
 void run_tiny(Lab& lab, Survey& survey) {
   const ChaseArray array = make_array(survey.site, lab.parameters().tiny_bytes, kMinimumStrideBytes);
+  survey.tiny_bytes = array.bytes;
   std::vector<ChaseStep> steps = {{.kind = StepKind::kWarm, .loads = 4 * array.element_count()},
                                   {.kind = StepKind::kTimed, .loads = kParameters.tiny_timed_loads}};
   const std::size_t untimed = steps.size();

@@ -134,6 +134,7 @@ SweepReading read_sweep(std::span<const std::uint64_t> footprints_bytes, std::sp
   SweepReading reading;
   const double tiny_noise = 1 - stats::fraction_below(tiny, band.limit_cycles);
   std::vector<double> noises = {tiny_noise};
+  if (tiny_noise <= parameters.tiny_misses) reading.fits_bytes = band.tiny_bytes;
   for (std::size_t i = 0; i < footprints_bytes.size(); ++i) {
     const double hits = stats::fraction_below(histograms[i], band.limit_cycles);
     const auto bytes = static_cast<double>(footprints_bytes[i]);

@@ -150,6 +150,9 @@ struct SweepReadingParameters {
   // A footprint fits when at most this part of its loads misses beyond what does of a tiny array. Coarse: the size
   // probe draws the edge.
   double fits_tolerance = 0.01;
+  // And the tiny array, where at most this part of its loads misses. Larger: that of a few lines that drive one another
+  // out fits; smaller: outliers and slices make a cache of 384 B one of nothing.
+  double tiny_misses = 0.1;
   // Loads of a footprint that can tell how many look like misses although they hit.
   std::uint64_t min_loads = 1024;
   // What is held is told by no footprint with fewer hits than so many times those that misses are taken for. Larger:
@@ -163,6 +166,8 @@ struct CacheBand {
   double limit_cycles = 0;    // raw latencies below this hit in the cache or nearer
   double misses_at_most = 1;  // part of the loads that can miss
   double misjudged = 0;       // part of the misses that look like hits
+  // What the tiny array takes, where the cache may be smaller than every footprint. 0: it is not.
+  std::uint64_t tiny_bytes = 0;
 };
 
 struct SweepReading {

@@ -43,5 +43,27 @@ TEST(NeighbourSetsTruth, LinesInTurnAreMeasured) {
   EXPECT_EQ(topology.find_attribute("constant_l1", "line_size")->number(), 128);
 }
 
+// Smaller than every footprint: only the tiny array fits, and that is too little to say that neighbours share a set.
+TEST(NeighbourSetsTruth, ACacheOfThreeLinesIsMeasured) {
+  sim::MachineSpec machine = sim::parse_machine(*sim::builtin_machine("h200"));
+  truth::take_groups(machine, 8);
+  for (sim::CacheSpec& cache : machine.caches) {
+    if (cache.id != "constant_l1") continue;
+    cache.size_bytes = 384;
+    cache.line_bytes = 128;
+    cache.sector_bytes = 32;
+    cache.ways = 3;
+    cache.set_ways.clear();
+    cache.replacement = sim::Replacement::kLru;
+    cache.index = sim::IndexHash::kModulo;
+  }
+  DiscoverOptions options;
+  options.elements = {"constant_l1"};
+  options.attributes = {"size", "line_size"};
+  const Topology topology = truth::discover_machine(machine, 1, std::move(options)).topology;
+  EXPECT_EQ(topology.find_attribute("constant_l1", "size")->number(), 384);
+  EXPECT_EQ(topology.find_attribute("constant_l1", "line_size")->number(), 128);
+}
+
 }  // namespace
 }  // namespace gputopo

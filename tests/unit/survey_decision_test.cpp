@@ -35,6 +35,19 @@ TEST(SweepReading, WhatFitsAndWhatStaysOfWhatDoesNot) {
   EXPECT_EQ(reading.noise, 0);
 }
 
+TEST(SweepReading, OfACacheSmallerThanAnyFootprint) {
+  const std::vector<std::uint64_t> footprints = {512, 1024};
+  const std::vector<stats::Histogram> none_fits = {loads_of(500, 1500, 0), loads_of(0, 2000, 0)};
+  const auto fits = [&](const stats::Histogram& tiny) {
+    CacheBand band = kNearest;
+    band.tiny_bytes = 256;
+    return read_sweep(footprints, none_fits, tiny, band).fits_bytes;
+  };
+  EXPECT_EQ(fits(loads_of(990, 10, 0)), 256u);
+  EXPECT_EQ(fits(loads_of(700, 300, 0)), 0u) << "not even the tiny array";
+  EXPECT_EQ(read_sweep(footprints, none_fits, loads_of(1000, 0, 0), kNearest).fits_bytes, 0u) << "of what SMs share";
+}
+
 TEST(SweepReading, ARampIsNotANeighbour) {
   const SweepReading reading =
       reading_of({loads_of(2000, 0, 0), loads_of(1985, 15, 0), loads_of(1900, 100, 0), loads_of(1000, 1000, 0)});
