@@ -144,6 +144,24 @@ LevelsFound levels_of(const Survey& survey, const std::vector<stats::Histogram>&
   return found;
 }
 
+LevelsFound levels_of_all(const Survey& survey) {
+  std::vector<stats::Histogram> all = {survey.tiny};
+  all.insert(all.end(), survey.histograms.begin(), survey.histograms.end());
+  all.push_back(survey.cold);
+  return levels_of(survey, all);
+}
+
+// A cache that the vendor does not tell of may be larger than any footprint of what it does tell.
+void sweep_shared(Lab& lab, Survey& survey) {
+  std::optional<SweepPart> part = shared_sweep(static_cast<double>(lab.last_cache_bytes()));
+  while (part) {
+    run_part(lab, survey, *part);
+    if (lab.tells_last_cache()) return;
+    const double nearer = part_before_memory(survey.histograms.back(), levels_of_all(survey).levels, survey.cold);
+    part = next_shared_sweep(static_cast<double>(survey.footprints_bytes.back()), nearer, lab.info().max_array_bytes);
+  }
+}
+
 // Near memory and far memory are no two caches, and no matter whether they are told apart. Of footprints whose loads do
 // not wait for translations: levels that those make are none.
 LevelsFound merge_memory(const Survey& survey, LevelsFound found, const std::vector<stats::Histogram>& footprints) {
@@ -187,7 +205,7 @@ void sweep_footprints(Lab& lab, Survey& survey) {
   survey.footprints_bytes.clear();
   survey.histograms.clear();
   if (survey.site.exclusive) {
-    run_part(lab, survey, shared_sweep(static_cast<double>(lab.last_cache_bytes())));
+    sweep_shared(lab, survey);
     return;
   }
   const double nearest_limit = survey.levels.front().high_cycles;
@@ -215,15 +233,6 @@ std::uint64_t fetched_at_once(const Lab& lab, const Survey& survey) {
   return is_clear ? std::min(narrow.bytes, wide.bytes) : wide.bytes;
 }
 
-void find_levels(Survey& survey) {
-  std::vector<stats::Histogram> all = {survey.tiny};
-  all.insert(all.end(), survey.histograms.begin(), survey.histograms.end());
-  all.push_back(survey.cold);
-  LevelsFound found = levels_of(survey, all);
-  survey.levels = std::move(found.levels);
-  survey.unsure_level = found.unsure;
-}
-
 }  // namespace
 
 Survey begin_survey(Lab& lab, const Site& site) {
@@ -249,7 +258,9 @@ Survey complete_survey(Lab& lab, Survey survey, const Translation& translation) 
     do {
       survey.fetch_bytes = fetched_at_once(lab, survey);
       sweep_footprints(lab, survey);
-      find_levels(survey);
+      LevelsFound found = levels_of_all(survey);
+      survey.levels = std::move(found.levels);
+      survey.unsure_level = found.unsure;
     } while (fetched_at_once(lab, survey) < survey.fetch_bytes);
     if (translation.free_bytes > 0 && translation.free_bytes < survey.footprints_bytes.back()) {
       set_translation_aside(lab, survey, translation);

@@ -13,6 +13,10 @@ double clamped(std::uint64_t bytes, std::uint64_t clamp_bytes) {
   return static_cast<double>(clamp_bytes == 0 ? bytes : std::min(bytes, clamp_bytes));
 }
 
+double part_in(const stats::Histogram& loads, const stats::Level& level) {
+  return stats::fraction_below(loads, level.high_cycles) - stats::fraction_below(loads, level.low_cycles);
+}
+
 }  // namespace
 
 std::vector<double> SweepPart::footprints() const {
@@ -40,6 +44,24 @@ std::optional<SweepPart> next_sweep_part(double swept_bytes, double hits, std::u
 SweepPart shared_sweep(double last_cache_bytes, const SweepParameters& parameters) {
   return {parameters.first_bytes_of_shared, parameters.beyond_last_cache * last_cache_bytes,
           parameters.per_octave_of_shared, 1};
+}
+
+std::optional<SweepPart> next_shared_sweep(double swept_bytes, double nearer, std::uint64_t memory_bytes,
+                                           const SweepParameters& parameters) {
+  const auto last_limit =
+      static_cast<double>(std::min(parameters.last_limit_bytes_of_shared, memory_bytes / parameters.memory_divisor));
+  const double from_bytes = swept_bytes * std::exp2(1 / parameters.per_octave_of_shared);
+  if (from_bytes > last_limit || nearer <= parameters.still_nearer) return std::nullopt;
+  return SweepPart{from_bytes, std::min(parameters.beyond_last_cache * swept_bytes, last_limit),
+                   parameters.per_octave_of_shared, 1};
+}
+
+double part_before_memory(const stats::Histogram& footprint, const std::vector<stats::Level>& levels,
+                          const stats::Histogram& cold, const SweepParameters& parameters) {
+  for (const stats::Level& level : levels) {
+    if (part_in(cold, level) >= parameters.of_cold) return stats::fraction_below(footprint, level.low_cycles);
+  }
+  return 0;
 }
 
 double nearest_limit_cycles(const stats::Histogram& tiny, const NearestLevelParameters& parameters) {
@@ -107,9 +129,6 @@ std::optional<std::size_t> level_hidden_by_translation(const std::vector<stats::
 std::vector<stats::Level> with_memory_as_one(std::vector<stats::Level> levels,
                                              std::span<const stats::Histogram> footprints, const stats::Histogram& cold,
                                              const MemoryLevelsParameters& parameters) {
-  const auto part_in = [](const stats::Histogram& loads, const stats::Level& level) {
-    return stats::fraction_below(loads, level.high_cycles) - stats::fraction_below(loads, level.low_cycles);
-  };
   // The first level is no memory's, or there is no cache.
   while (levels.size() > 2) {
     const stats::Level& last = levels.back();

@@ -23,8 +23,16 @@ struct SweepParameters {
   // The smallest footprint: half the smallest cache any GPU had; and of what SMs share.
   double first_bytes = 512;
   double first_bytes_of_shared = 16 << 10;
-  // Of what SMs share the largest, in capacities of the last cache by its vendor: memory shows clearly.
+  // Of what SMs share the largest, in capacities of the last cache by its vendor: memory shows clearly. Where the
+  // vendor does not tell that one, the sweep goes on, by so many times, while more than this part of the loads are
+  // nearer than memory; up to the largest footprint, and this part of the memory that is free. More hits: a cache is
+  // taken for exceeded that replaces at random; fewer: one that is exceeded is swept on and on.
   double beyond_last_cache = 2.5;
+  double still_nearer = 0.4;
+  std::uint64_t last_limit_bytes_of_shared = 512u << 20;
+  std::uint64_t memory_divisor = 8;
+  // Memory is the nearest level that this part of cold loads has. Larger: near memory that is rare counts as a cache.
+  double of_cold = 0.1;
   // The sweep goes up to the first limit, and then on, by so much at a time, up to the last one while more than this
   // part of the loads still hits.
   std::uint64_t first_limit_bytes = 1u << 20;
@@ -55,8 +63,14 @@ struct SweepPart {
 [[nodiscard]] SweepPart first_sweep_part(std::uint64_t clamp_bytes, const SweepParameters& parameters = {});
 [[nodiscard]] std::optional<SweepPart> next_sweep_part(double swept_bytes, double hits, std::uint64_t clamp_bytes,
                                                        const SweepParameters& parameters = {});
-// Of what SMs share, all of it.
+// Of what SMs share the first part; and what follows where the vendor does not tell the last cache, whose largest
+// footprint this part of the loads are of a level before memory.
 [[nodiscard]] SweepPart shared_sweep(double last_cache_bytes, const SweepParameters& parameters = {});
+[[nodiscard]] std::optional<SweepPart> next_shared_sweep(double swept_bytes, double nearer, std::uint64_t memory_bytes,
+                                                         const SweepParameters& parameters = {});
+// That part, of a footprint's loads and of cold ones.
+[[nodiscard]] double part_before_memory(const stats::Histogram& footprint, const std::vector<stats::Level>& levels,
+                                        const stats::Histogram& cold, const SweepParameters& parameters = {});
 
 struct NearestLevelParameters {
   // The tiny array's own spread is up to this quantile; what is slower is an outlier.

@@ -130,6 +130,18 @@ TEST(Sweep, OfWhatSmsShareGoesBeyondTheLastCache) {
   EXPECT_EQ(part.footprints().front(), 16384);
 }
 
+TEST(Sweep, OfWhatSmsShareGoesOnBeyondWhatTheVendorTells) {
+  constexpr std::uint64_t kMemory = 64ull << 30;
+  const std::optional<SweepPart> next = next_shared_sweep(8 << 20, 0.9, kMemory);
+  ASSERT_TRUE(next);
+  EXPECT_EQ(next->to_bytes, 20 << 20);
+  EXPECT_EQ(next->footprints().size(), 2u) << "two to the octave, from the last on";
+  EXPECT_FALSE(next_shared_sweep(8 << 20, 0.3, kMemory)) << "most loads go to memory";
+  EXPECT_EQ(next_shared_sweep(300 << 20, 0.9, kMemory)->to_bytes, 512 << 20);
+  EXPECT_FALSE(next_shared_sweep(400 << 20, 0.9, kMemory)) << "far enough";
+  EXPECT_FALSE(next_shared_sweep(8 << 20, 0.9, 64 << 20)) << "no more than an eighth of the memory";
+}
+
 // Bins of two cycles: `near` loads of 40 cycles and `far` of 80.
 stats::Histogram two_kinds(std::uint32_t near, std::uint32_t far) {
   stats::Histogram histogram(60);
@@ -171,6 +183,13 @@ TEST(MemoryAsOne, NearAndFarMemoryBehindACacheInOnePart) {
   const std::vector<stats::Level> levels = {{0, 475, 200, 0}, {475, 650, 550, 0}, {650, INFINITY, 750, 0}};
   const std::vector<stats::Histogram> footprints = {sided(100, 0, 0, 0), sided(60, 0, 20, 20)};
   EXPECT_EQ(with_memory_as_one(levels, footprints, sided(0, 0, 50, 50)).size(), 2u);
+}
+
+TEST(Sweep, MemoryIsTheNearestLevelOfColdLoads) {
+  EXPECT_DOUBLE_EQ(part_before_memory(sided(10, 60, 20, 10), kSided, sided(0, 0, 50, 50)), 0.7) << "near memory too";
+  EXPECT_DOUBLE_EQ(part_before_memory(sided(10, 60, 20, 10), kSided, sided(0, 2, 0, 98)), 0.9)
+      << "a few cold loads that hit what was fetched along";
+  EXPECT_EQ(part_before_memory(sided(10, 60, 20, 10), {}, sided(0, 0, 50, 50)), 0);
 }
 
 TEST(MemoryAsOne, NeitherCachesNorMissesOfTlbs) {
