@@ -11,6 +11,7 @@
 
 #include "gputopo/error.h"
 #include "gputopo/program.h"
+#include "gputopo/times.h"
 
 namespace gputopo {
 
@@ -97,6 +98,11 @@ class Device {
   // down by heat or power.
   [[nodiscard]] virtual std::vector<std::string> warnings() { return {}; }
 
+  // Where the time of this thread went so far, all of its devices together: zeros where no driver is called, or times
+  // are not kept (see DiscoverOptions::profile). And the calls, by name.
+  [[nodiscard]] virtual DeviceTimes times() const { return {}; }
+  [[nodiscard]] virtual std::vector<NamedCallTimes> call_times() const { return {}; }
+
   // The device's own code for a program (PTX for cuda), for --dump-program; empty where there is none.
   [[nodiscard]] virtual std::string native_code(const Program&) { return {}; }
 };
@@ -129,6 +135,8 @@ class Recorder : public Device {
   void end_when(std::function<bool()> ended) override;
   void rest(double seconds) override;
   [[nodiscard]] std::vector<std::string> warnings() override;
+  [[nodiscard]] DeviceTimes times() const override;
+  [[nodiscard]] std::vector<NamedCallTimes> call_times() const override;
   [[nodiscard]] std::string native_code(const Program& program) override;
   // Writes beside and renames. Throws FileError.
   void save(const std::string& path) const;

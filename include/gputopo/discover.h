@@ -26,6 +26,7 @@ struct DiscoverOptions {
   std::uint64_t seed = 1;
   bool keep_samples = true;                 // SampleTables in the model: the evidence in reports
   const std::atomic<bool>* stop = nullptr;  // set it to end after the running launch
+  bool profile = false;  // where the time of the device's driver goes: Topology::profile, and of each step
   std::function<void(const Progress&)> on_progress;
   std::function<void(const Program&)> on_program;  // sees every program before it runs (--dump-program)
   std::function<void(const std::string&)> on_log;  // --verbose: one line of what a probe decided and why

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "gputopo/catalogue.h"
+#include "gputopo/times.h"
 
 namespace gputopo {
 
@@ -149,8 +150,17 @@ struct MemoryElement {
 struct ProbeTime {
   std::string probe;  // "l1.size"
   double seconds = 0;
-  std::uint64_t programs = 0;  // how many programs it ran
+  std::uint64_t programs = 0;              // how many programs it ran
+  std::optional<DeviceTimes> device = {};  // with --profile; the rest of its seconds is what the host computes
   friend bool operator==(const ProbeTime&, const ProbeTime&) = default;
+};
+
+// Of a run with --profile.
+struct Profile {
+  DeviceTimes opening;                // before the first step: the device was opened
+  DeviceTimes total;                  // with the opening
+  std::vector<NamedCallTimes> calls;  // of the driver, all that there were
+  friend bool operator==(const Profile&, const Profile&) = default;
 };
 
 // One report: everything that is known of one device.
@@ -171,6 +181,7 @@ struct Topology {
   std::vector<MemoryElement> memory;
   double total_seconds = 0;
   std::vector<ProbeTime> timing;
+  std::optional<Profile> profile;
   std::vector<std::string> warnings;
 
   [[nodiscard]] const MemoryElement* find_memory(std::string_view id) const;

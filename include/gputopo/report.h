@@ -33,6 +33,10 @@ struct TerminalStyle {
 // The hierarchy as nested boxes, for a terminal.
 [[nodiscard]] std::string to_tree(const Topology& topology, const TerminalStyle& style);
 
+// Where the time of a run went, step by step, the longest first; then the calls of the driver. Empty where the run kept
+// no profile.
+[[nodiscard]] std::string profile_text(const Topology& topology);
+
 // Every value on a line of its own: element, attribute, value, low, high, unit, source (RFC 4180).
 [[nodiscard]] std::string to_csv(const Topology& topology);
 

@@ -25,6 +25,7 @@
 #include "cli/standard_streams.h"
 #include "cli/terminal_style.h"
 #include "cli/watchdog.h"
+#include "device/driver_call.h"
 #include "file/folder_output.h"
 #include "file/visible.h"
 #include "file/writable.h"
@@ -120,6 +121,7 @@ DiscoverOptions discover_options(const Options& options) {
   result.attributes = options.attributes;
   result.full = options.full;
   result.budget_seconds = options.budget_seconds;
+  result.profile = options.profile;
   return result;
 }
 
@@ -216,6 +218,7 @@ int run_discover(const Options& options) {
   const Turn turn = take_turn(options, interrupted);
   if (turn.code != kExitComplete) return turn.code;
   watchdog.restart();
+  if (options.profile) time_driver_calls();
   std::unique_ptr<Device> device = open_device(options.device, options.seed);
   if (!options.record_path.empty()) {
     auto wrapped = std::make_unique<Recorder>(std::move(device));
@@ -226,6 +229,7 @@ int run_discover(const Options& options) {
   watchdog.restart();
   const Topology topology = measure(options, *device, interrupted, known);
   known = nullptr;
+  if (options.profile) say_text(profile_text(topology));
   const Outcome outcome = judge(topology, interrupted);
   Attempts attempt;
   write_outputs(options, topology, recorder, attempt);

@@ -63,6 +63,7 @@ void add_discover_options(CLI::App& app, Options& options) {
   app.add_flag("--verbose", options.verbose, "Say on standard error what each probe decides and why");
   app.add_flag("--dump-program", options.dump_program,
                "Print each program and the device's code for it to standard error");
+  app.add_flag("--profile", options.profile, "Say on standard error where the time went; --json keeps it too");
 }
 
 void add_device_option(CLI::App& app, Options& options) {

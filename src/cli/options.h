@@ -49,6 +49,7 @@ struct Options {
   bool quiet = false;
   bool verbose = false;
   bool dump_program = false;
+  bool profile = false;
 };
 
 // Throws UsageError for a command line that is wrong.

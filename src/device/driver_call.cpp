@@ -5,6 +5,9 @@
 
 #include <atomic>
 #include <chrono>
+#include <map>
+#include <string_view>
+#include <unordered_map>
 
 #include "gputopo/error.h"
 
@@ -22,7 +25,9 @@ struct WatchedCalls {
 
 WatchedCalls g_calls;
 thread_local bool t_is_watched = false;
+thread_local bool t_is_timed = false;
 thread_local bool t_is_in_call = false;
+thread_local std::unordered_map<const char*, CallTimes> t_times;  // by name, where it lies
 
 }  // namespace
 
@@ -46,18 +51,40 @@ void throw_no_result(const std::string& call) {
       call));
 }
 
-InDriverCall::InDriverCall(const char* name) {
-  if (!t_is_watched || t_is_in_call) return;
+void time_driver_calls() { t_is_timed = true; }
+
+bool driver_calls_are_timed() { return t_is_timed; }
+
+std::vector<NamedCallTimes> driver_call_times() {
+  std::map<std::string_view, CallTimes> by_name;
+  for (const auto& [name, times] : t_times) {
+    by_name[name].calls += times.calls;
+    by_name[name].seconds += times.seconds;
+  }
+  std::vector<NamedCallTimes> calls;
+  for (const auto& [name, times] : by_name) calls.push_back({std::string(name), times});
+  return calls;
+}
+
+InDriverCall::InDriverCall(const char* name) : name_(name) {
+  if ((!t_is_watched && !t_is_timed) || t_is_in_call) return;
   is_outermost_ = t_is_in_call = true;
+  begin_ = std::chrono::steady_clock::now();
+  if (!t_is_watched) return;
   g_calls.name = name;
-  g_calls.since = std::chrono::steady_clock::now().time_since_epoch().count();
+  g_calls.since = begin_.time_since_epoch().count();
   g_calls.state = CallState::kRunning;
 }
 
 InDriverCall::~InDriverCall() {
   if (!is_outermost_) return;
+  if (t_is_timed) {
+    CallTimes& times = t_times[name_];
+    ++times.calls;
+    times.seconds += std::chrono::duration<double>(std::chrono::steady_clock::now() - begin_).count();
+  }
   CallState expected = CallState::kRunning;
-  while (!g_calls.state.compare_exchange_strong(expected, CallState::kNone)) {
+  while (t_is_watched && !g_calls.state.compare_exchange_strong(expected, CallState::kNone)) {
     expected = CallState::kRunning;
     ::pause();  // another thread ends the process
   }

@@ -2,8 +2,12 @@
 // which and for how long, and can hold it there.
 #pragma once
 
+#include <chrono>
 #include <optional>
 #include <string>
+#include <vector>
+
+#include "gputopo/times.h"
 
 namespace gputopo {
 
@@ -21,6 +25,12 @@ struct RunningCall {
 // process be ended. False if it is in none.
 [[nodiscard]] bool hold_driver_call();
 
+// From now on how long this thread is in which calls is kept, for --profile.
+void time_driver_calls();
+[[nodiscard]] bool driver_calls_are_timed();
+// Of this thread, by name.
+[[nodiscard]] std::vector<NamedCallTimes> driver_call_times();
+
 // While this lives, the thread is in the call.
 class InDriverCall {
  public:
@@ -30,7 +40,9 @@ class InDriverCall {
   ~InDriverCall();
 
  private:
-  bool is_outermost_ = false;  // of the watched thread
+  const char* const name_;
+  bool is_outermost_ = false;  // of a thread that is watched or timed
+  std::chrono::steady_clock::time_point begin_;
 };
 
 // A function of a library, by its name there; null until it is set.

@@ -24,6 +24,7 @@ probe::BenchOptions bench_options(const DiscoverOptions& options) {
           .seed = options.seed,
           .keep_samples = options.keep_samples,
           .stop = options.stop,
+          .profile = options.profile,
           .on_program = options.on_program,
           .on_log = options.on_log};
 }
@@ -103,6 +104,7 @@ Topology discover(Device& device, const DiscoverOptions& options) {
   fill_general(device.info(), topology);
 
   probe::Bench bench(device, bench_options(options));
+  if (const auto opening = bench.device_times()) topology.profile = {.opening = *opening, .total = *opening};
   std::optional<Context> context;  // and the scheduler need each other
   Scheduler scheduler(
       bench,
@@ -145,6 +147,10 @@ Topology discover(Device& device, const DiscoverOptions& options) {
   scheduler.report_end();
 
   topology = found_out();
+  if (topology.profile) {
+    topology.profile->total = bench.device_times().value_or(DeviceTimes{});
+    topology.profile->calls = bench.call_times();
+  }
   if (bench.programs_repeated() > 0) {
     topology.warnings.push_back(fmt::format(
         "other programs had this GPU now and then: {} programs were run again; without them it takes less time",

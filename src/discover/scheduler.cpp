@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <utility>
+
 namespace gputopo {
 
 void Scheduler::report_progress(const std::string& probe) {
@@ -38,24 +40,42 @@ Attribute Scheduler::guarded(ElementId element, AttributeId attribute) {
   }
 }
 
+Scheduler::Spent& Scheduler::Spent::operator+=(const Spent& other) {
+  seconds += other.seconds;
+  device += other.device;
+  return *this;
+}
+
+Scheduler::Spent& Scheduler::Spent::operator-=(const Spent& other) {
+  seconds -= other.seconds;
+  device -= other.device;
+  return *this;
+}
+
+Scheduler::Spent Scheduler::spent_so_far() const {
+  return {bench_.elapsed_seconds(), bench_.device_times().value_or(DeviceTimes{})};
+}
+
 const Attribute& Scheduler::attribute(ElementId element, AttributeId attribute) {
   const auto key = std::pair(element, attribute);
   if (const auto found = results_.find(key); found != results_.end()) return usable(found->second);
   const std::string name = fmt::format("{}.{}", to_string(element), to_string(attribute));
   report_progress(name);
-  const double begin = bench_.elapsed_seconds();
+  const Spent begin = spent_so_far();
   const std::uint64_t programs_before = bench_.programs_run();
-  const double outer_nested = nested_seconds_;
-  nested_seconds_ = 0;
+  Spent outer_nested = std::exchange(nested_, {});
   ++depth_;
   Attribute result = guarded(element, attribute);
   --depth_;
   // What it needed may have met the end: that is why there is no value.
   if (!result.available() && ended_) result = unavailable(ended_->reason, ended_->detail);
-  const double spent = bench_.elapsed_seconds() - begin;
-  timing_.push_back(
-      {.probe = name, .seconds = spent - nested_seconds_, .programs = bench_.programs_run() - programs_before});
-  nested_seconds_ = outer_nested + spent;
+  Spent spent = spent_so_far();
+  spent -= begin;
+  outer_nested += spent;
+  spent -= std::exchange(nested_, outer_nested);
+  ProbeTime& time = timing_.emplace_back(
+      ProbeTime{.probe = name, .seconds = spent.seconds, .programs = bench_.programs_run() - programs_before});
+  if (bench_.options().profile) time.device = spent.device;
   if (!result.available()) bench_.log(fmt::format("{}: {}: {}", name, to_string(result.reason), result.detail));
   for (SampleTable& table : result.samples) table.name = name + "." + table.name;
   return usable(results_.emplace(key, std::move(result)).first->second);

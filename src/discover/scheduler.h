@@ -39,6 +39,15 @@ class Scheduler : public Attributes {
   [[nodiscard]] const std::vector<std::string>& warnings() const { return warnings_; }
 
  private:
+  // The time that has passed, and where the device's went.
+  struct Spent {
+    double seconds = 0;
+    DeviceTimes device;
+    Spent& operator+=(const Spent& other);
+    Spent& operator-=(const Spent& other);
+  };
+
+  [[nodiscard]] Spent spent_so_far() const;
   [[nodiscard]] Attribute guarded(ElementId element, AttributeId attribute);
   // As a step may use it: one that was disturbed may be there, and a step that took it for absent would be wrong.
   // Throws Disturbed then.
@@ -53,8 +62,8 @@ class Scheduler : public Attributes {
   std::optional<Absence> ended_;  // set: no more programs; why
   std::vector<ProbeTime> timing_;
   std::vector<std::string> warnings_;
-  double nested_seconds_ = 0;  // spent in steps that the running one asked for
-  int depth_ = 0;              // steps that are running, each asked for by the one before
+  Spent nested_;   // in steps that the running one asked for
+  int depth_ = 0;  // steps that are running, each asked for by the one before
   std::size_t done_ = 0;
   std::size_t total_ = 0;
 };

@@ -5,6 +5,7 @@
 #include <atomic>
 #include <chrono>
 #include <functional>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -47,6 +48,7 @@ struct BenchOptions {
   std::uint64_t seed = 1;
   bool keep_samples = true;
   const std::atomic<bool>* stop = nullptr;
+  bool profile = false;
   std::function<void(const Program&)> on_program;
   std::function<void(const std::string&)> on_log;
 };
@@ -81,6 +83,11 @@ class Bench {
   [[nodiscard]] std::uint64_t programs_run() const { return programs_run_; }
   // Of all programs so far.
   [[nodiscard]] const Conditions& conditions() const { return conditions_; }
+  // Nothing where no profile is wanted.
+  [[nodiscard]] std::optional<DeviceTimes> device_times() const {
+    return options_.profile ? std::optional(device_.times()) : std::nullopt;
+  }
+  [[nodiscard]] std::vector<NamedCallTimes> call_times() const { return device_.call_times(); }
   [[nodiscard]] std::vector<std::string> device_warnings() { return device_.warnings(); }
 
   // --verbose: one line of what was decided and why.

@@ -11,7 +11,9 @@
 #include "gputopo/catalogue.h"
 #include "gputopo/error.h"
 #include "gputopo/report.h"
+#include "report/json_node.h"
 #include "report/thin.h"
+#include "report/timing_json.h"
 #include "report/upgrade.h"
 #include "report/value_json.h"
 
@@ -19,6 +21,7 @@ namespace gputopo {
 namespace {
 
 using Json = nlohmann::ordered_json;
+using report::Node;
 using report::value_json;
 
 // ---- writing ----
@@ -139,14 +142,6 @@ Json memory_json(const std::vector<MemoryElement>& memory) {
   return json;
 }
 
-Json timing_json(const Topology& topology) {
-  Json probes = Json::array();
-  for (const ProbeTime& probe : topology.timing) {
-    probes.push_back(Json{{"probe", probe.probe}, {"seconds", probe.seconds}, {"programs", probe.programs}});
-  }
-  return Json{{"total_seconds", topology.total_seconds}, {"probes", std::move(probes)}};
-}
-
 bool holds_plain_values(const Json& json) {
   return std::none_of(json.begin(), json.end(), [](const Json& element) { return element.is_structured(); });
 }
@@ -173,105 +168,6 @@ void write_pretty(const Json& json, std::size_t depth, bool is_element, std::str
 }
 
 // ---- reading ----
-
-// A part of the document that knows where it stands in it, for messages.
-class Node {
- public:
-  Node(const Json& json, std::string path) : json_(&json), path_(std::move(path)) {}
-
-  [[nodiscard]] Node at(const std::string& key) const {
-    if (!json_->is_object()) fail("an object");
-    const auto found = json_->find(key);
-    if (found == json_->end()) throw FormatError(fmt::format("the report has no '{}'", child_path(key)));
-    return {*found, child_path(key)};
-  }
-  [[nodiscard]] bool has(const std::string& key) const { return json_->is_object() && json_->contains(key); }
-
-  [[nodiscard]] std::vector<std::pair<std::string, Node>> members() const {
-    if (!json_->is_object()) fail("an object");
-    std::vector<std::pair<std::string, Node>> result;
-    for (const auto& [key, value] : json_->items()) result.emplace_back(key, Node(value, child_path(key)));
-    return result;
-  }
-  [[nodiscard]] std::vector<Node> elements() const {
-    if (!json_->is_array()) fail("a list");
-    std::vector<Node> result;
-    for (std::size_t i = 0; i < json_->size(); ++i) result.emplace_back((*json_)[i], fmt::format("{}[{}]", path_, i));
-    return result;
-  }
-  [[nodiscard]] bool is_object() const { return json_->is_object(); }
-
-  [[nodiscard]] std::string text() const {
-    if (!json_->is_string()) fail("a text");
-    return json_->get<std::string>();
-  }
-  [[nodiscard]] bool boolean() const {
-    if (!json_->is_boolean()) fail("true or false");
-    return json_->get<bool>();
-  }
-  [[nodiscard]] double number() const {
-    if (!json_->is_number()) fail("a number");
-    return json_->get<double>();
-  }
-  [[nodiscard]] std::int64_t integer() const {
-    if (!json_->is_number_integer()) fail("a whole number");
-    return json_->get<std::int64_t>();
-  }
-  [[nodiscard]] std::optional<double> optional_number() const {
-    return json_->is_null() ? std::nullopt : std::optional<double>(number());
-  }
-  [[nodiscard]] std::vector<std::string> texts() const {
-    std::vector<std::string> result;
-    for (const Node& element : elements()) result.push_back(element.text());
-    return result;
-  }
-
-  [[nodiscard]] UnitGroups unit_groups() const {
-    UnitGroups result;
-    for (const Node& group : elements()) {
-      std::vector<std::uint32_t>& members = result.groups.emplace_back();
-      for (const Node& member : group.elements()) {
-        const std::int64_t unit = member.integer();
-        if (unit < 0 || unit >= limits::kMaxSms) member.fail("the number of an SM");
-        members.push_back(static_cast<std::uint32_t>(unit));
-      }
-    }
-    return result;
-  }
-
-  // An empty list is one of texts, as `shared_with` may be.
-  [[nodiscard]] Value value() const {
-    if (json_->is_null()) return std::monostate{};
-    if (json_->is_boolean()) return boolean();
-    if (json_->is_number_integer()) return integer();
-    if (json_->is_number()) return number();
-    if (json_->is_string()) return text();
-    if (json_->is_array() && !json_->empty() && json_->front().is_number()) {
-      std::vector<double> numbers;
-      for (const Node& element : elements()) numbers.push_back(element.number());
-      return numbers;
-    }
-    if (json_->is_array() && !json_->empty() && json_->front().is_array()) return unit_groups();
-    return texts();
-  }
-  [[nodiscard]] NamedValues named_values() const {
-    NamedValues result;
-    for (const auto& [name, node] : members()) result.emplace_back(name, node.value());
-    return result;
-  }
-
-  [[noreturn]] void fail(std::string_view expected) const {
-    throw FormatError(fmt::format("the report's '{}' is not {}", path_.empty() ? "document" : path_, expected));
-  }
-
- private:
-  [[nodiscard]] std::string child_path(const std::string& key) const {
-    return path_.empty() ? shown(key) : path_ + "." + shown(key);
-  }
-
-  const Json* json_;
-  std::string path_;
-};
 
 // Versions before 3 have names of columns only.
 Column read_column(const Node& node, std::int64_t version) {
@@ -401,7 +297,7 @@ std::string to_json(const Topology& topology) {
   json["compute"] = Json::object();
   add_attributes(json["compute"], topology.compute);
   json["memory"] = memory_json(topology.memory);
-  json["timing"] = timing_json(topology);
+  json["timing"] = report::timing_json(topology);
   json["warnings"] = topology.warnings;
   std::string text;
   write_pretty(json, 0, false, text);
@@ -434,12 +330,7 @@ Topology read_json(std::string_view text) {
     topology.memory.push_back({id, element.at("title").text(), read_attributes(element, version)});
   }
 
-  const Node timing = root.at("timing");
-  topology.total_seconds = timing.at("total_seconds").number();
-  for (const Node& probe : timing.at("probes").elements()) {
-    topology.timing.push_back({probe.at("probe").text(), probe.at("seconds").number(),
-                               static_cast<std::uint64_t>(probe.at("programs").integer())});
-  }
+  report::read_timing(root.at("timing"), topology);
   topology.warnings = root.at("warnings").texts();
   if (version < kSchemaVersion) report::upgrade(topology);
   return topology;

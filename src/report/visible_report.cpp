@@ -64,6 +64,7 @@ Topology visible_report(const Topology& topology) {
                   .memory = {},
                   .total_seconds = topology.total_seconds,
                   .timing = topology.timing,
+                  .profile = topology.profile,
                   .warnings = visible(topology.warnings)};
   for (const MemoryElement& element : topology.memory) {
     result.memory.push_back({visible_line(element.id), visible_line(element.title), visible(element.attributes)});

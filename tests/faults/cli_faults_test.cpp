@@ -340,6 +340,34 @@ TEST(CliDevice, ALostDeviceLeavesWhatWasMeasured) {
   EXPECT_THAT(folder.entries(), ::testing::UnorderedElementsAre("a.json", "a.rec"));
 }
 
+TEST(CliProfile, SaysWhereTheTimeOfTheDriverWent) {
+  const TemporaryFolder folder;
+  const CommandResult result = on_fake_gpu("", "--only shared --attribute latency --profile --json -");
+  EXPECT_THAT(result.err, HasSubstr("shared.latency"));
+  EXPECT_THAT(result.err, HasSubstr("cuLaunchKernel"));
+  const Topology topology = read_json(result.out);
+  ASSERT_TRUE(topology.profile.has_value());
+  EXPECT_GT(topology.profile->opening.of(CallKind::kOther).calls, 0u);
+  const auto step = std::ranges::find(topology.timing, "shared.latency", &ProbeTime::probe);
+  ASSERT_NE(step, topology.timing.end());
+  ASSERT_TRUE(step->device.has_value());
+  EXPECT_GT(step->device->gpu_seconds, 0);
+  EXPECT_LE(step->device->gpu_seconds, topology.profile->total.gpu_seconds);
+  for (const CallKind kind : {CallKind::kCopy, CallKind::kLaunch, CallKind::kWait}) {
+    EXPECT_GT(step->device->of(kind).calls, 0u) << to_string(kind);
+    EXPECT_LE(step->device->of(kind).calls, topology.profile->total.of(kind).calls) << to_string(kind);
+  }
+  EXPECT_LE(step->device->driver_seconds(), step->seconds);
+}
+
+TEST(CliProfile, OfASimulatedGpuHasNoDriver) {
+  const CommandResult result = gputopo_with(kQuick + std::string(" --profile --json -"));
+  const Topology topology = read_json(result.out);
+  ASSERT_TRUE(topology.profile.has_value());
+  EXPECT_EQ(topology.profile->total, DeviceTimes{});
+  EXPECT_THAT(result.err, HasSubstr("between the probes"));
+}
+
 TEST(CliReplay, ProgramsThatAreNotInTheRecordingAreNoAnswerOfTheDevice) {
   const TemporaryFolder folder;
   const CommandResult recorded = gputopo_with(kQuick + (" --record " + folder.file("a.rec")));

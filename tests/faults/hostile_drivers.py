@@ -37,6 +37,7 @@ class Reach(typing.NamedTuple):
     element: str
     attributes: str = "size,latency"
     behaviour: str = ""  # of the stand-in
+    options: tuple = ()
 
 
 # Seconds; more where the call was not reached, for a loaded machine takes longer.
@@ -45,12 +46,19 @@ CONSTANTS = Reach("constant_l1", "size")
 TEXTURES = Reach("texture", "size")
 CODE = Reach("icache_l1", "size")
 STREAMS = Reach("device", "read_bandwidth")
+PROFILED = Reach("shared", options=("--profile",))
 NAMED_CUS = Reach("sl1d", "shared_between")
 # Calls that the short measurement does not make. An OLD_GPU has no carve-outs to choose from.
 REACHED_BY = {
     "cuGetErrorName": Reach("shared", behaviour="bad_ptx"),
     "cuGetErrorString": Reach("shared", behaviour="bad_ptx"),
     "cuFuncSetCacheConfig": Reach("shared", behaviour="old_gpu"),
+    "cuEventCreate": PROFILED,
+    "cuEventRecord": PROFILED,
+    "cuEventElapsedTime": PROFILED,
+    "cuEventDestroy_v2": PROFILED,
+    "cuMemcpyDtoH_v2": Reach("shared", behaviour="no_pinned_memory"),
+    "cuMemsetD8_v2": Reach("shared", "atomic_latency"),
     "cuMemcpyDtoD_v2": CONSTANTS,
     "cuModuleGetGlobal_v2": CONSTANTS,
     "cuTexObjectCreate": TEXTURES,
@@ -87,7 +95,7 @@ def ended_badly(result):
     error = result.stderr.decode(errors="replace")
     if result.returncode not in (0, 1, 3):
         return f"ended with {result.returncode}: {error}"
-    if result.returncode == 1 and not error.startswith("gputopo: "):
+    if result.returncode == 1 and not re.search("^gputopo: ", error, re.MULTILINE):  # --profile comes before
         return f"does not say why it failed: {error}"
     return None
 
@@ -139,7 +147,8 @@ def main(library, binary, libcuda, nvml, hip, everything=False):
         def run(case):
             mode, call = case
             reach = REACHED_BY.get(call, Reach(element))
-            command = [binary, "--device", device, "--quiet", "--only", reach.element, "--attribute", reach.attributes]
+            command = [binary, "--device", device, "--quiet", "--only", reach.element, "--attribute", reach.attributes,
+                       *reach.options]
             # They all have one address: each gets locks of its own.
             own = dict(environment, GPUTOPO_LOCK_DIR=tempfile.mkdtemp(dir=locks))
             if problem := problem_of_list(binary, own, mode, call):

@@ -62,6 +62,10 @@ GPUTOPO_SAME(launch_kernel, cuLaunchKernel);
 GPUTOPO_SAME(launch_kernel_ex, cuLaunchKernelEx);
 GPUTOPO_SAME(occupancy_max_active_clusters, cuOccupancyMaxActiveClusters);
 GPUTOPO_SAME(occupancy_max_cluster_size, cuOccupancyMaxPotentialClusterSize);
+GPUTOPO_SAME(event_create, cuEventCreate);
+GPUTOPO_SAME(event_record, cuEventRecord);
+GPUTOPO_SAME(event_elapsed_time, cuEventElapsedTime);
+GPUTOPO_SAME(event_destroy, cuEventDestroy);
 GPUTOPO_SAME(tex_object_create, cuTexObjectCreate);
 GPUTOPO_SAME(tex_object_destroy, cuTexObjectDestroy);
 

@@ -114,6 +114,47 @@ TEST_F(SchedulerTest, ProgressNamesWhatRunsAndStopsAtTheEnd) {
   EXPECT_EQ(progress_[1].done, 1u);
 }
 
+// A device whose driver is busy for a second a program.
+class TimedDevice : public Device {
+ public:
+  [[nodiscard]] const DeviceInfo& info() const override { return info_; }
+  [[nodiscard]] std::vector<ProgramResult> run(std::span<const Program> programs) override {
+    times_.gpu_seconds += static_cast<double>(programs.size());
+    times_.of(CallKind::kWait).seconds += static_cast<double>(programs.size());
+    return std::vector<ProgramResult>(programs.size());
+  }
+  [[nodiscard]] DeviceTimes times() const override { return times_; }
+
+ private:
+  DeviceInfo info_;
+  DeviceTimes times_;
+};
+
+TEST(SchedulerTimes, OfTheDeviceAreTheStepsOwn) {
+  TimedDevice device;
+  for (const bool profile : {true, false}) {
+    probe::Bench bench(device, {.profile = profile});
+    Scheduler* running = nullptr;
+    Scheduler scheduler(bench,
+                        [&](ElementId element, AttributeId) {
+                          static_cast<void>(bench.run({ChaseProgram{}}));
+                          if (element == kOne) static_cast<void>(running->attribute(kOther, kSize));
+                          static_cast<void>(bench.run({ChaseProgram{}, ChaseProgram{}}));
+                          return api_value(std::int64_t{7}, "B");
+                        },
+                        {});
+    running = &scheduler;
+    static_cast<void>(scheduler.attribute(kOne, kSize));
+    ASSERT_EQ(scheduler.timing().size(), 2u);  // the one that was needed first
+    for (const ProbeTime& time : scheduler.timing()) {
+      ASSERT_EQ(time.device.has_value(), profile);
+      if (!profile) continue;
+      EXPECT_EQ(time.device->gpu_seconds, 3) << time.probe;
+      EXPECT_EQ(time.device->of(CallKind::kWait).seconds, 3) << time.probe;
+    }
+  }
+}
+
 TEST_F(SchedulerTest, SamplesAreNamedAfterTheirAttribute) {
   Scheduler scheduler = make([](ElementId, AttributeId) {
     Attribute attribute = api_value(std::int64_t{7}, "B");

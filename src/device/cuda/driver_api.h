@@ -21,6 +21,7 @@ using ContextHandle = struct ContextOpaque*;
 using ModuleHandle = struct ModuleOpaque*;
 using FunctionHandle = struct FunctionOpaque*;
 using StreamHandle = struct StreamOpaque*;
+using EventHandle = struct EventOpaque*;
 using LinkHandle = struct LinkOpaque*;
 
 // CUresult, as far as we tell its values apart.
@@ -192,6 +193,10 @@ struct LaunchConfig {
   X(occupancy_max_active_clusters, "cuOccupancyMaxActiveClusters", Status(int*, FunctionHandle, const LaunchConfig*)) \
   X(occupancy_max_cluster_size, "cuOccupancyMaxPotentialClusterSize",                                                 \
     Status(int*, FunctionHandle, const LaunchConfig*))                                                                \
+  X(event_create, "cuEventCreate", Status(EventHandle*, unsigned flags))                                              \
+  X(event_record, "cuEventRecord", Status(EventHandle, StreamHandle))                                                 \
+  X(event_elapsed_time, "cuEventElapsedTime", Status(float* milliseconds, EventHandle, EventHandle))                  \
+  X(event_destroy, "cuEventDestroy_v2", Status(EventHandle))                                                          \
   X(primary_ctx_release_v2, "cuDevicePrimaryCtxRelease_v2", Status(DeviceHandle))                                     \
   X(primary_ctx_release, "cuDevicePrimaryCtxRelease", Status(DeviceHandle))
 

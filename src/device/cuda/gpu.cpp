@@ -85,6 +85,7 @@ Gpu::Gpu(int ordinal) : driver_(Driver::load()) {
   const NvmlReadings nvml = read_nvml(info_.pci_address);
   busy_warning_ = busy_warning(nvml);
   context_ = std::make_unique<Context>(driver_, device);
+  timer_.emplace(driver_);
   read_info(device, nvml);
   check_told_info(info_, "cuDeviceGetAttribute");
 }
@@ -248,7 +249,9 @@ void Gpu::run(FunctionHandle function, const std::string& name, const launch::Ke
               std::vector<void*> parameters) {
   before_launch();
   set_carve_out(function, launch);
+  timer_->begin(nullptr);
   const Status status = start(function, launch, parameters.data());
+  timer_->end(nullptr);
   // The call itself may load code; from here on it is the GPU that takes its time.
   const auto queued = std::chrono::steady_clock::now();
   if (launch.cluster_size != 0 && is_wrong_cluster(status)) {
@@ -260,6 +263,7 @@ void Gpu::run(FunctionHandle function, const std::string& name, const launch::Ke
                              launch.cluster_size == 0 ? "" : fmt::format(", clusters of {}", launch.cluster_size)));
   driver_->check(driver_->ctx_synchronize(), fmt::format("kernel {}", name));
   after_launch(std::chrono::steady_clock::now() - queued);
+  timer_->collect();
 }
 
 void Gpu::require_clusters() const {

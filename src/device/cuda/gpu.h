@@ -8,6 +8,7 @@
 
 #include "device/cuda/driver_api.h"
 #include "device/cuda/kernel_layout.h"
+#include "device/cuda/kernel_timer.h"
 #include "device/cuda/nvml_api.h"
 #include "device/cuda/ptx.h"
 #include "device/launch/chase_gpu.h"
@@ -62,6 +63,8 @@ class Gpu : public launch::ChaseGpu {
   void download(void* to, DevicePointer from, std::uint64_t bytes) const override;
   void clear(DevicePointer address, std::uint64_t bytes) const override;
 
+  [[nodiscard]] double kernel_seconds() const override { return timer_ ? timer_->seconds() : 0; }
+
   // As Device::warnings().
   [[nodiscard]] std::vector<std::string> warnings() const;
 
@@ -77,6 +80,7 @@ class Gpu : public launch::ChaseGpu {
   std::uint64_t max_linear_texels_ = 0;
   std::string busy_warning_;
   std::unique_ptr<Context> context_;  // before all that lives in it
+  std::optional<KernelTimer> timer_;
   Memory arena_;
   Memory spin_record_;  // of its own: a spin may stand between a program's launches
   std::unique_ptr<Module> chase_module_;

@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "device/driver_call.h"
 #include "device/launch/access_runner.h"
 #include "device/launch/chase_runner.h"
 #include "device/launch/code_runner.h"
@@ -58,6 +59,13 @@ class LaunchDevice : public Device {
   void rest(double seconds) override { std::this_thread::sleep_for(std::chrono::duration<double>(seconds)); }
 
   [[nodiscard]] std::vector<std::string> warnings() override { return gpu_.warnings(); }
+
+  [[nodiscard]] DeviceTimes times() const override {
+    DeviceTimes times = by_kind(call_times());
+    times.gpu_seconds = gpu_.kernel_seconds();
+    return times;
+  }
+  [[nodiscard]] std::vector<NamedCallTimes> call_times() const override { return driver_call_times(); }
 
   [[nodiscard]] std::string native_code(const Program& program) override {
     return std::visit([this](const auto& kind) { return Vendor::native_code(gpu_, kind); }, program);

@@ -95,6 +95,8 @@ class LaunchGpu {
   [[nodiscard]] double seconds_open() const;
   // The SM clock by a block's own clocks if it ran long enough to tell, else the last one known.
   double clock_mhz(const BlockRecord& block);
+  // How long kernels ran, where times are kept (time_driver_calls) and the vendor's interface tells.
+  [[nodiscard]] virtual double kernel_seconds() const { return 0; }
   // No more launches once `ended` says so.
   void end_when(std::function<bool()> ended) { ended_ = std::move(ended); }
 

@@ -119,6 +119,10 @@ std::vector<std::string> Recorder::warnings() {
   return state_->warnings;
 }
 
+DeviceTimes Recorder::times() const { return state_->device->times(); }
+
+std::vector<NamedCallTimes> Recorder::call_times() const { return state_->device->call_times(); }
+
 std::string Recorder::native_code(const Program& program) { return state_->device->native_code(program); }
 
 void Recorder::save(const std::string& path) const {
