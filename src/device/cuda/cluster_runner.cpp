@@ -40,6 +40,7 @@ ProgramResult ClusterRunner::run(const ClusterProgram& program) {
   // The blocks' records begin at their common start.
   const bool met_before = gpu_.others_work();
   gpu_.clear(base, layout.bytes);
+  gpu_.expect_download(parameters.records, layout.arrived - layout.records);
   const double started = gpu_.seconds_open();
   gpu_.run(function, name, launch, {&parameters});
   const std::uint64_t waited_ns = gpu_.waited_ns();

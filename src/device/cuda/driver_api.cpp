@@ -212,6 +212,14 @@ void Memory::swap(Memory& other) noexcept {
   std::swap(bytes_, other.bytes_);
 }
 
+PinnedMemory::PinnedMemory(std::shared_ptr<const Driver> driver, std::uint64_t bytes) : driver_(std::move(driver)) {
+  if (driver_->mem_host_alloc(&data_, bytes, 0) == kSuccess && data_ != nullptr) bytes_ = bytes;
+}
+
+PinnedMemory::~PinnedMemory() {
+  if (data_ != nullptr) driver_->mem_free_host(data_);
+}
+
 std::string compile(const Driver& driver, const std::string& ptx) {
   std::vector<char> log(8192, '\0');
   JitOption options[] = {JitOption::kErrorLogBuffer, JitOption::kErrorLogBufferSizeBytes};
@@ -252,10 +260,14 @@ Module::~Module() {
   if (handle_ != nullptr) driver_->module_unload(handle_);
 }
 
-FunctionHandle Module::function(const char* name) const {
+FunctionHandle Module::function(std::string_view name) const {
+  if (const auto known = functions_.find(name); known != functions_.end()) return known->second;
+  const std::string text(name);
   FunctionHandle found = nullptr;
-  driver_->check(driver_->module_get_function(&found, handle_, name), fmt::format("cuModuleGetFunction({})", name));
+  driver_->check(driver_->module_get_function(&found, handle_, text.c_str()),
+                 fmt::format("cuModuleGetFunction({})", name));
   require_result(found, "cuModuleGetFunction");
+  functions_.emplace(text, found);
   return found;
 }
 

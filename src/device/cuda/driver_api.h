@@ -4,8 +4,11 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
+#include <map>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -166,6 +169,9 @@ struct LaunchConfig {
   X(memcpy_htod, "cuMemcpyHtoD_v2", Status(DevicePointer, const void*, std::size_t))                                   \
   X(memcpy_dtoh, "cuMemcpyDtoH_v2", Status(void*, DevicePointer, std::size_t))                                         \
   X(memcpy_dtod, "cuMemcpyDtoD_v2", Status(DevicePointer, DevicePointer, std::size_t))                                 \
+  X(memcpy_dtoh_async, "cuMemcpyDtoHAsync_v2", Status(void*, DevicePointer, std::size_t, StreamHandle))                \
+  X(mem_host_alloc, "cuMemHostAlloc", Status(void**, std::size_t, unsigned flags))                                     \
+  X(mem_free_host, "cuMemFreeHost", Status(void*))                                                                     \
   X(memset_d8, "cuMemsetD8_v2", Status(DevicePointer, unsigned char, std::size_t))                                     \
   X(module_load_data_ex, "cuModuleLoadDataEx", Status(ModuleHandle*, const void*, unsigned, JitOption*, void**))       \
   X(link_create, "cuLinkCreate_v2", Status(unsigned, JitOption*, void**, LinkHandle*))                                 \
@@ -271,6 +277,22 @@ class Memory {
   std::uint64_t bytes_ = 0;
 };
 
+// Memory of the host that the GPU writes to by itself. Empty where there is none to be had.
+class PinnedMemory {
+ public:
+  PinnedMemory(std::shared_ptr<const Driver> driver, std::uint64_t bytes);
+  PinnedMemory(const PinnedMemory&) = delete;
+  PinnedMemory& operator=(const PinnedMemory&) = delete;
+  ~PinnedMemory();
+  [[nodiscard]] std::byte* data() const { return static_cast<std::byte*>(data_); }
+  [[nodiscard]] std::uint64_t bytes() const { return bytes_; }
+
+ private:
+  std::shared_ptr<const Driver> driver_;
+  void* data_ = nullptr;
+  std::uint64_t bytes_ = 0;
+};
+
 // Machine code of the current GPU (an ELF file) for PTX text, as Module takes it. Throws DeviceError with the
 // compiler's log.
 [[nodiscard]] std::string compile(const Driver& driver, const std::string& ptx);
@@ -279,15 +301,19 @@ class Module {
  public:
   // Compiles PTX text, or takes what compile() made of it. Throws DeviceError with the compiler's log.
   Module(std::shared_ptr<const Driver> driver, const std::string& ptx);
-  Module(Module&& other) noexcept : driver_(std::move(other.driver_)), handle_(std::exchange(other.handle_, nullptr)) {}
+  Module(Module&& other) noexcept
+      : driver_(std::move(other.driver_)),
+        handle_(std::exchange(other.handle_, nullptr)),
+        functions_(std::move(other.functions_)) {}
   Module& operator=(Module&&) = delete;
   ~Module();
-  [[nodiscard]] FunctionHandle function(const char* name) const;
+  [[nodiscard]] FunctionHandle function(std::string_view name) const;
   [[nodiscard]] DevicePointer global(const char* name) const;
 
  private:
   std::shared_ptr<const Driver> driver_;
   ModuleHandle handle_ = nullptr;
+  mutable std::map<std::string, FunctionHandle, std::less<>> functions_;  // that were asked for
 };
 
 // A texture of 32-bit integers (1, 2 or 4 to a texel) over linear memory that it does not own.

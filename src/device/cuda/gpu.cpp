@@ -1,10 +1,13 @@
 #include "device/cuda/gpu.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <bit>
 #include <chrono>
+#include <cstring>
+#include <utility>
 
 #include "device/cuda/nvml_api.h"
 #include "device/info_check.h"
@@ -15,6 +18,14 @@ namespace {
 
 constexpr std::uint64_t kArenaAlignment = 2ull << 20;  // a large page: arrays then cover whole pages
 constexpr std::uint64_t kMinArenaBytes = 64ull << 20;
+// What needs more gets all that is usable, at once. Allocating takes 0.4 ms a GiB, seen on an H200, but 6 ms where the
+// memory was freed before: drivers clear it first. Growing step by step to 94 GiB took 2.2 s.
+constexpr std::uint64_t kLargeArenaBytes = 2ull << 30;
+// Results that come with the end of their launch; larger ones are fetched when they are asked for.
+constexpr std::uint64_t kMaxExpectedBytes = 64ull << 10;
+constexpr std::uint64_t kPinnedBytes = 2ull << 20;
+// So few links are written in a time that does not matter (10 us), and the chase may be queued behind.
+constexpr std::uint64_t kQuickFillElements = 1ull << 17;
 constexpr double kUsableMemory = 0.9;  // of what is free: the driver needs some for itself
 
 struct ArchitectureRow {
@@ -86,6 +97,7 @@ Gpu::Gpu(int ordinal) : driver_(Driver::load()) {
   busy_warning_ = busy_warning(nvml);
   context_ = std::make_unique<Context>(driver_, device);
   timer_.emplace(driver_);
+  pinned_.emplace(driver_, kPinnedBytes);
   read_info(device, nvml);
   check_told_info(info_, "cuDeviceGetAttribute");
 }
@@ -172,20 +184,26 @@ DevicePointer Gpu::reserve(std::uint64_t bytes) {
   // pages that begins just anywhere.
   const std::uint64_t room = info_.max_array_bytes > bytes ? info_.max_array_bytes - bytes : 0;
   std::uint64_t alignment = std::max(kArenaAlignment, std::bit_floor(std::min(bytes / 4, room)));
-  const auto allocate = [&] {
-    arena_ = Memory();  // the old one first: both may not fit
-    arena_ = Memory(driver_, round_up(std::max(bytes, kMinArenaBytes) + alignment, kArenaAlignment));
-  };
-  if (bytes + alignment > arena_.bytes()) {
+  if (bytes + alignment > arena_.bytes()) allocate_arena(bytes, alignment);
+  return round_up(arena_.address(), alignment);
+}
+
+void Gpu::allocate_arena(std::uint64_t bytes, std::uint64_t& alignment) {
+  const std::uint64_t needed = bytes + alignment;
+  const std::uint64_t roomy = needed > kLargeArenaBytes ? info_.max_array_bytes + kArenaAlignment
+                                                        : std::max(kMinArenaBytes, 2 * arena_.bytes());
+  arena_ = Memory();  // the old one first: both may not fit
+  // Others may have taken some of what was free.
+  for (const std::uint64_t attempt : {std::max(roomy, needed), needed}) {
     try {
-      allocate();
+      arena_ = Memory(driver_, round_up(attempt, kArenaAlignment));
+      return;
     } catch (const DeviceMemoryError&) {
-      if (alignment == kArenaAlignment) throw;
-      alignment = kArenaAlignment;  // others have taken some of what was free
-      allocate();
+      if (attempt == needed && alignment == kArenaAlignment) throw;
     }
   }
-  return round_up(arena_.address(), alignment);
+  alignment = kArenaAlignment;
+  arena_ = Memory(driver_, round_up(bytes + alignment, kArenaAlignment));
 }
 
 std::uint64_t Gpu::carve_out_for(std::uint64_t wanted_bytes, std::uint64_t shared_bytes, std::uint32_t blocks) const {
@@ -210,6 +228,14 @@ std::uint64_t Gpu::shared_bytes_for_one_block(std::uint64_t carve_out_bytes, std
   return over_half > reserved ? std::max(shared_bytes, over_half - reserved) : shared_bytes;
 }
 
+void Gpu::set_attribute(FunctionHandle function, FunctionAttribute attribute, int value, const char* name) const {
+  const auto found = attributes_.find({function, attribute});
+  if (found != attributes_.end() && found->second == value) return;
+  driver_->check(driver_->func_set_attribute(function, attribute, value),
+                 fmt::format("cuFuncSetAttribute({}, {})", name, value));
+  attributes_[{function, attribute}] = value;
+}
+
 void Gpu::set_carve_out(FunctionHandle function, const launch::KernelLaunch& launch) const {
   if (driver_->func_set_attribute == nullptr || *info_.compute_capability_major < 7) {
     const CacheConfig config = launch.carve_out_bytes <= 16 * 1024   ? CacheConfig::kPreferL1
@@ -218,9 +244,8 @@ void Gpu::set_carve_out(FunctionHandle function, const launch::KernelLaunch& lau
     driver_->check(driver_->func_set_cache_config(function, config), "cuFuncSetCacheConfig");
     return;
   }
-  driver_->check(driver_->func_set_attribute(function, FunctionAttribute::kMaxDynamicSharedBytes,
-                                             static_cast<int>(launch.shared_bytes)),
-                 fmt::format("cuFuncSetAttribute(MAX_DYNAMIC_SHARED_SIZE_BYTES, {})", launch.shared_bytes));
+  set_attribute(function, FunctionAttribute::kMaxDynamicSharedBytes, static_cast<int>(launch.shared_bytes),
+                "MAX_DYNAMIC_SHARED_SIZE_BYTES");
   // In percent of the largest. The driver takes the next carve-out that holds as many blocks as the percentage calls
   // for, rounded up (seen on an H200: 28% of 228 KiB with blocks of 31.25 KiB gave 100 KiB, not 64); so ask for what
   // whole blocks take within the carve-out that is wanted.
@@ -230,9 +255,8 @@ void Gpu::set_carve_out(FunctionHandle function, const launch::KernelLaunch& lau
                                         : launch.carve_out_bytes / block_bytes * block_bytes;
   const auto percent =
       static_cast<int>(100 * asked_bytes / std::max<std::uint64_t>(1, info_.shared_bytes_per_sm.value_or(0)));
-  driver_->check(
-      driver_->func_set_attribute(function, FunctionAttribute::kPreferredSharedCarveOut, std::min(percent, 100)),
-      fmt::format("cuFuncSetAttribute(PREFERRED_SHARED_MEMORY_CARVEOUT, {})", percent));
+  set_attribute(function, FunctionAttribute::kPreferredSharedCarveOut, std::min(percent, 100),
+                "PREFERRED_SHARED_MEMORY_CARVEOUT");
 }
 
 Status Gpu::start(FunctionHandle function, const launch::KernelLaunch& launch, void** parameters) const {
@@ -247,13 +271,20 @@ Status Gpu::start(FunctionHandle function, const launch::KernelLaunch& launch, v
 
 void Gpu::run(FunctionHandle function, const std::string& name, const launch::KernelLaunch& launch,
               std::vector<void*> parameters) {
+  queue(function, name, launch, std::move(parameters));
+  finish();
+}
+
+void Gpu::queue(FunctionHandle function, const std::string& name, const launch::KernelLaunch& launch,
+                std::vector<void*> parameters) {
   before_launch();
+  fetched_ = {};
   set_carve_out(function, launch);
   timer_->begin(nullptr);
   const Status status = start(function, launch, parameters.data());
   timer_->end(nullptr);
   // The call itself may load code; from here on it is the GPU that takes its time.
-  const auto queued = std::chrono::steady_clock::now();
+  queued_at_ = std::chrono::steady_clock::now();
   if (launch.cluster_size != 0 && is_wrong_cluster(status)) {
     throw NotSupportedError(fmt::format("the driver launches no cluster of {} blocks", launch.cluster_size));
   }
@@ -261,9 +292,21 @@ void Gpu::run(FunctionHandle function, const std::string& name, const launch::Ke
                  fmt::format("cuLaunchKernel({}, {} blocks of {} threads, {} bytes of shared memory{})", name,
                              std::uint64_t{launch.blocks} * launch.blocks_y, launch.threads, launch.shared_bytes,
                              launch.cluster_size == 0 ? "" : fmt::format(", clusters of {}", launch.cluster_size)));
-  driver_->check(driver_->ctx_synchronize(), fmt::format("kernel {}", name));
-  after_launch(std::chrono::steady_clock::now() - queued);
+  queued_.push_back(name);
+}
+
+void Gpu::finish() {
+  const Part expected = std::exchange(expected_, {});
+  const std::vector<std::string> kernels = std::exchange(queued_, {});
+  const std::string call = fmt::format("kernel {}", fmt::join(kernels, " and "));
+  const bool fetches = expected.bytes > 0 && expected.bytes <= std::min(kMaxExpectedBytes, pinned_->bytes());
+  if (fetches) {
+    driver_->check(driver_->memcpy_dtoh_async(pinned_->data(), expected.from, expected.bytes, nullptr), call);
+  }
+  driver_->check(driver_->ctx_synchronize(), call);
+  after_launch(std::chrono::steady_clock::now() - queued_at_);
   timer_->collect();
+  if (fetches) fetched_ = expected;
 }
 
 void Gpu::require_clusters() const {
@@ -296,7 +339,8 @@ void Gpu::launch_fill(launch::Address tasks, std::uint32_t arrays, std::uint64_t
   constexpr std::uint64_t kMaxBlocks = 1024;
   const auto blocks =
       static_cast<std::uint32_t>(std::clamp<std::uint64_t>((most_elements + kThreads - 1) / kThreads, 1, kMaxBlocks));
-  run(chase_module().function("fill"), "fill", {.blocks = blocks, .blocks_y = arrays, .threads = kThreads}, {&tasks});
+  queue(chase_module().function("fill"), "fill", {.blocks = blocks, .blocks_y = arrays, .threads = kThreads}, {&tasks});
+  if (most_elements * arrays > kQuickFillElements) finish();
 }
 
 void Gpu::launch_chase(const launch::ChaseLaunch& launch) {
@@ -351,14 +395,25 @@ std::uint32_t Gpu::resident_blocks(FunctionHandle function, const launch::Kernel
 }
 
 void Gpu::upload(DevicePointer to, const void* from, std::uint64_t bytes) const {
+  fetched_ = {};
   driver_->check(driver_->memcpy_htod(to, from, bytes), fmt::format("cuMemcpyHtoD({})", bytes));
 }
 
 void Gpu::download(void* to, DevicePointer from, std::uint64_t bytes) const {
-  driver_->check(driver_->memcpy_dtoh(to, from, bytes), fmt::format("cuMemcpyDtoH({})", bytes));
+  if (fetched_.holds(from, bytes)) {
+    std::memcpy(to, pinned_->data() + (from - fetched_.from), bytes);
+    return;
+  }
+  fetched_ = {};
+  // The driver takes longer to copy to memory that is not pinned, and to pinned memory and on.
+  const bool fits = bytes <= pinned_->bytes();
+  void* const target = fits ? pinned_->data() : to;
+  driver_->check(driver_->memcpy_dtoh(target, from, bytes), fmt::format("cuMemcpyDtoH({})", bytes));
+  if (fits) std::memcpy(to, target, bytes);
 }
 
 void Gpu::clear(DevicePointer address, std::uint64_t bytes) const {
+  fetched_ = {};
   driver_->check(driver_->memset_d8(address, 0, bytes), fmt::format("cuMemsetD8({})", bytes));
 }
 
@@ -366,6 +421,7 @@ BlockRecord Gpu::spin_all(std::uint64_t nanoseconds) {
   BlockRecord record{};
   if (spin_record_.bytes() == 0) spin_record_ = Memory(driver_, sizeof(record));
   DevicePointer address = spin_record_.address();
+  expect_download(address, sizeof(record));
   run(chase_module().function("spin"), "spin", {.blocks = info_.sm_count, .threads = 32}, {&address, &nanoseconds});
   download(&record, address, sizeof(record));
   return record;

@@ -1,9 +1,12 @@
 // One opened NVIDIA GPU.
 #pragma once
 
+#include <chrono>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "device/cuda/driver_api.h"
@@ -62,6 +65,7 @@ class Gpu : public launch::ChaseGpu {
   void upload(DevicePointer to, const void* from, std::uint64_t bytes) const override;
   void download(void* to, DevicePointer from, std::uint64_t bytes) const override;
   void clear(DevicePointer address, std::uint64_t bytes) const override;
+  void expect_download(DevicePointer from, std::uint64_t bytes) override { expected_ = {from, bytes}; }
 
   [[nodiscard]] double kernel_seconds() const override { return timer_ ? timer_->seconds() : 0; }
 
@@ -71,8 +75,14 @@ class Gpu : public launch::ChaseGpu {
  private:
   void read_info(DeviceHandle device, const NvmlReadings& nvml);
   [[nodiscard]] std::optional<std::uint64_t> attribute(DeviceHandle device, DeviceAttribute attribute) const;
+  void allocate_arena(std::uint64_t bytes, std::uint64_t& alignment);
   void set_carve_out(FunctionHandle function, const launch::KernelLaunch& launch) const;
+  void set_attribute(FunctionHandle function, FunctionAttribute attribute, int value, const char* name) const;
   [[nodiscard]] Status start(FunctionHandle function, const launch::KernelLaunch& launch, void** parameters) const;
+  // run() in two parts: of several kernels that run one behind the other only the end of the last need be waited for.
+  void queue(FunctionHandle function, const std::string& name, const launch::KernelLaunch& launch,
+             std::vector<void*> parameters);
+  void finish();
 
   std::shared_ptr<const Driver> driver_;
   DeviceInfo info_;
@@ -81,9 +91,24 @@ class Gpu : public launch::ChaseGpu {
   std::string busy_warning_;
   std::unique_ptr<Context> context_;  // before all that lives in it
   std::optional<KernelTimer> timer_;
+  // Device memory, as much as was ever needed.
   Memory arena_;
   Memory spin_record_;  // of its own: a spin may stand between a program's launches
   std::unique_ptr<Module> chase_module_;
+  mutable std::map<std::pair<FunctionHandle, FunctionAttribute>, int> attributes_;  // that functions have
+
+  struct Part {
+    DevicePointer from = 0;
+    std::uint64_t bytes = 0;
+    [[nodiscard]] bool holds(DevicePointer address, std::uint64_t size) const {
+      return size <= bytes && address >= from && address - from <= bytes - size;
+    }
+  };
+  std::optional<PinnedMemory> pinned_;
+  Part expected_;                    // with the next launch that is waited for
+  mutable Part fetched_;             // what is in the pinned memory, while it is as it is in the device's
+  std::vector<std::string> queued_;  // kernels that nobody has waited for
+  std::chrono::steady_clock::time_point queued_at_;  // the last of them
 };
 
 }  // namespace gputopo::cuda

@@ -52,6 +52,7 @@ ProgramResult AccessRunner::run(const AccessProgram& program) {
   const bool met_before = gpu_.others_work();
   gpu_.clear(parameters.records, layout.bytes - layout.records);
   fill(program, parameters, launch.carve_out_bytes);
+  gpu_.expect_download(parameters.records, layout.arrived - layout.records);
   const double started = gpu_.seconds_open();
   kernels_.launch(launch, parameters);
   const std::uint64_t waited_ns = gpu_.waited_ns();

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <map>
+#include <span>
 #include <utility>
 #include <vector>
 
@@ -28,12 +29,21 @@ class ChainOrders {
     return {array.element_count(), array.seed * 2 + chain};
   }
 
+  // A chain of an array.
+  struct Chain {
+    const ChaseArray* array;
+    std::uint32_t chain;
+  };
+  // Shuffles those that are not kept yet, on several threads where there are many. For arrays without a list.
+  void prepare(std::span<const Chain> chains);
   // The order of a shuffled chain, valid until the next call.
   [[nodiscard]] const std::vector<std::uint32_t>& shuffled(const ChaseArray& array, std::uint32_t chain);
   // The element at a position of a chain.
   [[nodiscard]] std::uint64_t element_at(const ChaseArray& array, std::uint32_t chain, std::uint64_t position);
 
  private:
+  void keep(const Key& key, std::vector<std::uint32_t> order);
+
   std::map<Key, std::vector<std::uint32_t>> kept_;
   std::uint64_t kept_bytes_ = 0;
 };

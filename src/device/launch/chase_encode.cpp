@@ -154,14 +154,20 @@ ChaseTables stage_tables(const std::vector<ChasePlan*>& batch, ChainOrders& orde
     if (found != shuffles.end()) return found->second;
     return shuffles[key] = tables.staging.add(orders.shuffled(array, chain));
   };
+  std::vector<ChainOrders::Chain> told;
+  std::vector<ChainOrders::Chain> without_list;
   for (const ChasePlan* plan : batch) {
     for (const ChaseArray& array : plan->program->arrays) {
       if (array.alias_of) continue;
       for (const std::uint32_t chain : {0u, 1u}) {
-        if (needs_table(array, chain)) tables.offsets[{&array, chain}] = stage(array, chain);
+        if (!needs_table(array, chain)) continue;
+        told.push_back({&array, chain});
+        if (array.elements.empty()) without_list.push_back(told.back());
       }
     }
   }
+  orders.prepare(without_list);
+  for (const auto& [array, chain] : told) tables.offsets[{array, chain}] = stage(*array, chain);
   return tables;
 }
 

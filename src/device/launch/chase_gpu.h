@@ -30,8 +30,10 @@ struct TextureView {
 
 class ChaseGpu : public LaunchGpu {
  public:
-  // Return once the kernel has ended; throw when it failed. `arrays` FillTasks lie at `tasks`.
+  // `arrays` FillTasks lie at `tasks`. May return before the kernel has ended: the next one runs behind it, and a
+  // failure may be told then.
   virtual void launch_fill(Address tasks, std::uint32_t arrays, std::uint64_t most_elements) = 0;
+  // Returns once the kernel has ended; throws when it failed.
   virtual void launch_chase(const ChaseLaunch& launch) = 0;
 
   // What not every vendor has; the programs that need it are refused before it is called. A texel has `channels` words.

@@ -1,5 +1,6 @@
 #include "device/launch/chase_runner.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "device/launch/chase_decode.h"
@@ -51,9 +52,9 @@ std::vector<ChasePlan*> ChaseRunner::run_batch(const std::vector<ChasePlan*>& ba
   const BatchPlace place = place_of(batch, layout, base, textures);
   const EncodedBatch encoded = encode(batch, layout, place, std::move(tables), orders_);
 
-  gpu_.clear(base + layout.records_begin, layout.records_bytes);
-  gpu_.upload(base + layout.staged, encoded.bytes.data(), encoded.bytes.size());
-  const double started = launch(*batch.front(), batch.size(), encoded);
+  upload(base, layout, encoded.bytes);
+  const double started =
+      launch(*batch.front(), batch.size(), encoded, {base + layout.records_begin, layout.records_bytes});
   std::vector<std::byte> records(layout.records_bytes);
   gpu_.download(records.data(), base + layout.records_begin, layout.records_bytes);
 
@@ -97,7 +98,21 @@ BatchPlace ChaseRunner::place_of(const std::vector<ChasePlan*>& batch, const Bat
   return place;
 }
 
-double ChaseRunner::launch(const ChasePlan& first, std::size_t programs, const EncodedBatch& encoded) {
+void ChaseRunner::upload(Address base, const BatchLayout& layout, std::span<const std::byte> staged) {
+  // What is staged lies behind the records: a few zeros more are faster than another call.
+  constexpr std::uint64_t kFewBytes = 32 * 1024;
+  const std::uint64_t between = layout.staged - layout.records_begin;
+  if (between > kFewBytes) {
+    gpu_.clear(base + layout.records_begin, layout.records_bytes);
+    gpu_.upload(base + layout.staged, staged.data(), staged.size());
+    return;
+  }
+  std::vector<std::byte> image(between + staged.size());
+  std::ranges::copy(staged, image.begin() + static_cast<std::ptrdiff_t>(between));
+  gpu_.upload(base + layout.records_begin, image.data(), image.size());
+}
+
+double ChaseRunner::launch(const ChasePlan& first, std::size_t programs, const EncodedBatch& encoded, Records records) {
   gpu_.launch_fill(encoded.fills, encoded.fill_count, encoded.most_elements);
   if (encoded.constants) gpu_.set_constants(*encoded.constants);
 
@@ -105,6 +120,7 @@ double ChaseRunner::launch(const ChasePlan& first, std::size_t programs, const E
   const std::uint64_t shared_bytes =
       named ? gpu_.shared_bytes_to_reach_every_sm(first.carve_out_bytes, encoded.shared_bytes)
             : gpu_.shared_bytes_for_one_block(first.carve_out_bytes, encoded.shared_bytes);
+  gpu_.expect_download(records.begin, records.bytes);
   const double started = gpu_.seconds_open();
   gpu_.launch_chase({.tasks = encoded.tasks,
                      .task_count = encoded.task_count,

@@ -31,8 +31,15 @@ class ChaseRunner {
   [[nodiscard]] std::vector<ChasePlan*> run_batch(const std::vector<ChasePlan*>& batch);
   [[nodiscard]] BatchPlace place_of(const std::vector<ChasePlan*>& batch, const BatchLayout& layout, Address base,
                                     std::vector<TextureView>& textures);
+  // Clears the records, and puts what is staged where it belongs.
+  void upload(Address base, const BatchLayout& layout, std::span<const std::byte> staged);
+  struct Records {
+    Address begin;
+    std::uint64_t bytes;
+  };
   // Returns when it began, in LaunchGpu::seconds_open().
-  [[nodiscard]] double launch(const ChasePlan& first, std::size_t programs, const EncodedBatch& encoded);
+  [[nodiscard]] double launch(const ChasePlan& first, std::size_t programs, const EncodedBatch& encoded,
+                              Records records);
 
   ChaseGpu& gpu_;
   ChainOrders orders_;

@@ -1,5 +1,7 @@
 #include "device/launch/code_runner.h"
 
+#include <cstring>
+
 #include "device/launch/code_decode.h"
 #include "device/launch/code_layout.h"
 
@@ -26,16 +28,19 @@ ProgramResult CodeRunner::run(const InstructionProgram& program) {
   const CodeSizes sizes = kernel_.sizes();
   const Address base = gpu_.reserve(layout.bytes);
   const std::vector<CodeStepTask> steps = encode_steps(program, layout, gpu_.info().warp_size, base);
-  gpu_.clear(base, layout.bytes);
-  gpu_.upload(base, steps.data(), steps.size() * sizeof(CodeStepTask));
+  // All but the tasks begins as zeros.
+  std::vector<std::byte> memory(layout.bytes);
+  std::memcpy(memory.data(), steps.data(), steps.size() * sizeof(CodeStepTask));
+  gpu_.upload(base, memory.data(), memory.size());
   std::vector<std::uint32_t> wanted_sms;
   for (const std::uint32_t sm : layout.sms) wanted_sms.push_back(sm == kAnySm ? kAnySm : gpu_.hardware_id_of(sm));
   const CodeParameters parameters = encode(layout, wanted_sms, gpu_.patience_cycles(), base);
   const CodeLaunch launch = launch_of(layout);
+  memory.resize(layout.bytes - layout.records);
+  gpu_.expect_download(parameters.records, memory.size());
   const double started = gpu_.seconds_open();
   kernel_.launch(launch, parameters);
 
-  std::vector<std::byte> memory(layout.bytes - layout.records);
   gpu_.download(memory.data(), parameters.records, memory.size());
   CodeAnswer answer = decode(program, layout, memory, gpu_.info().sm_count);
   InstructionResult result{

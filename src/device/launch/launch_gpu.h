@@ -62,6 +62,8 @@ class LaunchGpu {
   virtual void upload(Address to, const void* from, std::uint64_t bytes) const = 0;
   virtual void download(void* to, Address from, std::uint64_t bytes) const = 0;
   virtual void clear(Address address, std::uint64_t bytes) const = 0;
+  // The next launch leaves these, and download() will be asked for them when it has ended: they may come with it.
+  virtual void expect_download(Address /*from*/, std::uint64_t /*bytes*/) {}
 
   // The smallest carve-out that holds what is wanted and what `blocks` blocks of `shared_bytes` need; 0 where it is
   // fixed. Throws NotSupportedError when a block or the SM cannot hold them.

@@ -49,6 +49,7 @@ class StreamRunner {
     std::vector<BlockRecord> records(layout.blocks);
     const auto measure = [&](std::uint64_t passes) {
       auto parameters = Streams::encode(layout, base, texture.handle, passes);
+      gpu_.expect_download(base + layout.records(), records.size() * sizeof(BlockRecord));
       gpu_.run(function, "stream", launch, Streams::arguments(parameters));
       gpu_.download(records.data(), base + layout.records(), records.size() * sizeof(BlockRecord));
       return span_of(in_nanoseconds(records), gpu_.clock_mhz(records.front()));

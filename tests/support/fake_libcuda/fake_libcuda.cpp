@@ -3,6 +3,7 @@
 //   no_device, old_driver, no_permission, mismatch, busy    what cuInit and opening a context meet
 //   bad_ptx                                                 the compiler refuses every module, with a log
 //   out_of_memory=N                                         the N-th allocation (from 1) fails
+//   no_pinned_memory                                        the host has none for the GPU
 //   illegal_address, launch_failed, lost                    what the end of every kernel reports
 //   lost_after=N                                            the N-th kernel and all calls after it report a lost device
 //   crowded                                                 the first two blocks of a launch of several get the same
@@ -20,6 +21,7 @@
 #include <fstream>
 #include <map>
 #include <memory>
+#include <set>
 #include <string>
 
 #include "device/cuda/driver_api.h"
@@ -49,6 +51,7 @@ struct FakeFunction {
 
 struct State {
   std::map<DevicePointer, std::size_t> allocations;
+  std::set<void*> pinned;  // of the host
   std::map<void*, std::unique_ptr<FakeModule>> modules;
   std::map<void*, std::unique_ptr<FakeFunction>> functions;
   std::map<void*, std::unique_ptr<FakeLink>> links;
@@ -261,8 +264,8 @@ Status cuDevicePrimaryCtxRetain(ContextHandle* context, DeviceHandle) {
 Status cuDevicePrimaryCtxRelease_v2(DeviceHandle) {
   GPUTOPO_MAY_BE_HOSTILE();
   if (const std::string path = setting("leak_report"); !path.empty()) {
-    std::ofstream(path) << "allocations " << state().allocations.size() << " modules " << state().modules.size()
-                        << " textures " << state().machine.textures.size() << "\n";
+    std::ofstream(path) << "allocations " << state().allocations.size() + state().pinned.size() << " modules "
+                        << state().modules.size() << " textures " << state().machine.textures.size() << "\n";
   }
   return kSuccess;
 }
@@ -325,11 +328,32 @@ Status cuMemFree_v2(DevicePointer address) {
   return kSuccess;
 }
 
+Status cuMemHostAlloc(void** address, std::size_t bytes, unsigned) {
+  GPUTOPO_MAY_BE_HOSTILE(address);
+  if (state().pending != kSuccess) return state().pending;
+  if (is("no_pinned_memory")) return kErrorOutOfMemory;
+  *address = std::malloc(bytes);
+  state().pinned.insert(*address);
+  return kSuccess;
+}
+
+Status cuMemFreeHost(void* address) {
+  GPUTOPO_MAY_BE_HOSTILE();
+  if (state().pinned.erase(address) == 0) return 1;
+  std::free(address);
+  return kSuccess;
+}
+
 Status cuMemcpyHtoD_v2(DevicePointer to, const void* from, std::size_t bytes) {
   GPUTOPO_MAY_BE_HOSTILE();
   return copy(reinterpret_cast<void*>(to), from, bytes, true, false);
 }
 Status cuMemcpyDtoH_v2(void* to, DevicePointer from, std::size_t bytes) {
+  GPUTOPO_MAY_BE_HOSTILE(gputopo::test::TextResult{static_cast<char*>(to), bytes});
+  return copy(to, reinterpret_cast<const void*>(from), bytes, false, true);
+}
+// Kernels run as they are launched, so that nothing need be queued.
+Status cuMemcpyDtoHAsync_v2(void* to, DevicePointer from, std::size_t bytes, StreamHandle) {
   GPUTOPO_MAY_BE_HOSTILE(gputopo::test::TextResult{static_cast<char*>(to), bytes});
   return copy(to, reinterpret_cast<const void*>(from), bytes, false, true);
 }

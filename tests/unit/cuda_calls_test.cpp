@@ -1,0 +1,113 @@
+// How many calls of the driver a batch takes on the CUDA device, over the fake driver.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <map>
+#include <memory>
+#include <string>
+
+#include "device/cuda/cuda_device.h"
+#include "device/driver_call.h"
+#include "support/fake_cuda.h"
+
+namespace gputopo {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::Pair;
+
+using Counts = std::map<std::string, std::uint64_t>;
+
+Counts counts_of(const Device& device) {
+  Counts counts;
+  for (const NamedCallTimes& call : device.call_times()) counts[call.name] = call.times.calls;
+  return counts;
+}
+
+// What a run of a program takes once all is there, at the least: where this machine is slow, the device wakes the GPU
+// now and then. A launch takes milliseconds of the fake GPU's time, so that each is followed by a look for others: a
+// launch, waited for, and what it leaves.
+Counts calls_of(Device& device, const Program& program, int runs = 5) {
+  static_cast<void>(device.run({&program, 1}));
+  Counts least;
+  for (int i = 0; i < runs; ++i) {
+    const Counts before = counts_of(device);
+    static_cast<void>(device.run({&program, 1}));
+    for (const auto& [name, count] : counts_of(device)) {
+      const auto found = before.find(name);
+      const std::uint64_t calls = count - (found == before.end() ? 0 : found->second);
+      least[name] = i == 0 ? calls : std::min(least[name], calls);
+    }
+  }
+  std::erase_if(least, [](const auto& call) { return call.second == 0 || call.first.starts_with("cuEvent"); });
+  return least;
+}
+
+class CudaCalls : public ::testing::Test {
+ protected:
+  CudaCalls() { time_driver_calls(); }
+  static ChaseProgram chase_of(std::uint64_t bytes, std::uint64_t stride_bytes) {
+    return {.arrays = {{.bytes = bytes, .stride_bytes = stride_bytes}},
+            .actors = {{}},
+            .steps = {{.kind = StepKind::kTimed, .loads = 8}}};
+  }
+};
+
+TEST_F(CudaCalls, AChaseIsWaitedForOnce) {
+  const test::FakeCuda fake;
+  const auto device = open_cuda_device(0);
+  EXPECT_THAT(calls_of(*device, chase_of(4096, 64)),
+              ElementsAre(Pair("cuCtxSynchronize", 1 + 1), Pair("cuLaunchKernel", 2 + 1),
+                          Pair("cuMemcpyDtoHAsync_v2", 1 + 1), Pair("cuMemcpyHtoD_v2", 1)));
+}
+
+TEST_F(CudaCalls, SoIsAWalkOverCode) {
+  const test::FakeCuda fake;
+  const auto device = open_cuda_device(0);
+  EXPECT_THAT(calls_of(*device, InstructionProgram{.actors = {{}}, .steps = {{.count = 64}}}),
+              ElementsAre(Pair("cuCtxSynchronize", 1 + 1), Pair("cuLaunchKernel", 1 + 1),
+                          Pair("cuMemcpyDtoHAsync_v2", 1 + 1), Pair("cuMemcpyHtoD_v2", 1)));
+}
+
+TEST_F(CudaCalls, WhatTakesTimeToFillIsWaitedFor) {
+  const test::FakeCuda fake;
+  const auto device = open_cuda_device(0);
+  EXPECT_GE(calls_of(*device, chase_of(9 << 20, 64), 1)["cuCtxSynchronize"], 2u + 1);
+}
+
+TEST_F(CudaCalls, WithoutPinnedMemoryAnswersAreTheSame) {
+  const Program program = chase_of(4096, 64);
+  const auto answer_of = [&](const std::string& behaviour) {
+    const test::FakeCuda fake(behaviour);
+    const auto device = open_cuda_device(0);
+    return std::get<ChaseResult>(device->run({&program, 1}).front().data);
+  };
+  EXPECT_EQ(answer_of("no_pinned_memory").steps.at(0).latencies, answer_of("").steps.at(0).latencies);
+}
+
+// Each growth frees what was there and waits for the driver to clear it.
+TEST_F(CudaCalls, MemoryGrowsInFewSteps) {
+  const test::FakeCuda fake;
+  const auto device = open_cuda_device(0);
+  static_cast<void>(calls_of(*device, chase_of(4096, 64)));
+  const std::uint64_t before = counts_of(*device)["cuMemAlloc_v2"];
+  for (const std::uint64_t mib : {40, 60, 80, 110, 150, 200, 280, 100, 380, 50}) {
+    const Program program = chase_of(mib << 20, 1 << 20);
+    static_cast<void>(device->run({&program, 1}));
+  }
+  EXPECT_LE(counts_of(*device)["cuMemAlloc_v2"] - before, 3u);
+}
+
+// Here there is no room for twice of what there was.
+TEST_F(CudaCalls, MemoryGrowsAsFarAsThereIsRoom) {
+  const test::FakeCuda fake;
+  const auto device = open_cuda_device(0);
+  for (const std::uint64_t mib : {300, 600, 800}) {
+    const Program program = chase_of(mib << 20, 1 << 20);
+    EXPECT_NO_THROW(static_cast<void>(device->run({&program, 1}))) << mib;
+  }
+}
+
+}  // namespace
+}  // namespace gputopo
