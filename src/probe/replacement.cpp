@@ -304,7 +304,8 @@ std::string name_of(const Policy& policy) {
 Attribute without_policy(Lab& lab, const Cache& cache, const Structure& structure, const PolicyFit& fit) {
   const VictimShares plain = victim_shares(lab, cache, structure, false);
   const VictimShares touched = victim_shares(lab, cache, structure, true);
-  const bool random = settle(lab, "structure", decide_random(plain, touched, false_misses(cache)));
+  const bool random =
+      settle(lab, "structure", decide_random(plain, touched, false_misses(cache), structure.sets.behind));
   Conditions conditions = structure.conditions;
   conditions.add(lab.conditions());
   Attribute attribute =

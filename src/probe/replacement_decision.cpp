@@ -286,7 +286,7 @@ double unevenness(const VictimShares& shares, double false_misses) {
   return std::max(0.0, distance.squares - (distance.groups - 1) / shares.seen);
 }
 
-Decision<bool> decide_random(const VictimShares& plain, const VictimShares& touched, double false_misses,
+Decision<bool> decide_random(const VictimShares& plain, const VictimShares& touched, double false_misses, bool behind,
                              const VictimParameters& parameters) {
   Decision<bool> decision;
   decision.basis = fmt::format("victims by age {:.2f}; where the first was touched again {:.2f}",
@@ -303,6 +303,11 @@ Decision<bool> decide_random(const VictimShares& plain, const VictimShares& touc
   const double false_victims = false_misses * static_cast<double>(plain.of_age.size());
   if (!even && (uneven < of_noise || false_victims > parameters.most_false_victims)) {
     decision.why_not = "some lines of a set go a little more often than others, which noise may be the reason for";
+    return decision;
+  }
+  if (!even && behind) {
+    decision.why_not =
+        "no policy foretells what hits, and behind another cache a line that is of another set may be the reason";
     return decision;
   }
   decision.value = even;

@@ -126,8 +126,10 @@ struct VictimParameters {
 [[nodiscard]] double unevenness(const VictimShares& shares, double false_misses);
 
 // Whether any line may go, as likely as any other, from the shares in order and with the oldest touched again. Nothing
-// where most new lines replace none, and where noise may be why some seem to go more often.
+// where most new lines replace none, and where noise may be why some seem to go more often. `behind` another cache
+// nothing tells policies that are none of the models: they look like a set of which a line is another's, and like lines
+// that the other cache answers for.
 [[nodiscard]] Decision<bool> decide_random(const VictimShares& plain, const VictimShares& touched, double false_misses,
-                                           const VictimParameters& parameters = {});
+                                           bool behind = false, const VictimParameters& parameters = {});
 
 }  // namespace gputopo::probe

@@ -204,6 +204,13 @@ TEST(RandomDecision, ARampIsNotRandom) {
   EXPECT_EQ(decide_random(kAny, shares({1, 0, 0, 0}), 0).value, false);
 }
 
+TEST(RandomDecision, BehindAnotherCacheItIsRandomOrNotTold) {
+  EXPECT_EQ(decide_random(kAny, kAny, 0, true).value, true);
+  const Decision<bool> other = decide_random(shares({0.4, 0.3, 0.2, 0.1}), kAny, 0, true);
+  EXPECT_FALSE(other.value);
+  EXPECT_THAT(other.why_not, testing::HasSubstr("behind another cache"));
+}
+
 // Those that are looked at first are taken for victims more often where loads look like misses.
 TEST(RandomDecision, NoiseThatIsKnownIsAllowedFor) {
   constexpr std::size_t kWays = 24;
