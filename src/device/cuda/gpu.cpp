@@ -24,8 +24,10 @@ constexpr std::uint64_t kLargeArenaBytes = 2ull << 30;
 // Results that come with the end of their launch; larger ones are fetched when they are asked for.
 constexpr std::uint64_t kMaxExpectedBytes = 64ull << 10;
 constexpr std::uint64_t kPinnedBytes = 2ull << 20;
-// So few links are written in a time that does not matter (10 us), and the chase may be queued behind.
+// So few links are written in a time that does not matter (10 us), and the chase may be queued behind. Not where they
+// lie on many pages, which the TLBs miss: beside a chase over gigabytes it looked as if others had the GPU.
 constexpr std::uint64_t kQuickFillElements = 1ull << 17;
+constexpr std::uint64_t kQuickFillBytes = 128ull << 20;
 constexpr double kUsableMemory = 0.9;  // of what is free: the driver needs some for itself
 
 struct ArchitectureRow {
@@ -185,6 +187,7 @@ DevicePointer Gpu::reserve(std::uint64_t bytes) {
   const std::uint64_t room = info_.max_array_bytes > bytes ? info_.max_array_bytes - bytes : 0;
   std::uint64_t alignment = std::max(kArenaAlignment, std::bit_floor(std::min(bytes / 4, room)));
   if (bytes + alignment > arena_.bytes()) allocate_arena(bytes, alignment);
+  reserved_bytes_ = bytes;
   return round_up(arena_.address(), alignment);
 }
 
@@ -340,7 +343,7 @@ void Gpu::launch_fill(launch::Address tasks, std::uint32_t arrays, std::uint64_t
   const auto blocks =
       static_cast<std::uint32_t>(std::clamp<std::uint64_t>((most_elements + kThreads - 1) / kThreads, 1, kMaxBlocks));
   queue(chase_module().function("fill"), "fill", {.blocks = blocks, .blocks_y = arrays, .threads = kThreads}, {&tasks});
-  if (most_elements * arrays > kQuickFillElements) finish();
+  if (most_elements * arrays > kQuickFillElements || reserved_bytes_ > kQuickFillBytes) finish();
 }
 
 void Gpu::launch_chase(const launch::ChaseLaunch& launch) {

@@ -93,7 +93,8 @@ class Gpu : public launch::ChaseGpu {
   std::optional<KernelTimer> timer_;
   // Device memory, as much as was ever needed.
   Memory arena_;
-  Memory spin_record_;  // of its own: a spin may stand between a program's launches
+  std::uint64_t reserved_bytes_ = 0;  // of it, at last
+  Memory spin_record_;                // of its own: a spin may stand between a program's launches
   std::unique_ptr<Module> chase_module_;
   mutable std::map<std::pair<FunctionHandle, FunctionAttribute>, int> attributes_;  // that functions have
 
