@@ -49,7 +49,8 @@ Standing standing_of(const CapacityEvidence& evidence, const CapacityDecisionPar
   if (!standing.can_sample) {
     // Little more than the cache can be loaded: what that leaves resident is all that there is only where as much, and
     // no more, stays resident by itself.
-    const bool agree = evidence.fits && std::abs(evidence.fits->bytes - resident.bytes) <= evidence.line_bytes;
+    const bool agree = evidence.fits && std::abs(evidence.fits->bytes - resident.bytes) <= evidence.line_bytes &&
+                       resident.bytes + evidence.line_bytes <= evidence.limit_bytes;  // or nothing was too much
     if (!agree) standing.best = {};
     return standing;
   }
@@ -106,6 +107,24 @@ void weigh_sample(const CapacityEvidence& evidence, const CapacityDecisionParame
   }
 }
 
+// Behind another cache packed places may be off by noise: a place that was refused once is not tried again, and one
+// that seemed to fit stays. Where two views agree on something else, it may be that. Returns why nothing is told, if
+// so.
+std::string weigh_packed(const CapacityEvidence& evidence, const CapacityDecisionParameters& parameters,
+                         Standing& standing) {
+  const double resident = evidence.resident->bytes;
+  const SampledResidency& sampled = evidence.sampled.back();
+  if (standing.best.bytes < parameters.contradicting_part * std::min(resident, sampled.interval.low)) {
+    return fmt::format("{:.0f} B fit together, but {:.0f} B are read back and a sample tells {:.0f} B",
+                       standing.best.bytes, resident, sampled.bytes);
+  }
+  stats::Interval& interval = standing.best.interval;
+  if (std::min(resident, sampled.bytes) > interval.high) interval.high = sampled.interval.high;
+  const bool agree = evidence.fits && std::abs(evidence.fits->bytes - resident) <= evidence.line_bytes;
+  if (agree) interval.low = std::min(interval.low, resident);
+  return {};
+}
+
 }  // namespace
 
 std::optional<Look> next_look(const CapacityEvidence& evidence, const CapacityDecisionParameters& parameters) {
@@ -153,6 +172,11 @@ Decision<Capacity> decide_capacity(const CapacityEvidence& evidence, const Capac
                                    standing.best.bytes, evidence.sampled.back().bytes)};
   }
   if (is_sampled && standing.packed_bytes == 0) weigh_sample(evidence, parameters, standing);
+  if (is_sampled && evidence.is_behind && standing.method == "packed_places") {
+    if (std::string why_not = weigh_packed(evidence, parameters, standing); !why_not.empty()) {
+      return {.why_not = std::move(why_not)};
+    }
+  }
   if (standing.best.bytes <= 0) {
     return {.why_not = fmt::format(
                 "footprints up to {} B fit, and arrays large enough to exceed it clearly are not possible here",

@@ -112,6 +112,24 @@ TEST(CapacityDecision, ASmallCacheThatIsNotLruIsPacked) {
   EXPECT_EQ(found.interval.high, kSize + kLine) << "however large the sample";
 }
 
+// Behind another cache noise refuses places, and has one too many seem to fit.
+TEST(CapacityDecision, PackedPlacesBehindAnotherCacheAreHeldAgainstTwoViews) {
+  const auto found = [](double packed, double resident, double fits, double sampled) {
+    CapacityEvidence evidence = evidence_of_sm(0.3);
+    evidence.is_behind = true;
+    follow(evidence,
+           {.resident = view(resident), .fits = view(fits), .packed = packed, .sampled = {sample_of(sampled, 100)}});
+    return decide_capacity(evidence);
+  };
+  const double less = 0.94 * kSize;
+  EXPECT_GT(found(less, kSize, 0.5 * kSize, kSize).value.value().interval.high, kSize);
+  EXPECT_EQ(found(less, less, 0.5 * kSize, kSize).value.value().interval.high, less + kLine) << "one view alone";
+  EXPECT_THAT(found(0.2 * kSize, kSize, 0.1 * kSize, kSize).why_not, HasSubstr("fit together"));
+  const double more = 1.06 * kSize;
+  EXPECT_EQ(found(more, kSize, kSize, kSize).value.value().interval.low, kSize);
+  EXPECT_EQ(found(more, kSize, 0.5 * kSize, kSize).value.value().interval.low, more - kLine);
+}
+
 TEST(CapacityDecision, ALargeCacheThatIsNotLruIsSampledInFull) {
   CapacityEvidence evidence = evidence_of_sm(0.3);
   const std::vector<Look> looks = follow(
@@ -245,6 +263,7 @@ TEST(CapacityDecision, WhereLittleMoreFitsTheSpaceTwoViewsMustAgree) {
   EXPECT_EQ(decided(evidence_of(kSize, kSize)).method, "resident_backwards");
   EXPECT_FALSE(decide_capacity(evidence_of(kSize, 0.8 * kSize)).value) << "hashed: the sets are not all full";
   EXPECT_FALSE(decide_capacity(evidence_of(0.9 * kSize, kSize)).value) << "the oldest is not what goes";
+  EXPECT_FALSE(decide_capacity(evidence_of(1.25 * kSize, 1.25 * kSize)).value) << "nothing was too much";
 }
 
 TEST(CapacityDecision, ASampleThatTellsNothingMattersWhereNoViewIsExact) {
