@@ -141,6 +141,7 @@ Decision<SetCount> decide_sets(const ConflictSets& sets, const StructureDecision
 
 Decision<SetIndex> decide_index(const ConflictSets& sets, const StructureDecisionParameters& parameters) {
   if (sets.conflicts.empty()) return {.why_not = kNoConflicts};
+  if (sets.most_ways() > sets.fewest_ways() + parameters.uneven_ways) return {.why_not = decide_ways(sets).why_not};
   const double count = sets.lines / static_cast<double>(sets.most_ways());
   if (count < parameters.one_set_limit) return {SetIndex{.kind = SetIndex::Kind::kNone}};
   if (counted_sets(sets, parameters)) {
@@ -160,6 +161,8 @@ Decision<SetIndex> decide_index(const ConflictSets& sets, const StructureDecisio
       return {SetIndex{.kind = SetIndex::Kind::kBits, .first_bit = first, .last_bit = bit}};
     }
   }
+  // Sets that do not make up the cache have a line too many or too few, and its address says nothing.
+  if (const auto whole = decide_sets(sets, parameters); !whole.value) return {.why_not = whole.why_not};
   return {SetIndex{.kind = SetIndex::Kind::kHashed}};
 }
 

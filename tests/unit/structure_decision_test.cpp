@@ -107,6 +107,19 @@ TEST(StructureDecision, SetsThatDifferByTwoWaysAreNotMinimal) {
   expect_none(decide_ways(sets_with_ways({4, 6})), "sets of 4 to 6 lines");
 }
 
+// A line too many in each, by noise: 34 lines in sets of 14.
+TEST(StructureDecision, SetsThatDoNotMakeUpTheCacheSayNothingOfItsIndex) {
+  ConflictSets sets = sets_of(34, {{0, 3, 5, 6, 9, 10, 23, 33, 36, 39, 42, 45, 58, 60, 63}});
+  sets.array_bytes = 64 * 128;
+  expect_none(decide_index(sets), "34 lines are no whole number of sets of 14");
+  sets.lines = 28;
+  EXPECT_EQ(index_of(sets), "hashed");
+}
+
+TEST(StructureDecision, SetsOfVeryDifferentWaysSayNothingOfAnIndex) {
+  expect_none(decide_index(sets_with_ways({1, 200})), "sets of 1 to 200 lines");
+}
+
 TEST(StructureDecision, OneSetIsNoIndex) {
   std::vector<std::uint32_t> all(17);
   for (std::uint32_t i = 0; i < all.size(); ++i) all[i] = i;
