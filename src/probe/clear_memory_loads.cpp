@@ -10,13 +10,14 @@ MemoryLoads view_memory_loads(Lab& lab, const Cache& cache, std::uint64_t stride
   const double fits = largest_without_clear_misses(sweep_of(cache), cache.noise, kParameters);
   std::vector<FootprintHits> beyond;
   for (const double factor : kParameters.footprints) {
-    const ChaseArray array =
-        make_array(site, static_cast<std::uint64_t>(factor * fits), stride_bytes, Order::kShuffled, lab.seed());
+    const ChaseArray array = make_array(site, static_cast<std::uint64_t>(factor * fits), stride_bytes,
+                                        counted_order(*cache.survey), lab.seed());
     const std::uint64_t loads =
         std::clamp(array.element_count() / kParameters.elements_of_load, std::uint64_t{1}, kParameters.max_loads);
-    const ChaseStep counted{.kind = StepKind::kCounted, .loads = loads, .chain = 1};
-    const ChaseResult result = lab.chase({make_program(site, {array}, {warm_step(site, array), counted})}).front();
-    beyond.push_back({static_cast<double>(array.bytes), hit_fraction(result.steps[1], cache.hit_limit_cycles())});
+    ChaseProgram program = make_program(site, {array}, {warm_step(site, array)});
+    add_counted_steps(program, *cache.survey, loads);
+    const stats::Histogram counted = counted_loads(lab.chase({program}).front());
+    beyond.push_back({static_cast<double>(array.bytes), stats::fraction_below(counted, cache.hit_limit_cycles())});
   }
   const MemoryLoads found = memory_loads_of(beyond, cache.noise);
   lab.log(

@@ -57,7 +57,7 @@ Line line_by_packing(Lab& lab, const Cache& cache, double all_bytes) {
 ChaseArray sparse_array(const Lab& lab, const Cache& cache, std::uint64_t bytes, std::uint64_t stride,
                         std::uint64_t skew) {
   const Site& site = cache.site();
-  const Order second_order = site.exclusive ? Order::kShuffled : Order::kReversed;
+  const Order second_order = site.exclusive ? counted_order(*cache.survey) : Order::kReversed;
   ChaseArray array = make_array(site, bytes, stride, second_order);
   array.skew_bytes = skew;
   const std::uint64_t fetch = cache.nearest_fetch_bytes();
@@ -82,20 +82,22 @@ double miss_ratio(Lab& lab, const Cache& cache, std::uint64_t bytes, std::uint64
   const Site& site = cache.site();
   const ChaseArray array = sparse_array(lab, cache, bytes, stride, skew);
   const std::uint64_t n = array.chain_length();
-  ChaseStep counted{.kind = StepKind::kCounted, .loads = std::min(n, lab.parameters().survey_loads)};
-  if (site.exclusive) {
-    counted.chain = 1;
-    counted.loads =
-        std::min(std::max(n / kParameters.elements_of_load, kParameters.min_loads), lab.parameters().exclusive_loads);
-  }
   const std::uint32_t copies = site.exclusive ? 1 : lab.parameters().copies;
   const ChaseStep warm =
       array.elements.empty() ? warm_step(site, array) : ChaseStep{.kind = StepKind::kWarm, .loads = n};
-  const ChaseProgram program = make_program(site, {array}, {warm, counted});
+  ChaseProgram program = make_program(site, {array}, {warm});
+  if (site.exclusive) {
+    add_counted_steps(
+        program, *cache.survey,
+        std::min(std::max(n / kParameters.elements_of_load, kParameters.min_loads), lab.parameters().exclusive_loads));
+  } else {
+    program.steps.push_back({.kind = StepKind::kCounted, .loads = std::min(n, lab.parameters().survey_loads)});
+  }
   std::vector<double> ratios;
   for (const ChaseResult& copy : lab.chase(std::vector<ChaseProgram>(copies, program))) {
-    const double passed = 1 - hit_fraction(copy.steps[1], cache.hit_floor_cycles());
-    const double missed = 1 - hit_fraction(copy.steps[1], cache.hit_limit_cycles());
+    const stats::Histogram counted = counted_loads(copy);
+    const double passed = 1 - stats::fraction_below(counted, cache.hit_floor_cycles());
+    const double missed = 1 - stats::fraction_below(counted, cache.hit_limit_cycles());
     ratios.push_back(passed > 0 ? missed / passed : 0);
   }
   return stats::median(ratios);

@@ -1,5 +1,7 @@
 #include "probe/sampled_residency.h"
 
+#include "probe/survey_decision.h"
+
 namespace gputopo::probe {
 namespace {
 
@@ -15,7 +17,8 @@ Sampling make_sampling(const Lab& lab, const Cache& cache, double guess_bytes, d
   const Site& site = cache.site();
   const auto stride = static_cast<double>(stride_bytes);
   Sampling sampling;
-  sampling.array = make_array(site, static_cast<std::uint64_t>(guess_bytes * factor), stride_bytes, Order::kShuffled);
+  sampling.array =
+      make_array(site, static_cast<std::uint64_t>(guess_bytes * factor), stride_bytes, counted_order(*cache.survey));
   const auto in_elements = [&](std::uint64_t bytes) {
     return static_cast<double>(std::max(bytes, stride_bytes)) / stride;
   };
@@ -41,14 +44,19 @@ SampledResidency sampled_nearest(Lab& lab, const Cache& cache, double limit_cycl
   std::vector<ChaseProgram> programs;
   for (std::uint64_t i = 0; i < sampling.plan.programs; ++i) {
     const ChaseArray array = array_of_program(lab, sampling, i);
-    const ChaseStep counted{.kind = StepKind::kCounted, .loads = sampling.plan.per_program, .chain = 1};
-    programs.push_back(make_program(cache.site(), {array}, {warm_step(cache.site(), array), counted}));
+    programs.push_back(make_program(cache.site(), {array}, {warm_step(cache.site(), array)}));
+    add_counted_steps(programs.back(), *cache.survey, sampling.plan.per_program);
   }
   std::vector<std::uint64_t> hits_of;
+  std::uint64_t samples = sampling.plan.per_program;
   for (const ChaseResult& result : lab.chase(programs)) {
-    hits_of.push_back(stats::summarise_band(result.steps.back().histogram, 0, limit_cycles).count);
+    const stats::Histogram counted = counted_loads(result);
+    hits_of.push_back(stats::summarise_band(counted, 0, limit_cycles).count);
+    samples = stats::total_count(counted);
   }
-  return residency_of_hits(hits_of, sampling.plan.per_program, sampling.of_cache, cache.noise);
+  SampledArray of_cache = sampling.of_cache;
+  if (cache.survey->counts_in_places) of_cache.alike = CountedPlacesParameters{}.loads_of_place;
+  return residency_of_hits(hits_of, samples, of_cache, cache.noise);
 }
 
 // Behind another cache each sample counts with its age.

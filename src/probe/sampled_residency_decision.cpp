@@ -70,7 +70,7 @@ SampledResidency residency_of_hits(std::span<const std::uint64_t> hits_of_progra
   const double part = static_cast<double>(hits) / static_cast<double>(trials);
   const double left = mean_part_left(part, samples, array, parameters);
   const double scale = array.bytes / (1 - noise) / left;
-  const stats::Interval interval = stats::proportion_interval(hits, trials);
+  const stats::Interval interval = stats::proportion_interval(hits / array.alike, trials / array.alike);
   return {part * scale, with_correction_error(interval, left, scale, array.misjudged, parameters), 0};
 }
 

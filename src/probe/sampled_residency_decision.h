@@ -57,11 +57,12 @@ struct SampledResidency {
 struct SampledArray {
   double elements = 0;
   double bytes = 0;
-  double of_line = 1;      // elements of a line
-  double of_fetch = 1;     // elements that a miss brings
-  bool is_shared = false;  // by SMs: programs take turns
-  bool is_behind = false;  // another cache is nearer
-  double misjudged = 0;    // part of its loads that are taken for another level's, or of theirs for its
+  double of_line = 1;       // elements of a line
+  double of_fetch = 1;      // elements that a miss brings
+  bool is_shared = false;   // by SMs: programs take turns
+  bool is_behind = false;   // another cache is nearer
+  std::uint64_t alike = 1;  // neighbours among the samples that may all hit or all miss
+  double misjudged = 0;     // part of its loads that are taken for another level's, or of theirs for its
 };
 
 struct SamplingPlan {

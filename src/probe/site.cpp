@@ -44,6 +44,26 @@ void add_timed_steps(ChaseProgram& program, std::uint64_t begin, std::uint64_t e
   }
 }
 
+Order counted_order(const Survey& survey) { return survey.counts_in_places ? Order::kReversed : Order::kShuffled; }
+
+void add_counted_steps(ChaseProgram& program, const Survey& survey, std::uint64_t loads) {
+  if (!survey.counts_in_places) {
+    program.steps.push_back({.kind = StepKind::kCounted, .loads = loads, .chain = 1});
+    return;
+  }
+  const ChaseArray& array = program.arrays.front();
+  for (const CountedPlace& place : counted_places(array.chain_length(), loads, array.seed)) {
+    program.steps.push_back({.kind = StepKind::kWarm, .loads = 1, .chain = 1, .first = place.first});
+    program.steps.push_back({.kind = StepKind::kCounted, .loads = place.loads, .chain = 1, .first = place.first + 1});
+  }
+}
+
+stats::Histogram counted_loads(const ChaseResult& result) {
+  stats::Histogram sum;
+  for (std::size_t i = 1; i < result.steps.size(); ++i) stats::accumulate(sum, result.steps[i].histogram);
+  return sum;
+}
+
 void require_apart_from_memory(const Survey& survey) {
   if (survey.levels.size() != 1 || stats::total_count(survey.cold) == 0) return;
   const OneLevelParameters parameters;

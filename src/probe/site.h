@@ -56,6 +56,8 @@ struct Survey {
   // Raw cycles of every load of passes at kMinimumStrideBytes over arrays that were in no cache.
   std::vector<std::vector<std::uint32_t>> cold_passes;
   std::uint64_t tiny_bytes = 0;  // of the tiny array
+  // Set: misses of a TLB would hide levels, so loads of large footprints are counted in places (add_counted_steps).
+  bool counts_in_places = false;
 
   // Else it is only begun: of a tiny array.
   [[nodiscard]] bool is_complete() const { return !cold_passes.empty(); }
@@ -154,7 +156,16 @@ void require_exceeded(const Cache& cache, const std::string& consequence);
 // the number of those that the device is to keep.
 void add_timed_steps(ChaseProgram& program, std::uint64_t begin, std::uint64_t end);
 
+// Steps that count about so many loads of a program's array, which is large and was touched: of the second chain, of an
+// array in counted_order(). Loads at random, or, where each of these would wait for a translation, loads of neighbours
+// in many places, each behind one load that is not counted and brings the translation.
+[[nodiscard]] Order counted_order(const Survey& survey);
+void add_counted_steps(ChaseProgram& program, const Survey& survey, std::uint64_t loads);
+
 // ---- Reading results ----
+
+// What was counted after the first step.
+[[nodiscard]] stats::Histogram counted_loads(const ChaseResult& result);
 
 // Part of the loads of a step that hit at or before the cache's level.
 [[nodiscard]] double hit_fraction(const StepResult& step, double limit_cycles);

@@ -110,6 +110,17 @@ Capacity estimate_capacity(Lab& lab, const Cache& cache, const CapacityDecisionP
 
 Capacity find_capacity(Lab& lab, const Cache& cache) {
   require_exceeded(cache, "so it is at least that large");
+  if (cache.survey->counts_in_places) {
+    if (cache.nearer_bytes > 0) {
+      throw Inconclusive("loads of it at random wait for translations, and neighbours do not tell what is replaced");
+    }
+    // Loads of few places tell too little of how many of memory's look like hits of a far part.
+    constexpr double kHitsOfCold = 0.1;
+    if (cache.last_level > cache.first_level &&
+        stats::fraction_below(cache.survey->cold, cache.hit_limit_cycles()) > kHitsOfCold) {
+      throw Inconclusive("loads of near memory look like hits of a far part, and all others wait for translations");
+    }
+  }
   return estimate_capacity(lab, cache, {.full_samples = lab.parameters().residency_samples});
 }
 

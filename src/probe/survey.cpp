@@ -86,18 +86,20 @@ void run_cold(Lab& lab, Survey& survey) {
 ChaseProgram sweep_program(const Lab& lab, const Survey& survey, std::uint64_t bytes) {
   const Site& site = survey.site;
   const ChaseArray array =
-      make_array(site, bytes, survey.fetch_bytes, site.exclusive ? Order::kShuffled : Order::kReversed);
+      make_array(site, bytes, survey.fetch_bytes, site.exclusive ? counted_order(survey) : Order::kReversed);
   const std::uint64_t n = array.element_count();
   constexpr SweepParameters kSweep;
-  ChaseStep counted{.kind = StepKind::kCounted};
+  ChaseProgram program = make_program(site, {array}, {warm_step(site, array)});
   if (site.exclusive) {
-    counted.loads =
-        std::min(lab.parameters().exclusive_loads, std::max(n / kSweep.elements_of_load, kSweep.min_loads_of_shared));
-    counted.chain = 1;
+    add_counted_steps(
+        program, survey,
+        std::min(lab.parameters().exclusive_loads, std::max(n / kSweep.elements_of_load, kSweep.min_loads_of_shared)));
   } else {
-    counted.loads = std::min(lab.parameters().survey_loads, std::max(kSweep.passes * n, kSweep.min_loads));
+    program.steps.push_back(
+        {.kind = StepKind::kCounted,
+         .loads = std::min(lab.parameters().survey_loads, std::max(kSweep.passes * n, kSweep.min_loads))});
   }
-  return make_program(site, {array}, {warm_step(site, array), counted});
+  return program;
 }
 
 void run_part(Lab& lab, Survey& survey, const SweepPart& part) {
@@ -114,7 +116,7 @@ void run_part(Lab& lab, Survey& survey, const SweepPart& part) {
   for (std::size_t i = 0; i < footprints.size(); ++i) {
     stats::Histogram sum;
     for (std::uint32_t copy = 0; copy < part.copies; ++copy) {
-      stats::accumulate(sum, results[i * part.copies + copy].steps[1].histogram);
+      stats::accumulate(sum, counted_loads(results[i * part.copies + copy]));
     }
     survey.footprints_bytes.push_back(footprints[i]);
     survey.histograms.push_back(std::move(sum));
@@ -196,6 +198,7 @@ void set_translation_aside(Lab& lab, Survey& survey, const Translation& translat
   survey.levels = levels_without_translation(of_free.levels, survey.levels, translation.added_cycles);
   if (const auto unsure = level_hidden_by_translation(survey.levels, translation.added_cycles)) {
     survey.unsure_level = unsure;
+    survey.counts_in_places = true;
   }
 }
 
@@ -233,6 +236,16 @@ std::uint64_t fetched_at_once(const Lab& lab, const Survey& survey) {
   return is_clear ? std::min(narrow.bytes, wide.bytes) : wide.bytes;
 }
 
+// Once more, so that no load that is counted waits for a translation. Then nothing need be set aside.
+void sweep_in_places(Lab& lab, Survey& survey) {
+  survey.translation = {};
+  sweep_footprints(lab, survey);
+  LevelsFound found = levels_of_all(survey);
+  survey.levels = std::move(found.levels);
+  survey.unsure_level = found.unsure;
+  lab.log(fmt::format("survey {}: counted in places, as translations would hide levels", to_string(survey.site.space)));
+}
+
 }  // namespace
 
 Survey begin_survey(Lab& lab, const Site& site) {
@@ -265,6 +278,7 @@ Survey complete_survey(Lab& lab, Survey survey, const Translation& translation) 
     if (translation.free_bytes > 0 && translation.free_bytes < survey.footprints_bytes.back()) {
       set_translation_aside(lab, survey, translation);
     }
+    if (survey.counts_in_places) sweep_in_places(lab, survey);
     LevelsFound found = merge_memory(survey, {survey.levels, survey.unsure_level}, survey.histograms);
     survey.levels = std::move(found.levels);
     survey.unsure_level = found.unsure;

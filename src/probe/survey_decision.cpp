@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <random>
 
 #include "stats/descriptive.h"
 
@@ -146,6 +147,22 @@ std::vector<stats::Level> with_memory_as_one(std::vector<stats::Level> levels,
     levels.pop_back();
   }
   return levels;
+}
+
+std::vector<CountedPlace> counted_places(std::uint64_t elements, std::uint64_t loads, std::uint64_t seed,
+                                         const CountedPlacesParameters& parameters) {
+  const std::uint64_t of_place = std::min(parameters.loads_of_place, std::max<std::uint64_t>(1, elements - 1));
+  const std::uint64_t room = std::min(parameters.most_places, std::max<std::uint64_t>(1, elements / (of_place + 1)));
+  const std::uint64_t count = std::clamp<std::uint64_t>(loads / of_place, 1, room);
+  std::mt19937_64 random(seed);
+  std::vector<CountedPlace> places;
+  for (std::uint64_t i = 0; i < count; ++i) {
+    const std::uint64_t begin = i * elements / count;
+    const std::uint64_t end = (i + 1) * elements / count;
+    const std::uint64_t spare = end - begin > of_place ? end - begin - of_place : 1;
+    places.push_back({.first = begin + random() % spare, .loads = of_place});
+  }
+  return places;
 }
 
 SweepReading read_sweep(std::span<const std::uint64_t> footprints_bytes, std::span<const stats::Histogram> histograms,

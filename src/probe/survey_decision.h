@@ -160,6 +160,24 @@ struct MemoryLevelsParameters {
                                                            const stats::Histogram& cold,
                                                            const MemoryLevelsParameters& parameters = {});
 
+struct CountedPlacesParameters {
+  // Loads that are counted of a place, behind one that is not. More: less is translated; fewer: more places tell of
+  // more sets and of more of what was touched when.
+  std::uint64_t loads_of_place = 32;
+  // A program has no more places: each takes two steps.
+  std::uint64_t most_places = 512;
+};
+
+// Neighbours in a chain: the load from `first` on brings their translation, those behind it are counted.
+struct CountedPlace {
+  std::uint64_t first = 0;
+  std::uint64_t loads = 0;
+};
+// Places all over a chain of so many elements, about so many loads in all: each somewhere in its part of the chain, so
+// that they are not of the same sets of a cache.
+[[nodiscard]] std::vector<CountedPlace> counted_places(std::uint64_t elements, std::uint64_t loads, std::uint64_t seed,
+                                                       const CountedPlacesParameters& parameters = {});
+
 struct SweepReadingParameters {
   // A footprint fits when at most this part of its loads misses beyond what does of a tiny array. Coarse: the size
   // probe draws the edge.

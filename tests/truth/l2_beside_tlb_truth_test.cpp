@@ -85,5 +85,37 @@ TEST(L2BesideTlbTruth, MissesOfTheTlbAreNoPartOfIt) {
   EXPECT_LE(wrong, values / 100);
 }
 
+// As long as the way from L2 to memory, so that single loads do not tell a miss of the TLB from one of L2.
+TEST(L2BesideTlbTruth, MissesThatTakeAsLongAsMemoryHideNoEnd) {
+  sim::MachineSpec machine = sim::parse_machine(*sim::builtin_machine("h200"));
+  truth::take_groups(machine, 8);
+  truth::take_partitions(machine);
+  machine.info.memory_bytes = 16ull << 30;
+  machine.info.l2_persisting_max_bytes.reset();
+  machine.info.l2_bytes.reset();
+  machine.slices.reset();
+  constexpr double kL2Bytes = 12 << 20;
+  for (sim::CacheSpec& cache : machine.caches) {
+    if (cache.id != "l2") continue;
+    cache.size_bytes = static_cast<std::uint64_t>(kL2Bytes);
+    cache.ways = 16;
+    cache.index = sim::IndexHash::kMixed;
+  }
+  sim::TlbSpec tlb;
+  tlb.page_bytes = 64 << 10;
+  tlb.entries = 64;
+  tlb.miss_cycles = 400;
+  tlb.scope = sim::Scope::kSm;
+  machine.tlbs = {tlb};
+  DiscoverOptions options;
+  options.elements = {"l2"};
+  options.attributes = {"size", "line_size", "fetch_granularity"};
+  const Topology topology = truth::discover_machine(machine, 1, std::move(options)).topology;
+  const auto number = [&](const char* what) { return topology.find_attribute("l2", what)->number().value_or(0); };
+  EXPECT_NEAR(number("size"), kL2Bytes, 0.01 * kL2Bytes);
+  EXPECT_EQ(number("line_size"), static_cast<double>(truth::cache_of(machine, "l2").line_bytes));
+  EXPECT_EQ(number("fetch_granularity"), static_cast<double>(truth::cache_of(machine, "l2").sector_bytes));
+}
+
 }  // namespace
 }  // namespace gputopo

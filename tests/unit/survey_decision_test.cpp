@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 
 namespace gputopo::probe {
@@ -140,6 +141,30 @@ TEST(Sweep, OfWhatSmsShareGoesOnBeyondWhatTheVendorTells) {
   EXPECT_EQ(next_shared_sweep(300 << 20, 0.9, kMemory)->to_bytes, 512 << 20);
   EXPECT_FALSE(next_shared_sweep(400 << 20, 0.9, kMemory)) << "far enough";
   EXPECT_FALSE(next_shared_sweep(8 << 20, 0.9, 64 << 20)) << "no more than an eighth of the memory";
+}
+
+TEST(CountedPlaces, LieAllOverAChain) {
+  const std::vector<CountedPlace> places = counted_places(100'000, 2048, 7);
+  ASSERT_EQ(places.size(), 64u) << "32 loads each";
+  for (std::size_t i = 0; i < places.size(); ++i) {
+    EXPECT_EQ(places[i].loads, 32u);
+    EXPECT_GE(places[i].first, i * 100'000 / 64);
+    EXPECT_LE(places[i].first + 1 + places[i].loads, (i + 1) * 100'000 / 64 + 1);
+  }
+  EXPECT_EQ(counted_places(10'000'000, 1'000'000, 7).size(), 512u) << "each takes two steps";
+}
+
+TEST(CountedPlaces, DoNotBeginAtThePowersOfTwoThatSetsRepeatAt) {
+  std::vector<std::uint64_t> sets;
+  for (const CountedPlace& place : counted_places(1 << 20, 2048, 7)) sets.push_back(place.first % 1024 / 256);
+  for (std::uint64_t quarter = 0; quarter < 4; ++quarter) EXPECT_GT(std::ranges::count(sets, quarter), 4);
+}
+
+TEST(CountedPlaces, OfAShortChainAreFew) {
+  const std::vector<CountedPlace> places = counted_places(20, 64, 7);
+  ASSERT_EQ(places.size(), 1u);
+  EXPECT_EQ(places[0].loads, 19u);
+  EXPECT_EQ(counted_places(100, 2048, 7).size(), 3u);
 }
 
 // Bins of two cycles: `near` loads of 40 cycles and `far` of 80.

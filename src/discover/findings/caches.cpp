@@ -242,6 +242,7 @@ void CacheFindings::require_translated_levels(ElementId element) {
   if (element != ElementId::kL3) return;
   constexpr std::uint64_t kFew = 4;  // of what the cache holds: then most loads of a footprint that fits wait
   const Cache& cache = located(element);
+  if (cache.survey->counts_in_places) return;
   const auto held =
       std::max<std::uint64_t>(static_cast<std::uint64_t>(cache.held_bytes()), bench_.info().l3_bytes.value_or(0));
   if (translated_bytes() >= held / kFew) return;
