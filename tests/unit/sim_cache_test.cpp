@@ -1,4 +1,5 @@
 // One simulated cache against what a cache must do, and against a plain model of it.
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -7,10 +8,14 @@
 #include <deque>
 #include <numeric>
 #include <set>
+#include <span>
 
 #include "device/sim/cache.h"
+#include "device/sim/division.h"
+#include "device/sim/hierarchy.h"
 #include "gputopo/error.h"
 #include "probe/replacement_policies.h"
+#include "support/wide_machine.h"
 
 namespace gputopo::sim {
 namespace {
@@ -139,6 +144,66 @@ TEST(SimCache, AgreesWithAPlainLru) {
     for (int i = 0; i < 50000; ++i) {
       const std::uint64_t address = std::uint64_t{random.below(static_cast<std::uint32_t>(2 * sets * ways))} * 128;
       ASSERT_EQ(cache.access(address), plain.access(address)) << ways << " ways, load " << i;
+    }
+  }
+}
+
+// Addresses as walks have them: stretches in order, and jumps.
+std::vector<std::uint64_t> walked_addresses(RandomSource& random, std::size_t loads) {
+  std::vector<std::uint64_t> addresses;
+  while (addresses.size() < loads) {
+    const std::uint64_t begin = (std::uint64_t{4} << 20) + std::uint64_t{random.below(1u << 14)} * 32;
+    const std::uint32_t stretch = random.below(2) == 0 ? 1 : 1 + random.below(200);
+    for (std::uint32_t i = 0; i < stretch; ++i) addresses.push_back(begin + std::uint64_t{32} * i);
+  }
+  addresses.resize(loads);
+  return addresses;
+}
+
+// Loads of a run reach cache after cache and not load after load, which must make no difference: neither to them nor to
+// what comes after a rollback.
+TEST(SimHierarchy, LoadsOfARunAreThoseLoadsOneAfterAnother) {
+  RandomSource random(3);
+  for (std::uint64_t seed = 1; seed <= 15; ++seed) {
+    const MachineSpec machine = truth::wide_machine(seed);
+    for (const auto& [space, unused] : machine.spaces) {
+      SCOPED_TRACE(fmt::format("machine {}, {}", seed, to_string(space)));
+      Hierarchy alone(machine);
+      Hierarchy in_runs(machine);
+      alone.start_program(0, seed);
+      in_runs.start_program(0, seed);
+      const Path path = alone.path_of(space, 0);
+      const Path path_in_runs = in_runs.path_of(space, 0);
+      const std::vector<std::uint64_t> addresses = walked_addresses(random, 3000);
+      for (int round = 0; round < 3; ++round) {
+        std::vector<double> expected;
+        for (const std::uint64_t address : addresses) expected.push_back(alone.load(path, address));
+        std::vector<double> cycles(addresses.size());
+        for (std::size_t first = 0; first < addresses.size();) {
+          const std::size_t count = std::min<std::size_t>(1 + random.below(kMaxLoadsAtOnce), addresses.size() - first);
+          in_runs.load(path_in_runs, std::span(addresses).subspan(first, count), &cycles[first]);
+          first += count;
+        }
+        ASSERT_EQ(cycles, expected) << "round " << round;
+        if (round == 0) alone.checkpoint();
+        if (round == 0) in_runs.checkpoint();
+        if (round == 1) alone.rollback(seed);
+        if (round == 1) in_runs.rollback(seed);
+      }
+    }
+  }
+}
+
+TEST(SimDivision, IsThatOfIntegers) {
+  RandomSource random(5);
+  for (const std::uint64_t divisor : {1ull, 2ull, 3ull, 7ull, 12ull, 4096ull, 65535ull, 1000003ull}) {
+    const Division division(divisor);
+    for (int i = 0; i < 2000; ++i) {
+      const std::uint64_t any = random.next() >> (24 + random.below(40));
+      for (const std::uint64_t dividend : {any, any / divisor * divisor, any / divisor * divisor + divisor - 1}) {
+        ASSERT_EQ(division.quotient(dividend), dividend / divisor) << dividend << " / " << divisor;
+        ASSERT_EQ(division.remainder(dividend), dividend % divisor) << dividend << " / " << divisor;
+      }
     }
   }
 }

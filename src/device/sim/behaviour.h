@@ -2,7 +2,9 @@
 // once; each run of an equal program adds its own noise to it.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
+#include <span>
 #include <vector>
 
 namespace gputopo::sim {
@@ -23,12 +25,20 @@ struct StepBehaviour {
   double paired_cycles = 0;               // of a paired step, whose classes are of differences: what all its loads take
 
   // A load; its class is remembered if it is one of the first `kept`.
-  void add(double cycles, bool disturbed, std::uint64_t kept) {
-    if (last_ >= classes.size() || classes[last_].cycles != cycles || classes[last_].disturbed != disturbed) {
-      last_ = find(cycles, disturbed);
+  void add(double cycles, bool disturbed, std::uint64_t kept) { add(std::span(&cycles, 1), disturbed, kept); }
+  // Loads one after another.
+  void add(std::span<const double> cycles, bool disturbed, std::uint64_t kept) {
+    for (std::size_t i = 0; i < cycles.size();) {
+      const double same = cycles[i];
+      const std::size_t first = i;
+      while (i < cycles.size() && cycles[i] == same) ++i;
+      if (last_ >= classes.size() || classes[last_].cycles != same || classes[last_].disturbed != disturbed) {
+        last_ = find(same, disturbed);
+      }
+      classes[last_].count += i - first;
+      const std::size_t listed = std::min<std::size_t>(kept, first_loads.size() + i - first);
+      if (first_loads.size() < listed) first_loads.resize(listed, static_cast<std::uint8_t>(last_));
     }
-    ++classes[last_].count;
-    if (first_loads.size() < kept) first_loads.push_back(static_cast<std::uint8_t>(last_));
   }
 
  private:

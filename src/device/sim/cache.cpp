@@ -1,11 +1,11 @@
 #include "device/sim/cache.h"
 
+#include <algorithm>
+#include <array>
 #include <bit>
 
 namespace gputopo::sim {
 namespace {
-
-constexpr std::size_t kLargeLines = 16384;
 
 std::variant<NarrowSets, WideSets> sets_for(const CacheGeometry& geometry) {
   if (most_ways_of(geometry) <= NarrowSets::kMaxWays) return NarrowSets(geometry);
@@ -40,10 +40,17 @@ bool Cache::chose_at_random() const {
   return std::visit([](const auto& sets) { return sets.chose_at_random(); }, sets_);
 }
 
-bool Cache::wants_prefetch(bool in_order) const {
-  return std::visit(
-      [in_order](const auto& sets) { return sets.line_count() > kLargeLines && !(in_order && sets.walks_in_order()); },
-      sets_);
+void Cache::access(std::span<const std::uint64_t> addresses, bool* hits) {
+  const std::size_t count = addresses.size();
+  std::array<std::uint64_t, kMaxLoadsAtOnce> lines;
+  std::array<std::uint32_t, kMaxLoadsAtOnce> sectors;
+  for (std::size_t i = 0; i < count; ++i) lines[i] = addresses[i] >> line_shift_;
+  if (sector_mask_ == 0) {
+    std::fill_n(sectors.begin(), count, 1u);
+  } else {
+    for (std::size_t i = 0; i < count; ++i) sectors[i] = 1u << ((addresses[i] >> sector_shift_) & sector_mask_);
+  }
+  std::visit([&](auto& sets) { sets.access(std::span(lines).first(count), sectors.data(), hits); }, sets_);
 }
 
 }  // namespace gputopo::sim

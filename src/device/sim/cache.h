@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <variant>
 
 #include "device/sim/cache_index.h"
@@ -29,11 +30,12 @@ class Cache {
 
   // Loads what holds `address`: true if the line and the sector were there; otherwise they are now.
   bool access(std::uint64_t address) {
-    const std::uint64_t line = address >> line_shift_;
-    const std::uint32_t sector = 1u << ((address >> sector_shift_) & sector_mask_);
-    if (auto* narrow = std::get_if<NarrowSets>(&sets_)) return narrow->access(line, sector);
-    return std::get_if<WideSets>(&sets_)->access(line, sector);
+    bool hit = false;
+    access({&address, 1}, &hit);
+    return hit;
   }
+  // The same of up to kMaxLoadsAtOnce addresses, one after another.
+  void access(std::span<const std::uint64_t> addresses, bool* hits);
 
   // Whether a load of `address` would hit, without its effects.
   [[nodiscard]] bool holds(std::uint64_t address) const {
@@ -47,21 +49,7 @@ class Cache {
     std::visit([line = address >> line_shift_](auto& sets) { sets.invalidate(line); }, sets_);
   }
 
-  // Brings the host's memory for a later access() nearer, in steps that each need what the step before brought.
-  static constexpr unsigned kPrefetchSteps = WideSets::kPrefetchSteps;
-  template <unsigned kStep>
-  void prefetch(std::uint64_t address) const {
-    const std::uint64_t line = address >> line_shift_;
-    if (auto* wide = std::get_if<WideSets>(&sets_)) {
-      wide->prefetch<kStep>(line);
-    } else if constexpr (kStep + 1 == kPrefetchSteps) {
-      std::get_if<NarrowSets>(&sets_)->prefetch(line);
-    }
-  }
-
   [[nodiscard]] std::uint32_t sector_bytes() const { return 1u << sector_shift_; }
-  // Its state is too large for the host's own caches, and `in_order` loads do not walk through it in order either.
-  [[nodiscard]] bool wants_prefetch(bool in_order) const;
 
  private:
   std::uint32_t line_shift_;

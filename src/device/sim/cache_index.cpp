@@ -102,7 +102,7 @@ CacheIndex::CacheIndex(const CacheGeometry& geometry)
       sets_(geometry.set_ways.size()),
       set_bits_(static_cast<std::uint32_t>(std::countr_zero(std::bit_ceil(sets_)))),
       power_of_two_sets_(std::has_single_bit(sets_)),
-      reciprocal_(~std::uint64_t{0} / sets_ + 1) {
+      division_(sets_) {
   const std::uint64_t lines = std::accumulate(geometry.set_ways.begin(), geometry.set_ways.end(), std::uint64_t{0});
   const auto line_shift = static_cast<std::uint32_t>(std::countr_zero(geometry.line_bytes));
   for (std::uint32_t round = 0; hash_ == IndexHash::kTurns && turns_.size() < lines; ++round) {
@@ -110,20 +110,38 @@ CacheIndex::CacheIndex(const CacheGeometry& geometry)
       if (geometry.set_ways[set] > round) turns_.push_back(set);
     }
   }
+  if (hash_ == IndexHash::kTurns) division_ = Division(lines);
   mixed_mask_ = std::max(kMixedPeriodBytes >> line_shift, std::bit_ceil(lines) * 16) - 1;
 }
 
-std::uint32_t CacheIndex::hashed_set_of(std::uint64_t line) const {
-  if (hash_ == IndexHash::kTurns) return turns_[line % turns_.size()];
-  if (hash_ == IndexHash::kXorFold) {
-    if (set_bits_ == 0) return 0;
-    std::uint64_t folded = 0;
-    for (std::uint64_t rest = line; rest != 0; rest >>= set_bits_) folded ^= rest;
-    return static_cast<std::uint32_t>(folded & (sets_ - 1));
+void CacheIndex::sets_of(std::span<const std::uint64_t> lines, std::uint32_t* sets) const {
+  const auto each = [&](const auto& set_of_row) {
+    for (const std::uint64_t line : lines) *sets++ = static_cast<std::uint32_t>(set_of_row(line >> row_shift_));
+  };
+  switch (hash_) {
+    case IndexHash::kModulo:
+      if (power_of_two_sets_) return each([mask = sets_ - 1](std::uint64_t row) { return row & mask; });
+      return each([this](std::uint64_t row) { return division_.remainder(row); });
+    case IndexHash::kTurns:
+      return each([this](std::uint64_t row) { return turns_[division_.remainder(row)]; });
+    case IndexHash::kXorFold:
+      return each([this](std::uint64_t row) { return folded(row); });
+    case IndexHash::kMixed:
+      return each([this](std::uint64_t row) { return mixed(row); });
   }
-  // Multiples of the golden ratio spread evenly over 0..1 (Knuth, The Art of Computer Programming 3, 6.4); the cubic
-  // then makes the first sets larger targets and the last ones smaller.
-  const auto place = static_cast<std::uint32_t>(line & mixed_mask_);
+}
+
+std::uint32_t CacheIndex::folded(std::uint64_t row) const {
+  if (set_bits_ == 0) return 0;
+  std::uint64_t folded = 0;
+  for (std::uint64_t rest = row; rest != 0; rest >>= set_bits_) folded ^= rest;
+  return static_cast<std::uint32_t>(folded & (sets_ - 1));
+}
+
+// Multiples of the golden ratio spread evenly over 0..1 (Knuth, The Art of Computer Programming 3, 6.4); the cubic then
+// makes the first sets larger targets and the last ones smaller.
+std::uint32_t CacheIndex::mixed(std::uint64_t row) const {
+  const auto place = static_cast<std::uint32_t>(row & mixed_mask_);
   const double u = static_cast<double>(place * 0x9E3779B1u) * 0x1.0p-32;
   const double v = u - kMixedUnevenness * (u - u * u * u);
   return static_cast<std::uint32_t>(v * static_cast<double>(sets_));

@@ -3,8 +3,10 @@
 
 #include <bit>
 #include <cstdint>
+#include <span>
 #include <vector>
 
+#include "device/sim/division.h"
 #include "device/sim/machine.h"
 #include "device/sim/random.h"
 
@@ -35,6 +37,8 @@ struct CacheGeometry {
 // Of the set that has most.
 [[nodiscard]] std::uint32_t most_ways_of(const CacheGeometry& geometry);
 
+// A cache is handed no more at once.
+inline constexpr std::size_t kMaxLoadsAtOnce = 128;
 inline constexpr std::uint32_t kMaxSectorsPerLine = 32;
 inline constexpr std::uint32_t kMaxWays = 1u << 16;
 // Of segmented LRU and of SRRIP, whose sets are looked through.
@@ -69,24 +73,16 @@ class CacheIndex {
   explicit CacheIndex(const CacheGeometry& geometry);
 
   [[nodiscard]] std::uint32_t set_of(std::uint64_t line) const {
-    line >>= row_shift_;
-    if (hash_ != IndexHash::kModulo) return hashed_set_of(line);
-    return static_cast<std::uint32_t>(power_of_two_sets_ ? line & (sets_ - 1) : remainder_of(line));
+    std::uint32_t set = 0;
+    sets_of({&line, 1}, &set);
+    return set;
   }
-
-  [[nodiscard]] IndexHash hash() const { return hash_; }
+  // The set of each line.
+  void sets_of(std::span<const std::uint64_t> lines, std::uint32_t* sets) const;
 
  private:
-  [[nodiscard]] std::uint32_t hashed_set_of(std::uint64_t line) const;
-
-  // line % sets_ in a fraction of the time of a division. While line * sets_ is below 2^64 the quotient is right or one
-  // too large.
-  [[nodiscard]] std::uint64_t remainder_of(std::uint64_t line) const {
-    __extension__ using Wide = unsigned __int128;
-    const auto quotient = static_cast<std::uint64_t>(Wide{line} * reciprocal_ >> 64);
-    const std::uint64_t rest = line - quotient * sets_;
-    return rest < sets_ ? rest : rest + sets_;
-  }
+  [[nodiscard]] std::uint32_t folded(std::uint64_t row) const;
+  [[nodiscard]] std::uint32_t mixed(std::uint64_t row) const;
 
   IndexHash hash_;
   unsigned row_shift_;
@@ -94,7 +90,7 @@ class CacheIndex {
   std::uint64_t sets_;
   std::uint32_t set_bits_;  // of a power of two of sets
   bool power_of_two_sets_;
-  std::uint64_t reciprocal_;  // 2^64 / sets, rounded up
+  Division division_;         // by the sets, or by the turns
   std::uint64_t mixed_mask_;  // of a line's place within the period
 };
 

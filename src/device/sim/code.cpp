@@ -1,7 +1,9 @@
 #include "device/sim/code.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
+#include <span>
 
 namespace gputopo::sim {
 namespace {
@@ -16,26 +18,55 @@ std::uint64_t fetch_bytes_of(const Path& path, std::uint64_t block_bytes) {
                             : std::min<std::uint64_t>(path.stops.front().cache->sector_bytes(), block_bytes);
 }
 
+// Loads that come one after another, and the sum of what each takes, so many times as it counts.
+class LoadSum {
+ public:
+  LoadSum(Hierarchy& hierarchy, const Path& path, double begin) : hierarchy_(hierarchy), path_(path), sum_(begin) {}
+
+  void add(std::uint64_t address, double times) {
+    addresses_[count_] = address;
+    times_[count_] = times;
+    if (++count_ == kMaxLoadsAtOnce) load();
+  }
+  [[nodiscard]] double sum() {
+    load();
+    return sum_;
+  }
+
+ private:
+  void load() {
+    hierarchy_.load(path_, std::span(addresses_).first(count_), cycles_.data());
+    for (std::size_t i = 0; i < count_; ++i) sum_ += times_[i] * cycles_[i];
+    count_ = 0;
+  }
+
+  Hierarchy& hierarchy_;
+  const Path& path_;
+  double sum_;
+  std::size_t count_ = 0;
+  std::array<std::uint64_t, kMaxLoadsAtOnce> addresses_;
+  std::array<double, kMaxLoadsAtOnce> times_;
+  std::array<double, kMaxLoadsAtOnce> cycles_;
+};
+
 double run_cycles(Hierarchy& hierarchy, const Path& path, const CodeSpec& code, const CodeStep& step) {
   const std::uint64_t unit = fetch_bytes_of(path, std::uint64_t{kCodeBlockInstructions} * code.bytes_per_instruction);
   const std::uint64_t stretch = kCodeBase + std::uint64_t{step.first} * code.bytes_per_instruction;
   const std::uint64_t begin = stretch - std::uint64_t{step.lead} * code.bytes_per_instruction;
   const std::uint64_t end = stretch + std::uint64_t{step.count} * code.bytes_per_instruction;
-  double cycles = code.loop_cycles;
+  LoadSum loads(hierarchy, path, code.loop_cycles);
   for (std::uint64_t at = begin; at < end;) {
     const std::uint64_t next = std::min(end, at / unit * unit + unit);
-    cycles += static_cast<double>(next - at) / code.bytes_per_instruction * hierarchy.load(path, at);
+    loads.add(at, static_cast<double>(next - at) / code.bytes_per_instruction);
     at = next;
   }
-  return cycles;
+  return loads.sum();
 }
 
 double constants_cycles(Hierarchy& hierarchy, const Path& path, const CodeStep& step) {
-  double cycles = 0;
-  for (std::uint64_t at = 0; at < step.count; at += step.stride_bytes) {
-    cycles += hierarchy.load(path, kConstantsBase + step.first + at);
-  }
-  return cycles;
+  LoadSum loads(hierarchy, path, 0);
+  for (std::uint64_t at = 0; at < step.count; at += step.stride_bytes) loads.add(kConstantsBase + step.first + at, 1);
+  return loads.sum();
 }
 
 // A pass is timed as a whole, so that noise comes to it as to one load.

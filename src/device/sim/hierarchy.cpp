@@ -34,6 +34,7 @@ std::uint64_t usable_bytes(const CacheSpec& spec, std::uint64_t carve_out_bytes)
 }
 
 Hierarchy::Hierarchy(const MachineSpec& spec) : spec_(spec) {
+  for (const CacheSpec& cache : spec.caches) homes_.push_back(cache.partitions > 1 ? homes_of(spec, cache) : HomeMap());
   group_of_sm_.resize(spec.info.sm_count);
   for (std::uint32_t group = 0; group < spec.sm_groups.size(); ++group) {
     for (const std::uint32_t sm : spec.sm_groups[group]) group_of_sm_[sm] = group;
@@ -154,8 +155,7 @@ void Hierarchy::add_cache(Path& path, const PathStop& stop, std::uint32_t warp, 
 void Hierarchy::add_partitions(Path& path, const CacheSpec& cache, const PathStop& stop, std::uint32_t near_sm,
                                std::uint64_t& fetch_bytes) {
   const auto index = static_cast<std::size_t>(&cache - spec_.caches.data());
-  path.partitions = {
-      .near = partition_of_sm(spec_, near_sm), .near_stop = path.stops.size(), .homes = homes_of(spec_, cache)};
+  path.partitions = {.near = partition_of_sm(spec_, near_sm), .near_stop = path.stops.size(), .homes = homes_[index]};
   for (std::uint32_t i = 0; i < cache.partitions; ++i) {
     path.partitions.caches.push_back(
         &instance_at({index, {i, cache.size_bytes / cache.partitions}}, [&] { return geometry_of_partition(cache); }));

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <span>
 #include <utility>
 #include <vector>
 
@@ -91,20 +92,13 @@ class Hierarchy {
 
   // The latency of a load, without noise; fills what it passed, from `first_stop` on.
   double load(const Path& path, std::uint64_t address, std::size_t first_stop = 0) {
-    Path::Translation translation;
-    for (std::size_t i = first_stop; i < path.stops.size(); ++i) {
-      if (i == path.stops_before_tlb) translation = translate(path, address);
-      const Path::Stop& stop = path.stops[i];
-      const bool hit = stop.by_home              ? access_home(path, stop, address)
-                       : stop.fetch_sectors == 1 ? stop.cache->access(address)
-                                                 : access_range(stop, *stop.cache, address);
-      // A near partition only holds what the whole cache still holds: a near hit counts, and refreshes, there too.
-      if (hit && stop.whole != nullptr && !stop.whole->access(address)) break;
-      if (hit) return stop.latency_cycles + translation.cycles;
-    }
-    if (path.stops_before_tlb == path.stops.size()) translation = translate(path, address);
-    return memory_cycles(path, address) + translation.memory_cycles;
+    double cycles = 0;
+    load(path, {&address, 1}, &cycles, first_stop);
+    return cycles;
   }
+  // Of up to kMaxLoadsAtOnce loads, one after another. Each cache is asked for all that come to it before the next one
+  // is: it sees the same addresses in the same order as if load came after load.
+  void load(const Path& path, std::span<const std::uint64_t> addresses, double* cycles, std::size_t first_stop = 0);
 
   // A store of all that a load would fetch: what each cache does with it, by its policy. The cycles until the next one
   // of the same thread, which waits for nothing.
@@ -129,6 +123,14 @@ class Hierarchy {
     return path.partitions.homes.home_of(address) == path.partitions.near ? path.memory_latency_cycles
                                                                           : path.far_memory_latency_cycles;
   }
+  class Pending;
+  void translate(const Path& path, Pending& pending);
+  static void serve(const Path& path, const Path::Stop& stop, Pending& pending);
+  // By the near partition and the whole cache behind it: the stops `near_stop` and the next. What the near partition
+  // has hit counts, and refreshes, in the whole cache, too.
+  static void serve_near_and_whole(const Path& path, std::size_t near_stop, Pending& pending);
+  static void ask(const Path::Stop& stop, Cache& cache, std::span<const std::uint64_t> addresses, bool* hits);
+  static void ask_homes(const Path& path, const Path::Stop& stop, std::span<const std::uint64_t> addresses, bool* hits);
   static bool access_range(const Path::Stop& stop, Cache& cache, std::uint64_t address);
   static bool access_home(const Path& path, const Path::Stop& stop, std::uint64_t address);
   // The line is at home in the near partition.
@@ -160,6 +162,7 @@ class Hierarchy {
                        std::uint64_t& fetch_bytes);
 
   const MachineSpec& spec_;
+  std::vector<HomeMap> homes_;  // of each cache of the spec
   std::vector<std::uint32_t> group_of_sm_;
   std::uint64_t carve_out_bytes_ = 0;
   std::uint64_t seed_ = 0;

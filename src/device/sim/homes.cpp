@@ -29,15 +29,15 @@ std::uint32_t most_partitions(const MachineSpec& spec) {
 HomeMap::HomeMap(std::uint32_t partitions, std::uint64_t block_bytes, std::uint64_t blocks_of_a_run)
     : partitions_(partitions),
       block_shift_(static_cast<unsigned>(std::countr_zero(block_bytes))),
-      blocks_of_a_run_(std::max<std::uint64_t>(1, blocks_of_a_run)) {}
+      by_partitions_(partitions),
+      by_blocks_of_a_run_(std::max<std::uint64_t>(1, blocks_of_a_run)) {}
 
-std::uint32_t HomeMap::home_of(std::uint64_t address) const {
-  const std::uint64_t block = address >> block_shift_;
-  const std::uint64_t run = block / blocks_of_a_run_;
-  const std::uint64_t place = block % blocks_of_a_run_;
+std::uint32_t HomeMap::home_of_block(std::uint64_t block) const {
+  const std::uint64_t run = by_blocks_of_a_run_.quotient(block);
+  const std::uint64_t place = by_blocks_of_a_run_.remainder(block);
   // Of as many runs as there are partitions each has the block at this place once.
-  RandomSource random(derive_seed(place, run / partitions_));
-  return static_cast<std::uint32_t>((run + random.below(partitions_)) % partitions_);
+  RandomSource random(derive_seed(place, by_partitions_.quotient(run)));
+  return static_cast<std::uint32_t>(by_partitions_.remainder(run + random.below(partitions_)));
 }
 
 HomeMap homes_of(const MachineSpec& spec, const CacheSpec& cache) {

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 
+#include "device/sim/division.h"
 #include "device/sim/machine.h"
 
 namespace gputopo::sim {
@@ -15,12 +16,25 @@ class HomeMap {
   // `block_bytes`: what is at home in one place, a power of two.
   HomeMap(std::uint32_t partitions, std::uint64_t block_bytes, std::uint64_t blocks_of_a_run);
 
-  [[nodiscard]] std::uint32_t home_of(std::uint64_t address) const;
+  [[nodiscard]] std::uint32_t home_of(std::uint64_t address) const {
+    const std::uint64_t block = address >> block_shift_;
+    if (block != last_block_) {
+      last_home_ = home_of_block(block);
+      last_block_ = block;
+    }
+    return last_home_;
+  }
 
  private:
+  [[nodiscard]] std::uint32_t home_of_block(std::uint64_t block) const;
+
   std::uint32_t partitions_ = 1;
   unsigned block_shift_ = 0;
-  std::uint64_t blocks_of_a_run_ = 1;
+  Division by_partitions_{1};
+  Division by_blocks_of_a_run_{1};
+  // What was asked for last: loads in a row are mostly of one block.
+  mutable std::uint64_t last_block_ = ~std::uint64_t{0};
+  mutable std::uint32_t last_home_ = 0;
 };
 
 // Of a cache that has partitions.

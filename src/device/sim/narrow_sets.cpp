@@ -1,22 +1,30 @@
 #include "device/sim/narrow_sets.h"
 
 #include <algorithm>
+#include <array>
 
 namespace gputopo::sim {
+namespace {
+
+// From how many lines on the host's own caches do not hold them, and how many loads ahead they are brought nearer then.
+constexpr std::size_t kLargeLines = 16384;
+constexpr std::size_t kPrefetchDistance = 12;
+// Up to so many ways it takes less to look at all than to guess wrong where a line is.
+constexpr std::uint32_t kFewWays = 16;
+
+}  // namespace
 
 NarrowSets::NarrowSets(const CacheGeometry& geometry)
     : index_(geometry),
       victim_(geometry),
       replacement_(geometry.replacement),
       protected_ways_(geometry.protected_ways),
-      orders_by_hits_(replacement_ == Replacement::kLru || replacement_ == Replacement::kSegmentedLru),
-      has_state_(replacement_ == Replacement::kTreePlru || replacement_ == Replacement::kSrrip),
       sectored_(geometry.line_bytes != geometry.sector_bytes),
       stride_(most_ways_of(geometry)),
       sets_(geometry.set_ways.size()),
       lines_(sets_.size() * stride_),
       sectors_(sectored_ ? lines_.size() : 0) {
-  for (std::size_t s = 0; s < sets_.size(); ++s) sets_[s].ways = static_cast<std::uint16_t>(geometry.set_ways[s]);
+  for (std::size_t s = 0; s < sets_.size(); ++s) sets_[s].ways = static_cast<std::uint8_t>(geometry.set_ways[s]);
 }
 
 void NarrowSets::start_program(std::uint64_t seed) {
@@ -30,7 +38,7 @@ void NarrowSets::start_program(std::uint64_t seed) {
 
 void NarrowSets::checkpoint() {
   saving_ = true;
-  ++checkpoint_;
+  for (const Saved& saved : saved_) sets_[saved.set_index].saved = false;
   saved_.clear();
   saved_lines_.clear();
   saved_sectors_.clear();
@@ -40,13 +48,14 @@ void NarrowSets::rollback(std::uint64_t seed) {
   auto lines = saved_lines_.begin();
   auto sectors = saved_sectors_.begin();
   for (const Saved& saved : saved_) {
-    const std::size_t first = std::size_t{saved.set_index} * stride_;
-    sets_[saved.set_index] = saved.set;
-    std::copy_n(lines, saved.set.used, lines_.begin() + static_cast<std::ptrdiff_t>(first));
-    lines += saved.set.used;
+    Set& set = sets_[saved.set_index];
+    set = saved.set;
+    const auto first = static_cast<std::ptrdiff_t>(first_of(set) + first_way(set));
+    std::copy_n(lines, set.used, lines_.begin() + first);
+    lines += set.used;
     if (!sectored_) continue;
-    std::copy_n(sectors, saved.set.used, sectors_.begin() + static_cast<std::ptrdiff_t>(first));
-    sectors += saved.set.used;
+    std::copy_n(sectors, set.used, sectors_.begin() + first);
+    sectors += set.used;
   }
   checkpoint();
   last_ = {};
@@ -54,63 +63,169 @@ void NarrowSets::rollback(std::uint64_t seed) {
   chose_at_random_ = false;
 }
 
-void NarrowSets::save_set(std::uint32_t set_index) {
-  Set& set = sets_[set_index];
-  const std::size_t first = std::size_t{set_index} * stride_;
-  saved_.push_back({set_index, set});
+void NarrowSets::save_set(Set& set) {
+  const std::size_t first = first_of(set) + first_way(set);
+  saved_.push_back({static_cast<std::uint32_t>(&set - sets_.data()), set});
   const std::span lines = std::span(lines_).subspan(first, set.used);
   saved_lines_.insert(saved_lines_.end(), lines.begin(), lines.end());
   if (sectored_) {
     const std::span sectors = std::span(sectors_).subspan(first, set.used);
     saved_sectors_.insert(saved_sectors_.end(), sectors.begin(), sectors.end());
   }
-  set.saved_at = checkpoint_;
+  set.saved = true;
 }
 
-std::uint32_t NarrowSets::insert(std::uint32_t set_index, std::uint64_t line, std::uint32_t sector) {
-  save(set_index);
-  Set& set = sets_[set_index];
-  const bool full = set.used == set.ways;
-  const std::uint32_t way = full ? way_to_replace(set_index) : set.used++;
-  const std::size_t at = std::size_t{set_index} * stride_ + way;
-  lines_[at] = line;
-  if (sectored_) sectors_[at] = sector;
+void NarrowSets::start_set(Set& set) {
+  save(set);
+  set.program = program_;
+  set.used = 0;
+  set.state = replacement_ == Replacement::kLru ? set.ways : 0;
+}
+
+void NarrowSets::access(std::span<const std::uint64_t> lines, const std::uint32_t* sectors, bool* hits) {
+  std::array<std::uint32_t, kMaxLoadsAtOnce> sets;
+  index_.sets_of(lines, sets.data());
   switch (replacement_) {
     case Replacement::kLru:
-      move_to_front(set_index, way);
-      return 0;
-    case Replacement::kFifo:
-      set.turn = way;
-      break;
+      return access_each<Replacement::kLru>(lines, sectors, sets.data(), hits);
     case Replacement::kTreePlru:
-      point_away(set, way);
-      break;
-    case Replacement::kSegmentedLru:
-      move_to_front(set_index, way, set.turn);
-      return set.turn;
-    case Replacement::kSrrip:
-      expect(set, way, 2);
-      break;
+      return access_each<Replacement::kTreePlru>(lines, sectors, sets.data(), hits);
     case Replacement::kRandom:
-      break;
+      return access_each<Replacement::kRandom>(lines, sectors, sets.data(), hits);
+    case Replacement::kFifo:
+      return access_each<Replacement::kFifo>(lines, sectors, sets.data(), hits);
+    case Replacement::kSegmentedLru:
+      return access_each<Replacement::kSegmentedLru>(lines, sectors, sets.data(), hits);
+    case Replacement::kSrrip:
+      return access_each<Replacement::kSrrip>(lines, sectors, sets.data(), hits);
   }
-  return way;
 }
 
-// In a full set.
-std::uint32_t NarrowSets::way_to_replace(std::uint32_t set_index) {
+template <Replacement kPolicy>
+void NarrowSets::access_each(std::span<const std::uint64_t> lines, const std::uint32_t* sectors,
+                             const std::uint32_t* sets, bool* hits) {
+  const bool is_large = lines_.size() > kLargeLines;
+  for (std::size_t i = 0; i < lines.size(); ++i) {
+    if (is_large && i + kPrefetchDistance < lines.size()) {
+      const std::size_t ahead = sets[i + kPrefetchDistance];
+      __builtin_prefetch(&sets_[ahead]);
+      __builtin_prefetch(&lines_[ahead * stride_]);
+      __builtin_prefetch(&lines_[ahead * stride_ + stride_ - 1]);
+    }
+    hits[i] = access_one<kPolicy>(sets[i], lines[i], sectors[i]);
+  }
+}
+
+template <Replacement kPolicy>
+bool NarrowSets::access_one(std::uint32_t set_index, std::uint64_t line, std::uint32_t sector) {
   Set& set = sets_[set_index];
-  switch (replacement_) {
+  if (line == last_.line) {  // the next sector of a walk
+    const bool present = hit<kPolicy>(set, std::size_t{set_index} * stride_, last_.way, sector);
+    if (kPolicy == Replacement::kSegmentedLru) last_.way = 0;
+    return present;
+  }
+  if (set.program != program_) start_set(set);
+  const std::size_t first = std::size_t{set_index} * stride_;
+  const std::uint32_t way = way_of<kPolicy>(set, first, line);
+  if (way == kNoWay) {
+    last_ = {line, set_index, insert<kPolicy>(set, line, sector)};
+    return false;
+  }
+  const bool present = hit<kPolicy>(set, first, way, sector);
+  last_ = {line, set_index, way};
+  if (kPolicy == Replacement::kLru) last_.way = static_cast<std::uint32_t>(set.state);
+  if (kPolicy == Replacement::kSegmentedLru) last_.way = 0;
+  return present;
+}
+
+template <Replacement kPolicy>
+std::uint32_t NarrowSets::way_of(const Set& set, std::size_t first, std::uint64_t line) {
+  if (line > highest_line_) {  // a walk through memory that nobody has walked through: in no way
+    highest_line_ = line;
+    return kNoWay;
+  }
+  if (set.used == 0) return kNoWay;
+  const std::uint64_t* const lines = lines_.data() + first;
+  if constexpr (kPolicy == Replacement::kLru) {
+    // The newest, then the oldest, where a cyclic walk comes next.
+    const auto newest = static_cast<std::uint32_t>(set.state);
+    if (lines[newest] == line) return newest;
+    if (const std::uint32_t oldest = oldest_of(set); lines[oldest] == line) return oldest;
+    for (std::uint32_t way = set.ways - set.used; way < set.ways; ++way) {
+      if (lines[way] == line) return way;
+    }
+    return kNoWay;
+  }
+  if (set.used > kFewWays) {
+    for (std::uint32_t way = set.used; way-- > 0;) {
+      if (lines[way] == line) return way;
+    }
+    return kNoWay;
+  }
+  // Where it is cannot be guessed: the host looks at all.
+  std::uint32_t found = kNoWay;
+  for (std::uint32_t way = 0; way < set.used; ++way) found = lines[way] == line ? way : found;
+  return found;
+}
+
+template <Replacement kPolicy>
+bool NarrowSets::hit(Set& set, std::size_t first, std::uint32_t way, std::uint32_t sector) {
+  const bool present = !sectored_ || (sectors_[first + way] & sector) != 0;
+  bool changes = true;
+  if (kPolicy == Replacement::kLru) changes = way != set.state;
+  if (kPolicy == Replacement::kSegmentedLru) changes = way != 0 || set.state < protected_of(set);
+  if (kPolicy == Replacement::kFifo || kPolicy == Replacement::kRandom) changes = false;
+  if (!changes && present) return true;
+  save(set);
+  if (!present) sectors_[first + way] |= sector;
+  if (!changes) return present;
+  if (kPolicy == Replacement::kLru) make_newest(set, first, way);
+  if (kPolicy == Replacement::kTreePlru) point_away(set, way);
+  if (kPolicy == Replacement::kSrrip) expect(set, way, 0);
+  if (kPolicy == Replacement::kSegmentedLru) {
+    move_to_front(first, way, 0);
+    if (way >= set.state) set.state = std::min<std::uint64_t>(set.state + 1, protected_of(set));
+  }
+  return present;
+}
+
+template <Replacement kPolicy>
+std::uint32_t NarrowSets::insert(Set& set, std::uint64_t line, std::uint32_t sector) {
+  save(set);
+  const std::size_t first = first_of(set);
+  const std::uint32_t way = way_to_fill<kPolicy>(set, first);
+  lines_[first + way] = line;
+  if (sectored_) sectors_[first + way] = sector;
+  if (kPolicy == Replacement::kLru || kPolicy == Replacement::kFifo) set.state = way;
+  if (kPolicy == Replacement::kTreePlru) point_away(set, way);
+  if (kPolicy == Replacement::kSrrip) expect(set, way, 2);
+  if (kPolicy != Replacement::kSegmentedLru) return way;
+  const auto front = static_cast<std::uint32_t>(set.state);
+  move_to_front(first, way, front);
+  return front;
+}
+
+// A free way, or in a full set the one to replace.
+template <Replacement kPolicy>
+std::uint32_t NarrowSets::way_to_fill(Set& set, std::size_t first) {
+  if (set.used < set.ways) {
+    if (kPolicy != Replacement::kLru) return set.used++;
+    if (set.used != 0) straighten(set, first);
+    return set.ways - ++set.used;
+  }
+  switch (kPolicy) {
     case Replacement::kLru:
+      return oldest_of(set);
     case Replacement::kSegmentedLru:
       break;
     case Replacement::kSrrip:
       return way_expected_last(set);
     case Replacement::kFifo:
-      return set.turn + 1u == set.ways ? 0 : set.turn + 1;
+      return set.state + 1 == set.ways ? 0 : static_cast<std::uint32_t>(set.state) + 1;
     case Replacement::kRandom:
       chose_at_random_ = true;
-      return victim_.way(seed_, set_index, set.turn++, set.ways);
+      return victim_.way(seed_, static_cast<std::uint32_t>(&set - sets_.data()),
+                         static_cast<std::uint32_t>(set.state++), set.ways);
     case Replacement::kTreePlru: {
       std::uint32_t node = 1;
       while (node < set.ways) node = 2 * node + (set.state >> node & 1);
@@ -120,9 +235,65 @@ std::uint32_t NarrowSets::way_to_replace(std::uint32_t set_index) {
   return set.ways - 1u;
 }
 
-void NarrowSets::move_to_front(std::uint32_t set_index, std::uint32_t way, std::uint32_t front) {
-  const std::size_t first = std::size_t{set_index} * stride_ + front;
-  const auto turn = [first, way = way - front](auto& values) {
+std::optional<std::size_t> NarrowSets::find(std::uint32_t set_index, std::uint64_t line) const {
+  const Set& set = sets_[set_index];
+  if (set.program != program_) return std::nullopt;
+  const std::size_t first = first_of(set) + first_way(set);
+  for (std::size_t place = first; place < first + set.used; ++place) {
+    if (lines_[place] == line) return place;
+  }
+  return std::nullopt;
+}
+
+bool NarrowSets::holds(std::uint64_t line, std::uint32_t sector) const {
+  const std::optional<std::size_t> place = find(index_.set_of(line), line);
+  return place && (!sectored_ || (sectors_[*place] & sector) != 0);
+}
+
+void NarrowSets::invalidate(std::uint64_t line) {
+  const std::uint32_t set_index = index_.set_of(line);
+  const std::optional<std::size_t> place = find(set_index, line);
+  if (!place) return;
+  save(sets_[set_index]);
+  lines_[*place] = kNoLine;
+  last_ = {};
+}
+
+void NarrowSets::straighten(Set& set, std::size_t first) {
+  const std::uint32_t front = set.ways - set.used;
+  if (set.state == front) return;
+  const auto turn = [&](auto& values) {
+    const auto begin = values.begin() + static_cast<std::ptrdiff_t>(first);
+    std::rotate(begin + front, begin + static_cast<std::ptrdiff_t>(set.state), begin + set.ways);
+  };
+  turn(lines_);
+  if (sectored_) turn(sectors_);
+  set.state = front;
+}
+
+void NarrowSets::make_newest(Set& set, std::size_t first, std::uint32_t way) {
+  const auto newest = static_cast<std::uint32_t>(set.state);
+  // The oldest becomes the newest by turning the ring: the common case of a cyclic chase.
+  if (way == oldest_of(set)) {
+    set.state = way;
+    return;
+  }
+  const std::uint32_t front = set.ways - set.used;
+  const auto shift = [&](auto* values) {
+    const auto moved = values[way];
+    for (std::uint32_t to = way; to != newest;) {
+      const std::uint32_t from = to == front ? set.ways - 1u : to - 1u;
+      values[to] = values[from];
+      to = from;
+    }
+    values[newest] = moved;
+  };
+  shift(&lines_[first]);
+  if (sectored_) shift(&sectors_[first]);
+}
+
+void NarrowSets::move_to_front(std::size_t first, std::uint32_t way, std::uint32_t front) {
+  const auto turn = [first = first + front, way = way - front](auto& values) {
     auto* const newest = &values[first];
     const auto moved = newest[way];
     std::copy_backward(newest, newest + way, newest + way + 1);

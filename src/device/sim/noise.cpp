@@ -45,16 +45,23 @@ std::uint32_t raw_cycles(double cycles) { return static_cast<std::uint32_t>(std:
 }  // namespace
 
 struct Noise::Timed {
+  explicit Timed(std::uint64_t loads) : result{.loads = loads} {}
+
   StepResult result;
   std::uint64_t cycles = 0;
+  std::array<std::uint32_t, kHistogramBins> histogram{};
+  std::uint32_t bins = 0;  // of these; the others count nothing
 
   void add(std::uint32_t raw, std::uint64_t count) {
-    result.histogram[std::min(raw / kHistogramBinCycles, kHistogramBins - 1)] += static_cast<std::uint32_t>(count);
+    if (count == 0) return;
+    const std::uint32_t bin = std::min(raw / kHistogramBinCycles, kHistogramBins - 1);
+    histogram[bin] += static_cast<std::uint32_t>(count);
+    bins = std::max(bins, bin + 1);
     cycles += raw * count;
   }
   [[nodiscard]] StepResult take() {
     result.total_cycles = cycles;
-    while (!result.histogram.empty() && result.histogram.back() == 0) result.histogram.pop_back();
+    result.histogram.assign(histogram.begin(), histogram.begin() + bins);
     return std::move(result);
   }
 };
@@ -104,8 +111,7 @@ double Noise::total_cycles(const StepBehaviour& behaviour) {
 }
 
 StepResult Noise::timed(const StepBehaviour& behaviour, double timer_cycles) {
-  Timed timed{.result = {.loads = behaviour.loads}};
-  timed.result.histogram.assign(kHistogramBins, 0);
+  Timed timed(behaviour.loads);
   timed.result.latencies.reserve(behaviour.first_loads.size());
   std::vector<LoadClass> rest = behaviour.classes;
   for (const std::uint8_t index : behaviour.first_loads) {
@@ -130,8 +136,7 @@ StepResult Noise::timed(const StepBehaviour& behaviour, double timer_cycles) {
 }
 
 StepResult Noise::paired(const StepBehaviour& behaviour) {
-  Timed timed{.result = {.loads = behaviour.loads}};
-  timed.result.histogram.assign(kHistogramBins, 0);
+  Timed timed(behaviour.loads);
   const double jitter = std::numbers::sqrt2 * spec_.jitter_cycles;
   for (const LoadClass& pairs : behaviour.classes) {
     const double cycles = ordinary_cycles(pairs) + kPairedZeroCycles;

@@ -5,6 +5,7 @@
 #include <bit>
 #include <cmath>
 #include <limits>
+#include <span>
 
 #include "device/sim/homes.h"
 
@@ -14,48 +15,24 @@ namespace {
 constexpr std::uint64_t kSmallestAlignment = 64ull << 10;
 constexpr std::uint64_t kLargestAlignment = kMixedPeriodBytes;
 constexpr std::uint64_t kWarpThreads = 32;
-// Loads between two steps of prefetching the host's memory, for caches whose state is large.
-constexpr std::uint64_t kPrefetchDistance = 6;
 // A checkpoint pays when the loads before it are at least this many times those after it, whose changes are noted.
 constexpr std::uint64_t kCheckpointGain = 2;
 
-// Keeps the host's memory ahead of a walk along a chain through caches whose state is large.
-template <Order kOrder>
-class Prefetcher {
- public:
-  Prefetcher(const Path& path, const ChainAddresses& chain) : chain_(chain) {
-    for (const Path::Stop& stop : path.stops) {
-      if (stop.cache->wants_prefetch(kOrder != Order::kShuffled)) caches_.push_back(stop.cache);
-    }
-  }
-
-  // The load at `position` comes next.
-  void prepare(std::uint64_t position) const {
-    static_assert(Cache::kPrefetchSteps == 4);
-    if (caches_.empty() || position + 4 * kPrefetchDistance >= chain_.end()) return;
-    for (const Cache* cache : caches_) {
-      cache->prefetch<0>(chain_.at<kOrder>(position + 4 * kPrefetchDistance));
-      cache->prefetch<1>(chain_.at<kOrder>(position + 3 * kPrefetchDistance));
-      cache->prefetch<2>(chain_.at<kOrder>(position + 2 * kPrefetchDistance));
-      cache->prefetch<3>(chain_.at<kOrder>(position + 1 * kPrefetchDistance));
-    }
-  }
-
- private:
-  const ChainAddresses& chain_;
-  std::vector<const Cache*> caches_;
-};
-
-// Loads until a neighbour's next one, for programs that have a neighbour.
+// How many loads come to the caches before the next that a neighbour's load comes before, for programs that have a
+// neighbour.
 class Neighbour {
  public:
   explicit Neighbour(Noise& noise) : noise_(noise), loads_left_(noise.loads_to_disturbance()) {}
 
-  // True: it loads before the load that comes next.
-  bool comes_first() {
-    if (loads_left_-- > 0) return false;
-    loads_left_ = noise_.loads_to_disturbance();
-    return true;
+  // Of `wanted` loads those that it leaves alone: the next ones. 0: it comes before the next.
+  std::uint64_t undisturbed(std::uint64_t wanted) {
+    if (loads_left_ == 0) {
+      loads_left_ = noise_.loads_to_disturbance();
+      return 0;
+    }
+    const std::uint64_t loads = std::min(wanted, loads_left_);
+    loads_left_ -= loads;
+    return loads;
   }
 
  private:
@@ -72,30 +49,59 @@ double take_turn(double cycles, Hierarchy& hierarchy, Noise& noise) {
   return stopped;
 }
 
+// Loads that come to a hierarchy together, and what they take.
+struct LoadRun {
+  std::array<std::uint64_t, kMaxLoadsAtOnce> addresses;
+  std::array<double, kMaxLoadsAtOnce> cycles;
+
+  void load(std::size_t count, const Path& path, Hierarchy& hierarchy) {
+    hierarchy.load(path, std::span(addresses).first(count), cycles.data());
+  }
+};
+
+// Of so many loads that come next; one where each may be followed by another's turn.
+std::uint64_t loads_at_once(std::uint64_t loads, std::uint64_t most, const Noise& noise) {
+  return noise.takes_turns() ? 1 : std::min(loads, most);
+}
+
+// The latencies of the loads at these addresses; of pairs of them where the step is paired, the differences.
+void take_loads(LoadRun& run, std::size_t count, const ChaseStep& step, const Path& path, Hierarchy& hierarchy,
+                StepBehaviour& behaviour) {
+  if (step.kind == StepKind::kAtomic) {
+    for (std::size_t i = 0; i < count; ++i) run.cycles[i] = hierarchy.atomic(path, run.addresses[i]);
+    return;
+  }
+  if (step.kind != StepKind::kPaired) return run.load(count, path, hierarchy);
+  for (std::size_t i = count; i-- > 0;) run.addresses[2 * i] = run.addresses[2 * i + 1] = run.addresses[i];
+  run.load(2 * count, path, hierarchy);
+  for (std::size_t i = 0; i < count; ++i) {
+    behaviour.paired_cycles += run.cycles[2 * i] + run.cycles[2 * i + 1];
+    run.cycles[i] = run.cycles[2 * i] - run.cycles[2 * i + 1];
+  }
+}
+
 template <Order kOrder>
 StepBehaviour follow_in_order(const ChaseStep& step, const Path& path, const ChainAddresses& chain, std::uint64_t kept,
                               Hierarchy& hierarchy, Noise& noise) {
   StepBehaviour behaviour(step.loads);
   behaviour.first_loads.reserve(kept);
-  const bool paired = step.kind == StepKind::kPaired;
-  const bool atomic = step.kind == StepKind::kAtomic;
-  const Prefetcher<kOrder> prefetcher(path, chain);
+  LoadRun run;
   Neighbour neighbour(noise);
+  const std::uint64_t per_element = step.kind == StepKind::kPaired ? 2 : 1;
   std::uint64_t position = step.first;
-  for (std::uint64_t i = 0; i < step.loads; ++i) {
-    prefetcher.prepare(position);
-    const bool disturbed = neighbour.comes_first();
-    if (disturbed) hierarchy.neighbour_load(path);
-    const std::uint64_t address = chain.at<kOrder>(position);
-    double cycles = atomic ? hierarchy.atomic(path, address) : hierarchy.load(path, address);
-    if (paired) {
-      const double again = hierarchy.load(path, address);
-      behaviour.paired_cycles += cycles + again;
-      cycles -= again;
+  for (std::uint64_t done = 0; done < step.loads;) {
+    const std::uint64_t undisturbed =
+        neighbour.undisturbed(loads_at_once(step.loads - done, kMaxLoadsAtOnce / per_element, noise));
+    if (undisturbed == 0) hierarchy.neighbour_load(path);
+    const std::uint64_t count = std::max<std::uint64_t>(1, undisturbed);
+    for (std::size_t i = 0; i < count; ++i) {
+      run.addresses[i] = chain.at<kOrder>(position);
+      if (++position == chain.count()) position = 0;
     }
-    cycles += take_turn(std::abs(cycles), hierarchy, noise);
-    behaviour.add(cycles, disturbed, kept);
-    if (++position == chain.count()) position = 0;
+    take_loads(run, count, step, path, hierarchy, behaviour);
+    run.cycles[0] += take_turn(std::abs(run.cycles[0]), hierarchy, noise);
+    behaviour.add(std::span(run.cycles).first(count), undisturbed == 0, kept);
+    done += count;
   }
   return behaviour;
 }
@@ -155,6 +161,11 @@ bool continues_touch(const ChaseProgram& part, ChaseProgram longer) {
   longer.arrays[0].bytes = part.arrays[0].bytes;
   longer.steps[0].loads = part.steps[0].loads;  // of all elements, either
   return longer == part;
+}
+
+// Whether every warp's loads pass the same caches.
+bool is_of_every_warp(const Path& path) {
+  return std::ranges::all_of(path.stops, [](const Path::Stop& stop) { return stop.spec->instances == 1; });
 }
 
 bool checkpoint_pays(const ChaseProgram& program, std::size_t warm_steps) {
@@ -260,22 +271,31 @@ void Simulator::touch(const ChaseProgram& program, const ChaseStep& step, std::u
                       StepBehaviour& behaviour) {
   const ChaseArray& array = program.arrays[step.array];
   behaviour.loads = touched_elements(array, step);
-  std::vector<Path> path_of_warp;
   const std::uint32_t sm = program.actors[step.actor].sm.value_or(0);
-  for (std::uint32_t warp = 0; warp < kTouchThreads / kWarpThreads && warp * kWarpThreads < behaviour.loads; ++warp) {
-    path_of_warp.push_back(hierarchy_.path_of(array.space, warp, sm, program.sm.value_or(sm)));
+  const std::uint32_t near_sm = program.sm.value_or(sm);
+  std::vector<Path> path_of_warp = {hierarchy_.path_of(array.space, 0, sm, near_sm)};
+  const bool alike = is_of_every_warp(path_of_warp.front());
+  const std::uint64_t warps =
+      alike ? 1 : (std::min<std::uint64_t>(kTouchThreads, behaviour.loads) + kWarpThreads - 1) / kWarpThreads;
+  for (std::uint32_t warp = 1; warp < warps; ++warp) {
+    path_of_warp.push_back(hierarchy_.path_of(array.space, warp, sm, near_sm));
   }
   const ChainAddresses elements(array, place_arrays(program)[step.array]);
-  const Prefetcher<Order::kSequential> prefetcher(path_of_warp[0], elements);
+  const std::uint64_t of_one_path = alike ? kTouchThreads : kWarpThreads;
+  LoadRun run;
   Neighbour neighbour(noise);
-  for (std::uint64_t i = done; i < behaviour.loads; ++i) {
-    prefetcher.prepare(step.first + i);
-    const Path& path = path_of_warp[i % kTouchThreads / kWarpThreads];
-    const bool disturbed = neighbour.comes_first();
-    if (disturbed) hierarchy_.neighbour_load(path);
-    const double cycles = hierarchy_.load(path, elements.at<Order::kSequential>(step.first + i));
+  while (done < behaviour.loads) {
+    const Path& path = path_of_warp[alike ? 0 : done % kTouchThreads / kWarpThreads];
+    const std::uint64_t of_warp = std::min(of_one_path - done % of_one_path, behaviour.loads - done);
+    const std::uint64_t undisturbed = neighbour.undisturbed(loads_at_once(of_warp, kMaxLoadsAtOnce, noise));
+    if (undisturbed == 0) hierarchy_.neighbour_load(path);
+    const std::uint64_t count = std::max<std::uint64_t>(1, undisturbed);
+    for (std::size_t i = 0; i < count; ++i) run.addresses[i] = elements.at<Order::kSequential>(step.first + done + i);
+    run.load(count, path, hierarchy_);
     // The threads' loads overlap; a turn stops them all.
-    behaviour.add(cycles + kTouchThreads * take_turn(cycles / kTouchThreads, hierarchy_, noise), disturbed, 0);
+    run.cycles[0] += kTouchThreads * take_turn(run.cycles[0] / kTouchThreads, hierarchy_, noise);
+    behaviour.add(std::span(run.cycles).first(count), undisturbed == 0, 0);
+    done += count;
   }
 }
 

@@ -4,6 +4,14 @@
 #include <bit>
 
 namespace gputopo::sim {
+namespace {
+
+// From how many lines on the host's own caches do not hold them, and for how many loads at once they are brought nearer
+// then.
+constexpr std::size_t kLargeLines = 16384;
+constexpr std::size_t kPrefetchedLoads = 16;
+
+}  // namespace
 
 WideSets::WideSets(const CacheGeometry& geometry)
     : index_(geometry), victim_(geometry), replacement_(geometry.replacement) {
@@ -50,8 +58,38 @@ void WideSets::rollback(std::uint64_t seed) {
   chose_at_random_ = false;
 }
 
-void WideSets::insert(std::uint64_t line, std::uint32_t sector) {
-  const std::uint32_t set_index = index_.set_of(line);
+void WideSets::access(std::span<const std::uint64_t> lines, const std::uint32_t* sectors, bool* hits) {
+  std::array<std::uint32_t, kMaxLoadsAtOnce> sets;
+  index_.sets_of(lines, sets.data());
+  const bool is_large = slots_.size() > kLargeLines;
+  for (std::size_t i = 0; i < lines.size(); ++i) {
+    if (is_large && i % kPrefetchedLoads == 0) {
+      prefetch(lines.subspan(i, std::min(kPrefetchedLoads, lines.size() - i)), &sets[i]);
+    }
+    hits[i] = access_one(lines[i], sets[i], sectors[i]);
+  }
+}
+
+// In steps that each need what the step before brought: where to look, what is there, what would be replaced, and where
+// that is listed.
+void WideSets::prefetch(std::span<const std::uint64_t> lines, const std::uint32_t* sets) const {
+  const auto likely_slot = [&](std::size_t i) -> const Slot& {
+    return slots_[slot_at(sets[i], likely_victim(sets[i]))];
+  };
+  for (std::size_t i = 0; i < lines.size(); ++i) {
+    __builtin_prefetch(&buckets_[bucket_of(lines[i])]);
+    __builtin_prefetch(&sets_[sets[i]]);
+  }
+  for (std::size_t i = 0; i < lines.size(); ++i) {
+    const std::uint32_t s = first_in_bucket(lines[i]);
+    if (s != kNone) __builtin_prefetch(&slots_[s]);
+    __builtin_prefetch(&ages_[sets_[sets[i]].first_way]);
+  }
+  for (std::size_t i = 0; i < lines.size(); ++i) __builtin_prefetch(&likely_slot(i));
+  for (std::size_t i = 0; i < lines.size(); ++i) __builtin_prefetch(&buckets_[bucket_of(likely_slot(i).line)]);
+}
+
+void WideSets::insert(std::uint64_t line, std::uint32_t set_index, std::uint32_t sector) {
   Set& set = sets_[set_index];
   note(set);
   if (set.program != program_) {

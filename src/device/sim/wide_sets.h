@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <span>
 #include <type_traits>
 #include <vector>
 
@@ -24,19 +25,8 @@ class WideSets {
   void end_checkpoint() { noting_ = false; }
   [[nodiscard]] bool chose_at_random() const { return chose_at_random_; }
 
-  bool access(std::uint64_t line, std::uint32_t sector) {
-    const std::uint32_t s = find(line);
-    if (s == kNone) {
-      insert(line, sector);
-      return false;
-    }
-    Slot& slot = slots_[s];
-    touch(slot);
-    if ((slot.sectors & sector) != 0) return true;
-    note(slot);
-    slot.sectors |= sector;
-    return false;
-  }
+  // Loads a sector of each of up to kMaxLoadsAtOnce lines, one after another; `sectors` and `hits` are as long.
+  void access(std::span<const std::uint64_t> lines, const std::uint32_t* sectors, bool* hits);
 
   [[nodiscard]] bool holds(std::uint64_t line, std::uint32_t sector) const {
     const std::uint32_t s = find(line);
@@ -49,33 +39,6 @@ class WideSets {
     note(slots_[s]);
     slots_[s].sectors = 0;
   }
-
-  // Brings the host's memory for a later access() nearer, in steps that each need what the step before brought: where
-  // to look, what is there, what would be replaced, and where that is listed.
-  static constexpr unsigned kPrefetchSteps = 4;
-  template <unsigned kStep>
-  void prefetch(std::uint64_t line) const {
-    const std::uint32_t set_index = index_.set_of(line);
-    const Set& set = sets_[set_index];
-    if constexpr (kStep == 0) {
-      __builtin_prefetch(&buckets_[bucket_of(line)]);
-      __builtin_prefetch(&set);
-    } else if constexpr (kStep == 1) {
-      const std::uint32_t s = first_in_bucket(line);
-      if (s != kNone) __builtin_prefetch(&slots_[s]);
-      __builtin_prefetch(&ages_[set.first_way]);
-    } else if constexpr (kStep == 2) {
-      __builtin_prefetch(&slots_[slot_at(set_index, likely_victim(set_index))]);
-    } else {
-      __builtin_prefetch(&buckets_[bucket_of(slots_[slot_at(set_index, likely_victim(set_index))].line)]);
-    }
-  }
-
-  // Neighbouring lines lie in neighbouring places of the host's memory, and replace neighbours.
-  [[nodiscard]] bool walks_in_order() const {
-    return index_.hash() == IndexHash::kModulo && replacement_ != Replacement::kRandom;
-  }
-  [[nodiscard]] std::size_t line_count() const { return slots_.size(); }
 
  private:
   static constexpr std::uint32_t kNone = ~0u;
@@ -116,6 +79,23 @@ class WideSets {
     std::array<std::byte, 24> old;
   };
 
+  bool access_one(std::uint64_t line, std::uint32_t set_index, std::uint32_t sector) {
+    const std::uint32_t s = find(line);
+    if (s == kNone) {
+      insert(line, set_index, sector);
+      return false;
+    }
+    Slot& slot = slots_[s];
+    touch(set_index, slot.way);
+    if ((slot.sectors & sector) != 0) return true;
+    note(slot);
+    slot.sectors |= sector;
+    return false;
+  }
+
+  // Brings the host's memory for accesses that come next nearer.
+  void prefetch(std::span<const std::uint64_t> lines, const std::uint32_t* sets) const;
+
   // Neighbouring lines get neighbouring buckets; lines a power of two apart, however many, spread too.
   [[nodiscard]] std::uint32_t bucket_of(std::uint64_t line) const {
     return static_cast<std::uint32_t>(line + (line >> bucket_bits_) * 0x9E3779B1u) & bucket_mask_;
@@ -136,11 +116,11 @@ class WideSets {
     return way * static_cast<std::uint32_t>(sets_.size()) + set;
   }
 
-  void touch(const Slot& slot) {
+  void touch(std::uint32_t set_index, std::uint32_t way) {
     if (replacement_ == Replacement::kLru) {
-      make_newest(sets_[index_.set_of(slot.line)], slot.way);
+      make_newest(sets_[set_index], way);
     } else if (replacement_ == Replacement::kTreePlru) {
-      point_away(sets_[index_.set_of(slot.line)], slot.way);
+      point_away(sets_[set_index], way);
     }
   }
 
@@ -175,7 +155,7 @@ class WideSets {
     std::memcpy(change.old.data(), &object, sizeof(T));
   }
 
-  void insert(std::uint64_t line, std::uint32_t sector);
+  void insert(std::uint64_t line, std::uint32_t set_index, std::uint32_t sector);
   std::uint32_t fill_way(Set& set);
   std::uint32_t replace_way(std::uint32_t set_index);
   void forget(std::uint32_t s);
