@@ -27,6 +27,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <atomic>
 #include <chrono>
 #include <cmath>
@@ -36,6 +37,7 @@
 #include <memory>
 #include <optional>
 #include <set>
+#include <span>
 #include <string>
 #include <thread>
 #include <vector>
@@ -294,16 +296,7 @@ class Chase {
     const auto kind = static_cast<StepCode>(step.code % kStepCodes);
     double cycles = 0;
     if (kind == StepCode::kTouch) {
-      std::vector<sim::Path> paths;
-      for (std::uint32_t wavefront = 0; wavefront < kTouchThreads / kWavefront; ++wavefront) {
-        paths.push_back(hierarchy_.path_of(space, wavefront, cu));
-      }
-      for (std::uint32_t i = 0; i < step.loads; ++i) {
-        const sim::Path& path = paths[i % kTouchThreads / kWavefront];
-        cycles +=
-            hierarchy_.load(path, step.base + i * step.stride_bytes + (2ull * i >= step.loads ? step.skew_bytes : 0)) /
-            kTouchThreads;
-      }
+      cycles = touch(step, space, cu);
     } else if (kind == StepCode::kStore) {
       cycles = store(step, space, cu);
     } else {
@@ -321,28 +314,57 @@ class Chase {
   }
 
  private:
+  double touch(const StepTask& step, Space space, std::uint32_t cu) {
+    std::vector<sim::Path> paths;
+    for (std::uint32_t wavefront = 0; wavefront < kTouchThreads / kWavefront; ++wavefront) {
+      paths.push_back(hierarchy_.path_of(space, wavefront, cu));
+    }
+    double cycles = 0;
+    std::array<std::uint64_t, kWavefront> addresses;
+    std::array<double, kWavefront> latencies;
+    for (std::uint64_t first = 0; first < step.loads; first += kWavefront) {
+      const std::uint64_t count = std::min<std::uint64_t>(kWavefront, step.loads - first);
+      for (std::uint64_t i = 0; i < count; ++i) {
+        const std::uint64_t element = first + i;
+        addresses[i] = step.base + element * step.stride_bytes + (2 * element >= step.loads ? step.skew_bytes : 0);
+      }
+      const sim::Path& path = paths[first % kTouchThreads / kWavefront];
+      hierarchy_.load(path, std::span(addresses).first(count), latencies.data());
+      for (std::uint64_t i = 0; i < count; ++i) cycles += latencies[i] / kTouchThreads;
+    }
+    return cycles;
+  }
+
   double follow(const ChaseTask& task, const StepTask& step, Space space, StepCode kind, std::uint32_t cu) {
     const sim::Path path = hierarchy_.path_of(space, step.thread / kWavefront, cu);
     auto* const histogram = reinterpret_cast<std::uint32_t*>(step.result + sizeof(StepRecord));
     const bool counts = kind == StepCode::kTimed || kind == StepCode::kPaired;
     if (counts) std::fill_n(histogram, kHistogramBins, 0u);
+    const std::size_t per_link = kind == StepCode::kPaired ? 2 : 1;
+    std::array<std::uint64_t, 2 * kWavefront> addresses;
+    std::array<double, 2 * kWavefront> latencies;
     double cycles = 0;
     std::uint64_t link = step.start;
-    for (std::uint32_t i = 0; i < step.loads; ++i) {
-      const double latency = hierarchy_.load(path, link);
-      cycles += latency;
-      double shown = latency + state().machine.timer_cycles;
-      if (kind == StepCode::kPaired) {
-        const double again = hierarchy_.load(path, link);
-        cycles += again;
-        shown = latency - again + kPairedZeroCycles;
+    for (std::uint32_t first = 0; first < step.loads; first += kWavefront) {
+      const std::uint32_t count = std::min(kWavefront, step.loads - first);
+      for (std::uint32_t i = 0; i < count; ++i) {
+        std::fill_n(&addresses[i * per_link], per_link, link);
+        // Links of shared arrays are offsets into the image that the block copied.
+        link = space == Space::kShared ? at<std::uint32_t>(task.shared_image + link) : at<std::uint64_t>(link);
       }
-      // Links of shared arrays are offsets into the image that the block copied.
-      link = space == Space::kShared ? at<std::uint32_t>(task.shared_image + link) : at<std::uint64_t>(link);
-      if (!counts) continue;
-      const auto raw = static_cast<std::uint32_t>(std::llround(shown));
-      ++histogram[std::min(raw / kHistogramBinCycles, kHistogramBins - 1)];
-      if (i < step.cap) histogram[kHistogramBins + i] = raw;
+      hierarchy_.load(path, std::span(addresses).first(count * per_link), latencies.data());
+      for (std::uint32_t i = 0; i < count; ++i) {
+        double shown = latencies[i * per_link] + state().machine.timer_cycles;
+        cycles += latencies[i * per_link];
+        if (kind == StepCode::kPaired) {
+          cycles += latencies[2 * i + 1];
+          shown = latencies[2 * i] - latencies[2 * i + 1] + kPairedZeroCycles;
+        }
+        if (!counts) continue;
+        const auto raw = static_cast<std::uint32_t>(std::llround(shown));
+        ++histogram[std::min(raw / kHistogramBinCycles, kHistogramBins - 1)];
+        if (first + i < step.cap) histogram[kHistogramBins + first + i] = raw;
+      }
     }
     return cycles;
   }
@@ -452,8 +474,11 @@ void stream(const FakeFunction& function, unsigned blocks, void** parameters) {
 // ---- accesses ----
 
 void fill_links(const AccessParameters& p) {
+  std::uint64_t target = p.hop_bytes % p.bytes;
   for (std::uint64_t offset = 0; offset < p.bytes; offset += sizeof(std::uint64_t)) {
-    at<std::uint64_t>(p.working_set + offset) = p.working_set + (offset + p.hop_bytes) % p.bytes;
+    at<std::uint64_t>(p.working_set + offset) = p.working_set + target;
+    target += sizeof(std::uint64_t);
+    if (target >= p.bytes) target -= p.bytes;
   }
 }
 
