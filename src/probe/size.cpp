@@ -127,6 +127,8 @@ Capacity find_capacity(Lab& lab, const Cache& cache) {
 Attribute to_attribute(const Cache& cache, const Capacity& capacity, bool keep_samples) {
   Attribute attribute =
       measured(capacity.conditions, static_cast<std::int64_t>(capacity.bytes), "B", capacity.interval, capacity.method);
+  // Neighbours are loaded together and drive out others of what is counted: such sizes were a tenth off and more.
+  if (cache.survey->counts_in_places) attribute.flags.emplace_back("counted_in_places");
   const auto add_bytes = [&](const char* name, double bytes) {
     if (bytes > 0) attribute.add_detail(name, static_cast<std::int64_t>(bytes));
   };
