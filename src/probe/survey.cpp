@@ -236,13 +236,17 @@ std::uint64_t fetched_at_once(const Lab& lab, const Survey& survey) {
   return is_clear ? std::min(narrow.bytes, wide.bytes) : wide.bytes;
 }
 
+void find_levels(Survey& survey) {
+  LevelsFound found = levels_of_all(survey);
+  survey.levels = std::move(found.levels);
+  survey.unsure_level = found.unsure;
+}
+
 // Once more, so that no load that is counted waits for a translation. Then nothing need be set aside.
 void sweep_in_places(Lab& lab, Survey& survey) {
   survey.translation = {};
   sweep_footprints(lab, survey);
-  LevelsFound found = levels_of_all(survey);
-  survey.levels = std::move(found.levels);
-  survey.unsure_level = found.unsure;
+  find_levels(survey);
   lab.log(fmt::format("survey {}: counted in places, as translations would hide levels", to_string(survey.site.space)));
 }
 
@@ -271,9 +275,7 @@ Survey complete_survey(Lab& lab, Survey survey, const Translation& translation) 
     do {
       survey.fetch_bytes = fetched_at_once(lab, survey);
       sweep_footprints(lab, survey);
-      LevelsFound found = levels_of_all(survey);
-      survey.levels = std::move(found.levels);
-      survey.unsure_level = found.unsure;
+      find_levels(survey);
     } while (fetched_at_once(lab, survey) < survey.fetch_bytes);
     if (translation.free_bytes > 0 && translation.free_bytes < survey.footprints_bytes.back()) {
       set_translation_aside(lab, survey, translation);
