@@ -67,6 +67,18 @@ ChaseProgram walk_over(std::vector<ChaseArray> arrays) {
   return {.arrays = std::move(arrays), .actors = {{}}, .steps = {{.loads = 10}}};
 }
 
+// Along both chains of each, to their ends.
+ChaseProgram walk_all_of(std::vector<ChaseArray> arrays) {
+  ChaseProgram program = walk_over(std::move(arrays));
+  program.steps.clear();
+  for (std::uint32_t i = 0; i < program.arrays.size(); ++i) {
+    for (const std::uint32_t chain : {0u, 1u}) {
+      program.steps.push_back({.array = i, .loads = program.arrays[i].chain_length(), .chain = chain});
+    }
+  }
+  return program;
+}
+
 TEST(ChaseEncoding, FillsAnArrayWithPointers) {
   const EncodedChases chases({walk_over({{.bytes = 1000, .stride_bytes = 64, .skew_bytes = 32},
                                          {.bytes = 4096,
@@ -83,13 +95,14 @@ TEST(ChaseEncoding, FillsAnArrayWithPointers) {
   EXPECT_EQ(fills[0].skew_bytes, 32u);
   EXPECT_EQ(fills[0].count, 15u);
   EXPECT_EQ(fills[0].form, LinkForm::kPointer);
+  EXPECT_THAT(fills[0].visited, ElementsAre(11, 0)) << "ten, and the one that the last link leads to";
   EXPECT_THAT(fills[0].reversed, ElementsAre(0, 1));
   EXPECT_THAT(fills[0].tables, ElementsAre(0, 0));
   EXPECT_EQ(fills[1].address, kBatchBase + 4096);
   EXPECT_EQ(fills[1].stagger_bytes, 16u);
   EXPECT_EQ(fills[1].stagger_mask, 63u);
   EXPECT_THAT(fills[1].reversed, ElementsAre(1, 0));
-  EXPECT_EQ(chases.batch().most_elements, 32u);
+  EXPECT_EQ(chases.batch().most_elements, 11u);
   EXPECT_LE(chases.batch().bytes.size(), chases.room());
 }
 
@@ -98,7 +111,7 @@ TEST(ChaseEncoding, ShufflesOfOneLengthAndSeedAreStagedOnce) {
       .bytes = 1024, .stride_bytes = 64, .order = Order::kShuffled, .second_order = Order::kShuffled, .seed = 5};
   ChaseArray other = shuffled;
   other.seed = 6;
-  const EncodedChases chases({walk_over({shuffled, other}), walk_over({shuffled})});
+  const EncodedChases chases({walk_all_of({shuffled, other}), walk_all_of({shuffled})});
   const std::vector<FillTask> fills = chases.fills();
   ASSERT_EQ(fills.size(), 3u);
   for (const std::uint32_t chain : {0u, 1u}) {

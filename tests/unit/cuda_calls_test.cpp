@@ -47,10 +47,10 @@ Counts calls_of(Device& device, const Program& program, int runs = 5) {
 class CudaCalls : public ::testing::Test {
  protected:
   CudaCalls() { time_driver_calls(); }
-  static ChaseProgram chase_of(std::uint64_t bytes, std::uint64_t stride_bytes) {
+  static ChaseProgram chase_of(std::uint64_t bytes, std::uint64_t stride_bytes, std::uint64_t loads = 8) {
     return {.arrays = {{.bytes = bytes, .stride_bytes = stride_bytes}},
             .actors = {{}},
-            .steps = {{.kind = StepKind::kTimed, .loads = 8}}};
+            .steps = {{.kind = StepKind::kTimed, .loads = loads}}};
   }
 };
 
@@ -73,7 +73,7 @@ TEST_F(CudaCalls, SoIsAWalkOverCode) {
 TEST_F(CudaCalls, WhatTakesTimeToFillIsWaitedFor) {
   const test::FakeCuda fake;
   const auto device = open_cuda_device(0);
-  EXPECT_GE(calls_of(*device, chase_of(9 << 20, 64), 1)["cuCtxSynchronize"], 2u + 1);
+  EXPECT_GE(calls_of(*device, chase_of(9 << 20, 64, 9 << 14), 1)["cuCtxSynchronize"], 2u + 1);
 }
 
 TEST_F(CudaCalls, WithoutPinnedMemoryAnswersAreTheSame) {

@@ -52,7 +52,7 @@ void fill_kernel(PtxText& text) {
 .visible .entry fill(.param .u64 tasks)
 {
   .reg .pred %done, %more, %upper, %is_pointer, %is_texel;
-  .reg .b32 %r0, %r1, %index, %next, %step, %count, %half, %form, %chain, %reversed, %element, %value32;
+  .reg .b32 %r0, %r1, %index, %next, %step, %count, %visited, %half, %form, %chain, %reversed, %element, %value32;
   .reg .b64 %task, %address, %link_base, %stride, %skew, %stagger, %stagger_mask, %table, %chain_bytes, %wide, %place, %value, %entry;
   ld.param.u64 %task, [tasks];
   cvta.to.global.u64 %task, %task;
@@ -75,15 +75,16 @@ NEXT_CHAIN:
   text.line("mul.wide.u32 %wide, %chain, 4;");
   text.line("add.u64 %wide, %wide, %task;");
   text.line("ld.global.u32 %reversed, [%wide + {}];", offsetof(FillTask, reversed));
+  text.line("ld.global.u32 %visited, [%wide + {}];", offsetof(FillTask, visited));
   text.raw(R"(
   mov.u32 %r0, %ctaid.x;
   mov.u32 %index, %tid.x;
   mad.lo.u32 %index, %r0, %r1, %index;
 ELEMENTS:
-  setp.ge.u32 %done, %index, %count;
+  setp.ge.u32 %done, %index, %visited;
   @%done bra ELEMENTS_DONE;
   add.u32 %next, %index, 1;
-  setp.eq.u32 %more, %next, %count;
+  setp.eq.u32 %more, %next, %visited;
   selp.u32 %next, 0, %next, %more;
 )");
   // %place: of this element; %value: of the next one.

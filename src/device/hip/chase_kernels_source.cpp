@@ -170,9 +170,10 @@ KERNEL void fill(u64 tasks, u32 blocks, u32 threads) {
   for (u32 chain = 0; chain < 2; ++chain) {
     const u64 table = read64(task + kFillTask_tables + 8 * chain);
     const u32 reversed = read32(task + kFillTask_reversed + 4 * chain);
-    for (u32 i = __builtin_amdgcn_workgroup_id_x() * threads + __builtin_amdgcn_workitem_id_x(); i < count;
+    const u32 visited = read32(task + kFillTask_visited + 4 * chain);
+    for (u32 i = __builtin_amdgcn_workgroup_id_x() * threads + __builtin_amdgcn_workitem_id_x(); i < visited;
          i += blocks * threads) {
-      const u32 next = i + 1 == count ? 0 : i + 1;
+      const u32 next = i + 1 == visited ? 0 : i + 1;
       const u64 place = address + place_of(task, table, reversed, count, i, 8 * chain);
       const u64 link = link_base + place_of(task, table, reversed, count, next, 8 * chain);
       if (pointers) {

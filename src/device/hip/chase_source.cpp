@@ -69,6 +69,7 @@ std::string generate_chase_source(const GfxTarget& target) {
   GPUTOPO_OFFSET(FillTask, stagger_mask)
   GPUTOPO_OFFSET(FillTask, tables)
   GPUTOPO_OFFSET(FillTask, reversed)
+  GPUTOPO_OFFSET(FillTask, visited)
   GPUTOPO_OFFSET(FillTask, count)
   GPUTOPO_OFFSET(FillTask, form)
 #undef GPUTOPO_OFFSET

@@ -20,6 +20,9 @@ namespace gputopo::launch {
   return !array.elements.empty() || order_of(array, chain) == Order::kShuffled;
 }
 
+// So many elements of a chain of the array, from its first on, are visited by the steps of the program.
+[[nodiscard]] std::uint64_t visited_elements(const ChaseProgram& program, std::size_t array, std::uint32_t chain);
+
 // Shuffles are kept, because probes run the same arrays many times.
 class ChainOrders {
  public:
@@ -29,15 +32,16 @@ class ChainOrders {
     return {array.element_count(), array.seed * 2 + chain};
   }
 
-  // A chain of an array.
+  // A chain of an array, of which so many elements are visited.
   struct Chain {
     const ChaseArray* array;
     std::uint32_t chain;
+    std::uint64_t count;
   };
   // Shuffles those that are not kept yet, on several threads where there are many. For arrays without a list.
   void prepare(std::span<const Chain> chains);
-  // The order of a shuffled chain, valid until the next call.
-  [[nodiscard]] const std::vector<std::uint32_t>& shuffled(const ChaseArray& array, std::uint32_t chain);
+  // So many elements of a shuffled chain or more, from its first on, valid until the next call.
+  [[nodiscard]] const std::vector<std::uint32_t>& shuffled(const Chain& chain);
   // The element at a position of a chain.
   [[nodiscard]] std::uint64_t element_at(const ChaseArray& array, std::uint32_t chain, std::uint64_t position);
 

@@ -73,6 +73,7 @@ struct ProgramCoder {
                   .count = static_cast<std::uint32_t>(array.chain_length()),
                   .form = form_of(array.space)};
     for (const std::uint32_t chain : {0u, 1u}) {
+      task.visited[chain] = static_cast<std::uint32_t>(visited_elements(program, index, chain));
       task.reversed[chain] = order_of(array, chain) == Order::kReversed ? 1 : 0;
       if (needs_table(array, chain)) task.tables[chain] = staged + tables.offsets.at({&array, chain});
     }
@@ -146,28 +147,33 @@ struct ProgramCoder {
 
 ChaseTables stage_tables(const std::vector<ChasePlan*>& batch, ChainOrders& orders) {
   ChaseTables tables;
-  std::map<ChainOrders::Key, std::uint64_t> shuffles;  // that lie there already
-  const auto stage = [&](const ChaseArray& array, std::uint32_t chain) {
-    if (!array.elements.empty()) return tables.staging.add(chain_order(array, chain));
-    const ChainOrders::Key key = ChainOrders::key_of(array, chain);
-    const auto found = shuffles.find(key);
-    if (found != shuffles.end()) return found->second;
-    return shuffles[key] = tables.staging.add(orders.shuffled(array, chain));
+  struct Staged {
+    std::uint64_t offset = 0;
+    std::uint64_t count = 0;
+  };
+  std::map<ChainOrders::Key, Staged> shuffles;  // that lie there already
+  const auto stage = [&](const ChainOrders::Chain& told) {
+    const auto& [array, chain, count] = told;
+    if (!array->elements.empty()) return tables.staging.add(chain_order(*array, chain, count));
+    Staged& staged = shuffles[ChainOrders::key_of(*array, chain)];
+    if (staged.count < count) staged = {tables.staging.add(std::span(orders.shuffled(told)).first(count)), count};
+    return staged.offset;
   };
   std::vector<ChainOrders::Chain> told;
   std::vector<ChainOrders::Chain> without_list;
   for (const ChasePlan* plan : batch) {
-    for (const ChaseArray& array : plan->program->arrays) {
+    for (std::size_t i = 0; i < plan->program->arrays.size(); ++i) {
+      const ChaseArray& array = plan->program->arrays[i];
       if (array.alias_of) continue;
       for (const std::uint32_t chain : {0u, 1u}) {
         if (!needs_table(array, chain)) continue;
-        told.push_back({&array, chain});
+        told.push_back({&array, chain, visited_elements(*plan->program, i, chain)});
         if (array.elements.empty()) without_list.push_back(told.back());
       }
     }
   }
   orders.prepare(without_list);
-  for (const auto& [array, chain] : told) tables.offsets[{array, chain}] = stage(*array, chain);
+  for (const ChainOrders::Chain& chain : told) tables.offsets[{chain.array, chain.chain}] = stage(chain);
   return tables;
 }
 
@@ -194,8 +200,8 @@ EncodedBatch encode(const std::vector<ChasePlan*>& batch, const BatchLayout& lay
                              place.base + layout.records[p]};
     for (std::size_t i = 0; i < program.arrays.size(); ++i) {
       if (program.arrays[i].alias_of) continue;
-      encoded.most_elements = std::max(encoded.most_elements, program.arrays[i].chain_length());
-      fills.push_back(coder.fill(i, tables, staged));
+      const FillTask& fill = fills.emplace_back(coder.fill(i, tables, staged));
+      encoded.most_elements = std::max<std::uint64_t>({encoded.most_elements, fill.visited[0], fill.visited[1]});
     }
     const Address steps = staged + staging.add(coder.steps(place.warp_size, orders));
     for (std::uint32_t slot = 0; slot < plan.layout.slots(); ++slot) {

@@ -7,6 +7,7 @@
 #include <map>
 #include <optional>
 #include <set>
+#include <span>
 #include <utility>
 #include <vector>
 
@@ -22,12 +23,16 @@ class Staging {
  public:
   // Returns how far from the start the values lie.
   template <typename T>
-  std::uint64_t add(const std::vector<T>& values) {
+  std::uint64_t add(std::span<const T> values) {
     bytes_.resize(round_up(bytes_.size(), alignof(std::max_align_t)));
     const std::uint64_t offset = bytes_.size();
-    bytes_.resize(offset + values.size() * sizeof(T));
-    if (!values.empty()) std::memcpy(bytes_.data() + offset, values.data(), values.size() * sizeof(T));
+    bytes_.resize(offset + values.size_bytes());
+    if (!values.empty()) std::memcpy(bytes_.data() + offset, values.data(), values.size_bytes());
     return offset;
+  }
+  template <typename T>
+  std::uint64_t add(const std::vector<T>& values) {
+    return add(std::span<const T>(values));
   }
   [[nodiscard]] std::uint64_t size() const { return bytes_.size(); }
   [[nodiscard]] std::vector<std::byte> take() && { return std::move(bytes_); }
@@ -64,7 +69,7 @@ struct EncodedBatch {
   std::vector<std::byte> bytes;  // for BatchLayout::staged
   Address fills = 0;
   std::uint32_t fill_count = 0;
-  std::uint64_t most_elements = 0;  // of an array
+  std::uint64_t most_elements = 0;  // of a chain, that links are written to
   Address tasks = 0;
   std::uint32_t task_count = 0;
   std::set<std::uint32_t> wanted_sms;  // hardware ids of all that tasks want

@@ -34,8 +34,10 @@ struct FillTask {
   std::uint64_t skew_bytes;
   std::uint64_t stagger_bytes;
   std::uint64_t stagger_mask;
-  std::uint64_t tables[2];    // addresses of shuffled orders (u32 each), per chain; 0 for the other orders
-  std::uint32_t count;        // elements
+  std::uint64_t
+      tables[2];        // addresses of what is visited of shuffled orders (u32 each), per chain; 0 for the other orders
+  std::uint32_t count;  // elements
+  std::uint32_t visited[2];   // per chain: links that are written; of fewer than all the last one leads to the first
   std::uint32_t reversed[2];  // per chain: 1 visits from the last element to the first
   LinkForm form;
 };

@@ -262,8 +262,8 @@ void fill(std::uint64_t tasks, std::uint32_t arrays) {
   for (std::uint32_t i = 0; i < arrays; ++i) {
     const FillTask& task = at<FillTask>(tasks + i * sizeof(FillTask));
     for (std::uint32_t chain = 0; chain < 2; ++chain) {
-      for (std::uint32_t position = 0; position < task.count; ++position) {
-        const std::uint64_t link = task.link_base + place_of(task, chain, (position + 1) % task.count);
+      for (std::uint32_t position = 0; position < task.visited[chain]; ++position) {
+        const std::uint64_t link = task.link_base + place_of(task, chain, (position + 1) % task.visited[chain]);
         const std::uint64_t address = task.address + place_of(task, chain, position);
         if (task.form == LinkForm::kPointer) {
           at<std::uint64_t>(address) = link;
