@@ -232,7 +232,9 @@ std::uint64_t fetched_at_once(const Lab& lab, const Survey& survey) {
   };
   const FetchGranularity wide = fetch_below(limit);
   const FetchGranularity narrow = fetch_below(hit_limit_in_cold_pass({{survey.tiny}}, {.high_cycles = limit}));
-  const bool is_clear = narrow.agreement >= FetchGranularityParameters{}.min_agreement;
+  // Where all loads are slower than the tiny array, as of lines that lie farther away, nothing hit: that is no pattern.
+  const bool is_clear =
+      narrow.bytes > kMinimumStrideBytes && narrow.agreement >= FetchGranularityParameters{}.min_agreement;
   return is_clear ? std::min(narrow.bytes, wide.bytes) : wide.bytes;
 }
 
