@@ -12,6 +12,8 @@ namespace {
 // Bytes that a launch moves. More: its start and its end count for less; fewer: more launches in the same time.
 constexpr double kBytesOfBlock = 64e6;  // about a millisecond at 64 B per clock
 constexpr double kConstantBytesOfBlock = kBytesOfBlock / 8;
+constexpr double kOneWarpPart =
+    1.0 / 8;  // of these, of a block of one warp, which takes at least so many times as long
 constexpr double kBytesOfSharedCache = 4e9;
 constexpr double kPassesOverMemory = 6;  // what the last blocks of a launch take longer then hardly counts
 
@@ -101,7 +103,8 @@ std::vector<StreamProgram> cache_streams(const Lab& lab, const Cache& cache, Str
   stream.bytes = half;
   const std::span<const Shape> shapes = cache.nearer_bytes > 0 ? std::span<const Shape>(kOneWarp) : kFullSm;
   const bool constant = stream.space == Space::kConstant;
-  std::vector<StreamProgram> programs = in_shapes(stream, shapes, constant ? kConstantBytesOfBlock : kBytesOfBlock);
+  const double full = constant ? kConstantBytesOfBlock : kBytesOfBlock;
+  std::vector<StreamProgram> programs = in_shapes(stream, shapes, cache.nearer_bytes > 0 ? kOneWarpPart * full : full);
   if (op == StreamOp::kWrite) {
     const std::vector<StreamProgram> together = writes_together(lab, programs, half);
     programs.insert(programs.end(), together.begin(), together.end());

@@ -90,7 +90,7 @@ TEST_F(Streams, BehindAnotherCacheAreOfOneWarp) {
   EXPECT_THAT(programs,
               Each(AllOf(Field(&StreamProgram::threads_per_block, 32u), Field(&StreamProgram::bytes, 16u << 10))));
   EXPECT_EQ(programs.back().loads_in_flight, 16u);
-  EXPECT_EQ(programs.back().repeats, 488u);  // 8 MB
+  EXPECT_EQ(programs.back().repeats, 61u);  // 1 MB
 }
 
 TEST_F(Streams, OfAScratchpadAreWithinEachBlock) {
