@@ -151,7 +151,9 @@ Topology discover(Device& device, const DiscoverOptions& options) {
     topology.profile->total = bench.device_times().value_or(DeviceTimes{});
     topology.profile->calls = bench.call_times();
   }
-  if (bench.programs_repeated() > 0) {
+  // On an idle GPU the host alone is late now and then, for a few programs of ten thousands.
+  constexpr std::uint64_t kRepeatedOfThousand = 1;
+  if (1000 * bench.programs_repeated() > kRepeatedOfThousand * bench.programs_run()) {
     topology.warnings.push_back(fmt::format(
         "other programs had this GPU now and then: {} programs were run again; without them it takes less time",
         bench.programs_repeated()));
