@@ -24,6 +24,12 @@ CodeSweep read_code_sweep(const std::vector<CodePasses>& lengths, double block_b
     short_cycles.push_back(cycles.back());
   }
   sweep.pass_cycles = std::max(0.0, stats::fit_line(short_lengths, short_cycles).intercept);
+  if (short_cycles.size() > 2) {
+    const double first = short_cycles[1] - short_cycles[0];
+    const double last = short_cycles.back() - short_cycles[short_cycles.size() - 2];
+    sweep.bend_cycles = last - first;
+    sweep.short_block_cycles = last;
+  }
   for (std::size_t i = 0; i < cycles.size(); ++i) {
     sweep.footprints_bytes.push_back(sweep.instructions[i] * block_bytes / kCodeBlockInstructions);
     sweep.cycles_per_instruction.push_back((cycles[i] - sweep.pass_cycles) / sweep.instructions[i]);
@@ -34,6 +40,9 @@ CodeSweep read_code_sweep(const std::vector<CodePasses>& lengths, double block_b
 
 bool begins_with_level(const CodeSweep& sweep, const CodeSweepParameters& parameters) {
   if (sweep.levels.empty()) return false;
+  if (sweep.bend_cycles > std::max(parameters.bend_cycles, parameters.quicker_before * sweep.short_block_cycles)) {
+    return false;
+  }
   const stats::Plateau& nearest = sweep.levels.front();
   if (sweep.instructions[nearest.first] > parameters.first_level_blocks * kCodeBlockInstructions) return false;
   const auto is_quicker = [&](double cycles) { return cycles < (1 - parameters.quicker_before) * nearest.value; };
@@ -57,15 +66,19 @@ double rate_of_first_lines(double cycles, double before_cycles, double lines) {
   return lines * cycles - (lines - 1) * before_cycles;
 }
 
-std::optional<double> hidden_level_bytes(const CodeSweep& sweep, std::size_t level, double held_bytes,
+std::optional<double> hidden_level_bytes(const CodeSweep& sweep, std::size_t level, const HeldCode& found,
                                          const HiddenLevelParameters& parameters) {
   const stats::Plateau& near = sweep.levels[level];
   const stats::Plateau& far = sweep.levels[level + 1];
   const double step = far.value - near.value;
+  const double times = found.is_sharp ? parameters.held_sharp : parameters.held;
+  const double quicker_part = found.is_sharp
+                                  ? std::max(parameters.quicker_part_sharp, parameters.drift * far.value / step)
+                                  : parameters.quicker_part;
   std::size_t quicker = 0;
   for (std::size_t i = near.last + 1; i < far.first; ++i) {
-    const double held = std::min(1.0, parameters.held * held_bytes / sweep.footprints_bytes[i]);
-    const bool is_quicker = sweep.cycles_per_instruction[i] < far.value - (held + parameters.quicker_part) * step;
+    const double held = std::min(1.0, times * found.bytes / sweep.footprints_bytes[i]);
+    const bool is_quicker = sweep.cycles_per_instruction[i] < far.value - (held + quicker_part) * step;
     quicker = is_quicker ? quicker + 1 : 0;
     if (quicker >= parameters.lengths) return sweep.footprints_bytes[i];
   }

@@ -31,6 +31,10 @@ struct CodeSweepParameters {
   // And no shorter code may run quicker by this part of what it takes, at two lengths that follow one another: a nearer
   // cache holds that, or some of it. Larger overlooks one; smaller takes the noise of the shortest lengths for one.
   double quicker_before = 0.15;
+  // Nor may an instruction of the shortest code, of those lengths that the cost of a pass is read off, be quicker by
+  // that part, and a block by so many cycles: then a nearer cache holds the shortest, and neither its level nor the
+  // cost of a pass shows. More cycles overlook one; fewer take noise and drift for one.
+  double bend_cycles = 12;
   // No more than this part of the code is taken to be served nearer, or the level is all another's. Larger: the noise
   // of what is left is multiplied by more than ten.
   double most_served_nearer = 0.9;
@@ -47,6 +51,8 @@ struct CodeSweep {
   std::vector<double> footprints_bytes;
   std::vector<double> cycles_per_instruction;  // without what a pass costs in itself
   double pass_cycles = 0;                      // that cost
+  double bend_cycles = 0;                      // that the last of the shortest blocks takes more than the first
+  double short_block_cycles = 0;               // of a block among them
   std::vector<stats::Plateau> levels;          // nearest first; the last is what serves code that no cache found holds
 };
 [[nodiscard]] CodeSweep read_code_sweep(const std::vector<CodePasses>& lengths, double block_bytes,
@@ -72,18 +78,29 @@ struct LinesAtOnce {
 // `before_cycles`.
 [[nodiscard]] double rate_of_first_lines(double cycles, double before_cycles, double lines);
 
+// What a cache was found to hold.
+struct HeldCode {
+  double bytes = 0;
+  bool is_sharp = false;  // its edge is
+};
+
 struct HiddenLevelParameters {
   // A cache is taken to hold so many times what was found that it does. Larger: fewer hidden levels are noticed.
   double held = 1.15;
   // An instruction must be quicker by this part of the step between both levels: noise is less.
   double quicker_part = 0.06;
+  // The same where the edge is sharp, so that what the cache holds is known better; the time itself drifts by this
+  // part.
+  double held_sharp = 1.1;
+  double quicker_part_sharp = 0.02;
+  double drift = 0.012;
   // At so many lengths that follow one another.
   std::size_t lengths = 2;
 };
 // Between the level and the next: the length of code that runs quicker than it would if what the level holds, and no
 // cache keeps more of code that is run in turn, were served there and all else by the next. Another level, whose
 // plateau the slopes cover, serves some then. Nothing where there is no such code.
-[[nodiscard]] std::optional<double> hidden_level_bytes(const CodeSweep& sweep, std::size_t level, double held_bytes,
+[[nodiscard]] std::optional<double> hidden_level_bytes(const CodeSweep& sweep, std::size_t level, const HeldCode& held,
                                                        const HiddenLevelParameters& parameters = {});
 
 // ---- The edge: where a level ends ----

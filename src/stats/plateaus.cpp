@@ -41,6 +41,38 @@ void add_plateaus(std::span<const double> positions, std::span<const double> val
   add_plateaus(positions, values, best.last + 1, end, parameters, found);
 }
 
+double quantile_of(std::span<const double> values, const Plateau& plateau, double part) {
+  return quantile(values.subspan(plateau.first, plateau.last + 1 - plateau.first), part);
+}
+
+double octaves_of(std::span<const double> positions, const Plateau& plateau) {
+  return std::log2(positions[plateau.last] / positions[plateau.first]);
+}
+
+bool is_wide_and_flat(std::span<const double> positions, std::span<const double> values, const Plateau& plateau,
+                      const PlateauParameters& parameters) {
+  return octaves_of(positions, plateau) >= parameters.flat_octaves &&
+         quantile_of(values, plateau, 0.75) <= quantile_of(values, plateau, 0.25) * (1 + parameters.flat);
+}
+
+// Whether the later is a plateau of its own.
+bool are_apart(std::span<const double> positions, std::span<const double> values, const Plateau& one,
+               const Plateau& later, const PlateauParameters& parameters) {
+  if (later.value >= one.value * (1 + parameters.least_rise)) return true;
+  return is_wide_and_flat(positions, values, one, parameters) &&
+         is_wide_and_flat(positions, values, later, parameters) &&
+         quantile_of(values, later, 0.1) >= quantile_of(values, one, 0.9) * (1 + parameters.flat_rise);
+}
+
+bool falls(std::span<const double> positions, std::span<const double> values, const Plateau& before_it,
+           const Plateau& plateau, const PlateauParameters& parameters) {
+  if (octaves_of(positions, plateau) >= parameters.narrow_octaves) return false;
+  const std::size_t middle = (plateau.first + plateau.last + 1) / 2;
+  const double before = median(values.subspan(plateau.first, middle - plateau.first));
+  const double after = median(values.subspan(middle, plateau.last + 1 - middle));
+  return before - after >= std::max(parameters.fall * before, parameters.fall_of_rise * (before - before_it.value));
+}
+
 }  // namespace
 
 std::vector<Plateau> find_plateaus(std::span<const double> positions, std::span<const double> values,
@@ -49,8 +81,10 @@ std::vector<Plateau> find_plateaus(std::span<const double> positions, std::span<
   add_plateaus(positions, values, 0, values.size(), parameters, found);
   std::vector<Plateau> apart;
   for (Plateau plateau : found) {
+    // The first is what follows on nothing that could miss.
+    if (!apart.empty() && falls(positions, values, apart.back(), plateau, parameters)) continue;
     plateau.value = median(values.subspan(plateau.first, plateau.last + 1 - plateau.first));
-    if (!apart.empty() && plateau.value < apart.back().value * (1 + parameters.least_rise)) {
+    if (!apart.empty() && !are_apart(positions, values, apart.back(), plateau, parameters)) {
       apart.back().last = plateau.last;
       continue;
     }

@@ -15,8 +15,21 @@ struct PlateauParameters {
   // 0.68 with four ways.
   double least_octaves = 0.35;
   // Two plateaus are one unless the later one is higher by this part: what a pass pays once makes a step of a tenth
-  // too.
+  // too, and slow slopes have several.
   double least_rise = 0.2;
+  // Or both are so wide, in octaves, and flat, the middle half of either within this part, and the later one's lowest
+  // tenth is higher than the other's highest by as much as the rise: what a pass pays once counts less the longer the
+  // code, slopes are not flat, and sets that overflow one by one make short steps. A smaller width, a larger part or a
+  // smaller rise: more of these become levels.
+  double flat_octaves = 0.7;
+  double flat = 0.02;
+  double flat_rise = 0.05;
+  // What falls within a narrow plateau, of less than so many octaves, from its first half to its second by this part,
+  // and what it is above the one before by that part, is none: some loads miss, always as many, the longer what is
+  // drawn over. A smaller width, or larger parts: such are levels.
+  double narrow_octaves = 1;
+  double fall = 0.01;
+  double fall_of_rise = 0.1;
 };
 
 struct Plateau {

@@ -77,6 +77,18 @@ TEST(CodeSweep, ShorterCodeThatRunsQuickerIsAnotherBeginning) {
   EXPECT_FALSE(begins_with_level(sweep));
 }
 
+// Of two blocks and a half, behind which all takes thrice as long: the cost of a pass, of 194 cycles, does not show.
+TEST(CodeSweep, ShortestCodeThatRunsQuickerIsAnotherBeginning) {
+  std::vector<CodePasses> lengths = {{32, {244}}, {64, {294}}, {96, {621}}};
+  for (std::uint32_t blocks = 4; blocks <= 16; ++blocks) {
+    lengths.push_back({blocks * kCodeBlockInstructions, {194 + 4.45 * blocks * kCodeBlockInstructions}});
+  }
+  EXPECT_FALSE(begins_with_level(read_code_sweep(lengths, 512)));
+  lengths[0].cycles = {194 + 4.45 * 32};
+  lengths[1].cycles = {194 + 4.45 * 64 + 4};  // noise
+  EXPECT_TRUE(begins_with_level(read_code_sweep(lengths, 512)));
+}
+
 TEST(CodeSweep, OfOneLengthOrNoneHasNoLevel) {
   EXPECT_FALSE(begins_with_level(read_code_sweep({{32, {100}}}, 512)));
   EXPECT_FALSE(begins_with_level(read_code_sweep({}, 512)));
@@ -107,11 +119,20 @@ TEST(HiddenLevel, ServesCodeQuickerThanTheNextOneWould) {
   CodeSweep sweep{.footprints_bytes = {4096, 8192, 12288, 16384, 20480, 24576, 32768},
                   .levels = {{0, 1, 1.5}, {5, 6, 3.7}}};
   sweep.cycles_per_instruction = {1.5, 1.5, 1.8, 2.0, 2.4, 3.7, 3.7};  // one of 2.1 cycles and 16 KiB between
-  EXPECT_EQ(hidden_level_bytes(sweep, 0, 8192), 16384);
+  EXPECT_EQ(hidden_level_bytes(sweep, 0, {8192}), 16384);
   sweep.cycles_per_instruction = {1.5, 1.5, 2.9, 3.3, 3.5, 3.7, 3.7};  // what is replaced at random
-  EXPECT_EQ(hidden_level_bytes(sweep, 0, 8192), std::nullopt);
+  EXPECT_EQ(hidden_level_bytes(sweep, 0, {8192}), std::nullopt);
   sweep.cycles_per_instruction = {1.5, 1.5, 2.3, 2.7, 1.9, 3.7, 3.7};  // noise of one length
-  EXPECT_EQ(hidden_level_bytes(sweep, 0, 8192), std::nullopt);
+  EXPECT_EQ(hidden_level_bytes(sweep, 0, {8192}), std::nullopt);
+}
+
+// Levels of 2.3 cycles up to 3 KiB and of 8 from 9.5 KiB on: what runs quicker than a sharp edge leaves is another's.
+TEST(HiddenLevel, ShowsSoonerBehindASharpEdge) {
+  CodeSweep sweep{.footprints_bytes = {2048, 3072, 4096, 6144, 7936, 8960, 9216, 9728, 10240},
+                  .cycles_per_instruction = {2.28, 2.28, 4.01, 5.07, 5.43, 5.52, 5.52, 7.96, 8.0},
+                  .levels = {{0, 1, 2.28}, {7, 8, 8}}};
+  EXPECT_EQ(hidden_level_bytes(sweep, 0, {3072}), std::nullopt);
+  EXPECT_EQ(hidden_level_bytes(sweep, 0, {3072, true}), 8960);
 }
 
 TEST(TakesLonger, ByAPartOfWhatTheNextLevelTakes) {

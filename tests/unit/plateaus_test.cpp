@@ -43,6 +43,33 @@ TEST(Plateaus, NoiseAndSlowSlopesMakeNoNewOne) {
   EXPECT_EQ(found[0].first, 0u);
 }
 
+// A cache whose lines are four of the one before costs a quarter of what it takes more.
+TEST(Plateaus, WideFlatOnesAreApartByLess) {
+  const auto found = plateaus_of(1, 256, [](double at) { return at < 4 ? 1.12 : at < 16 ? 3.09 : 3.37; });
+  ASSERT_EQ(found.size(), 3u);
+  EXPECT_EQ(found[1].value, 3.09);
+  EXPECT_EQ(found[2].value, 3.37);
+  EXPECT_EQ(plateaus_of(1, 256, [](double at) { return at < 4     ? 1.12
+                                                       : at < 5.5 ? 3.09
+                                                                  : 3.37; }).size(), 2u)
+      << "a narrow one may be the stairs of sets";
+}
+
+// Each pass pays something once: the step counts less the longer the code is.
+TEST(Plateaus, AStepThatFadesIsNone) {
+  EXPECT_EQ(plateaus_of(1, 256, [](double at) { return at < 8 ? 1.16 : 1.16 + 0.8 / at; }).size(), 1u);
+}
+
+// Sets that overflow one by one: for a while no more misses, however long the code.
+TEST(Plateaus, WhatFallsInANarrowOneIsNone) {
+  const auto missing = [](double at) {
+    return at < 26 ? 2.25 : at < 36 ? 2.25 + 14.4 / at : at < 60 ? 2.8 + (at - 36) / 8 : 5.82;
+  };
+  const auto found = plateaus_of(1, 512, missing);
+  ASSERT_EQ(found.size(), 2u);
+  EXPECT_EQ(found[1].value, 5.82);
+}
+
 TEST(Plateaus, ASlopeHasNone) {
   EXPECT_TRUE(plateaus_of(1, 1024, [](double at) { return at; }).empty());
   EXPECT_TRUE(find_plateaus({}, {}).empty());

@@ -29,13 +29,14 @@ const probe::CodeCache& CodeFindings::located(ElementId element) {
 
 // Levels are counted as they show: behind one that hides each would be taken for the one before it.
 void CodeFindings::require_none_hidden(std::size_t level) {
-  double held_bytes = survey().footprints_bytes[survey().levels[level].last];
+  probe::HeldCode held{.bytes = survey().footprints_bytes[survey().levels[level].last]};
   try {
-    held_bytes = size(code_cache_at(vendor_of(bench_.info().vendor), level)->id).bytes;
+    const probe::CodeSize& found = size(code_cache_at(vendor_of(bench_.info().vendor), level)->id);
+    held = {.bytes = found.bytes, .is_sharp = found.sharp};
   } catch (const probe::Inconclusive&) {
     if (level > 0) require_none_hidden(level - 1);
   }
-  if (const auto bytes = probe::hidden_level_bytes(survey(), level, held_bytes)) {
+  if (const auto bytes = probe::hidden_level_bytes(survey(), level, held)) {
     throw probe::Inconclusive(
         fmt::format("{:.0f} B of code run quicker than the next level serves what this one does not hold: another "
                     "hides between them",
