@@ -29,6 +29,8 @@ struct Standing {
 Standing standing_of(const CapacityEvidence& evidence, const CapacityDecisionParameters& parameters) {
   const SizeView& resident = *evidence.resident;
   Standing standing{.best = resident, .method = "resident_backwards"};
+  if (evidence.is_behind && evidence.is_shared)
+    standing.best.interval.low -= parameters.kept_by_nearer * resident.bytes;
   if (evidence.fits && !evidence.is_behind) {
     // Behind another cache a footprint also fits when the two hold it together: no lower bound of this one. And it may
     // be as much too large as its interval says: where reading backwards is exact (LRU), a little more proves nothing.
@@ -121,7 +123,10 @@ std::string weigh_packed(const CapacityEvidence& evidence, const CapacityDecisio
   stats::Interval& interval = standing.best.interval;
   if (std::min(resident, sampled.bytes) > interval.high) interval.high = sampled.interval.high;
   const bool agree = evidence.fits && std::abs(evidence.fits->bytes - resident) <= evidence.line_bytes;
+  // And what the nearer cache keeps seems to fit as well: neither reading back nor a sample finds that much.
+  const double both = std::max(resident, sampled.bytes);
   if (agree) interval.low = std::min(interval.low, resident);
+  if (both < interval.low) interval.low = both;
   return {};
 }
 
@@ -197,6 +202,13 @@ Decision<Capacity> decide_capacity(const CapacityEvidence& evidence, const Capac
                   capacity.resident_bytes, capacity.first_miss_bytes, standing.packed_bytes, capacity.sampled_bytes);
   if (evidence.not_sampled) basis += fmt::format("; not sampled: {}", *evidence.not_sampled);
   return {.value = std::move(capacity), .basis = std::move(basis)};
+}
+
+bool may_leave_sets_unfilled(const Capacity& capacity, std::uint64_t limit_bytes,
+                             const CapacityDecisionParameters& parameters) {
+  return limit_bytes > 0 && capacity.first_miss_bytes > 0 &&
+         capacity.first_miss_bytes < parameters.alike_part * capacity.bytes &&
+         parameters.filling_capacities * capacity.bytes > static_cast<double>(limit_bytes);
 }
 
 }  // namespace gputopo::probe

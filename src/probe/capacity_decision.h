@@ -67,6 +67,13 @@ struct CapacityDecisionParameters {
   // not of this cache looked like its hits. Smaller: such sizes are told; larger: misses of a TLB, which look like a
   // sample's misses, take sizes away.
   double contradicting_part = 0.6;
+  // What SMs share behind another cache is read back with lines that this one kept, though the end was walked again:
+  // this part. Larger: wider intervals.
+  double kept_by_nearer = 1e-4;
+  // Sets overflow alike where the first misses appear at this part of the capacity; and where the space allows so many
+  // capacities, those that get the fewest lines are full too. Larger: more sizes are flagged.
+  double alike_part = 0.97;
+  double filling_capacities = 2;
 };
 
 struct Capacity {
@@ -120,5 +127,10 @@ struct Look {
 // What all looks together tell, once next_look() asks for no more. Without conditions.
 [[nodiscard]] Decision<Capacity> decide_capacity(const CapacityEvidence& evidence,
                                                  const CapacityDecisionParameters& parameters = {});
+
+// Whether sets of the cache may never have been full: arrays of the space, of at most so many bytes (0: no limit), are
+// no twice as large, and some sets overflow long before others.
+[[nodiscard]] bool may_leave_sets_unfilled(const Capacity& capacity, std::uint64_t limit_bytes,
+                                           const CapacityDecisionParameters& parameters = {});
 
 }  // namespace gputopo::probe

@@ -65,6 +65,11 @@ void ResidentSearch::add(const ResidentInCopies& resident) {
   }
   if (resident_ > 0) growth_ = std::max(0.0, resident_ - best_);
   const bool grew = resident_ > best_;
+  if (first_ == 0) {
+    first_ = resident_;
+    first_footprint_ = footprint_;
+  }
+  last_footprint_ = footprint_;
   best_ = std::max(best_, resident_);
   settled_ = !grew && resident_ > 0;
   ended_ = !grew;
@@ -76,7 +81,13 @@ SizeView ResidentSearch::found(double line_bytes) const {
   // Copies that differ by more than a neighbour does differ because what is evicted is left to chance.
   const bool by_chance = most_ > (1 + parameters_.disturbed_part) * best_;
   const double most = by_chance ? best_ : std::max(most_, best_);
-  return {best_, {best_ - line_bytes, most + line_bytes + (settled_ ? 0 : growth_)}, settled_, by_chance};
+  // What still grows with the footprint may be misses that look like hits, of which larger footprints have more.
+  double least = best_;
+  if (!settled_ && first_ > 0 && last_footprint_ > first_footprint_) {
+    const double of_misses = (best_ - first_) / (last_footprint_ - first_footprint_);
+    least = std::min(best_, first_ - of_misses * first_footprint_);
+  }
+  return {best_, {least - line_bytes, most + line_bytes + (settled_ ? 0 : growth_)}, settled_, by_chance};
 }
 
 }  // namespace gputopo::probe

@@ -92,6 +92,9 @@ class ResidentSearch {
   double footprint_ = 0;
   double resident_ = 0;  // of this footprint
   int again_ = 0;
+  double first_ = 0;  // of the first footprint that was read
+  double first_footprint_ = 0;
+  double last_footprint_ = 0;
   double best_ = 0;
   double most_ = 0;  // in any copy, of any footprint
   double growth_ = 0;

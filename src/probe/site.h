@@ -119,6 +119,8 @@ struct Cache {
   [[nodiscard]] double misses_at_most() const {
     return std::min(1.0, static_cast<double>(survey->fetch_bytes) / static_cast<double>(fetch_bytes));
   }
+  // Part of the loads from memory that take no longer than its hits.
+  [[nodiscard]] double cold_hits() const { return stats::fraction_below(survey->cold, hit_limit_cycles()); }
   // Whether a footprint of the survey was too large for it.
   [[nodiscard]] bool was_exceeded() const { return has_next_level() && fits_bytes < survey->footprints_bytes.back(); }
 };

@@ -23,7 +23,7 @@ CapacityEvidence evidence_of(const Cache& cache) {
   evidence.is_shared = cache.site().exclusive;
   evidence.is_behind = cache.nearer_bytes > 0;
   evidence.has_far_part = cache.last_level > cache.first_level;
-  evidence.cold_hits = stats::fraction_below(cache.survey->cold, cache.hit_limit_cycles());
+  evidence.cold_hits = cache.cold_hits();
   evidence.guess_bytes = std::max(cache.held_bytes(), stride);
   evidence.line_bytes = std::max(stride, static_cast<double>(cache.line_or_fetch_bytes()));
   evidence.stride_bytes = stride;
@@ -116,8 +116,7 @@ Capacity find_capacity(Lab& lab, const Cache& cache) {
     }
     // Loads of few places tell too little of how many of memory's look like hits of a far part.
     constexpr double kHitsOfCold = 0.1;
-    if (cache.last_level > cache.first_level &&
-        stats::fraction_below(cache.survey->cold, cache.hit_limit_cycles()) > kHitsOfCold) {
+    if (cache.last_level > cache.first_level && cache.cold_hits() > kHitsOfCold) {
       throw Inconclusive("loads of near memory look like hits of a far part, and all others wait for translations");
     }
   }
@@ -129,6 +128,10 @@ Attribute to_attribute(const Cache& cache, const Capacity& capacity, bool keep_s
       measured(capacity.conditions, static_cast<std::int64_t>(capacity.bytes), "B", capacity.interval, capacity.method);
   // Neighbours are loaded together and drive out others of what is counted: such sizes were a tenth off and more.
   if (cache.survey->counts_in_places) attribute.flags.emplace_back("counted_in_places");
+  if (may_leave_sets_unfilled(capacity, cache.site().limit_bytes)) {
+    attribute.flags.emplace_back(
+        "sets_may_not_be_full: some overflow before others, and arrays are not twice as large as the cache");
+  }
   const auto add_bytes = [&](const char* name, double bytes) {
     if (bytes > 0) attribute.add_detail(name, static_cast<std::int64_t>(bytes));
   };

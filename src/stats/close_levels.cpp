@@ -160,8 +160,17 @@ double overlap_of(std::span<const Histogram> footprints, const Level& near, cons
 // either alone says.
 double misjudged_of(std::span<const Histogram> footprints, const Level& near, const Level& far,
                     const CloseLevelParameters& parameters) {
-  if (far.mode_cycles >= (1 + parameters.surely_apart) * near.mode_cycles) return 0;
   const double overlap = overlap_of(footprints, near, far);
+  if (far.mode_cycles >= (1 + parameters.surely_apart) * near.mode_cycles) {
+    // Of what is so far apart, no more than seem to hit the nearer of the footprint that hits it least.
+    double least = parameters.misjudged;
+    for (const Histogram& footprint : footprints) {
+      const double nearer = fraction_below(footprint, near.high_cycles);
+      const double either = fraction_below(footprint, far.high_cycles);
+      if (either - nearer >= parameters.least_part) least = std::min(least, nearer / either);
+    }
+    return std::min(overlap, least);
+  }
   if (overlap <= parameters.misjudged) return overlap;
   Level both = near;
   both.high_cycles = far.high_cycles;

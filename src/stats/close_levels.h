@@ -38,7 +38,8 @@ struct CloseLevelParameters {
   // Of the loads of either level, at most this part on the other's side; with more they are not told apart. Larger:
   // footprints that fit seem to miss; smaller: more levels that nothing is told of.
   double misjudged = 0.04;
-  // Levels whose latencies differ by more than this part are told apart whatever the noise.
+  // Levels whose latencies differ by more than this part are told apart whatever the noise, though some loads of the
+  // farther may be taken for the nearer's.
   double surely_apart = 0.6;
 };
 

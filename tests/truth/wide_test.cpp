@@ -224,6 +224,20 @@ TEST(WidePrior, FewValuesAreConfidentlyWrong) {
   }
 }
 
+// Memory of the near partition that is as near as far L2: half of all misses look like hits, and its line came out as
+// 512 B for 256.
+TEST(WidePrior, NearMemoryThatLooksLikeHitsIsFlagged) {
+  constexpr std::uint64_t kSeed = 10504;
+  const sim::MachineSpec machine = wide_machine(kSeed);
+  std::vector<Truth> truths = truths_of(machine);
+  std::erase_if(truths, [](const Truth& truth) {
+    return truth.element != "l2" || truth.attribute != to_string(AttributeId::kLineSize);
+  });
+  ASSERT_EQ(truths.size(), 1u);
+  const Trial trial = try_machine(machine, kSeed, truths);
+  EXPECT_NE(trial.values.front().verdict, Verdict::kConfidentlyWrong) << trial.values.front().text;
+}
+
 // What the hunter writes is the machine that it found.
 TEST(WidePrior, MachinesCanBeWrittenAndRead) {
   for (std::uint64_t seed = 1; seed <= 50; ++seed) {

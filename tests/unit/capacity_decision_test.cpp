@@ -127,7 +127,28 @@ TEST(CapacityDecision, PackedPlacesBehindAnotherCacheAreHeldAgainstTwoViews) {
   EXPECT_THAT(found(0.2 * kSize, kSize, 0.1 * kSize, kSize).why_not, HasSubstr("fit together"));
   const double more = 1.06 * kSize;
   EXPECT_EQ(found(more, kSize, kSize, kSize).value.value().interval.low, kSize);
-  EXPECT_EQ(found(more, kSize, 0.5 * kSize, kSize).value.value().interval.low, more - kLine);
+  EXPECT_EQ(found(more, kSize, 0.5 * kSize, kSize).value.value().interval.low, kSize) << "nor does a sample tell it";
+  EXPECT_EQ(found(more, kSize, 0.5 * kSize, more).value.value().interval.low, more - kLine);
+}
+
+TEST(CapacityDecision, WhatSmsShareBehindAnotherCacheIsReadWithAFewLinesOfThatOne) {
+  CapacityEvidence evidence = evidence_of_sm(0);
+  evidence.is_shared = true;
+  evidence.guess_bytes = 512 * kSize;
+  const SizeView resident = view(512 * kSize + 4 * kLine);
+  follow(evidence, {.resident = resident, .sampled = {sample_of(512 * kSize, 100)}});
+  EXPECT_EQ(decided(evidence).interval.low, resident.interval.low);
+  evidence.is_behind = true;
+  EXPECT_LT(decided(evidence).interval.low, 512 * kSize);
+}
+
+// Of a hashed index the sets that get the fewest lines of a space with a limit never overflow.
+TEST(CapacityDecision, ArraysThatAreHardlyLargerMayLeaveSetsUnfilled) {
+  const Capacity hashed{.bytes = 38784, .first_miss_bytes = 27520};
+  EXPECT_TRUE(may_leave_sets_unfilled(hashed, 65536));
+  EXPECT_FALSE(may_leave_sets_unfilled(hashed, 0)) << "no limit";
+  EXPECT_FALSE(may_leave_sets_unfilled(hashed, 4 * 38784));
+  EXPECT_FALSE(may_leave_sets_unfilled({.bytes = 38784, .first_miss_bytes = 38656}, 65536)) << "sets are alike";
 }
 
 TEST(CapacityDecision, ALargeCacheThatIsNotLruIsSampledInFull) {

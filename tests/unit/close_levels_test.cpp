@@ -75,6 +75,21 @@ TEST(CloseLevels, AValleyThatOneLevelFillsIsClearForAllThat) {
 }
 
 // A cache of 512 B: a tiny array and one footprint fit, and all that follow do not.
+// 34 and 55 cycles under jitter of 5: a few misses look like hits, of every footprint.
+TEST(CloseLevels, FarApartLoadsMayBeTakenForTheNearerOnes) {
+  const std::vector<Histogram> footprints = sweep({1, 1, 1, 0.5, 0, 0}, 34, 55, 5);
+  std::optional<std::size_t> unsure;
+  const std::vector<Level> levels = split_close_levels(footprints, {{0, 46, 34}, {46, 1e9, 55}}, unsure);
+  EXPECT_FALSE(unsure);
+  ASSERT_EQ(levels.size(), 2u);
+  EXPECT_GT(levels[0].misjudged, 0.01);
+  EXPECT_LT(levels[0].misjudged, 0.05);
+  std::optional<std::size_t> quiet;
+  EXPECT_LT(
+      split_close_levels(sweep({1, 1, 1, 0.5, 0, 0}, 34, 55, 1), {{0, 46, 34}, {46, 1e9, 55}}, quiet)[0].misjudged,
+      1e-3);
+}
+
 TEST(CloseLevels, TheNearOneMayBeOfTheFirstFootprintsOnly) {
   CloseLevelParameters parameters;
   for (const std::vector<double>& parts : {std::vector<double>{1, 0, 0, 0, 0}, {1, 1, 0, 0, 0}}) {

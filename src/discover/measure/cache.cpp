@@ -47,8 +47,20 @@ Attribute fetch_granularity(Context& context, const ElementInfo& element) {
   return to_attribute(context.caches.located(element.id), context.caches.fetch(element.id), context.keep_samples());
 }
 
+// What is told by misses may be wrong where so many of them look like hits that fetches do not show.
+void flag_hidden_memory(Context& context, const ElementInfo& element, Attribute& attribute) {
+  const Cache& cache = context.caches.located(element.id);
+  constexpr double kHitsOfCold = 0.1;
+  if (!cache.site().exclusive || cache.cold_hits() <= kHitsOfCold) return;
+  if (context.attribute(element.id, AttributeId::kFetchGranularity).available()) return;
+  attribute.flags.push_back(
+      fmt::format("memory_looks_like_hits: {:.0f}% of loads from there", 100 * cache.cold_hits()));
+}
+
 Attribute line_size(Context& context, const ElementInfo& element) {
-  return to_attribute(context.caches.line(element.id));
+  Attribute line = to_attribute(context.caches.line(element.id));
+  flag_hidden_memory(context, element, line);
+  return line;
 }
 
 // ---- Size ----
@@ -288,6 +300,9 @@ Attribute sets(Context& context, const ElementInfo& element) {
   if (whole.first_level != whole.last_level) {
     sets.add_detail("partitions", context.attribute(element.id, AttributeId::kPartitions).value);
   }
+  if (may_leave_sets_unfilled(context.caches.capacity(element.id), whole.site().limit_bytes)) {
+    sets.flags.emplace_back("sets_may_not_be_full: they are told by the size, which may be more");
+  }
   return sets;
 }
 
@@ -353,7 +368,9 @@ Attribute write_allocate(Context& context, const ElementInfo& element) {
     throw probe::Inconclusive("hits in the far part of L2 look like loads from memory");
   }
   Lab lab = context.lab();
-  return probe::measure_write_allocate(lab, cache);
+  Attribute allocates = probe::measure_write_allocate(lab, cache);
+  flag_hidden_memory(context, element, allocates);
+  return allocates;
 }
 
 // Of what SMs share. Behind an L3: more than that can take, as it was measured or at most could be, stays in L2.
