@@ -1,6 +1,7 @@
 #include "probe/latency_decision.h"
 
 #include <algorithm>
+#include <cmath>
 #include <limits>
 
 #include "gputopo/program.h"
@@ -99,11 +100,14 @@ std::optional<MeanLatency> far_latency(const MeanLatency& near, std::span<const 
       {near.interval.low + farther.interval.low - margin, near.interval.high + farther.interval.high + margin}};
 }
 
-MeanLatency miss_penalty(std::span<const double> miss_means_cycles, double hit_cycles,
+MeanLatency miss_penalty(std::span<const double> miss_means_cycles, const HitLatency& hit,
                          const MissPenaltyParameters& parameters) {
-  const double penalty = stats::median(miss_means_cycles) - hit_cycles;
+  const double penalty = stats::median(miss_means_cycles) - hit.cycles;
   const stats::Interval misses = stats::mean_interval(miss_means_cycles);
-  const double margin = std::max(parameters.least_margin_cycles, (misses.high - misses.low) / 2);
+  const double of_misses = (misses.high - misses.low) / 2;
+  // Both are measured, at clocks of their own.
+  const double of_both = std::sqrt(of_misses * of_misses + hit.margin_cycles * hit.margin_cycles);
+  const double margin = std::max(parameters.least_margin_cycles, of_both);
   return {penalty, {penalty - margin, penalty + margin}};
 }
 

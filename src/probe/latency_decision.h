@@ -89,7 +89,12 @@ struct MissPenaltyParameters {
   // Half of the narrowest interval: what the mean of a band is off by where levels overlap.
   double least_margin_cycles = 1;
 };
-[[nodiscard]] MeanLatency miss_penalty(std::span<const double> miss_means_cycles, double hit_cycles,
+// Of a hit, and half of its interval.
+struct HitLatency {
+  double cycles = 0;
+  double margin_cycles = 0;
+};
+[[nodiscard]] MeanLatency miss_penalty(std::span<const double> miss_means_cycles, const HitLatency& hit,
                                        const MissPenaltyParameters& parameters = {});
 
 }  // namespace gputopo::probe

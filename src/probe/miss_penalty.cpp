@@ -11,15 +11,18 @@ namespace {
 constexpr std::uint64_t kWalkedCapacities = 4;
 
 // Of the cache: of the farthest of its levels, over all footprints of the survey.
-double hit_cycles(const Cache& cache) {
+HitLatency hit_latency(const Cache& cache) {
   const Survey& survey = *cache.survey;
-  if (cache.last_level == 0) return stats::median(survey.tiny_latencies_cycles);
+  if (cache.last_level == 0) {
+    const stats::Interval copies = stats::mean_interval(survey.tiny_latencies_cycles);
+    return {stats::median(survey.tiny_latencies_cycles), (copies.high - copies.low) / 2};
+  }
   stats::Histogram sum;
   for (const stats::Histogram& histogram : survey.histograms) stats::accumulate(sum, histogram);
   const auto mean =
       timed_mean(sum, survey.levels[cache.last_level].low_cycles, cache.hit_limit_cycles(), survey.timer_cycles);
   if (!mean) throw Inconclusive("too few loads hit this level to give a latency");
-  return *mean;
+  return {.cycles = *mean};
 }
 
 }  // namespace
@@ -32,7 +35,7 @@ Attribute measure_miss_penalty(Lab& lab, const Cache& cache) {
   const std::uint64_t bytes = cache.site().clamp(kWalkedCapacities * held);
   const ChaseArray array = make_array(cache.site(), bytes, cache.line_or_fetch_bytes());
   const BandLatencies misses = band_latencies(lab, survey, array, next.low_cycles, next.high_cycles);
-  const MeanLatency penalty = miss_penalty(misses.means_cycles, hit_cycles(cache));
+  const MeanLatency penalty = miss_penalty(misses.means_cycles, hit_latency(cache));
   Conditions conditions = lab.conditions();
   conditions.add(cache.last_level == 0 ? survey.tiny_conditions : survey.conditions);
   return measured(conditions, rounded_to_tenth(penalty.cycles), "cycles", penalty.interval, "next_level_minus_hit");

@@ -133,7 +133,7 @@ TEST(FarLatency, OfOutliersAndOfNothing) {
 
 TEST(MissPenalty, IsWhatAMissTakesMore) {
   const std::vector<double> misses = {280, 281, 279, 280, 280};
-  const MeanLatency found = miss_penalty(misses, 33);
+  const MeanLatency found = miss_penalty(misses, {33});
   EXPECT_DOUBLE_EQ(found.cycles, 247);
   EXPECT_DOUBLE_EQ(found.interval.low, 246) << "no surer than a cycle";
   EXPECT_DOUBLE_EQ(found.interval.high, 248);
@@ -141,11 +141,19 @@ TEST(MissPenalty, IsWhatAMissTakesMore) {
 
 TEST(MissPenalty, IsAsUnsureAsTheMisses) {
   const std::vector<double> misses = {260, 300, 280, 250, 310};
-  const MeanLatency found = miss_penalty(misses, 33);
+  const MeanLatency found = miss_penalty(misses, {33});
   EXPECT_DOUBLE_EQ(found.cycles, 247);
   EXPECT_LT(found.interval.low, 220);
   const std::vector<double> one = {280};
-  EXPECT_DOUBLE_EQ(miss_penalty(one, 33, {.least_margin_cycles = 2}).interval.high, 249);
+  EXPECT_DOUBLE_EQ(miss_penalty(one, {33}, {.least_margin_cycles = 2}).interval.high, 249);
+}
+
+// Clocks that drift move hits as they move misses.
+TEST(MissPenalty, IsAsUnsureAsTheHits) {
+  const std::vector<double> misses = {280, 281, 279, 280, 280};
+  const MeanLatency found = miss_penalty(misses, {33, 3});
+  EXPECT_NEAR(found.interval.low, 244, 0.5);
+  EXPECT_NEAR(found.interval.high, 250, 0.5);
 }
 
 TEST(Intervals, KeepRoomForWhatCopiesHaveInCommon) {
