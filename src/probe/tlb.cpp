@@ -70,14 +70,15 @@ SampleTable sweep_table(const std::vector<SweepPoint>& points) {
 }
 
 std::optional<TlbPenalty> penalty_of(const PageWalker& walker, const TlbLevel& level, const TlbStep& step,
-                                     const NearerTlb& nearer, const std::vector<TlbLevel>& before) {
+                                     const NearerTlb& nearer, const std::vector<TlbLevel>& before,
+                                     std::uint64_t most_bytes) {
   std::vector<TlbPenalty> penalties;
   for (const TlbLevel& one : before) {
     if (!one.penalty) return std::nullopt;
     penalties.push_back(*one.penalty);
   }
   try {
-    return penalty_by_orders(walker, level, step.signature, nearer, penalties);
+    return penalty_by_orders(walker, level, step.signature, nearer, penalties, most_bytes);
   } catch (const DeviceMemoryError&) {
     return std::nullopt;
   }
@@ -138,7 +139,9 @@ TlbSurvey survey_with(const PageWalker& walker) {
   const stats::Histogram quiet = quiet_loads(walker);
   std::optional<TlbRise> last_level;
   std::optional<TlbRise> passing;
-  for (TlbStep step : find_tlb_steps(walker, points, quiet)) {
+  const std::vector<TlbStep> steps = find_tlb_steps(walker, points, quiet);
+  for (std::size_t i = 0; i < steps.size(); ++i) {
+    TlbStep step = steps[i];
     if (passing) {
       step.rise = with_passing(step.rise, *passing);
       step.signature = signature_of(step.rise, quiet);
@@ -173,7 +176,10 @@ TlbSurvey survey_with(const PageWalker& walker) {
       break;
     }
     TlbLevel& level = looked.level;
-    level.penalty = penalty_of(walker, level, step, nearer, survey.levels);
+    // Up to there loads miss no further level, too.
+    const std::uint64_t most_bytes =
+        i + 1 < steps.size() ? points[steps[i + 1].rise.last_before].reach_bytes : points.back().reach_bytes;
+    level.penalty = penalty_of(walker, level, step, nearer, survey.levels, most_bytes);
     if (level.penalty) {
       level.miss_cycles = level.penalty->cycles;
     } else if (rose_by_more_than_misses(beyond, step.signature)) {

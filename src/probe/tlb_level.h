@@ -78,11 +78,12 @@ struct TlbBlockParameters {
                                                       const NearerTlb& nearer, double span_bytes,
                                                       const TlbBlockParameters& parameters = {});
 
-// What a miss of the level costs, by SMs. Nothing where pages that all miss are more than there is room for. `before`:
-// of the levels before it.
+// What a miss of the level costs, by SMs. Nothing where pages that all miss are more than there is room for, or reach
+// beyond `most_bytes`, where the next level begins to miss. `before`: of the levels before it.
 [[nodiscard]] std::optional<TlbPenalty> penalty_by_orders(const PageWalker& walker, const TlbLevel& level,
                                                           const MissSignature& signature, const NearerTlb& nearer,
-                                                          const std::vector<TlbPenalty>& before);
+                                                          const std::vector<TlbPenalty>& before,
+                                                          std::uint64_t most_bytes);
 
 // What it is for the experiments that only a level is asked.
 struct LookedAt {

@@ -39,9 +39,11 @@ struct PagesAndLines {
 };
 
 // Nothing where pages that all miss, two lines on each, need more memory or stay in no cache.
-std::optional<PagesAndLines> pages_and_lines(const PageWalker& walker, const TlbLevel& level) {
+std::optional<PagesAndLines> pages_and_lines(const PageWalker& walker, const TlbLevel& level,
+                                             std::uint64_t most_bytes) {
   const double entries = level.last_fit_bytes / static_cast<double>(level.entry_bytes);
-  const std::uint64_t room = std::min(walker.largest_bytes() / level.entry_bytes, walker.max_pages() / 2);
+  const std::uint64_t room =
+      std::min(std::min(walker.largest_bytes(), most_bytes) / level.entry_bytes, walker.max_pages() / 2);
   const auto wanted = static_cast<std::uint64_t>(std::ceil(kParameters.all_miss * entries));
   const std::uint64_t pages = std::min(wanted, room);
   if (static_cast<double>(pages) < kParameters.least_miss * entries) return std::nullopt;
@@ -93,12 +95,12 @@ std::vector<std::uint32_t> some_sms(std::uint32_t count) {
 
 std::optional<TlbPenalty> penalty_by_orders(const PageWalker& walker, const TlbLevel& level,
                                             const MissSignature& signature, const NearerTlb& nearer,
-                                            const std::vector<TlbPenalty>& before) {
+                                            const std::vector<TlbPenalty>& before, std::uint64_t most_bytes) {
   // The levels before must miss with every load too.
   const bool nearer_misses =
       nearer.reach_bytes == 0 || (nearer.entry_bytes > 0 && nearer.entry_bytes <= level.entry_bytes);
   if (level.entry_bytes == 0 || !level.unsure_reach.empty() || !nearer_misses) return std::nullopt;
-  const std::optional<PagesAndLines> wanted = pages_and_lines(walker, level);
+  const std::optional<PagesAndLines> wanted = pages_and_lines(walker, level, most_bytes);
   // Where lines are told apart no finer than pages, one page's would be another's.
   if (!wanted || walker.line_for(wanted->pages * level.entry_bytes) != walker.parameters().line_bytes) {
     return std::nullopt;

@@ -198,7 +198,14 @@ Attribute miss_penalty(Context& context, const ElementInfo& element) {
   // As global loads reach it, which is how the latency of memory is measured.
   const bool memory_is_next =
       located.site().space == Space::kGlobalBypassL1 && located.last_level + 2 >= located.survey->levels.size();
-  if (memory_is_next) return penalty_before_memory(context, element);
+  if (memory_is_next) {
+    // Where the vendor tells of a cache in between that did not show, misses go there.
+    const std::optional<ElementId> next = next_of(context.vendor(), element.id);
+    if (!is_last && next && told_size(context.info(), *next).available()) {
+      static_cast<void>(context.caches.located(*next));
+    }
+    return penalty_before_memory(context, element);
+  }
   context.caches.require_next_level(located);
   const Cache& cache = context.caches.sized(element.id);
   const auto constants = beside_code(context, element, [&](const probe::CodeSurvey&) {
