@@ -10,12 +10,14 @@
 #include "gputopo/program/chase.h"
 #include "gputopo/program/cluster.h"
 #include "gputopo/program/code.h"
+#include "gputopo/program/operation.h"
 #include "gputopo/program/stream.h"
 #include "gputopo/space.h"
 
 namespace gputopo {
 
-using Program = std::variant<ChaseProgram, StreamProgram, InstructionProgram, AccessProgram, ClusterProgram>;
+using Program =
+    std::variant<ChaseProgram, StreamProgram, InstructionProgram, AccessProgram, ClusterProgram, OperationProgram>;
 
 // What a device answers to a program of this kind.
 template <typename Kind>

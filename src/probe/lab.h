@@ -133,6 +133,7 @@ class Lab {
   [[nodiscard]] std::vector<InstructionResult> code(const std::vector<InstructionProgram>& programs);
   [[nodiscard]] std::vector<AccessResult> access(const std::vector<AccessProgram>& programs);
   [[nodiscard]] std::vector<ClusterResult> cluster(const std::vector<ClusterProgram>& programs);
+  [[nodiscard]] std::vector<OperationResult> operation(const std::vector<OperationProgram>& programs);
   [[nodiscard]] StreamResult stream(const StreamProgram& program);
 
   // Of the programs that ran here.

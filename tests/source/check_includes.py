@@ -14,20 +14,22 @@ import sys
 ALLOWED = {
     "error": [],  # the exceptions, which every layer may throw
     "file": ["error"],  # reading and writing files
+    "operation": [],  # the rows of what a GPU computes, which programs and reports name
     "space": [],  # the names of the memory spaces, which elements and programs have
     "times": [],  # where the time of a device goes
-    "model": ["error", "space", "times"],
-    "program": ["error", "space", "file/limits.h", "file/shown.h"],
+    "model": ["error", "space", "times", "operation"],
+    "program": ["error", "space", "operation", "file/limits.h", "file/shown.h"],
     "stats": ["error", "gputopo/program*.h"],  # the bins of a histogram
-    "device": ["error", "file", "space", "times", "program", "model/round_up.h", "model/likeness.h"],
-    "probe": ["error", "space", "times", "gputopo/device.h", "gputopo/program*.h", "stats", "model"],
-    "discover": ["error", "file/host.h", "space", "times", "gputopo/device.h", "gputopo/program*.h", "stats", "model",
-                 "probe"],
-    "report": ["error", "file", "space", "times", "model"],
-    "cli": ["error", "file", "space", "times", "model", "program", "stats", "device", "probe", "discover", "report"],
+    "device": ["error", "file", "space", "times", "operation", "program", "model/round_up.h", "model/likeness.h"],
+    "probe": ["error", "space", "times", "operation", "gputopo/device.h", "gputopo/program*.h", "stats", "model"],
+    "discover": ["error", "file/host.h", "space", "times", "operation", "gputopo/device.h", "gputopo/program*.h",
+                 "stats", "model", "probe"],
+    "report": ["error", "file", "space", "times", "operation", "model"],
+    "cli": ["error", "file", "space", "times", "operation", "model", "program", "stats", "device", "probe", "discover", "report"],
 }
 # Public headers with another name than their layer's: include/gputopo/HEADER.h.
-LAYER_OF_HEADER = {"catalogue": "model", "device_lock": "device", "attributes.def": "model", "elements.def": "model"}
+LAYER_OF_HEADER = {"catalogue": "model", "device_lock": "device", "attributes.def": "model", "elements.def": "model",
+                   "operations.def": "operation"}
 
 INCLUDE = re.compile(r'^[ \t]*#[ \t]*include[ \t]*"([^"]+)"', re.MULTILINE)
 

@@ -34,6 +34,7 @@ class RandomFields {
       value = static_cast<T>(draw_.chance(0.5) ? draw_.uniform(0, 9) : draw_.log_uniform(1, 2e9));
     }
   }
+  void fill(std::string& text) { text = draw_.chance(0.5) ? "" : "it has none"; }
   template <typename T>
   void fill(std::optional<T>& value) {
     if (draw_.chance(0.5)) fill(value.emplace());

@@ -21,6 +21,7 @@
 #include <sstream>
 
 #include "device/hip/kernel_source.h"
+#include "device/hip/operation_source.h"
 #include "device/hip/runtime_api.h"
 #include "device/launch/access_kernels.h"
 #include "gputopo/error.h"
@@ -537,6 +538,25 @@ TEST_P(HipCode, SourcesStandBesideWhatHiprtcDeclares) {
   EXPECT_FALSE(instructions_of(before + generate_stream_source(target(), {}), "stream").empty());
   EXPECT_FALSE(instructions_of(before + generate_access_source(target()), "fill_links").empty());
   EXPECT_FALSE(instructions_of(before + generate_code_source(target()), "code").empty());
+}
+
+// A chain of each operation, with its loop around it. Those that the target has not are refused, and cost no other.
+TEST_P(HipCode, OperationsAreChained) {
+  const std::vector<launch::OperationShape> shapes = {
+      {OperationId::kFmaF32},   {OperationId::kAddF64},
+      {OperationId::kFmaF16x2}, {OperationId::kMulHiU32},
+      {OperationId::kPopcB32},  {OperationId::kRcpF32},
+      {OperationId::kShflIdx},  {OperationId::kFmaF32, OperationId::kMulF64, 2}};
+  compile(generate_operation_source(target(), shapes));
+  const std::vector<std::string> opcodes = {"v_fma_f32",      "v_add_f64", "v_pk_fma_f16",    "v_mul_hi_u32",
+                                            "v_bcnt_u32_b32", "v_rcp_f32", "ds_bpermute_b32", "v_fma_f32"};
+  for (std::size_t i = 0; i < shapes.size(); ++i) {
+    const std::vector<std::string> code = disassembled(shapes[i].kernel_name());
+    const auto found =
+        std::ranges::count_if(code, [&](const std::string& line) { return line.starts_with(opcodes[i]); });
+    EXPECT_EQ(static_cast<std::uint32_t>(found), shapes[i].operations() / shapes[i].streams) << shapes[i].kernel_name();
+    EXPECT_EQ(reading_without_wait(code), "") << shapes[i].kernel_name();
+  }
 }
 
 std::string compiled_by(Compiler compiler) { return compiler == Compiler::kHiprtc ? "Hiprtc" : ""; }

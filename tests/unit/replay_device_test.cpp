@@ -118,6 +118,17 @@ void fit(ClusterProgram& program, ClusterResult& result) {
   result.largest_cluster %= kMaxClusterBlocks;
 }
 
+void fit(OperationProgram& program, OperationResult& result) {
+  if (!result.refusal.empty()) {
+    result = {.refusal = result.refusal};
+    return;
+  }
+  program.every_sm = true;
+  result.cycles.resize(result.cycles.size() + 1, 0.1);
+  result.sms.resize(result.cycles.size());
+  for (std::uint32_t& sm : result.sms) sm %= 132;
+}
+
 void fit(const StreamProgram&, const StreamResult&) {}
 void fit(const AccessProgram&, AccessResult& result) { result.blocks = result.blocks % 132 + 1; }
 

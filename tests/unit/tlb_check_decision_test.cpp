@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include "gputopo/program.h"
+
 namespace gputopo::probe {
 namespace {
 

@@ -4,6 +4,8 @@
 #include <fmt/format.h>
 
 #include "device/cuda/cluster_runner.h"
+#include "device/cuda/operation_modules.h"
+#include "device/cuda/operation_ptx.h"
 #include "device/cuda/program_modules.h"
 #include "device/cuda/streams.h"
 #include "device/info_check.h"
@@ -20,6 +22,7 @@ struct Nvidia {
   using CodeKernel = CodeModule;
   using AccessKernels = AccessModule;
   using Clusters = ClusterRunner;
+  using OperationKernels = OperationModules;
 
   static std::string native_code(const Gpu& gpu, const ChaseProgram&) { return generate_chase_ptx(gpu.target()); }
   static std::string native_code(const Gpu& gpu, const StreamProgram& program) {
@@ -29,6 +32,10 @@ struct Nvidia {
   static std::string native_code(const Gpu& gpu, const AccessProgram&) { return generate_access_ptx(gpu.target()); }
   static std::string native_code(const Gpu& gpu, const ClusterProgram&) {
     return generate_cluster_ptx(cluster_target(gpu.target(), gpu.driver()->version()));
+  }
+  static std::string native_code(const Gpu& gpu, const OperationProgram& program) {
+    return generate_operation_ptx(operation_target(gpu.target(), gpu.driver()->version()),
+                                  std::vector{launch::shape_of(program)});
   }
 };
 

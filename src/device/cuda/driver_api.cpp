@@ -220,12 +220,16 @@ PinnedMemory::~PinnedMemory() {
   if (data_ != nullptr) driver_->mem_free_host(data_);
 }
 
-std::string compile(const Driver& driver, const std::string& ptx) {
+std::string compile(const Driver& driver, const std::string& ptx, unsigned optimization) {
+  constexpr unsigned kDefaultOptimization = 4;
   std::vector<char> log(8192, '\0');
-  JitOption options[] = {JitOption::kErrorLogBuffer, JitOption::kErrorLogBufferSizeBytes};
-  void* values[] = {log.data(), reinterpret_cast<void*>(log.size() - 1)};
+  JitOption options[] = {JitOption::kErrorLogBuffer, JitOption::kErrorLogBufferSizeBytes,
+                         JitOption::kOptimizationLevel};
+  void* values[] = {log.data(), reinterpret_cast<void*>(log.size() - 1),
+                    reinterpret_cast<void*>(static_cast<std::uintptr_t>(optimization))};
+  const unsigned count = optimization == kDefaultOptimization ? 2 : 3;
   LinkHandle link = nullptr;
-  driver.check(driver.link_create(2, options, values, &link), "cuLinkCreate", text_of_log(log));
+  driver.check(driver.link_create(count, options, values, &link), "cuLinkCreate", text_of_log(log));
   require_result(link, "cuLinkCreate");
   const auto destroy = [&](LinkHandle handle) { driver.link_destroy(handle); };
   const std::unique_ptr<LinkOpaque, decltype(destroy)> owner(link, destroy);

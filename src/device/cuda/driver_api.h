@@ -95,6 +95,7 @@ enum class CacheConfig : int { kPreferNone = 0, kPreferShared = 1, kPreferL1 = 2
 enum class JitOption : int {
   kErrorLogBuffer = 5,
   kErrorLogBufferSizeBytes = 6,
+  kOptimizationLevel = 7,
 };
 
 // CUjitInputType.
@@ -295,7 +296,8 @@ class PinnedMemory {
 
 // Machine code of the current GPU (an ELF file) for PTX text, as Module takes it. Throws DeviceError with the
 // compiler's log.
-[[nodiscard]] std::string compile(const Driver& driver, const std::string& ptx);
+// `optimization`: 0 to 4, which is what drivers take if not told.
+[[nodiscard]] std::string compile(const Driver& driver, const std::string& ptx, unsigned optimization = 4);
 
 class Module {
  public:

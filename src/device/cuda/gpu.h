@@ -49,6 +49,9 @@ class Gpu : public launch::ChaseGpu {
   [[nodiscard]] std::uint32_t patience_cycles() const override { return 20'000; }
   [[nodiscard]] BlockRecord spin_all(std::uint64_t nanoseconds) override;
 
+  // For another thread than the one that opened it: what it calls of the driver is about this GPU.
+  void use_in_this_thread() const { context_->make_current(); }
+
   // `parameters` point at the kernel's arguments. Returns once the kernel has ended; throws when it failed.
   void run(FunctionHandle function, const std::string& name, const launch::KernelLaunch& launch,
            std::vector<void*> parameters);

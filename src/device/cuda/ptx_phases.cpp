@@ -42,7 +42,8 @@ void declare_phase_registers(PtxText& text) {
 )");
 }
 
-void two_phases(PtxText& text, const std::function<void()>& round, const std::function<void()>& wait) {
+void two_phases(PtxText& text, const std::function<void()>& round, const std::function<void()>& wait,
+                std::string_view leave) {
   text.line("mov.u32 %target, 0;");
   text.line("mov.u32 %phase, 0;");
   text.line("PHASE:");
@@ -50,7 +51,7 @@ void two_phases(PtxText& text, const std::function<void()>& round, const std::fu
   text.line("mov.u64 %timer, %clock64;");
   text.line("cvt.u32.u64 %before, %timer;");
   text.line("setp.eq.u32 %lost, %before, %never;");
-  text.line("@%lost bra LOST;");
+  text.line("@%lost {} LOST;", leave);
   text.line("mov.u64 %start, %clock64;");
   text.line("setp.eq.u32 %done, %rounds, 0;");
   text.line("@%done bra DONE;");

@@ -49,7 +49,9 @@ void stamp_clocks(PtxText& text, std::string_view record, std::size_t cycles_off
 // (%warp_records), and the kernel's own LEAVE. It sets %first_thread, %blocks, %rounds, %timed_rounds, %never,
 // %longest, %records and %arrived.
 void declare_phase_registers(PtxText& text);
-void two_phases(PtxText& text, const std::function<void()>& round, const std::function<void()>& wait);
+// `leave`: the branch to LOST; "bra.uni" where all lanes of a warp hold the same values.
+void two_phases(PtxText& text, const std::function<void()>& round, const std::function<void()>& wait,
+                std::string_view leave = "bra");
 void chain_lost(PtxText& text);
 void write_warp_record(PtxText& text, std::string_view writer);
 

@@ -100,36 +100,9 @@ SAME_PLACE(warm_rounds);
 SAME_PLACE(rounds);
 SAME_PLACE(never);
 SAME_PLACE(longest_wait_cycles);
+)hip";
 
-// Which of the blocks that take part this one is; from `blocks` on: none, because another has its CU.
-DEVICE u32 claim(const Parameters& p, u32 blocks, bool first_thread) {
-  if (p.claims == 0) return __builtin_amdgcn_workgroup_id_x();
-  if (first_thread) {
-    const bool taken = take(p.claims + 4 * (u64)(1 + hardware_id())) != 0;
-    lds[0] = taken ? blocks : __hip_atomic_fetch_add((u32*)p.claims, 1u, __ATOMIC_RELAXED, __HIP_MEMORY_SCOPE_AGENT);
-  }
-  barrier();
-  const u32 block = uniform32(lds[0]);
-  barrier();
-  return block;
-}
-
-// All blocks go on at the same time. `target` counts the arrivals so far.
-DEVICE void common_start(const Parameters& p, u32 blocks, u32 target, bool first_thread, u64 record) {
-  barrier();
-  if (first_thread && blocks > 1) {
-    __hip_atomic_fetch_add((u32*)p.arrived, 1u, __ATOMIC_RELAXED, __HIP_MEMORY_SCOPE_AGENT);
-    const u64 begin = clock();
-    while (read32(p.arrived) < target) {
-      if (clock() - begin > p.longest_wait_cycles) {
-        write32(record + kBlockRecord_error, kStartedApart);
-        break;
-      }
-    }
-  }
-  barrier();
-}
-
+constexpr std::string_view kFill = R"hip(
 // Writes the links of a working set: every thread of the grid takes every so many-th word.
 KERNEL void fill_links(Parameters p, u32 blocks, u32 threads) {
   const u64 first = (u64)__builtin_amdgcn_workgroup_id_x() * threads + __builtin_amdgcn_workitem_id_x();
@@ -226,6 +199,8 @@ std::string generate_access_source(const GfxTarget& target) {
 #undef GPUTOPO_OFFSET
   text.constant("kWarpRecord_bytes", sizeof(WarpRecord));
   text.raw(kParameters);
+  text.raw(kStartTogether);
+  text.raw(kFill);
   for (const AccessKernel& kernel : kAccessKernels) text.raw(kernel_of(target, kernel));
   return text.take();
 }

@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 
 #include "device/hip/gpu.h"
+#include "device/hip/operation_modules.h"
+#include "device/hip/operation_source.h"
 #include "device/hip/program_modules.h"
 #include "device/hip/streams.h"
 #include "device/info_check.h"
@@ -26,6 +28,7 @@ struct Amd {
   using CodeKernel = CodeModule;
   using AccessKernels = AccessModule;
   using Clusters = NoClusters;
+  using OperationKernels = OperationModules;
 
   static std::string native_code(const Gpu& gpu, const ChaseProgram&) { return generate_chase_source(gpu.target()); }
   static std::string native_code(const Gpu& gpu, const StreamProgram& program) {
@@ -36,6 +39,11 @@ struct Amd {
   }
   static std::string native_code(const Gpu& gpu, const AccessProgram&) { return generate_access_source(gpu.target()); }
   static std::string native_code(const Gpu&, const ClusterProgram&) { return {}; }
+  static std::string native_code(const Gpu& gpu, const OperationProgram& program) {
+    const launch::OperationShape shape = launch::shape_of(program);
+    if (shape.operation_of(0).cdna.empty() || shape.operation_of(shape.streams - 1).cdna.empty()) return {};
+    return generate_operation_source(gpu.target(), std::vector{shape});
+  }
 };
 
 class HipDevice : public launch::LaunchDevice<Amd> {

@@ -101,6 +101,38 @@ DEVICE u32 hardware_id() {{
 
 }  // namespace
 
+const std::string_view kStartTogether = R"hip(
+// Which of the blocks that take part this one is; from `blocks` on: none, because another has its CU.
+DEVICE u32 claim(const Parameters& p, u32 blocks, bool first_thread) {
+  if (p.claims == 0) return __builtin_amdgcn_workgroup_id_x();
+  if (first_thread) {
+    const bool taken = take(p.claims + 4 * (u64)(1 + hardware_id())) != 0;
+    lds[0] = taken ? blocks : __hip_atomic_fetch_add((u32*)p.claims, 1u, __ATOMIC_RELAXED, __HIP_MEMORY_SCOPE_AGENT);
+  }
+  barrier();
+  const u32 block = uniform32(lds[0]);
+  barrier();
+  return block;
+}
+
+// All blocks go on at the same time. `target` counts the arrivals so far.
+DEVICE void common_start(const Parameters& p, u32 blocks, u32 target, bool first_thread, u64 record) {
+  barrier();
+  if (first_thread && blocks > 1) {
+    __hip_atomic_fetch_add((u32*)p.arrived, 1u, __ATOMIC_RELAXED, __HIP_MEMORY_SCOPE_AGENT);
+    const u64 begin = clock();
+    while (read32(p.arrived) < target) {
+      if (clock() - begin > p.longest_wait_cycles) {
+        write32(record + kBlockRecord_error, kStartedApart);
+        break;
+      }
+    }
+  }
+  barrier();
+}
+
+)hip";
+
 const std::vector<GfxTarget>& gfx_targets() {
   // The memory clock of CDNA3 and later is told as half of what its data sheets say: HBM3 moves four words in what the
   // driver counts as one clock, and two in what the data sheets do.

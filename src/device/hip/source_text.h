@@ -11,6 +11,10 @@
 
 namespace gputopo::hip {
 
+// For kernels whose blocks begin at a time; they come behind a struct Parameters that has the fields of the same names
+// of launch::AccessParameters, and kStartedApart.
+extern const std::string_view kStartTogether;
+
 class SourceText {
  public:
   // Types, clocks, accesses that leave vL1 and the scalar cache alone, and the fields of BlockRecord.

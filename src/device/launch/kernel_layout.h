@@ -153,6 +153,29 @@ struct AccessParameters {
   std::uint32_t longest_wait_cycles = 0;  // for the other blocks
 };
 
+// What the chains of one operation begin with, and the operands that stay: see operations.def. Of a type of fewer bits
+// the lower ones.
+struct OperationOperands {
+  std::uint64_t chain[4];  // $x and $y, kResultsKept
+  std::uint64_t fixed[5];  // $a $b $c, and the others of $r $s
+  std::uint64_t one;       // $i, 32 bits
+};
+
+// Parameters of the kernels that run operation programs.
+struct OperationParameters {
+  std::uint64_t operands = 0;      // address of two OperationOperands: of the operation, and of the one beside it
+  std::uint64_t records = 0;       // one BlockRecord a block
+  std::uint64_t warp_records = 0;  // one WarpRecord a warp
+  std::uint64_t arrived = 0;       // address of a word: how often a block has come to a common start
+  std::uint64_t claims = 0;        // as in AccessParameters
+  std::uint32_t lane_mask = 0;     // 0, which the compiler must not know: operands are the same of all lanes
+  std::uint32_t warm_rounds = 0;
+  std::uint32_t rounds = 0;
+  std::uint32_t never = 0;                // kNever
+  std::uint32_t longest_wait_cycles = 0;  // for the other blocks
+  std::uint32_t unused = 0;
+};
+
 // When the accesses of a warp began and ended, and what the readings of the clock around them cost.
 struct WarpRecord {
   std::uint64_t start_cycles;

@@ -13,14 +13,16 @@
 #include "device/launch/access_runner.h"
 #include "device/launch/chase_runner.h"
 #include "device/launch/code_runner.h"
+#include "device/launch/operation_runner.h"
 #include "device/launch/stream_runner.h"
 #include "gputopo/device.h"
 
 namespace gputopo::launch {
 
 // `Vendor`: what is a vendor's own. Types Gpu (a ChaseGpu), Streams (see StreamRunner), CodeKernel (a CodeGpu),
-// AccessKernels (an AccessGpu) and Clusters (which checks cluster programs before anything of a batch runs, and runs
-// them); and native_code(gpu, program) for each kind of program. What this misses of a new kind does not compile.
+// AccessKernels (an AccessGpu), OperationKernels (an OperationGpu) and Clusters (which checks cluster programs before
+// anything of a batch runs, and runs them); and native_code(gpu, program) for each kind of program. What this misses of
+// a new kind does not compile.
 template <typename Vendor>
 class LaunchDevice : public Device {
  public:
@@ -33,7 +35,9 @@ class LaunchDevice : public Device {
         codes_(gpu_, code_kernel_),
         access_kernels_(gpu_),
         accesses_(gpu_, access_kernels_),
-        clusters_(gpu_) {}
+        clusters_(gpu_),
+        operation_kernels_(gpu_),
+        operations_(gpu_, operation_kernels_) {}
 
   [[nodiscard]] const DeviceInfo& info() const override { return gpu_.info(); }
 
@@ -47,6 +51,7 @@ class LaunchDevice : public Device {
     for (std::size_t i = 0; i < programs.size(); ++i) {
       if (const auto* chase = std::get_if<ChaseProgram>(&programs[i])) chases.push_back({chase, &results[i]});
     }
+    operations_.prepare(programs);
     gpu_.wake();
     chases_.run(chases);
     for (std::size_t i = 0; i < programs.size(); ++i) {
@@ -81,12 +86,14 @@ class LaunchDevice : public Device {
   void check(const InstructionProgram&) const {}
   void check(const AccessProgram&) const {}
   void check(const ClusterProgram& program) const { clusters_.check(program); }
+  void check(const OperationProgram&) const {}
 
   void run_alone(const ChaseProgram&, ProgramResult&) {}  // has run, beside others
   void run_alone(const StreamProgram& program, ProgramResult& result) { result = streams_.run(program); }
   void run_alone(const InstructionProgram& program, ProgramResult& result) { result = codes_.run(program); }
   void run_alone(const AccessProgram& program, ProgramResult& result) { result = accesses_.run(program); }
   void run_alone(const ClusterProgram& program, ProgramResult& result) { result = clusters_.run(program); }
+  void run_alone(const OperationProgram& program, ProgramResult& result) { result = operations_.run(program); }
 
   typename Vendor::Gpu gpu_;
   ChaseRunner chases_;
@@ -96,6 +103,8 @@ class LaunchDevice : public Device {
   typename Vendor::AccessKernels access_kernels_;
   AccessRunner accesses_;
   typename Vendor::Clusters clusters_;
+  typename Vendor::OperationKernels operation_kernels_;
+  OperationRunner operations_;
 };
 
 }  // namespace gputopo::launch

@@ -79,6 +79,15 @@ void Limits::check(const ClusterProgram& program) const {
   check_working_set(program.bytes);
 }
 
+void Limits::check(const OperationProgram& program) const {
+  if (!spec_.compute) refuse_silent(spec_, "compute", "how long operations take");
+  const std::uint64_t threads = std::uint64_t{program.warps} * info_.warp_size;
+  if (threads > info_.max_threads_per_block.value_or(threads)) {
+    throw NotSupportedError(fmt::format("{} warps of {} threads are more than the {} threads of a block", program.warps,
+                                        info_.warp_size, *info_.max_threads_per_block));
+  }
+}
+
 std::uint64_t Limits::carve_out_for(const ChaseProgram& program) const {
   return carve_out_with(std::max(program.shared_carve_out_bytes, shared_bytes_of(program)));
 }
@@ -97,6 +106,8 @@ std::uint64_t Limits::carve_out_for(const AccessProgram& program) const {
 
 // The largest, so that no SM has room for a second block.
 std::uint64_t Limits::carve_out_for(const ClusterProgram&) const { return carve_out_with(UINT64_MAX); }
+
+std::uint64_t Limits::carve_out_for(const OperationProgram&) const { return carve_out_with(0); }
 
 void Limits::check_space(Space space) const {
   if (!spec_.spaces.contains(space)) {

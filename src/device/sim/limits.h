@@ -16,6 +16,7 @@ class Limits {
   void check(const InstructionProgram& program) const;
   void check(const AccessProgram& program) const;
   void check(const ClusterProgram& program) const;
+  void check(const OperationProgram& program) const;
 
   // The carve-out that a program runs with.
   [[nodiscard]] std::uint64_t carve_out_for(const ChaseProgram& program) const;
@@ -23,6 +24,7 @@ class Limits {
   [[nodiscard]] std::uint64_t carve_out_for(const InstructionProgram& program) const;
   [[nodiscard]] std::uint64_t carve_out_for(const AccessProgram& program) const;
   [[nodiscard]] std::uint64_t carve_out_for(const ClusterProgram& program) const;
+  [[nodiscard]] std::uint64_t carve_out_for(const OperationProgram& program) const;
 
  private:
   void check_space(Space space) const;

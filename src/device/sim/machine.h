@@ -186,6 +186,29 @@ struct SliceSpec {
   double tpc_cycles = 0;        // of each TPC
 };
 
+// Units of an SM that do the same, together.
+struct PipeSpec {
+  double lanes_per_cycle = 0;  // of an operation that says no other
+};
+
+// How a machine does an operation.
+struct OperationSpec {
+  std::string pipe;            // ComputeSpec::pipes
+  double latency_cycles = 0;   // until the next that waits for it begins
+  double lanes_per_cycle = 0;  // of an SM where it has the pipe for itself; 0: the pipe's
+  double instructions = 1;     // machine instructions
+};
+
+// What computes in an SM.
+struct ComputeSpec {
+  std::uint32_t schedulers = 1;  // among which warps, and the lanes of pipes, are divided
+  double issue_cycles = 1;       // of a scheduler for each instruction
+  double loop_cycles = 0;        // of a warp for each round, beyond its operations
+  std::uint32_t instruction_bytes = 16;
+  std::map<std::string, PipeSpec> pipes;
+  std::map<std::string, OperationSpec> operations;  // by their names (operations.def)
+};
+
 struct MachineSpec {
   DeviceInfo info;  // backend, simulated are set by the device
   std::vector<CacheSpec> caches;
@@ -197,6 +220,7 @@ struct MachineSpec {
   std::map<std::string, AtomicSpec> atomics;        // by "shared" and the id of the cache that performs the others
   std::optional<ClusterSpec> clusters;              // what is missing is not supported
   std::optional<BulkCopySpec> bulk_copies;          // what is missing is not supported
+  std::optional<ComputeSpec> compute;               // what is missing is not supported
   NoiseSpec noise;
   std::optional<NeighbourSpec> neighbour;
   double timer_cycles = 0;  // that two clock reads around a load add to it

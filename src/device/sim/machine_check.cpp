@@ -341,6 +341,26 @@ void check_bulk_copies(const MachineSpec& spec, const BulkCopySpec& bulk) {
   require_positive(bulk.bytes_per_cycle, "bulk_copies.bytes_per_cycle");
 }
 
+void check_compute(const ComputeSpec& compute) {
+  constexpr std::uint32_t kMostSchedulers = 64;
+  require(compute.schedulers >= 1 && compute.schedulers <= kMostSchedulers, "compute.schedulers",
+          "{} is not between 1 and {}", compute.schedulers, kMostSchedulers);
+  require_positive(compute.issue_cycles, "compute.issue_cycles");
+  require_overhead(compute.loop_cycles, "compute.loop_cycles");
+  require(compute.instruction_bytes >= 1, "compute.instruction_bytes", "must be at least 1");
+  for (const auto& [name, pipe] : compute.pipes) {
+    require_positive(pipe.lanes_per_cycle, fmt::format("compute.pipes.{}.lanes_per_cycle", name));
+  }
+  for (const auto& [name, operation] : compute.operations) {
+    const std::string field = "compute.operations." + name;
+    require(find_operation(name) != nullptr, field, "is no operation");
+    require(compute.pipes.contains(operation.pipe), field + ".pipe", "'{}' is none of compute.pipes", operation.pipe);
+    require_positive(operation.latency_cycles, field + ".latency_cycles");
+    require_not_negative(operation.lanes_per_cycle, field + ".lanes_per_cycle");
+    require_positive(operation.instructions, field + ".instructions");
+  }
+}
+
 void check_noise(const NoiseSpec& noise) {
   require_not_negative(noise.jitter_cycles, "noise.jitter_cycles");
   require_fraction(noise.outlier_probability, "noise.outlier_probability");
@@ -391,6 +411,7 @@ void check_machine(const MachineSpec& spec) {
   check_atomics(spec);
   if (spec.clusters) check_clusters(spec, *spec.clusters);
   if (spec.bulk_copies) check_bulk_copies(spec, *spec.bulk_copies);
+  if (spec.compute) check_compute(*spec.compute);
   check_noise(spec.noise);
   if (spec.neighbour) check_neighbour(*spec.neighbour);
   require_overhead(spec.timer_cycles, "timer_cycles");

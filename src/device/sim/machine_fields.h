@@ -175,6 +175,29 @@ void visit_fields(Object& bulk, Visit&& visit) {
   visit("bytes_per_cycle", bulk.bytes_per_cycle, Presence::kRequired);
 }
 
+template <IsA<PipeSpec> Object, typename Visit>
+void visit_fields(Object& pipe, Visit&& visit) {
+  visit("lanes_per_cycle", pipe.lanes_per_cycle, Presence::kRequired);
+}
+
+template <IsA<OperationSpec> Object, typename Visit>
+void visit_fields(Object& operation, Visit&& visit) {
+  visit("pipe", operation.pipe, Presence::kRequired);
+  visit("latency_cycles", operation.latency_cycles, Presence::kRequired);
+  visit("lanes_per_cycle", operation.lanes_per_cycle, Presence::kOptional);
+  visit("instructions", operation.instructions, Presence::kOptional);
+}
+
+template <IsA<ComputeSpec> Object, typename Visit>
+void visit_fields(Object& compute, Visit&& visit) {
+  visit("schedulers", compute.schedulers, Presence::kRequired);
+  visit("issue_cycles", compute.issue_cycles, Presence::kOptional);
+  visit("loop_cycles", compute.loop_cycles, Presence::kOptional);
+  visit("instruction_bytes", compute.instruction_bytes, Presence::kOptional);
+  visit("pipes", compute.pipes, Presence::kRequired);
+  visit("operations", compute.operations, Presence::kRequired);
+}
+
 template <IsA<NoiseSpec> Object, typename Visit>
 void visit_fields(Object& noise, Visit&& visit) {
   visit("jitter_cycles", noise.jitter_cycles, Presence::kOptional);
@@ -215,6 +238,7 @@ void visit_fields(Object& spec, Visit&& visit) {
   visit("atomics", spec.atomics, Presence::kOptional);
   visit("clusters", spec.clusters, Presence::kOptional);
   visit("bulk_copies", spec.bulk_copies, Presence::kOptional);
+  visit("compute", spec.compute, Presence::kOptional);
   visit("noise", spec.noise, Presence::kOptional);
   visit("neighbour", spec.neighbour, Presence::kOptional);
   visit("timer_cycles", spec.timer_cycles, Presence::kOptional);

@@ -16,6 +16,7 @@
 #include "device/sim/limits.h"
 #include "device/sim/machine.h"
 #include "device/sim/noise.h"
+#include "device/sim/operation.h"
 #include "device/sim/simulator.h"
 #include "device/sim/slices.h"
 #include "gputopo/program/unrolled_loads.h"
@@ -187,6 +188,13 @@ class SimDevice : public Device {
 
   [[nodiscard]] ClusterResult simulate(const ClusterProgram& program, Run& run, Worker&) const {
     return simulate_cluster(spec_, program, run.carve_out_bytes, clock_mhz(), run.seed, run.noise);
+  }
+
+  [[nodiscard]] OperationResult simulate(const OperationProgram& program, Run& run, Worker&) const {
+    OperationResult result = simulate_operation(*spec_.compute, info_, program, run.noise);
+    if (!run.noise.takes_turns()) return result;
+    for (double& cycles : result.cycles) cycles += run.noise.other_turn(cycles);
+    return result;
   }
 
   void add_slices(const ChaseProgram& program, const ChaseStep& step, StepResult& result) const {

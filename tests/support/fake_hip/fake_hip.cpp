@@ -494,20 +494,26 @@ bool follows(const AccessParameters& p, std::uint32_t lane) {
   return true;
 }
 
-// `grid`: the blocks of the launch, of which `blocks` take part.
-Status access(const AccessKernel& kernel, const AccessParameters& p, std::uint32_t grid, std::uint32_t blocks,
-              std::uint32_t threads, std::uint64_t shared_bytes) {
-  // Those that take part wait for one another; the others leave.
+// Where the blocks are that take part, of a launch of `grid` of them, and wait for one another; the others leave.
+std::vector<std::uint32_t> claimed_by(std::uint64_t claims, std::uint32_t grid, std::uint32_t blocks,
+                                      std::uint64_t shared_bytes) {
   std::vector<std::uint32_t> cus;
   place_blocks(grid, shared_bytes, [&](std::uint32_t cu) -> std::uint64_t {
-    if (p.claims != 0) {
-      auto& taken = at<std::uint32_t>(p.claims + 4ull * (1 + state().machine.info.physical_sm_ids->at(cu)));
+    if (claims != 0) {
+      auto& taken = at<std::uint32_t>(claims + 4ull * (1 + state().machine.info.physical_sm_ids->at(cu)));
       if (taken != 0 || cus.size() == blocks) return 0;
       taken = 1;
     }
     cus.push_back(cu);
     return kForever;
   });
+  return cus;
+}
+
+// `grid`: the blocks of the launch, of which `blocks` take part.
+Status access(const AccessKernel& kernel, const AccessParameters& p, std::uint32_t grid, std::uint32_t blocks,
+              std::uint32_t threads, std::uint64_t shared_bytes) {
+  const std::vector<std::uint32_t> cus = claimed_by(p.claims, grid, blocks, shared_bytes);
   const bool together = cus.size() == blocks && !is("apart");
   const std::uint32_t warps = threads / kWavefront;
   const AccessProgram program{.op = kernel.op,
@@ -537,6 +543,26 @@ Status access(const AccessKernel& kernel, const AccessParameters& p, std::uint32
   at<BlockRecord>(p.records).error = together ? 0 : kStartedApart;
   if (kernel.has_pointers() && !follows(p, kWavefront - 1)) at<BlockRecord>(p.records).error = kChainLost;
   return kSuccess;
+}
+
+// ---- operations ----
+
+// As if each took four cycles, as one of a wavefront on 16 lanes does, and a CU had four units for all.
+void operation(const OperationParameters& p, std::uint32_t grid, std::uint32_t blocks, std::uint32_t threads,
+               std::uint64_t shared_bytes) {
+  constexpr double kCycles = 4;
+  constexpr std::uint32_t kUnits = 4;
+  const std::vector<std::uint32_t> cus = claimed_by(p.claims, grid, blocks, shared_bytes);
+  const std::uint32_t warps = threads / kWavefront;
+  const double cycles = kCycles * ((warps + kUnits - 1) / kUnits) * operations_per_round({}) * p.rounds;
+  const std::uint64_t start = state().cycles_at(state().ticks);
+  const auto timer = static_cast<std::uint64_t>(state().machine.timer_cycles);
+  for (std::uint32_t warp = 0; warp < blocks * warps; ++warp) {
+    at<WarpRecord>(p.warp_records + warp * sizeof(WarpRecord)) = {
+        start, start + timer + static_cast<std::uint64_t>(std::llround(cycles)), timer};
+  }
+  spend(p.records, cus, static_cast<std::uint64_t>(cycles * kWallClockKhz / (state().clock_mhz() * 1e3)));
+  at<BlockRecord>(p.records).error = cus.size() == blocks && !is("apart") ? 0 : kStartedApart;
 }
 
 // ---- code ----
@@ -817,6 +843,10 @@ Status hipModuleLaunchKernel(FunctionHandle handle, unsigned grid_x, unsigned gr
   if (function.name == "stream") stream(function, grid_x, parameters);
   if (function.name == "code_sizes") code_sizes(argument<std::uint64_t>(parameters, 0));
   if (function.name == "code") state().pending = code(argument<CodeParameters>(parameters, 0), grid_x, shared_bytes);
+  if (function.name.starts_with("operation_")) {
+    operation(argument<OperationParameters>(parameters, 0), grid_x, argument<std::uint32_t>(parameters, 1),
+              argument<std::uint32_t>(parameters, 2), shared_bytes);
+  }
   if (function.name == "fill_links") fill_links(argument<AccessParameters>(parameters, 0));
   for (const AccessKernel& kernel : kAccessKernels) {
     if (function.name == kernel.name()) {

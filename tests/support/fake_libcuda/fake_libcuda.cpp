@@ -21,6 +21,7 @@
 #include <fstream>
 #include <map>
 #include <memory>
+#include <mutex>
 #include <set>
 #include <string>
 
@@ -74,6 +75,12 @@ std::string setting(const std::string& name) {
   if (settings.rfind(name, 0) != 0) return {};
   if (settings.size() == name.size()) return "1";
   return settings[name.size()] == '=' ? settings.substr(name.size() + 1) : "";
+}
+
+// Several threads may compile at a time.
+std::mutex& links_mutex() {
+  static std::mutex mutex;
+  return mutex;
 }
 
 bool is(const std::string& name) { return !setting(name).empty(); }
@@ -392,6 +399,7 @@ Status cuLinkCreate_v2(unsigned count, JitOption* options, void** values, LinkHa
   if (state().pending != kSuccess) return state().pending;
   if (is("bad_ptx")) return refuse("ptxas fatal : told to fail", count, options, values);
   auto link = std::make_unique<FakeLink>();
+  const std::scoped_lock lock(links_mutex());
   *handle = reinterpret_cast<LinkHandle>(link.get());
   state().links[*handle] = std::move(link);
   return kSuccess;
@@ -400,12 +408,14 @@ Status cuLinkCreate_v2(unsigned count, JitOption* options, void** values, LinkHa
 Status cuLinkAddData_v2(LinkHandle handle, JitInput, void* data, std::size_t bytes, const char*, unsigned, JitOption*,
                         void**) {
   GPUTOPO_MAY_BE_HOSTILE();
+  const std::scoped_lock lock(links_mutex());
   state().links.at(handle)->ptx.assign(static_cast<const char*>(data), bytes - 1);
   return kSuccess;
 }
 
 Status cuLinkComplete(LinkHandle handle, void** image, std::size_t* bytes) {
   GPUTOPO_MAY_BE_HOSTILE(image, bytes);
+  const std::scoped_lock lock(links_mutex());
   FakeLink& link = *state().links.at(handle);
   try {
     link.image = image_of(link.ptx);
@@ -419,6 +429,7 @@ Status cuLinkComplete(LinkHandle handle, void** image, std::size_t* bytes) {
 
 Status cuLinkDestroy(LinkHandle handle) {
   GPUTOPO_MAY_BE_HOSTILE();
+  const std::scoped_lock lock(links_mutex());
   return state().links.erase(handle) == 1 ? kSuccess : 400;
 }
 
@@ -489,7 +500,8 @@ Status cuLaunchKernel(FunctionHandle handle, unsigned x, unsigned y, unsigned, u
     const bool accesses = name.starts_with("load_") || name.starts_with("store_") || name.starts_with("atomic_");
     // A chase whose tasks name several SMs takes turns between them.
     const bool several_sms = name == "chase" && *static_cast<const std::uint32_t*>(parameters[2]) > 1;
-    const bool together = name == "code" || name == "lead_code" || accesses || several_sms;
+    const bool together =
+        name == "code" || name == "lead_code" || accesses || several_sms || name.starts_with("operation_");
     // What the device looks for others with stands between what tests look at.
     auto loads = now.machine.loads_of_word;
     auto stores = now.machine.stores_to_word;

@@ -285,6 +285,14 @@ class Parser {
     } else if (!rest.empty()) {
       for (const std::string& operand : split(rest, ',')) instruction.operands.push_back(parse_operand(operand));
     }
+    // The others work on one register each.
+    constexpr Code kOfLists[] = {Code::kLoadParameter, Code::kLoadGlobal,  Code::kLoadShared, Code::kLoadConstant,
+                                 Code::kStoreGlobal,   Code::kStoreShared, Code::kTexture};
+    const bool has_list = std::any_of(instruction.operands.begin(), instruction.operands.end(),
+                                      [](const Operand& operand) { return operand.kind == Operand::Kind::kList; });
+    if (has_list && std::find(std::begin(kOfLists), std::end(kOfLists), instruction.code) == std::end(kOfLists)) {
+      fail("several registers of " + instruction.op[0]);
+    }
     kernel.code.push_back(std::move(instruction));
   }
 
@@ -383,7 +391,7 @@ class Block {
     if (name == "%nctaid.x") return grid_.blocks;
     if (name == "%smid") return machine_.sm_of_block(x_);
     if (name == "%clock64" || name == "%clock") return cycles_;
-    if (name == "%globaltimer") {
+    if (name == "%globaltimer" || name == "%globaltimer_lo") {
       cycles_ += kTimerReadingCycles;
       return cycles_ * 1000 / machine_.cycles_per_microsecond;
     }
@@ -541,9 +549,9 @@ class Block {
       case Code::kFma:
         return out(in(1) * in(2) + in(3), instruction.bytes);  // nobody looks at the number
       case Code::kDiv:
-        return out(in(1) / in(2), instruction.bytes);
+        return out(in(2) == 0 ? UINT64_MAX : in(1) / in(2), instruction.bytes);  // unspecified in PTX
       case Code::kRem:
-        return out(in(1) % in(2), instruction.bytes);
+        return out(in(2) == 0 ? UINT64_MAX : in(1) % in(2), instruction.bytes);
       case Code::kMin:
         return out(std::min(in(1), in(2)), instruction.bytes);
       case Code::kAnd:

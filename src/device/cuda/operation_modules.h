@@ -1,0 +1,47 @@
+// The kernels of operation programs on NVIDIA GPUs, compiled many at a time.
+#pragma once
+
+#include <list>
+#include <map>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "device/cuda/gpu.h"
+#include "device/launch/operation_kernels.h"
+
+namespace gputopo::cuda {
+
+class OperationModules : public launch::OperationGpu {
+ public:
+  explicit OperationModules(Gpu& gpu) : gpu_(gpu) {}
+
+  void prepare(std::span<const launch::OperationShape> shapes) override;
+  [[nodiscard]] const launch::OperationCode& code_of(const launch::OperationShape& shape) override {
+    return kernels_.at(shape).code;
+  }
+  void launch(const launch::OperationLaunch& launch, OperationParameters parameters) override;
+
+ private:
+  struct Kernel {
+    launch::OperationCode code;
+    const Module* module = nullptr;  // none where it was refused
+  };
+
+  // What became of some shapes: machine code with the shapes that it has, and what the compiler said of others.
+  struct Compiled {
+    std::vector<std::pair<std::string, std::vector<launch::OperationShape>>> binaries;
+    std::vector<std::pair<launch::OperationShape, std::string>> refused;
+  };
+
+  [[nodiscard]] std::vector<Compiled> compile(std::span<const launch::OperationShape> shapes) const;
+  [[nodiscard]] Compiled compile_part(std::span<const launch::OperationShape> shapes) const;
+  void add_module(const std::string& binary, const std::vector<launch::OperationShape>& shapes);
+
+  Gpu& gpu_;
+  std::list<Module> modules_;
+  std::map<launch::OperationShape, Kernel> kernels_;
+};
+
+}  // namespace gputopo::cuda

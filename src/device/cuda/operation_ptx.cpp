@@ -1,0 +1,234 @@
+// The kernels that run operation programs: straight lines of the operations of operations.def, chained. What the timing
+// depends on:
+// - The phases, and what stands around the readings of the clock (ptx_text.h).
+// - Operands come from memory, through an address that the compiler takes for another in every lane: or it would know
+//   their values, or compute once for the whole warp. Those that a chain begins with are volatile loads: chains that
+//   began alike would be one.
+// - What the chains end with is used, all of its bits.
+#include "device/cuda/operation_ptx.h"
+
+#include <fmt/ranges.h>
+
+#include <cstddef>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "device/cuda/kernel_layout.h"
+#include "device/cuda/ptx_text.h"
+#include "gputopo/error.h"
+
+namespace gputopo::cuda {
+namespace {
+
+using launch::kResultsKept;
+using launch::OperationShape;
+
+// All lanes hold the same. What the compiler takes for a branch that lanes may leave by has it write operations among
+// the lanes of a warp twice, behind instructions that gather these.
+constexpr std::string_view kLeave = "bra.uni";
+
+constexpr std::string_view kFixedNames = "abcef";  // of OperationOperands::fixed
+
+void prologue(PtxText& text, std::string_view name) {
+  kernel_line(text, name, sizeof(OperationParameters));
+  text.line(".maxntid {}, 1, 1", 32 * kMaxOperationWarps);
+  text.line("{{");
+  declare_phase_registers(text);
+  text.raw(R"(
+  .reg .pred %first_lane, %always;
+  .reg .b32 %thread_id, %threads, %block, %sm, %lane, %mask, %one, %value, %word;
+  .reg .b64 %operands, %warp_records, %wide, %stamp;
+)");
+  load_parameter(text, "u64", "%operands", offsetof(OperationParameters, operands));
+  load_parameter(text, "u64", "%records", offsetof(OperationParameters, records));
+  load_parameter(text, "u64", "%warp_records", offsetof(OperationParameters, warp_records));
+  load_parameter(text, "u64", "%arrived", offsetof(OperationParameters, arrived));
+  load_parameter(text, "u32", "%mask", offsetof(OperationParameters, lane_mask));
+  load_parameter(text, "u32", "%rounds", offsetof(OperationParameters, warm_rounds));
+  load_parameter(text, "u32", "%timed_rounds", offsetof(OperationParameters, rounds));
+  load_parameter(text, "u32", "%never", offsetof(OperationParameters, never));
+  load_parameter(text, "u32", "%longest", offsetof(OperationParameters, longest_wait_cycles));
+  text.raw(R"(
+  mov.u32 %thread_id, %tid.x;
+  mov.u32 %threads, %ntid.x;
+  mov.u32 %block, %ctaid.x;
+  mov.u32 %blocks, %nctaid.x;
+  mov.u32 %sm, %smid;
+  and.b32 %lane, %thread_id, 31;
+  setp.eq.u32 %first_thread, %thread_id, 0;
+  setp.eq.u32 %first_lane, %lane, 0;
+  mad.lo.u32 %word, %block, %threads, %thread_id;
+  shr.u32 %word, %word, 5;
+)");
+  text.line("mul.wide.u32 %wide, %word, {};", sizeof(WarpRecord));
+  text.line("add.u64 %warp_records, %warp_records, %wide;");
+  text.line("mul.wide.u32 %wide, %block, {};", sizeof(BlockRecord));
+  text.line("add.u64 %records, %records, %wide;");
+  text.line("@%first_thread st.global.u32 [%records + {}], %sm;", offsetof(BlockRecord, sm));
+  stamp_clocks(text, "%records", offsetof(BlockRecord, start_cycles), offsetof(BlockRecord, start_ns));
+  text.line("and.b32 %mask, %mask, %thread_id;");
+  text.line("mul.wide.u32 %wide, %mask, {};", sizeof(OperationOperands));
+  text.line("add.u64 %operands, %operands, %wide;");
+  text.line("ld.global.u32 %one, [%operands + {}];", offsetof(OperationOperands, one));
+  text.line("setp.ne.u32 %always, %one, 0;");
+}
+
+// Of the `index`-th of the results that a chain keeps.
+std::vector<std::string> result_registers(const OperationShape& shape, std::uint32_t stream, std::uint32_t index) {
+  const std::uint32_t count = registers_of(shape.operation_of(stream).type);
+  std::vector<std::string> names;
+  for (std::uint32_t i = 0; i < count; ++i) {
+    names.push_back(fmt::format("%x{}_{}{}", stream, index, count == 1 ? "" : fmt::format("_{}", i)));
+  }
+  return names;
+}
+
+// As an operand.
+std::string result(const OperationShape& shape, std::uint32_t stream, std::uint32_t index) {
+  const std::vector<std::string> names = result_registers(shape, stream, index % kResultsKept);
+  return names.size() == 1 ? names.front() : fmt::format("{{{}}}", fmt::join(names, ", "));
+}
+
+// The registers of a chain, and what they begin with.
+void begin_chain(PtxText& text, const OperationShape& shape, std::uint32_t stream) {
+  const std::uint32_t bits = bits_of(shape.operation_of(stream).type);
+  const std::size_t of_beside = shape.beside && stream % 2 == 1 ? sizeof(OperationOperands) : 0;
+  text.line(".reg .pred %p{};", stream);
+  text.line(".reg .b16 %h{0}, %g{0};", stream);
+  text.line(".reg .b32 %t{0}, %u{0};", stream);
+  for (std::uint32_t i = 0; i < kResultsKept; ++i) {
+    for (const std::string& reg : result_registers(shape, stream, i)) {
+      text.line(".reg .b{} {};", bits, reg);
+      text.line("ld.volatile.global.u{} {}, [%operands + {}];", bits, reg,
+                of_beside + offsetof(OperationOperands, chain) + i * sizeof(std::uint64_t));
+    }
+  }
+}
+
+// The operands that stay, of the operation or of the one beside it.
+void load_fixed(PtxText& text, OperandType type, std::uint32_t which) {
+  const std::uint32_t bits = bits_of(type);
+  for (std::size_t i = 0; i < kFixedNames.size(); ++i) {
+    text.line(".reg .b{} %{}{};", bits, kFixedNames[i], which);
+    text.line("ld.global.u{} %{}{}, [%operands + {}];", bits, kFixedNames[i], which,
+              which * sizeof(OperationOperands) + offsetof(OperationOperands, fixed) + i * sizeof(std::uint64_t));
+  }
+}
+
+// What stands for an operand of the `index`-th operation of a chain.
+std::string operand(char name, const OperationShape& shape, std::uint32_t stream, std::uint32_t index) {
+  const std::uint32_t which = shape.beside && stream % 2 == 1 ? 1 : 0;
+  const bool is_odd = index % 2 == 1;
+  switch (name) {
+    case 'd':
+    case 'y':
+      return result(shape, stream, index);
+    case 'x':
+      return result(shape, stream, index + kResultsKept - 1);
+    case 'r':
+      return fmt::format("%{}{}", is_odd ? 'c' : 'a', which);
+    case 's':
+      return fmt::format("%{}{}", is_odd ? 'e' : 'b', which);
+    case 'a':
+    case 'b':
+    case 'c':
+    case 'e':
+      return fmt::format("%{}{}", name, which);
+    case 'i':
+      return "%one";
+    case 'q':
+      return "%always";
+    case 't':
+    case 'u':
+    case 'h':
+    case 'g':
+    case 'p':
+      return fmt::format("%{}{}", name, stream);
+    default:
+      throw Error(fmt::format("operations.def has no operand '{}'", name));
+  }
+}
+
+void operation(PtxText& text, const OperationShape& shape, std::uint32_t stream, std::uint32_t index) {
+  const std::string_view form = shape.operation_of(stream).ptx;
+  std::string line;
+  for (std::size_t i = 0; i < form.size(); ++i) {
+    line += form[i] == '$' ? operand(form[++i], shape, stream, index) : std::string(1, form[i]);
+    if (form[i] == ';') line += '\n';
+  }
+  text.raw(line);
+}
+
+// Every bit of what the chains end with, in %value; out through LOST for a value that there is not.
+void use_results(PtxText& text, const OperationShape& shape) {
+  text.line("mov.u32 %value, 0;");
+  for (std::uint32_t stream = 0; stream < shape.streams; ++stream) {
+    for (const std::string& last : result_registers(shape, stream, kResultsKept - 1)) {
+      switch (bits_of(shape.operation_of(stream).type)) {
+        case 16:
+          text.line("cvt.u32.u16 %word, {};", last);
+          break;
+        case 64:
+          text.line("mov.b64 {{%word, %here}}, {};", last);
+          text.line("xor.b32 %value, %value, %here;");
+          break;
+        default:
+          text.line("mov.b32 %word, {};", last);
+          break;
+      }
+      text.line("xor.b32 %value, %value, %word;");
+    }
+  }
+  text.line("setp.eq.u32 %lost, %value, %never;");
+  text.line("@%lost {} LOST;", kLeave);
+}
+
+void operation_kernel(PtxText& text, const std::string& name, const OperationShape& shape, std::uint32_t operations) {
+  prologue(text, name);
+  load_fixed(text, info_of(shape.operation).type, 0);
+  if (shape.beside) load_fixed(text, info_of(*shape.beside).type, 1);
+  for (std::uint32_t stream = 0; stream < shape.streams; ++stream) begin_chain(text, shape, stream);
+  const auto round = [&] {
+    for (std::uint32_t i = 0; i < operations; ++i) operation(text, shape, i % shape.streams, i / shape.streams);
+  };
+  two_phases(
+      text, round, [&] { use_results(text, shape); }, kLeave);
+  chain_lost(text);
+  write_warp_record(text, "%first_lane");
+  text.line("LEAVE:");
+  text.line("bar.sync 0;");
+  stamp_clocks(text, "%records", offsetof(BlockRecord, end_cycles), offsetof(BlockRecord, end_ns));
+  text.line("ret;");
+  text.line("}}");
+}
+
+}  // namespace
+
+PtxTarget operation_target(const PtxTarget& target, int driver_version) {
+  constexpr int kFirstSm = 70;  // whose drivers still exist
+  struct Version {
+    int driver;
+    int major;
+    int minor;
+  };
+  // The last of them: matrices of 8-bit numbers, conversions of such on sm_89, sparse matrices, tanh.
+  constexpr Version kVersions[] = {{12040, 8, 4}, {12010, 8, 1}, {11010, 7, 1}, {11000, 7, 0}};
+  for (const Version& version : kVersions) {
+    const bool is_newer = std::pair(version.major, version.minor) > std::pair(target.ptx_major, target.ptx_minor);
+    if (target.sm >= kFirstSm && driver_version >= version.driver && is_newer) {
+      return {version.major, version.minor, target.sm};
+    }
+  }
+  return target;
+}
+
+std::string generate_operation_ptx(const PtxTarget& target, std::span<const OperationShape> shapes) {
+  PtxText text;
+  text.raw(module_header(target));
+  operation_kernel(text, kFrameKernel, {.operation = OperationId::kFmaF32}, kFrameOperations);
+  for (const OperationShape& shape : shapes) operation_kernel(text, shape.kernel_name(), shape, shape.operations());
+  return text.take();
+}
+
+}  // namespace gputopo::cuda

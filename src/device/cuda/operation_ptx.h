@@ -1,0 +1,21 @@
+// PTX of the kernels that run operation programs.
+#pragma once
+
+#include <span>
+#include <string>
+
+#include "device/cuda/ptx.h"
+#include "device/launch/operation_kernels.h"
+
+namespace gputopo::cuda {
+
+// A module with a kernel for each shape (OperationParameters), and kFrameKernel with one of so many operations, each
+// one instruction: what is around the rounds of the others is as long.
+inline constexpr char kFrameKernel[] = "operation_frame";
+inline constexpr std::uint32_t kFrameOperations = 4;
+// The target with the newest PTX version that some operation needs and the driver knows.
+[[nodiscard]] PtxTarget operation_target(const PtxTarget& target, int driver_version);
+[[nodiscard]] std::string generate_operation_ptx(const PtxTarget& target,
+                                                 std::span<const launch::OperationShape> shapes);
+
+}  // namespace gputopo::cuda

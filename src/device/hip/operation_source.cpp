@@ -1,0 +1,207 @@
+// The kernels that run operation programs on AMD GPUs: straight lines of the operations of operations.def, chained.
+// What the timing depends on:
+// - A round with its loop and the readings of the clock around all rounds is one piece of assembly, so that the
+// compiler
+//   merges nothing and leaves nothing out.
+// - What a wavefront waits for between two operations is the hardware's own: no instruction of these needs a wait that
+//   the compiler would have to write but those that go through LDS, which have it in their row.
+#include "device/hip/operation_source.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <cstddef>
+#include <vector>
+
+#include "device/hip/source_text.h"
+#include "gputopo/error.h"
+
+namespace gputopo::hip {
+namespace {
+
+using namespace launch;
+
+constexpr std::string_view kFixedNames = "abce";  // of OperationOperands::fixed
+
+// The parameters lie as the host has them.
+constexpr std::string_view kParameters = R"hip(
+struct Parameters {
+  u64 operands, records, warp_records, arrived, claims;
+  u32 lane_mask, warm_rounds, rounds, never, longest_wait_cycles, unused;
+};
+#define SAME_PLACE(field) \
+  static_assert(__builtin_offsetof(Parameters, field) == kOperationParameters_##field, "parameters of the host")
+SAME_PLACE(operands);
+SAME_PLACE(records);
+SAME_PLACE(warp_records);
+SAME_PLACE(arrived);
+SAME_PLACE(claims);
+SAME_PLACE(lane_mask);
+SAME_PLACE(warm_rounds);
+SAME_PLACE(rounds);
+SAME_PLACE(never);
+SAME_PLACE(longest_wait_cycles);
+)hip";
+
+// {0}: name; {1}: registers and what they begin with; {2}: times to repeat the operations; {3}: these; {4}: outputs and
+// inputs of the assembly; {5}: inputs alone; {6}: all results in one word.
+constexpr std::string_view kKernel = R"hip(
+KERNEL void {0}(Parameters p, u32 blocks, u32 threads) {{
+  const u32 thread = __builtin_amdgcn_workitem_id_x();
+  const bool first_thread = thread == 0;
+  const u32 block = claim(p, blocks, first_thread);
+  if (block >= blocks) return;
+  const u32 lane = thread % kWavefront;
+  const u32 warp = uniform32(thread / kWavefront);
+  const u32 warps = threads / kWavefront;
+  const u64 record = p.records + (u64)block * kBlockRecord_bytes;
+  const u64 warp_record = p.warp_records + (u64)(block * warps + warp) * kWarpRecord_bytes;
+  if (first_thread) {{
+    write32(record + kBlockRecord_sm, hardware_id());
+    write64(record + kBlockRecord_start_ns, wall_clock());
+    write64(record + kBlockRecord_start_cycles, clock());
+  }}
+  const u64 operands = p.operands + (u64)(thread & p.lane_mask) * kOperationOperands_bytes;
+  const u32 one = read32(operands + kOperationOperands_one);
+{1}  u64 timer = 0, start = 0, end = 0;
+  #pragma clang loop unroll(disable)
+  for (u32 phase = 0; phase < 2; ++phase) {{
+    common_start(p, blocks, (phase + 1) * blocks, first_thread, record);
+    u32 left = uniform32(phase == 0 ? p.warm_rounds : p.rounds);
+    if (left != 0) {{
+      asm volatile(
+          "s_waitcnt vmcnt(0) lgkmcnt(0)\n"
+          "s_memtime %[timer]\n"
+          "s_waitcnt lgkmcnt(0)\n"
+          "s_memtime %[start]\n"
+          "s_waitcnt lgkmcnt(0)\n"
+          "1:\n"
+          ".rept {2}\n"
+          "{3}"
+          ".endr\n"
+          "s_sub_u32 %[left], %[left], 1\n"
+          "s_cmp_lg_u32 %[left], 0\n"
+          "s_cbranch_scc1 1b\n"
+          "s_waitcnt lgkmcnt(0)\n"
+          "s_memtime %[end]\n"
+          "s_waitcnt lgkmcnt(0)\n"
+          : {4}[left] "+s"(left), [timer] "=&s"(timer), [start] "=&s"(start), [end] "=&s"(end)
+          : {5}[one] "v"(one) : "memory", "scc", "vcc");
+    }}
+    if (({6}) == p.never) write32(record + kBlockRecord_sink, 1);
+  }}
+  if (lane == 0) {{
+    write64(warp_record + kWarpRecord_start_cycles, start);
+    write64(warp_record + kWarpRecord_end_cycles, end);
+    write64(warp_record + kWarpRecord_timer_cycles, start - timer);
+  }}
+  barrier();
+  if (first_thread) {{
+    write64(record + kBlockRecord_end_ns, wall_clock());
+    write64(record + kBlockRecord_end_cycles, clock());
+  }}
+}}
+)hip";
+
+std::uint32_t which(const OperationShape& shape, std::uint32_t stream) {
+  return shape.beside && stream % 2 == 1 ? 1 : 0;
+}
+
+std::string operand(char name, const OperationShape& shape, std::uint32_t stream, std::uint32_t index) {
+  switch (name) {
+    case 'd':
+    case 'y':
+      return fmt::format("%[x{}_{}]", stream, index % kResultsKept);
+    case 'x':
+      return fmt::format("%[x{}_{}]", stream, (index + kResultsKept - 1) % kResultsKept);
+    case 'a':
+    case 'b':
+    case 'c':
+    case 'e':
+      return fmt::format("%[{}{}]", name, which(shape, stream));
+    case 'i':
+      return "%[one]";
+    default:
+      throw Error(fmt::format("operations.def has '${}' in an operation of AMD GPUs", name));
+  }
+}
+
+// Lines of assembly within a string of the source.
+std::string operation(const OperationShape& shape, std::uint32_t stream, std::uint32_t index) {
+  const std::string_view form = shape.operation_of(stream).cdna;
+  std::string line;
+  for (std::size_t i = 0; i < form.size(); ++i) {
+    if (form.substr(i).starts_with("; ")) {
+      line += "\\n";
+      ++i;
+    } else {
+      line += form[i] == '$' ? operand(form[++i], shape, stream, index) : std::string(1, form[i]);
+    }
+  }
+  return line + "\\n";
+}
+
+std::string kernel_of(const OperationShape& shape) {
+  std::string registers;
+  std::string outputs;
+  std::string inputs;
+  std::string results = "0u";
+  for (std::uint32_t of = 0; of < (shape.beside ? 2u : 1u); ++of) {
+    const bool wide = bits_of(info_of(of == 0 ? shape.operation : *shape.beside).type) == 64;
+    for (std::size_t i = 0; i < kFixedNames.size(); ++i) {
+      registers +=
+          fmt::format("  const {} {}{} = {}(operands + {});\n", wide ? "u64" : "u32", kFixedNames[i], of,
+                      wide ? "read64" : "read32",
+                      of * sizeof(OperationOperands) + offsetof(OperationOperands, fixed) + i * sizeof(std::uint64_t));
+      inputs += fmt::format("[{0}{1}] \"v\"({0}{1}), ", kFixedNames[i], of);
+    }
+  }
+  for (std::uint32_t stream = 0; stream < shape.streams; ++stream) {
+    const bool wide = bits_of(shape.operation_of(stream).type) == 64;
+    for (std::uint32_t i = 0; i < kResultsKept; ++i) {
+      const std::size_t at = which(shape, stream) * sizeof(OperationOperands) + offsetof(OperationOperands, chain) +
+                             i * sizeof(std::uint64_t);
+      registers += fmt::format("  {} x{}_{} = {}(operands + {});\n", wide ? "u64" : "u32", stream, i,
+                               wide ? "read64" : "read32", at);
+      outputs += fmt::format("[x{0}_{1}] \"+v\"(x{0}_{1}), ", stream, i);
+    }
+    results += fmt::format(" ^ (u32)x{}_{}", stream, kResultsKept - 1);
+  }
+  std::string lines;
+  for (std::uint32_t i = 0; i < kResultsKept; ++i) {
+    for (std::uint32_t stream = 0; stream < shape.streams; ++stream) lines += operation(shape, stream, i);
+  }
+  return fmt::format(fmt::runtime(kKernel), shape.kernel_name(), registers,
+                     shape.operations() / shape.streams / kResultsKept, lines, outputs, inputs, results);
+}
+
+}  // namespace
+
+std::string generate_operation_source(const GfxTarget& target, std::span<const OperationShape> shapes) {
+  SourceText text(target);
+  text.constant("kStartedApart", kStartedApart);
+#define GPUTOPO_OFFSET(type, field) text.constant("k" #type "_" #field, offsetof(type, field));
+  GPUTOPO_OFFSET(OperationParameters, operands)
+  GPUTOPO_OFFSET(OperationParameters, records)
+  GPUTOPO_OFFSET(OperationParameters, warp_records)
+  GPUTOPO_OFFSET(OperationParameters, arrived)
+  GPUTOPO_OFFSET(OperationParameters, claims)
+  GPUTOPO_OFFSET(OperationParameters, lane_mask)
+  GPUTOPO_OFFSET(OperationParameters, warm_rounds)
+  GPUTOPO_OFFSET(OperationParameters, rounds)
+  GPUTOPO_OFFSET(OperationParameters, never)
+  GPUTOPO_OFFSET(OperationParameters, longest_wait_cycles)
+  GPUTOPO_OFFSET(OperationOperands, one)
+  GPUTOPO_OFFSET(WarpRecord, start_cycles)
+  GPUTOPO_OFFSET(WarpRecord, end_cycles)
+  GPUTOPO_OFFSET(WarpRecord, timer_cycles)
+#undef GPUTOPO_OFFSET
+  text.constant("kWarpRecord_bytes", sizeof(WarpRecord));
+  text.constant("kOperationOperands_bytes", sizeof(OperationOperands));
+  text.raw(kParameters);
+  text.raw(kStartTogether);
+  for (const OperationShape& shape : shapes) text.raw(kernel_of(shape));
+  return text.take();
+}
+
+}  // namespace gputopo::hip

@@ -1,0 +1,57 @@
+#include "device/launch/operation_kernels.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "gputopo/error.h"
+
+namespace gputopo::launch {
+namespace {
+
+// Of a module: what one costs vanishes beside so many, and one that is refused costs a few more.
+constexpr std::size_t kMaxKernels = 32;
+
+}  // namespace
+
+std::string OperationShape::kernel_name() const {
+  std::string name = fmt::format("operation_{}", to_string(operation));
+  if (beside) name += fmt::format("_{}", to_string(*beside));
+  std::ranges::replace(name, '.', '_');
+  return fmt::format("{}_{}", name, streams);
+}
+
+std::uint32_t OperationShape::operations() const {
+  return operations_per_round({.operation = operation, .beside = beside, .streams = streams});
+}
+
+const OperationInfo& OperationShape::operation_of(std::uint32_t stream) const {
+  return info_of(beside && stream % 2 == 1 ? *beside : operation);
+}
+
+OperationShape shape_of(const OperationProgram& program) {
+  return {program.operation, program.beside, program.streams};
+}
+
+void compile_in_parts(std::span<const OperationShape> shapes,
+                      const std::function<void(std::span<const OperationShape>)>& compile,
+                      const std::function<void(const OperationShape&, const std::string&)>& refuse) {
+  const auto in_halves = [&](const auto& self, std::span<const OperationShape> some) -> void {
+    try {
+      compile(some);
+    } catch (const DeviceLostError&) {
+      throw;
+    } catch (const DeviceMemoryError&) {
+      throw;
+    } catch (const DeviceError& error) {
+      if (some.size() == 1) return refuse(some.front(), error.what());
+      self(self, some.first(some.size() / 2));
+      self(self, some.subspan(some.size() / 2));
+    }
+  };
+  for (std::size_t first = 0; first < shapes.size(); first += kMaxKernels) {
+    in_halves(in_halves, shapes.subspan(first, std::min(kMaxKernels, shapes.size() - first)));
+  }
+}
+
+}  // namespace gputopo::launch

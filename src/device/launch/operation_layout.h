@@ -1,0 +1,28 @@
+// Where the parts of an operation program go in device memory.
+#pragma once
+
+#include <array>
+
+#include "device/launch/operation_kernels.h"
+
+namespace gputopo::launch {
+
+struct OperationLayout {
+  std::uint32_t blocks = 0;
+  std::uint64_t warps = 0;  // of all blocks
+  // Offsets in bytes; the operands begin.
+  std::uint64_t records = 0;
+  std::uint64_t warp_records = 0;
+  std::uint64_t arrived = 0;
+  std::uint64_t claims = 0;
+  std::uint64_t bytes = 0;  // of all of it
+};
+
+// Throws UsageError for a program that may take longer than a launch may last.
+void check_duration(const OperationProgram& program);
+[[nodiscard]] OperationLayout lay_out(const OperationProgram& program, std::uint32_t blocks);
+[[nodiscard]] std::array<OperationOperands, 2> operands_of(const OperationProgram& program);
+[[nodiscard]] OperationParameters encode(const OperationProgram& program, const OperationLayout& layout, Address base,
+                                         bool claims);
+
+}  // namespace gputopo::launch

@@ -1,0 +1,70 @@
+#include "gputopo/operation.h"
+
+#include <algorithm>
+
+namespace gputopo {
+namespace {
+
+constexpr OperationInfo kOperations[] = {
+#define GPUTOPO_OPERATION(id, name, title, of, type, arithmetic, first_sm, ptx, cdna) \
+  OperationInfo{OperationId::id, name, title, OperationClass::of, OperandType::type, arithmetic, first_sm, ptx, cdna},
+#include "gputopo/operations.def"
+};
+
+}  // namespace
+
+std::string_view to_string(OperationClass of) {
+  constexpr std::string_view kNames[] = {"arithmetic", "comparison", "logic",  "conversion", "special_function",
+                                         "division",   "warp",       "matrix", "control",    "clock"};
+  return kNames[static_cast<std::size_t>(of)];
+}
+
+std::string_view to_string(OperandType type) {
+  constexpr std::string_view kNames[] = {"f16", "f16x2", "bf16x2", "f32",  "f64", "s32",  "u32", "s64",
+                                         "u64", "f16",   "f16",    "bf16", "f32", "bits", "f64", "f64"};
+  return kNames[static_cast<std::size_t>(type)];
+}
+
+std::uint32_t bits_of(OperandType type) {
+  switch (type) {
+    case OperandType::kF16:
+      return 16;
+    case OperandType::kF64:
+    case OperandType::kS64:
+    case OperandType::kU64:
+    case OperandType::kMatrixF64:
+    case OperandType::kMatrixF64Large:
+      return 64;
+    default:
+      return 32;
+  }
+}
+
+std::uint32_t registers_of(OperandType type) {
+  switch (type) {
+    case OperandType::kMatrixF16:
+    case OperandType::kMatrixBf16:
+    case OperandType::kMatrixF32:
+    case OperandType::kMatrixBits:
+    case OperandType::kMatrixF64Large:
+      return 4;
+    case OperandType::kMatrixF16ToF16:
+    case OperandType::kMatrixF64:
+      return 2;
+    default:
+      return 1;
+  }
+}
+
+std::span<const OperationInfo> operation_catalogue() { return kOperations; }
+
+const OperationInfo& info_of(OperationId id) { return kOperations[static_cast<std::size_t>(id)]; }
+
+std::string_view to_string(OperationId id) { return info_of(id).name; }
+
+const OperationInfo* find_operation(std::string_view name) {
+  const auto found = std::ranges::find(operation_catalogue(), name, &OperationInfo::name);
+  return found == operation_catalogue().end() ? nullptr : &*found;
+}
+
+}  // namespace gputopo

@@ -1,0 +1,48 @@
+#include "program/operation.h"
+
+#include <bit>
+
+#include "program/misfit.h"
+#include "program/validation.h"
+
+namespace gputopo {
+namespace {
+
+// Of 16 B each 8 KiB: 0.6% are what the loop adds. Sequences are up to some hundred instructions.
+constexpr std::uint32_t kInstructionsPerRound = 512;
+constexpr std::uint32_t kSequencesPerRound = 32;
+
+bool is_sequence(OperationId id) {
+  const OperationClass of = info_of(id).of;
+  return of == OperationClass::kDivision || of == OperationClass::kControl;
+}
+
+}  // namespace
+
+bool has_sequences(const OperationProgram& program) {
+  return is_sequence(program.operation) || (program.beside && is_sequence(*program.beside));
+}
+
+std::uint32_t operations_per_round(const OperationProgram& program) {
+  return has_sequences(program) ? kSequencesPerRound : kInstructionsPerRound;
+}
+
+void validate_kind(const OperationProgram& program) {
+  require(program.streams >= 1 && program.streams <= kMaxOperationStreams && std::has_single_bit(program.streams),
+          "streams", "must be 1, 2, 4 or 8");
+  require(!program.beside || program.streams > 1, "streams", "must be 2 at least where there is another operation");
+  require(program.warps >= 1 && program.warps <= kMaxOperationWarps, "warps", "must be 1 to 32");
+  require(program.rounds >= 1 && program.rounds <= kMaxOperationRounds, "rounds", "must be 1 to 2^16");
+}
+
+std::string misfit(const OperationProgram& program, const OperationResult& result) {
+  if (!result.refusal.empty()) return result.cycles.empty() ? "" : "has times of an operation that was refused";
+  if (result.cycles.empty()) return "has no block";
+  if (result.cycles.size() > 1 && !program.every_sm) return "has more than the one block that ran";
+  if (result.sms.size() != result.cycles.size()) return "has not one SM for each block";
+  if (std::string wrong = amount_misfit(result.cycles); !wrong.empty()) return wrong;
+  if (std::string wrong = amount_misfit({result.code_bytes, result.instruction_bytes}); !wrong.empty()) return wrong;
+  return sm_misfit(result.sms);
+}
+
+}  // namespace gputopo

@@ -1,0 +1,38 @@
+// The fields of operation programs, and what is valid.
+#pragma once
+
+#include <string>
+
+#include "gputopo/program/operation.h"
+#include "program/fields.h"
+
+namespace gputopo {
+
+// As text names them.
+template <>
+inline constexpr auto kNames<OperationId> = std::to_array<std::string_view>({
+#define GPUTOPO_OPERATION(id, name, ...) name,
+#include "gputopo/operations.def"
+});
+
+void visit_fields(Is<OperationProgram> auto& program, auto&& visit) {
+  visit("operation", program.operation);
+  visit("beside", program.beside);
+  visit("streams", program.streams);
+  visit("warps", program.warps);
+  visit("every_sm", program.every_sm);
+  visit("rounds", program.rounds);
+}
+
+void visit_fields(Is<OperationResult> auto& result, auto&& visit) {
+  visit("sms", result.sms);
+  visit("cycles", result.cycles);
+  visit("code_bytes", result.code_bytes);
+  visit("instruction_bytes", result.instruction_bytes);
+  visit("refusal", result.refusal);
+}
+
+void validate_kind(const OperationProgram& program);
+[[nodiscard]] std::string misfit(const OperationProgram& program, const OperationResult& result);
+
+}  // namespace gputopo

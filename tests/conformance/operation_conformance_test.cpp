@@ -1,0 +1,71 @@
+// Chains of operations, on every device that runs them.
+#include <gtest/gtest.h>
+
+#include <optional>
+#include <set>
+
+#include "conformance/device_conformance.h"
+
+namespace gputopo::conformance {
+namespace {
+
+// What the device answers, or nothing where it knows no such programs or not the operation.
+std::optional<OperationResult> operation_of(Device& device, const OperationProgram& program) {
+  try {
+    OperationResult result = std::get<OperationResult>(run_one(device, program).data);
+    if (!result.refusal.empty()) return std::nullopt;
+    return result;
+  } catch (const NotSupportedError&) {
+    return std::nullopt;
+  }
+}
+
+TEST_P(DeviceConformance, OperationsOfAChainAreTimed) {
+  on_device([](Device& device) {
+    bool any = false;
+    for (const OperationId operation : {OperationId::kAddS32, OperationId::kAddF32, OperationId::kFmaF32}) {
+      const auto few = operation_of(device, {.operation = operation, .rounds = 2});
+      const auto many = operation_of(device, {.operation = operation, .rounds = 6});
+      ASSERT_EQ(few.has_value(), many.has_value());
+      if (!few) continue;
+      any = true;
+      SCOPED_TRACE(std::string(to_string(operation)));
+      ASSERT_EQ(few->cycles.size(), 1u);
+      ASSERT_EQ(many->cycles.size(), 1u);
+      const double cycles = (many->cycles[0] - few->cycles[0]) / 4 / operations_per_round({.operation = operation});
+      EXPECT_GT(cycles, 0.5);
+      EXPECT_LT(cycles, 200);
+    }
+    if (!any) GTEST_SKIP() << "the device runs no chains of operations";
+  });
+}
+
+TEST_P(DeviceConformance, OperationsOnEverySmAtOnce) {
+  on_device([](Device& device) {
+    const auto result = operation_of(
+        device, {.operation = OperationId::kAddS32, .streams = 2, .warps = 2, .every_sm = true, .rounds = 2});
+    if (!result) GTEST_SKIP() << "the device runs no chains of operations";
+    EXPECT_EQ(result->cycles.size(), device.info().sm_count);
+    EXPECT_EQ(std::set(result->sms.begin(), result->sms.end()).size(), device.info().sm_count);
+  });
+}
+
+TEST_P(DeviceConformance, AnOperationThatIsNotThereCostsNoOther) {
+  on_device([](Device& device) {
+    std::vector<Program> programs;
+    for (const OperationInfo& operation : operation_catalogue()) {
+      programs.push_back(OperationProgram{.operation = operation.id});
+    }
+    try {
+      for (const ProgramResult& result : device.run(programs)) {
+        const auto& data = std::get<OperationResult>(result.data);
+        EXPECT_NE(data.refusal.empty(), data.cycles.empty());
+      }
+    } catch (const NotSupportedError&) {
+      GTEST_SKIP() << "the device runs no chains of operations";
+    }
+  });
+}
+
+}  // namespace
+}  // namespace gputopo::conformance
