@@ -28,7 +28,7 @@ inline constexpr Vendor kAllVendors[] = {Vendor::kAmd, Vendor::kNvidia};  // by 
 
 // ---- Attributes ----
 
-enum class AttributeGroup : std::uint8_t { kDevice, kCompute, kMemory };
+enum class AttributeGroup : std::uint8_t { kDevice, kCompute, kOperation, kMemory };
 
 enum class Quantity : std::uint8_t {
   kCapacity,    // bytes
@@ -48,6 +48,7 @@ enum class Better : std::uint8_t { kLower, kHigher, kNeither };
 enum class AttributeId : std::uint8_t {
 #define GPUTOPO_DEVICE_ATTRIBUTE(id, ...) id,
 #define GPUTOPO_COMPUTE_ATTRIBUTE(id, ...) id,
+#define GPUTOPO_OPERATION_ATTRIBUTE(id, ...) id,
 #define GPUTOPO_MEMORY_ATTRIBUTE(id, ...) id,
 #include "gputopo/attributes.def"
 };
@@ -71,6 +72,13 @@ struct AttributeInfo {
 // Nothing for a name that is not in the catalogue (a report of a later version may have some).
 [[nodiscard]] const AttributeInfo* find_attribute(std::string_view name);
 [[nodiscard]] std::vector<std::string> memory_attribute_names();
+
+// Of each operation.
+inline constexpr AttributeId kOperationAttributes[] = {AttributeId::kLatency, AttributeId::kThroughput};
+// What --only, reports and comparisons call all operations; one of them is "instructions.fma.f32".
+inline constexpr std::string_view kInstructions = "instructions";
+// And the units that these share.
+inline constexpr std::string_view kPipesGroup = "pipes";
 
 // ---- Coverage ----
 

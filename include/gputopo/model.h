@@ -147,6 +147,14 @@ struct MemoryElement {
   friend bool operator==(const MemoryElement&, const MemoryElement&) = default;
 };
 
+// An operation of the compute units (operation.h).
+struct Instruction {
+  std::string id;     // "fma.f32"
+  std::string title;  // "Fused multiply-add"
+  AttributeMap attributes;
+  friend bool operator==(const Instruction&, const Instruction&) = default;
+};
+
 struct ProbeTime {
   std::string probe;  // "l1.size"
   double seconds = 0;
@@ -178,6 +186,7 @@ struct Topology {
   std::string pci_address;  // empty when unknown
   AttributeMap device;      // compute_capability, driver_version, clocks, memory bus, host_cpu, os, ...
   AttributeMap compute;     // sm_count, cores_per_sm, warp_size, ...
+  std::vector<Instruction> instructions = {};  // that were asked for
   std::vector<MemoryElement> memory;
   double total_seconds = 0;
   std::vector<ProbeTime> timing;
@@ -188,6 +197,7 @@ struct Topology {
   [[nodiscard]] const Attribute* find_attribute(std::string_view element, std::string_view attribute) const;
   [[nodiscard]] const MemoryElement* find_memory(ElementId id) const;
   [[nodiscard]] const Attribute* find_attribute(ElementId element, AttributeId attribute) const;
+  [[nodiscard]] const Instruction* find_instruction(std::string_view id) const;
   friend bool operator==(const Topology&, const Topology&) = default;
 };
 

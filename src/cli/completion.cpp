@@ -37,6 +37,8 @@ OptionFacts facts_of(const CLI::Option& option) {
   } else if (facts.name == "--only") {
     facts.takes = Takes::kWords;
     for (const ElementInfo& element : element_catalogue()) facts.words.emplace_back(element.name);
+    facts.words.emplace_back(kInstructions);
+    facts.words.emplace_back(kPipesGroup);
   } else if (facts.name == "--attribute") {
     facts.takes = Takes::kWords;
     facts.words = memory_attribute_names();

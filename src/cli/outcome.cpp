@@ -38,6 +38,13 @@ std::vector<Missing> missing(const Topology& topology, const OfCoverage& takes, 
       found.push_back({fmt::format("{} {}", element->name, report::readable(info.name)), attribute});
     }
   }
+  if (!takes(Coverage::kMeasuredInFull)) return found;
+  for (const Instruction& instruction : topology.instructions) {
+    for (const auto& [id, attribute] : instruction.attributes) {
+      if (attribute.available() || !predicate(attribute.reason)) continue;
+      found.push_back({fmt::format("{} {}", instruction.id, report::readable(id)), &attribute});
+    }
+  }
   return found;
 }
 

@@ -8,6 +8,7 @@
 #include "discover/consistency.h"
 #include "discover/context.h"
 #include "discover/general.h"
+#include "discover/measure/operations.h"
 #include "discover/measure/step.h"
 #include "discover/scheduler.h"
 #include "discover/selection.h"
@@ -44,7 +45,7 @@ std::vector<Cell> cells_to_measure(const Selection& selection, Vendor vendor) {
       }
     }
   }
-  if (cells.empty()) {
+  if (cells.empty() && selection.operations().empty() && !selection.pipes()) {
     throw UsageError("none of these attributes is one of these elements; 'gputopo coverage' lists what each has");
   }
   return cells;
@@ -116,9 +117,12 @@ Topology discover(Device& device, const DiscoverOptions& options) {
       },
       options.on_progress);
   context.emplace(bench, scheduler);
-  scheduler.expect(cells.size());
+  OperationSteps operations(bench, scheduler, selection.operations(), selection.pipes());
+  scheduler.expect(cells.size() + operations.count());
   const auto found_out = [&] {
     Topology found = topology;
+    found.instructions = operations.found();
+    if (operations.pipes()) get_or_add(found.compute, AttributeId::kPipes) = *operations.pipes();
     for (const ElementInfo* element : elements_of(vendor)) {
       found.memory.push_back(element_of(*element, selection, vendor, scheduler));
     }
@@ -143,6 +147,7 @@ Topology discover(Device& device, const DiscoverOptions& options) {
     static_cast<void>(scheduler.attribute(cell.element, cell.attribute));
     scheduler.count_done();
   }
+  operations.measure();
   drift.look_again();
   scheduler.report_end();
 

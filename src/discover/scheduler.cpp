@@ -16,10 +16,10 @@ Attribute Scheduler::end(Reason reason, const std::string& detail) {
   return unavailable(reason, detail);
 }
 
-Attribute Scheduler::guarded(ElementId element, AttributeId attribute) {
+Attribute Scheduler::guarded(const std::function<Attribute()>& measure) {
   if (ended_) return unavailable(ended_->reason, ended_->detail);
   try {
-    return measure_(element, attribute);
+    return measure();
   } catch (const probe::Stopped& error) {
     return end(Reason::kInterrupted, error.what());
   } catch (const probe::OverBudget& error) {
@@ -60,12 +60,26 @@ const Attribute& Scheduler::attribute(ElementId element, AttributeId attribute) 
   const auto key = std::pair(element, attribute);
   if (const auto found = results_.find(key); found != results_.end()) return usable(found->second);
   const std::string name = fmt::format("{}.{}", to_string(element), to_string(attribute));
+  Attribute result = timed(name, [&] { return measure_(element, attribute); });
+  for (SampleTable& table : result.samples) table.name = name + "." + table.name;
+  return usable(results_.emplace(key, std::move(result)).first->second);
+}
+
+std::optional<Absence> Scheduler::step(const std::string& name, const std::function<void()>& measure) {
+  const Attribute done = timed(name, [&] {
+    measure();
+    return inferred_value(true, "", "");
+  });
+  return done.available() ? std::nullopt : std::optional(Absence{done.reason, done.detail});
+}
+
+Attribute Scheduler::timed(const std::string& name, const std::function<Attribute()>& measure) {
   report_progress(name);
   const Spent begin = spent_so_far();
   const std::uint64_t programs_before = bench_.programs_run();
   Spent outer_nested = std::exchange(nested_, {});
   ++depth_;
-  Attribute result = guarded(element, attribute);
+  Attribute result = guarded(measure);
   --depth_;
   // What it needed may have met the end: that is why there is no value.
   if (!result.available() && ended_) result = unavailable(ended_->reason, ended_->detail);
@@ -77,8 +91,7 @@ const Attribute& Scheduler::attribute(ElementId element, AttributeId attribute) 
       ProbeTime{.probe = name, .seconds = spent.seconds, .programs = bench_.programs_run() - programs_before});
   if (bench_.options().profile) time.device = spent.device;
   if (!result.available()) bench_.log(fmt::format("{}: {}: {}", name, to_string(result.reason), result.detail));
-  for (SampleTable& table : result.samples) table.name = name + "." + table.name;
-  return usable(results_.emplace(key, std::move(result)).first->second);
+  return result;
 }
 
 const Attribute& Scheduler::usable(const Attribute& result) const {

@@ -34,6 +34,9 @@ class Scheduler : public Attributes {
 
   const Attribute& attribute(ElementId element, AttributeId attribute) override;
 
+  // A step by itself, which no other asks for: why there is nothing, if it found nothing.
+  [[nodiscard]] std::optional<Absence> step(const std::string& name, const std::function<void()>& measure);
+
   [[nodiscard]] bool complete() const { return !ended_; }
   [[nodiscard]] const std::vector<ProbeTime>& timing() const { return timing_; }
   [[nodiscard]] const std::vector<std::string>& warnings() const { return warnings_; }
@@ -48,7 +51,8 @@ class Scheduler : public Attributes {
   };
 
   [[nodiscard]] Spent spent_so_far() const;
-  [[nodiscard]] Attribute guarded(ElementId element, AttributeId attribute);
+  [[nodiscard]] Attribute guarded(const std::function<Attribute()>& measure);
+  [[nodiscard]] Attribute timed(const std::string& name, const std::function<Attribute()>& measure);
   // As a step may use it: one that was disturbed may be there, and a step that took it for absent would be wrong.
   // Throws Disturbed then.
   [[nodiscard]] const Attribute& usable(const Attribute& result) const;

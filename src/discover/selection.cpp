@@ -31,6 +31,13 @@ std::string without_memory(const std::string& name) {
   return name.starts_with(kMemory) ? name.substr(kMemory.size()) : name;
 }
 
+// Where elements are asked for by name, operations are too.
+std::vector<std::string> with_operations(std::vector<std::string> names) {
+  names.emplace_back(kInstructions);
+  names.emplace_back(kPipesGroup);
+  return names;
+}
+
 // A name chooses its element, and the start of several before an underscore all of them: "icache".
 std::vector<std::string> expand_groups(const std::vector<std::string>& chosen, const std::vector<std::string>& names) {
   std::vector<std::string> expanded;
@@ -55,6 +62,7 @@ Selection::Selection(const DiscoverOptions& options, Vendor vendor) : vendor_(ve
   const std::vector<std::string> attribute_names = memory_attribute_names();
   std::vector<std::string> chosen;
   for (const std::string& given : options.elements) {
+    if (take_operations(given)) continue;
     const std::string name = without_memory(given);
     const std::size_t dot = name.find('.');
     if (dot == std::string::npos) {
@@ -68,10 +76,36 @@ Selection::Selection(const DiscoverOptions& options, Vendor vendor) : vendor_(ve
     cells_.emplace_back(find_element(element)->id, find_attribute(attribute)->id);
   }
   const std::vector<std::string> elements = options.elements.empty() ? names : expand_groups(chosen, names);
-  require_known(elements, names, "element");
+  require_known(elements, with_operations(names), "element");
   require_known(options.attributes, attribute_names, "attribute");
+  if (full_ && options.elements.empty() && options.attributes.empty()) {
+    take_operations(kInstructions);
+    take_operations(kPipesGroup);
+  }
   for (const std::string& name : elements) elements_.push_back(find_element(name)->id);
   for (const std::string& name : options.attributes) attributes_.push_back(find_attribute(name)->id);
+}
+
+bool Selection::take_operations(std::string_view given) {
+  constexpr std::string_view kCompute = "compute.";
+  if (given.starts_with(kCompute)) given.remove_prefix(kCompute.size());
+  if (given == kPipesGroup) {
+    pipes_ = true;
+    return true;
+  }
+  if (given == kInstructions) {
+    operations_.clear();
+    for (const OperationInfo& operation : operation_catalogue()) operations_.push_back(operation.id);
+    return true;
+  }
+  if (!given.starts_with(kInstructions) || given[kInstructions.size()] != '.') return false;
+  const std::string name(given.substr(kInstructions.size() + 1));
+  std::vector<std::string> names;
+  for (const OperationInfo& operation : operation_catalogue()) names.emplace_back(operation.name);
+  require_known({name}, names, "operation");
+  const OperationId id = find_operation(name)->id;
+  if (!contains(operations_, id)) operations_.push_back(id);
+  return true;
 }
 
 bool Selection::has(ElementId element, AttributeId attribute) const {

@@ -7,6 +7,7 @@
 
 #include "gputopo/catalogue.h"
 #include "gputopo/discover.h"
+#include "gputopo/operation.h"
 
 namespace gputopo {
 
@@ -16,15 +17,24 @@ class Selection {
   Selection(const DiscoverOptions& options, Vendor vendor);
 
   [[nodiscard]] bool has(ElementId element, AttributeId attribute) const;
+  // Those of which all attributes are wanted.
+  [[nodiscard]] const std::vector<OperationId>& operations() const { return operations_; }
+  // Whether the units that they share are.
+  [[nodiscard]] bool pipes() const { return pipes_; }
   // Why it has not what exists.
   [[nodiscard]] std::string_view reason(ElementId element, AttributeId attribute) const;
 
  private:
+  // Of a name that the user gave: "instructions", "instructions.fma.f32", "pipes". Whether it is one.
+  bool take_operations(std::string_view given);
+
   Vendor vendor_;
   bool full_ = false;
   std::vector<ElementId> elements_;
   std::vector<AttributeId> attributes_;                        // empty: all
   std::vector<std::pair<ElementId, AttributeId>> cells_ = {};  // asked for by name: "l2.ways"
+  std::vector<OperationId> operations_;
+  bool pipes_ = false;
 };
 
 }  // namespace gputopo

@@ -17,6 +17,8 @@ constexpr AttributeInfo kAttributes[] = {
   GPUTOPO_ATTRIBUTE_ROW(id, kDevice, name, title, unit, quantity, better)
 #define GPUTOPO_COMPUTE_ATTRIBUTE(id, name, title, unit, quantity, better) \
   GPUTOPO_ATTRIBUTE_ROW(id, kCompute, name, title, unit, quantity, better)
+#define GPUTOPO_OPERATION_ATTRIBUTE(id, name, title, unit, quantity, better) \
+  GPUTOPO_ATTRIBUTE_ROW(id, kOperation, name, title, unit, quantity, better)
 #define GPUTOPO_MEMORY_ATTRIBUTE(id, name, title, unit, quantity, better, ...) \
   GPUTOPO_ATTRIBUTE_ROW(id, kMemory, name, title, unit, quantity, better)
 #include "gputopo/attributes.def"

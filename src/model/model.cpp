@@ -105,6 +105,11 @@ const MemoryElement* Topology::find_memory(std::string_view id) const {
   return found == memory.end() ? nullptr : &*found;
 }
 
+const Instruction* Topology::find_instruction(std::string_view id) const {
+  const auto found = std::ranges::find(instructions, id, &Instruction::id);
+  return found == instructions.end() ? nullptr : &*found;
+}
+
 const Attribute* Topology::find_attribute(std::string_view element, std::string_view attribute) const {
   const MemoryElement* found = find_memory(element);
   return found == nullptr ? nullptr : find(found->attributes, attribute);

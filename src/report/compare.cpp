@@ -90,6 +90,14 @@ ElementIndex index_of(const std::vector<MemoryElement>& elements) {
   return index;
 }
 
+using InstructionIndex = std::unordered_map<std::string_view, const Instruction*>;
+
+InstructionIndex index_of(const std::vector<Instruction>& instructions) {
+  InstructionIndex index;
+  for (const Instruction& instruction : instructions) index.emplace(instruction.id, &instruction);
+  return index;
+}
+
 void compare_attributes(const std::string& group, const std::string& title, const AttributeMap& first,
                         const AttributeMap& second, const SideNames& names, Comparison& result) {
   const AttributeIndex of_first = index_of(first);
@@ -157,6 +165,14 @@ Comparison compare(const Topology& first, const Topology& second, const SideName
   compare_attributes("gpu", "Device", first.device, second.device, names, result);
   compare_attributes("compute", "Compute", first.compute, second.compute, names, result);
   static const AttributeMap kNone;
+  // One that a report has not was not asked for there.
+  const InstructionIndex instructions_of_second = index_of(second.instructions);
+  for (const Instruction& instruction : first.instructions) {
+    const auto other = instructions_of_second.find(instruction.id);
+    if (other == instructions_of_second.end()) continue;
+    compare_attributes(fmt::format("{}.{}", kInstructions, instruction.id), instruction.title, instruction.attributes,
+                       other->second->attributes, names, result);
+  }
   const ElementIndex of_first = index_of(first.memory);
   const ElementIndex of_second = index_of(second.memory);
   for (const MemoryElement& element : first.memory) {

@@ -4,6 +4,7 @@
 #include <limits>
 
 #include "gputopo/catalogue.h"
+#include "gputopo/operation.h"
 #include "gputopo/report.h"
 #include "report/text_table.h"
 
@@ -29,6 +30,20 @@ std::string table_of(Vendor vendor) {
   return report::render(table, one_block);
 }
 
+std::string operations_table() {
+  report::TextTable table;
+  table.columns = {{std::string(kInstructions), report::Align::kLeft}, {"each operation", report::Align::kLeft}};
+  for (const AttributeId attribute : kOperationAttributes) {
+    table.rows.push_back({{std::string(to_string(attribute))}, {std::string(to_string(Coverage::kMeasuredInFull))}});
+  }
+  std::string names;
+  for (const OperationInfo& operation : operation_catalogue()) {
+    names += fmt::format("{}{}", names.empty() ? "" : ", ", operation.name);
+  }
+  constexpr int kWidth = 100;
+  return report::render(table, {.width = std::numeric_limits<int>::max()}) + report::wrap("", names, kWidth);
+}
+
 }  // namespace
 
 std::string coverage_table() {
@@ -37,7 +52,7 @@ std::string coverage_table() {
     if (!text.empty()) text += '\n';
     text += table_of(vendor);
   }
-  return text;
+  return text + "\n" + operations_table();
 }
 
 }  // namespace gputopo

@@ -66,9 +66,17 @@ Json report_json(const NamedReport& report) {
           {"timestamp", report.topology.timestamp}};
 }
 
+// Of a group "instructions.fma.f32".
+const Instruction* find_instruction(const Topology& topology, std::string_view group) {
+  const std::string lead = fmt::format("{}.", kInstructions);
+  return group.starts_with(lead) ? topology.find_instruction(group.substr(lead.size())) : nullptr;
+}
+
 const Attribute* find_in(const Topology& topology, const std::string& group, const std::string& attribute) {
   if (group == "gpu") return find(topology.device, attribute);
   if (group == "compute") return find(topology.compute, attribute);
+  if (const Instruction* instruction = find_instruction(topology, group))
+    return find(instruction->attributes, attribute);
   return topology.find_attribute(group, attribute);
 }
 
@@ -91,12 +99,16 @@ std::vector<AttributeName> attributes_with_samples(const Topology& topology) {
   for (const MemoryElement& element : topology.memory) add(element.id, element.attributes);
   add("gpu", topology.device);
   add("compute", topology.compute);
+  for (const Instruction& instruction : topology.instructions) {
+    add(fmt::format("{}.{}", kInstructions, instruction.id), instruction.attributes);
+  }
   return names;
 }
 
 std::string title_of(const Topology& topology, const std::string& group) {
   if (group == "gpu") return "Device";
   if (group == "compute") return "Compute";
+  if (const Instruction* instruction = find_instruction(topology, group)) return instruction->title;
   return topology.find_memory(group)->title;
 }
 

@@ -246,6 +246,8 @@ bool has_samples(const AttributeMap& attributes) {
 
 bool has_samples(const Topology& topology) {
   return has_samples(topology.device) || has_samples(topology.compute) ||
+         std::any_of(topology.instructions.begin(), topology.instructions.end(),
+                     [](const Instruction& instruction) { return has_samples(instruction.attributes); }) ||
          std::any_of(topology.memory.begin(), topology.memory.end(),
                      [](const MemoryElement& element) { return has_samples(element.attributes); });
 }

@@ -142,6 +142,16 @@ Json memory_json(const std::vector<MemoryElement>& memory) {
   return json;
 }
 
+void add_instructions(Json& compute, const std::vector<Instruction>& instructions) {
+  if (instructions.empty()) return;
+  Json& json = compute[std::string(kInstructions)] = Json::object();
+  for (const Instruction& instruction : instructions) {
+    Json& entry = json[instruction.id];
+    entry["title"] = instruction.title;
+    add_attributes(entry, instruction.attributes);
+  }
+}
+
 bool holds_plain_values(const Json& json) {
   return std::none_of(json.begin(), json.end(), [](const Json& element) { return element.is_structured(); });
 }
@@ -235,9 +245,18 @@ Attribute read_attribute(const Node& node, const std::string& name, std::int64_t
 AttributeMap read_attributes(const Node& node, std::int64_t version) {
   AttributeMap attributes;
   for (const auto& [id, member] : node.members()) {
-    if (member.is_object()) attributes.emplace_back(id, read_attribute(member, id, version));
+    if (member.is_object() && id != kInstructions) attributes.emplace_back(id, read_attribute(member, id, version));
   }
   return attributes;
+}
+
+std::vector<Instruction> read_instructions(const Node& compute, std::int64_t version) {
+  std::vector<Instruction> instructions;
+  if (!compute.has(std::string(kInstructions))) return instructions;
+  for (const auto& [id, instruction] : compute.at(std::string(kInstructions)).members()) {
+    instructions.push_back({id, instruction.at("title").text(), read_attributes(instruction, version)});
+  }
+  return instructions;
 }
 
 // The schema version of the definitions of its values.
@@ -296,6 +315,7 @@ std::string to_json(const Topology& topology) {
   json["device"] = device_json(topology);
   json["compute"] = Json::object();
   add_attributes(json["compute"], topology.compute);
+  add_instructions(json["compute"], topology.instructions);
   json["memory"] = memory_json(topology.memory);
   json["timing"] = report::timing_json(topology);
   json["warnings"] = topology.warnings;
@@ -325,6 +345,7 @@ Topology read_json(std::string_view text) {
   if (device.has("pci_address")) topology.pci_address = device.at("pci_address").text();
   topology.device = read_attributes(device, version);
   topology.compute = read_attributes(root.at("compute"), version);
+  topology.instructions = read_instructions(root.at("compute"), version);
   check_sm_count(topology);
   for (const auto& [id, element] : root.at("memory").members()) {
     topology.memory.push_back({id, element.at("title").text(), read_attributes(element, version)});

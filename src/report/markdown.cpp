@@ -120,6 +120,26 @@ std::string values(const AttributeMap& attributes) {
   return table({"attribute", "value", "95% interval", "source", "method or reason"}, rows) + "\n";
 }
 
+// One row each, with why it has no value.
+std::string instructions_table(const std::vector<Instruction>& instructions) {
+  std::vector<std::vector<std::string>> rows;
+  const auto cell = [](const Instruction& instruction, AttributeId id) -> std::string {
+    const Attribute* attribute = find(instruction.attributes, id);
+    if (attribute == nullptr || !attribute->available()) return "-";
+    std::string text = report::brief_value_text(*attribute);
+    for (const std::string& flag : attribute->flags) text += fmt::format(" (flagged: {})", report::readable(flag));
+    return text;
+  };
+  for (const Instruction& instruction : instructions) {
+    const Attribute* latency = find(instruction.attributes, AttributeId::kLatency);
+    const bool absent = latency != nullptr && !latency->available();
+    rows.push_back({plain(instruction.id), plain(instruction.title), plain(cell(instruction, AttributeId::kLatency)),
+                    plain(cell(instruction, AttributeId::kThroughput)),
+                    absent ? plain(report::why_absent(*latency)) : ""});
+  }
+  return table({"operation", "what it is", "latency", "throughput of an SM", "reason"}, rows) + "\n";
+}
+
 std::string plots(const std::string& title, const AttributeMap& attributes) {
   std::string text;
   // More points than this lie upon each other in a picture of this size.
@@ -156,6 +176,7 @@ std::string to_markdown(const Topology& topology) {
     const std::string listed = values(*attributes) + plots(heading, *attributes);
     if (!listed.empty()) text += fmt::format("## {}\n\n", heading) + listed;
   }
+  if (!topology.instructions.empty()) text += "## Instructions\n\n" + instructions_table(topology.instructions);
   while (text.size() >= 2 && text[text.size() - 1] == '\n' && text[text.size() - 2] == '\n') text.pop_back();
   return text;
 }

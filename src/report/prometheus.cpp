@@ -67,14 +67,22 @@ std::string check_to_prometheus(const CheckResult& result, const Topology& topol
                     prometheus_label(violation.attribute)),
         1);
   }
-  for (const MemoryElement& element : topology.memory) {
-    for (const auto& [id, attribute] : element.attributes) {
+  const auto add_numbers = [&](const AttributeMap& attributes, const std::string& lead, const char* what,
+                               const std::string& labels) {
+    for (const auto& [id, attribute] : attributes) {
       if (!attribute.number()) continue;
       const auto [suffix, factor] = base_unit(attribute.unit);
-      add(names.name(id, attribute.unit, suffix),
-          fmt::format("Attribute {} of a memory element.", report::readable(id)),
-          fmt::format("element=\"{}\"", prometheus_label(element.id)), *attribute.number() * factor);
+      add(names.name(lead + id, attribute.unit, suffix), fmt::format("Attribute {} of {}.", report::readable(id), what),
+          labels, *attribute.number() * factor);
     }
+  };
+  for (const MemoryElement& element : topology.memory) {
+    add_numbers(element.attributes, "", "a memory element",
+                fmt::format("element=\"{}\"", prometheus_label(element.id)));
+  }
+  for (const Instruction& instruction : topology.instructions) {
+    add_numbers(instruction.attributes, "instruction_", "an operation",
+                fmt::format("operation=\"{}\"", prometheus_label(instruction.id)));
   }
   std::string text;
   // A comment: collectors pass over it, a person who reads the file does not.

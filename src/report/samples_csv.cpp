@@ -44,6 +44,7 @@ void write_samples(const Topology& topology, const std::string& directory) {
                                          topology.generator, report::when(topology)));
   write_tables(topology.device, folder);
   write_tables(topology.compute, folder);
+  for (const Instruction& instruction : topology.instructions) write_tables(instruction.attributes, folder);
   for (const MemoryElement& element : topology.memory) write_tables(element.attributes, folder);
   folder.keep();
 }

@@ -9,6 +9,7 @@
 
 #include "gputopo/report.h"
 #include "report/hierarchy.h"
+#include "report/instructions.h"
 #include "report/text_table.h"
 #include "report/visible_report.h"
 
@@ -236,6 +237,24 @@ std::string flags_text(const std::vector<const MemoryElement*>& elements, int wi
   return text;
 }
 
+// Many operations have the same flag: one line for each.
+std::string flags_text(const std::vector<Instruction>& instructions, int width) {
+  std::map<std::string, std::vector<std::string>> flagged;
+  for (const Instruction& instruction : instructions) {
+    for (const auto& [id, attribute] : instruction.attributes) {
+      for (const std::string& flag : attribute.flags) {
+        std::vector<std::string>& ids = flagged[readable(flag)];
+        if (std::ranges::find(ids, instruction.id) == ids.end()) ids.push_back(instruction.id);
+      }
+    }
+  }
+  std::string text;
+  for (const auto& [flag, ids] : flagged) {
+    text += report::wrap("! ", fmt::format("{}: {}", fmt::join(ids, ", "), flag), width);
+  }
+  return text;
+}
+
 std::string warnings_text(const Topology& topology, const TerminalStyle& style) {
   std::string text;
   for (const std::string& warning : report::report_warnings(topology)) {
@@ -298,6 +317,15 @@ void add_footnotes(const AttributeMap& attributes, const std::string& group, Foo
   }
 }
 
+// Both attributes of an operation lack for one reason, as a rule. Where none has a value that is one absent fact.
+void add_footnotes(const std::vector<Instruction>& instructions, bool some_have_values, Footnotes& footnotes) {
+  for (const Instruction& instruction : instructions) {
+    const Attribute* latency = find(instruction.attributes, AttributeId::kLatency);
+    if (latency == nullptr || latency->available() || report::is_silent(*latency)) continue;
+    (void)footnotes.mark(*latency, std::string(kInstructions), some_have_values ? instruction.id : "");
+  }
+}
+
 // Of a visible report.
 std::string terminal_text(const Topology& topology, const TerminalStyle& style) {
   const std::vector<const MemoryElement*> elements = report::speaking_elements(topology);
@@ -310,16 +338,20 @@ std::string terminal_text(const Topology& topology, const TerminalStyle& style) 
   }
   add_footnotes(topology.device, "device", footnotes);
   add_footnotes(topology.compute, "compute", footnotes);
+  const std::string instructions =
+      report::instructions_text(topology.instructions, {style.width, style.colour, style.unicode});
+  add_footnotes(topology.instructions, !instructions.empty(), footnotes);
+  const std::string pipes = report::pipes_text(topology, style.width);
   const std::string warnings = warnings_text(topology, style);
   const std::string ending =
       topology.complete ? ""
                         : report::paint("INCOMPLETE: this discovery ended early.", Tone::kAlert, style.colour) + "\n";
 
   const std::string head = device_lines(topology, style);
-  const std::string flags = flags_text(elements, style.width);
+  const std::string flags = flags_text(elements, style.width) + flags_text(topology.instructions, style.width);
   // What must be there, with the empty lines between; the reasons of cells without a value; then the rest.
   int room = style.height - 1 - line_count(head);  // the shell's prompt
-  for (const std::string* part : {&table, &flags, &warnings, &ending}) {
+  for (const std::string* part : {&table, &instructions, &pipes, &flags, &warnings, &ending}) {
     if (!part->empty()) room -= line_count(*part) + 1;
   }
   constexpr int kHeadings = 5;  // of the optional parts, empty lines included, and the line that says what is left out
@@ -340,7 +372,7 @@ std::string terminal_text(const Topology& topology, const TerminalStyle& style) 
   }
 
   std::string text = head;
-  for (const std::string& part : {table, further, notes, more, flags, warnings, ending}) {
+  for (const std::string& part : {table, instructions, pipes, further, notes, more, flags, warnings, ending}) {
     if (!part.empty()) text.append("\n").append(part);
   }
   return text;

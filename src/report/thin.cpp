@@ -73,6 +73,9 @@ void for_each_attribute(Topology& topology, const Action& action) {
   for (AttributeMap* map : {&topology.device, &topology.compute}) {
     for (auto& [id, attribute] : *map) action(attribute);
   }
+  for (Instruction& instruction : topology.instructions) {
+    for (auto& [id, attribute] : instruction.attributes) action(attribute);
+  }
   for (MemoryElement& element : topology.memory) {
     for (auto& [id, attribute] : element.attributes) action(attribute);
   }

@@ -90,6 +90,9 @@ std::string to_csv(const Topology& topology) {
   }
   add_rows(text, "device", topology.device);
   add_rows(text, "compute", topology.compute);
+  for (const Instruction& instruction : topology.instructions) {
+    add_rows(text, fmt::format("{}.{}", kInstructions, instruction.id), instruction.attributes);
+  }
   for (const MemoryElement& element : topology.memory) {
     // "device" is the GPU as a whole here, as in the JSON; its memory is told apart.
     add_rows(text, element.id == "device" ? "memory.device" : element.id, element.attributes);

@@ -61,11 +61,16 @@ Topology visible_report(const Topology& topology) {
                   .pci_address = visible_line(topology.pci_address),
                   .device = visible(topology.device),
                   .compute = visible(topology.compute),
+                  .instructions = {},
                   .memory = {},
                   .total_seconds = topology.total_seconds,
                   .timing = topology.timing,
                   .profile = topology.profile,
                   .warnings = visible(topology.warnings)};
+  for (const Instruction& instruction : topology.instructions) {
+    result.instructions.push_back(
+        {visible_line(instruction.id), visible_line(instruction.title), visible(instruction.attributes)});
+  }
   for (const MemoryElement& element : topology.memory) {
     result.memory.push_back({visible_line(element.id), visible_line(element.title), visible(element.attributes)});
   }

@@ -39,7 +39,8 @@ const std::vector<Kind>& kinds() {
                                            {"clusters", ElementKind::kClusterPath},
                                            {"bulk copies", ElementKind::kCopyPath},
                                            {"device", std::nullopt, AttributeGroup::kDevice},
-                                           {"compute units", std::nullopt, AttributeGroup::kCompute}};
+                                           {"compute units", std::nullopt, AttributeGroup::kCompute},
+                                           {"operations", std::nullopt, AttributeGroup::kOperation}};
   return kKinds;
 }
 
@@ -56,6 +57,9 @@ using Cell = std::pair<std::string, std::string>;
 
 std::set<Cell> cells_of_catalogue() {
   std::set<Cell> cells;
+  for (const AttributeId id : kOperationAttributes) {
+    cells.emplace(std::string(to_string(id)), name_of(AttributeGroup::kOperation));
+  }
   for (const AttributeInfo& attribute : attribute_catalogue()) {
     const std::string name(attribute.name);
     if (attribute.group != AttributeGroup::kMemory) cells.emplace(name, name_of(attribute.group));

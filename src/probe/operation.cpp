@@ -1,0 +1,260 @@
+// Latency: one warp runs a straight line of the operation, each of which waits for the one before; what more rounds of
+// it take longer, by their operations. Throughput: the same line of more and more warps, a block on every SM. Where as
+// many as a block may have are still bound by the latency, each runs four lines that take turns. The most of all
+// counts.
+//
+// What fools it: a compiler that merges two operations into one instruction or leaves them out (the size of the code
+// tells, and is told), an operation that becomes several instructions (the same), numbers for which an instruction
+// takes another way (division by zero, denormal numbers: the operands stay normal), registers that an instruction reads
+// (three different ones halve some rates: rows of their own), a neighbour (its programs are repeated). A clock that
+// changes does not: all is counted in cycles.
+#include "probe/operation.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <optional>
+#include <string>
+#include <utility>
+
+#include "probe/evidence.h"
+#include "probe/intervals.h"
+#include "probe/operation_decision.h"
+
+namespace gputopo::probe {
+namespace {
+
+constexpr std::uint32_t kFewRounds = 2;
+constexpr std::uint32_t kManyRounds = 6;
+constexpr std::uint32_t kCopies = 3;
+constexpr std::uint32_t kStreams = 4;  // where warps alone are too few
+
+// A way to run an operation.
+struct Trial {
+  OperationId operation = OperationId::kAddF32;
+  std::uint32_t warps = 1;
+  std::uint32_t streams = 1;
+  bool every_sm = true;
+  std::uint32_t copies = 1;
+
+  [[nodiscard]] OperationProgram program(std::uint32_t rounds) const {
+    return {.operation = operation, .streams = streams, .warps = warps, .every_sm = every_sm, .rounds = rounds};
+  }
+};
+
+// What a device answered.
+struct Outcome {
+  Trial trial;
+  RoundTimes fewer;
+  RoundTimes more;
+  OperationResult first;
+
+  [[nodiscard]] double operations_per_round() const { return gputopo::operations_per_round(trial.program(1)); }
+  // Of each operation; nothing where the device does not tell.
+  [[nodiscard]] std::optional<double> instructions() const {
+    if (first.code_bytes <= 0 || first.instruction_bytes <= 0) return std::nullopt;
+    return first.code_bytes / first.instruction_bytes / operations_per_round();
+  }
+};
+
+// Of all blocks of some answers.
+RoundTimes times_of(std::span<const OperationResult> results, std::uint32_t rounds) {
+  RoundTimes times{.rounds = static_cast<double>(rounds)};
+  for (const OperationResult& result : results) {
+    times.cycles.insert(times.cycles.end(), result.cycles.begin(), result.cycles.end());
+  }
+  return times;
+}
+
+std::vector<Outcome> run(Lab& lab, const std::vector<Trial>& trials) {
+  std::vector<OperationProgram> programs;
+  for (const Trial& trial : trials) {
+    programs.insert(programs.end(), trial.copies, trial.program(kFewRounds));
+    programs.insert(programs.end(), trial.copies, trial.program(kManyRounds));
+  }
+  const std::vector<OperationResult> results = lab.operation(programs);
+  std::vector<Outcome> outcomes;
+  std::size_t next = 0;
+  for (const Trial& trial : trials) {
+    const auto own = std::span(results).subspan(next, 2 * trial.copies);
+    outcomes.push_back({trial, times_of(own.first(trial.copies), kFewRounds),
+                        times_of(own.subspan(trial.copies), kManyRounds), own.front()});
+    next += own.size();
+  }
+  return outcomes;
+}
+
+std::uint32_t most_warps(const DeviceInfo& info) {
+  const std::uint64_t threads = info.max_threads_per_block.value_or(std::uint64_t{kMaxOperationWarps} * info.warp_size);
+  return static_cast<std::uint32_t>(std::clamp<std::uint64_t>(threads / info.warp_size, 1, kMaxOperationWarps));
+}
+
+// One chain: of one warp, and of ever more.
+std::vector<Trial> first_trials(OperationId operation, std::uint32_t warps) {
+  std::vector<Trial> trials = {{.operation = operation, .every_sm = false, .copies = kCopies}};
+  for (std::uint32_t some = 1; some < warps; some *= 2) trials.push_back({.operation = operation, .warps = some});
+  trials.push_back({.operation = operation, .warps = warps, .copies = kCopies});
+  return trials;
+}
+
+std::vector<Trial> further_trials(OperationId operation, std::uint32_t warps) {
+  return {{.operation = operation, .warps = std::max(1u, warps / 2), .streams = kStreams, .copies = kCopies},
+          {.operation = operation, .warps = warps, .streams = kStreams, .copies = kCopies}};
+}
+
+// Four significant digits: an SM does a sixteenth of one operation a clock, or hundreds.
+double four_digits(double value) {
+  if (value <= 0) return 0;
+  const double exponent = std::floor(std::log10(value)) - 3;
+  const double unit = std::pow(10, std::abs(exponent));
+  return exponent < 0 ? std::round(value * unit) / unit : std::round(value / unit) * unit;
+}
+
+// Rounding is to leave it within its interval.
+Attribute rounded_attribute(const Lab& lab, const PerOperation& found, const char* unit, const char* method) {
+  const double value = four_digits(found.value);
+  return measured(lab.conditions(), value, unit,
+                  stats::Interval{std::min(found.interval.low, value), std::max(found.interval.high, value)}, method);
+}
+
+void add_code(const Outcome& outcome, const OperationParameters& parameters, Attribute& attribute) {
+  const std::optional<double> instructions = outcome.instructions();
+  if (!instructions) return;
+  attribute.add_detail("machine_instructions", rounded(*instructions));
+  const double padding = parameters.padding_instructions / outcome.operations_per_round();
+  if (*instructions + padding < parameters.least_instructions) {
+    attribute.flags.push_back(fmt::format(
+        "operations_merged: the compiler made {:.2f} instructions of each, so it is no operation's", *instructions));
+  }
+}
+
+// What was found of one operation so far.
+class Operation {
+ public:
+  Operation(OperationId id, std::uint32_t lanes, const OperationParameters& parameters)
+      : id_(id), lanes_(lanes), parameters_(parameters) {}
+
+  void add(const Outcome& outcome) {
+    if (!outcome.first.refusal.empty()) {
+      refusal_ = outcome.first.refusal;
+    } else if (!outcome.trial.every_sm) {
+      latency_of_ = outcome;
+      latency_ = decide_operation_latency(outcome.fewer, outcome.more, outcome.operations_per_round(), parameters_);
+    } else {
+      Decision<PerOperation> rate =
+          decide_operation_throughput(outcome.fewer, outcome.more, outcome.operations_per_round(),
+                                      static_cast<double>(outcome.trial.warps) * lanes_, parameters_);
+      if (!rate.value) why_no_rate_ = rate.why_not;
+      if (rate.value) rates_.emplace_back(outcome, *rate.value);
+    }
+  }
+
+  // Whether the most that was seen is what so many warps do that wait for their own results.
+  [[nodiscard]] bool is_bound_by_latency() const {
+    if (!latency_.value || rates_.empty()) return false;
+    const auto& [outcome, rate] = best();
+    const double chains = static_cast<double>(outcome.trial.warps) * outcome.trial.streams * lanes_;
+    return rate.value >= parameters_.latency_bound * chains / latency_.value->value;
+  }
+
+  [[nodiscard]] OperationFinding finding(const Lab& lab) const {
+    if (!refusal_.empty()) {
+      const Attribute absent = unavailable(Reason::kNotSupported, refusal_);
+      return {absent, absent};
+    }
+    return {latency(lab), throughput(lab)};
+  }
+
+ private:
+  using Rate = std::pair<Outcome, PerOperation>;
+
+  [[nodiscard]] const Rate& best() const {
+    return *std::ranges::max_element(rates_, {}, [](const Rate& rate) { return rate.second.value; });
+  }
+
+  [[nodiscard]] Attribute latency(const Lab& lab) const {
+    if (!latency_.value) return unavailable(Reason::kInconclusive, latency_.why_not);
+    Attribute attribute = rounded_attribute(lab, *latency_.value, "cycles", "chain_of_operations");
+    add_code(latency_of_, parameters_, attribute);
+    return attribute;
+  }
+
+  [[nodiscard]] Attribute throughput(const Lab& lab) const {
+    if (rates_.empty()) return unavailable(Reason::kInconclusive, why_no_rate_);
+    const auto& [outcome, rate] = best();
+    Attribute attribute = rounded_attribute(lab, rate, "ops/clk", "chains_of_all_warps");
+    attribute.add_detail("warps", static_cast<std::int64_t>(outcome.trial.warps));
+    attribute.add_detail("chains_per_warp", static_cast<std::int64_t>(outcome.trial.streams));
+    attribute.add_detail("arithmetic_per_lane", static_cast<std::int64_t>(info_of(id_).arithmetic));
+    const double arithmetic = rate.value * info_of(id_).arithmetic * lab.info().sm_count;
+    attribute.add_detail("peak_ops_per_second", four_digits(arithmetic * lab.conditions().sm_clock_mhz() * 1e6));
+    add_warps(rate.value, attribute);
+    add_code(outcome, parameters_, attribute);
+    if (is_bound_by_latency()) {
+      attribute.flags.push_back("bound_by_latency: so many warps wait for their own results; more may do more");
+    }
+    return attribute;
+  }
+
+  // Of one chain in each warp.
+  void add_warps(double most, Attribute& attribute) const {
+    std::vector<double> warps;
+    std::vector<double> rates;
+    for (const auto& [outcome, rate] : rates_) {
+      if (outcome.trial.streams != 1) continue;
+      warps.push_back(outcome.trial.warps);
+      rates.push_back(four_digits(rate.value));
+    }
+    const auto enough = std::ranges::find_if(rates, [&](double rate) { return rate >= parameters_.nearly_all * most; });
+    if (enough != rates.end()) {
+      attribute.add_detail("warps_that_do_90_percent",
+                           static_cast<std::int64_t>(warps[static_cast<std::size_t>(enough - rates.begin())]));
+    }
+    attribute.add_detail("warps_tried", warps);
+    attribute.add_detail("throughput_by_warps", rates);
+  }
+
+  OperationId id_;
+  std::uint32_t lanes_;
+  OperationParameters parameters_;
+  std::string refusal_;
+  Outcome latency_of_;
+  Decision<PerOperation> latency_;
+  std::vector<Rate> rates_;
+  std::string why_no_rate_;
+};
+
+}  // namespace
+
+std::vector<OperationFinding> measure_operations(Lab& lab, std::span<const OperationId> operations) {
+  const OperationParameters parameters;
+  const std::uint32_t warps = most_warps(lab.info());
+  std::map<OperationId, Operation> found;
+  std::vector<Trial> trials;
+  for (const OperationId id : operations) {
+    found.emplace(id, Operation(id, lab.info().warp_size, parameters));
+    const std::vector<Trial> own = first_trials(id, warps);
+    trials.insert(trials.end(), own.begin(), own.end());
+  }
+  for (const Outcome& outcome : run(lab, trials)) found.at(outcome.trial.operation).add(outcome);
+  trials.clear();
+  for (const OperationId id : operations) {
+    if (!found.at(id).is_bound_by_latency()) continue;
+    const std::vector<Trial> own = further_trials(id, warps);
+    trials.insert(trials.end(), own.begin(), own.end());
+  }
+  if (!trials.empty()) {
+    for (const Outcome& outcome : run(lab, trials)) found.at(outcome.trial.operation).add(outcome);
+  }
+  std::vector<OperationFinding> findings;
+  for (const OperationId id : operations) {
+    findings.push_back(found.at(id).finding(lab));
+    lab.log(fmt::format("{}: {} cycles, {} a clock", to_string(id), findings.back().latency.number().value_or(0),
+                        findings.back().throughput.number().value_or(0)));
+  }
+  return findings;
+}
+
+}  // namespace gputopo::probe

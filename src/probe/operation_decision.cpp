@@ -1,0 +1,63 @@
+#include "probe/operation_decision.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <vector>
+
+namespace gputopo::probe {
+namespace {
+
+// Of a round: the difference of medians, and of what is farthest apart.
+Decision<PerOperation> cycles_of_a_round(const RoundTimes& fewer, const RoundTimes& more, double steady) {
+  if (fewer.cycles.empty() || more.cycles.empty() || more.rounds <= fewer.rounds) return {.why_not = "nothing ran"};
+  const double rounds = more.rounds - fewer.rounds;
+  const double of_fewer = stats::median(fewer.cycles);
+  const double of_more = stats::median(more.cycles);
+  const double value = (of_more - of_fewer) / rounds;
+  const std::string basis = fmt::format("{:.0f} rounds took {:.0f} cycles, {:.0f} rounds {:.0f}", fewer.rounds,
+                                        of_fewer, more.rounds, of_more);
+  if (value <= 0) return {.basis = basis, .why_not = basis + ": more of them took no longer"};
+  std::vector<double> sorted = more.cycles;
+  std::ranges::sort(sorted);
+  // Of many blocks one may have been interrupted.
+  const std::size_t outliers = sorted.size() / 10;
+  const double least = sorted[outliers];
+  const double most = sorted[sorted.size() - 1 - outliers];
+  if (most - least > steady * of_more) {
+    return {.basis = basis,
+            .why_not = fmt::format("{:.0f} rounds took {:.0f} to {:.0f} cycles: something disturbed them", more.rounds,
+                                   least, most)};
+  }
+  const stats::Interval interval{(least - of_fewer) / rounds, (most - of_fewer) / rounds};
+  return {.value = PerOperation{value, {std::min(interval.low, value), std::max(interval.high, value)}},
+          .basis = basis};
+}
+
+}  // namespace
+
+Decision<PerOperation> decide_operation_latency(const RoundTimes& fewer, const RoundTimes& more,
+                                                double operations_per_round, const OperationParameters& parameters) {
+  Decision<PerOperation> decision = cycles_of_a_round(fewer, more, parameters.steady);
+  if (!decision.value) return decision;
+  const auto& [value, interval] = *decision.value;
+  const double low = std::max(0.0, interval.low - parameters.loop_cycles);
+  const double middle = std::max(low, value - parameters.loop_cycles / 2);
+  decision.value =
+      PerOperation{middle / operations_per_round, {low / operations_per_round, interval.high / operations_per_round}};
+  return decision;
+}
+
+Decision<PerOperation> decide_operation_throughput(const RoundTimes& fewer, const RoundTimes& more,
+                                                   double operations_per_round, double lanes,
+                                                   const OperationParameters& parameters) {
+  Decision<PerOperation> decision = cycles_of_a_round(fewer, more, parameters.steady_sms);
+  if (!decision.value) return decision;
+  const auto& [value, interval] = *decision.value;
+  const double operations = operations_per_round * lanes;
+  decision.value =
+      PerOperation{operations / value, {operations / interval.high, operations / std::max(interval.low, value * 0.5)}};
+  return decision;
+}
+
+}  // namespace gputopo::probe

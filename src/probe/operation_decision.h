@@ -1,0 +1,54 @@
+// What an operation of a chain takes, from plain numbers.
+#pragma once
+
+#include <span>
+#include <vector>
+
+#include "probe/decision.h"
+#include "stats/descriptive.h"
+
+namespace gputopo::probe {
+
+struct OperationParameters {
+  // What a round adds beyond its operations at most, in cycles of a warp: a count, a comparison and a branch that is
+  // taken (18 on an H200). Half of it is taken off, the interval has all of it. More: wider intervals of latencies.
+  double loop_cycles = 24;
+  // Copies of one program differ by less than this share, or something disturbed them. More: what is wrong passes.
+  double steady = 0.05;
+  // From this share of a machine instruction for each operation on the compiler has left none out. More: an operation
+  // that is one instruction may seem to be less.
+  double least_instructions = 0.9;
+  // To so many instructions the size of a round is known: kernels are padded.
+  double padding_instructions = 8;
+  // SMs do one program in times that differ by less than this share: they supply instructions by turns. More: what is
+  // wrong passes.
+  double steady_sms = 0.15;
+  // From this share on of what the warps' latencies let them do it is these that bound it. Less: more trials.
+  double latency_bound = 0.85;
+  // This share of the most is nearly all.
+  double nearly_all = 0.9;
+};
+
+// Cycles of blocks that ran so many rounds each; of programs that were alike, or of the SMs of one.
+struct RoundTimes {
+  double rounds = 0;
+  std::vector<double> cycles;
+};
+
+struct PerOperation {
+  double value = 0;
+  stats::Interval interval;
+};
+
+// Cycles from one operation of a chain to the next: what more rounds took longer. The costs of the beginning and the
+// end are in both; of those of the loop the middle is taken off.
+[[nodiscard]] Decision<PerOperation> decide_operation_latency(const RoundTimes& fewer, const RoundTimes& more,
+                                                              double operations_per_round,
+                                                              const OperationParameters& parameters = {});
+
+// Operations of lanes in a cycle, of an SM on which so many lanes ran all of a round's operations.
+[[nodiscard]] Decision<PerOperation> decide_operation_throughput(const RoundTimes& fewer, const RoundTimes& more,
+                                                                 double operations_per_round, double lanes,
+                                                                 const OperationParameters& parameters = {});
+
+}  // namespace gputopo::probe

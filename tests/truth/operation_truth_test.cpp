@@ -1,0 +1,205 @@
+// Operations: what the probes say against what random machines are, and against the tables of Wong et al., ISPASS 2010.
+#include <fmt/format.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <set>
+#include <sstream>
+#include <string>
+
+#include "device/sim/machine.h"
+#include "gputopo/discover.h"
+#include "support/draw.h"
+#include "support/seeds.h"
+
+namespace gputopo::truth {
+namespace {
+
+// Pipes of any width that some operations share, and schedulers.
+sim::MachineSpec random_pipe_machine(std::uint64_t seed) {
+  Draw draw(seed);
+  sim::MachineSpec machine;
+  machine.info.vendor = "NVIDIA";
+  machine.info.name = fmt::format("random pipes {}", seed);
+  machine.info.sm_count = 1 + draw.below(20);
+  machine.info.sm_clock_max_mhz = 1000;
+  machine.info.max_threads_per_block = draw.pick({512u, 1024u});
+  machine.caches = {{.id = "l2", .size_bytes = 1 << 20, .scope = sim::Scope::kGpu}};
+  machine.spaces[Space::kGlobalBypassL1] = {{{"l2", 200, 0}}, 500};
+  sim::ComputeSpec compute{.schedulers = draw.pick({1u, 2u, 4u}), .loop_cycles = draw.uniform(0, 20)};
+  const std::uint32_t pipes = 1 + draw.below(6);
+  for (std::uint32_t i = 0; i < pipes; ++i) {
+    compute.pipes[fmt::format("pipe{}", i)].lanes_per_cycle = compute.schedulers * draw.log_uniform(0.5, 32);
+  }
+  for (const OperationInfo& operation : operation_catalogue()) {
+    if (draw.chance(0.3)) continue;
+    sim::OperationSpec& spec = compute.operations[std::string(operation.name)];
+    spec.pipe = fmt::format("pipe{}", draw.below(pipes));
+    spec.latency_cycles = operation.of == OperationClass::kDivision ? draw.uniform(40, 900) : draw.uniform(2, 40);
+    if (draw.chance(0.3)) spec.lanes_per_cycle = compute.pipes[spec.pipe].lanes_per_cycle * draw.uniform(0.3, 1);
+  }
+  machine.compute = std::move(compute);
+  machine.noise.jitter_cycles = draw.uniform(0, 2.5);
+  machine.noise.outlier_probability = draw.uniform(0, 0.0005);
+  machine.noise.outlier_cycles = draw.uniform(100, 500);
+  return machine;
+}
+
+// Of an operation: the most of those that are tried.
+double true_throughput(const sim::MachineSpec& machine, const OperationInfo& operation,
+                       const sim::OperationSpec& spec) {
+  const sim::ComputeSpec& compute = *machine.compute;
+  const auto warps = static_cast<double>(*machine.info.max_threads_per_block / machine.info.warp_size);
+  const double lanes = spec.lanes_per_cycle > 0 ? spec.lanes_per_cycle : compute.pipes.at(spec.pipe).lanes_per_cycle;
+  const double loop = compute.loop_cycles / operations_per_round({.operation = operation.id});
+  double most = 0;
+  for (const double streams : {1.0, 4.0}) {
+    for (double some = 1; some <= warps; some *= 2) {
+      const double of_scheduler = std::ceil(some / compute.schedulers);
+      const double cycles = std::max({spec.latency_cycles / streams + loop,
+                                      of_scheduler * machine.info.warp_size * compute.schedulers / lanes,
+                                      of_scheduler * spec.instructions * compute.issue_cycles});
+      most = std::max(most, some * machine.info.warp_size / cycles);
+    }
+  }
+  return most;
+}
+
+struct PipeTally {
+  std::size_t asked = 0;
+  std::vector<std::string> wrong;
+};
+
+PipeTally judge_machine(std::uint64_t seed) {
+  const sim::MachineSpec machine = random_pipe_machine(seed);
+  const auto device = sim::make_sim_device(machine, seed, 1);
+  DiscoverOptions options;
+  options.elements = {"instructions"};
+  options.budget_seconds = 600;
+  log_if_asked(seed, options);
+  const Topology found = discover(*device, options);
+  PipeTally tally;
+  for (const OperationInfo& operation : operation_catalogue()) {
+    const Instruction* instruction = found.find_instruction(operation.name);
+    const auto spec = machine.compute->operations.find(std::string(operation.name));
+    const Attribute* latency = find(instruction->attributes, AttributeId::kLatency);
+    const Attribute* throughput = find(instruction->attributes, AttributeId::kThroughput);
+    ++tally.asked;
+    const auto expect = [&](bool right, const char* what, const Attribute& attribute, double truth) {
+      if (right) return;
+      tally.wrong.push_back(fmt::format("seed {}: {} {}: {} ({}), truth {}", seed, operation.name, what,
+                                        attribute.number().value_or(-1), attribute.detail, truth));
+    };
+    if (spec == machine.compute->operations.end()) {
+      expect(latency->reason == Reason::kNotSupported, "latency", *latency, 0);
+      continue;
+    }
+    // A chain waits for the pipe, too, where that needs longer for a warp.
+    const sim::ComputeSpec& compute = *machine.compute;
+    const double lanes = spec->second.lanes_per_cycle > 0 ? spec->second.lanes_per_cycle
+                                                          : compute.pipes.at(spec->second.pipe).lanes_per_cycle;
+    const double cycles = std::max(spec->second.latency_cycles, machine.info.warp_size * compute.schedulers / lanes);
+    const double rate = true_throughput(machine, operation, spec->second);
+    expect(latency->number() && std::abs(*latency->number() - cycles) <= 0.5 + 0.001 * cycles, "latency", *latency,
+           cycles);
+    expect(latency->number() && *latency->low <= cycles + 0.5 && *latency->high >= cycles - 0.5, "interval of latency",
+           *latency, cycles);
+    expect(throughput->number() && std::abs(*throughput->number() - rate) <= 0.01 * rate + 0.005, "throughput",
+           *throughput, rate);
+  }
+  return tally;
+}
+
+TEST(OperationTruth, RandomPipes) {
+  PipeTally all;
+  judge_seeds(first_seed(), std::min<std::uint64_t>(machines_wanted(), 200), judge_machine, [&](PipeTally tally) {
+    all.asked += tally.asked;
+    all.wrong.insert(all.wrong.end(), tally.wrong.begin(), tally.wrong.end());
+  });
+  for (std::size_t i = 0; i < std::min<std::size_t>(all.wrong.size(), 20); ++i) ADD_FAILURE() << all.wrong[i];
+  EXPECT_TRUE(all.wrong.empty()) << all.wrong.size() << " of " << all.asked;
+}
+
+// Operations of one pipe are told together, and those of two apart, or the pair is not told.
+std::vector<std::string> wrong_pairs(std::uint64_t seed) {
+  sim::MachineSpec machine = random_pipe_machine(seed);
+  const auto device = sim::make_sim_device(machine, seed, 1);
+  DiscoverOptions options;
+  options.elements = {"pipes"};
+  options.keep_samples = false;
+  options.budget_seconds = 600;
+  const Topology found = discover(*device, options);
+  const Attribute* pipes = find(found.compute, AttributeId::kPipes);
+  if (pipes == nullptr || !pipes->available()) return {};
+  std::map<std::string, std::size_t> place;
+  const auto& units = std::get<std::vector<std::string>>(pipes->value);
+  for (std::size_t i = 0; i < units.size(); ++i) {
+    const std::size_t names = units[i].find(": ");
+    std::istringstream words(names == std::string::npos ? units[i] : units[i].substr(names + 2));
+    for (std::string word; words >> word;) place[word] = i;
+  }
+  std::set<std::string> untold;
+  for (const char* detail : {"share_a_part", "not_told_apart"}) {
+    const Value* pairs = pipes->find_detail(detail);
+    if (pairs == nullptr) continue;
+    for (const std::string& pair : std::get<std::vector<std::string>>(*pairs)) untold.insert(pair);
+  }
+  std::vector<std::string> wrong;
+  for (const auto& [one, unit] : place) {
+    for (const auto& [other, other_unit] : place) {
+      if (one == other || untold.contains(one + " " + other) || untold.contains(other + " " + one)) continue;
+      const bool together = machine.compute->operations.at(one).pipe == machine.compute->operations.at(other).pipe;
+      if (together != (unit == other_unit)) wrong.push_back(fmt::format("seed {}: {} and {}", seed, one, other));
+    }
+  }
+  return wrong;
+}
+
+TEST(OperationTruth, RandomPipesAreToldApart) {
+  std::vector<std::string> wrong;
+  std::size_t machines = 0;
+  judge_seeds(first_seed(), std::min<std::uint64_t>(machines_wanted(), 200), wrong_pairs,
+              [&](const std::vector<std::string>& some) {
+                ++machines;
+                wrong.insert(wrong.end(), some.begin(), some.end());
+              });
+  for (std::size_t i = 0; i < std::min<std::size_t>(wrong.size(), 20); ++i) ADD_FAILURE() << wrong[i];
+  EXPECT_TRUE(wrong.empty()) << wrong.size() << " pairs of " << machines << " machines";
+}
+
+// Tables III and IV. 16 warps are the 512 threads of a block there.
+TEST(OperationTruth, WongsTablesComeOut) {
+  struct Row {
+    const char* operation;
+    double latency_cycles;
+    double per_clock;
+  };
+  constexpr Row kRows[] = {{"add.f32", 24, 7.9},          {"fma.f32", 24, 7.9},        {"mul.f32", 24, 11.2},
+                           {"add.f64", 48, 1.0},          {"fma.f64", 48, 1.0},        {"div.full.f32", 137, 1.5},
+                           {"mul.hi.u32", 144, 1.0},      {"mul.hi.s32", 180, 0.77},   {"mul24.u32", 24, 7.9},
+                           {"sin.approx.f32", 48, 2.0},   {"ex2.approx.f32", 48, 2.0}, {"sqrt.approx.f32", 56, 2.0},
+                           {"rsqrt.approx.f32", 28, 2.0}, {"lg2.approx.f32", 28, 2.0}, {"div.approx.f32", 52, 1.9},
+                           {"add.s32", 24, 7.9},          {"mul.s32", 96, 1.7},        {"mad.s32", 120, 1.4},
+                           {"div.u32", 608, 0.28},        {"div.s32", 684, 0.23},      {"rem.u32", 728, 0.24},
+                           {"rem.s32", 784, 0.20},        {"div.rn.f64", 1366, 0.063}, {"xor.b32", 24, 7.9},
+                           {"sad.u32", 24, 7.9}};
+  const auto device = sim::make_sim_device(sim::parse_machine(*sim::builtin_machine("gt200")), 1);
+  DiscoverOptions options;
+  options.elements = {"instructions"};
+  const Topology found = discover(*device, options);
+  for (const Row& row : kRows) {
+    const Instruction* instruction = found.find_instruction(row.operation);
+    ASSERT_NE(instruction, nullptr) << row.operation;
+    const Attribute* latency = find(instruction->attributes, AttributeId::kLatency);
+    const Attribute* throughput = find(instruction->attributes, AttributeId::kThroughput);
+    // Whole clocks, and two digits.
+    EXPECT_NEAR(latency->number().value_or(0), row.latency_cycles, 0.5 + 0.001 * row.latency_cycles) << row.operation;
+    EXPECT_NEAR(throughput->number().value_or(0), row.per_clock, 0.02 * row.per_clock + 0.005) << row.operation;
+  }
+}
+
+}  // namespace
+}  // namespace gputopo::truth

@@ -1,0 +1,65 @@
+// What an operation takes, from cycles that are written down.
+#include "probe/operation_decision.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace gputopo::probe {
+namespace {
+
+using testing::HasSubstr;
+
+TEST(OperationLatency, IsWhatMoreRoundsTookLonger) {
+  const auto decision = decide_operation_latency({2, {4160, 4160, 4160}}, {6, {12400, 12400, 12400}}, 512);
+  ASSERT_TRUE(decision.value);
+  EXPECT_NEAR(decision.value->value, (2060.0 - 12) / 512, 1e-9);
+  // The loop may have taken so much of it.
+  EXPECT_NEAR(decision.value->interval.low, (2060.0 - 24) / 512, 1e-9);
+  EXPECT_NEAR(decision.value->interval.high, 2060.0 / 512, 1e-9);
+}
+
+TEST(OperationLatency, IsNoneWhereMoreRoundsTookNoLonger) {
+  const auto decision = decide_operation_latency({2, {500}}, {6, {500}}, 512);
+  EXPECT_FALSE(decision.value);
+  EXPECT_THAT(decision.why_not, HasSubstr("took no longer"));
+  EXPECT_FALSE(decide_operation_latency({2, {}}, {6, {500}}, 512).value);
+  EXPECT_FALSE(decide_operation_latency({6, {100}}, {6, {500}}, 512).value);
+}
+
+TEST(OperationLatency, IsNoneWhereCopiesDiffer) {
+  const auto decision = decide_operation_latency({2, {4000, 4000}}, {6, {12000, 13000}}, 512);
+  EXPECT_FALSE(decision.value);
+  EXPECT_THAT(decision.why_not, HasSubstr("12000 to 13000 cycles"));
+}
+
+TEST(OperationLatency, HasAnIntervalThatHoldsAllCopies) {
+  const auto decision = decide_operation_latency({2, {4000, 4000, 4000}}, {6, {12000, 12010, 12100}}, 500);
+  ASSERT_TRUE(decision.value);
+  EXPECT_NEAR(decision.value->value, (8010.0 / 4 - 12) / 500, 1e-9);
+  EXPECT_NEAR(decision.value->interval.low, (8000.0 / 4 - 24) / 500, 1e-9);
+  EXPECT_NEAR(decision.value->interval.high, 8100.0 / 4 / 500, 1e-9);
+}
+
+TEST(OperationThroughput, CountsTheOperationsOfAllLanes) {
+  // 32 warps of 32 lanes, 512 operations each, in 4096 cycles a round.
+  const auto decision = decide_operation_throughput({2, {8300, 8310}}, {6, {24684, 24694}}, 512, 1024);
+  ASSERT_TRUE(decision.value);
+  EXPECT_NEAR(decision.value->value, 128, 0.1);
+  EXPECT_LE(decision.value->interval.low, decision.value->value);
+  EXPECT_GE(decision.value->interval.high, decision.value->value);
+}
+
+TEST(OperationThroughput, LeavesOutOneBlockOfMany) {
+  std::vector<double> cycles(20, 24000);
+  cycles[7] = 90000;
+  const auto decision = decide_operation_throughput({2, std::vector<double>(20, 8000)}, {6, cycles}, 512, 1024);
+  ASSERT_TRUE(decision.value);
+  EXPECT_NEAR(decision.value->value, 131.072, 0.001);
+}
+
+TEST(OperationThroughput, IsNoneWhereSmsDiffer) {
+  EXPECT_FALSE(decide_operation_throughput({2, {8000, 8000}}, {6, {24000, 28000}}, 512, 1024).value);
+}
+
+}  // namespace
+}  // namespace gputopo::probe
