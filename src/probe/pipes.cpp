@@ -177,6 +177,11 @@ Attribute measure_pipes(Lab& lab) {
   Attribute attribute = measured(lab.conditions(), units, "", std::nullopt, "pairs_of_operations");
   attribute.add_detail("lanes_per_clk", widths);
   if (!pipes.partly.empty()) attribute.add_detail("share_a_part", names_of(pipes.partly, alone.operations));
+  if (!pipes.across.empty()) {
+    attribute.add_detail("share_across_units", names_of(pipes.across, alone.operations));
+    attribute.flags.emplace_back(
+        "shares_across_units: some pairs slow one another down although others of their units do not");
+  }
   if (!pipes.undecided.empty()) attribute.add_detail("not_told_apart", names_of(pipes.undecided, alone.operations));
   if (!alone.not_full.empty()) attribute.add_detail("fill_no_unit", alone.not_full);
   attribute.add_detail("operations", names);

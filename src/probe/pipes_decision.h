@@ -28,9 +28,12 @@ struct Pipes {
   std::vector<std::vector<std::size_t>> groups;  // operations that share a unit, by their first member
   std::vector<OperationPair> partly;             // that share a part of one
   std::vector<OperationPair> undecided;          // too unlike, or so quick that to issue both takes as long
+  std::vector<OperationPair> across;             // that share one, though others of their groups do not
   std::vector<std::vector<double>> shared;       // [i][j], j > i: which part of the shorter one's time came on top
 };
 
+// Of a group every two share a unit, or are undecided: what reads registers through the same port slows one another
+// down as well, and would chain all units together.
 [[nodiscard]] Pipes decide_pipes(const PairTimes& times, const PipesParameters& parameters = {});
 
 }  // namespace gputopo::probe

@@ -52,11 +52,13 @@ bool has_some_value(const Instruction& instruction) {
   return std::ranges::any_of(instruction.attributes, [](const auto& entry) { return entry.second.available(); });
 }
 
-// What a peak is of: "f32", "matrix f16"; empty of what is no arithmetic.
+// What a peak is of: "f32", "matrix f16", "sparse matrix f16", which counts what it leaves out; empty of what is no
+// arithmetic.
 std::string kind_of_peak(const OperationInfo& operation) {
   if (operation.of == OperationClass::kArithmetic) return std::string(to_string(operation.type));
   if (operation.of != OperationClass::kMatrix) return "";
-  return fmt::format("matrix {}", operation.name.substr(operation.name.rfind('.') + 1));
+  return fmt::format("{}matrix {}", operation.name.starts_with("mma.sp.") ? "sparse " : "",
+                     operation.name.substr(operation.name.rfind('.') + 1));
 }
 
 bool counts_whole_numbers(const OperationInfo& operation) {

@@ -40,6 +40,20 @@ TEST(Pipes, OfWhatIsIssuedAsQuicklyAreNotTold) {
   EXPECT_THAT(pipes.undecided, ElementsAre(Pair(0, 1)));
 }
 
+// As on an H200, where shifts slow fused multiply-adds down, and logic does not.
+TEST(Pipes, AreNotChainedByWhatSharesSomethingElse) {
+  PairTimes pairs = times({1, 2, 2, 2, 2});
+  pairs.mixed[0][1] = pairs.mixed[0][2] = 2;
+  pairs.mixed[0][3] = 2.9;
+  pairs.mixed[0][4] = 3;
+  pairs.mixed[1][2] = pairs.mixed[1][3] = pairs.mixed[2][3] = 4;
+  pairs.mixed[3][4] = 3.9;
+  pairs.mixed[1][4] = pairs.mixed[2][4] = 2;
+  const Pipes pipes = decide_pipes(pairs);
+  EXPECT_THAT(pipes.groups, ElementsAre(ElementsAre(0, 4), ElementsAre(1, 2, 3)));
+  EXPECT_THAT(pipes.across, ElementsAre(Pair(0, 3), Pair(3, 4)));
+}
+
 TEST(Pipes, MayBeSharedInPart) {
   PairTimes pairs = times({1, 4, 4});
   pairs.mixed[0][1] = 4.5;
