@@ -263,7 +263,7 @@ Survey begin_survey(Lab& lab, const Site& site) {
   return survey;
 }
 
-Survey complete_survey(Lab& lab, Survey survey, const TranslationOf& translation_of) {
+Survey complete_survey(Lab& lab, Survey survey, const Translation& translation) {
   Lab of_cold = lab.another();
   run_cold(of_cold, survey);
   survey.cold_conditions = of_cold.conditions();
@@ -279,9 +279,7 @@ Survey complete_survey(Lab& lab, Survey survey, const TranslationOf& translation
       sweep_footprints(lab, survey);
       find_levels(survey);
     } while (fetched_at_once(lab, survey) < survey.fetch_bytes);
-    const std::uint64_t largest = survey.footprints_bytes.back();
-    const Translation translation = translation_of ? translation_of(largest) : Translation{};
-    if (translation.free_bytes > 0 && translation.free_bytes < largest) {
+    if (translation.free_bytes > 0 && translation.free_bytes < survey.footprints_bytes.back()) {
       set_translation_aside(lab, survey, translation);
     }
     if (survey.counts_in_places) sweep_in_places(lab, survey);

@@ -178,7 +178,7 @@ TlbSurvey survey_with(const PageWalker& walker) {
     TlbLevel& level = looked.level;
     // Up to there loads miss no further level, too.
     const std::uint64_t most_bytes =
-        i + 1 < steps.size() ? points[steps[i + 1].rise.last_before].reach_bytes : points.back().reach_bytes;
+        i + 1 < steps.size() ? points[steps[i + 1].rise.last_before].reach_bytes : walker.largest_bytes();
     level.penalty = penalty_of(walker, level, step, nearer, survey.levels, most_bytes);
     if (level.penalty) {
       level.miss_cycles = level.penalty->cycles;

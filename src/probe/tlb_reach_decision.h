@@ -17,8 +17,8 @@ namespace gputopo::probe {
 // ---- Coarsely ----
 
 struct CoarseEdgeParameters {
-  // Numbers of pages that are tried at once. More: fewer launches, and more programs, which run one after the other.
-  std::uint64_t at_once = 3;
+  // Numbers of pages that are tried at once. More: fewer launches, and longer ones.
+  std::uint64_t at_once = 8;
   // The edge is near enough at one page in so many: as near as it takes for the exact reach to begin with.
   std::uint64_t near = 256;
   // Standard deviations of chance that are misses. Larger: the edge comes out later.

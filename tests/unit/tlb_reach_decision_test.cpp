@@ -162,44 +162,44 @@ TEST(TlbGrowth, NoGrowthBeginsNowhere) {
 
 constexpr double kLoads = 4096;  // of a walk
 
-MissedPartsOf parts_of(const TlbModel& tlb, std::size_t& programs) {
-  return [tlb, &programs](const std::vector<std::uint64_t>& tries) {
-    programs += tries.size();
+MissedPartsOf parts_of(const TlbModel& tlb, int& calls) {
+  return [tlb, &calls](const std::vector<std::uint64_t>& tries) {
+    ++calls;
     std::vector<MissedPart> parts;
     for (const std::uint64_t pages : tries) parts.push_back({tlb.missed(pages) / static_cast<double>(pages), kLoads});
     return parts;
   };
 }
 
-TEST(TlbCoarseEdge, IsNearInAFewPrograms) {
-  std::size_t programs = 0;
+TEST(TlbCoarseEdge, IsNearInAFewLooks) {
+  int calls = 0;
   const stats::Interval pages =
-      find_coarse_edge(1024, 4096, {.rise_cycles = 20}, parts_of(TlbModel::even(1, 2000), programs)).pages;
+      find_coarse_edge(1024, 4096, {.rise_cycles = 20}, parts_of(TlbModel::even(1, 2000), calls)).pages;
   EXPECT_LE(pages.low, 2000);
   EXPECT_GT(pages.high, 2000);
   EXPECT_LE(pages.high - pages.low, 2000.0 / 256 + 1);
-  EXPECT_LE(programs, 16);
+  EXPECT_LE(calls, 4);
 }
 
 TEST(TlbCoarseEdge, OfNeighboursIsKnown) {
-  std::size_t programs = 0;
+  int calls = 0;
   const stats::Interval pages =
-      find_coarse_edge(16, 17, {.rise_cycles = 20}, parts_of(TlbModel::even(1, 16), programs)).pages;
+      find_coarse_edge(16, 17, {.rise_cycles = 20}, parts_of(TlbModel::even(1, 16), calls)).pages;
   EXPECT_EQ(pages.low, 16);
   EXPECT_EQ(pages.high, 17);
-  EXPECT_EQ(programs, 0);
-  EXPECT_EQ(find_coarse_edge(16, 16, {}, parts_of(TlbModel::even(1, 16), programs)).pages.high, 16);
+  EXPECT_EQ(calls, 0);
+  EXPECT_EQ(find_coarse_edge(16, 16, {}, parts_of(TlbModel::even(1, 16), calls)).pages.high, 16);
 }
 
 TEST(TlbCoarseEdge, IsLowerByWhatNoiseMayHide) {
-  std::size_t programs = 0;
+  int calls = 0;
   const MissSignature noisy{.rise_cycles = 10, .false_part = 0.2, .line_error = 0.4, .line_error_lines = 16};
-  const CoarseEdge edge = find_coarse_edge(256, 1024, noisy, parts_of(TlbModel::even(1, 400), programs));
+  const CoarseEdge edge = find_coarse_edge(256, 1024, noisy, parts_of(TlbModel::even(1, 400), calls));
   EXPECT_NEAR(edge.pages.low, edge.pages.high * (1 - 3 * 0.4 * std::sqrt(16.0 / 400)), 6);
   const CoarseEdgeParameters parameters;
   EXPECT_NEAR(edge.untold_by_chance, parameters.untold_chance * parameters.deviations * std::sqrt(0.2 / kLoads), 1e-4);
   const MissSignature hidden{.rise_cycles = 10, .false_part = 0.2, .line_error = 100, .line_error_lines = 16};
-  const stats::Interval untold = find_coarse_edge(256, 1024, hidden, parts_of(TlbModel::even(1, 400), programs)).pages;
+  const stats::Interval untold = find_coarse_edge(256, 1024, hidden, parts_of(TlbModel::even(1, 400), calls)).pages;
   EXPECT_GE(untold.low, 0.4 * untold.high) << "not by more than half";
 }
 
