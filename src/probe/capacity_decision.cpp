@@ -29,8 +29,9 @@ struct Standing {
 Standing standing_of(const CapacityEvidence& evidence, const CapacityDecisionParameters& parameters) {
   const SizeView& resident = *evidence.resident;
   Standing standing{.best = resident, .method = "resident_backwards"};
-  if (evidence.is_behind && evidence.is_shared)
+  if (evidence.is_behind && evidence.is_shared) {
     standing.best.interval.low -= parameters.kept_by_nearer * resident.bytes;
+  }
   if (evidence.fits && !evidence.is_behind) {
     // Behind another cache a footprint also fits when the two hold it together: no lower bound of this one. And it may
     // be as much too large as its interval says: where reading backwards is exact (LRU), a little more proves nothing.

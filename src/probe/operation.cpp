@@ -86,11 +86,6 @@ std::vector<Outcome> run(Lab& lab, const std::vector<Trial>& trials) {
   return outcomes;
 }
 
-std::uint32_t most_warps(const DeviceInfo& info) {
-  const std::uint64_t threads = info.max_threads_per_block.value_or(std::uint64_t{kMaxOperationWarps} * info.warp_size);
-  return static_cast<std::uint32_t>(std::clamp<std::uint64_t>(threads / info.warp_size, 1, kMaxOperationWarps));
-}
-
 // One chain: of one warp, and of ever more.
 std::vector<Trial> first_trials(OperationId operation, std::uint32_t warps) {
   std::vector<Trial> trials = {{.operation = operation, .every_sm = false, .copies = kCopies}};
@@ -228,9 +223,14 @@ class Operation {
 
 }  // namespace
 
+std::uint32_t most_operation_warps(const DeviceInfo& info) {
+  const std::uint64_t threads = info.max_threads_per_block.value_or(std::uint64_t{kMaxOperationWarps} * info.warp_size);
+  return static_cast<std::uint32_t>(std::clamp<std::uint64_t>(threads / info.warp_size, 1, kMaxOperationWarps));
+}
+
 std::vector<OperationFinding> measure_operations(Lab& lab, std::span<const OperationId> operations) {
   const OperationParameters parameters;
-  const std::uint32_t warps = most_warps(lab.info());
+  const std::uint32_t warps = most_operation_warps(lab.info());
   std::map<OperationId, Operation> found;
   std::vector<Trial> trials;
   for (const OperationId id : operations) {

@@ -1,6 +1,7 @@
 // What operations take, and how many an SM does at a time.
 #pragma once
 
+#include <cstdint>
 #include <span>
 #include <vector>
 
@@ -8,6 +9,9 @@
 #include "probe/lab.h"
 
 namespace gputopo::probe {
+
+// As many as a block may have, on this device.
+[[nodiscard]] std::uint32_t most_operation_warps(const DeviceInfo& info);
 
 struct OperationFinding {
   Attribute latency;

@@ -15,6 +15,7 @@
 
 #include "probe/evidence.h"
 #include "probe/intervals.h"
+#include "probe/operation.h"
 #include "probe/pipes_decision.h"
 #include "stats/descriptive.h"
 
@@ -43,11 +44,6 @@ constexpr std::uint32_t kManyRounds = 4;
 constexpr std::uint32_t kStreams = 4;  // chains of a warp, of which two are of each operation
 // Twice as many warps take at least so many times as long where a unit is full, and as long where it is not.
 constexpr double kFull = 1.6;
-
-std::uint32_t most_warps(const DeviceInfo& info) {
-  const std::uint64_t threads = info.max_threads_per_block.value_or(std::uint64_t{kMaxOperationWarps} * info.warp_size);
-  return static_cast<std::uint32_t>(std::clamp<std::uint64_t>(threads / info.warp_size, 1, kMaxOperationWarps));
-}
 
 OperationProgram program_of(OperationId one, std::optional<OperationId> other, std::uint32_t warps,
                             std::uint32_t rounds) {
@@ -156,7 +152,7 @@ SampleTable table_of(const Pipes& pipes) {
 }  // namespace
 
 Attribute measure_pipes(Lab& lab) {
-  const std::uint32_t warps = most_warps(lab.info());
+  const std::uint32_t warps = most_operation_warps(lab.info());
   const Alone alone = run_alone(lab, warps);
   if (alone.operations.size() < 2) {
     throw NotSupportedError("the device has fewer than two of the operations that tell units, or they fill none");

@@ -9,19 +9,27 @@
 namespace gputopo {
 namespace {
 
-Topology discover_constants(std::uint32_t set_interleave_bytes) {
+// Of the nearest constant cache of an H200, which differs by these.
+struct ConstantCache {
+  std::uint64_t size_bytes;
+  std::uint32_t sector_bytes;
+  std::uint32_t ways;
+  std::uint32_t set_interleave_bytes = 0;
+};
+
+Topology discover_constants(const ConstantCache& wanted) {
   sim::MachineSpec machine = sim::parse_machine(*sim::builtin_machine("h200"));
   truth::take_groups(machine, 8);
   for (sim::CacheSpec& cache : machine.caches) {
     if (cache.id != "constant_l1") continue;
-    cache.size_bytes = 4608;
+    cache.size_bytes = wanted.size_bytes;
     cache.line_bytes = 128;
-    cache.sector_bytes = 64;
-    cache.ways = 2;
+    cache.sector_bytes = wanted.sector_bytes;
+    cache.ways = wanted.ways;
     cache.set_ways.clear();
     cache.replacement = sim::Replacement::kLru;
     cache.index = sim::IndexHash::kModulo;
-    cache.set_interleave_bytes = set_interleave_bytes;
+    cache.set_interleave_bytes = wanted.set_interleave_bytes;
   }
   DiscoverOptions options;
   options.elements = {"constant_l1"};
@@ -30,7 +38,8 @@ Topology discover_constants(std::uint32_t set_interleave_bytes) {
 }
 
 TEST(NeighbourSetsTruth, TheSizeOfASetIsNotThatOfTheCache) {
-  const Topology topology = discover_constants(1024);
+  const Topology topology =
+      discover_constants({.size_bytes = 4608, .sector_bytes = 64, .ways = 2, .set_interleave_bytes = 1024});
   EXPECT_TRUE(topology.find_attribute("constant_l1", "latency")->available());
   for (const char* what : {"size", "line_size"}) {
     EXPECT_EQ(topology.find_attribute("constant_l1", what)->reason, Reason::kInconclusive) << what;
@@ -38,29 +47,14 @@ TEST(NeighbourSetsTruth, TheSizeOfASetIsNotThatOfTheCache) {
 }
 
 TEST(NeighbourSetsTruth, LinesInTurnAreMeasured) {
-  const Topology topology = discover_constants(0);
+  const Topology topology = discover_constants({.size_bytes = 4608, .sector_bytes = 64, .ways = 2});
   EXPECT_EQ(topology.find_attribute("constant_l1", "size")->number(), 4608);
   EXPECT_EQ(topology.find_attribute("constant_l1", "line_size")->number(), 128);
 }
 
 // Smaller than every footprint: only the tiny array fits, and that is too little to say that neighbours share a set.
 TEST(NeighbourSetsTruth, ACacheOfThreeLinesIsMeasured) {
-  sim::MachineSpec machine = sim::parse_machine(*sim::builtin_machine("h200"));
-  truth::take_groups(machine, 8);
-  for (sim::CacheSpec& cache : machine.caches) {
-    if (cache.id != "constant_l1") continue;
-    cache.size_bytes = 384;
-    cache.line_bytes = 128;
-    cache.sector_bytes = 32;
-    cache.ways = 3;
-    cache.set_ways.clear();
-    cache.replacement = sim::Replacement::kLru;
-    cache.index = sim::IndexHash::kModulo;
-  }
-  DiscoverOptions options;
-  options.elements = {"constant_l1"};
-  options.attributes = {"size", "line_size"};
-  const Topology topology = truth::discover_machine(machine, 1, std::move(options)).topology;
+  const Topology topology = discover_constants({.size_bytes = 384, .sector_bytes = 32, .ways = 3});
   EXPECT_EQ(topology.find_attribute("constant_l1", "size")->number(), 384);
   EXPECT_EQ(topology.find_attribute("constant_l1", "line_size")->number(), 128);
 }
