@@ -169,6 +169,8 @@ struct ElementInfo {
 [[nodiscard]] bool has_element(Vendor vendor, ElementId element);
 // The level behind an element on a vendor's GPUs.
 [[nodiscard]] std::optional<ElementId> next_of(Vendor vendor, ElementId element);
+// The cache that loads of the same space look up before it; nothing for the nearest.
+[[nodiscard]] std::optional<ElementId> before_in_space(Vendor vendor, ElementId element);
 [[nodiscard]] Coverage coverage_of(Vendor vendor, ElementId element, AttributeId attribute);
 
 }  // namespace gputopo

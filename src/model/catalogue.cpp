@@ -135,6 +135,16 @@ std::vector<const ElementInfo*> elements_of(Vendor vendor) {
   return elements;
 }
 
+std::optional<ElementId> before_in_space(Vendor vendor, ElementId element) {
+  const ElementInfo& info = info_of(element);
+  for (const ElementInfo* other : elements_of(vendor)) {
+    const bool is_before =
+        other->kind == ElementKind::kDataCache && other->space == info.space && other->depth + 1 == info.depth;
+    if (is_before) return other->id;
+  }
+  return std::nullopt;
+}
+
 std::optional<ElementId> next_of(Vendor vendor, ElementId element) {
   for (const ElementInfo* info = &info_of(element); info->has_next();) {
     info = &info_of(info->next);

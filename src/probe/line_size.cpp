@@ -37,12 +37,15 @@ Line line_by_packing(Lab& lab, const Cache& cache, double all_bytes) {
     const ChaseArray array = make_array(cache.site(), wanted / block * block, element, Order::kShuffled);
     const std::vector<PackingPlace> places = random_halves(array, static_cast<std::uint32_t>(half / element), random);
     const auto first = static_cast<std::size_t>(0.5 * all_bytes / static_cast<double>(half));
-    const auto bytes = static_cast<double>(pack(lab, cache, array, places, first).size() * half);
+    const Packed halves = pack(lab, cache, array, places, first);
+    const auto bytes = static_cast<double>(halves.places.size() * half);
+    const double nearer_bytes = halves.nearer_elements * static_cast<double>(element);
     packed.emplace_back(fmt::format("packed_bytes_halves_of_{}", block), bytes);
-    lab.log(fmt::format("line: halves of {} B hold {:.0f} B, all {:.0f} B", block, bytes, all_bytes));
+    lab.log(fmt::format("line: halves of {} B hold {:.0f} B, {:.1f} B of them nearer, all {:.0f} B", block, bytes,
+                        nearer_bytes, all_bytes));
     const auto possible = static_cast<double>(places.size() * half);
-    const std::optional<bool> lines = are_halves_lines(bytes, all_bytes, possible, kParameters);
-    if (!lines) throw Inconclusive("there is no room for as many half lines as would fill the cache");
+    const std::optional<bool> lines = are_halves_lines({bytes - nearer_bytes, bytes}, all_bytes, possible, kParameters);
+    if (!lines) throw Inconclusive("what halves of lines and whole ones would hold is not told apart here");
     if (*lines) break;
     line = block;
   }

@@ -7,12 +7,17 @@
 
 namespace gputopo::probe {
 
-std::optional<bool> are_halves_lines(double bytes, double all_bytes, double possible_bytes,
+std::optional<bool> are_halves_lines(const stats::Interval& bytes, double all_bytes, double possible_bytes,
                                      const LineSizeParameters& parameters) {
   const double of_lines = std::min(all_bytes, possible_bytes);
   const double of_halves = std::min(all_bytes / 2, possible_bytes);
   if (of_lines < parameters.packed_contrast * of_halves) return std::nullopt;
-  return bytes > of_halves * std::pow(of_lines / of_halves, parameters.packed_middle);
+  const double middle = of_halves * std::pow(of_lines / of_halves, parameters.packed_middle);
+  // What a nearer cache keeps besides is less than that one: only one of the two is between the least and the most.
+  const bool may_be_halves = bytes.low <= middle;
+  const bool may_be_lines = bytes.high >= parameters.packed_near * of_lines;
+  if (bytes.low < bytes.high && may_be_halves && may_be_lines) return std::nullopt;
+  return !may_be_halves;
 }
 
 LineReferences::LineReferences(double held_bytes, std::uint64_t fetch_bytes, std::uint64_t limit_bytes,

@@ -9,6 +9,8 @@
 #include <optional>
 #include <vector>
 
+#include "stats/descriptive.h"
+
 namespace gputopo::probe {
 
 struct LineSizeParameters {
@@ -25,6 +27,8 @@ struct LineSizeParameters {
   // Of the bytes that the cache holds in all, what halves of blocks hold: all where a half is a line or several, half
   // where it is half a line. This is between them, as a part of the way in octaves.
   double packed_middle = 0.53;
+  // Of what lines hold, the least that is taken for all of them where a nearer cache may have kept some of it.
+  double packed_near = 0.9;
   // How many times what halves of lines would hold there must be of lines, for anything to lie between them: where the
   // space has a limit, all halves may fit.
   double packed_contrast = 1.25;
@@ -38,10 +42,11 @@ struct LineSizeParameters {
   double packed_capacities = 8;
 };
 
-// Whether halves of blocks that hold `bytes` together, of a cache that holds `all_bytes`, are lines of their own;
-// `possible_bytes`: what all halves are that there is room for. Nothing where it would look alike.
-[[nodiscard]] std::optional<bool> are_halves_lines(double bytes, double all_bytes, double possible_bytes,
-                                                   const LineSizeParameters& parameters = {});
+// Whether halves of blocks that hold `bytes` together, of a cache that holds `all_bytes`, are lines of their own. The
+// least of `bytes` is without what a nearer cache may have kept. `possible_bytes`: what all halves are that there is
+// room for. Nothing where it would look alike.
+[[nodiscard]] std::optional<bool> are_halves_lines(const stats::Interval& bytes, double all_bytes,
+                                                   double possible_bytes, const LineSizeParameters& parameters = {});
 
 // What a footprint misses with every line touched, beside what half of it does.
 struct LineReference {

@@ -86,6 +86,15 @@ std::vector<double> FitTest::misses_per_pass(const std::vector<Group>& groups, c
   return misses;
 }
 
+double FitTest::nearer_per_pass(const Group& group, std::size_t copies) {
+  if (cache_.nearer_bytes == 0 || group.empty()) return 0;
+  std::vector<double> parts;
+  for (const ChaseResult& result : lab_.chase(std::vector<ChaseProgram>(copies, program_of({}, group)))) {
+    parts.push_back(stats::fraction_below(result.steps.back().histogram, cache_.hit_floor_cycles()));
+  }
+  return stats::median(parts) * elements_in(group);
+}
+
 double FitTest::band_count(const stats::Histogram& histogram) const {
   const auto& levels = cache_.survey->levels;
   const std::size_t next = std::min(cache_.last_level + 2, levels.size() - 1);
@@ -116,13 +125,15 @@ ChaseProgram FitTest::program_of(const Group& taken, const Group& group) const {
                        {.kind = StepKind::kCounted, .loads = counted}});
 }
 
-PackingGroup pack(Lab& lab, const Cache& cache, const ChaseArray& array, const std::vector<PackingPlace>& places,
-                  std::size_t first, double patience) {
+Packed pack(Lab& lab, const Cache& cache, const ChaseArray& array, const std::vector<PackingPlace>& places,
+            std::size_t first, double patience) {
   FitTest test(lab, cache, array, places);
   const PackingTrial trial = [&](const std::vector<PackingGroup>& groups, const PackingGroup& taken) {
     return test.fit(groups, taken);
   };
-  return PackingSearch(places.size(), first, patience, trial, kParameters).run();
+  Packed packed{.places = PackingSearch(places.size(), first, patience, trial, kParameters).run()};
+  packed.nearer_elements = test.nearer_per_pass(packed.places, lab.parameters().copies);
+  return packed;
 }
 
 double packed_bytes(Lab& lab, const Cache& cache) {
@@ -141,9 +152,11 @@ double packed_bytes(Lab& lab, const Cache& cache) {
     std::iota(elements.begin(), elements.end(), i);
   }
   const auto first = static_cast<std::size_t>(guess / static_cast<double>(place));
-  const double bytes = static_cast<double>(pack(lab, cache, array, places, first).size() * place);
-  lab.log(fmt::format("packed: {:.0f} B in places of {} B", bytes, place));
-  return bytes;
+  const Packed packed = pack(lab, cache, array, places, first);
+  const double bytes = static_cast<double>(packed.places.size() * place);
+  const double nearer_bytes = packed.nearer_elements * static_cast<double>(element);
+  lab.log(fmt::format("packed: {:.0f} B in places of {} B, {:.1f} B of them nearer", bytes, place, nearer_bytes));
+  return nearer_bytes < kParameters.nearer_places * static_cast<double>(place) ? bytes : 0;
 }
 
 }  // namespace gputopo::probe

@@ -13,6 +13,12 @@
 
 namespace gputopo::probe {
 
+// What is resident together, and how much of it may be so in a nearer cache only.
+struct Packed {
+  PackingGroup places;  // in their order of trial
+  double nearer_elements = 0;
+};
+
 // A place: elements of an array (each of the cache's nearest fetch) that are loaded or left out together.
 using PackingPlace = std::vector<std::uint32_t>;
 
@@ -28,6 +34,8 @@ class FitTest {
   // fit misses at least once a pass; kDecision is in between.
   [[nodiscard]] std::vector<double> misses_per_pass(const std::vector<Group>& groups, const Group& taken,
                                                     std::size_t copies);
+  // The median of some copies of the elements that a nearer cache serves each pass: this one may have lost them.
+  [[nodiscard]] double nearer_per_pass(const Group& group, std::size_t copies);
   static constexpr double kDecision = PackingParameters{}.max_misses;
   // Learns better how many loads look like misses, where that is not known well enough for so many elements.
   void sharpen(double elements);
@@ -53,13 +61,14 @@ class FitTest {
 // a probability of e^-2 for each such set. Beyond it what is missing is less than a place or two of hundreds.
 inline constexpr double kPackingPatience = 3;
 
-// The places, in their order of trial, that are resident together; `array` is what they are elements of. See
-// PackingSearch for `first` and `patience`.
-[[nodiscard]] PackingGroup pack(Lab& lab, const Cache& cache, const ChaseArray& array,
-                                const std::vector<PackingPlace>& places, std::size_t first,
-                                double patience = kPackingPatience);
+// The places that are resident together; `array` is what they are elements of. See PackingSearch for `first` and
+// `patience`.
+[[nodiscard]] Packed pack(Lab& lab, const Cache& cache, const ChaseArray& array,
+                          const std::vector<PackingPlace>& places, std::size_t first,
+                          double patience = kPackingPatience);
 
-// Bytes that a cache holds, from places of one fetch each; 0 where it is too large for this.
+// Bytes that a cache holds, from places of one fetch each; 0 where it is too large for this, or a nearer cache keeps
+// some of what seems to fit.
 [[nodiscard]] double packed_bytes(Lab& lab, const Cache& cache);
 
 }  // namespace gputopo::probe

@@ -42,6 +42,8 @@ struct PackingParameters {
   // Places up to which a cache is packed place by place. More: exact sizes of larger caches; the time grows with the
   // square.
   double max_places = 400;
+  // Places that a nearer cache may serve of what was packed: from so many on it may have kept what this one lost.
+  double nearer_places = 0.5;
   // Array of the places, in capacities: sets of two ways then find room for each but one in some hundreds.
   double capacities = 6;
   // Groups that are tried at once. More: fewer rounds; but what fits together is taken in turn.

@@ -101,7 +101,8 @@ std::optional<Conflict> conflict_by_eviction(Lab& lab, const Cache& cache, const
 LineGroup packed_lines(Lab& lab, const Cache& cache, const Structure& structure,
                        const std::vector<PackingPlace>& places) {
   LineGroup packed = pack(lab, cache, structure.array, places, static_cast<std::size_t>(structure.sets.lines),
-                          kParameters.packing_patience);
+                          kParameters.packing_patience)
+                         .places;
   if (packed.size() < least_lines(cache, structure.array)) {
     throw Inconclusive(fmt::format("the {} lines that it holds are less than twice what is before it", packed.size()));
   }

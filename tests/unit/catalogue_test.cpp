@@ -98,6 +98,13 @@ TEST(Catalogue, LevelsLeadOutwards) {
   }
 }
 
+TEST(Catalogue, BeforeInSpaceIsTheNearerCacheOfTheSameLoads) {
+  EXPECT_EQ(before_in_space(Vendor::kNvidia, ElementId::kConstantL15), ElementId::kConstantL1);
+  EXPECT_EQ(before_in_space(Vendor::kNvidia, ElementId::kConstantL1), std::nullopt);
+  EXPECT_EQ(before_in_space(Vendor::kNvidia, ElementId::kL2), std::nullopt) << "loads that bypass L1";
+  EXPECT_EQ(before_in_space(Vendor::kAmd, ElementId::kL3), ElementId::kL2);
+}
+
 TEST(Catalogue, CachesOfOneSpaceHaveADepthEach) {
   for (const Vendor vendor : kVendors) {
     std::set<std::pair<Space, std::size_t>> places;

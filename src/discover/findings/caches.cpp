@@ -105,7 +105,13 @@ Cache CacheFindings::locate(ElementId element) {
   if (info.space == Space::kGlobal) require_l1_caching();
   if (!found.site.exclusive) {
     require_apart_from_l2(found, info.depth);
-    return probe::find_cache(found, info.depth, false);
+    Cache cache = probe::find_cache(found, info.depth, false);
+    // What the sweep of ever more footprints shows of one that is smaller than the first is nothing.
+    const std::optional<ElementId> nearer = before_in_space(vendor_, element);
+    const probe::Capacity* of_nearer =
+        nearer ? capacities_.find(*nearer, [&] { return make_capacity(*nearer); }) : nullptr;
+    if (of_nearer) cache.nearer_bytes = std::max(cache.nearer_bytes, static_cast<std::uint64_t>(of_nearer->bytes));
+    return cache;
   }
   // All levels but memory are near and far parts of one cache, unless the catalogue has another behind it.
   const bool merge_rest = !has_element(vendor_, ElementId::kL3);
