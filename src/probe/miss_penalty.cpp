@@ -1,5 +1,7 @@
 #include "probe/miss_penalty.h"
 
+#include <fmt/format.h>
+
 #include "probe/band_latency.h"
 #include "probe/intervals.h"
 #include "probe/latency_decision.h"
@@ -9,6 +11,8 @@ namespace {
 
 // Of what fits: walked in order, nearly nothing hits here under any replacement, and what is next still holds it.
 constexpr std::uint64_t kWalkedCapacities = 4;
+// Of the loads, at least: less is noise, where the space allows no array that exceeds the cache clearly.
+constexpr double kLeastMissed = 0.05;
 
 // Of the cache: of the farthest of its levels, over all footprints of the survey.
 HitLatency hit_latency(const Cache& cache) {
@@ -35,6 +39,11 @@ Attribute measure_miss_penalty(Lab& lab, const Cache& cache) {
   const std::uint64_t bytes = cache.site().clamp(kWalkedCapacities * held);
   const ChaseArray array = make_array(cache.site(), bytes, cache.line_or_fetch_bytes());
   const BandLatencies misses = band_latencies(lab, survey, array, next.low_cycles, next.high_cycles);
+  const double missed = stats::fraction_below(misses.histogram, next.high_cycles) -
+                        stats::fraction_below(misses.histogram, next.low_cycles);
+  if (missed < kLeastMissed) {
+    throw Inconclusive(fmt::format("of arrays as large as are possible {:.1f}% of the loads miss it", 100 * missed));
+  }
   const MeanLatency penalty = miss_penalty(misses.means_cycles, hit_latency(cache));
   Conditions conditions = lab.conditions();
   conditions.add(cache.last_level == 0 ? survey.tiny_conditions : survey.conditions);

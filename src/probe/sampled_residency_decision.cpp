@@ -8,13 +8,15 @@ namespace gputopo::probe {
 namespace {
 
 // The bytes that a part of an array is, `left` of it after what samples evicted. Of all misses, many where the array is
-// several times the cache, a part is taken for hits, and of all hits for misses.
-stats::Interval with_correction_error(const stats::Interval& part, double left, double scale, double misjudged,
-                                      const SampledResidencyParameters& parameters) {
+// several times the cache, a part is taken for hits, and of all hits for misses: more of these than the noise of what
+// fits tells.
+stats::Interval with_correction_error(const stats::Interval& part, double left, double scale, double noise,
+                                      const SampledArray& array, const SampledResidencyParameters& parameters) {
   const double correction = parameters.correction_error * (1 - left);
-  const double at_most = parameters.misjudged_at_most * misjudged;
+  const double at_most = parameters.misjudged_at_most * array.misjudged;
   const double low = std::max(0.0, part.low - at_most * (1 - part.low));
-  return {low * scale * (1 - correction), part.high * scale * (1 + correction + at_most)};
+  const double missed = parameters.noise_error * noise + (array.is_behind ? parameters.kept_by_nearer : 0);
+  return {low * scale * (1 - correction), part.high * scale * (1 + correction + at_most + missed)};
 }
 
 }  // namespace
@@ -71,7 +73,7 @@ SampledResidency residency_of_hits(std::span<const std::uint64_t> hits_of_progra
   const double left = mean_part_left(part, samples, array, parameters);
   const double scale = array.bytes / (1 - noise) / left;
   const stats::Interval interval = stats::proportion_interval(hits / array.alike, trials / array.alike);
-  return {part * scale, with_correction_error(interval, left, scale, array.misjudged, parameters), 0};
+  return {part * scale, with_correction_error(interval, left, scale, noise, array, parameters), 0};
 }
 
 std::optional<SampledResidency> residency_of_ages(const ResidencyByAge& by_age, std::uint64_t samples,
@@ -82,7 +84,7 @@ std::optional<SampledResidency> residency_of_ages(const ResidencyByAge& by_age, 
   const double left = mean_part_left(part->value, samples, array, parameters);
   const double scale = array.bytes / (1 - noise) / left;
   return SampledResidency{part->value * scale,
-                          with_correction_error(part->interval, left, scale, array.misjudged, parameters),
+                          with_correction_error(part->interval, left, scale, noise, array, parameters),
                           by_age.old_part(part->value)};
 }
 

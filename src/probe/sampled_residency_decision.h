@@ -44,6 +44,11 @@ struct SampledResidencyParameters {
   // How many loads are taken for another level's is an estimate: they may be so many times more. Larger: wider
   // intervals of caches close to the next level.
   double misjudged_at_most = 1.5;
+  // Hits that look like misses are taken from footprints that fit; of larger ones neighbours take more. The part of
+  // them that is the error. Larger: wider intervals where there is noise.
+  double noise_error = 0.75;
+  // And what the cache before this one keeps is not asked of it, so that others go in its place: of all it holds.
+  double kept_by_nearer = 0.01;
 };
 
 // Of an array after a pass over it, the bytes that the cache holds.

@@ -189,6 +189,30 @@ Attribute penalty_before_memory(Context& context, const ElementInfo& element) {
   return attribute;
 }
 
+// A footprint whose lines share few sets of the next cache misses that as well. Loads that bypass this one, over more
+// lines, show how long those take that the next one serves.
+void require_served_by_next(Context& context, const Cache& cache, ElementId next) {
+  const Space space = cache.site().space;  // constants take a longer way there
+  if (info_of(next).space != Space::kGlobalBypassL1 || space == Space::kGlobalBypassL1 || space == Space::kConstant) {
+    return;
+  }
+  const Cache* behind = nullptr;
+  try {
+    behind = &context.caches.located(next);
+  } catch (const probe::NotPresent&) {
+    return;
+  } catch (const probe::Inconclusive&) {
+    return;
+  }
+  const double missed = cache.survey->levels[cache.last_level + 1].mode_cycles;
+  const std::vector<stats::Level>& levels = behind->survey->levels;
+  const auto nearest = std::ranges::min_element(
+      levels, {}, [&](const stats::Level& level) { return std::abs(level.mode_cycles - missed); });
+  if (static_cast<std::size_t>(nearest - levels.begin()) <= behind->last_level) return;
+  throw probe::Inconclusive(fmt::format("what misses it takes {:.0f} cycles, as loads that miss {} do: {:.0f}", missed,
+                                        to_string(next), nearest->mode_cycles));
+}
+
 Attribute miss_penalty(Context& context, const ElementInfo& element) {
   const bool is_last = next_of(context.vendor(), element.id) == ElementId::kDevice;
   if (is_last && context.caches.hidden_by_translation(element.id) != nullptr) {
@@ -208,6 +232,8 @@ Attribute miss_penalty(Context& context, const ElementInfo& element) {
   }
   context.caches.require_next_level(located);
   const Cache& cache = context.caches.sized(element.id);
+  const std::optional<ElementId> next = next_of(context.vendor(), element.id);
+  if (next && cache.has_next_level()) require_served_by_next(context, cache, *next);
   const auto constants = beside_code(context, element, [&](const probe::CodeSurvey&) {
     Lab lab = context.lab();
     return probe::measure_constant_penalty_beside_code(lab, cache);
@@ -317,21 +343,11 @@ Attribute index(Context& context, const ElementInfo& element) {
   return probe::structure_index(context.caches.structure(element.id));
 }
 
-// The cache before it, in its own space.
-const ElementInfo* nearer_in_space(const Context& context, const ElementInfo& element) {
-  for (const ElementInfo* other : elements_of(context.vendor())) {
-    const bool is_before =
-        other->kind == ElementKind::kDataCache && other->space == element.space && other->depth + 1 == element.depth;
-    if (is_before) return other;
-  }
-  return nullptr;
-}
-
 Attribute replacement(Context& context, const ElementInfo& element) {
   // What a cache before it holds on to is not loaded from this one: only where that is the newest does this one see the
   // order.
-  if (const ElementInfo* nearer = nearer_in_space(context, element)) {
-    const Attribute& found = context.attribute(nearer->id, AttributeId::kReplacement);
+  if (const std::optional<ElementId> nearer = before_in_space(context.vendor(), element.id)) {
+    const Attribute& found = context.attribute(*nearer, AttributeId::kReplacement);
     if (!found.available()) return unavailable(Reason::kDependency, "needs the replacement of the cache before it");
     const auto& name = std::get<std::string>(found.value);
     if (name == "random" || name == "other") {
