@@ -35,9 +35,10 @@ std::vector<TouchedBlocks> touch_blocks(const PageWalker& walker, const MissSign
   const auto span = static_cast<std::uint64_t>(span_bytes);
   const std::uint64_t rounds = is_noisy(signature) ? walker.parameters().orders : 1;
   std::mt19937_64 random(walker.lab().seed());
-  std::vector<TouchedBlocks> found;
-  std::uint64_t block = std::max(walker.parameters().smallest_page_bytes, std::bit_ceil(span / walker.max_pages()));
-  for (; static_cast<double>(block) <= span_bytes / 2 && !are_beyond_page(found); block *= 2) {
+  std::vector<TouchedBlocks> found;  // the largest first: they are few, and small ones tell nothing of large pages
+  const std::uint64_t smallest =
+      std::max(walker.parameters().smallest_page_bytes, std::bit_ceil(span / walker.max_pages()));
+  for (std::uint64_t block = std::bit_floor(span / 2); block >= smallest && !are_within_page(found); block /= 2) {
     TouchedBlocks& blocks = found.emplace_back(TouchedBlocks{.bytes = block});
     std::vector<double> missed;
     for (std::uint64_t round = 0; round < rounds; ++round) {
@@ -53,7 +54,8 @@ std::vector<TouchedBlocks> touch_blocks(const PageWalker& walker, const MissSign
     walker.lab().log(
         fmt::format("tlb: {} blocks of {} B: {:.3f} miss", blocks.places_bytes.front().size(), block, blocks.missed));
   }
-  return found;
+  std::ranges::reverse(found);
+  return up_to_fitting(std::move(found));
 }
 
 }  // namespace gputopo::probe

@@ -56,14 +56,29 @@ double expected_misses(const TouchedBlocks& blocks, std::uint64_t page_bytes, st
   return missed / std::max(1.0, touched);
 }
 
-bool are_beyond_page(const std::vector<TouchedBlocks>& blocks, const TlbEntryParameters& parameters) {
+bool are_within_page(const std::vector<TouchedBlocks>& blocks, const TlbEntryParameters& parameters) {
+  const auto most = std::ranges::max_element(blocks, {}, &TouchedBlocks::missed);
+  if (most == blocks.end() || most->missed < parameters.many_missed) return false;
+  const auto few = [&](const TouchedBlocks& one) { return one.missed < parameters.sharing_part * most->missed; };
+  const auto smaller = std::next(most);
+  // Halves of a page miss half as often. Of a few large blocks many may miss by chance; then their halves do not.
+  if (smaller == blocks.end() || few(*smaller)) return false;
+  const auto sizes = static_cast<std::ptrdiff_t>(parameters.sharing_sizes);
+  return blocks.end() - smaller > sizes && std::all_of(blocks.end() - sizes, blocks.end(), few);
+}
+
+std::vector<TouchedBlocks> up_to_fitting(std::vector<TouchedBlocks> blocks, const TlbEntryParameters& parameters) {
   // Small blocks share a page, and hardly any of them misses either.
   const auto many =
       std::ranges::find_if(blocks, [&](const TouchedBlocks& one) { return one.missed >= parameters.many_missed; });
-  const auto larger = static_cast<std::size_t>(blocks.end() - many);
-  return larger > parameters.fitting_sizes &&
-         std::all_of(blocks.end() - static_cast<std::ptrdiff_t>(parameters.fitting_sizes), blocks.end(),
-                     [&](const TouchedBlocks& one) { return one.missed < parameters.hardly_any_missed; });
+  std::size_t fitting = 0;
+  for (auto one = many; one != blocks.end(); ++one) {
+    fitting = one->missed < parameters.hardly_any_missed ? fitting + 1 : 0;
+    if (fitting < parameters.fitting_sizes) continue;
+    blocks.erase(std::next(one), blocks.end());
+    break;
+  }
+  return blocks;
 }
 
 std::uint64_t page_that_halves_share(const std::vector<TouchedBlocks>& blocks, double error,

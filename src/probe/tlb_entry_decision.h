@@ -19,6 +19,10 @@ struct TlbEntryParameters {
   double hardly_any_missed = 0.01;
   // So many sizes of blocks in a row must fit to be beyond the page. More: takes longer.
   std::size_t fitting_sizes = 2;
+  // So many sizes in a row, of which less than this part misses of what does of the size that misses most, are within
+  // the page: of a 16th of one it is a 16th. More sizes, or a smaller part: takes longer, since those are many blocks.
+  std::size_t sharing_sizes = 2;
+  double sharing_part = 0.15;
   // Part of the blocks that misses where nearly all pages do, whatever the sets.
   double nearly_all_missed = 0.75;
   // How far from half of that those of half the size may be, besides what noise makes. Larger: a page that is not
@@ -49,8 +53,13 @@ struct TouchedBlocks {
 [[nodiscard]] double expected_misses(const TouchedBlocks& blocks, std::uint64_t page_bytes, std::uint64_t begin_bytes,
                                      std::uint64_t sets, std::uint64_t ways);
 
-// Whether larger blocks would tell nothing more. `blocks`: by size, the smallest first, as below.
-[[nodiscard]] bool are_beyond_page(const std::vector<TouchedBlocks>& blocks, const TlbEntryParameters& parameters = {});
+// Whether smaller blocks would tell nothing more: many share a page and its miss. `blocks`: the largest first.
+[[nodiscard]] bool are_within_page(const std::vector<TouchedBlocks>& blocks, const TlbEntryParameters& parameters = {});
+
+// Without those that are so large that they fit, but for a few: one that misses by chance is a large part of them.
+// `blocks`: by size, the smallest first, as below.
+[[nodiscard]] std::vector<TouchedBlocks> up_to_fitting(std::vector<TouchedBlocks> blocks,
+                                                       const TlbEntryParameters& parameters = {});
 
 // Where nearly all pages miss, whatever the sets, half the blocks of half a page do: two of them share a miss. 0 where
 // that is not so. `error`: what noise makes of a missed part.

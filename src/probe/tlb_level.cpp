@@ -23,9 +23,16 @@ struct Target {
   std::uint64_t variant = 0;  // of the lines that are walked
 
   void log(const std::string& line) const { walker.lab().log("tlb: " + line); }
+  // As many as it takes for one page that misses to stand out.
+  [[nodiscard]] WalkPasses passes_over(std::uint64_t pages, const MissSignature& signature) const {
+    WalkPasses passes = walker.passes_over(pages, is_noisy(signature));
+    if (is_noisy(signature)) return passes;
+    passes.passes = std::max(parameters.least_passes, passes_that_tell(signature, pages, passes.passes));
+    return passes;
+  }
   [[nodiscard]] stats::Histogram walk(std::uint64_t pages, std::uint64_t page_bytes,
                                       const MissSignature& signature) const {
-    return walker.walk(pages, page_bytes, nearer, is_noisy(signature), variant);
+    return walker.walk(pages, page_bytes, nearer, passes_over(pages, signature), variant);
   }
 };
 
@@ -37,7 +44,8 @@ MissSignature with_noise_of_lines(const Target& target, MissSignature signature,
   const TlbLevelParameters& parameters = target.parameters;
   const auto span = static_cast<std::uint64_t>(parameters.quiet_reach_part * reach_bytes);
   const std::uint64_t lines = std::min(parameters.quiet_lines, walker.max_pages());
-  signature = with_hits(signature, walker.walk(lines, std::bit_floor(span / lines), {}, true));
+  signature =
+      with_hits(signature, walker.walk(lines, std::bit_floor(span / lines), {}, walker.passes_over(lines, true)));
   std::vector<ChaseProgram> programs;
   for (std::uint64_t walk = 0; walk < parameters.quiet_walks; ++walk) {
     ChaseArray array = walker.pages_apart(parameters.few_lines, std::bit_floor(span / parameters.few_lines), {}, walk);
@@ -136,7 +144,9 @@ MissSignature sharpened_on_entries(const Target& target, const MissSignature& si
   std::optional<stats::Histogram> misses;
   const std::uint64_t many = pages_of(level, target.parameters.all_miss);
   if (many * level.entry_bytes <= target.walker.largest_bytes()) {
-    misses = target.walk(many, level.entry_bytes, signature);
+    WalkPasses passes = target.passes_over(many, signature);
+    if (!is_noisy(signature)) passes.passes = target.parameters.least_passes;  // a mean of them all, no single page
+    misses = target.walker.walk(many, level.entry_bytes, target.nearer, passes, target.variant);
   }
   return sharpened(signature, hits, misses);
 }
@@ -145,9 +155,8 @@ MissSignature sharpened_on_entries(const Target& target, const MissSignature& si
 MissedPagesOf missed_pages_of(const Target& target, const MissSignature& signature, std::uint64_t entry) {
   return [&target, signature, entry](std::uint64_t pages) {
     const double part = missed_part(target.walk(pages, entry, signature), signature);
-    const MissedPages missed{
-        part * static_cast<double>(pages),
-        least_missed_pages(signature, pages, target.walker.passes_over(pages, is_noisy(signature)))};
+    const MissedPages missed{part * static_cast<double>(pages),
+                             least_missed_pages(signature, pages, target.passes_over(pages, signature).passes)};
     target.log(fmt::format("of {} pages {:.2f} miss", pages, missed.count));
     return missed;
   };

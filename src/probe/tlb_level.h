@@ -22,6 +22,8 @@ struct TlbLevelParameters {
   // What a miss costs is told from this part of its entries, which fit, and so many times as many, which all miss.
   double fitting_part = 0.7;
   double all_miss = 2;
+  // Of a level that noise does not hide. Fewer: what comes once, such as a neighbour's turn, weighs more.
+  std::uint64_t least_passes = 4;
   // Lines of these that are tried, one after the other, where they do not stay in the cache behind: how it chooses sets
   // may undo how lines are chosen.
   std::uint64_t variants = 4;

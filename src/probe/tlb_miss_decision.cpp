@@ -67,6 +67,7 @@ MissSignature sharpened(MissSignature signature, const stats::Histogram& hits,
     }
   }
   signature.false_part = part_beyond(hits, signature.before_cycles, signature.rise_cycles, parameters);
+  signature.false_loads = static_cast<double>(stats::total_count(hits));
   return signature;
 }
 
@@ -97,6 +98,15 @@ double least_missed_pages(const MissSignature& signature, std::uint64_t pages, s
   // A set that overflows misses with two pages at least.
   return std::max(1.0,
                   parameters.standard_errors * all * std::sqrt(signature.false_part / loads + of_lines * of_lines));
+}
+
+std::uint64_t passes_that_tell(const MissSignature& signature, std::uint64_t pages, std::uint64_t most,
+                               const TlbMissParameters& parameters) {
+  if (signature.false_loads == 0) return most;
+  const double false_part = signature.false_part + parameters.unseen_false_loads / signature.false_loads;
+  const double errors = parameters.standard_errors / parameters.told_pages;
+  const double passes = std::ceil(errors * errors * false_part * static_cast<double>(pages));
+  return static_cast<std::uint64_t>(std::min(passes, static_cast<double>(most)));
 }
 
 StepIs judge_step(const SlowBeyond& slow, const MissSignature& signature, const BeyondStepParameters& parameters) {

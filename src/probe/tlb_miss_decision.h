@@ -22,6 +22,11 @@ struct TlbMissParameters {
   double noisy_part = 0.001;
   // Standard errors that are more than noise. Larger: fewer false misses, and more true ones that go unseen.
   double standard_errors = 3;
+  // Passes over pages are enough where noise comes to no more than so many of them. Larger: fewer passes, and a page
+  // that misses stands out less.
+  double told_pages = 0.5;
+  // False loads that may have gone unseen where none was: of as many loads, at 95%.
+  double unseen_false_loads = 3;
   // Part of the loads that must miss where all are thought to, to tell what a miss costs; of a noisy level it is less
   // sure. Where they do not, not the oldest is replaced.
   double nearly_all = 0.9;
@@ -39,6 +44,7 @@ struct MissSignature {
   double before_cycles = 0;     // that translations add to loads that hit it, and missed all nearer levels
   double rise_cycles = 0;       // that a miss adds
   double false_part = 0;        // of the loads that hit, which look like misses
+  double false_loads = 0;       // of so many that were looked at, where they are those that are walked later
   double seen_part = 1;         // of the loads that miss, which look like it, all noise considered
   double line_error = 0;        // standard error of false_part, of a walk over line_error_lines lines
   double line_error_lines = 1;  // 0 error where there is hardly any noise
@@ -77,6 +83,11 @@ struct MissSignature {
 // Of a walk over so many pages, how many must miss in a pass to be more than noise.
 [[nodiscard]] double least_missed_pages(const MissSignature& signature, std::uint64_t pages, std::uint64_t passes,
                                         const TlbMissParameters& parameters = {});
+
+// Passes over so many pages after which a single one that misses stands out from what chance makes of the others. At
+// most `most`, which it is where it is not known what loads that hit look like.
+[[nodiscard]] std::uint64_t passes_that_tell(const MissSignature& signature, std::uint64_t pages, std::uint64_t most,
+                                             const TlbMissParameters& parameters = {});
 
 struct BeyondStepParameters {
   // Part of the loads beyond a step that is slow for other reasons. Larger: levels that hardly any load misses are

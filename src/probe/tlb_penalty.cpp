@@ -23,7 +23,7 @@ struct TlbOrdersParameters {
   std::uint32_t line_bits = 4;
   // SMs that are asked, spread over all. More: a mean that depends less on where they lie; takes longer.
   std::uint32_t sms = 8;
-  // Pairs that are counted of each order and SM, in whole passes.
+  // Pairs that are counted of each order and SM, in whole passes, of which there is one where pages alone are as many.
   std::uint64_t pairs = 8192;
   // What takes longer than so many times what misses do, and by so many cycles, is none.
   double outlier_times = 2.5;
@@ -47,7 +47,8 @@ std::optional<PagesAndLines> pages_and_lines(const PageWalker& walker, const Tlb
   const auto wanted = static_cast<std::uint64_t>(std::ceil(kParameters.all_miss * entries));
   const std::uint64_t pages = std::min(wanted, room);
   if (static_cast<double>(pages) < kParameters.least_miss * entries) return std::nullopt;
-  return PagesAndLines{pages, std::clamp<std::uint64_t>(walker.max_pages() / pages, 2, kParameters.most_lines)};
+  const std::uint64_t most = std::min(walker.max_pages(), kParameters.pairs);
+  return PagesAndLines{pages, std::clamp<std::uint64_t>(most / pages, 2, kParameters.most_lines)};
 }
 
 ChaseProgram program_on(const PageWalker& walker, std::uint32_t sm, const ChaseArray& array) {

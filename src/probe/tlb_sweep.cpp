@@ -62,7 +62,8 @@ std::vector<SweepPoint> sweep_pages(const PageWalker& walker, const TlbSweepPara
 
 stats::Histogram quiet_loads(const PageWalker& walker, const TlbSweepParameters& parameters) {
   // They are neighbours, of whose sets they fill some only.
-  return walker.walk(std::min(parameters.quiet_lines, walker.max_pages()), parameters.quiet_stride_bytes, {}, true);
+  const std::uint64_t lines = std::min(parameters.quiet_lines, walker.max_pages());
+  return walker.walk(lines, parameters.quiet_stride_bytes, {}, walker.passes_over(lines, true));
 }
 
 std::vector<TlbStep> find_tlb_steps(const PageWalker& walker, const std::vector<SweepPoint>& points,

@@ -152,24 +152,24 @@ std::vector<stats::Histogram> PageWalker::run(const std::vector<ChaseProgram>& p
   return histograms;
 }
 
-std::uint64_t PageWalker::passes_over(std::uint64_t pages, bool noisy) const {
+WalkPasses PageWalker::passes_over(std::uint64_t pages, bool noisy) const {
   const bool few = noisy && pages <= parameters_.few_pages;
   const std::uint64_t loads = few ? parameters_.walk_loads_of_few : parameters_.walk_loads;
   const std::uint64_t passes = std::max(parameters_.least_passes, loads / pages);
-  return noisy ? passes : std::min(passes, parameters_.max_passes);
+  if (noisy) return {passes, parameters_.orders};
+  return {std::min(passes, parameters_.max_passes)};
 }
 
-stats::Histogram PageWalker::walk(std::uint64_t pages, std::uint64_t page_bytes, const NearerTlb& nearer, bool noisy,
-                                  std::uint64_t variant) const {
-  const std::uint64_t orders = noisy ? parameters_.orders : 1;
-  const std::uint64_t passes = std::max<std::uint64_t>(1, passes_over(pages, noisy) / orders);
+stats::Histogram PageWalker::walk(std::uint64_t pages, std::uint64_t page_bytes, const NearerTlb& nearer,
+                                  const WalkPasses& passes, std::uint64_t variant) const {
+  const std::uint64_t of_order = std::max<std::uint64_t>(1, passes.passes / passes.orders);
   std::vector<ChaseProgram> programs;
-  for (std::uint64_t order = 0; order < orders; ++order) {
+  for (std::uint64_t order = 0; order < passes.orders; ++order) {
     ChaseArray array = pages_apart(pages, page_bytes, nearer, variant + order);
     array.seed += order;
     programs.push_back(make_program(
         site_, {std::move(array)},
-        {{.kind = StepKind::kWarm, .loads = 2 * pages}, {.kind = StepKind::kPaired, .loads = passes * pages}}));
+        {{.kind = StepKind::kWarm, .loads = 2 * pages}, {.kind = StepKind::kPaired, .loads = of_order * pages}}));
   }
   stats::Histogram sum;
   for (const stats::Histogram& one : run(programs)) stats::accumulate(sum, one);

@@ -67,6 +67,12 @@ struct PageWalkParameters {
                                      const NearerTlb& nearer, const PageWalkParameters& parameters = {},
                                      std::uint64_t variant = 0);
 
+// How often pages are walked, in all.
+struct WalkPasses {
+  std::uint64_t passes = 1;
+  std::uint64_t orders = 1;  // of other lines each, which share the passes
+};
+
 // Walks over pages of one site, as many and as far apart as the device has room for.
 class PageWalker {
  public:
@@ -96,11 +102,11 @@ class PageWalker {
   // The histogram of the paired loads of each.
   [[nodiscard]] std::vector<stats::Histogram> run(const std::vector<ChaseProgram>& programs) const;
 
-  // Passes over so many pages of one entry each. `noisy`: noise alone is taken for misses.
-  [[nodiscard]] std::uint64_t passes_over(std::uint64_t pages, bool noisy) const;
-  // Of all of these passes together. `variant`: other lines of the pages, or the first of several.
+  // Over so many pages of one entry each. `noisy`: noise alone is taken for misses.
+  [[nodiscard]] WalkPasses passes_over(std::uint64_t pages, bool noisy) const;
+  // Of all passes together. `variant`: other lines of the pages, or the first of several.
   [[nodiscard]] stats::Histogram walk(std::uint64_t pages, std::uint64_t page_bytes, const NearerTlb& nearer,
-                                      bool noisy, std::uint64_t variant = 0) const;
+                                      const WalkPasses& passes, std::uint64_t variant = 0) const;
 
  private:
   Lab& lab_;

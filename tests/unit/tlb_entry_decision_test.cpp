@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <bit>
 #include <cmath>
 #include <random>
 
@@ -21,7 +22,7 @@ std::vector<TouchedBlocks> touched_in(const TlbModel& tlb, std::uint64_t page, s
   std::mt19937_64 random(11);
   std::normal_distribution<double> error(0, 1);
   std::vector<TouchedBlocks> found;
-  for (std::uint64_t bytes = 4096; bytes <= span / 2 && !are_beyond_page(found); bytes *= 2) {
+  for (std::uint64_t bytes = std::bit_floor(span / 2); bytes >= 4096 && !are_within_page(found); bytes /= 2) {
     TouchedBlocks& blocks = found.emplace_back(TouchedBlocks{.bytes = bytes});
     std::vector<std::uint64_t>& places = blocks.places_bytes.emplace_back();
     std::vector<std::uint64_t> pages;
@@ -31,7 +32,8 @@ std::vector<TouchedBlocks> touched_in(const TlbModel& tlb, std::uint64_t page, s
     }
     blocks.missed = std::max(0.0, tlb.missed(pages) / static_cast<double>(pages.size()) + noise * error(random));
   }
-  return found;
+  std::ranges::reverse(found);
+  return up_to_fitting(std::move(found));
 }
 
 std::uint64_t entry_in(const TlbModel& tlb, std::uint64_t page, std::uint64_t begin = 0, double noise = 0) {
@@ -121,17 +123,30 @@ TEST(TlbPageThatHalvesShare, NeedsBlocksOfHalfThePage) {
   EXPECT_EQ(of({}), 0u);
 }
 
-TEST(TlbBlocks, AreBeyondThePageWhenTwoSizesFit) {
-  const auto of = [](std::vector<double> missed) {
-    std::vector<TouchedBlocks> blocks;
-    for (const double one : missed) blocks.push_back({.bytes = 4096, .missed = one});
-    return are_beyond_page(blocks);
-  };
-  EXPECT_TRUE(of({0.1, 0.5, 1, 0.005, 0}));
-  EXPECT_FALSE(of({0.1, 0.5, 1, 0.005}));
-  EXPECT_FALSE(of({0.1, 0.5, 1, 0.005, 0.05}));
-  EXPECT_FALSE(of({0, 0, 0, 0.2, 0, 0})) << "small blocks share pages, and hardly any misses";
+std::vector<TouchedBlocks> blocks_that_miss(const std::vector<double>& missed) {
+  std::vector<TouchedBlocks> blocks;
+  for (const double one : missed) blocks.push_back({.bytes = 4096, .missed = one});
+  return blocks;
+}
+
+TEST(TlbBlocks, GoOnUntilManyShareAPage) {
+  const auto of = [](const std::vector<double>& missed) { return are_within_page(blocks_that_miss(missed)); };
+  EXPECT_TRUE(of({0, 0.4, 1, 0.5, 0.25, 0.12, 0.06}));
+  EXPECT_FALSE(of({0, 0.4, 1, 0.5, 0.25, 0.12}));
+  EXPECT_FALSE(of({0.4, 0, 0})) << "of a few large blocks one misses by chance";
+  EXPECT_FALSE(of({0.4, 0, 0, 0, 0}));
+  EXPECT_FALSE(of({0, 0.2, 0.1, 0.05, 0.02, 0.01})) << "too few miss to be a page";
+  EXPECT_FALSE(of({0.5, 1}));
   EXPECT_FALSE(of({}));
+}
+
+TEST(TlbBlocks, EndWithTwoSizesThatFit) {
+  const auto of = [](const std::vector<double>& missed) { return up_to_fitting(blocks_that_miss(missed)).size(); };
+  EXPECT_EQ(of({0.1, 0.5, 1, 0.005, 0, 0, 0.5}), 5);
+  EXPECT_EQ(of({0.1, 0.5, 1, 0.005}), 4);
+  EXPECT_EQ(of({0.1, 0.5, 1, 0.005, 0.05, 0}), 6);
+  EXPECT_EQ(of({0, 0, 0, 0.2, 0, 0}), 6) << "small blocks share pages, and hardly any misses";
+  EXPECT_EQ(of({}), 0);
 }
 
 TEST(TlbExpectedMisses, CountAPageOnceForLoadsInARow) {

@@ -192,10 +192,10 @@ Attribute penalty_before_memory(Context& context, const ElementInfo& element) {
 // A footprint whose lines share few sets of the next cache misses that as well. Loads that bypass this one, over more
 // lines, show how long those take that the next one serves.
 void require_served_by_next(Context& context, const Cache& cache, ElementId next) {
-  const Space space = cache.site().space;  // constants take a longer way there
-  if (info_of(next).space != Space::kGlobalBypassL1 || space == Space::kGlobalBypassL1 || space == Space::kConstant) {
-    return;
-  }
+  const auto bypasses = [](Space space) { return space == Space::kGlobalBypassL1; };
+  const Space space = cache.site().space;
+  const bool takes_another_way = bypasses(space) || space == Space::kConstant;
+  if (info_of(next).kind != ElementKind::kDataCache || !bypasses(*info_of(next).space) || takes_another_way) return;
   const Cache* behind = nullptr;
   try {
     behind = &context.caches.located(next);
