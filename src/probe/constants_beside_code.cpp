@@ -19,6 +19,8 @@ namespace {
 
 // Twice over the code: one pass leaves something in a cache that does not replace the oldest.
 constexpr std::uint32_t kCodePasses = 2;
+// And more where all that is left would make a miss seem cheaper.
+constexpr std::uint32_t kEvictingPasses = 4;
 // Less code than there is, to see whether all of it evicts everything.
 constexpr std::uint32_t kLessCodeBlocks = 3 * kMaxCodeBlocks / 4;
 
@@ -61,9 +63,9 @@ class WalkBesideCode {
   }
 
   // Cycles of the walk after so much code, of each copy.
-  [[nodiscard]] std::vector<double> cycles_beside(std::uint32_t blocks) {
+  [[nodiscard]] std::vector<double> cycles_beside(std::uint32_t blocks, std::uint32_t passes = kCodePasses) {
     InstructionProgram program{.actors = {{}}, .steps = walk_.steps(2)};
-    if (blocks > 0) program.steps.push_back({.count = blocks * kCodeBlockInstructions, .passes = kCodePasses});
+    if (blocks > 0) program.steps.push_back({.count = blocks * kCodeBlockInstructions, .passes = passes});
     const std::vector<CodeStep> again = walk_.steps(1);
     program.steps.insert(program.steps.end(), again.begin(), again.end());
     std::vector<double> cycles;
@@ -146,8 +148,8 @@ Attribute measure_constant_penalty_beside_code(Lab& lab, const Cache& cache) {
   const Walk all = walk_over_all(cache);
   WalkBesideCode walk(lab, all);
   const double loads = static_cast<double>(all.bytes) / all.stride_bytes;
-  const std::vector<double> after_all = walk.cycles_beside(kMaxCodeBlocks);
-  const std::vector<double> after_less = walk.cycles_beside(kLessCodeBlocks);
+  const std::vector<double> after_all = walk.cycles_beside(kMaxCodeBlocks, kEvictingPasses);
+  const std::vector<double> after_less = walk.cycles_beside(kLessCodeBlocks, kEvictingPasses);
   const MissPenalty penalty = decide_constant_penalty(walk.untouched_cycles(), after_all, after_less, loads);
   return measured(lab.conditions(), std::round(penalty.cycles * 10) / 10, "cycles", penalty.interval,
                   "constants_beside_code");

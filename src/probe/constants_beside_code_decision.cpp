@@ -44,8 +44,8 @@ MissPenalty decide_constant_penalty(double untouched_cycles, std::span<const dou
   const double penalty = stats::median(found);
   const stats::Interval interval = stats::mean_interval(found);
   const double with_less_code = stats::median(penalties(after_less_cycles));
-  const double half =
-      std::max({parameters.least_error_cycles, (interval.high - interval.low) / 2, std::abs(penalty - with_less_code)});
+  const double half = std::max({parameters.least_error_cycles, parameters.drift * penalty,
+                                (interval.high - interval.low) / 2, std::abs(penalty - with_less_code)});
   return {penalty, {penalty - half, penalty + half}};
 }
 

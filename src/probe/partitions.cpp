@@ -119,7 +119,8 @@ std::optional<SizeByPartitions> size_by_partitions(const Partitions& partitions,
     return SizeByPartitions{{count * seen->bytes, {count * seen->interval.low, count * seen->interval.high}}, kMethod};
   }
   const NearPart& near = partitions.near;
-  if (!(near.interval.high > 0)) {
+  // What is near must be one of as many parts, or others are among it.
+  if (!(near.interval.high > 0) || near.partitions != partitions.count) {
     if (!seen) return std::nullopt;
     const double seen_part = seen_with_copies(partitions.count) / count;
     return SizeByPartitions{

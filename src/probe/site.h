@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
@@ -33,6 +34,9 @@ struct Translation {
   std::uint64_t free_bytes = 0;
   std::vector<double> added_cycles;  // ascending
 };
+
+// What is known of it for footprints of up to so many bytes.
+using TranslationOf = std::function<Translation(std::uint64_t bytes)>;
 
 // What one sweep over footprints tells of a space: its levels and how its nearest cache fetches.
 struct Survey {

@@ -263,7 +263,7 @@ Survey begin_survey(Lab& lab, const Site& site) {
   return survey;
 }
 
-Survey complete_survey(Lab& lab, Survey survey, const Translation& translation) {
+Survey complete_survey(Lab& lab, Survey survey, const TranslationOf& translation_of) {
   Lab of_cold = lab.another();
   run_cold(of_cold, survey);
   survey.cold_conditions = of_cold.conditions();
@@ -279,7 +279,9 @@ Survey complete_survey(Lab& lab, Survey survey, const Translation& translation) 
       sweep_footprints(lab, survey);
       find_levels(survey);
     } while (fetched_at_once(lab, survey) < survey.fetch_bytes);
-    if (translation.free_bytes > 0 && translation.free_bytes < survey.footprints_bytes.back()) {
+    const std::uint64_t largest = survey.footprints_bytes.back();
+    const Translation translation = translation_of ? translation_of(largest) : Translation{};
+    if (translation.free_bytes > 0 && translation.free_bytes < largest) {
       set_translation_aside(lab, survey, translation);
     }
     if (survey.counts_in_places) sweep_in_places(lab, survey);

@@ -8,11 +8,12 @@
 namespace gputopo::probe {
 namespace {
 
-// Whole pages; all of them where the rest is noise.
-double whole_missed(const MissedPages& missed, std::uint64_t pages, bool noisy, const TlbSetsParameters& parameters) {
+// Whole pages; all of them where the rest is noise. `may_be_one`: set.
+double whole_missed(const MissedPages& missed, std::uint64_t pages, bool may_be_one,
+                    const TlbSetsParameters& parameters) {
   const double count = std::round(missed.count);
   const auto all = static_cast<double>(pages);
-  const bool nearly_all = all - count <= missed.noise || (noisy && count > parameters.nearly_all * all);
+  const bool nearly_all = all - count <= missed.noise || (may_be_one && count > parameters.nearly_all * all);
   return nearly_all ? all : count;
 }
 
@@ -27,7 +28,7 @@ TlbSetsFound find_tlb_sets(std::uint64_t entries, std::uint64_t max_pages, bool 
   std::uint64_t sum = 0;
   const std::uint64_t last = std::min(entries + parameters.max_sets, max_pages);
   for (std::uint64_t pages = entries + 1; pages <= last && sum < entries; ++pages) {
-    const double missed = whole_missed(missed_pages_of(pages), pages, noisy, parameters);
+    const double missed = whole_missed(missed_pages_of(pages), pages, noisy && ways.empty(), parameters);
     const double more = missed - missed_before;
     missed_before = missed;
     if (more <= 1) break;

@@ -15,6 +15,8 @@ struct SpanParameters {
   std::uint64_t growth = 4;
   // Of the free memory.
   std::uint64_t memory_divisor = 8;
+  // Where one span is asked for, so many times as much must be translated: pages of other arrays have entries too.
+  double room_for_others = 1.25;
   // Lines of a span, on as many pages: enough for a mean; they must stay in L2, so no more than this part of it.
   std::uint64_t lines = 1024;
   std::uint64_t l2_divisor = 16;
@@ -42,18 +44,16 @@ ChaseProgram pairs_over(const Site& site, std::uint64_t bytes, std::uint64_t lin
                        {.kind = StepKind::kPaired, .loads = std::max(kParameters.pairs, array.element_count())}});
 }
 
-}  // namespace
-
-std::uint64_t find_translated_span(Lab& lab, const Site& site) {
+// Of these, which ascend, so much as loads can be spread over.
+std::uint64_t translated_of(Lab& lab, const Site& site, const std::vector<std::uint64_t>& sizes,
+                            const TranslatedSpanParameters& parameters = {}) {
   const std::uint64_t room = lab.last_cache_bytes() / kParameters.l2_divisor / kParameters.line_bytes;
   const std::uint64_t most_lines = std::clamp(room, kParameters.least_lines, kParameters.lines);
   std::vector<SpanLoads> spans;
   std::vector<ChaseProgram> programs(
       kParameters.copies,
       pairs_over(site, kParameters.lines_of_one_page * kParameters.line_bytes, kParameters.lines_of_one_page));
-  const std::uint64_t largest =
-      std::min(kParameters.largest_bytes, lab.info().max_array_bytes / kParameters.memory_divisor);
-  for (std::uint64_t bytes = kParameters.smallest_bytes; bytes <= largest; bytes *= kParameters.growth) {
+  for (const std::uint64_t bytes : sizes) {
     spans.push_back({.bytes = bytes});
     const std::uint64_t lines = std::min(most_lines, bytes / kParameters.line_bytes);
     programs.insert(programs.end(), kParameters.copies, pairs_over(site, bytes, lines));
@@ -69,13 +69,33 @@ std::uint64_t find_translated_span(Lab& lab, const Site& site) {
   };
   for (std::size_t i = 0; i < spans.size(); ++i) spans[i].added_cycles = added((i + 1) * kParameters.copies);
   const double of_one_page = added(0);
-  const std::uint64_t bytes = translated_bytes(spans, of_one_page);
+  const std::uint64_t bytes = translated_bytes(spans, of_one_page, parameters);
   lab.log(fmt::format("latency: loads over {} B do not wait for translations", bytes));
   for (const SpanLoads& loads : spans) {
     lab.log(fmt::format("latency: over {} B {:.1f} cycles, within a page {:.1f}", loads.bytes, loads.added_cycles,
                         of_one_page));
   }
   return bytes;
+}
+
+}  // namespace
+
+std::uint64_t find_translated_span(Lab& lab, const Site& site) {
+  const std::uint64_t largest =
+      std::min(kParameters.largest_bytes, lab.info().max_array_bytes / kParameters.memory_divisor);
+  std::vector<std::uint64_t> sizes;
+  for (std::uint64_t bytes = kParameters.smallest_bytes; bytes <= largest; bytes *= kParameters.growth) {
+    sizes.push_back(bytes);
+  }
+  return translated_of(lab, site, sizes);
+}
+
+bool is_translated(Lab& lab, const Site& site, std::uint64_t bytes) {
+  const auto more = static_cast<std::uint64_t>(kParameters.room_for_others * static_cast<double>(bytes));
+  if (bytes < kParameters.smallest_bytes || more > lab.info().max_array_bytes / kParameters.memory_divisor)
+    return false;
+  return translated_of(lab, site, {kParameters.smallest_bytes, more}, {.used_part = 1 / kParameters.room_for_others}) >=
+         bytes;
 }
 
 }  // namespace gputopo::probe

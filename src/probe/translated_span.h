@@ -12,4 +12,7 @@ namespace gputopo::probe {
 // than a latency needs is tried.
 [[nodiscard]] std::uint64_t find_translated_span(Lab& lab, const Site& site);
 
+// Whether loads over so many bytes do not wait, nor over a little more. False where there is no memory to see it.
+[[nodiscard]] bool is_translated(Lab& lab, const Site& site, std::uint64_t bytes);
+
 }  // namespace gputopo::probe

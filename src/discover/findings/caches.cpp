@@ -58,11 +58,14 @@ const Survey& CacheFindings::begun_survey(const Site& site) {
   });
 }
 
-// What is not known of translations is not taken into account.
-probe::Translation CacheFindings::translation_of(const Site& site) {
+// What is not known of translations is not taken into account. TLBs take longer to find than to see that footprints are
+// within the reach of the first.
+probe::Translation CacheFindings::translation_of(const Site& site, std::uint64_t footprint_bytes) {
   probe::Translation translation;
   if (site.space != Space::kGlobalBypassL1) return translation;
   try {
+    Lab own = lab();
+    if (probe::is_translated(own, tlb_site(), footprint_bytes)) return translation;
     const probe::TlbSurvey& found = tlbs();
     double cycles = 0;
     for (const probe::TlbLevel& level : found.levels) {
@@ -85,7 +88,7 @@ const Survey& CacheFindings::complete_survey(const Site& site) {
   return surveys_.get({site.space, site.exclusive}, [&] {
     const Survey& begun = begun_survey(site);
     Lab own = lab();
-    return probe::complete_survey(own, begun, translation_of(site));
+    return probe::complete_survey(own, begun, [&](std::uint64_t bytes) { return translation_of(site, bytes); });
   });
 }
 

@@ -89,7 +89,7 @@ class CacheFindings {
  private:
   using SiteKey = std::pair<Space, bool>;  // its space, and whether programs run alone
   [[nodiscard]] const probe::Survey& complete_survey(const probe::Site& site);
-  [[nodiscard]] probe::Translation translation_of(const probe::Site& site);
+  [[nodiscard]] probe::Translation translation_of(const probe::Site& site, std::uint64_t footprint_bytes);
   [[nodiscard]] probe::Cache locate(ElementId element);
   [[nodiscard]] std::optional<probe::Cache> l2_of_textures();
   // Throws Inconclusive where the levels behind the first may be misses of TLBs.
