@@ -43,7 +43,7 @@ struct SampledResidencyParameters {
   double min_part_left = 0.5;
   // How many loads are taken for another level's is an estimate: they may be so many times more. Larger: wider
   // intervals of caches close to the next level.
-  double misjudged_at_most = 1.5;
+  double misjudged_at_most = 6;
   // Hits that look like misses are taken from footprints that fit; of larger ones neighbours take more. The part of
   // them that is the error. Larger: wider intervals where there is noise.
   double noise_error = 0.75;

@@ -46,6 +46,7 @@ std::optional<PagesAndLines> pages_and_lines(const PageWalker& walker, const Tlb
       std::min(std::min(walker.largest_bytes(), most_bytes) / level.entry_bytes, walker.max_pages() / 2);
   const auto wanted = static_cast<std::uint64_t>(std::ceil(kParameters.all_miss * entries));
   const std::uint64_t pages = std::min(wanted, room);
+  if (pages == 0) return std::nullopt;
   if (static_cast<double>(pages) < kParameters.least_miss * entries) return std::nullopt;
   const std::uint64_t most = std::min(walker.max_pages(), kParameters.pairs);
   return PagesAndLines{pages, std::clamp<std::uint64_t>(most / pages, 2, kParameters.most_lines)};

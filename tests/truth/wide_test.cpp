@@ -224,6 +224,18 @@ TEST(WidePrior, FewValuesAreConfidentlyWrong) {
   }
 }
 
+// Not even one page of it was seen to fit, so that there were none to divide lines among.
+TEST(WidePrior, ATlbOfNotOneEntryEndsNothing) {
+  constexpr std::uint64_t kSeed = 70301;
+  const sim::MachineSpec machine = wide_machine(kSeed);
+  std::vector<Truth> truths = truths_of(machine);
+  std::erase_if(truths, [](const Truth& truth) { return truth.element != "tlb_l1"; });
+  ASSERT_FALSE(truths.empty());
+  for (const Judged& judged : try_machine(machine, kSeed, truths).values) {
+    EXPECT_NE(judged.verdict, Verdict::kConfidentlyWrong) << judged.text;
+  }
+}
+
 // Memory of the near partition that is as near as far L2: half of all misses look like hits, and its line came out as
 // 512 B for 256.
 TEST(WidePrior, NearMemoryThatLooksLikeHitsIsFlagged) {

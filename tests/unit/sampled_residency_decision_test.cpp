@@ -71,7 +71,7 @@ TEST(SampledResidency, IsTheCacheWithinItsInterval) {
 TEST(SampledResidency, LoadsTakenForAnotherLevelsWidenTheInterval) {
   const std::vector<std::uint64_t> hits(2700, 33);
   SampledArray close = kArray;
-  close.misjudged = 0.03;
+  close.misjudged = 0.01;
   const SampledResidency found = residency_of_hits(hits, 100, close, 0);
   const SampledResidency clear = residency_of_hits(hits, 100, kArray, 0);
   EXPECT_DOUBLE_EQ(found.bytes, clear.bytes);
