@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "gputopo/program.h"
+#include "stats/descriptive.h"
 
 namespace gputopo::stats {
 namespace {
@@ -99,6 +100,14 @@ std::size_t first_beyond(std::span<const Histogram> telling, const Density& firs
   return beyond;
 }
 
+// What a cache holds is ever less of larger footprints. A share that falls once and then stays above a half is of lines
+// that lie nearer by chance, as the few of small footprints may.
+bool stays_high(std::span<const double> parts, const CloseLevelParameters& parameters) {
+  if (parts.size() < parameters.telling_footprints || std::ranges::min(parts) <= parameters.stays_above) return false;
+  const std::size_t half = parts.size() / 2;
+  return mean(parts.first(half)) - mean(parts.last(half)) < parameters.falls_by;
+}
+
 // Where at least so many of the footprints are of the nearer level alone.
 std::optional<CloseLevels> beyond_first(std::span<const Histogram> telling, std::size_t first_footprints,
                                         std::size_t slack_bins, const CloseLevelParameters& parameters) {
@@ -106,11 +115,14 @@ std::optional<CloseLevels> beyond_first(std::span<const Histogram> telling, std:
   const std::size_t beyond = first_beyond(telling, density_of(telling.first(first_footprints)), slack_bins, parameters);
   if (beyond < first_footprints || telling.size() - beyond < parameters.least_footprints) return std::nullopt;
   const Density near = density_of(telling.first(beyond));
-  std::size_t less = 0;
+  std::vector<double> parts;
   for (std::size_t i = beyond; i < telling.size(); ++i) {
-    if (near_part(density_of(telling.subspan(i, 1)), near, slack_bins) <= parameters.clearly_less) ++less;
+    parts.push_back(near_part(density_of(telling.subspan(i, 1)), near, slack_bins));
   }
-  if (less < parameters.least_footprints) return std::nullopt;
+  const auto less = std::ranges::count_if(parts, [&](double part) { return part <= parameters.clearly_less; });
+  if (static_cast<std::size_t>(less) < parameters.least_footprints || stays_high(parts, parameters)) {
+    return std::nullopt;
+  }
   const Density mixed = density_of(telling.subspan(beyond));
   const Density far = without(mixed, near, near_part(mixed, near, slack_bins));
   CloseLevels levels{.near_cycles = median_cycles(near), .far_cycles = median_cycles(far)};

@@ -2,8 +2,8 @@
 // them. Small footprints hit it alone; beyond its capacity the share shrinks and slower loads appear.
 //
 // What fools it: latencies that creep up with the footprint, as slices and translations make them; a neighbour that
-// spoils a few footprints. So the slower loads must come to a good part, stay from some footprint on, and lie clear of
-// the nearer ones.
+// spoils a few footprints. So the slower loads must come to a good part, stay from some footprint on, become more, and
+// lie clear of the nearer ones.
 #pragma once
 
 #include <optional>
@@ -31,6 +31,12 @@ struct CloseLevelParameters {
   double all_near = 0.9;
   double clearly_less = 0.75;
   std::size_t least_footprints = 2;
+  // Of so many footprints beyond the nearer level it must fall by this from their first half to their second, or below
+  // the least. Smaller: the luck of where a few lines lie is a level; larger: levels just beyond what can be asked are
+  // not found.
+  std::size_t telling_footprints = 6;
+  double falls_by = 0.05;
+  double stays_above = 0.55;
   // Apart by this part of the latency and by so many cycles: less is what slices and clocks make, whose drift by 2%
   // either way is 4%.
   double least_gap = 0.045;

@@ -123,6 +123,15 @@ TEST(CloseLevels, AMixtureThatDoesNotMoveIsOne) {
   EXPECT_FALSE(find_close_levels(sweep({1, 1, 1, 1, 1, 1}, 40, 48, 2), kAll));
 }
 
+// Near hits of an H200's L2: the few lines of four footprints lay in slices that are nearer than most.
+TEST(CloseLevels, AShareThatFallsOnceAndStaysIsChance) {
+  const std::vector<double> parts = {1, 1, 1, 1, 0.63, 0.74, 0.7, 0.73, 0.74, 0.72, 0.74, 0.73};
+  EXPECT_FALSE(find_close_levels(sweep(parts, 60, 66, 2), kAll));
+  std::vector<double> falling = parts;
+  for (std::size_t i = 8; i < falling.size(); ++i) falling[i] -= 0.12;
+  EXPECT_TRUE(find_close_levels(sweep(falling, 60, 66, 2), kAll)) << "of a large cache";
+}
+
 TEST(CloseLevels, OneFootprintThatANeighbourSpoilsIsNone) {
   EXPECT_FALSE(find_close_levels(sweep({1, 1, 1, 0.2, 1, 1, 1}, 40, 48, 2), kAll));
   EXPECT_FALSE(find_close_levels(sweep({1, 1, 1, 1, 1, 0.2}, 40, 48, 2), kAll));
