@@ -45,6 +45,7 @@ struct TlbCheckParameters {
   double few_pages = 0.6;
   double most_pages = 0.97;
   double same_part = 0.15;
+  int looks = 2;  // any of which may show it. More: reaches that are too large seem to fit
   // Pages half as far apart, over this part of the reach, must fit: of smaller entries they are too many.
   double finer_part = 0.9;
   double hardly_missed = 0.25;
