@@ -1,6 +1,6 @@
 #include "probe/bandwidth_decision.h"
 
-#include <algorithm>
+#include "probe/intervals.h"
 
 namespace gputopo::probe {
 
@@ -14,8 +14,7 @@ std::optional<std::size_t> best_shape(std::span<const double> bytes_per_second) 
 
 Rate rate_of_runs(std::span<const double> bytes_per_second) {
   const double median = stats::median(bytes_per_second);
-  const stats::Interval interval = stats::mean_interval(bytes_per_second);
-  return {median, {std::min(interval.low, median), std::max(interval.high, median)}};
+  return {median, interval_around(bytes_per_second, median)};
 }
 
 }  // namespace gputopo::probe

@@ -15,7 +15,7 @@ namespace gputopo::probe {
 
 struct Rate {
   double bytes_per_second = 0;  // the median
-  stats::Interval interval;     // of the mean, and the median is in it
+  stats::Interval interval;     // of the mean, and what the clocks may drift by around the median
 };
 // Of at least one run. The shape is run again for it, or chance would have picked the value.
 [[nodiscard]] Rate rate_of_runs(std::span<const double> bytes_per_second);

@@ -4,6 +4,7 @@
 
 #include "probe/code.h"
 #include "probe/code_trial.h"
+#include "probe/intervals.h"
 #include "probe/last_that_fits.h"
 #include "probe/settle.h"
 #include "probe/site.h"
@@ -105,8 +106,10 @@ Attribute code_rate(const CodeCache& cache, const CodeSize* nearer, const LinesA
   const CodeSurvey& survey = *cache.survey;
   const stats::Plateau& level = cache.plateau();
   const auto own = std::span(survey.cycles_per_instruction).subspan(level.first, level.last + 1 - level.first);
-  stats::Interval interval{*std::min_element(own.begin(), own.end()), *std::max_element(own.begin(), own.end())};
   double value = level.value;
+  const double drift = IntervalParameters{}.clock_drift * value;
+  stats::Interval interval{std::min(std::ranges::min(own), value - drift),
+                           std::max(std::ranges::max(own), value + drift)};
   if (cache.level > 0) {
     const double before_cycles = survey.levels[cache.level - 1].value;
     if (nearer != nullptr && may_still_serve(*nearer)) {

@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "probe/intervals.h"
+
 namespace gputopo::probe {
 
 bool code_reaches(const ConstantWalk& walk, const ConstantsBesideCodeParameters& parameters) {
@@ -44,7 +46,7 @@ MissPenalty decide_constant_penalty(double untouched_cycles, std::span<const dou
   const double penalty = stats::median(found);
   const stats::Interval interval = stats::mean_interval(found);
   const double with_less_code = stats::median(penalties(after_less_cycles));
-  const double half = std::max({parameters.least_error_cycles, parameters.drift * penalty,
+  const double half = std::max({parameters.least_error_cycles, IntervalParameters{}.clock_drift * penalty,
                                 (interval.high - interval.low) / 2, std::abs(penalty - with_less_code)});
   return {penalty, {penalty - half, penalty + half}};
 }

@@ -24,8 +24,6 @@ struct ConstantsBesideCodeParameters {
   double least_contrast = 0.15;
   // Of the bytes of constants that are left out, the least that code gains: less does not tell sparse from half.
   double least_room = 0.25;
-  // Part that a penalty may be off: clocks drift by so much unseen (drift_decision.h). Larger: wider intervals.
-  double drift = 0.004;
   // Cycles that a penalty may be off at least: the timer counts whole ones.
   double least_error_cycles = 1;
 };

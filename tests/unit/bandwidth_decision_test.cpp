@@ -33,17 +33,18 @@ TEST(RateOfRuns, IsTheMedianWithTheIntervalOfTheMean) {
   EXPECT_NEAR(found.interval.high, 10 + 0.54, 0.02);
 }
 
-// Runs that are now and then disturbed: the mean's interval lies below the median, which it has to hold.
+// Runs that are now and then disturbed: the mean's interval lies below the median, which it has to hold, with what the
+// clocks may drift by.
 TEST(RateOfRuns, HoldsItsMedian) {
   const Rate found = rate({10, 10, 10, 10, 10, 9.9, 9.9, 9.9, 9.9});
   EXPECT_DOUBLE_EQ(found.bytes_per_second, 10);
-  EXPECT_DOUBLE_EQ(found.interval.high, 10);
+  EXPECT_DOUBLE_EQ(found.interval.high, 10.05);
   EXPECT_LT(found.interval.low, 9.95);
 }
 
 TEST(RateOfRuns, OfEqualRunsAndOfOne) {
-  EXPECT_DOUBLE_EQ(rate({10, 10, 10}).interval.low, 10);
-  EXPECT_DOUBLE_EQ(rate({10}).interval.high, 10);
+  EXPECT_DOUBLE_EQ(rate({10, 10, 10}).interval.low, 9.95);
+  EXPECT_DOUBLE_EQ(rate({10}).interval.high, 10.05);
 }
 
 }  // namespace
