@@ -9,7 +9,7 @@ namespace gputopo::probe {
 
 // What a tiny array alone tells of a space: the latency of the nearest level and what timing costs.
 [[nodiscard]] Survey begin_survey(Lab& lab, const Site& site);
-// The rest of it: all levels. `translation`: of a space whose loads are translated behind what SMs have of their own.
+// The rest of it: all levels. `translation_of`: of a space whose loads are translated behind an SM.
 [[nodiscard]] Survey complete_survey(Lab& lab, Survey survey, const TranslationOf& translation_of = {});
 // Sweeps the footprints of a survey whose fetch granularity and levels are known (again, under another carve-out).
 void sweep_footprints(Lab& lab, Survey& survey);
