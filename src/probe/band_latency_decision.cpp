@@ -38,6 +38,10 @@ ChainCost chain_cost(std::span<const Segment> segments, const BandLatencyParamet
   return {.load_cycles = unrolled - kPassesOfUnrolled * pass, .pass_cycles = pass};
 }
 
+double part_between(const stats::Histogram& histogram, double low_cycles, double high_cycles) {
+  return stats::fraction_below(histogram, high_cycles) - stats::fraction_below(histogram, low_cycles);
+}
+
 bool is_nearly_all_in_band(const stats::Histogram& histogram, double low_cycles, double high_cycles,
                            const BandLatencyParameters& parameters) {
   return stats::fraction_below(histogram, low_cycles) <= parameters.max_nearer &&

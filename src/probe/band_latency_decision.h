@@ -48,6 +48,9 @@ struct ChainCost {
 [[nodiscard]] std::optional<double> timed_mean(const stats::Histogram& histogram, double low_cycles, double high_cycles,
                                                double timer_cycles, const BandLatencyParameters& parameters = {});
 
+// Part of the loads that take so long.
+[[nodiscard]] double part_between(const stats::Histogram& histogram, double low_cycles, double high_cycles);
+
 // Whether so many of the loads are in the band that the mean of all of them, untimed, tells: exact to a fraction of a
 // cycle, which a histogram is not.
 [[nodiscard]] bool is_nearly_all_in_band(const stats::Histogram& histogram, double low_cycles, double high_cycles,

@@ -109,9 +109,7 @@ LevelLatency shared_level_latency(Lab& lab, const Cache& cache, std::uint64_t tr
   if (is_behind) band = {survey.levels.front().high_cycles, survey.levels.back().low_cycles};
   const BandLatencies latencies =
       timed_band_latencies(copies, timed.timed_step, band.low_cycles, band.high_cycles, survey.timer_cycles);
-  const double in_band = stats::fraction_below(latencies.histogram, band.high_cycles) -
-                         stats::fraction_below(latencies.histogram, band.low_cycles);
-  if (is_behind && in_band < kSharedCache.least_part) {
+  if (is_behind && part_between(latencies.histogram, band.low_cycles, band.high_cycles) < kSharedCache.least_part) {
     throw Inconclusive("lines that were driven out of the nearer part do not show this level");
   }
   LevelLatency latency = banded_latency(lab, latencies, band, survey.timer_cycles, kTimed);

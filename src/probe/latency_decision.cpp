@@ -34,8 +34,7 @@ std::optional<std::size_t> footprint_for(std::span<const stats::Histogram> footp
   std::optional<std::size_t> found;
   double best = -1;
   for (std::size_t i = 0; i < footprints.size(); ++i) {
-    const double part =
-        stats::fraction_below(footprints[i], band.high_cycles) - stats::fraction_below(footprints[i], band.low_cycles);
+    const double part = part_between(footprints[i], band.low_cycles, band.high_cycles);
     if (part <= best + parameters.clearly_more) continue;
     best = part;
     found = i;

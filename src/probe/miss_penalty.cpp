@@ -39,8 +39,7 @@ Attribute measure_miss_penalty(Lab& lab, const Cache& cache) {
   const std::uint64_t bytes = cache.site().clamp(kWalkedCapacities * held);
   const ChaseArray array = make_array(cache.site(), bytes, cache.line_or_fetch_bytes());
   const BandLatencies misses = band_latencies(lab, survey, array, next.low_cycles, next.high_cycles);
-  const double missed = stats::fraction_below(misses.histogram, next.high_cycles) -
-                        stats::fraction_below(misses.histogram, next.low_cycles);
+  const double missed = part_between(misses.histogram, next.low_cycles, next.high_cycles);
   if (missed < kLeastMissed) {
     throw Inconclusive(fmt::format("of arrays as large as are possible {:.1f}% of the loads miss it", 100 * missed));
   }

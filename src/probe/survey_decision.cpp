@@ -5,6 +5,7 @@
 #include <limits>
 #include <random>
 
+#include "probe/band_latency_decision.h"
 #include "stats/descriptive.h"
 
 namespace gputopo::probe {
@@ -15,7 +16,7 @@ double clamped(std::uint64_t bytes, std::uint64_t clamp_bytes) {
 }
 
 double part_in(const stats::Histogram& loads, const stats::Level& level) {
-  return stats::fraction_below(loads, level.high_cycles) - stats::fraction_below(loads, level.low_cycles);
+  return part_between(loads, level.low_cycles, level.high_cycles);
 }
 
 }  // namespace

@@ -170,7 +170,7 @@ Comparison compare(const Topology& first, const Topology& second, const SideName
   for (const Instruction& instruction : first.instructions) {
     const auto other = instructions_of_second.find(instruction.id);
     if (other == instructions_of_second.end()) continue;
-    compare_attributes(fmt::format("{}.{}", kInstructions, instruction.id), instruction.title, instruction.attributes,
+    compare_attributes(report::instruction_group(instruction), instruction.title, instruction.attributes,
                        other->second->attributes, names, result);
   }
   const ElementIndex of_first = index_of(first.memory);

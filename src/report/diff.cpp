@@ -100,7 +100,7 @@ std::vector<AttributeName> attributes_with_samples(const Topology& topology) {
   add("gpu", topology.device);
   add("compute", topology.compute);
   for (const Instruction& instruction : topology.instructions) {
-    add(fmt::format("{}.{}", kInstructions, instruction.id), instruction.attributes);
+    add(report::instruction_group(instruction), instruction.attributes);
   }
   return names;
 }

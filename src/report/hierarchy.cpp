@@ -379,4 +379,8 @@ std::vector<std::string> further_phrases(const Topology& topology, const MemoryE
   return phrases;
 }
 
+std::string instruction_group(const Instruction& instruction) {
+  return fmt::format("{}.{}", kInstructions, instruction.id);
+}
+
 }  // namespace gputopo::report

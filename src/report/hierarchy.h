@@ -72,4 +72,7 @@ struct HierarchyColumn {
 // The same in a few words where the value is a map of SMs: "66 groups of 2".
 [[nodiscard]] std::string brief_value_text(const Attribute& attribute);
 
+// What rows and comparisons call an operation: "instructions.fma.f32".
+[[nodiscard]] std::string instruction_group(const Instruction& instruction);
+
 }  // namespace gputopo::report

@@ -32,8 +32,8 @@ std::vector<Group> groups_of(const Topology& topology) {
   groups.push_back({"gpu", "Device", &topology.device});
   groups.push_back({"compute", "Compute", &topology.compute});
   for (const Instruction& instruction : topology.instructions) {
-    groups.push_back({fmt::format("{}.{}", kInstructions, instruction.id),
-                      fmt::format("{} ({})", instruction.id, instruction.title), &instruction.attributes});
+    groups.push_back({report::instruction_group(instruction), fmt::format("{} ({})", instruction.id, instruction.title),
+                      &instruction.attributes});
   }
   return groups;
 }

@@ -91,7 +91,7 @@ std::string to_csv(const Topology& topology) {
   add_rows(text, "device", topology.device);
   add_rows(text, "compute", topology.compute);
   for (const Instruction& instruction : topology.instructions) {
-    add_rows(text, fmt::format("{}.{}", kInstructions, instruction.id), instruction.attributes);
+    add_rows(text, report::instruction_group(instruction), instruction.attributes);
   }
   for (const MemoryElement& element : topology.memory) {
     // "device" is the GPU as a whole here, as in the JSON; its memory is told apart.

@@ -192,10 +192,10 @@ Attribute penalty_before_memory(Context& context, const ElementInfo& element) {
 // A footprint whose lines share few sets of the next cache misses that as well. Loads that bypass this one, over more
 // lines, show how long those take that the next one serves.
 void require_served_by_next(Context& context, const Cache& cache, ElementId next) {
-  const auto bypasses = [](Space space) { return space == Space::kGlobalBypassL1; };
+  const ElementInfo& info = info_of(next);
   const Space space = cache.site().space;
-  const bool takes_another_way = bypasses(space) || space == Space::kConstant;
-  if (info_of(next).kind != ElementKind::kDataCache || !bypasses(*info_of(next).space) || takes_another_way) return;
+  if (info.kind != ElementKind::kDataCache || info.space != Space::kGlobalBypassL1) return;
+  if (space == Space::kGlobalBypassL1 || space == Space::kConstant) return;  // they take another way there
   const Cache* behind = nullptr;
   try {
     behind = &context.caches.located(next);
@@ -214,7 +214,8 @@ void require_served_by_next(Context& context, const Cache& cache, ElementId next
 }
 
 Attribute miss_penalty(Context& context, const ElementInfo& element) {
-  const bool is_last = next_of(context.vendor(), element.id) == ElementId::kDevice;
+  const std::optional<ElementId> next = next_of(context.vendor(), element.id);
+  const bool is_last = next == ElementId::kDevice;
   if (is_last && context.caches.hidden_by_translation(element.id) != nullptr) {
     return penalty_before_memory(context, element);
   }
@@ -224,7 +225,6 @@ Attribute miss_penalty(Context& context, const ElementInfo& element) {
       located.site().space == Space::kGlobalBypassL1 && located.last_level + 2 >= located.survey->levels.size();
   if (memory_is_next) {
     // Where the vendor tells of a cache in between that did not show, misses go there.
-    const std::optional<ElementId> next = next_of(context.vendor(), element.id);
     if (!is_last && next && told_size(context.info(), *next).available()) {
       static_cast<void>(context.caches.located(*next));
     }
@@ -232,7 +232,6 @@ Attribute miss_penalty(Context& context, const ElementInfo& element) {
   }
   context.caches.require_next_level(located);
   const Cache& cache = context.caches.sized(element.id);
-  const std::optional<ElementId> next = next_of(context.vendor(), element.id);
   if (next && cache.has_next_level()) require_served_by_next(context, cache, *next);
   const auto constants = beside_code(context, element, [&](const probe::CodeSurvey&) {
     Lab lab = context.lab();
