@@ -22,7 +22,7 @@ struct AtomicsParameters {
   // slices is chance.
   std::array<std::uint32_t, 7> throughput_spreads = {1, 3, 5, 7, 9, 11, 13};
 };
-constexpr AtomicsParameters kParameters;
+constexpr AtomicsParameters kAtomicsParameters;
 
 std::uint32_t warp_bytes(const Lab& lab) { return lab.info().warp_size * kWordBytes; }
 
@@ -35,7 +35,7 @@ AccessProgram atomics(Space space, std::uint32_t warp_stride_bytes, std::uint32_
                         .warps = warps,
                         .every_sm = blocks > 1,
                         .warm_accesses = kAccessUnroll,
-                        .accesses = warps == 1 ? kAccessTrial.timed_accesses : kParameters.throughput_accesses};
+                        .accesses = warps == 1 ? kAccessTrial.timed_accesses : kAtomicsParameters.throughput_accesses};
   if (warp_stride_bytes == 0) return program;
   program.bytes = std::uint64_t{warp_stride_bytes} * warps * blocks;
   program.lane_stride_bytes = kWordBytes;
@@ -62,7 +62,7 @@ Attribute measure_atomic_latency(Lab& lab, Space space) {
   if (blocks == 1) {
     programs.push_back(atomics(space, warp_bytes(lab), 1, 1));
   } else {
-    for (const std::uint32_t placement : kParameters.latency_placements) {
+    for (const std::uint32_t placement : kAtomicsParameters.latency_placements) {
       programs.push_back(atomics(space, placement * warp_bytes(lab), 1, blocks));
     }
   }
@@ -84,8 +84,8 @@ Attribute measure_atomic_throughput(Lab& lab, Space space) {
   const std::uint32_t blocks = blocks_for(lab, space);
   const std::uint32_t warps = most_warps(lab);
   std::vector<AccessProgram> programs;
-  const auto spreads =
-      std::span(kParameters.throughput_spreads).first(blocks > 1 ? kParameters.throughput_spreads.size() : 1);
+  const auto spreads = std::span(kAtomicsParameters.throughput_spreads)
+                           .first(blocks > 1 ? kAtomicsParameters.throughput_spreads.size() : 1);
   for (const std::uint32_t spread : spreads) {
     programs.push_back(atomics(space, spread * warp_bytes(lab), warps, blocks));
   }

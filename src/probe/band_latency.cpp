@@ -7,7 +7,7 @@
 namespace gputopo::probe {
 namespace {
 
-constexpr BandLatencyParameters kParameters;
+constexpr BandLatencyParameters kBandLatencyParameters;
 
 }  // namespace
 
@@ -18,9 +18,9 @@ void add_untimed_chain(std::vector<ChaseStep>& steps, const ChaseArray& array) {
     steps.push_back({.kind = StepKind::kWarm, .loads = loads, .first = done % array.chain_length()});
     done += loads;
   };
-  for (std::uint32_t segment = 0; segment < kParameters.segments; ++segment) {
-    for (const std::uint64_t loads : kParameters.single_loads) add(loads);
-    for (const std::uint64_t loads : kParameters.unrolled_loads) add(loads);
+  for (std::uint32_t segment = 0; segment < kBandLatencyParameters.segments; ++segment) {
+    for (const std::uint64_t loads : kBandLatencyParameters.single_loads) add(loads);
+    for (const std::uint64_t loads : kBandLatencyParameters.unrolled_loads) add(loads);
   }
 }
 

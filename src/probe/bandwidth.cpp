@@ -16,7 +16,7 @@ struct BandwidthParameters {
   // Of the best, for the value. More: a narrower interval, and as much more time.
   int repeats = 9;
 };
-constexpr BandwidthParameters kParameters;
+constexpr BandwidthParameters kBandwidthParameters;
 
 std::vector<double> bandwidths(Lab& lab, const StreamProgram& program, int runs) {
   std::vector<double> rates;
@@ -57,7 +57,7 @@ SampleTable table_of_repeats(const std::vector<double>& rates) {
 }  // namespace
 
 double median_bandwidth(Lab& lab, const StreamProgram& program) {
-  return stats::median(bandwidths(lab, program, kParameters.runs));
+  return stats::median(bandwidths(lab, program, kBandwidthParameters.runs));
 }
 
 Attribute measure_bandwidth(Lab& lab, const std::vector<StreamProgram>& candidates, std::string method) {
@@ -67,7 +67,7 @@ Attribute measure_bandwidth(Lab& lab, const std::vector<StreamProgram>& candidat
   if (!best) throw Inconclusive("no stream finished with a time above the timer's resolution");
   const StreamProgram& shape = candidates[*best];
   Lab of_best = lab.another();  // the clock of these runs is what the value is a rate at
-  const std::vector<double> rates = bandwidths(of_best, shape, kParameters.repeats);
+  const std::vector<double> rates = bandwidths(of_best, shape, kBandwidthParameters.repeats);
   const Rate rate = rate_of_runs(rates);
   Attribute attribute =
       measured(of_best.conditions(), std::round(rate.bytes_per_second), "B/s", rate.interval, std::move(method));

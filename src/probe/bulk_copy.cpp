@@ -42,17 +42,17 @@ struct BulkCopyParameters {
   double plain_stream_bytes = 4e9;
   std::array<std::uint32_t, 2> plain_loads_in_flight = {4, 8};
 };
-constexpr BulkCopyParameters kParameters;
+constexpr BulkCopyParameters kBulkCopyParameters;
 
 std::uint64_t whole(std::uint64_t bytes, std::uint64_t unit) { return std::max(bytes / unit, std::uint64_t{1}) * unit; }
 
 std::uint64_t l2_bytes(const Lab& lab) {
-  return std::max(lab.info().l2_bytes.value_or(0) / kParameters.l2_parts, kParameters.small_l2_bytes);
+  return std::max(lab.info().l2_bytes.value_or(0) / kBulkCopyParameters.l2_parts, kBulkCopyParameters.small_l2_bytes);
 }
 
 std::uint64_t memory_bytes(const Lab& lab) {
-  return std::min(kParameters.beyond_caches * lab.last_cache_bytes(),
-                  lab.info().max_array_bytes / kParameters.memory_parts);
+  return std::min(kBulkCopyParameters.beyond_caches * lab.last_cache_bytes(),
+                  lab.info().max_array_bytes / kBulkCopyParameters.memory_parts);
 }
 
 ClusterProgram copies(std::uint32_t copy_bytes, std::uint32_t in_flight, std::uint64_t bytes, bool every_sm) {
@@ -61,8 +61,8 @@ ClusterProgram copies(std::uint32_t copy_bytes, std::uint32_t in_flight, std::ui
           .bytes = whole(bytes, copy_bytes),
           .copy_bytes = copy_bytes,
           .in_flight = in_flight,
-          .warm_accesses = kParameters.accesses,
-          .accesses = kParameters.accesses};
+          .warm_accesses = kBulkCopyParameters.accesses,
+          .accesses = kBulkCopyParameters.accesses};
 }
 
 // Of each program and each of its copies, the mean over the blocks.
@@ -85,14 +85,15 @@ struct Shape {
 // Every copy in flight has a place of its own in shared memory.
 std::vector<Shape> bandwidth_shapes(const Lab& lab, std::uint64_t bytes) {
   const DeviceInfo& info = lab.info();
-  const std::uint64_t shared =
-      info.shared_bytes_per_block_opt_in.value_or(info.shared_bytes_per_block.value_or(kParameters.shared_guess_bytes));
+  const std::uint64_t shared = info.shared_bytes_per_block_opt_in.value_or(
+      info.shared_bytes_per_block.value_or(kBulkCopyParameters.shared_guess_bytes));
   std::vector<Shape> shapes;
-  for (const std::uint32_t copy_bytes : kParameters.bandwidth_copy_bytes) {
-    for (const std::uint32_t in_flight : kParameters.in_flight) {
-      if (std::uint64_t{copy_bytes} * in_flight + kParameters.reserved_bytes > shared) continue;
+  for (const std::uint32_t copy_bytes : kBulkCopyParameters.bandwidth_copy_bytes) {
+    for (const std::uint32_t in_flight : kBulkCopyParameters.in_flight) {
+      if (std::uint64_t{copy_bytes} * in_flight + kBulkCopyParameters.reserved_bytes > shared) continue;
       ClusterProgram program = copies(copy_bytes, in_flight, bytes, true);
-      program.accesses = static_cast<std::uint32_t>(whole(kParameters.bytes_per_sm / copy_bytes, kMaxCopiesInFlight));
+      program.accesses =
+          static_cast<std::uint32_t>(whole(kBulkCopyParameters.bytes_per_sm / copy_bytes, kMaxCopiesInFlight));
       shapes.push_back({program, {}});
     }
   }
@@ -111,15 +112,15 @@ Shape from_memory(const Lab& lab, const Shape& like) {
   const std::uint32_t copy_bytes = shape.program.copy_bytes;
   shape.program.bytes = whole(memory_bytes(lab), copy_bytes);
   const std::uint64_t share = shape.program.bytes / copy_bytes / lab.info().sm_count;
-  const std::uint64_t timed = share > kParameters.accesses ? share - kParameters.accesses : 0;
-  shape.program.accesses =
-      static_cast<std::uint32_t>(whole(std::min(timed, kParameters.bytes_per_sm / copy_bytes), kMaxCopiesInFlight));
+  const std::uint64_t timed = share > kBulkCopyParameters.accesses ? share - kBulkCopyParameters.accesses : 0;
+  shape.program.accesses = static_cast<std::uint32_t>(
+      whole(std::min(timed, kBulkCopyParameters.bytes_per_sm / copy_bytes), kMaxCopiesInFlight));
   return shape;
 }
 
 double plain_rate(Lab& lab, std::uint64_t bytes, std::uint32_t passes) {
   double best = 0;
-  for (const std::uint32_t in_flight : kParameters.plain_loads_in_flight) {
+  for (const std::uint32_t in_flight : kBulkCopyParameters.plain_loads_in_flight) {
     const StreamProgram program{
         .space = Space::kGlobalBypassL1, .bytes = whole(bytes, 512), .loads_in_flight = in_flight, .repeats = passes};
     std::vector<double> rates;
@@ -135,11 +136,11 @@ double plain_rate(Lab& lab, std::uint64_t bytes, std::uint32_t passes) {
 // From L2 by every SM, because it is nearer to some; from memory by every SM; then larger copies by one, or they would
 // wait for each other.
 std::vector<ClusterProgram> latency_programs(const Lab& lab) {
-  std::vector<ClusterProgram> programs = {copies(kParameters.least_copy_bytes, 1, l2_bytes(lab), true),
-                                          copies(kParameters.least_copy_bytes, 1, memory_bytes(lab), true)};
-  programs[1].copy_bytes = kParameters.memory_copy_bytes;
+  std::vector<ClusterProgram> programs = {copies(kBulkCopyParameters.least_copy_bytes, 1, l2_bytes(lab), true),
+                                          copies(kBulkCopyParameters.least_copy_bytes, 1, memory_bytes(lab), true)};
+  programs[1].copy_bytes = kBulkCopyParameters.memory_copy_bytes;
   programs[1].bytes = whole(programs[1].bytes, programs[1].copy_bytes);
-  for (const std::uint32_t copy_bytes : kParameters.latency_copy_bytes) {
+  for (const std::uint32_t copy_bytes : kBulkCopyParameters.latency_copy_bytes) {
     programs.push_back(copies(copy_bytes, 1, l2_bytes(lab), false));
   }
   return programs;
@@ -149,7 +150,7 @@ std::vector<ClusterProgram> latency_programs(const Lab& lab) {
 double plain_load_cycles(Lab& lab) {
   return run_trials(lab, {{.space = Space::kGlobalBypassL1,
                            .bytes = whole(l2_bytes(lab), kMinimumStrideBytes),
-                           .hop_bytes = kParameters.least_copy_bytes,
+                           .hop_bytes = kBulkCopyParameters.least_copy_bytes,
                            .warps = 1,
                            .every_sm = true,
                            .warm_accesses = kAccessTrial.warm_accesses,
@@ -211,7 +212,7 @@ Attribute measure_bulk_copy_latency(Lab& lab) {
   const std::vector<ClusterProgram> programs = latency_programs(lab);
   const std::vector<std::vector<double>> cycles = run_latencies(lab, programs);
   const double value = stats::median(cycles[0]);
-  if (value < kParameters.least_copy_cycles) {
+  if (value < kBulkCopyParameters.least_copy_cycles) {
     throw Inconclusive(
         fmt::format("a bulk copy took {:.1f} cycles, which none can: the program did not run as written", value));
   }
@@ -222,19 +223,20 @@ Attribute measure_bulk_copy_latency(Lab& lab) {
   if (lab.conditions().sm_clock_mhz() > 0) {
     attribute.add_detail("mean_ns", rounded(1e3 * value / lab.conditions().sm_clock_mhz()));
   }
-  attribute.add_detail("least_copy_bytes", static_cast<std::int64_t>(kParameters.least_copy_bytes));
+  attribute.add_detail("least_copy_bytes", static_cast<std::int64_t>(kBulkCopyParameters.least_copy_bytes));
   attribute.add_detail("plain_load_cycles", rounded(plain_cycles));
   attribute.add_detail("added_cycles", rounded(value - plain_cycles));
   attribute.add_detail("from_memory_cycles", rounded(stats::median(cycles[1])));
   std::vector<double> by_size;
   for (std::size_t i = 2; i < programs.size(); ++i) by_size.push_back(rounded(stats::median(cycles[i])));
-  attribute.add_detail("copies_bytes", std::vector<double>(kParameters.latency_copy_bytes.begin(),
-                                                           kParameters.latency_copy_bytes.end()));
+  attribute.add_detail("copies_bytes", std::vector<double>(kBulkCopyParameters.latency_copy_bytes.begin(),
+                                                           kBulkCopyParameters.latency_copy_bytes.end()));
   attribute.add_detail("latency_by_copy_cycles", by_size);
   if (!lab.keep_samples()) return attribute;
   SampleTable table = make_table("by_copy", Plot::kLine,
                                  {axis("copy_bytes", "copy", "B"), values("latency_cycles", "latency", "cycles")});
-  table.data = {{kParameters.latency_copy_bytes.begin(), kParameters.latency_copy_bytes.end()}, std::move(by_size)};
+  table.data = {{kBulkCopyParameters.latency_copy_bytes.begin(), kBulkCopyParameters.latency_copy_bytes.end()},
+                std::move(by_size)};
   attribute.samples.push_back(std::move(table));
   return attribute;
 }
@@ -249,7 +251,7 @@ Attribute measure_bulk_copy_bandwidth(Lab& lab) {
   const Shape& best = shapes[*place];
   const BestRates rates = run_best(lab.another(), shapes, best);
   const std::uint64_t footprint = best.program.bytes;
-  const double passes = std::max(1.0, kParameters.plain_stream_bytes / static_cast<double>(footprint));
+  const double passes = std::max(1.0, kBulkCopyParameters.plain_stream_bytes / static_cast<double>(footprint));
   const double plain = plain_rate(lab, footprint, static_cast<std::uint32_t>(passes));
   const double plain_memory = plain_rate(lab, rates.memory_bytes, 1);
   const double value = stats::median(rates.from_l2);

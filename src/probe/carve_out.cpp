@@ -7,7 +7,7 @@ namespace gputopo::probe {
 namespace {
 
 // Ten carve-outs, each a little less sure than the size itself.
-constexpr CapacityDecisionParameters kParameters{.quick_samples = 3000, .full_samples = 30'000};
+constexpr CapacityDecisionParameters kCapacityDecisionParameters{.quick_samples = 3000, .full_samples = 30'000};
 
 }  // namespace
 
@@ -24,7 +24,7 @@ SizeByCarveOut find_size_by_carve_out(Lab& lab, const Cache& cache) {
     Cache carved = find_cache(survey, cache.first_level, false);
     if (cache.line) carved.line = Line{.bytes = cache.line->bytes};
     Lab of_size = lab.another();
-    const Capacity capacity = estimate_capacity(of_size, carved, kParameters);
+    const Capacity capacity = estimate_capacity(of_size, carved, kCapacityDecisionParameters);
     found.carve_outs_bytes.push_back(in_force);
     found.sizes_bytes.push_back(capacity.bytes);
     found.first_misses_bytes.push_back(capacity.first_miss_bytes);

@@ -21,7 +21,7 @@ struct ClusterBandwidthParameters {
   std::uint32_t loads = 512;
   std::uint32_t warm_loads = 64;
 };
-constexpr ClusterBandwidthParameters kParameters;
+constexpr ClusterBandwidthParameters kClusterBandwidthParameters;
 
 struct Trial {
   ClusterProgram program;
@@ -33,10 +33,10 @@ Trial read(std::uint32_t size, std::uint32_t hop, std::uint32_t warps) {
            .cluster_size = size,
            .every_sm = true,
            .hop = hop,
-           .bytes = kParameters.bytes,
+           .bytes = kClusterBandwidthParameters.bytes,
            .warps = warps,
-           .warm_accesses = kParameters.warm_loads,
-           .accesses = kParameters.loads * kMaxAccessWarps / warps},
+           .warm_accesses = kClusterBandwidthParameters.warm_loads,
+           .accesses = kClusterBandwidthParameters.loads * kMaxAccessWarps / warps},
           {}};
 }
 
@@ -45,7 +45,7 @@ double rate_of(const ClusterResult& result) { return static_cast<double>(result.
 std::vector<Trial> run_reads(Lab& lab, const std::vector<std::uint32_t>& sizes) {
   std::vector<Trial> trials;
   for (const std::uint32_t size : sizes) {
-    for (const std::uint32_t warps : kParameters.warps) {
+    for (const std::uint32_t warps : kClusterBandwidthParameters.warps) {
       trials.push_back(read(size, 1, warps));
       if (half_way_round(size) != 1) trials.push_back(read(size, half_way_round(size), warps));
     }

@@ -22,11 +22,14 @@ struct ClusterSurveyParameters {
   // Of each block's shared memory: little, so that nothing but the GPCs limits where clusters run.
   std::uint64_t shared_bytes = 1024;
 };
-constexpr ClusterSurveyParameters kParameters;
+constexpr ClusterSurveyParameters kClusterSurveyParameters;
 
 ClusterProgram placement(std::uint32_t size) {
-  return {
-      .cluster_size = size, .every_sm = true, .hop = 1, .bytes = kParameters.shared_bytes, .accesses = kClusterUnroll};
+  return {.cluster_size = size,
+          .every_sm = true,
+          .hop = 1,
+          .bytes = kClusterSurveyParameters.shared_bytes,
+          .accesses = kClusterUnroll};
 }
 
 }  // namespace
@@ -44,7 +47,7 @@ ClusterSurvey survey_clusters(Lab& lab) {
   for (std::uint32_t size = 2; size <= kMaxClusterBlocks; ++size) {
     std::vector<ClusterResult> results;
     try {
-      results = lab.cluster(std::vector<ClusterProgram>(kParameters.placements, placement(size)));
+      results = lab.cluster(std::vector<ClusterProgram>(kClusterSurveyParameters.placements, placement(size)));
     } catch (const NotSupportedError& error) {
       if (size == 2) throw;
       lab.log(fmt::format("clusters of {}: {}", size, error.what()));

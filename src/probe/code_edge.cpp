@@ -11,15 +11,15 @@ namespace gputopo::probe {
 namespace {
 
 constexpr std::uint32_t kLeads = kCodeLeadInstructions / kCodeLeadStep;
-constexpr CodeEdgeParameters kParameters;
+constexpr CodeEdgeParameters kCodeEdgeParameters;
 
 // What misses, in instructions, of code that is longer by a step of the lead each.
 std::vector<MissedLength> lengths_of_edge(Lab& lab, const CodeCache& cache) {
   const std::uint32_t fits = cache.fits_instructions;
-  const std::uint32_t begin = fits < kParameters.fits_within ? 0 : fits - kParameters.fits_within;
+  const std::uint32_t begin = fits < kCodeEdgeParameters.fits_within ? 0 : fits - kCodeEdgeParameters.fits_within;
   std::vector<InstructionProgram> programs;
   std::vector<std::uint32_t> instructions;
-  for (std::uint32_t step = 1; begin + step * kCodeLeadStep <= fits + kParameters.max_edge; ++step) {
+  for (std::uint32_t step = 1; begin + step * kCodeLeadStep <= fits + kCodeEdgeParameters.max_edge; ++step) {
     const std::uint32_t lead = (step - 1) % kLeads + 1;
     const std::uint32_t count = begin + (step - lead) * kCodeLeadStep;
     if (count == 0) continue;
@@ -39,13 +39,14 @@ std::vector<MissedLength> lengths_of_edge(Lab& lab, const CodeCache& cache) {
 }  // namespace
 
 CodeEdge steep_edge(Lab& lab, const CodeCache& cache) {
-  if (cache.fits_instructions + kParameters.max_edge > kMaxCodeBehindLead) {
-    throw NotSupportedError(fmt::format("the stairs of a steep edge show in caches of up to {:.0f} B here",
-                                        (kMaxCodeBehindLead - kParameters.max_edge) * cache.bytes_per_instruction()));
+  if (cache.fits_instructions + kCodeEdgeParameters.max_edge > kMaxCodeBehindLead) {
+    throw NotSupportedError(
+        fmt::format("the stairs of a steep edge show in caches of up to {:.0f} B here",
+                    (kMaxCodeBehindLead - kCodeEdgeParameters.max_edge) * cache.bytes_per_instruction()));
   }
   const CodeShape shape = settle(lab, "code",
                                  decide_code_shape(lengths_of_edge(lab, cache), cache.fits_instructions,
-                                                   cache.bytes_per_instruction(), kParameters));
+                                                   cache.bytes_per_instruction(), kCodeEdgeParameters));
   return {.line_bytes = static_cast<std::uint32_t>(shape.line * cache.bytes_per_instruction()),
           .ways = shape.ways,
           .conditions = lab.conditions()};

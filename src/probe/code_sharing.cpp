@@ -21,7 +21,7 @@ struct SharingParameters {
   // SMs whose neighbours are looked for, one after another while none is found.
   std::uint32_t max_victims = 3;
 };
-constexpr SharingParameters kParameters;
+constexpr SharingParameters kSharingParameters;
 
 // How much of the code of `victim` each other SM of its die drives out.
 std::vector<EvictedPart> evicted_by_others(CodeEviction& eviction, const Die& die, std::uint32_t victim) {
@@ -73,7 +73,7 @@ Attribute measure_code_scope(Lab& lab, const CodeCache& cache) {
   // asked too.
   Die die = dies_of(lab.info()).front();
   if (die.end == 1) die.end = lab.info().sm_count;  // it takes others to ask
-  const std::uint32_t victims = lab.info().physical_sm_ids ? std::min(kParameters.max_victims, die.end) : 1;
+  const std::uint32_t victims = lab.info().physical_sm_ids ? std::min(kSharingParameters.max_victims, die.end) : 1;
   std::uint32_t victim = 0;
   std::vector<EvictedPart> others = evicted_by_others(eviction, die, victim);
   const auto shared = [&] {
@@ -87,7 +87,7 @@ Attribute measure_code_scope(Lab& lab, const CodeCache& cache) {
 Attribute measure_code_amount(Lab& lab, const CodeCache& cache) {
   CodeEviction eviction(lab, cache);
   std::vector<CodeEvictor> evictors;
-  for (std::uint32_t warp = 0; warp < kParameters.warps; ++warp) {
+  for (std::uint32_t warp = 0; warp < kSharingParameters.warps; ++warp) {
     evictors.push_back({.kind = CodeEvictor::Kind::kCode, .warp = warp});
   }
   const std::vector<double> parts = eviction.evicted_parts(evictors);

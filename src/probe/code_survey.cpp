@@ -17,11 +17,11 @@ struct CodeSurveyParameters {
   // that a median is a sample.
   std::uint32_t short_copies = 15;
 };
-constexpr CodeSurveyParameters kParameters;
+constexpr CodeSurveyParameters kCodeSurveyParameters;
 
 std::vector<std::uint32_t> lengths_blocks() {
   std::vector<std::uint32_t> blocks;
-  for (double at = 1; at < kMaxCodeBlocks; at *= std::exp2(1 / kParameters.lengths_per_octave)) {
+  for (double at = 1; at < kMaxCodeBlocks; at *= std::exp2(1 / kCodeSurveyParameters.lengths_per_octave)) {
     const auto whole = static_cast<std::uint32_t>(std::lround(at));
     if (blocks.empty() || whole != blocks.back()) blocks.push_back(whole);
   }
@@ -36,7 +36,7 @@ CodeSurvey survey_code(Lab& lab) {
   std::vector<InstructionProgram> programs;
   std::vector<std::size_t> length_of;  // each program
   for (const std::uint32_t blocks : lengths_blocks()) {
-    const std::uint32_t copies = blocks <= CodeSweepParameters{}.line_blocks ? kParameters.short_copies : 1;
+    const std::uint32_t copies = blocks <= CodeSweepParameters{}.line_blocks ? kCodeSurveyParameters.short_copies : 1;
     length_of.insert(length_of.end(), copies, lengths.size());
     lengths.push_back({.instructions = blocks * kCodeBlockInstructions});
     programs.insert(programs.end(), copies, repeated_run(lengths.back().instructions));

@@ -23,7 +23,7 @@ struct CodeTrialParameters {
   // A walk over constants that takes fewer cycles for each load did not wait for them.
   double least_cycles_per_load = 4;
 };
-constexpr CodeTrialParameters kParameters;
+constexpr CodeTrialParameters kCodeTrialParameters;
 
 std::uint32_t whole_blocks(double instructions) {
   return std::max(1u, static_cast<std::uint32_t>(instructions) / kCodeBlockInstructions) * kCodeBlockInstructions;
@@ -32,9 +32,9 @@ std::uint32_t whole_blocks(double instructions) {
 }  // namespace
 
 InstructionProgram repeated_run(std::uint32_t count, std::uint32_t lead) {
-  return {
-      .actors = {{}},
-      .steps = {{.count = count, .lead = lead}, {.count = count, .passes = kParameters.steady_passes, .lead = lead}}};
+  return {.actors = {{}},
+          .steps = {{.count = count, .lead = lead},
+                    {.count = count, .passes = kCodeTrialParameters.steady_passes, .lead = lead}}};
 }
 
 double steady_cycles(const InstructionResult& result) {
@@ -65,10 +65,10 @@ std::vector<double> missed_parts(Lab& lab, const CodeCache& cache, const std::ve
 }
 
 CodeEviction::CodeEviction(Lab& lab, const CodeCache& cache)
-    : lab_(lab), victim_(whole_blocks(kParameters.victim_part * cache.fits_instructions)) {
+    : lab_(lab), victim_(whole_blocks(kCodeTrialParameters.victim_part * cache.fits_instructions)) {
   evictor_first_ = (victim_ + kCodeEntryInstructions - 1) / kCodeEntryInstructions * kCodeEntryInstructions;
   evictor_count_ = std::min(kMaxCodeInstructions - std::min(evictor_first_, kMaxCodeInstructions),
-                            whole_blocks(kParameters.max_evictor * cache.fits_instructions));
+                            whole_blocks(kCodeTrialParameters.max_evictor * cache.fits_instructions));
   if (evictor_count_ < cache.fits_instructions) {
     throw NotSupportedError(fmt::format("beside {} instructions that it holds there are only {} others to evict them",
                                         victim_, evictor_count_));
@@ -88,7 +88,7 @@ InstructionProgram CodeEviction::program_of(const CodeEvictor& evictor) const {
     if (evictor.kind == CodeEvictor::Kind::kCode) {
       step = {.actor = 1, .first = evictor_first_, .count = evictor_count_};
     }
-    step.passes = kParameters.evictor_passes;
+    step.passes = kCodeTrialParameters.evictor_passes;
     program.steps.push_back(step);
   }
   program.steps.push_back({.count = victim_});
@@ -103,7 +103,7 @@ double CodeEviction::cycles_after(const CodeEvictor& evictor) {
     if (evictor.kind != CodeEvictor::Kind::kConstants) continue;
     const auto walk = static_cast<double>(result.pass_cycles[1].front());
     const std::uint32_t bytes = program.steps[1].count;
-    if (walk < kParameters.least_cycles_per_load * bytes / kConstantStepBytes) {
+    if (walk < kCodeTrialParameters.least_cycles_per_load * bytes / kConstantStepBytes) {
       throw NotSupportedError(
           fmt::format("a walk over {} B of constants took {:.0f} cycles: too few for its loads", bytes, walk));
     }

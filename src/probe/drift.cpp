@@ -19,7 +19,7 @@ struct DriftWatchParameters {
   // Of the last cache, at most: all of them stay in it.
   std::uint64_t cache_divisor = 16;
 };
-constexpr DriftWatchParameters kParameters;
+constexpr DriftWatchParameters kDriftWatchParameters;
 
 // A small array in L2, if loads can go by L1: the longer a load, the less of it is noise.
 ChaseProgram reference_program(const Bench& bench, const Lab& lab) {
@@ -27,11 +27,11 @@ ChaseProgram reference_program(const Bench& bench, const Lab& lab) {
   ChaseArray array = make_array(site, bench.parameters().tiny_bytes, kMinimumStrideBytes);
   if (bench.has_space(Space::kGlobalBypassL1)) {
     site.space = Space::kGlobalBypassL1;
-    const std::uint64_t most = lab.last_cache_bytes() / kParameters.cache_divisor;
-    array = make_array(
-        site,
-        std::clamp(kParameters.bytes, bench.parameters().tiny_bytes, std::max(most, bench.parameters().tiny_bytes)),
-        kParameters.stride_bytes);
+    const std::uint64_t most = lab.last_cache_bytes() / kDriftWatchParameters.cache_divisor;
+    array = make_array(site,
+                       std::clamp(kDriftWatchParameters.bytes, bench.parameters().tiny_bytes,
+                                  std::max(most, bench.parameters().tiny_bytes)),
+                       kDriftWatchParameters.stride_bytes);
   }
   std::vector<ChaseStep> steps = {{.kind = StepKind::kWarm, .loads = 4 * array.element_count()}};
   add_untimed_chain(steps, array);
@@ -41,7 +41,7 @@ ChaseProgram reference_program(const Bench& bench, const Lab& lab) {
 }  // namespace
 
 void DriftWatch::look() {
-  if (!cycles_.empty() && bench_.programs_run() < programs_at_look_ + kParameters.programs) return;
+  if (!cycles_.empty() && bench_.programs_run() < programs_at_look_ + kDriftWatchParameters.programs) return;
   look_again();
 }
 

@@ -12,7 +12,7 @@
 namespace gputopo::probe {
 namespace {
 
-constexpr LineSizeParameters kParameters;
+constexpr LineSizeParameters kLineSizeParameters;
 
 // Of each block of the array one random half is touched.
 std::vector<PackingPlace> random_halves(const ChaseArray& array, std::uint32_t half, std::mt19937_64& random) {
@@ -28,7 +28,7 @@ std::vector<PackingPlace> random_halves(const ChaseArray& array, std::uint32_t h
 // line leave its other half empty.
 Line line_by_packing(Lab& lab, const Cache& cache, double all_bytes) {
   const std::uint64_t element = cache.nearest_fetch_bytes();
-  const auto wanted = static_cast<std::uint64_t>(kParameters.packed_capacities * all_bytes);
+  const auto wanted = static_cast<std::uint64_t>(kLineSizeParameters.packed_capacities * all_bytes);
   NamedValues packed;
   std::uint64_t line = cache.fetch_bytes;
   std::mt19937_64 random(lab.seed());
@@ -44,7 +44,8 @@ Line line_by_packing(Lab& lab, const Cache& cache, double all_bytes) {
     lab.log(fmt::format("line: halves of {} B hold {:.0f} B, {:.1f} B of them nearer, all {:.0f} B", block, bytes,
                         nearer_bytes, all_bytes));
     const auto possible = static_cast<double>(places.size() * half);
-    const std::optional<bool> lines = are_halves_lines({bytes - nearer_bytes, bytes}, all_bytes, possible, kParameters);
+    const std::optional<bool> lines =
+        are_halves_lines({bytes - nearer_bytes, bytes}, all_bytes, possible, kLineSizeParameters);
     if (!lines) throw Inconclusive("what halves of lines and whole ones would hold is not told apart here");
     if (*lines) break;
     line = block;
@@ -64,7 +65,7 @@ ChaseArray sparse_array(const Lab& lab, const Cache& cache, std::uint64_t bytes,
   ChaseArray array = make_array(site, bytes, stride, second_order);
   array.skew_bytes = skew;
   const std::uint64_t fetch = cache.nearest_fetch_bytes();
-  if (array.element_count() > kParameters.past_nearer * cache.nearer_bytes / fetch) return array;
+  if (array.element_count() > kLineSizeParameters.past_nearer * cache.nearer_bytes / fetch) return array;
   if (stride <= cache.fetch_bytes) return make_array(site, array.bytes, fetch, second_order);
   ChaseArray halves = make_array(site, array.bytes, fetch, second_order);
   const auto in_half = static_cast<std::uint32_t>(stride / 2 / fetch);
@@ -90,9 +91,9 @@ double miss_ratio(Lab& lab, const Cache& cache, std::uint64_t bytes, std::uint64
       array.elements.empty() ? warm_step(site, array) : ChaseStep{.kind = StepKind::kWarm, .loads = n};
   ChaseProgram program = make_program(site, {array}, {warm});
   if (site.exclusive) {
-    add_counted_steps(
-        program, *cache.survey,
-        std::min(std::max(n / kParameters.elements_of_load, kParameters.min_loads), lab.parameters().exclusive_loads));
+    add_counted_steps(program, *cache.survey,
+                      std::min(std::max(n / kLineSizeParameters.elements_of_load, kLineSizeParameters.min_loads),
+                               lab.parameters().exclusive_loads));
   } else {
     program.steps.push_back({.kind = StepKind::kCounted, .loads = std::min(n, lab.parameters().survey_loads)});
   }
@@ -112,7 +113,7 @@ class SparseFootprints {
   SparseFootprints(Lab& lab, const Cache& cache)
       : lab_(lab),
         cache_(cache),
-        references_(cache.held_bytes(), cache.fetch_bytes, cache.site().limit_bytes, kParameters) {
+        references_(cache.held_bytes(), cache.fetch_bytes, cache.site().limit_bytes, kLineSizeParameters) {
     while (!references_.is_clear() && add_reference()) {
     }
     if (!references_.tells()) {
@@ -124,7 +125,7 @@ class SparseFootprints {
   // Whether touching once per `stride` fills the cache as touching all does: a line is at least as long. At another
   // footprint where this one's answer is not sure.
   [[nodiscard]] bool is_within_line(std::uint64_t stride, NamedValues& ratios) {
-    SparseAnswer answer(kParameters);
+    SparseAnswer answer(kLineSizeParameters);
     for (std::size_t i = 0; !answer.is_sure() && (i < references_.size() || add_reference()); ++i) {
       if (!references_.tells(i)) continue;
       const LineReference& reference = references_.at(i);

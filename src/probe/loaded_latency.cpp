@@ -33,14 +33,15 @@ struct LoadedLatencyParameters {
   // Beyond what is touched, in sizes of the last cache: what was written last may still be there.
   std::uint64_t beyond_caches = 2;
 };
-constexpr LoadedLatencyParameters kParameters;
-static_assert(kParameters.l2_places < kAccessTrial.warm_accesses);  // all of them are in L2 before they are timed
+constexpr LoadedLatencyParameters kLoadedLatencyParameters;
+static_assert(kLoadedLatencyParameters.l2_places <
+              kAccessTrial.warm_accesses);  // all of them are in L2 before they are timed
 
 constexpr std::uint32_t kPointerBytes = 8;
 
 std::uint32_t lane_bytes(LoadedLevel level) {
   if (level == LoadedLevel::kShared) return kWordBytes;
-  return level == LoadedLevel::kL1 ? kPointerBytes : kParameters.sector_bytes;
+  return level == LoadedLevel::kL1 ? kPointerBytes : kLoadedLatencyParameters.sector_bytes;
 }
 
 AccessProgram program_of(Lab& lab, LoadedLevel level, std::uint32_t warps) {
@@ -55,21 +56,21 @@ AccessProgram program_of(Lab& lab, LoadedLevel level, std::uint32_t warps) {
   program.every_sm = !on_chip;
   const std::uint64_t all = std::uint64_t{program.warp_stride_bytes} * warps * (on_chip ? 1 : lab.info().sm_count);
   // Warps that come round to one another's words in a small working set hit there as well.
-  const std::uint64_t l2_part = lab.info().l2_bytes.value_or(0) / kParameters.l2_parts;
-  const std::uint64_t most = level == LoadedLevel::kL1   ? kParameters.small_l1_bytes
-                             : level == LoadedLevel::kL2 ? std::max(l2_part, kParameters.small_l2_bytes)
+  const std::uint64_t l2_part = lab.info().l2_bytes.value_or(0) / kLoadedLatencyParameters.l2_parts;
+  const std::uint64_t most = level == LoadedLevel::kL1   ? kLoadedLatencyParameters.small_l1_bytes
+                             : level == LoadedLevel::kL2 ? std::max(l2_part, kLoadedLatencyParameters.small_l2_bytes)
                                                          : all;
   program.bytes = std::min(all, most / program.warp_stride_bytes * program.warp_stride_bytes);
   if (level == LoadedLevel::kL2 && program.bytes >= all) {
-    program.bytes = std::min(most / all, kParameters.l2_places) * all;
+    program.bytes = std::min(most / all, kLoadedLatencyParameters.l2_places) * all;
     program.hop_bytes = all % program.bytes;
   }
   if (level == LoadedLevel::kDevice) {
     program.warm_accesses = kAccessUnroll;
-    program.accesses = kParameters.memory_accesses;
+    program.accesses = kLoadedLatencyParameters.memory_accesses;
     program.hop_bytes = all;
-    program.bytes =
-        all * (program.warm_accesses + program.accesses) + kParameters.beyond_caches * lab.last_cache_bytes();
+    program.bytes = all * (program.warm_accesses + program.accesses) +
+                    kLoadedLatencyParameters.beyond_caches * lab.last_cache_bytes();
     if (program.bytes > lab.info().max_array_bytes) {
       throw NotSupportedError(fmt::format("loads of all SMs that find nothing in L2 need {} bytes; there are {} free",
                                           program.bytes, lab.info().max_array_bytes));
@@ -109,7 +110,7 @@ std::vector<SampleTable> tables_of(const std::vector<LoadedReading>& readings) {
 
 Attribute measure_loaded_latency(Lab& lab, LoadedLevel level) {
   std::vector<AccessProgram> programs;
-  for (const std::uint32_t warps : kParameters.warps_in_flight) {
+  for (const std::uint32_t warps : kLoadedLatencyParameters.warps_in_flight) {
     if (warps <= most_warps(lab)) programs.push_back(program_of(lab, level, warps));
   }
   const std::vector<AccessTrial> trials = run_trials(lab, programs);

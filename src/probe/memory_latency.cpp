@@ -58,7 +58,7 @@ struct MemoryLatencyParameters {
   // Fewer pages may all have an entry.
   std::uint64_t least_cold_pages = 256;
 };
-constexpr MemoryLatencyParameters kParameters;
+constexpr MemoryLatencyParameters kMemoryLatencyParameters;
 
 constexpr LatencyBand kEveryLoad{0, std::numeric_limits<double>::infinity()};
 
@@ -88,7 +88,7 @@ struct Evictor {
 Evictor make_evictor(const Lab& lab, const Survey& survey, std::uint64_t stride_bytes) {
   std::uint64_t bytes = lab.last_cache_evictor_bytes();
   if (!lab.tells_last_cache()) {
-    bytes = std::max(bytes, static_cast<std::uint64_t>(kParameters.evictor_held * held_bytes(survey)));
+    bytes = std::max(bytes, static_cast<std::uint64_t>(kMemoryLatencyParameters.evictor_held * held_bytes(survey)));
   }
   return {make_array(survey.site, bytes, stride_bytes)};
 }
@@ -98,7 +98,7 @@ Evictor make_evictor(const Lab& lab, const Survey& survey, std::uint64_t stride_
 std::optional<Evictor> longer(const Lab& lab, const Site& site, const Evictor& evictor, std::uint32_t times) {
   if (lab.tells_last_cache()) return Evictor{evictor.array, times * evictor.sweeps};
   const std::uint64_t bytes = times * evictor.array.bytes;
-  if (times > 1 && bytes > lab.info().max_array_bytes / kParameters.memory_divisor) return std::nullopt;
+  if (times > 1 && bytes > lab.info().max_array_bytes / kMemoryLatencyParameters.memory_divisor) return std::nullopt;
   return Evictor{make_array(site, bytes, evictor.array.stride_bytes)};
 }
 
@@ -111,13 +111,16 @@ std::uint64_t cached_bytes(const Lab& lab, const Survey& survey) {
 
 // Lines, and another of the same page for each: first all of these in the order of the chain, then the lines.
 ChaseArray lines_with_companions(const Lab& lab, const Survey& survey, std::uint64_t span_bytes) {
-  const std::uint64_t room = cached_bytes(lab, survey) / kParameters.cache_divisor / kParameters.line_bytes;
-  const std::uint64_t wanted =
-      room >= kParameters.lines ? kParameters.lines : std::max(room / 2, kParameters.least_lines);
+  const std::uint64_t room =
+      cached_bytes(lab, survey) / kMemoryLatencyParameters.cache_divisor / kMemoryLatencyParameters.line_bytes;
+  const std::uint64_t wanted = room >= kMemoryLatencyParameters.lines
+                                   ? kMemoryLatencyParameters.lines
+                                   : std::max(room / 2, kMemoryLatencyParameters.least_lines);
   const std::uint64_t apart =
-      std::clamp(std::bit_floor(span_bytes / wanted / 2), kParameters.least_apart_bytes, kParameters.apart_bytes);
-  const auto half = static_cast<std::uint32_t>(apart / kParameters.line_bytes);
-  ChaseArray array = make_array(survey.site, span_bytes, kParameters.line_bytes);
+      std::clamp(std::bit_floor(span_bytes / wanted / 2), kMemoryLatencyParameters.least_apart_bytes,
+                 kMemoryLatencyParameters.apart_bytes);
+  const auto half = static_cast<std::uint32_t>(apart / kMemoryLatencyParameters.line_bytes);
+  ChaseArray array = make_array(survey.site, span_bytes, kMemoryLatencyParameters.line_bytes);
   array.order = Order::kSequential;
   std::mt19937_64 random(lab.seed());
   const auto below = [&](std::uint64_t end) { return static_cast<std::uint32_t>(random() % end); };
@@ -165,8 +168,8 @@ std::optional<Evictor> long_enough(Lab& lab, const Survey& survey, const ChaseAr
   const double limit = limit_of_caches(survey);
   std::vector<SweptLoads> found;
   // What a far part still holds does not look like hits then, so more is swept at once.
-  const std::uint32_t first = is_end_hidden(survey) ? kParameters.longest_sweep / 2 : 1;
-  for (std::uint32_t times = first; times <= kParameters.longest_sweep; times *= 2) {
+  const std::uint32_t first = is_end_hidden(survey) ? kMemoryLatencyParameters.longest_sweep / 2 : 1;
+  for (std::uint32_t times = first; times <= kMemoryLatencyParameters.longest_sweep; times *= 2) {
     std::optional<Evictor> evictor = longer(lab, survey.site, shortest, times);
     if (!evictor) return std::nullopt;
     const ChaseResult result = lab.chase({lines_after_eviction(survey.site, array, *evictor)}).front();
@@ -184,7 +187,7 @@ std::optional<Evictor> long_enough(Lab& lab, const Survey& survey, const ChaseAr
 
 // One that leaves nothing in the caches: where a longer one does not help, its loads are too far apart.
 Evictor find_evictor(Lab& lab, const Survey& survey, const ChaseArray& array, std::uint64_t stride_bytes) {
-  for (; stride_bytes >= kParameters.least_evictor_stride_bytes; stride_bytes /= 2) {
+  for (; stride_bytes >= kMemoryLatencyParameters.least_evictor_stride_bytes; stride_bytes /= 2) {
     const auto found = long_enough(lab, survey, array, make_evictor(lab, survey, stride_bytes));
     if (found) return *found;
   }
@@ -226,8 +229,8 @@ std::vector<ChaseResult> load_from_sms(Lab& lab, const Site& site, const ChaseAr
   const auto load = [&](StepKind kind) {
     ChaseProgram program = lines_after_eviction(site, array, evictor, kind);
     std::vector<ChaseProgram> programs;
-    for (std::uint32_t i = 0; i < kParameters.sms; ++i) {
-      program.sm = i * lab.info().sm_count / kParameters.sms;
+    for (std::uint32_t i = 0; i < kMemoryLatencyParameters.sms; ++i) {
+      program.sm = i * lab.info().sm_count / kMemoryLatencyParameters.sms;
       programs.push_back(program);
     }
     return lab.chase(programs);
@@ -245,25 +248,26 @@ std::vector<ChaseResult> load_translated(Lab& lab, const Survey& survey, std::ui
                                          std::uint64_t line_bytes, Evictor& evictor) {
   std::vector<ChaseResult> best;
   double best_slow = 1;
-  for (std::uint32_t round = 0; round < kParameters.spans; ++round) {
+  for (std::uint32_t round = 0; round < kMemoryLatencyParameters.spans; ++round) {
     const ChaseArray array = lines_with_companions(lab, survey, span_bytes);
     evictor = find_evictor(lab, survey, array, line_bytes);
     std::vector<ChaseResult> copies = load_from_sms(lab, survey.site, array, evictor);
     const double slow = slow_again(copies, nearest_limit_cycles(survey.tiny));
     lab.log(
         fmt::format("device.latency: over {} B {:.3f} of the loads are slow once they are cached", span_bytes, slow));
-    if (best.empty() || slow < kParameters.quicker * best_slow) {
+    if (best.empty() || slow < kMemoryLatencyParameters.quicker * best_slow) {
       best = std::move(copies);
       best_slow = slow;
     }
-    if (slow <= kParameters.most_slow) break;
-    span_bytes /= kParameters.span_divisor;
+    if (slow <= kMemoryLatencyParameters.most_slow) break;
+    span_bytes /= kMemoryLatencyParameters.span_divisor;
   }
   return best;
 }
 
 MemoryLatency warm_latency(Lab& lab, const Survey& survey, const MemoryQuestion& question, Evictor& evictor) {
-  const std::uint64_t span = question.translated_bytes > 0 ? question.translated_bytes : kParameters.least_span_bytes;
+  const std::uint64_t span =
+      question.translated_bytes > 0 ? question.translated_bytes : kMemoryLatencyParameters.least_span_bytes;
   const std::vector<ChaseResult> copies = load_translated(lab, survey, span, question.line_bytes, evictor);
   const auto hit_limit = [&](const ChaseResult& copy) {
     return hit_limit_of(from_last(copy, 0), limit_of_caches(survey));
@@ -277,11 +281,11 @@ MemoryLatency warm_latency(Lab& lab, const Survey& survey, const MemoryQuestion&
 
 // One line a page over as much memory as there is, timed in the order it was touched.
 std::optional<ColdTlbLatency> cold_latency(Lab& lab, const Survey& survey, const Evictor& evictor) {
-  const std::uint64_t stride =
-      kParameters.cold_stride_bytes + kParameters.line_bytes;  // not the same sets on every page
+  const std::uint64_t stride = kMemoryLatencyParameters.cold_stride_bytes +
+                               kMemoryLatencyParameters.line_bytes;  // not the same sets on every page
   const auto reach =
       static_cast<std::uint64_t>(lab.parameters().tlb_reach_of_free * static_cast<double>(lab.info().max_array_bytes));
-  if (reach / stride < kParameters.least_cold_pages) return std::nullopt;
+  if (reach / stride < kMemoryLatencyParameters.least_cold_pages) return std::nullopt;
   const ChaseArray pages = make_array(survey.site, reach, stride);
   std::vector<ChaseStep> steps = evictor.after(survey.site, warm_step(survey.site, pages));
   steps.push_back(

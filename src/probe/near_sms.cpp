@@ -18,7 +18,7 @@ struct NearSmsParameters {
   // Of which the median counts; odd, so that it is one of them.
   std::uint64_t passes = 7;
 };
-constexpr NearSmsParameters kParameters;
+constexpr NearSmsParameters kNearSmsParameters;
 
 SmByLineCycles medians_of_passes(const SmByLine& map) {
   SmByLineCycles rows;
@@ -73,7 +73,7 @@ RowGroups rows_of(const SmByLine& map, const Sides& sides) {
 
 // What atomics say of the sides, how far each SM is from L2, and the map.
 void add_atomics(Lab& lab, const Cache& l2, const Sides& sides, Attribute& attribute) {
-  const SmByLine map = add_from_every_sm(lab, l2, kParameters.lines, kParameters.passes);
+  const SmByLine map = add_from_every_sm(lab, l2, kNearSmsParameters.lines, kNearSmsParameters.passes);
   const SmByLineCycles cycles = medians_of_passes(map);
   const Decision<NearSms> decision = decide_near_sms(cycles, sides.sms.size());
   NearSms near{.groups = rows_of(map, sides)};

@@ -7,7 +7,7 @@
 namespace gputopo::probe {
 namespace {
 
-constexpr PackingParameters kParameters;
+constexpr PackingParameters kPackingParameters;
 
 template <typename Value>
 std::vector<Value> chosen(const std::vector<Value>& all, const std::vector<std::size_t>& indices) {
@@ -32,20 +32,20 @@ void FitTest::learn_false_misses(std::size_t copies) {
   const ChaseArray hits = make_array(cache_.site(), bytes, std::max(kMinimumStrideBytes, stride));
   const ChaseProgram program = make_program(cache_.site(), {hits},
                                             {{.kind = StepKind::kWarm, .loads = 4 * hits.element_count()},
-                                             {.kind = StepKind::kCounted, .loads = kParameters.hit_loads}});
+                                             {.kind = StepKind::kCounted, .loads = kPackingParameters.hit_loads}});
   std::vector<double> counts;
   for (const ChaseResult& copy : lab_.chase(std::vector<ChaseProgram>(copies, program))) {
     counts.push_back(band_count(copy.steps.back().histogram));
   }
-  false_misses_ = false_misses_of(counts, static_cast<double>(kParameters.hit_loads), kParameters);
+  false_misses_ = false_misses_of(counts, static_cast<double>(kPackingParameters.hit_loads), kPackingParameters);
 }
 
 void FitTest::sharpen(double elements) {
-  const double times = times_to_learn(elements, false_misses_, cache_.site().exclusive, kParameters);
+  const double times = times_to_learn(elements, false_misses_, cache_.site().exclusive, kPackingParameters);
   if (times > 1) learn_false_misses(static_cast<std::size_t>(times * lab_.parameters().copies));
 }
 
-double FitTest::error(double elements) const { return error_of_misses(elements, false_misses_, kParameters); }
+double FitTest::error(double elements) const { return error_of_misses(elements, false_misses_, kPackingParameters); }
 
 // One copy tells most of those that do not fit: they miss once a pass or more, which is far from none where few loads
 // look like misses. A neighbour may have done that to one copy, hardly to the next as well. All that fit in either look
@@ -54,12 +54,12 @@ std::vector<bool> FitTest::fit(const std::vector<Group>& groups, const Group& ta
   std::vector<std::size_t> missing(groups.size());
   std::iota(missing.begin(), missing.end(), std::size_t{0});
   std::vector<std::size_t> undecided;
-  for (int look = 0; look < kParameters.looks; ++look) {
+  for (int look = 0; look < kPackingParameters.looks; ++look) {
     const std::vector<double> misses = misses_per_pass(chosen(groups, missing), taken, 1);
     std::vector<std::size_t> again;
     for (std::size_t i = 0; i < missing.size(); ++i) {
       const double elements = elements_in(taken) + elements_in(groups[missing[i]]);
-      (misses_many(misses[i], error(elements), kParameters) ? again : undecided).push_back(missing[i]);
+      (misses_many(misses[i], error(elements), kPackingParameters) ? again : undecided).push_back(missing[i]);
     }
     missing = std::move(again);
   }
@@ -117,7 +117,8 @@ ChaseProgram FitTest::program_of(const Group& taken, const Group& group) const {
   }
   std::ranges::sort(array.elements);
   const std::uint64_t n = array.elements.size();
-  const auto counted = static_cast<std::uint64_t>(passes_over(static_cast<double>(n), false_misses_, kParameters)) * n;
+  const auto counted =
+      static_cast<std::uint64_t>(passes_over(static_cast<double>(n), false_misses_, kPackingParameters)) * n;
   // Walked in an order of its own each way, so that a replacement that depends on order does not keep a stranger.
   return make_program(cache_.site(), {array},
                       {{.kind = StepKind::kWarm, .loads = 2 * n, .chain = 1},
@@ -131,7 +132,7 @@ Packed pack(Lab& lab, const Cache& cache, const ChaseArray& array, const std::ve
   const PackingTrial trial = [&](const std::vector<PackingGroup>& groups, const PackingGroup& taken) {
     return test.fit(groups, taken);
   };
-  Packed packed{.places = PackingSearch(places.size(), first, patience, trial, kParameters).run()};
+  Packed packed{.places = PackingSearch(places.size(), first, patience, trial, kPackingParameters).run()};
   packed.nearer_elements = test.nearer_per_pass(packed.places, lab.parameters().copies);
   return packed;
 }
@@ -142,8 +143,8 @@ double packed_bytes(Lab& lab, const Cache& cache) {
   const std::uint64_t element = cache.nearest_fetch_bytes();
   const std::uint64_t place = std::max(element, cache.line_or_fetch_bytes());
   const double guess = std::max(cache.held_bytes(), static_cast<double>(place));
-  if (cache.site().exclusive || guess > kParameters.max_places * static_cast<double>(place)) return 0;
-  const auto wanted = static_cast<std::uint64_t>(kParameters.capacities * guess);
+  if (cache.site().exclusive || guess > kPackingParameters.max_places * static_cast<double>(place)) return 0;
+  const auto wanted = static_cast<std::uint64_t>(kPackingParameters.capacities * guess);
   const ChaseArray array = make_array(cache.site(), wanted / place * place, element, Order::kShuffled);
   const auto in_place = static_cast<std::uint32_t>(place / element);
   std::vector<PackingPlace> places;
@@ -156,7 +157,7 @@ double packed_bytes(Lab& lab, const Cache& cache) {
   const double bytes = static_cast<double>(packed.places.size() * place);
   const double nearer_bytes = packed.nearer_elements * static_cast<double>(element);
   lab.log(fmt::format("packed: {:.0f} B in places of {} B, {:.1f} B of them nearer", bytes, place, nearer_bytes));
-  return nearer_bytes < kParameters.nearer_places * static_cast<double>(place) ? bytes : 0;
+  return nearer_bytes < kPackingParameters.nearer_places * static_cast<double>(place) ? bytes : 0;
 }
 
 }  // namespace gputopo::probe

@@ -28,7 +28,7 @@ struct PartitionsParameters {
   // And part of what is near, or seen, that may not be found: sets fill unevenly.
   double not_found = 0.03;
 };
-constexpr PartitionsParameters kParameters;
+constexpr PartitionsParameters kPartitionsParameters;
 
 NearPart find_near_part(Lab& lab, const Cache& l2, std::optional<double> told_bytes) {
   const double total_bytes = told_bytes.value_or(l2.size_bytes.value_or(l2.held_bytes()));
@@ -39,19 +39,20 @@ NearPart find_near_part(Lab& lab, const Cache& l2, std::optional<double> told_by
   const double near_limit = l2.survey->levels[l2.last_level - 1].high_cycles;
   const auto resident = [&](double limit, double capacities) {
     return sampled_residency(lab, l2, limit, total_bytes, capacities, stride,
-                             lab.parameters().residency_samples / kParameters.samples_divisor);
+                             lab.parameters().residency_samples / kPartitionsParameters.samples_divisor);
   };
   const auto whole = [&](double capacities) { return resident(l2.hit_limit_cycles(), capacities).bytes; };
-  const SampledResidency near = resident(near_limit, kParameters.fitting_capacities);
+  const SampledResidency near = resident(near_limit, kPartitionsParameters.fitting_capacities);
   const PartitionCount of_all = count_partitions({.whole = total_bytes, .near = near.bytes, .is_seen = !told_bytes});
   PartitionCount count = of_all;
   // Where sets fill unevenly not all of the footprint stays: then it counts against what of it is resident at all.
   if (!count.partitions) {
-    count = first_whole(count, count_partitions({whole(kParameters.fitting_capacities), near.bytes}));
+    count = first_whole(count, count_partitions({whole(kPartitionsParameters.fitting_capacities), near.bytes}));
   }
   if (!count.partitions) {
-    const double filled = whole(kParameters.filling_capacities);
-    count = first_whole(count, count_partitions({filled, resident(near_limit, kParameters.filling_capacities).bytes}));
+    const double filled = whole(kPartitionsParameters.filling_capacities);
+    count = first_whole(
+        count, count_partitions({filled, resident(near_limit, kPartitionsParameters.filling_capacities).bytes}));
   }
   lab.log(fmt::format("partitions: {:.0f} of {:.0f} B near: {:.2f}", near.bytes, total_bytes, count.ratio));
   return {.ratio = count.ratio,
@@ -124,13 +125,13 @@ std::optional<SizeByPartitions> size_by_partitions(const Partitions& partitions,
     if (!seen) return std::nullopt;
     const double seen_part = seen_with_copies(partitions.count) / count;
     return SizeByPartitions{
-        {seen->bytes, {seen->interval.low, seen->interval.high / seen_part * (1 + kParameters.not_found)}},
+        {seen->bytes, {seen->interval.low, seen->interval.high / seen_part * (1 + kPartitionsParameters.not_found)}},
         "seen_by_one_sm"};
   }
   if (seen && !sees_copies(seen->bytes / near.bytes, partitions.count)) return std::nullopt;
   return SizeByPartitions{{count * near.bytes,
-                           {count * near.interval.low * (1 - kParameters.counted_as_near),
-                            count * near.interval.high * (1 + kParameters.not_found)}},
+                           {count * near.interval.low * (1 - kPartitionsParameters.counted_as_near),
+                            count * near.interval.high * (1 + kPartitionsParameters.not_found)}},
                           kMethod};
 }
 

@@ -6,14 +6,15 @@
 namespace gputopo::probe {
 namespace {
 
-constexpr ResidentBackwardsParameters kParameters;
+constexpr ResidentBackwardsParameters kResidentBackwardsParameters;
 
 // A pass over the array, and, for a cache behind another, the end of it a few times more.
 std::vector<ChaseStep> fill_steps(const Cache& cache, const ChaseArray& array) {
   std::vector<ChaseStep> steps = {warm_step(cache.site(), array)};
   const std::uint64_t n = array.element_count();
-  const std::uint64_t tail = std::min(n / 4, kParameters.nearer_caches * cache.nearer_bytes / array.stride_bytes);
-  for (std::uint64_t i = 0; tail > 0 && i < kParameters.nearer_times; ++i) {
+  const std::uint64_t tail =
+      std::min(n / 4, kResidentBackwardsParameters.nearer_caches * cache.nearer_bytes / array.stride_bytes);
+  for (std::uint64_t i = 0; tail > 0 && i < kResidentBackwardsParameters.nearer_times; ++i) {
     steps.push_back({.kind = StepKind::kWarm, .loads = tail, .first = n - tail});
   }
   return steps;
@@ -39,11 +40,11 @@ Missed missed_in(Lab& lab, const Cache& cache, const ChaseArray& array, const Re
 // Where a backward reading turns from hits to misses, from a few loads at each of many places: too long an array to
 // read whole.
 Region find_turning_region(Lab& lab, const Cache& cache, const ChaseArray& array, double rare_part) {
-  const std::uint64_t places = kParameters.places;
+  const std::uint64_t places = kResidentBackwardsParameters.places;
   ChaseProgram program = make_program(cache.site(), {array}, {warm_step(cache.site(), array)});
   for (std::uint64_t place = 0; place < places; ++place) {
     program.steps.push_back({.kind = StepKind::kCounted,
-                             .loads = kParameters.loads_of_place,
+                             .loads = kResidentBackwardsParameters.loads_of_place,
                              .chain = 1,
                              .first = place * array.element_count() / places});
   }
@@ -52,7 +53,7 @@ Region find_turning_region(Lab& lab, const Cache& cache, const ChaseArray& array
   for (std::uint64_t place = 0; place < places; ++place) {
     hits.push_back(hit_fraction(result.steps[place + 1], cache.hit_limit_cycles()));
   }
-  return turning_region(hits, array.element_count(), rare_part, kParameters);
+  return turning_region(hits, array.element_count(), rare_part, kResidentBackwardsParameters);
 }
 
 // Of an array of `bytes` what one pass leaves resident, read backwards; 0 where reading would take too long.
@@ -64,8 +65,8 @@ ResidentInCopies resident_backwards(Lab& lab, const Cache& cache, double bytes, 
     return loads * cache.survey->levels.back().mode_cycles > lab.parameters().launch_cycles_limit;
   };
   if (cache.site().exclusive) {
-    region = find_turning_region(lab, cache, array, kParameters.rare_part);
-    if (takes_too_long()) region = find_turning_region(lab, cache, array, kParameters.short_rare_part);
+    region = find_turning_region(lab, cache, array, kResidentBackwardsParameters.rare_part);
+    if (takes_too_long()) region = find_turning_region(lab, cache, array, kResidentBackwardsParameters.short_rare_part);
   }
   lab.log(fmt::format("size: of {} elements read {} to {}", array.element_count(), region.begin, region.end));
   if (takes_too_long()) return {};
@@ -81,7 +82,7 @@ ResidentInCopies resident_backwards(Lab& lab, const Cache& cache, double bytes, 
 }  // namespace
 
 SizeView view_resident(Lab& lab, const Cache& cache, double guess_bytes, std::uint64_t stride_bytes) {
-  ResidentSearch search(guess_bytes, cache.site().limit_bytes, kParameters);
+  ResidentSearch search(guess_bytes, cache.site().limit_bytes, kResidentBackwardsParameters);
   while (const std::optional<double> footprint = search.next_footprint()) {
     const ResidentInCopies resident = resident_backwards(lab, cache, *footprint, stride_bytes);
     lab.log(fmt::format("size: backwards over {:.0f} B: {:.0f} B resident, {:.0f} in any copy", *footprint,

@@ -17,7 +17,7 @@ struct SharedBetweenParameters {
   // a sample.
   std::uint32_t copies = 3;
 };
-constexpr SharedBetweenParameters kParameters;
+constexpr SharedBetweenParameters kSharedBetweenParameters;
 
 // Its first two looks show what the rest is compared to: no eviction, and one by the victim's own SM.
 constexpr std::size_t kUntouchedStep = 1;
@@ -58,7 +58,8 @@ std::vector<SharingPair> pairs_of(Lab& lab, const Cache& cache, std::uint32_t vi
   const auto survived = [&](std::size_t step) { return median_hit_fraction(copies, step, cache.hit_limit_cycles()); };
   Decision<double> decision;
   for (const std::uint32_t touches : kEvictorTouches) {
-    copies = lab.chase(std::vector<ChaseProgram>(kParameters.copies, pairs_program(cache, victim, end, touches)));
+    copies = lab.chase(
+        std::vector<ChaseProgram>(kSharedBetweenParameters.copies, pairs_program(cache, victim, end, touches)));
     decision = survival_limit({.untouched = survived(kUntouchedStep), .evicted = survived(kEvictedStep)});
     if (decision.value) break;
   }

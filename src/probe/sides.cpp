@@ -27,7 +27,7 @@ struct SidesParameters {
   // More sides than this are none.
   std::size_t most_sides = 16;
 };
-constexpr SidesParameters kParameters;
+constexpr SidesParameters kSidesParameters;
 
 // Of an SM: the first SM stores and loads, this one brings the pages, and loads in pairs, twice: what both passes show
 // is no matter of where the lines were.
@@ -42,20 +42,20 @@ ChaseProgram program_of(const ChaseArray& array, const Site& site, std::uint32_t
   for (const std::uint32_t sm : sms) {
     const auto actor = static_cast<std::uint32_t>(program.actors.size());
     program.actors.push_back({.sm = sm});
-    const std::uint64_t paired = lines - kParameters.warm_loads;
+    const std::uint64_t paired = lines - kSidesParameters.warm_loads;
     program.steps.insert(
         program.steps.end(),
         {{.kind = StepKind::kStore, .loads = lines},
          {.kind = StepKind::kWarm, .loads = lines},
-         {.kind = StepKind::kWarm, .actor = actor, .loads = kParameters.warm_loads},
-         {.kind = StepKind::kPaired, .actor = actor, .loads = paired, .first = kParameters.warm_loads},
-         {.kind = StepKind::kPaired, .actor = actor, .loads = paired, .first = kParameters.warm_loads}});
+         {.kind = StepKind::kWarm, .actor = actor, .loads = kSidesParameters.warm_loads},
+         {.kind = StepKind::kPaired, .actor = actor, .loads = paired, .first = kSidesParameters.warm_loads},
+         {.kind = StepKind::kPaired, .actor = actor, .loads = paired, .first = kSidesParameters.warm_loads}});
   }
   return program;
 }
 
 double mean_of(const stats::Histogram& paired) {
-  return added_by_translation(paired, 1e9, {.kept_part = kParameters.kept_part});
+  return added_by_translation(paired, 1e9, {.kept_part = kSidesParameters.kept_part});
 }
 
 // Of the mean of pairs that differ by noise alone.
@@ -77,16 +77,16 @@ TouchedLines touch_after(Lab& lab, const Cache& l2, const ChaseArray& array, std
   std::vector<std::uint32_t> sms = {first};
   sms.insert(sms.end(), others.begin(), others.end());
   std::vector<ChaseProgram> programs;
-  for (std::size_t i = 0; i < sms.size(); i += kParameters.sms_at_once) {
-    const std::size_t count = std::min<std::size_t>(kParameters.sms_at_once, sms.size() - i);
+  for (std::size_t i = 0; i < sms.size(); i += kSidesParameters.sms_at_once) {
+    const std::size_t count = std::min<std::size_t>(kSidesParameters.sms_at_once, sms.size() - i);
     programs.push_back(program_of(array, l2.site(), first, std::span(sms).subspan(i, count)));
   }
   const std::vector<ChaseResult> results = lab.chase(programs);
   TouchedLines touched{.means = {.near_cycles = l2.survey->levels[l2.first_level].mode_cycles}};
   FirstTouches& touches = touched.means;
   for (std::size_t i = 0; i < sms.size(); ++i) {
-    const std::vector<StepResult>& steps = results[i / kParameters.sms_at_once].steps;
-    const std::size_t step = i % kParameters.sms_at_once * kStepsOfSm + kStepsOfSm - 2;
+    const std::vector<StepResult>& steps = results[i / kSidesParameters.sms_at_once].steps;
+    const std::size_t step = i % kSidesParameters.sms_at_once * kStepsOfSm + kStepsOfSm - 2;
     const double cycles = mean_of(steps[step].histogram) - mean_of(steps[step + 1].histogram);
     touches.error_cycles = std::max(touches.error_cycles, standard_error(steps[step + 1].histogram));
     if (i == 0) {
@@ -102,9 +102,9 @@ TouchedLines touch_after(Lab& lab, const Cache& l2, const ChaseArray& array, std
 ChaseArray lines_of(const Cache& l2) {
   const std::uint64_t line = l2.line_or_fetch_bytes();
   const double held = std::max(l2.size_bytes.value_or(0), l2.held_bytes());
-  const auto lines = std::clamp(static_cast<std::uint64_t>(kParameters.part_of_l2 * held) / line,
-                                kParameters.least_lines, kParameters.most_lines);
-  const std::uint64_t stride = kParameters.stride_bytes + line;  // not the same sets from line to line
+  const auto lines = std::clamp(static_cast<std::uint64_t>(kSidesParameters.part_of_l2 * held) / line,
+                                kSidesParameters.least_lines, kSidesParameters.most_lines);
+  const std::uint64_t stride = kSidesParameters.stride_bytes + line;  // not the same sets from line to line
   return make_array(l2.site(), lines * stride, stride, Order::kReversed);
 }
 
@@ -125,7 +125,7 @@ Sides find_sides(Lab& lab, const Cache& l2) {
   for (std::uint32_t sm = 0; sm < lab.info().sm_count; ++sm) left.push_back(sm);
   Sides sides;
   while (!left.empty()) {
-    if (sides.sms.size() == kParameters.most_sides) throw Inconclusive("each SM is on a side of its own");
+    if (sides.sms.size() == kSidesParameters.most_sides) throw Inconclusive("each SM is on a side of its own");
     const std::uint32_t first = left.front();
     left.erase(left.begin());
     const TouchedLines touched = touch_after(lab, l2, array, first, left);

@@ -16,16 +16,16 @@ struct SlicesParameters {
   // From fewer SMs slices at the same distance look alike.
   std::size_t least_sms = 4;
 };
-constexpr SlicesParameters kParameters;
+constexpr SlicesParameters kSlicesParameters;
 
 }  // namespace
 
 Attribute measure_slices(Lab& lab, const Cache& l2) {
-  const SmByLine map = add_from_every_sm(lab, l2, kParameters.lines, kParameters.passes);
-  if (map.sms.size() < kParameters.least_sms) throw NotSupportedError("needs programs on SMs that they name");
+  const SmByLine map = add_from_every_sm(lab, l2, kSlicesParameters.lines, kSlicesParameters.passes);
+  if (map.sms.size() < kSlicesParameters.least_sms) throw NotSupportedError("needs programs on SMs that they name");
   const Slices slices = settle(lab, "slices", decide_slices(map.latencies));
   Attribute attribute = measured(lab.conditions(), slices.count, "", slices.interval, "lines_alike_to_atomics");
-  attribute.details = {{"lines", static_cast<std::int64_t>(kParameters.lines)},
+  attribute.details = {{"lines", static_cast<std::int64_t>(kSlicesParameters.lines)},
                        {"noise_cycles", rounded_to_tenth(slices.noise_cycles)}};
   return attribute;
 }

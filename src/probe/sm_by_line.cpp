@@ -13,14 +13,14 @@ struct SmByLineParameters {
   // Passes before the timed ones.
   std::uint64_t warm_passes = 3;
 };
-constexpr SmByLineParameters kParameters;
+constexpr SmByLineParameters kSmByLineParameters;
 
 }  // namespace
 
 SmByLine add_from_every_sm(Lab& lab, const Cache& l2, std::size_t lines, std::uint64_t passes) {
   if (l2.site().space != Space::kGlobalBypassL1) throw NotSupportedError("needs accesses that bypass L1");
   const std::uint64_t stride = l2.line_or_fetch_bytes();
-  ChaseArray array = make_array(l2.site(), kParameters.span_bytes, stride, Order::kSequential);
+  ChaseArray array = make_array(l2.site(), kSmByLineParameters.span_bytes, stride, Order::kSequential);
   std::mt19937_64 random(lab.seed());
   std::set<std::uint32_t> chosen;
   while (chosen.size() < lines) chosen.insert(static_cast<std::uint32_t>(random() % array.element_count()));
@@ -29,7 +29,7 @@ SmByLine add_from_every_sm(Lab& lab, const Cache& l2, std::size_t lines, std::ui
   SmByLine found;
   for (const std::uint32_t line : array.elements) found.line_bytes.push_back(line * stride);
   ChaseProgram program =
-      make_program(l2.site(), {array}, {{.kind = StepKind::kWarm, .loads = kParameters.warm_passes * lines}});
+      make_program(l2.site(), {array}, {{.kind = StepKind::kWarm, .loads = kSmByLineParameters.warm_passes * lines}});
   program.exclusive = true;
   program.timed_cap = static_cast<std::uint32_t>(lines);
   for (std::uint64_t pass = 0; pass < passes; ++pass) {

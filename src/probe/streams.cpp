@@ -24,15 +24,16 @@ constexpr std::uint64_t kMemoryFactor = 32;             // of the last cache
 // behind the one that it tells. Four times the largest that has been built.
 constexpr std::uint64_t kLeastMemoryBytes = 1ull << 30;
 
-struct Shape {
+struct StreamTrialShape {
   std::uint32_t blocks_per_sm;
   std::uint32_t threads_per_block;
   std::uint32_t loads_in_flight;
 };
-constexpr Shape kFullSm[] = {{1, 1024, 4}, {1, 1024, 8}, {2, 1024, 4}, {2, 1024, 8}, {4, 512, 4}, {4, 512, 8}};
+constexpr StreamTrialShape kFullSm[] = {{1, 1024, 4}, {1, 1024, 8}, {2, 1024, 4},
+                                        {2, 1024, 8}, {4, 512, 4},  {4, 512, 8}};
 // Behind another cache one warp: several would follow close behind each other, and more or less by chance find in the
 // nearer cache what the first has fetched.
-constexpr Shape kOneWarp[] = {{1, 32, 4}, {1, 32, 8}, {1, 32, 16}};
+constexpr StreamTrialShape kOneWarp[] = {{1, 32, 4}, {1, 32, 8}, {1, 32, 16}};
 
 std::uint32_t repeats_for(double bytes_per_launch, std::uint64_t footprint_bytes) {
   return static_cast<std::uint32_t>(std::clamp(bytes_per_launch / static_cast<double>(footprint_bytes), 1.0, 1e6));
@@ -40,13 +41,13 @@ std::uint32_t repeats_for(double bytes_per_launch, std::uint64_t footprint_bytes
 
 // `stream` in each of the shapes. Its bytes are those of an SM where every block has its own, else those of all SMs; so
 // are the bytes of a launch, of one block.
-std::vector<StreamProgram> in_shapes(const StreamProgram& stream, std::span<const Shape> shapes,
+std::vector<StreamProgram> in_shapes(const StreamProgram& stream, std::span<const StreamTrialShape> shapes,
                                      double bytes_per_launch) {
   const bool constant = stream.space == Space::kConstant;
   // Lanes of a warp load neighbouring vectors, of constants all the same one.
   const std::uint64_t granule = std::uint64_t{stream.vector_bytes} * (constant ? 1 : 32);
   std::vector<StreamProgram> programs;
-  for (const Shape& shape : shapes) {
+  for (const StreamTrialShape& shape : shapes) {
     StreamProgram program = stream;
     program.blocks_per_sm = shape.blocks_per_sm;
     program.threads_per_block = shape.threads_per_block;
@@ -101,7 +102,8 @@ std::vector<StreamProgram> cache_streams(const Lab& lab, const Cache& cache, Str
   const std::uint64_t half = std::bit_floor(cache.fits_bytes / 2);
   stream.per_block = true;
   stream.bytes = half;
-  const std::span<const Shape> shapes = cache.nearer_bytes > 0 ? std::span<const Shape>(kOneWarp) : kFullSm;
+  const std::span<const StreamTrialShape> shapes =
+      cache.nearer_bytes > 0 ? std::span<const StreamTrialShape>(kOneWarp) : kFullSm;
   const bool constant = stream.space == Space::kConstant;
   const double full = constant ? kConstantBytesOfBlock : kBytesOfBlock;
   std::vector<StreamProgram> programs = in_shapes(stream, shapes, cache.nearer_bytes > 0 ? kOneWarpPart * full : full);

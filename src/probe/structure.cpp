@@ -31,7 +31,7 @@ struct StructureParameters {
   // it does not replace the oldest and keeps some however much is walked.
   double packed_beyond = 0.01;
 };
-constexpr StructureParameters kParameters;
+constexpr StructureParameters kStructureParameters;
 
 // All lines of its array.
 std::vector<PackingPlace> places_of(const Structure& structure) {
@@ -48,7 +48,7 @@ std::vector<PackingPlace> places_of(const Structure& structure) {
 std::uint64_t element_stride(const Cache& cache, double lines) {
   if (cache.nearer_bytes == 0) return cache.line->bytes;
   const std::uint64_t fetch = cache.nearest_fetch_bytes();
-  const std::uint64_t enough = kParameters.elements_of_nearer * (cache.nearer_bytes / fetch);
+  const std::uint64_t enough = kStructureParameters.elements_of_nearer * (cache.nearer_bytes / fetch);
   std::uint64_t stride = cache.line->bytes;
   for (std::uint64_t parts = 1; stride > fetch && static_cast<std::uint64_t>(lines) * parts < enough; parts *= 2) {
     stride /= 2;
@@ -59,7 +59,7 @@ std::uint64_t element_stride(const Cache& cache, double lines) {
 // What is walked must be too much for the cache before this one, always.
 std::size_t least_lines(const Cache& cache, const ChaseArray& array) {
   const std::uint64_t per_line = cache.line->bytes / array.stride_bytes;
-  return kParameters.walked_of_nearer * cache.nearer_bytes / cache.nearest_fetch_bytes() / per_line;
+  return kStructureParameters.walked_of_nearer * cache.nearer_bytes / cache.nearest_fetch_bytes() / per_line;
 }
 
 Conflict conflict_of(LineGroup lines) {
@@ -101,12 +101,12 @@ std::optional<Conflict> conflict_by_eviction(Lab& lab, const Cache& cache, const
 LineGroup packed_lines(Lab& lab, const Cache& cache, const Structure& structure,
                        const std::vector<PackingPlace>& places) {
   LineGroup packed = pack(lab, cache, structure.array, places, static_cast<std::size_t>(structure.sets.lines),
-                          kParameters.packing_patience)
+                          kStructureParameters.packing_patience)
                          .places;
   if (packed.size() < least_lines(cache, structure.array)) {
     throw Inconclusive(fmt::format("the {} lines that it holds are less than twice what is before it", packed.size()));
   }
-  if (static_cast<double>(packed.size()) > (1 + kParameters.packed_beyond) * structure.sets.lines + 1) {
+  if (static_cast<double>(packed.size()) > (1 + kStructureParameters.packed_beyond) * structure.sets.lines + 1) {
     throw Inconclusive(fmt::format("{} lines stay, and it holds {:.0f}: the cache before it keeps some of them",
                                    packed.size(), structure.sets.lines));
   }
@@ -133,7 +133,7 @@ std::optional<Conflict> conflict_with_packed(Lab& lab, FitTest& test, const Line
 // As many as tell its structure. `next` finds one by chance, which the seed says.
 void collect_conflicts(const Lab& lab, ConflictSets& sets,
                        const std::function<std::optional<Conflict>(std::uint64_t seed)>& next) {
-  for (std::uint64_t attempt = 0; attempt < kParameters.tries && !are_enough(sets); ++attempt) {
+  for (std::uint64_t attempt = 0; attempt < kStructureParameters.tries && !are_enough(sets); ++attempt) {
     auto conflict = next(lab.seed() + attempt);
     if (conflict) sets.conflicts.push_back(std::move(*conflict));
   }
@@ -165,7 +165,7 @@ Structure survey_by_eviction(Lab& lab, const Cache& cache, ConflictSets sets) {
 Structure survey_by_walking(Lab& lab, const Cache& cache, ConflictSets sets) {
   require_lines(sets,
                 sets.behind ? lab.parameters().structure_behind_lines_limit : lab.parameters().structure_lines_limit);
-  const auto wanted = static_cast<std::uint64_t>(kParameters.capacities * *cache.size_bytes);
+  const auto wanted = static_cast<std::uint64_t>(kStructureParameters.capacities * *cache.size_bytes);
   const std::uint64_t bytes = cache.site().clamp(wanted) / sets.line_bytes * sets.line_bytes;
   Structure structure{.array = make_array(cache.site(), bytes, element_stride(cache, sets.lines))};
   structure.sets = std::move(sets);

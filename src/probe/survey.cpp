@@ -26,14 +26,14 @@ struct SurveyParameters {
   std::uint64_t cold_loads_divisor = 2;
   std::uint64_t cold_passes_divisor = 4;
 };
-constexpr SurveyParameters kParameters;
+constexpr SurveyParameters kSurveyParameters;
 
 // Latency of loads that all hit: untimed, so exact; and timed, so that the timer's cost is the difference.
 void run_tiny(Lab& lab, Survey& survey) {
   const ChaseArray array = make_array(survey.site, lab.parameters().tiny_bytes, kMinimumStrideBytes);
   survey.tiny_bytes = array.bytes;
   std::vector<ChaseStep> steps = {{.kind = StepKind::kWarm, .loads = 4 * array.element_count()},
-                                  {.kind = StepKind::kTimed, .loads = kParameters.tiny_timed_loads}};
+                                  {.kind = StepKind::kTimed, .loads = kSurveyParameters.tiny_timed_loads}};
   const std::size_t untimed = steps.size();
   add_untimed_chain(steps, array);
   const ChaseProgram program = make_program(survey.site, {array}, steps);
@@ -43,7 +43,7 @@ void run_tiny(Lab& lab, Survey& survey) {
     const StepResult& timed_step = copy.steps[1];
     const std::vector<double> timed(timed_step.latencies.begin(), timed_step.latencies.end());
     survey.tiny_latencies_cycles.push_back(latency);
-    timer_costs.push_back(stats::trimmed_mean(timed, kParameters.timer_trim) - latency);
+    timer_costs.push_back(stats::trimmed_mean(timed, kSurveyParameters.timer_trim) - latency);
     stats::accumulate(survey.tiny, timed_step.histogram);
   }
   survey.timer_cycles = stats::median(timer_costs);
@@ -60,10 +60,11 @@ std::uint64_t affordable(const Site& site, std::uint64_t wanted, std::uint64_t d
 void run_cold(Lab& lab, Survey& survey) {
   const Site& site = survey.site;
   const std::uint64_t passes = lab.parameters().copies;
-  const std::uint64_t stride = kParameters.cold_stride_bytes;
-  const std::uint64_t loads = affordable(site, kParameters.cold_loads, kParameters.cold_loads_divisor * stride);
+  const std::uint64_t stride = kSurveyParameters.cold_stride_bytes;
+  const std::uint64_t loads =
+      affordable(site, kSurveyParameters.cold_loads, kSurveyParameters.cold_loads_divisor * stride);
   const std::uint64_t pass_bytes =
-      affordable(site, kParameters.cold_pass_bytes, kParameters.cold_passes_divisor * passes);
+      affordable(site, kSurveyParameters.cold_pass_bytes, kSurveyParameters.cold_passes_divisor * passes);
   std::vector<ChaseArray> arrays = {make_array(site, loads * stride, stride)};
   arrays.insert(arrays.end(), passes, make_array(site, pass_bytes, kMinimumStrideBytes));
   std::vector<ChaseStep> steps;
@@ -71,7 +72,7 @@ void run_cold(Lab& lab, Survey& survey) {
     steps.push_back({.kind = StepKind::kTimed, .array = i, .loads = arrays[i].element_count()});
   }
   if (site.exclusive) {
-    arrays.push_back(make_array(site, lab.last_cache_evictor_bytes(), kParameters.evictor_stride_bytes));
+    arrays.push_back(make_array(site, lab.last_cache_evictor_bytes(), kSurveyParameters.evictor_stride_bytes));
     steps.insert(steps.begin(), warm_step(site, arrays.back(), static_cast<std::uint32_t>(arrays.size() - 1)));
   }
   std::vector<StepResult> results = lab.chase({make_program(site, std::move(arrays), std::move(steps))}).front().steps;

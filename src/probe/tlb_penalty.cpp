@@ -31,7 +31,7 @@ struct TlbOrdersParameters {
   // How far loads differ is told from this part of them.
   double core_part = 0.97;
 };
-constexpr TlbOrdersParameters kParameters;
+constexpr TlbOrdersParameters kTlbOrdersParameters;
 
 struct PagesAndLines {
   std::uint64_t pages = 0;
@@ -44,17 +44,17 @@ std::optional<PagesAndLines> pages_and_lines(const PageWalker& walker, const Tlb
   const double entries = level.last_fit_bytes / static_cast<double>(level.entry_bytes);
   const std::uint64_t room =
       std::min(std::min(walker.largest_bytes(), most_bytes) / level.entry_bytes, walker.max_pages() / 2);
-  const auto wanted = static_cast<std::uint64_t>(std::ceil(kParameters.all_miss * entries));
+  const auto wanted = static_cast<std::uint64_t>(std::ceil(kTlbOrdersParameters.all_miss * entries));
   const std::uint64_t pages = std::min(wanted, room);
   if (pages == 0) return std::nullopt;
-  if (static_cast<double>(pages) < kParameters.least_miss * entries) return std::nullopt;
-  const std::uint64_t most = std::min(walker.max_pages(), kParameters.pairs);
-  return PagesAndLines{pages, std::clamp<std::uint64_t>(most / pages, 2, kParameters.most_lines)};
+  if (static_cast<double>(pages) < kTlbOrdersParameters.least_miss * entries) return std::nullopt;
+  const std::uint64_t most = std::min(walker.max_pages(), kTlbOrdersParameters.pairs);
+  return PagesAndLines{pages, std::clamp<std::uint64_t>(most / pages, 2, kTlbOrdersParameters.most_lines)};
 }
 
 ChaseProgram program_on(const PageWalker& walker, std::uint32_t sm, const ChaseArray& array) {
   const std::uint64_t n = array.chain_length();
-  const std::uint64_t passes = std::max<std::uint64_t>(1, kParameters.pairs / n);
+  const std::uint64_t passes = std::max<std::uint64_t>(1, kTlbOrdersParameters.pairs / n);
   ChaseProgram program =
       make_program(walker.site(), {array},
                    {{.kind = StepKind::kWarm, .loads = n}, {.kind = StepKind::kPaired, .loads = passes * n}});
@@ -73,7 +73,7 @@ std::vector<ChaseProgram> programs_on(const PageWalker& walker, std::uint32_t sm
     first_lines.push_back(static_cast<std::uint32_t>(pages.element_offset(page) / apart.stride_bytes));
   }
   const auto line_of = [](std::uint32_t first, std::uint64_t line) {
-    return first ^ static_cast<std::uint32_t>(kParameters.line_bits * line);
+    return first ^ static_cast<std::uint32_t>(kTlbOrdersParameters.line_bits * line);
   };
   for (std::uint64_t line = 0; line < wanted.lines; ++line) {
     for (const std::uint32_t first : first_lines) apart.elements.push_back(line_of(first, line));
@@ -87,7 +87,7 @@ std::vector<ChaseProgram> programs_on(const PageWalker& walker, std::uint32_t sm
 // Spread over all, since the next level may be farther from some.
 std::vector<std::uint32_t> some_sms(std::uint32_t count) {
   std::vector<std::uint32_t> sms;
-  const std::uint32_t wanted = std::min(kParameters.sms, count);
+  const std::uint32_t wanted = std::min(kTlbOrdersParameters.sms, count);
   for (std::uint32_t i = 0; i < wanted; ++i) sms.push_back(i * count / wanted);
   return sms;
 }
@@ -114,7 +114,7 @@ std::optional<TlbPenalty> penalty_by_orders(const PageWalker& walker, const TlbL
   const std::vector<stats::Histogram> histograms = walker.run(programs);
   double all_cycles = level.miss_cycles;
   for (const TlbPenalty& one : before) all_cycles += one.cycles;
-  const double most = kParameters.outlier_times * all_cycles + kParameters.outlier_cycles;
+  const double most = kTlbOrdersParameters.outlier_times * all_cycles + kTlbOrdersParameters.outlier_cycles;
   stats::Histogram apart;
   std::vector<TlbOrders> by_sm;
   for (std::size_t i = 0; i < histograms.size(); i += 2) {
@@ -124,9 +124,9 @@ std::optional<TlbPenalty> penalty_by_orders(const PageWalker& walker, const TlbL
   }
   const double missed = missed_part(apart, signature);
   const bool all_miss = static_cast<double>(wanted->pages * level.entry_bytes) >=
-                        kParameters.about_all_miss * std::max(level.last_fit_bytes, level.reach_bytes.high);
-  if (!(all_miss && is_noisy(signature)) && missed < kParameters.nearly_all) return std::nullopt;
-  const double core = kParameters.core_part;
+                        kTlbOrdersParameters.about_all_miss * std::max(level.last_fit_bytes, level.reach_bytes.high);
+  if (!(all_miss && is_noisy(signature)) && missed < kTlbOrdersParameters.nearly_all) return std::nullopt;
+  const double core = kTlbOrdersParameters.core_part;
   const stats::BandSummary spread = stats::summarise_band(apart, stats::histogram_quantile(apart, 1 - core),
                                                           stats::histogram_quantile(apart, core) + kHistogramBinCycles);
   std::optional<TlbPenalty> found = find_tlb_penalty(by_sm, wanted->lines, spread.deviation, before);

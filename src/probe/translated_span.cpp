@@ -30,44 +30,44 @@ struct SpanParameters {
   // Of the loads of a span, without as many at the other end: where few lines meet in a set of L2, these alone miss it.
   double kept_part = 0.85;
 };
-constexpr SpanParameters kParameters;
+constexpr SpanParameters kSpanParameters;
 
 ChaseProgram pairs_over(const Site& site, std::uint64_t bytes, std::uint64_t lines) {
   // An odd number of lines apart, so that they fall into all sets of a cache.
-  const std::uint64_t apart = bytes / lines / kParameters.line_bytes;
+  const std::uint64_t apart = bytes / lines / kSpanParameters.line_bytes;
   const std::uint64_t stride =
-      kParameters.line_bytes * (apart % 2 == 0 && apart > 0 ? apart - 1 : std::max<std::uint64_t>(1, apart));
+      kSpanParameters.line_bytes * (apart % 2 == 0 && apart > 0 ? apart - 1 : std::max<std::uint64_t>(1, apart));
   ChaseArray array = make_array(site, std::min(lines * stride, bytes), stride);
   array.order = Order::kShuffled;
   return make_program(site, {array},
                       {{.kind = StepKind::kWarm, .loads = 2 * array.element_count()},
-                       {.kind = StepKind::kPaired, .loads = std::max(kParameters.pairs, array.element_count())}});
+                       {.kind = StepKind::kPaired, .loads = std::max(kSpanParameters.pairs, array.element_count())}});
 }
 
 // Of these, which ascend, so much as loads can be spread over.
 std::uint64_t translated_of(Lab& lab, const Site& site, const std::vector<std::uint64_t>& sizes,
                             const TranslatedSpanParameters& parameters = {}) {
-  const std::uint64_t room = lab.last_cache_bytes() / kParameters.l2_divisor / kParameters.line_bytes;
-  const std::uint64_t most_lines = std::clamp(room, kParameters.least_lines, kParameters.lines);
+  const std::uint64_t room = lab.last_cache_bytes() / kSpanParameters.l2_divisor / kSpanParameters.line_bytes;
+  const std::uint64_t most_lines = std::clamp(room, kSpanParameters.least_lines, kSpanParameters.lines);
   std::vector<SpanLoads> spans;
-  std::vector<ChaseProgram> programs(
-      kParameters.copies,
-      pairs_over(site, kParameters.lines_of_one_page * kParameters.line_bytes, kParameters.lines_of_one_page));
+  std::vector<ChaseProgram> programs(kSpanParameters.copies,
+                                     pairs_over(site, kSpanParameters.lines_of_one_page * kSpanParameters.line_bytes,
+                                                kSpanParameters.lines_of_one_page));
   for (const std::uint64_t bytes : sizes) {
     spans.push_back({.bytes = bytes});
-    const std::uint64_t lines = std::min(most_lines, bytes / kParameters.line_bytes);
-    programs.insert(programs.end(), kParameters.copies, pairs_over(site, bytes, lines));
+    const std::uint64_t lines = std::min(most_lines, bytes / kSpanParameters.line_bytes);
+    programs.insert(programs.end(), kSpanParameters.copies, pairs_over(site, bytes, lines));
   }
   const std::vector<ChaseResult> results = lab.chase(programs);
   const auto added = [&](std::size_t first) {
     std::vector<double> cycles;
-    for (std::size_t copy = 0; copy < kParameters.copies; ++copy) {
-      cycles.push_back(
-          added_by_translation(results[first + copy].steps[1].histogram, 1e9, {.kept_part = kParameters.kept_part}));
+    for (std::size_t copy = 0; copy < kSpanParameters.copies; ++copy) {
+      cycles.push_back(added_by_translation(results[first + copy].steps[1].histogram, 1e9,
+                                            {.kept_part = kSpanParameters.kept_part}));
     }
     return stats::median(cycles);
   };
-  for (std::size_t i = 0; i < spans.size(); ++i) spans[i].added_cycles = added((i + 1) * kParameters.copies);
+  for (std::size_t i = 0; i < spans.size(); ++i) spans[i].added_cycles = added((i + 1) * kSpanParameters.copies);
   const double of_one_page = added(0);
   const std::uint64_t bytes = translated_bytes(spans, of_one_page, parameters);
   lab.log(fmt::format("latency: loads over {} B do not wait for translations", bytes));
@@ -82,20 +82,20 @@ std::uint64_t translated_of(Lab& lab, const Site& site, const std::vector<std::u
 
 std::uint64_t find_translated_span(Lab& lab, const Site& site) {
   const std::uint64_t largest =
-      std::min(kParameters.largest_bytes, lab.info().max_array_bytes / kParameters.memory_divisor);
+      std::min(kSpanParameters.largest_bytes, lab.info().max_array_bytes / kSpanParameters.memory_divisor);
   std::vector<std::uint64_t> sizes;
-  for (std::uint64_t bytes = kParameters.smallest_bytes; bytes <= largest; bytes *= kParameters.growth) {
+  for (std::uint64_t bytes = kSpanParameters.smallest_bytes; bytes <= largest; bytes *= kSpanParameters.growth) {
     sizes.push_back(bytes);
   }
   return translated_of(lab, site, sizes);
 }
 
 bool is_translated(Lab& lab, const Site& site, std::uint64_t bytes) {
-  const auto more = static_cast<std::uint64_t>(kParameters.room_for_others * static_cast<double>(bytes));
-  if (bytes < kParameters.smallest_bytes || more > lab.info().max_array_bytes / kParameters.memory_divisor)
+  const auto more = static_cast<std::uint64_t>(kSpanParameters.room_for_others * static_cast<double>(bytes));
+  if (bytes < kSpanParameters.smallest_bytes || more > lab.info().max_array_bytes / kSpanParameters.memory_divisor)
     return false;
-  return translated_of(lab, site, {kParameters.smallest_bytes, more}, {.used_part = 1 / kParameters.room_for_others}) >=
-         bytes;
+  return translated_of(lab, site, {kSpanParameters.smallest_bytes, more},
+                       {.used_part = 1 / kSpanParameters.room_for_others}) >= bytes;
 }
 
 }  // namespace gputopo::probe

@@ -80,7 +80,7 @@ std::string chain_of(const GfxTarget& target, const AccessKernel& kernel) {
 }
 
 // The parameters lie as the host has them.
-constexpr std::string_view kParameters = R"hip(
+constexpr std::string_view kAccessParameters = R"hip(
 struct Parameters {
   u64 working_set, bytes, hop_bytes, records, warp_records, arrived, claims;
   u32 lane_stride, warp_stride, warm_rounds, rounds, never, longest_wait_cycles;
@@ -198,7 +198,7 @@ std::string generate_access_source(const GfxTarget& target) {
   GPUTOPO_OFFSET(WarpRecord, timer_cycles)
 #undef GPUTOPO_OFFSET
   text.constant("kWarpRecord_bytes", sizeof(WarpRecord));
-  text.raw(kParameters);
+  text.raw(kAccessParameters);
   text.raw(kStartTogether);
   text.raw(kFill);
   for (const AccessKernel& kernel : kAccessKernels) text.raw(kernel_of(target, kernel));

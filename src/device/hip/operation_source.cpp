@@ -24,7 +24,7 @@ using namespace launch;
 constexpr std::string_view kFixedNames = "abce";  // of OperationOperands::fixed
 
 // The parameters lie as the host has them.
-constexpr std::string_view kParameters = R"hip(
+constexpr std::string_view kOperationParameters = R"hip(
 struct Parameters {
   u64 operands, records, warp_records, arrived, claims;
   u32 lane_mask, warm_rounds, rounds, never, longest_wait_cycles, unused;
@@ -198,7 +198,7 @@ std::string generate_operation_source(const GfxTarget& target, std::span<const O
 #undef GPUTOPO_OFFSET
   text.constant("kWarpRecord_bytes", sizeof(WarpRecord));
   text.constant("kOperationOperands_bytes", sizeof(OperationOperands));
-  text.raw(kParameters);
+  text.raw(kOperationParameters);
   text.raw(kStartTogether);
   for (const OperationShape& shape : shapes) text.raw(kernel_of(shape));
   return text.take();

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <bit>
+#include <cstddef>
 #include <cstdint>
 #include <span>
 #include <vector>
@@ -11,6 +12,9 @@
 #include "device/sim/random.h"
 
 namespace gputopo::sim {
+
+// From how many lines on the caches of the simulating host do not hold a simulated cache.
+inline constexpr std::size_t kLinesBeyondHostCaches = 16384;
 
 // The sets that a cache really has once a shared-memory carve-out is taken from it.
 struct CacheGeometry {

@@ -6,8 +6,7 @@
 namespace gputopo::sim {
 namespace {
 
-// From how many lines on the host's own caches do not hold them, and how many loads ahead they are brought nearer then.
-constexpr std::size_t kLargeLines = 16384;
+// How many loads ahead lines are brought nearer that the host's own caches do not hold.
 constexpr std::size_t kPrefetchDistance = 12;
 // Up to so many ways it takes less to look at all than to guess wrong where a line is.
 constexpr std::uint32_t kFewWays = 16;
@@ -104,7 +103,7 @@ void NarrowSets::access(std::span<const std::uint64_t> lines, const std::uint32_
 template <Replacement kPolicy>
 void NarrowSets::access_each(std::span<const std::uint64_t> lines, const std::uint32_t* sectors,
                              const std::uint32_t* sets, bool* hits) {
-  const bool is_large = lines_.size() > kLargeLines;
+  const bool is_large = lines_.size() > kLinesBeyondHostCaches;
   for (std::size_t i = 0; i < lines.size(); ++i) {
     if (is_large && i + kPrefetchDistance < lines.size()) {
       const std::size_t ahead = sets[i + kPrefetchDistance];

@@ -6,9 +6,7 @@
 namespace gputopo::sim {
 namespace {
 
-// From how many lines on the host's own caches do not hold them, and for how many loads at once they are brought nearer
-// then.
-constexpr std::size_t kLargeLines = 16384;
+// For how many loads at once lines are brought nearer that the host's own caches do not hold.
 constexpr std::size_t kPrefetchedLoads = 16;
 
 }  // namespace
@@ -61,7 +59,7 @@ void WideSets::rollback(std::uint64_t seed) {
 void WideSets::access(std::span<const std::uint64_t> lines, const std::uint32_t* sectors, bool* hits) {
   std::array<std::uint32_t, kMaxLoadsAtOnce> sets;
   index_.sets_of(lines, sets.data());
-  const bool is_large = slots_.size() > kLargeLines;
+  const bool is_large = slots_.size() > kLinesBeyondHostCaches;
   for (std::size_t i = 0; i < lines.size(); ++i) {
     if (is_large && i % kPrefetchedLoads == 0) {
       prefetch(lines.subspan(i, std::min(kPrefetchedLoads, lines.size() - i)), &sets[i]);
