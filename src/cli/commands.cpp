@@ -194,17 +194,20 @@ void print_report(const Options& options, const Topology& topology, Attempts& at
   attempt([&] { print_result(options.tree ? to_tree(topology, style) : to_terminal(topology, style)); });
 }
 
-// All that was asked for: files, then standard output.
-void write_outputs(const Options& options, const Topology& topology, const Recorder* recorder, Attempts& attempt) {
+using Print = std::function<void(const Topology& report, Attempts& attempt)>;
+
+// All that was asked for: files, then what goes to standard output.
+void write_outputs(const Options& options, const Topology& topology, const Recorder* recorder, const Print& print,
+                   Attempts& attempt) {
   // What a report shows is what its JSON holds: 'show' gives the same, byte for byte.
   const Topology report = read_json(to_json(topology));
   write_files(options, report, attempt);
   if (!options.raw_directory.empty()) attempt([&] { write_samples(topology, options.raw_directory); });
   if (recorder != nullptr) attempt([&] { recorder->save(options.record_path); });
-  print_report(options, report, attempt);
+  print(report, attempt);
 }
 
-int run_discover(const Options& options) {
+int run_discover(const Options& options, const Print& print) {
   check_targets(options);
   const std::atomic<bool>& interrupted = catch_interrupts();
   KnownSoFar known;  // only while the discovery goes on
@@ -212,7 +215,7 @@ int run_discover(const Options& options) {
   Watchdog watchdog(options.budget_seconds, interrupted, [&](const std::string& problem) {
     say(fmt::format("gputopo: error: {}", problem));  // first of all: what follows may wait for what the call holds
     Attempts attempt;
-    if (known) write_outputs(options, known(problem), recorder, attempt);
+    if (known) write_outputs(options, known(problem), recorder, print, attempt);
     attempt.finish();
   });
   const Turn turn = take_turn(options, interrupted);
@@ -232,7 +235,7 @@ int run_discover(const Options& options) {
   if (options.profile) say_text(profile_text(topology));
   const Outcome outcome = judge(topology, interrupted);
   Attempts attempt;
-  write_outputs(options, topology, recorder, attempt);
+  write_outputs(options, topology, recorder, print, attempt);
   if (!outcome.error.empty()) attempt.finish_without_device(outcome.error);
   attempt.finish();
   if (!outcome.broken_promise.empty()) say(fmt::format("gputopo: {}", outcome.broken_promise));
@@ -326,10 +329,29 @@ const CheckFormat& check_format(const std::string& name) {
                        [&](const CheckFormat& format) { return format.name == name; });
 }
 
+// Measures what tells whether a GPU is as it should be, and no more.
+int run_quick_check(const Options& options, const Tolerances& tolerances, const CheckFormat& format) {
+  const Topology baseline = load_report(options.baseline_path);
+  Options quick = options;
+  quick.elements = quick_check_cells(baseline);
+  quick.quiet = true;
+  bool is_ok = false;
+  const int code = run_discover(quick, [&](const Topology& report, Attempts& attempt) {
+    CheckResult result = check(report, baseline, tolerances);
+    result.notes.push_back(
+        fmt::format("quick: {} values were measured, the others of the baseline were not", quick.elements.size()));
+    is_ok = result.violations.empty();
+    attempt([&] { print_result(format.render(result, report)); });
+  });
+  // What could not be found out is a violation where the baseline has it.
+  return code == kExitComplete || code == kExitIncomplete ? (is_ok ? kExitComplete : kExitFailure) : code;
+}
+
 int run_check(const Options& options) {
   const Tolerances tolerances = parse_tolerances(options.tolerances);
   const CheckFormat& format = check_format(options.check_format);
   try {
+    if (options.quick) return run_quick_check(options, tolerances, format);
     const Topology topology = load_report(options.report_path);
     const CheckResult result = check(topology, load_report(options.baseline_path), tolerances);
     print_result(format.render(result, topology));
@@ -366,7 +388,8 @@ int run(const Options& options) {
     case Command::kDiscover:
       break;
   }
-  return run_discover(options);
+  return run_discover(options,
+                      [&](const Topology& report, Attempts& attempt) { print_report(options, report, attempt); });
 }
 
 }  // namespace gputopo::cli

@@ -33,6 +33,10 @@ void add_output_options(CLI::App& app, Options& options) {
   app.add_flag("--tree", options.tree, "Print nested boxes instead of the table");
 }
 
+void add_waiting_option(CLI::App& app, Options& options) {
+  app.add_flag("--no-wait", options.no_wait, "End at once where another gputopo measures this GPU");
+}
+
 void add_discover_options(CLI::App& app, Options& options) {
   app.add_option("--only", options.elements,
                  "Memory elements to discover, or attributes of one (l2.ways); see 'gputopo coverage'")
@@ -58,7 +62,7 @@ void add_discover_options(CLI::App& app, Options& options) {
       })
       ->type_name("SECONDS")
       ->capture_default_str();
-  app.add_flag("--no-wait", options.no_wait, "End at once where another gputopo measures this GPU");
+  add_waiting_option(app, options);
   app.add_flag("--quiet", options.quiet, "No progress");
   app.add_flag("--verbose", options.verbose, "Say on standard error what each probe decides and why");
   app.add_flag("--dump-program", options.dump_program,
@@ -145,7 +149,20 @@ void add_diff_options(CLI::App& diff, Options& options) {
 }
 
 void add_check_options(CLI::App& check, Options& options) {
-  check.add_option("REPORT", options.report_path, "What --json wrote")->required()->type_name("");
+  CLI::Option* report = check.add_option("REPORT", options.report_path, "What --json wrote")->type_name("");
+  CLI::Option* quick =
+      check.add_flag("--quick", options.quick,
+                     "Instead of a REPORT: measure a GPU now, only its latencies, bandwidths and the size of L2");
+  quick->excludes(report);
+  add_device_option(check, options);
+  add_waiting_option(check, options);
+  options.output_paths.resize(formats().size());
+  const auto json = std::ranges::find(formats(), std::string_view("--json"), &Format::option);
+  check
+      .add_option("--json", options.output_paths[static_cast<std::size_t>(json - formats().begin())],
+                  "Keep what --quick measured")
+      ->type_name("FILE");
+  for (const char* of_quick : {"--device", "--seed", "--no-wait", "--json"}) check.get_option(of_quick)->needs(quick);
   check.add_option("--baseline", options.baseline_path, "The report of a GPU that is as it should be")
       ->required()
       ->type_name("FILE");
@@ -190,7 +207,8 @@ CommandLine::CommandLine() {
   diff = app.add_subcommand("diff", "Compare saved reports with the first of them");
   add_diff_options(*diff, options);
 
-  check = app.add_subcommand("check", "Check a saved report against a baseline: the gate for a boot or a job");
+  check = app.add_subcommand(
+      "check", "Check a saved report, or the GPU itself, against a baseline: the gate for a boot or a job");
   add_check_options(*check, options);
 
   completions = app.add_subcommand("completion", "Print the completions for a shell");
@@ -271,6 +289,12 @@ Options parse_command_line(int argc, char** argv) {
   if (options.report_paths.size() == 1) throw UsageError("diff needs two reports or more; see 'gputopo diff --help'");
   if (options.diff_as_json && options.diff_html_path == "-") {
     throw UsageError("only one report can go to standard output: give --html a file");
+  }
+  if (line.check->parsed() && !options.quick && options.report_path.empty()) {
+    throw UsageError("check needs a REPORT, or --quick to measure the GPU now; see 'gputopo check --help'");
+  }
+  if (options.quick && std::ranges::find(options.output_paths, "-") != options.output_paths.end()) {
+    throw UsageError("what --quick finds is on standard output: give --json a file");
   }
   if (line.replay->parsed()) {
     if (!options.device.empty()) throw UsageError("--device does not apply to 'replay'; see 'gputopo replay --help'");

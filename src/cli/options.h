@@ -32,6 +32,7 @@ struct Options {
   std::string baseline_path;              // of check
   std::vector<std::string> tolerances;
   std::string check_format;
+  bool quick = false;  // check: a GPU that is measured now, not a report
   bool diff_as_json = false;
   std::string diff_html_path;
   std::string text;    // of kPrint: what the command line itself has made

@@ -100,7 +100,7 @@ struct HiddenLevelParameters {
 // Between the level and the next: the length of code that runs quicker than it would if what the level holds, and no
 // cache keeps more of code that is run in turn, were served there and all else by the next. Another level, whose
 // plateau the slopes cover, serves some then. Nothing where there is no such code.
-[[nodiscard]] std::optional<double> hidden_level_bytes(const CodeSweep& sweep, std::size_t level, const HeldCode& held,
+[[nodiscard]] std::optional<double> hidden_level_bytes(const CodeSweep& sweep, std::size_t level, const HeldCode& found,
                                                        const HiddenLevelParameters& parameters = {});
 
 // ---- The edge: where a level ends ----

@@ -188,7 +188,7 @@ class Operation {
     add_warps(rate.value, attribute);
     add_code(outcome, parameters_, attribute);
     if (is_bound_by_latency()) {
-      attribute.flags.push_back("bound_by_latency: so many warps wait for their own results; more may do more");
+      attribute.flags.emplace_back("bound_by_latency: so many warps wait for their own results; more may do more");
     }
     return attribute;
   }

@@ -132,6 +132,25 @@ CheckResult check(const Topology& topology, const Topology& baseline, const Tole
   return result;
 }
 
+std::vector<std::string> quick_check_cells(const Topology& baseline) {
+  constexpr AttributeId kOfEachElement[] = {AttributeId::kLatency, AttributeId::kReadBandwidth,
+                                            AttributeId::kWriteBandwidth};
+  std::vector<std::string> cells;
+  for (const MemoryElement& element : baseline.memory) {
+    const ElementInfo* known = find_element(element.id);
+    if (known == nullptr) continue;  // of a later version
+    for (const auto& [name, attribute] : element.attributes) {
+      const AttributeInfo* info = find_attribute(name);
+      if (info == nullptr || attribute.source != Source::kMeasured) continue;
+      const bool is_size_of_l2 = known->id == ElementId::kL2 && info->id == AttributeId::kSize;
+      if (!is_size_of_l2 && std::ranges::find(kOfEachElement, info->id) == std::end(kOfEachElement)) continue;
+      cells.push_back(fmt::format("{}.{}", element.id, name));
+    }
+  }
+  if (cells.empty()) throw FormatError("the baseline has no measured latency, bandwidth or size of L2 to check");
+  return cells;
+}
+
 std::string check_to_text(const CheckResult& result, const Topology& topology) {
   std::string text;
   for (const auto* notes : {&result.notes, &result.environment}) {

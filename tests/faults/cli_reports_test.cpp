@@ -135,6 +135,39 @@ TEST(CliCheck, IsAGate) {
   EXPECT_EQ(gputopo_with("check " + kH200 + " --baseline " + kAmd).exit_code, 1);
 }
 
+TEST(CliCheck, QuickMeasuresTheGpuItself) {
+  const TemporaryFolder folder;
+  const std::string base = folder.file("base.json");
+  const std::string measured = folder.file("measured.json");
+  ASSERT_EQ(
+      gputopo_with("--device sim:h200 --quiet --only l1,shared --attribute latency,size --json " + base).exit_code, 0);
+  const std::string quick = "check --quick --device sim:h200 --baseline ";
+  const CommandResult good = gputopo_with(quick + base + " --json " + measured);
+  EXPECT_EQ(good.exit_code, 0) << good.out << good.err;
+  EXPECT_THAT(good.out, testing::StartsWith("note: "));
+  EXPECT_THAT(good.out, HasSubstr("quick: 2 values were measured, the others of the baseline were not\n"));
+  EXPECT_THAT(good.out, HasSubstr("ok: SIMULATED NVIDIA H200"));
+  const Topology report = read_json(read_file(measured));
+  EXPECT_TRUE(find(report.find_memory("l1")->attributes, "latency")->available());
+  EXPECT_FALSE(find(report.find_memory("l1")->attributes, "size")->available());
+
+  Topology better = read_json(read_file(base));
+  Attribute& latency = get_or_add(better.memory[0].attributes, "latency");
+  latency.value = *latency.number() / 2;
+  latency.low = latency.high = latency.number();
+  write_file(base, to_json(better));
+  const CommandResult bad = gputopo_with(quick + base);
+  EXPECT_EQ(bad.exit_code, 1) << bad.err;
+  EXPECT_THAT(bad.out, HasSubstr("violation: l1 latency"));
+}
+
+TEST(CliCheck, QuickAndAReportExcludeEachOther) {
+  EXPECT_THAT(gputopo_with("check --baseline " + kH200).err, HasSubstr("check needs a REPORT, or --quick"));
+  EXPECT_EQ(gputopo_with("check --quick " + kH200 + " --baseline " + kH200).exit_code, 2);
+  EXPECT_EQ(gputopo_with("check " + kH200 + " --device sim:h200 --baseline " + kH200).exit_code, 2);
+  EXPECT_THAT(gputopo_with("check --quick --json - --baseline " + kH200).err, HasSubstr("give --json a file"));
+}
+
 TEST(CliCheck, AReportThatCannotBeReadIsNotOkInAnyFormat) {
   const CommandResult result = gputopo_with("check /no/such/report --baseline " + kH200 + " --format prometheus");
   EXPECT_EQ(result.exit_code, 1);

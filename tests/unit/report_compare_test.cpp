@@ -98,6 +98,25 @@ TEST(Check, NamesWhatIsWorse) {
   EXPECT_THAT(violations(scaled(2, "write_bandwidth", 0.8)), ElementsAre("l2.write_bandwidth"));
 }
 
+TEST(QuickCheck, AsksForWhatTheBaselineMeasured) {
+  Topology baseline = sample_topology();
+  baseline.memory.clear();
+  baseline.memory.push_back({"l1", "", {}});
+  baseline.memory.push_back({"l2", "", {}});
+  baseline.memory.push_back({"of_a_later_version", "", {}});
+  for (MemoryElement& element : baseline.memory) {
+    for (const char* name : {"size", "latency", "read_bandwidth", "ways"}) {
+      Attribute& attribute = get_or_add(element.attributes, name);
+      attribute.value = std::int64_t{1};
+      attribute.source = Source::kMeasured;
+    }
+  }
+  get_or_add(baseline.memory[1].attributes, "read_bandwidth") = unavailable(Reason::kInconclusive, "");
+  EXPECT_THAT(quick_check_cells(baseline), ElementsAre("l1.latency", "l1.read_bandwidth", "l2.size", "l2.latency"));
+  baseline.memory.clear();
+  EXPECT_THROW((void)quick_check_cells(baseline), FormatError);
+}
+
 TEST(Check, BetterIsNoFault) {
   EXPECT_THAT(violations(scaled(0, "latency", 0.5)), IsEmpty());
   EXPECT_THAT(violations(scaled(2, "write_bandwidth", 1.5)), IsEmpty());
