@@ -82,9 +82,9 @@ struct CheckResult {
 };
 // A value violates the baseline if it is worse by more than the tolerance and their intervals do not meet, or missing.
 [[nodiscard]] CheckResult check(const Topology& topology, const Topology& baseline, const Tolerances& tolerances);
-// What takes a second and tells whether a GPU is as it should be, of what the baseline has measured: latencies, and
-// bandwidths of loads and stores, of each element, and the size of L2. As DiscoverOptions::elements takes it:
-// "l2.latency". Throws FormatError where the baseline has none of these.
+// What takes a second and tells whether a GPU is as it should be, of what the baseline has measured: the latency of
+// each element, the bandwidths of shared and device memory and of the caches in front of it, and the size of L2. As
+// DiscoverOptions::elements takes it: "l2.latency". Throws FormatError where the baseline has none of these.
 [[nodiscard]] std::vector<std::string> quick_check_cells(const Topology& baseline);
 [[nodiscard]] std::string check_to_text(const CheckResult& result, const Topology& topology);
 [[nodiscard]] std::string check_to_json(const CheckResult& result, const Topology& topology);

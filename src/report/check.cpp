@@ -71,6 +71,25 @@ bool is_violation(const Difference& difference, const Tolerances& tolerances) {
   return !is_better(difference) && std::abs(*difference.relative) > tolerance_for(difference, tolerances);
 }
 
+// Constants and textures go through caches that others tell of, and what is stored into a cache of an SM goes on to L2.
+bool is_of_quick_check(const ElementInfo& element, AttributeId attribute) {
+  constexpr Space kOfEveryKernel[] = {Space::kGlobal, Space::kGlobalBypassL1, Space::kShared};
+  const bool is_for_every_kernel =
+      element.space && std::ranges::find(kOfEveryKernel, *element.space) != std::end(kOfEveryKernel);
+  switch (attribute) {
+    case AttributeId::kLatency:
+      return true;
+    case AttributeId::kReadBandwidth:
+      return is_for_every_kernel;
+    case AttributeId::kWriteBandwidth:
+      return is_for_every_kernel && (element.kind != ElementKind::kDataCache || element.scope == Scope::kGpu);
+    case AttributeId::kSize:
+      return element.id == ElementId::kL2;
+    default:
+      return false;
+  }
+}
+
 std::string describe(const Difference& difference, const Tolerances& tolerances) {
   std::string text = fmt::format("{} {}: {}, the baseline {}", difference.group, report::readable(difference.attribute),
                                  report::side_text(difference.second), report::side_text(difference.first));
@@ -133,17 +152,13 @@ CheckResult check(const Topology& topology, const Topology& baseline, const Tole
 }
 
 std::vector<std::string> quick_check_cells(const Topology& baseline) {
-  constexpr AttributeId kOfEachElement[] = {AttributeId::kLatency, AttributeId::kReadBandwidth,
-                                            AttributeId::kWriteBandwidth};
   std::vector<std::string> cells;
   for (const MemoryElement& element : baseline.memory) {
     const ElementInfo* known = find_element(element.id);
     if (known == nullptr) continue;  // of a later version
     for (const auto& [name, attribute] : element.attributes) {
       const AttributeInfo* info = find_attribute(name);
-      if (info == nullptr || attribute.source != Source::kMeasured) continue;
-      const bool is_size_of_l2 = known->id == ElementId::kL2 && info->id == AttributeId::kSize;
-      if (!is_size_of_l2 && std::ranges::find(kOfEachElement, info->id) == std::end(kOfEachElement)) continue;
+      if (info == nullptr || attribute.source != Source::kMeasured || !is_of_quick_check(*known, info->id)) continue;
       cells.push_back(fmt::format("{}.{}", element.id, name));
     }
   }

@@ -101,18 +101,20 @@ TEST(Check, NamesWhatIsWorse) {
 TEST(QuickCheck, AsksForWhatTheBaselineMeasured) {
   Topology baseline = sample_topology();
   baseline.memory.clear();
-  baseline.memory.push_back({"l1", "", {}});
-  baseline.memory.push_back({"l2", "", {}});
-  baseline.memory.push_back({"of_a_later_version", "", {}});
+  for (const char* id : {"l1", "texture", "l2", "device", "of_a_later_version"})
+    baseline.memory.push_back({id, "", {}});
   for (MemoryElement& element : baseline.memory) {
-    for (const char* name : {"size", "latency", "read_bandwidth", "ways"}) {
+    for (const char* name : {"size", "latency", "read_bandwidth", "write_bandwidth", "ways"}) {
       Attribute& attribute = get_or_add(element.attributes, name);
       attribute.value = std::int64_t{1};
       attribute.source = Source::kMeasured;
     }
   }
-  get_or_add(baseline.memory[1].attributes, "read_bandwidth") = unavailable(Reason::kInconclusive, "");
-  EXPECT_THAT(quick_check_cells(baseline), ElementsAre("l1.latency", "l1.read_bandwidth", "l2.size", "l2.latency"));
+  get_or_add(baseline.memory[2].attributes, "read_bandwidth") = unavailable(Reason::kInconclusive, "");
+  EXPECT_THAT(quick_check_cells(baseline),
+              testing::UnorderedElementsAre("l1.latency", "l1.read_bandwidth", "texture.latency", "l2.size",
+                                            "l2.latency", "l2.write_bandwidth", "device.latency",
+                                            "device.read_bandwidth", "device.write_bandwidth"));
   baseline.memory.clear();
   EXPECT_THROW((void)quick_check_cells(baseline), FormatError);
 }
