@@ -28,8 +28,8 @@ FEWEST_CASES = 45
 PATIENCE_SECONDS = 0.3
 # Beside the budget: patience and what a loaded machine adds: with the patience that users have it is the budget and 5 s.
 LONGEST_SECONDS = 5
-# The same where a list of GPUs that nothing holds up takes this part of it, as under sanitizers on a busy machine.
-SLOW_MACHINE = 20
+# Where that is less: so many times what a list of GPUs takes that nothing holds up, as under sanitizers on a busy machine.
+LISTS_TO_WAIT_FOR = 20
 # What the stand-in itself does not bear: it works on tasks that were never copied.
 NOT_FOR_THE_FAKE = {"hipMemcpyHtoD"}
 
@@ -106,7 +106,7 @@ def ended_badly(result):
 def longest_on_this_machine(binary, environment):
     begin = time.monotonic()
     subprocess.run([binary, "list"], env=environment, capture_output=True)
-    return max(LONGEST_SECONDS, SLOW_MACHINE * (time.monotonic() - begin))
+    return max(LONGEST_SECONDS, LISTS_TO_WAIT_FOR * (time.monotonic() - begin))
 
 
 def problem_of(command, environment, mode, call, budget, longest):
