@@ -46,6 +46,10 @@ enum class OperandType : std::uint8_t {
   kMatrixBits,      // whole numbers of fewer bits; 4 of 32 bits
   kMatrixF64,       // f64; 2 of 64 bits
   kMatrixF64Large,  // f64; 4 of 64 bits
+  // Of four warps together, with factors in shared memory, for results that are their own accumulators.
+  kWarpgroupSmall,   // 4 of 32 bits
+  kWarpgroupPacked,  // 64 of 32 bits, of two f16 each
+  kWarpgroup,        // 128 of 32 bits
 };
 // "f16x2".
 [[nodiscard]] std::string_view to_string(OperandType type);
@@ -53,6 +57,9 @@ enum class OperandType : std::uint8_t {
 [[nodiscard]] std::uint32_t bits_of(OperandType type);
 // Of a result of one lane.
 [[nodiscard]] std::uint32_t registers_of(OperandType type);
+// Warps that do one operation together: 4 of a warpgroup's, else 1. Those of a warpgroup do one at a time, each in
+// order.
+[[nodiscard]] std::uint32_t warps_together(OperandType type);
 
 enum class OperationId : std::uint8_t {
 #define GPUTOPO_OPERATION(id, ...) id,

@@ -20,8 +20,8 @@ std::string_view to_string(OperationClass of) {
 }
 
 std::string_view to_string(OperandType type) {
-  constexpr std::string_view kNames[] = {"f16", "f16x2", "bf16x2", "f32",  "f64", "s32",  "u32", "s64",
-                                         "u64", "f16",   "f16",    "bf16", "f32", "bits", "f64", "f64"};
+  constexpr std::string_view kNames[] = {"f16", "f16x2", "bf16x2", "f32",  "f64", "s32", "u32", "s64", "u64", "f16",
+                                         "f16", "bf16",  "f32",    "bits", "f64", "f64", "f32", "f16", "f32"};
   return kNames[static_cast<std::size_t>(type)];
 }
 
@@ -47,10 +47,27 @@ std::uint32_t registers_of(OperandType type) {
     case OperandType::kMatrixF32:
     case OperandType::kMatrixBits:
     case OperandType::kMatrixF64Large:
+    case OperandType::kWarpgroupSmall:
       return 4;
+    case OperandType::kWarpgroupPacked:
+      return 64;
+    case OperandType::kWarpgroup:
+      return 128;
     case OperandType::kMatrixF16ToF16:
     case OperandType::kMatrixF64:
       return 2;
+    default:
+      return 1;
+  }
+}
+
+std::uint32_t warps_together(OperandType type) {
+  constexpr std::uint32_t kWarpgroupWarps = 4;
+  switch (type) {
+    case OperandType::kWarpgroupSmall:
+    case OperandType::kWarpgroupPacked:
+    case OperandType::kWarpgroup:
+      return kWarpgroupWarps;
     default:
       return 1;
   }

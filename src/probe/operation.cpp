@@ -86,10 +86,17 @@ std::vector<Outcome> run(Lab& lab, const std::vector<Trial>& trials) {
   return outcomes;
 }
 
-// One chain: of one warp, and of ever more.
-std::vector<Trial> first_trials(OperationId operation, std::uint32_t warps) {
-  std::vector<Trial> trials = {{.operation = operation, .every_sm = false, .copies = kCopies}};
-  for (std::uint32_t some = 1; some < warps; some *= 2) trials.push_back({.operation = operation, .warps = some});
+// Of one block: some operations take the registers of many warps.
+std::uint32_t most_warps(OperationId operation, std::uint32_t of_block) {
+  return warps_together(info_of(operation).type) == 1 ? of_block : std::min(of_block, kMaxWarpgroupWarps);
+}
+
+// One chain: of as many warps as do one together, and of ever more.
+std::vector<Trial> first_trials(OperationId operation, std::uint32_t of_block) {
+  const std::uint32_t warps = most_warps(operation, of_block);
+  const std::uint32_t fewest = warps_together(info_of(operation).type);
+  std::vector<Trial> trials = {{.operation = operation, .warps = fewest, .every_sm = false, .copies = kCopies}};
+  for (std::uint32_t some = fewest; some < warps; some *= 2) trials.push_back({.operation = operation, .warps = some});
   trials.push_back({.operation = operation, .warps = warps, .copies = kCopies});
   return trials;
 }
@@ -136,7 +143,9 @@ class Operation {
       refusal_ = outcome.first.refusal;
     } else if (!outcome.trial.every_sm) {
       latency_of_ = outcome;
-      latency_ = decide_operation_latency(outcome.fewer, outcome.more, outcome.operations_per_round(), parameters_);
+      OperationParameters parameters = parameters_;
+      if (warps_together(info_of(id_).type) > 1) parameters.loop_cycles += parameters.wait_cycles;
+      latency_ = decide_operation_latency(outcome.fewer, outcome.more, outcome.operations_per_round(), parameters);
     } else {
       Decision<PerOperation> rate =
           decide_operation_throughput(outcome.fewer, outcome.more, outcome.operations_per_round(),
@@ -241,7 +250,7 @@ std::vector<OperationFinding> measure_operations(Lab& lab, std::span<const Opera
   for (const Outcome& outcome : run(lab, trials)) found.at(outcome.trial.operation).add(outcome);
   trials.clear();
   for (const OperationId id : operations) {
-    if (!found.at(id).is_bound_by_latency()) continue;
+    if (!found.at(id).is_bound_by_latency() || warps_together(info_of(id).type) > 1) continue;
     const std::vector<Trial> own = further_trials(id, warps);
     trials.insert(trials.end(), own.begin(), own.end());
   }

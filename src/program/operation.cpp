@@ -12,9 +12,12 @@ namespace {
 constexpr std::uint32_t kInstructionsPerRound = 512;
 constexpr std::uint32_t kSequencesPerRound = 32;
 
+// Also what takes a warpgroup a hundred cycles and more, and the compiler 10 ms each.
 bool is_sequence(OperationId id) {
-  const OperationClass of = info_of(id).of;
-  return of == OperationClass::kDivision || of == OperationClass::kControl;
+  constexpr std::uint32_t kManyRegisters = 32;
+  const OperationInfo& info = info_of(id);
+  return info.of == OperationClass::kDivision || info.of == OperationClass::kControl ||
+         registers_of(info.type) > kManyRegisters;
 }
 
 }  // namespace
@@ -32,6 +35,12 @@ void validate_kind(const OperationProgram& program) {
           "streams", "must be 1, 2, 4 or 8");
   require(!program.beside || program.streams > 1, "streams", "must be 2 at least where there is another operation");
   require(program.warps >= 1 && program.warps <= kMaxOperationWarps, "warps", "must be 1 to 32");
+  const std::uint32_t together = warps_together(info_of(program.operation).type);
+  require(program.warps % together == 0, "warps", "must be a multiple of the 4 that do it together");
+  require(together == 1 || program.warps <= kMaxWarpgroupWarps, "warps", "must be 4 or 8");
+  require(together == 1 || program.streams == 1, "streams", "must be 1 of what warps do together");
+  require(!program.beside || warps_together(info_of(*program.beside).type) == 1, "beside",
+          "must be what a warp does alone");
   require(program.rounds >= 1 && program.rounds <= kMaxOperationRounds, "rounds", "must be 1 to 2^16");
 }
 

@@ -31,6 +31,8 @@ struct OperationProgram {
 
 inline constexpr std::uint32_t kMaxOperationStreams = 8;
 inline constexpr std::uint32_t kMaxOperationWarps = 32;
+// Of operations that warps do together: each lane has hundreds of registers.
+inline constexpr std::uint32_t kMaxWarpgroupWarps = 8;
 inline constexpr std::uint32_t kMaxOperationRounds = 1u << 16;
 
 // Whether an operation of it is a sequence of instructions on every GPU, or one that may take hundreds of cycles.

@@ -57,6 +57,7 @@ int last_sm(const OperationShape& shape) {
 }  // namespace
 
 void OperationModules::prepare(std::span<const OperationShape> shapes) {
+  const int version = gpu_.driver()->version();
   std::vector<OperationShape> missing;
   for (const OperationShape& shape : shapes) {
     if (kernels_.contains(shape)) continue;
@@ -64,6 +65,8 @@ void OperationModules::prepare(std::span<const OperationShape> shapes) {
     if (first_sm > gpu_.target().sm) {
       kernels_[shape].code.refusal =
           fmt::format("needs compute capability {}.{}, and a driver that knows it", first_sm / 10, first_sm % 10);
+    } else if (warps_together(info_of(shape.operation).type) > 1 && !has_warpgroups(gpu_.target(), version)) {
+      kernels_[shape].code.refusal = "needs compute capability 9.0, no other, and a driver of CUDA 12.0 or later";
     } else {
       missing.push_back(shape);
     }

@@ -21,8 +21,10 @@
 namespace gputopo::cuda {
 namespace {
 
-using launch::kResultsKept;
+using launch::kFactorBytes;
+using launch::kRowFactorBytes;
 using launch::OperationShape;
+using launch::results_kept;
 
 // All lanes hold the same. What the compiler takes for a branch that lanes may leave by has it write operations among
 // the lanes of a warp twice, behind instructions that gather these.
@@ -30,9 +32,11 @@ constexpr std::string_view kLeave = "bra.uni";
 
 constexpr std::string_view kFixedNames = "abcef";  // of OperationOperands::fixed
 
-void prologue(PtxText& text, std::string_view name) {
+bool of_warpgroup(const OperationShape& shape) { return warps_together(info_of(shape.operation).type) > 1; }
+
+void prologue(PtxText& text, std::string_view name, std::uint32_t most_warps) {
   kernel_line(text, name, sizeof(OperationParameters));
-  text.line(".maxntid {}, 1, 1", 32 * kMaxOperationWarps);
+  text.line(".maxntid {}, 1, 1", 32 * most_warps);
   text.line("{{");
   declare_phase_registers(text);
   text.raw(R"(
@@ -86,7 +90,8 @@ std::vector<std::string> result_registers(const OperationShape& shape, std::uint
 
 // As an operand.
 std::string result(const OperationShape& shape, std::uint32_t stream, std::uint32_t index) {
-  const std::vector<std::string> names = result_registers(shape, stream, index % kResultsKept);
+  const std::vector<std::string> names =
+      result_registers(shape, stream, index % results_kept(shape.operation_of(stream).type));
   return names.size() == 1 ? names.front() : fmt::format("{{{}}}", fmt::join(names, ", "));
 }
 
@@ -97,7 +102,7 @@ void begin_chain(PtxText& text, const OperationShape& shape, std::uint32_t strea
   text.line(".reg .pred %p{};", stream);
   text.line(".reg .b16 %h{0}, %g{0};", stream);
   text.line(".reg .b32 %t{0}, %u{0};", stream);
-  for (std::uint32_t i = 0; i < kResultsKept; ++i) {
+  for (std::uint32_t i = 0; i < results_kept(shape.operation_of(stream).type); ++i) {
     for (const std::string& reg : result_registers(shape, stream, i)) {
       text.line(".reg .b{} {};", bits, reg);
       text.line("ld.volatile.global.u{} {}, [%operands + {}];", bits, reg,
@@ -116,6 +121,38 @@ void load_fixed(PtxText& text, OperandType type, std::uint32_t which) {
   }
 }
 
+// Of a matrix at an offset of the shared memory, as groups of 8 rows (columns of the second factor) of 16 bytes, which
+// lie one after another, those of the next rows after them (PTX ISA, "Matrix descriptor": no swizzling).
+void describe_matrix(PtxText& text, char name, std::uint32_t offset, std::uint32_t row_bytes) {
+  constexpr std::uint64_t kGroupBytes = 128;
+  const std::uint64_t strides = kGroupBytes >> 4 << 16 | (row_bytes / 16 * kGroupBytes >> 4) << 32;
+  text.line(".reg .b64 %matrix_{};", name);
+  text.line("add.u32 %word, %factors, {};", offset);
+  text.line("shr.u32 %word, %word, 4;");
+  text.line("cvt.u64.u32 %matrix_{}, %word;", name);
+  text.line("or.b64 %matrix_{0}, %matrix_{0}, {1:#x};", name, strides);
+}
+
+// Factors in shared memory: all elements the same, and ordinary.
+void fill_factors(PtxText& text) {
+  text.line(".reg .b32 %factors, %place, %end_of_factors;");
+  text.line("mov.u32 %factors, dynamic_shared;");
+  text.line("add.u32 %end_of_factors, %factors, {};", kFactorBytes);
+  text.line("shl.b32 %place, %thread_id, 2;");
+  text.line("add.u32 %place, %place, %factors;");
+  text.line("shl.b32 %word, %threads, 2;");
+  text.line("FILL:");
+  text.line("st.shared.u32 [%place], %b0;");
+  text.line("add.u32 %place, %place, %word;");
+  text.line("setp.lt.u32 %more, %place, %end_of_factors;");
+  text.line("@%more bra FILL;");
+  text.line("fence.proxy.async;");
+  text.line("bar.sync 0;");
+  describe_matrix(text, 'm', 0, 32);
+  describe_matrix(text, 'n', kRowFactorBytes, 32);
+  describe_matrix(text, 'v', kRowFactorBytes, 64);
+}
+
 // What stands for an operand of the `index`-th operation of a chain.
 std::string operand(char name, const OperationShape& shape, std::uint32_t stream, std::uint32_t index) {
   const std::uint32_t which = shape.beside && stream % 2 == 1 ? 1 : 0;
@@ -125,7 +162,7 @@ std::string operand(char name, const OperationShape& shape, std::uint32_t stream
     case 'y':
       return result(shape, stream, index);
     case 'x':
-      return result(shape, stream, index + kResultsKept - 1);
+      return result(shape, stream, index + results_kept(shape.operation_of(stream).type) - 1);
     case 'r':
       return fmt::format("%{}{}", is_odd ? 'c' : 'a', which);
     case 's':
@@ -137,6 +174,10 @@ std::string operand(char name, const OperationShape& shape, std::uint32_t stream
       return fmt::format("%{}{}", name, which);
     case 'i':
       return "%one";
+    case 'm':
+    case 'n':
+    case 'v':
+      return fmt::format("%matrix_{}", name);
     case 'q':
       return "%always";
     case 't':
@@ -164,7 +205,7 @@ void operation(PtxText& text, const OperationShape& shape, std::uint32_t stream,
 void use_results(PtxText& text, const OperationShape& shape) {
   text.line("mov.u32 %value, 0;");
   for (std::uint32_t stream = 0; stream < shape.streams; ++stream) {
-    for (const std::string& last : result_registers(shape, stream, kResultsKept - 1)) {
+    for (const std::string& last : result_registers(shape, stream, results_kept(shape.operation_of(stream).type) - 1)) {
       switch (bits_of(shape.operation_of(stream).type)) {
         case 16:
           text.line("cvt.u32.u16 %word, {};", last);
@@ -185,12 +226,16 @@ void use_results(PtxText& text, const OperationShape& shape) {
 }
 
 void operation_kernel(PtxText& text, const std::string& name, const OperationShape& shape, std::uint32_t operations) {
-  prologue(text, name);
+  prologue(text, name, of_warpgroup(shape) ? kMaxWarpgroupWarps : kMaxOperationWarps);
   load_fixed(text, info_of(shape.operation).type, 0);
   if (shape.beside) load_fixed(text, info_of(*shape.beside).type, 1);
+  if (of_warpgroup(shape)) fill_factors(text);
   for (std::uint32_t stream = 0; stream < shape.streams; ++stream) begin_chain(text, shape, stream);
   const auto round = [&] {
+    // What warps do together is asynchronous: it is waited for once a round.
+    if (of_warpgroup(shape)) text.line("wgmma.fence.sync.aligned;");
     for (std::uint32_t i = 0; i < operations; ++i) operation(text, shape, i % shape.streams, i / shape.streams);
+    if (of_warpgroup(shape)) text.line("wgmma.commit_group.sync.aligned;\nwgmma.wait_group.sync.aligned 0;");
   };
   two_phases(
       text, round, [&] { use_results(text, shape); }, kLeave);
@@ -205,6 +250,12 @@ void operation_kernel(PtxText& text, const std::string& name, const OperationSha
 
 }  // namespace
 
+bool has_warpgroups(const PtxTarget& target, int driver_version) {
+  constexpr int kOnlySm = 90;
+  constexpr int kFirstDriver = 12000;  // with PTX 8.0
+  return target.sm == kOnlySm && driver_version >= kFirstDriver;
+}
+
 PtxTarget operation_target(const PtxTarget& target, int driver_version) {
   constexpr int kFirstSm = 70;  // whose drivers still exist
   struct Version {
@@ -214,13 +265,16 @@ PtxTarget operation_target(const PtxTarget& target, int driver_version) {
   };
   // The last of them: matrices of 8-bit numbers, conversions of such on sm_89, sparse matrices, tanh.
   constexpr Version kVersions[] = {{12040, 8, 4}, {12010, 8, 1}, {11010, 7, 1}, {11000, 7, 0}};
+  PtxTarget best = target;
   for (const Version& version : kVersions) {
-    const bool is_newer = std::pair(version.major, version.minor) > std::pair(target.ptx_major, target.ptx_minor);
+    const bool is_newer = std::pair(version.major, version.minor) > std::pair(best.ptx_major, best.ptx_minor);
     if (target.sm >= kFirstSm && driver_version >= version.driver && is_newer) {
-      return {version.major, version.minor, target.sm};
+      best.ptx_major = version.major;
+      best.ptx_minor = version.minor;
     }
   }
-  return target;
+  best.specific = has_warpgroups(target, driver_version);
+  return best;
 }
 
 std::string generate_operation_ptx(const PtxTarget& target, std::span<const OperationShape> shapes) {

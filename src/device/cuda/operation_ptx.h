@@ -13,6 +13,8 @@ namespace gputopo::cuda {
 // one instruction: what is around the rounds of the others is as long.
 inline constexpr char kFrameKernel[] = "operation_frame";
 inline constexpr std::uint32_t kFrameOperations = 4;
+// Whether four warps multiply matrices together: GPUs of compute capability 9.0 alone, whose drivers know it.
+[[nodiscard]] bool has_warpgroups(const PtxTarget& target, int driver_version);
 // The target with the newest PTX version that some operation needs and the driver knows.
 [[nodiscard]] PtxTarget operation_target(const PtxTarget& target, int driver_version);
 [[nodiscard]] std::string generate_operation_ptx(const PtxTarget& target,

@@ -12,7 +12,8 @@ namespace gputopo::cuda {
 struct PtxTarget {
   int ptx_major = 0;
   int ptx_minor = 0;
-  int sm = 0;  // 10 * major + minor of the compute capability
+  int sm = 0;             // 10 * major + minor of the compute capability
+  bool specific = false;  // sm_90a: code for this compute capability alone, with all that it has
   friend bool operator==(const PtxTarget&, const PtxTarget&) = default;
 };
 

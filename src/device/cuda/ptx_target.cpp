@@ -52,10 +52,10 @@ PtxTarget choose_ptx_target(int capability_major, int capability_minor, int driv
 
 std::string module_header(const PtxTarget& target) {
   return fmt::format(
-      ".version {}.{}\n.target sm_{}\n.address_size 64\n\n"
+      ".version {}.{}\n.target sm_{}{}\n.address_size 64\n\n"
       ".visible .const .align 256 .b8 constant_bank[{}];\n"
       ".extern .shared .align 16 .b8 dynamic_shared[];\n",
-      target.ptx_major, target.ptx_minor, target.sm, kConstantBankBytes);
+      target.ptx_major, target.ptx_minor, target.sm, target.specific ? "a" : "", kConstantBankBytes);
 }
 
 void kernel_line(PtxText& text, std::string_view name, std::size_t parameter_bytes) {

@@ -33,6 +33,8 @@ OperationShape shape_of(const OperationProgram& program) {
   return {program.operation, program.beside, program.streams};
 }
 
+std::uint32_t results_kept(OperandType type) { return warps_together(type) > 1 ? 1 : kResultsKept; }
+
 void compile_in_parts(std::span<const OperationShape> shapes,
                       const std::function<void(std::span<const OperationShape>)>& compile,
                       const std::function<void(const OperationShape&, const std::string&)>& refuse) {

@@ -30,6 +30,11 @@ struct OperationShape {
 
 // Results of a chain that are kept: an operation reads the last and the one so many before, which its own replaces.
 inline constexpr std::uint32_t kResultsKept = 4;
+// But for what warps do together: there the one before is all that is kept, and replaced.
+[[nodiscard]] std::uint32_t results_kept(OperandType type);
+// Of the shared memory that factors of these lie in: 64 rows, and up to 256 columns of 64 bytes.
+inline constexpr std::uint32_t kRowFactorBytes = 64 * 32;
+inline constexpr std::uint32_t kFactorBytes = kRowFactorBytes + 256 * 64;
 
 // What became of a shape.
 struct OperationCode {

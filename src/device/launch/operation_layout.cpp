@@ -43,6 +43,9 @@ std::uint64_t bits_of_number(OperandType type, double number, std::uint64_t whol
     case OperandType::kF16x2:
     case OperandType::kMatrixF16:
     case OperandType::kMatrixF16ToF16:
+    case OperandType::kWarpgroupSmall:
+    case OperandType::kWarpgroupPacked:
+    case OperandType::kWarpgroup:
       return twice(f16_bits(number));
     case OperandType::kBf16x2:
     case OperandType::kMatrixBf16:

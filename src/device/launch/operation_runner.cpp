@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <set>
 
 #include "device/launch/access_decode.h"
@@ -45,6 +46,9 @@ OperationLaunch OperationRunner::launch_of(const OperationProgram& program) cons
   if (program.every_sm) launch.surplus_blocks = gpu_.blocks_to_reach_every_sm() - launch.blocks;
   launch.shared_bytes = program.every_sm ? gpu_.shared_bytes_to_reach_every_sm(launch.carve_out_bytes, kSharedBytes)
                                          : gpu_.shared_bytes_for_one_block(launch.carve_out_bytes, kSharedBytes);
+  if (warps_together(info_of(program.operation).type) > 1) {
+    launch.shared_bytes = std::max<std::uint64_t>(launch.shared_bytes, kFactorBytes);
+  }
   return launch;
 }
 
