@@ -1,5 +1,6 @@
 #include "cli/formats.h"
 
+#include "gputopo/export.h"
 #include "gputopo/report.h"
 
 namespace gputopo::cli {
@@ -11,6 +12,7 @@ const std::vector<Format>& formats() {
       {"--markdown", "Write the report as Markdown with plots", to_markdown},
       {"--svg", "Write a drawing of the chip", to_svg},
       {"--csv", "Write the values as CSV, one a line", to_csv},
+      {"--mt4g-json", "Write the JSON of MT4G 1.x, for sys-sage", to_mt4g_json},
   };
   return kFormats;
 }

@@ -6,7 +6,6 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <cstdlib>
 #include <set>
 
 #include "report/chart.h"
@@ -14,19 +13,13 @@
 #include "report/plot.h"
 #include "report/thin.h"
 #include "support/command.h"
+#include "support/golden.h"
 #include "support/sample_topology.h"
 
 namespace gputopo {
 namespace {
 
-void expect_golden(const std::string& text, const std::string& name) {
-  const std::string path = std::string(GPUTOPO_SOURCE_DIR "/tests/golden/expected/") + name;
-  if (std::getenv("GPUTOPO_UPDATE_GOLDEN") != nullptr) {
-    write_file(path, text);
-    return;
-  }
-  EXPECT_EQ(text, read_file(path)) << "If this is meant: GPUTOPO_UPDATE_GOLDEN=1 ./dev test -L golden";
-}
+using test::expect_golden;
 
 // Without the script and the style, which are the same in all pages and change with every release of the chart library,
 // and without the report as JSON, which has files of its own.

@@ -29,7 +29,7 @@ ALLOWED = {
 }
 # Public headers with another name than their layer's: include/gputopo/HEADER.h.
 LAYER_OF_HEADER = {"catalogue": "model", "device_lock": "device", "attributes.def": "model", "elements.def": "model",
-                   "operations.def": "operation"}
+                   "operations.def": "operation", "export": "report"}
 
 INCLUDE = re.compile(r'^[ \t]*#[ \t]*include[ \t]*"([^"]+)"', re.MULTILINE)
 
