@@ -19,6 +19,7 @@
 
 #include "cli/check_formats.h"
 #include "cli/formats.h"
+#include "cli/get.h"
 #include "cli/interrupt.h"
 #include "cli/outcome.h"
 #include "cli/progress.h"
@@ -122,6 +123,7 @@ DiscoverOptions discover_options(const Options& options) {
   result.full = options.full;
   result.budget_seconds = options.budget_seconds;
   result.profile = options.profile;
+  result.keep_samples = options.keep_samples;
   return result;
 }
 
@@ -363,6 +365,13 @@ int run_check(const Options& options) {
   }
 }
 
+int run_get(const Options& options) {
+  if (!options.report_path.empty()) return get_of_report(load_report(options.report_path), options.value_path);
+  return get_of_device(options, [](const Options& request, const std::function<void(const Topology&)>& take) {
+    return run_discover(request, [&](const Topology& report, Attempts& attempt) { attempt([&] { take(report); }); });
+  });
+}
+
 int run_coverage() {
   print_result(coverage_table());
   return kExitComplete;
@@ -382,6 +391,8 @@ int run(const Options& options) {
       return run_diff(options);
     case Command::kCheck:
       return run_check(options);
+    case Command::kGet:
+      return run_get(options);
     case Command::kPrint:
       print_result(options.text);
       return kExitComplete;

@@ -7,6 +7,7 @@
 
 #include "cli/check_formats.h"
 #include "gputopo/catalogue.h"
+#include "report/export/value_path.h"
 
 namespace gputopo::cli {
 namespace {
@@ -45,6 +46,9 @@ OptionFacts facts_of(const CLI::Option& option) {
   } else if (facts.name == "--format") {
     facts.takes = Takes::kWord;
     for (const CheckFormat& format : check_formats()) facts.words.emplace_back(format.name);
+  } else if (facts.name == "PATH") {
+    facts.takes = Takes::kWord;
+    facts.words = report::known_paths();
   } else if (facts.name == "SHELL") {
     facts.takes = Takes::kWord;
     facts.words = completion_shells();

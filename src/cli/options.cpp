@@ -137,6 +137,7 @@ struct CommandLine {
   CLI::App* replay;
   CLI::App* diff;
   CLI::App* check;
+  CLI::App* get;
   CLI::App* completions;
   CLI::App* man;
 };
@@ -181,6 +182,31 @@ void add_check_options(CLI::App& check, Options& options) {
       ->capture_default_str();
 }
 
+std::string check_seconds(const std::string& text) {
+  double seconds = 0;
+  const bool is_number = CLI::detail::lexical_cast(text, seconds) && std::isfinite(seconds);
+  return is_number && seconds >= 0 ? std::string{} : "must be a number of seconds of 0 or more, not " + text;
+}
+
+void add_get_options(CLI::App& get, Options& options) {
+  get.add_option("PATH", options.value_path, "Which: l2.size, compute.sm_count, instructions.fma.f32.latency, ...")
+      ->required()
+      ->type_name("");
+  CLI::Option* report = get.add_option("--report", options.report_path, "Of a saved report, instead of a GPU");
+  report->type_name("FILE");
+  add_device_option(get, options);
+  add_waiting_option(get, options);
+  get.add_flag("--fresh", options.fresh, "Measure now, whatever is known of this GPU");
+  get.add_option_function<double>(
+         "--max-age", [&options](double seconds) { options.max_age_seconds = seconds; },
+         "Measure again what was measured longer ago")
+      ->check(check_seconds)
+      ->type_name("SECONDS");
+  for (const char* of_device : {"--device", "--seed", "--no-wait", "--fresh", "--max-age"}) {
+    get.get_option(of_device)->excludes(report);
+  }
+}
+
 CommandLine::CommandLine() {
   app.set_version_flag("--version", "gputopo " GPUTOPO_VERSION);
   app.footer(exit_codes_text());  // of the commands, too
@@ -210,6 +236,9 @@ CommandLine::CommandLine() {
   check = app.add_subcommand(
       "check", "Check a saved report, or the GPU itself, against a baseline: the gate for a boot or a job");
   add_check_options(*check, options);
+
+  get = app.add_subcommand("get", "Print one value, for scripts: of a saved report, or measured and then remembered");
+  add_get_options(*get, options);
 
   completions = app.add_subcommand("completion", "Print the completions for a shell");
   completions->add_option("SHELL", shell, fmt::format("{}", fmt::join(completion_shells(), ", ")))
@@ -253,9 +282,9 @@ void refuse_lost_outputs(const Options& options) {
 
 void choose_command(CommandLine& line) {
   const std::pair<const CLI::App*, Command> commands[] = {
-      {line.list, Command::kList}, {line.show, Command::kShow},   {line.coverage, Command::kCoverage},
-      {line.diff, Command::kDiff}, {line.check, Command::kCheck}, {line.completions, Command::kPrint},
-      {line.man, Command::kPrint}};
+      {line.list, Command::kList},         {line.show, Command::kShow},   {line.coverage, Command::kCoverage},
+      {line.diff, Command::kDiff},         {line.check, Command::kCheck}, {line.get, Command::kGet},
+      {line.completions, Command::kPrint}, {line.man, Command::kPrint}};
   for (const auto& [app, command] : commands) {
     if (!app->parsed()) continue;
     line.options.command = command;
@@ -275,6 +304,7 @@ const std::vector<ExitCodeMeaning>& exit_code_meanings() {
       {kExitIncomplete,
        "finished, but values that were asked for could not be found out; standard error names the first"},
       {kExitBusy, "another gputopo measures this GPU, and --no-wait was given"},
+      {kExitUnavailable, "of get: there is no such value of this GPU; standard error says why"},
       {kExitInterrupted, "interrupted: what was measured until then is reported, marked incomplete"},
   };
   return kMeanings;

@@ -2,12 +2,13 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
 namespace gputopo::cli {
 
-enum class Command : std::uint8_t { kDiscover, kList, kShow, kCoverage, kDiff, kCheck, kPrint };
+enum class Command : std::uint8_t { kDiscover, kList, kShow, kCoverage, kDiff, kCheck, kGet, kPrint };
 
 // Documented in --help.
 enum ExitCode : int {
@@ -16,6 +17,7 @@ enum ExitCode : int {
   kExitUsage = 2,
   kExitIncomplete = 3,
   kExitBusy = 4,
+  kExitUnavailable = 5,
   kExitInterrupted = 130,
 };
 
@@ -27,12 +29,15 @@ struct ExitCodeMeaning {
 
 struct Options {
   Command command = Command::kDiscover;
-  std::string report_path;                // of show and check
+  std::string report_path;                // of show, check and get
   std::vector<std::string> report_paths;  // of diff
   std::string baseline_path;              // of check
   std::vector<std::string> tolerances;
   std::string check_format;
-  bool quick = false;  // check: a GPU that is measured now, not a report
+  bool quick = false;                     // check: a GPU that is measured now, not a report
+  std::string value_path;                 // of get: "l2.latency"
+  bool fresh = false;                     // get: no answer from the cache
+  std::optional<double> max_age_seconds;  // get: of an answer from the cache
   bool diff_as_json = false;
   std::string diff_html_path;
   std::string text;    // of kPrint: what the command line itself has made
@@ -51,6 +56,7 @@ struct Options {
   bool verbose = false;
   bool dump_program = false;
   bool profile = false;
+  bool keep_samples = true;  // the evidence behind the values
 };
 
 // Throws UsageError for a command line that is wrong.

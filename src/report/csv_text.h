@@ -1,13 +1,18 @@
-// A field of a CSV file (RFC 4180).
+// Values and fields for programs that read text: a field of a CSV file (RFC 4180), a value for a script.
 #pragma once
 
 #include <string>
 #include <string_view>
+
+#include "gputopo/model.h"
 
 namespace gputopo::report {
 
 // In quotes where it needs them. What a spreadsheet would take for a formula (it begins with = + - @ or a tab, and is
 // no number) has an apostrophe before it. What a terminal would obey is shown (visible_text): `--csv -` writes to one.
 [[nodiscard]] std::string csv_field(std::string_view field);
+
+// A value without prefixes of units, lists joined by blanks. Not escaped.
+[[nodiscard]] std::string plain_value(const Value& value);
 
 }  // namespace gputopo::report

@@ -12,25 +12,6 @@
 namespace gputopo {
 namespace {
 
-// As a program reads it: no prefixes of units, lists joined by blanks.
-std::string plain_value(const Value& value) {
-  return std::visit(
-      [](const auto& held) -> std::string {
-        using Held = std::decay_t<decltype(held)>;
-        if constexpr (std::is_same_v<Held, std::monostate>) {
-          return "";
-        } else if constexpr (std::is_same_v<Held, std::vector<double>> ||
-                             std::is_same_v<Held, std::vector<std::string>>) {
-          return fmt::format("{}", fmt::join(held, " "));
-        } else if constexpr (std::is_same_v<Held, UnitGroups>) {
-          return fmt::format("{}", fmt::join(report::group_texts(held), " "));
-        } else {
-          return fmt::format("{}", held);
-        }
-      },
-      value);
-}
-
 std::string bound(const std::optional<double>& value) { return value ? fmt::format("{}", *value) : ""; }
 
 void add_rows(std::string& text, const std::string& element, const AttributeMap& attributes) {
@@ -39,7 +20,8 @@ void add_rows(std::string& text, const std::string& element, const AttributeMap&
     const std::string source = attribute.available() ? std::string(to_string(attribute.source))
                                                      : fmt::format("unavailable:{}", to_string(attribute.reason));
     const std::string fields[] = {
-        element, id, plain_value(attribute.value), bound(attribute.low), bound(attribute.high), attribute.unit, source};
+        element,        id,    report::plain_value(attribute.value), bound(attribute.low), bound(attribute.high),
+        attribute.unit, source};
     std::string line;
     for (const std::string& field : fields) {
       if (&field != fields) line += ',';
@@ -62,6 +44,24 @@ bool is_numbers(std::string_view text) {
 }
 
 }  // namespace
+
+std::string report::plain_value(const Value& value) {
+  return std::visit(
+      [](const auto& held) -> std::string {
+        using Held = std::decay_t<decltype(held)>;
+        if constexpr (std::is_same_v<Held, std::monostate>) {
+          return "";
+        } else if constexpr (std::is_same_v<Held, std::vector<double>> ||
+                             std::is_same_v<Held, std::vector<std::string>>) {
+          return fmt::format("{}", fmt::join(held, " "));
+        } else if constexpr (std::is_same_v<Held, UnitGroups>) {
+          return fmt::format("{}", fmt::join(report::group_texts(held), " "));
+        } else {
+          return fmt::format("{}", held);
+        }
+      },
+      value);
+}
 
 std::string report::csv_field(std::string_view field) {
   constexpr std::string_view kFormulaStarts = "=+-@\t";

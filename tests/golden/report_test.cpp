@@ -154,7 +154,7 @@ TEST(GoldenReport, Plots) {
 TEST(GoldenReport, Coverage) { expect_golden(coverage_table(), "coverage.txt"); }
 
 TEST(GoldenReport, Help) {
-  for (const char* command : {"", "discover", "show", "diff", "check"}) {
+  for (const char* command : {"", "discover", "show", "diff", "check", "get"}) {
     const std::string suffix = *command == '\0' ? "" : std::string("_") + command;
     expect_golden(test::run_command(std::string(GPUTOPO_BINARY) + " " + command + " --help").out,
                   "help" + suffix + ".txt");

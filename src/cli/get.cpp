@@ -1,0 +1,67 @@
+#include "cli/get.h"
+
+#include <fmt/format.h>
+
+#include <optional>
+
+#include "cli/report_cache.h"
+#include "cli/standard_streams.h"
+#include "file/visible.h"
+#include "gputopo/error.h"
+#include "report/csv_text.h"
+#include "report/export/value_path.h"
+#include "report/hierarchy.h"
+
+namespace gputopo::cli {
+namespace {
+
+// What will be no other the next time.
+bool is_lasting(const Attribute& attribute) {
+  return attribute.available() || attribute.reason == Reason::kNotApplicable ||
+         attribute.reason == Reason::kNotSupported || attribute.reason == Reason::kNotPresent;
+}
+
+int print_value(const Topology& topology, const std::string& path) {
+  const std::optional<Attribute> attribute = report::value_at(topology, path);
+  if (!attribute) {
+    say(fmt::format("gputopo: {} has no value of {}", topology.name, path));
+    return kExitUnavailable;
+  }
+  if (!attribute->available()) {
+    say(fmt::format("gputopo: {} is unavailable: {}", path, report::why_absent(*attribute)));
+    return kExitUnavailable;
+  }
+  if (topology.simulated) say(fmt::format("gputopo: {} is of a SIMULATED {}", path, topology.name));
+  print_result(visible_line(report::plain_value(attribute->value)) + "\n");
+  return kExitComplete;
+}
+
+}  // namespace
+
+int get_of_report(const Topology& topology, const std::string& path) {
+  report::require_known_path(path, &topology);
+  return print_value(topology, path);
+}
+
+int get_of_device(const Options& options, const Discover& discover) {
+  const std::string& path = options.value_path;
+  report::require_known_path(path, nullptr);
+  const ReportCache cache(options.device, options.seed, path);
+  if (!options.fresh) {
+    if (const std::optional<Topology> known = cache.load(options.max_age_seconds)) return print_value(*known, path);
+  }
+  Options request = options;
+  request.elements = {report::element_to_measure(path)};
+  request.quiet = true;
+  request.keep_samples = false;  // nobody reads them, and an answer is to be quick
+  std::optional<Topology> measured;
+  const int code = discover(request, [&](const Topology& report) { measured = report; });
+  if (!measured) return code;
+  const std::optional<Attribute> attribute = report::value_at(*measured, path);
+  if (attribute && is_lasting(*attribute)) cache.store(*measured);
+  const int own_code = print_value(*measured, path);
+  // What ended early says so, unless it had the value by then.
+  return code == kExitInterrupted && own_code != kExitComplete ? code : own_code;
+}
+
+}  // namespace gputopo::cli

@@ -1,0 +1,214 @@
+#include "cli/report_cache.h"
+
+#include <fmt/format.h>
+#include <sys/stat.h>
+
+#include <algorithm>
+#include <boost/uuid/name_generator_sha1.hpp>
+#include <boost/uuid/uuid_io.hpp>
+#include <cstdlib>
+#include <ctime>
+#include <filesystem>
+#include <fstream>
+#include <vector>
+
+#include "cli/standard_streams.h"
+#include "device/sim/machine.h"
+#include "file/folder_output.h"
+#include "gputopo/device.h"
+#include "gputopo/error.h"
+#include "gputopo/file.h"
+#include "gputopo/report.h"
+
+namespace gputopo::cli {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::string_view kMagic = "gputopo cache 1 ";
+constexpr std::string_view kSim = "sim:";
+constexpr std::string_view kReplay = "replay:";
+
+// A name-based UUID: 122 bits of SHA-1. What a UUID of a GPU went into is not to be read from it.
+std::string digest(const std::string& text) {
+  static const boost::uuids::name_generator_sha1 kGenerator(boost::uuids::ns::oid());
+  return to_string(kGenerator(text));
+}
+
+std::string variable(const char* name) {
+  const char* value = std::getenv(name);
+  return value == nullptr ? "" : value;
+}
+
+double seconds_of(const timespec& time) {
+  constexpr double kPerNanosecond = 1e-9;
+  return static_cast<double>(time.tv_sec) + kPerNanosecond * static_cast<double>(time.tv_nsec);
+}
+
+// By the clock that the file system takes the times of files from.
+timespec now() {
+  timespec time{};
+  ::clock_gettime(CLOCK_REALTIME, &time);
+  return time;
+}
+
+// The specification of XDG: what is not absolute does not count.
+std::string cache_folder() {
+  for (const auto& [name, below] : {std::pair("XDG_CACHE_HOME", "gputopo"), std::pair("HOME", ".cache/gputopo")}) {
+    const fs::path path = variable(name);
+    if (path.is_absolute()) return path / below;
+  }
+  return {};
+}
+
+// ---- What the system says of its GPUs ----
+
+// Of files in /proc and /sys, which are short.
+std::string text_of(const fs::path& path) {
+  constexpr std::streamsize kMostBytes = 1 << 16;
+  std::ifstream file(path, std::ios::binary);
+  std::string text(kMostBytes, '\0');
+  file.read(text.data(), kMostBytes);
+  text.resize(static_cast<std::size_t>(file.gcount()));
+  return text;
+}
+
+// The names in a folder, sorted; none where there is no such folder.
+std::vector<fs::path> entries_of(const fs::path& folder) {
+  std::error_code failed;
+  std::vector<fs::path> entries;
+  for (fs::directory_iterator entry(folder, failed), end; !failed && entry != end; entry.increment(failed)) {
+    entries.push_back(entry->path());
+  }
+  std::ranges::sort(entries);
+  return entries;
+}
+
+// Those of `names` that are there in each folder within `folder`, with what they hold.
+std::string texts_within(const fs::path& folder, const std::vector<std::string>& names) {
+  std::string text;
+  for (const fs::path& entry : entries_of(folder)) {
+    for (const std::string& name : names) {
+      const std::string held = text_of(entry / name);
+      if (!held.empty()) text += fmt::format("{}\n{}\n", (entry / name).string(), held);
+    }
+  }
+  return text;
+}
+
+std::string root_of(const char* replaced_by, const char* root) {
+  const std::string replacement = variable(replaced_by);
+  return replacement.empty() ? root : replacement;
+}
+
+// Empty where NVIDIA's driver is not loaded, or does not tell.
+std::string nvidia_gpus() {
+  const fs::path driver = fs::path(root_of("GPUTOPO_PROC", "/proc")) / "driver/nvidia";
+  const std::string gpus = texts_within(driver / "gpus", {"information"});
+  if (gpus.empty()) return {};
+  std::string text = text_of(driver / "version") + gpus;
+  // MIG instances are folders there.
+  for (const fs::path& gpu : entries_of(driver / "capabilities")) {
+    for (const fs::path& instance : entries_of(gpu / "mig")) {
+      text += instance.string() + "\n";
+      for (const fs::path& part : entries_of(instance)) text += part.string() + "\n";
+    }
+  }
+  // A container has the nodes of its own GPUs alone.
+  for (const fs::path& node : entries_of("/dev")) {
+    if (node.filename().string().starts_with("nvidia")) text += node.string() + "\n";
+  }
+  return text;
+}
+
+std::string amd_gpus() {
+  const fs::path sys = root_of("GPUTOPO_SYSFS", "/sys");
+  const std::string nodes = texts_within(sys / "class/kfd/kfd/topology/nodes", {"name", "properties", "gpu_id"});
+  if (nodes.find("gfx_target_version") == std::string::npos) return {};
+  return nodes + text_of(sys / "module/amdgpu/version") +
+         texts_within(sys / "class/drm", {"device/current_compute_partition", "device/current_memory_partition"});
+}
+
+std::string gpus_of_the_system() { return nvidia_gpus() + amd_gpus(); }
+
+// Which of the GPUs a number means.
+std::string choosing_variables() {
+  std::string text;
+  for (const char* name : {"CUDA_VISIBLE_DEVICES", "CUDA_DEVICE_ORDER", "NVIDIA_VISIBLE_DEVICES", "HIP_VISIBLE_DEVICES",
+                           "ROCR_VISIBLE_DEVICES", "GPU_DEVICE_ORDINAL", "SLURM_JOB_GPUS", "SLURM_STEP_GPUS",
+                           "GPUTOPO_LIBCUDA", "GPUTOPO_LIBAMDHIP64", "GPUTOPO_LIBNVML"}) {
+    text += fmt::format("{}={}\n", name, variable(name));
+  }
+  return text;
+}
+
+// Of the simulated GPU that there is where there is no other; nothing where there is one of which the system's files do
+// not tell: its driver would have to be opened, which is work for the GPU.
+std::optional<std::string> identity_without_files(const std::string& spec, std::uint64_t seed) {
+  if (!spec.empty()) return std::nullopt;
+  std::string problem;
+  for (const DeviceListing& listing : list_devices(problem)) {
+    if (!listing.spec.starts_with("sim:")) return std::nullopt;
+  }
+  return fmt::format("no GPU\n{}\n", seed);
+}
+
+}  // namespace
+
+std::optional<std::string> identity_of_device(const std::string& spec, std::uint64_t seed) {
+  if (spec.starts_with(kReplay)) return read_file(spec.substr(kReplay.size()));
+  if (spec.starts_with(kSim)) {
+    const std::string name = spec.substr(kSim.size());
+    const std::optional<std::string> machine = sim::builtin_machine(name);
+    return fmt::format("{}\n{}\n", seed, machine ? *machine : read_file(name));
+  }
+  const std::string gpus = gpus_of_the_system();
+  return gpus.empty() ? identity_without_files(spec, seed) : gpus + choosing_variables();
+}
+
+ReportCache::ReportCache(const std::string& spec, std::uint64_t seed, const std::string& path) {
+  const std::string folder = cache_folder();
+  if (folder.empty()) return;
+  const std::optional<std::string> identity = identity_of_device(spec, seed);
+  if (!identity) return;
+  folder_ = folder;
+  name_ = digest(fmt::format("{}\n{}\n{}\n{}", GPUTOPO_VERSION, spec, path, *identity));
+  is_of_a_gpu_ = !spec.starts_with(kSim) && !spec.starts_with(kReplay) && !gpus_of_the_system().empty();
+}
+
+std::optional<Topology> ReportCache::load(std::optional<double> max_age_seconds) const {
+  if (folder_.empty()) return std::nullopt;
+  const std::string file = fs::path(folder_) / name_;
+  struct stat status {};
+  if (::stat(file.c_str(), &status) != 0) return std::nullopt;
+  if (max_age_seconds) {
+    // What is of the future has no age that could be trusted.
+    const double age = seconds_of(now()) - seconds_of(status.st_mtim);
+    if (age < 0 || age > *max_age_seconds) return std::nullopt;
+  }
+  try {
+    const std::string text = read_file(file);
+    const std::size_t end = text.find('\n');
+    if (end == std::string::npos) return std::nullopt;
+    const std::string report = text.substr(end + 1);
+    if (text.substr(0, end) != fmt::format("{}{}", kMagic, digest(name_ + report))) return std::nullopt;
+    return read_json(report);
+  } catch (const Error&) {
+    return std::nullopt;
+  }
+}
+
+void ReportCache::store(const Topology& topology) const {
+  // A GPU that is there and cannot be used now may be used later.
+  if (folder_.empty() || (topology.simulated && is_of_a_gpu_)) return;
+  try {
+    const std::string report = to_json(topology);
+    FolderOutput output(folder_);
+    output.write(name_, fmt::format("{}{}\n{}", kMagic, digest(name_ + report), report));
+    output.keep();
+  } catch (const Error& error) {
+    say(fmt::format("gputopo: warning: the value is not kept for the next time: {}", error.what()));
+  }
+}
+
+}  // namespace gputopo::cli

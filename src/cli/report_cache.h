@@ -1,0 +1,34 @@
+// What `gputopo get` has found out, kept for the next time: reports in $XDG_CACHE_HOME/gputopo (or ~/.cache/gputopo), a
+// file for each value of each device.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include "gputopo/model.h"
+
+namespace gputopo::cli {
+
+// Which device it is, without opening it where that can be: what the system says of its GPUs and their driver (names,
+// PCI addresses, UUIDs, partitions), and the variables that choose one of them. Of simulated devices and recordings,
+// their files. Nothing where the system does not tell, as without /proc/driver/nvidia. Throws FileError.
+[[nodiscard]] std::optional<std::string> identity_of_device(const std::string& spec, std::uint64_t seed);
+
+class ReportCache {
+ public:
+  // Of a value of a device, as --device names it.
+  ReportCache(const std::string& spec, std::uint64_t seed, const std::string& path);
+
+  // Nothing where there is none, it is older than that, or it is not what store() wrote: then it is measured again.
+  [[nodiscard]] std::optional<Topology> load(std::optional<double> max_age_seconds) const;
+  // Where it cannot be kept, nothing is lost but time: that is said in a line, not thrown.
+  void store(const Topology& topology) const;
+
+ private:
+  bool is_of_a_gpu_ = false;  // of the system, not of a simulation that was asked for
+  std::string folder_;        // empty: there is no place for one
+  std::string name_;
+};
+
+}  // namespace gputopo::cli
