@@ -14,4 +14,10 @@ namespace gputopo {
 // The JSON of MT4G 1.x, as sys-sage 1.1 reads it.
 [[nodiscard]] std::string to_mt4g_json(const Topology& topology);
 
+// The XML of hwloc 2.0: the GPU as a machine of its own, its SMs as cores.
+[[nodiscard]] std::string to_hwloc_xml(const Topology& topology);
+
+// A shell script that adds what was found out to the XML that hwloc made of the host.
+[[nodiscard]] std::string to_hwloc_annotate(const Topology& topology);
+
 }  // namespace gputopo

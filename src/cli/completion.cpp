@@ -7,6 +7,7 @@
 
 #include "cli/check_formats.h"
 #include "gputopo/catalogue.h"
+#include "report/export/shell_text.h"
 #include "report/export/value_path.h"
 
 namespace gputopo::cli {
@@ -88,14 +89,11 @@ std::vector<std::string> names_of(const std::vector<CommandFacts>& commands) {
   return names;
 }
 
-// In single quotes of a shell.
-std::string quoted(const std::string& text) {
-  std::string result;
-  for (const char c : text) result += c == '\'' ? std::string("'\\''") : std::string(1, c);
-  return fmt::format("'{}'", result);
-}
+using report::shell_quoted;
 
-std::string word_list(const OptionFacts& option) { return quoted(fmt::format("{}", fmt::join(option.words, " "))); }
+std::string word_list(const OptionFacts& option) {
+  return shell_quoted(fmt::format("{}", fmt::join(option.words, " ")));
+}
 
 // Sets COMPREPLY for `current`.
 std::string bash_values(const OptionFacts& option) {
@@ -187,8 +185,8 @@ std::string bash(const std::vector<CommandFacts>& commands) {
     if (command.name.empty()) {
       for (const std::string& name : names_of(commands)) words.push_back(name);
     }
-    const std::string own =
-        fmt::format("COMPREPLY=($(compgen -W {} -- \"$current\"))", quoted(fmt::format("{}", fmt::join(words, " "))));
+    const std::string own = fmt::format("COMPREPLY=($(compgen -W {} -- \"$current\"))",
+                                        shell_quoted(fmt::format("{}", fmt::join(words, " "))));
     text += fmt::format("    {}:*) ", command.name);
     text += positional.empty() ? own + " ;;\n"
                                : fmt::format("if [[ $current == -* ]]; then {}; else {}; fi ;;\n", own, positional);
@@ -233,7 +231,7 @@ std::string zsh_arguments(const CommandFacts& command, const char* indent) {
         option.positional ? "*" + zsh_values(option)
                           : fmt::format("{}{}[{}]{}", option.name, option.takes == Takes::kNothing ? "" : "=",
                                         zsh_text(option.description), zsh_values(option));
-    text += fmt::format(" \\\n{}  {}", indent, quoted(specification));
+    text += fmt::format(" \\\n{}  {}", indent, shell_quoted(specification));
   }
   return text;
 }
@@ -246,7 +244,7 @@ std::string zsh(const std::vector<CommandFacts>& commands) {
   text += "_gputopo() {\n  local -a commands\n  commands=(\n";
   for (const CommandFacts& command : commands) {
     if (!command.name.empty())
-      text += fmt::format("    {}\n", quoted(command.name + ":" + zsh_text(command.description)));
+      text += fmt::format("    {}\n", shell_quoted(command.name + ":" + zsh_text(command.description)));
   }
   text += "  )\n  local word command=\n  for word in ${words[2,CURRENT-1]}; do\n    case $word in\n";
   text += fmt::format("      {}) command=$word; break ;;\n    esac\n  done\n  case $command in\n",
@@ -268,11 +266,11 @@ std::string fish_values(const OptionFacts& option) {
     case Takes::kFolder:
       return " -a '(__fish_complete_directories)'";
     case Takes::kDevice:
-      return fmt::format(" -a {}", quoted(fmt::format("({})", kListDevices)));
+      return fmt::format(" -a {}", shell_quoted(fmt::format("({})", kListDevices)));
     case Takes::kWord:
       return fmt::format(" -a {}", word_list(option));
     case Takes::kWords:
-      return fmt::format(" -a {}", quoted(fmt::format("(__fish_append , {})", fmt::join(option.words, " "))));
+      return fmt::format(" -a {}", shell_quoted(fmt::format("(__fish_append , {})", fmt::join(option.words, " "))));
     case Takes::kNothing:
     case Takes::kFree:
       break;
@@ -282,9 +280,9 @@ std::string fish_values(const OptionFacts& option) {
 
 // `when`: the condition under which it is offered.
 std::string fish_option(const OptionFacts& option, const std::string& when) {
-  std::string line = fmt::format("complete -c gputopo -n {}", quoted(when));
+  std::string line = fmt::format("complete -c gputopo -n {}", shell_quoted(when));
   if (!option.positional) {
-    line += fmt::format(" -l {} -d {}", option.name.substr(2), quoted(option.description));
+    line += fmt::format(" -l {} -d {}", option.name.substr(2), shell_quoted(option.description));
     const bool takes_path = option.takes == Takes::kFile || option.takes == Takes::kFolder;
     if (option.takes != Takes::kNothing) line += takes_path ? " -r" : " -x";
   }
@@ -298,8 +296,8 @@ std::string fish(const std::vector<CommandFacts>& commands) {
   for (const CommandFacts& command : commands) {
     const std::string when = command.name.empty() ? none : "__fish_seen_subcommand_from " + command.name;
     if (!command.name.empty()) {
-      text += fmt::format("complete -c gputopo -n {} -a {} -d {}\n", quoted(none), command.name,
-                          quoted(command.description));
+      text += fmt::format("complete -c gputopo -n {} -a {} -d {}\n", shell_quoted(none), command.name,
+                          shell_quoted(command.description));
     }
     for (const OptionFacts& option : command.options) text += fish_option(option, when);
   }

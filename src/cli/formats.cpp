@@ -13,6 +13,8 @@ const std::vector<Format>& formats() {
       {"--svg", "Write a drawing of the chip", to_svg},
       {"--csv", "Write the values as CSV, one a line", to_csv},
       {"--mt4g-json", "Write the JSON of MT4G 1.x, for sys-sage", to_mt4g_json},
+      {"--hwloc-xml", "Write the GPU as a machine of its own for hwloc: lstopo -i FILE draws it", to_hwloc_xml},
+      {"--hwloc-annotate", "Write a shell script that adds the values to hwloc's XML of the host", to_hwloc_annotate},
   };
   return kFormats;
 }

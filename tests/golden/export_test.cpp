@@ -18,6 +18,9 @@ class GoldenExports : public ::testing::TestWithParam<std::string> {
 
 TEST_P(GoldenExports, Mt4gJson) { expect_golden(to_mt4g_json(load()), GetParam() + "_mt4g.json"); }
 
+TEST_P(GoldenExports, HwlocXml) { expect_golden(to_hwloc_xml(load()), GetParam() + "_hwloc.xml"); }
+TEST_P(GoldenExports, HwlocAnnotate) { expect_golden(to_hwloc_annotate(load()), GetParam() + "_hwloc.sh"); }
+
 INSTANTIATE_TEST_SUITE_P(Reports, GoldenExports, ::testing::Values("h200", "gt200", "mi300x"),
                          [](const auto& name) { return name.param; });
 

@@ -1,0 +1,57 @@
+// A shell script that adds to the XML of the host, which hwloc made, what was found out of one of its GPUs. Each info
+// is a call of hwloc-annotate. What it writes takes its place at the end, whole.
+#include <fmt/format.h>
+
+#include "file/visible.h"
+#include "gputopo/export.h"
+#include "report/export/hwloc_infos.h"
+#include "report/export/shell_text.h"
+#include "report/export/values.h"
+
+namespace gputopo {
+namespace {
+
+using report::shell_quoted;
+
+// hwloc knows the GPU by the name that CUDA or ROCm's library has for it.
+constexpr std::string_view kBegin = R"(set -eu
+if [ $# -lt 2 ]; then
+  echo "usage: sh $0 HOST.xml OUTPUT.xml [NAME-OF-THE-GPU, {0} if not given]" >&2
+  exit 2
+fi
+input=$1
+output=$2
+name=${{3:-{0}}}
+# hwloc-annotate says nothing of a name that is not there.
+if ! grep -qF "name=\"$name\"" "$input"; then
+  echo "$0: no device is called $name in $input; name another as the third argument" >&2
+  exit 1
+fi
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+cp -- "$input" "$work/host.xml"
+annotate() {{
+  hwloc-annotate --ri "$work/host.xml" "$work/host.xml" "os=$name" "$@"
+}}
+)";
+
+}  // namespace
+
+std::string to_hwloc_annotate(const Topology& topology) {
+  const bool is_amd = vendor_of(topology.vendor) == Vendor::kAmd;
+  std::string text = "#!/bin/sh\n# What gputopo found out of a GPU, for the XML that lstopo wrote of its host.\n";
+  text += fmt::format("# {}\n# {}\n", visible_line(topology.name), report::origin(topology));
+  for (const std::string& notice : report::notices(topology)) text += fmt::format("# {}\n", notice);
+  text += fmt::format(fmt::runtime(kBegin), is_amd ? "rsmi0" : "cuda0");
+  for (const auto& [name, value] : report::hwloc_infos(topology)) {
+    text += fmt::format("annotate info {} {}\n", shell_quoted(name), shell_quoted(value));
+  }
+  text += fmt::format("annotate info GputopoReport {}\n", shell_quoted(report::origin(topology)));
+  // These are drawn as boxes within the GPU.
+  for (const std::string& notice : report::notices(topology)) {
+    text += fmt::format("annotate misc {}\n", shell_quoted(notice));
+  }
+  return text + "cp -- \"$work/host.xml\" \"$output\"\n";
+}
+
+}  // namespace gputopo

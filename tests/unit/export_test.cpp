@@ -1,0 +1,280 @@
+// The formats of other tools: what holds for all of them, and what hwloc makes of its own.
+#include "gputopo/export.h"
+
+#include <fmt/format.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <filesystem>
+
+#include "cli/formats.h"
+#include "gputopo/error.h"
+#include "gputopo/report.h"
+#include "report/export/values.h"
+#include "support/command.h"
+#include "support/message_of.h"
+#include "support/sample_topology.h"
+
+namespace gputopo {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+Topology report_of(const std::string& name) {
+  return read_json(read_file(GPUTOPO_SOURCE_DIR "/tests/reports/" + name + ".json"));
+}
+
+Attribute& value_of(Topology& topology, ElementId element, const char* attribute) {
+  for (MemoryElement& candidate : topology.memory) {
+    if (candidate.id == to_string(element)) return get_or_add(candidate.attributes, attribute);
+  }
+  throw std::logic_error("no such element");
+}
+
+bool has_program(const std::string& name) { return test::run_command("command -v " + name).exit_code == 0; }
+
+// ---- All of them ----
+
+using Render = std::string (*)(const Topology&);
+
+std::vector<cli::Format> exports() {
+  std::vector<cli::Format> found;
+  for (const cli::Format& format : cli::formats()) {
+    const Render others[] = {to_json, to_html, to_markdown, to_svg, to_csv};
+    if (std::ranges::find(others, format.render) == std::end(others)) found.push_back(format);
+  }
+  return found;
+}
+
+// As text, or the line that says what is missing.
+std::string rendered(const cli::Format& format, const Topology& topology) {
+  try {
+    const std::string text = format.render(topology);
+    EXPECT_FALSE(text.empty()) << format.option;
+    return text;
+  } catch (const FormatError& error) {
+    EXPECT_THAT(error.what(), Not(HasSubstr("\n"))) << format.option;
+    return "";
+  }
+}
+
+const std::string kEvil = "</x>]]>-->\"';$(touch evil)`touch evil`\n\\end{document}%&_#{}~^\x1b[2J\xff, =1+1";
+
+Topology evil(Topology topology) {
+  topology.name = topology.generator = topology.timestamp = topology.pci_address = kEvil;
+  topology.warnings = {kEvil};
+  topology.memory[0].id = topology.memory[0].title = kEvil;
+  for (MemoryElement& element : topology.memory) {
+    get_or_add(element.attributes, "shared_with") = api_value(std::vector<std::string>{kEvil}, kEvil);
+    get_or_add(element.attributes, "index") = api_value(kEvil, "");
+  }
+  for (const char* name : {"driver_version", "host_cpu", "os"}) {
+    get_or_add(topology.device, name) = api_value(kEvil, "");
+  }
+  return topology;
+}
+
+TEST(Exports, RenderOrSayWhyNot) {
+  Topology nothing;
+  nothing.generator = "gputopo 0.1.0";
+  for (const cli::Format& format : exports()) {
+    static_cast<void>(rendered(format, nothing));
+    static_cast<void>(rendered(format, test::sample_topology()));
+    for (const char* report : {"h200", "mi300x", "gt200", "version_1", "version_2"}) {
+      static_cast<void>(rendered(format, report_of(report)));
+    }
+  }
+}
+
+// Whatever number stands in a report: none makes a format loop, overflow or divide by zero.
+TEST(Exports, SurviveStrangeNumbers) {
+  for (const double number : std::vector<double>{0, 1, -1, 0.5, 7, 1e9, 1e18, 1e300, NAN, INFINITY}) {
+    for (const char* report : {"h200", "mi300x"}) {
+      Topology topology = report_of(report);
+      const auto make_strange = [&](AttributeMap& map) {
+        for (auto& [name, attribute] : map) {
+          if (attribute.number() && name != "sm_count") attribute.value = number;
+          for (auto& [detail, value] : attribute.details) {
+            if (std::holds_alternative<double>(value)) value = number;
+          }
+        }
+      };
+      for (MemoryElement& element : topology.memory) make_strange(element.attributes);
+      make_strange(topology.device);
+      make_strange(topology.compute);
+      for (const cli::Format& format : exports()) static_cast<void>(rendered(format, topology));
+      get_or_add(topology.compute, "sm_count").value = number;
+      for (const cli::Format& format : exports()) static_cast<void>(rendered(format, topology));
+    }
+  }
+}
+
+TEST(Exports, ControlCharactersAreNotWritten) {
+  for (const char* report : {"h200", "mi300x"}) {
+    for (const cli::Format& format : exports()) {
+      EXPECT_THAT(rendered(format, evil(report_of(report))), Not(HasSubstr("\x1b"))) << format.option;
+    }
+  }
+}
+
+TEST(Exports, SayWhatIsSimulatedAndIncomplete) {
+  for (const char* report : {"h200", "mi300x"}) {
+    Topology topology = report_of(report);
+    for (const cli::Format& format : exports()) {
+      // A CSV of fixed rows has no place for a comment.
+      if (std::string_view(format.option).ends_with("-csv")) continue;
+      topology.simulated = false;
+      topology.complete = true;
+      EXPECT_THAT(rendered(format, topology), Not(HasSubstr("SIMULATED"))) << format.option;
+      topology.simulated = true;
+      topology.complete = false;
+      topology.warnings = {"the clock fell"};
+      const std::string text = rendered(format, topology);
+      if (text.empty()) continue;
+      for (const char* notice : {"SIMULATED", "INCOMPLETE", "the clock fell"}) {
+        EXPECT_THAT(text, HasSubstr(notice)) << format.option;
+      }
+    }
+  }
+}
+
+// Nothing half-written: what fails leaves the file that was there.
+TEST(Exports, WhatIsMissingLeavesTheOldFile) {
+  const test::TemporaryFolder folder;
+  write_file(folder.file("sample.json"), to_json(test::sample_topology()));
+  write_file(folder.file("old"), "old");
+  const test::CommandResult result =
+      test::run_command(GPUTOPO_BINARY " show " + folder.file("sample.json") + " --mt4g-json " + folder.file("old"));
+  EXPECT_EQ(result.exit_code, 1);
+  EXPECT_THAT(result.err, HasSubstr("MT4G's JSON needs"));
+  EXPECT_EQ(read_file(folder.file("old")), "old");
+}
+
+TEST(ExportValues, CapabilityOfVendors) {
+  Topology topology;
+  const auto of = [&](const std::string& architecture) {
+    topology.architecture = architecture;
+    return report::capability_of(topology);
+  };
+  EXPECT_EQ(of("CDNA3 (gfx942)"), std::pair(9, 4));
+  EXPECT_EQ(of("CDNA2 (gfx90a)"), std::pair(9, 0));
+  EXPECT_EQ(of("gfx1100"), std::pair(11, 0));
+  for (const char* none : {"", "Hopper", "gfx", "gfx9", "gfxabc"}) EXPECT_EQ(of(none), std::nullopt) << none;
+  get_or_add(topology.device, "compute_capability") = api_value(std::string("12.0"), "");
+  EXPECT_EQ(of(""), std::pair(12, 0));
+  get_or_add(topology.device, "compute_capability") = api_value(std::string("9.x"), "");
+  EXPECT_EQ(of(""), std::nullopt);
+}
+
+// ---- hwloc ----
+
+struct HwlocCase {
+  const char* report;
+  const char* types;  // as hwloc-calc counts them
+};
+
+TEST(Hwloc, ReadsTheGpuAsAMachine) {
+  if (!has_program("hwloc-calc") || !has_program("lstopo-no-graphics")) GTEST_SKIP() << "hwloc is not installed";
+  const test::TemporaryFolder folder;
+  for (const auto& [report, counts] :
+       {HwlocCase{"h200", "2 132 132"}, HwlocCase{"mi300x", "8 304 304"}, HwlocCase{"gt200", "1 0 30"}}) {
+    const std::string file = folder.file(std::string(report) + ".xml");
+    write_file(file, to_hwloc_xml(report_of(report)));
+    const auto count = [&](const std::string& type) {
+      const test::CommandResult result =
+          test::run_command("hwloc-calc -i " + file + " --number-of " + type + " machine:0");
+      EXPECT_EQ(result.err, "");
+      return result.exit_code == 0 ? result.out.substr(0, result.out.find('\n')) : "none";
+    };
+    const auto caches = [&](const std::string& type) {
+      const std::string text = count(type);
+      return text == "none" || text.empty() ? std::string("0") : text;
+    };
+    if (std::string(report) == "gt200") {
+      EXPECT_EQ(count("core"), "30");
+    } else {
+      EXPECT_EQ(fmt::format("{} {} {}", caches("L2Cache"), caches("L1Cache"), count("core")), counts);
+    }
+    const test::CommandResult drawn = test::run_command("lstopo-no-graphics -i " + file + " --of console -v");
+    EXPECT_EQ(drawn.err, "");
+    EXPECT_THAT(drawn.out, HasSubstr("GPUMemory"));
+  }
+}
+
+TEST(Hwloc, XmlIsWellFormedWhateverAReportHolds) {
+  if (!has_program("xmllint")) GTEST_SKIP() << "xmllint is not installed";
+  const test::TemporaryFolder folder;
+  for (const char* report : {"h200", "mi300x"}) {
+    write_file(folder.file("a.xml"), to_hwloc_xml(evil(report_of(report))));
+    const test::CommandResult result = test::run_command("xmllint --noout --nonet " + folder.file("a.xml"));
+    EXPECT_EQ(result.exit_code, 0) << result.err;
+  }
+}
+
+// SMs in no group, in an unknown one, and groups that cross.
+TEST(Hwloc, EverySmIsThereOnce) {
+  Topology topology = report_of("h200");
+  value_of(topology, ElementId::kL2, "near_sms").value = UnitGroups{{{0, 1, 2, 900}, {3, 4}}};
+  const std::string text = to_hwloc_xml(topology);
+  for (int sm = 0; sm < 132; ++sm) {
+    const std::string core = fmt::format("os_index=\"{}\" subtype=\"SM\"", sm);
+    const std::size_t at = text.find(core);
+    EXPECT_NE(at, std::string::npos) << sm;
+    EXPECT_EQ(text.find(core, at + 1), std::string::npos) << sm;
+  }
+}
+
+// The host's XML as hwloc makes it, with a device of CUDA's.
+std::string host_xml() {
+  return R"(<?xml version="1.0" encoding="UTF-8"?>
+<!DOCTYPE topology SYSTEM "hwloc2.dtd">
+<topology version="2.0">
+  <object type="Machine" os_index="0" cpuset="0x00000001" complete_cpuset="0x00000001" allowed_cpuset="0x00000001" nodeset="0x00000001" complete_nodeset="0x00000001" allowed_nodeset="0x00000001" gp_index="1">
+    <object type="NUMANode" os_index="0" cpuset="0x00000001" complete_cpuset="0x00000001" nodeset="0x00000001" complete_nodeset="0x00000001" gp_index="2" local_memory="1024"/>
+    <object type="PU" os_index="0" cpuset="0x00000001" complete_cpuset="0x00000001" nodeset="0x00000001" complete_nodeset="0x00000001" gp_index="3"/>
+    <object type="Bridge" gp_index="5" bridge_type="0-1" depth="0" bridge_pci="0000:[00-0f]">
+      <object type="PCIDev" gp_index="6" pci_busid="0000:0f:00.0" pci_type="0302 [10de:2335] [10de:0000] a1" pci_link_speed="0">
+        <object type="OSDev" gp_index="7" name="cuda0" subtype="CUDA" osdev_type="5"/>
+      </object>
+    </object>
+  </object>
+</topology>
+)";
+}
+
+TEST(Hwloc, AnnotatesTheHost) {
+  if (!has_program("hwloc-annotate")) GTEST_SKIP() << "hwloc is not installed";
+  const test::TemporaryFolder folder;
+  write_file(folder.file("host.xml"), host_xml());
+  write_file(folder.file("a.sh"), to_hwloc_annotate(report_of("h200")));
+  const std::string command = "cd " + folder.path().string() + " && sh a.sh host.xml out.xml";
+  const test::CommandResult result = test::run_command(command);
+  ASSERT_EQ(result.exit_code, 0) << result.err;
+  const std::string out = read_file(folder.file("out.xml"));
+  EXPECT_THAT(out, HasSubstr("<info name=\"GputopoL2SizeBytes\" value=\"62914560\"/>"));
+  EXPECT_THAT(out, HasSubstr("<info name=\"GputopoL1LatencyCycles\" value=\"31.2\"/>"));
+  // Without a GPU of that name nothing is written.
+  const test::CommandResult other = test::run_command(command + ".other cuda7");
+  EXPECT_EQ(other.exit_code, 1);
+  EXPECT_THAT(other.err, HasSubstr("no device is called cuda7"));
+  EXPECT_FALSE(std::filesystem::exists(folder.file("out.xml.other")));
+}
+
+// Names from a report are words of the script, and no commands.
+TEST(Hwloc, TheScriptRunsNothingThatAReportSays) {
+  const test::TemporaryFolder folder;
+  write_file(folder.file("host.xml"), host_xml());
+  // Stands in for hwloc's: it shows what it is given.
+  write_file(folder.file("hwloc-annotate"), "#!/bin/sh\nprintf '<%s>' \"$@\"; echo\n");
+  Topology topology = evil(report_of("h200"));
+  write_file(folder.file("a.sh"), to_hwloc_annotate(topology));
+  const test::CommandResult result = test::run_command(
+      "cd " + folder.path().string() + " && chmod +x hwloc-annotate && PATH=.:$PATH sh a.sh host.xml out.xml; ls");
+  EXPECT_THAT(result.out, HasSubstr("$(touch evil)"));
+  EXPECT_THAT(result.out, Not(HasSubstr("\nevil\n")));
+}
+
+}  // namespace
+}  // namespace gputopo
