@@ -11,6 +11,7 @@
 #include "device/sim/machine.h"
 #include "file/visible.h"
 #include "gputopo/discover.h"
+#include "gputopo/export.h"
 #include "gputopo/report.h"
 #include "report/csv_text.h"
 #include "report/markup.h"
@@ -29,6 +30,14 @@ void render(const Topology& topology) {
   static_cast<void>(to_svg(topology));
   static_cast<void>(to_markdown(topology));
   static_cast<void>(to_html(topology));
+  for (const auto& render :
+       {to_mt4g_json, to_mt4g_csv, to_hwloc_xml, to_hwloc_annotate, to_accel_sim, to_roofline_csv, to_xla, to_latex}) {
+    try {
+      static_cast<void>(render(topology));
+    } catch (const FormatError&) {
+      // It lacks what the format needs.
+    }
+  }
 }
 
 void compare(const Topology& topology) {

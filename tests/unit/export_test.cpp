@@ -7,6 +7,9 @@
 
 #include <cmath>
 #include <filesystem>
+#include <map>
+#include <set>
+#include <sstream>
 
 #include "cli/formats.h"
 #include "gputopo/error.h"
@@ -65,7 +68,7 @@ const std::string kEvil = "</x>]]>-->\"';$(touch evil)`touch evil`\n\\end{docume
 Topology evil(Topology topology) {
   topology.name = topology.generator = topology.timestamp = topology.pci_address = kEvil;
   topology.warnings = {kEvil};
-  topology.memory[0].id = topology.memory[0].title = kEvil;
+  topology.memory.back().id = topology.memory.back().title = kEvil;
   for (MemoryElement& element : topology.memory) {
     get_or_add(element.attributes, "shared_with") = api_value(std::vector<std::string>{kEvil}, kEvil);
     get_or_add(element.attributes, "index") = api_value(kEvil, "");
@@ -166,6 +169,146 @@ TEST(ExportValues, CapabilityOfVendors) {
   EXPECT_EQ(of(""), std::pair(12, 0));
   get_or_add(topology.device, "compute_capability") = api_value(std::string("9.x"), "");
   EXPECT_EQ(of(""), std::nullopt);
+}
+
+// ---- Single formats ----
+
+std::vector<std::string> lines_of(const std::string& text) {
+  std::vector<std::string> lines;
+  std::istringstream stream(text);
+  for (std::string line; std::getline(stream, line);) lines.push_back(line);
+  return lines;
+}
+
+// The tuner takes lines that begin with '-', by their first word.
+TEST(AccelSim, LinesAreKeysOrComments) {
+  for (const char* report : {"h200", "gt200"}) {
+    std::set<std::string> keys;
+    for (const std::string& line : lines_of(to_accel_sim(evil(report_of(report))))) {
+      if (line.starts_with("# ")) continue;
+      ASSERT_TRUE(line.starts_with("-")) << line;
+      EXPECT_TRUE(keys.insert(line.substr(0, line.find(' '))).second) << line;
+    }
+    EXPECT_GT(keys.size(), 15u);
+  }
+}
+
+TEST(AccelSim, SaysWhatItLacks) {
+  Topology topology = report_of("h200");
+  value_of(topology, ElementId::kL1, "latency") = unavailable(Reason::kTimedOut, "no time");
+  const std::string text = to_accel_sim(topology);
+  EXPECT_THAT(text, HasSubstr("# -gpgpu_l1_latency: l1.latency is unavailable (timed out: no time)"));
+  EXPECT_THAT(text, HasSubstr("# -gpgpu_l2_rop_latency: l1.latency"));
+  EXPECT_THAT(text, HasSubstr("-dram_latency 403"));
+  EXPECT_THROW(to_accel_sim(report_of("mi300x")), FormatError);
+}
+
+// GPUscout's GUI reads rows and fields by their places.
+TEST(Mt4gCsv, RowsAndFieldsHaveTheirPlaces) {
+  for (const Topology& topology : {report_of("h200"), evil(report_of("h200"))}) {
+    const std::vector<std::string> rows = lines_of(to_mt4g_csv(topology));
+    ASSERT_EQ(rows.size(), 12u);
+    const auto field = [&](std::size_t row, std::size_t place) {
+      std::string rest = rows[row];
+      for (; place > 0; --place) rest.erase(0, rest.find("; ") + 2);
+      return rest.substr(0, rest.find("; "));
+    };
+    EXPECT_EQ(field(1, 4), "132");
+    EXPECT_EQ(field(4, 0), "L1_DATA_CACHE");
+    EXPECT_EQ(field(4, 2), "240.500000");
+    EXPECT_EQ(field(4, 3), "KiB");
+    EXPECT_EQ(field(5, 2), "30.000");
+    EXPECT_EQ(field(10, 2), "139.800720");
+    EXPECT_EQ(field(10, 3), "GiB");
+    EXPECT_EQ(field(11, 0), "SHARED_MEMORY");
+  }
+  EXPECT_THAT(test::message_of<FormatError>("no L1", [] { (void)to_mt4g_csv(report_of("gt200")); }),
+              HasSubstr("it cannot hold a GPU that has none"));
+  EXPECT_THROW(to_mt4g_csv(report_of("mi300x")), FormatError);
+}
+
+Instruction with_peak(const char* id, double per_clock, double peak) {
+  Attribute throughput;
+  throughput.value = per_clock;
+  throughput.unit = "ops/clk";
+  throughput.low = 0.9 * per_clock;
+  throughput.high = 1.1 * per_clock;
+  throughput.source = Source::kMeasured;
+  throughput.details = {{"peak_ops_per_second", peak}};
+  return {id, id, {{"throughput", throughput}}};
+}
+
+TEST(RooflineCsv, PeaksAreTheBestOfTheirType) {
+  Topology topology = report_of("h200");
+  topology.instructions = {with_peak("add.f32", 128, 3e13),
+                           with_peak("fma.f32", 128, 6e13),
+                           with_peak("mma.m16n8k16.f32.f16", 4096, 9e14),
+                           with_peak("mma.sp.m16n8k32.f32.f16", 8192, 2e15),
+                           with_peak("mma.m16n8k8.f32.tf32", 2048, 4e14),
+                           with_peak("popc.b32", 16, 5e15)};
+  const std::vector<std::string> lines = lines_of(to_roofline_csv(topology));
+  ASSERT_EQ(lines.size(), 2u);
+  std::map<std::string, std::string> cells;
+  std::istringstream header(lines[0]);
+  std::istringstream row(lines[1]);
+  for (std::string name, value; std::getline(header, name, ',');) {
+    value.clear();
+    std::getline(row, value, ',');
+    cells[name] = value;
+  }
+  EXPECT_EQ(cells.at("FP32Flops"), "60000");
+  EXPECT_EQ(cells.at("FP32FlopsLow"), "54000");
+  EXPECT_EQ(cells.at("FP32FlopsHigh"), "66000");
+  EXPECT_EQ(cells.at("MFMAF16Flops"), "900000");
+  for (const char* empty : {"FP64Flops", "MFMAF32Flops", "I32Ops", "MALLBw"}) EXPECT_EQ(cells.at(empty), "") << empty;
+  EXPECT_EQ(cells.at("HBMBw"), "4696.64");
+  EXPECT_EQ(std::ranges::count(lines[0], ','), std::ranges::count(lines[1], ','));
+}
+
+TEST(RooflineCsv, NeedsTheBandwidthOfMemory) {
+  EXPECT_THAT(test::message_of<FormatError>("none", [] { (void)to_roofline_csv(test::sample_topology()); }),
+              HasSubstr("measure it: gputopo --only device.read_bandwidth"));
+}
+
+// Every string of the text ends where it should.
+TEST(Xla, TextIsQuoted) {
+  for (const std::string& line : lines_of(to_xla(evil(report_of("h200"))))) {
+    if (line.find('#') == line.find_first_not_of(' ')) continue;
+    std::size_t quotes = 0;
+    for (std::size_t i = 0; i < line.size(); ++i) {
+      if (line[i] == '\\') {
+        ++i;
+      } else if (line[i] == '"') {
+        ++quotes;
+      }
+    }
+    EXPECT_EQ(quotes % 2, 0u) << line;
+  }
+}
+
+TEST(Xla, FieldsHaveXlasUnits) {
+  const std::string text = to_xla(report_of("h200"));
+  for (const char* field : {"core_count: 132", "l2_cache_size: 62914560", "clock_rate_ghz: 1.98", "major: 9"}) {
+    EXPECT_THAT(text, HasSubstr(field));
+  }
+  EXPECT_THAT(to_xla(report_of("mi300x")), HasSubstr("gcn_arch_name: \"gfx942\""));
+}
+
+// Braces balance, nothing is a command, and BibTeX sees one entry.
+TEST(Latex, TextOfReportsIsText) {
+  for (const Topology& topology : {report_of("h200"), evil(report_of("h200"))}) {
+    const std::string text = to_latex(topology);
+    int depth = 0;
+    for (const std::string& line : lines_of(text)) {
+      if (line.starts_with("% ")) continue;
+      for (const char c : line) depth += c == '{' ? 1 : c == '}' ? -1 : 0;
+      EXPECT_THAT(line, Not(HasSubstr("\\end{document}")));
+    }
+    EXPECT_EQ(depth, 0);
+    EXPECT_EQ(std::ranges::count(text, '@'), 1);
+    EXPECT_THAT(text, HasSubstr("\n\\endinput\n"));
+  }
+  EXPECT_THAT(to_latex(evil(report_of("h200"))), HasSubstr("\\textbackslash{}end\\textbraceleft{}document"));
 }
 
 // ---- hwloc ----

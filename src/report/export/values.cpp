@@ -29,10 +29,12 @@ const Attribute* of_device(const Topology& topology, AttributeId id) {
 
 // One line: which value, why there is none, and what gives one.
 [[noreturn]] void fail(std::string_view format, const std::string& name, const Attribute* attribute,
-                       const std::string& advice) {
+                       std::string advice) {
   std::string why = "which the report does not have";
   if (attribute != nullptr && !attribute->available()) {
     why = fmt::format("which is unavailable ({})", visible_line(why_absent(*attribute)));
+    const bool is_final = attribute->reason == Reason::kNotPresent || attribute->reason == Reason::kNotApplicable;
+    if (is_final) advice = "it cannot hold a GPU that has none";
   } else if (attribute != nullptr) {
     why = "which is no number that it can hold";
   }
