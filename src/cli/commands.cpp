@@ -247,8 +247,6 @@ int run_discover(const Options& options, const Print& print) {
 // ---- the other commands ----
 
 int run_list() {
-  // A driver that has rested sets up its GPUs one by one: eight take some ten seconds.
-  constexpr double kPatienceToListSeconds = 30;
   const std::atomic<bool> interrupted = false;  // a signal ends this command at once
   const Watchdog watchdog(
       0, interrupted, [](const std::string& blocked) { say(fmt::format("gputopo: error: {}", blocked)); },

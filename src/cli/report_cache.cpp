@@ -4,6 +4,7 @@
 #include <sys/stat.h>
 
 #include <algorithm>
+#include <atomic>
 #include <boost/uuid/name_generator_sha1.hpp>
 #include <boost/uuid/uuid_io.hpp>
 #include <cstdlib>
@@ -13,6 +14,7 @@
 #include <vector>
 
 #include "cli/standard_streams.h"
+#include "cli/watchdog.h"
 #include "device/sim/machine.h"
 #include "file/folder_output.h"
 #include "gputopo/device.h"
@@ -96,6 +98,7 @@ std::string texts_within(const fs::path& folder, const std::vector<std::string>&
   return text;
 }
 
+// Tests have files of their own.
 std::string root_of(const char* replaced_by, const char* root) {
   const std::string replacement = variable(replaced_by);
   return replacement.empty() ? root : replacement;
@@ -146,6 +149,10 @@ std::string choosing_variables() {
 // not tell: its driver would have to be opened, which is work for the GPU.
 std::optional<std::string> identity_without_files(const std::string& spec, std::uint64_t seed) {
   if (!spec.empty()) return std::nullopt;
+  const std::atomic<bool> interrupted = false;  // a signal ends this at once
+  const Watchdog watchdog(
+      0, interrupted, [](const std::string& blocked) { say(fmt::format("gputopo: error: {}", blocked)); },
+      kPatienceToListSeconds);
   std::string problem;
   for (const DeviceListing& listing : list_devices(problem)) {
     if (!listing.spec.starts_with("sim:")) return std::nullopt;

@@ -14,6 +14,9 @@ namespace gputopo::cli {
 // A launch may last 2 s, and what a driver compiles longer; what takes this long beyond the budget does not come back.
 inline constexpr double kPatienceSeconds = 4.5;
 
+// A driver that has rested sets up its GPUs one by one: to list eight takes some ten seconds.
+inline constexpr double kPatienceToListSeconds = 30;
+
 class Watchdog {
  public:
   // Watches this thread's calls. A call is blocked that runs when the budget and a few seconds more have passed, or

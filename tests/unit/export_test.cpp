@@ -155,6 +155,31 @@ TEST(Exports, WhatIsMissingLeavesTheOldFile) {
   EXPECT_EQ(read_file(folder.file("old")), "old");
 }
 
+// Whoever renders it, a report is the same, and a recording gives one.
+TEST(Exports, DiscoverShowAndReplayMakeThem) {
+  const test::TemporaryFolder folder;
+  const auto options = [&](const std::string& by) {
+    std::string text;
+    for (const cli::Format& format : exports()) {
+      text += fmt::format(" {0} {1}", format.option, folder.file(by + format.option));
+    }
+    return text;
+  };
+  const auto run = [&](const std::string& command) {
+    const test::CommandResult result = test::run_command(GPUTOPO_BINARY " " + command);
+    EXPECT_EQ(result.exit_code, 0) << command << result.err;
+  };
+  run("discover --quiet --device sim:p6000 --json " + folder.file("a.json") + " --record " + folder.file("a.rec") +
+      options("discover"));
+  run("show " + folder.file("a.json") + options("show"));
+  run("replay --quiet " + folder.file("a.rec") + options("replay"));
+  for (const cli::Format& format : exports()) {
+    const std::string discovered = read_file(folder.file(std::string("discover") + format.option));
+    EXPECT_EQ(read_file(folder.file(std::string("show") + format.option)), discovered) << format.option;
+    EXPECT_FALSE(read_file(folder.file(std::string("replay") + format.option)).empty()) << format.option;
+  }
+}
+
 TEST(ExportValues, CapabilityOfVendors) {
   Topology topology;
   const auto of = [&](const std::string& architecture) {
