@@ -167,7 +167,7 @@ class SysSageReader {
       for (const Json& id : group) ids.insert(as_int(id));
       members += group.size();
     }
-    hold(members <= tree_.sms, "more members than SMs");
+    hold(members == tree_.sms, "SMs too many, or in no group");
     hold(ids.size() == members, "an SM in two groups");
     return amount;
   }

@@ -247,9 +247,19 @@ TEST(Mt4gCsv, RowsAndFieldsHaveTheirPlaces) {
     EXPECT_EQ(field(10, 3), "GiB");
     EXPECT_EQ(field(11, 0), "SHARED_MEMORY");
   }
-  EXPECT_THAT(test::message_of<FormatError>("no L1", [] { (void)to_mt4g_csv(report_of("gt200")); }),
-              HasSubstr("it cannot hold a GPU that has none"));
   EXPECT_THROW(to_mt4g_csv(report_of("mi300x")), FormatError);
+}
+
+// Of a cache that is not there the row is; of one that was not measured there is no file.
+TEST(Mt4gCsv, WhatIsNotThereIsNothing) {
+  EXPECT_THAT(to_mt4g_csv(report_of("gt200")), HasSubstr("L1_DATA_CACHE; Size; 0.000000; KiB; \"=\"; "));
+  Topology topology = report_of("h200");
+  value_of(topology, ElementId::kConstantL15, "size") = unavailable(Reason::kNotSupported, "at least 64 KiB");
+  value_of(topology, ElementId::kConstantL15, "line_size") = unavailable(Reason::kNotSupported, "never evicted");
+  EXPECT_THAT(to_mt4g_csv(topology), HasSubstr("CONST_L1_5_CACHE; Size; 64.000000; KiB; \">=\"; Cache_Line_Size; 0; "));
+  value_of(topology, ElementId::kL1, "latency") = unavailable(Reason::kTimedOut, "no time");
+  EXPECT_THAT(test::message_of<FormatError>("not measured", [&] { (void)to_mt4g_csv(topology); }),
+              HasSubstr("measure it: gputopo --only l1.latency"));
 }
 
 Instruction with_peak(const char* id, double per_clock, double peak) {

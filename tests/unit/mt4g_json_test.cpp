@@ -32,7 +32,7 @@ TEST(Mt4gJson, SysSageBuildsAnH200) {
   const SysSageTree tree = tree_of(mt4g_of(saved_report("h200")));
   EXPECT_EQ(tree.sms * tree.cores, 16896u);
   EXPECT_EQ(tree.l2, 1u);
-  EXPECT_THAT(tree.of_an_sm, ElementsAre("Constant L1.5", "Constant L1", "Shared Memory", "L1+Read Only+Texture"));
+  EXPECT_THAT(tree.of_an_sm, ElementsAre("Constant L1.5", "Constant L1", "Shared Memory", "L1+Texture+Read Only"));
 }
 
 TEST(Mt4gJson, SysSageBuildsAnMi300x) {

@@ -31,7 +31,10 @@ std::string bitmap(const Units& units) {
   std::vector<std::uint32_t> words(highest / kBits + 1);
   for (const std::uint32_t unit : units) words[unit / kBits] |= 1u << (unit % kBits);
   std::string text;
-  for (std::size_t i = words.size(); i-- > 0;) text += fmt::format("0x{:08x}{}", words[i], i == 0 ? "" : ",");
+  for (std::size_t i = words.size(); i-- > 0;) {
+    text += words[i] == 0 ? "0x0" : fmt::format("0x{:08x}", words[i]);
+    if (i > 0) text += ',';
+  }
   return text;
 }
 

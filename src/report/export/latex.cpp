@@ -87,7 +87,7 @@ std::string label_of(std::string_view name) {
 std::string with_interval(const Attribute& attribute, double scale) {
   constexpr int kDigits = 4;
   const double value = attribute.number().value_or(0) / scale;
-  const std::string text = report::significant(value, kDigits);
+  std::string text = report::significant(value, kDigits);
   if (!attribute.low || !attribute.high) return text;
   const double half = std::max(value - *attribute.low / scale, *attribute.high / scale - value);
   if (!(half > 0)) return text;

@@ -1,5 +1,5 @@
 // The CSV of MT4G 0.1 for GPUscout-GUI, which reads twelve rows by their position and fields by theirs: none may be
-// missing or short, and what is unknown cannot be said there.
+// missing or short. What a GPU does not have, or lets nobody see, is 0 there; what was not measured is refused.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -60,6 +60,15 @@ class Rows {
   [[nodiscard]] std::int64_t number(ElementId element, AttributeId id) const {
     return needed(topology_, kFormat, element, id);
   }
+  // 0 for what is not there or cannot be seen.
+  [[nodiscard]] double number_or_none(ElementId element, AttributeId id) const {
+    const Attribute* attribute = topology_.find_attribute(element, id);
+    const bool is_known = attribute != nullptr && !attribute->available() &&
+                          (attribute->reason == Reason::kNotPresent || attribute->reason == Reason::kNotSupported);
+    if (is_known) return 0;
+    static_cast<void>(number(element, id));
+    return number_of(topology_, element, id).value_or(0);
+  }
   [[nodiscard]] double ghz(AttributeId clock) const {
     constexpr double kMhzPerGhz = 1000;
     static_cast<void>(number(clock));
@@ -93,19 +102,16 @@ class Rows {
 
   // "Load_Latency; 34; "cycles"; Load_Latency; 17; "nanoseconds"", at the clock that it was measured at.
   [[nodiscard]] std::string latency(ElementId element) const {
-    static_cast<void>(number(element, AttributeId::kLatency));
-    const double cycles = number_of(topology_, element, AttributeId::kLatency).value_or(0);
+    const double cycles = number_or_none(element, AttributeId::kLatency);
     const Attribute* attribute = topology_.find_attribute(element, AttributeId::kLatency);
     const auto told = report::detail_of(attribute, "mean_ns");
     const double nanoseconds = told ? *told : cycles / std::max(ghz(AttributeId::kSmClockMax), 1e-3);
     return fmt::format("Load_Latency; {:.0f}; \"cycles\"; Load_Latency; {:.0f}; \"nanoseconds\"", cycles, nanoseconds);
   }
   [[nodiscard]] std::string line(ElementId element) const {
-    return fmt::format("Cache_Line_Size; {}; \"B\"", number(element, AttributeId::kLineSize));
+    return fmt::format("Cache_Line_Size; {:.0f}; \"B\"", number_or_none(element, AttributeId::kLineSize));
   }
-  [[nodiscard]] double bytes(ElementId element) const {
-    return static_cast<double>(number(element, AttributeId::kSize));
-  }
+  [[nodiscard]] double bytes(ElementId element) const { return number_or_none(element, AttributeId::kSize); }
 
   void sm_cache(std::string_view row, ElementId element, const std::vector<Partner>& partners) {
     text_ += fmt::format("{}; Size; {:.6f}; KiB; \"=\"; {}; {}; Shared_On; \"SM-level\"", row, bytes(element) / kKib,
@@ -134,9 +140,11 @@ class Rows {
   void constant_l15() {
     constexpr double kAllConstantsKib = 64;
     constexpr ElementId kElement = ElementId::kConstantL15;
-    const auto size = number_of(topology_, kElement, AttributeId::kSize);
+    const double size = bytes(kElement);
+    const bool is_larger = size == 0 && number_of(topology_, kElement, AttributeId::kLatency).has_value();
     text_ += fmt::format("CONST_L1_5_CACHE; Size; {:.6f}; KiB; \"{}\"; {}; {}; Shared_On; \"SM-level\"\n",
-                         size ? *size / kKib : kAllConstantsKib, size ? "=" : ">=", line(kElement), latency(kElement));
+                         is_larger ? kAllConstantsKib : size / kKib, is_larger ? ">=" : "=", line(kElement),
+                         latency(kElement));
   }
 
   void memories() {

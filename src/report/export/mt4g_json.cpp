@@ -126,8 +126,8 @@ std::optional<SortedJson> shared_with(const Topology& topology, ElementId elemen
     const char* name;
   };
   constexpr Name kNames[] = {{ElementId::kL1, "L1"},
-                             {ElementId::kReadOnly, "Read Only"},
                              {ElementId::kTexture, "Texture"},
+                             {ElementId::kReadOnly, "Read Only"},
                              {ElementId::kConstantL1, "Constant L1"}};
   const Attribute* attribute = topology.find_attribute(element, AttributeId::kSharedWith);
   if (attribute == nullptr || !attribute->available()) return std::nullopt;
@@ -278,7 +278,7 @@ SortedJson l3_json(const Topology& topology) {
 }
 
 // The groups of CUs, die by die, which are numbered one after the other: readers deal them to the L2s in this order.
-// None where a CU is in two, or there are more than the device has.
+// None where a CU is in two, or in none: it would be lost.
 std::vector<std::vector<std::uint32_t>> scalar_groups(const Topology& topology) {
   const Attribute* attribute = topology.find_attribute(ElementId::kSl1d, AttributeId::kSharedBetween);
   const auto* held = attribute == nullptr ? nullptr : std::get_if<UnitGroups>(&attribute->value);
@@ -293,9 +293,9 @@ std::vector<std::vector<std::uint32_t>> scalar_groups(const Topology& topology) 
   }
   std::erase_if(groups, [](const std::vector<std::uint32_t>& group) { return group.empty(); });
   std::ranges::sort(groups);
-  const bool fits = static_cast<std::int64_t>(seen.size()) <= count_of(topology, AttributeId::kSmCount).value_or(0);
+  const bool has_all = static_cast<std::int64_t>(seen.size()) == count_of(topology, AttributeId::kSmCount).value_or(0);
   const bool divides = static_cast<std::int64_t>(groups.size()) % l2_amount(topology) == 0;
-  return fits && divides ? groups : std::vector<std::vector<std::uint32_t>>{};
+  return has_all && divides ? groups : std::vector<std::vector<std::uint32_t>>{};
 }
 
 // Without the groups readers would make one cache of the whole GPU.

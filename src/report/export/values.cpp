@@ -35,6 +35,7 @@ const Attribute* of_device(const Topology& topology, AttributeId id) {
     why = fmt::format("which is unavailable ({})", visible_line(why_absent(*attribute)));
     const bool is_final = attribute->reason == Reason::kNotPresent || attribute->reason == Reason::kNotApplicable;
     if (is_final) advice = "it cannot hold a GPU that has none";
+    if (attribute->reason == Reason::kNotSupported) advice = "this GPU, or its driver, does not let it be known";
   } else if (attribute != nullptr) {
     why = "which is no number that it can hold";
   }
