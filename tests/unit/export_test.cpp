@@ -280,6 +280,7 @@ TEST(RooflineCsv, PeaksAreTheBestOfTheirType) {
                            with_peak("mma.m16n8k16.f32.f16", 4096, 9e14),
                            with_peak("mma.sp.m16n8k32.f32.f16", 8192, 2e15),
                            with_peak("mma.m16n8k8.f32.tf32", 2048, 4e14),
+                           with_peak("wgmma.sp.m64n256k32.f32.f16", 8192, 3e15),
                            with_peak("popc.b32", 16, 5e15)};
   const std::vector<std::string> lines = lines_of(to_roofline_csv(topology));
   ASSERT_EQ(lines.size(), 2u);

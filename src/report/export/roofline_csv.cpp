@@ -40,7 +40,7 @@ std::string_view column_of(const OperationInfo& operation) {
       {"f32", "MFMAF32Flops"}, {"f64", "MFMAF64Flops"}, {"s8", "MFMAI8Ops"}};
   const bool is_matrix = operation.of == OperationClass::kMatrix;
   if (!is_matrix && operation.of != OperationClass::kArithmetic) return "";
-  if (operation.name.starts_with("mma.sp.")) return "";
+  if (operation.name.find(".sp.") != std::string_view::npos) return "";
   if (operation.name.starts_with("dp4a.")) return "I8Ops";
   if (operation.name.starts_with("dp2a.")) return "";
   const auto& columns = is_matrix ? kMatrix : kVector;
