@@ -167,6 +167,7 @@ std::optional<std::string> identity_of_device(const std::string& spec, std::uint
   if (spec.starts_with(kSim)) {
     const std::string name = spec.substr(kSim.size());
     const std::optional<std::string> machine = sim::builtin_machine(name);
+    if (!machine && !fs::exists(name)) return std::nullopt;  // who opens it says what there is
     return fmt::format("{}\n{}\n", seed, machine ? *machine : read_file(name));
   }
   const std::string gpus = gpus_of_the_system();

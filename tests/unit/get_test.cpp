@@ -136,6 +136,16 @@ TEST(Get, ReplacesWhatIsDamagedOrOld) {
   EXPECT_EQ(std::filesystem::last_write_time(file), before);
 }
 
+TEST(Get, SaysWhatIsNoDevice) {
+  const test::TemporaryFolder cache;
+  const test::CommandResult machine = get("l2.size --device sim:h20", cache);
+  EXPECT_EQ(machine.exit_code, 2);
+  EXPECT_THAT(machine.err, HasSubstr("no simulated machine 'h20'; did you mean"));
+  EXPECT_EQ(get("l2.size --device replay:/nowhere", cache).exit_code, 1);
+  EXPECT_EQ(get("l2.size --device nonsense", cache).exit_code, 2);
+  EXPECT_THAT(kept(cache), IsEmpty());
+}
+
 TEST(Get, WorksWhereNothingCanBeKept) {
   const test::CommandResult nowhere =
       test::run_command("env -u HOME -u XDG_CACHE_HOME " GPUTOPO_BINARY " get shared.size --device sim:h200");
