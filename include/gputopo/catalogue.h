@@ -1,6 +1,6 @@
-// The catalogue: what there is to know of a GPU. One row for each attribute (attributes.def) and for each memory
-// element (elements.def); reports, checks, plans and documents read these and keep no table of their own. Enumerations
-// inside, names where text is read or written.
+// The catalogue: what there is to know of a GPU. One row for each attribute (attributes.def) and for each element, of
+// memory or of what computes (elements.def); reports, checks, plans and documents read these and keep no table of their
+// own. Enumerations inside, names where text is read or written.
 #pragma once
 
 #include <cstddef>
@@ -28,7 +28,7 @@ inline constexpr Vendor kAllVendors[] = {Vendor::kAmd, Vendor::kNvidia};  // by 
 
 // ---- Attributes ----
 
-enum class AttributeGroup : std::uint8_t { kDevice, kCompute, kOperation, kMemory };
+enum class AttributeGroup : std::uint8_t { kDevice, kCompute, kOperation, kMemory, kUnit };
 
 enum class Quantity : std::uint8_t {
   kCapacity,    // bytes
@@ -36,6 +36,8 @@ enum class Quantity : std::uint8_t {
   kBandwidth,   // bytes per second
   kThroughput,  // operations per clock
   kFrequency,   // MHz
+  kRate,        // operations per second
+  kTime,        // nanoseconds
   kCount,
   kFlag,
   kName,
@@ -50,6 +52,7 @@ enum class AttributeId : std::uint8_t {
 #define GPUTOPO_COMPUTE_ATTRIBUTE(id, ...) id,
 #define GPUTOPO_OPERATION_ATTRIBUTE(id, ...) id,
 #define GPUTOPO_MEMORY_ATTRIBUTE(id, ...) id,
+#define GPUTOPO_UNIT_ATTRIBUTE(id, ...) id,
 #include "gputopo/attributes.def"
 };
 
@@ -65,13 +68,15 @@ struct AttributeInfo {
 
 // All of them, in the order that reports show them.
 [[nodiscard]] std::span<const AttributeInfo> attribute_catalogue();
-// Those of memory elements.
+// Those of elements: of memory, of what computes, of both.
 [[nodiscard]] std::span<const AttributeInfo> memory_attributes();
+[[nodiscard]] std::span<const AttributeInfo> unit_attributes();
+[[nodiscard]] std::span<const AttributeInfo> element_attributes();
 [[nodiscard]] const AttributeInfo& info_of(AttributeId id);
 [[nodiscard]] std::string_view to_string(AttributeId id);
 // Nothing for a name that is not in the catalogue (a report of a later version may have some).
 [[nodiscard]] const AttributeInfo* find_attribute(std::string_view name);
-[[nodiscard]] std::vector<std::string> memory_attribute_names();
+[[nodiscard]] std::vector<std::string> element_attribute_names();
 
 // Of each operation.
 inline constexpr AttributeId kOperationAttributes[] = {AttributeId::kLatency, AttributeId::kThroughput};
@@ -115,6 +120,10 @@ enum class CoverageSet : std::uint8_t {
   kTranslation,  // of a TLB
   kCode,         // of an instruction cache
   kClusters,
+  kResidency,  // of warps, and what they are given
+  kClockReading,
+  kControlFlow,
+  kPeaks,
 };
 
 // ---- Elements ----
@@ -132,6 +141,10 @@ enum class ElementKind : std::uint8_t {
   kCodeCache,
   kClusterPath,  // to the shared memory of other SMs
   kCopyPath,     // asynchronous copies into shared memory
+  kRegisters,    // what computes, from here on: registers, and the warps that have them
+  kClocks,
+  kControl,  // branches and barriers
+  kPeaks,    // the most arithmetic of each type
 };
 
 // Whose one instance of an element is. What was measured of it counts for more.
@@ -141,7 +154,8 @@ enum class Scope : std::uint8_t { kSm, kSomeSms, kGpu, kMeasuredScope };
 enum class Medium : std::uint8_t {
   kSram,
   kDram,
-  kPath,  // nothing of its own: a way to what other elements hold
+  kPath,   // nothing of its own: a way to what other elements hold
+  kLogic,  // it computes
 };
 
 struct ElementInfo {
@@ -156,11 +170,15 @@ struct ElementInfo {
   ElementId next;  // the level behind it, if the vendor's GPUs have it, else the one behind that; itself: none
 
   [[nodiscard]] bool has_next() const { return next != id; }
+  // Of what computes, not of memory.
+  [[nodiscard]] bool is_unit() const { return medium == Medium::kLogic; }
 };
 
 [[nodiscard]] std::span<const ElementInfo> element_catalogue();
 [[nodiscard]] const ElementInfo& info_of(ElementId id);
 [[nodiscard]] std::string_view to_string(ElementId id);
+// Those that elements like it may have.
+[[nodiscard]] std::span<const AttributeInfo> attributes_of(const ElementInfo& element);
 // Nothing for a name that is not in the catalogue.
 [[nodiscard]] const ElementInfo* find_element(std::string_view name);
 

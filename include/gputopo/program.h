@@ -10,14 +10,15 @@
 #include "gputopo/program/chase.h"
 #include "gputopo/program/cluster.h"
 #include "gputopo/program/code.h"
+#include "gputopo/program/occupancy.h"
 #include "gputopo/program/operation.h"
 #include "gputopo/program/stream.h"
 #include "gputopo/space.h"
 
 namespace gputopo {
 
-using Program =
-    std::variant<ChaseProgram, StreamProgram, InstructionProgram, AccessProgram, ClusterProgram, OperationProgram>;
+using Program = std::variant<ChaseProgram, StreamProgram, InstructionProgram, AccessProgram, ClusterProgram,
+                             OperationProgram, OccupancyProgram>;
 
 // What a device answers to a program of this kind.
 template <typename Kind>

@@ -43,7 +43,7 @@ OptionFacts facts_of(const CLI::Option& option) {
     facts.words.emplace_back(kPipesGroup);
   } else if (facts.name == "--attribute") {
     facts.takes = Takes::kWords;
-    facts.words = memory_attribute_names();
+    facts.words = element_attribute_names();
   } else if (facts.name == "--format") {
     facts.takes = Takes::kWord;
     for (const CheckFormat& format : check_formats()) facts.words.emplace_back(format.name);

@@ -31,7 +31,7 @@ std::vector<Missing> missing(const Topology& topology, const OfCoverage& takes, 
   std::vector<Missing> found;
   const Vendor vendor = vendor_of(topology.vendor);
   for (const ElementInfo* element : elements_of(vendor)) {
-    for (const AttributeInfo& info : memory_attributes()) {
+    for (const AttributeInfo& info : attributes_of(*element)) {
       if (!takes(coverage_of(vendor, element->id, info.id))) continue;
       const Attribute* attribute = topology.find_attribute(element->name, info.name);
       if (attribute == nullptr || attribute->available() || !predicate(attribute->reason)) continue;

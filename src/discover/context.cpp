@@ -1,5 +1,6 @@
 #include "discover/context.h"
 
+#include "discover/measure/step.h"
 #include "probe/settle.h"
 
 namespace gputopo {
@@ -20,6 +21,34 @@ const probe::BankCurve& Context::bank_curve() {
 
 const probe::BankFit& Context::bank_fit() {
   return bank_fit_.get([&] { return probe::settle(lab(), "shared", probe::decide_banks(bank_curve())); });
+}
+
+const probe::RegisterFinding& Context::registers() {
+  return registers_.get([&] {
+    probe::Lab own = lab();
+    return probe::measure_registers(own, attribute(ElementId::kRegisters, AttributeId::kSchedulers).number());
+  });
+}
+
+const probe::ClockFinding& Context::clocks() {
+  return clocks_.get([&] {
+    probe::Lab own = lab();
+    return probe::measure_clocks(own);
+  });
+}
+
+const probe::SidesFinding& Context::sides() {
+  return sides_.get([&] {
+    probe::Lab own = lab();
+    return probe::measure_sides(own);
+  });
+}
+
+const std::vector<probe::PeakFinding>& Context::peaks() {
+  return peaks_.get([&] {
+    probe::Lab own = lab();
+    return probe::measure_peaks(own, peak_operations());
+  });
 }
 
 }  // namespace gputopo

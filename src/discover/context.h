@@ -8,6 +8,9 @@
 #include "discover/memo.h"
 #include "probe/access.h"
 #include "probe/cluster.h"
+#include "probe/control.h"
+#include "probe/occupancy.h"
+#include "probe/operation.h"
 #include "probe/tlb.h"
 
 namespace gputopo {
@@ -36,6 +39,10 @@ class Context {
   [[nodiscard]] const probe::ClusterSurvey& clusters();
   [[nodiscard]] const probe::BankCurve& bank_curve();
   [[nodiscard]] const probe::BankFit& bank_fit();
+  [[nodiscard]] const probe::RegisterFinding& registers();
+  [[nodiscard]] const probe::ClockFinding& clocks();
+  [[nodiscard]] const probe::SidesFinding& sides();
+  [[nodiscard]] const std::vector<probe::PeakFinding>& peaks();
 
  private:
   probe::Bench& bench_;
@@ -43,6 +50,10 @@ class Context {
   Once<probe::ClusterSurvey> clusters_;
   Once<probe::BankCurve> bank_curve_;
   Once<probe::BankFit> bank_fit_;
+  Once<probe::RegisterFinding> registers_;
+  Once<probe::ClockFinding> clocks_;
+  Once<probe::SidesFinding> sides_;
+  Once<std::vector<probe::PeakFinding>> peaks_;
 
  public:
   CodeFindings code;

@@ -54,7 +54,8 @@ std::vector<Cell> cells_to_measure(const Selection& selection, Vendor vendor) {
 // Every attribute of an element: a value, or why there is none.
 MemoryElement element_of(const ElementInfo& info, const Selection& selection, Vendor vendor, Scheduler& scheduler) {
   MemoryElement element{std::string(info.name), std::string(info.title), {}};
-  for (const AttributeInfo& attribute : memory_attributes()) {
+  for (const AttributeInfo& attribute : attributes_of(info)) {
+    if (info.is_unit() && coverage_of(vendor, info.id, attribute.id) == Coverage::kNotApplicable) continue;
     Attribute& slot = get_or_add(element.attributes, attribute.name);
     if (selection.has(info.id, attribute.id)) {
       slot = scheduler.attribute(info.id, attribute.id);

@@ -25,10 +25,13 @@ void require_known(const std::vector<std::string>& given, const std::vector<std:
   }
 }
 
-// Where "device" is the GPU, in CSV, its memory is "memory.device", and in JSON all elements lie within "memory".
-std::string without_memory(const std::string& name) {
-  constexpr std::string_view kMemory = "memory.";
-  return name.starts_with(kMemory) ? name.substr(kMemory.size()) : name;
+// Where "device" is the GPU, in CSV, its memory is "memory.device", and in JSON all elements lie within "memory" or
+// "compute".
+std::string without_section(const std::string& name) {
+  for (const std::string_view section : {"memory.", "compute."}) {
+    if (name.starts_with(section)) return name.substr(section.size());
+  }
+  return name;
 }
 
 // Where elements are asked for by name, operations are too.
@@ -59,11 +62,11 @@ bool contains(const std::vector<T>& values, const T& value) {
 
 Selection::Selection(const DiscoverOptions& options, Vendor vendor) : vendor_(vendor), full_(options.full) {
   const std::vector<std::string> names = names_of_elements(vendor);
-  const std::vector<std::string> attribute_names = memory_attribute_names();
+  const std::vector<std::string> attribute_names = element_attribute_names();
   std::vector<std::string> chosen;
   for (const std::string& given : options.elements) {
     if (take_operations(given)) continue;
-    const std::string name = without_memory(given);
+    const std::string name = without_section(given);
     const std::size_t dot = name.find('.');
     if (dot == std::string::npos) {
       chosen.push_back(name);

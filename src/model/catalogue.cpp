@@ -21,12 +21,17 @@ constexpr AttributeInfo kAttributes[] = {
   GPUTOPO_ATTRIBUTE_ROW(id, kOperation, name, title, unit, quantity, better)
 #define GPUTOPO_MEMORY_ATTRIBUTE(id, name, title, unit, quantity, better, ...) \
   GPUTOPO_ATTRIBUTE_ROW(id, kMemory, name, title, unit, quantity, better)
+#define GPUTOPO_UNIT_ATTRIBUTE(id, name, title, unit, quantity, better, ...) \
+  GPUTOPO_ATTRIBUTE_ROW(id, kUnit, name, title, unit, quantity, better)
 #include "gputopo/attributes.def"
 };
 
 constexpr auto kFirstMemoryAttribute = static_cast<std::size_t>(AttributeId::kSize);
 static_assert(kAttributes[kFirstMemoryAttribute].group == AttributeGroup::kMemory);
 static_assert(kAttributes[kFirstMemoryAttribute - 1].group != AttributeGroup::kMemory);
+constexpr auto kFirstUnitAttribute = static_cast<std::size_t>(AttributeId::kRegisterFile);
+static_assert(kAttributes[kFirstUnitAttribute].group == AttributeGroup::kUnit);
+static_assert(kAttributes[kFirstUnitAttribute - 1].group == AttributeGroup::kMemory);
 
 // How an attribute is found out in each of the sets that it is in.
 struct Membership {
@@ -43,6 +48,7 @@ const std::vector<Covered>& covered_attributes() {
   using enum Coverage;
   static const std::vector<Covered> kCovered = {
 #define GPUTOPO_MEMORY_ATTRIBUTE(id, name, title, unit, quantity, better, ...) {AttributeId::id, {__VA_ARGS__}},
+#define GPUTOPO_UNIT_ATTRIBUTE(id, name, title, unit, quantity, better, ...) {AttributeId::id, {__VA_ARGS__}},
 #include "gputopo/attributes.def"
   };
   return kCovered;
@@ -104,14 +110,18 @@ Vendor vendor_of(std::string_view name) { return name == to_string(Vendor::kAmd)
 std::string unit_name(std::string_view vendor) { return vendor_of(vendor) == Vendor::kAmd ? "CU" : "SM"; }
 
 std::span<const AttributeInfo> attribute_catalogue() { return kAttributes; }
-std::span<const AttributeInfo> memory_attributes() { return attribute_catalogue().subspan(kFirstMemoryAttribute); }
+std::span<const AttributeInfo> element_attributes() { return attribute_catalogue().subspan(kFirstMemoryAttribute); }
+std::span<const AttributeInfo> unit_attributes() { return attribute_catalogue().subspan(kFirstUnitAttribute); }
+std::span<const AttributeInfo> memory_attributes() {
+  return element_attributes().first(kFirstUnitAttribute - kFirstMemoryAttribute);
+}
 const AttributeInfo& info_of(AttributeId id) { return kAttributes[static_cast<std::size_t>(id)]; }
 std::string_view to_string(AttributeId id) { return info_of(id).name; }
 const AttributeInfo* find_attribute(std::string_view name) { return find_by_name(attribute_catalogue(), name); }
 
-std::vector<std::string> memory_attribute_names() {
+std::vector<std::string> element_attribute_names() {
   std::vector<std::string> names;
-  for (const AttributeInfo& attribute : memory_attributes()) names.emplace_back(attribute.name);
+  for (const AttributeInfo& attribute : element_attributes()) names.emplace_back(attribute.name);
   return names;
 }
 
@@ -123,6 +133,9 @@ std::string_view to_string(Coverage coverage) {
 std::span<const ElementInfo> element_catalogue() { return kElements; }
 const ElementInfo& info_of(ElementId id) { return kElements[static_cast<std::size_t>(id)]; }
 std::string_view to_string(ElementId id) { return info_of(id).name; }
+std::span<const AttributeInfo> attributes_of(const ElementInfo& element) {
+  return element.is_unit() ? unit_attributes() : memory_attributes();
+}
 const ElementInfo* find_element(std::string_view name) { return find_by_name(element_catalogue(), name); }
 
 bool has_element(Vendor vendor, ElementId element) { return sets_of_element(vendor, element) != 0; }
@@ -155,7 +168,7 @@ std::optional<ElementId> next_of(Vendor vendor, ElementId element) {
 
 Coverage coverage_of(Vendor vendor, ElementId element, AttributeId attribute) {
   const std::uint32_t sets = sets_of_element(vendor, element);
-  if (info_of(attribute).group != AttributeGroup::kMemory) return Coverage::kNotApplicable;
+  if (static_cast<std::size_t>(attribute) < kFirstMemoryAttribute) return Coverage::kNotApplicable;
   const Covered& covered = covered_attributes()[static_cast<std::size_t>(attribute) - kFirstMemoryAttribute];
   for (const Membership& membership : covered.sets) {
     if ((sets >> static_cast<unsigned>(membership.set) & 1) != 0) return membership.coverage;

@@ -96,6 +96,7 @@ std::vector<AccessResult> Lab::access(const std::vector<AccessProgram>& programs
 
 std::vector<ClusterResult> Lab::cluster(const std::vector<ClusterProgram>& programs) { return run_all(programs); }
 
+std::vector<OccupancyResult> Lab::occupancy(const std::vector<OccupancyProgram>& programs) { return run_all(programs); }
 std::vector<OperationResult> Lab::operation(const std::vector<OperationProgram>& programs) { return run_all(programs); }
 
 StreamResult Lab::stream(const StreamProgram& program) { return run_all(std::vector{program}).front(); }

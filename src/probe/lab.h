@@ -134,6 +134,7 @@ class Lab {
   [[nodiscard]] std::vector<AccessResult> access(const std::vector<AccessProgram>& programs);
   [[nodiscard]] std::vector<ClusterResult> cluster(const std::vector<ClusterProgram>& programs);
   [[nodiscard]] std::vector<OperationResult> operation(const std::vector<OperationProgram>& programs);
+  [[nodiscard]] std::vector<OccupancyResult> occupancy(const std::vector<OccupancyProgram>& programs);
   [[nodiscard]] StreamResult stream(const StreamProgram& program);
 
   // Of the programs that ran here.

@@ -143,9 +143,7 @@ class Operation {
       refusal_ = outcome.first.refusal;
     } else if (!outcome.trial.every_sm) {
       latency_of_ = outcome;
-      OperationParameters parameters = parameters_;
-      if (warps_together(info_of(id_).type) > 1) parameters.loop_cycles += parameters.wait_cycles;
-      latency_ = decide_operation_latency(outcome.fewer, outcome.more, outcome.operations_per_round(), parameters);
+      latency_ = decide_operation_latency(outcome.fewer, outcome.more, outcome.operations_per_round(), parameters_);
     } else {
       Decision<PerOperation> rate =
           decide_operation_throughput(outcome.fewer, outcome.more, outcome.operations_per_round(),
@@ -235,6 +233,49 @@ class Operation {
 std::uint32_t most_operation_warps(const DeviceInfo& info) {
   const std::uint64_t threads = info.max_threads_per_block.value_or(std::uint64_t{kMaxOperationWarps} * info.warp_size);
   return static_cast<std::uint32_t>(std::clamp<std::uint64_t>(threads / info.warp_size, 1, kMaxOperationWarps));
+}
+
+std::vector<PeakFinding> measure_peaks(Lab& lab, std::span<const OperationId> operations) {
+  const OperationParameters parameters;
+  std::vector<Trial> trials;
+  for (const OperationId id : operations) {
+    const std::uint32_t warps = most_warps(id, most_operation_warps(lab.info()));
+    trials.push_back({.operation = id, .warps = warps, .copies = kCopies});
+    if (warps_together(info_of(id).type) > 1) continue;
+    trials.push_back({.operation = id, .warps = warps, .streams = kStreams, .copies = kCopies});
+  }
+  std::map<OperationId, PeakFinding> found;
+  std::map<OperationId, PerOperation> best;
+  for (const Outcome& outcome : run(lab, trials)) {
+    const OperationId id = outcome.trial.operation;
+    if (!outcome.first.refusal.empty()) {
+      found[id] = {id, 0, unavailable(Reason::kNotSupported, outcome.first.refusal)};
+      continue;
+    }
+    const double lanes = static_cast<double>(outcome.trial.warps) * lab.info().warp_size;
+    const Decision<PerOperation> rate =
+        decide_operation_throughput(outcome.fewer, outcome.more, outcome.operations_per_round(), lanes, parameters);
+    if (!rate.value) {
+      found.try_emplace(id, PeakFinding{id, 0, unavailable(Reason::kInconclusive, rate.why_not)});
+      continue;
+    }
+    if (best.contains(id) && best[id].value >= rate.value->value) continue;
+    best[id] = *rate.value;
+    const double per_clk = rate.value->value * info_of(id).arithmetic;
+    const double a_second = info_of(id).arithmetic * lab.info().sm_count * lab.conditions().sm_clock_mhz() * 1e6;
+    const double value = four_digits(rate.value->value * a_second);
+    Attribute attribute = measured(lab.conditions(), value, "",
+                                   stats::Interval{std::min(value, rate.value->interval.low * a_second),
+                                                   std::max(value, rate.value->interval.high * a_second)},
+                                   "chains_of_all_warps");
+    attribute.add_detail("operation", std::string(to_string(id)));
+    attribute.add_detail("arithmetic_per_clk", four_digits(per_clk));
+    add_code(outcome, parameters, attribute);
+    found[id] = {id, per_clk, std::move(attribute)};
+  }
+  std::vector<PeakFinding> findings;
+  for (auto& [id, finding] : found) findings.push_back(std::move(finding));
+  return findings;
 }
 
 std::vector<OperationFinding> measure_operations(Lab& lab, std::span<const OperationId> operations) {

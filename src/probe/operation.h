@@ -22,4 +22,14 @@ struct OperationFinding {
 // or that the samples do not decide, has its reason.
 [[nodiscard]] std::vector<OperationFinding> measure_operations(Lab& lab, std::span<const OperationId> operations);
 
+struct PeakFinding {
+  OperationId operation = OperationId::kFmaF32;
+  double arithmetic_per_clk = 0;  // of an SM; 0: nothing was measured
+  Attribute peak;                 // operations of arithmetic of all SMs a second, its unit left empty
+};
+
+// The most that all SMs do of each, at the clock that they ran at. All in one batch, for the device compiles many at a
+// time.
+[[nodiscard]] std::vector<PeakFinding> measure_peaks(Lab& lab, std::span<const OperationId> operations);
+
 }  // namespace gputopo::probe

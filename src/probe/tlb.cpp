@@ -15,7 +15,7 @@
 namespace gputopo::probe {
 namespace {
 
-struct MissPenaltyParameters {
+struct TlbLevelMissParameters {
   // Of the interval, as a part of the penalty: misses differ by where the next level's entry or the page table lies.
   // Larger: wider intervals.
   double least_error = 0.05;
@@ -273,7 +273,7 @@ Attribute tlb_miss_penalty(const TlbSurvey& survey, std::size_t depth) {
     attribute.add_detail("some_sms", std::vector<double>(level.penalty->sms.begin(), level.penalty->sms.end()));
     return attribute;
   }
-  const MissPenaltyParameters parameters;
+  const TlbLevelMissParameters parameters;
   // Of pages that are not known to be whole entries, some may not miss.
   const bool knows_entry = level.entry_bytes > 0;
   if (!knows_entry && !level.unsure_reach.empty()) throw Inconclusive(level.unsure_reach);

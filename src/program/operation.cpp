@@ -23,7 +23,7 @@ bool is_sequence(OperationId id) {
 }  // namespace
 
 bool has_sequences(const OperationProgram& program) {
-  return is_sequence(program.operation) || (program.beside && is_sequence(*program.beside));
+  return program.sides > 1 || is_sequence(program.operation) || (program.beside && is_sequence(*program.beside));
 }
 
 std::uint32_t operations_per_round(const OperationProgram& program) {
@@ -35,10 +35,14 @@ void validate_kind(const OperationProgram& program) {
           "streams", "must be 1, 2, 4 or 8");
   require(!program.beside || program.streams > 1, "streams", "must be 2 at least where there is another operation");
   require(program.warps >= 1 && program.warps <= kMaxOperationWarps, "warps", "must be 1 to 32");
+  require(program.sides >= 1 && program.sides <= kMaxOperationSides && std::has_single_bit(program.sides), "sides",
+          "must be 1, 2, 4, 8, 16 or 32");
+  require(program.sides == 1 || program.streams == 1, "sides", "must be 1 where there are several streams");
   const std::uint32_t together = warps_together(info_of(program.operation).type);
   require(program.warps % together == 0, "warps", "must be a multiple of the 4 that do it together");
   require(together == 1 || program.warps <= kMaxWarpgroupWarps, "warps", "must be 4 or 8");
   require(together == 1 || program.streams == 1, "streams", "must be 1 of what warps do together");
+  require(together == 1 || program.sides == 1, "sides", "must be 1 of what warps do together");
   require(!program.beside || warps_together(info_of(*program.beside).type) == 1, "beside",
           "must be what a warp does alone");
   require(program.rounds >= 1 && program.rounds <= kMaxOperationRounds, "rounds", "must be 1 to 2^16");

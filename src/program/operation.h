@@ -20,6 +20,7 @@ void visit_fields(Is<OperationProgram> auto& program, auto&& visit) {
   visit("beside", program.beside);
   visit("streams", program.streams);
   visit("warps", program.warps);
+  visit("sides", program.sides, 1u);
   visit("every_sm", program.every_sm);
   visit("rounds", program.rounds);
 }

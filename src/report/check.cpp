@@ -107,7 +107,7 @@ Tolerances default_tolerances() { return {{"LATENCY", 0.05}, {"BANDWIDTH", 0.05}
 Tolerances parse_tolerances(const std::vector<std::string>& entries) {
   Tolerances tolerances = default_tolerances();
   std::vector<std::string> attributes;
-  for (const std::string& name : memory_attribute_names()) attributes.push_back(upper(name));
+  for (const std::string& name : element_attribute_names()) attributes.push_back(upper(name));
   for (const std::string& entry : entries) {
     const auto refuse = [&](const std::string& why) {
       throw UsageError(

@@ -11,14 +11,16 @@
 namespace gputopo {
 namespace {
 
-std::string table_of(Vendor vendor) {
+std::string table_of(Vendor vendor, bool of_units) {
   report::TextTable table;
   table.columns.push_back({std::string(to_string(vendor)), report::Align::kLeft});
-  const std::vector<const ElementInfo*> elements = elements_of(vendor);
+  std::vector<const ElementInfo*> elements = elements_of(vendor);
+  std::erase_if(elements, [&](const ElementInfo* element) { return element->is_unit() != of_units; });
+  if (elements.empty()) return "";
   for (const ElementInfo* element : elements) {
     table.columns.push_back({std::string(element->name), report::Align::kLeft});
   }
-  for (const AttributeInfo& attribute : memory_attributes()) {
+  for (const AttributeInfo& attribute : attributes_of(*elements.front())) {
     std::vector<report::Cell> row = {{std::string(attribute.name)}};
     for (const ElementInfo* element : elements) {
       row.push_back({std::string(to_string(coverage_of(vendor, element->id, attribute.id)))});
@@ -50,7 +52,8 @@ std::string coverage_table() {
   std::string text;
   for (const Vendor vendor : kAllVendors) {
     if (!text.empty()) text += '\n';
-    text += table_of(vendor);
+    text += table_of(vendor, false);
+    if (const std::string units = table_of(vendor, true); !units.empty()) text += "\n" + units;
   }
   return text + "\n" + operations_table();
 }

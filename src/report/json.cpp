@@ -132,14 +132,19 @@ Json device_json(const Topology& topology) {
   return json;
 }
 
-Json memory_json(const std::vector<MemoryElement>& memory) {
-  Json json = Json::object();
-  for (const MemoryElement& element : memory) {
+bool is_unit(std::string_view id) {
+  const ElementInfo* info = find_element(id);
+  return info != nullptr && info->is_unit();
+}
+
+// Elements of what computes stand under "compute", the others under "memory".
+void add_elements(Json& json, const std::vector<MemoryElement>& elements, bool of_units) {
+  for (const MemoryElement& element : elements) {
+    if (is_unit(element.id) != of_units) continue;
     Json& entry = json[element.id];
     entry["title"] = element.title;
     add_attributes(entry, element.attributes);
   }
-  return json;
 }
 
 void add_instructions(Json& compute, const std::vector<Instruction>& instructions) {
@@ -245,7 +250,8 @@ Attribute read_attribute(const Node& node, const std::string& name, std::int64_t
 AttributeMap read_attributes(const Node& node, std::int64_t version) {
   AttributeMap attributes;
   for (const auto& [id, member] : node.members()) {
-    if (member.is_object() && id != kInstructions) attributes.emplace_back(id, read_attribute(member, id, version));
+    if (member.is_object() && id != kInstructions && !is_unit(id))
+      attributes.emplace_back(id, read_attribute(member, id, version));
   }
   return attributes;
 }
@@ -316,7 +322,9 @@ std::string to_json(const Topology& topology) {
   json["compute"] = Json::object();
   add_attributes(json["compute"], topology.compute);
   add_instructions(json["compute"], topology.instructions);
-  json["memory"] = memory_json(topology.memory);
+  add_elements(json["compute"], topology.memory, true);
+  json["memory"] = Json::object();
+  add_elements(json["memory"], topology.memory, false);
   json["timing"] = report::timing_json(topology);
   json["warnings"] = topology.warnings;
   std::string text;
@@ -347,8 +355,12 @@ Topology read_json(std::string_view text) {
   topology.compute = read_attributes(root.at("compute"), version);
   topology.instructions = read_instructions(root.at("compute"), version);
   check_sm_count(topology);
-  for (const auto& [id, element] : root.at("memory").members()) {
+  const auto read_element = [&](const std::string& id, const Node& element) {
     topology.memory.push_back({id, element.at("title").text(), read_attributes(element, version)});
+  };
+  for (const auto& [id, element] : root.at("memory").members()) read_element(id, element);
+  for (const auto& [id, element] : root.at("compute").members()) {
+    if (is_unit(id)) read_element(id, element);
   }
 
   report::read_timing(root.at("timing"), topology);

@@ -31,6 +31,10 @@ std::string human_number(double number, std::string_view unit) {
   constexpr int kDigits = 4;
   if (unit == "B") return human_bytes(number);
   if (unit == "B/s") return human_bandwidth(number);
+  if (unit == "FLOP/s" || unit == "OP/s") {
+    const Scaled scaled = scale(number, 1000, std::array<std::string_view, 6>{"", "k", "M", "G", "T", "P"});
+    return fmt::format("{} {}{}", significant(scaled.value, kDigits), scaled.unit, unit);
+  }
   const bool whole = number == std::round(number) && std::abs(number) < 1e15;
   const std::string text = whole ? fmt::format("{:.0f}", number) : significant(number, kDigits);
   return unit.empty() ? text : fmt::format("{} {}", text, unit);

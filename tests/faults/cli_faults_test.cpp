@@ -55,7 +55,7 @@ TEST(CliUsage, UnknownElementListsThem) {
 }
 
 TEST(CliUsage, UnknownAttributeListsThem) {
-  expect_error(gputopo_with("--device sim:h200 --quiet --attribute weight"), 2, memory_attribute_names());
+  expect_error(gputopo_with("--device sim:h200 --quiet --attribute weight"), 2, element_attribute_names());
 }
 
 TEST(CliUsage, BudgetsThatAreNone) {

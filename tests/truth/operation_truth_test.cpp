@@ -56,8 +56,10 @@ double true_throughput(const sim::MachineSpec& machine, const OperationInfo& ope
   const double lanes = spec.lanes_per_cycle > 0 ? spec.lanes_per_cycle : compute.pipes.at(spec.pipe).lanes_per_cycle;
   const double loop = compute.loop_cycles / operations_per_round({.operation = operation.id});
   double most = 0;
-  for (const double streams : {1.0, 4.0}) {
-    for (double some = 1; some <= warps; some *= 2) {
+  const std::uint32_t together = warps_together(operation.type);
+  const double most_warps = together == 1 ? warps : std::min<double>(warps, kMaxWarpgroupWarps);
+  for (const double streams : {1.0, together == 1 ? 4.0 : 1.0}) {
+    for (double some = together; some <= most_warps; some *= 2) {
       const double of_scheduler = std::ceil(some / compute.schedulers);
       const double cycles = std::max({spec.latency_cycles / streams + loop,
                                       of_scheduler * machine.info.warp_size * compute.schedulers / lanes,
@@ -101,7 +103,10 @@ PipeTally judge_machine(std::uint64_t seed) {
     const sim::ComputeSpec& compute = *machine.compute;
     const double lanes = spec->second.lanes_per_cycle > 0 ? spec->second.lanes_per_cycle
                                                           : compute.pipes.at(spec->second.pipe).lanes_per_cycle;
-    const double cycles = std::max(spec->second.latency_cycles, machine.info.warp_size * compute.schedulers / lanes);
+    const double of_scheduler = std::ceil(static_cast<double>(warps_together(operation.type)) / compute.schedulers);
+    const double cycles =
+        std::max({spec->second.latency_cycles, of_scheduler * machine.info.warp_size * compute.schedulers / lanes,
+                  of_scheduler * spec->second.instructions * compute.issue_cycles});
     const double rate = true_throughput(machine, operation, spec->second);
     expect(latency->number() && std::abs(*latency->number() - cycles) <= 0.5 + 0.001 * cycles, "latency", *latency,
            cycles);
@@ -168,6 +173,75 @@ TEST(OperationTruth, RandomPipesAreToldApart) {
               });
   for (std::size_t i = 0; i < std::min<std::size_t>(wrong.size(), 20); ++i) ADD_FAILURE() << wrong[i];
   EXPECT_TRUE(wrong.empty()) << wrong.size() << " pairs of " << machines << " machines";
+}
+
+// What an SM holds and what its clocks say, of machines of all kinds; empty where all is right.
+std::vector<std::string> wrong_units(std::uint64_t seed) {
+  Draw draw(seed);
+  sim::MachineSpec machine = random_pipe_machine(seed);
+  const std::uint32_t schedulers = draw.pick<std::uint32_t>({1, 2, 4});
+  machine.compute->schedulers = schedulers;
+  machine.info.max_threads_per_sm = 32 * schedulers * (8 + draw.below(9));
+  machine.info.max_blocks_per_sm = 8 + draw.below(25);
+  machine.info.registers_per_sm = 1024 * schedulers * (4 + draw.below(13));
+  machine.info.shared_bytes_per_sm = 1024 * (16 + draw.below(213));
+  machine.info.shared_bytes_per_block_opt_in = *machine.info.shared_bytes_per_sm - 1024;
+  machine.info.shared_reserved_bytes_per_block = draw.pick<std::uint64_t>({0, 1024});
+  machine.compute->register_unit = 32 * draw.pick<std::uint32_t>({1, 2, 4, 8, 16});
+  machine.compute->shared_unit = draw.pick<std::uint32_t>({64, 128, 256, 512});
+  machine.compute->timer_step_ns = draw.pick<double>({1, 32, 1000});
+  machine.compute->clock_step_cycles = draw.pick<double>({1, 2, 4});
+  machine.compute->side_cycles = draw.uniform(0, 80);
+  const auto device = sim::make_sim_device(machine, seed);
+  DiscoverOptions options;
+  options.elements = {"registers", "clocks", "control"};
+  options.full = true;
+  const Topology found = discover(*device, options);
+  std::vector<std::string> wrong;
+  const auto expect = [&](const char* element, const char* attribute, double truth, double error) {
+    const Attribute* value = found.find_attribute(element, attribute);
+    if (value == nullptr || !value->available() || !value->flags.empty()) return;
+    const double number = value->number().value_or(0);
+    if (std::abs(number - truth) > error) {
+      wrong.push_back(fmt::format("seed {}: {}.{} {} for {}", seed, element, attribute, number, truth));
+    }
+  };
+  expect("registers", "register_unit", machine.compute->register_unit, 0);
+  expect("registers", "shared_unit", machine.compute->shared_unit, 0);
+  expect("registers", "schedulers", schedulers, 0);
+  expect("registers", "resident_blocks", static_cast<double>(*machine.info.max_blocks_per_sm), 0);
+  expect("clocks", "timer_step", machine.compute->timer_step_ns, 0);
+  expect("clocks", "clock_step", machine.compute->clock_step_cycles, 0);
+  const Attribute* file = found.find_attribute("registers", "register_file");
+  if (file != nullptr && file->low) {
+    const double bytes = 4.0 * static_cast<double>(*machine.info.registers_per_sm);
+    if (bytes < *file->low || bytes > *file->high) wrong.push_back(fmt::format("seed {}: register file", seed));
+  }
+  return wrong;
+}
+
+TEST(OperationTruth, WhatAnSmHoldsOfRandomMachines) {
+  std::vector<std::string> wrong;
+  judge_seeds(first_seed(), std::min<std::uint64_t>(machines_wanted(), 200), wrong_units,
+              [&](const std::vector<std::string>& some) { wrong.insert(wrong.end(), some.begin(), some.end()); });
+  for (std::size_t i = 0; i < std::min<std::size_t>(wrong.size(), 20); ++i) ADD_FAILURE() << wrong[i];
+}
+
+// Section IV-D and Figure 9: a barrier of one warp takes 20 clocks, and registers are given in units of 4 to 64
+// threads.
+TEST(OperationTruth, WongsBarrierAndRegistersComeOut) {
+  const auto device = sim::make_sim_device(sim::parse_machine(*sim::builtin_machine("gt200")), 1);
+  DiscoverOptions options;
+  options.elements = {"control", "registers"};
+  options.full = true;
+  const Topology found = discover(*device, options);
+  const auto number = [&](const char* element, const char* attribute) {
+    return found.find_attribute(element, attribute)->number().value_or(0);
+  };
+  EXPECT_NEAR(number("control", "barrier_latency"), 20, 1);
+  EXPECT_EQ(number("registers", "register_unit"), 4 * 64);
+  EXPECT_EQ(number("registers", "register_file"), 16384 * 4);
+  EXPECT_EQ(number("registers", "schedulers"), 1);
 }
 
 // Tables III and IV. 16 warps are the 512 threads of a block there.

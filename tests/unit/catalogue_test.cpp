@@ -50,6 +50,12 @@ TEST(Catalogue, UnitsAreThoseOfTheQuantity) {
       case Quantity::kBandwidth:
         EXPECT_EQ(attribute.unit, "B/s") << attribute.name;
         break;
+      case Quantity::kRate:
+        EXPECT_TRUE(attribute.unit == "FLOP/s" || attribute.unit == "OP/s") << attribute.name;
+        break;
+      case Quantity::kTime:
+        EXPECT_EQ(attribute.unit, "ns") << attribute.name;
+        break;
       case Quantity::kFrequency:
         EXPECT_EQ(attribute.unit, "MHz") << attribute.name;
         break;
@@ -66,7 +72,7 @@ TEST(Catalogue, EveryElementIsOfSomeVendorAndHasSomething) {
   for (const ElementInfo& element : element_catalogue()) {
     std::size_t cells = 0;
     for (const Vendor vendor : kVendors) {
-      for (const AttributeInfo& attribute : memory_attributes()) {
+      for (const AttributeInfo& attribute : element_attributes()) {
         cells += coverage_of(vendor, element.id, attribute.id) != Coverage::kNotApplicable ? 1 : 0;
       }
     }
@@ -75,7 +81,7 @@ TEST(Catalogue, EveryElementIsOfSomeVendorAndHasSomething) {
 }
 
 TEST(Catalogue, EveryAttributeOfMemoryIsCoveredSomewhere) {
-  for (const AttributeInfo& attribute : memory_attributes()) {
+  for (const AttributeInfo& attribute : element_attributes()) {
     const bool covered = std::ranges::any_of(element_catalogue(), [&](const ElementInfo& element) {
       return std::ranges::any_of(kVendors, [&](Vendor vendor) {
         return coverage_of(vendor, element.id, attribute.id) != Coverage::kNotApplicable;
@@ -121,7 +127,7 @@ TEST(Catalogue, CachesOfOneSpaceHaveADepthEach) {
 TEST(Steps, EveryCoveredCellHasExactlyOne) {
   for (const Vendor vendor : kVendors) {
     for (const ElementInfo* element : elements_of(vendor)) {
-      for (const AttributeInfo& attribute : memory_attributes()) {
+      for (const AttributeInfo& attribute : element_attributes()) {
         if (coverage_of(vendor, element->id, attribute.id) == Coverage::kNotApplicable) continue;
         const auto steps = std::ranges::count_if(measure_steps(), [&](const Step& step) {
           return step.kind == element->kind && step.attribute == attribute.id;

@@ -60,6 +60,7 @@ GPUTOPO_SAME(module_get_function, cuModuleGetFunction);
 GPUTOPO_SAME(module_get_global, cuModuleGetGlobal);
 GPUTOPO_SAME(func_set_cache_config, cuFuncSetCacheConfig);
 GPUTOPO_SAME(func_set_attribute, cuFuncSetAttribute);
+GPUTOPO_SAME(func_get_attribute, cuFuncGetAttribute);
 GPUTOPO_SAME(occupancy_max_active_blocks, cuOccupancyMaxActiveBlocksPerMultiprocessor);
 GPUTOPO_SAME(launch_kernel, cuLaunchKernel);
 GPUTOPO_SAME(launch_kernel_ex, cuLaunchKernelEx);

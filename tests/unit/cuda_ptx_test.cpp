@@ -104,6 +104,9 @@ std::string ptxas() {
   return found.substr(0, found.find('\n'));
 }
 
+// In the names of tests: without it, the bytes.
+[[maybe_unused]] void PrintTo(const PtxTarget& target, std::ostream* out) { *out << "sm_" << target.sm; }
+
 class Assembled : public ::testing::TestWithParam<PtxTarget> {
  protected:
   void SetUp() override {
@@ -119,6 +122,9 @@ class Assembled : public ::testing::TestWithParam<PtxTarget> {
   }
 
   [[nodiscard]] std::string arch() const { return "sm_" + std::to_string(GetParam().sm); }
+
+  // That each kernel takes which was assembled.
+  [[nodiscard]] const std::vector<int>& registers() const { return registers_; }
 
   // Of the text: "sm_90a".
   static std::string target_of(const std::string& ptx) {
@@ -139,6 +145,10 @@ class Assembled : public ::testing::TestWithParam<PtxTarget> {
     std::string entry;
     for (std::string line; std::getline(lines, line);) {
       if (line.find("Compiling entry") != std::string::npos) entry = line;
+      constexpr std::string_view kUsed = "Used ";
+      if (const std::size_t used = line.find(kUsed); used != std::string::npos) {
+        registers_.push_back(std::stoi(line.substr(used + kUsed.size())));
+      }
       if (may_spill || line.find("spill stores") == std::string::npos) continue;
       EXPECT_THAT(line, HasSubstr(" 0 bytes spill stores, 0 bytes spill loads")) << entry;
     }
@@ -146,6 +156,7 @@ class Assembled : public ::testing::TestWithParam<PtxTarget> {
   }
 
  private:
+  std::vector<int> registers_;
   std::filesystem::path folder_;
 };
 
@@ -380,6 +391,21 @@ TEST_P(Assembled, CodeKernelsAreStraight) {
   constexpr std::size_t kNear = 48;
   const auto reads_clock = [](const MachineInstruction& i) { return i.opcode == kReadClock; };
   EXPECT_TRUE(std::any_of(code.begin() + first - kNear, code.begin() + first, reads_clock));
+}
+
+// Each value that a thread is to keep takes a register, beside the kernel's own; the compiler leaves some numbers out.
+TEST_P(Assembled, OccupancyKernelsKeepTheirRegisters) {
+  std::vector<std::uint32_t> counts(57);
+  std::iota(counts.begin(), counts.end(), 8u);
+  counts.push_back(kMaxOccupancyRegisters);
+  assemble(generate_occupancy_ptx(GetParam(), counts));
+  ASSERT_EQ(registers().size(), counts.size());
+  std::vector<int> sorted = registers();
+  std::ranges::sort(sorted);
+  for (std::size_t i = 0; i < counts.size(); ++i) {
+    EXPECT_GT(sorted[i], static_cast<int>(counts[i]));
+    EXPECT_LE(sorted[i], static_cast<int>(counts[i]) + 28);
+  }
 }
 
 // What the compiler makes of each operation is one instruction at least: it merges none and leaves none out.

@@ -38,6 +38,10 @@ const std::vector<Kind>& kinds() {
                                            {"instruction caches", ElementKind::kCodeCache},
                                            {"clusters", ElementKind::kClusterPath},
                                            {"bulk copies", ElementKind::kCopyPath},
+                                           {"registers", ElementKind::kRegisters},
+                                           {"clocks", ElementKind::kClocks},
+                                           {"control", ElementKind::kControl},
+                                           {"peaks", ElementKind::kPeaks},
                                            {"device", std::nullopt, AttributeGroup::kDevice},
                                            {"compute units", std::nullopt, AttributeGroup::kCompute},
                                            {"operations", std::nullopt, AttributeGroup::kOperation}};
@@ -62,7 +66,7 @@ std::set<Cell> cells_of_catalogue() {
   }
   for (const AttributeInfo& attribute : attribute_catalogue()) {
     const std::string name(attribute.name);
-    if (attribute.group != AttributeGroup::kMemory) cells.emplace(name, name_of(attribute.group));
+    if (attribute.group < AttributeGroup::kMemory) cells.emplace(name, name_of(attribute.group));
     for (const ElementInfo& element : element_catalogue()) {
       const bool covered = std::ranges::any_of(std::vector{Vendor::kNvidia, Vendor::kAmd}, [&](Vendor vendor) {
         return coverage_of(vendor, element.id, attribute.id) != Coverage::kNotApplicable;

@@ -53,7 +53,9 @@ TEST(Operations, HaveNamesOfTheirOwn) {
 // A chain: each reads the result before, and writes a result.
 TEST(Operations, WaitForTheOneBefore) {
   for (const OperationInfo& operation : operation_catalogue()) {
-    EXPECT_THAT(std::string(operation.ptx), HasSubstr("$x")) << operation.name;
+    // What warps do together adds to its result.
+    const char* before = warps_together(operation.type) > 1 ? "$d" : "$x";
+    EXPECT_THAT(std::string(operation.ptx), HasSubstr(before)) << operation.name;
     EXPECT_THAT(std::string(operation.ptx), HasSubstr("$d")) << operation.name;
     EXPECT_EQ(operation.ptx.back(), ';') << operation.name;
     if (operation.cdna.empty()) continue;
@@ -68,10 +70,13 @@ TEST(OperationKernels, HoldEachOperationOfARound) {
     const std::string ptx = cuda::generate_operation_ptx(kHopper, std::vector{shape});
     EXPECT_THAT(ptx, HasSubstr(fmt::format(".visible .entry {}(", shape.kernel_name())));
     EXPECT_THAT(ptx, Not(HasSubstr("$"))) << operation.name;
-    // A round's own instructions are those of the operations and three of the loop.
+    // A round's own instructions are those of the operations and three of the loop, and a fence of what is
+    // asynchronous.
     const std::string form(operation.ptx);
     const std::string round = round_of(ptx, 1);
-    EXPECT_EQ(count(round, ";") - 1, shape.operations() * count(form, ";") + 2) << operation.name;
+    EXPECT_EQ(count(round, ";") - 1,
+              shape.operations() * count(form, ";") + (warps_together(operation.type) > 1 ? 3 : 2))
+        << operation.name;
   }
 }
 

@@ -129,6 +129,16 @@ void fit(OperationProgram& program, OperationResult& result) {
   for (std::uint32_t& sm : result.sms) sm %= 132;
 }
 
+void fit(OccupancyProgram& program, OccupancyResult& result) {
+  result.sms.resize(result.sms.size() + 1);
+  for (std::uint32_t& sm : result.sms) sm %= 132;
+  result.resident.resize(result.sms.size());
+  for (auto* column : {&result.timer_ns, &result.clock_cycles, &result.timer_step_ns, &result.clock_read_cycles,
+                       &result.clock_step_cycles}) {
+    column->resize(program.clocks ? result.sms.size() : 0, 0.1);
+  }
+}
+
 void fit(const StreamProgram&, const StreamResult&) {}
 void fit(const AccessProgram&, AccessResult& result) { result.blocks = result.blocks % 132 + 1; }
 

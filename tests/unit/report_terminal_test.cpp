@@ -193,7 +193,7 @@ TEST(TextTable, WrapsUnderItsLead) {
 TEST(CoverageTable, HasEveryElementAndAttribute) {
   const std::string text = coverage_table();
   for (const ElementInfo& element : element_catalogue()) EXPECT_THAT(text, HasSubstr(std::string(element.name)));
-  for (const std::string& name : memory_attribute_names()) EXPECT_THAT(text, HasSubstr("\n" + name + " "));
+  for (const std::string& name : element_attribute_names()) EXPECT_THAT(text, HasSubstr("\n" + name + " "));
   for (const Vendor vendor : kAllVendors) EXPECT_THAT(text, HasSubstr(std::string(to_string(vendor)) + " "));
   EXPECT_THAT(text, HasSubstr("api+measured"));
 }

@@ -24,8 +24,10 @@ struct OperationProgram {
   std::optional<OperationId> beside;
   std::uint32_t streams = 1;  // chains of a warp, which do not wait for one another; their operations take turns
   std::uint32_t warps = 1;    // of a block
-  bool every_sm = false;      // a block on every SM, all together; else one block
-  std::uint32_t rounds = 1;   // timed, after one that is not
+  // Groups of lanes of a warp that do each round's operations apart, each on a side of a branch of its own.
+  std::uint32_t sides = 1;
+  bool every_sm = false;     // a block on every SM, all together; else one block
+  std::uint32_t rounds = 1;  // timed, after one that is not
   friend bool operator==(const OperationProgram&, const OperationProgram&) = default;
 };
 
@@ -33,12 +35,13 @@ inline constexpr std::uint32_t kMaxOperationStreams = 8;
 inline constexpr std::uint32_t kMaxOperationWarps = 32;
 // Of operations that warps do together: each lane has hundreds of registers.
 inline constexpr std::uint32_t kMaxWarpgroupWarps = 8;
+inline constexpr std::uint32_t kMaxOperationSides = 32;
 inline constexpr std::uint32_t kMaxOperationRounds = 1u << 16;
 
 // Whether an operation of it is a sequence of instructions on every GPU, or one that may take hundreds of cycles.
 [[nodiscard]] bool has_sequences(const OperationProgram& program);
-// Of one warp, all of its chains together. What the loop adds is to vanish beside them, and they are to fit the nearest
-// instruction cache: fewer of what is a sequence of instructions.
+// Of one side of a warp, all of its chains together. What the loop adds is to vanish beside them, and they are to fit
+// the nearest instruction cache: fewer of what is a sequence of instructions.
 [[nodiscard]] std::uint32_t operations_per_round(const OperationProgram& program);
 
 struct OperationResult {

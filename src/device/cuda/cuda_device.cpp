@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include "device/cuda/cluster_runner.h"
+#include "device/cuda/occupancy_runner.h"
 #include "device/cuda/operation_modules.h"
 #include "device/cuda/operation_ptx.h"
 #include "device/cuda/program_modules.h"
@@ -23,6 +24,7 @@ struct Nvidia {
   using AccessKernels = AccessModule;
   using Clusters = ClusterRunner;
   using OperationKernels = OperationModules;
+  using Occupancies = OccupancyRunner;
 
   static std::string native_code(const Gpu& gpu, const ChaseProgram&) { return generate_chase_ptx(gpu.target()); }
   static std::string native_code(const Gpu& gpu, const StreamProgram& program) {
@@ -32,6 +34,9 @@ struct Nvidia {
   static std::string native_code(const Gpu& gpu, const AccessProgram&) { return generate_access_ptx(gpu.target()); }
   static std::string native_code(const Gpu& gpu, const ClusterProgram&) {
     return generate_cluster_ptx(cluster_target(gpu.target(), gpu.driver()->version()));
+  }
+  static std::string native_code(const Gpu& gpu, const OccupancyProgram& program) {
+    return generate_occupancy_ptx(gpu.target(), std::vector{program.registers});
   }
   static std::string native_code(const Gpu& gpu, const OperationProgram& program) {
     return generate_operation_ptx(operation_target(gpu.target(), gpu.driver()->version()),

@@ -83,6 +83,7 @@ enum class DeviceAttribute : int {
 
 // CUfunction_attribute.
 enum class FunctionAttribute : int {
+  kRegisters = 4,
   kMaxDynamicSharedBytes = 8,
   kPreferredSharedCarveOut = 9,
   kNonPortableClusterSizeAllowed = 14,
@@ -194,6 +195,7 @@ struct LaunchConfig {
 // The same for functions that older drivers lack or name otherwise; null where they are missing.
 #define GPUTOPO_CUDA_OPTIONAL_FUNCTIONS(X)                                                                            \
   X(func_set_attribute, "cuFuncSetAttribute", Status(FunctionHandle, FunctionAttribute, int))                         \
+  X(func_get_attribute, "cuFuncGetAttribute", Status(int*, FunctionAttribute, FunctionHandle))                        \
   X(occupancy_max_active_blocks, "cuOccupancyMaxActiveBlocksPerMultiprocessor",                                       \
     Status(int*, FunctionHandle, int, std::size_t))                                                                   \
   X(launch_kernel_ex, "cuLaunchKernelEx", Status(const LaunchConfig*, FunctionHandle, void**, void**))                \

@@ -225,20 +225,47 @@ void use_results(PtxText& text, const OperationShape& shape) {
   text.line("@%lost {} LOST;", kLeave);
 }
 
+// A straight line of a round.
+void line_of(PtxText& text, const OperationShape& shape, std::uint32_t operations) {
+  for (std::uint32_t i = 0; i < operations; ++i) operation(text, shape, i % shape.streams, i / shape.streams);
+}
+
+// The same for each group of lanes apart, and all lanes together again.
+void sides(PtxText& text, const OperationShape& shape, std::uint32_t operations) {
+  for (std::uint32_t side = 0; side < shape.sides; ++side) {
+    text.line("setp.ne.u32 %other_side, %side, {};", side);
+    text.line("@%other_side bra SIDE_{};", side);
+    line_of(text, shape, operations);
+    text.line("SIDE_{}:", side);
+  }
+  text.line("bar.warp.sync 0xffffffff;");
+}
+
 void operation_kernel(PtxText& text, const std::string& name, const OperationShape& shape, std::uint32_t operations) {
   prologue(text, name, of_warpgroup(shape) ? kMaxWarpgroupWarps : kMaxOperationWarps);
   load_fixed(text, info_of(shape.operation).type, 0);
   if (shape.beside) load_fixed(text, info_of(*shape.beside).type, 1);
   if (of_warpgroup(shape)) fill_factors(text);
   for (std::uint32_t stream = 0; stream < shape.streams; ++stream) begin_chain(text, shape, stream);
+  if (shape.sides > 1) {
+    text.line(".reg .pred %other_side;");
+    text.line(".reg .b32 %side;");
+    text.line("and.b32 %side, %lane, {};", shape.sides - 1);
+  }
   const auto round = [&] {
-    // What warps do together is asynchronous: it is waited for once a round.
     if (of_warpgroup(shape)) text.line("wgmma.fence.sync.aligned;");
-    for (std::uint32_t i = 0; i < operations; ++i) operation(text, shape, i % shape.streams, i / shape.streams);
-    if (of_warpgroup(shape)) text.line("wgmma.commit_group.sync.aligned;\nwgmma.wait_group.sync.aligned 0;");
+    if (shape.sides > 1) {
+      sides(text, shape, operations);
+    } else {
+      line_of(text, shape, operations);
+    }
   };
-  two_phases(
-      text, round, [&] { use_results(text, shape); }, kLeave);
+  const auto wait = [&] {
+    // What warps do together is asynchronous: all rounds of it are waited for at once.
+    if (of_warpgroup(shape)) text.line("wgmma.commit_group.sync.aligned;\nwgmma.wait_group.sync.aligned 0;");
+    use_results(text, shape);
+  };
+  two_phases(text, round, wait, kLeave);
   chain_lost(text);
   write_warp_record(text, "%first_lane");
   text.line("LEAVE:");

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <string>
 
 #include "gputopo/program.h"
@@ -88,5 +89,9 @@ struct StreamParameters {
 [[nodiscard]] std::string cluster_kernel_name(ClusterOp op);
 [[nodiscard]] PtxTarget cluster_target(const PtxTarget& target, int driver_version);
 [[nodiscard]] std::string generate_cluster_ptx(const PtxTarget& target);
+
+// A module with a kernel for each number of registers that threads are to keep (OccupancyParameters).
+[[nodiscard]] std::string occupancy_kernel_name(std::uint32_t registers);
+[[nodiscard]] std::string generate_occupancy_ptx(const PtxTarget& target, std::span<const std::uint32_t> registers);
 
 }  // namespace gputopo::cuda

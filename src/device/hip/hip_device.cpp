@@ -21,6 +21,16 @@ struct NoClusters {
   [[nodiscard]] static ProgramResult run(const ClusterProgram& program) { check(program); }
 };
 
+class NoOccupancies {
+ public:
+  explicit NoOccupancies(Gpu&) {}
+  [[noreturn]] static void check(const OccupancyProgram&) {
+    throw NotSupportedError("gputopo has no kernel for AMD GPUs that tells how many blocks a CU holds");
+  }
+  static void prepare(std::span<const Program>) {}
+  [[nodiscard]] static ProgramResult run(const OccupancyProgram& program) { check(program); }
+};
+
 // See launch::LaunchDevice.
 struct Amd {
   using Gpu = hip::Gpu;
@@ -29,6 +39,7 @@ struct Amd {
   using AccessKernels = AccessModule;
   using Clusters = NoClusters;
   using OperationKernels = OperationModules;
+  using Occupancies = NoOccupancies;
 
   static std::string native_code(const Gpu& gpu, const ChaseProgram&) { return generate_chase_source(gpu.target()); }
   static std::string native_code(const Gpu& gpu, const StreamProgram& program) {
@@ -39,6 +50,7 @@ struct Amd {
   }
   static std::string native_code(const Gpu& gpu, const AccessProgram&) { return generate_access_source(gpu.target()); }
   static std::string native_code(const Gpu&, const ClusterProgram&) { return {}; }
+  static std::string native_code(const Gpu&, const OccupancyProgram&) { return {}; }
   static std::string native_code(const Gpu& gpu, const OperationProgram& program) {
     const launch::OperationShape shape = launch::shape_of(program);
     if (shape.operation_of(0).cdna.empty() || shape.operation_of(shape.streams - 1).cdna.empty()) return {};

@@ -32,7 +32,9 @@ void OperationModules::prepare(std::span<const OperationShape> shapes) {
   std::vector<OperationShape> missing;
   for (const OperationShape& shape : shapes) {
     if (kernels_.contains(shape)) continue;
-    if (has_text(shape)) {
+    if (shape.sides > 1) {
+      kernels_[shape].code.refusal = "gputopo has no kernel for AMD GPUs whose lanes part";
+    } else if (has_text(shape)) {
       missing.push_back(shape);
     } else {
       kernels_[shape].code.refusal = "AMD GPUs have no one instruction for it";

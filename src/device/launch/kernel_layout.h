@@ -183,6 +183,27 @@ struct WarpRecord {
   std::uint64_t timer_cycles;
 };
 
+// What the first thread of a block of an occupancy program saw of the clocks: the timer that all SMs share right after
+// it moved, the SM's clock then, the smallest moves of both, UINT64_MAX for none, and the bits that readings of the
+// clock had together.
+struct ClockRecord {
+  std::uint64_t timer;
+  std::uint64_t cycles;
+  std::uint64_t timer_step;
+  std::uint64_t clock_read;
+  std::uint64_t clock_bits;
+};
+
+// Parameters of the kernels that run occupancy programs.
+struct OccupancyParameters {
+  std::uint64_t operands = 0;       // address of kOccupancyOperands words
+  std::uint64_t records = 0;        // one BlockRecord a block
+  std::uint64_t clock_records = 0;  // one ClockRecord a block
+  std::uint32_t stay_cycles = 0;
+  std::uint32_t never = 0;  // kNever
+};
+inline constexpr std::uint32_t kOccupancyOperands = 64;
+
 // What an access kernel leaves in BlockRecord::error.
 inline constexpr std::uint32_t kChainLost = 1;     // a link led out of the working set, or a copy did not arrive
 inline constexpr std::uint32_t kStartedApart = 2;  // the other blocks did not come in time

@@ -20,9 +20,9 @@
 namespace gputopo::launch {
 
 // `Vendor`: what is a vendor's own. Types Gpu (a ChaseGpu), Streams (see StreamRunner), CodeKernel (a CodeGpu),
-// AccessKernels (an AccessGpu), OperationKernels (an OperationGpu) and Clusters (which checks cluster programs before
-// anything of a batch runs, and runs them); and native_code(gpu, program) for each kind of program. What this misses of
-// a new kind does not compile.
+// AccessKernels (an AccessGpu), OperationKernels (an OperationGpu) and Clusters and Occupancies (which check programs
+// of their kinds before anything of a batch runs, and run them); and native_code(gpu, program) for each kind of
+// program. What this misses of a new kind does not compile.
 template <typename Vendor>
 class LaunchDevice : public Device {
  public:
@@ -37,7 +37,8 @@ class LaunchDevice : public Device {
         accesses_(gpu_, access_kernels_),
         clusters_(gpu_),
         operation_kernels_(gpu_),
-        operations_(gpu_, operation_kernels_) {}
+        operations_(gpu_, operation_kernels_),
+        occupancies_(gpu_) {}
 
   [[nodiscard]] const DeviceInfo& info() const override { return gpu_.info(); }
 
@@ -52,6 +53,7 @@ class LaunchDevice : public Device {
       if (const auto* chase = std::get_if<ChaseProgram>(&programs[i])) chases.push_back({chase, &results[i]});
     }
     operations_.prepare(programs);
+    occupancies_.prepare(programs);
     gpu_.wake();
     chases_.run(chases);
     for (std::size_t i = 0; i < programs.size(); ++i) {
@@ -87,6 +89,7 @@ class LaunchDevice : public Device {
   void check(const AccessProgram&) const {}
   void check(const ClusterProgram& program) const { clusters_.check(program); }
   void check(const OperationProgram&) const {}
+  void check(const OccupancyProgram& program) const { occupancies_.check(program); }
 
   void run_alone(const ChaseProgram&, ProgramResult&) {}  // has run, beside others
   void run_alone(const StreamProgram& program, ProgramResult& result) { result = streams_.run(program); }
@@ -94,6 +97,7 @@ class LaunchDevice : public Device {
   void run_alone(const AccessProgram& program, ProgramResult& result) { result = accesses_.run(program); }
   void run_alone(const ClusterProgram& program, ProgramResult& result) { result = clusters_.run(program); }
   void run_alone(const OperationProgram& program, ProgramResult& result) { result = operations_.run(program); }
+  void run_alone(const OccupancyProgram& program, ProgramResult& result) { result = occupancies_.run(program); }
 
   typename Vendor::Gpu gpu_;
   ChaseRunner chases_;
@@ -105,6 +109,7 @@ class LaunchDevice : public Device {
   typename Vendor::Clusters clusters_;
   typename Vendor::OperationKernels operation_kernels_;
   OperationRunner operations_;
+  typename Vendor::Occupancies occupancies_;
 };
 
 }  // namespace gputopo::launch

@@ -18,11 +18,12 @@ std::string OperationShape::kernel_name() const {
   std::string name = fmt::format("operation_{}", to_string(operation));
   if (beside) name += fmt::format("_{}", to_string(*beside));
   std::ranges::replace(name, '.', '_');
-  return fmt::format("{}_{}", name, streams);
+  name = fmt::format("{}_{}", name, streams);
+  return sides == 1 ? name : fmt::format("{}_sides_{}", name, sides);
 }
 
 std::uint32_t OperationShape::operations() const {
-  return operations_per_round({.operation = operation, .beside = beside, .streams = streams});
+  return operations_per_round({.operation = operation, .beside = beside, .streams = streams, .sides = sides});
 }
 
 const OperationInfo& OperationShape::operation_of(std::uint32_t stream) const {
@@ -30,7 +31,7 @@ const OperationInfo& OperationShape::operation_of(std::uint32_t stream) const {
 }
 
 OperationShape shape_of(const OperationProgram& program) {
-  return {program.operation, program.beside, program.streams};
+  return {program.operation, program.beside, program.streams, program.sides};
 }
 
 std::uint32_t results_kept(OperandType type) { return warps_together(type) > 1 ? 1 : kResultsKept; }

@@ -16,11 +16,12 @@ struct OperationShape {
   OperationId operation = OperationId::kAddF32;
   std::optional<OperationId> beside;
   std::uint32_t streams = 1;
+  std::uint32_t sides = 1;
   auto operator<=>(const OperationShape&) const = default;
 
-  // "operation_fma_f32_1", "operation_fma_f32_mul_f32_2"
+  // "operation_fma_f32_1", "operation_fma_f32_mul_f32_2", "operation_fma_f32_1_sides_4"
   [[nodiscard]] std::string kernel_name() const;
-  // Of a round of one warp, of all chains together.
+  // Of a round of one side of a warp, of all chains together.
   [[nodiscard]] std::uint32_t operations() const;
   // That of a chain.
   [[nodiscard]] const OperationInfo& operation_of(std::uint32_t stream) const;

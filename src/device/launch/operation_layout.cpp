@@ -84,7 +84,7 @@ OperationOperands operands_of(OperandType type) {
 
 void check_duration(const OperationProgram& program) {
   const double most_cycles = (has_sequences(program) ? kCyclesPerSequence : kCyclesPerOperation) *
-                             operations_per_round(program) * program.warps *
+                             operations_per_round(program) * program.warps * program.sides *
                              (static_cast<double>(program.rounds) + kWarmRounds);
   if (most_cycles <= kMaxLaunchCycles) return;
   throw UsageError(fmt::format(

@@ -88,6 +88,23 @@ void Limits::check(const OperationProgram& program) const {
   }
 }
 
+void Limits::check(const OccupancyProgram& program) const {
+  if (!info_.max_threads_per_sm || !info_.max_blocks_per_sm) {
+    refuse_silent(spec_, "device", "how many threads and blocks an SM holds");
+  }
+  if (!spec_.compute) refuse_silent(spec_, "compute", "what computes");
+  if (program.registers > 0 && (spec_.compute->register_unit == 0 || !info_.registers_per_sm)) {
+    refuse_silent(spec_, "compute.register_unit", "in what steps warps are given registers");
+  }
+  if (program.shared_bytes > 0 && spec_.compute->shared_unit == 0) {
+    refuse_silent(spec_, "compute.shared_unit", "in what steps blocks are given shared memory");
+  }
+  if (program.clocks && spec_.compute->timer_step_ns <= 0) {
+    refuse_silent(spec_, "compute.timer_step_ns", "in what steps the global timer moves");
+  }
+  check_shared(program.shared_bytes);
+}
+
 std::uint64_t Limits::carve_out_for(const ChaseProgram& program) const {
   return carve_out_with(std::max(program.shared_carve_out_bytes, shared_bytes_of(program)));
 }
@@ -107,6 +124,7 @@ std::uint64_t Limits::carve_out_for(const AccessProgram& program) const {
 // The largest, so that no SM has room for a second block.
 std::uint64_t Limits::carve_out_for(const ClusterProgram&) const { return carve_out_with(UINT64_MAX); }
 
+std::uint64_t Limits::carve_out_for(const OccupancyProgram&) const { return carve_out_with(UINT64_MAX); }
 std::uint64_t Limits::carve_out_for(const OperationProgram&) const { return carve_out_with(0); }
 
 void Limits::check_space(Space space) const {

@@ -205,6 +205,13 @@ struct ComputeSpec {
   double issue_cycles = 1;       // of a scheduler for each instruction
   double loop_cycles = 0;        // of a warp for each round, beyond its operations
   std::uint32_t instruction_bytes = 16;
+  double side_cycles = 0;                    // of each further side of a branch, beyond its operations
+  std::uint32_t register_unit = 0;           // registers that a warp is given are a multiple of it; 0: not known
+  std::uint32_t shared_unit = 0;             // bytes of shared memory that a block is given are; 0: not known
+  double timer_step_ns = 0;                  // of the timer that all SMs share; 0: not known
+  double clock_step_cycles = 1;              // of an SM's clock
+  double clock_read_cycles = 1;              // from one reading to the next
+  std::vector<double> clock_offsets_cycles;  // of each SM's clock; empty: they agree
   std::map<std::string, PipeSpec> pipes;
   std::map<std::string, OperationSpec> operations;  // by their names (operations.def)
 };

@@ -194,6 +194,13 @@ void visit_fields(Object& compute, Visit&& visit) {
   visit("issue_cycles", compute.issue_cycles, Presence::kOptional);
   visit("loop_cycles", compute.loop_cycles, Presence::kOptional);
   visit("instruction_bytes", compute.instruction_bytes, Presence::kOptional);
+  visit("side_cycles", compute.side_cycles, Presence::kOptional);
+  visit("register_unit", compute.register_unit, Presence::kOptional);
+  visit("shared_unit", compute.shared_unit, Presence::kOptional);
+  visit("timer_step_ns", compute.timer_step_ns, Presence::kOptional);
+  visit("clock_step_cycles", compute.clock_step_cycles, Presence::kOptional);
+  visit("clock_read_cycles", compute.clock_read_cycles, Presence::kOptional);
+  visit("clock_offsets_cycles", compute.clock_offsets_cycles, Presence::kOptional);
   visit("pipes", compute.pipes, Presence::kRequired);
   visit("operations", compute.operations, Presence::kRequired);
 }

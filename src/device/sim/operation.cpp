@@ -53,8 +53,9 @@ OperationResult simulate_operation(const ComputeSpec& compute, const DeviceInfo&
     instructions += operations / program.streams * chains.back()->instructions;
   }
   const double warps = std::ceil(static_cast<double>(program.warps) / compute.schedulers);
-  const double cycles = program.rounds * round_cycles(compute, chains, operations, warps, info.warp_size);
-  OperationResult result{.code_bytes = instructions * compute.instruction_bytes,
+  const double of_side = round_cycles(compute, chains, operations, warps, info.warp_size);
+  const double cycles = program.rounds * (program.sides * of_side + (program.sides - 1) * compute.side_cycles);
+  OperationResult result{.code_bytes = program.sides * instructions * compute.instruction_bytes,
                          .instruction_bytes = static_cast<double>(compute.instruction_bytes)};
   for (std::uint32_t sm = 0; sm < (program.every_sm ? info.sm_count : 1); ++sm) {
     // A round is timed as a whole, so that noise comes to it as to one load.

@@ -16,6 +16,7 @@
 #include "device/sim/limits.h"
 #include "device/sim/machine.h"
 #include "device/sim/noise.h"
+#include "device/sim/occupancy.h"
 #include "device/sim/operation.h"
 #include "device/sim/simulator.h"
 #include "device/sim/slices.h"
@@ -195,6 +196,10 @@ class SimDevice : public Device {
     if (!run.noise.takes_turns()) return result;
     for (double& cycles : result.cycles) cycles += run.noise.other_turn(cycles);
     return result;
+  }
+
+  [[nodiscard]] OccupancyResult simulate(const OccupancyProgram& program, Run& run, Worker&) const {
+    return simulate_occupancy(spec_, info_, program, run.carve_out_bytes);
   }
 
   void add_slices(const ChaseProgram& program, const ChaseStep& step, StepResult& result) const {

@@ -24,6 +24,10 @@ struct Step {
 [[nodiscard]] std::span<const Step> tlb_steps();
 [[nodiscard]] std::span<const Step> code_steps();
 [[nodiscard]] std::span<const Step> cluster_steps();
+[[nodiscard]] std::span<const Step> unit_steps();
+
+// Of all peaks, for they are measured together.
+[[nodiscard]] std::vector<OperationId> peak_operations();
 
 // All of them.
 [[nodiscard]] const std::vector<Step>& measure_steps();

@@ -461,6 +461,13 @@ Status cuFuncSetCacheConfig(FunctionHandle, CacheConfig) {
   GPUTOPO_MAY_BE_HOSTILE();
   return kSuccess;
 }
+
+Status cuFuncGetAttribute(int* value, FunctionAttribute, FunctionHandle) {
+  GPUTOPO_MAY_BE_HOSTILE(value);
+  constexpr int kRegisters = 32;
+  *value = kRegisters;
+  return kSuccess;
+}
 Status cuFuncSetAttribute(FunctionHandle, FunctionAttribute, int) {
   GPUTOPO_MAY_BE_HOSTILE();
   return kSuccess;

@@ -1,0 +1,121 @@
+// What computes: registers and warps, clocks, branches and barriers, peaks of arithmetic.
+#include <algorithm>
+#include <span>
+#include <vector>
+
+#include "discover/measure/step.h"
+#include "probe/control.h"
+#include "probe/operation.h"
+
+namespace gputopo {
+namespace {
+
+Attribute resident_warps(Context& context, const ElementInfo&) {
+  probe::Lab lab = context.lab();
+  return probe::measure_resident_warps(lab);
+}
+Attribute resident_blocks(Context& context, const ElementInfo&) {
+  probe::Lab lab = context.lab();
+  return probe::measure_resident_blocks(lab);
+}
+Attribute register_file(Context& context, const ElementInfo&) { return context.registers().file; }
+Attribute register_unit(Context& context, const ElementInfo&) { return context.registers().unit; }
+Attribute shared_unit(Context& context, const ElementInfo&) {
+  probe::Lab lab = context.lab();
+  return probe::measure_shared_unit(lab);
+}
+Attribute schedulers(Context& context, const ElementInfo&) {
+  probe::Lab lab = context.lab();
+  return probe::measure_schedulers(lab);
+}
+
+Attribute clock_step(Context& context, const ElementInfo&) { return context.clocks().step; }
+Attribute timer_step(Context& context, const ElementInfo&) { return context.clocks().timer_step; }
+Attribute clock_groups(Context& context, const ElementInfo&) { return context.clocks().groups; }
+
+Attribute barrier_latency(Context& context, const ElementInfo&) {
+  probe::Lab lab = context.lab();
+  return probe::measure_barrier(lab);
+}
+Attribute divergence_cost(Context& context, const ElementInfo&) { return context.sides().cost; }
+Attribute sides_interleave(Context& context, const ElementInfo&) { return context.sides().interleave; }
+
+// The operations that a GPU may do arithmetic of a type by; the one that does most counts.
+struct PeakRow {
+  AttributeId attribute;
+  std::vector<OperationId> operations;
+};
+const std::vector<PeakRow>& peak_rows() {
+  using enum OperationId;
+  static const std::vector<PeakRow> kRows = {
+      {AttributeId::kPeakF16, {kFmaF16x2}},
+      {AttributeId::kPeakBf16, {kFmaBf16x2}},
+      {AttributeId::kPeakF32, {kFmaF32}},
+      {AttributeId::kPeakF64, {kFmaF64}},
+      {AttributeId::kPeakS32, {kMadS32}},
+      {AttributeId::kPeakU8, {kDp4aU32}},
+      {AttributeId::kPeakMatrixF16, {kMmaF32F16, kMmaSmallF32F16, kWgmmaF32F16}},
+      {AttributeId::kPeakMatrixBf16, {kMmaF32Bf16, kWgmmaF32Bf16}},
+      {AttributeId::kPeakMatrixTf32, {kMmaF32Tf32, kWgmmaF32Tf32}},
+      {AttributeId::kPeakMatrixFp8, {kMmaF32E4m3, kWgmmaF32E4m3}},
+      {AttributeId::kPeakMatrixS8, {kMmaS32S8, kWgmmaS32S8}},
+      {AttributeId::kPeakMatrixF64, {kMmaF64, kMmaLargeF64}},
+      {AttributeId::kPeakSparseF16, {kMmaSparseF32F16, kWgmmaSparseF32F16}},
+  };
+  return kRows;
+}
+
+template <AttributeId kAttribute>
+Attribute peak(Context& context, const ElementInfo&) {
+  const auto row = std::ranges::find(peak_rows(), kAttribute, &PeakRow::attribute);
+  const probe::PeakFinding* best = nullptr;
+  for (const probe::PeakFinding& finding : context.peaks()) {
+    if (std::ranges::find(row->operations, finding.operation) == row->operations.end()) continue;
+    if (best == nullptr || finding.arithmetic_per_clk > best->arithmetic_per_clk) best = &finding;
+  }
+  Attribute attribute = best->peak;
+  if (attribute.available()) attribute.unit = info_of(kAttribute).unit;
+  return attribute;
+}
+
+constexpr Step kSteps[] = {
+    {ElementKind::kRegisters, AttributeId::kSchedulers, schedulers},
+    {ElementKind::kRegisters, AttributeId::kResidentWarps, resident_warps},
+    {ElementKind::kRegisters, AttributeId::kResidentBlocks, resident_blocks},
+    {ElementKind::kRegisters, AttributeId::kRegisterFile, register_file},
+    {ElementKind::kRegisters, AttributeId::kRegisterUnit, register_unit},
+    {ElementKind::kRegisters, AttributeId::kSharedUnit, shared_unit},
+    {ElementKind::kClocks, AttributeId::kClockStep, clock_step},
+    {ElementKind::kClocks, AttributeId::kTimerStep, timer_step},
+    {ElementKind::kClocks, AttributeId::kClockGroups, clock_groups},
+    {ElementKind::kControl, AttributeId::kBarrierLatency, barrier_latency},
+    {ElementKind::kControl, AttributeId::kDivergenceCost, divergence_cost},
+    {ElementKind::kControl, AttributeId::kSidesInterleave, sides_interleave},
+    {ElementKind::kPeaks, AttributeId::kPeakF16, peak<AttributeId::kPeakF16>},
+    {ElementKind::kPeaks, AttributeId::kPeakBf16, peak<AttributeId::kPeakBf16>},
+    {ElementKind::kPeaks, AttributeId::kPeakF32, peak<AttributeId::kPeakF32>},
+    {ElementKind::kPeaks, AttributeId::kPeakF64, peak<AttributeId::kPeakF64>},
+    {ElementKind::kPeaks, AttributeId::kPeakS32, peak<AttributeId::kPeakS32>},
+    {ElementKind::kPeaks, AttributeId::kPeakU8, peak<AttributeId::kPeakU8>},
+    {ElementKind::kPeaks, AttributeId::kPeakMatrixF16, peak<AttributeId::kPeakMatrixF16>},
+    {ElementKind::kPeaks, AttributeId::kPeakMatrixBf16, peak<AttributeId::kPeakMatrixBf16>},
+    {ElementKind::kPeaks, AttributeId::kPeakMatrixTf32, peak<AttributeId::kPeakMatrixTf32>},
+    {ElementKind::kPeaks, AttributeId::kPeakMatrixFp8, peak<AttributeId::kPeakMatrixFp8>},
+    {ElementKind::kPeaks, AttributeId::kPeakMatrixS8, peak<AttributeId::kPeakMatrixS8>},
+    {ElementKind::kPeaks, AttributeId::kPeakMatrixF64, peak<AttributeId::kPeakMatrixF64>},
+    {ElementKind::kPeaks, AttributeId::kPeakSparseF16, peak<AttributeId::kPeakSparseF16>},
+};
+
+}  // namespace
+
+std::vector<OperationId> peak_operations() {
+  std::vector<OperationId> operations;
+  for (const PeakRow& row : peak_rows()) {
+    operations.insert(operations.end(), row.operations.begin(), row.operations.end());
+  }
+  return operations;
+}
+
+std::span<const Step> unit_steps() { return kSteps; }
+
+}  // namespace gputopo
