@@ -13,6 +13,8 @@ struct OperationParameters {
   // What a round adds beyond its operations at most, in cycles of a warp: a count, a comparison and a branch that is
   // taken (18 on an H200). Half of it is taken off, the interval has all of it. More: wider intervals of latencies.
   double loop_cycles = 24;
+  // What waiting once a round for asynchronous operations adds beside that at most (39 on an H100). As with the loop.
+  double wait_cycles = 72;
   // Copies of one program differ by less than this share, or something disturbed them. More: what is wrong passes.
   double steady = 0.05;
   // From this share of a machine instruction for each operation on the compiler has left none out. More: an operation

@@ -11,22 +11,28 @@ namespace {
 // Of 16 B each 8 KiB: 0.6% are what the loop adds. Sequences are up to some hundred instructions.
 constexpr std::uint32_t kInstructionsPerRound = 512;
 constexpr std::uint32_t kSequencesPerRound = 32;
+// Each takes a warpgroup a hundred cycles and more, and the compiler 10 ms.
+constexpr std::uint32_t kLargeMatricesPerRound = 64;
 
-// Also what takes a warpgroup a hundred cycles and more, and the compiler 10 ms each.
-bool is_sequence(OperationId id) {
+bool is_large_matrix(OperationId id) {
   constexpr std::uint32_t kManyRegisters = 32;
-  const OperationInfo& info = info_of(id);
-  return info.of == OperationClass::kDivision || info.of == OperationClass::kControl ||
-         registers_of(info.type) > kManyRegisters;
+  return registers_of(info_of(id).type) > kManyRegisters;
+}
+
+bool is_sequence(OperationId id) {
+  const OperationClass of = info_of(id).of;
+  return of == OperationClass::kDivision || of == OperationClass::kControl;
 }
 
 }  // namespace
 
 bool has_sequences(const OperationProgram& program) {
-  return program.sides > 1 || is_sequence(program.operation) || (program.beside && is_sequence(*program.beside));
+  return program.sides > 1 || is_sequence(program.operation) || is_large_matrix(program.operation) ||
+         (program.beside && is_sequence(*program.beside));
 }
 
 std::uint32_t operations_per_round(const OperationProgram& program) {
+  if (is_large_matrix(program.operation)) return kLargeMatricesPerRound;
   return has_sequences(program) ? kSequencesPerRound : kInstructionsPerRound;
 }
 

@@ -57,7 +57,7 @@ bool has_some_value(const Instruction& instruction) {
 std::string kind_of_peak(const OperationInfo& operation) {
   if (operation.of == OperationClass::kArithmetic) return std::string(to_string(operation.type));
   if (operation.of != OperationClass::kMatrix) return "";
-  return fmt::format("{}matrix {}", operation.name.starts_with("mma.sp.") ? "sparse " : "",
+  return fmt::format("{}matrix {}", operation.name.find("mma.sp.") != std::string_view::npos ? "sparse " : "",
                      operation.name.substr(operation.name.rfind('.') + 1));
 }
 

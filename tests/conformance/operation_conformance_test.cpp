@@ -54,7 +54,9 @@ TEST_P(DeviceConformance, AnOperationThatIsNotThereCostsNoOther) {
   on_device([](Device& device) {
     std::vector<Program> programs;
     for (const OperationInfo& operation : operation_catalogue()) {
-      programs.push_back(OperationProgram{.operation = operation.id});
+      OperationProgram program{.operation = operation.id};
+      program.warps = warps_together(operation.type);
+      programs.emplace_back(program);
     }
     try {
       for (const ProgramResult& result : device.run(programs)) {

@@ -61,6 +61,7 @@ REACHED_BY = {
     "cuEventDestroy_v2": PROFILED,
     "cuMemcpyDtoH_v2": Reach("shared", behaviour="no_pinned_memory"),
     "cuMemsetD8_v2": Reach("shared", "atomic_latency"),
+    "cuFuncGetAttribute": Reach("registers", "resident_warps"),
     "hipMemset": Reach("lds", "atomic_latency"),
     "cuMemcpyDtoD_v2": CONSTANTS,
     "cuModuleGetGlobal_v2": CONSTANTS,

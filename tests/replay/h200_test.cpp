@@ -224,5 +224,40 @@ TEST_F(RecordedH200, BandwidthsReachWhatTheGpuCan) {
   EXPECT_GT(number("l1", "read_bandwidth"), 0.9 * 128 * 132 * 1.98e9);
 }
 
+// What computes, of a third.
+TEST(RecordedH200Compute, UnitsAndPeaks) {
+  const auto device = open_device("replay:" GPUTOPO_SOURCE_DIR "/recordings/h200_compute.gputopo", 1);
+  DiscoverOptions options;
+  options.full = true;
+  options.elements = {"registers", "clocks", "control", "peaks", "instructions", "pipes"};
+  const Topology topology = discover(*device, options);
+  const auto number = [&](const char* element, const char* attribute) {
+    const Attribute& found = *topology.find_attribute(element, attribute);
+    EXPECT_TRUE(found.available()) << element << "." << attribute << ": " << found.detail;
+    return found.number().value_or(-1);
+  };
+  EXPECT_EQ(number("registers", "register_file"), 256 << 10);
+  EXPECT_EQ(number("registers", "register_unit"), 256);
+  EXPECT_EQ(number("registers", "shared_unit"), 128);
+  EXPECT_EQ(number("registers", "resident_warps"), 64);
+  EXPECT_EQ(number("registers", "resident_blocks"), 32);
+  EXPECT_EQ(number("registers", "schedulers"), 4);
+  EXPECT_EQ(number("clocks", "timer_step"), 32);
+  EXPECT_NEAR(number("control", "barrier_latency"), 14.3, 0.5);
+  EXPECT_NEAR(number("control", "divergence_cost"), 51.7, 1);
+  // GPCs: as many SMs as TPCs of two.
+  const auto& groups = std::get<UnitGroups>(topology.find_attribute("clocks", "clock_groups")->value).groups;
+  EXPECT_EQ(groups.size(), 8u);
+  for (const std::vector<std::uint32_t>& group : groups) EXPECT_THAT(group.size(), testing::AnyOf(12, 14, 16, 18));
+  const auto throughput = [&](const char* operation) {
+    return find(topology.find_instruction(operation)->attributes, AttributeId::kThroughput)->number().value_or(0);
+  };
+  // Lanes of 2048 fused multiply-adds of an SM each, of dense matrices; of f32 a lane of each core.
+  EXPECT_NEAR(throughput("wgmma.m64n256k16.f32.f16"), 1, 0.01);
+  EXPECT_NEAR(throughput("fma.f32"), 127, 1);
+  EXPECT_GT(number("peaks", "matrix_f16"), 2 * number("peaks", "matrix_tf32") * 0.98);
+  EXPECT_GT(number("peaks", "f32"), 1.9 * number("peaks", "f64"));
+}
+
 }  // namespace
 }  // namespace gputopo

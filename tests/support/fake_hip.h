@@ -2,6 +2,7 @@
 #pragma once
 
 #include <dlfcn.h>
+#include <fmt/format.h>
 
 #include <cstdlib>
 #include <string>
@@ -39,7 +40,7 @@ class FakeHip {
   }
 
   static std::string sysfs_fixture(const std::string& name) {
-    return std::string(GPUTOPO_SOURCE_DIR) + "/tests/fixtures/sysfs/" + name;
+    return fmt::format("{}/tests/fixtures/sysfs/{}", GPUTOPO_SOURCE_DIR, name);
   }
 };
 

@@ -29,7 +29,8 @@ sim::MachineSpec random_pipe_machine(std::uint64_t seed) {
   machine.info.max_threads_per_block = draw.pick({512u, 1024u});
   machine.caches = {{.id = "l2", .size_bytes = 1 << 20, .scope = sim::Scope::kGpu}};
   machine.spaces[Space::kGlobalBypassL1] = {{{"l2", 200, 0}}, 500};
-  sim::ComputeSpec compute{.schedulers = draw.pick({1u, 2u, 4u}), .loop_cycles = draw.uniform(0, 20)};
+  sim::ComputeSpec compute{
+      .schedulers = draw.pick({1u, 2u, 4u}), .loop_cycles = draw.uniform(0, 20), .wait_cycles = draw.uniform(20, 50)};
   const std::uint32_t pipes = 1 + draw.below(6);
   for (std::uint32_t i = 0; i < pipes; ++i) {
     compute.pipes[fmt::format("pipe{}", i)].lanes_per_cycle = compute.schedulers * draw.log_uniform(0.5, 32);
@@ -54,14 +55,18 @@ double true_throughput(const sim::MachineSpec& machine, const OperationInfo& ope
   const sim::ComputeSpec& compute = *machine.compute;
   const auto warps = static_cast<double>(*machine.info.max_threads_per_block / machine.info.warp_size);
   const double lanes = spec.lanes_per_cycle > 0 ? spec.lanes_per_cycle : compute.pipes.at(spec.pipe).lanes_per_cycle;
-  const double loop = compute.loop_cycles / operations_per_round({.operation = operation.id});
+  const double wait = warps_together(operation.type) > 1 ? compute.wait_cycles : 0;
+  const double loop = (compute.loop_cycles + wait) / operations_per_round({.operation = operation.id});
   double most = 0;
   const std::uint32_t together = warps_together(operation.type);
   const double most_warps = together == 1 ? warps : std::min<double>(warps, kMaxWarpgroupWarps);
   for (const double streams : {1.0, together == 1 ? 4.0 : 1.0}) {
     for (double some = together; some <= most_warps; some *= 2) {
       const double of_scheduler = std::ceil(some / compute.schedulers);
-      const double cycles = std::max({spec.latency_cycles / streams + loop,
+      const double own = together == 1 ? 0
+                                       : std::ceil(static_cast<double>(together) / compute.schedulers) *
+                                             machine.info.warp_size * compute.schedulers / lanes;
+      const double cycles = std::max({std::max(spec.latency_cycles, own) / streams + loop,
                                       of_scheduler * machine.info.warp_size * compute.schedulers / lanes,
                                       of_scheduler * spec.instructions * compute.issue_cycles});
       most = std::max(most, some * machine.info.warp_size / cycles);

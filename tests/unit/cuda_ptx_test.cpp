@@ -11,6 +11,8 @@
 #include <filesystem>
 #include <fstream>
 #include <map>
+#include <numeric>
+#include <ostream>
 #include <sstream>
 
 #include "device/cuda/kernel_layout.h"

@@ -21,7 +21,9 @@ using testing::IsEmpty;
 std::vector<OperationResult> run_all(Device& device) {
   std::vector<Program> programs;
   for (const OperationInfo& operation : operation_catalogue()) {
-    programs.push_back(OperationProgram{.operation = operation.id, .warps = warps_together(operation.type)});
+    OperationProgram program{.operation = operation.id};
+    program.warps = warps_together(operation.type);
+    programs.emplace_back(program);
   }
   std::vector<OperationResult> results;
   for (ProgramResult& result : device.run(programs))

@@ -41,8 +41,8 @@ void prologue(PtxText& text, std::uint32_t registers) {
 
 void stay(PtxText& text) {
   text.raw(R"(
-  mov.u64 %timer_step, 0xffffffffffffffff;
-  mov.u64 %clock_read, 0xffffffffffffffff;
+  mov.u64 %timer_step, 9223372036854775807;
+  mov.u64 %clock_read, 9223372036854775807;
   mov.u64 %clock_bits, 0;
   mov.u64 %seen_timer, 0;
   mov.u64 %seen_cycles, 0;
@@ -56,7 +56,7 @@ STAY:
   @%moved min.u64 %clock_read, %clock_read, %step;
   or.b64 %clock_bits, %clock_bits, %now;
   mov.u64 %timer, %globaltimer;
-  setp.gt.u64 %moved, %timer, %last_timer;
+  setp.lt.u64 %moved, %last_timer, %timer;
   sub.u64 %step, %timer, %last_timer;
   @%moved min.u64 %timer_step, %timer_step, %step;
   @%moved mov.u64 %seen_timer, %timer;

@@ -259,13 +259,12 @@ void operation_kernel(PtxText& text, const std::string& name, const OperationSha
     } else {
       line_of(text, shape, operations);
     }
-  };
-  const auto wait = [&] {
-    // What warps do together is asynchronous: all rounds of it are waited for at once.
+    // What warps do together is asynchronous. It is waited for in each round: across the loop's end the compiler would
+    // have it wait after each operation.
     if (of_warpgroup(shape)) text.line("wgmma.commit_group.sync.aligned;\nwgmma.wait_group.sync.aligned 0;");
-    use_results(text, shape);
   };
-  two_phases(text, round, wait, kLeave);
+  two_phases(
+      text, round, [&] { use_results(text, shape); }, kLeave);
   chain_lost(text);
   write_warp_record(text, "%first_lane");
   text.line("LEAVE:");

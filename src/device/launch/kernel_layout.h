@@ -184,7 +184,7 @@ struct WarpRecord {
 };
 
 // What the first thread of a block of an occupancy program saw of the clocks: the timer that all SMs share right after
-// it moved, the SM's clock then, the smallest moves of both, UINT64_MAX for none, and the bits that readings of the
+// it moved, the SM's clock then, the smallest moves of both, INT64_MAX for none, and the bits that readings of the
 // clock had together.
 struct ClockRecord {
   std::uint64_t timer;

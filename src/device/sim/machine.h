@@ -204,6 +204,7 @@ struct ComputeSpec {
   std::uint32_t schedulers = 1;  // among which warps, and the lanes of pipes, are divided
   double issue_cycles = 1;       // of a scheduler for each instruction
   double loop_cycles = 0;        // of a warp for each round, beyond its operations
+  double wait_cycles = 0;        // the same of operations that warps do together, until their results are there
   std::uint32_t instruction_bytes = 16;
   double side_cycles = 0;                    // of each further side of a branch, beyond its operations
   std::uint32_t register_unit = 0;           // registers that a warp is given are a multiple of it; 0: not known

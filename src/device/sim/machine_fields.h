@@ -193,6 +193,7 @@ void visit_fields(Object& compute, Visit&& visit) {
   visit("schedulers", compute.schedulers, Presence::kRequired);
   visit("issue_cycles", compute.issue_cycles, Presence::kOptional);
   visit("loop_cycles", compute.loop_cycles, Presence::kOptional);
+  visit("wait_cycles", compute.wait_cycles, Presence::kOptional);
   visit("instruction_bytes", compute.instruction_bytes, Presence::kOptional);
   visit("side_cycles", compute.side_cycles, Presence::kOptional);
   visit("register_unit", compute.register_unit, Presence::kOptional);

@@ -25,7 +25,7 @@ double pipe_cycles(const ComputeSpec& compute, const OperationSpec& operation, s
 
 // Of a round of the warps of the scheduler that has the most.
 double round_cycles(const ComputeSpec& compute, const std::vector<const OperationSpec*>& chains, double operations,
-                    double warps, std::uint32_t warp_lanes) {
+                    double warps, std::uint32_t warp_lanes, std::uint32_t together) {
   const double of_chain = operations / static_cast<double>(chains.size());
   double waiting = 0;  // for the slowest chain
   double issuing = 0;
@@ -33,6 +33,11 @@ double round_cycles(const ComputeSpec& compute, const std::vector<const Operatio
   std::map<std::string, double> pipes;
   for (const OperationSpec* chain : chains) {
     waiting = std::max(waiting, of_chain * chain->latency_cycles);
+    // Those that do it together wait for the last of them, and then for all of the round.
+    if (together > 1) {
+      const double own = std::ceil(static_cast<double>(together) / compute.schedulers);
+      waiting = std::max(waiting, of_chain * own * pipe_cycles(compute, *chain, warp_lanes)) + compute.wait_cycles;
+    }
     issuing += warps * of_chain * chain->instructions * compute.issue_cycles;
     busiest = std::max(busiest, pipes[chain->pipe] += warps * of_chain * pipe_cycles(compute, *chain, warp_lanes));
   }
@@ -53,7 +58,8 @@ OperationResult simulate_operation(const ComputeSpec& compute, const DeviceInfo&
     instructions += operations / program.streams * chains.back()->instructions;
   }
   const double warps = std::ceil(static_cast<double>(program.warps) / compute.schedulers);
-  const double of_side = round_cycles(compute, chains, operations, warps, info.warp_size);
+  const std::uint32_t together = warps_together(info_of(program.operation).type);
+  const double of_side = round_cycles(compute, chains, operations, warps, info.warp_size, together);
   const double cycles = program.rounds * (program.sides * of_side + (program.sides - 1) * compute.side_cycles);
   OperationResult result{.code_bytes = program.sides * instructions * compute.instruction_bytes,
                          .instruction_bytes = static_cast<double>(compute.instruction_bytes)};
