@@ -35,6 +35,22 @@ std::vector<std::string> kept(const test::TemporaryFolder& cache) {
   return files;
 }
 
+// What computes stands under "compute" in the JSON, and has names of its own.
+TEST(ValuePath, MayNameWhatComputesWithItsSection) {
+  Topology topology;
+  topology.memory.push_back({"peaks", "Peaks of arithmetic", {{"f32", api_value(6.6e13, "FLOP/s")}}});
+  topology.instructions.push_back({"fma.f32", "Fused multiply-add", {{"latency", api_value(4.0, "cycles")}}});
+  for (const char* path : {"peaks.f32", "compute.peaks.f32"}) {
+    EXPECT_EQ(report::value_at(topology, path).value().number(), 6.6e13) << path;
+    EXPECT_NO_THROW(report::require_known_path(path, nullptr)) << path;
+    EXPECT_EQ(report::element_to_measure(path), "peaks.f32");
+  }
+  EXPECT_EQ(report::value_at(topology, "compute.instructions.fma.f32.latency").value().number(), 4);
+  EXPECT_EQ(report::element_to_measure("compute.instructions.fma.f32.latency"), "instructions.fma.f32");
+  EXPECT_FALSE(report::value_at(topology, "compute.peaks.f64"));
+  EXPECT_THROW(report::require_known_path("compute.peaks.l1", nullptr), UsageError);
+}
+
 TEST(ValuePath, FindsWhatReportsHold) {
   const Topology topology = test::sample_topology();
   const auto number = [&](const char* path) { return report::value_at(topology, path).value().number(); };

@@ -75,7 +75,7 @@ TEST(OperationKernels, HoldEachOperationOfARound) {
     const std::string form(operation.ptx);
     const std::string round = round_of(ptx, 1);
     EXPECT_EQ(count(round, ";") - 1,
-              shape.operations() * count(form, ";") + (warps_together(operation.type) > 1 ? 3 : 2))
+              shape.operations() * count(form, ";") + (warps_together(operation.type) > 1 ? 5 : 2))
         << operation.name;
   }
 }

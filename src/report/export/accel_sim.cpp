@@ -89,6 +89,7 @@ class Lines {
     give_count("-gpgpu_shader_registers", AttributeId::kRegistersPerSm);
     give_count("-gpgpu_registers_per_block", AttributeId::kRegistersPerBlock);
     give_count("-gpgpu_shader_cta", AttributeId::kMaxBlocksPerSm);
+    give_count("-gpgpu_num_sched_per_core", ElementId::kRegisters, AttributeId::kSchedulers);
     const auto threads = count_of(topology_, AttributeId::kMaxThreadsPerSm);
     const auto warp = count_of(topology_, AttributeId::kWarpSize);
     if (threads && warp) {
@@ -244,7 +245,6 @@ class Lines {
         {"-gpgpu_dram_timing_opt", "the timings of memory are not measured"},
         {"-gpgpu_mem_addr_mapping", "how addresses are mapped to channels is not measured"},
         {"-gpgpu_dram_scheduler", "the scheduler of memory is not measured"},
-        {"-gpgpu_num_sched_per_core", "the schedulers of an SM are not measured"},
         {"-gpgpu_pipeline_widths", "the units of an SM are not measured"},
         {"-gpgpu_l1_banks", "the banks of L1 are not measured"},
         {"-icnt_flit_size", "the network is not measured"},

@@ -29,6 +29,15 @@ Split split_at(std::string_view path, std::size_t point) {
   return {path.substr(0, point), path.substr(point + 1)};
 }
 
+// Without the "compute." that stands before elements of what computes, and operations, in the JSON.
+std::string_view without_compute(std::string_view path) {
+  const Split split = split_at(path, path.find('.'));
+  if (split.group != kComputeGroup) return path;
+  const std::string_view group = split_at(split.name, split.name.find('.')).group;
+  const ElementInfo* element = find_element(group);
+  return group == kInstructions || (element != nullptr && element->is_unit()) ? split.name : path;
+}
+
 // What identifies the device has no attributes of its own.
 constexpr std::pair<std::string_view, std::string Topology::*> kIdentity[] = {
     {"name", &Topology::name},
@@ -89,6 +98,7 @@ bool is_covered(ElementId element, AttributeId attribute) {
 }  // namespace
 
 std::optional<Attribute> value_at(const Topology& topology, std::string_view path) {
+  path = without_compute(path);
   const Split split = split_at(path, path.find('.'));
   if (split.group == kMemoryGroup) return memory_at(topology, split.name);
   if (split.group == kInstructions) return instruction_at(topology, split.name);
@@ -108,7 +118,7 @@ std::vector<std::string> known_paths() {
     if (info.group == AttributeGroup::kCompute) paths.push_back(joined(kComputeGroup, info.name));
   }
   for (const ElementInfo& element : element_catalogue()) {
-    for (const AttributeInfo& info : memory_attributes()) {
+    for (const AttributeInfo& info : attributes_of(element)) {
       if (is_covered(element.id, info.id)) paths.push_back(joined(element.name, info.name));
     }
   }
@@ -124,7 +134,8 @@ void require_known_path(std::string_view path, const Topology* topology) {
   constexpr std::size_t kMostNames = 3;
   constexpr std::size_t kLongestLikened = 64;  // beyond, likening takes long, and is none
   constexpr std::string_view kMemoryPrefix = "memory.";
-  const std::string_view plain = path.starts_with(kMemoryPrefix) ? path.substr(kMemoryPrefix.size()) : path;
+  const std::string_view plain =
+      path.starts_with(kMemoryPrefix) ? path.substr(kMemoryPrefix.size()) : without_compute(path);
   std::vector<std::string> known = known_paths();
   if (topology != nullptr) {
     if (value_at(*topology, path)) return;
@@ -142,6 +153,7 @@ void require_known_path(std::string_view path, const Topology* topology) {
 }
 
 std::string element_to_measure(std::string_view path) {
+  path = without_compute(path);
   const Split split = split_at(path, path.find('.'));
   if (split.group == kInstructions) return std::string(path.substr(0, path.rfind('.')));
   if (split.group == kComputeGroup && split.name == to_string(AttributeId::kPipes)) return std::string(kPipesGroup);
