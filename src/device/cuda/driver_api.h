@@ -184,6 +184,7 @@ struct LaunchConfig {
   X(module_unload, "cuModuleUnload", Status(ModuleHandle))                                                             \
   X(module_get_function, "cuModuleGetFunction", Status(FunctionHandle*, ModuleHandle, const char*))                    \
   X(module_get_global, "cuModuleGetGlobal_v2", Status(DevicePointer*, std::size_t*, ModuleHandle, const char*))        \
+  X(func_get_attribute, "cuFuncGetAttribute", Status(int*, FunctionAttribute, FunctionHandle))                         \
   X(func_set_cache_config, "cuFuncSetCacheConfig", Status(FunctionHandle, CacheConfig))                                \
   X(launch_kernel, "cuLaunchKernel",                                                                                   \
     Status(FunctionHandle, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, StreamHandle, void**, \
@@ -195,7 +196,6 @@ struct LaunchConfig {
 // The same for functions that older drivers lack or name otherwise; null where they are missing.
 #define GPUTOPO_CUDA_OPTIONAL_FUNCTIONS(X)                                                                            \
   X(func_set_attribute, "cuFuncSetAttribute", Status(FunctionHandle, FunctionAttribute, int))                         \
-  X(func_get_attribute, "cuFuncGetAttribute", Status(int*, FunctionAttribute, FunctionHandle))                        \
   X(occupancy_max_active_blocks, "cuOccupancyMaxActiveBlocksPerMultiprocessor",                                       \
     Status(int*, FunctionHandle, int, std::size_t))                                                                   \
   X(launch_kernel_ex, "cuLaunchKernelEx", Status(const LaunchConfig*, FunctionHandle, void**, void**))                \

@@ -16,7 +16,7 @@ void prologue(PtxText& text, std::uint32_t registers) {
   constexpr std::uint32_t kOwnRegisters = 28;
   if (registers > 0) text.line(".maxnreg {}", registers + kOwnRegisters);
   text.raw(R"({
-  .reg .pred %first_thread, %more, %moved, %lost, %less;
+  .reg .pred %first_thread, %more, %moved, %lost;
   .reg .b32 %thread_id, %block, %sm, %stay, %never, %value, %factor;
   .reg .b64 %operands, %records, %clock_records, %wide, %stamp, %begin, %now, %before, %timer, %last_timer, %step;
   .reg .b64 %timer_step, %clock_read, %clock_bits, %seen_timer, %seen_cycles;
