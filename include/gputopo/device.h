@@ -86,6 +86,10 @@ class Device {
   // DeviceMemoryError, DeviceError, DeviceLostError.
   [[nodiscard]] virtual std::vector<ProgramResult> run(std::span<const Program> programs) = 0;
 
+  // Programs like these are likely to follow: what takes long to prepare for them may begin now, beside others. Their
+  // answers do not depend on it, and what fails says so when they run.
+  virtual void expect(std::span<const Program> /*programs*/) {}
+
   // From now on run() ends with EndedError, between two launches, once `ended` says so. It may be asked often, and from
   // another thread.
   // NOLINTNEXTLINE(performance-unnecessary-value-param): devices that run for long keep it.
@@ -132,6 +136,7 @@ class Recorder : public Device {
   ~Recorder() override;
   [[nodiscard]] const DeviceInfo& info() const override;
   [[nodiscard]] std::vector<ProgramResult> run(std::span<const Program> programs) override;
+  void expect(std::span<const Program> programs) override;
   void end_when(std::function<bool()> ended) override;
   void rest(double seconds) override;
   [[nodiscard]] std::vector<std::string> warnings() override;

@@ -27,6 +27,7 @@ WatchedCalls g_calls;
 thread_local bool t_is_watched = false;
 thread_local bool t_is_timed = false;
 thread_local bool t_is_in_call = false;
+thread_local LastCall* t_told = nullptr;
 thread_local std::unordered_map<const char*, CallTimes> t_times;  // by name, where it lies
 
 }  // namespace
@@ -53,6 +54,18 @@ void throw_no_result(const std::string& call) {
 
 void time_driver_calls() { t_is_timed = true; }
 
+void tell_driver_calls(LastCall* where) { t_told = where; }
+
+void wait_in_call_of(const LastCall& other, const std::function<bool(std::chrono::milliseconds)>& ended) {
+  constexpr std::chrono::milliseconds kLook{100};
+  while (!ended(std::chrono::milliseconds(0))) {
+    const char* const name = other.load();
+    const InDriverCall call(name);
+    while (other.load() == name && !ended(kLook)) {
+    }
+  }
+}
+
 bool driver_calls_are_timed() { return t_is_timed; }
 
 std::vector<NamedCallTimes> driver_call_times() {
@@ -67,6 +80,7 @@ std::vector<NamedCallTimes> driver_call_times() {
 }
 
 InDriverCall::InDriverCall(const char* name) : name_(name) {
+  if (t_told != nullptr) *t_told = name;
   if ((!t_is_watched && !t_is_timed) || t_is_in_call) return;
   is_outermost_ = t_is_in_call = true;
   begin_ = std::chrono::steady_clock::now();

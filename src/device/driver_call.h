@@ -2,7 +2,9 @@
 // which and for how long, and can hold it there.
 #pragma once
 
+#include <atomic>
 #include <chrono>
+#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
@@ -24,6 +26,14 @@ struct RunningCall {
 // Should the call that is running come back, the watched thread goes no further: what it works on may be read, and the
 // process be ended. False if it is in none.
 [[nodiscard]] bool hold_driver_call();
+
+// The call that another thread is in, or was in at last.
+using LastCall = std::atomic<const char*>;
+// From now on those of this thread are told there; null: no longer.
+void tell_driver_calls(LastCall* where);
+// Returns once `ended`, which waits for no longer than it is told to, says so. This thread counts as in the other's
+// call meanwhile.
+void wait_in_call_of(const LastCall& other, const std::function<bool(std::chrono::milliseconds)>& ended);
 
 // From now on how long this thread is in which calls is kept, for --profile.
 void time_driver_calls();

@@ -2,7 +2,9 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
+#include <iterator>
 #include <optional>
 
 #include "discover/consistency.h"
@@ -49,6 +51,19 @@ std::vector<Cell> cells_to_measure(const Selection& selection, Vendor vendor) {
     throw UsageError("none of these attributes is one of these elements; 'gputopo coverage' lists what each has");
   }
   return cells;
+}
+
+// What takes long to compile, for the device to begin with.
+std::vector<Program> expected_of(const std::vector<Cell>& cells, const DeviceInfo& info) {
+  std::vector<std::vector<Program> (*)(const DeviceInfo&)> sources;
+  std::vector<Program> programs;
+  for (const Cell& cell : cells) {
+    const auto source = find_step(info_of(cell.element).kind, cell.attribute)->expected;
+    if (source == nullptr || std::ranges::find(sources, source) != sources.end()) continue;
+    sources.push_back(source);
+    std::ranges::move(source(info), std::back_inserter(programs));
+  }
+  return programs;
 }
 
 // Every attribute of an element: a value, or why there is none.
@@ -120,6 +135,8 @@ Topology discover(Device& device, const DiscoverOptions& options) {
   context.emplace(bench, scheduler);
   OperationSteps operations(bench, scheduler, selection.operations(), selection.pipes());
   scheduler.expect(cells.size() + operations.count());
+  bench.expect(expected_of(cells, device.info()));
+  bench.expect(operations.expected());
   const auto found_out = [&] {
     Topology found = topology;
     found.instructions = operations.found();

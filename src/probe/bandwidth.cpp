@@ -61,6 +61,7 @@ double median_bandwidth(Lab& lab, const StreamProgram& program) {
 }
 
 Attribute measure_bandwidth(Lab& lab, const std::vector<StreamProgram>& candidates, std::string method) {
+  lab.expect(std::vector<Program>(candidates.begin(), candidates.end()));
   std::vector<double> by_shape;
   for (const StreamProgram& candidate : candidates) by_shape.push_back(median_bandwidth(lab, candidate));
   const std::optional<std::size_t> best = best_shape(by_shape);

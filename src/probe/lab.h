@@ -6,6 +6,7 @@
 #include <chrono>
 #include <functional>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -93,6 +94,9 @@ class Bench {
   // --verbose: one line of what was decided and why.
   void log(const std::string& line) const;
 
+  // See Device::expect().
+  void expect(std::span<const Program> programs) { device_.expect(programs); }
+
   // Programs that had company, and were run again.
   [[nodiscard]] std::uint64_t programs_repeated() const { return programs_repeated_; }
 
@@ -136,6 +140,8 @@ class Lab {
   [[nodiscard]] std::vector<OperationResult> operation(const std::vector<OperationProgram>& programs);
   [[nodiscard]] std::vector<OccupancyResult> occupancy(const std::vector<OccupancyProgram>& programs);
   [[nodiscard]] StreamResult stream(const StreamProgram& program);
+  // See Device::expect().
+  void expect(std::span<const Program> programs) { bench_.expect(programs); }
 
   // Of the programs that ran here.
   [[nodiscard]] const Conditions& conditions() const { return conditions_; }

@@ -257,6 +257,18 @@ void set_peak(const Lab& lab, const Outcome& outcome, const OperationParameters&
   add_code(outcome, parameters, finding.peak);
 }
 
+// The most warps, of one chain and of some.
+std::vector<Trial> peak_trials(const DeviceInfo& info, std::span<const OperationId> operations) {
+  std::vector<Trial> trials;
+  for (const OperationId id : operations) {
+    const std::uint32_t warps = most_warps(id, most_operation_warps(info));
+    trials.push_back({.operation = id, .warps = warps, .copies = kCopies});
+    if (warps_together(info_of(id).type) > 1) continue;
+    trials.push_back({.operation = id, .warps = warps, .streams = kStreams, .copies = kCopies});
+  }
+  return trials;
+}
+
 }  // namespace
 
 std::uint32_t most_operation_warps(const DeviceInfo& info) {
@@ -264,15 +276,22 @@ std::uint32_t most_operation_warps(const DeviceInfo& info) {
   return static_cast<std::uint32_t>(std::clamp<std::uint64_t>(threads / info.warp_size, 1, kMaxOperationWarps));
 }
 
+std::vector<Program> expected_of_operations(const DeviceInfo& info, std::span<const OperationId> operations) {
+  std::vector<Program> programs;
+  const std::uint32_t warps = most_operation_warps(info);
+  for (const OperationId id : operations) programs.emplace_back(first_trials(id, warps).front().program(kFewRounds));
+  return programs;
+}
+
+std::vector<Program> expected_of_peaks(const DeviceInfo& info, std::span<const OperationId> operations) {
+  std::vector<Program> programs;
+  for (const Trial& trial : peak_trials(info, operations)) programs.emplace_back(trial.program(kFewRounds));
+  return programs;
+}
+
 std::vector<PeakFinding> measure_peaks(Lab& lab, std::span<const OperationId> operations) {
   const OperationParameters parameters;
-  std::vector<Trial> trials;
-  for (const OperationId id : operations) {
-    const std::uint32_t warps = most_warps(id, most_operation_warps(lab.info()));
-    trials.push_back({.operation = id, .warps = warps, .copies = kCopies});
-    if (warps_together(info_of(id).type) > 1) continue;
-    trials.push_back({.operation = id, .warps = warps, .streams = kStreams, .copies = kCopies});
-  }
+  const std::vector<Trial> trials = peak_trials(lab.info(), operations);
   std::map<OperationId, std::pair<Trial, double>> best;
   std::vector<PeakFinding> findings;
   for (const Outcome& outcome : run(lab, trials)) {

@@ -28,6 +28,11 @@ struct PeakFinding {
   Attribute peak;                 // operations of arithmetic of all SMs a second, its unit left empty
 };
 
+// Of which the first of measure_operations() and of measure_peaks() are, for Device::expect().
+[[nodiscard]] std::vector<Program> expected_of_operations(const DeviceInfo& info,
+                                                          std::span<const OperationId> operations);
+[[nodiscard]] std::vector<Program> expected_of_peaks(const DeviceInfo& info, std::span<const OperationId> operations);
+
 // The most that all SMs do of each, at the clock that they ran at. All in one batch, for the device compiles many at a
 // time.
 [[nodiscard]] std::vector<PeakFinding> measure_peaks(Lab& lab, std::span<const OperationId> operations);

@@ -50,6 +50,32 @@ TEST_P(DeviceConformance, OperationsOnEverySmAtOnce) {
   });
 }
 
+// What is expected may also be what the device cannot run, or never gets.
+TEST_P(DeviceConformance, WhatIsExpectedChangesNoAnswer) {
+  on_device([](Device& device) {
+    const OperationProgram add{.operation = OperationId::kAddF32};
+    const std::vector<Program> expected = {InstructionProgram{},
+                                           AccessProgram{},
+                                           ClusterProgram{},
+                                           StreamProgram{},
+                                           add,
+                                           add,
+                                           OperationProgram{.operation = OperationId::kWgmmaF32F16}};
+    device.expect(expected);
+    device.expect(expected);
+    std::vector<ProgramResult> results;
+    try {
+      results = device.run(std::vector<Program>{add});
+    } catch (const NotSupportedError&) {
+      GTEST_SKIP() << "the device runs no chains of operations";
+    }
+    ASSERT_EQ(results.size(), 1u);
+    EXPECT_FALSE(std::get<OperationResult>(results[0].data).cycles.empty());
+    EXPECT_TRUE(std::get<OperationResult>(results[0].data).refusal.empty());
+    device.expect(expected);
+  });
+}
+
 TEST_P(DeviceConformance, AnOperationThatIsNotThereCostsNoOther) {
   on_device([](Device& device) {
     std::vector<Program> programs;

@@ -11,7 +11,7 @@ void ClusterRunner::compile_once() {
   if (module_) return;
   const PtxTarget target = cluster_target(gpu_.target(), gpu_.driver()->version());
   gpu_.require_clusters();
-  module_.emplace(gpu_.driver(), generate_cluster_ptx(target));
+  module_.emplace(gpu_.compiler().module_of(generate_cluster_ptx(target)));
 }
 
 launch::KernelLaunch ClusterRunner::launch_of(const ClusterProgram& program) const {

@@ -26,6 +26,13 @@ struct Nvidia {
   using OperationKernels = OperationModules;
   using Occupancies = OccupancyRunner;
 
+  // Chases are compiled when the device is opened, operations together; of how many blocks fit there are many kernels,
+  // which only their runner knows.
+  static void expect(Gpu&, const ChaseProgram&) {}
+  static void expect(Gpu&, const OperationProgram&) {}
+  static void expect(Gpu&, const OccupancyProgram&) {}
+  static void expect(Gpu& gpu, const auto& program) { gpu.compiler().expect(native_code(gpu, program)); }
+
   static std::string native_code(const Gpu& gpu, const ChaseProgram&) { return generate_chase_ptx(gpu.target()); }
   static std::string native_code(const Gpu& gpu, const StreamProgram& program) {
     return generate_stream_ptx(gpu.target(), Streams::shape_of(program));

@@ -97,7 +97,8 @@ Gpu::Gpu(int ordinal) : driver_(Driver::load()) {
   // Before there is a context, which would count as a process.
   const NvmlReadings nvml = read_nvml(info_.pci_address);
   busy_warning_ = busy_warning(nvml);
-  context_ = std::make_unique<Context>(driver_, device);
+  context_ = std::make_shared<Context>(driver_, device);
+  compiler_.emplace(driver_, context_);
   timer_.emplace(driver_);
   pinned_.emplace(driver_, kPinnedBytes);
   read_info(device, nvml);

@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "device/cuda/compile_ahead.h"
 #include "device/cuda/driver_api.h"
 #include "device/cuda/kernel_layout.h"
 #include "device/cuda/kernel_timer.h"
@@ -49,8 +50,8 @@ class Gpu : public launch::ChaseGpu {
   [[nodiscard]] std::uint32_t patience_cycles() const override { return 20'000; }
   [[nodiscard]] BlockRecord spin_all(std::uint64_t nanoseconds) override;
 
-  // For another thread than the one that opened it: what it calls of the driver is about this GPU.
-  void use_in_this_thread() const { context_->make_current(); }
+  // What compiles for this GPU.
+  [[nodiscard]] CompileAhead& compiler() { return *compiler_; }
 
   // `parameters` point at the kernel's arguments. Returns once the kernel has ended; throws when it failed.
   void run(FunctionHandle function, const std::string& name, const launch::KernelLaunch& launch,
@@ -92,7 +93,8 @@ class Gpu : public launch::ChaseGpu {
   PtxTarget target_;
   std::uint64_t max_linear_texels_ = 0;
   std::string busy_warning_;
-  std::unique_ptr<Context> context_;  // before all that lives in it
+  std::shared_ptr<Context> context_;  // before all that lives in it
+  std::optional<CompileAhead> compiler_;
   std::optional<KernelTimer> timer_;
   // Device memory, as much as was ever needed.
   Memory arena_;

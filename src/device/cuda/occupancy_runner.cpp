@@ -1,6 +1,10 @@
 #include "device/cuda/occupancy_runner.h"
 
+#include <algorithm>
+#include <iterator>
 #include <set>
+#include <span>
+#include <string>
 #include <utility>
 
 #include "device/launch/occupancy_decode.h"
@@ -34,14 +38,28 @@ void OccupancyRunner::prepare(std::span<const Program> programs) {
   }
   if (missing.empty()) return;
   const std::vector<std::uint32_t> counts(missing.begin(), missing.end());
-  const Module& module = modules_.emplace_back(gpu_.driver(), generate_occupancy_ptx(gpu_.target(), counts));
-  for (const std::uint32_t count : counts) {
-    const FunctionHandle function = module.function(occupancy_kernel_name(count).c_str());
-    int registers = 0;
-    gpu_.driver()->check(gpu_.driver()->func_get_attribute(&registers, FunctionAttribute::kRegisters, function),
-                         "cuFuncGetAttribute");
-    kernels_[count] = {function, static_cast<std::uint32_t>(std::max(0, registers))};
+  // A thread compiles a module.
+  const std::size_t each = counts.size() / CompileAhead::threads() + 1;
+  std::vector<CompileAhead::Begun<std::string>> begun;
+  for (std::size_t first = 0; first < counts.size(); first += each) {
+    const auto some = std::span(counts).subspan(first, std::min(each, counts.size() - first));
+    begun.push_back(gpu_.compiler().begin<std::string>(
+        [driver = gpu_.driver(), ptx = generate_occupancy_ptx(gpu_.target(), some)] { return compile(*driver, ptx); }));
   }
+  std::list<Module> compiled;
+  for (const auto& module : begun) compiled.emplace_back(gpu_.driver(), module.get());
+  for (std::size_t i = 0; i < counts.size(); ++i) {
+    add_kernel(*std::next(compiled.begin(), static_cast<std::ptrdiff_t>(i / each)), counts[i]);
+  }
+  modules_.splice(modules_.end(), compiled);
+}
+
+void OccupancyRunner::add_kernel(const Module& module, std::uint32_t count) {
+  const FunctionHandle function = module.function(occupancy_kernel_name(count).c_str());
+  int registers = 0;
+  gpu_.driver()->check(gpu_.driver()->func_get_attribute(&registers, FunctionAttribute::kRegisters, function),
+                       "cuFuncGetAttribute");
+  kernels_[count] = {function, static_cast<std::uint32_t>(std::max(0, registers))};
 }
 
 ProgramResult OccupancyRunner::run(const OccupancyProgram& program) {

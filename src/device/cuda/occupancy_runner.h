@@ -14,7 +14,7 @@ class OccupancyRunner {
   explicit OccupancyRunner(Gpu& gpu) : gpu_(gpu) {}
 
   static void check(const OccupancyProgram&) {}
-  // Compiles the kernels that were not yet, in one module.
+  // Compiles the kernels that were not yet.
   void prepare(std::span<const Program> programs);
   // Throws NotSupportedError for more shared memory than a block may have, and what Gpu and Driver::check throw.
   [[nodiscard]] ProgramResult run(const OccupancyProgram& program);
@@ -24,6 +24,8 @@ class OccupancyRunner {
     FunctionHandle function = nullptr;
     std::uint32_t registers = 0;
   };
+
+  void add_kernel(const Module& module, std::uint32_t count);
 
   Gpu& gpu_;
   std::list<Module> modules_;

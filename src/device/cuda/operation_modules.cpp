@@ -3,12 +3,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <future>
-#include <thread>
 
 #include "device/cuda/machine_code.h"
 #include "device/cuda/operation_ptx.h"
-#include "device/driver_call.h"
 #include "gputopo/error.h"
 
 namespace gputopo::cuda {
@@ -21,11 +18,6 @@ using launch::OperationShape;
 constexpr unsigned kOptimization = 1;
 // Of a module.
 constexpr std::size_t kMostKernels = 32;
-
-std::size_t threads() {
-  constexpr std::size_t kMostThreads = 16;
-  return std::clamp<std::size_t>(std::thread::hardware_concurrency(), 1, kMostThreads);
-}
 
 // Of a GPU of this compute capability, with its share of the words that control several of them. From Maxwell on these
 // stand before every three, on Kepler before every seven (maxas, "Control Codes").
@@ -56,51 +48,71 @@ int last_sm(const OperationShape& shape) {
 
 }  // namespace
 
-void OperationModules::prepare(std::span<const OperationShape> shapes) {
-  const int version = gpu_.driver()->version();
-  std::vector<OperationShape> missing;
-  for (const OperationShape& shape : shapes) {
-    if (kernels_.contains(shape)) continue;
-    const int first_sm = last_sm(shape);
-    if (first_sm > gpu_.target().sm) {
-      kernels_[shape].code.refusal =
-          fmt::format("needs compute capability {}.{}, and a driver that knows it", first_sm / 10, first_sm % 10);
-    } else if (warps_together(info_of(shape.operation).type) > 1 && !has_warpgroups(gpu_.target(), version)) {
-      kernels_[shape].code.refusal = "needs compute capability 9.0, no other, and a driver of CUDA 12.0 or later";
-    } else {
-      missing.push_back(shape);
-    }
+std::string OperationModules::refusal_of(const OperationShape& shape) const {
+  const int first_sm = last_sm(shape);
+  if (first_sm > gpu_.target().sm) {
+    return fmt::format("needs compute capability {}.{}, and a driver that knows it", first_sm / 10, first_sm % 10);
   }
-  for (Compiled& part : compile(missing)) {
-    for (const auto& [shape, message] : part.refused) {
-      kernels_[shape].code.refusal = "the driver's compiler refuses it: " + first_complaint(message);
-    }
-    for (const auto& [binary, of_module] : part.binaries) add_module(binary, of_module);
+  if (warps_together(info_of(shape.operation).type) > 1 && !has_warpgroups(gpu_.target(), gpu_.driver()->version())) {
+    return "needs compute capability 9.0, no other, and a driver of CUDA 12.0 or later";
   }
+  return {};
 }
 
 // The driver's compiler is what takes the time, and takes one thread for each module.
-std::vector<OperationModules::Compiled> OperationModules::compile(std::span<const OperationShape> shapes) const {
-  const std::size_t each = std::max<std::size_t>(1, std::min(kMostKernels, shapes.size() / threads() + 1));
-  std::vector<std::future<Compiled>> parts;
-  for (std::size_t first = 0; first < shapes.size(); first += each) {
-    const auto part = shapes.subspan(first, std::min(each, shapes.size() - first));
-    parts.push_back(std::async(std::launch::async, [this, part] { return compile_part(part); }));
+void OperationModules::begin(std::span<const OperationShape> shapes) {
+  std::vector<OperationShape> missing;
+  for (const OperationShape& shape : shapes) {
+    const bool is_begun = std::ranges::any_of(
+        begun_, [&](const Part& part) { return std::ranges::find(part.shapes, shape) != part.shapes.end(); });
+    if (is_begun || kernels_.contains(shape)) continue;
+    std::string refusal = refusal_of(shape);
+    if (refusal.empty()) {
+      missing.push_back(shape);
+    } else {
+      kernels_[shape].code.refusal = std::move(refusal);
+    }
   }
-  std::vector<Compiled> compiled;
-  const InDriverCall call("cuLinkAddData");  // which the others are in
-  for (std::future<Compiled>& part : parts) compiled.push_back(part.get());
-  return compiled;
+  const std::size_t each =
+      std::max<std::size_t>(1, std::min(kMostKernels, missing.size() / CompileAhead::threads() + 1));
+  const PtxTarget target = operation_target(gpu_.target(), gpu_.driver()->version());
+  for (std::size_t first = 0; first < missing.size(); first += each) {
+    const auto some = std::span(missing).subspan(first, std::min(each, missing.size() - first));
+    std::vector part(some.begin(), some.end());
+    // Of nothing that may be gone when a compiler that hangs comes back.
+    auto compiled = gpu_.compiler().begin<Compiled>(
+        [driver = gpu_.driver(), target, part] { return compile_part(*driver, target, part); });
+    begun_.push_back({std::move(part), std::move(compiled)});
+  }
 }
 
-OperationModules::Compiled OperationModules::compile_part(std::span<const OperationShape> shapes) const {
-  gpu_.use_in_this_thread();
-  const PtxTarget target = operation_target(gpu_.target(), gpu_.driver()->version());
+void OperationModules::expect(std::span<const OperationShape> shapes) {
+  if (CompileAhead::has_room()) begin(shapes);
+}
+
+void OperationModules::prepare(std::span<const OperationShape> shapes) {
+  begin(shapes);
+  std::erase_if(begun_, [&](const Part& part) {
+    if (std::ranges::find_first_of(part.shapes, shapes) == part.shapes.end()) return false;
+    add(part.compiled.get());
+    return true;
+  });
+}
+
+void OperationModules::add(const Compiled& part) {
+  for (const auto& [shape, message] : part.refused) {
+    kernels_[shape].code.refusal = "the driver's compiler refuses it: " + first_complaint(message);
+  }
+  for (const auto& [binary, of_module] : part.binaries) add_module(binary, of_module);
+}
+
+OperationModules::Compiled OperationModules::compile_part(const Driver& driver, const PtxTarget& target,
+                                                          std::span<const OperationShape> shapes) {
   Compiled compiled;
   launch::compile_in_parts(
       shapes,
       [&](std::span<const OperationShape> some) {
-        std::string binary = cuda::compile(*gpu_.driver(), generate_operation_ptx(target, some), kOptimization);
+        std::string binary = cuda::compile(driver, generate_operation_ptx(target, some), kOptimization);
         compiled.binaries.emplace_back(std::move(binary), std::vector(some.begin(), some.end()));
       },
       [&](const OperationShape& shape, const std::string& message) { compiled.refused.emplace_back(shape, message); });

@@ -18,6 +18,7 @@ class OperationModules : public launch::OperationGpu {
   explicit OperationModules(Gpu& gpu) : gpu_(gpu) {}
 
   void prepare(std::span<const launch::OperationShape> shapes) override;
+  void expect(std::span<const launch::OperationShape> shapes) override;
   [[nodiscard]] const launch::OperationCode& code_of(const launch::OperationShape& shape) override {
     return kernels_.at(shape).code;
   }
@@ -35,11 +36,23 @@ class OperationModules : public launch::OperationGpu {
     std::vector<std::pair<launch::OperationShape, std::string>> refused;
   };
 
-  [[nodiscard]] std::vector<Compiled> compile(std::span<const launch::OperationShape> shapes) const;
-  [[nodiscard]] Compiled compile_part(std::span<const launch::OperationShape> shapes) const;
+  // Shapes that are being compiled together.
+  struct Part {
+    std::vector<launch::OperationShape> shapes;
+    CompileAhead::Begun<Compiled> compiled;
+  };
+
+  [[nodiscard]] static Compiled compile_part(const Driver& driver, const PtxTarget& target,
+                                             std::span<const launch::OperationShape> shapes);
+  // Begins with those that are neither compiled nor begun.
+  void begin(std::span<const launch::OperationShape> shapes);
+  // Why there can be no kernel; empty: there can.
+  [[nodiscard]] std::string refusal_of(const launch::OperationShape& shape) const;
+  void add(const Compiled& part);
   void add_module(const std::string& binary, const std::vector<launch::OperationShape>& shapes);
 
   Gpu& gpu_;
+  std::list<Part> begun_;
   std::list<Module> modules_;
   std::map<launch::OperationShape, Kernel> kernels_;
 };

@@ -20,7 +20,7 @@ double whole_instructions(double bytes) {
 }  // namespace
 
 void AccessModule::launch(const launch::AccessLaunch& launch, AccessParameters parameters) {
-  if (!module_) module_.emplace(gpu_.driver(), generate_access_ptx(gpu_.target()));
+  if (!module_) module_.emplace(gpu_.compiler().module_of(generate_access_ptx(gpu_.target())));
   gpu_.run(module_->function(launch.kernel.c_str()), launch.kernel,
            {.blocks = launch.blocks,
             .threads = launch.threads,
@@ -31,7 +31,7 @@ void AccessModule::launch(const launch::AccessLaunch& launch, AccessParameters p
 
 void CodeModule::compile_once() {
   if (module_) return;
-  const std::string binary = compile(*gpu_.driver(), generate_code_ptx(gpu_.target()));
+  const std::string binary = gpu_.compiler().machine_code(generate_code_ptx(gpu_.target()));
   const auto long_bytes = static_cast<double>(code_bytes(binary, "code"));
   const auto short_bytes = static_cast<double>(code_bytes(binary, "lead_code"));
   // The lead is as long as so many blocks are.

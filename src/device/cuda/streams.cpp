@@ -43,8 +43,8 @@ void Streams::check(const StreamProgram&, const StreamShape& shape) {
   if (shape.slice_bytes > UINT32_MAX / 2) throw UsageError("program: bytes of each block must be under 2 GiB");
 }
 
-Module Streams::compile(const Gpu& gpu, const StreamShape& shape) {
-  return {gpu.driver(), generate_stream_ptx(gpu.target(), shape)};
+Module Streams::compile(Gpu& gpu, const StreamShape& shape) {
+  return gpu.compiler().module_of(generate_stream_ptx(gpu.target(), shape));
 }
 
 launch::KernelLaunch Streams::launch_of(const StreamProgram& program, const StreamShape& shape) {

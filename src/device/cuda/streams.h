@@ -23,7 +23,7 @@ struct Streams {
 
   [[nodiscard]] static Shape shape_of(const StreamProgram& program);
   static void check(const StreamProgram& program, const Shape& shape);
-  [[nodiscard]] static Module compile(const Gpu& gpu, const Shape& shape);
+  [[nodiscard]] static Module compile(Gpu& gpu, const Shape& shape);
   [[nodiscard]] static launch::KernelLaunch launch_of(const StreamProgram& program, const Shape& shape);
   [[nodiscard]] static Layout lay_out(const StreamProgram& program, const Shape& shape, std::uint32_t blocks,
                                       std::uint32_t sm_count);

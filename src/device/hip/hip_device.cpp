@@ -41,6 +41,9 @@ struct Amd {
   using OperationKernels = OperationModules;
   using Occupancies = NoOccupancies;
 
+  // hiprtc compiles one kernel after the other.
+  static void expect(Gpu&, const auto&) {}
+
   static std::string native_code(const Gpu& gpu, const ChaseProgram&) { return generate_chase_source(gpu.target()); }
   static std::string native_code(const Gpu& gpu, const StreamProgram& program) {
     return generate_stream_source(gpu.target(), Streams::shape_of(program));

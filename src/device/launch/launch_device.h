@@ -21,8 +21,8 @@ namespace gputopo::launch {
 
 // `Vendor`: what is a vendor's own. Types Gpu (a ChaseGpu), Streams (see StreamRunner), CodeKernel (a CodeGpu),
 // AccessKernels (an AccessGpu), OperationKernels (an OperationGpu) and Clusters and Occupancies (which check programs
-// of their kinds before anything of a batch runs, and run them); and native_code(gpu, program) for each kind of
-// program. What this misses of a new kind does not compile.
+// of their kinds before anything of a batch runs, and run them); native_code(gpu, program) for each kind of program,
+// and expect(gpu, program), which may begin to compile it. What this misses of a new kind does not compile.
 template <typename Vendor>
 class LaunchDevice : public Device {
  public:
@@ -60,6 +60,17 @@ class LaunchDevice : public Device {
       std::visit([&](const auto& kind) { run_alone(kind, results[i]); }, programs[i]);
     }
     return results;
+  }
+
+  void expect(std::span<const Program> programs) override {
+    try {
+      operations_.expect(programs);
+      for (const Program& program : programs) {
+        std::visit([this](const auto& kind) { Vendor::expect(gpu_, kind); }, program);
+      }
+    } catch (const Error&) {
+      // They fail again when they run.
+    }
   }
 
   void end_when(std::function<bool()> ended) override { gpu_.end_when(std::move(ended)); }

@@ -69,6 +69,8 @@ class OperationGpu {
   // Compiles those that were not yet, as few modules as may be: one costs as much time as dozens of kernels. One that
   // the compiler refuses costs no other.
   virtual void prepare(std::span<const OperationShape> shapes) = 0;
+  // They will be prepared: what can begin now does.
+  virtual void expect(std::span<const OperationShape>) {}
   // Of a shape that was prepared.
   [[nodiscard]] virtual const OperationCode& code_of(const OperationShape& shape) = 0;
   // Returns once the kernel has ended; throws when it failed.

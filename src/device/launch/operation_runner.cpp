@@ -22,14 +22,25 @@ OperationResult decode(const OperationProgram& program, const std::vector<BlockR
   return result;
 }
 
-}  // namespace
-
-void OperationRunner::prepare(std::span<const Program> programs) {
+// Each once.
+std::vector<OperationShape> shapes_of(std::span<const Program> programs) {
   std::set<OperationShape> shapes;
   for (const Program& program : programs) {
     if (const auto* operation = std::get_if<OperationProgram>(&program)) shapes.insert(shape_of(*operation));
   }
-  if (!shapes.empty()) kernels_.prepare(std::vector(shapes.begin(), shapes.end()));
+  return {shapes.begin(), shapes.end()};
+}
+
+}  // namespace
+
+void OperationRunner::prepare(std::span<const Program> programs) {
+  const std::vector<OperationShape> shapes = shapes_of(programs);
+  if (!shapes.empty()) kernels_.prepare(shapes);
+}
+
+void OperationRunner::expect(std::span<const Program> programs) {
+  const std::vector<OperationShape> shapes = shapes_of(programs);
+  if (!shapes.empty()) kernels_.expect(shapes);
 }
 
 OperationLaunch OperationRunner::launch_of(const OperationProgram& program) const {

@@ -13,6 +13,8 @@ class OperationRunner {
 
   // Compiles what the operation programs among these need, together.
   void prepare(std::span<const Program> programs);
+  // Begins to, beside what runs meanwhile, where the GPU's compiler can.
+  void expect(std::span<const Program> programs);
   // Of a program that was prepared. Throws UsageError for one that would take too long, NotSupportedError for more
   // warps than a block holds, DeviceError when the blocks did not start together, and what the GPU throws.
   [[nodiscard]] ProgramResult run(const OperationProgram& program);

@@ -110,6 +110,7 @@ std::vector<ProgramResult> Recorder::run(std::span<const Program> programs) {
   }
 }
 
+void Recorder::expect(std::span<const Program> programs) { state_->device->expect(programs); }
 void Recorder::end_when(std::function<bool()> ended) { state_->device->end_when(std::move(ended)); }
 
 void Recorder::rest(double seconds) { state_->device->rest(seconds); }

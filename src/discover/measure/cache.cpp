@@ -482,7 +482,7 @@ constexpr Step kSteps[] = {
     {ElementKind::kDataCache, AttributeId::kWritePolicy, write_policy},
     {ElementKind::kDataCache, AttributeId::kAtomicLatency, atomic_latency},
     {ElementKind::kDataCache, AttributeId::kAtomicThroughput, atomic_throughput},
-    {ElementKind::kDataCache, AttributeId::kLoadedLatency, loaded_latency},
+    {ElementKind::kDataCache, AttributeId::kLoadedLatency, loaded_latency, one_kernel_of<AccessProgram>},
 };
 
 }  // namespace

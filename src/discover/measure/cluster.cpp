@@ -31,12 +31,12 @@ Attribute copy_bandwidth(Context& context, const ElementInfo&) {
 }
 
 constexpr Step kSteps[] = {
-    {ElementKind::kClusterPath, AttributeId::kLatency, latency},
-    {ElementKind::kClusterPath, AttributeId::kReadBandwidth, read_bandwidth},
-    {ElementKind::kClusterPath, AttributeId::kMaxClusterSize, max_cluster_size},
-    {ElementKind::kClusterPath, AttributeId::kGpcSms, gpc_sms},
-    {ElementKind::kCopyPath, AttributeId::kLatency, copy_latency},
-    {ElementKind::kCopyPath, AttributeId::kReadBandwidth, copy_bandwidth},
+    {ElementKind::kClusterPath, AttributeId::kLatency, latency, one_kernel_of<ClusterProgram>},
+    {ElementKind::kClusterPath, AttributeId::kReadBandwidth, read_bandwidth, one_kernel_of<ClusterProgram>},
+    {ElementKind::kClusterPath, AttributeId::kMaxClusterSize, max_cluster_size, one_kernel_of<ClusterProgram>},
+    {ElementKind::kClusterPath, AttributeId::kGpcSms, gpc_sms, one_kernel_of<ClusterProgram>},
+    {ElementKind::kCopyPath, AttributeId::kLatency, copy_latency, one_kernel_of<ClusterProgram>},
+    {ElementKind::kCopyPath, AttributeId::kReadBandwidth, copy_bandwidth, one_kernel_of<ClusterProgram>},
 };
 
 }  // namespace

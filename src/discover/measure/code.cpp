@@ -94,14 +94,17 @@ Attribute ways(Context& context, const ElementInfo& element) {
 }
 
 constexpr Step kSteps[] = {
-    {ElementKind::kCodeCache, AttributeId::kLineSize, line_size},
-    {ElementKind::kCodeCache, AttributeId::kSize, size},
-    {ElementKind::kCodeCache, AttributeId::kAmount, amount},
-    {ElementKind::kCodeCache, AttributeId::kSharedWith, of_sized<probe::measure_code_sharing>},
-    {ElementKind::kCodeCache, AttributeId::kSharedBetween, of_sized<probe::measure_code_shared_between>},
-    {ElementKind::kCodeCache, AttributeId::kWays, ways},
-    {ElementKind::kCodeCache, AttributeId::kScope, of_sized<probe::measure_code_scope>},
-    {ElementKind::kCodeCache, AttributeId::kCyclesPerInstruction, rate},
+    {ElementKind::kCodeCache, AttributeId::kLineSize, line_size, one_kernel_of<InstructionProgram>},
+    {ElementKind::kCodeCache, AttributeId::kSize, size, one_kernel_of<InstructionProgram>},
+    {ElementKind::kCodeCache, AttributeId::kAmount, amount, one_kernel_of<InstructionProgram>},
+    {ElementKind::kCodeCache, AttributeId::kSharedWith, of_sized<probe::measure_code_sharing>,
+     one_kernel_of<InstructionProgram>},
+    {ElementKind::kCodeCache, AttributeId::kSharedBetween, of_sized<probe::measure_code_shared_between>,
+     one_kernel_of<InstructionProgram>},
+    {ElementKind::kCodeCache, AttributeId::kWays, ways, one_kernel_of<InstructionProgram>},
+    {ElementKind::kCodeCache, AttributeId::kScope, of_sized<probe::measure_code_scope>,
+     one_kernel_of<InstructionProgram>},
+    {ElementKind::kCodeCache, AttributeId::kCyclesPerInstruction, rate, one_kernel_of<InstructionProgram>},
 };
 
 }  // namespace

@@ -104,7 +104,7 @@ constexpr Step kSteps[] = {
     {ElementKind::kMemory, AttributeId::kLatencyPatterns, latency_patterns},
     {ElementKind::kMemory, AttributeId::kReadBandwidth, bandwidth<StreamOp::kRead>},
     {ElementKind::kMemory, AttributeId::kWriteBandwidth, bandwidth<StreamOp::kWrite>},
-    {ElementKind::kMemory, AttributeId::kLoadedLatency, loaded_latency},
+    {ElementKind::kMemory, AttributeId::kLoadedLatency, loaded_latency, one_kernel_of<AccessProgram>},
 };
 
 }  // namespace

@@ -59,6 +59,8 @@ void OperationSteps::measure_pipes() {
   scheduler_.count_done();
 }
 
+std::vector<Program> OperationSteps::expected() const { return probe::expected_of_operations(bench_.info(), wanted_); }
+
 void OperationSteps::measure() {
   if (pipes_) measure_pipes();
   for (const auto& [of, places] : classes_) {

@@ -18,6 +18,8 @@ class OperationSteps {
   OperationSteps(probe::Bench& bench, Scheduler& scheduler, const std::vector<OperationId>& wanted, bool pipes);
 
   [[nodiscard]] std::size_t count() const { return classes_.size() + (pipes_ ? 1 : 0); }
+  // For Device::expect().
+  [[nodiscard]] std::vector<Program> expected() const;
   void measure();
   // All that are wanted: what was measured so far, and of the others that they were not.
   [[nodiscard]] std::vector<Instruction> found() const { return found_; }

@@ -72,7 +72,7 @@ constexpr Step kSteps[] = {
     {ElementKind::kScratchpad, AttributeId::kStoreLatency, store_latency},
     {ElementKind::kScratchpad, AttributeId::kAtomicLatency, atomic_latency},
     {ElementKind::kScratchpad, AttributeId::kAtomicThroughput, atomic_throughput},
-    {ElementKind::kScratchpad, AttributeId::kLoadedLatency, loaded_latency},
+    {ElementKind::kScratchpad, AttributeId::kLoadedLatency, loaded_latency, one_kernel_of<AccessProgram>},
 };
 
 }  // namespace

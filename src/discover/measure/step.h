@@ -15,7 +15,15 @@ struct Step {
   AttributeId attribute;
   // Throws what probes and devices throw; each such failure has a reason of its own in the report.
   Attribute (*measure)(Context& context, const ElementInfo& element);
+  // Programs for Device::expect(), if its code takes long to compile.
+  std::vector<Program> (*expected)(const DeviceInfo& info) = nullptr;
 };
+
+// For steps whose programs are of a kind that one kernel runs.
+template <typename Kind>
+[[nodiscard]] std::vector<Program> one_kernel_of(const DeviceInfo&) {
+  return {Kind{}};
+}
 
 // In the order of the measurement; what needs another's result asks for it.
 [[nodiscard]] std::span<const Step> cache_steps();

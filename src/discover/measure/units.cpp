@@ -78,6 +78,10 @@ Attribute peak(Context& context, const ElementInfo&) {
   return attribute;
 }
 
+std::vector<Program> expected_of_peaks(const DeviceInfo& info) {
+  return probe::expected_of_peaks(info, peak_operations());
+}
+
 constexpr Step kSteps[] = {
     {ElementKind::kRegisters, AttributeId::kSchedulers, schedulers},
     {ElementKind::kRegisters, AttributeId::kResidentWarps, resident_warps},
@@ -91,19 +95,19 @@ constexpr Step kSteps[] = {
     {ElementKind::kControl, AttributeId::kBarrierLatency, barrier_latency},
     {ElementKind::kControl, AttributeId::kDivergenceCost, divergence_cost},
     {ElementKind::kControl, AttributeId::kSidesInterleave, sides_interleave},
-    {ElementKind::kPeaks, AttributeId::kPeakF16, peak<AttributeId::kPeakF16>},
-    {ElementKind::kPeaks, AttributeId::kPeakBf16, peak<AttributeId::kPeakBf16>},
-    {ElementKind::kPeaks, AttributeId::kPeakF32, peak<AttributeId::kPeakF32>},
-    {ElementKind::kPeaks, AttributeId::kPeakF64, peak<AttributeId::kPeakF64>},
-    {ElementKind::kPeaks, AttributeId::kPeakS32, peak<AttributeId::kPeakS32>},
-    {ElementKind::kPeaks, AttributeId::kPeakU8, peak<AttributeId::kPeakU8>},
-    {ElementKind::kPeaks, AttributeId::kPeakMatrixF16, peak<AttributeId::kPeakMatrixF16>},
-    {ElementKind::kPeaks, AttributeId::kPeakMatrixBf16, peak<AttributeId::kPeakMatrixBf16>},
-    {ElementKind::kPeaks, AttributeId::kPeakMatrixTf32, peak<AttributeId::kPeakMatrixTf32>},
-    {ElementKind::kPeaks, AttributeId::kPeakMatrixFp8, peak<AttributeId::kPeakMatrixFp8>},
-    {ElementKind::kPeaks, AttributeId::kPeakMatrixS8, peak<AttributeId::kPeakMatrixS8>},
-    {ElementKind::kPeaks, AttributeId::kPeakMatrixF64, peak<AttributeId::kPeakMatrixF64>},
-    {ElementKind::kPeaks, AttributeId::kPeakSparseF16, peak<AttributeId::kPeakSparseF16>},
+    {ElementKind::kPeaks, AttributeId::kPeakF16, peak<AttributeId::kPeakF16>, expected_of_peaks},
+    {ElementKind::kPeaks, AttributeId::kPeakBf16, peak<AttributeId::kPeakBf16>, expected_of_peaks},
+    {ElementKind::kPeaks, AttributeId::kPeakF32, peak<AttributeId::kPeakF32>, expected_of_peaks},
+    {ElementKind::kPeaks, AttributeId::kPeakF64, peak<AttributeId::kPeakF64>, expected_of_peaks},
+    {ElementKind::kPeaks, AttributeId::kPeakS32, peak<AttributeId::kPeakS32>, expected_of_peaks},
+    {ElementKind::kPeaks, AttributeId::kPeakU8, peak<AttributeId::kPeakU8>, expected_of_peaks},
+    {ElementKind::kPeaks, AttributeId::kPeakMatrixF16, peak<AttributeId::kPeakMatrixF16>, expected_of_peaks},
+    {ElementKind::kPeaks, AttributeId::kPeakMatrixBf16, peak<AttributeId::kPeakMatrixBf16>, expected_of_peaks},
+    {ElementKind::kPeaks, AttributeId::kPeakMatrixTf32, peak<AttributeId::kPeakMatrixTf32>, expected_of_peaks},
+    {ElementKind::kPeaks, AttributeId::kPeakMatrixFp8, peak<AttributeId::kPeakMatrixFp8>, expected_of_peaks},
+    {ElementKind::kPeaks, AttributeId::kPeakMatrixS8, peak<AttributeId::kPeakMatrixS8>, expected_of_peaks},
+    {ElementKind::kPeaks, AttributeId::kPeakMatrixF64, peak<AttributeId::kPeakMatrixF64>, expected_of_peaks},
+    {ElementKind::kPeaks, AttributeId::kPeakSparseF16, peak<AttributeId::kPeakSparseF16>, expected_of_peaks},
 };
 
 }  // namespace

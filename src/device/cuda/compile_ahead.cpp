@@ -1,0 +1,86 @@
+#include "device/cuda/compile_ahead.h"
+
+#include <algorithm>
+#include <chrono>
+#include <condition_variable>
+#include <deque>
+#include <mutex>
+#include <system_error>
+#include <thread>
+
+namespace gputopo::cuda {
+
+struct CompileAhead::State {
+  std::mutex mutex;
+  std::condition_variable changed;
+  std::deque<std::function<void()>> waiting;
+  std::size_t threads = 0;  // that have not ended
+
+  // Of each thread: ends where nothing waits.
+  void work() {
+    std::unique_lock lock(mutex);
+    while (!waiting.empty()) {
+      const std::function<void()> next = std::move(waiting.front());
+      waiting.pop_front();
+      lock.unlock();
+      next();
+      tell_driver_calls(nullptr);  // it is gone with the work
+      lock.lock();
+    }
+    --threads;
+    changed.notify_all();
+  }
+};
+
+CompileAhead::CompileAhead(std::shared_ptr<const Driver> driver, std::shared_ptr<const Context> context)
+    : driver_(std::move(driver)), context_(std::move(context)), state_(std::make_shared<State>()) {}
+
+CompileAhead::~CompileAhead() {
+  // The longest kernels take 3 s. A compiler that hangs is left behind, with the context that it is in.
+  constexpr std::chrono::seconds kMostWait{10};
+  const InDriverCall call("cuLinkAddData");
+  std::unique_lock lock(state_->mutex);
+  state_->waiting.clear();
+  state_->changed.wait_for(lock, kMostWait, [this] { return state_->threads == 0; });
+}
+
+bool CompileAhead::has_room() { return std::thread::hardware_concurrency() > 1; }
+
+std::size_t CompileAhead::threads() {
+  constexpr std::size_t kMostThreads = 16;
+  return std::clamp<std::size_t>(std::thread::hardware_concurrency(), 1, kMostThreads);
+}
+
+void CompileAhead::add(std::function<void()> work) {
+  std::unique_lock lock(state_->mutex);
+  state_->waiting.push_back(std::move(work));
+  if (state_->threads == threads()) return;
+  ++state_->threads;
+  try {
+    std::thread([state = state_] { state->work(); }).detach();
+  } catch (const std::system_error&) {
+    // No thread may be started here: then this one does it, unless another will.
+    if (state_->threads > 1) {
+      --state_->threads;
+      return;
+    }
+    lock.unlock();
+    state_->work();
+  }
+}
+
+void CompileAhead::expect(const std::string& ptx) {
+  if (!has_room() || expected_.contains(ptx)) return;
+  expected_.emplace(ptx, begin<std::string>([driver = driver_, ptx] { return compile(*driver, ptx); }));
+}
+
+std::string CompileAhead::machine_code(const std::string& ptx) const {
+  const auto found = expected_.find(ptx);
+  return found == expected_.end() ? compile(*driver_, ptx) : found->second.get();
+}
+
+Module CompileAhead::module_of(const std::string& ptx) const {
+  return {driver_, expected_.contains(ptx) ? machine_code(ptx) : ptx};
+}
+
+}  // namespace gputopo::cuda
