@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "probe/lab.h"
+#include "probe/occupancy.h"
 
 namespace gputopo::probe {
 
@@ -34,7 +35,10 @@ struct ClusterSurvey {
 [[nodiscard]] ClusterSurvey survey_clusters(Lab& lab);
 [[nodiscard]] Attribute max_cluster_size(const ClusterSurvey& survey);
 // The SMs that are seen to share a GPC: groups of them.
-[[nodiscard]] Attribute gpc_sms(const Lab& lab, const ClusterSurvey& survey);
+// Groups of SMs that share clusters: GPCs, or parts of them.
+[[nodiscard]] Attribute cluster_sms(const Lab& lab, const ClusterSurvey& survey);
+// Throws Inconclusive where clocks do not tell GPCs apart, or contradict the clusters.
+[[nodiscard]] Attribute gpc_sms(const Lab& lab, const ClusterSurvey& survey, const ClockFinding& clocks);
 
 [[nodiscard]] Attribute measure_cluster_latency(Lab& lab, const ClusterSurvey& survey);
 [[nodiscard]] Attribute measure_cluster_bandwidth(Lab& lab, const ClusterSurvey& survey);

@@ -80,26 +80,49 @@ Attribute max_cluster_size(const ClusterSurvey& survey) {
   return attribute;
 }
 
-Attribute gpc_sms(const Lab& lab, const ClusterSurvey& survey) {
-  const Gpcs found = gpcs_of(survey.clusters);
-  Attribute attribute =
-      measured(survey.conditions, UnitGroups{found.groups}, "", std::nullopt, "sms_seen_in_one_cluster");
-  attribute.add_detail("groups", static_cast<std::int64_t>(found.groups.size()));
+namespace {
+
+void add_group_details(const std::vector<std::vector<std::uint32_t>>& groups, Attribute& attribute) {
+  attribute.add_detail("groups", static_cast<std::int64_t>(groups.size()));
   std::map<std::size_t, std::int64_t> by_size;
-  for (const auto& group : found.groups) ++by_size[group.size()];
-  for (const auto& [size, groups] : by_size) attribute.add_detail(fmt::format("groups_of_{}_sms", size), groups);
-  attribute.add_detail("clusters_seen", static_cast<std::int64_t>(survey.clusters.size()));
-  const auto unseen = static_cast<std::int64_t>(lab.info().sm_count) - static_cast<std::int64_t>(found.sms_seen);
-  if (unseen > 0) attribute.add_detail("sms_in_no_cluster", unseen);
-  if (!lab.keep_samples()) return attribute;
-  SampleTable table = make_table("sms", Plot::kPoints, {sm_axis(), values("gpc", "gpc")});
-  for (std::size_t gpc = 0; gpc < found.groups.size(); ++gpc) {
-    for (const std::uint32_t sm : found.groups[gpc]) {
+  for (const auto& group : groups) ++by_size[group.size()];
+  for (const auto& [size, some] : by_size) attribute.add_detail(fmt::format("groups_of_{}_sms", size), some);
+}
+
+SampleTable table_of_sms(const std::vector<std::vector<std::uint32_t>>& groups, const char* what) {
+  SampleTable table = make_table("sms", Plot::kPoints, {sm_axis(), values(what, what)});
+  for (std::size_t group = 0; group < groups.size(); ++group) {
+    for (const std::uint32_t sm : groups[group]) {
       table.data[0].push_back(sm);
-      table.data[1].push_back(static_cast<double>(gpc));
+      table.data[1].push_back(static_cast<double>(group));
     }
   }
-  attribute.samples.push_back(std::move(table));
+  return table;
+}
+
+}  // namespace
+
+Attribute cluster_sms(const Lab& lab, const ClusterSurvey& survey) {
+  const MetInClusters met = sms_that_met(survey.clusters);
+  Attribute attribute =
+      measured(survey.conditions, UnitGroups{met.groups}, "", std::nullopt, "sms_seen_in_one_cluster");
+  add_group_details(met.groups, attribute);
+  attribute.add_detail("clusters_seen", static_cast<std::int64_t>(survey.clusters.size()));
+  const auto unseen = static_cast<std::int64_t>(lab.info().sm_count) - static_cast<std::int64_t>(met.sms_seen);
+  if (unseen > 0) attribute.add_detail("sms_in_no_cluster", unseen);
+  if (lab.keep_samples()) attribute.samples.push_back(table_of_sms(met.groups, "group"));
+  return attribute;
+}
+
+Attribute gpc_sms(const Lab& lab, const ClusterSurvey& survey, const ClockFinding& clocks) {
+  const auto& clock_groups = std::get<UnitGroups>(clocks.groups.value).groups;
+  const Decision<std::vector<std::vector<std::uint32_t>>> gpcs =
+      decide_gpcs(sms_that_met(survey.clusters).groups, clock_groups);
+  if (!gpcs.value) throw Inconclusive(gpcs.why_not);
+  Attribute attribute =
+      measured(survey.conditions, UnitGroups{*gpcs.value}, "", std::nullopt, "clocks_agree_and_clusters_lie_within");
+  add_group_details(*gpcs.value, attribute);
+  if (lab.keep_samples()) attribute.samples.push_back(table_of_sms(*gpcs.value, "gpc"));
   return attribute;
 }
 

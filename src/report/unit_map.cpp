@@ -112,6 +112,7 @@ std::vector<UnitLevel> unit_levels(const Topology& topology) {
   for (const MemoryElement& element : topology.memory) {
     candidates.push_back({element.title + " part", "near one part of the " + element.title, true,
                           map_of(find(element.attributes, AttributeId::kNearSms))});
+    candidates.push_back({"GPC", "in one GPC", false, map_of(find(element.attributes, AttributeId::kGpcSms))});
     UnitLevel shared{"", "behind one " + element.title, false,
                      map_of(find(element.attributes, AttributeId::kSharedBetween))};
     if (topology.vendor == to_string(Vendor::kNvidia))

@@ -223,6 +223,13 @@ void add_tables_of_lists(const std::string& element, const std::string& name, At
   }
 }
 
+// SMs that were seen in one cluster were called those of a GPC, of which they may be parts.
+void rename_cluster_sms(AttributeMap& attributes) {
+  const auto found =
+      std::ranges::find(attributes, info_of(AttributeId::kGpcSms).name, &AttributeMap::value_type::first);
+  if (found != attributes.end()) found->first = info_of(AttributeId::kClusterSms).name;
+}
+
 void upgrade_attribute(const std::string& name, Attribute& attribute) {
   const AttributeInfo* info = find_attribute(name);
   if (info != nullptr && info->quantity == Quantity::kUnitGroups) upgrade_groups(attribute);
@@ -236,6 +243,7 @@ void upgrade(Topology& topology) {
     for (auto& [name, attribute] : *attributes) upgrade_attribute(name, attribute);
   }
   for (MemoryElement& element : topology.memory) {
+    rename_cluster_sms(element.attributes);
     for (auto& [name, attribute] : element.attributes) {
       upgrade_attribute(name, attribute);
       add_tables_of_lists(element.id, name, attribute);

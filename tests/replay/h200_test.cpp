@@ -166,7 +166,7 @@ TEST(RecordedH200InFull, StructureAndMap) {
   for (const auto& gpc : gpcs) EXPECT_TRUE(within(gpc, partitions));
   for (const auto& tpc : tpcs) EXPECT_TRUE(within(tpc, gpcs));
   // So do clusters, which the driver places within a GPC.
-  for (const auto& cluster : groups("cluster", "gpc_sms")) EXPECT_TRUE(within(cluster, gpcs));
+  for (const auto& cluster : groups("cluster", "cluster_sms")) EXPECT_TRUE(within(cluster, gpcs));
 }
 
 // Of what the programs behind it ran with, and not of the last program that ran before.

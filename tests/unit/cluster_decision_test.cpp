@@ -14,21 +14,43 @@ using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::Pair;
 
-TEST(Gpcs, AreSmsThatClustersConnect) {
-  const Gpcs found = gpcs_of({{0, 2}, {2, 4}, {1, 3}, {5, 3}});
+TEST(MetInClusters, AreSmsThatClustersConnect) {
+  const MetInClusters found = sms_that_met({{0, 2}, {2, 4}, {1, 3}, {5, 3}});
   EXPECT_THAT(found.groups, ElementsAre(ElementsAre(0, 2, 4), ElementsAre(1, 3, 5)));
   EXPECT_EQ(found.sms_seen, 6u);
 }
 
-TEST(Gpcs, LeaveOutSmsThatWereNeverSeen) {
-  const Gpcs found = gpcs_of({{7, 9}, {2, 4}});
+TEST(MetInClusters, LeaveOutSmsThatWereNeverSeen) {
+  const MetInClusters found = sms_that_met({{7, 9}, {2, 4}});
   EXPECT_THAT(found.groups, ElementsAre(ElementsAre(2, 4), ElementsAre(7, 9)));
   EXPECT_EQ(found.sms_seen, 4u);
 }
 
-TEST(Gpcs, OfNothing) {
-  EXPECT_THAT(gpcs_of({}).groups, IsEmpty());
-  EXPECT_THAT(gpcs_of({{3}}).groups, ElementsAre(ElementsAre(3)));
+TEST(MetInClusters, OfNothing) {
+  EXPECT_THAT(sms_that_met({}).groups, IsEmpty());
+  EXPECT_THAT(sms_that_met({{3}}).groups, ElementsAre(ElementsAre(3)));
+}
+
+// As on an H200: some TPCs meet no others in clusters, and their clocks tell whose they are.
+TEST(Gpcs, AreSmsWhoseClocksAgree) {
+  const auto gpcs = decide_gpcs({{0, 1, 4, 5}, {2, 3, 6, 7}, {8, 9}}, {{0, 1, 4, 5, 8, 9}, {2, 3, 6, 7}});
+  ASSERT_TRUE(gpcs.value) << gpcs.why_not;
+  EXPECT_THAT(*gpcs.value, ElementsAre(ElementsAre(0, 1, 4, 5, 8, 9), ElementsAre(2, 3, 6, 7)));
+}
+
+TEST(Gpcs, AreNotToldByClocksThatAllAgree) {
+  EXPECT_THAT(decide_gpcs({{0, 1}, {2, 3}}, {{0, 1, 2, 3}}).why_not, HasSubstr("all SMs agree"));
+  EXPECT_THAT(decide_gpcs({{0, 1}}, {}).why_not, HasSubstr("all SMs agree"));
+}
+
+TEST(Gpcs, AreNotToldByClocksThatContradictClusters) {
+  EXPECT_THAT(decide_gpcs({{0, 1, 2}}, {{0, 1}, {2, 3}}).why_not, HasSubstr("do not agree"));
+}
+
+// Two GPCs that were started together.
+TEST(Gpcs, AreNotOneBecauseTheirClocksAgree) {
+  EXPECT_THAT(decide_gpcs({{0, 1, 2, 3}, {4, 5, 6, 7}}, {{0, 1, 2, 3, 4, 5, 6, 7}, {8, 9}}).why_not,
+              HasSubstr("one GPC in parts, or two"));
 }
 
 // Two copies of clusters of two and of four, in which SMs 0 to 3 read one another.

@@ -21,6 +21,9 @@ std::uint32_t most_at_once(const std::vector<const BlockRecord*>& blocks) {
   return static_cast<std::uint32_t>(most);
 }
 
+// The timer counts from 1970, beyond what a double holds to the nanosecond. Only differences count: 52 days are left.
+constexpr std::uint64_t kTimerPeriod = 1ull << 52;
+
 }  // namespace
 
 OccupancyResult decode_occupancy(const std::vector<BlockRecord>& blocks, const std::vector<ClockRecord>& clocks,
@@ -34,7 +37,7 @@ OccupancyResult decode_occupancy(const std::vector<BlockRecord>& blocks, const s
     if (clocks.empty()) continue;
     const auto first = std::ranges::min_element(own, {}, [](const BlockRecord* block) { return block->start_cycles; });
     const ClockRecord& clock = clocks[static_cast<std::size_t>(*first - blocks.data())];
-    result.timer_ns.push_back(static_cast<double>(clock.timer));
+    result.timer_ns.push_back(static_cast<double>(clock.timer % kTimerPeriod));
     result.clock_cycles.push_back(static_cast<double>(clock.cycles));
     result.timer_step_ns.push_back(static_cast<double>(clock.timer_step));
     result.clock_read_cycles.push_back(static_cast<double>(clock.clock_read));

@@ -18,7 +18,14 @@ Attribute read_bandwidth(Context& context, const ElementInfo&) {
 
 Attribute max_cluster_size(Context& context, const ElementInfo&) { return probe::max_cluster_size(context.clusters()); }
 
-Attribute gpc_sms(Context& context, const ElementInfo&) { return probe::gpc_sms(context.lab(), context.clusters()); }
+Attribute cluster_sms(Context& context, const ElementInfo&) {
+  return probe::cluster_sms(context.lab(), context.clusters());
+}
+
+Attribute gpc_sms(Context& context, const ElementInfo&) {
+  const probe::ClusterSurvey& clusters = context.clusters();
+  return probe::gpc_sms(context.lab(), clusters, context.clocks());
+}
 
 Attribute copy_latency(Context& context, const ElementInfo&) {
   probe::Lab lab = context.lab();
@@ -34,6 +41,7 @@ constexpr Step kSteps[] = {
     {ElementKind::kClusterPath, AttributeId::kLatency, latency, one_kernel_of<ClusterProgram>},
     {ElementKind::kClusterPath, AttributeId::kReadBandwidth, read_bandwidth, one_kernel_of<ClusterProgram>},
     {ElementKind::kClusterPath, AttributeId::kMaxClusterSize, max_cluster_size, one_kernel_of<ClusterProgram>},
+    {ElementKind::kClusterPath, AttributeId::kClusterSms, cluster_sms, one_kernel_of<ClusterProgram>},
     {ElementKind::kClusterPath, AttributeId::kGpcSms, gpc_sms, one_kernel_of<ClusterProgram>},
     {ElementKind::kCopyPath, AttributeId::kLatency, copy_latency, one_kernel_of<ClusterProgram>},
     {ElementKind::kCopyPath, AttributeId::kReadBandwidth, copy_bandwidth, one_kernel_of<ClusterProgram>},
