@@ -18,7 +18,6 @@
 #include <vector>
 
 #include "cli/check_formats.h"
-#include "cli/formats.h"
 #include "cli/get.h"
 #include "cli/interrupt.h"
 #include "cli/outcome.h"
@@ -34,6 +33,7 @@
 #include "gputopo/discover.h"
 #include "gputopo/error.h"
 #include "gputopo/report.h"
+#include "report/formats.h"
 
 namespace gputopo::cli {
 namespace {
@@ -178,9 +178,9 @@ class Attempts {
 };
 
 void write_files(const Options& options, const Topology& topology, Attempts& attempt) {
-  for (std::size_t i = 0; i < formats().size(); ++i) {
+  for (std::size_t i = 0; i < report::formats().size(); ++i) {
     const std::string& path = options.output_paths[i];
-    if (is_file(path)) attempt([&] { write_file(path, formats()[i].render(topology)); });
+    if (is_file(path)) attempt([&] { write_file(path, report::formats()[i].render(topology)); });
   }
 }
 
@@ -188,7 +188,7 @@ void write_files(const Options& options, const Topology& topology, Attempts& att
 void print_report(const Options& options, const Topology& topology, Attempts& attempt) {
   const auto printed = std::ranges::find(options.output_paths, "-");
   if (printed != options.output_paths.end()) {
-    const Format& format = formats()[static_cast<std::size_t>(printed - options.output_paths.begin())];
+    const report::Format& format = report::formats()[static_cast<std::size_t>(printed - options.output_paths.begin())];
     attempt([&] { print_result(format.render(topology)); });
     return;
   }

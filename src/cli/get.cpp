@@ -2,10 +2,12 @@
 
 #include <fmt/format.h>
 
+#include <atomic>
 #include <optional>
 
-#include "cli/report_cache.h"
+#include "cache/report_cache.h"
 #include "cli/standard_streams.h"
+#include "cli/watchdog.h"
 #include "file/visible.h"
 #include "gputopo/error.h"
 #include "report/csv_text.h"
@@ -36,6 +38,15 @@ int print_value(const Topology& topology, const std::string& path) {
   return kExitComplete;
 }
 
+// Where the system's files do not tell which GPU it is, the drivers are asked, which may never answer.
+ReportCache cache_of(const Options& options) {
+  const std::atomic<bool> interrupted = false;  // a signal ends this at once
+  const Watchdog watchdog(
+      0, interrupted, [](const std::string& blocked) { say(fmt::format("gputopo: error: {}", blocked)); },
+      kPatienceToListSeconds);
+  return {options.device, options.seed, options.value_path};
+}
+
 }  // namespace
 
 int get_of_report(const Topology& topology, const std::string& path) {
@@ -46,7 +57,7 @@ int get_of_report(const Topology& topology, const std::string& path) {
 int get_of_device(const Options& options, const Discover& discover) {
   const std::string& path = options.value_path;
   report::require_known_path(path, nullptr);
-  const ReportCache cache(options.device, options.seed, path);
+  const ReportCache cache = cache_of(options);
   if (!options.fresh) {
     if (const std::optional<Topology> known = cache.load(options.max_age_seconds)) return print_value(*known, path);
   }
@@ -58,7 +69,9 @@ int get_of_device(const Options& options, const Discover& discover) {
   const int code = discover(request, [&](const Topology& report) { measured = report; });
   if (!measured) return code;
   const std::optional<Attribute> attribute = report::value_at(*measured, path);
-  if (attribute && is_lasting(*attribute)) cache.store(*measured);
+  if (attribute && is_lasting(*attribute)) {
+    cache.store(*measured, [](const std::string& problem) { say(fmt::format("gputopo: warning: {}", problem)); });
+  }
   const int own_code = print_value(*measured, path);
   // What ended early says so, unless it had the value by then.
   return code == kExitInterrupted && own_code != kExitComplete ? code : own_code;

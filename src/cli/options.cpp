@@ -10,9 +10,9 @@
 
 #include "cli/check_formats.h"
 #include "cli/completion.h"
-#include "cli/formats.h"
 #include "cli/manual.h"
 #include "gputopo/error.h"
+#include "report/formats.h"
 
 namespace gputopo::cli {
 namespace {
@@ -26,9 +26,9 @@ std::string exit_codes_text() {
 }
 
 void add_output_options(CLI::App& app, Options& options) {
-  options.output_paths.resize(formats().size());
-  for (std::size_t i = 0; i < formats().size(); ++i) {
-    app.add_option(formats()[i].option, options.output_paths[i], formats()[i].help)->type_name("FILE");
+  options.output_paths.resize(report::formats().size());
+  for (std::size_t i = 0; i < report::formats().size(); ++i) {
+    app.add_option(report::formats()[i].option, options.output_paths[i], report::formats()[i].help)->type_name("FILE");
   }
   app.add_flag("--tree", options.tree, "Print nested boxes instead of the table");
 }
@@ -157,10 +157,10 @@ void add_check_options(CLI::App& check, Options& options) {
   quick->excludes(report);
   add_device_option(check, options);
   add_waiting_option(check, options);
-  options.output_paths.resize(formats().size());
-  const auto json = std::ranges::find(formats(), std::string_view("--json"), &Format::option);
+  options.output_paths.resize(report::formats().size());
+  const auto json = std::ranges::find(report::formats(), std::string_view("--json"), &report::Format::option);
   check
-      .add_option("--json", options.output_paths[static_cast<std::size_t>(json - formats().begin())],
+      .add_option("--json", options.output_paths[static_cast<std::size_t>(json - report::formats().begin())],
                   "Keep what --quick measured")
       ->type_name("FILE");
   for (const char* of_quick : {"--device", "--seed", "--no-wait", "--json"}) check.get_option(of_quick)->needs(quick);

@@ -3,10 +3,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <charconv>
 #include <cmath>
-#include <cstdlib>
 #include <map>
 #include <set>
+#include <string>
 
 #include "report/columns.h"
 
@@ -15,8 +16,10 @@ namespace {
 
 double rounded(double value) {
   if (!std::isfinite(value) || value == std::round(value)) return value;
-  // Not std::stod, which throws for the smallest numbers.
-  return std::strtod(fmt::format("{:.6g}", value).c_str(), nullptr);
+  const std::string text = fmt::format("{:.6g}", value);
+  // Not std::strtod: in a program with a locale of its own it may read numbers up to the point.
+  std::from_chars(text.data(), text.data() + text.size(), value);
+  return value;
 }
 
 std::vector<std::size_t> kept_rows(const SampleTable& table, std::size_t max_rows) {

@@ -25,11 +25,15 @@ ALLOWED = {
     "discover": ["error", "file/host.h", "space", "times", "operation", "gputopo/device.h", "gputopo/program*.h",
                  "stats", "model", "probe"],
     "report": ["error", "file", "space", "times", "operation", "model"],
-    "cli": ["error", "file", "space", "times", "operation", "model", "program", "stats", "device", "probe", "discover", "report"],
+    "cache": ["error", "file", "device", "model", "report"],  # what was found out, kept for the next time
+    "cli": ["error", "file", "space", "times", "operation", "model", "program", "stats", "device", "probe", "discover", "report",
+            "cache"],
+    "library": ["error", "file", "gputopo/device.h", "gputopo/device_lock.h", "gputopo/discover.h", "model", "report", "cache"],
 }
 # Public headers with another name than their layer's: include/gputopo/HEADER.h.
 LAYER_OF_HEADER = {"catalogue": "model", "device_lock": "device", "attributes.def": "model", "elements.def": "model",
-                   "operations.def": "operation", "export": "report"}
+                   "operations.def": "operation", "export": "report",
+                   "gputopo": "library", "gputopo.hpp": "library"}
 
 INCLUDE = re.compile(r'^[ \t]*#[ \t]*include[ \t]*"([^"]+)"', re.MULTILINE)
 

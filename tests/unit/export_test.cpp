@@ -11,10 +11,10 @@
 #include <set>
 #include <sstream>
 
-#include "cli/formats.h"
 #include "gputopo/error.h"
 #include "gputopo/report.h"
 #include "report/export/values.h"
+#include "report/formats.h"
 #include "support/command.h"
 #include "support/message_of.h"
 #include "support/sample_topology.h"
@@ -42,9 +42,9 @@ bool has_program(const std::string& name) { return test::run_command("command -v
 
 using Render = std::string (*)(const Topology&);
 
-std::vector<cli::Format> exports() {
-  std::vector<cli::Format> found;
-  for (const cli::Format& format : cli::formats()) {
+std::vector<report::Format> exports() {
+  std::vector<report::Format> found;
+  for (const report::Format& format : report::formats()) {
     const Render others[] = {to_json, to_html, to_markdown, to_svg, to_csv};
     if (std::ranges::find(others, format.render) == std::end(others)) found.push_back(format);
   }
@@ -52,7 +52,7 @@ std::vector<cli::Format> exports() {
 }
 
 // As text, or the line that says what is missing.
-std::string rendered(const cli::Format& format, const Topology& topology) {
+std::string rendered(const report::Format& format, const Topology& topology) {
   try {
     const std::string text = format.render(topology);
     EXPECT_FALSE(text.empty()) << format.option;
@@ -82,7 +82,7 @@ Topology evil(Topology topology) {
 TEST(Exports, RenderOrSayWhyNot) {
   Topology nothing;
   nothing.generator = "gputopo 0.1.0";
-  for (const cli::Format& format : exports()) {
+  for (const report::Format& format : exports()) {
     static_cast<void>(rendered(format, nothing));
     static_cast<void>(rendered(format, test::sample_topology()));
     for (const char* report : {"h200", "mi300x", "gt200", "version_1", "version_2"}) {
@@ -107,16 +107,16 @@ TEST(Exports, SurviveStrangeNumbers) {
       for (MemoryElement& element : topology.memory) make_strange(element.attributes);
       make_strange(topology.device);
       make_strange(topology.compute);
-      for (const cli::Format& format : exports()) static_cast<void>(rendered(format, topology));
+      for (const report::Format& format : exports()) static_cast<void>(rendered(format, topology));
       get_or_add(topology.compute, "sm_count").value = number;
-      for (const cli::Format& format : exports()) static_cast<void>(rendered(format, topology));
+      for (const report::Format& format : exports()) static_cast<void>(rendered(format, topology));
     }
   }
 }
 
 TEST(Exports, ControlCharactersAreNotWritten) {
   for (const char* report : {"h200", "mi300x"}) {
-    for (const cli::Format& format : exports()) {
+    for (const report::Format& format : exports()) {
       EXPECT_THAT(rendered(format, evil(report_of(report))), Not(HasSubstr("\x1b"))) << format.option;
     }
   }
@@ -125,7 +125,7 @@ TEST(Exports, ControlCharactersAreNotWritten) {
 TEST(Exports, SayWhatIsSimulatedAndIncomplete) {
   for (const char* report : {"h200", "mi300x"}) {
     Topology topology = report_of(report);
-    for (const cli::Format& format : exports()) {
+    for (const report::Format& format : exports()) {
       // A CSV of fixed rows has no place for a comment.
       if (std::string_view(format.option).ends_with("-csv")) continue;
       topology.simulated = false;
@@ -160,7 +160,7 @@ TEST(Exports, DiscoverShowAndReplayMakeThem) {
   const test::TemporaryFolder folder;
   const auto options = [&](const std::string& by) {
     std::string text;
-    for (const cli::Format& format : exports()) {
+    for (const report::Format& format : exports()) {
       text += fmt::format(" {0} {1}", format.option, folder.file(by + format.option));
     }
     return text;
@@ -173,7 +173,7 @@ TEST(Exports, DiscoverShowAndReplayMakeThem) {
       options("discover"));
   run("show " + folder.file("a.json") + options("show"));
   run("replay --quiet " + folder.file("a.rec") + options("replay"));
-  for (const cli::Format& format : exports()) {
+  for (const report::Format& format : exports()) {
     const std::string discovered = read_file(folder.file(std::string("discover") + format.option));
     EXPECT_EQ(read_file(folder.file(std::string("show") + format.option)), discovered) << format.option;
     EXPECT_FALSE(read_file(folder.file(std::string("replay") + format.option)).empty()) << format.option;

@@ -6,7 +6,7 @@
 #include <cstdlib>
 #include <filesystem>
 
-#include "cli/report_cache.h"
+#include "cache/report_cache.h"
 #include "gputopo/error.h"
 #include "gputopo/report.h"
 #include "report/export/value_path.h"
@@ -226,7 +226,7 @@ class GpuIdentity : public ::testing::Test {
   [[nodiscard]] std::string gpu(const std::string& name) const {
     return proc_.file("driver/nvidia/gpus/0000:0f:00.0/" + name);
   }
-  static std::optional<std::string> identity(const char* spec = "cuda:0") { return cli::identity_of_device(spec, 1); }
+  static std::optional<std::string> identity(const char* spec = "cuda:0") { return identity_of_device(spec, 1); }
 
   test::TemporaryFolder proc_;
   test::TemporaryFolder sys_;

@@ -77,6 +77,8 @@ std::string setting(const std::string& name) {
   return settings[name.size()] == '=' ? settings.substr(name.size() + 1) : "";
 }
 
+thread_local ContextHandle t_current_context = nullptr;
+
 // Several threads may compile at a time.
 std::mutex& links_mutex() {
   static std::mutex mutex;
@@ -277,8 +279,14 @@ Status cuDevicePrimaryCtxRelease_v2(DeviceHandle) {
   return kSuccess;
 }
 
-Status cuCtxSetCurrent(ContextHandle) {
+Status cuCtxSetCurrent(ContextHandle context) {
   GPUTOPO_MAY_BE_HOSTILE();
+  t_current_context = context;
+  return kSuccess;
+}
+// Not of gputopo, but of a program that has a context of its own.
+Status cuCtxGetCurrent(ContextHandle* context) {
+  *context = t_current_context;
   return kSuccess;
 }
 Status cuCtxSynchronize() {

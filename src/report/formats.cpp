@@ -1,9 +1,9 @@
-#include "cli/formats.h"
+#include "report/formats.h"
 
 #include "gputopo/export.h"
 #include "gputopo/report.h"
 
-namespace gputopo::cli {
+namespace gputopo::report {
 
 const std::vector<Format>& formats() {
   static const std::vector<Format> kFormats = {
@@ -24,4 +24,4 @@ const std::vector<Format>& formats() {
   return kFormats;
 }
 
-}  // namespace gputopo::cli
+}  // namespace gputopo::report

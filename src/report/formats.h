@@ -1,4 +1,4 @@
-// The formats that a report can be written in, as options of discover, replay and show.
+// The formats that a report can be written in: options of discover, replay and show, and what the library renders.
 #pragma once
 
 #include <string>
@@ -6,7 +6,7 @@
 
 #include "gputopo/model.h"
 
-namespace gputopo::cli {
+namespace gputopo::report {
 
 struct Format {
   const char* option;  // "--html"
@@ -15,4 +15,4 @@ struct Format {
 };
 [[nodiscard]] const std::vector<Format>& formats();
 
-}  // namespace gputopo::cli
+}  // namespace gputopo::report

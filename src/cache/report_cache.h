@@ -1,14 +1,15 @@
-// What `gputopo get` has found out, kept for the next time: reports in $XDG_CACHE_HOME/gputopo (or ~/.cache/gputopo), a
-// file for each value of each device.
+// What `gputopo get` and the library have found out, kept for the next time: reports in $XDG_CACHE_HOME/gputopo (or
+// ~/.cache/gputopo), a file for each request to each device.
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <string>
 
 #include "gputopo/model.h"
 
-namespace gputopo::cli {
+namespace gputopo {
 
 // Which device it is, without opening it where that can be: what the system says of its GPUs and their driver (names,
 // PCI addresses, UUIDs, partitions), and the variables that choose one of them. Of simulated devices and recordings,
@@ -17,13 +18,14 @@ namespace gputopo::cli {
 
 class ReportCache {
  public:
-  // Of a value of a device, as --device names it.
-  ReportCache(const std::string& spec, std::uint64_t seed, const std::string& path);
+  // Of a device, as --device names it, and what was asked of it: for one value its path, so that all who ask for it
+  // share the answer.
+  ReportCache(const std::string& spec, std::uint64_t seed, const std::string& request);
 
   // Nothing where there is none, it is older than that, or it is not what store() wrote: then it is measured again.
   [[nodiscard]] std::optional<Topology> load(std::optional<double> max_age_seconds) const;
-  // Where it cannot be kept, nothing is lost but time: that is said in a line, not thrown.
-  void store(const Topology& topology) const;
+  // Where it cannot be kept, nothing is lost but time: `warn` gets a line that says so, and nothing is thrown.
+  void store(const Topology& topology, const std::function<void(const std::string&)>& warn) const;
 
  private:
   bool is_of_a_gpu_ = false;  // of the system, not of a simulation that was asked for
@@ -31,4 +33,4 @@ class ReportCache {
   std::string name_;
 };
 
-}  // namespace gputopo::cli
+}  // namespace gputopo

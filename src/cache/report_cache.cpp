@@ -1,10 +1,9 @@
-#include "cli/report_cache.h"
+#include "cache/report_cache.h"
 
 #include <fmt/format.h>
 #include <sys/stat.h>
 
 #include <algorithm>
-#include <atomic>
 #include <boost/uuid/name_generator_sha1.hpp>
 #include <boost/uuid/uuid_io.hpp>
 #include <cstdlib>
@@ -13,8 +12,6 @@
 #include <fstream>
 #include <vector>
 
-#include "cli/standard_streams.h"
-#include "cli/watchdog.h"
 #include "device/sim/machine.h"
 #include "file/folder_output.h"
 #include "gputopo/device.h"
@@ -22,7 +19,7 @@
 #include "gputopo/file.h"
 #include "gputopo/report.h"
 
-namespace gputopo::cli {
+namespace gputopo {
 namespace {
 
 namespace fs = std::filesystem;
@@ -149,10 +146,6 @@ std::string choosing_variables() {
 // not tell: its driver would have to be opened, which is work for the GPU.
 std::optional<std::string> identity_without_files(const std::string& spec, std::uint64_t seed) {
   if (!spec.empty()) return std::nullopt;
-  const std::atomic<bool> interrupted = false;  // a signal ends this at once
-  const Watchdog watchdog(
-      0, interrupted, [](const std::string& blocked) { say(fmt::format("gputopo: error: {}", blocked)); },
-      kPatienceToListSeconds);
   std::string problem;
   for (const DeviceListing& listing : list_devices(problem)) {
     if (!listing.spec.starts_with("sim:")) return std::nullopt;
@@ -174,13 +167,13 @@ std::optional<std::string> identity_of_device(const std::string& spec, std::uint
   return gpus.empty() ? identity_without_files(spec, seed) : gpus + choosing_variables();
 }
 
-ReportCache::ReportCache(const std::string& spec, std::uint64_t seed, const std::string& path) {
+ReportCache::ReportCache(const std::string& spec, std::uint64_t seed, const std::string& request) {
   const std::string folder = cache_folder();
   if (folder.empty()) return;
   const std::optional<std::string> identity = identity_of_device(spec, seed);
   if (!identity) return;
   folder_ = folder;
-  name_ = digest(fmt::format("{}\n{}\n{}\n{}", GPUTOPO_VERSION, spec, path, *identity));
+  name_ = digest(fmt::format("{}\n{}\n{}\n{}", GPUTOPO_VERSION, spec, request, *identity));
   is_of_a_gpu_ = !spec.starts_with(kSim) && !spec.starts_with(kReplay) && !gpus_of_the_system().empty();
 }
 
@@ -206,7 +199,7 @@ std::optional<Topology> ReportCache::load(std::optional<double> max_age_seconds)
   }
 }
 
-void ReportCache::store(const Topology& topology) const {
+void ReportCache::store(const Topology& topology, const std::function<void(const std::string&)>& warn) const {
   // A GPU that is there and cannot be used now may be used later.
   if (folder_.empty() || (topology.simulated && is_of_a_gpu_)) return;
   try {
@@ -215,8 +208,8 @@ void ReportCache::store(const Topology& topology) const {
     output.write(name_, fmt::format("{}{}\n{}", kMagic, digest(name_ + report), report));
     output.keep();
   } catch (const Error& error) {
-    say(fmt::format("gputopo: warning: the value is not kept for the next time: {}", error.what()));
+    warn(fmt::format("the value is not kept for the next time: {}", error.what()));
   }
 }
 
-}  // namespace gputopo::cli
+}  // namespace gputopo

@@ -1,0 +1,100 @@
+#include "library/driver_use.h"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <mutex>
+#include <set>
+#include <thread>
+
+#include "gputopo/error.h"
+#include "library/status.h"
+
+namespace gputopo::library {
+namespace {
+
+std::atomic<pid_t> g_user_of_drivers = 0;
+std::atomic<bool> g_is_stuck = false;
+
+// The GPUs that threads of this process have a turn on. The lock of files cannot always be had.
+struct Turns {
+  std::mutex mutex;
+  std::set<std::string> pci_addresses;
+};
+
+// Never destroyed, for threads may outlive the end of main.
+Turns& turns() {
+  static Turns& instance = *new Turns;
+  return instance;
+}
+
+class OwnTurn : public DeviceTurn {
+ public:
+  explicit OwnTurn(std::string pci_address) : pci_address_(std::move(pci_address)) {}
+  ~OwnTurn() override {
+    lock_ = nullptr;
+    const std::lock_guard lock(turns().mutex);
+    turns().pci_addresses.erase(pci_address_);
+  }
+  void keep(std::unique_ptr<DeviceLock> lock) { lock_ = std::move(lock); }
+
+ private:
+  std::string pci_address_;
+  std::unique_ptr<DeviceLock> lock_;
+};
+
+std::unique_ptr<OwnTurn> try_own_turn(const std::string& pci_address) {
+  const std::lock_guard lock(turns().mutex);
+  if (!turns().pci_addresses.insert(pci_address).second) return nullptr;
+  return std::make_unique<OwnTurn>(pci_address);
+}
+
+// Null: another has it.
+std::unique_ptr<DeviceTurn> try_turn(const std::string& pci_address, Apart& apart) {
+  std::unique_ptr<OwnTurn> turn = try_own_turn(pci_address);
+  if (turn == nullptr) return nullptr;
+  DeviceLockAttempt attempt = try_lock_device(pci_address);
+  if (attempt.taken_by_another()) return nullptr;
+  if (!attempt.problem.empty()) apart.post(LogLine{GPUTOPO_LOG_WARNING, attempt.problem});
+  turn->keep(std::move(attempt.lock));
+  return turn;
+}
+
+}  // namespace
+
+bool needs_driver(const std::string& spec) { return !spec.starts_with("sim:") && !spec.starts_with("replay:"); }
+
+int begin_driver_use() {
+  if (g_is_stuck) {
+    return fail(GPUTOPO_ERROR_DEVICE_LOST, "a call of the driver never came back in this process: start another one");
+  }
+  const pid_t own = getpid();
+  pid_t user = 0;
+  if (g_user_of_drivers.compare_exchange_strong(user, own) || user == own) return GPUTOPO_OK;
+  return fail(GPUTOPO_ERROR_FORKED,
+              "this process is a fork of one that has used the GPU's driver, which does not outlive that: discover "
+              "before the fork and hand the report on, or start a new program (multiprocessing: spawn)");
+}
+
+void remember_stuck_driver() { g_is_stuck = true; }
+
+std::unique_ptr<DeviceTurn> take_turn(const std::string& spec, bool waits, Apart& apart) {
+  constexpr std::chrono::milliseconds kPause{50};
+  const std::string pci_address = pci_address_of(spec);
+  apart.expect_no_driver();
+  if (pci_address.empty()) return nullptr;
+  for (bool is_first = true;; is_first = false) {
+    if (std::unique_ptr<DeviceTurn> turn = try_turn(pci_address, apart)) return turn;
+    if (!waits)
+      throw BusyError(fmt::format("another discovery measures the GPU at {}; options.wait waits for it", pci_address));
+    if (is_first) {
+      apart.post(
+          LogLine{GPUTOPO_LOG_WARNING, fmt::format("waiting for another discovery of the GPU at {}", pci_address)});
+    }
+    std::this_thread::sleep_for(kPause);
+    apart.require_going_on();
+  }
+}
+
+}  // namespace gputopo::library

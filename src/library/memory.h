@@ -1,0 +1,32 @@
+// Memory that the caller of the C interface gets, and gives back: of malloc, so that C can.
+#pragma once
+
+#include <cstdlib>
+#include <cstring>
+#include <memory>
+#include <new>
+#include <string_view>
+
+namespace gputopo::library {
+
+struct Free {
+  void operator()(void* memory) const noexcept { std::free(memory); }
+};
+template <typename T>
+using Owned = std::unique_ptr<T, Free>;
+
+// `count` of T, all zero. Throws std::bad_alloc.
+template <typename T>
+[[nodiscard]] Owned<T> allocate(std::size_t count) {
+  auto* memory = static_cast<T*>(std::calloc(count == 0 ? 1 : count, sizeof(T)));
+  if (memory == nullptr) throw std::bad_alloc();
+  return Owned<T>(memory);
+}
+
+[[nodiscard]] inline Owned<char> copy_of_text(std::string_view text) {
+  Owned<char> copy = allocate<char>(text.size() + 1);
+  std::memcpy(copy.get(), text.data(), text.size());
+  return copy;
+}
+
+}  // namespace gputopo::library

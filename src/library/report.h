@@ -1,0 +1,25 @@
+// What functions that take a report begin with.
+#pragma once
+
+#include <memory>
+
+#include "gputopo/model.h"
+#include "library/handles.h"
+#include "library/status.h"
+
+namespace gputopo::library {
+
+// The body is handed the report.
+template <typename Body>
+int with_report(const char* function, const gputopo_report* handle, const Body& body) noexcept {
+  return guarded([&] {
+    if (handle == nullptr) return fail_with_null(function, "report");
+    const std::shared_ptr<const Topology> topology = find_report(handle);
+    if (topology == nullptr) {
+      return fail(GPUTOPO_ERROR_HANDLE, "this is no report: it was freed, or never was one; load or discover one");
+    }
+    return body(*topology);
+  });
+}
+
+}  // namespace gputopo::library
