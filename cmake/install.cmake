@@ -1,7 +1,41 @@
-# What 'cmake --install' puts in place: the program, its man page and its completions. Installing copies files and runs
-# nothing: the page and the completions are what the program says of itself, and are written whenever it is built.
+# What 'cmake --install' puts in place: the program, its man page and its completions, and the library with what finds it.
+# Installing copies files and runs nothing: the page and the completions are what the program says of itself, and are
+# written whenever it is built.
 include(GNUInstallDirs)
-install(TARGETS gputopo)
+include(CMakePackageConfigHelpers)
+install(TARGETS gputopo COMPONENT Program)
+
+# The library: what programs load, and what they are built with.
+install(TARGETS gputopo_library EXPORT gputopoTargets
+        LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR} COMPONENT Library NAMELINK_COMPONENT Development
+        INCLUDES DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
+install(FILES include/gputopo/gputopo.h include/gputopo/gputopo.hpp
+        DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/gputopo COMPONENT Development)
+set(package_folder ${CMAKE_INSTALL_LIBDIR}/cmake/gputopo)
+install(EXPORT gputopoTargets NAMESPACE gputopo:: DESTINATION ${package_folder} COMPONENT Development)
+configure_package_config_file(cmake/gputopoConfig.cmake.in ${PROJECT_BINARY_DIR}/gputopoConfig.cmake
+                              INSTALL_DESTINATION ${package_folder})
+# Until 1.0 another minor version may be another interface.
+write_basic_package_version_file(${PROJECT_BINARY_DIR}/gputopoConfigVersion.cmake COMPATIBILITY SameMinorVersion)
+install(FILES ${PROJECT_BINARY_DIR}/gputopoConfig.cmake ${PROJECT_BINARY_DIR}/gputopoConfigVersion.cmake
+        DESTINATION ${package_folder} COMPONENT Development)
+
+# For pkg-config, wherever the whole is moved to; folders that the user gave as absolute stay so.
+set(GPUTOPO_PC_PREFIX ${CMAKE_INSTALL_PREFIX})
+foreach(folder LIBDIR INCLUDEDIR)
+  if(IS_ABSOLUTE "${CMAKE_INSTALL_${folder}}")
+    set(GPUTOPO_PC_${folder} "${CMAKE_INSTALL_${folder}}")
+  else()
+    set(GPUTOPO_PC_${folder} "\${prefix}/${CMAKE_INSTALL_${folder}}")
+  endif()
+endforeach()
+if(NOT IS_ABSOLUTE "${CMAKE_INSTALL_LIBDIR}")
+  file(RELATIVE_PATH up /${CMAKE_INSTALL_LIBDIR}/pkgconfig /)
+  string(REGEX REPLACE "/$" "" up "${up}")
+  set(GPUTOPO_PC_PREFIX "\${pcfiledir}/${up}")
+endif()
+configure_file(cmake/gputopo.pc.in ${PROJECT_BINARY_DIR}/gputopo.pc @ONLY)
+install(FILES ${PROJECT_BINARY_DIR}/gputopo.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig COMPONENT Development)
 
 if(CMAKE_CROSSCOMPILING AND NOT CMAKE_CROSSCOMPILING_EMULATOR)
   message(STATUS "A cross build cannot run gputopo (CMAKE_CROSSCOMPILING_EMULATOR is not set): "
@@ -20,7 +54,8 @@ add_custom_command(
   BYPRODUCTS ${documents}/gputopo.1 ${documents}/gputopo.bash ${documents}/gputopo.zsh ${documents}/gputopo.fish
   WORKING_DIRECTORY ${documents}
   VERBATIM)
-install(FILES ${documents}/gputopo.1 DESTINATION ${CMAKE_INSTALL_MANDIR}/man1)
-install(FILES ${documents}/gputopo.bash DESTINATION ${CMAKE_INSTALL_DATADIR}/bash-completion/completions RENAME gputopo)
-install(FILES ${documents}/gputopo.zsh DESTINATION ${CMAKE_INSTALL_DATADIR}/zsh/site-functions RENAME _gputopo)
-install(FILES ${documents}/gputopo.fish DESTINATION ${CMAKE_INSTALL_DATADIR}/fish/vendor_completions.d)
+install(FILES ${documents}/gputopo.1 DESTINATION ${CMAKE_INSTALL_MANDIR}/man1 COMPONENT Program)
+install(FILES ${documents}/gputopo.bash DESTINATION ${CMAKE_INSTALL_DATADIR}/bash-completion/completions RENAME gputopo
+        COMPONENT Program)
+install(FILES ${documents}/gputopo.zsh DESTINATION ${CMAKE_INSTALL_DATADIR}/zsh/site-functions RENAME _gputopo COMPONENT Program)
+install(FILES ${documents}/gputopo.fish DESTINATION ${CMAKE_INSTALL_DATADIR}/fish/vendor_completions.d COMPONENT Program)

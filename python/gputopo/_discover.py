@@ -1,6 +1,8 @@
 """Measuring, and what there is to measure."""
 
 import ctypes
+import queue
+import threading
 from ctypes import byref
 from dataclasses import dataclass
 from typing import Any, Callable, List, Optional, Sequence
@@ -47,46 +49,67 @@ def list_devices() -> List[Device]:
         lib.gputopo_devices_free(raw)
 
 
-class _Callbacks:
-    """What the library calls. ctypes would print what they raise: it is kept, and ends the discovery."""
+class _Discovery:
+    """A call of gputopo_discover on a thread of its own, so that Python goes on here meanwhile: Ctrl-C arrives as it does
+    anywhere, where within a callback of ctypes it would be printed and forgotten."""
 
-    def __init__(
+    _BETWEEN_QUESTIONS_SECONDS = 0.05
+
+    def __init__(self, device: bytes, options: _native.RawOptions) -> None:
+        self._news: "queue.SimpleQueue[Any]" = queue.SimpleQueue()
+        self._ends = threading.Event()
+        self._device, self._options = device, options
+        options.progress = _native.ProgressCallback(self._on_progress)
+        options.log = _native.LogCallback(self._on_log)
+        options.cancelled = _native.CancelledCallback(lambda _user: int(self._ends.is_set()))
+        self._thread = threading.Thread(target=self._run, name="gputopo.discover", daemon=True)
+
+    def _on_progress(self, _user: Any, raw: Any) -> None:
+        step = raw.contents
+        self._news.put(Progress(text(step.step), step.done, step.total, step.elapsed_seconds))
+
+    def _on_log(self, _user: Any, level: int, line: bytes) -> None:
+        self._news.put(("warning" if level else "info", text(line)))
+
+    def _run(self) -> None:
+        handle = ctypes.c_void_p()
+        try:
+            # The text of a failure is of this thread.
+            check(lib.gputopo_discover(self._device, byref(self._options), byref(handle)))
+            self._news.put(Report(handle.value or 0))
+        except BaseException as failure:
+            self._news.put(failure)
+
+    def result(
         self,
         progress: Optional[Callable[[Progress], None]],
         log: Optional[Callable[[str, str], None]],
         cancelled: Optional[Callable[[], bool]],
-    ) -> None:
-        self.raised: Optional[BaseException] = None
-        self._progress, self._log, self._cancelled = progress, log, cancelled
-
-    def set(self, options: _native.RawOptions) -> None:
-        if self._progress is not None:
-            options.progress = _native.ProgressCallback(self._on_progress)
-        if self._log is not None:
-            options.log = _native.LogCallback(self._on_log)
-        # Always: it is where Ctrl-C arrives.
-        options.cancelled = _native.CancelledCallback(self._on_cancelled)
-
-    def _guarded(self, function: Callable[[], Any]) -> Any:
-        if self.raised is not None:
-            return None
+    ) -> Report:
+        """Waits, and calls back from here. Whatever is raised meanwhile ends the discovery."""
         try:
-            return function()
-        except BaseException as raised:  # KeyboardInterrupt, too
-            self.raised = raised
-            return None
-
-    def _on_progress(self, _user: Any, raw: Any) -> None:
-        step = raw.contents
-        told = Progress(text(step.step), step.done, step.total, step.elapsed_seconds)
-        self._guarded(lambda: self._progress(told))  # type: ignore[misc]
-
-    def _on_log(self, _user: Any, level: int, line: bytes) -> None:
-        self._guarded(lambda: self._log("warning" if level else "info", text(line)))  # type: ignore[misc]
-
-    def _on_cancelled(self, _user: Any) -> int:
-        ends = self._guarded(lambda: self._cancelled is not None and self._cancelled())
-        return 1 if ends or self.raised is not None else 0
+            while True:
+                if cancelled is not None and cancelled():
+                    self._ends.set()
+                if self._thread.ident is None:
+                    self._thread.start()
+                try:
+                    news = self._news.get(timeout=self._BETWEEN_QUESTIONS_SECONDS)
+                except queue.Empty:
+                    continue
+                if isinstance(news, Report):
+                    return news
+                if isinstance(news, BaseException):
+                    raise news
+                if isinstance(news, Progress):
+                    if progress is not None:
+                        progress(news)
+                elif log is not None:
+                    log(*news)
+        finally:
+            self._ends.set()
+            if self._thread.ident is not None:
+                self._thread.join()
 
 
 def _names(names: Sequence[str]) -> "ctypes.Array[ctypes.c_char_p]":
@@ -136,13 +159,4 @@ def discover(
     options.budget_seconds, options.seed = budget, seed
     options.wait, options.use_cache = int(wait), int(use_cache)
     options.max_age_seconds = 0 if max_age is None else max_age
-    callbacks = _Callbacks(progress, log, cancelled)
-    callbacks.set(options)
-    handle = ctypes.c_void_p()
-    status = lib.gputopo_discover(encoded(device), byref(options), byref(handle))
-    report = Report(handle.value or 0) if status == _native.OK else None
-    if callbacks.raised is not None:
-        raise callbacks.raised
-    check(status)
-    assert report is not None
-    return report
+    return _Discovery(encoded(device), options).result(progress, log, cancelled)

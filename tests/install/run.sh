@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# run.sh BUILD-FOLDER: what 'cmake --install' puts into a DESTDIR: the binary, its man page and completions, and no more;
-# and that it runs nothing of it.
+# run.sh BUILD-FOLDER: what 'cmake --install' puts into a DESTDIR: the binary, its man page and completions, the library
+# and what finds it, and no more; and that it runs nothing of it.
 set -euo pipefail
 build=$1
 root=$(mktemp -d)
@@ -11,7 +11,17 @@ fail() {
   printf 'FAILED: %s\n' "$*" >&2
   exit 1
 }
+configuration=$(sed -n 's/^CMAKE_BUILD_TYPE:[A-Z]*=//p' "$build/CMakeCache.txt" | tr '[:upper:]' '[:lower:]')
+version=$(sed -n 's/^CMAKE_PROJECT_VERSION:[A-Z]*=//p' "$build/CMakeCache.txt")
 expected="/usr/bin/gputopo
+/usr/include/gputopo/gputopo.h
+/usr/include/gputopo/gputopo.hpp
+/usr/lib/cmake/gputopo/gputopoConfig.cmake
+/usr/lib/cmake/gputopo/gputopoConfigVersion.cmake
+/usr/lib/cmake/gputopo/gputopoTargets-$configuration.cmake
+/usr/lib/cmake/gputopo/gputopoTargets.cmake
+/usr/lib/libgputopo.so.$version
+/usr/lib/pkgconfig/gputopo.pc
 /usr/share/bash-completion/completions/gputopo
 /usr/share/fish/vendor_completions.d/gputopo.fish
 /usr/share/man/man1/gputopo.1
