@@ -1,7 +1,7 @@
 /* node_check BASELINE.json [DEVICE]: warns where this node's GPU is slower than its baseline.
  *
- * The baseline is a report of a GPU of this kind that is as it should be: gputopo --json BASELINE.json. A value is worse
- * where it differs by more than 5% and the 95% intervals of the two do not meet. Exit code 1: something is.
+ * The baseline is a report of a GPU of this kind that is as it should be: gputopo --json BASELINE.json. A value is
+ * worse where it differs by more than 5% and the 95% intervals of the two do not meet. Exit code 1: something is.
  */
 #include <gputopo/gputopo.h>
 #include <math.h>

@@ -3,8 +3,8 @@
 //   const gputopo::Report report = gputopo::discover("cuda:0");
 //   std::cout << report["l2.latency"].number << " cycles\n";
 //
-// What fails throws gputopo::Error; where a GPU has no such value, gputopo::Unavailable. Not to be included together with
-// the headers of gputopo::core, whose names are alike.
+// What fails throws gputopo::Error; where a GPU has no such value, gputopo::Unavailable. Not to be included together
+// with the headers of gputopo::core, whose names are alike.
 #ifndef GPUTOPO_GPUTOPO_HPP
 #define GPUTOPO_GPUTOPO_HPP
 
