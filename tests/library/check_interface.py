@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""check_interface.py LIBRARY SYMBOLS.txt: what the shared library shows to the world.
+"""check_interface.py LIBRARY SYMBOLS.txt [CC]: what the shared library shows to the world.
 
 The symbols that it exports are those of SYMBOLS.txt and of gputopo.h, no more and no fewer, of the version GPUTOPO_0; its
 soname is libgputopo.so.0; of other libraries it needs those of glibc alone, and of glibc nothing newer than 2.34; its note
-names the drivers that it opens at run time. With abidiff, and a description of an earlier library in the variable
-GPUTOPO_ABI_BASELINE, the types are compared, too. Exits with 1 and says what is not so.
+names the drivers that it opens at run time. Where abidiff is installed, the types of gputopo.h are compared with those of
+interface.abi beside SYMBOLS.txt; with GPUTOPO_UPDATE_ABI=1 that file is written again. Exits with 1 and says what is not so.
 """
 import json
 import os
@@ -14,6 +14,7 @@ import shutil
 import struct
 import subprocess
 import sys
+import tempfile
 
 HEADER = pathlib.Path(__file__).resolve().parents[2] / "include/gputopo/gputopo.h"
 GLIBC = re.compile(r"(libc|libm|libdl|libpthread|ld-linux-x86-64|ld-linux-aarch64)\.so\.\d+")
@@ -63,18 +64,30 @@ def problems(library, expected):
         yield f".note.dlopen has no {soname}"
 
 
-def compare_types(library):
-    baseline = os.environ.get("GPUTOPO_ABI_BASELINE")
-    if not baseline or shutil.which("abidiff") is None:
+def compare_types(expected, compiler):
+    """By a library that is compiled from the header alone: it has a pointer to each function, with debug information, which
+    the library itself is built without."""
+    if shutil.which("abidiff") is None:
         return
-    done = subprocess.run(["abidiff", "--no-added-syms", baseline, library], capture_output=True, text=True)
+    baseline = expected.parent / "interface.abi"
+    names = [line for line in expected.read_text().splitlines() if line and not line.startswith("#")]
+    pointers = "".join(f"__typeof__({name})* type_of_{name};\n" for name in names)
+    with tempfile.TemporaryDirectory() as folder:
+        library, found = f"{folder}/interface.so", f"{folder}/interface.abi"
+        command = [compiler, "-x", "c", "-", "-g", "-shared", "-fPIC", f"-I{HEADER.parents[1]}", "-o", library]
+        subprocess.run(command, check=True, text=True, input=f"#include <gputopo/gputopo.h>\n{pointers}")
+        plain = ["--no-comp-dir-path", "--no-corpus-path", "--no-show-locs", "--no-architecture", "--no-elf-needed"]
+        subprocess.run(["abidw", *plain, library, "--out-file", found], check=True)
+        if os.environ.get("GPUTOPO_UPDATE_ABI") == "1":
+            shutil.copy(found, baseline)
+        done = subprocess.run(["abidiff", "--no-added-syms", str(baseline), found], capture_output=True, text=True)
     if done.returncode != 0:
-        yield f"abidiff: {done.stdout}"
+        yield f"abidiff: {done.stdout}{done.stderr}"
 
 
 def main():
     library, expected = sys.argv[1], pathlib.Path(sys.argv[2])
-    found = [*problems(library, expected), *compare_types(library)]
+    found = [*problems(library, expected), *compare_types(expected, sys.argv[3] if len(sys.argv) > 3 else "cc")]
     for line in found:
         print(line)
     sys.exit(1 if found else 0)
