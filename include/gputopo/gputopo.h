@@ -18,6 +18,8 @@
 #ifndef GPUTOPO_GPUTOPO_H
 #define GPUTOPO_GPUTOPO_H
 
+/* NOLINTBEGIN(readability-identifier-naming,modernize-*): it is C, with C's names. */
+
 #include <stddef.h>
 #include <stdint.h>
 
@@ -228,5 +230,7 @@ GPUTOPO_API const char* gputopo_reason_name(int32_t reason);
 #ifdef __cplusplus
 }
 #endif
+
+/* NOLINTEND(readability-identifier-naming,modernize-*) */
 
 #endif

@@ -188,7 +188,7 @@ int discover_report(const char* device, const gputopo_options* given, gputopo_re
   const auto found = std::make_shared<std::optional<Topology>>();
   run_apart(
       apart, [request, found, apart] { *found = answer(*request, *apart); }, callbacks_of(options));
-  *report = add_report(std::make_shared<const Topology>(**std::move(found)));
+  *report = add_report(std::make_shared<const Topology>(std::move(**found)));
   return GPUTOPO_OK;
 }
 

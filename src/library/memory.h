@@ -18,6 +18,7 @@ using Owned = std::unique_ptr<T, Free>;
 // `count` of T, all zero. Throws std::bad_alloc.
 template <typename T>
 [[nodiscard]] Owned<T> allocate(std::size_t count) {
+  // NOLINTNEXTLINE(bugprone-sizeof-expression): T may be a pointer.
   auto* memory = static_cast<T*>(std::calloc(count == 0 ? 1 : count, sizeof(T)));
   if (memory == nullptr) throw std::bad_alloc();
   return Owned<T>(memory);
