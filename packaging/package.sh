@@ -40,7 +40,7 @@ debian_packages() {
   mkdir -p "$source"
   git ls-files -z | tar --null -T - -c | tar -x -C "$source"
   cp -r packaging/debian "$source/debian"
-  (cd "$source" && nice dpkg-buildpackage -b -us -uc) >"$work/log" 2>&1 || {
+  (cd "$source" && DEB_BUILD_OPTIONS="${DEB_BUILD_OPTIONS:-noautodbgsym}" nice dpkg-buildpackage -b -us -uc) >"$work/log" 2>&1 || {
     tail -n 40 "$work/log" >&2
     exit 1
   }
