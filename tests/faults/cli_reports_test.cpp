@@ -141,6 +141,10 @@ TEST(CliCheck, QuickMeasuresTheGpuItself) {
   const std::string measured = folder.file("measured.json");
   ASSERT_EQ(
       gputopo_with("--device sim:h200 --quiet --only l1,shared --attribute latency,size --json " + base).exit_code, 0);
+  Topology with_pipes = read_json(read_file(base));
+  get_or_add(with_pipes.compute, "pipes").value = std::vector<std::string>{"alu: xor.b32"};
+  get_or_add(with_pipes.compute, "pipes").source = Source::kMeasured;
+  write_file(base, to_json(with_pipes));
   const std::string quick = "check --quick --device sim:h200 --baseline ";
   const CommandResult good = gputopo_with(quick + base + " --json " + measured);
   EXPECT_EQ(good.exit_code, 0) << good.out << good.err;

@@ -7,6 +7,8 @@
 #include <mutex>
 #include <system_error>
 #include <thread>
+#include <utility>
+#include <vector>
 
 namespace gputopo::cuda {
 
@@ -15,6 +17,7 @@ struct CompileAhead::State {
   std::condition_variable changed;
   std::deque<std::function<void()>> waiting;
   std::size_t threads = 0;  // that have not ended
+  std::vector<std::thread> started;
 
   // Of each thread: ends where nothing waits.
   void work() {
@@ -41,7 +44,16 @@ CompileAhead::~CompileAhead() {
   const InDriverCall call("cuLinkAddData");
   std::unique_lock lock(state_->mutex);
   state_->waiting.clear();
-  state_->changed.wait_for(lock, kMostWait, [this] { return state_->threads == 0; });
+  const bool all_ended = state_->changed.wait_for(lock, kMostWait, [this] { return state_->threads == 0; });
+  for (std::thread& thread : std::exchange(state_->started, {})) {
+    if (all_ended) {
+      lock.unlock();
+      thread.join();
+      lock.lock();
+    } else {
+      thread.detach();
+    }
+  }
 }
 
 bool CompileAhead::has_room() { return std::thread::hardware_concurrency() > 1; }
@@ -57,7 +69,7 @@ void CompileAhead::add(std::function<void()> work) {
   if (state_->threads == threads()) return;
   ++state_->threads;
   try {
-    std::thread([state = state_] { state->work(); }).detach();
+    state_->started.emplace_back([state = state_] { state->work(); });
   } catch (const std::system_error&) {
     // No thread may be started here: then this one does it, unless another will.
     if (state_->threads > 1) {
