@@ -35,6 +35,7 @@ probe::BenchOptions bench_options(const DiscoverOptions& options) {
 struct Cell {
   ElementId element;
   AttributeId attribute;
+  const Step* step;
 };
 
 // What was asked for, element by element, in the order that it is measured.
@@ -43,7 +44,7 @@ std::vector<Cell> cells_to_measure(const Selection& selection, Vendor vendor) {
   for (const ElementInfo* element : elements_of(vendor)) {
     for (const Step& step : measure_steps()) {
       if (step.kind == element->kind && selection.has(element->id, step.attribute)) {
-        cells.push_back({element->id, step.attribute});
+        cells.push_back({element->id, step.attribute, &step});
       }
     }
   }
@@ -58,7 +59,7 @@ std::vector<Program> expected_of(const std::vector<Cell>& cells, const DeviceInf
   std::vector<std::vector<Program> (*)(const DeviceInfo&)> sources;
   std::vector<Program> programs;
   for (const Cell& cell : cells) {
-    const auto source = find_step(info_of(cell.element).kind, cell.attribute)->expected;
+    const auto source = cell.step->expected;
     if (source == nullptr || std::ranges::find(sources, source) != sources.end()) continue;
     sources.push_back(source);
     std::ranges::move(source(info), std::back_inserter(programs));

@@ -137,6 +137,13 @@ std::string why_missing(const Topology& topology, std::string_view path) {
   return fmt::format("the report of {} has no value of {}", topology.name, path);
 }
 
+// Of a value that is not there. Nothing: the report does not have it.
+int fail_without(const Topology& topology, std::string_view path, const std::optional<Attribute>& attribute) {
+  return fail(GPUTOPO_UNAVAILABLE,
+              visible_line(attribute ? fmt::format("{} is unavailable: {}", path, report::why_absent(*attribute))
+                                     : why_missing(topology, path)));
+}
+
 }  // namespace
 }  // namespace gputopo::library
 
@@ -158,9 +165,7 @@ int gputopo_get(const gputopo_report* report, const char* path, gputopo_value* v
     attribute ? filling.fill(*attribute) : filling.fill_missing(why_missing(topology, path));
     filling.move_to(*value);
     if (attribute && attribute->available()) return GPUTOPO_OK;
-    const std::string why = attribute ? fmt::format("{} is unavailable: {}", path, report::why_absent(*attribute))
-                                      : why_missing(topology, path);
-    return fail(GPUTOPO_UNAVAILABLE, visible_line(why));
+    return fail_without(topology, path, attribute);
   });
 }
 
@@ -184,11 +189,7 @@ int gputopo_number(const gputopo_report* report, const char* path, double* numbe
     if (number == nullptr) return fail_with_null("gputopo_number", "number");
     report::require_known_path(path, &topology);
     const std::optional<Attribute> attribute = report::value_at(topology, path);
-    if (!attribute) return fail(GPUTOPO_UNAVAILABLE, visible_line(why_missing(topology, path)));
-    if (!attribute->available()) {
-      return fail(GPUTOPO_UNAVAILABLE,
-                  visible_line(fmt::format("{} is unavailable: {}", path, report::why_absent(*attribute))));
-    }
+    if (!attribute || !attribute->available()) return fail_without(topology, path, attribute);
     std::optional<double> held = attribute->number();
     if (const auto* is_so = std::get_if<bool>(&attribute->value)) held = *is_so ? 1 : 0;
     if (!held) {

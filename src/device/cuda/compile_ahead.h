@@ -5,6 +5,7 @@
 // is compiled ahead is linked, and only its machine code is loaded.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <functional>
 #include <future>
@@ -12,6 +13,7 @@
 #include <memory>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "device/cuda/driver_api.h"
 #include "device/driver_call.h"
@@ -30,6 +32,18 @@ class CompileAhead {
   [[nodiscard]] static bool has_room();
   // That work at once.
   [[nodiscard]] static std::size_t threads();
+
+  // What threads are to work on, divided among them: parts of as many as `most` at most.
+  template <typename Item>
+  [[nodiscard]] static std::vector<std::vector<Item>> parts_of(const std::vector<Item>& items, std::size_t most) {
+    const std::size_t each = std::min(most, items.size() / threads() + 1);
+    std::vector<std::vector<Item>> parts;
+    for (std::size_t i = 0; i < items.size(); ++i) {
+      if (i % each == 0) parts.emplace_back();
+      parts.back().push_back(items[i]);
+    }
+    return parts;
+  }
 
   // What a thread works on.
   template <typename Result>

@@ -28,6 +28,7 @@ struct Nvidia {
 
   // Chases are compiled when the device is opened, operations together; of how many blocks fit there are many kernels,
   // which only their runner knows.
+  static bool compiles_ahead() { return CompileAhead::has_room(); }
   static void expect(Gpu&, const ChaseProgram&) {}
   static void expect(Gpu&, const OperationProgram&) {}
   static void expect(Gpu&, const OccupancyProgram&) {}

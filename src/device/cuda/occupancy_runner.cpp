@@ -1,9 +1,7 @@
 #include "device/cuda/occupancy_runner.h"
 
 #include <algorithm>
-#include <iterator>
 #include <set>
-#include <span>
 #include <string>
 #include <utility>
 
@@ -38,20 +36,16 @@ void OccupancyRunner::prepare(std::span<const Program> programs) {
   }
   if (missing.empty()) return;
   const std::vector<std::uint32_t> counts(missing.begin(), missing.end());
-  // A thread compiles a module.
-  const std::size_t each = counts.size() / CompileAhead::threads() + 1;
+  const auto parts = CompileAhead::parts_of(counts, counts.size());
   std::vector<CompileAhead::Begun<std::string>> begun;
-  for (std::size_t first = 0; first < counts.size(); first += each) {
-    const auto some = std::span(counts).subspan(first, std::min(each, counts.size() - first));
+  for (const std::vector<std::uint32_t>& part : parts) {
     begun.push_back(gpu_.compiler().begin<std::string>(
-        [driver = gpu_.driver(), ptx = generate_occupancy_ptx(gpu_.target(), some)] { return compile(*driver, ptx); }));
+        [driver = gpu_.driver(), ptx = generate_occupancy_ptx(gpu_.target(), part)] { return compile(*driver, ptx); }));
   }
-  std::list<Module> compiled;
-  for (const auto& module : begun) compiled.emplace_back(gpu_.driver(), module.get());
-  for (std::size_t i = 0; i < counts.size(); ++i) {
-    add_kernel(*std::next(compiled.begin(), static_cast<std::ptrdiff_t>(i / each)), counts[i]);
+  for (std::size_t i = 0; i < parts.size(); ++i) {
+    const Module& module = modules_.emplace_back(gpu_.driver(), begun[i].get());
+    for (const std::uint32_t count : parts[i]) add_kernel(module, count);
   }
-  modules_.splice(modules_.end(), compiled);
 }
 
 void OccupancyRunner::add_kernel(const Module& module, std::uint32_t count) {

@@ -73,12 +73,8 @@ void OperationModules::begin(std::span<const OperationShape> shapes) {
       kernels_[shape].code.refusal = std::move(refusal);
     }
   }
-  const std::size_t each =
-      std::max<std::size_t>(1, std::min(kMostKernels, missing.size() / CompileAhead::threads() + 1));
   const PtxTarget target = operation_target(gpu_.target(), gpu_.driver()->version());
-  for (std::size_t first = 0; first < missing.size(); first += each) {
-    const auto some = std::span(missing).subspan(first, std::min(each, missing.size() - first));
-    std::vector part(some.begin(), some.end());
+  for (std::vector<OperationShape>& part : CompileAhead::parts_of(missing, kMostKernels)) {
     // Of nothing that may be gone when a compiler that hangs comes back.
     auto compiled = gpu_.compiler().begin<Compiled>(
         [driver = gpu_.driver(), target, part] { return compile_part(*driver, target, part); });
@@ -86,9 +82,7 @@ void OperationModules::begin(std::span<const OperationShape> shapes) {
   }
 }
 
-void OperationModules::expect(std::span<const OperationShape> shapes) {
-  if (CompileAhead::has_room()) begin(shapes);
-}
+void OperationModules::expect(std::span<const OperationShape> shapes) { begin(shapes); }
 
 void OperationModules::prepare(std::span<const OperationShape> shapes) {
   begin(shapes);

@@ -42,6 +42,7 @@ struct Amd {
   using Occupancies = NoOccupancies;
 
   // hiprtc compiles one kernel after the other.
+  static bool compiles_ahead() { return false; }
   static void expect(Gpu&, const auto&) {}
 
   static std::string native_code(const Gpu& gpu, const ChaseProgram&) { return generate_chase_source(gpu.target()); }

@@ -22,7 +22,8 @@ namespace gputopo::launch {
 // `Vendor`: what is a vendor's own. Types Gpu (a ChaseGpu), Streams (see StreamRunner), CodeKernel (a CodeGpu),
 // AccessKernels (an AccessGpu), OperationKernels (an OperationGpu) and Clusters and Occupancies (which check programs
 // of their kinds before anything of a batch runs, and run them); native_code(gpu, program) for each kind of program,
-// and expect(gpu, program), which may begin to compile it. What this misses of a new kind does not compile.
+// and compiles_ahead() and expect(gpu, program), which may begin to compile it. What this misses of a new kind does not
+// compile.
 template <typename Vendor>
 class LaunchDevice : public Device {
  public:
@@ -63,6 +64,7 @@ class LaunchDevice : public Device {
   }
 
   void expect(std::span<const Program> programs) override {
+    if (!Vendor::compiles_ahead()) return;
     try {
       operations_.expect(programs);
       for (const Program& program : programs) {
