@@ -6,6 +6,7 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cmath>
+#include <functional>
 #include <sstream>
 
 #include "cli/check_formats.h"
@@ -85,16 +86,16 @@ void add_device_option(CLI::App& app, Options& options) {
       ->capture_default_str();
 }
 
-// What a value may be is in the descriptions: CLI11 would write the names of its checks behind that of the value, in
-// the help, the man page and the completions.
-void name_values(CLI::App& app) {
-  for (CLI::App* command : app.get_subcommands([](CLI::App*) { return true; })) name_values(*command);
+// What a value may be is in the descriptions: CLI11 would write the name of a check behind that of the value, in the
+// help, the man page and the completions.
+CLI::Validator one_of(const std::vector<std::string>& values) {
+  CLI::Validator is_one = CLI::IsMember(values);
+  return is_one.description("");
+}
+
+void name_defaults(CLI::App& app) {
+  for (CLI::App* command : app.get_subcommands([](CLI::App*) { return true; })) name_defaults(*command);
   for (CLI::Option* option : app.get_options()) {
-    try {
-      for (int i = 0;; ++i) option->get_validator(i)->description("");
-    } catch (const CLI::OptionNotFound&) {
-      // That was the last.
-    }
     if (option->get_default_str().empty() || option->get_items_expected_max() == 0) continue;
     option->option_text(fmt::format("{} (default {})", option->get_type_name(), option->get_default_str()));
   }
@@ -124,7 +125,7 @@ std::string one_line(std::string text) {
 
 // The program's commands, and what the command line fills in.
 struct CommandLine {
-  CommandLine();
+  explicit CommandLine(const std::vector<std::string>& arguments);
 
   Options options;
   std::string recording;  // of replay
@@ -177,7 +178,7 @@ void add_check_options(CLI::App& check, Options& options) {
   for (const CheckFormat& format : check_formats()) format_names.emplace_back(format.name);
   options.check_format = format_names.front();
   check.add_option("--format", options.check_format, "How to report it; prometheus is for a text-file collector")
-      ->check(CLI::IsMember(format_names))
+      ->check(one_of(format_names))
       ->type_name(fmt::format("{}", fmt::join(format_names, "|")))
       ->capture_default_str();
 }
@@ -207,47 +208,51 @@ void add_get_options(CLI::App& get, Options& options) {
   }
 }
 
-CommandLine::CommandLine() {
+CommandLine::CommandLine(const std::vector<std::string>& arguments) {
   app.set_version_flag("--version", "gputopo " GPUTOPO_VERSION);
   app.footer(exit_codes_text());  // of the commands, too
   app.require_subcommand(0, 1);
-  add_device_option(app, options);
-  add_discover_options(app, options);
+  const auto add_all_discover_options = [this](CLI::App& command) {
+    add_device_option(command, options);
+    add_discover_options(command, options);
+  };
+  add_all_discover_options(app);
 
-  CLI::App* discover = app.add_subcommand("discover", "Measure a device and report it (the default)");
-  add_device_option(*discover, options);
-  add_discover_options(*discover, options);
+  const auto says = [&](const char* word) { return std::ranges::find(arguments, word) != arguments.end(); };
+  const bool shows_all = says("man") || says("completion");
+  // Options take longer to add than many a command takes to run: only those of a command that is asked for.
+  const auto add = [&](const char* name, const char* description, const std::function<void(CLI::App&)>& add_options) {
+    CLI::App* command = app.add_subcommand(name, description);
+    if (shows_all || says(name)) add_options(*command);
+    return command;
+  };
+  const auto none = [](CLI::App&) {};
 
-  list = app.add_subcommand("list", "List every GPU, by backend, and the simulated ones");
-
-  show = app.add_subcommand("show", "Render a saved JSON report");
-  show->add_option("FILE", options.report_path, "What --json wrote")->required()->type_name("");
-  add_output_options(*show, options);
-
-  coverage = app.add_subcommand("coverage", "Show which values are measured, read or not applicable");
-
-  replay = app.add_subcommand("replay", "Analyse a recording again");
-  replay->add_option("RECORDING", recording, "What --record wrote")->required()->type_name("");
-  add_discover_options(*replay, options);
-
-  diff = app.add_subcommand("diff", "Compare saved reports with the first of them");
-  add_diff_options(*diff, options);
-
-  check = app.add_subcommand(
-      "check", "Check a saved report, or the GPU itself, against a baseline: the gate for a boot or a job");
-  add_check_options(*check, options);
-
-  get = app.add_subcommand("get", "Print one value, for scripts: of a saved report, or measured and then remembered");
-  add_get_options(*get, options);
-
-  completions = app.add_subcommand("completion", "Print the completions for a shell");
-  completions->add_option("SHELL", shell, fmt::format("{}", fmt::join(completion_shells(), ", ")))
-      ->required()
-      ->check(CLI::IsMember(completion_shells()))
-      ->type_name("");
-
-  man = app.add_subcommand("man", "Print the man page");
-  name_values(app);
+  add("discover", "Measure a device and report it (the default)", add_all_discover_options);
+  list = add("list", "List every GPU, by backend, and the simulated ones", none);
+  show = add("show", "Render a saved JSON report", [this](CLI::App& command) {
+    command.add_option("FILE", options.report_path, "What --json wrote")->required()->type_name("");
+    add_output_options(command, options);
+  });
+  coverage = add("coverage", "Show which values are measured, read or not applicable", none);
+  replay = add("replay", "Analyse a recording again", [this](CLI::App& command) {
+    command.add_option("RECORDING", recording, "What --record wrote")->required()->type_name("");
+    add_discover_options(command, options);
+  });
+  diff = add("diff", "Compare saved reports with the first of them",
+             [this](CLI::App& command) { add_diff_options(command, options); });
+  check = add("check", "Check a saved report, or the GPU itself, against a baseline: the gate for a boot or a job",
+              [this](CLI::App& command) { add_check_options(command, options); });
+  get = add("get", "Print one value, for scripts: of a saved report, or measured and then remembered",
+            [this](CLI::App& command) { add_get_options(command, options); });
+  completions = add("completion", "Print the completions for a shell", [this](CLI::App& command) {
+    command.add_option("SHELL", shell, fmt::format("{}", fmt::join(completion_shells(), ", ")))
+        ->required()
+        ->check(one_of(completion_shells()))
+        ->type_name("");
+  });
+  man = add("man", "Print the man page", none);
+  name_defaults(app);
 }
 
 // False where there is nothing more to do than to print the text of --help or --version.
@@ -311,7 +316,7 @@ const std::vector<ExitCodeMeaning>& exit_code_meanings() {
 }
 
 Options parse_command_line(int argc, char** argv) {
-  CommandLine line;
+  CommandLine line({argv, argv + argc});
   if (!parse(line, argc, argv)) return line.options;
   Options& options = line.options;
   refuse_lost_outputs(options);

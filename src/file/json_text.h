@@ -1,5 +1,5 @@
-// Reads JSON text of strangers into nlohmann's document: bounded in depth and in number of values (file/limits.h), and
-// what is wrong with it is said in our words, with its place.
+// Reads JSON and CBOR of strangers into nlohmann's document: bounded in depth and in number of values (file/limits.h),
+// and what is wrong with it is said in our words, with its place.
 #pragma once
 
 #include <fmt/format.h>
@@ -27,7 +27,8 @@ namespace gputopo {
   return fmt::format("line {}, column {}", std::count(before.begin(), before.end(), '\n') + 1, column + 1);
 }
 
-// What nlohmann's parser calls for each token. False ends it, and `problem` says why.
+// What nlohmann's parsers call for each token. False ends them, and `problem` says why. Their own builders allow what
+// ours refuses, and from_cbor() copies the document it has made.
 template <typename Json>
 class BoundedBuilder {
  public:
@@ -36,6 +37,8 @@ class BoundedBuilder {
   using number_float_t = typename Json::number_float_t;
   using string_t = typename Json::string_t;
   using binary_t = typename Json::binary_t;
+
+  explicit BoundedBuilder(std::size_t max_items) : max_items_(max_items) {}
 
   [[nodiscard]] Json&& document() { return std::move(document_); }
   [[nodiscard]] const std::string& problem() const { return problem_; }
@@ -68,9 +71,10 @@ class BoundedBuilder {
     if (object.size() >= limits::kMaxMembers) {
       return refuse(fmt::format("more than {} members of one object", limits::kMaxMembers));
     }
-    if (object.contains(name)) return refuse(fmt::format("'{}' twice", shown(name)));
     keys_.back() = name;
-    member_ = &object[std::move(name)];
+    const auto [member, is_new] = object.emplace(std::move(name), nullptr);
+    if (!is_new) return refuse(fmt::format("'{}' twice", shown(keys_.back())));
+    member_ = &*member;
     return count();
   }
   bool parse_error(std::size_t position, const std::string&, const nlohmann::detail::exception& error) {
@@ -85,8 +89,8 @@ class BoundedBuilder {
     return false;
   }
   bool count() {
-    if (++items_ <= limits::kMaxItems) return true;
-    return refuse(fmt::format("more than {} values", limits::kMaxItems));
+    if (++items_ <= max_items_) return true;
+    return refuse(fmt::format("more than {} values", max_items_));
   }
   template <typename Value>
   Json* add(Value&& value) {
@@ -112,6 +116,7 @@ class BoundedBuilder {
     return true;
   }
 
+  std::size_t max_items_;
   Json document_;
   std::vector<Json*> open_;        // the lists and objects that are being read, the outermost first
   std::vector<std::string> keys_;  // of each of them, read last; empty in lists
@@ -125,7 +130,7 @@ class BoundedBuilder {
 // that is too large at ...", "'memory.l1' holds more than ..."); without the file's name.
 template <typename Json>
 [[nodiscard]] Json parse_json(std::string_view text) {
-  BoundedBuilder<Json> builder;
+  BoundedBuilder<Json> builder(limits::kMaxItems);
   if (Json::sax_parse(text.begin(), text.end(), &builder)) return builder.document();
   if (!builder.refused_byte()) throw FormatError(fmt::format("'{}' holds {}", builder.path(), builder.problem()));
   throw FormatError(fmt::format("{} at {}", builder.problem().empty() ? "not JSON" : builder.problem(),

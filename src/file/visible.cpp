@@ -29,12 +29,12 @@ std::string made_visible(std::string_view text, bool keeps_lines) {
   std::string result;
   result.reserve(text.size());
   while (!text.empty()) {
+    const auto* const special = std::ranges::find_if(text, [](char c) { return c < ' ' || c == '\x7f'; });
+    const auto plain = static_cast<std::size_t>(special - text.begin());  // nearly all of it
+    result += text.substr(0, plain);
+    text.remove_prefix(plain);
+    if (text.empty()) break;
     const char c = text.front();
-    if (c >= ' ' && c < '\x7f') {  // nearly all of it
-      result += c;
-      text.remove_prefix(1);
-      continue;
-    }
     const std::size_t length = utf8_length(text);
     const std::string_view character = text.substr(0, std::max<std::size_t>(length, 1));
     if (c == '\n' || c == '\t') {

@@ -336,7 +336,7 @@ Topology read_json(std::string_view text) {
   const Json json = parse_document(text);
   check_is_ours(json);
 
-  const Node root(json, "");
+  const Node root(json);
   Topology topology;
   const std::int64_t version = root.at("schema_version").integer();
   topology.schema_version = made_with(root, version);

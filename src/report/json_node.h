@@ -18,29 +18,32 @@
 
 namespace gputopo::report {
 
-// A part of the document that knows where it stands in it, for messages.
+// A part of the document. Where it stands in it is looked for only when a message needs it: reading a report is mostly
+// making nodes. The document outlives them, unchanged.
 class Node {
  public:
-  Node(const nlohmann::ordered_json& json, std::string path) : json_(&json), path_(std::move(path)) {}
+  explicit Node(const nlohmann::ordered_json& document) : Node(document, document) {}
 
   [[nodiscard]] Node at(const std::string& key) const {
     if (!json_->is_object()) fail("an object");
     const auto found = json_->find(key);
-    if (found == json_->end()) throw FormatError(fmt::format("the report has no '{}'", child_path(key)));
-    return {*found, child_path(key)};
+    if (found == json_->end()) fail_without(key);
+    return {*found, *document_};
   }
   [[nodiscard]] bool has(const std::string& key) const { return json_->is_object() && json_->contains(key); }
 
   [[nodiscard]] std::vector<std::pair<std::string, Node>> members() const {
     if (!json_->is_object()) fail("an object");
     std::vector<std::pair<std::string, Node>> result;
-    for (const auto& [key, value] : json_->items()) result.emplace_back(key, Node(value, child_path(key)));
+    result.reserve(json_->size());
+    for (const auto& [key, value] : json_->items()) result.emplace_back(key, Node(value, *document_));
     return result;
   }
   [[nodiscard]] std::vector<Node> elements() const {
     if (!json_->is_array()) fail("a list");
     std::vector<Node> result;
-    for (std::size_t i = 0; i < json_->size(); ++i) result.emplace_back((*json_)[i], fmt::format("{}[{}]", path_, i));
+    result.reserve(json_->size());
+    for (const nlohmann::ordered_json& element : *json_) result.push_back(Node(element, *document_));
     return result;
   }
   [[nodiscard]] bool is_object() const { return json_->is_object(); }
@@ -105,16 +108,39 @@ class Node {
   }
 
   [[noreturn]] void fail(std::string_view expected) const {
-    throw FormatError(fmt::format("the report's '{}' is not {}", path_.empty() ? "document" : path_, expected));
+    const std::string where = path();
+    throw FormatError(fmt::format("the report's '{}' is not {}", where.empty() ? "document" : where, expected));
   }
 
  private:
-  [[nodiscard]] std::string child_path(const std::string& key) const {
-    return path_.empty() ? shown(key) : path_ + "." + shown(key);
+  [[noreturn]] void fail_without(const std::string& key) const {
+    const std::string where = path();
+    throw FormatError(fmt::format("the report has no '{}{}{}'", where, where.empty() ? "" : ".", shown(key)));
+  }
+
+  Node(const nlohmann::ordered_json& json, const nlohmann::ordered_json& document)
+      : json_(&json), document_(&document) {}
+
+  // "memory.l1.size[3]"; empty for the document itself.
+  [[nodiscard]] std::string path() const {
+    const std::string steps = steps_from(*document_).value_or("");
+    return steps.starts_with('.') ? steps.substr(1) : steps;
+  }
+  // ".memory.l1.size[3]" from a part of the document to this node; none if it isn't below. As deep as the document,
+  // which is bounded.
+  [[nodiscard]] std::optional<std::string> steps_from(const nlohmann::ordered_json& part) const {
+    if (&part == json_) return "";
+    if (!part.is_structured()) return std::nullopt;
+    std::size_t i = 0;
+    for (auto child = part.begin(); child != part.end(); ++child, ++i) {
+      const auto further = steps_from(*child);
+      if (further) return (part.is_array() ? fmt::format("[{}]", i) : "." + shown(child.key())) + *further;
+    }
+    return std::nullopt;
   }
 
   const nlohmann::ordered_json* json_;
-  std::string path_;
+  const nlohmann::ordered_json* document_;
 };
 
 }  // namespace gputopo::report

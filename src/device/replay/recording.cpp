@@ -12,6 +12,7 @@
 #include "device/replay/recorded_values.h"
 #include "device/replay/recording_bytes.h"
 #include "file/cbor_check.h"
+#include "file/json_text.h"
 #include "file/shown.h"
 #include "program/kinds.h"
 
@@ -434,9 +435,9 @@ std::string encode_readable_recording(const Recording& recording) {
 Recording decode_recording(std::string_view bytes) {
   const std::vector<std::uint8_t> document = recording_content(bytes);
   check_cbor(document);
-  const SortedJson json = SortedJson::from_cbor(document, true, false);
-  if (json.is_discarded()) throw_corrupt_recording();
-  return decode_document(json);
+  BoundedBuilder<SortedJson> builder(limits::kMaxRecordedItems);
+  if (!SortedJson::sax_parse(document, &builder, SortedJson::input_format_t::cbor)) throw_corrupt_recording();
+  return decode_document(builder.document());
 }
 
 }  // namespace gputopo
