@@ -60,7 +60,7 @@ struct Outcome {
   std::vector<std::string> wrong;
   std::map<std::string, std::vector<std::uint64_t>> wrong_seeds;  // by "l1.size"
   std::vector<std::string> silent;
-  std::vector<double> seconds;
+  std::vector<std::pair<double, std::uint64_t>> seconds;  // of CPU, and of which seed; the fewest first
 };
 
 // In percent of the values: what is to be reached, and what is reached so far, which must not get worse.
@@ -151,11 +151,19 @@ std::string table_of(const Outcome& outcome) {
                         kBars[tier].wrong_goal, percent(sum[tier].silent, sum[tier].promised), kBars[tier].silent_goal);
   }
   const auto share = [&](double part) {
-    return outcome.seconds[static_cast<std::size_t>(part * static_cast<double>(outcome.seconds.size() - 1))];
+    return outcome.seconds[static_cast<std::size_t>(part * static_cast<double>(outcome.seconds.size() - 1))].first;
   };
   text += fmt::format("- seconds of CPU for a machine: median {:.1f}, 95% {:.1f}, most {:.1f}\n", share(0.5),
                       share(0.95), share(1));
   return text;
+}
+
+std::string slowest_of(const Outcome& outcome) {
+  constexpr std::ptrdiff_t kShown = 20;
+  std::vector<std::string> lines;
+  for (const auto& [seconds, seed] : outcome.seconds) lines.push_back(fmt::format("seed {}: {:.1f} s", seed, seconds));
+  const auto from = lines.end() - std::min(kShown, std::ssize(lines));
+  return fmt::format("\nSlowest: {}\n", fmt::join(from, lines.end(), ", "));
 }
 
 // Of each value that is wrong somewhere how often, and the first machines.
@@ -186,7 +194,7 @@ Outcome judge_machines(std::uint64_t first, std::uint64_t machines) {
   judge_seeds(first, machines, try_seed, [&](const std::pair<std::uint64_t, Trial>& found) {
     const auto& [seed, trial] = found;
     const Tier tier = tier_of(seed);
-    outcome.seconds.push_back(trial.seconds);
+    outcome.seconds.emplace_back(trial.seconds, seed);
     for (const Judged& judged : trial.values) {
       outcome.by_attribute[judged.truth.attribute][static_cast<std::size_t>(tier)].add(judged);
       const std::string line = fmt::format("seed {} ({}) {}", seed, to_string(tier), judged.text);
@@ -213,7 +221,9 @@ TEST(WidePrior, FewValuesAreConfidentlyWrong) {
     write_file(path, fmt::format(kPreface, machines, first, first + machines - 1) + table + wrong_of(outcome));
   }
   const std::string report = table + lines_of("Confidently wrong", outcome.wrong);
-  if (std::getenv("GPUTOPO_TRUTH_SHOW") != nullptr) fmt::print("{}{}", report, lines_of("Silent", outcome.silent));
+  if (std::getenv("GPUTOPO_TRUTH_SHOW") != nullptr) {
+    fmt::print("{}{}{}", report, lines_of("Silent", outcome.silent), slowest_of(outcome));
+  }
   SCOPED_TRACE(report);
   if (machines < kFewestMachines) return;  // asked for to see them run
   const Tiers sum = sum_of(outcome);
