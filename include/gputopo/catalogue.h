@@ -38,6 +38,7 @@ enum class Quantity : std::uint8_t {
   kFrequency,   // MHz
   kRate,        // operations per second
   kTime,        // nanoseconds
+  kPower,       // watts
   kCount,
   kFlag,
   kName,

@@ -15,6 +15,15 @@
 
 namespace gputopo {
 
+// The link between a device and the host. Unset: the system does not tell.
+struct PciLink {
+  std::optional<std::uint32_t> generation;  // now: idle devices let it drop
+  std::optional<std::uint32_t> width;       // lanes in use
+  std::optional<std::uint32_t> generation_max;
+  std::optional<std::uint32_t> width_max;
+  friend bool operator==(const PciLink&, const PciLink&) = default;
+};
+
 // What a device says of itself through its vendor's interfaces, nothing measured. Unset: the interface does not tell.
 struct DeviceInfo {
   std::string backend;       // "cuda", "hip", "sim", "replay"
@@ -27,6 +36,11 @@ struct DeviceInfo {
   std::string pci_address;  // "0000:0f:00.0"; empty when unknown
   std::string driver_version;
   std::optional<bool> mig_enabled;
+  std::optional<bool> ecc_enabled;
+  std::optional<bool> persistence_mode;     // the driver stays loaded without users
+  std::optional<std::string> compute_mode;  // who may have a context: "default", "exclusive_process", "prohibited"
+  std::optional<double> power_limit_watts;  // that is enforced
+  PciLink pci_link;
 
   std::uint32_t sm_count = 1;
   std::uint32_t warp_size = 32;
@@ -43,6 +57,7 @@ struct DeviceInfo {
   std::optional<std::uint64_t> max_threads_per_block;
   std::optional<std::uint64_t> max_threads_per_sm;
   std::optional<std::uint64_t> max_blocks_per_sm;
+  std::optional<std::vector<std::uint64_t>> max_grid_blocks;  // of a launch, in x, y and z
   std::optional<std::uint64_t> registers_per_block;
   std::optional<std::uint64_t> registers_per_sm;
   std::optional<std::uint64_t> shared_bytes_per_block;  // without opting in
@@ -55,6 +70,7 @@ struct DeviceInfo {
   std::optional<std::uint64_t> l2_persisting_max_bytes;
   std::optional<std::uint64_t> l3_bytes;        // of the cache that all dies share, in front of the memory
   std::optional<std::uint64_t> constant_bytes;  // 64 KiB on every NVIDIA GPU so far
+  std::optional<std::uint64_t> gds_bytes;       // AMD's global data share
   std::optional<bool> global_l1_supported;      // as the driver claims; the probes check
 
   std::vector<std::uint64_t>

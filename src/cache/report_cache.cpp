@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "device/sim/machine.h"
+#include "device/sysfs.h"
 #include "file/folder_output.h"
 #include "gputopo/device.h"
 #include "gputopo/error.h"
@@ -122,7 +123,7 @@ std::string nvidia_gpus() {
 }
 
 std::string amd_gpus() {
-  const fs::path sys = root_of("GPUTOPO_SYSFS", "/sys");
+  const fs::path sys = sysfs_root();
   const std::string nodes = texts_within(sys / "class/kfd/kfd/topology/nodes", {"name", "properties", "gpu_id"});
   if (nodes.find("gfx_target_version") == std::string::npos) return {};
   return nodes + text_of(sys / "module/amdgpu/version") +

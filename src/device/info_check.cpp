@@ -72,6 +72,14 @@ void check_info(const DeviceInfo& info, const std::string& prefix) {
           limits::kMaxCarveOuts);
   require(std::adjacent_find(choices.begin(), choices.end(), std::greater_equal<>()) == choices.end(),
           prefix + ".carve_outs_bytes", "must ascend, each once");
+  if (info.max_grid_blocks) {
+    require(info.max_grid_blocks->size() == 3, prefix + ".max_grid_blocks", "are {} and not three: of x, y and z",
+            info.max_grid_blocks->size());
+    for (const std::uint64_t blocks : *info.max_grid_blocks) {
+      require(blocks >= 1 && blocks <= limits::kMaxGridBlocks, prefix + ".max_grid_blocks",
+              "{} is not between 1 and {}", blocks, limits::kMaxGridBlocks);
+    }
+  }
   if (info.memory_bus_bits) {
     require(*info.memory_bus_bits > 0, prefix + ".memory_bus_bits", "{} is not more than zero", *info.memory_bus_bits);
   }

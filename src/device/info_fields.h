@@ -15,6 +15,14 @@ void visit_info_fields(Info& info, Visit&& visit) {
   visit("compute_capability_minor", info.compute_capability_minor);
   visit("driver_version", info.driver_version);
   visit("mig_enabled", info.mig_enabled);
+  visit("ecc_enabled", info.ecc_enabled);
+  visit("persistence_mode", info.persistence_mode);
+  visit("compute_mode", info.compute_mode);
+  visit("power_limit_watts", info.power_limit_watts);
+  visit("pcie_generation", info.pci_link.generation);
+  visit("pcie_width", info.pci_link.width);
+  visit("pcie_generation_max", info.pci_link.generation_max);
+  visit("pcie_width_max", info.pci_link.width_max);
   visit("sm_count", info.sm_count);
   visit("warp_size", info.warp_size);
   visit("cores_per_sm", info.cores_per_sm);
@@ -30,6 +38,7 @@ void visit_info_fields(Info& info, Visit&& visit) {
   visit("max_threads_per_block", info.max_threads_per_block);
   visit("max_threads_per_sm", info.max_threads_per_sm);
   visit("max_blocks_per_sm", info.max_blocks_per_sm);
+  visit("max_grid_blocks", info.max_grid_blocks);
   visit("registers_per_block", info.registers_per_block);
   visit("registers_per_sm", info.registers_per_sm);
   visit("shared_bytes_per_block", info.shared_bytes_per_block);
@@ -41,6 +50,7 @@ void visit_info_fields(Info& info, Visit&& visit) {
   visit("l2_persisting_max_bytes", info.l2_persisting_max_bytes);
   visit("l3_bytes", info.l3_bytes);
   visit("constant_bytes", info.constant_bytes);
+  visit("gds_bytes", info.gds_bytes);
   visit("global_l1_supported", info.global_l1_supported);
   visit("carve_outs_bytes", info.carve_outs_bytes);
 }

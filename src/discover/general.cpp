@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 
 #include "file/host.h"
@@ -9,19 +10,32 @@
 namespace gputopo {
 namespace {
 
-struct CoresPerSm {
+// Of the compute capabilities from `first_minor` to `last_minor`.
+struct SmRow {
   int major;
-  int minor;
+  int first_minor;
+  int last_minor;
   int cores;
+  int schedulers;
+  int registers_per_thread;  // at most
 };
 
-// FP32 lanes per SM by compute capability (CUDA C++ Programming Guide, "Arithmetic Instructions" and the architecture
-// sections). It cannot be asked of the driver.
-constexpr CoresPerSm kCoresPerSm[] = {{1, 0, 8},    {1, 1, 8},    {1, 2, 8},    {1, 3, 8},    {2, 0, 32},  {2, 1, 48},
-                                      {3, 0, 192},  {3, 2, 192},  {3, 5, 192},  {3, 7, 192},  {5, 0, 128}, {5, 2, 128},
-                                      {5, 3, 128},  {6, 0, 64},   {6, 1, 128},  {6, 2, 128},  {7, 0, 64},  {7, 2, 64},
-                                      {7, 5, 64},   {8, 0, 64},   {8, 6, 128},  {8, 7, 128},  {8, 9, 128}, {9, 0, 128},
-                                      {10, 0, 128}, {10, 3, 128}, {11, 0, 128}, {12, 0, 128}, {12, 1, 128}};
+// FP32 lanes and warp schedulers of an SM, and registers that a thread can have, by compute capability (CUDA C++
+// Programming Guide, "Arithmetic Instructions", "Technical Specifications" and the architecture sections). They cannot
+// be asked of the driver.
+constexpr SmRow kSmTable[] = {{1, 0, 3, 8, 1, 124},    {2, 0, 0, 32, 2, 63},    {2, 1, 1, 48, 2, 63},
+                              {3, 0, 0, 192, 4, 63},   {3, 2, 7, 192, 4, 255},  {5, 0, 3, 128, 4, 255},
+                              {6, 0, 0, 64, 2, 255},   {6, 1, 2, 128, 4, 255},  {7, 0, 5, 64, 4, 255},
+                              {8, 0, 0, 64, 4, 255},   {8, 6, 9, 128, 4, 255},  {9, 0, 0, 128, 4, 255},
+                              {10, 0, 3, 128, 4, 255}, {11, 0, 0, 128, 4, 255}, {12, 0, 1, 128, 4, 255}};
+
+const SmRow* sm_row_of(const DeviceInfo& info) {
+  const int minor = info.compute_capability_minor.value_or(0);
+  const auto* const row = std::ranges::find_if(kSmTable, [&](const SmRow& one) {
+    return one.major == info.compute_capability_major && one.first_minor <= minor && minor <= one.last_minor;
+  });
+  return row == std::end(kSmTable) ? nullptr : row;
+}
 
 // What the driver tells, in the unit of the catalogue; or that it does not.
 template <typename Number>
@@ -67,15 +81,37 @@ void add_layout(const DeviceInfo& info, AttributeMap& compute) {
   }
 }
 
+Attribute by_compute_capability(const DeviceInfo& info, int SmRow::*column) {
+  const SmRow* row = sm_row_of(info);
+  if (row == nullptr) return unavailable(Reason::kNotSupported, "no entry for this compute capability in the table");
+  return inferred_value(static_cast<std::int64_t>(row->*column), "", "table_by_compute_capability");
+}
+
 Attribute cores_per_sm(const DeviceInfo& info) {
   if (info.cores_per_sm)
     return inferred_value(static_cast<std::int64_t>(*info.cores_per_sm), "", "table_by_architecture");
-  for (const CoresPerSm& row : kCoresPerSm) {
-    if (row.major == info.compute_capability_major && row.minor == info.compute_capability_minor) {
-      return inferred_value(static_cast<std::int64_t>(row.cores), "", "table_by_compute_capability");
-    }
-  }
-  return unavailable(Reason::kNotSupported, "no entry for this compute capability in the table of cores per SM");
+  return by_compute_capability(info, &SmRow::cores);
+}
+
+// Of the link to the host, beside what the device could do elsewhere.
+void add_link(AttributeMap& device, AttributeId id, std::optional<std::uint32_t> now,
+              std::optional<std::uint32_t> most) {
+  if (!now) return;
+  add_if_told(device, id, now);
+  if (most) get_or_add(device, id).add_detail("device_can", static_cast<std::int64_t>(*most));
+}
+
+// What an administrator can set, and where the device is plugged in.
+void fill_settings(const DeviceInfo& info, AttributeMap& device) {
+  add_link(device, AttributeId::kPcieGeneration, info.pci_link.generation, info.pci_link.generation_max);
+  add_link(device, AttributeId::kPcieWidth, info.pci_link.width, info.pci_link.width_max);
+  if (info.power_limit_watts) add_number(device, AttributeId::kPowerLimit, info.power_limit_watts);
+  add_if_told(device, AttributeId::kEccEnabled, info.ecc_enabled);
+  add_if_told(device, AttributeId::kPersistenceMode, info.persistence_mode);
+  add_if_told(device, AttributeId::kComputeMode, info.compute_mode);
+  add_if_told(device, AttributeId::kMigEnabled, info.mig_enabled);
+  add_if_told(device, AttributeId::kComputePartitionMode, info.compute_partition_mode);
+  add_if_told(device, AttributeId::kMemoryPartitionMode, info.memory_partition_mode);
 }
 
 // The machine that replays a recording is not the one that was measured.
@@ -102,9 +138,7 @@ void fill_device(const DeviceInfo& info, AttributeMap& device) {
         inferred_value(*bytes_per_second, "B/s", "2_x_clock_x_bus_width");
   }
   add_text(device, AttributeId::kDriverVersion, info.driver_version);
-  add_if_told(device, AttributeId::kMigEnabled, info.mig_enabled);
-  add_if_told(device, AttributeId::kComputePartitionMode, info.compute_partition_mode);
-  add_if_told(device, AttributeId::kMemoryPartitionMode, info.memory_partition_mode);
+  fill_settings(info, device);
   if (info.recorded) {
     add_recorded(device, AttributeId::kHostCpu, info.recorded->host_cpu);
     add_recorded(device, AttributeId::kOs, info.recorded->os);
@@ -122,6 +156,18 @@ void fill_compute(const DeviceInfo& info, AttributeMap& compute) {
   add_number(compute, AttributeId::kMaxThreadsPerBlock, info.max_threads_per_block);
   add_number(compute, AttributeId::kMaxThreadsPerSm, info.max_threads_per_sm);
   add_number(compute, AttributeId::kMaxBlocksPerSm, info.max_blocks_per_sm);
+  if (info.max_threads_per_sm) {
+    get_or_add(compute, AttributeId::kWarpsPerSm) = inferred_value(
+        static_cast<std::int64_t>(*info.max_threads_per_sm / info.warp_size), "", "max_threads_per_sm_over_warp_size");
+  }
+  if (info.compute_capability_major) {
+    get_or_add(compute, AttributeId::kSchedulersPerSm) = by_compute_capability(info, &SmRow::schedulers);
+    get_or_add(compute, AttributeId::kRegistersPerThread) = by_compute_capability(info, &SmRow::registers_per_thread);
+  }
+  if (info.max_grid_blocks) {
+    get_or_add(compute, AttributeId::kMaxGrid) =
+        api_value(std::vector<double>(info.max_grid_blocks->begin(), info.max_grid_blocks->end()), "");
+  }
   add_number(compute, AttributeId::kRegistersPerBlock, info.registers_per_block);
   add_number(compute, AttributeId::kRegistersPerSm, info.registers_per_sm);
   add_number(compute, AttributeId::kSharedMemoryPerBlock, info.shared_bytes_per_block);
@@ -129,6 +175,7 @@ void fill_compute(const DeviceInfo& info, AttributeMap& compute) {
   add_number(compute, AttributeId::kSharedMemoryPerSm, info.shared_bytes_per_sm);
   add_number(compute, AttributeId::kSharedMemoryReservedPerBlock, info.shared_reserved_bytes_per_block);
   add_number(compute, AttributeId::kConstantMemory, info.constant_bytes);
+  if (info.gds_bytes) add_number(compute, AttributeId::kGlobalDataShare, info.gds_bytes);
 }
 
 // Adds a peak to what was measured of both directions; `peak` may depend on the conditions of each.

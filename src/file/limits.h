@@ -48,6 +48,8 @@ inline constexpr std::uint64_t kMaxDeviceBytes = 1ull << 50;
 // Threads, blocks, registers and bits of a bus: a thousand times the largest.
 inline constexpr std::uint64_t kMaxDeviceUnits = 1ull << 30;
 // A thousand GHz.
+inline constexpr std::uint64_t kMaxGridBlocks = 1ull << 32;
+inline constexpr unsigned kMaxPowerMilliwatts = 100'000'000;
 inline constexpr double kMaxClockMhz = 1e6;
 // Carve-outs to choose from: a sweep goes through all of them.
 inline constexpr std::size_t kMaxCarveOuts = 256;

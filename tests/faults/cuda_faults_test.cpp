@@ -190,6 +190,19 @@ std::vector<std::string> warnings_with(const std::string& readings) {
   return warnings;
 }
 
+TEST(CudaSettings, AreToldByTheDriverAndItsManagementLibrary) {
+  const test::FakeCuda fake;
+  setenv("GPUTOPO_LIBNVML", GPUTOPO_FAKE_NVML_LIBRARY, 1);
+  setenv("GPUTOPO_FAKE_NVML", "persistence=1,milliwatts=700000", 1);
+  const DeviceInfo info = open_cuda_device(0)->info();
+  unsetenv("GPUTOPO_FAKE_NVML");
+  EXPECT_EQ(info.ecc_enabled, true);
+  EXPECT_EQ(info.compute_mode, "exclusive_process");
+  EXPECT_EQ(info.persistence_mode, true);
+  EXPECT_EQ(info.power_limit_watts, 700);
+  EXPECT_EQ(info.max_grid_blocks, (std::vector<std::uint64_t>{0x7fffffff, 65535, 65535}));
+}
+
 TEST(CudaWarnings, OtherProcessesAtWork) {
   EXPECT_THAT(warnings_with("busy=80,processes=2"), ElementsAre(HasSubstr("2 other processes kept this GPU 80% busy")));
   // What this process itself did a moment ago, and processes that sleep.

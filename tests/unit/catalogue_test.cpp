@@ -56,6 +56,9 @@ TEST(Catalogue, UnitsAreThoseOfTheQuantity) {
       case Quantity::kTime:
         EXPECT_EQ(attribute.unit, "ns") << attribute.name;
         break;
+      case Quantity::kPower:
+        EXPECT_EQ(attribute.unit, "W") << attribute.name;
+        break;
       case Quantity::kFrequency:
         EXPECT_EQ(attribute.unit, "MHz") << attribute.name;
         break;

@@ -113,6 +113,11 @@ TEST(CudaDeclarations, AttributeValues) {
   same(DeviceAttribute::kWarpSize, CU_DEVICE_ATTRIBUTE_WARP_SIZE);
   same(DeviceAttribute::kRegistersPerBlock, CU_DEVICE_ATTRIBUTE_MAX_REGISTERS_PER_BLOCK);
   same(DeviceAttribute::kClockKhz, CU_DEVICE_ATTRIBUTE_CLOCK_RATE);
+  same(DeviceAttribute::kMaxGridX, CU_DEVICE_ATTRIBUTE_MAX_GRID_DIM_X);
+  same(DeviceAttribute::kMaxGridY, CU_DEVICE_ATTRIBUTE_MAX_GRID_DIM_Y);
+  same(DeviceAttribute::kMaxGridZ, CU_DEVICE_ATTRIBUTE_MAX_GRID_DIM_Z);
+  same(DeviceAttribute::kComputeMode, CU_DEVICE_ATTRIBUTE_COMPUTE_MODE);
+  same(DeviceAttribute::kEccEnabled, CU_DEVICE_ATTRIBUTE_ECC_ENABLED);
   same(DeviceAttribute::kSmCount, CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT);
   same(DeviceAttribute::kMemoryClockKhz, CU_DEVICE_ATTRIBUTE_MEMORY_CLOCK_RATE);
   same(DeviceAttribute::kMemoryBusBits, CU_DEVICE_ATTRIBUTE_GLOBAL_MEMORY_BUS_WIDTH);

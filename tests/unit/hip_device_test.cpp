@@ -11,6 +11,7 @@
 #include "device/hip/kernel_source.h"
 #include "device/hip/kfd_topology.h"
 #include "device/sim/machine.h"
+#include "device/sysfs.h"
 #include "gputopo/discover.h"
 #include "gputopo/error.h"
 #include "support/fake_hip.h"
@@ -54,9 +55,8 @@ TEST(KfdTopology, KnowsNothingOfOtherAddresses) {
 
 TEST(KfdTopology, ReadsThePartitionModes) {
   const std::string root = test::FakeHip::sysfs_fixture("mi300x");
-  EXPECT_EQ(hip::read_pci_attribute(root, "0000:c1:00.0", "current_compute_partition"), "SPX");
-  EXPECT_FALSE(
-      hip::read_pci_attribute(test::FakeHip::sysfs_fixture("mi210"), "0000:c1:00.0", "current_compute_partition"));
+  EXPECT_EQ(read_pci_attribute(root, "0000:c1:00.0", "current_compute_partition"), "SPX");
+  EXPECT_FALSE(read_pci_attribute(test::FakeHip::sysfs_fixture("mi210"), "0000:c1:00.0", "current_compute_partition"));
 }
 
 // The functions of the other partitions are none that PCI knows.
@@ -64,12 +64,12 @@ TEST(KfdTopology, ReadsTheModesOfAPartitionFromTheDeviceItIsOf) {
   const std::string root = test::FakeHip::sysfs_fixture("mi300x-cpx");
   for (int function = 0; function < 8; ++function) {
     const std::string address = "0000:c1:00." + std::to_string(function);
-    EXPECT_EQ(hip::read_pci_attribute(root, address, "current_compute_partition"), "CPX") << address;
-    EXPECT_EQ(hip::read_pci_attribute(root, address, "current_memory_partition"), "NPS4") << address;
+    EXPECT_EQ(read_pci_attribute(root, address, "current_compute_partition"), "CPX") << address;
+    EXPECT_EQ(read_pci_attribute(root, address, "current_memory_partition"), "NPS4") << address;
     EXPECT_EQ(hip::read_kfd_node(root, address)->simd_count, 38u * 4) << address;
   }
-  EXPECT_FALSE(hip::read_pci_attribute(root, "0000:c2:00.1", "current_compute_partition"));
-  EXPECT_FALSE(hip::read_pci_attribute(root, "", "current_compute_partition"));
+  EXPECT_FALSE(read_pci_attribute(root, "0000:c2:00.1", "current_compute_partition"));
+  EXPECT_FALSE(read_pci_attribute(root, "", "current_compute_partition"));
 }
 
 // ---- the device ----
@@ -144,6 +144,8 @@ TEST_F(HipDeviceTest, SaysWhatTheRuntimeAndTheKernelDriverSay) {
   EXPECT_EQ(info.shared_bytes_per_sm, 64u << 10);
   EXPECT_EQ(info.physical_sm_ids, spec_.info.physical_sm_ids);
   EXPECT_EQ(info.memory_clock_max_mhz, 3200);
+  EXPECT_EQ(info.pci_link, (PciLink{.generation = 5, .width = 16, .generation_max = 5, .width_max = 16}));
+  EXPECT_EQ(info.power_limit_watts, 750);
 }
 
 TEST_F(HipDeviceTest, APartitionIsADeviceOfItsOwn) {

@@ -59,12 +59,17 @@ inline constexpr Status kErrorUnknown = 999;
 // CUdevice_attribute.
 enum class DeviceAttribute : int {
   kMaxThreadsPerBlock = 1,
+  kMaxGridX = 5,
+  kMaxGridY = 6,
+  kMaxGridZ = 7,
   kSharedBytesPerBlock = 8,
   kConstantBytes = 9,
   kWarpSize = 10,
   kRegistersPerBlock = 12,
   kClockKhz = 13,
   kSmCount = 16,
+  kComputeMode = 20,
+  kEccEnabled = 32,
   kMemoryClockKhz = 36,
   kMemoryBusBits = 37,
   kL2Bytes = 38,

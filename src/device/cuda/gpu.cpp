@@ -11,6 +11,7 @@
 
 #include "device/cuda/nvml_api.h"
 #include "device/info_check.h"
+#include "device/sysfs.h"
 #include "model/round_up.h"
 
 namespace gputopo::cuda {
@@ -105,9 +106,27 @@ Gpu::Gpu(int ordinal) : driver_(Driver::load()) {
   check_told_info(info_, "cuDeviceGetAttribute");
 }
 
+namespace {
+
+// CUcomputemode.
+std::optional<std::string> compute_mode_name(std::optional<std::uint64_t> mode) {
+  switch (mode.value_or(~0ull)) {
+    case 0:
+      return "default";
+    case 2:
+      return "prohibited";
+    case 3:
+      return "exclusive_process";
+    default:
+      return std::nullopt;
+  }
+}
+
+}  // namespace
+
 std::vector<std::string> Gpu::warnings() const {
   std::vector<std::string> lines;
-  for (const std::string& line : {busy_warning_, throttle_warning(read_nvml(info_.pci_address))}) {
+  for (const std::string& line : {busy_warning_, throttle_warning(read_throttle_reasons(info_.pci_address))}) {
     if (!line.empty()) lines.push_back(line);
   }
   return lines;
@@ -145,6 +164,11 @@ void Gpu::read_info(DeviceHandle device, const NvmlReadings& nvml) {
   info_.driver_version =
       nvml.driver_version.empty() ? cuda_version : fmt::format("{} ({})", nvml.driver_version, cuda_version);
   info_.mig_enabled = nvml.mig_enabled;
+  info_.persistence_mode = nvml.persistence_mode;
+  info_.power_limit_watts = nvml.power_limit_watts;
+  info_.pci_link = read_pci_link(sysfs_root(), info_.pci_address);
+  if (const auto ecc = read(DeviceAttribute::kEccEnabled)) info_.ecc_enabled = *ecc != 0;
+  info_.compute_mode = compute_mode_name(read(DeviceAttribute::kComputeMode));
 
   info_.sm_count = static_cast<std::uint32_t>(read(DeviceAttribute::kSmCount).value_or(1));
   info_.warp_size = static_cast<std::uint32_t>(read(DeviceAttribute::kWarpSize).value_or(32));
@@ -155,6 +179,10 @@ void Gpu::read_info(DeviceHandle device, const NvmlReadings& nvml) {
   info_.max_threads_per_block = read(DeviceAttribute::kMaxThreadsPerBlock);
   info_.max_threads_per_sm = read(DeviceAttribute::kMaxThreadsPerSm);
   info_.max_blocks_per_sm = read_if_positive(DeviceAttribute::kMaxBlocksPerSm);
+  const auto grid_x = read_if_positive(DeviceAttribute::kMaxGridX);
+  const auto grid_y = read_if_positive(DeviceAttribute::kMaxGridY);
+  const auto grid_z = read_if_positive(DeviceAttribute::kMaxGridZ);
+  if (grid_x && grid_y && grid_z) info_.max_grid_blocks = {{*grid_x, *grid_y, *grid_z}};
   info_.registers_per_block = read(DeviceAttribute::kRegistersPerBlock);
   info_.registers_per_sm = read(DeviceAttribute::kRegistersPerSm);
   info_.shared_bytes_per_block = read(DeviceAttribute::kSharedBytesPerBlock);

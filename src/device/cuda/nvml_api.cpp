@@ -51,6 +51,14 @@ class Nvml {
   bool ready_ = false;
 };
 
+// Null where the library does not know it.
+NvmlDevice device_at(const Nvml& nvml, const std::string& pci_address) {
+  NvmlDevice device = nullptr;
+  const bool found = nvml.ready() && nvml.call<NvmlStatus(const char*, NvmlDevice*)>("nvmlDeviceGetHandleByPciBusId_v2",
+                                                                                     pci_address.c_str(), &device);
+  return found ? device : nullptr;
+}
+
 std::optional<unsigned> read_clock(const Nvml& nvml, const char* function, NvmlDevice device, int clock) {
   unsigned mhz = 0;
   if (!nvml.call<NvmlStatus(NvmlDevice, int, unsigned*)>(function, device, clock, &mhz)) return std::nullopt;
@@ -68,20 +76,12 @@ NvmlReadings read_nvml(const std::string& pci_address) {
   if (nvml.call<NvmlStatus(char*, unsigned)>("nvmlSystemGetDriverVersion", version, unsigned{sizeof(version)})) {
     readings.driver_version = text_in(version);
   }
-  NvmlDevice device = nullptr;
-  if (!nvml.call<NvmlStatus(const char*, NvmlDevice*)>("nvmlDeviceGetHandleByPciBusId_v2", pci_address.c_str(),
-                                                       &device)) {
-    return readings;
-  }
+  NvmlDevice device = device_at(nvml, pci_address);
+  if (device == nullptr) return readings;
   readings.sm_clock_mhz = read_clock(nvml, "nvmlDeviceGetClockInfo", device, kSmClock);
   readings.sm_clock_max_mhz = read_clock(nvml, "nvmlDeviceGetMaxClockInfo", device, kSmClock);
   readings.memory_clock_mhz = read_clock(nvml, "nvmlDeviceGetClockInfo", device, kMemoryClock);
   readings.memory_clock_max_mhz = read_clock(nvml, "nvmlDeviceGetMaxClockInfo", device, kMemoryClock);
-  unsigned long long reasons = 0;
-  if (nvml.call<NvmlStatus(NvmlDevice, unsigned long long*)>("nvmlDeviceGetCurrentClocksThrottleReasons", device,
-                                                             &reasons)) {
-    readings.throttle_reasons = reasons;
-  }
   // Without room for them the call fails where there are any, but counts them.
   unsigned processes = 0;
   const bool none = nvml.call<NvmlStatus(NvmlDevice, unsigned*, void*)>("nvmlDeviceGetComputeRunningProcesses_v3",
@@ -96,14 +96,33 @@ NvmlReadings read_nvml(const std::string& pci_address) {
   if (nvml.call<NvmlStatus(NvmlDevice, unsigned*, unsigned*)>("nvmlDeviceGetMigMode", device, &current, &pending)) {
     readings.mig_enabled = current != 0;
   }
+  int persistence = 0;
+  if (nvml.call<NvmlStatus(NvmlDevice, int*)>("nvmlDeviceGetPersistenceMode", device, &persistence)) {
+    readings.persistence_mode = persistence != 0;
+  }
+  unsigned milliwatts = 0;
+  if (nvml.call<NvmlStatus(NvmlDevice, unsigned*)>("nvmlDeviceGetEnforcedPowerLimit", device, &milliwatts) &&
+      milliwatts > 0 && milliwatts <= limits::kMaxPowerMilliwatts) {
+    readings.power_limit_watts = milliwatts / 1e3;
+  }
   return readings;
+}
+
+std::uint64_t read_throttle_reasons(const std::string& pci_address) {
+  const Nvml nvml;
+  unsigned long long reasons = 0;
+  NvmlDevice device = device_at(nvml, pci_address);
+  if (device == nullptr) return 0;
+  const bool told = nvml.call<NvmlStatus(NvmlDevice, unsigned long long*)>("nvmlDeviceGetCurrentClocksThrottleReasons",
+                                                                           device, &reasons);
+  return told ? reasons : 0;
 }
 
 std::string busy_warning(const NvmlReadings& before) {
   return launch::busy_warning(before.processes.value_or(0), before.busy_percent.value_or(0));
 }
 
-std::string throttle_warning(const NvmlReadings& now) {
+std::string throttle_warning(std::uint64_t reasons) {
   struct Cause {
     std::uint64_t bits;  // nvmlClocksEventReason*
     const char* text;
@@ -113,7 +132,7 @@ std::string throttle_warning(const NvmlReadings& now) {
                                       {0x80, "the power supply (power brake)"},
                                       {0x08, "the hardware (heat or power)"}};
   for (const Cause& cause : kCauses) {
-    if ((now.throttle_reasons.value_or(0) & cause.bits) == 0) continue;
+    if ((reasons & cause.bits) == 0) continue;
     return fmt::format(
         "{} holds this GPU's clocks down: latencies in ns and bandwidths are lower than they could be; see nvidia-smi "
         "-q "

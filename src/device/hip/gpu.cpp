@@ -10,6 +10,7 @@
 
 #include "device/info_check.h"
 #include "device/launch/busy_warning.h"
+#include "device/sysfs.h"
 #include "gputopo/error.h"
 #include "model/round_up.h"
 
@@ -93,6 +94,9 @@ void Gpu::read_info(int ordinal, const KfdNode& node) {
                                         : runtime_->version_text();
   info_.compute_partition_mode = read_pci_attribute(sysfs_root(), info_.pci_address, "current_compute_partition");
   info_.memory_partition_mode = read_pci_attribute(sysfs_root(), info_.pci_address, "current_memory_partition");
+  info_.pci_link = read_pci_link(sysfs_root(), info_.pci_address);
+  info_.power_limit_watts = read_power_limit_watts(sysfs_root(), info_.pci_address);
+  if (node.gds_bytes > 0) info_.gds_bytes = node.gds_bytes;
 
   info_.sm_count = static_cast<std::uint32_t>(attribute(DeviceAttribute::kSmCount).value_or(1));
   info_.warp_size = static_cast<std::uint32_t>(attribute(DeviceAttribute::kWarpSize).value_or(kWavefront));

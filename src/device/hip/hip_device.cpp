@@ -9,6 +9,7 @@
 #include "device/hip/streams.h"
 #include "device/info_check.h"
 #include "device/launch/launch_device.h"
+#include "device/sysfs.h"
 #include "gputopo/error.h"
 
 namespace gputopo {
@@ -135,7 +136,7 @@ std::optional<int> first_hip_device() {
     runtime->check(runtime->get_device_count(&count), "hipGetDeviceCount");
     check_device_count(count, "hipGetDeviceCount");
     for (int ordinal = 0; ordinal < count; ++ordinal) {
-      const auto node = hip::read_kfd_node(hip::sysfs_root(), runtime->pci_address(ordinal));
+      const auto node = hip::read_kfd_node(sysfs_root(), runtime->pci_address(ordinal));
       if (node && hip::has_kernels_for(node->gfx_name)) return ordinal;
     }
   } catch (const DeviceError&) {

@@ -10,6 +10,8 @@
 #include <fstream>
 #include <map>
 
+#include "device/sysfs.h"
+
 namespace gputopo::hip {
 namespace {
 
@@ -40,13 +42,6 @@ std::vector<fs::path> folders_in(const fs::path& folder) {
   return found;
 }
 
-std::optional<std::string> read_line(const fs::path& path) {
-  std::ifstream file(path);
-  std::string text;
-  if (!std::getline(file, text) || text.empty()) return std::nullopt;
-  return text;
-}
-
 std::optional<std::uint64_t> read_number(const fs::path& path) {
   std::ifstream file(path);
   std::uint64_t value = 0;
@@ -66,14 +61,6 @@ std::optional<PciPlace> parse_pci(const std::string& address) {
   unsigned function = 0;
   if (std::sscanf(address.c_str(), "%x:%x:%x.%x", &domain, &bus, &device, &function) != 4) return std::nullopt;
   return PciPlace{domain, std::uint64_t{bus} << 8 | device << 3 | function};
-}
-
-fs::path pci_folder(const std::string& root, const std::string& pci_address) {
-  const fs::path devices = fs::path(root) / "bus/pci/devices";
-  std::error_code ignored;
-  const std::size_t dot = pci_address.rfind('.');
-  if (dot == std::string::npos || fs::exists(devices / pci_address, ignored)) return devices / pci_address;
-  return devices / (pci_address.substr(0, dot) + ".0");
 }
 
 std::vector<KfdCache> read_caches(const fs::path& folder) {
@@ -99,11 +86,6 @@ std::optional<std::uint64_t> KfdNode::cache_bytes(std::uint32_t level) const {
   return std::nullopt;
 }
 
-std::string sysfs_root() {
-  const char* replacement = std::getenv("GPUTOPO_SYSFS");
-  return replacement != nullptr && *replacement != '\0' ? replacement : "/sys";
-}
-
 std::string gfx_name_of(std::uint32_t version) {
   return fmt::format("gfx{}{}{:x}", version / 10000, version / 100 % 100, version % 100);
 }
@@ -127,6 +109,7 @@ std::optional<KfdNode> read_kfd_node(const std::string& root, const std::string&
                    .clock_max_mhz = at("max_engine_clk_fcompute"),
                    .memory_clock_max_mhz = static_cast<std::uint32_t>(number(memory, "mem_clk_max")),
                    .memory_bus_bits = static_cast<std::uint32_t>(number(memory, "width")),
+                   .gds_bytes = number(properties, "gds_size_in_kb") * 1024,
                    .caches = read_caches(path / "caches")};
   }
   return std::nullopt;
@@ -136,9 +119,12 @@ std::optional<std::string> read_amdgpu_version(const std::string& root) {
   return read_line(fs::path(root) / "module/amdgpu/version");
 }
 
-std::optional<std::string> read_pci_attribute(const std::string& root, const std::string& pci_address,
-                                              const std::string& name) {
-  return read_line(pci_folder(root, pci_address) / name);
+std::optional<double> read_power_limit_watts(const std::string& root, const std::string& pci_address) {
+  for (const fs::path& monitor : folders_in(pci_folder(root, pci_address) / "hwmon")) {
+    const auto microwatts = read_number(monitor / "power1_cap");
+    if (microwatts && *microwatts > 0) return static_cast<double>(*microwatts) / 1e6;
+  }
+  return std::nullopt;
 }
 
 std::uint32_t other_processes(const std::string& root, std::uint64_t gpu_id) {

@@ -1,5 +1,5 @@
-// What the amdgpu kernel driver publishes of a GPU in sysfs: the topology of KFD, the modes of partitioned GPUs, who
-// uses them and what holds their clocks down.
+// What the amdgpu kernel driver publishes of a GPU in sysfs: the topology of KFD, who uses it, its power and what holds
+// its clocks down.
 // Needs no library, no permission and no context.
 #pragma once
 
@@ -29,14 +29,12 @@ struct KfdNode {
   std::uint32_t clock_max_mhz = 0;
   std::uint32_t memory_clock_max_mhz = 0;
   std::uint32_t memory_bus_bits = 0;
+  std::uint64_t gds_bytes = 0;  // global data share, of all CUs
   std::vector<KfdCache> caches;
 
   // The size of one data cache of a level; nothing where there is none.
   [[nodiscard]] std::optional<std::uint64_t> cache_bytes(std::uint32_t level) const;
 };
-
-// The folder that stands for /sys: GPUTOPO_SYSFS, or "/sys".
-[[nodiscard]] std::string sysfs_root();
 
 // "gfx90a" for 90010: major * 10000 + minor * 100 + stepping, the last in hexadecimal.
 [[nodiscard]] std::string gfx_name_of(std::uint32_t gfx_target_version);
@@ -47,10 +45,8 @@ struct KfdNode {
 // The version of the amdgpu kernel module; nothing for the one that is part of the kernel.
 [[nodiscard]] std::optional<std::string> read_amdgpu_version(const std::string& root);
 
-// The one line of a file of the GPU's PCI device ("current_compute_partition": "SPX"); nothing where it has none. The
-// partitions of a GPU have the functions of one PCI device as their addresses, and only function 0 is really there.
-[[nodiscard]] std::optional<std::string> read_pci_attribute(const std::string& root, const std::string& pci_address,
-                                                            const std::string& name);
+// Watts that the GPU may take; nothing where it has no limit that can be read.
+[[nodiscard]] std::optional<double> read_power_limit_watts(const std::string& root, const std::string& pci_address);
 
 // How many processes beside this one have memory on a GPU. One that has only opened it is not counted, because it may
 // be this process: the kernel names it by another number than it has in a container of its own.

@@ -15,6 +15,7 @@
 
 #include "device/hip/device_wait.h"
 #include "device/hip/kfd_topology.h"
+#include "device/sysfs.h"
 #include "gputopo/error.h"
 
 namespace gputopo::hip {

@@ -219,6 +219,11 @@ Status cuDeviceGetAttribute(int* value, DeviceAttribute attribute, DeviceHandle)
   GPUTOPO_MAY_BE_HOSTILE(value);
   static const std::map<DeviceAttribute, int> values = {
       {DeviceAttribute::kMaxThreadsPerBlock, 1024},
+      {DeviceAttribute::kMaxGridX, 0x7fffffff},
+      {DeviceAttribute::kMaxGridY, 65535},
+      {DeviceAttribute::kMaxGridZ, 65535},
+      {DeviceAttribute::kComputeMode, 3},
+      {DeviceAttribute::kEccEnabled, 1},
       {DeviceAttribute::kSharedBytesPerBlock, 48 * 1024},
       {DeviceAttribute::kConstantBytes, 64 * 1024},
       {DeviceAttribute::kWarpSize, 32},

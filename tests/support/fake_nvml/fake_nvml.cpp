@@ -64,6 +64,16 @@ int nvmlDeviceGetMigMode(void*, unsigned* current, unsigned* pending) {
   GPUTOPO_MAY_BE_HOSTILE(current, pending);
   return kNotSupported;
 }
+int nvmlDeviceGetPersistenceMode(void*, int* mode) {
+  GPUTOPO_MAY_BE_HOSTILE(mode);
+  *mode = static_cast<int>(setting("persistence="));
+  return 0;
+}
+int nvmlDeviceGetEnforcedPowerLimit(void*, unsigned* milliwatts) {
+  GPUTOPO_MAY_BE_HOSTILE(milliwatts);
+  *milliwatts = static_cast<unsigned>(setting("milliwatts="));
+  return *milliwatts == 0 ? kNotSupported : 0;
+}
 int nvmlDeviceGetUtilizationRates(void*, unsigned* percents) {
   GPUTOPO_MAY_BE_HOSTILE(percents);
   percents[0] = static_cast<unsigned>(setting("busy="));
