@@ -34,6 +34,8 @@
 #include "gputopo/discover.h"
 #include "gputopo/error.h"
 #include "gputopo/report.h"
+#include "kernel_model/kernel.h"
+#include "kernel_model/prediction.h"
 #include "report/formats.h"
 
 namespace gputopo::cli {
@@ -280,12 +282,18 @@ int run_list() {
   return kExitComplete;
 }
 
-Topology load_report(const std::string& path) {
+// What `read` throws about the content names the file.
+template <typename Read>
+auto in_file(const std::string& path, const Read& read) {
   try {
-    return read_json(read_file(path));
+    return read();
   } catch (const FormatError& error) {
     throw FormatError(fmt::format("'{}': {}", path, error.what()));
   }
+}
+
+Topology load_report(const std::string& path) {
+  return in_file(path, [&] { return read_json(read_file(path)); });
 }
 
 int run_show(const Options& options) {
@@ -373,6 +381,16 @@ int run_get(const Options& options) {
   });
 }
 
+int run_model(const Options& options) {
+  const Topology topology = load_report(options.report_path);
+  const kernel_model::Kernel kernel =
+      in_file(options.kernel_path, [&] { return kernel_model::read_kernel(read_file(options.kernel_path)); });
+  const kernel_model::Prediction prediction =
+      in_file(options.report_path, [&] { return kernel_model::predict(topology, kernel); });
+  print_result(options.model_as_json ? prediction_to_json(prediction) : prediction_to_text(prediction));
+  return kExitComplete;
+}
+
 int run_coverage() {
   print_result(coverage_table());
   return kExitComplete;
@@ -394,6 +412,8 @@ int run(const Options& options) {
       return run_check(options);
     case Command::kGet:
       return run_get(options);
+    case Command::kModel:
+      return run_model(options);
     case Command::kPrint:
       print_result(options.text);
       return kExitComplete;

@@ -139,6 +139,7 @@ struct CommandLine {
   CLI::App* diff;
   CLI::App* check;
   CLI::App* get;
+  CLI::App* model;
   CLI::App* completions;
   CLI::App* man;
 };
@@ -208,6 +209,14 @@ void add_get_options(CLI::App& get, Options& options) {
   }
 }
 
+void add_model_options(CLI::App& model, Options& options) {
+  model.add_option("REPORT", options.report_path, "What --json wrote")->required()->type_name("");
+  model.add_option("--kernel", options.kernel_path, "What the kernel does, as JSON; '-' is standard input")
+      ->required()
+      ->type_name("FILE");
+  model.add_flag("--json", options.model_as_json, "Print the prediction as JSON");
+}
+
 CommandLine::CommandLine(const std::vector<std::string>& arguments) {
   app.set_version_flag("--version", "gputopo " GPUTOPO_VERSION);
   app.footer(exit_codes_text());  // of the commands, too
@@ -245,6 +254,8 @@ CommandLine::CommandLine(const std::vector<std::string>& arguments) {
               [this](CLI::App& command) { add_check_options(command, options); });
   get = add("get", "Print one value, for scripts: of a saved report, or measured and then remembered",
             [this](CLI::App& command) { add_get_options(command, options); });
+  model = add("model", "Predict from a saved report how long a kernel takes, and what bounds it",
+              [this](CLI::App& command) { add_model_options(command, options); });
   completions = add("completion", "Print the completions for a shell", [this](CLI::App& command) {
     command.add_option("SHELL", shell, fmt::format("{}", fmt::join(completion_shells(), ", ")))
         ->required()
@@ -287,9 +298,9 @@ void refuse_lost_outputs(const Options& options) {
 
 void choose_command(CommandLine& line) {
   const std::pair<const CLI::App*, Command> commands[] = {
-      {line.list, Command::kList},         {line.show, Command::kShow},   {line.coverage, Command::kCoverage},
-      {line.diff, Command::kDiff},         {line.check, Command::kCheck}, {line.get, Command::kGet},
-      {line.completions, Command::kPrint}, {line.man, Command::kPrint}};
+      {line.list, Command::kList},   {line.show, Command::kShow},         {line.coverage, Command::kCoverage},
+      {line.diff, Command::kDiff},   {line.check, Command::kCheck},       {line.get, Command::kGet},
+      {line.model, Command::kModel}, {line.completions, Command::kPrint}, {line.man, Command::kPrint}};
   for (const auto& [app, command] : commands) {
     if (!app->parsed()) continue;
     line.options.command = command;
@@ -330,6 +341,9 @@ Options parse_command_line(int argc, char** argv) {
   }
   if (options.quick && std::ranges::find(options.output_paths, "-") != options.output_paths.end()) {
     throw UsageError("what --quick finds is on standard output: give --json a file");
+  }
+  if (line.model->parsed() && options.report_path == "-" && options.kernel_path == "-") {
+    throw UsageError("only one of the report and the kernel can come from standard input");
   }
   if (line.replay->parsed()) {
     if (!options.device.empty()) throw UsageError("--device does not apply to 'replay'; see 'gputopo replay --help'");

@@ -8,7 +8,7 @@
 
 namespace gputopo::cli {
 
-enum class Command : std::uint8_t { kDiscover, kList, kShow, kCoverage, kDiff, kCheck, kGet, kPrint };
+enum class Command : std::uint8_t { kDiscover, kList, kShow, kCoverage, kDiff, kCheck, kGet, kModel, kPrint };
 
 // Documented in --help.
 enum ExitCode : int {
@@ -29,7 +29,7 @@ struct ExitCodeMeaning {
 
 struct Options {
   Command command = Command::kDiscover;
-  std::string report_path;                // of show, check and get
+  std::string report_path;                // of show, check, get and model
   std::vector<std::string> report_paths;  // of diff
   std::string baseline_path;              // of check
   std::vector<std::string> tolerances;
@@ -39,6 +39,8 @@ struct Options {
   bool fresh = false;                     // get: no answer from the cache
   std::optional<double> max_age_seconds;  // get: of an answer from the cache
   bool diff_as_json = false;
+  std::string kernel_path;  // of model
+  bool model_as_json = false;
   std::string diff_html_path;
   std::string text;    // of kPrint: what the command line itself has made
   std::string device;  // of discover; empty: the first GPU, or a simulated one

@@ -13,6 +13,8 @@
 #include "gputopo/discover.h"
 #include "gputopo/export.h"
 #include "gputopo/report.h"
+#include "kernel_model/kernel.h"
+#include "kernel_model/prediction.h"
 #include "report/csv_text.h"
 #include "report/markup.h"
 #include "support/prometheus_check.h"
@@ -56,6 +58,59 @@ void compare(const Topology& topology) {
   static_cast<void>(check_to_text(result, other));
   static_cast<void>(check_to_json(result, other));
   static_cast<void>(check_to_prometheus(result, other));
+}
+
+void predict_on(const Topology& topology, const kernel_model::Kernel& kernel) {
+  try {
+    const kernel_model::Prediction prediction = kernel_model::predict(topology, kernel);
+    static_cast<void>(prediction_to_text(prediction));
+    static_cast<void>(prediction_to_json(prediction));
+  } catch (const FormatError&) {
+    // It lacks what the kernel needs.
+  }
+}
+
+kernel_model::Kernel some_kernel() {
+  kernel_model::Kernel kernel;
+  kernel.grid_blocks = 1000;
+  kernel.block_threads = 256;
+  kernel.other_instructions = 10;
+  kernel.memory = {{.level = ElementId::kL2, .count = 10, .bytes = 8}};
+  return kernel;
+}
+
+// Every value of the catalogue is 64, but there is room for a block.
+Topology known_gpu() {
+  constexpr double kValue = 64;
+  Topology topology;
+  topology.vendor = "NVIDIA";
+  topology.name = "known";
+  for (const AttributeInfo& info : attribute_catalogue()) {
+    if (info.group == AttributeGroup::kDevice) get_or_add(topology.device, info.id) = api_value(kValue, "");
+    if (info.group == AttributeGroup::kCompute) get_or_add(topology.compute, info.id) = api_value(kValue, "");
+  }
+  constexpr double kRoom = 1 << 20;
+  for (const AttributeId id :
+       {AttributeId::kMaxThreadsPerBlock, AttributeId::kRegistersPerSm, AttributeId::kSharedMemoryPerSm}) {
+    get_or_add(topology.compute, id) = api_value(kRoom, "");
+  }
+  for (const ElementInfo& element : element_catalogue()) {
+    MemoryElement& memory = topology.memory.emplace_back();
+    memory.id = element.name;
+    for (const AttributeInfo& info : attributes_of(element)) {
+      Attribute& attribute = get_or_add(memory.attributes, info.id);
+      attribute = api_value(kValue, "");
+      attribute.add_detail("peak_bytes_per_cycle", kValue);
+    }
+  }
+  for (const OperationInfo& operation : operation_catalogue()) {
+    Instruction& instruction = topology.instructions.emplace_back();
+    instruction.id = operation.name;
+    for (const AttributeId id : kOperationAttributes) {
+      get_or_add(instruction.attributes, id) = api_value(kValue, "");
+    }
+  }
+  return topology;
 }
 
 // The file of this content.
@@ -153,6 +208,7 @@ void report(std::string_view bytes) {
     const Topology topology = read_json(bytes);
     render(topology);
     compare(topology);
+    predict_on(topology, some_kernel());
   } catch (const Error&) {
   }
 }
@@ -161,6 +217,14 @@ void recording(std::string_view bytes) {
   try {
     const auto device = open_recording_bytes(packed(bytes));
     render(discover(*device, {.elements = {"device", "l1"}, .attributes = {"read_bandwidth", "line_size"}}));
+  } catch (const Error&) {
+  }
+}
+
+void kernel(std::string_view bytes) {
+  static const Topology topology = known_gpu();
+  try {
+    predict_on(topology, kernel_model::read_kernel(bytes));
   } catch (const Error&) {
   }
 }

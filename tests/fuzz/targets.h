@@ -11,6 +11,8 @@ void report(std::string_view bytes);
 void recording(std::string_view bytes);
 // Reads a machine file, then runs a few programs on the machine.
 void machine(std::string_view bytes);
+// Reads a kernel file, then predicts its time on a GPU of which all is known.
+void kernel(std::string_view bytes);
 // Parses a command line, an argument a line.
 void command_line(std::string_view bytes);
 // A report whose names and texts are the lines, in Prometheus' format and in the forms that make texts harmless: what

@@ -26,8 +26,10 @@ ALLOWED = {
                  "stats", "model", "probe"],
     "report": ["error", "file", "space", "times", "operation", "model"],
     "cache": ["error", "file", "device", "model", "report"],  # what was found out, kept for the next time
+    # how long a kernel takes on the GPU of a report
+    "kernel_model": ["error", "file", "operation", "model", "report"],
     "cli": ["error", "file", "space", "times", "operation", "model", "program", "stats", "device", "probe", "discover", "report",
-            "cache"],
+            "cache", "kernel_model"],
     "library": ["error", "file", "gputopo/device.h", "gputopo/device_lock.h", "gputopo/discover.h", "model", "report", "cache"],
 }
 # Public headers with another name than their layer's: include/gputopo/HEADER.h.

@@ -1,0 +1,39 @@
+// A report that has all that the model of a kernel needs: the saved H200's, with what it was measured without.
+#pragma once
+
+#include <string>
+#include <utility>
+
+#include "gputopo/file.h"
+#include "gputopo/report.h"
+
+namespace gputopo::test {
+
+inline Attribute measured_value(Value value, std::string unit) {
+  Attribute attribute = api_value(std::move(value), std::move(unit));
+  attribute.source = Source::kMeasured;
+  return attribute;
+}
+
+inline Topology model_report() {
+  Topology topology = read_json(read_file(GPUTOPO_SOURCE_DIR "/tests/reports/h200.json"));
+  topology.memory.push_back({"registers",
+                             "Registers and warps",
+                             {{"register_unit", measured_value(std::int64_t{256}, "")},
+                              {"shared_unit", measured_value(std::int64_t{128}, "B")},
+                              {"resident_warps", measured_value(std::int64_t{64}, "")},
+                              {"resident_blocks", measured_value(std::int64_t{32}, "")},
+                              {"schedulers", measured_value(std::int64_t{4}, "")}}});
+  topology.memory.push_back({"peaks",
+                             "Peaks of arithmetic",
+                             {{"f32", measured_value(6.69e13, "FLOP/s")}, {"s32", measured_value(3.34e13, "OP/s")}}});
+  for (const auto& [id, latency, throughput] : {std::tuple("fma.f32", 4.0, 128.0), std::tuple("add.s32", 4.5, 64.0)}) {
+    topology.instructions.push_back(
+        {id,
+         id,
+         {{"latency", measured_value(latency, "cycles")}, {"throughput", measured_value(throughput, "ops/clk")}}});
+  }
+  return topology;
+}
+
+}  // namespace gputopo::test
