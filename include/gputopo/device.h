@@ -24,6 +24,17 @@ struct PciLink {
   friend bool operator==(const PciLink&, const PciLink&) = default;
 };
 
+// What of a GPU a device is that shares it with others: a MIG instance, or a partition of an AMD GPU. The GPU's slices
+// are shared out in whole ones. Unset: the device is all of the GPU, or the system does not tell.
+struct GpuInstance {
+  std::optional<std::string> profile;           // "4g.20gb", "CPX/NPS4"
+  std::optional<std::uint32_t> compute_slices;  // that it has
+  std::optional<std::uint32_t> compute_slices_of_gpu;
+  std::optional<std::uint32_t> memory_slices;  // of memory, its bandwidth and the L2 in front of it
+  std::optional<std::uint32_t> memory_slices_of_gpu;
+  friend bool operator==(const GpuInstance&, const GpuInstance&) = default;
+};
+
 // What a device says of itself through its vendor's interfaces, nothing measured. Unset: the interface does not tell.
 struct DeviceInfo {
   std::string backend;       // "cuda", "hip", "sim", "replay"
@@ -36,6 +47,7 @@ struct DeviceInfo {
   std::string pci_address;  // "0000:0f:00.0"; empty when unknown
   std::string driver_version;
   std::optional<bool> mig_enabled;
+  GpuInstance instance;
   std::optional<bool> ecc_enabled;
   std::optional<bool> persistence_mode;     // the driver stays loaded without users
   std::optional<std::string> compute_mode;  // who may have a context: "default", "exclusive_process", "prohibited"
@@ -134,9 +146,9 @@ struct DeviceListing {
   std::string detail;       // one short phrase: compute capability and memory, or why it cannot be used
 };
 
-// Opens "cuda:N", "hip:N", "sim:NAME", "sim:FILE.json" or "replay:PATH". An empty spec means cuda:0 where a driver and
-// a GPU are there, else the first AMD GPU that there are kernels for, and sim:h200 otherwise. `seed` seeds the noise of
-// simulated devices. Throws UsageError with the valid forms, DeviceError, FileError, FormatError.
+// Opens "cuda:N", "cuda:MIG-UUID", "hip:N", "sim:NAME", "sim:FILE.json" or "replay:PATH". An empty spec means cuda:0
+// where a driver and a GPU are there, else the first AMD GPU that there are kernels for, and sim:h200 otherwise. `seed`
+// seeds the noise of simulated devices. Throws UsageError with the valid forms, DeviceError, FileError, FormatError.
 [[nodiscard]] std::unique_ptr<Device> open_device(const std::string& spec, std::uint64_t seed);
 
 // Every device this machine offers, real ones first, and the simulated ones.

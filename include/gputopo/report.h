@@ -51,6 +51,11 @@ struct TerminalStyle {
 
 // ---- Several reports ----
 
+// What a device that is a part of a GPU has: what was measured in it, else what each SM of the whole GPU has, else its
+// share of what these have together (inferred). A report like any other. Throws UsageError where the reports are no
+// such pair.
+[[nodiscard]] Topology instance_of(const Topology& full, const Topology& instance);
+
 struct NamedReport {
   std::string path;  // where it is from, as the reader knows it
   Topology topology;

@@ -299,7 +299,8 @@ Topology load_report(const std::string& path) {
 int run_show(const Options& options) {
   check_targets(options);
   Attempts attempt;
-  const Topology topology = load_report(options.report_path);
+  Topology topology = load_report(options.report_path);
+  if (!options.instance_path.empty()) topology = instance_of(topology, load_report(options.instance_path));
   write_files(options, topology, attempt);
   print_report(options, topology, attempt);
   attempt.finish();
@@ -391,6 +392,13 @@ int run_model(const Options& options) {
   return kExitComplete;
 }
 
+// CUDA shows a process one instance at most, chosen before it starts up.
+void show_instance_to_driver(const std::string& device) {
+  constexpr std::string_view kInstance = "cuda:MIG-";
+  if (!device.starts_with(kInstance)) return;
+  ::setenv("CUDA_VISIBLE_DEVICES", device.substr(device.find(':') + 1).c_str(), 1);
+}
+
 int run_coverage() {
   print_result(coverage_table());
   return kExitComplete;
@@ -399,6 +407,7 @@ int run_coverage() {
 }  // namespace
 
 int run(const Options& options) {
+  show_instance_to_driver(options.device);
   switch (options.command) {
     case Command::kList:
       return run_list();

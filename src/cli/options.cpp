@@ -74,7 +74,7 @@ void add_discover_options(CLI::App& app, Options& options) {
 void add_device_option(CLI::App& app, Options& options) {
   app.add_option("--device", options.device,
                  "The device; the first GPU if not given, or a simulated one where there is none")
-      ->type_name("cuda:N|hip:N|sim:NAME|sim:FILE.json|replay:PATH");
+      ->type_name("cuda:N|cuda:MIG-UUID|hip:N|sim:NAME|sim:FILE.json|replay:PATH");
   app.add_option("--seed", options.seed, "Seed of a simulated device's noise")
       ->check([](const std::string& text) {
         const bool is_number = !text.empty() && text.find_first_not_of("0123456789") == std::string::npos;
@@ -241,6 +241,10 @@ CommandLine::CommandLine(const std::vector<std::string>& arguments) {
   list = add("list", "List every GPU, by backend, and the simulated ones", none);
   show = add("show", "Render a saved JSON report", [this](CLI::App& command) {
     command.add_option("FILE", options.report_path, "What --json wrote")->required()->type_name("");
+    command
+        .add_option("--instance", options.instance_path,
+                    "Of the whole GPU's report FILE, what the MIG instance or partition has that this report is of")
+        ->type_name("REPORT");
     add_output_options(command, options);
   });
   coverage = add("coverage", "Show which values are measured, read or not applicable", none);

@@ -29,6 +29,7 @@ struct ExitCodeMeaning {
 
 struct Options {
   Command command = Command::kDiscover;
+  std::string instance_path;              // of show
   std::string report_path;                // of show, check, get and model
   std::vector<std::string> report_paths;  // of diff
   std::string baseline_path;              // of check

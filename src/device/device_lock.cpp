@@ -52,12 +52,12 @@ bool is_for_everybody(const struct stat& folder) {
   return S_ISDIR(folder.st_mode) && folder.st_uid == 0 && (folder.st_mode & kWanted) == kWanted;
 }
 
-struct Folder {
+struct LockFolder {
   Descriptor descriptor{-1};
   std::string path;
 };
 
-Folder lock_folder() {
+LockFolder lock_folder() {
   constexpr int kFlags = O_RDONLY | O_DIRECTORY | O_CLOEXEC;
   if (const char* chosen = std::getenv("GPUTOPO_LOCK_DIR"); chosen != nullptr && *chosen != '\0') {
     return {Descriptor(open(chosen, kFlags)), chosen};
@@ -111,7 +111,7 @@ DeviceLockAttempt try_lock_device(const std::string& pci_address) {
   const auto refused = [](const std::string& why) {
     return DeviceLockAttempt{.problem = fmt::format("{}: another gputopo may measure this GPU at the same time", why)};
   };
-  const Folder folder = lock_folder();
+  const LockFolder folder = lock_folder();
   if (!folder.descriptor.is_open()) {
     return refused(folder.path.empty() ? std::string("no folder for a lock that all users share")
                                        : fmt::format("cannot open '{}' for a lock: {}", folder.path, strerror(errno)));

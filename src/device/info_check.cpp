@@ -63,6 +63,14 @@ void check_sms(const DeviceInfo& info, const std::string& prefix) {
           "must ascend, each once");
 }
 
+// Of the GPU a device has at least a slice, and at most all.
+void check_slices(std::optional<std::uint32_t> own, std::optional<std::uint32_t> of_gpu, const std::string& field) {
+  require(!own || (*own >= 1 && *own <= of_gpu.value_or(limits::kMaxSlices)), field, "{} is not between 1 and {}",
+          own.value_or(0), of_gpu.value_or(limits::kMaxSlices));
+  require(!of_gpu || *of_gpu <= limits::kMaxSlices, field + "_of_gpu", "{} is more than {}", of_gpu.value_or(0),
+          limits::kMaxSlices);
+}
+
 }  // namespace
 
 void check_info(const DeviceInfo& info, const std::string& prefix) {
@@ -80,6 +88,9 @@ void check_info(const DeviceInfo& info, const std::string& prefix) {
               "{} is not between 1 and {}", blocks, limits::kMaxGridBlocks);
     }
   }
+  const GpuInstance& instance = info.instance;
+  check_slices(instance.compute_slices, instance.compute_slices_of_gpu, prefix + ".instance_compute_slices");
+  check_slices(instance.memory_slices, instance.memory_slices_of_gpu, prefix + ".instance_memory_slices");
   if (info.memory_bus_bits) {
     require(*info.memory_bus_bits > 0, prefix + ".memory_bus_bits", "{} is not more than zero", *info.memory_bus_bits);
   }

@@ -15,6 +15,11 @@ void visit_info_fields(Info& info, Visit&& visit) {
   visit("compute_capability_minor", info.compute_capability_minor);
   visit("driver_version", info.driver_version);
   visit("mig_enabled", info.mig_enabled);
+  visit("instance_profile", info.instance.profile);
+  visit("instance_compute_slices", info.instance.compute_slices);
+  visit("instance_compute_slices_of_gpu", info.instance.compute_slices_of_gpu);
+  visit("instance_memory_slices", info.instance.memory_slices);
+  visit("instance_memory_slices_of_gpu", info.instance.memory_slices_of_gpu);
   visit("ecc_enabled", info.ecc_enabled);
   visit("persistence_mode", info.persistence_mode);
   visit("compute_mode", info.compute_mode);

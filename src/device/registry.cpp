@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <array>
 #include <charconv>
+#include <iterator>
 #include <optional>
 
 #include "device/cuda/cuda_device.h"
@@ -30,6 +31,8 @@ struct Backend {
 
 // ---- cuda, hip ----
 
+bool is_mig(std::string_view spec) { return spec.starts_with("cuda:MIG-"); }
+
 int parse_ordinal(const char* backend, const std::string& rest) {
   int ordinal = -1;
   const auto [end, status] = std::from_chars(rest.data(), rest.data() + rest.size(), ordinal);
@@ -41,7 +44,15 @@ int parse_ordinal(const char* backend, const std::string& rest) {
 }
 
 std::unique_ptr<Device> open_cuda(const std::string& rest, std::uint64_t) {
+  if (is_mig("cuda:" + rest)) return open_mig_instance(rest);
   return open_cuda_device(parse_ordinal("cuda", rest));
+}
+
+// The driver's GPUs, and the instances that the management library knows of besides.
+std::vector<DeviceListing> list_cuda(std::string& problem) {
+  std::vector<DeviceListing> listings = list_cuda_devices(problem);
+  std::ranges::move(list_mig_devices(), std::back_inserter(listings));
+  return listings;
 }
 
 std::unique_ptr<Device> open_hip(const std::string& rest, std::uint64_t) {
@@ -92,7 +103,7 @@ std::vector<DeviceListing> list_sim(std::string&) {
 std::unique_ptr<Device> open_replay(const std::string& rest, std::uint64_t) { return open_recording(rest); }
 
 const std::array kBackends = {
-    Backend{"cuda", "cuda:N", open_cuda, list_cuda_devices},
+    Backend{"cuda", "cuda:N, cuda:MIG-UUID", open_cuda, list_cuda},
     Backend{"hip", "hip:N", open_hip, list_hip_devices},
     Backend{"sim", "sim:NAME, sim:FILE.json", open_sim, list_sim},
     Backend{"replay", "replay:PATH", open_replay, nullptr},
@@ -135,11 +146,12 @@ std::string pci_address_of(const std::string& spec) {
     wanted = fmt::format("hip:{}", *ordinal);
   }
   std::string problem;
-  for (const DeviceListing& listing :
-       wanted.starts_with("cuda") ? list_cuda_devices(problem) : list_hip_devices(problem)) {
-    if (listing.spec == wanted) return listing.pci_address;
-  }
-  return {};
+  // Of these three, each takes its time, and only one is asked.
+  const std::vector<DeviceListing> listings = is_mig(wanted)               ? list_mig_devices()
+                                              : wanted.starts_with("cuda") ? list_cuda_devices(problem)
+                                                                           : list_hip_devices(problem);
+  const auto found = std::ranges::find(listings, wanted, &DeviceListing::spec);
+  return found == listings.end() ? "" : found->pci_address;
 }
 
 std::vector<DeviceListing> list_devices(std::string& problem) {

@@ -32,15 +32,15 @@ probe::BenchOptions bench_options(const DiscoverOptions& options) {
           .on_log = options.on_log};
 }
 
-struct Cell {
+struct WantedCell {
   ElementId element;
   AttributeId attribute;
   const Step* step;
 };
 
 // What was asked for, element by element, in the order that it is measured.
-std::vector<Cell> cells_to_measure(const Selection& selection, Vendor vendor) {
-  std::vector<Cell> cells;
+std::vector<WantedCell> cells_to_measure(const Selection& selection, Vendor vendor) {
+  std::vector<WantedCell> cells;
   for (const ElementInfo* element : elements_of(vendor)) {
     for (const Step& step : measure_steps()) {
       if (step.kind == element->kind && selection.has(element->id, step.attribute)) {
@@ -55,10 +55,10 @@ std::vector<Cell> cells_to_measure(const Selection& selection, Vendor vendor) {
 }
 
 // What takes long to compile, for the device to begin with.
-std::vector<Program> expected_of(const std::vector<Cell>& cells, const DeviceInfo& info) {
+std::vector<Program> expected_of(const std::vector<WantedCell>& cells, const DeviceInfo& info) {
   std::vector<std::vector<Program> (*)(const DeviceInfo&)> sources;
   std::vector<Program> programs;
-  for (const Cell& cell : cells) {
+  for (const WantedCell& cell : cells) {
     const auto source = cell.step->expected;
     if (source == nullptr || std::ranges::find(sources, source) != sources.end()) continue;
     sources.push_back(source);
@@ -115,7 +115,7 @@ void allow_for_drift(const std::vector<double>& cycles, Topology& topology) {
 Topology discover(Device& device, const DiscoverOptions& options) {
   const Vendor vendor = vendor_of(device.info().vendor);
   const Selection selection(options, vendor);
-  const std::vector<Cell> cells = cells_to_measure(selection, vendor);
+  const std::vector<WantedCell> cells = cells_to_measure(selection, vendor);
   Topology topology;
   topology.generator = "gputopo " GPUTOPO_VERSION;
   topology.timestamp = device.info().recorded ? device.info().recorded->timestamp : utc_timestamp();
@@ -161,7 +161,7 @@ Topology discover(Device& device, const DiscoverOptions& options) {
     });
   }
   probe::DriftWatch drift(bench);
-  for (const Cell& cell : cells) {
+  for (const WantedCell& cell : cells) {
     drift.look();
     static_cast<void>(scheduler.attribute(cell.element, cell.attribute));
     scheduler.count_done();

@@ -101,6 +101,17 @@ void add_link(AttributeMap& device, AttributeId id, std::optional<std::uint32_t>
   if (most) get_or_add(device, id).add_detail("device_can", static_cast<std::int64_t>(*most));
 }
 
+// Of a device that is a part of a GPU.
+void fill_instance(const GpuInstance& instance, AttributeMap& device) {
+  add_if_told(device, AttributeId::kInstanceProfile, instance.profile);
+  const auto add_slices = [&](AttributeId id, std::optional<std::uint32_t> own, std::optional<std::uint32_t> of_gpu) {
+    add_if_told(device, id, own);
+    if (own && of_gpu) get_or_add(device, id).add_detail("of_gpu", static_cast<std::int64_t>(*of_gpu));
+  };
+  add_slices(AttributeId::kInstanceComputeSlices, instance.compute_slices, instance.compute_slices_of_gpu);
+  add_slices(AttributeId::kInstanceMemorySlices, instance.memory_slices, instance.memory_slices_of_gpu);
+}
+
 // What an administrator can set, and where the device is plugged in.
 void fill_settings(const DeviceInfo& info, AttributeMap& device) {
   add_link(device, AttributeId::kPcieGeneration, info.pci_link.generation, info.pci_link.generation_max);
@@ -110,6 +121,7 @@ void fill_settings(const DeviceInfo& info, AttributeMap& device) {
   add_if_told(device, AttributeId::kPersistenceMode, info.persistence_mode);
   add_if_told(device, AttributeId::kComputeMode, info.compute_mode);
   add_if_told(device, AttributeId::kMigEnabled, info.mig_enabled);
+  fill_instance(info.instance, device);
   add_if_told(device, AttributeId::kComputePartitionMode, info.compute_partition_mode);
   add_if_told(device, AttributeId::kMemoryPartitionMode, info.memory_partition_mode);
 }

@@ -43,6 +43,8 @@ inline constexpr std::size_t kMaxProgramElements = 1u << 22;
 
 // SMs: ten times the largest GPU. Discoveries and drawings go through them, or through all pairs.
 inline constexpr std::uint32_t kMaxSms = 4096;
+// That a GPU is shared out in: a hundred times as many as any.
+inline constexpr std::uint32_t kMaxSlices = 1024;
 // Of memory, caches and arrays: a thousand times the largest; sums and products of a few still fit 64 bits.
 inline constexpr std::uint64_t kMaxDeviceBytes = 1ull << 50;
 // Threads, blocks, registers and bits of a bus: a thousand times the largest.

@@ -99,6 +99,14 @@ TEST(CliFiles, ReportThatIsMissing) {
   expect_error(gputopo_with("show /no/such/report"), 1, {"/no/such/report", "check the path"});
 }
 
+TEST(CliFiles, ReportThatIsOfNoInstance) {
+  const TemporaryFolder folder;
+  write_file(folder.file("a.json"), to_json(test::sample_topology()));
+  const std::string file = folder.file("a.json");
+  expect_error(gputopo_with("show " + file + " --instance " + file), 2,
+               {"instance_profile", "inside the MIG instance"});
+}
+
 TEST(CliFiles, ReportThatIsNotOurs) {
   const TemporaryFolder folder;
   write_file(folder.file("other.json"), "{\"tool\": \"mt4g\"}");

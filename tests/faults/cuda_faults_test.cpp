@@ -203,6 +203,64 @@ TEST(CudaSettings, AreToldByTheDriverAndItsManagementLibrary) {
   EXPECT_EQ(info.max_grid_blocks, (std::vector<std::uint64_t>{0x7fffffff, 65535, 65535}));
 }
 
+// Of a GPU that MIG has divided.
+class CudaMig : public ::testing::Test {
+ protected:
+  explicit CudaMig(const std::string& visible = "uuid=4") : fake_(visible) {
+    setenv("GPUTOPO_LIBNVML", GPUTOPO_FAKE_NVML_LIBRARY, 1);
+    setenv("GPUTOPO_FAKE_NVML", "mig=1", 1);
+  }
+  ~CudaMig() override { unsetenv("GPUTOPO_FAKE_NVML"); }
+
+ private:
+  test::FakeCuda fake_;
+};
+
+TEST_F(CudaMig, ADeviceSaysWhatOfTheGpuItIs) {
+  const DeviceInfo info = open_cuda_device(0)->info();
+  EXPECT_EQ(info.mig_enabled, true);
+  EXPECT_EQ(info.instance, (GpuInstance{.profile = "4g.20gb",
+                                        .compute_slices = 4,
+                                        .compute_slices_of_gpu = 7,
+                                        .memory_slices = 4,
+                                        .memory_slices_of_gpu = 8}));
+}
+
+TEST_F(CudaMig, EveryInstanceIsListedWithWhatOpensIt) {
+  std::string problem;
+  std::vector<std::string> lines;
+  for (const DeviceListing& listing : list_devices(problem)) {
+    if (!listing.spec.starts_with("cuda:")) continue;
+    lines.push_back(listing.spec + " " + listing.name + " " + listing.pci_address + " " + listing.detail);
+  }
+  ASSERT_EQ(lines.size(), 3u);
+  EXPECT_THAT(lines[0], HasSubstr("cuda:0 "));
+  EXPECT_EQ(lines[1],
+            "cuda:MIG-00000000-0000-0000-0000-000000000004 NVIDIA Test GPU MIG 4g.20gb 0000:0f:00.0 "
+            "MIG instance, 56 SMs, 19.7 GiB");
+  EXPECT_THAT(lines[2], HasSubstr("MIG 1c.3g.20gb 0000:0f:00.0 MIG instance, 14 SMs"));
+}
+
+TEST_F(CudaMig, AnInstanceIsOpenedByItsUuid) {
+  EXPECT_EQ(open_device("cuda:MIG-00000000-0000-0000-0000-000000000004", 1)->info().instance.profile, "4g.20gb");
+  EXPECT_THAT(
+      test::message_of<DeviceError>(
+          "another", [] { static_cast<void>(open_device("cuda:MIG-00000000-0000-0000-0000-000000000003", 1)); }),
+      HasSubstr("set CUDA_VISIBLE_DEVICES=MIG-00000000-0000-0000-0000-000000000003"));
+}
+
+// Of a partition with fewer compute slices than memory slices.
+TEST(CudaMigOfPart, SaysSo) {
+  const test::FakeCuda fake("uuid=3");
+  setenv("GPUTOPO_LIBNVML", GPUTOPO_FAKE_NVML_LIBRARY, 1);
+  setenv("GPUTOPO_FAKE_NVML", "mig=1", 1);
+  const GpuInstance instance = open_cuda_device(0)->info().instance;
+  unsetenv("GPUTOPO_FAKE_NVML");
+  EXPECT_EQ(instance.profile, "1c.3g.20gb");
+  EXPECT_EQ(instance.compute_slices, 1u);
+  EXPECT_EQ(instance.memory_slices, 4u);
+}
+
 TEST(CudaWarnings, OtherProcessesAtWork) {
   EXPECT_THAT(warnings_with("busy=80,processes=2"), ElementsAre(HasSubstr("2 other processes kept this GPU 80% busy")));
   // What this process itself did a moment ago, and processes that sleep.

@@ -40,6 +40,7 @@ class Reach(typing.NamedTuple):
     attributes: str = "size,latency"
     behaviour: str = ""  # of the stand-in
     options: tuple = ()
+    device: str = ""  # another than the library's first
 
 
 # Seconds; more where the call was not reached, for a loaded machine takes longer.
@@ -49,6 +50,8 @@ TEXTURES = Reach("texture", "size")
 CODE = Reach("icache_l1", "size")
 STREAMS = Reach("device", "read_bandwidth")
 PROFILED = Reach("shared", options=("--profile",))
+INSTANCES = Reach("shared", behaviour="mig=1")
+INSTANCE = "cuda:MIG-00000000-0000-0000-0000-000000000000"
 NAMED_CUS = Reach("sl1d", "shared_between")
 # Calls that the short measurement does not make. An OLD_GPU has no carve-outs to choose from.
 REACHED_BY = {
@@ -59,6 +62,7 @@ REACHED_BY = {
     "cuEventRecord": PROFILED,
     "cuEventElapsedTime": PROFILED,
     "cuEventDestroy_v2": PROFILED,
+    "cuDeviceGetUuid_v2": Reach("shared", device=INSTANCE),
     "cuMemcpyDtoH_v2": Reach("shared", behaviour="no_pinned_memory"),
     "cuMemsetD8_v2": Reach("shared", "atomic_latency"),
     "cuFuncGetAttribute": Reach("registers", "resident_warps"),
@@ -75,6 +79,11 @@ REACHED_BY = {
     "hipModuleOccupancyMaxActiveBlocksPerMultiprocessor": STREAMS,
     "hipExtStreamCreateWithCUMask": NAMED_CUS,
     "hipStreamDestroy": NAMED_CUS,
+    **{call: INSTANCES for call in (
+        "nvmlDeviceGetMaxMigDeviceCount", "nvmlDeviceGetMigDeviceHandleByIndex", "nvmlDeviceGetUUID", "nvmlDeviceGetName",
+        "nvmlDeviceGetAttributes_v2", "nvmlDeviceGetMemoryInfo")},
+    **{call: INSTANCES._replace(device=INSTANCE) for call in (
+        "nvmlDeviceGetCount_v2", "nvmlDeviceGetHandleByIndex_v2", "nvmlDeviceGetPciInfo_v3")},
     "hiprtcGetProgramLogSize": Reach("lds", behaviour="bad_source"),
     "hiprtcGetProgramLog": Reach("lds", behaviour="bad_source"),
 }
@@ -158,14 +167,14 @@ def main(library, binary, libcuda, nvml, hip, everything=False):
         def run(case):
             mode, call = case
             reach = REACHED_BY.get(call, Reach(element))
-            command = [binary, "--device", device, "--quiet", "--only", reach.element, "--attribute", reach.attributes,
+            command = [binary, "--device", reach.device or device, "--quiet", "--only", reach.element, "--attribute", reach.attributes,
                        *reach.options]
             # They all have one address: each gets locks of its own.
             own = dict(environment, GPUTOPO_LOCK_DIR=tempfile.mkdtemp(dir=locks))
-            if problem := problem_of_list(binary, own, mode, call, longest):
-                return case, problem
             if reach.behaviour:
                 own[behaviour] = reach.behaviour
+            if problem := problem_of_list(binary, own, mode, call, longest):
+                return case, problem
             for budget in BUDGETS:
                 problem = problem_of(command, own, mode, call, budget, longest)
                 if not problem or "does not name the call" not in problem:

@@ -42,6 +42,21 @@ void render(const Topology& topology) {
   }
 }
 
+// As the whole GPU, and as an instance of it.
+void show_instance(const Topology& topology) {
+  Topology instance = topology;
+  get_or_add(instance.device, AttributeId::kInstanceProfile) = api_value(std::string("4g.20gb"), "");
+  Attribute& slices = get_or_add(instance.device, AttributeId::kInstanceMemorySlices);
+  slices = api_value(std::int64_t{4}, "");
+  slices.add_detail("of_gpu", std::int64_t{8});
+  instance.memory.resize(instance.memory.size() / 2);
+  try {
+    static_cast<void>(to_json(instance_of(topology, instance)));
+  } catch (const UsageError&) {
+    // It is of an instance itself.
+  }
+}
+
 void compare(const Topology& topology) {
   Topology other = topology;
   for (MemoryElement& element : other.memory) {
@@ -207,6 +222,7 @@ void report(std::string_view bytes) {
   try {
     const Topology topology = read_json(bytes);
     render(topology);
+    show_instance(topology);
     compare(topology);
     predict_on(topology, some_kernel());
   } catch (const Error&) {

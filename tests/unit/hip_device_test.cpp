@@ -137,6 +137,7 @@ TEST_F(HipDeviceTest, SaysWhatTheRuntimeAndTheKernelDriverSay) {
   EXPECT_EQ(info.sms_physical, 320u);
   EXPECT_EQ(info.compute_partition_mode, "SPX");
   EXPECT_EQ(info.memory_partition_mode, "NPS1");
+  EXPECT_EQ(info.instance, GpuInstance{});
   EXPECT_EQ(info.l2_bytes, 4u << 20);
   EXPECT_EQ(info.l3_bytes, 256u << 20);
   EXPECT_EQ(info.max_blocks_per_sm, 32u);
@@ -154,6 +155,11 @@ TEST_F(HipDeviceTest, APartitionIsADeviceOfItsOwn) {
   EXPECT_EQ(info.pci_address, "0000:c1:00.5");
   EXPECT_EQ(info.compute_partition_mode, "CPX");
   EXPECT_EQ(info.memory_partition_mode, "NPS4");
+  EXPECT_EQ(info.instance, (GpuInstance{.profile = "CPX/NPS4",
+                                        .compute_slices = 1,
+                                        .compute_slices_of_gpu = 8,
+                                        .memory_slices = 1,
+                                        .memory_slices_of_gpu = 4}));
   EXPECT_EQ(info.sm_count, 38u);
   EXPECT_EQ(info.sms_physical, 40u);
   EXPECT_EQ(info.xcd_count, 1u);

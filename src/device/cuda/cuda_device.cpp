@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include "device/cuda/cluster_runner.h"
+#include "device/cuda/nvml_api.h"
 #include "device/cuda/occupancy_runner.h"
 #include "device/cuda/operation_modules.h"
 #include "device/cuda/operation_ptx.h"
@@ -89,6 +90,21 @@ std::unique_ptr<Device> open_cuda_device(int ordinal) {
   return std::make_unique<launch::LaunchDevice<cuda::Nvidia>>(ordinal);
 }
 
+std::unique_ptr<Device> open_mig_instance(const std::string& uuid) {
+  const auto driver = cuda::Driver::load();
+  int count = 0;
+  driver->check(driver->device_get_count(&count), "cuDeviceGetCount");
+  check_device_count(count, "cuDeviceGetCount");
+  for (int ordinal = 0; ordinal < count; ++ordinal) {
+    cuda::DeviceHandle device = 0;
+    driver->check(driver->device_get(&device, ordinal), fmt::format("cuDeviceGet({})", ordinal));
+    if (driver->mig_uuid(device) == uuid) return open_cuda_device(ordinal);
+  }
+  throw DeviceError(fmt::format(
+      "the driver does not show {} to this process: set CUDA_VISIBLE_DEVICES={} before it starts, and see gputopo list",
+      uuid, uuid));
+}
+
 std::vector<DeviceListing> list_cuda_devices(std::string& problem) {
   problem.clear();
   std::vector<DeviceListing> listings;
@@ -101,6 +117,20 @@ std::vector<DeviceListing> list_cuda_devices(std::string& problem) {
     for (int ordinal = 0; ordinal < count; ++ordinal) listings.push_back(cuda::listing_of(*driver, ordinal));
   } catch (const DeviceError& error) {
     problem = error.what();
+  }
+  return listings;
+}
+
+std::vector<DeviceListing> list_mig_devices() {
+  std::vector<DeviceListing> listings;
+  for (const auto& [pci_address, instance] : cuda::list_mig_instances()) {
+    if (!instance.uuid.starts_with("MIG-")) continue;  // what the library could not tell
+    std::string detail = "MIG instance";
+    if (instance.sms) detail += fmt::format(", {} SMs", *instance.sms);
+    if (instance.memory_bytes) {
+      detail += fmt::format(", {:.1f} GiB", static_cast<double>(*instance.memory_bytes) / (1ull << 30));
+    }
+    listings.push_back({fmt::format("cuda:{}", instance.uuid), instance.name, pci_address, detail});
   }
   return listings;
 }

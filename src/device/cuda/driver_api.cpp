@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <array>
+#include <boost/uuid/uuid_io.hpp>
 #include <cctype>
 #include <cerrno>
 #include <cstdlib>
@@ -180,6 +181,14 @@ std::string Driver::pci_address(DeviceHandle device) const {
   std::string address = text_in(text);
   for (char& c : address) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
   return address;
+}
+
+std::string Driver::mig_uuid(DeviceHandle device) const {
+  Uuid uuid{};
+  if (device_get_uuid == nullptr || device_get_uuid(&uuid, device) != kSuccess) return {};
+  boost::uuids::uuid standard;
+  std::copy(std::begin(uuid.bytes), std::end(uuid.bytes), standard.begin());
+  return "MIG-" + boost::uuids::to_string(standard);
 }
 
 Context::Context(std::shared_ptr<const Driver> driver, DeviceHandle device)

@@ -154,6 +154,10 @@ struct LaunchConfig {
   unsigned attribute_count = 0;
 };
 
+struct Uuid {  // CUuuid
+  unsigned char bytes[16];
+};
+
 // X(name in this struct, name in the library, signature). Versioned names are the 64-bit interfaces of CUDA 3.2 and
 // later.
 #define GPUTOPO_CUDA_FUNCTIONS(X)                                                                                      \
@@ -200,6 +204,7 @@ struct LaunchConfig {
 
 // The same for functions that older drivers lack or name otherwise; null where they are missing.
 #define GPUTOPO_CUDA_OPTIONAL_FUNCTIONS(X)                                                                            \
+  X(device_get_uuid, "cuDeviceGetUuid_v2", Status(Uuid*, DeviceHandle))                                               \
   X(func_set_attribute, "cuFuncSetAttribute", Status(FunctionHandle, FunctionAttribute, int))                         \
   X(occupancy_max_active_blocks, "cuOccupancyMaxActiveBlocksPerMultiprocessor",                                       \
     Status(int*, FunctionHandle, int, std::size_t))                                                                   \
@@ -229,6 +234,10 @@ class Driver {
   [[nodiscard]] std::string device_name(DeviceHandle device) const;
   [[nodiscard]] std::string pci_address(
       DeviceHandle device) const;  // "0000:0f:00.0"; empty if the driver does not tell
+
+  // "MIG-..." as the management library writes it, of a device that is a MIG instance, and meaningless of others; empty
+  // if the driver does not tell.
+  [[nodiscard]] std::string mig_uuid(DeviceHandle device) const;
 
   [[nodiscard]] int version() const { return version_; }  // 1000 * major + 10 * minor of the newest CUDA it supports
 

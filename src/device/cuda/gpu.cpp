@@ -164,6 +164,7 @@ void Gpu::read_info(DeviceHandle device, const NvmlReadings& nvml) {
   info_.driver_version =
       nvml.driver_version.empty() ? cuda_version : fmt::format("{} ({})", nvml.driver_version, cuda_version);
   info_.mig_enabled = nvml.mig_enabled;
+  if (nvml.mig_enabled.value_or(false)) info_.instance = nvml.mig.instance_of(driver_->mig_uuid(device));
   info_.persistence_mode = nvml.persistence_mode;
   info_.power_limit_watts = nvml.power_limit_watts;
   info_.pci_link = read_pci_link(sysfs_root(), info_.pci_address);

@@ -3,7 +3,11 @@
 #include <dlfcn.h>
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <cctype>
+#include <cmath>
 #include <memory>
+#include <string_view>
 #include <type_traits>
 
 #include "device/cuda/driver_api.h"
@@ -66,7 +70,147 @@ std::optional<unsigned> read_clock(const Nvml& nvml, const char* function, NvmlD
   return mhz;
 }
 
+struct NvmlMemory {  // nvmlMemory_t
+  unsigned long long total_bytes;
+  unsigned long long free_bytes;
+  unsigned long long used_bytes;
+};
+struct NvmlAttributes {  // nvmlDeviceAttributes_t
+  unsigned sm_count;
+  unsigned shared_copy_engines;
+  unsigned shared_decoders;
+  unsigned shared_encoders;
+  unsigned shared_jpeg_decoders;
+  unsigned shared_flow_engines;
+  unsigned gpu_instance_slices;
+  unsigned compute_instance_slices;
+  unsigned long long memory_mib;
+};
+struct NvmlPci {  // nvmlPciInfo_t
+  char legacy_address[16];
+  unsigned domain;
+  unsigned bus;
+  unsigned device;
+  unsigned device_id;
+  unsigned subsystem_id;
+  char address[32];
+};
+// More than any GPU is shared out in: what a library that is broken says does not make a loop of millions.
+constexpr unsigned kMostInstances = 64;
+constexpr unsigned kMostGpus = 1024;
+
+std::optional<std::uint64_t> memory_of(const Nvml& nvml, NvmlDevice device) {
+  NvmlMemory memory{};
+  if (!nvml.call<NvmlStatus(NvmlDevice, NvmlMemory*)>("nvmlDeviceGetMemoryInfo", device, &memory)) return std::nullopt;
+  if (memory.total_bytes == 0 || memory.total_bytes > limits::kMaxDeviceBytes) return std::nullopt;
+  return memory.total_bytes;
+}
+
+// NVML writes the domain of "00000000:0F:00.0" with eight digits, others with four.
+std::string pci_address_in(std::string text) {
+  constexpr std::size_t kDigitsMore = 4;
+  for (char& c : text) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+  return text.find(':') == 2 * kDigitsMore && text.starts_with("0000") ? text.substr(kDigitsMore) : text;
+}
+
+// "4g.20gb" of "NVIDIA A100-SXM4-40GB MIG 4g.20gb".
+std::string profile_in(const std::string& name) {
+  constexpr std::string_view kMark = " MIG ";
+  const std::size_t mark = name.rfind(kMark);
+  return mark == std::string::npos ? "" : name.substr(mark + kMark.size());
+}
+
+std::optional<unsigned> if_some(unsigned count) {
+  return count > 0 && count <= limits::kMaxSlices ? std::optional(count) : std::nullopt;
+}
+
+MigInstance read_instance(const Nvml& nvml, NvmlDevice device) {
+  MigInstance instance;
+  char text[96] = {};
+  if (nvml.call<NvmlStatus(NvmlDevice, char*, unsigned)>("nvmlDeviceGetUUID", device, text, unsigned{sizeof(text)})) {
+    instance.uuid = text_in(text);
+  }
+  char name[96] = {};
+  if (nvml.call<NvmlStatus(NvmlDevice, char*, unsigned)>("nvmlDeviceGetName", device, name, unsigned{sizeof(name)})) {
+    instance.name = text_in(name);
+    instance.profile = profile_in(instance.name);
+  }
+  NvmlAttributes attributes{};
+  if (nvml.call<NvmlStatus(NvmlDevice, NvmlAttributes*)>("nvmlDeviceGetAttributes_v2", device, &attributes)) {
+    instance.sms = if_some(attributes.sm_count);
+    instance.compute_slices = if_some(attributes.compute_instance_slices);
+  }
+  instance.memory_bytes = memory_of(nvml, device);
+  return instance;
+}
+
+MigReadings read_mig(const Nvml& nvml, NvmlDevice device) {
+  MigReadings readings;
+  unsigned most = 0;
+  if (!nvml.call<NvmlStatus(NvmlDevice, unsigned*)>("nvmlDeviceGetMaxMigDeviceCount", device, &most)) return readings;
+  if (most > kMostInstances) return readings;
+  readings.compute_slices = if_some(most);
+  readings.memory_bytes = memory_of(nvml, device);
+  for (unsigned i = 0; i < most; ++i) {
+    NvmlDevice instance = nullptr;
+    const bool found = nvml.call<NvmlStatus(NvmlDevice, unsigned, NvmlDevice*)>("nvmlDeviceGetMigDeviceHandleByIndex",
+                                                                                device, i, &instance);
+    if (found && instance != nullptr) readings.instances.push_back(read_instance(nvml, instance));
+  }
+  return readings;
+}
+
+bool mig_is_enabled(const Nvml& nvml, NvmlDevice device, std::optional<bool>& enabled) {
+  unsigned current = 0;
+  unsigned pending = 0;
+  if (nvml.call<NvmlStatus(NvmlDevice, unsigned*, unsigned*)>("nvmlDeviceGetMigMode", device, &current, &pending)) {
+    enabled = current != 0;
+  }
+  return enabled.value_or(false);
+}
+
 }  // namespace
+
+GpuInstance MigReadings::instance_of(const std::string& uuid) const {
+  const auto found = std::ranges::find(instances, uuid, &MigInstance::uuid);
+  const bool is_only = uuid.empty() && instances.size() == 1;
+  if (found == instances.end() && !is_only) return {};
+  const MigInstance& own = is_only ? instances.front() : *found;
+  GpuInstance instance;
+  if (!own.profile.empty()) instance.profile = own.profile;
+  if (own.compute_slices && own.compute_slices <= compute_slices) {
+    instance.compute_slices = own.compute_slices;
+    instance.compute_slices_of_gpu = compute_slices;
+  }
+  // L2 and memory are shared out in eighths, on every GPU with MIG so far; some of each is the driver's.
+  constexpr std::uint32_t kEighths = 8;
+  if (own.memory_bytes && memory_bytes && *own.memory_bytes <= *memory_bytes) {
+    const double part = static_cast<double>(*own.memory_bytes) / static_cast<double>(*memory_bytes);
+    instance.memory_slices = std::max(1u, static_cast<std::uint32_t>(std::lround(kEighths * part)));
+    instance.memory_slices_of_gpu = kEighths;
+  }
+  return instance;
+}
+
+std::vector<ListedInstance> list_mig_instances() {
+  std::vector<ListedInstance> listed;
+  const Nvml nvml;
+  unsigned gpus = 0;
+  if (!nvml.ready() || !nvml.call<NvmlStatus(unsigned*)>("nvmlDeviceGetCount_v2", &gpus)) return listed;
+  for (unsigned i = 0; i < std::min(gpus, kMostGpus); ++i) {
+    NvmlDevice device = nullptr;
+    std::optional<bool> enabled;
+    if (!nvml.call<NvmlStatus(unsigned, NvmlDevice*)>("nvmlDeviceGetHandleByIndex_v2", i, &device)) continue;
+    if (device == nullptr || !mig_is_enabled(nvml, device, enabled)) continue;
+    NvmlPci pci{};
+    std::string address;
+    if (nvml.call<NvmlStatus(NvmlDevice, NvmlPci*)>("nvmlDeviceGetPciInfo_v3", device, &pci)) {
+      address = pci_address_in(text_in(pci.address));
+    }
+    for (MigInstance& instance : read_mig(nvml, device).instances) listed.push_back({address, std::move(instance)});
+  }
+  return listed;
+}
 
 NvmlReadings read_nvml(const std::string& pci_address) {
   NvmlReadings readings;
@@ -91,11 +235,7 @@ NvmlReadings read_nvml(const std::string& pci_address) {
   if (nvml.call<NvmlStatus(NvmlDevice, NvmlUtilization*)>("nvmlDeviceGetUtilizationRates", device, &utilization)) {
     readings.busy_percent = utilization.gpu_percent;
   }
-  unsigned current = 0;
-  unsigned pending = 0;
-  if (nvml.call<NvmlStatus(NvmlDevice, unsigned*, unsigned*)>("nvmlDeviceGetMigMode", device, &current, &pending)) {
-    readings.mig_enabled = current != 0;
-  }
+  if (mig_is_enabled(nvml, device, readings.mig_enabled)) readings.mig = read_mig(nvml, device);
   int persistence = 0;
   if (nvml.call<NvmlStatus(NvmlDevice, int*)>("nvmlDeviceGetPersistenceMode", device, &persistence)) {
     readings.persistence_mode = persistence != 0;

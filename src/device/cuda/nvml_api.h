@@ -5,8 +5,31 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <vector>
+
+#include "gputopo/device.h"
 
 namespace gputopo::cuda {
+
+// A part of a GPU that is a device of its own, as MIG makes them.
+struct MigInstance {
+  std::string uuid;     // "MIG-..." as CUDA_VISIBLE_DEVICES takes it
+  std::string name;     // "NVIDIA A100-SXM4-40GB MIG 4g.20gb"
+  std::string profile;  // "4g.20gb", or "2c.4g.20gb" where it has not all the compute slices of its memory slices
+  std::optional<unsigned> sms;
+  std::optional<unsigned> compute_slices;
+  std::optional<std::uint64_t> memory_bytes;
+};
+
+// How a GPU is shared out; empty where it is not.
+struct MigReadings {
+  std::vector<MigInstance> instances;
+  std::optional<unsigned> compute_slices;     // of the GPU, each at most an instance
+  std::optional<std::uint64_t> memory_bytes;  // of the GPU
+
+  // What the instance of that UUID has of the GPU; the only one's, where the UUID is not known.
+  [[nodiscard]] GpuInstance instance_of(const std::string& uuid) const;
+};
 
 struct NvmlReadings {
   std::string driver_version;  // "580.159.04"; empty if unknown
@@ -17,12 +40,19 @@ struct NvmlReadings {
   std::optional<unsigned> processes;     // that have a context on it; a container may not see them
   std::optional<unsigned> busy_percent;  // of the last second or so
   std::optional<bool> mig_enabled;
+  MigReadings mig;
   std::optional<bool> persistence_mode;
   std::optional<double> power_limit_watts;  // that is enforced
 };
 
 // Reads the device at a PCI address ("0000:0f:00.0"). Never throws for what the library lacks.
 [[nodiscard]] NvmlReadings read_nvml(const std::string& pci_address);
+// Of every GPU that the library knows, with the PCI address of each: CUDA shows a process one of them at most.
+struct ListedInstance {
+  std::string pci_address;
+  MigInstance instance;
+};
+[[nodiscard]] std::vector<ListedInstance> list_mig_instances();
 // What holds its clocks down just now: bits of nvmlClocksEventReasons; 0 where nothing does or it does not tell.
 [[nodiscard]] std::uint64_t read_throttle_reasons(const std::string& pci_address);
 

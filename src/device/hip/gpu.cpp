@@ -6,6 +6,7 @@
 #include <cmath>
 #include <cstdlib>
 #include <set>
+#include <string_view>
 #include <thread>
 
 #include "device/info_check.h"
@@ -42,6 +43,24 @@ constexpr std::uint32_t kBlocksToReachCu = 2;
 constexpr std::uint32_t kBlocksOfMaskedCu = 4;
 
 constexpr std::uint32_t kLanesPerSimd = 16;  // of GCN and CDNA (AMD's instruction set references)
+
+// Of a GPU that is divided into devices, what one has. Memory is shared out in as many parts as its mode says: NPS4 has
+// four, whatever devices there are.
+GpuInstance instance_of(const DeviceInfo& info, const KfdNode& node) {
+  constexpr std::string_view kMemoryMode = "NPS";
+  const std::string memory = info.memory_partition_mode.value_or("");
+  if (node.partitions < 2) return {};
+  GpuInstance instance{.compute_slices = node.xcc_count, .compute_slices_of_gpu = node.partitions * node.xcc_count};
+  if (info.compute_partition_mode) {
+    instance.profile = *info.compute_partition_mode + (memory.empty() ? "" : "/" + memory);
+  }
+  if (!memory.starts_with(kMemoryMode)) return instance;
+  const int parts = std::atoi(memory.c_str() + kMemoryMode.size());
+  if (parts < 1) return instance;
+  instance.memory_slices = 1;
+  instance.memory_slices_of_gpu = static_cast<std::uint32_t>(parts);
+  return instance;
+}
 
 }  // namespace
 
@@ -94,6 +113,7 @@ void Gpu::read_info(int ordinal, const KfdNode& node) {
                                         : runtime_->version_text();
   info_.compute_partition_mode = read_pci_attribute(sysfs_root(), info_.pci_address, "current_compute_partition");
   info_.memory_partition_mode = read_pci_attribute(sysfs_root(), info_.pci_address, "current_memory_partition");
+  info_.instance = instance_of(info_, node);
   info_.pci_link = read_pci_link(sysfs_root(), info_.pci_address);
   info_.power_limit_watts = read_power_limit_watts(sysfs_root(), info_.pci_address);
   if (node.gds_bytes > 0) info_.gds_bytes = node.gds_bytes;

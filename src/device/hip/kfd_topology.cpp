@@ -52,6 +52,7 @@ std::optional<std::uint64_t> read_number(const fs::path& path) {
 struct PciPlace {
   std::uint64_t domain = 0;
   std::uint64_t location = 0;  // bus, device and function as KFD packs them
+  friend bool operator==(const PciPlace&, const PciPlace&) = default;
 };
 
 std::optional<PciPlace> parse_pci(const std::string& address) {
@@ -61,6 +62,24 @@ std::optional<PciPlace> parse_pci(const std::string& address) {
   unsigned function = 0;
   if (std::sscanf(address.c_str(), "%x:%x:%x.%x", &domain, &bus, &device, &function) != 4) return std::nullopt;
   return PciPlace{domain, std::uint64_t{bus} << 8 | device << 3 | function};
+}
+
+// Nothing for a CPU.
+std::optional<PciPlace> place_of_gpu(const Properties& properties) {
+  if (number(properties, "gfx_target_version") == 0) return std::nullopt;
+  return PciPlace{number(properties, "domain"), number(properties, "location_id")};
+}
+
+// The partitions of a GPU differ by their function only.
+std::uint32_t devices_beside(const fs::path& nodes, const PciPlace& place) {
+  constexpr std::uint64_t kFunctions = 8;
+  std::uint32_t count = 0;
+  for (const fs::path& path : folders_in(nodes)) {
+    const std::optional<PciPlace> other = place_of_gpu(read_properties(path / "properties"));
+    if (!other || other->domain != place.domain) continue;
+    if (other->location / kFunctions == place.location / kFunctions) ++count;
+  }
+  return count;
 }
 
 std::vector<KfdCache> read_caches(const fs::path& folder) {
@@ -93,18 +112,19 @@ std::string gfx_name_of(std::uint32_t version) {
 std::optional<KfdNode> read_kfd_node(const std::string& root, const std::string& pci_address) {
   const std::optional<PciPlace> place = parse_pci(pci_address);
   if (!place) return std::nullopt;
-  for (const fs::path& path : folders_in(fs::path(root) / "class/kfd/kfd/topology/nodes")) {
+  const fs::path nodes = fs::path(root) / "class/kfd/kfd/topology/nodes";
+  for (const fs::path& path : folders_in(nodes)) {
     const Properties properties = read_properties(path / "properties");
+    if (place_of_gpu(properties) != place) continue;
     const auto at = [&](const char* name) { return static_cast<std::uint32_t>(number(properties, name)); };
     const Properties memory = read_properties(path / "mem_banks/0/properties");
-    if (at("gfx_target_version") == 0) continue;  // a CPU
-    if (number(properties, "domain") != place->domain || number(properties, "location_id") != place->location) continue;
     return KfdNode{.gfx_name = gfx_name_of(at("gfx_target_version")),
                    .gpu_id = read_number(path / "gpu_id").value_or(0),
                    .simd_count = at("simd_count"),
                    .simds_per_cu = at("simd_per_cu"),
                    .waves_per_simd = at("max_waves_per_simd"),
                    .xcc_count = std::max(1u, at("num_xcc")),
+                   .partitions = devices_beside(nodes, *place),
                    .cus_physical = at("array_count") * at("cu_per_simd_array"),
                    .clock_max_mhz = at("max_engine_clk_fcompute"),
                    .memory_clock_max_mhz = static_cast<std::uint32_t>(number(memory, "mem_clk_max")),

@@ -24,6 +24,7 @@ struct KfdNode {
   std::uint32_t simds_per_cu = 0;
   std::uint32_t waves_per_simd = 0;
   std::uint32_t xcc_count = 1;
+  std::uint32_t partitions = 1;    // devices that the GPU is divided into, this one among them
   std::uint32_t cus_physical = 0;  // of all shader arrays, with those that are switched off; 0 where it does not tell
   // 0 where it does not tell; of memory as the driver counts its clock.
   std::uint32_t clock_max_mhz = 0;

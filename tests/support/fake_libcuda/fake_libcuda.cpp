@@ -9,6 +9,7 @@
 //   crowded                                                 the first two blocks of a launch of several get the same
 //                                                           SM, once
 //   old_gpu                                                 its compute capability is 6.0
+//   uuid=N                                                  that is all of its UUID
 //   slow                                                    the SM clock is half of what it should be
 //   leak_report=FILE                                        writes what is still allocated when the context is
 //                                                           released
@@ -261,6 +262,13 @@ Status cuDeviceTotalMem_v2(std::size_t* bytes, DeviceHandle) {
 Status cuDeviceGetPCIBusId(char* text, int bytes, DeviceHandle) {
   GPUTOPO_MAY_BE_HOSTILE(gputopo::test::TextResult{text, static_cast<std::size_t>(bytes)});
   std::strncpy(text, "0000:0f:00.0", static_cast<std::size_t>(bytes));
+  return kSuccess;
+}
+
+Status cuDeviceGetUuid_v2(Uuid* uuid, DeviceHandle) {
+  GPUTOPO_MAY_BE_HOSTILE(uuid);
+  *uuid = {};
+  uuid->bytes[15] = static_cast<unsigned char>(std::atoi(setting("uuid").c_str()));
   return kSuccess;
 }
 

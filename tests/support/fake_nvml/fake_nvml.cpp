@@ -1,6 +1,9 @@
 // A management library for tests: answers for any device what GPUTOPO_FAKE_NVML says, "busy=80,processes=2,throttle=4".
+// With "mig=1" there is a GPU of 7 compute slices and 40 GiB with two instances: 4g.20gb, whose UUID is all zeros but
+// for its last digit, 4, and 1c.3g.20gb, whose is 3.
 #include <cstdlib>
 #include <cstring>
+#include <iterator>
 #include <string>
 
 #include "support/hostile_call.h"
@@ -17,6 +20,54 @@ unsigned long long setting(const char* key) {
 constexpr int kNotSupported = 3;
 
 int device;
+
+// A part of the GPU.
+struct Instance {
+  const char* uuid;
+  const char* name;
+  unsigned sms;
+  unsigned gpu_slices;
+  unsigned compute_slices;
+};
+Instance instances[] = {
+    {"MIG-00000000-0000-0000-0000-000000000004", "NVIDIA Test GPU MIG 4g.20gb", 56, 4, 4},
+    {"MIG-00000000-0000-0000-0000-000000000003", "NVIDIA Test GPU MIG 1c.3g.20gb", 14, 3, 1},
+};
+constexpr unsigned kMaxInstances = 7;
+constexpr unsigned long long kGpuBytes = 40ull << 30;
+constexpr unsigned long long kInstanceBytes = kGpuBytes / 2 - (300ull << 20);  // some is the driver's
+
+// What the library fills in, as the headers of NVIDIA's management library have it.
+struct Attributes {
+  unsigned sm_count;
+  unsigned shared_engines[5];
+  unsigned gpu_slices;
+  unsigned compute_slices;
+  unsigned long long memory_mib;
+};
+struct Memory {
+  unsigned long long total;
+  unsigned long long free;
+  unsigned long long used;
+};
+struct Pci {
+  char legacy_address[16];
+  unsigned numbers[5];
+  char address[32];
+};
+
+// Null for the GPU.
+const Instance* instance_at(void* handle) {
+  for (const Instance& one : instances) {
+    if (handle == &one) return &one;
+  }
+  return nullptr;
+}
+
+int copy_text(const char* text, char* to, unsigned length) {
+  std::strncpy(to, text, length);
+  return 0;
+}
 
 }  // namespace
 
@@ -62,7 +113,61 @@ int nvmlDeviceGetMaxClockInfo(void*, int, unsigned* mhz) {
 }
 int nvmlDeviceGetMigMode(void*, unsigned* current, unsigned* pending) {
   GPUTOPO_MAY_BE_HOSTILE(current, pending);
-  return kNotSupported;
+  *current = *pending = 1;
+  return setting("mig=") == 0 ? kNotSupported : 0;
+}
+int nvmlDeviceGetMaxMigDeviceCount(void*, unsigned* count) {
+  GPUTOPO_MAY_BE_HOSTILE(count);
+  *count = kMaxInstances;
+  return 0;
+}
+int nvmlDeviceGetMigDeviceHandleByIndex(void*, unsigned index, void** handle) {
+  GPUTOPO_MAY_BE_HOSTILE(handle);
+  constexpr int kNotFound = 6;
+  if (index >= std::size(instances)) return kNotFound;
+  *handle = &instances[index];
+  return 0;
+}
+int nvmlDeviceGetUUID(void* handle, char* text, unsigned length) {
+  GPUTOPO_MAY_BE_HOSTILE(gputopo::test::TextResult{text, length});
+  const Instance* instance = instance_at(handle);
+  return copy_text(instance == nullptr ? "GPU-00000000-0000-0000-0000-000000000000" : instance->uuid, text, length);
+}
+int nvmlDeviceGetName(void* handle, char* text, unsigned length) {
+  GPUTOPO_MAY_BE_HOSTILE(gputopo::test::TextResult{text, length});
+  const Instance* instance = instance_at(handle);
+  return copy_text(instance == nullptr ? "NVIDIA Test GPU" : instance->name, text, length);
+}
+int nvmlDeviceGetAttributes_v2(void* handle, Attributes* attributes) {
+  GPUTOPO_MAY_BE_HOSTILE(attributes);
+  const Instance* instance = instance_at(handle);
+  if (instance == nullptr) return kNotSupported;
+  *attributes = {};
+  attributes->sm_count = instance->sms;
+  attributes->gpu_slices = instance->gpu_slices;
+  attributes->compute_slices = instance->compute_slices;
+  attributes->memory_mib = kInstanceBytes >> 20;
+  return 0;
+}
+int nvmlDeviceGetMemoryInfo(void* handle, Memory* memory) {
+  GPUTOPO_MAY_BE_HOSTILE(memory);
+  *memory = {instance_at(handle) == nullptr ? kGpuBytes : kInstanceBytes, 0, 0};
+  return 0;
+}
+int nvmlDeviceGetCount_v2(unsigned* count) {
+  GPUTOPO_MAY_BE_HOSTILE(count);
+  *count = 1;
+  return 0;
+}
+int nvmlDeviceGetHandleByIndex_v2(unsigned, void** handle) {
+  GPUTOPO_MAY_BE_HOSTILE(handle);
+  *handle = &device;
+  return 0;
+}
+int nvmlDeviceGetPciInfo_v3(void*, Pci* pci) {
+  GPUTOPO_MAY_BE_HOSTILE(pci);
+  *pci = {};
+  return copy_text("00000000:0F:00.0", pci->address, sizeof(pci->address));
 }
 int nvmlDeviceGetPersistenceMode(void*, int* mode) {
   GPUTOPO_MAY_BE_HOSTILE(mode);
