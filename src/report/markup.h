@@ -16,10 +16,11 @@ namespace gputopo::report {
 // A coordinate: two digits after the point, no trailing zeros.
 [[nodiscard]] std::string px(double value);
 
-// Colours as custom properties, for SVG documents that stand alone; in a page its own style sets the same names.
-[[nodiscard]] std::string_view svg_palette();
-// How the classes of our drawings look, in terms of those properties.
+// How the classes of our drawings look, in a page whose style sets their colours as custom properties.
 [[nodiscard]] std::string_view svg_rules();
+// The same for an SVG document that stands alone: colours that every viewer knows, light, and dark where a viewer asks
+// for it.
+[[nodiscard]] std::string_view svg_style();
 
 // Every value of an element with its interval, method and source, a line each: what hovering shows.
 [[nodiscard]] std::string describe(const MemoryElement& element);

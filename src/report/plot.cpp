@@ -326,7 +326,7 @@ std::string cells(const Chart& chart, const Frame& frame, const Attribute& attri
   std::string text;
   for (std::size_t s = 0; s < kStrengths; ++s) {
     if (paths.at(s).empty()) continue;
-    text += fmt::format("<path fill=\"var(--series-1)\" fill-opacity=\"{}\" d=\"{}\"/>\n",
+    text += fmt::format("<path class=\"dots\" fill-opacity=\"{}\" d=\"{}\"/>\n",
                         px(0.12 + 0.88 * static_cast<double>(s) / (kStrengths - 1)), paths.at(s));
   }
   return text;
@@ -339,7 +339,7 @@ std::string bars(const Chart& chart, const Frame& frame, const Attribute& attrib
   for (std::size_t r = 0; r < xs.size(); ++r) {
     path += fmt::format("M{} {}V{}", px(x(xs[r])), px(frame.bottom), px(y(counts[r])));
   }
-  return fmt::format("<path stroke=\"var(--series-1)\" stroke-width=\"2\" fill=\"none\" d=\"{}\"/>\n", path);
+  return fmt::format("<path class=\"series series-1\" stroke-width=\"2\" d=\"{}\"/>\n", path);
 }
 
 std::string key(const Chart& chart, const Frame& frame) {
@@ -349,7 +349,7 @@ std::string key(const Chart& chart, const Frame& frame) {
     const double left = kLeft + column * static_cast<double>(s % frame.key_columns);
     const std::size_t row = s / frame.key_columns;
     const double at = frame.key_top + kLine * static_cast<double>(row + 1) - 4;
-    text += fmt::format("<path stroke=\"var(--series-{})\" stroke-width=\"3\" d=\"M{} {}h16\"/>\n", s % 8 + 1, px(left),
+    text += fmt::format("<path class=\"series series-{}\" stroke-width=\"3\" d=\"M{} {}h16\"/>\n", s % 8 + 1, px(left),
                         px(at - 4));
     text += text_at(left + 20, at, "start", "small", chart.series[s].label);
   }
@@ -377,14 +377,12 @@ std::string lines(const Chart& chart, const Attribute& attribute, const Scale& x
     }
     const std::size_t colour = s % 8 + 1;
     if (chart.plot != Plot::kPoints) {
-      text += fmt::format("<path stroke=\"var(--series-{})\" stroke-width=\"1.5\" fill=\"none\" d=\"{}\"/>\n", colour,
-                          path);
+      text += fmt::format("<path class=\"series series-{}\" stroke-width=\"1.5\" d=\"{}\"/>\n", colour, path);
     }
     constexpr std::size_t kMaxDots = 200;
     if (chart.plot == Plot::kPoints || points.size() <= kMaxDots) {
-      text += fmt::format(
-          "<path stroke=\"var(--series-{})\" stroke-width=\"5\" stroke-linecap=\"round\" fill=\"none\" d=\"{}\"/>\n",
-          colour, dots);
+      text += fmt::format("<path class=\"series series-{}\" stroke-width=\"5\" stroke-linecap=\"round\" d=\"{}\"/>\n",
+                          colour, dots);
     }
   }
   return text;
@@ -441,9 +439,9 @@ std::string plot_svg(const Chart& chart, const Attribute& attribute) {
   const Frame frame = frame_of(chart);
   std::string text = fmt::format(
       "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {0} {1}\" width=\"{0}\" height=\"{1}\" class=\"gt\" "
-      "role=\"img\" aria-label=\"{2}\">\n<title>{2}</title>\n<style>{3}{4}</style>\n"
+      "role=\"img\" aria-label=\"{2}\">\n<title>{2}</title>\n<style>{3}</style>\n"
       "<rect width=\"{0}\" height=\"{1}\" class=\"page\"/>\n",
-      px(kWidth), px(frame.height), escaped(chart.title), svg_palette(), svg_rules());
+      px(kWidth), px(frame.height), escaped(chart.title), svg_style());
   text += text_at(kLeft, 20, "start", "title", chart.title);
   if (xs.empty() || ys.empty()) {
     return text + text_at(kWidth / 2, frame.height / 2, "middle", "small", "no samples that can be drawn") + "</svg>\n";

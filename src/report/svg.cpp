@@ -402,8 +402,8 @@ std::vector<std::string> warning_lines(const Topology& topology) {
 
 // Of a drawing that stands alone: what is drawn, and what to know of it.
 std::string header(const Topology& topology, const std::vector<std::string>& warnings, double height) {
-  std::string text = fmt::format("<title>{}</title>\n<style>{}{}</style>\n", escaped(report::device_title(topology)),
-                                 report::svg_palette(), report::svg_rules());
+  std::string text = fmt::format("<title>{}</title>\n<style>{}</style>\n", escaped(report::device_title(topology)),
+                                 report::svg_style());
   text += fmt::format("<rect width=\"{}\" height=\"{}\" class=\"page\"/>\n", px(kWidth), px(height));
   text += text_at(kMargin, 34, "name", fitted(topology.name, topology.simulated ? 600 : 900, 22));
   text += text_at(
