@@ -20,13 +20,15 @@ namespace gputopo {
 // (names both).
 [[nodiscard]] Topology read_json(std::string_view text);
 
-// A table for a terminal, at most `width` columns wide and, as far as the table and the warnings allow, `height` lines
-// high: what else is known fills the room that they leave, and the rest is counted. Plain ASCII unless `unicode`.
+// A table for a terminal, at most `width` columns wide, and below it everything else that is known: each value with its
+// interval, where it is from, its details and conditions. With a `height`, of lines, that is a choice which fills the
+// room that the table, the reasons it refers to and the warnings leave, and the rest is counted. Plain ASCII unless
+// `unicode`.
 struct TerminalStyle {
   int width = 80;
   bool colour = false;
   bool unicode = false;
-  int height = 40;
+  int height = 0;  // 0: as many lines as there are
 };
 [[nodiscard]] std::string to_terminal(const Topology& topology, const TerminalStyle& style);
 

@@ -195,7 +195,8 @@ void print_report(const Options& options, const Topology& topology, Attempts& at
     attempt([&] { print_result(format.render(topology)); });
     return;
   }
-  const TerminalStyle style = standard_output_style();
+  TerminalStyle style = standard_output_style();
+  if (options.everything) style.height = 0;
   attempt([&] { print_result(options.tree ? to_tree(topology, style) : to_terminal(topology, style)); });
 }
 

@@ -37,11 +37,11 @@ TerminalStyle standard_output_style() {
   TerminalStyle style;
   const char* terminal = std::getenv("TERM");
   const bool plain = isatty(STDOUT_FILENO) == 0 || (terminal != nullptr && std::string_view(terminal) == "dumb");
+  constexpr int kLeastRows = 24;  // of a terminal that does not say how many it has, too
   winsize size{};
-  if (ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0) {
+  if (ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0) style.height = std::max<int>(size.ws_row, kLeastRows);
+  if (size.ws_col > 0) {
     style.width = size.ws_col;
-    constexpr int kLeastRows = 24;
-    style.height = std::max<int>(size.ws_row, kLeastRows);
   } else if (const char* columns = std::getenv("COLUMNS"); columns != nullptr) {
     constexpr int kLeast = 40;
     constexpr int kMost = 1000;

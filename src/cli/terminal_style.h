@@ -11,8 +11,9 @@ namespace gputopo::cli {
 // Columns of the terminal behind a file descriptor, 0 where it is none or does not say.
 [[nodiscard]] int terminal_columns(int descriptor);
 
-// The width of the terminal, else $COLUMNS, else 80; colour unless NO_COLOR is set and Unicode in a UTF-8 locale; plain
-// in a pipe or a file and with TERM=dumb; no colours where TERM is not set.
+// The size of the terminal; in a pipe or a file as many lines as there are, of $COLUMNS or 80 columns; colour unless
+// NO_COLOR is set and Unicode in a UTF-8 locale; plain in a pipe or a file and with TERM=dumb; no colours where TERM is
+// not set.
 [[nodiscard]] TerminalStyle standard_output_style();
 
 }  // namespace gputopo::cli

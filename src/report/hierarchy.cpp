@@ -313,26 +313,6 @@ std::vector<const MemoryElement*> speaking_elements(const Topology& topology) {
   return elements;
 }
 
-std::string method_text(const Attribute& attribute) {
-  if (attribute.source == Source::kApi) return "";
-  return attribute.method == "littles_law" ? "Little's law" : readable(attribute.method);
-}
-
-std::string why_absent(const Attribute& attribute) {
-  const std::string reason = readable(to_string(attribute.reason));
-  return attribute.detail.empty() ? reason : fmt::format("{}: {}", reason, attribute.detail);
-}
-
-std::string value_text(const Attribute& attribute) {
-  const std::string text = human_value(attribute.value, attribute.unit);
-  return text.empty() ? "none" : text;
-}
-
-std::string brief_value_text(const Attribute& attribute) {
-  const std::string groups = unit_groups_text(attribute.value);
-  return groups.empty() ? value_text(attribute) : groups;
-}
-
 const std::vector<HierarchyColumn>& hierarchy_columns() {
   using enum AttributeId;
   // Narrow tables have line and fetch in one column, and drop the second.
@@ -377,10 +357,6 @@ std::vector<std::string> further_phrases(const Topology& topology, const MemoryE
     }
   }
   return phrases;
-}
-
-std::string instruction_group(const Instruction& instruction) {
-  return fmt::format("{}.{}", kInstructions, instruction.id);
 }
 
 }  // namespace gputopo::report

@@ -10,6 +10,7 @@
 #include "gputopo/model.h"
 #include "report/text_table.h"
 #include "report/units.h"
+#include "report/value_text.h"
 
 namespace gputopo::report {
 
@@ -38,12 +39,6 @@ namespace gputopo::report {
 [[nodiscard]] bool holds_data(const MemoryElement& element);
 [[nodiscard]] std::vector<const MemoryElement*> speaking_elements(const Topology& topology);
 
-// How a value came about, as words; empty where the vendor's interface says it, whatever was measured beside it.
-[[nodiscard]] std::string method_text(const Attribute& attribute);
-
-// "timed out: the budget of 60 s ran out".
-[[nodiscard]] std::string why_absent(const Attribute& attribute);
-
 struct CellContext {
   const Topology& topology;
   const MemoryElement& element;
@@ -66,13 +61,5 @@ struct HierarchyColumn {
 // the order of the model; `shown` are attributes that the reader has seen already.
 [[nodiscard]] std::vector<std::string> further_phrases(const Topology& topology, const MemoryElement& element,
                                                        const std::vector<AttributeId>& shown);
-
-// A value with its unit: "236 GB/s", "38.62 cycles", "1 per SM", "texture, readonly", "none".
-[[nodiscard]] std::string value_text(const Attribute& attribute);
-// The same in a few words where the value is a map of SMs: "66 groups of 2".
-[[nodiscard]] std::string brief_value_text(const Attribute& attribute);
-
-// What rows and comparisons call an operation: "instructions.fma.f32".
-[[nodiscard]] std::string instruction_group(const Instruction& instruction);
 
 }  // namespace gputopo::report

@@ -17,26 +17,7 @@ namespace {
 
 using report::escaped;
 using report::readable;
-
-// "gpu", "compute" or a memory element: its heading and what is known of it.
-struct Group {
-  std::string id;
-  std::string title;
-  const AttributeMap* attributes;
-};
-
-std::vector<Group> groups_of(const Topology& topology) {
-  std::vector<Group> groups;
-  for (const MemoryElement& element : topology.memory)
-    groups.push_back({element.id, element.title, &element.attributes});
-  groups.push_back({"gpu", "Device", &topology.device});
-  groups.push_back({"compute", "Compute", &topology.compute});
-  for (const Instruction& instruction : topology.instructions) {
-    groups.push_back({report::instruction_group(instruction), fmt::format("{} ({})", instruction.id, instruction.title),
-                      &instruction.attributes});
-  }
-  return groups;
-}
+using Group = report::ValueGroup;
 
 // Ids in the document and fragments of links: only what is safe in both.
 std::string anchor(const std::string& group, const std::string& attribute) {
@@ -194,19 +175,11 @@ std::string values(const std::vector<Group>& groups) {
       options, sources, rows);
 }
 
-// `attribute`: whose list of numbers the details may name one by one, as those of latency_patterns do.
 std::string named_values(const char* heading, const NamedValues& named, const Attribute& attribute) {
   if (named.empty()) return "";
-  const auto* list = std::get_if<std::vector<double>>(&attribute.value);
   std::string items;
-  for (const auto& [name, value] : named) {
-    report::DetailName words = report::detail_name(name);
-    const auto* number = std::get_if<double>(&value);
-    const bool is_of_list =
-        list != nullptr && number != nullptr && std::find(list->begin(), list->end(), *number) != list->end();
-    if (words.unit.empty() && is_of_list) words.unit = attribute.unit;
-    items +=
-        fmt::format("<dt>{}</dt><dd>{}</dd>", escaped(words.label), escaped(report::human_value(value, words.unit)));
+  for (const auto& [label, text] : report::named_texts(named, attribute)) {
+    items += fmt::format("<dt>{}</dt><dd>{}</dd>", escaped(label), escaped(text));
   }
   return fmt::format("<h4>{}</h4><dl>{}</dl>\n", heading, items);
 }
@@ -306,7 +279,7 @@ std::string timing(const Topology& topology) {
 
 std::string to_html(const Topology& topology) {
   const Topology thinned = report::thinned_to(topology, report::kMaxNumbersOfPage);
-  const std::vector<Group> groups = groups_of(thinned);
+  const std::vector<Group> groups = report::value_groups(thinned);
   report::Page page;
   page.title = report::device_title(thinned) + " - gputopo";
   page.reports = {&thinned};

@@ -9,7 +9,6 @@
 #include "report/markup.h"
 #include "report/plot.h"
 #include "report/thin.h"
-#include "report/unit_map.h"
 
 namespace gputopo {
 namespace {
@@ -102,22 +101,26 @@ std::string values(const AttributeMap& attributes) {
     if (report::is_silent(attribute)) continue;
     const std::string name = plain(report::readable(id));
     if (!attribute.available()) {
-      rows.push_back({name, "-", "", "unavailable", plain(report::why_absent(attribute))});
+      rows.push_back(
+          {name, "-", "", "unavailable", plain(report::why_absent(attribute)), plain(report::details_text(attribute))});
       continue;
     }
     std::string method = report::method_text(attribute);
     for (const std::string& flag : attribute.flags) method += fmt::format(" (flagged: {})", report::readable(flag));
-    // A map of few parts is written out, one of dozens is in the drawing.
-    constexpr std::size_t kMaxGroups = 16;
-    const std::vector<std::string> groups = report::unit_groups_ranges(attribute.value);
-    const bool is_short = !groups.empty() && groups.size() <= kMaxGroups;
-    const std::string value =
-        is_short ? fmt::format("{}", fmt::join(groups, "; ")) : report::brief_value_text(attribute);
-    rows.push_back({name, plain(value), plain(report::interval_text(attribute)),
-                    std::string(to_string(attribute.source)), plain(method)});
+    rows.push_back({name, plain(report::whole_value_text(attribute.value, attribute.unit)),
+                    plain(report::interval_text(attribute)), std::string(to_string(attribute.source)), plain(method),
+                    plain(report::details_text(attribute))});
   }
   if (rows.empty()) return "";
-  return table({"attribute", "value", "95% interval", "source", "method or reason"}, rows) + "\n";
+  return table({"attribute", "value", "95% interval", "source", "method or reason", "details and conditions"}, rows) +
+         "\n";
+}
+
+// The interval with the rest, for what has no column of its own for that.
+std::string details_of(const Attribute& attribute) {
+  const std::string interval = report::interval_text(attribute);
+  const std::string details = report::details_text(attribute);
+  return interval + (interval.empty() || details.empty() ? "" : ", ") + details;
 }
 
 // One row each, with why it has no value.
@@ -133,11 +136,18 @@ std::string instructions_table(const std::vector<Instruction>& instructions) {
   for (const Instruction& instruction : instructions) {
     const Attribute* latency = find(instruction.attributes, AttributeId::kLatency);
     const bool absent = latency != nullptr && !latency->available();
+    std::string details;
+    for (const auto& [id, attribute] : instruction.attributes) {
+      const std::string own = details_of(attribute);
+      if (!own.empty()) details += fmt::format("{}{}: {}", details.empty() ? "" : "; ", report::readable(id), own);
+    }
     rows.push_back({plain(instruction.id), plain(instruction.title), plain(cell(instruction, AttributeId::kLatency)),
                     plain(cell(instruction, AttributeId::kThroughput)),
-                    absent ? plain(report::why_absent(*latency)) : ""});
+                    absent ? plain(report::why_absent(*latency)) : "", plain(details)});
   }
-  return table({"operation", "what it is", "latency", "throughput of an SM", "reason"}, rows) + "\n";
+  return table({"operation", "what it is", "latency", "throughput of an SM", "reason", "details and conditions"},
+               rows) +
+         "\n";
 }
 
 std::string plots(const std::string& title, const AttributeMap& attributes) {

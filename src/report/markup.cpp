@@ -119,21 +119,6 @@ std::string_view svg_style() {
   return kStyle;
 }
 
-std::string interval_text(const Attribute& attribute) {
-  if (!attribute.low || !attribute.high) return "";
-  if (*attribute.low == *attribute.high) return "(exact)";
-  std::string low = human_value(*attribute.low, attribute.unit);
-  const std::string high = human_value(*attribute.high, attribute.unit);
-  // One unit is enough where both have the same.
-  const std::size_t low_unit = low.find(' ');
-  const std::size_t high_unit = high.find(' ');
-  if (low_unit != std::string::npos && high_unit != std::string::npos &&
-      low.substr(low_unit) == high.substr(high_unit)) {
-    low.resize(low_unit);
-  }
-  return fmt::format("({} to {})", low, high);
-}
-
 std::string describe(const MemoryElement& element) {
   std::string text = element.title;
   for (const auto& [id, attribute] : element.attributes) {

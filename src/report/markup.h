@@ -5,6 +5,7 @@
 #include <string_view>
 
 #include "gputopo/model.h"
+#include "report/value_text.h"
 
 namespace gputopo::report {
 
@@ -24,9 +25,6 @@ namespace gputopo::report {
 
 // Every value of an element with its interval, method and source, a line each: what hovering shows.
 [[nodiscard]] std::string describe(const MemoryElement& element);
-
-// "(238 to 244 KiB)": the 95% interval, "(exact)" where it is one value; empty where there is none.
-[[nodiscard]] std::string interval_text(const Attribute& attribute);
 
 // The chip as an SVG element. `standalone`: a document of its own with colours; else for a page that has them.
 [[nodiscard]] std::string chip_svg(const Topology& topology, bool standalone);

@@ -10,6 +10,7 @@
 #include "gputopo/report.h"
 #include "report/hierarchy.h"
 #include "report/instructions.h"
+#include "report/markup.h"
 #include "report/text_table.h"
 #include "report/visible_report.h"
 
@@ -41,8 +42,8 @@ class Footnotes {
     return fmt::format("[{}]", number + 1);
   }
 
-  // A paragraph for each.
-  [[nodiscard]] std::vector<std::string> texts(int width) const {
+  // A paragraph for each. `is_brief`: of long reasons what fits into two lines.
+  [[nodiscard]] std::vector<std::string> texts(int width, bool is_brief) const {
     std::vector<std::string> result;
     for (std::size_t i = 0; i < notes_.size(); ++i) {
       std::vector<std::string> subjects;
@@ -52,7 +53,8 @@ class Footnotes {
       }
       const std::string lead = fmt::format("[{}] ", i + 1);
       const std::string who = fmt::format(" ({})", fmt::join(subjects, "; "));
-      result.push_back(report::wrap(lead, shortened(notes_[i].text, lead, who, width) + who, width));
+      const std::string& whole = notes_[i].text;
+      result.push_back(report::wrap(lead, (is_brief ? shortened(whole, lead, who, width) : whole) + who, width));
     }
     return result;
   }
@@ -284,6 +286,27 @@ std::string table_text(const Topology& topology, const std::vector<const MemoryE
          report::paint(report::wrap("", legend, style.width), Tone::kFaint, style.colour);
 }
 
+// Every value with all that is known of it, by what it is of: nothing is left out.
+std::string every_value_text(const Topology& topology, int width) {
+  std::string text;
+  for (const report::ValueGroup& group : report::value_groups(topology)) {
+    std::string own;
+    for (const auto& [id, attribute] : *group.attributes) {
+      if (!attribute.available()) continue;
+      std::vector<std::string> parts = {report::whole_value_text(attribute.value, attribute.unit)};
+      if (const std::string interval = report::interval_text(attribute); !interval.empty()) parts[0] += " " + interval;
+      const std::string method = report::method_text(attribute);
+      parts.push_back(fmt::format("{}{}{}", to_string(attribute.source), method.empty() ? "" : " by ", method));
+      if (const std::string details = report::details_text(attribute); !details.empty()) parts.push_back(details);
+      own += report::wrap(fmt::format("  {}: ", readable(id)), fmt::format("{}", fmt::join(parts, "; ")), width);
+    }
+    if (own.empty()) continue;
+    const std::string heading = group.title.starts_with(group.id) ? group.title : group.id + ": " + group.title;
+    text += fmt::format("{}{}\n{}", text.empty() ? "" : "\n", heading, own);
+  }
+  return text;
+}
+
 int line_count(const std::string& text) { return static_cast<int>(std::count(text.begin(), text.end(), '\n')); }
 
 // Takes the paragraphs that fit into `room` lines, in their order; returns how many do not.
@@ -301,12 +324,17 @@ std::size_t take_what_fits(const std::vector<std::string>& paragraphs, int& room
   return left_out;
 }
 
-// An element without any value is one absent fact.
-bool add_footnote_of_all(const MemoryElement& element, Footnotes& footnotes) {
+// An element without any value is one absent fact; `is_whole`: beside it what has another reason.
+bool add_footnote_of_all(const MemoryElement& element, bool is_whole, Footnotes& footnotes) {
   if (report::has_value(element)) return false;
-  const auto first = std::find_if(element.attributes.begin(), element.attributes.end(),
-                                  [](const auto& entry) { return !report::is_silent(entry.second); });
-  if (first != element.attributes.end()) (void)footnotes.mark(first->second, element.id, "");
+  std::string reason;  // of the first
+  for (const auto& [id, attribute] : element.attributes) {
+    if (report::is_silent(attribute)) continue;
+    const std::string own = report::why_absent(attribute);
+    const bool is_first = reason.empty();
+    if (is_first || (is_whole && own != reason)) (void)footnotes.mark(attribute, element.id, is_first ? "" : id);
+    if (is_first) reason = own;
+  }
   return true;
 }
 
@@ -329,12 +357,13 @@ void add_footnotes(const std::vector<Instruction>& instructions, bool some_have_
 // Of a visible report.
 std::string terminal_text(const Topology& topology, const TerminalStyle& style) {
   const std::vector<const MemoryElement*> elements = report::speaking_elements(topology);
+  const bool is_whole = style.height <= 0;
   Footnotes footnotes;
   Hierarchy hierarchy;
   const std::string table = table_text(topology, elements, style, hierarchy, footnotes);
   const std::size_t marked = footnotes.count();  // in the table
   for (const MemoryElement* element : elements) {
-    if (!add_footnote_of_all(*element, footnotes)) add_footnotes(element->attributes, element->id, footnotes);
+    if (!add_footnote_of_all(*element, is_whole, footnotes)) add_footnotes(element->attributes, element->id, footnotes);
   }
   add_footnotes(topology.device, "device", footnotes);
   add_footnotes(topology.compute, "compute", footnotes);
@@ -349,27 +378,33 @@ std::string terminal_text(const Topology& topology, const TerminalStyle& style) 
 
   const std::string head = device_lines(topology, style);
   const std::string flags = flags_text(elements, style.width) + flags_text(topology.instructions, style.width);
-  // What must be there, with the empty lines between; the reasons of cells without a value; then the rest.
-  int room = style.height - 1 - line_count(head);  // the shell's prompt
-  for (const std::string* part : {&table, &instructions, &pipes, &flags, &warnings, &ending}) {
-    if (!part->empty()) room -= line_count(*part) + 1;
-  }
-  constexpr int kHeadings = 5;  // of the optional parts, empty lines included, and the line that says what is left out
-  room -= kHeadings;
-  const std::vector<std::string> reasons = footnotes.texts(style.width);
+  const std::vector<std::string> reasons = footnotes.texts(style.width, !is_whole);
   const auto first_unmarked = reasons.begin() + static_cast<std::ptrdiff_t>(marked);
-  std::string notes;
+  // What the table refers to is there, whatever the height.
+  std::string notes = fmt::format("{}", fmt::join(reasons.begin(), first_unmarked, ""));
   std::string further;
-  std::size_t left_out = take_what_fits({reasons.begin(), first_unmarked}, room, notes);
-  left_out += take_what_fits(further_texts(topology, elements, hierarchy, style.width), room, further);
-  left_out += take_what_fits({first_unmarked, reasons.end()}, room, notes);
-  if (!notes.empty()) notes.insert(0, "Unavailable:\n");
   std::string more;
-  if (left_out > 0) {
-    const std::string text = fmt::format("{} more note{}: no room here; --html, --markdown and --csv have them.",
-                                         left_out, left_out == 1 ? "" : "s");
-    more = report::paint(report::wrap("", text, style.width), Tone::kFaint, style.colour);
+  if (is_whole) {
+    further = every_value_text(topology, style.width);
+    for (auto reason = first_unmarked; reason != reasons.end(); ++reason) notes += *reason;
+  } else {
+    // What must be there, with the empty lines between; then the rest, as far as it fits.
+    int room = style.height - 1 - line_count(head);  // the shell's prompt
+    for (const std::string& part : {table, instructions, pipes, notes, flags, warnings, ending}) {
+      if (!part.empty()) room -= line_count(part) + 1;
+    }
+    constexpr int kHeadings =
+        5;  // of the optional parts, empty lines included, and the line that says what is left out
+    room -= kHeadings;
+    std::size_t left_out = take_what_fits(further_texts(topology, elements, hierarchy, style.width), room, further);
+    left_out += take_what_fits({first_unmarked, reasons.end()}, room, notes);
+    if (left_out > 0) {
+      const std::string text = fmt::format("{} more note{}: no room here; --long shows everything, and so does a pipe.",
+                                           left_out, left_out == 1 ? "" : "s");
+      more = report::paint(report::wrap("", text, style.width), Tone::kFaint, style.colour);
+    }
   }
+  if (!notes.empty()) notes.insert(0, "Unavailable:\n");
 
   std::string text = head;
   for (const std::string& part : {table, instructions, pipes, further, notes, more, flags, warnings, ending}) {

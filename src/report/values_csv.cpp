@@ -3,14 +3,34 @@
 #include <fmt/ranges.h>
 
 #include <charconv>
+#include <initializer_list>
+#include <utility>
 
 #include "file/visible.h"
 #include "gputopo/report.h"
 #include "report/csv_text.h"
 #include "report/hierarchy.h"
+#include "report/units.h"
 
 namespace gputopo {
 namespace {
+
+void add_row(std::string& text, std::initializer_list<std::string_view> fields) {
+  const char* separator = "";
+  for (const std::string_view field : fields) {
+    text += std::exchange(separator, ",") + report::csv_field(field);
+  }
+  text += "\r\n";
+}
+
+// "size.first_miss_bytes": of the value above them.
+void add_named_rows(std::string& text, const std::string& element, const std::string& attribute,
+                    const NamedValues& named, const char* source) {
+  for (const auto& [name, value] : named) {
+    add_row(text, {element, attribute + "." + name, report::plain_value(value), "", "", report::detail_name(name).unit,
+                   source});
+  }
+}
 
 std::string bound(const std::optional<double>& value) { return value ? fmt::format("{}", *value) : ""; }
 
@@ -19,15 +39,10 @@ void add_rows(std::string& text, const std::string& element, const AttributeMap&
     // The reason stands where a value would have its source: an absent value is not an empty one.
     const std::string source = attribute.available() ? std::string(to_string(attribute.source))
                                                      : fmt::format("unavailable:{}", to_string(attribute.reason));
-    const std::string fields[] = {
-        element,        id,    report::plain_value(attribute.value), bound(attribute.low), bound(attribute.high),
-        attribute.unit, source};
-    std::string line;
-    for (const std::string& field : fields) {
-      if (&field != fields) line += ',';
-      line += report::csv_field(field);
-    }
-    text += line + "\r\n";
+    add_row(text, {element, id, report::plain_value(attribute.value), bound(attribute.low), bound(attribute.high),
+                   attribute.unit, source});
+    add_named_rows(text, element, id, attribute.details, "detail");
+    add_named_rows(text, element, id, attribute.conditions, "condition");
   }
 }
 

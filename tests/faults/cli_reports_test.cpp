@@ -63,13 +63,28 @@ TEST(CliShow, PrintsOneFormatInsteadOfTheTable) {
   EXPECT_THAT(both.err, HasSubstr("only one report"));
 }
 
-TEST(CliShow, FitsEightyColumnsAndOneScreenInAPipe) {
+TEST(CliShow, FitsEightyColumnsInAPipeAndLeavesNothingOut) {
   const std::string text = test::run_command("COLUMNS= " GPUTOPO_BINARY " show " + kH200).out;
   std::istringstream lines(text);
-  int count = 0;
-  for (std::string line; std::getline(lines, line); ++count) EXPECT_LE(line.size(), 80u) << line;
-  EXPECT_LE(count, 40);
+  for (std::string line; std::getline(lines, line);) EXPECT_LE(line.size(), 80u) << line;
   EXPECT_THAT(text, Not(HasSubstr("\033")));
+  EXPECT_THAT(text, Not(HasSubstr("no room here")));
+  EXPECT_THAT(text, HasSubstr("far 452.7 cycles"));
+}
+
+TEST(CliShow, FitsOneScreenOfATerminalUnlessToldNotTo) {
+  if (test::run_command("command -v script").exit_code != 0) GTEST_SKIP() << "script (util-linux) is not installed";
+  const auto on_terminal = [](const std::string& options) {
+    return test::run_command("TERM=dumb script -qec 'stty cols 80 rows 40; " GPUTOPO_BINARY " show " + kH200 + options +
+                             "' /dev/null </dev/null")
+        .out;
+  };
+  const std::string screen = on_terminal("");
+  EXPECT_LE(std::count(screen.begin(), screen.end(), '\n'), 40);
+  EXPECT_THAT(screen, HasSubstr("--long shows everything"));
+  std::string whole = on_terminal(" --long");
+  std::erase(whole, '\r');
+  EXPECT_EQ(whole, test::run_command("COLUMNS= " GPUTOPO_BINARY " show " + kH200).out);
 }
 
 TEST(CliShow, ColoursATerminalUnlessToldNotTo) {

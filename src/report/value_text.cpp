@@ -1,0 +1,99 @@
+#include "report/value_text.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "report/unit_map.h"
+#include "report/units.h"
+
+namespace gputopo::report {
+
+std::string method_text(const Attribute& attribute) {
+  if (attribute.source == Source::kApi) return "";
+  return attribute.method == "littles_law" ? "Little's law" : readable(attribute.method);
+}
+
+std::string why_absent(const Attribute& attribute) {
+  const std::string reason = readable(to_string(attribute.reason));
+  return attribute.detail.empty() ? reason : fmt::format("{}: {}", reason, attribute.detail);
+}
+
+std::string interval_text(const Attribute& attribute) {
+  if (!attribute.low || !attribute.high) return "";
+  if (*attribute.low == *attribute.high) return "(exact)";
+  std::string low = human_value(*attribute.low, attribute.unit);
+  const std::string high = human_value(*attribute.high, attribute.unit);
+  // One unit is enough where both have the same.
+  const std::size_t low_unit = low.find(' ');
+  const std::size_t high_unit = high.find(' ');
+  if (low_unit != std::string::npos && high_unit != std::string::npos &&
+      low.substr(low_unit) == high.substr(high_unit)) {
+    low.resize(low_unit);
+  }
+  return fmt::format("({} to {})", low, high);
+}
+
+std::string value_text(const Attribute& attribute) {
+  const std::string text = human_value(attribute.value, attribute.unit);
+  return text.empty() ? "none" : text;
+}
+
+std::string brief_value_text(const Attribute& attribute) {
+  const std::string groups = unit_groups_text(attribute.value);
+  return groups.empty() ? value_text(attribute) : groups;
+}
+
+std::string whole_value_text(const Value& value, std::string_view unit) {
+  const std::vector<std::string> groups = unit_groups_ranges(value);
+  if (!groups.empty()) return fmt::format("{}", fmt::join(groups, "; "));
+  const std::string text = human_value(value, unit);
+  return text.empty() ? "none" : text;
+}
+
+std::vector<NamedText> named_texts(const NamedValues& named, const Attribute& attribute) {
+  // Whose list of numbers the details may name one by one, as those of latency_patterns do.
+  const auto* list = std::get_if<std::vector<double>>(&attribute.value);
+  std::vector<NamedText> texts;
+  for (const auto& [name, value] : named) {
+    DetailName words = detail_name(name);
+    const auto* number = std::get_if<double>(&value);
+    const bool is_of_list = list != nullptr && number != nullptr && std::ranges::find(*list, *number) != list->end();
+    if (words.unit.empty() && is_of_list) words.unit = attribute.unit;
+    texts.push_back({std::move(words.label), human_value(value, words.unit)});
+  }
+  return texts;
+}
+
+std::string details_text(const Attribute& attribute) {
+  std::string text;
+  for (const auto& [label, value] : named_texts(attribute.details, attribute)) {
+    text += fmt::format("{}{} {}", text.empty() ? "" : ", ", label, value);
+  }
+  std::string lead = text.empty() ? "at " : "; at ";
+  for (const auto& [label, value] : named_texts(attribute.conditions, attribute)) {
+    text += fmt::format("{}{} {}", std::exchange(lead, ", "), label, value);
+  }
+  return text;
+}
+
+std::vector<ValueGroup> value_groups(const Topology& topology) {
+  std::vector<ValueGroup> groups;
+  for (const MemoryElement& element : topology.memory)
+    groups.push_back({element.id, element.title, &element.attributes});
+  groups.push_back({"gpu", "Device", &topology.device});
+  groups.push_back({"compute", "Compute", &topology.compute});
+  for (const Instruction& instruction : topology.instructions) {
+    groups.push_back({instruction_group(instruction), fmt::format("{} ({})", instruction.id, instruction.title),
+                      &instruction.attributes});
+  }
+  return groups;
+}
+
+std::string instruction_group(const Instruction& instruction) {
+  return fmt::format("{}.{}", kInstructions, instruction.id);
+}
+
+}  // namespace gputopo::report

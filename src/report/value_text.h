@@ -1,0 +1,48 @@
+// A value in words, with all that is known of it: the same in every format.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "gputopo/model.h"
+
+namespace gputopo::report {
+
+// How a value came about, as words; empty where the vendor's interface says it, whatever was measured beside it.
+[[nodiscard]] std::string method_text(const Attribute& attribute);
+
+// "timed out: the budget of 60 s ran out".
+[[nodiscard]] std::string why_absent(const Attribute& attribute);
+
+// "(238 to 244 KiB)": the 95% interval, "(exact)" where it is one value; empty where there is none.
+[[nodiscard]] std::string interval_text(const Attribute& attribute);
+
+// A value with its unit: "236 GB/s", "38.62 cycles", "1 per SM", "texture, readonly", "none".
+[[nodiscard]] std::string value_text(const Attribute& attribute);
+// The same in a few words where the value is a map of SMs: "66 groups of 2".
+[[nodiscard]] std::string brief_value_text(const Attribute& attribute);
+
+// The details of an attribute or its conditions, as a reader takes them: "first miss", "218.9 KiB".
+struct NamedText {
+  std::string label;
+  std::string text;
+};
+[[nodiscard]] std::vector<NamedText> named_texts(const NamedValues& named, const Attribute& attribute);
+// All of them on one line: "first miss 218.9 KiB, ..., at sm clock 1980 MHz, ...".
+[[nodiscard]] std::string details_text(const Attribute& attribute);
+// A value with its unit where nothing may be left out: groups of SMs as "0-3, 8; 4-7".
+[[nodiscard]] std::string whole_value_text(const Value& value, std::string_view unit);
+
+// "gpu", "compute", an operation or a memory element: its heading and what is known of it.
+struct ValueGroup {
+  std::string id;
+  std::string title;
+  const AttributeMap* attributes;
+};
+[[nodiscard]] std::vector<ValueGroup> value_groups(const Topology& topology);
+
+// What rows and comparisons call an operation: "instructions.fma.f32".
+[[nodiscard]] std::string instruction_group(const Instruction& instruction);
+
+}  // namespace gputopo::report

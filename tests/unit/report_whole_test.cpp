@@ -1,0 +1,123 @@
+// That no format for readers loses a number, and that nothing is referred to that is not there.
+#include <fmt/format.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <regex>
+#include <sstream>
+
+#include "gputopo/report.h"
+#include "report/csv_text.h"
+#include "report/hierarchy.h"
+#include "report/value_text.h"
+#include "support/sample_topology.h"
+
+namespace gputopo {
+namespace {
+
+using ::testing::HasSubstr;
+
+class Whole : public ::testing::TestWithParam<std::string> {
+ protected:
+  static Topology load() {
+    if (GetParam() == "sample") return test::sample_topology();
+    return read_json(read_file(GPUTOPO_SOURCE_DIR "/tests/reports/" + GetParam() + ".json"));
+  }
+};
+INSTANTIATE_TEST_SUITE_P(Reports, Whole, ::testing::Values("sample", "h200", "mi300x", "gt200"),
+                         [](const auto& name) { return name.param; });
+
+// Lines that were wrapped as one, and Markdown's backslashes left out.
+std::string unwrapped(const std::string& text) {
+  std::string result;
+  for (const char c : text) {
+    if (c == '\\') continue;
+    const char own = c == '\n' ? ' ' : c;
+    if (own != ' ' || result.empty() || result.back() != ' ') result += own;
+  }
+  return result;
+}
+
+// What a reader is to find of an attribute: its value, its interval, each of its details and conditions.
+std::vector<std::string> phrases_of(const Attribute& attribute) {
+  std::vector<std::string> phrases = {report::whole_value_text(attribute.value, attribute.unit),
+                                      report::interval_text(attribute)};
+  for (const NamedValues* named : {&attribute.details, &attribute.conditions}) {
+    for (const auto& [label, text] : report::named_texts(*named, attribute)) phrases.push_back(label + " " + text);
+  }
+  return phrases;
+}
+
+TEST_P(Whole, TextAndMarkdownHaveEveryNumber) {
+  const Topology topology = load();
+  const std::string text = unwrapped(to_terminal(topology, {}));
+  const std::string markdown = unwrapped(to_markdown(topology));
+  for (const report::ValueGroup& group : report::value_groups(topology)) {
+    for (const auto& [id, attribute] : *group.attributes) {
+      if (!attribute.available()) continue;
+      for (const std::string& phrase : phrases_of(attribute)) {
+        // Not of gmock: what it prints of a missing phrase is all of the report.
+        EXPECT_NE(text.find(unwrapped(phrase)), std::string::npos) << group.id << " " << id << ": " << phrase;
+        EXPECT_NE(markdown.find(unwrapped(phrase)), std::string::npos) << group.id << " " << id << ": " << phrase;
+      }
+    }
+  }
+}
+
+TEST_P(Whole, TextHasEveryReasonToItsEnd) {
+  const Topology topology = load();
+  const std::string text = unwrapped(to_terminal(topology, {}));
+  for (const report::ValueGroup& group : report::value_groups(topology)) {
+    for (const auto& [id, attribute] : *group.attributes) {
+      if (attribute.available() || report::is_silent(attribute)) continue;
+      EXPECT_NE(text.find(unwrapped(report::why_absent(attribute))), std::string::npos) << group.id << " " << id;
+    }
+  }
+}
+
+TEST_P(Whole, CsvHasEveryDetailAndCondition) {
+  const Topology topology = load();
+  const std::string csv = to_csv(topology);
+  for (const MemoryElement& element : topology.memory) {
+    const std::string lead = element.id == "device" ? "memory.device" : element.id;
+    for (const auto& [id, attribute] : element.attributes) {
+      for (const NamedValues* named : {&attribute.details, &attribute.conditions}) {
+        for (const auto& [name, value] : *named) {
+          const std::string row =
+              fmt::format("\n{},{}.{},{},,,", lead, id, name, report::csv_field(report::plain_value(value)));
+          EXPECT_NE(csv.find(row), std::string::npos) << row;
+        }
+      }
+    }
+  }
+}
+
+TEST_P(Whole, ASmallTerminalExplainsWhatItsCellsReferTo) {
+  for (const int height : {24, 40}) {
+    const std::string text = to_terminal(load(), {.width = 80, .height = height});
+    const std::regex reference(R"(\[\d+\])");
+    for (auto match = std::sregex_iterator(text.begin(), text.end(), reference); match != std::sregex_iterator();
+         ++match) {
+      EXPECT_THAT(text, HasSubstr("\n" + match->str() + " "));
+    }
+    // What is left out is said, with what shows it.
+    const std::string whole = to_terminal(load(), {.width = 80});
+    EXPECT_TRUE(text.find("--long") != std::string::npos || text.find(" more note") == std::string::npos);
+    EXPECT_EQ(whole.find("no room here"), std::string::npos);
+  }
+}
+
+// What is easily looked for and was in no text: one SM's part of L2, the far side, both edges of a size.
+TEST(WholeReport, HasWhatTheTableCannotHold) {
+  const Topology topology = read_json(read_file(GPUTOPO_SOURCE_DIR "/tests/reports/h200.json"));
+  const std::string csv = to_csv(topology);
+  for (const char* row :
+       {"\nl2,size.measured_bytes,61216646,,,B,detail", "\nl2,latency.far_cycles,452.68,,,cycles,detail",
+        "\nl1,size.first_miss_bytes,224128,,,B,detail", "\nl1,size.all_miss_bytes,370720,,,B,detail",
+        "\nl2,latency.sm_clock_mhz,1980,,,MHz,condition"}) {
+    EXPECT_NE(csv.find(row), std::string::npos) << row;
+  }
+}
+
+}  // namespace
+}  // namespace gputopo
