@@ -190,10 +190,13 @@ void fill_compute(const DeviceInfo& info, AttributeMap& compute) {
   if (info.gds_bytes) add_number(compute, AttributeId::kGlobalDataShare, info.gds_bytes);
 }
 
-// Adds a peak to what was measured of both directions; `peak` may depend on the conditions of each.
+constexpr std::initializer_list<AttributeId> kBothDirections = {AttributeId::kReadBandwidth,
+                                                                AttributeId::kWriteBandwidth};
+
+// Adds a peak to what was measured of these; `peak` may depend on the conditions of each.
 template <typename Peak>
-void add_peaks(MemoryElement& element, const Peak& peak) {
-  for (const AttributeId id : {AttributeId::kReadBandwidth, AttributeId::kWriteBandwidth}) {
+void add_peaks(MemoryElement& element, std::initializer_list<AttributeId> bandwidths, const Peak& peak) {
+  for (const AttributeId id : bandwidths) {
     Attribute& bandwidth = get_or_add(element.attributes, id);
     if (!bandwidth.number()) continue;
     if (const std::optional<double> bytes_per_second = peak(bandwidth)) {
@@ -205,6 +208,14 @@ void add_peaks(MemoryElement& element, const Peak& peak) {
 std::optional<double> number_of(const AttributeMap& attributes, AttributeId id) {
   const Attribute* attribute = find(attributes, id);
   return attribute == nullptr ? std::nullopt : attribute->number();
+}
+
+// A cache that is the smaller the more shared memory is carved out lies in the same banks.
+bool is_carved_out_of_banks(const MemoryElement& element) {
+  const Attribute* size = find(element.attributes, AttributeId::kSize);
+  const Value* detail = size == nullptr ? nullptr : size->find_detail("size_by_carve_out_bytes");
+  const auto* sizes = detail == nullptr ? nullptr : std::get_if<std::vector<double>>(detail);
+  return sizes != nullptr && sizes->size() > 1 && sizes->back() < sizes->front();
 }
 
 std::optional<double> clock_hertz(const Attribute& attribute) {
@@ -237,21 +248,30 @@ void fill_general(const DeviceInfo& info, Topology& topology) {
 }
 
 void add_theoretical_bandwidths(Topology& topology) {
+  std::optional<double> bytes_per_clock_per_sm;  // of the banks of an SM's memory: each serves its width
+  for (MemoryElement& element : topology.memory) {
+    const std::optional<double> banks = number_of(element.attributes, AttributeId::kBanks);
+    const std::optional<double> width = number_of(element.attributes, AttributeId::kBankWidth);
+    if (banks && width) bytes_per_clock_per_sm = *banks * *width;
+  }
+  const std::optional<double> sms = number_of(topology.compute, AttributeId::kSmCount);
+  // At the clock that the bandwidth was measured at.
+  const auto peak_of_banks = [&](const Attribute& bandwidth) -> std::optional<double> {
+    const std::optional<double> hertz = clock_hertz(bandwidth);
+    if (!bytes_per_clock_per_sm || !sms || !hertz) return std::nullopt;
+    return std::round(*bytes_per_clock_per_sm * *sms * *hertz);
+  };
   for (MemoryElement& element : topology.memory) {
     const ElementInfo* info = find_element(element.id);
     if (info != nullptr && info->kind == ElementKind::kMemory) {
-      add_peaks(element,
+      add_peaks(element, kBothDirections,
                 [&](const Attribute&) { return number_of(topology.device, AttributeId::kMemoryBandwidthTheoretical); });
+    } else if (number_of(element.attributes, AttributeId::kBanks)) {
+      add_peaks(element, kBothDirections, peak_of_banks);
+    } else if (is_carved_out_of_banks(element)) {
+      // What it is given to write it passes on.
+      add_peaks(element, {AttributeId::kReadBandwidth}, peak_of_banks);
     }
-    const std::optional<double> banks = number_of(element.attributes, AttributeId::kBanks);
-    const std::optional<double> width = number_of(element.attributes, AttributeId::kBankWidth);
-    const std::optional<double> sms = number_of(topology.compute, AttributeId::kSmCount);
-    if (!banks || !width || !sms) continue;
-    // Each bank of each SM serves its width every clock, at the clock that the bandwidth was measured at.
-    add_peaks(element, [&](const Attribute& bandwidth) -> std::optional<double> {
-      const std::optional<double> hertz = clock_hertz(bandwidth);
-      return hertz ? std::optional(std::round(*banks * *width * *sms * *hertz)) : std::nullopt;
-    });
   }
 }
 

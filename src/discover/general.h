@@ -14,7 +14,7 @@ void fill_general(const DeviceInfo& info, Topology& topology);
 [[nodiscard]] std::optional<double> theoretical_memory_bytes_per_second(const DeviceInfo& info);
 
 // Adds `theoretical_bytes_per_second` to the bandwidths that something else in the topology bounds: device memory by
-// its bus, shared memory by its banks.
+// its bus, shared memory by its banks, and so what is read of a cache that is carved out of the same memory.
 void add_theoretical_bandwidths(Topology& topology);
 
 }  // namespace gputopo

@@ -76,6 +76,9 @@ Attribute measure_bandwidth(Lab& lab, const std::vector<StreamProgram>& candidat
   attribute.add_detail("blocks_per_sm", static_cast<std::int64_t>(shape.blocks_per_sm));
   attribute.add_detail("threads_per_block", static_cast<std::int64_t>(shape.threads_per_block));
   attribute.add_detail("loads_in_flight", static_cast<std::int64_t>(shape.loads_in_flight));
+  // All threads of a warp read the same address: it moves once.
+  const bool is_broadcast = shape.space == Space::kConstant || shape.space == Space::kScalar;
+  if (is_broadcast) attribute.add_detail("counted", std::string("once_per_warp"));
   if (of_best.conditions().sm_clock_mhz() > 0) {
     const double clocks_per_second = of_best.conditions().sm_clock_mhz() * 1e6;
     attribute.add_detail("bytes_per_clock_per_sm",

@@ -118,6 +118,25 @@ bool is_drawn(const MemoryElement& element) {
   return holds_data(element) && !is_absent && kind_of(element) != ElementKind::kCopyPath;
 }
 
+// What is in a unit moves so much a clock there, and in all units together so much a second; what is of the chip, the
+// other way about.
+void add_rates(const Topology& topology, bool is_of_chip, PhysicalMemory& memory) {
+  for (const MemoryElement* element : memory.elements) {
+    const Attribute* bandwidth = find(element->attributes, AttributeId::kReadBandwidth);
+    if (bandwidth == nullptr || !bandwidth->available()) continue;
+    const std::string of_chip = value_text(*bandwidth);
+    const std::string of_unit = rate_of_unit_text(topology, *bandwidth);
+    if (is_of_chip) {
+      memory.rate = of_chip + (of_unit.empty() ? "" : fmt::format(" ({})", of_unit));
+    } else {
+      const std::string of_all = fmt::format("{} in all {}s", of_chip, unit_name(topology.vendor));
+      memory.rate = of_unit.empty() ? of_all : of_unit;
+      if (!of_unit.empty()) memory.notes.push_back(of_all);
+    }
+    return;
+  }
+}
+
 PhysicalMemory physical_memory(const MemoryElement& element, const std::string& unit_name) {
   const bool is_wide = is_chip_wide(element);
   PhysicalMemory memory{.elements = {&element}, .bytes = number_of(element, AttributeId::kSize)};
@@ -141,7 +160,7 @@ std::string PhysicalMemory::title() const {
 
 std::string PhysicalMemory::figures() const {
   std::vector<std::string> texts;
-  for (const AttributeId id : {AttributeId::kSize, AttributeId::kLatency, AttributeId::kReadBandwidth}) {
+  for (const AttributeId id : {AttributeId::kSize, AttributeId::kLatency}) {
     for (const MemoryElement* element : elements) {
       const Attribute* attribute = find(element->attributes, id);
       if (attribute == nullptr || !attribute->available()) continue;
@@ -149,6 +168,7 @@ std::string PhysicalMemory::figures() const {
       break;
     }
   }
+  if (!rate.empty()) texts.push_back(rate);
   return fmt::format("{}", fmt::join(texts, ", "));
 }
 
@@ -175,7 +195,9 @@ Chip chip_of(const Topology& topology) {
   // Not of std::ranges: clang 14, which clang-tidy uses, cannot read what GCC 12 returns from it.
   std::stable_partition(chip.on_chip.begin(), chip.on_chip.end(),
                         [](const PhysicalMemory& memory) { return !memory.is_device_memory; });
+  for (PhysicalMemory& memory : chip.in_unit) add_rates(topology, false, memory);
   for (PhysicalMemory& memory : chip.on_chip) {
+    add_rates(topology, true, memory);
     if (memory.is_device_memory) memory.notes = translations;
   }
   return chip;

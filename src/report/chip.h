@@ -18,9 +18,11 @@ struct PhysicalMemory {
   bool is_parted = false;                      // the instances are parts of one capacity, not of one each
   bool is_device_memory = false;               // what all caches are in front of
   std::string shared_by;                       // "2 SMs", where several units have one; else empty
-  std::vector<std::string> notes;           // lines of what belongs to it and is no memory: the TLBs on the way to it
+  std::string rate;                            // of reads: in a unit of that unit, elsewhere of the chip
+  std::vector<std::string>
+      notes;  // lines of what belongs to it: the TLBs on the way to it, what all units have together
   [[nodiscard]] std::string title() const;  // "L1 data cache = Texture cache"
-  // "240 KiB, 38.6 cycles, 33 TB/s": of the first element that knows.
+  // "240 KiB, 38.6 cycles, 127.8 B/clk/SM": of the first element that knows.
   [[nodiscard]] std::string figures() const;
 };
 

@@ -45,13 +45,8 @@ std::string without_unit(const CellContext& cell) {
 
 // At the clock that it was measured at, which is not the clock of the data sheet.
 std::string as_nanoseconds(const CellContext& cell) {
-  for (const auto& [name, value] : cell.attribute.conditions) {
-    const double* mhz = std::get_if<double>(&value);
-    if (name == "sm_clock_mhz" && mhz != nullptr && *mhz > 0 && cell.attribute.number()) {
-      return significant(*cell.attribute.number() * 1000 / *mhz, 3);
-    }
-  }
-  return "";
+  const std::optional<double> mhz = sm_clock_mhz(cell.attribute);
+  return mhz && cell.attribute.number() ? significant(*cell.attribute.number() * 1000 / *mhz, 3) : "";
 }
 
 // What the clock and the bus, or the banks, allow. Reports of before that was a detail tell it of device memory only.
@@ -72,6 +67,12 @@ std::string as_part_of_peak(const CellContext& cell) {
   const std::optional<double> peak = peak_of(cell);
   if (!peak || *peak <= 0 || !cell.attribute.number()) return "";
   return fmt::format("{:.0f}%", 100 * *cell.attribute.number() / *peak);
+}
+
+// Of each clock and SM, as programmers count: what was measured, or what follows from the clock it was measured at.
+std::string as_bytes_per_clock(const CellContext& cell) {
+  const std::optional<double> bytes = bytes_per_clock_and_unit(cell.topology, cell.attribute);
+  return bytes ? significant(*bytes, 4) : "";
 }
 
 // The line and what is fetched of it, in one cell: "128/32".
@@ -138,6 +139,7 @@ const std::vector<DetailPhrase>& detail_phrases() {
       {kSize, "all_miss_bytes", "nothing hits at {}"},
       {kSize, "carve_outs_bytes", "with {} carved out"},
       {kSize, "size_by_carve_out_bytes", "its size goes from {}"},
+      {kReadBandwidth, "counted", "bandwidth counted {}"},
       {kLatency, "near_cycles", "near {}"},
       {kLatency, "far_cycles", "far {}"},
       {kLatency, "tlb_cold_cycles", "{} when the TLB misses", ElementKind::kTlb},
@@ -321,9 +323,14 @@ const std::vector<HierarchyColumn>& hierarchy_columns() {
       {.heading = "line/\nfetch", .attribute = kLineSize, .format = as_line_and_fetch},
       {.heading = "latency\ncycles", .attribute = kLatency, .format = without_unit},
       {.heading = "\nns", .attribute = kLatency, .format = as_nanoseconds, .repeats = true},
-      {.heading = "bandwidth\nread", .attribute = kReadBandwidth, .format = in_own_unit},
+      {.heading = "bandwidth\nof chip", .attribute = kReadBandwidth, .format = in_own_unit},
+      {.heading = "B/clk\n/{unit}",
+       .attribute = kReadBandwidth,
+       .format = as_bytes_per_clock,
+       .rank = 1,
+       .repeats = true},
       {.heading = "of\npeak", .attribute = kReadBandwidth, .format = as_part_of_peak, .repeats = true},
-      {.heading = "bandwidth\nwrite", .attribute = kWriteBandwidth, .format = in_own_unit, .rank = 2},
+      {.heading = "write\nof chip", .attribute = kWriteBandwidth, .format = in_own_unit, .rank = 2},
       {.heading = "\namount", .attribute = kAmount, .format = in_own_unit, .brief = as_ratio},
       {.heading = "\nparts", .attribute = kPartitions, .format = in_own_unit, .rank = 3},
       {.heading = "miss\npenalty", .attribute = kMissPenalty, .format = without_unit, .rank = 3},
@@ -334,6 +341,10 @@ const std::vector<HierarchyColumn>& hierarchy_columns() {
        .brief = as_group_letter},
   };
   return kColumns;
+}
+
+std::string heading_in(const Topology& topology, const HierarchyColumn& column) {
+  return fmt::format(fmt::runtime(column.heading), fmt::arg("unit", unit_name(topology.vendor)));
 }
 
 std::vector<std::string> further_phrases(const Topology& topology, const MemoryElement& element,

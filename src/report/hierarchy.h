@@ -47,7 +47,7 @@ struct CellContext {
 
 // One column: an attribute and how it is written.
 struct HierarchyColumn {
-  std::string heading;  // words; a newline where a narrow table breaks it
+  std::string heading;  // words, {unit} for SM or CU; a newline where a narrow table breaks it
   AttributeId attribute;
   Align align = Align::kRight;
   std::function<std::string(const CellContext&)> format;
@@ -56,6 +56,7 @@ struct HierarchyColumn {
   bool repeats = false;  // another column of the same attribute has its marks and its reason
 };
 [[nodiscard]] const std::vector<HierarchyColumn>& hierarchy_columns();
+[[nodiscard]] std::string heading_in(const Topology& topology, const HierarchyColumn& column);
 
 // Attributes that no column shows, and what one cell cannot hold of those that have one: "near 284 cycles". Phrases, in
 // the order of the model; `shown` are attributes that the reader has seen already.

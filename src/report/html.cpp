@@ -102,8 +102,9 @@ std::string hierarchy(const Topology& topology) {
   }
   std::string head = "<th scope=\"col\">memory</th>";
   for (const report::HierarchyColumn& column : report::hierarchy_columns()) {
+    const std::string heading = report::heading_in(topology, column);
     head += fmt::format("<th scope=\"col\"{}>{}</th>", number_class(column),
-                        escaped(column.heading.substr(column.heading.front() == '\n' ? 1 : 0)));
+                        escaped(heading.substr(heading.front() == '\n' ? 1 : 0)));
   }
   std::string rows;
   std::string used;
@@ -137,7 +138,8 @@ std::string value_row(const Group& group, const std::string& id, const Attribute
       "class=\"number\">{}</td><td class=\"interval\">{}</td><td>{}</td>"
       "<td>{}{}</td></tr>\n",
       escaped(group.id), to_string(attribute.source), escaped(group.title), escaped(readable(id)),
-      value_link(attribute, group.id, id, available ? report::brief_value_text(attribute) : "?"),
+      value_link(attribute, group.id, id,
+                 available ? report::brief_value_text(attribute) + report::extent_text(id) : "?"),
       escaped(report::interval_text(attribute)), source_badge(attribute),
       escaped(available ? method : report::why_absent(attribute)), flags);
 }
@@ -210,8 +212,8 @@ std::string evidence_of(const Group& group, const std::string& id, const Attribu
     const std::string method = report::method_text(attribute);
     if (!method.empty()) origin += fmt::format(" Method: {}.", method);
     const std::string interval = report::interval_text(attribute);
-    facts = fmt::format("<p><strong>{}</strong> {} {} {}</p>", escaped(report::brief_value_text(attribute)),
-                        escaped(interval), source_badge(attribute), escaped(origin));
+    facts = fmt::format("<p><strong>{}</strong>{} {} {} {}</p>", escaped(report::brief_value_text(attribute)),
+                        report::extent_text(id), escaped(interval), source_badge(attribute), escaped(origin));
     const std::vector<std::string> groups = report::unit_groups_ranges(attribute.value);
     constexpr std::size_t kLongestList = 16;
     if (groups.size() > kLongestList) {

@@ -78,7 +78,7 @@ std::string hierarchy_cell(const report::HierarchyColumn& column, const Topology
 std::string hierarchy(const Topology& topology, const std::vector<const MemoryElement*>& elements) {
   std::vector<std::string> headings = {"memory"};
   for (const report::HierarchyColumn& column : report::hierarchy_columns()) {
-    std::string heading = column.heading;
+    std::string heading = report::heading_in(topology, column);
     for (char& c : heading) c = c == '\n' ? ' ' : c;
     headings.push_back(heading.front() == ' ' ? heading.substr(1) : heading);
   }
@@ -107,7 +107,7 @@ std::string values(const AttributeMap& attributes) {
     }
     std::string method = report::method_text(attribute);
     for (const std::string& flag : attribute.flags) method += fmt::format(" (flagged: {})", report::readable(flag));
-    rows.push_back({name, plain(report::whole_value_text(attribute.value, attribute.unit)),
+    rows.push_back({name, plain(report::whole_value_text(attribute.value, attribute.unit) + report::extent_text(id)),
                     plain(report::interval_text(attribute)), std::string(to_string(attribute.source)), plain(method),
                     plain(report::details_text(attribute))});
   }

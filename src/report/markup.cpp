@@ -128,7 +128,7 @@ std::string describe(const MemoryElement& element) {
       text += fmt::format("unavailable, {}", why_absent(attribute));
       continue;
     }
-    text += brief_value_text(attribute);
+    text += brief_value_text(attribute) + extent_text(id);
     const std::string interval = interval_text(attribute);
     if (!interval.empty()) text += fmt::format(" {}", interval);
     text += fmt::format(", {}", to_string(attribute.source));

@@ -115,7 +115,7 @@ struct Layout {
 };
 
 // From the whole to the least; the last may need a second block below the first.
-constexpr Layout kLayouts[] = {{100, false, 2}, {3, false, 2}, {2, false, 2}, {2, true, 2}, {2, true, 1}};
+constexpr Layout kLayouts[] = {{100, false, 2}, {3, false, 2}, {2, false, 2}, {2, true, 2}, {2, true, 1}, {1, true, 1}};
 
 struct Hierarchy {
   TextTable table;
@@ -169,7 +169,7 @@ Hierarchy lay_out(const Topology& topology, const std::vector<const MemoryElemen
     const bool says_nothing = std::all_of(cells.begin(), cells.end(),
                                           [c](const auto& row) { return row[c].text.empty() || row[c].text == "n/a"; });
     if (says_nothing) continue;
-    std::string heading = columns[c]->heading;
+    std::string heading = report::heading_in(topology, *columns[c]);
     if (layout.brief && columns[c]->attribute == AttributeId::kSharedWith) {
       heading = "one\ncache";
       result.has_letters = std::any_of(cells.begin(), cells.end(), [c](const auto& row) {
@@ -295,6 +295,7 @@ std::string every_value_text(const Topology& topology, int width) {
       if (!attribute.available()) continue;
       std::vector<std::string> parts = {report::whole_value_text(attribute.value, attribute.unit)};
       if (const std::string interval = report::interval_text(attribute); !interval.empty()) parts[0] += " " + interval;
+      parts[0] += report::extent_text(id);
       const std::string method = report::method_text(attribute);
       parts.push_back(fmt::format("{}{}{}", to_string(attribute.source), method.empty() ? "" : " by ", method));
       if (const std::string details = report::details_text(attribute); !details.empty()) parts.push_back(details);

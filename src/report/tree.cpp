@@ -60,10 +60,12 @@ Lines wrapped(const std::string& text, int width) {
   return lines;
 }
 
-// Title and figures: on one line where they fit, wrapped where not.
+// Title and figures: on one line where they fit, wrapped where not; then the notes.
 Lines described(const PhysicalMemory& memory, const std::string& extra, int width) {
   const std::string figures = memory.figures();
-  return wrapped(memory.title() + (figures.empty() ? "" : ": " + figures) + extra, width);
+  Lines lines = wrapped(memory.title() + (figures.empty() ? "" : ": " + figures) + extra, width);
+  for (const std::string& note : memory.notes) append(lines, wrapped(note, width));
+  return lines;
 }
 
 // The measured map from level `depth` on: a box for each group, and in the last level, of which a chip has dozens, a
@@ -129,7 +131,6 @@ Lines chip_lines(const Chip& chip, std::size_t depth, int width, const Strokes& 
     extra = memory.is_parted ? fmt::format(", in {} parts", memory.instances)
                              : fmt::format(", {} of them", memory.instances);
   Lines lines = described(memory, extra, width - 4);
-  for (const std::string& note : memory.notes) append(lines, wrapped(note, width - 4));
   append(lines, chip_lines(chip, depth - 1, width - 4, strokes));
   return framed(lines, width, strokes);
 }

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "gputopo/catalogue.h"
 #include "report/unit_map.h"
 #include "report/units.h"
 
@@ -44,6 +45,35 @@ std::string value_text(const Attribute& attribute) {
 std::string brief_value_text(const Attribute& attribute) {
   const std::string groups = unit_groups_text(attribute.value);
   return groups.empty() ? value_text(attribute) : groups;
+}
+
+std::optional<double> sm_clock_mhz(const Attribute& attribute) {
+  for (const auto& [name, value] : attribute.conditions) {
+    const double* mhz = std::get_if<double>(&value);
+    if (name == "sm_clock_mhz" && mhz != nullptr && *mhz > 0) return *mhz;
+  }
+  return std::nullopt;
+}
+
+std::optional<double> bytes_per_clock_and_unit(const Topology& topology, const Attribute& bandwidth) {
+  const Value* detail = bandwidth.find_detail("bytes_per_clock_per_sm");
+  if (const double* told = detail == nullptr ? nullptr : std::get_if<double>(detail)) return *told;
+  const Attribute* units = find(topology.compute, AttributeId::kSmCount);
+  const std::optional<double> mhz = sm_clock_mhz(bandwidth);
+  const bool is_known = mhz && units != nullptr && units->number() && *units->number() > 0 && bandwidth.number();
+  return is_known ? std::optional(*bandwidth.number() / (*mhz * 1e6) / *units->number()) : std::nullopt;
+}
+
+std::string rate_of_unit_text(const Topology& topology, const Attribute& bandwidth) {
+  const std::optional<double> bytes = bytes_per_clock_and_unit(topology, bandwidth);
+  return bytes ? fmt::format("{} B/clk/{}", significant(*bytes, 4), unit_name(topology.vendor)) : "";
+}
+
+std::string extent_text(std::string_view attribute) {
+  const AttributeInfo* info = find_attribute(attribute);
+  const bool is_of_all =
+      info != nullptr && (info->id == AttributeId::kReadBandwidth || info->id == AttributeId::kWriteBandwidth);
+  return is_of_all ? ", whole chip" : "";
 }
 
 std::string whole_value_text(const Value& value, std::string_view unit) {

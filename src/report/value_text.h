@@ -1,6 +1,7 @@
 // A value in words, with all that is known of it: the same in every format.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -22,6 +23,16 @@ namespace gputopo::report {
 [[nodiscard]] std::string value_text(const Attribute& attribute);
 // The same in a few words where the value is a map of SMs: "66 groups of 2".
 [[nodiscard]] std::string brief_value_text(const Attribute& attribute);
+
+// The clock of the SMs that a value was measured at.
+[[nodiscard]] std::optional<double> sm_clock_mhz(const Attribute& attribute);
+// A bandwidth of the whole chip for each clock and SM, as the report tells or as follows from the clock and the number
+// of SMs; nothing where these are unknown.
+[[nodiscard]] std::optional<double> bytes_per_clock_and_unit(const Topology& topology, const Attribute& bandwidth);
+// The same in words: "127.8 B/clk/SM".
+[[nodiscard]] std::string rate_of_unit_text(const Topology& topology, const Attribute& bandwidth);
+// What a value is of, where that is not what stands above it: ", whole chip" of bandwidths, as all SMs move together.
+[[nodiscard]] std::string extent_text(std::string_view attribute);
 
 // The details of an attribute or its conditions, as a reader takes them: "first miss", "218.9 KiB".
 struct NamedText {
