@@ -164,7 +164,7 @@ std::string PhysicalMemory::figures() const {
     for (const MemoryElement* element : elements) {
       const Attribute* attribute = find(element->attributes, id);
       if (attribute == nullptr || !attribute->available()) continue;
-      texts.push_back(value_text(*attribute));
+      texts.push_back(id == AttributeId::kLatency ? latency_text(*attribute) : value_text(*attribute));
       break;
     }
   }

@@ -43,10 +43,29 @@ std::string without_unit(const CellContext& cell) {
   return cell.attribute.number() ? significant(*cell.attribute.number(), 4) : value_text(cell.attribute);
 }
 
+// Of near and far parts: "281.2, far 452.7"; where that is too wide, "281/453".
+std::string as_latency(const CellContext& cell) {
+  const std::optional<double> far = far_latency(cell.attribute);
+  return without_unit(cell) + (far ? ", far " + significant(*far, 4) : "");
+}
+
+std::string as_brief_latency(const CellContext& cell) {
+  const std::optional<double> far = far_latency(cell.attribute);
+  return far ? fmt::format("{}/{}", significant(*cell.attribute.number(), 3), significant(*far, 3))
+             : without_unit(cell);
+}
+
 // At the clock that it was measured at, which is not the clock of the data sheet.
-std::string as_nanoseconds(const CellContext& cell) {
+std::string in_nanoseconds(const CellContext& cell, std::optional<double> cycles) {
   const std::optional<double> mhz = sm_clock_mhz(cell.attribute);
-  return mhz && cell.attribute.number() ? significant(*cell.attribute.number() * 1000 / *mhz, 3) : "";
+  return mhz && cycles ? significant(*cycles * 1000 / *mhz, 3) : "";
+}
+
+std::string as_brief_nanoseconds(const CellContext& cell) { return in_nanoseconds(cell, cell.attribute.number()); }
+
+std::string as_nanoseconds(const CellContext& cell) {
+  const std::string far = in_nanoseconds(cell, far_latency(cell.attribute));
+  return as_brief_nanoseconds(cell) + (far.empty() ? "" : ", far " + far);
 }
 
 // What the clock and the bus, or the banks, allow. Reports of before that was a detail tell it of device memory only.
@@ -144,6 +163,7 @@ const std::vector<DetailPhrase>& detail_phrases() {
       {kLatency, "far_cycles", "far {}"},
       {kLatency, "tlb_cold_cycles", "{} when the TLB misses", ElementKind::kTlb},
       {kPartitions, "near_bytes", "near part {}"},
+      {kSets, "partitions", "sets of each of {} partitions"},
       {kSharedBetween, "instances", "{} in all"},
   };
   return kPhrases;
@@ -321,8 +341,12 @@ const std::vector<HierarchyColumn>& hierarchy_columns() {
   static const std::vector<HierarchyColumn> kColumns = {
       {.heading = "size", .attribute = kSize, .format = in_own_unit},
       {.heading = "line/\nfetch", .attribute = kLineSize, .format = as_line_and_fetch},
-      {.heading = "latency\ncycles", .attribute = kLatency, .format = without_unit},
-      {.heading = "\nns", .attribute = kLatency, .format = as_nanoseconds, .repeats = true},
+      {.heading = "latency\ncycles", .attribute = kLatency, .format = as_latency, .brief = as_brief_latency},
+      {.heading = "\nns",
+       .attribute = kLatency,
+       .format = as_nanoseconds,
+       .brief = as_brief_nanoseconds,
+       .repeats = true},
       {.heading = "bandwidth\nof chip", .attribute = kReadBandwidth, .format = in_own_unit},
       {.heading = "B/clk\n/{unit}",
        .attribute = kReadBandwidth,
@@ -353,15 +377,24 @@ std::vector<std::string> further_phrases(const Topology& topology, const MemoryE
   for (const auto& [id, attribute] : element.attributes) {
     const AttributeInfo* info = find_attribute(id);
     const bool is_shown = info != nullptr && std::ranges::find(shown, info->id) != shown.end();
+    // What ~ stands for: one side may be much wider than the other.
+    const std::string interval = interval_is_wide(attribute) ? " " + interval_text(attribute) : "";
     if (attribute.available() && !is_shown) {
       const std::string sign = marks(attribute);
       const std::string part = as_part_of_peak({topology, element, attribute});
-      phrases.push_back(fmt::format("{} {}{}{}{}", readable(id), brief_value(attribute.value, attribute.unit),
-                                    part.empty() ? "" : fmt::format(" ({})", part), sign.empty() ? "" : " ", sign));
+      phrases.push_back(fmt::format("{} {}{}{}{}{}", readable(id), is_lower_bound(attribute) ? "at least " : "",
+                                    brief_value(attribute.value, attribute.unit),
+                                    part.empty() ? "" : fmt::format(" ({})", part), sign.empty() ? "" : " " + sign,
+                                    interval));
+    } else if (!interval.empty()) {
+      phrases.push_back(readable(id) + interval);
     }
     for (const DetailPhrase& phrase : detail_phrases()) {
       const bool is_meant = id == to_string(phrase.attribute) && !(phrase.needs && has_none(topology, *phrase.needs));
-      const Value* value = is_meant ? attribute.find_detail(phrase.detail) : nullptr;
+      // Near and far of a cache stand in its row.
+      const bool is_in_row = phrase.attribute == AttributeId::kLatency && far_latency(attribute) &&
+                             (phrase.detail == "near_cycles" || phrase.detail == "far_cycles");
+      const Value* value = is_meant && !is_in_row ? attribute.find_detail(phrase.detail) : nullptr;
       if (value == nullptr) continue;
       phrases.push_back(
           fmt::format(fmt::runtime(phrase.pattern), brief_value(*value, detail_name(phrase.detail).unit)));

@@ -107,7 +107,7 @@ std::string values(const AttributeMap& attributes) {
     }
     std::string method = report::method_text(attribute);
     for (const std::string& flag : attribute.flags) method += fmt::format(" (flagged: {})", report::readable(flag));
-    rows.push_back({name, plain(report::whole_value_text(attribute.value, attribute.unit) + report::extent_text(id)),
+    rows.push_back({name, plain(report::whole_value_text(attribute) + report::extent_text(id)),
                     plain(report::interval_text(attribute)), std::string(to_string(attribute.source)), plain(method),
                     plain(report::details_text(attribute))});
   }

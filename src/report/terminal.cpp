@@ -120,7 +120,8 @@ constexpr Layout kLayouts[] = {{100, false, 2}, {3, false, 2}, {2, false, 2}, {2
 struct Hierarchy {
   TextTable table;
   std::vector<AttributeId> attributes;  // that have a column
-  bool has_letters = false;             // for caches that are shared, instead of their names
+  bool is_brief = false;
+  bool has_letters = false;  // for caches that are shared, instead of their names
 };
 
 Cell cell_of(const Topology& topology, const MemoryElement& element, const HierarchyColumn& column, bool brief,
@@ -158,7 +159,7 @@ Hierarchy lay_out(const Topology& topology, const std::vector<const MemoryElemen
       row.push_back(cell_of(topology, *element, *column, layout.brief, footnotes));
     }
   }
-  Hierarchy result;
+  Hierarchy result{.is_brief = layout.brief};
   result.table.columns.push_back({"memory", Align::kLeft});
   for (const MemoryElement* element : elements) {
     result.table.rows.push_back({{layout.brief ? element->id : element->title, Tone::kStrong}});
@@ -265,6 +266,11 @@ std::string warnings_text(const Topology& topology, const TerminalStyle& style) 
   return text;
 }
 
+bool has_far_part(const MemoryElement* element) {
+  const Attribute* latency = find(element->attributes, AttributeId::kLatency);
+  return latency != nullptr && report::far_latency(*latency).has_value();
+}
+
 // The table that fits the width best, with its legend; footnotes are of its cells.
 std::string table_text(const Topology& topology, const std::vector<const MemoryElement*>& elements,
                        const TerminalStyle& style, Hierarchy& hierarchy, Footnotes& footnotes) {
@@ -282,6 +288,7 @@ std::string table_text(const Topology& topology, const std::vector<const MemoryE
   }
   std::string legend = report::marks_legend(used_marks(elements));
   if (hierarchy.has_letters) legend += "; rows of one letter are one cache";
+  if (hierarchy.is_brief && std::ranges::any_of(memories, has_far_part)) legend += "; latency of near/far parts";
   return report::render(hierarchy.table, text_style) +
          report::paint(report::wrap("", legend, style.width), Tone::kFaint, style.colour);
 }
@@ -293,7 +300,7 @@ std::string every_value_text(const Topology& topology, int width) {
     std::string own;
     for (const auto& [id, attribute] : *group.attributes) {
       if (!attribute.available()) continue;
-      std::vector<std::string> parts = {report::whole_value_text(attribute.value, attribute.unit)};
+      std::vector<std::string> parts = {report::whole_value_text(attribute)};
       if (const std::string interval = report::interval_text(attribute); !interval.empty()) parts[0] += " " + interval;
       parts[0] += report::extent_text(id);
       const std::string method = report::method_text(attribute);

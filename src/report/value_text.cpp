@@ -24,7 +24,8 @@ std::string why_absent(const Attribute& attribute) {
 
 std::string interval_text(const Attribute& attribute) {
   if (!attribute.low || !attribute.high) return "";
-  if (*attribute.low == *attribute.high) return "(exact)";
+  // Of what was inferred no more is exact than what it was inferred from.
+  if (*attribute.low == *attribute.high) return attribute.source == Source::kInferred ? "" : "(exact)";
   std::string low = human_value(*attribute.low, attribute.unit);
   const std::string high = human_value(*attribute.high, attribute.unit);
   // One unit is enough where both have the same.
@@ -39,12 +40,37 @@ std::string interval_text(const Attribute& attribute) {
 
 std::string value_text(const Attribute& attribute) {
   const std::string text = human_value(attribute.value, attribute.unit);
-  return text.empty() ? "none" : text;
+  if (text.empty()) return "none";
+  return is_lower_bound(attribute) ? "at least " + text : text;
 }
 
 std::string brief_value_text(const Attribute& attribute) {
   const std::string groups = unit_groups_text(attribute.value);
   return groups.empty() ? value_text(attribute) : groups;
+}
+
+std::optional<double> far_latency(const Attribute& latency) {
+  const auto number_of = [&](std::string_view detail) -> const double* {
+    const Value* value = latency.find_detail(detail);
+    return value == nullptr ? nullptr : std::get_if<double>(value);
+  };
+  const double* near = number_of("near_cycles");
+  const double* far = number_of("far_cycles");
+  const bool is_near = near != nullptr && latency.number() == *near;
+  return is_near && far != nullptr ? std::optional(*far) : std::nullopt;
+}
+
+std::string latency_text(const Attribute& latency) {
+  const std::optional<double> far = far_latency(latency);
+  return value_text(latency) + (far ? fmt::format(" near, {} far", significant(*far, 4)) : "");
+}
+
+bool is_lower_bound(const Attribute& attribute) {
+  // A count that may be half as much again: of what can be told apart, say.
+  constexpr double kAtLeastSoMuchMore = 0.25;
+  const std::optional<double> value = attribute.number();
+  return value && *value > 0 && attribute.unit.empty() && attribute.low == value && attribute.high &&
+         *attribute.high > (1 + kAtLeastSoMuchMore) * *value;
 }
 
 std::optional<double> sm_clock_mhz(const Attribute& attribute) {
@@ -76,11 +102,9 @@ std::string extent_text(std::string_view attribute) {
   return is_of_all ? ", whole chip" : "";
 }
 
-std::string whole_value_text(const Value& value, std::string_view unit) {
-  const std::vector<std::string> groups = unit_groups_ranges(value);
-  if (!groups.empty()) return fmt::format("{}", fmt::join(groups, "; "));
-  const std::string text = human_value(value, unit);
-  return text.empty() ? "none" : text;
+std::string whole_value_text(const Attribute& attribute) {
+  const std::vector<std::string> groups = unit_groups_ranges(attribute.value);
+  return groups.empty() ? value_text(attribute) : fmt::format("{}", fmt::join(groups, "; "));
 }
 
 std::vector<NamedText> named_texts(const NamedValues& named, const Attribute& attribute) {

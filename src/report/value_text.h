@@ -24,6 +24,13 @@ namespace gputopo::report {
 // The same in a few words where the value is a map of SMs: "66 groups of 2".
 [[nodiscard]] std::string brief_value_text(const Attribute& attribute);
 
+// What is behind a latency of the near part of a cache: that of the far one. Nothing where the value is of both.
+[[nodiscard]] std::optional<double> far_latency(const Attribute& latency);
+// "281.2 cycles near, 452.7 far", or the latency alone.
+[[nodiscard]] std::string latency_text(const Attribute& latency);
+// A number of which the samples show only that it is not less: its interval begins with it.
+[[nodiscard]] bool is_lower_bound(const Attribute& attribute);
+
 // The clock of the SMs that a value was measured at.
 [[nodiscard]] std::optional<double> sm_clock_mhz(const Attribute& attribute);
 // A bandwidth of the whole chip for each clock and SM, as the report tells or as follows from the clock and the number
@@ -43,7 +50,7 @@ struct NamedText {
 // All of them on one line: "first miss 218.9 KiB, ..., at sm clock 1980 MHz, ...".
 [[nodiscard]] std::string details_text(const Attribute& attribute);
 // A value with its unit where nothing may be left out: groups of SMs as "0-3, 8; 4-7".
-[[nodiscard]] std::string whole_value_text(const Value& value, std::string_view unit);
+[[nodiscard]] std::string whole_value_text(const Attribute& attribute);
 
 // "gpu", "compute", an operation or a memory element: its heading and what is known of it.
 struct ValueGroup {

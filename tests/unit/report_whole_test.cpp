@@ -40,8 +40,7 @@ std::string unwrapped(const std::string& text) {
 
 // What a reader is to find of an attribute: its value, its interval, each of its details and conditions.
 std::vector<std::string> phrases_of(const Attribute& attribute) {
-  std::vector<std::string> phrases = {report::whole_value_text(attribute.value, attribute.unit),
-                                      report::interval_text(attribute)};
+  std::vector<std::string> phrases = {report::whole_value_text(attribute), report::interval_text(attribute)};
   for (const NamedValues* named : {&attribute.details, &attribute.conditions}) {
     for (const auto& [label, text] : report::named_texts(*named, attribute)) phrases.push_back(label + " " + text);
   }

@@ -1,0 +1,73 @@
+// How values read: parts that are far, bounds, intervals.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "gputopo/report.h"
+#include "report/chip.h"
+#include "report/value_text.h"
+#include "support/sample_topology.h"
+
+namespace gputopo {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+Topology saved(const char* name) {
+  return read_json(read_file(std::string(GPUTOPO_SOURCE_DIR "/tests/reports/") + name + ".json"));
+}
+
+Attribute measured_value(double value, std::string unit, double low, double high) {
+  Attribute attribute;
+  attribute.value = value;
+  attribute.unit = std::move(unit);
+  attribute.low = low;
+  attribute.high = high;
+  attribute.source = Source::kMeasured;
+  return attribute;
+}
+
+TEST(Values, TheFarPartStandsBesideTheNearOne) {
+  const Topology topology = saved("h200");
+  EXPECT_THAT(to_terminal(topology, {.width = 80, .height = 40}), HasSubstr(" 281/453 "));
+  EXPECT_THAT(to_terminal(topology, {.width = 80, .height = 40}), HasSubstr("near/far"));
+  EXPECT_THAT(to_html(topology), HasSubstr(">281.2, far 452.7<"));
+  EXPECT_THAT(to_markdown(topology), HasSubstr("| 281.2, far 452.7 | 142, far 229 |"));
+  for (const std::string& drawn : {to_svg(topology), to_tree(topology, {})}) {
+    EXPECT_THAT(drawn, HasSubstr("281.2 cycles near, 452.7 far"));
+  }
+}
+
+// Of memory the value is of all lines, whatever the distance.
+TEST(Values, AMeanOfBothPartsIsNoNearPart) {
+  const Attribute* latency = saved("h200").find_attribute("device", "latency");
+  ASSERT_NE(latency->find_detail("far_cycles"), nullptr);
+  EXPECT_EQ(report::latency_text(*latency), "683.7 cycles");
+}
+
+TEST(Values, ACountThatMayBeMoreIsABound) {
+  EXPECT_EQ(report::value_text(measured_value(193, "", 193, 414)), "at least 193");
+  EXPECT_EQ(report::value_text(measured_value(193, "", 190, 414)), "193");
+  EXPECT_EQ(report::value_text(measured_value(16, "", 16, 17)), "16");
+  EXPECT_EQ(report::value_text(measured_value(2048, "B", 2048, 8192)), "2 KiB");
+  Topology topology = test::sample_topology();
+  get_or_add(topology.memory[2].attributes, "slices") = measured_value(193, "", 193, 414);
+  for (const std::string& text : {to_terminal(topology, {.width = 100, .height = 100}), to_terminal(topology, {}),
+                                  to_markdown(topology), to_html(topology)}) {
+    EXPECT_THAT(text, HasSubstr("at least 193"));
+  }
+}
+
+// -4% and +39% are not the same.
+TEST(Values, WhatIsMarkedAsWideHasItsInterval) {
+  Topology topology = test::sample_topology();
+  get_or_add(topology.memory[1].attributes, "size") = measured_value(128512, "B", 122860, 178944);
+  const std::string text = to_terminal(topology, {.width = 100, .height = 100});
+  EXPECT_THAT(text, HasSubstr("125.5 KiB ~"));
+  EXPECT_THAT(text, HasSubstr("size (120 to 174.8 KiB)"));
+  get_or_add(topology.memory[1].attributes, "size") = measured_value(128512, "B", 128000, 129000);
+  EXPECT_THAT(to_terminal(topology, {.width = 100, .height = 100}), Not(HasSubstr("size (")));
+}
+
+}  // namespace
+}  // namespace gputopo
