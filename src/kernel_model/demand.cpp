@@ -67,6 +67,18 @@ double bytes_per_clock(Figures& figures, const Gpu& gpu, const MemoryAccess& acc
   return first ? std::min(shared_out, std::max(rate, *first / (gpu.sms * gpu.clock_hz))) : shared_out;
 }
 
+// Of a warp's load, which waits for the slowest of its fetches. Of what all SMs share these come from near and far: the
+// mean of single lanes' loads would be too short. Those of scattered lanes are transactions, which wait for one
+// another.
+double load_latency(Figures& figures, const Gpu& gpu, const MemoryAccess& access, ElementId level, double lanes) {
+  const double single = figures.need(path_of(level, AttributeId::kLatency));
+  if (is_of_sm(level) || access.transactions) return single;
+  const auto fetch = figures.known(path_of(first_level(gpu.vendor), AttributeId::kFetchGranularity));
+  if (fetch && bytes_of(figures, gpu, access, level, lanes) <= *fetch) return single;
+  const auto warps = figures.known_detail(path_of(level, AttributeId::kLoadedLatency), "unloaded_cycles");
+  return std::max(single, warps.value_or(single));
+}
+
 // From the first cache to the level that serves; the level alone where it lies on another way.
 std::vector<ElementId> way_to(Vendor vendor, ElementId level, bool is_store) {
   std::vector<ElementId> way;
@@ -179,7 +191,7 @@ std::vector<MemoryPeriods> periods_of(Figures& figures, const Gpu& gpu, const Ke
     periods.departure_cycles = bytes / bytes_per_clock(figures, gpu, access, level, placement.active_sms);
     // No warp waits for its stores, only for room to put them.
     periods.latency_cycles =
-        access.is_store ? periods.departure_cycles : figures.need(path_of(level, AttributeId::kLatency));
+        access.is_store ? periods.departure_cycles : load_latency(figures, gpu, access, level, placement.lanes);
     periods.level = to_string(level);
     memory.push_back(periods);
   }

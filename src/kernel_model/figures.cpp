@@ -72,11 +72,17 @@ double Figures::need(const std::string& path) {
   return 1;
 }
 
+std::optional<double> Figures::known_detail(const std::string& path, std::string_view detail) {
+  const std::optional<Attribute> attribute = report::value_at(topology_, path);
+  if (!attribute || !attribute->available()) return std::nullopt;
+  static_cast<void>(known(path));  // for its doubts
+  return positive(report::detail_of(&*attribute, detail));
+}
+
 double Figures::need_detail(const std::string& path, std::string_view detail) {
   const std::optional<Attribute> attribute = report::value_at(topology_, path);
   if (!attribute || !attribute->available()) return need(path);
-  static_cast<void>(known(path));  // for its doubts
-  if (const auto number = positive(report::detail_of(&*attribute, detail))) return *number;
+  if (const auto number = known_detail(path, detail)) return *number;
   lack(path, fmt::format("without its {}", detail));
   add_once(to_measure_, report::element_to_measure(path));
   return 1;

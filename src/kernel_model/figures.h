@@ -19,6 +19,7 @@ class Figures {
   // The figure of that name among the details of a value.
   [[nodiscard]] double need_detail(const std::string& path, std::string_view detail);
   [[nodiscard]] std::optional<double> known(const std::string& path);
+  [[nodiscard]] std::optional<double> known_detail(const std::string& path, std::string_view detail);
 
   // Throws FormatError that names all that was needed and is not there, and what measures it.
   void require_all() const;

@@ -87,6 +87,7 @@ def check_end(gputopo) -> None:
     report = gputopo.discover("cuda:0", full=True, cancelled=lambda: time.monotonic() > begin + 1)
     spent = time.monotonic() - begin
     expect(not report.complete and spent < 6, f"cancelled after 1 s, it ends after {spent:.1f} s")
+    report = gputopo.discover("cuda:0", only=["l2.size"])
     child = os.fork()
     if child == 0:
         os._exit(0 if status_of(gputopo, device="cuda:0", only=["l2.latency"]) == "forked" and report["l2.size"] else 1)

@@ -2,9 +2,10 @@
 """model.py GPUTOPO RUN_PROGRAMS [--device DEVICE] [--report REPORT]: predictions of `gputopo model` beside what programs take.
 
 RUN_PROGRAMS is what the target of that name builds. Discovers the device (cuda:0) or takes a REPORT of it, describes
-programs as kernels, predicts their times and runs them: copies and reads of device memory, chases of one thread, chains
-of fused multiply-adds by 4, 16 and 32 warps of each SM. Prints a line for each. Each is bound by one thing: a prediction
-may be 15% off. Exit code 0: all of them hold, or there is no GPU here; 1: some do not.
+programs as kernels, predicts their times and runs them: copies and reads of device memory, tiles that L1 gives and L2
+takes, chases of one thread, chains of fused multiply-adds by 4, 16 and 32 warps of each SM. Prints a line for each. Each
+is bound by one thing: a prediction may be 15% off. Exit code 0: all of them hold, or there is no GPU here; 1: some do
+not.
 
 `--device sim:h200` tries the test itself: the simulator's streams know bandwidths and no latency, so that few warps copy
 as fast as many.
@@ -50,6 +51,18 @@ def stream(sms, op, blocks_per_sm, threads, in_flight, repeats):
     return f"{op}, {blocks_per_sm} x {threads} threads", program, kernel
 
 
+def tile(sms, threads, repeats):
+    """Each block reads its own tile again and again, from L1, and stores it behind: the levels of a stencil."""
+    size = 32 << 10
+    program = (f"stream op=copy space=global bytes={size} per_block=1 blocks_per_sm=1 threads={threads} vector=16 "
+               f"in_flight=4 repeats={repeats} carve_out=0")
+    count = size * repeats / (threads * 16)
+    kernel = {"grid_blocks": sms, "block_threads": threads,
+              "memory": [{"level": "l1", "count": count, "bytes": 16, "in_flight": 2},
+                         {"level": "l2", "access": "store", "count": count, "bytes": 16, "in_flight": 2}]}
+    return "stencil's levels, 1 x 1024 threads", program, kernel
+
+
 def chase(level, space, size, loads):
     """One thread, a load after another; all of the array was loaded once before, for caches and translations."""
     stride = 128
@@ -72,6 +85,7 @@ def cases(report):
         stream(sms, "read", 2, 1024, 4, 2),
         stream(sms, "copy", 2, 1024, 4, 2),
         stream(sms, "copy", 1, 64, 1, 1),  # too few loads under way to fill the bandwidth
+        tile(sms, 1024, 64),
         chase("l1", "global", 16 << 10, 4096),
         chase("l2", "global_bypass_l1", 4 * MIB, 4096),
         chase("shared", "shared", 16 << 10, 4096),
@@ -113,14 +127,14 @@ def main():
             subprocess.run([options.gputopo, "--device", options.device, "--quiet", "--only", ELEMENTS, "--json", str(report)],
                            stdout=subprocess.DEVNULL, check=True)
         bad = 0
-        print(f"{'program':28} {'predicted':>12} {'measured':>12} {'error':>7}  bound")
+        print(f"{'program':34} {'predicted':>12} {'measured':>12} {'error':>7}  bound")
         for name, program, kernel in cases(json.loads(report.read_text())):
             prediction = predict(options, report, kernel)
             predicted, measured = prediction["predicted_seconds"], measure(options, program)
             error = predicted / measured - 1
             bad += abs(error) > TOLERANCE
             mark = "" if abs(error) <= TOLERANCE else "  BAD"
-            print(f"{name:28} {predicted * 1e6:9.2f} us {measured * 1e6:9.2f} us {error:+7.1%}  "
+            print(f"{name:34} {predicted * 1e6:9.2f} us {measured * 1e6:9.2f} us {error:+7.1%}  "
                   f"{prediction['bounds'][0]['name']}{mark}", flush=True)
     return 1 if bad else 0
 

@@ -59,6 +59,16 @@ TEST(Prediction, OfAPointerChaseIsTheLatency) {
   }
 }
 
+// Warps that load 512 B each: the slowest of the fetches counts, which is what one warp waited for under load.
+TEST(Prediction, OfFewWarpsIsTheSlowestFetch) {
+  Kernel kernel = kernel_of(132, 64);
+  kernel.memory = {{ElementId::kDevice, false, 1000, 16, 1, {}}};
+  EXPECT_NEAR(predict(test::model_report(), kernel).model.mem_l, 793.7, 0.1);
+  Topology without = test::model_report();
+  attribute_of(without, "device", "loaded_latency").details.clear();
+  EXPECT_NEAR(predict(without, kernel).model.mem_l, 683.71, 0.1);
+}
+
 // A chain of fused multiply-adds that take 4 cycles each: with 4, 16 and 64 warps on an SM.
 TEST(Prediction, OfChainsOfOperationsIsLatencyAndThenIssue) {
   const auto seconds = [](std::uint32_t threads, std::uint64_t blocks) {

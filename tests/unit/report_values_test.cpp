@@ -13,7 +13,7 @@ namespace {
 using ::testing::HasSubstr;
 using ::testing::Not;
 
-Topology saved(const char* name) {
+Topology saved_report(const char* name) {
   return read_json(read_file(std::string(GPUTOPO_SOURCE_DIR "/tests/reports/") + name + ".json"));
 }
 
@@ -28,7 +28,7 @@ Attribute measured_value(double value, std::string unit, double low, double high
 }
 
 TEST(Values, TheFarPartStandsBesideTheNearOne) {
-  const Topology topology = saved("h200");
+  const Topology topology = saved_report("h200");
   EXPECT_THAT(to_terminal(topology, {.width = 80, .height = 40}), HasSubstr(" 281/453 "));
   EXPECT_THAT(to_terminal(topology, {.width = 80, .height = 40}), HasSubstr("near/far"));
   EXPECT_THAT(to_html(topology), HasSubstr(">281.2, far 452.7<"));
@@ -40,7 +40,7 @@ TEST(Values, TheFarPartStandsBesideTheNearOne) {
 
 // Of memory the value is of all lines, whatever the distance.
 TEST(Values, AMeanOfBothPartsIsNoNearPart) {
-  const Attribute* latency = saved("h200").find_attribute("device", "latency");
+  const Attribute* latency = saved_report("h200").find_attribute("device", "latency");
   ASSERT_NE(latency->find_detail("far_cycles"), nullptr);
   EXPECT_EQ(report::latency_text(*latency), "683.7 cycles");
 }
