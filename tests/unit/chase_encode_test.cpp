@@ -30,6 +30,8 @@ class EncodedChases {
       place.programs.push_back({.textures = std::vector<std::uint64_t>(programs_[i].arrays.size()),
                                 .wanted_sms = std::vector<std::uint32_t>(plans_[i].layout.slots(), kAnySm)});
     }
+    std::vector<ChasePlan*> waiting = batch_;
+    static_cast<void>(take_batch(waiting, 132));  // where their constants lie
     layout_ = lay_out(batch_);
     ChainOrders orders;
     ChaseTables tables = stage_tables(batch_, orders);
@@ -255,6 +257,19 @@ TEST(ChaseEncoding, ProgramsWithEqualConstantsShareTheFirstImage) {
       {walk_over({{.bytes = 1024, .stride_bytes = 64}}), walk_over({constants}), walk_over({constants})});
   EXPECT_EQ(chases.batch().constants, chases.data(1));
   EXPECT_EQ(chases.steps(1)[0].start, chases.steps(2)[0].start);
+}
+
+TEST(ChaseEncoding, ConstantsOfSeveralProgramsLieInOneImage) {
+  const auto over = [](std::uint64_t bytes) {
+    return walk_over({{.space = Space::kConstant, .bytes = bytes, .stride_bytes = 64}});
+  };
+  const EncodedChases chases({over(1024), over(2048)});
+  const std::vector<FillTask> fills = chases.fills();
+  EXPECT_EQ(fills[0].address, *chases.batch().constants);
+  EXPECT_EQ(fills[1].address, *chases.batch().constants + 8192);
+  EXPECT_EQ(fills[1].link_base, 8192u);
+  EXPECT_EQ(chases.steps(0)[0].start, 0u);
+  EXPECT_EQ(chases.steps(1)[0].start, 8192u);
 }
 
 TEST(ChaseEncoding, NamedSmsHaveATaskEach) {

@@ -145,6 +145,7 @@ class ChaseBatches : public ::testing::Test {
   ChasePlan& wait(std::uint64_t bytes = 4096, std::vector<ChaseArray> constants = {}) {
     ChasePlan& plan = plans_.emplace_back();
     plan.layout.data_bytes = bytes;
+    for (const ChaseArray& array : constants) plan.layout.constant_bytes += array.bytes;
     plan.layout.constants = std::move(constants);
     plan.layout.record_bytes = 128;
     return plan;
@@ -204,16 +205,31 @@ TEST_F(ChaseBatches, AreOfOneCarveOut) {
   EXPECT_THAT(waiting(), ElementsAre(1));
 }
 
-TEST_F(ChaseBatches, ShareConstantsOrHaveNone) {
-  const std::vector<ChaseArray> some = {chase_array_in(Space::kConstant, 1024)};
+TEST_F(ChaseBatches, ShareConstants) {
+  const std::vector<ChaseArray> some = {chase_array_in(Space::kConstant, 40'000)};
   const std::vector<ChaseArray> others = {chase_array_in(Space::kConstant, 2048)};
   wait();
   wait(4096, some);
   wait(4096, others);
   wait(4096, some);
   wait();
-  EXPECT_THAT(take(), ElementsAre(0, 1, 3, 4));
+  EXPECT_THAT(take(), ElementsAre(0, 1, 3, 4)) << "large ones have the bank to themselves";
   EXPECT_THAT(take(), ElementsAre(2));
+}
+
+TEST_F(ChaseBatches, LetSmallConstantsLieInOneBank) {
+  const auto small = [](std::uint64_t bytes) { return std::vector{chase_array_in(Space::kConstant, bytes)}; };
+  const ChasePlan& first = wait(4096, small(2048));
+  const ChasePlan& second = wait(4096, small(8192));
+  wait(4096, small(8200));
+  const ChasePlan& same = wait(4096, small(2048));
+  for (std::uint64_t i = 1; i <= 7; ++i) wait(4096, small(16 * i));
+  EXPECT_THAT(take(), ElementsAre(0, 1, 3, 4, 5, 6, 7, 8, 9)) << "eight in 64 KiB";
+  EXPECT_EQ(first.constant_place, 0u);
+  EXPECT_EQ(second.constant_place, 8192u);
+  EXPECT_EQ(same.constant_place, 0u);
+  EXPECT_THAT(take(), ElementsAre(2));
+  EXPECT_THAT(take(), ElementsAre(10));
 }
 
 TEST_F(ChaseBatches, HoldAGibibyteOrOneProgram) {

@@ -46,16 +46,26 @@ struct ProgramCoder {
   const ChaseProgram& program;
   const ChaseLayout& layout;
   const ChasePlace& place;
-  Address data;     // of the program
-  Address records;  // of the program
+  Address data;                  // of the program
+  Address bank;                  // the image of the constants of the launch; 0: none has any
+  std::uint64_t constant_place;  // of the program's in it
+  Address records;               // of the program
+
+  [[nodiscard]] bool is_constant(std::size_t index) const { return program.arrays[index].space == Space::kConstant; }
+
+  // Where the array, or the image of it, is filled in.
+  [[nodiscard]] Address address_of(std::size_t index) const {
+    if (is_constant(index)) return bank + constant_place + layout.arrays[index].space_offset;
+    return data + layout.arrays[index].data_offset;
+  }
 
   // What a link to the start of an array is, in bytes.
   [[nodiscard]] std::uint64_t link_base(std::size_t index) const {
     switch (form_of(program.arrays[index].space)) {
       case LinkForm::kPointer:
-        return data + layout.arrays[index].data_offset;
+        return address_of(index);
       case LinkForm::kOffset:
-        return layout.arrays[index].space_offset;
+        return (is_constant(index) ? constant_place : 0) + layout.arrays[index].space_offset;
       case LinkForm::kTexel:
         break;
     }
@@ -64,7 +74,7 @@ struct ProgramCoder {
 
   [[nodiscard]] FillTask fill(std::size_t index, const ChaseTables& tables, Address staged) const {
     const ChaseArray& array = program.arrays[index];
-    FillTask task{.address = data + layout.arrays[index].data_offset,
+    FillTask task{.address = address_of(index),
                   .link_base = link_base(index),
                   .stride_bytes = array.stride_bytes,
                   .skew_bytes = array.skew_bytes,
@@ -193,11 +203,22 @@ EncodedBatch encode(const std::vector<ChasePlan*>& batch, const BatchLayout& lay
   const Address staged = place.base + layout.staged;
   std::vector<FillTask> fills;
   std::vector<ChaseTask> tasks;
+  const auto with_constants =
+      std::ranges::find_if(batch, [](const ChasePlan* p) { return !p->layout.constants.empty(); });
+  if (with_constants != batch.end()) {
+    const Address data = place.base + layout.data[static_cast<std::size_t>(with_constants - batch.begin())];
+    encoded.constants = data + (*with_constants)->layout.constant_offset;
+  }
   for (std::size_t p = 0; p < batch.size(); ++p) {
     const ChasePlan& plan = *batch[p];
     const ChaseProgram& program = *plan.program;
-    const ProgramCoder coder{program, plan.layout, place.programs[p], place.base + layout.data[p],
-                             place.base + layout.records[p]};
+    const ProgramCoder coder{.program = program,
+                             .layout = plan.layout,
+                             .place = place.programs[p],
+                             .data = place.base + layout.data[p],
+                             .bank = encoded.constants.value_or(0),
+                             .constant_place = plan.constant_place,
+                             .records = place.base + layout.records[p]};
     for (std::size_t i = 0; i < program.arrays.size(); ++i) {
       if (program.arrays[i].alias_of) continue;
       const FillTask& fill = fills.emplace_back(coder.fill(i, tables, staged));
@@ -207,9 +228,6 @@ EncodedBatch encode(const std::vector<ChasePlan*>& batch, const BatchLayout& lay
     for (std::uint32_t slot = 0; slot < plan.layout.slots(); ++slot) {
       tasks.push_back(coder.task(slot, steps, place.patience_cycles));
       if (tasks.back().wanted_sm != kAnySm) encoded.wanted_sms.insert(tasks.back().wanted_sm);
-    }
-    if (!plan.layout.constants.empty() && !encoded.constants) {
-      encoded.constants = coder.data + plan.layout.constant_offset;
     }
     encoded.shared_bytes = std::max(encoded.shared_bytes, plan.layout.shared_bytes);
     encoded.threads = std::max(encoded.threads, plan.layout.threads);

@@ -74,6 +74,7 @@ void place_arrays(const ChaseProgram& program, ChaseLayout& layout) {
     throw NotSupportedError(fmt::format("the constant arrays need {} bytes, each rounded up to {}; there are {}",
                                         constant_bytes, kConstantAlignment, kConstantBankBytes));
   }
+  layout.constant_bytes = constant_bytes;
   layout.constant_offset = round_up(layout.data_bytes, kArrayAlignment);
   layout.shared_image_offset =
       round_up(layout.constant_offset + (layout.constants.empty() ? 0 : kConstantBankBytes), kArrayAlignment);
@@ -108,6 +109,39 @@ void place_records(const ChaseProgram& program, std::uint32_t warp_size, ChaseLa
   layout.shared_bytes = layout.shared_image_place + layout.shared_image_bytes;
 }
 
+// The constants of the programs of a launch.
+class ConstantBank {
+ public:
+  // False where there is no room for those of this program.
+  bool take(ChasePlan& plan) {
+    if (plan.layout.constants.empty()) return true;
+    const auto same = std::ranges::find_if(
+        held_, [&](const ChasePlan* other) { return other->layout.constants == plan.layout.constants; });
+    if (same != held_.end()) {
+      plan.constant_place = (*same)->constant_place;
+      return true;
+    }
+    // Small ones lie where the whole of any constant L1 begins, so that the sets are those that they have alone. Large
+    // ones are alone: an L1.5 may be that of several SMs.
+    constexpr std::uint64_t kSmallBytes = 8 * 1024;
+    const std::uint64_t place = round_up(end_, kSmallBytes);
+    const std::uint64_t end = place + plan.layout.constant_bytes;
+    if (!held_.empty() && (!is_small_ || end > kConstantBankBytes || plan.layout.constant_bytes > kSmallBytes)) {
+      return false;
+    }
+    plan.constant_place = place;
+    is_small_ = plan.layout.constant_bytes <= kSmallBytes;
+    end_ = end;
+    held_.push_back(&plan);
+    return true;
+  }
+
+ private:
+  std::vector<const ChasePlan*> held_;  // each with constants that no other has
+  std::uint64_t end_ = 0;
+  bool is_small_ = true;
+};
+
 }  // namespace
 
 ChaseLayout lay_out(const ChaseProgram& program, std::uint32_t warp_size) {
@@ -137,23 +171,20 @@ std::uint64_t step_record_bytes(const ChaseProgram& program, const ChaseStep& st
 
 std::vector<ChasePlan*> take_batch(std::vector<ChasePlan*>& waiting, std::uint32_t sm_count) {
   const ChasePlan& first = *waiting.front();
-  const std::vector<ChaseArray>* constants = &first.layout.constants;
-  std::uint64_t bytes = first.layout.data_bytes;
-  std::vector<ChasePlan*> batch = {waiting.front()};
+  std::uint64_t bytes = 0;
+  ConstantBank bank;
+  std::vector<ChasePlan*> batch;
   std::vector<ChasePlan*> rest;
-  for (auto it = waiting.begin() + 1; it != waiting.end(); ++it) {
-    const ChasePlan& plan = **it;
-    const std::vector<ChaseArray>& own = plan.layout.constants;
-    const bool constants_fit = own.empty() || constants->empty() || own == *constants;
-    const bool fits = !first.alone && !plan.alone && batch.size() < sm_count && constants_fit &&
-                      plan.carve_out_bytes == first.carve_out_bytes && bytes + plan.layout.data_bytes <= kMaxBatchBytes;
-    if (!fits) {
-      rest.push_back(*it);
+  for (ChasePlan* plan : waiting) {
+    const bool fits = batch.empty() || (!first.alone && !plan->alone && batch.size() < sm_count &&
+                                        plan->carve_out_bytes == first.carve_out_bytes &&
+                                        bytes + plan->layout.data_bytes <= kMaxBatchBytes);
+    if (!fits || !bank.take(*plan)) {
+      rest.push_back(plan);
       continue;
     }
-    if (constants->empty()) constants = &own;
-    bytes += plan.layout.data_bytes;
-    batch.push_back(*it);
+    bytes += plan->layout.data_bytes;
+    batch.push_back(plan);
   }
   waiting = std::move(rest);
   return batch;

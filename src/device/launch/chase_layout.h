@@ -25,7 +25,8 @@ struct ChaseLayout {
     std::uint64_t space_offset = 0;  // from the start of constant or shared memory
   };
   std::vector<Array> arrays;          // an alias lies where what it is an alias of does
-  std::vector<ChaseArray> constants;  // all constant arrays: programs with equal ones may run in one launch
+  std::vector<ChaseArray> constants;  // all constant arrays: programs with equal ones share them in a launch
+  std::uint64_t constant_bytes = 0;   // that they take of the bank
   std::uint64_t data_bytes = 0;
   std::uint64_t constant_offset = 0;  // of the image of the constant bank in the data
   std::uint64_t shared_image_offset = 0;
@@ -56,11 +57,12 @@ struct ChasePlan {
   ProgramResult* result = nullptr;
   ChaseLayout layout;
   std::uint64_t carve_out_bytes = 0;
-  bool alone = false;  // no other program may run meanwhile
+  bool alone = false;                // no other program may run meanwhile
+  std::uint64_t constant_place = 0;  // of its constants in the bank of the launch
 };
 
 // Takes the first program from `waiting` and those of the others that can run beside it, each on an SM of its own: of
-// the same carve-out and constants, at most `sm_count`.
+// the same carve-out, and with constants that are the same or have room in one bank; at most `sm_count`.
 [[nodiscard]] std::vector<ChasePlan*> take_batch(std::vector<ChasePlan*>& waiting, std::uint32_t sm_count);
 
 // Where the parts of a batch lie, from where its memory begins: the programs' data, their records, then what the host
