@@ -7,6 +7,7 @@
 
 #include "gputopo/catalogue.h"
 #include "report/hierarchy.h"
+#include "report/one_cache.h"
 
 namespace gputopo::report {
 namespace {
@@ -47,33 +48,6 @@ std::string sharers_of(const MemoryElement& element, const std::string& unit_nam
 std::optional<double> number_of(const MemoryElement& element, AttributeId attribute) {
   const Attribute* found = find(element.attributes, attribute);
   return found == nullptr ? std::nullopt : found->number();
-}
-
-// Whether the intervals of their sizes meet.
-bool are_of_one_size(const MemoryElement& a, const MemoryElement& b) {
-  const Attribute* one = find(a.attributes, AttributeId::kSize);
-  const Attribute* other = find(b.attributes, AttributeId::kSize);
-  return one != nullptr && other != nullptr && one->low && one->high && other->low && other->high &&
-         *one->low <= *other->high && *other->low <= *one->high;
-}
-
-// Of a cache of code that holds constants, too, the measurement does not tell which of the levels of constants it is:
-// the one of its size.
-constexpr std::string_view kConstants = "constants";
-
-std::vector<std::string> partners_of(const Topology& topology, const MemoryElement& element) {
-  const Attribute* shared = find(element.attributes, AttributeId::kSharedWith);
-  const auto* names = shared == nullptr ? nullptr : std::get_if<std::vector<std::string>>(&shared->value);
-  if (names == nullptr) return {};
-  std::vector<std::string> partners = *names;
-  if (std::find(partners.begin(), partners.end(), kConstants) != partners.end()) {
-    for (const MemoryElement& other : topology.memory) {
-      const ElementInfo* info = find_element(other.id);
-      const bool holds_constants = info != nullptr && info->space == Space::kConstant;
-      if (holds_constants && are_of_one_size(element, other)) partners.push_back(other.id);
-    }
-  }
-  return partners;
 }
 
 // The memory that one of these elements is already drawn as.

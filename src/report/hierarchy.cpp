@@ -5,7 +5,9 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
 
+#include "report/one_cache.h"
 #include "report/unit_map.h"
 #include "report/units.h"
 
@@ -110,30 +112,31 @@ std::string as_ratio(const CellContext& cell) {
   return at == std::string::npos ? text : text.substr(0, at) + "/" + text.substr(at + kPer.size());
 }
 
+// Names of what is the same cache; those of a cache without an answer of its own are those that name it.
+std::string as_shared_with(const CellContext& cell) {
+  const std::vector<std::string> partners = partners_of(cell.topology, cell.element);
+  if (!partners.empty()) return fmt::format("{}", fmt::join(partners, ", "));
+  return cell.attribute.available() ? value_text(cell.attribute) : "";
+}
+
 // The elements that are one cache get one letter, in the order of the report.
 std::string as_group_letter(const CellContext& cell) {
-  const auto* own = std::get_if<std::vector<std::string>>(&cell.attribute.value);
-  if (own == nullptr) return value_text(cell.attribute);
-  if (own->empty()) return "-";
-  // Letters tell which rows belong together: what has no row is named.
-  if (std::none_of(own->begin(), own->end(), [&](const std::string& id) { return cell.topology.find_memory(id); })) {
-    return value_text(cell.attribute);
-  }
-  // Of more there are no letters, and nobody follows them through so many rows.
+  const auto has_row = [&](const std::string& id) { return cell.topology.find_memory(id) != nullptr; };
+  const std::vector<std::string> own = partners_of(cell.topology, cell.element);
+  if (own.empty()) return cell.attribute.available() ? "-" : "";
+  // Letters tell which rows belong together: what has no row is named. Of many rows there are no letters, and nobody
+  // follows them through so many.
   constexpr std::size_t kMostRows = 64;
-  if (cell.topology.memory.size() > kMostRows) return value_text(cell.attribute);
+  if (std::ranges::none_of(own, has_row) || cell.topology.memory.size() > kMostRows) return as_shared_with(cell);
   char next = 'A';
-  std::vector<std::pair<std::string, char>> letters;
+  std::map<std::string, char> letters;
   for (const MemoryElement& element : cell.topology.memory) {
-    const Attribute* shared = find(element.attributes, AttributeId::kSharedWith);
-    const auto* partners = shared == nullptr ? nullptr : std::get_if<std::vector<std::string>>(&shared->value);
-    if (partners == nullptr || partners->empty()) continue;
-    const auto known = std::find_if(letters.begin(), letters.end(), [&](const auto& entry) {
-      return std::find(partners->begin(), partners->end(), entry.first) != partners->end();
-    });
-    if (known == letters.end() && next > 'Z') return value_text(cell.attribute);
-    const char letter = known == letters.end() ? next++ : known->second;
-    letters.emplace_back(element.id, letter);
+    const std::vector<std::string> partners = partners_of(cell.topology, element);
+    const auto known = std::ranges::find_if(partners, [&](const std::string& id) { return letters.contains(id); });
+    if (std::ranges::none_of(partners, has_row)) continue;
+    if (known == partners.end() && next > 'Z') return as_shared_with(cell);
+    const char letter = known == partners.end() ? next++ : letters.at(*known);
+    letters.emplace(element.id, letter);
     if (element.id == cell.element.id) return std::string(1, letter);
   }
   return "?";
@@ -198,6 +201,28 @@ bool has_none(const Topology& topology, ElementKind kind) {
   return false;
 }
 
+// "4.8 TB/s (91%) ~"
+std::string brief_phrase(const CellContext& cell) {
+  const std::string part = as_part_of_peak(cell);
+  const std::string sign = marks(cell.attribute);
+  return fmt::format("{}{}{}{}", is_lower_bound(cell.attribute) ? "at least " : "",
+                     brief_value(cell.attribute.value, cell.attribute.unit),
+                     part.empty() ? "" : fmt::format(" ({})", part), sign.empty() ? "" : " " + sign);
+}
+
+void add_details(const Topology& topology, std::string_view id, const Attribute& attribute,
+                 std::vector<std::string>& phrases) {
+  const bool has_row_of_parts = far_latency(attribute).has_value();  // near and far stand in the row
+  for (const DetailPhrase& phrase : detail_phrases()) {
+    if (id != to_string(phrase.attribute) || (phrase.needs && has_none(topology, *phrase.needs))) continue;
+    if (has_row_of_parts && (phrase.detail == "near_cycles" || phrase.detail == "far_cycles")) continue;
+    if (const Value* value = attribute.find_detail(phrase.detail)) {
+      phrases.push_back(
+          fmt::format(fmt::runtime(phrase.pattern), brief_value(*value, detail_name(phrase.detail).unit)));
+    }
+  }
+}
+
 }  // namespace
 
 std::string device_title(const Topology& topology) {
@@ -238,7 +263,8 @@ std::vector<std::string> device_facts(const Topology& topology) {
       {AttributeId::kComputeCapability, "compute capability {}"},
       {AttributeId::kSmCount, "{} {unit}s"},
       {AttributeId::kCoresPerSm, "{} cores per {unit}"},
-      {AttributeId::kSmClockMax, "{}"},
+      {AttributeId::kSmClockMax, "{} at most"},
+      {AttributeId::kSmClock, "{} while measured"},
       {AttributeId::kMemoryBandwidthTheoretical, "memory {} in theory"},
       {AttributeId::kDriverVersion, "driver {}"},
   };
@@ -361,10 +387,15 @@ const std::vector<HierarchyColumn>& hierarchy_columns() {
       {.heading = "\nshared with",
        .attribute = kSharedWith,
        .align = Align::kLeft,
-       .format = in_own_unit,
-       .brief = as_group_letter},
+       .format = as_shared_with,
+       .brief = as_group_letter,
+       .by_others = true},
   };
   return kColumns;
+}
+
+bool has_cell(const HierarchyColumn& column, const CellContext& cell) {
+  return cell.attribute.available() || (column.by_others && !column.format(cell).empty());
 }
 
 std::string heading_in(const Topology& topology, const HierarchyColumn& column) {
@@ -380,25 +411,11 @@ std::vector<std::string> further_phrases(const Topology& topology, const MemoryE
     // What ~ stands for: one side may be much wider than the other.
     const std::string interval = interval_is_wide(attribute) ? " " + interval_text(attribute) : "";
     if (attribute.available() && !is_shown) {
-      const std::string sign = marks(attribute);
-      const std::string part = as_part_of_peak({topology, element, attribute});
-      phrases.push_back(fmt::format("{} {}{}{}{}{}", readable(id), is_lower_bound(attribute) ? "at least " : "",
-                                    brief_value(attribute.value, attribute.unit),
-                                    part.empty() ? "" : fmt::format(" ({})", part), sign.empty() ? "" : " " + sign,
-                                    interval));
+      phrases.push_back(readable(id) + " " + brief_phrase({topology, element, attribute}) + interval);
     } else if (!interval.empty()) {
       phrases.push_back(readable(id) + interval);
     }
-    for (const DetailPhrase& phrase : detail_phrases()) {
-      const bool is_meant = id == to_string(phrase.attribute) && !(phrase.needs && has_none(topology, *phrase.needs));
-      // Near and far of a cache stand in its row.
-      const bool is_in_row = phrase.attribute == AttributeId::kLatency && far_latency(attribute) &&
-                             (phrase.detail == "near_cycles" || phrase.detail == "far_cycles");
-      const Value* value = is_meant && !is_in_row ? attribute.find_detail(phrase.detail) : nullptr;
-      if (value == nullptr) continue;
-      phrases.push_back(
-          fmt::format(fmt::runtime(phrase.pattern), brief_value(*value, detail_name(phrase.detail).unit)));
-    }
+    add_details(topology, id, attribute, phrases);
   }
   return phrases;
 }

@@ -53,9 +53,12 @@ struct HierarchyColumn {
   std::function<std::string(const CellContext&)> format;
   std::function<std::string(const CellContext&)> brief;  // for narrow tables; empty: the same
   int rank = 0;                                          // the highest go first where the width does not do; 0 stays
-  bool repeats = false;  // another column of the same attribute has its marks and its reason
+  bool by_others = false;  // an element without the attribute may have a cell, through what others say of it
+  bool repeats = false;    // another column of the same attribute has its marks and its reason
 };
 [[nodiscard]] const std::vector<HierarchyColumn>& hierarchy_columns();
+// Whether there is something to write: a value, or what others say.
+[[nodiscard]] bool has_cell(const HierarchyColumn& column, const CellContext& cell);
 [[nodiscard]] std::string heading_in(const Topology& topology, const HierarchyColumn& column);
 
 // Attributes that no column shows, and what one cell cannot hold of those that have one: "near 284 cycles". Phrases, in

@@ -80,9 +80,13 @@ std::string hierarchy_cell(const Topology& topology, const MemoryElement& elemen
                            const report::HierarchyColumn& column, const std::string& signs) {
   const Attribute* attribute = find(element.attributes, column.attribute);
   if (attribute == nullptr || attribute->reason == Reason::kNotSelected) return "";
-  if (attribute->reason == Reason::kNotApplicable) return column.repeats ? "" : "<span class=\"absent\">n/a</span>";
+  const bool is_said = report::has_cell(column, {topology, element, *attribute});
+  const bool is_silent = attribute->reason == Reason::kNotApplicable;
+  // What others say of it has no evidence here.
+  if (is_said && is_silent) return escaped(column.format({topology, element, *attribute}));
+  if (is_silent) return column.repeats ? "" : "<span class=\"absent\">n/a</span>";
   std::string text = column.repeats ? "" : "?";
-  if (attribute->available()) text = column.format({topology, element, *attribute});
+  if (is_said) text = column.format({topology, element, *attribute});
   std::string cell;
   if (!text.empty()) cell = value_link(*attribute, element.id, std::string(to_string(column.attribute)), text);
   if (!signs.empty()) cell += fmt::format(" <span class=\"marks\">{}</span>", escaped(signs));

@@ -66,11 +66,11 @@ std::string hierarchy_cell(const report::HierarchyColumn& column, const Topology
                            const MemoryElement& element, std::string& used) {
   const Attribute* attribute = find(element.attributes, column.attribute);
   if (attribute == nullptr || attribute->reason == Reason::kNotSelected) return "";
-  if (!attribute->available()) {
+  if (!report::has_cell(column, {topology, element, *attribute})) {
     if (column.repeats) return "";
     return attribute->reason == Reason::kNotApplicable ? "n/a" : "-";
   }
-  const std::string signs = column.repeats ? "" : report::marks(*attribute);
+  const std::string signs = column.repeats || !attribute->available() ? "" : report::marks(*attribute);
   used += signs;
   return plain(column.format({topology, element, *attribute}) + (signs.empty() ? "" : " " + signs));
 }

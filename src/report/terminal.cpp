@@ -128,8 +128,9 @@ Cell cell_of(const Topology& topology, const MemoryElement& element, const Hiera
              Footnotes& footnotes) {
   const Attribute* attribute = find(element.attributes, column.attribute);
   if (attribute == nullptr || attribute->reason == Reason::kNotSelected) return {};
-  if (attribute->reason == Reason::kNotApplicable) return {column.repeats ? "" : "n/a", Tone::kFaint};
-  if (!attribute->available()) {
+  const bool is_said = report::has_cell(column, {topology, element, *attribute});
+  if (!is_said && attribute->reason == Reason::kNotApplicable) return {column.repeats ? "" : "n/a", Tone::kFaint};
+  if (!is_said) {
     if (column.repeats) return {};
     const Attribute* fetch =
         column.attribute == AttributeId::kLineSize ? find(element.attributes, AttributeId::kFetchGranularity) : nullptr;
@@ -288,7 +289,7 @@ std::string table_text(const Topology& topology, const std::vector<const MemoryE
   }
   std::string legend = report::marks_legend(used_marks(elements));
   if (hierarchy.has_letters) legend += "; rows of one letter are one cache";
-  if (hierarchy.is_brief && std::ranges::any_of(memories, has_far_part)) legend += "; latency of near/far parts";
+  if (hierarchy.is_brief && std::ranges::any_of(memories, has_far_part)) legend += "; near/far part";
   return report::render(hierarchy.table, text_style) +
          report::paint(report::wrap("", legend, style.width), Tone::kFaint, style.colour);
 }

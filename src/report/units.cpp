@@ -50,6 +50,9 @@ std::string readable(std::string_view name) {
 
 std::string significant(double value, int digits) {
   if (!std::isfinite(value)) return fmt::format("{}", value);
+  // Halves go up as they do on paper: 284.45 is 284.5, though its binary form lies a little below the half.
+  constexpr double kBinaryError = 1e-14;
+  value += value * kBinaryError;
   const int magnitude = value == 0 ? 0 : static_cast<int>(std::floor(std::log10(std::abs(value))));
   std::string text = fmt::format("{:.{}f}", value, std::max(0, digits - 1 - magnitude));
   if (text.find('.') != std::string::npos) {

@@ -2,14 +2,20 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <map>
+#include <sstream>
+
 #include "gputopo/report.h"
 #include "report/chip.h"
+#include "report/one_cache.h"
+#include "report/units.h"
 #include "report/value_text.h"
 #include "support/sample_topology.h"
 
 namespace gputopo {
 namespace {
 
+using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::Not;
 
@@ -67,6 +73,44 @@ TEST(Values, WhatIsMarkedAsWideHasItsInterval) {
   EXPECT_THAT(text, HasSubstr("size (120 to 174.8 KiB)"));
   get_or_add(topology.memory[1].attributes, "size") = measured_value(128512, "B", 128000, 129000);
   EXPECT_THAT(to_terminal(topology, {.width = 100, .height = 100}), Not(HasSubstr("size (")));
+}
+
+// The cache of code says that constants share it; that of constants says nothing.
+TEST(Values, RowsOfOneCacheHaveOneLetterWhicheverSaysSo) {
+  const Topology topology = test::saved_report("h200");
+  std::istringstream lines(to_terminal(topology, {.width = 80, .height = 40}));
+  std::map<std::string, std::string> letters;
+  for (std::string line; std::getline(lines, line);)
+    letters.try_emplace(line.substr(0, line.find(' ')), line.substr(line.rfind(' ') + 1));
+  EXPECT_EQ(letters["l1"], letters["texture"]);
+  EXPECT_EQ(letters["constant_l15"], letters["icache_l2"]);
+  EXPECT_EQ(letters["constant_l15"].size(), 1U);
+  EXPECT_NE(letters["l1"], letters["constant_l15"]);
+  EXPECT_EQ(letters["constant_l1"], "-");
+  EXPECT_EQ(letters["cluster"], "n/a");
+  EXPECT_THAT(report::partners_of(topology, *topology.find_memory("constant_l15")), ElementsAre("icache_l2"));
+  EXPECT_THAT(report::partners_of(topology, *topology.find_memory("icache_l2")), ElementsAre("constant_l15"));
+}
+
+TEST(Values, WhatIsInferredIsNotExact) {
+  Attribute attribute = measured_value(8, "", 8, 8);
+  EXPECT_EQ(report::interval_text(attribute), "(exact)");
+  attribute.source = Source::kInferred;
+  EXPECT_EQ(report::interval_text(attribute), "");
+}
+
+// As JavaScript has it, too: web/test/browser.mjs.
+TEST(Values, HalvesAreRoundedUp) {
+  EXPECT_EQ(report::significant(284.45, 4), "284.5");
+  EXPECT_EQ(report::significant(1.005, 3), "1.01");
+  EXPECT_EQ(report::significant(-284.45, 4), "-284.5");
+  EXPECT_EQ(report::significant(284.44, 4), "284.4");
+  EXPECT_EQ(report::significant(0.1 + 0.2, 4), "0.3");
+}
+
+TEST(Values, BothClocksAreNamed) {
+  const std::string text = to_terminal(test::saved_report("h200"), {.width = 200});
+  EXPECT_THAT(text, HasSubstr("1980 MHz at most, 1980 MHz while measured"));
 }
 
 }  // namespace

@@ -1,6 +1,6 @@
 // Numbers with units, as src/report/units.cpp writes them.
 function significant(value, digits) {
-  return String(Number(value.toPrecision(digits)));
+  return String(Number((value * (1 + 1e-14)).toPrecision(digits)));  // halves go up, as on paper
 }
 
 function scaled(value, step, units) {

@@ -84,6 +84,11 @@ Attribute latency_patterns(Context& context, const ElementInfo& element) {
   patterns.emplace_back("l2_hit_tlb_hit", *l2.number());
   Patterns from_memory;
   add_tlb_misses(context, element, *l2.number(), patterns, from_memory);
+  // The others are measured as they are, so that no sum of these need be one of those.
+  std::vector<std::string> sums;
+  for (const auto& [name, value] : patterns) {
+    if (name.ends_with("_miss")) sums.push_back(name);
+  }
   patterns.emplace_back("memory_tlb_hit", *memory.number());
   patterns.insert(patterns.end(), from_memory.begin(), from_memory.end());
   if (const Value* cold = memory.find_detail("tlb_cold_cycles")) {
@@ -95,6 +100,7 @@ Attribute latency_patterns(Context& context, const ElementInfo& element) {
   attribute.conditions = conditions_of({&l2, &memory});
   std::erase_if(attribute.conditions, [](const auto& entry) { return entry.first == "tlb"; });  // each has its own
   for (std::size_t i = 0; i < patterns.size(); ++i) attribute.add_detail(patterns[i].first, cycles[i]);
+  if (!sums.empty()) attribute.add_detail("sums", sums);
   return attribute;
 }
 
