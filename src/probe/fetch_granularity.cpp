@@ -94,8 +94,11 @@ Attribute to_attribute(const Cache& cache, const Fetch& fetch, bool keep_samples
   Attribute attribute = measured_exactly(fetch.conditions, static_cast<std::int64_t>(fetch.bytes), "B", "cold_pass");
   attribute.add_detail("agreement", fetch.agreement);
   if (!keep_samples) return attribute;
-  SampleTable table = make_table("cold_pass", Plot::kLine,
-                                 {axis("offset_bytes", "offset", "B"), values("latency_cycles", "latency", "cycles")});
+  // Points: a line from each hit to the next miss would be a comb.
+  SampleTable table =
+      make_table("cold_pass", Plot::kPoints,
+                 {axis("offset_bytes", "offset", "B"), values("raw_latency_cycles", "raw latency", "cycles")});
+  table.timer_cycles = cache.survey->timer_cycles;
   const std::vector<std::uint32_t>& latencies = cache.survey->cold_passes.front();
   for (std::size_t i = 0; i < latencies.size(); ++i) {
     table.data[0].push_back(static_cast<double>(i * kMinimumStrideBytes));

@@ -112,6 +112,25 @@ void add_lines(const SampleTable& table, const Places& axes, const Places& serie
   }
 }
 
+// ---- Raw latencies ----
+
+constexpr std::string_view kRaw = "raw ";
+
+bool holds_timer(const SampleTable& table, const Column& column) {
+  return table.timer_cycles > 0 && column.unit == kCycles && column.quantity.starts_with(kRaw);
+}
+
+// What is drawn of a table: latencies as values have them, so that those of two reports may be compared.
+SampleTable without_timer(const SampleTable& table) {
+  SampleTable result = table;
+  for (std::size_t c = 0; c < result.columns.size(); ++c) {
+    if (!holds_timer(table, table.columns[c])) continue;
+    result.columns[c].quantity.erase(0, kRaw.size());
+    for (double& cycles : result.data[c]) cycles -= table.timer_cycles;
+  }
+  return result;
+}
+
 // ---- Charts ----
 
 // The chart of a table; nothing where the table lacks the columns that its plot needs.
@@ -123,7 +142,7 @@ std::optional<Chart> chart_of_table(const std::string& title, const SampleTable&
       values.empty()) {
     return std::nullopt;
   }
-  Chart chart{.title = title, .table = table.name, .plot = table.plot, .timer_cycles = table.timer_cycles};
+  Chart chart{.title = title, .table = table.name, .plot = table.plot};
   chart.x = axis_of(table, {axes[0]});
   switch (table.plot) {
     case Plot::kBars:
@@ -162,9 +181,7 @@ struct Extent {
 
 Extent extent_of(const Attribute& attribute, const Chart& chart) {
   Extent extent;
-  const auto add = [&](Range& range, const std::string& name) {
-    if (const std::vector<double>* column = find_column(attribute, chart, name)) range.add(*column);
-  };
+  const auto add = [&](Range& range, const std::string& name) { range.add(drawn_column(attribute, chart, name)); };
   add(extent.x, chart.x.column);
   if (chart.series.empty()) add(extent.y, chart.y.column);
   for (const Series& series : chart.series) add(extent.y, series.column);
@@ -180,11 +197,6 @@ void add_mark(Chart& chart, ChartMark mark, const std::string& unit, const Exten
   if (unit.empty() || chart.plot == Plot::kMap) return;
   mark.across = chart.plot != Plot::kBars && chart.y.unit == unit;
   if (!mark.across && chart.x.unit != unit) return;
-  // Raw latencies hold the timer's cost too; values and details do not.
-  const double offset = unit == kCycles ? chart.timer_cycles : 0;
-  mark.value += offset;
-  if (mark.low) *mark.low += offset;
-  if (mark.high) *mark.high += offset;
   if (!(mark.across ? is_in(extent.y, mark.value, kNearBy) : is_in(extent.x, mark.value, 1))) return;
   // Marks at one place are one mark with several names.
   constexpr double kSamePart = 0.002;
@@ -236,8 +248,12 @@ std::string last_part(const std::string& name) { return name.substr(name.rfind('
 std::vector<Chart> charts_of(const std::string& title, const std::string& name, const Attribute& attribute) {
   std::vector<Chart> charts;
   for (const SampleTable& table : attribute.samples) {
-    std::optional<Chart> chart = chart_of_table(title, table);
+    std::optional<Chart> chart = chart_of_table(title, without_timer(table));
     if (!chart) continue;
+    for (const Column& column : table.columns) {
+      if (holds_timer(table, column)) chart->timed_columns.push_back(column.name);
+    }
+    if (!chart->timed_columns.empty()) chart->timer_cycles = table.timer_cycles;
     add_marks(*chart, table, name, attribute);
     charts.push_back(*std::move(chart));
   }
@@ -258,6 +274,16 @@ const std::vector<double>* find_column(const Attribute& attribute, const Chart& 
     }
   }
   return nullptr;
+}
+
+std::vector<double> drawn_column(const Attribute& attribute, const Chart& chart, std::string_view column) {
+  const std::vector<double>* raw = find_column(attribute, chart, column);
+  if (raw == nullptr) return {};
+  std::vector<double> drawn = *raw;
+  if (std::ranges::find(chart.timed_columns, column) != chart.timed_columns.end()) {
+    for (double& cycles : drawn) cycles -= chart.timer_cycles;
+  }
+  return drawn;
 }
 
 }  // namespace gputopo::report

@@ -12,7 +12,7 @@
 
 namespace gputopo::report {
 
-// The unit of raw latencies and of what timing adds to them.
+// The unit of latencies and of what timing adds to them.
 inline constexpr const char* kCycles = "cycles";
 
 struct Axis {
@@ -44,12 +44,13 @@ struct Chart {
   std::string table;  // name of the SampleTable
   Plot plot = Plot::kLine;
   Axis x;
-  Axis y;                           // of Plot::kBars: the counts
-  Axis weight;                      // of Plot::kDensity: the counts; of Plot::kMap: the values
-  std::vector<Series> series;       // but of Plot::kDensity and Plot::kMap
-  double timer_cycles = 0;          // that raw latencies hold and the value does not
-  std::size_t series_left_out = 0;  // of a table with more combinations than can be told apart
-  std::vector<ChartMark> marks;     // within the samples, or so near that the axis is extended to them
+  Axis y;                                  // of Plot::kBars: the counts
+  Axis weight;                             // of Plot::kDensity: the counts; of Plot::kMap: the values
+  std::vector<Series> series;              // but of Plot::kDensity and Plot::kMap
+  double timer_cycles = 0;                 // what is taken off the columns of raw latencies, as the value has it
+  std::vector<std::string> timed_columns;  // these columns
+  std::size_t series_left_out = 0;         // of a table with more combinations than can be told apart
+  std::vector<ChartMark> marks;            // within the samples, or so near that the axis is extended to them
 };
 
 // One for each table of samples that says what its plot is and has the columns for it. `name` is the attribute's, for
@@ -57,8 +58,10 @@ struct Chart {
 [[nodiscard]] std::vector<Chart> charts_of(const std::string& title, const std::string& name,
                                            const Attribute& attribute);
 
-// A column of the chart's table.
+// A column of the chart's table as it was measured.
 [[nodiscard]] const std::vector<double>* find_column(const Attribute& attribute, const Chart& chart,
                                                      std::string_view column);
+// The same as it is drawn, without the timer; empty where there is no such column.
+[[nodiscard]] std::vector<double> drawn_column(const Attribute& attribute, const Chart& chart, std::string_view column);
 
 }  // namespace gputopo::report

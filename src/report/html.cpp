@@ -231,6 +231,9 @@ std::string evidence_of(const Group& group, const std::string& id, const Attribu
   for (const std::string& flag : attribute.flags) {
     facts += fmt::format("<p class=\"flag\">Flagged by the consistency check: {}.</p>", escaped(readable(flag)));
   }
+  if (const std::string note = report::details_note(attribute); !note.empty()) {
+    facts += fmt::format("<p class=\"note\">Of the details, {}.</p>", escaped(note));
+  }
   return fmt::format(
       "<details class=\"evidence\" id=\"{}\"{}><summary><h3>{}</h3> <span class=\"value\">{}</span></summary>\n"
       "<div class=\"evidence-body\"><div class=\"facts-column\">{}\n{}{}</div>\n<div "

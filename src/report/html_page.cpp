@@ -28,6 +28,7 @@ Json chart_json(const PlacedChart& placed) {
   Json json{{"report", placed.report}, {"group", placed.group},  {"attribute", placed.attribute},
             {"title", chart.title},    {"table", chart.table},   {"plot", to_string(chart.plot)},
             {"x", axis_json(chart.x)}, {"y", axis_json(chart.y)}};
+  if (chart.timer_cycles > 0) json["timer"] = {{"cycles", chart.timer_cycles}, {"columns", chart.timed_columns}};
   if (!chart.weight.column.empty()) json["weight"] = axis_json(chart.weight);
   Json& series = json["series"] = Json::array();
   for (const Series& one : chart.series) {
@@ -91,10 +92,10 @@ std::string ranges_of(const Chart& chart, const Attribute& attribute) {
     double least = INFINITY;
     double greatest = -INFINITY;
     for (const std::string& name : columns) {
-      const std::vector<double>* column = find_column(attribute, chart, name);
-      if (column == nullptr) continue;
-      rows = column->size();
-      for (const double value : *column) {
+      const std::vector<double> column = drawn_column(attribute, chart, name);
+      if (column.empty()) continue;
+      rows = column.size();
+      for (const double value : column) {
         if (!std::isfinite(value)) continue;
         least = std::min(least, value);
         greatest = std::max(greatest, value);
@@ -125,10 +126,8 @@ std::string figure(std::size_t index, const Chart& chart, const Attribute& attri
   }
   text += ".";
   if (chart.timer_cycles > 0) {
-    const bool has_raw_marks = std::ranges::any_of(
-        chart.marks, [&](const ChartMark& mark) { return (mark.across ? chart.y : chart.x).unit == kCycles; });
-    text += fmt::format(" raw = latency + {} of the timer{}.", human_value(chart.timer_cycles, kCycles),
-                        has_raw_marks ? "; so are the marks" : "");
+    text += fmt::format(" {} of the timer are taken off; the samples as a table and as CSV have them.",
+                        human_value(chart.timer_cycles, kCycles));
   }
   for (const SampleTable& table : attribute.samples) {
     if (table.name == chart.table && table.measured_rows != 0) {

@@ -246,11 +246,11 @@ std::map<double, std::size_t> places(const std::vector<double>& values) {
 }
 
 std::string map_axes(const Chart& chart, const Frame& frame, const Attribute& attribute) {
-  const std::vector<double>& weights = *find_column(attribute, chart, chart.weight.column);
+  const std::vector<double> weights = drawn_column(attribute, chart, chart.weight.column);
   std::string labels;
   for (const bool down : {false, true}) {
     const Axis& axis = down ? chart.y : chart.x;
-    const std::map<double, std::size_t> place = places(*find_column(attribute, chart, axis.column));
+    const std::map<double, std::size_t> place = places(drawn_column(attribute, chart, axis.column));
     const double span = down ? kPlotHeight : frame.right - kLeft;
     const double step = span / static_cast<double>(place.size());
     const std::size_t every = (place.size() + 11) / 12;
@@ -278,9 +278,9 @@ std::string map_axes(const Chart& chart, const Frame& frame, const Attribute& at
 
 // Cells of one strength are one path: a few paths instead of thousands of elements.
 std::string cells(const Chart& chart, const Frame& frame, const Attribute& attribute, const Scale& x, const Scale& y) {
-  const std::vector<double>& xs = *find_column(attribute, chart, chart.x.column);
-  const std::vector<double>& ys = *find_column(attribute, chart, chart.y.column);
-  const std::vector<double>& weights = *find_column(attribute, chart, chart.weight.column);
+  const std::vector<double> xs = drawn_column(attribute, chart, chart.x.column);
+  const std::vector<double> ys = drawn_column(attribute, chart, chart.y.column);
+  const std::vector<double> weights = drawn_column(attribute, chart, chart.weight.column);
   const bool is_map = chart.plot == Plot::kMap;
   // A footprint's loads are parts of all of its loads; a map's values lie between the least and the greatest.
   std::map<double, double> total;
@@ -333,8 +333,8 @@ std::string cells(const Chart& chart, const Frame& frame, const Attribute& attri
 }
 
 std::string bars(const Chart& chart, const Frame& frame, const Attribute& attribute, const Scale& x, const Scale& y) {
-  const std::vector<double>& xs = *find_column(attribute, chart, chart.x.column);
-  const std::vector<double>& counts = *find_column(attribute, chart, chart.series.front().column);
+  const std::vector<double> xs = drawn_column(attribute, chart, chart.x.column);
+  const std::vector<double> counts = drawn_column(attribute, chart, chart.series.front().column);
   std::string path;
   for (std::size_t r = 0; r < xs.size(); ++r) {
     path += fmt::format("M{} {}V{}", px(x(xs[r])), px(frame.bottom), px(y(counts[r])));
@@ -357,16 +357,16 @@ std::string key(const Chart& chart, const Frame& frame) {
 }
 
 std::string lines(const Chart& chart, const Attribute& attribute, const Scale& x, const Scale& y) {
-  const std::vector<double>& xs = *find_column(attribute, chart, chart.x.column);
+  const std::vector<double> xs = drawn_column(attribute, chart, chart.x.column);
   std::string text;
   for (std::size_t s = 0; s < chart.series.size(); ++s) {
     const Series& series = chart.series[s];
-    const std::vector<double>* ys = find_column(attribute, chart, series.column);
-    if (ys == nullptr) continue;
+    const std::vector<double> ys = drawn_column(attribute, chart, series.column);
+    if (ys.empty()) continue;
     std::vector<std::pair<double, double>> points;
     for (std::size_t r = 0; r < xs.size(); ++r) {
-      if (std::isfinite(xs[r]) && std::isfinite((*ys)[r]) && fits(series, chart, attribute, r)) {
-        points.emplace_back(xs[r], (*ys)[r]);
+      if (std::isfinite(xs[r]) && std::isfinite(ys[r]) && fits(series, chart, attribute, r)) {
+        points.emplace_back(xs[r], ys[r]);
       }
     }
     std::string path;
@@ -392,8 +392,7 @@ std::string lines(const Chart& chart, const Attribute& attribute, const Scale& x
 Range y_range(const Chart& chart, const Attribute& attribute) {
   Range range;
   const auto add = [&](const std::string& name) {
-    const std::vector<double>* column = find_column(attribute, chart, name);
-    for (std::size_t r = 0; column != nullptr && r < column->size(); ++r) range.add((*column)[r], chart.y.logarithmic);
+    for (const double value : drawn_column(attribute, chart, name)) range.add(value, chart.y.logarithmic);
   };
   if (chart.series.empty()) {
     add(chart.y.column);
@@ -434,7 +433,7 @@ std::string samples_svg(const Chart& chart, const Frame& frame, const Attribute&
 
 std::string plot_svg(const Chart& chart, const Attribute& attribute) {
   Range xs;
-  for (const double value : *find_column(attribute, chart, chart.x.column)) xs.add(value, chart.x.logarithmic);
+  for (const double value : drawn_column(attribute, chart, chart.x.column)) xs.add(value, chart.x.logarithmic);
   const Range ys = y_range(chart, attribute);
   const Frame frame = frame_of(chart);
   std::string text = fmt::format(

@@ -121,11 +121,19 @@ std::vector<NamedText> named_texts(const NamedValues& named, const Attribute& at
   return texts;
 }
 
+std::string details_note(const Attribute& attribute) {
+  const bool is_of_others = attribute.method == "untimed_chain" && attribute.find_detail("minimum_cycles") != nullptr;
+  return is_of_others ? "minimum to maximum are of loads timed one by one, less the timer; the value is of a chain "
+                        "without a clock in it, and may lie a cycle off them"
+                      : "";
+}
+
 std::string details_text(const Attribute& attribute) {
   std::string text;
   for (const auto& [label, value] : named_texts(attribute.details, attribute)) {
     text += fmt::format("{}{} {}", text.empty() ? "" : ", ", label, value);
   }
+  if (const std::string note = details_note(attribute); !note.empty()) text += fmt::format(" ({})", note);
   std::string lead = text.empty() ? "at " : "; at ";
   for (const auto& [label, value] : named_texts(attribute.conditions, attribute)) {
     text += fmt::format("{}{} {}", std::exchange(lead, ", "), label, value);

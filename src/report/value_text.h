@@ -47,6 +47,8 @@ struct NamedText {
   std::string text;
 };
 [[nodiscard]] std::vector<NamedText> named_texts(const NamedValues& named, const Attribute& attribute);
+// What a reader must know to read the details beside the value: that they are of other loads. Empty for most.
+[[nodiscard]] std::string details_note(const Attribute& attribute);
 // All of them on one line: "first miss 218.9 KiB, ..., at sm clock 1980 MHz, ...".
 [[nodiscard]] std::string details_text(const Attribute& attribute);
 // A value with its unit where nothing may be left out: groups of SMs as "0-3, 8; 4-7".

@@ -12,6 +12,7 @@
 #include "report/markup.h"
 #include "report/plot.h"
 #include "report/thin.h"
+#include "report/value_text.h"
 #include "support/command.h"
 #include "support/sample_topology.h"
 
@@ -204,6 +205,14 @@ TEST(Formats, AValueOfTheInterfaceHasNoMethod) {
   EXPECT_THAT(to_markdown(topology), HasSubstr("Little's law"));
 }
 
+// 31.2 beside a minimum of 31.7: they are not of the same loads.
+TEST(Formats, ALatencySaysThatItsDetailsAreOfOtherLoads) {
+  const Topology topology = read_json(read_file(GPUTOPO_SOURCE_DIR "/tests/reports/h200.json"));
+  EXPECT_THAT(to_markdown(topology), HasSubstr("(minimum to maximum are of loads timed one by one"));
+  EXPECT_THAT(to_html(topology), HasSubstr("Of the details, minimum to maximum are of loads timed one by one"));
+  EXPECT_EQ(report::details_note(*topology.find_attribute("l2", "latency")), "");  // all of the same loads
+}
+
 TEST(Formats, CaptionsSayWhatIsPlotted) {
   Attribute latency = api_value(40.0, "cycles");
   latency.samples = {
@@ -211,9 +220,8 @@ TEST(Formats, CaptionsSayWhatIsPlotted) {
   latency.samples[0].timer_cycles = 30;
   const std::vector<report::Chart> charts = report::charts_of("L1: latency", "latency", latency);
   const std::string text = report::figure(3, charts.at(0), latency);
-  EXPECT_THAT(text,
-              HasSubstr("how often each raw latency came. 3 rows, raw latency 60 cycles to 80 cycles, loads 1 to 9"));
-  EXPECT_THAT(text, HasSubstr("raw = latency + 30 cycles of the timer; so are the marks."));
+  EXPECT_THAT(text, HasSubstr("how often each latency came. 3 rows, latency 30 cycles to 50 cycles, loads 1 to 9"));
+  EXPECT_THAT(text, HasSubstr("30 cycles of the timer are taken off"));
   EXPECT_THAT(text, HasSubstr("role=\"application\" aria-roledescription=\"plot\" aria-label=\"L1: latency\""));
 }
 
@@ -461,12 +469,15 @@ TEST(Chart, MarksAreTheDetailsThatTheTableNames) {
   for (SampleTable& table : latency.samples) table.timer_cycles = 30;
   const std::vector<report::Chart> charts = report::charts_of("", "latency", latency);
   EXPECT_THAT(labels_of(charts.at(0)), testing::ElementsAre("latency", "p50"));
-  EXPECT_EQ(charts[0].marks[0].value, 70);  // the timer's cost is in the samples
+  EXPECT_EQ(charts[0].marks[0].value, 40);
+  // The timer's cost is in the samples, and in no plot of them.
+  EXPECT_THAT(report::drawn_column(latency, charts[0], "raw_latency_cycles"), testing::ElementsAre(30, 40, 50));
+  EXPECT_EQ(charts[0].x.label, "latency");
   EXPECT_THAT(labels_of(charts.at(1)), testing::ElementsAre("latency", "level 1", "level 2", "level 3"));
 }
 
 // What the timer adds to latencies it does not add to footprints.
-TEST(Chart, OnlyMarksInCyclesAreRaw) {
+TEST(Chart, TheTimerIsTakenOffRawLatenciesAlone) {
   Attribute size = api_value(4096.0, "B");
   size.details = {{"first_miss_bytes", 5000.0}, {"hit_cycles", 40.0}};
   size.samples = {table_of("sweep", Plot::kDensity, {probe::footprint_axis(), raw_latency_axis(), load_counts()},
@@ -477,8 +488,32 @@ TEST(Chart, OnlyMarksInCyclesAreRaw) {
   EXPECT_THAT(labels_of(chart), testing::ElementsAre("size", "first miss", "hit"));
   EXPECT_EQ(chart.marks[0].value, 4096);
   EXPECT_EQ(chart.marks[1].value, 5000);
-  EXPECT_EQ(chart.marks[2].value, 70);
+  EXPECT_EQ(chart.marks[2].value, 40);
   EXPECT_TRUE(chart.marks[2].across);
+  EXPECT_THAT(report::drawn_column(size, chart, "footprint_bytes"), testing::ElementsAre(1024, 8192));
+  EXPECT_THAT(report::drawn_column(size, chart, "raw_latency_cycles"), testing::ElementsAre(30, 270));
+}
+
+// Plots of two reports share their axes: a timer that takes longer is no slower cache.
+TEST(Chart, ReportsWithOtherTimersAreAlike) {
+  const auto drawn_with = [](double timer_cycles) {
+    Attribute latency = api_value(40.0, "cycles");
+    latency.samples = {table_of("levels", Plot::kBars, {raw_latency_axis(), load_counts()},
+                                {{40 + timer_cycles, 50 + timer_cycles}, {9, 1}})};
+    latency.samples[0].timer_cycles = timer_cycles;
+    const report::Chart chart = report::charts_of("", "latency", latency).at(0);
+    return report::plot_svg(chart, latency);
+  };
+  EXPECT_EQ(drawn_with(30), drawn_with(47));
+}
+
+// A table that does not know its timer shows what it has, and says so.
+TEST(Chart, RawLatenciesOfAnUnknownTimerAreCalledSo) {
+  Attribute latency = api_value(40.0, "cycles");
+  latency.samples = {table_of("levels", Plot::kBars, {raw_latency_axis(), load_counts()}, {{60, 70}, {9, 1}})};
+  const report::Chart chart = report::charts_of("", "latency", latency).at(0);
+  EXPECT_EQ(chart.x.label, "raw latency");
+  EXPECT_THAT(report::drawn_column(latency, chart, "raw_latency_cycles"), testing::ElementsAre(60, 70));
 }
 
 const Column kInFlightColumn = axis("warps_in_flight", "in flight", "warps");

@@ -26,6 +26,20 @@ export function tableOf(chart) {
   return {name: table.name, names: table.columns.map((column) => column.name), data: table.data};
 }
 
+// The same as it is drawn: without what timing added to latencies, as values have them.
+const drawnTables = new Map();
+export function drawnTableOf(chart) {
+  const table = tableOf(chart);
+  if (!chart.timer) return table;
+  if (!drawnTables.has(chart)) {
+    const {cycles, columns} = chart.timer;
+    const data = table.data.map((column, c) => columns.includes(table.names[c]) ?
+        column.map((value) => value === null ? null : value - cycles) : column);
+    drawnTables.set(chart, {...table, data});
+  }
+  return drawnTables.get(chart);
+}
+
 export function columnOf(table, name) {
   return table.data[table.names.indexOf(name)];
 }

@@ -1,5 +1,5 @@
 // An ECharts option for a chart of the report.
-import {columnOf, tableOf} from './data.js';
+import {columnOf, drawnTableOf} from './data.js';
 import {human} from './units.js';
 
 function colours() {
@@ -265,7 +265,7 @@ function mapOption(chart, table, palette, base, {width, height}) {
 
 // The numbers of a chart along its axes, those of the marks across included.
 function numbersOf(chart) {
-  const table = tableOf(chart);
+  const table = drawnTableOf(chart);
   const columns = chart.plot === 'density' ? [chart.y.column] : chart.series.map((one) => one.column);
   return {
     x: columnOf(table, chart.x.column),
@@ -278,7 +278,7 @@ function numbersOf(chart) {
 // the charts that stand beside this one.
 export function optionOf(chart, log, size, peers = [chart]) {
   const palette = colours();
-  const table = tableOf(chart);
+  const table = drawnTableOf(chart);
   const base = {
     backgroundColor: palette.page,
     animation: false,

@@ -1,5 +1,5 @@
 // Figures become plots when they are first seen: a report has dozens.
-import {charts, columnOf, tableOf} from './data.js';
+import {charts, columnOf, drawnTableOf, tableOf} from './data.js';
 import {echarts} from './echarts.js';
 import {optionOf, placeNames} from './option.js';
 import {csv, save, savePng} from './save.js';
@@ -62,7 +62,7 @@ function resetZoom(plot) {
 
 function canBeLogarithmic(chart, axis) {
   const columns = axis === 'x' || chart.plot === 'density' ? [chart[axis].column] : chart.series.map((one) => one.column);
-  const table = tableOf(chart);
+  const table = drawnTableOf(chart);
   return columns.every((name) => columnOf(table, name).every((value) => value === null || value > 0));
 }
 
