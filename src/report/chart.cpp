@@ -87,6 +87,17 @@ std::string quantity_of(const SampleTable& table, const Places& columns) {
   return common.empty() ? fmt::format("{}", fmt::join(all, ", ")) : common;
 }
 
+// Whether a line would go up and down at one x: of shapes that were tried twice, say.
+bool has_several_at_one_place(const SampleTable& table, std::size_t axis, const Places& grouping) {
+  std::set<std::vector<double>> seen;
+  for (std::size_t r = 0; r < table.row_count(); ++r) {
+    std::vector<double> place = {table.data[axis][r]};
+    for (const std::size_t column : grouping) place.push_back(table.data[column][r]);
+    if (!seen.insert(std::move(place)).second) return true;
+  }
+  return false;
+}
+
 // A line for each column of values in the unit of the first, and for each combination of the series: blocks, threads,
 // loads in flight. As many as can be told apart are drawn.
 void add_lines(const SampleTable& table, const Places& axes, const Places& series, Places values, Chart& chart) {
@@ -101,6 +112,7 @@ void add_lines(const SampleTable& table, const Places& axes, const Places& serie
     keys = {{}};
     grouping.clear();
   }
+  if (has_several_at_one_place(table, axes.front(), grouping)) chart.plot = Plot::kPoints;
   for (const std::size_t value : values) {
     for (const std::vector<double>& key : keys) {
       if (chart.series.size() == kMaxSeries) {
@@ -162,6 +174,8 @@ std::optional<Chart> chart_of_table(const std::string& title, const SampleTable&
     case Plot::kPoints:
     case Plot::kNone:
       add_lines(table, axes, columns_with(table, ColumnRole::kSeries), values, chart);
+      // Numbers of SMs are names: the first is not as far from the second as that from the fourth.
+      if (table.plot == Plot::kPoints && chart.x.unit.empty()) chart.x.logarithmic = false;
       break;
   }
   return chart;

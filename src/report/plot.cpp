@@ -163,6 +163,17 @@ std::string text_at(double x, double y, const char* anchor, const char* classes,
                      classes, escaped(text));
 }
 
+// The names of the axes.
+std::string name_along(const Frame& frame, const std::string& name) {
+  return text_at((kLeft + frame.right) / 2, frame.height - 8, "middle", "small", name);
+}
+
+std::string name_down(const Frame& frame, const std::string& name) {
+  return fmt::format(
+      "<text transform=\"translate(14 {}) rotate(-90)\" text-anchor=\"middle\" class=\"small\">{}</text>\n",
+      px((frame.top + frame.bottom) / 2), escaped(name));
+}
+
 std::string axes(const Chart& chart, const Frame& frame, const Scale& x, const Scale& y) {
   std::string grid;
   std::string labels;
@@ -174,10 +185,7 @@ std::string axes(const Chart& chart, const Frame& frame, const Scale& x, const S
     grid += fmt::format("M{} {}H{}", px(kLeft), px(y(tick)), px(frame.right));
     labels += text_at(kLeft - 6, y(tick) + 4, "end", "small faint", tick_text(tick, chart.y.unit));
   }
-  labels += text_at((kLeft + frame.right) / 2, frame.height - 8, "middle", "small", axis_label(chart.x));
-  labels +=
-      fmt::format("<text transform=\"translate(14 {}) rotate(-90)\" text-anchor=\"middle\" class=\"small\">{}</text>\n",
-                  px((frame.top + frame.bottom) / 2), escaped(axis_label(chart.y)));
+  labels += name_along(frame, axis_label(chart.x)) + name_down(frame, axis_label(chart.y));
   return fmt::format("<path class=\"grid\" d=\"{}\"/>\n", grid) + labels;
 }
 
@@ -245,6 +253,25 @@ std::map<double, std::size_t> places(const std::vector<double>& values) {
   return place;
 }
 
+// Rows of likes stand beside one another: their numbers, which go to and fro, would be ticks that nobody can follow.
+bool goes_one_way(const std::map<double, std::size_t>& place) {
+  const auto goes = [&](auto compare) {
+    return std::ranges::is_sorted(place, compare, &std::pair<const double, std::size_t>::second);
+  };
+  return goes(std::less<>()) || goes(std::greater<>());
+}
+
+// What the colours of a map range over: parts of something from none to all of it, so that noise is of one colour.
+Range strengths_of(const Chart& chart, const std::vector<double>& weights) {
+  Range range;
+  for (const double weight : weights) range.add(weight, false);
+  if (chart.weight.unit.empty() && !range.empty()) {
+    range.add(0, false);
+    range.add(1, false);
+  }
+  return range;
+}
+
 std::string map_axes(const Chart& chart, const Frame& frame, const Attribute& attribute) {
   const std::vector<double> weights = drawn_column(attribute, chart, chart.weight.column);
   std::string labels;
@@ -254,19 +281,17 @@ std::string map_axes(const Chart& chart, const Frame& frame, const Attribute& at
     const double span = down ? kPlotHeight : frame.right - kLeft;
     const double step = span / static_cast<double>(place.size());
     const std::size_t every = (place.size() + 11) / 12;
+    const bool is_ordered = goes_one_way(place);
     for (const auto& [value, index] : place) {
-      if (index % every != 0) continue;
+      if (index % every != 0 || !is_ordered) continue;
       const double at = (static_cast<double>(index) + 0.5) * step;
       labels += down ? text_at(kLeft - 6, frame.bottom - at + 4, "end", "small faint", tick_text(value, axis.unit))
                      : text_at(kLeft + at, frame.bottom + 16, "middle", "small faint", tick_text(value, axis.unit));
     }
+    const std::string name = axis_label(axis) + (is_ordered ? "" : ", likes together");
+    labels += down ? name_down(frame, name) : name_along(frame, name);
   }
-  labels += text_at((kLeft + frame.right) / 2, frame.height - 8, "middle", "small", axis_label(chart.x));
-  labels +=
-      fmt::format("<text transform=\"translate(14 {}) rotate(-90)\" text-anchor=\"middle\" class=\"small\">{}</text>\n",
-                  px((frame.top + frame.bottom) / 2), escaped(axis_label(chart.y)));
-  Range range;
-  for (const double weight : weights) range.add(weight, false);
+  const Range range = strengths_of(chart, weights);
   if (!range.empty()) {
     labels +=
         text_at(frame.right, 20, "end", "small faint",
@@ -284,11 +309,8 @@ std::string cells(const Chart& chart, const Frame& frame, const Attribute& attri
   const bool is_map = chart.plot == Plot::kMap;
   // A footprint's loads are parts of all of its loads; a map's values lie between the least and the greatest.
   std::map<double, double> total;
-  Range range;
-  for (std::size_t r = 0; r < xs.size(); ++r) {
-    total[xs[r]] += weights[r];
-    range.add(weights[r], false);
-  }
+  for (std::size_t r = 0; r < xs.size(); ++r) total[xs[r]] += weights[r];
+  const Range range = strengths_of(chart, weights);
   const std::map<double, std::size_t> across = places(xs);
   const std::map<double, std::size_t> down = places(ys);
 
@@ -369,6 +391,7 @@ std::string lines(const Chart& chart, const Attribute& attribute, const Scale& x
         points.emplace_back(xs[r], ys[r]);
       }
     }
+    std::stable_sort(points.begin(), points.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
     std::string path;
     std::string dots;
     for (const auto& [px_x, px_y] : points) {

@@ -239,6 +239,45 @@ TEST(Formats, PointsHaveNoLines) {
   EXPECT_TRUE(has_line());
 }
 
+std::size_t count_of(std::string_view part, std::string_view text) {
+  std::size_t count = 0;
+  for (std::size_t at = text.find(part); at != std::string_view::npos; at = text.find(part, at + 1)) ++count;
+  return count;
+}
+
+std::string plotted(SampleTable table) {
+  Attribute attribute = api_value(1.0, "");
+  attribute.samples = {std::move(table)};
+  return report::plot_svg(report::charts_of("", "value", attribute).at(0), attribute);
+}
+
+// All of it is evicted, but for noise.
+TEST(Formats, NoiseAboutAllOrNothingIsOfOneColour) {
+  const std::vector<Column> columns = {axis("victim_sm", "victim"), axis("evictor_sm", "evictor"),
+                                       values("part", "part")};
+  const auto strengths = [&](const std::vector<double>& parts) {
+    return count_of("class=\"dots\"",
+                    plotted(table_of("pairs", Plot::kMap, columns, {{0, 0, 1, 1}, {0, 1, 0, 1}, parts})));
+  };
+  EXPECT_EQ(strengths({0.999, 1.01, 1.02, 1.033}), 1U);
+  EXPECT_EQ(strengths({0.01, 1.01, -0.02, 1}), 2U);
+}
+
+// Rows of a map that stand beside their likes have numbers that go to and fro.
+TEST(Formats, TicksOfAMapGoOneWayOrAreNone) {
+  const std::vector<Column> columns = {probe::sm_axis(), axis("line_bytes", "line", "B"),
+                                       values("cycles", "latency", "cycles")};
+  const auto map = [&](const std::vector<double>& lines) {
+    return plotted(table_of("map", Plot::kMap, columns, {{5, 5, 5}, lines, {1, 2, 3}}));
+  };
+  for (const std::vector<double>& lines : {std::vector<double>{1024, 2048, 3072}, {3072, 2048, 1024}}) {
+    EXPECT_THAT(map(lines), HasSubstr(">2 KiB<"));
+    EXPECT_THAT(map(lines), HasSubstr(">line<"));
+  }
+  EXPECT_THAT(map({2048, 1024, 3072}), Not(HasSubstr(">2 KiB<")));
+  EXPECT_THAT(map({2048, 1024, 3072}), HasSubstr(">line, likes together<"));
+}
+
 double children_cpu_seconds() {
   rusage usage{};
   getrusage(RUSAGE_CHILDREN, &usage);
@@ -437,6 +476,23 @@ TEST(Chart, ColumnsAndGroupsOfRowsAreALineEach) {
   std::vector<std::string> labels;
   for (const report::Series& one : chart.series) labels.push_back(one.label);
   EXPECT_THAT(labels, testing::ElementsAre("load, stride 4", "load, stride 8", "store, stride 4", "store, stride 8"));
+}
+
+// Shapes that were tried twice: a line would go up and down at one place.
+TEST(Chart, SeveralValuesAtOnePlaceArePoints) {
+  const std::vector<Column> columns = {axis("blocks", "blocks"), series("threads", "threads"), kLatencyColumn};
+  EXPECT_EQ(chart_of(table_of("a", Plot::kLine, columns, {{1, 2, 1, 2}, {8, 8, 16, 16}, {3, 4, 5, 6}})).plot,
+            Plot::kLine);
+  EXPECT_EQ(chart_of(table_of("a", Plot::kLine, columns, {{1, 2, 1, 2}, {8, 8, 8, 8}, {3, 4, 5, 6}})).plot,
+            Plot::kPoints);
+}
+
+TEST(Chart, NumbersOfSmsAreNoQuantity) {
+  std::vector<double> sms;
+  for (int sm = 1; sm < 132; ++sm) sms.push_back(sm);
+  const report::Chart chart = chart_of(table_of("sms", Plot::kPoints, {probe::sm_axis(), kLatencyColumn}, {sms, sms}));
+  EXPECT_FALSE(chart.x.logarithmic);
+  EXPECT_TRUE(chart.y.logarithmic);
 }
 
 // The least and the greatest of an interval are no lines of their own.

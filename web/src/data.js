@@ -12,6 +12,12 @@ for (let i = 0; ; ++i) {
 }
 export const charts = block('charts') || [];
 
+// As outputs of one line name it.
+export function deviceOf(chart) {
+  const {device} = reports[chart.report];
+  return `${device.simulated ? 'SIMULATED ' : ''}${device.name}`;
+}
+
 export function attributeOf(chart) {
   const report = reports[chart.report];
   if (chart.group === 'gpu') return report.device[chart.attribute];

@@ -212,6 +212,22 @@ function labelWidth(values, axis) {
   return 12 + 7 * Math.max(...values.map((value) => tick(value, axis.unit).length));
 }
 
+// Rows of likes stand beside one another: their numbers, which go to and fro, would be ticks that nobody can follow.
+function goesOneWay(values) {
+  const steps = values.slice(1).map((value, index) => Math.sign(value - values[index]));
+  return steps.every((step) => step > 0) || steps.every((step) => step < 0);
+}
+
+function legendRows(names, width) {
+  let [rows, x] = [1, 0];
+  for (const name of names) {
+    const own = 45 + 7 * name.length;  // with its sign
+    if (x > 0 && x + own > width - 20) [rows, x] = [rows + 1, 0];
+    x += own;
+  }
+  return rows;
+}
+
 function mapOption(chart, table, palette, base, {width, height}) {
   const xs = columnOf(table, chart.x.column);
   const ys = columnOf(table, chart.y.column);
@@ -222,6 +238,7 @@ function mapOption(chart, table, palette, base, {width, height}) {
   const xIndex = new Map(across.map((value, index) => [value, index]));
   const yIndex = new Map(down.map((value, index) => [value, index]));
   const finite = values.filter((value) => value !== null);
+  const isPart = chart.weight.unit === '' ? [0, 1] : [];
   // A bar of colours beside the map takes a third of a narrow one: there it lies below.
   const isNarrow = width < kNarrow;
   const grid = isNarrow ? {left: 62, right: 16, top: 16, bottom: 98} : {left: 82, right: 130, top: 24, bottom: 54};
@@ -229,11 +246,12 @@ function mapOption(chart, table, palette, base, {width, height}) {
   const plotHeight = height - grid.top - grid.bottom;
   const kLineHeight = 20;
   const category = (axis, data, vertical) => ({
-    type: 'category', data: data.map((value) => tick(value, axis.unit)), name: axisName(axis), nameLocation: 'middle',
+    type: 'category', data: data.map((value) => tick(value, axis.unit)), nameLocation: 'middle',
+    name: axisName(axis) + (goesOneWay(data) ? '' : ', likes together'),
     nameGap: vertical ? (isNarrow ? 44 : 62) : 30, nameTextStyle: {color: palette.ink},
     // Every so many, so that a label has room for its line.
     axisLabel: {
-      color: palette.faint,
+      color: palette.faint, show: goesOneWay(data),
       interval: Math.ceil(data.length / Math.max(2, vertical ? plotHeight / kLineHeight : plotWidth / labelWidth(data, axis))) - 1,
     },
     splitArea: {show: false},
@@ -250,7 +268,8 @@ function mapOption(chart, table, palette, base, {width, height}) {
     xAxis: category(chart.x, across, false),
     yAxis: category(chart.y, down, true),
     visualMap: {
-      min: Math.min(...finite), max: Math.max(...finite), calculable: true,
+      // Parts of something from none to all of it, so that noise is of one colour.
+      min: Math.min(...finite, ...isPart), max: Math.max(...finite, ...isPart), calculable: true,
       ...(isNarrow ? {orient: 'horizontal', left: 'center', bottom: 0, itemWidth: 12, itemHeight: 110} : {orient: 'vertical', right: 4, top: 'middle'}),
       textStyle: {color: palette.faint}, formatter: (value) => human(value, chart.weight.unit),
       // Viridis' ends and middle: even in lightness, and told apart by colour-blind readers.
@@ -272,6 +291,19 @@ function numbersOf(chart) {
     // A peak in theory may lie above all samples.
     y: [...columns.flatMap((name) => columnOf(table, name)), ...chart.marks.filter((mark) => mark.across).map((mark) => mark.value)],
   };
+}
+
+// The option of a plot that leaves the page: above it stands what it is, and of which GPU.
+export const kTitleHeight = 46;
+export function titled(option, title, device, {width}) {
+  const {ink, faint} = colours();
+  const room = {width: width - 16, overflow: 'truncate'};
+  option.title = {
+    text: title, subtext: device, left: 8, top: 4, itemGap: 4, textStyle: {color: ink, fontSize: 14, ...room}, subtextStyle: {color: faint, ...room},
+  };
+  option.grid.top += kTitleHeight;
+  if (option.legend) option.legend.top += kTitleHeight;
+  return option;
 }
 
 // `log` is {x, y}: what the reader has chosen; `size` is {width, height} of the plot in pixels. The axes have room for all of `peers`,
@@ -316,6 +348,7 @@ export function optionOf(chart, log, size, peers = [chart]) {
     series = chart.series.map((one, index) => {
       const column = columnOf(table, one.column);
       const points = rowsOf(table, one).map((r) => [xs[r], column[r]]);
+      if (chart.plot === 'line') points.sort((a, b) => a[0] - b[0]);
       const colour = palette.series[index % palette.series.length];
       return {
         name: one.label || chart.y.label, type: isBars ? 'bar' : chart.plot === 'points' ? 'scatter' : 'line', data: points, animation: false,
@@ -327,7 +360,10 @@ export function optionOf(chart, log, size, peers = [chart]) {
         items, chart, items.filter((item) => item.seriesName !== kRoom).map((item) => `${item.seriesName}: ${human(item.value[1], chart.y.unit)}`));
     if (series.length > 1) {
       if (chart.marks.some((mark) => mark.across)) base.grid.top += kNameHeight;  // the name of the highest may rise above the plot
-      base.legend = {top: 2, type: 'scroll', textStyle: {color: palette.ink}, data: series.map((one) => one.name)};
+      const names = series.map((one) => one.name);
+      const kLegendRow = 22;
+      base.grid.top += kLegendRow * (legendRows(names, size.width) - 1);
+      base.legend = {top: 2, type: 'plain', textStyle: {color: palette.ink}, data: names};
     }
   }
   Object.assign(series[0], markLines(chart, palette, size.width));

@@ -1,7 +1,7 @@
 // Figures become plots when they are first seen: a report has dozens.
-import {charts, columnOf, drawnTableOf, tableOf} from './data.js';
+import {charts, columnOf, deviceOf, drawnTableOf, tableOf} from './data.js';
 import {echarts} from './echarts.js';
-import {optionOf, placeNames} from './option.js';
+import {kTitleHeight, optionOf, placeNames, titled} from './option.js';
 import {csv, save, savePng} from './save.js';
 
 const drawn = new Map();  // figure -> {chart, peers, log, instance}
@@ -20,11 +20,12 @@ function button(chart, label, title, action) {
 
 function svgOf(plot) {
   const width = plot.instance.getWidth();
-  const height = plot.instance.getHeight();
+  const height = plot.instance.getHeight() + kTitleHeight;
   const still = echarts.init(null, null, {renderer: 'svg', ssr: true, width, height});
   const option = plot.instance.getOption();  // with the zoom as it is
   const zoom = option.dataZoom.map(({start, end}) => ({start, end}));
-  still.setOption(optionOf(plot.chart, plot.log, {width, height}, plot.peers));
+  const size = {width, height};
+  still.setOption(titled(optionOf(plot.chart, plot.log, size, plot.peers), plot.chart.title, deviceOf(plot.chart), size));
   still.setOption({dataZoom: zoom});
   placeNames(still, plot.chart);
   const svg = still.renderToSVGString();

@@ -23,6 +23,6 @@ export function human(value, unit) {
     const [number, name] = scaled(value, 1000, ['B/s', 'kB/s', 'MB/s', 'GB/s', 'TB/s']);
     return `${significant(number, 3)} ${name}`;
   }
-  const text = significant(value, Number.isInteger(value) && Math.abs(value) < 1e15 ? 15 : 4);
+  const text = Number.isInteger(value) && Math.abs(value) < 1e15 ? String(value) : significant(value, 4);
   return unit ? `${text} ${unit}` : text;
 }

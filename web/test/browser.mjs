@@ -145,6 +145,8 @@ async function plots(page) {
   const wellFormed = await page.evaluate(
       (text) => !new DOMParser().parseFromString(text, 'image/svg+xml').querySelector('parsererror'), svg.content.toString());
   assert.ok(wellFormed, 'the exported SVG is XML');
+  const name = await page.evaluate(() => JSON.parse(document.getElementById('report-0').textContent).device.name);
+  assert.ok(svg.content.toString().includes(name), 'what leaves the page names its GPU');
   const png = await download(page, () => figure.getByRole('button', {name: /^PNG/}).click());
   assert.equal(png.content.subarray(1, 4).toString(), 'PNG');
   const csv = await download(page, () => figure.getByRole('button', {name: /^CSV/}).click());
