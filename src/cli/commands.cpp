@@ -36,7 +36,9 @@
 #include "gputopo/report.h"
 #include "kernel_model/kernel.h"
 #include "kernel_model/prediction.h"
+#include "report/coverage.h"
 #include "report/formats.h"
+#include "report/text_table.h"
 
 namespace gputopo::cli {
 namespace {
@@ -267,11 +269,14 @@ int run_list() {
   };
   const std::size_t spec_width = column_width(&DeviceListing::spec);
   const std::size_t name_width = column_width(&DeviceListing::name);
+  const int columns = terminal_columns(STDOUT_FILENO);
   std::string text;
   for (const DeviceListing& device : devices) {
     const std::string separator = device.pci_address.empty() ? "" : "  ";
-    text += fmt::format("{:<{}}  {:<{}}  {}{}{}\n", device.spec, spec_width, device.name, name_width,
-                        device.pci_address, separator, device.detail);
+    const std::string lead = fmt::format("{:<{}}  {:<{}}  ", device.spec, spec_width, device.name, name_width);
+    const std::string rest = device.pci_address + separator + device.detail;
+    // In a pipe a device is a line.
+    text += columns > 0 ? report::wrap(lead, rest, columns) : lead + rest + "\n";
   }
   print_result(text);
   const bool is_all_simulated = std::all_of(
@@ -401,7 +406,8 @@ void show_instance_to_driver(const std::string& device) {
 }
 
 int run_coverage() {
-  print_result(coverage_table());
+  const int columns = terminal_columns(STDOUT_FILENO);
+  print_result(columns > 0 ? report::coverage_table(columns) : coverage_table());
   return kExitComplete;
 }
 

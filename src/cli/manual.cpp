@@ -72,7 +72,7 @@ std::vector<const CLI::App*> subcommands(const CLI::App& app) {
 }  // namespace
 
 std::string man_page(const CLI::App& app, const std::string& version) {
-  std::string text = fmt::format(".TH GPUTOPO 1 2025-01-01 \"gputopo {}\" \"User Commands\"\n", roff(version));
+  std::string text = fmt::format(".TH GPUTOPO 1 \"\" \"gputopo {}\" \"User Commands\"\n", roff(version));
   text += ".SH NAME\ngputopo \\- find out what a GPU's memory hierarchy is made of, by measuring it\n";
   text += ".SH SYNOPSIS\n.B gputopo\n[\\fIoptions\\fR]\n";
   for (const CLI::App* command : subcommands(app)) {

@@ -18,6 +18,15 @@
 namespace gputopo::cli {
 namespace {
 
+constexpr std::string_view kExamples =
+    "Examples:\n"
+    "  gputopo                                  measure the first GPU, and print a table\n"
+    "  gputopo --json a.json --html a.html      the same, with a report to keep and a page to read\n"
+    "  gputopo --only l1,l2 --attribute size    some values of some memories\n"
+    "  gputopo show a.json --long               every value of a report\n"
+    "  gputopo get l2.size --report a.json      one value, for scripts\n"
+    "  gputopo diff a.json b.json               what differs\n";
+
 std::string exit_codes_text() {
   std::string text = "Exit codes:\n";
   for (const ExitCodeMeaning& meaning : exit_code_meanings()) {
@@ -221,7 +230,7 @@ void add_model_options(CLI::App& model, Options& options) {
 
 CommandLine::CommandLine(const std::vector<std::string>& arguments) {
   app.set_version_flag("--version", "gputopo " GPUTOPO_VERSION);
-  app.footer(exit_codes_text());  // of the commands, too
+  app.footer(std::string(kExamples) + "\n" + exit_codes_text());
   app.require_subcommand(0, 1);
   const auto add_all_discover_options = [this](CLI::App& command) {
     add_device_option(command, options);

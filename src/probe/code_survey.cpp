@@ -67,8 +67,8 @@ CodeCache find_code_cache(const CodeSurvey& survey, std::size_t level) {
   }
   // What is behind the last of them may be memory, or a cache that holds all of that.
   throw NotSupportedError(fmt::format(
-      "code of up to {:.0f} B shows {} level(s) of instruction caches; one that holds all of it would not show", most,
-      survey.levels.size() - 1));
+      "code of up to {:.0f} B shows {} level{} of instruction caches; one that holds all of it would not show", most,
+      survey.levels.size() - 1, survey.levels.size() == 2 ? "" : "s"));
 }
 
 }  // namespace gputopo::probe

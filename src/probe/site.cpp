@@ -82,8 +82,9 @@ bool is_end_hidden(const Survey& survey) {
 Cache find_cache(const Survey& survey, std::size_t depth, bool merge_rest) {
   require_apart_from_memory(survey);
   if (survey.levels.size() < 2 || depth >= survey.levels.size()) {
-    throw NotPresent(fmt::format("loads in the {} space show {} level(s) only, so there is no cache at level {}",
-                                 to_string(survey.site.space), survey.levels.size(), depth + 1));
+    throw NotPresent(fmt::format("loads in the {} space show {} level{} only, so there is no cache at level {}",
+                                 to_string(survey.site.space), survey.levels.size(),
+                                 survey.levels.size() == 1 ? "" : "s", depth + 1));
   }
   // All levels but memory together are told apart from it wherever the last of them is.
   const std::size_t last = merge_rest ? survey.levels.size() - 2 : depth;

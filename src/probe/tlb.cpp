@@ -117,8 +117,9 @@ const TlbLevel& tlb_level(const TlbSurvey& survey, std::size_t depth) {
                     "reaches farther or has more entries",
                     survey.largest_bytes, survey.most_pages));
   }
-  throw NotPresent(fmt::format("loads over up to {} B of memory, in at most {} pages, show {} level(s) of TLB",
-                               survey.largest_bytes, survey.most_pages, survey.levels.size()));
+  throw NotPresent(fmt::format("loads over up to {} B of memory, in at most {} pages, show {} level{} of TLB",
+                               survey.largest_bytes, survey.most_pages, survey.levels.size(),
+                               survey.levels.size() == 1 ? "" : "s"));
 }
 
 NearerTlb nearer_tlb(const TlbSurvey& survey, std::size_t depth) {

@@ -1,6 +1,9 @@
 // The element table as a person reads it: one table per vendor, elements across, attributes down.
+#include "report/coverage.h"
+
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <limits>
 
 #include "gputopo/catalogue.h"
@@ -11,7 +14,7 @@
 namespace gputopo {
 namespace {
 
-std::string table_of(Vendor vendor, bool of_units) {
+std::string table_of(Vendor vendor, bool of_units, int width) {
   report::TextTable table;
   table.columns.push_back({std::string(to_string(vendor)), report::Align::kLeft});
   std::vector<const ElementInfo*> elements = elements_of(vendor);
@@ -27,12 +30,10 @@ std::string table_of(Vendor vendor, bool of_units) {
     }
     table.rows.push_back(std::move(row));
   }
-  report::TextStyle one_block;
-  one_block.width = std::numeric_limits<int>::max();
-  return report::render(table, one_block);
+  return report::render(table, {.width = width});
 }
 
-std::string operations_table() {
+std::string operations_table(int width) {
   report::TextTable table;
   table.columns = {{std::string(kInstructions), report::Align::kLeft}, {"each operation", report::Align::kLeft}};
   for (const AttributeId attribute : kOperationAttributes) {
@@ -42,20 +43,22 @@ std::string operations_table() {
   for (const OperationInfo& operation : operation_catalogue()) {
     names += fmt::format("{}{}", names.empty() ? "" : ", ", operation.name);
   }
-  constexpr int kWidth = 100;
-  return report::render(table, {.width = std::numeric_limits<int>::max()}) + report::wrap("", names, kWidth);
+  constexpr int kWidest = 100;
+  return report::render(table, {.width = width}) + report::wrap("", names, std::min(width, kWidest));
 }
 
 }  // namespace
 
-std::string coverage_table() {
+std::string coverage_table() { return report::coverage_table(std::numeric_limits<int>::max()); }
+
+std::string report::coverage_table(int width) {
   std::string text;
   for (const Vendor vendor : kAllVendors) {
     if (!text.empty()) text += '\n';
-    text += table_of(vendor, false);
-    if (const std::string units = table_of(vendor, true); !units.empty()) text += "\n" + units;
+    text += table_of(vendor, false, width);
+    if (const std::string units = table_of(vendor, true, width); !units.empty()) text += "\n" + units;
   }
-  return text + "\n" + operations_table();
+  return text + "\n" + operations_table(width);
 }
 
 }  // namespace gputopo

@@ -68,9 +68,9 @@ std::string joined_labels(const Chart& chart) {
 std::string what_is_drawn(const Chart& chart) {
   switch (chart.plot) {
     case Plot::kBars:
-      return fmt::format("how often each {} came", chart.x.label);
+      return fmt::format("{} at each {}", chart.y.label, chart.x.label);
     case Plot::kDensity:
-      return fmt::format("how often which {} came at each {}, and the mean", chart.y.label, chart.x.label);
+      return fmt::format("{} over {}, the darker the more often, and the mean", chart.y.label, chart.x.label);
     case Plot::kMap:
       return fmt::format("{} for each {} and {}", chart.weight.label, chart.x.label, chart.y.label);
     case Plot::kLine:

@@ -27,6 +27,16 @@ Scaled scale(double value, double step, const std::array<std::string_view, N>& u
   return {value, units.at(i)};
 }
 
+// Of words in names, as people write them.
+struct Abbreviation {
+  std::string_view id;
+  std::string_view text;
+};
+constexpr Abbreviation kAbbreviations[] = {{"sm", "SM"},     {"sms", "SMs"}, {"simds", "SIMDs"}, {"l1", "L1"},
+                                           {"l2", "L2"},     {"tlb", "TLB"}, {"gpc", "GPC"},     {"xcd", "XCD"},
+                                           {"cpu", "CPU"},   {"os", "OS"},   {"ecc", "ECC"},     {"mig", "MIG"},
+                                           {"pcie", "PCIe"}, {"api", "API"}};
+
 std::string human_number(double number, std::string_view unit) {
   constexpr int kDigits = 4;
   if (unit == "B") return human_bytes(number);
@@ -43,8 +53,15 @@ std::string human_number(double number, std::string_view unit) {
 }  // namespace
 
 std::string readable(std::string_view name) {
-  std::string text(name);
-  std::replace(text.begin(), text.end(), '_', ' ');
+  std::string text;
+  while (!name.empty()) {
+    const std::size_t end = std::min(name.find('_'), name.size());
+    const std::string_view word = name.substr(0, end);
+    const auto* known = std::ranges::find(kAbbreviations, word, &Abbreviation::id);
+    text += known != std::end(kAbbreviations) ? known->text : word;
+    if (end < name.size()) text += ' ';
+    name.remove_prefix(std::min(end + 1, name.size()));
+  }
   return text;
 }
 
@@ -105,6 +122,12 @@ std::vector<std::string> group_texts(const UnitGroups& groups) {
 }
 
 DetailName detail_name(std::string_view name) {
+  DetailName parts = name_and_unit(name);
+  parts.label = readable(parts.label);
+  return parts;
+}
+
+DetailName name_and_unit(std::string_view name) {
   struct Suffix {
     std::string_view text;
     std::string_view unit;
@@ -121,10 +144,10 @@ DetailName detail_name(std::string_view name) {
                                   {"_watts", "W"}};
   for (const Suffix& suffix : kSuffixes) {
     if (name.size() > suffix.text.size() && name.ends_with(suffix.text)) {
-      return {readable(name.substr(0, name.size() - suffix.text.size())), std::string(suffix.unit)};
+      return {std::string(name.substr(0, name.size() - suffix.text.size())), std::string(suffix.unit)};
     }
   }
-  return {readable(name), ""};
+  return {std::string(name), ""};
 }
 
 }  // namespace gputopo::report

@@ -9,7 +9,7 @@
 
 namespace gputopo::report {
 
-// "miss_penalty" as "miss penalty".
+// "miss_penalty" as "miss penalty", "near_sms" as "near SMs".
 [[nodiscard]] std::string readable(std::string_view name);
 
 // At most `digits` significant digits, no exponent, no trailing zeros after the point: 4.8, 193, 0.05.
@@ -35,5 +35,7 @@ struct DetailName {
   std::string unit;  // "" for counts and names
 };
 [[nodiscard]] DetailName detail_name(std::string_view name);
+// The same with the rest of the name as it is: "first_miss".
+[[nodiscard]] DetailName name_and_unit(std::string_view name);
 
 }  // namespace gputopo::report

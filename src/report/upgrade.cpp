@@ -49,7 +49,8 @@ Column typed(std::string_view name, ColumnRole role) {
   // Two names that do not follow the rule.
   if (name == "warps_in_flight") return {std::string(name), role, "in flight", "warps"};
   if (name == "bytes_per_second") return {std::string(name), role, "bandwidth", "B/s"};
-  DetailName words = detail_name(name);
+  DetailName words = name_and_unit(name);
+  std::ranges::replace(words.label, '_', ' ');  // as probes write it, whatever reports make of it
   return {std::string(name), role, std::move(words.label), std::move(words.unit)};
 }
 

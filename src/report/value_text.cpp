@@ -4,6 +4,8 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <cctype>
+#include <charconv>
 #include <utility>
 
 #include "gputopo/catalogue.h"
@@ -17,9 +19,34 @@ std::string method_text(const Attribute& attribute) {
   return attribute.method == "littles_law" ? "Little's law" : readable(attribute.method);
 }
 
+namespace {
+
+// "97182023680 B" as "90.51 GiB": reasons are written where nothing knows of units.
+std::string with_readable_bytes(std::string_view text) {
+  constexpr std::size_t kFewDigits = 4;
+  const auto is_digit = [](char c) { return c >= '0' && c <= '9'; };
+  std::string result;
+  while (!text.empty()) {
+    std::size_t digits = 0;
+    while (digits < text.size() && is_digit(text[digits])) ++digits;
+    const std::string_view behind = text.substr(digits);
+    const bool ends_there =
+        behind.size() == 2 ||
+        (behind.size() > 2 && std::isalnum(static_cast<unsigned char>(behind[2])) == 0 && behind[2] != '/');
+    double bytes = 0;
+    const bool is_number = digits > kFewDigits && behind.starts_with(" B") && ends_there &&
+                           std::from_chars(text.data(), text.data() + digits, bytes).ec == std::errc();
+    result += is_number ? human_bytes(bytes) : std::string(text.substr(0, std::max<std::size_t>(digits, 1)));
+    text.remove_prefix(is_number ? digits + 2 : std::max<std::size_t>(digits, 1));
+  }
+  return result;
+}
+
+}  // namespace
+
 std::string why_absent(const Attribute& attribute) {
   const std::string reason = readable(to_string(attribute.reason));
-  return attribute.detail.empty() ? reason : fmt::format("{}: {}", reason, attribute.detail);
+  return attribute.detail.empty() ? reason : fmt::format("{}: {}", reason, with_readable_bytes(attribute.detail));
 }
 
 std::string interval_text(const Attribute& attribute) {

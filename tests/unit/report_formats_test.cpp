@@ -174,7 +174,7 @@ TEST(Formats, NamedNumbersOfAListHaveItsUnit) {
   patterns.details = {{"l1_hit", 38.5}, {"l2_hit", 285.0}, {"other", 3.0}};
   get_or_add(topology.memory[2].attributes, "latency_patterns") = patterns;
   const std::string page = to_html(topology);
-  EXPECT_THAT(page, HasSubstr("<dt>l1 hit</dt><dd>38.5 cycles</dd>"));
+  EXPECT_THAT(page, HasSubstr("<dt>L1 hit</dt><dd>38.5 cycles</dd>"));
   EXPECT_THAT(page, HasSubstr("<dt>other</dt><dd>3</dd>"));
 }
 
@@ -220,7 +220,7 @@ TEST(Formats, CaptionsSayWhatIsPlotted) {
   latency.samples[0].timer_cycles = 30;
   const std::vector<report::Chart> charts = report::charts_of("L1: latency", "latency", latency);
   const std::string text = report::figure(3, charts.at(0), latency);
-  EXPECT_THAT(text, HasSubstr("how often each latency came. 3 rows, latency 30 cycles to 50 cycles, loads 1 to 9"));
+  EXPECT_THAT(text, HasSubstr("loads at each latency. 3 rows, latency 30 cycles to 50 cycles, loads 1 to 9"));
   EXPECT_THAT(text, HasSubstr("30 cycles of the timer are taken off"));
   EXPECT_THAT(text, HasSubstr("role=\"application\" aria-roledescription=\"plot\" aria-label=\"L1: latency\""));
 }

@@ -7,6 +7,7 @@
 
 #include "gputopo/report.h"
 #include "report/chip.h"
+#include "report/coverage.h"
 #include "report/one_cache.h"
 #include "report/units.h"
 #include "report/value_text.h"
@@ -111,6 +112,22 @@ TEST(Values, HalvesAreRoundedUp) {
 TEST(Values, BothClocksAreNamed) {
   const std::string text = to_terminal(test::saved_report("h200"), {.width = 200});
   EXPECT_THAT(text, HasSubstr("1980 MHz at most, 1980 MHz while measured"));
+}
+
+TEST(Values, WordsAreThoseOfPeople) {
+  EXPECT_EQ(report::readable("near_sms"), "near SMs");
+  EXPECT_EQ(report::readable("miss_penalty"), "miss penalty");
+  EXPECT_EQ(report::readable("loads_past_l1_after_stores"), "loads past L1 after stores");
+  EXPECT_EQ(report::readable("a__b_"), "a  b ");
+  const auto reason = [](const char* detail) { return report::why_absent(unavailable(Reason::kNotPresent, detail)); };
+  EXPECT_EQ(reason("over 97182023680 B of memory"), "not present: over 90.51 GiB of memory");
+  EXPECT_EQ(reason("at most 65536 B"), "not present: at most 64 KiB");
+  EXPECT_EQ(reason("128 B, 4096 Bytes, 65536 B/s, x1"), "not present: 128 B, 4096 Bytes, 65536 B/s, x1");
+}
+
+TEST(Values, CoverageFitsATerminal) {
+  std::istringstream lines(report::coverage_table(80));
+  for (std::string line; std::getline(lines, line);) EXPECT_LE(line.size(), 80U) << line;
 }
 
 }  // namespace

@@ -14,7 +14,7 @@ function describe(part) {
       const name = document.createElement('dt');
       const link = document.createElement('a');
       link.textContent = value.slice(0, colon);
-      link.href = `#evidence-${ids[index]}-${value.slice(0, colon).replaceAll(' ', '_')}`;
+      link.href = `#evidence-${ids[index]}-${value.slice(0, colon).toLowerCase().replaceAll(' ', '_')}`;
       name.append(link);
       const figure = document.createElement('dd');
       figure.textContent = value.slice(colon + 2);

@@ -126,13 +126,14 @@ Cache CacheFindings::locate(ElementId element) {
     return *found_there;
   }
   probe::require_apart_from_memory(found);
+  const char* plural = found.levels.size() == 1 ? "" : "s";
   if (const std::optional<double> told = told_size(bench_.info(), element).number()) {
     throw probe::Inconclusive(
-        fmt::format("loads that bypass L1 show {} level(s), so its {:.0f} B take about as long as another level",
-                    found.levels.size(), *told));
+        fmt::format("loads that bypass L1 show {} level{}, so its {:.0f} B take about as long as another level",
+                    found.levels.size(), plural, *told));
   }
   throw probe::NotPresent(
-      fmt::format("loads that bypass L1 show {} level(s), the last of which is memory", found.levels.size()));
+      fmt::format("loads that bypass L1 show {} level{}, the last of which is memory", found.levels.size(), plural));
 }
 
 std::optional<Cache> CacheFindings::l2_of_textures() {
