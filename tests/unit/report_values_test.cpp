@@ -78,7 +78,7 @@ TEST(Values, WhatIsMarkedAsWideHasItsInterval) {
 
 // The cache of code says that constants share it; that of constants says nothing.
 TEST(Values, RowsOfOneCacheHaveOneLetterWhicheverSaysSo) {
-  const Topology topology = test::saved_report("h200");
+  const Topology topology = saved_report("h200");
   std::istringstream lines(to_terminal(topology, {.width = 80, .height = 40}));
   std::map<std::string, std::string> letters;
   for (std::string line; std::getline(lines, line);)
@@ -110,7 +110,7 @@ TEST(Values, HalvesAreRoundedUp) {
 }
 
 TEST(Values, BothClocksAreNamed) {
-  const std::string text = to_terminal(test::saved_report("h200"), {.width = 200});
+  const std::string text = to_terminal(saved_report("h200"), {.width = 200});
   EXPECT_THAT(text, HasSubstr("1980 MHz at most, 1980 MHz while measured"));
 }
 
