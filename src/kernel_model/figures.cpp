@@ -42,7 +42,7 @@ bool can_be_known(const Topology& topology, std::string_view path) {
 
 }  // namespace
 
-void Figures::lack(const std::string& path, std::string why) {
+void Figures::lack(const std::string& path, const std::string& why) {
   add_once(lacking_, fmt::format("{} ({})", path, visible_line(why)));
 }
 

@@ -27,7 +27,7 @@ class Figures {
   [[nodiscard]] const std::vector<std::string>& doubts() const { return doubts_; }
 
  private:
-  void lack(const std::string& path, std::string why);
+  void lack(const std::string& path, const std::string& why);
 
   const Topology& topology_;
   std::vector<std::string> lacking_;  // "peaks.f32 (not measured)"

@@ -47,7 +47,8 @@ TEST(Values, TheFarPartStandsBesideTheNearOne) {
 
 // Of memory the value is of all lines, whatever the distance.
 TEST(Values, AMeanOfBothPartsIsNoNearPart) {
-  const Attribute* latency = saved_report("h200").find_attribute("device", "latency");
+  const Topology topology = saved_report("h200");
+  const Attribute* latency = topology.find_attribute("device", "latency");
   ASSERT_NE(latency->find_detail("far_cycles"), nullptr);
   EXPECT_EQ(report::latency_text(*latency), "683.7 cycles");
 }
