@@ -27,8 +27,8 @@ void add_row(std::string& text, std::initializer_list<std::string_view> fields) 
 void add_named_rows(std::string& text, const std::string& element, const std::string& attribute,
                     const NamedValues& named, const char* source) {
   for (const auto& [name, value] : named) {
-    add_row(text, {element, attribute + "." + name, report::plain_value(value), "", "", report::detail_name(name).unit,
-                   source});
+    add_row(text, {element, fmt::format("{}.{}", attribute, name), report::plain_value(value), "", "",
+                   report::detail_name(name).unit, source});
   }
 }
 
