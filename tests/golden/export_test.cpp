@@ -5,15 +5,13 @@
 
 #include "gputopo/report.h"
 #include "support/golden.h"
+#include "support/saved_report.h"
 
 namespace gputopo {
 namespace {
 
 using test::expect_golden;
-
-Topology saved_report(const std::string& name) {
-  return read_json(read_file(GPUTOPO_SOURCE_DIR "/tests/reports/" + name + ".json"));
-}
+using test::saved_report;
 
 class GoldenExports : public ::testing::TestWithParam<std::string> {
  protected:

@@ -15,6 +15,7 @@
 #include "support/command.h"
 #include "support/golden.h"
 #include "support/sample_topology.h"
+#include "support/saved_report.h"
 
 namespace gputopo {
 namespace {
@@ -71,7 +72,7 @@ class GoldenFormats : public ::testing::TestWithParam<std::string> {
  protected:
   static Topology load() {
     if (GetParam() == "sample") return test::sample_topology();
-    return read_json(read_file(GPUTOPO_SOURCE_DIR "/tests/reports/" + GetParam() + ".json"));
+    return test::saved_report(GetParam());
   }
 };
 // Of older schema versions: what they held is said and drawn as it was.
@@ -135,7 +136,7 @@ TEST(GoldenReport, Check) {
 
 // One of each kind of plot, as Markdown has them.
 TEST(GoldenReport, Plots) {
-  const Topology topology = read_json(read_file(GPUTOPO_SOURCE_DIR "/tests/reports/h200.json"));
+  const Topology topology = test::saved_report("h200");
   std::set<Plot> seen;
   for (const MemoryElement& element : topology.memory) {
     for (const auto& [id, whole] : element.attributes) {

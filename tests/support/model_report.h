@@ -4,8 +4,8 @@
 #include <string>
 #include <utility>
 
-#include "gputopo/file.h"
 #include "gputopo/report.h"
+#include "support/saved_report.h"
 
 namespace gputopo::test {
 
@@ -16,7 +16,7 @@ inline Attribute measured_value(Value value, std::string unit) {
 }
 
 inline Topology model_report() {
-  Topology topology = read_json(read_file(GPUTOPO_SOURCE_DIR "/tests/reports/h200.json"));
+  Topology topology = saved_report("h200");
   topology.memory.push_back({"registers",
                              "Registers and warps",
                              {{"register_unit", measured_value(std::int64_t{256}, "")},

@@ -10,19 +10,17 @@
 #include "gputopo/report.h"
 #include "support/message_of.h"
 #include "support/sample_topology.h"
+#include "support/saved_report.h"
 #include "support/sys_sage_reader.h"
 
 namespace gputopo {
 namespace {
 
+using test::saved_report;
 using test::SysSageReader;
 using test::SysSageTree;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
-
-Topology saved_report(const std::string& name) {
-  return read_json(read_file(GPUTOPO_SOURCE_DIR "/tests/reports/" + name + ".json"));
-}
 
 nlohmann::json mt4g_of(const Topology& topology) { return nlohmann::json::parse(to_mt4g_json(topology)); }
 

@@ -9,6 +9,7 @@
 #include "gputopo/error.h"
 #include "support/message_of.h"
 #include "support/model_report.h"
+#include "support/saved_report.h"
 
 namespace gputopo::kernel_model {
 namespace {
@@ -137,7 +138,7 @@ TEST(Prediction, CountsRegistersAndSharedMemory) {
 
 // A report that was made without what takes longer: one line, with everything that is missing.
 TEST(Prediction, NamesAllThatAReportLacksAndWhatMeasuresIt) {
-  const Topology plain = read_json(read_file(GPUTOPO_SOURCE_DIR "/tests/reports/h200.json"));
+  const Topology plain = test::saved_report("h200");
   Kernel kernel = kernel_of(100, 256);
   kernel.registers_per_thread = 32;
   kernel.operations = {{OperationId::kFmaF32, 1}};
@@ -163,7 +164,7 @@ TEST(Prediction, SaysWhyAValueIsMissing) {
 }
 
 TEST(Prediction, OfAnAmdGpuUsesItsNames) {
-  const Topology topology = read_json(read_file(GPUTOPO_SOURCE_DIR "/tests/reports/mi300x.json"));
+  const Topology topology = test::saved_report("mi300x");
   Kernel kernel = kernel_of(1, 1);
   kernel.memory = {{ElementId::kL1, false, 1000, 8, 1, {}}, {ElementId::kL3, false, 10, 8, 1, {}}};
   const Prediction result = predict(topology, kernel);

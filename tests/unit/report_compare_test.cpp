@@ -5,6 +5,7 @@
 #include "gputopo/report.h"
 #include "report/compare.h"
 #include "support/sample_topology.h"
+#include "support/saved_report.h"
 
 namespace gputopo {
 namespace {
@@ -227,7 +228,7 @@ TEST(Check, PrometheusTextIsWellFormed) {
   EXPECT_THAT(text, HasSubstr("# violation: l1 latency"));
   EXPECT_THAT(text, HasSubstr("\ngputopo_latency_cycles{"));
   for (const char* name : {"h200", "mi300x", "gt200"}) {
-    const Topology saved = read_json(read_file(std::string(GPUTOPO_SOURCE_DIR "/tests/reports/") + name + ".json"));
+    const Topology saved = test::saved_report(name);
     expect_prometheus(check_to_prometheus(check(saved, saved, default_tolerances()), saved));
   }
 }
@@ -275,7 +276,7 @@ TEST(Check, WhatCannotBeReadIsNotOk) {
 
 // What differs stands first, and the table leads to it.
 TEST(Diff, ThePageBeginsWithWhatDiffers) {
-  const Topology h200 = read_json(read_file(GPUTOPO_SOURCE_DIR "/tests/reports/h200.json"));
+  const Topology h200 = test::saved_report("h200");
   Topology slower = h200;
   for (MemoryElement& element : slower.memory) {
     if (element.id != "device") continue;

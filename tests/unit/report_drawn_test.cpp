@@ -11,16 +11,14 @@
 #include "report/thin.h"
 #include "support/command.h"
 #include "support/png.h"
+#include "support/saved_report.h"
 
 namespace gputopo {
 namespace {
 
+using test::saved_report;
 using ::testing::HasSubstr;
 using ::testing::Not;
-
-Topology saved(const std::string& name) {
-  return read_json(read_file(GPUTOPO_SOURCE_DIR "/tests/reports/" + name + ".json"));
-}
 
 // A plot of each kind that a report has.
 std::vector<std::string> plots_of(const Topology& topology) {
@@ -58,7 +56,7 @@ constexpr std::uint32_t kBlack = 0;
 TEST(Drawn, TheChipHasItsColoursOutsideOfBrowsers) {
   if (test::run_command("command -v rsvg-convert").exit_code != 0) GTEST_SKIP() << "librsvg2-bin is not installed";
   for (const char* name : {"h200", "mi300x", "gt200"}) {
-    std::map<std::uint32_t, std::size_t> pixels = rendered(to_svg(saved(name)));
+    std::map<std::uint32_t, std::size_t> pixels = rendered(to_svg(saved_report(name)));
     // Boxes are thousands of pixels each.
     for (const std::uint32_t colour : {kPage, kBox, kNear, kFar, kMemory}) {
       EXPECT_GT(pixels[colour], 2000U) << name << fmt::format(" #{:06x}", colour);
@@ -69,7 +67,7 @@ TEST(Drawn, TheChipHasItsColoursOutsideOfBrowsers) {
 
 TEST(Drawn, PlotsHaveTheirColoursOutsideOfBrowsers) {
   if (test::run_command("command -v rsvg-convert").exit_code != 0) GTEST_SKIP() << "librsvg2-bin is not installed";
-  const std::vector<std::string> plots = plots_of(saved("h200"));
+  const std::vector<std::string> plots = plots_of(saved_report("h200"));
   EXPECT_EQ(plots.size(), 5U);
   for (const std::string& plot : plots) {
     std::map<std::uint32_t, std::size_t> pixels = rendered(plot);
@@ -80,8 +78,8 @@ TEST(Drawn, PlotsHaveTheirColoursOutsideOfBrowsers) {
 }
 
 TEST(Drawn, NoColourOfADocumentIsACustomProperty) {
-  std::vector<std::string> documents = plots_of(saved("h200"));
-  for (const char* name : {"h200", "mi300x", "gt200"}) documents.push_back(to_svg(saved(name)));
+  std::vector<std::string> documents = plots_of(saved_report("h200"));
+  for (const char* name : {"h200", "mi300x", "gt200"}) documents.push_back(to_svg(saved_report(name)));
   for (const std::string& document : documents) {
     EXPECT_THAT(document, Not(HasSubstr("var(")));
     EXPECT_THAT(document, HasSubstr("@media (prefers-color-scheme:dark)"));

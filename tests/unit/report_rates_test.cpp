@@ -7,20 +7,18 @@
 #include "gputopo/discover.h"
 #include "gputopo/report.h"
 #include "report/chip.h"
+#include "support/saved_report.h"
 
 namespace gputopo {
 namespace {
 
+using test::saved_report;
 using ::testing::EndsWith;
 using ::testing::HasSubstr;
 
-Topology saved(const char* name) {
-  return read_json(read_file(std::string(GPUTOPO_SOURCE_DIR "/tests/reports/") + name + ".json"));
-}
-
 TEST(Rates, OfAUnitAreNotThoseOfTheChip) {
   for (const auto& [name, unit] : {std::pair("h200", "SM"), std::pair("mi300x", "CU"), std::pair("gt200", "SM")}) {
-    const Topology topology = saved(name);
+    const Topology topology = saved_report(name);
     const report::Chip chip = report::chip_of(topology);
     for (const report::PhysicalMemory& memory : chip.in_unit) {
       if (memory.rate.empty()) continue;
@@ -35,19 +33,19 @@ TEST(Rates, OfAUnitAreNotThoseOfTheChip) {
 }
 
 TEST(Rates, TheTableHasBytesPerClockBesideTheBandwidth) {
-  const std::string text = to_terminal(saved("h200"), {.width = 100, .height = 60});
+  const std::string text = to_terminal(saved_report("h200"), {.width = 100, .height = 60});
   EXPECT_THAT(text, HasSubstr("33.3 TB/s  127.8"));
   EXPECT_THAT(text, HasSubstr("  /SM "));
-  EXPECT_THAT(to_terminal(saved("mi300x"), {.width = 100, .height = 60}), HasSubstr("  /CU "));
+  EXPECT_THAT(to_terminal(saved_report("mi300x"), {.width = 100, .height = 60}), HasSubstr("  /CU "));
 }
 
 // 4245812473157 B/s at 1979.2 MHz on 132 SMs: of what tells nothing by the clock itself.
 TEST(Rates, FollowFromTheClockAndTheNumberOfSms) {
-  EXPECT_EQ(report::chip_of(saved("h200")).in_unit.back().rate, "16.25 B/clk/SM");
+  EXPECT_EQ(report::chip_of(saved_report("h200")).in_unit.back().rate, "16.25 B/clk/SM");
 }
 
 TEST(Rates, WhatIsUnknownIsNotDivided) {
-  Topology topology = saved("h200");
+  Topology topology = saved_report("h200");
   get_or_add(topology.compute, AttributeId::kSmCount) = unavailable(Reason::kNotSupported, "");
   const report::Chip chip = report::chip_of(topology);
   EXPECT_EQ(chip.in_unit.back().rate, "4.25 TB/s in all SMs");  // of clusters, which tell nothing by the clock

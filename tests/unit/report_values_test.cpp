@@ -12,17 +12,15 @@
 #include "report/units.h"
 #include "report/value_text.h"
 #include "support/sample_topology.h"
+#include "support/saved_report.h"
 
 namespace gputopo {
 namespace {
 
+using test::saved_report;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::Not;
-
-Topology saved_report(const char* name) {
-  return read_json(read_file(std::string(GPUTOPO_SOURCE_DIR "/tests/reports/") + name + ".json"));
-}
 
 Attribute measured_value(double value, std::string unit, double low, double high) {
   Attribute attribute;
