@@ -25,6 +25,7 @@
 #include "cli/standard_streams.h"
 #include "cli/terminal_style.h"
 #include "cli/watchdog.h"
+#include "device/cuda/cuda_device.h"
 #include "device/driver_call.h"
 #include "file/folder_output.h"
 #include "file/visible.h"
@@ -400,8 +401,7 @@ int run_model(const Options& options) {
 
 // CUDA shows a process one instance at most, chosen before it starts up.
 void show_instance_to_driver(const std::string& device) {
-  constexpr std::string_view kInstance = "cuda:MIG-";
-  if (!device.starts_with(kInstance)) return;
+  if (!names_mig_instance(device)) return;
   ::setenv("CUDA_VISIBLE_DEVICES", device.substr(device.find(':') + 1).c_str(), 1);
 }
 

@@ -31,8 +31,6 @@ struct Backend {
 
 // ---- cuda, hip ----
 
-bool is_mig(std::string_view spec) { return spec.starts_with("cuda:MIG-"); }
-
 int parse_ordinal(const char* backend, const std::string& rest) {
   int ordinal = -1;
   const auto [end, status] = std::from_chars(rest.data(), rest.data() + rest.size(), ordinal);
@@ -44,7 +42,7 @@ int parse_ordinal(const char* backend, const std::string& rest) {
 }
 
 std::unique_ptr<Device> open_cuda(const std::string& rest, std::uint64_t) {
-  if (is_mig("cuda:" + rest)) return open_mig_instance(rest);
+  if (names_mig_instance("cuda:" + rest)) return open_mig_instance(rest);
   return open_cuda_device(parse_ordinal("cuda", rest));
 }
 
@@ -147,7 +145,7 @@ std::string pci_address_of(const std::string& spec) {
   }
   std::string problem;
   // Of these three, each takes its time, and only one is asked.
-  const std::vector<DeviceListing> listings = is_mig(wanted)               ? list_mig_devices()
+  const std::vector<DeviceListing> listings = names_mig_instance(wanted)   ? list_mig_devices()
                                               : wanted.starts_with("cuda") ? list_cuda_devices(problem)
                                                                            : list_hip_devices(problem);
   const auto found = std::ranges::find(listings, wanted, &DeviceListing::spec);

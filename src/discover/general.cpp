@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "file/host.h"
+#include "model/sm_clock.h"
 
 namespace gputopo {
 namespace {
@@ -218,14 +219,6 @@ bool is_carved_out_of_banks(const MemoryElement& element) {
   return sizes != nullptr && sizes->size() > 1 && sizes->back() < sizes->front();
 }
 
-std::optional<double> clock_hertz(const Attribute& attribute) {
-  for (const auto& [name, value] : attribute.conditions) {
-    const double* mhz = std::get_if<double>(&value);
-    if (name == "sm_clock_mhz" && mhz != nullptr && *mhz > 0) return *mhz * 1e6;
-  }
-  return std::nullopt;
-}
-
 }  // namespace
 
 std::optional<double> theoretical_memory_bytes_per_second(const DeviceInfo& info) {
@@ -257,9 +250,10 @@ void add_theoretical_bandwidths(Topology& topology) {
   const std::optional<double> sms = number_of(topology.compute, AttributeId::kSmCount);
   // At the clock that the bandwidth was measured at.
   const auto peak_of_banks = [&](const Attribute& bandwidth) -> std::optional<double> {
-    const std::optional<double> hertz = clock_hertz(bandwidth);
-    if (!bytes_per_clock_per_sm || !sms || !hertz) return std::nullopt;
-    return std::round(*bytes_per_clock_per_sm * *sms * *hertz);
+    const std::optional<double> mhz = sm_clock_mhz(bandwidth);
+    if (!bytes_per_clock_per_sm || !sms || !mhz) return std::nullopt;
+    constexpr double kHertzPerMhz = 1e6;
+    return std::round(*bytes_per_clock_per_sm * *sms * (*mhz * kHertzPerMhz));
   };
   for (MemoryElement& element : topology.memory) {
     const ElementInfo* info = find_element(element.id);

@@ -7,6 +7,7 @@
 #include <cmath>
 #include <map>
 
+#include "model/sm_clock.h"
 #include "report/one_cache.h"
 #include "report/unit_map.h"
 #include "report/units.h"

@@ -6,6 +6,7 @@
 
 #include "gputopo/error.h"
 #include "gputopo/report.h"
+#include "report/export/values.h"
 
 namespace gputopo {
 namespace {
@@ -19,29 +20,18 @@ struct Shares {
   std::optional<double> memory;   // slices
 };
 
-std::optional<double> number_of(const AttributeMap& attributes, AttributeId id) {
-  const Attribute* attribute = find(attributes, id);
-  return attribute == nullptr ? std::nullopt : attribute->number();
-}
-
-std::optional<double> number_of_detail(const Attribute& attribute, std::string_view name) {
-  const Value* detail = attribute.find_detail(name);
-  return detail == nullptr ? std::nullopt : Attribute{.value = *detail}.number();
-}
-
-std::optional<double> slices_of(const AttributeMap& device, AttributeId id) {
-  const Attribute* slices = find(device, id);
-  if (slices == nullptr || !slices->number()) return std::nullopt;
-  const std::optional<double> all = number_of_detail(*slices, "of_gpu");
-  if (!all || *all < 1) return std::nullopt;
-  return std::min(1.0, *slices->number() / *all);
+std::optional<double> slices_of(const Topology& instance, AttributeId id) {
+  const std::optional<double> own = report::number_of(instance, id);
+  const std::optional<double> all = report::detail_of(find(instance.device, id), "of_gpu");
+  if (!own || !all || *all < 1) return std::nullopt;
+  return std::min(1.0, *own / *all);
 }
 
 Shares shares_of(const Topology& full, const Topology& instance) {
-  Shares shares{.compute = slices_of(instance.device, AttributeId::kInstanceComputeSlices),
-                .memory = slices_of(instance.device, AttributeId::kInstanceMemorySlices)};
-  const std::optional<double> all = number_of(full.compute, AttributeId::kSmCount);
-  const std::optional<double> own = number_of(instance.compute, AttributeId::kSmCount);
+  Shares shares{.compute = slices_of(instance, AttributeId::kInstanceComputeSlices),
+                .memory = slices_of(instance, AttributeId::kInstanceMemorySlices)};
+  const std::optional<double> all = report::number_of(full, AttributeId::kSmCount);
+  const std::optional<double> own = report::number_of(instance, AttributeId::kSmCount);
   if (all && own && *all > 0) shares.sms = *own / *all;
   return shares;
 }
@@ -125,13 +115,12 @@ Attribute attribute_of(const Attribute& full, SharedOut kind, const Shares& shar
 
 // What an SM finds near it: of a cache of several partitions that may be as much in an instance as in the whole GPU.
 void add_near_bytes(const AttributeMap& full, AttributeMap& merged) {
-  const Attribute* of_gpu = find(full, AttributeId::kPartitions);
   const Attribute* partitions = find(merged, AttributeId::kPartitions);
-  const std::optional<double> size = number_of(merged, AttributeId::kSize);
-  if (of_gpu == nullptr || partitions == nullptr || !size) return;
-  const std::optional<double> near = number_of_detail(*of_gpu, kNearBytes);
-  if (!near || !partitions->available() || number_of_detail(*partitions, kNearBytes)) return;
-  get_or_add(merged, AttributeId::kPartitions).add_detail(std::string(kNearBytes), std::min(*near, *size));
+  const Attribute* size = find(merged, AttributeId::kSize);
+  const std::optional<double> near = report::detail_of(find(full, AttributeId::kPartitions), kNearBytes);
+  if (partitions == nullptr || size == nullptr || !near || !size->number()) return;
+  if (!partitions->available() || report::detail_of(partitions, kNearBytes)) return;
+  get_or_add(merged, AttributeId::kPartitions).add_detail(std::string(kNearBytes), std::min(*near, *size->number()));
 }
 
 // What the instance's report has, and for the rest what follows from the whole GPU's.

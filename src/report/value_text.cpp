@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "gputopo/catalogue.h"
+#include "model/sm_clock.h"
 #include "report/unit_map.h"
 #include "report/units.h"
 
@@ -98,14 +99,6 @@ bool is_lower_bound(const Attribute& attribute) {
   const std::optional<double> value = attribute.number();
   return value && *value > 0 && attribute.unit.empty() && attribute.low == value && attribute.high &&
          *attribute.high > (1 + kAtLeastSoMuchMore) * *value;
-}
-
-std::optional<double> sm_clock_mhz(const Attribute& attribute) {
-  for (const auto& [name, value] : attribute.conditions) {
-    const double* mhz = std::get_if<double>(&value);
-    if (name == "sm_clock_mhz" && mhz != nullptr && *mhz > 0) return *mhz;
-  }
-  return std::nullopt;
 }
 
 std::optional<double> bytes_per_clock_and_unit(const Topology& topology, const Attribute& bandwidth) {

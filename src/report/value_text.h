@@ -31,8 +31,6 @@ namespace gputopo::report {
 // A number of which the samples show only that it is not less: its interval begins with it.
 [[nodiscard]] bool is_lower_bound(const Attribute& attribute);
 
-// The clock of the SMs that a value was measured at.
-[[nodiscard]] std::optional<double> sm_clock_mhz(const Attribute& attribute);
 // A bandwidth of the whole chip for each clock and SM, as the report tells or as follows from the clock and the number
 // of SMs; nothing where these are unknown.
 [[nodiscard]] std::optional<double> bytes_per_clock_and_unit(const Topology& topology, const Attribute& bandwidth);

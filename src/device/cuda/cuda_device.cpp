@@ -90,6 +90,8 @@ std::unique_ptr<Device> open_cuda_device(int ordinal) {
   return std::make_unique<launch::LaunchDevice<cuda::Nvidia>>(ordinal);
 }
 
+bool names_mig_instance(std::string_view spec) { return spec.starts_with("cuda:MIG-"); }
+
 std::unique_ptr<Device> open_mig_instance(const std::string& uuid) {
   const auto driver = cuda::Driver::load();
   int count = 0;

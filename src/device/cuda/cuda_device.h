@@ -3,6 +3,7 @@
 
 #include <memory>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "gputopo/device.h"
@@ -12,14 +13,16 @@ namespace gputopo {
 // Opens the GPU that the driver counts as `ordinal`. Throws DeviceError that says why it cannot be used and what to do.
 [[nodiscard]] std::unique_ptr<Device> open_cuda_device(int ordinal);
 
+// Whether `spec` names a MIG instance: "cuda:MIG-UUID".
+[[nodiscard]] bool names_mig_instance(std::string_view spec);
 // The MIG instance of that UUID ("MIG-..."). Throws DeviceError where the driver does not show it to this process.
 [[nodiscard]] std::unique_ptr<Device> open_mig_instance(const std::string& uuid);
 
 // All instances that the management library knows, whether the driver shows them or not.
 [[nodiscard]] std::vector<DeviceListing> list_mig_devices();
 
-// The driver's GPUs; empty without a driver. `problem` receives
-// one line when a driver is there but cannot be used, and is cleared otherwise.
+// The driver's GPUs; empty without a driver. `problem` receives one line when a driver is there but cannot be used, and
+// is cleared otherwise.
 [[nodiscard]] std::vector<DeviceListing> list_cuda_devices(std::string& problem);
 
 // True if libcuda.so.1 can be loaded and shows a GPU.
