@@ -11,12 +11,31 @@
 #include "cli/standard_streams.h"
 #include "gputopo/error.h"
 
+#ifdef __GLIBC__
+#include <malloc.h>
+#endif
+
+namespace {
+
+// Memory that was freed is kept for the next batch of programs: to give megabytes back and to get them again, page by
+// page, took a tenth of a second of a run.
+void keep_freed_memory() {
+#ifdef __GLIBC__
+  constexpr int kLargestKeptBytes = 256 << 20;
+  mallopt(M_MMAP_THRESHOLD, kLargestKeptBytes);
+  mallopt(M_TRIM_THRESHOLD, kLargestKeptBytes);
+#endif
+}
+
+}  // namespace
+
 int main(int argc, char** argv) {
   using namespace gputopo;
   const auto fail = [](const char* what, int code) {
     cli::say(fmt::format("gputopo: error: {}", what));
     return code;
   };
+  keep_freed_memory();
   cli::fill_closed_streams();
   cli::prepare_signals();
   try {

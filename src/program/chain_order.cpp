@@ -17,7 +17,7 @@ std::vector<std::uint32_t> shuffled(std::uint64_t length, std::uint64_t count, s
   std::mt19937_64 generator(seed ^ length * 0x9E3779B97F4A7C15);
   const auto draw = [&](std::uint64_t i) { return i + (((generator() >> 32) * (length - i)) >> 32); };
   std::vector<std::uint32_t> order;
-  constexpr std::uint64_t kFew = 16;  // a map of what moved pays below one in so many
+  constexpr std::uint64_t kFew = 256;  // a map of what moved pays below one in so many
   if (count < length / kFew) {
     std::unordered_map<std::uint64_t, std::uint32_t> moved;
     const auto value_at = [&](std::uint64_t i) {

@@ -141,6 +141,15 @@ TEST_F(ChaseRuns, WhereAllMetEachRunsAlone) {
   EXPECT_THAT(undisturbed(), ElementsAre(true, true));
 }
 
+// A launch lasts as long as the longest of its programs: three long ones are not to make two launches long.
+TEST_F(ChaseRuns, ProgramsThatTakeAboutAsLongGoTogether) {
+  ChaseProgram longer = kWalk;
+  longer.steps.front().loads = 1000;
+  run({kWalk, longer, kWalk, longer, longer});
+  EXPECT_THAT(gpu_.launches, ElementsAre(4, 1));
+  EXPECT_THAT(sms(), ElementsAre(3, 0, 0, 1, 2)) << "the answers are in the order of the programs";
+}
+
 TEST_F(ChaseRuns, BlocksOfOneProgramThatMetAreADisturbance) {
   ChaseProgram program = kWalk;
   program.exclusive = true;

@@ -145,13 +145,13 @@ class ConstantBank {
 }  // namespace
 
 ChaseLayout lay_out(const ChaseProgram& program, std::uint32_t warp_size) {
-  if (const double seconds = estimated_seconds(program); seconds > kMaxLaunchSeconds) {
+  ChaseLayout layout{.sms = named_sms(program), .seconds = estimated_seconds(program)};
+  if (layout.seconds > kMaxLaunchSeconds) {
     throw UsageError(
         fmt::format("program: its steps may take {:.1f} s, and a launch may last {:.0f} s; give it fewer loads, or "
                     "touch steps for warming large arrays",
-                    seconds, kMaxLaunchSeconds));
+                    layout.seconds, kMaxLaunchSeconds));
   }
-  ChaseLayout layout{.sms = named_sms(program)};
   place_arrays(program, layout);
   place_records(program, warp_size, layout);
   return layout;

@@ -37,6 +37,7 @@ struct ChaseLayout {
   std::uint64_t record_bytes = 0;
   std::uint32_t threads = 32;
   std::vector<std::uint32_t> sms;  // of its slots, where its actors name theirs: each once, in their order
+  double seconds = 0;              // that its steps take at most, as far as can be told
 
   [[nodiscard]] std::size_t slots() const { return sms.empty() ? 1 : sms.size(); }
   // Where the word lies in the records that counts the steps that have ended, and where those of the steps begin.

@@ -31,6 +31,11 @@ void ChaseRunner::run(std::span<const ChaseJob> jobs) {
   for (const ChaseJob& job : jobs) plans.push_back(plan_of(job));
   std::vector<ChasePlan*> waiting;
   for (ChasePlan& plan : plans) waiting.push_back(&plan);
+  // A launch takes as long as the longest of its programs: those that take about as long go together.
+  if (plans.size() > gpu_.info().sm_count) {
+    std::ranges::stable_sort(waiting, std::ranges::greater(),
+                             [](const ChasePlan* plan) { return plan->layout.seconds; });
+  }
   while (!waiting.empty()) {
     const std::vector<ChasePlan*> batch = take_batch(waiting, gpu_.info().sm_count);
     const std::vector<ChasePlan*> again = run_batch(batch);
