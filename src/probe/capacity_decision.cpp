@@ -147,7 +147,9 @@ std::optional<Look> next_look(const CapacityEvidence& evidence, const CapacityDe
   };
   if (evidence.sampled.empty()) {
     const bool is_known = standing.exact || standing.packed_bytes > 0;
-    return sample(standing.capacities, is_known ? parameters.quick_samples : parameters.full_samples);
+    const double of_lines = parameters.quick_samples_of_line * standing.base_bytes / evidence.line_bytes;
+    const std::uint64_t quick = std::min(parameters.quick_samples, static_cast<std::uint64_t>(of_lines));
+    return sample(standing.capacities, is_known ? quick : parameters.full_samples);
   }
   if (evidence.sampled.size() > 1 || !standing.exact || standing.packed_bytes > 0) return std::nullopt;
   const SampledResidency& first = evidence.sampled.front();

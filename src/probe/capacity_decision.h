@@ -37,6 +37,9 @@ struct CapacityDecisionParameters {
   // first look contradicts it. More: narrower intervals; time grows in proportion.
   std::uint64_t quick_samples = 12'000;
   std::uint64_t full_samples = 270'000;
+  // And of a first look so many of each line of the cache are enough: no view is finer than a line. Fewer: lines are
+  // missed by chance; more: caches of a few lines, of which a program samples a few only, take thousands of programs.
+  double quick_samples_of_line = 60;
   // Footprint that is sampled, in capacities. More: every set is full even where they fill unevenly; fewer: more of the
   // samples hit.
   double sampled_capacities = 3;
@@ -84,6 +87,7 @@ struct Capacity {
   double first_miss_bytes = 0;  // the largest footprint without misses; 0 for L2
   double all_miss_bytes = 0;    // the smallest footprint of the survey where nothing hits; 0 if there is none
   double sampled_bytes = 0;     // 0 if not sampled
+  bool of_same_cache = false;   // it was measured through another space, and this one's views agree
   Conditions conditions;
 };
 

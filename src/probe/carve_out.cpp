@@ -9,6 +9,10 @@ namespace {
 // Ten carve-outs, each a little less sure than the size itself.
 constexpr CapacityDecisionParameters kCapacityDecisionParameters{.quick_samples = 3000, .full_samples = 30'000};
 
+// What the cache holds under the carve-out of its survey, the smallest that programs can have, so many times exceeds it
+// under all others, wherever its sets overflow. Larger: sweeps take longer.
+constexpr double kEnough = 2.5;
+
 }  // namespace
 
 SizeByCarveOut find_size_by_carve_out(Lab& lab, const Cache& cache) {
@@ -17,7 +21,7 @@ SizeByCarveOut find_size_by_carve_out(Lab& lab, const Cache& cache) {
     Survey survey = *cache.survey;
     survey.site.carve_out_bytes = carve_out;
     Lab of_sweep = lab.another();
-    sweep_footprints(of_sweep, survey);
+    sweep_footprints(of_sweep, survey, static_cast<std::uint64_t>(kEnough * cache.held_bytes()));
     const auto in_force = static_cast<double>(*of_sweep.conditions().carve_outs_bytes().rbegin());
     // The device takes a larger one where the smallest cannot hold even the programs' own data.
     if (!found.carve_outs_bytes.empty() && found.carve_outs_bytes.back() == in_force) continue;

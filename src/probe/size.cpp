@@ -108,7 +108,15 @@ Capacity estimate_capacity(Lab& lab, const Cache& cache, const CapacityDecisionP
   return capacity;
 }
 
-Capacity find_capacity(Lab& lab, const Cache& cache) {
+bool look_alike(const Cache& one, const Cache& other) {
+  // Of the loads of a footprint. Larger: caches of other sizes look alike; smaller: ways to one cache do not.
+  constexpr double kSamePart = 0.05;
+  return std::ranges::equal(sweep_of(one), sweep_of(other), [](const FootprintHits& a, const FootprintHits& b) {
+    return a.bytes == b.bytes && std::abs(a.hits - b.hits) <= kSamePart;
+  });
+}
+
+Capacity find_capacity(Lab& lab, const Cache& cache, const Capacity* same) {
   require_exceeded(cache, "so it is at least that large");
   if (cache.survey->counts_in_places) {
     if (cache.nearer_bytes > 0) {
@@ -118,6 +126,19 @@ Capacity find_capacity(Lab& lab, const Cache& cache) {
     constexpr double kHitsOfCold = 0.1;
     if (cache.last_level > cache.first_level && cache.cold_hits() > kHitsOfCold) {
       throw Inconclusive("loads of near memory look like hits of a far part, and all others wait for translations");
+    }
+  }
+  if (same != nullptr) {
+    // Enough to see sizes that are two percent apart.
+    constexpr std::uint64_t kSamplesToConfirm = 30'000;
+    Capacity seen = estimate_capacity(lab, cache, {.full_samples = kSamplesToConfirm});
+    if (seen.interval.low <= same->interval.high && same->interval.low <= seen.interval.high) {
+      seen.bytes = same->bytes;
+      seen.interval = same->interval;
+      seen.method = same->method;
+      seen.of_same_cache = true;
+      seen.conditions.add(same->conditions);
+      return seen;
     }
   }
   return estimate_capacity(lab, cache, {.full_samples = lab.parameters().residency_samples});

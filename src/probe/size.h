@@ -8,8 +8,11 @@
 
 namespace gputopo::probe {
 
-// Throws Inconclusive where no footprint exceeds the cache, or the views do not decide.
-[[nodiscard]] Capacity find_capacity(Lab& lab, const Cache& cache);
+// Throws Inconclusive where no footprint exceeds the cache, or the views do not decide. `same`: of this very cache, as
+// another space reaches it. Fewer samples are enough to see that the size is the same, which is then told.
+[[nodiscard]] Capacity find_capacity(Lab& lab, const Cache& cache, const Capacity* same = nullptr);
+// Whether footprints of both surveys hit alike: what a cache looks like through two spaces. It may be two caches.
+[[nodiscard]] bool look_alike(const Cache& one, const Cache& other);
 // The same with other parameters, of a cache that is exceeded.
 [[nodiscard]] Capacity estimate_capacity(Lab& lab, const Cache& cache, const CapacityDecisionParameters& parameters);
 

@@ -205,7 +205,7 @@ void set_translation_aside(Lab& lab, Survey& survey, const Translation& translat
 
 }  // namespace
 
-void sweep_footprints(Lab& lab, Survey& survey) {
+void sweep_footprints(Lab& lab, Survey& survey, std::uint64_t enough_bytes) {
   survey.footprints_bytes.clear();
   survey.histograms.clear();
   if (survey.site.exclusive) {
@@ -213,7 +213,8 @@ void sweep_footprints(Lab& lab, Survey& survey) {
     return;
   }
   const double nearest_limit = survey.levels.front().high_cycles;
-  std::optional<SweepPart> part = first_sweep_part(survey.site.limit_bytes);
+  const std::uint64_t most = enough_bytes == 0 ? survey.site.limit_bytes : survey.site.clamp(enough_bytes);
+  std::optional<SweepPart> part = first_sweep_part(most);
   while (part) {
     run_part(lab, survey, *part);
     const double hits = stats::fraction_below(survey.histograms.back(), nearest_limit);

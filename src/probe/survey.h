@@ -12,6 +12,8 @@ namespace gputopo::probe {
 // The rest of it: all levels. `translation_of`: of a space whose loads are translated behind an SM.
 [[nodiscard]] Survey complete_survey(Lab& lab, Survey survey, const TranslationOf& translation_of = {});
 // Sweeps the footprints of a survey whose fetch granularity and levels are known (again, under another carve-out).
-void sweep_footprints(Lab& lab, Survey& survey);
+// `enough_bytes`: a footprint that is expected to exceed the nearest cache; the sweep goes on beyond it where it does
+// not. 0: none is known.
+void sweep_footprints(Lab& lab, Survey& survey, std::uint64_t enough_bytes = 0);
 
 }  // namespace gputopo::probe

@@ -360,6 +360,16 @@ TEST(CapacityDecision, WhereTheirLineDoesNotExplainAllTheOtherViewsDo) {
       << "nearly all memory loads can be told";
 }
 
+// A program samples a few of their lines only, and no view is finer than a line.
+TEST(CapacityDecision, OfAFewLinesAFirstLookTakesFewSamples) {
+  CapacityEvidence evidence = evidence_of_sm(0);
+  evidence.guess_bytes = 32 * kLine;
+  evidence.sweep = {{32 * kLine, 1}, {64 * kLine, 0}, {128 * kLine, 0}};
+  const std::vector<Look> looks = follow(evidence, {.resident = view(32 * kLine), .fits = view(32 * kLine)});
+  EXPECT_EQ(looks.back().view, View::kSampled);
+  EXPECT_EQ(looks.back().samples, 1920u);
+}
+
 TEST(CapacityDecision, WithoutASweepNothingIsTakenForLru) {
   CapacityEvidence evidence = evidence_of_sm(0);
   evidence.sweep.clear();

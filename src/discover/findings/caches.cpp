@@ -209,7 +209,27 @@ probe::Fetch CacheFindings::make_fetch(ElementId element) {
 probe::Capacity CacheFindings::make_capacity(ElementId element) {
   require_translated_levels(element);
   Lab own = lab();
-  return probe::find_capacity(own, lined(element));
+  const probe::Capacity* same = looks_like_l1(element) ? &capacity(ElementId::kL1) : nullptr;
+  return probe::find_capacity(own, lined(element), same);
+}
+
+bool CacheFindings::looks_like_l1(ElementId element) {
+  const Cache& cache = lined(element);
+  if (element == ElementId::kL1 || cache.site().exclusive || cache.nearer_bytes > 0) return false;
+  if (!has_element(vendor_, ElementId::kL1)) return false;
+  const probe::Capacity* of_l1 = capacities_.find(ElementId::kL1, [&] { return make_capacity(ElementId::kL1); });
+  if (of_l1 == nullptr) return false;
+  const Cache& l1 = sized(ElementId::kL1);
+  if (!cache.line || !l1.line || l1.line->bytes != cache.line->bytes || !probe::look_alike(cache, l1)) return false;
+  // What it is asked with is the size that it has if it is the same.
+  const Cache as_l1 = with(cache, *of_l1);
+  try {
+    return evictions_.get({element, ElementId::kL1}, [&] { return make_eviction(as_l1, l1); }).shared &&
+           evictions_.get({ElementId::kL1, element}, [&] { return make_eviction(l1, as_l1); }).shared;
+  } catch (const probe::Inconclusive& error) {
+    bench_.log(fmt::format("{} may be another cache than L1: {}", to_string(element), error.what()));
+    return false;
+  }
 }
 
 const probe::SizeByCarveOut& CacheFindings::size_by_carve_out(ElementId element) {
@@ -355,11 +375,13 @@ const probe::Structure& CacheFindings::structure(ElementId element) {
 }
 
 const CacheFindings::Sharing& CacheFindings::eviction(ElementId victim, ElementId evictor) {
-  return evictions_.get({victim, evictor}, [&] {
-    Lab own = lab();
-    const bool evicts = probe::shares_cache(own, sized(victim), sized(evictor));
-    return Sharing{evicts, own.conditions()};
-  });
+  return evictions_.get({victim, evictor}, [&] { return make_eviction(sized(victim), sized(evictor)); });
+}
+
+CacheFindings::Sharing CacheFindings::make_eviction(const Cache& victim, const Cache& evictor) const {
+  Lab own = lab();
+  const bool evicts = probe::shares_cache(own, victim, evictor);
+  return {evicts, own.conditions()};
 }
 
 CacheFindings::Sharing CacheFindings::sharing(ElementId one, ElementId other) {

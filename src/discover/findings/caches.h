@@ -103,7 +103,10 @@ class CacheFindings {
   // Whether the loads of one evict what the other holds.
   // Whether it is the very cache that L1 is, whose structure is then its own too.
   [[nodiscard]] bool is_known_as_l1(ElementId element);
+  // Whether it seems to be the very cache that L1 is, of one whose size is not known yet.
+  [[nodiscard]] bool looks_like_l1(ElementId element);
   [[nodiscard]] const Sharing& eviction(ElementId victim, ElementId evictor);
+  [[nodiscard]] Sharing make_eviction(const probe::Cache& victim, const probe::Cache& evictor) const;
   [[nodiscard]] probe::Lab lab() const { return probe::Lab(bench_); }
 
   probe::Bench& bench_;

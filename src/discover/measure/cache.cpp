@@ -125,7 +125,9 @@ Attribute size(Context& context, const ElementInfo& element) {
     return probe::measure_constant_size_beside_code(lab, code, cache);
   });
   if (constants) return *constants;
-  Attribute measured = to_attribute(cache, context.caches.capacity(element.id), context.keep_samples());
+  const probe::Capacity& capacity = context.caches.capacity(element.id);
+  Attribute measured = to_attribute(cache, capacity, context.keep_samples());
+  if (capacity.of_same_cache) measured.add_condition("measured_as", std::string(to_string(ElementId::kL1)));
   if (cache.site().exclusive) {
     correct_for_copies(context, element, measured);
     const Attribute told = told_size(context.info(), element.id);

@@ -1,0 +1,63 @@
+// Caches that several spaces reach: the size of one is told of the other only where it is the same cache.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+#include "device/sim/machine.h"
+#include "support/trial.h"
+
+namespace gputopo {
+namespace {
+
+// A cache of texture loads, as large as that of global loads or of so much a part of it.
+struct Trial {
+  bool own_cache = false;
+  double part = 1;
+};
+
+class SameCacheTruth : public ::testing::Test {
+ protected:
+  static Attribute texture_size(const Trial& trial) {
+    sim::MachineSpec machine = sim::parse_machine(*sim::builtin_machine("a100"));
+    if (trial.own_cache) {
+      sim::CacheSpec own = *std::ranges::find(machine.caches, "l1", &sim::CacheSpec::id);
+      own.id = "texture";
+      own.size_bytes = static_cast<std::uint64_t>(trial.part * static_cast<double>(own.size_bytes));
+      own.ways = static_cast<std::uint32_t>(trial.part * own.ways);
+      machine.caches.push_back(own);
+      machine.spaces.at(Space::kTexture).path.front().cache = own.id;
+    }
+    DiscoverOptions options;
+    options.elements = {"texture"};
+    options.attributes = {"size"};
+    return *truth::discover_machine(machine, 1, std::move(options)).topology.find_attribute("texture", "size");
+  }
+  static bool is_as_l1(const Attribute& size) {
+    const Value* const as = find(size.conditions, "measured_as");
+    return as != nullptr && *as == Value(std::string("l1"));
+  }
+};
+
+TEST_F(SameCacheTruth, TexturesInL1HaveItsSize) {
+  const Attribute size = texture_size({});
+  ASSERT_TRUE(size.available()) << size.detail;
+  EXPECT_TRUE(is_as_l1(size));
+  EXPECT_NEAR(*size.number(), 192 << 10, 8 << 10);
+}
+
+TEST_F(SameCacheTruth, AnotherCacheOfThatSizeIsMeasuredItself) {
+  const Attribute size = texture_size({.own_cache = true});
+  ASSERT_TRUE(size.available()) << size.detail;
+  EXPECT_FALSE(is_as_l1(size));
+  EXPECT_NEAR(*size.number(), 192 << 10, 8 << 10);
+}
+
+TEST_F(SameCacheTruth, NorIsASmallerOneTakenForL1) {
+  const Attribute size = texture_size({.own_cache = true, .part = 0.5});
+  ASSERT_TRUE(size.available()) << size.detail;
+  EXPECT_FALSE(is_as_l1(size));
+  EXPECT_NEAR(*size.number(), 96 << 10, 8 << 10);
+}
+
+}  // namespace
+}  // namespace gputopo
