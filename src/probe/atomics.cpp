@@ -16,6 +16,8 @@ struct AtomicsParameters {
   // Of each warp of a full SM: enough to keep the units busy, few enough that all lanes of a large GPU on one address
   // end in time.
   std::uint32_t throughput_accesses = 64;
+  // The same where all lanes add to one word, which takes them one after the other.
+  std::uint32_t one_word_accesses = 16;
   // Odd multiples of the warp's bytes: each puts the SMs' words into other slices of L2. More: a steadier mean.
   std::array<std::uint32_t, 8> latency_placements = {33, 37, 41, 43, 47, 53, 59, 61};
   // The words of a warp beside those of the next, and further and further from them: how evenly they then lie over the
@@ -90,6 +92,7 @@ Attribute measure_atomic_throughput(Lab& lab, Space space) {
     programs.push_back(atomics(space, spread * warp_bytes(lab), warps, blocks));
   }
   programs.push_back(atomics(space, 0, warps, blocks));
+  programs.back().accesses = kAtomicsParameters.one_word_accesses;
   const std::vector<AccessTrial> trials = run_trials(lab, programs);
   const AccessTrial& in_a_row = trials.front();
   const AccessTrial& one_address = trials.back();

@@ -11,18 +11,41 @@ namespace gputopo::probe {
 namespace {
 
 struct BandwidthParameters {
-  // Of each shape, of which the median counts, or chance would pick the shape; odd.
+  // Of each of the shapes that are best at first, of which the median counts, or chance would pick the shape; odd.
   int runs = 3;
-  // Of the best, for the value. More: a narrower interval, and as much more time.
-  int repeats = 9;
+  // So many of them. More: a shape whose first run was disturbed is not passed over; takes longer.
+  std::size_t contenders = 3;
+  // Of the best, for the value: no fewer, and no more than it takes until their interval is as narrow as it gets.
+  int least_repeats = 5;
+  int most_repeats = 9;
 };
 constexpr BandwidthParameters kBandwidthParameters;
 
-std::vector<double> bandwidths(Lab& lab, const StreamProgram& program, int runs) {
+double bandwidth(Lab& lab, const StreamProgram& program) {
+  const StreamResult result = lab.stream(program);
+  return result.seconds > 0 ? static_cast<double>(result.bytes_moved) / result.seconds : 0;
+}
+
+// `rates`, of earlier runs, and of as many more as make the median.
+double median_of_runs(Lab& lab, const StreamProgram& program, std::vector<double> rates) {
+  while (std::ssize(rates) < kBandwidthParameters.runs) rates.push_back(bandwidth(lab, program));
+  return stats::median(rates);
+}
+
+std::vector<double> rates_by_shape(Lab& lab, const std::vector<StreamProgram>& shapes) {
   std::vector<double> rates;
-  for (int i = 0; i < runs; ++i) {
-    const StreamResult result = lab.stream(program);
-    rates.push_back(result.seconds > 0 ? static_cast<double>(result.bytes_moved) / result.seconds : 0);
+  for (const StreamProgram& shape : shapes) rates.push_back(bandwidth(lab, shape));
+  for (const std::size_t place : best_shapes(rates, kBandwidthParameters.contenders)) {
+    rates[place] = median_of_runs(lab, shapes[place], {rates[place]});
+  }
+  return rates;
+}
+
+std::vector<double> repeated(Lab& lab, const StreamProgram& program) {
+  std::vector<double> rates;
+  while (std::ssize(rates) < kBandwidthParameters.least_repeats ||
+         (std::ssize(rates) < kBandwidthParameters.most_repeats && !is_settled(rates))) {
+    rates.push_back(bandwidth(lab, program));
   }
   return rates;
 }
@@ -56,19 +79,16 @@ SampleTable table_of_repeats(const std::vector<double>& rates) {
 
 }  // namespace
 
-double median_bandwidth(Lab& lab, const StreamProgram& program) {
-  return stats::median(bandwidths(lab, program, kBandwidthParameters.runs));
-}
+double median_bandwidth(Lab& lab, const StreamProgram& program) { return median_of_runs(lab, program, {}); }
 
 Attribute measure_bandwidth(Lab& lab, const std::vector<StreamProgram>& candidates, std::string method) {
   lab.expect(std::vector<Program>(candidates.begin(), candidates.end()));
-  std::vector<double> by_shape;
-  for (const StreamProgram& candidate : candidates) by_shape.push_back(median_bandwidth(lab, candidate));
+  const std::vector<double> by_shape = rates_by_shape(lab, candidates);
   const std::optional<std::size_t> best = best_shape(by_shape);
   if (!best) throw Inconclusive("no stream finished with a time above the timer's resolution");
   const StreamProgram& shape = candidates[*best];
   Lab of_best = lab.another();  // the clock of these runs is what the value is a rate at
-  const std::vector<double> rates = bandwidths(of_best, shape, kBandwidthParameters.repeats);
+  const std::vector<double> rates = repeated(of_best, shape);
   const Rate rate = rate_of_runs(rates);
   Attribute attribute =
       measured(of_best.conditions(), std::round(rate.bytes_per_second), "B/s", rate.interval, std::move(method));

@@ -243,26 +243,31 @@ std::vector<ChaseResult> load_from_sms(Lab& lab, const Site& site, const ChaseAr
 
 // Lines over so much memory, after eviction. Where many of them are slow even once they are cached again, they may wait
 // for translations: pages at random places fill sets of a TLB that even ones do not. Then over less memory, if that is
-// quicker.
+// quicker: whether it is shows best over the least, which is loaded next.
 std::vector<ChaseResult> load_translated(Lab& lab, const Survey& survey, std::uint64_t span_bytes,
                                          std::uint64_t line_bytes, Evictor& evictor) {
-  std::vector<ChaseResult> best;
-  double best_slow = 1;
-  for (std::uint32_t round = 0; round < kMemoryLatencyParameters.spans; ++round) {
-    const ChaseArray array = lines_with_companions(lab, survey, span_bytes);
+  const auto load = [&](std::uint64_t bytes) {
+    const ChaseArray array = lines_with_companions(lab, survey, bytes);
     evictor = find_evictor(lab, survey, array, line_bytes);
     std::vector<ChaseResult> copies = load_from_sms(lab, survey.site, array, evictor);
     const double slow = slow_again(copies, nearest_limit_cycles(survey.tiny));
-    lab.log(
-        fmt::format("device.latency: over {} B {:.3f} of the loads are slow once they are cached", span_bytes, slow));
-    if (best.empty() || slow < kMemoryLatencyParameters.quicker * best_slow) {
-      best = std::move(copies);
-      best_slow = slow;
-    }
-    if (slow <= kMemoryLatencyParameters.most_slow) break;
-    span_bytes /= kMemoryLatencyParameters.span_divisor;
+    lab.log(fmt::format("device.latency: over {} B {:.3f} of the loads are slow once they are cached", bytes, slow));
+    return std::pair(std::move(copies), slow);
+  };
+  auto [all, slow] = load(span_bytes);
+  if (slow <= kMemoryLatencyParameters.most_slow) return all;
+  std::uint64_t least_bytes = span_bytes;
+  for (std::uint32_t i = 1; i < kMemoryLatencyParameters.spans; ++i) {
+    least_bytes /= kMemoryLatencyParameters.span_divisor;
   }
-  return best;
+  auto [least, least_slow] = load(least_bytes);
+  if (least_slow >= kMemoryLatencyParameters.quicker * slow) return all;
+  for (std::uint64_t bytes = span_bytes / kMemoryLatencyParameters.span_divisor; bytes > least_bytes;
+       bytes /= kMemoryLatencyParameters.span_divisor) {
+    auto [some, some_slow] = load(bytes);
+    if (some_slow <= kMemoryLatencyParameters.most_slow) return some;
+  }
+  return least;
 }
 
 MemoryLatency warm_latency(Lab& lab, const Survey& survey, const MemoryQuestion& question, Evictor& evictor) {

@@ -12,7 +12,7 @@ namespace {
 
 struct SidesParameters {
   // Lines of L2, as many as there are or these. More: smaller sides of latency show.
-  std::uint64_t most_lines = 512;
+  std::uint64_t most_lines = 256;
   std::uint64_t least_lines = 64;
   // All of them together are no more than this part of L2: they are to stay in each of its partitions.
   double part_of_l2 = 1.0 / 64;

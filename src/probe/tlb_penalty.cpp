@@ -24,7 +24,7 @@ struct TlbOrdersParameters {
   // SMs that are asked, spread over all. More: a mean that depends less on where they lie; takes longer.
   std::uint32_t sms = 8;
   // Pairs that are counted of each order and SM, in whole passes, of which there is one where pages alone are as many.
-  std::uint64_t pairs = 8192;
+  std::uint64_t pairs = 4096;
   // What takes longer than so many times what misses do, and by so many cycles, is none.
   double outlier_times = 2.5;
   double outlier_cycles = 60;

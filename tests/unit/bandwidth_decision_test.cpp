@@ -1,12 +1,15 @@
 // From the rates of shapes to the best of them, and from its runs to a value.
 #include "probe/bandwidth_decision.h"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <vector>
 
 namespace gputopo::probe {
 namespace {
+
+using ::testing::ElementsAre;
 
 std::optional<std::size_t> best(const std::vector<double>& rates) { return best_shape(rates); }
 Rate rate(const std::vector<double>& rates) { return rate_of_runs(rates); }
@@ -24,6 +27,17 @@ TEST(BestShape, IsTheFirstOfThoseThatAreAlike) {
 TEST(BestShape, IsNoneThatEndedWithinTheTimersResolution) {
   EXPECT_EQ(best({0, 0}), std::nullopt);
   EXPECT_EQ(best({}), std::nullopt);
+}
+
+TEST(BestShapes, AreTheFastestAndTheFirstOfThoseThatAreAlike) {
+  EXPECT_THAT(best_shapes(std::vector<double>{1, 4, 3, 4, 2}, 3), ElementsAre(1, 3, 2));
+  EXPECT_THAT(best_shapes(std::vector<double>{1, 4}, 3), ElementsAre(1, 0));
+}
+
+// The interval is no narrower than what clocks drift by: half a percent to either side.
+TEST(Settled, AreRunsThatDifferByLessThanTheClocksDrift) {
+  EXPECT_TRUE(is_settled(std::vector<double>{1000, 1001, 999, 1000, 1000}));
+  EXPECT_FALSE(is_settled(std::vector<double>{1000, 1010, 990, 1000, 1000}));
 }
 
 TEST(RateOfRuns, IsTheMedianWithTheIntervalOfTheMean) {
