@@ -116,6 +116,7 @@ enum class CoverageSet : std::uint8_t {
   kStores,       // what happens to what is written
   kLoaded,       // latency under load
   kAtomics,
+  kOneSm,   // what one SM gets of what all share
   kBanked,  // banks and their conflicts
   kPatterns,
   kTranslation,  // of a TLB

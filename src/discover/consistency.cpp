@@ -99,7 +99,8 @@ class Checker {
   void bandwidth_is_possible(ElementId memory) {
     const Attribute* theoretical = find(topology_.device, AttributeId::kMemoryBandwidthTheoretical);
     if (theoretical == nullptr || !theoretical->number()) return;
-    for (const AttributeId id : {AttributeId::kReadBandwidth, AttributeId::kWriteBandwidth}) {
+    for (const AttributeId id :
+         {AttributeId::kReadBandwidth, AttributeId::kWriteBandwidth, AttributeId::kSmReadBandwidth}) {
       Attribute* measured = attribute(to_string(memory), id);
       if (measured != nullptr && *measured->number() > *theoretical->number())
         flag(*measured, "above_theoretical_bandwidth");

@@ -101,11 +101,25 @@ Attribute measure_bandwidth(Lab& lab, const std::vector<StreamProgram>& candidat
   if (is_broadcast) attribute.add_detail("counted", std::string("once_per_warp"));
   if (of_best.conditions().sm_clock_mhz() > 0) {
     const double clocks_per_second = of_best.conditions().sm_clock_mhz() * 1e6;
-    attribute.add_detail("bytes_per_clock_per_sm",
-                         rounded(rate.bytes_per_second / clocks_per_second / lab.info().sm_count));
+    const std::uint32_t sms = shape.sms == 0 ? lab.info().sm_count : shape.sms;
+    attribute.add_detail("bytes_per_clock_per_sm", rounded(rate.bytes_per_second / clocks_per_second / sms));
   }
   if (lab.keep_samples()) attribute.samples = {table_of_shapes(candidates, by_shape), table_of_repeats(rates)};
   return attribute;
+}
+
+SampleTable measure_by_footprint(Lab& lab, const std::vector<StreamProgram>& streams) {
+  lab.expect(std::vector<Program>(streams.begin(), streams.end()));
+  SampleTable table = make_table("by_footprint", Plot::kLine,
+                                 {axis("footprint_bytes", "footprint", "B"), series("sms", "sms"), bandwidth_column()});
+  for (const StreamProgram& stream : streams) {
+    // The better of two: what disturbs one only takes time.
+    const double rate = std::max(bandwidth(lab, stream), bandwidth(lab, stream));
+    table.data[0].push_back(static_cast<double>(stream.bytes));
+    table.data[1].push_back(stream.sms == 0 ? lab.info().sm_count : stream.sms);
+    table.data[2].push_back(std::round(rate));
+  }
+  return table;
 }
 
 }  // namespace gputopo::probe

@@ -9,5 +9,8 @@ namespace gputopo::probe {
 // Bytes per second that a stream moves, the median of three runs; 0 where it ends within the timer's resolution.
 [[nodiscard]] double median_bandwidth(Lab& lab, const StreamProgram& program);
 [[nodiscard]] Attribute measure_bandwidth(Lab& lab, const std::vector<StreamProgram>& candidates, std::string method);
+// The rates of streams over ever larger footprints (footprint_streams()), as samples `by_footprint`: footprint_bytes,
+// sms, bytes_per_second.
+[[nodiscard]] SampleTable measure_by_footprint(Lab& lab, const std::vector<StreamProgram>& streams);
 
 }  // namespace gputopo::probe

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <cmath>
 #include <span>
 
 namespace gputopo::probe {
@@ -15,6 +16,9 @@ constexpr double kConstantBytesOfBlock = kBytesOfBlock / 8;
 constexpr double kOneWarpPart =
     1.0 / 8;  // of these, of a block of one warp, which takes at least so many times as long
 constexpr double kBytesOfSharedCache = 4e9;
+constexpr double kBytesOfOneSm = 8e6;  // about a tenth of a millisecond
+// Of the last cache: what one SM reads of memory. More: it takes longer; fewer: the cache serves some of it.
+constexpr std::uint64_t kOneSmMemoryFactor = 4;
 constexpr double kPassesOverMemory = 6;  // what the last blocks of a launch take longer then hardly counts
 
 constexpr std::uint64_t kScratchpadBytes = 16 << 10;    // of an SM: what every GPU has
@@ -33,6 +37,8 @@ constexpr StreamTrialShape kFullSm[] = {{1, 1024, 4}, {1, 1024, 8}, {2, 1024, 4}
                                         {2, 1024, 8}, {4, 512, 4},  {4, 512, 8}};
 // Behind another cache one warp: several would follow close behind each other, and more or less by chance find in the
 // nearer cache what the first has fetched.
+// Of one SM, a block.
+constexpr StreamTrialShape kOneBlock[] = {{1, 1024, 4}, {1, 1024, 8}, {1, 512, 8}, {1, 512, 16}};
 constexpr StreamTrialShape kOneWarp[] = {{1, 32, 4}, {1, 32, 8}, {1, 32, 16}};
 
 std::uint32_t repeats_for(double bytes_per_launch, std::uint64_t footprint_bytes) {
@@ -91,6 +97,10 @@ std::uint64_t shared_cache_bytes(const Cache& cache) {
   return std::max(bytes, std::min(kLeastSharedBytes, std::bit_floor(cache.fits_bytes)));
 }
 
+std::uint64_t one_sm_memory_bytes(const Lab& lab) {
+  return std::min(kOneSmMemoryFactor * std::bit_ceil(lab.last_cache_bytes()), lab.info().max_array_bytes / 4);
+}
+
 }  // namespace
 
 std::vector<StreamProgram> cache_streams(const Lab& lab, const Cache& cache, StreamOp op) {
@@ -111,6 +121,34 @@ std::vector<StreamProgram> cache_streams(const Lab& lab, const Cache& cache, Str
     const std::vector<StreamProgram> together = writes_together(lab, programs, half);
     programs.insert(programs.end(), together.begin(), together.end());
   }
+  return programs;
+}
+
+std::vector<StreamProgram> one_sm_cache_streams(const Cache& cache) {
+  return in_shapes({.space = cache.site().space, .bytes = shared_cache_bytes(cache), .sms = 1}, kOneBlock,
+                   kBytesOfOneSm);
+}
+
+std::vector<StreamProgram> one_sm_memory_streams(const Lab& lab) {
+  return in_shapes({.space = Space::kGlobal, .bytes = one_sm_memory_bytes(lab), .sms = 1}, kOneBlock, kBytesOfOneSm);
+}
+
+std::vector<StreamProgram> footprint_streams(const Lab& lab) {
+  constexpr double kPerOctave = 2;
+  constexpr std::uint64_t kFirstBytes = 64 << 10;       // that a block of an SM reads at a time
+  constexpr std::uint64_t kFirstBytesOfSm = 128 << 10;  // so that each has its share
+  constexpr double kBytesOfAll = kBytesOfSharedCache / 4;
+  std::vector<StreamProgram> programs;
+  const auto add = [&](double first, std::uint32_t sms, double bytes_of_launch) {
+    const auto last = static_cast<double>(one_sm_memory_bytes(lab));
+    for (double bytes = first; bytes <= last * 1.001; bytes *= std::exp2(1 / kPerOctave)) {
+      const StreamProgram stream{.space = Space::kGlobal, .bytes = static_cast<std::uint64_t>(bytes), .sms = sms};
+      const std::vector<StreamProgram> shaped = in_shapes(stream, std::span(kFullSm).first(1), bytes_of_launch);
+      programs.insert(programs.end(), shaped.begin(), shaped.end());
+    }
+  };
+  add(kFirstBytes, 1, kBytesOfOneSm);
+  add(static_cast<double>(std::bit_ceil(lab.info().sm_count * kFirstBytesOfSm)), 0, kBytesOfAll);
   return programs;
 }
 

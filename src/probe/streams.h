@@ -14,6 +14,12 @@ namespace gputopo::probe {
 [[nodiscard]] std::vector<StreamProgram> cache_streams(const Lab& lab, const Cache& cache, StreamOp op);
 // Over memory on the chip that programs address.
 [[nodiscard]] std::vector<StreamProgram> scratchpad_streams(StreamOp op);
+// By one SM: over what cache_streams() are of a cache that SMs share, and over four times the last cache.
+[[nodiscard]] std::vector<StreamProgram> one_sm_cache_streams(const Cache& cache);
+[[nodiscard]] std::vector<StreamProgram> one_sm_memory_streams(const Lab& lab);
+// By one SM, over ever larger arrays from what fits any cache to four times the last one; and by all SMs together, from
+// what has work for each of them. Each stream once over at least so many bytes that its start and end hardly count.
+[[nodiscard]] std::vector<StreamProgram> footprint_streams(const Lab& lab);
 // Over memory_stream_bytes() of device memory.
 [[nodiscard]] std::vector<StreamProgram> memory_streams(const Lab& lab, StreamOp op);
 

@@ -14,6 +14,7 @@ void validate_kind(const StreamProgram& program) {
   require(program.threads_per_block >= 32 && program.threads_per_block <= 1024 && program.threads_per_block % 32 == 0,
           "threads_per_block", "must be a multiple of 32 up to 1024");
   require(program.blocks_per_sm >= 1 && program.blocks_per_sm <= 32, "blocks_per_sm", "must be 1 to 32");
+  require(program.sms == 0 || program.blocks_per_sm == 1, "blocks_per_sm", "must be 1 where the SMs are counted");
   require(program.repeats >= 1, "repeats", "must be at least 1");
   require(program.bytes >= program.vector_bytes, "bytes", "must hold at least one vector");
   const bool may_span = program.op == StreamOp::kCopy && !program.per_block && is_global(program.space);

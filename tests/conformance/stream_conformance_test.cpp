@@ -39,5 +39,16 @@ TEST_P(DeviceConformance, AStreamPerBlockMovesEachBlocksBytes) {
   });
 }
 
+TEST_P(DeviceConformance, OneSmStreamsOverAllOfTheBytes) {
+  on_device([](Device& device) {
+    StreamProgram program{.bytes = 4 << 20, .sms = 1, .repeats = 3};
+    const StreamResult one = stream_of(run_one(device, program));
+    EXPECT_EQ(one.bytes_moved, 3u * (4 << 20));
+    EXPECT_GT(one.seconds, 0);
+    program.blocks_per_sm = 2;
+    EXPECT_THROW(static_cast<void>(run_one(device, program)), UsageError);
+  });
+}
+
 }  // namespace
 }  // namespace gputopo::conformance

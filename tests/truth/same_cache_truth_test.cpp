@@ -24,6 +24,7 @@ class SameCacheTruth : public ::testing::Test {
       own.id = "texture";
       own.size_bytes = static_cast<std::uint64_t>(trial.part * static_cast<double>(own.size_bytes));
       own.ways = static_cast<std::uint32_t>(trial.part * own.ways);
+      own.unified = false;
       machine.caches.push_back(own);
       machine.spaces.at(Space::kTexture).path.front().cache = own.id;
     }
@@ -33,8 +34,9 @@ class SameCacheTruth : public ::testing::Test {
     return *truth::discover_machine(machine, 1, std::move(options)).topology.find_attribute("texture", "size");
   }
   static bool is_as_l1(const Attribute& size) {
-    const Value* const as = find(size.conditions, "measured_as");
-    return as != nullptr && *as == Value(std::string("l1"));
+    return std::ranges::any_of(size.conditions, [](const auto& condition) {
+      return condition.first == "measured_as" && condition.second == Value(std::string("l1"));
+    });
   }
 };
 

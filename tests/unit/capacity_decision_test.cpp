@@ -365,7 +365,8 @@ TEST(CapacityDecision, OfAFewLinesAFirstLookTakesFewSamples) {
   CapacityEvidence evidence = evidence_of_sm(0);
   evidence.guess_bytes = 32 * kLine;
   evidence.sweep = {{32 * kLine, 1}, {64 * kLine, 0}, {128 * kLine, 0}};
-  const std::vector<Look> looks = follow(evidence, {.resident = view(32 * kLine), .fits = view(32 * kLine)});
+  const std::vector<Look> looks = follow(
+      evidence, {.resident = view(32 * kLine), .fits = view(32 * kLine), .sampled = {sample_of(32 * kLine, kLine)}});
   EXPECT_EQ(looks.back().view, View::kSampled);
   EXPECT_EQ(looks.back().samples, 1920u);
 }

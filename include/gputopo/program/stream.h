@@ -13,7 +13,7 @@ struct StreamResult;
 enum class StreamOp : std::uint8_t { kRead, kWrite, kCopy };
 [[nodiscard]] std::string_view to_string(StreamOp op);
 
-// Bandwidth: all SMs stream over memory. Always runs alone.
+// Bandwidth: SMs stream over memory. Always runs alone.
 struct StreamProgram {
   static constexpr std::string_view kKind = "stream";
   using Result = StreamResult;
@@ -27,6 +27,7 @@ struct StreamProgram {
   // Of a kCopy in device memory by all blocks together: what is read is written to the same so many bytes again and
   // again, in whole tiles of the device. 0: to as many as are read.
   std::uint64_t write_span_bytes = 0;
+  std::uint32_t sms = 0;  // that stream, with a block each, whichever they are; 0: all, with `blocks_per_sm` each
   std::uint32_t blocks_per_sm = 1;
   std::uint32_t threads_per_block = 1024;
   std::uint32_t vector_bytes = 16;    // of one load or store of one thread: 4, 8 or 16

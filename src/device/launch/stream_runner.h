@@ -28,7 +28,8 @@ class StreamRunner {
   explicit StreamRunner(typename Streams::Gpu& gpu) : gpu_(gpu) {}
 
   // Throws UsageError for a pass that would take too long, NotSupportedError for what this GPU cannot hold, and what
-  // the GPU throws. Never more blocks than are resident at a time, so blocks_per_sm may not be reached.
+  // the GPU throws. Never more blocks than are resident at a time, so blocks_per_sm may not be reached. As many blocks
+  // as SMs that are counted go to an SM each.
   [[nodiscard]] ProgramResult run(const StreamProgram& program) {
     const auto shape = Streams::shape_of(program);
     Streams::check(program, shape);
@@ -36,7 +37,8 @@ class StreamRunner {
     KernelLaunch launch = Streams::launch_of(program, shape);
     launch.carve_out_bytes =
         gpu_.carve_out_for(program.shared_carve_out_bytes, launch.shared_bytes, program.blocks_per_sm);
-    const std::uint32_t sm_count = gpu_.info().sm_count;
+    const std::uint32_t all = gpu_.info().sm_count;
+    const std::uint32_t sm_count = program.sms == 0 ? all : std::min(program.sms, all);
     const std::uint32_t resident = gpu_.resident_blocks(function, launch, program.blocks_per_sm);
     const auto layout = Streams::lay_out(program, shape, sm_count * resident, sm_count);
     launch.blocks = layout.blocks;

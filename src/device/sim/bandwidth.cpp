@@ -11,6 +11,21 @@ namespace {
 
 enum class Direction { kRead, kWrite };
 
+std::uint32_t sms_of(const MachineSpec& spec, const StreamProgram& program) {
+  return program.sms == 0 ? spec.info.sm_count : std::min(program.sms, spec.info.sm_count);
+}
+
+// Whether all SMs have the level together.
+bool is_of_all(const MachineSpec& spec, const std::string& level) {
+  const auto cache = std::ranges::find(spec.caches, level, &CacheSpec::id);
+  return level == kMemoryLevel || (cache != spec.caches.end() && is_behind_sms(cache->scope));
+}
+
+// Of a level that each SM has to itself that of the SMs that stream.
+double part_of(const MachineSpec& spec, const StreamProgram& program, const std::string& level) {
+  return is_of_all(spec, level) ? 1 : static_cast<double>(sms_of(spec, program)) / spec.info.sm_count;
+}
+
 double peak_of(const BandwidthSpec& bandwidth, Direction direction) {
   return direction == Direction::kRead ? bandwidth.read_bytes_per_second : bandwidth.write_bytes_per_second;
 }
@@ -28,7 +43,7 @@ std::uint64_t arrays_of(const StreamProgram& program) { return program.op == Str
 
 bool holds_footprint(const MachineSpec& spec, const CacheSpec& cache, const StreamProgram& program,
                      std::uint64_t carve_out_bytes) {
-  if (is_behind_sms(cache.scope)) return stream_footprint_bytes(program, spec.info.sm_count) <= cache.size_bytes;
+  if (is_behind_sms(cache.scope)) return stream_footprint_bytes(program, sms_of(spec, program)) <= cache.size_bytes;
   const std::uint64_t bytes_per_sm =
       program.bytes * arrays_of(program) * (has_one_copy(program) ? 1 : program.blocks_per_sm);
   return bytes_per_sm <= usable_bytes(cache, carve_out_bytes) * cache.instances;
@@ -50,10 +65,19 @@ std::vector<std::string> levels_of(const MachineSpec& spec, const StreamProgram&
   return levels;
 }
 
+// What one SM reads at most of what all share: where the machine does not say, what its first cache gives. 0: no limit.
+double sm_bytes_per_second(const MachineSpec& spec) {
+  if (spec.sm_bytes_per_second > 0) return spec.sm_bytes_per_second;
+  const auto global = spec.spaces.find(Space::kGlobal);
+  if (global == spec.spaces.end() || global->second.path.empty()) return 0;
+  const std::string& first = global->second.path.front().cache;
+  return is_of_all(spec, first) ? 0 : peak_of(spec, first, Direction::kRead) / spec.info.sm_count;
+}
+
 double bytes_in_flight(const MachineSpec& spec, const StreamProgram& program) {
   std::uint64_t threads_per_sm = std::uint64_t{program.blocks_per_sm} * program.threads_per_block;
   if (spec.info.max_threads_per_sm) threads_per_sm = std::min(threads_per_sm, *spec.info.max_threads_per_sm);
-  return static_cast<double>(spec.info.sm_count * threads_per_sm * program.vector_bytes * program.loads_in_flight);
+  return static_cast<double>(sms_of(spec, program) * threads_per_sm * program.vector_bytes * program.loads_in_flight);
 }
 
 double achieved_bytes_per_second(const MachineSpec& spec, const StreamProgram& program, Direction direction,
@@ -61,23 +85,25 @@ double achieved_bytes_per_second(const MachineSpec& spec, const StreamProgram& p
   std::vector<std::string> levels = levels_of(spec, program, direction, carve_out_bytes);
   const std::string serving = levels.back();
   levels.pop_back();
-  const double peak = peak_of(spec, serving, direction);
+  const double part = part_of(spec, program, serving);
+  const double peak = part * peak_of(spec, serving, direction);
   if (peak == 0) {
     throw NotSupportedError(fmt::format("{}'s description has no {} bandwidth for '{}'; add it under bandwidths",
                                         spec.info.name, direction == Direction::kRead ? "read" : "write", serving));
   }
   const double in_flight = bytes_in_flight(spec, program);
-  double achieved = peak * in_flight / (in_flight + spec.bandwidths.at(serving).half_bytes_in_flight);
+  double achieved = peak * in_flight / (in_flight + part * spec.bandwidths.at(serving).half_bytes_in_flight);
   for (const std::string& level : levels) {
-    const double limit = peak_of(spec, level, direction);
+    const double limit = part_of(spec, program, level) * peak_of(spec, level, direction);
     if (limit > 0) achieved = std::min(achieved, limit);
   }
-  return achieved;
+  const double port = direction == Direction::kRead && is_of_all(spec, serving) ? sm_bytes_per_second(spec) : 0;
+  return port > 0 ? std::min(achieved, sms_of(spec, program) * port) : achieved;
 }
 
 std::uint64_t bytes_per_direction(const MachineSpec& spec, const StreamProgram& program) {
   const std::uint64_t whole_vectors = program.bytes - program.bytes % program.vector_bytes;
-  const std::uint64_t blocks = std::uint64_t{spec.info.sm_count} * program.blocks_per_sm;
+  const std::uint64_t blocks = std::uint64_t{sms_of(spec, program)} * program.blocks_per_sm;
   return whole_vectors * program.repeats * (program.per_block ? blocks : 1);
 }
 

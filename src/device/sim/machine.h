@@ -224,6 +224,7 @@ struct MachineSpec {
   std::optional<CodeSpec> code;                     // what is missing is not supported by the device
   std::vector<TlbSpec> tlbs;                        // first level first; used by global spaces
   std::map<std::string, BandwidthSpec> bandwidths;  // by cache id, "shared", "memory"
+  double sm_bytes_per_second = 0;                   // that one SM reads at most of what all share; 0: as of its L1
   std::optional<BankSpec> banks;                    // of shared memory; what is missing is not supported
   std::map<std::string, AtomicSpec> atomics;        // by "shared" and the id of the cache that performs the others
   std::optional<ClusterSpec> clusters;              // what is missing is not supported

@@ -415,6 +415,7 @@ void check_machine(const MachineSpec& spec) {
   check_noise(spec.noise);
   if (spec.neighbour) check_neighbour(*spec.neighbour);
   require_overhead(spec.timer_cycles, "timer_cycles");
+  require(spec.sm_bytes_per_second >= 0, "sm_bytes_per_second", "{} is negative", spec.sm_bytes_per_second);
   require_overhead(spec.loop_cycles, "loop_cycles");
   if (spec.slices) {
     require(spec.slices->count >= 1, "slices.count", "must be at least 1");

@@ -249,6 +249,7 @@ void visit_fields(Object& spec, Visit&& visit) {
   visit("compute", spec.compute, Presence::kOptional);
   visit("noise", spec.noise, Presence::kOptional);
   visit("neighbour", spec.neighbour, Presence::kOptional);
+  visit("sm_bytes_per_second", spec.sm_bytes_per_second, Presence::kOptional);
   visit("timer_cycles", spec.timer_cycles, Presence::kOptional);
   visit("loop_cycles", spec.loop_cycles, Presence::kOptional);
   visit("sms_per_tpc", spec.sms_per_tpc, Presence::kOptional);

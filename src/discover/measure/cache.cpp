@@ -284,9 +284,8 @@ Attribute shared_with(Context& context, const ElementInfo& element) {
 }
 
 Attribute shared_between(Context& context, const ElementInfo& element) {
-  const Cache& cache = context.caches.sized(element.id);
   Lab lab = context.lab();
-  return probe::measure_shared_between(lab, cache);
+  return probe::measure_shared_between(lab, context.caches.sized(element.id));
 }
 
 // ---- L2 ----
@@ -371,6 +370,12 @@ Attribute bandwidth(Context& context, const ElementInfo& element) {
   const Cache& cache = exclusive ? context.caches.fetched(element.id) : context.caches.sized(element.id);
   Lab lab = context.lab();
   return probe::measure_bandwidth(lab, probe::cache_streams(lab, cache, kOp), "best_stream");
+}
+
+Attribute sm_read_bandwidth(Context& context, const ElementInfo& element) {
+  Lab lab = context.lab();
+  return probe::measure_bandwidth(lab, probe::one_sm_cache_streams(context.caches.fetched(element.id)),
+                                  "best_stream_of_one_sm");
 }
 
 bool far_hits_look_like_misses(Context& context, const ElementInfo& element) {
@@ -480,6 +485,7 @@ constexpr Step kSteps[] = {
     {ElementKind::kDataCache, AttributeId::kReplacement, replacement},
     {ElementKind::kDataCache, AttributeId::kReadBandwidth, bandwidth<StreamOp::kRead>},
     {ElementKind::kDataCache, AttributeId::kWriteBandwidth, bandwidth<StreamOp::kWrite>},
+    {ElementKind::kDataCache, AttributeId::kSmReadBandwidth, sm_read_bandwidth},
     {ElementKind::kDataCache, AttributeId::kWriteAllocate, write_allocate},
     {ElementKind::kDataCache, AttributeId::kWritePolicy, write_policy},
     {ElementKind::kDataCache, AttributeId::kAtomicLatency, atomic_latency},

@@ -41,6 +41,16 @@ Attribute bandwidth(Context& context, const ElementInfo&) {
   return probe::measure_bandwidth(lab, probe::memory_streams(lab, kOp), "best_stream");
 }
 
+// With the whole way from the first cache to memory beside it.
+Attribute sm_read_bandwidth(Context& context, const ElementInfo&) {
+  probe::Lab lab = context.lab();
+  Attribute attribute = probe::measure_bandwidth(lab, probe::one_sm_memory_streams(lab), "best_stream_of_one_sm");
+  if (!context.keep_samples()) return attribute;
+  probe::Lab of_footprints = context.lab();
+  attribute.samples.push_back(probe::measure_by_footprint(of_footprints, probe::footprint_streams(of_footprints)));
+  return attribute;
+}
+
 Attribute loaded_latency(Context& context, const ElementInfo& element) {
   context.require_space(*element.space);
   probe::Lab lab = context.lab();
@@ -110,6 +120,7 @@ constexpr Step kSteps[] = {
     {ElementKind::kMemory, AttributeId::kLatencyPatterns, latency_patterns},
     {ElementKind::kMemory, AttributeId::kReadBandwidth, bandwidth<StreamOp::kRead>},
     {ElementKind::kMemory, AttributeId::kWriteBandwidth, bandwidth<StreamOp::kWrite>},
+    {ElementKind::kMemory, AttributeId::kSmReadBandwidth, sm_read_bandwidth},
     {ElementKind::kMemory, AttributeId::kLoadedLatency, loaded_latency, one_kernel_of<AccessProgram>},
 };
 

@@ -1,0 +1,73 @@
+// What one SM reads of what all SMs share, and the curve over footprints beside it.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+#include "device/sim/machine.h"
+#include "gputopo/discover.h"
+
+namespace gputopo {
+namespace {
+
+class OneSmTruth : public ::testing::Test {
+ protected:
+  static Topology discover(const sim::MachineSpec& machine) {
+    DiscoverOptions options;
+    options.elements = {"l2", "device"};
+    options.attributes = {"sm_read_bandwidth"};
+    options.full = true;
+    return gputopo::discover(*sim::make_sim_device(machine, 1, 1), options);
+  }
+  static sim::MachineSpec h200() {
+    sim::MachineSpec machine = sim::parse_machine(*sim::builtin_machine("h200"));
+    machine.noise = {};
+    return machine;
+  }
+};
+
+TEST_F(OneSmTruth, IsWhatItsPortTakes) {
+  sim::MachineSpec machine = h200();
+  for (const double port : {60e9, 120e9, 240e9}) {
+    machine.sm_bytes_per_second = port;
+    const Topology topology = discover(machine);
+    for (const char* element : {"l2", "device"}) {
+      const Attribute& found = *topology.find_attribute(element, "sm_read_bandwidth");
+      ASSERT_TRUE(found.available()) << found.detail;
+      EXPECT_NEAR(*found.number(), port, 0.02 * port) << element;
+    }
+  }
+}
+
+TEST_F(OneSmTruth, WhereAnSmHasLessUnderWayThanTheWayTakesThatIsTheLimit) {
+  sim::MachineSpec machine = h200();
+  machine.sm_bytes_per_second = 240e9;
+  machine.bandwidths.at("memory").half_bytes_in_flight *= 100;
+  const Topology topology = discover(machine);
+  EXPECT_LT(*topology.find_attribute("device", "sm_read_bandwidth")->number(), 0.5 * 240e9);
+  EXPECT_NEAR(*topology.find_attribute("l2", "sm_read_bandwidth")->number(), 240e9, 0.02 * 240e9);
+}
+
+// One SM to the end, from its L1 on; all of them from what has work for each of them on.
+TEST_F(OneSmTruth, TheCurveShowsEachLevel) {
+  sim::MachineSpec machine = h200();
+  machine.sm_bytes_per_second = 100e9;
+  const Topology topology = discover(machine);
+  const std::vector<SampleTable>& samples = topology.find_attribute("device", "sm_read_bandwidth")->samples;
+  const auto curve =
+      std::ranges::find_if(samples, [](const SampleTable& table) { return table.name.ends_with("by_footprint"); });
+  ASSERT_NE(curve, samples.end());
+  const auto rate_at = [&](double bytes, double sms) {
+    double rate = 0;
+    for (std::size_t i = 0; i < curve->data[0].size(); ++i) {
+      if (curve->data[0][i] <= bytes && curve->data[1][i] == sms) rate = curve->data[2][i];
+    }
+    return rate;
+  };
+  const double sms = machine.info.sm_count;
+  EXPECT_GT(rate_at(128 << 10, 1), 150e9) << "L1";
+  EXPECT_NEAR(rate_at(16 << 20, 1), 100e9, 2e9) << "L2";
+  EXPECT_GT(rate_at(32 << 20, sms), 1.5 * rate_at(256 << 20, sms)) << "L2 and memory";
+}
+
+}  // namespace
+}  // namespace gputopo
