@@ -24,6 +24,8 @@ struct DiscoverOptions {
   bool full = false;                    // also what takes its time (Coverage::kMeasuredInFull)
   double budget_seconds = 60;           // what does not fit is reported as timed_out
   std::uint64_t seed = 1;
+  // Of shared memory, for all programs that need no more: of GPUs whose L1 is what is left of both. 0: the smallest.
+  std::uint64_t carve_out_bytes = 0;
   bool keep_samples = true;                 // SampleTables in the model: the evidence in reports
   const std::atomic<bool>* stop = nullptr;  // set it to end after the running launch
   bool profile = false;  // where the time of the device's driver goes: Topology::profile, and of each step

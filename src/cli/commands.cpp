@@ -129,6 +129,7 @@ DiscoverOptions discover_options(const Options& options) {
   result.full = options.full;
   result.budget_seconds = options.budget_seconds;
   result.profile = options.profile;
+  result.carve_out_bytes = options.carve_out_bytes;
   result.keep_samples = options.keep_samples;
   return result;
 }

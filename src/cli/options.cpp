@@ -60,6 +60,9 @@ void add_discover_options(CLI::App& app, Options& options) {
       ->allow_extra_args(false)
       ->type_name("NAME[,NAME]");
   app.add_flag("--full", options.full, "Discover also what takes longer; 'gputopo coverage' says what that is");
+  app.add_option("--carve-out", options.carve_out_bytes,
+                 "Bytes of shared memory to carve out of L1 while all is measured; the smallest that do if not given")
+      ->type_name("BYTES");
   add_output_options(app, options);
   app.add_option("--raw", options.raw_directory,
                  "Write all samples behind the values as CSV files, into a new or empty folder")

@@ -54,6 +54,7 @@ struct Options {
   std::string record_path;
   bool full = false;
   double budget_seconds = 60;
+  std::uint64_t carve_out_bytes = 0;  // of shared memory; 0: the smallest
   bool no_wait = false;  // for another gputopo on the same GPU
   std::uint64_t seed = 1;
   bool quiet = false;

@@ -26,10 +26,22 @@ probe::BenchOptions bench_options(const DiscoverOptions& options) {
   return {.budget_seconds = options.budget_seconds,
           .seed = options.seed,
           .keep_samples = options.keep_samples,
+          .carve_out_bytes = options.carve_out_bytes,
           .stop = options.stop,
           .profile = options.profile,
           .on_program = options.on_program,
           .on_log = options.on_log};
+}
+
+void check_carve_out(const DeviceInfo& info, std::uint64_t bytes) {
+  if (bytes == 0) return;
+  if (info.carve_outs_bytes.empty()) {
+    throw UsageError("--carve-out: this GPU takes no shared memory from L1; leave the option out");
+  }
+  if (bytes > info.carve_outs_bytes.back()) {
+    throw UsageError(fmt::format("--carve-out: {} B are more than the {} B of shared memory that an SM can have", bytes,
+                                 info.carve_outs_bytes.back()));
+  }
 }
 
 struct WantedCell {
@@ -114,6 +126,7 @@ void allow_for_drift(const std::vector<double>& cycles, Topology& topology) {
 
 Topology discover(Device& device, const DiscoverOptions& options) {
   const Vendor vendor = vendor_of(device.info().vendor);
+  check_carve_out(device.info(), options.carve_out_bytes);
   const Selection selection(options, vendor);
   const std::vector<WantedCell> cells = cells_to_measure(selection, vendor);
   Topology topology;

@@ -1,5 +1,7 @@
 #include "probe/carve_out.h"
 
+#include <algorithm>
+
 #include "probe/size.h"
 #include "probe/survey.h"
 
@@ -19,7 +21,7 @@ SizeByCarveOut find_size_by_carve_out(Lab& lab, const Cache& cache) {
   SizeByCarveOut found;
   for (const std::uint64_t carve_out : lab.info().carve_outs_bytes) {
     Survey survey = *cache.survey;
-    survey.site.carve_out_bytes = carve_out;
+    survey.site.carve_out_bytes = std::max<std::uint64_t>(carve_out, 1);  // 0 asks for none
     Lab of_sweep = lab.another();
     sweep_footprints(of_sweep, survey, static_cast<std::uint64_t>(kEnough * cache.held_bytes()));
     const auto in_force = static_cast<double>(*of_sweep.conditions().carve_outs_bytes().rbegin());

@@ -3,6 +3,16 @@
 #include <algorithm>
 
 namespace gputopo::probe {
+namespace {
+
+template <typename Kind>
+void ask_for_carve_out(Kind& program, std::uint64_t bytes) {
+  if constexpr (requires { program.shared_carve_out_bytes; }) {
+    if (program.shared_carve_out_bytes == 0) program.shared_carve_out_bytes = bytes;
+  }
+}
+
+}  // namespace
 
 Bench::Bench(Device& device, BenchOptions options) : device_(device), options_(std::move(options)) {
   device_.end_when([this] { return stopped() || over_budget(); });
@@ -67,6 +77,15 @@ void Bench::repeat_disturbed(const std::vector<Program>& programs, std::vector<P
 }
 
 std::vector<ProgramResult> Bench::run(const std::vector<Program>& programs) {
+  if (options_.carve_out_bytes == 0) return run_until_undisturbed(programs);
+  std::vector<Program> carved = programs;
+  for (Program& program : carved) {
+    std::visit([&](auto& kind) { ask_for_carve_out(kind, options_.carve_out_bytes); }, program);
+  }
+  return run_until_undisturbed(carved);
+}
+
+std::vector<ProgramResult> Bench::run_until_undisturbed(const std::vector<Program>& programs) {
   std::vector<ProgramResult> results = run_once(programs);
   repeat_disturbed(programs, results);
   for (const ProgramResult& result : results) conditions_.add(result);

@@ -48,6 +48,7 @@ struct BenchOptions {
   double budget_seconds = 60;
   std::uint64_t seed = 1;
   bool keep_samples = true;
+  std::uint64_t carve_out_bytes = 0;  // of programs that ask for none
   const std::atomic<bool>* stop = nullptr;
   bool profile = false;
   std::function<void(const Program&)> on_program;
@@ -106,6 +107,7 @@ class Bench {
  private:
   [[nodiscard]] bool over_budget() const { return elapsed_seconds() > options_.budget_seconds; }
   [[nodiscard]] bool stopped() const { return options_.stop != nullptr && options_.stop->load(); }
+  [[nodiscard]] std::vector<ProgramResult> run_until_undisturbed(const std::vector<Program>& programs);
   [[nodiscard]] std::vector<ProgramResult> run_once(const std::vector<Program>& programs);
   // Replaces the answers of programs that had company by ones that had none.
   void repeat_disturbed(const std::vector<Program>& programs, std::vector<ProgramResult>& results);
