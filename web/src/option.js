@@ -299,7 +299,7 @@ export function titled(option, title, device, {width}) {
   const {ink, faint} = colours();
   const room = {width: width - 16, overflow: 'truncate'};
   option.title = {
-    text: title, subtext: device, left: 8, top: 4, itemGap: 4, textStyle: {color: ink, fontSize: 14, ...room}, subtextStyle: {color: faint, ...room},
+    text: title, subtext: device, left: 8, top: 4, itemGap: 8, textStyle: {color: ink, fontSize: 14, ...room}, subtextStyle: {color: faint, ...room},
   };
   option.grid.top += kTitleHeight;
   if (option.legend) option.legend.top += kTitleHeight;
