@@ -206,12 +206,26 @@ bool is_in(const Range& range, double value, double room) {
   return value >= range.least / room && value <= range.greatest * room;
 }
 
+// Whether the samples would be a flat line on an axis that holds this place, too.
+bool flattens(const Range& samples, double value) {
+  constexpr double kLeastPart = 0.25;  // of the axis that the samples take
+  Range all = samples;
+  all.add({value});
+  if (all.least < kStartsAtNothing * all.greatest) all.least = std::min(all.least, 0.0);
+  const double span = samples.greatest - samples.least;
+  return span > 0 && span < kLeastPart * (all.greatest - all.least);
+}
+
 // What is in the unit of both axes is a y: what was measured.
 void add_mark(Chart& chart, ChartMark mark, const std::string& unit, const Extent& extent) {
   if (unit.empty() || chart.plot == Plot::kMap) return;
   mark.across = chart.plot != Plot::kBars && chart.y.unit == unit;
   if (!mark.across && chart.x.unit != unit) return;
   if (!(mark.across ? is_in(extent.y, mark.value, kNearBy) : is_in(extent.x, mark.value, 1))) return;
+  if (mark.across && !mark.is_value && !chart.y.logarithmic && flattens(extent.y, mark.value)) {
+    chart.beyond.push_back(std::move(mark));
+    return;
+  }
   // Marks at one place are one mark with several names.
   constexpr double kSamePart = 0.002;
   for (ChartMark& other : chart.marks) {

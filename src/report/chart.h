@@ -15,6 +15,10 @@ namespace gputopo::report {
 // The unit of latencies and of what timing adds to them.
 inline constexpr const char* kCycles = "cycles";
 
+// An axis whose least sample is a smaller part of its greatest than this starts at nothing; what is far from nothing
+// would be a flat line.
+inline constexpr double kStartsAtNothing = 0.4;
+
 struct Axis {
   std::string column;
   std::string label;  // "footprint", "latency"
@@ -51,6 +55,7 @@ struct Chart {
   std::vector<std::string> timed_columns;  // these columns
   std::size_t series_left_out = 0;         // of a table with more combinations than can be told apart
   std::vector<ChartMark> marks;            // within the samples, or so near that the axis is extended to them
+  std::vector<ChartMark> beyond;           // on an axis that holds these, too, the samples would be a flat line
 };
 
 // One for each table of samples that says what its plot is and has the columns for it. `name` is the attribute's, for

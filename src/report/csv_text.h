@@ -12,6 +12,10 @@ namespace gputopo::report {
 // no number) has an apostrophe before it. What a terminal would obey is shown (visible_text): `--csv -` writes to one.
 [[nodiscard]] std::string csv_field(std::string_view field);
 
+// The line of a value, without its end: element, attribute, value, low, high, unit, source.
+inline constexpr const char* kValueColumns = "element,attribute,value,low,high,unit,source";
+[[nodiscard]] std::string csv_line(std::string_view element, std::string_view id, const Attribute& attribute);
+
 // A value without prefixes of units, lists joined by blanks. Not escaped.
 [[nodiscard]] std::string plain_value(const Value& value);
 

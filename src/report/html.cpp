@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "gputopo/report.h"
+#include "report/csv_text.h"
 #include "report/hierarchy.h"
 #include "report/html_page.h"
 #include "report/markup.h"
@@ -138,10 +139,12 @@ std::string value_row(const Group& group, const std::string& id, const Attribute
     flags += fmt::format(" <span class=\"flag\">{}</span>", escaped(readable(flag)));
   }
   return fmt::format(
-      "<tr data-group=\"{}\" data-source=\"{}\"><td>{}</td><th scope=\"row\">{}</th><td "
+      "<tr data-group=\"{}\" data-source=\"{}\" data-path=\"{}\" data-csv=\"{}\"><td>{}</td><th "
+      "scope=\"row\">{}</th><td "
       "class=\"number\">{}</td><td class=\"interval\">{}</td><td>{}</td>"
       "<td>{}{}</td></tr>\n",
-      escaped(group.id), to_string(attribute.source), escaped(group.title), escaped(readable(id)),
+      escaped(group.id), to_string(attribute.source), escaped(group.path + "." + id),
+      escaped(report::csv_line(group.path, id, attribute)), escaped(group.title), escaped(readable(id)),
       value_link(attribute, group.id, id,
                  available ? report::brief_value_text(attribute) + report::extent_text(id) : "?"),
       escaped(report::interval_text(attribute)), source_badge(attribute),
@@ -173,12 +176,12 @@ std::string values(const std::vector<Group>& groups) {
       "id=\"export-report\">JSON</button> "
       "<output id=\"filter-count\" for=\"filter-text filter-group filter-source\"></output></form>\n"
       "<div class=\"scroll\" tabindex=\"0\" role=\"region\" aria-label=\"Table of every value\"><table "
-      "id=\"values\"><thead><tr>"
+      "id=\"values\" data-csv=\"{}\"><thead><tr>"
       "<th scope=\"col\">element</th><th scope=\"col\">attribute</th><th scope=\"col\" class=\"number\">value</th>"
       "<th scope=\"col\">95% interval</th><th scope=\"col\">source</th><th scope=\"col\">method or "
       "reason</th></tr></thead>\n"
       "<tbody>\n{}</tbody></table></div></section>\n",
-      options, sources, rows);
+      options, sources, report::kValueColumns, rows);
 }
 
 std::string named_values(const char* heading, const NamedValues& named, const Attribute& attribute) {
@@ -235,10 +238,10 @@ std::string evidence_of(const Group& group, const std::string& id, const Attribu
     facts += fmt::format("<p class=\"note\">Of the details, {}.</p>", escaped(note));
   }
   return fmt::format(
-      "<details class=\"evidence\" id=\"{}\"{}><summary><h3>{}</h3> <span class=\"value\">{}</span></summary>\n"
+      "<details class=\"evidence\" id=\"{}\"><summary><h3>{}</h3> <span class=\"value\">{}</span></summary>\n"
       "<div class=\"evidence-body\"><div class=\"facts-column\">{}\n{}{}</div>\n<div "
       "class=\"charts\">{}</div></div></details>\n",
-      anchor(group.id, id), figures.empty() ? "" : " open", escaped(group.title + ": " + readable(id)),
+      anchor(group.id, id), escaped(group.title + ": " + readable(id)),
       escaped(attribute.available() ? report::brief_value_text(attribute) : "unavailable"), facts,
       named_values("Details", attribute.details, attribute),
       named_values("Conditions", attribute.conditions, attribute), figures);
@@ -246,7 +249,7 @@ std::string evidence_of(const Group& group, const std::string& id, const Attribu
 
 std::string evidence(const std::vector<Group>& groups, std::vector<report::PlacedChart>& charts) {
   std::string text =
-      "<section aria-labelledby=\"h-evidence\"><h2 id=\"h-evidence\">Evidence</h2>\n"
+      "<section class=\"folded\" aria-labelledby=\"h-evidence\"><h2 id=\"h-evidence\">Evidence</h2>\n"
       "<noscript><p>The plots need JavaScript.</p></noscript>\n";
   for (const Group& group : groups) {
     std::string own;
@@ -277,10 +280,13 @@ std::string timing(const Topology& topology) {
                         escaped(probe.probe), probe.seconds, probe.programs);
   }
   return fmt::format(
-      "<section aria-labelledby=\"h-run\"><h2 id=\"h-run\">The run</h2>\n<details><summary>{:.2f} s in {} "
+      "<section class=\"folded\" aria-labelledby=\"h-run\"><h2 id=\"h-run\">The run</h2>\n<details><summary>{:.2f} s "
+      "in {} "
       "probes</summary>"
+      "<div class=\"scroll\" tabindex=\"0\" role=\"region\" aria-label=\"Time of each probe\">"
       "<table><thead><tr><th scope=\"col\">probe</th><th scope=\"col\" class=\"number\">seconds</th>"
-      "<th scope=\"col\" class=\"number\">programs</th></tr></thead><tbody>\n{}</tbody></table></details></section>\n",
+      "<th scope=\"col\" "
+      "class=\"number\">programs</th></tr></thead><tbody>\n{}</tbody></table></div></details></section>\n",
       topology.total_seconds, topology.timing.size(), rows);
 }
 

@@ -124,6 +124,9 @@ std::string figure(std::size_t index, const Chart& chart, const Attribute& attri
   for (const ChartMark& mark : chart.marks) {
     text += fmt::format("; {} {}", mark.label, human_value(mark.value, mark.across ? chart.y.unit : chart.x.unit));
   }
+  for (const ChartMark& mark : chart.beyond) {
+    text += fmt::format("; {} {} lies beyond the plot", mark.label, human_value(mark.value, chart.y.unit));
+  }
   text += ".";
   if (chart.timer_cycles > 0) {
     text += fmt::format(" {} of the timer are taken off; the samples as a table and as CSV have them.",

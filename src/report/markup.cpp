@@ -38,7 +38,7 @@ constexpr std::string_view kShapes =
     ".gt .unknown{stroke-dasharray:5 4}.gt .cell{stroke-width:.7}.gt .lead{stroke-dasharray:2 3;fill:none}"
     ".gt .part:focus,.gt .part:hover{outline:none}.gt .part:focus rect,.gt .part:hover rect{stroke-width:2.5}"
     ".gt .axis{fill:none}.gt .grid{stroke-width:.6;fill:none}.gt .band{opacity:.14}"
-    ".gt .over-near,.gt .over-far,.gt .over-memory{stroke-width:5}.gt .hit{fill:none;pointer-events:all}"
+    ".gt .hit{fill:none;pointer-events:all}"
     ".gt .names{pointer-events:none}.gt .mark{stroke-width:1.4;fill:none}.gt .edge{stroke-dasharray:4 3;fill:none}"
     ".gt .series{fill:none}";
 
@@ -50,8 +50,8 @@ constexpr std::string_view kColours =
     ".gt .near{fill:var(--near);stroke:var(--near-line)}.gt .far{fill:var(--far);stroke:var(--far-line)}"
     ".gt .memory{fill:var(--memory);stroke:var(--memory-line)}.gt .cell{fill:var(--box);stroke:var(--faint)}"
     ".gt .lead{stroke:var(--faint)}.gt .axis{stroke:var(--faint)}.gt .grid{stroke:var(--line)}"
-    ".gt .band{fill:var(--alert)}.gt .over-near{stroke:var(--near)}.gt .over-far{stroke:var(--far)}"
-    ".gt .over-memory{stroke:var(--memory)}.gt .mark{stroke:var(--alert)}.gt .edge{stroke:var(--faint)}"
+    ".gt .band{fill:var(--alert)}"
+    ".gt .mark{stroke:var(--alert)}.gt .edge{stroke:var(--faint)}"
     ".gt .dots{fill:var(--series-1)}.gt .series-1{stroke:var(--series-1)}.gt .series-2{stroke:var(--series-2)}"
     ".gt .series-3{stroke:var(--series-3)}.gt .series-4{stroke:var(--series-4)}.gt .series-5{stroke:var(--series-5)}"
     ".gt .series-6{stroke:var(--series-6)}.gt .series-7{stroke:var(--series-7)}.gt .series-8{stroke:var(--series-8)}";

@@ -425,12 +425,8 @@ Range y_range(const Chart& chart, const Attribute& attribute) {
   for (const ChartMark& mark : chart.marks) {
     if (mark.across) range.add(mark.value, chart.y.logarithmic);
   }
-  // Bars and fractions start at nothing; latencies far from it would be a flat line.
-  constexpr double kNearNothing = 0.4;
-  const bool is_part_of_all = chart.plot == Plot::kBars || chart.y.unit == "B/s";
-  if (!chart.y.logarithmic && range.least > 0 && (is_part_of_all || range.least < kNearNothing * range.greatest)) {
-    range.least = 0;
-  }
+  const bool starts_at_nothing = chart.plot == Plot::kBars || range.least < kStartsAtNothing * range.greatest;
+  if (!chart.y.logarithmic && range.least > 0 && starts_at_nothing) range.least = 0;
   // A bar of one must have a height.
   if (chart.y.logarithmic && chart.plot == Plot::kBars) range.least /= 2;
   return range;

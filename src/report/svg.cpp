@@ -24,17 +24,13 @@ using report::px;
 constexpr double kWidth = 960;
 constexpr double kMargin = 16;
 constexpr double kGap = 10;
-constexpr double kUnitLeft = 640;         // the enlarged SM stands to the right of the chip
+constexpr double kUnitLeft = 640;  // the enlarged SM stands to the right of the chip
+constexpr double kUnitWidth = kWidth - kMargin - kUnitLeft;
 constexpr double kPixelsPerDoubling = 8;  // caches of 2 KiB have the least height
 constexpr double kLeastBytes = 64;        // what has the height of nothing
-constexpr double kLeastHeight = 40;       // room for two lines of text
+constexpr double kLeastHeight = 40;       // of a box without text as well
 constexpr double kHeaderHeight = 64;
 constexpr double kLineHeight = 16;
-
-double height_of(const PhysicalMemory& memory) {
-  if (!memory.bytes || *memory.bytes <= kLeastBytes) return kLeastHeight;
-  return std::max(kLeastHeight, kPixelsPerDoubling * std::log2(*memory.bytes / kLeastBytes));
-}
 
 // By the mean width of a character of our fonts.
 std::size_t characters_in(double width, double font_px) {
@@ -57,13 +53,6 @@ std::string text_at(double x, double y, const char* classes, const std::string& 
   return fmt::format("<text x=\"{}\" y=\"{}\" class=\"{}\">{}</text>\n", px(x), px(y), classes, escaped(text));
 }
 
-// Text across the edges of boxes: an outline in their colour is drawn below it, unless `over` is empty.
-std::string over_text_at(double x, double y, const std::string& classes, const std::string& over,
-                         const std::string& text) {
-  const std::string outline = over.empty() ? "" : text_at(x, y, (classes + over).c_str(), text);
-  return outline + text_at(x, y, classes.c_str(), text);
-}
-
 std::string rect(double x, double y, double width, double height, const std::string& classes) {
   return fmt::format("<rect x=\"{}\" y=\"{}\" width=\"{}\" height=\"{}\" rx=\"4\" class=\"{}\"/>\n", px(x), px(y),
                      px(width), px(height), classes);
@@ -82,65 +71,82 @@ std::string count_of(const PhysicalMemory& memory) {
   return fmt::format(", {} {}", memory.instances, memory.is_parted ? "parts" : "of them");
 }
 
-// Where a memory is drawn: a box for each instance, side by side.
-struct BoxPlace {
-  double x;
-  double y;
-  double width;
-  double height;
-  int instances;
-  [[nodiscard]] double part() const { return (width - 4.0 * (instances - 1)) / instances; }
-  [[nodiscard]] double left(int instance) const { return x + instance * (part() + 4); }
-  [[nodiscard]] bool is_narrow() const { return instances > 4; }  // what is written runs over several
+struct Line {
+  std::string text;
+  const char* classes;
 };
 
-// A shared cache has several names: a line each where there is room. Returns where the next line stands.
-double add_titles(const PhysicalMemory& memory, const BoxPlace& place, double room_px, const std::string& over,
-                  std::string& text) {
-  double line_y = place.y + 17;
-  const auto add = [&](const std::string& title) {
-    text += over_text_at(place.x + 8, line_y, "title", over, fitted(title, room_px, 13));
-    line_y += 16;
-  };
-  const auto room = static_cast<std::size_t>(std::max((place.height - 22) / 16, 1.0));
-  if (memory.elements.size() > room) {
-    add(memory.title());
-  } else {
-    for (const MemoryElement* element : memory.elements) add(element->title);
+// Where a memory is drawn: a box for each instance, side by side, as high as its capacity and the lines in it demand.
+// Where the boxes are too narrow for text it stands above them.
+class BoxPlace {
+ public:
+  BoxPlace(const PhysicalMemory& memory, double width) : width_(width), instances_(memory.instances) {
+    constexpr int kMostWithText = 4;
+    is_narrow_ = instances_ > kMostWithText;
+    add_lines(memory);
+    const double text_height = kPadding + kLineHeight * static_cast<double>(lines_.size());
+    boxes_height_ = kLeastHeight;
+    if (memory.bytes && *memory.bytes > kLeastBytes) {
+      boxes_height_ = std::max(boxes_height_, kPixelsPerDoubling * std::log2(*memory.bytes / kLeastBytes));
+    }
+    if (is_narrow_) {
+      boxes_top_ = text_height;
+    } else {
+      boxes_height_ = std::max(boxes_height_, text_height);
+    }
   }
-  return line_y;
-}
 
-// What is written over a memory, cut to its width; its label has all of it.
-std::string names_in_box(const PhysicalMemory& memory, const BoxPlace& place, const std::string& colour) {
+  [[nodiscard]] double height() const { return boxes_top_ + boxes_height_; }
+  [[nodiscard]] double boxes_top() const { return boxes_top_; }
+  [[nodiscard]] double boxes_height() const { return boxes_height_; }
+  [[nodiscard]] double part() const { return (width_ - 4.0 * (instances_ - 1)) / instances_; }
+  [[nodiscard]] double left(int instance) const { return instance * (part() + 4); }
+  [[nodiscard]] bool is_narrow() const { return is_narrow_; }
+  [[nodiscard]] const std::vector<Line>& lines() const { return lines_; }
+
+ private:
+  static constexpr double kPadding = 10;
+
+  // A shared cache has several names, a line each.
+  void add_lines(const PhysicalMemory& memory) {
+    const double room_px = (is_narrow_ ? width_ : part()) - 16;
+    const auto add = [&](const std::string& text, const char* classes, double font_px) {
+      if (text.empty()) return;
+      const auto characters = static_cast<int>(characters_in(room_px, font_px));
+      for (const std::string& line : report::wrapped_lines(text, characters)) lines_.push_back({line, classes});
+    };
+    constexpr double kTitlePx = 13.5;  // bold text is wider
+    for (const MemoryElement* element : memory.elements) add(element->title, "title", kTitlePx);
+    add(figures_of(memory) + (is_narrow_ ? count_of(memory) : ""), "small faint", 12);
+    for (const std::string& note : memory.notes) add(note, "small faint", 12);
+  }
+
+  double width_;
+  int instances_;
+  bool is_narrow_ = false;
+  std::vector<Line> lines_;
+  double boxes_top_ = 0;
+  double boxes_height_ = 0;
+};
+
+// What is written over a memory; its label has all of it.
+std::string names_in_box(const PhysicalMemory& memory, const BoxPlace& place, double x, double y) {
   std::string text;
-  std::string figures = figures_of(memory);
-  if (place.is_narrow()) figures += count_of(memory);
   for (int i = 1; i < memory.instances && !place.is_narrow(); ++i) {
     const std::string number = memory.is_parted ? fmt::format("part {}", i + 1) : std::to_string(i + 1);
-    text += text_at(place.left(i) + 8, place.y + 17, "small faint", fitted(number, place.part() - 8, 12));
+    text += text_at(x + place.left(i) + 8, y + 17, "small faint", fitted(number, place.part() - 8, 12));
   }
-  const double room_px = (place.is_narrow() ? place.width : place.part()) - 16;
-  const std::string over = place.is_narrow() ? " over-" + colour : "";  // its outline has the colour of the box
-  double line_y = add_titles(memory, place, room_px, over, text);
-  std::vector<std::string> paragraphs = {figures};
-  paragraphs.insert(paragraphs.end(), memory.notes.begin(), memory.notes.end());
-  const auto characters = static_cast<int>(characters_in(room_px, 12));
-  const double bottom = place.y + place.height;
-  for (const std::string& paragraph : paragraphs) {
-    // Of the figures there is a line at least.
-    const bool is_roomy = line_y + 16 < bottom;
-    for (const std::string& line : is_roomy ? report::wrapped_lines(paragraph, characters) : std::vector{paragraph}) {
-      if (line_y < bottom) text += over_text_at(place.x + 8, line_y, "small faint", over, fitted(line, room_px, 12));
-      line_y += 16;
-    }
+  double line_y = y + 17;
+  for (const Line& line : place.lines()) {
+    text += text_at(x + 8, line_y, line.classes, line.text);
+    line_y += kLineHeight;
   }
   return text;
 }
 
 // One memory: a box for each instance, with what is known of it to read, to hover over and to focus.
 std::string memory_box(const PhysicalMemory& memory, double x, double y, double width, const std::string& colour) {
-  const BoxPlace place{x, y, width, height_of(memory), memory.instances};
+  const BoxPlace place(memory, width);
   std::vector<std::string> ids;
   std::string description;
   for (const MemoryElement* element : memory.elements) {
@@ -155,16 +161,17 @@ std::string memory_box(const PhysicalMemory& memory, double x, double y, double 
   text += fmt::format("<title>{}</title>\n", escaped(description));
   // What can be pointed at has no gaps.
   text += fmt::format("<rect x=\"{}\" y=\"{}\" width=\"{}\" height=\"{}\" class=\"hit\"/>\n", px(x), px(y), px(width),
-                      px(place.height));
+                      px(place.height()));
   for (int i = 0; i < memory.instances; ++i) {
-    text += rect(place.left(i), y, place.part(), place.height, colour + (memory.bytes ? "" : " unknown"));
+    text += rect(x + place.left(i), y + place.boxes_top(), place.part(), place.boxes_height(),
+                 colour + (memory.bytes ? "" : " unknown"));
   }
-  return text + "</g>\n<g class=\"names\" aria-hidden=\"true\">\n" + names_in_box(memory, place, colour) + "</g>\n";
+  return text + "</g>\n<g class=\"names\" aria-hidden=\"true\">\n" + names_in_box(memory, place, x, y) + "</g>\n";
 }
 
-double total_height(const std::vector<PhysicalMemory>& memories) {
+double total_height(const std::vector<PhysicalMemory>& memories, double width) {
   double height = 0;
-  for (const PhysicalMemory& memory : memories) height += height_of(memory) + kGap;
+  for (const PhysicalMemory& memory : memories) height += BoxPlace(memory, width).height() + kGap;
   return height;
 }
 
@@ -172,7 +179,7 @@ double total_height(const std::vector<PhysicalMemory>& memories) {
 struct UnitFrame {
   std::string title;
   std::vector<PhysicalMemory> memories;
-  [[nodiscard]] double height() const { return 28 + kGap + total_height(memories); }
+  [[nodiscard]] double height() const { return 28 + kGap + total_height(memories, kUnitWidth - 2 * kGap); }
 };
 
 // The SMs as cells; `first_cell` is where the enlarged one is taken from.
@@ -381,9 +388,9 @@ UnitGrid unit_grid(const Chip& chip, double x, double y, double width) {
 // How to read the heights.
 std::string ruler(double x, double y) {
   return text_at(x, y, "small faint",
-                 fmt::format("Height: logarithm of the capacity, {} px for each doubling above {}, {} px at least. "
-                             "Dashed: capacity unknown.",
-                             px(kPixelsPerDoubling), report::human_bytes(kLeastBytes), px(kLeastHeight)));
+                 fmt::format("Height: logarithm of the capacity, {} px for each doubling above {}, and no less "
+                             "than the text needs. Dashed: capacity unknown.",
+                             px(kPixelsPerDoubling), report::human_bytes(kLeastBytes)));
 }
 
 // What must not be overlooked by who sees the drawing alone, a line each.
@@ -432,7 +439,7 @@ std::string report::chip_svg(const Topology& topology, bool standalone) {
   const double top = kMargin + (standalone ? kHeaderHeight + kLineHeight * static_cast<double>(warnings.size()) : 0);
 
   const UnitGrid grid = unit_grid(chip, kMargin + kGap, top + kGap, chip_width - 2 * kGap);
-  const double chip_height = kGap + grid.height + total_height(chip.on_chip);
+  const double chip_height = kGap + grid.height + total_height(chip.on_chip, chip_width - 2 * kGap);
   std::vector<UnitFrame> frames = {{"One " + chip.unit_name, {}}, {"Shared by several " + chip.unit_name + "s", {}}};
   for (const PhysicalMemory& memory : chip.in_unit) frames[memory.shared_by.empty() ? 0 : 1].memories.push_back(memory);
   std::erase_if(frames, [](const UnitFrame& frame) { return frame.memories.empty(); });
@@ -452,7 +459,7 @@ std::string report::chip_svg(const Topology& topology, bool standalone) {
   double y = top + kGap + grid.height;
   for (const PhysicalMemory& memory : chip.on_chip) {
     text += memory_box(memory, kMargin + kGap, y, chip_width - 2 * kGap, memory.is_device_memory ? "memory" : "far");
-    y += height_of(memory) + kGap;
+    y += BoxPlace(memory, chip_width - 2 * kGap).height() + kGap;
   }
   if (!frames.empty()) {
     text += fmt::format("<path class=\"lead\" d=\"M{} {}L{} {}\"/>\n", px(grid.first_cell_right),
@@ -460,13 +467,12 @@ std::string report::chip_svg(const Topology& topology, bool standalone) {
   }
   double frame_top = top;
   for (const UnitFrame& frame : frames) {
-    const double width = kWidth - kMargin - kUnitLeft;
-    text += rect(kUnitLeft, frame_top, width, frame.height(), "frame");
+    text += rect(kUnitLeft, frame_top, kUnitWidth, frame.height(), "frame");
     text += text_at(kUnitLeft + kGap, frame_top + 20, "title", frame.title);
     y = frame_top + 28 + kGap / 2;
     for (const PhysicalMemory& memory : frame.memories) {
-      text += memory_box(memory, kUnitLeft + kGap, y, width - 2 * kGap, "near");
-      y += height_of(memory) + kGap;
+      text += memory_box(memory, kUnitLeft + kGap, y, kUnitWidth - 2 * kGap, "near");
+      y += BoxPlace(memory, kUnitWidth - 2 * kGap).height() + kGap;
     }
     frame_top += frame.height() + kGap;
   }

@@ -163,13 +163,16 @@ std::string details_text(const Attribute& attribute) {
 
 std::vector<ValueGroup> value_groups(const Topology& topology) {
   std::vector<ValueGroup> groups;
-  for (const MemoryElement& element : topology.memory)
-    groups.push_back({element.id, element.title, &element.attributes});
-  groups.push_back({"gpu", "Device", &topology.device});
-  groups.push_back({"compute", "Compute", &topology.compute});
+  for (const MemoryElement& element : topology.memory) {
+    // "device" is the GPU as a whole, as in the JSON; its memory is told apart.
+    groups.push_back(
+        {element.id, element.id == "device" ? "memory.device" : element.id, element.title, &element.attributes});
+  }
+  groups.push_back({"gpu", "device", "Device", &topology.device});
+  groups.push_back({"compute", "compute", "Compute", &topology.compute});
   for (const Instruction& instruction : topology.instructions) {
-    groups.push_back({instruction_group(instruction), fmt::format("{} ({})", instruction.id, instruction.title),
-                      &instruction.attributes});
+    const std::string id = instruction_group(instruction);
+    groups.push_back({id, id, fmt::format("{} ({})", instruction.id, instruction.title), &instruction.attributes});
   }
   return groups;
 }

@@ -55,6 +55,7 @@ struct NamedText {
 // "gpu", "compute", an operation or a memory element: its heading and what is known of it.
 struct ValueGroup {
   std::string id;
+  std::string path;  // what stands before the name of each value in CSV and for `get`: "l2", "device", "memory.device"
   std::string title;
   const AttributeMap* attributes;
 };

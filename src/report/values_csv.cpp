@@ -15,20 +15,24 @@
 namespace gputopo {
 namespace {
 
-void add_row(std::string& text, std::initializer_list<std::string_view> fields) {
+std::string row(std::initializer_list<std::string_view> fields) {
+  std::string text;
   const char* separator = "";
   for (const std::string_view field : fields) {
     text += std::exchange(separator, ",") + report::csv_field(field);
   }
-  text += "\r\n";
+  return text;
 }
+
+constexpr const char* kLineEnd = "\r\n";
 
 // "size.first_miss_bytes": of the value above them.
 void add_named_rows(std::string& text, const std::string& element, const std::string& attribute,
                     const NamedValues& named, const char* source) {
   for (const auto& [name, value] : named) {
-    add_row(text, {element, fmt::format("{}.{}", attribute, name), report::plain_value(value), "", "",
-                   report::detail_name(name).unit, source});
+    text += row({element, fmt::format("{}.{}", attribute, name), report::plain_value(value), "", "",
+                 report::detail_name(name).unit, source}) +
+            kLineEnd;
   }
 }
 
@@ -36,11 +40,9 @@ std::string bound(const std::optional<double>& value) { return value ? fmt::form
 
 void add_rows(std::string& text, const std::string& element, const AttributeMap& attributes) {
   for (const auto& [id, attribute] : attributes) {
-    // The reason stands where a value would have its source: an absent value is not an empty one.
-    const std::string source = attribute.available() ? std::string(to_string(attribute.source))
-                                                     : fmt::format("unavailable:{}", to_string(attribute.reason));
-    add_row(text, {element, id, report::plain_value(attribute.value), bound(attribute.low), bound(attribute.high),
-                   attribute.unit, source});
+    // What no such element has would be most of the rows.
+    if (attribute.reason == Reason::kNotApplicable) continue;
+    text += report::csv_line(element, id, attribute) + kLineEnd;
     add_named_rows(text, element, id, attribute.details, "detail");
     add_named_rows(text, element, id, attribute.conditions, "condition");
   }
@@ -59,6 +61,14 @@ bool is_numbers(std::string_view text) {
 }
 
 }  // namespace
+
+std::string report::csv_line(std::string_view element, std::string_view id, const Attribute& attribute) {
+  // The reason stands where a value would have its source: an absent value is not an empty one.
+  const std::string source = attribute.available() ? std::string(to_string(attribute.source))
+                                                   : fmt::format("unavailable:{}", to_string(attribute.reason));
+  return row(
+      {element, id, plain_value(attribute.value), bound(attribute.low), bound(attribute.high), attribute.unit, source});
+}
 
 std::string report::plain_value(const Value& value) {
   return std::visit(
@@ -94,7 +104,7 @@ std::string report::csv_field(std::string_view field) {
 }
 
 std::string to_csv(const Topology& topology) {
-  std::string text = "element,attribute,value,low,high,unit,source\r\n";
+  std::string text = std::string(report::kValueColumns) + kLineEnd;
   text += fmt::format("report,name,{},,,,api\r\n", report::csv_field(topology.name));
   text += fmt::format("report,simulated,{},,,,api\r\n", topology.simulated);
   text += fmt::format("report,complete,{},,,,api\r\n", topology.complete);
@@ -103,15 +113,7 @@ std::string to_csv(const Topology& topology) {
   for (const std::string& warning : report::report_warnings(topology)) {
     text += fmt::format("report,warning,{},,,,api\r\n", report::csv_field(warning));
   }
-  add_rows(text, "device", topology.device);
-  add_rows(text, "compute", topology.compute);
-  for (const Instruction& instruction : topology.instructions) {
-    add_rows(text, report::instruction_group(instruction), instruction.attributes);
-  }
-  for (const MemoryElement& element : topology.memory) {
-    // "device" is the GPU as a whole here, as in the JSON; its memory is told apart.
-    add_rows(text, element.id == "device" ? "memory.device" : element.id, element.attributes);
-  }
+  for (const report::ValueGroup& group : report::value_groups(topology)) add_rows(text, group.path, *group.attributes);
   return text;
 }
 

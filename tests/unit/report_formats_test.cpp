@@ -4,6 +4,7 @@
 #include <sys/resource.h>
 
 #include <cmath>
+#include <sstream>
 
 #include "gputopo/report.h"
 #include "probe/evidence.h"
@@ -603,10 +604,35 @@ TEST(Chart, AMarkFarFromAllSamplesIsNone) {
   bandwidth.details = {{"theoretical_bytes_per_second", 4.8e12}};
   bandwidth.samples = {table_of("repeats", Plot::kLine,
                                 {axis("repeat", "repeat"), values("bytes_per_second", "bandwidth", "B/s")},
-                                {{1, 2}, {4.69e12, 4.7e12}})};
+                                {{1, 2}, {4.5e12, 4.7e12}})};
   bandwidth.samples[0].marks = {"theoretical_bytes_per_second"};
   EXPECT_THAT(labels_of(report::charts_of("", "read bandwidth", bandwidth).at(0)),
               testing::ElementsAre("read bandwidth", "theoretical"));
+}
+
+// Samples that differ little, far below a peak in theory: the axis shows how they differ, and words have the peak.
+TEST(Chart, AMarkThatWouldFlattenTheSamplesIsBeyondThePlot) {
+  Attribute bandwidth = api_value(4.7e12, "B/s");
+  bandwidth.details = {{"theoretical_bytes_per_second", 5.3e12}};
+  bandwidth.samples = {table_of("repeats", Plot::kLine,
+                                {axis("repeat", "repeat"), values("bytes_per_second", "bandwidth", "B/s")},
+                                {{1, 2, 3}, {4.68e12, 4.71e12, 4.7e12}})};
+  bandwidth.samples[0].marks = {"theoretical_bytes_per_second"};
+  const report::Chart chart = report::charts_of("", "read bandwidth", bandwidth).at(0);
+  EXPECT_THAT(labels_of(chart), testing::ElementsAre("read bandwidth"));
+  ASSERT_THAT(chart.beyond, SizeIs(1));
+  EXPECT_THAT(report::figure(0, chart, bandwidth), HasSubstr("; theoretical 5.3 TB/s lies beyond the plot"));
+  // The line itself goes up and down by most of the plot's height.
+  const std::string svg = report::plot_svg(chart, bandwidth);
+  const std::size_t path = svg.find("<path class=\"series series-1\" stroke-width=\"1.5\" d=\"M");
+  ASSERT_NE(path, std::string::npos);
+  std::istringstream places(svg.substr(svg.find("d=\"M", path) + 4));
+  double x = 0;
+  double first = 0;
+  char line_to = ' ';
+  double second = 0;
+  places >> x >> first >> line_to >> x >> second;
+  EXPECT_GT(first - second, 150) << places.str().substr(0, 80);
 }
 
 TEST(Chart, PairsOfSmsAreAMapWithHoles) {

@@ -92,6 +92,17 @@ TEST(Values, RowsOfOneCacheHaveOneLetterWhicheverSaysSo) {
   EXPECT_THAT(report::partners_of(topology, *topology.find_memory("icache_l2")), ElementsAre("constant_l15"));
 }
 
+// Four of ten rows were values that no such element has.
+TEST(Values, CsvHasEveryReasonButThatThereCannotBeOne) {
+  Topology topology = test::sample_topology();
+  topology.memory.resize(1);
+  topology.memory[0].attributes = {{"size", unavailable(Reason::kDisturbed, "")},
+                                   {"ways", unavailable(Reason::kNotApplicable, "")}};
+  const std::string csv = to_csv(topology);
+  EXPECT_THAT(csv, HasSubstr(",size,,,,,unavailable:disturbed\r\n"));
+  EXPECT_THAT(csv, Not(HasSubstr("not_applicable")));
+}
+
 TEST(Values, WhatIsInferredIsNotExact) {
   Attribute attribute = measured_value(8, "", 8, 8);
   EXPECT_EQ(report::interval_text(attribute), "(exact)");

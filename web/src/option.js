@@ -66,8 +66,8 @@ function valueAxis(axis, isLog, palette, values, vertical, isBars = false) {
       option.interval = 2 ** Math.round(Math.log2(greatest / 6));
       option.max = Math.ceil(greatest / option.interval) * option.interval;  // else the axis ends in a number of its own
     }
-    // Parts of a peak start at nothing, and so does what comes near it; the rest would be a flat line.
-    if (axis.unit !== 'B/s' && (least >= 0.4 * greatest || least < 0)) option.scale = true;
+    // What is far from nothing would be a flat line on an axis that starts there (kStartsAtNothing in src/report/chart.h).
+    if (!isBars && (least >= 0.4 * greatest || least < 0)) option.scale = true;
     else option.min = 0;
   }
   return option;

@@ -252,9 +252,11 @@ export function setUpPlots() {
   for (const figure of figures) sizes.observe(figure.querySelector('.plot'));
   window.addEventListener('beforeprint', () => {
     printing = true;
-    for (const details of document.querySelectorAll('details:not(.samples)')) details.open = true;
-    figures.forEach(draw);
-    for (const plot of drawn.values()) {
+    // What the reader has opened is printed; a plot within what is folded has no size.
+    const isShown = (figure) => figure.querySelector('.plot').clientWidth > 0;
+    figures.filter(isShown).forEach(draw);
+    for (const [figure, plot] of drawn) {
+      if (!isShown(figure)) continue;
       giveViewBox(plot);
       if (plot.chart.plot === 'map') finishPainting(plot);
     }

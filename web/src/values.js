@@ -1,6 +1,6 @@
 // Filters of the table of all values, and its export.
 import {reports} from './data.js';
-import {csv, save} from './save.js';
+import {save} from './save.js';
 
 function fileName(report, ending) {
   const name = report.device.name.replace(/[^A-Za-z0-9.-]+/g, '_') || 'gpu';
@@ -21,7 +21,7 @@ export function setUpValues() {
     const words = text.value.toLowerCase().split(/\s+/).filter(Boolean);
     let shown = 0;
     for (const row of rows) {
-      const content = row.textContent.toLowerCase();
+      const content = `${row.textContent} ${row.dataset.path}`.toLowerCase();
       const fits = (!group.value || row.dataset.group === group.value) &&
           (!source.value || row.dataset.source === source.value) && words.every((word) => content.includes(word));
       row.hidden = !fits;
@@ -33,9 +33,9 @@ export function setUpValues() {
   form.addEventListener('submit', (event) => event.preventDefault());
   apply();
   document.getElementById('export-values').addEventListener('click', () => {
-    const cells = (row) => [...row.cells].map((cell) => cell.textContent.trim());
-    save(fileName(reports[0], 'csv'), 'text/csv',
-         csv([cells(table.tHead.rows[0]), ...rows.filter((row) => !row.hidden).map(cells)]));
+    // The lines that --csv writes.
+    const lines = [table, ...rows.filter((row) => !row.hidden)].map((line) => `${line.dataset.csv}\r\n`);
+    save(fileName(reports[0], 'csv'), 'text/csv', lines.join(''));
   });
   document.getElementById('export-report').addEventListener('click', () => {
     save(fileName(reports[0], 'json'), 'application/json', JSON.stringify(reports[0], null, 2) + '\n');

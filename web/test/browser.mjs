@@ -88,7 +88,7 @@ async function keepsPart(page) {
   assert.match(page.url(), /#evidence-device-/);
 }
 
-async function filters(page) {
+async function filters(page, json) {
   const visible = () => page.locator('#values tbody tr:not([hidden])').count();
   const all = await visible();
   await page.fill('#filter-text', 'latency');
@@ -99,7 +99,18 @@ async function filters(page) {
   assert.match(await page.locator('#filter-count').textContent(), new RegExp(`^${await visible()} of ${all} values$`));
   const {name, content} = await download(page, () => page.click('#export-values'));
   assert.match(name, /\.csv$/);
-  assert.equal(content.toString().trim().split('\r\n').length, await visible() + 1);
+  // The lines that --csv writes, numbers without prefixes among them.
+  const lines = content.toString().trim().split('\r\n');
+  assert.equal(lines.length, await visible() + 1);
+  const all_lines = new Set(execFileSync(gputopo, ['show', json, '--csv', '-']).toString().split('\r\n'));
+  assert.deepEqual(lines.filter((line) => !all_lines.has(line)), []);
+  assert.ok(lines.some((line) => /^[^,]+,latency,[\d.]+,[\d.]+,[\d.]+,cycles,measured$/.test(line)), lines.slice(0, 5).join('\n'));
+  await page.selectOption('#filter-source', '');
+  // A value is found by the path that `gputopo get` and CSV know it by.
+  await page.fill('#filter-text', 'l2.latency');
+  assert.equal(await page.locator('#values tbody tr:not([hidden]) th').first().textContent(), 'latency');
+  assert.deepEqual(await page.locator('#values tbody tr:not([hidden]) td:first-child').evaluateAll(
+      (cells) => [...new Set(cells.map((cell) => cell.textContent))]), ['L2 cache']);
   await page.fill('#filter-text', '');
   await page.selectOption('#filter-source', '');
   assert.equal(await visible(), all);
@@ -108,10 +119,11 @@ async function filters(page) {
 async function followsEvidence(page) {
   await page.locator('#values tbody tr[data-source=measured] a').first().click();
   const id = new URL(page.url()).hash.slice(1);
-  assert.ok(await page.locator(`details#${id}[open]`).isVisible());
+  await page.locator(`details#${id}[open]`).waitFor();
 }
 
 async function plots(page) {
+  await openAll(page);
   const figure = page.locator('figure.chart').first();
   await figure.scrollIntoViewIfNeeded();
   await figure.locator('.plot svg, .plot canvas').first().waitFor();
@@ -164,7 +176,13 @@ async function evidence(page, id) {
   return block;
 }
 
+// Evidence is folded until it is asked for.
+async function openAll(page) {
+  await page.evaluate(() => { for (const details of document.querySelectorAll('details:not(.samples)')) details.open = true; });
+}
+
 async function drawsEverything(page) {
+  await openAll(page);
   for (const figure of await page.locator('figure.chart').all()) {
     await figure.scrollIntoViewIfNeeded();
     await figure.locator('.plot svg, .plot canvas').first().waitFor();
@@ -238,6 +256,25 @@ async function speaks(page) {
   assert.deepEqual(unreachable, []);
 }
 
+// What is written over the drawing lies within a box or between boxes, but over no edge of one.
+async function fitsItsBoxes(page) {
+  const crossed = await page.evaluate(() => {
+    const boxes = [...document.querySelectorAll('.chip .part rect:not(.hit)')].map((rect) => rect.getBBox());
+    const found = [];
+    for (const text of document.querySelectorAll('.chip .names text')) {
+      const {x, y, width, height} = text.getBBox();
+      for (const box of boxes) {
+        const meets = x < box.x + box.width && box.x < x + width && y < box.y + box.height && box.y < y + height;
+        const within = x >= box.x && x + width <= box.x + box.width && y >= box.y && y + height <= box.y + box.height;
+        if (meets && !within) found.push(text.textContent);
+      }
+      if (text.textContent.includes('\u2026')) found.push(`cut: ${text.textContent}`);
+    }
+    return found;
+  });
+  assert.deepEqual(crossed, []);
+}
+
 // Every control has a name, no id is there twice, every link within the page leads somewhere.
 async function isAccessible(page) {
   const problems = await page.evaluate(() => {
@@ -274,6 +311,16 @@ async function fitsWidths(page) {
   }
 }
 
+// On a phone the name and the value of each row can be seen without scrolling.
+async function showsValuesOnAPhone(page) {
+  await page.setViewportSize({width: 390, height: 900});
+  const cut = await page.locator('#values tbody td.number').evaluateAll((cells) => {
+    const {right} = document.querySelector('#values').parentElement.getBoundingClientRect();
+    return cells.filter((cell) => cell.getBoundingClientRect().right > right).map((cell) => cell.textContent);
+  });
+  assert.deepEqual(cut, []);
+}
+
 // ---- the tests ----
 
 const tests = [];
@@ -288,18 +335,21 @@ for (const name of ['h200', 'mi300x', 'gt200']) {
     assert.equal(await page.locator('.simulated').count() > 0, name !== 'h200', 'SIMULATED where it is');
     await hovers(page);
     await keepsPart(page);
-    await filters(page);
+    await filters(page, join(reports, `${name}.json`));
+    await fitsItsBoxes(page);
     await followsEvidence(page);
     await plots(page);
     await switchesTheme(page);
     await drawsEverything(page);
     await isAccessible(page);
     await fitsWidths(page);
+    await showsValuesOnAPhone(page);
+    await page.setViewportSize({width: 1280, height: 900});
     await speaks(page);
     if (name === 'gt200') {
       // Evidence within the block of an element that is not there.
       await page.locator('#values tbody tr[data-source=unavailable] a').first().click();
-      assert.ok(await page.locator(`details#${new URL(page.url()).hash.slice(1)}[open]`).isVisible());
+      await page.locator(`details#${new URL(page.url()).hash.slice(1)}[open]`).waitFor();
     }
     await close(page);
   });
@@ -420,8 +470,24 @@ test('without a script it can still be read', async () => {
   await context.close();
 });
 
-test('print shows every plot, scaled and in its place', async () => {
+for (const name of ['h200', 'mi300x', 'gt200']) {
+  test(`${name}: eight sheets of paper at most, unless evidence is open`, async () => {
+    const page = await open(render(name));
+    const sheets = async () => (await page.pdf({format: 'A4'})).toString('latin1').match(/\/Type \/Page\b/g).length;
+    const folded = await sheets();
+    assert.ok(folded <= 8, `${folded}`);
+    await page.locator('details.evidence:has(figure)').first().evaluate((element) => element.open = true);
+    assert.ok(await sheets() >= folded, 'what the reader opens is printed');
+    await page.emulateMedia({media: 'print'});
+    assert.ok(await page.locator('details.evidence[open] figure .plot svg').first().isVisible());
+    assert.equal(await page.locator('details.evidence:not([open])').first().isVisible(), false);
+    await close(page);
+  });
+}
+
+test('print shows every plot that is open, scaled and in its place', async () => {
   const page = await open(render('h200'));
+  await openAll(page);
   const isPainted = await page.evaluate(() => {
     window.dispatchEvent(new Event('beforeprint'));
     // Before another frame: the last column of the map of all SMs, to the left of the bar of colours.
@@ -618,7 +684,7 @@ if (screenshots) {
       await page.locator('.chip .part').first().focus();
       await page.evaluate(() => window.scrollTo(0, 0));
       await page.screenshot({path: join(screenshots, `${name}-${width}-${theme}.png`)});
-      await page.locator('details.evidence[open] figure').first().scrollIntoViewIfNeeded();
+      await page.locator('details.evidence:has(figure)').first().evaluate((element) => element.open = true);
       await page.evaluate(() => document.querySelector('details.evidence[open]').scrollIntoView());
       await page.locator('figure.chart .plot svg').first().waitFor();
       await page.waitForTimeout(300);
