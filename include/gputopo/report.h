@@ -45,6 +45,10 @@ struct TerminalStyle {
 // A drawing of the chip, to scale in capacity (logarithmic): a standalone SVG document, light and dark.
 [[nodiscard]] std::string to_svg(const Topology& topology);
 
+// Latency over footprint through all levels, as a standalone SVG document, and as a plot of characters.
+[[nodiscard]] std::string to_curve_svg(const Topology& topology);
+[[nodiscard]] std::string to_plot(const Topology& topology, const TerminalStyle& style);
+
 // Tables, and the drawing and the plots of the samples as SVG images within the text.
 [[nodiscard]] std::string to_markdown(const Topology& topology);
 

@@ -201,7 +201,8 @@ void print_report(const Options& options, const Topology& topology, Attempts& at
   }
   TerminalStyle style = standard_output_style();
   if (options.everything) style.height = 0;
-  attempt([&] { print_result(options.tree ? to_tree(topology, style) : to_terminal(topology, style)); });
+  const auto render = options.plot ? to_plot : options.tree ? to_tree : to_terminal;
+  attempt([&] { print_result(render(topology, style)); });
 }
 
 using Print = std::function<void(const Topology& report, Attempts& attempt)>;

@@ -41,6 +41,7 @@ void add_output_options(CLI::App& app, Options& options) {
     app.add_option(report::formats()[i].option, options.output_paths[i], report::formats()[i].help)->type_name("FILE");
   }
   app.add_flag("--tree", options.tree, "Print nested boxes instead of the table");
+  app.add_flag("--plot", options.plot, "Print latency over footprint as a plot instead of the table");
   app.add_flag("--long", options.everything,
                "Print every value below the table, as in a pipe, however small the terminal");
 }

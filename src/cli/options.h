@@ -49,6 +49,7 @@ struct Options {
   std::vector<std::string> attributes;
   std::vector<std::string> output_paths;  // by formats(); "-": standard output instead of the table; empty: none
   bool tree = false;                      // nested boxes instead of the table
+  bool plot = false;                      // latency over footprint instead of the table
   bool everything = false;                // below the table, however small the terminal
   std::string raw_directory;
   std::string record_path;

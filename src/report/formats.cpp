@@ -11,6 +11,7 @@ const std::vector<Format>& formats() {
       {"--html", "Write one self-contained page with plots of all samples", to_html},
       {"--markdown", "Write the report as Markdown with plots", to_markdown},
       {"--svg", "Write a drawing of the chip", to_svg},
+      {"--curve", "Write the plot of latency over footprint as SVG", to_curve_svg},
       {"--csv", "Write the values as CSV, one a line", to_csv},
       {"--mt4g-json", "Write the JSON of MT4G 1.x, for sys-sage", to_mt4g_json},
       {"--mt4g-csv", "Write the CSV of MT4G 0.1, for GPUscout's GUI", to_mt4g_csv},

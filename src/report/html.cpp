@@ -7,6 +7,7 @@
 
 #include "gputopo/report.h"
 #include "report/csv_text.h"
+#include "report/curve.h"
 #include "report/hierarchy.h"
 #include "report/html_page.h"
 #include "report/markup.h"
@@ -70,6 +71,16 @@ std::string drawing(const Topology& topology) {
       "the "
       "tab key, to see its values, their 95% intervals, methods and sources.</p></div>\n</div></section>\n",
       report::chip_svg(topology, false));
+}
+
+std::string curve(const Topology& topology, std::vector<report::PlacedChart>& charts) {
+  std::optional<report::Curve> curve = report::latency_curve(topology);
+  if (!curve) return "";
+  std::string text =
+      fmt::format("<section aria-labelledby=\"h-curve\"><h2 id=\"h-curve\">Latency over footprint</h2>\n{}</section>\n",
+                  report::figure(charts.size(), curve->chart, curve->holder));
+  charts.push_back({0, "", "", std::move(curve->chart), std::move(curve->holder.samples.front())});
+  return text;
 }
 
 const char* number_class(const report::HierarchyColumn& column) {
@@ -298,9 +309,10 @@ std::string to_html(const Topology& topology) {
   report::Page page;
   page.title = report::device_title(thinned) + " - gputopo";
   page.reports = {&thinned};
-  page.body = report::page_header(page.reports, thinned.name) + "<main id=\"main\">\n" + warnings(thinned) +
-              drawing(thinned) + hierarchy(thinned) + values(groups) + evidence(groups, page.charts) + timing(thinned) +
-              "</main>\n";
+  page.body =
+      report::page_header(page.reports, thinned.name) + "<main id=\"main\">\n" + warnings(thinned) + drawing(thinned);
+  page.body += curve(topology, page.charts);
+  page.body += hierarchy(thinned) + values(groups) + evidence(groups, page.charts) + timing(thinned) + "</main>\n";
   return report::html_page(page);
 }
 

@@ -29,6 +29,11 @@ Json chart_json(const PlacedChart& placed) {
             {"title", chart.title},    {"table", chart.table},   {"plot", to_string(chart.plot)},
             {"x", axis_json(chart.x)}, {"y", axis_json(chart.y)}};
   if (chart.timer_cycles > 0) json["timer"] = {{"cycles", chart.timer_cycles}, {"columns", chart.timed_columns}};
+  if (placed.samples) {
+    Json names = Json::array();
+    for (const Column& column : placed.samples->columns) names.push_back(column.name);
+    json["samples"] = {{"name", placed.samples->name}, {"names", std::move(names)}, {"data", placed.samples->data}};
+  }
   if (!chart.weight.column.empty()) json["weight"] = axis_json(chart.weight);
   Json& series = json["series"] = Json::array();
   for (const Series& one : chart.series) {
@@ -122,7 +127,8 @@ std::string ranges_of(const Chart& chart, const Attribute& attribute) {
 std::string figure(std::size_t index, const Chart& chart, const Attribute& attribute) {
   std::string text = fmt::format("{}: {}. {}", chart.title, what_is_drawn(chart), ranges_of(chart, attribute));
   for (const ChartMark& mark : chart.marks) {
-    text += fmt::format("; {} {}", mark.label, human_value(mark.value, mark.across ? chart.y.unit : chart.x.unit));
+    const std::string value = human_value(mark.value, mark.across ? chart.y.unit : chart.x.unit);
+    text += "; " + mark.label + (mark.label.ends_with(value) ? "" : " " + value);
   }
   for (const ChartMark& mark : chart.beyond) {
     text += fmt::format("; {} {} lies beyond the plot", mark.label, human_value(mark.value, chart.y.unit));

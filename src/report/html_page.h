@@ -1,6 +1,7 @@
 // The frame of an HTML report: the head, the style, the script and the data for it. What is between is the caller's.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -25,6 +26,8 @@ struct PlacedChart {
   std::string group;
   std::string attribute;
   Chart chart;
+  // Of a chart that is of several attributes: its samples, which no attribute of the report has.
+  std::optional<SampleTable> samples = std::nullopt;
 };
 
 struct Page {

@@ -5,6 +5,7 @@
 #include "file/visible.h"
 #include "gputopo/report.h"
 #include "report/chart.h"
+#include "report/curve.h"
 #include "report/hierarchy.h"
 #include "report/markup.h"
 #include "report/plot.h"
@@ -175,6 +176,10 @@ std::string to_markdown(const Topology& topology) {
   for (const std::string& warning : report::report_warnings(topology))
     text += fmt::format("> Warning: {}\n\n", plain(warning));
   text += image("The chip, to scale in capacity", report::chip_svg(topology, true)) + "\n";
+  if (std::optional<report::Curve> curve = report::latency_curve(topology)) {
+    curve->chart.title = report::curve_title(topology);
+    text += image(curve->chart.title, report::plot_svg(curve->chart, curve->holder)) + "\n";
+  }
   const std::vector<const MemoryElement*> elements = report::speaking_elements(topology);
   if (!elements.empty()) text += "## The memory hierarchy\n\n" + hierarchy(topology, elements);
   for (const MemoryElement* element : elements) {

@@ -6,6 +6,7 @@
 #include <array>
 #include <cmath>
 #include <map>
+#include <utility>
 
 #include "report/markup.h"
 #include "report/text_table.h"
@@ -450,7 +451,7 @@ std::string samples_svg(const Chart& chart, const Frame& frame, const Attribute&
 
 }  // namespace
 
-std::string plot_svg(const Chart& chart, const Attribute& attribute) {
+std::string plot_svg(const Chart& chart, const Attribute& attribute, const std::vector<std::string>& notes) {
   Range xs;
   for (const double value : drawn_column(attribute, chart, chart.x.column)) xs.add(value, chart.x.logarithmic);
   const Range ys = y_range(chart, attribute);
@@ -459,8 +460,11 @@ std::string plot_svg(const Chart& chart, const Attribute& attribute) {
       "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {0} {1}\" width=\"{0}\" height=\"{1}\" class=\"gt\" "
       "role=\"img\" aria-label=\"{2}\">\n<title>{2}</title>\n<style>{3}</style>\n"
       "<rect width=\"{0}\" height=\"{1}\" class=\"page\"/>\n",
-      px(kWidth), px(frame.height), escaped(chart.title), svg_style());
+      px(kWidth), px(frame.height + kLine * static_cast<double>(notes.size())), escaped(chart.title), svg_style());
   text += text_at(kLeft, 20, "start", "title", chart.title);
+  double notes_y = frame.height + kLine - 5;
+  for (const std::string& note : notes)
+    text += text_at(kLine, std::exchange(notes_y, notes_y + kLine), "start", "small warning", note);
   if (xs.empty() || ys.empty()) {
     return text + text_at(kWidth / 2, frame.height / 2, "middle", "small", "no samples that can be drawn") + "</svg>\n";
   }

@@ -2,11 +2,14 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include "report/chart.h"
 
 namespace gputopo::report {
 
-[[nodiscard]] std::string plot_svg(const Chart& chart, const Attribute& attribute);
+// `notes` stand below it, a line each.
+[[nodiscard]] std::string plot_svg(const Chart& chart, const Attribute& attribute,
+                                   const std::vector<std::string>& notes = {});
 
 }  // namespace gputopo::report

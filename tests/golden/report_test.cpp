@@ -66,6 +66,7 @@ TEST(GoldenReport, WideTerminal) {
 TEST(GoldenReport, ColourAndUnicode) {
   expect_golden(to_terminal(test::sample_topology(), {100, true, true}), "sample_colour.txt");
   expect_golden(to_tree(test::sample_topology(), {100, true, true}), "sample_tree_colour.txt");
+  expect_golden(to_plot(test::saved_report("h200"), {100, true, true}), "h200_plot_colour.txt");
 }
 
 class GoldenFormats : public ::testing::TestWithParam<std::string> {
@@ -80,6 +81,7 @@ class GoldenVersions : public GoldenFormats {};
 
 TEST_P(GoldenFormats, Terminal) { expect_golden(to_terminal(load(), {}), GetParam() + ".txt"); }
 TEST_P(GoldenFormats, Tree) { expect_golden(to_tree(load(), {}), GetParam() + "_tree.txt"); }
+TEST_P(GoldenFormats, Plot) { expect_golden(to_plot(load(), {}), GetParam() + "_plot.txt"); }
 TEST_P(GoldenFormats, Csv) { expect_golden(to_csv(load()), GetParam() + ".csv"); }
 TEST_P(GoldenFormats, Svg) { expect_golden(to_svg(load()), GetParam() + ".svg"); }
 TEST_P(GoldenFormats, Markdown) { expect_golden(without_images(to_markdown(load())), GetParam() + ".md"); }
@@ -133,6 +135,8 @@ TEST(GoldenReport, Check) {
   expect_golden(check_to_prometheus(result, topology), "check.prom");
   expect_golden(check_failure_to_prometheus("cannot read 'r.json'"), "check_failure.prom");
 }
+
+TEST(GoldenReport, Curve) { expect_golden(to_curve_svg(test::saved_report("h200")), "h200_curve.svg"); }
 
 // One of each kind of plot, as Markdown has them.
 TEST(GoldenReport, Plots) {

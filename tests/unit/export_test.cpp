@@ -45,7 +45,7 @@ using Render = std::string (*)(const Topology&);
 std::vector<report::Format> exports() {
   std::vector<report::Format> found;
   for (const report::Format& format : report::formats()) {
-    const Render others[] = {to_json, to_html, to_markdown, to_svg, to_csv};
+    const Render others[] = {to_json, to_html, to_markdown, to_svg, to_curve_svg, to_csv};
     if (std::ranges::find(others, format.render) == std::end(others)) found.push_back(format);
   }
   return found;

@@ -27,6 +27,7 @@ export function attributeOf(chart) {
 
 // The columns of a chart's table by name, and their order.
 export function tableOf(chart) {
+  if (chart.samples) return chart.samples;
   const attribute = attributeOf(chart);
   const table = attribute.samples.find((one) => one.name === chart.table);
   return {name: table.name, names: table.columns.map((column) => column.name), data: table.data};

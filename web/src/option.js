@@ -84,9 +84,15 @@ function nameLines(label, width) {
   return lines;
 }
 
+// Names of so many marks would leave a narrow plot no room; the caption has them.
+function hasNames(chart, width) {
+  const kMostNames = 8;
+  return width >= kNarrow || chart.marks.length <= kMostNames;
+}
+
 // Of the plot, for the names of the marks across it.
 function rightMargin(charts, width) {
-  const lines = charts.flatMap(({marks}) => marks.filter((mark) => mark.across).flatMap((mark) => nameLines(mark.label, width)));
+  const lines = charts.filter((chart) => hasNames(chart, width)).flatMap(({marks}) => marks.filter((mark) => mark.across).flatMap((mark) => nameLines(mark.label, width)));
   return Math.max(24, ...lines.map((line) => 14 + 7 * line.length));
 }
 
@@ -105,7 +111,7 @@ function markLines(chart, palette, width, shifts = new Map()) {
       name: `${mark.label}: ${human(mark.value, unit)}`,
       lineStyle: {color: mark.main ? palette.alert : palette.faint, type: mark.main ? 'solid' : 'dashed', width: mark.main ? 2 : 1},
       label: {
-        color: mark.main ? palette.alert : palette.faint, rotate: 0, position: 'end', offset: shifts.get(index) || [0, 0],
+        show: hasNames(chart, width), color: mark.main ? palette.alert : palette.faint, rotate: 0, position: 'end', offset: shifts.get(index) || [0, 0],
         ...(mark.across ? {
           formatter: () => nameLines(mark.label, width).join('\n'), distance: 6, lineHeight: kNameHeight, align: 'left',
         } : {formatter: () => mark.label, distance: 3 + kMarkHeight * order.indexOf(mark)}),
@@ -315,7 +321,7 @@ export function optionOf(chart, log, size, peers = [chart]) {
     backgroundColor: palette.page,
     animation: false,
     textStyle: {color: palette.ink, fontFamily: kFont},
-    grid: {left: 82, right: rightMargin(peers, size.width), top: 28 + kMarkHeight * chart.marks.filter((mark) => !mark.across).length, bottom: kBottom},
+    grid: {left: 82, right: rightMargin(peers, size.width), top: 28 + (hasNames(chart, size.width) ? kMarkHeight * chart.marks.filter((mark) => !mark.across).length : 0), bottom: kBottom},
     tooltip: {
       trigger: 'axis', axisPointer: {type: 'cross'}, confine: true, backgroundColor: palette.box, borderColor: palette.line,
       textStyle: {color: palette.ink, fontSize: 12},

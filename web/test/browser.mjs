@@ -247,7 +247,7 @@ async function speaks(page) {
   assert.match(await page.getByRole('status').textContent(), /^\d+ of \d+ values$/);
   // A plot has a name, and its text says what is in it.
   const plot = page.locator('figure.chart .plot').first();
-  assert.match(await plot.getAttribute('aria-label'), /: .*Keys: /);
+  assert.match(await plot.getAttribute('aria-label'), /\w\. Keys: /);
   const caption = page.locator(`#${await plot.getAttribute('aria-describedby')}`);
   assert.match(await caption.textContent(), /\d+ rows?, /);
   // Each part of the drawing, each link and each plot can be reached without a mouse.
@@ -365,6 +365,23 @@ for (const name of ['h200', 'mi300x', 'gt200']) {
     await close(page);
   });
 }
+
+test('latency over footprint stands behind the picture, is drawn, exported and printed', async () => {
+  const page = await open(render('h200'));
+  const sections = await page.locator('main > section > h2').allTextContents();
+  assert.deepEqual(sections.slice(0, 2), ['The chip', 'Latency over footprint']);
+  const figure = page.locator('section:has(#h-curve) figure.chart');
+  await figure.locator('.plot svg').waitFor();
+  const caption = await figure.locator('figcaption').textContent();
+  for (const words of ['global loads', 'L1 data cache 240.5 KiB', 'L2 cache, far 452.7 cycles', 'First-level TLB reaches 256 MiB']) {
+    assert.ok(caption.includes(words), `${words} in ${caption}`);
+  }
+  const csv = await download(page, () => figure.getByRole('button', {name: /^CSV/}).click());
+  assert.match(csv.content.toString(), /^footprint_bytes,line,latency_cycles\r\n512,0,31/);
+  await page.emulateMedia({media: 'print'});
+  assert.ok(await figure.locator('.plot svg').isVisible());
+  await close(page);
+});
 
 test('h200: the map, and each kind of evidence', async () => {
   const page = await open(render('h200'));

@@ -1,0 +1,102 @@
+// Latency over footprint, from the sweeps of several caches.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+#include "gputopo/report.h"
+#include "report/curve.h"
+#include "support/saved_report.h"
+
+namespace gputopo {
+namespace {
+
+using test::saved_report;
+using ::testing::Contains;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+std::vector<std::string> lines_of(const report::Curve& curve) {
+  std::vector<std::string> names;
+  for (const report::Series& series : curve.chart.series) names.push_back(series.label);
+  return names;
+}
+
+// The mean latency of line `line` at the least footprint that is not below.
+double latency_at(const report::Curve& curve, double line, double footprint) {
+  const SampleTable& table = curve.holder.samples.front();
+  for (std::size_t r = 0; r < table.row_count(); ++r) {
+    if (table.data[1][r] == line && table.data[0][r] >= footprint) return table.data[2][r];
+  }
+  return 0;
+}
+
+MemoryElement& element(Topology& topology, const std::string& id) {
+  return *std::ranges::find(topology.memory, id, &MemoryElement::id);
+}
+
+TEST(Curve, GoesThroughEveryLevelWithoutTheTimer) {
+  const Topology topology = saved_report("h200");
+  const std::optional<report::Curve> curve = report::latency_curve(topology);
+  ASSERT_TRUE(curve);
+  EXPECT_THAT(lines_of(*curve), ElementsAre("global loads", "texture loads", "read-only loads", "constant loads",
+                                            "device memory, with what TLB misses add"));
+  EXPECT_NEAR(latency_at(*curve, 0, 1024), *topology.find_attribute("l1", "latency")->number(), 1);
+  EXPECT_NEAR(latency_at(*curve, 0, 8 << 20), *topology.find_attribute("l2", "latency")->number(), 5);
+  EXPECT_NEAR(latency_at(*curve, 4, 1ULL << 30), *topology.find_attribute("device", "latency")->number(), 20);
+  EXPECT_GT(latency_at(*curve, 4, 9e10), latency_at(*curve, 4, 1e9) + 30) << "beyond the second TLB's reach";
+}
+
+TEST(Curve, MarksCapacitiesWithTheirEdgesLevelsAndReaches) {
+  const std::optional<report::Curve> curve = report::latency_curve(saved_report("h200"));
+  ASSERT_TRUE(curve);
+  std::vector<std::string> labels;
+  for (const report::ChartMark& mark : curve->chart.marks) labels.push_back(mark.label);
+  for (const char* label :
+       {"L1 data cache 240.5 KiB", "L2 cache 60 MiB", "L2 cache, near 281.2 cycles", "L2 cache, far 452.7 cycles",
+        "Device memory 683.7 cycles", "First-level TLB reaches 256 MiB"}) {
+    EXPECT_THAT(labels, Contains(label));
+  }
+  EXPECT_THAT(labels, Not(Contains(HasSubstr("Texture")))) << "is L1 by another name";
+  const auto l1 = std::ranges::find(curve->chart.marks, "L1 data cache 240.5 KiB", &report::ChartMark::label);
+  EXPECT_LT(l1->low, l1->value);
+  EXPECT_GT(l1->high, l1->value);
+}
+
+// The part of a footprint that misses weighs as many loads as it had.
+TEST(Curve, IsTheMeanOfTheLoads) {
+  Topology topology = saved_report("mi300x");
+  topology.memory.erase(topology.memory.begin() + 1, topology.memory.end());
+  SampleTable& sweep = element(topology, "vl1").attributes.front().second.samples.front();
+  sweep.timer_cycles = 10;
+  sweep.data = {{1024, 2048, 2048}, {110, 110, 310}, {100, 30, 10}};
+  const std::optional<report::Curve> curve = report::latency_curve(topology);
+  ASSERT_TRUE(curve);
+  EXPECT_THAT(curve->holder.samples.front().data[2], ElementsAre(100, 150));
+}
+
+TEST(Curve, AReportWithoutSweepsHasNoneAndSaysSo) {
+  Topology topology = saved_report("h200");
+  for (MemoryElement& one : topology.memory) {
+    for (auto& [id, attribute] : one.attributes) attribute.samples.clear();
+  }
+  EXPECT_FALSE(report::latency_curve(topology));
+  EXPECT_THAT(to_plot(topology, {}), HasSubstr("No sweep over footprints was measured."));
+  EXPECT_THAT(to_curve_svg(topology), HasSubstr("no samples that can be drawn"));
+  EXPECT_THAT(to_html(topology), Not(HasSubstr("h-curve")));
+}
+
+TEST(Curve, SaysWhatMustNotBeOverlooked) {
+  Topology topology = saved_report("mi300x");
+  topology.complete = false;
+  topology.warnings = {"a \x1b[31mneighbour"};
+  for (const std::string& text : {to_plot(topology, {}), to_curve_svg(topology)}) {
+    EXPECT_THAT(text, HasSubstr("SIMULATED AMD Instinct MI300X: latency over footprint, INCOMPLETE"));
+    EXPECT_THAT(text, HasSubstr("Warning: a "));
+    EXPECT_THAT(text, Not(HasSubstr("\x1b"))) << "what a terminal would obey";
+  }
+}
+
+}  // namespace
+}  // namespace gputopo
