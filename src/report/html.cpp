@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "gputopo/report.h"
+#include "report/advice.h"
 #include "report/csv_text.h"
 #include "report/curve.h"
 #include "report/hierarchy.h"
@@ -140,6 +141,24 @@ std::string hierarchy(const Topology& topology) {
       "class=\"hierarchy\"><thead><tr>{}</tr></thead>\n"
       "<tbody>\n{}</tbody></table></div>\n<p class=\"legend\">{}; ?: unavailable, the link says why.</p></section>\n",
       head, rows, escaped(report::marks_legend(used)));
+}
+
+std::string advice(const Topology& topology) {
+  std::string items;
+  for (const report::Advice& one : report::advice_of(topology)) {
+    std::string links;
+    for (const auto& [group, attribute] : one.grounds) {
+      links += fmt::format(" <a href=\"#{}\">{}</a>", anchor(group, attribute),
+                           escaped(report::json_path(group, attribute)));
+    }
+    items += fmt::format("<dt>{}</dt><dd>{} <span class=\"grounds\">From{}</span></dd>\n", escaped(one.topic),
+                         escaped(one.text), links);
+  }
+  if (items.empty()) return "";
+  return fmt::format(
+      "<section aria-labelledby=\"h-advice\"><h2 id=\"h-advice\">What to do with it</h2>\n<dl class=\"advice\">{}"
+      "</dl></section>\n",
+      items);
 }
 
 std::string value_row(const Group& group, const std::string& id, const Attribute& attribute) {
@@ -312,7 +331,8 @@ std::string to_html(const Topology& topology) {
   page.body =
       report::page_header(page.reports, thinned.name) + "<main id=\"main\">\n" + warnings(thinned) + drawing(thinned);
   page.body += curve(topology, page.charts);
-  page.body += hierarchy(thinned) + values(groups) + evidence(groups, page.charts) + timing(thinned) + "</main>\n";
+  page.body += hierarchy(thinned) + advice(thinned) + values(groups) + evidence(groups, page.charts) + timing(thinned) +
+               "</main>\n";
   return report::html_page(page);
 }
 

@@ -4,6 +4,7 @@
 
 #include "file/visible.h"
 #include "gputopo/report.h"
+#include "report/advice.h"
 #include "report/chart.h"
 #include "report/curve.h"
 #include "report/hierarchy.h"
@@ -182,6 +183,13 @@ std::string to_markdown(const Topology& topology) {
   }
   const std::vector<const MemoryElement*> elements = report::speaking_elements(topology);
   if (!elements.empty()) text += "## The memory hierarchy\n\n" + hierarchy(topology, elements);
+  if (const std::vector<report::Advice> advice = report::advice_of(topology); !advice.empty()) {
+    text += "## What to do with it\n\n";
+    for (const report::Advice& one : advice) {
+      text += fmt::format("- **{}**: {} ({})\n", one.topic, plain(one.text), plain(report::grounds_text(one)));
+    }
+    text += "\n";
+  }
   for (const MemoryElement* element : elements) {
     text += fmt::format("## {}\n\n", plain(element->title)) + values(element->attributes) +
             plots(element->title, element->attributes);

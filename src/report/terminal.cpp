@@ -8,6 +8,7 @@
 #include <set>
 
 #include "gputopo/report.h"
+#include "report/advice.h"
 #include "report/hierarchy.h"
 #include "report/instructions.h"
 #include "report/markup.h"
@@ -316,6 +317,15 @@ std::string every_value_text(const Topology& topology, int width) {
   return text;
 }
 
+std::string advice_text(const Topology& topology, int width) {
+  std::string text;
+  for (const report::Advice& advice : report::advice_of(topology)) {
+    text += report::wrap(fmt::format("  {}: ", advice.topic),
+                         fmt::format("{} [{}]", advice.text, report::grounds_text(advice)), width);
+  }
+  return text.empty() ? "" : "What to do with it, and the values that it follows from:\n" + text;
+}
+
 int line_count(const std::string& text) { return static_cast<int>(std::count(text.begin(), text.end(), '\n')); }
 
 // Takes the paragraphs that fit into `room` lines, in their order; returns how many do not.
@@ -395,6 +405,7 @@ std::string terminal_text(const Topology& topology, const TerminalStyle& style) 
   std::string more;
   if (is_whole) {
     further = every_value_text(topology, style.width);
+    if (const std::string advice = advice_text(topology, style.width); !advice.empty()) further += "\n" + advice;
     for (auto reason = first_unmarked; reason != reasons.end(); ++reason) notes += *reason;
   } else {
     // What must be there, with the empty lines between; then the rest, as far as it fits.

@@ -177,6 +177,15 @@ std::vector<ValueGroup> value_groups(const Topology& topology) {
   return groups;
 }
 
+std::string json_path(std::string_view group, std::string_view attribute) {
+  // Ids of operations hold points, as "fma.f32" does.
+  if (group.size() > kInstructions.size() && group.starts_with(kInstructions)) {
+    return fmt::format("compute.{}[\"{}\"].{}", kInstructions, group.substr(kInstructions.size() + 1), attribute);
+  }
+  if (group == "gpu") return fmt::format("device.{}", attribute);
+  return fmt::format("{}{}.{}", group == "compute" ? "" : "memory.", group, attribute);
+}
+
 std::string instruction_group(const Instruction& instruction) {
   return fmt::format("{}.{}", kInstructions, instruction.id);
 }

@@ -61,6 +61,9 @@ struct ValueGroup {
 };
 [[nodiscard]] std::vector<ValueGroup> value_groups(const Topology& topology);
 
+// Where the JSON has a value: "memory.l2.latency", "device.sm_clock". `group` is the id of a ValueGroup.
+[[nodiscard]] std::string json_path(std::string_view group, std::string_view attribute);
+
 // What rows and comparisons call an operation: "instructions.fma.f32".
 [[nodiscard]] std::string instruction_group(const Instruction& instruction);
 

@@ -104,7 +104,7 @@ std::string report::csv_field(std::string_view field) {
 }
 
 std::string to_csv(const Topology& topology) {
-  std::string text = std::string(report::kValueColumns) + kLineEnd;
+  std::string text = fmt::format("{}{}", report::kValueColumns, kLineEnd);
   text += fmt::format("report,name,{},,,,api\r\n", report::csv_field(topology.name));
   text += fmt::format("report,simulated,{},,,,api\r\n", topology.simulated);
   text += fmt::format("report,complete,{},,,,api\r\n", topology.complete);
