@@ -215,8 +215,9 @@ probe::Capacity CacheFindings::make_capacity(ElementId element) {
 
 bool CacheFindings::looks_like_l1(ElementId element) {
   const Cache& cache = lined(element);
-  if (element == ElementId::kL1 || cache.site().exclusive || cache.nearer_bytes > 0) return false;
-  if (!has_element(vendor_, ElementId::kL1)) return false;
+  if (element == ElementId::kL1 || !has_element(vendor_, ElementId::kL1)) return false;
+  // Constants have a way of their own.
+  if (cache.site().exclusive || cache.site().limit_bytes != 0 || cache.nearer_bytes > 0) return false;
   const probe::Capacity* of_l1 = capacities_.find(ElementId::kL1, [&] { return make_capacity(ElementId::kL1); });
   if (of_l1 == nullptr) return false;
   const Cache& l1 = sized(ElementId::kL1);
