@@ -39,6 +39,7 @@
 #include "kernel_model/prediction.h"
 #include "report/coverage.h"
 #include "report/formats.h"
+#include "report/published.h"
 #include "report/text_table.h"
 
 namespace gputopo::cli {
@@ -201,7 +202,10 @@ void print_report(const Options& options, const Topology& topology, Attempts& at
   }
   TerminalStyle style = standard_output_style();
   if (options.everything) style.height = 0;
-  const auto render = options.plot ? to_plot : options.tree ? to_tree : to_terminal;
+  const auto render = options.published ? report::to_published
+                      : options.plot    ? to_plot
+                      : options.tree    ? to_tree
+                                        : to_terminal;
   attempt([&] { print_result(render(topology, style)); });
 }
 

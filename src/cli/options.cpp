@@ -42,6 +42,7 @@ void add_output_options(CLI::App& app, Options& options) {
   }
   app.add_flag("--tree", options.tree, "Print nested boxes instead of the table");
   app.add_flag("--plot", options.plot, "Print latency over footprint as a plot instead of the table");
+  app.add_flag("--published", options.published, "Print what papers and vendors say of this GPU beside its values");
   app.add_flag("--long", options.everything,
                "Print every value below the table, as in a pipe, however small the terminal");
 }

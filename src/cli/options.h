@@ -50,13 +50,14 @@ struct Options {
   std::vector<std::string> output_paths;  // by formats(); "-": standard output instead of the table; empty: none
   bool tree = false;                      // nested boxes instead of the table
   bool plot = false;                      // latency over footprint instead of the table
+  bool published = false;                 // what was published beside the values, instead of the table
   bool everything = false;                // below the table, however small the terminal
   std::string raw_directory;
   std::string record_path;
   bool full = false;
   double budget_seconds = 60;
   std::uint64_t carve_out_bytes = 0;  // of shared memory; 0: the smallest
-  bool no_wait = false;  // for another gputopo on the same GPU
+  bool no_wait = false;               // for another gputopo on the same GPU
   std::uint64_t seed = 1;
   bool quiet = false;
   bool verbose = false;

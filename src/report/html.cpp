@@ -4,6 +4,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <map>
 
 #include "gputopo/report.h"
 #include "report/advice.h"
@@ -12,6 +13,7 @@
 #include "report/hierarchy.h"
 #include "report/html_page.h"
 #include "report/markup.h"
+#include "report/published.h"
 #include "report/unit_map.h"
 #include "report/units.h"
 
@@ -223,9 +225,25 @@ std::string named_values(const char* heading, const NamedValues& named, const At
   return fmt::format("<h4>{}</h4><dl>{}</dl>\n", heading, items);
 }
 
+// What others say of each value, by group and attribute.
+using Published = std::map<std::pair<std::string, std::string>, std::string>;
+
+Published published(const Topology& topology) {
+  Published texts;
+  for (const report::PublishedBeside& beside : report::published_beside(topology)) {
+    if (beside.values.empty()) continue;
+    std::string& text = texts[{beside.group, beside.attribute}];
+    for (const report::PublishedValue& value : beside.values) {
+      text += fmt::format("<li>{}: {}</li>", escaped(report::published_text(beside, value)), escaped(value.source));
+    }
+    text = fmt::format("<h4>Published</h4><ul class=\"published\">{}</ul>\n", text);
+  }
+  return texts;
+}
+
 // What stands behind one value: how it came about, its samples as plots.
 std::string evidence_of(const Group& group, const std::string& id, const Attribute& attribute,
-                        std::vector<report::PlacedChart>& charts) {
+                        const Published& published, std::vector<report::PlacedChart>& charts) {
   std::string figures;
   for (report::Chart& chart : report::charts_of(group.title + ": " + readable(id), readable(id), attribute)) {
     figures += report::figure(charts.size(), chart, attribute);
@@ -267,6 +285,7 @@ std::string evidence_of(const Group& group, const std::string& id, const Attribu
   if (const std::string note = report::details_note(attribute); !note.empty()) {
     facts += fmt::format("<p class=\"note\">Of the details, {}.</p>", escaped(note));
   }
+  if (const auto beside = published.find({group.id, id}); beside != published.end()) facts += beside->second;
   return fmt::format(
       "<details class=\"evidence\" id=\"{}\"><summary><h3>{}</h3> <span class=\"value\">{}</span></summary>\n"
       "<div class=\"evidence-body\"><div class=\"facts-column\">{}\n{}{}</div>\n<div "
@@ -277,7 +296,8 @@ std::string evidence_of(const Group& group, const std::string& id, const Attribu
       named_values("Conditions", attribute.conditions, attribute), figures);
 }
 
-std::string evidence(const std::vector<Group>& groups, std::vector<report::PlacedChart>& charts) {
+std::string evidence(const std::vector<Group>& groups, const Published& published,
+                     std::vector<report::PlacedChart>& charts) {
   std::string text =
       "<section class=\"folded\" aria-labelledby=\"h-evidence\"><h2 id=\"h-evidence\">Evidence</h2>\n"
       "<noscript><p>The plots need JavaScript.</p></noscript>\n";
@@ -286,7 +306,7 @@ std::string evidence(const std::vector<Group>& groups, std::vector<report::Place
     bool is_known = false;
     for (const auto& [id, attribute] : *group.attributes) {
       if (report::is_silent(attribute)) continue;
-      own += evidence_of(group, id, attribute, charts);
+      own += evidence_of(group, id, attribute, published, charts);
       is_known = is_known || attribute.available();
     }
     if (is_known || own.empty()) {
@@ -331,8 +351,8 @@ std::string to_html(const Topology& topology) {
   page.body =
       report::page_header(page.reports, thinned.name) + "<main id=\"main\">\n" + warnings(thinned) + drawing(thinned);
   page.body += curve(topology, page.charts);
-  page.body += hierarchy(thinned) + advice(thinned) + values(groups) + evidence(groups, page.charts) + timing(thinned) +
-               "</main>\n";
+  page.body += hierarchy(thinned) + advice(thinned) + values(groups) +
+               evidence(groups, published(thinned), page.charts) + timing(thinned) + "</main>\n";
   return report::html_page(page);
 }
 
