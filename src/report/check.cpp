@@ -27,16 +27,6 @@ std::string upper(std::string_view text) {
   return result;
 }
 
-// What the catalogue says of the attribute; of one that is not in it, as those of a later version, what it says of
-// others in the same unit.
-const AttributeInfo* info_of(const Difference& difference) {
-  if (const AttributeInfo* info = find_attribute(difference.attribute)) return info;
-  const std::string& unit = difference.first != nullptr ? difference.first->unit : difference.second->unit;
-  const std::span<const AttributeInfo> all = attribute_catalogue();
-  const auto alike = std::ranges::find(all, unit, &AttributeInfo::unit);
-  return unit.empty() || alike == all.end() ? nullptr : &*alike;
-}
-
 // What a tolerance is given for, other than for one attribute by its name.
 std::string class_of(const Difference& difference) {
   const AttributeInfo* info = info_of(difference);
@@ -59,16 +49,11 @@ double tolerance_for(const Difference& difference, const Tolerances& tolerances)
 }
 
 // A lower latency or a higher bandwidth is no fault of a GPU.
-bool is_better(const Difference& difference) {
-  const AttributeInfo* info = info_of(difference);
-  return info != nullptr && ((info->better == Better::kLower && *difference.relative < 0) ||
-                             (info->better == Better::kHigher && *difference.relative > 0));
-}
-
 bool is_violation(const Difference& difference, const Tolerances& tolerances) {
   if (difference.first == nullptr || !difference.first->available()) return false;  // the baseline does not know it
   if (!difference.relative) return true;
-  return !is_better(difference) && std::abs(*difference.relative) > tolerance_for(difference, tolerances);
+  return report::change_of(difference) != report::Change::kBetter &&
+         std::abs(*difference.relative) > tolerance_for(difference, tolerances);
 }
 
 // Constants and textures go through caches that others tell of, and what is stored into a cache of an SM goes on to L2.

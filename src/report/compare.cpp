@@ -150,6 +150,22 @@ bool is_environment(std::string_view group, std::string_view attribute) {
   return group == "gpu" && info != nullptr && std::ranges::find(kEnvironment, info->id) != std::end(kEnvironment);
 }
 
+// What the catalogue says of the attribute; of one that is not in it, as those of a later version, what it says of
+// others in the same unit.
+const AttributeInfo* info_of(const Difference& difference) {
+  if (const AttributeInfo* info = find_attribute(difference.attribute)) return info;
+  const std::string& unit = difference.first != nullptr ? difference.first->unit : difference.second->unit;
+  const std::span<const AttributeInfo> all = attribute_catalogue();
+  const auto alike = std::ranges::find(all, unit, &AttributeInfo::unit);
+  return unit.empty() || alike == all.end() ? nullptr : &*alike;
+}
+
+Change change_of(const Difference& difference) {
+  const AttributeInfo* info = info_of(difference);
+  if (info == nullptr || !difference.relative || info->better == Better::kNeither) return Change::kNeither;
+  return (info->better == Better::kLower) == (*difference.relative < 0) ? Change::kBetter : Change::kWorse;
+}
+
 std::vector<std::string> Comparison::all_notes() const {
   std::vector<std::string> all = other_devices;
   all.insert(all.end(), notes.begin(), notes.end());
@@ -201,6 +217,12 @@ Comparison compare(const Topology& first, const Topology& second, const SideName
   return result;
 }
 
+const Attribute* find_value(const Topology& topology, const std::string& group, const std::string& attribute) {
+  const std::vector<ValueGroup> groups = value_groups(topology);
+  const auto found = std::ranges::find(groups, group, &ValueGroup::id);
+  return found == groups.end() ? nullptr : find(*found->attributes, attribute);
+}
+
 std::string side_text(const Attribute* attribute) {
   if (attribute == nullptr) return "not in the report";
   if (!attribute->available()) return why_absent(*attribute);
@@ -216,6 +238,13 @@ std::string side_text(const Attribute* attribute) {
 std::string relative_text(const Difference& difference) {
   if (!difference.relative) return "";
   return fmt::format("{}{}%", *difference.relative > 0 ? "+" : "", significant(100 * *difference.relative, 3));
+}
+
+std::string change_text(const Difference& difference) {
+  const Change change = change_of(difference);
+  return relative_text(difference) + (change == Change::kBetter  ? ", better"
+                                      : change == Change::kWorse ? ", worse"
+                                                                 : "");
 }
 
 }  // namespace gputopo::report

@@ -1,10 +1,12 @@
 // What differs between two reports, beyond what their intervals allow.
 #pragma once
 
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <vector>
 
+#include "gputopo/catalogue.h"
 #include "gputopo/model.h"
 
 namespace gputopo::report {
@@ -21,6 +23,13 @@ struct Difference {
   // Of the second to the first: 0.1 is a tenth more. Unset where either is no number, which ranks above all.
   std::optional<double> relative;
 };
+
+// What the catalogue has of it, or, of an attribute of a later version, of one in its unit; null where neither is.
+[[nodiscard]] const AttributeInfo* info_of(const Difference& difference);
+
+// Which way a value went, by what the catalogue says of its attribute; neither where it says nothing.
+enum class Change : std::uint8_t { kNeither, kBetter, kWorse };
+[[nodiscard]] Change change_of(const Difference& difference);
 
 struct Comparison {
   const Topology* first = nullptr;
@@ -45,9 +54,15 @@ struct SideNames {
 // Points into both reports, which must live on. Values left out by --only or --attribute are not compared.
 [[nodiscard]] Comparison compare(const Topology& first, const Topology& second, const SideNames& names = {});
 
+// A value by its group and attribute; null where the report has none.
+[[nodiscard]] const Attribute* find_value(const Topology& topology, const std::string& group,
+                                          const std::string& attribute);
+
 // "9.13 TB/s (9.1 to 9.2 TB/s)", or why there is none.
 [[nodiscard]] std::string side_text(const Attribute* attribute);
 // "+11%", "" where there is no ratio.
 [[nodiscard]] std::string relative_text(const Difference& difference);
+// "+11%, worse": with the way that it went, where that is known.
+[[nodiscard]] std::string change_text(const Difference& difference);
 
 }  // namespace gputopo::report

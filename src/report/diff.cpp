@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <map>
 #include <nlohmann/json.hpp>
 
@@ -12,12 +13,14 @@
 #include "report/hierarchy.h"
 #include "report/html_page.h"
 #include "report/markup.h"
+#include "report/spread.h"
 #include "report/text_table.h"
 #include "report/value_json.h"
 
 namespace gputopo {
 namespace {
 
+using report::Change;
 using report::Comparison;
 using report::Difference;
 using report::escaped;
@@ -27,8 +30,9 @@ using Json = nlohmann::ordered_json;
 std::vector<Comparison> compare_all(const std::vector<NamedReport>& reports) {
   if (reports.size() < 2) throw UsageError("diff needs two reports or more");
   std::vector<Comparison> comparisons;
+  const std::vector<std::string> names = report::short_names(reports);
   for (std::size_t i = 1; i < reports.size(); ++i) {
-    comparisons.push_back(report::compare(reports[0].topology, reports[i].topology));
+    comparisons.push_back(report::compare(reports[0].topology, reports[i].topology, {names[0], names[i]}));
   }
   return comparisons;
 }
@@ -43,6 +47,18 @@ std::string verdict(const Comparison& comparison) {
       });
   const std::size_t in_one = comparison.differences.size() - static_cast<std::size_t>(in_both);
   std::string text = fmt::format("{} of {} values that both have differ", in_both, comparison.compared);
+  const auto count = [&](Change change) {
+    return std::ranges::count(comparison.differences, change, report::change_of);
+  };
+  const auto better = count(Change::kBetter);
+  const auto worse = count(Change::kWorse);
+  if (better + worse > 0) text += fmt::format(", {} better, {} worse", better, worse);
+  const auto worst = std::ranges::max_element(comparison.differences, {}, [](const Difference& difference) {
+    return report::change_of(difference) == Change::kWorse ? std::abs(*difference.relative) : 0;
+  });
+  if (worse > 0) {
+    text += fmt::format(", most {} {} ({})", worst->title, readable(worst->attribute), report::relative_text(*worst));
+  }
   if (in_one > 0) text += fmt::format("; {} more {} in one only", in_one, in_one == 1 ? "is" : "are");
   return text;
 }
@@ -58,6 +74,10 @@ Json side_json(const Attribute* attribute) {
   return json;
 }
 
+const char* change_name(Change change) {
+  return change == Change::kBetter ? "better" : change == Change::kWorse ? "worse" : "neither";
+}
+
 Json report_json(const NamedReport& report) {
   return {{"path", report.path},
           {"name", report.topology.name},
@@ -70,14 +90,6 @@ Json report_json(const NamedReport& report) {
 const Instruction* find_instruction(const Topology& topology, std::string_view group) {
   const std::string lead = fmt::format("{}.", kInstructions);
   return group.starts_with(lead) ? topology.find_instruction(group.substr(lead.size())) : nullptr;
-}
-
-const Attribute* find_in(const Topology& topology, const std::string& group, const std::string& attribute) {
-  if (group == "gpu") return find(topology.device, attribute);
-  if (group == "compute") return find(topology.compute, attribute);
-  if (const Instruction* instruction = find_instruction(topology, group))
-    return find(instruction->attributes, attribute);
-  return topology.find_attribute(group, attribute);
 }
 
 // An attribute by its group ("gpu", "compute" or the id of an element) and its id.
@@ -112,6 +124,11 @@ std::string title_of(const Topology& topology, const std::string& group) {
   return topology.find_memory(group)->title;
 }
 
+// Above one of several plots: of which report it is.
+std::string side_heading(const NamedReport& report, const std::string& name) {
+  return report.topology.simulated ? "SIMULATED " + name : name;
+}
+
 // What differs stands before what does not.
 PlotPairs plot_pairs(const std::vector<NamedReport>& reports, const std::vector<Comparison>& comparisons,
                      std::vector<report::PlacedChart>& charts) {
@@ -131,21 +148,22 @@ PlotPairs plot_pairs(const std::vector<NamedReport>& reports, const std::vector<
                    [&](const AttributeName& a, const AttributeName& b) { return rank_of(a) < rank_of(b); });
 
   PlotPairs pairs;
+  const std::vector<std::string> short_names = report::short_names(reports);
   std::size_t number = 0;
   for (const AttributeName& attribute_name : names) {
     const auto& [group, id] = attribute_name;
     const std::string title = title_of(first, group) + ": " + readable(id);
-    const std::size_t count = report::charts_of(title, readable(id), *find_in(first, group, id)).size();
+    const std::size_t count = report::charts_of(title, readable(id), *report::find_value(first, group, id)).size();
     for (std::size_t c = 0; c < count; ++c) {
       std::string figures;
       std::size_t drawn = 0;
       for (std::size_t r = 0; r < reports.size(); ++r) {
-        const Attribute* attribute = find_in(reports[r].topology, group, id);
+        const Attribute* attribute = report::find_value(reports[r].topology, group, id);
         if (attribute == nullptr) continue;
         std::vector<report::Chart> own = report::charts_of(title, readable(id), *attribute);
         if (c >= own.size()) continue;
-        own[c].title += fmt::format(" ({})", reports[r].path);
-        figures += fmt::format("<div><h4>{}</h4>{}</div>", escaped(reports[r].path),
+        own[c].title += fmt::format(" ({})", short_names[r]);
+        figures += fmt::format("<div><h4>{}</h4>{}</div>", escaped(side_heading(reports[r], short_names[r])),
                                report::figure(charts.size(), own[c], *attribute));
         charts.push_back({r, group, id, std::move(own[c])});
         ++drawn;
@@ -164,11 +182,40 @@ PlotPairs plot_pairs(const std::vector<NamedReport>& reports, const std::vector<
   return pairs;
 }
 
+std::string spread_cell(const Attribute* attribute) {
+  return attribute == nullptr || !attribute->available() ? "-" : report::value_text(*attribute);
+}
+
+// What differs, a column for each report.
+std::string spread_section(const std::vector<NamedReport>& reports) {
+  const std::vector<report::SpreadRow> rows = report::spread_of(reports);
+  if (reports.size() < 3 || rows.empty()) return "";
+  std::string head;
+  for (const std::string& name : report::short_names(reports)) {
+    head += fmt::format("<th scope=\"col\" class=\"number\">{}</th>", escaped(name));
+  }
+  std::string body;
+  for (const report::SpreadRow& row : rows) {
+    body += fmt::format("<tr><td>{}</td><th scope=\"row\">{}</th><td class=\"number\">{}%</td>", escaped(row.title),
+                        escaped(readable(row.attribute)), report::significant(100 * row.spread, 3));
+    for (const Attribute* attribute : row.each) {
+      body += fmt::format("<td class=\"number\">{}</td>", escaped(spread_cell(attribute)));
+    }
+    body += "</tr>\n";
+  }
+  return fmt::format(
+      "<section aria-labelledby=\"h-spread\"><h2 id=\"h-spread\">All {} reports</h2>\n<div class=\"scroll\" "
+      "tabindex=\"0\" role=\"region\" aria-label=\"Values of all reports\"><table><thead><tr><th "
+      "scope=\"col\">element</th><th scope=\"col\">attribute</th><th scope=\"col\" class=\"number\">spread</th>{}</tr>"
+      "</thead><tbody>\n{}</tbody></table></div></section>\n",
+      reports.size(), head, body);
+}
+
 std::string differences_table(const Comparison& comparison, const PlotPairs& pairs) {
   std::string rows;
   for (const Difference& difference : comparison.differences) {
-    const char* direction = !difference.relative ? "" : *difference.relative > 0 ? "delta-up" : "delta-down";
-    const std::string relative = report::relative_text(difference);
+    const char* direction = change_name(report::change_of(difference));
+    const std::string relative = report::change_text(difference);
     const auto plot = pairs.anchors.find({difference.group, difference.attribute});
     const std::string name = escaped(readable(difference.attribute));
     rows += fmt::format("<tr><td>{}</td><td>{}</td><td>{}</td><td>{}</td><td class=\"number {}\">{}</td></tr>\n",
@@ -178,6 +225,26 @@ std::string differences_table(const Comparison& comparison, const PlotPairs& pai
                         direction, escaped(relative.empty() ? "differs" : relative));
   }
   return rows;
+}
+
+// What differs, a column for each report.
+std::string spread_text(const std::vector<NamedReport>& reports, const TerminalStyle& style) {
+  const std::vector<report::SpreadRow> rows = report::spread_of(reports);
+  if (rows.empty()) return "";
+  report::TextTable table;
+  table.columns = {{"value", report::Align::kLeft}, {"spread", report::Align::kRight}};
+  for (const std::string& name : report::short_names(reports)) {
+    table.columns.push_back({visible_line(name), report::Align::kRight});
+  }
+  for (const report::SpreadRow& row : rows) {
+    std::vector<report::Cell>& cells = table.rows.emplace_back();
+    cells.push_back({visible_line(fmt::format("{} {}", row.title, readable(row.attribute))), report::Tone::kStrong});
+    cells.push_back({report::significant(100 * row.spread, 3) + "%"});
+    for (const Attribute* attribute : row.each) cells.push_back({spread_cell(attribute)});
+  }
+  return fmt::format("\n{}\n{}",
+                     report::paint(fmt::format("All {} reports", reports.size()), report::Tone::kStrong, style.colour),
+                     report::render(table, {style.width, style.colour, style.unicode}));
 }
 
 }  // namespace
@@ -210,16 +277,17 @@ std::string diff_to_terminal(const std::vector<NamedReport>& reports, const Term
             fmt::format("\n{}\n", report::paint(visible_line(difference.title), report::Tone::kStrong, style.colour));
         group = difference.group;
       }
-      const std::string relative = report::relative_text(difference);
+      const std::string relative = report::change_text(difference);
       const std::string heading =
           visible_line(fmt::format("{}{}{}", readable(difference.attribute), relative.empty() ? "" : "  ", relative));
       text += fmt::format("  {}\n", report::paint(heading, report::Tone::kStrong, style.colour));
       text += report::wrap("    - ", visible_line(report::side_text(difference.first)), style.width);
       text += report::wrap("    + ", visible_line(report::side_text(difference.second)), style.width);
     }
-    text += fmt::format("{}{}\n", comparison.differences.empty() ? "" : "\n", verdict(comparison));
+    text +=
+        (comparison.differences.empty() ? "" : "\n") + report::wrap("", visible_line(verdict(comparison)), style.width);
   }
-  return text;
+  return reports.size() > 2 ? text + spread_text(reports, style) : text;
 }
 
 std::string diff_to_json(const std::vector<NamedReport>& reports) {
@@ -238,9 +306,17 @@ std::string diff_to_json(const std::vector<NamedReport>& reports) {
                              {"attribute", difference.attribute},
                              {"first", side_json(difference.first)},
                              {"second", side_json(difference.second)},
-                             {"relative", difference.relative ? Json(*difference.relative) : Json(nullptr)}});
+                             {"relative", difference.relative ? Json(*difference.relative) : Json(nullptr)},
+                             {"change", change_name(report::change_of(difference))}});
     }
     list.push_back(std::move(entry));
+  }
+  Json& spread = json["spread"] = Json::array();
+  for (const report::SpreadRow& row : report::spread_of(reports)) {
+    Json values = Json::array();
+    for (const Attribute* attribute : row.each) values.push_back(side_json(attribute));
+    spread.push_back(
+        {{"element", row.group}, {"attribute", row.attribute}, {"spread", row.spread}, {"values", values}});
   }
   return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
 }
@@ -255,11 +331,12 @@ std::string diff_to_html(const std::vector<NamedReport>& reports) {
   page.title = "Differences - gputopo";
   for (const NamedReport& report : thinned) page.reports.push_back(&report.topology);
   const PlotPairs pairs = plot_pairs(thinned, comparisons, page.charts);
-  std::string body;
+  std::string body = spread_section(thinned);
+  const std::vector<std::string> names = report::short_names(thinned);
   for (std::size_t i = 0; const Comparison& comparison : comparisons) {
     ++i;
     body += fmt::format("<section aria-labelledby=\"h-diff-{0}\"><h2 id=\"h-diff-{0}\">{1} and {2}</h2>\n<p>{3}.</p>\n",
-                        i, escaped(thinned[0].path), escaped(thinned[i].path), escaped(verdict(comparison)));
+                        i, escaped(names[0]), escaped(names[i]), escaped(verdict(comparison)));
     std::string notes;
     for (const std::string& note : comparison.all_notes()) notes += fmt::format("<li>{}</li>", escaped(note));
     if (!notes.empty()) body += fmt::format("<div class=\"warnings\"><ul>{}</ul></div>\n", notes);
@@ -269,7 +346,7 @@ std::string diff_to_html(const std::vector<NamedReport>& reports) {
           "<th scope=\"col\">element</th><th scope=\"col\">attribute</th><th scope=\"col\">{}</th><th "
           "scope=\"col\">{}</th>"
           "<th scope=\"col\" class=\"number\">difference</th></tr></thead><tbody>\n{}</tbody></table></div>\n",
-          i, escaped(thinned[0].path), escaped(thinned[i].path), differences_table(comparison, pairs));
+          i, escaped(names[0]), escaped(names[i]), differences_table(comparison, pairs));
     }
     body += "</section>\n";
   }
@@ -279,8 +356,8 @@ std::string diff_to_html(const std::vector<NamedReport>& reports) {
         "<noscript><p>The plots need JavaScript.</p></noscript>\n" +
         pairs.text + "</section>\n";
   }
-  page.body =
-      report::page_header(page.reports, "Differences between reports") + "<main id=\"main\">\n" + body + "</main>\n";
+  page.body = report::page_header(page.reports, "Differences between reports", names) + "<main id=\"main\">\n" + body +
+              "</main>\n";
   return report::html_page(page);
 }
 

@@ -154,22 +154,22 @@ std::string figure(std::size_t index, const Chart& chart, const Attribute& attri
       index, escaped(chart.title), escaped(text));
 }
 
-std::string page_header(const std::vector<const Topology*>& reports, const std::string& heading) {
+std::string page_header(const std::vector<const Topology*>& reports, const std::string& heading,
+                        const std::vector<std::string>& names) {
   std::string text = fmt::format("<header class=\"top\">\n<div><h1>{}</h1>\n", escaped(heading));
-  for (const Topology* report : reports) {
-    if (reports.size() > 1) text += fmt::format("<p><strong>{}</strong></p>\n", escaped(report->name));
+  for (std::size_t i = 0; const Topology* report : reports) {
+    if (reports.size() > 1) {
+      text += fmt::format("<p><strong>{}: {}</strong></p>\n", escaped(names.at(i++)), escaped(device_title(*report)));
+    }
     text +=
         fmt::format("<p class=\"facts\">{}</p>\n", escaped(fmt::format("{}", fmt::join(device_facts(*report), ", "))));
     text += fmt::format("<p class=\"facts\">{}, {}, measured in {:.1f} s</p>\n", escaped(report->generator),
                         escaped(when(*report)), report->total_seconds);
   }
   text += "</div>\n<div class=\"badges\">";
-  bool simulated = false;
-  bool complete = true;
-  for (const Topology* report : reports) {
-    simulated = simulated || report->simulated;
-    complete = complete && report->complete;
-  }
+  // Of several reports each says in its own line what it is.
+  const bool simulated = std::ranges::all_of(reports, &Topology::simulated);
+  const bool complete = std::ranges::all_of(reports, &Topology::complete);
   if (simulated) text += "<p class=\"simulated\">SIMULATED</p>";
   if (!complete) text += "<p class=\"incomplete\">INCOMPLETE</p>";
   text += "<button type=\"button\" id=\"theme\" hidden>Theme</button></div>\n</header>\n";

@@ -43,6 +43,8 @@ struct Page {
 [[nodiscard]] std::string figure(std::size_t index, const Chart& chart, const Attribute& attribute);
 
 // Name, facts and, in large letters, what must not be overlooked.
-[[nodiscard]] std::string page_header(const std::vector<const Topology*>& reports, const std::string& heading);
+// `names` are what several reports are called.
+[[nodiscard]] std::string page_header(const std::vector<const Topology*>& reports, const std::string& heading,
+                                      const std::vector<std::string>& names = {});
 
 }  // namespace gputopo::report

@@ -4,6 +4,7 @@
 #include "gputopo/error.h"
 #include "gputopo/report.h"
 #include "report/compare.h"
+#include "report/spread.h"
 #include "support/sample_topology.h"
 #include "support/saved_report.h"
 
@@ -49,6 +50,42 @@ TEST(Compare, IntervalsThatMeetAreAlike) {
   const auto differences = report::compare(topology, scaled(2, "latency", 1.5)).differences;
   ASSERT_EQ(differences.size(), 1u);
   EXPECT_EQ(report::relative_text(differences[0]), "+50%");
+}
+
+TEST(Compare, TheCatalogueSaysWhichWayIsBetter) {
+  const Topology topology = sample_topology();
+  const auto change = [&](std::string_view attribute, double factor) {
+    return report::change_text(report::compare(topology, scaled(2, attribute, factor)).differences.at(0));
+  };
+  EXPECT_EQ(change("latency", 1.5), "+50%, worse");
+  EXPECT_EQ(change("latency", 0.5), "-50%, better");
+  EXPECT_EQ(change("read_bandwidth", 1.5), "+50%, better");
+  EXPECT_EQ(change("read_bandwidth", 0.5), "-50%, worse");
+  EXPECT_EQ(change("size", 2), "+100%");
+}
+
+TEST(Diff, SumsUpInASentence) {
+  const std::vector<NamedReport> reports = {{"/x/a.json", sample_topology()}, {"/x/b.json", scaled(2, "latency", 1.5)}};
+  EXPECT_THAT(diff_to_terminal(reports, {200, false, false}),
+              HasSubstr("1 of 19 values that both have differ, 0 better, 1 worse, most L2 cache latency (+50%)"));
+  EXPECT_THAT(diff_to_html(reports), HasSubstr(">a and b</h2>"));
+}
+
+TEST(Diff, ManyReportsHaveATableWithTheirSpread) {
+  const std::vector<NamedReport> reports = {{"/x/a.json", sample_topology()},
+                                            {"/x/b.json", scaled(2, "latency", 1.5)},
+                                            {"/x/c.json", scaled(2, "latency", 2)}};
+  const std::vector<report::SpreadRow> rows = report::spread_of(reports);
+  ASSERT_EQ(rows.size(), 1U);
+  EXPECT_EQ(rows[0].attribute, "latency");
+  EXPECT_DOUBLE_EQ(rows[0].spread, 1);
+  EXPECT_THAT(diff_to_terminal(reports, {}), HasSubstr("L2 cache latency    100%  260 cycles  390 cycles  520 cycles"));
+  EXPECT_THAT(diff_to_html(reports), HasSubstr("All 3 reports"));
+}
+
+TEST(Diff, ShortNamesAreUnique) {
+  EXPECT_THAT(report::short_names({{"/x/a.json", {}}, {"b", {}}, {"/y/.json", {}}}), ElementsAre("a", "b", ".json"));
+  EXPECT_THAT(report::short_names({{"x/a.json", {}}, {"y/a.json", {}}}), ElementsAre("x/a.json", "y/a.json"));
 }
 
 TEST(Compare, TheLargestDifferenceComesFirstByElement) {
@@ -247,7 +284,7 @@ TEST(Check, SaysWhatMayMislead) {
   EXPECT_THAT(check_to_prometheus(result, sample_topology()), HasSubstr("gputopo_check_notes{"));
   const std::vector<NamedReport> reports = {{"a.json", baseline}, {"b.json", sample_topology()}};
   for (const std::string& text : {diff_to_terminal(reports, {200}), diff_to_json(reports), diff_to_html(reports)}) {
-    EXPECT_THAT(text, HasSubstr("the first report has schema version 1, the second report has 3"));
+    EXPECT_THAT(text, HasSubstr("a has schema version 1, b has 3"));
     EXPECT_THAT(text, HasSubstr("SIMULATED"));
   }
 }
