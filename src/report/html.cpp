@@ -286,6 +286,9 @@ std::string evidence_of(const Group& group, const std::string& id, const Attribu
     facts += fmt::format("<p class=\"note\">Of the details, {}.</p>", escaped(note));
   }
   if (const auto beside = published.find({group.id, id}); beside != published.end()) facts += beside->second;
+  facts += fmt::format(
+      "<p class=\"path\"><code>{0}</code> <button type=\"button\" class=\"copy\" hidden>Copy</button></p>\n",
+      escaped(report::json_path(group.id, id)));
   return fmt::format(
       "<details class=\"evidence\" id=\"{}\"><summary><h3>{}</h3> <span class=\"value\">{}</span></summary>\n"
       "<div class=\"evidence-body\"><div class=\"facts-column\">{}\n{}{}</div>\n<div "
@@ -322,6 +325,20 @@ std::string evidence(const std::vector<Group>& groups, const Published& publishe
   return text + "</section>\n";
 }
 
+// Links to the sections that there are, by their headings.
+std::string contents(std::string_view sections) {
+  constexpr std::string_view kHeading = "<h2 id=\"";
+  std::string items;
+  for (std::size_t at = 0; (at = sections.find(kHeading, at)) != std::string_view::npos;) {
+    at += kHeading.size();
+    const std::size_t id_end = sections.find('"', at);
+    const std::size_t begin = id_end + std::string_view("\">").size();
+    items += fmt::format("<li><a href=\"#{}\">{}</a></li>", sections.substr(at, id_end - at),
+                         sections.substr(begin, sections.find("</h2>", begin) - begin));
+  }
+  return items.empty() ? "" : fmt::format("<nav class=\"contents\" aria-label=\"Contents\"><ul>{}</ul></nav>\n", items);
+}
+
 std::string timing(const Topology& topology) {
   if (topology.timing.empty()) return "";
   std::string rows;
@@ -348,11 +365,12 @@ std::string to_html(const Topology& topology) {
   report::Page page;
   page.title = report::device_title(thinned) + " - gputopo";
   page.reports = {&thinned};
-  page.body =
-      report::page_header(page.reports, thinned.name) + "<main id=\"main\">\n" + warnings(thinned) + drawing(thinned);
-  page.body += curve(topology, page.charts);
-  page.body += hierarchy(thinned) + advice(thinned) + values(groups) +
-               evidence(groups, published(thinned), page.charts) + timing(thinned) + "</main>\n";
+  std::string sections = warnings(thinned) + drawing(thinned);
+  sections += curve(topology, page.charts);
+  sections += hierarchy(thinned) + advice(thinned) + values(groups);
+  sections += evidence(groups, published(thinned), page.charts) + timing(thinned);
+  page.body = report::page_header(page.reports, thinned.name) + contents(sections) + "<main id=\"main\">\n" + sections +
+              "</main>\n";
   return report::html_page(page);
 }
 

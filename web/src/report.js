@@ -14,7 +14,21 @@ function openTarget() {
   }
 }
 
+// The place of a value in the JSON, for jq and scripts.
+function setUpCopying() {
+  for (const button of document.querySelectorAll('.copy')) {
+    const path = button.parentElement.querySelector('code').textContent;
+    button.hidden = false;
+    button.setAttribute('aria-label', `Copy ${path}`);
+    button.addEventListener('click', async () => {
+      await navigator.clipboard.writeText(path);
+      button.textContent = 'Copied';
+    });
+  }
+}
+
 setUpTheme(redraw);
+setUpCopying();
 setUpPlots();
 setUpChip();
 setUpValues();

@@ -383,6 +383,22 @@ test('latency over footprint stands behind the picture, is drawn, exported and p
   await close(page);
 });
 
+test('contents lead to each section, and each value has its place in the JSON', async () => {
+  const page = await open(render('h200'), {permissions: ['clipboard-read', 'clipboard-write']});
+  const links = await page.getByRole('navigation', {name: 'Contents'}).getByRole('link').allTextContents();
+  assert.deepEqual(links, await page.locator('main > section > h2').allTextContents());
+  await page.getByRole('link', {name: 'Every value'}).click();
+  assert.ok(await page.locator('#h-values').evaluate((heading) => heading.getBoundingClientRect().top < 200));
+  const block = await evidence(page, 'l2-latency');
+  const button = block.getByRole('button', {name: 'Copy memory.l2.latency'});
+  await button.click();
+  await block.getByText('Copied').waitFor();
+  const path = await page.evaluate(() => navigator.clipboard.readText());
+  const report = JSON.parse(readFileSync(join(reports, 'h200.json'), 'utf8'));
+  assert.equal(path.split('.').reduce((at, name) => at[name], report).value, report.memory.l2.latency.value);
+  await close(page);
+});
+
 test('h200: the map, and each kind of evidence', async () => {
   const page = await open(render('h200'));
   const groups = await page.locator('.chip .group').evaluateAll((all) => all.map((group) => group.getAttribute('aria-label')));
