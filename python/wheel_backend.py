@@ -11,6 +11,7 @@ import os
 import pathlib
 import platform
 import re
+import shutil
 import subprocess
 import sys
 import tarfile
@@ -79,9 +80,18 @@ def write_wheel(library: pathlib.Path, folder: pathlib.Path) -> str:
 # ---- PEP 517 ----
 
 
+def prepare_metadata_for_build_wheel(metadata_directory, config_settings=None):
+    """Else pip builds a wheel to read this from it, and then another one."""
+    info = pathlib.Path(metadata_directory) / f"{NAME}-{version()}.dist-info"
+    info.mkdir()
+    (info / "METADATA").write_text(metadata())
+    return info.name
+
+
 def build_wheel(wheel_directory, config_settings=None, metadata_directory=None):
     with tempfile.TemporaryDirectory() as build:
         options = ["-DCMAKE_BUILD_TYPE=Release", "-DGPUTOPO_TESTS=OFF", "-DGPUTOPO_BENCHMARKS=OFF"]
+        options += ["-DGPUTOPO_FILES_AT_ONCE=6", *(["-GNinja"] if shutil.which("ninja") else [])]
         subprocess.run(["cmake", "-S", str(ROOT), "-B", build, *options], check=True)
         jobs = str(os.cpu_count() or 1)
         subprocess.run(["cmake", "--build", build, "--target", "gputopo_library", "-j", jobs], check=True)
