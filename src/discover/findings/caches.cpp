@@ -219,14 +219,17 @@ bool CacheFindings::looks_like_l1(ElementId element) {
   // Constants have a way of their own.
   if (cache.site().exclusive || cache.site().limit_bytes != 0 || cache.nearer_bytes > 0) return false;
   const probe::Capacity* of_l1 = capacities_.find(ElementId::kL1, [&] { return make_capacity(ElementId::kL1); });
-  if (of_l1 == nullptr) return false;
-  const Cache& l1 = sized(ElementId::kL1);
-  if (!cache.line || !l1.line || l1.line->bytes != cache.line->bytes || !probe::look_alike(cache, l1)) return false;
+  if (of_l1 == nullptr || !probe::look_alike(cache, sized(ElementId::kL1))) return false;
   // What it is asked with is the size that it has if it is the same.
-  const Cache as_l1 = with(cache, *of_l1);
+  return is_same_as_l1(element, with(cache, *of_l1));
+}
+
+bool CacheFindings::is_same_as_l1(ElementId element, const Cache& cache) {
+  const Cache& l1 = sized(ElementId::kL1);
+  if (!cache.line || !l1.line || l1.line->bytes != cache.line->bytes) return false;
   try {
-    return evictions_.get({element, ElementId::kL1}, [&] { return make_eviction(as_l1, l1); }).shared &&
-           evictions_.get({ElementId::kL1, element}, [&] { return make_eviction(l1, as_l1); }).shared;
+    return evictions_.get({element, ElementId::kL1}, [&] { return make_eviction(cache, l1); }).shared &&
+           evictions_.get({ElementId::kL1, element}, [&] { return make_eviction(l1, cache); }).shared;
   } catch (const probe::Inconclusive& error) {
     bench_.log(fmt::format("{} may be another cache than L1: {}", to_string(element), error.what()));
     return false;
@@ -357,14 +360,7 @@ bool CacheFindings::is_known_as_l1(ElementId element) {
   const Cache& cache = sized(element);
   if (element == ElementId::kL1 || cache.site().exclusive || !has_element(vendor_, ElementId::kL1)) return false;
   if (!cache.line || !attributes_.attribute(ElementId::kL1, AttributeId::kSize).available()) return false;
-  const Cache& l1 = sized(ElementId::kL1);
-  if (!l1.line || l1.line->bytes != cache.line->bytes) return false;
-  try {
-    return sharing(element, ElementId::kL1).shared;
-  } catch (const probe::Inconclusive& error) {
-    bench_.log(fmt::format("{} may be another cache than L1: {}", to_string(element), error.what()));
-    return false;
-  }
+  return is_same_as_l1(element, cache);
 }
 
 const probe::Structure& CacheFindings::structure(ElementId element) {

@@ -100,11 +100,13 @@ class CacheFindings {
   [[nodiscard]] probe::Fetch make_fetch(ElementId element);
   [[nodiscard]] probe::Line make_line(ElementId element);
   [[nodiscard]] probe::Capacity make_capacity(ElementId element);
-  // Whether the loads of one evict what the other holds.
   // Whether it is the very cache that L1 is, whose structure is then its own too.
   [[nodiscard]] bool is_known_as_l1(ElementId element);
   // Whether it seems to be the very cache that L1 is, of one whose size is not known yet.
   [[nodiscard]] bool looks_like_l1(ElementId element);
+  // Of a cache with a size, known or taken for it: whether its lines are as long and each evicts what the other holds.
+  [[nodiscard]] bool is_same_as_l1(ElementId element, const probe::Cache& cache);
+  // Whether the loads of one evict what the other holds.
   [[nodiscard]] const Sharing& eviction(ElementId victim, ElementId evictor);
   [[nodiscard]] Sharing make_eviction(const probe::Cache& victim, const probe::Cache& evictor) const;
   [[nodiscard]] probe::Lab lab() const { return probe::Lab(bench_); }
