@@ -218,9 +218,15 @@ Comparison compare(const Topology& first, const Topology& second, const SideName
 }
 
 const Attribute* find_value(const Topology& topology, const std::string& group, const std::string& attribute) {
-  const std::vector<ValueGroup> groups = value_groups(topology);
-  const auto found = std::ranges::find(groups, group, &ValueGroup::id);
-  return found == groups.end() ? nullptr : find(*found->attributes, attribute);
+  if (group == "gpu") return find(topology.device, attribute);
+  if (group == "compute") return find(topology.compute, attribute);
+  if (const Instruction* instruction = instruction_of(topology, group)) return find(instruction->attributes, attribute);
+  return topology.find_attribute(group, attribute);
+}
+
+const Instruction* instruction_of(const Topology& topology, std::string_view group) {
+  const std::string lead = fmt::format("{}.", kInstructions);
+  return group.starts_with(lead) ? topology.find_instruction(group.substr(lead.size())) : nullptr;
 }
 
 std::string side_text(const Attribute* attribute) {

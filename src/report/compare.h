@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "gputopo/catalogue.h"
@@ -57,6 +58,8 @@ struct SideNames {
 // A value by its group and attribute; null where the report has none.
 [[nodiscard]] const Attribute* find_value(const Topology& topology, const std::string& group,
                                           const std::string& attribute);
+// Of a group "instructions.fma.f32"; null of any other.
+[[nodiscard]] const Instruction* instruction_of(const Topology& topology, std::string_view group);
 
 // "9.13 TB/s (9.1 to 9.2 TB/s)", or why there is none.
 [[nodiscard]] std::string side_text(const Attribute* attribute);

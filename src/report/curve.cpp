@@ -10,6 +10,7 @@
 #include "gputopo/catalogue.h"
 #include "gputopo/report.h"
 #include "report/columns.h"
+#include "report/export/values.h"
 #include "report/hierarchy.h"
 #include "report/one_cache.h"
 #include "report/plot.h"
@@ -85,15 +86,10 @@ const ElementInfo* data_cache(const MemoryElement& element) {
   return info != nullptr && info->kind == ElementKind::kDataCache && info->space ? info : nullptr;
 }
 
-std::optional<double> number_of(const MemoryElement* element, AttributeId id) {
-  const Attribute* attribute = element == nullptr ? nullptr : find(element->attributes, id);
-  return attribute == nullptr ? std::nullopt : attribute->number();
-}
-
 // What a TLB's misses add, on top of the latency of device memory, where no cache's sweep goes any more.
 Line translation_line(const Topology& topology, double beyond) {
   Line line{"device memory, with what TLB misses add", {}};
-  const std::optional<double> memory = number_of(topology.find_memory("device"), AttributeId::kLatency);
+  const std::optional<double> memory = report::number_of(topology, ElementId::kDevice, AttributeId::kLatency);
   if (!memory) return line;
   for (const MemoryElement& element : topology.memory) {
     const Attribute* reach = find(element.attributes, AttributeId::kReach);
@@ -168,19 +164,11 @@ class Marked {
   std::set<std::string> seen_;
 };
 
-std::optional<double> detail_of(const Attribute& attribute, std::string_view name) {
-  const Value* value = attribute.find_detail(name);
-  if (value == nullptr) return std::nullopt;
-  Attribute holder;
-  holder.value = *value;
-  return holder.number();
-}
-
 void add_capacity(const MemoryElement& element, std::vector<ChartMark>& marks) {
   const Attribute* size = find(element.attributes, AttributeId::kSize);
   if (size == nullptr || !size->number()) return;
-  const std::optional<double> first = detail_of(*size, "first_miss_bytes");
-  const std::optional<double> all = detail_of(*size, "all_miss_bytes");
+  const std::optional<double> first = report::detail_of(size, "first_miss_bytes");
+  const std::optional<double> all = report::detail_of(size, "all_miss_bytes");
   const bool has_edges = first && all && *first < *all;
   ChartMark mark{.label = fmt::format("{} {}", element.title, report::value_text(*size)), .value = *size->number()};
   if (has_edges) {

@@ -86,12 +86,6 @@ Json report_json(const NamedReport& report) {
           {"timestamp", report.topology.timestamp}};
 }
 
-// Of a group "instructions.fma.f32".
-const Instruction* find_instruction(const Topology& topology, std::string_view group) {
-  const std::string lead = fmt::format("{}.", kInstructions);
-  return group.starts_with(lead) ? topology.find_instruction(group.substr(lead.size())) : nullptr;
-}
-
 // An attribute by its group ("gpu", "compute" or the id of an element) and its id.
 using AttributeName = std::pair<std::string, std::string>;
 
@@ -120,7 +114,7 @@ std::vector<AttributeName> attributes_with_samples(const Topology& topology) {
 std::string title_of(const Topology& topology, const std::string& group) {
   if (group == "gpu") return "Device";
   if (group == "compute") return "Compute";
-  if (const Instruction* instruction = find_instruction(topology, group)) return instruction->title;
+  if (const Instruction* instruction = report::instruction_of(topology, group)) return instruction->title;
   return topology.find_memory(group)->title;
 }
 
@@ -187,9 +181,10 @@ std::string spread_cell(const Attribute* attribute) {
 }
 
 // What differs, a column for each report.
-std::string spread_section(const std::vector<NamedReport>& reports) {
-  const std::vector<report::SpreadRow> rows = report::spread_of(reports);
-  if (reports.size() < 3 || rows.empty()) return "";
+std::string spread_section(const std::vector<NamedReport>& reports, const std::vector<Comparison>& comparisons) {
+  if (reports.size() < 3) return "";
+  const std::vector<report::SpreadRow> rows = report::spread_of(reports, comparisons);
+  if (rows.empty()) return "";
   std::string head;
   for (const std::string& name : report::short_names(reports)) {
     head += fmt::format("<th scope=\"col\" class=\"number\">{}</th>", escaped(name));
@@ -228,8 +223,9 @@ std::string differences_table(const Comparison& comparison, const PlotPairs& pai
 }
 
 // What differs, a column for each report.
-std::string spread_text(const std::vector<NamedReport>& reports, const TerminalStyle& style) {
-  const std::vector<report::SpreadRow> rows = report::spread_of(reports);
+std::string spread_text(const std::vector<NamedReport>& reports, const std::vector<Comparison>& comparisons,
+                        const TerminalStyle& style) {
+  const std::vector<report::SpreadRow> rows = report::spread_of(reports, comparisons);
   if (rows.empty()) return "";
   report::TextTable table;
   table.columns = {{"value", report::Align::kLeft}, {"spread", report::Align::kRight}};
@@ -256,7 +252,8 @@ bool are_alike(const std::vector<NamedReport>& reports) {
 
 std::string diff_to_terminal(const std::vector<NamedReport>& reports, const TerminalStyle& style) {
   std::string text;
-  for (std::size_t i = 0; const Comparison& comparison : compare_all(reports)) {
+  const std::vector<Comparison> comparisons = compare_all(reports);
+  for (std::size_t i = 0; const Comparison& comparison : comparisons) {
     ++i;
     if (!text.empty()) text += "\n";
     for (const std::size_t r : {std::size_t{0}, i}) {
@@ -287,7 +284,7 @@ std::string diff_to_terminal(const std::vector<NamedReport>& reports, const Term
     text +=
         (comparison.differences.empty() ? "" : "\n") + report::wrap("", visible_line(verdict(comparison)), style.width);
   }
-  return reports.size() > 2 ? text + spread_text(reports, style) : text;
+  return reports.size() > 2 ? text + spread_text(reports, comparisons, style) : text;
 }
 
 std::string diff_to_json(const std::vector<NamedReport>& reports) {
@@ -295,7 +292,8 @@ std::string diff_to_json(const std::vector<NamedReport>& reports) {
   json["alike"] = are_alike(reports);
   json["first"] = report_json(reports.front());
   Json& list = json["comparisons"] = Json::array();
-  for (std::size_t i = 0; const Comparison& comparison : compare_all(reports)) {
+  const std::vector<Comparison> comparisons = compare_all(reports);
+  for (std::size_t i = 0; const Comparison& comparison : comparisons) {
     Json entry;
     entry["second"] = report_json(reports[++i]);
     entry["notes"] = comparison.all_notes();
@@ -312,7 +310,7 @@ std::string diff_to_json(const std::vector<NamedReport>& reports) {
     list.push_back(std::move(entry));
   }
   Json& spread = json["spread"] = Json::array();
-  for (const report::SpreadRow& row : report::spread_of(reports)) {
+  for (const report::SpreadRow& row : report::spread_of(reports, comparisons)) {
     Json values = Json::array();
     for (const Attribute* attribute : row.each) values.push_back(side_json(attribute));
     spread.push_back(
@@ -331,7 +329,7 @@ std::string diff_to_html(const std::vector<NamedReport>& reports) {
   page.title = "Differences - gputopo";
   for (const NamedReport& report : thinned) page.reports.push_back(&report.topology);
   const PlotPairs pairs = plot_pairs(thinned, comparisons, page.charts);
-  std::string body = spread_section(thinned);
+  std::string body = spread_section(thinned, comparisons);
   const std::vector<std::string> names = report::short_names(thinned);
   for (std::size_t i = 0; const Comparison& comparison : comparisons) {
     ++i;

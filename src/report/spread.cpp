@@ -4,8 +4,6 @@
 #include <cmath>
 #include <set>
 
-#include "report/compare.h"
-
 namespace gputopo::report {
 namespace {
 
@@ -22,11 +20,11 @@ std::optional<double> spread_between(const std::vector<const Attribute*>& each) 
 
 }  // namespace
 
-std::vector<SpreadRow> spread_of(const std::vector<NamedReport>& reports) {
+std::vector<SpreadRow> spread_of(const std::vector<NamedReport>& reports, const std::vector<Comparison>& comparisons) {
   std::vector<SpreadRow> rows;
   std::set<std::pair<std::string, std::string>> seen;
-  for (std::size_t i = 1; i < reports.size(); ++i) {
-    for (const Difference& difference : compare(reports[0].topology, reports[i].topology).differences) {
+  for (const Comparison& comparison : comparisons) {
+    for (const Difference& difference : comparison.differences) {
       if (!difference.relative || !seen.insert({difference.group, difference.attribute}).second) continue;
       SpreadRow row{difference.title, difference.group, difference.attribute, {}};
       for (const NamedReport& report : reports) {

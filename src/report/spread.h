@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "gputopo/report.h"
+#include "report/compare.h"
 
 namespace gputopo::report {
 
@@ -17,8 +18,9 @@ struct SpreadRow {
 };
 
 // Of the numbers that differ between the first report and another beyond both intervals, the widest first. Points into
-// the reports.
-[[nodiscard]] std::vector<SpreadRow> spread_of(const std::vector<NamedReport>& reports);
+// the reports. `comparisons`: of the first with each of the others.
+[[nodiscard]] std::vector<SpreadRow> spread_of(const std::vector<NamedReport>& reports,
+                                               const std::vector<Comparison>& comparisons);
 
 // A name for each: what its file is called, without the folder and ".json"; its whole path where that is not unique.
 [[nodiscard]] std::vector<std::string> short_names(const std::vector<NamedReport>& reports);

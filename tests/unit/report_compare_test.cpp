@@ -75,7 +75,9 @@ TEST(Diff, ManyReportsHaveATableWithTheirSpread) {
   const std::vector<NamedReport> reports = {{"/x/a.json", sample_topology()},
                                             {"/x/b.json", scaled(2, "latency", 1.5)},
                                             {"/x/c.json", scaled(2, "latency", 2)}};
-  const std::vector<report::SpreadRow> rows = report::spread_of(reports);
+  const std::vector<report::SpreadRow> rows =
+      report::spread_of(reports, {report::compare(reports[0].topology, reports[1].topology),
+                                  report::compare(reports[0].topology, reports[2].topology)});
   ASSERT_EQ(rows.size(), 1U);
   EXPECT_EQ(rows[0].attribute, "latency");
   EXPECT_DOUBLE_EQ(rows[0].spread, 1);
