@@ -11,13 +11,12 @@
 #include "report/hierarchy.h"
 #include "report/markup.h"
 #include "report/units.h"
+#include "report/value_json.h"
 
 namespace gputopo::report {
 namespace {
 
 using Json = nlohmann::ordered_json;
-
-Json bound_json(const std::optional<double>& bound) { return bound ? Json(*bound) : Json(nullptr); }
 
 Json axis_json(const Axis& axis) {
   return {{"column", axis.column}, {"label", axis.label}, {"unit", axis.unit}, {"log", axis.logarithmic}};

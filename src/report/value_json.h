@@ -1,7 +1,9 @@
 // A value as JSON: groups of units are lists of numbers, what is nothing is null.
 #pragma once
 
+#include <cmath>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <type_traits>
 #include <variant>
 
@@ -22,6 +24,11 @@ namespace gputopo::report {
         }
       },
       value);
+}
+
+// A bound of an interval; null where there is none that is a number.
+[[nodiscard]] inline nlohmann::ordered_json bound_json(const std::optional<double>& bound) {
+  return bound.has_value() && std::isfinite(*bound) ? nlohmann::ordered_json(*bound) : nlohmann::ordered_json(nullptr);
 }
 
 }  // namespace gputopo::report
