@@ -4,8 +4,6 @@
 #include <sys/stat.h>
 
 #include <algorithm>
-#include <boost/uuid/name_generator_sha1.hpp>
-#include <boost/uuid/uuid_io.hpp>
 #include <cstdlib>
 #include <ctime>
 #include <filesystem>
@@ -14,6 +12,7 @@
 
 #include "device/sim/machine.h"
 #include "device/sysfs.h"
+#include "file/digest.h"
 #include "file/folder_output.h"
 #include "gputopo/device.h"
 #include "gputopo/error.h"
@@ -28,12 +27,6 @@ namespace fs = std::filesystem;
 constexpr std::string_view kMagic = "gputopo cache 1 ";
 constexpr std::string_view kSim = "sim:";
 constexpr std::string_view kReplay = "replay:";
-
-// A name-based UUID: 122 bits of SHA-1. What a UUID of a GPU went into is not to be read from it.
-std::string digest(const std::string& text) {
-  static const boost::uuids::name_generator_sha1 kGenerator(boost::uuids::ns::oid());
-  return to_string(kGenerator(text));
-}
 
 std::string variable(const char* name) {
   const char* value = std::getenv(name);

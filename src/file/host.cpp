@@ -7,6 +7,8 @@
 #include <chrono>
 #include <fstream>
 
+#include "file/digest.h"
+
 namespace gputopo {
 
 std::string host_cpu() {
@@ -22,6 +24,19 @@ std::string host_os() {
   utsname name{};
   if (uname(&name) != 0) return {};
   return fmt::format("{} {} {}", name.sysname, name.release, name.machine);
+}
+
+std::string host_name() {
+  utsname name{};
+  return uname(&name) == 0 ? name.nodename : "";
+}
+
+// machine-id(5) asks not to be shown as it is.
+std::string anonymous_host_id() {
+  std::ifstream file("/etc/machine-id");
+  std::string text;
+  if (!std::getline(file, text) || text.empty()) text = host_name();
+  return text.empty() ? "" : digest("gputopo host " + text);
 }
 
 std::string utc_timestamp() {
