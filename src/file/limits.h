@@ -56,6 +56,10 @@ inline constexpr double kMaxClockMhz = 1e6;
 // Carve-outs to choose from: a sweep goes through all of them.
 inline constexpr std::size_t kMaxCarveOuts = 256;
 
+// GPUs and NUMA nodes of a node: ten times the largest. Pairs of them are gone through.
+inline constexpr std::size_t kMaxNodeGpus = 256;
+inline constexpr std::size_t kMaxNumaNodes = 256;
+
 // ---- Simulated machines ----
 
 // Lines of one cache, entries of one TLB: what the host's memory bears.

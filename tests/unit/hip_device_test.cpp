@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <filesystem>
 #include <numeric>
 
 #include "device/hip/kernel_source.h"
@@ -14,6 +15,8 @@
 #include "device/sysfs.h"
 #include "gputopo/discover.h"
 #include "gputopo/error.h"
+#include "gputopo/file.h"
+#include "support/command.h"
 #include "support/fake_hip.h"
 
 namespace gputopo {
@@ -44,6 +47,23 @@ TEST(KfdTopology, ReadsTheGpuAtAnAddress) {
   EXPECT_EQ(node->memory_clock_max_mhz, 1300u);
   EXPECT_EQ(node->memory_bus_bits, 8192u);
   EXPECT_FALSE(hip::read_kfd_node(test::FakeHip::sysfs_fixture("mi210"), "0000:c1:00.0")->cache_bytes(3));
+}
+
+TEST(KfdTopology, TellsWhatJoinsTwoGpus) {
+  const test::TemporaryFolder folder;
+  const std::filesystem::path nodes = folder.path() / "class/kfd/kfd/topology/nodes";
+  const auto write = [&](const std::string& path, const std::string& text) {
+    std::filesystem::create_directories((nodes / path).parent_path());
+    write_file((nodes / path).string(), text);
+  };
+  write("0/properties", "gfx_target_version 0\n");  // the host
+  write("1/properties", "gfx_target_version 90010\ndomain 0\nlocation_id 49408\n");
+  write("2/properties", "gfx_target_version 90010\ndomain 0\nlocation_id 49664\n");
+  write("1/io_links/0/properties", "type 2\nnode_from 1\nnode_to 0\n");
+  write("1/io_links/1/properties", "type 11\nnode_from 1\nnode_to 2\n");
+  EXPECT_EQ(hip::read_link_kind(folder.path(), "0000:c1:00.0", "0000:c2:00.0"), "xgmi");
+  EXPECT_EQ(hip::read_link_kind(folder.path(), "0000:c2:00.0", "0000:c1:00.0"), "");
+  EXPECT_EQ(hip::read_link_kind(folder.path(), "0000:c1:00.0", "0000:99:00.0"), "");
 }
 
 TEST(KfdTopology, KnowsNothingOfOtherAddresses) {

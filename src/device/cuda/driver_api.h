@@ -80,11 +80,15 @@ enum class DeviceAttribute : int {
   kGlobalL1Supported = 79,
   kSharedBytesPerSm = 81,
   kRegistersPerSm = 82,
+  kHostNativeAtomicSupported = 86,
   kSharedBytesPerBlockOptIn = 97,
   kMaxBlocksPerSm = 106,
   kMaxPersistingL2Bytes = 108,
   kReservedSharedBytesPerBlock = 111,
 };
+
+// CUdevice_P2PAttribute.
+enum class PeerAttribute : int { kAccessSupported = 2, kNativeAtomicSupported = 3 };
 
 // CUfunction_attribute.
 enum class FunctionAttribute : int {
@@ -216,6 +220,19 @@ struct Uuid {  // CUuuid
   X(event_record, "cuEventRecord", Status(EventHandle, StreamHandle))                                                 \
   X(event_elapsed_time, "cuEventElapsedTime", Status(float* milliseconds, EventHandle, EventHandle))                  \
   X(event_destroy, "cuEventDestroy_v2", Status(EventHandle))                                                          \
+  X(device_can_access_peer, "cuDeviceCanAccessPeer", Status(int*, DeviceHandle, DeviceHandle))                        \
+  X(device_get_p2p_attribute, "cuDeviceGetP2PAttribute", Status(int*, PeerAttribute, DeviceHandle, DeviceHandle))     \
+  X(ctx_enable_peer_access, "cuCtxEnablePeerAccess", Status(ContextHandle, unsigned flags))                           \
+  X(memcpy_htod_async, "cuMemcpyHtoDAsync_v2", Status(DevicePointer, const void*, std::size_t, StreamHandle))         \
+  X(memcpy_peer_async, "cuMemcpyPeerAsync",                                                                           \
+    Status(DevicePointer, ContextHandle, DevicePointer, ContextHandle, std::size_t, StreamHandle))                    \
+  X(stream_create, "cuStreamCreate", Status(StreamHandle*, unsigned flags))                                           \
+  X(stream_synchronize, "cuStreamSynchronize", Status(StreamHandle))                                                  \
+  X(stream_destroy, "cuStreamDestroy_v2", Status(StreamHandle))                                                       \
+  X(stream_wait_value, "cuStreamWaitValue32_v2", Status(StreamHandle, DevicePointer, std::uint32_t, unsigned flags))  \
+  X(mem_host_register, "cuMemHostRegister_v2", Status(void*, std::size_t, unsigned flags))                            \
+  X(mem_host_get_device_pointer, "cuMemHostGetDevicePointer_v2", Status(DevicePointer*, void*, unsigned flags))       \
+  X(mem_host_unregister, "cuMemHostUnregister", Status(void*))                                                        \
   X(primary_ctx_release_v2, "cuDevicePrimaryCtxRelease_v2", Status(DeviceHandle))                                     \
   X(primary_ctx_release, "cuDevicePrimaryCtxRelease", Status(DeviceHandle))
 
@@ -267,6 +284,7 @@ class Context {
   Context& operator=(const Context&) = delete;
   ~Context();
   void make_current() const;
+  [[nodiscard]] ContextHandle handle() const { return handle_; }
 
  private:
   std::shared_ptr<const Driver> driver_;

@@ -95,6 +95,16 @@ struct NvmlPci {  // nvmlPciInfo_t
   unsigned subsystem_id;
   char address[32];
 };
+struct NvmlField {  // nvmlFieldValue_t
+  unsigned field;
+  unsigned scope;
+  long long timestamp;
+  long long latency_us;
+  int value_type;
+  NvmlStatus status;
+  unsigned long long value;
+};
+constexpr unsigned long long kMostLinkMb = 10'000'000;  // a second: a hundred times the fastest
 // More than any GPU is shared out in: what a library that is broken says does not make a loop of millions.
 constexpr unsigned kMostInstances = 64;
 constexpr unsigned kMostGpus = 1024;
@@ -244,6 +254,40 @@ NvmlReadings read_nvml(const std::string& pci_address) {
   if (nvml.call<NvmlStatus(NvmlDevice, unsigned*)>("nvmlDeviceGetEnforcedPowerLimit", device, &milliwatts) &&
       milliwatts > 0 && milliwatts <= limits::kMaxPowerMilliwatts) {
     readings.power_limit_watts = milliwatts / 1e3;
+  }
+  return readings;
+}
+
+NvLinks read_nvlinks(const std::string& pci_address) {
+  constexpr unsigned kMostLinks = 64;
+  constexpr unsigned kGpu = 0;  // NVML_NVLINK_DEVICE_TYPE_GPU, _SWITCH
+  constexpr unsigned kSwitch = 2;
+  constexpr unsigned kLinkSpeedField = 90;  // NVML_FI_DEV_NVLINK_SPEED_MBPS_COMMON
+  constexpr double kBytesPerMb = 1e6;
+  NvLinks readings;
+  const Nvml nvml;
+  NvmlDevice device = device_at(nvml, pci_address);
+  if (device == nullptr) return readings;
+  readings.is_told = true;
+  for (unsigned link = 0; link < kMostLinks; ++link) {
+    unsigned is_up = 0;
+    if (!nvml.call<NvmlStatus(NvmlDevice, unsigned, unsigned*)>("nvmlDeviceGetNvLinkState", device, link, &is_up))
+      break;
+    if (is_up == 0) continue;
+    NvLink& found = readings.links.emplace_back();
+    unsigned type = kGpu;
+    nvml.call<NvmlStatus(NvmlDevice, unsigned, unsigned*)>("nvmlDeviceGetNvLinkRemoteDeviceType", device, link, &type);
+    found.leads_to_switch = type == kSwitch;
+    NvmlPci pci{};
+    if (nvml.call<NvmlStatus(NvmlDevice, unsigned, NvmlPci*)>("nvmlDeviceGetNvLinkRemotePciInfo_v2", device, link,
+                                                              &pci)) {
+      found.remote_pci_address = pci_address_in(text_in(pci.address));
+    }
+  }
+  NvmlField speed{.field = kLinkSpeedField};
+  if (nvml.call<NvmlStatus(NvmlDevice, int, NvmlField*)>("nvmlDeviceGetFieldValues", device, 1, &speed) &&
+      speed.status == 0 && speed.value > 0 && speed.value <= kMostLinkMb) {
+    readings.bytes_per_second = static_cast<double>(speed.value) * kBytesPerMb;
   }
   return readings;
 }

@@ -56,6 +56,18 @@ struct ListedInstance {
 // What holds its clocks down just now: bits of nvmlClocksEventReasons; 0 where nothing does or it does not tell.
 [[nodiscard]] std::uint64_t read_throttle_reasons(const std::string& pci_address);
 
+// A link of NVLink that is up, by what the library says of its other end.
+struct NvLink {
+  bool leads_to_switch = false;
+  std::string remote_pci_address;  // of a GPU; empty: unknown
+};
+struct NvLinks {
+  bool is_told = false;  // the library answered: no links are none
+  std::vector<NvLink> links;
+  std::optional<double> bytes_per_second;  // of each, in one direction
+};
+[[nodiscard]] NvLinks read_nvlinks(const std::string& pci_address);
+
 // One line if others were at work, from what was read before this process had a context; else empty.
 [[nodiscard]] std::string busy_warning(const NvmlReadings& before);
 // One line if heat or power holds the clocks down; else empty.

@@ -94,4 +94,8 @@ struct StreamParameters {
 [[nodiscard]] std::string occupancy_kernel_name(std::uint32_t registers);
 [[nodiscard]] std::string generate_occupancy_ptx(const PtxTarget& target, std::span<const std::uint32_t> registers);
 
+// The module with the kernels of transfers: "read", "write", "load", "atomic", "atomic_of_gpu" and "store"
+// (transfer_ptx.cpp).
+[[nodiscard]] std::string generate_transfer_ptx(const PtxTarget& target);
+
 }  // namespace gputopo::cuda

@@ -96,6 +96,16 @@ std::vector<KfdCache> read_caches(const fs::path& folder) {
   return caches;
 }
 
+// Where KFD describes a GPU.
+std::optional<fs::path> folder_of(const fs::path& nodes, const std::string& pci_address) {
+  const std::optional<PciPlace> place = parse_pci(pci_address);
+  if (!place) return std::nullopt;
+  for (const fs::path& path : folders_in(nodes)) {
+    if (place_of_gpu(read_properties(path / "properties")) == place) return path;
+  }
+  return std::nullopt;
+}
+
 }  // namespace
 
 std::optional<std::uint64_t> KfdNode::cache_bytes(std::uint32_t level) const {
@@ -110,29 +120,45 @@ std::string gfx_name_of(std::uint32_t version) {
 }
 
 std::optional<KfdNode> read_kfd_node(const std::string& root, const std::string& pci_address) {
-  const std::optional<PciPlace> place = parse_pci(pci_address);
-  if (!place) return std::nullopt;
   const fs::path nodes = fs::path(root) / "class/kfd/kfd/topology/nodes";
-  for (const fs::path& path : folders_in(nodes)) {
-    const Properties properties = read_properties(path / "properties");
-    if (place_of_gpu(properties) != place) continue;
-    const auto at = [&](const char* name) { return static_cast<std::uint32_t>(number(properties, name)); };
-    const Properties memory = read_properties(path / "mem_banks/0/properties");
-    return KfdNode{.gfx_name = gfx_name_of(at("gfx_target_version")),
-                   .gpu_id = read_number(path / "gpu_id").value_or(0),
-                   .simd_count = at("simd_count"),
-                   .simds_per_cu = at("simd_per_cu"),
-                   .waves_per_simd = at("max_waves_per_simd"),
-                   .xcc_count = std::max(1u, at("num_xcc")),
-                   .partitions = devices_beside(nodes, *place),
-                   .cus_physical = at("array_count") * at("cu_per_simd_array"),
-                   .clock_max_mhz = at("max_engine_clk_fcompute"),
-                   .memory_clock_max_mhz = static_cast<std::uint32_t>(number(memory, "mem_clk_max")),
-                   .memory_bus_bits = static_cast<std::uint32_t>(number(memory, "width")),
-                   .gds_bytes = number(properties, "gds_size_in_kb") * 1024,
-                   .caches = read_caches(path / "caches")};
+  const std::optional<fs::path> folder = folder_of(nodes, pci_address);
+  if (!folder) return std::nullopt;
+  const fs::path& path = *folder;
+  const Properties properties = read_properties(path / "properties");
+  const auto at = [&](const char* name) { return static_cast<std::uint32_t>(number(properties, name)); };
+  const Properties memory = read_properties(path / "mem_banks/0/properties");
+  return KfdNode{.gfx_name = gfx_name_of(at("gfx_target_version")),
+                 .gpu_id = read_number(path / "gpu_id").value_or(0),
+                 .simd_count = at("simd_count"),
+                 .simds_per_cu = at("simd_per_cu"),
+                 .waves_per_simd = at("max_waves_per_simd"),
+                 .xcc_count = std::max(1u, at("num_xcc")),
+                 .partitions = devices_beside(nodes, *place_of_gpu(properties)),
+                 .cus_physical = at("array_count") * at("cu_per_simd_array"),
+                 .clock_max_mhz = at("max_engine_clk_fcompute"),
+                 .memory_clock_max_mhz = static_cast<std::uint32_t>(number(memory, "mem_clk_max")),
+                 .memory_bus_bits = static_cast<std::uint32_t>(number(memory, "width")),
+                 .gds_bytes = number(properties, "gds_size_in_kb") * 1024,
+                 .caches = read_caches(path / "caches")};
+}
+
+std::string read_link_kind(const std::string& root, const std::string& from_pci_address,
+                           const std::string& to_pci_address) {
+  constexpr std::uint64_t kPcie = 2;  // CRAT_IOLINK_TYPE_PCIEXPRESS, _XGMI
+  constexpr std::uint64_t kXgmi = 11;
+  const fs::path nodes = fs::path(root) / "class/kfd/kfd/topology/nodes";
+  const std::optional<fs::path> from = folder_of(nodes, from_pci_address);
+  const std::optional<fs::path> to = folder_of(nodes, to_pci_address);
+  if (!from || !to) return {};
+  for (const char* links : {"io_links", "p2p_links"}) {
+    for (const fs::path& link : folders_in(*from / links)) {
+      const Properties properties = read_properties(link / "properties");
+      if (std::to_string(number(properties, "node_to")) != to->filename().string()) continue;
+      const std::uint64_t type = number(properties, "type");
+      return type == kXgmi ? "xgmi" : type == kPcie ? "pcie" : "";
+    }
   }
-  return std::nullopt;
+  return {};
 }
 
 std::optional<std::string> read_amdgpu_version(const std::string& root) {

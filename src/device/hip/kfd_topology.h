@@ -43,6 +43,11 @@ struct KfdNode {
 // The node of the GPU at a PCI address ("0000:c1:00.0"); nothing where KFD does not list it or cannot be read.
 [[nodiscard]] std::optional<KfdNode> read_kfd_node(const std::string& root, const std::string& pci_address);
 
+// What joins one GPU to another, as KFD lists it: "xgmi", "pcie"; empty where it does not tell, as of two that have no
+// link of their own.
+[[nodiscard]] std::string read_link_kind(const std::string& root, const std::string& from_pci_address,
+                                         const std::string& to_pci_address);
+
 // The version of the amdgpu kernel module; nothing for the one that is part of the kernel.
 [[nodiscard]] std::optional<std::string> read_amdgpu_version(const std::string& root);
 

@@ -10,6 +10,9 @@
 //                                                           SM, once
 //   old_gpu                                                 its compute capability is 6.0
 //   uuid=N                                                  that is all of its UUID
+//   gpus=N                                                  there are N of them, which reach each other's memory
+//   second_is_busy                                          there are two, and the second gives no context
+//   bent_link                                               there are two, and what is copied between them is lost
 //   slow                                                    the SM clock is half of what it should be
 //   leak_report=FILE                                        writes what is still allocated when the context is
 //                                                           released
@@ -25,6 +28,7 @@
 #include <mutex>
 #include <set>
 #include <string>
+#include <vector>
 
 #include "device/cuda/driver_api.h"
 #include "ptx_machine.h"
@@ -88,6 +92,11 @@ std::mutex& links_mutex() {
 
 bool is(const std::string& name) { return !setting(name).empty(); }
 
+int gpu_count() {
+  if (is("second_is_busy") || is("bent_link")) return 2;
+  return is("gpus") ? std::atoi(setting("gpus").c_str()) : 1;
+}
+
 bool allocated(std::uint64_t address, std::size_t bytes) {
   if (address + bytes < address) return false;
   const auto& allocations = state().allocations;
@@ -103,13 +112,48 @@ bool allocated(std::uint64_t address, std::size_t bytes) {
   return false;
 }
 
+// Where there are several GPUs little of each: what is measured of their links takes what there is room for.
+std::size_t most_bytes() {
+  constexpr std::size_t kLittle = 96u << 20;
+  return gpu_count() > 1 ? kLittle : kMemoryBytes;
+}
+
 Status copy(void* to, const void* from, std::size_t bytes, bool to_device, bool from_device) {
   if (state().pending != kSuccess) return state().pending;
   if (to_device && !allocated(reinterpret_cast<std::uint64_t>(to), bytes)) return kErrorIllegalAddress;
   if (from_device && !allocated(reinterpret_cast<std::uint64_t>(from), bytes)) return kErrorIllegalAddress;
-  std::memcpy(to, from, bytes);
+  // Of what is measured over links only the ends: it takes the host too long.
+  constexpr std::size_t kWhole = 128u << 20;
+  constexpr std::size_t kEnd = 64u << 10;
+  if (bytes > kWhole) {
+    const std::size_t last = bytes - kEnd;
+    std::memcpy(to, from, kEnd);
+    std::memcpy(static_cast<char*>(to) + last, static_cast<const char*>(from) + last, kEnd);
+  } else {
+    std::memcpy(to, from, bytes);
+  }
   return kSuccess;
 }
+
+#ifndef FAKE_CUDA_WITHOUT_LAUNCH
+// The same of the kernels that stream over links: the parameters, of fewer bytes, at the end of what there is.
+struct ShortStream {
+  DevicePointer memory = 0;
+  std::uint64_t bytes = 0;
+  std::vector<void*> parameters;
+};
+ShortStream shortened(void** parameters) {
+  constexpr std::uint64_t kMost = 64u << 10;
+  ShortStream stream{.memory = *static_cast<DevicePointer*>(parameters[0]),
+                     .bytes = *static_cast<std::uint64_t*>(parameters[1]),
+                     .parameters = std::vector<void*>(parameters, parameters + 5)};
+  if (stream.bytes > kMost) {
+    stream.memory += stream.bytes - kMost;
+    stream.bytes = kMost;
+  }
+  return stream;
+}
+#endif
 
 constexpr std::size_t kInstructionBytes = 16;
 
@@ -200,14 +244,14 @@ Status cuGetErrorString(Status status, const char** text) {
 
 Status cuDeviceGetCount(int* count) {
   GPUTOPO_MAY_BE_HOSTILE(count);
-  *count = 1;
+  *count = gpu_count();
   return kSuccess;
 }
 
 Status cuDeviceGet(DeviceHandle* device, int ordinal) {
   GPUTOPO_MAY_BE_HOSTILE(device);
   *device = ordinal;
-  return ordinal == 0 ? kSuccess : kErrorInvalidDevice;
+  return ordinal >= 0 && ordinal < gpu_count() ? kSuccess : kErrorInvalidDevice;
 }
 
 Status cuDeviceGetName(char* name, int bytes, DeviceHandle) {
@@ -239,6 +283,7 @@ Status cuDeviceGetAttribute(int* value, DeviceAttribute attribute, DeviceHandle)
       {DeviceAttribute::kComputeCapabilityMajor, 9},
       {DeviceAttribute::kComputeCapabilityMinor, 0},
       {DeviceAttribute::kGlobalL1Supported, 1},
+      {DeviceAttribute::kHostNativeAtomicSupported, 0},
       {DeviceAttribute::kSharedBytesPerSm, 228 * 1024},
       {DeviceAttribute::kRegistersPerSm, 65536},
       {DeviceAttribute::kSharedBytesPerBlockOptIn, 227 * 1024},
@@ -259,22 +304,24 @@ Status cuDeviceTotalMem_v2(std::size_t* bytes, DeviceHandle) {
   return kSuccess;
 }
 
-Status cuDeviceGetPCIBusId(char* text, int bytes, DeviceHandle) {
+Status cuDeviceGetPCIBusId(char* text, int bytes, DeviceHandle device) {
   GPUTOPO_MAY_BE_HOSTILE(gputopo::test::TextResult{text, static_cast<std::size_t>(bytes)});
-  std::strncpy(text, "0000:0f:00.0", static_cast<std::size_t>(bytes));
+  const std::string address = "0000:" + std::string(device == 0 ? "0f" : "1" + std::to_string(device)) + ":00.0";
+  std::strncpy(text, address.c_str(), static_cast<std::size_t>(bytes));
   return kSuccess;
 }
 
-Status cuDeviceGetUuid_v2(Uuid* uuid, DeviceHandle) {
+Status cuDeviceGetUuid_v2(Uuid* uuid, DeviceHandle device) {
   GPUTOPO_MAY_BE_HOSTILE(uuid);
   *uuid = {};
+  uuid->bytes[0] = static_cast<unsigned char>(device);
   uuid->bytes[15] = static_cast<unsigned char>(std::atoi(setting("uuid").c_str()));
   return kSuccess;
 }
 
-Status cuDevicePrimaryCtxRetain(ContextHandle* context, DeviceHandle) {
+Status cuDevicePrimaryCtxRetain(ContextHandle* context, DeviceHandle device) {
   GPUTOPO_MAY_BE_HOSTILE(context);
-  if (is("busy")) return kErrorDeviceUnavailable;
+  if (is("busy") || (is("second_is_busy") && device == 1)) return kErrorDeviceUnavailable;
   state().allocation_count = 0;
   state().launch_count = 0;
   state().crowded_once = false;
@@ -332,6 +379,68 @@ Status cuEventDestroy_v2(EventHandle event) {
   return kSuccess;
 }
 
+// ---- Several GPUs, and the host ----
+
+Status cuDeviceCanAccessPeer(int* reaches, DeviceHandle, DeviceHandle) {
+  GPUTOPO_MAY_BE_HOSTILE(reaches);
+  *reaches = 1;
+  return kSuccess;
+}
+Status cuDeviceGetP2PAttribute(int* value, PeerAttribute, DeviceHandle, DeviceHandle) {
+  GPUTOPO_MAY_BE_HOSTILE(value);
+  *value = 1;
+  return kSuccess;
+}
+Status cuCtxEnablePeerAccess(ContextHandle, unsigned) {
+  GPUTOPO_MAY_BE_HOSTILE();
+  return kSuccess;
+}
+Status cuStreamCreate(StreamHandle* stream, unsigned) {
+  GPUTOPO_MAY_BE_HOSTILE(stream);
+  *stream = reinterpret_cast<StreamHandle>(new int);
+  return kSuccess;
+}
+Status cuStreamSynchronize(StreamHandle) {
+  GPUTOPO_MAY_BE_HOSTILE();
+  return state().pending;
+}
+Status cuStreamDestroy_v2(StreamHandle stream) {
+  GPUTOPO_MAY_BE_HOSTILE();
+  delete reinterpret_cast<int*>(stream);
+  return kSuccess;
+}
+// What is queued runs at once: nothing is held back.
+Status cuStreamWaitValue32_v2(StreamHandle, DevicePointer, std::uint32_t, unsigned) {
+  GPUTOPO_MAY_BE_HOSTILE();
+  return kSuccess;
+}
+// Memory of the host is at the same address for all.
+Status cuMemHostRegister_v2(void* address, std::size_t bytes, unsigned) {
+  GPUTOPO_MAY_BE_HOSTILE();
+  if (is("no_pinned_memory") || bytes > most_bytes()) return kErrorOutOfMemory;
+  state().allocations[reinterpret_cast<DevicePointer>(address)] = bytes;
+  return kSuccess;
+}
+Status cuMemHostUnregister(void* address) {
+  GPUTOPO_MAY_BE_HOSTILE();
+  return state().allocations.erase(reinterpret_cast<DevicePointer>(address)) == 1 ? kSuccess : 1;
+}
+Status cuMemHostGetDevicePointer_v2(DevicePointer* pointer, void* address, unsigned) {
+  GPUTOPO_MAY_BE_HOSTILE(pointer);
+  *pointer = reinterpret_cast<DevicePointer>(address);
+  return kSuccess;
+}
+Status cuMemcpyHtoDAsync_v2(DevicePointer to, const void* from, std::size_t bytes, StreamHandle) {
+  GPUTOPO_MAY_BE_HOSTILE();
+  return copy(reinterpret_cast<void*>(to), from, bytes, true, false);
+}
+Status cuMemcpyPeerAsync(DevicePointer to, ContextHandle, DevicePointer from, ContextHandle, std::size_t bytes,
+                         StreamHandle) {
+  GPUTOPO_MAY_BE_HOSTILE();
+  if (is("bent_link")) return kSuccess;
+  return copy(reinterpret_cast<void*>(to), reinterpret_cast<const void*>(from), bytes, true, true);
+}
+
 Status cuMemGetInfo_v2(std::size_t* free_bytes, std::size_t* total_bytes) {
   GPUTOPO_MAY_BE_HOSTILE(free_bytes, total_bytes);
   *free_bytes = kMemoryBytes;
@@ -343,7 +452,7 @@ Status cuMemAlloc_v2(DevicePointer* address, std::size_t bytes) {
   GPUTOPO_MAY_BE_HOSTILE(address);
   if (state().pending != kSuccess) return state().pending;
   const std::string failing = setting("out_of_memory");
-  if (++state().allocation_count == std::atoi(failing.c_str()) || bytes > kMemoryBytes) return kErrorOutOfMemory;
+  if (++state().allocation_count == std::atoi(failing.c_str()) || bytes > most_bytes()) return kErrorOutOfMemory;
   *address = reinterpret_cast<DevicePointer>(std::calloc(1, bytes));
   state().allocations[*address] = bytes;
   return kSuccess;
@@ -533,6 +642,13 @@ Status cuLaunchKernel(FunctionHandle handle, unsigned x, unsigned y, unsigned, u
     // What the device looks for others with stands between what tests look at.
     auto loads = now.machine.loads_of_word;
     auto stores = now.machine.stores_to_word;
+    ShortStream stream;
+    if (name == "read" || name == "write") {
+      stream = shortened(parameters);
+      stream.parameters[0] = &stream.memory;
+      stream.parameters[1] = &stream.bytes;
+      parameters = stream.parameters.data();
+    }
     now.machine.run(function.module->program, *function.kernel, {x, y, threads, shared_bytes, together}, parameters);
     if (name == "spin") {
       now.machine.loads_of_word = std::move(loads);

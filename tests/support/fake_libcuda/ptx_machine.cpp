@@ -475,14 +475,14 @@ class Block {
   }
 
   // An atomic: what was there.
-  template <typename Change>
-  std::uint32_t replace(const Instruction& instruction, Thread& thread, Change change) {
+  template <typename Word = std::uint32_t, typename Change>
+  Word replace(const Instruction& instruction, Thread& thread, Change change) {
     cycles_ += instruction.code == Code::kAddShared ? kOtherLoadCycles : kGlobalLoadCycles;
-    std::byte* at = memory(instruction, instruction.operands[1], thread, 4);
-    std::uint32_t old = 0;
-    std::memcpy(&old, at, 4);
-    const std::uint32_t word = change(old, static_cast<std::uint32_t>(value(instruction.operands[2], thread)));
-    std::memcpy(at, &word, 4);
+    std::byte* at = memory(instruction, instruction.operands[1], thread, sizeof(Word));
+    Word old = 0;
+    std::memcpy(&old, at, sizeof(Word));
+    const Word word = change(old, static_cast<Word>(value(instruction.operands[2], thread)));
+    std::memcpy(at, &word, sizeof(Word));
     return old;
   }
 
@@ -581,6 +581,11 @@ class Block {
       case Code::kExchangeGlobal:
         return out(replace(instruction, thread, [](std::uint32_t, std::uint32_t word) { return word; }), 4);
       case Code::kAddGlobal:
+        if (type_bytes(instruction.op) == sizeof(std::uint64_t)) {
+          const auto add = [](std::uint64_t old, std::uint64_t word) { return old + word; };
+          return out(replace<std::uint64_t>(instruction, thread, add), sizeof(std::uint64_t));
+        }
+        [[fallthrough]];
       case Code::kAddShared:
         return out(replace(instruction, thread, [](std::uint32_t old, std::uint32_t word) { return old + word; }), 4);
       default:

@@ -1,4 +1,5 @@
 // A management library for tests: answers for any device what GPUTOPO_FAKE_NVML says, "busy=80,processes=2,throttle=4".
+// With "nvlinks=4" it has so many links to a switch, of 25 GB/s each.
 // With "mig=1" there is a GPU of 7 compute slices and 40 GiB with two instances: 4g.20gb, whose UUID is all zeros but
 // for its last digit, 4, and 1c.3g.20gb, whose is 3.
 #include <cstdlib>
@@ -54,6 +55,15 @@ struct Pci {
   char legacy_address[16];
   unsigned numbers[5];
   char address[32];
+};
+
+struct Field {
+  unsigned id;
+  unsigned scope;
+  long long times[2];
+  int type;
+  int status;
+  unsigned long long value;
 };
 
 // Null for the GPU.
@@ -183,6 +193,31 @@ int nvmlDeviceGetUtilizationRates(void*, unsigned* percents) {
   GPUTOPO_MAY_BE_HOSTILE(percents);
   percents[0] = static_cast<unsigned>(setting("busy="));
   percents[1] = 0;
+  return 0;
+}
+int nvmlDeviceGetNvLinkState(void*, unsigned link, unsigned* is_up) {
+  GPUTOPO_MAY_BE_HOSTILE(is_up);
+  *is_up = 1;
+  return link < setting("nvlinks=") ? 0 : kNotSupported;
+}
+int nvmlDeviceGetNvLinkRemoteDeviceType(void*, unsigned, unsigned* type) {
+  GPUTOPO_MAY_BE_HOSTILE(type);
+  constexpr unsigned kSwitch = 2;
+  *type = kSwitch;
+  return 0;
+}
+int nvmlDeviceGetNvLinkRemotePciInfo_v2(void*, unsigned, Pci* pci) {
+  GPUTOPO_MAY_BE_HOSTILE(pci);
+  *pci = {};
+  std::strcpy(pci->address, "00000000:AA:00.0");
+  return 0;
+}
+int nvmlDeviceGetFieldValues(void*, int, Field* field) {
+  GPUTOPO_MAY_BE_HOSTILE(field);
+  constexpr unsigned kLinkSpeed = 90;
+  if (field->id != kLinkSpeed) return kNotSupported;
+  field->status = 0;
+  field->value = 25'000;  // MB/s
   return 0;
 }
 }

@@ -1,0 +1,81 @@
+// What the system says of a node with NVIDIA GPUs.
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "device/cuda/cuda_links.h"
+#include "device/cuda/nvml_api.h"
+#include "device/info_check.h"
+#include "device/node/host_numa.h"
+#include "device/sysfs.h"
+#include "file/digest.h"
+#include "file/limits.h"
+
+namespace gputopo::cuda {
+namespace {
+
+bool is_told(const Driver& driver, PeerAttribute attribute, DeviceHandle from, DeviceHandle to, bool& answer) {
+  int value = 0;
+  if (driver.device_get_p2p_attribute == nullptr) return false;
+  if (driver.device_get_p2p_attribute(&value, attribute, from, to) != kSuccess) return false;
+  answer = value != 0;
+  return true;
+}
+
+PeerLink read_peer(const Driver& driver, const std::vector<NodeGpu>& gpus, const std::vector<DeviceHandle>& handles,
+                   const NvLinks& nvlinks, std::uint32_t from, std::uint32_t to) {
+  PeerLink peer{.from = from, .to = to};
+  int reaches = 0;
+  peer.is_reachable = driver.device_can_access_peer != nullptr &&
+                      driver.device_can_access_peer(&reaches, handles[to], handles[from]) == kSuccess && reaches != 0;
+  bool has_atomics = false;
+  if (is_told(driver, PeerAttribute::kNativeAtomicSupported, handles[to], handles[from], has_atomics)) {
+    peer.has_atomics = has_atomics;
+  }
+  const auto straight = std::ranges::count(nvlinks.links, gpus[to].pci_address, &NvLink::remote_pci_address);
+  const auto by_switch = std::ranges::count(nvlinks.links, true, &NvLink::leads_to_switch);
+  if (straight > 0) {
+    peer.kind = "nvlink";
+    peer.lanes = static_cast<std::uint32_t>(straight);
+  } else if (by_switch > 0 && peer.is_reachable) {
+    peer.kind = "nvswitch";
+    peer.lanes = static_cast<std::uint32_t>(by_switch);
+  } else if (nvlinks.is_told && nvlinks.links.empty()) {
+    peer.kind = "pcie";
+  }
+  if (peer.lanes) peer.lane_bytes_per_second = nvlinks.bytes_per_second;
+  return peer;
+}
+
+}  // namespace
+
+NodeInfo read_cuda_node(const Driver& driver) {
+  NodeInfo info{.backend = "cuda"};
+  int count = 0;
+  driver.check(driver.device_get_count(&count), "cuDeviceGetCount");
+  check_device_count(count, "cuDeviceGetCount");
+  count = std::min<int>(count, limits::kMaxNodeGpus);
+  info.numa_nodes = node::read_numa_nodes(sysfs_root());
+  std::vector<DeviceHandle> handles(static_cast<std::size_t>(count));
+  for (int ordinal = 0; ordinal < count; ++ordinal) {
+    DeviceHandle& handle = handles[static_cast<std::size_t>(ordinal)];
+    driver.check(driver.device_get(&handle, ordinal), fmt::format("cuDeviceGet({})", ordinal));
+    NodeGpu gpu{.spec = fmt::format("cuda:{}", ordinal),
+                .name = driver.device_name(handle),
+                .pci_address = driver.pci_address(handle)};
+    if (const std::string uuid = driver.mig_uuid(handle); !uuid.empty()) gpu.id = digest(uuid);
+    node::read_place(sysfs_root(), info.numa_nodes, gpu);
+    info.gpus.push_back(std::move(gpu));
+  }
+  if (count > 0) info.driver_version = read_nvml(info.gpus.front().pci_address).driver_version;
+  for (std::uint32_t from = 0; from < info.gpus.size(); ++from) {
+    if (count == 1) break;
+    const NvLinks nvlinks = read_nvlinks(info.gpus[from].pci_address);
+    for (std::uint32_t to = 0; to < info.gpus.size(); ++to) {
+      if (to != from) info.peers.push_back(read_peer(driver, info.gpus, handles, nvlinks, from, to));
+    }
+  }
+  return info;
+}
+
+}  // namespace gputopo::cuda

@@ -1,0 +1,183 @@
+// The kernels of transfers. Every address is a universal one: of this GPU, of another that it reaches, of the host.
+#include "device/cuda/ptx_text.h"
+#include "gputopo/program/transfer.h"
+
+namespace gputopo::cuda {
+namespace {
+
+constexpr int kVectorsInFlight = 8;
+constexpr int kVectorBytes = 16;
+constexpr int kFirstWithScopes = 60;
+
+// Where the threads of all blocks begin, and how far they go on with each turn: %offset, %step, in bytes.
+void share_out(PtxText& text) {
+  text.raw(R"(
+  mov.u32 %r0, %ctaid.x;
+  mov.u32 %r1, %ntid.x;
+  mov.u32 %r2, %tid.x;
+  mad.lo.u32 %r2, %r0, %r1, %r2;
+  mov.u32 %r0, %nctaid.x;
+  mul.lo.u32 %r0, %r0, %r1;
+)");
+  text.line("mul.wide.u32 %offset, %r2, {};", kVectorBytes);
+  text.line("mul.wide.u32 %step, %r0, {};", kVectorBytes);
+}
+
+// Each pass goes over all bytes, kVectorsInFlight vectors of each thread at a time.
+void stream_kernel(PtxText& text, bool reads) {
+  text.line(
+      ".visible .entry {}(.param .u64 memory, .param .u64 bytes, .param .u32 passes, .param .u32 word, "
+      ".param .u64 sink)",
+      reads ? "read" : "write");
+  text.line("{{");
+  text.line("  .reg .pred %more, %never;");
+  text.line("  .reg .b32 %r0, %r1, %r2, %passes, %word, %sum;");
+  text.line("  .reg .b64 %memory, %bytes, %sink, %offset, %begin, %step, %place;");
+  for (int i = 0; i < kVectorsInFlight; ++i) {
+    text.line("  .reg .pred %in{};", i);
+    text.line("  .reg .b64 %at{};", i);
+    for (int word = 0; word < 4; ++word) text.line("  .reg .b32 %v{}_{};", i, word);
+  }
+  text.raw(R"(
+  ld.param.u64 %memory, [memory];
+  ld.param.u64 %bytes, [bytes];
+  ld.param.u32 %passes, [passes];
+  ld.param.u32 %word, [word];
+  ld.param.u64 %sink, [sink];
+  mov.u32 %sum, 0;
+)");
+  share_out(text);
+  text.line("mov.u64 %begin, %offset;");
+  text.line("PASS:");
+  text.line("mov.u64 %offset, %begin;");
+  text.line("TURN:");
+  for (int i = 0; i < kVectorsInFlight; ++i) {
+    text.line("setp.lt.u64 %in{}, %offset, %bytes;", i);
+    text.line("add.u64 %at{}, %memory, %offset;", i);
+    text.line("add.u64 %offset, %offset, %step;");
+  }
+  for (int i = 0; i < kVectorsInFlight; ++i) {
+    if (reads) {
+      for (int word = 0; word < 4; ++word) text.line("mov.u32 %v{}_{}, 0;", i, word);
+      text.line("@%in{0} ld.global.cg.v4.u32 {{%v{0}_0, %v{0}_1, %v{0}_2, %v{0}_3}}, [%at{0}];", i);
+    } else {
+      text.line("@%in{0} st.global.v4.u32 [%at{0}], {{%word, %word, %word, %word}};", i);
+    }
+  }
+  for (int i = 0; reads && i < kVectorsInFlight; ++i) {
+    for (int word = 0; word < 4; ++word) text.line("xor.b32 %sum, %sum, %v{}_{};", i, word);
+  }
+  text.line("setp.lt.u64 %more, %offset, %bytes;");
+  text.line("@%more bra TURN;");
+  text.line("sub.u32 %passes, %passes, 1;");
+  text.line("setp.ne.u32 %more, %passes, 0;");
+  text.line("@%more bra PASS;");
+  if (reads) {
+    // Nobody knows that the sum is not this word.
+    text.line("setp.eq.u32 %never, %sum, %word;");
+    text.line("@%never st.global.u32 [%sink], %sum;");
+  }
+  text.line("ret;");
+  text.line("}}");
+}
+
+// A thread of each block follows the chain from its own place in it: `warm` accesses, then `count` timed ones. The
+// record of a block is how many ns these took.
+void chase_kernel(PtxText& text, std::string_view name, std::string_view access) {
+  text.line(
+      ".visible .entry {}(.param .u64 memory, .param .u64 apart, .param .u32 warm, .param .u32 count, "
+      ".param .u64 records)",
+      name);
+  text.raw(R"({
+  .reg .pred %more, %again, %never;
+  .reg .b32 %block, %left, %count;
+  .reg .b64 %next, %apart, %records, %wide, %start, %end, %zero;
+  ld.param.u64 %next, [memory];
+  ld.param.u64 %apart, [apart];
+  ld.param.u32 %left, [warm];
+  ld.param.u32 %count, [count];
+  ld.param.u64 %records, [records];
+  mov.u64 %zero, 0;
+  mov.u32 %block, %ctaid.x;
+  cvt.u64.u32 %wide, %block;
+  mad.lo.u64 %next, %wide, %apart, %next;
+  mul.wide.u32 %wide, %block, 8;
+  add.u64 %records, %records, %wide;
+  setp.ne.u32 %again, %count, 0;
+PHASE:
+  mov.u64 %start, %globaltimer;
+STEP:
+)");
+  text.line("{}", access);
+  text.raw(R"(
+  sub.u32 %left, %left, 1;
+  setp.ne.u32 %more, %left, 0;
+  @%more bra STEP;
+  setp.eq.u64 %never, %next, 0;
+  @%never bra LEAVE;
+  mov.u64 %end, %globaltimer;
+  mov.u32 %left, %count;
+  mov.u32 %count, 0;
+  setp.ne.u32 %again, %left, 0;
+  @%again bra PHASE;
+  sub.u64 %end, %end, %start;
+  st.global.u64 [%records], %end;
+LEAVE:
+  ret;
+}
+)");
+}
+
+// One thread stores, waits until the system has it, and goes on to another line.
+void store_kernel(PtxText& text) {
+  text.raw(R"(.visible .entry store(.param .u64 memory, .param .u64 lines, .param .u32 count, .param .u64 records)
+{
+  .reg .pred %more, %wrap;
+  .reg .b32 %left;
+  .reg .b64 %memory, %place, %lines, %line, %records, %start, %end, %value;
+  ld.param.u64 %memory, [memory];
+  ld.param.u64 %lines, [lines];
+  ld.param.u32 %left, [count];
+  ld.param.u64 %records, [records];
+  mov.u64 %value, 1;
+  mov.u64 %line, 0;
+  mov.u64 %start, %globaltimer;
+STEP:
+)");
+  text.line("mul.lo.u64 %place, %line, {};", kTransferStride);
+  text.raw(R"(
+  add.u64 %place, %place, %memory;
+  st.volatile.global.u64 [%place], %value;
+  membar.sys;
+  add.u64 %line, %line, 1;
+  setp.eq.u64 %wrap, %line, %lines;
+  @%wrap mov.u64 %line, 0;
+  sub.u32 %left, %left, 1;
+  setp.ne.u32 %more, %left, 0;
+  @%more bra STEP;
+  mov.u64 %end, %globaltimer;
+  sub.u64 %end, %end, %start;
+  st.global.u64 [%records], %end;
+  ret;
+}
+)");
+}
+
+}  // namespace
+
+std::string generate_transfer_ptx(const PtxTarget& target) {
+  PtxText text(target);
+  text.raw(module_header(target));
+  stream_kernel(text, true);
+  stream_kernel(text, false);
+  const auto atomic = [&](std::string_view scope) {
+    return fmt::format("atom{}.global.add.u64 %next, [%next], %zero;", target.sm >= kFirstWithScopes ? scope : "");
+  };
+  chase_kernel(text, "load", "ld.volatile.global.u64 %next, [%next];");
+  chase_kernel(text, "atomic", atomic(".sys"));
+  chase_kernel(text, "atomic_of_gpu", atomic(".gpu"));
+  store_kernel(text);
+  return text.take();
+}
+
+}  // namespace gputopo::cuda

@@ -1,0 +1,127 @@
+#include "device/node/host_memory.h"
+
+#include <fmt/format.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <filesystem>
+#include <fstream>
+#include <limits>
+#include <sstream>
+#include <string>
+#include <string_view>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "gputopo/error.h"
+
+namespace gputopo::node {
+namespace {
+
+// As numactl --membind: without it memory comes from wherever the thread that touches it runs.
+bool bind_to(std::byte* data, std::uint64_t bytes, std::uint32_t numa_node) {
+  constexpr int kBind = 2;  // MPOL_BIND of linux/mempolicy.h
+  constexpr std::size_t kBits = std::numeric_limits<unsigned long>::digits;
+  std::array<unsigned long, 16> mask{};
+  if (numa_node >= kBits * mask.size()) return false;
+  mask[numa_node / kBits] = 1ul << (numa_node % kBits);
+  return syscall(SYS_mbind, data, bytes, kBind, mask.data(), kBits * mask.size(), 0) == 0;
+}
+
+std::optional<std::uint64_t> number_in(const std::filesystem::path& path) {
+  std::ifstream file(path);
+  std::uint64_t number = 0;
+  return file >> number ? std::optional(number) : std::nullopt;  // "max" is none
+}
+
+// "MemAvailable:  123 kB", "Node 0 MemFree: 123 kB".
+std::optional<std::uint64_t> kib_in(const std::filesystem::path& path, std::string_view label) {
+  std::ifstream file(path);
+  for (std::string line; std::getline(file, line);) {
+    const std::size_t place = line.find(label);
+    if (place == std::string::npos) continue;
+    std::istringstream rest(line.substr(place + label.size()));
+    std::uint64_t kib = 0;
+    if (rest >> kib) return kib << 10;
+  }
+  return std::nullopt;
+}
+
+// What this process may still take before the system ends it, as far as it tells: of the host, of the control groups
+// that a scheduler or a container put it in, and of the NUMA node.
+std::uint64_t room(std::optional<std::uint32_t> numa_node) {
+  std::uint64_t least = kib_in("/proc/meminfo", "MemAvailable:").value_or(UINT64_MAX);
+  if (numa_node) {
+    const std::string meminfo = fmt::format("/sys/devices/system/node/node{}/meminfo", *numa_node);
+    if (const auto free = kib_in(meminfo, "MemFree:")) {
+      least = std::min(least, *free + kib_in(meminfo, "Inactive(file):").value_or(0));
+    }
+  }
+  std::ifstream groups("/proc/self/cgroup");
+  for (std::string line; std::getline(groups, line);) {
+    const std::size_t path = line.find("::/");
+    if (path == std::string::npos) continue;
+    const std::filesystem::path root = "/sys/fs/cgroup";
+    for (std::filesystem::path group = root / line.substr(path + 3);; group = group.parent_path()) {
+      const auto most = number_in(group / "memory.max");
+      const std::uint64_t used = number_in(group / "memory.current").value_or(0);
+      if (most) least = std::min(least, *most > used ? *most - used : 0);
+      if (group == root || !group.has_relative_path()) break;
+    }
+  }
+  return least;
+}
+
+// The system gives memory when it is touched: by several threads, because clearing it takes a core 0.1 s a GiB and
+// more.
+void touch(std::byte* data, std::uint64_t bytes) {
+  constexpr std::uint64_t kPage = 4096;
+  const unsigned threads = std::clamp(std::thread::hardware_concurrency(), 1u, 8u);
+  const std::uint64_t share = (bytes / threads + kPage) / kPage * kPage;
+  std::vector<std::jthread> helpers;
+  for (unsigned thread = 0; thread < threads; ++thread) {
+    helpers.emplace_back([=] {
+      const std::uint64_t end = std::min(bytes, share * (thread + 1));
+      for (std::uint64_t at = share * thread; at < end; at += kPage) data[at] = std::byte{1};
+    });
+  }
+}
+
+}  // namespace
+
+HostMemory::HostMemory(std::uint64_t bytes, std::optional<std::uint32_t> numa_node) {
+  // Memory is given when it is touched, and who takes more than there is is ended without a word.
+  constexpr std::uint64_t kPartOfRoom = 2;
+  if (bytes > room(numa_node) / kPartOfRoom) {
+    throw DeviceMemoryError(fmt::format("the host has no {} MiB of memory to spare for transfers", bytes >> 20));
+  }
+  void* const memory = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  if (memory == MAP_FAILED) {
+    throw DeviceMemoryError(fmt::format("the host has no {} MiB of memory for transfers", bytes >> 20));
+  }
+  data_ = static_cast<std::byte*>(memory);
+  bytes_ = bytes;
+  madvise(data_, bytes_, MADV_HUGEPAGE);
+  if (numa_node && !bind_to(data_, bytes_, *numa_node)) {
+    munmap(data_, bytes_);
+    data_ = nullptr;
+    throw DeviceMemoryError(
+        fmt::format("the system gives this process no memory of NUMA node {}: see numactl --show", *numa_node));
+  }
+  touch(data_, bytes_);
+}
+
+HostMemory::~HostMemory() {
+  if (data_ != nullptr) munmap(data_, bytes_);
+}
+
+void HostMemory::swap(HostMemory& other) noexcept {
+  std::swap(data_, other.data_);
+  std::swap(bytes_, other.bytes_);
+}
+
+}  // namespace gputopo::node

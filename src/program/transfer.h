@@ -1,0 +1,34 @@
+// The fields of transfers, and what is valid.
+#pragma once
+
+#include <string>
+
+#include "gputopo/program/transfer.h"
+#include "program/fields.h"
+
+namespace gputopo {
+
+template <>
+inline constexpr std::array<std::string_view, 2> kNames<PlaceKind>{"host", "gpu"};
+template <>
+inline constexpr std::array<std::string_view, 7> kNames<TransferOp>{"copy", "pageable_copy", "read", "write",
+                                                                    "load", "atomic",        "store"};
+
+void visit_fields(Is<Transfer> auto& transfer, auto&& visit) {
+  visit("from_kind", transfer.from.kind);
+  visit("from", transfer.from.index);
+  visit("to_kind", transfer.to.kind);
+  visit("to", transfer.to.index);
+}
+
+void visit_fields(Is<TransferProgram> auto& program, auto&& visit) {
+  visit("op", program.op);
+  visit("bytes", program.bytes);
+  visit("repeats", program.repeats);
+  visit("transfer", program.transfers);
+}
+
+// Why it cannot be an answer to the program; empty where it can.
+[[nodiscard]] std::string misfit(const TransferProgram& program, const TransferResult& result);
+
+}  // namespace gputopo

@@ -1,0 +1,114 @@
+// Links of NVIDIA GPUs on the fake driver, which runs the kernels and moves the bytes.
+#include "device/cuda/cuda_links.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+
+#include "gputopo/error.h"
+#include "support/fake_cuda.h"
+#include "support/message_of.h"
+
+namespace gputopo {
+namespace {
+
+using test::FakeCuda;
+using ::testing::AllOf;
+using ::testing::Each;
+using ::testing::Gt;
+using ::testing::HasSubstr;
+using ::testing::Lt;
+using ::testing::SizeIs;
+
+constexpr Place kHostMemory{PlaceKind::kHost, 0};
+constexpr Place kFirstGpu{PlaceKind::kGpu, 0};
+constexpr Place kSecondGpu{PlaceKind::kGpu, 1};
+constexpr std::uint64_t kBytes = 64 << 10;
+
+TransferProgram program_of(TransferOp op, std::vector<Transfer> transfers) {
+  return {.op = op, .transfers = std::move(transfers), .bytes = kBytes, .repeats = 3};
+}
+
+TEST(CudaLinks, SayWhatTheNodeIsMadeOf) {
+  const FakeCuda fake("gpus=3");
+  setenv("GPUTOPO_LIBNVML", GPUTOPO_FAKE_NVML_LIBRARY, 1);
+  setenv("GPUTOPO_FAKE_NVML", "nvlinks=4", 1);
+  const std::unique_ptr<Links> links = cuda::open_cuda_links();
+  unsetenv("GPUTOPO_FAKE_NVML");
+  const NodeInfo& info = links->info();
+  ASSERT_THAT(info.gpus, SizeIs(3));
+  EXPECT_EQ(info.gpus[2].spec, "cuda:2");
+  EXPECT_NE(info.gpus[0].id, info.gpus[1].id);
+  EXPECT_FALSE(info.numa_nodes.empty());
+  ASSERT_THAT(info.peers, SizeIs(6));
+  const PeerLink* peer = info.peer(2, 0);
+  ASSERT_NE(peer, nullptr);
+  EXPECT_TRUE(peer->is_reachable);
+  EXPECT_EQ(peer->has_atomics, true);
+  EXPECT_EQ(peer->kind, "nvswitch");
+  EXPECT_EQ(peer->lanes, 4u);
+  EXPECT_EQ(peer->lane_bytes_per_second, 25e9);
+}
+
+TEST(CudaLinks, AnswerEveryOperationBetweenEveryTwoPlaces) {
+  const FakeCuda fake("gpus=2");
+  const std::unique_ptr<Links> links = cuda::open_cuda_links();
+  const Transfer down{kHostMemory, kSecondGpu};
+  const Transfer up{kFirstGpu, kHostMemory};
+  const Transfer across{kFirstGpu, kSecondGpu};
+  const std::pair<TransferOp, std::vector<Transfer>> kCases[] = {{TransferOp::kCopy, {down, up, across}},
+                                                                 {TransferOp::kRead, {down, across}},
+                                                                 {TransferOp::kWrite, {up, across}},
+                                                                 {TransferOp::kPageableCopy, {down}},
+                                                                 {TransferOp::kPageableCopy, {up}}};
+  for (const auto& [op, transfers] : kCases) {
+    const std::vector<double> seconds = links->run(program_of(op, transfers)).seconds;
+    EXPECT_THAT(seconds, SizeIs(transfers.size())) << to_string(op);
+    EXPECT_THAT(seconds, Each(AllOf(Gt(0), Lt(10)))) << to_string(op);
+  }
+  for (const Transfer& transfer : {down, across}) {
+    for (const TransferOp op : {TransferOp::kLoad, TransferOp::kAtomic}) {
+      // A chain for each of the four SMs of the fake GPU.
+      EXPECT_THAT(links->run(program_of(op, {transfer})).seconds, AllOf(SizeIs(4), Each(Gt(0)))) << to_string(op);
+    }
+  }
+  for (const Transfer& transfer : {up, across}) {
+    EXPECT_THAT(links->run(program_of(TransferOp::kStore, {transfer})).seconds, AllOf(SizeIs(1), Each(Gt(0))));
+  }
+}
+
+TEST(CudaLinks, NoticeThatNothingArrived) {
+  const FakeCuda fake("bent_link");
+  const std::unique_ptr<Links> links = cuda::open_cuda_links();
+  EXPECT_NO_THROW(static_cast<void>(links->run(program_of(TransferOp::kCopy, {{kHostMemory, kFirstGpu}}))));
+  EXPECT_THAT(test::message_of<DeviceError>(
+                  "bent_link",
+                  [&] {
+                    static_cast<void>(links->run(program_of(TransferOp::kCopy, {{kFirstGpu, kSecondGpu}})));
+                  }),
+              HasSubstr("copy from gpu0 to gpu1: what arrived is not what was sent"));
+}
+
+TEST(CudaLinks, AGpuThatIsLostCostsNoOther) {
+  const FakeCuda fake("second_is_busy");
+  const std::unique_ptr<Links> links = cuda::open_cuda_links();
+  EXPECT_NO_THROW(static_cast<void>(links->run(program_of(TransferOp::kCopy, {{kHostMemory, kFirstGpu}}))));
+  EXPECT_THAT(test::message_of<DeviceError>(
+                  "second_is_busy",
+                  [&] {
+                    static_cast<void>(links->run(program_of(TransferOp::kCopy, {{kHostMemory, kSecondGpu}})));
+                  }),
+              HasSubstr("gpu1 could not be opened"));
+}
+
+TEST(CudaLinks, RefusePlacesThatAreNotThere) {
+  const FakeCuda fake("gpus=2");
+  const std::unique_ptr<Links> links = cuda::open_cuda_links();
+  const TransferProgram program = program_of(TransferOp::kCopy, {{kHostMemory, {PlaceKind::kGpu, 5}}});
+  EXPECT_THAT(test::message_of<UsageError>("gpu5", [&] { static_cast<void>(links->run(program)); }),
+              HasSubstr("no gpu5"));
+}
+
+}  // namespace
+}  // namespace gputopo

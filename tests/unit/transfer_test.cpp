@@ -1,0 +1,79 @@
+// Transfers as data: what is valid, their text, what can be an answer.
+#include "program/transfer.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "gputopo/error.h"
+#include "support/message_of.h"
+
+namespace gputopo {
+namespace {
+
+using ::testing::HasSubstr;
+
+constexpr Place kHost{PlaceKind::kHost, 0};
+constexpr Place kGpu0{PlaceKind::kGpu, 0};
+constexpr Place kGpu1{PlaceKind::kGpu, 1};
+
+TransferProgram copy_of(std::vector<Transfer> transfers) {
+  return {.op = TransferOp::kCopy, .transfers = std::move(transfers), .bytes = 4096, .repeats = 2};
+}
+
+TEST(Transfer, HasATextThatIsReadBack) {
+  const TransferProgram program = copy_of({{kHost, kGpu0}, {kGpu0, kGpu1}});
+  EXPECT_EQ(to_text(program), "transfer op=copy bytes=4096 repeats=2 transfer=host:0:gpu:0 transfer=gpu:0:gpu:1");
+  EXPECT_EQ(parse_transfer(to_text(program)), program);
+}
+
+TEST(Transfer, RefusesTextOfOtherThings) {
+  for (const char* text : {"", "chase op=copy", "transfer op=fly", "transfer bytes=1 bytes", "transfer transfer=host:0",
+                           "transfer transfer=moon:0:gpu:1", "transfer bytes=99999999999999999999"}) {
+    test::message_of<FormatError>(text, [&] { static_cast<void>(parse_transfer(text)); });
+  }
+}
+
+TEST(Transfer, RefusesWhatIsImpossible) {
+  const auto refusal = [](TransferProgram program) {
+    return test::message_of<UsageError>(to_text(program), [&] { validate(program); });
+  };
+  TransferProgram program = copy_of({{kHost, kGpu0}});
+  EXPECT_NO_THROW(validate(program));
+  program.bytes = 100;
+  EXPECT_THAT(refusal(program), HasSubstr("bytes"));
+  program = copy_of({{kHost, kGpu0}});
+  program.repeats = 0;
+  EXPECT_THAT(refusal(program), HasSubstr("repeats"));
+  EXPECT_THAT(refusal(copy_of({})), HasSubstr("transfers"));
+  EXPECT_THAT(refusal(copy_of({{kGpu0, kGpu0}})), HasSubstr("two ends"));
+  EXPECT_THAT(refusal(copy_of({{kHost, {PlaceKind::kHost, 1}}})), HasSubstr("GPU at one end"));
+  program = copy_of({{kGpu0, kHost}});
+  program.op = TransferOp::kRead;  // the host has no SMs
+  EXPECT_THAT(refusal(program), HasSubstr("where this operation works"));
+  program = copy_of({{kHost, kGpu0}});
+  program.op = TransferOp::kStore;
+  EXPECT_THAT(refusal(program), HasSubstr("where this operation works"));
+  program = copy_of({{kGpu0, kGpu1}, {kGpu1, kGpu0}});
+  program.op = TransferOp::kLoad;
+  EXPECT_THAT(refusal(program), HasSubstr("one for this operation"));
+  program = copy_of({{kGpu0, kGpu1}});
+  program.op = TransferOp::kPageableCopy;
+  EXPECT_THAT(refusal(program), HasSubstr("the host at one end"));
+}
+
+TEST(Transfer, KnowsWhatCannotBeAnAnswer) {
+  const TransferProgram two = copy_of({{kHost, kGpu0}, {kGpu0, kGpu1}});
+  EXPECT_EQ(misfit(two, {.seconds = {1e-3, 2e-3}}), "");
+  EXPECT_THAT(misfit(two, {.seconds = {1e-3}}), HasSubstr("each transfer"));
+  EXPECT_THAT(misfit(two, {.seconds = {1e-3, 0}}), HasSubstr("time of 0 s"));
+  EXPECT_THAT(misfit(two, {.seconds = {1e-3, -1}}), HasSubstr("cannot be"));
+  EXPECT_THAT(misfit(two, {.seconds = {1e-320, 1e-3}}), HasSubstr("cannot be"));
+  EXPECT_THAT(misfit(two, {.seconds = {1e300, 1e-3}}), HasSubstr("cannot be"));
+  TransferProgram load = copy_of({{kGpu0, kGpu1}});
+  load.op = TransferOp::kLoad;
+  EXPECT_EQ(misfit(load, {.seconds = {1e-6, 1e-6, 1e-6}}), "");
+  EXPECT_THAT(misfit(load, {.seconds = {}}), HasSubstr("no SM"));
+}
+
+}  // namespace
+}  // namespace gputopo
