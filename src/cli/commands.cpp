@@ -6,24 +6,24 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <chrono>
 #include <exception>
 #include <functional>
 #include <iterator>
 #include <memory>
 #include <set>
 #include <string>
-#include <thread>
 #include <utility>
 #include <vector>
 
 #include "cli/check_formats.h"
 #include "cli/get.h"
 #include "cli/interrupt.h"
+#include "cli/node.h"
 #include "cli/outcome.h"
 #include "cli/progress.h"
 #include "cli/standard_streams.h"
 #include "cli/terminal_style.h"
+#include "cli/turn.h"
 #include "cli/watchdog.h"
 #include "device/cuda/cuda_device.h"
 #include "device/driver_call.h"
@@ -31,9 +31,9 @@
 #include "file/visible.h"
 #include "file/writable.h"
 #include "gputopo/catalogue.h"
-#include "gputopo/device_lock.h"
 #include "gputopo/discover.h"
 #include "gputopo/error.h"
+#include "gputopo/node.h"
 #include "gputopo/report.h"
 #include "kernel_model/kernel.h"
 #include "kernel_model/prediction.h"
@@ -81,31 +81,6 @@ void announce(const Options& options, const DeviceInfo& info) {
   }
   if (options.quiet) return;
   say(fmt::format("gputopo: discovering {}{}", info.name, info.simulated ? " (SIMULATED)" : ""));
-}
-
-struct Turn {
-  std::unique_ptr<DeviceLock> lock;  // null: there is none to be had, or it was not waited for to the end
-  ExitCode code = kExitComplete;     // of a wait that ended without
-};
-
-// Two that measure one GPU measure one another. Before it is opened, for a context is work for the GPU, too.
-Turn take_turn(const Options& options, const std::atomic<bool>& interrupted) {
-  constexpr std::chrono::milliseconds kPause{50};
-  const std::string pci_address = pci_address_of(options.device);
-  if (pci_address.empty()) return {};
-  for (bool is_first = true;; is_first = false) {
-    DeviceLockAttempt attempt = try_lock_device(pci_address);
-    if (!attempt.problem.empty()) say(fmt::format("gputopo: warning: {}", attempt.problem));
-    if (!attempt.taken_by_another()) return {.lock = std::move(attempt.lock)};
-    if (options.no_wait) {
-      say(fmt::format("gputopo: error: another gputopo measures the GPU at {}; without --no-wait this one waits",
-                      pci_address));
-      return {.code = kExitBusy};
-    }
-    if (is_first) say(fmt::format("gputopo: waiting for another gputopo that measures the GPU at {}", pci_address));
-    std::this_thread::sleep_for(kPause);
-    if (interrupted) return {.code = kExitInterrupted};
-  }
 }
 
 // Prints every program, and the device's own code where it differs from all before.
@@ -233,7 +208,7 @@ int run_discover(const Options& options, const Print& print) {
     if (known) write_outputs(options, known(problem), recorder, print, attempt);
     attempt.finish();
   });
-  const Turn turn = take_turn(options, interrupted);
+  const Turn turn = take_turn(pci_address_of(options.device), options.no_wait, interrupted);
   if (turn.code != kExitComplete) return turn.code;
   watchdog.restart();
   if (options.profile) time_driver_calls();
@@ -306,13 +281,19 @@ auto in_file(const std::string& path, const Read& read) {
 }
 
 Topology load_report(const std::string& path) {
-  return in_file(path, [&] { return read_json(read_file(path)); });
+  return in_file(path, [&] {
+    const std::string text = read_file(path);
+    if (is_node_json(text)) throw FormatError("it is the report of a node: 'gputopo show' and 'gputopo fleet' read it");
+    return read_json(text);
+  });
 }
 
 int run_show(const Options& options) {
   check_targets(options);
+  const std::string text = read_file(options.report_path);
+  if (is_node_json(text)) return show_node(options, in_file(options.report_path, [&] { return read_node_json(text); }));
   Attempts attempt;
-  Topology topology = load_report(options.report_path);
+  Topology topology = in_file(options.report_path, [&] { return read_json(text); });
   if (!options.instance_path.empty()) topology = instance_of(topology, load_report(options.instance_path));
   write_files(options, topology, attempt);
   print_report(options, topology, attempt);
@@ -436,6 +417,8 @@ int run(const Options& options) {
       return run_get(options);
     case Command::kModel:
       return run_model(options);
+    case Command::kNode:
+      return run_node(options);
     case Command::kPrint:
       print_result(options.text);
       return kExitComplete;

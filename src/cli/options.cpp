@@ -51,7 +51,7 @@ void add_waiting_option(CLI::App& app, Options& options) {
   app.add_flag("--no-wait", options.no_wait, "End at once where another gputopo measures this GPU");
 }
 
-void add_discover_options(CLI::App& app, Options& options) {
+void add_selection_options(CLI::App& app, Options& options) {
   app.add_option("--only", options.elements,
                  "Memory elements to discover, or attributes of one (l2.ways); see 'gputopo coverage'")
       ->delimiter(',')
@@ -62,6 +62,21 @@ void add_discover_options(CLI::App& app, Options& options) {
       ->allow_extra_args(false)
       ->type_name("NAME[,NAME]");
   app.add_flag("--full", options.full, "Discover also what takes longer; 'gputopo coverage' says what that is");
+}
+
+void add_budget_option(CLI::App& app, Options& options) {
+  app.add_option("--budget", options.budget_seconds, "Seconds to measure at most")
+      ->check([](const std::string& text) {
+        double seconds = 0;
+        const bool is_number = CLI::detail::lexical_cast(text, seconds) && std::isfinite(seconds);
+        return is_number && seconds > 0 ? std::string{} : "must be a number of seconds above 0, not " + text;
+      })
+      ->type_name("SECONDS")
+      ->capture_default_str();
+}
+
+void add_discover_options(CLI::App& app, Options& options) {
+  add_selection_options(app, options);
   app.add_option("--carve-out", options.carve_out_bytes,
                  "Bytes of shared memory to carve out of L1 while all is measured; the smallest that do if not given")
       ->type_name("BYTES");
@@ -71,14 +86,7 @@ void add_discover_options(CLI::App& app, Options& options) {
       ->type_name("DIR");
   app.add_option("--record", options.record_path, "Keep all that the device answers, for 'gputopo replay'")
       ->type_name("PATH");
-  app.add_option("--budget", options.budget_seconds, "Seconds to measure at most")
-      ->check([](const std::string& text) {
-        double seconds = 0;
-        const bool is_number = CLI::detail::lexical_cast(text, seconds) && std::isfinite(seconds);
-        return is_number && seconds > 0 ? std::string{} : "must be a number of seconds above 0, not " + text;
-      })
-      ->type_name("SECONDS")
-      ->capture_default_str();
+  add_budget_option(app, options);
   add_waiting_option(app, options);
   app.add_flag("--quiet", options.quiet, "No progress");
   app.add_flag("--verbose", options.verbose, "Say on standard error what each probe decides and why");
@@ -87,10 +95,7 @@ void add_discover_options(CLI::App& app, Options& options) {
   app.add_flag("--profile", options.profile, "Say on standard error where the time went; --json keeps it too");
 }
 
-void add_device_option(CLI::App& app, Options& options) {
-  app.add_option("--device", options.device,
-                 "The device; the first GPU if not given, or a simulated one where there is none")
-      ->type_name("cuda:N|cuda:MIG-UUID|hip:N|sim:NAME|sim:FILE.json|replay:PATH");
+void add_seed_option(CLI::App& app, Options& options) {
   app.add_option("--seed", options.seed, "Seed of a simulated device's noise")
       ->check([](const std::string& text) {
         const bool is_number = !text.empty() && text.find_first_not_of("0123456789") == std::string::npos;
@@ -100,6 +105,13 @@ void add_device_option(CLI::App& app, Options& options) {
       })
       ->type_name("N")
       ->capture_default_str();
+}
+
+void add_device_option(CLI::App& app, Options& options) {
+  app.add_option("--device", options.device,
+                 "The device; the first GPU if not given, or a simulated one where there is none")
+      ->type_name("cuda:N|cuda:MIG-UUID|hip:N|sim:NAME|sim:FILE.json|replay:PATH");
+  add_seed_option(app, options);
 }
 
 // What a value may be is in the descriptions: CLI11 would write the name of a check behind that of the value, in the
@@ -156,6 +168,7 @@ struct CommandLine {
   CLI::App* check;
   CLI::App* get;
   CLI::App* model;
+  CLI::App* node;
   CLI::App* completions;
   CLI::App* man;
 };
@@ -233,6 +246,50 @@ void add_model_options(CLI::App& model, Options& options) {
   model.add_flag("--json", options.model_as_json, "Print the prediction as JSON");
 }
 
+// Those formats that a node has, too.
+void add_node_outputs(CLI::App& node, Options& options) {
+  options.output_paths.resize(report::formats().size());
+  const std::pair<std::string_view, const char*> kFormats[] = {
+      {"--json", "Write everything as JSON"},
+      {"--html", "Write a page: the node drawn, and its values"},
+      {"--svg", "Write the drawing of the node"}};
+  for (const auto& [option, help] : kFormats) {
+    const auto format = std::ranges::find(report::formats(), option, &report::Format::option);
+    node.add_option(std::string(option),
+                    options.output_paths[static_cast<std::size_t>(format - report::formats().begin())], help)
+        ->type_name("FILE");
+  }
+}
+
+constexpr std::string_view kNodeExamples =
+    "Examples:\n"
+    "  gputopo node --json n.json --html n.html   GPUs and links, with a report to keep and a page to read\n"
+    "  gputopo node --links-only                  what lies between: some seconds\n"
+    "  gputopo node --node sim:h100x8             a simulated node\n"
+    "  gputopo show n.json                        the report again\n";
+
+void add_node_options(CLI::App& node, Options& options) {
+  node.footer(std::string(kNodeExamples));
+  node.add_option("--node", options.node, "The node; the GPUs that are here if not given, or a simulated one")
+      ->type_name("cuda|hip|sim:NAME|sim:FILE.json|replay:FOLDER");
+  add_seed_option(node, options);
+  add_selection_options(node, options);
+  add_node_outputs(node, options);
+  node.add_option("--record", options.record_path, "Keep all that the node answers, in a new or empty folder")
+      ->type_name("FOLDER");
+  CLI::Option* links = node.add_flag("--links-only", options.links_only, "Only what lies between: no reports of GPUs");
+  CLI::Option* gpus = node.add_flag("--gpus-only", options.gpus_only, "Only the reports of the GPUs");
+  links->excludes(gpus);
+  node.add_flag("--one-by-one", options.one_by_one,
+                "Measure the GPUs in turn: where they share power or cooling, or to be sure");
+  node.add_flag("--host-name", options.with_host_name, "Say in the report what the host is called");
+  node.add_flag("--hwloc", options.with_hwloc,
+                "Keep in the JSON what hwloc knows of the host, where its library is here");
+  add_budget_option(node, options);
+  add_waiting_option(node, options);
+  node.add_flag("--quiet", options.quiet, "No progress");
+}
+
 CommandLine::CommandLine(const std::vector<std::string>& arguments) {
   app.set_version_flag("--version", "gputopo " GPUTOPO_VERSION);
   app.footer(std::string(kExamples) + "\n" + exit_codes_text());
@@ -276,6 +333,8 @@ CommandLine::CommandLine(const std::vector<std::string>& arguments) {
             [this](CLI::App& command) { add_get_options(command, options); });
   model = add("model", "Predict from a saved report how long a kernel takes, and what bounds it",
               [this](CLI::App& command) { add_model_options(command, options); });
+  node = add("node", "Measure every GPU of this node, and the links between them and to the host",
+             [this](CLI::App& command) { add_node_options(command, options); });
   completions = add("completion", "Print the completions for a shell", [this](CLI::App& command) {
     command.add_option("SHELL", shell, fmt::format("{}", fmt::join(completion_shells(), ", ")))
         ->required()
@@ -318,9 +377,10 @@ void refuse_lost_outputs(const Options& options) {
 
 void choose_command(CommandLine& line) {
   const std::pair<const CLI::App*, Command> commands[] = {
-      {line.list, Command::kList},   {line.show, Command::kShow},         {line.coverage, Command::kCoverage},
-      {line.diff, Command::kDiff},   {line.check, Command::kCheck},       {line.get, Command::kGet},
-      {line.model, Command::kModel}, {line.completions, Command::kPrint}, {line.man, Command::kPrint}};
+      {line.list, Command::kList},   {line.show, Command::kShow},   {line.coverage, Command::kCoverage},
+      {line.diff, Command::kDiff},   {line.check, Command::kCheck}, {line.get, Command::kGet},
+      {line.model, Command::kModel}, {line.node, Command::kNode},   {line.completions, Command::kPrint},
+      {line.man, Command::kPrint}};
   for (const auto& [app, command] : commands) {
     if (!app->parsed()) continue;
     line.options.command = command;

@@ -8,7 +8,7 @@
 
 namespace gputopo::cli {
 
-enum class Command : std::uint8_t { kDiscover, kList, kShow, kCoverage, kDiff, kCheck, kGet, kModel, kPrint };
+enum class Command : std::uint8_t { kDiscover, kList, kShow, kCoverage, kDiff, kCheck, kGet, kModel, kNode, kPrint };
 
 // Documented in --help.
 enum ExitCode : int {
@@ -39,6 +39,12 @@ struct Options {
   std::string value_path;                 // of get: "l2.latency"
   bool fresh = false;                     // get: no answer from the cache
   std::optional<double> max_age_seconds;  // get: of an answer from the cache
+  std::string node;                       // of node; empty: the GPUs that are here, or a simulated node
+  bool links_only = false;                // node: no reports of its GPUs
+  bool gpus_only = false;                 // node: nothing of its links
+  bool one_by_one = false;                // node: no two GPUs at the same time
+  bool with_host_name = false;
+  bool with_hwloc = false;
   bool diff_as_json = false;
   std::string kernel_path;  // of model
   bool model_as_json = false;

@@ -41,6 +41,7 @@ class Reach(typing.NamedTuple):
     behaviour: str = ""  # of the stand-in
     options: tuple = ()
     device: str = ""  # another than the library's first
+    command: str = ""  # another than discover
 
 
 # Seconds; more where the call was not reached, for a loaded machine takes longer.
@@ -50,6 +51,8 @@ TEXTURES = Reach("texture", "size")
 CODE = Reach("icache_l1", "size")
 STREAMS = Reach("device", "read_bandwidth")
 PROFILED = Reach("shared", options=("--profile",))
+NODE = Reach("", behaviour="gpus=2", command="node")
+NVLINKS = NODE._replace(behaviour="nvlinks=4")
 INSTANCES = Reach("shared", behaviour="mig=1")
 INSTANCE = "cuda:MIG-00000000-0000-0000-0000-000000000000"
 NAMED_CUS = Reach("sl1d", "shared_between")
@@ -62,6 +65,13 @@ REACHED_BY = {
     "cuEventRecord": PROFILED,
     "cuEventElapsedTime": PROFILED,
     "cuEventDestroy_v2": PROFILED,
+    **{call: NODE for call in (
+        "cuDeviceCanAccessPeer", "cuDeviceGetP2PAttribute", "cuCtxEnablePeerAccess", "cuStreamCreate",
+        "cuStreamSynchronize", "cuStreamDestroy_v2", "cuStreamWaitValue32_v2", "cuMemHostRegister_v2",
+        "cuMemHostUnregister", "cuMemHostGetDevicePointer_v2", "cuMemcpyHtoDAsync_v2", "cuMemcpyPeerAsync")},
+    **{call: NVLINKS for call in (
+        "nvmlDeviceGetNvLinkState", "nvmlDeviceGetNvLinkRemoteDeviceType", "nvmlDeviceGetNvLinkRemotePciInfo_v2",
+        "nvmlDeviceGetFieldValues")},
     "cuDeviceGetUuid_v2": Reach("shared", device=INSTANCE),
     "cuMemcpyDtoH_v2": Reach("shared", behaviour="no_pinned_memory"),
     "cuMemsetD8_v2": Reach("shared", "atomic_latency"),
@@ -169,8 +179,12 @@ def main(library, binary, libcuda, nvml, hip, everything=False):
             reach = REACHED_BY.get(call, Reach(element))
             command = [binary, "--device", reach.device or device, "--quiet", "--only", reach.element, "--attribute", reach.attributes,
                        *reach.options]
+            if reach.command:
+                command = [binary, reach.command, "--links-only", "--quiet", "--node", "cuda"]
             # They all have one address: each gets locks of its own.
             own = dict(environment, GPUTOPO_LOCK_DIR=tempfile.mkdtemp(dir=locks))
+            if reach.command:
+                own["GPUTOPO_FAKE_CUDA"] = NODE.behaviour
             if reach.behaviour:
                 own[behaviour] = reach.behaviour
             if problem := problem_of_list(binary, own, mode, call, longest):

@@ -28,12 +28,14 @@ ALLOWED = {
     "cache": ["error", "file", "device", "model", "report"],  # what was found out, kept for the next time
     # how long a kernel takes on the GPU of a report
     "kernel_model": ["error", "file", "operation", "model", "report"],
+    # the links of a node, and reports of nodes
+    "node": ["error", "file", "stats", "model", "report", "program", "gputopo/links.h", "device/node/places_json.h"],
     "cli": ["error", "file", "space", "times", "operation", "model", "program", "stats", "device", "probe", "discover", "report",
-            "cache", "kernel_model"],
+            "cache", "kernel_model", "node"],
     "library": ["error", "file", "gputopo/device.h", "gputopo/device_lock.h", "gputopo/discover.h", "model", "report", "cache"],
 }
 # Public headers with another name than their layer's: include/gputopo/HEADER.h.
-LAYER_OF_HEADER = {"catalogue": "model", "device_lock": "device", "attributes.def": "model", "elements.def": "model",
+LAYER_OF_HEADER = {"catalogue": "model", "device_lock": "device", "links": "device", "attributes.def": "model", "elements.def": "model",
                    "operations.def": "operation", "export": "report",
                    "gputopo": "library", "gputopo.hpp": "library"}
 

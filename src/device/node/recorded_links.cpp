@@ -110,19 +110,19 @@ TransferResult LinksRecorder::run(const TransferProgram& program) {
   return answers_->emplace_back(program, std::move(result)).second;
 }
 
-void save_links(const std::string& folder, const NodeInfo& info, const LinkAnswers& kept) {
+void save_links(const std::string& folder, const NodeInfo& info, const LinkAnswers& answers) {
   nlohmann::ordered_json root;
   root["format"] = node::kFormat;
   root["version"] = node::kVersion;
   NodeInfo anonymous = info;
   for (NodeGpu& gpu : anonymous.gpus) gpu.pci_address = gpu.id = "";
   root["info"] = node::info_json(anonymous);
-  nlohmann::ordered_json& answers = root["answers"] = nlohmann::ordered_json::array();
-  for (const auto& [program, result] : kept) {
+  nlohmann::ordered_json& kept = root["answers"] = nlohmann::ordered_json::array();
+  for (const auto& [program, result] : answers) {
     nlohmann::ordered_json answer;
     answer["program"] = to_text(program);
     answer["seconds"] = result.seconds;
-    answers.push_back(std::move(answer));
+    kept.push_back(std::move(answer));
   }
   write_file(node::links_path(folder), root.dump() + "\n");
 }

@@ -1,0 +1,99 @@
+// A node: its GPUs, the host's memories, and what lies between them.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "gputopo/links.h"
+#include "gputopo/model.h"
+
+namespace gputopo {
+
+inline constexpr int kNodeSchemaVersion = 1;
+
+// From one place to another, by name: copy_bandwidth, load_latency, ... (link_attributes()).
+struct LinkReport {
+  Place from;
+  Place to;
+  std::string kind;  // as PeerLink::kind; "host" to and from the host
+  AttributeMap attributes;
+  friend bool operator==(const LinkReport&, const LinkReport&) = default;
+};
+
+// Several transfers at once.
+struct TogetherReport {
+  std::string id;     // "host_to_all"
+  std::string title;  // "Host to all GPUs"
+  AttributeMap attributes;
+  friend bool operator==(const TogetherReport&, const TogetherReport&) = default;
+};
+
+struct NodeGpuReport {
+  NodeGpu gpu;
+  std::optional<Topology> report;  // unset: it was not asked for, or failed
+  std::string failure;             // one line: why it could not be measured
+  friend bool operator==(const NodeGpuReport&, const NodeGpuReport&) = default;
+};
+
+struct NodeReport {
+  int schema_version = kNodeSchemaVersion;
+  std::string generator;
+  std::string timestamp;
+  bool complete = true;  // false: interrupted, or a part failed
+  std::string backend;
+  bool simulated = false;
+  std::string name;       // of a simulated node
+  std::string host_id;    // anonymous, the same every time; empty: not known
+  std::string host_name;  // where it was asked for
+  std::string host_cpu;
+  std::string os;
+  std::string hwloc_xml;  // hwloc's view of the host, where it was asked for and hwloc is there
+  std::string driver_version;
+  std::vector<NumaNode> numa_nodes;
+  std::vector<NodeGpuReport> gpus;
+  std::vector<PeerLink> peers;
+  std::vector<LinkReport> links;
+  std::vector<TogetherReport> together;
+  double gpu_seconds = 0;   // that the GPUs' own reports took together
+  double link_seconds = 0;  // and the links
+  std::vector<std::string> warnings;
+  [[nodiscard]] const LinkReport* link(const Place& from, const Place& to) const;
+  friend bool operator==(const NodeReport&, const NodeReport&) = default;
+};
+
+// The memory of the host that is near a GPU: as the system says (`numa_node`), else that of the best bandwidth both
+// ways.
+[[nodiscard]] Place near_host(const NodeReport& report, std::size_t gpu, std::optional<std::uint32_t> numa_node);
+
+struct LinkAttributeInfo {
+  std::string_view name;
+  std::string_view title;
+  std::string_view unit;  // "B/s", "ns", "B"
+  bool more_is_better = true;
+};
+[[nodiscard]] std::span<const LinkAttributeInfo> link_attributes();
+[[nodiscard]] const LinkAttributeInfo* find_link_attribute(std::string_view name);
+
+struct NodeOptions {
+  bool full = false;                                // by size, for pairs of GPUs too; pairs that share a part
+  std::function<bool()> ended;                      // asked between programs: nothing more is measured then
+  std::function<void(const std::string&)> on_link;  // "gpu0 to gpu1"
+};
+// Measures all links into the report, whose places it takes from Links::info().
+void measure_links(Links& links, const NodeOptions& options, NodeReport& report);
+
+// ---- Reports ----
+
+[[nodiscard]] std::string node_to_json(const NodeReport& report);
+// Throws FormatError as read_json().
+[[nodiscard]] NodeReport read_node_json(std::string_view text);
+[[nodiscard]] bool is_node_json(std::string_view text);
+[[nodiscard]] std::string node_to_text(const NodeReport& report, int width);
+[[nodiscard]] std::string node_to_html(const NodeReport& report);
+
+}  // namespace gputopo

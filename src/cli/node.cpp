@@ -1,0 +1,207 @@
+#include "cli/node.h"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <chrono>
+#include <memory>
+#include <set>
+
+#include "cli/interrupt.h"
+#include "cli/node_gpus.h"
+#include "cli/standard_streams.h"
+#include "cli/terminal_style.h"
+#include "cli/turn.h"
+#include "cli/watchdog.h"
+#include "file/digest.h"
+#include "file/folder_output.h"
+#include "file/host.h"
+#include "file/host_hwloc.h"
+#include "file/writable.h"
+#include "gputopo/error.h"
+#include "gputopo/file.h"
+#include "node/node_view.h"
+#include "report/formats.h"
+
+namespace gputopo::cli {
+namespace {
+
+constexpr int kPlainWidth = 100;  // of a table that goes to a file or a pipe
+
+std::string rendered(const NodeReport& report, std::string_view option) {
+  if (option == "--json") return node_to_json(report);
+  if (option == "--html") return node_to_html(report);
+  if (option == "--svg") return node::node_svg(report);
+  throw UsageError(
+      fmt::format("{} is of one GPU; of a node there are --json, --html and --svg: take one of its GPUs' "
+                  "reports, or measure it with --device",
+                  option));
+}
+
+void write_outputs(const Options& options, const NodeReport& report) {
+  bool is_printed = false;
+  for (std::size_t i = 0; i < report::formats().size(); ++i) {
+    const std::string& path = options.output_paths[i];
+    if (path.empty()) continue;
+    const std::string text = rendered(report, report::formats()[i].option);
+    if (path == "-") {
+      print_result(text);
+      is_printed = true;
+    } else {
+      write_file(path, text);
+    }
+  }
+  if (is_printed) return;
+  const int columns = terminal_columns(STDOUT_FILENO);
+  print_result(node_to_text(report, columns > 0 ? columns : kPlainWidth));
+}
+
+// Before anything is measured, which takes long.
+void check_targets(const Options& options) {
+  std::vector<std::string> files;
+  for (const std::string& path : options.output_paths) {
+    if (path.empty() || path == "-") continue;
+    check_writable(path);
+    files.push_back(path);
+  }
+  if (const auto twice = one_file_twice(files)) {
+    throw UsageError(fmt::format("'{}' and '{}' are one file, which is to take two outputs: name another file",
+                                 twice->first, twice->second));
+  }
+  if (!options.record_path.empty()) {
+    check_empty_folder(options.record_path);
+    FolderOutput(options.record_path).keep();
+  }
+}
+
+NodeReport begin_report(const Options& options, const NodeInfo& info) {
+  NodeReport report{.generator = "gputopo " GPUTOPO_VERSION,
+                    .timestamp = utc_timestamp(),
+                    .backend = info.backend,
+                    .simulated = info.simulated,
+                    .name = info.name,
+                    .driver_version = info.driver_version,
+                    .numa_nodes = info.numa_nodes,
+                    .peers = info.peers};
+  // A simulated node is of no host, and another seed is another node.
+  report.host_id = info.simulated ? digest(fmt::format("{} {}", info.name, options.seed)) : anonymous_host_id();
+  report.host_cpu = host_cpu();
+  report.os = host_os();
+  if (options.with_hwloc) report.hwloc_xml = host_hwloc_xml();
+  if (options.with_hwloc && report.hwloc_xml.empty()) {
+    report.warnings.emplace_back("hwloc's view of the host is missing: install libhwloc15 (or hwloc)");
+  }
+  if (options.with_host_name) report.host_name = host_name();
+  return report;
+}
+
+double seconds_since(std::chrono::steady_clock::time_point begin) {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+}
+
+void add_gpus(const Options& options, const NodeInfo& info, const std::atomic<bool>& interrupted, NodeReport& report) {
+  const auto begin = std::chrono::steady_clock::now();
+  if (!options.links_only) {
+    if (!options.quiet)
+      say(fmt::format("gputopo: measuring {}",
+                      info.gpus.size() == 1 ? "1 GPU" : fmt::format("{} GPUs", info.gpus.size())));
+    report.gpus = measure_gpus(options, info, interrupted);
+  } else {
+    for (const NodeGpu& gpu : info.gpus) report.gpus.push_back({.gpu = gpu});
+  }
+  report.gpu_seconds = seconds_since(begin);
+  for (std::size_t i = 0; i < report.gpus.size(); ++i) {
+    NodeGpuReport& gpu = report.gpus[i];
+    if (!gpu.failure.empty() || (gpu.report && !gpu.report->complete)) report.complete = false;
+    if (info.simulated && gpu.gpu.id.empty()) {
+      gpu.gpu.id = digest(fmt::format("{} {} gpu{}", info.name, options.seed, i));
+    }
+  }
+}
+
+// Other gputopo on these GPUs would be measured with them. In the order of addresses: two nodes that wait for one
+// another would wait for ever.
+ExitCode take_turns(const Options& options, const NodeInfo& info, const std::atomic<bool>& interrupted,
+                    std::vector<Turn>& turns) {
+  std::set<std::string> addresses;
+  for (const NodeGpu& gpu : info.gpus) addresses.insert(gpu.pci_address);
+  for (const std::string& address : addresses) {
+    if (info.backend != "cuda") break;
+    turns.push_back(take_turn(address, options.no_wait, interrupted));
+    if (turns.back().code != kExitComplete) return turns.back().code;
+  }
+  return kExitComplete;
+}
+
+std::unique_ptr<Links> opened(const Options& options, const std::atomic<bool>& interrupted) {
+  const Watchdog watchdog(
+      0, interrupted, [](const std::string& blocked) { say(fmt::format("gputopo: error: {}", blocked)); },
+      kPatienceToListSeconds);
+  return open_links(options.node, options.seed);
+}
+
+// The links, while their calls are watched. What is known of the GPUs is written whatever happens here.
+ExitCode add_links(const Options& options, std::unique_ptr<Links> links, const std::atomic<bool>& interrupted,
+                   NodeReport& report) {
+  const NodeInfo info = links->info();
+  std::vector<Turn> turns;
+  if (const ExitCode code = take_turns(options, info, interrupted, turns); code != kExitComplete) {
+    report.complete = false;
+    report.warnings.emplace_back("the links were not measured: another gputopo measures one of the GPUs");
+    return code;
+  }
+  Watchdog watchdog(options.budget_seconds, interrupted, [&](const std::string& problem) {
+    say(fmt::format("gputopo: error: {}", problem));
+    report.complete = false;
+    report.warnings.push_back(problem);
+    write_outputs(options, report);
+  });
+  const auto begin = std::chrono::steady_clock::now();
+  NodeOptions node_options{.full = options.full};
+  node_options.ended = [&] { return interrupted || seconds_since(begin) > options.budget_seconds; };
+  if (!options.quiet) node_options.on_link = [](const std::string& link) { say("gputopo: " + link); };
+  measure_links(*links, node_options, report);
+  links.reset();  // what it has on the GPUs is given back
+  return kExitComplete;
+}
+
+}  // namespace
+
+int run_node(const Options& options) {
+  check_targets(options);
+  const std::atomic<bool>& interrupted = catch_interrupts();
+  std::unique_ptr<Links> links = opened(options, interrupted);
+  const NodeInfo info = links->info();
+  if (info.gpus.empty()) {
+    throw DeviceError("this node shows no GPU: check CUDA_VISIBLE_DEVICES, or use --node sim:h200x2");
+  }
+  if (options.node.empty() && info.simulated) say("gputopo: no GPU can be used here; this is a simulated node");
+  std::shared_ptr<LinkAnswers> answers;
+  if (!options.record_path.empty()) {
+    auto recorder = std::make_unique<LinksRecorder>(std::move(links));
+    answers = recorder->answers();
+    links = std::move(recorder);
+  }
+  NodeReport report = begin_report(options, info);
+  add_gpus(options, info, interrupted, report);
+  ExitCode code = kExitComplete;
+  if (!options.gpus_only && !interrupted) code = add_links(options, std::move(links), interrupted, report);
+  if (interrupted) {
+    report.complete = false;
+    code = kExitInterrupted;
+  }
+  if (!report.complete && code == kExitComplete) code = kExitIncomplete;
+  write_outputs(options, report);
+  if (answers) save_links(options.record_path, info, *answers);
+  if (code == kExitIncomplete) say("gputopo: a part of the node could not be measured; the report says which and why");
+  return code;
+}
+
+int show_node(const Options& options, const NodeReport& report) {
+  if (!options.instance_path.empty()) throw UsageError("--instance is of the report of one GPU, not of a node");
+  write_outputs(options, report);
+  return kExitComplete;
+}
+
+}  // namespace gputopo::cli

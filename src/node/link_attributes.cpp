@@ -1,0 +1,56 @@
+// The catalogue of what is known of links.
+#include <algorithm>
+#include <array>
+
+#include "gputopo/node.h"
+
+namespace gputopo {
+
+std::span<const LinkAttributeInfo> link_attributes() {
+  static constexpr std::array kRows{
+      LinkAttributeInfo{"copy_bandwidth", "Copies by the copy engine, one way", "B/s"},
+      LinkAttributeInfo{"both_ways_copy_bandwidth", "Copies while as much is copied back: this way's rate", "B/s"},
+      LinkAttributeInfo{"pageable_copy_bandwidth", "Copies of memory that is not page-locked", "B/s"},
+      LinkAttributeInfo{"sm_read_bandwidth", "Loads by all SMs of the receiver, one way", "B/s"},
+      LinkAttributeInfo{"both_ways_sm_read_bandwidth", "Loads while the other's SMs load as much: this way's rate",
+                        "B/s"},
+      LinkAttributeInfo{"sm_write_bandwidth", "Stores by all SMs of the sender", "B/s"},
+      LinkAttributeInfo{"copy_latency", "Time of a copy of 4 KiB, one behind the other", "ns", false},
+      LinkAttributeInfo{"copy_half_size", "Size of a copy that gets half the bandwidth", "B", false},
+      LinkAttributeInfo{"load_latency", "A dependent load by the receiver", "ns", false},
+      LinkAttributeInfo{"atomic_latency", "An atomic addition by the receiver", "ns", false},
+      LinkAttributeInfo{"store_latency", "A store by the sender and the fence behind it", "ns", false},
+      LinkAttributeInfo{"together_bandwidth", "All of them together", "B/s"},
+      LinkAttributeInfo{"least_share", "What the slowest keeps of its rate alone", ""},
+  };
+  return kRows;
+}
+
+const LinkAttributeInfo* find_link_attribute(std::string_view name) {
+  const auto rows = link_attributes();
+  const auto found = std::ranges::find(rows, name, &LinkAttributeInfo::name);
+  return found == rows.end() ? nullptr : &*found;
+}
+
+Place near_host(const NodeReport& report, std::size_t gpu, std::optional<std::uint32_t> numa_node) {
+  const Place end{PlaceKind::kGpu, static_cast<std::uint32_t>(gpu)};
+  const auto rate = [&](const Place& from, const Place& to) {
+    const LinkReport* link = report.link(from, to);
+    const Attribute* value = link == nullptr ? nullptr : find(link->attributes, "copy_bandwidth");
+    return value == nullptr ? 0 : value->number().value_or(0);
+  };
+  Place best{PlaceKind::kHost, numa_node.value_or(0)};
+  if (numa_node) return best;
+  for (std::uint32_t i = 1; i < report.numa_nodes.size(); ++i) {
+    const Place host{PlaceKind::kHost, i};
+    if (rate(host, end) + rate(end, host) > rate(best, end) + rate(end, best)) best = host;
+  }
+  return best;
+}
+
+const LinkReport* NodeReport::link(const Place& from, const Place& to) const {
+  const auto found = std::ranges::find_if(links, [&](const LinkReport& l) { return l.from == from && l.to == to; });
+  return found == links.end() ? nullptr : &*found;
+}
+
+}  // namespace gputopo

@@ -1,0 +1,67 @@
+#include "node/link_decision.h"
+
+#include <algorithm>
+
+#include "stats/descriptive.h"
+
+namespace gputopo::node {
+namespace {
+
+// Where the rate crosses half of the whole; 0 where it never does.
+double crossing(std::span<const SizeSample> sweep, double half_rate) {
+  for (std::size_t i = 1; i < sweep.size(); ++i) {
+    const auto rate = [&](std::size_t at) { return static_cast<double>(sweep[at].bytes) / sweep[at].seconds; };
+    const double before = rate(i - 1);
+    const double after = rate(i);
+    if (before >= half_rate || after < half_rate) continue;
+    // Between two sizes the time of a copy grows with its bytes: it is what the copy takes, and what each byte does.
+    const double step = static_cast<double>(sweep[i].bytes - sweep[i - 1].bytes);
+    const double per_byte = (sweep[i].seconds - sweep[i - 1].seconds) / step;
+    const double beside = sweep[i - 1].seconds - per_byte * static_cast<double>(sweep[i - 1].bytes);
+    return half_rate * beside / (1 - half_rate * per_byte);
+  }
+  return 0;
+}
+
+}  // namespace
+
+Estimate estimate(std::span<const double> samples) {
+  if (samples.empty()) return {};
+  const auto [least, most] = std::ranges::minmax(samples);
+  return {stats::median(samples), least, most};
+}
+
+Estimate half_bandwidth_size(std::span<const std::vector<SizeSample>> runs, const Estimate& bandwidth) {
+  const auto places_at = [&](double rate) {
+    std::vector<double> places;
+    for (const std::vector<SizeSample>& run : runs) places.push_back(crossing(run, rate / 2));
+    return estimate(places);
+  };
+  const Estimate middle = places_at(bandwidth.value);
+  if (middle.low <= 0) return {};
+  // More bandwidth needs larger copies.
+  const Estimate least = places_at(bandwidth.low);
+  const Estimate most = places_at(bandwidth.high);
+  return {middle.value, least.low > 0 ? std::min(least.low, middle.low) : middle.low, std::max(most.high, middle.high)};
+}
+
+std::vector<double> rates_beside(double bytes, std::span<const double> seconds, std::span<const double> rates_alone) {
+  const double first_end = std::ranges::min(seconds);
+  std::vector<double> rates;
+  for (std::size_t i = 0; i < seconds.size(); ++i) {
+    const double after = (seconds[i] - first_end) * rates_alone[i];
+    // Of noise: no more than all went after the other.
+    rates.push_back(std::max(bytes - after, 0.0) / first_end);
+  }
+  return rates;
+}
+
+std::vector<double> shares(std::span<const double> rates_alone, std::span<const double> rates_together) {
+  std::vector<double> result;
+  for (std::size_t i = 0; i < rates_alone.size() && i < rates_together.size(); ++i) {
+    result.push_back(rates_alone[i] > 0 ? rates_together[i] / rates_alone[i] : 0);
+  }
+  return result;
+}
+
+}  // namespace gputopo::node

@@ -1,0 +1,47 @@
+// From samples of transfers to values: pure functions.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+namespace gputopo::node {
+
+// The median of runs that were made in the same way, between the least and the greatest: of seven, an interval that
+// holds the median of all in 98% (order statistics), whatever their distribution.
+struct Estimate {
+  double value = 0;
+  double low = 0;
+  double high = 0;
+  // From the least to the greatest, as a part of the median.
+  [[nodiscard]] double spread() const { return value > 0 ? (high - low) / value : 0; }
+};
+[[nodiscard]] Estimate estimate(std::span<const double> samples);
+
+inline constexpr std::size_t kRuns = 7;
+// Runs of one transfer that lie further apart met others on the link.
+inline constexpr double kSteadySpread = 0.10;
+// Beside others a transfer keeps this part of its rate, or they share something.
+inline constexpr double kOwnShare = 0.90;
+
+// Of a row of copies of growing size, how long one takes.
+struct SizeSample {
+  std::uint64_t bytes = 0;
+  double seconds = 0;  // of one
+  friend bool operator==(const SizeSample&, const SizeSample&) = default;
+};
+
+// The size at which a copy gets half of `bandwidth`, between two sizes that were tried, which each run has in ascending
+// order. The interval is what the least and the greatest of runs and bandwidths give. Value 0: no size does, or all do.
+[[nodiscard]] Estimate half_bandwidth_size(std::span<const std::vector<SizeSample>> runs, const Estimate& bandwidth);
+
+// Two transfers of `bytes` each that began together and took `seconds`: what each got while both ran. The slower went
+// on alone when the other had ended, at its rate alone.
+[[nodiscard]] std::vector<double> rates_beside(double bytes, std::span<const double> seconds,
+                                               std::span<const double> rates_alone);
+
+// By transfer: its part of the rate that it has alone.
+[[nodiscard]] std::vector<double> shares(std::span<const double> rates_alone, std::span<const double> rates_together);
+
+}  // namespace gputopo::node

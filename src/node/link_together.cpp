@@ -1,0 +1,182 @@
+// Several transfers at once: what they get together, and which of them share a part.
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "gputopo/error.h"
+#include "node/link_runs.h"
+
+namespace gputopo::node {
+namespace {
+
+constexpr std::uint64_t kBytes = 64ull << 20;
+constexpr std::uint64_t kLeastBytes = 1ull << 20;
+constexpr std::uint32_t kRepeats = 8;
+
+class Together {
+ public:
+  explicit Together(LinkRuns& runs) : runs_(runs) {}
+
+  void run() {
+    const NodeInfo& info = runs_.info();
+    const std::size_t count = info.gpus.size();
+    if (count < 2) return;
+    std::vector<Transfer> down;
+    std::vector<Transfer> up;
+    std::vector<Transfer> ring;
+    std::vector<Transfer> scatter;
+    std::vector<Transfer> gather;
+    std::vector<Transfer> pairs;
+    for (std::size_t i = 0; i < count; ++i) {
+      const Place host = near_host(runs_.report(), i, info.gpus[i].numa_node);
+      warn_if_guessed(i, host);
+      down.push_back({host, gpu(i)});
+      up.push_back({gpu(i), host});
+      ring.push_back({gpu(i), gpu((i + 1) % count)});
+      if (i > 0) scatter.push_back({gpu(0), gpu(i)});
+      if (i > 0) gather.push_back({gpu(i), gpu(0)});
+      for (std::size_t j = 0; j < count; ++j) {
+        if (i != j) pairs.push_back({gpu(i), gpu(j)});
+      }
+    }
+    std::vector<Transfer> host = down;
+    host.insert(host.end(), up.begin(), up.end());
+    at_once("host_to_all", "Host to each GPU", down, true);
+    at_once("all_to_host", "Each GPU to the host", up, true);
+    at_once("host_both_ways", "Host to each GPU and back", host, true);
+    at_once("ring", "Each GPU to the next", ring, true);
+    if (count == 2) return;  // the others are links of one pair
+    // These all share a GPU: which two of them do is no news.
+    at_once("one_to_all", "GPU 0 to all others", scatter, false);
+    at_once("all_to_one", "All others to GPU 0", gather, false);
+    at_once("all_pairs", "Each GPU to each other", pairs, false);
+  }
+
+ private:
+  static Place gpu(std::size_t i) { return {PlaceKind::kGpu, static_cast<std::uint32_t>(i)}; }
+
+  void warn_if_guessed(std::size_t index, const Place& host) {
+    if (runs_.info().gpus[index].numa_node || runs_.info().numa_nodes.size() == 1) return;
+    runs_.report().warnings.push_back(fmt::format(
+        "the system does not say which NUMA node gpu{} is near: {} is taken, by its bandwidth", index, to_text(host)));
+  }
+
+  // Why not, where a link has no rate of its own.
+  struct Alone {
+    std::vector<double> rates;
+    std::string problem;
+  };
+  Alone rates_alone(const std::vector<Transfer>& transfers) {
+    Alone alone;
+    for (const Transfer& transfer : transfers) {
+      const LinkReport* link = runs_.link_of(transfer);
+      const Attribute* known = link == nullptr ? nullptr : find(link->attributes, "copy_bandwidth");
+      if (known == nullptr || !known->available()) {
+        alone.problem = fmt::format("{} to {} has no copy_bandwidth", to_text(transfer.from), to_text(transfer.to));
+        return alone;
+      }
+      alone.rates.push_back(known->number().value_or(0));
+    }
+    return alone;
+  }
+
+  struct Runs {
+    std::vector<double> totals;        // the rates of all, by run
+    std::vector<double> least_shares;  // by run
+  };
+  // As LinkRuns::steady_rates().
+  Runs steady_runs(const std::vector<Transfer>& transfers, const std::vector<double>& alone) {
+    const auto spread = [](const Runs& runs) { return estimate(runs.least_shares).spread(); };
+    Runs best = run_together(transfers, alone, kRuns);
+    for (int attempt = 1; attempt < kAttempts && spread(best) > kSteadySpread; ++attempt) {
+      runs_.rest();
+      Runs runs = run_together(transfers, alone, kRuns);
+      if (spread(runs) < spread(best)) best = std::move(runs);
+    }
+    return best;
+  }
+
+  // Fewer bytes where there is no room for all of them.
+  Runs run_together(const std::vector<Transfer>& transfers, const std::vector<double>& alone, std::size_t count) {
+    while (true) {
+      try {
+        return run_together({TransferOp::kCopy, transfers, bytes_, kRepeats}, alone, count);
+      } catch (const DeviceMemoryError&) {
+        if (bytes_ <= kLeastBytes) throw;
+        bytes_ /= 2;
+      }
+    }
+  }
+  Runs run_together(const TransferProgram& program, const std::vector<double>& alone, std::size_t count) {
+    Runs runs;
+    static_cast<void>(runs_.ask(program));
+    for (std::size_t run = 0; run < count; ++run) {
+      const std::vector<double> own = LinkRuns::own_rates(program, runs_.ask(program));
+      double total = 0;
+      for (const double rate : own) total += rate;
+      runs.totals.push_back(total);
+      runs.least_shares.push_back(std::ranges::min(shares(alone, own)));
+    }
+    return runs;
+  }
+
+  void at_once(const std::string& id, const std::string& title, const std::vector<Transfer>& transfers,
+               bool asks_who_shares) {
+    if (runs_.options().on_link) runs_.options().on_link(title);
+    TogetherReport entry{.id = id, .title = title, .attributes = {}};
+    const Alone alone = rates_alone(transfers);
+    Attribute share;
+    runs_.put(entry.attributes, "together_bandwidth", [&] {
+      if (!alone.problem.empty()) return unavailable(Reason::kDependency, alone.problem);
+      const Runs runs = steady_runs(transfers, alone.rates);
+      share = LinkRuns::attribute_of(estimate(runs.least_shares), "least_share", "transfers at once");
+      if (asks_who_shares && share.number().value_or(1) < kOwnShare && transfers.size() > 1) {
+        add_sharing(transfers, alone.rates, share);
+      }
+      Attribute total = LinkRuns::attribute_of(estimate(runs.totals), "together_bandwidth", "transfers at once");
+      double sum = 0;
+      for (const double rate : alone.rates) sum += rate;
+      total.add_detail("alone_bytes_per_second", sum);
+      total.add_detail("transfers", static_cast<std::int64_t>(transfers.size()));
+      return total;
+    });
+    if (share.available()) get_or_add(entry.attributes, "least_share") = std::move(share);
+    runs_.report().together.push_back(std::move(entry));
+  }
+
+  // Which two of them are slower beside each other. Asked only where all together are.
+  void add_sharing(const std::vector<Transfer>& transfers, const std::vector<double>& alone, Attribute& share) {
+    constexpr std::size_t kPairRuns = 3;
+    constexpr std::size_t kMostPairs = 200;  // of twenty transfers: each pair takes some milliseconds
+    std::vector<std::string> names;
+    std::size_t asked = 0;
+    const auto name = [](const Transfer& one, const Transfer& other) {
+      return fmt::format("{}-{} and {}-{}", to_text(one.from), to_text(one.to), to_text(other.from), to_text(other.to));
+    };
+    if (transfers.size() == 2) {  // they were asked already
+      share.add_detail("sharing_pairs", std::vector<std::string>{name(transfers[0], transfers[1])});
+      return;
+    }
+    for (std::size_t i = 0; i < transfers.size(); ++i) {
+      for (std::size_t j = i + 1; j < transfers.size(); ++j) {
+        if (asked == kMostPairs && !runs_.options().full) break;
+        ++asked;
+        const Runs pair = run_together({transfers[i], transfers[j]}, {alone[i], alone[j]}, kPairRuns);
+        if (estimate(pair.least_shares).value >= kOwnShare) continue;
+        names.push_back(name(transfers[i], transfers[j]));
+      }
+    }
+    share.add_detail("sharing_pairs", names);
+    share.add_detail("pairs", static_cast<std::int64_t>(transfers.size() * (transfers.size() - 1) / 2));
+    share.add_detail("pairs_tried", static_cast<std::int64_t>(asked));
+  }
+
+  LinkRuns& runs_;
+  std::uint64_t bytes_ = kBytes;
+};
+
+}  // namespace
+
+void measure_together(LinkRuns& runs) { Together(runs).run(); }
+
+}  // namespace gputopo::node

@@ -1,0 +1,209 @@
+#include "node/node_view.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <map>
+
+#include "report/text_table.h"
+#include "report/units.h"
+#include "report/value_text.h"
+
+namespace gputopo::node {
+namespace {
+
+constexpr double kGiga = 1e9;
+constexpr int kDigits = 4;
+
+// In the unit of the matrix's title.
+std::string cell_text(const Attribute* attribute, std::string_view unit) {
+  if (attribute == nullptr || !attribute->available()) return "";
+  const double number = attribute->number().value_or(0);
+  if (unit == "B/s") return report::significant(number / kGiga, kDigits);
+  if (unit == "B") return report::human_bytes(number);
+  return report::significant(number, kDigits);
+}
+
+// What lacks for one reason: many links lack the same.
+struct Lacking {
+  std::vector<std::string> where;
+  std::vector<std::string> what;
+  void add(const std::string& place, const std::string& name) {
+    if (std::ranges::find(where, place) == where.end()) where.push_back(place);
+    if (std::ranges::find(what, name) == what.end()) what.push_back(name);
+  }
+};
+
+void add_lacking(const AttributeMap& attributes, const std::string& where, std::map<std::string, Lacking>& reasons) {
+  for (const auto& [name, attribute] : attributes) {
+    if (!attribute.available()) reasons[report::why_absent(attribute)].add(where, name);
+  }
+}
+
+}  // namespace
+
+LinkIndex::LinkIndex(const NodeReport& report) {
+  for (const LinkReport& link : report.links) links_.emplace(std::pair(link.from, link.to), &link);
+}
+
+const Attribute* LinkIndex::find(const Place& from, const Place& to, std::string_view name) const {
+  const auto found = links_.find({from, to});
+  return found == links_.end() ? nullptr : gputopo::find(found->second->attributes, name);
+}
+
+std::vector<Place> places_of(const NodeReport& report) {
+  std::vector<Place> places;
+  for (std::uint32_t i = 0; i < report.numa_nodes.size(); ++i) places.push_back({PlaceKind::kHost, i});
+  for (std::uint32_t i = 0; i < report.gpus.size(); ++i) places.push_back({PlaceKind::kGpu, i});
+  return places;
+}
+
+std::string value_of(const Attribute& attribute) {
+  if (!attribute.available()) return "";
+  const double number = attribute.number().value_or(0);
+  if (attribute.unit == "B/s") return report::human_bandwidth(number);
+  if (attribute.unit == "B") return report::human_bytes(number);
+  const std::string text = report::significant(number, kDigits);
+  return attribute.unit.empty() ? text : fmt::format("{} {}", text, attribute.unit);
+}
+
+std::vector<Matrix> matrices_of(const NodeReport& report) {
+  std::vector<Matrix> matrices;
+  const std::vector<Place> places = places_of(report);
+  const LinkIndex links(report);
+  for (const LinkAttributeInfo& info : link_attributes()) {
+    // Sizes are written with their unit.
+    const std::string unit = info.unit == "B/s" ? ", GB/s" : info.unit == "ns" ? ", ns" : "";
+    Matrix matrix{.attribute = info.name, .title = fmt::format("{}{}", info.title, unit)};
+    const auto cell = [&](const Place& from, const Place& to) {
+      return cell_text(links.find(from, to, info.name), info.unit);
+    };
+    for (const Place& to : places) {
+      if (std::ranges::any_of(places, [&](const Place& from) { return !cell(from, to).empty(); })) {
+        matrix.columns.push_back(to);
+      }
+    }
+    for (const Place& from : places) {
+      Matrix::Row row{.from = from, .cells = {}};
+      for (const Place& to : matrix.columns) row.cells.push_back(cell(from, to));
+      const bool has_any = std::ranges::any_of(row.cells, [](const std::string& text) { return !text.empty(); });
+      if (has_any) matrix.rows.push_back(std::move(row));
+    }
+    if (!matrix.rows.empty()) matrices.push_back(std::move(matrix));
+  }
+  return matrices;
+}
+
+std::string gpu_text(const NodeReport& report, std::size_t index) {
+  const NodeGpu& gpu = report.gpus[index].gpu;
+  std::string text = gpu.name;
+  if (gpu.numa_node && report.numa_nodes.size() > 1) {
+    text += fmt::format(", NUMA node {}", report.numa_nodes[*gpu.numa_node].id);
+  }
+  if (!gpu.cpus.empty()) text += fmt::format(", CPUs {}", gpu.cpus);
+  if (const auto generation = gpu.pci_link.generation_max ? gpu.pci_link.generation_max : gpu.pci_link.generation) {
+    text += fmt::format(", PCIe {}.0", *generation);
+    const auto width = gpu.pci_link.width ? gpu.pci_link.width : gpu.pci_link.width_max;
+    if (width) text += fmt::format(" x{}", *width);
+    if (gpu.pci_link.width && gpu.pci_link.width_max && *gpu.pci_link.width < *gpu.pci_link.width_max) {
+      text += fmt::format(" of x{}", *gpu.pci_link.width_max);
+    }
+  }
+  return text;
+}
+
+std::string peer_text(const PeerLink& peer) {
+  std::string text = peer.kind.empty() ? "unknown" : peer.kind;
+  if (peer.lanes && peer.lane_bytes_per_second) {
+    text = fmt::format("{} x {} {}", *peer.lanes, report::human_bandwidth(*peer.lane_bytes_per_second), text);
+  } else if (peer.lanes) {
+    text = fmt::format("{} x {}", *peer.lanes, text);
+  }
+  return peer.is_reachable ? text : text + ", no direct access";
+}
+
+std::string models_text(const NodeReport& report) {
+  std::map<std::string, int> counts;
+  for (const NodeGpuReport& gpu : report.gpus) ++counts[gpu.gpu.name];
+  std::vector<std::string> parts;
+  for (const auto& [name, count] : counts) parts.push_back(fmt::format("{} x {}", count, name));
+  return fmt::format("{}", fmt::join(parts, ", "));
+}
+
+std::vector<std::string> peer_texts(const NodeReport& report) {
+  std::map<std::string, std::vector<std::string>> pairs;
+  for (const PeerLink& peer : report.peers) {
+    if (peer.from < peer.to) pairs[peer_text(peer)].push_back(fmt::format("gpu{}-gpu{}", peer.from, peer.to));
+  }
+  std::vector<std::string> texts;
+  for (const auto& [text, names] : pairs) {
+    constexpr std::size_t kNamed = 8;
+    const bool are_all = pairs.size() == 1 && names.size() > 1;
+    const std::size_t named = std::min(kNamed, names.size());
+    const std::vector<std::string> first(names.begin(), names.begin() + static_cast<std::ptrdiff_t>(named));
+    const std::string more = names.size() > named ? fmt::format(" and {} more", names.size() - named) : "";
+    texts.push_back(are_all ? fmt::format("all pairs of GPUs: {}", text)
+                            : fmt::format("{}{}: {}", fmt::join(first, ", "), more, text));
+  }
+  return texts;
+}
+
+std::vector<std::string> sharing_texts(const TogetherReport& entry) {
+  const Attribute* share = find(entry.attributes, "least_share");
+  const Value* pairs = share == nullptr ? nullptr : share->find_detail("sharing_pairs");
+  const auto* names = pairs == nullptr ? nullptr : std::get_if<std::vector<std::string>>(pairs);
+  if (names == nullptr) return {};
+  if (names->empty()) return {"no two of them share a part alone: more of them use one up together"};
+  std::vector<std::string> texts;
+  // Of what is shared each with each the transfers say as much as the pairs.
+  std::vector<std::string> transfers;
+  for (const std::string& name : *names) {
+    const std::size_t middle = name.find(" and ");
+    for (const std::string& one :
+         {name.substr(0, middle), middle == std::string::npos ? "" : name.substr(middle + 5)}) {
+      if (!one.empty() && std::ranges::find(transfers, one) == transfers.end()) transfers.push_back(one);
+    }
+  }
+  if (names->size() > 1 && names->size() == transfers.size() * (transfers.size() - 1) / 2) {
+    return {fmt::format("each two of these share a part: {}", fmt::join(transfers, ", "))};
+  }
+  for (const std::string& name : *names) texts.push_back("share a part: " + name);
+  const auto count = [&](std::string_view name) {
+    const Value* detail = share->find_detail(name);
+    const auto* number = detail == nullptr ? nullptr : std::get_if<std::int64_t>(detail);
+    return number == nullptr ? 0 : *number;
+  };
+  if (count("pairs_tried") < count("pairs")) {
+    texts.push_back(fmt::format("{} of {} pairs were tried; --full tries all", count("pairs_tried"), count("pairs")));
+  }
+  return texts;
+}
+
+std::vector<std::string> remarks_of(const NodeReport& report) {
+  std::vector<std::string> remarks = report.warnings;
+  for (std::size_t i = 0; i < report.gpus.size(); ++i) {
+    const NodeGpuReport& gpu = report.gpus[i];
+    if (!gpu.failure.empty()) remarks.push_back(fmt::format("gpu{} was not measured: {}", i, gpu.failure));
+    if (!gpu.report) continue;
+    if (!gpu.report->complete) remarks.push_back(fmt::format("gpu{}: its report is not complete", i));
+    for (const std::string& warning : gpu.report->warnings) remarks.push_back(fmt::format("gpu{}: {}", i, warning));
+  }
+  std::map<std::string, Lacking> reasons;
+  for (const LinkReport& link : report.links) {
+    add_lacking(link.attributes, fmt::format("{} to {}", to_text(link.from), to_text(link.to)), reasons);
+  }
+  for (const TogetherReport& entry : report.together) add_lacking(entry.attributes, entry.title, reasons);
+  for (const auto& [reason, lacking] : reasons) {
+    constexpr std::size_t kNamed = 3;
+    const std::size_t named = std::min(kNamed, lacking.where.size());
+    const std::vector<std::string> first(lacking.where.begin(),
+                                         lacking.where.begin() + static_cast<std::ptrdiff_t>(named));
+    const std::string more =
+        lacking.where.size() > named ? fmt::format(" and {} more", lacking.where.size() - named) : "";
+    remarks.push_back(fmt::format("{}{}: {}: {}", fmt::join(first, ", "), more, fmt::join(lacking.what, ", "), reason));
+  }
+  return remarks;
+}
+
+}  // namespace gputopo::node

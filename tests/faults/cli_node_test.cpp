@@ -1,0 +1,160 @@
+// gputopo node, as a user runs it.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <filesystem>
+
+#include "gputopo/file.h"
+#include "gputopo/node.h"
+#include "support/command.h"
+#include "support/fake_cuda.h"
+#include "support/fake_hip.h"
+
+namespace gputopo {
+namespace {
+
+using test::CommandResult;
+using test::TemporaryFolder;
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+using ::testing::Not;
+using ::testing::SizeIs;
+using ::testing::StartsWith;
+
+CommandResult node_command(const std::string& arguments) { return test::run_command(GPUTOPO_BINARY " " + arguments); }
+
+const std::string kQuick = "--only shared --attribute latency --quiet ";
+
+TEST(CliNode, MeasuresEveryGpuAndTheLinksBetweenThem) {
+  const TemporaryFolder folder;
+  const CommandResult run = node_command("node --node sim:h200x2 " + kQuick + "--json " + folder.file("n.json") +
+                                         " --html " + folder.file("n.html") + " --svg " + folder.file("n.svg"));
+  ASSERT_EQ(run.exit_code, 0) << run.err;
+  EXPECT_THAT(run.out, AllOf(StartsWith("2 x NVIDIA H200 (SIMULATED)"),
+                             HasSubstr("Copies by the copy engine, one way, GB/s"), HasSubstr("Host to each GPU")));
+  const NodeReport report = read_node_json(read_file(folder.file("n.json")));
+  ASSERT_THAT(report.gpus, SizeIs(2));
+  for (const NodeGpuReport& gpu : report.gpus) {
+    ASSERT_TRUE(gpu.report.has_value());
+    EXPECT_EQ(gpu.report->name, "NVIDIA H200");
+  }
+  EXPECT_NE(report.gpus[0].gpu.id, report.gpus[1].gpu.id);
+  EXPECT_THAT(report.links, SizeIs(6));
+  EXPECT_EQ(report.host_name, "");
+  EXPECT_THAT(read_file(folder.file("n.html")), AllOf(StartsWith("<!doctype html>"), HasSubstr("SIMULATED")));
+  EXPECT_THAT(read_file(folder.file("n.svg")), StartsWith("<svg"));
+}
+
+TEST(CliNode, ShowGivesWhatTheMeasurementGave) {
+  const TemporaryFolder folder;
+  const CommandResult run = node_command("node --node sim:ring4 --links-only --quiet --json " + folder.file("a.json"));
+  const CommandResult shown = node_command("show " + folder.file("a.json"));
+  EXPECT_EQ(shown.out, run.out);
+  EXPECT_EQ(node_command("show --json - " + folder.file("a.json")).out, read_file(folder.file("a.json")));
+  EXPECT_THAT(node_command("show --csv - " + folder.file("a.json")).err,
+              HasSubstr("--csv is of one GPU; of a node there are --json, --html and --svg"));
+}
+
+TEST(CliNode, ARecordingOfANodeIsANode) {
+  const TemporaryFolder folder;
+  const std::string kept = folder.file("kept");
+  const std::string simulated = node_command("node --node sim:h200x2 " + kQuick + "--record " + kept).out;
+  EXPECT_TRUE(std::filesystem::exists(kept + "/links.json"));
+  EXPECT_TRUE(std::filesystem::exists(kept + "/gpu1.gputopo"));
+  const CommandResult replayed = node_command("node " + kQuick + "--node replay:" + kept);
+  EXPECT_EQ(replayed.exit_code, 0) << replayed.err;
+  const auto values_of = [](const std::string& text) { return text.substr(0, text.find(" s for the GPUs") - 4); };
+  EXPECT_EQ(values_of(replayed.out), values_of(simulated));
+  EXPECT_THAT(node_command("node --quiet --links-only --record " + kept).err, HasSubstr("kept"));  // it is not empty
+}
+
+TEST(CliNode, AGpuThatCannotBeMeasuredCostsNoOther) {
+  const TemporaryFolder folder;
+  const test::FakeCuda fake("second_is_busy");
+  const CommandResult run = node_command("node --node cuda --budget 20 " + kQuick + "--json " + folder.file("n.json"));
+  EXPECT_EQ(run.exit_code, 3);
+  EXPECT_THAT(run.err, HasSubstr("a part of the node could not be measured"));
+  const NodeReport report = read_node_json(read_file(folder.file("n.json")));
+  EXPECT_FALSE(report.complete);
+  EXPECT_TRUE(report.gpus[0].report.has_value());
+  EXPECT_FALSE(report.gpus[1].report.has_value());
+  EXPECT_THAT(report.gpus[1].failure, HasSubstr("another process holds this GPU"));
+  const LinkReport* link = report.link({PlaceKind::kHost, 0}, {PlaceKind::kGpu, 1});
+  ASSERT_NE(link, nullptr);
+  EXPECT_THAT(find(link->attributes, "copy_bandwidth")->detail, HasSubstr("gpu1 could not be opened"));
+  EXPECT_TRUE(
+      find(report.link({PlaceKind::kHost, 0}, {PlaceKind::kGpu, 0})->attributes, "copy_bandwidth")->available());
+}
+
+TEST(CliNode, MeasuresAmdGpusAndSaysThatTheirLinksAreNot) {
+  const TemporaryFolder folder;
+  const test::FakeHip fake;
+  const CommandResult run =
+      node_command("node --node hip --only lds --attribute latency --quiet --json " + folder.file("n.json"));
+  EXPECT_EQ(run.exit_code, 0) << run.err;
+  const NodeReport report = read_node_json(read_file(folder.file("n.json")));
+  ASSERT_THAT(report.gpus, SizeIs(1));
+  EXPECT_TRUE(report.gpus[0].report.has_value());
+  const Attribute* copies =
+      find(report.link({PlaceKind::kHost, 0}, {PlaceKind::kGpu, 0})->attributes, "copy_bandwidth");
+  EXPECT_EQ(copies->reason, Reason::kNotSupported);
+  EXPECT_THAT(run.out, HasSubstr("links of AMD GPUs are not measured yet"));
+}
+
+TEST(CliNode, KeepsWhatHwlocKnowsOfTheHost) {
+  const TemporaryFolder folder;
+  const CommandResult run =
+      node_command("node --node sim:h200x2 --links-only --quiet --hwloc --json " + folder.file("n.json"));
+  ASSERT_EQ(run.exit_code, 0) << run.err;
+  const NodeReport report = read_node_json(read_file(folder.file("n.json")));
+  if (report.hwloc_xml.empty()) {
+    EXPECT_THAT(run.out, HasSubstr("install libhwloc15"));
+    GTEST_SKIP() << "hwloc is not installed";
+  }
+  write_file(folder.file("host.xml"), report.hwloc_xml);
+  const CommandResult info = test::run_command("hwloc-info --input " + folder.file("host.xml"));
+  EXPECT_EQ(info.exit_code, 0) << info.err;
+  EXPECT_THAT(info.out, HasSubstr("Machine"));
+}
+
+TEST(CliNode, RefusesInOneLine) {
+  const auto refusal = [](const std::string& arguments) {
+    const CommandResult run = node_command("node --quiet " + arguments);
+    EXPECT_NE(run.exit_code, 0) << arguments;
+    EXPECT_EQ(std::count(run.err.begin(), run.err.end(), '\n'), 1) << run.err;
+    return run.err;
+  };
+  EXPECT_THAT(refusal("--node moon"), HasSubstr("unknown node 'moon'; use one of cuda, hip, sim:NAME"));
+  EXPECT_THAT(refusal("--node sim:h200x3"), HasSubstr("did you mean sim:h200x2"));
+  EXPECT_THAT(refusal("--node replay:/nowhere"), HasSubstr("/nowhere/links.json"));
+  EXPECT_THAT(refusal("--node sim:h200x2 --only moon"), HasSubstr("could not be measured"));
+  EXPECT_THAT(refusal("--links-only --gpus-only"), HasSubstr("excludes"));
+  EXPECT_THAT(refusal("--node sim:h200x2 --json /tmp/one --html /tmp/one"), HasSubstr("one file"));
+}
+
+TEST(CliNode, ReadsNoDocumentThatIsBroken) {
+  const TemporaryFolder folder;
+  const std::string whole = folder.file("whole.json");
+  ASSERT_EQ(node_command("node --node sim:h200x2 --links-only --quiet --json " + whole).exit_code, 0);
+  const std::string text = read_file(whole);
+  const auto refusal = [&](const std::string& broken) {
+    write_file(folder.file("broken.json"), broken);
+    const CommandResult run = node_command("show " + folder.file("broken.json"));
+    EXPECT_EQ(run.exit_code, 1) << run.out;
+    EXPECT_EQ(std::count(run.err.begin(), run.err.end(), '\n'), 1) << run.err;
+    return run.err;
+  };
+  const auto with = [&](const std::string& find, const std::string& replacement) {
+    std::string changed = text;
+    changed.replace(changed.find(find), find.size(), replacement);
+    return changed;
+  };
+  EXPECT_THAT(refusal(text.substr(0, text.size() / 2)), HasSubstr("broken.json"));
+  EXPECT_THAT(refusal(with("\"schema_version\": 1", "\"schema_version\": 9")), HasSubstr("schema version 9"));
+  EXPECT_THAT(refusal(with("\"to\": \"gpu1\"", "\"to\": \"gpu7\"")), HasSubstr("gpu"));
+  EXPECT_THAT(refusal(with("\"from\": \"host0\"", "\"from\": \"moon\"")), HasSubstr("not a place"));
+}
+
+}  // namespace
+}  // namespace gputopo

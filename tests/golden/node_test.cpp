@@ -1,0 +1,25 @@
+// Reports of a node against files in expected/: of two H100, measured.
+#include "gputopo/node.h"
+
+#include <gtest/gtest.h>
+
+#include "gputopo/file.h"
+#include "node/node_view.h"
+#include "support/golden.h"
+
+namespace gputopo {
+namespace {
+
+using test::expect_golden;
+
+std::string saved_text() { return read_file(GPUTOPO_SOURCE_DIR "/tests/reports/h100x2.json"); }
+NodeReport saved_node() { return read_node_json(saved_text()); }
+
+TEST(GoldenNode, Text) { expect_golden(node_to_text(saved_node(), 80), "h100x2.txt"); }
+TEST(GoldenNode, Html) { expect_golden(node_to_html(saved_node()), "h100x2.html"); }
+TEST(GoldenNode, Svg) { expect_golden(node::node_svg(saved_node()), "h100x2.svg"); }
+
+TEST(GoldenNode, JsonIsWrittenAsItWasRead) { EXPECT_EQ(node_to_json(saved_node()), saved_text()); }
+
+}  // namespace
+}  // namespace gputopo

@@ -1,0 +1,60 @@
+// From samples of transfers to values.
+#include "node/link_decision.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace gputopo::node {
+namespace {
+
+using ::testing::DoubleNear;
+using ::testing::ElementsAre;
+
+TEST(LinkDecision, TakesTheMedianBetweenTheLeastAndTheGreatest) {
+  const Estimate estimate = node::estimate(std::vector{5.0, 1.0, 3.0, 2.0, 9.0});
+  EXPECT_EQ(estimate.value, 3);
+  EXPECT_EQ(estimate.low, 1);
+  EXPECT_EQ(estimate.high, 9);
+  EXPECT_NEAR(estimate.spread(), 8.0 / 3, 1e-12);
+  EXPECT_EQ(node::estimate({}).value, 0);
+}
+
+// time = 2 us + bytes / 50 GB/s: half of the rate at 2 us * 50 GB/s = 100 kB.
+std::vector<SizeSample> sweep(double overhead_seconds) {
+  std::vector<SizeSample> samples;
+  for (std::uint64_t bytes = 4096; bytes <= 64u << 20; bytes *= 4) {
+    samples.push_back({bytes, overhead_seconds + static_cast<double>(bytes) / 50e9});
+  }
+  return samples;
+}
+
+TEST(LinkDecision, FindsTheSizeOfHalfTheBandwidth) {
+  const Estimate size = half_bandwidth_size(std::vector{sweep(2e-6), sweep(2.2e-6), sweep(1.8e-6)}, {50e9, 49e9, 51e9});
+  EXPECT_NEAR(size.value, 100e3, 1);
+  EXPECT_LT(size.low, size.value);
+  EXPECT_GT(size.high, size.value);
+}
+
+TEST(LinkDecision, FindsNoSizeWhereNoneIsThere) {
+  EXPECT_EQ(half_bandwidth_size(std::vector<std::vector<SizeSample>>{sweep(0)}, {50e9, 50e9, 50e9}).value,
+            0);  // all of them get it
+  EXPECT_EQ(half_bandwidth_size(std::vector<std::vector<SizeSample>>{sweep(2e-6)}, {5e12, 5e12, 5e12}).value,
+            0);  // none does
+  EXPECT_EQ(half_bandwidth_size(std::vector{sweep(2e-6), sweep(0)}, {50e9, 50e9, 50e9}).value, 0);
+}
+
+TEST(LinkDecision, TellsWhatTwoGetWhileBothRun) {
+  // 100 bytes each: one in 2 s; the other gets 20 a second for 2 s and 60 for the last one.
+  EXPECT_THAT(rates_beside(100, std::vector{2.0, 3.0}, std::vector{60.0, 60.0}),
+              ElementsAre(DoubleNear(50, 1e-9), DoubleNear(20, 1e-9)));
+  EXPECT_THAT(rates_beside(100, std::vector{2.0, 2.0}, std::vector{60.0, 60.0}),
+              ElementsAre(DoubleNear(50, 1e-9), DoubleNear(50, 1e-9)));
+}
+
+TEST(LinkDecision, ComparesRatesWithThoseAlone) {
+  EXPECT_THAT(shares(std::vector{50.0, 40.0}, std::vector{25.0, 40.0}),
+              ElementsAre(DoubleNear(0.5, 1e-9), DoubleNear(1, 1e-9)));
+}
+
+}  // namespace
+}  // namespace gputopo::node
