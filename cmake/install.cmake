@@ -4,6 +4,9 @@
 include(GNUInstallDirs)
 include(CMakePackageConfigHelpers)
 install(TARGETS gputopo COMPONENT Program)
+# What Slurm and mpirun start on the nodes of a cluster.
+install(PROGRAMS packaging/cluster/measure.sh packaging/cluster/health-check.sh packaging/cluster/fleet.sbatch
+        DESTINATION ${CMAKE_INSTALL_DATADIR}/gputopo/cluster COMPONENT Program)
 
 # The library: what programs load, and what they are built with.
 install(TARGETS gputopo_library EXPORT gputopoTargets

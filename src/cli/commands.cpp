@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "cli/check_formats.h"
+#include "cli/fleet.h"
 #include "cli/get.h"
 #include "cli/interrupt.h"
 #include "cli/node.h"
@@ -419,6 +420,8 @@ int run(const Options& options) {
       return run_model(options);
     case Command::kNode:
       return run_node(options);
+    case Command::kFleet:
+      return run_fleet(options.fleet);
     case Command::kPrint:
       print_result(options.text);
       return kExitComplete;

@@ -64,29 +64,57 @@ OptionFacts facts_of(const CLI::Option& option) {
 }
 
 struct CommandFacts {
-  std::string name;  // empty: the program itself
+  std::string name;  // empty: the program itself; "fleet merge": of a command of its own
   std::string description;
   std::vector<OptionFacts> options;
 };
 
-std::vector<CommandFacts> commands_of(const CLI::App& app) {
-  std::vector<const CLI::App*> apps = {&app};
-  for (const CLI::App* command : app.get_subcommands([](const CLI::App*) { return true; })) apps.push_back(command);
-  std::vector<CommandFacts> commands;
-  for (const CLI::App* one : apps) {
-    CommandFacts command{one == &app ? "" : one->get_name(), one->get_description(), {}};
-    for (const CLI::Option* option : one->get_options()) command.options.push_back(facts_of(*option));
-    commands.push_back(std::move(command));
+void add_commands(const CLI::App& app, const std::string& name, std::vector<CommandFacts>& commands) {
+  CommandFacts command{name, app.get_description(), {}};
+  for (const CLI::Option* option : app.get_options()) command.options.push_back(facts_of(*option));
+  commands.push_back(std::move(command));
+  for (const CLI::App* own : app.get_subcommands([](const CLI::App*) { return true; })) {
+    add_commands(*own, name.empty() ? own->get_name() : name + " " + own->get_name(), commands);
   }
+}
+
+std::vector<CommandFacts> commands_of(const CLI::App& app) {
+  std::vector<CommandFacts> commands;
+  add_commands(app, "", commands);
   return commands;
 }
 
-std::vector<std::string> names_of(const std::vector<CommandFacts>& commands) {
-  std::vector<std::string> names;
+// What may stand behind a command: its own commands. Behind the program itself: the commands.
+std::vector<const CommandFacts*> own_commands(const std::vector<CommandFacts>& commands, const std::string& name) {
+  std::vector<const CommandFacts*> own;
   for (const CommandFacts& command : commands) {
-    if (!command.name.empty()) names.push_back(command.name);
+    const std::size_t blank = command.name.rfind(' ');
+    const std::string above = blank == std::string::npos ? "" : command.name.substr(0, blank);
+    if (!command.name.empty() && above == name) own.push_back(&command);
   }
+  return own;
+}
+
+std::string last_word(const std::string& name) { return name.substr(name.rfind(' ') + 1); }
+
+std::vector<std::string> names_of(const std::vector<const CommandFacts*>& commands) {
+  std::vector<std::string> names;
+  for (const CommandFacts* command : commands) names.push_back(last_word(command->name));
   return names;
+}
+
+// Arms of a case over "$command:$word", which go on from the command that was seen to one of its own.
+std::string command_arms(const std::vector<CommandFacts>& commands) {
+  std::string text;
+  for (const CommandFacts& command : commands) {
+    const std::vector<const CommandFacts*> own = own_commands(commands, command.name);
+    if (own.empty()) continue;
+    const std::string prefix = report::shell_quoted(command.name + ":");
+    text +=
+        fmt::format("      {}{}) command={}$word ;;\n", prefix, fmt::join(names_of(own), fmt::format("|{}", prefix)),
+                    command.name.empty() ? "" : report::shell_quoted(command.name + " "));
+  }
+  return text;
 }
 
 using report::shell_quoted;
@@ -148,7 +176,7 @@ _gputopo() {
   _gputopo_words
   current=${words[${#words[@]}-1]} before=${words[${#words[@]}-2]}
   for word in "${words[@]:1:${#words[@]}-2}"; do
-    case $word in
+    case $command:$word in
 )BASH";
 
 constexpr const char* kBashEnd = R"BASH(  esac
@@ -160,16 +188,22 @@ constexpr const char* kBashEnd = R"BASH(  esac
 complete -F _gputopo gputopo
 )BASH";
 
+// "show:" or 'fleet merge:' in a pattern.
+std::string quoted_command(const CommandFacts& command) {
+  const bool is_word = command.name.find(' ') == std::string::npos;
+  return is_word ? command.name + ":" : shell_quoted(command.name + ":");
+}
+
 std::string bash(const std::vector<CommandFacts>& commands) {
   std::string text = kBashBegin;
-  text += fmt::format("      {}) command=$word; break ;;\n    esac\n  done\n", fmt::join(names_of(commands), "|"));
+  text += command_arms(commands) + "    esac\n  done\n";
   text +=
       "  if [[ $current == --*=* ]]; then\n    before=${current%%=*} current=${current#*=}\n  fi\n"
       "  case $command:$before in\n";
   for (const CommandFacts& command : commands) {
     for (const OptionFacts& option : command.options) {
       if (option.positional || option.takes == Takes::kNothing) continue;
-      text += fmt::format("    {}:{}) {} ;;\n", command.name, option.name, bash_values(option));
+      text += fmt::format("    {}{}) {} ;;\n", quoted_command(command), option.name, bash_values(option));
     }
   }
   for (const CommandFacts& command : commands) {
@@ -182,12 +216,10 @@ std::string bash(const std::vector<CommandFacts>& commands) {
         words.push_back(option.name);
       }
     }
-    if (command.name.empty()) {
-      for (const std::string& name : names_of(commands)) words.push_back(name);
-    }
+    for (const std::string& name : names_of(own_commands(commands, command.name))) words.push_back(name);
     const std::string own = fmt::format("COMPREPLY=($(compgen -W {} -- \"$current\"))",
                                         shell_quoted(fmt::format("{}", fmt::join(words, " "))));
-    text += fmt::format("    {}:*) ", command.name);
+    text += fmt::format("    {}*) ", quoted_command(command));
     text += positional.empty() ? own + " ;;\n"
                                : fmt::format("if [[ $current == -* ]]; then {}; else {}; fi ;;\n", own, positional);
   }
@@ -242,16 +274,16 @@ std::string zsh(const std::vector<CommandFacts>& commands) {
       "_gputopo_devices() {{\n  local -a devices\n  devices=(${{(f)\"$({})\"}})\n  compadd -a devices\n}}\n",
       kListDevices);
   text += "_gputopo() {\n  local -a commands\n  commands=(\n";
-  for (const CommandFacts& command : commands) {
-    if (!command.name.empty())
-      text += fmt::format("    {}\n", shell_quoted(command.name + ":" + zsh_text(command.description)));
+  for (const CommandFacts* command : own_commands(commands, "")) {
+    text += fmt::format("    {}\n", shell_quoted(command->name + ":" + zsh_text(command->description)));
   }
-  text += "  )\n  local word command=\n  for word in ${words[2,CURRENT-1]}; do\n    case $word in\n";
-  text += fmt::format("      {}) command=$word; break ;;\n    esac\n  done\n  case $command in\n",
-                      fmt::join(names_of(commands), "|"));
+  text += "  )\n  local word command=\n  for word in ${words[2,CURRENT-1]}; do\n    case $command:$word in\n";
+  text += command_arms(commands) + "    esac\n  done\n  case $command in\n";
   for (const CommandFacts& command : commands) {
     if (command.name.empty()) continue;
-    text += fmt::format("    {})\n      {} ;;\n", command.name, zsh_arguments(command, "      "));
+    const std::vector<std::string> own = names_of(own_commands(commands, command.name));
+    text += fmt::format("    {})\n      {}{} ;;\n", shell_quoted(command.name), zsh_arguments(command, "      "),
+                        own.empty() ? "" : fmt::format(" \\\n        '1:command:({})'", fmt::join(own, " ")));
   }
   text += fmt::format("    *)\n      {} \\\n        '*::command:{{ _describe command commands }}' ;;\n",
                       zsh_arguments(commands.front(), "      "));
@@ -290,14 +322,24 @@ std::string fish_option(const OptionFacts& option, const std::string& when) {
 }
 
 std::string fish(const std::vector<CommandFacts>& commands) {
-  const std::string none = fmt::format("not __fish_seen_subcommand_from {}", fmt::join(names_of(commands), " "));
+  const auto none_of = [&](const std::string& name) {
+    return fmt::format("not __fish_seen_subcommand_from {}", fmt::join(names_of(own_commands(commands, name)), " "));
+  };
+  const auto seen = [](const std::string& name) {
+    std::string text = "__fish_seen_subcommand_from " + name;
+    const std::size_t blank = text.rfind(' ');
+    if (name.find(' ') != std::string::npos) text.replace(blank, 1, "; and __fish_seen_subcommand_from ");
+    return text;
+  };
   std::string text =
       "# fish completion of gputopo. Load it with: gputopo completion fish | source\ncomplete -c gputopo -f\n";
   for (const CommandFacts& command : commands) {
-    const std::string when = command.name.empty() ? none : "__fish_seen_subcommand_from " + command.name;
-    if (!command.name.empty()) {
-      text += fmt::format("complete -c gputopo -n {} -a {} -d {}\n", shell_quoted(none), command.name,
-                          shell_quoted(command.description));
+    const std::string when = command.name.empty() ? none_of("") : seen(command.name);
+    for (const CommandFacts* own : own_commands(commands, command.name)) {
+      const std::string before =
+          command.name.empty() ? none_of("") : seen(command.name) + "; and " + none_of(command.name);
+      text += fmt::format("complete -c gputopo -n {} -a {} -d {}\n", shell_quoted(before), last_word(own->name),
+                          shell_quoted(own->description));
     }
     for (const OptionFacts& option : command.options) text += fish_option(option, when);
   }

@@ -65,8 +65,20 @@ std::string shared_options(const CLI::App& app, const CLI::App& command) {
   return fmt::format(".PP\nOptions described above: {}.\n", fmt::join(names, ", "));
 }
 
-std::vector<const CLI::App*> subcommands(const CLI::App& app) {
-  return app.get_subcommands([](const CLI::App*) { return true; });
+struct NamedCommand {
+  std::string name;  // "fleet merge"
+  const CLI::App* app;
+};
+
+// Those that do something: of a command that has commands of its own, these.
+std::vector<NamedCommand> subcommands(const CLI::App& app) {
+  std::vector<NamedCommand> commands;
+  for (const CLI::App* command : app.get_subcommands([](const CLI::App*) { return true; })) {
+    const std::vector<NamedCommand> own = subcommands(*command);
+    if (own.empty()) commands.push_back({command->get_name(), command});
+    for (const NamedCommand& one : own) commands.push_back({command->get_name() + " " + one.name, one.app});
+  }
+  return commands;
 }
 
 }  // namespace
@@ -75,8 +87,8 @@ std::string man_page(const CLI::App& app, const std::string& version) {
   std::string text = fmt::format(".TH GPUTOPO 1 \"\" \"gputopo {}\" \"User Commands\"\n", roff(version));
   text += ".SH NAME\ngputopo \\- find out what a GPU's memory hierarchy is made of, by measuring it\n";
   text += ".SH SYNOPSIS\n.B gputopo\n[\\fIoptions\\fR]\n";
-  for (const CLI::App* command : subcommands(app)) {
-    text += fmt::format(".br\n.B gputopo {}\n[\\fIoptions\\fR]", roff(command->get_name()));
+  for (const auto& [name, command] : subcommands(app)) {
+    text += fmt::format(".br\n.B gputopo {}\n[\\fIoptions\\fR]", roff(name));
     for (const CLI::Option* option : command->get_options()) {
       if (!option->get_positional()) continue;
       text += fmt::format(" \\fI{}\\fR{}", roff(option->get_name()), takes_several(*option) ? " ..." : "");
@@ -86,8 +98,8 @@ std::string man_page(const CLI::App& app, const std::string& version) {
   text += fmt::format(".SH DESCRIPTION\n{}\n", roff(app.get_description()));
   text += ".SH OPTIONS\n" + option_entries(app);
   text += ".SH COMMANDS\n";
-  for (const CLI::App* command : subcommands(app)) {
-    text += fmt::format(".SS {}\n{}.\n", roff(command->get_name()), roff(command->get_description()));
+  for (const auto& [name, command] : subcommands(app)) {
+    text += fmt::format(".SS {}\n{}.\n", roff(name), roff(command->get_description()));
     for (const CLI::Option* option : command->get_options()) {
       if (!is_shared(app, *option)) text += option_entry(*option);
     }

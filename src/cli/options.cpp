@@ -169,6 +169,7 @@ struct CommandLine {
   CLI::App* get;
   CLI::App* model;
   CLI::App* node;
+  CLI::App* fleet;
   CLI::App* completions;
   CLI::App* man;
 };
@@ -335,6 +336,8 @@ CommandLine::CommandLine(const std::vector<std::string>& arguments) {
               [this](CLI::App& command) { add_model_options(command, options); });
   node = add("node", "Measure every GPU of this node, and the links between them and to the host",
              [this](CLI::App& command) { add_node_options(command, options); });
+  fleet = add("fleet", "Gather the reports of many GPUs, and find the odd ones",
+              [this](CLI::App& command) { add_fleet_commands(command, options.fleet); });
   completions = add("completion", "Print the completions for a shell", [this](CLI::App& command) {
     command.add_option("SHELL", shell, fmt::format("{}", fmt::join(completion_shells(), ", ")))
         ->required()
@@ -377,10 +380,10 @@ void refuse_lost_outputs(const Options& options) {
 
 void choose_command(CommandLine& line) {
   const std::pair<const CLI::App*, Command> commands[] = {
-      {line.list, Command::kList},   {line.show, Command::kShow},   {line.coverage, Command::kCoverage},
-      {line.diff, Command::kDiff},   {line.check, Command::kCheck}, {line.get, Command::kGet},
-      {line.model, Command::kModel}, {line.node, Command::kNode},   {line.completions, Command::kPrint},
-      {line.man, Command::kPrint}};
+      {line.list, Command::kList},   {line.show, Command::kShow},        {line.coverage, Command::kCoverage},
+      {line.diff, Command::kDiff},   {line.check, Command::kCheck},      {line.get, Command::kGet},
+      {line.model, Command::kModel}, {line.node, Command::kNode},        {line.fleet, Command::kFleet},
+      {line.man, Command::kPrint},   {line.completions, Command::kPrint}};
   for (const auto& [app, command] : commands) {
     if (!app->parsed()) continue;
     line.options.command = command;
@@ -394,8 +397,10 @@ void choose_command(CommandLine& line) {
 
 const std::vector<ExitCodeMeaning>& exit_code_meanings() {
   static const std::vector<ExitCodeMeaning> kMeanings = {
-      {kExitComplete, "complete; of diff: alike; of check: within the tolerances"},
-      {kExitFailure, "failure: the device, a file, or the measurement as a whole; of diff and check: different"},
+      {kExitComplete, "complete; of diff: alike; of check: within the tolerances; of fleet: nothing odd"},
+      {kExitFailure,
+       "failure: the device, a file, or the measurement as a whole; of diff and check: different; of fleet: something "
+       "odd"},
       {kExitUsage, "the command line is wrong"},
       {kExitIncomplete,
        "finished, but values that were asked for could not be found out; standard error names the first"},

@@ -6,9 +6,23 @@
 #include <string>
 #include <vector>
 
+#include "cli/fleet.h"
+
 namespace gputopo::cli {
 
-enum class Command : std::uint8_t { kDiscover, kList, kShow, kCoverage, kDiff, kCheck, kGet, kModel, kNode, kPrint };
+enum class Command : std::uint8_t {
+  kDiscover,
+  kList,
+  kShow,
+  kCoverage,
+  kDiff,
+  kCheck,
+  kGet,
+  kModel,
+  kNode,
+  kFleet,
+  kPrint
+};
 
 // Documented in --help.
 enum ExitCode : int {
@@ -70,6 +84,7 @@ struct Options {
   bool dump_program = false;
   bool profile = false;
   bool keep_samples = true;  // the evidence behind the values
+  FleetOptions fleet;
 };
 
 // Throws UsageError for a command line that is wrong.

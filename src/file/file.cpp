@@ -29,15 +29,15 @@ bool is_nameless_pipe(int fd) {
   throw FileError(fmt::format("cannot read '{}': it is no regular file; name a file, or - for what is piped in", path));
 }
 
-[[noreturn]] void refuse_size(const std::string& path) {
+[[noreturn]] void refuse_size(const std::string& path, std::uint64_t max_bytes) {
   throw FileError(fmt::format("cannot read '{}': it is larger than {} MiB, which no file of gputopo is; name another",
-                              path, limits::kMaxInputBytes >> 20));
+                              path, max_bytes >> 20));
 }
 
 // A file to be read: a regular one, or a nameless pipe. Others may never end, or do something when they are opened.
 class InputFile {
  public:
-  explicit InputFile(const std::string& path) {
+  InputFile(const std::string& path, std::uint64_t max_bytes) {
     struct stat status {};
     if (::stat(path.c_str(), &status) != 0) fail_on_file("read", path, errno);
     if (S_ISDIR(status.st_mode)) fail_on_file("read", path, EISDIR);
@@ -45,7 +45,7 @@ class InputFile {
     fd_ = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);  // a pipe that nobody writes to would wait here
     if (fd_ < 0) fail_on_file("read", path, errno);
     try {
-      check(path);
+      check(path, max_bytes);
     } catch (...) {
       ::close(fd_);
       throw;
@@ -58,12 +58,12 @@ class InputFile {
 
  private:
   // Once more, for the path may name another file by now.
-  void check(const std::string& path) const {
+  void check(const std::string& path, std::uint64_t max_bytes) const {
     struct stat status {};
     if (::fstat(fd_, &status) != 0) fail_on_file("read", path, errno);
     if (!S_ISREG(status.st_mode) && !(S_ISFIFO(status.st_mode) && is_nameless_pipe(fd_))) refuse_kind(path);
-    if (S_ISREG(status.st_mode) && static_cast<std::uint64_t>(status.st_size) > limits::kMaxInputBytes) {
-      refuse_size(path);
+    if (S_ISREG(status.st_mode) && static_cast<std::uint64_t>(status.st_size) > max_bytes) {
+      refuse_size(path, max_bytes);
     }
     if (::fcntl(fd_, F_SETFL, 0) != 0) fail_on_file("read", path, errno);
   }
@@ -71,7 +71,7 @@ class InputFile {
   int fd_ = -1;
 };
 
-std::string read_all(int fd, const std::string& path) {
+std::string read_all(int fd, const std::string& path, std::uint64_t max_bytes) {
   std::string text;
   std::array<char, 1 << 16> buffer;
   while (true) {
@@ -80,16 +80,18 @@ std::string read_all(int fd, const std::string& path) {
     if (count < 0 && errno == EINTR) continue;
     if (count < 0) fail_on_file("read", path, errno);
     text.append(buffer.data(), static_cast<std::size_t>(count));
-    if (text.size() > limits::kMaxInputBytes) refuse_size(path);
+    if (text.size() > max_bytes) refuse_size(path, max_bytes);
   }
 }
 
 }  // namespace
 
-std::string read_file(const std::string& path) {
-  if (path == "-") return read_all(STDIN_FILENO, path);
-  const InputFile file(path);
-  return read_all(file.fd(), path);
+std::string read_file(const std::string& path) { return read_file(path, limits::kMaxInputBytes); }
+
+std::string read_file(const std::string& path, std::uint64_t max_bytes) {
+  if (path == "-") return read_all(STDIN_FILENO, path, max_bytes);
+  const InputFile file(path, max_bytes);
+  return read_all(file.fd(), path, max_bytes);
 }
 
 }  // namespace gputopo

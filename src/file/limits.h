@@ -30,6 +30,21 @@ inline constexpr std::size_t kMaxMembers = 4096;
 // Characters of a file's text that a message repeats.
 inline constexpr std::size_t kMaxShown = 80;
 
+// ---- Stores of fleets ----
+
+// A thousand nights of a thousand GPUs are more; a store of 10,000 GPUs has 100 MB.
+inline constexpr std::uint64_t kMaxStoreBytes = 4ull << 30;
+// Tables of the messages that say where things are: a few for each column and batch.
+inline constexpr std::uint32_t kMaxStoreTables = 1u << 20;
+// Of an entry of a dictionary: names, paths and values that are texts.
+inline constexpr std::size_t kMaxStoreText = 4096;
+// Columns, and rows of one batch: all of a batch is in memory at a time. Ours have 18, and 65,536 and those of a
+// report.
+inline constexpr std::size_t kMaxStoreColumns = 64;
+inline constexpr std::size_t kMaxStoreBatchRows = 1u << 22;
+// Rows in all: each takes forty bytes of memory while it is judged.
+inline constexpr std::size_t kMaxStoreRows = 1u << 26;
+
 // ---- Programs in recordings ----
 
 // Elements that an array lists: forty times as many as any probe does. "0-4000000000" is a short text.

@@ -79,6 +79,7 @@ TEST(Corpus, OfRecordings) { run_corpus({"recording", fuzz::recording, 1000, fuz
 TEST(Corpus, OfCommandLines) { run_corpus({"command_line", fuzz::command_line, 50}); }
 TEST(Corpus, OfNames) { run_corpus({"names", fuzz::names, 200}); }
 TEST(Corpus, OfKernels) { run_corpus({"kernel", fuzz::kernel, 1000, fuzz::Form::kJson}); }
+TEST(Corpus, OfStores) { run_corpus({"store", fuzz::store, 300}); }
 TEST(Corpus, OfMachines) { run_corpus({"machine", fuzz::machine, 1000, fuzz::Form::kJson}); }
 
 TEST(StructuredMutations, AreOtherDocumentsStill) {

@@ -10,6 +10,9 @@
 #include "device/replay/replay.h"
 #include "device/sim/machine.h"
 #include "file/visible.h"
+#include "fleet/findings.h"
+#include "fleet/judgement.h"
+#include "fleet/store.h"
 #include "gputopo/discover.h"
 #include "gputopo/export.h"
 #include "gputopo/report.h"
@@ -241,6 +244,21 @@ void kernel(std::string_view bytes) {
   static const Topology topology = known_gpu();
   try {
     predict_on(topology, kernel_model::read_kernel(bytes));
+  } catch (const Error&) {
+  }
+}
+
+void store(std::string_view bytes) {
+  try {
+    const fleet::Store store = fleet::read_store(bytes);
+    const fleet::Judgement judgement = fleet::judge(store, 0);
+    static_cast<void>(fleet::findings_to_text(judgement, {}, true));
+    static_cast<void>(fleet::findings_to_csv(judgement));
+    static_cast<void>(fleet::findings_to_json(judgement));
+    static_cast<void>(fleet::findings_to_html(judgement));
+    const std::optional<std::string> problem = test::prometheus_problem(fleet::findings_to_prometheus(judgement));
+    hold(!problem, "a collector refuses: " + problem.value_or(""));
+    static_cast<void>(fleet::read_store(fleet::write_store(store)));
   } catch (const Error&) {
   }
 }

@@ -13,6 +13,8 @@ void recording(std::string_view bytes);
 void machine(std::string_view bytes);
 // Reads a kernel file, then predicts its time on a GPU of which all is known.
 void kernel(std::string_view bytes);
+// Reads a store of a fleet, then judges it and writes it again.
+void store(std::string_view bytes);
 // Parses a command line, an argument a line.
 void command_line(std::string_view bytes);
 // A report whose names and texts are the lines, in Prometheus' format and in the forms that make texts harmless: what

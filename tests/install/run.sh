@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # run.sh BUILD-FOLDER: what 'cmake --install' puts into a DESTDIR: the binary, its man page and completions, the library
-# and what finds it, and no more; and that it runs nothing of it.
+# and what finds it, what clusters start, and no more; and that it runs nothing of it.
 set -euo pipefail
 build=$1
 root=$(mktemp -d)
@@ -24,6 +24,9 @@ expected="/usr/bin/gputopo
 /usr/lib/pkgconfig/gputopo.pc
 /usr/share/bash-completion/completions/gputopo
 /usr/share/fish/vendor_completions.d/gputopo.fish
+/usr/share/gputopo/cluster/fleet.sbatch
+/usr/share/gputopo/cluster/health-check.sh
+/usr/share/gputopo/cluster/measure.sh
 /usr/share/man/man1/gputopo.1
 /usr/share/zsh/site-functions/_gputopo"
 installed=$(cd "$root" && find . -type f | sed 's/^\.//' | sort)

@@ -30,8 +30,11 @@ ALLOWED = {
     "kernel_model": ["error", "file", "operation", "model", "report"],
     # the links of a node, and reports of nodes
     "node": ["error", "file", "stats", "model", "report", "program", "gputopo/links.h", "device/node/places_json.h"],
+    # what is odd among the reports of many GPUs
+    "fleet": ["error", "file", "model", "report", "stats"],
     "cli": ["error", "file", "space", "times", "operation", "model", "program", "stats", "device", "probe", "discover", "report",
-            "cache", "kernel_model", "node"],
+            "cache", "kernel_model", "node",
+            "fleet"],
     "library": ["error", "file", "gputopo/device.h", "gputopo/device_lock.h", "gputopo/discover.h", "model", "report", "cache"],
 }
 # Public headers with another name than their layer's: include/gputopo/HEADER.h.

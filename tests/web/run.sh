@@ -38,6 +38,7 @@ case $check in
       "$gputopo" show "$report" --html "$folder/$name.html" --svg "$folder/$name.svg" >/dev/null
     done
     "$gputopo" diff "$root"/tests/reports/{h200,gt200}.json --html "$folder/diff.html" >/dev/null || [ $? = 1 ]
+    "$gputopo" fleet report "$root/tests/fuzz/corpus/store/odd.arrow" --html "$folder/fleet.html" >/dev/null || [ $? = 1 ]
     java -jar "$jar" --errors-only --also-check-svg "$folder"/*
     ;;
   *)

@@ -1,0 +1,34 @@
+#!/bin/sh
+# measure.sh FOLDER [DEVICE...]: measures this node, all of its GPUs and the links between them, into FOLDER/NODE.json; or
+# only the GPUs that are named, into FOLDER/NODE-DEVICE.json.
+# srun and mpirun start it once on every node. What is there already is not measured again: gputopo writes a file whole
+# or not at all, so a run that was killed goes on where it stopped.
+#
+# GPUTOPO is the program, GPUTOPO_OPTIONS what else it is told (--full), GPUTOPO_NODE what the node is called.
+set -u
+if [ $# -lt 1 ]; then
+  echo "usage: measure.sh FOLDER [DEVICE...]" >&2
+  exit 2
+fi
+gputopo=${GPUTOPO:-gputopo}
+folder=$1
+shift
+node=${GPUTOPO_NODE:-${SLURMD_NODENAME:-$(hostname -s)}}
+mkdir -p "$folder" || exit 1
+failed=0
+# measure FILE ARGUMENT...: unless the file is there.
+measure() {
+  file=$folder/$1.json
+  shift
+  [ ! -s "$file" ] || return 0
+  # shellcheck disable=SC2086  # words
+  "$gputopo" "$@" --quiet ${GPUTOPO_OPTIONS:-} --json "$file" >/dev/null
+  code=$?
+  # 3: there is a report, and it says what is missing.
+  [ $code -ne 0 ] && [ $code -ne 3 ] || return 0
+  echo "$node: not measured (exit code $code)" >&2
+  failed=1
+}
+[ $# -gt 0 ] || measure "$node" node
+for device in "$@"; do measure "$node-$(printf %s "$device" | tr ':/' '--')" discover --device "$device"; done
+exit $failed

@@ -1,0 +1,129 @@
+#include "cli/fleet.h"
+
+#include <fmt/format.h>
+
+#include <chrono>
+#include <filesystem>
+#include <functional>
+#include <utility>
+#include <vector>
+
+#include "cli/options.h"
+#include "cli/standard_streams.h"
+#include "cli/terminal_style.h"
+#include "file/limits.h"
+#include "file/writable.h"
+#include "fleet/findings.h"
+#include "fleet/merge.h"
+#include "gputopo/error.h"
+#include "gputopo/file.h"
+
+namespace gputopo::cli {
+namespace {
+
+fleet::Store load_store(const std::string& path) {
+  const std::string bytes = read_file(path, limits::kMaxStoreBytes);
+  try {
+    return fleet::read_store(bytes);
+  } catch (const FormatError& error) {
+    throw FormatError(fmt::format("'{}': {}", path, error.what()));
+  }
+}
+
+int run_merge(const FleetOptions& options) {
+  const bool is_to_stdout = options.store_path == "-";
+  if (is_to_stdout && options.resume) throw UsageError("--resume needs a file: give --out one");
+  if (!is_to_stdout) check_writable(options.store_path);
+  fleet::Store store;
+  if (options.resume && std::filesystem::exists(options.store_path)) store = load_store(options.store_path);
+  const fleet::MergeSummary summary =
+      fleet::merge(options.folders, {.keep_names = options.keep_names}, store,
+                   [](const std::string& problem) { say(fmt::format("gputopo: left out: {}", problem)); });
+  if (store.runs().empty()) {
+    throw FormatError("no report was found; give folders with what 'gputopo --json FILE' wrote, as *.json");
+  }
+  const std::string bytes = fleet::write_store(store);
+  const std::string said = fmt::format(
+      "{} files, {} new runs, {} known already, {} problems; the store has {} runs in {} bytes", summary.files,
+      summary.added, summary.known + summary.repeated, summary.problems, store.runs().size(), bytes.size());
+  if (is_to_stdout) {
+    print_result(bytes);
+    say("gputopo: " + said);
+  } else {
+    write_file(options.store_path, bytes);
+    print_result(said + "\n");
+  }
+  return summary.problems == 0 ? kExitComplete : kExitIncomplete;
+}
+
+std::int64_t seconds_now() {
+  return std::chrono::duration_cast<std::chrono::seconds>(std::chrono::system_clock::now().time_since_epoch()).count();
+}
+
+// A format, and where it is to go: empty, nowhere.
+using Output = std::pair<std::string, std::function<std::string(const fleet::Judgement&)>>;
+
+std::vector<Output> outputs_of(const FleetOptions& options) {
+  std::vector<Output> outputs = {{options.html_path, fleet::findings_to_html},
+                                 {options.csv_path, fleet::findings_to_csv},
+                                 {options.prometheus_path, fleet::findings_to_prometheus},
+                                 {options.json_path, fleet::findings_to_json}};
+  std::erase_if(outputs, [](const Output& output) { return output.first.empty(); });
+  return outputs;
+}
+
+void check_outputs(const FleetOptions& options, const std::vector<Output>& outputs) {
+  std::vector<std::string> files;
+  bool is_stdout_taken = false;
+  for (const auto& [path, render] : outputs) {
+    if (path == "-") {
+      if (std::exchange(is_stdout_taken, true)) {
+        throw UsageError("only one format can go to standard output: give the others a file");
+      }
+      continue;
+    }
+    if (is_same_file(path, options.store_path)) {
+      throw UsageError(fmt::format("'{}' is the store, which would be lost: name another file", path));
+    }
+    check_writable(path);
+    files.push_back(path);
+  }
+  if (const auto twice = one_file_twice(files)) {
+    throw UsageError(
+        fmt::format("'{}' is to take two outputs, of which one would be lost: name another file", twice->second));
+  }
+}
+
+void put(const std::string& path, const std::string& text) {
+  path == "-" ? print_result(text) : write_file(path, text);
+}
+
+int run_report(const FleetOptions& options) {
+  const std::vector<Output> outputs = outputs_of(options);
+  check_outputs(options, outputs);
+  fleet::Judgement judgement;
+  try {
+    judgement = fleet::judge(load_store(options.store_path), seconds_now());
+  } catch (const Error& error) {
+    // A collector's file without the metric would look like a gate that nobody asked.
+    if (!options.prometheus_path.empty()) put(options.prometheus_path, fleet::failure_to_prometheus(error.what()));
+    throw;
+  }
+  bool prints_table = true;
+  for (const auto& [path, render] : outputs) {
+    put(path, render(judgement));
+    prints_table = prints_table && path != "-";
+  }
+  if (prints_table) {
+    print_result(fleet::findings_to_text(judgement, standard_output_style(), options.everything));
+  }
+  return judgement.findings.empty() ? kExitComplete : kExitFailure;
+}
+
+}  // namespace
+
+int run_fleet(const FleetOptions& options) {
+  return options.command == FleetCommand::kMerge ? run_merge(options) : run_report(options);
+}
+
+}  // namespace gputopo::cli

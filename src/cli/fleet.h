@@ -1,0 +1,35 @@
+// `gputopo fleet`: many reports become one store, and what is odd among them is found.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace CLI {
+class App;
+}
+
+namespace gputopo::cli {
+
+enum class FleetCommand : std::uint8_t { kMerge, kReport };
+
+struct FleetOptions {
+  FleetCommand command = FleetCommand::kReport;
+  std::vector<std::string> folders;  // of merge
+  std::string store_path;
+  bool resume = false;
+  bool keep_names = false;
+  std::string html_path;  // of report
+  std::string csv_path;
+  std::string prometheus_path;
+  std::string json_path;
+  bool everything = false;
+};
+
+// Adds 'merge' and 'report'.
+void add_fleet_commands(CLI::App& fleet, FleetOptions& options);
+
+// The exit code. Throws gputopo::Error.
+[[nodiscard]] int run_fleet(const FleetOptions& options);
+
+}  // namespace gputopo::cli

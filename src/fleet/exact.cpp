@@ -1,0 +1,118 @@
+#include "fleet/exact.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <optional>
+
+namespace gputopo::fleet {
+namespace {
+
+bool is_told(const Store& store, const StoredReading& reading) {
+  const std::string& source = store.text(reading.source);
+  return source == "api" || source == "inferred";
+}
+
+// Of a group so large at least so many must agree; of a few, all but one.
+bool is_mode(std::size_t count, std::size_t all, const JudgeParameters& parameters) {
+  if (all < parameters.least_gpus_for_exact || 2 * count <= all) return false;
+  const auto share = static_cast<double>(count) / static_cast<double>(all);
+  return share >= parameters.least_share_of_mode || count + 1 >= all;
+}
+
+template <typename Key, typename Cells, typename KeyOf>
+std::optional<Key> mode_of(const Cells& cells, const KeyOf& key_of, const JudgeParameters& parameters) {
+  std::map<Key, std::size_t> counts;
+  for (const NumberCell& cell : cells) ++counts[key_of(*cell.reading)];
+  const auto most = std::ranges::max_element(counts, {}, [](const auto& entry) { return entry.second; });
+  if (most == counts.end() || !is_mode(most->second, cells.size(), parameters)) return std::nullopt;
+  return most->first;
+}
+
+std::optional<double> number_mode(const Population& population, const JudgeParameters& parameters) {
+  return mode_of<double>(
+      population.numbers, [](const StoredReading& reading) { return reading.value; }, parameters);
+}
+
+OddValue odd_value(const Store& store, const Population& population, const StoredReading& reading) {
+  OddValue odd;
+  odd.path = store.text(reading.path);
+  odd.unit = population.unit;
+  odd.basis = Basis::kExact;
+  odd.decides = true;
+  return odd;
+}
+
+void add_numbers(const Store& store, const Population& population, const JudgeParameters& parameters,
+                 std::vector<ExactOddity>& found) {
+  if (!is_constant(store, population, parameters)) return;
+  const std::optional<double> mode = number_mode(population, parameters);
+  if (!mode) return;
+  for (const NumberCell& cell : population.numbers) {
+    const StoredReading& reading = *cell.reading;
+    // An interval that holds what the others have is no difference.
+    const bool may_be_same = static_cast<double>(reading.low) <= *mode && *mode <= static_cast<double>(reading.high);
+    if (reading.value == *mode || may_be_same) continue;
+    ExactOddity oddity{.gpu = cell.gpu, .value = odd_value(store, population, reading)};
+    oddity.value.value = reading.value;
+    oddity.value.usual = *mode;
+    const bool is_higher = reading.value > *mode;
+    if (population.kind.better != Better::kNeither) {
+      oddity.value.worse = is_higher == (population.kind.better == Better::kLower) ? 1 : -1;
+    }
+    oddity.is_fault = is_told(store, reading) || population.kind.is_of_chip;
+    found.push_back(std::move(oddity));
+  }
+}
+
+void add_texts(const Store& store, const Population& population, const JudgeParameters& parameters,
+               std::vector<ExactOddity>& found) {
+  const auto mode = mode_of<std::string>(
+      population.texts, [&](const StoredReading& reading) { return store.text(reading.text); }, parameters);
+  if (!mode) return;
+  for (const NumberCell& cell : population.texts) {
+    const std::string& text = store.text(cell.reading->text);
+    if (text == *mode) continue;
+    ExactOddity oddity{.gpu = cell.gpu, .value = odd_value(store, population, *cell.reading)};
+    oddity.value.text = text;
+    oddity.value.usual_text = *mode;
+    oddity.is_fault = is_told(store, *cell.reading);
+    found.push_back(std::move(oddity));
+  }
+}
+
+// What nearly all have, and a few could not find out.
+void add_absent(const Store& store, const Population& population, std::size_t gpus, const JudgeParameters& parameters,
+                std::vector<ExactOddity>& found) {
+  const std::size_t known = population.numbers.size() + population.texts.size();
+  if (!population.kind.link.empty() || !is_mode(known, gpus, parameters)) return;
+  for (const NumberCell& cell : population.absent) {
+    ExactOddity oddity{.gpu = cell.gpu, .value = odd_value(store, population, *cell.reading)};
+    oddity.value.text = "not known: " + store.text(cell.reading->reason);
+    oddity.value.usual_text = "known";
+    found.push_back(std::move(oddity));
+  }
+}
+
+}  // namespace
+
+bool is_constant(const Store& store, const Population& population, const JudgeParameters& parameters) {
+  if (population.numbers.empty()) return false;
+  // What is told and differs among many is a setting or another build, and no spread.
+  if (is_told(store, *population.numbers.front().reading)) return true;
+  return population.kind.is_structure && number_mode(population, parameters).has_value();
+}
+
+std::vector<ExactOddity> exact_oddities(const Store& store, const Population& population, std::size_t gpus,
+                                        const JudgeParameters& parameters) {
+  std::vector<ExactOddity> found;
+  if (population.kind.is_of_host) return found;
+  add_numbers(store, population, parameters, found);
+  add_texts(store, population, parameters, found);
+  add_absent(store, population, gpus, parameters, found);
+  return found;
+}
+
+}  // namespace gputopo::fleet

@@ -1,0 +1,200 @@
+#include "fleet/findings.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "file/visible.h"
+#include "report/csv_text.h"
+#include "report/prometheus_text.h"
+#include "report/text_table.h"
+#include "report/units.h"
+
+namespace gputopo::fleet {
+namespace {
+
+using report::Tone;
+
+std::string number_text(double value, const std::string& unit) { return report::human_value(Value(value), unit); }
+
+std::string difference_text(const OddValue& value) {
+  std::string text;
+  if (value.usual > 0 && value.value > 0) {
+    text = fmt::format("{}{}%", value.value < value.usual ? "-" : "+",
+                       report::significant(100 * std::abs(value.value / value.usual - 1), 2));
+  }
+  if (value.basis == Basis::kExact || !std::isfinite(value.score)) return text;
+  return fmt::format("{}{}{} deviations", text, text.empty() ? "" : ", ",
+                     report::significant(std::abs(value.score), 2));
+}
+
+std::string plural(std::size_t count, std::string_view noun) {
+  return fmt::format("{} {}{}", count, noun, count == 1 ? "" : "s");
+}
+
+constexpr std::size_t kShownValues = 6;
+
+void add_finding(const Judgement& judgement, const Finding& finding, const TerminalStyle& style, bool everything,
+                 std::string& text) {
+  const Group& group = judgement.groups[finding.who.group];
+  std::string head = visible_line(called(finding.who));
+  if (!finding.who.name.empty()) head += fmt::format(" ({})", visible_line(finding.who.gpu));
+  if (!finding.who.host.empty() && finding.who.name.empty()) {
+    head += fmt::format(" on host {}", visible_line(finding.who.host));
+  }
+  if (judgement.groups.size() > 1) head += ", " + visible_line(group_title(group));
+  const std::string what = finding.where.empty() ? plural(finding.values.size(), "value") : finding.where;
+  text +=
+      report::wrap(report::paint("odd: ", Tone::kAlert, style.colour), fmt::format("{}: {}", head, what), style.width);
+  const std::size_t shown = everything ? finding.values.size() : std::min(finding.values.size(), kShownValues);
+  for (std::size_t i = 0; i < shown; ++i) {
+    const OddValue& value = finding.values[i];
+    text += report::wrap(fmt::format("     {} ", value.decides ? "*" : "-"),
+                         visible_line(fmt::format("{}: {}", value.path, describe(value))), style.width);
+  }
+  if (shown < finding.values.size()) {
+    text += fmt::format("     and {} more; --long shows all\n", finding.values.size() - shown);
+  }
+}
+
+std::string field(double value) { return std::isfinite(value) ? fmt::format("{}", value) : ""; }
+
+std::string labels(const GpuName& who, const Group& group) {
+  return fmt::format(R"(gpu="{}",host="{}",name="{}",model="{}",driver="{}",profile="{}",simulated="{}")",
+                     report::prometheus_label(who.gpu), report::prometheus_label(who.host),
+                     report::prometheus_label(who.name), report::prometheus_label(group.model),
+                     report::prometheus_label(group.driver), report::prometheus_label(group.profile),
+                     group.simulated ? "true" : "false");
+}
+
+std::string metric(std::string_view name, std::string_view help) {
+  return fmt::format("# HELP {0} {1}\n# TYPE {0} gauge\n", name, report::prometheus_help(help));
+}
+
+}  // namespace
+
+std::string called(const GpuName& who) { return who.name.empty() ? who.gpu : who.name; }
+
+std::string group_title(const Group& group) {
+  std::string title = group.simulated ? "SIMULATED " : "";
+  title += group.model.empty() ? "a GPU without a name" : group.model;
+  if (!group.profile.empty()) title += ", instance " + group.profile;
+  return title + (group.driver.empty() ? "" : ", driver " + group.driver);
+}
+
+std::string_view to_string(Basis basis) {
+  switch (basis) {
+    case Basis::kChange:
+      return "change";
+    case Basis::kExact:
+      return "exact";
+    case Basis::kSpread:
+      break;
+  }
+  return "spread";
+}
+
+std::string describe(const OddValue& value) {
+  const bool is_text = !value.text.empty() || !value.usual_text.empty();
+  const std::string now = is_text ? value.text : number_text(value.value, value.unit);
+  const std::string usual = is_text ? value.usual_text : number_text(value.usual, value.unit);
+  const std::string difference = is_text ? "" : difference_text(value);
+  return fmt::format("{}, {} {}{}", now, value.basis == Basis::kChange ? "expected from its past" : "usually", usual,
+                     difference.empty() ? "" : fmt::format(" ({})", difference));
+}
+
+std::string summary(const Judgement& judgement) {
+  std::string text = plural(judgement.gpus, "GPU");
+  if (judgement.hosts > 0) text += " of " + plural(judgement.hosts, "host");
+  text += fmt::format(", {}, {}: ", plural(judgement.runs, "run"), plural(judgement.groups.size(), "group"));
+  if (judgement.findings.empty()) return text + "nothing odd";
+  return text + fmt::format("{} odd", judgement.findings.size());
+}
+
+std::string findings_to_text(const Judgement& judgement, const TerminalStyle& style, bool everything) {
+  std::string text;
+  for (const std::string& note : judgement.notes) text += report::wrap("note: ", visible_line(note), style.width);
+  for (const Group& group : judgement.groups) {
+    std::string line = fmt::format("{}: {}", visible_line(group_title(group)), plural(group.gpus, "GPU"));
+    if (group.values > 0) line += fmt::format(", {} values compared by their spread", group.values);
+    if (group.with_history > 0) line += fmt::format(", {} with earlier runs", group.with_history);
+    if (!group.note.empty()) line += "; " + group.note;
+    text += report::wrap("group: ", line, style.width);
+  }
+  for (const Finding& finding : judgement.findings) add_finding(judgement, finding, style, everything, text);
+  if (!judgement.findings.empty()) text += "*: what decided; -: what is off beside it\n";
+  return text + report::wrap(judgement.findings.empty() ? "ok: " : "ODD: ", summary(judgement), style.width);
+}
+
+namespace {
+
+std::string csv_row(const Finding& finding, const Group& group, const OddValue& value) {
+  const bool is_text = !value.text.empty() || !value.usual_text.empty();
+  const bool is_exact = value.basis == Basis::kExact;
+  const std::string fields[] = {finding.who.gpu,
+                                finding.who.host,
+                                finding.who.name,
+                                group.model,
+                                group.driver,
+                                group.profile,
+                                group.simulated ? "true" : "false",
+                                finding.where,
+                                std::string(to_string(value.basis)),
+                                value.path,
+                                is_text ? value.text : field(value.value),
+                                is_text ? value.usual_text : field(value.usual),
+                                value.unit,
+                                is_exact ? "" : field(value.score),
+                                is_exact ? "" : field(value.p_value),
+                                fmt::format("{}", value.worse),
+                                value.decides ? "true" : "false"};
+  std::string row;
+  for (const std::string& text : fields) row += (row.empty() ? "" : ",") + report::csv_field(text);
+  return row + "\n";
+}
+
+}  // namespace
+
+std::string findings_to_csv(const Judgement& judgement) {
+  std::string text =
+      "gpu,host,name,model,driver,profile,simulated,part,basis,path,value,usual,unit,deviations,p_value,worse,"
+      "decides\n";
+  for (const Finding& finding : judgement.findings) {
+    const Group& group = judgement.groups[finding.who.group];
+    for (const OddValue& value : finding.values) text += csv_row(finding, group, value);
+  }
+  return text;
+}
+
+std::string findings_to_prometheus(const Judgement& judgement) {
+  std::string text;
+  for (const std::string& note : judgement.notes) text += fmt::format("# note: {}\n", visible_line(note));
+  text += metric("gputopo_fleet_ok", "Whether no GPU of the fleet is odd.");
+  text += fmt::format("gputopo_fleet_ok {}\n", judgement.findings.empty() ? 1 : 0);
+  text += metric("gputopo_fleet_gpus", "GPUs that are compared with one another.");
+  for (const Group& group : judgement.groups) {
+    text += fmt::format("gputopo_fleet_gpus{{model=\"{}\",driver=\"{}\",profile=\"{}\",simulated=\"{}\"}} {}\n",
+                        report::prometheus_label(group.model), report::prometheus_label(group.driver),
+                        report::prometheus_label(group.profile), group.simulated ? "true" : "false", group.gpus);
+  }
+  if (judgement.last != 0) {
+    text += metric("gputopo_fleet_newest_run_timestamp_seconds", "When the newest run was measured.");
+    text += fmt::format("gputopo_fleet_newest_run_timestamp_seconds {}\n", judgement.last);
+  }
+  if (judgement.findings.empty()) return text;
+  text += metric("gputopo_fleet_odd_values", "Values of an odd GPU that are off.");
+  for (const Finding& finding : judgement.findings) {
+    text += fmt::format("gputopo_fleet_odd_values{{{},part=\"{}\"}} {}\n",
+                        labels(finding.who, judgement.groups[finding.who.group]),
+                        report::prometheus_label(finding.where), finding.values.size());
+  }
+  return text;
+}
+
+std::string failure_to_prometheus(std::string_view problem) {
+  return fmt::format("# error: {}\n", visible_line(problem)) +
+         metric("gputopo_fleet_ok", "Whether no GPU of the fleet is odd.") + "gputopo_fleet_ok 0\n";
+}
+
+}  // namespace gputopo::fleet

@@ -1,0 +1,269 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <functional>
+#include <map>
+#include <tuple>
+#include <utility>
+
+#include "file/visible.h"
+#include "fleet/exact.h"
+#include "fleet/judgement.h"
+#include "fleet/population.h"
+#include "fleet/score.h"
+#include "stats/tail_fit.h"
+
+namespace gputopo::fleet {
+namespace {
+
+// A group with what was made of it.
+struct Judged {
+  Members members;
+  std::vector<Population> populations;
+  std::vector<Scores> families;
+  std::vector<ExactOddity> exact;
+};
+
+// The p-values up to which scores are finds, by family.
+using Thresholds = std::array<double, kFamilies>;
+
+// Of a GPU its least chance counts, times how many it had: a hundred bad values of one GPU are one find, and make no
+// others likelier.
+void add_gpus(const std::vector<Score>& scores, std::size_t gpus, std::vector<double>& p_values,
+              std::vector<std::size_t>& chances) {
+  std::vector<double> least(gpus, 1);
+  std::vector<std::size_t> count(gpus);
+  for (const Score& score : scores) {
+    least[score.gpu] = std::min(least[score.gpu], score.p_value);
+    ++count[score.gpu];
+  }
+  for (std::size_t gpu = 0; gpu < gpus; ++gpu) {
+    if (count[gpu] == 0) continue;
+    p_values.push_back(least[gpu] * static_cast<double>(count[gpu]));
+    chances.push_back(count[gpu]);
+  }
+}
+
+// See JudgeParameters::well_fitted_gpus.
+double aimed_rate(const JudgeParameters& parameters, std::size_t gpus) {
+  const double times = static_cast<double>(gpus) / static_cast<double>(parameters.well_fitted_gpus);
+  return parameters.false_alarm_rate * std::pow(std::max(times, 1.0), -parameters.rate_power);
+}
+
+// By family, the p-value of a whole GPU up to which it is a find.
+Thresholds thresholds_of(const std::vector<Judged>& groups, const JudgeParameters& parameters, std::size_t& tests) {
+  std::array<std::vector<double>, kFamilies> p_values;
+  for (std::size_t family = 0; family < kFamilies; ++family) {
+    std::vector<std::size_t> chances;
+    for (const Judged& group : groups) {
+      add_gpus(group.families[family].all, group.members.gpus.size(), p_values[family], chances);
+    }
+    for (const std::size_t count : chances) tests += count;
+  }
+  const auto used = std::ranges::count_if(p_values, [](const auto& of_gpus) { return !of_gpus.empty(); });
+  Thresholds thresholds{};
+  for (std::size_t family = 0; family < kFamilies; ++family) {
+    const std::size_t gpus = p_values[family].size();
+    const double rate = aimed_rate(parameters, gpus) / static_cast<double>(std::max<std::ptrdiff_t>(used, 1));
+    thresholds[family] = stats::find_threshold(std::move(p_values[family]), gpus, rate);
+  }
+  return thresholds;
+}
+
+// How many scores each GPU has in a family.
+std::vector<double> chances_of(const Judged& group, std::size_t family) {
+  std::vector<double> counts(group.members.gpus.size());
+  for (const Score& score : group.families[family].all) ++counts[score.gpu];
+  return counts;
+}
+
+bool is_find(const Score& score, double chances, double threshold) {
+  return score.p_value < 1 && score.p_value * chances <= threshold;
+}
+
+OddValue odd_value(const Store& store, const Population& population, const Score& score, Basis basis, bool decides) {
+  OddValue odd;
+  odd.path = store.text(score.reading->path);
+  odd.unit = population.unit;
+  odd.basis = basis;
+  odd.value = score.reading->value;
+  odd.usual = score.usual;
+  odd.score = score.score;
+  odd.p_value = score.p_value;
+  odd.worse = worse_sign(population.kind) * (score.score > 0 ? 1 : -1);
+  odd.decides = decides;
+  return odd;
+}
+
+// What is known of one odd GPU.
+struct Case {
+  bool is_found = false;
+  double p_value = 1;
+  double together_p_value = 1;
+  std::uint32_t aspect = 0;
+  bool is_change = false;  // the aspect
+  bool is_worse = true;
+};
+
+// The GPUs that have a find, by their place in the group.
+std::map<std::uint32_t, Case> cases_of(const Judged& group, const Thresholds& thresholds) {
+  std::map<std::uint32_t, Case> cases;
+  for (std::size_t family = 0; family < kFamilies; ++family) {
+    const std::vector<double> chances = chances_of(group, family);
+    for (const Score& score : group.families[family].all) {
+      if (!is_find(score, chances[score.gpu], thresholds[family])) continue;
+      Case& found = cases[score.gpu];
+      found.is_found = true;
+      found.p_value = std::min(found.p_value, score.p_value);
+      if (score.reading != nullptr || score.p_value >= found.together_p_value) continue;
+      found.together_p_value = score.p_value;
+      found.aspect = score.population;
+      found.is_change = static_cast<Family>(family) == Family::kChangesTogether;
+      found.is_worse = score.score > 0;
+    }
+  }
+  for (const ExactOddity& oddity : group.exact) {
+    if (oddity.is_fault) cases[oddity.gpu].p_value = 0;
+  }
+  return cases;
+}
+
+std::string where_of(const Case& found) {
+  if (found.together_p_value >= 1) return "";
+  return fmt::format("{}: {}{}", name_of(static_cast<Aspect>(found.aspect)), found.is_worse ? "worse" : "better",
+                     found.is_change ? " than it was" : "");
+}
+
+// Values that decided, that are far off, or that made up what is odd as a whole.
+bool is_listed(const Score& score, const ValueKind& kind, const Case& found, bool is_change, bool decides,
+               const JudgeParameters& parameters) {
+  if (decides || std::abs(score.score) >= parameters.listed_score) return true;
+  const bool is_of_aspect =
+      found.together_p_value < 1 && found.is_change == is_change && kind.has(static_cast<Aspect>(found.aspect));
+  constexpr double kContributes = 2;
+  return is_of_aspect && worse_sign(kind) * score.score * (found.is_worse ? 1 : -1) >= kContributes;
+}
+
+// What decided first, constants before the others, and what is farthest off.
+std::vector<Finding> sorted_findings(std::map<std::uint32_t, Finding>&& findings) {
+  std::vector<Finding> result;
+  for (auto& [gpu, finding] : findings) {
+    std::ranges::stable_sort(finding.values, std::ranges::greater{}, [](const OddValue& value) {
+      return std::tuple(value.decides, value.basis == Basis::kExact, std::abs(value.score));
+    });
+    result.push_back(std::move(finding));
+  }
+  return result;
+}
+
+std::vector<Finding> findings_of(const Store& store, const Judged& group, std::size_t index,
+                                 const Thresholds& thresholds, const JudgeParameters& parameters) {
+  std::map<std::uint32_t, Finding> findings;
+  const std::map<std::uint32_t, Case> cases = cases_of(group, thresholds);
+  for (const auto& [gpu, found] : cases) {
+    Finding& finding = findings[gpu];
+    finding.who = name_of(store, store.runs()[group.members.gpus[gpu].latest], index);
+    finding.p_value = found.p_value;
+    finding.where = where_of(found);
+  }
+  for (const Family family : {Family::kValues, Family::kChanges}) {
+    const bool is_change = family == Family::kChanges;
+    const auto place = static_cast<std::size_t>(family);
+    const std::vector<double> chances = chances_of(group, place);
+    for (const Score& score : group.families[place].all) {
+      const auto found = cases.find(score.gpu);
+      if (found == cases.end()) continue;
+      const Population& population = group.populations[score.population];
+      const bool decides = is_find(score, chances[score.gpu], thresholds[place]);
+      const bool is_odd = is_listed(score, population.kind, found->second, is_change, decides, parameters);
+      if (!is_odd && is_change) continue;
+      Finding& finding = findings[score.gpu];
+      (is_odd ? finding.values : finding.others)
+          .push_back(odd_value(store, population, score, is_change ? Basis::kChange : Basis::kSpread, decides));
+    }
+  }
+  for (const ExactOddity& oddity : group.exact) {
+    const auto finding = findings.find(oddity.gpu);
+    if (finding == findings.end()) continue;
+    finding->second.values.push_back(oddity.value);
+    finding->second.values.back().decides = oddity.is_fault;
+  }
+  return sorted_findings(std::move(findings));
+}
+
+void fill_map(const Store& store, const Judged& judged, std::size_t index, Group& group) {
+  for (const GpuRuns& gpu : judged.members.gpus) {
+    group.names.push_back(name_of(store, store.runs()[gpu.latest], index));
+  }
+  const std::vector<Score>& scores = judged.families[static_cast<std::size_t>(Family::kValues)].all;
+  std::vector<std::size_t> columns(judged.populations.size(), SIZE_MAX);
+  for (const Score& score : scores) {
+    if (columns[score.population] != SIZE_MAX) continue;
+    columns[score.population] = group.paths.size();
+    group.paths.push_back(judged.populations[score.population].path);
+  }
+  group.values = group.paths.size();
+  group.scores.assign(group.names.size() * group.paths.size(), std::nanf(""));
+  for (const Score& score : scores) {
+    float& cell = group.scores[score.gpu * group.paths.size() + columns[score.population]];
+    const int sign = worse_sign(judged.populations[score.population].kind);
+    const auto value = static_cast<float>(sign == 0 ? score.score : sign * score.score);
+    // Of several links of a kind the one that is farthest off.
+    if (std::isnan(cell) || std::abs(value) > std::abs(cell)) cell = value;
+  }
+}
+
+void note_group(const JudgeParameters& parameters, Group& group) {
+  if (group.gpus >= parameters.least_gpus) return;
+  group.note = group.gpus < parameters.least_gpus_for_exact
+                   ? "too few to compare"
+                   : fmt::format("fewer than {}: only what must be the same is compared", parameters.least_gpus);
+}
+
+// Differences that measuring may have made, a line for each value.
+void note_uncertain(const Judged& judged, Judgement& judgement) {
+  std::map<std::string, std::size_t> counts;
+  for (const ExactOddity& oddity : judged.exact) {
+    if (!oddity.is_fault) ++counts[oddity.value.path];
+  }
+  for (const auto& [path, count] : counts) {
+    judgement.notes.push_back(fmt::format("{}: on {} of {} {} measured otherwise than on the rest; measure again",
+                                          visible_line(path), count, judged.members.group.gpus,
+                                          visible_line(judged.members.group.model)));
+  }
+}
+
+}  // namespace
+
+Judgement judge(const Store& store, std::int64_t now, const JudgeParameters& parameters) {
+  Judgement judgement;
+  std::vector<Judged> groups;
+  for (Members& members : groups_of(store, now, judgement)) {
+    Judged& judged = groups.emplace_back(Judged{.members = std::move(members)});
+    judged.populations = populations_of(store, judged.members);
+    judged.families = scores_of(store, judged.members, judged.populations, parameters);
+    for (const Population& population : judged.populations) {
+      for (ExactOddity& oddity : exact_oddities(store, population, judged.members.gpus.size(), parameters)) {
+        judged.exact.push_back(std::move(oddity));
+      }
+    }
+  }
+  const Thresholds thresholds = thresholds_of(groups, parameters, judgement.tests);
+  for (std::size_t i = 0; i < groups.size(); ++i) {
+    for (Finding& finding : findings_of(store, groups[i], i, thresholds, parameters)) {
+      judgement.findings.push_back(std::move(finding));
+    }
+    Group group = std::move(groups[i].members.group);
+    groups[i].members.group = group;
+    note_group(parameters, group);
+    fill_map(store, groups[i], i, group);
+    note_uncertain(groups[i], judgement);
+    judgement.groups.push_back(std::move(group));
+  }
+  std::ranges::stable_sort(judgement.findings, {}, &Finding::p_value);
+  return judgement;
+}
+
+}  // namespace gputopo::fleet

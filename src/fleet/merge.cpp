@@ -1,0 +1,106 @@
+#include "fleet/merge.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <system_error>
+
+#include "file/file_failure.h"
+#include "file/visible.h"
+#include "gputopo/error.h"
+#include "gputopo/file.h"
+
+namespace gputopo::fleet {
+namespace {
+
+namespace fs = std::filesystem;
+
+struct Source {
+  std::string path;
+  std::string place;
+};
+
+bool is_report_name(const fs::path& path) {
+  return path.extension() == ".json" && !path.filename().string().starts_with('.');
+}
+
+std::vector<Source> files_below(const std::string& folder) {
+  std::error_code error;
+  const fs::file_status status = fs::status(folder, error);
+  if (!fs::exists(status)) fail_on_file("read", folder, error ? error.value() : ENOENT);
+  if (!fs::is_directory(status)) return {{folder, place_of(fs::path(folder).filename())}};
+  std::vector<Source> sources;
+  // Links to folders are not followed: they may lead round in a circle.
+  fs::recursive_directory_iterator entry(folder, error);
+  for (; !error && entry != fs::recursive_directory_iterator(); entry.increment(error)) {
+    std::error_code ignored;
+    if (!is_report_name(entry->path()) || entry->is_directory(ignored)) continue;
+    sources.push_back({entry->path(), place_of(entry->path().lexically_relative(folder))});
+  }
+  if (error) fail_on_file("read", folder, error.value());
+  std::ranges::sort(sources, {}, &Source::path);
+  return sources;
+}
+
+// 2026-11-25, 20261125, with anything behind that is no letter but T.
+bool is_date(std::string_view name) {
+  const auto is_digit = [](char c) { return c >= '0' && c <= '9'; };
+  std::size_t digits = 0;
+  for (const char c : name) {
+    if (is_digit(c)) {
+      ++digits;
+    } else if (std::string_view("-_:.TZ").find(c) == std::string_view::npos) {
+      return false;
+    }
+  }
+  const std::size_t leading = static_cast<std::size_t>(std::ranges::find_if_not(name, is_digit) - name.begin());
+  return digits >= 8 && (leading == 4 || leading >= 8);
+}
+
+}  // namespace
+
+std::string place_of(const std::string& path_in_folder) {
+  const fs::path path(path_in_folder);
+  fs::path place;
+  for (const fs::path& part : path.parent_path()) {
+    if (!is_date(part.string())) place /= part;
+  }
+  const fs::path name = path.filename();
+  return (place / (name.extension() == ".json" ? name.stem() : name)).string();
+}
+
+MergeSummary merge(const std::vector<std::string>& folders, const MergeOptions& options, Store& store,
+                   const std::function<void(const std::string& problem)>& say) {
+  std::vector<Source> sources;
+  for (const std::string& folder : folders) {
+    for (Source& source : files_below(folder)) sources.push_back(std::move(source));
+  }
+  MergeSummary summary;
+  for (const Source& source : sources) {
+    const auto complain = [&](std::string_view problem) {
+      ++summary.problems;
+      say(fmt::format("'{}': {}", visible_line(source.path), problem));
+    };
+    try {
+      const std::string text = read_file(source.path);
+      ++summary.files;
+      const std::string file = Store::file_id(text);
+      if (store.has_file(file)) {
+        ++summary.known;
+        continue;
+      }
+      const Document document = read_document(text, source.place, options.keep_names);
+      for (const std::string& problem : document.problems) complain(problem);
+      for (const Run& run : document.runs) ++(store.add(run, file) ? summary.added : summary.repeated);
+    } catch (const FileError& error) {
+      ++summary.problems;
+      say(error.what());
+    } catch (const FormatError& error) {
+      complain(error.what());
+    }
+  }
+  return summary;
+}
+
+}  // namespace gputopo::fleet

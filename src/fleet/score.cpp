@@ -1,0 +1,234 @@
+#include "fleet/score.h"
+
+#include <algorithm>
+#include <cmath>
+#include <span>
+#include <unordered_map>
+#include <utility>
+
+#include "fleet/exact.h"
+#include "stats/descriptive.h"
+#include "stats/tail_fit.h"
+
+namespace gputopo::fleet {
+namespace {
+
+constexpr double kIntervalDeviations = 2 * 1.96;  // from the low to the high end of a 95% interval
+
+// Numbers of one kind, in which ratios are distances where all are positive.
+struct Sample {
+  struct Item {
+    std::uint32_t gpu = 0;
+    const StoredReading* reading = nullptr;
+    double value = 0;
+    double error = 0;   // of its own measurement, one standard deviation
+    double before = 0;  // of changes: what it was
+  };
+  std::uint32_t population = 0;
+  bool is_logarithmic = true;
+  std::vector<Item> items;
+};
+
+double to_scale(double value, bool is_logarithmic) { return is_logarithmic ? std::log(value) : value; }
+double from_scale(double value, bool is_logarithmic) { return is_logarithmic ? std::exp(value) : value; }
+
+double error_of(const StoredReading& reading, bool is_logarithmic) {
+  const auto low = static_cast<double>(reading.low);
+  const auto high = static_cast<double>(reading.high);
+  if (!(low <= high) || (is_logarithmic && low <= 0)) return 0;
+  return (to_scale(high, is_logarithmic) - to_scale(low, is_logarithmic)) / kIntervalDeviations;
+}
+
+Sample sample_of(const Population& population, std::uint32_t index) {
+  Sample sample{.population = index};
+  sample.is_logarithmic =
+      std::ranges::all_of(population.numbers, [](const NumberCell& cell) { return cell.reading->value > 0; });
+  for (const NumberCell& cell : population.numbers) {
+    sample.items.push_back({cell.gpu, cell.reading, to_scale(cell.reading->value, sample.is_logarithmic),
+                            error_of(*cell.reading, sample.is_logarithmic)});
+  }
+  return sample;
+}
+
+std::size_t gpu_count(const Sample& sample) {
+  std::vector<std::uint32_t> gpus;
+  for (const Sample::Item& item : sample.items) gpus.push_back(item.gpu);
+  std::ranges::sort(gpus);
+  return static_cast<std::size_t>(std::unique(gpus.begin(), gpus.end()) - gpus.begin());
+}
+
+// A single value may have heavy tails that its inner part hardly shows; sums of several are nearly normal.
+constexpr stats::TailParameters kValueFit = {.benefit_of_doubt = 1};
+constexpr stats::TailParameters kSumFit = {.prior_inverse_freedom = 0.01, .prior_deviation = 0.03};
+
+// Adds the scores of a sample. What is less than a part of the value nobody cares for.
+void add_scores(const Sample& sample, const JudgeParameters& parameters, const stats::TailParameters& tails,
+                std::vector<Score>& scores) {
+  if (gpu_count(sample) < parameters.least_gpus) return;
+  std::vector<double> values;
+  std::vector<double> errors;
+  for (const Sample::Item& item : sample.items) {
+    values.push_back(item.value);
+    errors.push_back(item.error);
+  }
+  stats::TailFit fit = stats::fit_tails(values, tails);
+  const double least = parameters.least_relative_scale * (sample.is_logarithmic ? 1 : std::abs(fit.centre));
+  fit.scale_below = std::max(fit.scale_below, least);
+  fit.scale_above = std::max(fit.scale_above, least);
+  const double usual_error = stats::median(errors);
+  for (const Sample::Item& item : sample.items) {
+    // The scale holds what measuring usually adds.
+    const double more = std::max(item.error * item.error - usual_error * usual_error, 0.0);
+    scores.push_back({.gpu = item.gpu,
+                      .population = sample.population,
+                      .reading = item.reading,
+                      .usual = from_scale(item.before + fit.centre, sample.is_logarithmic),
+                      .score = fit.score(item.value, std::sqrt(more))});
+  }
+}
+
+// ---- Changes of a GPU ----
+
+// The readings of earlier runs of a GPU, by path.
+using History = std::unordered_map<Word, std::vector<double>>;
+
+History history_of(const Store& store, const GpuRuns& gpu) {
+  History history;
+  for (const std::size_t run : gpu.earlier) {
+    for (std::size_t i = store.runs()[run].first; i < store.runs()[run].end; ++i) {
+      const StoredReading& reading = store.readings()[i];
+      if (std::isfinite(reading.value)) history[reading.path].push_back(reading.value);
+    }
+  }
+  return history;
+}
+
+std::vector<Sample> changes_of(const Store& store, const Members& members, const std::vector<Sample>& samples) {
+  std::vector<History> histories;
+  for (const GpuRuns& gpu : members.gpus) histories.push_back(history_of(store, gpu));
+  std::vector<Sample> changes;
+  for (const Sample& sample : samples) {
+    Sample change{.population = sample.population, .is_logarithmic = sample.is_logarithmic, .items = {}};
+    for (const Sample::Item& item : sample.items) {
+      const auto earlier = histories[item.gpu].find(item.reading->path);
+      if (earlier == histories[item.gpu].end()) continue;
+      const double before = stats::median(earlier->second);
+      if (sample.is_logarithmic && before <= 0) continue;
+      Sample::Item changed = item;
+      changed.before = to_scale(before, sample.is_logarithmic);
+      changed.value -= changed.before;
+      change.items.push_back(changed);
+    }
+    changes.push_back(std::move(change));
+  }
+  return changes;
+}
+
+// ---- Values together ----
+
+// The mean of those of a GPU that belong to an aspect; positive is worse.
+Sample together(const std::vector<Score>& scores, const std::vector<Population>& populations, std::size_t gpus,
+                Aspect aspect, const JudgeParameters& parameters) {
+  std::vector<double> sums(gpus);
+  std::vector<std::size_t> counts(gpus);
+  for (const Score& score : scores) {
+    const ValueKind& kind = populations[score.population].kind;
+    if (!kind.has(aspect) || worse_sign(kind) == 0) continue;
+    sums[score.gpu] += worse_sign(kind) * std::clamp(score.score, -parameters.most_of_one, parameters.most_of_one);
+    ++counts[score.gpu];
+  }
+  const std::size_t most = *std::ranges::max_element(counts);
+  const auto least = std::max(static_cast<double>(parameters.least_values_together),
+                              parameters.least_part_together * static_cast<double>(most));
+  Sample sample{.population = static_cast<std::uint32_t>(aspect), .is_logarithmic = false, .items = {}};
+  for (std::uint32_t gpu = 0; gpu < gpus; ++gpu) {
+    if (static_cast<double>(counts[gpu]) < least) continue;
+    sample.items.push_back({gpu, nullptr, sums[gpu] / static_cast<double>(counts[gpu])});
+  }
+  return sample;
+}
+
+std::vector<Score> together_of(const std::vector<Score>& scores, const std::vector<Population>& populations,
+                               std::size_t gpus, const JudgeParameters& parameters) {
+  std::vector<Score> result;
+  if (gpus == 0) return result;
+  for (std::size_t aspect = 0; aspect < kAspects; ++aspect) {
+    add_scores(together(scores, populations, gpus, static_cast<Aspect>(aspect), parameters), parameters, kSumFit,
+               result);
+  }
+  return result;
+}
+
+// ---- Chances ----
+
+// How the scores of a family are fitted (stats::TailParameters).
+struct Tails {
+  // Values of one GPU are alike: all of a group tell as much as so many independent ones.
+  double independent = 10;
+  double prior_inverse_freedom = 0.02;
+  double prior_deviation = 0.05;
+  double benefit_of_doubt = 2;
+};
+// A single value may have tails of its own. Sums of many are nearly normal, whatever the values are.
+constexpr Tails kOfValues = {};
+constexpr Tails kOfSums = {
+    .independent = 3, .prior_inverse_freedom = 0.01, .prior_deviation = 0.02, .benefit_of_doubt = 0.5};
+// From how far out scores have no say: the few GPUs beyond may be those with faults.
+constexpr double kOuterPart = 0.01;
+constexpr double kOuterGpus = 4;
+constexpr double kMostOuterPart = 0.25;
+// Less is never a find, and needs no chance.
+constexpr double kLeastScore = 2.8;
+
+void add_p_values(std::vector<Score>& scores, std::size_t gpus, const Tails& tails) {
+  if (scores.empty()) return;
+  std::vector<double> values;
+  for (const Score& score : scores) values.push_back(score.score);
+  const double n = static_cast<double>(gpus);
+  const double per_gpu = static_cast<double>(scores.size()) / n;
+  const stats::TailParameters parameters{.outer_part = std::clamp(kOuterGpus / n, kOuterPart, kMostOuterPart),
+                                         .prior_inverse_freedom = tails.prior_inverse_freedom,
+                                         .prior_deviation = tails.prior_deviation,
+                                         .benefit_of_doubt = tails.benefit_of_doubt,
+                                         .evidence = std::min(1.0, tails.independent / per_gpu)};
+  const stats::ScoreFit fit = stats::fit_scores(values, parameters);
+  for (Score& score : scores) {
+    if (std::abs(score.score) >= kLeastScore) score.p_value = fit.p_value(score.score);
+  }
+}
+
+}  // namespace
+
+int worse_sign(const ValueKind& kind) {
+  return kind.better == Better::kLower ? 1 : kind.better == Better::kHigher ? -1 : 0;
+}
+
+std::vector<Scores> scores_of(const Store& store, const Members& members, const std::vector<Population>& populations,
+                              const JudgeParameters& parameters) {
+  std::vector<Sample> samples;
+  for (std::uint32_t i = 0; i < populations.size(); ++i) {
+    const Population& population = populations[i];
+    if (population.numbers.empty() || population.kind.is_of_host || is_constant(store, population, parameters))
+      continue;
+    samples.push_back(sample_of(population, i));
+  }
+  std::vector<Scores> families(kFamilies);
+  const auto of = [&](Family family) -> std::vector<Score>& { return families[static_cast<std::size_t>(family)].all; };
+  const std::size_t gpus = members.gpus.size();
+  for (const Sample& sample : samples) add_scores(sample, parameters, kValueFit, of(Family::kValues));
+  of(Family::kTogether) = together_of(of(Family::kValues), populations, gpus, parameters);
+  const std::size_t with_history = members.group.with_history;
+  if (with_history >= parameters.least_gpus) {
+    for (const Sample& change : changes_of(store, members, samples)) {
+      add_scores(change, parameters, kValueFit, of(Family::kChanges));
+    }
+    of(Family::kChangesTogether) = together_of(of(Family::kChanges), populations, gpus, parameters);
+  }
+  add_p_values(of(Family::kValues), gpus, kOfValues);
+  add_p_values(of(Family::kTogether), gpus, kOfSums);
+  add_p_values(of(Family::kChanges), with_history, kOfValues);
+  add_p_values(of(Family::kChangesTogether), with_history, kOfSums);
+  return families;
+}
+
+}  // namespace gputopo::fleet

@@ -1,0 +1,107 @@
+#include "fleet/value_kind.h"
+
+namespace gputopo::fleet {
+namespace {
+
+constexpr std::uint32_t bit(Aspect aspect) { return 1U << static_cast<unsigned>(aspect); }
+
+std::uint32_t aspects_of(const ElementInfo& element) {
+  switch (element.kind) {
+    case ElementKind::kMemory:
+      return bit(Aspect::kMemory);
+    case ElementKind::kTlb:
+      return bit(Aspect::kTranslation);
+    case ElementKind::kCodeCache:
+      return bit(Aspect::kCode);
+    case ElementKind::kDataCache:
+      return element.scope == Scope::kGpu ? bit(Aspect::kL2) : bit(Aspect::kSmCaches);
+    case ElementKind::kScratchpad:
+    case ElementKind::kClusterPath:
+    case ElementKind::kCopyPath:
+      return bit(Aspect::kSmCaches);
+    case ElementKind::kRegisters:
+    case ElementKind::kClocks:
+    case ElementKind::kControl:
+    case ElementKind::kPeaks:
+      break;
+  }
+  return bit(Aspect::kArithmetic);
+}
+
+bool is_rate(Quantity quantity) {
+  return quantity == Quantity::kBandwidth || quantity == Quantity::kRate || quantity == Quantity::kFrequency;
+}
+
+Better better_of_unit(std::string_view unit) {
+  if (unit.ends_with("/s") || unit.ends_with("/clk")) return Better::kHigher;
+  for (const std::string_view time : {"cycles", "ns", "us", "ms", "s"}) {
+    if (unit == time) return Better::kLower;
+  }
+  return Better::kNeither;
+}
+
+ValueKind kind_of_link(std::string_view rest, std::string_view unit) {
+  const std::size_t dot = rest.rfind('.');
+  ValueKind kind{.better = better_of_unit(unit), .aspects = bit(Aspect::kLinks)};
+  kind.link = rest.substr(0, dot);
+  kind.attribute = dot == std::string_view::npos ? "" : rest.substr(dot + 1);
+  return kind;
+}
+
+bool is_of_host(const AttributeInfo& info) {
+  return info.id == AttributeId::kHostCpu || info.id == AttributeId::kOs || info.id == AttributeId::kDriverVersion;
+}
+
+}  // namespace
+
+std::string_view name_of(Aspect aspect) {
+  switch (aspect) {
+    case Aspect::kMemory:
+      return "device memory";
+    case Aspect::kL2:
+      return "L2";
+    case Aspect::kSmCaches:
+      return "caches of the SMs";
+    case Aspect::kArithmetic:
+      return "arithmetic";
+    case Aspect::kTranslation:
+      return "address translation";
+    case Aspect::kCode:
+      return "instruction caches";
+    case Aspect::kOnChipRates:
+      return "the chip's rates";
+    case Aspect::kLinks:
+      return "links";
+    case Aspect::kAll:
+      break;
+  }
+  return "the whole GPU";
+}
+
+ValueKind kind_of_value(std::string_view path, std::string_view unit) {
+  constexpr std::string_view kLink = "link.";
+  if (path.starts_with(kLink)) return kind_of_link(path.substr(kLink.size()), unit);
+  const std::size_t dot = path.rfind('.');
+  std::string_view group = path.substr(0, dot == std::string_view::npos ? 0 : dot);
+  ValueKind kind;
+  kind.attribute = dot == std::string_view::npos ? path : path.substr(dot + 1);
+  const AttributeInfo* info = find_attribute(kind.attribute);
+  kind.better = info == nullptr ? better_of_unit(unit) : info->better;
+  if (info != nullptr) {
+    kind.is_structure = info->quantity == Quantity::kCount || info->quantity == Quantity::kCapacity;
+    kind.is_of_host = is_of_host(*info);
+  }
+  constexpr std::string_view kMemory = "memory.";
+  const bool is_of_device = group == "device";
+  if (group.starts_with(kMemory)) group.remove_prefix(kMemory.size());
+  const ElementInfo* element = is_of_device ? nullptr : find_element(group);
+  kind.is_of_chip = group == "compute" || is_of_device || (element != nullptr && element->scope == Scope::kGpu);
+  kind.aspects = bit(Aspect::kAll);
+  if (element != nullptr) kind.aspects |= aspects_of(*element);
+  if (group.starts_with(kInstructions)) kind.aspects |= bit(Aspect::kArithmetic);
+  const bool is_off_chip = element != nullptr && element->medium == Medium::kDram;
+  if (info != nullptr && is_rate(info->quantity) && !is_off_chip) kind.aspects |= bit(Aspect::kOnChipRates);
+  return kind;
+}
+
+}  // namespace gputopo::fleet

@@ -1,0 +1,138 @@
+#!/usr/bin/env bash
+# run.sh slurm|mpi|arrow GPUTOPO: a fleet of simulated GPUs, measured by a real Slurm or a real mpirun on this machine,
+# merged and judged; or a store read by the Arrow of others. Exits with 77, and says why, where it cannot run here.
+set -euo pipefail
+root=$(cd "$(dirname "$0")/../.." && pwd)
+check=$1
+export GPUTOPO=$2 GPUTOPO_SHARE=$root/packaging/cluster GPUTOPO_OPTIONS="--only device.read_bandwidth,l2.latency,l2.size"
+
+skip() {
+  printf 'skipped: %s\n' "$*"
+  exit 77
+}
+fail() {
+  printf 'failed: %s\n' "$*"
+  exit 1
+}
+folder=$(mktemp -d)
+processes=()
+# Only those that were started here, the daemons last.
+clean_up() {
+  local process
+  for process in "${processes[@]}"; do kill "$process" 2>/dev/null || true; done
+  for process in "${processes[@]}"; do wait "$process" 2>/dev/null || true; done
+  rm -rf "$folder"
+}
+trap clean_up EXIT
+
+# A GPU of the same name that has lost a stack of its memory.
+lesser_gpu() {
+  sed 's/"memory_bus_bits": {"value": 6016/"memory_bus_bits": {"value": 5120/' "$root/machines/h200.json" >"$folder/h200.json"
+  ! cmp -s "$folder/h200.json" "$root/machines/h200.json" || fail "machines/h200.json has no bus of 6016 bits any more"
+}
+
+start_slurm() {
+  local node host
+  for node in slurmctld slurmd srun sbatch sinfo; do
+    command -v $node >/dev/null || skip "$node is not installed; ./dev test installs slurm-wlm"
+  done
+  [ "$(id -u)" = 0 ] || skip "slurmd needs root"
+  host=$(hostname -s)
+  mkdir "$folder"/{state,spool,log}
+  local port=$((20000 + $$ % 20000))
+  cat >"$folder/slurm.conf" <<CONF
+ClusterName=gputopo
+SlurmctldHost=$host(127.0.0.1)
+SlurmctldPort=$port
+SlurmUser=root
+SlurmdUser=root
+AuthType=auth/none
+CredType=cred/none
+ProctrackType=proctrack/linuxproc
+TaskPlugin=task/none
+SwitchType=switch/none
+MpiDefault=none
+SelectType=select/linear
+ReturnToService=2
+SlurmdParameters=config_overrides
+StateSaveLocation=$folder/state
+SlurmdSpoolDir=$folder/spool/%n
+SlurmdPidFile=$folder/%n.pid
+SlurmctldPidFile=$folder/ctld.pid
+NodeName=node[1-4] NodeHostname=$host NodeAddr=127.0.0.1 Port=[$((port + 1))-$((port + 4))] CPUs=1
+PartitionName=main Nodes=ALL Default=YES MaxTime=60
+CONF
+  export SLURM_CONF=$folder/slurm.conf
+  slurmctld -D -i >"$folder/log/ctld" 2>&1 &
+  processes+=($!)
+  for node in 1 2 3 4; do
+    slurmd -D -N node$node >"$folder/log/node$node" 2>&1 &
+    processes+=($!)
+  done
+  for _ in $(seq 150); do
+    [ "$(sinfo -h -t idle -o %D 2>/dev/null)" != 4 ] || return 0
+    sleep 0.2
+  done
+  skip "Slurm does not start here: $(grep -h -m 1 -i -e fatal -e error "$folder"/log/* || echo 'no node is idle')"
+}
+
+judge() {
+  "$GPUTOPO" fleet report "$folder/fleet.arrow" >"$folder/said" && fail "the lesser GPU was not found: $(cat "$folder/said")"
+  grep -q "odd: $1" "$folder/said" || fail "another GPU was found: $(cat "$folder/said")"
+  grep -q 'device.memory_bus_width: 5120' "$folder/said" || fail "not for its memory: $(cat "$folder/said")"
+}
+
+case $check in
+  slurm)
+    start_slurm
+    lesser_gpu
+    export FLEET=$folder/fleet NIGHT=2026-11-25
+    mkdir -p "$FLEET/$NIGHT"
+    # What a run that was killed has left is not measured again.
+    "$GPUTOPO" --quiet --device sim:h200 --seed 77 $GPUTOPO_OPTIONS --json "$FLEET/$NIGHT/node1-sim-h200.json" >/dev/null
+    cp "$FLEET/$NIGHT/node1-sim-h200.json" "$folder/before.json"
+    DEVICES=sim:h200 srun -N4 "$GPUTOPO_SHARE/measure.sh" "$FLEET/$NIGHT" sim:h200
+    cmp "$folder/before.json" "$FLEET/$NIGHT/node1-sim-h200.json" || fail "node1 was measured again"
+    [ "$(ls "$FLEET/$NIGHT" | wc -l)" = 4 ] || fail "not a report of each node: $(ls "$FLEET/$NIGHT")"
+    # The whole job, the next night, with a node whose GPU is a lesser one.
+    export NIGHT=2026-11-26
+    mkdir "$FLEET/$NIGHT"
+    GPUTOPO_NODE=node3 "$GPUTOPO_SHARE/measure.sh" "$folder/lesser" "sim:$folder/h200.json"
+    cp "$folder"/lesser/* "$FLEET/$NIGHT/node3-sim-h200.json"
+    code=0
+    DEVICES=sim:h200 timeout 120 sbatch --wait -N4 -o "$folder/job" "$GPUTOPO_SHARE/fleet.sbatch" >/dev/null || code=$?
+    [ $code = 1 ] || fail "the job ended with $code: $(cat "$folder/job")"
+    cp "$FLEET/fleet.arrow" "$folder/fleet.arrow"
+    judge node3-sim-h200
+    for file in fleet.html odd.csv fleet.prom; do grep -q node3 "$FLEET/$file" || fail "$file does not name node3"; done
+    ;;
+  mpi)
+    command -v mpirun >/dev/null || skip "mpirun is not installed; ./dev test installs openmpi-bin"
+    lesser_gpu
+    export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 FOLDER=$folder
+    mpirun --oversubscribe -np 2 true >"$folder/log" 2>&1 || skip "mpirun does not start here: $(head -n 1 "$folder/log")"
+    # shellcheck disable=SC2016  # each rank expands it
+    mpirun --oversubscribe -np 9 sh -c '
+      export GPUTOPO_NODE=rank$OMPI_COMM_WORLD_RANK GPUTOPO_OPTIONS="$GPUTOPO_OPTIONS --seed $OMPI_COMM_WORLD_RANK"
+      device=sim:h200
+      [ $OMPI_COMM_WORLD_RANK != 5 ] || device=sim:$FOLDER/h200.json
+      exec "$GPUTOPO_SHARE/measure.sh" "$FOLDER/out" $device'
+    "$GPUTOPO" fleet merge --names "$folder/out" --out "$folder/fleet.arrow"
+    judge rank5
+    # A whole node, with the links between its GPUs.
+    GPUTOPO_NODE=ring GPUTOPO_OPTIONS="--node sim:ring4 --links-only" "$GPUTOPO_SHARE/measure.sh" "$folder/nodes"
+    "$GPUTOPO" fleet merge "$folder/nodes" --out "$folder/nodes.arrow" >"$folder/said"
+    grep -q '4 new runs, 0 known already, 0 problems' "$folder/said" || fail "not four GPUs: $(cat "$folder/said")"
+    ;;
+  arrow)
+    command -v node >/dev/null || skip "node is not installed; ./dev web installs it"
+    [ -d "$root/web/node_modules/apache-arrow" ] || skip "web/node_modules has no apache-arrow; ./dev web installs it"
+    cp "$root/tests/reports/h200.json" "$folder/a.json"
+    "$GPUTOPO" fleet merge --names "$folder" --out "$folder/fleet.arrow"
+    exec node "$root/web/test/arrow.mjs" "$folder/fleet.arrow" "$folder/a.json"
+    ;;
+  *)
+    printf 'run.sh: no check %s\n' "$check" >&2
+    exit 2
+    ;;
+esac

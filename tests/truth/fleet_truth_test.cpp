@@ -1,0 +1,125 @@
+// Fleets drawn from a seed: how often a clean one gets a finding, and which faults are found.
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+#include <cstdio>
+#include <cstdlib>
+#include <functional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "fleet/judgement.h"
+#include "support/fleet_model.h"
+
+namespace gputopo {
+namespace {
+
+using test::FleetFault;
+using test::FleetModel;
+
+constexpr std::int64_t kNow = 1900000000;
+
+// GPUTOPO_FLEETS: how many fleets instead.
+int fleets(int usual) {
+  const char* wanted = std::getenv("GPUTOPO_FLEETS");
+  return wanted == nullptr ? usual : std::atoi(wanted);
+}
+
+test::FleetShape shape_of(int fleet) {
+  constexpr std::size_t kSizes[] = {16, 32, 64, 100};
+  return {.gpus = kSizes[fleet % 4],
+          .models = fleet % 5 == 0 ? 2u : 1u,
+          .runs = fleet % 3 == 0 ? 3u : 1u,
+          .has_links = fleet % 2 == 0};
+}
+
+// Of clean fleets those with a finding.
+int alarms_of(int count, int first_seed, const std::function<test::FleetShape(int fleet)>& shape) {
+  int alarms = 0;
+  for (int fleet = 0; fleet < count; ++fleet) {
+    FleetModel model(shape(fleet), static_cast<std::uint64_t>(fleet + first_seed));
+    const fleet::Judgement judgement = fleet::judge(model.draw({}), kNow);
+    if (judgement.findings.empty()) continue;
+    ++alarms;
+    std::printf("seed %d: %s\n", fleet + first_seed, judgement.findings.front().values.front().path.c_str());
+  }
+  return alarms;
+}
+
+// GPUTOPO_FLEETS=100 truth_tests --gtest_filter=FleetTruth.DISABLED_LargeCleanFleets --gtest_also_run_disabled_tests
+TEST(FleetTruth, DISABLED_LargeCleanFleets) {
+  const int count = fleets(40);
+  const auto shape = [](int) { return test::FleetShape{.gpus = 1000, .has_links = true}; };
+  std::printf("%d of %d clean fleets of 1,000 have a finding\n", alarms_of(count, 50001, shape), count);
+}
+
+TEST(FleetTruth, OnePercentOfCleanFleetsHasAFindingAtMost) {
+  const int count = fleets(200);
+  const int alarms = alarms_of(count, 10001, shape_of);
+  // Of 200 fleets with a chance of 1% each, more than 6 have one in half a percent of cases.
+  EXPECT_LE(alarms, std::max(6, count / 100)) << "of " << count;
+  RecordProperty("alarms", alarms);
+}
+
+struct Power {
+  int found = 0;
+  int planted = 0;
+  int others = 0;  // findings of GPUs without a fault
+};
+
+Power power_of(FleetFault fault, double deviations, std::size_t gpus, int count) {
+  Power power;
+  for (int fleet = 0; fleet < count; ++fleet) {
+    FleetModel model({.gpus = gpus, .runs = fault == FleetFault::kDriftingClock ? 5u : 1u, .has_links = true},
+                     static_cast<std::uint64_t>(fleet) + 20001);
+    std::vector<test::PlantedFault> faults;
+    std::set<std::string> faulty;
+    for (const std::size_t gpu : {gpus / 3, gpus / 2, gpus - 1}) {
+      faults.push_back({gpu, fault, deviations});
+      faulty.insert(model.gpu_id(gpu));
+    }
+    power.planted += static_cast<int>(faults.size());
+    for (const fleet::Finding& finding : fleet::judge(model.draw(faults), kNow).findings) {
+      ++(faulty.contains(finding.who.gpu) ? power.found : power.others);
+    }
+  }
+  return power;
+}
+
+void expect_found(FleetFault fault, double deviations, std::size_t gpus, double least) {
+  constexpr int kFleets = 2;
+  const Power power = power_of(fault, deviations, gpus, kFleets);
+  EXPECT_GE(power.found, least * power.planted) << "of " << power.planted;
+  // At most one of a hundred finds is to be false.
+  EXPECT_LE(power.others, 1 + power.planted / 20);
+}
+
+TEST(FleetTruth, FaultsOfAPartAreFound) {
+  expect_found(FleetFault::kSlowMemory, 6, 1000, 0.8);
+  expect_found(FleetFault::kThrottled, 5, 1000, 0.8);
+  expect_found(FleetFault::kDriftingClock, 6, 200, 0.8);
+}
+TEST(FleetTruth, AHalfLinkIsFoundAlways) { expect_found(FleetFault::kHalfLink, 0, 200, 1); }
+TEST(FleetTruth, AnL2OfFewerSlicesIsFoundAlways) { expect_found(FleetFault::kFewerSlices, 3, 200, 1); }
+
+// The table of docs/fleet.md: GPUTOPO_FLEETS=20 truth_tests --gtest_filter=FleetTruth.DISABLED_Power
+// --gtest_also_run_disabled_tests
+TEST(FleetTruth, DISABLED_Power) {
+  const std::pair<const char*, FleetFault> kFaults[] = {{"slow memory", FleetFault::kSlowMemory},
+                                                        {"throttled chip", FleetFault::kThrottled},
+                                                        {"drifting clock", FleetFault::kDriftingClock},
+                                                        {"one value", FleetFault::kOneValue}};
+  for (const auto& [name, fault] : kFaults) {
+    std::string row = fmt::format("| {} |", name);
+    for (const double deviations : {3.0, 4.0, 5.0, 6.0, 8.0}) {
+      const Power power = power_of(fault, deviations, 1000, fleets(10));
+      row += fmt::format(" {:.0f}% |", 100.0 * power.found / power.planted);
+    }
+    std::puts(row.c_str());
+    std::fflush(stdout);
+  }
+}
+
+}  // namespace
+}  // namespace gputopo

@@ -1,0 +1,240 @@
+// What is odd in a fleet, on fleets whose faults are known.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <string>
+#include <vector>
+
+#include "fleet/findings.h"
+#include "fleet/judgement.h"
+#include "support/fleet_model.h"
+#include "support/prometheus_check.h"
+
+namespace gputopo::fleet {
+namespace {
+
+using test::FleetFault;
+using test::FleetModel;
+using testing::Contains;
+using testing::HasSubstr;
+
+constexpr std::int64_t kNow = 1900000000;
+
+Judgement judged(const test::FleetShape& shape, const std::vector<test::PlantedFault>& faults) {
+  return judge(FleetModel(shape, 11).draw(faults), kNow);
+}
+
+// Eight GPUs or so, of which each value is what `value` says.
+template <typename Change>
+Store store_of(std::size_t gpus, const Change& change) {
+  Store store;
+  for (std::size_t gpu = 0; gpu < gpus; ++gpu) {
+    fleet::Run run{.gpu = "gpu" + std::to_string(gpu), .model = "A", .driver = "1", .timestamp = 1000};
+    run.readings = {{.path = "compute.sm_count", .value = 132, .source = "api"},
+                    {.path = "l2.index", .source = "measured", .text = "hashed"},
+                    {.path = "device.ecc_enabled", .source = "api", .text = "yes"}};
+    change(gpu, run);
+    store.add(run, "file");
+  }
+  return store;
+}
+
+const Finding* finding_of(const Judgement& judgement, const std::string& gpu) {
+  const auto found = std::ranges::find_if(judgement.findings, [&](const Finding& one) { return one.who.gpu == gpu; });
+  return found == judgement.findings.end() ? nullptr : &*found;
+}
+
+std::vector<std::string> paths_of(const Finding& finding) {
+  std::vector<std::string> paths;
+  for (const OddValue& value : finding.values) paths.push_back(value.path);
+  return paths;
+}
+
+TEST(FleetJudge, ASlowMemoryIsOneFindingWithItsValues) {
+  const Judgement judgement = judged({.gpus = 200}, {{.gpu = 17, .fault = FleetFault::kSlowMemory, .deviations = 8}});
+  const Finding* finding = finding_of(judgement, "gpu00017");
+  ASSERT_NE(finding, nullptr);
+  EXPECT_EQ(judgement.findings.size(), 1u);
+  EXPECT_EQ(finding->where, "device memory: worse");
+  EXPECT_EQ(finding->who.host, "host0002");
+  EXPECT_THAT(paths_of(*finding), Contains("memory.device.read_bandwidth"));
+  EXPECT_THAT(paths_of(*finding), Contains("memory.device.latency"));
+  for (const OddValue& value : finding->values) EXPECT_EQ(value.worse, 1) << value.path;
+}
+
+TEST(FleetJudge, AThrottledChipIsSlowInItsRates) {
+  const Judgement judgement = judged({.gpus = 200}, {{.gpu = 3, .fault = FleetFault::kThrottled, .deviations = 6}});
+  const Finding* finding = finding_of(judgement, "gpu00003");
+  ASSERT_NE(finding, nullptr);
+  EXPECT_EQ(finding->where, "the chip's rates: worse");
+}
+
+TEST(FleetJudge, ALinkOfHalfItsWidthIsOff) {
+  const Judgement judgement = judged({.gpus = 64, .has_links = true}, {{.gpu = 9, .fault = FleetFault::kHalfLink}});
+  const Finding* finding = finding_of(judgement, "gpu00009");
+  ASSERT_NE(finding, nullptr);
+  EXPECT_EQ(finding->values.front().path, "link.gpu1-gpu2.copy_bandwidth");
+  EXPECT_TRUE(finding->values.front().decides);
+  EXPECT_NEAR(finding->values.front().value / finding->values.front().usual, 0.5, 0.05);
+}
+
+TEST(FleetJudge, AClockThatDriftsIsOffItsOwnPast) {
+  const Judgement judgement = judged({.gpus = 100, .runs = 5}, {{5, FleetFault::kDriftingClock, 8}});
+  const Finding* finding = finding_of(judgement, "gpu00005");
+  ASSERT_NE(finding, nullptr);
+  EXPECT_EQ(finding->where, "the chip's rates: worse than it was");
+  EXPECT_TRUE(std::ranges::any_of(finding->values, [](const OddValue& one) { return one.basis == Basis::kChange; }));
+}
+
+TEST(FleetJudge, ConstantsAreComparedExactlyInSmallGroupsToo) {
+  const Store store = store_of(4, [](std::size_t gpu, fleet::Run& run) {
+    if (gpu == 2) run.readings[0].value = 130;
+    if (gpu == 3) run.readings[2].text = "no";
+  });
+  const Judgement judgement = judge(store, kNow);
+  ASSERT_EQ(judgement.findings.size(), 2u);
+  const Finding* finding = finding_of(judgement, "gpu2");
+  ASSERT_NE(finding, nullptr);
+  EXPECT_EQ(finding->values.front().basis, Basis::kExact);
+  EXPECT_EQ(describe(finding->values.front()), "130, usually 132 (-1.5%)");
+  EXPECT_EQ(describe(finding_of(judgement, "gpu3")->values.front()), "no, usually yes");
+  EXPECT_THAT(judgement.groups.front().note, HasSubstr("only what must be the same"));
+}
+
+TEST(FleetJudge, OfTwoGpusNothingCanBeSaid) {
+  const Judgement judgement = judge(store_of(2,
+                                             [](std::size_t gpu, fleet::Run& run) {
+                                               if (gpu == 1) run.readings[0].value = 130;
+                                             }),
+                                    kNow);
+  EXPECT_TRUE(judgement.findings.empty());
+  EXPECT_EQ(judgement.groups.front().note, "too few to compare");
+}
+
+TEST(FleetJudge, WhatHalfOfTheGpusHaveIsNoFault) {
+  const Judgement judgement = judge(store_of(20,
+                                             [](std::size_t gpu, fleet::Run& run) {
+                                               if (gpu % 2 == 1) run.readings[0].value = 130;
+                                             }),
+                                    kNow);
+  EXPECT_TRUE(judgement.findings.empty());
+}
+
+TEST(FleetJudge, AMeasuredWayOfWorkingThatDiffersIsANote) {
+  const Judgement judgement = judge(store_of(20,
+                                             [](std::size_t gpu, fleet::Run& run) {
+                                               if (gpu == 4) run.readings[1].text = "modulo";
+                                             }),
+                                    kNow);
+  EXPECT_TRUE(judgement.findings.empty());
+  EXPECT_THAT(judgement.notes, Contains(HasSubstr("l2.index: on 1 of 20")));
+}
+
+TEST(FleetJudge, WhatCouldNotBeFoundOutOnOneGpuIsSaid) {
+  const Judgement judgement = judge(
+      store_of(20,
+               [](std::size_t gpu, fleet::Run& run) {
+                 if (gpu == 4)
+                   run.readings[0] = {.path = "compute.sm_count", .source = "unavailable", .reason = "device_error"};
+               }),
+      kNow);
+  ASSERT_EQ(judgement.findings.size(), 1u);
+  EXPECT_EQ(describe(judgement.findings.front().values.front()), "not known: device_error, usually known");
+}
+
+TEST(FleetJudge, ModelsDriversAndInstancesAreKeptApart) {
+  const Store store = store_of(40, [](std::size_t gpu, fleet::Run& run) {
+    run.model = gpu < 10 ? "A" : "B";
+    run.driver = gpu < 20 ? "1" : "2";
+    run.profile = gpu < 30 ? "" : "1g.10gb";
+    run.readings[0].value = gpu < 10 ? 100 : gpu < 30 ? 132 : 16;
+  });
+  const Judgement judgement = judge(store, kNow);
+  EXPECT_TRUE(judgement.findings.empty());
+  EXPECT_EQ(judgement.groups.size(), 4u);
+  EXPECT_THAT(judgement.notes, Contains(HasSubstr("2 models")));
+  EXPECT_THAT(judgement.notes, Contains(HasSubstr("B has 2 drivers")));
+  EXPECT_THAT(judgement.notes, Contains(HasSubstr("10 of the GPUs are instances")));
+}
+
+TEST(FleetJudge, TheLatestRunCounts) {
+  Store store;
+  for (const std::int64_t time : {2000, 1000}) {
+    for (std::size_t gpu = 0; gpu < 10; ++gpu) {
+      fleet::Run run{.gpu = "gpu" + std::to_string(gpu), .model = "A", .driver = "1", .timestamp = time};
+      // It had fewer SMs once, and has all of them now.
+      run.readings = {{.path = "compute.sm_count", .value = gpu == 1 && time == 1000 ? 130.0 : 132.0, .source = "api"}};
+      store.add(run, "file");
+    }
+  }
+  const Judgement judgement = judge(store, kNow);
+  EXPECT_TRUE(judgement.findings.empty());
+  EXPECT_EQ(judgement.runs, 20u);
+  EXPECT_EQ(judgement.gpus, 10u);
+  EXPECT_EQ(judgement.groups.front().with_history, 10u);
+}
+
+TEST(FleetJudge, ClocksThatDifferAreSaid) {
+  const Store store = store_of(10, [](std::size_t gpu, fleet::Run& run) {
+    run.timestamp = kNow - 10;
+    if (gpu == 1) run.timestamp = kNow + 100000;
+    if (gpu == 2) run.timestamp.reset();
+    if (gpu == 3) run.timestamp = kNow - 30 * 86400;
+  });
+  const Judgement judgement = judge(store, kNow);
+  EXPECT_THAT(judgement.notes, Contains(HasSubstr("1 GPU: the run is of the future")));
+  EXPECT_THAT(judgement.notes, Contains(HasSubstr("1 GPU: the run has no time")));
+  EXPECT_THAT(judgement.notes, Contains(HasSubstr("1 GPU: last measured more than a week")));
+}
+
+TEST(FleetFindings, EveryFormatHasTheOddGpu) {
+  const Judgement judgement = judged({.gpus = 100, .has_links = true}, {{7, FleetFault::kSlowMemory, 10}});
+  ASSERT_EQ(judgement.findings.size(), 1u);
+  for (const std::string& text :
+       {findings_to_text(judgement, {}, true), findings_to_csv(judgement), findings_to_json(judgement),
+        findings_to_prometheus(judgement), findings_to_html(judgement)}) {
+    EXPECT_THAT(text, HasSubstr("gpu00007"));
+    EXPECT_THAT(text, HasSubstr("device memory: worse"));
+  }
+  EXPECT_EQ(test::prometheus_problem(findings_to_prometheus(judgement)), std::nullopt);
+  EXPECT_THAT(findings_to_prometheus(judgement), HasSubstr("\ngputopo_fleet_ok 0\n"));
+  EXPECT_THAT(findings_to_html(judgement), HasSubstr("SIMULATED"));
+  // All that was compared is on the page, odd or not.
+  const Finding& finding = judgement.findings.front();
+  EXPECT_EQ(finding.values.size() + finding.others.size(), judgement.groups.front().values);
+  EXPECT_THAT(findings_to_html(judgement), HasSubstr("<td>instructions.mul.s32.latency</td>"));
+  EXPECT_THAT(findings_to_text(judgement, {}, false), HasSubstr("SIMULATED"));
+}
+
+TEST(FleetFindings, NothingOddIsSaidInEveryFormat) {
+  const Judgement judgement = judge(store_of(10, [](std::size_t, fleet::Run&) {}), kNow);
+  EXPECT_THAT(findings_to_text(judgement, {}, false), HasSubstr("ok: 10 GPUs, 10 runs, 1 group: nothing odd"));
+  EXPECT_THAT(findings_to_prometheus(judgement), HasSubstr("\ngputopo_fleet_ok 1\n"));
+  EXPECT_THAT(findings_to_json(judgement), HasSubstr("\"ok\": true"));
+  EXPECT_THAT(findings_to_html(judgement), HasSubstr("<p>None.</p>"));
+  EXPECT_EQ(std::ranges::count(findings_to_csv(judgement), '\n'), 1);
+}
+
+TEST(FleetFindings, StrangeTextsAreHarmless) {
+  const Store store = store_of(10, [](std::size_t gpu, fleet::Run& run) {
+    run.model = "<script>\x1b[31m\"=1+1";
+    run.name = gpu == 1 ? "=cmd|'/c'!A1<b>\n" : "";
+    if (gpu == 1) run.readings[0].value = 1;
+  });
+  const Judgement judgement = judge(store, kNow);
+  ASSERT_EQ(judgement.findings.size(), 1u);
+  EXPECT_THAT(findings_to_html(judgement), testing::Not(HasSubstr("<script>")));
+  EXPECT_THAT(findings_to_text(judgement, {}, false), testing::Not(HasSubstr("\x1b")));
+  EXPECT_THAT(findings_to_csv(judgement), HasSubstr("'=cmd"));
+  EXPECT_EQ(test::prometheus_problem(findings_to_prometheus(judgement)), std::nullopt);
+}
+
+// A page of a large fleet is small all the same.
+TEST(FleetFindings, APageOfManyGpusIsSmall) {
+  const Judgement judgement = judged({.gpus = 400, .models = 2}, {});
+  EXPECT_LT(findings_to_html(judgement).size(), 600'000u);
+}
+
+}  // namespace
+}  // namespace gputopo::fleet
