@@ -5,6 +5,9 @@
 #include <charconv>
 #include <cstdlib>
 #include <fstream>
+#include <sstream>
+
+#include "file/limits.h"
 
 namespace gputopo {
 namespace {
@@ -32,6 +35,26 @@ std::optional<std::string> read_line(const fs::path& path) {
   std::string text;
   if (!std::getline(file, text) || text.empty()) return std::nullopt;
   return text;
+}
+
+std::optional<std::uint64_t> read_number(const fs::path& path) {
+  std::ifstream file(path);
+  std::uint64_t value = 0;
+  if (!(file >> value)) return std::nullopt;
+  return value;
+}
+
+std::optional<std::uint64_t> read_meminfo(const fs::path& path, std::string_view label) {
+  std::ifstream file(path);
+  for (std::string line; std::getline(file, line);) {
+    const std::size_t place = line.find(label);
+    if (place == std::string::npos) continue;
+    std::istringstream rest(line.substr(place + label.size()));
+    std::uint64_t kib = 0;
+    if (rest >> kib && kib <= limits::kMaxDeviceBytes >> 10) return kib << 10;
+    return std::nullopt;
+  }
+  return std::nullopt;
 }
 
 fs::path pci_folder(const std::string& root, const std::string& pci_address) {

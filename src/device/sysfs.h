@@ -5,6 +5,7 @@
 #include <filesystem>
 #include <optional>
 #include <string>
+#include <string_view>
 
 #include "gputopo/device.h"
 
@@ -15,6 +16,12 @@ namespace gputopo {
 
 // The first line of a file; nothing where there is none.
 [[nodiscard]] std::optional<std::string> read_line(const std::filesystem::path& path);
+
+// The number that a file begins with; nothing where it begins with none.
+[[nodiscard]] std::optional<std::uint64_t> read_number(const std::filesystem::path& path);
+
+// Bytes of a line of meminfo, of the host or of a NUMA node: "MemTotal:". Nothing where there is no such line.
+[[nodiscard]] std::optional<std::uint64_t> read_meminfo(const std::filesystem::path& path, std::string_view label);
 
 // The folder of the device at a PCI address ("0000:c1:00.0"). The partitions of an AMD GPU have the functions of one
 // PCI device as their addresses, and only function 0 is really there.

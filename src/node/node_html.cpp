@@ -79,7 +79,7 @@ std::string together_html(const NodeReport& report) {
     const Attribute* share = find(entry.attributes, "least_share");
     const bool has = share != nullptr && share->available();
     html += fmt::format("<tr><td>{}</td><td>{}</td><td>{}</td></tr>\n", escaped(entry.title),
-                        total == nullptr ? "–" : node::value_of(*total),
+                        total == nullptr || !total->available() ? "" : report::value_text(*total),
                         has ? fmt::format("{:.0f}%", 100 * share->number().value_or(0)) : "–");
   }
   html += "</table></div>\n<ul>\n";

@@ -83,7 +83,7 @@ void add_together(const NodeReport& report, int width, std::string& text) {
     }
     const bool has_share = share != nullptr && share->available();
     table.rows.push_back({{visible_line(entry.title)},
-                          {or_dash(total == nullptr ? "" : node::value_of(*total))},
+                          {or_dash(total == nullptr || !total->available() ? "" : report::value_text(*total))},
                           {or_dash(alone)},
                           {has_share ? fmt::format("{:.0f}%", 100 * share->number().value_or(0)) : "-"}});
     for (const std::string& line : node::sharing_texts(entry)) {

@@ -59,15 +59,6 @@ std::vector<Place> places_of(const NodeReport& report) {
   return places;
 }
 
-std::string value_of(const Attribute& attribute) {
-  if (!attribute.available()) return "";
-  const double number = attribute.number().value_or(0);
-  if (attribute.unit == "B/s") return report::human_bandwidth(number);
-  if (attribute.unit == "B") return report::human_bytes(number);
-  const std::string text = report::significant(number, kDigits);
-  return attribute.unit.empty() ? text : fmt::format("{} {}", text, attribute.unit);
-}
-
 std::vector<Matrix> matrices_of(const NodeReport& report) {
   std::vector<Matrix> matrices;
   const std::vector<Place> places = places_of(report);

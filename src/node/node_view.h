@@ -26,9 +26,6 @@ class LinkIndex {
   std::map<std::pair<Place, Place>, const LinkReport*> links_;
 };
 
-// A value of a link in a few characters: "52.9 GB/s", "830 ns"; empty where there is none.
-[[nodiscard]] std::string value_of(const Attribute& attribute);
-
 // A table of one attribute, from the row's place to the column's. Empty rows are not in it.
 struct Matrix {
   std::string_view attribute;

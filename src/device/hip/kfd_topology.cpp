@@ -42,13 +42,6 @@ std::vector<fs::path> folders_in(const fs::path& folder) {
   return found;
 }
 
-std::optional<std::uint64_t> read_number(const fs::path& path) {
-  std::ifstream file(path);
-  std::uint64_t value = 0;
-  if (!(file >> value)) return std::nullopt;
-  return value;
-}
-
 struct PciPlace {
   std::uint64_t domain = 0;
   std::uint64_t location = 0;  // bus, device and function as KFD packs them

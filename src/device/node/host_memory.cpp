@@ -10,13 +10,12 @@
 #include <filesystem>
 #include <fstream>
 #include <limits>
-#include <sstream>
 #include <string>
-#include <string_view>
 #include <thread>
 #include <utility>
 #include <vector>
 
+#include "device/sysfs.h"
 #include "gputopo/error.h"
 
 namespace gputopo::node {
@@ -32,33 +31,14 @@ bool bind_to(std::byte* data, std::uint64_t bytes, std::uint32_t numa_node) {
   return syscall(SYS_mbind, data, bytes, kBind, mask.data(), kBits * mask.size(), 0) == 0;
 }
 
-std::optional<std::uint64_t> number_in(const std::filesystem::path& path) {
-  std::ifstream file(path);
-  std::uint64_t number = 0;
-  return file >> number ? std::optional(number) : std::nullopt;  // "max" is none
-}
-
-// "MemAvailable:  123 kB", "Node 0 MemFree: 123 kB".
-std::optional<std::uint64_t> kib_in(const std::filesystem::path& path, std::string_view label) {
-  std::ifstream file(path);
-  for (std::string line; std::getline(file, line);) {
-    const std::size_t place = line.find(label);
-    if (place == std::string::npos) continue;
-    std::istringstream rest(line.substr(place + label.size()));
-    std::uint64_t kib = 0;
-    if (rest >> kib) return kib << 10;
-  }
-  return std::nullopt;
-}
-
 // What this process may still take before the system ends it, as far as it tells: of the host, of the control groups
 // that a scheduler or a container put it in, and of the NUMA node.
 std::uint64_t room(std::optional<std::uint32_t> numa_node) {
-  std::uint64_t least = kib_in("/proc/meminfo", "MemAvailable:").value_or(UINT64_MAX);
+  std::uint64_t least = read_meminfo("/proc/meminfo", "MemAvailable:").value_or(UINT64_MAX);
   if (numa_node) {
     const std::string meminfo = fmt::format("/sys/devices/system/node/node{}/meminfo", *numa_node);
-    if (const auto free = kib_in(meminfo, "MemFree:")) {
-      least = std::min(least, *free + kib_in(meminfo, "Inactive(file):").value_or(0));
+    if (const auto free = read_meminfo(meminfo, "MemFree:")) {
+      least = std::min(least, *free + read_meminfo(meminfo, "Inactive(file):").value_or(0));
     }
   }
   std::ifstream groups("/proc/self/cgroup");
@@ -67,8 +47,8 @@ std::uint64_t room(std::optional<std::uint32_t> numa_node) {
     if (path == std::string::npos) continue;
     const std::filesystem::path root = "/sys/fs/cgroup";
     for (std::filesystem::path group = root / line.substr(path + 3);; group = group.parent_path()) {
-      const auto most = number_in(group / "memory.max");
-      const std::uint64_t used = number_in(group / "memory.current").value_or(0);
+      const auto most = read_number(group / "memory.max");
+      const std::uint64_t used = read_number(group / "memory.current").value_or(0);
       if (most) least = std::min(least, *most > used ? *most - used : 0);
       if (group == root || !group.has_relative_path()) break;
     }

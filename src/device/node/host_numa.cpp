@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <charconv>
-#include <fstream>
 
 #include "device/sysfs.h"
 #include "file/limits.h"
@@ -11,22 +10,6 @@ namespace gputopo::node {
 namespace {
 
 namespace fs = std::filesystem;
-
-// "Node 0 MemTotal:       131859088 kB"
-std::optional<std::uint64_t> memory_of(const fs::path& node) {
-  std::ifstream file(node / "meminfo");
-  for (std::string line; std::getline(file, line);) {
-    const std::size_t label = line.find("MemTotal:");
-    if (label == std::string::npos) continue;
-    const std::size_t digits = line.find_first_of("0123456789", label);
-    std::uint64_t kib = 0;
-    if (digits == std::string::npos) return std::nullopt;
-    const auto [end, status] = std::from_chars(line.data() + digits, line.data() + line.size(), kib);
-    if (status != std::errc{} || kib > limits::kMaxDeviceBytes >> 10) return std::nullopt;
-    return kib << 10;
-  }
-  return std::nullopt;
-}
 
 std::optional<std::uint32_t> number_in(std::string_view text) {
   std::uint32_t number = 0;
@@ -45,8 +28,9 @@ std::vector<NumaNode> read_numa_nodes(const std::string& root) {
     if (!name.starts_with(kPrefix) || nodes.size() == limits::kMaxNumaNodes) continue;
     const std::optional<std::uint32_t> id = number_in(std::string_view(name).substr(kPrefix.size()));
     if (!id) continue;
-    NumaNode node{
-        .id = *id, .cpus = read_line(entry.path() / "cpulist").value_or(""), .memory_bytes = memory_of(entry.path())};
+    NumaNode node{.id = *id,
+                  .cpus = read_line(entry.path() / "cpulist").value_or(""),
+                  .memory_bytes = read_meminfo(entry.path() / "meminfo", "MemTotal:")};
     if (node.memory_bytes.value_or(1) > 0) nodes.push_back(std::move(node));
   }
   std::ranges::sort(nodes, {}, &NumaNode::id);
