@@ -233,9 +233,7 @@ T read_at(const std::string& bytes, std::size_t offset) {
 }
 
 // The code of a kernel in an ELF file.
-std::vector<MachineInstruction> instructions_of(const std::filesystem::path& cubin, const std::string& kernel) {
-  std::ifstream file(cubin, std::ios::binary);
-  const std::string bytes((std::istreambuf_iterator<char>(file)), std::istreambuf_iterator<char>());
+std::vector<MachineInstruction> instructions_of(const std::string& bytes, const std::string& kernel) {
   const auto sections = read_at<std::uint64_t>(bytes, 0x28);
   const auto count = read_at<std::uint16_t>(bytes, 0x3c);
   const auto names_section = read_at<std::uint16_t>(bytes, 0x3e);
@@ -252,6 +250,9 @@ std::vector<MachineInstruction> instructions_of(const std::filesystem::path& cub
     }
   }
   return code;
+}
+std::vector<MachineInstruction> instructions_of(const std::filesystem::path& cubin, const std::string& kernel) {
+  return instructions_of(read_file(cubin.string()), kernel);
 }
 
 template <std::size_t N>
@@ -430,7 +431,7 @@ TEST_P(Assembled, EveryOperation) {
     // What is spilled is what stands around the rounds: these have 32 operations or more.
     constexpr unsigned kLocalLoad = 0x183;  // LDL and STL, in their lowest nine bits
     constexpr unsigned kLocalStore = 0x187;
-    const std::vector<MachineInstruction> code = instructions_of(binary, shape.kernel_name());
+    const std::vector<MachineInstruction> code = instructions_of(elf, shape.kernel_name());
     const auto spills = std::ranges::count_if(code, [&](const MachineInstruction& instruction) {
       const unsigned opcode = instruction.opcode & 0x1ff;
       return opcode == kLocalLoad || opcode == kLocalStore;
