@@ -18,8 +18,9 @@ enum class OperationClass : std::uint8_t {
   kDivision,  // and what else is a sequence of instructions on every GPU
   kWarp,      // among the lanes of a warp
   kMatrix,    // of all lanes of a warp together
-  kControl,   // barriers and fences
+  kControl,   // barriers, fences, branches
   kClock,
+  kSeveralSms,  // barriers of more than a block: not of the instruction table
 };
 inline constexpr OperationClass kAllOperationClasses[] = {
     OperationClass::kArithmetic,      OperationClass::kComparison, OperationClass::kLogic, OperationClass::kConversion,
@@ -82,6 +83,8 @@ struct OperationInfo {
 [[nodiscard]] std::span<const OperationInfo> operation_catalogue();
 [[nodiscard]] const OperationInfo& info_of(OperationId id);
 [[nodiscard]] std::string_view to_string(OperationId id);
+// Those of the instruction table: all but kSeveralSms, which stand at the end of the catalogue.
+[[nodiscard]] std::span<const OperationInfo> instruction_catalogue();
 // Nothing for a name that is not in the catalogue.
 [[nodiscard]] const OperationInfo* find_operation(std::string_view name);
 

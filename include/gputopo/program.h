@@ -10,6 +10,7 @@
 #include "gputopo/program/chase.h"
 #include "gputopo/program/cluster.h"
 #include "gputopo/program/code.h"
+#include "gputopo/program/launch.h"
 #include "gputopo/program/occupancy.h"
 #include "gputopo/program/operation.h"
 #include "gputopo/program/stream.h"
@@ -18,7 +19,7 @@
 namespace gputopo {
 
 using Program = std::variant<ChaseProgram, StreamProgram, InstructionProgram, AccessProgram, ClusterProgram,
-                             OperationProgram, OccupancyProgram>;
+                             OperationProgram, OccupancyProgram, LaunchProgram>;
 
 // What a device answers to a program of this kind.
 template <typename Kind>

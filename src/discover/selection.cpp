@@ -98,13 +98,13 @@ bool Selection::take_operations(std::string_view given) {
   }
   if (given == kInstructions) {
     operations_.clear();
-    for (const OperationInfo& operation : operation_catalogue()) operations_.push_back(operation.id);
+    for (const OperationInfo& operation : instruction_catalogue()) operations_.push_back(operation.id);
     return true;
   }
   if (!given.starts_with(kInstructions) || given[kInstructions.size()] != '.') return false;
   const std::string name(given.substr(kInstructions.size() + 1));
   std::vector<std::string> names;
-  for (const OperationInfo& operation : operation_catalogue()) names.emplace_back(operation.name);
+  for (const OperationInfo& operation : instruction_catalogue()) names.emplace_back(operation.name);
   require_known({name}, names, "operation");
   const OperationId id = find_operation(name)->id;
   if (!contains(operations_, id)) operations_.push_back(id);

@@ -14,8 +14,9 @@ constexpr OperationInfo kOperations[] = {
 }  // namespace
 
 std::string_view to_string(OperationClass of) {
-  constexpr std::string_view kNames[] = {"arithmetic", "comparison", "logic",  "conversion", "special_function",
-                                         "division",   "warp",       "matrix", "control",    "clock"};
+  constexpr std::string_view kNames[] = {"arithmetic",       "comparison", "logic",      "conversion",
+                                         "special_function", "division",   "warp",       "matrix",
+                                         "control",          "clock",      "several_sms"};
   return kNames[static_cast<std::size_t>(of)];
 }
 
@@ -74,6 +75,11 @@ std::uint32_t warps_together(OperandType type) {
 }
 
 std::span<const OperationInfo> operation_catalogue() { return kOperations; }
+
+std::span<const OperationInfo> instruction_catalogue() {
+  const auto end = std::ranges::find(kOperations, OperationClass::kSeveralSms, &OperationInfo::of);
+  return {std::begin(kOperations), end};
+}
 
 const OperationInfo& info_of(OperationId id) { return kOperations[static_cast<std::size_t>(id)]; }
 

@@ -118,6 +118,8 @@ std::vector<ClusterResult> Lab::cluster(const std::vector<ClusterProgram>& progr
 std::vector<OccupancyResult> Lab::occupancy(const std::vector<OccupancyProgram>& programs) { return run_all(programs); }
 std::vector<OperationResult> Lab::operation(const std::vector<OperationProgram>& programs) { return run_all(programs); }
 
+std::vector<LaunchResult> Lab::launch(const std::vector<LaunchProgram>& programs) { return run_all(programs); }
+
 StreamResult Lab::stream(const StreamProgram& program) { return run_all(std::vector{program}).front(); }
 
 }  // namespace gputopo::probe

@@ -141,6 +141,7 @@ class Lab {
   [[nodiscard]] std::vector<ClusterResult> cluster(const std::vector<ClusterProgram>& programs);
   [[nodiscard]] std::vector<OperationResult> operation(const std::vector<OperationProgram>& programs);
   [[nodiscard]] std::vector<OccupancyResult> occupancy(const std::vector<OccupancyProgram>& programs);
+  [[nodiscard]] std::vector<LaunchResult> launch(const std::vector<LaunchProgram>& programs);
   [[nodiscard]] StreamResult stream(const StreamProgram& program);
   // See Device::expect().
   void expect(std::span<const Program> programs) { bench_.expect(programs); }

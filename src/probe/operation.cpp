@@ -159,6 +159,8 @@ class Operation {
     }
   }
 
+  [[nodiscard]] bool lacks_latency() const { return refusal_.empty() && !latency_.value; }
+
   // Whether the most that was seen is what so many warps do that wait for their own results.
   [[nodiscard]] bool is_bound_by_latency() const {
     if (!latency_.value || rates_.empty()) return false;
@@ -234,6 +236,15 @@ class Operation {
   std::string why_no_rate_;
 };
 
+// The power of two that units are so wide as to come near to what was measured; 0: it is near none, and the width not
+// known. The interval of a throughput may reach a little beyond it.
+double width_of(double per_clk) {
+  constexpr double kLeastShare = 0.88;
+  constexpr double kBeyond = 1.01;
+  const double width = std::exp2(std::ceil(std::log2(per_clk / kBeyond)));
+  return per_clk >= kLeastShare * width ? width : 0;
+}
+
 void set_peak(const Lab& lab, const Outcome& outcome, const OperationParameters& parameters, PeakFinding& finding) {
   if (!outcome.first.refusal.empty()) {
     finding.peak = unavailable(Reason::kNotSupported, outcome.first.refusal);
@@ -254,6 +265,10 @@ void set_peak(const Lab& lab, const Outcome& outcome, const OperationParameters&
                           "chains_of_all_warps");
   finding.peak.add_detail("operation", std::string(to_string(finding.operation)));
   finding.peak.add_detail("arithmetic_per_clk", four_digits(finding.arithmetic_per_clk));
+  if (const double width = width_of(finding.arithmetic_per_clk); width > 0) {
+    finding.peak.add_detail("width_per_clk", width);
+    finding.peak.add_detail("percent_of_width", four_digits(100 * finding.arithmetic_per_clk / width));
+  }
   add_code(outcome, parameters, finding.peak);
 }
 
@@ -323,6 +338,8 @@ std::vector<OperationFinding> measure_operations(Lab& lab, std::span<const Opera
   for (const Outcome& outcome : run(lab, trials)) found.at(outcome.trial.operation).add(outcome);
   trials.clear();
   for (const OperationId id : operations) {
+    // What disturbed its few runs is gone by now, as a rule.
+    if (found.at(id).lacks_latency()) trials.push_back(first_trials(id, warps).front());
     if (!found.at(id).is_bound_by_latency() || warps_together(info_of(id).type) > 1) continue;
     const std::vector<Trial> own = further_trials(id, warps);
     trials.insert(trials.end(), own.begin(), own.end());

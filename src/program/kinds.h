@@ -6,6 +6,7 @@
 #include "program/chase.h"
 #include "program/cluster.h"
 #include "program/code.h"
+#include "program/launch.h"
 #include "program/occupancy.h"
 #include "program/operation.h"
 #include "program/stream.h"

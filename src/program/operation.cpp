@@ -1,7 +1,9 @@
 #include "program/operation.h"
 
+#include <algorithm>
 #include <bit>
 
+#include "gputopo/program/cluster.h"
 #include "program/misfit.h"
 #include "program/validation.h"
 
@@ -21,7 +23,7 @@ bool is_large_matrix(OperationId id) {
 
 bool is_sequence(OperationId id) {
   const OperationClass of = info_of(id).of;
-  return of == OperationClass::kDivision || of == OperationClass::kControl;
+  return of == OperationClass::kDivision || of == OperationClass::kControl || of == OperationClass::kSeveralSms;
 }
 
 }  // namespace
@@ -51,13 +53,16 @@ void validate_kind(const OperationProgram& program) {
   require(together == 1 || program.sides == 1, "sides", "must be 1 of what warps do together");
   require(!program.beside || warps_together(info_of(*program.beside).type) == 1, "beside",
           "must be what a warp does alone");
+  require(program.cluster_size <= kMaxClusterBlocks, "cluster_size", "must be 0 to 16");
+  require(program.cluster_size == 0 || !program.every_sm, "cluster_size", "must be 0 where every SM has a block");
   require(program.rounds >= 1 && program.rounds <= kMaxOperationRounds, "rounds", "must be 1 to 2^16");
 }
 
 std::string misfit(const OperationProgram& program, const OperationResult& result) {
   if (!result.refusal.empty()) return result.cycles.empty() ? "" : "has times of an operation that was refused";
   if (result.cycles.empty()) return "has no block";
-  if (result.cycles.size() > 1 && !program.every_sm) return "has more than the one block that ran";
+  const std::size_t most = std::max(program.cluster_size, 1u);
+  if (result.cycles.size() > most && !program.every_sm) return "has more blocks than ran";
   if (result.sms.size() != result.cycles.size()) return "has not one SM for each block";
   if (std::string wrong = amount_misfit(result.cycles); !wrong.empty()) return wrong;
   if (std::string wrong = amount_misfit({result.code_bytes, result.instruction_bytes}); !wrong.empty()) return wrong;

@@ -22,6 +22,7 @@ void visit_fields(Is<OperationProgram> auto& program, auto&& visit) {
   visit("warps", program.warps);
   visit("sides", program.sides, 1u);
   visit("every_sm", program.every_sm);
+  visit("cluster_size", program.cluster_size, 0u);
   visit("rounds", program.rounds);
 }
 

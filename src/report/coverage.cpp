@@ -40,7 +40,7 @@ std::string operations_table(int width) {
     table.rows.push_back({{std::string(to_string(attribute))}, {std::string(to_string(Coverage::kMeasuredInFull))}});
   }
   std::string names;
-  for (const OperationInfo& operation : operation_catalogue()) {
+  for (const OperationInfo& operation : instruction_catalogue()) {
     names += fmt::format("{}{}", names.empty() ? "" : ", ", operation.name);
   }
   constexpr int kWidest = 100;

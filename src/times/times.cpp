@@ -21,6 +21,7 @@ constexpr std::pair<std::string_view, CallKind> kBeginnings[] = {
     {"Memcpy", CallKind::kCopy},
     {"Memset", CallKind::kCopy},
     {"Launch", CallKind::kLaunch},
+    {"GraphLaunch", CallKind::kLaunch},
     {"Func", CallKind::kLaunch},
     {"CtxSynchronize", CallKind::kWait},
     {"DeviceSynchronize", CallKind::kWait},

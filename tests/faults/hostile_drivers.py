@@ -75,6 +75,9 @@ REACHED_BY = {
     "cuDeviceGetUuid_v2": Reach("shared", device=INSTANCE),
     "cuMemcpyDtoH_v2": Reach("shared", behaviour="no_pinned_memory"),
     "cuMemsetD8_v2": Reach("shared", "atomic_latency"),
+    **{call: Reach("clocks", "graph_launch_latency") for call in (
+        "cuGraphCreate", "cuGraphAddKernelNode_v2", "cuGraphInstantiateWithFlags", "cuGraphLaunch",
+        "cuGraphExecDestroy", "cuGraphDestroy")},
     "cuFuncGetAttribute": Reach("registers", "resident_warps"),
     "hipMemset": Reach("lds", "atomic_latency"),
     "cuMemcpyDtoD_v2": CONSTANTS,

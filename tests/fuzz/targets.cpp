@@ -121,7 +121,7 @@ Topology known_gpu() {
       attribute.add_detail("peak_bytes_per_cycle", kValue);
     }
   }
-  for (const OperationInfo& operation : operation_catalogue()) {
+  for (const OperationInfo& operation : instruction_catalogue()) {
     Instruction& instruction = topology.instructions.emplace_back();
     instruction.id = operation.name;
     for (const AttributeId id : kOperationAttributes) {

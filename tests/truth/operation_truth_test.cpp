@@ -35,7 +35,7 @@ sim::MachineSpec random_pipe_machine(std::uint64_t seed) {
   for (std::uint32_t i = 0; i < pipes; ++i) {
     compute.pipes[fmt::format("pipe{}", i)].lanes_per_cycle = compute.schedulers * draw.log_uniform(0.5, 32);
   }
-  for (const OperationInfo& operation : operation_catalogue()) {
+  for (const OperationInfo& operation : instruction_catalogue()) {
     if (draw.chance(0.3)) continue;
     sim::OperationSpec& spec = compute.operations[std::string(operation.name)];
     spec.pipe = fmt::format("pipe{}", draw.below(pipes));
@@ -89,7 +89,7 @@ PipeTally judge_machine(std::uint64_t seed) {
   log_if_asked(seed, options);
   const Topology found = discover(*device, options);
   PipeTally tally;
-  for (const OperationInfo& operation : operation_catalogue()) {
+  for (const OperationInfo& operation : instruction_catalogue()) {
     const Instruction* instruction = found.find_instruction(operation.name);
     const auto spec = machine.compute->operations.find(std::string(operation.name));
     const Attribute* latency = find(instruction->attributes, AttributeId::kLatency);
@@ -228,6 +228,65 @@ std::vector<std::string> wrong_units(std::uint64_t seed) {
 TEST(OperationTruth, WhatAnSmHoldsOfRandomMachines) {
   std::vector<std::string> wrong;
   judge_seeds(first_seed(), std::min<std::uint64_t>(machines_wanted(), 200), wrong_units,
+              [&](const std::vector<std::string>& some) { wrong.insert(wrong.end(), some.begin(), some.end()); });
+  for (std::size_t i = 0; i < std::min<std::size_t>(wrong.size(), 20); ++i) ADD_FAILURE() << wrong[i];
+}
+
+// What control and launches of a random machine take, against what is found.
+std::vector<std::string> wrong_control(std::uint64_t seed) {
+  sim::MachineSpec machine = random_pipe_machine(seed);
+  Draw draw(seed + 7'000'000);
+  sim::ComputeSpec& compute = *machine.compute;
+  compute.loop_cycles = draw.uniform(0, 20);
+  const std::string pipe = compute.pipes.begin()->first;
+  const auto set = [&](const char* name, double least, double most) -> sim::OperationSpec& {
+    sim::OperationSpec& spec = compute.operations[name];
+    spec = {.pipe = pipe, .latency_cycles = draw.uniform(least, most)};
+    spec.latency_cycles = std::max(
+        spec.latency_cycles, machine.info.warp_size * compute.schedulers / compute.pipes.at(pipe).lanes_per_cycle);
+    return spec;
+  };
+  const double branch = set("bra", 4, 60).latency_cycles;
+  const double call = set("call", 20, 400).latency_cycles;
+  sim::OperationSpec& grid = set("barrier.grid", 400, 3000);
+  grid.block_cycles = draw.uniform(0, 10);
+  machine.launches = sim::LaunchSpec{.latency_ns = draw.uniform(2000, 40'000),
+                                     .submit_ns = draw.uniform(500, 1500),
+                                     .interval_ns = draw.uniform(500, 9000),
+                                     .graph_latency_ns = draw.uniform(2000, 20'000),
+                                     .graph_interval_ns = draw.uniform(300, 4000),
+                                     .argument_byte_ns = draw.uniform(0, 0.5)};
+  const auto device = sim::make_sim_device(machine, seed, 1);
+  DiscoverOptions options;
+  options.elements = {"control.branch_cost", "control.call_cost", "control.grid_barrier_latency", "clocks"};
+  options.full = true;
+  log_if_asked(seed, options);
+  const Topology found = discover(*device, options);
+  std::vector<std::string> wrong;
+  const auto expect = [&](const char* element, const char* name, double truth, double slack, double tolerance) {
+    const Attribute* attribute = found.find_attribute(element, name);
+    const double value = attribute->number().value_or(-1);
+    if (value >= 0 && std::abs(value - truth) <= slack + tolerance * truth) return;
+    wrong.push_back(fmt::format("seed {}: {} {}, truth {} ({})", seed, name, value, truth, attribute->detail));
+  };
+  constexpr double kOperations = 32;  // of a round
+  const double loop = compute.loop_cycles / kOperations;
+  expect("control", "branch_cost", branch, loop + 0.5, 0.01);
+  expect("control", "call_cost", call, loop + 0.5, 0.01);
+  expect("control", "grid_barrier_latency", grid.latency_cycles + (machine.info.sm_count - 1) * grid.block_cycles,
+         loop + 0.5, 0.01);
+  const sim::LaunchSpec& launches = *machine.launches;
+  const double arguments_ns = 8 * launches.argument_byte_ns;
+  expect("clocks", "launch_latency", launches.latency_ns + arguments_ns, 1, 0.02);
+  expect("clocks", "launch_interval", launches.interval_ns + arguments_ns, 1, 0.02);
+  expect("clocks", "graph_launch_latency", launches.graph_latency_ns, 1, 0.02);
+  expect("clocks", "graph_launch_interval", launches.graph_interval_ns, 1, 0.02);
+  return wrong;
+}
+
+TEST(OperationTruth, JumpsBarriersAndLaunchesOfRandomMachines) {
+  std::vector<std::string> wrong;
+  judge_seeds(first_seed(), std::min<std::uint64_t>(machines_wanted(), 200), wrong_control,
               [&](const std::vector<std::string>& some) { wrong.insert(wrong.end(), some.begin(), some.end()); });
   for (std::size_t i = 0; i < std::min<std::size_t>(wrong.size(), 20); ++i) ADD_FAILURE() << wrong[i];
 }

@@ -70,6 +70,12 @@ GPUTOPO_SAME(event_create, cuEventCreate);
 GPUTOPO_SAME(event_record, cuEventRecord);
 GPUTOPO_SAME(event_elapsed_time, cuEventElapsedTime);
 GPUTOPO_SAME(event_destroy, cuEventDestroy);
+GPUTOPO_SAME(graph_create, cuGraphCreate);
+GPUTOPO_SAME(graph_add_kernel_node, cuGraphAddKernelNode);
+GPUTOPO_SAME(graph_instantiate, cuGraphInstantiateWithFlags);
+GPUTOPO_SAME(graph_launch, cuGraphLaunch);
+GPUTOPO_SAME(graph_exec_destroy, cuGraphExecDestroy);
+GPUTOPO_SAME(graph_destroy, cuGraphDestroy);
 GPUTOPO_SAME(tex_object_create, cuTexObjectCreate);
 GPUTOPO_SAME(tex_object_destroy, cuTexObjectDestroy);
 

@@ -412,6 +412,12 @@ TEST_P(Assembled, OccupancyKernelsKeepTheirRegisters) {
 }
 
 // What the compiler makes of each operation is one instruction at least: it merges none and leaves none out.
+TEST_P(Assembled, EmptyKernelsTakeAsManyArgumentsAsTheyMay) {
+  constexpr int kNewestDriver = 13000;
+  const LaunchTarget target = launch_target(GetParam(), kNewestDriver);
+  assemble(generate_empty_ptx(target.ptx, target.most_argument_bytes));
+}
+
 TEST_P(Assembled, EveryOperation) {
   constexpr int kNewestDriver = 13000;
   constexpr double kLeastInstructions = 0.9;  // these as the probe has them

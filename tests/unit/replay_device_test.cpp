@@ -140,6 +140,7 @@ void fit(OccupancyProgram& program, OccupancyResult& result) {
 }
 
 void fit(const StreamProgram&, const StreamResult&) {}
+void fit(const LaunchProgram&, const LaunchResult&) {}
 void fit(const AccessProgram&, AccessResult& result) { result.blocks = result.blocks % 132 + 1; }
 
 TEST(RecordingOf, AnswersOfEveryKindComesBack) {

@@ -26,8 +26,9 @@ struct OperationProgram {
   std::uint32_t warps = 1;    // of a block
   // Groups of lanes of a warp that do each round's operations apart, each on a side of a branch of its own.
   std::uint32_t sides = 1;
-  bool every_sm = false;     // a block on every SM, all together; else one block
-  std::uint32_t rounds = 1;  // timed, after one that is not
+  bool every_sm = false;           // a block on every SM, all together; else one block, or one cluster of blocks
+  std::uint32_t cluster_size = 0;  // NVIDIA: blocks of a cluster, each with an SM of its own; 0: no cluster
+  std::uint32_t rounds = 1;        // timed, after one that is not
   friend bool operator==(const OperationProgram&, const OperationProgram&) = default;
 };
 

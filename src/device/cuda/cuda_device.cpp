@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include "device/cuda/cluster_runner.h"
+#include "device/cuda/launch_runner.h"
 #include "device/cuda/nvml_api.h"
 #include "device/cuda/occupancy_runner.h"
 #include "device/cuda/operation_modules.h"
@@ -26,6 +27,7 @@ struct Nvidia {
   using Clusters = ClusterRunner;
   using OperationKernels = OperationModules;
   using Occupancies = OccupancyRunner;
+  using Launches = LaunchRunner;
 
   // Chases are compiled when the device is opened, operations together; of how many blocks fit there are many kernels,
   // which only their runner knows.
@@ -33,6 +35,7 @@ struct Nvidia {
   static void expect(Gpu&, const ChaseProgram&) {}
   static void expect(Gpu&, const OperationProgram&) {}
   static void expect(Gpu&, const OccupancyProgram&) {}
+  static void expect(Gpu&, const LaunchProgram&) {}
   static void expect(Gpu& gpu, const auto& program) { gpu.compiler().expect(native_code(gpu, program)); }
 
   static std::string native_code(const Gpu& gpu, const ChaseProgram&) { return generate_chase_ptx(gpu.target()); }
@@ -46,6 +49,9 @@ struct Nvidia {
   }
   static std::string native_code(const Gpu& gpu, const OccupancyProgram& program) {
     return generate_occupancy_ptx(gpu.target(), std::vector{program.registers});
+  }
+  static std::string native_code(const Gpu& gpu, const LaunchProgram& program) {
+    return generate_empty_ptx(launch_target(gpu.target(), gpu.driver()->version()).ptx, program.argument_bytes);
   }
   static std::string native_code(const Gpu& gpu, const OperationProgram& program) {
     return generate_operation_ptx(operation_target(gpu.target(), gpu.driver()->version()),

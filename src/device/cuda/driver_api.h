@@ -26,6 +26,9 @@ using FunctionHandle = struct FunctionOpaque*;
 using StreamHandle = struct StreamOpaque*;
 using EventHandle = struct EventOpaque*;
 using LinkHandle = struct LinkOpaque*;
+using GraphHandle = struct GraphOpaque*;
+using GraphNodeHandle = struct GraphNodeOpaque*;
+using GraphExecHandle = struct GraphExecOpaque*;
 
 // CUresult, as far as we tell its values apart.
 inline constexpr Status kSuccess = 0;
@@ -158,6 +161,18 @@ struct LaunchConfig {
   unsigned attribute_count = 0;
 };
 
+// CUDA_KERNEL_NODE_PARAMS_v2.
+struct GraphKernel {
+  FunctionHandle function = nullptr;
+  unsigned grid[3] = {1, 1, 1};
+  unsigned block[3] = {1, 1, 1};
+  unsigned shared_bytes = 0;
+  void** arguments = nullptr;
+  void** extra = nullptr;
+  void* kernel = nullptr;           // in place of the function
+  ContextHandle context = nullptr;  // null: the current one
+};
+
 struct Uuid {  // CUuuid
   unsigned char bytes[16];
 };
@@ -233,6 +248,13 @@ struct Uuid {  // CUuuid
   X(mem_host_register, "cuMemHostRegister_v2", Status(void*, std::size_t, unsigned flags))                            \
   X(mem_host_get_device_pointer, "cuMemHostGetDevicePointer_v2", Status(DevicePointer*, void*, unsigned flags))       \
   X(mem_host_unregister, "cuMemHostUnregister", Status(void*))                                                        \
+  X(graph_create, "cuGraphCreate", Status(GraphHandle*, unsigned flags))                                              \
+  X(graph_add_kernel_node, "cuGraphAddKernelNode_v2",                                                                 \
+    Status(GraphNodeHandle*, GraphHandle, const GraphNodeHandle*, std::size_t, const GraphKernel*))                   \
+  X(graph_instantiate, "cuGraphInstantiateWithFlags", Status(GraphExecHandle*, GraphHandle, unsigned long long))      \
+  X(graph_launch, "cuGraphLaunch", Status(GraphExecHandle, StreamHandle))                                             \
+  X(graph_exec_destroy, "cuGraphExecDestroy", Status(GraphExecHandle))                                                \
+  X(graph_destroy, "cuGraphDestroy", Status(GraphHandle))                                                             \
   X(primary_ctx_release_v2, "cuDevicePrimaryCtxRelease_v2", Status(DeviceHandle))                                     \
   X(primary_ctx_release, "cuDevicePrimaryCtxRelease", Status(DeviceHandle))
 

@@ -130,12 +130,17 @@ void OperationModules::add_module(const std::string& binary, const std::vector<O
 
 void OperationModules::launch(const launch::OperationLaunch& launch, OperationParameters parameters) {
   const std::string name = launch.shape.kernel_name();
-  gpu_.run(kernels_.at(launch.shape).module->function(name), name,
-           {.blocks = launch.blocks,
-            .threads = launch.threads,
-            .shared_bytes = launch.shared_bytes,
-            .carve_out_bytes = launch.carve_out_bytes},
-           {&parameters});
+  const FunctionHandle function = kernels_.at(launch.shape).module->function(name);
+  const launch::KernelLaunch kernel{.blocks = launch.blocks,
+                                    .threads = launch.threads,
+                                    .shared_bytes = launch.shared_bytes,
+                                    .carve_out_bytes = launch.carve_out_bytes,
+                                    .cluster_size = launch.cluster_size};
+  if (launch.cluster_size > 0) {
+    gpu_.require_clusters();
+    static_cast<void>(gpu_.cluster_room(function, kernel));
+  }
+  gpu_.run(function, name, kernel, {&parameters});
 }
 
 }  // namespace gputopo::cuda

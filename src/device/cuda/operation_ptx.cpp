@@ -9,6 +9,7 @@
 
 #include <fmt/ranges.h>
 
+#include <algorithm>
 #include <cstddef>
 #include <string>
 #include <utility>
@@ -102,6 +103,7 @@ void begin_chain(PtxText& text, const OperationShape& shape, std::uint32_t strea
   text.line(".reg .pred %p{};", stream);
   text.line(".reg .b16 %h{0}, %g{0};", stream);
   text.line(".reg .b32 %t{0}, %u{0};", stream);
+  text.line(".reg .b64 %w{};", stream);
   for (std::uint32_t i = 0; i < results_kept(shape.operation_of(stream).type); ++i) {
     for (const std::string& reg : result_registers(shape, stream, i)) {
       text.line(".reg .b{} {};", bits, reg);
@@ -153,6 +155,35 @@ void fill_factors(PtxText& text) {
   describe_matrix(text, 'v', kRowFactorBytes, 64);
 }
 
+bool uses(const OperationShape& shape, std::string_view operand) {
+  for (std::uint32_t stream = 0; stream < std::min(shape.streams, 2u); ++stream) {
+    if (shape.operation_of(stream).ptx.find(operand) != std::string_view::npos) return true;
+  }
+  return false;
+}
+
+// An mbarrier that all threads of the block arrive at.
+void make_mbarrier(PtxText& text) {
+  text.line(".reg .b32 %mbarrier;");
+  text.line("mov.u32 %mbarrier, dynamic_shared;");
+  text.line("@%first_thread mbarrier.init.shared.b64 [%mbarrier], %threads;");
+  text.line("bar.sync 0;");
+}
+
+// A function of its own, for operations that call one.
+void called_function(PtxText& text) {
+  text.raw(R"(
+.func (.param .b32 result) called(.param .b32 given)
+{
+  .reg .b32 %value;
+  ld.param.b32 %value, [given];
+  not.b32 %value, %value;
+  st.param.b32 [result], %value;
+  ret;
+}
+)");
+}
+
 // What stands for an operand of the `index`-th operation of a chain.
 std::string operand(char name, const OperationShape& shape, std::uint32_t stream, std::uint32_t index) {
   const std::uint32_t which = shape.beside && stream % 2 == 1 ? 1 : 0;
@@ -180,11 +211,22 @@ std::string operand(char name, const OperationShape& shape, std::uint32_t stream
       return fmt::format("%matrix_{}", name);
     case 'q':
       return "%always";
+    case 'f':
+      return "%first_thread";
+    case 'o':
+      return "%arrived";
+    case 'k':
+      return "%reached";
+    case 'l':
+      return "%blocks";
+    case 'z':
+      return "%mbarrier";
     case 't':
     case 'u':
     case 'h':
     case 'g':
     case 'p':
+    case 'w':
       return fmt::format("%{}{}", name, stream);
     default:
       throw Error(fmt::format("operations.def has no operand '{}'", name));
@@ -246,6 +288,9 @@ void operation_kernel(PtxText& text, const std::string& name, const OperationSha
   load_fixed(text, info_of(shape.operation).type, 0);
   if (shape.beside) load_fixed(text, info_of(*shape.beside).type, 1);
   if (of_warpgroup(shape)) fill_factors(text);
+  if (uses(shape, "$z")) make_mbarrier(text);
+  text.line(".reg .b32 %reached;");
+  text.line("mov.u32 %reached, 0;");
   for (std::uint32_t stream = 0; stream < shape.streams; ++stream) begin_chain(text, shape, stream);
   if (shape.sides > 1) {
     text.line(".reg .pred %other_side;");
@@ -306,6 +351,9 @@ PtxTarget operation_target(const PtxTarget& target, int driver_version) {
 std::string generate_operation_ptx(const PtxTarget& target, std::span<const OperationShape> shapes) {
   PtxText text;
   text.raw(module_header(target));
+  if (std::ranges::any_of(shapes, [](const OperationShape& shape) { return uses(shape, "called"); })) {
+    called_function(text);
+  }
   operation_kernel(text, kFrameKernel, {.operation = OperationId::kFmaF32}, kFrameOperations);
   for (const OperationShape& shape : shapes) operation_kernel(text, shape.kernel_name(), shape, shape.operations());
   return text.take();

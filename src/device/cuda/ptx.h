@@ -94,6 +94,15 @@ struct StreamParameters {
 [[nodiscard]] std::string occupancy_kernel_name(std::uint32_t registers);
 [[nodiscard]] std::string generate_occupancy_ptx(const PtxTarget& target, std::span<const std::uint32_t> registers);
 
+// A module with a kernel that does nothing, with so many bytes of arguments, and the target that it is for.
+inline constexpr char kEmptyKernel[] = "empty";
+struct LaunchTarget {
+  PtxTarget ptx;
+  std::uint32_t most_argument_bytes = 0;
+};
+[[nodiscard]] LaunchTarget launch_target(const PtxTarget& target, int driver_version);
+[[nodiscard]] std::string generate_empty_ptx(const PtxTarget& target, std::uint32_t argument_bytes);
+
 // The module with the kernels of transfers: "read", "write", "load", "atomic", "atomic_of_gpu" and "store"
 // (transfer_ptx.cpp).
 [[nodiscard]] std::string generate_transfer_ptx(const PtxTarget& target);

@@ -32,6 +32,14 @@ class NoOccupancies {
   [[nodiscard]] static ProgramResult run(const OccupancyProgram& program) { check(program); }
 };
 
+struct NoLaunches {
+  explicit NoLaunches(Gpu&) {}
+  [[noreturn]] static void check(const LaunchProgram&) {
+    throw NotSupportedError("gputopo does not time launches on AMD GPUs yet");
+  }
+  [[nodiscard]] static ProgramResult run(const LaunchProgram& program) { check(program); }
+};
+
 // See launch::LaunchDevice.
 struct Amd {
   using Gpu = hip::Gpu;
@@ -41,6 +49,7 @@ struct Amd {
   using Clusters = NoClusters;
   using OperationKernels = OperationModules;
   using Occupancies = NoOccupancies;
+  using Launches = NoLaunches;
 
   // hiprtc compiles one kernel after the other.
   static bool compiles_ahead() { return false; }
@@ -56,6 +65,7 @@ struct Amd {
   static std::string native_code(const Gpu& gpu, const AccessProgram&) { return generate_access_source(gpu.target()); }
   static std::string native_code(const Gpu&, const ClusterProgram&) { return {}; }
   static std::string native_code(const Gpu&, const OccupancyProgram&) { return {}; }
+  static std::string native_code(const Gpu&, const LaunchProgram&) { return {}; }
   static std::string native_code(const Gpu& gpu, const OperationProgram& program) {
     const launch::OperationShape shape = launch::shape_of(program);
     if (shape.operation_of(0).cdna.empty() || shape.operation_of(shape.streams - 1).cdna.empty()) return {};

@@ -20,10 +20,10 @@
 namespace gputopo::launch {
 
 // `Vendor`: what is a vendor's own. Types Gpu (a ChaseGpu), Streams (see StreamRunner), CodeKernel (a CodeGpu),
-// AccessKernels (an AccessGpu), OperationKernels (an OperationGpu) and Clusters and Occupancies (which check programs
-// of their kinds before anything of a batch runs, and run them); native_code(gpu, program) for each kind of program,
-// and compiles_ahead() and expect(gpu, program), which may begin to compile it. What this misses of a new kind does not
-// compile.
+// AccessKernels (an AccessGpu), OperationKernels (an OperationGpu) and Clusters, Occupancies and Launches (which check
+// programs of their kinds before anything of a batch runs, and run them); native_code(gpu, program) for each kind of
+// program, and compiles_ahead() and expect(gpu, program), which may begin to compile it. What this misses of a new kind
+// does not compile.
 template <typename Vendor>
 class LaunchDevice : public Device {
  public:
@@ -39,7 +39,8 @@ class LaunchDevice : public Device {
         clusters_(gpu_),
         operation_kernels_(gpu_),
         operations_(gpu_, operation_kernels_),
-        occupancies_(gpu_) {}
+        occupancies_(gpu_),
+        launches_(gpu_) {}
 
   [[nodiscard]] const DeviceInfo& info() const override { return gpu_.info(); }
 
@@ -103,6 +104,7 @@ class LaunchDevice : public Device {
   void check(const ClusterProgram& program) const { clusters_.check(program); }
   void check(const OperationProgram&) const {}
   void check(const OccupancyProgram& program) const { occupancies_.check(program); }
+  void check(const LaunchProgram& program) const { launches_.check(program); }
 
   void run_alone(const ChaseProgram&, ProgramResult&) {}  // has run, beside others
   void run_alone(const StreamProgram& program, ProgramResult& result) { result = streams_.run(program); }
@@ -111,6 +113,7 @@ class LaunchDevice : public Device {
   void run_alone(const ClusterProgram& program, ProgramResult& result) { result = clusters_.run(program); }
   void run_alone(const OperationProgram& program, ProgramResult& result) { result = operations_.run(program); }
   void run_alone(const OccupancyProgram& program, ProgramResult& result) { result = occupancies_.run(program); }
+  void run_alone(const LaunchProgram& program, ProgramResult& result) { result = launches_.run(program); }
 
   typename Vendor::Gpu gpu_;
   ChaseRunner chases_;
@@ -123,6 +126,7 @@ class LaunchDevice : public Device {
   typename Vendor::OperationKernels operation_kernels_;
   OperationRunner operations_;
   typename Vendor::Occupancies occupancies_;
+  typename Vendor::Launches launches_;
 };
 
 }  // namespace gputopo::launch

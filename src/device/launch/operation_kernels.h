@@ -48,6 +48,7 @@ struct OperationLaunch {
   OperationShape shape;
   std::uint32_t blocks = 1;          // that take part
   std::uint32_t surplus_blocks = 0;  // beside them, that leave: see OperationParameters::claims
+  std::uint32_t cluster_size = 0;    // NVIDIA; 0: no clusters
   std::uint32_t threads = 32;
   std::uint64_t shared_bytes = 0;     // dynamic
   std::uint64_t carve_out_bytes = 0;  // ignored where carve-outs are fixed

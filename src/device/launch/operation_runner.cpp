@@ -46,13 +46,14 @@ void OperationRunner::expect(std::span<const Program> programs) {
 OperationLaunch OperationRunner::launch_of(const OperationProgram& program) const {
   const std::uint32_t lanes = gpu_.info().warp_size;
   OperationLaunch launch{.shape = shape_of(program),
-                         .blocks = program.every_sm ? gpu_.info().sm_count : 1,
+                         .blocks = program.every_sm ? gpu_.info().sm_count : std::max(program.cluster_size, 1u),
+                         .cluster_size = program.cluster_size,
                          .threads = lanes * program.warps};
   if (launch.threads > gpu_.info().max_threads_per_block.value_or(launch.threads)) {
     throw NotSupportedError(fmt::format("{} warps of {} threads are more than the {} threads of a block", program.warps,
                                         lanes, *gpu_.info().max_threads_per_block));
   }
-  constexpr std::uint64_t kSharedBytes = sizeof(std::uint32_t);
+  constexpr std::uint64_t kSharedBytes = sizeof(std::uint64_t);  // an mbarrier
   launch.carve_out_bytes = gpu_.carve_out_for(0, kSharedBytes, 1);
   if (program.every_sm) launch.surplus_blocks = gpu_.blocks_to_reach_every_sm() - launch.blocks;
   launch.shared_bytes = program.every_sm ? gpu_.shared_bytes_to_reach_every_sm(launch.carve_out_bytes, kSharedBytes)

@@ -110,12 +110,15 @@ double cluster_bytes_per_second(const ClusterSpec& clusters, std::uint32_t clust
   return found;
 }
 
+void require_cluster(const MachineSpec& spec, std::uint32_t cluster_size) {
+  if (cluster_size == 0 || cluster_size <= clusters_of(spec).max_size) return;
+  throw NotSupportedError(
+      fmt::format("{} launches clusters of {} blocks at most", spec.info.name, clusters_of(spec).max_size));
+}
+
 ClusterResult simulate_cluster(const MachineSpec& spec, const ClusterProgram& program, std::uint64_t carve_out_bytes,
                                double clock_mhz, std::uint64_t seed, Noise& noise) {
-  if (program.op != ClusterOp::kBulkCopy && program.cluster_size > clusters_of(spec).max_size) {
-    throw NotSupportedError(
-        fmt::format("{} launches clusters of {} blocks at most", spec.info.name, clusters_of(spec).max_size));
-  }
+  if (program.op != ClusterOp::kBulkCopy) require_cluster(spec, program.cluster_size);
   std::vector<std::vector<std::uint32_t>> clusters = place_clusters(spec, program.cluster_size, seed);
   if (clusters.empty()) {
     throw NotSupportedError(

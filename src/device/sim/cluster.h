@@ -12,6 +12,8 @@ namespace gputopo::sim {
                                              std::uint64_t carve_out_bytes, double clock_mhz, std::uint64_t seed,
                                              Noise& noise);
 
+// Throws NotSupportedError for a cluster of more blocks than the machine launches; of 0 blocks: no cluster.
+void require_cluster(const MachineSpec& spec, std::uint32_t cluster_size);
 // Load-to-use latency of the shared memory of SM `target` for SM `reader` of the same cluster.
 [[nodiscard]] double cluster_latency_cycles(const MachineSpec& spec, std::uint32_t reader, std::uint32_t target);
 

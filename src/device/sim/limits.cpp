@@ -105,6 +105,10 @@ void Limits::check(const OccupancyProgram& program) const {
   check_shared(program.shared_bytes);
 }
 
+void Limits::check(const LaunchProgram&) const {
+  if (!spec_.launches) refuse_silent(spec_, "launches", "how long launches take");
+}
+
 std::uint64_t Limits::carve_out_for(const ChaseProgram& program) const {
   return carve_out_with(std::max(program.shared_carve_out_bytes, shared_bytes_of(program)));
 }
@@ -125,6 +129,7 @@ std::uint64_t Limits::carve_out_for(const AccessProgram& program) const {
 std::uint64_t Limits::carve_out_for(const ClusterProgram&) const { return carve_out_with(UINT64_MAX); }
 
 std::uint64_t Limits::carve_out_for(const OccupancyProgram&) const { return carve_out_with(UINT64_MAX); }
+std::uint64_t Limits::carve_out_for(const LaunchProgram&) const { return carve_out_with(0); }
 std::uint64_t Limits::carve_out_for(const OperationProgram&) const { return carve_out_with(0); }
 
 void Limits::check_space(Space space) const {

@@ -18,6 +18,7 @@ class Limits {
   void check(const ClusterProgram& program) const;
   void check(const OperationProgram& program) const;
   void check(const OccupancyProgram& program) const;
+  void check(const LaunchProgram& program) const;
 
   // The carve-out that a program runs with.
   [[nodiscard]] std::uint64_t carve_out_for(const ChaseProgram& program) const;
@@ -27,6 +28,7 @@ class Limits {
   [[nodiscard]] std::uint64_t carve_out_for(const ClusterProgram& program) const;
   [[nodiscard]] std::uint64_t carve_out_for(const OperationProgram& program) const;
   [[nodiscard]] std::uint64_t carve_out_for(const OccupancyProgram& program) const;
+  [[nodiscard]] std::uint64_t carve_out_for(const LaunchProgram& program) const;
 
  private:
   void check_space(Space space) const;

@@ -197,6 +197,7 @@ struct OperationSpec {
   double latency_cycles = 0;   // until the next that waits for it begins
   double lanes_per_cycle = 0;  // of an SM where it has the pipe for itself; 0: the pipe's
   double instructions = 1;     // machine instructions
+  double block_cycles = 0;     // that its latency is longer for each further block that takes part
 };
 
 // What computes in an SM.
@@ -217,6 +218,17 @@ struct ComputeSpec {
   std::map<std::string, OperationSpec> operations;  // by their names (operations.def)
 };
 
+// Launches of a kernel that does nothing, as the host sees them.
+struct LaunchSpec {
+  double latency_ns = 0;         // from a call until the host knows that the kernel has ended
+  double submit_ns = 0;          // of the call
+  double interval_ns = 0;        // from one launch to the next
+  double graph_latency_ns = 0;   // as latency_ns, of a graph of one
+  double graph_interval_ns = 0;  // of each further kernel of a graph
+  double argument_byte_ns = 0;   // more for each byte of arguments
+  std::uint32_t max_argument_bytes = 4096;
+};
+
 struct MachineSpec {
   DeviceInfo info;  // backend, simulated are set by the device
   std::vector<CacheSpec> caches;
@@ -230,6 +242,7 @@ struct MachineSpec {
   std::optional<ClusterSpec> clusters;              // what is missing is not supported
   std::optional<BulkCopySpec> bulk_copies;          // what is missing is not supported
   std::optional<ComputeSpec> compute;               // what is missing is not supported
+  std::optional<LaunchSpec> launches;               // what is missing is not supported
   NoiseSpec noise;
   std::optional<NeighbourSpec> neighbour;
   double timer_cycles = 0;  // that two clock reads around a load add to it

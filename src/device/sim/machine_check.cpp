@@ -358,7 +358,17 @@ void check_compute(const ComputeSpec& compute) {
     require_positive(operation.latency_cycles, field + ".latency_cycles");
     require_not_negative(operation.lanes_per_cycle, field + ".lanes_per_cycle");
     require_positive(operation.instructions, field + ".instructions");
+    require_not_negative(operation.block_cycles, field + ".block_cycles");
   }
+}
+
+void check_launches(const LaunchSpec& launches) {
+  require_positive(launches.latency_ns, "launches.latency_ns");
+  require_positive(launches.submit_ns, "launches.submit_ns");
+  require_positive(launches.interval_ns, "launches.interval_ns");
+  require_positive(launches.graph_latency_ns, "launches.graph_latency_ns");
+  require_positive(launches.graph_interval_ns, "launches.graph_interval_ns");
+  require_not_negative(launches.argument_byte_ns, "launches.argument_byte_ns");
 }
 
 void check_noise(const NoiseSpec& noise) {
@@ -412,6 +422,7 @@ void check_machine(const MachineSpec& spec) {
   if (spec.clusters) check_clusters(spec, *spec.clusters);
   if (spec.bulk_copies) check_bulk_copies(spec, *spec.bulk_copies);
   if (spec.compute) check_compute(*spec.compute);
+  if (spec.launches) check_launches(*spec.launches);
   check_noise(spec.noise);
   if (spec.neighbour) check_neighbour(*spec.neighbour);
   require_overhead(spec.timer_cycles, "timer_cycles");

@@ -186,6 +186,7 @@ void visit_fields(Object& operation, Visit&& visit) {
   visit("latency_cycles", operation.latency_cycles, Presence::kRequired);
   visit("lanes_per_cycle", operation.lanes_per_cycle, Presence::kOptional);
   visit("instructions", operation.instructions, Presence::kOptional);
+  visit("block_cycles", operation.block_cycles, Presence::kOptional);
 }
 
 template <IsA<ComputeSpec> Object, typename Visit>
@@ -204,6 +205,17 @@ void visit_fields(Object& compute, Visit&& visit) {
   visit("clock_offsets_cycles", compute.clock_offsets_cycles, Presence::kOptional);
   visit("pipes", compute.pipes, Presence::kRequired);
   visit("operations", compute.operations, Presence::kRequired);
+}
+
+template <IsA<LaunchSpec> Object, typename Visit>
+void visit_fields(Object& launches, Visit&& visit) {
+  visit("latency_ns", launches.latency_ns, Presence::kRequired);
+  visit("submit_ns", launches.submit_ns, Presence::kRequired);
+  visit("interval_ns", launches.interval_ns, Presence::kRequired);
+  visit("graph_latency_ns", launches.graph_latency_ns, Presence::kRequired);
+  visit("graph_interval_ns", launches.graph_interval_ns, Presence::kRequired);
+  visit("argument_byte_ns", launches.argument_byte_ns, Presence::kOptional);
+  visit("max_argument_bytes", launches.max_argument_bytes, Presence::kOptional);
 }
 
 template <IsA<NoiseSpec> Object, typename Visit>
@@ -247,6 +259,7 @@ void visit_fields(Object& spec, Visit&& visit) {
   visit("clusters", spec.clusters, Presence::kOptional);
   visit("bulk_copies", spec.bulk_copies, Presence::kOptional);
   visit("compute", spec.compute, Presence::kOptional);
+  visit("launches", spec.launches, Presence::kOptional);
   visit("noise", spec.noise, Presence::kOptional);
   visit("neighbour", spec.neighbour, Presence::kOptional);
   visit("sm_bytes_per_second", spec.sm_bytes_per_second, Presence::kOptional);

@@ -23,16 +23,20 @@ double pipe_cycles(const ComputeSpec& compute, const OperationSpec& operation, s
   return warp_lanes * compute.schedulers / lanes;
 }
 
+double latency_of(const OperationSpec& operation, std::size_t blocks) {
+  return operation.latency_cycles + static_cast<double>(blocks - 1) * operation.block_cycles;
+}
+
 // Of a round of the warps of the scheduler that has the most.
 double round_cycles(const ComputeSpec& compute, const std::vector<const OperationSpec*>& chains, double operations,
-                    double warps, std::uint32_t warp_lanes, std::uint32_t together) {
+                    double warps, std::size_t blocks, std::uint32_t warp_lanes, std::uint32_t together) {
   const double of_chain = operations / static_cast<double>(chains.size());
   double waiting = 0;  // for the slowest chain
   double issuing = 0;
   double busiest = 0;
   std::map<std::string, double> pipes;
   for (const OperationSpec* chain : chains) {
-    waiting = std::max(waiting, of_chain * chain->latency_cycles);
+    waiting = std::max(waiting, of_chain * latency_of(*chain, blocks));
     // Those that do it together wait for the last of them, and then for all of the round.
     if (together > 1) {
       const double own = std::ceil(static_cast<double>(together) / compute.schedulers);
@@ -57,13 +61,14 @@ OperationResult simulate_operation(const ComputeSpec& compute, const DeviceInfo&
     if (chains.back() == nullptr) return {.refusal = fmt::format("{} has no such operation", info.name)};
     instructions += operations / program.streams * chains.back()->instructions;
   }
+  const std::size_t blocks = program.every_sm ? info.sm_count : std::max(program.cluster_size, 1u);
   const double warps = std::ceil(static_cast<double>(program.warps) / compute.schedulers);
   const std::uint32_t together = warps_together(info_of(program.operation).type);
-  const double of_side = round_cycles(compute, chains, operations, warps, info.warp_size, together);
+  const double of_side = round_cycles(compute, chains, operations, warps, blocks, info.warp_size, together);
   const double cycles = program.rounds * (program.sides * of_side + (program.sides - 1) * compute.side_cycles);
   OperationResult result{.code_bytes = program.sides * instructions * compute.instruction_bytes,
                          .instruction_bytes = static_cast<double>(compute.instruction_bytes)};
-  for (std::uint32_t sm = 0; sm < (program.every_sm ? info.sm_count : 1); ++sm) {
+  for (std::uint32_t sm = 0; sm < blocks; ++sm) {
     // A round is timed as a whole, so that noise comes to it as to one load.
     StepBehaviour block(1);
     block.add(cycles, false, 0);

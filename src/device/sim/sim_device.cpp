@@ -13,6 +13,7 @@
 #include "device/sim/bandwidth.h"
 #include "device/sim/cluster.h"
 #include "device/sim/code.h"
+#include "device/sim/launch.h"
 #include "device/sim/limits.h"
 #include "device/sim/machine.h"
 #include "device/sim/noise.h"
@@ -192,6 +193,7 @@ class SimDevice : public Device {
   }
 
   [[nodiscard]] OperationResult simulate(const OperationProgram& program, Run& run, Worker&) const {
+    require_cluster(spec_, program.cluster_size);
     OperationResult result = simulate_operation(*spec_.compute, info_, program, run.noise);
     if (!run.noise.takes_turns()) return result;
     for (double& cycles : result.cycles) cycles += run.noise.other_turn(cycles);
@@ -200,6 +202,10 @@ class SimDevice : public Device {
 
   [[nodiscard]] OccupancyResult simulate(const OccupancyProgram& program, Run& run, Worker&) const {
     return simulate_occupancy(spec_, info_, program, run.carve_out_bytes);
+  }
+
+  [[nodiscard]] LaunchResult simulate(const LaunchProgram& program, Run& run, Worker&) const {
+    return simulate_launch(spec_, program, run.noise);
   }
 
   void add_slices(const ChaseProgram& program, const ChaseStep& step, StepResult& result) const {

@@ -5,6 +5,7 @@
 
 #include "discover/measure/step.h"
 #include "probe/control.h"
+#include "probe/launch_time.h"
 #include "probe/operation.h"
 
 namespace gputopo {
@@ -33,9 +34,36 @@ Attribute clock_step(Context& context, const ElementInfo&) { return context.cloc
 Attribute timer_step(Context& context, const ElementInfo&) { return context.clocks().timer_step; }
 Attribute clock_groups(Context& context, const ElementInfo&) { return context.clocks().groups; }
 
+Attribute launch_latency(Context& context, const ElementInfo&) {
+  probe::Lab lab = context.lab();
+  return probe::measure_launch_latency(lab);
+}
+template <LaunchWay kWay>
+Attribute launch_interval(Context& context, const ElementInfo&) {
+  probe::Lab lab = context.lab();
+  return probe::measure_launch_interval(lab, kWay);
+}
+Attribute graph_launch_latency(Context& context, const ElementInfo&) {
+  probe::Lab lab = context.lab();
+  return probe::measure_graph_launch_latency(lab);
+}
+
 Attribute barrier_latency(Context& context, const ElementInfo&) {
   probe::Lab lab = context.lab();
   return probe::measure_barrier(lab);
+}
+Attribute cluster_barrier(Context& context, const ElementInfo&) {
+  probe::Lab lab = context.lab();
+  return probe::measure_cluster_barrier(lab);
+}
+Attribute grid_barrier(Context& context, const ElementInfo&) {
+  probe::Lab lab = context.lab();
+  return probe::measure_grid_barrier(lab);
+}
+template <OperationId kOperation>
+Attribute jump(Context& context, const ElementInfo&) {
+  probe::Lab lab = context.lab();
+  return probe::measure_jump(lab, kOperation);
 }
 Attribute divergence_cost(Context& context, const ElementInfo&) { return context.sides().cost; }
 Attribute sides_interleave(Context& context, const ElementInfo&) { return context.sides().interleave; }
@@ -92,7 +120,15 @@ constexpr Step kSteps[] = {
     {ElementKind::kClocks, AttributeId::kClockStep, clock_step},
     {ElementKind::kClocks, AttributeId::kTimerStep, timer_step},
     {ElementKind::kClocks, AttributeId::kClockGroups, clock_groups},
+    {ElementKind::kClocks, AttributeId::kLaunchLatency, launch_latency},
+    {ElementKind::kClocks, AttributeId::kLaunchInterval, launch_interval<LaunchWay::kCalls>},
+    {ElementKind::kClocks, AttributeId::kGraphLaunchLatency, graph_launch_latency},
+    {ElementKind::kClocks, AttributeId::kGraphLaunchInterval, launch_interval<LaunchWay::kGraph>},
     {ElementKind::kControl, AttributeId::kBarrierLatency, barrier_latency},
+    {ElementKind::kControl, AttributeId::kClusterBarrier, cluster_barrier},
+    {ElementKind::kControl, AttributeId::kGridBarrier, grid_barrier},
+    {ElementKind::kControl, AttributeId::kBranchCost, jump<OperationId::kBra>},
+    {ElementKind::kControl, AttributeId::kCallCost, jump<OperationId::kCall>},
     {ElementKind::kControl, AttributeId::kDivergenceCost, divergence_cost},
     {ElementKind::kControl, AttributeId::kSidesInterleave, sides_interleave},
     {ElementKind::kPeaks, AttributeId::kPeakF16, peak<AttributeId::kPeakF16>, expected_of_peaks},

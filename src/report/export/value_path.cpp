@@ -122,7 +122,7 @@ std::vector<std::string> known_paths() {
       if (is_covered(element.id, info.id)) paths.push_back(joined(element.name, info.name));
     }
   }
-  for (const OperationInfo& operation : operation_catalogue()) {
+  for (const OperationInfo& operation : instruction_catalogue()) {
     for (const AttributeId attribute : kOperationAttributes) {
       paths.push_back(joined(joined(kInstructions, operation.name), to_string(attribute)));
     }

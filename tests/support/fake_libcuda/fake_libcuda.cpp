@@ -663,6 +663,36 @@ Status cuLaunchKernel(FunctionHandle handle, unsigned x, unsigned y, unsigned, u
 }
 #endif
 
+// A graph of kernels that do nothing: nothing runs.
+Status cuGraphCreate(GraphHandle* graph, unsigned) {
+  GPUTOPO_MAY_BE_HOSTILE(graph);
+  *graph = reinterpret_cast<GraphHandle>(1);
+  return kSuccess;
+}
+Status cuGraphAddKernelNode_v2(GraphNodeHandle* node, GraphHandle, const GraphNodeHandle*, std::size_t,
+                               const GraphKernel*) {
+  GPUTOPO_MAY_BE_HOSTILE(node);
+  *node = reinterpret_cast<GraphNodeHandle>(1);
+  return kSuccess;
+}
+Status cuGraphInstantiateWithFlags(GraphExecHandle* executable, GraphHandle, unsigned long long) {
+  GPUTOPO_MAY_BE_HOSTILE(executable);
+  *executable = reinterpret_cast<GraphExecHandle>(1);
+  return kSuccess;
+}
+Status cuGraphLaunch(GraphExecHandle, StreamHandle) {
+  GPUTOPO_MAY_BE_HOSTILE();
+  return kSuccess;
+}
+Status cuGraphExecDestroy(GraphExecHandle) {
+  GPUTOPO_MAY_BE_HOSTILE();
+  return kSuccess;
+}
+Status cuGraphDestroy(GraphHandle) {
+  GPUTOPO_MAY_BE_HOSTILE();
+  return kSuccess;
+}
+
 Status cuTexObjectCreate(TextureHandle* handle, const LinearResource* resource, const TextureDescription*,
                          const void*) {
   GPUTOPO_MAY_BE_HOSTILE(handle);

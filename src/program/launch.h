@@ -1,0 +1,29 @@
+// The fields of launch programs, and what is valid.
+#pragma once
+
+#include <string>
+
+#include "gputopo/program/launch.h"
+#include "program/fields.h"
+
+namespace gputopo {
+
+// As text names them.
+template <>
+inline constexpr auto kNames<LaunchWay> = std::to_array<std::string_view>({"calls", "graph"});
+
+void visit_fields(Is<LaunchProgram> auto& program, auto&& visit) {
+  visit("way", program.way);
+  visit("launches", program.launches);
+  visit("argument_bytes", program.argument_bytes);
+}
+
+void visit_fields(Is<LaunchResult> auto& result, auto&& visit) {
+  visit("seconds", result.seconds);
+  visit("submit_seconds", result.submit_seconds);
+}
+
+void validate_kind(const LaunchProgram& program);
+[[nodiscard]] std::string misfit(const LaunchProgram& program, const LaunchResult& result);
+
+}  // namespace gputopo
