@@ -11,7 +11,9 @@
 #include "report/csv_text.h"
 #include "report/curve.h"
 #include "report/hierarchy.h"
+#include "report/html_compute.h"
 #include "report/html_page.h"
+#include "report/html_parts.h"
 #include "report/markup.h"
 #include "report/published.h"
 #include "report/unit_map.h"
@@ -21,34 +23,11 @@ namespace gputopo {
 namespace {
 
 using report::escaped;
+using report::evidence_anchor;
 using report::readable;
+using report::source_badge;
+using report::value_link;
 using Group = report::ValueGroup;
-
-// Ids in the document and fragments of links: only what is safe in both.
-std::string anchor(const std::string& group, const std::string& attribute) {
-  std::string text = "evidence-" + group + "-" + attribute;
-  for (char& c : text) {
-    const bool safe =
-        (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '-' || c == '_';
-    if (!safe) c = '_';
-  }
-  return text;
-}
-
-std::string source_badge(const Attribute& attribute) {
-  const std::string name(to_string(attribute.source));
-  return fmt::format("<span class=\"source {}\">{}</span>", name, name);
-}
-
-std::string value_link(const Attribute& attribute, const std::string& group, const std::string& id,
-                       const std::string& text) {
-  const std::string method = report::method_text(attribute);
-  return fmt::format("<a href=\"#{}\"{} title=\"{}\">{}</a>", anchor(group, id),
-                     attribute.available() ? "" : " aria-label=\"unavailable\"",
-                     escaped(fmt::format("{} {}{}{}", to_string(attribute.source), report::interval_text(attribute),
-                                         method.empty() ? "" : " by ", method)),
-                     escaped(text));
-}
 
 // ---- Sections ----
 
@@ -150,7 +129,7 @@ std::string advice(const Topology& topology) {
   for (const report::Advice& one : report::advice_of(topology)) {
     std::string links;
     for (const auto& [group, attribute] : one.grounds) {
-      links += fmt::format(" <a href=\"#{}\">{}</a>", anchor(group, attribute),
+      links += fmt::format(" <a href=\"#{}\">{}</a>", evidence_anchor(group, attribute),
                            escaped(report::json_path(group, attribute)));
     }
     items += fmt::format("<dt>{}</dt><dd>{} <span class=\"grounds\">From{}</span></dd>\n", escaped(one.topic),
@@ -293,7 +272,7 @@ std::string evidence_of(const Group& group, const std::string& id, const Attribu
       "<details class=\"evidence\" id=\"{}\"><summary><h3>{}</h3> <span class=\"value\">{}</span></summary>\n"
       "<div class=\"evidence-body\"><div class=\"facts-column\">{}\n{}{}</div>\n<div "
       "class=\"charts\">{}</div></div></details>\n",
-      anchor(group.id, id), escaped(group.title + ": " + readable(id)),
+      evidence_anchor(group.id, id), escaped(group.title + ": " + readable(id)),
       escaped(attribute.available() ? report::brief_value_text(attribute) : "unavailable"), facts,
       named_values("Details", attribute.details, attribute),
       named_values("Conditions", attribute.conditions, attribute), figures);
@@ -367,7 +346,9 @@ std::string to_html(const Topology& topology) {
   page.reports = {&thinned};
   std::string sections = warnings(thinned) + drawing(thinned);
   sections += curve(topology, page.charts);
-  sections += hierarchy(thinned) + advice(thinned) + values(groups);
+  sections += hierarchy(thinned);
+  sections += report::compute_section(thinned, page.charts);
+  sections += advice(thinned) + values(groups);
   sections += evidence(groups, published(thinned), page.charts) + timing(thinned);
   page.body = report::page_header(page.reports, thinned.name) + contents(sections) + "<main id=\"main\">\n" + sections +
               "</main>\n";

@@ -1,5 +1,6 @@
 // The script of an HTML report. The page can be read without it; this adds plots, filters, themes and export.
 import {setUpChip} from './chip.js';
+import {setUpOperations} from './operations.js';
 import {redraw, setUpPlots} from './plots.js';
 import {setUpScrolling} from './scroll.js';
 import {setUpTheme} from './theme.js';
@@ -32,6 +33,7 @@ setUpCopying();
 setUpPlots();
 setUpChip();
 setUpValues();
+setUpOperations();
 setUpScrolling();
 window.addEventListener('hashchange', openTarget);
 openTarget();

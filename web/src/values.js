@@ -2,7 +2,7 @@
 import {reports} from './data.js';
 import {save} from './save.js';
 
-function fileName(report, ending) {
+export function fileName(report, ending) {
   const name = report.device.name.replace(/[^A-Za-z0-9.-]+/g, '_') || 'gpu';
   return `gputopo-${name}.${ending}`;
 }

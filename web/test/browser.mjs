@@ -383,6 +383,30 @@ test('latency over footprint stands behind the picture, is drawn, exported and p
   await close(page);
 });
 
+// The table of operations is filtered and taken away, and the figures of what computes have names.
+test('what computes: figures, filters, export', async () => {
+  const json = join(folder, 'operations.json');
+  execFileSync(gputopo, ['--device', 'sim:h200', '--full', '--only', 'instructions,pipes,peaks,control', '--quiet', '--json', json]);
+  const page = await open(render('operations', json));
+  const visible = () => page.locator('#operations tbody tr:not([hidden])').count();
+  const all = await visible();
+  await page.selectOption('#operation-class', 'matrix');
+  const matrices = await visible();
+  assert.ok(matrices > 0 && matrices < all, `${matrices} of ${all}`);
+  await page.selectOption('#operation-class', '');
+  await page.selectOption('#operation-type', 'f64');
+  await page.fill('#operation-text', 'fused');
+  assert.equal(await visible(), 1);
+  assert.equal(await page.locator('#operation-count').textContent(), `1 of ${all} operations`);
+  const {name, content} = await download(page, () => page.click('#export-operations'));
+  assert.match(name, /operations\.csv$/);
+  assert.match(content.toString(), /^element,attribute,value.*\r\ninstructions\.fma\.f64,latency,[\d.]+,.*\r\ninstructions\.fma\.f64,throughput,[\d.]+,.*\r\n$/);
+  assert.equal(await page.locator('figure.still svg[role=img]').count(), 2);
+  await isAccessible(page);
+  await fitsWidths(page);
+  await close(page);
+});
+
 test('contents lead to each section, and each value has its place in the JSON', async () => {
   const page = await open(render('h200'), {permissions: ['clipboard-read', 'clipboard-write']});
   const links = await page.getByRole('navigation', {name: 'Contents'}).getByRole('link').allTextContents();
