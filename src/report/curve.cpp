@@ -24,8 +24,8 @@ using report::ChartMark;
 using report::Curve;
 using report::kCycles;
 
-constexpr const char* kFootprint = "footprint_bytes";
-constexpr const char* kLine = "line";
+constexpr const char* kFootprint = report::kFootprintColumn;
+constexpr const char* kLine = report::kLineColumn;
 constexpr const char* kLatency = "latency_cycles";
 
 // Means of the loads at each footprint, by footprint.
@@ -264,8 +264,21 @@ std::optional<Curve> report::latency_curve(const Topology& topology) {
   return curve;
 }
 
-std::string report::curve_title(const Topology& topology) {
-  return device_title(topology) + ": latency over footprint" + (topology.complete ? "" : ", INCOMPLETE");
+std::vector<ChartMark> report::capacity_marks(const Topology& topology) {
+  std::vector<ChartMark> marks;
+  Marked marked(topology);
+  for (const MemoryElement& element : topology.memory) {
+    const ElementInfo* info = data_cache(element);
+    if (info == nullptr || (info->space != Space::kGlobal && info->space != Space::kGlobalBypassL1)) continue;
+    if (marked.is_new(element)) add_capacity(element, marks);
+  }
+  std::ranges::stable_sort(marks, {}, &ChartMark::value);
+  return marks;
+}
+
+std::string report::curve_title(const Topology& topology, const std::string& quantity) {
+  return fmt::format("{}: {} over footprint{}", device_title(topology), quantity,
+                     topology.complete ? "" : ", INCOMPLETE");
 }
 
 std::string to_curve_svg(const Topology& topology) {
@@ -278,7 +291,13 @@ std::string to_curve_svg(const Topology& topology) {
   std::optional<Curve> curve = report::latency_curve(topology);
   if (!curve) curve.emplace();
   curve->chart.title = report::curve_title(topology);
-  return "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n" + report::plot_svg(curve->chart, curve->holder, notes);
+  std::vector<report::PlotOf> plots = {{&curve->chart, &curve->holder}};
+  std::optional<Curve> bandwidth = report::bandwidth_curve(topology);
+  if (bandwidth) {
+    bandwidth->chart.title = report::curve_title(topology, "bandwidth");
+    plots.push_back({&bandwidth->chart, &bandwidth->holder});
+  }
+  return "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n" + report::plots_svg(plots, notes);
 }
 
 }  // namespace gputopo

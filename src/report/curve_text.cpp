@@ -1,5 +1,5 @@
-// Latency over footprint as a plot of characters: letters where there is ASCII alone, else braille dots, eight a
-// character.
+// Latency and bandwidth over footprint as plots of characters: letters where there is ASCII alone, else braille dots,
+// eight a character.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -58,8 +58,8 @@ Points points_of(const Curve& curve, std::size_t line) {
   return points;  // by footprint: so they were made
 }
 
-// The latency at a footprint between two that were measured, on a line between them in a plot of logarithms.
-double latency_at(const Points& points, double footprint) {
+// The value at a footprint between two that were measured, on a line between them in a plot of logarithms.
+double height_at(const Points& points, double footprint) {
   const auto after = std::ranges::lower_bound(points, footprint, {}, &Points::value_type::first);
   if (after == points.begin()) return points.front().second;
   if (after == points.end()) return points.back().second;
@@ -84,7 +84,7 @@ class Plot {
       if (footprint < points.front().first * (1 - kRounding) || footprint > points.back().first * (1 + kRounding)) {
         continue;
       }
-      const int height = y.place(latency_at(points, footprint), rows_ * down_);
+      const int height = y.place(height_at(points, footprint), rows_ * down_);
       // A steep step has no gaps.
       const int from = before < 0 || down_ == 1 ? height : before + (height > before ? 1 : height < before ? -1 : 0);
       for (int up = std::min(from, height); up <= std::max(from, height); ++up) set(at, up, letter);
@@ -167,13 +167,25 @@ std::string list_of(const std::vector<ChartMark>& marks, bool across) {
   return fmt::format("{}", fmt::join(texts, "; "));
 }
 
+// Rates in GB/s: labels of the axis have five characters.
+struct Labels {
+  const char* of;
+  double unit;
+};
+
+Labels labels_of(const Chart& chart) {
+  constexpr double kGiga = 1e9;
+  return chart.y.unit == "B/s" ? Labels{"GB/s of ", kGiga} : Labels{"cycles of ", 1};
+}
+
 std::string plot_text(const Curve& curve, const TerminalStyle& style) {
   const Chart& chart = curve.chart;
+  const Labels labels = labels_of(chart);
   const SampleTable& table = curve.holder.samples.front();
   Range x;
   Range y;
   for (const double footprint : table.data[0]) x.add(footprint);
-  for (const double cycles : table.data[2]) y.add(cycles);
+  for (const double value : table.data[2]) y.add(value);
   const int columns = std::max(style.width - static_cast<int>(kMargin) - 1, 10);
   constexpr int kAround = 10;  // lines of title, axis and legends
   const int rows = style.height > 0 ? std::clamp(style.height - kAround, kLeastRows, kRows) : kRows;
@@ -197,12 +209,12 @@ std::string plot_text(const Curve& curve, const TerminalStyle& style) {
   constexpr int kLabelEvery = 3;
   for (int row = rows - 1; row >= 0; --row) {
     const bool has_label = (rows - 1 - row) % kLabelEvery == 0 || row == 0;
-    const std::string label = has_label ? report::significant(y.value_at(row, rows), 3) : "";
+    const std::string label = has_label ? report::significant(y.value_at(row, rows) / labels.unit, 3) : "";
     text += fmt::format("{:>5} |{}\n", label, plot.row(row));
   }
   text += fmt::format("{:>5} +{}\n{:7}{}\n\n", "", std::string(static_cast<std::size_t>(columns), '-'), "",
                       ticks(x, columns));
-  text += report::wrap("cycles of ", fmt::format("{}", fmt::join(names, "; ")), style.width);
+  text += report::wrap(labels.of, fmt::format("{}", fmt::join(names, "; ")), style.width);
   if (const std::string capacities = list_of(chart.marks, false); !capacities.empty()) {
     text += report::wrap("capacities: ", capacities, style.width);
   }
@@ -221,6 +233,12 @@ std::string to_plot(const Topology& topology, const TerminalStyle& style) {
     text += plot_text(*curve, style);
   } else {
     text += "No sweep over footprints was measured.\n";
+  }
+  // A screen has room for one plot; what is no screen, and --long, for both.
+  const std::optional<Curve> bandwidth = style.height > 0 ? std::nullopt : report::bandwidth_curve(topology);
+  if (bandwidth) {
+    const std::string title = visible_line(report::curve_title(topology, "bandwidth"));
+    text += "\n" + report::paint(title, report::Tone::kStrong, style.colour) + "\n\n" + plot_text(*bandwidth, style);
   }
   for (const std::string& warning : report::report_warnings(topology)) {
     text += report::paint(report::wrap("Warning: ", visible_line(warning), style.width), report::Tone::kAlert,

@@ -4,6 +4,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <cctype>
 #include <map>
 
 #include "gputopo/report.h"
@@ -55,14 +56,22 @@ std::string drawing(const Topology& topology) {
       report::chip_svg(topology, false));
 }
 
-std::string curve(const Topology& topology, std::vector<report::PlacedChart>& charts) {
-  std::optional<report::Curve> curve = report::latency_curve(topology);
-  if (!curve) return "";
-  std::string text =
-      fmt::format("<section aria-labelledby=\"h-curve\"><h2 id=\"h-curve\">Latency over footprint</h2>\n{}</section>\n",
-                  report::figure(charts.size(), curve->chart, curve->holder));
-  charts.push_back({0, "", "", std::move(curve->chart), std::move(curve->holder.samples.front())});
-  return text;
+std::string curves(const Topology& topology, std::vector<report::PlacedChart>& charts) {
+  std::string figures;
+  std::string heading;
+  for (auto* const make : {report::latency_curve, report::bandwidth_curve}) {
+    std::optional<report::Curve> curve = make(topology);
+    if (!curve) continue;
+    heading += (heading.empty() ? "" : " and ") + curve->chart.y.label;
+    figures += report::figure(charts.size(), curve->chart, curve->holder);
+    charts.push_back({0, "", "", std::move(curve->chart), std::move(curve->holder.samples.front())});
+  }
+  if (figures.empty()) return "";
+  heading.front() = static_cast<char>(std::toupper(static_cast<unsigned char>(heading.front())));
+  return fmt::format(
+      "<section aria-labelledby=\"h-curve\"><h2 id=\"h-curve\">{} over footprint</h2>\n"
+      "<div class=\"beside curves\">{}</div></section>\n",
+      heading, figures);
 }
 
 const char* number_class(const report::HierarchyColumn& column) {
@@ -345,7 +354,7 @@ std::string to_html(const Topology& topology) {
   page.title = report::device_title(thinned) + " - gputopo";
   page.reports = {&thinned};
   std::string sections = warnings(thinned) + drawing(thinned);
-  sections += curve(topology, page.charts);
+  sections += curves(topology, page.charts);
   sections += hierarchy(thinned);
   sections += report::compute_section(thinned, page.charts);
   sections += advice(thinned) + values(groups);

@@ -181,6 +181,10 @@ std::string to_markdown(const Topology& topology) {
     curve->chart.title = report::curve_title(topology);
     text += image(curve->chart.title, report::plot_svg(curve->chart, curve->holder)) + "\n";
   }
+  if (std::optional<report::Curve> curve = report::bandwidth_curve(topology)) {
+    curve->chart.title = report::curve_title(topology, "bandwidth");
+    text += image(curve->chart.title, report::plot_svg(curve->chart, curve->holder)) + "\n";
+  }
   const std::vector<const MemoryElement*> elements = report::speaking_elements(topology);
   if (!elements.empty()) text += "## The memory hierarchy\n\n" + hierarchy(topology, elements);
   if (const std::vector<report::Advice> advice = report::advice_of(topology); !advice.empty()) {

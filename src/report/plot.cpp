@@ -449,30 +449,44 @@ std::string samples_svg(const Chart& chart, const Frame& frame, const Attribute&
   return lines(chart, attribute, x, y) + (chart.series.size() > 1 ? key(chart, frame) : "");
 }
 
-}  // namespace
-
-std::string plot_svg(const Chart& chart, const Attribute& attribute, const std::vector<std::string>& notes) {
+std::string plot_body(const Chart& chart, const Attribute& attribute) {
   Range xs;
   for (const double value : drawn_column(attribute, chart, chart.x.column)) xs.add(value, chart.x.logarithmic);
   const Range ys = y_range(chart, attribute);
   const Frame frame = frame_of(chart);
-  std::string text = fmt::format(
-      "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {0} {1}\" width=\"{0}\" height=\"{1}\" class=\"gt\" "
-      "role=\"img\" aria-label=\"{2}\">\n<title>{2}</title>\n<style>{3}</style>\n"
-      "<rect width=\"{0}\" height=\"{1}\" class=\"page\"/>\n",
-      px(kWidth), px(frame.height + kLine * static_cast<double>(notes.size())), escaped(chart.title), svg_style());
-  text += text_at(kLeft, 20, "start", "title", chart.title);
-  double notes_y = frame.height + kLine - 5;
-  for (const std::string& note : notes)
-    text += text_at(kLine, std::exchange(notes_y, notes_y + kLine), "start", "small warning", note);
+  std::string text = text_at(kLeft, 20, "start", "title", chart.title);
   if (xs.empty() || ys.empty()) {
-    return text + text_at(kWidth / 2, frame.height / 2, "middle", "small", "no samples that can be drawn") + "</svg>\n";
+    return text + text_at(kWidth / 2, frame.height / 2, "middle", "small", "no samples that can be drawn");
   }
   // Evidence of an edge stands next to it: where marks are outside of the samples they are not drawn.
   const Scale x(xs.least, xs.greatest, chart.x.logarithmic, kLeft + 6, frame.right - 6);
   const Scale y(ys.least, ys.greatest, chart.y.logarithmic, frame.bottom, frame.top + 6);
   text += chart.plot == Plot::kMap ? map_axes(chart, frame, attribute) : axes(chart, frame, x, y);
-  return text + samples_svg(chart, frame, attribute, x, y) + marks_svg(chart, frame, x, y) + "</svg>\n";
+  return text + samples_svg(chart, frame, attribute, x, y) + marks_svg(chart, frame, x, y);
 }
+
+}  // namespace
+
+std::string plots_svg(const std::vector<PlotOf>& plots, const std::vector<std::string>& notes) {
+  double height = 0;
+  std::string body;
+  for (const PlotOf& plot : plots) {
+    const std::string own = plot_body(*plot.chart, *plot.attribute);
+    body += height == 0 ? own : fmt::format("<g transform=\"translate(0 {})\">\n{}</g>\n", px(height), own);
+    height += frame_of(*plot.chart).height;
+  }
+  double y = height + kLine - 5;
+  for (const std::string& note : notes)
+    body += text_at(kLine, std::exchange(y, y + kLine), "start", "small warning", note);
+  return fmt::format(
+             "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {0} {1}\" width=\"{0}\" height=\"{1}\" "
+             "class=\"gt\" role=\"img\" aria-label=\"{2}\">\n<title>{2}</title>\n<style>{3}</style>\n"
+             "<rect width=\"{0}\" height=\"{1}\" class=\"page\"/>\n",
+             px(kWidth), px(height + kLine * static_cast<double>(notes.size())),
+             plots.empty() ? "" : escaped(plots.front().chart->title), svg_style()) +
+         body + "</svg>\n";
+}
+
+std::string plot_svg(const Chart& chart, const Attribute& attribute) { return plots_svg({{&chart, &attribute}}, {}); }
 
 }  // namespace gputopo::report

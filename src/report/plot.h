@@ -8,8 +8,12 @@
 
 namespace gputopo::report {
 
-// `notes` stand below it, a line each.
-[[nodiscard]] std::string plot_svg(const Chart& chart, const Attribute& attribute,
-                                   const std::vector<std::string>& notes = {});
+struct PlotOf {
+  const Chart* chart;
+  const Attribute* attribute;
+};
+// One below the other; `notes` stand below them, a line each. Its name is the first one's title.
+[[nodiscard]] std::string plots_svg(const std::vector<PlotOf>& plots, const std::vector<std::string>& notes);
+[[nodiscard]] std::string plot_svg(const Chart& chart, const Attribute& attribute);
 
 }  // namespace gputopo::report

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cmath>
 
 #include "gputopo/report.h"
 #include "report/curve.h"
@@ -96,6 +97,47 @@ TEST(Curve, SaysWhatMustNotBeOverlooked) {
     EXPECT_THAT(text, HasSubstr("Warning: a "));
     EXPECT_THAT(text, Not(HasSubstr("\x1b"))) << "what a terminal would obey";
   }
+}
+
+// Streams of one SM and of all 132 over three footprints, as `--full` measures them.
+Topology with_bandwidths() {
+  Topology topology = saved_report("h200");
+  Attribute& bandwidth = get_or_add(element(topology, "device").attributes, AttributeId::kSmReadBandwidth);
+  bandwidth.value = 2.4e11;
+  bandwidth.unit = "B/s";
+  bandwidth.source = Source::kMeasured;
+  SampleTable table{.name = "device.sm_read_bandwidth.by_footprint", .plot = Plot::kLine};
+  table.columns = {{"footprint_bytes", ColumnRole::kAxis, "footprint", "B"},
+                   {"sms", ColumnRole::kSeries, "sms", ""},
+                   {"bytes_per_second", ColumnRole::kValue, "bandwidth", "B/s"}};
+  table.data = {{65536, 1 << 20, 1 << 28, 1 << 25, 1 << 28, 1 << 29},
+                {1, 1, 1, 132, 132, 132},
+                {2.5e11, 2.4e11, 2.4e11, 9e12, 4.5e12, INFINITY}};
+  bandwidth.samples = {table};
+  return topology;
+}
+
+TEST(BandwidthCurve, HasALineForOneSmAndOneForAll) {
+  const std::optional<report::Curve> curve = report::bandwidth_curve(with_bandwidths());
+  ASSERT_TRUE(curve);
+  EXPECT_THAT(lines_of(*curve), ElementsAre("one SM", "all 132 SMs"));
+  EXPECT_EQ(curve->holder.samples.front().row_count(), 5u) << "what is no number is left out";
+  std::vector<std::string> labels;
+  for (const report::ChartMark& mark : curve->chart.marks) labels.push_back(mark.label);
+  EXPECT_THAT(labels, ElementsAre("L1 data cache 240.5 KiB", "L2 cache 60 MiB"));
+  EXPECT_FALSE(report::bandwidth_curve(saved_report("h200")));
+}
+
+TEST(BandwidthCurve, StandsBesideTheLatencies) {
+  const Topology topology = with_bandwidths();
+  EXPECT_THAT(to_html(topology), HasSubstr(">Latency and bandwidth over footprint</h2>"));
+  EXPECT_THAT(to_html(saved_report("h200")), HasSubstr(">Latency over footprint</h2>"));
+  EXPECT_THAT(to_curve_svg(topology), HasSubstr(": bandwidth over footprint</text>"));
+  EXPECT_THAT(to_markdown(topology), HasSubstr(": bandwidth over footprint"));
+  const std::string plots = to_plot(topology, {});
+  EXPECT_THAT(plots, HasSubstr("GB/s of a one SM; b all 132 SMs"));
+  // A screen holds one plot.
+  EXPECT_THAT(to_plot(topology, {.width = 80, .height = 24}), Not(HasSubstr("GB/s")));
 }
 
 }  // namespace
