@@ -32,7 +32,7 @@ constexpr std::uint32_t kCopies = 3;
 constexpr std::uint32_t kStreams = 4;  // where warps alone are too few
 
 // A way to run an operation.
-struct Trial {
+struct OperationTrial {
   OperationId operation = OperationId::kAddF32;
   std::uint32_t warps = 1;
   std::uint32_t streams = 1;
@@ -46,7 +46,7 @@ struct Trial {
 
 // What a device answered.
 struct Outcome {
-  Trial trial;
+  OperationTrial trial;
   RoundTimes fewer;
   RoundTimes more;
   OperationResult first;
@@ -68,16 +68,16 @@ RoundTimes times_of(std::span<const OperationResult> results, std::uint32_t roun
   return times;
 }
 
-std::vector<Outcome> run(Lab& lab, const std::vector<Trial>& trials) {
+std::vector<Outcome> run(Lab& lab, const std::vector<OperationTrial>& trials) {
   std::vector<OperationProgram> programs;
-  for (const Trial& trial : trials) {
+  for (const OperationTrial& trial : trials) {
     programs.insert(programs.end(), trial.copies, trial.program(kFewRounds));
     programs.insert(programs.end(), trial.copies, trial.program(kManyRounds));
   }
   const std::vector<OperationResult> results = lab.operation(programs);
   std::vector<Outcome> outcomes;
   std::size_t next = 0;
-  for (const Trial& trial : trials) {
+  for (const OperationTrial& trial : trials) {
     const auto own = std::span(results).subspan(next, 2 * trial.copies);
     outcomes.push_back({trial, times_of(own.first(trial.copies), kFewRounds),
                         times_of(own.subspan(trial.copies), kManyRounds), own.front()});
@@ -92,16 +92,17 @@ std::uint32_t most_warps(OperationId operation, std::uint32_t of_block) {
 }
 
 // One chain: of as many warps as do one together, and of ever more.
-std::vector<Trial> first_trials(OperationId operation, std::uint32_t of_block) {
+std::vector<OperationTrial> first_trials(OperationId operation, std::uint32_t of_block) {
   const std::uint32_t warps = most_warps(operation, of_block);
   const std::uint32_t fewest = warps_together(info_of(operation).type);
-  std::vector<Trial> trials = {{.operation = operation, .warps = fewest, .every_sm = false, .copies = kCopies}};
+  std::vector<OperationTrial> trials = {
+      {.operation = operation, .warps = fewest, .every_sm = false, .copies = kCopies}};
   for (std::uint32_t some = fewest; some < warps; some *= 2) trials.push_back({.operation = operation, .warps = some});
   trials.push_back({.operation = operation, .warps = warps, .copies = kCopies});
   return trials;
 }
 
-std::vector<Trial> further_trials(OperationId operation, std::uint32_t warps) {
+std::vector<OperationTrial> further_trials(OperationId operation, std::uint32_t warps) {
   return {{.operation = operation, .warps = std::max(1u, warps / 2), .streams = kStreams, .copies = kCopies},
           {.operation = operation, .warps = warps, .streams = kStreams, .copies = kCopies}};
 }
@@ -273,8 +274,8 @@ void set_peak(const Lab& lab, const Outcome& outcome, const OperationParameters&
 }
 
 // The most warps, of one chain and of some.
-std::vector<Trial> peak_trials(const DeviceInfo& info, std::span<const OperationId> operations) {
-  std::vector<Trial> trials;
+std::vector<OperationTrial> peak_trials(const DeviceInfo& info, std::span<const OperationId> operations) {
+  std::vector<OperationTrial> trials;
   for (const OperationId id : operations) {
     const std::uint32_t warps = most_warps(id, most_operation_warps(info));
     trials.push_back({.operation = id, .warps = warps, .copies = kCopies});
@@ -300,14 +301,14 @@ std::vector<Program> expected_of_operations(const DeviceInfo& info, std::span<co
 
 std::vector<Program> expected_of_peaks(const DeviceInfo& info, std::span<const OperationId> operations) {
   std::vector<Program> programs;
-  for (const Trial& trial : peak_trials(info, operations)) programs.emplace_back(trial.program(kFewRounds));
+  for (const OperationTrial& trial : peak_trials(info, operations)) programs.emplace_back(trial.program(kFewRounds));
   return programs;
 }
 
 std::vector<PeakFinding> measure_peaks(Lab& lab, std::span<const OperationId> operations) {
   const OperationParameters parameters;
-  const std::vector<Trial> trials = peak_trials(lab.info(), operations);
-  std::map<OperationId, std::pair<Trial, double>> best;
+  const std::vector<OperationTrial> trials = peak_trials(lab.info(), operations);
+  std::map<OperationId, std::pair<OperationTrial, double>> best;
   std::vector<PeakFinding> findings;
   for (const Outcome& outcome : run(lab, trials)) {
     const OperationId id = outcome.trial.operation;
@@ -329,10 +330,10 @@ std::vector<OperationFinding> measure_operations(Lab& lab, std::span<const Opera
   const OperationParameters parameters;
   const std::uint32_t warps = most_operation_warps(lab.info());
   std::map<OperationId, Operation> found;
-  std::vector<Trial> trials;
+  std::vector<OperationTrial> trials;
   for (const OperationId id : operations) {
     found.emplace(id, Operation(id, lab.info().warp_size, parameters));
-    const std::vector<Trial> own = first_trials(id, warps);
+    const std::vector<OperationTrial> own = first_trials(id, warps);
     trials.insert(trials.end(), own.begin(), own.end());
   }
   for (const Outcome& outcome : run(lab, trials)) found.at(outcome.trial.operation).add(outcome);
@@ -341,7 +342,7 @@ std::vector<OperationFinding> measure_operations(Lab& lab, std::span<const Opera
     // What disturbed its few runs is gone by now, as a rule.
     if (found.at(id).lacks_latency()) trials.push_back(first_trials(id, warps).front());
     if (!found.at(id).is_bound_by_latency() || warps_together(info_of(id).type) > 1) continue;
-    const std::vector<Trial> own = further_trials(id, warps);
+    const std::vector<OperationTrial> own = further_trials(id, warps);
     trials.insert(trials.end(), own.begin(), own.end());
   }
   if (!trials.empty()) {

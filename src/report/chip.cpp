@@ -4,6 +4,8 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <cmath>
+#include <utility>
 
 #include "gputopo/catalogue.h"
 #include "report/hierarchy.h"
@@ -43,6 +45,23 @@ bool is_chip_wide(const MemoryElement& element) {
 std::string sharers_of(const MemoryElement& element, const std::string& unit_name) {
   const std::string scope = is_chip_wide(element) ? "" : scope_of(element, unit_name);
   return scope == "1 " + unit_name || scope == "SM" || scope == "CU" ? "" : scope;
+}
+
+// The last number of "16 to 18 SMs"; 1 where there is none.
+std::size_t most_sharers(const std::string& shared_by) {
+  std::size_t most = 1;
+  std::size_t number = 0;
+  bool is_within = false;
+  for (const char c : shared_by + " ") {
+    constexpr std::size_t kMost = 100000;
+    if (c >= '0' && c <= '9') {
+      number = std::min(10 * (is_within ? number : 0) + static_cast<std::size_t>(c - '0'), kMost);
+      is_within = true;
+    } else if (std::exchange(is_within, false)) {
+      most = std::max<std::size_t>(number, 1);
+    }
+  }
+  return most;
 }
 
 std::optional<double> number_of(const MemoryElement& element, AttributeId attribute) {
@@ -111,6 +130,32 @@ void add_rates(const Topology& topology, bool is_of_chip, PhysicalMemory& memory
   }
 }
 
+// The mean latency of each unit, from the samples that tell which units are near which part of L2.
+std::vector<UnitLatency> heat_of(const Topology& topology) {
+  std::vector<UnitLatency> heat;
+  const Attribute* near = topology.find_attribute(ElementId::kL2, AttributeId::kNearSms);
+  if (near == nullptr) return heat;
+  for (const SampleTable& table : near->samples) {
+    const auto column = [&](std::string_view name) {
+      const auto found = std::ranges::find(table.columns, name, &Column::name);
+      return found == table.columns.end() ? nullptr
+                                          : &table.data[static_cast<std::size_t>(found - table.columns.begin())];
+    };
+    const std::vector<double>* units = column("sm");
+    const std::vector<double>* cycles = column("latency_cycles");
+    if (units == nullptr || cycles == nullptr) continue;
+    constexpr double kMaxUnits = 1e5;
+    for (std::size_t r = 0; r < table.row_count(); ++r) {
+      const double unit = units->at(r);
+      if (unit >= 0 && unit <= kMaxUnits && std::isfinite(cycles->at(r))) {
+        heat.push_back({static_cast<std::uint32_t>(unit), cycles->at(r)});
+      }
+    }
+    break;
+  }
+  return heat;
+}
+
 PhysicalMemory physical_memory(const MemoryElement& element, const std::string& unit_name) {
   const bool is_wide = is_chip_wide(element);
   PhysicalMemory memory{.elements = {&element}, .bytes = number_of(element, AttributeId::kSize)};
@@ -119,9 +164,26 @@ PhysicalMemory physical_memory(const MemoryElement& element, const std::string& 
   memory.is_parted = is_wide && instances;
   if (!instances && is_wide) instances = number_of(element, AttributeId::kAmount);
   memory.shared_by = sharers_of(element, unit_name);
+  memory.sharers = is_wide ? 0 : most_sharers(memory.shared_by);
   constexpr double kMaxDrawn = 64;
   if (instances && *instances >= 1) memory.instances = static_cast<int>(std::min(*instances, kMaxDrawn));
   return memory;
+}
+
+// Another element that is the same memory.
+void add_name(const MemoryElement& element, const std::string& unit_name, PhysicalMemory& memory) {
+  memory.elements.push_back(&element);
+  if (memory.shared_by.empty()) {
+    memory.shared_by = sharers_of(element, unit_name);
+    if (memory.sharers != 0) memory.sharers = most_sharers(memory.shared_by);
+  }
+  if (!memory.bytes) memory.bytes = number_of(element, AttributeId::kSize);
+}
+
+bool has_one_in_each_die(const Chip& chip, const PhysicalMemory& memory) {
+  const bool has_dies = !chip.drawn.empty() && chip.drawn.front().shared == kOnOneDie;
+  return has_dies && !memory.is_parted && !memory.is_device_memory &&
+         static_cast<std::size_t>(memory.instances) == chip.drawn.front().groups.size();
 }
 
 }  // namespace
@@ -146,10 +208,23 @@ std::string PhysicalMemory::figures() const {
   return fmt::format("{}", fmt::join(texts, ", "));
 }
 
+std::optional<std::size_t> level_of(const Chip& chip, const PhysicalMemory& memory) {
+  for (std::size_t i = 0; i < chip.drawn.size(); ++i) {
+    if (memory.is_of_die) return 0;
+    std::size_t most = 0;
+    for (const Units& group : chip.drawn[i].groups) most = std::max(most, group.size());
+    if (memory.sharers > 1 && most == memory.sharers) return i;
+  }
+  return std::nullopt;
+}
+
 Chip chip_of(const Topology& topology) {
   Chip chip;
   chip.unit_name = unit_name(topology.vendor);
   chip.levels = unit_levels(topology);
+  chip.drawn = drawn_levels(topology);
+  if (!chip.drawn.empty()) chip.parts = near_parts(topology);
+  chip.heat = heat_of(topology);
   chip.units = units_of(topology);
   std::vector<std::string> translations;
   for (const MemoryElement* element : speaking_elements(topology)) {
@@ -158,9 +233,7 @@ Chip chip_of(const Topology& topology) {
     if (!is_drawn(*element)) continue;
     std::vector<PhysicalMemory>& memories = is_chip_wide(*element) ? chip.on_chip : chip.in_unit;
     if (PhysicalMemory* shared = find_shared(memories, partners_of(topology, *element))) {
-      shared->elements.push_back(element);
-      if (shared->shared_by.empty()) shared->shared_by = sharers_of(*element, chip.unit_name);
-      if (!shared->bytes) shared->bytes = number_of(*element, AttributeId::kSize);
+      add_name(*element, chip.unit_name, *shared);
       continue;
     }
     memories.push_back(physical_memory(*element, chip.unit_name));
@@ -173,6 +246,7 @@ Chip chip_of(const Topology& topology) {
   for (PhysicalMemory& memory : chip.on_chip) {
     add_rates(topology, true, memory);
     if (memory.is_device_memory) memory.notes = translations;
+    memory.is_of_die = has_one_in_each_die(chip, memory);
   }
   return chip;
 }

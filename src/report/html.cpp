@@ -9,6 +9,7 @@
 
 #include "gputopo/report.h"
 #include "report/advice.h"
+#include "report/chip.h"
 #include "report/csv_text.h"
 #include "report/curve.h"
 #include "report/hierarchy.h"
@@ -46,14 +47,18 @@ std::string warnings(const Topology& topology) {
 }
 
 std::string drawing(const Topology& topology) {
+  const report::Chip chip = report::chip_of(topology);
+  const std::string heat =
+      chip.heat.empty() || chip.drawn.empty()
+          ? ""
+          : fmt::format("<button type=\"button\" id=\"heat\" hidden>L2 latency of each {}</button>\n", chip.unit_name);
   return fmt::format(
-      "<section aria-labelledby=\"h-chip\"><h2 id=\"h-chip\">The chip</h2>\n<p class=\"hint wide\">The drawing "
+      "<section aria-labelledby=\"h-chip\"><h2 id=\"h-chip\">The chip</h2>\n{}<p class=\"hint wide\">The drawing "
       "is wider than this screen: scroll it sideways.</p>\n<div class=\"chip\">\n<div class=\"scroll\" "
       "tabindex=\"0\" role=\"region\" aria-label=\"Drawing of the chip\">{}</div>\n"
       "<div class=\"panel\" id=\"part\" aria-live=\"polite\"><p class=\"hint\">Point at a memory, or move to it with "
-      "the "
-      "tab key, to see its values, their 95% intervals, methods and sources.</p></div>\n</div></section>\n",
-      report::chip_svg(topology, false));
+      "the tab key, to see its values, their 95% intervals, methods and sources.</p></div>\n</div></section>\n",
+      heat, report::chip_svg(topology, false));
 }
 
 std::string curves(const Topology& topology, std::vector<report::PlacedChart>& charts) {
@@ -353,7 +358,7 @@ std::string to_html(const Topology& topology) {
   report::Page page;
   page.title = report::device_title(thinned) + " - gputopo";
   page.reports = {&thinned};
-  std::string sections = warnings(thinned) + drawing(thinned);
+  std::string sections = warnings(thinned) + drawing(topology);
   sections += curves(topology, page.charts);
   sections += hierarchy(thinned);
   sections += report::compute_section(thinned, page.charts);

@@ -75,6 +75,46 @@ bool lies_within(const std::vector<Units>& inner, const std::vector<Units>& oute
   });
 }
 
+UnitLevel parts_of(const MemoryElement& element) {
+  return {element.title + " part", "near one part of the " + element.title, true,
+          map_of(find(element.attributes, AttributeId::kNearSms))};
+}
+
+// All that groups SMs.
+std::vector<UnitLevel> candidates_of(const Topology& topology, bool with_parts) {
+  std::vector<UnitLevel> candidates;
+  candidates.push_back({"XCD", kOnOneDie, true, dies_of(topology)});
+  for (const MemoryElement& element : topology.memory) {
+    if (with_parts) {
+      candidates.push_back(parts_of(element));
+    }
+    candidates.push_back({"GPC", "in one GPC", false, map_of(find(element.attributes, AttributeId::kGpcSms))});
+    UnitLevel shared{"", "behind one " + element.title, false,
+                     map_of(find(element.attributes, AttributeId::kSharedBetween))};
+    if (topology.vendor == to_string(Vendor::kNvidia))
+      shared.name = largest(shared.groups) <= kLargestTpc ? "TPC" : "GPC";
+    candidates.push_back(std::move(shared));
+  }
+  return candidates;
+}
+
+std::vector<UnitLevel> nested(std::vector<UnitLevel> candidates) {
+  std::erase_if(candidates,
+                [](const UnitLevel& level) { return level.groups.size() < 2 || largest(level.groups) < 2; });
+  std::stable_sort(candidates.begin(), candidates.end(),
+                   [](const UnitLevel& a, const UnitLevel& b) { return a.groups.size() < b.groups.size(); });
+  std::vector<UnitLevel> levels;
+  std::set<std::string> names;
+  for (UnitLevel& level : candidates) {
+    if (!levels.empty() && !lies_within(level.groups, levels.back().groups)) continue;
+    // Caches that the same SMs share make one level, and of two levels only the outer can be what its name says.
+    if (!levels.empty() && levels.back().groups.size() == level.groups.size()) continue;
+    if (level.name.empty() || !names.insert(level.name).second) level.name = "group";
+    levels.push_back(std::move(level));
+  }
+  return levels;
+}
+
 }  // namespace
 
 std::string unit_ranges(const Units& units) {
@@ -106,33 +146,21 @@ std::vector<std::string> unit_groups_ranges(const Value& value) {
   return texts;
 }
 
-std::vector<UnitLevel> unit_levels(const Topology& topology) {
-  std::vector<UnitLevel> candidates;
-  candidates.push_back({"XCD", "on one die", true, dies_of(topology)});
+std::vector<UnitLevel> unit_levels(const Topology& topology) { return nested(candidates_of(topology, true)); }
+
+std::vector<UnitLevel> drawn_levels(const Topology& topology) {
+  std::vector<UnitLevel> levels = nested(candidates_of(topology, false));
+  const bool has_large =
+      std::ranges::any_of(levels, [](const UnitLevel& level) { return largest(level.groups) > kLargestTpc; });
+  return has_large ? levels : unit_levels(topology);
+}
+
+UnitLevel near_parts(const Topology& topology) {
   for (const MemoryElement& element : topology.memory) {
-    candidates.push_back({element.title + " part", "near one part of the " + element.title, true,
-                          map_of(find(element.attributes, AttributeId::kNearSms))});
-    candidates.push_back({"GPC", "in one GPC", false, map_of(find(element.attributes, AttributeId::kGpcSms))});
-    UnitLevel shared{"", "behind one " + element.title, false,
-                     map_of(find(element.attributes, AttributeId::kSharedBetween))};
-    if (topology.vendor == to_string(Vendor::kNvidia))
-      shared.name = largest(shared.groups) <= kLargestTpc ? "TPC" : "GPC";
-    candidates.push_back(std::move(shared));
+    UnitLevel parts = parts_of(element);
+    if (parts.groups.size() > 1) return parts;
   }
-  std::erase_if(candidates,
-                [](const UnitLevel& level) { return level.groups.size() < 2 || largest(level.groups) < 2; });
-  std::stable_sort(candidates.begin(), candidates.end(),
-                   [](const UnitLevel& a, const UnitLevel& b) { return a.groups.size() < b.groups.size(); });
-  std::vector<UnitLevel> levels;
-  std::set<std::string> names;
-  for (UnitLevel& level : candidates) {
-    if (!levels.empty() && !lies_within(level.groups, levels.back().groups)) continue;
-    // Caches that the same SMs share make one level, and of two levels only the outer can be what its name says.
-    if (!levels.empty() && levels.back().groups.size() == level.groups.size()) continue;
-    if (level.name.empty() || !names.insert(level.name).second) level.name = "group";
-    levels.push_back(std::move(level));
-  }
-  return levels;
+  return {};
 }
 
 std::vector<Units> groups_within(const std::vector<Units>& inner, const Units& outer) {

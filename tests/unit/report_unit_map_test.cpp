@@ -84,6 +84,69 @@ TEST(UnitMap, IsDrawnAndListed) {
   EXPECT_THAT(to_terminal(mapped(), {}), Not(HasSubstr("0+1+4+5")));
 }
 
+// Two GPCs of six SMs that cross the parts of L2, with a cache each, and pairs with one.
+Topology with_gpcs() {
+  Topology topology = test::sample_topology();
+  topology.vendor = "NVIDIA";
+  get_or_add(topology.compute, "sm_count") = api_value(std::int64_t{12}, "");
+  Attribute& near = get_or_add(topology.memory[2].attributes, "near_sms");
+  near = groups({{{0, 1, 2, 3, 4, 6}, {5, 7, 8, 9, 10, 11}}});
+  SampleTable latencies{.name = "l2.near_sms.sms", .plot = Plot::kPoints};
+  latencies.columns = {{"sm", ColumnRole::kAxis, "SM", ""},
+                       {"latency_cycles", ColumnRole::kValue, "latency", "cycles"}};
+  latencies.data = {{0, 1, 2}, {200, 210, 220}};
+  near.samples = {latencies};
+  topology.memory.push_back({"icache_l1",
+                             "L1 instruction cache",
+                             {{"size", api_value(32768.0, "B")},
+                              {"shared_between", groups({{{0, 1}, {2, 3}, {4, 5}, {6, 7}, {8, 9}, {10, 11}}})}}});
+  topology.memory.push_back(
+      {"icache_l2",
+       "L2 instruction cache",
+       {{"size", api_value(131072.0, "B")}, {"shared_between", groups({{{0, 1, 2, 3, 4, 5}, {6, 7, 8, 9, 10, 11}}})}}});
+  return topology;
+}
+
+TEST(ChipDrawing, HasCachesWhereTheyAre) {
+  const std::string svg = to_svg(with_gpcs());
+  EXPECT_THAT(svg, HasSubstr("12 SMs in 2 GPCs, 6 TPCs"));
+  const std::size_t gpc = svg.find(">GPC of 6 SMs<");
+  const std::size_t tpc = svg.find(">TPC of 2 SMs<");
+  const std::size_t sm = svg.find(">One SM<");
+  EXPECT_LT(gpc, tpc);
+  EXPECT_LT(tpc, sm);
+  EXPECT_LT(sm, svg.rfind(">L1 instruction cache<"));
+  EXPECT_LT(svg.rfind(">L1 instruction cache<"), svg.rfind(">L2 instruction cache<"));
+  // At the foot of each GPC: the one of the enlarged SM has its figures on a line of their own.
+  EXPECT_THAT(svg, HasSubstr("class=\"foot\">L2 instruction"));
+  EXPECT_THAT(svg, HasSubstr("cell of-part-1"));
+  EXPECT_THAT(svg, HasSubstr("cell of-part-2"));
+}
+
+TEST(ChipDrawing, HasLatenciesOfSmsInAPageAlone) {
+  EXPECT_THAT(to_html(with_gpcs()), HasSubstr("id=\"heat\" hidden>L2 latency of each SM</button>"));
+  EXPECT_THAT(to_html(with_gpcs()), HasSubstr("L2 latency, 200 cycles (light) to 220 cycles (dark)"));
+  EXPECT_THAT(to_svg(with_gpcs()), Not(HasSubstr("class=\"heat\"")));
+  EXPECT_THAT(to_html(mapped()), Not(HasSubstr("id=\"heat\"")));
+}
+
+TEST(ChipDrawing, PutsACacheOfEachDieIntoTheDies) {
+  Topology topology = test::sample_topology();
+  topology.vendor = "AMD";
+  get_or_add(topology.compute, "sm_count") = api_value(std::int64_t{12}, "");
+  get_or_add(topology.compute, "sms_per_xcd") = api_value(std::int64_t{6}, "");
+  topology.memory = {
+      {"l2", "L2 cache", {{"size", api_value(4194304.0, "B")}, {"amount", api_value(2.0, "per GPU")}}},
+      {"l3", "L3 cache", {{"size", api_value(268435456.0, "B")}, {"amount", api_value(1.0, "per GPU")}}}};
+  const report::Chip chip = report::chip_of(topology);
+  ASSERT_THAT(chip.on_chip, SizeIs(2));
+  EXPECT_TRUE(chip.on_chip[0].is_of_die);
+  EXPECT_FALSE(chip.on_chip[1].is_of_die);
+  EXPECT_EQ(level_of(chip, chip.on_chip[0]), 0u);
+  EXPECT_EQ(level_of(chip, chip.on_chip[1]), std::nullopt);
+  EXPECT_THAT(to_svg(topology), HasSubstr(">XCD of 6 CUs<"));
+}
+
 TEST(Chip, ACacheOfAllSmsIsOutsideOfThem) {
   Topology topology = mapped();
   topology.memory.insert(topology.memory.begin() + 3, {"device", "Device memory", {{"size", api_value(1e9, "B")}}});

@@ -25,8 +25,19 @@ function describe(part) {
   return nodes;
 }
 
+// What each SM waits for L2, in place of which part of it is near.
+function setUpHeat() {
+  const toggle = document.getElementById('heat');
+  const drawing = document.querySelector('.chip svg.gt');
+  if (!toggle || !drawing) return;
+  toggle.hidden = false;
+  toggle.setAttribute('aria-pressed', 'false');
+  toggle.addEventListener('click', () => toggle.setAttribute('aria-pressed', drawing.classList.toggle('hot')));
+}
+
 // Pointing at a part shows it. A click or the enter key keeps it there and goes on to its links, the escape key goes back.
 export function setUpChip() {
+  setUpHeat();
   const panel = document.getElementById('part');
   if (!panel || reports.length !== 1) return;
   let kept = null;
