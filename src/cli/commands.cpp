@@ -383,6 +383,11 @@ int run_model(const Options& options) {
       in_file(options.kernel_path, [&] { return kernel_model::read_kernel(read_file(options.kernel_path)); });
   const kernel_model::Prediction prediction =
       in_file(options.report_path, [&] { return kernel_model::predict(topology, kernel); });
+  if (options.model_svg_path == "-") {
+    print_result(prediction_to_svg(prediction));
+    return kExitComplete;
+  }
+  if (!options.model_svg_path.empty()) write_file(options.model_svg_path, prediction_to_svg(prediction));
   print_result(options.model_as_json ? prediction_to_json(prediction) : prediction_to_text(prediction));
   return kExitComplete;
 }

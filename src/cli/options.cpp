@@ -244,7 +244,12 @@ void add_model_options(CLI::App& model, Options& options) {
   model.add_option("--kernel", options.kernel_path, "What the kernel does, as JSON; '-' is standard input")
       ->required()
       ->type_name("FILE");
-  model.add_flag("--json", options.model_as_json, "Print the prediction as JSON");
+  CLI::Option* json = model.add_flag("--json", options.model_as_json, "Print the prediction as JSON");
+  model
+      .add_option("--svg", options.model_svg_path,
+                  "Write the roofline with the kernel's point in it as SVG; '-' is standard output")
+      ->type_name("FILE")
+      ->excludes(json);
 }
 
 // Those formats that a node has, too.

@@ -62,6 +62,7 @@ struct Options {
   bool diff_as_json = false;
   std::string kernel_path;  // of model
   bool model_as_json = false;
+  std::string model_svg_path;
   std::string diff_html_path;
   std::string text;    // of kPrint: what the command line itself has made
   std::string device;  // of discover; empty: the first GPU, or a simulated one

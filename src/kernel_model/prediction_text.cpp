@@ -16,15 +16,6 @@ constexpr int kWidth = 100;
 
 std::string number(double value) { return std::isfinite(value) ? report::significant(value, kDigits) : "any"; }
 
-std::string time_text(double seconds) {
-  constexpr std::pair<double, const char*> kUnits[] = {{1, "s"}, {1e-3, "ms"}, {1e-6, "us"}};
-  for (const auto& [unit, name] : kUnits) {
-    if (seconds >= unit) return fmt::format("{} {}", number(seconds / unit), name);
-  }
-  constexpr double kNanosecond = 1e-9;
-  return fmt::format("{} ns", number(seconds / kNanosecond));
-}
-
 std::string line(std::string_view label, const std::string& text) { return fmt::format("  {:<12} {}\n", label, text); }
 
 std::string occupancy_text(const Prediction& prediction) {
@@ -32,15 +23,6 @@ std::string occupancy_text(const Prediction& prediction) {
   return fmt::format("{} x {} threads; an SM holds {} block{}, {} of {} warps, limited by {}\n", prediction.grid_blocks,
                      prediction.block_threads, occupancy.blocks, occupancy.blocks == 1 ? "" : "s", occupancy.warps(),
                      number(prediction.most_warps), to_string(occupancy.limit));
-}
-
-std::string bound_text(const Prediction& prediction) {
-  const Bound& bound = prediction.bounds.front();
-  std::string text = fmt::format("bound by {}", bound.name);
-  if (prediction.bounds.size() < 2) return text;
-  const Bound& next = prediction.bounds[1];
-  if (next.seconds <= 0) return text;
-  return fmt::format("{}, {} x the next: {}", text, number(bound.seconds / next.seconds), next.name);
 }
 
 std::string model_text(const Prediction& prediction) {
@@ -89,6 +71,24 @@ std::string roofline_text(const Prediction& prediction) {
 }
 
 }  // namespace
+
+std::string time_text(double seconds) {
+  constexpr std::pair<double, const char*> kUnits[] = {{1, "s"}, {1e-3, "ms"}, {1e-6, "us"}};
+  for (const auto& [unit, name] : kUnits) {
+    if (seconds >= unit) return fmt::format("{} {}", number(seconds / unit), name);
+  }
+  constexpr double kNanosecond = 1e-9;
+  return fmt::format("{} ns", number(seconds / kNanosecond));
+}
+
+std::string bound_text(const Prediction& prediction) {
+  const Bound& bound = prediction.bounds.front();
+  std::string text = fmt::format("bound by {}", bound.name);
+  if (prediction.bounds.size() < 2) return text;
+  const Bound& next = prediction.bounds[1];
+  if (next.seconds <= 0) return text;
+  return fmt::format("{}, {} x the next: {}", text, number(bound.seconds / next.seconds), next.name);
+}
 
 std::string prediction_to_text(const Prediction& prediction) {
   std::string text = fmt::format("{} on {}\n", visible_line(prediction.kernel), visible_line(prediction.gpu));

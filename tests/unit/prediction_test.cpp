@@ -205,5 +205,30 @@ TEST(Prediction, AsJsonIsJsonWithoutWhatIsInfinite) {
   EXPECT_THAT(prediction_to_text(result), Not(HasSubstr("\xff")));
 }
 
+TEST(PredictionSvg, HasThePointOfTheKernelOnEachLevel) {
+  Kernel kernel = kernel_of(132 * 8, 256);
+  kernel.name = "a <kernel>";
+  kernel.memory = {{ElementId::kDevice, false, 1000, 16, 4, {}}};
+  EXPECT_THAT(prediction_to_svg(predict(test::model_report(), kernel)),
+              AllOf(HasSubstr("no point in a roofline"), HasSubstr("a &lt;kernel&gt; on "), Not(HasSubstr("<circle"))));
+  Prediction result;
+  result.seconds = 1e-3;
+  result.bounds = {{"bandwidth of device", 1e-3}};
+  result.ceilings = {
+      {"device", "B", 4e9, 4e12}, {"l2", "B", 8e9, 1e13}, {"f32", "FLOP", 1e9, 6e13}, {"s32", "OP", 1, 1}};
+  const std::string svg = prediction_to_svg(result);
+  EXPECT_THAT(svg, AllOf(HasSubstr(">device 4 TB/s, 0.25 FLOP/B<"), HasSubstr(">l2 10 TB/s, 0.125 FLOP/B<"),
+                         HasSubstr(">f32 60 TFLOP/s<"), HasSubstr("predicted: 1 ms, 1 TFLOP/s, bound by"),
+                         Not(HasSubstr("s32")), Not(HasSubstr("nan")), Not(HasSubstr("inf"))));
+}
+
+TEST(PredictionSvg, OfArithmeticAloneHasItsCeiling) {
+  Prediction result;
+  result.seconds = 1e-3;
+  result.bounds = {{"f32", 1e-3}};
+  result.ceilings = {{"f32", "FLOP", 1e9, 1e12}};
+  EXPECT_THAT(prediction_to_svg(result), AllOf(HasSubstr(">f32 1 TFLOP/s<"), Not(HasSubstr("nan"))));
+}
+
 }  // namespace
 }  // namespace gputopo::kernel_model

@@ -1,0 +1,162 @@
+// A kernel's point in the roofline: a slanted ceiling for each level that its bytes pass, a flat one for each type of
+// arithmetic, and the kernel at its intensity on each level.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "kernel_model/prediction.h"
+#include "report/draw.h"
+#include "report/markup.h"
+#include "report/units.h"
+
+namespace gputopo::kernel_model {
+namespace {
+
+using report::fitted;
+using report::px;
+using report::svg_text;
+
+constexpr double kWidth = 900;
+constexpr double kHeight = 480;
+constexpr double kLeft = 92;
+constexpr double kRight = 640;
+constexpr double kTop = 66;
+constexpr double kBottom = 424;
+
+// Decades along one axis.
+struct LogAxis {
+  double least;
+  double greatest;
+  double from;
+  double to;
+  [[nodiscard]] double place(double value) const {
+    return from + (to - from) * std::log(value / least) / std::log(greatest / least);
+  }
+};
+
+LogAxis axis_around(double least, double greatest, double from, double to) {
+  constexpr double kRoom = 2;
+  return {std::pow(10, std::floor(std::log10(least / kRoom))), std::pow(10, std::ceil(std::log10(greatest * kRoom))),
+          from, to};
+}
+
+std::string line(double x1, double y1, double x2, double y2, const std::string& classes) {
+  return fmt::format("<path d=\"M{} {}L{} {}\" class=\"{}\"/>\n", px(x1), px(y1), px(x2), px(y2), classes);
+}
+
+std::string rate_text(const Ceiling& ceiling) {
+  return report::human_value(ceiling.rate, ceiling.is_memory() ? "B/s" : ceiling.unit + "/s");
+}
+
+std::string axes(const LogAxis& x, const LogAxis& y) {
+  std::string text;
+  constexpr double kDecade = 10;
+  constexpr double kRounding = 1.001;
+  for (double at = x.least; at <= x.greatest * kRounding; at *= kDecade) {
+    text += line(x.place(at), kTop, x.place(at), kBottom, "grid");
+    text += fmt::format("<text x=\"{}\" y=\"{}\" class=\"small faint\" text-anchor=\"middle\">{}</text>\n",
+                        px(x.place(at)), px(kBottom + 18), report::significant(at, 3));
+  }
+  for (double at = y.least; at <= y.greatest * kRounding; at *= kDecade) {
+    text += line(kLeft, y.place(at), kRight, y.place(at), "grid");
+    text += fmt::format("<text x=\"{}\" y=\"{}\" class=\"small faint\" text-anchor=\"end\">{}</text>\n", px(kLeft - 8),
+                        px(y.place(at) + 4), report::human_value(at, "FLOP/s"));
+  }
+  text += fmt::format("<path d=\"M{0} {1}V{2}H{3}\" class=\"axis\"/>\n", px(kLeft), px(kTop), px(kBottom), px(kRight));
+  return text + fmt::format("<text x=\"{}\" y=\"{}\" class=\"small\" text-anchor=\"middle\">{}</text>\n",
+                            px((kLeft + kRight) / 2), px(kBottom + 40),
+                            "intensity: floating-point operations per byte of each level");
+}
+
+// What a report's GPU does at most, with the kernel on each slant.
+std::string ceilings_text(const Prediction& prediction, const LogAxis& x, const LogAxis& y, double highest,
+                          double performance) {
+  std::string text;
+  double legend_y = kTop + 12;
+  std::size_t number = 0;
+  constexpr std::size_t kColours = 8;
+  for (const Ceiling& ceiling : prediction.ceilings) {
+    if (!ceiling.is_memory() && ceiling.unit != "FLOP") continue;
+    const std::string colour = fmt::format("series series-{}", number++ % kColours + 1);
+    std::string words = fmt::format("{} {}", ceiling.name, rate_text(ceiling));
+    if (ceiling.is_memory()) {
+      const double at = intensity(prediction.ceilings, ceiling);
+      // From where it enters the plot to where arithmetic bounds it.
+      const double begin = std::max(x.least, y.least / ceiling.rate);
+      const double end = std::min(x.greatest, highest / ceiling.rate);
+      if (begin < end) {
+        text += line(x.place(begin), y.place(begin * ceiling.rate), x.place(end), y.place(end * ceiling.rate),
+                     colour + "\" stroke-width=\"2");
+      }
+      text += fmt::format("<circle cx=\"{}\" cy=\"{}\" r=\"5\" class=\"{}\" stroke-width=\"3\"/>\n", px(x.place(at)),
+                          px(y.place(performance)), colour);
+      words += fmt::format(", {} FLOP/B", report::significant(at, 3));
+    } else {
+      text += line(kLeft, y.place(ceiling.rate), kRight, y.place(ceiling.rate), colour + "\" stroke-width=\"2");
+    }
+    text += line(kRight + 16, legend_y - 4, kRight + 36, legend_y - 4, colour + "\" stroke-width=\"3");
+    text += svg_text(kRight + 42, legend_y, "small", fitted(words, kWidth - kRight - 46, 12));
+    legend_y += 18;
+  }
+  return text;
+}
+
+double operations_of(const Prediction& prediction) {
+  double operations = 0;
+  for (const Ceiling& ceiling : prediction.ceilings) {
+    if (ceiling.unit == "FLOP") operations += ceiling.work;
+  }
+  return operations;
+}
+
+std::string plot_of(const Prediction& prediction) {
+  const double performance = operations_of(prediction) / prediction.seconds;
+  double highest = performance;  // the most arithmetic
+  double least_x = INFINITY;
+  double greatest_x = 0;
+  for (const Ceiling& ceiling : prediction.ceilings) {
+    if (ceiling.unit == "FLOP") highest = std::max(highest, ceiling.rate);
+  }
+  for (const Ceiling& ceiling : prediction.ceilings) {
+    if (!ceiling.is_memory() || ceiling.rate <= 0) continue;
+    for (const double at : {intensity(prediction.ceilings, ceiling), highest / ceiling.rate}) {
+      least_x = std::min(least_x, at);
+      greatest_x = std::max(greatest_x, at);
+    }
+  }
+  if (!(least_x > 0) || !(greatest_x > 0)) least_x = greatest_x = 1;  // arithmetic alone
+  constexpr double kBelow = 4;
+  const LogAxis x = axis_around(least_x, greatest_x, kLeft, kRight);
+  const LogAxis y = axis_around(performance / kBelow, highest, kBottom, kTop);
+  std::string text = axes(x, y) + ceilings_text(prediction, x, y, highest, performance);
+  if (greatest_x > 0) {
+    text += fmt::format("<path d=\"M{} {}H{}\" class=\"edge\"/>\n", px(kLeft), px(y.place(performance)), px(kRight));
+  }
+  return text + svg_text(kRight + 42, kBottom - 8, "small faint", "circles: the kernel, as predicted");
+}
+
+}  // namespace
+
+std::string prediction_to_svg(const Prediction& prediction) {
+  const std::string title =
+      fmt::format("{} on {}", prediction.kernel.empty() ? "kernel" : prediction.kernel, prediction.gpu);
+  const double operations = operations_of(prediction);
+  const bool has_point = operations > 0 && prediction.seconds > 0;
+  std::string said = fmt::format("predicted: {}", time_text(prediction.seconds));
+  if (has_point) said += fmt::format(", {}", report::human_value(operations / prediction.seconds, "FLOP/s"));
+  said += ", " + bound_text(prediction);
+  std::string text = fmt::format(
+      "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {0} {1}\" "
+      "width=\"{0}\" height=\"{1}\" class=\"gt\" role=\"img\" aria-label=\"{2}\">\n<title>{2}</title>\n<style>{3}"
+      "</style>\n<rect width=\"{0}\" height=\"{1}\" class=\"page\"/>\n",
+      px(kWidth), px(kHeight), report::escaped(title), report::svg_style());
+  text += svg_text(16, 26, "title", fitted(title, kWidth - 32, 13.5));
+  text += svg_text(16, 46, "small faint", fitted(said, kWidth - 32, 12));
+  text += has_point ? plot_of(prediction)
+                    : svg_text(kLeft, (kTop + kBottom) / 2, "small",
+                               "The kernel does no floating-point arithmetic: it has no point in a roofline.");
+  return text + "</svg>\n";
+}
+
+}  // namespace gputopo::kernel_model
