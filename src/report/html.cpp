@@ -16,6 +16,7 @@
 #include "report/html_compute.h"
 #include "report/html_page.h"
 #include "report/html_parts.h"
+#include "report/html_published.h"
 #include "report/markup.h"
 #include "report/published.h"
 #include "report/unit_map.h"
@@ -362,7 +363,7 @@ std::string to_html(const Topology& topology) {
   sections += curves(topology, page.charts);
   sections += hierarchy(thinned);
   sections += report::compute_section(thinned, page.charts);
-  sections += advice(thinned) + values(groups);
+  sections += advice(thinned) + report::published_section(thinned) + values(groups);
   sections += evidence(groups, published(thinned), page.charts) + timing(thinned);
   page.body = report::page_header(page.reports, thinned.name) + contents(sections) + "<main id=\"main\">\n" + sections +
               "</main>\n";

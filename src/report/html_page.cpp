@@ -63,6 +63,24 @@ std::string data_block(const std::string& id, const std::string& json) {
   return text + "</script>\n";
 }
 
+// JSON without the blanks and lines between its tokens, a sixth of a report's.
+std::string compacted(std::string_view json) {
+  std::string text;
+  text.reserve(json.size());
+  bool is_within_text = false;
+  for (std::size_t i = 0; i < json.size(); ++i) {
+    const char c = json[i];
+    if (is_within_text && c == '\\' && i + 1 < json.size()) {
+      text += c;
+      text += json[++i];
+      continue;
+    }
+    if (c == '"') is_within_text = !is_within_text;
+    if (is_within_text || (c != ' ' && c != '\n')) text += c;
+  }
+  return text;
+}
+
 std::string joined_labels(const Chart& chart) {
   std::vector<std::string> labels;
   for (const Series& series : chart.series) labels.push_back(series.label);
@@ -187,7 +205,7 @@ std::string html_page(const Page& page) {
   text += "<a class=\"skip\" href=\"#main\">Skip to the content</a>\n";
   text += page.body;
   for (std::size_t i = 0; i < page.reports.size(); ++i) {
-    text += data_block(fmt::format("report-{}", i), to_json(*page.reports[i]));
+    text += data_block(fmt::format("report-{}", i), compacted(to_json(*page.reports[i])));
   }
   Json charts = Json::array();
   for (const PlacedChart& chart : page.charts) charts.push_back(chart_json(chart));

@@ -7,6 +7,7 @@
 #include <set>
 
 #include "gputopo/catalogue.h"
+#include "gputopo/report.h"
 #include "report/published.h"
 #include "support/saved_report.h"
 
@@ -40,6 +41,19 @@ TEST(Published, AgreesDiffersOrNobodySaid) {
   EXPECT_THAT(text, HasSubstr("Nobody said: "));
   EXPECT_THAT(text, HasSubstr("L2 cache ways"));
   EXPECT_THAT(text, HasSubstr("[1] NVIDIA "));
+}
+
+TEST(Published, ThePageSumsUpAndListsWhatIsNew) {
+  Topology topology = saved_report("h200");
+  const std::string page = to_html(topology);
+  const std::size_t begin = page.find("<h2 id=\"h-published\">What is new</h2>");
+  ASSERT_NE(begin, std::string::npos);
+  const std::string section = page.substr(begin, page.find("</section>", begin) - begin);
+  EXPECT_THAT(section, HasSubstr("gputopo knows of nobody who published these"));
+  EXPECT_THAT(section, HasSubstr("href=\"#evidence-l2-ways\""));
+  EXPECT_THAT(section, Not(HasSubstr("href=\"#evidence-l2-read_bandwidth\"")));
+  topology.name = "A GPU of nobody";
+  EXPECT_THAT(to_html(topology), Not(HasSubstr("h-published")));
 }
 
 TEST(Published, TheNearestStandsFirst) {
