@@ -173,6 +173,8 @@ Hierarchy lay_out(const Topology& topology, const std::vector<const MemoryElemen
                                           [c](const auto& row) { return row[c].text.empty() || row[c].text == "n/a"; });
     if (says_nothing) continue;
     std::string heading = report::heading_in(topology, *columns[c]);
+    // Cells have no unit there.
+    if (layout.brief && columns[c]->attribute == AttributeId::kLineSize) heading += " B";
     if (layout.brief && columns[c]->attribute == AttributeId::kSharedWith) {
       heading = "one\ncache";
       result.has_letters = std::any_of(cells.begin(), cells.end(), [c](const auto& row) {
@@ -290,7 +292,7 @@ std::string table_text(const Topology& topology, const std::vector<const MemoryE
   }
   std::string legend = report::marks_legend(used_marks(elements));
   if (hierarchy.has_letters) legend += "; rows of one letter are one cache";
-  if (hierarchy.is_brief && std::ranges::any_of(memories, has_far_part)) legend += "; near/far part";
+  if (hierarchy.is_brief && std::ranges::any_of(memories, has_far_part)) legend += "; near/far part, ns of the near";
   return report::render(hierarchy.table, text_style) +
          report::paint(report::wrap("", legend, style.width), Tone::kFaint, style.colour);
 }
