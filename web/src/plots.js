@@ -226,19 +226,31 @@ function draw(figure) {
   if (plot.peers.length > 1) link(figure, plot);
 }
 
+// Plots in colours of before, until they are seen again: a page may have hundreds.
+const stale = new Set();
+const seen = new IntersectionObserver((entries) => {
+  for (const {target, isIntersecting} of entries) {
+    if (!isIntersecting) continue;
+    seen.unobserve(target);
+    show(target);
+  }
+}, {rootMargin: '300px'});
+
+function show(figure) {
+  if (!drawn.has(figure)) draw(figure);
+  if (stale.delete(figure)) render(drawn.get(figure));
+}
+
 export function redraw() {
-  for (const plot of drawn.values()) render(plot);
+  for (const figure of drawn.keys()) {
+    stale.add(figure);
+    seen.unobserve(figure);
+    seen.observe(figure);
+  }
 }
 
 export function setUpPlots() {
   const figures = [...document.querySelectorAll('figure.chart')];
-  const seen = new IntersectionObserver((entries) => {
-    for (const {target, isIntersecting} of entries) {
-      if (!isIntersecting) continue;
-      seen.unobserve(target);
-      draw(target);
-    }
-  }, {rootMargin: '300px'});
   for (const figure of figures) seen.observe(figure);
   const sizes = new ResizeObserver((entries) => {
     for (const {target} of entries) {
@@ -254,7 +266,7 @@ export function setUpPlots() {
     printing = true;
     // What the reader has opened is printed; a plot within what is folded has no size.
     const isShown = (figure) => figure.querySelector('.plot').clientWidth > 0;
-    figures.filter(isShown).forEach(draw);
+    figures.filter(isShown).forEach(show);
     for (const [figure, plot] of drawn) {
       if (!isShown(figure)) continue;
       giveViewBox(plot);
