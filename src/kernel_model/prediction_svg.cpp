@@ -41,8 +41,9 @@ LogAxis axis_around(double least, double greatest, double from, double to) {
           from, to};
 }
 
-std::string line(double x1, double y1, double x2, double y2, const std::string& classes) {
-  return fmt::format("<path d=\"M{} {}L{} {}\" class=\"{}\"/>\n", px(x1), px(y1), px(x2), px(y2), classes);
+std::string line(double x1, double y1, double x2, double y2, const std::string& classes, int stroke_width = 0) {
+  const std::string stroke = stroke_width > 0 ? fmt::format(" stroke-width=\"{}\"", stroke_width) : "";
+  return fmt::format("<path d=\"M{} {}L{} {}\" class=\"{}\"{}/>\n", px(x1), px(y1), px(x2), px(y2), classes, stroke);
 }
 
 std::string rate_text(const Ceiling& ceiling) {
@@ -86,16 +87,16 @@ std::string ceilings_text(const Prediction& prediction, const LogAxis& x, const 
       const double begin = std::max(x.least, y.least / ceiling.rate);
       const double end = std::min(x.greatest, highest / ceiling.rate);
       if (begin < end) {
-        text += line(x.place(begin), y.place(begin * ceiling.rate), x.place(end), y.place(end * ceiling.rate),
-                     colour + "\" stroke-width=\"2");
+        text +=
+            line(x.place(begin), y.place(begin * ceiling.rate), x.place(end), y.place(end * ceiling.rate), colour, 2);
       }
       text += fmt::format("<circle cx=\"{}\" cy=\"{}\" r=\"5\" class=\"{}\" stroke-width=\"3\"/>\n", px(x.place(at)),
                           px(y.place(performance)), colour);
       words += fmt::format(", {} FLOP/B", report::significant(at, 3));
     } else {
-      text += line(kLeft, y.place(ceiling.rate), kRight, y.place(ceiling.rate), colour + "\" stroke-width=\"2");
+      text += line(kLeft, y.place(ceiling.rate), kRight, y.place(ceiling.rate), colour, 2);
     }
-    text += line(kRight + 16, legend_y - 4, kRight + 36, legend_y - 4, colour + "\" stroke-width=\"3");
+    text += line(kRight + 16, legend_y - 4, kRight + 36, legend_y - 4, colour, 3);
     text += svg_text(kRight + 42, legend_y, "small", fitted(words, kWidth - kRight - 46, 12));
     legend_y += 18;
   }
@@ -130,9 +131,7 @@ std::string plot_of(const Prediction& prediction) {
   const LogAxis x = axis_around(least_x, greatest_x, kLeft, kRight);
   const LogAxis y = axis_around(performance / kBelow, highest, kBottom, kTop);
   std::string text = axes(x, y) + ceilings_text(prediction, x, y, highest, performance);
-  if (greatest_x > 0) {
-    text += fmt::format("<path d=\"M{} {}H{}\" class=\"edge\"/>\n", px(kLeft), px(y.place(performance)), px(kRight));
-  }
+  text += fmt::format("<path d=\"M{} {}H{}\" class=\"edge\"/>\n", px(kLeft), px(y.place(performance)), px(kRight));
   return text + svg_text(kRight + 42, kBottom - 8, "small faint", "circles: the kernel, as predicted");
 }
 
@@ -146,11 +145,7 @@ std::string prediction_to_svg(const Prediction& prediction) {
   std::string said = fmt::format("predicted: {}", time_text(prediction.seconds));
   if (has_point) said += fmt::format(", {}", report::human_value(operations / prediction.seconds, "FLOP/s"));
   said += ", " + bound_text(prediction);
-  std::string text = fmt::format(
-      "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {0} {1}\" "
-      "width=\"{0}\" height=\"{1}\" class=\"gt\" role=\"img\" aria-label=\"{2}\">\n<title>{2}</title>\n<style>{3}"
-      "</style>\n<rect width=\"{0}\" height=\"{1}\" class=\"page\"/>\n",
-      px(kWidth), px(kHeight), report::escaped(title), report::svg_style());
+  std::string text = "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n" + report::svg_opening(title, kWidth, kHeight);
   text += svg_text(16, 26, "title", fitted(title, kWidth - 32, 13.5));
   text += svg_text(16, 46, "small faint", fitted(said, kWidth - 32, 12));
   text += has_point ? plot_of(prediction)

@@ -40,4 +40,12 @@ std::string counted(std::size_t count, const std::string& name) {
   return fmt::format("{} {}{}", count, name, count == 1 ? "" : "s");
 }
 
+std::string svg_opening(const std::string& title, double width, double height) {
+  return fmt::format(
+      "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {0} {1}\" width=\"{0}\" height=\"{1}\" "
+      "class=\"gt\" role=\"img\" aria-label=\"{2}\">\n<title>{2}</title>\n<style>{3}</style>\n"
+      "<rect width=\"{0}\" height=\"{1}\" class=\"page\"/>\n",
+      px(width), px(height), escaped(title), svg_style());
+}
+
 }  // namespace gputopo::report

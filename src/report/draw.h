@@ -17,6 +17,9 @@ namespace gputopo::report {
 // "1 SM", "2 SMs".
 [[nodiscard]] std::string counted(std::size_t count, const std::string& name);
 
+// The beginning of a drawing that stands alone: its title, style and page. What is drawn and "</svg>" come behind it.
+[[nodiscard]] std::string svg_opening(const std::string& title, double width, double height);
+
 inline constexpr double kGap = 10;
 
 }  // namespace gputopo::report

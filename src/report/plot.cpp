@@ -8,6 +8,7 @@
 #include <map>
 #include <utility>
 
+#include "report/draw.h"
 #include "report/markup.h"
 #include "report/text_table.h"
 #include "report/units.h"
@@ -478,12 +479,8 @@ std::string plots_svg(const std::vector<PlotOf>& plots, const std::vector<std::s
   double y = height + kLine - 5;
   for (const std::string& note : notes)
     body += text_at(kLine, std::exchange(y, y + kLine), "start", "small warning", note);
-  return fmt::format(
-             "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {0} {1}\" width=\"{0}\" height=\"{1}\" "
-             "class=\"gt\" role=\"img\" aria-label=\"{2}\">\n<title>{2}</title>\n<style>{3}</style>\n"
-             "<rect width=\"{0}\" height=\"{1}\" class=\"page\"/>\n",
-             px(kWidth), px(height + kLine * static_cast<double>(notes.size())),
-             plots.empty() ? "" : escaped(plots.front().chart->title), svg_style()) +
+  return svg_opening(plots.empty() ? "" : plots.front().chart->title, kWidth,
+                     height + kLine * static_cast<double>(notes.size())) +
          body + "</svg>\n";
 }
 
