@@ -11,11 +11,14 @@ namespace gputopo::probe {
 
 // ---- Banks of shared memory ----
 
-[[nodiscard]] BankCurve measure_bank_curve(Lab& lab);
+// `mode_bytes` as AccessProgram::bank_mode_bytes; throws NotSupportedError where it cannot be chosen.
+[[nodiscard]] BankCurve measure_bank_curve(Lab& lab, std::uint32_t mode_bytes = 0);
 
 [[nodiscard]] Attribute banks(const BankCurve& curve, const BankFit& fit);
 [[nodiscard]] Attribute bank_width(const BankCurve& curve, const BankFit& fit);
 [[nodiscard]] Attribute conflict_cost(const Lab& lab, const BankCurve& curve, const BankFit& fit);
+[[nodiscard]] Attribute measure_bank_interleave(Lab& lab, const BankCurve& as_it_is, const BankFit& fit);
+[[nodiscard]] Attribute measure_request_lanes(Lab& lab, const BankFit& fit);
 [[nodiscard]] Attribute measure_store_latency(Lab& lab);
 
 // ---- Atomics and load: `space` is shared, or global_bypass_l1 for L2 ----

@@ -9,6 +9,7 @@ namespace gputopo {
 std::string_view to_string(AccessOp op) { return name_of(op); }
 
 std::uint32_t access_word_bytes(const AccessProgram& program) {
+  if (program.load_bytes != 0) return program.load_bytes;
   return program.op == AccessOp::kLoad && program.space != Space::kShared ? 8 : 4;
 }
 
@@ -20,6 +21,11 @@ void validate_kind(const AccessProgram& program) {
           "must be shared, global or global_bypass_l1");
   require(program.space != Space::kGlobal || program.op == AccessOp::kLoad, "op",
           "must be load in global, where L1 would take no part; use global_bypass_l1");
+  const bool wide_load = program.load_bytes == 4 || program.load_bytes == 8 || program.load_bytes == 16;
+  require(program.load_bytes == 0 || (wide_load && shared && program.op == AccessOp::kLoad), "load_bytes",
+          "must be 4, 8 or 16 of loads from shared memory, and 0 else");
+  require(program.bank_mode_bytes == 0 || (shared && (program.bank_mode_bytes == 4 || program.bank_mode_bytes == 8)),
+          "bank_mode", "must be 4 or 8 in shared memory, and 0 else");
   const std::uint32_t word = access_word_bytes(program);
   require(program.bytes >= word && program.bytes % word == 0, "bytes", "must be whole words, at least one");
   require(program.lane_stride_bytes % word == 0 && program.lane_stride_bytes <= kMaxStrideBytes, "lane_stride_bytes",

@@ -22,6 +22,8 @@ void visit_fields(Is<AccessProgram> auto& program, auto&& visit) {
   visit("every_sm", program.every_sm);
   visit("warm", program.warm_accesses);
   visit("accesses", program.accesses);
+  visit("load_bytes", program.load_bytes, 0u);
+  visit("bank_mode", program.bank_mode_bytes, 0u);
   visit("carve_out", program.shared_carve_out_bytes);
 }
 

@@ -59,6 +59,23 @@ TEST_P(DeviceConformance, AccessesOfManyWarpsAreTimed) {
   });
 }
 
+TEST_P(DeviceConformance, WiderLoadsOfSharedMemoryTakeAtLeastAsLong) {
+  on_device([](Device& device) {
+    double narrower = 0;
+    for (const std::uint32_t load_bytes : {4u, 8u, 16u}) {
+      const std::optional<AccessResult> result = access_of(device, {.bytes = 4096,
+                                                                    .lane_stride_bytes = load_bytes,
+                                                                    .hop_bytes = 2048,
+                                                                    .warm_accesses = 64,
+                                                                    .accesses = 512,
+                                                                    .load_bytes = load_bytes});
+      if (!result) GTEST_SKIP() << kNoAccesses;
+      EXPECT_GT(result->mean_cycles, 0.9 * narrower) << load_bytes;
+      narrower = result->mean_cycles;
+    }
+  });
+}
+
 TEST_P(DeviceConformance, AccessesOnEverySmAtOnce) {
   on_device([](Device& device) {
     const AccessProgram program{.space = Space::kGlobalBypassL1,
@@ -93,7 +110,7 @@ TEST_P(DeviceConformance, AWarpLoadsSharedMemoryAsFastAsAThread) {
 TEST_P(DeviceConformance, ImpossibleAccessesAreUsageErrors) {
   on_device([](Device& device) {
     const AccessProgram good{.bytes = 1024, .lane_stride_bytes = 4, .accesses = 64};
-    std::vector<AccessProgram> impossible(9, good);
+    std::vector<AccessProgram> impossible(12, good);
     impossible[0].space = Space::kTexture;
     impossible[1].bytes = 0;
     impossible[2].lane_stride_bytes = 3;
@@ -105,6 +122,9 @@ TEST_P(DeviceConformance, ImpossibleAccessesAreUsageErrors) {
     impossible[7].space = Space::kGlobal;
     impossible[8].op = AccessOp::kAtomicAdd;
     impossible[8].hop_bytes = 4;
+    impossible[9].load_bytes = 2;
+    impossible[10].load_bytes = 16;  // at strides of 4
+    impossible[11].bank_mode_bytes = 16;
     for (const AccessProgram& program : impossible) {
       EXPECT_THROW(static_cast<void>(run_one(device, program)), UsageError);
     }

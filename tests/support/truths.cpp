@@ -233,6 +233,9 @@ class Truths {
     const sim::BankSpec& banks = *machine_.banks;
     number(element, AttributeId::kBanks, banks.banks, 0, true);
     number(element, AttributeId::kBankWidth, banks.bank_bytes, 0, true);
+    number(element, AttributeId::kBankInterleave,
+           banks.modes_bytes.empty() ? banks.bank_bytes : banks.modes_bytes.front(), 0, true);
+    number(element, AttributeId::kRequestLanes, banks.lanes_at_once, 0, true);
     const double cost = banks.conflict_cycles;
     number(element, AttributeId::kConflictCost, cost, 0.1 + 0.02 * cost, true);
     const double store = banks.store_latency_cycles;

@@ -230,6 +230,12 @@ void draw_scratchpad(Draw& draw, sim::MachineSpec& machine, double latency) {
                                 .conflict_cycles = draw.uniform(1, 40),
                                 .store_latency_cycles = draw.uniform(20, 60)};
   if (machine.banks->banks * machine.banks->bank_bytes < 32 * 4) machine.banks->lanes_at_once = 16;
+  // Draws of their own, so that what is drawn next stays what it was.
+  Draw own(static_cast<std::uint64_t>(1e6 * machine.banks->conflict_cycles));
+  const auto narrower = [&](std::uint32_t lanes) { return std::min(lanes, machine.banks->lanes_at_once); };
+  machine.banks->lanes_at_once_8_bytes = narrower(own.pick<std::uint32_t>({0, 0, 8, 16, 32}));
+  machine.banks->lanes_at_once_16_bytes = narrower(own.pick<std::uint32_t>({0, 0, 4, 8, 16}));
+  if (machine.banks->bank_bytes == 8 && own.chance(0.5)) machine.banks->modes_bytes = {4, 8};
 }
 
 sim::SpaceSpec path_to_memory(const CacheSpec* first, double first_latency, const std::vector<sim::PathStop>& behind,

@@ -57,8 +57,14 @@ sim::MachineSpec random_access_machine(const std::string& vendor, std::uint64_t 
                    .lanes_at_once = draw.pick<std::uint32_t>({16, 32, 32}),
                    .conflict_cycles = draw.uniform(1, 40),
                    .store_latency_cycles = draw.uniform(20, 60)};
+  if (machine.banks->bank_bytes == 8 && draw.chance(0.5)) {
+    machine.banks->modes_bytes = draw.pick<std::vector<std::uint32_t>>({{4, 8}, {8, 4}});
+  }
   // Neighbouring words never conflict: fewer banks serve fewer lanes at once.
   if (machine.banks->banks * machine.banks->bank_bytes < 32 * 4) machine.banks->lanes_at_once = 16;
+  const auto narrower = [&](std::uint32_t lanes) { return std::min(lanes, machine.banks->lanes_at_once); };
+  machine.banks->lanes_at_once_8_bytes = narrower(draw.pick<std::uint32_t>({0, 0, 8, 16, 32}));
+  machine.banks->lanes_at_once_16_bytes = narrower(draw.pick<std::uint32_t>({0, 0, 4, 8, 16, 32}));
   machine.atomics["shared"] = {draw.uniform(30, 100), draw.uniform(100, 200), draw.uniform(4, 64),
                                draw.uniform(0.5, 4)};
   machine.atomics["l2"] = {draw.uniform(200, 500), draw.uniform(500, 700), draw.uniform(100, 3000),
@@ -114,6 +120,38 @@ TEST_P(AccessTruth, BanksAndTheirWidthAreExact) {
     EXPECT_NEAR(number_of(cost, "broadcast_cycles"), machine.spaces.at(Space::kShared).memory_latency_cycles, 2);
   }
   EXPECT_GE(static_cast<double>(costs_inside), 0.95 * static_cast<double>(machines_wanted()));
+}
+
+TEST_P(AccessTruth, RequestsAndModesOfBanksAreExact) {
+  std::uint64_t wide_loads = 0;
+  std::uint64_t modes = 0;
+  for (std::uint64_t seed = 1; seed <= machines_wanted(); ++seed) {
+    SCOPED_TRACE(seed);
+    const sim::MachineSpec machine = random_access_machine(GetParam(), seed);
+    const sim::BankSpec& truth = *machine.banks;
+    const Topology topology = discover_accesses(machine, seed, {"bank_interleave", "request_lanes"});
+    const Attribute& interleave = *topology.find_attribute(scratchpad_of(machine), "bank_interleave");
+    EXPECT_EQ(interleave.number(), truth.modes_bytes.empty() ? truth.bank_bytes : truth.modes_bytes.front());
+    for (const std::uint32_t mode : {4u, 8u}) {
+      const std::string name = fmt::format("in_mode_{}_bytes", mode);
+      if (interleave.find_detail(name) == nullptr) continue;
+      EXPECT_FALSE(truth.modes_bytes.empty());
+      EXPECT_EQ(number_of(interleave, name), mode);
+      ++modes;
+    }
+    const Attribute& lanes = *topology.find_attribute(scratchpad_of(machine), "request_lanes");
+    ASSERT_TRUE(lanes.available()) << lanes.detail;
+    EXPECT_EQ(lanes.number(), truth.lanes_at_once);
+    for (const auto& [bytes, given] :
+         {std::pair(8u, truth.lanes_at_once_8_bytes), {16u, truth.lanes_at_once_16_bytes}}) {
+      const std::string name = fmt::format("of_{}_byte_loads", bytes);
+      if (lanes.find_detail(name) == nullptr) continue;
+      EXPECT_EQ(number_of(lanes, name), given != 0 ? given : truth.lanes_at_once * 4 / bytes) << name;
+      ++wide_loads;
+    }
+  }
+  EXPECT_GE(static_cast<double>(wide_loads), 0.95 * 2 * static_cast<double>(machines_wanted()));
+  EXPECT_GT(modes, 0u);
 }
 
 TEST_P(AccessTruth, AtomicsAreAsFastAsTheyAre) {

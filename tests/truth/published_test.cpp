@@ -22,7 +22,7 @@ class Published : public ::testing::Test {
     options.elements = elements;
     options.full = true;
     options.budget_seconds = 600;
-    options.keep_samples = false;
+    options.keep_samples = true;
     truth::log_if_asked(1, options);
     found_ = discover(*device, options);
   }
@@ -44,6 +44,18 @@ class Published : public ::testing::Test {
     const Value* found = attribute(element, id).find_detail(name);
     if (found == nullptr) throw std::runtime_error(std::string(element) + "." + id + " has no " + name);
     return std::get<T>(*found);
+  }
+
+  // Of a column over strides.
+  double strided(const char* element, const char* id, const std::string& column, double words) {
+    for (const SampleTable& table : attribute(element, id).samples) {
+      const auto cycles = std::ranges::find(table.columns, column, &Column::name);
+      const auto place = std::ranges::find(table.data.front(), 4 * words);
+      if (cycles == table.columns.end() || place == table.data.front().end()) continue;
+      return table.data[static_cast<std::size_t>(cycles - table.columns.begin())]
+                       [static_cast<std::size_t>(place - table.data.front().begin())];
+    }
+    throw std::runtime_error(std::string(element) + "." + id + " has no " + column);
   }
 
   struct Pattern {
@@ -123,6 +135,11 @@ TEST_F(Published, MeiFermi) {
   EXPECT_EQ(number("shared", "banks"), 32);
   EXPECT_EQ(number("shared", "bank_width"), 4);
 
+  // Figure 5: 50 cycles when all lanes load one word, 88 with two ways, 1210 with 32.
+  EXPECT_NEAR(detail<double>("shared", "conflict_cost", "broadcast_cycles"), 50.1, 1);
+  EXPECT_NEAR(strided("shared", "conflict_cost", "load_cycles", 2), 88, 2);
+  EXPECT_NEAR(strided("shared", "conflict_cost", "load_cycles", 32), 1210, 12);
+
   EXPECT_NEAR(number("l1", "latency"), 116, 1);
   EXPECT_NEAR(number("l2", "latency"), 371, 3);
   EXPECT_NEAR(number("device", "latency"), 639, 5);
@@ -164,6 +181,18 @@ TEST_F(Published, MeiKepler) {
   discover_machine("gtx780", {"texture", "l2", "shared", "device", "tlb"});
   EXPECT_EQ(number("shared", "banks"), 32);
   EXPECT_EQ(number("shared", "bank_width"), 8);
+  // Figures 6 and 7: what strides of 2, 4 and 6 words cost in the two modes.
+  const auto ways = [&](const char* mode, int words) {
+    const double free = strided("shared", "bank_interleave", mode, 1);
+    return 1 + (strided("shared", "bank_interleave", mode, words) - free) / number("shared", "conflict_cost");
+  };
+  EXPECT_EQ(number("shared", "bank_interleave"), 4);
+  EXPECT_NEAR(ways("mode_4_cycles", 2), 1, 0.1);
+  EXPECT_NEAR(ways("mode_8_cycles", 2), 1, 0.1);
+  EXPECT_NEAR(ways("mode_4_cycles", 4), 2, 0.1);
+  EXPECT_NEAR(ways("mode_8_cycles", 4), 2, 0.1);
+  EXPECT_NEAR(ways("mode_4_cycles", 6), 2, 0.1);
+  EXPECT_NEAR(ways("mode_8_cycles", 6), 1, 0.1);
   EXPECT_NEAR(number("l2", "latency"), 230, 2);
   EXPECT_NEAR(number("device", "latency"), 371, 3);
 

@@ -42,6 +42,71 @@ TEST(Banks, WiderBanksHoldTwoWords) {
   EXPECT_EQ(conflicts_of(kepler, 24), 0u);  // Mei et al., NPC 2014, Fig. 6
 }
 
+// Mei et al., NPC 2014, Fig. 6 and 7: no conflict at a stride of two words, two ways at four in both modes, and at six
+// only where successive words lie in successive banks.
+TEST(Banks, RowsOfTwoBanksHoldWordsThatAreFarApart) {
+  const BankLayout four_byte_mode{32, 8, 32, 32, 4};
+  EXPECT_EQ(conflicts_of(four_byte_mode, 4), 0u);
+  EXPECT_EQ(conflicts_of(four_byte_mode, 8), 0u);
+  EXPECT_EQ(conflicts_of(four_byte_mode, 16), 1u);
+  EXPECT_EQ(conflicts_of(four_byte_mode, 24), 1u);
+  const BankFit fit = value_of(decide_banks(curve_of(four_byte_mode, 50, 37)));
+  EXPECT_EQ(fit.layout, four_byte_mode);
+}
+
+RequestCurve request_curve(const BankLayout& layout, std::uint32_t word_bytes, double free_cycles, double pass_cycles) {
+  RequestCurve curve;
+  for (const std::uint32_t words : {1u, 2u, 3u, 4u, 5u, 6u, 7u, 8u, 16u, 32u}) {
+    curve.accesses.push_back({words * word_bytes, word_bytes});
+  }
+  for (std::uint64_t words = 3; words <= 32; ++words) {
+    curve.accesses.push_back({word_bytes, word_bytes, words * word_bytes});
+  }
+  for (const LaneBytes& access : curve.accesses) {
+    curve.cycles.push_back(free_cycles + pass_cycles * (passes_of(layout, access) - 1));
+  }
+  return curve;
+}
+
+TEST(BankRequests, LanesAtOnceAreReadOffTheWordsThatLanesShare) {
+  for (const std::uint32_t word_bytes : {4u, 8u, 16u}) {
+    for (const std::uint32_t lanes : {4u, 8u, 16u, 32u}) {
+      BankLayout layout = kRecent;
+      layout.lanes_at_once = lanes;
+      const RequestFit fit = value_of(decide_request(request_curve(layout, word_bytes, 23, 2), {kRecent, 23, 2}));
+      EXPECT_EQ(fit.lanes_at_once, lanes) << word_bytes;
+      EXPECT_NEAR(fit.pass_cycles, 2, 1e-9);
+    }
+  }
+}
+
+// An H100 (1980 MHz): what loads of 8 and 16 B took where lanes share 3 to 32 words. Passes of half and quarter warps.
+TEST(BankRequests, AnH100ServesHalfAndQuarterWarps) {
+  const std::vector<double> of_8 = {26, 26, 26, 26, 26, 26, 26, 26, 26, 26, 26, 26, 26, 26, 28,
+                                    28, 28, 28, 28, 28, 28, 28, 28, 28, 28, 28, 28, 28, 28, 26};
+  const std::vector<double> of_16 = {32, 32, 32, 32, 32, 32, 38, 38, 36, 34, 36, 36, 36, 32, 34,
+                                     34, 34, 34, 34, 34, 34, 32, 34, 34, 34, 34, 34, 34, 34, 32};
+  for (const auto& [word_bytes, cycles, lanes] : {std::tuple(8u, of_8, 16u), {16u, of_16, 8u}}) {
+    RequestCurve curve;
+    for (std::uint64_t words = 3; words <= 32; ++words) {
+      curve.accesses.push_back({word_bytes, word_bytes, words * word_bytes});
+    }
+    curve.cycles = cycles;
+    EXPECT_EQ(value_of(decide_request(curve, {kRecent, 23, 2})).lanes_at_once, lanes);
+  }
+}
+
+TEST(BankRequests, WhatNoNumberOfLanesExplainsIsNotTold) {
+  RequestCurve flat = request_curve(kRecent, 8, 23, 2);
+  std::ranges::fill(flat.cycles, 23.0);
+  EXPECT_THAT(decide_request(flat, {kRecent, 23, 2}).why_not, HasSubstr("cost what a conflict costs"));
+  RequestCurve noisy = request_curve(kRecent, 8, 23, 2);
+  for (std::size_t i = 0; i < noisy.cycles.size(); i += 2) noisy.cycles[i] += 3;
+  EXPECT_FALSE(decide_request(noisy, {kRecent, 23, 2}).value);
+  // Passes that cost twice what a conflict does may be twice as many.
+  EXPECT_FALSE(decide_request(request_curve(kRecent, 8, 23, 4), {kRecent, 23, 2}).value);
+}
+
 TEST(Banks, HalfWarpsAreRequestsOfTheirOwn) {
   const BankLayout gt200{16, 4, 16};
   EXPECT_EQ(conflicts_of(gt200, 4), 0u);

@@ -59,6 +59,11 @@ GPUTOPO_SAME(link_destroy, cuLinkDestroy);
 GPUTOPO_SAME(module_get_function, cuModuleGetFunction);
 GPUTOPO_SAME(module_get_global, cuModuleGetGlobal);
 GPUTOPO_SAME(func_set_cache_config, cuFuncSetCacheConfig);
+// Newer toolkits call it deprecated: only old GPUs have a choice.
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wdeprecated-declarations"
+GPUTOPO_SAME(func_set_shared_config, cuFuncSetSharedMemConfig);
+#pragma GCC diagnostic pop
 GPUTOPO_SAME(func_set_attribute, cuFuncSetAttribute);
 GPUTOPO_SAME(func_get_attribute, cuFuncGetAttribute);
 GPUTOPO_SAME(occupancy_max_active_blocks, cuOccupancyMaxActiveBlocksPerMultiprocessor);

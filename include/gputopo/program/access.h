@@ -38,6 +38,10 @@ struct AccessProgram {
   bool every_sm = false;            // a block on each SM, all at the same time; else one block
   std::uint32_t warm_accesses = 0;  // of each warp before those that are timed, on the same chain
   std::uint32_t accesses = 0;       // of each warp that are timed
+  std::uint32_t load_bytes = 0;     // of a lane; 4, 8 or 16, loads from shared memory only; 0: access_word_bytes() says
+  // How the banks of shared memory are to be laid out, on GPUs that can be asked: successive words of 4 or 8 bytes in
+  // successive banks. 0: as they are when nobody asks.
+  std::uint32_t bank_mode_bytes = 0;
   std::uint64_t shared_carve_out_bytes = 0;
   friend bool operator==(const AccessProgram&, const AccessProgram&) = default;
 };
@@ -45,7 +49,8 @@ struct AccessProgram {
 inline constexpr std::uint32_t kMaxAccessWarps = 32;
 // Both counts of accesses are multiples of this.
 inline constexpr std::uint32_t kAccessUnroll = 16;
-// Of one lane. Loads from device memory are of 8 bytes, because what they load is an address.
+// Of one lane. Loads from device memory are of 8 bytes, because what they load is an address; others of 4 where the
+// program does not say.
 [[nodiscard]] std::uint32_t access_word_bytes(const AccessProgram& program);
 
 struct AccessResult {

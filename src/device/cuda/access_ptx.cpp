@@ -1,6 +1,7 @@
 // The kernels that run access programs: all lanes of every warp follow a chain of their own through the working set.
 // What the timing depends on:
 // - The phases, and what stands around the readings of the clock (ptx_text.h).
+// - Wide loads are volatile, or ptxas might leave out the part that nobody reads.
 // - Stores are volatile, or ptxas would leave all but the last of them out; so are the loads that read them back, or it
 //   would hand the value over in a register. What an atomic returns is what the next one adds.
 #include <cstddef>
@@ -24,6 +25,7 @@ void prologue(PtxText& text, const Kernel& kernel) {
   text.raw(R"(
   .reg .pred %first_lane;
   .reg .b32 %thread_id, %threads, %block, %sm, %lane, %warp, %warps, %shared, %link, %value;
+  .reg .b32 %other1, %other2, %other3;
   .reg .b32 %lane_stride, %warp_stride, %offset, %bytes32, %hop32;
   .reg .b64 %working_set, %bytes, %hop, %warp_records, %pointer, %wide, %stamp;
 )");
@@ -97,7 +99,15 @@ void find_start(PtxText& text, const Kernel& kernel) {
   text.line("mov.u32 %value, 0;");
 }
 
+// The link is the first word of what a lane loads.
+void wide_load(PtxText& text, const Kernel& kernel) {
+  const bool two = kernel.load_bytes == 8;
+  text.line("ld.volatile.shared.{}.u32 {{%link, {}}}, [%link];", two ? "v2" : "v4",
+            two ? "%other1" : "%other1, %other2, %other3");
+}
+
 void access(PtxText& text, const Kernel& kernel) {
+  if (kernel.load_bytes != 0) return wide_load(text, kernel);
   switch (kernel.op) {
     case AccessOp::kLoad:
       text.line("{}.{} {}, [{}];", load_opcode(kernel.space), kernel.has_pointers() ? "u64" : "u32", address_of(kernel),

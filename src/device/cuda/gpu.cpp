@@ -269,6 +269,18 @@ void Gpu::set_attribute(FunctionHandle function, FunctionAttribute attribute, in
   attributes_[{function, attribute}] = value;
 }
 
+void Gpu::set_bank_mode(FunctionHandle function, std::uint32_t bytes) const {
+  constexpr int kKepler = 3;
+  if (*info_.compute_capability_major != kKepler || driver_->func_set_shared_config == nullptr) {
+    if (bytes == 0) return;
+    throw NotSupportedError("the banks of this GPU's shared memory have one layout");
+  }
+  const SharedConfig config = bytes == 0   ? SharedConfig::kDefault
+                              : bytes == 4 ? SharedConfig::kFourByteBanks
+                                           : SharedConfig::kEightByteBanks;
+  driver_->check(driver_->func_set_shared_config(function, config), "cuFuncSetSharedMemConfig");
+}
+
 void Gpu::set_carve_out(FunctionHandle function, const launch::KernelLaunch& launch) const {
   if (driver_->func_set_attribute == nullptr || *info_.compute_capability_major < 7) {
     const CacheConfig config = launch.carve_out_bytes <= 16 * 1024   ? CacheConfig::kPreferL1

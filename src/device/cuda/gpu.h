@@ -71,6 +71,10 @@ class Gpu : public launch::ChaseGpu {
   void clear(DevicePointer address, std::uint64_t bytes) const override;
   void expect_download(DevicePointer from, std::uint64_t bytes) override { expected_ = {from, bytes}; }
 
+  // How the banks are laid out for launches of the kernel (AccessProgram::bank_mode_bytes). Throws NotSupportedError
+  // where a GPU cannot be asked, unless it is 0.
+  void set_bank_mode(FunctionHandle function, std::uint32_t bytes) const;
+
   [[nodiscard]] double kernel_seconds() const override { return timer_ ? timer_->seconds() : 0; }
 
   // As Device::warnings().

@@ -21,7 +21,9 @@ double whole_instructions(double bytes) {
 
 void AccessModule::launch(const launch::AccessLaunch& launch, AccessParameters parameters) {
   if (!module_) module_.emplace(gpu_.compiler().module_of(generate_access_ptx(gpu_.target())));
-  gpu_.run(module_->function(launch.kernel.c_str()), launch.kernel,
+  const FunctionHandle function = module_->function(launch.kernel.c_str());
+  gpu_.set_bank_mode(function, launch.bank_mode_bytes);
+  gpu_.run(function, launch.kernel,
            {.blocks = launch.blocks,
             .threads = launch.threads,
             .shared_bytes = launch.shared_bytes,

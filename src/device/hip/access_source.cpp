@@ -24,6 +24,8 @@ std::string access_of(const GfxTarget& target, const AccessKernel& kernel) {
     std::string store = "ds_write_b32 %[link], %[value]\\n";
     switch (kernel.op) {
       case AccessOp::kLoad:
+        if (kernel.load_bytes == 8) return "ds_read_b64 v[8:9], v8\\n";
+        if (kernel.load_bytes == 16) return "ds_read_b128 v[8:11], v8\\n";
         return "ds_read_b32 %[link], %[link]\\n";
       case AccessOp::kStore:
         return store;
@@ -57,26 +59,29 @@ std::string chain_of(const GfxTarget& target, const AccessKernel& kernel) {
   const std::string last = kernel.op == AccessOp::kStore
                                ? access_of(target, {AccessOp::kStoreLoad, kernel.space}).substr(access.size())
                                : std::string();
+  // Several registers in a row have to be named. The first of them is the link.
+  const bool wide = kernel.load_bytes != 0;
   return fmt::format(
       R"hip(
       asm volatile(
-          "s_waitcnt vmcnt(0) lgkmcnt(0)\n"
+          "{3}s_waitcnt vmcnt(0) lgkmcnt(0)\n"
           "s_memtime %[timer]\n"
           "s_waitcnt lgkmcnt(0)\n"
           "s_memtime %[start]\n"
           "s_waitcnt lgkmcnt(0)\n"
           "1:\n"
-          "{}"
+          "{0}"
           "s_sub_u32 %[rounds], %[rounds], 1\n"
           "s_cmp_lg_u32 %[rounds], 0\n"
           "s_cbranch_scc1 1b\n"
-          "{}{}"
+          "{1}{2}"
           "s_memtime %[end]\n"
-          "s_waitcnt lgkmcnt(0)\n"
+          "s_waitcnt lgkmcnt(0)\n{4}"
           : [link] "+v"(link), [value] "+v"(value), [rounds] "+s"(left), [timer] "=&s"(timer), [start] "=&s"(start),
             [end] "=&s"(end)
-          : : "memory", "scc");)hip",
-      accesses, last, wait);
+          : : "memory", "scc"{5});)hip",
+      accesses, last, wait, wide ? "v_mov_b32 v8, %[link]\\n" : "", wide ? "v_mov_b32 %[link], v8\\n" : "",
+      wide ? R"(, "v8", "v9", "v10", "v11")" : "");
 }
 
 // The parameters lie as the host has them.

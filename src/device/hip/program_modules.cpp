@@ -7,6 +7,7 @@
 namespace gputopo::hip {
 
 void AccessModule::launch(const launch::AccessLaunch& launch, launch::AccessParameters parameters) {
+  if (launch.bank_mode_bytes != 0) throw NotSupportedError("the banks of an AMD GPU's LDS have one layout");
   if (!module_) {
     module_.emplace(gpu_.runtime(), gpu_.runtime()->compile(generate_access_source(gpu_.target()), gpu_.target().name));
   }

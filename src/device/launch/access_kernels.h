@@ -10,17 +10,23 @@ namespace gputopo::launch {
 struct AccessKernel {
   AccessOp op;
   Space space;
+  std::uint32_t load_bytes = 0;  // 8, 16: wider loads from shared memory
 
   [[nodiscard]] bool shared() const { return space == Space::kShared; }
   // Links in device memory are pointers, those in shared memory 32-bit addresses there.
   [[nodiscard]] bool has_pointers() const { return op == AccessOp::kLoad && !shared(); }
-  // "load_shared"
-  [[nodiscard]] std::string name() const { return std::string(to_string(op)) + "_" + std::string(to_string(space)); }
+  // "load_shared", "load_shared_8"
+  [[nodiscard]] std::string name() const {
+    const std::string width = load_bytes == 0 ? "" : "_" + std::to_string(load_bytes);
+    return std::string(to_string(op)) + "_" + std::string(to_string(space)) + width;
+  }
 };
 
-// One for each operation and space that validate() allows.
+// One for each operation, space and width that validate() allows.
 inline constexpr AccessKernel kAccessKernels[] = {
     {AccessOp::kLoad, Space::kShared},
+    {AccessOp::kLoad, Space::kShared, 8},
+    {AccessOp::kLoad, Space::kShared, 16},
     {AccessOp::kLoad, Space::kGlobal},
     {AccessOp::kLoad, Space::kGlobalBypassL1},
     {AccessOp::kStore, Space::kShared},
@@ -39,6 +45,7 @@ struct AccessLaunch {
   std::uint32_t threads = 32;
   std::uint64_t shared_bytes = 0;     // dynamic
   std::uint64_t carve_out_bytes = 0;  // ignored where carve-outs are fixed
+  std::uint32_t bank_mode_bytes = 0;  // as AccessProgram's
 };
 
 class AccessGpu {

@@ -15,9 +15,11 @@ constexpr std::uint32_t kFillThreads = 1024;
 
 AccessLaunch AccessRunner::launch_of(const AccessProgram& program) const {
   const std::uint32_t lanes = gpu_.info().warp_size;
-  AccessLaunch launch{.kernel = AccessKernel{program.op, program.space}.name(),
+  const std::uint32_t wide_bytes = program.load_bytes > sizeof(std::uint32_t) ? program.load_bytes : 0;
+  AccessLaunch launch{.kernel = AccessKernel{program.op, program.space, wide_bytes}.name(),
                       .blocks = program.every_sm ? gpu_.info().sm_count : 1,
-                      .threads = lanes * program.warps};
+                      .threads = lanes * program.warps,
+                      .bank_mode_bytes = program.bank_mode_bytes};
   if (launch.threads > gpu_.info().max_threads_per_block.value_or(launch.threads)) {
     throw NotSupportedError(fmt::format("{} warps of {} threads are more than the {} threads of a block", program.warps,
                                         lanes, *gpu_.info().max_threads_per_block));

@@ -11,6 +11,23 @@
 namespace gputopo::sim {
 namespace {
 
+constexpr std::uint32_t kSharedWordBytes = 4;
+
+// Lanes of one request where each accesses so many bytes.
+std::uint32_t lanes_at_once(const BankSpec& banks, std::uint32_t word_bytes) {
+  const std::uint32_t given = word_bytes == 8    ? banks.lanes_at_once_8_bytes
+                              : word_bytes == 16 ? banks.lanes_at_once_16_bytes
+                                                 : banks.lanes_at_once;
+  return given != 0 ? given : std::max(1u, banks.lanes_at_once * kSharedWordBytes / word_bytes);
+}
+
+// Bytes that lie in one bank before those of the next begin.
+std::uint32_t interleave_of(const BankSpec& banks, std::uint32_t mode_bytes) {
+  if (mode_bytes == 0) return banks.modes_bytes.empty() ? banks.bank_bytes : banks.modes_bytes.front();
+  if (std::ranges::find(banks.modes_bytes, mode_bytes) != banks.modes_bytes.end()) return mode_bytes;
+  throw NotSupportedError("the banks of this GPU's shared memory have one layout");
+}
+
 // How a level takes accesses of a warp.
 struct Service {
   double latency_cycles = 0;   // of an access when nothing else is under way
@@ -64,14 +81,17 @@ Service plain_service(const MachineSpec& spec, const AccessProgram& program, std
   }
   // A pass over the banks takes as long for one word as for all.
   const std::size_t served = program.space == Space::kShared ? spec.info.warp_size : fetches.size();
-  const double bytes = static_cast<double>(served) * level.fetch_bytes;
+  const double bytes =
+      static_cast<double>(served) * (program.space == Space::kShared ? access_word_bytes(program) : level.fetch_bytes);
   Service service{level.latency_cycles, bytes / bytes_per_cycle, level.per_sm};
   if (program.space != Space::kShared) return service;
   // Neighbouring words do not conflict, whatever the banks are.
-  if (program.op == AccessOp::kLoad && !spec.banks && program.lane_stride_bytes <= access_word_bytes(program))
+  const bool plain = access_word_bytes(program) == kSharedWordBytes && program.bank_mode_bytes == 0;
+  if (program.op == AccessOp::kLoad && plain && !spec.banks && program.lane_stride_bytes <= kSharedWordBytes)
     return service;
   const BankSpec& banks = banks_of(spec);
-  const double conflict = banks.conflict_cycles * bank_conflicts(banks, program, spec.info.warp_size);
+  const double conflict =
+      banks.conflict_cycles * static_cast<double>(bank_conflicts(banks, program, spec.info.warp_size));
   service.interval_cycles += conflict;
   if (program.op == AccessOp::kStoreLoad) {
     if (banks.store_latency_cycles == 0) refuse_silent(spec, "banks.store_latency_cycles", "how long stores take");
@@ -103,19 +123,25 @@ Level level_of(const MachineSpec& spec, Space space, std::uint64_t bytes, std::u
   return {kMemoryLevel, path.memory_latency_cycles, false, fetch_bytes};
 }
 
-std::uint32_t bank_conflicts(const BankSpec& banks, const AccessProgram& program, std::uint32_t lanes) {
-  std::uint32_t conflicts = 0;
-  for (std::uint32_t first = 0; first < lanes; first += banks.lanes_at_once) {
+std::int64_t bank_conflicts(const BankSpec& banks, const AccessProgram& program, std::uint32_t lanes) {
+  const std::uint32_t word = access_word_bytes(program);
+  const std::uint32_t together = lanes_at_once(banks, word);
+  const std::uint64_t interleave = interleave_of(banks, program.bank_mode_bytes);
+  std::size_t passes = 0;
+  for (std::uint32_t first = 0; first < lanes; first += together) {
     std::map<std::uint64_t, std::set<std::uint64_t>> rows_of_bank;
-    for (std::uint32_t lane = first; lane < first + banks.lanes_at_once; ++lane) {
-      const std::uint64_t row = std::uint64_t{lane} * program.lane_stride_bytes % program.bytes / banks.bank_bytes;
-      rows_of_bank[row % banks.banks].insert(row);
+    for (std::uint32_t lane = first; lane < first + together; ++lane) {
+      const std::uint64_t begin = std::uint64_t{lane} * program.lane_stride_bytes % program.bytes;
+      for (std::uint64_t byte = begin; byte < begin + word; byte += kSharedWordBytes) {
+        rows_of_bank[byte / interleave % banks.banks].insert(byte / (std::uint64_t{banks.banks} * banks.bank_bytes));
+      }
     }
-    std::size_t passes = 0;
-    for (const auto& [bank, rows] : rows_of_bank) passes = std::max(passes, rows.size());
-    conflicts += static_cast<std::uint32_t>(passes - 1);
+    std::size_t most = 0;
+    for (const auto& [bank, rows] : rows_of_bank) most = std::max(most, rows.size());
+    passes += most;
   }
-  return conflicts;
+  // The latency of the space is that of 4 B a lane without conflicts.
+  return static_cast<std::int64_t>(passes) - lanes / banks.lanes_at_once;
 }
 
 AccessResult simulate_access(const MachineSpec& spec, const AccessProgram& program, std::uint64_t carve_out_bytes,

@@ -23,6 +23,6 @@ struct Level {
                                            std::uint64_t carve_out_bytes, double clock_mhz, Noise& noise);
 
 // Passes over the banks that the `lanes` of a warp need, beyond the first of each of its requests.
-[[nodiscard]] std::uint32_t bank_conflicts(const BankSpec& banks, const AccessProgram& program, std::uint32_t lanes);
+[[nodiscard]] std::int64_t bank_conflicts(const BankSpec& banks, const AccessProgram& program, std::uint32_t lanes);
 
 }  // namespace gputopo::sim

@@ -122,6 +122,11 @@ struct BankSpec {
   std::uint32_t banks = 32;
   std::uint32_t bank_bytes = 4;
   std::uint32_t lanes_at_once = 32;  // 16: a warp's access is one request of each half of it
+  std::uint32_t lanes_at_once_8_bytes = 0;   // of loads of 8 B a lane; 0: half of lanes_at_once
+  std::uint32_t lanes_at_once_16_bytes = 0;  // 0: a quarter
+  // What modes can be chosen, the one that is when nobody asks first: so many bytes lie in successive banks, a divisor
+  // of bank_bytes. Empty: bank_bytes, and no choice.
+  std::vector<std::uint32_t> modes_bytes;
   double conflict_cycles = 0;        // of each pass over the banks beyond the first one of a request
   double store_latency_cycles = 0;   // from a store until a load of the same word gives its value
 };

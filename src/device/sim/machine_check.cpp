@@ -294,6 +294,14 @@ void check_banks(const MachineSpec& spec, const BankSpec& banks) {
   require_power_of_two(banks.banks, "banks.banks", 1, kMaxBanks);
   require_power_of_two(banks.bank_bytes, "banks.bank_bytes", 4, kWidestBankBytes);
   require_power_of_two(banks.lanes_at_once, "banks.lanes_at_once", 1, spec.info.warp_size);
+  const auto require_lanes = [&](std::uint32_t lanes, const std::string& field) {
+    if (lanes != 0) require_power_of_two(lanes, field, 1, banks.lanes_at_once);
+  };
+  require_lanes(banks.lanes_at_once_8_bytes, "banks.lanes_at_once_8_bytes");
+  require_lanes(banks.lanes_at_once_16_bytes, "banks.lanes_at_once_16_bytes");
+  for (const std::uint32_t mode : banks.modes_bytes) {
+    require_power_of_two(mode, "banks.modes_bytes", 4, banks.bank_bytes);
+  }
   require_not_negative(banks.conflict_cycles, "banks.conflict_cycles");
   require_not_negative(banks.store_latency_cycles, "banks.store_latency_cycles");
 }

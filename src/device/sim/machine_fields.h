@@ -140,6 +140,9 @@ void visit_fields(Object& banks, Visit&& visit) {
   visit("banks", banks.banks, Presence::kRequired);
   visit("bank_bytes", banks.bank_bytes, Presence::kRequired);
   visit("lanes_at_once", banks.lanes_at_once, Presence::kOptional);
+  visit("lanes_at_once_8_bytes", banks.lanes_at_once_8_bytes, Presence::kOptional);
+  visit("lanes_at_once_16_bytes", banks.lanes_at_once_16_bytes, Presence::kOptional);
+  visit("modes_bytes", banks.modes_bytes, Presence::kOptional);
   visit("conflict_cycles", banks.conflict_cycles, Presence::kRequired);
   visit("store_latency_cycles", banks.store_latency_cycles, Presence::kOptional);
 }

@@ -37,6 +37,18 @@ Attribute conflict_cost(Context& context, const ElementInfo& element) {
   return probe::conflict_cost(context.lab(), context.bank_curve(), context.bank_fit());
 }
 
+Attribute bank_interleave(Context& context, const ElementInfo& element) {
+  context.require_space(*element.space);
+  probe::Lab lab = context.lab();
+  return probe::measure_bank_interleave(lab, context.bank_curve(), context.bank_fit());
+}
+
+Attribute request_lanes(Context& context, const ElementInfo& element) {
+  context.require_space(*element.space);
+  probe::Lab lab = context.lab();
+  return probe::measure_request_lanes(lab, context.bank_fit());
+}
+
 Attribute store_latency(Context& context, const ElementInfo& element) {
   context.require_space(*element.space);
   probe::Lab lab = context.lab();
@@ -68,6 +80,8 @@ constexpr Step kSteps[] = {
     {ElementKind::kScratchpad, AttributeId::kWriteBandwidth, bandwidth<StreamOp::kWrite>},
     {ElementKind::kScratchpad, AttributeId::kBanks, banks},
     {ElementKind::kScratchpad, AttributeId::kBankWidth, bank_width},
+    {ElementKind::kScratchpad, AttributeId::kBankInterleave, bank_interleave},
+    {ElementKind::kScratchpad, AttributeId::kRequestLanes, request_lanes},
     {ElementKind::kScratchpad, AttributeId::kConflictCost, conflict_cost},
     {ElementKind::kScratchpad, AttributeId::kStoreLatency, store_latency},
     {ElementKind::kScratchpad, AttributeId::kAtomicLatency, atomic_latency},

@@ -8,7 +8,7 @@
 //   lost_after=N                                            the N-th kernel and all calls after it report a lost device
 //   crowded                                                 the first two blocks of a launch of several get the same
 //                                                           SM, once
-//   old_gpu                                                 its compute capability is 6.0
+//   old_gpu, kepler                                         its compute capability is 6.0, 3.5
 //   uuid=N                                                  that is all of its UUID
 //   gpus=N                                                  there are N of them, which reach each other's memory
 //   second_is_busy                                          there are two, and the second gives no context
@@ -295,6 +295,8 @@ Status cuDeviceGetAttribute(int* value, DeviceAttribute attribute, DeviceHandle)
   if (found == values.end()) return 1;
   *value = found->second;
   if (attribute == DeviceAttribute::kComputeCapabilityMajor && is("old_gpu")) *value = 6;
+  if (attribute == DeviceAttribute::kComputeCapabilityMajor && is("kepler")) *value = 3;
+  if (attribute == DeviceAttribute::kComputeCapabilityMinor && is("kepler")) *value = 5;
   return kSuccess;
 }
 
@@ -584,6 +586,11 @@ Status cuModuleGetGlobal_v2(DevicePointer* address, std::size_t* bytes, ModuleHa
   auto& bank = state().modules.at(module)->program.constant_bank;
   *address = reinterpret_cast<DevicePointer>(bank.data());
   *bytes = bank.size();
+  return kSuccess;
+}
+
+Status cuFuncSetSharedMemConfig(FunctionHandle, SharedConfig) {
+  GPUTOPO_MAY_BE_HOSTILE();
   return kSuccess;
 }
 
