@@ -80,10 +80,12 @@ struct DeviceInfo {
   std::optional<std::uint64_t> memory_free_bytes;
   std::optional<std::uint64_t> l2_bytes;  // that one SM can use: of one compute die where there are several
   std::optional<std::uint64_t> l2_persisting_max_bytes;
-  std::optional<std::uint64_t> l3_bytes;        // of the cache that all dies share, in front of the memory
-  std::optional<std::uint64_t> constant_bytes;  // 64 KiB on every NVIDIA GPU so far
-  std::optional<std::uint64_t> gds_bytes;       // AMD's global data share
-  std::optional<bool> global_l1_supported;      // as the driver claims; the probes check
+  std::optional<std::uint64_t> l2_persisting_bytes;   // that this process has set aside for what is to stay
+  std::optional<std::uint64_t> l2_fetch_limit_bytes;  // what L2 is to fetch for a miss at most: a hint
+  std::optional<std::uint64_t> l3_bytes;              // of the cache that all dies share, in front of the memory
+  std::optional<std::uint64_t> constant_bytes;        // 64 KiB on every NVIDIA GPU so far
+  std::optional<std::uint64_t> gds_bytes;             // AMD's global data share
+  std::optional<bool> global_l1_supported;            // as the driver claims; the probes check
 
   std::vector<std::uint64_t>
       carve_outs_bytes;               // shared-memory carve-outs this device can be set to, ascending; empty: fixed

@@ -53,6 +53,8 @@ void visit_info_fields(Info& info, Visit&& visit) {
   visit("memory_bytes", info.memory_bytes);
   visit("l2_bytes", info.l2_bytes);
   visit("l2_persisting_max_bytes", info.l2_persisting_max_bytes);
+  visit("l2_persisting_bytes", info.l2_persisting_bytes);
+  visit("l2_fetch_limit_bytes", info.l2_fetch_limit_bytes);
   visit("l3_bytes", info.l3_bytes);
   visit("constant_bytes", info.constant_bytes);
   visit("gds_bytes", info.gds_bytes);

@@ -118,6 +118,12 @@ void fill_settings(const DeviceInfo& info, AttributeMap& device) {
   add_link(device, AttributeId::kPcieGeneration, info.pci_link.generation, info.pci_link.generation_max);
   add_link(device, AttributeId::kPcieWidth, info.pci_link.width, info.pci_link.width_max);
   if (info.power_limit_watts) add_number(device, AttributeId::kPowerLimit, info.power_limit_watts);
+  const auto add_bytes = [&](AttributeId id, std::optional<std::uint64_t> bytes) {
+    if (bytes) add_number(device, id, bytes);
+  };
+  add_bytes(AttributeId::kL2FetchLimit, info.l2_fetch_limit_bytes);
+  add_bytes(AttributeId::kL2PersistingMax, info.l2_persisting_max_bytes);
+  add_bytes(AttributeId::kL2Persisting, info.l2_persisting_bytes);
   add_if_told(device, AttributeId::kEccEnabled, info.ecc_enabled);
   add_if_told(device, AttributeId::kPersistenceMode, info.persistence_mode);
   add_if_told(device, AttributeId::kComputeMode, info.compute_mode);

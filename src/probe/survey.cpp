@@ -54,31 +54,10 @@ std::uint64_t affordable(const Site& site, std::uint64_t wanted, std::uint64_t d
   return site.limit_bytes == 0 ? wanted : std::min(wanted, site.limit_bytes / divisor);
 }
 
-// First touches: one load a line, and passes at the smallest stride for the fetch granularity, each over an array of
-// its own. None is in a cache: arrays of a new program are in no cache of an SM, and what the SMs share is evicted
-// first.
 void run_cold(Lab& lab, Survey& survey) {
-  const Site& site = survey.site;
-  const std::uint64_t passes = lab.parameters().copies;
-  const std::uint64_t stride = kSurveyParameters.cold_stride_bytes;
-  const std::uint64_t loads =
-      affordable(site, kSurveyParameters.cold_loads, kSurveyParameters.cold_loads_divisor * stride);
-  const std::uint64_t pass_bytes =
-      affordable(site, kSurveyParameters.cold_pass_bytes, kSurveyParameters.cold_passes_divisor * passes);
-  std::vector<ChaseArray> arrays = {make_array(site, loads * stride, stride)};
-  arrays.insert(arrays.end(), passes, make_array(site, pass_bytes, kMinimumStrideBytes));
-  std::vector<ChaseStep> steps;
-  for (std::uint32_t i = 0; i < arrays.size(); ++i) {
-    steps.push_back({.kind = StepKind::kTimed, .array = i, .loads = arrays[i].element_count()});
-  }
-  if (site.exclusive) {
-    arrays.push_back(make_array(site, lab.last_cache_evictor_bytes(), kSurveyParameters.evictor_stride_bytes));
-    steps.insert(steps.begin(), warm_step(site, arrays.back(), static_cast<std::uint32_t>(arrays.size() - 1)));
-  }
-  std::vector<StepResult> results = lab.chase({make_program(site, std::move(arrays), std::move(steps))}).front().steps;
-  if (site.exclusive) results.erase(results.begin());
-  survey.cold = std::move(results.front().histogram);
-  for (std::size_t i = 1; i < results.size(); ++i) survey.cold_passes.push_back(std::move(results[i].latencies));
+  ColdLoads cold = run_cold_loads(lab, survey.site);
+  survey.cold = std::move(cold.first_touches);
+  survey.cold_passes = std::move(cold.passes);
 }
 
 // A footprint is walked, and then loads of it are counted. Alone: a sample in shuffled order after a touch, because one
@@ -204,6 +183,32 @@ void set_translation_aside(Lab& lab, Survey& survey, const Translation& translat
 }
 
 }  // namespace
+
+ColdLoads run_cold_loads(Lab& lab, const Site& site, std::uint32_t l2_fetch_bytes) {
+  const std::uint64_t passes = lab.parameters().copies;
+  const std::uint64_t stride = kSurveyParameters.cold_stride_bytes;
+  const std::uint64_t loads =
+      affordable(site, kSurveyParameters.cold_loads, kSurveyParameters.cold_loads_divisor * stride);
+  const std::uint64_t pass_bytes =
+      affordable(site, kSurveyParameters.cold_pass_bytes, kSurveyParameters.cold_passes_divisor * passes);
+  std::vector<ChaseArray> arrays = {make_array(site, loads * stride, stride)};
+  arrays.insert(arrays.end(), passes, make_array(site, pass_bytes, kMinimumStrideBytes));
+  std::vector<ChaseStep> steps;
+  for (std::uint32_t i = 0; i < arrays.size(); ++i) {
+    steps.push_back({.kind = StepKind::kTimed, .array = i, .loads = arrays[i].element_count()});
+  }
+  if (site.exclusive) {
+    arrays.push_back(make_array(site, lab.last_cache_evictor_bytes(), kSurveyParameters.evictor_stride_bytes));
+    steps.insert(steps.begin(), warm_step(site, arrays.back(), static_cast<std::uint32_t>(arrays.size() - 1)));
+  }
+  ChaseProgram program = make_program(site, std::move(arrays), std::move(steps));
+  program.l2_fetch_bytes = l2_fetch_bytes;
+  std::vector<StepResult> results = lab.chase({std::move(program)}).front().steps;
+  if (site.exclusive) results.erase(results.begin());
+  ColdLoads cold{.first_touches = std::move(results.front().histogram), .passes = {}};
+  for (std::size_t i = 1; i < results.size(); ++i) cold.passes.push_back(std::move(results[i].latencies));
+  return cold;
+}
 
 void sweep_footprints(Lab& lab, Survey& survey, std::uint64_t enough_bytes) {
   survey.footprints_bytes.clear();

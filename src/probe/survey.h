@@ -11,6 +11,15 @@ namespace gputopo::probe {
 [[nodiscard]] Survey begin_survey(Lab& lab, const Site& site);
 // The rest of it: all levels. `translation_of`: of a space whose loads are translated behind an SM.
 [[nodiscard]] Survey complete_survey(Lab& lab, Survey survey, const TranslationOf& translation_of = {});
+// Of memory: first touches, one load a line, and passes over arrays of their own at the smallest stride.
+struct ColdLoads {
+  stats::Histogram first_touches;
+  std::vector<std::vector<std::uint32_t>> passes;  // raw latencies of each
+};
+// None is in a cache: arrays of a new program are in no cache of an SM, and what the SMs share is evicted first.
+// `l2_fetch_bytes` as ChaseProgram's; throws NotSupportedError where there is no such limit.
+[[nodiscard]] ColdLoads run_cold_loads(Lab& lab, const Site& site, std::uint32_t l2_fetch_bytes = 0);
+
 // Sweeps the footprints of a survey whose fetch granularity and levels are known (again, under another carve-out).
 // `enough_bytes`: a footprint that is expected to exceed the nearest cache; the sweep goes on beyond it where it does
 // not. 0: none is known.

@@ -121,6 +121,9 @@ void validate_kind(const ChaseProgram& program) {
   require(!program.actors.empty(), "actors", "must not be empty");
   require(!program.steps.empty(), "steps", "must not be empty");
   require(!program.sm || program.exclusive, "sm", "needs exclusive");
+  const std::uint32_t fetch = program.l2_fetch_bytes;
+  require(fetch == 0 || ((fetch == 32 || fetch == 64 || fetch == 128) && program.exclusive), "l2_fetch",
+          "must be 32, 64 or 128 in exclusive programs, and 0 else");
   std::uint64_t constant_bytes = 0;
   for (std::size_t i = 0; i < program.arrays.size(); ++i) {
     validate_array(program, i);

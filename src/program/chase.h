@@ -47,6 +47,7 @@ void visit_fields(Is<ChaseProgram> auto& program, auto&& visit) {
   visit("exclusive", program.exclusive);
   visit("carve_out", program.shared_carve_out_bytes);
   visit("timed_cap", program.timed_cap);
+  visit("l2_fetch", program.l2_fetch_bytes, 0u);
   visit("sm", program.sm);
   visit("array", program.arrays);
   visit("actor", program.actors);

@@ -84,6 +84,9 @@ class Truths {
     number(element, AttributeId::kSize, bytes, lru ? line : std::max(line, 0.01 * bytes), shows);
     number(element, AttributeId::kLineSize, line, 0, shows);
     number(element, AttributeId::kFetchGranularity, cache->sector_bytes, 0, shows);
+    if (!cache->fetch_limits_bytes.empty()) {
+      number(element, AttributeId::kLeastFetch, cache->fetch_limits_bytes.front(), 0, shows);
+    }
     number(element, AttributeId::kLatency, stop.latency_cycles, cycles_tolerance(stop.latency_cycles), apart);
     miss_penalty(element, space->second, shows);
     if (of_sm) {

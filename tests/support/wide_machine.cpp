@@ -292,6 +292,12 @@ sim::MachineSpec draw_nvidia(Draw& draw, std::uint64_t seed) {
   CacheSpec l2 = draw_cache(draw, "l2", least, 96 * kMib, partitions);
   l2.scope = sim::Scope::kGpu;
   if (draw.chance(0.6)) info.l2_bytes = l2.size_bytes;
+  // A draw of its own, so that what is drawn next stays what it was.
+  if (Draw(l2.size_bytes).chance(0.5)) {
+    for (const std::uint32_t limit : {32u, 64u, 128u}) {
+      if (limit <= l2.line_bytes) l2.fetch_limits_bytes.push_back(limit);
+    }
+  }
   const sim::PathStop to_l2{"l2", l2_latency, far_latency};
 
   CacheSpec texture = draw_cache(draw, "texture", kKib, 64 * kKib);

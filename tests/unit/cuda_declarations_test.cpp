@@ -40,6 +40,8 @@ GPUTOPO_SAME(primary_ctx_release_v2, cuDevicePrimaryCtxRelease);
 GPUTOPO_SAME(primary_ctx_release, cuDevicePrimaryCtxRelease);
 GPUTOPO_SAME(ctx_set_current, cuCtxSetCurrent);
 GPUTOPO_SAME(ctx_synchronize, cuCtxSynchronize);
+GPUTOPO_SAME(ctx_get_limit, cuCtxGetLimit);
+GPUTOPO_SAME(ctx_set_limit, cuCtxSetLimit);
 GPUTOPO_SAME(mem_get_info, cuMemGetInfo);
 GPUTOPO_SAME(mem_alloc, cuMemAlloc);
 GPUTOPO_SAME(mem_free, cuMemFree);

@@ -397,7 +397,10 @@ std::vector<std::string> expected_chain(const GfxTarget& target, const launch::A
   const std::string back = shared ? "ds_read_b32" : "global_load_dword" + bypass;
   std::vector<std::string> access;
   if (kernel.op != AccessOp::kStore) access.push_back(wait);
-  if (kernel.op == AccessOp::kLoad) access.push_back(shared ? "ds_read_b32" : "global_load_dwordx2" + bypass);
+  const std::string read = kernel.load_bytes == 8    ? "ds_read_b64"
+                           : kernel.load_bytes == 16 ? "ds_read_b128"
+                                                     : "ds_read_b32";
+  if (kernel.op == AccessOp::kLoad) access.push_back(shared ? read : "global_load_dwordx2" + bypass);
   if (kernel.op == AccessOp::kStore || kernel.op == AccessOp::kStoreLoad) access.push_back(store);
   if (kernel.op == AccessOp::kStoreLoad) access.push_back(back);
   if (kernel.op == AccessOp::kAtomicAdd)
@@ -436,7 +439,8 @@ TEST_P(HipCode, AccessKernelsAreTheirChains) {
         "{}", fmt::join(code.begin() + (chain - shapes.begin()),
                         code.begin() + (chain - shapes.begin()) + static_cast<std::ptrdiff_t>(expected.size()), "\n"));
     const std::regex follows(
-        kernel.op == AccessOp::kLoad        ? "_(?:read_b32|load_dwordx2) (\\S+), \\1(?=,|\n)"
+        kernel.load_bytes != 0              ? "_read_b(?:64|128) v\\[8:[0-9]+\\], v8(?=,|\n)"
+        : kernel.op == AccessOp::kLoad      ? "_(?:read_b32|load_dwordx2) (\\S+), \\1(?=,|\n)"
         : kernel.op == AccessOp::kAtomicAdd ? "_add(?:_rtn_u32)? (\\S+), \\S+, \\1(?=,|\n)"
         : kernel.op == AccessOp::kStore
             ? "_(?:write_b32|store_dword) (\\S+), (\\S+)(?=,|\n)"

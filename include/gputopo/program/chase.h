@@ -131,6 +131,9 @@ struct ChaseProgram {
                                     // actors that name theirs.
   std::uint64_t shared_carve_out_bytes = 0;  // wanted shared-memory carve-out; the device takes the next one that fits
   std::uint32_t timed_cap = 1024;            // latencies kept of each timed step
+  // At most so much is L2 to fetch from memory for a miss: 32, 64 or 128, of which drivers take the next that their GPU
+  // has; 0: whatever the limit is. Only with exclusive.
+  std::uint32_t l2_fetch_bytes = 0;
   friend bool operator==(const ChaseProgram&, const ChaseProgram&) = default;
 };
 

@@ -102,6 +102,7 @@ enum class FunctionAttribute : int {
 };
 
 // CUfunc_cache.
+enum class ContextLimit : int { kL2FetchGranularity = 5, kPersistingL2Bytes = 6 };
 enum class SharedConfig : int { kDefault = 0, kFourByteBanks = 1, kEightByteBanks = 2 };
 enum class CacheConfig : int { kPreferNone = 0, kPreferShared = 1, kPreferL1 = 2, kPreferEqual = 3 };
 
@@ -226,7 +227,9 @@ struct Uuid {  // CUuuid
 #define GPUTOPO_CUDA_OPTIONAL_FUNCTIONS(X)                                                                            \
   X(device_get_uuid, "cuDeviceGetUuid_v2", Status(Uuid*, DeviceHandle))                                               \
   X(func_set_attribute, "cuFuncSetAttribute", Status(FunctionHandle, FunctionAttribute, int))                         \
-  X(func_set_shared_config, "cuFuncSetSharedMemConfig", Status(FunctionHandle, SharedConfig))                          \
+  X(ctx_get_limit, "cuCtxGetLimit", Status(std::size_t*, ContextLimit))                                               \
+  X(ctx_set_limit, "cuCtxSetLimit", Status(ContextLimit, std::size_t))                                                \
+  X(func_set_shared_config, "cuFuncSetSharedMemConfig", Status(FunctionHandle, SharedConfig))                         \
   X(occupancy_max_active_blocks, "cuOccupancyMaxActiveBlocksPerMultiprocessor",                                       \
     Status(int*, FunctionHandle, int, std::size_t))                                                                   \
   X(launch_kernel_ex, "cuLaunchKernelEx", Status(const LaunchConfig*, FunctionHandle, void**, void**))                \

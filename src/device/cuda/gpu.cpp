@@ -9,6 +9,7 @@
 #include <cstring>
 #include <utility>
 
+#include "device/cuda/context_limits.h"
 #include "device/cuda/nvml_api.h"
 #include "device/info_check.h"
 #include "device/sysfs.h"
@@ -192,6 +193,8 @@ void Gpu::read_info(DeviceHandle device, const NvmlReadings& nvml) {
   info_.shared_reserved_bytes_per_block = read(DeviceAttribute::kReservedSharedBytesPerBlock);
   info_.l2_bytes = read_if_positive(DeviceAttribute::kL2Bytes);
   info_.l2_persisting_max_bytes = read(DeviceAttribute::kMaxPersistingL2Bytes);
+  info_.l2_persisting_bytes = context_limit(*driver_, ContextLimit::kPersistingL2Bytes);
+  info_.l2_fetch_limit_bytes = context_limit(*driver_, ContextLimit::kL2FetchGranularity);
   info_.constant_bytes = read(DeviceAttribute::kConstantBytes);
   if (const auto supported = read(DeviceAttribute::kGlobalL1Supported)) info_.global_l1_supported = *supported != 0;
   info_.spaces.assign(std::begin(kCudaSpaces), std::end(kCudaSpaces));
@@ -392,6 +395,7 @@ void Gpu::launch_chase(const launch::ChaseLaunch& launch) {
   DevicePointer tasks = launch.tasks;
   std::uint32_t stride = launch.by_block ? sizeof(ChaseTask) : 0;
   std::uint32_t tasks_to_look_through = launch.by_block ? 1 : launch.task_count;
+  const L2FetchLimit limit(*driver_, launch.l2_fetch_bytes, info_.l2_fetch_limit_bytes.value_or(0));
   run(chase_module().function("chase"), "chase",
       {.blocks = launch.blocks,
        .threads = launch.threads,
@@ -416,6 +420,9 @@ void Gpu::set_constants(launch::Address image) {
 }
 
 void Gpu::check(const ChaseProgram& program) const {
+  if (program.l2_fetch_bytes != 0 && !info_.l2_fetch_limit_bytes) {
+    throw NotSupportedError("this GPU, or its driver, has no limit to what L2 fetches");
+  }
   for (const ChaseArray& array : program.arrays) {
     if (std::find(std::begin(kCudaSpaces), std::end(kCudaSpaces), array.space) == std::end(kCudaSpaces)) {
       throw NotSupportedError(fmt::format("NVIDIA GPUs have no {} space", to_string(array.space)));

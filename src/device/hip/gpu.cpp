@@ -307,6 +307,7 @@ void Gpu::launch_chase(const launch::ChaseLaunch& launch) {
 }
 
 void Gpu::check(const ChaseProgram& program) const {
+  if (program.l2_fetch_bytes != 0) throw NotSupportedError("AMD GPUs have no limit to what L2 fetches");
   for (const ChaseArray& array : program.arrays) check_space(array.space);
   for (const ChaseStep& step : program.steps) {
     if (step.kind == StepKind::kAtomic) throw NotSupportedError("chains of atomics are for NVIDIA GPUs only");

@@ -19,6 +19,7 @@ struct ChaseLaunch {
   std::uint32_t threads = 32;
   std::uint64_t shared_bytes = 0;           // dynamic
   std::uint64_t carve_out_bytes = 0;        // ignored where carve-outs are fixed
+  std::uint32_t l2_fetch_bytes = 0;         // as ChaseProgram's
   std::set<std::uint32_t> wanted_sms = {};  // hardware ids of all that tasks want; empty with by_block
 };
 

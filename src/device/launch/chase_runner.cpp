@@ -134,6 +134,7 @@ double ChaseRunner::launch(const ChasePlan& first, std::size_t programs, const E
                      .threads = encoded.threads,
                      .shared_bytes = shared_bytes,
                      .carve_out_bytes = first.carve_out_bytes,
+                     .l2_fetch_bytes = first.program->l2_fetch_bytes,
                      .wanted_sms = encoded.wanted_sms});
   return started;
 }

@@ -157,8 +157,8 @@ void Hierarchy::add_partitions(Path& path, const CacheSpec& cache, const PathSto
   const auto index = static_cast<std::size_t>(&cache - spec_.caches.data());
   path.partitions = {.near = partition_of_sm(spec_, near_sm), .near_stop = path.stops.size(), .homes = homes_[index]};
   for (std::uint32_t i = 0; i < cache.partitions; ++i) {
-    path.partitions.caches.push_back(
-        &instance_at({index, {i, cache.size_bytes / cache.partitions}}, [&] { return geometry_of_partition(cache); }));
+    path.partitions.caches.push_back(&instance_at(key_of(index, i, cache.size_bytes / cache.partitions),
+                                                  [&] { return geometry_of_partition(limited(cache)); }));
   }
   Cache& near = *path.partitions.caches[path.partitions.near];
   add_stop(path, cache, near, stop.latency_cycles, fetch_bytes);
@@ -184,6 +184,22 @@ void Hierarchy::add_stop(Path& path, const CacheSpec& spec, Cache& cache, double
   fetch_bytes = std::max(fetch_bytes, sector_bytes);
 }
 
+CacheSpec Hierarchy::limited(const CacheSpec& cache) const {
+  CacheSpec limited = cache;
+  if (l2_fetch_bytes_ == 0 || cache.fetch_limits_bytes.empty()) return limited;
+  limited.sector_bytes = cache.fetch_limits_bytes.front();
+  for (const std::uint32_t bytes : cache.fetch_limits_bytes) {
+    if (bytes <= l2_fetch_bytes_) limited.sector_bytes = bytes;
+  }
+  return limited;
+}
+
+Hierarchy::InstanceKey Hierarchy::key_of(std::size_t index, std::uint32_t instance, std::uint64_t bytes) const {
+  if (l2_fetch_bytes_ == 0 || spec_.caches[index].fetch_limits_bytes.empty()) return {index, {instance, bytes}};
+  const std::size_t after = spec_.caches.size() + spec_.tlbs.size();
+  return {after + index + l2_fetch_bytes_ * spec_.caches.size(), {instance, bytes}};
+}
+
 template <typename GeometryOf>
 Cache& Hierarchy::instance_at(const InstanceKey& key, const GeometryOf& geometry) {
   Instance& entry = instances_[key];
@@ -197,7 +213,7 @@ Cache& Hierarchy::instance_at(const InstanceKey& key, const GeometryOf& geometry
 }
 
 Cache& Hierarchy::cache_at(std::size_t index, std::uint32_t instance, std::uint64_t bytes) {
-  return instance_at({index, {instance, bytes}}, [&] { return geometry_of(spec_.caches[index], bytes); });
+  return instance_at(key_of(index, instance, bytes), [&] { return geometry_of(limited(spec_.caches[index]), bytes); });
 }
 
 Cache& Hierarchy::tlb_at(std::size_t level, std::uint32_t sm) {

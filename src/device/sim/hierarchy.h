@@ -69,6 +69,9 @@ class Hierarchy {
  public:
   explicit Hierarchy(const MachineSpec& spec);
 
+  // Of the programs that start from here on: ChaseProgram::l2_fetch_bytes.
+  void set_l2_fetch_bytes(std::uint32_t bytes) { l2_fetch_bytes_ = bytes; }
+
   // Everything is empty again, and the carve-out is taken.
   void start_program(std::uint64_t carve_out_bytes, std::uint64_t seed);
 
@@ -155,7 +158,10 @@ class Hierarchy {
                       std::uint64_t& fetch_bytes);
   Cache& cache_at(std::size_t index, std::uint32_t instance, std::uint64_t bytes);
   Cache& tlb_at(std::size_t level, std::uint32_t sm);
-  // Of the caches of the spec and, numbered after them, the levels of TLB.
+  // As the program's limit to what it fetches for a miss has it.
+  [[nodiscard]] CacheSpec limited(const CacheSpec& cache) const;
+  [[nodiscard]] InstanceKey key_of(std::size_t index, std::uint32_t instance, std::uint64_t bytes) const;
+  // Of the caches of the spec; numbered after them the levels of TLB, and caches that fetch under a limit.
   template <typename GeometryOf>
   Cache& instance_at(const InstanceKey& key, const GeometryOf& geometry);
   static void add_stop(Path& path, const CacheSpec& spec, Cache& cache, double latency_cycles,
@@ -165,6 +171,7 @@ class Hierarchy {
   std::vector<HomeMap> homes_;  // of each cache of the spec
   std::vector<std::uint32_t> group_of_sm_;
   std::uint64_t carve_out_bytes_ = 0;
+  std::uint32_t l2_fetch_bytes_ = 0;
   std::uint64_t seed_ = 0;
   std::uint64_t program_ = 0;
   std::uint64_t neighbour_address_ = 0;

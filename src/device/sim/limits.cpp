@@ -36,6 +36,10 @@ void Limits::check(const ChaseProgram& program) const {
   for (const ChaseStep& step : program.steps) {
     if (step.kind == StepKind::kAtomic) check_atomics(program.arrays[step.array].space);
   }
+  const auto has_limits = [](const CacheSpec& cache) { return !cache.fetch_limits_bytes.empty(); };
+  if (program.l2_fetch_bytes != 0 && std::ranges::none_of(spec_.caches, has_limits)) {
+    refuse_silent(spec_, "caches.fetch_limits_bytes", "what limits there are to what L2 fetches");
+  }
   check_shared(shared_bytes_of(program));
   check_sm(program.sm);
   for (const ChaseActor& actor : program.actors) check_sm(actor.sm);

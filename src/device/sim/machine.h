@@ -41,8 +41,9 @@ struct CacheSpec {
   std::uint64_t size_bytes = 0;
   bool unified = false;
   std::uint32_t line_bytes = 128;
-  std::uint32_t sector_bytes = 32;      // fetched on a miss; equals line_bytes for a cache without sectors
-  std::uint32_t ways = 4;               // 0: fully associative
+  std::uint32_t sector_bytes = 32;                // fetched on a miss; equals line_bytes for a cache without sectors
+  std::vector<std::uint32_t> fetch_limits_bytes;  // that a program may set (l2_fetch_bytes), ascending; empty: none
+  std::uint32_t ways = 4;                         // 0: fully associative
   std::vector<std::uint32_t> set_ways;  // unequal sets: the ways of each set; then size = line * sum; `ways` is ignored
   Replacement replacement = Replacement::kLru;
   std::uint32_t protected_ways = 0;           // kSegmentedLru: of each set, at most all but one of its ways
@@ -121,14 +122,14 @@ struct BandwidthSpec {
 struct BankSpec {
   std::uint32_t banks = 32;
   std::uint32_t bank_bytes = 4;
-  std::uint32_t lanes_at_once = 32;  // 16: a warp's access is one request of each half of it
+  std::uint32_t lanes_at_once = 32;          // 16: a warp's access is one request of each half of it
   std::uint32_t lanes_at_once_8_bytes = 0;   // of loads of 8 B a lane; 0: half of lanes_at_once
   std::uint32_t lanes_at_once_16_bytes = 0;  // 0: a quarter
   // What modes can be chosen, the one that is when nobody asks first: so many bytes lie in successive banks, a divisor
   // of bank_bytes. Empty: bank_bytes, and no choice.
   std::vector<std::uint32_t> modes_bytes;
-  double conflict_cycles = 0;        // of each pass over the banks beyond the first one of a request
-  double store_latency_cycles = 0;   // from a store until a load of the same word gives its value
+  double conflict_cycles = 0;       // of each pass over the banks beyond the first one of a request
+  double store_latency_cycles = 0;  // from a store until a load of the same word gives its value
 };
 
 // Atomic additions by warps, of all lanes to words of their own or to one word.

@@ -142,6 +142,13 @@ void check_cache(const MachineSpec& spec, const CacheSpec& cache, const std::str
           "'{}' is not a name for a cache", cache.id);
   require_power_of_two(cache.line_bytes, field + ".line_bytes", kSmallestSectorBytes, kLargestLineBytes);
   require_power_of_two(cache.sector_bytes, field + ".sector_bytes", kSmallestSectorBytes, cache.line_bytes);
+  std::uint32_t lower = 0;
+  for (const std::uint32_t limit : cache.fetch_limits_bytes) {
+    require_power_of_two(limit, field + ".fetch_limits_bytes", kSmallestSectorBytes, cache.line_bytes);
+    require(limit > lower && cache.scope == Scope::kGpu, field + ".fetch_limits_bytes",
+            "must ascend, and be of a cache of the whole GPU");
+    lower = limit;
+  }
   require(cache.line_bytes / cache.sector_bytes <= kMaxSectorsPerLine, field + ".sector_bytes",
           "{} makes more than {} sectors of a line", cache.sector_bytes, kMaxSectorsPerLine);
   check_ways(cache, field);

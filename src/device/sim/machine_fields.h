@@ -71,6 +71,7 @@ void visit_fields(Object& cache, Visit&& visit) {
   visit("unified", cache.unified, Presence::kOptional);
   visit("line_bytes", cache.line_bytes, Presence::kRequired);
   visit("sector_bytes", cache.sector_bytes, Presence::kRequired);
+  visit("fetch_limits_bytes", cache.fetch_limits_bytes, Presence::kOptional);
   visit("ways", cache.ways, Presence::kOptional);
   visit("set_ways", cache.set_ways, Presence::kOptional);
   visit("replacement", cache.replacement, Presence::kOptional);

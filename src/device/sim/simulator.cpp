@@ -200,6 +200,7 @@ const Behaviour& Simulator::run(const ChaseProgram& program, std::uint64_t carve
   const bool alone = noise.is_alone();
   if (alone && last_ && last_->carve_out_bytes == carve_out_bytes && last_->program == program) return behaviour_;
   last_.reset();
+  hierarchy_.set_l2_fetch_bytes(program.l2_fetch_bytes);
   if (!alone) {
     checkpoint_.reset();
     hierarchy_.start_program(carve_out_bytes, seed);

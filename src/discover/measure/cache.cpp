@@ -14,10 +14,7 @@
 #include "probe/latency.h"
 #include "probe/line_size.h"
 #include "probe/miss_penalty.h"
-#include "probe/near_sms.h"
-#include "probe/partitions.h"
 #include "probe/shared_between.h"
-#include "probe/slices.h"
 #include "probe/streams.h"
 #include "probe/write_policy.h"
 
@@ -288,34 +285,6 @@ Attribute shared_between(Context& context, const ElementInfo& element) {
   return probe::measure_shared_between(lab, context.caches.sized(element.id));
 }
 
-// ---- L2 ----
-
-Attribute partitions(Context& context, const ElementInfo& element) {
-  context.caches.require_l2_of_globals(element.id);
-  return to_attribute(context.caches.partitions(element.id));
-}
-
-Attribute near_sms(Context& context, const ElementInfo& element) {
-  const Attribute& partitions = context.attribute(element.id, AttributeId::kPartitions);
-  if (partitions.reason == Reason::kNotPresent) throw probe::NotPresent(partitions.detail);
-  if (!partitions.available()) return unavailable(Reason::kDependency, "needs the number of partitions");
-  const double count = *partitions.number();
-  if (count < 2) throw probe::NotPresent("there is one partition, which all SMs are near");
-  const probe::Sides& sides = context.caches.sides(element.id);
-  if (static_cast<double>(sides.sms.size()) != count) {
-    throw probe::Inconclusive(fmt::format("{:.0f} partitions, but SMs show {} sides", count, sides.sms.size()));
-  }
-  Lab lab = context.lab();
-  return probe::measure_near_sms(lab, context.caches.sized(element.id), sides);
-}
-
-Attribute slices(Context& context, const ElementInfo& element) {
-  context.caches.require_l2_of_globals(element.id);
-  const Cache& cache = context.caches.sized(element.id);
-  Lab lab = context.lab();
-  return probe::measure_slices(lab, cache);
-}
-
 // ---- Structure ----
 
 Attribute ways(Context& context, const ElementInfo& element) {
@@ -475,10 +444,7 @@ constexpr Step kSteps[] = {
     {ElementKind::kDataCache, AttributeId::kMissPenalty, miss_penalty},
     {ElementKind::kDataCache, AttributeId::kAmount, amount},
     {ElementKind::kDataCache, AttributeId::kSharedWith, shared_with},
-    {ElementKind::kDataCache, AttributeId::kPartitions, partitions},
     {ElementKind::kDataCache, AttributeId::kSharedBetween, shared_between},
-    {ElementKind::kDataCache, AttributeId::kNearSms, near_sms},
-    {ElementKind::kDataCache, AttributeId::kSlices, slices},
     {ElementKind::kDataCache, AttributeId::kWays, ways},
     {ElementKind::kDataCache, AttributeId::kSets, sets},
     {ElementKind::kDataCache, AttributeId::kIndex, index},

@@ -66,6 +66,7 @@ struct State {
   int launch_count = 0;
   bool crowded_once = false;
   TextureHandle next_texture = 1;
+  std::size_t l2_fetch_bytes = 64;
   Status pending = kSuccess;  // found by the next synchronisation, and for ever after
 };
 
@@ -586,6 +587,18 @@ Status cuModuleGetGlobal_v2(DevicePointer* address, std::size_t* bytes, ModuleHa
   auto& bank = state().modules.at(module)->program.constant_bank;
   *address = reinterpret_cast<DevicePointer>(bank.data());
   *bytes = bank.size();
+  return kSuccess;
+}
+
+Status cuCtxGetLimit(std::size_t* value, ContextLimit limit) {
+  GPUTOPO_MAY_BE_HOSTILE(value);
+  if (limit == ContextLimit::kL2FetchGranularity) *value = state().l2_fetch_bytes;
+  return kSuccess;
+}
+
+Status cuCtxSetLimit(ContextLimit, std::size_t value) {
+  GPUTOPO_MAY_BE_HOSTILE();
+  state().l2_fetch_bytes = value;
   return kSuccess;
 }
 

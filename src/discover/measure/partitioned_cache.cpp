@@ -1,0 +1,60 @@
+// The cache that all SMs share: its partitions and slices, and what it fetches as the driver is asked to.
+#include <fmt/format.h>
+
+#include "discover/measure/step.h"
+#include "probe/fetch_limit.h"
+#include "probe/near_sms.h"
+#include "probe/partitions.h"
+#include "probe/slices.h"
+
+namespace gputopo {
+namespace {
+
+using probe::Cache;
+using probe::Lab;
+
+Attribute partitions(Context& context, const ElementInfo& element) {
+  context.caches.require_l2_of_globals(element.id);
+  return to_attribute(context.caches.partitions(element.id));
+}
+
+Attribute near_sms(Context& context, const ElementInfo& element) {
+  const Attribute& partitions = context.attribute(element.id, AttributeId::kPartitions);
+  if (partitions.reason == Reason::kNotPresent) throw probe::NotPresent(partitions.detail);
+  if (!partitions.available()) return unavailable(Reason::kDependency, "needs the number of partitions");
+  const double count = *partitions.number();
+  if (count < 2) throw probe::NotPresent("there is one partition, which all SMs are near");
+  const probe::Sides& sides = context.caches.sides(element.id);
+  if (static_cast<double>(sides.sms.size()) != count) {
+    throw probe::Inconclusive(fmt::format("{:.0f} partitions, but SMs show {} sides", count, sides.sms.size()));
+  }
+  Lab lab = context.lab();
+  return probe::measure_near_sms(lab, context.caches.sized(element.id), sides);
+}
+
+Attribute slices(Context& context, const ElementInfo& element) {
+  context.caches.require_l2_of_globals(element.id);
+  const Cache& cache = context.caches.sized(element.id);
+  Lab lab = context.lab();
+  return probe::measure_slices(lab, cache);
+}
+
+Attribute least_fetch(Context& context, const ElementInfo& element) {
+  Lab lab = context.lab();
+  probe::require_fetch_limits(lab, context.caches.site(*element.space));
+  context.caches.require_l2_of_globals(element.id);
+  return probe::measure_least_fetch(lab, context.caches.located(element.id));
+}
+
+constexpr Step kSteps[] = {
+    {ElementKind::kDataCache, AttributeId::kPartitions, partitions},
+    {ElementKind::kDataCache, AttributeId::kNearSms, near_sms},
+    {ElementKind::kDataCache, AttributeId::kSlices, slices},
+    {ElementKind::kDataCache, AttributeId::kLeastFetch, least_fetch},
+};
+
+}  // namespace
+
+std::span<const Step> partitioned_cache_steps() { return kSteps; }
+
+}  // namespace gputopo

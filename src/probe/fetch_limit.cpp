@@ -1,0 +1,49 @@
+#include "probe/fetch_limit.h"
+
+#include <fmt/format.h>
+
+#include <array>
+
+#include "probe/fetch_granularity.h"
+#include "probe/survey.h"
+
+namespace gputopo::probe {
+namespace {
+
+constexpr std::array<std::uint32_t, 3> kLimitsBytes = {32, 64, 128};
+
+}  // namespace
+
+void require_fetch_limits(Lab& lab, const Site& site) {
+  const ChaseArray array = make_array(site, lab.parameters().tiny_bytes, kMinimumStrideBytes);
+  ChaseProgram program = make_program(site, {array}, {{.kind = StepKind::kWarm, .loads = array.element_count()}});
+  program.l2_fetch_bytes = kLimitsBytes.front();
+  static_cast<void>(lab.chase({program}));
+}
+
+Attribute measure_least_fetch(Lab& lab, const Cache& cache) {
+  const double hit_limit = hit_limit_in_cold_pass(cache.survey->histograms, cache.survey->levels[cache.first_level]);
+  std::vector<FetchGranularity> fetches;
+  for (const std::uint32_t limit : kLimitsBytes) {
+    const ColdLoads cold = run_cold_loads(lab, cache.site(), limit);
+    fetches.push_back(
+        fetch_granularity_of(cold.passes, kMinimumStrideBytes, hit_limit, lab.parameters().line_limit_bytes));
+  }
+  const auto is_clear = [](const FetchGranularity& fetch) {
+    return fetch.agreement >= FetchGranularityParameters{}.min_agreement;
+  };
+  const FetchGranularity& least = fetches.front();
+  if (!is_clear(least)) {
+    throw Inconclusive(
+        fmt::format("a cold pass agrees with {} B only at {:.0f}% of its loads", least.bytes, 100 * least.agreement));
+  }
+  Attribute attribute = measured_exactly(lab.conditions(), static_cast<std::int64_t>(least.bytes), "B", "cold_pass");
+  for (std::size_t i = 0; i < kLimitsBytes.size(); ++i) {
+    if (!is_clear(fetches[i])) continue;
+    attribute.add_detail(fmt::format("at_limit_{}_bytes", kLimitsBytes[i]),
+                         static_cast<std::int64_t>(fetches[i].bytes));
+  }
+  return attribute;
+}
+
+}  // namespace gputopo::probe
