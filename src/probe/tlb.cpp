@@ -122,6 +122,10 @@ const TlbLevel& tlb_level(const TlbSurvey& survey, std::size_t depth) {
                                survey.levels.size() == 1 ? "" : "s"));
 }
 
+bool is_window(const TlbSurvey& survey, std::size_t depth) {
+  return survey.window.has_value() && depth + 1 == survey.levels.size();
+}
+
 NearerTlb nearer_tlb(const TlbSurvey& survey, std::size_t depth) {
   if (depth == 0) return {};
   const TlbLevel& level = survey.levels.at(depth - 1);
@@ -193,6 +197,15 @@ TlbSurvey survey_with(const PageWalker& walker) {
   return survey;
 }
 
+// Of the levels before the last: what they reach together, and the nearest entry that is known.
+NearerTlb all_nearer_tlbs(const TlbSurvey& survey) {
+  NearerTlb nearer = nearer_tlb(survey, survey.levels.size() - 1);
+  for (std::size_t depth = survey.levels.size() - 1; nearer.entry_bytes == 0 && depth > 0; --depth) {
+    nearer.entry_bytes = survey.levels[depth - 1].entry_bytes;
+  }
+  return nearer;
+}
+
 // Lines that meet in the sets of L2, or levels of more entries than there were pages, show among other lines.
 void look_with_other_lines(const PageWalker& walker, TlbSurvey& survey) {
   const auto tells_more = [&](const TlbSurvey& other) {
@@ -215,6 +228,10 @@ TlbSurvey survey_tlbs(Lab& lab, const Site& site) {
   const PageWalker walker(lab, site);
   TlbSurvey survey = survey_with(walker);
   look_with_other_lines(walker, survey);
+  // What an entry covers is known of a TLB that has some.
+  if (survey.levels.size() > 1 && survey.levels.back().entry_bytes == 0) {
+    survey.window = find_page_window(walker, all_nearer_tlbs(survey), survey.levels.back().miss_cycles);
+  }
   return survey;
 }
 

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "probe/page_order.h"
+#include "probe/page_window.h"
 #include "probe/site.h"
 #include "probe/tlb_penalty_decision.h"
 
@@ -29,6 +30,7 @@ struct TlbLevel {
 
 struct TlbSurvey {
   std::vector<TlbLevel> levels;     // nearest first
+  std::optional<PageWindow> window;  // set: the last level is none, but a window of page tables
   std::string unsure;               // set: why what follows them is not told
   std::uint64_t largest_bytes = 0;  // the largest reach that was tried
   std::uint64_t memory_bytes = 0;   // that the device has, free or not; 0 where that is not known
@@ -43,6 +45,8 @@ struct TlbSurvey {
 
 // The level at `depth` (0: nearest). Throws NotPresent where there is no such level; so does each of its attributes.
 [[nodiscard]] const TlbLevel& tlb_level(const TlbSurvey& survey, std::size_t depth);
+// Whether it is a window of page tables rather than a TLB.
+[[nodiscard]] bool is_window(const TlbSurvey& survey, std::size_t depth);
 // The level before it.
 [[nodiscard]] NearerTlb nearer_tlb(const TlbSurvey& survey, std::size_t depth);
 [[nodiscard]] Attribute tlb_reach(const Lab& lab, const TlbSurvey& survey, std::size_t depth);
@@ -52,9 +56,9 @@ struct TlbSurvey {
 [[nodiscard]] Attribute tlb_miss_penalty(const TlbSurvey& survey, std::size_t depth);
 
 // What a load from device memory takes, in cycles, whose translation misses the level at `depth` and all before it, and
-// hits the next. Nothing where the level's entries are not known, or the next level is not clearly larger.
+// hits the next. `cached`: a cache that SMs share answers such loads, and is emptied first. Nothing where the level's entries are not known, or the next level is not clearly larger.
 [[nodiscard]] std::optional<double> memory_cycles_after_tlb_misses(Lab& lab, const Site& site, const TlbSurvey& survey,
-                                                                   std::size_t depth, double timer_cycles);
+                                                                   std::size_t depth, double timer_cycles, bool cached);
 
 // Which SMs share the level.
 [[nodiscard]] Attribute tlb_scope(Lab& lab, const Site& site, const TlbSurvey& survey, std::size_t depth);

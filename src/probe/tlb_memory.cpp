@@ -34,14 +34,14 @@ ChaseProgram cold_walks(const Site& site, const ChaseArray& pages, std::uint64_t
 }  // namespace
 
 std::optional<double> memory_cycles_after_tlb_misses(Lab& lab, const Site& site, const TlbSurvey& survey,
-                                                     std::size_t depth, double timer_cycles) {
+                                                     std::size_t depth, double timer_cycles, bool cached) {
   const TlbLevel& level = tlb_level(survey, depth);
   const NearerTlb nearer = nearer_tlb(survey, depth);
   // Where it is not known what an entry covers, pages of the level before, from one half of twice the reach and from
   // the other in turns.
   const bool knows_entry = level.entry_bytes > 0;
   const std::uint64_t page_bytes = knows_entry ? level.entry_bytes : nearer.entry_bytes;
-  const std::uint64_t evictor_bytes = lab.last_cache_bytes() > 0 ? lab.last_cache_evictor_bytes() : 0;
+  const std::uint64_t evictor_bytes = cached && lab.last_cache_bytes() > 0 ? lab.last_cache_evictor_bytes() : 0;
   PagesPastTlbQuestion question{.reach_bytes = level.last_fit_bytes,
                                 .page_bytes = page_bytes,
                                 .beside_bytes = evictor_bytes,

@@ -109,6 +109,8 @@ TEST_F(Published, WongTableFive) {
   EXPECT_EQ(number("tlb_l2", "entries"), 8192);
   EXPECT_EQ(number("tlb_l2", "entry_bytes"), 4096);
   EXPECT_EQ(number("tlb_l2", "reach"), 8192 * 4096);
+  // Figures 11 and 12.
+  expect_patterns({{"memory_tlb_hit", 440, 4}, {"memory_tlb_l1_miss", 487, 5}, {"memory_tlb_l2_miss", 698, 7}});
 
   EXPECT_EQ(number("texture", "size"), 5 << 10);
   EXPECT_EQ(number("texture", "line_size"), 32);
@@ -165,7 +167,11 @@ TEST_F(Published, MeiFermi) {
                    {"l2_hit_tlb_l1_miss", 398, 4},
                    {"l2_hit_tlb_l2_miss", 482, 5},
                    {"memory_tlb_hit", 639, 6},
-                   {"memory_tlb_l2_miss", 1245, 12}});
+                   {"memory_tlb_l2_miss", 1245, 12},
+                   {"through_l1_l2_hit_tlb_l1_miss", 404, 4},
+                   {"through_l1_l2_hit_tlb_l2_miss", 488, 5},
+                   {"through_l1_memory_tlb_hit", 655, 6},
+                   {"through_l1_memory_tlb_l2_miss", 1259, 12}});
 
   EXPECT_EQ(number("texture", "size"), 12 << 10);
   EXPECT_EQ(number("texture", "line_size"), 32);
@@ -208,7 +214,9 @@ TEST_F(Published, MeiKepler) {
                    {"l2_hit_tlb_l2_miss", 289, 3},
                    {"memory_tlb_hit", 371, 3},
                    {"memory_tlb_l2_miss", 734, 7},
-                   {"memory_tlb_l3_miss", 1000, 10}});
+                   {"memory_page_window_miss", 1000, 10}});
+  EXPECT_EQ(detail<std::int64_t>("device", "latency_patterns", "page_window_bytes"), 512 << 20);
+  EXPECT_EQ(found_.find_attribute("tlb_l3", "miss_penalty")->reason, Reason::kNotPresent);
 
   EXPECT_EQ(number("texture", "size"), 12 << 10);
   EXPECT_EQ(text("texture", "index"), "bits 7 to 8");

@@ -84,7 +84,7 @@ probe::Translation CacheFindings::translation_of(const Site& site, std::uint64_t
   return translation;
 }
 
-const Survey& CacheFindings::complete_survey(const Site& site) {
+const Survey& CacheFindings::survey(const Site& site) {
   return surveys_.get({site.space, site.exclusive}, [&] {
     const Survey& begun = begun_survey(site);
     Lab own = lab();
@@ -140,7 +140,7 @@ std::optional<Cache> CacheFindings::l2_of_textures() {
   Site textures = site(Space::kTexture);
   textures.exclusive = true;
   try {
-    const Survey& found = complete_survey(textures);
+    const Survey& found = survey(textures);
     constexpr std::size_t kLevels = 3;  // that of the SM, this, memory
     if (found.levels.size() < kLevels) return std::nullopt;
     return probe::find_cache(found, 1, false);

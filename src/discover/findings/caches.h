@@ -33,7 +33,8 @@ class CacheFindings {
   // ---- Surveys ----
   // All of these throw NotSupportedError for a space that programs cannot use here.
   [[nodiscard]] probe::Site site(Space space) const;
-  [[nodiscard]] const probe::Survey& survey(Space space) { return complete_survey(site(space)); }
+  [[nodiscard]] const probe::Survey& survey(Space space) { return survey(site(space)); }
+  [[nodiscard]] const probe::Survey& survey(const probe::Site& site);
   // Of a tiny array only.
   [[nodiscard]] const probe::Survey& begun_survey(const probe::Site& site);
   // The survey's where misses of a TLB hide where this cache ends, as they take as long as the level behind it, and it
@@ -88,7 +89,6 @@ class CacheFindings {
 
  private:
   using SiteKey = std::pair<Space, bool>;  // its space, and whether programs run alone
-  [[nodiscard]] const probe::Survey& complete_survey(const probe::Site& site);
   [[nodiscard]] probe::Translation translation_of(const probe::Site& site, std::uint64_t footprint_bytes);
   [[nodiscard]] probe::Cache locate(ElementId element);
   [[nodiscard]] std::optional<probe::Cache> l2_of_textures();

@@ -59,24 +59,69 @@ Attribute loaded_latency(Context& context, const ElementInfo& element) {
 
 using Patterns = std::vector<std::pair<std::string, double>>;
 
-// Loads from L2 and from memory whose translation misses each level of TLB, as far as levels show.
-void add_tlb_misses(Context& context, const ElementInfo& memory, double l2_cycles, Patterns& from_l2,
-                    Patterns& from_memory) {
-  double translated = l2_cycles;
+// One way to memory: loads that L1 may answer, or that pass it by.
+struct Way {
+  std::string prefix;  // of the names of its patterns
+  probe::Site site;
+  std::optional<double> l2_cycles;  // of a load that L2 answers; nothing where there is none
+  double memory_cycles = 0;
+};
+
+// Loads of one way whose translation hits, and misses each level of TLB, as far as levels show. What a miss adds to
+// loads that L2 answers is taken from loads that pass L1 by; of memory it is timed as it is.
+Patterns patterns_of(Context& context, const ElementInfo& memory, const Way& way) {
+  Patterns from_l2;
+  Patterns from_memory = {{"memory_tlb_hit", way.memory_cycles}};
+  double translated = way.l2_cycles.value_or(0);
+  if (way.l2_cycles) from_l2.emplace_back("l2_hit_tlb_hit", translated);
   for (const ElementInfo* level : elements_of(context.vendor())) {
     if (level->kind != ElementKind::kTlb) continue;
+    const probe::TlbSurvey& tlbs = context.tlbs();
+    if (level->depth >= tlbs.levels.size()) break;
+    const bool window = probe::is_window(tlbs, level->depth);
+    const std::string name = window ? "page_window" : std::string(level->name);
     const Attribute& penalty = context.attribute(level->id, AttributeId::kMissPenalty);
-    if (level->depth >= context.tlbs().levels.size()) break;
-    // What a miss adds to loads from memory is timed as it is, whether or not it is known what it adds to others.
-    if (penalty.available()) {
-      translated += *penalty.number();
-      from_l2.emplace_back(fmt::format("l2_hit_{}_miss", level->name), translated);
+    const std::optional<double> adds = window ? tlbs.window->miss_cycles : penalty.number();
+    if (adds && way.l2_cycles) {
+      translated += *adds;
+      from_l2.emplace_back(fmt::format("l2_hit_{}_miss", name), translated);
     }
     probe::Lab lab = context.lab();
-    const auto cycles = probe::memory_cycles_after_tlb_misses(lab, context.tlb_site(), context.tlbs(), level->depth,
-                                                              context.caches.survey(*memory.space).timer_cycles);
-    if (cycles) from_memory.emplace_back(fmt::format("memory_{}_miss", level->name), *cycles);
+    const auto cycles = probe::memory_cycles_after_tlb_misses(lab, way.site, tlbs, level->depth,
+                                                              context.caches.survey(*memory.space).timer_cycles,
+                                                              way.l2_cycles.has_value());
+    if (cycles) from_memory.emplace_back(fmt::format("memory_{}_miss", name), *cycles);
   }
+  from_l2.insert(from_l2.end(), from_memory.begin(), from_memory.end());
+  for (auto& [name, cycles] : from_l2) name.insert(0, way.prefix);
+  return from_l2;
+}
+
+// The way through L1, which on some GPUs takes longer than past it (Mei et al. 2014, Table 3). Nothing where L1 answers
+// no loads of memory, or there is no other way.
+std::optional<Way> way_through_l1(Context& context) {
+  if (!context.bench().has_space(Space::kGlobalBypassL1)) return std::nullopt;
+  const Attribute& latency = context.attribute(ElementId::kL1, AttributeId::kLatency);
+  const Attribute& penalty = context.attribute(ElementId::kL1, AttributeId::kMissPenalty);
+  if (!latency.available() || !penalty.available()) return std::nullopt;
+  probe::Site site = context.caches.site(Space::kGlobal);
+  site.exclusive = true;  // so that what SMs share can be emptied
+  const probe::Survey& survey = context.caches.survey(site);
+  probe::Lab lab = context.lab();
+  const Attribute memory = probe::measure_device_latency(
+      lab, survey,
+      {.translated_bytes = context.caches.translated_bytes(), .line_bytes = context.caches.shortest_shared_line_bytes()});
+  return Way{"through_l1_", site, *latency.number() + *penalty.number(), *memory.number()};
+}
+
+// The latency of L2; nothing where global loads pass none.
+const Attribute* l2_of_globals(Context& context) {
+  try {
+    context.caches.require_l2_of_globals(ElementId::kL2);
+  } catch (const probe::NotPresent&) {
+    return nullptr;
+  }
+  return &context.attribute(ElementId::kL2, AttributeId::kLatency);
 }
 
 // Where a load is served from by how its address is translated (Mei et al. 2014, Table 3): what was measured of each,
@@ -85,32 +130,40 @@ Attribute latency_patterns(Context& context, const ElementInfo& element) {
   Patterns patterns;
   const Attribute& l1 = context.attribute(ElementId::kL1, AttributeId::kLatency);
   if (l1.available()) patterns.emplace_back("l1_hit", *l1.number());
-  context.caches.require_l2_of_globals(ElementId::kL2);
-  const Attribute& l2 = context.attribute(ElementId::kL2, AttributeId::kLatency);
+  const Attribute* const l2 = l2_of_globals(context);
   const Attribute& memory = context.attribute(element.id, AttributeId::kLatency);
-  if (!l2.available() || !memory.available()) {
+  if ((l2 != nullptr && !l2->available()) || !memory.available()) {
     return unavailable(Reason::kDependency, "needs the latencies of L2 and of device memory");
   }
-  patterns.emplace_back("l2_hit_tlb_hit", *l2.number());
-  Patterns from_memory;
-  add_tlb_misses(context, element, *l2.number(), patterns, from_memory);
-  // The others are measured as they are, so that no sum of these need be one of those.
-  std::vector<std::string> sums;
-  for (const auto& [name, value] : patterns) {
-    if (name.ends_with("_miss")) sums.push_back(name);
-  }
-  patterns.emplace_back("memory_tlb_hit", *memory.number());
-  patterns.insert(patterns.end(), from_memory.begin(), from_memory.end());
+  Way past_l1{.site = context.tlb_site(), .memory_cycles = *memory.number()};
+  if (l2 != nullptr) past_l1.l2_cycles = l2->number();
+  const auto add = [&](const Way& way) {
+    const Patterns of_way = patterns_of(context, element, way);
+    patterns.insert(patterns.end(), of_way.begin(), of_way.end());
+  };
+  add(past_l1);
   if (const Value* cold = memory.find_detail("tlb_cold_cycles")) {
     patterns.emplace_back("memory_tlb_cold", std::get<double>(*cold));
   }
+  if (l2 != nullptr) {
+    if (const std::optional<Way> through_l1 = way_through_l1(context)) add(*through_l1);
+  }
+  // The others are measured as they are, so that no sum of these need be one of those.
+  std::vector<std::string> sums;
   std::vector<double> cycles;
-  for (const auto& [name, value] : patterns) cycles.push_back(std::round(10 * value) / 10);
+  for (const auto& [name, value] : patterns) {
+    const bool missed_l1 = name == "through_l1_l2_hit_tlb_hit";
+    if (name.find("l2_hit") != std::string::npos && (name.ends_with("_miss") || missed_l1)) sums.push_back(name);
+    cycles.push_back(std::round(10 * value) / 10);
+  }
   Attribute attribute = inferred_value(cycles, "cycles", "latencies_and_miss_penalties");
-  attribute.conditions = conditions_of({&l2, &memory});
+  attribute.conditions = l2 == nullptr ? conditions_of({&memory}) : conditions_of({l2, &memory});
   std::erase_if(attribute.conditions, [](const auto& entry) { return entry.first == "tlb"; });  // each has its own
   for (std::size_t i = 0; i < patterns.size(); ++i) attribute.add_detail(patterns[i].first, cycles[i]);
   if (!sums.empty()) attribute.add_detail("sums", sums);
+  if (context.tlbs().window) {
+    attribute.add_detail("page_window_bytes", static_cast<std::int64_t>(context.tlbs().window->bytes));
+  }
   return attribute;
 }
 

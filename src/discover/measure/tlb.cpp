@@ -1,38 +1,41 @@
 // TLBs: the level at the element's depth.
+#include <fmt/format.h>
+
 #include "discover/measure/step.h"
 
 namespace gputopo {
 namespace {
 
-Attribute miss_penalty(Context& context, const ElementInfo& element) {
-  return probe::tlb_miss_penalty(context.tlbs(), element.depth);
+// Of a level that is one.
+const probe::TlbSurvey& tlbs_with(Context& context, const ElementInfo& element) {
+  const probe::TlbSurvey& survey = context.tlbs();
+  if (!probe::is_window(survey, element.depth)) return survey;
+  throw probe::NotPresent(
+      fmt::format("two pages that are far apart always wait for each other: page tables of {} are active at a time, as "
+                  "device.latency_patterns tells",
+                  survey.window->bytes == 0 ? "a part of the memory" : fmt::format("{} B", survey.window->bytes)));
+}
+
+template <Attribute (*kTell)(const probe::TlbSurvey&, std::size_t)>
+Attribute told(Context& context, const ElementInfo& element) {
+  return kTell(tlbs_with(context, element), element.depth);
 }
 
 Attribute reach(Context& context, const ElementInfo& element) {
-  return probe::tlb_reach(context.lab(), context.tlbs(), element.depth);
+  return probe::tlb_reach(context.lab(), tlbs_with(context, element), element.depth);
 }
-
-Attribute entry_bytes(Context& context, const ElementInfo& element) {
-  return probe::tlb_entry_bytes(context.tlbs(), element.depth);
-}
-
-Attribute entries(Context& context, const ElementInfo& element) {
-  return probe::tlb_entries(context.tlbs(), element.depth);
-}
-
-Attribute ways(Context& context, const ElementInfo& element) { return probe::tlb_ways(context.tlbs(), element.depth); }
 
 Attribute scope(Context& context, const ElementInfo& element) {
   probe::Lab lab = context.lab();
-  return probe::tlb_scope(lab, context.tlb_site(), context.tlbs(), element.depth);
+  return probe::tlb_scope(lab, context.tlb_site(), tlbs_with(context, element), element.depth);
 }
 
 constexpr Step kSteps[] = {
-    {ElementKind::kTlb, AttributeId::kMissPenalty, miss_penalty},
+    {ElementKind::kTlb, AttributeId::kMissPenalty, told<probe::tlb_miss_penalty>},
     {ElementKind::kTlb, AttributeId::kReach, reach},
-    {ElementKind::kTlb, AttributeId::kEntryBytes, entry_bytes},
-    {ElementKind::kTlb, AttributeId::kEntries, entries},
-    {ElementKind::kTlb, AttributeId::kWays, ways},
+    {ElementKind::kTlb, AttributeId::kEntryBytes, told<probe::tlb_entry_bytes>},
+    {ElementKind::kTlb, AttributeId::kEntries, told<probe::tlb_entries>},
+    {ElementKind::kTlb, AttributeId::kWays, told<probe::tlb_ways>},
     {ElementKind::kTlb, AttributeId::kScope, scope},
 };
 
