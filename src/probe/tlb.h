@@ -29,14 +29,14 @@ struct TlbLevel {
 };
 
 struct TlbSurvey {
-  std::vector<TlbLevel> levels;     // nearest first
+  std::vector<TlbLevel> levels;      // nearest first
   std::optional<PageWindow> window;  // set: the last level is none, but a window of page tables
-  std::string unsure;               // set: why what follows them is not told
-  std::uint64_t largest_bytes = 0;  // the largest reach that was tried
-  std::uint64_t memory_bytes = 0;   // that the device has, free or not; 0 where that is not known
-  std::uint64_t most_pages = 0;     // that were loaded at once
-  bool spreads_lines = false;       // over all of the pages (tlb_walk.h)
-  SampleTable sweep;                // reach_bytes, stride_bytes, added_cycles (mean)
+  std::string unsure;                // set: why what follows them is not told
+  std::uint64_t largest_bytes = 0;   // the largest reach that was tried
+  std::uint64_t memory_bytes = 0;    // that the device has, free or not; 0 where that is not known
+  std::uint64_t most_pages = 0;      // that were loaded at once
+  bool spreads_lines = false;        // over all of the pages (tlb_walk.h)
+  SampleTable sweep;                 // reach_bytes, stride_bytes, added_cycles (mean)
   Conditions conditions;
 };
 
@@ -55,10 +55,17 @@ struct TlbSurvey {
 [[nodiscard]] Attribute tlb_ways(const TlbSurvey& survey, std::size_t depth);
 [[nodiscard]] Attribute tlb_miss_penalty(const TlbSurvey& survey, std::size_t depth);
 
+// What is done so that memory serves the loads of memory_cycles_after_tlb_misses().
+enum class ToMemory : std::uint8_t {
+  kUncached,  // nothing: no cache answers them
+  kEvicted,   // what SMs share is emptied before each pass
+  kFresh,  // and the lines are loaded once only: caches of an SM may keep what was hit, whatever is loaded in between
+};
 // What a load from device memory takes, in cycles, whose translation misses the level at `depth` and all before it, and
-// hits the next. `cached`: a cache that SMs share answers such loads, and is emptied first. Nothing where the level's entries are not known, or the next level is not clearly larger.
+// hits the next. Nothing where the level's entries are not known, or the next level is not clearly larger.
 [[nodiscard]] std::optional<double> memory_cycles_after_tlb_misses(Lab& lab, const Site& site, const TlbSurvey& survey,
-                                                                   std::size_t depth, double timer_cycles, bool cached);
+                                                                   std::size_t depth, double timer_cycles,
+                                                                   ToMemory way);
 
 // Which SMs share the level.
 [[nodiscard]] Attribute tlb_scope(Lab& lab, const Site& site, const TlbSurvey& survey, std::size_t depth);

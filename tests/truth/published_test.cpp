@@ -58,6 +58,14 @@ class Published : public ::testing::Test {
     throw std::runtime_error(std::string(element) + "." + id + " has no " + column);
   }
 
+  double surface(double footprint_bytes, double stride_bytes) {
+    const SampleTable& table = attribute("device", "latency_patterns").samples.at(0);
+    for (std::size_t row = 0; row < table.data[0].size(); ++row) {
+      if (table.data[0][row] == footprint_bytes && table.data[1][row] == stride_bytes) return table.data[2][row];
+    }
+    throw std::runtime_error("no such point of the surface");
+  }
+
   struct Pattern {
     const char* name;
     double cycles;
@@ -235,6 +243,13 @@ TEST_F(Published, MeltzerC2070) {
   EXPECT_EQ(number("l2", "size"), 768 << 10);
   EXPECT_NEAR(detail<double>("l2", "size", "measured_bytes"), 768 << 10, 0.01 * (768 << 10));
   EXPECT_NEAR(number("l2", "latency"), 350, 3);
+  // The surface: 80 cycles in L1 whatever the stride, 350 in L2 at strides of a line, and of shorter ones a miss for
+  // each line; memory beyond both.
+  EXPECT_NEAR(surface(16 << 10, 16), 80, 2);
+  EXPECT_NEAR(surface(16 << 10, 256), 80, 2);
+  EXPECT_NEAR(surface(256 << 10, 256), 350, 6);
+  EXPECT_NEAR(surface(256 << 10, 16), (350 + 7 * 80) / 8.0, 6);
+  EXPECT_GT(surface(2 << 20, 256), 560);
   // 13.7 ways on average, in 1792 sets.
   EXPECT_EQ(number("l2", "sets"), 1792);
   EXPECT_EQ(attribute("l2", "ways").low, 13);

@@ -7,6 +7,7 @@
 #include "discover/measure/told.h"
 #include "probe/bandwidth.h"
 #include "probe/latency.h"
+#include "probe/latency_surface.h"
 #include "probe/site.h"
 #include "probe/streams.h"
 
@@ -57,14 +58,21 @@ Attribute loaded_latency(Context& context, const ElementInfo& element) {
   return probe::measure_loaded_latency(lab, probe::LoadedLevel::kDevice);
 }
 
-using Patterns = std::vector<std::pair<std::string, double>>;
+struct Pattern {
+  std::string name;
+  double cycles = 0;
+  bool is_sum = false;  // not measured by itself
+};
+using Patterns = std::vector<Pattern>;
 
 // One way to memory: loads that L1 may answer, or that pass it by.
 struct Way {
   std::string prefix;  // of the names of its patterns
   probe::Site site;
   std::optional<double> l2_cycles;  // of a load that L2 answers; nothing where there is none
+  bool l2_is_sum = false;
   double memory_cycles = 0;
+  probe::ToMemory to_memory = probe::ToMemory::kEvicted;
 };
 
 // Loads of one way whose translation hits, and misses each level of TLB, as far as levels show. What a miss adds to
@@ -73,7 +81,7 @@ Patterns patterns_of(Context& context, const ElementInfo& memory, const Way& way
   Patterns from_l2;
   Patterns from_memory = {{"memory_tlb_hit", way.memory_cycles}};
   double translated = way.l2_cycles.value_or(0);
-  if (way.l2_cycles) from_l2.emplace_back("l2_hit_tlb_hit", translated);
+  if (way.l2_cycles) from_l2.push_back({"l2_hit_tlb_hit", translated, way.l2_is_sum});
   for (const ElementInfo* level : elements_of(context.vendor())) {
     if (level->kind != ElementKind::kTlb) continue;
     const probe::TlbSurvey& tlbs = context.tlbs();
@@ -84,22 +92,21 @@ Patterns patterns_of(Context& context, const ElementInfo& memory, const Way& way
     const std::optional<double> adds = window ? tlbs.window->miss_cycles : penalty.number();
     if (adds && way.l2_cycles) {
       translated += *adds;
-      from_l2.emplace_back(fmt::format("l2_hit_{}_miss", name), translated);
+      from_l2.push_back({fmt::format("l2_hit_{}_miss", name), translated, true});
     }
     probe::Lab lab = context.lab();
-    const auto cycles = probe::memory_cycles_after_tlb_misses(lab, way.site, tlbs, level->depth,
-                                                              context.caches.survey(*memory.space).timer_cycles,
-                                                              way.l2_cycles.has_value());
-    if (cycles) from_memory.emplace_back(fmt::format("memory_{}_miss", name), *cycles);
+    const auto cycles = probe::memory_cycles_after_tlb_misses(
+        lab, way.site, tlbs, level->depth, context.caches.survey(*memory.space).timer_cycles, way.to_memory);
+    if (cycles) from_memory.push_back({fmt::format("memory_{}_miss", name), *cycles});
   }
   from_l2.insert(from_l2.end(), from_memory.begin(), from_memory.end());
-  for (auto& [name, cycles] : from_l2) name.insert(0, way.prefix);
+  for (Pattern& pattern : from_l2) pattern.name.insert(0, way.prefix);
   return from_l2;
 }
 
 // The way through L1, which on some GPUs takes longer than past it (Mei et al. 2014, Table 3). Nothing where L1 answers
-// no loads of memory, or there is no other way.
-std::optional<Way> way_through_l1(Context& context) {
+// no loads of memory, there is no other way, or it does not show.
+std::optional<Way> way_through_l1(Context& context) try {
   if (!context.bench().has_space(Space::kGlobalBypassL1)) return std::nullopt;
   const Attribute& latency = context.attribute(ElementId::kL1, AttributeId::kLatency);
   const Attribute& penalty = context.attribute(ElementId::kL1, AttributeId::kMissPenalty);
@@ -108,10 +115,18 @@ std::optional<Way> way_through_l1(Context& context) {
   site.exclusive = true;  // so that what SMs share can be emptied
   const probe::Survey& survey = context.caches.survey(site);
   probe::Lab lab = context.lab();
-  const Attribute memory = probe::measure_device_latency(
-      lab, survey,
-      {.translated_bytes = context.caches.translated_bytes(), .line_bytes = context.caches.shortest_shared_line_bytes()});
-  return Way{"through_l1_", site, *latency.number() + *penalty.number(), *memory.number()};
+  const Attribute memory = probe::measure_device_latency(lab, survey,
+                                                         {.translated_bytes = context.caches.translated_bytes(),
+                                                          .line_bytes = context.caches.shortest_shared_line_bytes()});
+  return Way{.prefix = "through_l1_",
+             .site = site,
+             .l2_cycles = *latency.number() + *penalty.number(),
+             .l2_is_sum = true,
+             .memory_cycles = *memory.number(),
+             .to_memory = probe::ToMemory::kFresh};
+} catch (const probe::Inconclusive& error) {
+  context.bench().log(fmt::format("latency_patterns: loads through L1 do not tell: {}", error.what()));
+  return std::nullopt;
 }
 
 // The latency of L2; nothing where global loads pass none.
@@ -124,26 +139,37 @@ const Attribute* l2_of_globals(Context& context) {
   return &context.attribute(ElementId::kL2, AttributeId::kLatency);
 }
 
+SampleTable latency_surface(Context& context) {
+  probe::Site site = context.caches.site(Space::kGlobal);
+  site.exclusive = true;
+  probe::Lab lab = context.lab();
+  return probe::measure_latency_surface(lab, site, context.caches.begun_survey(site).timer_cycles);
+}
+
 // Where a load is served from by how its address is translated (Mei et al. 2014, Table 3): what was measured of each,
 // and sums where a pattern adds one to the other.
 Attribute latency_patterns(Context& context, const ElementInfo& element) {
   Patterns patterns;
   const Attribute& l1 = context.attribute(ElementId::kL1, AttributeId::kLatency);
-  if (l1.available()) patterns.emplace_back("l1_hit", *l1.number());
+  if (l1.available()) patterns.push_back({"l1_hit", *l1.number()});
   const Attribute* const l2 = l2_of_globals(context);
   const Attribute& memory = context.attribute(element.id, AttributeId::kLatency);
   if ((l2 != nullptr && !l2->available()) || !memory.available()) {
     return unavailable(Reason::kDependency, "needs the latencies of L2 and of device memory");
   }
   Way past_l1{.site = context.tlb_site(), .memory_cycles = *memory.number()};
-  if (l2 != nullptr) past_l1.l2_cycles = l2->number();
+  if (l2 != nullptr) {
+    past_l1.l2_cycles = l2->number();
+  } else {
+    past_l1.to_memory = probe::ToMemory::kUncached;
+  }
   const auto add = [&](const Way& way) {
     const Patterns of_way = patterns_of(context, element, way);
     patterns.insert(patterns.end(), of_way.begin(), of_way.end());
   };
   add(past_l1);
   if (const Value* cold = memory.find_detail("tlb_cold_cycles")) {
-    patterns.emplace_back("memory_tlb_cold", std::get<double>(*cold));
+    patterns.push_back({"memory_tlb_cold", std::get<double>(*cold)});
   }
   if (l2 != nullptr) {
     if (const std::optional<Way> through_l1 = way_through_l1(context)) add(*through_l1);
@@ -151,19 +177,19 @@ Attribute latency_patterns(Context& context, const ElementInfo& element) {
   // The others are measured as they are, so that no sum of these need be one of those.
   std::vector<std::string> sums;
   std::vector<double> cycles;
-  for (const auto& [name, value] : patterns) {
-    const bool missed_l1 = name == "through_l1_l2_hit_tlb_hit";
-    if (name.find("l2_hit") != std::string::npos && (name.ends_with("_miss") || missed_l1)) sums.push_back(name);
-    cycles.push_back(std::round(10 * value) / 10);
+  for (const Pattern& pattern : patterns) {
+    if (pattern.is_sum) sums.push_back(pattern.name);
+    cycles.push_back(std::round(10 * pattern.cycles) / 10);
   }
   Attribute attribute = inferred_value(cycles, "cycles", "latencies_and_miss_penalties");
   attribute.conditions = l2 == nullptr ? conditions_of({&memory}) : conditions_of({l2, &memory});
   std::erase_if(attribute.conditions, [](const auto& entry) { return entry.first == "tlb"; });  // each has its own
-  for (std::size_t i = 0; i < patterns.size(); ++i) attribute.add_detail(patterns[i].first, cycles[i]);
+  for (std::size_t i = 0; i < patterns.size(); ++i) attribute.add_detail(patterns[i].name, cycles[i]);
   if (!sums.empty()) attribute.add_detail("sums", sums);
   if (context.tlbs().window) {
     attribute.add_detail("page_window_bytes", static_cast<std::int64_t>(context.tlbs().window->bytes));
   }
+  if (context.keep_samples()) attribute.samples.push_back(latency_surface(context));
   return attribute;
 }
 
