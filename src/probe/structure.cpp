@@ -10,6 +10,7 @@
 
 #include "probe/conflicts.h"
 #include "probe/eviction_set.h"
+#include "probe/intervals.h"
 #include "probe/settle.h"
 
 namespace gputopo::probe {
@@ -205,8 +206,14 @@ Structure survey_structure(Lab& lab, const Cache& cache) {
 
 Attribute structure_ways(const Structure& structure) {
   const Ways ways = value_of(decide_ways(structure.sets));
-  return measured(structure.conditions, static_cast<std::int64_t>(ways.value), "", ways.interval,
-                  "minimal_conflict_sets");
+  Attribute attribute =
+      measured(structure.conditions, static_cast<std::int64_t>(ways.value), "", ways.interval, "minimal_conflict_sets");
+  // Of sets that are not alike: as many lines as the cache has over all of them.
+  const Decision<SetCount> sets = decide_sets(structure.sets);
+  if (ways.interval.low < ways.interval.high && sets.value && sets.value->counted) {
+    attribute.add_detail("mean_ways", rounded(structure.sets.lines / static_cast<double>(sets.value->value)));
+  }
+  return attribute;
 }
 
 Attribute structure_sets(const Structure& structure) {

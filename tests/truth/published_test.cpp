@@ -254,6 +254,7 @@ TEST_F(Published, MeltzerC2070) {
   EXPECT_EQ(number("l2", "sets"), 1792);
   EXPECT_EQ(attribute("l2", "ways").low, 13);
   EXPECT_EQ(attribute("l2", "ways").high, 14);
+  EXPECT_NEAR(detail<double>("l2", "ways", "mean_ways"), 13.71, 0.02);
   EXPECT_EQ(text("l2", "index"), "modulo");
   EXPECT_NEAR(number("device", "latency"), 580, 5);
   EXPECT_EQ(number("tlb_l1", "entry_bytes"), 2 << 20);
