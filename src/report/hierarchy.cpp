@@ -13,16 +13,15 @@
 #include "report/units.h"
 
 namespace gputopo::report {
-namespace {
-
-// Wider than this, an interval deserves a mark: the continuous values of a good run repeat within 2%.
-constexpr double kWideInterval = 0.05;
 
 bool interval_is_wide(const Attribute& attribute) {
+  constexpr double kWideInterval = 0.05;  // the continuous values of a good run repeat within 2%
   const std::optional<double> value = attribute.number();
   if (!value || *value == 0 || !attribute.low || !attribute.high) return false;
   return (*attribute.high - *attribute.low) > kWideInterval * std::abs(*value);
 }
+
+namespace {
 
 struct Mark {
   char sign;
@@ -31,9 +30,8 @@ struct Mark {
 };
 
 constexpr Mark kMarks[] = {
-    {'~', interval_is_wide, "the 95% interval is wider than 5%"},
-    {'a', [](const Attribute& attribute) { return attribute.source == Source::kApi; },
-     "the vendor's interface says so"},
+    {'~', interval_is_wide, "95% interval wider than 5%"},
+    {'a', [](const Attribute& attribute) { return attribute.source == Source::kApi; }, "from the vendor's interface"},
     {'i', [](const Attribute& attribute) { return attribute.source == Source::kInferred; }, "inferred"},
     {'!', [](const Attribute& attribute) { return !attribute.flags.empty(); }, "flagged, see below"},
 };
@@ -111,6 +109,13 @@ std::string as_ratio(const CellContext& cell) {
   constexpr std::string_view kPer = " per ";
   const std::size_t at = text.find(kPer);
   return at == std::string::npos ? text : text.substr(0, at) + "/" + text.substr(at + kPer.size());
+}
+
+// Where a cache of the whole GPU has no amount, its parts: "2 parts".
+std::string as_parts(const CellContext& cell) {
+  const Attribute* partitions = find(cell.element.attributes, AttributeId::kPartitions);
+  const std::optional<double> count = partitions == nullptr ? std::nullopt : partitions->number();
+  return count && *count > 1 ? significant(*count, 6) + " parts" : "";
 }
 
 // Names of what is the same cache; those of a cache without an answer of its own are those that name it.
@@ -255,7 +260,7 @@ bool tells_its_origin(const Topology& topology) {
 
 }  // namespace
 
-std::vector<std::string> device_facts(const Topology& topology) {
+std::vector<std::string> device_facts(const Topology& topology, bool is_brief) {
   struct Fact {
     AttributeId attribute;
     std::string pattern;  // with {} for the value in its unit
@@ -273,7 +278,8 @@ std::vector<std::string> device_facts(const Topology& topology) {
   if (!topology.architecture.empty()) facts.push_back(topology.architecture);
   if (!topology.pci_address.empty()) facts.push_back(topology.pci_address);
   if (topology.backend == "replay") {
-    facts.push_back(tells_its_origin(topology) ? "recorded " + when(topology) + where(topology) : "from a recording");
+    facts.push_back(tells_its_origin(topology) ? "recorded " + when(topology) + (is_brief ? "" : where(topology))
+                                               : "from a recording");
   }
   for (const Fact& fact : kFacts) {
     const Attribute* attribute = find(topology.compute, fact.attribute);
@@ -382,7 +388,7 @@ const std::vector<HierarchyColumn>& hierarchy_columns() {
        .repeats = true},
       {.heading = "of\npeak", .attribute = kReadBandwidth, .format = as_part_of_peak, .repeats = true},
       {.heading = "write\nof chip", .attribute = kWriteBandwidth, .format = in_own_unit, .rank = 2},
-      {.heading = "\namount", .attribute = kAmount, .format = in_own_unit, .brief = as_ratio},
+      {.heading = "\namount", .attribute = kAmount, .format = in_own_unit, .brief = as_ratio, .instead = as_parts},
       {.heading = "\nparts", .attribute = kPartitions, .format = in_own_unit, .rank = 3},
       {.heading = "miss\npenalty", .attribute = kMissPenalty, .format = without_unit, .rank = 3},
       {.heading = "\nshared with",
@@ -404,7 +410,7 @@ std::string heading_in(const Topology& topology, const HierarchyColumn& column) 
 }
 
 std::vector<std::string> further_phrases(const Topology& topology, const MemoryElement& element,
-                                         const std::vector<AttributeId>& shown) {
+                                         const std::vector<AttributeId>& shown, bool doubted) {
   std::vector<std::string> phrases;
   for (const auto& [id, attribute] : element.attributes) {
     const AttributeInfo* info = find_attribute(id);
@@ -413,7 +419,7 @@ std::vector<std::string> further_phrases(const Topology& topology, const MemoryE
     const std::string interval = interval_is_wide(attribute) ? " " + interval_text(attribute) : "";
     if (attribute.available() && !is_shown) {
       phrases.push_back(readable(id) + " " + brief_phrase({topology, element, attribute}) + interval);
-    } else if (!interval.empty()) {
+    } else if (!interval.empty() && !doubted) {
       phrases.push_back(readable(id) + interval);
     }
     add_details(topology, id, attribute, phrases);

@@ -19,8 +19,9 @@ namespace gputopo::report {
 // When it was measured, in words where nobody knows: of a replay that does not tell.
 [[nodiscard]] std::string when(const Topology& topology);
 
-// The facts a reader looks for first, after the name. Everything else is in the attributes.
-[[nodiscard]] std::vector<std::string> device_facts(const Topology& topology);
+// The facts a reader looks for first, after the name. Everything else is in the attributes. `is_brief`: without what
+// host a recording is from.
+[[nodiscard]] std::vector<std::string> device_facts(const Topology& topology, bool is_brief = false);
 
 // What a reader must know of the whole report: its warnings, and that another version saved it.
 [[nodiscard]] std::vector<std::string> report_warnings(const Topology& topology);
@@ -51,8 +52,9 @@ struct HierarchyColumn {
   AttributeId attribute;
   Align align = Align::kRight;
   std::function<std::string(const CellContext&)> format;
-  std::function<std::string(const CellContext&)> brief;  // for narrow tables; empty: the same
-  int rank = 0;                                          // the highest go first where the width does not do; 0 stays
+  std::function<std::string(const CellContext&)> brief;    // for narrow tables; empty: the same
+  std::function<std::string(const CellContext&)> instead;  // for narrow tables: of an element that has no such value
+  int rank = 0;                                            // the highest go first where the width does not do; 0 stays
   bool by_others = false;  // an element without the attribute may have a cell, through what others say of it
   bool repeats = false;    // another column of the same attribute has its marks and its reason
 };
@@ -62,8 +64,12 @@ struct HierarchyColumn {
 [[nodiscard]] std::string heading_in(const Topology& topology, const HierarchyColumn& column);
 
 // Attributes that no column shows, and what one cell cannot hold of those that have one: "near 284 cycles". Phrases, in
-// the order of the model; `shown` are attributes that the reader has seen already.
+// the order of the model; `shown` are attributes that the reader has seen already, `doubted` says whether their wide
+// intervals, too.
 [[nodiscard]] std::vector<std::string> further_phrases(const Topology& topology, const MemoryElement& element,
-                                                       const std::vector<AttributeId>& shown);
+                                                       const std::vector<AttributeId>& shown, bool doubted);
+
+// Wider than what deserves a mark.
+[[nodiscard]] bool interval_is_wide(const Attribute& attribute);
 
 }  // namespace gputopo::report

@@ -3,12 +3,15 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <functional>
 #include <iterator>
 #include <map>
 #include <set>
 
 #include "gputopo/report.h"
 #include "report/advice.h"
+#include "report/first_screen.h"
+#include "report/footnotes.h"
 #include "report/hierarchy.h"
 #include "report/instructions.h"
 #include "report/markup.h"
@@ -20,91 +23,11 @@ namespace {
 
 using report::Align;
 using report::Cell;
+using report::Footnotes;
 using report::HierarchyColumn;
 using report::readable;
 using report::TextTable;
 using report::Tone;
-
-// ---- Footnotes: each reason for an absent value once, with the values that it explains. ----
-
-class Footnotes {
- public:
-  // The mark of this reason, as in "[2]". `what` may be empty: all of the element.
-  std::string mark(const Attribute& attribute, const std::string& element, const std::string& what) {
-    const std::string text = report::why_absent(attribute);
-    const std::size_t number = places_.try_emplace(text, notes_.size()).first->second;
-    if (number == notes_.size()) notes_.push_back({text, {}, {}});
-    Note& note = notes_[number];
-    const std::size_t place = note.places.try_emplace(element, note.subjects.size()).first->second;
-    if (place == note.subjects.size()) note.subjects.push_back({element, {}, {}});
-    Subject& subject = note.subjects[place];
-    const std::string name = readable(what);
-    if (!name.empty() && subject.known.insert(name).second) subject.attributes.push_back(name);
-    return fmt::format("[{}]", number + 1);
-  }
-
-  // A paragraph for each. `is_brief`: of long reasons what fits into two lines.
-  [[nodiscard]] std::vector<std::string> texts(int width, bool is_brief) const {
-    std::vector<std::string> result;
-    for (std::size_t i = 0; i < notes_.size(); ++i) {
-      std::vector<std::string> subjects;
-      for (const Subject& subject : notes_[i].subjects) {
-        const char* space = subject.element.empty() || subject.attributes.empty() ? "" : " ";
-        subjects.push_back(fmt::format("{}{}{}", subject.element, space, fmt::join(subject.attributes, ", ")));
-      }
-      const std::string lead = fmt::format("[{}] ", i + 1);
-      const std::string who = fmt::format(" ({})", fmt::join(subjects, "; "));
-      const std::string& whole = notes_[i].text;
-      result.push_back(report::wrap(lead, (is_brief ? shortened(whole, lead, who, width) : whole) + who, width));
-    }
-    return result;
-  }
-  [[nodiscard]] std::size_t count() const { return notes_.size(); }
-
- private:
-  // As much of a reason as fits into two lines beside whom it is about; the words of a driver may be many. What to do
-  // about it, behind the last semicolon, stays where it fits, too.
-  static std::string shortened(const std::string& reason, const std::string& lead, const std::string& who, int width) {
-    constexpr int kMaxLines = 2;
-    constexpr std::size_t kLeast = 40;
-    const auto fits = [&](const std::string& text) {
-      const std::string wrapped = report::wrap(lead, text + who, width);
-      return std::count(wrapped.begin(), wrapped.end(), '\n') <= kMaxLines;
-    };
-    if (fits(reason)) return reason;
-    const std::size_t semicolon = reason.rfind("; ");
-    const std::size_t end = semicolon == std::string::npos || semicolon < kLeast ? reason.size() : semicolon;
-    const auto begin_and = [&](std::size_t at, const std::string& advice) {
-      return fmt::format("{} ..{}", std::string_view(reason).substr(0, at), advice);
-    };
-    std::string shortest = reason;
-    // If not even the least of the reason fits beside the advice, that goes the same way.
-    for (const std::size_t limit : {end, reason.size()}) {
-      const std::string advice = reason.substr(limit);
-      // Where words end, the shortest beginning first: a longer one never fits where a shorter one does not.
-      std::vector<std::size_t> ends;
-      for (std::size_t at = reason.find(' ', kLeast); at < limit; at = reason.find(' ', at + 1)) ends.push_back(at);
-      const auto first_too_long =
-          std::partition_point(ends.begin(), ends.end(), [&](std::size_t at) { return fits(begin_and(at, advice)); });
-      if (first_too_long != ends.begin()) return begin_and(*std::prev(first_too_long), advice);
-      if (!ends.empty()) shortest = begin_and(ends.front(), advice);
-    }
-    return shortest;
-  }
-
-  struct Subject {
-    std::string element;
-    std::vector<std::string> attributes;
-    std::set<std::string> known;  // the same, to look them up
-  };
-  struct Note {
-    std::string text;
-    std::vector<Subject> subjects;
-    std::map<std::string, std::size_t> places;  // of elements in subjects
-  };
-  std::vector<Note> notes_;
-  std::map<std::string, std::size_t> places_;  // of texts in notes_
-};
 
 // ---- The table ----
 
@@ -123,6 +46,7 @@ struct Hierarchy {
   std::vector<AttributeId> attributes;  // that have a column
   bool is_brief = false;
   bool has_letters = false;  // for caches that are shared, instead of their names
+  int gap = 2;               // between its columns
 };
 
 Cell cell_of(const Topology& topology, const MemoryElement& element, const HierarchyColumn& column, bool brief,
@@ -130,13 +54,16 @@ Cell cell_of(const Topology& topology, const MemoryElement& element, const Hiera
   const Attribute* attribute = find(element.attributes, column.attribute);
   if (attribute == nullptr || attribute->reason == Reason::kNotSelected) return {};
   const bool is_said = report::has_cell(column, {topology, element, *attribute});
+  if (!is_said && brief && column.instead) {
+    if (std::string text = column.instead({topology, element, *attribute}); !text.empty()) return {std::move(text)};
+  }
   if (!is_said && attribute->reason == Reason::kNotApplicable) return {column.repeats ? "" : "n/a", Tone::kFaint};
   if (!is_said) {
     if (column.repeats) return {};
     const Attribute* fetch =
         column.attribute == AttributeId::kLineSize ? find(element.attributes, AttributeId::kFetchGranularity) : nullptr;
     const bool half_known = fetch != nullptr && fetch->available();
-    return {(half_known ? column.format({topology, element, *attribute}) + " " : "- ") +
+    return {(half_known ? column.format({topology, element, *attribute}) : "-") + (brief ? "" : " ") +
                 footnotes.mark(*attribute, element.id, std::string(to_string(column.attribute))),
             Tone::kAlert};
   }
@@ -144,7 +71,8 @@ Cell cell_of(const Topology& topology, const MemoryElement& element, const Hiera
   const auto& format = brief && column.brief ? column.brief : column.format;
   std::string text = format({topology, element, *attribute});
   const std::string sign = column.repeats ? "" : report::marks(*attribute);
-  if (!sign.empty()) text += " " + sign;
+  const bool is_close = brief && sign.starts_with('~');  // a column may find room for it
+  if (!sign.empty()) text += (is_close ? "" : " ") + sign;
   return {std::move(text), tone};
 }
 
@@ -161,7 +89,7 @@ Hierarchy lay_out(const Topology& topology, const std::vector<const MemoryElemen
       row.push_back(cell_of(topology, *element, *column, layout.brief, footnotes));
     }
   }
-  Hierarchy result{.is_brief = layout.brief};
+  Hierarchy result{.is_brief = layout.brief, .gap = layout.gap};
   result.table.columns.push_back({"memory", Align::kLeft});
   for (const MemoryElement* element : elements) {
     result.table.rows.push_back({{layout.brief ? element->id : element->title, Tone::kStrong}});
@@ -176,7 +104,7 @@ Hierarchy lay_out(const Topology& topology, const std::vector<const MemoryElemen
     // Cells have no unit there.
     if (layout.brief && columns[c]->attribute == AttributeId::kLineSize) heading += " B";
     if (layout.brief && columns[c]->attribute == AttributeId::kSharedWith) {
-      heading = "one\ncache";
+      heading = "same\nas";
       result.has_letters = std::any_of(cells.begin(), cells.end(), [c](const auto& row) {
         return row[c].text.size() == 1 && row[c].text != "-" && row[c].text != "?";
       });
@@ -198,11 +126,11 @@ std::string used_marks(const std::vector<const MemoryElement*>& elements) {
 // ---- Around the table ----
 
 // The name on its own, then what a reader looks for first.
-std::string device_lines(const Topology& topology, const TerminalStyle& style) {
+std::string device_lines(const Topology& topology, bool is_brief, const TerminalStyle& style) {
   std::string text = report::paint(topology.name, Tone::kStrong, style.colour);
   if (topology.simulated) text += "  " + report::paint("SIMULATED", Tone::kAlert, style.colour);
   text += "\n";
-  const std::vector<std::string> facts = report::device_facts(topology);
+  const std::vector<std::string> facts = report::device_facts(topology, is_brief);
   if (!facts.empty()) text += report::wrap("", fmt::format("{}", fmt::join(facts, ", ")), style.width);
   return text;
 }
@@ -215,17 +143,25 @@ bool is_spoken_for(const MemoryElement& element, const std::set<std::string_view
          std::any_of(partners->begin(), partners->end(), [&](const std::string& id) { return before.contains(id); });
 }
 
+// What a reader has seen before the paragraphs.
+struct Seen {
+  std::vector<AttributeId> in_rows;
+  bool reaches = false;  // of TLBs
+  bool doubts = false;   // wide intervals of what is in rows
+};
+
 // A paragraph for each element that has more than its row.
 std::vector<std::string> further_texts(const Topology& topology, const std::vector<const MemoryElement*>& elements,
-                                       const Hierarchy& hierarchy, int width) {
+                                       const Seen& seen, int width) {
   std::vector<std::string> texts;
   std::set<std::string_view> before;  // ids
   for (const MemoryElement* element : elements) {
     const bool repeats = is_spoken_for(*element, before);
     const bool has_row = report::holds_data(*element);
     before.insert(element->id);
-    const std::vector<std::string> phrases =
-        report::further_phrases(topology, *element, has_row ? hierarchy.attributes : std::vector<AttributeId>{});
+    std::vector<AttributeId> shown = has_row ? seen.in_rows : std::vector<AttributeId>{};
+    if (seen.reaches) shown.push_back(AttributeId::kReach);
+    const std::vector<std::string> phrases = report::further_phrases(topology, *element, shown, seen.doubts);
     if (repeats || phrases.empty()) continue;
     texts.push_back(report::wrap(element->id + ": ", fmt::format("{}", fmt::join(phrases, ", ")), width));
   }
@@ -275,25 +211,35 @@ bool has_far_part(const MemoryElement* element) {
   return latency != nullptr && report::far_latency(*latency).has_value();
 }
 
-// The table that fits the width best, with its legend; footnotes are of its cells.
-std::string table_text(const Topology& topology, const std::vector<const MemoryElement*>& elements,
-                       const TerminalStyle& style, Hierarchy& hierarchy, Footnotes& footnotes) {
+std::vector<const MemoryElement*> with_rows(const std::vector<const MemoryElement*>& elements) {
   std::vector<const MemoryElement*> memories;
-  for (const MemoryElement* element : elements) {
-    if (report::holds_data(*element)) memories.push_back(element);
-  }
-  if (memories.empty()) return "";
-  report::TextStyle text_style{style.width, style.colour, style.unicode};
+  std::ranges::copy_if(elements, std::back_inserter(memories),
+                       [](const MemoryElement* element) { return report::holds_data(*element); });
+  return memories;
+}
+
+// The table that fits the width best; footnotes are of its cells.
+Hierarchy best_layout(const Topology& topology, const std::vector<const MemoryElement*>& memories,
+                      const TerminalStyle& style, Footnotes& footnotes) {
+  Hierarchy hierarchy;
   for (const Layout& layout : kLayouts) {
     footnotes = {};
     hierarchy = lay_out(topology, memories, layout, footnotes);
-    text_style.gap = layout.gap;
+    const report::TextStyle text_style{style.width, style.colour, style.unicode, layout.gap};
     if (report::table_width(hierarchy.table, text_style) <= static_cast<std::size_t>(style.width)) break;
   }
+  return hierarchy;
+}
+
+// With its legend, without the line below its headings where there is no room for it.
+std::string table_text(const Hierarchy& hierarchy, const std::vector<const MemoryElement*>& elements, bool has_rule,
+                       const TerminalStyle& style) {
+  const std::vector<const MemoryElement*> memories = with_rows(elements);
+  if (memories.empty()) return "";
   std::string legend = report::marks_legend(used_marks(elements));
-  if (hierarchy.has_letters) legend += "; rows of one letter are one cache";
-  if (hierarchy.is_brief && std::ranges::any_of(memories, has_far_part)) legend += "; near/far part, ns of the near";
-  return report::render(hierarchy.table, text_style) +
+  if (hierarchy.has_letters) legend += "; rows of one letter: one cache";
+  if (hierarchy.is_brief && std::ranges::any_of(memories, has_far_part)) legend += "; near/far part, ns of near";
+  return report::render(hierarchy.table, {style.width, style.colour, style.unicode, hierarchy.gap, has_rule}) +
          report::paint(report::wrap("", legend, style.width), Tone::kFaint, style.colour);
 }
 
@@ -375,64 +321,123 @@ void add_footnotes(const std::vector<Instruction>& instructions, bool some_have_
   }
 }
 
+// What stands below one another, in this order; empty parts are left out.
+struct Screen {
+  std::string head;
+  std::string table;
+  std::string instructions;
+  std::string pipes;
+  std::string asked_first;  // what the table has no column for
+  std::string further;
+  std::string notes;
+  std::string more;
+  std::string flags;
+  std::string warnings;
+  std::string ending;
+
+  [[nodiscard]] std::vector<const std::string*> parts() const {
+    return {&table, &instructions, &pipes, &asked_first, &further, &notes, &more, &flags, &warnings, &ending};
+  }
+  // `gaps`: how many of the parts have an empty line before them.
+  [[nodiscard]] std::string text(std::size_t gaps) const {
+    std::string all = head;
+    for (const std::string* part : parts()) {
+      if (part->empty()) continue;
+      if (gaps > 0) {
+        all += "\n";
+        --gaps;
+      }
+      all += *part;
+    }
+    return all;
+  }
+  [[nodiscard]] int lines(std::size_t gaps) const { return line_count(text(gaps)); }
+};
+
+constexpr std::size_t kAllGaps = 100;
+constexpr int kMostLines = 2;  // of a reason, and of what is asked first, where not all is said
+
+constexpr const char* kUnavailable = "Unavailable:\n";
+
+// Of what need not be there as much as `room` lines hold; returns whether all is there with empty lines between.
+bool fill_screen(const std::vector<std::string>& further, const std::vector<std::string>& reasons, int room,
+                 const TerminalStyle& style, Screen& screen) {
+  constexpr int kHeadings = 5;  // of the optional parts, empty lines included, and the line that says what is left out
+  const bool has_notes = !screen.notes.empty();
+  int left = room - screen.lines(kAllGaps) - kHeadings;
+  std::size_t left_out = take_what_fits(further, left, screen.further);
+  left_out += take_what_fits(reasons, left, screen.notes);
+  if (!screen.notes.empty() && !has_notes) screen.notes.insert(0, kUnavailable);
+  if (left_out > 0) {
+    const std::string text = fmt::format("{} more note{}: no room here; --long shows everything, and so does a pipe.",
+                                         left_out, left_out == 1 ? "" : "s");
+    screen.more = report::paint(report::wrap("", text, style.width), Tone::kFaint, style.colour);
+  }
+  return screen.lines(kAllGaps) <= room;
+}
+
 // Of a visible report.
 std::string terminal_text(const Topology& topology, const TerminalStyle& style) {
   const std::vector<const MemoryElement*> elements = report::speaking_elements(topology);
   const bool is_whole = style.height <= 0;
   Footnotes footnotes;
-  Hierarchy hierarchy;
-  const std::string table = table_text(topology, elements, style, hierarchy, footnotes);
+  const Hierarchy hierarchy = best_layout(topology, with_rows(elements), style, footnotes);
   const std::size_t marked = footnotes.count();  // in the table
   for (const MemoryElement* element : elements) {
     if (!add_footnote_of_all(*element, is_whole, footnotes)) add_footnotes(element->attributes, element->id, footnotes);
   }
   add_footnotes(topology.device, "device", footnotes);
   add_footnotes(topology.compute, "compute", footnotes);
-  const std::string instructions =
-      report::instructions_text(topology.instructions, {style.width, style.colour, style.unicode});
-  add_footnotes(topology.instructions, !instructions.empty(), footnotes);
-  const std::string pipes = report::pipes_text(topology, style.width);
-  const std::string warnings = warnings_text(topology, style);
-  const std::string ending =
-      topology.complete ? ""
-                        : report::paint("INCOMPLETE: this discovery ended early.", Tone::kAlert, style.colour) + "\n";
-
-  const std::string head = device_lines(topology, style);
-  const std::string flags = flags_text(elements, style.width) + flags_text(topology.instructions, style.width);
-  const std::vector<std::string> reasons = footnotes.texts(style.width, !is_whole);
+  Screen screen;
+  screen.table = table_text(hierarchy, elements, true, style);
+  screen.instructions = report::instructions_text(topology.instructions, {style.width, style.colour, style.unicode});
+  add_footnotes(topology.instructions, !screen.instructions.empty(), footnotes);
+  screen.pipes = report::pipes_text(topology, style.width);
+  screen.flags = flags_text(elements, style.width) + flags_text(topology.instructions, style.width);
+  screen.warnings = warnings_text(topology, style);
+  if (!topology.complete) {
+    screen.ending = report::paint("INCOMPLETE: this discovery ended early.", Tone::kAlert, style.colour) + "\n";
+  }
+  screen.head = device_lines(topology, false, style);
+  const std::vector<std::string> reasons = footnotes.texts(style.width, is_whole ? 0 : kMostLines);
   const auto first_unmarked = reasons.begin() + static_cast<std::ptrdiff_t>(marked);
-  // What the table refers to is there, whatever the height.
-  std::string notes = fmt::format("{}", fmt::join(reasons.begin(), first_unmarked, ""));
-  std::string further;
-  std::string more;
   if (is_whole) {
-    further = every_value_text(topology, style.width);
-    if (const std::string advice = advice_text(topology, style.width); !advice.empty()) further += "\n" + advice;
-    for (auto reason = first_unmarked; reason != reasons.end(); ++reason) notes += *reason;
-  } else {
-    // What must be there, with the empty lines between; then the rest, as far as it fits.
-    int room = style.height - 1 - line_count(head);  // the shell's prompt
-    for (const std::string& part : {table, instructions, pipes, notes, flags, warnings, ending}) {
-      if (!part.empty()) room -= line_count(part) + 1;
-    }
-    constexpr int kHeadings =
-        5;  // of the optional parts, empty lines included, and the line that says what is left out
-    room -= kHeadings;
-    std::size_t left_out = take_what_fits(further_texts(topology, elements, hierarchy, style.width), room, further);
-    left_out += take_what_fits({first_unmarked, reasons.end()}, room, notes);
-    if (left_out > 0) {
-      const std::string text = fmt::format("{} more note{}: no room here; --long shows everything, and so does a pipe.",
-                                           left_out, left_out == 1 ? "" : "s");
-      more = report::paint(report::wrap("", text, style.width), Tone::kFaint, style.colour);
-    }
+    screen.further = every_value_text(topology, style.width);
+    if (const std::string advice = advice_text(topology, style.width); !advice.empty()) screen.further += "\n" + advice;
+    if (!reasons.empty()) screen.notes = fmt::format("{}{}", kUnavailable, fmt::join(reasons, ""));
+    return screen.text(kAllGaps);
   }
-  if (!notes.empty()) notes.insert(0, "Unavailable:\n");
-
-  std::string text = head;
-  for (const std::string& part : {table, instructions, pipes, further, notes, more, flags, warnings, ending}) {
-    if (!part.empty()) text.append("\n").append(part);
+  const report::ScreenLines reaches = report::reach_lines(elements, style.width);
+  const auto doubts_in = [&](int most_lines) {
+    return report::doubts_lines(with_rows(elements), hierarchy.attributes, style.width, most_lines);
+  };
+  const report::ScreenLines doubts = doubts_in(kMostLines);
+  screen.asked_first = reaches.text + doubts.text;
+  // What the table refers to is there, whatever the height.
+  if (marked > 0) screen.notes = fmt::format("{}{}", kUnavailable, fmt::join(reasons.begin(), first_unmarked, ""));
+  const int room = style.height - 1;  // the shell's prompt
+  if (fill_screen(further_texts(topology, elements, {hierarchy.attributes, reaches.is_all, doubts.is_all}, style.width),
+                  {first_unmarked, reasons.end()}, room, style, screen)) {
+    return screen.text(kAllGaps);
   }
-  return text;
+  // Still too much: without what only helps the eye, then with less of what is long.
+  std::size_t gaps = 1;  // below the head
+  const auto shorten_notes = [&](int most_lines) {
+    const std::vector<std::string> texts = footnotes.texts(style.width, most_lines);
+    screen.notes = fmt::format("{}", fmt::join(texts.begin(), texts.begin() + static_cast<std::ptrdiff_t>(marked), ""));
+  };
+  const std::function<void()> sacrifices[] = {
+      [&] { screen.table = table_text(hierarchy, elements, false, style); },
+      [&] { shorten_notes(kMostLines); },
+      [&] { shorten_notes(1); },
+      [&] { screen.asked_first = reaches.text + doubts_in(1).text; },
+      [&] { screen.head = device_lines(topology, true, style); },
+      [&] { gaps = 0; },
+  };
+  for (const std::function<void()>& sacrifice : sacrifices) {
+    if (screen.lines(gaps) > room) sacrifice();
+  }
+  return screen.text(gaps);
 }
 
 }  // namespace

@@ -125,7 +125,7 @@ std::string render(const TextTable& table, const TextStyle& style) {
     for (std::size_t h = 0; h < heading_height; ++h) {
       add_line([&](std::size_t c) { return heading_cell(table.columns[c], h, heading_height); });
     }
-    add_line([&](std::size_t c) { return rule_cell(widths[c], style.unicode); });
+    if (style.rule) add_line([&](std::size_t c) { return rule_cell(widths[c], style.unicode); });
     for (const std::vector<Cell>& row : table.rows) {
       add_line([&](std::size_t c) { return row[c]; });
     }

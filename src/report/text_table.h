@@ -30,7 +30,8 @@ struct TextStyle {
   int width = 100;
   bool colour = false;
   bool unicode = false;
-  int gap = 2;  // spaces between columns
+  int gap = 2;       // spaces between columns
+  bool rule = true;  // a line below the headings
 };
 
 // Text in the tone's colour, or as it is when colour is off.

@@ -46,7 +46,46 @@ TEST(Terminal, SaysWhatMattersAroundTheTable) {
   EXPECT_THAT(text, HasSubstr("! l1 read bandwidth: over theoretical peak"));
   const std::string roomy = to_terminal(test::sample_topology(), {.width = 120, .height = 100});
   EXPECT_THAT(roomy, HasSubstr("260, far 474 ~"));
-  EXPECT_THAT(roomy, HasSubstr("l2: measured size 60 MiB, latency (240 to 280 cycles), write bandwidth"));
+  EXPECT_THAT(roomy, HasSubstr("~: l1 read bandwidth (35 to 42 TB/s), l2 latency (240 to 280 cycles)\n"));
+  EXPECT_THAT(roomy, HasSubstr("l2: measured size 60 MiB, write bandwidth"));
+}
+
+// docs/questions.md. What the simulated GPUs show there is held by the tests of the command.
+TEST(Terminal, AnswersWhatIsAskedFirst) {
+  Topology topology = test::sample_topology();
+  topology.complete = true;
+  topology.warnings.clear();
+  Attribute reach = api_value(268435456.0, "B");
+  reach.low = 268435456.0;
+  reach.high = 285212672.0;
+  topology.memory.push_back({"tlb_l1", "First-level TLB", {{"reach", reach}}});
+  topology.memory.push_back({"tlb_l2", "Second-level TLB", {{"reach", unavailable(Reason::kInconclusive, "no step")}}});
+  get_or_add(topology.memory[2].attributes, AttributeId::kAmount) = unavailable(Reason::kNotApplicable, "one of all");
+  const std::string text = to_terminal(topology, {80, false, false, 24});
+  EXPECT_LT(std::count(text.begin(), text.end(), '\n'), 24) << text;
+  EXPECT_THAT(text, HasSubstr("TLB reach: tlb_l1 256 MiB (256 to 272 MiB)\n"));
+  EXPECT_THAT(text, HasSubstr("l2 latency (240 to 280 cycles)"));
+  EXPECT_THAT(text, HasSubstr("2 parts"));
+  topology.memory[3].attributes[0].second = unavailable(Reason::kNotSupported, "too many entries");
+  EXPECT_THAT(to_terminal(topology, {80, false, false, 24}),
+              HasSubstr("TLB reach: none found; 'gputopo get tlb_l1.reach' says why\n"));
+}
+
+// A line below the headings, empty lines and all of each reason: what gives way, in this order.
+TEST(Terminal, GivesUpWhatHelpsTheEyeFirst) {
+  Topology topology = test::sample_topology();
+  topology.complete = true;
+  topology.warnings.clear();
+  std::string detail = "arrays hold at most 64 KiB, and all of that fits into what is there";
+  get_or_add(topology.memory[1].attributes, AttributeId::kLatency) = unavailable(Reason::kNotSupported, detail);
+  const auto at_height = [&](int height) { return to_terminal(topology, {80, false, false, height}); };
+  EXPECT_THAT(at_height(24), HasSubstr("\n\nUnavailable:\n"));
+  EXPECT_THAT(at_height(24), HasSubstr("------- "));
+  EXPECT_THAT(at_height(16), Not(HasSubstr("\n\nUnavailable:\n")));
+  const std::string small = at_height(12);
+  EXPECT_THAT(small, Not(HasSubstr("------- ")));
+  EXPECT_THAT(small, HasSubstr(" .. (constant_l1 latency)\n"));
+  EXPECT_THAT(small, HasSubstr("\n[1] not supported: arrays hold"));
 }
 
 // The table and the warnings stay, whatever the screen.

@@ -69,7 +69,7 @@ TEST(Values, WhatIsMarkedAsWideHasItsInterval) {
   Topology topology = test::sample_topology();
   get_or_add(topology.memory[1].attributes, "size") = measured_value(128512, "B", 122860, 178944);
   const std::string text = to_terminal(topology, {.width = 100, .height = 100});
-  EXPECT_THAT(text, HasSubstr("125.5 KiB ~"));
+  EXPECT_THAT(text, HasSubstr("125.5 KiB~"));
   EXPECT_THAT(text, HasSubstr("size (120 to 174.8 KiB)"));
   get_or_add(topology.memory[1].attributes, "size") = measured_value(128512, "B", 128000, 129000);
   EXPECT_THAT(to_terminal(topology, {.width = 100, .height = 100}), Not(HasSubstr("size (")));

@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <regex>
 #include <sstream>
 
@@ -103,6 +104,28 @@ TEST_P(Whole, ASmallTerminalExplainsWhatItsCellsReferTo) {
     const std::string whole = to_terminal(load(), {.width = 80});
     EXPECT_TRUE(text.find("--long") != std::string::npos || text.find(" more note") == std::string::npos);
     EXPECT_EQ(whole.find("no room here"), std::string::npos);
+  }
+}
+
+// The ten questions of docs/questions.md, as far as these GPUs have answers, with room for the shell's prompt.
+TEST_P(Whole, TheFirstScreenFitsAndAnswers) {
+  Topology topology = load();
+  topology.warnings.clear();
+  const std::string text = to_terminal(topology, {.width = 80, .height = 24});
+  EXPECT_LT(std::ranges::count(text, '\n'), 24) << text;
+  std::istringstream lines(text);
+  for (std::string line; std::getline(lines, line);) EXPECT_LE(line.size(), 80u) << line;
+  EXPECT_EQ(text.find("\nTLB reach: ") == std::string::npos, GetParam() == "sample") << "which has no TLBs";
+  EXPECT_EQ(text.find("B/clk") == std::string::npos, GetParam() == "sample") << "of long names";
+  EXPECT_EQ(text.find("~: 95% interval") == std::string::npos, text.find("\n~: ") == std::string::npos) << text;
+}
+
+TEST(WholeReport, TheFirstScreenOfAnH200) {
+  const Topology topology = read_json(read_file(GPUTOPO_SOURCE_DIR "/tests/reports/h200.json"));
+  const std::string text = to_terminal(topology, {.width = 80, .height = 24});
+  for (const char* part : {"2 parts", "TLB reach: tlb_l1 256 MiB", "tlb_l2 64 GiB",
+                           "~: constant_l1 size (1984 to 2112 B)", "281/453", "127.8", "128/32", "228 KiB a", "98%"}) {
+    EXPECT_THAT(text, HasSubstr(part));
   }
 }
 
