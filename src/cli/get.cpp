@@ -26,6 +26,7 @@ bool is_lasting(const Attribute& attribute) {
 int print_value(const Topology& topology, const std::string& path) {
   const std::optional<Attribute> attribute = report::value_at(topology, path);
   if (!attribute) {
+    report::require_known_path(path, &topology);  // details have names that only the report tells
     say(fmt::format("gputopo: {} has no value of {}", topology.name, path));
     return kExitUnavailable;
   }
@@ -44,7 +45,7 @@ ReportCache cache_of(const Options& options) {
   const Watchdog watchdog(
       0, interrupted, [](const std::string& blocked) { say(fmt::format("gputopo: error: {}", blocked)); },
       kPatienceToListSeconds);
-  return {options.device, options.seed, options.value_path};
+  return {options.device, options.seed, report::attribute_path(options.value_path)};
 }
 
 }  // namespace

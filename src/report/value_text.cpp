@@ -183,7 +183,9 @@ std::string json_path(std::string_view group, std::string_view attribute) {
     return fmt::format("compute.{}[\"{}\"].{}", kInstructions, group.substr(kInstructions.size() + 1), attribute);
   }
   if (group == "gpu") return fmt::format("device.{}", attribute);
-  return fmt::format("{}{}.{}", group == "compute" ? "" : "memory.", group, attribute);
+  const ElementInfo* element = find_element(group);
+  const char* section = element != nullptr && element->is_unit() ? "compute." : group == "compute" ? "" : "memory.";
+  return fmt::format("{}{}.{}", section, group, attribute);
 }
 
 std::string instruction_group(const Instruction& instruction) {

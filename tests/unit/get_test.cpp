@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 #include <sys/resource.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <filesystem>
 
@@ -59,9 +60,55 @@ TEST(ValuePath, FindsWhatReportsHold) {
   EXPECT_EQ(number("compute.sm_count"), 132);
   EXPECT_EQ(std::get<std::string>(report::value_at(topology, "device.name").value().value), "NVIDIA H200");
   EXPECT_EQ(std::get<std::string>(report::value_at(topology, "device.compute_capability").value().value), "9.0");
-  for (const char* path : {"", ".", "l2", "l2.", ".size", "l2.size.low", "instructions.", "instructions.fma.f32"}) {
+  for (const char* path : {"", ".", "l2", "l2.", ".size", "l2.size.width", "instructions.", "instructions.fma.f32"}) {
     EXPECT_FALSE(report::value_at(topology, path)) << path;
   }
+}
+
+// All that the JSON has of a value, by the paths of the page.
+TEST(ValuePath, FindsWhatStandsBesideAValue) {
+  Topology topology = test::sample_topology();
+  topology.instructions.push_back({"fma.f32", "Fused multiply-add", {{"latency", api_value(4.0, "cycles")}}});
+  const auto value = [&](const char* path) { return report::value_at(topology, path).value(); };
+  const auto text = [&](const char* path) { return std::get<std::string>(value(path).value); };
+  EXPECT_EQ(value("l2.latency.low").number(), 240);
+  EXPECT_EQ(value("memory.l2.latency.high").number(), 280);
+  EXPECT_EQ(value(".memory.l2.latency.value").number(), 260);
+  EXPECT_EQ(text("l2.latency.unit"), "cycles");
+  EXPECT_EQ(text("l2.latency.source"), "measured");
+  EXPECT_EQ(text("l2.latency.method"), "untimed_chain");
+  EXPECT_EQ(value("l2.latency.details.far_cycles").number(), 474);
+  EXPECT_EQ(value("l2.latency.details.far_cycles").unit, "cycles");
+  EXPECT_EQ(value("l2.latency.conditions.sm_clock_mhz").number(), 1980);
+  EXPECT_EQ(value("compute.instructions[\"fma.f32\"].latency").number(), 4);
+  EXPECT_EQ(value("compute.instructions[\"fma.f32\"].latency.value").number(), 4);
+  EXPECT_FALSE(value("l2.size.low").available());
+  // Of what has no value the words are why, and all else says why.
+  EXPECT_EQ(text("constant_l1.latency.reason"), "inconclusive");
+  EXPECT_FALSE(value("constant_l1.latency.low").available());
+  EXPECT_FALSE(value("constant_l1.latency.details.far_cycles").available());
+  EXPECT_EQ(report::attribute_path("l2.latency.details.far_cycles"), "l2.latency");
+  EXPECT_EQ(report::attribute_path("device.name"), "device.name");
+  EXPECT_EQ(report::element_to_measure(".memory.l2.latency.high"), "l2.latency");
+  EXPECT_EQ(report::element_to_measure("compute.instructions[\"fma.f32\"].latency.low"), "instructions.fma.f32");
+}
+
+TEST(ValuePath, SaysWhatThereIsBesideAValue) {
+  const Topology topology = test::sample_topology();
+  const auto message = [](const char* path, const Topology* report) {
+    return test::message_of<UsageError>(path, [&] { report::require_known_path(path, report); });
+  };
+  EXPECT_EQ(message("l2.latency.details.farr", &topology),
+            "l2.latency has no 'details.farr'; its details are near_cycles, far_cycles");
+  EXPECT_THAT(message("l2.latency.details", &topology), HasSubstr("its details are near_cycles, far_cycles"));
+  EXPECT_EQ(message("l1.line_size.details.x", &topology), "l1.line_size has no 'details.x'; it has no details");
+  for (const Topology* report : {static_cast<const Topology*>(nullptr), &topology}) {
+    EXPECT_EQ(message("l2.latency.lowest", report),
+              "l2.latency has no 'lowest'; it has value, unit, low, high, source, reason, detail, method, flags, "
+              "details.NAME or conditions.NAME");
+  }
+  // Only a report tells which there are.
+  EXPECT_NO_THROW(report::require_known_path("l2.latency.details.farr", nullptr));
 }
 
 // "device" is the GPU, and its memory.
@@ -106,7 +153,28 @@ TEST(Get, OfAReport) {
   const test::CommandResult unknown = get("l2.sizes --report " + kReport, cache);
   EXPECT_EQ(unknown.exit_code, 2);
   EXPECT_THAT(unknown.err, HasSubstr("the nearest are l2.size"));
+  // What the JSON has beside it, by the path that the page shows.
+  EXPECT_EQ(get("memory.l2.latency.unit --report " + kReport, cache).out, "cycles\n");
+  EXPECT_EQ(get("memory.l2.latency.details.far_cycles --report " + kReport, cache).exit_code, 0);
+  EXPECT_EQ(get("l2.size.low --report " + kReport, cache).exit_code, 5);
+  const test::CommandResult no_detail = get("l2.latency.details.farr --report " + kReport, cache);
+  EXPECT_EQ(no_detail.exit_code, 2);
+  EXPECT_EQ(no_detail.out, "");
+  EXPECT_THAT(no_detail.err, HasSubstr("l2.latency has no 'details.farr'; its details are minimum_cycles, p50_cycles,"));
+  EXPECT_EQ(std::ranges::count(no_detail.err, '\n'), 1);
   EXPECT_THAT(kept(cache), IsEmpty());
+}
+
+// One measurement is kept for all that is asked of a value.
+TEST(Get, OfAValueThatWasMeasured) {
+  const test::TemporaryFolder cache;
+  EXPECT_EQ(get("shared.latency --device sim:h200", cache).exit_code, 0);
+  EXPECT_EQ(get("shared.latency.unit --device sim:h200", cache).out, "cycles\n");
+  EXPECT_EQ(get("memory.shared.latency.conditions.sm_clock_mhz --device sim:h200", cache).out, "1980\n");
+  const test::CommandResult unknown = get("shared.latency.details.x --device sim:h200", cache);
+  EXPECT_EQ(unknown.exit_code, 2);
+  EXPECT_THAT(unknown.err, HasSubstr("shared.latency has no 'details.x'; it"));
+  EXPECT_THAT(kept(cache), SizeIs(1));
 }
 
 TEST(Get, KeepsWhatItMeasured) {

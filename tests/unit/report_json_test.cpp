@@ -1,11 +1,14 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <limits>
 #include <nlohmann/json.hpp>
 
 #include "gputopo/error.h"
 #include "gputopo/report.h"
+#include "report/export/value_path.h"
+#include "report/value_text.h"
 #include "support/command.h"
 #include "support/sample_topology.h"
 
@@ -37,6 +40,36 @@ TEST(ReportJson, ReadsBackWhatItWrote) { EXPECT_EQ(read_json(to_json(sample_topo
 TEST(ReportJson, WritesTheSameTextAgain) {
   const std::string text = to_json(sample_topology());
   EXPECT_EQ(to_json(read_json(text)), text);
+}
+
+// What the page shows beside each value can be looked up in the JSON, and is what `get` takes.
+TEST(ReportJson, HasEachValueWherePagesSay) {
+  for (const char* name : {"h200", "gt200", "mi300x"}) {
+    const std::string text = read_file(std::string(GPUTOPO_SOURCE_DIR "/tests/reports/") + name + ".json");
+    const nlohmann::json json = nlohmann::json::parse(text);
+    const Topology topology = read_json(text);
+    std::size_t count = 0;
+    for (const report::ValueGroup& group : report::value_groups(topology)) {
+      for (const auto& [id, attribute] : *group.attributes) {
+        std::string path = report::json_path(group.id, id);
+        EXPECT_EQ(report::value_at(topology, path), attribute) << path;
+        // As a JSON pointer: operations have points in their names.
+        const std::size_t open = path.find("[\"");
+        std::string name_of_operation;
+        if (open != std::string::npos) {
+          const std::size_t close = path.find("\"]");
+          name_of_operation = path.substr(open + 2, close - open - 2);
+          path.replace(open, close + 2 - open, ".*");
+        }
+        std::ranges::replace(path, '.', '/');
+        if (const std::size_t star = path.find('*'); star != std::string::npos)
+          path.replace(star, 1, name_of_operation);
+        EXPECT_TRUE(json.contains(nlohmann::json::json_pointer("/" + path))) << name << ": " << path;
+        ++count;
+      }
+    }
+    EXPECT_GT(count, 100u);
+  }
 }
 
 TEST(ReportJson, ReadsBackAReportOfAlmostNothing) {

@@ -10,6 +10,7 @@
 #include "gputopo/error.h"
 #include "gputopo/operation.h"
 #include "model/likeness.h"
+#include "report/units.h"
 
 namespace gputopo::report {
 namespace {
@@ -89,15 +90,79 @@ std::vector<std::string> paths_of(const Topology& topology) {
   return paths;
 }
 
+// ---- What is known of a value beside it, as the JSON calls it ----
+
+constexpr std::string_view kDetails = "details";
+constexpr std::string_view kConditions = "conditions";
+constexpr std::string_view kFields =
+    "value, unit, low, high, source, reason, detail, method, flags, details.NAME or conditions.NAME";
+
+bool is_field(std::string_view field) {
+  const std::string_view first = split_at(field, field.find('.')).group;
+  if (first == kDetails || first == kConditions) return true;
+  constexpr std::string_view kPlain[] = {"value",  "unit",   "low",    "high", "source",
+                                         "reason", "detail", "method", "flags"};
+  return std::ranges::find(kPlain, field) != std::end(kPlain);
+}
+
+Attribute bound_of(const Attribute& attribute, const std::optional<double>& bound) {
+  if (!bound) return unavailable(Reason::kNotApplicable, "this value has no interval");
+  return {.value = *bound, .unit = attribute.unit, .source = attribute.source};
+}
+
+std::optional<Attribute> named_figure(const Attribute& attribute, const NamedValues& named, std::string_view name) {
+  for (const auto& [own, value] : named) {
+    if (own == name) return Attribute{.value = value, .unit = detail_name(own).unit, .source = attribute.source};
+  }
+  return std::nullopt;
+}
+
+// Of what has no value all but the words is why.
+std::optional<Attribute> field_of(const Attribute& attribute, std::string_view field) {
+  const auto text = [](std::string_view words) { return api_value(std::string(words), ""); };
+  if (field == "source") return text(to_string(attribute.source));
+  if (field == "reason") return text(to_string(attribute.reason));
+  if (field == "detail") return text(attribute.detail);
+  if (field == "method") return text(attribute.method);
+  if (field == "flags") return api_value(attribute.flags, "");
+  const Split split = split_at(field, field.find('.'));
+  if (!is_field(field) || !attribute.available()) return is_field(field) ? std::optional(attribute) : std::nullopt;
+  if (split.group == kDetails) return named_figure(attribute, attribute.details, split.name);
+  if (split.group == kConditions) return named_figure(attribute, attribute.conditions, split.name);
+  if (field == "unit") return text(attribute.unit);
+  if (field == "low") return bound_of(attribute, attribute.low);
+  if (field == "high") return bound_of(attribute, attribute.high);
+  return attribute;
+}
+
+// As jq and the page have it, as the rest of this has it: .compute.instructions["fma.f32"].latency.
+std::string plain_path(std::string_view path) {
+  if (path.starts_with('.')) path.remove_prefix(1);
+  std::string plain(path);
+  const std::size_t open = plain.find("[\"");
+  const std::size_t close = plain.find("\"]");
+  if (open == std::string::npos || close == std::string::npos || close < open) return plain;
+  plain.erase(close, 2);
+  return plain.replace(open, 2, ".");
+}
+
+// The ways to cut a path into a value and what is asked of it; fields have two points at most.
+std::vector<Split> cuts_of(std::string_view path) {
+  std::vector<Split> cuts;
+  for (std::size_t at = path.rfind('.'); at != std::string_view::npos && cuts.size() < 2;
+       at = at == 0 ? std::string_view::npos : path.rfind('.', at - 1)) {
+    cuts.push_back(split_at(path, at));
+  }
+  return cuts;
+}
+
 bool is_covered(ElementId element, AttributeId attribute) {
   return std::ranges::any_of(kAllVendors, [&](Vendor vendor) {
     return has_element(vendor, element) && coverage_of(vendor, element, attribute) != Coverage::kNotApplicable;
   });
 }
 
-}  // namespace
-
-std::optional<Attribute> value_at(const Topology& topology, std::string_view path) {
+std::optional<Attribute> attribute_at(const Topology& topology, std::string_view path) {
   path = without_compute(path);
   const Split split = split_at(path, path.find('.'));
   if (split.group == kMemoryGroup) return memory_at(topology, split.name);
@@ -108,6 +173,17 @@ std::optional<Attribute> value_at(const Topology& topology, std::string_view pat
     if (auto value = copy_of(find(topology.device, split.name))) return value;
   }
   return memory_at(topology, path);
+}
+
+}  // namespace
+
+std::optional<Attribute> value_at(const Topology& topology, std::string_view path) {
+  const std::string plain = plain_path(path);
+  if (auto value = attribute_at(topology, plain)) return value;
+  for (const Split& cut : cuts_of(plain)) {
+    if (const auto attribute = attribute_at(topology, cut.group)) return field_of(*attribute, cut.name);
+  }
+  return std::nullopt;
 }
 
 std::vector<std::string> known_paths() {
@@ -130,21 +206,58 @@ std::vector<std::string> known_paths() {
   return paths;
 }
 
+namespace {
+
+// As known_paths() has it.
+std::string_view without_section(std::string_view path) {
+  constexpr std::string_view kMemoryPrefix = "memory.";
+  return path.starts_with(kMemoryPrefix) ? path.substr(kMemoryPrefix.size()) : without_compute(path);
+}
+
+bool is_known(const std::vector<std::string>& known, std::string_view path) {
+  return std::ranges::find(known, without_section(path)) != known.end();
+}
+
+// "it has", of what has names.
+std::string names_text(const NamedValues& named, std::string_view words) {
+  if (named.empty()) return fmt::format("it has no {}", words);
+  std::vector<std::string_view> names;
+  for (const auto& [name, value] : named) names.push_back(name);
+  return fmt::format("its {} are {}", words, fmt::join(names, ", "));
+}
+
+// Throws for a field that is none. Of a report that has the value, for a detail that it has not.
+void require_field(const Split& cut, const Topology* topology) {
+  std::string advice;
+  if (!is_field(cut.name)) {
+    advice = fmt::format("it has {}", kFields);
+  } else if (const auto attribute = topology == nullptr ? std::nullopt : attribute_at(*topology, cut.group)) {
+    const bool is_detail = split_at(cut.name, cut.name.find('.')).group == kDetails;
+    advice = names_text(is_detail ? attribute->details : attribute->conditions, is_detail ? kDetails : kConditions);
+  } else {
+    return;
+  }
+  throw UsageError(fmt::format("{} has no '{}'; {}", cut.group, shown(std::string(cut.name)), advice));
+}
+
+}  // namespace
+
 void require_known_path(std::string_view path, const Topology* topology) {
   constexpr std::size_t kMostNames = 3;
   constexpr std::size_t kLongestLikened = 64;  // beyond, likening takes long, and is none
-  constexpr std::string_view kMemoryPrefix = "memory.";
-  const std::string_view plain =
-      path.starts_with(kMemoryPrefix) ? path.substr(kMemoryPrefix.size()) : without_compute(path);
   std::vector<std::string> known = known_paths();
   if (topology != nullptr) {
     if (value_at(*topology, path)) return;
     std::ranges::move(paths_of(*topology), std::back_inserter(known));
   }
-  if (std::ranges::find(known, plain) != known.end()) return;
+  const std::string plain = plain_path(path);
+  if (is_known(known, plain)) return;
+  for (const Split& cut : cuts_of(plain)) {
+    if (is_known(known, cut.group)) return require_field(cut, topology);
+  }
   std::string advice = "'gputopo coverage' lists the names";
   if (path.size() <= kLongestLikened) {
-    std::vector<std::string> nearest = by_likeness(plain, std::move(known));
+    std::vector<std::string> nearest = by_likeness(without_section(plain), std::move(known));
     nearest.erase(std::unique(nearest.begin(), nearest.end()), nearest.end());
     nearest.resize(std::min(nearest.size(), kMostNames));
     advice = fmt::format("the nearest are {}", fmt::join(nearest, ", "));
@@ -152,8 +265,20 @@ void require_known_path(std::string_view path, const Topology* topology) {
   throw UsageError(fmt::format("no value is called '{}'; {}", shown(std::string(path)), advice));
 }
 
-std::string element_to_measure(std::string_view path) {
-  path = without_compute(path);
+std::string attribute_path(std::string_view path) {
+  std::string plain = plain_path(path);
+  const std::vector<std::string> known = known_paths();
+  std::vector<std::string_view> candidates = {plain};
+  for (const Split& cut : cuts_of(plain)) candidates.push_back(cut.group);
+  for (const std::string_view candidate : candidates) {
+    if (is_known(known, candidate)) return std::string(without_section(candidate));
+  }
+  return plain;
+}
+
+std::string element_to_measure(std::string_view whole) {
+  const std::string attribute = attribute_path(whole);
+  const std::string_view path = without_compute(attribute);
   const Split split = split_at(path, path.find('.'));
   if (split.group == kInstructions) return std::string(path.substr(0, path.rfind('.')));
   if (split.group == kComputeGroup && split.name == to_string(AttributeId::kPipes)) return std::string(kPipesGroup);
