@@ -14,6 +14,7 @@
 #include "report/curve.h"
 #include "report/hierarchy.h"
 #include "report/html_compute.h"
+#include "report/html_glossary.h"
 #include "report/html_page.h"
 #include "report/html_parts.h"
 #include "report/html_published.h"
@@ -159,7 +160,6 @@ std::string advice(const Topology& topology) {
 
 std::string value_row(const Group& group, const std::string& id, const Attribute& attribute) {
   const bool available = attribute.available();
-  const std::string method = report::method_text(attribute);
   std::string flags;
   for (const std::string& flag : attribute.flags) {
     flags += fmt::format(" <span class=\"flag\">{}</span>", escaped(readable(flag)));
@@ -174,7 +174,7 @@ std::string value_row(const Group& group, const std::string& id, const Attribute
       value_link(attribute, group.id, id,
                  available ? report::brief_value_text(attribute) + report::extent_text(id) : "?"),
       escaped(report::interval_text(attribute)), source_badge(attribute),
-      escaped(available ? method : report::why_absent(attribute)), flags);
+      escaped(available ? report::method_text(attribute) : report::why_absent(attribute)), flags);
 }
 
 std::string values(const std::vector<Group>& groups) {
@@ -247,7 +247,7 @@ std::string evidence_of(const Group& group, const std::string& id, const Attribu
   if (!attribute.available()) {
     facts = fmt::format("<p>Unavailable: {}.</p>", escaped(report::why_absent(attribute)));
   } else {
-    std::string origin;
+    std::string origin;  // HTML
     switch (attribute.source) {
       case Source::kApi:
         origin = "The vendor's interface says so.";
@@ -258,11 +258,11 @@ std::string evidence_of(const Group& group, const std::string& id, const Attribu
       default:
         break;
     }
-    const std::string method = report::method_text(attribute);
+    const std::string method = report::method_link(attribute);
     if (!method.empty()) origin += fmt::format(" Method: {}.", method);
     const std::string interval = report::interval_text(attribute);
     facts = fmt::format("<p><strong>{}</strong>{} {} {} {}</p>", escaped(report::brief_value_text(attribute)),
-                        report::extent_text(id), escaped(interval), source_badge(attribute), escaped(origin));
+                        report::extent_text(id), escaped(interval), source_badge(attribute), origin);
     const std::vector<std::string> groups = report::unit_groups_ranges(attribute.value);
     constexpr std::size_t kLongestList = 16;
     if (groups.size() > kLongestList) {
@@ -280,9 +280,7 @@ std::string evidence_of(const Group& group, const std::string& id, const Attribu
     facts += fmt::format("<p class=\"note\">Of the details, {}.</p>", escaped(note));
   }
   if (const auto beside = published.find({group.id, id}); beside != published.end()) facts += beside->second;
-  facts += fmt::format(
-      "<p class=\"path\"><code>{0}</code> <button type=\"button\" class=\"copy\" hidden>Copy</button></p>\n",
-      escaped(report::json_path(group.id, id)));
+  facts += fmt::format("<p class=\"path\"><code>{}</code></p>\n", escaped(report::json_path(group.id, id)));
   return fmt::format(
       "<details class=\"evidence\" id=\"{}\"><summary><h3>{}</h3> <span class=\"value\">{}</span></summary>\n"
       "<div class=\"evidence-body\"><div class=\"facts-column\">{}\n{}{}</div>\n<div "
@@ -364,7 +362,7 @@ std::string to_html(const Topology& topology) {
   sections += hierarchy(thinned);
   sections += report::compute_section(thinned, page.charts);
   sections += advice(thinned) + report::published_section(thinned) + values(groups);
-  sections += evidence(groups, published(thinned), page.charts) + timing(thinned);
+  sections += evidence(groups, published(thinned), page.charts) + report::glossary_section(groups) + timing(thinned);
   page.body = report::page_header(page.reports, thinned.name) + contents(sections) + "<main id=\"main\">\n" + sections +
               "</main>\n";
   return report::html_page(page);

@@ -28,6 +28,7 @@ Json chart_json(const PlacedChart& placed) {
             {"title", chart.title},    {"table", chart.table},   {"plot", to_string(chart.plot)},
             {"x", axis_json(chart.x)}, {"y", axis_json(chart.y)}};
   if (chart.timer_cycles > 0) json["timer"] = {{"cycles", chart.timer_cycles}, {"columns", chart.timed_columns}};
+  if (!placed.device.empty()) json["device"] = placed.device;
   if (placed.samples) {
     Json names = Json::array();
     for (const Column& column : placed.samples->columns) names.push_back(column.name);
@@ -189,7 +190,9 @@ std::string page_header(const std::vector<const Topology*>& reports, const std::
   const bool complete = std::ranges::all_of(reports, &Topology::complete);
   if (simulated) text += "<p class=\"simulated\">SIMULATED</p>";
   if (!complete) text += "<p class=\"incomplete\">INCOMPLETE</p>";
-  text += "<button type=\"button\" id=\"theme\" hidden>Theme</button></div>\n</header>\n";
+  text +=
+      "<div><button type=\"button\" id=\"keys-button\" hidden>Keys</button> <button type=\"button\" id=\"theme\" "
+      "hidden>Theme</button></div></div>\n</header>\n";
   return text;
 }
 

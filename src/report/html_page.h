@@ -28,6 +28,7 @@ struct PlacedChart {
   Chart chart;
   // Of a chart that is of several attributes: its samples, which no attribute of the report has.
   std::optional<SampleTable> samples = std::nullopt;
+  std::string device = {};  // of a chart that is of several reports: what they are called
 };
 
 struct Page {

@@ -16,6 +16,7 @@
 #include "gputopo/catalogue.h"
 #include "gputopo/file.h"
 #include "gputopo/report.h"
+#include "report/method_glossary.h"
 
 namespace gputopo {
 namespace {
@@ -219,6 +220,22 @@ TEST(MethodPages, ExplainEveryNameOfTheSource) {
   for (const auto& [name, file] : names_in_source()) {
     EXPECT_TRUE(explained.contains(name)) << file << ": no page of docs/methods has `" << name << "`";
   }
+}
+
+// What pages of reports say of a method names the page that has the whole.
+TEST(MethodPages, AreWhatTheGlossaryOfReportsNames) {
+  std::map<std::string, std::set<std::string>> pages_of;
+  for (const Row& row : rows()) {
+    for (const std::string& method : row.methods) pages_of[method].insert(row.page);
+  }
+  ASSERT_GT(pages_of.size(), 50u);
+  for (const auto& [method, named] : pages_of) {
+    const report::MethodWords* words = report::find_method(method);
+    ASSERT_NE(words, nullptr) << "src/report/method_glossary.cpp has no " << method;
+    EXPECT_TRUE(named.contains(std::string(words->page) + ".md")) << method;
+    EXPECT_TRUE(words->text.ends_with('.') || words->text.ends_with('?')) << method;
+  }
+  EXPECT_EQ(report::find_method("sorcery"), nullptr);
 }
 
 TEST(MethodPages, NameTheMethodsOfSavedReports) {

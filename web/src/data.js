@@ -14,6 +14,7 @@ export const charts = block('charts') || [];
 
 // As outputs of one line name it.
 export function deviceOf(chart) {
+  if (chart.device) return chart.device;
   const {device} = reports[chart.report];
   return `${device.simulated ? 'SIMULATED ' : ''}${device.name}`;
 }

@@ -106,7 +106,10 @@ function onKey(plot, event) {
     ArrowLeft: () => panBy(plot, 0, -0.1), ArrowRight: () => panBy(plot, 0, 0.1),
     ArrowDown: () => panBy(plot, 1, -0.1), ArrowUp: () => panBy(plot, 1, 0.1),
   };
-  const action = event.ctrlKey || event.altKey || event.metaKey ? undefined : actions[event.key];
+  // The legend is for who points; a line has the number of its place there.
+  const series = plot.chart.series[Number(event.key) - 1];
+  const toggle = series && plot.chart.series.length > 1 && (() => plot.instance.dispatchAction({type: 'legendToggleSelect', name: series.label}));
+  const action = event.ctrlKey || event.altKey || event.metaKey ? undefined : actions[event.key] || toggle;
   if (!action) return;
   event.preventDefault();
   action();
@@ -218,7 +221,7 @@ function draw(figure) {
   render(plot);
   plot.instance.on('datazoom', () => placeNames(plot.instance, plot.chart));
   const label = place.getAttribute('aria-label');
-  place.setAttribute('aria-label', `${label}. Keys: plus and minus zoom, arrows move, 0 shows everything.`);
+  place.setAttribute('aria-label', `${label}. Keys: plus and minus zoom, arrows move, 0 shows everything${chart.series.length > 1 ? ', a digit hides or shows a line' : ''}.`);
   place.addEventListener('keydown', (event) => onKey(plot, event));
   figure.prepend(tools(plot));
   figure.append(samplesTable(chart));

@@ -1,26 +1,30 @@
 // The script of an HTML report. The page can be read without it; this adds plots, filters, themes and export.
 import {setUpChip} from './chip.js';
+import {setUpKeys} from './keys.js';
 import {setUpOperations} from './operations.js';
 import {redraw, setUpPlots} from './plots.js';
 import {setUpScrolling} from './scroll.js';
 import {setUpTheme} from './theme.js';
 import {setUpValues} from './values.js';
 
-// A link to evidence opens it.
+// A link to what is folded opens it.
 function openTarget() {
   const target = location.hash.length > 1 && document.getElementById(decodeURIComponent(location.hash.slice(1)));
-  if (target && target.tagName === 'DETAILS') {
-    for (let outer = target; outer; outer = outer.parentElement.closest('details')) outer.open = true;
-    target.scrollIntoView();
-  }
+  const outermost = target && target.closest('details');
+  if (!outermost) return;
+  for (let outer = outermost; outer; outer = outer.parentElement.closest('details')) outer.open = true;
+  target.scrollIntoView();
+  // Who came by keyboard goes on from there.
+  (target.querySelector(':scope > summary') ?? target).focus({preventScroll: true});
 }
 
 // The place of a value in the JSON, for jq and scripts.
 function setUpCopying() {
-  for (const button of document.querySelectorAll('.copy')) {
-    const path = button.parentElement.querySelector('code').textContent;
-    button.hidden = false;
+  for (const code of document.querySelectorAll('.path code')) {
+    const path = code.textContent;
+    const button = Object.assign(document.createElement('button'), {type: 'button', className: 'copy', textContent: 'Copy'});
     button.setAttribute('aria-label', `Copy ${path}`);
+    code.after(' ', button);
     button.addEventListener('click', async () => {
       await navigator.clipboard.writeText(path);
       button.textContent = 'Copied';
@@ -28,13 +32,27 @@ function setUpCopying() {
   }
 }
 
+// The methods in the table of all values lead to what they are.
+function setUpMethods() {
+  const ids = new Map([...document.querySelectorAll('.methods dt')].map((term) => [term.textContent, term.id]));
+  for (const row of document.querySelectorAll('#values tbody tr')) {
+    const text = row.lastElementChild.firstChild;
+    const id = text && ids.get(text.textContent.trim());
+    if (!id) continue;
+    const link = Object.assign(document.createElement('a'), {href: `#${id}`, textContent: text.textContent.trim()});
+    text.replaceWith(link, ' ');
+  }
+}
+
 setUpTheme(redraw);
+setUpMethods();
 setUpCopying();
 setUpPlots();
 setUpChip();
 setUpValues();
 setUpOperations();
 setUpScrolling();
+setUpKeys();
 window.addEventListener('hashchange', openTarget);
 openTarget();
 document.documentElement.dataset.ready = 'yes';

@@ -199,11 +199,11 @@ async function switchesTheme(page) {
 }
 
 // What axe-core can tell: no violation of any of its rules, of the page with all that can be opened open.
-async function passesAxe(page) {
+async function passesAxe(page, themes = ['light', 'dark']) {
   await page.evaluate(() => { for (const details of document.querySelectorAll('details')) details.open = true; });
   await drawsEverything(page);
   await page.evaluate(axe);
-  for (const theme of ['light', 'dark']) {
+  for (const theme of themes) {
     if (await page.evaluate(() => document.documentElement.dataset.theme) !== theme) await page.click('#theme');
     const violations = await page.evaluate(async () => (await window.axe.run(document, {resultTypes: ['violations']})).violations.map(
         ({id, help, nodes}) => `${id}: ${help}: ${nodes.map(({html}) => html.slice(0, 120)).slice(0, 3).join(' ')}`));
@@ -420,6 +420,79 @@ test('contents lead to each section, and each value has its place in the JSON', 
   const path = await page.evaluate(() => navigator.clipboard.readText());
   const report = JSON.parse(readFileSync(join(reports, 'h200.json'), 'utf8'));
   assert.equal(path.split('.').reduce((at, name) => at[name], report).value, report.memory.l2.latency.value);
+  await close(page);
+});
+
+test('names of methods lead to what they are, of those alone that the page names', async () => {
+  const page = await open(render('h200'));
+  const terms = await page.locator('.methods dt').allTextContents();
+  const used = await page.locator('.evidence .facts-column a[href^="#method-"]').allTextContents();
+  assert.deepEqual([...new Set(used)].sort(), [...terms].sort());
+  // From the table of all values, and from the evidence.
+  await page.fill('#filter-text', 'l1.size');
+  const link = page.locator('#values tbody tr:not([hidden]) td:last-child a').first();
+  const name = await link.textContent();
+  assert.equal(await page.locator('#methods').getAttribute('open'), null);
+  await link.focus();
+  await page.keyboard.press('Enter');
+  await page.waitForFunction(() => document.activeElement.closest('.methods') !== null);
+  assert.equal(await page.evaluate(() => document.activeElement.textContent), name);
+  assert.ok(await page.locator('.methods dt:target + dd').isVisible());
+  assert.match(await page.locator('.methods dt:target + dd').textContent(), /^[A-Z].*\. docs\/methods\/[a-z0-9_]+\.md$/);
+  await close(page);
+});
+
+test('the page can be used by keys, which a help lists', async () => {
+  const page = await open(render('h200'));
+  const focused = () => page.evaluate(() => document.activeElement.id);
+  await page.keyboard.press('?');
+  assert.ok(await page.locator('#keys').evaluate((dialog) => dialog.open));
+  await passesAxe(page, ['light']);
+  assert.match(await page.locator('#keys').textContent(), /next section/);
+  await page.keyboard.press('n');
+  assert.ok(await page.locator('#keys').evaluate((dialog) => dialog.open), 'the page below is out of reach');
+  await page.keyboard.press('Escape');
+  assert.ok(!await page.locator('#keys').evaluate((dialog) => dialog.open));
+  // The sections in their order, each at the top, to the last and back.
+  await page.evaluate(() => {
+    for (const details of document.querySelectorAll('details')) details.open = false;
+    window.scrollTo(0, 0);
+    document.activeElement.blur();
+  });
+  const sections = await page.locator('main h2[id]').evaluateAll((all) => all.map(({id}) => id));
+  for (const id of [...sections, sections.at(-1)]) {
+    await page.keyboard.press('n');
+    assert.equal(await focused(), id);
+    assert.ok(await page.locator(`#${id}`).evaluate((heading) => heading.getBoundingClientRect().bottom < window.innerHeight), id);
+  }
+  for (const id of sections.toReversed().slice(1)) {
+    await page.keyboard.press('p');
+    assert.equal(await focused(), id);
+  }
+  await page.keyboard.press('/');
+  assert.equal(await focused(), 'filter-text');
+  await page.keyboard.type('n?/p');
+  assert.equal(await page.inputValue('#filter-text'), 'n?/p', 'who types types');
+  await page.fill('#filter-text', '');
+  await page.evaluate(() => document.activeElement.blur());
+  const pressed = await page.locator('#heat').getAttribute('aria-pressed');
+  await page.keyboard.press('h');
+  assert.notEqual(await page.locator('#heat').getAttribute('aria-pressed'), pressed);
+  // A line of a plot, in place of a click on the legend.
+  const figure = page.locator('.curves figure').first();
+  await figure.scrollIntoViewIfNeeded();
+  await figure.locator('.plot svg').waitFor();
+  const before = await figure.locator('.plot').innerHTML();
+  await figure.locator('.plot').focus();
+  await page.keyboard.press('1');
+  await page.waitForTimeout(200);
+  assert.notEqual(await figure.locator('.plot').innerHTML(), before);
+  // The tab key reaches all that a pointer may click.
+  await openAll(page);
+  const unreachable = await page.evaluate(() => [...document.querySelectorAll('main *')].filter((element) =>
+      getComputedStyle(element).cursor === 'pointer' && getComputedStyle(element.parentElement).cursor !== 'pointer' &&
+      element.offsetParent !== null && element.tabIndex < 0 && !element.closest('.plot')).map((element) => element.outerHTML.slice(0, 80)));
+  assert.deepEqual(unreachable, []);
   await close(page);
 });
 
@@ -703,6 +776,15 @@ test('diff: plots side by side move together', async () => {
   }
   const page = await open(path);
   assert.match(await page.locator('main').textContent(), /\+50%/);
+  // Latency over footprint, both in one plot, which is called by both.
+  const curve = page.locator('.curves figure.chart').first();
+  await curve.scrollIntoViewIfNeeded();
+  await curve.locator('.plot svg').waitFor();
+  const names = await curve.locator('.plot svg text').allTextContents();
+  assert.ok(names.includes('h200') && names.includes('slower'), names.join());
+  const {content} = await download(page, () => curve.getByRole('button', {name: /^SVG/}).click());
+  assert.match(content.toString(), /h200, slower/);
+  assert.doesNotMatch(content.toString(), /undefined|NaN/);
   const figures = page.locator('.pair').first().locator('figure.chart');
   assert.equal(await figures.count(), 2);
   for (const figure of await figures.all()) {

@@ -1,0 +1,173 @@
+#include "report/method_glossary.h"
+
+#include <algorithm>
+#include <iterator>
+
+namespace gputopo::report {
+namespace {
+
+// By page. tests/unit/method_pages_test.cpp holds the table to docs/methods.
+constexpr MethodWords kMethods[] = {
+    {"best_stream", "bandwidth",
+     "All SMs stream at once in several shapes: blocks, threads, accesses under way. The best shape is run again, and "
+     "the median of these runs is the value."},
+    {"best_stream_of_one_sm", "bandwidth",
+     "One block, so one SM, streams in several shapes. The best is run again, and the median counts."},
+    {"largest_fitting_footprint", "cache_sizes",
+     "The largest footprint that is walked again and again without a miss beyond the noise."},
+    {"near_part_times_partitions", "cache_sizes",
+     "Of an L2 in several partitions that copy far lines one SM sees a part. The size is what is near an SM, times the "
+     "number of partitions."},
+    {"seen_by_one_sm", "cache_sizes",
+     "What one SM sees of an L2 in partitions, where nothing tells whether far lines are copied."},
+    {"resident_backwards", "cache_sizes",
+     "A footprint of several capacities is walked once and read backwards. Hits are counted by position."},
+    {"packed_places", "cache_sizes",
+     "The largest set of lines, wherever they lie, that stay resident together. Line after line is added, and kept if "
+     "all still hits."},
+    {"sampled_residency", "cache_sizes",
+     "After a walk over several capacities a few random elements are timed. The part that hits, times the footprint, "
+     "is the size."},
+    {"clear_memory_loads", "cache_sizes",
+     "As sampled residency, where far hits look much like loads from memory: only what is clearly from memory counts "
+     "as a miss."},
+    {"constants_beside_code", "cache_sizes",
+     "Constants are walked, code of growing length runs, constants are walked again: together they fill the cache that "
+     "holds both."},
+    {"sparse_footprint", "cache_sizes",
+     "Twice a fitting footprint is touched once per stride. From the stride of a line on, all lines are touched and "
+     "they do not fit."},
+    {"packed_halves", "cache_sizes",
+     "Of each block one random half is touched. Halves that are lines of their own fill the cache with as many bytes "
+     "as it has."},
+    {"cold_pass", "cache_sizes", "In a pass over what is in no cache only the first load of each fetch misses."},
+    {"largest_launch", "clusters", "Clusters of every size are launched. The largest that runs counts."},
+    {"sms_seen_in_one_cluster", "clusters",
+     "A cluster lies within one GPC, so SMs that were seen in one cluster share a GPC."},
+    {"clocks_agree_and_clusters_lie_within", "clusters",
+     "The clock registers of the SMs of a GPC agree. The groups are taken if every cluster lies within one of them."},
+    {"chase_through_clusters", "clusters",
+     "A chain of dependent loads through the shared memory of every other block of the cluster, one load under way."},
+    {"best_ring_of_reads", "clusters",
+     "Every block reads the shared memory of the next one in its cluster. The best number of warps counts."},
+    {"copies_one_behind_another", "clusters", "Asynchronous bulk copies one behind another, each waited for."},
+    {"best_copies_in_flight", "clusters",
+     "One thread of each SM keeps several bulk copies under way. The best number and size count."},
+    {"2_x_clock_x_bus_width", "device",
+     "Two transfers a clock, times the memory clock, times the width of the bus, as the driver tells them."},
+    {"told_by_the_recording", "device", "Of the host where the recording was made."},
+    {"clock64_against_globaltimer", "device",
+     "Cycles of the SMs over wall time in each launch: the mean over all programs."},
+    {"table_by_compute_capability", "device", "From a table of what the vendor documents for each compute capability."},
+    {"table_by_architecture", "device", "From a table of what the vendor documents for each architecture."},
+    {"sm_count_over_xcd_count", "device", "The number of CUs over the number of compute dies."},
+    {"max_threads_per_sm_over_warp_size", "device", "The most threads of an SM over the threads of a warp."},
+    {"longest_fitting_code", "instruction_caches",
+     "The longest straight code whose instructions take no longer than those of shorter code."},
+    {"beginning_of_edge", "instruction_caches",
+     "Where the edge between two plateaus of code begins, by two points on it."},
+    {"plateau_of_code_sweep", "instruction_caches",
+     "Cycles per instruction of code that this level serves: the median of its plateau."},
+    {"stairs_of_code_length", "instruction_caches",
+     "Code is begun a little earlier at a time. What a pass takes rises in stairs as long as a line."},
+    {"stairs_of_edge", "instruction_caches",
+     "Code grows by two instructions at a time. Of all lines, sets and ways of such a capacity those count that miss "
+     "most alike."},
+    {"line_of_constants_beside_code", "instruction_caches", "The line of the constant cache, which is the same cache."},
+    {"slope_of_edge", "instruction_caches",
+     "Each line too many makes all lines of its set miss. How fast misses grow with the code tells the ways."},
+    {"eviction_by_constants", "instruction_caches",
+     "Code fills the cache, constants are walked, the code is timed again: is it gone?"},
+    {"sides_by_first_loads", "l2_map",
+     "What one SM has near, an SM of the other side loads slowly at first. SMs that agree are near the same part."},
+    {"near_part_of_resident", "l2_map",
+     "Of what fits in L2, the part that an SM reaches at the near latency. All over that is the number of parts."},
+    {"lines_alike_to_atomics", "l2_map",
+     "Every SM times atomics to the same lines. Lines that take alike from all SMs lie in one slice."},
+    {"untimed_chain", "latency",
+     "Dependent loads in untimed segments of different lengths. What one load more takes is the latency, without the "
+     "timer."},
+    {"timed_loads_in_band", "latency",
+     "Loads that are timed one by one. The mean of those in the band of this level, less what the timer adds."},
+    {"timed_loads_after_eviction", "latency",
+     "Lines are evicted while their translations stay, and then loaded and timed one by one."},
+    {"next_level_minus_hit", "latency", "What loads take that the next level serves, less a hit."},
+    {"device_latency_minus_near_hit", "latency", "The latency of memory with a warm TLB, less a near hit."},
+    {"latencies_and_miss_penalties", "latency",
+     "The latency of each combination of hits and misses: what was measured, or a sum of it."},
+    {"dependent_atomics_of_a_warp", "load",
+     "A warp whose lanes add, each what its last addition returned: one addition after another."},
+    {"atomics_of_all_warps", "load",
+     "All warps add to words of their own at once. Several spreads of the words, and the median."},
+    {"littles_law", "load",
+     "Ever more warps load until the throughput grows no more. Loads under way over loads a cycle is what each takes."},
+    {"chain_of_operations", "operations", "One warp runs a chain in which each operation waits for the one before."},
+    {"chains_of_all_warps", "operations", "All SMs run chains of many warps. The most operations a clock count."},
+    {"pairs_of_operations", "operations",
+     "Each operation beside each other one. Those that take as long together as one after the other share a unit."},
+    {"layout_that_explains_strides", "scratchpad",
+     "A warp loads words at strides of 0 to 64 words. Of all numbers and widths of banks the one that explains the "
+     "times best."},
+    {"lanes_that_share_words", "scratchpad",
+     "The lanes load words in a row that begin again after ever more of them: lanes of one request that load the same "
+     "word take one pass over the banks, those of two take two."},
+    {"slope_over_conflicts", "scratchpad", "What a load takes longer with each conflict more."},
+    {"store_and_load_of_one_word", "scratchpad",
+     "From a store until a load of the same word has its value, which the next one stores."},
+    {"eviction_between_warps", "sharing",
+     "One warp fills the cache, another warp of the SM walks other data, the first is timed again: is it gone?"},
+    {"eviction_between_spaces", "sharing",
+     "Loads of one space fill the cache, loads of another space walk other data. One cache if each evicts the other."},
+    {"eviction_between_sms", "sharing",
+     "One SM fills the cache, another SM walks other data or runs other code, the first is timed again: is it gone?"},
+    {"all_dies_reach_it", "sharing", "All dies of such GPUs reach one, and no interface tells."},
+    {"loads_after_stores", "stores",
+     "Half of what is not in the cache is stored and then loaded: are the lines there?"},
+    {"loads_past_l1_after_stores", "stores",
+     "What is in L1 alone is stored, and loaded past L1: has L2 what was stored?"},
+    {"reads_from_memory_beside_writes", "stores",
+     "Reads of memory beside writes to it, and beside writes to what fits in L2: do all writes go to memory?"},
+    {"write_bandwidth_against_memory", "stores",
+     "Writes to what fits are sustained faster than what is behind it can take."},
+    {"minimal_conflict_sets", "structure", "The fewest lines that evict one another. One less is the number of ways."},
+    {"ways_of_code_beside_constants", "structure", "The ways that code shows of the same cache."},
+    {"stride_of_a_set", "structure", "How far lines of one set lie apart."},
+    {"lines_over_ways", "structure", "Size over line over ways."},
+    {"addresses_of_conflict_sets", "structure", "The address bits that lines of one set have in common."},
+    {"policies_on_random_sequences", "structure",
+     "The lines of a set are loaded in random sequences. The policy that foretells the hits counts."},
+    {"victim_of_a_new_line", "structure",
+     "The lines of a full set and one more are loaded, many times: which is gone?"},
+    {"page_sweep", "tlb", "Lines on ever more pages are walked until translations miss."},
+    {"reach_over_entry", "tlb", "The reach over what an entry translates."},
+    {"random_places_of_blocks", "tlb",
+     "One random line in each block of a size. Most miss where a block is what an entry translates."},
+    {"misses_per_page_beyond", "tlb", "How many pages more miss with each page beyond the reach."},
+    {"same_lines_apart_and_together", "tlb",
+     "The same lines in two orders: those of a page apart, where each misses, and together, where one does."},
+    {"step_of_page_sweep", "tlb", "What pages that all miss take longer than pages that fit."},
+    {"blocks_that_stay", "units",
+     "More blocks than there is room for, each of which stays a while. Resident are those that were there at one "
+     "time."},
+    {"warps_that_do_not_disturb", "units",
+     "As long as each warp has a scheduler of its own, more warps do as many times as much."},
+    {"readings_in_a_row", "units",
+     "An SM reads its clock and the timer again and again. The step is what they move by."},
+    {"clocks_at_one_moment", "units",
+     "The clocks of all SMs, carried to one moment of the timer. Those far apart were not started together."},
+    {"launches_of_nothing", "units",
+     "The host launches a kernel that does nothing and waits, many times. The median counts."},
+    {"launches_in_a_row", "units", "Many launches of a kernel that does nothing: what one more takes."},
+    {"barriers_in_a_row", "units", "Straight code of barriers: what one more takes."},
+    {"jumps_in_a_row", "units", "Straight code of branches or calls: what one more takes."},
+    {"sides_of_a_branch", "units", "A warp runs on 2 to 32 sides of a branch: what each side more takes."},
+};
+
+}  // namespace
+
+const MethodWords* find_method(std::string_view id) {
+  const auto* const found = std::ranges::find(kMethods, id, &MethodWords::id);
+  return found == std::end(kMethods) ? nullptr : found;
+}
+
+}  // namespace gputopo::report
