@@ -1,5 +1,6 @@
 // Reports against the first of them: for a terminal, as JSON and as a page with the plots side by side.
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cmath>
@@ -10,6 +11,7 @@
 #include "gputopo/error.h"
 #include "gputopo/report.h"
 #include "report/compare.h"
+#include "report/compared_curves.h"
 #include "report/hierarchy.h"
 #include "report/html_page.h"
 #include "report/markup.h"
@@ -176,6 +178,27 @@ PlotPairs plot_pairs(const std::vector<NamedReport>& reports, const std::vector<
   return pairs;
 }
 
+// Latency and bandwidth over footprint, the reports in one plot.
+std::string curves_section(const std::vector<NamedReport>& reports, std::vector<report::PlacedChart>& charts) {
+  std::vector<const Topology*> topologies;
+  std::vector<std::string> names = report::short_names(reports);
+  for (std::size_t i = 0; i < reports.size(); ++i) {
+    topologies.push_back(&reports[i].topology);
+    names[i] = side_heading(reports[i], names[i]);
+  }
+  std::string figures;
+  for (report::Curve& curve : report::compared_curves(topologies, names)) {
+    figures += report::figure(charts.size(), curve.chart, curve.holder);
+    charts.push_back({0, "", "", std::move(curve.chart), std::move(curve.holder.samples.front()),
+                      fmt::format("{}", fmt::join(names, ", "))});
+  }
+  if (figures.empty()) return "";
+  return fmt::format(
+      "<section aria-labelledby=\"h-curves\"><h2 id=\"h-curves\">Over footprint</h2>\n<p class=\"hint\">Of each "
+      "report without what its own timer adds.</p>\n<div class=\"beside curves\">{}</div></section>\n",
+      figures);
+}
+
 std::string spread_cell(const Attribute* attribute) {
   return attribute == nullptr || !attribute->available() ? "-" : report::value_text(*attribute);
 }
@@ -328,8 +351,8 @@ std::string diff_to_html(const std::vector<NamedReport>& reports) {
   report::Page page;
   page.title = "Differences - gputopo";
   for (const NamedReport& report : thinned) page.reports.push_back(&report.topology);
+  std::string body = spread_section(thinned, comparisons) + curves_section(reports, page.charts);
   const PlotPairs pairs = plot_pairs(thinned, comparisons, page.charts);
-  std::string body = spread_section(thinned, comparisons);
   const std::vector<std::string> names = report::short_names(thinned);
   for (std::size_t i = 0; const Comparison& comparison : comparisons) {
     ++i;

@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "gputopo/report.h"
+#include "report/compared_curves.h"
 #include "report/curve.h"
 #include "support/saved_report.h"
 
@@ -138,6 +139,68 @@ TEST(BandwidthCurve, StandsBesideTheLatencies) {
   EXPECT_THAT(plots, HasSubstr("GB/s of a one SM; b all 132 SMs"));
   // A screen holds one plot.
   EXPECT_THAT(to_plot(topology, {.width = 80, .height = 24}), Not(HasSubstr("GB/s")));
+}
+
+// ---- Of several reports ----
+
+TEST(ComparedCurves, HaveALineForEachReportWithoutItsOwnTimer) {
+  const Topology first = saved_report("h200");
+  Topology second = first;
+  // Another timer, and as much more in all that it timed: the same GPU.
+  constexpr double kLonger = 25;
+  for (MemoryElement& one : second.memory) {
+    for (auto& [id, attribute] : one.attributes) {
+      for (SampleTable& table : attribute.samples) {
+        if (table.timer_cycles == 0) continue;
+        table.timer_cycles += kLonger;
+        for (std::size_t c = 0; c < table.columns.size(); ++c) {
+          if (!table.columns[c].quantity.starts_with("raw ")) continue;
+          for (double& cycles : table.data[c]) cycles += kLonger;
+        }
+      }
+    }
+  }
+  const std::vector<report::Curve> curves = report::compared_curves({&first, &second}, {"a", "b"});
+  ASSERT_FALSE(curves.empty());
+  EXPECT_EQ(curves.front().chart.title, "Latency of all levels: global loads");
+  EXPECT_THAT(lines_of(curves.front()), ElementsAre("a", "b"));
+  for (const double footprint : {1024.0, 8.0 * (1 << 20)}) {
+    EXPECT_GT(latency_at(curves.front(), 0, footprint), 0);
+    EXPECT_NEAR(latency_at(curves.front(), 1, footprint), latency_at(curves.front(), 0, footprint), 0.1);
+  }
+  std::vector<std::string> labels;
+  for (const report::ChartMark& mark : curves.front().chart.marks) labels.push_back(mark.label);
+  EXPECT_THAT(labels, Contains("a: L1 data cache 240.5 KiB"));
+  EXPECT_THAT(labels, Contains("b: L1 data cache 240.5 KiB"));
+}
+
+TEST(ComparedCurves, OfGpusOfTwoVendorsAreOfWhatBothHave) {
+  const Topology nvidia = saved_report("h200");
+  const Topology amd = saved_report("mi300x");
+  std::vector<std::string> titles;
+  for (const report::Curve& curve : report::compared_curves({&nvidia, &amd}, {"a", "b"})) {
+    titles.push_back(curve.chart.title);
+    EXPECT_THAT(lines_of(curve), ElementsAre("a", "b"));
+  }
+  EXPECT_THAT(titles, Contains("Latency of all levels: global loads"));
+  EXPECT_THAT(titles, Not(Contains(HasSubstr("texture"))));
+}
+
+TEST(ComparedCurves, OfManyAreAsManyLinesAsThereAreColours) {
+  const Topology topology = with_bandwidths();
+  const std::vector<const Topology*> reports(10, &topology);
+  const std::vector<std::string> names = {"a", "b", "c", "d", "e", "f", "g", "h", "i", "j"};
+  const std::vector<report::Curve> curves = report::compared_curves(reports, names);
+  for (const report::Curve& curve : curves) {
+    EXPECT_EQ(curve.chart.series.size(), 8u) << curve.chart.title;
+    EXPECT_EQ(curve.chart.series_left_out, 2u) << curve.chart.title;
+    EXPECT_THAT(curve.chart.marks, testing::IsEmpty());
+  }
+  EXPECT_EQ(curves.back().chart.title, "Bandwidth of all levels: the whole chip");
+  const std::string page = diff_to_html({{"a.json", topology}, {"b.json", topology}});
+  EXPECT_THAT(page, HasSubstr(">Over footprint</h2>"));
+  EXPECT_THAT(page,
+              HasSubstr("Bandwidth of all levels: one SM or CU: bandwidth over footprint, a line each for a, b."));
 }
 
 }  // namespace
