@@ -1,4 +1,4 @@
-// Drawings as viewers show them that are no browsers: librsvg stands for those that know no custom properties.
+// Drawings as viewers show them that are no browsers, none of which knows custom properties.
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -35,14 +35,44 @@ std::vector<std::string> plots_of(const Topology& topology) {
   return plots;
 }
 
-std::map<std::uint32_t, std::size_t> rendered(const std::string& svg) {
-  const test::TemporaryFolder folder;
-  write_file(folder.file("a.svg"), svg);
-  const test::CommandResult result =
-      test::run_command(fmt::format("rsvg-convert {} -o {}", folder.file("a.svg"), folder.file("a.png")));
-  EXPECT_EQ(result.exit_code, 0) << result.err;
-  return test::pixels_by_colour(read_file(folder.file("a.png")));
-}
+// A program that makes a PNG of an SVG.
+struct Viewer {
+  const char* name;
+  const char* package;
+  const char* is_there;  // a command that tells
+  const char* command;   // with {} for both files
+};
+
+constexpr Viewer kViewers[] = {
+    {"librsvg", "librsvg2-bin", "command -v rsvg-convert", "rsvg-convert {} -o {}"},
+    // A python3 of one's own may stand before that of the system, which has Debian's packages.
+    {"CairoSVG", "python3-cairosvg", "/usr/bin/python3 -m cairosvg --version", "/usr/bin/python3 -m cairosvg {} -o {}"},
+    {"Inkscape", "inkscape", "command -v inkscape", "inkscape {} -o {}"},
+};
+
+class Drawn : public ::testing::TestWithParam<Viewer> {
+ protected:
+  void SetUp() override {
+    if (test::run_command(GetParam().is_there).exit_code != 0) {
+      GTEST_SKIP() << GetParam().package << " is not installed";
+    }
+  }
+
+  static std::map<std::uint32_t, std::size_t> rendered(const std::string& svg) {
+    const test::TemporaryFolder folder;
+    write_file(folder.file("a.svg"), svg);
+    // Inkscape keeps settings, for which a test has no home.
+    const std::string command =
+        fmt::format("HOME={} ", folder.path().string()) +
+        fmt::format(fmt::runtime(GetParam().command), folder.file("a.svg"), folder.file("a.png"));
+    const test::CommandResult result = test::run_command(command);
+    EXPECT_EQ(result.exit_code, 0) << result.err;
+    return test::pixels_by_colour(read_file(folder.file("a.png")));
+  }
+};
+
+INSTANTIATE_TEST_SUITE_P(Viewers, Drawn, ::testing::ValuesIn(kViewers),
+                         [](const auto& viewer) { return std::string(viewer.param.name); });
 
 // The light colours; see kPalette.
 constexpr std::uint32_t kPage = 0xffffff;
@@ -53,8 +83,7 @@ constexpr std::uint32_t kMemory = 0xdff0df;
 constexpr std::uint32_t kSeries1 = 0x1f6fb8;
 constexpr std::uint32_t kBlack = 0;
 
-TEST(Drawn, TheChipHasItsColoursOutsideOfBrowsers) {
-  if (test::run_command("command -v rsvg-convert").exit_code != 0) GTEST_SKIP() << "librsvg2-bin is not installed";
+TEST_P(Drawn, TheChipHasItsColoursOutsideOfBrowsers) {
   for (const char* name : {"h200", "mi300x", "gt200"}) {
     std::map<std::uint32_t, std::size_t> pixels = rendered(to_svg(saved_report(name)));
     // Boxes are thousands of pixels each.
@@ -65,8 +94,7 @@ TEST(Drawn, TheChipHasItsColoursOutsideOfBrowsers) {
   }
 }
 
-TEST(Drawn, PlotsHaveTheirColoursOutsideOfBrowsers) {
-  if (test::run_command("command -v rsvg-convert").exit_code != 0) GTEST_SKIP() << "librsvg2-bin is not installed";
+TEST_P(Drawn, PlotsHaveTheirColoursOutsideOfBrowsers) {
   const std::vector<std::string> plots = plots_of(saved_report("h200"));
   EXPECT_EQ(plots.size(), 5U);
   for (const std::string& plot : plots) {
@@ -77,7 +105,7 @@ TEST(Drawn, PlotsHaveTheirColoursOutsideOfBrowsers) {
   }
 }
 
-TEST(Drawn, NoColourOfADocumentIsACustomProperty) {
+TEST(DrawnDocument, NoColourOfADocumentIsACustomProperty) {
   std::vector<std::string> documents = plots_of(saved_report("h200"));
   for (const char* name : {"h200", "mi300x", "gt200"}) documents.push_back(to_svg(saved_report(name)));
   for (const std::string& document : documents) {
