@@ -1,5 +1,7 @@
-// What is known of the memory that the reader points at, beside the drawing.
+// What is known of the memory that the reader points at, beside the drawing; the drawing as a file.
 import {reports} from './data.js';
+import {save, savePng} from './save.js';
+import {fileName} from './values.js';
 
 function describe(part) {
   const lines = part.querySelector('title').textContent.split('\n\n').map((text) => text.split('\n'));
@@ -25,6 +27,57 @@ function describe(part) {
   return nodes;
 }
 
+// The drawing as it looks now, as a document that stands alone: with its name, and colours instead of custom properties.
+function standalone(drawing) {
+  const style = getComputedStyle(document.documentElement);
+  const rules = [...document.styleSheets].flatMap((sheet) => [...sheet.cssRules]).filter((rule) => rule.selectorText?.includes('.gt'))
+      .map((rule) => rule.cssText.replace(/var\(--([\w-]+)\)/g, (_, name) => style.getPropertyValue(`--${name}`).trim()));
+  const kRoom = 40;  // for the name
+  const [x, y, width, height] = drawing.getAttribute('viewBox').split(' ').map(Number);
+  const size = {width, height: height + kRoom};
+  const copy = drawing.cloneNode(true);
+  const make = (name, attributes, content = '') => {
+    const element = document.createElementNS('http://www.w3.org/2000/svg', name);
+    for (const [key, value] of Object.entries(attributes)) element.setAttribute(key, value);
+    element.textContent = content;
+    return element;
+  };
+  for (const part of copy.querySelectorAll('[tabindex]')) {
+    for (const name of ['tabindex', 'role', 'aria-pressed', 'aria-controls']) part.removeAttribute(name);
+  }
+  const place = {x, y: y - kRoom, ...size};
+  for (const [key, value] of Object.entries({viewBox: Object.values(place).join(' '), ...size})) copy.setAttribute(key, value);
+  const {device} = reports[0];
+  copy.prepend(
+      make('style', {}, rules.join('')), make('rect', {...place, fill: style.getPropertyValue('--page').trim()}),
+      make('text', {class: 'name', x: x + 14, y: y - 14}, device.name));
+  if (device.simulated) {
+    copy.append(make('text', {class: 'name alert', x: x + width - 14, y: y - 14, 'text-anchor': 'end'}, 'SIMULATED'));
+  }
+  return {svg: new XMLSerializer().serializeToString(copy), ...size};
+}
+
+function setUpExport() {
+  const drawing = document.querySelector('.chip svg.gt');
+  if (!drawing || reports.length !== 1) return;
+  const bar = Object.assign(document.createElement('div'), {className: 'tools'});
+  const add = (text, label, action) => {
+    const button = Object.assign(document.createElement('button'), {type: 'button', textContent: text, title: label});
+    button.setAttribute('aria-label', `${text}: ${label}`);
+    button.addEventListener('click', action);
+    bar.append(button);
+  };
+  const called = (ending) => fileName(reports[0], `chip.${ending}`);
+  add('SVG', 'Save the drawing as SVG', () => save(called('svg'), 'image/svg+xml', standalone(drawing).svg));
+  add('PNG', 'Save the drawing as PNG', () => {
+    const {svg, width, height} = standalone(drawing);
+    savePng(called('png'), svg, width, height);
+  });
+  drawing.closest('section').querySelector('h2').after(bar);
+  const heat = document.getElementById('heat');
+  if (heat) bar.prepend(heat);
+}
+
 // What each SM waits for L2, in place of which part of it is near.
 function setUpHeat() {
   const toggle = document.getElementById('heat');
@@ -38,6 +91,7 @@ function setUpHeat() {
 // Pointing at a part shows it. A click or the enter key keeps it there and goes on to its links, the escape key goes back.
 export function setUpChip() {
   setUpHeat();
+  setUpExport();
   const panel = document.getElementById('part');
   if (!panel || reports.length !== 1) return;
   let kept = null;

@@ -2,7 +2,7 @@
 // With a folder for screenshots it also writes those of docs/screenshots.
 import assert from 'node:assert/strict';
 import {execFileSync} from 'node:child_process';
-import {mkdtempSync, readFileSync, rmSync, writeFileSync} from 'node:fs';
+import {existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync} from 'node:fs';
 import {createRequire} from 'node:module';
 import {tmpdir} from 'node:os';
 import {join} from 'node:path';
@@ -45,8 +45,16 @@ async function close(page) {
   await page.context().close();
 }
 
+// Of a GPU of which no report is kept it is made.
+function reportOf(name) {
+  if (name !== 'a100') return join(reports, `${name}.json`);
+  const path = join(folder, `${name}.json`);
+  if (!existsSync(path)) execFileSync(gputopo, ['--device', `sim:${name}`, '--full', '--quiet', '--json', path], {stdio: 'ignore'});
+  return path;
+}
+
 function render(name, json) {
-  const source = json ?? join(reports, `${name}.json`);
+  const source = json ?? reportOf(name);
   const path = join(folder, `${name}.html`);
   execFileSync(gputopo, ['show', source, '--html', path]);
   return path;
@@ -304,7 +312,7 @@ async function isAccessible(page) {
 }
 
 async function fitsWidths(page) {
-  for (const width of [1280, 800, 390]) {
+  for (const width of [1440, 1280, 800, 390]) {
     await page.setViewportSize({width, height: 900});
     const overflow = await page.evaluate(() => document.documentElement.scrollWidth - window.innerWidth);
     assert.ok(overflow <= 0, `at ${width} px the page is ${overflow} px too wide`);
@@ -329,13 +337,13 @@ function test(name, body) {
   if (!only || name.includes(only)) tests.push({name, body});
 }
 
-for (const name of ['h200', 'mi300x', 'gt200']) {
+for (const name of ['h200', 'mi300x', 'gt200', 'a100']) {
   test(`${name}: reads, hovers, filters, zooms, exports`, async () => {
     const page = await open(render(name));
     assert.equal(await page.locator('.simulated').count() > 0, name !== 'h200', 'SIMULATED where it is');
     await hovers(page);
     await keepsPart(page);
-    await filters(page, join(reports, `${name}.json`));
+    await filters(page, reportOf(name));
     await fitsItsBoxes(page);
     await followsEvidence(page);
     await plots(page);
@@ -355,7 +363,7 @@ for (const name of ['h200', 'mi300x', 'gt200']) {
   });
 }
 
-for (const name of ['h200', 'mi300x', 'gt200']) {
+for (const name of ['h200', 'mi300x', 'gt200', 'a100']) {
   test(`${name}: no violation that axe finds, in either theme`, async () => {
     const page = await open(render(name));
     await passesAxe(page);
@@ -420,6 +428,23 @@ test('contents lead to each section, and each value has its place in the JSON', 
   const path = await page.evaluate(() => navigator.clipboard.readText());
   const report = JSON.parse(readFileSync(join(reports, 'h200.json'), 'utf8'));
   assert.equal(path.split('.').reduce((at, name) => at[name], report).value, report.memory.l2.latency.value);
+  await close(page);
+});
+
+test('the drawing can be taken away as it looks', async () => {
+  const page = await open(render('mi300x'), {colorScheme: 'light'});
+  const take = () => download(page, () => page.getByRole('button', {name: 'SVG: Save the drawing as SVG'}).click());
+  const {name, content} = await take();
+  assert.match(name, /^gputopo-AMD_Instinct_MI300X\.chip\.svg$/);
+  const light = content.toString();
+  assert.match(light, />AMD Instinct MI300X<\/text>/);
+  assert.match(light, />SIMULATED<\/text>/);
+  assert.match(light, /#dff0df/, 'colours, not custom properties');
+  assert.doesNotMatch(light, /var\(|tabindex|undefined|NaN/);
+  await page.click('#theme');
+  assert.match((await take()).content.toString(), /#1b3a22/);
+  const png = await download(page, () => page.getByRole('button', {name: 'PNG: Save the drawing as PNG'}).click());
+  assert.deepEqual([...png.content.subarray(1, 4)].map((byte) => String.fromCharCode(byte)).join(''), 'PNG');
   await close(page);
 });
 
@@ -811,6 +836,7 @@ test('diff: plots side by side move together', async () => {
   assert.equal(new URL(page.url()).hash, '#pair-0');
   assert.match(await page.locator('h3').first().textContent(), /differs/);
   await isAccessible(page);
+  await fitsWidths(page);
   await passesAxe(page);
   await close(page);
 });
