@@ -49,27 +49,31 @@ struct Hierarchy {
   int gap = 2;               // between its columns
 };
 
+// Of a value that there is not: what stands in its place, or the mark of why.
+Cell absent_cell(const report::CellContext& context, const HierarchyColumn& column, bool brief, Footnotes& footnotes) {
+  const auto& [topology, element, attribute] = context;
+  if (brief && column.instead) {
+    if (std::string text = column.instead(context); !text.empty()) return {std::move(text)};
+  }
+  if (attribute.reason == Reason::kNotApplicable) return {column.repeats ? "" : "n/a", Tone::kFaint};
+  if (column.repeats) return {};
+  const Attribute* fetch =
+      column.attribute == AttributeId::kLineSize ? find(element.attributes, AttributeId::kFetchGranularity) : nullptr;
+  const bool half_known = fetch != nullptr && fetch->available();
+  return {(half_known ? column.format(context) : "-") + (brief ? "" : " ") +
+              footnotes.mark(attribute, element.id, std::string(to_string(column.attribute))),
+          Tone::kAlert};
+}
+
 Cell cell_of(const Topology& topology, const MemoryElement& element, const HierarchyColumn& column, bool brief,
              Footnotes& footnotes) {
   const Attribute* attribute = find(element.attributes, column.attribute);
   if (attribute == nullptr || attribute->reason == Reason::kNotSelected) return {};
-  const bool is_said = report::has_cell(column, {topology, element, *attribute});
-  if (!is_said && brief && column.instead) {
-    if (std::string text = column.instead({topology, element, *attribute}); !text.empty()) return {std::move(text)};
-  }
-  if (!is_said && attribute->reason == Reason::kNotApplicable) return {column.repeats ? "" : "n/a", Tone::kFaint};
-  if (!is_said) {
-    if (column.repeats) return {};
-    const Attribute* fetch =
-        column.attribute == AttributeId::kLineSize ? find(element.attributes, AttributeId::kFetchGranularity) : nullptr;
-    const bool half_known = fetch != nullptr && fetch->available();
-    return {(half_known ? column.format({topology, element, *attribute}) : "-") + (brief ? "" : " ") +
-                footnotes.mark(*attribute, element.id, std::string(to_string(column.attribute))),
-            Tone::kAlert};
-  }
+  const report::CellContext context{topology, element, *attribute};
+  if (!report::has_cell(column, context)) return absent_cell(context, column, brief, footnotes);
   const Tone tone = attribute->flags.empty() ? Tone::kPlain : Tone::kAlert;
   const auto& format = brief && column.brief ? column.brief : column.format;
-  std::string text = format({topology, element, *attribute});
+  std::string text = format(context);
   const std::string sign = column.repeats ? "" : report::marks(*attribute);
   const bool is_close = brief && sign.starts_with('~');  // a column may find room for it
   if (!sign.empty()) text += (is_close ? "" : " ") + sign;

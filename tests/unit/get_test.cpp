@@ -160,7 +160,8 @@ TEST(Get, OfAReport) {
   const test::CommandResult no_detail = get("l2.latency.details.farr --report " + kReport, cache);
   EXPECT_EQ(no_detail.exit_code, 2);
   EXPECT_EQ(no_detail.out, "");
-  EXPECT_THAT(no_detail.err, HasSubstr("l2.latency has no 'details.farr'; its details are minimum_cycles, p50_cycles,"));
+  EXPECT_THAT(no_detail.err,
+              HasSubstr("l2.latency has no 'details.farr'; its details are minimum_cycles, p50_cycles,"));
   EXPECT_EQ(std::ranges::count(no_detail.err, '\n'), 1);
   EXPECT_THAT(kept(cache), IsEmpty());
 }
