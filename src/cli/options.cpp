@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
+#include <unistd.h>
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
@@ -12,6 +13,7 @@
 #include "cli/check_formats.h"
 #include "cli/completion.h"
 #include "cli/manual.h"
+#include "cli/terminal_style.h"
 #include "gputopo/error.h"
 #include "report/formats.h"
 
@@ -361,7 +363,8 @@ bool parse(CommandLine& line, int argc, char** argv) {
     std::ostringstream text;
     line.app.exit(success, text, text);
     line.options.command = Command::kPrint;
-    line.options.text = text.str();
+    const int columns = terminal_columns(STDOUT_FILENO);
+    line.options.text = columns > 0 ? wrapped_help(text.str(), columns) : text.str();
     return false;
   } catch (const CLI::ExtrasError&) {
     std::vector<std::string> commands;

@@ -7,6 +7,8 @@
 #include <cstdlib>
 #include <string_view>
 
+#include "report/text_table.h"
+
 namespace gputopo::cli {
 namespace {
 
@@ -31,6 +33,24 @@ bool terminal_knows_escapes() {
 int terminal_columns(int descriptor) {
   winsize size{};
   return ioctl(descriptor, TIOCGWINSZ, &size) == 0 ? size.ws_col : 0;
+}
+
+std::string wrapped_help(const std::string& help, int columns) {
+  constexpr std::size_t kLastColumn = 45;  // in which the text beside an option may begin
+  std::string text;
+  for (std::size_t begin = 0; begin < help.size();) {
+    const std::size_t end = std::min(help.find('\n', begin), help.size());
+    const std::string line = help.substr(begin, end - begin);
+    begin = end + 1;
+    if (line.size() <= static_cast<std::size_t>(columns)) {
+      text += line + "\n";
+      continue;
+    }
+    const std::size_t gap = line.substr(0, kLastColumn).rfind("  ");
+    const std::size_t indent = gap == std::string::npos ? 0 : gap + 2;
+    text += report::wrap(line.substr(0, indent), line.substr(indent), columns);
+  }
+  return text;
 }
 
 TerminalStyle standard_output_style() {

@@ -1,6 +1,8 @@
 // How the report may look where standard output goes.
 #pragma once
 
+#include <string>
+
 #include "gputopo/report.h"
 
 namespace gputopo::cli {
@@ -10,6 +12,9 @@ namespace gputopo::cli {
 
 // Columns of the terminal behind a file descriptor, 0 where it is none or does not say.
 [[nodiscard]] int terminal_columns(int descriptor);
+
+// A help with its lines within so many columns: words that go on stand below where the text of the line begins.
+[[nodiscard]] std::string wrapped_help(const std::string& help, int columns);
 
 // The size of the terminal; in a pipe or a file as many lines as there are, of $COLUMNS or 80 columns; colour unless
 // NO_COLOR is set and Unicode in a UTF-8 locale; plain in a pipe or a file and with TERM=dumb; no colours where TERM is

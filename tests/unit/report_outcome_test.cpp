@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include "cli/outcome.h"
+#include "cli/terminal_style.h"
 
 namespace gputopo::cli {
 namespace {
@@ -74,6 +75,21 @@ TEST(Outcome, WhatTheCoverageDoesNotPromiseIsNotMissed) {
   Topology topology = topology_with(Reason::kNone);
   topology.memory[0].attributes.emplace_back("partitions", unavailable(Reason::kInconclusive, ""));
   EXPECT_EQ(judge(topology, false).code, kExitComplete);
+}
+
+TEST(Help, GoesOnBelowItsTextWhereTheTerminalIsNarrow) {
+  const std::string help =
+      "Options:\n  --full                   Discover also what takes longer than the rest of it does\n"
+      "                           The device; the first GPU if not given, or a simulated one\n"
+      "  0    complete; of diff: alike; of check: within the tolerances that were given\n";
+  EXPECT_EQ(cli::wrapped_help(help, 60),
+            "Options:\n  --full                   Discover also what takes longer\n"
+            "                           than the rest of it does\n"
+            "                           The device; the first GPU if not\n"
+            "                           given, or a simulated one\n"
+            "  0    complete; of diff: alike; of check: within the\n"
+            "       tolerances that were given\n");
+  EXPECT_EQ(cli::wrapped_help(help, 200), help);
 }
 
 }  // namespace
