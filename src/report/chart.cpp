@@ -132,13 +132,22 @@ bool holds_timer(const SampleTable& table, const Column& column) {
   return table.timer_cycles > 0 && column.unit == kCycles && column.quantity.starts_with(kRaw);
 }
 
+// "blocks per sm" as "blocks per SM", as names of values are written.
+std::string readable_words(std::string quantity) {
+  std::ranges::replace(quantity, ' ', '_');
+  return readable(quantity);
+}
+
 // What is drawn of a table: latencies as values have them, so that those of two reports may be compared.
 SampleTable without_timer(const SampleTable& table) {
   SampleTable result = table;
   for (std::size_t c = 0; c < result.columns.size(); ++c) {
-    if (!holds_timer(table, table.columns[c])) continue;
-    result.columns[c].quantity.erase(0, kRaw.size());
-    for (double& cycles : result.data[c]) cycles -= table.timer_cycles;
+    std::string& quantity = result.columns[c].quantity;
+    if (holds_timer(table, table.columns[c])) {
+      quantity.erase(0, kRaw.size());
+      for (double& cycles : result.data[c]) cycles -= table.timer_cycles;
+    }
+    quantity = readable_words(quantity);
   }
   return result;
 }
