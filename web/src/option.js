@@ -24,9 +24,9 @@ function axisName(axis) {
   return inTicks ? axis.label : `${axis.label} (${axis.unit})`;
 }
 
-function tick(value, unit) {
+function tick(value, unit, digits) {
   const rounded = Number(value.toPrecision(10));  // a power of two out of a logarithm is not quite one
-  return unit === 'B' || unit === 'B/s' ? human(rounded, unit) : human(rounded, '');
+  return unit === 'B' || unit === 'B/s' ? human(rounded, unit, digits) : human(rounded, '');
 }
 
 // A value axis, logarithmic to 2 for bytes, so that its ticks are powers of two.
@@ -34,13 +34,16 @@ function valueAxis(axis, isLog, palette, values, vertical, isBars = false) {
   const positive = values.filter((value) => Number.isFinite(value) && (!isLog || value > 0));
   const least = Math.min(...positive);
   const greatest = Math.max(...positive);
+  // Where all values are nearly alike ticks differ in later digits only.
+  const alike = greatest > least ? Math.floor(Math.log10(greatest / (greatest - least))) : 0;
+  const digits = Math.min(7, alike + 3);
   const option = {
     type: isLog ? 'log' : 'value',
     name: axisName(axis),
     nameLocation: 'middle',
     nameGap: vertical ? 58 : 30,
     nameTextStyle: {color: palette.ink},
-    axisLabel: {color: palette.faint, hideOverlap: true, formatter: (value) => tick(value, axis.unit)},
+    axisLabel: {color: palette.faint, hideOverlap: true, formatter: (value) => tick(value, axis.unit, digits)},
     axisLine: {show: true, lineStyle: {color: palette.faint}},
     splitLine: {lineStyle: {color: palette.line, opacity: 0.7}},
     axisPointer: {label: {formatter: (pointer) => human(pointer.value, axis.unit)}},

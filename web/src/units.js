@@ -12,7 +12,8 @@ function scaled(value, step, units) {
   return [value, units[i]];
 }
 
-export function human(value, unit) {
+// `digits` of bandwidths, where three would be the same.
+export function human(value, unit, digits = 3) {
   if (value === null || !Number.isFinite(value)) return '-';
   if (unit === 'B') {
     if (Math.abs(value) < 4096 && value % 1024 !== 0) return `${significant(value, 4)} B`;
@@ -21,7 +22,7 @@ export function human(value, unit) {
   }
   if (unit === 'B/s') {
     const [number, name] = scaled(value, 1000, ['B/s', 'kB/s', 'MB/s', 'GB/s', 'TB/s']);
-    return `${significant(number, 3)} ${name}`;
+    return `${significant(number, digits)} ${name}`;
   }
   const text = Number.isInteger(value) && Math.abs(value) < 1e15 ? String(value) : significant(value, 4);
   return unit ? `${text} ${unit}` : text;

@@ -534,7 +534,12 @@ test('h200: the map, and each kind of evidence', async () => {
   await marks('l2-latency', ['level 1', 'level 2', 'p95']);
   await marks('l2-loaded_latency', ['knee', 'unloaded']);
   await marks('shared-conflict_cost', ['conflict free', 'load', 'store']);
-  await marks('device-read_bandwidth', ['theoretical', 'blocks per sm']);
+  await marks('device-read_bandwidth', ['theoretical', 'blocks per SM']);
+  // Of runs that are nearly alike no two ticks read the same.
+  const block = await evidence(page, 'texture-read_bandwidth');
+  await block.locator('.plot svg').first().waitFor();
+  const ticks = (await block.locator('.plot svg').first().locator('text').allTextContents()).filter((text) => /^[\d.]+ TB\/s$/.test(text));
+  assert.ok(ticks.length > 2 && new Set(ticks).size === ticks.length, ticks.join());
   // The matrix of SMs and lines: a heat map.
   const map = (await evidence(page, 'l2-near_sms')).locator('figure.chart').nth(1);
   await map.locator('canvas').first().waitFor();
