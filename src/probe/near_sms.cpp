@@ -46,22 +46,28 @@ SampleTable table_of_sms(const SmByLine& map, const NearSms& near, const std::ve
   return table;
 }
 
-// By partition, so that the matrix shows its blocks.
-SampleTable table_of_lines(const SmByLine& map, const SmByLineCycles& cycles, const NearSms& near) {
-  SampleTable table = make_table("slices", Plot::kMap,
-                                 {sm_axis(), axis("line_offset_bytes", "line offset", "B"),
-                                  values("raw_latency_cycles", "raw latency", "cycles")});
+// By partition, so that the matrix shows its blocks. Lines by their places in it: where each lies is told once, and not
+// for every SM.
+std::vector<SampleTable> tables_of_lines(const SmByLine& map, const SmByLineCycles& cycles, const NearSms& near) {
+  SampleTable table = make_table(
+      "slices", Plot::kMap, {sm_axis(), axis("line", "line"), values("raw_latency_cycles", "raw latency", "cycles")});
+  SampleTable places =
+      make_table("lines", Plot::kNone, {axis("line", "line"), values("line_offset_bytes", "line offset", "B")});
   const std::vector<std::size_t> lines = lines_by_nearness(cycles, near.groups);
   for (const auto& group : near.groups) {
     for (const std::size_t row : group) {
-      for (const std::size_t line : lines) {
+      for (std::size_t place = 0; place < lines.size(); ++place) {
         table.data[0].push_back(map.sms[row]);
-        table.data[1].push_back(static_cast<double>(map.line_bytes[line]));
-        table.data[2].push_back(cycles[row][line]);
+        table.data[1].push_back(static_cast<double>(place));
+        table.data[2].push_back(cycles[row][lines[place]]);
       }
     }
   }
-  return table;
+  for (std::size_t place = 0; place < lines.size(); ++place) {
+    places.data[0].push_back(static_cast<double>(place));
+    places.data[1].push_back(static_cast<double>(map.line_bytes[lines[place]]));
+  }
+  return {std::move(table), std::move(places)};
 }
 
 // The sides as rows of the map.
@@ -97,7 +103,8 @@ void add_atomics(Lab& lab, const Cache& l2, const Sides& sides, Attribute& attri
                                           means_cycles[odd], stats::median(means_cycles)));
   }
   if (lab.keep_samples()) {
-    attribute.samples = {table_of_sms(map, near, means_cycles), table_of_lines(map, cycles, near)};
+    attribute.samples = tables_of_lines(map, cycles, near);
+    attribute.samples.insert(attribute.samples.begin(), table_of_sms(map, near, means_cycles));
   }
 }
 
