@@ -31,7 +31,7 @@ struct Mark {
 
 constexpr Mark kMarks[] = {
     {'~', interval_is_wide, "95% interval wider than 5%"},
-    {'a', [](const Attribute& attribute) { return attribute.source == Source::kApi; }, "from the vendor's interface"},
+    {'a', [](const Attribute& attribute) { return attribute.source == Source::kApi; }, "vendor's interface"},
     {'i', [](const Attribute& attribute) { return attribute.source == Source::kInferred; }, "inferred"},
     {'!', [](const Attribute& attribute) { return !attribute.flags.empty(); }, "flagged, see below"},
 };

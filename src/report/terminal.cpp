@@ -241,8 +241,8 @@ std::string table_text(const Hierarchy& hierarchy, const std::vector<const Memor
   const std::vector<const MemoryElement*> memories = with_rows(elements);
   if (memories.empty()) return "";
   std::string legend = report::marks_legend(used_marks(elements));
-  if (hierarchy.has_letters) legend += "; rows of one letter: one cache";
-  if (hierarchy.is_brief && std::ranges::any_of(memories, has_far_part)) legend += "; near/far part, ns of near";
+  if (hierarchy.has_letters) legend += "; one letter: one cache, -: none";
+  if (hierarchy.is_brief && std::ranges::any_of(memories, has_far_part)) legend += "; near/far part of L2, ns of near";
   return report::render(hierarchy.table, {style.width, style.colour, style.unicode, hierarchy.gap, has_rule}) +
          report::paint(report::wrap("", legend, style.width), Tone::kFaint, style.colour);
 }
