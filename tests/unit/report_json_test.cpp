@@ -241,12 +241,12 @@ class ReportSchema : public ::testing::Test {
       GTEST_SKIP() << "python3-jsonschema is not installed";
     }
   }
-  static test::CommandResult validate(const std::string& report) {
+  static test::CommandResult validate(const std::string& report, const std::string& schema = "schema.json") {
     const test::TemporaryFolder folder;
     write_file(folder.file("report.json"), report);
     return test::run_command("python3 " GPUTOPO_SOURCE_DIR "/tests/support/validate_report.py " GPUTOPO_SOURCE_DIR
-                             "/docs/schema.json " +
-                             folder.file("report.json"));
+                             "/docs/" +
+                             schema + " " + folder.file("report.json"));
   }
   template <typename Change>
   static int exit_code_after(const Change& change) {
@@ -271,6 +271,21 @@ TEST_F(ReportSchema, AcceptsWhatTheProgramWrites) {
     ASSERT_THAT(report.out, HasSubstr("schema_version")) << arguments << report.err;
     const test::CommandResult result = validate(report.out);
     EXPECT_EQ(result.exit_code, 0) << arguments << result.out << result.err;
+  }
+}
+
+TEST_F(ReportSchema, AcceptsWhatTheProgramWritesOfNodes) {
+  for (const char* arguments : {"--node sim:h200x2 --budget 2", "--node sim:ring4 --links-only",
+                                "--node replay:" GPUTOPO_SOURCE_DIR "/recordings/h100x2 --links-only"}) {
+    const test::CommandResult report =
+        test::run_command(std::string(GPUTOPO_BINARY " node ") + arguments + " --quiet --json -");
+    ASSERT_THAT(report.out, HasSubstr("gputopo-node")) << arguments << report.err;
+    const test::CommandResult result = validate(report.out, "node_schema.json");
+    EXPECT_EQ(result.exit_code, 0) << arguments << result.out << result.err;
+    // And nothing else.
+    auto broken = nlohmann::ordered_json::parse(report.out);
+    broken["links"][0]["attributes"].begin()->erase("source");
+    EXPECT_NE(validate(broken.dump(), "node_schema.json").exit_code, 0) << arguments;
   }
 }
 
