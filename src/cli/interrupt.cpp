@@ -1,7 +1,11 @@
 #include "cli/interrupt.h"
 
+#include <sys/prctl.h>
+#include <unistd.h>
+
 #include <csignal>
 #include <cstdlib>
+#include <string>
 
 #include "cli/options.h"
 #include "file/unfinished.h"
@@ -43,6 +47,15 @@ void prepare_signals() {
   std::signal(SIGPIPE, SIG_IGN);
   std::signal(SIGXFSZ, SIG_IGN);
   for (const int signal : kEndingSignals) handle(signal, on_end);
+}
+
+void end_with_parent() {
+  const char* const set = std::getenv(kParentVariable);
+  if (set == nullptr) return;
+  const std::string parent = set;
+  unsetenv(kParentVariable);
+  prctl(PR_SET_PDEATHSIG, SIGTERM);
+  if (std::to_string(getppid()) != parent) std::_Exit(kExitInterrupted);  // it ended before that
 }
 
 const std::atomic<bool>& catch_interrupts() {

@@ -9,6 +9,11 @@ namespace gputopo::cli {
 // What cannot be written fails with an error instead of a signal (SIGPIPE, SIGXFSZ), for it can be told.
 void prepare_signals();
 
+// Names the process that started this one and waits for it (node_gpus.h): this one is told to end when that ends,
+// however it does.
+inline constexpr const char* kParentVariable = "GPUTOPO_PARENT_PROCESS";
+void end_with_parent();
+
 // Ctrl-C: the first ends the discovery after the running launch, the second ends the program at once. Catches SIGINT,
 // SIGTERM and SIGHUP from now on; the flag becomes true at the first of them.
 [[nodiscard]] const std::atomic<bool>& catch_interrupts();

@@ -38,6 +38,7 @@ int main(int argc, char** argv) {
   keep_freed_memory();
   cli::fill_closed_streams();
   cli::prepare_signals();
+  cli::end_with_parent();
   try {
     return cli::run(cli::parse_command_line(argc, argv));
   } catch (const UsageError& error) {

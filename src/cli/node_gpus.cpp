@@ -19,6 +19,7 @@
 #include <thread>
 #include <utility>
 
+#include "cli/interrupt.h"
 #include "cli/standard_streams.h"
 #include "device/node/recorded_links.h"
 #include "gputopo/error.h"
@@ -91,8 +92,12 @@ pid_t start(std::vector<std::string> arguments, const std::string& errors) {
   std::vector<char*> pointers;
   for (std::string& argument : arguments) pointers.push_back(argument.data());
   pointers.push_back(nullptr);
+  std::string parent = fmt::format("{}={}", kParentVariable, getpid());
+  std::vector<char*> environment;
+  for (char** variable = environ; *variable != nullptr; ++variable) environment.push_back(*variable);
+  environment.insert(environment.end(), {parent.data(), nullptr});
   pid_t process = 0;
-  const int status = posix_spawn(&process, "/proc/self/exe", &actions, nullptr, pointers.data(), environ);
+  const int status = posix_spawn(&process, "/proc/self/exe", &actions, nullptr, pointers.data(), environment.data());
   posix_spawn_file_actions_destroy(&actions);
   if (status != 0) {
     throw FileError(fmt::format("no process could be started to measure a GPU ({})", std::strerror(status)));

@@ -2,6 +2,7 @@
 """signals.py BINARY [COUNT [SEED]]: commands that write files end by signals at random moments.
 
 Each time, every file that was asked for is either the old one or a whole new one, and no other file is left behind.
+The processes that a node's GPUs are measured by end with the command, however it ends.
 Exits with 1 and says what is wrong if not.
 """
 import json
@@ -20,6 +21,7 @@ MAGIC = b"gputopo recording\n"
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 REPORTS = ROOT / "tests" / "reports"
 LONGEST_SECONDS = 20
+ORPHANS_SECONDS = 5  # the launch that runs comes to its end; the whole takes longer
 
 
 def is_recording(content):
@@ -86,6 +88,44 @@ def wrong_files(folder, expected):
             yield f"{name} is neither the old file nor a whole one"
 
 
+def children_of(process):
+    found = []
+    for status in pathlib.Path("/proc").glob("[0-9]*/stat"):
+        try:
+            # The name may hold spaces; behind it are the state and the parent.
+            state, parent = status.read_text().rpartition(")")[2].split()[:2]
+        except OSError:
+            continue
+        if int(parent) == process and state != "Z":
+            found.append(int(status.parent.name))
+    return found
+
+
+def wait_until(what, seconds):
+    end = time.monotonic() + seconds
+    while not what():
+        if time.monotonic() > end:
+            return False
+        time.sleep(0.02)
+    return True
+
+
+def problem_of_node(binary, endings):
+    """A node whose measurement takes long ends by these signals."""
+    command = [binary, "node", "--node", "sim:h200x2", "--full", "--quiet", "--no-wait"]
+    node = subprocess.Popen(list(map(str, command)), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    names = [ending.name for ending in endings]
+    if not wait_until(lambda: len(children_of(node.pid)) == 2, LONGEST_SECONDS):
+        return "gputopo node: no two processes measure its GPUs"
+    children = children_of(node.pid)
+    for ending in endings:
+        node.send_signal(ending)
+        time.sleep(0.05)
+    node.wait(LONGEST_SECONDS)
+    gone = lambda: not any(pathlib.Path(f"/proc/{child}").exists() for child in children)
+    return None if wait_until(gone, ORPHANS_SECONDS) else f"gputopo node, ended by {names}: its processes go on"
+
+
 def main(binary, count=200, seed=1):
     chance = random.Random(int(seed))
     failures = []
@@ -110,9 +150,11 @@ def main(binary, count=200, seed=1):
                 code, _ = run(command, folder, chance.random() * takes[kind], ending)
                 ended += code in (-ending, 130)
             failures += [f"{' '.join(map(str, command))}: {problem}" for problem in wrong_files(folder, files)]
+    for endings in ([signal.SIGINT], [signal.SIGINT, signal.SIGINT], [signal.SIGKILL]):
+        failures += filter(None, [problem_of_node(binary, endings)])
     for failure in failures:
         print(failure)
-    print(f"{count} runs, {ended} of them ended by the signal, {len(failures)} files wrong")
+    print(f"{count} runs, {ended} of them ended by the signal, {len(failures)} failures")
     return 1 if failures else 0
 
 
