@@ -3,7 +3,9 @@
 
 #include "gputopo/node.h"
 #include "node/node_view.h"
+#include "report/chart.h"
 #include "report/markup.h"
+#include "report/plot.h"
 #include "report/units.h"
 #include "report/value_text.h"
 
@@ -37,7 +39,10 @@ std::string matrix_html(const node::LinkIndex& links, const node::Matrix& matrix
       const std::string hint = attribute == nullptr     ? ""
                                : attribute->available() ? report::interval_text(*attribute)
                                                         : report::why_absent(*attribute);
-      html += fmt::format("<td title=\"{}\">{}</td>", escaped(hint), row.cells[i].empty() ? "–" : row.cells[i]);
+      const bool shown = attribute != nullptr && attribute->available();
+      html += fmt::format("<td title=\"{}\">{}{}</td>", shown ? "" : escaped(hint),
+                          row.cells[i].empty() ? "–" : row.cells[i],
+                          shown ? fmt::format("<br><small class=\"faint\">{}</small>", escaped(hint)) : "");
     }
     html += "</tr>\n";
   }
@@ -91,6 +96,21 @@ std::string together_html(const NodeReport& report) {
   return html + "</ul>\n";
 }
 
+// What a copy of each size reaches, a curve for each link, behind its name.
+std::string sizes_html(const NodeReport& report) {
+  std::string html;
+  for (const LinkReport& link : report.links) {
+    const Attribute* half = find(link.attributes, "copy_half_size");
+    if (half == nullptr) continue;
+    const std::string name = fmt::format("{} to {}", to_text(link.from), to_text(link.to));
+    for (const report::Chart& chart : report::charts_of(name + ": copies by size", "half of it", *half)) {
+      html +=
+          fmt::format("<details><summary>{}</summary>{}</details>\n", escaped(name), report::plot_svg(chart, *half));
+    }
+  }
+  return html.empty() ? "" : "<h2>Copies by size</h2>\n" + html;
+}
+
 std::string peers_html(const NodeReport& report) {
   std::string html;
   for (const std::string& line : node::peer_texts(report)) html += fmt::format("<p>{}</p>\n", escaped(line));
@@ -119,10 +139,10 @@ std::string node_to_html(const NodeReport& report) {
   html += gpus_html(report);
   const node::LinkIndex links(report);
   for (const node::Matrix& matrix : node::matrices_of(report)) html += matrix_html(links, matrix);
-  html += together_html(report);
+  html += sizes_html(report) + together_html(report);
   html +=
-      "<p class=\"faint\">host0, host1, ...: the memories of the NUMA nodes. Pointing at a value shows its interval; "
-      "all of them, with details and samples, are in the JSON. What each value is, and how it is measured: "
+      "<p class=\"faint\">host0, host1, ...: the memories of the NUMA nodes. In parentheses 95% intervals; details "
+      "and samples are in the JSON. What each value is, and how it is measured: "
       "docs/methods/links.md of gputopo.</p>\n";
   return html + "</main>\n</body></html>\n";
 }
