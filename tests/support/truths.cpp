@@ -5,8 +5,8 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 
+#include "device/sim/bandwidth.h"
 #include "gputopo/catalogue.h"
 #include "support/random_machine.h"
 
@@ -170,25 +170,10 @@ class Truths {
     const bool own_path =
         element.space == Space::kGlobal || element.space == Space::kGlobalBypassL1 || element.space == Space::kShared;
     if (!own_path) return;
-    const double read = std::min(found->second.read_bytes_per_second, most_read(level));
+    double read = found->second.read_bytes_per_second;
+    const double port = sim::is_of_all(machine_, level) ? sim::sm_bytes_per_second(machine_) : 0;
+    if (port > 0) read = std::min(read, machine_.info.sm_count * port);
     number(element, AttributeId::kReadBandwidth, read, 0.05 * read, true);
-  }
-
-  // By all SMs together of what they share: no more than the first cache of each lets through.
-  [[nodiscard]] double most_read(const std::string& level) const {
-    const auto is_of_sm = [&](const std::string& id) {
-      const auto cache = std::ranges::find(machine_.caches, id, &CacheSpec::id);
-      return cache != machine_.caches.end() && !sim::is_behind_sms(cache->scope);
-    };
-    constexpr double kAny = std::numeric_limits<double>::infinity();
-    const auto global = machine_.spaces.find(Space::kGlobal);
-    if (level == sim::kSharedLevel || is_of_sm(level) || global == machine_.spaces.end()) return kAny;
-    if (machine_.sm_bytes_per_second > 0) return machine_.sm_bytes_per_second * machine_.info.sm_count;
-    if (global->second.path.empty() || !is_of_sm(global->second.path.front().cache)) return kAny;
-    const auto first = machine_.bandwidths.find(global->second.path.front().cache);
-    return first == machine_.bandwidths.end() || first->second.read_bytes_per_second == 0
-               ? kAny
-               : first->second.read_bytes_per_second;
   }
 
   void tlb(const ElementInfo& element) {

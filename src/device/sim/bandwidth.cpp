@@ -15,12 +15,6 @@ std::uint32_t sms_of(const MachineSpec& spec, const StreamProgram& program) {
   return program.sms == 0 ? spec.info.sm_count : std::min(program.sms, spec.info.sm_count);
 }
 
-// Whether all SMs have the level together.
-bool is_of_all(const MachineSpec& spec, const std::string& level) {
-  const auto cache = std::ranges::find(spec.caches, level, &CacheSpec::id);
-  return level == kMemoryLevel || (cache != spec.caches.end() && is_behind_sms(cache->scope));
-}
-
 // Of a level that each SM has to itself that of the SMs that stream.
 double part_of(const MachineSpec& spec, const StreamProgram& program, const std::string& level) {
   return is_of_all(spec, level) ? 1 : static_cast<double>(sms_of(spec, program)) / spec.info.sm_count;
@@ -63,15 +57,6 @@ std::vector<std::string> levels_of(const MachineSpec& spec, const StreamProgram&
   }
   levels.emplace_back(kMemoryLevel);
   return levels;
-}
-
-// What one SM reads at most of what all share: where the machine does not say, what its first cache gives. 0: no limit.
-double sm_bytes_per_second(const MachineSpec& spec) {
-  if (spec.sm_bytes_per_second > 0) return spec.sm_bytes_per_second;
-  const auto global = spec.spaces.find(Space::kGlobal);
-  if (global == spec.spaces.end() || global->second.path.empty()) return 0;
-  const std::string& first = global->second.path.front().cache;
-  return is_of_all(spec, first) ? 0 : peak_of(spec, first, Direction::kRead) / spec.info.sm_count;
 }
 
 double bytes_in_flight(const MachineSpec& spec, const StreamProgram& program) {
@@ -128,6 +113,19 @@ StreamResult spanned_copy(const MachineSpec& spec, const StreamProgram& program,
 }
 
 }  // namespace
+
+bool is_of_all(const MachineSpec& spec, const std::string& level) {
+  const auto cache = std::ranges::find(spec.caches, level, &CacheSpec::id);
+  return level == kMemoryLevel || (cache != spec.caches.end() && is_behind_sms(cache->scope));
+}
+
+double sm_bytes_per_second(const MachineSpec& spec) {
+  if (spec.sm_bytes_per_second > 0) return spec.sm_bytes_per_second;
+  const auto global = spec.spaces.find(Space::kGlobal);
+  if (global == spec.spaces.end() || global->second.path.empty()) return 0;
+  const std::string& first = global->second.path.front().cache;
+  return is_of_all(spec, first) ? 0 : peak_of(spec, first, Direction::kRead) / spec.info.sm_count;
+}
 
 std::uint64_t stream_footprint_bytes(const StreamProgram& program, std::uint32_t sm_count) {
   const std::uint64_t copies = has_one_copy(program) ? 1 : std::uint64_t{sm_count} * program.blocks_per_sm;

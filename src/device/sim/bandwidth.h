@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <string>
 
 #include "device/sim/machine.h"
 
@@ -9,6 +10,11 @@ namespace gputopo::sim {
 
 // The device memory that a stream takes.
 [[nodiscard]] std::uint64_t stream_footprint_bytes(const StreamProgram& program, std::uint32_t sm_count);
+
+// Whether all SMs have the level together.
+[[nodiscard]] bool is_of_all(const MachineSpec& spec, const std::string& level);
+// What one SM reads at most of what all share: where the machine does not say, what its first cache gives. 0: no limit.
+[[nodiscard]] double sm_bytes_per_second(const MachineSpec& spec);
 
 // Throws NotSupportedError when the machine gives no bandwidth for the level that would serve the stream.
 void check_stream_levels(const MachineSpec& spec, const StreamProgram& program, std::uint64_t carve_out_bytes);
