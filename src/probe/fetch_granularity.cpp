@@ -75,18 +75,29 @@ double hit_limit_in_cold_pass(std::span<const stats::Histogram> footprints, cons
   return std::min(limit, level.high_cycles);
 }
 
-Fetch find_fetch(const Cache& cache, const Parameters& parameters) {
-  if (!cache.has_next_level()) throw Inconclusive("no load was seen to miss this cache, so no fetch into it either");
+FetchGranularity fetch_granularity_of(const Cache& cache, std::span<const std::vector<std::uint32_t>> passes,
+                                      const Parameters& parameters) {
   // What a fetch has brought is in the nearest part of the cache: near L2 where there is a far one too, whose hits may
   // be as slow as near memory.
   const double fetched_limit =
       hit_limit_in_cold_pass(cache.survey->histograms, cache.survey->levels[cache.first_level]);
-  const FetchGranularity found =
-      fetch_granularity_of(cache.survey->cold_passes, kMinimumStrideBytes, fetched_limit, parameters.line_limit_bytes);
-  if (found.agreement < FetchGranularityParameters{}.min_agreement) {
-    throw Inconclusive(
-        fmt::format("a cold pass agrees with {} B only at {:.0f}% of its loads", found.bytes, 100 * found.agreement));
-  }
+  return fetch_granularity_of(passes, kMinimumStrideBytes, fetched_limit, parameters.line_limit_bytes);
+}
+
+bool is_clear(const FetchGranularity& fetch, const FetchGranularityParameters& parameters) {
+  return fetch.agreement >= parameters.min_agreement;
+}
+
+void require_clear(const FetchGranularity& fetch) {
+  if (is_clear(fetch)) return;
+  throw Inconclusive(
+      fmt::format("a cold pass agrees with {} B only at {:.0f}% of its loads", fetch.bytes, 100 * fetch.agreement));
+}
+
+Fetch find_fetch(const Cache& cache, const Parameters& parameters) {
+  if (!cache.has_next_level()) throw Inconclusive("no load was seen to miss this cache, so no fetch into it either");
+  const FetchGranularity found = fetch_granularity_of(cache, cache.survey->cold_passes, parameters);
+  require_clear(found);
   return {.bytes = found.bytes, .agreement = found.agreement, .conditions = cache.survey->cold_conditions};
 }
 

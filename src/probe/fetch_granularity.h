@@ -46,6 +46,14 @@ struct FetchGranularityParameters {
 [[nodiscard]] double hit_limit_in_cold_pass(std::span<const stats::Histogram> footprints, const stats::Level& level,
                                             const FetchGranularityParameters& parameters = {});
 
+// The same of cold passes of what misses this cache.
+[[nodiscard]] FetchGranularity fetch_granularity_of(const Cache& cache,
+                                                    std::span<const std::vector<std::uint32_t>> passes,
+                                                    const Parameters& parameters);
+[[nodiscard]] bool is_clear(const FetchGranularity& fetch, const FetchGranularityParameters& parameters = {});
+// Throws Inconclusive where it is not.
+void require_clear(const FetchGranularity& fetch);
+
 // Of a cache, from the cold passes of its survey. Throws Inconclusive.
 [[nodiscard]] Fetch find_fetch(const Cache& cache, const Parameters& parameters);
 [[nodiscard]] Attribute to_attribute(const Cache& cache, const Fetch& fetch, bool keep_samples);

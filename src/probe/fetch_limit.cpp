@@ -22,21 +22,12 @@ void require_fetch_limits(Lab& lab, const Site& site) {
 }
 
 Attribute measure_least_fetch(Lab& lab, const Cache& cache) {
-  const double hit_limit = hit_limit_in_cold_pass(cache.survey->histograms, cache.survey->levels[cache.first_level]);
   std::vector<FetchGranularity> fetches;
   for (const std::uint32_t limit : kLimitsBytes) {
-    const ColdLoads cold = run_cold_loads(lab, cache.site(), limit);
-    fetches.push_back(
-        fetch_granularity_of(cold.passes, kMinimumStrideBytes, hit_limit, lab.parameters().line_limit_bytes));
+    fetches.push_back(fetch_granularity_of(cache, run_cold_loads(lab, cache.site(), limit).passes, lab.parameters()));
   }
-  const auto is_clear = [](const FetchGranularity& fetch) {
-    return fetch.agreement >= FetchGranularityParameters{}.min_agreement;
-  };
   const FetchGranularity& least = fetches.front();
-  if (!is_clear(least)) {
-    throw Inconclusive(
-        fmt::format("a cold pass agrees with {} B only at {:.0f}% of its loads", least.bytes, 100 * least.agreement));
-  }
+  require_clear(least);
   Attribute attribute = measured_exactly(lab.conditions(), static_cast<std::int64_t>(least.bytes), "B", "cold_pass");
   for (std::size_t i = 0; i < kLimitsBytes.size(); ++i) {
     if (!is_clear(fetches[i])) continue;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
 #include "probe/paired_histogram.h"
 #include "stats/descriptive.h"
@@ -27,14 +28,11 @@ Places both_ends(std::uint32_t pages, std::uint32_t of_each) {
 }
 
 // What a load of each page takes behind one of the page before it.
-std::vector<double> timed_one_by_one(const PageWalker& walker, const ChaseArray& all) {
+std::vector<double> timed_one_by_one(const PageWalker& walker, ChaseArray array) {
   const PageWindowParameters parameters;
-  const std::uint64_t pages = std::min<std::uint64_t>(all.element_count(), parameters.timed_pages);
-  ChaseProgram program = make_program(
-      walker.site(), {make_array(walker.site(), pages * all.stride_bytes, all.stride_bytes, Order::kSequential)},
-      {{.kind = StepKind::kWarm, .loads = pages}});
-  program.arrays.front().stagger_bytes = all.stagger_bytes;
-  program.arrays.front().stagger_window_bytes = all.stagger_window_bytes;
+  const std::uint64_t pages = std::min<std::uint64_t>(array.element_count(), parameters.timed_pages);
+  array.bytes = pages * array.stride_bytes;
+  ChaseProgram program = make_program(walker.site(), {std::move(array)}, {{.kind = StepKind::kWarm, .loads = pages}});
   program.timed_cap = parameters.timed_pages;
   program.steps.insert(program.steps.end(), parameters.passes, {.kind = StepKind::kTimed, .loads = pages});
   const ChaseResult result = walker.lab().chase({program}).front();
@@ -85,7 +83,7 @@ std::optional<PageWindow> find_page_window(const PageWalker& walker, const Neare
   const double limit = std::max(parameters.least_cycles, parameters.of_miss * miss_cycles);
   if (adds < limit) return std::nullopt;
   in_turns.elements.clear();
-  const std::vector<double> cycles = timed_one_by_one(walker, in_turns);
+  const std::vector<double> cycles = timed_one_by_one(walker, std::move(in_turns));
   return PageWindow{window_pages(cycles, stats::median(cycles) + limit) * nearer.entry_bytes, adds};
 }
 

@@ -208,9 +208,10 @@ Attribute structure_ways(const Structure& structure) {
   const Ways ways = value_of(decide_ways(structure.sets));
   Attribute attribute =
       measured(structure.conditions, static_cast<std::int64_t>(ways.value), "", ways.interval, "minimal_conflict_sets");
+  if (ways.interval.low == ways.interval.high) return attribute;
   // Of sets that are not alike: as many lines as the cache has over all of them.
   const Decision<SetCount> sets = decide_sets(structure.sets);
-  if (ways.interval.low < ways.interval.high && sets.value && sets.value->counted) {
+  if (sets.value && sets.value->counted) {
     attribute.add_detail("mean_ways", rounded(structure.sets.lines / static_cast<double>(sets.value->value)));
   }
   return attribute;

@@ -104,6 +104,13 @@ Patterns patterns_of(Context& context, const ElementInfo& memory, const Way& way
   return from_l2;
 }
 
+// Loads that L1 may answer, alone, so that what SMs share can be emptied.
+probe::Site site_through_l1(const Context& context) {
+  probe::Site site = context.caches.site(Space::kGlobal);
+  site.exclusive = true;
+  return site;
+}
+
 // The way through L1, which on some GPUs takes longer than past it (Mei et al. 2014, Table 3). Nothing where L1 answers
 // no loads of memory, there is no other way, or it does not show.
 std::optional<Way> way_through_l1(Context& context) try {
@@ -111,8 +118,7 @@ std::optional<Way> way_through_l1(Context& context) try {
   const Attribute& latency = context.attribute(ElementId::kL1, AttributeId::kLatency);
   const Attribute& penalty = context.attribute(ElementId::kL1, AttributeId::kMissPenalty);
   if (!latency.available() || !penalty.available()) return std::nullopt;
-  probe::Site site = context.caches.site(Space::kGlobal);
-  site.exclusive = true;  // so that what SMs share can be emptied
+  const probe::Site site = site_through_l1(context);
   const probe::Survey& survey = context.caches.survey(site);
   probe::Lab lab = context.lab();
   const Attribute memory = probe::measure_device_latency(lab, survey,
@@ -140,8 +146,7 @@ const Attribute* l2_of_globals(Context& context) {
 }
 
 SampleTable latency_surface(Context& context) {
-  probe::Site site = context.caches.site(Space::kGlobal);
-  site.exclusive = true;
+  const probe::Site site = site_through_l1(context);
   probe::Lab lab = context.lab();
   return probe::measure_latency_surface(lab, site, context.caches.begun_survey(site).timer_cycles);
 }
