@@ -7,6 +7,7 @@
 #include <map>
 #include <set>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -36,6 +37,12 @@ std::pair<std::string, double> base_unit(const std::string& unit) {
   if (unit == "ns") return {"_seconds", 1e-9};
   if (unit == "MHz") return {"_hertz", 1e6};
   return {unit.empty() ? "" : fmt::format("_{}", prometheus_name(unit)), 1};
+}
+
+// "sm_count" is "sms": what ends with "_count" is a counter's.
+std::string counted_name(const std::string& id) {
+  constexpr std::string_view kCount = "_count";
+  return id.ends_with(kCount) ? id.substr(0, id.size() - kCount.size()) + "s" : id;
 }
 
 }  // namespace
@@ -72,10 +79,12 @@ std::string check_to_prometheus(const CheckResult& result, const Topology& topol
     for (const auto& [id, attribute] : attributes) {
       if (!attribute.number()) continue;
       const auto [suffix, factor] = base_unit(attribute.unit);
-      add(names.name(lead + id, attribute.unit, suffix), fmt::format("Attribute {} of {}.", report::readable(id), what),
-          labels, *attribute.number() * factor);
+      add(names.name(lead + counted_name(id), attribute.unit, suffix),
+          fmt::format("Attribute {} of {}.", report::readable(id), what), labels, *attribute.number() * factor);
     }
   };
+  add_numbers(topology.device, "device_", "the GPU", "");
+  add_numbers(topology.compute, "compute_", "the GPU", "");
   for (const MemoryElement& element : topology.memory) {
     add_numbers(element.attributes, "", "a memory element",
                 fmt::format("element=\"{}\"", prometheus_label(element.id)));

@@ -4,10 +4,13 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cmath>
 #include <map>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <sstream>
 
+#include "gputopo/export.h"
 #include "gputopo/report.h"
 #include "report/csv_text.h"
 #include "report/html_parts.h"
@@ -55,7 +58,12 @@ struct Part {
 // Everything that one report is rendered to, made once.
 struct Formats {
   explicit Formats(const Topology& topology)
-      : json(nlohmann::json::parse(to_json(topology))), csv(to_csv(topology)), html(to_html(topology)) {
+      : json(nlohmann::json::parse(to_json(topology))),
+        csv(to_csv(topology)),
+        html(to_html(topology)),
+        prometheus(check_to_prometheus({}, topology)),
+        latex(to_latex(topology)),
+        svg(to_svg(topology)) {
     const std::string terminal = words(to_terminal(topology, {4000, false, false}));
     const std::string markdown = words(without_backslashes(to_markdown(topology)));
     std::vector<std::string> terminal_headings = {" What to do with it", " Unavailable:"};
@@ -76,6 +84,9 @@ struct Formats {
   nlohmann::json json;
   std::string csv;
   std::string html;
+  std::string prometheus;
+  std::string latex;
+  std::string svg;
   std::map<std::string, Part> parts;  // by the id of the group
 };
 
@@ -94,6 +105,79 @@ const nlohmann::json* json_value(const Formats& formats, const ValueGroup& group
   return place->contains(group.id) && place->at(group.id).contains(id) ? &place->at(group.id).at(id) : nullptr;
 }
 
+// The sample of Prometheus in base units: a metric with the name of the attribute and the labels of what it is of.
+bool prometheus_has(const std::string& text, const ValueGroup& group, const std::string& id,
+                    const Attribute& attribute) {
+  const std::map<std::string, std::pair<std::string, double>> units = {
+      {"B", {"_bytes", 1}}, {"B/s", {"_bytes_per_second", 1}}, {"ns", {"_seconds", 1e-9}}, {"MHz", {"_hertz", 1e6}}};
+  const bool is_operation = group.id.starts_with("instructions.");
+  std::string name = "gputopo_" + id;
+  std::string label = fmt::format(",element=\"{}\"}} ", group.id);
+  if (group.id == "gpu" || group.id == "compute") {
+    const std::size_t count = id.find("_count");
+    name = fmt::format("gputopo_{}_{}", group.id == "gpu" ? "device" : group.id,
+                       count == std::string::npos ? id : id.substr(0, count) + "s");
+    label = "} ";
+  } else if (is_operation) {
+    name = "gputopo_instruction_" + id;
+    label = fmt::format(",operation=\"{}\"}} ", group.id.substr(std::string("instructions.").size()));
+  }
+  const auto unit = units.find(attribute.unit);
+  if (unit != units.end()) name += unit->second.first;
+  const double factor = unit == units.end() ? 1 : unit->second.second;
+  std::istringstream lines(text);
+  for (std::string line; std::getline(lines, line);) {
+    const std::size_t end = line.find(label);
+    if (!line.starts_with(name) || end == std::string::npos) continue;
+    // Of other units the name ends with the unit itself.
+    if (unit != units.end() && line[name.size()] != '{') continue;
+    const double value = std::stod(line.substr(end + label.size()));
+    if (std::abs(value - *attribute.number() * factor) <= 1e-12 * std::abs(value)) return true;
+  }
+  return false;
+}
+
+// What a cell of the table for papers says, as a number in base units.
+std::optional<double> latex_number(const std::string& row, AttributeId id) {
+  static const std::map<AttributeId, int> columns = {
+      {AttributeId::kSize, 1},    {AttributeId::kLineSize, 2},      {AttributeId::kFetchGranularity, 3},
+      {AttributeId::kLatency, 4}, {AttributeId::kReadBandwidth, 5}, {AttributeId::kWriteBandwidth, 6}};
+  const std::map<std::string, double> binary = {{"KiB", 0x1p10}, {"MiB", 0x1p20}, {"GiB", 0x1p30}};
+  std::istringstream cells(row);
+  std::string cell;
+  for (int i = 0; i <= columns.at(id); ++i) std::getline(cells, cell, '&');
+  std::erase(cell, '$');
+  std::istringstream parts(cell);
+  double value = 0;
+  std::string unit;
+  if (!(parts >> value)) return std::nullopt;
+  parts >> unit;
+  if (binary.contains(unit)) value *= binary.at(unit);
+  return id == AttributeId::kReadBandwidth || id == AttributeId::kWriteBandwidth ? value * 1e9 : value;
+}
+
+// The formats that show a part of the values, and lack one of these.
+std::vector<std::string> lacking_in_part(const Formats& formats, const MemoryElement& element, const std::string& id,
+                                         const Attribute& attribute) {
+  std::vector<std::string> missing;
+  const std::string row = between(formats.latex, fmt::format("    {} & ", element.title), "\\\\");
+  constexpr AttributeId kColumns[] = {
+      AttributeId::kSize,    AttributeId::kLineSize,      AttributeId::kFetchGranularity,
+      AttributeId::kLatency, AttributeId::kReadBandwidth, AttributeId::kWriteBandwidth};
+  const auto* column = std::ranges::find(kColumns, id, [](AttributeId column_id) { return to_string(column_id); });
+  if (!row.empty() && column != std::end(kColumns)) {
+    const double number = latex_number(row, *column).value_or(-1);
+    constexpr double kRounding = 6e-4;  // four digits
+    if (std::abs(number - *attribute.number()) > kRounding * *attribute.number()) missing.push_back("LaTeX of " + id);
+  }
+  // The text of a part that is pointed at has a line for each value, below the name of the memory.
+  const std::string box = between(formats.svg, fmt::format("data-elements=\"{}\"", element.id), "</title>");
+  const std::string line =
+      fmt::format("\n{}: {}", report::readable(id), report::escaped(report::brief_value_text(attribute)));
+  if (!box.empty() && !holds(box, line)) missing.push_back("SVG of " + id);
+  return missing;
+}
+
 // The formats that lack the number of the model, or a text of it that they must have.
 std::vector<std::string> lacking(const Formats& formats, const ValueGroup& group, const std::string& id,
                                  const Attribute& attribute) {
@@ -107,6 +191,7 @@ std::vector<std::string> lacking(const Formats& formats, const ValueGroup& group
   const std::string line = report::csv_line(group.path, id, attribute);
   need("CSV", formats.csv, line + "\r\n");
   need("HTML", formats.html, fmt::format("data-csv=\"{}\"", report::escaped(line)));
+  if (!prometheus_has(formats.prometheus, group, id, attribute)) missing.push_back("Prometheus of " + id);
   // Rounded, with the same text everywhere: the value, its interval, each detail.
   const std::string value = words(report::value_text(attribute));
   const std::string interval = words(report::interval_text(attribute));
@@ -160,11 +245,32 @@ TEST_P(Numbers, AreMissedWhereTheyAreOthers) {
       other.value = *attribute.number() * 1.37 + 1;
       std::string all;
       for (const std::string& missing : lacking(formats, group, id, other)) all += missing + "\n";
-      for (const char* format : {"JSON", "CSV", "terminal", "Markdown", "HTML"}) {
+      for (const char* format : {"JSON", "CSV", "terminal", "Markdown", "HTML", "Prometheus"}) {
         EXPECT_THAT(all, HasSubstr(format)) << group.id << "." << id;
       }
     }
   }
+}
+
+// LaTeX and the drawing have a part of the numbers; what they have is the same.
+TEST_P(Numbers, OfPapersAndDrawingsAreTheSame) {
+  const Topology topology = saved_report(GetParam());
+  const Formats formats(topology);
+  std::map<std::string, int> missed;  // of the numbers that are others, by format
+  for (const MemoryElement& element : topology.memory) {
+    for (const auto& [id, attribute] : element.attributes) {
+      if (!attribute.number()) continue;
+      EXPECT_THAT(lacking_in_part(formats, element, id, attribute), testing::IsEmpty()) << element.id;
+      Attribute other = attribute;
+      other.value = *attribute.number() * 1.37 + 1;
+      for (const std::string& missing : lacking_in_part(formats, element, id, other)) {
+        ++missed[missing.substr(0, missing.find(' '))];
+      }
+    }
+  }
+  constexpr int kLeast = 20;  // so that a walk over nothing is no success
+  EXPECT_GE(missed["LaTeX"], kLeast);
+  EXPECT_GE(missed["SVG"], kLeast);
 }
 
 // The tables for a look have the same numbers, in fewer words.

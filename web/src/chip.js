@@ -1,6 +1,6 @@
 // What is known of the memory that the reader points at, beside the drawing; the drawing as a file.
 import {reports} from './data.js';
-import {save, savePng} from './save.js';
+import {printAlone, save, savePng} from './save.js';
 import {fileName} from './values.js';
 
 function describe(part) {
@@ -72,6 +72,10 @@ function setUpExport() {
   add('PNG', 'Save the drawing as PNG', () => {
     const {svg, width, height} = standalone(drawing);
     savePng(called('png'), svg, width, height);
+  });
+  add('PDF', 'Print the drawing alone, which saves it as PDF', () => {
+    const {svg, width, height} = standalone(drawing);
+    printAlone(called('pdf'), svg, width, height);
   });
   drawing.closest('section').querySelector('h2').after(bar);
   const heat = document.getElementById('heat');

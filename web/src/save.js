@@ -29,3 +29,22 @@ export function savePng(name, svg, width, height) {
   };
   image.src = `data:image/svg+xml;charset=utf-8,${encodeURIComponent(svg)}`;
 }
+
+// A drawing alone on a sheet of its size, for the print dialog: its 'Save as PDF' keeps lines and text.
+export function sheet(name, svg, width, height) {
+  return `<!doctype html><meta charset="utf-8"><title>${name}</title><style>@page{size:${width}px ${height}px;margin:0}` +
+      `html,body{margin:0}svg{display:block;width:${width}px;height:${height}px;print-color-adjust:exact}</style>${svg}`;
+}
+
+export function printAlone(name, svg, width, height) {
+  const frame = Object.assign(document.createElement('iframe'), {srcdoc: sheet(name, svg, width, height), className: 'sheet'});
+  frame.setAttribute('aria-hidden', 'true');
+  frame.tabIndex = -1;
+  frame.addEventListener('load', () => {
+    const {contentWindow} = frame;
+    contentWindow.addEventListener('afterprint', () => frame.remove());
+    contentWindow.focus();
+    contentWindow.print();
+  });
+  document.body.append(frame);
+}

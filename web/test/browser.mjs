@@ -448,6 +448,24 @@ test('the drawing can be taken away as it looks', async () => {
   await close(page);
 });
 
+test('the drawing is printed alone, on one sheet of its size', async () => {
+  const page = await open(render('h200'));
+  await page.addInitScript(() => { window.print = () => { parent.printed = document.documentElement.outerHTML; }; });
+  await page.getByRole('button', {name: /^PDF/}).click();
+  const html = await (await page.waitForFunction(() => window.printed)).jsonValue();
+  const paper = await browser.newPage();
+  await paper.setContent(html);
+  assert.match(await paper.title(), /h200.*chip\.pdf$/i, 'the name that the dialog proposes');
+  const pdf = (await paper.pdf({preferCSSPageSize: true, printBackground: true})).toString('latin1');
+  assert.equal(pdf.match(/\/Type \/Page\b/g).length, 1);
+  const [width, height] = pdf.match(/\/MediaBox \[0 0 ([\d.]+) ([\d.]+)\]/).slice(1).map(Number);
+  const [viewWidth, viewHeight] = html.match(/viewBox="\S+ \S+ (\S+) (\S+)"/).slice(1).map(Number);
+  assert.ok(Math.abs(width / height - viewWidth / viewHeight) < 0.01, `${width} x ${height}`);
+  assert.match(pdf, /\/Type \/Font\b/, 'text stays text');
+  await paper.close();
+  await close(page);
+});
+
 test('names of methods lead to what they are, of those alone that the page names', async () => {
   const page = await open(render('h200'));
   const terms = await page.locator('.methods dt').allTextContents();
