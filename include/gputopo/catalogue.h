@@ -111,6 +111,8 @@ enum class CoverageSet : std::uint8_t {
   kPerGpu,       // how many a GPU has
   kUnified,      // whether several spaces meet in one cache
   kSharedBySms,  // which SMs have one together
+  kScoped,       // how many SMs have one together
+  kAddresses,    // what further addresses in a warp cost
   kStructure,    // ways, sets, index, replacement
   kParts,        // partitions and slices
   kStores,       // what happens to what is written

@@ -25,9 +25,9 @@ struct AccessTrialParameters {
   // disturb is taken for what it costs; smaller: more copies of what only jitters.
   double disturbed_width = 0.03;
   std::uint32_t more_rounds = 3;
-  // No load or atomic of any GPU comes back sooner; an addition alone takes four cycles. More would call a fast GPU
-  // broken.
-  double least_latency_cycles = 8;
+  // No load or atomic of any GPU comes back sooner: constants of GT200 take 8 cycles, an addition alone four. More
+  // would call a fast GPU broken.
+  double least_latency_cycles = 6;
   // No store is issued in less than half a cycle.
   double least_store_cycles = 0.5;
 };

@@ -7,35 +7,14 @@
 #include <map>
 #include <set>
 
+#include "probe/cost_line.h"
 #include "probe/intervals.h"
 
 namespace gputopo::probe {
 namespace {
 
-constexpr double kTwoSided95 = 1.96;
 // The narrowest bank: what lies in it lies in one bank.
 constexpr std::uint32_t kBankStepBytes = 4;
-
-struct CostLine {
-  stats::Line line;
-  double residual_cycles = 0;     // root mean square
-  double slope_error_cycles = 0;  // standard error
-};
-
-CostLine cost_line(const std::vector<double>& counts, const std::vector<double>& cycles) {
-  CostLine cost{.line = stats::fit_line(counts, cycles)};
-  const double centre = stats::mean(counts);
-  double squares = 0;
-  double spread = 0;
-  for (std::size_t i = 0; i < counts.size(); ++i) {
-    squares += std::pow(cycles[i] - cost.line.intercept - cost.line.slope * counts[i], 2);
-    spread += std::pow(counts[i] - centre, 2);
-  }
-  const auto count = static_cast<double>(counts.size());
-  cost.residual_cycles = std::sqrt(squares / count);
-  if (spread > 0) cost.slope_error_cycles = std::sqrt(squares / (count - 2) / spread);
-  return cost;
-}
 
 BankFit fit_layout(const BankLayout& layout, const BankCurve& curve) {
   const CostLine cost = cost_line(conflicts_along(layout, curve), curve.load_cycles);
@@ -160,11 +139,6 @@ Decision<RequestFit> decide_request(const RequestCurve& curve, const BankFit& fi
   return decision;
 }
 
-stats::Interval conflict_interval(const BankFit& fit) {
-  // The ends of the chains cost every stride the same, so that the slope has only the drift's part of that.
-  const double margin =
-      std::max(kTwoSided95 * fit.error_cycles, IntervalParameters{}.clock_drift * fit.conflict_cycles);
-  return {fit.conflict_cycles - margin, fit.conflict_cycles + margin};
-}
+stats::Interval conflict_interval(const BankFit& fit) { return slope_interval(fit.conflict_cycles, fit.error_cycles); }
 
 }  // namespace gputopo::probe

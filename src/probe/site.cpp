@@ -117,7 +117,7 @@ Cache read_again(Cache cache) {
                   survey.levels[cache.last_level].misjudged, may_be_tiny ? survey.tiny_bytes : 0});
   cache.fits_bytes = reading.fits_bytes;
   cache.resident_bytes = reading.resident_bytes;
-  cache.nearer_bytes = std::max(cache.nearer_bytes, reading.nearer_bytes);  // or it was known before
+  if (!cache.nearer_is_known) cache.nearer_bytes = std::max(cache.nearer_bytes, reading.nearer_bytes);
   cache.noise = reading.noise;
   return cache;
 }

@@ -96,6 +96,8 @@ struct Cache {
   std::uint64_t fits_bytes = 0;    // largest footprint of the survey that fits
   double resident_bytes = 0;       // most bytes of any footprint that were seen resident: a lower bound of the size
   std::uint64_t nearer_bytes = 0;  // the same of the caches before this one; 0 if it is the nearest
+  bool nearer_is_known = false;    // by capacities, not by what looked resident
+  std::uint64_t nearer_line_bytes = 0;  // line of the cache before this one; 0 if that is not known
   std::optional<Line> line;
   std::optional<double> size_bytes;
 

@@ -97,6 +97,11 @@ std::uint64_t shared_cache_bytes(const Cache& cache) {
   return std::max(bytes, std::min(kLeastSharedBytes, std::bit_floor(cache.fits_bytes)));
 }
 
+// Of an SM's own: half of what fits, but more than the caches before it hold.
+std::uint64_t own_cache_bytes(const Cache& cache) {
+  return std::max(std::bit_floor(cache.fits_bytes / 2), std::min(cache.fits_bytes, 2 * cache.nearer_bytes));
+}
+
 std::uint64_t one_sm_memory_bytes(const Lab& lab) {
   return std::min(kOneSmMemoryFactor * std::bit_ceil(lab.last_cache_bytes()), lab.info().max_array_bytes / 4);
 }
@@ -109,7 +114,7 @@ std::vector<StreamProgram> cache_streams(const Lab& lab, const Cache& cache, Str
     stream.bytes = shared_cache_bytes(cache);
     return in_shapes(stream, kFullSm, kBytesOfSharedCache);
   }
-  const std::uint64_t half = std::bit_floor(cache.fits_bytes / 2);
+  const std::uint64_t half = own_cache_bytes(cache);
   stream.per_block = true;
   stream.bytes = half;
   const std::span<const StreamTrialShape> shapes =
@@ -125,6 +130,10 @@ std::vector<StreamProgram> cache_streams(const Lab& lab, const Cache& cache, Str
 }
 
 std::vector<StreamProgram> one_sm_cache_streams(const Cache& cache) {
+  if (cache.site().space == Space::kConstant) {
+    return in_shapes({.space = Space::kConstant, .bytes = own_cache_bytes(cache), .per_block = true, .sms = 1},
+                     kOneWarp, kOneWarpPart * kBytesOfOneSm);
+  }
   return in_shapes({.space = cache.site().space, .bytes = shared_cache_bytes(cache), .sms = 1}, kOneBlock,
                    kBytesOfOneSm);
 }

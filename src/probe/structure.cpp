@@ -57,10 +57,12 @@ std::uint64_t element_stride(const Cache& cache, double lines) {
   return std::max(stride, fetch);
 }
 
-// What is walked must be too much for the cache before this one, always.
+// What is walked must be too much for the cache before this one, always: of that each line takes what it loads, and a
+// line of its own where those are no longer.
 std::size_t least_lines(const Cache& cache, const ChaseArray& array) {
-  const std::uint64_t per_line = cache.line->bytes / array.stride_bytes;
-  return kStructureParameters.walked_of_nearer * cache.nearer_bytes / cache.nearest_fetch_bytes() / per_line;
+  const std::uint64_t loaded = cache.line->bytes / array.stride_bytes * cache.nearest_fetch_bytes();
+  const std::uint64_t taken = std::max(loaded, std::min(cache.nearer_line_bytes, cache.line->bytes));
+  return kStructureParameters.walked_of_nearer * cache.nearer_bytes / taken;
 }
 
 Conflict conflict_of(LineGroup lines) {

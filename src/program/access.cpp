@@ -10,15 +10,19 @@ std::string_view to_string(AccessOp op) { return name_of(op); }
 
 std::uint32_t access_word_bytes(const AccessProgram& program) {
   if (program.load_bytes != 0) return program.load_bytes;
-  return program.op == AccessOp::kLoad && program.space != Space::kShared ? 8 : 4;
+  return program.op == AccessOp::kLoad && is_global(program.space) ? 8 : 4;
 }
 
 void validate_kind(const AccessProgram& program) {
   constexpr std::uint32_t kMaxAccesses = 1u << 20;
   constexpr std::uint64_t kMaxStrideBytes = 1u << 20;
   const bool shared = program.space == Space::kShared;
-  require(shared || program.space == Space::kGlobal || program.space == Space::kGlobalBypassL1, "space",
-          "must be shared, global or global_bypass_l1");
+  const bool constant = program.space == Space::kConstant;
+  require(shared || constant || is_global(program.space), "space",
+          "must be shared, constant, global or global_bypass_l1");
+  require(!constant || program.op == AccessOp::kLoad, "op", "must be load of constants");
+  require(!constant || program.bytes <= kConstantBankBytes, "bytes",
+          "is more than the 64 KiB that constant memory has");
   require(program.space != Space::kGlobal || program.op == AccessOp::kLoad, "op",
           "must be load in global, where L1 would take no part; use global_bypass_l1");
   const bool wide_load = program.load_bytes == 4 || program.load_bytes == 8 || program.load_bytes == 16;

@@ -112,6 +112,8 @@ constexpr MethodWords kMethods[] = {
      "The lanes load words in a row that begin again after ever more of them: lanes of one request that load the same "
      "word take one pass over the banks, those of two take two."},
     {"slope_over_conflicts", "scratchpad", "What a load takes longer with each conflict more."},
+    {"slope_over_addresses", "load",
+     "What a load of constants takes longer with each further address that the lanes of the warp ask for."},
     {"store_and_load_of_one_word", "scratchpad",
      "From a store until a load of the same word has its value, which the next one stores."},
     {"eviction_between_warps", "sharing",

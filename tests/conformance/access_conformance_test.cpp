@@ -23,15 +23,12 @@ std::optional<AccessResult> access_of(Device& device, const AccessProgram& progr
 
 TEST_P(DeviceConformance, AccessesOfManyWarpsAreTimed) {
   on_device([](Device& device) {
-    const std::vector<std::pair<AccessOp, Space>> kinds = {{AccessOp::kLoad, Space::kShared},
-                                                           {AccessOp::kLoad, Space::kGlobal},
-                                                           {AccessOp::kLoad, Space::kGlobalBypassL1},
-                                                           {AccessOp::kStore, Space::kShared},
-                                                           {AccessOp::kStore, Space::kGlobalBypassL1},
-                                                           {AccessOp::kStoreLoad, Space::kShared},
-                                                           {AccessOp::kStoreLoad, Space::kGlobalBypassL1},
-                                                           {AccessOp::kAtomicAdd, Space::kShared},
-                                                           {AccessOp::kAtomicAdd, Space::kGlobalBypassL1}};
+    const std::vector<std::pair<AccessOp, Space>> kinds = {
+        {AccessOp::kLoad, Space::kShared},      {AccessOp::kLoad, Space::kConstant},
+        {AccessOp::kLoad, Space::kGlobal},      {AccessOp::kLoad, Space::kGlobalBypassL1},
+        {AccessOp::kStore, Space::kShared},     {AccessOp::kStore, Space::kGlobalBypassL1},
+        {AccessOp::kStoreLoad, Space::kShared}, {AccessOp::kStoreLoad, Space::kGlobalBypassL1},
+        {AccessOp::kAtomicAdd, Space::kShared}, {AccessOp::kAtomicAdd, Space::kGlobalBypassL1}};
     bool any = false;
     for (const auto& [op, space] : kinds) {
       for (const std::uint32_t lane_stride : {0u, 8u}) {

@@ -89,6 +89,11 @@ class Truths {
       number(element, AttributeId::kLeastFetch, cache->fetch_limits_bytes.front(), 0, shows);
     }
     number(element, AttributeId::kLatency, stop.latency_cycles, cycles_tolerance(stop.latency_cycles), apart);
+    const double address = space->second.address_cycles;
+    if (address > 0) number(element, AttributeId::kAddressCost, address, 0.1 + 0.02 * address, apart);
+    if (machine_.info.sm_count > 1 && cache->instances == 1) {
+      add(element, AttributeId::kScope, scope_text(cache->scope), 0, shows);
+    }
     miss_penalty(element, space->second, shows);
     if (of_sm) {
       if (cache->scope == sim::Scope::kSm) number(element, AttributeId::kAmount, cache->instances, 0, shows);
@@ -102,6 +107,15 @@ class Truths {
     number(element, AttributeId::kPartitions, cache->partitions, 0,
            shows && (cache->partitions == 1 || this->apart(stop.latency_cycles, far)));
     bandwidth(element, cache->id);
+  }
+
+  // Of SM 0.
+  [[nodiscard]] std::string scope_text(sim::Scope scope) const {
+    const std::uint32_t sms = machine_.info.sm_count;
+    const std::uint32_t together = scope == sim::Scope::kTpc   ? std::min(machine_.sms_per_tpc, sms)
+                                   : scope == sim::Scope::kGpu ? sms
+                                                               : 1;
+    return together == sms ? "GPU" : together == 1 ? "SM" : fmt::format("{} SMs", together);
   }
 
   // Over lines that are at home near and far.

@@ -269,6 +269,30 @@ void draw_constants(Draw& draw, sim::MachineSpec& machine, const sim::PathStop& 
   machine.spaces[Space::kConstant] = constant;
 }
 
+// Draws of their own, so that all else stays what it was: what further addresses cost, and of some machines a third
+// level, as GT200 has it, and a second that SMs share.
+void draw_more_of_constants(sim::MachineSpec& machine) {
+  sim::SpaceSpec& constant = machine.spaces.at(Space::kConstant);
+  Draw own(static_cast<std::uint64_t>(1e6 * constant.path.front().latency_cycles));
+  constant.address_cycles = own.log_uniform(0.5, 40);
+  if (constant.path[1].cache != "constant_l15") return;
+  const auto second = std::ranges::find(machine.caches, "constant_l15", &CacheSpec::id);
+  second->scope = own.pick<sim::Scope>({sim::Scope::kSm, sim::Scope::kSm, sim::Scope::kTpc});
+  const double least_bytes = 2.5 * static_cast<double>(second->size_bytes);
+  if (least_bytes > 40 * kKib || !own.chance(0.4)) return;
+  CacheSpec third = draw_cache(own, "constant_l3", least_bytes, 48 * kKib);
+  put_behind(third, *second);
+  third.scope = sim::Scope::kGpu;
+  const double latency = constant.path[1].latency_cycles * own.log_uniform(1.25, 3);
+  sim::PathStop& last = constant.path.back();
+  const double farther = std::max(1.0, 1.25 * latency / last.latency_cycles);
+  last.latency_cycles *= farther;
+  last.far_latency_cycles *= farther;
+  constant.memory_latency_cycles *= farther;
+  machine.caches.push_back(third);
+  constant.path.insert(constant.path.begin() + 2, {"constant_l3", latency, 0});
+}
+
 sim::MachineSpec draw_nvidia(Draw& draw, std::uint64_t seed) {
   sim::MachineSpec machine;
   DeviceInfo& info = machine.info;
@@ -323,6 +347,7 @@ sim::MachineSpec draw_nvidia(Draw& draw, std::uint64_t seed) {
   draw_code(draw, machine, draw.pick<sim::Scope>({sim::Scope::kSm, sim::Scope::kSm, sim::Scope::kTpc}), 3);
 
   draw_bandwidths(draw, machine, "l1");
+  draw_more_of_constants(machine);
   draw_scratchpad(draw, machine, draw.uniform(15, 50));
   return machine;
 }

@@ -82,8 +82,8 @@ class Published : public ::testing::Test {
 
 // Wong et al., Demystifying GPU Microarchitecture through Microbenchmarking, ISPASS 2010, Table V.
 TEST_F(Published, WongTableFive) {
-  discover_machine("gt200", {"texture", "l2", "constant_l1", "constant_l15", "shared", "device", "tlb_l1", "tlb_l2",
-                             "icache_l1", "icache_l2", "icache_l3"});
+  discover_machine("gt200", {"texture", "l2", "constant_l1", "constant_l15", "constant_l3", "shared", "device",
+                             "tlb_l1", "tlb_l2", "icache_l1", "icache_l2", "icache_l3"});
   EXPECT_EQ(number("icache_l1", "size"), 4 << 10);
   EXPECT_EQ(number("icache_l1", "ways"), 4);
   EXPECT_EQ(number("icache_l1", "line_size"), 256);
@@ -109,6 +109,17 @@ TEST_F(Published, WongTableFive) {
   EXPECT_EQ(number("constant_l15", "ways"), 4);
   EXPECT_NEAR(number("constant_l15", "latency"), 81, 1);
   EXPECT_NEAR(number("constant_l15", "latency") + number("constant_l15", "miss_penalty"), 220, 2);
+  EXPECT_EQ(text("constant_l15", "scope"), "3 SMs");
+  EXPECT_NEAR(number("constant_l3", "size"), 32 << 10, 256);
+  EXPECT_EQ(number("constant_l3", "line_size"), 256);
+  EXPECT_EQ(number("constant_l3", "ways"), 8);
+  EXPECT_EQ(number("constant_l3", "sets"), 16);
+  EXPECT_EQ(text("constant_l3", "scope"), "GPU");
+  EXPECT_NEAR(number("constant_l3", "latency"), 220, 2);
+  EXPECT_NEAR(number("constant_l3", "latency") + number("constant_l3", "miss_penalty"), 476, 4);
+  // Figure 19, in bytes per clock: of the whole GPU, and of one SM.
+  EXPECT_NEAR(number("constant_l3", "read_bandwidth") / 1350e6, 9.75, 0.1);
+  EXPECT_NEAR(number("constant_l3", "sm_read_bandwidth") / 1350e6, 1.2, 0.02);
 
   EXPECT_NEAR(number("device", "latency"), 440, 4);
   EXPECT_EQ(number("tlb_l1", "entries"), 16);

@@ -427,6 +427,7 @@ std::string without_registers(const std::string& instruction) {
 TEST_P(HipCode, AccessKernelsAreTheirChains) {
   compile(generate_access_source(target()));
   for (const launch::AccessKernel& kernel : launch::kAccessKernels) {
+    if (kernel.constant()) continue;  // AMD GPUs have no constant bank
     SCOPED_TRACE(kernel.name());
     const std::vector<std::string> code = disassembled(kernel.name());
     std::vector<std::string> shapes;

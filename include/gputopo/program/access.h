@@ -29,8 +29,8 @@ struct AccessProgram {
   using Result = AccessResult;
 
   AccessOp op = AccessOp::kLoad;
-  Space space = Space::kShared;         // shared, global or global_bypass_l1; global is for loads only
-  std::uint64_t bytes = 0;              // working set: of each block in shared memory, of all blocks together elsewhere
+  Space space = Space::kShared;  // shared, global, global_bypass_l1 or constant; global and constant: loads
+  std::uint64_t bytes = 0;  // working set: of each block in shared memory, else of all; of constants at most 64 KiB
   std::uint32_t lane_stride_bytes = 0;  // 0: all lanes access one word
   std::uint32_t warp_stride_bytes = 0;
   std::uint64_t hop_bytes = 0;      // loads only

@@ -15,7 +15,9 @@ namespace {
 
 using Kernel = launch::AccessKernel;
 
-std::string_view address_of(const Kernel& kernel) { return kernel.shared() ? "%link" : "%pointer"; }
+bool has_offsets(const Kernel& kernel) { return kernel.shared() || kernel.constant(); }
+
+std::string_view address_of(const Kernel& kernel) { return has_offsets(kernel) ? "%link" : "%pointer"; }
 std::string_view window_of(const Kernel& kernel) { return kernel.shared() ? "shared" : "global"; }
 
 void prologue(PtxText& text, const Kernel& kernel) {
@@ -91,6 +93,12 @@ void find_start(PtxText& text, const Kernel& kernel) {
   if (kernel.shared()) {
     text.line("cvt.u32.u64 %link, %pointer;");
     text.line("add.u32 %link, %link, %shared;");
+  } else if (kernel.constant()) {
+    // Links hold for a bank at the start of its window.
+    text.line("mov.u64 %wide, constant_bank;");
+    text.line("setp.ne.u64 %lost, %wide, 0;");
+    text.line("@%lost bra LOST;");
+    text.line("cvt.u32.u64 %link, %pointer;");
   } else {
     text.line("add.u64 %pointer, %pointer, %working_set;");
   }

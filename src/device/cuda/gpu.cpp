@@ -414,9 +414,10 @@ launch::TextureView Gpu::make_texture(launch::Address address, std::uint64_t byt
   return {texture->handle(), texture};
 }
 
-void Gpu::set_constants(launch::Address image) {
-  driver_->check(driver_->memcpy_dtod(chase_module().global("constant_bank"), image, kConstantBankBytes),
-                 "cuMemcpyDtoD(constant bank)");
+void Gpu::set_constants(launch::Address image) { copy_to_bank(chase_module(), image, kConstantBankBytes); }
+
+void Gpu::copy_to_bank(const Module& module, launch::Address image, std::uint64_t bytes) const {
+  driver_->check(driver_->memcpy_dtod(module.global("constant_bank"), image, bytes), "cuMemcpyDtoD(constant bank)");
 }
 
 void Gpu::check(const ChaseProgram& program) const {

@@ -46,6 +46,8 @@ class Gpu : public launch::ChaseGpu {
   [[nodiscard]] launch::TextureView make_texture(launch::Address address, std::uint64_t bytes,
                                                  std::uint32_t channels) override;
   void set_constants(launch::Address image) override;
+  // The constant bank of a module begins with these bytes.
+  void copy_to_bank(const Module& module, launch::Address image, std::uint64_t bytes) const;
   void check(const ChaseProgram& program) const override;
   [[nodiscard]] std::uint32_t patience_cycles() const override { return 20'000; }
   [[nodiscard]] BlockRecord spin_all(std::uint64_t nanoseconds) override;

@@ -19,9 +19,17 @@ double whole_instructions(double bytes) {
 
 }  // namespace
 
-void AccessModule::launch(const launch::AccessLaunch& launch, AccessParameters parameters) {
+const Module& AccessModule::module() {
   if (!module_) module_.emplace(gpu_.compiler().module_of(generate_access_ptx(gpu_.target())));
-  const FunctionHandle function = module_->function(launch.kernel.c_str());
+  return *module_;
+}
+
+void AccessModule::set_constants(launch::Address image, std::uint64_t bytes) {
+  gpu_.copy_to_bank(module(), image, bytes);
+}
+
+void AccessModule::launch(const launch::AccessLaunch& launch, AccessParameters parameters) {
+  const FunctionHandle function = module().function(launch.kernel.c_str());
   gpu_.set_bank_mode(function, launch.bank_mode_bytes);
   gpu_.run(function, launch.kernel,
            {.blocks = launch.blocks,

@@ -14,8 +14,11 @@ class AccessModule : public launch::AccessGpu {
   explicit AccessModule(Gpu& gpu) : gpu_(gpu) {}
 
   void launch(const launch::AccessLaunch& launch, AccessParameters parameters) override;
+  void set_constants(launch::Address image, std::uint64_t bytes) override;
 
  private:
+  [[nodiscard]] const Module& module();
+
   Gpu& gpu_;
   std::optional<Module> module_;
 };

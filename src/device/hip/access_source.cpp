@@ -206,7 +206,9 @@ std::string generate_access_source(const GfxTarget& target) {
   text.raw(kAccessParameters);
   text.raw(kStartTogether);
   text.raw(kFill);
-  for (const AccessKernel& kernel : kAccessKernels) text.raw(kernel_of(target, kernel));
+  for (const AccessKernel& kernel : kAccessKernels) {
+    if (!kernel.constant()) text.raw(kernel_of(target, kernel));
+  }
   return text.take();
 }
 

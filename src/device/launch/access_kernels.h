@@ -4,6 +4,7 @@
 #include <string>
 
 #include "device/launch/launch_gpu.h"
+#include "gputopo/error.h"
 
 namespace gputopo::launch {
 
@@ -13,8 +14,10 @@ struct AccessKernel {
   std::uint32_t load_bytes = 0;  // 8, 16: wider loads from shared memory
 
   [[nodiscard]] bool shared() const { return space == Space::kShared; }
-  // Links in device memory are pointers, those in shared memory 32-bit addresses there.
-  [[nodiscard]] bool has_pointers() const { return op == AccessOp::kLoad && !shared(); }
+  [[nodiscard]] bool constant() const { return space == Space::kConstant; }
+  // Links in device memory are pointers, those in shared memory 32-bit addresses there, and those of constants 32-bit
+  // offsets in their bank, which begins at 0 of its window.
+  [[nodiscard]] bool has_pointers() const { return op == AccessOp::kLoad && is_global(space); }
   // "load_shared", "load_shared_8"
   [[nodiscard]] std::string name() const {
     const std::string width = load_bytes == 0 ? "" : "_" + std::to_string(load_bytes);
@@ -24,17 +27,12 @@ struct AccessKernel {
 
 // One for each operation, space and width that validate() allows.
 inline constexpr AccessKernel kAccessKernels[] = {
-    {AccessOp::kLoad, Space::kShared},
-    {AccessOp::kLoad, Space::kShared, 8},
-    {AccessOp::kLoad, Space::kShared, 16},
-    {AccessOp::kLoad, Space::kGlobal},
-    {AccessOp::kLoad, Space::kGlobalBypassL1},
-    {AccessOp::kStore, Space::kShared},
-    {AccessOp::kStore, Space::kGlobalBypassL1},
-    {AccessOp::kStoreLoad, Space::kShared},
-    {AccessOp::kStoreLoad, Space::kGlobalBypassL1},
-    {AccessOp::kAtomicAdd, Space::kShared},
-    {AccessOp::kAtomicAdd, Space::kGlobalBypassL1},
+    {AccessOp::kLoad, Space::kShared},      {AccessOp::kLoad, Space::kShared, 8},
+    {AccessOp::kLoad, Space::kShared, 16},  {AccessOp::kLoad, Space::kConstant},
+    {AccessOp::kLoad, Space::kGlobal},      {AccessOp::kLoad, Space::kGlobalBypassL1},
+    {AccessOp::kStore, Space::kShared},     {AccessOp::kStore, Space::kGlobalBypassL1},
+    {AccessOp::kStoreLoad, Space::kShared}, {AccessOp::kStoreLoad, Space::kGlobalBypassL1},
+    {AccessOp::kAtomicAdd, Space::kShared}, {AccessOp::kAtomicAdd, Space::kGlobalBypassL1},
 };
 
 // A launch of one of them, or of "fill_links", which writes the links of a working set in device memory.
@@ -57,6 +55,10 @@ class AccessGpu {
 
   // Returns once the kernel has ended; throws when it failed.
   virtual void launch(const AccessLaunch& launch, AccessParameters parameters) = 0;
+  // The kernels' constants begin with these bytes of device memory.
+  virtual void set_constants(Address /*image*/, std::uint64_t /*bytes*/) {
+    throw NotSupportedError("GPUs of this vendor have no constant bank");
+  }
 };
 
 }  // namespace gputopo::launch

@@ -35,6 +35,14 @@ AccessLaunch AccessRunner::launch_of(const AccessProgram& program) const {
 void AccessRunner::fill(const AccessProgram& program, const AccessParameters& parameters,
                         std::uint64_t carve_out_bytes) {
   if (program.space == Space::kShared) return;  // the blocks fill their own
+  if (program.space == Space::kConstant) {
+    std::vector<std::uint32_t> links;
+    for (std::uint64_t at = 0; at < program.bytes; at += sizeof(std::uint32_t)) {
+      links.push_back(static_cast<std::uint32_t>((at + program.hop_bytes) % program.bytes));
+    }
+    gpu_.upload(parameters.working_set, links.data(), program.bytes);
+    return kernels_.set_constants(parameters.working_set, program.bytes);
+  }
   if (program.op != AccessOp::kLoad) return gpu_.clear(parameters.working_set, program.bytes);
   kernels_.launch({.kernel = "fill_links",
                    .blocks = gpu_.info().sm_count,

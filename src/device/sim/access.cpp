@@ -68,9 +68,24 @@ Service atomic_service(const MachineSpec& spec, const AccessProgram& program) {
   return {latency, spec.info.warp_size / atomics.lanes_per_cycle, shared};
 }
 
+// Each word that lanes load is served by itself, once for all of them that load it.
+Service constant_service(const MachineSpec& spec, const AccessProgram& program, const Level& level) {
+  std::set<std::uint64_t> words;
+  for (std::uint64_t lane = 0; lane < spec.info.warp_size; ++lane) {
+    words.insert(lane * program.lane_stride_bytes % program.bytes);
+  }
+  const auto further = static_cast<double>(words.size() - 1);
+  const double cycles = spec.spaces.at(Space::kConstant).address_cycles;
+  if (further > 0 && cycles == 0) {
+    refuse_silent(spec, "spaces.constant.address_cycles", "what further addresses in a warp cost");
+  }
+  return {level.latency_cycles + further * cycles, 1 + further * cycles, level.per_sm};
+}
+
 Service plain_service(const MachineSpec& spec, const AccessProgram& program, std::uint64_t carve_out_bytes,
                       double clock_mhz) {
   const Level level = level_of(spec, program.space, program.bytes, carve_out_bytes);
+  if (program.space == Space::kConstant) return constant_service(spec, program, level);
   const auto bandwidth = spec.bandwidths.find(level.name);
   if (bandwidth == spec.bandwidths.end()) refuse_silent(spec, "bandwidths." + level.name, "how much it delivers");
   const std::uint32_t sms = level.per_sm ? spec.info.sm_count : 1;

@@ -82,6 +82,8 @@ double achieved_bytes_per_second(const MachineSpec& spec, const StreamProgram& p
     const double limit = part_of(spec, program, level) * peak_of(spec, level, direction);
     if (limit > 0) achieved = std::min(achieved, limit);
   }
+  const double of_sm = spec.bandwidths.at(serving).sm_read_bytes_per_second;
+  if (direction == Direction::kRead && of_sm > 0) achieved = std::min(achieved, sms_of(spec, program) * of_sm);
   const double port = direction == Direction::kRead && is_of_all(spec, serving) ? sm_bytes_per_second(spec) : 0;
   return port > 0 ? std::min(achieved, sms_of(spec, program) * port) : achieved;
 }

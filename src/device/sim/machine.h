@@ -81,6 +81,7 @@ struct SpaceSpec {
   std::vector<PathStop> path;            // nearest first; empty for shared memory
   double memory_latency_cycles = 0;      // of a load that no cache holds (for shared memory: its latency)
   double far_memory_latency_cycles = 0;  // of one that is at home in a far partition; 0: no other
+  double address_cycles = 0;  // of constants: what each further word costs that the lanes of a warp load; 0: not known
 };
 
 // One stop of the path that instructions take.
@@ -116,6 +117,7 @@ struct BandwidthSpec {
   double read_bytes_per_second = 0;   // of all SMs together
   double write_bytes_per_second = 0;  // 0: this element takes no writes
   double half_bytes_in_flight = 0;
+  double sm_read_bytes_per_second = 0;  // of one SM alone; 0: as much as is under way allows
 };
 
 // Shared memory under the accesses of a whole warp.

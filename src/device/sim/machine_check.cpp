@@ -234,6 +234,7 @@ void check_space(const MachineSpec& spec, Space space, const SpaceSpec& space_sp
   }
   require_positive(space_spec.memory_latency_cycles, field + ".memory_latency_cycles");
   require_not_negative(space_spec.far_memory_latency_cycles, field + ".far_memory_latency_cycles");
+  require_not_negative(space_spec.address_cycles, field + ".address_cycles");
   const double far_memory = space_spec.far_memory_latency_cycles;
   require(far_memory == 0 || far_memory >= space_spec.memory_latency_cycles, field + ".far_memory_latency_cycles",
           "{} is less than the latency of near memory {}", far_memory, space_spec.memory_latency_cycles);
@@ -291,6 +292,7 @@ void check_bandwidths(const MachineSpec& spec) {
     require_positive(bandwidth.read_bytes_per_second, field + ".read_bytes_per_second");
     require_not_negative(bandwidth.write_bytes_per_second, field + ".write_bytes_per_second");
     require_not_negative(bandwidth.half_bytes_in_flight, field + ".half_bytes_in_flight");
+    require_not_negative(bandwidth.sm_read_bytes_per_second, field + ".sm_read_bytes_per_second");
   }
 }
 

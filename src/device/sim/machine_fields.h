@@ -100,6 +100,7 @@ void visit_fields(Object& space, Visit&& visit) {
   visit("path", space.path, Presence::kOptional);
   visit("memory_latency_cycles", space.memory_latency_cycles, Presence::kRequired);
   visit("far_memory_latency_cycles", space.far_memory_latency_cycles, Presence::kOptional);
+  visit("address_cycles", space.address_cycles, Presence::kOptional);
 }
 
 template <IsA<CodeStop> Object, typename Visit>
@@ -134,6 +135,7 @@ void visit_fields(Object& bandwidth, Visit&& visit) {
   visit("read_bytes_per_second", bandwidth.read_bytes_per_second, Presence::kRequired);
   visit("write_bytes_per_second", bandwidth.write_bytes_per_second, Presence::kOptional);
   visit("half_bytes_in_flight", bandwidth.half_bytes_in_flight, Presence::kOptional);
+  visit("sm_read_bytes_per_second", bandwidth.sm_read_bytes_per_second, Presence::kOptional);
 }
 
 template <IsA<BankSpec> Object, typename Visit>

@@ -108,12 +108,26 @@ Cache CacheFindings::locate(ElementId element) {
   if (info.space == Space::kGlobal) require_l1_caching();
   if (!found.site.exclusive) {
     require_apart_from_l2(found, info.depth);
+    if (element == ElementId::kConstantL3 && holds_all_constants(ElementId::kConstantL15)) {
+      throw NotSupportedError("the level before it holds all constants, so none is seen behind that");
+    }
     Cache cache = probe::find_cache(found, info.depth, false);
+    // What keeps all constants behind the caches of their own may be the L2 of all loads, or memory.
+    if (element == ElementId::kConstantL3 && !cache.was_exceeded()) {
+      throw probe::NotPresent("constants show no level behind the second that does not hold all of them, as L2 does");
+    }
     // What the sweep of ever more footprints shows of one that is smaller than the first is nothing.
     const std::optional<ElementId> nearer = before_in_space(vendor_, element);
     const probe::Capacity* of_nearer =
         nearer ? capacities_.find(*nearer, [&] { return make_capacity(*nearer); }) : nullptr;
     if (of_nearer) cache.nearer_bytes = std::max(cache.nearer_bytes, static_cast<std::uint64_t>(of_nearer->bytes));
+    // Loads of one line of the second level look like hits of what is before the third.
+    if (of_nearer && info.depth > 1) {
+      cache.nearer_bytes = located(*nearer).nearer_bytes + static_cast<std::uint64_t>(of_nearer->bytes);
+      cache.nearer_is_known = true;
+      const probe::Line* line = lines_.find(*nearer, [&] { return make_line(*nearer); });
+      if (line) cache.nearer_line_bytes = line->bytes;
+    }
     return cache;
   }
   // All levels but memory are near and far parts of one cache, unless the catalogue has another behind it.

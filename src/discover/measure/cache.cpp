@@ -8,8 +8,10 @@
 #include "discover/measure/code.h"
 #include "discover/measure/step.h"
 #include "discover/measure/told.h"
+#include "probe/address_cost.h"
 #include "probe/amount.h"
 #include "probe/bandwidth.h"
+#include "probe/cache_scope.h"
 #include "probe/fetch_granularity.h"
 #include "probe/latency.h"
 #include "probe/line_size.h"
@@ -285,6 +287,11 @@ Attribute shared_between(Context& context, const ElementInfo& element) {
   return probe::measure_shared_between(lab, context.caches.sized(element.id));
 }
 
+Attribute scope(Context& context, const ElementInfo& element) {
+  Lab lab = context.lab();
+  return probe::measure_cache_scope(lab, context.caches.sized(element.id));
+}
+
 // ---- Structure ----
 
 Attribute ways(Context& context, const ElementInfo& element) {
@@ -343,8 +350,9 @@ Attribute bandwidth(Context& context, const ElementInfo& element) {
 
 Attribute sm_read_bandwidth(Context& context, const ElementInfo& element) {
   Lab lab = context.lab();
-  return probe::measure_bandwidth(lab, probe::one_sm_cache_streams(context.caches.fetched(element.id)),
-                                  "best_stream_of_one_sm");
+  const bool exclusive = context.caches.located(element.id).site().exclusive;
+  const Cache& cache = exclusive ? context.caches.fetched(element.id) : context.caches.sized(element.id);
+  return probe::measure_bandwidth(lab, probe::one_sm_cache_streams(cache), "best_stream_of_one_sm");
 }
 
 bool far_hits_look_like_misses(Context& context, const ElementInfo& element) {
@@ -410,6 +418,11 @@ Attribute write_policy(Context& context, const ElementInfo& element) {
 
 // ---- Accesses of whole warps ----
 
+Attribute address_cost(Context& context, const ElementInfo& element) {
+  Lab lab = context.lab();
+  return probe::measure_address_cost(lab, context.caches.lined(element.id));
+}
+
 // The cache is there, and programs can use it.
 void require_accessible(Context& context, const ElementInfo& element) {
   if (element.id == ElementId::kL1) context.caches.require_l1_caching();
@@ -445,6 +458,8 @@ constexpr Step kSteps[] = {
     {ElementKind::kDataCache, AttributeId::kAmount, amount},
     {ElementKind::kDataCache, AttributeId::kSharedWith, shared_with},
     {ElementKind::kDataCache, AttributeId::kSharedBetween, shared_between},
+    {ElementKind::kDataCache, AttributeId::kScope, scope},
+    {ElementKind::kDataCache, AttributeId::kAddressCost, address_cost, one_kernel_of<AccessProgram>},
     {ElementKind::kDataCache, AttributeId::kWays, ways},
     {ElementKind::kDataCache, AttributeId::kSets, sets},
     {ElementKind::kDataCache, AttributeId::kIndex, index},

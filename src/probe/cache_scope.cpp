@@ -1,0 +1,101 @@
+#include "probe/cache_scope.h"
+
+#include <algorithm>
+
+#include "probe/eviction.h"
+#include "probe/settle.h"
+#include "probe/sharing_decision.h"
+#include "probe/sharing_groups.h"
+
+namespace gputopo::probe {
+namespace {
+
+struct CacheScopeParameters {
+  // Of a program, of which the median counts: odd.
+  std::size_t copies = 3;
+  // SMs that are tried in one program.
+  std::uint32_t others_at_once = 16;
+  // Lines that SM 0 looks at again. More: sets that evict late count less; longer.
+  std::uint64_t looked_at = 256;
+};
+constexpr CacheScopeParameters kCacheScope;
+
+// A whole block loads at once, which takes little; caches that protect what was hit give their lines only to what one
+// thread hits again.
+struct EvictBy {
+  StepKind kind;
+  std::uint32_t touches;
+};
+constexpr EvictBy kEvictors[] = {{StepKind::kTouch, kEvictorTouches[0]},
+                                 {StepKind::kWarm, kEvictorTouches[0]},
+                                 {StepKind::kWarm, kEvictorTouches[1]}};
+
+// SM 0 after nobody, after itself, then after the SMs from `first` on.
+ChaseProgram program_against(const Cache& cache, const EvictBy& by, std::uint32_t first, std::uint32_t end) {
+  const ChaseArray victim = victim_array(cache);
+  const ChaseArray evictor = evictor_array(cache, by.touches, victim.bytes);
+  ChaseProgram program = make_program(cache.site(), {victim, evictor}, {});
+  program.exclusive = true;
+  program.actors = {{.sm = 0}};
+  const std::uint64_t looked_at = std::min(victim.element_count(), kCacheScope.looked_at);
+  const auto look = [&] {
+    program.steps.push_back({.kind = StepKind::kWarm, .loads = 2 * looked_at});
+    program.steps.push_back({.kind = StepKind::kCounted, .loads = looked_at});
+  };
+  const auto look_after = [&](std::uint32_t actor) {
+    program.steps.push_back({.kind = by.kind, .actor = actor, .array = 1, .loads = evictor.element_count()});
+    program.steps.push_back({.kind = StepKind::kCounted, .loads = looked_at});
+  };
+  look();
+  look_after(0);
+  for (std::uint32_t sm = first; sm < end; ++sm) {
+    program.actors.push_back({.sm = sm});
+    // What is looked at again is there again.
+    program.steps.push_back({.kind = StepKind::kWarm, .loads = 2 * looked_at});
+    look_after(static_cast<std::uint32_t>(program.actors.size() - 1));
+  }
+  return program;
+}
+
+// Where the looks of program_against() stand.
+constexpr std::size_t kUntouchedStep = 1;
+constexpr std::size_t kEvictedStep = 3;
+constexpr std::size_t step_after_other(std::size_t other) { return kEvictedStep + 3 * (other + 1); }
+
+// Of what SM 0 held, how much each of the SMs drove out; nothing where even SM 0 itself drives out too little.
+Decision<std::vector<EvictedPart>> evicted_by(Lab& lab, const Cache& cache, const EvictBy& by, std::uint32_t first,
+                                              std::uint32_t end) {
+  const std::vector<ChaseResult> copies =
+      lab.chase(std::vector<ChaseProgram>(kCacheScope.copies, program_against(cache, by, first, end)));
+  const auto survived = [&](std::size_t step) { return median_hit_fraction(copies, step, cache.hit_limit_cycles()); };
+  const KnownSurvival known{.untouched = survived(kUntouchedStep), .evicted = survived(kEvictedStep)};
+  const Decision<double> limit = survival_limit(known);
+  Decision<std::vector<EvictedPart>> decision{.basis = limit.basis, .why_not = limit.why_not};
+  if (!limit.value) return decision;
+  decision.value.emplace();
+  for (std::uint32_t sm = first; sm < end; ++sm) {
+    const double left = survived(step_after_other(sm - first));
+    decision.value->push_back({sm, (known.untouched - left) / (known.untouched - known.evicted)});
+  }
+  return decision;
+}
+
+}  // namespace
+
+Attribute measure_cache_scope(Lab& lab, const Cache& cache) {
+  require_exceeded(cache, "so nothing can be evicted from it");
+  const std::uint32_t sms = lab.info().sm_count;
+  if (sms < 2) throw NotSupportedError("needs a second SM to evict from");
+  std::vector<EvictedPart> parts;
+  const EvictBy* by = std::begin(kEvictors);
+  for (std::uint32_t first = 1; first < sms; first += kCacheScope.others_at_once) {
+    const std::uint32_t end = std::min(first + kCacheScope.others_at_once, sms);
+    Decision<std::vector<EvictedPart>> decision = evicted_by(lab, cache, *by, first, end);
+    while (!decision.value && by + 1 != std::end(kEvictors)) decision = evicted_by(lab, cache, *++by, first, end);
+    const std::vector<EvictedPart> found = settle(lab, "", decision);
+    parts.insert(parts.end(), found.begin(), found.end());
+  }
+  return scope_of_sm(lab, 0, parts);
+}
+
+}  // namespace gputopo::probe
