@@ -93,10 +93,22 @@ enum class Coverage : std::uint8_t {
   kMeasured,
   kApi,
   kApiAndMeasured,
-  kMeasuredInFull,  // measured where --full or the attribute's name asks for it, because it takes its time
+  kMeasuredInFull,    // measured where --full or the attribute's name asks for it, because it takes its time
+  kMeasuredByMethod,  // measured where its method (below) or the attribute's name is asked for
   kNotApplicable,
 };
 [[nodiscard]] std::string_view to_string(Coverage coverage);
+
+// Another method than this project's own, which is run only where it is asked for. What it finds is an attribute of its
+// own, so that both can be set side by side; a report has no row for it where nobody asked.
+struct MethodInfo {
+  std::string_view name;  // "change-point": on the command line
+  AttributeId attribute;  // what it finds
+  AttributeId beside;     // what this project's own method finds of the same
+};
+[[nodiscard]] std::span<const MethodInfo> method_catalogue();
+// Nothing for an attribute of this project's own methods.
+[[nodiscard]] const MethodInfo* method_of(AttributeId attribute);
 
 // Attributes that elements have together: attributes.def says which attributes are in a set, elements.def which element
 // has it.

@@ -22,6 +22,7 @@ struct DiscoverOptions {
   std::vector<std::string> elements;    // ids to discover, or single attributes of them ("l2.ways"); empty: all
   std::vector<std::string> attributes;  // ids to discover; empty: all
   bool full = false;                    // also what takes its time (Coverage::kMeasuredInFull)
+  std::vector<std::string> methods;     // others than this project's own to run beside them (method_catalogue())
   double budget_seconds = 60;           // what does not fit is reported as timed_out
   std::uint64_t seed = 1;
   // Of shared memory, for all programs that need no more: of GPUs whose L1 is what is left of both. 0: the smallest.

@@ -103,6 +103,7 @@ DiscoverOptions discover_options(const Options& options) {
   DiscoverOptions result;
   result.elements = options.elements;
   result.attributes = options.attributes;
+  result.methods = options.methods;
   result.full = options.full;
   result.budget_seconds = options.budget_seconds;
   result.profile = options.profile;

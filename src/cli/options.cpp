@@ -79,6 +79,11 @@ void add_budget_option(CLI::App& app, Options& options) {
 
 void add_discover_options(CLI::App& app, Options& options) {
   add_selection_options(app, options);
+  app.add_option("--method", options.methods,
+                 "Find sizes by another method too, beside this program's own: change-point, which is MT4G's")
+      ->delimiter(',')
+      ->allow_extra_args(false)
+      ->type_name("NAME[,NAME]");
   app.add_option("--carve-out", options.carve_out_bytes,
                  "Bytes of shared memory to carve out of L1 while all is measured; the smallest that do if not given")
       ->type_name("BYTES");

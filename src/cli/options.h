@@ -75,6 +75,7 @@ struct Options {
   bool everything = false;                // below the table, however small the terminal
   std::string raw_directory;
   std::string record_path;
+  std::vector<std::string> methods;  // beside the project's own
   bool full = false;
   double budget_seconds = 60;
   std::uint64_t carve_out_bytes = 0;  // of shared memory; 0: the smallest

@@ -84,6 +84,7 @@ MemoryElement element_of(const ElementInfo& info, const Selection& selection, Ve
   MemoryElement element{std::string(info.name), std::string(info.title), {}};
   for (const AttributeInfo& attribute : attributes_of(info)) {
     if (info.is_unit() && coverage_of(vendor, info.id, attribute.id) == Coverage::kNotApplicable) continue;
+    if (method_of(attribute.id) != nullptr && !selection.has(info.id, attribute.id)) continue;  // nobody asked
     Attribute& slot = get_or_add(element.attributes, attribute.name);
     if (selection.has(info.id, attribute.id)) {
       slot = scheduler.attribute(info.id, attribute.id);

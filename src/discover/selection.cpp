@@ -17,6 +17,12 @@ std::vector<std::string> names_of_elements(Vendor vendor) {
   return names;
 }
 
+std::vector<std::string> names_of_methods() {
+  std::vector<std::string> names;
+  for (const MethodInfo& method : method_catalogue()) names.emplace_back(method.name);
+  return names;
+}
+
 void require_known(const std::vector<std::string>& given, const std::vector<std::string>& valid, const char* what) {
   for (const std::string& name : given) {
     if (std::ranges::find(valid, name) != valid.end()) continue;
@@ -87,6 +93,15 @@ Selection::Selection(const DiscoverOptions& options, Vendor vendor) : vendor_(ve
   }
   for (const std::string& name : elements) elements_.push_back(find_element(name)->id);
   for (const std::string& name : options.attributes) attributes_.push_back(find_attribute(name)->id);
+  require_known(options.methods, names_of_methods(), "method");
+  for (const MethodInfo& method : method_catalogue()) {
+    if (contains(options.methods, std::string(method.name))) by_method_.push_back(method.attribute);
+  }
+}
+
+bool Selection::has_by_method(ElementId element, AttributeId attribute) const {
+  const MethodInfo* method = method_of(attribute);
+  return method != nullptr && contains(by_method_, attribute) && has(element, method->beside);
 }
 
 bool Selection::take_operations(std::string_view given) {
@@ -114,10 +129,10 @@ bool Selection::take_operations(std::string_view given) {
 bool Selection::has(ElementId element, AttributeId attribute) const {
   const Coverage coverage = coverage_of(vendor_, element, attribute);
   if (coverage == Coverage::kNotApplicable) return false;
-  if (contains(cells_, std::pair(element, attribute))) return true;
+  if (contains(cells_, std::pair(element, attribute)) || has_by_method(element, attribute)) return true;
   if (!contains(elements_, element)) return false;
   if (!attributes_.empty()) return contains(attributes_, attribute);
-  return full_ || coverage != Coverage::kMeasuredInFull;
+  return coverage != Coverage::kMeasuredByMethod && (full_ || coverage != Coverage::kMeasuredInFull);
 }
 
 std::string_view Selection::reason(ElementId element, AttributeId attribute) const {

@@ -25,6 +25,8 @@ class Selection {
   [[nodiscard]] std::string_view reason(ElementId element, AttributeId attribute) const;
 
  private:
+  // Of another method than the project's own: whether it was asked for, and what stands beside it is wanted.
+  [[nodiscard]] bool has_by_method(ElementId element, AttributeId attribute) const;
   // Of a name that the user gave: "instructions", "instructions.fma.f32", "pipes". Whether it is one.
   bool take_operations(std::string_view given);
 
@@ -32,6 +34,7 @@ class Selection {
   bool full_ = false;
   std::vector<ElementId> elements_;
   std::vector<AttributeId> attributes_;                        // empty: all
+  std::vector<AttributeId> by_method_ = {};                    // what the methods that were asked for find
   std::vector<std::pair<ElementId, AttributeId>> cells_ = {};  // asked for by name: "l2.ways"
   std::vector<OperationId> operations_;
   bool pipes_ = false;

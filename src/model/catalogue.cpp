@@ -54,6 +54,8 @@ const std::vector<Covered>& covered_attributes() {
   return kCovered;
 }
 
+constexpr MethodInfo kMethods[] = {{"change-point", AttributeId::kChangePointSize, AttributeId::kSize}};
+
 // The sets of an element on one vendor's GPUs, a bit each.
 struct VendorSets {
   Vendor vendor;
@@ -126,8 +128,15 @@ std::vector<std::string> element_attribute_names() {
 }
 
 std::string_view to_string(Coverage coverage) {
-  constexpr std::array<std::string_view, 5> kNames = {"measured", "api", "api+measured", "with --full", "n/a"};
+  constexpr std::array<std::string_view, 6> kNames = {"measured",    "api",           "api+measured",
+                                                      "with --full", "with --method", "n/a"};
   return kNames.at(static_cast<std::size_t>(coverage));
+}
+
+std::span<const MethodInfo> method_catalogue() { return kMethods; }
+const MethodInfo* method_of(AttributeId attribute) {
+  const auto found = std::ranges::find(kMethods, attribute, &MethodInfo::attribute);
+  return found == std::ranges::end(kMethods) ? nullptr : found;
 }
 
 std::span<const ElementInfo> element_catalogue() { return kElements; }

@@ -41,6 +41,9 @@ constexpr MethodWords kMethods[] = {
      "Of each block one random half is touched. Halves that are lines of their own fill the cache with as many bytes "
      "as it has."},
     {"cold_pass", "cache_sizes", "In a pass over what is in no cache only the first load of each fetch misses."},
+    {"change_point", "change_point",
+     "As MT4G: arrays of growing size are chased, the latencies of each are reduced to one number, and the size is "
+     "where that changes most, if a Kolmogorov-Smirnov test agrees."},
     {"largest_launch", "clusters", "Clusters of every size are launched. The largest that runs counts."},
     {"sms_seen_in_one_cluster", "clusters",
      "A cluster lies within one GPC, so SMs that were seen in one cluster share a GPC."},

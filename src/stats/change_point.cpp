@@ -61,6 +61,7 @@ KolmogorovSmirnov kolmogorov_smirnov(std::span<const double> first, std::span<co
   }
   result.critical = std::sqrt(-0.5 * std::log(alpha / 2) * (n + m) / (n * m));
   result.different = result.distance > result.critical;
+  result.p_value = std::min(1.0, 2 * std::exp(-2 * result.distance * result.distance * n * m / (n + m)));
   return result;
 }
 

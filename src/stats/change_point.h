@@ -27,6 +27,9 @@ struct KolmogorovSmirnov {
   double distance = 0;     // max |F(x) - G(x)|
   double critical = 0;     // of the distance at the given significance
   bool different = false;  // distance > critical
+  // The significance at which this distance would be the critical one: how likely samples of one distribution are as
+  // far apart, as the same large-sample formula has it. 1 where one is empty.
+  double p_value = 1;
 };
 
 // Two-sample Kolmogorov-Smirnov test with the large-sample critical value

@@ -65,6 +65,20 @@ TEST_F(RecordedH200, OneCacheServesGlobalTextureAndReadOnlyLoads) {
     EXPECT_EQ(number(element, "amount"), 1) << element;
 }
 
+// The recording was made without it, so there is no answer to its chases: that is said, and our values are what they
+// were.
+TEST_F(RecordedH200, HoldsNothingOfAnotherMethod) {
+  const auto device = open_device("replay:" GPUTOPO_SOURCE_DIR "/recordings/h200.gputopo", 1);
+  const Topology asked = discover(*device, {.methods = {"change-point"}});
+  const Attribute& theirs = *asked.find_attribute("l1", "change_point_size");
+  EXPECT_EQ(theirs.reason, Reason::kDeviceError);
+  EXPECT_THAT(theirs.detail, testing::HasSubstr("the recording does not hold a program that this needs"));
+  for (const char* element : {"l1", "texture", "readonly", "constant_l1", "constant_l15", "l2"}) {
+    EXPECT_EQ(*asked.find_attribute(element, "size"), of(element, "size")) << element;
+    EXPECT_EQ(topology_->find_attribute(element, "change_point_size"), nullptr) << element;
+  }
+}
+
 TEST_F(RecordedH200, Sizes) {
   EXPECT_NEAR(number("l1", "size"), 240 * 1024, 0.02 * 240 * 1024);
   EXPECT_EQ(number("constant_l1", "size"), 2048);

@@ -12,12 +12,12 @@ namespace {
 
 using ::testing::HasSubstr;
 
-Topology discover_only(const std::vector<std::string>& elements) {
+Topology discover_as(const DiscoverOptions& options) {
   const auto device = sim::make_sim_device(sim::parse_machine(*sim::builtin_machine("gt200")), 1);
-  DiscoverOptions options;
-  options.elements = elements;
   return discover(*device, options);
 }
+
+Topology discover_only(const std::vector<std::string>& elements) { return discover_as({.elements = elements}); }
 
 TEST(DiscoverSelection, ASingleAttributeOfAnElement) {
   const Topology topology = discover_only({"constant_l1.ways", "shared"});
@@ -40,6 +40,26 @@ TEST(DiscoverSelection, WithoutAnL2NothingIsMeasuredOfIt) {
   EXPECT_EQ(discover_only({"l2.loaded_latency"}).find_attribute("l2", "loaded_latency")->reason, Reason::kNotPresent);
 }
 
+// A report has no row for what nobody asked for.
+TEST(DiscoverSelection, WhatAnotherMethodFindsStandsBesideOurs) {
+  const Topology plain = discover_only({"constant_l1.size", "shared"});
+  EXPECT_EQ(plain.find_attribute("constant_l1", "change_point_size"), nullptr);
+  EXPECT_EQ(plain.find_attribute("shared", "change_point_size"), nullptr);
+
+  const Topology asked = discover_as({.elements = {"constant_l1.size", "shared"}, .methods = {"change-point"}});
+  ASSERT_NE(asked.find_attribute("constant_l1", "change_point_size"), nullptr);
+  EXPECT_TRUE(asked.find_attribute("constant_l1", "change_point_size")->available());
+  EXPECT_EQ(asked.find_attribute("constant_l1", "size")->value, plain.find_attribute("constant_l1", "size")->value);
+  EXPECT_EQ(asked.find_attribute("shared", "change_point_size"), nullptr);
+  EXPECT_EQ(asked.find_attribute("texture", "change_point_size"), nullptr);
+
+  const Topology named = discover_only({"constant_l1.change_point_size"});
+  EXPECT_TRUE(named.find_attribute("constant_l1", "change_point_size")->available());
+  const Topology latency =
+      discover_as({.elements = {"constant_l1"}, .attributes = {"latency"}, .methods = {"change-point"}});
+  EXPECT_EQ(latency.find_attribute("constant_l1", "change_point_size"), nullptr) << "beside sizes only";
+}
+
 TEST(DiscoverSelection, UnknownOnesAreNamed) {
   EXPECT_THAT(test::message_of<UsageError>("", [] { discover_only({"L1"}); }), HasSubstr("did you mean l1?"));
   EXPECT_THAT(test::message_of<UsageError>("", [] { discover_only({"memory.devise"}); }),
@@ -48,6 +68,8 @@ TEST(DiscoverSelection, UnknownOnesAreNamed) {
   EXPECT_THAT(test::message_of<UsageError>("", [] { discover_only({"l7.size"}); }), HasSubstr("unknown element 'l7'"));
   EXPECT_THAT(test::message_of<UsageError>("", [] { discover_only({"l2.weight"}); }),
               HasSubstr("unknown attribute 'weight'"));
+  EXPECT_THAT(test::message_of<UsageError>("", [] { discover_as({.methods = {"changepoint"}}); }),
+              HasSubstr("unknown method 'changepoint'; did you mean change-point? the methods are change-point"));
 }
 
 }  // namespace

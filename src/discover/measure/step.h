@@ -27,6 +27,7 @@ template <typename Kind>
 
 // In the order of the measurement; what needs another's result asks for it.
 [[nodiscard]] std::span<const Step> cache_steps();
+[[nodiscard]] std::span<const Step> change_point_steps();
 [[nodiscard]] std::span<const Step> partitioned_cache_steps();
 [[nodiscard]] std::span<const Step> scratchpad_steps();
 [[nodiscard]] std::span<const Step> memory_steps();

@@ -1,0 +1,47 @@
+// Sizes of caches by the change-point method, which is run only where it is asked for.
+#include "probe/change_point.h"
+
+#include "discover/measure/step.h"
+#include "discover/measure/told.h"
+
+namespace gputopo {
+namespace {
+
+// The stride of the chases. The seeds measure it with a benchmark of its own; where this project's finds none, a sector
+// as GPUs have them.
+std::uint64_t fetch_bytes(Context& context, const ElementInfo& element) {
+  constexpr std::uint64_t kSectorBytes = 32;
+  try {
+    return context.caches.fetch(element.id).bytes;
+  } catch (const probe::Inconclusive&) {
+    return kSectorBytes;
+  } catch (const probe::NotPresent&) {  // by this project's method, which the other one knows nothing of
+    return kSectorBytes;
+  }
+}
+
+Attribute change_point_size(Context& context, const ElementInfo& element) {
+  context.require_space(*element.space);
+  // As the seeds do, before they look for an L1 (Groessler 2022, section 4.2.1).
+  if (element.space == Space::kGlobal) context.caches.require_l1_caching();
+  const probe::Site site = context.caches.site(*element.space);
+  probe::ChangePointQuestion question{.space = site.space,
+                                      .depth = element.depth,
+                                      .is_shared = site.exclusive,
+                                      .limit_bytes = site.limit_bytes,
+                                      .fetch_bytes = fetch_bytes(context, element)};
+  if (site.exclusive) {
+    question.limit_bytes = context.info().max_array_bytes;
+    question.told_bytes = static_cast<std::uint64_t>(told_size(context.info(), element.id).number().value_or(0));
+  }
+  probe::Lab lab = context.lab();
+  return probe::measure_change_point_size(lab, site, question);
+}
+
+constexpr Step kSteps[] = {{ElementKind::kDataCache, AttributeId::kChangePointSize, change_point_size}};
+
+}  // namespace
+
+std::span<const Step> change_point_steps() { return kSteps; }
+
+}  // namespace gputopo
