@@ -371,6 +371,9 @@ Judged judge(const Truth& truth, const Topology& topology) {
   }
   const Attribute found = measured_part(*attribute);
   judged.verdict = verdict_of_value(truth, found);
+  if (truth.value && is_number(*truth.value) && found.number()) {
+    judged.relative_error = *found.number() / std::get<double>(*truth.value) - 1;
+  }
   judged.has_interval = truth.value && is_number(*truth.value) && found.low.has_value();
   judged.text =
       fmt::format("{}: {} [{}, {}] by {}{}; truth {}", name, text_of(found.value), found.low.value_or(NAN),

@@ -41,7 +41,8 @@ struct Judged {
   Truth truth;
   Verdict verdict = Verdict::kSilent;
   bool has_interval = false;
-  std::string text;  // "l1.size: 4096 [4096, 4096] by packed_places, truth 6144"
+  std::optional<double> relative_error;  // of a number that has a value
+  std::string text;                      // "l1.size: 4096 [4096, 4096] by packed_places, truth 6144"
 };
 
 [[nodiscard]] Judged judge(const Truth& truth, const Topology& topology);

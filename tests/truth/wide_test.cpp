@@ -9,16 +9,20 @@
 
 #include <array>
 #include <cstdlib>
+#include <filesystem>
 #include <map>
 
 #include "gputopo/report.h"
 #include "support/machine_text.h"
+#include "support/method_comparison.h"
 #include "support/seeds.h"
 #include "support/trial.h"
 #include "support/wide_machine.h"
 
 namespace gputopo::truth {
 namespace {
+
+namespace fs = std::filesystem;
 
 constexpr std::size_t kTiers = 3;
 
@@ -218,7 +222,9 @@ TEST(WidePrior, FewValuesAreConfidentlyWrong) {
   const std::uint64_t first = first_seed();
   const std::string table = table_of(outcome);
   if (const char* path = std::getenv("GPUTOPO_ACCURACY_REPORT")) {
-    write_file(path, fmt::format(kPreface, machines, first, first + machines - 1) + table + wrong_of(outcome));
+    const std::string beside = fs::exists(path) ? comparison_section(read_file(path)) : "";
+    write_file(path, fmt::format(kPreface, machines, first, first + machines - 1) + table + wrong_of(outcome) +
+                         (beside.empty() ? "" : "\n" + beside));
   }
   const std::string report = table + lines_of("Confidently wrong", outcome.wrong);
   if (std::getenv("GPUTOPO_TRUTH_SHOW") != nullptr) {
