@@ -56,6 +56,23 @@ std::vector<double> rates_beside(double bytes, std::span<const double> seconds, 
   return rates;
 }
 
+AtOnce rates_at_once(double bytes, std::span<const double> seconds, std::span<const double> begins) {
+  // Later by this part of its own time than the first of its GPU, a transfer waited. Larger: some of the waiting counts
+  // as if all had gone at once; smaller: what the driver takes to start them looks like waiting.
+  constexpr double kWaits = 0.1;
+  AtOnce found;
+  for (std::size_t i = 0; i < begins.size(); ++i) found.in_turn |= begins[i] > kWaits * seconds[i];
+  double last_end = 0;
+  for (std::size_t i = 0; i < seconds.size(); ++i) {
+    const double end = seconds[i] + (found.in_turn ? begins[i] : 0);
+    last_end = std::max(last_end, end);
+    found.rates.push_back(bytes / end);
+    found.total += bytes / end;
+  }
+  if (found.in_turn) found.total = bytes * static_cast<double>(seconds.size()) / last_end;
+  return found;
+}
+
 std::vector<double> shares(std::span<const double> rates_alone, std::span<const double> rates_together) {
   std::vector<double> result;
   for (std::size_t i = 0; i < rates_alone.size() && i < rates_together.size(); ++i) {

@@ -41,6 +41,15 @@ struct SizeSample {
 [[nodiscard]] std::vector<double> rates_beside(double bytes, std::span<const double> seconds,
                                                std::span<const double> rates_alone);
 
+// Several transfers of `bytes` each that were let go together.
+struct AtOnce {
+  std::vector<double> rates;  // of each, from when all were let go to its own end where they went in turn
+  double total = 0;           // of all: the sum of rates, or all bytes until the last end where they went in turn
+  bool in_turn = false;       // an engine took one after another
+};
+// `begins` as TransferResult's; empty: not told.
+[[nodiscard]] AtOnce rates_at_once(double bytes, std::span<const double> seconds, std::span<const double> begins);
+
 // By transfer: its part of the rate that it has alone.
 [[nodiscard]] std::vector<double> shares(std::span<const double> rates_alone, std::span<const double> rates_together);
 

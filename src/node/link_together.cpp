@@ -83,6 +83,7 @@ class Together {
   struct Runs {
     std::vector<double> totals;        // the rates of all, by run
     std::vector<double> least_shares;  // by run
+    bool in_turn = false;              // in one of them
   };
   // As LinkRuns::steady_rates().
   Runs steady_runs(const std::vector<Transfer>& transfers, const std::vector<double>& alone) {
@@ -111,11 +112,12 @@ class Together {
     Runs runs;
     static_cast<void>(runs_.ask(program));
     for (std::size_t run = 0; run < count; ++run) {
-      const std::vector<double> own = LinkRuns::own_rates(program, runs_.ask(program));
-      double total = 0;
-      for (const double rate : own) total += rate;
-      runs.totals.push_back(total);
-      runs.least_shares.push_back(std::ranges::min(shares(alone, own)));
+      const TransferResult answer = runs_.ask(program);
+      const AtOnce found =
+          rates_at_once(static_cast<double>(program.bytes) * program.repeats, answer.seconds, answer.begins);
+      runs.totals.push_back(found.total);
+      runs.least_shares.push_back(std::ranges::min(shares(alone, found.rates)));
+      runs.in_turn |= found.in_turn;
     }
     return runs;
   }
@@ -138,6 +140,7 @@ class Together {
       for (const double rate : alone.rates) sum += rate;
       total.add_detail("alone_bytes_per_second", sum);
       total.add_detail("transfers", static_cast<std::int64_t>(transfers.size()));
+      if (runs.in_turn) total.add_detail("in_turn", true);
       return total;
     });
     if (share.available()) get_or_add(entry.attributes, "least_share") = std::move(share);

@@ -64,11 +64,17 @@ std::string misfit(const TransferProgram& program, const TransferResult& result)
   } else if (result.seconds.size() != program.transfers.size()) {
     return "has not one time for each transfer";
   }
+  if (!result.begins.empty() && result.begins.size() != program.transfers.size()) {
+    return "has not one beginning for each transfer";
+  }
   constexpr double kShortest = 1e-12;
   constexpr double kLongest = 1e6;
   for (const double seconds : result.seconds) {
     if (seconds >= kShortest && seconds <= kLongest) continue;
     return fmt::format("has a time of {:g} s, which cannot be", seconds);
+  }
+  for (const double begin : result.begins) {
+    if (!(begin >= 0 && begin <= kLongest)) return fmt::format("begins after {:g} s, which cannot be", begin);
   }
   return {};
 }

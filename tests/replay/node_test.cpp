@@ -1,4 +1,4 @@
-// Links of two real H100, analysed again: what other programs say of such links.
+// Links of two real H100 and of four real H200, analysed again: what other programs say of such links.
 #include "gputopo/node.h"
 
 #include <gtest/gtest.h>
@@ -16,32 +16,48 @@ double value_of(const NodeReport& report, const Place& from, const Place& to, co
   return attribute == nullptr ? 0 : attribute->number().value_or(0);
 }
 
-TEST(ReplayNode, SaysOfTwoH100WhatOtherProgramsSay) {
-  const std::unique_ptr<Links> links = open_links("replay:" GPUTOPO_SOURCE_DIR "/recordings/h100x2", 1);
-  NodeReport report;
-  measure_links(*links, {}, report);
+class ReplayNode : public ::testing::TestWithParam<const char*> {
+ protected:
+  [[nodiscard]] static std::unique_ptr<Links> recorded() {
+    return open_links(std::string("replay:" GPUTOPO_SOURCE_DIR "/recordings/") + GetParam(), 1);
+  }
+  [[nodiscard]] static NodeReport measured() {
+    const std::unique_ptr<Links> links = recorded();
+    NodeReport report;
+    measure_links(*links, {}, report);
+    report.link_seconds = 0;
+    return report;
+  }
+};
+
+TEST_P(ReplayNode, SaysWhatOtherProgramsSay) {
+  const NodeReport report = measured();
   EXPECT_TRUE(report.complete);
   // nvbandwidth: 391 to 396 by the copy engine, 376 by SM reads, 52.7 to 55.3 to the host and back, 830 ns.
   constexpr double kWithin = 0.03;
-  for (const auto& [from, to] : {std::pair{kGpu0, kGpu1}, std::pair{kGpu1, kGpu0}}) {
-    EXPECT_NEAR(value_of(report, from, to, "copy_bandwidth"), 394e9, kWithin * 394e9);
-    EXPECT_NEAR(value_of(report, from, to, "sm_read_bandwidth"), 376e9, kWithin * 376e9);
-    EXPECT_NEAR(value_of(report, from, to, "load_latency"), 830, kWithin * 830);
+  std::size_t pairs = 0;
+  for (const LinkReport& link : report.links) {
+    if (link.from.kind != PlaceKind::kGpu || link.to.kind != PlaceKind::kGpu) continue;
+    ++pairs;
+    EXPECT_NEAR(value_of(report, link.from, link.to, "copy_bandwidth"), 394e9, kWithin * 394e9);
+    EXPECT_NEAR(value_of(report, link.from, link.to, "sm_read_bandwidth"), 376e9, kWithin * 376e9);
+    EXPECT_NEAR(value_of(report, link.from, link.to, "load_latency"), 830, kWithin * 830);
+  }
+  EXPECT_EQ(pairs, recorded()->info().peers.size());
+  // What a GPU sends is no more than its link carries, to however many.
+  for (const TogetherReport& entry : report.together) {
+    const Attribute* total = find(entry.attributes, "together_bandwidth");
+    if (entry.id != "one_to_all" && entry.id != "all_to_one") continue;
+    EXPECT_LT(total->number().value_or(0), 450e9);
   }
   EXPECT_NEAR(value_of(report, kHost, kGpu0, "copy_bandwidth"), 54e9, kWithin * 54e9);
   EXPECT_NEAR(value_of(report, kGpu1, kHost, "copy_bandwidth"), 55.3e9, kWithin * 55.3e9);
 }
 
-TEST(ReplayNode, IsTheSameEveryTime) {
-  const auto measured = [] {
-    const std::unique_ptr<Links> links = open_links("replay:" GPUTOPO_SOURCE_DIR "/recordings/h100x2", 1);
-    NodeReport report;
-    measure_links(*links, {}, report);
-    report.link_seconds = 0;
-    return report;
-  };
-  EXPECT_EQ(measured(), measured());
-}
+TEST_P(ReplayNode, IsTheSameEveryTime) { EXPECT_EQ(measured(), measured()); }
+
+INSTANTIATE_TEST_SUITE_P(Recordings, ReplayNode, ::testing::Values("h100x2", "h200x4"),
+                         [](const auto& name) { return std::string(name.param); });
 
 }  // namespace
 }  // namespace gputopo

@@ -66,6 +66,9 @@ struct TransferResult {
   // Each transfer's own, in their order, from its beginning to its end. Latencies: of one access, by SM (kStore: of the
   // one that it ran on).
   std::vector<double> seconds;
+  // Of several transfers: how long each began after the first of those that the same GPU does. An engine may take them
+  // one after another. Empty where the device does not tell.
+  std::vector<double> begins;
   friend bool operator==(const TransferResult&, const TransferResult&) = default;
 };
 

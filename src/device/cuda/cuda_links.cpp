@@ -314,7 +314,25 @@ class CudaLinks : public Links {
         throw DeviceError(fmt::format("{}: what arrived is not what was sent: the link or the driver is broken", what));
       }
     }
+    if (slots.size() > 1) result.begins = begins_of(program, queues);
     return result;
+  }
+
+  // Events can be compared on one GPU only; the gate lets those of all GPUs begin together.
+  std::vector<double> begins_of(const TransferProgram& program, const std::vector<const Queue*>& queues) const {
+    std::map<std::uint32_t, std::vector<std::size_t>> of_worker;
+    for (std::size_t i = 0; i < queues.size(); ++i) of_worker[worker_of(program.op, program.transfers[i])].push_back(i);
+    std::vector<double> begins(queues.size());
+    for (const auto& [worker, places] : of_worker) {
+      gpus_[worker]->context.make_current();
+      double first = 0;
+      for (const std::size_t i : places) {
+        begins[i] = queues[i]->began_after(*queues[places.front()]);
+        first = std::min(first, begins[i]);
+      }
+      for (const std::size_t i : places) begins[i] -= first;
+    }
+    return begins;
   }
 
   std::vector<const Queue*> queue_all(const TransferProgram& program, const std::vector<Slot>& slots,

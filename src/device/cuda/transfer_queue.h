@@ -45,6 +45,13 @@ class Queue {
     driver_->check(driver_->event_elapsed_time(&milliseconds, begin_, end_), "cuEventElapsedTime");
     return milliseconds * kMilli;
   }
+  // Of two queues of one GPU that both have ended: how long this one began after the other; negative if before.
+  [[nodiscard]] double began_after(const Queue& other) const {
+    constexpr double kMilli = 1e-3;
+    float milliseconds = 0;
+    driver_->check(driver_->event_elapsed_time(&milliseconds, other.begin_, begin_), "cuEventElapsedTime");
+    return milliseconds * kMilli;
+  }
 
  private:
   std::shared_ptr<const Driver> driver_;

@@ -31,13 +31,20 @@ double rounded(double seconds) {
 
 std::string links_path(const std::string& folder) { return (std::filesystem::path(folder) / "links.json").string(); }
 
+std::vector<double> read_times(const Json& json, const char* name, const std::string& path) {
+  const Json& times = list_member(json, name, path);
+  std::vector<double> result;
+  for (std::size_t i = 0; i < times.size(); ++i) {
+    if (!times[i].is_number()) refuse(item_of(within(path, name), i), "is not a number");
+    result.push_back(times[i].get<double>());
+  }
+  return result;
+}
+
 TransferResult read_result(const Json& json, const TransferProgram& program, const std::string& path) {
   TransferResult result;
-  const Json& seconds = list_member(json, "seconds", path);
-  for (std::size_t i = 0; i < seconds.size(); ++i) {
-    if (!seconds[i].is_number()) refuse(item_of(within(path, "seconds"), i), "is not a number");
-    result.seconds.push_back(seconds[i].get<double>());
-  }
+  result.seconds = read_times(json, "seconds", path);
+  if (json.contains("begins")) result.begins = read_times(json, "begins", path);
   if (const std::string wrong = misfit(program, result); !wrong.empty()) refuse(path, wrong);
   return result;
 }
@@ -107,6 +114,7 @@ std::unique_ptr<Links> open_recorded_links(const std::string& folder) {
 TransferResult LinksRecorder::run(const TransferProgram& program) {
   TransferResult result = links_->run(program);
   for (double& seconds : result.seconds) seconds = node::rounded(seconds);
+  for (double& seconds : result.begins) seconds = node::rounded(seconds);
   return answers_->emplace_back(program, std::move(result)).second;
 }
 
@@ -122,6 +130,7 @@ void save_links(const std::string& folder, const NodeInfo& info, const LinkAnswe
     nlohmann::ordered_json answer;
     answer["program"] = to_text(program);
     answer["seconds"] = result.seconds;
+    if (!result.begins.empty()) answer["begins"] = result.begins;
     kept.push_back(std::move(answer));
   }
   write_file(node::links_path(folder), root.dump() + "\n");
