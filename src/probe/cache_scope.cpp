@@ -1,5 +1,7 @@
 #include "probe/cache_scope.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 
 #include "probe/eviction.h"
@@ -17,6 +19,8 @@ struct CacheScopeParameters {
   std::uint32_t others_at_once = 16;
   // Lines that SM 0 looks at again. More: sets that evict late count less; longer.
   std::uint64_t looked_at = 256;
+  // What SM 0 holds, in capacities of the caches before it, which keep some of it: less hides what is evicted.
+  double of_nearer = 1.5;
 };
 constexpr CacheScopeParameters kCacheScope;
 
@@ -30,6 +34,11 @@ constexpr EvictBy kEvictors[] = {{StepKind::kTouch, kEvictorTouches[0]},
                                  {StepKind::kWarm, kEvictorTouches[0]},
                                  {StepKind::kWarm, kEvictorTouches[1]}};
 
+// Behind other caches of SM 0 all of them: fewer would stay there, whatever another SM evicts.
+std::uint64_t looked_at_of(const Cache& cache, const ChaseArray& victim) {
+  return cache.nearer_bytes > 0 ? victim.element_count() : std::min(victim.element_count(), kCacheScope.looked_at);
+}
+
 // SM 0 after nobody, after itself, then after the SMs from `first` on.
 ChaseProgram program_against(const Cache& cache, const EvictBy& by, std::uint32_t first, std::uint32_t end) {
   const ChaseArray victim = victim_array(cache);
@@ -37,7 +46,7 @@ ChaseProgram program_against(const Cache& cache, const EvictBy& by, std::uint32_
   ChaseProgram program = make_program(cache.site(), {victim, evictor}, {});
   program.exclusive = true;
   program.actors = {{.sm = 0}};
-  const std::uint64_t looked_at = std::min(victim.element_count(), kCacheScope.looked_at);
+  const std::uint64_t looked_at = looked_at_of(cache, victim);
   const auto look = [&] {
     program.steps.push_back({.kind = StepKind::kWarm, .loads = 2 * looked_at});
     program.steps.push_back({.kind = StepKind::kCounted, .loads = looked_at});
@@ -86,6 +95,12 @@ Attribute measure_cache_scope(Lab& lab, const Cache& cache) {
   require_exceeded(cache, "so nothing can be evicted from it");
   const std::uint32_t sms = lab.info().sm_count;
   if (sms < 2) throw NotSupportedError("needs a second SM to evict from");
+  const std::uint64_t held = victim_array(cache).bytes;
+  if (static_cast<double>(held) < kCacheScope.of_nearer * static_cast<double>(cache.nearer_bytes)) {
+    throw Inconclusive(
+        fmt::format("half of what fits, {} B, is hardly more than the {} B that the caches before it hold", held,
+                    cache.nearer_bytes));
+  }
   std::vector<EvictedPart> parts;
   const EvictBy* by = std::begin(kEvictors);
   for (std::uint32_t first = 1; first < sms; first += kCacheScope.others_at_once) {

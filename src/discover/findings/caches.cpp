@@ -114,7 +114,7 @@ Cache CacheFindings::locate(ElementId element) {
     Cache cache = probe::find_cache(found, info.depth, false);
     // What keeps all constants behind the caches of their own may be the L2 of all loads, or memory.
     if (element == ElementId::kConstantL3 && !cache.was_exceeded()) {
-      throw probe::NotPresent("constants show no level behind the second that does not hold all of them, as L2 does");
+      throw NotSupportedError("what is behind the second level holds all constants: that may be L2 or one of its own");
     }
     // What the sweep of ever more footprints shows of one that is smaller than the first is nothing.
     const std::optional<ElementId> nearer = before_in_space(vendor_, element);
