@@ -47,21 +47,17 @@ ChaseProgram program_against(const Cache& cache, const EvictBy& by, std::uint32_
   program.exclusive = true;
   program.actors = {{.sm = 0}};
   const std::uint64_t looked_at = looked_at_of(cache, victim);
-  const auto look = [&] {
-    program.steps.push_back({.kind = StepKind::kWarm, .loads = 2 * looked_at});
-    program.steps.push_back({.kind = StepKind::kCounted, .loads = looked_at});
+  // What is looked at is there, before each evictor again.
+  const ChaseStep warm{.kind = StepKind::kWarm, .loads = 2 * looked_at};
+  const ChaseStep look{.kind = StepKind::kCounted, .loads = looked_at};
+  const auto evict_by = [&](std::uint32_t actor) -> ChaseStep {
+    return {.kind = by.kind, .actor = actor, .array = 1, .loads = evictor.element_count()};
   };
-  const auto look_after = [&](std::uint32_t actor) {
-    program.steps.push_back({.kind = by.kind, .actor = actor, .array = 1, .loads = evictor.element_count()});
-    program.steps.push_back({.kind = StepKind::kCounted, .loads = looked_at});
-  };
-  look();
-  look_after(0);
+  program.steps = {warm, look, evict_by(0), look};
   for (std::uint32_t sm = first; sm < end; ++sm) {
     program.actors.push_back({.sm = sm});
-    // What is looked at again is there again.
-    program.steps.push_back({.kind = StepKind::kWarm, .loads = 2 * looked_at});
-    look_after(static_cast<std::uint32_t>(program.actors.size() - 1));
+    const ChaseStep evict = evict_by(static_cast<std::uint32_t>(program.actors.size() - 1));
+    program.steps.insert(program.steps.end(), {warm, evict, look});
   }
   return program;
 }

@@ -92,13 +92,10 @@ bool has_outliers(std::span<const double> series, const ChangePointParameters& p
 
 Decision<ChangePointSize> decide_change_point(std::span<const SizedLatencies> rows,
                                               const ChangePointParameters& parameters) {
-  const std::vector<double> series = reduced(rows);
-  const auto change = stats::optimal_change_point(series);
+  const auto change = stats::most_likely_change(reduced(rows), parameters.alpha);
   if (!change) return {.value = std::nullopt, .basis = "", .why_not = "there are fewer than two sizes to compare"};
-  const std::span<const double> all(series);
-  const stats::KolmogorovSmirnov test =
-      stats::kolmogorov_smirnov(all.first(*change), all.subspan(*change), parameters.alpha);
-  const ChangePointSize found{rows[*change - 1].bytes, rows[*change].bytes, test.distance, test.p_value};
+  const stats::KolmogorovSmirnov& test = change->test;
+  const ChangePointSize found{rows[change->index - 1].bytes, rows[change->index].bytes, test.distance, test.p_value};
   const std::string basis = fmt::format("of {} sizes the most likely change is at {} B: distance {:.3f}, p {:.2g}",
                                         rows.size(), found.bytes, found.distance, found.p_value);
   if (!test.different) return {.value = std::nullopt, .basis = basis, .why_not = basis + ", which may be chance"};

@@ -114,24 +114,24 @@ std::vector<StreamProgram> cache_streams(const Lab& lab, const Cache& cache, Str
     stream.bytes = shared_cache_bytes(cache);
     return in_shapes(stream, kFullSm, kBytesOfSharedCache);
   }
-  const std::uint64_t half = own_cache_bytes(cache);
   stream.per_block = true;
-  stream.bytes = half;
+  stream.bytes = own_cache_bytes(cache);
   const std::span<const StreamTrialShape> shapes =
       cache.nearer_bytes > 0 ? std::span<const StreamTrialShape>(kOneWarp) : kFullSm;
   const bool constant = stream.space == Space::kConstant;
   const double full = constant ? kConstantBytesOfBlock : kBytesOfBlock;
   std::vector<StreamProgram> programs = in_shapes(stream, shapes, cache.nearer_bytes > 0 ? kOneWarpPart * full : full);
   if (op == StreamOp::kWrite) {
-    const std::vector<StreamProgram> together = writes_together(lab, programs, half);
+    const std::vector<StreamProgram> together = writes_together(lab, programs, stream.bytes);
     programs.insert(programs.end(), together.begin(), together.end());
   }
   return programs;
 }
 
 std::vector<StreamProgram> one_sm_cache_streams(const Cache& cache) {
-  if (cache.site().space == Space::kConstant) {
-    return in_shapes({.space = Space::kConstant, .bytes = own_cache_bytes(cache), .per_block = true, .sms = 1},
+  // By one warp, as all caches behind another one that programs reach beside others.
+  if (!cache.site().exclusive) {
+    return in_shapes({.space = cache.site().space, .bytes = own_cache_bytes(cache), .per_block = true, .sms = 1},
                      kOneWarp, kOneWarpPart * kBytesOfOneSm);
   }
   return in_shapes({.space = cache.site().space, .bytes = shared_cache_bytes(cache), .sms = 1}, kOneBlock,

@@ -65,12 +65,15 @@ KolmogorovSmirnov kolmogorov_smirnov(std::span<const double> first, std::span<co
   return result;
 }
 
-std::optional<ChangePoint> find_change_point(std::span<const double> series, double alpha) {
+std::optional<ChangePoint> most_likely_change(std::span<const double> series, double alpha) {
   const auto index = optimal_change_point(series);
   if (!index) return std::nullopt;
-  ChangePoint change{*index, kolmogorov_smirnov(series.first(*index), series.subspan(*index), alpha)};
-  if (!change.test.different) return std::nullopt;
-  return change;
+  return ChangePoint{*index, kolmogorov_smirnov(series.first(*index), series.subspan(*index), alpha)};
+}
+
+std::optional<ChangePoint> find_change_point(std::span<const double> series, double alpha) {
+  const std::optional<ChangePoint> change = most_likely_change(series, alpha);
+  return change && change->test.different ? change : std::nullopt;
 }
 
 std::optional<Bracket> bracket_size(std::uint64_t start, std::uint64_t limit, std::uint64_t resolution,

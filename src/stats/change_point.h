@@ -42,7 +42,10 @@ struct ChangePoint {
   KolmogorovSmirnov test;
 };
 
-// Opt, then the K-S test of what lies before against what lies after; empty when the test rejects.
+// Opt, then the K-S test of what lies before against what lies after, whatever the test says. Empty for fewer than two
+// values.
+[[nodiscard]] std::optional<ChangePoint> most_likely_change(std::span<const double> series, double alpha = 0.01);
+// The same; empty, too, when the test rejects.
 [[nodiscard]] std::optional<ChangePoint> find_change_point(std::span<const double> series, double alpha = 0.01);
 
 struct Bracket {

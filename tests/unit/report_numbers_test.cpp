@@ -137,15 +137,19 @@ bool prometheus_has(const std::string& text, const ValueGroup& group, const std:
   return false;
 }
 
-// What a cell of the table for papers says, as a number in base units.
-std::optional<double> latex_number(const std::string& row, AttributeId id) {
-  static const std::map<AttributeId, int> columns = {
-      {AttributeId::kSize, 1},    {AttributeId::kLineSize, 2},      {AttributeId::kFetchGranularity, 3},
-      {AttributeId::kLatency, 4}, {AttributeId::kReadBandwidth, 5}, {AttributeId::kWriteBandwidth, 6}};
+// The columns of the table for papers, the first of which is the memory.
+const std::map<std::string, int>& latex_columns() {
+  static const std::map<std::string, int> kColumns = {{"size", 1},    {"line_size", 2},      {"fetch_granularity", 3},
+                                                      {"latency", 4}, {"read_bandwidth", 5}, {"write_bandwidth", 6}};
+  return kColumns;
+}
+
+// What a cell of that table says, as a number in base units.
+std::optional<double> latex_number(const std::string& row, const std::string& id) {
   const std::map<std::string, double> binary = {{"KiB", 0x1p10}, {"MiB", 0x1p20}, {"GiB", 0x1p30}};
   std::istringstream cells(row);
   std::string cell;
-  for (int i = 0; i <= columns.at(id); ++i) std::getline(cells, cell, '&');
+  for (int i = 0; i <= latex_columns().at(id); ++i) std::getline(cells, cell, '&');
   std::erase(cell, '$');
   std::istringstream parts(cell);
   double value = 0;
@@ -153,7 +157,7 @@ std::optional<double> latex_number(const std::string& row, AttributeId id) {
   if (!(parts >> value)) return std::nullopt;
   parts >> unit;
   if (binary.contains(unit)) value *= binary.at(unit);
-  return id == AttributeId::kReadBandwidth || id == AttributeId::kWriteBandwidth ? value * 1e9 : value;
+  return id.ends_with("bandwidth") ? value * 1e9 : value;
 }
 
 // The formats that show a part of the values, and lack one of these.
@@ -161,12 +165,8 @@ std::vector<std::string> lacking_in_part(const Formats& formats, const MemoryEle
                                          const Attribute& attribute) {
   std::vector<std::string> missing;
   const std::string row = between(formats.latex, fmt::format("    {} & ", element.title), "\\\\");
-  constexpr AttributeId kColumns[] = {
-      AttributeId::kSize,    AttributeId::kLineSize,      AttributeId::kFetchGranularity,
-      AttributeId::kLatency, AttributeId::kReadBandwidth, AttributeId::kWriteBandwidth};
-  const auto* column = std::ranges::find(kColumns, id, [](AttributeId column_id) { return to_string(column_id); });
-  if (!row.empty() && column != std::end(kColumns)) {
-    const double number = latex_number(row, *column).value_or(-1);
+  if (!row.empty() && latex_columns().contains(id)) {
+    const double number = latex_number(row, id).value_or(-1);
     constexpr double kRounding = 6e-4;  // four digits
     if (std::abs(number - *attribute.number()) > kRounding * *attribute.number()) missing.push_back("LaTeX of " + id);
   }

@@ -31,7 +31,7 @@ export function savePng(name, svg, width, height) {
 }
 
 // A drawing alone on a sheet of its size, for the print dialog: its 'Save as PDF' keeps lines and text.
-export function sheet(name, svg, width, height) {
+function sheet(name, svg, width, height) {
   return `<!doctype html><meta charset="utf-8"><title>${name}</title><style>@page{size:${width}px ${height}px;margin:0}` +
       `html,body{margin:0}svg{display:block;width:${width}px;height:${height}px;print-color-adjust:exact}</style>${svg}`;
 }

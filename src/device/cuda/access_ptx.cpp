@@ -15,9 +15,7 @@ namespace {
 
 using Kernel = launch::AccessKernel;
 
-bool has_offsets(const Kernel& kernel) { return kernel.shared() || kernel.constant(); }
-
-std::string_view address_of(const Kernel& kernel) { return has_offsets(kernel) ? "%link" : "%pointer"; }
+std::string_view address_of(const Kernel& kernel) { return is_global(kernel.space) ? "%pointer" : "%link"; }
 std::string_view window_of(const Kernel& kernel) { return kernel.shared() ? "shared" : "global"; }
 
 void prologue(PtxText& text, const Kernel& kernel) {

@@ -39,21 +39,20 @@ class Queue {
   void end() const { driver_->check(driver_->event_record(end_, stream_), "cuEventRecord"); }
   // Waits for it.
   [[nodiscard]] double seconds(const std::string& what) const {
-    constexpr double kMilli = 1e-3;
-    float milliseconds = 0;
     driver_->check(driver_->stream_synchronize(stream_), what);
-    driver_->check(driver_->event_elapsed_time(&milliseconds, begin_, end_), "cuEventElapsedTime");
-    return milliseconds * kMilli;
+    return elapsed_seconds(begin_, end_);
   }
   // Of two queues of one GPU that both have ended: how long this one began after the other; negative if before.
-  [[nodiscard]] double began_after(const Queue& other) const {
+  [[nodiscard]] double began_after(const Queue& other) const { return elapsed_seconds(other.begin_, begin_); }
+
+ private:
+  [[nodiscard]] double elapsed_seconds(EventHandle from, EventHandle to) const {
     constexpr double kMilli = 1e-3;
     float milliseconds = 0;
-    driver_->check(driver_->event_elapsed_time(&milliseconds, other.begin_, begin_), "cuEventElapsedTime");
+    driver_->check(driver_->event_elapsed_time(&milliseconds, from, to), "cuEventElapsedTime");
     return milliseconds * kMilli;
   }
 
- private:
   std::shared_ptr<const Driver> driver_;
   StreamHandle stream_ = nullptr;
   EventHandle begin_ = nullptr;

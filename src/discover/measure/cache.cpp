@@ -337,21 +337,24 @@ Attribute replacement(Context& context, const ElementInfo& element) {
 
 // ---- Bandwidth and stores ----
 
+// What SMs share is streamed over by what the survey saw fit; an SM's own cache by its first miss.
+const Cache& streamed_cache(Context& context, const ElementInfo& element) {
+  const bool exclusive = context.caches.located(element.id).site().exclusive;
+  return exclusive ? context.caches.fetched(element.id) : context.caches.sized(element.id);
+}
+
 template <StreamOp kOp>
 Attribute bandwidth(Context& context, const ElementInfo& element) {
   // Stores pass no L2 that is one of textures.
   if (kOp == StreamOp::kWrite && element.scope == Scope::kGpu) context.caches.require_l2_of_globals(element.id);
-  // What SMs share is streamed over by what the survey saw fit; an SM's own cache by its first miss.
-  const bool exclusive = context.caches.located(element.id).site().exclusive;
-  const Cache& cache = exclusive ? context.caches.fetched(element.id) : context.caches.sized(element.id);
+  const Cache& cache = streamed_cache(context, element);
   Lab lab = context.lab();
   return probe::measure_bandwidth(lab, probe::cache_streams(lab, cache, kOp), "best_stream");
 }
 
 Attribute sm_read_bandwidth(Context& context, const ElementInfo& element) {
+  const Cache& cache = streamed_cache(context, element);
   Lab lab = context.lab();
-  const bool exclusive = context.caches.located(element.id).site().exclusive;
-  const Cache& cache = exclusive ? context.caches.fetched(element.id) : context.caches.sized(element.id);
   return probe::measure_bandwidth(lab, probe::one_sm_cache_streams(cache), "best_stream_of_one_sm");
 }
 
