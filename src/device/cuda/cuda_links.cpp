@@ -181,7 +181,10 @@ class CudaLinks : public Links {
       return;
     }
     gpus_[place.index]->context.make_current();
-    driver_->check(driver_->memcpy_htod(address, data, bytes), fmt::format("cuMemcpyHtoD({})", bytes));
+    const std::string what = fmt::format("cuMemcpyHtoD({})", bytes);
+    driver_->check(driver_->memcpy_htod(address, data, bytes), what);
+    // It returns before the last part is there, and what other GPUs do does not wait for that.
+    driver_->check(driver_->ctx_synchronize(), what);
   }
 
   std::uint64_t token_at(const Place& place, DevicePointer address) {
