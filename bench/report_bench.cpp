@@ -1,6 +1,8 @@
 // Rendering a full report of the recorded H200, by format: all of them together are to take less than 300 ms.
 #include <benchmark/benchmark.h>
 
+#include <cstdlib>
+
 #include "gputopo/device.h"
 #include "gputopo/discover.h"
 #include "gputopo/report.h"
@@ -47,6 +49,15 @@ BENCHMARK_CAPTURE(rendering, terminal, terminal)->Unit(benchmark::kMillisecond);
 BENCHMARK_CAPTURE(rendering, tree, tree)->Unit(benchmark::kMillisecond);
 BENCHMARK_CAPTURE(rendering, json_written_and_read, reread)->Unit(benchmark::kMillisecond);
 BENCHMARK_CAPTURE(rendering, all_formats, all)->Unit(benchmark::kMillisecond);
+
+// `gputopo get` of what it measured before, a process each time: to take less than 20 ms.
+void kept_answer(benchmark::State& state) {
+  static constexpr const char* kAsked = "XDG_CACHE_HOME=\"${TMPDIR:-/tmp}/gputopo-bench\" " GPUTOPO_BINARY
+                                        " get l2.latency --device sim:h200 >/dev/null 2>&1";
+  if (std::system(kAsked) != 0) state.SkipWithError("gputopo get failed");
+  for (auto unused : state) benchmark::DoNotOptimize(std::system(kAsked));
+}
+BENCHMARK(kept_answer)->Unit(benchmark::kMillisecond)->UseRealTime();
 
 }  // namespace
 }  // namespace gputopo

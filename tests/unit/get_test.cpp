@@ -1,7 +1,6 @@
 // `gputopo get`: paths, and what is kept of a device.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <sys/resource.h>
 
 #include <algorithm>
 #include <cstdlib>
@@ -252,29 +251,6 @@ TEST(Get, KeepsWhyThereIsNoValue) {
     EXPECT_THAT(result.err, HasSubstr("cluster.latency is unavailable: not supported"));
     EXPECT_THAT(kept(cache), SizeIs(1));
   }
-}
-
-double children_seconds() {
-  rusage usage{};
-  getrusage(RUSAGE_CHILDREN, &usage);
-  const auto seconds = [](const timeval& time) {
-    return static_cast<double>(time.tv_sec) + 1e-6 * static_cast<double>(time.tv_usec);
-  };
-  return seconds(usage.ru_utime) + seconds(usage.ru_stime);
-}
-
-TEST(Get, AnswersWithin20Milliseconds) {
-#if defined(__SANITIZE_ADDRESS__)
-  GTEST_SKIP() << "the sanitizers take time of their own";
-#endif
-  const test::TemporaryFolder cache;
-  double least = 1;
-  for (int i = 0; i < 6; ++i) {
-    const double before = children_seconds();
-    ASSERT_EQ(get("l2.latency --device sim:h200", cache).exit_code, 0);
-    if (i > 0) least = std::min(least, children_seconds() - before);
-  }
-  EXPECT_LT(least, 0.020);
 }
 
 // What the system says of its GPUs, in a folder of our own.
