@@ -73,6 +73,17 @@ AtOnce rates_at_once(double bytes, std::span<const double> seconds, std::span<co
   return found;
 }
 
+Sharing decide_sharing(std::span<const double> least_shares) {
+  const auto [least, most] = std::ranges::minmax(least_shares);
+  if (least >= kOwnShare) return Sharing::kNothing;
+  return most < kOwnShare ? Sharing::kAPart : Sharing::kUnclear;
+}
+
+bool clearly_shares_nothing(double least_share) {
+  constexpr double kMargin = 0.03;  // runs of one pair on an idle node of eight differ by 1 to 5%
+  return least_share >= kOwnShare + kMargin;
+}
+
 std::vector<double> shares(std::span<const double> rates_alone, std::span<const double> rates_together) {
   std::vector<double> result;
   for (std::size_t i = 0; i < rates_alone.size() && i < rates_together.size(); ++i) {

@@ -50,6 +50,14 @@ struct AtOnce {
 // `begins` as TransferResult's; empty: not told.
 [[nodiscard]] AtOnce rates_at_once(double bytes, std::span<const double> seconds, std::span<const double> begins);
 
+// Whether two transfers share a part, by what the slower keeps of its rate in each run beside the other. Unclear: they
+// kept their own share in some runs and not in others.
+enum class Sharing : std::uint8_t { kNothing, kAPart, kUnclear };
+inline constexpr std::size_t kSharingRuns = 3;
+[[nodiscard]] Sharing decide_sharing(std::span<const double> least_shares);
+// So much above kOwnShare that other runs would say the same: what disturbs a run only takes from it.
+[[nodiscard]] bool clearly_shares_nothing(double least_share);
+
 // By transfer: its part of the rate that it has alone.
 [[nodiscard]] std::vector<double> shares(std::span<const double> rates_alone, std::span<const double> rates_together);
 

@@ -10,6 +10,7 @@
 
 #include "gputopo/node.h"
 #include "node/link_decision.h"
+#include "node/link_rounds.h"
 
 namespace gputopo::node {
 
@@ -31,6 +32,9 @@ class LinkRuns {
   [[nodiscard]] NodeReport& report() { return report_; }
   // Null where it was not reached.
   [[nodiscard]] LinkReport* link_of(const Transfer& transfer);
+
+  // Of a link that is in the report.
+  [[nodiscard]] AttributeMap& values_of(const Transfer& transfer) { return link_of(transfer)->attributes; }
 
   // Throws Stopped, and the errors of Links::run() that are no end.
   TransferResult ask(const TransferProgram& program);
@@ -57,6 +61,12 @@ class LinkRuns {
   const NodeOptions& options_;
   NodeReport& report_;
 };
+
+inline constexpr std::uint64_t kLargestSize = 256ull << 20;  // that is tried of copies by size, without `full`
+
+// `copy_latency` and `copy_half_size` of links whose copy_bandwidth is known, which is as it is alone for all of a
+// batch.
+void measure_sizes(LinkRuns& runs, const Batch& batch);
 
 // Several transfers at once, once each link is known.
 void measure_together(LinkRuns& runs);

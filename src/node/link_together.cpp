@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <map>
 
 #include "gputopo/error.h"
 #include "node/link_runs.h"
@@ -88,20 +89,23 @@ class Together {
   // As LinkRuns::steady_rates().
   Runs steady_runs(const std::vector<Transfer>& transfers, const std::vector<double>& alone) {
     const auto spread = [](const Runs& runs) { return estimate(runs.least_shares).spread(); };
-    Runs best = run_together(transfers, alone, kRuns);
+    Runs best = run_together(transfers, alone, kRuns, true);
     for (int attempt = 1; attempt < kAttempts && spread(best) > kSteadySpread; ++attempt) {
       runs_.rest();
-      Runs runs = run_together(transfers, alone, kRuns);
+      Runs runs = run_together(transfers, alone, kRuns, true);
       if (spread(runs) < spread(best)) best = std::move(runs);
     }
     return best;
   }
 
-  // Fewer bytes where there is no room for all of them.
-  Runs run_together(const std::vector<Transfer>& transfers, const std::vector<double>& alone, std::size_t count) {
+  // Fewer bytes where there is no room for all of them. `wakes`: a run before them wakes the links.
+  Runs run_together(const std::vector<Transfer>& transfers, const std::vector<double>& alone, std::size_t count,
+                    bool wakes) {
     while (true) {
+      const TransferProgram program{TransferOp::kCopy, transfers, bytes_, kRepeats};
       try {
-        return run_together({TransferOp::kCopy, transfers, bytes_, kRepeats}, alone, count);
+        if (wakes) static_cast<void>(runs_.ask(program));
+        return run_together(program, alone, count);
       } catch (const DeviceMemoryError&) {
         if (bytes_ <= kLeastBytes) throw;
         bytes_ /= 2;
@@ -110,7 +114,6 @@ class Together {
   }
   Runs run_together(const TransferProgram& program, const std::vector<double>& alone, std::size_t count) {
     Runs runs;
-    static_cast<void>(runs_.ask(program));
     for (std::size_t run = 0; run < count; ++run) {
       const TransferResult answer = runs_.ask(program);
       const AtOnce found =
@@ -147,33 +150,65 @@ class Together {
     runs_.report().together.push_back(std::move(entry));
   }
 
+  struct Pair {
+    Transfer one;
+    Transfer other;
+    [[nodiscard]] std::string name() const {
+      return fmt::format("{}-{} and {}-{}", to_text(one.from), to_text(one.to), to_text(other.from), to_text(other.to));
+    }
+  };
+
+  // What the slower of them keeps, by run. The first run ends the question where it clearly shares nothing; else it
+  // may have woken the links, and does not count. Pairs that were asked before are not asked again.
+  const std::vector<double>& pair_shares(const Pair& pair, const std::vector<double>& alone) {
+    const auto [known, is_new] = pairs_.try_emplace(pair.name());
+    if (!is_new) return known->second;
+    const auto run = [&](std::size_t count) {
+      return run_together({pair.one, pair.other}, alone, count, false).least_shares;
+    };
+    known->second = run(1);
+    if (!clearly_shares_nothing(known->second.front())) known->second = run(kSharingRuns);
+    return known->second;
+  }
+
   // Which two of them are slower beside each other. Asked only where all together are.
   void add_sharing(const std::vector<Transfer>& transfers, const std::vector<double>& alone, Attribute& share) {
-    constexpr std::size_t kPairRuns = 3;
     constexpr std::size_t kMostPairs = 200;  // of twenty transfers: each pair takes some milliseconds
-    std::vector<std::string> names;
+    std::vector<std::string> shared;
+    std::vector<std::string> unclear;
+    SampleTable table{.name = "pair_share",
+                      .plot = Plot::kMap,
+                      .columns = {{"one", ColumnRole::kAxis, "transfer", ""},
+                                  {"other", ColumnRole::kAxis, "transfer", ""},
+                                  {"share", ColumnRole::kValue, "the slower keeps", ""}},
+                      .data = {{}, {}, {}}};
     std::size_t asked = 0;
-    const auto name = [](const Transfer& one, const Transfer& other) {
-      return fmt::format("{}-{} and {}-{}", to_text(one.from), to_text(one.to), to_text(other.from), to_text(other.to));
-    };
     if (transfers.size() == 2) {  // they were asked already
-      share.add_detail("sharing_pairs", std::vector<std::string>{name(transfers[0], transfers[1])});
+      share.add_detail("sharing_pairs", std::vector<std::string>{Pair{transfers[0], transfers[1]}.name()});
       return;
     }
     for (std::size_t i = 0; i < transfers.size(); ++i) {
       for (std::size_t j = i + 1; j < transfers.size(); ++j) {
         if (asked == kMostPairs && !runs_.options().full) break;
         ++asked;
-        const Runs pair = run_together({transfers[i], transfers[j]}, {alone[i], alone[j]}, kPairRuns);
-        if (estimate(pair.least_shares).value >= kOwnShare) continue;
-        names.push_back(name(transfers[i], transfers[j]));
+        const Pair pair{transfers[i], transfers[j]};
+        const std::vector<double>& least_shares = pair_shares(pair, {alone[i], alone[j]});
+        const Sharing sharing = decide_sharing(least_shares);
+        if (sharing == Sharing::kAPart) shared.push_back(pair.name());
+        if (sharing == Sharing::kUnclear) unclear.push_back(pair.name());
+        table.data[0].push_back(static_cast<double>(i));
+        table.data[1].push_back(static_cast<double>(j));
+        table.data[2].push_back(estimate(least_shares).value);
       }
     }
-    share.add_detail("sharing_pairs", names);
+    share.add_detail("sharing_pairs", shared);
+    share.add_detail("unclear_pairs", unclear);
     share.add_detail("pairs", static_cast<std::int64_t>(transfers.size() * (transfers.size() - 1) / 2));
     share.add_detail("pairs_tried", static_cast<std::int64_t>(asked));
+    share.samples.push_back(std::move(table));
   }
 
+  std::map<std::string, std::vector<double>> pairs_;  // by name, what pair_shares() found
   LinkRuns& runs_;
   std::uint64_t bytes_ = kBytes;
 };

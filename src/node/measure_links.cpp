@@ -3,11 +3,14 @@
 
 #include <algorithm>
 #include <chrono>
+#include <map>
 #include <optional>
+#include <span>
 
 #include "gputopo/error.h"
 #include "gputopo/node.h"
 #include "node/link_decision.h"
+#include "node/link_rounds.h"
 #include "node/link_runs.h"
 
 namespace gputopo {
@@ -20,39 +23,56 @@ using node::SizeSample;
 constexpr std::uint64_t kMiB = 1ull << 20;
 // So much that what a copy takes beside its bytes, some microseconds, is about 0.1% of it. Links between GPUs are up to
 // ten times as fast as those to the host.
-constexpr std::uint64_t kCopyBytes = 256 * kMiB;
+constexpr std::uint64_t kCopyBytes = node::kLargestSize;
 constexpr std::uint64_t kPeerCopyBytes = 1024 * kMiB;
 constexpr std::uint64_t kLeastCopyBytes = 16 * kMiB;  // where there is no room for more
 // Copied by the host's cores, several times slower.
 constexpr std::uint64_t kPageableBytes = 64 * kMiB;
-constexpr std::uint64_t kBytesOfRow = 64 * kMiB;  // of small copies
 // Kept by the L2 at home, and by no cache: L2 of the largest GPU so far is 256 MiB in two halves.
 constexpr std::uint64_t kNearFootprint = 2 * kMiB;
 constexpr std::uint64_t kLargeFootprint = 128 * kMiB;
 constexpr std::uint32_t kAccesses = 256;
-constexpr std::uint64_t kLeastSize = 4096;
-constexpr std::uint64_t kSizeStep = 4;
+
+using node::Batch;
 
 class Measurement {
  public:
   explicit Measurement(node::LinkRuns& runs) : runs_(runs), info_(runs.info()) {}
 
   void each_link() {
-    for (const Transfer& transfer : all_transfers()) {
-      const std::string where = where_of(transfer);
-      if (runs_.options().on_link) runs_.options().on_link(where);
-      // Not a reference that stays: the next link moves them.
+    const std::vector<Transfer> transfers = all_transfers();
+    for (const Transfer& transfer : transfers) {
       runs_.report().links.push_back({.from = transfer.from, .to = transfer.to, .kind = kind_of(transfer)});
-      measure(transfer, runs_.report().links.back().attributes);
+    }
+    for (const Batch& batch : node::batches_of(info_, transfers)) {
+      for (const Transfer& transfer : batch) tell(transfer);
+      measure(batch);
+    }
+  }
+
+  // From one place after the other: what accesses follow through its memory is written once for all that ask it.
+  void latencies() {
+    std::vector<Transfer> transfers = all_transfers();
+    std::ranges::stable_sort(transfers, {}, &Transfer::from);
+    for (auto of_place = transfers.begin(); of_place != transfers.end();) {
+      const auto end = std::ranges::find_if(of_place, transfers.end(),
+                                            [&](const Transfer& transfer) { return transfer.from != of_place->from; });
+      const std::span<const Transfer> asked(of_place, end);
+      for (const Transfer& transfer : asked) near_latencies(transfer);
+      for (const Transfer& transfer : asked) add_large_footprint(transfer);
+      of_place = end;
     }
   }
 
   void both_ways() {
+    std::vector<Transfer> there;  // of each pair one
     for (const Transfer& transfer : all_transfers()) {
-      if (transfer.to < transfer.from) continue;  // each pair once
-      both_ways(transfer, TransferOp::kCopy, "copy_bandwidth", "both_ways_copy_bandwidth");
-      if (transfer.from.kind != transfer.to.kind) continue;
-      both_ways(transfer, TransferOp::kRead, "sm_read_bandwidth", "both_ways_sm_read_bandwidth");
+      if (transfer.from < transfer.to) there.push_back(transfer);
+    }
+    for (const Batch& batch : node::batches_of(info_, there)) {
+      both_ways(batch, TransferOp::kCopy, "copy_bandwidth", "both_ways_copy_bandwidth");
+      if (batch.front().from.kind != batch.front().to.kind) continue;
+      both_ways(batch, TransferOp::kRead, "sm_read_bandwidth", "both_ways_sm_read_bandwidth");
     }
   }
 
@@ -85,22 +105,67 @@ class Measurement {
     return peer == nullptr ? "" : peer->kind;
   }
 
+  void tell(const Transfer& transfer) {
+    if (runs_.options().on_link) runs_.options().on_link(where_of(transfer));
+  }
+
+  // ---- Links at once ----
+
+  void measure(const Batch& batch) {
+    const Transfer& one = batch.front();
+    const bool is_host = one.from.kind != one.to.kind;
+    const std::uint64_t bytes = is_host ? kCopyBytes : kPeerCopyBytes;
+    if (bandwidths(batch, "copy_bandwidth", TransferOp::kCopy, bytes)) {
+      node::measure_sizes(runs_, batch);
+    } else {
+      for (const Transfer& transfer : batch) node::measure_sizes(runs_, {transfer});
+    }
+    if (is_host) bandwidths(batch, "pageable_copy_bandwidth", TransferOp::kPageableCopy, kPageableBytes);
+    if (one.to.kind == PlaceKind::kGpu) bandwidths(batch, "sm_read_bandwidth", TransferOp::kRead, bytes);
+    if (one.from.kind == PlaceKind::kGpu) bandwidths(batch, "sm_write_bandwidth", TransferOp::kWrite, bytes);
+  }
+
+  // Whether all of them were as they are alone; those that were not are asked alone then.
+  bool bandwidths(const Batch& batch, std::string_view name, TransferOp op, std::uint64_t bytes) {
+    if (batch.size() == 1) {
+      bandwidth(batch.front(), name, op, bytes);
+      const Transfer& one = batch.front();
+      const auto rate = find(runs_.values_of(one), name)->number();
+      if (one.from.kind == one.to.kind && rate) alone_[std::string(name)].push_back(*rate);
+      return true;
+    }
+    const AtOnce found = at_once({op, batch, bytes, 1}, node::LinkRuns::own_rates);
+    bool are_as_alone = true;
+    for (std::size_t i = 0; i < batch.size(); ++i) {
+      if (i < found.estimates.size() && node::is_as_alone(found.estimates[i], alone_[std::string(name)])) {
+        runs_.put(runs_.values_of(batch[i]), name,
+                  [&] { return bandwidth_of(found.estimates[i], name, found.bytes, batch.size()); });
+      } else {
+        bandwidth(batch[i], name, op, bytes);
+        are_as_alone = false;
+      }
+    }
+    return are_as_alone;
+  }
+
+  struct AtOnce {
+    std::uint64_t bytes = 0;  // of each
+    std::vector<Estimate> estimates;
+  };
+  // No estimates where they cannot run at once: each of them tells why, alone.
+  AtOnce at_once(const TransferProgram& program, const node::LinkRuns::Rates& rates) {
+    try {
+      auto [fitted, estimates] = fitting(program, rates);
+      return {fitted.bytes, std::move(estimates)};
+    } catch (const DeviceError&) {
+      return {};
+    }
+  }
+
   // ---- One link ----
 
-  void measure(const Transfer& transfer, AttributeMap& values) {
-    const bool is_host = transfer.from.kind != transfer.to.kind;
-    const std::uint64_t bytes = is_host ? kCopyBytes : kPeerCopyBytes;
-    bandwidth(transfer, values, "copy_bandwidth", TransferOp::kCopy, bytes);
-    sweep(transfer, values);
-    if (is_host) {
-      bandwidth(transfer, values, "pageable_copy_bandwidth", TransferOp::kPageableCopy, kPageableBytes);
-    }
-    if (transfer.to.kind == PlaceKind::kGpu) {
-      bandwidth(transfer, values, "sm_read_bandwidth", TransferOp::kRead, bytes);
-    }
-    if (transfer.from.kind == PlaceKind::kGpu) {
-      bandwidth(transfer, values, "sm_write_bandwidth", TransferOp::kWrite, bytes);
-    }
+  void near_latencies(const Transfer& transfer) {
+    AttributeMap& values = runs_.values_of(transfer);
     if (transfer.to.kind == PlaceKind::kGpu) {
       latency(transfer, values, "atomic_latency", TransferOp::kAtomic);
       latency(transfer, values, "load_latency", TransferOp::kLoad);
@@ -108,13 +173,19 @@ class Measurement {
     if (transfer.from.kind == PlaceKind::kGpu) latency(transfer, values, "store_latency", TransferOp::kStore);
   }
 
-  void bandwidth(const Transfer& transfer, AttributeMap& values, std::string_view name, TransferOp op,
-                 std::uint64_t bytes) {
-    runs_.put(values, name, [&] {
+  static Attribute bandwidth_of(const Estimate& estimate, std::string_view name, std::uint64_t bytes,
+                                std::size_t at_once) {
+    Attribute attribute = node::LinkRuns::attribute_of(estimate, name, "transfers in a row");
+    attribute.add_condition("bytes", static_cast<std::int64_t>(bytes));
+    if (at_once > 1) attribute.add_condition("at_once", static_cast<std::int64_t>(at_once));
+    return attribute;
+  }
+
+  void bandwidth(const Transfer& transfer, std::string_view name, TransferOp op, std::uint64_t bytes) {
+    runs_.put(runs_.values_of(transfer), name, [&] {
       const TransferProgram asked{op, {transfer}, bytes, 1};
       const auto [program, estimates] = fitting(asked, node::LinkRuns::own_rates);
-      Attribute attribute = node::LinkRuns::attribute_of(estimates.front(), name, "transfers in a row");
-      attribute.add_condition("bytes", static_cast<std::int64_t>(program.bytes));
+      Attribute attribute = bandwidth_of(estimates.front(), name, program.bytes, 1);
       if (op != TransferOp::kPageableCopy) runs_.warn_if_unsteady(where_of(transfer), name, estimates.front());
       return attribute;
     });
@@ -133,7 +204,6 @@ class Measurement {
     }
   }
 
-  // Of a large footprint only a detail: what the memory behind adds.
   void latency(const Transfer& transfer, AttributeMap& values, std::string_view name, TransferOp op) {
     runs_.put(values, name, [&] {
       TransferProgram program{op, {transfer}, kNearFootprint, kAccesses};
@@ -152,131 +222,91 @@ class Measurement {
       attribute.add_detail("nearest_sm_ns", std::ranges::min(nearest));
       attribute.add_detail("farthest_sm_ns", std::ranges::max(farthest));
       attribute.add_condition("footprint_bytes", static_cast<std::int64_t>(program.bytes));
-      if (op == TransferOp::kLoad) add_large_footprint(program, attribute);
       return attribute;
     });
   }
 
-  void add_large_footprint(TransferProgram program, Attribute& attribute) {
-    program.bytes = kLargeFootprint;
-    try {
-      attribute.add_detail("large_footprint_ns", node::estimate(runs_.ask(program).seconds).value / kNano);
-      attribute.add_detail("large_footprint_bytes", static_cast<std::int64_t>(program.bytes));
-    } catch (const DeviceMemoryError&) {
-      // There is no room for it: the latency stands without.
-    }
-  }
-
-  // ---- By size ----
-
-  SizeSample copies_of(const Transfer& transfer, std::uint64_t bytes) {
-    constexpr std::uint32_t kMost = 128;  // queues of drivers hold some hundreds
-    const auto repeats = static_cast<std::uint32_t>(std::clamp<std::uint64_t>(kBytesOfRow / bytes, 1, kMost));
-    const TransferProgram program{TransferOp::kCopy, {transfer}, bytes, repeats};
-    return {bytes, runs_.ask(program).seconds.front() / repeats};
-  }
-
-  // As far as there is room.
-  std::vector<SizeSample> one_sweep(const Transfer& transfer) {
-    std::vector<SizeSample> samples;
-    const std::uint64_t most = runs_.options().full ? kMaxTransferBytes : kCopyBytes;
-    for (std::uint64_t bytes = kLeastSize; bytes <= most; bytes *= kSizeStep) {
+  // Only a detail: what the memory behind adds.
+  void add_large_footprint(const Transfer& transfer) {
+    AttributeMap& values = runs_.values_of(transfer);
+    const Attribute* near = find(values, "load_latency");
+    if (near == nullptr || !near->available()) return;
+    runs_.put(values, "load_latency", [&, attribute = *near]() mutable {
+      const TransferProgram program{TransferOp::kLoad, {transfer}, kLargeFootprint, kAccesses};
       try {
-        samples.push_back(copies_of(transfer, bytes));
+        attribute.add_detail("large_footprint_ns", node::estimate(runs_.ask(program).seconds).value / kNano);
+        attribute.add_detail("large_footprint_bytes", static_cast<std::int64_t>(program.bytes));
       } catch (const DeviceMemoryError&) {
-        if (samples.empty()) throw;
-        break;
+        // There is no room for it: the latency stands without.
       }
-    }
-    return samples;
-  }
-
-  void sweep(const Transfer& transfer, AttributeMap& values) {
-    const Attribute whole = *find(values, "copy_bandwidth");
-    if (!whole.available()) return;
-    std::vector<std::vector<SizeSample>> sweeps;
-    runs_.put(values, "copy_latency", [&] {
-      std::vector<double> least;
-      for (std::size_t run = 0; run < node::kRuns; ++run) {
-        least.push_back(sweeps.emplace_back(one_sweep(transfer)).front().seconds / kNano);
-      }
-      return node::LinkRuns::attribute_of(node::estimate(least), "copy_latency", "copies by size");
-    });
-    if (sweeps.size() < node::kRuns) return;
-    const Estimate bandwidth{whole.number().value_or(0), whole.low.value_or(0), whole.high.value_or(0)};
-    runs_.put(values, "copy_half_size", [&] {
-      try_between(transfer, sweeps, bandwidth);
-      const Estimate size = node::half_bandwidth_size(sweeps, bandwidth);
-      Attribute attribute =
-          size.value > 0 ? node::LinkRuns::attribute_of(size, "copy_half_size", "copies by size")
-                         : unavailable(Reason::kInconclusive, "no two sizes lie on both sides of half the bandwidth");
-      attribute.samples.push_back(table_of(transfer, sweeps));
       return attribute;
     });
-  }
-
-  // Sizes are four times apart, and how the time grows between them is not known: one more where half of the bandwidth
-  // seems to be.
-  void try_between(const Transfer& transfer, std::vector<std::vector<SizeSample>>& sweeps, const Estimate& bandwidth) {
-    const Estimate size = node::half_bandwidth_size(sweeps, bandwidth);
-    if (size.value <= 0) return;
-    const auto lines = static_cast<std::uint64_t>(size.value) / kTransferStride;
-    const std::uint64_t bytes = std::max<std::uint64_t>(lines, 1) * kTransferStride;
-    for (std::vector<SizeSample>& sweep : sweeps) {
-      const auto place = std::ranges::lower_bound(sweep, bytes, {}, &SizeSample::bytes);
-      if (place != sweep.end() && place->bytes == bytes) return;
-      const auto index = place - sweep.begin();
-      const SizeSample sample = copies_of(transfer, bytes);
-      sweep.insert(sweep.begin() + index, sample);
-    }
-  }
-
-  static SampleTable table_of(const Transfer& transfer, const std::vector<std::vector<SizeSample>>& sweeps) {
-    SampleTable table{
-        .name = fmt::format("{}_{}.copy_by_size", to_text(transfer.from), to_text(transfer.to)),
-        .plot = Plot::kLine,
-        .columns = {{"bytes", ColumnRole::kAxis, "size", "B"},
-                    {"bytes_per_second", ColumnRole::kValue, "bandwidth", "B/s"}},
-        .data = {{}, {}},
-    };
-    for (std::size_t i = 0; i < sweeps.front().size(); ++i) {
-      std::vector<double> seconds;
-      for (const std::vector<SizeSample>& sweep : sweeps) {
-        if (i < sweep.size()) seconds.push_back(sweep[i].seconds);
-      }
-      const auto bytes = static_cast<double>(sweeps.front()[i].bytes);
-      table.data[0].push_back(bytes);
-      table.data[1].push_back(bytes / node::estimate(seconds).value);
-    }
-    return table;
   }
 
   // ---- Both ways ----
 
-  void both_ways(const Transfer& transfer, TransferOp op, std::string_view alone_name, std::string_view name) {
-    const Transfer reverse{transfer.to, transfer.from};
-    AttributeMap& there = runs_.link_of(transfer)->attributes;
-    AttributeMap& back = runs_.link_of(reverse)->attributes;
-    const Attribute alone_there = *find(there, alone_name);
-    const Attribute alone_back = *find(back, alone_name);
+  static Transfer back_of(const Transfer& transfer) { return {transfer.to, transfer.from}; }
+
+  // Of each transfer what it gets while its reverse runs, in the order of `program`: each beside its reverse.
+  node::LinkRuns::Rates rates_of_pairs(std::string_view alone_name) {
+    return [this, alone_name](const TransferProgram& program, const TransferResult& answer) {
+      std::vector<double> rates;
+      for (std::size_t i = 0; i < program.transfers.size(); i += 2) {
+        std::vector<double> alone;
+        for (const Transfer& transfer : {program.transfers[i], program.transfers[i + 1]}) {
+          alone.push_back(find(runs_.values_of(transfer), alone_name)->number().value_or(0));
+        }
+        const std::vector<double> of_pair =
+            node::rates_beside(static_cast<double>(program.bytes), std::span(answer.seconds).subspan(i, 2), alone);
+        rates.insert(rates.end(), of_pair.begin(), of_pair.end());
+      }
+      return rates;
+    };
+  }
+
+  void both_ways(const Batch& batch, TransferOp op, std::string_view alone_name, std::string_view name) {
+    if (batch.size() == 1) return both_ways(batch.front(), op, alone_name, name);
+    TransferProgram program{op, {}, bytes_of(*find(runs_.values_of(batch.front()), alone_name)), 1};
+    for (const Transfer& there : batch) program.transfers.insert(program.transfers.end(), {there, back_of(there)});
+    const std::vector<Estimate> rates = at_once(program, rates_of_pairs(alone_name)).estimates;
+    const std::vector<double>& alone = alone_[std::string(name)];
+    for (std::size_t i = 0; i < batch.size(); ++i) {
+      if (!rates.empty() && node::is_as_alone(rates[2 * i], alone) && node::is_as_alone(rates[2 * i + 1], alone)) {
+        put_both_ways(batch[i], name, both_ways_of(rates[2 * i], name, batch.size()));
+        put_both_ways(back_of(batch[i]), name, both_ways_of(rates[2 * i + 1], name, batch.size()));
+      } else {
+        both_ways(batch[i], op, alone_name, name);
+      }
+    }
+  }
+
+  void both_ways(const Transfer& there, TransferOp op, std::string_view alone_name, std::string_view name) {
+    const Transfer back = back_of(there);
+    const Attribute alone_there = *find(runs_.values_of(there), alone_name);
+    const Attribute alone_back = *find(runs_.values_of(back), alone_name);
     std::vector<Estimate> both;
-    runs_.put(there, name, [&] {
+    runs_.put(runs_.values_of(there), name, [&] {
       for (const Attribute& alone : {alone_there, alone_back}) {
         if (!alone.available()) return alone;
       }
-      const std::vector<double> rates_alone{alone_there.number().value_or(0), alone_back.number().value_or(0)};
-      const auto rates = [&](const TransferProgram& program, const TransferResult& answer) {
-        return node::rates_beside(static_cast<double>(program.bytes), answer.seconds, rates_alone);
-      };
-      both = fitting({op, {transfer, reverse}, bytes_of(alone_there), 1}, rates).second;
-      runs_.warn_if_unsteady(where_of(transfer), name, both[0]);
-      return node::LinkRuns::attribute_of(both[0], name, "transfers both ways");
+      both = fitting({op, {there, back}, bytes_of(alone_there), 1}, rates_of_pairs(alone_name)).second;
+      runs_.warn_if_unsteady(where_of(there), name, both[0]);
+      return both_ways_of(both[0], name, 1);
     });
-    runs_.put(back, name, [&] {
-      if (both.empty()) return *find(there, name);
-      runs_.warn_if_unsteady(where_of(reverse), name, both[1]);
-      return node::LinkRuns::attribute_of(both[1], name, "transfers both ways");
-    });
+    if (both.empty()) return put_both_ways(back, name, *find(runs_.values_of(there), name));
+    runs_.warn_if_unsteady(where_of(back), name, both[1]);
+    put_both_ways(back, name, both_ways_of(both[1], name, 1));
+    if (there.from.kind == there.to.kind) alone_[std::string(name)].push_back(both[0].value);
+  }
+
+  static Attribute both_ways_of(const Estimate& estimate, std::string_view name, std::size_t at_once) {
+    Attribute attribute = node::LinkRuns::attribute_of(estimate, name, "transfers both ways");
+    if (at_once > 1) attribute.add_condition("at_once", static_cast<std::int64_t>(2 * at_once));
+    return attribute;
+  }
+
+  void put_both_ways(const Transfer& transfer, std::string_view name, const Attribute& attribute) {
+    get_or_add(runs_.values_of(transfer), name) = attribute;
   }
 
   static std::uint64_t bytes_of(const Attribute& bandwidth) {
@@ -288,6 +318,7 @@ class Measurement {
 
   node::LinkRuns& runs_;
   const NodeInfo& info_;
+  std::map<std::string, std::vector<double>> alone_;  // by attribute, of links between GPUs that were asked alone
 };
 
 }  // namespace
@@ -299,6 +330,7 @@ void measure_links(Links& links, const NodeOptions& options, NodeReport& report)
   Measurement measurement(runs);
   try {
     measurement.each_link();
+    measurement.latencies();
     measurement.both_ways();
     node::measure_together(runs);
   } catch (const node::Stopped& stopped) {
@@ -306,6 +338,8 @@ void measure_links(Links& links, const NodeOptions& options, NodeReport& report)
     report.warnings.push_back(stopped.why);
   }
   for (std::string& warning : links.warnings()) report.warnings.push_back(std::move(warning));
+  // Those that were not reached.
+  std::erase_if(report.links, [](const LinkReport& link) { return link.attributes.empty(); });
   report.link_seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
 }
 

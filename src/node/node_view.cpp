@@ -4,6 +4,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <span>
 #include <map>
 
 #include "report/text_table.h"
@@ -39,6 +40,39 @@ void add_lacking(const AttributeMap& attributes, const std::string& where, std::
   for (const auto& [name, attribute] : attributes) {
     if (!attribute.available()) reasons[report::why_absent(attribute)].add(where, name);
   }
+}
+
+const std::vector<std::string>* names_in(const Attribute& attribute, std::string_view detail) {
+  const Value* value = attribute.find_detail(detail);
+  return value == nullptr ? nullptr : std::get_if<std::vector<std::string>>(value);
+}
+
+std::int64_t count_in(const Attribute& attribute, std::string_view detail) {
+  const Value* value = attribute.find_detail(detail);
+  const auto* number = value == nullptr ? nullptr : std::get_if<std::int64_t>(value);
+  return number == nullptr ? 0 : *number;
+}
+
+// Of pairs like "host0-gpu0 and host0-gpu1", each transfer once.
+std::vector<std::string> transfers_in(const std::vector<std::string>& pairs) {
+  constexpr std::string_view kAnd = " and ";
+  std::vector<std::string> transfers;
+  for (const std::string& pair : pairs) {
+    const std::size_t middle = pair.find(kAnd);
+    if (middle == std::string::npos) continue;
+    for (const std::string& one : {pair.substr(0, middle), pair.substr(middle + kAnd.size())}) {
+      if (std::ranges::find(transfers, one) == transfers.end()) transfers.push_back(one);
+    }
+  }
+  return transfers;
+}
+
+std::string some_of(const std::vector<std::string>& pairs) {
+  constexpr std::size_t kNamed = 6;
+  const std::size_t named = std::min(kNamed, pairs.size());
+  const std::string more =
+      pairs.size() > named ? fmt::format(", and {} more (all are in the JSON)", pairs.size() - named) : "";
+  return fmt::format("{}{}", fmt::join(std::span(pairs).first(named), ", "), more);
 }
 
 }  // namespace
@@ -142,32 +176,23 @@ std::vector<std::string> peer_texts(const NodeReport& report) {
 
 std::vector<std::string> sharing_texts(const TogetherReport& entry) {
   const Attribute* share = find(entry.attributes, "least_share");
-  const Value* pairs = share == nullptr ? nullptr : share->find_detail("sharing_pairs");
-  const auto* names = pairs == nullptr ? nullptr : std::get_if<std::vector<std::string>>(pairs);
-  if (names == nullptr) return {};
-  if (names->empty()) return {"no two of them share a part alone: more of them use one up together"};
+  const std::vector<std::string>* shared = share == nullptr ? nullptr : names_in(*share, "sharing_pairs");
+  if (shared == nullptr) return {};
   std::vector<std::string> texts;
+  const std::vector<std::string> all = transfers_in(*shared);
   // Of what is shared each with each the transfers say as much as the pairs.
-  std::vector<std::string> transfers;
-  for (const std::string& name : *names) {
-    const std::size_t middle = name.find(" and ");
-    for (const std::string& one :
-         {name.substr(0, middle), middle == std::string::npos ? "" : name.substr(middle + 5)}) {
-      if (!one.empty() && std::ranges::find(transfers, one) == transfers.end()) transfers.push_back(one);
-    }
+  if (shared->size() > 1 && shared->size() == all.size() * (all.size() - 1) / 2) {
+    texts.push_back(fmt::format("each two of these share a part: {}", fmt::join(all, ", ")));
+  } else if (!shared->empty()) {
+    texts.push_back(fmt::format("share a part: {}", some_of(*shared)));
   }
-  if (names->size() > 1 && names->size() == transfers.size() * (transfers.size() - 1) / 2) {
-    return {fmt::format("each two of these share a part: {}", fmt::join(transfers, ", "))};
+  if (const auto* unclear = names_in(*share, "unclear_pairs"); unclear != nullptr && !unclear->empty()) {
+    texts.push_back(fmt::format("slower beside each other in some runs only: {}", some_of(*unclear)));
   }
-  for (const std::string& name : *names) texts.push_back("share a part: " + name);
-  const auto count = [&](std::string_view name) {
-    const Value* detail = share->find_detail(name);
-    const auto* number = detail == nullptr ? nullptr : std::get_if<std::int64_t>(detail);
-    return number == nullptr ? 0 : *number;
-  };
-  if (count("pairs_tried") < count("pairs")) {
-    texts.push_back(fmt::format("{} of {} pairs were tried; --full tries all", count("pairs_tried"), count("pairs")));
-  }
+  if (texts.empty()) texts.emplace_back("no two of them share a part alone: more of them use one up together");
+  const auto tried = count_in(*share, "pairs_tried");
+  const auto pairs = count_in(*share, "pairs");
+  if (tried < pairs) texts.push_back(fmt::format("{} of {} pairs were tried; --full tries all", tried, pairs));
   return texts;
 }
 

@@ -12,8 +12,9 @@ namespace gputopo::node {
 namespace {
 
 // Draws: 1 to 6 GPUs; 1 to 3 NUMA nodes; uplinks that 1 to 3 GPUs share, in other directions other rates, some with a
-// total for both; GPUs joined by a switch, in a ring, or through the host alone; engines slower than the links; noise
-// of 0.1 to 0.5%.
+// total for both; GPUs joined by a switch, by one whose ports are alike, by one that they all share besides (each GPU
+// or each half of them has its own), in a ring, or through the host alone; engines slower than the links; noise of 0.1
+// to 0.5%.
 class RandomNode {
  public:
   explicit RandomNode(std::uint64_t seed) : random_(sim::derive_seed(seed, 77)) {
@@ -76,20 +77,38 @@ class RandomNode {
 
   void join_gpus() {
     const auto count = static_cast<std::uint32_t>(spec_.info.gpus.size());
-    const std::uint32_t kind = random_.below(2);
+    const std::uint32_t kind = random_.below(4);  // of two ports are alike
     std::vector<std::size_t> ports;
     for (std::uint32_t i = 0; i < count; ++i) ports.push_back(segment(30e9, 450e9));
+    if (kind >= 2) {
+      for (std::size_t i = 1; i < ports.size(); ++i) {
+        const std::string name = spec_.segments[ports[i]].name;
+        spec_.segments[ports[i]] = spec_.segments[ports[0]];
+        spec_.segments[ports[i]].name = name;
+      }
+    }
+    const std::size_t trunk = segment(200e9, 2000e9);
+    const bool joins_halves = random_.below(2) == 0;
+    PathSpec alike = path({}, {});
     for (std::uint32_t i = 0; i < count; ++i) {
       for (std::uint32_t j = i + 1; j < count; ++j) {
         PathSpec spec = path({PlaceKind::kGpu, i}, {PlaceKind::kGpu, j});
-        if (kind == 0) {  // a switch
+        if (kind >= 2 && random_.below(8) > 0) {
+          spec = alike;
+          spec.from = {PlaceKind::kGpu, i};
+          spec.to = {PlaceKind::kGpu, j};
+        }
+        if (kind != 1) {  // a switch
           spec.over = {{ports[i], false}, {ports[j], true}};
+          const bool is_across = i < count / 2 && j >= count / 2;
+          if (kind == 3 && (is_across || !joins_halves)) spec.over.push_back({trunk, false});
         } else {  // round the ring: port i leads from i to the next
           for (std::uint32_t at = i; at < j; ++at) spec.over.push_back({ports[at], false});
         }
         spec_.paths.push_back(spec);
         for (const auto& [from, to] : {std::pair{i, j}, std::pair{j, i}}) {
-          spec_.info.peers.push_back({.from = from, .to = to, .kind = "nvlink", .is_reachable = true});
+          spec_.info.peers.push_back(
+              {.from = from, .to = to, .kind = kind >= 2 ? "nvswitch" : "nvlink", .is_reachable = true});
         }
       }
     }
@@ -191,7 +210,7 @@ void check_sharing(const NodeSpec& spec, const NodeReport& report) {
 }
 
 TEST(NodeTruth, LinksOfRandomNodesAreWhatTheyAre) {
-  constexpr std::uint64_t kNodes = 200;
+  constexpr std::uint64_t kNodes = 400;
   for (std::uint64_t seed = 1; seed <= kNodes; ++seed) {
     SCOPED_TRACE("seed " + std::to_string(seed));
     const NodeSpec spec = RandomNode(seed).spec();

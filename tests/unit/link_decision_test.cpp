@@ -56,6 +56,15 @@ TEST(LinkDecision, ComparesRatesWithThoseAlone) {
               ElementsAre(DoubleNear(0.5, 1e-9), DoubleNear(1, 1e-9)));
 }
 
+// Of an H200 node's two groups of four GPUs (2026-11-26): two of one group, one of each, and two that are between.
+TEST(LinkDecision, TellsWhoSharesAPartByEveryRun) {
+  EXPECT_EQ(decide_sharing(std::vector{0.721, 0.746, 0.740}), Sharing::kAPart);
+  EXPECT_EQ(decide_sharing(std::vector{0.981, 0.987, 0.989}), Sharing::kNothing);
+  EXPECT_EQ(decide_sharing(std::vector{0.838, 0.841, 0.903}), Sharing::kUnclear);
+  EXPECT_TRUE(clearly_shares_nothing(0.956));
+  EXPECT_FALSE(clearly_shares_nothing(0.914));
+}
+
 // Four H200: of three copies from one GPU each takes 2.7 ms, as alone, but the engine takes them in turn.
 TEST(LinkDecision, CopiesInTurnDoNotAddUp) {
   const AtOnce in_turn = rates_at_once(1.2, std::vector{3.0, 3.0, 3.0}, std::vector{0.0, 3.0, 6.0});
