@@ -22,6 +22,8 @@ struct StoresParameters {
   std::uint64_t fitting_parts = 2;
   // Copies of a program that has the GPU to itself: each drives everything out of L2 first.
   std::uint32_t exclusive_copies = 3;
+  // Lines that vote at least, over all copies: where L2 replaces at random, one line of twenty outlives its sweep.
+  std::uint64_t least_votes = 15;
   // Rounds of copies, while a round does not decide. More: more patience with noise, and as many more sweeps of L2.
   std::size_t rounds = 9;
   // Of memory loads, where less than this part can be told from hits, each line is compared with itself once the first
@@ -78,6 +80,7 @@ struct TwoParts {
     elements = lines * per_line;
   }
 
+  [[nodiscard]] std::uint64_t lines() const { return elements / per_line; }
   [[nodiscard]] ChaseStep stored(StepKind kind, std::uint32_t index = 0) const {
     return {.kind = kind, .array = index, .loads = elements};
   }
@@ -119,8 +122,9 @@ struct TwoParts {
 
 std::uint64_t line_of(const Cache& cache) { return cache.line_or_fetch_bytes(); }
 
-std::vector<ChaseProgram> copies_of(const Lab& lab, const ChaseProgram& program) {
-  return std::vector<ChaseProgram>(program.exclusive ? kStores.exclusive_copies : lab.parameters().copies, program);
+std::vector<ChaseProgram> copies_of(const Lab& lab, const ChaseProgram& program, std::uint64_t lines) {
+  const std::uint64_t copies = program.exclusive ? kStores.exclusive_copies : lab.parameters().copies;
+  return std::vector<ChaseProgram>(std::max(copies, (kStores.least_votes + lines - 1) / lines), program);
 }
 
 // A question to copies of a program.
@@ -130,18 +134,19 @@ struct Question {
   std::function<Decided(const std::vector<ChaseResult>& copies)> decide;
 };
 
-// What is decided of copies of a program; while nothing is, of more of them, for most of a few may be disturbed, and of
-// copies that sweep L2 once more each time, for some lines outlive a sweep where L2 replaces at random. `surer`: is
-// asked from the second round on where it is there.
+// What is decided of copies of a program in which so many lines vote; while nothing is, of more of them, for most of a
+// few may be disturbed, and of copies that sweep L2 once more each time, for some lines outlive a sweep where L2
+// replaces at random. `surer`: is asked from the second round on where it is there.
 template <typename Decided>
-auto decided(Lab& lab, std::string_view method, const Question<Decided>& first,
+auto decided(Lab& lab, std::string_view method, std::uint64_t lines, const Question<Decided>& first,
              const std::optional<Question<Decided>>& surer) {
   std::vector<ChaseResult> copies;
   for (std::size_t round = 1;; ++round) {
     const bool is_surer = round > 1 && surer;
     if (round == 2 && surer) copies.clear();
     const Question<Decided>& question = is_surer ? *surer : first;
-    for (ChaseResult& copy : lab.chase(copies_of(lab, question.program(round)))) copies.push_back(std::move(copy));
+    for (ChaseResult& copy : lab.chase(copies_of(lab, question.program(round), lines)))
+      copies.push_back(std::move(copy));
     Decided decision = question.decide(copies);
     if (decision.value || round == kStores.rounds) return settle(lab, method, std::move(decision));
   }
@@ -195,7 +200,7 @@ Attribute measure_write_allocate(Lab& lab, const Cache& cache) {
                                                    .stored_again = parts.hits(copies, cache, 0, 4)});
                        }};
   }
-  const StoreTreatment treatment = decided(lab, "stores", first, surer);
+  const StoreTreatment treatment = decided(lab, "stores", parts.lines(), first, surer);
   Attribute attribute = measured(lab.conditions(), treatment.allocates, "", std::nullopt, "loads_after_stores");
   if (treatment.keeps_hits) attribute.add_detail("store_hit", std::string(*treatment.keeps_hits ? "kept" : "evicted"));
   return attribute;
@@ -233,7 +238,7 @@ Attribute measure_write_policy(Lab& lab, const Cache& l1, const Cache& l2) {
                                                 .stored_in_l2 = parts.hits(copies, l2, 0, 4)});
                     }};
   }
-  const WritePolicy policy = decided(lab, "stores to L1", first, surer);
+  const WritePolicy policy = decided(lab, "stores to L1", parts.lines(), first, surer);
   return measured(lab.conditions(), std::string(to_string(policy)), "", std::nullopt, "loads_past_l1_after_stores");
 }
 
