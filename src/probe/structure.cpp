@@ -148,6 +148,24 @@ void collect_conflicts(const Lab& lab, ConflictSets& sets,
                       sets.most_ways(), sets.lines));
 }
 
+// Whether pairs that would be in one set, by those that were found, fit after all: twice, as what disturbs a walk does
+// not make it fit.
+bool has_pairs_that_fit(Lab& lab, FitTest& test, const ConflictSets& sets) {
+  constexpr std::size_t kPairs = 16;
+  if (sets.most_ways() != 1) return false;
+  std::vector<LineGroup> pairs = foretold_pairs(sets, kPairs);
+  for (int turn = 0; turn < 2 && !pairs.empty(); ++turn) {
+    const std::vector<bool> fits = test.fit(pairs);
+    std::vector<LineGroup> left;
+    for (std::size_t i = 0; i < pairs.size(); ++i) {
+      if (fits[i]) left.push_back(pairs[i]);
+    }
+    pairs = std::move(left);
+  }
+  if (!pairs.empty()) lab.log(fmt::format("structure: {} pairs that should conflict fit: it is hashed", pairs.size()));
+  return !pairs.empty();
+}
+
 void require_lines(const ConflictSets& sets, double most) {
   if (sets.lines <= most) return;
   throw NotSupportedError(
@@ -184,6 +202,7 @@ Structure survey_by_walking(Lab& lab, const Cache& cache, ConflictSets sets) {
   } else {
     collect_conflicts(lab, structure.sets,
                       [&](std::uint64_t seed) { return conflict_by_itself(lab, test, places.size(), seed); });
+    structure.sets.is_hashed = has_pairs_that_fit(lab, test, structure.sets);
   }
   structure.conditions = lab.conditions();
   return structure;

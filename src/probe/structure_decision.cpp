@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <bit>
 #include <cmath>
+#include <map>
 #include <numeric>
 
 namespace gputopo::probe {
@@ -100,7 +101,7 @@ Decision<Ways> decide_ways(const ConflictSets& sets, const StructureDecisionPara
 
 // They may have a way more or less than those that were looked at.
 std::optional<std::uint64_t> counted_sets(const ConflictSets& sets, const StructureDecisionParameters& parameters) {
-  if (sets.conflicts.empty()) return std::nullopt;
+  if (sets.conflicts.empty() || sets.is_hashed) return std::nullopt;
   const std::uint64_t counted = common_distance(sets) / sets.line_bytes;
   const double mean_ways = sets.lines / static_cast<double>(counted);
   const auto fewest = static_cast<double>(sets.fewest_ways());
@@ -152,7 +153,7 @@ Decision<SetIndex> decide_index(const ConflictSets& sets, const StructureDecisio
   const auto width = static_cast<int>(std::lround(std::log2(count)));
   const auto bits = static_cast<int>(std::bit_width(sets.array_bytes - 1));
   int run = 0;
-  for (int bit = 0; bit < bits; ++bit) {
+  for (int bit = 0; bit < bits && !sets.is_hashed; ++bit) {
     run = (differing >> bit & 1) != 0 ? 0 : run + 1;
     const int first = bit - width + 1;
     const bool whole_field = run >= width && first >= 1;
@@ -164,6 +165,27 @@ Decision<SetIndex> decide_index(const ConflictSets& sets, const StructureDecisio
   // Sets that do not make up the cache have a line too many or too few, and its address says nothing.
   if (const auto whole = decide_sets(sets, parameters); !whole.value) return {.why_not = whole.why_not};
   return {SetIndex{.kind = SetIndex::Kind::kHashed}};
+}
+
+std::vector<std::vector<std::uint32_t>> foretold_pairs(const ConflictSets& sets, std::size_t most) {
+  const Decision<SetIndex> index = decide_index(sets);
+  std::map<std::uint64_t, std::vector<std::uint32_t>> by_set;
+  for (std::uint32_t line = 0; (line + 1) * sets.line_bytes <= sets.array_bytes; ++line) {
+    const std::uint64_t address = line * sets.line_bytes;
+    if (index.value && index.value->kind == SetIndex::Kind::kModulo) {
+      by_set[address % index.value->set_stride_bytes].push_back(line);
+    } else if (index.value && index.value->kind == SetIndex::Kind::kBits) {
+      const std::uint64_t below = (std::uint64_t{2} << index.value->last_bit) - 1;
+      by_set[(address & below) >> index.value->first_bit].push_back(line);
+    }
+  }
+  std::vector<std::vector<std::uint32_t>> pairs;
+  const std::size_t step = std::max<std::size_t>(1, by_set.size() / most);
+  std::size_t place = 0;
+  for (const auto& [set, lines] : by_set) {
+    if (place++ % step == 0 && pairs.size() < most && lines.size() > 1) pairs.push_back({lines.front(), lines.back()});
+  }
+  return pairs;
 }
 
 std::string to_string(const SetIndex& index) {

@@ -28,6 +28,7 @@ struct ConflictSets {
   std::uint64_t line_bytes = 0;   // of one
   std::uint64_t array_bytes = 0;  // that lines were chosen from, as many as there are of this size
   bool behind = false;            // another cache, so that the lines of one set are never walked alone
+  bool is_hashed = false;         // lines that the conflicts put in one set do not conflict: foretold_pairs()
 
   // 0 where there are no conflicts.
   [[nodiscard]] std::size_t fewest_ways() const;
@@ -103,6 +104,10 @@ struct SetIndex {
 [[nodiscard]] Decision<SetIndex> decide_index(const ConflictSets& sets,
                                               const StructureDecisionParameters& parameters = {});
 // "modulo", "bits 12 to 17", "hashed", "none".
+// Of a cache of one way: lines that are in one set if the index is what these conflicts say, of `most` sets at most.
+// Empty where it names no sets. A hash that steps evenly may put all pairs that were found at one distance, and others
+// at that distance elsewhere.
+[[nodiscard]] std::vector<std::vector<std::uint32_t>> foretold_pairs(const ConflictSets& sets, std::size_t most);
 [[nodiscard]] std::string to_string(const SetIndex& index);
 
 }  // namespace gputopo::probe

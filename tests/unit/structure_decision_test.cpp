@@ -120,6 +120,19 @@ TEST(StructureDecision, SetsOfVeryDifferentWaysSayNothingOfAnIndex) {
   expect_none(decide_index(sets_with_ways({1, 200})), "sets of 1 to 200 lines");
 }
 
+// Eight lines of one way, hashed so that many lines lie eight apart: found were five such pairs, some again and again.
+TEST(StructureDecision, PairsThatAreForetoldTellAHashFromAModulo) {
+  ConflictSets sets = sets_of(8, {{7, 15}, {5, 13}, {2, 10}, {4, 12}, {4, 12}, {3, 11}});
+  EXPECT_EQ(to_string(*decide_index(sets).value), "modulo");
+  const auto pairs = foretold_pairs(sets, 16);
+  EXPECT_THAT(pairs, testing::SizeIs(8));
+  EXPECT_THAT(pairs, testing::Contains(testing::ElementsAre(6, 14)));  // which does not conflict
+  sets.is_hashed = true;
+  EXPECT_EQ(to_string(*decide_index(sets).value), "hashed");
+  EXPECT_EQ(decide_sets(sets).value->value, 8);
+  EXPECT_EQ(decide_ways(sets).value->value, 1);
+}
+
 TEST(StructureDecision, OneSetIsNoIndex) {
   std::vector<std::uint32_t> all(17);
   for (std::uint32_t i = 0; i < all.size(); ++i) all[i] = i;
