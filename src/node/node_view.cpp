@@ -4,8 +4,8 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <span>
 #include <map>
+#include <span>
 
 #include "report/text_table.h"
 #include "report/units.h"

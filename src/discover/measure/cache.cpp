@@ -320,6 +320,7 @@ Attribute index(Context& context, const ElementInfo& element) {
 }
 
 Attribute replacement(Context& context, const ElementInfo& element) {
+  static_cast<void>(context.caches.located(element.id));  // where it is not there, nothing before it matters
   // What a cache before it holds on to is not loaded from this one: only where that is the newest does this one see the
   // order.
   if (const std::optional<ElementId> nearer = before_in_space(context.vendor(), element.id)) {
