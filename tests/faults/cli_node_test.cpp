@@ -87,7 +87,7 @@ TEST(CliNode, AGpuThatCannotBeMeasuredCostsNoOther) {
       find(report.link({PlaceKind::kHost, 0}, {PlaceKind::kGpu, 0})->attributes, "copy_bandwidth")->available());
 }
 
-TEST(CliNode, MeasuresAmdGpusAndSaysThatTheirLinksAreNot) {
+TEST(CliNode, MeasuresAmdGpusAndTheirLinks) {
   const TemporaryFolder folder;
   const test::FakeHip fake;
   const CommandResult run =
@@ -96,10 +96,19 @@ TEST(CliNode, MeasuresAmdGpusAndSaysThatTheirLinksAreNot) {
   const NodeReport report = read_node_json(read_file(folder.file("n.json")));
   ASSERT_THAT(report.gpus, SizeIs(1));
   EXPECT_TRUE(report.gpus[0].report.has_value());
-  const Attribute* copies =
-      find(report.link({PlaceKind::kHost, 0}, {PlaceKind::kGpu, 0})->attributes, "copy_bandwidth");
-  EXPECT_EQ(copies->reason, Reason::kNotSupported);
-  EXPECT_THAT(run.out, HasSubstr("links of AMD GPUs are not measured yet"));
+  const LinkReport* link = report.link({PlaceKind::kHost, 0}, {PlaceKind::kGpu, 0});
+  EXPECT_TRUE(find(link->attributes, "copy_bandwidth")->available());
+  EXPECT_TRUE(find(link->attributes, "load_latency")->available());
+}
+
+// A runtime without what transfers need costs no report of a GPU.
+TEST(CliNode, SaysThatARuntimeIsTooOldForLinks) {
+  const TemporaryFolder folder;
+  const test::FakeHip fake({}, "mi210", {}, GPUTOPO_FAKE_HIP_MINIMAL);
+  const CommandResult run =
+      node_command("node --node hip --only lds --attribute latency --quiet --json " + folder.file("n.json"));
+  EXPECT_EQ(run.exit_code, 0) << run.err;
+  EXPECT_THAT(run.out, HasSubstr("this HIP runtime is too old to measure links"));
 }
 
 TEST(CliNode, KeepsWhatHwlocKnowsOfTheHost) {

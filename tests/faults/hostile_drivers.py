@@ -71,6 +71,11 @@ REACHED_BY = {
         "cuDeviceCanAccessPeer", "cuDeviceGetP2PAttribute", "cuCtxEnablePeerAccess", "cuStreamCreate",
         "cuStreamSynchronize", "cuStreamDestroy_v2", "cuStreamWaitValue32_v2", "cuMemHostRegister_v2",
         "cuMemHostUnregister", "cuMemHostGetDevicePointer_v2", "cuMemcpyHtoDAsync_v2", "cuMemcpyPeerAsync")},
+    **{call: NODE for call in (
+        "hipDeviceCanAccessPeer", "hipDeviceGetP2PAttribute", "hipDeviceEnablePeerAccess", "hipStreamCreateWithFlags",
+        "hipStreamWaitValue32", "hipExtMallocWithFlags", "hipEventCreateWithFlags", "hipEventRecord",
+        "hipEventElapsedTime", "hipEventDestroy", "hipHostRegister", "hipHostUnregister", "hipHostGetDevicePointer",
+        "hipMemcpyHtoDAsync", "hipMemcpyDtoHAsync", "hipMemcpyPeerAsync")},
     **{call: NVLINKS for call in (
         "nvmlDeviceGetNvLinkState", "nvmlDeviceGetNvLinkRemoteDeviceType", "nvmlDeviceGetNvLinkRemotePciInfo_v2",
         "nvmlDeviceGetFieldValues")},
@@ -185,7 +190,7 @@ def main(library, binary, libcuda, nvml, hip, everything=False):
             command = [binary, "--device", reach.device or device, "--quiet", "--only", reach.element, "--attribute", reach.attributes,
                        *reach.options]
             if reach.command:
-                command = [binary, reach.command, "--links-only", "--quiet", "--node", "cuda"]
+                command = [binary, reach.command, "--links-only", "--quiet", "--node", "hip" if library == "hip" else "cuda"]
             # They all have one address: each gets locks of its own.
             own = dict(environment, GPUTOPO_LOCK_DIR=tempfile.mkdtemp(dir=locks))
             if reach.command:

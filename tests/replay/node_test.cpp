@@ -56,7 +56,7 @@ TEST_P(ReplayNode, SaysWhatOtherProgramsSay) {
 
 TEST_P(ReplayNode, IsTheSameEveryTime) { EXPECT_EQ(measured(), measured()); }
 
-INSTANTIATE_TEST_SUITE_P(Recordings, ReplayNode, ::testing::Values("h100x2", "h200x4"),
+INSTANTIATE_TEST_SUITE_P(Recordings, ReplayNode, ::testing::Values("h100x2", "h200x4", "h200x8"),
                          [](const auto& name) { return std::string(name.param); });
 
 }  // namespace

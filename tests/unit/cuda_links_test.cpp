@@ -9,26 +9,22 @@
 #include "gputopo/error.h"
 #include "support/fake_cuda.h"
 #include "support/message_of.h"
+#include "support/transfers.h"
 
 namespace gputopo {
 namespace {
 
 using test::FakeCuda;
+using test::kFirstGpu;
+using test::kHostMemory;
+using test::kSecondGpu;
+using test::small_program;
 using ::testing::AllOf;
 using ::testing::Each;
 using ::testing::Gt;
 using ::testing::HasSubstr;
 using ::testing::Lt;
 using ::testing::SizeIs;
-
-constexpr Place kHostMemory{PlaceKind::kHost, 0};
-constexpr Place kFirstGpu{PlaceKind::kGpu, 0};
-constexpr Place kSecondGpu{PlaceKind::kGpu, 1};
-constexpr std::uint64_t kBytes = 64 << 10;
-
-TransferProgram program_of(TransferOp op, std::vector<Transfer> transfers) {
-  return {.op = op, .transfers = std::move(transfers), .bytes = kBytes, .repeats = 3};
-}
 
 TEST(CudaLinks, SayWhatTheNodeIsMadeOf) {
   const FakeCuda fake("gpus=3");
@@ -63,29 +59,29 @@ TEST(CudaLinks, AnswerEveryOperationBetweenEveryTwoPlaces) {
                                                                  {TransferOp::kPageableCopy, {down}},
                                                                  {TransferOp::kPageableCopy, {up}}};
   for (const auto& [op, transfers] : kCases) {
-    const std::vector<double> seconds = links->run(program_of(op, transfers)).seconds;
+    const std::vector<double> seconds = links->run(small_program(op, transfers)).seconds;
     EXPECT_THAT(seconds, SizeIs(transfers.size())) << to_string(op);
     EXPECT_THAT(seconds, Each(AllOf(Gt(0), Lt(10)))) << to_string(op);
   }
   for (const Transfer& transfer : {down, across}) {
     for (const TransferOp op : {TransferOp::kLoad, TransferOp::kAtomic}) {
       // A chain for each of the four SMs of the fake GPU.
-      EXPECT_THAT(links->run(program_of(op, {transfer})).seconds, AllOf(SizeIs(4), Each(Gt(0)))) << to_string(op);
+      EXPECT_THAT(links->run(small_program(op, {transfer})).seconds, AllOf(SizeIs(4), Each(Gt(0)))) << to_string(op);
     }
   }
   for (const Transfer& transfer : {up, across}) {
-    EXPECT_THAT(links->run(program_of(TransferOp::kStore, {transfer})).seconds, AllOf(SizeIs(1), Each(Gt(0))));
+    EXPECT_THAT(links->run(small_program(TransferOp::kStore, {transfer})).seconds, AllOf(SizeIs(1), Each(Gt(0))));
   }
 }
 
 TEST(CudaLinks, NoticeThatNothingArrived) {
   const FakeCuda fake("bent_link");
   const std::unique_ptr<Links> links = cuda::open_cuda_links();
-  EXPECT_NO_THROW(static_cast<void>(links->run(program_of(TransferOp::kCopy, {{kHostMemory, kFirstGpu}}))));
+  EXPECT_NO_THROW(static_cast<void>(links->run(small_program(TransferOp::kCopy, {{kHostMemory, kFirstGpu}}))));
   EXPECT_THAT(test::message_of<DeviceError>(
                   "bent_link",
                   [&] {
-                    static_cast<void>(links->run(program_of(TransferOp::kCopy, {{kFirstGpu, kSecondGpu}})));
+                    static_cast<void>(links->run(small_program(TransferOp::kCopy, {{kFirstGpu, kSecondGpu}})));
                   }),
               HasSubstr("copy from gpu0 to gpu1: what arrived is not what was sent"));
 }
@@ -93,11 +89,11 @@ TEST(CudaLinks, NoticeThatNothingArrived) {
 TEST(CudaLinks, AGpuThatIsLostCostsNoOther) {
   const FakeCuda fake("second_is_busy");
   const std::unique_ptr<Links> links = cuda::open_cuda_links();
-  EXPECT_NO_THROW(static_cast<void>(links->run(program_of(TransferOp::kCopy, {{kHostMemory, kFirstGpu}}))));
+  EXPECT_NO_THROW(static_cast<void>(links->run(small_program(TransferOp::kCopy, {{kHostMemory, kFirstGpu}}))));
   EXPECT_THAT(test::message_of<DeviceError>(
                   "second_is_busy",
                   [&] {
-                    static_cast<void>(links->run(program_of(TransferOp::kCopy, {{kHostMemory, kSecondGpu}})));
+                    static_cast<void>(links->run(small_program(TransferOp::kCopy, {{kHostMemory, kSecondGpu}})));
                   }),
               HasSubstr("gpu1 could not be opened"));
 }
@@ -105,7 +101,7 @@ TEST(CudaLinks, AGpuThatIsLostCostsNoOther) {
 TEST(CudaLinks, RefusePlacesThatAreNotThere) {
   const FakeCuda fake("gpus=2");
   const std::unique_ptr<Links> links = cuda::open_cuda_links();
-  const TransferProgram program = program_of(TransferOp::kCopy, {{kHostMemory, {PlaceKind::kGpu, 5}}});
+  const TransferProgram program = small_program(TransferOp::kCopy, {{kHostMemory, {PlaceKind::kGpu, 5}}});
   EXPECT_THAT(test::message_of<UsageError>("gpu5", [&] { static_cast<void>(links->run(program)); }),
               HasSubstr("no gpu5"));
 }

@@ -451,6 +451,29 @@ TEST_P(HipCode, AccessKernelsAreTheirChains) {
   }
 }
 
+// Eight loads are under way at once; each access of a chain is one instruction that no cache of the GPU answers, and
+// its wait.
+TEST_P(HipCode, TransferKernelsAccessWhatIsElsewhere) {
+  compile(generate_transfer_source(target(), {.threads = 512, .blocks = 440}));
+  const auto lines_with = [&](const char* kernel, const std::string& opcode) {
+    std::vector<std::string> found;
+    for (const std::string& line : disassembled(kernel)) {
+      if (opcode_of(line).starts_with(opcode)) found.push_back(line);
+    }
+    return found;
+  };
+  EXPECT_EQ(lines_with("read", "global_load_dwordx4").size() + lines_with("read", "flat_load_dwordx4").size(), 8u);
+  EXPECT_GE(lines_with("write", "global_store_dwordx4").size() + lines_with("write", "flat_store_dwordx4").size(), 1u);
+  const auto expect_all = [&](const char* kernel, const std::string& opcode, const std::string& bits) {
+    const std::vector<std::string> lines = lines_with(kernel, opcode);
+    EXPECT_GE(lines.size(), 1u) << kernel;
+    for (const std::string& line : lines) EXPECT_TRUE(line.ends_with(" off " + bits)) << kernel << ": " << line;
+  };
+  expect_all("load", "global_load_dwordx2", target().of_system);
+  expect_all("atomic", "global_atomic_add_x2", target().returning + target().atomic_of_system);
+  expect_all("atomic_of_gpu", "global_atomic_add_x2", target().returning);
+}
+
 // The stretch is there whole, in one piece and in order, and its blocks are alike: arithmetic of 8 bytes on eight
 // registers in turn, a countdown, a branch to the end of the pass, which is in front of the stretch or, out of reach of
 // that, behind it.

@@ -34,18 +34,19 @@ GPUTOPO_SAME_CALL(register_system_event_handler, hsa_amd_register_system_event_h
 #endif
 
 // Ours, theirs, the number.
-#define GPUTOPO_HIP_ATTRIBUTES(X)                                         \
-  X(kClockKhz, hipDeviceAttributeClockRate, 5)                            \
-  X(kL2Bytes, hipDeviceAttributeL2CacheSize, 19)                          \
-  X(kMaxThreadsPerBlock, hipDeviceAttributeMaxThreadsPerBlock, 56)        \
-  X(kMaxThreadsPerSm, hipDeviceAttributeMaxThreadsPerMultiProcessor, 57)  \
-  X(kMemoryBusBits, hipDeviceAttributeMemoryBusWidth, 59)                 \
-  X(kMemoryClockKhz, hipDeviceAttributeMemoryClockRate, 60)               \
-  X(kSmCount, hipDeviceAttributeMultiprocessorCount, 63)                  \
-  X(kRegistersPerBlock, hipDeviceAttributeMaxRegistersPerBlock, 71)       \
-  X(kRegistersPerSm, hipDeviceAttributeMaxRegistersPerMultiprocessor, 72) \
-  X(kSharedBytesPerBlock, hipDeviceAttributeMaxSharedMemoryPerBlock, 74)  \
-  X(kWarpSize, hipDeviceAttributeWarpSize, 87)                            \
+#define GPUTOPO_HIP_ATTRIBUTES(X)                                                \
+  X(kClockKhz, hipDeviceAttributeClockRate, 5)                                   \
+  X(kHostNativeAtomicSupported, hipDeviceAttributeHostNativeAtomicSupported, 15) \
+  X(kL2Bytes, hipDeviceAttributeL2CacheSize, 19)                                 \
+  X(kMaxThreadsPerBlock, hipDeviceAttributeMaxThreadsPerBlock, 56)               \
+  X(kMaxThreadsPerSm, hipDeviceAttributeMaxThreadsPerMultiProcessor, 57)         \
+  X(kMemoryBusBits, hipDeviceAttributeMemoryBusWidth, 59)                        \
+  X(kMemoryClockKhz, hipDeviceAttributeMemoryClockRate, 60)                      \
+  X(kSmCount, hipDeviceAttributeMultiprocessorCount, 63)                         \
+  X(kRegistersPerBlock, hipDeviceAttributeMaxRegistersPerBlock, 71)              \
+  X(kRegistersPerSm, hipDeviceAttributeMaxRegistersPerMultiprocessor, 72)        \
+  X(kSharedBytesPerBlock, hipDeviceAttributeMaxSharedMemoryPerBlock, 74)         \
+  X(kWarpSize, hipDeviceAttributeWarpSize, 87)                                   \
   X(kSharedBytesPerSm, hipDeviceAttributeMaxSharedMemoryPerMultiprocessor, 10002)
 
 // Younger than the oldest header that may be installed.
@@ -109,6 +110,24 @@ GPUTOPO_SAME_CALL(launch_kernel, hipModuleLaunchKernel);
 GPUTOPO_SAME_CALL(device_synchronize, hipDeviceSynchronize);
 GPUTOPO_SAME_CALL(stream_create_with_cu_mask, hipExtStreamCreateWithCUMask);
 GPUTOPO_SAME_CALL(stream_destroy, hipStreamDestroy);
+GPUTOPO_SAME_CALL(stream_create, hipStreamCreateWithFlags);
+GPUTOPO_SAME_CALL(stream_wait_value, hipStreamWaitValue32);
+GPUTOPO_SAME_CALL(event_create, hipEventCreateWithFlags);
+GPUTOPO_SAME_CALL(event_record, hipEventRecord);
+GPUTOPO_SAME_CALL(event_elapsed_time, hipEventElapsedTime);
+GPUTOPO_SAME_CALL(event_destroy, hipEventDestroy);
+GPUTOPO_SAME_CALL(memcpy_htod_async, hipMemcpyHtoDAsync);
+GPUTOPO_SAME_CALL(memcpy_dtoh_async, hipMemcpyDtoHAsync);
+GPUTOPO_SAME_CALL(memcpy_peer_async, hipMemcpyPeerAsync);
+GPUTOPO_SAME_CALL(ext_malloc_with_flags, hipExtMallocWithFlags);
+GPUTOPO_SAME_CALL(host_register, hipHostRegister);
+GPUTOPO_SAME_CALL(host_unregister, hipHostUnregister);
+GPUTOPO_SAME_CALL(host_get_device_pointer, hipHostGetDevicePointer);
+GPUTOPO_SAME_CALL(device_can_access_peer, hipDeviceCanAccessPeer);
+GPUTOPO_SAME_CALL(device_enable_peer_access, hipDeviceEnablePeerAccess);
+GPUTOPO_SAME_CALL(device_get_p2p_attribute, hipDeviceGetP2PAttribute);
+static_assert(kErrorPeerAccessAlreadyEnabled == hipErrorPeerAccessAlreadyEnabled);
+static_assert(static_cast<int>(PeerAttribute::kNativeAtomicSupported) == hipDevP2PAttrNativeAtomicSupported);
 
 TEST(HipDeclarations, MatchTheHeader) { SUCCEED() << "checked as this file was compiled"; }
 

@@ -1,21 +1,31 @@
-// What transfers are queued in, and host memory that every GPU reaches.
+// What transfers are queued in.
 #pragma once
-
-#include <fmt/format.h>
 
 #include <cstdint>
 #include <memory>
-#include <optional>
 #include <string>
 #include <utility>
 
 #include "device/cuda/driver_api.h"
-#include "device/node/host_memory.h"
+#include "device/node/link_driver.h"
 
 namespace gputopo::cuda {
 
+class HostGate : public node::LinkGate {
+ public:
+  explicit HostGate(std::shared_ptr<const Driver> driver) : memory_(std::move(driver), sizeof(std::uint32_t)) {
+    if (has_word()) *word() = 0;
+  }
+  // Drivers that give no such memory cannot hold queues back.
+  [[nodiscard]] bool has_word() const { return memory_.bytes() > 0; }
+  [[nodiscard]] std::uint32_t* word() const override { return reinterpret_cast<std::uint32_t*>(memory_.data()); }
+
+ private:
+  PinnedMemory memory_;
+};
+
 // A stream, and the events around what is queued in it.
-class Queue {
+class Queue : public node::LinkQueue {
  public:
   explicit Queue(std::shared_ptr<const Driver> driver) : driver_(std::move(driver)) {
     constexpr unsigned kNonBlocking = 1;  // CU_STREAM_NON_BLOCKING
@@ -28,22 +38,28 @@ class Queue {
   }
   Queue(const Queue&) = delete;
   Queue& operator=(const Queue&) = delete;
-  ~Queue() {
+  ~Queue() override {
     for (EventHandle event : {begin_, end_}) {
       if (event != nullptr) driver_->event_destroy(event);
     }
     if (stream_ != nullptr) driver_->stream_destroy(stream_);
   }
   [[nodiscard]] StreamHandle stream() const { return stream_; }
-  void begin() const { driver_->check(driver_->event_record(begin_, stream_), "cuEventRecord"); }
-  void end() const { driver_->check(driver_->event_record(end_, stream_), "cuEventRecord"); }
-  // Waits for it.
-  [[nodiscard]] double seconds(const std::string& what) const {
+  [[nodiscard]] bool hold(const node::LinkGate& gate, std::uint32_t ticket) override {
+    constexpr unsigned kAtLeast = 0;  // CU_STREAM_WAIT_VALUE_GEQ
+    if (driver_->stream_wait_value == nullptr) return false;
+    const auto address = reinterpret_cast<DevicePointer>(gate.word());
+    return driver_->stream_wait_value(stream_, address, ticket, kAtLeast) == kSuccess;
+  }
+  void begin() override { driver_->check(driver_->event_record(begin_, stream_), "cuEventRecord"); }
+  void end() override { driver_->check(driver_->event_record(end_, stream_), "cuEventRecord"); }
+  [[nodiscard]] double seconds(const std::string& what) override {
     driver_->check(driver_->stream_synchronize(stream_), what);
     return elapsed_seconds(begin_, end_);
   }
-  // Of two queues of one GPU that both have ended: how long this one began after the other; negative if before.
-  [[nodiscard]] double began_after(const Queue& other) const { return elapsed_seconds(other.begin_, begin_); }
+  [[nodiscard]] double began_after(const node::LinkQueue& other) const override {
+    return elapsed_seconds(static_cast<const Queue&>(other).begin_, begin_);
+  }
 
  private:
   [[nodiscard]] double elapsed_seconds(EventHandle from, EventHandle to) const {
@@ -57,34 +73,6 @@ class Queue {
   StreamHandle stream_ = nullptr;
   EventHandle begin_ = nullptr;
   EventHandle end_ = nullptr;
-};
-
-// Host memory that the GPUs reach.
-class LockedMemory {
- public:
-  LockedMemory(std::shared_ptr<const Driver> driver, std::uint64_t bytes, std::optional<std::uint32_t> numa_node)
-      : driver_(std::move(driver)), memory_(bytes, numa_node) {
-    constexpr unsigned kForAllGpus = 1 | 2;  // CU_MEMHOSTREGISTER_PORTABLE, _DEVICEMAP
-    driver_->check(driver_->mem_host_register(memory_.data(), bytes, kForAllGpus),
-                   fmt::format("cuMemHostRegister({})", bytes));
-    is_registered_ = true;
-    driver_->check(driver_->mem_host_get_device_pointer(&address_, memory_.data(), 0), "cuMemHostGetDevicePointer");
-    require_result(address_, "cuMemHostGetDevicePointer");
-  }
-  LockedMemory(const LockedMemory&) = delete;
-  LockedMemory& operator=(const LockedMemory&) = delete;
-  ~LockedMemory() {
-    if (is_registered_) driver_->mem_host_unregister(memory_.data());
-  }
-  [[nodiscard]] std::byte* data() const { return memory_.data(); }
-  [[nodiscard]] DevicePointer address() const { return address_; }
-  [[nodiscard]] std::uint64_t bytes() const { return memory_.bytes(); }
-
- private:
-  std::shared_ptr<const Driver> driver_;
-  node::HostMemory memory_;
-  DevicePointer address_ = 0;
-  bool is_registered_ = false;
 };
 
 }  // namespace gputopo::cuda

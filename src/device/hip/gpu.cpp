@@ -73,20 +73,14 @@ Gpu::Gpu(int ordinal) : runtime_(Runtime::load()), ordinal_(ordinal), wait_(runt
                                   ordinal, count, count == 1 ? "" : "s"));
   }
   info_.pci_address = runtime_->pci_address(ordinal);
-  const std::optional<KfdNode> node = read_kfd_node(sysfs_root(), info_.pci_address);
-  if (!node) {
-    throw DeviceError(fmt::format(
-        "the kernel driver's topology ({}/class/kfd/kfd/topology) does not list the GPU at {}: mount /sys in the "
-        "container, or load the amdgpu module",
-        sysfs_root(), info_.pci_address.empty() ? "an unknown PCI address" : info_.pci_address));
-  }
-  target_ = gfx_target(node->gfx_name);
+  const KfdNode node = require_kfd_node(sysfs_root(), info_.pci_address);
+  target_ = gfx_target(node.gfx_name);
   const auto busy = read_pci_attribute(sysfs_root(), info_.pci_address, "gpu_busy_percent");
   busy_warning_ =
-      launch::busy_warning(other_processes(sysfs_root(), node->gpu_id),
+      launch::busy_warning(other_processes(sysfs_root(), node.gpu_id),
                            busy ? std::optional(static_cast<std::uint32_t>(std::atoi(busy->c_str()))) : std::nullopt);
   runtime_->check(runtime_->set_device(ordinal), fmt::format("hipSetDevice({})", ordinal));
-  read_info(ordinal, *node);
+  read_info(ordinal, node);
   check_told_info(info_, "hipDeviceGetAttribute");
   read_wall_clock();
   read_physical_ids();

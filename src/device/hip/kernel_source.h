@@ -16,6 +16,8 @@ struct GfxTarget {
   std::string architecture;        // "CDNA2"
   std::string bypass;              // cache bits of a vector load that vL1 does not answer
   std::string returning;           // bit of an atomic that gives back what was there
+  std::string of_system;           // cache bits of an access that no cache of the GPU answers
+  std::string atomic_of_system;    // what an atomic has besides, where all of the system may take part
   std::uint32_t engine_bits = 2;   // of the shader engine in HW_ID
   bool has_xcc_id = false;         // several dies, numbered by a register of their own
   double memory_clock_factor = 1;  // from what the driver calls the memory clock to two transfers a clock
@@ -47,6 +49,12 @@ struct StreamShape {
   friend auto operator<=>(const StreamShape&, const StreamShape&) = default;
 };
 
+// What the kernels of transfers are launched with.
+struct TransferShape {
+  std::uint32_t threads = 512;  // of a block
+  std::uint32_t blocks = 1;
+};
+
 // Parameters of the kernel "stream", in this order. Blocks go over tiles of threads * vector_bytes * loads_in_flight
 // bytes (of wavefronts instead of threads in the scalar space).
 struct StreamParameters {
@@ -74,6 +82,10 @@ inline constexpr std::uint32_t kMaxBytesInFlight = 128;
 // Kernels "code" (CodeParameters) and "code_sizes", which leaves the bytes of the stretch and of the loop around it
 // (u32 each) at the address that it is given.
 [[nodiscard]] std::string generate_code_source(const GfxTarget& target);
+// Kernels "read" and "write" (memory, bytes, passes, word, sink), which all blocks of a launch share; "load", "atomic"
+// and "atomic_of_gpu" (memory, span, warm, count, records) and "store" (memory, lines, count, records), a thread a
+// block, whose records are ticks of the wall clock (u64 a block).
+[[nodiscard]] std::string generate_transfer_source(const GfxTarget& target, const TransferShape& shape);
 // Kernel "stream".
 [[nodiscard]] std::string generate_stream_source(const GfxTarget& target, const StreamShape& shape);
 

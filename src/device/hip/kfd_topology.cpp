@@ -135,6 +135,14 @@ std::optional<KfdNode> read_kfd_node(const std::string& root, const std::string&
                  .caches = read_caches(path / "caches")};
 }
 
+KfdNode require_kfd_node(const std::string& root, const std::string& pci_address) {
+  if (const std::optional<KfdNode> node = read_kfd_node(root, pci_address)) return *node;
+  throw DeviceError(fmt::format(
+      "the kernel driver's topology ({}/class/kfd/kfd/topology) does not list the GPU at {}: mount /sys in the "
+      "container, or load the amdgpu module",
+      root, pci_address.empty() ? "an unknown PCI address" : pci_address));
+}
+
 std::string read_link_kind(const std::string& root, const std::string& from_pci_address,
                            const std::string& to_pci_address) {
   constexpr std::uint64_t kPcie = 2;  // CRAT_IOLINK_TYPE_PCIEXPRESS, _XGMI

@@ -43,6 +43,9 @@ struct KfdNode {
 // The node of the GPU at a PCI address ("0000:c1:00.0"); nothing where KFD does not list it or cannot be read.
 [[nodiscard]] std::optional<KfdNode> read_kfd_node(const std::string& root, const std::string& pci_address);
 
+// The same; throws DeviceError where it is not there, with what to do.
+[[nodiscard]] KfdNode require_kfd_node(const std::string& root, const std::string& pci_address);
+
 // What joins one GPU to another, as KFD lists it: "xgmi", "pcie"; empty where it does not tell, as of two that have no
 // link of their own.
 [[nodiscard]] std::string read_link_kind(const std::string& root, const std::string& from_pci_address,

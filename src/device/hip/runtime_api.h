@@ -18,6 +18,7 @@ using Pointer = void*;      // device memory
 using ModuleHandle = struct ModuleOpaque*;
 using FunctionHandle = struct FunctionOpaque*;
 using StreamHandle = struct StreamOpaque*;
+using EventHandle = struct EventOpaque*;
 using ProgramHandle = struct ProgramOpaque*;
 
 // hipError_t, as far as we tell its values apart.
@@ -32,6 +33,7 @@ inline constexpr Status kErrorNoBinaryForGpu = 209;
 inline constexpr Status kErrorEccNotCorrectable = 214;
 inline constexpr Status kErrorIllegalAddress = 700;
 inline constexpr Status kErrorLaunchTimeout = 702;
+inline constexpr Status kErrorPeerAccessAlreadyEnabled = 704;
 inline constexpr Status kErrorContextIsDestroyed = 709;
 inline constexpr Status kErrorAssert = 710;
 inline constexpr Status kErrorLaunchFailure = 719;
@@ -40,6 +42,7 @@ inline constexpr Status kErrorUnknown = 999;
 // hipDeviceAttribute_t: the same numbers from ROCm 5 on; the struct of hipGetDeviceProperties is not the same.
 enum class DeviceAttribute : int {
   kClockKhz = 5,
+  kHostNativeAtomicSupported = 15,
   kL2Bytes = 19,
   kMaxThreadsPerBlock = 56,
   kMaxThreadsPerSm = 57,
@@ -54,6 +57,9 @@ enum class DeviceAttribute : int {
   kWallClockKhz = 10017,
   kXccCount = 10018,  // ROCm 6.2 and later
 };
+
+// hipDeviceP2PAttr.
+enum class PeerAttribute : int { kNativeAtomicSupported = 2 };
 
 // hsa_amd_event_t, of libhsa-runtime64: what kind of event, and of a memory fault where. Other kinds have other
 // members.
@@ -93,11 +99,29 @@ struct SystemEvent {
     Status(int* blocks, FunctionHandle, int threads, std::size_t shared_bytes))
 
 // Null where neither the runtime nor a library that it was linked with has them.
-#define GPUTOPO_HIP_OPTIONAL_FUNCTIONS(X)                                   \
-  X(stream_create_with_cu_mask, "hipExtStreamCreateWithCUMask",             \
-    Status(StreamHandle*, std::uint32_t words, const std::uint32_t* mask))  \
-  X(stream_destroy, "hipStreamDestroy", Status(StreamHandle))               \
-  X(register_system_event_handler, "hsa_amd_register_system_event_handler", \
+#define GPUTOPO_HIP_OPTIONAL_FUNCTIONS(X)                                                                           \
+  X(stream_create_with_cu_mask, "hipExtStreamCreateWithCUMask",                                                     \
+    Status(StreamHandle*, std::uint32_t words, const std::uint32_t* mask))                                          \
+  X(stream_destroy, "hipStreamDestroy", Status(StreamHandle))                                                       \
+  X(stream_create, "hipStreamCreateWithFlags", Status(StreamHandle*, unsigned flags))                               \
+  X(stream_wait_value, "hipStreamWaitValue32",                                                                      \
+    Status(StreamHandle, void* word, std::uint32_t value, unsigned flags, std::uint32_t mask))                      \
+  X(event_create, "hipEventCreateWithFlags", Status(EventHandle*, unsigned flags))                                  \
+  X(event_record, "hipEventRecord", Status(EventHandle, StreamHandle))                                              \
+  X(event_elapsed_time, "hipEventElapsedTime", Status(float* milliseconds, EventHandle from, EventHandle to))       \
+  X(event_destroy, "hipEventDestroy", Status(EventHandle))                                                          \
+  X(memcpy_htod_async, "hipMemcpyHtoDAsync", Status(Pointer to, void* from, std::size_t bytes, StreamHandle))       \
+  X(memcpy_dtoh_async, "hipMemcpyDtoHAsync", Status(void* to, Pointer from, std::size_t bytes, StreamHandle))       \
+  X(memcpy_peer_async, "hipMemcpyPeerAsync",                                                                        \
+    Status(Pointer to, int to_ordinal, const void* from, int from_ordinal, std::size_t bytes, StreamHandle))        \
+  X(ext_malloc_with_flags, "hipExtMallocWithFlags", Status(Pointer*, std::size_t bytes, unsigned flags))            \
+  X(host_register, "hipHostRegister", Status(void*, std::size_t bytes, unsigned flags))                             \
+  X(host_unregister, "hipHostUnregister", Status(void*))                                                            \
+  X(host_get_device_pointer, "hipHostGetDevicePointer", Status(Pointer*, void* host, unsigned flags))               \
+  X(device_can_access_peer, "hipDeviceCanAccessPeer", Status(int* answer, int ordinal, int peer))                   \
+  X(device_enable_peer_access, "hipDeviceEnablePeerAccess", Status(int peer, unsigned flags))                       \
+  X(device_get_p2p_attribute, "hipDeviceGetP2PAttribute", Status(int* value, PeerAttribute, int ordinal, int peer)) \
+  X(register_system_event_handler, "hsa_amd_register_system_event_handler",                                         \
     int(int (*)(const SystemEvent*, void* data), void* data))
 
 #define GPUTOPO_HIPRTC_FUNCTIONS(X)                                                                                   \

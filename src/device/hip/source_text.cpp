@@ -137,9 +137,11 @@ const std::vector<GfxTarget>& gfx_targets() {
   // The memory clock of CDNA3 and later is told as half of what its data sheets say: HBM3 moves four words in what the
   // driver counts as one clock, and two in what the data sheets do.
   static const std::vector<GfxTarget> kTargets = {
-      {"gfx906", "GCN5 (Vega 20)", "glc", "glc", 2, false, 1}, {"gfx908", "CDNA", "glc", "glc", 3, false, 1},
-      {"gfx90a", "CDNA2", "glc", "glc", 3, false, 1},          {"gfx942", "CDNA3", "sc1", "sc0", 2, true, 2},
-      {"gfx950", "CDNA4", "sc1", "sc0", 2, true, 2},
+      {"gfx906", "GCN5 (Vega 20)", "glc", "glc", "glc slc", "", 2, false, 1},
+      {"gfx908", "CDNA", "glc", "glc", "glc slc", "", 3, false, 1},
+      {"gfx90a", "CDNA2", "glc", "glc", "glc slc", "", 3, false, 1},
+      {"gfx942", "CDNA3", "sc1", "sc0", "sc0 sc1", " sc1", 2, true, 2},
+      {"gfx950", "CDNA4", "sc1", "sc0", "sc0 sc1", " sc1", 2, true, 2},
   };
   return kTargets;
 }

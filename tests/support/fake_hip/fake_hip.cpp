@@ -20,6 +20,9 @@
 //   tlbs                                      loads are translated, by 32 entries of each CU and 512 of each die
 //   partition=N                               the GPU is one of the partitions of one die each, the N-th (from 0)
 //   mask_refused, mask_ignored                what becomes of the mask of a stream
+//   gpus=N                                    so many GPUs, which reach one another
+//   bent_link                                 what is copied from one GPU to another does not arrive
+//   no_gate                                   streams cannot wait for a word of memory
 //   mask_wrong=N                              from the N-th stream (from 1) on, masks leave the CU after theirs
 // Streams may have masks of CUs, whose bits are dealt to the shader engines in turn, as the kernel driver does it.
 // It knows the tasks, not the machine code: that is for tests/unit/hip_code_test.cpp.
@@ -50,6 +53,7 @@
 #include "device/sim/code.h"
 #include "device/sim/hierarchy.h"
 #include "device/sim/machine.h"
+#include "gputopo/program/transfer.h"
 #include "support/fake_hip/counts.h"
 #include "support/hostile_call.h"
 
@@ -111,6 +115,12 @@ struct FakeProgram {
 // A stream: the CUs that its mask leaves.
 struct FakeStream {
   std::set<std::uint32_t> cus;
+  bool is_masked = true;
+};
+
+// When it was recorded, in ticks of the wall clock.
+struct FakeEvent {
+  std::uint64_t tick = 0;
 };
 
 struct State {
@@ -120,6 +130,7 @@ struct State {
   std::vector<std::unique_ptr<FakeModule>> modules;
   std::vector<std::unique_ptr<FakeFunction>> functions;
   std::map<FakeStream*, std::unique_ptr<FakeStream>> streams;
+  std::map<FakeEvent*, std::unique_ptr<FakeEvent>> events;
   std::set<std::uint32_t> allowed;  // the CUs of the launch that is running
   test::FakeHipCounts counts;
   int allocation_count = 0;
@@ -633,6 +644,72 @@ Status copy(void* to, const void* from, std::size_t bytes) {
   return kSuccess;
 }
 
+// ---- transfers ----
+
+int gpu_count() {
+  if (is("gpus")) return std::stoi(setting("gpus"));
+  return is("bent_link") ? 2 : 1;
+}
+
+constexpr double kBytesPerTick = 500;  // 50 GB/s
+constexpr std::uint64_t kTicksOfCopy = 100;
+constexpr std::uint64_t kTicksOfAccess = 80;
+
+void move_bytes(std::uint64_t bytes) {
+  state().ticks += kTicksOfCopy + static_cast<std::uint64_t>(static_cast<double>(bytes) / kBytesPerTick);
+}
+
+// Of many bytes the first and the last: where links and tokens are.
+template <typename Move>
+void by_ends(std::uint64_t bytes, const Move& move) {
+  constexpr std::uint64_t kEnd = 1 << 20;
+  if (bytes <= 2 * kEnd) return move(0, bytes);
+  move(0, kEnd);
+  move(bytes - kEnd, kEnd);
+}
+
+// Follows the links of a chain, which lead to one another.
+void follow(std::uint64_t link, std::uint64_t count) {
+  for (std::uint64_t i = 0; i < count; ++i) link = at<std::uint64_t>(link);
+}
+
+void transfer(const std::string& kernel, unsigned grid, unsigned threads, void** parameters) {
+  const auto memory = argument<std::uint64_t>(parameters, 0);
+  if (kernel == "read" || kernel == "write") {
+    const auto bytes = argument<std::uint64_t>(parameters, 1);
+    if (grid * threads == 0 || bytes % 16 != 0) state().pending = kErrorLaunchFailure;
+    const auto word = argument<std::uint32_t>(parameters, 3);
+    if (kernel == "write") {
+      by_ends(bytes, [&](std::uint64_t begin, std::uint64_t count) {
+        std::fill_n(&at<std::uint32_t>(memory + begin), count / sizeof(word), word);
+      });
+    }
+    move_bytes(bytes * argument<std::uint32_t>(parameters, 2));
+  } else if (kernel == "load" || kernel == "atomic" || kernel == "atomic_of_gpu") {
+    const auto count = argument<std::uint32_t>(parameters, 3);
+    for (unsigned block = 0; block < grid; ++block) {
+      follow(memory + block * argument<std::uint64_t>(parameters, 1), argument<std::uint32_t>(parameters, 2) + count);
+      at<std::uint64_t>(argument<std::uint64_t>(parameters, 4) + 8 * block) = count * kTicksOfAccess;
+    }
+  } else if (kernel == "store") {
+    const auto count = argument<std::uint32_t>(parameters, 2);
+    const auto lines = argument<std::uint64_t>(parameters, 1);
+    for (std::uint64_t i = 0; i < count; ++i) at<std::uint64_t>(memory + i % lines * kTransferStride) = 1;
+    at<std::uint64_t>(argument<std::uint64_t>(parameters, 3)) = count * kTicksOfAccess;
+  }
+}
+
+#ifndef FAKE_HIP_MINIMAL
+Status queued_copy(void* to, const void* from, std::size_t bytes) {
+  if (state().pending != kSuccess) return state().pending;
+  by_ends(bytes, [&](std::uint64_t begin, std::uint64_t count) {
+    std::memcpy(static_cast<char*>(to) + begin, static_cast<const char*>(from) + begin, count);
+  });
+  move_bytes(bytes);
+  return kSuccess;
+}
+#endif
+
 }  // namespace
 
 extern "C" {
@@ -667,7 +744,7 @@ const char* hipGetErrorName(Status status) {
 const char* hipGetErrorString(Status) { return "what the runtime says of it"; }
 Status hipGetDeviceCount(int* count) {
   GPUTOPO_MAY_BE_HOSTILE(count);
-  *count = is("no_device") ? 0 : 1;
+  *count = is("no_device") ? 0 : gpu_count();
   return is("no_device") ? kErrorNoDevice : kSuccess;
 }
 Status hipSetDevice(int) {
@@ -721,6 +798,8 @@ Status hipDeviceGetAttribute(int* value, DeviceAttribute attribute, int) {
       return answer(kWavefront);
     case DeviceAttribute::kWallClockKhz:
       return is("no_wall_clock") ? kErrorUnknown : answer(kWallClockKhz);
+    case DeviceAttribute::kHostNativeAtomicSupported:
+      return answer(0);
     case DeviceAttribute::kXccCount:
       return answer(*info.xcd_count);
   }
@@ -811,6 +890,90 @@ Status hipStreamDestroy(StreamHandle stream) {
   hang_if_faulted();
   return state().streams.erase(reinterpret_cast<FakeStream*>(stream)) == 1 ? kSuccess : kErrorUnknown;
 }
+Status hipStreamCreateWithFlags(StreamHandle* stream, unsigned) {
+  GPUTOPO_MAY_BE_HOSTILE(stream);
+  if (state().pending != kSuccess) return state().pending;
+  auto made = std::make_unique<FakeStream>();
+  made->is_masked = false;
+  for (std::uint32_t cu = 0; cu < state().machine.info.sm_count; ++cu) made->cus.insert(cu);
+  *stream = reinterpret_cast<StreamHandle>(made.get());
+  state().streams[made.get()] = std::move(made);
+  return kSuccess;
+}
+// What is queued is done at once, however far the gate is.
+Status hipStreamWaitValue32(StreamHandle, void*, std::uint32_t, unsigned, std::uint32_t) {
+  GPUTOPO_MAY_BE_HOSTILE();
+  return is("no_gate") ? kErrorUnknown : state().pending;
+}
+Status hipExtMallocWithFlags(Pointer* address, std::size_t bytes, unsigned) {
+  GPUTOPO_MAY_BE_HOSTILE(address);
+  return is("no_gate") ? kErrorOutOfMemory : hipMalloc(address, bytes);
+}
+Status hipEventCreateWithFlags(EventHandle* event, unsigned) {
+  GPUTOPO_MAY_BE_HOSTILE(event);
+  auto made = std::make_unique<FakeEvent>();
+  *event = reinterpret_cast<EventHandle>(made.get());
+  state().events[made.get()] = std::move(made);
+  return kSuccess;
+}
+Status hipEventRecord(EventHandle event, StreamHandle) {
+  GPUTOPO_MAY_BE_HOSTILE();
+  state().events.at(reinterpret_cast<FakeEvent*>(event))->tick = state().ticks;
+  return state().pending;
+}
+Status hipEventElapsedTime(float* milliseconds, EventHandle from, EventHandle to) {
+  GPUTOPO_MAY_BE_HOSTILE(milliseconds);
+  const auto tick = [](EventHandle event) {
+    return static_cast<double>(state().events.at(reinterpret_cast<FakeEvent*>(event))->tick);
+  };
+  *milliseconds = static_cast<float>((tick(to) - tick(from)) / kWallClockKhz);
+  return kSuccess;
+}
+Status hipEventDestroy(EventHandle event) {
+  GPUTOPO_MAY_BE_HOSTILE();
+  return state().events.erase(reinterpret_cast<FakeEvent*>(event)) == 1 ? kSuccess : kErrorUnknown;
+}
+Status hipMemcpyHtoDAsync(Pointer to, void* from, std::size_t bytes, StreamHandle) {
+  GPUTOPO_MAY_BE_HOSTILE();
+  return queued_copy(to, from, bytes);
+}
+Status hipMemcpyDtoHAsync(void* to, Pointer from, std::size_t bytes, StreamHandle) {
+  GPUTOPO_MAY_BE_HOSTILE();
+  return queued_copy(to, from, bytes);
+}
+Status hipMemcpyPeerAsync(Pointer to, int, const void* from, int, std::size_t bytes, StreamHandle) {
+  GPUTOPO_MAY_BE_HOSTILE();
+  if (!is("bent_link")) return queued_copy(to, from, bytes);
+  move_bytes(bytes);
+  return state().pending;
+}
+Status hipHostRegister(void*, std::size_t, unsigned) {
+  GPUTOPO_MAY_BE_HOSTILE();
+  return state().pending;
+}
+Status hipHostUnregister(void*) {
+  GPUTOPO_MAY_BE_HOSTILE();
+  return kSuccess;
+}
+Status hipHostGetDevicePointer(Pointer* address, void* host, unsigned) {
+  GPUTOPO_MAY_BE_HOSTILE(address);
+  *address = host;
+  return kSuccess;
+}
+Status hipDeviceCanAccessPeer(int* answer, int, int) {
+  GPUTOPO_MAY_BE_HOSTILE(answer);
+  *answer = 1;
+  return kSuccess;
+}
+Status hipDeviceEnablePeerAccess(int, unsigned) {
+  GPUTOPO_MAY_BE_HOSTILE();
+  return kSuccess;
+}
+Status hipDeviceGetP2PAttribute(int* value, PeerAttribute, int, int) {
+  GPUTOPO_MAY_BE_HOSTILE(value);
+  *value = 1;
+  return kSuccess;
+}
 #endif
 Status hipModuleLaunchKernel(FunctionHandle handle, unsigned grid_x, unsigned grid_y, unsigned, unsigned block_x,
                              unsigned, unsigned, unsigned shared_bytes, StreamHandle on, void** parameters, void**) {
@@ -826,8 +989,9 @@ Status hipModuleLaunchKernel(FunctionHandle handle, unsigned grid_x, unsigned gr
   const auto& function = *reinterpret_cast<FakeFunction*>(handle);
   state().allowed.clear();
   if (on != nullptr) {
-    state().allowed = state().streams.at(reinterpret_cast<FakeStream*>(on))->cus;
-    ++state().counts.masked_launches;
+    const FakeStream& stream = *state().streams.at(reinterpret_cast<FakeStream*>(on));
+    state().allowed = stream.cus;
+    if (stream.is_masked) ++state().counts.masked_launches;
   } else {
     for (std::uint32_t cu = 0; cu < state().machine.info.sm_count; ++cu) state().allowed.insert(cu);
   }
@@ -847,6 +1011,7 @@ Status hipModuleLaunchKernel(FunctionHandle handle, unsigned grid_x, unsigned gr
     operation(argument<OperationParameters>(parameters, 0), grid_x, argument<std::uint32_t>(parameters, 1),
               argument<std::uint32_t>(parameters, 2), shared_bytes);
   }
+  transfer(function.name, grid_x, block_x, parameters);
   if (function.name == "fill_links") fill_links(argument<AccessParameters>(parameters, 0));
   for (const AccessKernel& kernel : kAccessKernels) {
     if (function.name == kernel.name()) {

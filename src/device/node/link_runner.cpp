@@ -1,0 +1,445 @@
+#include "device/node/link_runner.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <atomic>
+#include <chrono>
+#include <map>
+#include <numeric>
+#include <optional>
+#include <random>
+#include <thread>
+#include <utility>
+
+#include "device/node/host_memory.h"
+#include "gputopo/error.h"
+#include "program/transfer.h"
+
+namespace gputopo::node {
+namespace {
+
+// At the end of what is copied: whether it came.
+constexpr std::uint64_t kTokenBytes = sizeof(std::uint64_t);
+
+// Host memory that the GPUs reach.
+class LockedMemory {
+ public:
+  LockedMemory(LinkDriver& driver, std::uint64_t bytes, std::optional<std::uint32_t> numa_node)
+      : driver_(driver), memory_(bytes, numa_node), address_(driver.lock(memory_.data(), bytes)) {}
+  LockedMemory(const LockedMemory&) = delete;
+  LockedMemory& operator=(const LockedMemory&) = delete;
+  ~LockedMemory() { driver_.unlock(memory_.data()); }
+  [[nodiscard]] std::byte* at(LinkAddress address) const { return memory_.data() + (address - address_); }
+  [[nodiscard]] LinkAddress address() const { return address_; }
+  [[nodiscard]] std::uint64_t bytes() const { return memory_.bytes(); }
+
+ private:
+  LinkDriver& driver_;
+  HostMemory memory_;
+  LinkAddress address_;
+};
+
+struct Host {
+  std::unique_ptr<LockedMemory> locked;
+  HostMemory pageable;
+};
+
+// Where a transfer is from and to, in addresses.
+struct Slot {
+  LinkAddress from = 0;
+  LinkAddress to = 0;
+};
+
+class LinkRunner : public Links {
+ public:
+  LinkRunner(std::unique_ptr<LinkDriver> driver, NodeInfo info)
+      : driver_(std::move(driver)), info_(std::move(info)), hosts_(info_.numa_nodes.size()) {}
+
+  [[nodiscard]] const NodeInfo& info() const override { return info_; }
+
+  [[nodiscard]] TransferResult run(const TransferProgram& program) override {
+    validate(program);
+    info_.check(program);
+    open_once();
+    check_is_open(program);
+    TransferResult result = answer(program);
+    if (const std::string wrong = misfit(program, result); !wrong.empty()) {
+      throw DeviceError(fmt::format("the answer to a {} {}: the driver does not work as it should; update it",
+                                    to_string(program.op), wrong));
+    }
+    return result;
+  }
+
+  [[nodiscard]] std::vector<std::string> warnings() const override {
+    if (!cannot_hold_) return {};
+    return {
+        "the driver cannot hold transfers back: small copies and those at once have the host's calls in their time"};
+  }
+
+  void rest(double seconds) override { std::this_thread::sleep_for(std::chrono::duration<double>(seconds)); }
+
+ private:
+  TransferResult answer(const TransferProgram& program) {
+    switch (program.op) {
+      case TransferOp::kCopy:
+      case TransferOp::kRead:
+      case TransferOp::kWrite:
+        return stream(program);
+      case TransferOp::kPageableCopy:
+        return copy_pageable(program);
+      case TransferOp::kLoad:
+      case TransferOp::kAtomic:
+        return chase(program);
+      case TransferOp::kStore:
+        break;
+    }
+    return store(program);
+  }
+
+  // ---- What there is ----
+
+  void open_once() {
+    if (!gpus_.empty()) return;
+    driver_->require_functions();
+    gpus_.resize(info_.gpus.size());
+    failures_.resize(info_.gpus.size());
+    for (std::size_t ordinal = 0; ordinal < gpus_.size(); ++ordinal) open(ordinal);
+    for (const PeerLink& peer : info_.peers) {
+      if (!peer.is_reachable || gpus_[peer.to] == nullptr || gpus_[peer.from] == nullptr) continue;
+      gpus_[peer.to]->make_current();
+      driver_->reach(*gpus_[peer.to], *gpus_[peer.from]);
+    }
+    if (std::ranges::all_of(gpus_, [](const auto& gpu) { return gpu == nullptr; })) {
+      throw DeviceError(failures_.front());
+    }
+    make_any_current();
+    gate_ = driver_->open_gate();
+  }
+
+  // One that is lost or held by others does not cost the links of the rest.
+  void open(std::size_t ordinal) {
+    try {
+      gpus_[ordinal] = driver_->open(ordinal);
+    } catch (const DeviceError& error) {
+      failures_[ordinal] = error.what();
+    }
+  }
+
+  void check_is_open(const TransferProgram& program) const {
+    for (const Transfer& transfer : program.transfers) {
+      for (const Place& place : {transfer.from, transfer.to}) {
+        if (place.kind != PlaceKind::kGpu || gpus_[place.index] != nullptr) continue;
+        throw DeviceError(fmt::format("{} could not be opened: {}", to_text(place), failures_[place.index]));
+      }
+    }
+  }
+
+  // ---- Memory ----
+
+  [[nodiscard]] std::optional<std::uint32_t> numa_id(std::uint32_t index) const {
+    if (info_.numa_nodes.size() == 1) return std::nullopt;
+    return info_.numa_nodes[index].id;
+  }
+
+  void make_any_current() const {
+    const auto open = std::ranges::find_if(gpus_, [](const auto& gpu) { return gpu != nullptr; });
+    (*open)->make_current();
+  }
+
+  // An address with at least so many bytes behind it; what was there is lost where it has to grow.
+  LinkAddress reserve(const Place& place, std::uint64_t bytes) {
+    if (place.kind == PlaceKind::kHost) {
+      std::unique_ptr<LockedMemory>& locked = hosts_[place.index].locked;
+      if (!locked || locked->bytes() < bytes) {
+        chains_.erase(place);
+        locked.reset();
+        make_any_current();
+        locked = std::make_unique<LockedMemory>(*driver_, bytes, numa_id(place.index));
+      }
+      return locked->address();
+    }
+    LinkGpu& gpu = *gpus_[place.index];
+    if (gpu.reserved_bytes() < bytes) {
+      chains_.erase(place);
+      gpu.make_current();
+      gpu.reserve(bytes);
+    }
+    return gpu.address();
+  }
+
+  // Once it is there: what other GPUs do does not wait for it.
+  void put(const Place& place, LinkAddress address, const void* data, std::uint64_t bytes) {
+    if (place.kind == PlaceKind::kHost) {
+      const LockedMemory& locked = *hosts_[place.index].locked;
+      std::copy_n(static_cast<const std::byte*>(data), bytes, locked.at(address));
+      return;
+    }
+    LinkGpu& gpu = *gpus_[place.index];
+    gpu.make_current();
+    gpu.upload(address, data, bytes);
+    gpu.synchronize(fmt::format("{} bytes to {}", bytes, to_text(place)));
+  }
+
+  std::uint64_t token_at(const Place& place, LinkAddress address) {
+    std::uint64_t token = 0;
+    if (place.kind == PlaceKind::kHost) {
+      std::copy_n(hosts_[place.index].locked->at(address), kTokenBytes, reinterpret_cast<std::byte*>(&token));
+      return token;
+    }
+    gpus_[place.index]->make_current();
+    gpus_[place.index]->download(&token, address, kTokenBytes);
+    return token;
+  }
+
+  // Each transfer has memory of its own at both ends.
+  std::vector<Slot> slots_of(const TransferProgram& program) {
+    std::map<Place, std::uint64_t> bytes;
+    std::vector<Slot> slots(program.transfers.size());
+    for (std::size_t i = 0; i < slots.size(); ++i) {
+      slots[i].from = bytes[program.transfers[i].from];
+      bytes[program.transfers[i].from] += program.bytes;
+      slots[i].to = bytes[program.transfers[i].to];
+      bytes[program.transfers[i].to] += program.bytes;
+    }
+    std::map<Place, LinkAddress> bases;
+    for (const auto& [place, needed] : bytes) bases[place] = reserve(place, needed);
+    for (std::size_t i = 0; i < slots.size(); ++i) {
+      slots[i].from += bases[program.transfers[i].from];
+      slots[i].to += bases[program.transfers[i].to];
+    }
+    return slots;
+  }
+
+  // ---- Many at once ----
+
+  // The GPU whose engine or SMs do it.
+  static std::uint32_t worker_of(TransferOp op, const Transfer& transfer) {
+    if (op == TransferOp::kRead) return transfer.to.index;
+    return transfer.from.kind == PlaceKind::kGpu ? transfer.from.index : transfer.to.index;
+  }
+
+  [[nodiscard]] LinkEnd end_at(const Place& place, LinkAddress address) const {
+    if (place.kind == PlaceKind::kGpu) return {.gpu = gpus_[place.index].get(), .address = address};
+    return {.address = address, .host = hosts_[place.index].locked->at(address)};
+  }
+
+  void queue(const TransferProgram& program, std::size_t index, const Slot& slot, std::uint64_t token, LinkGpu& gpu,
+             LinkQueue& queue) {
+    const Transfer& transfer = program.transfers[index];
+    if (program.op == TransferOp::kRead) return gpu.queue_read(queue, slot.from, program.bytes, program.repeats);
+    if (program.op == TransferOp::kWrite) {
+      return gpu.queue_write(queue, slot.to, program.bytes, program.repeats, static_cast<std::uint32_t>(token));
+    }
+    const LinkEnd to = end_at(transfer.to, slot.to);
+    const LinkEnd from = end_at(transfer.from, slot.from);
+    for (std::uint32_t pass = 0; pass < program.repeats; ++pass) gpu.queue_copy(queue, to, from, program.bytes);
+  }
+
+  // Holds queues back until all is queued; opened whatever happens, for nothing else would ever end them.
+  class Gate {
+   public:
+    explicit Gate(LinkRunner& links) : links_(links), ticket_(++links.ticket_) {}
+    Gate(const Gate&) = delete;
+    Gate& operator=(const Gate&) = delete;
+    ~Gate() { open(); }
+    // Drivers that cannot wait do not: what is queued begins at once.
+    void hold(LinkQueue& queue) const {
+      links_.cannot_hold_ |= links_.gate_ == nullptr || !queue.hold(*links_.gate_, ticket_);
+    }
+    void open() const {
+      if (links_.gate_ != nullptr) std::atomic_ref<std::uint32_t>(*links_.gate_->word()).store(ticket_);
+    }
+
+   private:
+    LinkRunner& links_;
+    std::uint32_t ticket_;
+  };
+
+  TransferResult stream(const TransferProgram& program) {
+    const std::vector<Slot> slots = slots_of(program);
+    chains_.clear();
+    const std::uint64_t last = program.bytes - kTokenBytes;
+    const bool carries = program.op != TransferOp::kRead;
+    std::vector<std::uint64_t> tokens;
+    for (std::size_t i = 0; i < slots.size(); ++i) {
+      // Of a write every word is the same.
+      const std::uint64_t token = (next_token_++ & UINT32_MAX) * 0x1'0000'0001ull;
+      tokens.push_back(token);
+      put(program.transfers[i].from, slots[i].from + last, &token, kTokenBytes);
+      const std::uint64_t none = 0;
+      put(program.transfers[i].to, slots[i].to + last, &none, kTokenBytes);
+    }
+    const std::vector<LinkQueue*> queues = queue_all(program, slots, tokens);
+    TransferResult result;
+    for (std::size_t i = 0; i < slots.size(); ++i) {
+      const Transfer& transfer = program.transfers[i];
+      gpus_[worker_of(program.op, transfer)]->make_current();
+      const std::string what =
+          fmt::format("{} from {} to {}", to_string(program.op), to_text(transfer.from), to_text(transfer.to));
+      result.seconds.push_back(queues[i]->seconds(what));
+      if (carries && token_at(transfer.to, slots[i].to + last) != tokens[i]) {
+        throw DeviceError(fmt::format("{}: what arrived is not what was sent: the link or the driver is broken", what));
+      }
+    }
+    if (slots.size() > 1) result.begins = begins_of(program, queues);
+    return result;
+  }
+
+  // Events can be compared on one GPU only; the gate lets those of all GPUs begin together.
+  std::vector<double> begins_of(const TransferProgram& program, const std::vector<LinkQueue*>& queues) const {
+    std::map<std::uint32_t, std::vector<std::size_t>> of_worker;
+    for (std::size_t i = 0; i < queues.size(); ++i) of_worker[worker_of(program.op, program.transfers[i])].push_back(i);
+    std::vector<double> begins(queues.size());
+    for (const auto& [worker, places] : of_worker) {
+      gpus_[worker]->make_current();
+      double first = 0;
+      for (const std::size_t i : places) {
+        begins[i] = queues[i]->began_after(*queues[places.front()]);
+        first = std::min(first, begins[i]);
+      }
+      for (const std::size_t i : places) begins[i] -= first;
+    }
+    return begins;
+  }
+
+  std::vector<LinkQueue*> queue_all(const TransferProgram& program, const std::vector<Slot>& slots,
+                                    const std::vector<std::uint64_t>& tokens) {
+    std::map<std::uint32_t, std::size_t> used;
+    std::vector<LinkQueue*> queues;
+    const Gate gate(*this);
+    for (std::size_t i = 0; i < slots.size(); ++i) {
+      const std::uint32_t worker = worker_of(program.op, program.transfers[i]);
+      LinkGpu& gpu = *gpus_[worker];
+      gpu.make_current();
+      LinkQueue& next = gpu.queue(used[worker]++);
+      gate.hold(next);
+      next.begin();
+      queue(program, i, slots[i], tokens[i], gpu, next);
+      next.end();
+      queues.push_back(&next);
+    }
+    return queues;
+  }
+
+  TransferResult copy_pageable(const TransferProgram& program) {
+    const Transfer& transfer = program.transfers.front();
+    const bool is_upload = transfer.from.kind == PlaceKind::kHost;
+    const Place host = is_upload ? transfer.from : transfer.to;
+    const Place gpu = is_upload ? transfer.to : transfer.from;
+    HostMemory& memory = hosts_[host.index].pageable;
+    if (memory.bytes() < program.bytes) memory = HostMemory(program.bytes, numa_id(host.index));
+    const LinkAddress address = reserve(gpu, program.bytes);
+    chains_.erase(gpu);
+    LinkGpu& copying = *gpus_[gpu.index];
+    copying.make_current();
+    const auto begin = std::chrono::steady_clock::now();
+    for (std::uint32_t pass = 0; pass < program.repeats; ++pass) {
+      if (is_upload) copying.upload(address, memory.data(), program.bytes);
+      if (!is_upload) copying.download(memory.data(), address, program.bytes);
+    }
+    copying.synchronize("pageable copies");  // uploads return before the last part is there
+    return {.seconds = {std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count()}};
+  }
+
+  // ---- Latencies ----
+
+  // Links, each to the next of a random cycle through all of them.
+  void build_chain(const Place& place, LinkAddress base, std::uint64_t bytes) {
+    const auto known = chains_.find(place);
+    if (known != chains_.end() && known->second == std::pair(base, bytes)) return;
+    const std::uint64_t count = bytes / kTransferStride;
+    std::vector<std::uint64_t> order(count);
+    std::iota(order.begin(), order.end(), 0);
+    std::mt19937_64 random(count);
+    std::shuffle(order.begin(), order.end(), random);
+    constexpr std::uint64_t kWords = kTransferStride / sizeof(std::uint64_t);
+    std::vector<std::uint64_t> image(count * kWords);
+    for (std::uint64_t i = 0; i < count; ++i) {
+      image[order[i] * kWords] = base + order[(i + 1) % count] * kTransferStride;
+    }
+    put(place, base, image.data(), image.size() * sizeof(std::uint64_t));
+    chains_[place] = {base, bytes};
+  }
+
+  static TransferResult timed(LinkGpu& gpu, const TimedLaunch& launch) {
+    gpu.make_current();
+    constexpr double kNano = 1e-9;
+    TransferResult result;
+    for (const double ns : gpu.run_timed(launch)) {
+      if (ns <= 0) throw DeviceError("a kernel that times accesses told no time: its clock stands still");
+      result.seconds.push_back(ns * kNano / launch.count);
+    }
+    return result;
+  }
+
+  TransferResult chase(const TransferProgram& program) {
+    constexpr std::uint32_t kWarm = 64;
+    const Transfer& transfer = program.transfers.front();
+    LinkGpu& gpu = *gpus_[transfer.to.index];
+    const LinkAddress memory = reserve(transfer.from, program.bytes);
+    build_chain(transfer.from, memory, program.bytes);
+    const auto blocks = static_cast<std::uint32_t>(
+        std::min<std::uint64_t>({gpu.sms(), program.bytes / kTransferStride, gpu.most_blocks()}));
+    return timed(gpu, {.kernel = kernel_of(program),
+                       .blocks = blocks,
+                       .memory = memory,
+                       .span = program.bytes / kTransferStride / blocks * kTransferStride,
+                       .warm = kWarm,
+                       .count = program.repeats});
+  }
+
+  // Atomics at the scope of the system are allowed where the link carries them, else at the GPU's own.
+  [[nodiscard]] LinkKernel kernel_of(const TransferProgram& program) const {
+    if (program.op == TransferOp::kLoad) return LinkKernel::kLoad;
+    const Transfer& transfer = program.transfers.front();
+    const PeerLink* peer = info_.peer(transfer.from.index, transfer.to.index);
+    const bool carries = transfer.from.kind == PlaceKind::kHost ? gpus_[transfer.to.index]->has_host_atomics()
+                                                                : peer != nullptr && peer->has_atomics.value_or(false);
+    return carries ? LinkKernel::kAtomic : LinkKernel::kAtomicOfGpu;
+  }
+
+  TransferResult store(const TransferProgram& program) {
+    const Transfer& transfer = program.transfers.front();
+    const LinkAddress memory = reserve(transfer.to, program.bytes);
+    chains_.erase(transfer.to);
+    return timed(*gpus_[transfer.from.index], {.kernel = LinkKernel::kStore,
+                                               .memory = memory,
+                                               .span = program.bytes / kTransferStride,
+                                               .count = program.repeats});
+  }
+
+  // The last are gone first: queues wait for the gate, and memory of the host is let go while GPUs are open.
+  std::unique_ptr<LinkDriver> driver_;
+  NodeInfo info_;
+  std::vector<std::unique_ptr<LinkGpu>> gpus_;  // empty until the first program; null: failures_ says why
+  std::vector<std::string> failures_;
+  std::vector<Host> hosts_;
+  std::unique_ptr<LinkGate> gate_;
+  std::uint32_t ticket_ = 0;
+  bool cannot_hold_ = false;
+  std::uint64_t next_token_ = 1;
+  std::map<Place, std::pair<LinkAddress, std::uint64_t>> chains_;  // that lie at places
+};
+
+}  // namespace
+
+const char* name_of(LinkKernel kernel) {
+  switch (kernel) {
+    case LinkKernel::kLoad:
+      return "load";
+    case LinkKernel::kAtomic:
+      return "atomic";
+    case LinkKernel::kAtomicOfGpu:
+      return "atomic_of_gpu";
+    case LinkKernel::kStore:
+      break;
+  }
+  return "store";
+}
+
+std::unique_ptr<Links> run_links(std::unique_ptr<LinkDriver> driver, NodeInfo info) {
+  return std::make_unique<LinkRunner>(std::move(driver), std::move(info));
+}
+
+}  // namespace gputopo::node

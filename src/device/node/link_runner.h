@@ -1,0 +1,14 @@
+// Runs transfers over a vendor's driver.
+#pragma once
+
+#include <memory>
+
+#include "device/node/link_driver.h"
+#include "gputopo/links.h"
+
+namespace gputopo::node {
+
+// GPUs are opened at the first transfer.
+[[nodiscard]] std::unique_ptr<Links> run_links(std::unique_ptr<LinkDriver> driver, NodeInfo info);
+
+}  // namespace gputopo::node

@@ -1,0 +1,20 @@
+// Transfers of a few bytes between the places of a small node.
+#pragma once
+
+#include <utility>
+#include <vector>
+
+#include "gputopo/program/transfer.h"
+
+namespace gputopo::test {
+
+inline constexpr Place kHostMemory{PlaceKind::kHost, 0};
+inline constexpr Place kFirstGpu{PlaceKind::kGpu, 0};
+inline constexpr Place kSecondGpu{PlaceKind::kGpu, 1};
+
+inline TransferProgram small_program(TransferOp op, std::vector<Transfer> transfers) {
+  constexpr std::uint64_t kBytes = 64 << 10;
+  return {.op = op, .transfers = std::move(transfers), .bytes = kBytes, .repeats = 3};
+}
+
+}  // namespace gputopo::test
