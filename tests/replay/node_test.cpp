@@ -1,4 +1,4 @@
-// Links of two real H100 and of four real H200, analysed again: what other programs say of such links.
+// Links of two real H100 and of four and eight real H200, analysed again: what other programs say of such links.
 #include "gputopo/node.h"
 
 #include <gtest/gtest.h>
