@@ -17,4 +17,14 @@ inline TransferProgram small_program(TransferOp op, std::vector<Transfer> transf
   return {.op = op, .transfers = std::move(transfers), .bytes = kBytes, .repeats = 3};
 }
 
+// Of each operation that moves bytes, over every kind of link that it has.
+inline std::vector<TransferProgram> programs_that_move_bytes() {
+  const Transfer down{kHostMemory, kSecondGpu};
+  const Transfer up{kFirstGpu, kHostMemory};
+  const Transfer across{kFirstGpu, kSecondGpu};
+  return {small_program(TransferOp::kCopy, {down, up, across}), small_program(TransferOp::kRead, {down, across}),
+          small_program(TransferOp::kWrite, {up, across}), small_program(TransferOp::kPageableCopy, {down}),
+          small_program(TransferOp::kPageableCopy, {up})};
+}
+
 }  // namespace gputopo::test

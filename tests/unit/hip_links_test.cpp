@@ -43,15 +43,10 @@ TEST(HipLinks, AnswerEveryOperationBetweenEveryTwoPlaces) {
   const Transfer down{kHostMemory, kSecondGpu};
   const Transfer up{kFirstGpu, kHostMemory};
   const Transfer across{kFirstGpu, kSecondGpu};
-  const std::pair<TransferOp, std::vector<Transfer>> kCases[] = {{TransferOp::kCopy, {down, up, across}},
-                                                                 {TransferOp::kRead, {down, across}},
-                                                                 {TransferOp::kWrite, {up, across}},
-                                                                 {TransferOp::kPageableCopy, {down}},
-                                                                 {TransferOp::kPageableCopy, {up}}};
-  for (const auto& [op, transfers] : kCases) {
-    const std::vector<double> seconds = links->run(small_program(op, transfers)).seconds;
-    EXPECT_THAT(seconds, SizeIs(transfers.size())) << to_string(op);
-    EXPECT_THAT(seconds, Each(AllOf(Gt(0), Lt(10)))) << to_string(op);
+  for (const TransferProgram& program : test::programs_that_move_bytes()) {
+    const std::vector<double> seconds = links->run(program).seconds;
+    EXPECT_THAT(seconds, SizeIs(program.transfers.size())) << to_string(program.op);
+    EXPECT_THAT(seconds, Each(AllOf(Gt(0), Lt(10)))) << to_string(program.op);
   }
   constexpr double kSecondsOfAccess = 800e-9;  // of the fake: 80 ticks of a clock of 100 MHz
   constexpr std::size_t kCus = 104;
