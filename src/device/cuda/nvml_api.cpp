@@ -6,7 +6,8 @@
 #include <algorithm>
 #include <cctype>
 #include <cmath>
-#include <memory>
+#include <map>
+#include <mutex>
 #include <string_view>
 #include <type_traits>
 
@@ -29,14 +30,15 @@ constexpr int kMemoryClock = 2;  // NVML_CLOCK_MEM
 
 class Nvml {
  public:
-  Nvml() : library_(dlopen(library_path("GPUTOPO_LIBNVML", "libnvidia-ml.so.1").c_str(), RTLD_NOW | RTLD_LOCAL)) {
-    ready_ = call<NvmlStatus()>("nvmlInit_v2");
-  }
+  Nvml() = default;
   Nvml(const Nvml&) = delete;
   Nvml& operator=(const Nvml&) = delete;
-  ~Nvml() {
-    if (ready_) call<NvmlStatus()>("nvmlShutdown");
-    if (library_ != nullptr) dlclose(library_);
+  ~Nvml() = delete;
+
+  // Does nothing where it is started.
+  void start(const std::string& path) {
+    if (library_ == nullptr) library_ = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
+    if (!ready_) ready_ = call<NvmlStatus()>("nvmlInit_v2");
   }
   [[nodiscard]] bool ready() const { return ready_; }
 
@@ -51,9 +53,22 @@ class Nvml {
   }
 
  private:
-  void* library_;
+  void* library_ = nullptr;
   bool ready_ = false;
 };
+
+// Opened once, and left open until the process ends: to start the library up and shut it down takes 0.1 s, and eight
+// processes that do so wait for each other for a second (seen on eight H200).
+const Nvml& open_nvml() {
+  static std::mutex mutex;
+  static auto& opened = *new std::map<std::string, Nvml*>;  // by path; used by threads that outlive statics
+  const std::scoped_lock lock(mutex);
+  const std::string path = library_path("GPUTOPO_LIBNVML", "libnvidia-ml.so.1");
+  Nvml*& nvml = opened[path];
+  if (nvml == nullptr) nvml = new Nvml;
+  nvml->start(path);
+  return *nvml;
+}
 
 // Null where the library does not know it.
 NvmlDevice device_at(const Nvml& nvml, const std::string& pci_address) {
@@ -202,12 +217,23 @@ GpuInstance MigReadings::instance_of(const std::string& uuid) const {
   return instance;
 }
 
+namespace {
+
+unsigned count_gpus(const Nvml& nvml) {
+  unsigned gpus = 0;
+  if (!nvml.ready() || !nvml.call<NvmlStatus(unsigned*)>("nvmlDeviceGetCount_v2", &gpus)) return 0;
+  return std::min(gpus, kMostGpus);
+}
+
+}  // namespace
+
+std::size_t count_nvml_gpus() { return count_gpus(open_nvml()); }
+
 std::vector<ListedInstance> list_mig_instances() {
   std::vector<ListedInstance> listed;
-  const Nvml nvml;
-  unsigned gpus = 0;
-  if (!nvml.ready() || !nvml.call<NvmlStatus(unsigned*)>("nvmlDeviceGetCount_v2", &gpus)) return listed;
-  for (unsigned i = 0; i < std::min(gpus, kMostGpus); ++i) {
+  const Nvml& nvml = open_nvml();
+  const unsigned gpus = count_gpus(nvml);
+  for (unsigned i = 0; i < gpus; ++i) {
     NvmlDevice device = nullptr;
     std::optional<bool> enabled;
     if (!nvml.call<NvmlStatus(unsigned, NvmlDevice*)>("nvmlDeviceGetHandleByIndex_v2", i, &device)) continue;
@@ -224,7 +250,7 @@ std::vector<ListedInstance> list_mig_instances() {
 
 NvmlReadings read_nvml(const std::string& pci_address) {
   NvmlReadings readings;
-  const Nvml nvml;
+  const Nvml& nvml = open_nvml();
   if (!nvml.ready()) return readings;
   char version[96] = {};
   if (nvml.call<NvmlStatus(char*, unsigned)>("nvmlSystemGetDriverVersion", version, unsigned{sizeof(version)})) {
@@ -265,7 +291,7 @@ NvLinks read_nvlinks(const std::string& pci_address) {
   constexpr unsigned kLinkSpeedField = 90;  // NVML_FI_DEV_NVLINK_SPEED_MBPS_COMMON
   constexpr double kBytesPerMb = 1e6;
   NvLinks readings;
-  const Nvml nvml;
+  const Nvml& nvml = open_nvml();
   NvmlDevice device = device_at(nvml, pci_address);
   if (device == nullptr) return readings;
   readings.is_told = true;
@@ -293,7 +319,7 @@ NvLinks read_nvlinks(const std::string& pci_address) {
 }
 
 std::uint64_t read_throttle_reasons(const std::string& pci_address) {
-  const Nvml nvml;
+  const Nvml& nvml = open_nvml();
   unsigned long long reasons = 0;
   NvmlDevice device = device_at(nvml, pci_address);
   if (device == nullptr) return 0;

@@ -47,6 +47,9 @@ struct NvmlReadings {
 
 // Reads the device at a PCI address ("0000:0f:00.0"). Never throws for what the library lacks.
 [[nodiscard]] NvmlReadings read_nvml(const std::string& pci_address);
+// How many GPUs this process may use, told without the driver being started up, which takes seconds on a node of eight.
+// 0: not known.
+[[nodiscard]] std::size_t count_nvml_gpus();
 // Of every GPU that the library knows, with the PCI address of each: CUDA shows a process one of them at most.
 struct ListedInstance {
   std::string pci_address;

@@ -87,10 +87,6 @@ int nvmlInit_v2() {
   GPUTOPO_MAY_BE_HOSTILE();
   return 0;
 }
-int nvmlShutdown() {
-  GPUTOPO_MAY_BE_HOSTILE();
-  return 0;
-}
 int nvmlSystemGetDriverVersion(char* version, unsigned length) {
   GPUTOPO_MAY_BE_HOSTILE(gputopo::test::TextResult{version, length});
   std::strncpy(version, "999.1", length);
