@@ -56,6 +56,11 @@ std::vector<double> rates_beside(double bytes, std::span<const double> seconds, 
   return rates;
 }
 
+bool vary_alike(double spread, double spread_before) {
+  constexpr double kAlike = 1.5;  // the range of seven runs differs by so much from one seven to another
+  return std::max(spread, spread_before) <= kAlike * std::min(spread, spread_before);
+}
+
 AtOnce rates_at_once(double bytes, std::span<const double> seconds, std::span<const double> begins) {
   // Later by this part of its own time than the first of its GPU, a transfer waited. Larger: some of the waiting counts
   // as if all had gone at once; smaller: what the driver takes to start them looks like waiting.
@@ -79,9 +84,13 @@ Sharing decide_sharing(std::span<const double> least_shares) {
   return most < kOwnShare ? Sharing::kAPart : Sharing::kUnclear;
 }
 
-bool clearly_shares_nothing(double least_share) {
+bool is_decided(std::span<const double> least_shares) {
   constexpr double kMargin = 0.03;  // runs of one pair on an idle node of eight differ by 1 to 5%
-  return least_share >= kOwnShare + kMargin;
+  if (least_shares.empty()) return false;
+  if (least_shares.size() == 1) return least_shares.front() >= kOwnShare + kMargin;
+  const double most = std::ranges::max(least_shares);
+  return least_shares.size() >= kSharingRuns || most <= kOwnShare - kMargin ||
+         decide_sharing(least_shares) == Sharing::kUnclear;
 }
 
 std::vector<double> shares(std::span<const double> rates_alone, std::span<const double> rates_together) {

@@ -41,6 +41,9 @@ struct SizeSample {
 [[nodiscard]] std::vector<double> rates_beside(double bytes, std::span<const double> seconds,
                                                std::span<const double> rates_alone);
 
+// Whether runs that vary do so again as those before them: that is their way, and not a disturbance that will be over.
+[[nodiscard]] bool vary_alike(double spread, double spread_before);
+
 // Several transfers of `bytes` each that were let go together.
 struct AtOnce {
   std::vector<double> rates;  // of each, from when all were let go to its own end where they went in turn
@@ -55,8 +58,9 @@ struct AtOnce {
 enum class Sharing : std::uint8_t { kNothing, kAPart, kUnclear };
 inline constexpr std::size_t kSharingRuns = 3;
 [[nodiscard]] Sharing decide_sharing(std::span<const double> least_shares);
-// So much above kOwnShare that other runs would say the same: what disturbs a run only takes from it.
-[[nodiscard]] bool clearly_shares_nothing(double least_share);
+// Whether no further run would change that: one in which they clearly share nothing, since what disturbs a run only
+// takes from it; two that clearly share; two that contradict each other; or all.
+[[nodiscard]] bool is_decided(std::span<const double> least_shares);
 
 // By transfer: its part of the rate that it has alone.
 [[nodiscard]] std::vector<double> shares(std::span<const double> rates_alone, std::span<const double> rates_together);

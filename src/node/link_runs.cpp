@@ -15,6 +15,13 @@ double widest(const std::vector<Estimate>& estimates) {
 
 }  // namespace
 
+std::optional<std::uint64_t> bytes_of(const Attribute& bandwidth) {
+  for (const auto& [name, value] : bandwidth.conditions) {
+    if (name == "bytes") return static_cast<std::uint64_t>(std::get<std::int64_t>(value));
+  }
+  return std::nullopt;
+}
+
 LinkReport* LinkRuns::link_of(const Transfer& transfer) {
   const auto found = std::ranges::find_if(
       report_.links, [&](const LinkReport& l) { return l.from == transfer.from && l.to == transfer.to; });
@@ -59,15 +66,9 @@ std::vector<Estimate> LinkRuns::rates_of_runs(const TransferProgram& program, co
 }
 
 std::vector<Estimate> LinkRuns::steady_rates(const TransferProgram& program, const Rates& rates) {
-  std::vector<Estimate> best;
-  for (int attempt = 0; attempt < kAttempts; ++attempt) {
-    if (attempt > 0) rest();
-    const std::vector<Estimate> estimates = rates_of_runs(program, rates);
-    if (best.empty() || widest(estimates) < widest(best)) best = estimates;
-    // Cores of the host copy what is pageable, and are never steady.
-    if (widest(best) <= kSteadySpread || program.op == TransferOp::kPageableCopy) break;
-  }
-  return best;
+  // Cores of the host copy what is pageable, and are never steady.
+  if (program.op == TransferOp::kPageableCopy) return rates_of_runs(program, rates);
+  return steadiest<std::vector<Estimate>>([&] { return rates_of_runs(program, rates); }, widest);
 }
 
 Attribute LinkRuns::attribute_of(const Estimate& estimate, std::string_view name, std::string method) {

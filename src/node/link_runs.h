@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -48,6 +49,20 @@ class LinkRuns {
   // Others use links and memories now and then: runs that differ are made again a little later, some times. The
   // steadiest are taken, and by their interval a reader sees if none were.
   [[nodiscard]] std::vector<Estimate> steady_rates(const TransferProgram& program, const Rates& rates = own_rates);
+  // The same of anything that is made of runs: `make` makes it, `spread_of` tells how far its runs lie apart.
+  template <typename Made>
+  [[nodiscard]] Made steadiest(const std::function<Made()>& make, const std::function<double(const Made&)>& spread_of) {
+    Made best = make();
+    double before = spread_of(best);
+    for (int attempt = 1; attempt < kAttempts && spread_of(best) > kSteadySpread; ++attempt) {
+      rest();
+      Made made = make();
+      const double spread = spread_of(made);
+      if (spread < spread_of(best)) best = std::move(made);
+      if (vary_alike(spread, std::exchange(before, spread))) break;
+    }
+    return best;
+  }
 
   static Attribute attribute_of(const Estimate& estimate, std::string_view name, std::string method);
   // What cannot be measured has a reason; all else goes on, and the report is not complete where a device failed.
@@ -61,6 +76,9 @@ class LinkRuns {
   const NodeOptions& options_;
   NodeReport& report_;
 };
+
+// Of each transfer that a bandwidth was measured with.
+[[nodiscard]] std::optional<std::uint64_t> bytes_of(const Attribute& bandwidth);
 
 inline constexpr std::uint64_t kLargestSize = 256ull << 20;  // that is tried of copies by size, without `full`
 

@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <optional>
 #include <utility>
 
 #include "gputopo/error.h"
@@ -42,13 +43,26 @@ class Sizes {
   // By transfer, run and size.
   using Sweeps = std::vector<std::vector<std::vector<SizeSample>>>;
 
+  // What copy_bandwidth tells of the size that it was measured with.
+  std::vector<SizeSample> known_copies(const Batch& batch, std::uint64_t bytes) {
+    std::vector<SizeSample> samples;
+    for (const Transfer& transfer : batch) {
+      const Attribute& bandwidth = *find(runs_.values_of(transfer), "copy_bandwidth");
+      const std::optional<double> rate = bandwidth.number();
+      if (!rate || bytes_of(bandwidth) != bytes) return {};
+      samples.push_back({bytes, static_cast<double>(bytes) / *rate});
+    }
+    return samples;
+  }
+
   // As far as there is room.
   void add_sweep(const Batch& batch, Sweeps& sweeps) {
     for (auto& runs : sweeps) runs.emplace_back();
     const std::uint64_t most = runs_.options().full ? kMaxTransferBytes : kLargestSize;
     for (std::uint64_t bytes = kLeastSize; bytes <= most; bytes *= kSizeStep) {
       try {
-        const std::vector<SizeSample> samples = copies_of(batch, bytes);
+        std::vector<SizeSample> samples = known_copies(batch, bytes);
+        if (samples.empty()) samples = copies_of(batch, bytes);
         for (std::size_t i = 0; i < batch.size(); ++i) sweeps[i].back().push_back(samples[i]);
       } catch (const DeviceMemoryError&) {
         if (bytes == kLeastSize) throw;

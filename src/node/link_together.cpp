@@ -86,16 +86,9 @@ class Together {
     std::vector<double> least_shares;  // by run
     bool in_turn = false;              // in one of them
   };
-  // As LinkRuns::steady_rates().
   Runs steady_runs(const std::vector<Transfer>& transfers, const std::vector<double>& alone) {
-    const auto spread = [](const Runs& runs) { return estimate(runs.least_shares).spread(); };
-    Runs best = run_together(transfers, alone, kRuns, true);
-    for (int attempt = 1; attempt < kAttempts && spread(best) > kSteadySpread; ++attempt) {
-      runs_.rest();
-      Runs runs = run_together(transfers, alone, kRuns, true);
-      if (spread(runs) < spread(best)) best = std::move(runs);
-    }
-    return best;
+    return runs_.steadiest<Runs>([&] { return run_together(transfers, alone, kRuns, true); },
+                                 [](const Runs& runs) { return estimate(runs.least_shares).spread(); });
   }
 
   // Fewer bytes where there is no room for all of them. `wakes`: a run before them wakes the links.
@@ -158,17 +151,16 @@ class Together {
     }
   };
 
-  // What the slower of them keeps, by run. The first run ends the question where it clearly shares nothing; else it
-  // may have woken the links, and does not count. Pairs that were asked before are not asked again.
+  // What the slower of them keeps, by run; no more runs than decide. The links are awake: all together ran just before.
+  // Pairs that were asked before are not asked again.
   const std::vector<double>& pair_shares(const Pair& pair, const std::vector<double>& alone) {
     const auto [known, is_new] = pairs_.try_emplace(pair.name());
     if (!is_new) return known->second;
-    const auto run = [&](std::size_t count) {
-      return run_together({pair.one, pair.other}, alone, count, false).least_shares;
-    };
-    known->second = run(1);
-    if (!clearly_shares_nothing(known->second.front())) known->second = run(kSharingRuns);
-    return known->second;
+    std::vector<double>& found = known->second;
+    while (!is_decided(found)) {
+      found.push_back(run_together({pair.one, pair.other}, alone, 1, false).least_shares.front());
+    }
+    return found;
   }
 
   // Which two of them are slower beside each other. Asked only where all together are.

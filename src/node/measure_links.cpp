@@ -34,6 +34,7 @@ constexpr std::uint64_t kLargeFootprint = 128 * kMiB;
 constexpr std::uint32_t kAccesses = 256;
 
 using node::Batch;
+using node::bytes_of;
 
 class Measurement {
  public:
@@ -266,7 +267,8 @@ class Measurement {
 
   void both_ways(const Batch& batch, TransferOp op, std::string_view alone_name, std::string_view name) {
     if (batch.size() == 1) return both_ways(batch.front(), op, alone_name, name);
-    TransferProgram program{op, {}, bytes_of(*find(runs_.values_of(batch.front()), alone_name)), 1};
+    TransferProgram program{
+        op, {}, bytes_of(*find(runs_.values_of(batch.front()), alone_name)).value_or(kCopyBytes), 1};
     for (const Transfer& there : batch) program.transfers.insert(program.transfers.end(), {there, back_of(there)});
     const std::vector<Estimate> rates = at_once(program, rates_of_pairs(alone_name)).estimates;
     const std::vector<double>& alone = alone_[std::string(name)];
@@ -289,7 +291,8 @@ class Measurement {
       for (const Attribute& alone : {alone_there, alone_back}) {
         if (!alone.available()) return alone;
       }
-      both = fitting({op, {there, back}, bytes_of(alone_there), 1}, rates_of_pairs(alone_name)).second;
+      both = fitting({op, {there, back}, bytes_of(alone_there).value_or(kCopyBytes), 1}, rates_of_pairs(alone_name))
+                 .second;
       runs_.warn_if_unsteady(where_of(there), name, both[0]);
       return both_ways_of(both[0], name, 1);
     });
@@ -307,13 +310,6 @@ class Measurement {
 
   void put_both_ways(const Transfer& transfer, std::string_view name, const Attribute& attribute) {
     get_or_add(runs_.values_of(transfer), name) = attribute;
-  }
-
-  static std::uint64_t bytes_of(const Attribute& bandwidth) {
-    for (const auto& [name, value] : bandwidth.conditions) {
-      if (name == "bytes") return static_cast<std::uint64_t>(std::get<std::int64_t>(value));
-    }
-    return kCopyBytes;
   }
 
   node::LinkRuns& runs_;

@@ -61,8 +61,25 @@ TEST(LinkDecision, TellsWhoSharesAPartByEveryRun) {
   EXPECT_EQ(decide_sharing(std::vector{0.721, 0.746, 0.740}), Sharing::kAPart);
   EXPECT_EQ(decide_sharing(std::vector{0.981, 0.987, 0.989}), Sharing::kNothing);
   EXPECT_EQ(decide_sharing(std::vector{0.838, 0.841, 0.903}), Sharing::kUnclear);
-  EXPECT_TRUE(clearly_shares_nothing(0.956));
-  EXPECT_FALSE(clearly_shares_nothing(0.914));
+}
+
+TEST(LinkDecision, AsksNoMoreThanDecidesWhoSharesAPart) {
+  EXPECT_FALSE(is_decided({}));
+  EXPECT_TRUE(is_decided(std::vector{0.956}));
+  EXPECT_FALSE(is_decided(std::vector{0.914}));  // others on the link may make it less
+  EXPECT_FALSE(is_decided(std::vector{0.721}));  // or made it so
+  EXPECT_TRUE(is_decided(std::vector{0.721, 0.746}));
+  EXPECT_FALSE(is_decided(std::vector{0.721, 0.885}));
+  EXPECT_TRUE(is_decided(std::vector{0.838, 0.903}));  // unclear for good
+  EXPECT_FALSE(is_decided(std::vector{0.914, 0.921}));
+  EXPECT_TRUE(is_decided(std::vector{0.914, 0.921, 0.915}));
+}
+
+TEST(LinkDecision, TellsAWayFromADisturbance) {
+  EXPECT_TRUE(vary_alike(0.17, 0.14));
+  EXPECT_TRUE(vary_alike(0.13, 0.17));
+  EXPECT_FALSE(vary_alike(0.02, 0.40));
+  EXPECT_FALSE(vary_alike(0.40, 0.12));
 }
 
 // Four H200: of three copies from one GPU each takes 2.7 ms, as alone, but the engine takes them in turn.
