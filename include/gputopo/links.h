@@ -70,6 +70,9 @@ class Links {
   [[nodiscard]] virtual const NodeInfo& info() const = 0;
   // Throws as Device::run(); NotSupportedError for what two places cannot do.
   [[nodiscard]] virtual TransferResult run(const TransferProgram& program) = 0;
+  // Opens what the first run() would, which takes a driver long and leaves the GPUs idle: they can be measured
+  // meanwhile. What fails here fails again in run(), which says why.
+  virtual void prepare() noexcept {}
   // Lets so much time pass, for what others do on the links to end. Nothing where time means nothing.
   virtual void rest(double /*seconds*/) {}
   // What may have disturbed its answers so far, a line each.
@@ -79,6 +82,10 @@ class Links {
 // "cuda", "sim:NAME", "sim:FILE.json" or "replay:FOLDER"; empty: the GPUs that are here, else a simulated node. Throws
 // as open_device().
 [[nodiscard]] std::unique_ptr<Links> open_links(const std::string& spec, std::uint64_t seed);
+
+// Specs of the GPUs that open_links(spec) will most likely show, told at once where it takes seconds to open: those of
+// NVIDIA, by their management library. Empty: not known.
+[[nodiscard]] std::vector<std::string> likely_gpus(const std::string& spec);
 
 // What a node answered, in order.
 using LinkAnswers = std::vector<std::pair<TransferProgram, TransferResult>>;
@@ -92,6 +99,7 @@ class LinksRecorder : public Links {
   explicit LinksRecorder(std::unique_ptr<Links> links) : links_(std::move(links)) {}
   [[nodiscard]] const NodeInfo& info() const override { return links_->info(); }
   [[nodiscard]] TransferResult run(const TransferProgram& program) override;
+  void prepare() noexcept override { links_->prepare(); }
   void rest(double seconds) override { links_->rest(seconds); }
   [[nodiscard]] std::vector<std::string> warnings() const override { return links_->warnings(); }
   // They outlive the recorder.

@@ -215,6 +215,7 @@ int run_discover(const Options& options, const Print& print) {
   watchdog.restart();
   if (options.profile) time_driver_calls();
   std::unique_ptr<Device> device = open_device(options.device, options.seed);
+  tell_parent_device_is_open();
   if (!options.record_path.empty()) {
     auto wrapped = std::make_unique<Recorder>(std::move(device));
     recorder = wrapped.get();

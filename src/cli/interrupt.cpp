@@ -6,6 +6,7 @@
 #include <csignal>
 #include <cstdlib>
 #include <string>
+#include <utility>
 
 #include "cli/options.h"
 #include "file/unfinished.h"
@@ -14,6 +15,7 @@ namespace gputopo::cli {
 namespace {
 
 std::atomic<bool> g_interrupted = false;
+bool g_has_parent = false;
 static_assert(std::atomic<bool>::is_always_lock_free, "a signal handler may touch lock-free atomics only");
 
 extern "C" void on_interrupt(int) {
@@ -54,8 +56,13 @@ void end_with_parent() {
   if (set == nullptr) return;
   const std::string parent = set;
   unsetenv(kParentVariable);
+  g_has_parent = true;
   prctl(PR_SET_PDEATHSIG, SIGTERM);
   if (std::to_string(getppid()) != parent) std::_Exit(kExitInterrupted);  // it ended before that
+}
+
+void tell_parent_device_is_open() {
+  if (std::exchange(g_has_parent, false)) close(kDeviceOpenDescriptor);
 }
 
 const std::atomic<bool>& catch_interrupts() {

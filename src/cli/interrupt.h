@@ -13,6 +13,10 @@ void prepare_signals();
 // however it does.
 inline constexpr const char* kParentVariable = "GPUTOPO_PARENT_PROCESS";
 void end_with_parent();
+// A pipe's end that this process has from the other: closed once its device is open, after which the other may open
+// the device, too, and is not taken for a stranger.
+inline constexpr int kDeviceOpenDescriptor = 3;
+void tell_parent_device_is_open();
 
 // Ctrl-C: the first ends the discovery after the running launch, the second ends the program at once. Catches SIGINT,
 // SIGTERM and SIGHUP from now on; the flag becomes true at the first of them.

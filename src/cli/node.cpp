@@ -5,8 +5,12 @@
 
 #include <algorithm>
 #include <chrono>
+#include <condition_variable>
 #include <memory>
+#include <mutex>
+#include <optional>
 #include <set>
+#include <thread>
 
 #include "cli/interrupt.h"
 #include "cli/node_gpus.h"
@@ -14,6 +18,7 @@
 #include "cli/terminal_style.h"
 #include "cli/turn.h"
 #include "cli/watchdog.h"
+#include "device/driver_call.h"
 #include "file/digest.h"
 #include "file/folder_output.h"
 #include "file/host.h"
@@ -100,17 +105,15 @@ double seconds_since(std::chrono::steady_clock::time_point begin) {
   return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
 }
 
-void add_gpus(const Options& options, const NodeInfo& info, const std::atomic<bool>& interrupted, NodeReport& report) {
-  const auto begin = std::chrono::steady_clock::now();
+void add_gpus(const Options& options, const NodeInfo& info, GpuProcesses& processes, NodeReport& report) {
   if (!options.links_only) {
     if (!options.quiet)
       say(fmt::format("gputopo: measuring {}",
                       info.gpus.size() == 1 ? "1 GPU" : fmt::format("{} GPUs", info.gpus.size())));
-    report.gpus = measure_gpus(options, info, interrupted);
+    report.gpus = processes.finish();
   } else {
     for (const NodeGpu& gpu : info.gpus) report.gpus.push_back({.gpu = gpu});
   }
-  report.gpu_seconds = seconds_since(begin);
   for (std::size_t i = 0; i < report.gpus.size(); ++i) {
     NodeGpuReport& gpu = report.gpus[i];
     if (!gpu.failure.empty() || (gpu.report && !gpu.report->complete)) report.complete = false;
@@ -141,22 +144,54 @@ std::unique_ptr<Links> opened(const Options& options, const std::atomic<bool>& i
   return open_links(options.node, options.seed);
 }
 
-// The links, while their calls are watched. What is known of the GPUs is written whatever happens here.
-ExitCode add_links(const Options& options, std::unique_ptr<Links> links, const std::atomic<bool>& interrupted,
-                   NodeReport& report) {
-  const NodeInfo info = links->info();
-  std::vector<Turn> turns;
-  if (const ExitCode code = take_turns(options, info, interrupted, turns); code != kExitComplete) {
-    report.complete = false;
-    report.warnings.emplace_back("the links were not measured: another gputopo measures one of the GPUs");
-    return code;
+// Opens links while the GPUs are measured, once their processes have looked at who else is there.
+class Preparation {
+ public:
+  Preparation(Links& links, const GpuProcesses& processes)
+      : thread_([this, &links, &processes] {
+          tell_driver_calls(&call_);
+          processes.wait_until_open(kMostPatience);
+          links.prepare();
+          const std::scoped_lock lock(mutex_);
+          is_over_ = true;
+          changed_.notify_all();
+        }) {}
+  // Watched as calls of this thread are.
+  void wait() {
+    wait_in_call_of(call_, [this](std::chrono::milliseconds longest) {
+      std::unique_lock lock(mutex_);
+      return changed_.wait_for(lock, longest, [this] { return is_over_; });
+    });
   }
+
+ private:
+  static constexpr std::chrono::hours kMostPatience{1};  // processes that hang are ended long before
+
+  LastCall call_ = "";
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  bool is_over_ = false;
+  std::jthread thread_;  // the last: it uses the others
+};
+
+// The links, while their calls are watched. What is known of the GPUs is written whatever happens here.
+ExitCode add_links(const Options& options, std::unique_ptr<Links> links, Preparation& preparation,
+                   const std::atomic<bool>& interrupted, NodeReport& report) {
   Watchdog watchdog(options.budget_seconds, interrupted, [&](const std::string& problem) {
     say(fmt::format("gputopo: error: {}", problem));
     report.complete = false;
     report.warnings.push_back(problem);
     write_outputs(options, report);
   });
+  preparation.wait();
+  if (interrupted) return kExitComplete;
+  std::vector<Turn> turns;
+  if (const ExitCode code = take_turns(options, links->info(), interrupted, turns); code != kExitComplete) {
+    report.complete = false;
+    report.warnings.emplace_back("the links were not measured: another gputopo measures one of the GPUs");
+    return code;
+  }
+  watchdog.restart();
   const auto begin = std::chrono::steady_clock::now();
   NodeOptions node_options{.full = options.full};
   node_options.ended = [&] { return interrupted || seconds_since(begin) > options.budget_seconds; };
@@ -166,11 +201,22 @@ ExitCode add_links(const Options& options, std::unique_ptr<Links> links, const s
   return kExitComplete;
 }
 
+// What a recording of them would lie in the way of is not begun before it is known.
+std::vector<std::string> gpus_to_begin_with(const Options& options) {
+  if (options.links_only || !options.record_path.empty()) return {};
+  return likely_gpus(options.node);
+}
+
 }  // namespace
 
 int run_node(const Options& options) {
   check_targets(options);
   const std::atomic<bool>& interrupted = catch_interrupts();
+  const auto begin = std::chrono::steady_clock::now();
+  GpuProcesses processes(options, gpus_to_begin_with(options), interrupted);
+  // Drivers start up for one process after another, and soon for one that comes when others are there.
+  constexpr std::chrono::seconds kPatienceWithProcesses{10};
+  processes.wait_until_open(kPatienceWithProcesses);
   std::unique_ptr<Links> links = opened(options, interrupted);
   const NodeInfo info = links->info();
   if (info.gpus.empty()) {
@@ -184,9 +230,13 @@ int run_node(const Options& options) {
     links = std::move(recorder);
   }
   NodeReport report = begin_report(options, info);
-  add_gpus(options, info, interrupted, report);
+  if (!options.links_only) processes.begin(info);
+  std::optional<Preparation> preparation;
+  if (!options.gpus_only) preparation.emplace(*links, processes);
+  add_gpus(options, info, processes, report);
+  if (!options.links_only) report.gpu_seconds = seconds_since(begin);
   ExitCode code = kExitComplete;
-  if (!options.gpus_only && !interrupted) code = add_links(options, std::move(links), interrupted, report);
+  if (preparation) code = add_links(options, std::move(links), *preparation, interrupted, report);
   if (interrupted) {
     report.complete = false;
     code = kExitInterrupted;

@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
+#include <poll.h>
 #include <spawn.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -60,10 +61,10 @@ class WorkFolder {
   fs::path path_;
 };
 
-std::vector<std::string> arguments_of(const Options& options, const NodeInfo& info, std::size_t gpu,
+std::vector<std::string> arguments_of(const Options& options, const std::string& spec, std::size_t gpu,
                                       const WorkFolder& folder) {
   std::vector<std::string> arguments{"gputopo",  "--quiet",
-                                     "--device", info.gpus[gpu].spec,
+                                     "--device", spec,
                                      "--json",   folder.file(gpu, "json"),
                                      "--budget", fmt::format("{}", options.budget_seconds)};
   // Simulated GPUs of one node are of one machine, and not the same.
@@ -82,13 +83,46 @@ std::vector<std::string> arguments_of(const Options& options, const NodeInfo& in
   return arguments;
 }
 
-pid_t start(std::vector<std::string> arguments, const std::string& errors) {
+// One end is held by processes, the other tells when none of them does any more.
+class Pipe {
+ public:
+  Pipe() {
+    int ends[2] = {-1, -1};
+    if (pipe2(ends, O_CLOEXEC) != 0) {
+      throw FileError(
+          fmt::format("no pipe could be made ({}): allow more open files (ulimit -n)", std::strerror(errno)));
+    }
+    read_end_ = ends[0];
+    write_end_ = ends[1];
+  }
+  Pipe(const Pipe&) = delete;
+  Pipe& operator=(const Pipe&) = delete;
+  ~Pipe() {
+    close(read_end_);
+    close_write_end();
+  }
+  [[nodiscard]] int write_end() const { return write_end_; }
+  void close_write_end() {
+    if (write_end_ >= 0) close(std::exchange(write_end_, -1));
+  }
+  void wait_for_end(std::chrono::milliseconds longest) const {
+    pollfd hangs_up{.fd = read_end_, .events = 0, .revents = 0};
+    poll(&hangs_up, 1, static_cast<int>(longest.count()));
+  }
+
+ private:
+  int read_end_ = -1;
+  int write_end_ = -1;
+};
+
+pid_t start(std::vector<std::string> arguments, const std::string& errors, const Pipe& until_open) {
   posix_spawn_file_actions_t actions;
   posix_spawn_file_actions_init(&actions);
   constexpr int kMode = 0600;
   posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
   posix_spawn_file_actions_addopen(&actions, STDOUT_FILENO, "/dev/null", O_WRONLY, 0);
   posix_spawn_file_actions_addopen(&actions, STDERR_FILENO, errors.c_str(), O_WRONLY | O_CREAT | O_TRUNC, kMode);
+  posix_spawn_file_actions_adddup2(&actions, until_open.write_end(), kDeviceOpenDescriptor);
   std::vector<char*> pointers;
   for (std::string& argument : arguments) pointers.push_back(argument.data());
   pointers.push_back(nullptr);
@@ -128,8 +162,8 @@ class Children {
     for (const auto& [process, child] : running_) end(process);
   }
 
-  void start(std::vector<std::string> arguments, const std::string& errors, std::size_t gpu) {
-    running_[gputopo::cli::start(std::move(arguments), errors)] = {gpu, Clock::now(), false};
+  void start(std::vector<std::string> arguments, const std::string& errors, const Pipe& until_open, std::size_t gpu) {
+    running_[gputopo::cli::start(std::move(arguments), errors, until_open)] = {gpu, Clock::now(), false};
   }
   [[nodiscard]] std::size_t count() const { return running_.size(); }
 
@@ -198,32 +232,88 @@ NodeGpuReport take(const NodeGpu& gpu, std::size_t index, const WorkFolder& fold
 
 }  // namespace
 
-std::vector<NodeGpuReport> measure_gpus(const Options& options, const NodeInfo& info,
-                                        const std::atomic<bool>& interrupted) {
-  // Beside its budget: a last launch, what a driver compiles, what its own watchdog waits for, others on the GPU.
-  constexpr double kPatienceSeconds = 60;
-  constexpr std::chrono::milliseconds kPause{20};
-  const WorkFolder folder;
-  const std::size_t cores = std::max(1u, std::thread::hardware_concurrency());
-  const std::size_t at_once = options.one_by_one ? 1 : std::min(info.gpus.size(), cores);
-  std::vector<NodeGpuReport> reports(info.gpus.size());
-  for (std::size_t i = 0; i < reports.size(); ++i) {
-    reports[i] = {.gpu = info.gpus[i], .report = std::nullopt, .failure = "interrupted before it was measured"};
+class GpuProcesses::Running {
+ public:
+  Running(const Options& options, std::vector<std::string> specs)
+      : options_(options), specs_(std::move(specs)), reports_(specs_.size()) {
+    const std::size_t cores = std::max(1u, std::thread::hardware_concurrency());
+    at_once_ = options.one_by_one ? 1 : std::min(specs_.size(), cores);
+    start();
   }
-  Children children;
-  std::size_t next = 0;
-  while (true) {
-    for (; next < reports.size() && children.count() < at_once && !interrupted; ++next) {
-      children.start(arguments_of(options, info, next, folder), folder.file(next, "txt"), next);
+
+  [[nodiscard]] const std::vector<std::string>& specs() const { return specs_; }
+  void wait_until_open(std::chrono::milliseconds longest) const { until_open_.wait_for_end(longest); }
+
+  void set_gpus(const std::vector<NodeGpu>& gpus) {
+    for (std::size_t i = 0; i < reports_.size(); ++i) {
+      reports_[i] = {.gpu = gpus[i], .report = std::nullopt, .failure = "interrupted before it was measured"};
     }
-    for (const Children::Ended& child : children.ended(interrupted, options.budget_seconds + kPatienceSeconds)) {
-      reports[child.gpu] = take(info.gpus[child.gpu], child.gpu, folder, child.status);
-      if (child.has_hung) reports[child.gpu].failure = "its process did not come back, and was ended";
-      if (!options.quiet) say(fmt::format("gputopo: gpu{} is measured", child.gpu));
-    }
-    if (children.count() == 0 && (next == reports.size() || interrupted)) return reports;
-    std::this_thread::sleep_for(kPause);
   }
+
+  [[nodiscard]] std::vector<NodeGpuReport> finish(const std::atomic<bool>& interrupted) {
+    while (true) {
+      if (!interrupted) start();
+      take_ended(interrupted);
+      if (children_.count() == 0 && (next_ == specs_.size() || interrupted)) break;
+      constexpr std::chrono::milliseconds kPause{20};
+      std::this_thread::sleep_for(kPause);
+    }
+    until_open_.close_write_end();
+    return std::move(reports_);
+  }
+
+ private:
+  void start() {
+    for (; next_ < specs_.size() && children_.count() < at_once_; ++next_) {
+      children_.start(arguments_of(options_, specs_[next_], next_, folder_), folder_.file(next_, "txt"), until_open_,
+                      next_);
+    }
+    if (next_ == specs_.size()) until_open_.close_write_end();
+  }
+
+  void take_ended(bool interrupted) {
+    // Beside its budget: a last launch, what a driver compiles, what its own watchdog waits for, others on the GPU.
+    constexpr double kPatienceSeconds = 60;
+    for (const Children::Ended& child : children_.ended(interrupted, options_.budget_seconds + kPatienceSeconds)) {
+      NodeGpuReport& report = reports_[child.gpu];
+      report = take(report.gpu, child.gpu, folder_, child.status);
+      if (child.has_hung) report.failure = "its process did not come back, and was ended";
+      if (!options_.quiet) say(fmt::format("gputopo: gpu{} is measured", child.gpu));
+    }
+  }
+
+  const Options& options_;
+  const std::vector<std::string> specs_;
+  std::vector<NodeGpuReport> reports_;
+  std::size_t at_once_ = 1;
+  const WorkFolder folder_;
+  Pipe until_open_;
+  Children children_;
+  std::size_t next_ = 0;
+};
+
+GpuProcesses::GpuProcesses(const Options& options, std::vector<std::string> likely_specs,
+                           const std::atomic<bool>& interrupted)
+    : options_(options), interrupted_(interrupted) {
+  if (!likely_specs.empty()) running_ = std::make_unique<Running>(options_, std::move(likely_specs));
 }
+
+GpuProcesses::~GpuProcesses() = default;
+
+void GpuProcesses::begin(const NodeInfo& info) {
+  std::vector<std::string> specs;
+  for (const NodeGpu& gpu : info.gpus) specs.push_back(gpu.spec);
+  if (running_ == nullptr || specs != running_->specs()) {
+    running_.reset();
+    running_ = std::make_unique<Running>(options_, std::move(specs));
+  }
+  running_->set_gpus(info.gpus);
+}
+
+void GpuProcesses::wait_until_open(std::chrono::milliseconds longest) const {
+  if (running_ != nullptr) running_->wait_until_open(longest);
+}
+
+std::vector<NodeGpuReport> GpuProcesses::finish() { return running_->finish(interrupted_); }
 
 }  // namespace gputopo::cli

@@ -3,6 +3,9 @@
 #pragma once
 
 #include <atomic>
+#include <chrono>
+#include <memory>
+#include <string>
 #include <vector>
 
 #include "cli/options.h"
@@ -10,8 +13,29 @@
 
 namespace gputopo::cli {
 
-// One for each GPU of the node, in order.
-[[nodiscard]] std::vector<NodeGpuReport> measure_gpus(const Options& options, const NodeInfo& info,
-                                                      const std::atomic<bool>& interrupted);
+class GpuProcesses {
+ public:
+  // `likely_specs`: what the node's GPUs most likely are, which begin at once: to open a node takes a driver seconds.
+  GpuProcesses(const Options& options, std::vector<std::string> likely_specs, const std::atomic<bool>& interrupted);
+  GpuProcesses(const GpuProcesses&) = delete;
+  GpuProcesses& operator=(const GpuProcesses&) = delete;
+  // Those that still run are ended.
+  ~GpuProcesses();
+
+  // Where others are there than were likely, all begin again.
+  void begin(const NodeInfo& info);
+  // Returns once each process has opened its GPU or has ended, or after so long. Other threads may wait from begin()
+  // on.
+  void wait_until_open(std::chrono::milliseconds longest) const;
+  // One report for each GPU of the node, in order. After begin().
+  [[nodiscard]] std::vector<NodeGpuReport> finish();
+
+ private:
+  class Running;
+
+  const Options& options_;
+  const std::atomic<bool>& interrupted_;
+  std::unique_ptr<Running> running_;
+};
 
 }  // namespace gputopo::cli

@@ -87,6 +87,53 @@ TEST(CliNode, AGpuThatCannotBeMeasuredCostsNoOther) {
       find(report.link({PlaceKind::kHost, 0}, {PlaceKind::kGpu, 0})->attributes, "copy_bandwidth")->available());
 }
 
+// The management library knows of GPUs that the driver does not show to this process, or of fewer.
+TEST(CliNode, AWrongGuessOfItsGpusCostsNothing) {
+  for (const char* gpus : {"gpus=1", "gpus=2"}) {
+    const TemporaryFolder folder;
+    const test::FakeCuda fake(gpus);
+    const CommandResult run = test::run_command("env GPUTOPO_LIBNVML=" GPUTOPO_FAKE_NVML_LIBRARY " " GPUTOPO_BINARY
+                                                " node --node cuda --gpus-only " +
+                                                kQuick + "--json " + folder.file("n.json"));
+    EXPECT_EQ(run.exit_code, 0) << run.err;
+    const NodeReport report = read_node_json(read_file(folder.file("n.json")));
+    ASSERT_THAT(report.gpus, SizeIs(gpus == std::string("gpus=1") ? 1 : 2));
+    for (const NodeGpuReport& gpu : report.gpus) EXPECT_TRUE(gpu.report.has_value()) << gpu.failure;
+  }
+}
+
+// Where others may use the GPUs, too, links are opened while the GPUs are measured.
+TEST(CliNode, OpensLinksWhileItMeasuresGpus) {
+  const TemporaryFolder folder;
+  const auto report_of = [&](const char* behaviour, int exit_code) {
+    const test::FakeCuda fake(behaviour);
+    const CommandResult run = test::run_command("env GPUTOPO_FAKE_COMPUTE_MODE=0 " GPUTOPO_BINARY " node --node cuda " +
+                                                kQuick + "--json " + folder.file("n.json"));
+    EXPECT_EQ(run.exit_code, exit_code) << run.err;
+    return read_node_json(read_file(folder.file("n.json")));
+  };
+  const NodeReport both = report_of("gpus=2", 0);
+  EXPECT_TRUE(find(both.link({PlaceKind::kGpu, 0}, {PlaceKind::kGpu, 1})->attributes, "copy_bandwidth")->available());
+  const NodeReport one = report_of("second_is_busy", 3);
+  EXPECT_TRUE(find(one.link({PlaceKind::kHost, 0}, {PlaceKind::kGpu, 0})->attributes, "copy_bandwidth")->available());
+  EXPECT_THAT(find(one.link({PlaceKind::kHost, 0}, {PlaceKind::kGpu, 1})->attributes, "copy_bandwidth")->detail,
+              HasSubstr("gpu1 could not be opened"));
+}
+
+TEST(CliNode, ADriverThatHangsWhileLinksAreOpenedIsNamed) {
+  const TemporaryFolder folder;
+  const test::FakeCuda fake("gpus=2");
+  const CommandResult run = test::run_command(
+      "env GPUTOPO_PATIENCE=0.3 GPUTOPO_FAKE_HOSTILE=hang:cuDevicePrimaryCtxRetain GPUTOPO_FAKE_COMPUTE_MODE=0 "
+      "timeout 60 " GPUTOPO_BINARY " node --node cuda --links-only --quiet --budget 0.5 --json " +
+      folder.file("n.json"));
+  EXPECT_EQ(run.exit_code, 1);
+  EXPECT_THAT(run.err, HasSubstr("cuDevicePrimaryCtxRetain has not come back for "));
+  const NodeReport report = read_node_json(read_file(folder.file("n.json")));
+  EXPECT_FALSE(report.complete);
+  EXPECT_THAT(report.gpus, SizeIs(2));
+}
+
 TEST(CliNode, MeasuresAmdGpusAndTheirLinks) {
   const TemporaryFolder folder;
   const test::FakeHip fake;

@@ -51,12 +51,49 @@ struct Slot {
   LinkAddress to = 0;
 };
 
+// A chain as it lies in memory, the same in every one: to shuffle a million links takes longer than to copy them.
+class ChainImage {
+ public:
+  // Addresses count from `base`.
+  const std::vector<std::uint64_t>& at(LinkAddress base, std::uint64_t bytes) {
+    constexpr std::uint64_t kWords = kTransferStride / sizeof(std::uint64_t);
+    if (words_.empty()) words_ = shuffled(bytes / kTransferStride, kWords);
+    for (std::size_t i = 0; i < words_.size(); i += kWords) words_[i] += base - base_;
+    base_ = base;
+    return words_;
+  }
+
+ private:
+  static std::vector<std::uint64_t> shuffled(std::uint64_t count, std::uint64_t words) {
+    std::vector<std::uint64_t> order(count);
+    std::iota(order.begin(), order.end(), 0);
+    std::mt19937_64 random(count);
+    std::shuffle(order.begin(), order.end(), random);
+    std::vector<std::uint64_t> image(count * words);
+    for (std::uint64_t i = 0; i < count; ++i) image[order[i] * words] = order[(i + 1) % count] * kTransferStride;
+    return image;
+  }
+
+  std::vector<std::uint64_t> words_;
+  LinkAddress base_ = 0;
+};
+
 class LinkRunner : public Links {
  public:
   LinkRunner(std::unique_ptr<LinkDriver> driver, NodeInfo info)
       : driver_(std::move(driver)), info_(std::move(info)), hosts_(info_.numa_nodes.size()) {}
 
   [[nodiscard]] const NodeInfo& info() const override { return info_; }
+
+  void prepare() noexcept override {
+    try {
+      if (!driver_->leaves_gpus_to_others()) return;
+      open_once();
+      if (std::ranges::any_of(gpus_, [](const auto& gpu) { return gpu == nullptr; })) gpus_.clear();
+    } catch (const std::exception&) {
+      gpus_.clear();
+    }
+  }
 
   [[nodiscard]] TransferResult run(const TransferProgram& program) override {
     validate(program);
@@ -348,16 +385,7 @@ class LinkRunner : public Links {
   void build_chain(const Place& place, LinkAddress base, std::uint64_t bytes) {
     const auto known = chains_.find(place);
     if (known != chains_.end() && known->second == std::pair(base, bytes)) return;
-    const std::uint64_t count = bytes / kTransferStride;
-    std::vector<std::uint64_t> order(count);
-    std::iota(order.begin(), order.end(), 0);
-    std::mt19937_64 random(count);
-    std::shuffle(order.begin(), order.end(), random);
-    constexpr std::uint64_t kWords = kTransferStride / sizeof(std::uint64_t);
-    std::vector<std::uint64_t> image(count * kWords);
-    for (std::uint64_t i = 0; i < count; ++i) {
-      image[order[i] * kWords] = base + order[(i + 1) % count] * kTransferStride;
-    }
+    const std::vector<std::uint64_t>& image = images_[bytes].at(base, bytes);
     put(place, base, image.data(), image.size() * sizeof(std::uint64_t));
     chains_[place] = {base, bytes};
   }
@@ -420,6 +448,7 @@ class LinkRunner : public Links {
   bool cannot_hold_ = false;
   std::uint64_t next_token_ = 1;
   std::map<Place, std::pair<LinkAddress, std::uint64_t>> chains_;  // that lie at places
+  std::map<std::uint64_t, ChainImage> images_;                     // by their bytes
 };
 
 }  // namespace

@@ -3,13 +3,16 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <cstdlib>
 
 #include "device/cuda/cuda_device.h"
 #include "device/cuda/cuda_links.h"
+#include "device/cuda/nvml_api.h"
 #include "device/hip/hip_device.h"
 #include "device/hip/hip_links.h"
 #include "device/node/recorded_links.h"
 #include "device/node/sim_node.h"
+#include "file/limits.h"
 #include "gputopo/error.h"
 #include "gputopo/file.h"
 #include "gputopo/links.h"
@@ -78,6 +81,17 @@ std::unique_ptr<Links> open_links(const std::string& spec, std::uint64_t seed) {
   if (spec.starts_with("replay:") && !rest.empty()) return node::open_recorded_links(rest);
   throw UsageError(
       fmt::format("unknown node '{}'; use one of cuda, hip, sim:NAME, sim:FILE.json, replay:FOLDER", spec));
+}
+
+std::vector<std::string> likely_gpus(const std::string& spec) {
+  // The user's choice of GPUs has a syntax that is the driver's own.
+  if ((!spec.empty() && spec != "cuda") || std::getenv("CUDA_VISIBLE_DEVICES") != nullptr) return {};
+  std::vector<std::string> specs;
+  const std::size_t count = std::min<std::size_t>(cuda::count_nvml_gpus(), limits::kMaxNodeGpus);
+  for (std::size_t ordinal = 0; ordinal < count; ++ordinal) {
+    specs.push_back(fmt::format("cuda:{}", ordinal));
+  }
+  return specs;
 }
 
 }  // namespace gputopo
