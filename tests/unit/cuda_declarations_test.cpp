@@ -146,6 +146,11 @@ TEST(CudaDeclarations, AttributeValues) {
   same(DeviceAttribute::kMaxBlocksPerSm, CU_DEVICE_ATTRIBUTE_MAX_BLOCKS_PER_MULTIPROCESSOR);
   same(DeviceAttribute::kMaxPersistingL2Bytes, CU_DEVICE_ATTRIBUTE_MAX_PERSISTING_L2_CACHE_SIZE);
   same(DeviceAttribute::kReservedSharedBytesPerBlock, CU_DEVICE_ATTRIBUTE_RESERVED_SHARED_MEMORY_PER_BLOCK);
+#if CUDA_VERSION >= 12020
+  same(DeviceAttribute::kNumaConfig, CU_DEVICE_ATTRIBUTE_NUMA_CONFIG);
+  same(DeviceAttribute::kNumaId, CU_DEVICE_ATTRIBUTE_NUMA_ID);
+  same(DeviceAttribute::kHostNumaId, CU_DEVICE_ATTRIBUTE_HOST_NUMA_ID);
+#endif
   EXPECT_EQ(static_cast<int>(FunctionAttribute::kMaxDynamicSharedBytes),
             CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES);
   EXPECT_EQ(static_cast<int>(FunctionAttribute::kPreferredSharedCarveOut),

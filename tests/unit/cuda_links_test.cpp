@@ -1,12 +1,16 @@
 // Links of NVIDIA GPUs on the fake driver, which runs the kernels and moves the bytes.
 #include "device/cuda/cuda_links.h"
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <cstdlib>
+#include <filesystem>
 
 #include "gputopo/error.h"
+#include "gputopo/file.h"
+#include "support/command.h"
 #include "support/fake_cuda.h"
 #include "support/message_of.h"
 #include "support/transfers.h"
@@ -45,6 +49,27 @@ TEST(CudaLinks, SayWhatTheNodeIsMadeOf) {
   EXPECT_EQ(peer->kind, "nvswitch");
   EXPECT_EQ(peer->lanes, 4u);
   EXPECT_EQ(peer->lane_bytes_per_second, 25e9);
+}
+
+// As on two GH200: their memories are NUMA nodes, too.
+TEST(CudaLinks, TakeNoMemoryOfAGpuForTheHosts) {
+  const test::TemporaryFolder sysfs;
+  for (int id = 0; id < 4; ++id) {
+    const std::filesystem::path node = sysfs.file(fmt::format("devices/system/node/node{}", id));
+    std::filesystem::create_directories(node);
+    write_file((node / "meminfo").string(), fmt::format("Node {} MemTotal:       503316480 kB\n", id));
+    write_file((node / "cpulist").string(), id == 0 ? "0-71\n" : id == 1 ? "72-143\n" : "\n");
+  }
+  const FakeCuda fake("gpus=2");
+  setenv("GPUTOPO_SYSFS", sysfs.file("").c_str(), 1);
+  setenv("GPUTOPO_FAKE_FIRST_NUMA_ID", "2", 1);
+  const NodeInfo info = cuda::open_cuda_links()->info();
+  unsetenv("GPUTOPO_FAKE_FIRST_NUMA_ID");
+  unsetenv("GPUTOPO_SYSFS");
+  ASSERT_THAT(info.numa_nodes, SizeIs(2));
+  EXPECT_EQ(info.numa_nodes[1].cpus, "72-143");
+  EXPECT_EQ(info.gpus[0].numa_node, 0u);
+  EXPECT_EQ(info.gpus[1].numa_node, 1u);
 }
 
 TEST(CudaLinks, AnswerEveryOperationBetweenEveryTwoPlaces) {

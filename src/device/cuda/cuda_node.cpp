@@ -47,6 +47,29 @@ PeerLink read_peer(const Driver& driver, const std::vector<NodeGpu>& gpus, const
   return peer;
 }
 
+std::optional<std::uint32_t> numa_id_of(const Driver& driver, DeviceHandle handle, DeviceAttribute attribute) {
+  int id = -1;
+  const bool is_told = driver.device_get_attribute(&id, attribute, handle) == kSuccess && id >= 0;
+  return is_told ? std::optional(static_cast<std::uint32_t>(id)) : std::nullopt;
+}
+
+// The memory of a GPU that the system shows as a NUMA node without CPUs, as on GH200: no memory of the host.
+std::optional<std::uint32_t> numa_id_of_own_memory(const Driver& driver, DeviceHandle handle) {
+  constexpr std::uint32_t kIsNumaNode = 1;  // CU_DEVICE_NUMA_CONFIG_NUMA_NODE
+  if (numa_id_of(driver, handle, DeviceAttribute::kNumaConfig) != kIsNumaNode) return std::nullopt;
+  return numa_id_of(driver, handle, DeviceAttribute::kNumaId);
+}
+
+std::vector<NumaNode> host_numa_nodes(const Driver& driver, const std::vector<DeviceHandle>& handles) {
+  const std::vector<NumaNode> all = node::read_numa_nodes(sysfs_root());
+  std::vector<NumaNode> of_host = all;
+  for (const DeviceHandle handle : handles) {
+    const std::optional<std::uint32_t> own = numa_id_of_own_memory(driver, handle);
+    std::erase_if(of_host, [&](const NumaNode& one) { return one.id == own; });
+  }
+  return of_host.empty() ? all : of_host;
+}
+
 }  // namespace
 
 NodeInfo read_cuda_node(const Driver& driver) {
@@ -55,16 +78,19 @@ NodeInfo read_cuda_node(const Driver& driver) {
   driver.check(driver.device_get_count(&count), "cuDeviceGetCount");
   check_device_count(count, "cuDeviceGetCount");
   count = std::min<int>(count, limits::kMaxNodeGpus);
-  info.numa_nodes = node::read_numa_nodes(sysfs_root());
   std::vector<DeviceHandle> handles(static_cast<std::size_t>(count));
   for (int ordinal = 0; ordinal < count; ++ordinal) {
-    DeviceHandle& handle = handles[static_cast<std::size_t>(ordinal)];
-    driver.check(driver.device_get(&handle, ordinal), fmt::format("cuDeviceGet({})", ordinal));
+    driver.check(driver.device_get(&handles[static_cast<std::size_t>(ordinal)], ordinal),
+                 fmt::format("cuDeviceGet({})", ordinal));
+  }
+  info.numa_nodes = host_numa_nodes(driver, handles);
+  for (int ordinal = 0; ordinal < count; ++ordinal) {
+    const DeviceHandle handle = handles[static_cast<std::size_t>(ordinal)];
     NodeGpu gpu{.spec = fmt::format("cuda:{}", ordinal),
                 .name = driver.device_name(handle),
                 .pci_address = driver.pci_address(handle)};
     if (const std::string uuid = driver.mig_uuid(handle); !uuid.empty()) gpu.id = digest(uuid);
-    node::read_place(sysfs_root(), info.numa_nodes, gpu);
+    node::read_place(sysfs_root(), info.numa_nodes, numa_id_of(driver, handle, DeviceAttribute::kHostNumaId), gpu);
     info.gpus.push_back(std::move(gpu));
   }
   if (count > 0) info.driver_version = read_nvml(info.gpus.front().pci_address).driver_version;

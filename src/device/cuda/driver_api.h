@@ -88,6 +88,9 @@ enum class DeviceAttribute : int {
   kMaxBlocksPerSm = 106,
   kMaxPersistingL2Bytes = 108,
   kReservedSharedBytesPerBlock = 111,
+  kNumaConfig = 130,
+  kNumaId = 131,
+  kHostNumaId = 134,
 };
 
 // CUdevice_P2PAttribute.

@@ -48,7 +48,7 @@ NodeInfo read_hip_node(const Runtime& runtime) {
                 .pci_address = runtime.pci_address(ordinal)};
     const auto serial = read_pci_attribute(sysfs_root(), gpu.pci_address, "unique_id");
     if (serial) gpu.id = digest(*serial);
-    node::read_place(sysfs_root(), info.numa_nodes, gpu);
+    node::read_place(sysfs_root(), info.numa_nodes, std::nullopt, gpu);
     info.gpus.push_back(std::move(gpu));
   }
   for (std::uint32_t from = 0; from < info.gpus.size(); ++from) {

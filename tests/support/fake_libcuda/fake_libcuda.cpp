@@ -17,6 +17,8 @@
 //   leak_report=FILE                                        writes what is still allocated when the context is
 //                                                           released
 // GPUTOPO_FAKE_COMPUTE_MODE=N: its GPUs are in that CUcomputemode; else each is for one process alone.
+// GPUTOPO_FAKE_FIRST_NUMA_ID=N: the GPUs' memories are the NUMA nodes from N on, and the host's nodes the GPUs'
+// nearest.
 #include <elf.h>
 
 #include <algorithm>
@@ -262,8 +264,17 @@ Status cuDeviceGetName(char* name, int bytes, DeviceHandle) {
   return kSuccess;
 }
 
-Status cuDeviceGetAttribute(int* value, DeviceAttribute attribute, DeviceHandle) {
+Status cuDeviceGetAttribute(int* value, DeviceAttribute attribute, DeviceHandle device) {
   GPUTOPO_MAY_BE_HOSTILE(value);
+  if (const char* const first = std::getenv("GPUTOPO_FAKE_FIRST_NUMA_ID"); first != nullptr) {
+    const std::map<DeviceAttribute, int> numa = {{DeviceAttribute::kNumaConfig, 1},
+                                                 {DeviceAttribute::kNumaId, std::atoi(first) + device},
+                                                 {DeviceAttribute::kHostNumaId, device}};
+    if (const auto told = numa.find(attribute); told != numa.end()) {
+      *value = told->second;
+      return kSuccess;
+    }
+  }
   static const std::map<DeviceAttribute, int> values = {
       {DeviceAttribute::kMaxThreadsPerBlock, 1024},
       {DeviceAttribute::kMaxGridX, 0x7fffffff},
