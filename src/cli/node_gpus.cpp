@@ -22,6 +22,7 @@
 
 #include "cli/interrupt.h"
 #include "cli/standard_streams.h"
+#include "cli/work_folder.h"
 #include "device/node/recorded_links.h"
 #include "gputopo/error.h"
 #include "gputopo/file.h"
@@ -34,38 +35,15 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// Gone with all that is in it.
-class WorkFolder {
- public:
-  WorkFolder() {
-    const char* set = std::getenv("TMPDIR");
-    const std::string parent = set != nullptr && *set != '\0' ? set : "/tmp";
-    std::string name = parent + "/gputopo-node-XXXXXX";
-    if (mkdtemp(name.data()) == nullptr) {
-      throw FileError(fmt::format("no folder could be made in '{}' ({}): set TMPDIR to one that can be written", parent,
-                                  std::strerror(errno)));
-    }
-    path_ = name;
-  }
-  WorkFolder(const WorkFolder&) = delete;
-  WorkFolder& operator=(const WorkFolder&) = delete;
-  ~WorkFolder() {
-    std::error_code ignored;
-    fs::remove_all(path_, ignored);
-  }
-  [[nodiscard]] std::string file(std::size_t gpu, const char* kind) const {
-    return (path_ / fmt::format("gpu{}.{}", gpu, kind)).string();
-  }
-
- private:
-  fs::path path_;
-};
+std::string file_of(const WorkFolder& folder, std::size_t gpu, const char* kind) {
+  return folder.file(fmt::format("gpu{}.{}", gpu, kind));
+}
 
 std::vector<std::string> arguments_of(const Options& options, const std::string& spec, std::size_t gpu,
                                       const WorkFolder& folder) {
   std::vector<std::string> arguments{"gputopo",  "--quiet",
                                      "--device", spec,
-                                     "--json",   folder.file(gpu, "json"),
+                                     "--json",   file_of(folder, gpu, "json"),
                                      "--budget", fmt::format("{}", options.budget_seconds)};
   // Simulated GPUs of one node are of one machine, and not the same.
   arguments.insert(arguments.end(), {"--seed", fmt::format("{}", options.seed + gpu)});
@@ -211,7 +189,7 @@ class Children {
 
 NodeGpuReport take(const NodeGpu& gpu, std::size_t index, const WorkFolder& folder, int status) {
   NodeGpuReport report{.gpu = gpu};
-  const std::string path = folder.file(index, "json");
+  const std::string path = file_of(folder, index, "json");
   if (fs::exists(path)) {
     try {
       report.report = read_json(read_file(path));
@@ -222,7 +200,7 @@ NodeGpuReport take(const NodeGpu& gpu, std::size_t index, const WorkFolder& fold
   const bool ended_well =
       WIFEXITED(status) && (WEXITSTATUS(status) == kExitComplete || WEXITSTATUS(status) == kExitIncomplete ||
                             WEXITSTATUS(status) == kExitInterrupted);
-  if (report.failure.empty() && !ended_well) report.failure = last_line(folder.file(index, "txt"));
+  if (report.failure.empty() && !ended_well) report.failure = last_line(file_of(folder, index, "txt"));
   if (report.failure.empty() && !report.report) {
     report.failure = WIFSIGNALED(status) ? fmt::format("its process ended by signal {}", WTERMSIG(status))
                                          : "its process left no report";
@@ -265,8 +243,8 @@ class GpuProcesses::Running {
  private:
   void start() {
     for (; next_ < specs_.size() && children_.count() < at_once_; ++next_) {
-      children_.start(arguments_of(options_, specs_[next_], next_, folder_), folder_.file(next_, "txt"), until_open_,
-                      next_);
+      children_.start(arguments_of(options_, specs_[next_], next_, folder_), file_of(folder_, next_, "txt"),
+                      until_open_, next_);
     }
     if (next_ == specs_.size()) until_open_.close_write_end();
   }

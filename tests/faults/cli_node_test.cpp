@@ -1,8 +1,12 @@
 // gputopo node, as a user runs it.
+#include <fcntl.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/file.h>
+#include <unistd.h>
 
 #include <algorithm>
+#include <chrono>
 #include <filesystem>
 
 #include "gputopo/file.h"
@@ -17,6 +21,7 @@ namespace {
 using test::CommandResult;
 using test::TemporaryFolder;
 using ::testing::AllOf;
+using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::Not;
 using ::testing::SizeIs;
@@ -132,6 +137,29 @@ TEST(CliNode, ADriverThatHangsWhileLinksAreOpenedIsNamed) {
   const NodeReport report = read_node_json(read_file(folder.file("n.json")));
   EXPECT_FALSE(report.complete);
   EXPECT_THAT(report.gpus, SizeIs(2));
+}
+
+// Of a node that was killed a folder is left, which the next one removes; that of one that runs is in use.
+TEST(CliNode, RemovesWhatAKilledOneLeft) {
+  const TemporaryFolder folder;
+  const auto make = [&](const char* name, std::chrono::hours age) {
+    const std::filesystem::path path = folder.file(name);
+    std::filesystem::create_directories(path);
+    write_file((path / "gpu0.json").string(), "{");
+    std::filesystem::last_write_time(path, std::filesystem::file_time_type::clock::now() - age);
+    return path;
+  };
+  make("gputopo-node-aaaaaa", std::chrono::hours(1));
+  make("gputopo-node-bbbbbb", std::chrono::hours(0));
+  const std::filesystem::path in_use = make("gputopo-node-cccccc", std::chrono::hours(1));
+  make("somebody-else", std::chrono::hours(1));
+  const int lock = open(in_use.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  ASSERT_EQ(flock(lock, LOCK_EX | LOCK_NB), 0);
+  const CommandResult run = test::run_command("env TMPDIR=" + folder.file("") +
+                                              " " GPUTOPO_BINARY " node --node sim:h200x2 --gpus-only " + kQuick);
+  close(lock);
+  EXPECT_EQ(run.exit_code, 0) << run.err;
+  EXPECT_THAT(folder.entries(), ElementsAre("gputopo-node-bbbbbb", "gputopo-node-cccccc", "somebody-else"));
 }
 
 TEST(CliNode, MeasuresAmdGpusAndTheirLinks) {
