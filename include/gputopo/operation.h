@@ -85,6 +85,8 @@ struct OperationInfo {
 [[nodiscard]] std::string_view to_string(OperationId id);
 // Those of the instruction table: all but kSeveralSms, which stand at the end of the catalogue.
 [[nodiscard]] std::span<const OperationInfo> instruction_catalogue();
+// Of which every run tells the latency: those that programs are made of, as much as what a run may take allows.
+[[nodiscard]] std::span<const OperationId> common_operations();
 // Nothing for a name that is not in the catalogue.
 [[nodiscard]] const OperationInfo* find_operation(std::string_view name);
 

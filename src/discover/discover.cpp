@@ -60,7 +60,7 @@ std::vector<WantedCell> cells_to_measure(const Selection& selection, Vendor vend
       }
     }
   }
-  if (cells.empty() && selection.operations().empty() && !selection.pipes()) {
+  if (cells.empty() && selection.operations().empty()) {
     throw UsageError("none of these attributes is one of these elements; 'gputopo coverage' lists what each has");
   }
   return cells;
@@ -148,7 +148,7 @@ Topology discover(Device& device, const DiscoverOptions& options) {
       },
       options.on_progress);
   context.emplace(bench, scheduler);
-  OperationSteps operations(bench, scheduler, selection.operations(), selection.pipes());
+  OperationSteps operations(bench, scheduler, selection.operations());
   scheduler.expect(cells.size() + operations.count());
   bench.expect(expected_of(cells, device.info()));
   bench.expect(operations.expected());

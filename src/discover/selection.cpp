@@ -87,9 +87,13 @@ Selection::Selection(const DiscoverOptions& options, Vendor vendor) : vendor_(ve
   const std::vector<std::string> elements = options.elements.empty() ? names : expand_groups(chosen, names);
   require_known(elements, with_operations(names), "element");
   require_known(options.attributes, attribute_names, "attribute");
-  if (full_ && options.elements.empty() && options.attributes.empty()) {
-    take_operations(kInstructions);
-    take_operations(kPipesGroup);
+  if (options.elements.empty() && options.attributes.empty()) {
+    if (full_) {
+      take_operations(kInstructions);
+      take_operations(kPipesGroup);
+    } else {
+      operations_.latencies.assign(common_operations().begin(), common_operations().end());
+    }
   }
   for (const std::string& name : elements) elements_.push_back(find_element(name)->id);
   for (const std::string& name : options.attributes) attributes_.push_back(find_attribute(name)->id);
@@ -108,12 +112,12 @@ bool Selection::take_operations(std::string_view given) {
   constexpr std::string_view kCompute = "compute.";
   if (given.starts_with(kCompute)) given.remove_prefix(kCompute.size());
   if (given == kPipesGroup) {
-    pipes_ = true;
+    operations_.pipes = true;
     return true;
   }
   if (given == kInstructions) {
-    operations_.clear();
-    for (const OperationInfo& operation : instruction_catalogue()) operations_.push_back(operation.id);
+    operations_.all.clear();
+    for (const OperationInfo& operation : instruction_catalogue()) operations_.all.push_back(operation.id);
     return true;
   }
   if (!given.starts_with(kInstructions) || given[kInstructions.size()] != '.') return false;
@@ -122,7 +126,7 @@ bool Selection::take_operations(std::string_view given) {
   for (const OperationInfo& operation : instruction_catalogue()) names.emplace_back(operation.name);
   require_known({name}, names, "operation");
   const OperationId id = find_operation(name)->id;
-  if (!contains(operations_, id)) operations_.push_back(id);
+  if (!contains(operations_.all, id)) operations_.all.push_back(id);
   return true;
 }
 
@@ -138,7 +142,7 @@ bool Selection::has(ElementId element, AttributeId attribute) const {
 std::string_view Selection::reason(ElementId element, AttributeId attribute) const {
   const bool only_in_full =
       coverage_of(vendor_, element, attribute) == Coverage::kMeasuredInFull && contains(elements_, element);
-  return only_in_full ? "takes its time; --full measures it" : "left out by --only or --attribute";
+  return only_in_full ? kOnlyInFull : "left out by --only or --attribute";
 }
 
 }  // namespace gputopo

@@ -11,16 +11,23 @@
 
 namespace gputopo {
 
+struct WantedOperations {
+  std::vector<OperationId> all;        // of which all attributes are wanted
+  std::vector<OperationId> latencies;  // of which the latency is
+  bool pipes = false;                  // the units that they share
+  [[nodiscard]] bool empty() const { return all.empty() && latencies.empty() && !pipes; }
+};
+
+// Why attributes that --full measures are left out.
+inline constexpr std::string_view kOnlyInFull = "takes its time; --full measures it";
+
 class Selection {
  public:
   // Throws UsageError for names that do not exist.
   Selection(const DiscoverOptions& options, Vendor vendor);
 
   [[nodiscard]] bool has(ElementId element, AttributeId attribute) const;
-  // Those of which all attributes are wanted.
-  [[nodiscard]] const std::vector<OperationId>& operations() const { return operations_; }
-  // Whether the units that they share are.
-  [[nodiscard]] bool pipes() const { return pipes_; }
+  [[nodiscard]] const WantedOperations& operations() const { return operations_; }
   // Why it has not what exists.
   [[nodiscard]] std::string_view reason(ElementId element, AttributeId attribute) const;
 
@@ -36,8 +43,7 @@ class Selection {
   std::vector<AttributeId> attributes_;                        // empty: all
   std::vector<AttributeId> by_method_ = {};                    // what the methods that were asked for find
   std::vector<std::pair<ElementId, AttributeId>> cells_ = {};  // asked for by name: "l2.ways"
-  std::vector<OperationId> operations_;
-  bool pipes_ = false;
+  WantedOperations operations_;
 };
 
 }  // namespace gputopo

@@ -81,6 +81,15 @@ std::span<const OperationInfo> instruction_catalogue() {
   return {std::begin(kOperations), end};
 }
 
+std::span<const OperationId> common_operations() {
+  using enum OperationId;
+  static constexpr OperationId kCommon[] = {
+      kAddF32,    kMulF32,    kFmaF32,    kMinF32,  kAddF64,      kMulF64, kFmaF64,  kAddF16x2, kFmaF16x2, kAddS32,
+      kMulS32,    kMadS32,    kMinS32,    kSelpB32, kSetpSelpS32, kAndB32, kLop3B32, kShlB32,   kPopcB32,  kCvtS32F32,
+      kCvtF32S32, kCvtF32F16, kCvtF64F32, kRcpF32,  kRsqrtF32,    kSinF32, kEx2F32,  kLg2F32,   kShflBfly, kMmaF32F16};
+  return kCommon;
+}
+
 const OperationInfo& info_of(OperationId id) { return kOperations[static_cast<std::size_t>(id)]; }
 
 std::string_view to_string(OperationId id) { return info_of(id).name; }

@@ -91,12 +91,17 @@ std::uint32_t most_warps(OperationId operation, std::uint32_t of_block) {
   return warps_together(info_of(operation).type) == 1 ? of_block : std::min(of_block, kMaxWarpgroupWarps);
 }
 
-// One chain: of as many warps as do one together, and of ever more.
+// One chain, of as many warps as do one together.
+OperationTrial latency_trial(OperationId operation) {
+  return {
+      .operation = operation, .warps = warps_together(info_of(operation).type), .every_sm = false, .copies = kCopies};
+}
+
+// And of ever more.
 std::vector<OperationTrial> first_trials(OperationId operation, std::uint32_t of_block) {
   const std::uint32_t warps = most_warps(operation, of_block);
   const std::uint32_t fewest = warps_together(info_of(operation).type);
-  std::vector<OperationTrial> trials = {
-      {.operation = operation, .warps = fewest, .every_sm = false, .copies = kCopies}};
+  std::vector<OperationTrial> trials = {latency_trial(operation)};
   for (std::uint32_t some = fewest; some < warps; some *= 2) trials.push_back({.operation = operation, .warps = some});
   trials.push_back({.operation = operation, .warps = warps, .copies = kCopies});
   return trials;
@@ -292,10 +297,9 @@ std::uint32_t most_operation_warps(const DeviceInfo& info) {
   return static_cast<std::uint32_t>(std::clamp<std::uint64_t>(threads / info.warp_size, 1, kMaxOperationWarps));
 }
 
-std::vector<Program> expected_of_operations(const DeviceInfo& info, std::span<const OperationId> operations) {
+std::vector<Program> expected_of_operations(std::span<const OperationId> operations) {
   std::vector<Program> programs;
-  const std::uint32_t warps = most_operation_warps(info);
-  for (const OperationId id : operations) programs.emplace_back(first_trials(id, warps).front().program(kFewRounds));
+  for (const OperationId id : operations) programs.emplace_back(latency_trial(id).program(kFewRounds));
   return programs;
 }
 
@@ -326,6 +330,24 @@ std::vector<PeakFinding> measure_peaks(Lab& lab, std::span<const OperationId> op
   return findings;
 }
 
+std::vector<Attribute> measure_operation_latencies(Lab& lab, std::span<const OperationId> operations) {
+  std::map<OperationId, Operation> found;
+  std::vector<OperationTrial> trials;
+  for (const OperationId id : operations) {
+    found.emplace(id, Operation(id, lab.info().warp_size, {}));
+    trials.push_back(latency_trial(id));
+  }
+  for (const Outcome& outcome : run(lab, trials)) found.at(outcome.trial.operation).add(outcome);
+  // What disturbed its few runs is gone by now, as a rule.
+  std::erase_if(trials, [&](const OperationTrial& trial) { return !found.at(trial.operation).lacks_latency(); });
+  if (!trials.empty()) {
+    for (const Outcome& outcome : run(lab, trials)) found.at(outcome.trial.operation).add(outcome);
+  }
+  std::vector<Attribute> latencies;
+  for (const OperationId id : operations) latencies.push_back(found.at(id).finding(lab).latency);
+  return latencies;
+}
+
 std::vector<OperationFinding> measure_operations(Lab& lab, std::span<const OperationId> operations) {
   const OperationParameters parameters;
   const std::uint32_t warps = most_operation_warps(lab.info());
@@ -340,7 +362,7 @@ std::vector<OperationFinding> measure_operations(Lab& lab, std::span<const Opera
   trials.clear();
   for (const OperationId id : operations) {
     // What disturbed its few runs is gone by now, as a rule.
-    if (found.at(id).lacks_latency()) trials.push_back(first_trials(id, warps).front());
+    if (found.at(id).lacks_latency()) trials.push_back(latency_trial(id));
     if (!found.at(id).is_bound_by_latency() || warps_together(info_of(id).type) > 1) continue;
     const std::vector<OperationTrial> own = further_trials(id, warps);
     trials.insert(trials.end(), own.begin(), own.end());

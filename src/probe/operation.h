@@ -22,6 +22,9 @@ struct OperationFinding {
 // or that the samples do not decide, has its reason.
 [[nodiscard]] std::vector<OperationFinding> measure_operations(Lab& lab, std::span<const OperationId> operations);
 
+// Their latencies alone, as above.
+[[nodiscard]] std::vector<Attribute> measure_operation_latencies(Lab& lab, std::span<const OperationId> operations);
+
 struct PeakFinding {
   OperationId operation = OperationId::kFmaF32;
   double arithmetic_per_clk = 0;  // of an SM; 0: nothing was measured
@@ -29,8 +32,7 @@ struct PeakFinding {
 };
 
 // Of which the first of measure_operations() and of measure_peaks() are, for Device::expect().
-[[nodiscard]] std::vector<Program> expected_of_operations(const DeviceInfo& info,
-                                                          std::span<const OperationId> operations);
+[[nodiscard]] std::vector<Program> expected_of_operations(std::span<const OperationId> operations);
 [[nodiscard]] std::vector<Program> expected_of_peaks(const DeviceInfo& info, std::span<const OperationId> operations);
 
 // The most that all SMs do of each, at the clock that they ran at. All in one batch, for the device compiles many at a

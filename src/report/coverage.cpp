@@ -41,10 +41,12 @@ std::string operations_table(int width) {
   }
   std::string names;
   for (const OperationInfo& operation : instruction_catalogue()) {
-    names += fmt::format("{}{}", names.empty() ? "" : ", ", operation.name);
+    const bool is_common = std::ranges::find(common_operations(), operation.id) != common_operations().end();
+    names += fmt::format("{}{}{}", names.empty() ? "" : ", ", operation.name, is_common ? "*" : "");
   }
   constexpr int kWidest = 100;
-  return report::render(table, {.width = width}) + report::wrap("", names, std::min(width, kWidest));
+  return report::render(table, {.width = width}) + report::wrap("", names, std::min(width, kWidest)) +
+         report::wrap("", "*: every run measures its latency", std::min(width, kWidest));
 }
 
 }  // namespace

@@ -52,6 +52,14 @@ bool has_some_value(const Instruction& instruction) {
   return std::ranges::any_of(instruction.attributes, [](const auto& entry) { return entry.second.available(); });
 }
 
+// A default run measures latencies alone.
+bool has_throughputs(const std::vector<Instruction>& instructions) {
+  return std::ranges::any_of(instructions, [](const Instruction& instruction) {
+    const Attribute* throughput = find(instruction.attributes, AttributeId::kThroughput);
+    return throughput != nullptr && throughput->reason != Reason::kNotSelected;
+  });
+}
+
 // What a peak is of: "f32", "matrix f16", "sparse matrix f16", which counts what it leaves out; empty of what is no
 // arithmetic.
 std::string kind_of_peak(const OperationInfo& operation) {
@@ -108,7 +116,21 @@ std::string pipes_text(const Topology& topology, int width) {
   return text;
 }
 
+std::string latencies_text(const std::vector<Instruction>& instructions, int width) {
+  if (has_throughputs(instructions)) return "";
+  constexpr int kDigits = 3;
+  std::string text;
+  for (const Instruction& instruction : instructions) {
+    const Attribute* latency = find(instruction.attributes, AttributeId::kLatency);
+    if (latency == nullptr || !latency->available()) continue;
+    text += fmt::format("{}{} {}", text.empty() ? "" : ", ", instruction.id,
+                        significant(latency->number().value_or(0), kDigits));
+  }
+  return text.empty() ? "" : wrap("", "latency of operations in cycles: " + text, width);
+}
+
 std::string instructions_text(const std::vector<Instruction>& instructions, const TextStyle& style) {
+  if (!has_throughputs(instructions)) return "";
   std::vector<const Instruction*> shown;
   std::string used;
   for (const Instruction& instruction : instructions) {

@@ -16,8 +16,11 @@ namespace gputopo::report {
 // A line for each execution unit: its operations, and the most lanes a clock. Nothing where they are not known.
 [[nodiscard]] std::string pipes_text(const Topology& topology, int width);
 
+// "add.f32 4.01, ...", the latencies of a report that has no throughput of any operation; else nothing.
+[[nodiscard]] std::string latencies_text(const std::vector<Instruction>& instructions, int width);
+
 // Operation, latency and throughput, in as many columns beside one another as the width has room for; a legend. Nothing
-// where there are none.
+// where there is no throughput.
 [[nodiscard]] std::string instructions_text(const std::vector<Instruction>& instructions, const TextStyle& style);
 
 }  // namespace gputopo::report

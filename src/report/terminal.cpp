@@ -395,7 +395,9 @@ std::string terminal_text(const Topology& topology, const TerminalStyle& style) 
   Screen screen;
   screen.table = table_text(hierarchy, elements, true, style);
   screen.instructions = report::instructions_text(topology.instructions, {style.width, style.colour, style.unicode});
-  add_footnotes(topology.instructions, !screen.instructions.empty(), footnotes);
+  const std::string latencies = report::latencies_text(topology.instructions, style.width);
+  if (is_whole) screen.instructions += latencies;
+  add_footnotes(topology.instructions, !screen.instructions.empty() || !latencies.empty(), footnotes);
   screen.pipes = report::pipes_text(topology, style.width);
   screen.flags = flags_text(elements, style.width) + flags_text(topology.instructions, style.width);
   screen.warnings = warnings_text(topology, style);
@@ -420,8 +422,10 @@ std::string terminal_text(const Topology& topology, const TerminalStyle& style) 
   // What the table refers to is there, whatever the height.
   if (marked > 0) screen.notes = fmt::format("{}{}", kUnavailable, fmt::join(reasons.begin(), first_unmarked, ""));
   const int room = style.height - 1;  // the shell's prompt
-  if (fill_screen(further_texts(topology, elements, {hierarchy.attributes, reaches.is_all, doubts.is_all}, style.width),
-                  {first_unmarked, reasons.end()}, room, style, screen)) {
+  std::vector<std::string> further =
+      further_texts(topology, elements, {hierarchy.attributes, reaches.is_all, doubts.is_all}, style.width);
+  if (!latencies.empty()) further.push_back(latencies);
+  if (fill_screen(further, {first_unmarked, reasons.end()}, room, style, screen)) {
     return screen.text(kAllGaps);
   }
   // Still too much: without what only helps the eye, then with less of what is long.

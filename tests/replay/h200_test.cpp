@@ -7,6 +7,7 @@
 #include <set>
 
 #include "gputopo/discover.h"
+#include "gputopo/operation.h"
 
 namespace gputopo {
 namespace {
@@ -230,6 +231,22 @@ TEST_F(RecordedH200, LatenciesAreInOrder) {
   EXPECT_GT(std::get<double>(*of("device", "latency").find_detail("far_cycles")), number("device", "latency") + 50);
   EXPECT_GT(std::get<double>(*of("device", "latency").find_detail("tlb_cold_cycles")),
             number("device", "latency") + 50);
+}
+
+// Those of every run; the others, and all throughputs, with --full.
+TEST_F(RecordedH200, LatenciesOfCommonOperations) {
+  ASSERT_EQ(topology_->instructions.size(), common_operations().size());
+  for (const Instruction& instruction : topology_->instructions) {
+    const Attribute* latency = find(instruction.attributes, AttributeId::kLatency);
+    EXPECT_TRUE(latency->available()) << instruction.id << ": " << latency->detail;
+    EXPECT_EQ(find(instruction.attributes, AttributeId::kThroughput)->reason, Reason::kNotSelected) << instruction.id;
+  }
+  const auto cycles = [](const char* id) {
+    const auto found = std::ranges::find(topology_->instructions, id, &Instruction::id);
+    return find(found->attributes, AttributeId::kLatency)->number().value_or(0);
+  };
+  EXPECT_NEAR(cycles("fma.f32"), 4, 0.05);
+  EXPECT_NEAR(cycles("fma.f64"), 8, 0.05);
 }
 
 TEST_F(RecordedH200, BandwidthsReachWhatTheGpuCan) {

@@ -2,6 +2,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <string>
 
 #include "gputopo/report.h"
@@ -60,6 +61,21 @@ TEST(InstructionsInReports, AreInEveryFormat) {
   EXPECT_THAT(table, HasSubstr("needs compute capability 7.5 (instructions tanh.approx.f32)"));
   EXPECT_THAT(to_html(topology), HasSubstr("fma.f32 (Fused multiply-add)"));
   EXPECT_THAT(check_to_prometheus({}, topology), HasSubstr("operation=\"fma.f32\""));
+}
+
+// As a default run has them.
+TEST(InstructionsInReports, AreOneParagraphWhereOnlyLatenciesAreKnown) {
+  Topology topology = with_operations();
+  for (Instruction& instruction : topology.instructions) {
+    get_or_add(instruction.attributes, AttributeId::kThroughput) =
+        unavailable(Reason::kNotSelected, "takes its time; --full measures it");
+  }
+  const std::string whole = to_terminal(topology, {.width = 100});
+  EXPECT_THAT(whole, HasSubstr("latency of operations in cycles: fma.f32 4.03\n"));
+  EXPECT_THAT(whole, Not(HasSubstr("of a lane per clock")));  // the table of all
+  const std::string screen = to_terminal(topology, {.width = 80, .height = 24});
+  EXPECT_LE(std::ranges::count(screen, '\n'), 24);
+  EXPECT_THAT(to_markdown(topology), HasSubstr("| fma.f32 | Fused multiply-add | 4.03 cycles | - |"));
 }
 
 TEST(InstructionsInReports, AreComparedAndChecked) {

@@ -13,12 +13,20 @@ namespace {
 
 constexpr const char* kNotYet = "ended before its turn";
 
+Instruction not_yet(OperationId id) {
+  const OperationInfo& info = info_of(id);
+  Instruction instruction{std::string(info.name), std::string(info.title), {}};
+  for (const AttributeId attribute : kOperationAttributes) {
+    get_or_add(instruction.attributes, attribute) = unavailable(Reason::kInterrupted, kNotYet);
+  }
+  return instruction;
+}
+
 }  // namespace
 
-OperationSteps::OperationSteps(probe::Bench& bench, Scheduler& scheduler, const std::vector<OperationId>& wanted,
-                               bool pipes)
-    : bench_(bench), scheduler_(scheduler), wanted_(wanted) {
-  if (pipes) pipes_ = unavailable(Reason::kInterrupted, kNotYet);
+OperationSteps::OperationSteps(probe::Bench& bench, Scheduler& scheduler, const WantedOperations& wanted)
+    : bench_(bench), scheduler_(scheduler), wanted_(wanted.all), latencies_(wanted.latencies) {
+  if (wanted.pipes) pipes_ = unavailable(Reason::kInterrupted, kNotYet);
   std::ranges::sort(wanted_);
   for (const OperationClass of : kAllOperationClasses) {
     std::vector<std::size_t> places;
@@ -27,12 +35,10 @@ OperationSteps::OperationSteps(probe::Bench& bench, Scheduler& scheduler, const 
     }
     if (!places.empty()) classes_.emplace_back(of, std::move(places));
   }
-  for (const OperationId id : wanted_) {
-    const OperationInfo& info = info_of(id);
-    Instruction& instruction = found_.emplace_back(Instruction{std::string(info.name), std::string(info.title), {}});
-    for (const AttributeId attribute : kOperationAttributes) {
-      get_or_add(instruction.attributes, attribute) = unavailable(Reason::kInterrupted, kNotYet);
-    }
+  for (const OperationId id : wanted_) found_.push_back(not_yet(id));
+  for (const OperationId id : latencies_) {
+    get_or_add(found_latency_.emplace_back(not_yet(id)).attributes, AttributeId::kThroughput) =
+        unavailable(Reason::kNotSelected, std::string(kOnlyInFull));
   }
 }
 
@@ -48,6 +54,31 @@ void OperationSteps::measure_class(const std::vector<std::size_t>& places) {
   }
 }
 
+void OperationSteps::measure_latencies() {
+  const auto absence = scheduler_.step(fmt::format("{}.latency", kInstructions), [&] {
+    probe::Lab lab(bench_);
+    const std::vector<Attribute> latencies = probe::measure_operation_latencies(lab, latencies_);
+    for (std::size_t i = 0; i < latencies.size(); ++i) {
+      get_or_add(found_latency_[i].attributes, AttributeId::kLatency) = latencies[i];
+    }
+  });
+  scheduler_.count_done();
+  if (!absence) return;
+  for (Instruction& instruction : found_latency_) {
+    get_or_add(instruction.attributes, AttributeId::kLatency) = unavailable(absence->reason, absence->detail);
+  }
+}
+
+std::vector<Instruction> OperationSteps::found() const {
+  std::vector<Instruction> all = found_;
+  for (const Instruction& instruction : found_latency_) {
+    // Nobody asked for this one by name.
+    const Attribute* latency = find(instruction.attributes, AttributeId::kLatency);
+    if (latency->reason != Reason::kNotSupported) all.push_back(instruction);
+  }
+  return all;
+}
+
 void OperationSteps::measure_pipes() {
   const std::string name(kPipesGroup);
   const auto absence = scheduler_.step(name, [&] {
@@ -59,10 +90,15 @@ void OperationSteps::measure_pipes() {
   scheduler_.count_done();
 }
 
-std::vector<Program> OperationSteps::expected() const { return probe::expected_of_operations(bench_.info(), wanted_); }
+std::vector<Program> OperationSteps::expected() const {
+  std::vector<OperationId> operations = wanted_;
+  operations.insert(operations.end(), latencies_.begin(), latencies_.end());
+  return probe::expected_of_operations(operations);
+}
 
 void OperationSteps::measure() {
   if (pipes_) measure_pipes();
+  if (!latencies_.empty()) measure_latencies();
   for (const auto& [of, places] : classes_) {
     const auto absence = scheduler_.step(fmt::format("{}.{}", kInstructions, to_string(of)),
                                          [&, &members = places] { measure_class(members); });

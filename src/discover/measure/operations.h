@@ -1,4 +1,5 @@
-// The operations of the compute units: a step for each class of them, for they share compiled modules.
+// The operations of the compute units: a step for each class of them, for they share compiled modules; one for those of
+// which only the latency is wanted.
 #pragma once
 
 #include <optional>
@@ -6,6 +7,7 @@
 #include <vector>
 
 #include "discover/scheduler.h"
+#include "discover/selection.h"
 #include "gputopo/model.h"
 #include "gputopo/operation.h"
 #include "probe/lab.h"
@@ -15,26 +17,30 @@ namespace gputopo {
 class OperationSteps {
  public:
   // In the order of the catalogue, whatever that of `wanted`.
-  OperationSteps(probe::Bench& bench, Scheduler& scheduler, const std::vector<OperationId>& wanted, bool pipes);
+  OperationSteps(probe::Bench& bench, Scheduler& scheduler, const WantedOperations& wanted);
 
-  [[nodiscard]] std::size_t count() const { return classes_.size() + (pipes_ ? 1 : 0); }
+  [[nodiscard]] std::size_t count() const { return classes_.size() + (latencies_.empty() ? 0 : 1) + (pipes_ ? 1 : 0); }
   // For Device::expect().
   [[nodiscard]] std::vector<Program> expected() const;
   void measure();
-  // All that are wanted: what was measured so far, and of the others that they were not.
-  [[nodiscard]] std::vector<Instruction> found() const { return found_; }
+  // All that are wanted: what was measured so far, and of the others that they were not. Of those of which every run
+  // tells the latency, what this GPU has.
+  [[nodiscard]] std::vector<Instruction> found() const;
   // The units that they share, if wanted.
   [[nodiscard]] const std::optional<Attribute>& pipes() const { return pipes_; }
 
  private:
   void measure_pipes();
   void measure_class(const std::vector<std::size_t>& places);
+  void measure_latencies();
 
   probe::Bench& bench_;
   Scheduler& scheduler_;
   std::vector<OperationId> wanted_;
   std::vector<std::pair<OperationClass, std::vector<std::size_t>>> classes_;  // places in wanted_
-  std::vector<Instruction> found_;
+  std::vector<OperationId> latencies_;
+  std::vector<Instruction> found_;          // of wanted_
+  std::vector<Instruction> found_latency_;  // of latencies_
   std::optional<Attribute> pipes_;
 };
 
