@@ -70,9 +70,9 @@ class Links {
   [[nodiscard]] virtual const NodeInfo& info() const = 0;
   // Throws as Device::run(); NotSupportedError for what two places cannot do.
   [[nodiscard]] virtual TransferResult run(const TransferProgram& program) = 0;
-  // Opens what the first run() would, which takes a driver long and leaves the GPUs idle: they can be measured
-  // meanwhile. What fails here fails again in run(), which says why.
-  virtual void prepare() noexcept {}
+  // Opens a GPU of info() as the first run() would, which takes a driver long and disturbs who measures that GPU. What
+  // fails here fails again in run(), which says why.
+  virtual void prepare(std::size_t /*gpu*/) noexcept {}
   // Lets so much time pass, for what others do on the links to end. Nothing where time means nothing.
   virtual void rest(double /*seconds*/) {}
   // What may have disturbed its answers so far, a line each.
@@ -99,7 +99,7 @@ class LinksRecorder : public Links {
   explicit LinksRecorder(std::unique_ptr<Links> links) : links_(std::move(links)) {}
   [[nodiscard]] const NodeInfo& info() const override { return links_->info(); }
   [[nodiscard]] TransferResult run(const TransferProgram& program) override;
-  void prepare() noexcept override { links_->prepare(); }
+  void prepare(std::size_t gpu) noexcept override { links_->prepare(gpu); }
   void rest(double seconds) override { links_->rest(seconds); }
   [[nodiscard]] std::vector<std::string> warnings() const override { return links_->warnings(); }
   // They outlive the recorder.

@@ -13,8 +13,8 @@ void prepare_signals();
 // however it does.
 inline constexpr const char* kParentVariable = "GPUTOPO_PARENT_PROCESS";
 void end_with_parent();
-// A pipe's end that this process has from the other: closed once its device is open, after which the other may open
-// the device, too, and is not taken for a stranger.
+// A pipe's end that this process has from the other: closed once its device is open, after which the driver starts up
+// for the other soon.
 inline constexpr int kDeviceOpenDescriptor = 3;
 void tell_parent_device_is_open();
 

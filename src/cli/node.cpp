@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <chrono>
 #include <condition_variable>
+#include <deque>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -105,12 +106,13 @@ double seconds_since(std::chrono::steady_clock::time_point begin) {
   return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
 }
 
-void add_gpus(const Options& options, const NodeInfo& info, GpuProcesses& processes, NodeReport& report) {
+void add_gpus(const Options& options, const NodeInfo& info, GpuProcesses& processes,
+              const GpuProcesses::OnOver& on_over, NodeReport& report) {
   if (!options.links_only) {
     if (!options.quiet)
       say(fmt::format("gputopo: measuring {}",
                       info.gpus.size() == 1 ? "1 GPU" : fmt::format("{} GPUs", info.gpus.size())));
-    report.gpus = processes.finish();
+    report.gpus = processes.finish(on_over);
   } else {
     for (const NodeGpu& gpu : info.gpus) report.gpus.push_back({.gpu = gpu});
   }
@@ -144,20 +146,22 @@ std::unique_ptr<Links> opened(const Options& options, const std::atomic<bool>& i
   return open_links(options.node, options.seed);
 }
 
-// Opens links while the GPUs are measured, once their processes have looked at who else is there.
+// Opens each GPU for the links as soon as nothing is measured on it, while others are.
 class Preparation {
  public:
-  Preparation(Links& links, const GpuProcesses& processes)
-      : thread_([this, &links, &processes] {
-          tell_driver_calls(&call_);
-          processes.wait_until_open(kMostPatience);
-          links.prepare();
-          const std::scoped_lock lock(mutex_);
-          is_over_ = true;
-          changed_.notify_all();
-        }) {}
-  // Watched as calls of this thread are.
+  explicit Preparation(Links& links) : thread_([this, &links] { work(links); }) {}
+  Preparation(const Preparation&) = delete;
+  Preparation& operator=(const Preparation&) = delete;
+  ~Preparation() { end(); }
+
+  void add(std::size_t gpu) {
+    const std::scoped_lock lock(mutex_);
+    free_.push_back(gpu);
+    changed_.notify_all();
+  }
+  // Until what was added is open. Watched as calls of this thread are.
   void wait() {
+    end();
     wait_in_call_of(call_, [this](std::chrono::milliseconds longest) {
       std::unique_lock lock(mutex_);
       return changed_.wait_for(lock, longest, [this] { return is_over_; });
@@ -165,11 +169,32 @@ class Preparation {
   }
 
  private:
-  static constexpr std::chrono::hours kMostPatience{1};  // processes that hang are ended long before
+  void end() {
+    const std::scoped_lock lock(mutex_);
+    is_ending_ = true;
+    changed_.notify_all();
+  }
+  void work(Links& links) {
+    tell_driver_calls(&call_);
+    std::unique_lock lock(mutex_);
+    while (true) {
+      changed_.wait(lock, [this] { return is_ending_ || !free_.empty(); });
+      if (free_.empty()) break;
+      const std::size_t gpu = free_.front();
+      free_.pop_front();
+      lock.unlock();
+      links.prepare(gpu);
+      lock.lock();
+    }
+    is_over_ = true;
+    changed_.notify_all();
+  }
 
   LastCall call_ = "";
   std::mutex mutex_;
   std::condition_variable changed_;
+  std::deque<std::size_t> free_;
+  bool is_ending_ = false;
   bool is_over_ = false;
   std::jthread thread_;  // the last: it uses the others
 };
@@ -232,8 +257,11 @@ int run_node(const Options& options) {
   NodeReport report = begin_report(options, info);
   if (!options.links_only) processes.begin(info);
   std::optional<Preparation> preparation;
-  if (!options.gpus_only) preparation.emplace(*links, processes);
-  add_gpus(options, info, processes, report);
+  if (!options.gpus_only) preparation.emplace(*links);
+  const auto on_over = [&](std::size_t gpu) {
+    if (preparation && !interrupted) preparation->add(gpu);
+  };
+  add_gpus(options, info, processes, on_over, report);
   if (!options.links_only) report.gpu_seconds = seconds_since(begin);
   ExitCode code = kExitComplete;
   if (preparation) code = add_links(options, std::move(links), *preparation, interrupted, report);

@@ -228,10 +228,10 @@ class GpuProcesses::Running {
     }
   }
 
-  [[nodiscard]] std::vector<NodeGpuReport> finish(const std::atomic<bool>& interrupted) {
+  [[nodiscard]] std::vector<NodeGpuReport> finish(const OnOver& on_over, const std::atomic<bool>& interrupted) {
     while (true) {
       if (!interrupted) start();
-      take_ended(interrupted);
+      take_ended(on_over, interrupted);
       if (children_.count() == 0 && (next_ == specs_.size() || interrupted)) break;
       constexpr std::chrono::milliseconds kPause{20};
       std::this_thread::sleep_for(kPause);
@@ -249,10 +249,11 @@ class GpuProcesses::Running {
     if (next_ == specs_.size()) until_open_.close_write_end();
   }
 
-  void take_ended(bool interrupted) {
+  void take_ended(const OnOver& on_over, bool interrupted) {
     // Beside its budget: a last launch, what a driver compiles, what its own watchdog waits for, others on the GPU.
     constexpr double kPatienceSeconds = 60;
     for (const Children::Ended& child : children_.ended(interrupted, options_.budget_seconds + kPatienceSeconds)) {
+      on_over(child.gpu);
       NodeGpuReport& report = reports_[child.gpu];
       report = take(report.gpu, child.gpu, folder_, child.status);
       if (child.has_hung) report.failure = "its process did not come back, and was ended";
@@ -292,6 +293,8 @@ void GpuProcesses::wait_until_open(std::chrono::milliseconds longest) const {
   if (running_ != nullptr) running_->wait_until_open(longest);
 }
 
-std::vector<NodeGpuReport> GpuProcesses::finish() { return running_->finish(interrupted_); }
+std::vector<NodeGpuReport> GpuProcesses::finish(const OnOver& on_over) {
+  return running_->finish(on_over, interrupted_);
+}
 
 }  // namespace gputopo::cli

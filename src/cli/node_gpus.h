@@ -4,6 +4,8 @@
 
 #include <atomic>
 #include <chrono>
+#include <cstddef>
+#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
@@ -24,11 +26,12 @@ class GpuProcesses {
 
   // Where others are there than were likely, all begin again.
   void begin(const NodeInfo& info);
-  // Returns once each process has opened its GPU or has ended, or after so long. Other threads may wait from begin()
-  // on.
+  // Returns once each process has opened its GPU or has ended, or after so long.
   void wait_until_open(std::chrono::milliseconds longest) const;
-  // One report for each GPU of the node, in order. After begin().
-  [[nodiscard]] std::vector<NodeGpuReport> finish();
+  // One report for each GPU of the node, in order. After begin(). `on_over` is told of each GPU whose process has
+  // ended.
+  using OnOver = std::function<void(std::size_t gpu)>;
+  [[nodiscard]] std::vector<NodeGpuReport> finish(const OnOver& on_over);
 
  private:
   class Running;

@@ -107,13 +107,13 @@ TEST(CliNode, AWrongGuessOfItsGpusCostsNothing) {
   }
 }
 
-// Where others may use the GPUs, too, links are opened while the GPUs are measured.
-TEST(CliNode, OpensLinksWhileItMeasuresGpus) {
+// Each is opened for its links when its process has ended.
+TEST(CliNode, OpensLinksWhileItMeasuresOtherGpus) {
   const TemporaryFolder folder;
   const auto report_of = [&](const char* behaviour, int exit_code) {
     const test::FakeCuda fake(behaviour);
-    const CommandResult run = test::run_command("env GPUTOPO_FAKE_COMPUTE_MODE=0 " GPUTOPO_BINARY " node --node cuda " +
-                                                kQuick + "--json " + folder.file("n.json"));
+    const CommandResult run = test::run_command(GPUTOPO_BINARY " node --one-by-one --node cuda " + kQuick + "--json " +
+                                                folder.file("n.json"));
     EXPECT_EQ(run.exit_code, exit_code) << run.err;
     return read_node_json(read_file(folder.file("n.json")));
   };
@@ -129,14 +129,15 @@ TEST(CliNode, ADriverThatHangsWhileLinksAreOpenedIsNamed) {
   const TemporaryFolder folder;
   const test::FakeCuda fake("gpus=2");
   const CommandResult run = test::run_command(
-      "env GPUTOPO_PATIENCE=0.3 GPUTOPO_FAKE_HOSTILE=hang:cuDevicePrimaryCtxRetain GPUTOPO_FAKE_COMPUTE_MODE=0 "
-      "timeout 60 " GPUTOPO_BINARY " node --node cuda --links-only --quiet --budget 0.5 --json " +
+      "env GPUTOPO_PATIENCE=0.3 GPUTOPO_FAKE_HOSTILE=hang:cuDevicePrimaryCtxRetain "
+      "timeout 60 " GPUTOPO_BINARY " node --node cuda --quiet --budget 0.5 --json " +
       folder.file("n.json"));
   EXPECT_EQ(run.exit_code, 1);
   EXPECT_THAT(run.err, HasSubstr("cuDevicePrimaryCtxRetain has not come back for "));
   const NodeReport report = read_node_json(read_file(folder.file("n.json")));
   EXPECT_FALSE(report.complete);
-  EXPECT_THAT(report.gpus, SizeIs(2));
+  ASSERT_THAT(report.gpus, SizeIs(2));
+  EXPECT_THAT(report.gpus[0].failure, HasSubstr("cuDevicePrimaryCtxRetain has not come back"));
 }
 
 // Of a node that was killed a folder is left, which the next one removes; that of one that runs is in use.

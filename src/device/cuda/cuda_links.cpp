@@ -17,21 +17,6 @@ class CudaLinkDriver : public node::LinkDriver {
  public:
   explicit CudaLinkDriver(std::shared_ptr<const Driver> driver) : driver_(std::move(driver)) {}
 
-  bool leaves_gpus_to_others() const override {
-    int count = 0;
-    driver_->check(driver_->device_get_count(&count), "cuDeviceGetCount");
-    for (int ordinal = 0; ordinal < count; ++ordinal) {
-      constexpr int kAnyProcess = 0;  // CU_COMPUTEMODE_DEFAULT
-      DeviceHandle handle = 0;
-      int mode = 0;
-      driver_->check(driver_->device_get(&handle, ordinal), fmt::format("cuDeviceGet({})", ordinal));
-      driver_->check(driver_->device_get_attribute(&mode, DeviceAttribute::kComputeMode, handle),
-                     "cuDeviceGetAttribute");
-      if (mode != kAnyProcess) return false;
-    }
-    return true;
-  }
-
   void require_functions() const override {
     const bool has_all = driver_->memcpy_htod_async != nullptr && driver_->memcpy_peer_async != nullptr &&
                          driver_->ctx_enable_peer_access != nullptr && driver_->stream_create != nullptr &&

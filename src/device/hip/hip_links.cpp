@@ -64,8 +64,6 @@ class HipLinkDriver : public node::LinkDriver {
  public:
   explicit HipLinkDriver(std::shared_ptr<const Runtime> runtime) : runtime_(std::move(runtime)) {}
 
-  bool leaves_gpus_to_others() const override { return true; }  // AMD GPUs have no mode that would not
-
   void require_functions() const override {
     const bool has_all = runtime_->stream_create != nullptr && runtime_->stream_destroy != nullptr &&
                          runtime_->event_create != nullptr && runtime_->event_record != nullptr &&

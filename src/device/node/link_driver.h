@@ -88,8 +88,6 @@ class LinkGpu {
 class LinkDriver {
  public:
   virtual ~LinkDriver() = default;
-  // Whether another process can use a GPU that is open here.
-  [[nodiscard]] virtual bool leaves_gpus_to_others() const = 0;
   // Throws NotSupportedError where the driver is too old for links.
   virtual void require_functions() const = 0;
   // Throws DeviceError.

@@ -81,17 +81,20 @@ class ChainImage {
 class LinkRunner : public Links {
  public:
   LinkRunner(std::unique_ptr<LinkDriver> driver, NodeInfo info)
-      : driver_(std::move(driver)), info_(std::move(info)), hosts_(info_.numa_nodes.size()) {}
+      : driver_(std::move(driver)),
+        info_(std::move(info)),
+        gpus_(info_.gpus.size()),
+        failures_(info_.gpus.size()),
+        hosts_(info_.numa_nodes.size()) {}
 
   [[nodiscard]] const NodeInfo& info() const override { return info_; }
 
-  void prepare() noexcept override {
+  void prepare(std::size_t gpu) noexcept override {
     try {
-      if (!driver_->leaves_gpus_to_others()) return;
-      open_once();
-      if (std::ranges::any_of(gpus_, [](const auto& gpu) { return gpu == nullptr; })) gpus_.clear();
+      driver_->require_functions();
+      if (gpus_.at(gpu) == nullptr) gpus_[gpu] = driver_->open(gpu);
     } catch (const std::exception&) {
-      gpus_.clear();
+      // As it was: run() tries again.
     }
   }
 
@@ -137,11 +140,12 @@ class LinkRunner : public Links {
   // ---- What there is ----
 
   void open_once() {
-    if (!gpus_.empty()) return;
+    if (is_open_) return;
     driver_->require_functions();
-    gpus_.resize(info_.gpus.size());
-    failures_.resize(info_.gpus.size());
-    for (std::size_t ordinal = 0; ordinal < gpus_.size(); ++ordinal) open(ordinal);
+    is_open_ = true;
+    for (std::size_t ordinal = 0; ordinal < gpus_.size(); ++ordinal) {
+      if (gpus_[ordinal] == nullptr) open(ordinal);
+    }
     for (const PeerLink& peer : info_.peers) {
       if (!peer.is_reachable || gpus_[peer.to] == nullptr || gpus_[peer.from] == nullptr) continue;
       gpus_[peer.to]->make_current();
@@ -440,7 +444,8 @@ class LinkRunner : public Links {
   // The last are gone first: queues wait for the gate, and memory of the host is let go while GPUs are open.
   std::unique_ptr<LinkDriver> driver_;
   NodeInfo info_;
-  std::vector<std::unique_ptr<LinkGpu>> gpus_;  // empty until the first program; null: failures_ says why
+  bool is_open_ = false;                        // all that can be
+  std::vector<std::unique_ptr<LinkGpu>> gpus_;  // null: not open; then failures_ says why
   std::vector<std::string> failures_;
   std::vector<Host> hosts_;
   std::unique_ptr<LinkGate> gate_;

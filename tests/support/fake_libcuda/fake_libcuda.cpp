@@ -16,7 +16,6 @@
 //   slow                                                    the SM clock is half of what it should be
 //   leak_report=FILE                                        writes what is still allocated when the context is
 //                                                           released
-// GPUTOPO_FAKE_COMPUTE_MODE=N: its GPUs are in that CUcomputemode; else each is for one process alone.
 // GPUTOPO_FAKE_FIRST_NUMA_ID=N: the GPUs' memories are the NUMA nodes from N on, and the host's nodes the GPUs'
 // nearest.
 #include <elf.h>
@@ -307,8 +306,6 @@ Status cuDeviceGetAttribute(int* value, DeviceAttribute attribute, DeviceHandle 
   const auto found = values.find(attribute);
   if (found == values.end()) return 1;
   *value = found->second;
-  const char* const mode = std::getenv("GPUTOPO_FAKE_COMPUTE_MODE");
-  if (attribute == DeviceAttribute::kComputeMode && mode != nullptr) *value = std::atoi(mode);
   if (attribute == DeviceAttribute::kComputeCapabilityMajor && is("old_gpu")) *value = 6;
   if (attribute == DeviceAttribute::kComputeCapabilityMajor && is("kepler")) *value = 3;
   if (attribute == DeviceAttribute::kComputeCapabilityMinor && is("kepler")) *value = 5;
