@@ -112,7 +112,7 @@ void add_gpus(const Options& options, const NodeInfo& info, GpuProcesses& proces
     if (!options.quiet)
       say(fmt::format("gputopo: measuring {}",
                       info.gpus.size() == 1 ? "1 GPU" : fmt::format("{} GPUs", info.gpus.size())));
-    report.gpus = processes.finish(on_over);
+    report.gpus = processes.finish(info, on_over);
   } else {
     for (const NodeGpu& gpu : info.gpus) report.gpus.push_back({.gpu = gpu});
   }
@@ -255,7 +255,6 @@ int run_node(const Options& options) {
     links = std::move(recorder);
   }
   NodeReport report = begin_report(options, info);
-  if (!options.links_only) processes.begin(info);
   std::optional<Preparation> preparation;
   if (!options.gpus_only) preparation.emplace(*links);
   const auto on_over = [&](std::size_t gpu) {

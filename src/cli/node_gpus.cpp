@@ -222,13 +222,11 @@ class GpuProcesses::Running {
   [[nodiscard]] const std::vector<std::string>& specs() const { return specs_; }
   void wait_until_open(std::chrono::milliseconds longest) const { until_open_.wait_for_end(longest); }
 
-  void set_gpus(const std::vector<NodeGpu>& gpus) {
+  [[nodiscard]] std::vector<NodeGpuReport> finish(const std::vector<NodeGpu>& gpus, const OnOver& on_over,
+                                                  const std::atomic<bool>& interrupted) {
     for (std::size_t i = 0; i < reports_.size(); ++i) {
       reports_[i] = {.gpu = gpus[i], .report = std::nullopt, .failure = "interrupted before it was measured"};
     }
-  }
-
-  [[nodiscard]] std::vector<NodeGpuReport> finish(const OnOver& on_over, const std::atomic<bool>& interrupted) {
     while (true) {
       if (!interrupted) start();
       take_ended(on_over, interrupted);
@@ -279,22 +277,18 @@ GpuProcesses::GpuProcesses(const Options& options, std::vector<std::string> like
 
 GpuProcesses::~GpuProcesses() = default;
 
-void GpuProcesses::begin(const NodeInfo& info) {
+void GpuProcesses::wait_until_open(std::chrono::milliseconds longest) const {
+  if (running_ != nullptr) running_->wait_until_open(longest);
+}
+
+std::vector<NodeGpuReport> GpuProcesses::finish(const NodeInfo& info, const OnOver& on_over) {
   std::vector<std::string> specs;
   for (const NodeGpu& gpu : info.gpus) specs.push_back(gpu.spec);
   if (running_ == nullptr || specs != running_->specs()) {
     running_.reset();
     running_ = std::make_unique<Running>(options_, std::move(specs));
   }
-  running_->set_gpus(info.gpus);
-}
-
-void GpuProcesses::wait_until_open(std::chrono::milliseconds longest) const {
-  if (running_ != nullptr) running_->wait_until_open(longest);
-}
-
-std::vector<NodeGpuReport> GpuProcesses::finish(const OnOver& on_over) {
-  return running_->finish(on_over, interrupted_);
+  return running_->finish(info.gpus, on_over, interrupted_);
 }
 
 }  // namespace gputopo::cli

@@ -24,14 +24,12 @@ class GpuProcesses {
   // Those that still run are ended.
   ~GpuProcesses();
 
-  // Where others are there than were likely, all begin again.
-  void begin(const NodeInfo& info);
   // Returns once each process has opened its GPU or has ended, or after so long.
   void wait_until_open(std::chrono::milliseconds longest) const;
-  // One report for each GPU of the node, in order. After begin(). `on_over` is told of each GPU whose process has
-  // ended.
+  // One report for each GPU of the node, in order. Where others are there than were likely, all begin again. `on_over`
+  // is told of each GPU whose process has ended.
   using OnOver = std::function<void(std::size_t gpu)>;
-  [[nodiscard]] std::vector<NodeGpuReport> finish(const OnOver& on_over);
+  [[nodiscard]] std::vector<NodeGpuReport> finish(const NodeInfo& info, const OnOver& on_over);
 
  private:
   class Running;
