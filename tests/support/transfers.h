@@ -1,10 +1,16 @@
 // Transfers of a few bytes between the places of a small node.
 #pragma once
 
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
 #include <utility>
 #include <vector>
 
+#include "gputopo/error.h"
+#include "gputopo/links.h"
 #include "gputopo/program/transfer.h"
+#include "support/message_of.h"
 
 namespace gputopo::test {
 
@@ -25,6 +31,17 @@ inline std::vector<TransferProgram> programs_that_move_bytes() {
   return {small_program(TransferOp::kCopy, {down, up, across}), small_program(TransferOp::kRead, {down, across}),
           small_program(TransferOp::kWrite, {up, across}), small_program(TransferOp::kPageableCopy, {down}),
           small_program(TransferOp::kPageableCopy, {up})};
+}
+
+// Of a node that loses what is copied from its first GPU to the second, as the drivers' stand-ins do as `bent_link`.
+inline void expect_loss_is_noticed(Links& links) {
+  EXPECT_NO_THROW(static_cast<void>(links.run(small_program(TransferOp::kCopy, {{kHostMemory, kFirstGpu}}))));
+  EXPECT_THAT(message_of<DeviceError>(
+                  "bent_link",
+                  [&] {
+                    static_cast<void>(links.run(small_program(TransferOp::kCopy, {{kFirstGpu, kSecondGpu}})));
+                  }),
+              ::testing::HasSubstr("copy from gpu0 to gpu1: what arrived is not what was sent"));
 }
 
 }  // namespace gputopo::test
