@@ -47,7 +47,8 @@ void add_gpus(const std::vector<Score>& scores, std::size_t gpus, std::vector<do
 }
 
 // See JudgeParameters::well_fitted_gpus.
-double aimed_rate(const JudgeParameters& parameters, std::size_t gpus) {
+double aimed_rate(const JudgeParameters& parameters, Family family, std::size_t gpus) {
+  if (is_of_sums(family)) return parameters.false_alarm_rate;
   const double times = static_cast<double>(gpus) / static_cast<double>(parameters.well_fitted_gpus);
   return parameters.false_alarm_rate * std::pow(std::max(times, 1.0), -parameters.rate_power);
 }
@@ -62,11 +63,15 @@ Thresholds thresholds_of(const std::vector<Judged>& groups, const JudgeParameter
     }
     for (const std::size_t count : chances) tests += count;
   }
-  const auto used = std::ranges::count_if(p_values, [](const auto& of_gpus) { return !of_gpus.empty(); });
+  double shares = 0;
+  for (std::size_t family = 0; family < kFamilies; ++family) {
+    if (!p_values[family].empty()) shares += parameters.shares[family];
+  }
   Thresholds thresholds{};
   for (std::size_t family = 0; family < kFamilies; ++family) {
     const std::size_t gpus = p_values[family].size();
-    const double rate = aimed_rate(parameters, gpus) / static_cast<double>(std::max<std::ptrdiff_t>(used, 1));
+    if (gpus == 0) continue;
+    const double rate = aimed_rate(parameters, static_cast<Family>(family), gpus) * parameters.shares[family] / shares;
     thresholds[family] = stats::find_threshold(std::move(p_values[family]), gpus, rate);
   }
   return thresholds;

@@ -1,6 +1,7 @@
 // What is odd in a fleet. Pure: from a store to findings.
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <string>
@@ -15,11 +16,14 @@ struct JudgeParameters {
   // The part of fleets without a fault that get a finding nevertheless, at most. Larger: weaker faults are found.
   double false_alarm_rate = 0.01;
   // Of more GPUs the farthest lie beyond what a fit of their tails can see: of 400 drawn fleets of 1,000 8 had a
-  // finding at 0.01, 5 at 0.004 and 3 at 0.002, of 400 of up to 100 none at 0.01. So the rate that is aimed at falls
-  // beyond so many, as this power of their number. Larger power: large fleets have fewer false alarms, and fewer faults
-  // found.
+  // finding at 0.01, 5 at 0.004 and 3 at 0.002, of 400 of up to 100 none at 0.01. So the rate that single values aim at
+  // falls beyond so many, as this power of their number; sums of several are nearly normal, and keep theirs. Larger
+  // power: large fleets have fewer false alarms, and fewer faults found.
   std::size_t well_fitted_gpus = 100;
-  double rate_power = 0.7;
+  double rate_power = 0.9;
+  // How the rate is shared among the ways of looking (Family). A larger share of single values: one that is off is
+  // found in smaller groups; of several together: weaker faults of a part are found.
+  std::array<double, 4> shares = {2, 3, 2, 3};
   // GPUs of a group: of fewer no spread is told.
   std::size_t least_gpus = 8;
   std::size_t least_gpus_for_exact = 3;

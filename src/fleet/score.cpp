@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "fleet/exact.h"
+#include "fleet/together.h"
 #include "stats/descriptive.h"
 #include "stats/tail_fit.h"
 
@@ -59,6 +60,8 @@ std::size_t gpu_count(const Sample& sample) {
 
 // A single value may have heavy tails that its inner part hardly shows; sums of several are nearly normal.
 constexpr stats::TailParameters kValueFit = {.benefit_of_doubt = 1};
+// As a part of a sum it is no find by itself, and nothing is to be believed of it that the values do not show.
+constexpr stats::TailParameters kSummandFit = {};
 constexpr stats::TailParameters kSumFit = {.prior_inverse_freedom = 0.01, .prior_deviation = 0.03};
 
 // Adds the scores of a sample. What is less than a part of the value nobody cares for.
@@ -73,6 +76,7 @@ void add_scores(const Sample& sample, const JudgeParameters& parameters, const s
   }
   stats::TailFit fit = stats::fit_tails(values, tails);
   const double least = parameters.least_relative_scale * (sample.is_logarithmic ? 1 : std::abs(fit.centre));
+  const bool is_held = std::max(fit.scale_below, fit.scale_above) < least;
   fit.scale_below = std::max(fit.scale_below, least);
   fit.scale_above = std::max(fit.scale_above, least);
   const double usual_error = stats::median(errors);
@@ -83,7 +87,8 @@ void add_scores(const Sample& sample, const JudgeParameters& parameters, const s
                       .population = sample.population,
                       .reading = item.reading,
                       .usual = from_scale(item.before + fit.centre, sample.is_logarithmic),
-                      .score = fit.score(item.value, std::sqrt(more))});
+                      .score = fit.score(item.value, std::sqrt(more)),
+                      .is_held = is_held});
   }
 }
 
@@ -126,35 +131,19 @@ std::vector<Sample> changes_of(const Store& store, const Members& members, const
 
 // ---- Values together ----
 
-// The mean of those of a GPU that belong to an aspect; positive is worse.
-Sample together(const std::vector<Score>& scores, const std::vector<Population>& populations, std::size_t gpus,
-                Aspect aspect, const JudgeParameters& parameters) {
-  std::vector<double> sums(gpus);
-  std::vector<std::size_t> counts(gpus);
-  for (const Score& score : scores) {
-    const ValueKind& kind = populations[score.population].kind;
-    if (!kind.has(aspect) || worse_sign(kind) == 0) continue;
-    sums[score.gpu] += worse_sign(kind) * std::clamp(score.score, -parameters.most_of_one, parameters.most_of_one);
-    ++counts[score.gpu];
-  }
-  const std::size_t most = *std::ranges::max_element(counts);
-  const auto least = std::max(static_cast<double>(parameters.least_values_together),
-                              parameters.least_part_together * static_cast<double>(most));
-  Sample sample{.population = static_cast<std::uint32_t>(aspect), .is_logarithmic = false, .items = {}};
-  for (std::uint32_t gpu = 0; gpu < gpus; ++gpu) {
-    if (static_cast<double>(counts[gpu]) < least) continue;
-    sample.items.push_back({gpu, nullptr, sums[gpu] / static_cast<double>(counts[gpu])});
-  }
-  return sample;
-}
-
-std::vector<Score> together_of(const std::vector<Score>& scores, const std::vector<Population>& populations,
+std::vector<Score> together_of(const std::vector<Sample>& samples, const std::vector<Population>& populations,
                                std::size_t gpus, const JudgeParameters& parameters) {
   std::vector<Score> result;
   if (gpus == 0) return result;
+  std::vector<Score> scores;
+  for (const Sample& sample : samples) add_scores(sample, parameters, kSummandFit, scores);
+  const SignedScores signed_scores = signed_scores_of(scores, populations, gpus, parameters);
   for (std::size_t aspect = 0; aspect < kAspects; ++aspect) {
-    add_scores(together(scores, populations, gpus, static_cast<Aspect>(aspect), parameters), parameters, kSumFit,
-               result);
+    Sample sample{.population = static_cast<std::uint32_t>(aspect), .is_logarithmic = false, .items = {}};
+    for (const WholeScore& whole : judge_together(signed_scores, static_cast<Aspect>(aspect), parameters)) {
+      sample.items.push_back({whole.gpu, nullptr, whole.score});
+    }
+    add_scores(sample, parameters, kSumFit, result);
   }
   return result;
 }
@@ -183,9 +172,14 @@ constexpr double kLeastScore = 2.8;
 void add_p_values(std::vector<Score>& scores, std::size_t gpus, const Tails& tails) {
   if (scores.empty()) return;
   std::vector<double> values;
-  for (const Score& score : scores) values.push_back(score.score);
+  for (const Score& score : scores) {
+    if (!score.is_held) values.push_back(score.score);
+  }
+  if (values.empty()) {
+    for (const Score& score : scores) values.push_back(score.score);
+  }
   const double n = static_cast<double>(gpus);
-  const double per_gpu = static_cast<double>(scores.size()) / n;
+  const double per_gpu = std::max(static_cast<double>(values.size()) / n, 1.0);
   const stats::TailParameters parameters{.outer_part = std::clamp(kOuterGpus / n, kOuterPart, kMostOuterPart),
                                          .prior_inverse_freedom = tails.prior_inverse_freedom,
                                          .prior_deviation = tails.prior_deviation,
@@ -216,13 +210,12 @@ std::vector<Scores> scores_of(const Store& store, const Members& members, const 
   const auto of = [&](Family family) -> std::vector<Score>& { return families[static_cast<std::size_t>(family)].all; };
   const std::size_t gpus = members.gpus.size();
   for (const Sample& sample : samples) add_scores(sample, parameters, kValueFit, of(Family::kValues));
-  of(Family::kTogether) = together_of(of(Family::kValues), populations, gpus, parameters);
+  of(Family::kTogether) = together_of(samples, populations, gpus, parameters);
   const std::size_t with_history = members.group.with_history;
   if (with_history >= parameters.least_gpus) {
-    for (const Sample& change : changes_of(store, members, samples)) {
-      add_scores(change, parameters, kValueFit, of(Family::kChanges));
-    }
-    of(Family::kChangesTogether) = together_of(of(Family::kChanges), populations, gpus, parameters);
+    const std::vector<Sample> changes = changes_of(store, members, samples);
+    for (const Sample& change : changes) add_scores(change, parameters, kValueFit, of(Family::kChanges));
+    of(Family::kChangesTogether) = together_of(changes, populations, gpus, parameters);
   }
   add_p_values(of(Family::kValues), gpus, kOfValues);
   add_p_values(of(Family::kTogether), gpus, kOfSums);

@@ -11,6 +11,10 @@ namespace gputopo::fleet {
 // The ways of looking at a GPU. The chance of a false alarm is shared among them.
 enum class Family : std::uint8_t { kValues, kTogether, kChanges, kChangesTogether };
 inline constexpr std::size_t kFamilies = 4;
+// Sums of many are nearly normal, whatever the values are.
+[[nodiscard]] constexpr bool is_of_sums(Family family) {
+  return family == Family::kTogether || family == Family::kChangesTogether;
+}
 
 // A value of a GPU, or those of a part of it together.
 struct Score {
@@ -20,6 +24,7 @@ struct Score {
   double usual = 0;                        // what was to be expected
   double score = 0;                        // deviations of a normal distribution; of together positive is worse
   double p_value = 1;
+  bool is_held = false;  // near the centre by JudgeParameters::least_relative_scale: tells nothing of how scores lie
 };
 
 // Scores of one family: those that are rare at all have their chance, the others 1.

@@ -100,7 +100,7 @@ double FleetModel::own_part(const ValueModel& value) {
 
 std::string FleetModel::gpu_id(std::size_t gpu) const { return fmt::format("gpu{:05}", gpu); }
 
-FleetModel::Chip FleetModel::draw_chip(std::size_t gpu, const std::vector<PlantedFault>& faults) {
+FleetModel::Chip FleetModel::draw_chip() {
   const double of_chip = normal_(random_);
   std::vector<double> of_part(kParts);
   for (double& part : of_part) part = normal_(random_);
@@ -108,12 +108,7 @@ FleetModel::Chip FleetModel::draw_chip(std::size_t gpu, const std::vector<Plante
   for (const ValueModel& value : values_) {
     const double own = std::sqrt(std::max(1 - value.of_chip * value.of_chip - value.of_part * value.of_part, 0.1));
     double off = value.of_chip * of_chip + value.of_part * of_part[value.part] + own * own_part(value);
-    off *= value.sign;
-    for (const PlantedFault& fault : faults) {
-      if (fault.gpu != gpu || !touches(fault.fault, value.is_memory, value.is_rate, value.path)) continue;
-      off += value.sign * fault.deviations;
-    }
-    chip.push_back(value.spread * off);
+    chip.push_back(value.spread * value.sign * off);
   }
   return chip;
 }
@@ -139,6 +134,11 @@ fleet::Run FleetModel::draw_run(const Chip& chip, std::size_t gpu, std::size_t r
   for (std::size_t i = 0; i < values_.size(); ++i) {
     const ValueModel& value = values_[i];
     double off = chip[i] + value.noise * normal_(random_);
+    for (const PlantedFault& fault : faults) {
+      if (fault.gpu != gpu || (fault.is_new && run + 1 < shape_.runs)) continue;
+      if (!touches(fault.fault, value.is_memory, value.is_rate, value.path)) continue;
+      off += value.spread * value.sign * fault.deviations;
+    }
     if (drifts && value.is_rate) off += value.sign * value.noise * drifting->deviations;
     const double number = value.centre * std::exp(off);
     result.readings.push_back({.path = value.path,

@@ -24,6 +24,7 @@ struct PlantedFault {
   std::size_t gpu = 0;
   FleetFault fault = FleetFault::kSlowMemory;
   double deviations = 0;  // of each value that it touches
+  bool is_new = false;    // only the latest run has it
 };
 
 struct FleetShape {
@@ -46,7 +47,7 @@ class FleetModel {
   template <typename Take>
   void draw_runs(const std::vector<PlantedFault>& faults, const Take& take) {
     for (std::size_t gpu = 0; gpu < shape_.gpus; ++gpu) {
-      const Chip chip = draw_chip(gpu, faults);
+      const Chip chip = draw_chip();
       for (std::size_t run = 0; run < shape_.runs; ++run) take(draw_run(chip, gpu, run, faults));
     }
   }
@@ -73,7 +74,7 @@ class FleetModel {
 
   void add(const std::string& path, const std::string& unit, double centre, std::size_t part);
   [[nodiscard]] double own_part(const ValueModel& value);
-  [[nodiscard]] Chip draw_chip(std::size_t gpu, const std::vector<PlantedFault>& faults);
+  [[nodiscard]] Chip draw_chip();
   [[nodiscard]] fleet::Run draw_run(const Chip& chip, std::size_t gpu, std::size_t run,
                                     const std::vector<PlantedFault>& faults);
 

@@ -6,6 +6,7 @@
 #include <random>
 #include <vector>
 
+#include "stats/solve.h"
 #include "stats/tail_fit.h"
 
 namespace gputopo::stats {
@@ -93,6 +94,24 @@ TEST(ScoreFit, ExtremesOfManyValuesTellHowRareTheyAre) {
   EXPECT_GT(of_wild.p_value(7), 1e-4);
   EXPECT_NEAR(of_ordinary.p_value(2), 0.0455, 0.01);
   EXPECT_EQ(of_ordinary.p_value(3), of_ordinary.p_value(-3));
+}
+
+TEST(SolveSymmetric, GivesWhatTheMatrixTurnsIntoTheRightSide) {
+  SquareMatrix matrix(3);
+  matrix.cells = {4, 2, 0, 2, 5, 1, 0, 1, 3};
+  const std::vector<double> solution = solve_symmetric(matrix, {8, 15, 11});
+  ASSERT_EQ(solution.size(), 3u);
+  for (std::size_t row = 0; row < 3; ++row) {
+    double sum = 0;
+    for (std::size_t i = 0; i < 3; ++i) sum += matrix.at(row, i) * solution[i];
+    EXPECT_NEAR(sum, (std::vector<double>{8, 15, 11})[row], 1e-12);
+  }
+}
+
+TEST(SolveSymmetric, NeedsAMatrixThatIsPositiveDefinite) {
+  SquareMatrix matrix(2);
+  matrix.cells = {1, 2, 2, 1};
+  EXPECT_TRUE(solve_symmetric(matrix, {1, 1}).empty());
 }
 
 TEST(FindThreshold, IsBenjaminiAndHochbergs) {
