@@ -140,6 +140,7 @@ enum class CoverageSet : std::uint8_t {
   kClockReading,
   kControlFlow,
   kPeaks,
+  kMatrixF32Peak,
 };
 
 // ---- Elements ----

@@ -35,6 +35,7 @@ enum class OperandType : std::uint8_t {
   kF16x2,
   kBf16x2,
   kF32,
+  kF32x2,
   kF64,
   kS32,
   kU32,
@@ -47,6 +48,10 @@ enum class OperandType : std::uint8_t {
   kMatrixBits,      // whole numbers of fewer bits; 4 of 32 bits
   kMatrixF64,       // f64; 2 of 64 bits
   kMatrixF64Large,  // f64; 4 of 64 bits
+  // Of AMD: factors of 64 bits in a lane, and 4 of 32 bits.
+  kMatrixF16Wide,
+  kMatrixBf16Wide,
+  kMatrixBitsWide,
   // Of four warps together, with factors in shared memory, for results that are their own accumulators.
   kWarpgroupSmall,   // 4 of 32 bits
   kWarpgroupPacked,  // 64 of 32 bits, of two f16 each
@@ -56,6 +61,8 @@ enum class OperandType : std::uint8_t {
 [[nodiscard]] std::string_view to_string(OperandType type);
 // 16, 32 or 64: of a register that holds one.
 [[nodiscard]] std::uint32_t bits_of(OperandType type);
+// Of one of the registers of a result; the same but for factors that are wider.
+[[nodiscard]] std::uint32_t result_bits_of(OperandType type);
 // Of a result of one lane.
 [[nodiscard]] std::uint32_t registers_of(OperandType type);
 // Warps that do one operation together: 4 of a warpgroup's, else 1. Those of a warpgroup do one at a time, each in
@@ -75,7 +82,7 @@ struct OperationInfo {
   OperandType type;
   std::uint32_t arithmetic;  // operations of arithmetic that one lane does by it: 2 of a fused multiply-add
   int first_sm;              // NVIDIA: 10 * major + minor of the first compute capability that has it
-  std::string_view ptx;      // see operations.def
+  std::string_view ptx;      // see operations.def; "": none
   std::string_view cdna;     // "": none
 };
 

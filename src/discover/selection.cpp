@@ -117,7 +117,9 @@ bool Selection::take_operations(std::string_view given) {
   }
   if (given == kInstructions) {
     operations_.all.clear();
-    for (const OperationInfo& operation : instruction_catalogue()) operations_.all.push_back(operation.id);
+    for (const OperationInfo& operation : instruction_catalogue()) {
+      if (vendor_ != Vendor::kNvidia || !operation.ptx.empty()) operations_.all.push_back(operation.id);
+    }
     return true;
   }
   if (!given.starts_with(kInstructions) || given[kInstructions.size()] != '.') return false;

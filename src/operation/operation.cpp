@@ -21,8 +21,9 @@ std::string_view to_string(OperationClass of) {
 }
 
 std::string_view to_string(OperandType type) {
-  constexpr std::string_view kNames[] = {"f16", "f16x2", "bf16x2", "f32",  "f64", "s32", "u32", "s64", "u64", "f16",
-                                         "f16", "bf16",  "f32",    "bits", "f64", "f64", "f32", "f16", "f32"};
+  constexpr std::string_view kNames[] = {"f16", "f16x2", "bf16x2", "f32",  "f32x2", "f64", "s32",  "u32",
+                                         "s64", "u64",   "f16",    "f16",  "bf16",  "f32", "bits", "f64",
+                                         "f64", "f16",   "bf16",   "bits", "f32",   "f16", "f32"};
   return kNames[static_cast<std::size_t>(type)];
 }
 
@@ -30,14 +31,29 @@ std::uint32_t bits_of(OperandType type) {
   switch (type) {
     case OperandType::kF16:
       return 16;
+    case OperandType::kF32x2:
     case OperandType::kF64:
     case OperandType::kS64:
     case OperandType::kU64:
     case OperandType::kMatrixF64:
     case OperandType::kMatrixF64Large:
+    case OperandType::kMatrixF16Wide:
+    case OperandType::kMatrixBf16Wide:
+    case OperandType::kMatrixBitsWide:
       return 64;
     default:
       return 32;
+  }
+}
+
+std::uint32_t result_bits_of(OperandType type) {
+  switch (type) {
+    case OperandType::kMatrixF16Wide:
+    case OperandType::kMatrixBf16Wide:
+    case OperandType::kMatrixBitsWide:
+      return 32;
+    default:
+      return bits_of(type);
   }
 }
 
@@ -48,6 +64,9 @@ std::uint32_t registers_of(OperandType type) {
     case OperandType::kMatrixF32:
     case OperandType::kMatrixBits:
     case OperandType::kMatrixF64Large:
+    case OperandType::kMatrixF16Wide:
+    case OperandType::kMatrixBf16Wide:
+    case OperandType::kMatrixBitsWide:
     case OperandType::kWarpgroupSmall:
       return 4;
     case OperandType::kWarpgroupPacked:

@@ -19,6 +19,7 @@
 #include <string>
 #include <utility>
 
+#include "gputopo/error.h"
 #include "probe/evidence.h"
 #include "probe/intervals.h"
 #include "probe/operation_decision.h"
@@ -30,6 +31,12 @@ constexpr std::uint32_t kFewRounds = 2;
 constexpr std::uint32_t kManyRounds = 6;
 constexpr std::uint32_t kCopies = 3;
 constexpr std::uint32_t kStreams = 4;  // where warps alone are too few
+// Where these nearly fill a unit (packed f16 on an H100: 92% of it; with eight chains 98%).
+constexpr std::uint32_t kManyStreams = 8;
+// Of launches that are to follow each other for seconds: some 30 ms each on an H200.
+constexpr std::uint32_t kLongRounds = 256;
+constexpr std::uint32_t kLongRoundsOfMatrices = 8192;
+constexpr double kMostLaunches = 512;
 
 // A way to run an operation.
 struct OperationTrial {
@@ -86,6 +93,19 @@ std::vector<Outcome> run(Lab& lab, const std::vector<OperationTrial>& trials) {
   return outcomes;
 }
 
+// Trials that may add to what is known already: a device that cannot run them takes nothing from it.
+std::vector<Outcome> run_more(Lab& lab, const std::vector<OperationTrial>& trials) {
+  if (trials.empty()) return {};
+  try {
+    return run(lab, trials);
+  } catch (const DeviceLostError&) {
+    throw;
+  } catch (const DeviceError& error) {
+    lab.log(fmt::format("without trials of more chains: {}", error.what()));
+    return {};
+  }
+}
+
 // Of one block: some operations take the registers of many warps.
 std::uint32_t most_warps(OperationId operation, std::uint32_t of_block) {
   return warps_together(info_of(operation).type) == 1 ? of_block : std::min(of_block, kMaxWarpgroupWarps);
@@ -110,6 +130,12 @@ std::vector<OperationTrial> first_trials(OperationId operation, std::uint32_t of
 std::vector<OperationTrial> further_trials(OperationId operation, std::uint32_t warps) {
   return {{.operation = operation, .warps = std::max(1u, warps / 2), .streams = kStreams, .copies = kCopies},
           {.operation = operation, .warps = warps, .streams = kStreams, .copies = kCopies}};
+}
+
+// Of an operation that so many a clock are almost all that its unit can do.
+std::vector<OperationTrial> last_trials(OperationId operation, std::uint32_t warps) {
+  return {{.operation = operation, .warps = std::max(1u, warps / 2), .streams = kManyStreams, .copies = kCopies},
+          {.operation = operation, .warps = warps, .streams = kManyStreams, .copies = kCopies}};
 }
 
 // Four significant digits: an SM does a sixteenth of one operation a clock, or hundreds.
@@ -144,6 +170,22 @@ Decision<PerOperation> throughput_of(const Outcome& outcome, std::uint32_t warp_
                                      static_cast<double>(outcome.trial.warps) * warp_lanes, parameters);
 }
 
+// The power of two that units are so wide as to come near to what was measured; 0: it is near none, and the width not
+// known. The interval of a throughput may reach a little beyond it.
+double width_of(double per_clk) {
+  constexpr double kLeastShare = 0.88;
+  constexpr double kBeyond = 1.01;
+  const double width = std::exp2(std::ceil(std::log2(per_clk / kBeyond)));
+  return per_clk >= kLeastShare * width ? width : 0;
+}
+
+// Whether some more may be had of a unit: it is nearly full, and more chains are no more registers than there are.
+bool is_nearly_full(OperationId operation, double per_clk) {
+  constexpr double kFull = 0.98;
+  const double width = width_of(per_clk);
+  return registers_of(info_of(operation).type) == 1 && width > 0 && per_clk < kFull * width;
+}
+
 // What was found of one operation so far.
 class Operation {
  public:
@@ -173,6 +215,24 @@ class Operation {
     const auto& [outcome, rate] = best();
     const double chains = static_cast<double>(outcome.trial.warps) * outcome.trial.streams * lanes_;
     return rate.value >= parameters_.latency_bound * chains / latency_.value->value;
+  }
+
+  // The most of many trials is too much as often as one of them was disturbed: that of one copy is run again.
+  [[nodiscard]] std::optional<OperationTrial> to_run_again() const {
+    if (rates_.empty() || best().first.trial.copies == kCopies) return std::nullopt;
+    OperationTrial trial = best().first.trial;
+    trial.copies = kCopies;
+    return trial;
+  }
+  void add_again(const Outcome& outcome) {
+    const std::size_t before = rates_.size();
+    const std::ptrdiff_t known = &best() - rates_.data();
+    add(outcome);
+    if (rates_.size() > before) rates_.erase(rates_.begin() + known);
+  }
+
+  [[nodiscard]] bool is_nearly_full() const {
+    return !rates_.empty() && probe::is_nearly_full(id_, best().second.value);
   }
 
   [[nodiscard]] OperationFinding finding(const Lab& lab) const {
@@ -242,15 +302,6 @@ class Operation {
   std::string why_no_rate_;
 };
 
-// The power of two that units are so wide as to come near to what was measured; 0: it is near none, and the width not
-// known. The interval of a throughput may reach a little beyond it.
-double width_of(double per_clk) {
-  constexpr double kLeastShare = 0.88;
-  constexpr double kBeyond = 1.01;
-  const double width = std::exp2(std::ceil(std::log2(per_clk / kBeyond)));
-  return per_clk >= kLeastShare * width ? width : 0;
-}
-
 void set_peak(const Lab& lab, const Outcome& outcome, const OperationParameters& parameters, PeakFinding& finding) {
   if (!outcome.first.refusal.empty()) {
     finding.peak = unavailable(Reason::kNotSupported, outcome.first.refusal);
@@ -314,20 +365,63 @@ std::vector<PeakFinding> measure_peaks(Lab& lab, std::span<const OperationId> op
   const std::vector<OperationTrial> trials = peak_trials(lab.info(), operations);
   std::map<OperationId, std::pair<OperationTrial, double>> best;
   std::vector<PeakFinding> findings;
-  for (const Outcome& outcome : run(lab, trials)) {
-    const OperationId id = outcome.trial.operation;
+  const auto take = [&](const Outcome& outcome) {
     const Decision<PerOperation> rate = throughput_of(outcome, lab.info().warp_size, parameters);
     const double value = outcome.first.refusal.empty() && rate.value ? rate.value->value : 0;
-    const auto [known, is_new] = best.try_emplace(id, outcome.trial, value);
+    const auto [known, is_new] = best.try_emplace(outcome.trial.operation, outcome.trial, value);
     if (value > known->second.second) known->second = {outcome.trial, value};
+  };
+  for (const Outcome& outcome : run(lab, trials)) take(outcome);
+  std::vector<OperationTrial> more;
+  for (const auto& [id, trial_and_rate] : best) {
+    if (!is_nearly_full(id, trial_and_rate.second)) continue;
+    const std::vector<OperationTrial> own = last_trials(id, most_operation_warps(lab.info()));
+    more.insert(more.end(), own.begin(), own.end());
   }
+  for (const Outcome& outcome : run_more(lab, more)) take(outcome);
   // Again, each with conditions of its own: matrix units lower the clock.
   for (const auto& [id, trial_and_rate] : best) {
     Lab own = lab.another();
-    findings.push_back({id, 0, {}});
+    findings.push_back({id, trial_and_rate.first.program(1), 0, {}});
     set_peak(own, run(own, {trial_and_rate.first}).front(), parameters, findings.back());
   }
   return findings;
+}
+
+Attribute measure_sustained(Lab& lab, const PeakFinding& peak) {
+  const std::optional<double> most = peak.peak.number();
+  if (!most) return unavailable(peak.peak.reason, peak.peak.detail);
+  const SustainedParameters parameters;
+  OperationProgram program = peak.program;
+  program.rounds = has_large_matrices(program) ? kLongRoundsOfMatrices : kLongRounds;
+  program.metered = true;
+  const double arithmetic = info_of(program.operation).arithmetic * static_cast<double>(program.rounds) *
+                            operations_per_round(program) * program.warps * lab.info().warp_size * lab.info().sm_count;
+  const double wanted = std::ceil(parameters.seconds * *most / arithmetic);
+  std::vector<SustainedLaunch> launches(static_cast<std::size_t>(std::clamp(wanted, 1.0, kMostLaunches)));
+  Conditions conditions;
+  for (SustainedLaunch& launch : launches) {
+    Lab own = lab.another();
+    const OperationResult result = own.operation({program}).front();
+    conditions.add(own.conditions());
+    if (!(own.conditions().sm_clock_mhz() > 0)) return unavailable(Reason::kInconclusive, "its clock is not known");
+    launch.seconds = stats::median(result.cycles) / (own.conditions().sm_clock_mhz() * 1e6);
+    launch.per_second = arithmetic / launch.seconds;
+    launch.joules = result.energy_joules;
+  }
+  const Decision<Sustained> decision = decide_sustained(launches, parameters);
+  if (!decision.value) return unavailable(Reason::kInconclusive, decision.why_not);
+  const Sustained& sustained = *decision.value;
+  const double value = four_digits(sustained.per_second);
+  Attribute attribute =
+      measured(conditions, value, "FLOP/s",
+               stats::Interval{std::min(value, sustained.interval.low), std::max(value, sustained.interval.high)},
+               "chains_for_two_seconds");
+  attribute.add_detail("operation", std::string(to_string(program.operation)));
+  attribute.add_detail("seconds", rounded(sustained.seconds));
+  attribute.add_detail("percent_of_peak", four_digits(100 * value / *most));
+  if (sustained.watts > 0) attribute.add_detail("power_watts", four_digits(sustained.watts));
+  return attribute;
 }
 
 std::vector<Attribute> measure_operation_latencies(Lab& lab, std::span<const OperationId> operations) {
@@ -369,6 +463,20 @@ std::vector<OperationFinding> measure_operations(Lab& lab, std::span<const Opera
   }
   if (!trials.empty()) {
     for (const Outcome& outcome : run(lab, trials)) found.at(outcome.trial.operation).add(outcome);
+  }
+  trials.clear();
+  for (const OperationId id : operations) {
+    if (!found.at(id).is_nearly_full()) continue;
+    const std::vector<OperationTrial> own = last_trials(id, warps);
+    trials.insert(trials.end(), own.begin(), own.end());
+  }
+  for (const Outcome& outcome : run_more(lab, trials)) found.at(outcome.trial.operation).add(outcome);
+  trials.clear();
+  for (const OperationId id : operations) {
+    if (const std::optional<OperationTrial> again = found.at(id).to_run_again()) trials.push_back(*again);
+  }
+  if (!trials.empty()) {
+    for (const Outcome& outcome : run(lab, trials)) found.at(outcome.trial.operation).add_again(outcome);
   }
   std::vector<OperationFinding> findings;
   for (const OperationId id : operations) {

@@ -27,6 +27,7 @@ struct OperationFinding {
 
 struct PeakFinding {
   OperationId operation = OperationId::kFmaF32;
+  OperationProgram program;       // that does most
   double arithmetic_per_clk = 0;  // of an SM; 0: nothing was measured
   Attribute peak;                 // operations of arithmetic of all SMs a second, its unit left empty
 };
@@ -38,5 +39,9 @@ struct PeakFinding {
 // The most that all SMs do of each, at the clock that they ran at. All in one batch, for the device compiles many at a
 // time.
 [[nodiscard]] std::vector<PeakFinding> measure_peaks(Lab& lab, std::span<const OperationId> operations);
+
+// What of a peak is kept up for two seconds, when heat and power have their say: of the second one, in operations of
+// arithmetic a second.
+[[nodiscard]] Attribute measure_sustained(Lab& lab, const PeakFinding& peak);
 
 }  // namespace gputopo::probe

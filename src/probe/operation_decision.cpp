@@ -60,4 +60,27 @@ Decision<PerOperation> decide_operation_throughput(const RoundTimes& fewer, cons
   return decision;
 }
 
+Decision<Sustained> decide_sustained(std::span<const SustainedLaunch> launches, const SustainedParameters& parameters) {
+  double before = 0;
+  std::vector<double> rates;
+  Sustained sustained;
+  double joules = 0;
+  for (const SustainedLaunch& launch : launches) {
+    if (before >= parameters.settle_seconds) {
+      rates.push_back(launch.per_second);
+      sustained.seconds += launch.seconds;
+      joules += launch.joules;
+    }
+    before += launch.seconds;
+  }
+  const std::string basis = fmt::format("{} launches of {:.2f} s in all", launches.size(), before);
+  if (rates.empty()) {
+    return {.basis = basis, .why_not = fmt::format("{}: none began after {:.0f} s", basis, parameters.settle_seconds)};
+  }
+  sustained.per_second = stats::median(rates);
+  sustained.interval = {*std::ranges::min_element(rates), *std::ranges::max_element(rates)};
+  sustained.watts = joules / sustained.seconds;
+  return {.value = sustained, .basis = basis};
+}
+
 }  // namespace gputopo::probe

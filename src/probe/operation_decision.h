@@ -26,7 +26,7 @@ struct OperationParameters {
   // wrong passes.
   double steady_sms = 0.15;
   // From this share on of what the warps' latencies let them do it is these that bound it. Less: more trials.
-  double latency_bound = 0.85;
+  double latency_bound = 0.7;
   // This share of the most is nearly all.
   double nearly_all = 0.9;
 };
@@ -52,5 +52,28 @@ struct PerOperation {
 [[nodiscard]] Decision<PerOperation> decide_operation_throughput(const RoundTimes& fewer, const RoundTimes& more,
                                                                  double operations_per_round, double lanes,
                                                                  const OperationParameters& parameters = {});
+
+struct SustainedParameters {
+  double seconds = 2;  // that the same is done for
+  // What comes before is not counted: a GPU takes some time to lower its clock. More: fewer launches count.
+  double settle_seconds = 1;
+};
+
+// One of launches that follow each other at once.
+struct SustainedLaunch {
+  double per_second = 0;  // operations of arithmetic
+  double seconds = 0;
+  double joules = 0;  // that were counted meanwhile, as often as the counter is renewed
+};
+
+struct Sustained {
+  double per_second = 0;
+  stats::Interval interval;  // of launches
+  double seconds = 0;        // of those that count
+  double watts = 0;          // mean of these; 0: nobody tells
+};
+
+[[nodiscard]] Decision<Sustained> decide_sustained(std::span<const SustainedLaunch> launches,
+                                                   const SustainedParameters& parameters = {});
 
 }  // namespace gputopo::probe

@@ -28,6 +28,8 @@ bool is_sequence(OperationId id) {
 
 }  // namespace
 
+bool has_large_matrices(const OperationProgram& program) { return is_large_matrix(program.operation); }
+
 bool has_sequences(const OperationProgram& program) {
   return program.sides > 1 || is_sequence(program.operation) || is_large_matrix(program.operation) ||
          (program.beside && is_sequence(*program.beside));
@@ -65,7 +67,9 @@ std::string misfit(const OperationProgram& program, const OperationResult& resul
   if (result.cycles.size() > most && !program.every_sm) return "has more blocks than ran";
   if (result.sms.size() != result.cycles.size()) return "has not one SM for each block";
   if (std::string wrong = amount_misfit(result.cycles); !wrong.empty()) return wrong;
-  if (std::string wrong = amount_misfit({result.code_bytes, result.instruction_bytes}); !wrong.empty()) return wrong;
+  if (std::string wrong = amount_misfit({result.code_bytes, result.instruction_bytes, result.energy_joules});
+      !wrong.empty())
+    return wrong;
   return sm_misfit(result.sms);
 }
 

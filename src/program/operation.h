@@ -24,6 +24,7 @@ void visit_fields(Is<OperationProgram> auto& program, auto&& visit) {
   visit("every_sm", program.every_sm);
   visit("cluster_size", program.cluster_size, 0u);
   visit("rounds", program.rounds);
+  visit("metered", program.metered, false);
 }
 
 void visit_fields(Is<OperationResult> auto& result, auto&& visit) {
@@ -32,6 +33,7 @@ void visit_fields(Is<OperationResult> auto& result, auto&& visit) {
   visit("code_bytes", result.code_bytes);
   visit("instruction_bytes", result.instruction_bytes);
   visit("refusal", result.refusal);
+  visit("energy_joules", result.energy_joules, 0.0);
 }
 
 void validate_kind(const OperationProgram& program);

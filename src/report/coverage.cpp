@@ -1,4 +1,5 @@
-// The element table as a person reads it: one table per vendor, elements across, attributes down.
+// The element table as a person reads it: one table per vendor, elements across, attributes down: those that one of
+// the elements has.
 #include "report/coverage.h"
 
 #include <fmt/format.h>
@@ -24,6 +25,10 @@ std::string table_of(Vendor vendor, bool of_units, int width) {
     table.columns.push_back({std::string(element->name), report::Align::kLeft});
   }
   for (const AttributeInfo& attribute : attributes_of(*elements.front())) {
+    const bool has_any = std::ranges::any_of(elements, [&](const ElementInfo* element) {
+      return coverage_of(vendor, element->id, attribute.id) != Coverage::kNotApplicable;
+    });
+    if (!has_any) continue;
     std::vector<report::Cell> row = {{std::string(attribute.name)}};
     for (const ElementInfo* element : elements) {
       row.push_back({std::string(to_string(coverage_of(vendor, element->id, attribute.id)))});

@@ -105,6 +105,8 @@ constexpr MethodWords kMethods[] = {
     {"littles_law", "load",
      "Ever more warps load until the throughput grows no more. Loads under way over loads a cycle is what each takes."},
     {"chain_of_operations", "operations", "One warp runs a chain in which each operation waits for the one before."},
+    {"chains_for_two_seconds", "units",
+     "All SMs run the matrices that do most for two seconds. What they do in the second one."},
     {"chains_of_all_warps", "operations", "All SMs run chains of many warps. The most operations a clock count."},
     {"pairs_of_operations", "operations",
      "Each operation beside each other one. Those that take as long together as one after the other share a unit."},

@@ -4,9 +4,11 @@
 
 #include <filesystem>
 #include <fstream>
+#include <optional>
 
 #include "device/cuda/cuda_device.h"
 #include "device/cuda/driver_api.h"
+#include "device/cuda/nvml_api.h"
 #include "support/command.h"
 #include "support/fake_cuda.h"
 #include "support/message_of.h"
@@ -201,6 +203,21 @@ TEST(CudaSettings, AreToldByTheDriverAndItsManagementLibrary) {
   EXPECT_EQ(info.persistence_mode, true);
   EXPECT_EQ(info.power_limit_watts, 700);
   EXPECT_EQ(info.max_grid_blocks, (std::vector<std::uint64_t>{0x7fffffff, 65535, 65535}));
+}
+
+TEST(CudaSettings, EnergyIsToldAsFarAsTheManagementLibraryTells) {
+  const test::FakeCuda fake;
+  setenv("GPUTOPO_LIBNVML", GPUTOPO_FAKE_NVML_LIBRARY, 1);
+  const std::string address = open_cuda_device(0)->info().pci_address;
+  const std::optional<double> first = cuda::read_energy_joules(address);
+  const std::optional<double> second = cuda::read_energy_joules(address);
+  ASSERT_TRUE(first && second);
+  EXPECT_DOUBLE_EQ(*second - *first, 4);
+  for (const char* mode : {"error", "unknown", "ones", "huge"}) {
+    setenv("GPUTOPO_FAKE_HOSTILE", (std::string(mode) + ":nvmlDeviceGetTotalEnergyConsumption").c_str(), 1);
+    EXPECT_EQ(cuda::read_energy_joules(address), std::nullopt) << mode;
+  }
+  unsetenv("GPUTOPO_FAKE_HOSTILE");
 }
 
 // Of a GPU that MIG has divided.

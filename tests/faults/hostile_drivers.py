@@ -32,6 +32,8 @@ LONGEST_SECONDS = 5
 LISTS_TO_WAIT_FOR = 20
 # What the stand-in itself does not bear: it works on tasks that were never copied.
 NOT_FOR_THE_FAKE = {"hipMemcpyHtoD"}
+# Launches of seconds read it, of which the stand-in runs none; CudaFaults has it.
+NOT_REACHED = {"nvmlDeviceGetTotalEnergyConsumption"}
 
 
 class Reach(typing.NamedTuple):
@@ -116,7 +118,8 @@ def calls_of(library):
 
 
 def cases_of(library, everything):
-    for number, call in enumerate(calls_of(library)):
+    calls = [call for call in calls_of(library) if call not in NOT_REACHED]
+    for number, call in enumerate(calls):
         yield "hang", call
         for step in range(len(MODES) if everything else MODES_AT_ONCE[library]):
             mode = MODES[(number + 2 * step) % len(MODES)]

@@ -49,9 +49,9 @@ sim::MachineSpec random_pipe_machine(std::uint64_t seed) {
   return machine;
 }
 
-// Of an operation: the most of those that are tried.
-double true_throughput(const sim::MachineSpec& machine, const OperationInfo& operation,
-                       const sim::OperationSpec& spec) {
+// Of an operation: the most of those that are tried with so many chains at most.
+double true_throughput(const sim::MachineSpec& machine, const OperationInfo& operation, const sim::OperationSpec& spec,
+                       double most_streams) {
   const sim::ComputeSpec& compute = *machine.compute;
   const auto warps = static_cast<double>(*machine.info.max_threads_per_block / machine.info.warp_size);
   const double lanes = spec.lanes_per_cycle > 0 ? spec.lanes_per_cycle : compute.pipes.at(spec.pipe).lanes_per_cycle;
@@ -60,7 +60,7 @@ double true_throughput(const sim::MachineSpec& machine, const OperationInfo& ope
   double most = 0;
   const std::uint32_t together = warps_together(operation.type);
   const double most_warps = together == 1 ? warps : std::min<double>(warps, kMaxWarpgroupWarps);
-  for (const double streams : {1.0, together == 1 ? 4.0 : 1.0}) {
+  for (const double streams : {1.0, together == 1 ? most_streams : 1.0}) {
     for (double some = together; some <= most_warps; some *= 2) {
       const double of_scheduler = std::ceil(some / compute.schedulers);
       const double own = together == 1 ? 0
@@ -81,7 +81,8 @@ struct PipeTally {
 };
 
 PipeTally judge_machine(std::uint64_t seed) {
-  const sim::MachineSpec machine = random_pipe_machine(seed);
+  sim::MachineSpec machine = random_pipe_machine(seed);
+  if (seed % 5 == 0) machine.info.vendor = "AMD";
   const auto device = sim::make_sim_device(machine, seed, 1);
   DiscoverOptions options;
   options.elements = {"instructions"};
@@ -90,6 +91,7 @@ PipeTally judge_machine(std::uint64_t seed) {
   const Topology found = discover(*device, options);
   PipeTally tally;
   for (const OperationInfo& operation : instruction_catalogue()) {
+    if (operation.ptx.empty() && machine.info.vendor == "NVIDIA") continue;
     const Instruction* instruction = found.find_instruction(operation.name);
     const auto spec = machine.compute->operations.find(std::string(operation.name));
     const Attribute* latency = find(instruction->attributes, AttributeId::kLatency);
@@ -112,13 +114,16 @@ PipeTally judge_machine(std::uint64_t seed) {
     const double cycles =
         std::max({spec->second.latency_cycles, of_scheduler * machine.info.warp_size * compute.schedulers / lanes,
                   of_scheduler * spec->second.instructions * compute.issue_cycles});
-    const double rate = true_throughput(machine, operation, spec->second);
+    const double rate = true_throughput(machine, operation, spec->second, 4);
+    // Eight chains are tried where four nearly fill what may be the unit.
+    const double more = std::max(rate, true_throughput(machine, operation, spec->second, 8));
     expect(latency->number() && std::abs(*latency->number() - cycles) <= 0.5 + 0.001 * cycles, "latency", *latency,
            cycles);
     expect(latency->number() && *latency->low <= cycles + 0.5 && *latency->high >= cycles - 0.5, "interval of latency",
            *latency, cycles);
-    expect(throughput->number() && std::abs(*throughput->number() - rate) <= 0.01 * rate + 0.005, "throughput",
-           *throughput, rate);
+    expect(throughput->number() && *throughput->number() >= 0.99 * rate - 0.005 &&
+               *throughput->number() <= 1.01 * more + 0.005,
+           "throughput", *throughput, rate);
   }
   return tally;
 }

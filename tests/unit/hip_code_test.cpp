@@ -604,6 +604,40 @@ TEST_P(HipCode, OperationsAreChained) {
   }
 }
 
+struct MatrixRow {
+  OperationId operation;
+  std::vector<std::string> targets;
+};
+const MatrixRow kMatrixRows[] = {
+    {OperationId::kMfmaF32F16, {"gfx908", "gfx90a", "gfx942", "gfx950"}},
+    {OperationId::kMfmaF32Bf16, {"gfx90a", "gfx942", "gfx950"}},
+    {OperationId::kMfmaSmallF32Bf16, {"gfx908", "gfx90a"}},
+    {OperationId::kMfmaF32F32, {"gfx908", "gfx90a", "gfx942", "gfx950"}},
+    {OperationId::kMfmaF32E4m3, {"gfx942", "gfx950"}},
+    {OperationId::kMfmaS32S8, {"gfx908", "gfx90a"}},
+    {OperationId::kMfmaWideS32S8, {"gfx942", "gfx950"}},
+    {OperationId::kMfmaF64, {"gfx90a", "gfx942", "gfx950"}},
+};
+
+// Each on the targets that have it, with as many chains as a probe runs.
+TEST_P(HipCode, MatricesAreChained) {
+  std::vector<launch::OperationShape> shapes;
+  for (const MatrixRow& row : kMatrixRows) {
+    if (std::ranges::find(row.targets, target().name) == row.targets.end()) continue;
+    shapes.push_back({row.operation});
+    shapes.push_back({.operation = row.operation, .streams = 4});
+  }
+  if (shapes.empty()) GTEST_SKIP() << target().name << " has no matrix unit";
+  compile(generate_operation_source(target(), shapes));
+  for (const launch::OperationShape& shape : shapes) {
+    const std::vector<std::string> code = disassembled(shape.kernel_name());
+    const auto found = std::ranges::count_if(code, [](const std::string& line) { return line.starts_with("v_mfma_"); });
+    EXPECT_EQ(static_cast<std::uint32_t>(found), shape.operations()) << shape.kernel_name();
+    const bool spills = std::ranges::any_of(code, [](const std::string& line) { return line.starts_with("scratch_"); });
+    EXPECT_FALSE(spills) << shape.kernel_name();
+  }
+}
+
 std::string compiled_by(Compiler compiler) { return compiler == Compiler::kHiprtc ? "Hiprtc" : ""; }
 
 INSTANTIATE_TEST_SUITE_P(EveryTarget, HipCode,

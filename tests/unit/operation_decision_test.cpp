@@ -61,5 +61,33 @@ TEST(OperationThroughput, IsNoneWhereSmsDiffer) {
   EXPECT_FALSE(decide_operation_throughput({2, {8000, 8000}}, {6, {24000, 28000}}, 512, 1024).value);
 }
 
+// A GPU that lowers its clock after half a second; the counter of energy is renewed at every third launch.
+TEST(DecideSustained, TakesWhatIsLeftAfterASecond) {
+  std::vector<SustainedLaunch> launches;
+  for (int i = 0; i < 40; ++i) {
+    const double rate = i < 10 ? 1000 : i % 2 == 0 ? 890 : 900;
+    launches.push_back({rate, 0.05, i % 3 == 2 ? 105.0 : 0.0});
+  }
+  const Decision<Sustained> decision = decide_sustained(launches);
+  ASSERT_TRUE(decision.value) << decision.why_not;
+  EXPECT_NEAR(decision.value->per_second, 895, 5.1);
+  EXPECT_EQ(decision.value->interval.low, 890);
+  EXPECT_EQ(decision.value->interval.high, 900);
+  EXPECT_NEAR(decision.value->seconds, 1, 0.06);
+  EXPECT_NEAR(decision.value->watts, 700, 40);
+}
+
+TEST(DecideSustained, NeedsMoreThanASecond) {
+  const std::vector<SustainedLaunch> launches(10, {1000, 0.05, 0});
+  const Decision<Sustained> decision = decide_sustained(launches);
+  EXPECT_FALSE(decision.value);
+  EXPECT_EQ(decision.why_not, "10 launches of 0.50 s in all: none began after 1 s");
+}
+
+TEST(DecideSustained, SaysNoPowerThatNobodyTells) {
+  const std::vector<SustainedLaunch> launches(60, {1000, 0.05, 0});
+  EXPECT_EQ(decide_sustained(launches).value->watts, 0);
+}
+
 }  // namespace
 }  // namespace gputopo::probe

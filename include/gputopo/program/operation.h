@@ -29,6 +29,7 @@ struct OperationProgram {
   bool every_sm = false;           // a block on every SM, all together; else one block, or one cluster of blocks
   std::uint32_t cluster_size = 0;  // NVIDIA: blocks of a cluster, each with an SM of its own; 0: no cluster
   std::uint32_t rounds = 1;        // timed, after one that is not
+  bool metered = false;            // the energy that the GPU takes meanwhile is told too
   friend bool operator==(const OperationProgram&, const OperationProgram&) = default;
 };
 
@@ -41,6 +42,8 @@ inline constexpr std::uint32_t kMaxOperationRounds = 1u << 16;
 
 // Whether an operation of it is a sequence of instructions on every GPU, or one that may take hundreds of cycles.
 [[nodiscard]] bool has_sequences(const OperationProgram& program);
+// Whether it is one of the matrices whose results take most registers of a warp.
+[[nodiscard]] bool has_large_matrices(const OperationProgram& program);
 // Of one side of a warp, all of its chains together. What the loop adds is to vanish beside them, and they are to fit
 // the nearest instruction cache: fewer of what is a sequence of instructions.
 [[nodiscard]] std::uint32_t operations_per_round(const OperationProgram& program);
@@ -53,6 +56,7 @@ struct OperationResult {
   // tell.
   double code_bytes = 0;
   double instruction_bytes = 0;
+  double energy_joules = 0;  // of the whole GPU, to a tenth of a second of it or so; 0: not told
   // The device has not this operation, or its compiler refuses it: why; nothing else is set then.
   std::string refusal;
   friend bool operator==(const OperationResult&, const OperationResult&) = default;

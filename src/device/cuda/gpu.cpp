@@ -125,9 +125,14 @@ std::optional<std::string> compute_mode_name(std::optional<std::uint64_t> mode) 
 
 }  // namespace
 
+void Gpu::begin_metering() {
+  if (!throttle_reasons_) throttle_reasons_ = read_throttle_reasons(info_.pci_address);
+}
+
 std::vector<std::string> Gpu::warnings() const {
   std::vector<std::string> lines;
-  for (const std::string& line : {busy_warning_, throttle_warning(read_throttle_reasons(info_.pci_address))}) {
+  const std::uint64_t reasons = throttle_reasons_ ? *throttle_reasons_ : read_throttle_reasons(info_.pci_address);
+  for (const std::string& line : {busy_warning_, throttle_warning(reasons)}) {
     if (!line.empty()) lines.push_back(line);
   }
   return lines;

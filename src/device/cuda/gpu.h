@@ -77,6 +77,11 @@ class Gpu : public launch::ChaseGpu {
   // where a GPU cannot be asked, unless it is 0.
   void set_bank_mode(FunctionHandle function, std::uint32_t bytes) const;
 
+  void begin_metering() override;
+  // Of a part of a GPU nobody tells.
+  [[nodiscard]] std::optional<double> energy_joules() const override {
+    return info_.instance == GpuInstance{} ? read_energy_joules(info_.pci_address) : std::nullopt;
+  }
   [[nodiscard]] double kernel_seconds() const override { return timer_ ? timer_->seconds() : 0; }
 
   // As Device::warnings().
@@ -98,6 +103,7 @@ class Gpu : public launch::ChaseGpu {
   DeviceInfo info_;
   PtxTarget target_;
   std::uint64_t max_linear_texels_ = 0;
+  std::optional<std::uint64_t> throttle_reasons_;  // before it was made hot; not set: it was not
   std::string busy_warning_;
   std::shared_ptr<Context> context_;  // before all that lives in it
   std::optional<CompileAhead> compiler_;

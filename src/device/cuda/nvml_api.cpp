@@ -318,6 +318,19 @@ NvLinks read_nvlinks(const std::string& pci_address) {
   return readings;
 }
 
+std::optional<double> read_energy_joules(const std::string& pci_address) {
+  const Nvml& nvml = open_nvml();
+  unsigned long long millijoules = 0;
+  NvmlDevice device = device_at(nvml, pci_address);
+  if (device == nullptr || !nvml.call<NvmlStatus(NvmlDevice, unsigned long long*)>(
+                               "nvmlDeviceGetTotalEnergyConsumption", device, &millijoules)) {
+    return std::nullopt;
+  }
+  constexpr unsigned long long kMost = 1'000'000'000'000'000;  // 1 kW for thirty years
+  if (millijoules > kMost) return std::nullopt;
+  return static_cast<double>(millijoules) / 1e3;
+}
+
 std::uint64_t read_throttle_reasons(const std::string& pci_address) {
   const Nvml& nvml = open_nvml();
   unsigned long long reasons = 0;

@@ -58,6 +58,8 @@ struct ListedInstance {
 [[nodiscard]] std::vector<ListedInstance> list_mig_instances();
 // What holds its clocks down just now: bits of nvmlClocksEventReasons; 0 where nothing does or it does not tell.
 [[nodiscard]] std::uint64_t read_throttle_reasons(const std::string& pci_address);
+// That it has taken since the driver was loaded; nothing where the library does not tell.
+[[nodiscard]] std::optional<double> read_energy_joules(const std::string& pci_address);
 
 // A link of NVLink that is up, by what the library says of its other end.
 struct NvLink {

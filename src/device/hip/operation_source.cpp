@@ -25,6 +25,8 @@ constexpr std::string_view kFixedNames = "abce";  // of OperationOperands::fixed
 
 // The parameters lie as the host has them.
 constexpr std::string_view kOperationParameters = R"hip(
+typedef u32 u32x4 __attribute__((ext_vector_type(4)));
+typedef u64 u64x4 __attribute__((ext_vector_type(4)));
 struct Parameters {
   u64 operands, records, warp_records, arrived, claims;
   u32 lane_mask, warm_rounds, rounds, never, longest_wait_cycles, unused;
@@ -107,13 +109,20 @@ std::uint32_t which(const OperationShape& shape, std::uint32_t stream) {
   return shape.beside && stream % 2 == 1 ? 1 : 0;
 }
 
+// Matrices are added to where they lie, as programs do: four results of each chain would be more registers than there
+// are.
+std::uint32_t results_of(const OperationShape& shape, std::uint32_t stream) {
+  return registers_of(shape.operation_of(stream).type) > 1 ? 1 : kResultsKept;
+}
+
 std::string operand(char name, const OperationShape& shape, std::uint32_t stream, std::uint32_t index) {
+  const std::uint32_t kept = results_of(shape, stream);
   switch (name) {
     case 'd':
     case 'y':
-      return fmt::format("%[x{}_{}]", stream, index % kResultsKept);
+      return fmt::format("%[x{}_{}]", stream, index % kept);
     case 'x':
-      return fmt::format("%[x{}_{}]", stream, (index + kResultsKept - 1) % kResultsKept);
+      return fmt::format("%[x{}_{}]", stream, (index + kept - 1) % kept);
     case 'a':
     case 'b':
     case 'c':
@@ -141,7 +150,22 @@ std::string operation(const OperationShape& shape, std::uint32_t stream, std::ui
   return line + "\\n";
 }
 
-std::string kernel_of(const OperationShape& shape) {
+// Of a result: several registers are a vector.
+std::string type_of_result(OperandType type) {
+  const std::string scalar = result_bits_of(type) == 64 ? "u64" : "u32";
+  return registers_of(type) == 1 ? scalar : scalar + "x4";
+}
+
+std::string first_word(OperandType type, const std::string& name) {
+  return registers_of(type) == 1 ? name : name + ".x";
+}
+
+// Matrix units of the first CDNA write accumulation registers alone.
+char registers_of_results(const GfxTarget& target, OperandType type) {
+  return registers_of(type) > 1 && target.name == "gfx908" ? 'a' : 'v';
+}
+
+std::string kernel_of(const GfxTarget& target, const OperationShape& shape) {
   std::string registers;
   std::string outputs;
   std::string inputs;
@@ -157,15 +181,16 @@ std::string kernel_of(const OperationShape& shape) {
     }
   }
   for (std::uint32_t stream = 0; stream < shape.streams; ++stream) {
-    const bool wide = bits_of(shape.operation_of(stream).type) == 64;
-    for (std::uint32_t i = 0; i < kResultsKept; ++i) {
+    const OperandType type = shape.operation_of(stream).type;
+    const std::uint32_t kept = results_of(shape, stream);
+    for (std::uint32_t i = 0; i < kept; ++i) {
       const std::size_t at = which(shape, stream) * sizeof(OperationOperands) + offsetof(OperationOperands, chain) +
                              i * sizeof(std::uint64_t);
-      registers += fmt::format("  {} x{}_{} = {}(operands + {});\n", wide ? "u64" : "u32", stream, i,
-                               wide ? "read64" : "read32", at);
-      outputs += fmt::format("[x{0}_{1}] \"+v\"(x{0}_{1}), ", stream, i);
+      registers += fmt::format("  {} x{}_{} = {}(operands + {});\n", type_of_result(type), stream, i,
+                               result_bits_of(type) == 64 ? "read64" : "read32", at);
+      outputs += fmt::format("[x{0}_{1}] \"+{2}\"(x{0}_{1}), ", stream, i, registers_of_results(target, type));
     }
-    results += fmt::format(" ^ (u32)x{}_{}", stream, kResultsKept - 1);
+    results += fmt::format(" ^ (u32){}", first_word(type, fmt::format("x{}_{}", stream, kept - 1)));
   }
   std::string lines;
   for (std::uint32_t i = 0; i < kResultsKept; ++i) {
@@ -200,7 +225,7 @@ std::string generate_operation_source(const GfxTarget& target, std::span<const O
   text.constant("kOperationOperands_bytes", sizeof(OperationOperands));
   text.raw(kOperationParameters);
   text.raw(kStartTogether);
-  for (const OperationShape& shape : shapes) text.raw(kernel_of(shape));
+  for (const OperationShape& shape : shapes) text.raw(kernel_of(target, shape));
   return text.take();
 }
 

@@ -97,6 +97,10 @@ class LaunchGpu {
   [[nodiscard]] double seconds_open() const;
   // The SM clock by a block's own clocks if it ran long enough to tell, else the last one known.
   double clock_mhz(const BlockRecord& block);
+  // Before launches that are to make it hot: what holds its clocks down from now on is no surprise.
+  virtual void begin_metering() {}
+  // That the GPU has taken since some time; nothing where nobody tells.
+  [[nodiscard]] virtual std::optional<double> energy_joules() const { return std::nullopt; }
   // How long kernels ran, where times are kept (time_driver_calls) and the vendor's interface tells.
   [[nodiscard]] virtual double kernel_seconds() const { return 0; }
   // No more launches once `ended` says so.

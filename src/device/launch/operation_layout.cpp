@@ -15,6 +15,12 @@ constexpr std::uint32_t kWarmRounds = 1;
 // The slowest we expect of a warp alone, to refuse what would take too long.
 constexpr double kCyclesPerOperation = 128;
 constexpr double kCyclesPerSequence = 8192;
+constexpr double kCyclesPerLargeMatrix = 128;  // of each of the warps that do it together
+
+double most_cycles_of_one(const OperationProgram& program) {
+  if (has_large_matrices(program)) return kCyclesPerLargeMatrix;
+  return has_sequences(program) ? kCyclesPerSequence : kCyclesPerOperation;
+}
 
 // Numbers that stay normal however often they are added, multiplied or divided: an f16 that grows stops where its
 // neighbour is as far as what is added.
@@ -47,12 +53,18 @@ std::uint64_t bits_of_number(OperandType type, double number, std::uint64_t whol
     case OperandType::kWarpgroupPacked:
     case OperandType::kWarpgroup:
       return twice(f16_bits(number));
+    case OperandType::kMatrixF16Wide:
+      return twice(f16_bits(number)) << 32 | twice(f16_bits(number));
     case OperandType::kBf16x2:
     case OperandType::kMatrixBf16:
       return twice(f32 >> 16);
+    case OperandType::kMatrixBf16Wide:
+      return twice(f32 >> 16) << 32 | twice(f32 >> 16);
     case OperandType::kF32:
     case OperandType::kMatrixF32:
       return f32;
+    case OperandType::kF32x2:
+      return std::uint64_t{f32} << 32 | f32;
     case OperandType::kF64:
     case OperandType::kMatrixF64:
     case OperandType::kMatrixF64Large:
@@ -63,6 +75,7 @@ std::uint64_t bits_of_number(OperandType type, double number, std::uint64_t whol
       return whole & UINT32_MAX;
     case OperandType::kS64:
     case OperandType::kU64:
+    case OperandType::kMatrixBitsWide:
       break;
   }
   return whole;
@@ -83,9 +96,8 @@ OperationOperands operands_of(OperandType type) {
 }  // namespace
 
 void check_duration(const OperationProgram& program) {
-  const double most_cycles = (has_sequences(program) ? kCyclesPerSequence : kCyclesPerOperation) *
-                             operations_per_round(program) * program.warps * program.sides *
-                             (static_cast<double>(program.rounds) + kWarmRounds);
+  const double most_cycles = most_cycles_of_one(program) * operations_per_round(program) * program.warps *
+                             program.sides * (static_cast<double>(program.rounds) + kWarmRounds);
   if (most_cycles <= kMaxLaunchCycles) return;
   throw UsageError(fmt::format(
       "program: its operations may take {:.0e} cycles, and a launch may last {:.0e}; give it fewer rounds or warps",

@@ -79,6 +79,8 @@ ProgramResult OperationRunner::run(const OperationProgram& program) {
   const auto operands = operands_of(program);
   gpu_.upload(base, operands.data(), operands.size() * sizeof(OperationOperands));
   gpu_.expect_download(parameters.records, layout.arrived - layout.records);
+  if (program.metered) gpu_.begin_metering();
+  const std::optional<double> energy_before = program.metered ? gpu_.energy_joules() : std::nullopt;
   const double started = gpu_.seconds_open();
   kernels_.launch(launch, parameters);
   const std::uint64_t waited_ns = gpu_.waited_ns();
@@ -92,7 +94,9 @@ ProgramResult OperationRunner::run(const OperationProgram& program) {
   OperationResult result = decode(program, blocks, warps, gpu_);
   result.code_bytes = code.code_bytes;
   result.instruction_bytes = code.instruction_bytes;
+  if (energy_before) result.energy_joules = std::max(gpu_.energy_joules().value_or(0) - *energy_before, 0.0);
   ProgramResult answer = gpu_.answer(std::move(result), blocks.front(), launch.carve_out_bytes, started);
+  if (program.metered) answer.undisturbed = true;  // a clock that power lowers is what is measured
   const bool met_after = gpu_.others_work();
   gpu_.mark_company(answer, met_before || met_after, waited_ns);
   return answer;

@@ -89,7 +89,7 @@ std::vector<std::uint32_t> decode_sparse(const SortedJson& sparse, const Place& 
   return counts;
 }
 
-// The fields as the items of a list, in order.
+// The fields as the items of a list, in order. What may be omitted comes last.
 class ListWriter {
  public:
   explicit ListWriter(SortedJson& list) : list_(list) { list_ = SortedJson::array(); }
@@ -100,6 +100,10 @@ class ListWriter {
   }
   void operator()(std::string_view, Sparse<const std::vector<std::uint32_t>> field) {
     list_.push_back(encode_sparse(field.list));
+  }
+  template <typename T>
+  void operator()(std::string_view name, const T& field, const T& omitted) {
+    if (field != omitted) (*this)(name, field);
   }
 
  private:
@@ -118,6 +122,11 @@ class ListReader {
   void operator()(std::string_view name, Sparse<std::vector<std::uint32_t>> field) {
     const SortedJson& value = item(list_, next_++, place_);
     field.list = decode_sparse(value, {&place_, name});
+  }
+  template <typename T>
+  void operator()(std::string_view name, T& field, const T& omitted) {
+    field = omitted;
+    if (next_ < list_.size()) (*this)(name, field);
   }
 
  private:

@@ -17,6 +17,8 @@ struct Step {
   Attribute (*measure)(Context& context, const ElementInfo& element);
   // Programs for Device::expect(), if its code takes long to compile.
   std::vector<Program> (*expected)(const DeviceInfo& info) = nullptr;
+  // Whether it heats the GPU for seconds, and so comes after all that depends on clocks.
+  bool heats = false;
 };
 
 // For steps whose programs are of a kind that one kernel runs.
@@ -36,8 +38,9 @@ template <typename Kind>
 [[nodiscard]] std::span<const Step> cluster_steps();
 [[nodiscard]] std::span<const Step> unit_steps();
 
-// Of all peaks, for they are measured together.
-[[nodiscard]] std::vector<OperationId> peak_operations();
+// Of all peaks, for they are measured together: those that GPUs of this vendor may have. Of a peak of which they have
+// none one stands for all, and is refused.
+[[nodiscard]] std::vector<OperationId> peak_operations(Vendor vendor);
 
 // All of them.
 [[nodiscard]] const std::vector<Step>& measure_steps();

@@ -1,5 +1,6 @@
 // What computes: registers and warps, clocks, branches and barriers, peaks of arithmetic.
 #include <algorithm>
+#include <iterator>
 #include <span>
 #include <vector>
 
@@ -78,36 +79,46 @@ const std::vector<PeakRow>& peak_rows() {
   static const std::vector<PeakRow> kRows = {
       {AttributeId::kPeakF16, {kFmaF16x2}},
       {AttributeId::kPeakBf16, {kFmaBf16x2}},
-      {AttributeId::kPeakF32, {kFmaF32}},
+      {AttributeId::kPeakF32, {kFmaF32, kFmaF32x2}},
       {AttributeId::kPeakF64, {kFmaF64}},
       {AttributeId::kPeakS32, {kMadS32}},
       {AttributeId::kPeakU8, {kDp4aU32}},
-      {AttributeId::kPeakMatrixF16, {kMmaF32F16, kMmaSmallF32F16, kWgmmaF32F16}},
-      {AttributeId::kPeakMatrixBf16, {kMmaF32Bf16, kWgmmaF32Bf16}},
+      {AttributeId::kPeakMatrixF16, {kMmaF32F16, kMmaSmallF32F16, kWgmmaF32F16, kMfmaF32F16}},
+      {AttributeId::kPeakMatrixBf16, {kMmaF32Bf16, kWgmmaF32Bf16, kMfmaF32Bf16, kMfmaSmallF32Bf16}},
       {AttributeId::kPeakMatrixTf32, {kMmaF32Tf32, kWgmmaF32Tf32}},
-      {AttributeId::kPeakMatrixFp8, {kMmaF32E4m3, kWgmmaF32E4m3}},
-      {AttributeId::kPeakMatrixS8, {kMmaS32S8, kWgmmaS32S8}},
-      {AttributeId::kPeakMatrixF64, {kMmaF64, kMmaLargeF64}},
+      {AttributeId::kPeakMatrixF32, {kMfmaF32F32}},
+      {AttributeId::kPeakMatrixFp8, {kMmaF32E4m3, kWgmmaF32E4m3, kMfmaF32E4m3}},
+      {AttributeId::kPeakMatrixS8, {kMmaS32S8, kWgmmaS32S8, kMfmaS32S8, kMfmaWideS32S8}},
+      {AttributeId::kPeakMatrixF64, {kMmaF64, kMmaLargeF64, kMfmaF64}},
       {AttributeId::kPeakSparseF16, {kMmaSparseF32F16, kWgmmaSparseF32F16}},
   };
   return kRows;
 }
 
-template <AttributeId kAttribute>
-Attribute peak(Context& context, const ElementInfo&) {
-  const auto row = std::ranges::find(peak_rows(), kAttribute, &PeakRow::attribute);
+const probe::PeakFinding& best_of(Context& context, AttributeId attribute) {
+  const auto row = std::ranges::find(peak_rows(), attribute, &PeakRow::attribute);
   const probe::PeakFinding* best = nullptr;
   for (const probe::PeakFinding& finding : context.peaks()) {
     if (std::ranges::find(row->operations, finding.operation) == row->operations.end()) continue;
     if (best == nullptr || finding.arithmetic_per_clk > best->arithmetic_per_clk) best = &finding;
   }
-  Attribute attribute = best->peak;
+  return *best;
+}
+
+template <AttributeId kAttribute>
+Attribute peak(Context& context, const ElementInfo&) {
+  Attribute attribute = best_of(context, kAttribute).peak;
   if (attribute.available()) attribute.unit = info_of(kAttribute).unit;
   return attribute;
 }
 
+Attribute sustained(Context& context, const ElementInfo&) {
+  probe::Lab lab = context.lab();
+  return probe::measure_sustained(lab, best_of(context, AttributeId::kPeakMatrixF16));
+}
+
 std::vector<Program> expected_of_peaks(const DeviceInfo& info) {
-  return probe::expected_of_peaks(info, peak_operations());
+  return probe::expected_of_peaks(info, peak_operations(vendor_of(info.vendor)));
 }
 
 constexpr Step kSteps[] = {
@@ -138,8 +149,10 @@ constexpr Step kSteps[] = {
     {ElementKind::kPeaks, AttributeId::kPeakS32, peak<AttributeId::kPeakS32>, expected_of_peaks},
     {ElementKind::kPeaks, AttributeId::kPeakU8, peak<AttributeId::kPeakU8>, expected_of_peaks},
     {ElementKind::kPeaks, AttributeId::kPeakMatrixF16, peak<AttributeId::kPeakMatrixF16>, expected_of_peaks},
+    {ElementKind::kPeaks, AttributeId::kSustainedMatrixF16, sustained, expected_of_peaks, true},
     {ElementKind::kPeaks, AttributeId::kPeakMatrixBf16, peak<AttributeId::kPeakMatrixBf16>, expected_of_peaks},
     {ElementKind::kPeaks, AttributeId::kPeakMatrixTf32, peak<AttributeId::kPeakMatrixTf32>, expected_of_peaks},
+    {ElementKind::kPeaks, AttributeId::kPeakMatrixF32, peak<AttributeId::kPeakMatrixF32>, expected_of_peaks},
     {ElementKind::kPeaks, AttributeId::kPeakMatrixFp8, peak<AttributeId::kPeakMatrixFp8>, expected_of_peaks},
     {ElementKind::kPeaks, AttributeId::kPeakMatrixS8, peak<AttributeId::kPeakMatrixS8>, expected_of_peaks},
     {ElementKind::kPeaks, AttributeId::kPeakMatrixF64, peak<AttributeId::kPeakMatrixF64>, expected_of_peaks},
@@ -148,10 +161,16 @@ constexpr Step kSteps[] = {
 
 }  // namespace
 
-std::vector<OperationId> peak_operations() {
+std::vector<OperationId> peak_operations(Vendor vendor) {
+  const auto has_text = [&](OperationId id) {
+    return !(vendor == Vendor::kAmd ? info_of(id).cdna : info_of(id).ptx).empty();
+  };
   std::vector<OperationId> operations;
   for (const PeakRow& row : peak_rows()) {
-    operations.insert(operations.end(), row.operations.begin(), row.operations.end());
+    if (coverage_of(vendor, ElementId::kPeaks, row.attribute) == Coverage::kNotApplicable) continue;
+    const std::size_t before = operations.size();
+    std::ranges::copy_if(row.operations, std::back_inserter(operations), has_text);
+    if (operations.size() == before) operations.push_back(row.operations.front());
   }
   return operations;
 }
