@@ -54,8 +54,9 @@ struct Nvidia {
     return generate_empty_ptx(launch_target(gpu.target(), gpu.driver()->version()).ptx, program.argument_bytes);
   }
   static std::string native_code(const Gpu& gpu, const OperationProgram& program) {
-    return generate_operation_ptx(operation_target(gpu.target(), gpu.driver()->version()),
-                                  std::vector{launch::shape_of(program)});
+    const launch::OperationShape shape = launch::shape_of(program);
+    if (!shape.has_text(&OperationInfo::ptx)) return {};
+    return generate_operation_ptx(operation_target(gpu.target(), gpu.driver()->version()), std::vector{shape});
   }
 };
 

@@ -38,13 +38,6 @@ std::string first_complaint(std::string_view message) {
   return std::string(text.substr(0, kMostCharacters));
 }
 
-bool has_text(const OperationShape& shape) {
-  for (std::uint32_t stream = 0; stream < std::min(shape.streams, 2u); ++stream) {
-    if (shape.operation_of(stream).ptx.empty()) return false;
-  }
-  return true;
-}
-
 int last_sm(const OperationShape& shape) {
   int sm = 0;
   for (std::uint32_t stream = 0; stream < std::min(shape.streams, 2u); ++stream) {
@@ -56,7 +49,7 @@ int last_sm(const OperationShape& shape) {
 }  // namespace
 
 std::string OperationModules::refusal_of(const OperationShape& shape) const {
-  if (!has_text(shape)) return "NVIDIA GPUs have no such instruction";
+  if (!shape.has_text(&OperationInfo::ptx)) return "NVIDIA GPUs have no such instruction";
   const int first_sm = last_sm(shape);
   if (first_sm > gpu_.target().sm) {
     return fmt::format("needs compute capability {}.{}, and a driver that knows it", first_sm / 10, first_sm % 10);

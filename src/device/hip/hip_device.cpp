@@ -68,7 +68,7 @@ struct Amd {
   static std::string native_code(const Gpu&, const LaunchProgram&) { return {}; }
   static std::string native_code(const Gpu& gpu, const OperationProgram& program) {
     const launch::OperationShape shape = launch::shape_of(program);
-    if (shape.operation_of(0).cdna.empty() || shape.operation_of(shape.streams - 1).cdna.empty()) return {};
+    if (!shape.has_text(&OperationInfo::cdna)) return {};
     return generate_operation_source(gpu.target(), std::vector{shape});
   }
 };

@@ -10,13 +10,6 @@ namespace {
 
 using launch::OperationShape;
 
-bool has_text(const OperationShape& shape) {
-  for (std::uint32_t stream = 0; stream < std::min(shape.streams, 2u); ++stream) {
-    if (shape.operation_of(stream).cdna.empty()) return false;
-  }
-  return true;
-}
-
 // The first line of it that says more than where.
 std::string first_complaint(const std::string& message) {
   constexpr std::string_view kError = "error: ";
@@ -34,7 +27,7 @@ void OperationModules::prepare(std::span<const OperationShape> shapes) {
     if (kernels_.contains(shape)) continue;
     if (shape.sides > 1) {
       kernels_[shape].code.refusal = "gputopo has no kernel for AMD GPUs whose lanes part";
-    } else if (has_text(shape)) {
+    } else if (shape.has_text(&OperationInfo::cdna)) {
       missing.push_back(shape);
     } else {
       kernels_[shape].code.refusal = "AMD GPUs have no one instruction for it";

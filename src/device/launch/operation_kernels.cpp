@@ -30,6 +30,10 @@ const OperationInfo& OperationShape::operation_of(std::uint32_t stream) const {
   return info_of(beside && stream % 2 == 1 ? *beside : operation);
 }
 
+bool OperationShape::has_text(std::string_view OperationInfo::*of_vendor) const {
+  return !(info_of(operation).*of_vendor).empty() && (!beside || !(info_of(*beside).*of_vendor).empty());
+}
+
 OperationShape shape_of(const OperationProgram& program) {
   return {program.operation, program.beside, program.streams, program.sides};
 }

@@ -6,6 +6,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 
 #include "device/launch/launch_gpu.h"
 
@@ -25,6 +26,8 @@ struct OperationShape {
   [[nodiscard]] std::uint32_t operations() const;
   // That of a chain.
   [[nodiscard]] const OperationInfo& operation_of(std::uint32_t stream) const;
+  // Whether all have a text for a vendor: OperationInfo::ptx or cdna.
+  [[nodiscard]] bool has_text(std::string_view OperationInfo::*of_vendor) const;
 };
 
 [[nodiscard]] OperationShape shape_of(const OperationProgram& program);
