@@ -38,7 +38,7 @@ ProgramResult ClusterRunner::run(const ClusterProgram& program) {
   const DevicePointer base = gpu_.reserve(layout.bytes);
   ClusterParameters parameters = encode(program, layout, base);
   // The blocks' records begin at their common start.
-  const bool met_before = gpu_.others_work();
+  const bool met_before = gpu_.others_still_work();
   gpu_.clear(base, layout.bytes);
   gpu_.expect_download(parameters.records, layout.arrived - layout.records);
   const double started = gpu_.seconds_open();

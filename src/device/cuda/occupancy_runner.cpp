@@ -69,7 +69,7 @@ ProgramResult OccupancyRunner::run(const OccupancyProgram& program) {
                                  .clock_records = base + layout.clock_records,
                                  .stay_cycles = program.stay_cycles,
                                  .never = kNever};
-  const bool met_before = gpu_.others_work();
+  const bool met_before = gpu_.others_still_work();
   gpu_.clear(base, layout.bytes);
   gpu_.expect_download(parameters.records, layout.bytes - layout.records);
   const double started = gpu_.seconds_open();

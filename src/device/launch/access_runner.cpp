@@ -59,7 +59,7 @@ ProgramResult AccessRunner::run(const AccessProgram& program) {
   const AccessParameters parameters = encode(program, layout, base, launch.surplus_blocks > 0);
 
   // The blocks' records begin at their common start, after the caches are warm.
-  const bool met_before = gpu_.others_work();
+  const bool met_before = gpu_.others_still_work();
   gpu_.clear(parameters.records, layout.bytes - layout.records);
   fill(program, parameters, launch.carve_out_bytes);
   gpu_.expect_download(parameters.records, layout.arrived - layout.records);

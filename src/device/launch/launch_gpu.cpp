@@ -28,6 +28,7 @@ void LaunchGpu::before_launch() const {
 void LaunchGpu::after_launch(std::chrono::nanoseconds waited) {
   waited_ns_ = static_cast<std::uint64_t>(std::max<std::int64_t>(0, waited.count()));
   clock_.worked();
+  last_look_.reset();
 }
 
 bool LaunchGpu::others_work() {
@@ -35,7 +36,15 @@ bool LaunchGpu::others_work() {
   const BlockRecord empty = spin_all(0);
   const bool wait = company_.had_to_wait(waited_ns_, nanoseconds(empty.end_ns - empty.start_ns));
   if (wait && company_.wants_search()) company_.note_turn(spin_all(company_.parameters().search_ns).sink);
+  last_look_ = {wait, std::chrono::steady_clock::now()};
   return wait;
+}
+
+bool LaunchGpu::others_still_work() {
+  // A tenth of the turn that a driver gives a process: who came since then is still there after the launch.
+  constexpr std::chrono::microseconds kFresh{200};
+  if (last_look_ && std::chrono::steady_clock::now() - last_look_->at < kFresh) return last_look_->others_work;
+  return others_work();
 }
 
 bool LaunchGpu::met_others(const LaunchSpan& launch) {

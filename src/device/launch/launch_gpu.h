@@ -4,6 +4,7 @@
 #include <chrono>
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <set>
 #include <span>
 
@@ -111,6 +112,8 @@ class LaunchGpu {
   // Whether others have work for the GPU now: an empty launch has to wait. For before and after a launch whose blocks'
   // records do not tell all of its time.
   [[nodiscard]] bool others_work();
+  // The same before a launch: what was seen just now, after the launch before, still holds.
+  [[nodiscard]] bool others_still_work();
   // How long the host waited for the launch that ended last.
   [[nodiscard]] std::uint64_t waited_ns() const { return waited_ns_; }
   // Marks the answer of a program whose blocks ran for `own` of a launch, if the launch met others and a part of it may
@@ -135,10 +138,16 @@ class LaunchGpu {
   SmClock clock_;
 
  private:
+  struct Look {
+    bool others_work = false;
+    std::chrono::steady_clock::time_point at;
+  };
+
   std::chrono::steady_clock::time_point opened_ = std::chrono::steady_clock::now();
   std::function<bool()> ended_;
   Company company_;
-  std::uint64_t waited_ns_ = 0;  // for the launch that ended last
+  std::uint64_t waited_ns_ = 0;    // for the launch that ended last
+  std::optional<Look> last_look_;  // nothing where something was launched since
 };
 
 }  // namespace gputopo::launch

@@ -74,7 +74,7 @@ ProgramResult OperationRunner::run(const OperationProgram& program) {
   const OperationParameters parameters = encode(program, layout, base, launch.surplus_blocks > 0);
 
   // The blocks' records begin at their common start, after the code is in its cache.
-  const bool met_before = gpu_.others_work();
+  const bool met_before = gpu_.others_still_work();
   gpu_.clear(base, layout.bytes);
   const auto operands = operands_of(program);
   gpu_.upload(base, operands.data(), operands.size() * sizeof(OperationOperands));
