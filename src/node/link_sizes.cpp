@@ -32,7 +32,7 @@ class Sizes {
  private:
   // Of each transfer, all at once.
   std::vector<SizeSample> copies_of(const Batch& batch, std::uint64_t bytes) {
-    constexpr std::uint32_t kMost = 128;  // queues of drivers hold some hundreds
+    constexpr std::uint32_t kMost = 64;  // queues of drivers hold some hundreds, and each takes the host microseconds
     const auto repeats = static_cast<std::uint32_t>(std::clamp<std::uint64_t>(kBytesOfRow / bytes, 1, kMost));
     const TransferResult answer = runs_.ask({TransferOp::kCopy, batch, bytes, repeats});
     std::vector<SizeSample> samples;

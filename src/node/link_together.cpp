@@ -12,7 +12,9 @@ namespace {
 
 constexpr std::uint64_t kBytes = 64ull << 20;
 constexpr std::uint64_t kLeastBytes = 1ull << 20;
-constexpr std::uint32_t kRepeats = 8;
+// In a row. Of all together more: they are to be steady. Two share a part or they do not.
+constexpr std::uint32_t kRepeats = 4;
+constexpr std::uint32_t kPairRepeats = 2;
 
 class Together {
  public:
@@ -87,17 +89,19 @@ class Together {
     bool in_turn = false;              // in one of them
   };
   Runs steady_runs(const std::vector<Transfer>& transfers, const std::vector<double>& alone) {
-    return runs_.steadiest<Runs>([&] { return run_together(transfers, alone, kRuns, true); },
-                                 [](const Runs& runs) { return estimate(runs.least_shares).spread(); });
+    const TransferProgram program{TransferOp::kCopy, transfers, bytes_, kRepeats};
+    const auto run = [&] {
+      static_cast<void>(run_fitting(program, alone, 1));  // wakes the links
+      return run_fitting(program, alone, kRuns);
+    };
+    return runs_.steadiest<Runs>(run, [](const Runs& runs) { return estimate(runs.least_shares).spread(); });
   }
 
-  // Fewer bytes where there is no room for all of them. `wakes`: a run before them wakes the links.
-  Runs run_together(const std::vector<Transfer>& transfers, const std::vector<double>& alone, std::size_t count,
-                    bool wakes) {
+  // Fewer bytes where there is no room for all of them.
+  Runs run_fitting(TransferProgram program, const std::vector<double>& alone, std::size_t count) {
     while (true) {
-      const TransferProgram program{TransferOp::kCopy, transfers, bytes_, kRepeats};
+      program.bytes = bytes_;
       try {
-        if (wakes) static_cast<void>(runs_.ask(program));
         return run_together(program, alone, count);
       } catch (const DeviceMemoryError&) {
         if (bytes_ <= kLeastBytes) throw;
@@ -158,7 +162,8 @@ class Together {
     if (!is_new) return known->second;
     std::vector<double>& found = known->second;
     while (!is_decided(found)) {
-      found.push_back(run_together({pair.one, pair.other}, alone, 1, false).least_shares.front());
+      const TransferProgram program{TransferOp::kCopy, {pair.one, pair.other}, bytes_, kPairRepeats};
+      found.push_back(run_fitting(program, alone, 1).least_shares.front());
     }
     return found;
   }

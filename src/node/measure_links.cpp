@@ -26,7 +26,7 @@ constexpr std::uint64_t kMiB = 1ull << 20;
 constexpr std::uint64_t kCopyBytes = node::kLargestSize;
 constexpr std::uint64_t kPeerCopyBytes = 1024 * kMiB;
 constexpr std::uint64_t kLeastCopyBytes = 16 * kMiB;  // where there is no room for more
-// Copied by the host's cores, several times slower.
+// Copied by the host's cores, several times slower. Half as much is faster than memory where it stays in their caches.
 constexpr std::uint64_t kPageableBytes = 64 * kMiB;
 // Kept by the L2 at home, and by no cache: L2 of the largest GPU so far is 256 MiB in two halves.
 constexpr std::uint64_t kNearFootprint = 2 * kMiB;

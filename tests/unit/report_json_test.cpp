@@ -276,7 +276,7 @@ TEST_F(ReportSchema, AcceptsWhatTheProgramWrites) {
 
 TEST_F(ReportSchema, AcceptsWhatTheProgramWritesOfNodes) {
   for (const char* arguments : {"--node sim:h200x2 --budget 2", "--node sim:ring4 --links-only",
-                                "--node replay:" GPUTOPO_SOURCE_DIR "/recordings/h100x2 --links-only"}) {
+                                "--node replay:" GPUTOPO_SOURCE_DIR "/recordings/h200x2 --links-only"}) {
     const test::CommandResult report =
         test::run_command(std::string(GPUTOPO_BINARY " node ") + arguments + " --quiet --json -");
     ASSERT_THAT(report.out, HasSubstr("gputopo-node")) << arguments << report.err;
