@@ -264,18 +264,23 @@ Attribute tlb_entries(const TlbSurvey& survey, std::size_t depth) {
 Attribute tlb_ways(const TlbSurvey& survey, std::size_t depth) {
   const TlbLevel& level = tlb_level(survey, depth);
   const std::uint64_t max_entries = TlbSetsParameters{}.max_entries;
-  if (level.entry_bytes > 0 && level.last_fit_bytes > static_cast<double>(max_entries * level.entry_bytes)) {
-    throw NotSupportedError(fmt::format("sets are looked for in TLBs of up to {} entries only", max_entries));
-  }
-  if (level.sets.empty())
+  if (level.sets.empty()) {
+    if (level.entry_bytes > 0 && level.last_fit_bytes > static_cast<double>(max_entries * level.entry_bytes)) {
+      throw NotSupportedError(
+          fmt::format("of TLBs of more than {} entries ways are told where misses grow evenly, by whole sets: {}",
+                      max_entries, level.no_sets.empty() ? "noise hides them" : level.no_sets));
+    }
     throw Inconclusive("the misses of single pages beyond the reach do not add up to its entries");
+  }
   const auto [least, most] = std::minmax_element(level.sets.begin(), level.sets.end());
   Attribute attribute =
       measured(survey.conditions, static_cast<std::int64_t>(*most), "",
                stats::Interval{static_cast<double>(*least), static_cast<double>(*most)}, "misses_per_page_beyond");
   attribute.add_detail("sets", static_cast<std::int64_t>(level.sets.size()));
-  std::vector<double> ways(level.sets.begin(), level.sets.end());
-  attribute.add_detail("ways_of_each_set", ways);
+  constexpr std::size_t kMostListed = 64;
+  if (level.sets.size() <= kMostListed) {
+    attribute.add_detail("ways_of_each_set", std::vector<double>(level.sets.begin(), level.sets.end()));
+  }
   return attribute;
 }
 

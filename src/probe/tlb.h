@@ -26,6 +26,7 @@ struct TlbLevel {
   std::string unsure_penalty;         // set: why miss_cycles is not told, where there is no penalty
   std::uint64_t entry_bytes = 0;      // that one entry covers; 0 where it was not resolved
   std::vector<std::uint32_t> sets;    // ways of each set, as misses beyond the reach show them; empty where they do not
+  std::string no_sets;                // why they do not
 };
 
 struct TlbSurvey {

@@ -45,7 +45,7 @@ MissSignature with_noise_of_lines(const Target& target, MissSignature signature,
   const auto span = static_cast<std::uint64_t>(parameters.quiet_reach_part * reach_bytes);
   const std::uint64_t lines = std::min(parameters.quiet_lines, walker.max_pages());
   signature =
-      with_hits(signature, walker.walk(lines, std::bit_floor(span / lines), {}, walker.passes_over(lines, true)));
+      with_hits(signature, walker.walk(lines, std::bit_floor(span / lines), {}, walker.quiet_passes_over(lines)));
   std::vector<ChaseProgram> programs;
   for (std::uint64_t walk = 0; walk < parameters.quiet_walks; ++walk) {
     ChaseArray array = walker.pages_apart(parameters.few_lines, std::bit_floor(span / parameters.few_lines), {}, walk);
@@ -65,17 +65,12 @@ MissSignature with_noise_of_lines(const Target& target, MissSignature signature,
 CoarseEdge coarse_edge(const Target& target, const MissSignature& signature, const SweepPoint& last_before,
                        const SweepPoint& first_after) {
   const std::uint64_t stride = first_after.stride_bytes;
-  const auto missed_parts_of = [&](const std::vector<std::uint64_t>& tries) {
-    std::vector<PageCount> counts;
-    for (const std::uint64_t pages : tries) counts.push_back({pages, stride});
-    std::vector<MissedPart> missed;
-    for (const SweepPoint& point : load_pages(target.walker, counts)) {
-      missed.push_back(
-          {missed_part(point.histogram, signature), static_cast<double>(stats::total_count(point.histogram))});
-    }
-    return missed;
+  const auto missed_part_of_pages = [&](std::uint64_t pages) {
+    const SweepPoint point = load_pages(target.walker, {{pages, stride}}).front();
+    return MissedPart{missed_part(point.histogram, signature),
+                      static_cast<double>(stats::total_count(point.histogram))};
   };
-  return find_coarse_edge(last_before.reach_bytes / stride, first_after.pages(), signature, missed_parts_of);
+  return find_coarse_edge(last_before.reach_bytes / stride, first_after.pages(), signature, missed_part_of_pages);
 }
 
 struct Entry {
@@ -276,11 +271,14 @@ void count_entries(const Target& target, const MissSignature& signature, TlbLeve
   } else {
     level.reach_bytes.low *= 1 - untold_part_of_coarse;
   }
-  const TlbSetsFound sets =
-      find_tlb_sets(whole_entries(level.last_fit_bytes), target.walker.largest_bytes() / level.entry_bytes,
-                    is_noisy(signature), missed);
+  const std::uint64_t room = target.walker.largest_bytes() / level.entry_bytes;
+  const std::uint64_t entries = whole_entries(level.last_fit_bytes);
+  const TlbSetsFound sets = entries > TlbSetsParameters{}.max_entries
+                                ? find_even_tlb_sets(found, std::min(room, target.walker.max_pages()), missed)
+                                : find_tlb_sets(entries, room, is_noisy(signature), missed);
   target.log(sets.why);
   level.sets = sets.ways;
+  if (level.sets.empty()) level.no_sets = sets.why;
   if (!all_fit(target, signature, level, check)) {
     level.unsure_reach = "noise hides where its misses begin";
     level.sets.clear();

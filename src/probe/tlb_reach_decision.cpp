@@ -10,8 +10,13 @@
 namespace gputopo::probe {
 namespace {
 
-// Standard error of where a line through these points meets zero, from how far they lie from it.
-double zero_error(const stats::Line& line, const std::vector<double>& x, const std::vector<double>& y) {
+struct LineErrors {
+  double zero = 0;  // of where it meets zero
+  double slope = 0;
+};
+
+// Standard errors of a line through these points, from how far they lie from it.
+LineErrors errors_of(const stats::Line& line, const std::vector<double>& x, const std::vector<double>& y) {
   const double x_mean = stats::mean(x);
   const double zero = -line.intercept / line.slope;
   double residuals = 0;
@@ -22,8 +27,9 @@ double zero_error(const stats::Line& line, const std::vector<double>& x, const s
     variance += (x[i] - x_mean) * (x[i] - x_mean);
   }
   const auto n = static_cast<double>(x.size());
-  const double error = std::sqrt(residuals / (n - 2)) / std::abs(line.slope);
-  return error * std::sqrt(1 / n + (zero - x_mean) * (zero - x_mean) / variance);
+  const double error = std::sqrt(residuals / (n - 2));
+  return {error / std::abs(line.slope) * std::sqrt(1 / n + (zero - x_mean) * (zero - x_mean) / variance),
+          error / std::sqrt(variance)};
 }
 
 // The search asks the same question in many places.
@@ -74,8 +80,52 @@ bool overflows_set_by_set(const Search& search, const PageEdge& edge) {
   return beyond - before > std::min(search.parameters.sets_beyond * one_set.count, max_missed);
 }
 
+// Of the first number of pages that is too large all miss: there is one set.
+bool overflows_at_once(const std::vector<CountedPages>& counted, std::uint64_t exceeds,
+                       const TlbReachParameters& parameters) {
+  return std::ranges::all_of(counted, [&](const CountedPages& one) {
+    return one.pages != exceeds || one.missed.count >= parameters.one_set_part * static_cast<double>(exceeds);
+  });
+}
+
 bool is_sharp(const TlbGrowth& growth, const TlbGrowthParameters& parameters) {
   return growth.is_straight(parameters) && growth.margin_pages <= parameters.sharp_pages;
+}
+
+bool leads_to(const TlbGrowth& growth, const PageEdge& edge, const TlbReachParameters& parameters) {
+  const double begin = growth.begin();
+  return std::abs(begin - static_cast<double>(edge.fits)) <=
+         std::max(parameters.agrees_pages, parameters.agrees_part * begin);
+}
+
+// Whether the farthest point lies where the others lead: most of the search's are close to the edge, and a line through
+// all goes through the farthest whatever lies between.
+bool leads_to_the_last(const TlbGrowth& growth, const TlbGrowthParameters& parameters) {
+  const auto others = [](std::vector<double> values) {
+    values.pop_back();
+    return values;
+  };
+  const stats::Line line = stats::fit_line(others(growth.pages), others(growth.missed));
+  const double last = growth.missed.back();
+  return std::abs(line.intercept + line.slope * growth.pages.back() - last) <= parameters.straight_part * last;
+}
+
+// Where the search has seen the growth already.
+std::optional<TlbGrowth> growth_of_search(std::vector<CountedPages> counted, const PageEdge& edge,
+                                          const TlbReachParameters& parameters) {
+  std::erase_if(counted, [&](const CountedPages& one) { return one.pages < edge.exceeds; });
+  if (counted.size() < static_cast<std::size_t>(parameters.growth.points)) return std::nullopt;
+  std::ranges::sort(counted, {}, &CountedPages::pages);
+  std::vector<double> pages;
+  std::vector<double> missed;
+  for (const CountedPages& one : counted) {
+    pages.push_back(static_cast<double>(one.pages));
+    missed.push_back(one.missed.count);
+  }
+  TlbGrowth growth = make_tlb_growth(std::move(pages), std::move(missed), parameters.growth);
+  const bool tells = is_sharp(growth, parameters.growth) && leads_to_the_last(growth, parameters.growth);
+  if (!tells || !leads_to(growth, edge, parameters)) return std::nullopt;
+  return growth;
 }
 
 TlbGrowth growth_beyond(double from, const Search& search) {
@@ -162,10 +212,10 @@ TlbReachFound conclude(const PageEdge& edge, bool overflows, const std::vector<C
   const auto fits = static_cast<double>(edge.fits);
   const auto exceeds = static_cast<double>(edge.exceeds);
   const HiddenEdge hidden = growth ? find_hidden_edge(counted, edge, *growth) : HiddenEdge{.begin = fits};
-  TlbReachFound set_by_set{true,
-                           {fits - hidden.pages, exceeds},
-                           std::min(hidden.begin, fits),
-                           fmt::format("beyond {} pages set after set overflows", edge.fits)};
+  TlbReachFound set_by_set{.known = true,
+                           .pages = {fits - hidden.pages, exceeds},
+                           .last_fit_pages = std::min(hidden.begin, fits),
+                           .why = fmt::format("beyond {} pages set after set overflows", edge.fits)};
   if (!growth) {
     if (overflows) return set_by_set;
     return {.why = fmt::format("{} pages miss, but no set after them, and there is no room to see more", edge.exceeds)};
@@ -173,27 +223,31 @@ TlbReachFound conclude(const PageEdge& edge, bool overflows, const std::vector<C
   const double begin = growth->begin();
   const bool straight =
       growth->is_straight(parameters.growth) && std::abs(begin - exceeds) <= parameters.near_part * begin;
+  if (straight && is_sharp(*growth, parameters.growth)) {
+    set_by_set.missed_per_page = growth->line.slope;
+    set_by_set.missed_per_page_error = growth->slope_margin;
+  }
   // Where there is such a line, it must lead back to the edge.
-  const bool agrees = std::abs(begin - fits) <= std::max(parameters.agrees_pages, parameters.agrees_part * begin);
-  if (overflows && (!straight || agrees)) return set_by_set;
+  if (overflows && (!straight || leads_to(*growth, edge, parameters))) return set_by_set;
   // Then no more is known than that some pages are too many.
   if (!straight) {
-    return {true,
-            {fits - hidden.pages, growth->pages.back()},
-            fits,
-            fmt::format("{} pages miss, and their number does not grow evenly with more", edge.exceeds)};
+    return {.known = true,
+            .pages = {fits - hidden.pages, growth->pages.back()},
+            .last_fit_pages = fits,
+            .why = fmt::format("{} pages miss, and their number does not grow evenly with more", edge.exceeds)};
   }
   const double margin = std::max(1.0, growth->margin_pages);  // a page is what such a line tells at best
-  return {true,
-          {std::min(begin - margin, fits - hidden.pages), std::max(begin + 1 + margin, exceeds)},
-          hidden.pages > 0 ? hidden.begin : begin,
-          fmt::format("misses grow from {:.0f} pages on, give or take {:.1f}", begin, margin)};
+  TlbReachFound by_growth = set_by_set;
+  by_growth.pages = {std::min(begin - margin, fits - hidden.pages), std::max(begin + 1 + margin, exceeds)};
+  by_growth.last_fit_pages = hidden.pages > 0 ? hidden.begin : begin;
+  by_growth.why = fmt::format("misses grow from {:.0f} pages on, give or take {:.1f}", begin, margin);
+  return by_growth;
 }
 
 }  // namespace
 
 CoarseEdge find_coarse_edge(std::uint64_t fitting_pages, std::uint64_t exceeding_pages, const MissSignature& signature,
-                            const MissedPartsOf& missed_parts_of, const CoarseEdgeParameters& parameters,
+                            const MissedPartOf& missed_part_of, const CoarseEdgeParameters& parameters,
                             const TlbMissParameters& miss_parameters) {
   const auto of_lines = [&](std::uint64_t pages) {
     return untold_part(signature, static_cast<double>(pages), miss_parameters);
@@ -202,20 +256,11 @@ CoarseEdge find_coarse_edge(std::uint64_t fitting_pages, std::uint64_t exceeding
   std::uint64_t exceeds = exceeding_pages;
   CoarseEdge edge;
   while (exceeds > fits + std::max<std::uint64_t>(1, fits / parameters.near)) {
-    std::vector<std::uint64_t> tries;
-    const std::uint64_t by = std::max<std::uint64_t>(1, (exceeds - fits) / (parameters.at_once + 1));
-    for (std::uint64_t pages = fits + by; pages < exceeds; pages += by) tries.push_back(pages);
-    const std::vector<MissedPart> missed = missed_parts_of(tries);
-    for (std::size_t i = 0; i < tries.size(); ++i) {
-      const double loads = missed[i].loads;
-      const double chance = parameters.deviations * std::sqrt((signature.false_part + 1 / loads) / loads);
-      if (is_noisy(signature, miss_parameters)) edge.untold_by_chance = parameters.untold_chance * chance;
-      if (missed[i].part > chance + of_lines(tries[i])) {
-        exceeds = tries[i];
-        break;
-      }
-      fits = tries[i];
-    }
+    const std::uint64_t pages = (fits + exceeds) / 2;
+    const MissedPart missed = missed_part_of(pages);
+    const double chance = parameters.deviations * std::sqrt((signature.false_part + 1 / missed.loads) / missed.loads);
+    if (is_noisy(signature, miss_parameters)) edge.untold_by_chance = parameters.untold_chance * chance;
+    (missed.part > chance + of_lines(pages) ? exceeds : fits) = pages;
   }
   // So large a part must miss to be told, and of lines that are walked at random it misses only beyond the reach.
   const double untold = std::min(parameters.max_untold_part, of_lines(fits));
@@ -244,7 +289,9 @@ TlbGrowth make_tlb_growth(std::vector<double> pages, std::vector<double> missed,
                           const TlbGrowthParameters& parameters) {
   TlbGrowth growth{.pages = std::move(pages), .missed = std::move(missed)};
   growth.line = stats::fit_line(growth.pages, growth.missed);
-  growth.margin_pages = parameters.student * zero_error(growth.line, growth.pages, growth.missed);
+  const LineErrors errors = errors_of(growth.line, growth.pages, growth.missed);
+  growth.margin_pages = parameters.student * errors.zero;
+  growth.slope_margin = parameters.student * errors.slope;
   return growth;
 }
 
@@ -263,8 +310,16 @@ TlbReachFound find_tlb_reach(const TlbReachQuestion& question, const MissedPages
   if (!count_pages(bounds.exceeds).any()) return {.why = fmt::format("as many as {} pages fit", bounds.exceeds)};
   const PageEdge edge = bisected(search, bounds);
   const bool overflows = overflows_set_by_set(search, edge);
-  const std::optional<TlbGrowth> growth =
-      find_growth(search, static_cast<double>(std::min(question.edge_pages, edge.exceeds)));
+  // Then there is nothing to grow.
+  if (overflows && overflows_at_once(counted, edge.exceeds, parameters)) {
+    return {.known = true,
+            .pages = {static_cast<double>(edge.fits), static_cast<double>(edge.exceeds)},
+            .last_fit_pages = static_cast<double>(edge.fits),
+            .overflows_at_once = true,
+            .why = fmt::format("beyond {} pages all miss", edge.fits)};
+  }
+  std::optional<TlbGrowth> growth = growth_of_search(counted, edge, parameters);
+  if (!growth) growth = find_growth(search, static_cast<double>(std::min(question.edge_pages, edge.exceeds)));
   return conclude(edge, overflows, counted, growth, parameters);
 }
 

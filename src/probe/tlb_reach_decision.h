@@ -17,8 +17,6 @@ namespace gputopo::probe {
 // ---- Coarsely ----
 
 struct CoarseEdgeParameters {
-  // Numbers of pages that are tried at once. More: fewer launches, and longer ones.
-  std::uint64_t at_once = 8;
   // The edge is near enough at one page in so many: as near as it takes for the exact reach to begin with.
   std::uint64_t near = 256;
   // Standard deviations of chance that are misses. Larger: the edge comes out later.
@@ -35,7 +33,7 @@ struct MissedPart {
   double part = 0;  // that missed
   double loads = 0;
 };
-using MissedPartsOf = std::function<std::vector<MissedPart>(const std::vector<std::uint64_t>& pages)>;
+using MissedPartOf = std::function<MissedPart(std::uint64_t pages)>;
 
 struct CoarseEdge {
   // The last number of pages that fits and the first that does not. Lower by what lines hide that look like misses.
@@ -44,7 +42,7 @@ struct CoarseEdge {
 };
 // Between a number that fits and one that does not.
 [[nodiscard]] CoarseEdge find_coarse_edge(std::uint64_t fitting_pages, std::uint64_t exceeding_pages,
-                                          const MissSignature& signature, const MissedPartsOf& missed_parts_of,
+                                          const MissSignature& signature, const MissedPartOf& missed_part_of,
                                           const CoarseEdgeParameters& parameters = {},
                                           const TlbMissParameters& miss_parameters = {});
 
@@ -94,6 +92,8 @@ struct TlbReachParameters {
   // And agrees with the search within this part, or two pages: a few sets may overflow early, one after the other.
   double agrees_part = 0.002;
   double agrees_pages = 2;
+  // Part of the pages that misses where there is one set. Smaller: of several sets no growth is looked for.
+  double one_set_part = 0.8;
   TlbGrowthParameters growth = {};
 };
 
@@ -109,6 +109,9 @@ struct TlbReachFound {
   bool known = false;     // else no more than before
   stats::Interval pages;  // the last number that fits, and the first that does not
   double last_fit_pages = 0;
+  bool overflows_at_once = false;    // there is one set
+  double missed_per_page = 0;        // that miss more with each page beyond; 0: not known
+  double missed_per_page_error = 0;  // at 95%
   std::string why;
 };
 [[nodiscard]] TlbReachFound find_tlb_reach(const TlbReachQuestion& question, const MissedPagesOf& missed_pages_of,
@@ -120,6 +123,7 @@ struct TlbGrowth {
   std::vector<double> missed;
   stats::Line line;
   double margin_pages = std::numeric_limits<double>::infinity();  // of begin()
+  double slope_margin = std::numeric_limits<double>::infinity();
 
   // The page behind which the misses begin; 0 where they do not grow.
   [[nodiscard]] double begin() const;

@@ -63,7 +63,7 @@ std::vector<SweepPoint> sweep_pages(const PageWalker& walker, const TlbSweepPara
 stats::Histogram quiet_loads(const PageWalker& walker, const TlbSweepParameters& parameters) {
   // They are neighbours, of whose sets they fill some only.
   const std::uint64_t lines = std::min(parameters.quiet_lines, walker.max_pages());
-  return walker.walk(lines, parameters.quiet_stride_bytes, {}, walker.passes_over(lines, true));
+  return walker.walk(lines, parameters.quiet_stride_bytes, {}, walker.quiet_passes_over(lines));
 }
 
 std::vector<TlbStep> find_tlb_steps(const PageWalker& walker, const std::vector<SweepPoint>& points,

@@ -76,6 +76,21 @@ std::vector<std::uint32_t> spread_lines(std::uint64_t pages, std::uint64_t lines
   return lines;
 }
 
+// All that a chain visits is loaded: once by many threads, because loads that miss all caches and TLBs take longest,
+// and again in the chain's order, which is what stays of the first. A touch cannot follow listed elements: those are
+// walked twice.
+std::vector<ChaseStep> warm_pages(const ChaseArray& array) {
+  const std::uint64_t n = array.chain_length();
+  if (!array.elements.empty()) return {{.kind = StepKind::kWarm, .loads = 2 * n}};
+  return {{.kind = StepKind::kTouch}, {.kind = StepKind::kWarm, .loads = n}};
+}
+
+ChaseProgram warmed_pairs(const Site& site, ChaseArray array, std::uint64_t loads) {
+  std::vector<ChaseStep> steps = warm_pages(array);
+  steps.push_back({.kind = StepKind::kPaired, .loads = loads});
+  return make_program(site, {std::move(array)}, std::move(steps));
+}
+
 std::uint64_t line_within(std::uint64_t bytes, const PageWalkParameters& parameters) {
   return std::max(parameters.line_bytes, std::bit_ceil(bytes / parameters.max_elements));
 }
@@ -142,13 +157,12 @@ ChaseProgram PageWalker::program_over(ChaseArray array, std::uint64_t max_loads)
   const std::uint64_t n = array.chain_length();
   // Not std::clamp(): where L2 is small the most is less than the least.
   const std::uint64_t loads = std::min(std::max(n, parameters_.least_loads), max_loads);
-  return make_program(site_, {std::move(array)},
-                      {{.kind = StepKind::kWarm, .loads = 2 * n}, {.kind = StepKind::kPaired, .loads = loads}});
+  return warmed_pairs(site_, std::move(array), loads);
 }
 
 std::vector<stats::Histogram> PageWalker::run(const std::vector<ChaseProgram>& programs) const {
   std::vector<stats::Histogram> histograms;
-  for (ChaseResult& result : lab_.chase(programs)) histograms.push_back(std::move(result.steps[1].histogram));
+  for (ChaseResult& result : lab_.chase(programs)) histograms.push_back(std::move(result.steps.back().histogram));
   return histograms;
 }
 
@@ -160,6 +174,10 @@ WalkPasses PageWalker::passes_over(std::uint64_t pages, bool noisy) const {
   return {std::min(passes, parameters_.max_passes)};
 }
 
+WalkPasses PageWalker::quiet_passes_over(std::uint64_t lines) const {
+  return {std::max(parameters_.least_passes, parameters_.quiet_loads / lines), parameters_.orders};
+}
+
 stats::Histogram PageWalker::walk(std::uint64_t pages, std::uint64_t page_bytes, const NearerTlb& nearer,
                                   const WalkPasses& passes, std::uint64_t variant) const {
   const std::uint64_t of_order = std::max<std::uint64_t>(1, passes.passes / passes.orders);
@@ -167,9 +185,7 @@ stats::Histogram PageWalker::walk(std::uint64_t pages, std::uint64_t page_bytes,
   for (std::uint64_t order = 0; order < passes.orders; ++order) {
     ChaseArray array = pages_apart(pages, page_bytes, nearer, variant + order);
     array.seed += order;
-    programs.push_back(make_program(
-        site_, {std::move(array)},
-        {{.kind = StepKind::kWarm, .loads = 2 * pages}, {.kind = StepKind::kPaired, .loads = of_order * pages}}));
+    programs.push_back(warmed_pairs(site_, std::move(array), of_order * pages));
   }
   stats::Histogram sum;
   for (const stats::Histogram& one : run(programs)) stats::accumulate(sum, one);

@@ -51,6 +51,8 @@ struct PageWalkParameters {
   std::uint64_t walk_loads = 1 << 16;
   std::uint64_t walk_loads_of_few = 1 << 14;
   std::uint64_t few_pages = 128;
+  // Loads that tell what noise makes of all of them: a part, and no single page. More: steadier; takes longer.
+  std::uint64_t quiet_loads = 1 << 14;
   std::uint64_t least_passes = 8;
   std::uint64_t max_passes = 24;  // unless noise is taken for misses, which only many loads make up for
   // Where misses cost little, noise is a good part of them, and the same from pass to pass: a loop over the same lines
@@ -97,13 +99,15 @@ class PageWalker {
                                        std::uint64_t variant = 0) const {
     return probe::pages_apart(lab_, site_, pages, stride_bytes, nearer, parameters_, variant);
   }
-  // Paired loads over the array when all of it has been loaded.
+  // Loads of all that the array's chain visits, then paired loads.
   [[nodiscard]] ChaseProgram program_over(ChaseArray array, std::uint64_t max_loads) const;
   // The histogram of the paired loads of each.
   [[nodiscard]] std::vector<stats::Histogram> run(const std::vector<ChaseProgram>& programs) const;
 
   // Over so many pages of one entry each. `noisy`: noise alone is taken for misses.
   [[nodiscard]] WalkPasses passes_over(std::uint64_t pages, bool noisy) const;
+  // Over lines that are all in their caches.
+  [[nodiscard]] WalkPasses quiet_passes_over(std::uint64_t lines) const;
   // Of all passes together. `variant`: other lines of the pages, or the first of several.
   [[nodiscard]] stats::Histogram walk(std::uint64_t pages, std::uint64_t page_bytes, const NearerTlb& nearer,
                                       const WalkPasses& passes, std::uint64_t variant = 0) const;

@@ -60,6 +60,8 @@ void validate_touch(const ChaseArray& array, const ChaseStep& step, const std::s
   require(touched_elements(array, step) <= elements - step.first, field + ".loads", "must end within the array");
   require(array.skew_bytes == 0 || touched_elements(array, step) == elements, field + ".loads",
           "must be all elements of an array that is skewed");
+  require(array.stagger_bytes == 0 || step.first == 0, field + ".first", "must be 0 where elements are staggered");
+  require(array.elements.empty(), field + ".kind", "must not be touch where elements are listed");
 }
 
 // What a store step can write: each link follows from the place of the element before or after.
@@ -82,9 +84,6 @@ void validate_step(const ChaseProgram& program, std::size_t index) {
   require(step.chain <= 1, field + ".chain", "must be 0 or 1");
   require(step.kind == StepKind::kTouch || step.loads >= 1, field + ".loads", "must be at least 1");
   const ChaseArray& array = program.arrays[step.array];
-  const bool plain = array.elements.empty() && array.stagger_bytes == 0;
-  require(step.kind != StepKind::kTouch || plain, field + ".kind",
-          "must not be touch where elements are listed or staggered");
   require(step.first < array.chain_length(), field + ".first", "is out of range");
   if (step.kind == StepKind::kTouch) validate_touch(array, step, field);
   require(step.kind != StepKind::kPaired || is_global(array.space), field + ".kind",

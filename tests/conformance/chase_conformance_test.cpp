@@ -107,6 +107,29 @@ TEST_P(DeviceConformance, PartsOfAnArrayAreTouched) {
   });
 }
 
+// A touch loads the staggered elements, and not what they would be without.
+TEST_P(DeviceConformance, StaggeredElementsAreTouched) {
+  on_device([](Device& device) {
+    for (const Space space : device.info().spaces) {
+      if (space == Space::kConstant || space == Space::kShared) continue;  // on the chip, all of them
+      ChaseProgram program;
+      program.arrays = {{.space = space,
+                         .bytes = 16 * 4096,
+                         .stride_bytes = 4096,
+                         .stagger_bytes = 256,
+                         .stagger_window_bytes = 4096}};
+      program.actors = {{}};
+      program.exclusive = true;
+      program.steps = {
+          {.kind = StepKind::kTouch}, {.kind = StepKind::kTimed, .loads = 16}, {.kind = StepKind::kTimed, .loads = 16}};
+      const ChaseResult result = chase_of(run_one(device, program));
+      EXPECT_EQ(result.steps[0].loads, 16u);
+      constexpr double kNoise = 1.3;
+      EXPECT_LT(median(result.steps[1].latencies), kNoise * median(result.steps[2].latencies)) << to_string(space);
+    }
+  });
+}
+
 TEST_P(DeviceConformance, TheHistogramHoldsTheLatencies) {
   on_device([](Device& device) {
     ChaseProgram program = chase(Space::kGlobal, StepKind::kTimed, 500);

@@ -55,6 +55,60 @@ TEST(TlbSets, AreNotToldUnderRandomReplacement) {
 
 TEST(TlbSets, OneSetIsSeenInNoise) { EXPECT_THAT(sets_in(TlbModel::even(1, 16), 16, 0.7).ways, ElementsAre(16)); }
 
+TlbSetsFound even_sets_in(const TlbModel& tlb, std::uint64_t entries, double noise = 0) {
+  const MissedPagesOf missed = [&](std::uint64_t pages) {
+    return MissedPages{tlb.missed(pages) + (pages % 2 == 0 ? noise : -noise), std::max(1.0, 2 * noise)};
+  };
+  constexpr std::uint64_t kRoom = 16384;
+  return find_even_tlb_sets(find_tlb_reach({.edge_pages = entries, .width_pages = 2, .max_pages = kRoom}, missed),
+                            kRoom, missed);
+}
+
+TEST(TlbSets, OfManyEntriesAreToldByHowMissesGrow) {
+  EXPECT_EQ(even_sets_in(TlbModel::even(256, 8), 2048).ways, std::vector<std::uint32_t>(256, 8));
+  EXPECT_EQ(even_sets_in(TlbModel::even(1024, 8), 8192).ways, std::vector<std::uint32_t>(1024, 8));
+  EXPECT_EQ(even_sets_in(TlbModel::even(64, 12), 768, 1).ways, std::vector<std::uint32_t>(64, 12));
+  EXPECT_THAT(even_sets_in(TlbModel::even(1, 1000), 1000).ways, ElementsAre(1000));
+}
+
+TEST(TlbSets, OfManyEntriesAreNotToldWhereTheyAreNotAlike) {
+  std::vector<std::uint32_t> ways(256, 8);
+  for (std::size_t set = 0; set < ways.size(); set += 2) ways[set] = 6;
+  EXPECT_THAT(even_sets_in(TlbModel(ways), 1792).ways, IsEmpty());
+  // A tenth of the sets lost a way to something else: the others tell eight, but not of as many entries.
+  ways.assign(256, 8);
+  for (std::size_t set = 0; set < ways.size(); set += 10) ways[set] = 7;
+  EXPECT_THAT(even_sets_in(TlbModel(ways), 2022).ways, IsEmpty());
+}
+
+TEST(TlbSets, OfManyEntriesAreNotToldUnderRandomReplacement) {
+  for (const auto& [sets, each] : {std::pair{256u, 8u}, {64u, 16u}, {512u, 2u}, {128u, 4u}}) {
+    EXPECT_THAT(even_sets_in(TlbModel::even(sets, each, Replaced::kRandom), sets * each).ways, IsEmpty()) << each;
+  }
+}
+
+TEST(TlbSets, OfManyEntriesAreNotToldWhereSetsMissNowAndThen) {
+  // Two ways whose sets miss in four passes of five: 2.4 pages more with each page look like one way.
+  const MissedPagesOf missed = [](std::uint64_t pages) {
+    return MissedPages{TlbModel::even(512, 2).missed(pages) * (pages < 1536 ? 0.8 : 1), 1};
+  };
+  const TlbReachFound reach{.known = true, .last_fit_pages = 1024, .missed_per_page = 2.4};
+  EXPECT_THAT(find_even_tlb_sets(reach, 16384, missed).ways, IsEmpty());
+}
+
+TEST(TlbSets, OfManyEntriesAreNotOneWhereNotAllMiss) {
+  const MissedPagesOf most = [](std::uint64_t pages) { return MissedPages{0.9 * static_cast<double>(pages), 1}; };
+  const TlbReachFound reach{.known = true, .last_fit_pages = 998, .overflows_at_once = true};
+  EXPECT_THAT(find_even_tlb_sets(reach, 16384, most).ways, IsEmpty());
+}
+
+TEST(TlbSets, OfManyEntriesNeedRoom) {
+  const auto none = [](std::uint64_t) -> MissedPages { throw std::logic_error("nothing is to be measured"); };
+  const TlbReachFound reach{.known = true, .last_fit_pages = 2048, .missed_per_page = 9};
+  EXPECT_THAT(find_even_tlb_sets(reach, 2303, none).ways, IsEmpty());
+  EXPECT_THAT(find_even_tlb_sets({}, 16384, none).ways, IsEmpty());
+}
+
 TEST(TlbSets, NeedRoomAndPatience) {
   const auto none = [](std::uint64_t) -> MissedPages { throw std::logic_error("nothing is to be measured"); };
   EXPECT_THAT(find_tlb_sets(0, 1 << 20, false, none).ways, IsEmpty());

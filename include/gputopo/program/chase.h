@@ -36,7 +36,7 @@ struct ChaseArray {
   Order second_order = Order::kReversed;
   std::uint64_t seed = 1;  // of the shuffles
   std::uint64_t skew_bytes = 0;
-  std::uint64_t stagger_bytes = 0;         // without kTouch steps
+  std::uint64_t stagger_bytes = 0;
   std::uint64_t stagger_window_bytes = 1;  // a power of two; at most the stride
   // Set: this array is the same memory, elements and links as an earlier array of the program, seen through `space`.
   // Only the spaces that read plain device memory (global, global_bypass_l1, read_only, scalar) can alias one another.
@@ -70,7 +70,8 @@ enum class StepKind : std::uint8_t {
   kWarm,   // the actor follows the chain; only the total time is kept. Warm-up, and load-to-use latency by division.
   kTouch,  // every thread of the block (kTouchThreads of them) takes its share and each of `loads` elements of the
            // array from the `first` on, as they lie in memory, is loaded once, in no particular order; 0 loads: to its
-           // end. `chain` is ignored. A warm-up of large arrays. Parts of an array without skew_bytes only.
+           // end. `chain` is ignored. A warm-up of large arrays. Parts of an array without skew_bytes only, and
+           // of a staggered one from the first element on.
   kTimed,  // every load is timed; the first timed_cap latencies are kept, and the histogram of all
   kCounted,  // every load is timed; only the histogram is kept
   kStore,   // the actor writes the first `loads` elements, in their order: to each the two links that it holds already,

@@ -113,7 +113,7 @@ void prologue(PtxText& text) {
   .reg .b32 %step_index, %step_count, %code, %kind, %thread, %loads, %elements, %cap, %cap_bytes, %passes, %todo, %rest, %index, %slot;
   .reg .b32 %link, %unused1, %unused2, %unused3, %before, %after, %latency, %bin, %count, %keep_below, %increment, %half, %sum;
   .reg .b32 %offset, %copy_bytes, %copy_to, %stride32, %zero32;
-  .reg .b64 %task, %result, %step, %step_result, %image, %pointer, %previous, %start, %base, %texture, %stride, %skew, %time0, %time1;
+  .reg .b64 %task, %result, %step, %step_result, %image, %pointer, %previous, %start, %base, %texture, %stride, %skew, %stagger, %stagger_mask, %time0, %time1;
   .reg .b64 %stamp, %wide, %window, %turn, %own_task;
   ld.param.u64 %task, [tasks];
   ld.param.u32 %stride32, [task_stride];
@@ -203,6 +203,8 @@ void load_step(PtxText& text) {
   load64(text, "%texture", "%step", offsetof(StepTask, texture));
   load64(text, "%stride", "%step", offsetof(StepTask, stride_bytes));
   load64(text, "%skew", "%step", offsetof(StepTask, skew_bytes));
+  load64(text, "%stagger", "%step", offsetof(StepTask, stagger_bytes));
+  load64(text, "%stagger_mask", "%step", offsetof(StepTask, stagger_mask));
   load64(text, "%step_result", "%step", offsetof(StepTask, result));
   load32(text, "%code", "%step", offsetof(StepTask, code));
   load32(text, "%thread", "%step", offsetof(StepTask, thread));

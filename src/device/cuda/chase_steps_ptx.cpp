@@ -190,6 +190,9 @@ void touch_code(PtxText& text, const std::string& name, Space space) {
   text.line("@%done bra {}_DONE;", name);
   text.line("cvt.u64.u32 %wide, %index;");
   text.line("mad.lo.u64 %pointer, %wide, %stride, %base;");
+  text.line("mul.lo.u64 %wide, %wide, %stagger;");
+  text.line("and.b64 %wide, %wide, %stagger_mask;");
+  text.line("add.u64 %pointer, %pointer, %wide;");
   text.line("setp.ge.u32 %upper, %index, %half;");
   text.line("@%upper add.u64 %pointer, %pointer, %skew;");
   if (space == Space::kShared) {

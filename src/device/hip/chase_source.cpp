@@ -53,6 +53,8 @@ std::string generate_chase_source(const GfxTarget& target) {
   GPUTOPO_OFFSET(StepTask, base)
   GPUTOPO_OFFSET(StepTask, stride_bytes)
   GPUTOPO_OFFSET(StepTask, skew_bytes)
+  GPUTOPO_OFFSET(StepTask, stagger_bytes)
+  GPUTOPO_OFFSET(StepTask, stagger_mask)
   GPUTOPO_OFFSET(StepTask, result)
   GPUTOPO_OFFSET(StepTask, code)
   GPUTOPO_OFFSET(StepTask, thread)

@@ -209,7 +209,7 @@ std::string untimed_functions(Space space) {
     touch = R"hip(
   const u32 waves = task.threads / kWavefront;
   for (u32 i = uniform32(task.thread / kWavefront); i < step.loads; i += waves) {
-    const u64 at = uniform64(step.base + i * step.stride + (i >= half ? step.skew : 0));
+    const u64 at = uniform64(step.base + i * step.stride + (i >= half ? step.skew : 0) + (i * step.stagger & step.stagger_mask));
     u32 value;
     asm volatile("s_load_dword %0, %1, 0x0\n s_waitcnt lgkmcnt(0)" : "=&s"(value) : "s"(at) : "memory");
     sum ^= value;
@@ -217,7 +217,7 @@ std::string untimed_functions(Space space) {
   } else {
     touch = fmt::format(R"hip(
   for (u32 i = task.thread; i < step.loads; i += task.threads) {{
-    const u64 at = step.base + i * step.stride + (i >= half ? step.skew : 0);
+    const u64 at = step.base + i * step.stride + (i >= half ? step.skew : 0) + (i * step.stagger & step.stagger_mask);
     sum ^= read_{}(at{});
   }})hip",
                         name, shared ? " + task.copy_to" : "");

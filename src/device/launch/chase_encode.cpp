@@ -105,6 +105,8 @@ struct ProgramCoder {
         .texture = place.textures[step.array],
         .stride_bytes = array.stride_bytes,
         .skew_bytes = array.skew_bytes,
+        .stagger_bytes = array.stagger_bytes,
+        .stagger_mask = array.stagger_window_bytes - 1,
         .result = record,
         .code = static_cast<std::uint32_t>(code_of(step.kind)) + kStepCodes * static_cast<std::uint32_t>(array.space),
         .thread = actor.warp * warp_size + actor.lane,

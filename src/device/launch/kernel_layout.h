@@ -67,18 +67,20 @@ enum class StepCode : std::uint32_t { kWarm = 0, kTouch = 1, kTimed = 2, kStore 
 inline constexpr std::uint32_t kStepCodes = 8;  // a power of two
 
 struct StepTask {
-  std::uint64_t start;         // the first link to follow
-  std::uint64_t base;          // touch and store: link to the start of the array, in bytes
-  std::uint64_t texture;       // texture object, 0 for other spaces
-  std::uint64_t stride_bytes;  // touch and store
-  std::uint64_t skew_bytes;    // touch
-  std::uint64_t result;        // address of a StepRecord
-  std::uint32_t code;          // StepCode + kStepCodes * Space
-  std::uint32_t thread;        // that follows the chain
-  std::uint32_t loads;         // touch: all elements; store: how many are written
-  std::uint32_t cap;           // latencies to keep, 0 to kTimed's cap
-  std::uint32_t slot;          // whose step it is, where actors name their SMs
-  std::uint32_t elements;      // store: of the array, the last of which links to the first and back
+  std::uint64_t start;          // the first link to follow
+  std::uint64_t base;           // touch and store: link to the start of the array, in bytes
+  std::uint64_t texture;        // texture object, 0 for other spaces
+  std::uint64_t stride_bytes;   // touch and store
+  std::uint64_t skew_bytes;     // touch
+  std::uint64_t stagger_bytes;  // touch
+  std::uint64_t stagger_mask;   // touch
+  std::uint64_t result;         // address of a StepRecord
+  std::uint32_t code;           // StepCode + kStepCodes * Space
+  std::uint32_t thread;         // that follows the chain
+  std::uint32_t loads;          // touch: all elements; store: how many are written
+  std::uint32_t cap;            // latencies to keep, 0 to kTimed's cap
+  std::uint32_t slot;           // whose step it is, where actors name their SMs
+  std::uint32_t elements;       // store: of the array, the last of which links to the first and back
 };
 
 // ChaseTask's error where a step on another SM did not end.

@@ -337,7 +337,8 @@ class Chase {
       const std::uint64_t count = std::min<std::uint64_t>(kWavefront, step.loads - first);
       for (std::uint64_t i = 0; i < count; ++i) {
         const std::uint64_t element = first + i;
-        addresses[i] = step.base + element * step.stride_bytes + (2 * element >= step.loads ? step.skew_bytes : 0);
+        addresses[i] = step.base + element * step.stride_bytes + (2 * element >= step.loads ? step.skew_bytes : 0) +
+                       ((element * step.stagger_bytes) & step.stagger_mask);
       }
       const sim::Path& path = paths[first % kTouchThreads / kWavefront];
       hierarchy_.load(path, std::span(addresses).first(count), latencies.data());
