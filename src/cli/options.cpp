@@ -9,6 +9,7 @@
 #include <cmath>
 #include <functional>
 #include <sstream>
+#include <utility>
 
 #include "cli/check_formats.h"
 #include "cli/completion.h"
@@ -189,11 +190,10 @@ void add_diff_options(CLI::App& diff, Options& options) {
 }
 
 void add_check_options(CLI::App& check, Options& options) {
-  CLI::Option* report = check.add_option("REPORT", options.report_path, "What --json wrote")->type_name("");
+  check.add_option("REPORT", options.report_path, "What --json wrote; with --quick, the baseline")->type_name("");
   CLI::Option* quick =
       check.add_flag("--quick", options.quick,
                      "Instead of a REPORT: measure a GPU now, only its latencies, bandwidths and the size of L2");
-  quick->excludes(report);
   add_device_option(check, options);
   add_waiting_option(check, options);
   options.output_paths.resize(report::formats().size());
@@ -203,9 +203,7 @@ void add_check_options(CLI::App& check, Options& options) {
                   "Keep what --quick measured")
       ->type_name("FILE");
   for (const char* of_quick : {"--device", "--seed", "--no-wait", "--json"}) check.get_option(of_quick)->needs(quick);
-  check.add_option("--baseline", options.baseline_path, "The report of a GPU that is as it should be")
-      ->required()
-      ->type_name("FILE");
+  check.add_option("--baseline", options.baseline_path, "The report of a GPU that is as it should be")->type_name("FILE");
   check
       .add_option("--tolerance", options.tolerances,
                   "How much worse a value may be: LATENCY, BANDWIDTH, SIZE (5% each), OTHER (0%) or an attribute")
@@ -406,6 +404,20 @@ void choose_command(CommandLine& line) {
   if (line.completions->parsed()) line.options.text = completion(line.app, line.shell);
 }
 
+// What is checked against what.
+void settle_check(Options& options) {
+  if (options.quick && options.baseline_path.empty()) std::swap(options.report_path, options.baseline_path);
+  if (options.baseline_path.empty()) {
+    throw UsageError("check needs --baseline FILE, the report of a GPU that is as it should be");
+  }
+  if (options.quick && !options.report_path.empty()) {
+    throw UsageError("check --quick measures the GPU now: leave out --quick to check a saved REPORT");
+  }
+  if (!options.quick && options.report_path.empty()) {
+    throw UsageError("check needs a REPORT, or --quick to measure the GPU now; see 'gputopo check --help'");
+  }
+}
+
 }  // namespace
 
 const std::vector<ExitCodeMeaning>& exit_code_meanings() {
@@ -434,9 +446,7 @@ Options parse_command_line(int argc, char** argv) {
   if (options.diff_as_json && options.diff_html_path == "-") {
     throw UsageError("only one report can go to standard output: give --html a file");
   }
-  if (line.check->parsed() && !options.quick && options.report_path.empty()) {
-    throw UsageError("check needs a REPORT, or --quick to measure the GPU now; see 'gputopo check --help'");
-  }
+  if (line.check->parsed()) settle_check(options);
   if (options.quick && std::ranges::find(options.output_paths, "-") != options.output_paths.end()) {
     throw UsageError("what --quick finds is on standard output: give --json a file");
   }

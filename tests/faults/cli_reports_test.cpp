@@ -183,6 +183,10 @@ TEST(CliCheck, QuickMeasuresTheGpuItself) {
 TEST(CliCheck, QuickAndAReportExcludeEachOther) {
   EXPECT_THAT(gputopo_with("check --baseline " + kH200).err, HasSubstr("check needs a REPORT, or --quick"));
   EXPECT_EQ(gputopo_with("check --quick " + kH200 + " --baseline " + kH200).exit_code, 2);
+  EXPECT_THAT(gputopo_with("check --quick").err, HasSubstr("needs --baseline FILE"));
+  EXPECT_THAT(gputopo_with("check " + kH200).err, HasSubstr("needs --baseline FILE"));
+  EXPECT_THAT(gputopo_with("check --quick --device sim:h200 " + kH200).out, HasSubstr("values compared"))
+      << "what is measured has no report but the baseline";
   EXPECT_EQ(gputopo_with("check " + kH200 + " --device sim:h200 --baseline " + kH200).exit_code, 2);
   EXPECT_THAT(gputopo_with("check --quick --json - --baseline " + kH200).err, HasSubstr("give --json a file"));
 }
