@@ -203,7 +203,8 @@ void add_check_options(CLI::App& check, Options& options) {
                   "Keep what --quick measured")
       ->type_name("FILE");
   for (const char* of_quick : {"--device", "--seed", "--no-wait", "--json"}) check.get_option(of_quick)->needs(quick);
-  check.add_option("--baseline", options.baseline_path, "The report of a GPU that is as it should be")->type_name("FILE");
+  check.add_option("--baseline", options.baseline_path, "The report of a GPU that is as it should be")
+      ->type_name("FILE");
   check
       .add_option("--tolerance", options.tolerances,
                   "How much worse a value may be: LATENCY, BANDWIDTH, SIZE (5% each), OTHER (0%) or an attribute")

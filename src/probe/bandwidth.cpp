@@ -6,6 +6,7 @@
 
 #include "probe/bandwidth_decision.h"
 #include "probe/intervals.h"
+#include "probe/streams.h"
 
 namespace gputopo::probe {
 namespace {
@@ -77,6 +78,21 @@ SampleTable table_of_repeats(const std::vector<double>& rates) {
   return table;
 }
 
+// Of each stream, by its footprint.
+SampleTable rates_of(Lab& lab, const std::vector<StreamProgram>& streams, std::string name, Column footprint) {
+  lab.expect(std::vector<Program>(streams.begin(), streams.end()));
+  SampleTable table =
+      make_table(std::move(name), Plot::kLine, {std::move(footprint), series("sms", "sms"), bandwidth_column()});
+  for (const StreamProgram& stream : streams) {
+    // The better of two: what disturbs one only takes time.
+    const double rate = std::max(bandwidth(lab, stream), bandwidth(lab, stream));
+    table.data[0].push_back(static_cast<double>(stream.bytes));
+    table.data[1].push_back(stream.sms == 0 ? lab.info().sm_count : stream.sms);
+    table.data[2].push_back(std::round(rate));
+  }
+  return table;
+}
+
 }  // namespace
 
 double median_bandwidth(Lab& lab, const StreamProgram& program) { return median_of_runs(lab, program, {}); }
@@ -108,18 +124,13 @@ Attribute measure_bandwidth(Lab& lab, const std::vector<StreamProgram>& candidat
   return attribute;
 }
 
-SampleTable measure_by_footprint(Lab& lab, const std::vector<StreamProgram>& streams) {
-  lab.expect(std::vector<Program>(streams.begin(), streams.end()));
-  SampleTable table = make_table("by_footprint", Plot::kLine,
-                                 {axis("footprint_bytes", "footprint", "B"), series("sms", "sms"), bandwidth_column()});
-  for (const StreamProgram& stream : streams) {
-    // The better of two: what disturbs one only takes time.
-    const double rate = std::max(bandwidth(lab, stream), bandwidth(lab, stream));
-    table.data[0].push_back(static_cast<double>(stream.bytes));
-    table.data[1].push_back(stream.sms == 0 ? lab.info().sm_count : stream.sms);
-    table.data[2].push_back(std::round(rate));
-  }
-  return table;
+SampleTable measure_by_footprint(Lab& lab) {
+  return rates_of(lab, footprint_streams(lab), "by_footprint", axis("footprint_bytes", "footprint", "B"));
+}
+
+SampleTable measure_by_cold_footprint(Lab& lab) {
+  return rates_of(lab, cold_footprint_streams(lab), "by_cold_footprint",
+                  axis("cold_footprint_bytes", "footprint that no cache holds", "B"));
 }
 
 }  // namespace gputopo::probe

@@ -161,6 +161,22 @@ std::vector<StreamProgram> footprint_streams(const Lab& lab) {
   return programs;
 }
 
+std::vector<StreamProgram> cold_footprint_streams(const Lab& lab) {
+  constexpr std::uint32_t kPasses = 3;
+  const std::uint64_t evictor = lab.last_cache_evictor_bytes();
+  std::vector<StreamProgram> programs = footprint_streams(lab);
+  for (StreamProgram& program : programs) {
+    program.repeats = kPasses;
+    program.evict_bytes = lab.tells_last_cache() ? evictor : std::max(evictor, kLeastMemoryBytes);
+  }
+  // What is left over of a round of all a block's loads waits once more for memory, which is much of a short pass.
+  std::erase_if(programs, [&](const StreamProgram& program) {
+    const std::uint64_t round = program.threads_per_block * program.vector_bytes * program.loads_in_flight;
+    return program.bytes % round != 0 || program.bytes + program.evict_bytes > lab.info().max_array_bytes;
+  });
+  return programs;
+}
+
 std::vector<StreamProgram> scratchpad_streams(StreamOp op) {
   return in_shapes({.op = op, .space = Space::kShared, .bytes = kScratchpadBytes, .per_block = true}, kFullSm,
                    kBytesOfBlock);

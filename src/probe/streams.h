@@ -20,6 +20,8 @@ namespace gputopo::probe {
 // By one SM, over ever larger arrays from what fits any cache to four times the last one; and by all SMs together, from
 // what has work for each of them. Each stream once over at least so many bytes that its start and end hardly count.
 [[nodiscard]] std::vector<StreamProgram> footprint_streams(const Lab& lab);
+// The same, each pass over what no cache holds; of those that are whole rounds of the loads of a block.
+[[nodiscard]] std::vector<StreamProgram> cold_footprint_streams(const Lab& lab);
 // Over memory_stream_bytes() of device memory.
 [[nodiscard]] std::vector<StreamProgram> memory_streams(const Lab& lab, StreamOp op);
 

@@ -20,6 +20,9 @@ void validate_kind(const StreamProgram& program) {
   const bool may_span = program.op == StreamOp::kCopy && !program.per_block && is_global(program.space);
   require(program.write_span_bytes == 0 || (may_span && program.write_span_bytes <= program.bytes), "write_span_bytes",
           "must be 0, or at most the bytes of a copy in global or global_bypass_l1 that is not per block");
+  const bool may_evict = program.op == StreamOp::kRead && !program.per_block && is_global(program.space);
+  require(program.evict_bytes == 0 || (may_evict && program.evict_bytes >= program.vector_bytes), "evict_bytes",
+          "must be 0, or at least a vector, of a read in global or global_bypass_l1 that is not per block");
   require(program.space != Space::kShared || program.per_block, "per_block", "must be set for shared memory");
   require(program.space != Space::kConstant || program.bytes <= kConstantBankBytes, "bytes",
           "is more than the 64 KiB that constant memory has");

@@ -24,6 +24,7 @@ void visit_fields(Is<StreamProgram> auto& program, auto&& visit) {
   visit("carve_out", program.shared_carve_out_bytes);
   visit("write_span", program.write_span_bytes, 0u);
   visit("sms", program.sms, 0u);
+  visit("evict", program.evict_bytes, 0u);
 }
 
 void visit_fields(Is<StreamResult> auto& result, auto&& visit) {

@@ -16,8 +16,16 @@ namespace {
 
 constexpr const char* kBandwidth = "bytes_per_second";
 
-// Rates by footprint, of streams of so many SMs.
-using Rates = std::map<double, std::map<double, double>>;
+constexpr const char* kColdColumn = "cold_footprint_bytes";
+
+struct Line {
+  bool is_cold = false;  // each pass over what no cache holds
+  double sms = 0;        // that stream
+  friend auto operator<=>(const Line&, const Line&) = default;
+};
+
+// Rates by footprint.
+using Rates = std::map<Line, std::map<double, double>>;
 
 // A sweep of streams: footprint, how many SMs, rate.
 void add_sweep(const SampleTable& table, Rates& rates) {
@@ -28,20 +36,22 @@ void add_sweep(const SampleTable& table, Rates& rates) {
   const bool is_sweep = table.columns[axes[0]].unit == "B" && table.columns[series[0]].name == "sms" &&
                         table.columns[values[0]].unit == "B/s";
   if (!is_sweep) return;
+  const bool is_cold = table.columns[axes[0]].name == kColdColumn;
   for (std::size_t r = 0; r < table.row_count(); ++r) {
     const double footprint = table.data[axes[0]][r];
     const double sms = table.data[series[0]][r];
     const double rate = table.data[values[0]][r];
     if (footprint > 0 && std::isfinite(footprint) && sms >= 1 && std::isfinite(sms) && rate > 0 &&
         std::isfinite(rate)) {
-      rates[sms][footprint] = rate;
+      rates[{is_cold, sms}][footprint] = rate;
     }
   }
 }
 
-std::string name_of_line(double sms, double all, const std::string& unit) {
-  if (sms == 1) return "one " + unit;
-  return fmt::format("{}{} {}s", sms == all ? "all " : "", significant(sms, 6), unit);
+std::string name_of_line(const Line& line, double all, const std::string& unit) {
+  const char* cold = line.is_cold ? ", cold" : "";
+  if (line.sms == 1) return fmt::format("one {}{}", unit, cold);
+  return fmt::format("{}{} {}s{}", line.sms == all ? "all " : "", significant(line.sms, 6), unit, cold);
 }
 
 }  // namespace
@@ -70,14 +80,14 @@ std::optional<Curve> bandwidth_curve(const Topology& topology) {
                    {kLineColumn, ColumnRole::kSeries, "line", ""},
                    {kBandwidth, ColumnRole::kValue, "bandwidth", "B/s"}};
   table.data.resize(table.columns.size());
-  for (const auto& [sms, by_footprint] : rates) {
+  for (const auto& [of_line, by_footprint] : rates) {
     const auto line = static_cast<double>(chart.series.size());
     for (const auto& [footprint, rate] : by_footprint) {
       table.data[0].push_back(footprint);
       table.data[1].push_back(line);
       table.data[2].push_back(rate);
     }
-    chart.series.push_back({name_of_line(sms, all, unit_name(topology.vendor)), kBandwidth, {{kLineColumn, line}}});
+    chart.series.push_back({name_of_line(of_line, all, unit_name(topology.vendor)), kBandwidth, {{kLineColumn, line}}});
   }
   const auto [least, greatest] = std::ranges::minmax(table.data[0]);
   for (ChartMark& mark : capacity_marks(topology)) {

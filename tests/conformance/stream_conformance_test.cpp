@@ -39,6 +39,22 @@ TEST_P(DeviceConformance, AStreamPerBlockMovesEachBlocksBytes) {
   });
 }
 
+TEST_P(DeviceConformance, AColdPassIsNoFasterThanMemory) {
+  on_device([](Device& device) {
+    constexpr std::uint64_t kMoreThanCaches = 1ull << 30;
+    const auto rate_of = [&](const StreamProgram& program) {
+      const StreamResult result = stream_of(run_one(device, program));
+      EXPECT_EQ(result.bytes_moved, program.repeats * program.bytes);
+      return static_cast<double>(result.bytes_moved) / result.seconds;
+    };
+    StreamProgram program{.bytes = 1 << 20, .evict_bytes = kMoreThanCaches, .sms = 1, .repeats = 3};
+    constexpr double kNoise = 1.1;
+    EXPECT_LT(rate_of(program), kNoise * rate_of({.bytes = kMoreThanCaches, .sms = 1, .repeats = 1}));
+    program.op = StreamOp::kWrite;
+    EXPECT_THROW(static_cast<void>(run_one(device, program)), UsageError);
+  });
+}
+
 TEST_P(DeviceConformance, OneSmStreamsOverAllOfTheBytes) {
   on_device([](Device& device) {
     StreamProgram program{.bytes = 4 << 20, .sms = 1, .repeats = 3};

@@ -53,20 +53,28 @@ TEST_F(OneSmTruth, TheCurveShowsEachLevel) {
   machine.sm_bytes_per_second = 100e9;
   const Topology topology = discover(machine);
   const std::vector<SampleTable>& samples = topology.find_attribute("device", "sm_read_bandwidth")->samples;
-  const auto curve =
-      std::ranges::find_if(samples, [](const SampleTable& table) { return table.name.ends_with("by_footprint"); });
-  ASSERT_NE(curve, samples.end());
-  const auto rate_at = [&](double bytes, double sms) {
+  const auto curve_of = [&](const char* name) {
+    const auto found =
+        std::ranges::find_if(samples, [&](const SampleTable& table) { return table.name.ends_with(name); });
+    if (found == samples.end()) throw std::logic_error(name);
+    return *found;
+  };
+  const auto rate_in = [](const SampleTable& curve, double bytes, double sms) {
     double rate = 0;
-    for (std::size_t i = 0; i < curve->data[0].size(); ++i) {
-      if (curve->data[0][i] <= bytes && curve->data[1][i] == sms) rate = curve->data[2][i];
+    for (std::size_t i = 0; i < curve.data[0].size(); ++i) {
+      if (curve.data[0][i] <= bytes && curve.data[1][i] == sms) rate = curve.data[2][i];
     }
     return rate;
   };
+  const SampleTable warm = curve_of("by_footprint");
+  const auto rate_at = [&](double bytes, double sms) { return rate_in(warm, bytes, sms); };
   const double sms = machine.info.sm_count;
   EXPECT_GT(rate_at(128 << 10, 1), 150e9) << "L1";
   EXPECT_NEAR(rate_at(16 << 20, 1), 100e9, 2e9) << "L2";
   EXPECT_GT(rate_at(32 << 20, sms), 1.5 * rate_at(256 << 20, sms)) << "L2 and memory";
+  const SampleTable cold = curve_of("by_cold_footprint");
+  EXPECT_LE(rate_in(cold, 128 << 10, 1), 102e9) << "no L1 holds what is new";
+  EXPECT_NEAR(rate_in(cold, 32 << 20, sms), rate_at(256 << 20, sms), 0.02 * rate_at(256 << 20, sms)) << "nor L2";
 }
 
 }  // namespace

@@ -129,6 +129,21 @@ TEST(BandwidthCurve, HasALineForOneSmAndOneForAll) {
   EXPECT_FALSE(report::bandwidth_curve(saved_report("h200")));
 }
 
+TEST(BandwidthCurve, HasLinesOfColdPassesBesideThem) {
+  Topology topology = with_bandwidths();
+  std::vector<SampleTable>& samples =
+      get_or_add(element(topology, "device").attributes, AttributeId::kSmReadBandwidth).samples;
+  SampleTable cold = samples.front();
+  cold.name = "device.sm_read_bandwidth.by_cold_footprint";
+  cold.columns[0].name = "cold_footprint_bytes";
+  for (double& rate : cold.data[2]) rate /= 2;
+  samples.push_back(cold);
+  const std::optional<report::Curve> curve = report::bandwidth_curve(topology);
+  ASSERT_TRUE(curve);
+  EXPECT_THAT(lines_of(*curve), ElementsAre("one SM", "all 132 SMs", "one SM, cold", "all 132 SMs, cold"));
+  EXPECT_EQ(curve->holder.samples.front().data[2][5], 1.25e11);
+}
+
 TEST(BandwidthCurve, StandsBesideTheLatencies) {
   const Topology topology = with_bandwidths();
   EXPECT_THAT(to_html(topology), HasSubstr(">Latency and bandwidth over footprint</h2>"));

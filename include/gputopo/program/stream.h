@@ -27,6 +27,9 @@ struct StreamProgram {
   // Of a kCopy in device memory by all blocks together: what is read is written to the same so many bytes again and
   // again, in whole tiles of the device. 0: to as many as are read.
   std::uint64_t write_span_bytes = 0;
+  // Before each pass all SMs read so many other bytes, so that no cache holds any of the array. 0: passes follow one
+  // another. Of a read of device memory by all blocks together.
+  std::uint64_t evict_bytes = 0;
   std::uint32_t sms = 0;  // that stream, with a block each, whichever they are; 0: all, with `blocks_per_sm` each
   std::uint32_t blocks_per_sm = 1;
   std::uint32_t threads_per_block = 1024;

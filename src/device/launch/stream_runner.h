@@ -4,12 +4,14 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
+#include <optional>
 #include <utility>
 #include <vector>
 
 #include "device/launch/chase_gpu.h"
 #include "device/launch/stream_layout.h"
 #include "device/launch/stream_span.h"
+#include "model/round_up.h"
 
 namespace gputopo::launch {
 
@@ -42,7 +44,9 @@ class StreamRunner {
     const std::uint32_t resident = gpu_.resident_blocks(function, launch, program.blocks_per_sm);
     const auto layout = Streams::lay_out(program, shape, sm_count * resident, sm_count);
     launch.blocks = layout.blocks;
-    const Address base = gpu_.reserve(layout.memory_bytes());
+    const std::optional<Evictor> evictor = evictor_of(program, shape, launch, all * resident);
+    const std::uint64_t evicted_at = round_up(layout.memory_bytes(), kStreamPageBytes);
+    const Address base = gpu_.reserve(evictor ? evicted_at + evictor->layout.memory_bytes() : layout.memory_bytes());
     TextureView texture;
     if (program.space == Space::kTexture) {
       texture = gpu_.make_texture(base, layout.footprint, program.vector_bytes / sizeof(std::uint32_t));
@@ -58,14 +62,19 @@ class StreamRunner {
     };
     const StreamSpan warm = measure(layout.warm_passes);  // loads the code and warms what is shared
     constexpr double kMinPassSeconds = 1e-7;
-    const std::uint64_t launch_passes =
+    std::uint64_t launch_passes =
         layout.launch_passes != 0 ? layout.launch_passes : launch_passes_for(std::max(warm.seconds, kMinPassSeconds));
+    if (evictor) launch_passes = 1;
     const double started = gpu_.seconds_open();
     StreamSpan span;
     bool undisturbed = true;
     bool had_company = false;
     for (std::uint64_t left = layout.passes; left > 0;) {
       const std::uint64_t passes = std::min(left, launch_passes);
+      if (evictor) {
+        auto parameters = Streams::encode(evictor->layout, base + evicted_at, texture.handle, 1);
+        gpu_.run(function, "stream", evictor->launch, Streams::arguments(parameters));
+      }
       span += measure(passes);
       undisturbed = undisturbed && !gpu_.held_back(records.front());
       had_company = gpu_.met_others(span_of_launch(records)) || had_company;
@@ -79,6 +88,21 @@ class StreamRunner {
   }
 
  private:
+  // Reads other memory with all SMs, by the same code.
+  struct Evictor {
+    typename Streams::Layout layout;
+    KernelLaunch launch;
+  };
+  [[nodiscard]] std::optional<Evictor> evictor_of(StreamProgram program, const typename Streams::Shape& shape,
+                                                  KernelLaunch launch, std::uint32_t blocks) const {
+    if (program.evict_bytes == 0) return std::nullopt;
+    program.bytes = program.evict_bytes;
+    program.repeats = 1;
+    Evictor evictor{Streams::lay_out(program, shape, blocks, gpu_.info().sm_count), launch};
+    evictor.launch.blocks = evictor.layout.blocks;
+    return evictor;
+  }
+
   [[nodiscard]] const typename Streams::Module& module_of(const typename Streams::Shape& shape) {
     const auto found = modules_.find(shape);
     return found != modules_.end() ? found->second

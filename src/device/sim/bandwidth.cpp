@@ -37,6 +37,7 @@ std::uint64_t arrays_of(const StreamProgram& program) { return program.op == Str
 
 bool holds_footprint(const MachineSpec& spec, const CacheSpec& cache, const StreamProgram& program,
                      std::uint64_t carve_out_bytes) {
+  if (program.evict_bytes >= cache.size_bytes) return false;
   if (is_behind_sms(cache.scope)) return stream_footprint_bytes(program, sms_of(spec, program)) <= cache.size_bytes;
   const std::uint64_t bytes_per_sm =
       program.bytes * arrays_of(program) * (has_one_copy(program) ? 1 : program.blocks_per_sm);

@@ -50,7 +50,7 @@ void Limits::check(const StreamProgram& program) const {
   if (program.space == Space::kShared) {
     check_shared(program.bytes);
     check_shared_per_sm(program.bytes * program.blocks_per_sm);
-  } else if (stream_footprint_bytes(program, info_.sm_count) > info_.max_array_bytes) {
+  } else if (stream_footprint_bytes(program, info_.sm_count) + program.evict_bytes > info_.max_array_bytes) {
     throw NotSupportedError(fmt::format("a stream over {} bytes is more than the {} that {} allows; use fewer",
                                         stream_footprint_bytes(program, info_.sm_count), info_.max_array_bytes,
                                         info_.name));

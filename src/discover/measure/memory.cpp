@@ -48,7 +48,12 @@ Attribute sm_read_bandwidth(Context& context, const ElementInfo&) {
   Attribute attribute = probe::measure_bandwidth(lab, probe::one_sm_memory_streams(lab), "best_stream_of_one_sm");
   if (!context.keep_samples()) return attribute;
   probe::Lab of_footprints = context.lab();
-  attribute.samples.push_back(probe::measure_by_footprint(of_footprints, probe::footprint_streams(of_footprints)));
+  try {
+    attribute.samples.push_back(probe::measure_by_footprint(of_footprints));
+    attribute.samples.push_back(probe::measure_by_cold_footprint(of_footprints));
+  } catch (const DeviceMemoryError& error) {
+    of_footprints.log(fmt::format("no more of the bandwidth over footprint: {}", error.what()));
+  }
   return attribute;
 }
 
