@@ -135,6 +135,8 @@ enum class CoverageSet : std::uint8_t {
   kPatterns,
   kTranslation,  // of a TLB
   kCode,         // of an instruction cache
+  kJumps,        // what jumps to code that it holds take
+  kNearCode,     // of an instruction cache that only jumps show
   kClusters,
   kResidency,  // of warps, and what they are given
   kClockReading,
@@ -156,9 +158,10 @@ enum class ElementKind : std::uint8_t {
   kMemory,
   kTlb,
   kCodeCache,
-  kClusterPath,  // to the shared memory of other SMs
-  kCopyPath,     // asynchronous copies into shared memory
-  kRegisters,    // what computes, from here on: registers, and the warps that have them
+  kNearCodeCache,  // so near that straight-line code hides it
+  kClusterPath,    // to the shared memory of other SMs
+  kCopyPath,       // asynchronous copies into shared memory
+  kRegisters,      // what computes, from here on: registers, and the warps that have them
   kClocks,
   kControl,  // branches and barriers
   kPeaks,    // the most arithmetic of each type

@@ -12,6 +12,7 @@ std::uint32_t aspects_of(const ElementInfo& element) {
     case ElementKind::kTlb:
       return bit(Aspect::kTranslation);
     case ElementKind::kCodeCache:
+    case ElementKind::kNearCodeCache:
       return bit(Aspect::kCode);
     case ElementKind::kDataCache:
       return element.scope == Scope::kGpu ? bit(Aspect::kL2) : bit(Aspect::kSmCaches);

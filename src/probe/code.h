@@ -7,6 +7,7 @@
 #include <optional>
 #include <vector>
 
+#include "probe/code_jumps_decision.h"
 #include "probe/code_size_decision.h"
 #include "probe/lab.h"
 #include "probe/site.h"
@@ -62,6 +63,23 @@ struct CodeSize {
 };
 [[nodiscard]] CodeSize find_code_size(Lab& lab, const CodeCache& cache);
 [[nodiscard]] Attribute to_attribute(const CodeSize& size, const CodeCache& cache, bool keep_samples);
+
+// Jumps over ever more blocks of code. Throws NotSupportedError where the device cannot.
+struct CodeJumps {
+  JumpCurve near;
+  JumpCurve far;
+  double loop_bytes = 0;  // that every pass runs besides, at most
+  Conditions conditions;
+};
+[[nodiscard]] CodeJumps survey_jumps(Lab& lab);
+// Of the curve of far jumps: the level that one of these caches, nearest first, serves. Throws Inconclusive.
+[[nodiscard]] std::size_t level_of_cache(const Lab& lab, const CodeJumps& jumps,
+                                         const std::vector<KnownCodeCache>& caches, std::size_t cache);
+// What a jump takes to code that the level serves, in cycles.
+[[nodiscard]] Attribute jump_latency(const CodeJumps& jumps, std::size_t level, bool keep_samples);
+// How much the first level holds. `behind_bytes`: what the cache behind it holds at least. Throws Inconclusive.
+[[nodiscard]] Attribute nearest_code_size(const Lab& lab, const CodeJumps& jumps, double behind_bytes,
+                                          bool keep_samples);
 
 // Of straight-line code that the cache serves. `nearer`: the size of the cache before it, where it is known; `lines`:
 // of that cache, for each of the one before that.

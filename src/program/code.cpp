@@ -12,6 +12,15 @@
 namespace gputopo {
 namespace {
 
+void validate_jumps(const InstructionProgram& program, const CodeStep& step, const std::string& field) {
+  const CodeStep& first = program.steps.front();
+  require(step.kind == first.kind && step.count == first.count, field,
+          "must be of the same kind and as many jumps as the first step");
+  require(step.count <= max_jumps(step.kind), field + ".count", "is more than the jumps that there are");
+  require(step.first == 0 && step.lead == 0 && step.stride_bytes == kConstantStepBytes, field,
+          "has fields that jumps do not have");
+}
+
 void validate_code_step(const InstructionProgram& program, std::size_t index) {
   const CodeStep& step = program.steps[index];
   const std::string field = fmt::format("steps[{}]", index);
@@ -19,6 +28,7 @@ void validate_code_step(const InstructionProgram& program, std::size_t index) {
   require(step.actor < program.actors.size(), field + ".actor", "is out of range");
   require(step.passes >= 1 && step.passes <= kMaxPasses, field + ".passes", "must be 1 to 1024");
   require(step.count >= 1, field + ".count", "must be at least 1");
+  if (is_jumps(step.kind) || is_jumps(program.steps.front().kind)) return validate_jumps(program, step, field);
   if (step.kind == CodeStepKind::kConstants) {
     for (const auto& [name, bytes] :
          {std::pair(".first", step.first), {".count", step.count}, {".stride_bytes", step.stride_bytes}}) {

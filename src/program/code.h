@@ -9,7 +9,7 @@
 namespace gputopo {
 
 template <>
-inline constexpr std::array<std::string_view, 2> kNames<CodeStepKind>{"run", "constants"};
+inline constexpr std::array<std::string_view, 4> kNames<CodeStepKind>{"run", "constants", "near_jumps", "far_jumps"};
 
 void visit_fields(Is<CodeActor> auto& actor, auto&& visit) {
   visit("warp", actor.warp);
@@ -24,7 +24,7 @@ void visit_fields(Is<CodeStep> auto& step, auto&& visit) {
   visit("passes", step.passes);
   if (step.kind == CodeStepKind::kConstants) {
     visit("stride", step.stride_bytes, kConstantStepBytes);
-  } else {
+  } else if (step.kind == CodeStepKind::kRun) {
     visit("lead", step.lead, 0u);
   }
 }

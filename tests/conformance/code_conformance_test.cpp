@@ -100,6 +100,32 @@ TEST_P(DeviceConformance, CodeRunsFromEveryEntryAndConstantsBetween) {
   });
 }
 
+// More jumps take longer, and none takes less than an instruction.
+TEST_P(DeviceConformance, JumpsAreTakenOneAfterAnother) {
+  on_device([](Device& device) {
+    for (const CodeStepKind kind : {CodeStepKind::kNearJumps, CodeStepKind::kFarJumps}) {
+      std::uint64_t before = 0;
+      for (const std::uint32_t count : {1u, 8u, 64u, max_jumps(kind)}) {
+        const CodeStep step{.kind = kind, .count = count, .passes = 5};
+        InstructionResult result;
+        try {
+          result = code_of(run_one(device, InstructionProgram{.actors = {{}}, .steps = {step}}));
+        } catch (const NotSupportedError&) {
+          GTEST_SKIP() << "the device runs no jumps";
+        }
+        ASSERT_EQ(result.pass_cycles.size(), 1u);
+        ASSERT_EQ(result.pass_cycles[0].size(), 5u);
+        const std::uint64_t fastest = std::ranges::min(result.pass_cycles[0]);
+        EXPECT_GT(fastest, before);
+        EXPECT_GE(fastest, count);
+        before = fastest;
+        EXPECT_GE(result.block_bytes, 4.0 * kJumpInstructions);
+        EXPECT_LE(result.block_bytes, 24.0 * (kJumpInstructions + kFarJumpFiller + 4));
+      }
+    }
+  });
+}
+
 TEST_P(DeviceConformance, CodeRunsOnTheNamedSmsInTurn) {
   on_device([](Device& device) {
     if (!runs_code(device)) GTEST_SKIP() << kNoCode;

@@ -23,6 +23,7 @@ class Truths {
       if (element->kind == ElementKind::kDataCache) data_cache(*element);
       if (element->kind == ElementKind::kTlb) tlb(*element);
       if (element->kind == ElementKind::kCodeCache) code(*element);
+      if (element->kind == ElementKind::kNearCodeCache) nearest_code(*element);
       if (element->kind == ElementKind::kScratchpad) scratchpad(*element);
       if (element->kind == ElementKind::kMemory) memory(*element);
     }
@@ -217,13 +218,30 @@ class Truths {
     number(element, AttributeId::kMissPenalty, tlb.miss_cycles, std::max(2.0, 0.03 * tlb.miss_cycles), shows);
   }
 
+  // Where it is there: it comes before all that straight-line code shows.
+  [[nodiscard]] bool has_nearest_code() const {
+    return !machine_.code->path.empty() && machine_.code->path.front().cache == "icache_l0";
+  }
+
+  void nearest_code(const ElementInfo& element) {
+    if (!machine_.code) return;
+    if (!has_nearest_code()) return absent(element, AttributeId::kSize);
+    const auto bytes = static_cast<double>(cache_of(machine_, "icache_l0").size_bytes);
+    number(element, AttributeId::kSize, bytes, 0, false);
+    const double cycles = machine_.code->path.front().jump_cycles;
+    number(element, AttributeId::kLatency, cycles, cycles_tolerance(cycles), false);
+  }
+
   void code(const ElementInfo& element) {
     if (!machine_.code) return;
-    const std::vector<sim::CodeStop>& path = machine_.code->path;
+    std::vector<sim::CodeStop> path = machine_.code->path;
+    if (has_nearest_code()) path.erase(path.begin());
     if (element.depth >= path.size()) {
       absent(element, AttributeId::kSize);
       return;
     }
+    const double jump_cycles = path[element.depth].jump_cycles;
+    if (jump_cycles > 0) number(element, AttributeId::kLatency, jump_cycles, cycles_tolerance(jump_cycles), false);
     const CacheSpec& cache = cache_of(machine_, path[element.depth].cache);
     const auto bytes = static_cast<double>(cache.size_bytes);
     const double cycles = path[element.depth].cycles_per_instruction;

@@ -422,6 +422,32 @@ void draw_far_memory(Draw draw, sim::MachineSpec& machine) {
   }
 }
 
+// What jumps take, and a cache that nothing else shows.
+void draw_jumps(Draw draw, sim::MachineSpec& machine) {
+  if (!machine.code || draw.chance(0.3)) return;
+  sim::CodeSpec& code = *machine.code;
+  const CacheSpec first = *std::ranges::find(machine.caches, code.path.front().cache, &CacheSpec::id);
+  if (draw.chance(0.6)) {
+    CacheSpec cache = draw_cache(draw, "icache_l0", 0.5 * kKib, 8 * kKib);
+    cache.line_bytes = std::min(cache.line_bytes, first.line_bytes);
+    cache.sector_bytes = cache.line_bytes;
+    cache.set_interleave_bytes = 0;
+    if (cache.index == IndexHash::kXorFold) cache.index = IndexHash::kMixed;
+    cache.size_bytes =
+        std::max<std::uint64_t>(1, cache.size_bytes / cache.line_bytes / cache.ways) * cache.line_bytes * cache.ways;
+    if (3 * cache.size_bytes <= first.size_bytes) {
+      code.path.insert(code.path.begin(), {cache.id, code.path.front().cycles_per_instruction});
+      machine.caches.push_back(cache);
+    }
+  }
+  double cycles = draw.uniform(8, 40);
+  for (sim::CodeStop& stop : code.path) {
+    stop.jump_cycles = cycles;
+    cycles += draw.log_uniform(5, 100);
+  }
+  code.memory_jump_cycles = cycles;
+}
+
 }  // namespace
 
 std::string_view to_string(Tier tier) {
@@ -451,6 +477,8 @@ sim::MachineSpec wide_machine(std::uint64_t seed) {
   for (CacheSpec& cache : machine.caches) cache.copies_far_lines = cache.partitions > 1 && copies;
   constexpr std::uint64_t kOwnSeedsOfMemory = 0xd1b54a32d192ed03;
   draw_far_memory(Draw(seed ^ kOwnSeedsOfMemory), machine);
+  constexpr std::uint64_t kOwnSeedsOfJumps = 0x94d049bb133111eb;
+  if (machine.info.vendor == "NVIDIA") draw_jumps(Draw(seed ^ kOwnSeedsOfJumps), machine);
   return machine;
 }
 

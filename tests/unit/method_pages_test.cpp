@@ -37,6 +37,7 @@ const std::vector<Kind>& kinds() {
                                            {"memory", ElementKind::kMemory},
                                            {"TLBs", ElementKind::kTlb},
                                            {"instruction caches", ElementKind::kCodeCache},
+                                           {"nearest instruction caches", ElementKind::kNearCodeCache},
                                            {"clusters", ElementKind::kClusterPath},
                                            {"bulk copies", ElementKind::kCopyPath},
                                            {"registers", ElementKind::kRegisters},

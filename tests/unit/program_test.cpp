@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <functional>
+#include <set>
 
 #include "gputopo/error.h"
 #include "program/kinds.h"
@@ -341,6 +342,46 @@ TEST(InstructionPrograms, FieldsOfTheOtherKindOfStepAreRefused) {
   EXPECT_THROW(validate(InstructionProgram{.actors = {{}},
                                            .steps = {{.kind = CodeStepKind::kConstants, .count = 64, .lead = 2}}}),
                UsageError);
+}
+
+TEST(InstructionPrograms, JumpsStandAloneAndAreAlike) {
+  const auto jumps = [](std::uint32_t count, std::uint32_t again) {
+    return InstructionProgram{.actors = {{}},
+                              .steps = {{.kind = CodeStepKind::kFarJumps, .count = count},
+                                        {.kind = CodeStepKind::kFarJumps, .count = again, .passes = 5}}};
+  };
+  const InstructionProgram program = jumps(17, 17);
+  validate(program);
+  EXPECT_EQ(to_text(program), "code actor=0 step=far_jumps:0:0:17:1 step=far_jumps:0:0:17:5");
+  EXPECT_EQ(parse_program(to_text(program)), Program(program));
+  EXPECT_THROW(validate(jumps(17, 18)), UsageError);
+  EXPECT_THROW(validate(jumps(kMaxFarJumps + 1, kMaxFarJumps + 1)), UsageError);
+  InstructionProgram mixed = program;
+  mixed.steps[1].kind = CodeStepKind::kNearJumps;
+  EXPECT_THROW(validate(mixed), UsageError);
+  mixed.steps[1] = {.count = 32};
+  EXPECT_THROW(validate(mixed), UsageError);
+  std::swap(mixed.steps[0], mixed.steps[1]);
+  EXPECT_THROW(validate(mixed), UsageError);
+  InstructionProgram led = program;
+  led.steps[0].lead = led.steps[1].lead = 2;
+  EXPECT_THROW(validate(led), UsageError);
+}
+
+// Each block is jumped to once, and the first ones fill a piece of code as soon as a group is whole.
+TEST(InstructionPrograms, JumpsGoToEachBlockOnce) {
+  for (const CodeStepKind kind : {CodeStepKind::kNearJumps, CodeStepKind::kFarJumps}) {
+    const std::uint32_t group = kind == CodeStepKind::kNearJumps ? kNearJumpGroup : kFarJumpGroup;
+    ASSERT_EQ(max_jumps(kind) % group, 0u);
+    std::set<std::uint32_t> places;
+    for (std::uint32_t jump = 0; jump < max_jumps(kind); ++jump) {
+      places.insert(place_of_jump(kind, jump));
+      if ((jump + 1) % group != 0) continue;
+      EXPECT_EQ(*places.rbegin(), jump);
+    }
+    EXPECT_EQ(places.size(), max_jumps(kind));
+    EXPECT_EQ(place_of_jump(kind, 0), 0u);
+  }
 }
 
 TEST(InstructionPrograms, TwoSmsAtMost) {

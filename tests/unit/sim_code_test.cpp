@@ -42,6 +42,25 @@ TEST(SimCode, TheLevelThatHoldsItDecides) {
   }
 }
 
+// Blocks of 6 instructions of 16 B near one another, and of 24 far apart, of which three run: one line each.
+TEST(SimCode, JumpsTakeWhatTheLevelThatHoldsTheirLineTakes) {
+  MachineSpec spec = machine();
+  const auto cycles_of = [&](CodeStepKind kind, std::uint32_t count) {
+    const InstructionProgram program{.actors = {{}}, .steps = {{.kind = kind, .count = count, .passes = 3}}};
+    const InstructionResult result = run(program, spec);
+    EXPECT_EQ(result.block_bytes, kind == CodeStepKind::kNearJumps ? 96 : 384);
+    return result.pass_cycles[0][2];
+  };
+  EXPECT_THROW(static_cast<void>(cycles_of(CodeStepKind::kFarJumps, 1)), NotSupportedError);
+  spec.code->path[0].jump_cycles = 20;
+  spec.code->path[1].jump_cycles = 50;
+  spec.code->memory_jump_cycles = 200;
+  EXPECT_EQ(cycles_of(CodeStepKind::kFarJumps, 32), 32u * 20 + 100);
+  EXPECT_EQ(cycles_of(CodeStepKind::kFarJumps, 64), 64u * 50 + 100) << "twice the lines";
+  EXPECT_EQ(cycles_of(CodeStepKind::kNearJumps, 40), 40u * 20 + 100) << "3840 B";
+  EXPECT_EQ(cycles_of(CodeStepKind::kNearJumps, 80), 80u * 50 + 100);
+}
+
 TEST(SimCode, SmsOfATpcEvictEachOther) {
   const auto last_pass = [](std::uint32_t other) {
     return run({.actors = {{.sm = 0}, {.sm = other}},

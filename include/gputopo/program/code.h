@@ -24,6 +24,18 @@ inline constexpr std::uint32_t kCodeLeadInstructions = 128;
 inline constexpr std::uint32_t kCodeLeadStep = 2;
 inline constexpr std::uint32_t kMaxCodeBehindLead = 7680;
 
+// And two stretches of blocks that are jumped over: what runs of a block is a test whether the pass ends there and a
+// jump to another block, at least kJumpInstructions of machine code at its beginning. Which block comes next looks random to
+// whatever fetches code ahead. Near blocks follow one another closely, and the first of them are one piece of code, but
+// for kNearJumpGroup blocks; far ones are farther apart than most lines are long.
+inline constexpr std::uint32_t kMaxNearJumps = 512;
+inline constexpr std::uint32_t kMaxFarJumps = 384;
+inline constexpr std::uint32_t kJumpInstructions = 3;
+inline constexpr std::uint32_t kNearJumpFiller = 3;  // instructions that are jumped over
+inline constexpr std::uint32_t kFarJumpFiller = 21;
+inline constexpr std::uint32_t kNearJumpGroup = 8;
+inline constexpr std::uint32_t kFarJumpGroup = 64;
+
 // One warp.
 struct CodeActor {
   std::optional<std::uint32_t> sm;  // that must run it; either all actors of a program name one or none does
@@ -35,7 +47,22 @@ enum class CodeStepKind : std::uint8_t {
   kRun,        // instructions [first, first + count) of the stretch
   kConstants,  // `count` bytes of constants are loaded from byte `first` of the bank on, one load every `stride_bytes`,
                // each after the one before has arrived
+  kNearJumps,  // `count` jumps, from the first of the near blocks on
+  kFarJumps,   // the same of the far ones
 };
+[[nodiscard]] constexpr bool is_jumps(CodeStepKind kind) {
+  return kind == CodeStepKind::kNearJumps || kind == CodeStepKind::kFarJumps;
+}
+[[nodiscard]] constexpr std::uint32_t max_jumps(CodeStepKind kind) {
+  return kind == CodeStepKind::kNearJumps ? kMaxNearJumps : kMaxFarJumps;
+}
+// Where in its stretch the block lies that so many jumps are before, in blocks.
+[[nodiscard]] constexpr std::uint32_t place_of_jump(CodeStepKind kind, std::uint32_t jump) {
+  const bool near = kind == CodeStepKind::kNearJumps;
+  const std::uint32_t group = near ? kNearJumpGroup : kFarJumpGroup;
+  const std::uint32_t turn = near ? 3 : 29;  // coprime to the group
+  return jump / group * group + jump % group * turn % group;
+}
 [[nodiscard]] std::string_view to_string(CodeStepKind kind);
 
 // What `first`, `count` and `stride_bytes` of constants are multiples of.
@@ -54,7 +81,7 @@ struct CodeStep {
 };
 
 // Where instructions come from. Always runs alone. Without named SMs all actors are warps of one SM; actors may name
-// two SMs at most.
+// two SMs at most. Where one step is of jumps, all are, of one kind and of as many.
 struct InstructionProgram {
   static constexpr std::string_view kKind = "code";
   using Result = InstructionResult;
@@ -67,7 +94,8 @@ struct InstructionProgram {
 struct InstructionResult {
   std::vector<std::vector<std::uint64_t>> pass_cycles;  // by step: of each pass
   std::vector<std::uint32_t> sms;                       // where each actor ran
-  double block_bytes = 0;        // of kCodeBlockInstructions as the device compiled them, control words included
+  double block_bytes = 0;        // of kCodeBlockInstructions as the device compiled them, control words included; of
+                                 // jumps: from one block to the next
   std::uint32_t loop_bytes = 0;  // of code that a pass runs beside them: at most this
   friend bool operator==(const InstructionResult&, const InstructionResult&) = default;
 };

@@ -13,6 +13,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <string>
+#include <vector>
 
 #include "device/cuda/kernel_layout.h"
 #include "device/cuda/ptx_text.h"
@@ -29,9 +30,9 @@ void prologue(PtxText& text, std::string_view name) {
   kernel_line(text, name, sizeof(CodeParameters));
   text.raw(R"({
   .reg .b64 %bank;
-  .reg .pred %first_thread, %other_sm, %taken, %done, %more, %mine, %is_constants, %spread, %late, %leave;
+  .reg .pred %first_thread, %other_sm, %taken, %done, %more, %mine, %is_constants, %spread, %late, %leave, %jumping;
   .reg .b32 %thread_id, %sm, %step_count, %step_index, %never, %wanted0, %wanted1, %patience, %longest, %slot, %old, %shared;
-  .reg .b32 %kind, %step_slot, %thread, %begin, %lead, %end, %stride, %passes, %offset, %value, %before, %after, %turns, %sink;
+  .reg .b32 %kind, %step_slot, %thread, %begin, %lead, %end, %stride, %passes, %offset, %value, %before, %after, %turns, %sink, %jumps;
   .reg .b64 %steps, %records, %turn, %result, %now, %previous, %cycles, %stamp, %wide;
 )");
   for (std::uint32_t i = 0; i < kChains; ++i) text.line("  .reg .f32 %f{};", i);
@@ -48,6 +49,7 @@ void prologue(PtxText& text, std::string_view name) {
   parameter("u32", "%wanted1", offsetof(CodeParameters, wanted_sm) + sizeof(std::uint32_t));
   parameter("u32", "%patience", offsetof(CodeParameters, patience_cycles));
   parameter("u32", "%longest", offsetof(CodeParameters, longest_wait_cycles));
+  parameter("u32", "%jumps", offsetof(CodeParameters, jumps));
   text.raw(R"(
   mov.u32 %thread_id, %tid.x;
   mov.u32 %sm, %smid;
@@ -167,6 +169,27 @@ void stretch_with_lead(PtxText& text) {
   blocks_of_code(text, 0, kMaxCodeBehindLead / kCodeBlockInstructions);
 }
 
+// The number of jumps is a parameter of the kernel, and so the same for all threads: of what may differ among them the
+// compiler makes something else than a jump. It cannot know that the jump is always taken, or it would move the blocks.
+void jump_blocks(PtxText& text, CodeStepKind kind, std::uint32_t blocks) {
+  const std::uint32_t filler = kind == CodeStepKind::kNearJumps ? kNearJumpFiller : kFarJumpFiller;
+  std::vector<std::uint32_t> jump_at(blocks);
+  for (std::uint32_t jump = 0; jump < blocks; ++jump) jump_at[place_of_jump(kind, jump)] = jump;
+  text.line("setp.ne.u32 %jumping, %thread_id, %never;");
+  for (const std::uint32_t jump : jump_at) {
+    text.line("JUMP{}:", jump);
+    text.line("setp.eq.u32 %leave, %jumps, {};", jump + 1);
+    text.line("@%leave bra PASS;");
+    text.line("@%jumping bra {};", jump + 1 < blocks ? fmt::format("JUMP{}", jump + 1) : "PASS");
+    // Never executed, and quick to compile.
+    for (std::uint32_t i = 0; i < filler; ++i) text.line("pmevent 1;");
+  }
+}
+
+void near_jumps(PtxText& text) { jump_blocks(text, CodeStepKind::kNearJumps, kMaxNearJumps); }
+void few_near_jumps(PtxText& text) { jump_blocks(text, CodeStepKind::kNearJumps, kFewNearJumps); }
+void far_jumps(PtxText& text) { jump_blocks(text, CodeStepKind::kFarJumps, kMaxFarJumps); }
+
 void run_step(PtxText& text, void (*code)(PtxText&)) {
   // The end of a pass and the way into the next are one piece that a step begins with as well, as if a pass had ended:
   // apart from what is behind it, the compiler would place it behind the whole stretch, and there it would lie in the
@@ -283,6 +306,15 @@ std::string generate_code_ptx(const PtxTarget& target) {
   text.raw(module_header(target));
   code_kernel(text, target, "code", whole_stretch);
   code_kernel(text, target, "lead_code", stretch_with_lead);
+  return text.take();
+}
+
+std::string generate_jump_ptx(const PtxTarget& target) {
+  PtxText text;
+  text.raw(module_header(target));
+  code_kernel(text, target, "near_jumps", near_jumps);
+  code_kernel(text, target, "few_near_jumps", few_near_jumps);
+  code_kernel(text, target, "far_jumps", far_jumps);
   return text.take();
 }
 

@@ -42,7 +42,10 @@ struct Nvidia {
   static std::string native_code(const Gpu& gpu, const StreamProgram& program) {
     return generate_stream_ptx(gpu.target(), Streams::shape_of(program));
   }
-  static std::string native_code(const Gpu& gpu, const InstructionProgram&) { return generate_code_ptx(gpu.target()); }
+  static std::string native_code(const Gpu& gpu, const InstructionProgram& program) {
+    const bool jumps = !program.steps.empty() && is_jumps(program.steps.front().kind);
+    return jumps ? generate_jump_ptx(gpu.target()) : generate_code_ptx(gpu.target());
+  }
   static std::string native_code(const Gpu& gpu, const AccessProgram&) { return generate_access_ptx(gpu.target()); }
   static std::string native_code(const Gpu& gpu, const ClusterProgram&) {
     return generate_cluster_ptx(cluster_target(gpu.target(), gpu.driver()->version()));

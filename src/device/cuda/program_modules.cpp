@@ -51,15 +51,35 @@ void CodeModule::compile_once() {
   module_.emplace(gpu_.driver(), binary);
 }
 
-launch::CodeSizes CodeModule::sizes() {
-  compile_once();
-  return sizes_;
+void CodeModule::compile_jumps_once() {
+  if (jumps_) return;
+  const std::string binary = gpu_.compiler().machine_code(generate_jump_ptx(gpu_.target()));
+  const auto bytes_of = [&](const char* kernel) { return static_cast<double>(code_bytes(binary, kernel)); };
+  const double few_bytes = bytes_of("few_near_jumps");
+  near_sizes_.block_bytes = whole_instructions((bytes_of("near_jumps") - few_bytes) / (kMaxNearJumps - kFewNearJumps));
+  // What is around the blocks is the same in all three.
+  const double around = few_bytes - kFewNearJumps * near_sizes_.block_bytes;
+  far_sizes_.block_bytes = whole_instructions((bytes_of("far_jumps") - around) / kMaxFarJumps);
+  near_sizes_.loop_bytes = far_sizes_.loop_bytes = static_cast<std::uint32_t>(std::max(0.0, around));
+  jumps_.emplace(gpu_.driver(), binary);
+}
+
+launch::CodeSizes CodeModule::sizes(CodeStepKind kind) {
+  if (!is_jumps(kind)) {
+    compile_once();
+    return sizes_;
+  }
+  compile_jumps_once();
+  return kind == CodeStepKind::kNearJumps ? near_sizes_ : far_sizes_;
 }
 
 void CodeModule::launch(const launch::CodeLaunch& launch, CodeParameters parameters) {
-  compile_once();
-  const char* const kernel = launch.has_lead ? "lead_code" : "code";
-  gpu_.run(module_->function(kernel), kernel,
+  const bool jumps = is_jumps(launch.kind);
+  jumps ? compile_jumps_once() : compile_once();
+  const char* const kernel = jumps             ? (launch.kind == CodeStepKind::kNearJumps ? "near_jumps" : "far_jumps")
+                             : launch.has_lead ? "lead_code"
+                                               : "code";
+  gpu_.run((jumps ? jumps_ : module_)->function(kernel), kernel,
            {.blocks = launch.blocks,
             .threads = launch.threads,
             .shared_bytes = launch.shared_bytes,

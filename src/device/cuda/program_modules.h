@@ -27,15 +27,20 @@ class CodeModule : public launch::CodeGpu {
  public:
   explicit CodeModule(Gpu& gpu) : gpu_(gpu) {}
 
-  [[nodiscard]] launch::CodeSizes sizes() override;
+  [[nodiscard]] launch::CodeSizes sizes(CodeStepKind kind) override;
   void launch(const launch::CodeLaunch& launch, CodeParameters parameters) override;
 
  private:
+  // Each takes a second or so to compile.
   void compile_once();
+  void compile_jumps_once();
 
   Gpu& gpu_;
-  std::optional<Module> module_;  // takes a second or so to compile
+  std::optional<Module> module_;
   launch::CodeSizes sizes_;
+  std::optional<Module> jumps_;
+  launch::CodeSizes near_sizes_;
+  launch::CodeSizes far_sizes_;
 };
 
 }  // namespace gputopo::cuda

@@ -80,6 +80,11 @@ struct StreamParameters {
 // first blocks: both kernels are 6 KiB shorter than a few times a power of two.
 [[nodiscard]] std::string generate_code_ptx(const PtxTarget& target);
 
+// The module with the kernels "near_jumps", "far_jumps" and "few_near_jumps", the first kFewNearJumps blocks of the
+// near ones: what its size and that of all differ by is nearly all blocks.
+inline constexpr std::uint32_t kFewNearJumps = 64;
+[[nodiscard]] std::string generate_jump_ptx(const PtxTarget& target);
+
 // The module with the kernels that run access programs (AccessParameters; launch::kAccessKernels), and "fill_links".
 [[nodiscard]] std::string generate_access_ptx(const PtxTarget& target);
 

@@ -21,6 +21,7 @@ void AccessModule::launch(const launch::AccessLaunch& launch, launch::AccessPara
 void CodeModule::check(const InstructionProgram& program) const {
   for (const CodeStep& step : program.steps) {
     if (step.kind == CodeStepKind::kConstants) throw NotSupportedError("AMD GPUs have no constant bank");
+    if (is_jumps(step.kind)) throw NotSupportedError("code that jumps is not measured on AMD GPUs");
   }
 }
 
@@ -31,7 +32,7 @@ const Module& CodeModule::module() {
   return *module_;
 }
 
-launch::CodeSizes CodeModule::sizes() {
+launch::CodeSizes CodeModule::sizes(CodeStepKind) {
   if (!sizes_) {
     std::array<std::uint32_t, 2> bytes{};  // of the stretch and of the loop around it
     launch::Address address = gpu_.reserve(sizeof(bytes));

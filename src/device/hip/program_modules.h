@@ -25,7 +25,7 @@ class CodeModule : public launch::CodeGpu {
   explicit CodeModule(Gpu& gpu) : gpu_(gpu) {}
 
   void check(const InstructionProgram& program) const override;
-  [[nodiscard]] launch::CodeSizes sizes() override;
+  [[nodiscard]] launch::CodeSizes sizes(CodeStepKind kind) override;
   void launch(const launch::CodeLaunch& launch, launch::CodeParameters parameters) override;
 
  private:

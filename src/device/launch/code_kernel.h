@@ -6,16 +6,17 @@
 namespace gputopo::launch {
 
 struct CodeSizes {
-  double block_bytes = 0;        // of kCodeBlockInstructions
+  double block_bytes = 0;        // of kCodeBlockInstructions, or from one block of jumps to the next
   std::uint32_t loop_bytes = 0;  // of code that a pass runs beside them, at most
 };
 
 struct CodeLaunch {
   std::uint32_t blocks = 1;
   std::uint32_t threads = 32;
-  std::uint64_t shared_bytes = 0;     // dynamic
-  std::uint64_t carve_out_bytes = 0;  // ignored where carve-outs are fixed
-  bool has_lead = false;              // some step begins in the lead
+  std::uint64_t shared_bytes = 0;          // dynamic
+  std::uint64_t carve_out_bytes = 0;       // ignored where carve-outs are fixed
+  CodeStepKind kind = CodeStepKind::kRun;  // of jumps, or any other
+  bool has_lead = false;                   // some step begins in the lead
 };
 
 class CodeGpu {
@@ -27,8 +28,8 @@ class CodeGpu {
 
   // Throws NotSupportedError for a program that the kernel cannot run.
   virtual void check(const InstructionProgram&) const {}
-  // As it was compiled.
-  [[nodiscard]] virtual CodeSizes sizes() = 0;
+  // As it was compiled, for programs whose first step is of this kind.
+  [[nodiscard]] virtual CodeSizes sizes(CodeStepKind kind) = 0;
   // Returns once the kernel has ended; throws when it failed.
   virtual void launch(const CodeLaunch& launch, CodeParameters parameters) = 0;
 };

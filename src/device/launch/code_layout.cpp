@@ -12,13 +12,18 @@ namespace {
 // The slowest we expect, to refuse what would take too long: instructions from memory, constants that miss everywhere.
 constexpr double kCyclesPerInstruction = 16;
 constexpr double kCyclesPerConstant = 1000;
+constexpr double kCyclesPerJump = 2000;
+
+double once_through(const CodeStep& step) {
+  if (is_jumps(step.kind)) return kCyclesPerJump * step.count;
+  if (step.kind == CodeStepKind::kRun) return kCyclesPerInstruction * step.count;
+  return kCyclesPerConstant * step.count / step.stride_bytes;
+}
 
 double estimated_cycles(const InstructionProgram& program) {
   double cycles = 0;
   for (const CodeStep& step : program.steps) {
-    const double once = step.kind == CodeStepKind::kRun ? kCyclesPerInstruction * step.count
-                                                        : kCyclesPerConstant * step.count / step.stride_bytes;
-    cycles += once * step.passes;
+    cycles += once_through(step) * step.passes;
   }
   return cycles;
 }
@@ -45,6 +50,8 @@ CodeLayout lay_out(const InstructionProgram& program, std::uint32_t sm_count) {
     layout.slots.push_back(static_cast<std::uint32_t>(found - layout.sms.begin()));
     if (found == layout.sms.end()) layout.sms.push_back(sm);
   }
+  layout.kind = program.steps.front().kind;
+  if (is_jumps(layout.kind)) layout.jumps = program.steps.front().count;
   layout.records = program.steps.size() * sizeof(CodeStepTask);
   layout.turn = layout.records + kMaxCodeSms * sizeof(BlockRecord);
   layout.bytes = layout.turn + sizeof(std::uint64_t);
@@ -72,7 +79,7 @@ std::vector<CodeStepTask> encode_steps(const InstructionProgram& program, const 
       task.begin = step.first / kCodeEntryInstructions;
       task.lead = step.lead;
       task.end = end / kCodeBlockInstructions - 1;
-    } else {
+    } else if (step.kind == CodeStepKind::kConstants) {
       task.begin = step.first;
       task.end = end;
       task.stride = step.stride_bytes;
@@ -90,7 +97,8 @@ CodeParameters encode(const CodeLayout& layout, const std::vector<std::uint32_t>
           .never = kNever,
           .wanted_sm = {wanted_sms.front(), wanted_sms.back()},
           .patience_cycles = patience_cycles,
-          .longest_wait_cycles = static_cast<std::uint32_t>(kMaxLaunchCycles)};
+          .longest_wait_cycles = static_cast<std::uint32_t>(kMaxLaunchCycles),
+          .jumps = layout.jumps};
 }
 
 }  // namespace gputopo::launch

@@ -12,10 +12,12 @@ namespace gputopo::launch {
 // From where the launch's memory begins: the tasks, a record of each slot, the word that counts the steps that have
 // ended, and the cycles of the passes.
 struct CodeLayout {
-  std::vector<std::uint32_t> sms;    // by slot: the SM that actors name, each once, in their order; kAnySm: any
-  std::vector<std::uint32_t> slots;  // by actor
-  std::uint32_t warps = 1;           // of a block
-  bool has_lead = false;             // some step begins in the lead
+  std::vector<std::uint32_t> sms;          // by slot: the SM that actors name, each once, in their order; kAnySm: any
+  std::vector<std::uint32_t> slots;        // by actor
+  std::uint32_t warps = 1;                 // of a block
+  CodeStepKind kind = CodeStepKind::kRun;  // of the first step
+  std::uint32_t jumps = 0;                 // of each step; 0: they are none
+  bool has_lead = false;                   // some step begins in the lead
   std::uint64_t records = 0;
   std::uint64_t turn = 0;
   std::vector<std::uint64_t> passes;  // by step

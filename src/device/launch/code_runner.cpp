@@ -11,6 +11,7 @@ CodeLaunch CodeRunner::launch_of(const CodeLayout& layout) const {
   constexpr std::uint64_t kSharedBytes = sizeof(std::uint32_t);
   CodeLaunch launch{.threads = gpu_.info().warp_size * layout.warps,
                     .carve_out_bytes = gpu_.carve_out_for(0, kSharedBytes, 1),
+                    .kind = layout.kind,
                     .has_lead = layout.has_lead};
   if (layout.sms.front() == kAnySm) {
     launch.shared_bytes = gpu_.shared_bytes_for_one_block(launch.carve_out_bytes, kSharedBytes);
@@ -25,7 +26,7 @@ ProgramResult CodeRunner::run(const InstructionProgram& program) {
   check_duration(program);
   kernel_.check(program);
   const CodeLayout layout = lay_out(program, gpu_.info().sm_count);
-  const CodeSizes sizes = kernel_.sizes();
+  const CodeSizes sizes = kernel_.sizes(layout.kind);
   const Address base = gpu_.reserve(layout.bytes);
   const std::vector<CodeStepTask> steps = encode_steps(program, layout, gpu_.info().warp_size, base);
   // All but the tasks begins as zeros.

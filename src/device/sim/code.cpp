@@ -5,12 +5,15 @@
 #include <cmath>
 #include <span>
 
+#include "gputopo/error.h"
+
 namespace gputopo::sim {
 namespace {
 
 // Apart, and aligned so that a stretch of either fills modulo sets evenly.
 constexpr std::uint64_t kCodeBase = 1ull << 40;
 constexpr std::uint64_t kConstantsBase = 1ull << 41;
+constexpr std::uint64_t kJumpsBase = 3ull << 40;
 
 // What the nearest cache takes at once, but no more than a block of the code.
 std::uint64_t fetch_bytes_of(const Path& path, std::uint64_t block_bytes) {
@@ -69,6 +72,37 @@ double constants_cycles(Hierarchy& hierarchy, const Path& path, const CodeStep& 
   return loads.sum();
 }
 
+std::uint64_t jump_block_bytes(const CodeSpec& code, CodeStepKind kind) {
+  const std::uint32_t filler = kind == CodeStepKind::kNearJumps ? kNearJumpFiller : kFarJumpFiller;
+  return std::uint64_t{kJumpInstructions + filler} * code.bytes_per_instruction;
+}
+
+// What runs of a block may lie in two lines: the farther one of the two is waited for.
+double jumps_cycles(Hierarchy& hierarchy, const Path& path, const CodeSpec& code, const CodeStep& step) {
+  const std::uint64_t run_bytes = std::uint64_t{kJumpInstructions} * code.bytes_per_instruction;
+  const std::uint64_t unit = fetch_bytes_of(path, run_bytes);
+  double sum = code.loop_cycles;
+  for (std::uint32_t jump = 0; jump < step.count; ++jump) {
+    const std::uint64_t begin = kJumpsBase + place_of_jump(step.kind, jump) * jump_block_bytes(code, step.kind);
+    double longest = 0;
+    for (std::uint64_t at = begin / unit * unit; at < begin + run_bytes; at += unit) {
+      longest = std::max(longest, hierarchy.load(path, at));
+    }
+    sum += longest;
+  }
+  return sum;
+}
+
+Path path_of(Hierarchy& hierarchy, CodeStepKind kind, std::uint32_t warp, std::uint32_t sm) {
+  if (kind == CodeStepKind::kConstants) return hierarchy.path_of(Space::kConstant, warp, sm);
+  return is_jumps(kind) ? hierarchy.jump_path_of(warp, sm) : hierarchy.code_path_of(warp, sm);
+}
+
+double pass_cycles(Hierarchy& hierarchy, const Path& path, const CodeSpec& code, const CodeStep& step) {
+  if (step.kind == CodeStepKind::kConstants) return constants_cycles(hierarchy, path, step);
+  return is_jumps(step.kind) ? jumps_cycles(hierarchy, path, code, step) : run_cycles(hierarchy, path, code, step);
+}
+
 // A pass is timed as a whole, so that noise comes to it as to one load.
 std::uint64_t with_noise(double cycles, Noise& noise) {
   StepBehaviour pass(1);
@@ -82,17 +116,20 @@ InstructionResult simulate_code(const CodeSpec& code, Hierarchy& hierarchy, cons
                                 std::uint64_t carve_out_bytes, std::uint64_t seed, Noise& noise) {
   hierarchy.start_program(carve_out_bytes, seed);
   InstructionResult result;
-  result.block_bytes = static_cast<double>(kCodeBlockInstructions) * code.bytes_per_instruction;
+  const CodeStepKind first = program.steps.front().kind;
+  if (is_jumps(first) && code.memory_jump_cycles == 0) {
+    throw NotSupportedError("this machine's file says nothing of jumps (code.memory_jump_cycles)");
+  }
+  result.block_bytes = is_jumps(first) ? static_cast<double>(jump_block_bytes(code, first))
+                                       : static_cast<double>(kCodeBlockInstructions) * code.bytes_per_instruction;
   for (const CodeActor& actor : program.actors) result.sms.push_back(actor.sm.value_or(0));
   for (const CodeStep& step : program.steps) {
     const std::uint32_t warp = program.actors[step.actor].warp;
     const std::uint32_t sm = result.sms[step.actor];
-    const bool runs = step.kind == CodeStepKind::kRun;
-    const Path path = runs ? hierarchy.code_path_of(warp, sm) : hierarchy.path_of(Space::kConstant, warp, sm);
+    const Path path = path_of(hierarchy, step.kind, warp, sm);
     std::vector<std::uint64_t>& passes = result.pass_cycles.emplace_back();
     for (std::uint32_t pass = 0; pass < step.passes; ++pass) {
-      const double cycles = runs ? run_cycles(hierarchy, path, code, step) : constants_cycles(hierarchy, path, step);
-      passes.push_back(with_noise(cycles, noise));
+      passes.push_back(with_noise(pass_cycles(hierarchy, path, code, step), noise));
     }
   }
   return result;

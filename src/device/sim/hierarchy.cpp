@@ -113,11 +113,20 @@ Path::Translation Hierarchy::miss_of(const TlbSpec& tlb, std::uint32_t near_part
 }
 
 Path Hierarchy::code_path_of(std::uint32_t warp, std::uint32_t sm) {
+  return instruction_path_of(warp, sm, &CodeStop::cycles_per_instruction, spec_.code->memory_cycles_per_instruction);
+}
+
+Path Hierarchy::jump_path_of(std::uint32_t warp, std::uint32_t sm) {
+  return instruction_path_of(warp, sm, &CodeStop::jump_cycles, spec_.code->memory_jump_cycles);
+}
+
+Path Hierarchy::instruction_path_of(std::uint32_t warp, std::uint32_t sm, double CodeStop::*cycles,
+                                    double memory_cycles) {
   Path path;
-  path.memory_latency_cycles = spec_.code->memory_cycles_per_instruction;
+  path.memory_latency_cycles = memory_cycles;
   std::uint64_t fetch_bytes = 1;
   for (const CodeStop& stop : spec_.code->path) {
-    add_cache(path, {stop.cache, stop.cycles_per_instruction, 0}, warp, sm, sm, fetch_bytes);
+    add_cache(path, {stop.cache, stop.*cycles, 0}, warp, sm, sm, fetch_bytes);
   }
   return path;
 }

@@ -92,6 +92,8 @@ class Hierarchy {
   [[nodiscard]] Path path_of(Space space, std::uint32_t warp, std::uint32_t sm, std::uint32_t near_sm);
   // What the instructions of a warp pass; "latencies" are cycles per instruction.
   [[nodiscard]] Path code_path_of(std::uint32_t warp, std::uint32_t sm);
+  // The same caches; "latencies" are those of a jump.
+  [[nodiscard]] Path jump_path_of(std::uint32_t warp, std::uint32_t sm);
 
   // The latency of a load, without noise; fills what it passed, from `first_stop` on.
   double load(const Path& path, std::uint64_t address, std::size_t first_stop = 0) {
@@ -116,6 +118,8 @@ class Hierarchy {
   void neighbour_load(const Path& path);
 
  private:
+  [[nodiscard]] Path instruction_path_of(std::uint32_t warp, std::uint32_t sm, double CodeStop::*cycles,
+                                         double memory_cycles);
   static constexpr std::uint64_t kNoPage = ~0ull;
   // The cache, its instance and its usable bytes.
   using InstanceKey = std::pair<std::size_t, std::pair<std::uint32_t, std::uint64_t>>;

@@ -88,12 +88,14 @@ struct SpaceSpec {
 struct CodeStop {
   std::string cache;                  // CacheSpec::id; what constants pass too is shared with them
   double cycles_per_instruction = 0;  // of straight-line code that is found here
+  double jump_cycles = 0;  // of a jump to code that is found here; 0: the machine's file says nothing of jumps
 };
 
 struct CodeSpec {
   std::uint32_t bytes_per_instruction = 16;
   std::vector<CodeStop> path;                // nearest first
   double memory_cycles_per_instruction = 0;  // of code that no cache holds
+  double memory_jump_cycles = 0;             // of a jump to such
   double loop_cycles = 0;                    // of each pass, beyond its instructions
 };
 

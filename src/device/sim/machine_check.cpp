@@ -242,6 +242,23 @@ void check_space(const MachineSpec& spec, Space space, const SpaceSpec& space_sp
           "{} is less than the last cache of the path has ({})", space_spec.memory_latency_cycles, latency);
 }
 
+// All of them, or none.
+void check_jumps(const CodeSpec& code) {
+  const bool has_jumps = code.memory_jump_cycles != 0;
+  double cycles = 0;
+  for (std::size_t i = 0; i < code.path.size(); ++i) {
+    const std::string field = fmt::format("code.path[{}].jump_cycles", i);
+    require_overhead(code.path[i].jump_cycles, field);
+    require((code.path[i].jump_cycles != 0) == has_jumps, field, "must be given where memory_jump_cycles is");
+    require(code.path[i].jump_cycles >= cycles, field, "{} is less than the stop before it has ({})",
+            code.path[i].jump_cycles, cycles);
+    cycles = code.path[i].jump_cycles;
+  }
+  require_overhead(code.memory_jump_cycles, "code.memory_jump_cycles");
+  require(code.memory_jump_cycles >= cycles, "code.memory_jump_cycles", "{} is less than the last cache has ({})",
+          code.memory_jump_cycles, cycles);
+}
+
 void check_code(const MachineSpec& spec, const CodeSpec& code) {
   require(code.bytes_per_instruction == 8 || code.bytes_per_instruction == 16, "code.bytes_per_instruction",
           "{} is not 8 or 16", code.bytes_per_instruction);
@@ -261,6 +278,7 @@ void check_code(const MachineSpec& spec, const CodeSpec& code) {
   require(code.memory_cycles_per_instruction >= cycles, "code.memory_cycles_per_instruction",
           "{} is less than the last cache of the path has ({})", code.memory_cycles_per_instruction, cycles);
   require_overhead(code.loop_cycles, "code.loop_cycles");
+  check_jumps(code);
 }
 
 void check_tlb_sets(const TlbSpec& tlb, const std::string& field) {

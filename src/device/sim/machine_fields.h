@@ -107,6 +107,7 @@ template <IsA<CodeStop> Object, typename Visit>
 void visit_fields(Object& stop, Visit&& visit) {
   visit("cache", stop.cache, Presence::kRequired);
   visit("cycles_per_instruction", stop.cycles_per_instruction, Presence::kRequired);
+  visit("jump_cycles", stop.jump_cycles, Presence::kOptional);
 }
 
 template <IsA<CodeSpec> Object, typename Visit>
@@ -114,6 +115,7 @@ void visit_fields(Object& code, Visit&& visit) {
   visit("bytes_per_instruction", code.bytes_per_instruction, Presence::kRequired);
   visit("path", code.path, Presence::kRequired);
   visit("memory_cycles_per_instruction", code.memory_cycles_per_instruction, Presence::kRequired);
+  visit("memory_jump_cycles", code.memory_jump_cycles, Presence::kOptional);
   visit("loop_cycles", code.loop_cycles, Presence::kOptional);
 }
 

@@ -67,4 +67,11 @@ const probe::CodeEdge& CodeFindings::steep_edge(ElementId element) {
   });
 }
 
+const probe::CodeJumps& CodeFindings::jumps() {
+  return jumps_.get([&] {
+    probe::Lab own = lab();
+    return probe::survey_jumps(own);
+  });
+}
+
 }  // namespace gputopo

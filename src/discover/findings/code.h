@@ -22,6 +22,7 @@ class CodeFindings {
   // With its size, which what follows rests on. Throws what size() throws.
   [[nodiscard]] const probe::CodeCache& sized(ElementId element);
   [[nodiscard]] const probe::CodeEdge& steep_edge(ElementId element);
+  [[nodiscard]] const probe::CodeJumps& jumps();
 
  private:
   [[nodiscard]] probe::Lab lab() const { return probe::Lab(bench_); }
@@ -34,6 +35,7 @@ class CodeFindings {
   Memo<ElementId, probe::CodeSize> sizes_;
   Memo<ElementId, probe::CodeCache> sized_;
   Memo<ElementId, probe::CodeEdge> edges_;
+  Once<probe::CodeJumps> jumps_;
 };
 
 }  // namespace gputopo

@@ -93,6 +93,53 @@ Attribute ways(Context& context, const ElementInfo& element) {
   return probe::measure_code_ways(lab, cache, [&] { return context.code.steep_edge(element.id); });
 }
 
+std::vector<Program> jump_kernels(const DeviceInfo&) {
+  return {InstructionProgram{.actors = {{}}, .steps = {{.kind = CodeStepKind::kFarJumps, .count = 1}}}};
+}
+
+// Those that straight-line code shows, nearest first, as far as what they hold is known.
+std::vector<probe::KnownCodeCache> known_code_caches(Context& context) {
+  std::vector<probe::KnownCodeCache> caches;
+  for (std::size_t depth = 0; const ElementInfo* element = code_cache_at(context.vendor(), depth); ++depth) {
+    const Attribute& size = context.attribute(element->id, AttributeId::kSize);
+    if (!size.available()) break;
+    const double bytes = size.number().value_or(0);
+    caches.push_back({{size.low.value_or(bytes), size.high.value_or(bytes)}, line_bytes(context, *element)});
+  }
+  return caches;
+}
+
+Attribute jump_latency(Context& context, const ElementInfo& element) {
+  static_cast<void>(context.code.size(element.id));  // or why there is none
+  const std::vector<probe::KnownCodeCache> caches = known_code_caches(context);
+  if (element.depth >= caches.size()) throw probe::Inconclusive("the cache before it is not known");
+  const probe::Lab lab = context.lab();
+  const probe::CodeJumps& jumps = context.code.jumps();
+  return probe::jump_latency(jumps, probe::level_of_cache(lab, jumps, caches, element.depth), context.keep_samples());
+}
+
+// What lies before the first cache that straight-line code shows.
+const probe::CodeJumps& jumps_with_nearer_level(Context& context) {
+  static_cast<void>(context.code.size(code_cache_at(context.vendor(), 0)->id));
+  const probe::CodeJumps& jumps = context.code.jumps();
+  const std::size_t level = probe::level_of_cache(context.lab(), jumps, known_code_caches(context), 0);
+  if (level == 0) {
+    throw probe::NotPresent("jumps over ever more code show no cache before the one that straight-line code shows");
+  }
+  if (level > 1) throw probe::Inconclusive("jumps over ever more code show several levels before the first cache");
+  return jumps;
+}
+
+Attribute nearest_size(Context& context, const ElementInfo&) {
+  const probe::CodeJumps& jumps = jumps_with_nearer_level(context);
+  return probe::nearest_code_size(context.lab(), jumps, known_code_caches(context).front().bytes.low,
+                                  context.keep_samples());
+}
+
+Attribute nearest_latency(Context& context, const ElementInfo&) {
+  return probe::jump_latency(jumps_with_nearer_level(context), 0, context.keep_samples());
+}
+
 constexpr Step kSteps[] = {
     {ElementKind::kCodeCache, AttributeId::kLineSize, line_size, one_kernel_of<InstructionProgram>},
     {ElementKind::kCodeCache, AttributeId::kSize, size, one_kernel_of<InstructionProgram>},
@@ -105,6 +152,9 @@ constexpr Step kSteps[] = {
     {ElementKind::kCodeCache, AttributeId::kScope, of_sized<probe::measure_code_scope>,
      one_kernel_of<InstructionProgram>},
     {ElementKind::kCodeCache, AttributeId::kCyclesPerInstruction, rate, one_kernel_of<InstructionProgram>},
+    {ElementKind::kCodeCache, AttributeId::kLatency, jump_latency, jump_kernels},
+    {ElementKind::kNearCodeCache, AttributeId::kSize, nearest_size, jump_kernels},
+    {ElementKind::kNearCodeCache, AttributeId::kLatency, nearest_latency, jump_kernels},
 };
 
 }  // namespace

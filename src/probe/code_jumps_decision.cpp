@@ -1,0 +1,140 @@
+#include "probe/code_jumps_decision.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "gputopo/program.h"
+#include "probe/intervals.h"
+
+namespace gputopo::probe {
+
+JumpCurve read_jump_curve(const std::vector<CodePasses>& lengths, double block_bytes, double run_bytes,
+                          const CodeJumpParameters& parameters) {
+  JumpCurve curve{.block_bytes = block_bytes, .run_bytes = run_bytes};
+  std::vector<double> few;
+  std::vector<double> few_cycles;
+  for (const CodePasses& length : lengths) {
+    if (length.instructions > parameters.line_jumps) continue;
+    few.push_back(length.instructions);
+    few_cycles.push_back(stats::median(length.cycles));
+  }
+  const double pass_cycles = few.size() < 2 ? 0 : std::max(0.0, stats::fit_line(few, few_cycles).intercept);
+  for (const CodePasses& length : lengths) {
+    curve.jumps.push_back(length.instructions);
+    curve.footprints_bytes.push_back(length.instructions * block_bytes);
+    curve.cycles_per_jump.push_back((stats::median(length.cycles) - pass_cycles) / length.instructions);
+  }
+  curve.levels = stats::find_plateaus(curve.footprints_bytes, curve.cycles_per_jump);
+  return curve;
+}
+
+namespace {
+
+// What a block takes of a cache, whatever its place in a line.
+double taken_bytes(const JumpCurve& curve, double line_bytes, double bytes_per_instruction) {
+  return std::min(curve.block_bytes, curve.run_bytes + line_bytes - bytes_per_instruction);
+}
+
+// Where the level of a cache may end.
+stats::Interval ends_of(const JumpCurve& far, const KnownCodeCache& cache, const CodeJumpParameters& parameters) {
+  const double line = cache.line_bytes == 0 ? parameters.least_line_bytes : cache.line_bytes;
+  const double taken = taken_bytes(far, line, far.run_bytes / kJumpInstructions);
+  return {parameters.least_part * cache.bytes.low, parameters.most_times * cache.bytes.high * far.block_bytes / taken};
+}
+
+// How many levels of the curve end.
+std::size_t ended_levels(const JumpCurve& curve, const CodeJumpParameters& parameters) {
+  if (curve.levels.empty()) return 0;
+  const stats::Plateau& last = curve.levels.back();
+  const auto beyond = std::span(curve.cycles_per_jump).subspan(last.last + 1);
+  const auto longer =
+      std::ranges::count_if(beyond, [&](double cycles) { return cycles > (1 + parameters.beyond_last) * last.value; });
+  return curve.levels.size() - (static_cast<std::size_t>(longer) >= parameters.counts_beyond_last ? 0 : 1);
+}
+
+double end_of(const JumpCurve& curve, std::size_t level) { return curve.footprints_bytes[curve.levels[level].last]; }
+
+}  // namespace
+
+std::vector<Decision<std::size_t>> find_jump_levels(const JumpCurve& far, const std::vector<KnownCodeCache>& caches,
+                                                    const CodeJumpParameters& parameters) {
+  std::vector<Decision<std::size_t>> levels(caches.size());
+  for (std::size_t cache = 0; cache < caches.size(); ++cache) {
+    const stats::Interval ends = ends_of(far, caches[cache], parameters);
+    std::vector<std::size_t> found;
+    for (std::size_t level = 0; level < ended_levels(far, parameters); ++level) {
+      const double end = end_of(far, level);
+      if (end >= ends.low && end <= ends.high) found.push_back(level);
+    }
+    Decision<std::size_t>& decision = levels[cache];
+    if (found.size() != 1) {
+      decision.why_not = fmt::format("jumps over code of {:.0f} to {:.0f} B, where this cache ends, show {}", ends.low,
+                                     ends.high, found.empty() ? "no step" : "several steps");
+      continue;
+    }
+    const double end = end_of(far, found.front());
+    const bool is_others = std::ranges::any_of(caches, [&](const KnownCodeCache& other) {
+      const stats::Interval its = ends_of(far, other, parameters);
+      return &other != &caches[cache] && end >= its.low && end <= its.high;
+    });
+    if (is_others) {
+      decision.why_not = fmt::format("the step at {:.0f} B of code that is jumped over may be another cache's", end);
+      continue;
+    }
+    decision.value = found.front();
+    decision.basis = fmt::format("a jump to code that it holds takes {:.1f} cycles, up to {:.0f} B",
+                                 far.levels[found.front()].value, end);
+  }
+  return levels;
+}
+
+JumpLatency latency_of_level(const JumpCurve& far, std::size_t level, const CodeJumpParameters& parameters) {
+  const stats::Plateau& plateau = far.levels[level];
+  const auto own = std::span(far.cycles_per_jump).subspan(plateau.first, plateau.last + 1 - plateau.first);
+  const double drift = IntervalParameters{}.clock_drift * plateau.value;
+  JumpLatency latency{
+      plateau.value,
+      {std::min(std::ranges::min(own), plateau.value - drift), std::max(std::ranges::max(own), plateau.value + drift)}};
+  if (level == 0) return latency;
+  const double part = parameters.times_nearer * end_of(far, level - 1) / far.footprints_bytes[plateau.last];
+  latency.interval.high =
+      std::max(latency.interval.high, rate_without(plateau.value, far.levels[level - 1].value, part));
+  return latency;
+}
+
+Decision<NearestCode> decide_nearest_code(const JumpCurve& near, const JumpCurve& far, double behind_bytes,
+                                          double loop_bytes, const CodeJumpParameters& parameters) {
+  if (near.levels.empty() || far.levels.empty()) return {{}, {}, "the time of a jump never stays level"};
+  const double held = near.levels.front().value;
+  std::vector<double> behind;
+  for (std::size_t i = 0; i < near.jumps.size(); ++i) {
+    const double part = near.footprints_bytes[i] / behind_bytes;
+    if (part >= parameters.behind_from && part <= parameters.behind_to) behind.push_back(near.cycles_per_jump[i]);
+  }
+  const double rise = behind.empty() ? 0 : stats::median(behind) - held;
+  if (rise < parameters.least_rise * held) {
+    return {{}, {}, "jumps over code without gaps take as long where it does not fit: it is fetched ahead"};
+  }
+  // The first count from which on all take longer by this part of the rise.
+  const auto first_above = [&](double part) {
+    std::size_t first = near.jumps.size();
+    while (first > 0 && near.cycles_per_jump[first - 1] > held + part * rise) --first;
+    return first;
+  };
+  const std::size_t first = first_above(parameters.first_part);
+  const std::size_t last = first_above(parameters.last_part);
+  if (first == 0 || last == near.jumps.size()) return {{}, {}, "no count of jumps shows where this cache ends"};
+  const double bytes = near.footprints_bytes[first - 1];
+  const double group = kNearJumpGroup * near.block_bytes;
+  const double all_miss = std::ceil(near.footprints_bytes[last] / group) * group;
+  const double surely = far.jumps[far.levels.front().last] * far.run_bytes;
+  return {
+      NearestCode{bytes, {std::min(surely, bytes), all_miss + loop_bytes}},
+      fmt::format("jumps without gaps take longer from {:.0f} B on, and all that will from {:.0f} B; far ones after "
+                  "{} blocks",
+                  near.footprints_bytes[first], near.footprints_bytes[last], far.jumps[far.levels.front().last])};
+}
+
+}  // namespace gputopo::probe

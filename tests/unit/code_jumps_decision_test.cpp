@@ -1,0 +1,100 @@
+// Levels and edges of code that is jumped over, from curves.
+#include "probe/code_jumps_decision.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "gputopo/program.h"
+
+namespace gputopo::probe {
+namespace {
+
+using testing::HasSubstr;
+
+constexpr double kPass = 47;
+
+// Jumps over blocks of so many bytes: from each of these counts on all take so many cycles.
+struct Step {
+  double from = 0;
+  double cycles = 0;
+};
+JumpCurve curve(double block_bytes, std::uint32_t most, const std::vector<Step>& steps) {
+  std::vector<CodePasses> lengths;
+  for (double at = 2; at <= most; at = std::max(at + 1, std::round(at * 1.045))) {
+    double cycles = 0;
+    for (const Step& step : steps) cycles = at >= step.from ? step.cycles : cycles;
+    lengths.push_back({static_cast<std::uint32_t>(at), {kPass + cycles * at}});
+  }
+  return read_jump_curve(lengths, block_bytes, 48);
+}
+
+// As an H200 has them.
+JumpCurve far_jumps() { return curve(400, 384, {{0, 31}, {13, 42}, {80, 84}, {320, 210}}); }
+const std::vector<KnownCodeCache> kCaches = {{{32768, 33280}, 128}, {{126000, 188000}, 256}};
+
+TEST(JumpCurve, IsWithoutWhatAPassCosts) {
+  const JumpCurve far = far_jumps();
+  EXPECT_NEAR(far.cycles_per_jump.front(), 31, 1e-9);
+  ASSERT_EQ(far.levels.size(), 3u) << "the last step leaves too little behind it";
+  EXPECT_NEAR(far.levels[1].value, 42, 1e-9);
+}
+
+TEST(JumpLevels, BelongToTheCacheThatEndsThere) {
+  const auto levels = find_jump_levels(far_jumps(), kCaches);
+  ASSERT_EQ(levels.size(), 2u);
+  EXPECT_EQ(levels[0].value.value(), 1u) << levels[0].why_not;
+  EXPECT_EQ(levels[1].value.value(), 2u) << levels[1].why_not;
+}
+
+// Nothing says that the last level ends where the curve does.
+TEST(JumpLevels, TheLastEndsOnlyWhereLongerCodeTakesLonger) {
+  const auto levels = find_jump_levels(curve(400, 384, {{0, 31}, {13, 42}, {80, 84}}), kCaches);
+  EXPECT_TRUE(levels[0].value) << levels[0].why_not;
+  EXPECT_THAT(levels[1].why_not, HasSubstr("no step"));
+}
+
+TEST(JumpLevels, OfTwoCachesInOnePlaceAreNotTold) {
+  const auto levels = find_jump_levels(far_jumps(), {{{32768, 33280}, 0}, {{40000, 42000}, 0}});
+  EXPECT_THAT(levels[0].why_not, HasSubstr("may be another cache's"));
+  EXPECT_FALSE(levels[1].value);
+}
+
+TEST(JumpLevels, OfACacheWithoutAStepAreNotTold) {
+  const auto levels = find_jump_levels(far_jumps(), {{{9000, 9500}, 128}});
+  EXPECT_THAT(levels[0].why_not, HasSubstr("no step"));
+  const auto several = find_jump_levels(curve(400, 384, {{0, 20}, {40, 31}, {90, 60}}), {{{20000, 33280}, 32}});
+  EXPECT_THAT(several[0].why_not, HasSubstr("several steps"));
+}
+
+// The nearer cache held 12 blocks: of the 79 of this level it may serve as many still.
+TEST(JumpLatency, GoesUpToWhatJumpsTakeThatTheNearerCacheDoesNotServe) {
+  const JumpCurve far = far_jumps();
+  const JumpLatency nearest = latency_of_level(far, 0);
+  EXPECT_NEAR(nearest.cycles, 31, 1e-9);
+  EXPECT_LT(nearest.interval.high, 31.5);
+  const JumpLatency second = latency_of_level(far, 1);
+  EXPECT_NEAR(second.cycles, 42, 1e-9);
+  EXPECT_GT(second.interval.high, 43);
+  EXPECT_LT(second.interval.high, 46);
+}
+
+TEST(NearestCode, LiesBetweenWhatFarJumpsFitAndWhatNearOnesExceed) {
+  const JumpCurve near = curve(112, 512, {{0, 30}, {45, 31}, {52, 33}});
+  const Decision<NearestCode> code = decide_nearest_code(near, far_jumps(), 32768, 240);
+  ASSERT_TRUE(code.value) << code.why_not;
+  EXPECT_NEAR(code.value->bytes, 44 * 112, 3 * 112);
+  EXPECT_EQ(code.value->interval.low, 12 * 48);
+  EXPECT_GE(code.value->interval.high, 52 * 112 + 240);
+  EXPECT_LE(code.value->interval.high, 65 * 112 + 240);
+}
+
+TEST(NearestCode, IsNotToldWhereCodeIsFetchedAhead) {
+  const JumpCurve near = curve(112, 512, {{0, 30}, {45, 30.5}});
+  EXPECT_THAT(decide_nearest_code(near, far_jumps(), 32768, 240).why_not, HasSubstr("fetched ahead"));
+}
+
+}  // namespace
+}  // namespace gputopo::probe
