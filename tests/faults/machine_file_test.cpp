@@ -31,6 +31,7 @@ json good_machine() {
                  "memory_latency_cycles": 500},
       "shared": {"memory_latency_cycles": 25}},
     "tlbs": [{"page_bytes": 2097152, "entries": 16, "miss_cycles": 90}],
+    "texture_tlbs": [{"page_bytes": 2097152, "entries": 16, "miss_cycles": 90}],
     "bandwidths": {"memory": {"read_bytes_per_second": 1e12}},
     "noise": {"outlier_probability": 0.5}
   })");
@@ -125,6 +126,7 @@ INSTANTIATE_TEST_SUITE_P(
         Fault{"/tlbs/0/ways", 5, "tlbs[0].ways", "no whole sets"},
         Fault{"/tlbs/0/set_ways", {16, 0}, "tlbs[0].set_ways", "at least one way"},
         Fault{"/tlbs/0/miss_cycles", 1e300, "tlbs[0].miss_cycles", "is more than"},
+        Fault{"/texture_tlbs/0/ways", 5, "texture_tlbs[0].ways", "no whole sets"},
         Fault{"/caches/1/partitions", 4096, "caches[1].partitions", "is more than 64"},
         Fault{"/info/l2_bytes", 1ull << 63, "info.l2_bytes", "is more than"},
         Fault{"/info/sm_count", {{"deep", {1, 2}}}, "info.sm_count", "an object is not a whole number"},

@@ -165,6 +165,19 @@ TEST(SimDevice, ATlbMissAddsItsCostBeyondTheSm) {
   EXPECT_THAT(timed_pass(*device, chase(1 << 10, 128, Space::kGlobal), 1), Each(kL1Cycles));
 }
 
+TEST(SimDevice, TexturesAskTlbsOfTheirOwnWhereTheyHaveSome) {
+  MachineSpec machine = plain_machine();
+  machine.spaces[Space::kTexture] = machine.spaces[Space::kGlobal];
+  machine.tlbs = {{.page_bytes = 1 << 20, .entries = 4, .miss_cycles = 40}};
+  const auto passes = [&](Space space) {
+    return timed_pass(*make_sim_device(machine, 1), chase(8 << 20, 1 << 18, space), 2);
+  };
+  EXPECT_EQ(passes(Space::kTexture), passes(Space::kGlobal));
+  machine.texture_tlbs = {{.page_bytes = 1 << 18, .entries = 8, .miss_cycles = 70}};
+  EXPECT_THAT(passes(Space::kTexture), Each(kMemoryCycles + 70));
+  EXPECT_THAT(passes(Space::kGlobal), testing::Not(testing::Contains(kMemoryCycles + 70)));
+}
+
 TEST(SimDevice, ALargerFetchComesFromTheNextLevelWhole) {
   MachineSpec machine = plain_machine();
   machine.caches[0].sector_bytes = 128;

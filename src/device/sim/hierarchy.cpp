@@ -39,7 +39,6 @@ Hierarchy::Hierarchy(const MachineSpec& spec) : spec_(spec) {
   for (std::uint32_t group = 0; group < spec.sm_groups.size(); ++group) {
     for (const std::uint32_t sm : spec.sm_groups[group]) group_of_sm_[sm] = group;
   }
-  if (!spec.tlbs.empty()) page_shift_ = static_cast<unsigned>(std::countr_zero(spec.tlbs.front().page_bytes));
 }
 
 void Hierarchy::start_program(std::uint64_t carve_out_bytes, std::uint64_t seed) {
@@ -89,9 +88,13 @@ Path Hierarchy::path_of(Space space, std::uint32_t warp, std::uint32_t sm, std::
   path.memory_latency_cycles = space_spec.memory_latency_cycles;
   path.far_memory_latency_cycles = space_spec.far_memory_latency_cycles;
   if (space != Space::kConstant && space != Space::kShared) {
-    for (std::size_t level = 0; level < spec_.tlbs.size(); ++level) {
-      const TlbSpec& tlb = spec_.tlbs[level];
-      path.tlbs.push_back({&tlb_at(level, sm), miss_of(tlb, partition_of_sm(spec_, near_sm))});
+    const bool has_own = space == Space::kTexture && !spec_.texture_tlbs.empty();
+    const std::vector<TlbSpec>& tlbs = has_own ? spec_.texture_tlbs : spec_.tlbs;
+    const std::size_t first_index = has_own ? spec_.tlbs.size() : 0;
+    if (!tlbs.empty()) path.page_shift = static_cast<unsigned>(std::countr_zero(tlbs.front().page_bytes));
+    for (std::size_t level = 0; level < tlbs.size(); ++level) {
+      const TlbSpec& tlb = tlbs[level];
+      path.tlbs.push_back({&tlb_at(first_index + level, tlb, sm), miss_of(tlb, partition_of_sm(spec_, near_sm))});
     }
   }
   last_page_ = kNoPage;  // of another SM, perhaps
@@ -205,7 +208,7 @@ CacheSpec Hierarchy::limited(const CacheSpec& cache) const {
 
 Hierarchy::InstanceKey Hierarchy::key_of(std::size_t index, std::uint32_t instance, std::uint64_t bytes) const {
   if (l2_fetch_bytes_ == 0 || spec_.caches[index].fetch_limits_bytes.empty()) return {index, {instance, bytes}};
-  const std::size_t after = spec_.caches.size() + spec_.tlbs.size();
+  const std::size_t after = spec_.caches.size() + spec_.tlbs.size() + spec_.texture_tlbs.size();
   return {after + index + l2_fetch_bytes_ * spec_.caches.size(), {instance, bytes}};
 }
 
@@ -225,9 +228,8 @@ Cache& Hierarchy::cache_at(std::size_t index, std::uint32_t instance, std::uint6
   return instance_at(key_of(index, instance, bytes), [&] { return geometry_of(limited(spec_.caches[index]), bytes); });
 }
 
-Cache& Hierarchy::tlb_at(std::size_t level, std::uint32_t sm) {
-  const TlbSpec& tlb = spec_.tlbs[level];
-  return instance_at({spec_.caches.size() + level, {unit_of(tlb.scope, sm), 0}}, [&] { return tlb_geometry(tlb); });
+Cache& Hierarchy::tlb_at(std::size_t index, const TlbSpec& tlb, std::uint32_t sm) {
+  return instance_at({spec_.caches.size() + index, {unit_of(tlb.scope, sm), 0}}, [&] { return tlb_geometry(tlb); });
 }
 
 bool Hierarchy::access_range(const Path::Stop& stop, Cache& cache, std::uint64_t address) {

@@ -63,6 +63,7 @@ class Path {
   double far_memory_latency_cycles = 0;  // 0: no other
   std::vector<TlbStop> tlbs;  // that translate beyond the first `stops_before_tlb` stops; empty: nothing is translated
   std::size_t stops_before_tlb = 0;
+  unsigned page_shift = 0;  // of the first level of TLB
 };
 
 class Hierarchy {
@@ -148,9 +149,10 @@ class Hierarchy {
   static void drop_copies(const Path& path, std::uint64_t address, bool of_own_too);
   Path::Translation translate(const Path& path, std::uint64_t address) {
     if (path.tlbs.empty()) return {};
-    const std::uint64_t page = address >> page_shift_;
-    if (page == last_page_) return {};  // still in the first level
+    const std::uint64_t page = address >> path.page_shift;
+    if (page == last_page_ && path.tlbs.front().cache == last_tlb_) return {};  // still in the first level
     last_page_ = page;
+    last_tlb_ = path.tlbs.front().cache;
     return translate_new_page(path, address);
   }
   static Path::Translation translate_new_page(const Path& path, std::uint64_t address);
@@ -161,7 +163,8 @@ class Hierarchy {
   void add_partitions(Path& path, const CacheSpec& cache, const PathStop& stop, std::uint32_t near_sm,
                       std::uint64_t& fetch_bytes);
   Cache& cache_at(std::size_t index, std::uint32_t instance, std::uint64_t bytes);
-  Cache& tlb_at(std::size_t level, std::uint32_t sm);
+  // `index`: among all levels, those of textures last.
+  Cache& tlb_at(std::size_t index, const TlbSpec& tlb, std::uint32_t sm);
   // As the program's limit to what it fetches for a miss has it.
   [[nodiscard]] CacheSpec limited(const CacheSpec& cache) const;
   [[nodiscard]] InstanceKey key_of(std::size_t index, std::uint32_t instance, std::uint64_t bytes) const;
@@ -192,8 +195,8 @@ class Hierarchy {
     return derive_seed(derive_seed(seed_, key.first * 64 + key.second.first), key.second.second);
   }
   std::map<InstanceKey, Instance> instances_;
-  unsigned page_shift_ = 0;            // of the first level of TLB
   std::uint64_t last_page_ = kNoPage;  // translated on the path that was asked for last
+  const Cache* last_tlb_ = nullptr;    // by this first level
 };
 
 }  // namespace gputopo::sim

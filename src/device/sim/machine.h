@@ -244,7 +244,8 @@ struct MachineSpec {
   std::vector<CacheSpec> caches;
   std::map<Space, SpaceSpec> spaces;                // what is missing here is not supported by the device
   std::optional<CodeSpec> code;                     // what is missing is not supported by the device
-  std::vector<TlbSpec> tlbs;                        // first level first; used by global spaces
+  std::vector<TlbSpec> tlbs;                        // first level first
+  std::vector<TlbSpec> texture_tlbs;                // the same of textures, where these have TLBs of their own
   std::map<std::string, BandwidthSpec> bandwidths;  // by cache id, "shared", "memory"
   double sm_bytes_per_second = 0;                   // that one SM reads at most of what all share; 0: as of its L1
   std::optional<BankSpec> banks;                    // of shared memory; what is missing is not supported

@@ -303,6 +303,11 @@ void check_tlb(const MachineSpec& spec, const TlbSpec& tlb, const std::string& f
   require_not_negative(tlb.far_miss_cycles.value_or(0), field + ".far_miss_cycles");
 }
 
+void check_tlbs(const MachineSpec& spec, const std::vector<TlbSpec>& tlbs, const std::string& field) {
+  require(tlbs.size() <= limits::kMaxLevels, field, "{} are more than {}", tlbs.size(), limits::kMaxLevels);
+  for (std::size_t i = 0; i < tlbs.size(); ++i) check_tlb(spec, tlbs[i], fmt::format("{}[{}]", field, i));
+}
+
 void check_bandwidths(const MachineSpec& spec) {
   for (const auto& [level, bandwidth] : spec.bandwidths) {
     const std::string field = "bandwidths." + level;
@@ -446,9 +451,9 @@ void check_machine(const MachineSpec& spec) {
   require(!spec.spaces.empty(), "spaces", "must not be empty");
   require(spec.caches.size() <= limits::kMaxLevels, "caches", "{} are more than {}", spec.caches.size(),
           limits::kMaxLevels);
-  require(spec.tlbs.size() <= limits::kMaxLevels, "tlbs", "{} are more than {}", spec.tlbs.size(), limits::kMaxLevels);
   for (const auto& [space, space_spec] : spec.spaces) check_space(spec, space, space_spec);
-  for (std::size_t i = 0; i < spec.tlbs.size(); ++i) check_tlb(spec, spec.tlbs[i], fmt::format("tlbs[{}]", i));
+  check_tlbs(spec, spec.tlbs, "tlbs");
+  check_tlbs(spec, spec.texture_tlbs, "texture_tlbs");
   if (spec.code) check_code(spec, *spec.code);
   require(spec.sms_per_tpc >= 1, "sms_per_tpc", "must be at least 1");
   check_bandwidths(spec);

@@ -261,6 +261,7 @@ void visit_fields(Object& spec, Visit&& visit) {
   visit("spaces", spec.spaces, Presence::kRequired);
   visit("code", spec.code, Presence::kOptional);
   visit("tlbs", spec.tlbs, Presence::kOptional);
+  visit("texture_tlbs", spec.texture_tlbs, Presence::kOptional);
   visit("bandwidths", spec.bandwidths, Presence::kOptional);
   visit("banks", spec.banks, Presence::kOptional);
   visit("atomics", spec.atomics, Presence::kOptional);
