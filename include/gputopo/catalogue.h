@@ -137,6 +137,7 @@ enum class CoverageSet : std::uint8_t {
   kCode,         // of an instruction cache
   kJumps,        // what jumps to code that it holds take
   kNearCode,     // of an instruction cache that only jumps show
+  kTextureTranslation,  // of one that texture loads ask
   kClusters,
   kResidency,  // of warps, and what they are given
   kClockReading,

@@ -47,13 +47,15 @@ std::vector<std::string> with_operations(std::vector<std::string> names) {
   return names;
 }
 
-// A name chooses its element, and the start of several before an underscore all of them: "icache".
+// A name chooses its element, else the start of several before an underscore all of them: "icache".
 std::vector<std::string> expand_groups(const std::vector<std::string>& chosen, const std::vector<std::string>& names) {
   std::vector<std::string> expanded;
   for (const std::string& given : chosen) {
     const std::size_t before = expanded.size();
-    std::ranges::copy_if(names, std::back_inserter(expanded),
-                         [&](const std::string& name) { return name == given || name.starts_with(given + "_"); });
+    if (std::ranges::find(names, given) == names.end()) {
+      std::ranges::copy_if(names, std::back_inserter(expanded),
+                           [&](const std::string& name) { return name.starts_with(given + "_"); });
+    }
     if (expanded.size() == before) expanded.push_back(given);
   }
   return expanded;

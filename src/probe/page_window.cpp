@@ -77,8 +77,8 @@ std::optional<PageWindow> find_page_window(const PageWalker& walker, const Neare
   ChaseArray one_by_one = in_turns;
   one_by_one.elements = places.one_by_one;
   const std::uint64_t loads = walker.parameters().max_loads;
-  const std::vector<stats::Histogram> paired =
-      walker.run({walker.program_over(in_turns, loads), walker.program_over(one_by_one, loads)});
+  const std::vector<stats::Histogram> paired = walker.run({walker.program_over(in_turns, loads, nearer.entry_bytes),
+                                                           walker.program_over(one_by_one, loads, nearer.entry_bytes)});
   const double adds = added_by_translation(paired[0]) - added_by_translation(paired[1]);
   const double limit = std::max(parameters.least_cycles, parameters.of_miss * miss_cycles);
   if (adds < limit) return std::nullopt;

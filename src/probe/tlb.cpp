@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "probe/paired_histogram.h"
 #include "probe/tlb_check_decision.h"
 #include "probe/tlb_level.h"
 #include "probe/tlb_sets_decision.h"
@@ -46,6 +47,14 @@ struct AbsenceParameters {
   double few_of_step = 0.05;
 };
 constexpr AbsenceParameters kAbsence;
+
+// A level that is seen again with other lines.
+struct KnownLevelParameters {
+  // Its misses cost as much again but for this part, and so many cycles. Larger: another level is taken for it.
+  double part = 0.2;
+  double least_cycles = 4;
+};
+constexpr KnownLevelParameters kKnown;
 
 // Lines of which a second survey is made where the first does not tell.
 struct OtherLinesParameters {
@@ -99,6 +108,12 @@ bool may_reach_farther(const TlbSurvey& survey, std::size_t depth) {
 const TlbLevel& tlb_level(const TlbSurvey& survey, std::size_t depth) {
   if (depth < survey.levels.size()) return survey.levels[depth];
   if (!survey.unsure.empty()) throw Inconclusive(survey.unsure);
+  if (survey.is_limited) {
+    throw NotSupportedError(
+        fmt::format("arrays of this space hold {} B at most, and loads over all of one miss no further level: if it is "
+                    "there, it reaches at least that far",
+                    survey.largest_bytes));
+  }
   if (static_cast<double>(survey.largest_bytes) < kAbsence.least_of_memory * static_cast<double>(survey.memory_bytes)) {
     throw Inconclusive(
         fmt::format("loads over {} B miss no further level: its reach is at least that large, with the "
@@ -134,12 +149,49 @@ NearerTlb nearer_tlb(const TlbSurvey& survey, std::size_t depth) {
 
 namespace {
 
-TlbSurvey survey_with(const PageWalker& walker) {
+// Of loads that the nearest cache cannot be kept from serving: what is told of steps where these differ among
+// themselves by more than a miss costs, or wait from the start, is not sure.
+std::string why_unsure_past_nearest(const PageWalker& walker, const SweepPoint& first, const stats::Histogram& quiet,
+                                    const TlbStep& step) {
+  if (!walker.nearest().serves()) return "";
+  const double waits = first.mean_cycles - added_by_translation(quiet);
+  if (waits > kAbsence.unexplained_cycles) {
+    return fmt::format(
+        "loads over {} B, as few as the SM's own cache does not hold, already wait {:.1f} cycles for translations",
+        first.reach_bytes, waits);
+  }
+  const PairedHistogramParameters fast{.slow_part = 1 - PairedHistogramParameters{}.slow_part};
+  const double differ = slow_difference(quiet) - slow_difference(quiet, fast);
+  if (differ <= step.rise.rise_cycles) return "";
+  return fmt::format("loads that the SM's own cache misses differ by {:.1f} cycles, more than a miss adds ({:.1f})",
+                     differ, step.rise.rise_cycles);
+}
+
+// Whether the step is where a level begins to miss that is known of other lines, and costs what its misses do.
+bool is_step_of(const TlbStep& step, const std::vector<SweepPoint>& points, const TlbLevel& level) {
+  const auto last = static_cast<double>(points[step.rise.last_before].reach_bytes);
+  const auto first = static_cast<double>(points[step.rise.first_after].reach_bytes);
+  const double slack = std::max(kKnown.least_cycles, kKnown.part * level.miss_cycles);
+  return last <= level.reach_bytes.high && level.reach_bytes.low <= first &&
+         std::abs(step.rise.rise_cycles - level.miss_cycles) <= slack;
+}
+
+bool is_told(const TlbLevel& level) { return level.entry_bytes > 0 && level.unsure_reach.empty(); }
+
+std::size_t count_told(const TlbSurvey& survey) {
+  std::size_t told = 0;
+  while (told < survey.levels.size() && is_told(survey.levels[told])) ++told;
+  return told;
+}
+
+// `known`: levels that are known of other lines, nearest first, all of which show.
+TlbSurvey survey_with(const PageWalker& walker, const std::vector<TlbLevel>& known = {}) {
   const std::vector<SweepPoint> points = sweep_pages(walker);
   TlbSurvey survey{.largest_bytes = points.back().reach_bytes,
                    .memory_bytes = walker.lab().info().memory_bytes.value_or(0),
                    .most_pages = walker.max_pages(),
                    .spreads_lines = walker.parameters().spreads_lines,
+                   .is_limited = walker.is_limited(),
                    .sweep = sweep_table(points)};
   const stats::Histogram quiet = quiet_loads(walker);
   std::optional<TlbRise> last_level;
@@ -150,6 +202,17 @@ TlbSurvey survey_with(const PageWalker& walker) {
     if (passing) {
       step.rise = with_passing(step.rise, *passing);
       step.signature = signature_of(step.rise, quiet);
+    }
+    survey.unsure = why_unsure_past_nearest(walker, points.front(), quiet, step);
+    if (!survey.unsure.empty()) break;
+    if (const std::size_t depth = survey.levels.size(); depth < known.size()) {
+      if (!is_step_of(step, points, known[depth])) {
+        survey.unsure = "loads that memory serves do not wait for the level that others show";
+        break;
+      }
+      survey.levels.push_back(known[depth]);
+      last_level = step.rise;
+      continue;
     }
     const auto waits_at = [&](std::size_t point) { return points[point].mean_cycles - points.front().mean_cycles; };
     const std::size_t last = step.rise.last_before;
@@ -222,9 +285,63 @@ void look_with_other_lines(const PageWalker& walker, TlbSurvey& survey) {
   if (walker.has_few_lines() && !tells_all) try_part(kParameters.mostly_stays);
 }
 
+// Misses of loads that memory serves may cost another time than of those that a cache does.
+void check_penalty_of_memory(TlbLevel& level, const TlbLevel* other) {
+  const double slack = std::max(kKnown.least_cycles, kKnown.part * level.miss_cycles);
+  if (other != nullptr && std::abs(other->miss_cycles - level.miss_cycles) <= slack) return;
+  level.unsure_penalty = "its misses cost loads that memory serves another time than those that a cache serves";
+  if (other == nullptr) {
+    level.unsure_penalty = fmt::format(
+        "seen of loads alone that memory serves, where a miss takes {:.1f} cycles: of those that a cache serves it may "
+        "take another time",
+        level.miss_cycles);
+  }
+}
+
+// A level of more entries than lines stay in a small L2 shows where memory serves all loads.
+void look_past_l2(const PageWalker& walker, TlbSurvey& survey) {
+  constexpr std::size_t kLevels = 2;
+  const std::size_t told = count_told(survey);
+  if (survey.unsure.empty() && told == survey.levels.size() && told >= kLevels) return;
+  try {
+    const std::optional<PageWalker> past = walker.past_l2(nearer_tlb(survey, told));
+    if (!past) return;
+    const std::vector<TlbLevel> known(survey.levels.begin(), survey.levels.begin() + static_cast<std::ptrdiff_t>(told));
+    TlbSurvey other = survey_with(*past, known);
+    if (count_told(other) <= told) return;
+    for (std::size_t depth = told; depth < other.levels.size(); ++depth) {
+      check_penalty_of_memory(other.levels[depth], depth < survey.levels.size() ? &survey.levels[depth] : nullptr);
+    }
+    survey = std::move(other);
+  } catch (const Inconclusive& error) {
+    walker.lab().log(fmt::format("tlb: nothing of loads that memory serves: {}", error.what()));
+  }
+}
+
+// With ever more lines at once, until a survey tells all that it sees.
+TlbSurvey survey_past_nearest(Lab& lab, const Site& site) {
+  std::optional<TlbSurvey> best;
+  std::string why;
+  for (const std::uint64_t times_lines : NearestCacheParameters{}.times_lines) {
+    try {
+      const PageWalker walker(lab, site, times_lines);
+      TlbSurvey survey = survey_with(walker);
+      look_with_other_lines(walker, survey);
+      look_past_l2(walker, survey);
+      if (survey.unsure.empty()) return survey;
+      if (!best || count_told(survey) > count_told(*best)) best = std::move(survey);
+    } catch (const Inconclusive& error) {
+      if (why.empty()) why = error.what();
+    }
+  }
+  if (!best) throw Inconclusive(why);
+  return *best;
+}
+
 }  // namespace
 
 TlbSurvey survey_tlbs(Lab& lab, const Site& site) {
+  if (site.space == Space::kTexture) return survey_past_nearest(lab, site);
   const PageWalker walker(lab, site);
   TlbSurvey survey = survey_with(walker);
   look_with_other_lines(walker, survey);

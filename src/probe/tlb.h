@@ -37,11 +37,13 @@ struct TlbSurvey {
   std::uint64_t memory_bytes = 0;    // that the device has, free or not; 0 where that is not known
   std::uint64_t most_pages = 0;      // that were loaded at once
   bool spreads_lines = false;        // over all of the pages (tlb_walk.h)
+  bool is_limited = false;           // no array of the space can be larger than largest_bytes
   SampleTable sweep;                 // reach_bytes, stride_bytes, added_cycles (mean)
   Conditions conditions;
 };
 
-// Sweeps the reach up to what memory allows. `site`: a space that misses L1 on every load, so that all are translated.
+// Sweeps the reach up to what memory allows. `site`: a space that misses L1 on every load, so that all are translated;
+// or textures, of which so many lines are loaded that the SM's own cache holds none of them (tlb_rounds.h).
 [[nodiscard]] TlbSurvey survey_tlbs(Lab& lab, const Site& site);
 
 // The level at `depth` (0: nearest). Throws NotPresent where there is no such level; so does each of its attributes.

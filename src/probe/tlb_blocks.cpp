@@ -21,6 +21,15 @@ ChaseArray random_lines(const PageWalker& walker, std::uint64_t block, std::uint
   return array;
 }
 
+// Fewer than two show nothing, and where a cache of the SM serves loads, fewer than have as many lines as exceed it.
+std::uint64_t largest_block(const PageWalker& walker, std::uint64_t span) {
+  std::uint64_t block = std::bit_floor(span / 2);
+  while (block > walker.parameters().line_bytes && span / block * walker.window_lines(block) < walker.nearest().lines) {
+    block /= 2;
+  }
+  return block;
+}
+
 std::vector<std::uint64_t> places_of(const ChaseArray& array) {
   std::vector<std::uint64_t> places;
   for (const std::uint32_t element : array.elements) places.push_back(element * array.stride_bytes);
@@ -38,7 +47,7 @@ std::vector<TouchedBlocks> touch_blocks(const PageWalker& walker, const MissSign
   std::vector<TouchedBlocks> found;  // the largest first: they are few, and small ones tell nothing of large pages
   const std::uint64_t smallest =
       std::max(walker.parameters().smallest_page_bytes, std::bit_ceil(span / walker.max_pages()));
-  for (std::uint64_t block = std::bit_floor(span / 2); block >= smallest && !are_within_page(found); block /= 2) {
+  for (std::uint64_t block = largest_block(walker, span); block >= smallest && !are_within_page(found); block /= 2) {
     TouchedBlocks& blocks = found.emplace_back(TouchedBlocks{.bytes = block});
     std::vector<double> missed;
     for (std::uint64_t round = 0; round < rounds; ++round) {
@@ -47,8 +56,10 @@ std::vector<TouchedBlocks> touch_blocks(const PageWalker& walker, const MissSign
         blocks.places_bytes.push_back(places_of(array));
       }
       array.elements = past_nearer(array.elements, block, nearer);
-      const ChaseProgram program = walker.program_over(std::move(array), walker.max_pages());
-      missed.push_back(missed_part(walker.run({program}).front(), signature));
+      const ChaseProgram program = walker.program_over(std::move(array), walker.max_pages(), block);
+      const stats::Histogram paired = walker.run({program}).front();
+      walker.require_past_nearest(paired);
+      missed.push_back(missed_part(paired, signature));
     }
     blocks.missed = std::max(0.0, stats::mean(missed));
     walker.lab().log(

@@ -48,8 +48,9 @@ MissSignature with_noise_of_lines(const Target& target, MissSignature signature,
       with_hits(signature, walker.walk(lines, std::bit_floor(span / lines), {}, walker.quiet_passes_over(lines)));
   std::vector<ChaseProgram> programs;
   for (std::uint64_t walk = 0; walk < parameters.quiet_walks; ++walk) {
-    ChaseArray array = walker.pages_apart(parameters.few_lines, std::bit_floor(span / parameters.few_lines), {}, walk);
-    programs.push_back(walker.program_over(std::move(array), walker.parameters().max_loads));
+    const std::uint64_t stride = std::bit_floor(span / parameters.few_lines);
+    ChaseArray array = walker.pages_apart(parameters.few_lines, stride, {}, walk);
+    programs.push_back(walker.program_over(std::move(array), walker.parameters().max_loads, stride));
   }
   std::vector<double> parts;
   for (const stats::Histogram& histogram : walker.run(programs)) {

@@ -97,6 +97,8 @@ std::vector<std::uint32_t> some_sms(std::uint32_t count) {
 std::optional<TlbPenalty> penalty_by_orders(const PageWalker& walker, const TlbLevel& level,
                                             const MissSignature& signature, const NearerTlb& nearer,
                                             const std::vector<TlbPenalty>& before, std::uint64_t most_bytes) {
+  // Lines together would wait for misses of the SM's own cache, and these differ.
+  if (walker.nearest().serves()) return std::nullopt;
   // The levels before must miss with every load too.
   const bool nearer_misses =
       nearer.reach_bytes == 0 || (nearer.entry_bytes > 0 && nearer.entry_bytes <= level.entry_bytes);

@@ -18,7 +18,7 @@ std::vector<SweepPoint> load_pages(const PageWalker& walker, const std::vector<P
   for (const PageCount& count : counts) {
     ChaseArray array = walker.pages_apart(count.pages, count.stride_bytes);
     for (int copy = 0; copy < copies_of(count.pages); ++copy, ++array.seed) {
-      programs.push_back(walker.program_over(array, walker.parameters().max_loads));
+      programs.push_back(walker.program_over(array, walker.parameters().max_loads, count.stride_bytes));
     }
     points.push_back({.reach_bytes = count.pages * count.stride_bytes, .stride_bytes = count.stride_bytes});
   }
@@ -32,6 +32,7 @@ std::vector<SweepPoint> load_pages(const PageWalker& walker, const std::vector<P
       if (mean < point.mean_cycles) point.histogram = *histogram;
       point.mean_cycles = std::min(point.mean_cycles, mean);
     }
+    walker.require_past_nearest(point.histogram);
     point.slow_cycles = slow_difference(point.histogram);
   }
   return points;
@@ -40,7 +41,10 @@ std::vector<SweepPoint> load_pages(const PageWalker& walker, const std::vector<P
 std::vector<SweepPoint> sweep_pages(const PageWalker& walker, const TlbSweepParameters& parameters) {
   std::vector<SweepPoint> points;
   const auto largest = static_cast<double>(walker.largest_bytes());
-  for (double reach = parameters.first_reach_bytes; reach < largest; reach *= 2) {
+  // Lines that the nearest cache does not hold reach so far at least.
+  const auto exceeding = static_cast<double>(walker.nearest().lines * walker.parameters().line_bytes);
+  const double first = std::max(parameters.first_reach_bytes, exceeding);
+  for (double reach = first; reach < largest; reach *= 2) {
     std::vector<PageCount> octave;
     for (int i = 0; i < parameters.points_per_octave; ++i) {
       const double wanted = reach * std::exp2(static_cast<double>(i) / parameters.points_per_octave);
@@ -61,6 +65,7 @@ std::vector<SweepPoint> sweep_pages(const PageWalker& walker, const TlbSweepPara
 }
 
 stats::Histogram quiet_loads(const PageWalker& walker, const TlbSweepParameters& parameters) {
+  if (walker.nearest().serves()) return walker.neighbours_past_nearest();
   // They are neighbours, of whose sets they fill some only.
   const std::uint64_t lines = std::min(parameters.quiet_lines, walker.max_pages());
   return walker.walk(lines, parameters.quiet_stride_bytes, {}, walker.quiet_passes_over(lines));
@@ -88,14 +93,18 @@ SlowBeyond look_beyond(const PageWalker& walker, const TlbStep& step, const std:
   const ChaseArray pages = walker.pages_apart(static_cast<std::uint64_t>(reach) / stride, stride);
   ChaseArray alone = make_array(walker.site(), pages.bytes, walker.line_for(pages.bytes));
   ChaseArray beside = alone;
+  const std::uint32_t off = walker.nearest().serves()
+                                ? std::max(1u, static_cast<std::uint32_t>(walker.window_lines(stride) / 2))
+                                : parameters.lines_off;
   for (const std::uint32_t page : chain_order(pages, 0)) {
     const auto line = static_cast<std::uint32_t>(pages.element_offset(page) / alone.stride_bytes);
     alone.elements.push_back(line);
-    beside.elements.insert(beside.elements.end(), {line, line ^ parameters.lines_off});
+    beside.elements.insert(beside.elements.end(), {line, line ^ off});
   }
   const std::uint64_t loads = walker.parameters().max_loads;
   const std::vector<stats::Histogram> histograms =
-      walker.run({walker.program_over(alone, loads), walker.program_over(beside, 2 * loads)});
+      walker.run({walker.program_over(alone, loads, stride), walker.program_over(beside, 2 * loads, stride, 2)});
+  for (const stats::Histogram& histogram : histograms) walker.require_past_nearest(histogram);
   const auto slow_part = [&](const stats::Histogram& histogram, double before_cycles) {
     return 1 - part_below(histogram, before_cycles + step.signature.rise_cycles / 2);
   };

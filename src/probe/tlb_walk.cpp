@@ -3,12 +3,27 @@
 #include <fmt/format.h>
 
 #include <numeric>
+#include <tuple>
 
 #include "probe/paired_histogram.h"
 #include "probe/tlb_step_decision.h"
 
 namespace gputopo::probe {
 namespace {
+
+// Where the SM's own cache serves the second load of a pair, that always takes as long: it is loaded once.
+StepKind kind_for(const Site& site) { return site.space == Space::kTexture ? StepKind::kCounted : StepKind::kPaired; }
+
+// Of the last step of each, as pairs.
+std::vector<stats::Histogram> paired_loads(Lab& lab, const std::vector<ChaseProgram>& programs,
+                                           const PageWalkParameters& parameters) {
+  std::vector<stats::Histogram> histograms;
+  for (ChaseResult& result : lab.chase(programs)) {
+    stats::Histogram& histogram = result.steps.back().histogram;
+    histograms.push_back(parameters.hit_cycles ? as_paired(histogram, *parameters.hit_cycles) : std::move(histogram));
+  }
+  return histograms;
+}
 
 // Of neighbouring lines, what their first loads take longer than their second ones, for each of these sizes.
 std::vector<stats::Histogram> pairs_of_neighbours(Lab& lab, const Site& site, const std::vector<std::uint64_t>& bytes,
@@ -17,12 +32,9 @@ std::vector<stats::Histogram> pairs_of_neighbours(Lab& lab, const Site& site, co
   for (const std::uint64_t one : bytes) {
     const ChaseArray array = make_array(site, one, parameters.line_bytes);
     const std::uint64_t loads = std::min(array.element_count(), parameters.kept_loads);
-    programs.push_back(
-        make_program(site, {array}, {warm_step(site, array), {.kind = StepKind::kPaired, .loads = loads}}));
+    programs.push_back(make_program(site, {array}, {warm_step(site, array), {.kind = kind_for(site), .loads = loads}}));
   }
-  std::vector<stats::Histogram> histograms;
-  for (ChaseResult& result : lab.chase(programs)) histograms.push_back(std::move(result.steps[1].histogram));
-  return histograms;
+  return paired_loads(lab, programs, parameters);
 }
 
 // Bytes of neighbouring lines that stay, of sizes from that for `most_pages` down to that for `least_pages`.
@@ -52,7 +64,7 @@ std::uint64_t kept_bytes_between(Lab& lab, const Site& site, std::uint64_t most_
 std::uint64_t kept_bytes(Lab& lab, const Site& site, const PageWalkParameters& parameters) {
   const std::uint64_t most = parameters.max_pages;
   // Loads that cannot bypass L1 find the second of each pair there.
-  if (site.space != Space::kGlobalBypassL1) {
+  if (site.space != Space::kGlobalBypassL1 && site.space != Space::kTexture) {
     return lab.info().l2_bytes.value_or(most * parameters.l2_part * parameters.line_bytes);
   }
   const std::uint64_t kept = kept_bytes_between(lab, site, most, parameters.least_pages, parameters);
@@ -87,7 +99,7 @@ std::vector<ChaseStep> warm_pages(const ChaseArray& array) {
 
 ChaseProgram warmed_pairs(const Site& site, ChaseArray array, std::uint64_t loads) {
   std::vector<ChaseStep> steps = warm_pages(array);
-  steps.push_back({.kind = StepKind::kPaired, .loads = loads});
+  steps.push_back({.kind = kind_for(site), .loads = loads});
   return make_program(site, {std::move(array)}, std::move(steps));
 }
 
@@ -127,13 +139,113 @@ ChaseArray pages_apart(const Lab& lab, const Site& site, std::uint64_t pages, st
   return array;
 }
 
-PageWalker::PageWalker(Lab& lab, const Site& site)
-    : lab_(lab), site_(site), kept_bytes_(kept_bytes(lab, site, parameters_)), max_pages_(parameters_.max_pages) {
+PageWalker::PageWalker(Lab& lab, const Site& site, std::uint64_t times_lines)
+    : lab_(lab), site_(site), max_pages_(parameters_.max_pages) {
+  if (site.space == Space::kTexture) look_at_nearest();
+  kept_bytes_ = kept_bytes(lab, site, parameters_);
+  if (nearest_.serves()) take_lines_past_nearest(times_lines);
   max_pages_ = std::min(max_pages_, kept_bytes_ / parameters_.l2_part / parameters_.line_bytes);
   if (max_pages_ == 0) throw Inconclusive("lines do not stay in L2, so misses of a TLB do not show");
   lab.log(fmt::format("tlb: at most {} pages at once, a line on each", max_pages_));
   largest_bytes_ =
       static_cast<std::uint64_t>(lab.parameters().tlb_reach_of_free * static_cast<double>(lab.info().max_array_bytes));
+  if (nearest_.serves()) limit_to_arrays();
+}
+
+void PageWalker::look_at_nearest() {
+  parameters_.line_bytes = parameters_.texture_line_bytes;
+  std::vector<std::uint64_t> tried;
+  for (std::uint64_t lines = parameters_.lines_that_hit; lines <= parameters_.max_pages; lines *= 2) {
+    tried.push_back(lines * parameters_.line_bytes);
+  }
+  const std::vector<stats::Histogram> raw = pairs_of_neighbours(lab_, site_, tried, parameters_);
+  constexpr double kMiddle = 0.5;
+  parameters_.hit_cycles = static_cast<std::uint32_t>(stats::histogram_quantile(raw.front(), kMiddle));
+  std::vector<std::pair<std::uint64_t, stats::Histogram>> by_lines;
+  for (std::size_t i = 0; i < tried.size(); ++i) {
+    by_lines.emplace_back(tried[i] / parameters_.line_bytes, as_paired(raw[i], *parameters_.hit_cycles));
+  }
+  const std::optional<NearestCache> found = find_nearest_cache(by_lines);
+  if (!found) {
+    throw Inconclusive(fmt::format(
+        "of {} lines the SM's own cache still serves some, or no slower than what is behind it: whether loads were "
+        "translated does not show",
+        parameters_.max_pages));
+  }
+  nearest_ = *found;
+  lab_.log(fmt::format("tlb: of {} lines the SM's own cache holds none; a miss takes {:.1f} cycles", nearest_.lines,
+                       nearest_.gap_cycles));
+  parameters_.kept_lines_of_any = nearest_.lines;
+}
+
+void PageWalker::take_lines_past_nearest(std::uint64_t times_lines) {
+  const std::uint64_t stay = kept_bytes_ / parameters_.line_bytes / NearestCacheParameters{}.part_of_kept;
+  const std::uint64_t wanted = times_lines * nearest_.lines;
+  if (wanted > std::min(stay, parameters_.max_pages)) {
+    throw Inconclusive(fmt::format(
+        "L2 keeps hardly more lines than the SM's own cache, of which {} are the fewest that this holds none of",
+        nearest_.lines));
+  }
+  nearest_.lines = wanted;
+}
+
+void PageWalker::limit_to_arrays() {
+  // Of the space as a whole: linear textures hold so many texels.
+  constexpr std::uint64_t kLeastBytes = 16 << 20;
+  for (std::uint64_t bytes = largest_bytes_; bytes >= kLeastBytes; bytes = (std::bit_ceil(bytes) / 2)) {
+    ChaseArray array = make_array(site_, bytes, line_for(bytes));
+    array.elements = {0};
+    try {
+      std::ignore = lab_.chase({make_program(site_, {array}, {{.kind = StepKind::kWarm, .loads = 1}})});
+      is_limited_ = bytes < largest_bytes_;
+      largest_bytes_ = bytes;
+      return;
+    } catch (const NotSupportedError& error) {
+      lab_.log(fmt::format("tlb: {}", error.what()));
+    } catch (const DeviceMemoryError&) {
+      return;  // which the sweep meets too
+    }
+  }
+}
+
+std::optional<PageWalker> PageWalker::past_l2(const NearerTlb& known) const {
+  if (!nearest_.serves() || !has_few_lines()) return std::nullopt;
+  const std::uint64_t lines = std::bit_ceil(parameters_.exceeds_kept * kept_bytes_ / parameters_.line_bytes);
+  if (lines > parameters_.max_pages) return std::nullopt;
+  const std::vector<stats::Histogram> pairs =
+      pairs_of_neighbours(lab_, site_, {lines * parameters_.line_bytes}, parameters_);
+  const std::optional<NearestCache> found = past_next_cache(nearest_, lines, pairs.front());
+  if (!found) return std::nullopt;
+  PageWalker past = *this;
+  past.nearest_ = *found;
+  past.known_ = known;
+  past.max_pages_ = parameters_.max_pages;
+  lab_.log(fmt::format("tlb: once more, of so many lines ({}) that memory serves all: {:.1f} cycles", found->lines,
+                       found->gap_cycles));
+  return past;
+}
+
+std::uint64_t PageWalker::window_lines(std::uint64_t page_bytes) const {
+  const std::uint64_t smallest =
+      lab_.info().l2_bytes ? parameters_.smallest_page_with_l2_bytes : parameters_.smallest_page_bytes;
+  return std::max<std::uint64_t>(1, std::min(std::bit_floor(page_bytes), smallest) / parameters_.line_bytes);
+}
+
+ChaseArray PageWalker::in_rounds(const ChaseArray& array, std::uint64_t page_bytes, std::uint64_t together) const {
+  const std::uint64_t line = line_for(array.bytes);
+  if (!nearest_.serves() || line != parameters_.line_bytes) return array;
+  ChaseArray all = make_array(site_, array.bytes, line);
+  std::vector<std::uint32_t> lines;
+  for (const std::uint32_t page : chain_order(array, 0)) {
+    lines.push_back(static_cast<std::uint32_t>(array.element_offset(page) / line));
+  }
+  const std::uint64_t window = std::max<std::uint64_t>(1, window_lines(page_bytes) / together);
+  const std::uint64_t rounds = std::min(window, (nearest_.lines + lines.size() - 1) / lines.size());
+  all.elements = probe::in_rounds(lines, window, rounds);
+  // The window of the last page may end beyond the array.
+  const auto is_outside = [&](std::uint32_t element) { return element >= all.element_count(); };
+  std::erase_if(all.elements, is_outside);
+  return all;
 }
 
 PageWalker PageWalker::with_spread_lines(std::uint64_t l2_part) const {
@@ -145,6 +257,18 @@ PageWalker PageWalker::with_spread_lines(std::uint64_t l2_part) const {
   return spread;
 }
 
+stats::Histogram PageWalker::neighbours_past_nearest() const {
+  return pairs_of_neighbours(lab_, site_, {nearest_.lines * parameters_.line_bytes}, parameters_).front();
+}
+
+void PageWalker::require_past_nearest(const stats::Histogram& paired) const {
+  const NearestCacheParameters parameters;
+  const double served = served_part(paired, nearest_);
+  if (served <= parameters.few_served_of_walk) return;
+  throw Inconclusive(fmt::format(
+      "nearer caches serve {:.0f}% of the loads over pages: how their lines lie keeps them there", 100 * served));
+}
+
 std::uint64_t PageWalker::line_for(std::uint64_t bytes) const { return line_within(bytes, parameters_); }
 
 std::uint64_t PageWalker::stride_for(double reach_bytes) const {
@@ -153,7 +277,9 @@ std::uint64_t PageWalker::stride_for(double reach_bytes) const {
                    std::bit_ceil(bytes / max_pages_), parameters_.line_bytes});
 }
 
-ChaseProgram PageWalker::program_over(ChaseArray array, std::uint64_t max_loads) const {
+ChaseProgram PageWalker::program_over(ChaseArray array, std::uint64_t max_loads, std::uint64_t page_bytes,
+                                      std::uint64_t together) const {
+  array = in_rounds(array, page_bytes, together);
   const std::uint64_t n = array.chain_length();
   // Not std::clamp(): where L2 is small the most is less than the least.
   const std::uint64_t loads = std::min(std::max(n, parameters_.least_loads), max_loads);
@@ -161,9 +287,7 @@ ChaseProgram PageWalker::program_over(ChaseArray array, std::uint64_t max_loads)
 }
 
 std::vector<stats::Histogram> PageWalker::run(const std::vector<ChaseProgram>& programs) const {
-  std::vector<stats::Histogram> histograms;
-  for (ChaseResult& result : lab_.chase(programs)) histograms.push_back(std::move(result.steps.back().histogram));
-  return histograms;
+  return paired_loads(lab_, programs, parameters_);
 }
 
 WalkPasses PageWalker::passes_over(std::uint64_t pages, bool noisy) const {
@@ -185,10 +309,11 @@ stats::Histogram PageWalker::walk(std::uint64_t pages, std::uint64_t page_bytes,
   for (std::uint64_t order = 0; order < passes.orders; ++order) {
     ChaseArray array = pages_apart(pages, page_bytes, nearer, variant + order);
     array.seed += order;
-    programs.push_back(warmed_pairs(site_, std::move(array), of_order * pages));
+    programs.push_back(warmed_pairs(site_, in_rounds(array, page_bytes, 1), of_order * pages));
   }
   stats::Histogram sum;
   for (const stats::Histogram& one : run(programs)) stats::accumulate(sum, one);
+  require_past_nearest(sum);
   return sum;
 }
 

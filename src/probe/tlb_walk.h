@@ -6,16 +6,24 @@
 #include <algorithm>
 #include <bit>
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 #include "probe/page_order.h"
 #include "probe/site.h"
+#include "probe/tlb_rounds.h"
 
 namespace gputopo::probe {
 
 struct PageWalkParameters {
   // Loads this far apart are of different lines of L2, on all GPUs so far.
   std::uint64_t line_bytes = 128;
+  // And of the L2 of textures on GT200.
+  std::uint64_t texture_line_bytes = 256;
+  // Of these so few hit the SM's own cache, whatever it is. What these take, by the timer and all, is taken off single
+  // loads, which stand for pairs. More: caches that hold no more; fewer: an outlier is all that shows.
+  std::uint64_t lines_that_hit = 4;
+  std::optional<std::uint32_t> hit_cycles;
   // The lines are staggered within the smallest page. GPUs whose pages are as small as 4 KiB have no L2 for these
   // loads, whose sets would need more room to be spread over. Larger: lines of one page lie in several.
   std::uint64_t smallest_page_bytes = 4096;
@@ -58,6 +66,8 @@ struct PageWalkParameters {
   // Where misses cost little, noise is a good part of them, and the same from pass to pass: a loop over the same lines
   // in the same order keeps step with the clock of the cache behind. Other lines in other orders are other noise.
   std::uint64_t orders = 8;
+  // Times what L2 was seen to keep, which may be twice as much: of more lines it holds none.
+  std::uint64_t exceeds_kept = 4;
   // Of an array.
   std::uint64_t max_elements = 1ull << 30;
 };
@@ -78,7 +88,8 @@ struct WalkPasses {
 // Walks over pages of one site, as many and as far apart as the device has room for.
 class PageWalker {
  public:
-  PageWalker(Lab& lab, const Site& site);
+  // `times_lines`: of a space that the SM's own cache serves, times the fewest lines of which this holds none.
+  PageWalker(Lab& lab, const Site& site, std::uint64_t times_lines = 2);
 
   [[nodiscard]] Lab& lab() const { return lab_; }
   [[nodiscard]] const Site& site() const { return site_; }
@@ -87,9 +98,17 @@ class PageWalker {
   [[nodiscard]] std::uint64_t largest_bytes() const { return largest_bytes_; }
   // L2 keeps fewer lines than would be loaded.
   [[nodiscard]] bool has_few_lines() const { return max_pages_ < parameters_.max_pages; }
+  // The cache of the SM, where loads cannot bypass it: walks visit so many lines of their pages that it holds none.
+  [[nodiscard]] const NearestCache& nearest() const { return nearest_; }
+  // Set: no array of the space may be larger than largest_bytes(), whatever memory is free.
+  [[nodiscard]] bool is_limited() const { return is_limited_; }
   // The same with lines that are spread over all of what is between two pages, and no more of them than this part of
   // what L2 keeps.
   [[nodiscard]] PageWalker with_spread_lines(std::uint64_t l2_part) const;
+  // Where there is a nearest cache and L2 keeps few lines: the same with so many lines that L2 holds none of them
+  // either, and memory serves all. Nothing where these are too many, or memory does not stand out. `known`: the last
+  // level that is known, which serves none of the loads of walks that it need not, or the next shows late.
+  [[nodiscard]] std::optional<PageWalker> past_l2(const NearerTlb& known) const;
 
   // Of pages that reach so far.
   [[nodiscard]] std::uint64_t stride_for(double reach_bytes) const;
@@ -97,15 +116,26 @@ class PageWalker {
   [[nodiscard]] std::uint64_t line_for(std::uint64_t bytes) const;
   [[nodiscard]] ChaseArray pages_apart(std::uint64_t pages, std::uint64_t stride_bytes, const NearerTlb& nearer = {},
                                        std::uint64_t variant = 0) const {
-    return probe::pages_apart(lab_, site_, pages, stride_bytes, nearer, parameters_, variant);
+    return probe::pages_apart(lab_, site_, pages, stride_bytes, nearer.entry_bytes > 0 ? nearer : known_, parameters_,
+                              variant);
   }
-  // Loads of all that the array's chain visits, then paired loads.
-  [[nodiscard]] ChaseProgram program_over(ChaseArray array, std::uint64_t max_loads) const;
+  // Loads of all that the array's chain visits, then paired loads. Where there is a nearest cache, of so many lines of
+  // the pages, which are so far apart, that it holds none; `together`: lines of the chain on each page, a power of two,
+  // which differ in the highest bits of a line's place in its window.
+  [[nodiscard]] ChaseProgram program_over(ChaseArray array, std::uint64_t max_loads, std::uint64_t page_bytes,
+                                          std::uint64_t together = 1) const;
+  // Throws Inconclusive where the nearest cache serves loads all the same.
+  void require_past_nearest(const stats::Histogram& paired) const;
+  // Of places within a page of so many bytes: where other lines of it surely are.
+  [[nodiscard]] std::uint64_t window_lines(std::uint64_t page_bytes) const;
   // The histogram of the paired loads of each.
   [[nodiscard]] std::vector<stats::Histogram> run(const std::vector<ChaseProgram>& programs) const;
 
   // Over so many pages of one entry each. `noisy`: noise alone is taken for misses.
   [[nodiscard]] WalkPasses passes_over(std::uint64_t pages, bool noisy) const;
+  // Neighbouring lines, as many as it takes: hardly any of them waits for a translation.
+  [[nodiscard]] stats::Histogram neighbours_past_nearest() const;
+
   // Over lines that are all in their caches.
   [[nodiscard]] WalkPasses quiet_passes_over(std::uint64_t lines) const;
   // Of all passes together. `variant`: other lines of the pages, or the first of several.
@@ -113,9 +143,17 @@ class PageWalker {
                                       const WalkPasses& passes, std::uint64_t variant = 0) const;
 
  private:
+  void look_at_nearest();
+  void take_lines_past_nearest(std::uint64_t times_lines);
+  void limit_to_arrays();
+  [[nodiscard]] ChaseArray in_rounds(const ChaseArray& array, std::uint64_t page_bytes, std::uint64_t together) const;
+
   Lab& lab_;
   const Site& site_;
   PageWalkParameters parameters_;
+  NearestCache nearest_;
+  NearerTlb known_;
+  bool is_limited_ = false;
   std::uint64_t kept_bytes_ = 0;  // by L2, of neighbouring lines
   std::uint64_t max_pages_ = 0;
   std::uint64_t largest_bytes_ = 0;

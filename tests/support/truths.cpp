@@ -192,11 +192,15 @@ class Truths {
   }
 
   void tlb(const ElementInfo& element) {
-    if (element.depth >= machine_.tlbs.size()) {
+    const bool of_textures = element.space == Space::kTexture;
+    if (of_textures && !machine_.spaces.contains(Space::kTexture)) return;
+    const bool of_their_own = of_textures && !machine_.texture_tlbs.empty();
+    const std::vector<sim::TlbSpec>& tlbs = of_their_own ? machine_.texture_tlbs : machine_.tlbs;
+    if (element.depth >= tlbs.size()) {
       absent(element, AttributeId::kReach);
       return;
     }
-    const sim::TlbSpec& tlb = machine_.tlbs[element.depth];
+    const sim::TlbSpec& tlb = tlbs[element.depth];
     const double page = static_cast<double>(tlb.page_bytes);
     const double reach = page * tlb.entries;
     const CacheSpec& l2 = cache_of(machine_, "l2");
@@ -204,8 +208,10 @@ class Truths {
     const bool fits = 8.0 * tlb.entries * l2.line_bytes <= static_cast<double>(l2.size_bytes) / l2.partitions;
     bool shows = fits && reach <= 0.3 * static_cast<double>(*machine_.info.memory_bytes) &&
                  tlb.miss_cycles >= std::max(6.0, 4 * machine_.noise.jitter_cycles) && l2.ways >= 4;
+    // The SM's own cache hides misses of some textures.
+    shows = shows && !of_textures;
     if (element.depth > 0) {
-      const sim::TlbSpec& nearer = machine_.tlbs[element.depth - 1];
+      const sim::TlbSpec& nearer = tlbs[element.depth - 1];
       shows = shows && reach >= 4.0 * static_cast<double>(nearer.page_bytes) * nearer.entries;
     }
     const bool regular = tlb.index == sim::IndexHash::kModulo && tlb.set_ways.empty();

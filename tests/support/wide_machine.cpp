@@ -137,6 +137,13 @@ std::vector<sim::TlbSpec> draw_tlbs(Draw& draw, const std::vector<sim::Scope>& s
   return tlbs;
 }
 
+// As GT200 has them. Draws of their own, so that all else stays what it was.
+void draw_texture_tlbs(sim::MachineSpec& machine, const std::vector<sim::Scope>& scopes) {
+  Draw own(static_cast<std::uint64_t>(1e6 * machine.spaces.at(Space::kTexture).path.front().latency_cycles));
+  constexpr double kOften = 0.3;
+  if (own.chance(kOften)) machine.texture_tlbs = draw_tlbs(own, scopes);
+}
+
 // ---- Code ----
 
 void draw_code(Draw& draw, sim::MachineSpec& machine, sim::Scope first_scope, int most_levels) {
@@ -343,7 +350,9 @@ sim::MachineSpec draw_nvidia(Draw& draw, std::uint64_t seed) {
   if (sharing >= 0.85) machine.caches.push_back(read_only);
   draw_constants(draw, machine, to_l2, memory_latency);
   machine.caches.push_back(l2);
-  machine.tlbs = draw_tlbs(draw, {sim::Scope::kSm, sim::Scope::kTpc, sim::Scope::kGpu});
+  const std::vector<sim::Scope> tlb_scopes = {sim::Scope::kSm, sim::Scope::kTpc, sim::Scope::kGpu};
+  machine.tlbs = draw_tlbs(draw, tlb_scopes);
+  draw_texture_tlbs(machine, tlb_scopes);
   draw_code(draw, machine, draw.pick<sim::Scope>({sim::Scope::kSm, sim::Scope::kSm, sim::Scope::kTpc}), 3);
 
   draw_bandwidths(draw, machine, "l1");

@@ -39,6 +39,19 @@ const probe::TlbSurvey& CacheFindings::tlbs() {
   });
 }
 
+const probe::TlbSurvey& CacheFindings::texture_tlbs() {
+  return texture_tlbs_.get([&] {
+    bench_.require_space(Space::kTexture);
+    Site pages = site(Space::kTexture);
+    pages.exclusive = true;
+    // The less is left for the SM's own cache, the fewer lines exceed it.
+    const std::vector<std::uint64_t>& carve_outs = bench_.info().carve_outs_bytes;
+    if (!carve_outs.empty()) pages.carve_out_bytes = carve_outs.back();
+    Lab own = lab();
+    return probe::survey_tlbs(own, pages);
+  });
+}
+
 // ---- Surveys ----
 
 Site CacheFindings::site(Space space) const {

@@ -29,6 +29,8 @@ class CacheFindings {
   // Loads that miss L1, which may be looked up before the translation.
   [[nodiscard]] probe::Site tlb_site() const;
   [[nodiscard]] const probe::TlbSurvey& tlbs();
+  // As loads of textures see them.
+  [[nodiscard]] const probe::TlbSurvey& texture_tlbs();
 
   // ---- Surveys ----
   // All of these throw NotSupportedError for a space that programs cannot use here.
@@ -117,6 +119,7 @@ class CacheFindings {
   CodeFindings& code_;
   Vendor vendor_;
   Once<probe::TlbSurvey> tlbs_;
+  Once<probe::TlbSurvey> texture_tlbs_;
   Memo<SiteKey, probe::Survey> begun_surveys_;
   Memo<SiteKey, probe::Survey> surveys_;
   Memo<ElementId, probe::Cache> located_;

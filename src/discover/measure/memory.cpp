@@ -88,7 +88,7 @@ Patterns patterns_of(Context& context, const ElementInfo& memory, const Way& way
   double translated = way.l2_cycles.value_or(0);
   if (way.l2_cycles) from_l2.push_back({"l2_hit_tlb_hit", translated, way.l2_is_sum});
   for (const ElementInfo* level : elements_of(context.vendor())) {
-    if (level->kind != ElementKind::kTlb) continue;
+    if (level->kind != ElementKind::kTlb || level->space) continue;  // no textures
     const probe::TlbSurvey& tlbs = context.tlbs();
     if (level->depth >= tlbs.levels.size()) break;
     const bool window = probe::is_window(tlbs, level->depth);

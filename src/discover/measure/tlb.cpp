@@ -8,6 +8,7 @@ namespace {
 
 // Of a level that is one.
 const probe::TlbSurvey& tlbs_with(Context& context, const ElementInfo& element) {
+  if (element.space == Space::kTexture) return context.caches.texture_tlbs();
   const probe::TlbSurvey& survey = context.tlbs();
   if (!probe::is_window(survey, element.depth)) return survey;
   throw probe::NotPresent(

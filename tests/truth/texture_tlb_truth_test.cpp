@@ -1,0 +1,119 @@
+// TLBs as loads of textures see them, which the SM's own cache may hide: those of all loads, TLBs of their own, and
+// caches that hide them.
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+#include "device/sim/machine.h"
+#include "gputopo/discover.h"
+#include "support/seeds.h"
+#include "support/trial.h"
+#include "support/wide_machine.h"
+
+namespace gputopo {
+namespace {
+
+constexpr std::uint64_t kKib = 1024;
+constexpr std::uint64_t kMib = 1024 * kKib;
+
+class TextureTlbTruth : public ::testing::Test {
+ protected:
+  void discover_machine(const sim::MachineSpec& machine, std::uint64_t seed = 1) {
+    DiscoverOptions options;
+    options.elements = {"texture_tlb"};
+    options.full = true;
+    found_ = truth::discover_machine(machine, seed, std::move(options)).topology;
+  }
+  const Attribute& attribute(const std::string& element, const char* id) { return *found_.find_attribute(element, id); }
+  double number(const std::string& element, const char* id) {
+    const Attribute& found = attribute(element, id);
+    EXPECT_TRUE(found.available()) << element << "." << id << ": " << found.detail;
+    return found.number().value_or(-1);
+  }
+
+  Topology found_;
+};
+
+sim::MachineSpec machine_of(const char* name) { return sim::parse_machine(*sim::builtin_machine(name)); }
+
+// Wong et al. 2010, section IV-I2 and Table V.
+TEST_F(TextureTlbTruth, OfGt200AreThoseThatWongFound) {
+  discover_machine(machine_of("gt200"));
+  EXPECT_EQ(number("texture_tlb_l1", "reach"), 8 * kMib);
+  EXPECT_EQ(number("texture_tlb_l1", "entries"), 16);
+  EXPECT_EQ(number("texture_tlb_l1", "entry_bytes"), 512 * kKib);
+  EXPECT_EQ(number("texture_tlb_l1", "ways"), 16);
+  EXPECT_NEAR(number("texture_tlb_l1", "miss_penalty"), 544 - 497, 2);
+  // Of so many entries lines do not stay in an L2 of 256 KB: memory serves them.
+  EXPECT_EQ(number("texture_tlb_l2", "reach"), 16 * kMib);
+  EXPECT_EQ(number("texture_tlb_l2", "entries"), 4096);
+  EXPECT_EQ(number("texture_tlb_l2", "entry_bytes"), 4 * kKib);
+  EXPECT_EQ(number("texture_tlb_l2", "ways"), 8);
+  EXPECT_NEAR(number("texture_tlb_l2", "miss_penalty"), 753 - 544, 5);
+}
+
+// Those of all loads, where there are no others.
+TEST_F(TextureTlbTruth, AreThoseOfAllLoadsElsewhere) {
+  const sim::MachineSpec machine = machine_of("h200");
+  discover_machine(machine);
+  const sim::TlbSpec& first = machine.tlbs.front();
+  EXPECT_EQ(number("texture_tlb_l1", "entry_bytes"), static_cast<double>(first.page_bytes));
+  EXPECT_EQ(number("texture_tlb_l1", "entries"), first.entries);
+  EXPECT_NEAR(number("texture_tlb_l1", "miss_penalty"), first.miss_cycles, 0.05 * first.miss_cycles + 2);
+}
+
+TEST_F(TextureTlbTruth, OfTheirOwnAreNotThoseOfOtherLoads) {
+  sim::MachineSpec machine = machine_of("h200");
+  machine.texture_tlbs = {{.page_bytes = 512 * kKib, .entries = 32, .ways = 4, .miss_cycles = 60},
+                          {.page_bytes = 512 * kKib, .entries = 512, .ways = 8, .miss_cycles = 150}};
+  discover_machine(machine);
+  for (std::size_t level = 0; level < machine.texture_tlbs.size(); ++level) {
+    const sim::TlbSpec& tlb = machine.texture_tlbs[level];
+    const std::string element = level == 0 ? "texture_tlb_l1" : "texture_tlb_l2";
+    EXPECT_EQ(number(element, "entry_bytes"), static_cast<double>(tlb.page_bytes));
+    EXPECT_EQ(number(element, "entries"), tlb.entries);
+    EXPECT_EQ(number(element, "ways"), tlb.ways);
+    EXPECT_NEAR(number(element, "miss_penalty"), tlb.miss_cycles, 0.05 * tlb.miss_cycles + 2);
+  }
+}
+
+// It keeps some lines of any number, which are not translated then.
+TEST_F(TextureTlbTruth, AreNotToldBehindACacheThatKeepsLinesAtRandom) {
+  sim::MachineSpec machine = machine_of("gt200");
+  std::ranges::find(machine.caches, "texture", &sim::CacheSpec::id)->replacement = sim::Replacement::kRandom;
+  discover_machine(machine);
+  for (const char* id : {"reach", "entries", "entry_bytes", "ways", "miss_penalty"}) {
+    EXPECT_EQ(attribute("texture_tlb_l1", id).reason, Reason::kInconclusive) << id;
+  }
+}
+
+// Nothing that is there is denied, whatever L2 and the SM's own cache keep, and hardly a value is wrong.
+TEST_F(TextureTlbTruth, OfRandomMachinesAreRightOrNotTold) {
+  int values = 0;
+  int wrong = 0;
+  std::string text;
+  const auto judged_values = [](std::uint64_t seed) {
+    const sim::MachineSpec machine = truth::wide_machine(seed);
+    std::vector<truth::Truth> truths = truth::truths_of(machine);
+    std::erase_if(truths, [](const truth::Truth& one) { return !one.element.starts_with("texture_tlb"); });
+    return truths.empty() ? std::vector<truth::Judged>() : truth::try_machine(machine, seed, truths).values;
+  };
+  const auto add = [&](const std::vector<truth::Judged>& some) {
+    for (const truth::Judged& judged : some) {
+      values += judged.verdict == truth::Verdict::kRight || judged.verdict == truth::Verdict::kClose ? 1 : 0;
+      if (judged.verdict != truth::Verdict::kConfidentlyWrong) continue;
+      ++wrong;
+      text += judged.text + "\n";
+    }
+  };
+  const std::uint64_t machines = (truth::machines_wanted() + 3) / 4;
+  truth::judge_seeds(truth::first_seed(), machines, judged_values, add);
+  fmt::print("{} values are right, {} wrong\n{}", values, wrong, text);
+  SCOPED_TRACE(text);
+  EXPECT_LE(wrong, 0.02 * values);
+  EXPECT_GT(values, static_cast<int>(machines / 2));
+}
+
+}  // namespace
+}  // namespace gputopo
