@@ -14,9 +14,10 @@ enum class Space : std::uint8_t {
   kConstant,        // the constant bank (PTX ld.const); at most 64 KiB an array
   kShared,          // on-chip scratchpad (PTX ld.shared, CDNA ds_read)
   kScalar,          // the scalar data path, one load for a whole warp (CDNA s_load)
+  kLocal,           // memory of a thread's own, where spilled registers go (PTX ld.local); at most 1 MiB a program
 };
 inline constexpr Space kAllSpaces[] = {Space::kGlobal,   Space::kGlobalBypassL1, Space::kReadOnly, Space::kTexture,
-                                       Space::kConstant, Space::kShared,         Space::kScalar};
+                                       Space::kConstant, Space::kShared,         Space::kScalar,   Space::kLocal};
 
 [[nodiscard]] std::string_view to_string(Space space);
 

@@ -11,8 +11,8 @@ ChaseArray make_array(const Site& site, std::uint64_t bytes, std::uint64_t strid
                       std::uint64_t seed) {
   ChaseArray array;
   array.space = site.space;
-  array.stride_bytes = stride_bytes;
-  array.bytes = std::max(site.clamp(bytes) / stride_bytes, std::uint64_t{1}) * stride_bytes;
+  array.stride_bytes = site.reachable(stride_bytes);
+  array.bytes = std::max(site.clamp(bytes) / array.stride_bytes, std::uint64_t{1}) * array.stride_bytes;
   array.second_order = second_order;
   array.seed = seed;
   return array;

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "gputopo/program.h"
+#include "model/round_up.h"
 #include "probe/evidence.h"
 #include "probe/lab.h"
 #include "stats/descriptive.h"
@@ -26,6 +27,13 @@ struct Site {
   [[nodiscard]] std::uint64_t clamp(std::uint64_t bytes) const {
     return limit_bytes == 0 ? bytes : std::min(bytes, limit_bytes);
   }
+  // The least that loads of one thread can be apart, and the next distance from so many bytes on that they can.
+  [[nodiscard]] std::uint64_t least_stride_bytes() const { return gputopo::least_stride_bytes(space); }
+  [[nodiscard]] std::uint64_t reachable(std::uint64_t stride_bytes) const {
+    return space == Space::kLocal ? round_up(stride_bytes, kLocalStrideBytes) : stride_bytes;
+  }
+  // Whether its loads tell what is within a line: they come nearer to one another than the ends of any.
+  [[nodiscard]] bool reaches_into_lines() const { return least_stride_bytes() == kMinimumStrideBytes; }
 };
 
 // Up to which footprint translations cost nothing, 0 where that is not known, and what they add beyond: to some loads

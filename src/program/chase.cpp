@@ -7,6 +7,7 @@
 #include <numeric>
 #include <string>
 
+#include "model/round_up.h"
 #include "program/misfit.h"
 #include "program/validation.h"
 
@@ -18,6 +19,23 @@ constexpr std::uint32_t kMaxWarps = kTouchThreads / 32;
 bool is_plain_memory(Space space) {
   return space == Space::kGlobal || space == Space::kGlobalBypassL1 || space == Space::kReadOnly ||
          space == Space::kScalar;
+}
+
+// One thread reaches one word of each 128 bytes, and its warp alone has the array.
+void validate_local(const ChaseProgram& program, std::size_t index, const std::string& field) {
+  const ChaseArray& array = program.arrays[index];
+  require(array.stride_bytes % kLocalStrideBytes == 0, field + ".stride_bytes",
+          "must be a multiple of 128 in local memory, where a word of each lane of a warp lies in so many bytes");
+  require(array.skew_bytes == 0, field + ".skew_bytes", "must be 0 in local memory");
+  require(array.stagger_bytes == 0, field + ".stagger_bytes", "must be 0 in local memory");
+  const ChaseActor* walker = nullptr;
+  for (const ChaseStep& step : program.steps) {
+    if (step.array != index || step.actor >= program.actors.size()) continue;
+    const ChaseActor& actor = program.actors[step.actor];
+    if (walker == nullptr) walker = &actor;
+    require(actor.warp == walker->warp && actor.sm == walker->sm, field,
+            "must be walked by one warp in local memory, of which each warp has its own");
+  }
 }
 
 void validate_array(const ChaseProgram& program, std::size_t index) {
@@ -42,6 +60,7 @@ void validate_array(const ChaseProgram& program, std::size_t index) {
     require(std::adjacent_find(sorted.begin(), sorted.end()) == sorted.end(), field + ".elements",
             "must be listed once each");
   }
+  if (array.space == Space::kLocal) validate_local(program, index, field);
   if (array.alias_of) {
     require(*array.alias_of < index, field + ".alias_of", "must name an earlier array");
     const ChaseArray& original = program.arrays[*array.alias_of];
@@ -85,6 +104,8 @@ void validate_step(const ChaseProgram& program, std::size_t index) {
   require(step.kind == StepKind::kTouch || step.loads >= 1, field + ".loads", "must be at least 1");
   const ChaseArray& array = program.arrays[step.array];
   require(step.first < array.chain_length(), field + ".first", "is out of range");
+  require(step.kind != StepKind::kTouch || array.space != Space::kLocal, field + ".kind",
+          "must not be touch in local memory, which other threads do not reach");
   if (step.kind == StepKind::kTouch) validate_touch(array, step, field);
   require(step.kind != StepKind::kPaired || is_global(array.space), field + ".kind",
           "must not be paired in a space but global and global_bypass_l1");
@@ -124,11 +145,15 @@ void validate_kind(const ChaseProgram& program) {
   require(fetch == 0 || ((fetch == 32 || fetch == 64 || fetch == 128) && program.exclusive), "l2_fetch",
           "must be 32, 64 or 128 in exclusive programs, and 0 else");
   std::uint64_t constant_bytes = 0;
+  std::uint64_t local_bytes = 0;
   for (std::size_t i = 0; i < program.arrays.size(); ++i) {
     validate_array(program, i);
     if (program.arrays[i].space == Space::kConstant) constant_bytes += program.arrays[i].bytes;
+    if (program.arrays[i].space != Space::kLocal) continue;
+    local_bytes += round_up(std::min(program.arrays[i].bytes, 2 * kMaxLocalBytes), kLocalStrideBytes);
   }
   require(constant_bytes <= kConstantBankBytes, "arrays", "take more than the 64 KiB that constant memory has");
+  require(local_bytes <= kMaxLocalBytes, "arrays", "take more than the 1 MiB that programs may have of local memory");
   for (const ChaseActor& actor : program.actors) {
     require(actor.warp < kMaxWarps && actor.lane < 32, "actors", "must name a warp under 32 and a lane under 32");
     require(actor.sm.has_value() == program.actors[0].sm.has_value(), "actors", "must all name an SM or none");

@@ -33,8 +33,8 @@ template <typename Enum>
 inline constexpr std::array<std::string_view, 0> kNames{};
 
 template <>
-inline constexpr std::array<std::string_view, 7> kNames<Space>{"global",   "global_bypass_l1", "read_only", "texture",
-                                                               "constant", "shared",           "scalar"};
+inline constexpr std::array<std::string_view, 8> kNames<Space>{"global",   "global_bypass_l1", "read_only", "texture",
+                                                               "constant", "shared",           "scalar",    "local"};
 
 template <typename Enum>
 [[nodiscard]] std::string_view name_of(Enum value) {

@@ -23,6 +23,7 @@ void validate_kind(const StreamProgram& program) {
   const bool may_evict = program.op == StreamOp::kRead && !program.per_block && is_global(program.space);
   require(program.evict_bytes == 0 || (may_evict && program.evict_bytes >= program.vector_bytes), "evict_bytes",
           "must be 0, or at least a vector, of a read in global or global_bypass_l1 that is not per block");
+  require(program.space != Space::kLocal, "space", "must not be local, which only chases read");
   require(program.space != Space::kShared || program.per_block, "per_block", "must be set for shared memory");
   require(program.space != Space::kConstant || program.bytes <= kConstantBankBytes, "bytes",
           "is more than the 64 KiB that constant memory has");

@@ -75,6 +75,8 @@ std::string name_of(Space space) {
       return "constant loads";
     case Space::kScalar:
       return "scalar loads";
+    case Space::kLocal:
+      return "local loads";
     case Space::kShared:
       break;
   }

@@ -61,7 +61,8 @@ TEST_P(DeviceConformance, EveryStepHasItsShape) {
       program.timed_cap = 40;
       program.steps.push_back({.kind = StepKind::kTimed, .loads = 30});
       program.steps.push_back({.kind = StepKind::kCounted, .loads = 100});
-      program.steps.push_back({.kind = StepKind::kTouch});
+      // Of local memory no other thread reaches what one has.
+      program.steps.push_back(space == Space::kLocal ? ChaseStep{.loads = 16} : ChaseStep{.kind = StepKind::kTouch});
       const ChaseResult result = chase_of(run_one(device, program));
       ASSERT_EQ(result.steps.size(), 5u);
       const auto& [warm, capped, timed, counted, touched] =
@@ -92,6 +93,7 @@ TEST_P(DeviceConformance, PartsOfAnArrayAreTouched) {
     constexpr std::uint64_t kPart = kElements / 4;
     for (const Space space : device.info().spaces) {
       if (space == Space::kConstant || space == Space::kShared) continue;  // on the chip, all of them
+      if (space == Space::kLocal) continue;                                // no thread touches that of another
       ChaseProgram program;
       program.arrays = {{.space = space, .bytes = kElements * 512, .stride_bytes = 512}};
       program.actors = {{}};
@@ -112,6 +114,7 @@ TEST_P(DeviceConformance, StaggeredElementsAreTouched) {
   on_device([](Device& device) {
     for (const Space space : device.info().spaces) {
       if (space == Space::kConstant || space == Space::kShared) continue;  // on the chip, all of them
+      if (space == Space::kLocal) continue;                                // no thread touches that of another
       ChaseProgram program;
       program.arrays = {{.space = space,
                          .bytes = 16 * 4096,
@@ -200,6 +203,33 @@ TEST_P(DeviceConformance, ListedElementsAreLoadedInEveryOrder) {
       EXPECT_EQ(latencies.size(), 8u);
       EXPECT_LT(*std::max_element(latencies.begin(), latencies.end()), 3000u);
     }
+  });
+}
+
+// Of local memory, where the second chain is that of another lane; and the lines that both have are the same.
+TEST_P(DeviceConformance, LocalChainsFollowTheWholeArray) {
+  on_device([](Device& device) {
+    if (!has_space(device, Space::kLocal)) GTEST_SKIP() << "the device has no local loads";
+    for (const Order order : {Order::kSequential, Order::kReversed, Order::kShuffled}) {
+      ChaseProgram program = chase(Space::kLocal, StepKind::kTimed, 64);
+      program.arrays[0].order = program.arrays[0].second_order = order;
+      program.arrays.push_back(program.arrays[0]);
+      program.arrays[1].elements = {3, 9, 4};
+      program.actors = {{.warp = 1, .lane = 4}};
+      program.steps = {{.kind = StepKind::kWarm, .loads = 16},
+                       {.kind = StepKind::kTimed, .loads = 64, .chain = 1, .first = 7},
+                       {.kind = StepKind::kTimed, .loads = 64},
+                       {.kind = StepKind::kCounted, .array = 1, .loads = 8, .chain = 1, .first = 2}};
+      const ChaseResult result = chase_of(run_one(device, program));
+      ASSERT_EQ(result.steps.size(), 4u);
+      constexpr double kNoise = 1.15;
+      const auto first = result.steps[1].latencies.begin();
+      EXPECT_LE(median({first, first + 16}), kNoise * median(result.steps[2].latencies));
+      EXPECT_EQ(histogram_sum(result.steps[3]), 8u);
+    }
+    ChaseProgram narrow = chase(Space::kLocal, StepKind::kTimed, 16);
+    narrow.arrays[0].stride_bytes = 64;
+    EXPECT_THROW(static_cast<void>(run_one(device, narrow)), UsageError);
   });
 }
 

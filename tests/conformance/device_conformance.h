@@ -63,7 +63,8 @@ inline bool has_space(const Device& device, Space space) {
 // One actor warms an array and follows it: `kind` is of the last step.
 inline ChaseProgram chase(Space space, StepKind kind, std::uint64_t loads) {
   ChaseProgram program;
-  program.arrays = {{.space = space, .bytes = 1024, .stride_bytes = 64}};
+  const std::uint64_t stride = std::max<std::uint64_t>(64, least_stride_bytes(space));
+  program.arrays = {{.space = space, .bytes = 16 * stride, .stride_bytes = stride}};
   program.actors = {{}};
   program.steps = {{.kind = StepKind::kWarm, .loads = 64}, {.kind = kind, .loads = loads}};
   return program;

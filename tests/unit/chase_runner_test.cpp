@@ -21,13 +21,14 @@ class ScriptedGpu : public ChaseGpu {
  public:
   ScriptedGpu() { info_.sm_count = 4; }
 
-  std::vector<std::uint32_t> sms;       // of the blocks that run next; then each is on the SM of its number
-  double speed = 1;                     // of the SM clock
-  std::vector<double> end_ms;           // of the blocks that run next; then each takes 1 ms
-  double wait_ms = 0;                   // of the host, for each launch, beyond its blocks' time
-  bool others_come_later = false;       // a launch after the one of chases has to wait
-  std::uint32_t turn_ns = 0;            // when others stop a launch
-  std::vector<std::uint32_t> launches;  // how many tasks each launch had
+  std::vector<std::uint32_t> sms;          // of the blocks that run next; then each is on the SM of its number
+  double speed = 1;                        // of the SM clock
+  std::vector<double> end_ms;              // of the blocks that run next; then each takes 1 ms
+  double wait_ms = 0;                      // of the host, for each launch, beyond its blocks' time
+  bool others_come_later = false;          // a launch after the one of chases has to wait
+  std::uint32_t turn_ns = 0;               // when others stop a launch
+  std::vector<std::uint32_t> launches;     // how many tasks each launch had
+  std::vector<std::uint64_t> local_bytes;  // that each launch with local memory asked for before it took memory
 
   [[nodiscard]] const DeviceInfo& info() const override { return info_; }
   [[nodiscard]] Address reserve(std::uint64_t bytes) override {
@@ -55,6 +56,10 @@ class ScriptedGpu : public ChaseGpu {
     return {.sink = turn_ns};
   }
   void check(const ChaseProgram&) const override {}
+  void prepare_local(std::uint64_t bytes) override {
+    memory_.clear();
+    local_bytes.push_back(bytes);
+  }
   void launch_fill(Address, std::uint32_t, std::uint64_t) override {}
 
   void launch_chase(const ChaseLaunch& launch) override {
@@ -124,6 +129,19 @@ class ChaseRuns : public ::testing::Test {
   ChaseRunner runner_{gpu_};
   std::vector<ProgramResult> results_;
 };
+
+TEST_F(ChaseRuns, RoomIsMadeForTheLargestLocalMemoryOfALaunch) {
+  const auto local = [](std::uint64_t bytes) {
+    return ChaseProgram{.arrays = {{.space = Space::kLocal, .bytes = bytes, .stride_bytes = 128}},
+                        .actors = {{}},
+                        .steps = {{.loads = 4}}};
+  };
+  run({local(4096), local(1 << 16), local(512)});
+  EXPECT_THAT(gpu_.local_bytes, ElementsAre(1 << 16));
+  EXPECT_EQ(gpu_.launches.size(), 1u);
+  run({{.arrays = {{.bytes = 4096, .stride_bytes = 64}}, .actors = {{}}, .steps = {{.loads = 4}}}});
+  EXPECT_EQ(gpu_.local_bytes.size(), 1u) << "without local arrays nothing is asked for";
+}
 
 TEST_F(ChaseRuns, TheTwoThatMetRunAgain) {
   gpu_.sms = {2, 1, 2};

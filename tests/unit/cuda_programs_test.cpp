@@ -135,7 +135,10 @@ TEST_P(CudaSpaces, StreamsReadAllAndEachWordAsOften) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(All, CudaSpaces, ::testing::ValuesIn(cuda::kCudaSpaces),
+// Local memory, which has rules of its own, is asked in local_memory_test.cpp.
+constexpr Space kOtherSpaces[] = {Space::kGlobal,  Space::kGlobalBypassL1, Space::kReadOnly,
+                                  Space::kTexture, Space::kConstant,       Space::kShared};
+INSTANTIATE_TEST_SUITE_P(All, CudaSpaces, ::testing::ValuesIn(kOtherSpaces),
                          [](const auto& space) { return std::string(to_string(space.param)); });
 
 TEST_F(CudaPrograms, AliasesSeeTheSameMemory) {

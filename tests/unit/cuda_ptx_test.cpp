@@ -166,6 +166,7 @@ std::vector<StreamShape> stream_shapes() {
   std::vector<StreamShape> shapes;
   for (const StreamOp op : {StreamOp::kRead, StreamOp::kWrite, StreamOp::kCopy}) {
     for (const Space space : kCudaSpaces) {
+      if (space == Space::kLocal) continue;  // of chases only
       const bool writable = space == Space::kGlobal || space == Space::kGlobalBypassL1 || space == Space::kShared;
       if (op != StreamOp::kRead && !writable) continue;
       for (const std::uint32_t vector : {4u, 8u, 16u}) {
@@ -206,6 +207,8 @@ TEST_P(Assembled, EveryStreamShape) {
 constexpr unsigned kReadClock = 0x805;    // CS2R
 constexpr unsigned kBranch = 0x947;       // BRA
 constexpr unsigned kMultiplyAdd = 0x023;  // FFMA, in its lowest nine bits
+constexpr unsigned kLocalLoad = 0x183;    // LDL and STL, in their lowest nine bits
+constexpr unsigned kLocalStore = 0x187;
 constexpr std::array kGlobalLoads = {0x381u, 0x981u};
 constexpr std::array kTextureLoads = {0x361u, 0x367u, 0xf66u, 0xf60u, 0xb60u, 0xb66u, 0xd66u};
 constexpr std::array kSharedLoads = {0x984u};
@@ -262,11 +265,8 @@ bool contains(const std::array<unsigned, N>& set, unsigned opcode) {
 
 constexpr const char* kOtherClock = "assembled, but it reads the clock with instructions that this test does not know";
 
-TEST_P(Assembled, ChaseKernelsTimeOneLoadAndWaitForIt) {
-  const auto binary = assemble(generate_chase_ptx(GetParam()));
-  if (GetParam().sm > 110) GTEST_SKIP() << kOtherClock;
-  const std::vector<MachineInstruction> code = instructions_of(binary, "chase");
-  ASSERT_GT(code.size(), 500u);
+// How many loads of each kind stand between two readings of the clock that belong to them.
+std::map<std::string, int> timed_loads(const std::vector<MachineInstruction>& code) {
   std::map<std::string, int> timed;
   std::size_t previous = code.size();
   for (std::size_t i = 0; i < code.size(); ++i) {
@@ -280,6 +280,7 @@ TEST_P(Assembled, ChaseKernelsTimeOneLoadAndWaitForIt) {
         if (contains(kTextureLoads, code[j].opcode)) loads.emplace_back("texture");
         if (contains(kSharedLoads, code[j].opcode)) loads.emplace_back("shared");
         if (contains(kConstantLoads, code[j].opcode)) loads.emplace_back("constant");
+        if ((code[j].opcode & 0x1ff) == kLocalLoad) loads.emplace_back("local");
       }
       if (!loads.empty()) {
         EXPECT_EQ(loads.size(), 1u) << "at instruction " << i;
@@ -291,8 +292,31 @@ TEST_P(Assembled, ChaseKernelsTimeOneLoadAndWaitForIt) {
     }
     previous = i;
   }
+  return timed;
+}
+
+TEST_P(Assembled, ChaseKernelsTimeOneLoadAndWaitForIt) {
+  const auto binary = assemble(generate_chase_ptx(GetParam()));
+  if (GetParam().sm > 110) GTEST_SKIP() << kOtherClock;
+  const std::vector<MachineInstruction> code = instructions_of(binary, "chase");
+  ASSERT_GT(code.size(), 500u);
   const std::map<std::string, int> expected = {{"global", 7}, {"texture", 1}, {"shared", 1}, {"constant", 1}};
-  EXPECT_EQ(timed, expected);
+  EXPECT_EQ(timed_loads(code), expected);
+}
+
+// The array is in memory, not in registers: a load for each that the kernel writes, timed as the others are.
+TEST_P(Assembled, LocalChaseKernelsLoadFromLocalMemory) {
+  const auto binary = assemble(generate_local_chase_ptx(GetParam(), local_frame_bytes(kMaxLocalBytes)));
+  if (GetParam().sm > 110) GTEST_SKIP() << kOtherClock;
+  const std::vector<MachineInstruction> code = instructions_of(binary, "chase");
+  const std::map<std::string, int> expected = {
+      {"global", 7}, {"texture", 1}, {"shared", 1}, {"constant", 1}, {"local", 1}};
+  EXPECT_EQ(timed_loads(code), expected);
+  const auto count = [&](unsigned opcode) {
+    return std::ranges::count_if(code, [&](const MachineInstruction& i) { return (i.opcode & 0x1ff) == opcode; });
+  };
+  EXPECT_EQ(count(kLocalLoad), 16 + 1 + 1) << "a pass of an untimed chain, what is left over, a timed load";
+  EXPECT_GE(count(kLocalStore), 1);
 }
 
 // Every chain of accesses is there in full, and the reading of the clock behind it waits for its end.
@@ -435,8 +459,6 @@ TEST_P(Assembled, EveryOperation) {
     const double bytes = static_cast<double>(code_bytes(elf, shape.kernel_name())) - frame;
     EXPECT_GE((bytes / 16 + kPadding) / shape.operations(), kLeastInstructions) << shape.kernel_name();
     // What is spilled is what stands around the rounds: these have 32 operations or more.
-    constexpr unsigned kLocalLoad = 0x183;  // LDL and STL, in their lowest nine bits
-    constexpr unsigned kLocalStore = 0x187;
     const std::vector<MachineInstruction> code = instructions_of(elf, shape.kernel_name());
     const auto spills = std::ranges::count_if(code, [&](const MachineInstruction& instruction) {
       const unsigned opcode = instruction.opcode & 0x1ff;

@@ -18,6 +18,7 @@
 #include "gputopo/file.h"
 #include "support/command.h"
 #include "support/fake_hip.h"
+#include "support/message_of.h"
 
 namespace gputopo {
 namespace {
@@ -309,6 +310,11 @@ TEST_F(HipDeviceTest, RefusesWhatItsKernelsDoNotDo) {
         .arrays = {{.space = space, .bytes = 1024, .stride_bytes = 64}}, .actors = {{}}, .steps = {{.loads = 16}}};
     EXPECT_THROW(run(program), NotSupportedError) << to_string(space);
   }
+  const ChaseProgram local{.arrays = {{.space = Space::kLocal, .bytes = 1024, .stride_bytes = 128}},
+                           .actors = {{}},
+                           .steps = {{.loads = 8}}};
+  EXPECT_THAT(test::message_of<NotSupportedError>("local", [&] { static_cast<void>(run(local)); }),
+              testing::HasSubstr("scratch memory of AMD GPUs is not asked yet"));
   const ChaseProgram far_warp{
       .arrays = {{.bytes = 1024, .stride_bytes = 64}}, .actors = {{.warp = 16}}, .steps = {{.loads = 16}}};
   EXPECT_THROW(run(far_warp), NotSupportedError);

@@ -58,6 +58,23 @@ struct ChaseArray {
 // Two 8-byte links fit in one element.
 inline constexpr std::uint64_t kMinimumStrideBytes = 16;
 
+// Local memory. The hardware lays it out so that the words w of the 32 threads of a warp lie in 128 bytes in a row, and
+// the words w + 1 in the next 128: one thread reaches one word of each. So arrays there are told in bytes as caches see
+// them, of a whole warp, the stride is a multiple of these 128, and of `bytes` a thread has the 32nd part. Each warp
+// has an array of its own: one warp, on one SM, walks it. Of the two lanes 2k and 2k + 1 that an actor's lane is one
+// of, the even one walks chain 0 and the odd one chain 1, each over its own words of the same lines. The links are
+// written by the threads of the block before the first step, so that an array's lines may be in any cache when that
+// begins. Arrays without skew, stagger and aliases; no kTouch steps, which are those of other threads.
+inline constexpr std::uint64_t kLocalStrideBytes = 128;
+// Of all local arrays of a program: drivers keep as much for every warp that a GPU can run at a time, 8 GiB on large
+// ones.
+inline constexpr std::uint64_t kMaxLocalBytes = 1u << 20;
+
+// What strides in a space are a multiple of, or at least as long.
+[[nodiscard]] constexpr std::uint64_t least_stride_bytes(Space space) {
+  return space == Space::kLocal ? kLocalStrideBytes : kMinimumStrideBytes;
+}
+
 // One thread: the `lane` of the `warp` of the program's one block, or of its block on the SM that is named.
 struct ChaseActor {
   std::uint32_t warp = 0;

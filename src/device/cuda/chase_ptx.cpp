@@ -9,6 +9,8 @@
 // - Descriptors are read with ld.global.cg and written with st.global.cg, which leave L1 alone.
 #include "device/cuda/chase_ptx.h"
 
+#include <algorithm>
+#include <bit>
 #include <cstddef>
 #include <span>
 
@@ -104,7 +106,8 @@ void load64(PtxText& text, std::string_view reg, std::string_view base, std::siz
   text.line("ld.global.cg.u64 {}, [{} + {}];", reg, base, offset);
 }
 
-void prologue(PtxText& text) {
+// `frame_bytes` of local memory for each thread.
+void prologue(PtxText& text, std::uint64_t frame_bytes) {
   text.raw(R"(
 .visible .entry chase(.param .u64 tasks, .param .u32 task_stride, .param .u32 task_count)
 {
@@ -115,6 +118,13 @@ void prologue(PtxText& text) {
   .reg .b32 %offset, %copy_bytes, %copy_to, %stride32, %zero32;
   .reg .b64 %task, %result, %step, %step_result, %image, %pointer, %previous, %start, %base, %texture, %stride, %skew, %stagger, %stagger_mask, %time0, %time1;
   .reg .b64 %stamp, %wide, %window, %turn, %own_task;
+)");
+  if (frame_bytes > 0) {
+    text.line(".local .align 4 .b8 local_frame[{}];", frame_bytes);
+    text.line(".reg .b32 %local, %local_count;");
+    text.line(".reg .b64 %local_image, %local_words;");
+  }
+  text.raw(R"(
   ld.param.u64 %task, [tasks];
   ld.param.u32 %stride32, [task_stride];
   ld.param.u32 %tasks_left, [task_count];
@@ -175,6 +185,34 @@ void claim_task(PtxText& text) {
   text.line("@%taken bra EXIT;");
 }
 
+// Each thread writes the links of its lane's chain to its own words.
+void write_local_links(PtxText& text) {
+  load64(text, "%local_image", "%task", offsetof(ChaseTask, local_image));
+  load64(text, "%local_words", "%task", offsetof(ChaseTask, local_words));
+  load32(text, "%local_count", "%task", offsetof(ChaseTask, local_count));
+  // As with shared memory: not to be computed anew within the timed loops.
+  text.line("mov.u32 %local, local_frame;");
+  text.line("add.u32 %local, %local, %zero32;");
+  text.line("and.b32 %link, %thread_id, 1;");
+  text.line("mul.wide.u32 %wide, %link, {};", sizeof(std::uint64_t));
+  text.line("add.u64 %local_image, %local_image, %wide;");
+  text.line("LOCAL_LINKS:");
+  text.line("setp.eq.u32 %done, %local_count, 0;");
+  text.line("@%done bra LOCAL_LINKS_DONE;");
+  text.line("ld.global.cg.u32 %index, [%local_words];");
+  text.line("mul.wide.u32 %wide, %index, {};", kLocalStrideBytes);
+  text.line("add.u64 %wide, %wide, %local_image;");
+  text.line("ld.global.cg.u32 %count, [%wide];");
+  text.line("add.u32 %count, %count, %local;");
+  text.line("shl.b32 %link, %index, 2;");
+  text.line("add.u32 %link, %link, %local;");
+  text.line("st.local.u32 [%link], %count;");
+  text.line("add.u64 %local_words, %local_words, {};", sizeof(std::uint32_t));
+  text.line("sub.u32 %local_count, %local_count, 1;");
+  text.line("bra LOCAL_LINKS;");
+  text.line("LOCAL_LINKS_DONE:");
+}
+
 void begin_program(PtxText& text) {
   text.line("mov.u32 %histogram, %shared;");
   text.line("add.u32 %latencies, %latencies, %shared;");
@@ -225,13 +263,13 @@ void load_step(PtxText& text) {
 }
 
 // A touch is all threads', another step that of one.
-void run_step(PtxText& text) {
+void run_step(PtxText& text, bool has_local) {
   text.line("setp.eq.u32 %more, %kind, {};", static_cast<std::uint32_t>(StepCode::kTouch));
   text.line("@%more bra DISPATCH;");
   text.line("setp.ne.u32 %more, %thread_id, %thread;");
   text.line("@%more bra STEP_END;");
   text.line("DISPATCH:");
-  const std::vector<CodePath> paths = code_paths();
+  const std::vector<CodePath> paths = code_paths(has_local);
   dispatch(text, paths);
   for (const CodePath& path : paths) path.emit(text, path.label, path.space);
   text.line("STEP_ERROR:");
@@ -283,17 +321,18 @@ void epilogue(PtxText& text) {
   text.line("}}");
 }
 
-void chase_kernel(PtxText& text) {
-  prologue(text);
+void chase_kernel(PtxText& text, std::uint64_t frame_bytes = 0) {
+  prologue(text, frame_bytes);
   load_task(text);
   claim_task(text);
   begin_program(text);
+  if (frame_bytes > 0) write_local_links(text);
   text.line("NEXT_STEP:");
   text.line("setp.ge.u32 %done, %step_index, %step_count;");
   text.line("@%done bra FINISH;");
   wait_for_turn(text);
   load_step(text);
-  run_step(text);
+  run_step(text, frame_bytes > 0);
   end_step(text);
   pass_turn_on(text);
   text.line("NOT_MINE:");
@@ -312,6 +351,19 @@ std::string generate_chase_ptx(const PtxTarget& target) {
   chase_kernel(text);
   spin_kernel(text);
   return text.take();
+}
+
+std::string generate_local_chase_ptx(const PtxTarget& target, std::uint64_t frame_bytes) {
+  PtxText text(target);
+  text.raw(module_header(target));
+  chase_kernel(text, frame_bytes);
+  return text.take();
+}
+
+std::uint64_t local_frame_bytes(std::uint64_t local_bytes) {
+  // A module less for the sizes that take little.
+  constexpr std::uint64_t kSmallest = 64 << 10;
+  return std::bit_ceil(std::max(local_bytes, kSmallest)) / kLocalLanes;
 }
 
 }  // namespace gputopo::cuda

@@ -17,8 +17,8 @@ struct CodePath {
   void (*emit)(PtxText&, const std::string& label, Space);
   Space space;
 };
-// In ascending order of their codes.
-[[nodiscard]] std::vector<CodePath> code_paths();
+// In ascending order of their codes. Those of local memory are of kernels that have some.
+[[nodiscard]] std::vector<CodePath> code_paths(bool has_local);
 
 // Kernel "fill" writes the links of arrays. Kernel "spin" keeps every SM busy and records the clocks of the first
 // block.

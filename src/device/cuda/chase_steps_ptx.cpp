@@ -33,6 +33,7 @@ void start_chain(PtxText& text, Space space) {
   } else {
     text.line("cvt.u32.u64 %link, %start;");
     if (space == Space::kShared) text.line("add.u32 %link, %link, %copy_to;");
+    if (space == Space::kLocal) text.line("add.u32 %link, %link, %local;");
   }
 }
 
@@ -244,15 +245,16 @@ void store_code(PtxText& text, const std::string& name, Space space) {
 
 }  // namespace
 
-std::vector<CodePath> code_paths() {
+std::vector<CodePath> code_paths(bool has_local) {
   std::vector<CodePath> paths;
   for (const Space space : kCudaSpaces) {
+    if (space == Space::kLocal && !has_local) continue;
     const auto code = [&](StepCode step) {
       return static_cast<std::uint32_t>(step) + kStepCodes * static_cast<std::uint32_t>(space);
     };
     const std::string suffix(to_string(space));
     paths.push_back({code(StepCode::kWarm), "WARM_" + suffix, warm_code, space});
-    paths.push_back({code(StepCode::kTouch), "TOUCH_" + suffix, touch_code, space});
+    if (space != Space::kLocal) paths.push_back({code(StepCode::kTouch), "TOUCH_" + suffix, touch_code, space});
     paths.push_back({code(StepCode::kTimed), "TIMED_" + suffix, timed_code, space});
     if (!is_global(space)) continue;
     paths.push_back({code(StepCode::kStore), "STORE_" + suffix, store_code, space});

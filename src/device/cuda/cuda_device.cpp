@@ -38,7 +38,11 @@ struct Nvidia {
   static void expect(Gpu&, const LaunchProgram&) {}
   static void expect(Gpu& gpu, const auto& program) { gpu.compiler().expect(native_code(gpu, program)); }
 
-  static std::string native_code(const Gpu& gpu, const ChaseProgram&) { return generate_chase_ptx(gpu.target()); }
+  static std::string native_code(const Gpu& gpu, const ChaseProgram& program) {
+    const std::uint64_t local_bytes = launch::lay_out(program, gpu.info().warp_size).local_bytes;
+    return local_bytes == 0 ? generate_chase_ptx(gpu.target())
+                            : generate_local_chase_ptx(gpu.target(), local_frame_bytes(local_bytes));
+  }
   static std::string native_code(const Gpu& gpu, const StreamProgram& program) {
     return generate_stream_ptx(gpu.target(), Streams::shape_of(program));
   }

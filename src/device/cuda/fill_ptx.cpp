@@ -1,4 +1,5 @@
 // The kernels beside the chase: one prepares its arrays, the other wakes the GPU.
+#include <bit>
 #include <cstddef>
 
 #include "device/cuda/chase_ptx.h"
@@ -19,6 +20,7 @@ void load_task(PtxText& text) {
   text.line("ld.global.u32 %form, [%task + {}];", offsetof(FillTask, form));
   text.line("setp.eq.u32 %is_pointer, %form, {};", static_cast<std::uint32_t>(LinkForm::kPointer));
   text.line("setp.eq.u32 %is_texel, %form, {};", static_cast<std::uint32_t>(LinkForm::kTexel));
+  text.line("setp.eq.u32 %is_local, %form, {};", static_cast<std::uint32_t>(LinkForm::kLocal));
 }
 
 // Where the element at a position of the order lies.
@@ -51,7 +53,7 @@ void fill_kernel(PtxText& text) {
   text.raw(R"(
 .visible .entry fill(.param .u64 tasks)
 {
-  .reg .pred %done, %more, %upper, %is_pointer, %is_texel;
+  .reg .pred %done, %more, %upper, %is_pointer, %is_texel, %is_local;
   .reg .b32 %r0, %r1, %index, %next, %step, %count, %visited, %half, %form, %chain, %reversed, %element, %value32;
   .reg .b64 %task, %address, %link_base, %stride, %skew, %stagger, %stagger_mask, %table, %chain_bytes, %wide, %place, %value, %entry;
   ld.param.u64 %task, [tasks];
@@ -94,6 +96,9 @@ ELEMENTS:
   add.u64 %place, %place, %address;
   add.u64 %value, %value, %link_base;
   @%is_texel shr.u64 %value, %value, 2;
+)");
+  text.line("@%is_local shr.u64 %value, %value, {};", std::countr_zero(kLocalLanes));
+  text.raw(R"(
   cvt.u32.u64 %value32, %value;
   @%is_pointer st.global.u64 [%place], %value;
   @!%is_pointer st.global.u32 [%place], %value32;

@@ -219,6 +219,15 @@ const Module& Gpu::chase_module() {
   return *chase_module_;
 }
 
+const Module& Gpu::chase_module(std::uint64_t local_bytes) {
+  return local_bytes == 0 ? chase_module() : local_modules_.module(*compiler_, target_, local_bytes);
+}
+
+void Gpu::prepare_local(std::uint64_t local_bytes) {
+  require_room_for_frames(info_, local_bytes);
+  if (arena_.bytes() > kLargeArenaBytes) arena_ = Memory();  // which may be all memory that there is
+}
+
 DevicePointer Gpu::reserve(std::uint64_t bytes) {
   // Aligned to a quarter of itself where there is room: a TLB whose index is hashed is filled unevenly by a stretch of
   // pages that begins just anywhere.
@@ -401,7 +410,7 @@ void Gpu::launch_chase(const launch::ChaseLaunch& launch) {
   std::uint32_t stride = launch.by_block ? sizeof(ChaseTask) : 0;
   std::uint32_t tasks_to_look_through = launch.by_block ? 1 : launch.task_count;
   const L2FetchLimit limit(*driver_, launch.l2_fetch_bytes, info_.l2_fetch_limit_bytes.value_or(0));
-  run(chase_module().function("chase"), "chase",
+  run(chase_module(launch.local_bytes).function("chase"), "chase",
       {.blocks = launch.blocks,
        .threads = launch.threads,
        .shared_bytes = launch.shared_bytes,
@@ -419,7 +428,9 @@ launch::TextureView Gpu::make_texture(launch::Address address, std::uint64_t byt
   return {texture->handle(), texture};
 }
 
-void Gpu::set_constants(launch::Address image) { copy_to_bank(chase_module(), image, kConstantBankBytes); }
+void Gpu::set_constants(launch::Address image, std::uint64_t local_bytes) {
+  copy_to_bank(chase_module(local_bytes), image, kConstantBankBytes);
+}
 
 void Gpu::copy_to_bank(const Module& module, launch::Address image, std::uint64_t bytes) const {
   driver_->check(driver_->memcpy_dtod(module.global("constant_bank"), image, bytes), "cuMemcpyDtoD(constant bank)");

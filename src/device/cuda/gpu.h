@@ -13,6 +13,7 @@
 #include "device/cuda/driver_api.h"
 #include "device/cuda/kernel_layout.h"
 #include "device/cuda/kernel_timer.h"
+#include "device/cuda/local_memory.h"
 #include "device/cuda/nvml_api.h"
 #include "device/cuda/ptx.h"
 #include "device/launch/chase_gpu.h"
@@ -34,18 +35,21 @@ class Gpu : public launch::ChaseGpu {
   [[nodiscard]] const std::shared_ptr<const Driver>& driver() const { return driver_; }
   [[nodiscard]] const PtxTarget& target() const { return target_; }
   [[nodiscard]] const Module& chase_module();  // compiled at the first call
+  // That of chases with so many bytes of local memory for each warp; the one above where there are none.
+  [[nodiscard]] const Module& chase_module(std::uint64_t local_bytes);
 
   [[nodiscard]] DevicePointer reserve(std::uint64_t bytes) override;
   [[nodiscard]] std::uint64_t carve_out_for(std::uint64_t wanted_bytes, std::uint64_t shared_bytes,
                                             std::uint32_t blocks) const override;
   [[nodiscard]] std::uint64_t shared_bytes_for_one_block(std::uint64_t carve_out_bytes,
                                                          std::uint64_t shared_bytes) const override;
+  void prepare_local(std::uint64_t local_bytes) override;
   void launch_fill(launch::Address tasks, std::uint32_t arrays, std::uint64_t most_elements) override;
   void launch_chase(const launch::ChaseLaunch& launch) override;
   // Throws NotSupportedError for more texels than this GPU's linear textures have.
   [[nodiscard]] launch::TextureView make_texture(launch::Address address, std::uint64_t bytes,
                                                  std::uint32_t channels) override;
-  void set_constants(launch::Address image) override;
+  void set_constants(launch::Address image, std::uint64_t local_bytes) override;
   // The constant bank of a module begins with these bytes.
   void copy_to_bank(const Module& module, launch::Address image, std::uint64_t bytes) const;
   void check(const ChaseProgram& program) const override;
@@ -113,6 +117,7 @@ class Gpu : public launch::ChaseGpu {
   std::uint64_t reserved_bytes_ = 0;  // of it, at last
   Memory spin_record_;                // of its own: a spin may stand between a program's launches
   std::unique_ptr<Module> chase_module_;
+  LocalModules local_modules_;
   mutable std::map<std::pair<FunctionHandle, FunctionAttribute>, int> attributes_;  // that functions have
 
   struct Part {

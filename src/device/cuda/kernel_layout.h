@@ -8,8 +8,8 @@ namespace gputopo::cuda {
 using namespace launch;
 
 // What NVIDIA GPUs have: no scalar path that programs can name.
-inline constexpr Space kCudaSpaces[] = {Space::kGlobal,  Space::kGlobalBypassL1, Space::kReadOnly,
-                                        Space::kTexture, Space::kConstant,       Space::kShared};
+inline constexpr Space kCudaSpaces[] = {Space::kGlobal,   Space::kGlobalBypassL1, Space::kReadOnly, Space::kTexture,
+                                        Space::kConstant, Space::kShared,         Space::kLocal};
 
 // Parameters of the kernels that run cluster programs, in this order.
 struct ClusterParameters {

@@ -27,6 +27,12 @@ struct PtxTarget {
 // The module with the kernels "fill", "chase" and "spin" (parameters: see kernel_layout.h) and the constant bank
 // "constant_bank".
 [[nodiscard]] std::string generate_chase_ptx(const PtxTarget& target);
+// The module with a kernel "chase" whose programs have arrays in local memory, too, and "constant_bank". Drivers keep
+// that memory for every thread that the GPU can run at a time, so that there is a module for each size of it.
+// `frame_bytes`: of a thread.
+[[nodiscard]] std::string generate_local_chase_ptx(const PtxTarget& target, std::uint64_t frame_bytes);
+// That of the smallest module whose frame holds so many bytes of a warp.
+[[nodiscard]] std::uint64_t local_frame_bytes(std::uint64_t local_bytes);
 
 // What a stream kernel's code depends on.
 struct StreamShape {

@@ -85,6 +85,8 @@ std::string_view load_opcode(Space space) {
       return "ld.const";
     case Space::kShared:
       return "ld.shared";
+    case Space::kLocal:
+      return "ld.local";
     case Space::kTexture:
     case Space::kScalar:
       break;

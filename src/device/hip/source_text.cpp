@@ -164,6 +164,10 @@ const GfxTarget& gfx_target(const std::string& name) {
 }
 
 void check_space(Space space) {
+  if (space == Space::kLocal) {
+    throw NotSupportedError(
+        "local memory is measured on NVIDIA GPUs only; scratch memory of AMD GPUs is not asked yet");
+  }
   if (std::ranges::find(kHipSpaces, space) == std::end(kHipSpaces)) {
     throw NotSupportedError(fmt::format("AMD GPUs have no {} space", to_string(space)));
   }

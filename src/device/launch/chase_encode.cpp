@@ -36,9 +36,32 @@ LinkForm form_of(Space space) {
     case Space::kConstant:
     case Space::kShared:
       return LinkForm::kOffset;
+    case Space::kLocal:
+      return LinkForm::kLocal;
     default:
       return LinkForm::kPointer;
   }
+}
+
+// Where the list of a program's words in local memory lies.
+struct LocalWords {
+  Address address = 0;
+  std::size_t count = 0;
+};
+
+// Of all elements that chains may visit, and no others: what is written is in the caches when the first step begins.
+std::vector<std::uint32_t> local_words(const ChaseProgram& program, const ChaseLayout& layout) {
+  std::vector<std::uint32_t> words;
+  for (std::size_t i = 0; i < program.arrays.size(); ++i) {
+    const ChaseArray& array = program.arrays[i];
+    if (array.space != Space::kLocal) continue;
+    for (std::uint64_t place = 0; place < array.chain_length(); ++place) {
+      const std::uint64_t element = array.elements.empty() ? place : array.elements[place];
+      const std::uint64_t offset = layout.arrays[i].space_offset + array.element_offset(element);
+      words.push_back(static_cast<std::uint32_t>(offset / kLocalStrideBytes));
+    }
+  }
+  return words;
 }
 
 // One program of a batch as it is encoded.
@@ -66,6 +89,8 @@ struct ProgramCoder {
         return address_of(index);
       case LinkForm::kOffset:
         return (is_constant(index) ? constant_place : 0) + layout.arrays[index].space_offset;
+      case LinkForm::kLocal:
+        return layout.arrays[index].space_offset;
       case LinkForm::kTexel:
         break;
     }
@@ -95,6 +120,17 @@ struct ProgramCoder {
     return static_cast<std::uint32_t>(std::ranges::find(layout.sms, *actor.sm) - layout.sms.begin());
   }
 
+  // What a link is that leads to a place, in bytes.
+  [[nodiscard]] static std::uint64_t link_of(LinkForm form, std::uint64_t place) {
+    if (form == LinkForm::kTexel) return place / sizeof(std::uint32_t);
+    return form == LinkForm::kLocal ? place / kLocalLanes : place;
+  }
+
+  // Both chains of a local array lie in the same lines: the links of each in the words of another lane.
+  [[nodiscard]] static std::uint32_t lane_of(const ChaseActor& actor, Space space, std::uint32_t chain) {
+    return space == Space::kLocal ? (actor.lane & ~1u) + chain : actor.lane;
+  }
+
   [[nodiscard]] StepTask step(const ChaseStep& step, Address record, std::uint32_t warp_size,
                               ChainOrders& orders) const {
     const ChaseArray& array = program.arrays[step.array];
@@ -109,7 +145,7 @@ struct ProgramCoder {
         .stagger_mask = array.stagger_window_bytes - 1,
         .result = record,
         .code = static_cast<std::uint32_t>(code_of(step.kind)) + kStepCodes * static_cast<std::uint32_t>(array.space),
-        .thread = actor.warp * warp_size + actor.lane,
+        .thread = actor.warp * warp_size + lane_of(actor, array.space, step.chain),
         .loads = static_cast<std::uint32_t>(step.loads),
         .cap = kept_latencies(program, step),
         .slot = slot_of(actor),
@@ -120,7 +156,7 @@ struct ProgramCoder {
     } else {
       const std::uint64_t element = orders.element_at(array, step.chain, step.first);
       const std::uint64_t link = base + array.element_offset(element) + sizeof(std::uint64_t) * step.chain;
-      task.start = form_of(array.space) == LinkForm::kTexel ? link / sizeof(std::uint32_t) : link;
+      task.start = link_of(form_of(array.space), link);
     }
     return task;
   }
@@ -136,7 +172,8 @@ struct ProgramCoder {
   }
 
   // The task of the block on one of the program's SMs.
-  [[nodiscard]] ChaseTask task(std::uint32_t slot, Address steps, std::uint32_t patience_cycles) const {
+  [[nodiscard]] ChaseTask task(std::uint32_t slot, Address steps, const LocalWords& local,
+                               std::uint32_t patience_cycles) const {
     return {.steps = steps,
             .result = records + slot * sizeof(BlockRecord),
             .shared_image = data + layout.shared_image_offset,
@@ -151,7 +188,10 @@ struct ProgramCoder {
             .patience_cycles = patience_cycles,
             .slot = slot,
             .turn = layout.sms.empty() ? 0 : records + layout.turn_offset(),
-            .longest_wait_cycles = kMaxWaitCycles};
+            .longest_wait_cycles = kMaxWaitCycles,
+            .local_count = static_cast<std::uint32_t>(local.count),
+            .local_words = local.address,
+            .local_image = data + layout.local_image_offset};
   }
 };
 
@@ -192,7 +232,8 @@ ChaseTables stage_tables(const std::vector<ChasePlan*>& batch, ChainOrders& orde
 std::uint64_t task_bytes(const std::vector<ChasePlan*>& batch) {
   std::uint64_t bytes = 0;
   for (const ChasePlan* plan : batch) {
-    bytes += plan->layout.slots() * sizeof(ChaseTask) + plan->program->arrays.size() * sizeof(FillTask) +
+    bytes += local_words(*plan->program, plan->layout).size() * sizeof(std::uint32_t) +
+             plan->layout.slots() * sizeof(ChaseTask) + plan->program->arrays.size() * sizeof(FillTask) +
              plan->program->steps.size() * sizeof(StepTask) + kTaskPadding;
   }
   return bytes;
@@ -227,11 +268,17 @@ EncodedBatch encode(const std::vector<ChasePlan*>& batch, const BatchLayout& lay
       encoded.most_elements = std::max<std::uint64_t>({encoded.most_elements, fill.visited[0], fill.visited[1]});
     }
     const Address steps = staged + staging.add(coder.steps(place.warp_size, orders));
+    LocalWords local;
+    if (plan.layout.local_bytes > 0) {
+      const std::vector<std::uint32_t> words = local_words(program, plan.layout);
+      local = {staged + staging.add(words), words.size()};
+    }
     for (std::uint32_t slot = 0; slot < plan.layout.slots(); ++slot) {
-      tasks.push_back(coder.task(slot, steps, place.patience_cycles));
+      tasks.push_back(coder.task(slot, steps, local, place.patience_cycles));
       if (tasks.back().wanted_sm != kAnySm) encoded.wanted_sms.insert(tasks.back().wanted_sm);
     }
     encoded.shared_bytes = std::max(encoded.shared_bytes, plan.layout.shared_bytes);
+    encoded.local_bytes = std::max(encoded.local_bytes, plan.layout.local_bytes);
     encoded.threads = std::max(encoded.threads, plan.layout.threads);
   }
   encoded.fills = staged + staging.add(fills);

@@ -75,6 +75,7 @@ struct EncodedBatch {
   std::set<std::uint32_t> wanted_sms;  // hardware ids of all that tasks want
   std::optional<Address> constants;    // where the image of the constant bank lies, if there is one
   std::uint64_t shared_bytes = 0;      // of a block
+  std::uint64_t local_bytes = 0;       // of a warp
   std::uint32_t threads = 0;
 };
 [[nodiscard]] EncodedBatch encode(const std::vector<ChasePlan*>& batch, const BatchLayout& layout,

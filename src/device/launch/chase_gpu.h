@@ -18,6 +18,7 @@ struct ChaseLaunch {
   std::uint32_t blocks = 1;
   std::uint32_t threads = 32;
   std::uint64_t shared_bytes = 0;           // dynamic
+  std::uint64_t local_bytes = 0;            // of a warp, at most
   std::uint64_t carve_out_bytes = 0;        // ignored where carve-outs are fixed
   std::uint32_t l2_fetch_bytes = 0;         // as ChaseProgram's
   std::set<std::uint32_t> wanted_sms = {};  // hardware ids of all that tasks want; empty with by_block
@@ -31,6 +32,9 @@ struct TextureView {
 
 class ChaseGpu : public LaunchGpu {
  public:
+  // Before reserve() for programs with so many bytes of local memory for each warp. Throws NotSupportedError where
+  // there is no room for that.
+  virtual void prepare_local(std::uint64_t) {}
   // `arrays` FillTasks lie at `tasks`. May return before the kernel has ended: the next one runs behind it, and a
   // failure may be told then.
   virtual void launch_fill(Address tasks, std::uint32_t arrays, std::uint64_t most_elements) = 0;
@@ -39,7 +43,8 @@ class ChaseGpu : public LaunchGpu {
 
   // What not every vendor has; the programs that need it are refused before it is called. A texel has `channels` words.
   [[nodiscard]] virtual TextureView make_texture(Address address, std::uint64_t bytes, std::uint32_t channels);
-  virtual void set_constants(Address image);  // kConstantBankBytes
+  // Of kConstantBankBytes, for a launch with so many bytes of local memory.
+  virtual void set_constants(Address image, std::uint64_t local_bytes);
 
   // Throws NotSupportedError for a program that this GPU's kernels cannot run.
   virtual void check(const ChaseProgram& program) const = 0;

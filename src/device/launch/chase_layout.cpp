@@ -52,6 +52,7 @@ double estimated_seconds(const ChaseProgram& program) {
 void place_arrays(const ChaseProgram& program, ChaseLayout& layout) {
   std::uint64_t constant_bytes = 0;
   std::uint64_t shared_bytes = 0;
+  std::uint64_t local_bytes = 0;
   layout.arrays.resize(program.arrays.size());
   for (std::size_t i = 0; i < program.arrays.size(); ++i) {
     const ChaseArray& array = program.arrays[i];
@@ -65,6 +66,9 @@ void place_arrays(const ChaseProgram& program, ChaseLayout& layout) {
     } else if (array.space == Space::kShared) {
       place.space_offset = shared_bytes;
       shared_bytes = round_up(shared_bytes + array.bytes, kSharedAlignment);
+    } else if (array.space == Space::kLocal) {
+      place.space_offset = local_bytes;
+      local_bytes = round_up(local_bytes + array.bytes, kLocalStrideBytes);
     } else {
       place.data_offset = round_up(layout.data_bytes, array_alignment(array.bytes));
       layout.data_bytes = place.data_offset + array.bytes;
@@ -79,12 +83,15 @@ void place_arrays(const ChaseProgram& program, ChaseLayout& layout) {
   layout.shared_image_offset =
       round_up(layout.constant_offset + (layout.constants.empty() ? 0 : kConstantBankBytes), kArrayAlignment);
   layout.shared_image_bytes = shared_bytes;
-  layout.data_bytes = round_up(layout.shared_image_offset + shared_bytes, kArrayAlignment);
+  layout.local_image_offset = round_up(layout.shared_image_offset + shared_bytes, kArrayAlignment);
+  layout.local_bytes = local_bytes;
+  layout.data_bytes = round_up(layout.local_image_offset + local_bytes, kArrayAlignment);
   for (std::size_t i = 0; i < program.arrays.size(); ++i) {
     const Space space = program.arrays[i].space;
     ChaseLayout::Array& place = layout.arrays[i];
     if (space == Space::kConstant) place.data_offset = layout.constant_offset + place.space_offset;
     if (space == Space::kShared) place.data_offset = layout.shared_image_offset + place.space_offset;
+    if (space == Space::kLocal) place.data_offset = layout.local_image_offset + place.space_offset;
   }
 }
 

@@ -22,7 +22,7 @@ struct alignas(kRecordAlignment) Turn {
 struct ChaseLayout {
   struct Array {
     std::uint64_t data_offset = 0;   // of its links (or of their image) from the start of the program's data
-    std::uint64_t space_offset = 0;  // from the start of constant or shared memory
+    std::uint64_t space_offset = 0;  // from the start of constant, shared or (in bytes of a warp) local memory
   };
   std::vector<Array> arrays;          // an alias lies where what it is an alias of does
   std::vector<ChaseArray> constants;  // all constant arrays: programs with equal ones share them in a launch
@@ -32,6 +32,8 @@ struct ChaseLayout {
   std::uint64_t shared_image_offset = 0;
   std::uint64_t shared_image_bytes = 0;
   std::uint32_t shared_image_place = 0;  // in the block's dynamic shared memory
+  std::uint64_t local_image_offset = 0;
+  std::uint64_t local_bytes = 0;  // of a warp
   std::uint32_t latency_place = 0;
   std::uint64_t shared_bytes = 0;
   std::uint64_t record_bytes = 0;

@@ -12,7 +12,9 @@ TextureView ChaseGpu::make_texture(Address, std::uint64_t, std::uint32_t) {
   throw NotSupportedError("this GPU's kernels read no textures");
 }
 
-void ChaseGpu::set_constants(Address) { throw NotSupportedError("this GPU's kernels have no bank of constants"); }
+void ChaseGpu::set_constants(Address, std::uint64_t) {
+  throw NotSupportedError("this GPU's kernels have no bank of constants");
+}
 
 ChasePlan ChaseRunner::plan_of(const ChaseJob& job) const {
   const ChaseProgram& program = *job.program;
@@ -52,6 +54,9 @@ std::vector<ChasePlan*> ChaseRunner::run_batch(const std::vector<ChasePlan*>& ba
   const BatchLayout layout = lay_out(batch);
   ChaseTables tables = stage_tables(batch, orders_);
   constexpr std::uint64_t kPadding = 256;
+  const ChasePlan& most =
+      **std::ranges::max_element(batch, {}, [](const ChasePlan* p) { return p->layout.local_bytes; });
+  if (most.layout.local_bytes > 0) gpu_.prepare_local(most.layout.local_bytes);
   const Address base = gpu_.reserve(layout.staged + tables.staging.size() + task_bytes(batch) + kPadding);
   std::vector<TextureView> textures;  // live until the launch has ended
   const BatchPlace place = place_of(batch, layout, base, textures);
@@ -119,7 +124,7 @@ void ChaseRunner::upload(Address base, const BatchLayout& layout, std::span<cons
 
 double ChaseRunner::launch(const ChasePlan& first, std::size_t programs, const EncodedBatch& encoded, Records records) {
   gpu_.launch_fill(encoded.fills, encoded.fill_count, encoded.most_elements);
-  if (encoded.constants) gpu_.set_constants(*encoded.constants);
+  if (encoded.constants) gpu_.set_constants(*encoded.constants, encoded.local_bytes);
 
   const bool named = first.program->sm.has_value() || !first.layout.sms.empty();
   const std::uint64_t shared_bytes =
@@ -133,6 +138,7 @@ double ChaseRunner::launch(const ChasePlan& first, std::size_t programs, const E
                      .blocks = named ? gpu_.blocks_to_reach_every_sm() : static_cast<std::uint32_t>(programs),
                      .threads = encoded.threads,
                      .shared_bytes = shared_bytes,
+                     .local_bytes = encoded.local_bytes,
                      .carve_out_bytes = first.carve_out_bytes,
                      .l2_fetch_bytes = first.program->l2_fetch_bytes,
                      .wanted_sms = encoded.wanted_sms});

@@ -24,7 +24,10 @@ enum class LinkForm : std::uint32_t {
   kPointer = 0,  // 64-bit device address
   kOffset = 1,   // 32-bit byte offset
   kTexel = 2,    // 32-bit index of a 4-byte texel
+  kLocal = 3,    // 32-bit byte offset in the local memory of a thread, of which a word lies in each kLocalStrideBytes
 };
+// What a byte of a thread's local memory is in bytes of its warp's.
+inline constexpr std::uint64_t kLocalLanes = kLocalStrideBytes / sizeof(std::uint32_t);
 
 // One array to be filled with links, for the kernel "fill".
 struct FillTask {
@@ -60,7 +63,9 @@ struct ChaseTask {
   std::uint32_t slot;   // which of the program's SMs this is, where its actors name theirs
   std::uint64_t turn;   // address of a word: how many steps have ended; 0: all steps are this block's
   std::uint32_t longest_wait_cycles;  // for a step on another SM
-  std::uint32_t unused;
+  std::uint32_t local_count;          // elements of local arrays, whose links each thread writes
+  std::uint64_t local_words;          // address of the places of those in its memory, in words (u32)
+  std::uint64_t local_image;          // and of what it writes: kLocalStrideBytes a word, with a link of each chain
 };
 
 enum class StepCode : std::uint32_t { kWarm = 0, kTouch = 1, kTimed = 2, kStore = 3, kPaired = 4, kAtomic = 5 };

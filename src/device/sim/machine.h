@@ -286,6 +286,10 @@ inline constexpr char kMemoryLevel[] = "memory";
 [[nodiscard]] std::optional<std::string> builtin_machine(const std::string& name);
 [[nodiscard]] std::vector<std::string> builtin_machine_names();  // sorted
 
+// How local loads go: as the machine says or, where a machine of NVIDIA's says nothing, as global loads do, if a cache
+// of the SM is the first that those pass. Else nothing: they are not supported.
+[[nodiscard]] std::optional<SpaceSpec> local_space(const MachineSpec& spec);
+
 // A device that answers from the model, on `threads` threads of the host (0: one for each core). Deterministic for a
 // given spec, seed and sequence of programs, whatever the threads. Throws FormatError if the spec is impossible.
 [[nodiscard]] std::unique_ptr<Device> make_sim_device(MachineSpec spec, std::uint64_t seed, unsigned threads = 0);

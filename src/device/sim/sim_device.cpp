@@ -29,6 +29,11 @@ namespace {
 constexpr double kDefaultClockMhz = 1000;
 constexpr std::uint64_t kDefaultMaxArrayBytes = 64ull << 30;
 
+MachineSpec with_local(MachineSpec spec) {
+  if (const std::optional<SpaceSpec> local = local_space(spec)) spec.spaces[Space::kLocal] = *local;
+  return spec;
+}
+
 DeviceInfo info_of(const MachineSpec& spec) {
   DeviceInfo info = spec.info;
   info.backend = "sim";
@@ -83,7 +88,7 @@ struct Run {
 class SimDevice : public Device {
  public:
   SimDevice(MachineSpec spec, std::uint64_t seed, unsigned threads)
-      : spec_(std::move(spec)), info_(info_of(spec_)), seed_(seed), workers_(std::max(1u, threads)) {}
+      : spec_(with_local(std::move(spec))), info_(info_of(spec_)), seed_(seed), workers_(std::max(1u, threads)) {}
 
   [[nodiscard]] const DeviceInfo& info() const override { return info_; }
 

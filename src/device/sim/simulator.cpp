@@ -203,8 +203,7 @@ const Behaviour& Simulator::run(const ChaseProgram& program, std::uint64_t carve
   hierarchy_.set_l2_fetch_bytes(program.l2_fetch_bytes);
   if (!alone) {
     checkpoint_.reset();
-    hierarchy_.start_program(carve_out_bytes, seed);
-    behaviour_.clear();
+    begin(program, carve_out_bytes, seed);
     take_steps(program, 0, program.steps.size(), noise);
     return behaviour_;
   }
@@ -220,8 +219,7 @@ const Behaviour& Simulator::run(const ChaseProgram& program, std::uint64_t carve
       behaviour_.resize(warm_steps);
       touch(program, program.steps[0], behaviour_[0].loads, noise, behaviour_[0]);
     } else {
-      hierarchy_.start_program(carve_out_bytes, seed);
-      behaviour_.clear();
+      begin(program, carve_out_bytes, seed);
       take_steps(program, 0, warm_steps, noise);
     }
     checkpoint_.reset();
@@ -233,6 +231,36 @@ const Behaviour& Simulator::run(const ChaseProgram& program, std::uint64_t carve
   take_steps(program, warm_steps, program.steps.size(), noise);
   if (!hierarchy_.chose_at_random()) last_ = {program, carve_out_bytes};
   return behaviour_;
+}
+
+void Simulator::begin(const ChaseProgram& program, std::uint64_t carve_out_bytes, std::uint64_t seed) {
+  hierarchy_.start_program(carve_out_bytes, seed);
+  behaviour_.clear();
+  write_local_links(program);
+}
+
+// The links of local arrays are written where they are walked, which brings all lines into the caches of loads.
+void Simulator::write_local_links(const ChaseProgram& program) {
+  const std::vector<std::uint64_t> bases = place_arrays(program);
+  std::vector<bool> written(program.arrays.size(), false);
+  for (const ChaseStep& step : program.steps) {
+    const ChaseArray& array = program.arrays[step.array];
+    if (array.space != Space::kLocal || written[step.array]) continue;
+    written[step.array] = true;
+    const ChaseActor& actor = program.actors[step.actor];
+    const std::uint32_t sm = actor.sm.value_or(0);
+    const Path path = hierarchy_.path_of(array.space, actor.warp, sm, program.sm.value_or(sm));
+    LoadRun run;
+    const std::uint64_t length = array.chain_length();
+    for (std::uint64_t place = 0; place < length;) {
+      std::size_t count = 0;
+      for (; count < kMaxLoadsAtOnce && place < length; ++place) {
+        const std::uint64_t element = array.elements.empty() ? place : array.elements[place];
+        run.addresses[count++] = bases[step.array] + array.element_offset(element);
+      }
+      run.load(count, path, hierarchy_);
+    }
+  }
 }
 
 void Simulator::take_steps(const ChaseProgram& program, std::size_t first, std::size_t last, Noise& noise) {

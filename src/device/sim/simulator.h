@@ -25,6 +25,8 @@ class Simulator {
                                      Noise& noise);
 
  private:
+  void begin(const ChaseProgram& program, std::uint64_t carve_out_bytes, std::uint64_t seed);
+  void write_local_links(const ChaseProgram& program);
   void take_steps(const ChaseProgram& program, std::size_t first, std::size_t last, Noise& noise);
   [[nodiscard]] StepBehaviour store(const ChaseStep& step, const Path& path, const ChainAddresses& elements,
                                     Noise& noise);

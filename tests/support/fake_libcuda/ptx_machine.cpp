@@ -30,8 +30,10 @@ enum class Instruction::Code : std::uint8_t {
   kLoadGlobal,
   kLoadShared,
   kLoadConstant,
+  kLoadLocal,
   kStoreGlobal,
   kStoreShared,
+  kStoreLocal,
   kTexture,
   kExchangeGlobal,
   kAddGlobal,
@@ -49,6 +51,7 @@ using Code = Instruction::Code;
 
 // Shared memory does not start at 0 of its window on recent GPUs either.
 constexpr std::uint64_t kSharedWindowStart = 1024;
+constexpr std::uint64_t kLocalWindowStart = 512;
 
 // Invented costs in cycles. Every reading of %globaltimer takes a millisecond, or waiting for it would take for ever.
 constexpr std::uint64_t kInstructionCycles = 2;
@@ -117,9 +120,11 @@ Code decode(const std::vector<std::string>& op) {
   if (name == "ld" && has(op, "param")) return Code::kLoadParameter;
   if (name == "ld" && has(op, "global")) return Code::kLoadGlobal;
   if (name == "ld" && has(op, "shared")) return Code::kLoadShared;
+  if (name == "ld" && has(op, "local")) return Code::kLoadLocal;
   if (name == "ld" && has(op, "const")) return Code::kLoadConstant;
   if (name == "st" && has(op, "global")) return Code::kStoreGlobal;
   if (name == "st" && has(op, "shared")) return Code::kStoreShared;
+  if (name == "st" && has(op, "local")) return Code::kStoreLocal;
   throw PtxError("unknown instruction " + name);
 }
 
@@ -202,6 +207,8 @@ class Parser {
           if (!registers_.emplace(name, static_cast<int>(registers_.size())).second)
             fail("register " + name + " declared twice");
         }
+      } else if (line.rfind(".local", 0) == 0) {
+        kernel.local_bytes = std::stoull(line.substr(line.find('[') + 1));
       } else if (line[0] != '.') {
         if (line.back() != ';') fail("no semicolon");
         parse_instruction(line.substr(0, line.size() - 1), kernel, branches);
@@ -253,6 +260,8 @@ class Parser {
       operand.name = text;
     } else if (text == "dynamic_shared") {
       operand.value = kSharedWindowStart;
+    } else if (text == "local_frame") {
+      operand.value = kLocalWindowStart;
     } else if (text == "constant_bank") {
       operand.value = 0;
     } else {
@@ -307,6 +316,7 @@ struct Thread {
   std::size_t next = 0;
   unsigned id = 0;
   bool ended = false;
+  std::vector<std::byte> local;
   int reduces_into = -1;  // the register that takes whether any thread of the barrier says so
 };
 
@@ -327,6 +337,7 @@ class Block {
         threads_(grid.threads) {
     for (unsigned i = 0; i < grid.threads; ++i) {
       threads_[i].registers.resize(kernel.registers);
+      threads_[i].local.resize(kernel.local_bytes);
       threads_[i].id = i;
     }
   }
@@ -417,7 +428,7 @@ class Block {
   }
 
   // The memory of an access, after its bounds and its alignment are checked.
-  std::byte* memory(const Instruction& instruction, const Operand& operand, const Thread& thread, std::size_t bytes) {
+  std::byte* memory(const Instruction& instruction, const Operand& operand, Thread& thread, std::size_t bytes) {
     const std::uint64_t address = (operand.reg >= 0 ? thread.registers[operand.reg] : 0) + operand.value;
     const auto check = [&](bool inside) {
       if (!inside || address % bytes != 0) {
@@ -433,6 +444,10 @@ class Block {
       case Code::kAddShared:
         check(address >= kSharedWindowStart && address + bytes <= kSharedWindowStart + shared_.size());
         return shared_.data() + (address - kSharedWindowStart);
+      case Code::kLoadLocal:
+      case Code::kStoreLocal:
+        check(address >= kLocalWindowStart && address + bytes <= kLocalWindowStart + thread.local.size());
+        return thread.local.data() + (address - kLocalWindowStart);
       case Code::kLoadConstant:
         check(address + bytes <= program_.constant_bank.size());
         return const_cast<std::byte*>(program_.constant_bank.data()) + address;
@@ -572,8 +587,10 @@ class Block {
       case Code::kLoadGlobal:
       case Code::kLoadShared:
       case Code::kLoadConstant:
+      case Code::kLoadLocal:
         return load(instruction, thread);
       case Code::kStoreGlobal:
+      case Code::kStoreLocal:
       case Code::kStoreShared:
         return store(instruction, thread);
       case Code::kTexture:

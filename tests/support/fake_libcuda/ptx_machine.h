@@ -57,6 +57,7 @@ struct Kernel {
   std::vector<Parameter> parameters;
   std::vector<Instruction> code;
   std::size_t registers = 0;
+  std::size_t local_bytes = 0;  // of each thread
 };
 
 struct TextureView {
