@@ -125,6 +125,7 @@ enum class CoverageSet : std::uint8_t {
   kSharedBySms,  // which SMs have one together
   kScoped,       // how many SMs have one together
   kAddresses,    // what further addresses in a warp cost
+  kLocal,        // of a cache as local loads see it
   kStructure,    // ways, sets, index, replacement
   kParts,        // partitions and slices
   kStores,       // what happens to what is written

@@ -1,6 +1,28 @@
 #include "probe/eviction.h"
 
 namespace gputopo::probe {
+namespace {
+
+// By actor 1, over array 1.
+void add_evicting_steps(ChaseProgram& program, const EvictionTrial& trial) {
+  const std::uint64_t lines = trial.evictor->element_count();
+  const std::uint64_t at_a_time = trial.evictor_passes == 1 ? lines : kEviction.lines_at_a_time;
+  for (std::uint64_t first = 0; first < lines; first += at_a_time) {
+    for (std::uint32_t pass = 0; pass < trial.evictor_passes; ++pass) {
+      program.steps.push_back({.kind = StepKind::kWarm,
+                               .actor = 1,
+                               .array = 1,
+                               .loads = std::min(at_a_time, lines - first),
+                               .first = first});
+    }
+  }
+}
+
+}  // namespace
+
+std::uint32_t evictor_passes(const Cache& cache, std::uint32_t touches) {
+  return cache.site().reaches_into_lines() ? 1 : touches;
+}
 
 ChaseArray victim_array(const Cache& cache) {
   return make_array(cache.site(), cache.fits_bytes / kEviction.victim_parts, cache.fetch_bytes);
@@ -22,8 +44,7 @@ std::vector<double> surviving_fractions(Lab& lab, const Cache& victim, const std
     if (trial.evictor) {
       program.arrays.push_back(*trial.evictor);
       program.actors.push_back({.warp = trial.evictor_warp, .lane = trial.evictor_warp == 0 ? 1u : 0u});
-      program.steps.push_back(
-          {.kind = StepKind::kWarm, .actor = 1, .array = 1, .loads = trial.evictor->element_count()});
+      add_evicting_steps(program, trial);
     }
     program.steps.push_back({.kind = StepKind::kCounted, .loads = std::min(n, lab.parameters().survey_loads)});
     programs.insert(programs.end(), copies, program);
@@ -32,7 +53,7 @@ std::vector<double> surviving_fractions(Lab& lab, const Cache& victim, const std
   std::vector<double> fractions;
   for (std::size_t i = 0; i < trials.size(); ++i) {
     const auto first = results.begin() + static_cast<std::ptrdiff_t>(i * copies);
-    const std::size_t counted = trials[i].evictor ? 2 : 1;
+    const std::size_t counted = first->steps.size() - 1;
     fractions.push_back(median_hit_fraction({first, first + copies}, counted, victim.hit_limit_cycles()));
   }
   return fractions;

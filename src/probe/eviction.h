@@ -18,6 +18,9 @@ struct EvictionParameters {
   // What an evictor walks, in capacities of its cache, so that next to nothing of the victim is left under any
   // replacement if the cache is the same. More: surer, and it takes longer.
   double evictor_capacities = 4;
+  // Lines at a time that an evictor walks several times. More: they drive one another out before they are hit; fewer:
+  // programs have more steps.
+  std::uint64_t lines_at_a_time = 32;
 };
 inline constexpr EvictionParameters kEviction;
 
@@ -26,6 +29,7 @@ struct EvictionTrial {
   ChaseArray victim;
   std::optional<ChaseArray> evictor;  // none: what survives where nothing is evicted
   std::uint32_t evictor_warp = 0;
+  std::uint32_t evictor_passes = 1;  // over a few lines at a time, where their parts cannot be loaded one by one
 };
 
 // Median over copies of the victim's hit fraction after each trial, in one launch where the site allows.
@@ -38,6 +42,8 @@ struct EvictionTrial {
 inline constexpr std::array<std::uint32_t, 2> kEvictorTouches = {1, 2};
 
 [[nodiscard]] ChaseArray victim_array(const Cache& cache);
+// How often it is to walk a few lines at a time, so that each is loaded so often: once where the array does that.
+[[nodiscard]] std::uint32_t evictor_passes(const Cache& cache, std::uint32_t touches);
 // `beside_bytes`: of the space's limit, taken by other arrays.
 [[nodiscard]] ChaseArray evictor_array(const Cache& cache, std::uint32_t touches, std::uint64_t beside_bytes = 0);
 

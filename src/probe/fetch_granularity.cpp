@@ -81,7 +81,7 @@ FetchGranularity fetch_granularity_of(const Cache& cache, std::span<const std::v
   // be as slow as near memory.
   const double fetched_limit =
       hit_limit_in_cold_pass(cache.survey->histograms, cache.survey->levels[cache.first_level]);
-  return fetch_granularity_of(passes, kMinimumStrideBytes, fetched_limit, parameters.line_limit_bytes);
+  return fetch_granularity_of(passes, cache.site().least_stride_bytes(), fetched_limit, parameters.line_limit_bytes);
 }
 
 bool is_clear(const FetchGranularity& fetch, const FetchGranularityParameters& parameters) {

@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <numeric>
+
 #include "probe/band_latency.h"
 #include "probe/fetch_granularity.h"
 #include "probe/survey_decision.h"
@@ -197,14 +199,20 @@ ColdLoads run_cold_loads(Lab& lab, const Site& site, std::uint32_t l2_fetch_byte
   for (std::uint32_t i = 0; i < arrays.size(); ++i) {
     steps.push_back({.kind = StepKind::kTimed, .array = i, .loads = arrays[i].element_count()});
   }
-  if (site.exclusive) {
-    arrays.push_back(make_array(site, lab.last_cache_evictor_bytes(), kSurveyParameters.evictor_stride_bytes));
+  // Of what SMs share it takes that much to evict it; arrays that the kernel itself has written may be in L1, and all
+  // that such arrays may still take drives them out.
+  const bool evicts = site.exclusive || site.space == Space::kLocal;
+  if (evicts) {
+    const std::uint64_t used = std::accumulate(arrays.begin(), arrays.end(), std::uint64_t{0},
+                                               [](std::uint64_t sum, const ChaseArray& a) { return sum + a.bytes; });
+    const std::uint64_t room = site.exclusive ? lab.last_cache_evictor_bytes() : site.limit_bytes - used;
+    arrays.push_back(make_array(site, room, kSurveyParameters.evictor_stride_bytes));
     steps.insert(steps.begin(), warm_step(site, arrays.back(), static_cast<std::uint32_t>(arrays.size() - 1)));
   }
   ChaseProgram program = make_program(site, std::move(arrays), std::move(steps));
   program.l2_fetch_bytes = l2_fetch_bytes;
   std::vector<StepResult> results = lab.chase({std::move(program)}).front().steps;
-  if (site.exclusive) results.erase(results.begin());
+  if (evicts) results.erase(results.begin());
   ColdLoads cold{.first_touches = std::move(results.front().histogram), .passes = {}};
   for (std::size_t i = 1; i < results.size(); ++i) cold.passes.push_back(std::move(results[i].latencies));
   return cold;
@@ -234,14 +242,14 @@ namespace {
 // clear pattern of shorter fetches, that is the nearest's.
 std::uint64_t fetched_at_once(const Lab& lab, const Survey& survey) {
   const double limit = std::min(nearest_limit_cycles(survey.tiny), survey.levels.front().high_cycles);
+  const std::uint64_t stride = survey.site.least_stride_bytes();
   const auto fetch_below = [&](double cycles) {
-    return fetch_granularity_of(survey.cold_passes, kMinimumStrideBytes, cycles, lab.parameters().line_limit_bytes);
+    return fetch_granularity_of(survey.cold_passes, stride, cycles, lab.parameters().line_limit_bytes);
   };
   const FetchGranularity wide = fetch_below(limit);
   const FetchGranularity narrow = fetch_below(hit_limit_in_cold_pass({{survey.tiny}}, {.high_cycles = limit}));
   // Where all loads are slower than the tiny array, as of lines that lie farther away, nothing hit: that is no pattern.
-  const bool is_clear =
-      narrow.bytes > kMinimumStrideBytes && narrow.agreement >= FetchGranularityParameters{}.min_agreement;
+  const bool is_clear = narrow.bytes > stride && narrow.agreement >= FetchGranularityParameters{}.min_agreement;
   return is_clear ? std::min(narrow.bytes, wide.bytes) : wide.bytes;
 }
 

@@ -186,6 +186,9 @@ sim::MachineSpec random_machine(std::uint64_t seed) {
   // Global loads that go by the L1, which then serves textures, or textures and read-only loads.
   if (texture == "l1" && draw.chance(0.25)) machine.spaces[Space::kGlobal] = path("", 0);
   draw_write_policies(seed, machine);
+  // Local loads through an L1 that global loads may go by; where nothing is said they go as global ones do.
+  Draw of_local(seed * 2 + 1);
+  if (of_local.chance(0.5)) machine.spaces[Space::kLocal] = path("l1", l1_latency * of_local.uniform(1, 1.1));
   return machine;
 }
 
@@ -312,10 +315,16 @@ const CacheSpec& cache_of(const sim::MachineSpec& machine, const std::string& id
   throw std::invalid_argument("no cache " + id);
 }
 
-const CacheSpec* cache_at(const sim::MachineSpec& machine, Space space, std::size_t depth) {
+std::optional<sim::SpaceSpec> space_of(const sim::MachineSpec& machine, Space space) {
+  if (space == Space::kLocal) return sim::local_space(machine);
   const auto found = machine.spaces.find(space);
-  if (found == machine.spaces.end() || depth >= found->second.path.size()) return nullptr;
-  return &cache_of(machine, found->second.path[depth].cache);
+  return found == machine.spaces.end() ? std::nullopt : std::optional(found->second);
+}
+
+const CacheSpec* cache_at(const sim::MachineSpec& machine, Space space, std::size_t depth) {
+  const std::optional<sim::SpaceSpec> found = space_of(machine, space);
+  if (!found || depth >= found->path.size()) return nullptr;
+  return &cache_of(machine, found->path[depth].cache);
 }
 
 }  // namespace gputopo::truth

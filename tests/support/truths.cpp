@@ -64,9 +64,15 @@ class Truths {
     return behind && apart(stop.latency_cycles, std::max(nearer.latency_cycles, nearer.far_latency_cycles));
   }
 
+  // Bytes of the largest arrays.
+  [[nodiscard]] double limit_of(Space space) const {
+    if (space == Space::kConstant) return static_cast<double>(machine_.info.constant_bytes.value_or(0));
+    return space == Space::kLocal ? static_cast<double>(kMaxLocalBytes) : HUGE_VAL;
+  }
+
   void data_cache(const ElementInfo& element) {
-    const auto space = machine_.spaces.find(*element.space);
-    if (space == machine_.spaces.end()) return;
+    const std::optional<sim::SpaceSpec> space = space_of(machine_, *element.space);
+    if (!space) return;
     const CacheSpec* cache = cache_at(machine_, *element.space, element.depth);
     const bool of_sm = element.id != ElementId::kL2 && element.id != ElementId::kL3;
     if (cache == nullptr || (of_sm && cache->id == "l2")) {
@@ -74,13 +80,14 @@ class Truths {
       if (element.id != ElementId::kConstantL15) absent(element, AttributeId::kSize);
       return;
     }
-    const sim::PathStop& stop = space->second.path[element.depth];
-    const bool apart = stands_apart(space->second, element.depth);
+    const sim::PathStop& stop = space->path[element.depth];
+    const bool apart = stands_apart(*space, element.depth);
     const auto bytes = static_cast<double>(cache->size_bytes);
-    // Twice as much as the cache, or half as much again where constants end.
-    const bool exceeded = element.space != Space::kConstant ||
-                          bytes <= 0.6 * static_cast<double>(machine_.info.constant_bytes.value_or(0));
-    const bool shows = apart && exceeded && cache->set_interleave_bytes == 0;
+    // Twice as much as the cache, or half as much again where the space ends.
+    const bool exceeded = bytes <= 0.6 * limit_of(*element.space);
+    // A word of every 128 bytes tells nothing of what lies between.
+    const bool reached = element.space != Space::kLocal || cache->line_bytes >= kLocalStrideBytes;
+    const bool shows = apart && exceeded && reached && cache->set_interleave_bytes == 0;
     const double line = cache->line_bytes;
     const bool lru = cache->replacement == sim::Replacement::kLru;
     number(element, AttributeId::kSize, bytes, lru ? line : std::max(line, 0.01 * bytes), shows);
@@ -90,12 +97,12 @@ class Truths {
       number(element, AttributeId::kLeastFetch, cache->fetch_limits_bytes.front(), 0, shows);
     }
     number(element, AttributeId::kLatency, stop.latency_cycles, cycles_tolerance(stop.latency_cycles), apart);
-    const double address = space->second.address_cycles;
+    const double address = space->address_cycles;
     if (address > 0) number(element, AttributeId::kAddressCost, address, 0.1 + 0.02 * address, apart);
     if (machine_.info.sm_count > 1 && cache->instances == 1) {
       add(element, AttributeId::kScope, scope_text(cache->scope), 0, shows);
     }
-    miss_penalty(element, space->second, shows);
+    miss_penalty(element, *space, shows);
     if (of_sm) {
       if (cache->scope == sim::Scope::kSm) number(element, AttributeId::kAmount, cache->instances, 0, shows);
       shared_with(element, *cache, shows);
@@ -141,6 +148,7 @@ class Truths {
     for (const ElementInfo* other : elements_of(vendor_)) {
       if (other->kind != ElementKind::kDataCache || other->depth != 0 || other->id == element.id) continue;
       if (other->space == Space::kGlobalBypassL1) continue;
+      if (coverage_of(vendor_, other->id, AttributeId::kSharedWith) != Coverage::kMeasured) continue;
       const CacheSpec* nearest = cache_at(machine_, *other->space, 0);
       if (nearest != nullptr && nearest->id == cache.id) partners.emplace_back(other->name);
     }

@@ -68,6 +68,7 @@ constexpr Bar kBars[] = {
     {"latency", 100, 100, 100, 99},
     {"shared_between", 100, 100, 99, 99},
     {"no_l1", 100, 100, 100, 100},
+    {"local", 100, 100, 99, 99},
     {"write_allocate", 100, 100, 100, 100},
     {"write_policy", 100, 99, 100, 99},
     {"ways", 100, 99, 99, 97},
@@ -99,6 +100,7 @@ class Judge {
     for (const CacheElement& element : cache_elements()) {
       const sim::CacheSpec* cache = cache_at(machine_, element.space, element.depth);
       // Two of three machines have a constant L1.5; where there is none, the next level is L2 and is found as such.
+      if (element.space == Space::kLocal) continue;  // judged by itself
       const bool may_be_l2 = element.space == Space::kConstant && element.depth > 0;
       if (cache == nullptr || (may_be_l2 && cache->id != element.id)) continue;
       if (topology_.find_memory(element.id) == nullptr) continue;  // of the other vendor
@@ -126,6 +128,7 @@ class Judge {
       if (cache->id != "l2" && is_asked("ways")) expect_structure(tallies, element.id, *cache);
     }
     expect_write_policies();
+    expect_local();
   }
 
  private:
@@ -257,6 +260,22 @@ class Judge {
     tell("write_policy", found, shows ? found.value == Value(policy) : !found.available());
   }
 
+  // What local loads show of L1: no more than 128-byte steps can, and nothing where they do not reach all of its lines.
+  void expect_local() {
+    if (topology_.find_memory("local") == nullptr) return;  // of the other vendor
+    for (const Truth& expected : truths_of(machine_)) {
+      if (expected.element != "local") continue;
+      const Judged judged = truth::judge(expected, topology_);
+      Tally& tally = outcome_.lru["local"];
+      ++tally.total;
+      if (judged.verdict == Verdict::kConfidentlyWrong || judged.verdict == Verdict::kSilent) {
+        miss("local", expected.attribute, judged.text);
+      } else {
+        ++tally.right;
+      }
+    }
+  }
+
   // Global loads that no L1 caches: the report says that there is none, and does not take L2 for it.
   void expect_no_l1() {
     const Attribute* attribute = topology_.find_attribute("l1", "size");
@@ -293,6 +312,7 @@ class Judge {
     for (const CacheElement& other : cache_elements()) {
       if (other.depth != 0 || other.space == Space::kGlobalBypassL1 || other.id == element.id) continue;
       if (topology_.find_memory(other.id) == nullptr) continue;  // of the other vendor
+      if (other.space == Space::kLocal) continue;                // asked by --full alone, and so the one that asks
       const sim::CacheSpec* nearest = cache_at(machine_, other.space, 0);
       if (nearest != nullptr && nearest->id == cache.id) truth.emplace_back(other.id);
     }

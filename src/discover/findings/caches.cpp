@@ -60,6 +60,7 @@ Site CacheFindings::site(Space space) const {
   result.exclusive = space == Space::kGlobalBypassL1;
   constexpr std::uint64_t kConstantBytes = 64 * 1024;  // on every NVIDIA GPU so far
   if (space == Space::kConstant) result.limit_bytes = bench_.info().constant_bytes.value_or(kConstantBytes);
+  if (space == Space::kLocal) result.limit_bytes = kMaxLocalBytes;
   return result;
 }
 
@@ -118,7 +119,7 @@ Cache CacheFindings::locate(ElementId element) {
   const ElementInfo& info = info_of(element);
   if (info.kind != ElementKind::kDataCache) throw UsageError(fmt::format("'{}' is not a cache", info.name));
   const Survey& found = survey(*info.space);
-  if (info.space == Space::kGlobal) require_l1_caching();
+  if (info.space == Space::kGlobal || info.space == Space::kLocal) require_l1_caching(*info.space);
   if (!found.site.exclusive) {
     require_apart_from_l2(found, info.depth);
     if (element == ElementId::kConstantL3 && holds_all_constants(ElementId::kConstantL15)) {
@@ -203,6 +204,7 @@ void CacheFindings::require_sets_of_few_neighbours(const Cache& cache) {
 const Cache& CacheFindings::lined(ElementId element) {
   return lined_.get(element, [&] {
     const Cache& cache = fetched(element);
+    if (!cache.site().reaches_into_lines()) return cache;
     const probe::Line* found = lines_.find(element, [&] { return make_line(element); });
     return found == nullptr ? cache : with(cache, *found);
   });
@@ -233,8 +235,21 @@ probe::Fetch CacheFindings::make_fetch(ElementId element) {
   return probe::find_fetch(located(element), bench_.parameters());
 }
 
+// Of local memory a thread reaches a word of every 128 bytes. Shorter lines between them stay empty, and whether their
+// sets do is up to the index, so that footprints tell nothing of the capacity.
+void CacheFindings::require_reached_lines(ElementId element) {
+  if (located(element).site().reaches_into_lines()) return;
+  const probe::Line* line = lines_.find(ElementId::kL1, [&] { return make_line(ElementId::kL1); });
+  if (line == nullptr || line->bytes >= kLocalStrideBytes) return;  // or no L1 of global loads tells
+  throw probe::Inconclusive(
+      fmt::format("lines of L1 are {} B, and of local memory a thread reaches a word of every {} B: what lies between "
+                  "is not filled",
+                  line->bytes, kLocalStrideBytes));
+}
+
 probe::Capacity CacheFindings::make_capacity(ElementId element) {
   require_translated_levels(element);
+  require_reached_lines(element);
   Lab own = lab();
   const probe::Capacity* same = looks_like_l1(element) ? &capacity(ElementId::kL1) : nullptr;
   return probe::find_capacity(own, lined(element), same);
@@ -419,17 +434,17 @@ CacheFindings::Sharing CacheFindings::sharing(ElementId one, ElementId other) {
 
 // ---- Requirements ----
 
-// GPUs that do not cache global loads in L1 (Groessler 2022, section 4.2.1): loads that may use L1 take as long as
-// loads that bypass it.
-void CacheFindings::require_l1_caching() {
+// GPUs that do not cache global loads in L1 (Groessler 2022, section 4.2.1), or local ones (Maxwell): loads that may
+// use L1 take as long as loads that bypass it.
+void CacheFindings::require_l1_caching(Space space) {
   if (!bench_.has_space(Space::kGlobalBypassL1)) return;
-  const double with_l1 = stats::median(begun_survey(site(Space::kGlobal)).tiny_latencies_cycles);
+  const double with_l1 = stats::median(begun_survey(site(space)).tiny_latencies_cycles);
   const double without = stats::median(begun_survey(site(Space::kGlobalBypassL1)).tiny_latencies_cycles);
   constexpr double kSame = 0.1;  // an L1 hit takes less than half of an L2 hit on every GPU that has one
   if (with_l1 > (1 - kSame) * without) {
     throw probe::NotPresent(fmt::format(
-        "global loads take {:.0f} cycles and those that bypass L1 {:.0f}: this GPU does not cache global loads in L1",
-        with_l1, without));
+        "{0} loads take {1:.0f} cycles and those that bypass L1 {2:.0f}: this GPU does not cache {0} loads in L1",
+        to_string(space), with_l1, without));
   }
 }
 

@@ -83,7 +83,7 @@ class CacheFindings {
 
   // ---- What must hold for an element to be asked; they throw NotPresent ----
   // Global loads are cached in L1.
-  void require_l1_caching();
+  void require_l1_caching(Space space = Space::kGlobal);
   // Global loads, stores and atomics pass this L2.
   void require_l2_of_globals(ElementId l2);
   // What misses this cache goes to one level, as far as translations let that be seen. Throws Inconclusive.
@@ -96,6 +96,7 @@ class CacheFindings {
   [[nodiscard]] std::optional<probe::Cache> l2_of_textures();
   // Throws Inconclusive where the levels behind the first may be misses of TLBs.
   void require_translated_levels(ElementId element);
+  void require_reached_lines(ElementId element);
   void require_apart_from_l2(const probe::Survey& survey, std::size_t level);
   // Throws Inconclusive where no footprint shows what the cache holds.
   void require_sets_of_few_neighbours(const probe::Cache& cache);

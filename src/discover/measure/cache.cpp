@@ -268,7 +268,8 @@ Attribute shared_with(Context& context, const ElementInfo& element) {
   probe::Conditions conditions;
   for (const ElementInfo* other : elements_of(context.vendor())) {
     if (other->id == element.id || other->kind != ElementKind::kDataCache) continue;
-    if (!is_covered(context, *other, AttributeId::kSharedWith)) continue;
+    // With caches that are measured anyway; of what --full adds, that asks.
+    if (coverage_of(context.vendor(), other->id, AttributeId::kSharedWith) != Coverage::kMeasured) continue;
     const Attribute& size = context.attribute(other->id, AttributeId::kSize);
     if (size.reason == Reason::kNotPresent || size.reason == Reason::kNotSupported) continue;
     if (!size.available()) return unavailable(Reason::kDependency, fmt::format("needs the size of {}", other->name));
