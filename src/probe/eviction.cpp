@@ -20,8 +20,8 @@ void add_evicting_steps(ChaseProgram& program, const EvictionTrial& trial) {
 
 }  // namespace
 
-std::uint32_t evictor_passes(const Cache& cache, std::uint32_t touches) {
-  return cache.site().reaches_into_lines() ? 1 : touches;
+std::uint32_t evictor_passes(const Cache& cache) {
+  return cache.site().reaches_into_lines() ? 1 : kEvictorTouches.back();
 }
 
 ChaseArray victim_array(const Cache& cache) {

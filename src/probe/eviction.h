@@ -42,8 +42,10 @@ struct EvictionTrial {
 inline constexpr std::array<std::uint32_t, 2> kEvictorTouches = {1, 2};
 
 [[nodiscard]] ChaseArray victim_array(const Cache& cache);
-// How often it is to walk a few lines at a time, so that each is loaded so often: once where the array does that.
-[[nodiscard]] std::uint32_t evictor_passes(const Cache& cache, std::uint32_t touches);
+// How often it is to walk a few lines at a time: once where its array has several elements a line. Else as often as the
+// most persistent evictor of another space loads a line, or that one would seem to share a cache that this one does
+// not.
+[[nodiscard]] std::uint32_t evictor_passes(const Cache& cache);
 // `beside_bytes`: of the space's limit, taken by other arrays.
 [[nodiscard]] ChaseArray evictor_array(const Cache& cache, std::uint32_t touches, std::uint64_t beside_bytes = 0);
 

@@ -14,10 +14,9 @@ bool shares_cache(Lab& lab, const Cache& victim, const Cache& evictor) {
   for (const std::uint32_t touches : kEvictorTouches) {
     const ChaseArray same = evictor_array(victim, touches, array.bytes);
     const ChaseArray other = evictor_array(evictor, touches);
-    const std::vector<double> survive = surviving_fractions(lab, victim,
-                                                            {{array, {}, 0},
-                                                             {array, same, 0, evictor_passes(victim, touches)},
-                                                             {array, other, 0, evictor_passes(evictor, touches)}});
+    const std::vector<double> survive = surviving_fractions(
+        lab, victim,
+        {{array, {}, 0}, {array, same, 0, evictor_passes(victim)}, {array, other, 0, evictor_passes(evictor)}});
     decision = decide_sharing({.untouched = survive[0], .evicted = survive[1]}, survive[2]);
     if (decision.value) break;
   }

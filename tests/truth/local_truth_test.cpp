@@ -49,6 +49,7 @@ TEST_F(LocalTruth, OfKeplerItAloneShowsL1) {
   EXPECT_NEAR(number("latency"), 35, 0.5);
   EXPECT_NEAR(number("miss_penalty"), 230 - 35, 4);
   EXPECT_THAT(partners(), IsEmpty());
+  EXPECT_THAT(attribute("local", "size").flags, ElementsAre(HasSubstr("lines_not_known")));
   const Value* by_carve_out = attribute("local", "size").find_detail("size_by_carve_out_bytes");
   ASSERT_NE(by_carve_out, nullptr);
   const auto& sizes = std::get<std::vector<double>>(*by_carve_out);
@@ -65,6 +66,7 @@ TEST_F(LocalTruth, OfK20cItIsTheL1OfGlobalLoads) {
   EXPECT_NEAR(number("latency"), 64, 0.5);
   EXPECT_NEAR(number("miss_penalty"), 223 - 64, 4);
   EXPECT_THAT(partners(), ElementsAre("l1"));
+  EXPECT_THAT(attribute("local", "size").flags, IsEmpty());
 }
 
 TEST_F(LocalTruth, OfHopperItIsTheUnifiedL1) {
@@ -107,8 +109,8 @@ TEST_F(LocalTruth, AnL1ThatHoldsAllOfItIsAtLeastThatLarge) {
   machine.caches[0].size_bytes = 2 << 20;
   machine.caches[1].size_bytes = 32 << 20;
   discover_machine(machine, {"local"});
-  EXPECT_FALSE(attribute("local", "size").available());
-  EXPECT_NE(attribute("local", "size").reason, Reason::kNotPresent) << attribute("local", "size").detail;
+  EXPECT_EQ(attribute("local", "size").reason, Reason::kNotSupported);
+  EXPECT_THAT(attribute("local", "size").detail, HasSubstr("so it is at least that large"));
 }
 
 // A cache of its own for spilled registers, smaller than L1.

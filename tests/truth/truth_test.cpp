@@ -93,6 +93,7 @@ class Judge {
         if (is_judged(element, bar.attribute)) options.elements.push_back(fmt::format("{}.{}", element, bar.attribute));
       }
     }
+    if (vendor_of(machine_.info.vendor) == Vendor::kNvidia) options.elements.emplace_back("local.miss_penalty");
     topology_ = discover(*device, options);
   }
 

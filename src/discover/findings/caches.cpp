@@ -120,6 +120,7 @@ Cache CacheFindings::locate(ElementId element) {
   if (info.kind != ElementKind::kDataCache) throw UsageError(fmt::format("'{}' is not a cache", info.name));
   const Survey& found = survey(*info.space);
   if (info.space == Space::kGlobal || info.space == Space::kLocal) require_l1_caching(*info.space);
+  if (info.space == Space::kLocal) require_local_misses(found);
   if (!found.site.exclusive) {
     require_apart_from_l2(found, info.depth);
     if (element == ElementId::kConstantL3 && holds_all_constants(ElementId::kConstantL15)) {
@@ -235,11 +236,15 @@ probe::Fetch CacheFindings::make_fetch(ElementId element) {
   return probe::find_fetch(located(element), bench_.parameters());
 }
 
+const probe::Line* CacheFindings::line_of_l1() {
+  return lines_.find(ElementId::kL1, [&] { return make_line(ElementId::kL1); });
+}
+
 // Of local memory a thread reaches a word of every 128 bytes. Shorter lines between them stay empty, and whether their
 // sets do is up to the index, so that footprints tell nothing of the capacity.
 void CacheFindings::require_reached_lines(ElementId element) {
   if (located(element).site().reaches_into_lines()) return;
-  const probe::Line* line = lines_.find(ElementId::kL1, [&] { return make_line(ElementId::kL1); });
+  const probe::Line* line = line_of_l1();
   if (line == nullptr || line->bytes >= kLocalStrideBytes) return;  // or no L1 of global loads tells
   throw probe::Inconclusive(
       fmt::format("lines of L1 are {} B, and of local memory a thread reaches a word of every {} B: what lies between "
@@ -446,6 +451,16 @@ void CacheFindings::require_l1_caching(Space space) {
         "{0} loads take {1:.0f} cycles and those that bypass L1 {2:.0f}: this GPU does not cache {0} loads in L1",
         to_string(space), with_l1, without));
   }
+}
+
+// Loads that take less than those of L2 and have one level only: L1 serves them all, what was just written too.
+void CacheFindings::require_local_misses(const Survey& survey) {
+  probe::require_apart_from_memory(survey);
+  if (survey.levels.size() != 1 || !bench_.has_space(Space::kGlobalBypassL1)) return;
+  throw NotSupportedError(
+      fmt::format("arrays in the {} space hold at most {} B and none of that was seen to miss, so it is at least that "
+                  "large",
+                  to_string(survey.site.space), survey.site.limit_bytes));
 }
 
 // A level that takes in loads as slow as those of L2 is that of both. Constants have a path of their own to it.

@@ -78,6 +78,8 @@ class CacheFindings {
     probe::Conditions conditions;
   };
   [[nodiscard]] Sharing sharing(ElementId one, ElementId other);
+  // As global loads show it; nothing where they do not.
+  [[nodiscard]] const probe::Line* line_of_l1();
   // Of constants that all fit, behind which code and constants may meet.
   [[nodiscard]] bool holds_all_constants(ElementId element);
 
@@ -97,6 +99,7 @@ class CacheFindings {
   // Throws Inconclusive where the levels behind the first may be misses of TLBs.
   void require_translated_levels(ElementId element);
   void require_reached_lines(ElementId element);
+  void require_local_misses(const probe::Survey& survey);
   void require_apart_from_l2(const probe::Survey& survey, std::size_t level);
   // Throws Inconclusive where no footprint shows what the cache holds.
   void require_sets_of_few_neighbours(const probe::Cache& cache);

@@ -126,6 +126,10 @@ Attribute size(Context& context, const ElementInfo& element) {
   if (constants) return *constants;
   const probe::Capacity& capacity = context.caches.capacity(element.id);
   Attribute measured = to_attribute(cache, capacity, context.keep_samples());
+  if (!cache.site().reaches_into_lines() && context.caches.line_of_l1() == nullptr) {
+    measured.flags.emplace_back(
+        "lines_not_known: global loads do not show them; of shorter ones than 128 B the words of a thread fill a part");
+  }
   if (capacity.of_same_cache) measured.add_condition("measured_as", std::string(to_string(ElementId::kL1)));
   if (cache.site().exclusive) {
     correct_for_copies(context, element, measured);
