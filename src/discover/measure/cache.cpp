@@ -117,6 +117,13 @@ Attribute told_beside(Attribute told, const Attribute& measured) {
   return told;
 }
 
+// What loads of one word a line tell rests on what a line is.
+void flag_unknown_lines(Context& context, const Cache& cache, Attribute& attribute) {
+  if (cache.site().reaches_into_lines() || context.caches.line_of_l1() != nullptr) return;
+  attribute.flags.emplace_back(
+      "lines_not_known: global loads do not show them; of shorter ones than 128 B the words of a thread fill a part");
+}
+
 Attribute size(Context& context, const ElementInfo& element) {
   const Cache& cache = context.caches.lined(element.id);
   const auto constants = beside_code(context, element, [&](const probe::CodeSurvey& code) {
@@ -126,10 +133,7 @@ Attribute size(Context& context, const ElementInfo& element) {
   if (constants) return *constants;
   const probe::Capacity& capacity = context.caches.capacity(element.id);
   Attribute measured = to_attribute(cache, capacity, context.keep_samples());
-  if (!cache.site().reaches_into_lines() && context.caches.line_of_l1() == nullptr) {
-    measured.flags.emplace_back(
-        "lines_not_known: global loads do not show them; of shorter ones than 128 B the words of a thread fill a part");
-  }
+  flag_unknown_lines(context, cache, measured);
   if (capacity.of_same_cache) measured.add_condition("measured_as", std::string(to_string(ElementId::kL1)));
   if (cache.site().exclusive) {
     correct_for_copies(context, element, measured);
@@ -284,6 +288,7 @@ Attribute shared_with(Context& context, const ElementInfo& element) {
   Attribute attribute = probe::measured(conditions, partners, "", std::nullopt, "eviction_between_spaces");
   // No other cache was there to try it with: it is alone by what its own size rests on.
   if (conditions.is_empty()) attribute.conditions = context.attribute(element.id, AttributeId::kSize).conditions;
+  flag_unknown_lines(context, context.caches.located(element.id), attribute);
   return attribute;
 }
 
