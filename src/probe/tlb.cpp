@@ -149,17 +149,18 @@ NearerTlb nearer_tlb(const TlbSurvey& survey, std::size_t depth) {
 
 namespace {
 
-// Of loads that the nearest cache cannot be kept from serving: what is told of steps where these differ among
-// themselves by more than a miss costs, or wait from the start, is not sure.
-std::string why_unsure_past_nearest(const PageWalker& walker, const SweepPoint& first, const stats::Histogram& quiet,
-                                    const TlbStep& step) {
-  if (!walker.nearest().serves()) return "";
+// Of loads that the nearest cache cannot be kept from serving: why nothing is told where the first ones already wait.
+std::string why_unsure_at_first(const PageWalker& walker, const SweepPoint& first, const stats::Histogram& quiet) {
   const double waits = first.mean_cycles - added_by_translation(quiet);
-  if (waits > kAbsence.unexplained_cycles) {
-    return fmt::format(
-        "loads over {} B, as few as the SM's own cache does not hold, already wait {:.1f} cycles for translations",
-        first.reach_bytes, waits);
-  }
+  if (!walker.nearest().serves() || waits <= kAbsence.unexplained_cycles) return "";
+  return fmt::format(
+      "loads over {} B, as few as the SM's own cache does not hold, already wait {:.1f} cycles for translations",
+      first.reach_bytes, waits);
+}
+
+// And of a step where they differ among themselves by more than a miss costs.
+std::string why_unsure_of_step(const PageWalker& walker, const stats::Histogram& quiet, const TlbStep& step) {
+  if (!walker.nearest().serves()) return "";
   const PairedHistogramParameters fast{.slow_part = 1 - PairedHistogramParameters{}.slow_part};
   const double differ = slow_difference(quiet) - slow_difference(quiet, fast);
   if (differ <= step.rise.rise_cycles) return "";
@@ -196,6 +197,8 @@ TlbSurvey survey_with(const PageWalker& walker, const std::vector<TlbLevel>& kno
   const stats::Histogram quiet = quiet_loads(walker);
   std::optional<TlbRise> last_level;
   std::optional<TlbRise> passing;
+  survey.unsure = why_unsure_at_first(walker, points.front(), quiet);
+  if (!survey.unsure.empty()) return survey;
   const std::vector<TlbStep> steps = find_tlb_steps(walker, points, quiet);
   for (std::size_t i = 0; i < steps.size(); ++i) {
     TlbStep step = steps[i];
@@ -203,7 +206,7 @@ TlbSurvey survey_with(const PageWalker& walker, const std::vector<TlbLevel>& kno
       step.rise = with_passing(step.rise, *passing);
       step.signature = signature_of(step.rise, quiet);
     }
-    survey.unsure = why_unsure_past_nearest(walker, points.front(), quiet, step);
+    survey.unsure = why_unsure_of_step(walker, quiet, step);
     if (!survey.unsure.empty()) break;
     if (const std::size_t depth = survey.levels.size(); depth < known.size()) {
       if (!is_step_of(step, points, known[depth])) {

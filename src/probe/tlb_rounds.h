@@ -17,8 +17,8 @@ struct NearestCacheParameters {
   // Part of the loads that may be served by the SM's own cache where it is to hold none. Larger: what it serves is
   // taken for loads that miss no TLB; smaller: caches that do not drop the oldest line first are never exceeded.
   double few_served = 0.003;
-  // And in walks over pages, whose lines fill its sets less evenly.
-  double few_served_of_walk = 0.02;
+  // And in walks over pages, whose lines fill its sets less evenly. Each takes off what a miss seems to cost.
+  double few_served_of_walk = 0.005;
   // What a load that it misses takes longer, at least. Less is noise.
   double least_gap_cycles = 12;
   // Times the fewest lines at which it holds none that are loaded at once, one after the other as long as that does not
