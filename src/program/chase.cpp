@@ -7,7 +7,6 @@
 #include <numeric>
 #include <string>
 
-#include "model/round_up.h"
 #include "program/misfit.h"
 #include "program/validation.h"
 
@@ -150,7 +149,8 @@ void validate_kind(const ChaseProgram& program) {
     validate_array(program, i);
     if (program.arrays[i].space == Space::kConstant) constant_bytes += program.arrays[i].bytes;
     if (program.arrays[i].space != Space::kLocal) continue;
-    local_bytes += round_up(std::min(program.arrays[i].bytes, 2 * kMaxLocalBytes), kLocalStrideBytes);
+    const std::uint64_t bytes = std::min(program.arrays[i].bytes, 2 * kMaxLocalBytes);
+    local_bytes += (bytes + kLocalStrideBytes - 1) / kLocalStrideBytes * kLocalStrideBytes;
   }
   require(constant_bytes <= kConstantBankBytes, "arrays", "take more than the 64 KiB that constant memory has");
   require(local_bytes <= kMaxLocalBytes, "arrays", "take more than the 1 MiB that programs may have of local memory");
