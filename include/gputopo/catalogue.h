@@ -134,10 +134,10 @@ enum class CoverageSet : std::uint8_t {
   kOneSm,   // what one SM gets of what all share
   kBanked,  // banks and their conflicts
   kPatterns,
-  kTranslation,  // of a TLB
-  kCode,         // of an instruction cache
-  kJumps,        // what jumps to code that it holds take
-  kNearCode,     // of an instruction cache that only jumps show
+  kTranslation,         // of a TLB
+  kCode,                // of an instruction cache
+  kJumps,               // what jumps to code that it holds take
+  kNearCode,            // of an instruction cache that only jumps show
   kTextureTranslation,  // of one that texture loads ask
   kClusters,
   kResidency,  // of warps, and what they are given

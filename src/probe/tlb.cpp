@@ -185,6 +185,25 @@ std::size_t count_told(const TlbSurvey& survey) {
   return told;
 }
 
+// Of the first step: loads that fit before it wait already.
+std::string why_unsure_of_first(const std::vector<SweepPoint>& points, const TlbStep& step) {
+  const auto waits_at = [&](std::size_t point) { return points[point].mean_cycles - points.front().mean_cycles; };
+  const std::size_t last = step.rise.last_before;
+  const bool few_miss = last > 0 && waits_at(last) < kAbsence.few_of_step * step.rise.rise_cycles;
+  const double waits = few_miss ? waits_at(last - 1) : waits_at(last);
+  if (waits <= kAbsence.unexplained_cycles) return "";
+  return fmt::format("loads over {} B already wait {:.1f} cycles for translations, and no level shows where",
+                     points[last].reach_bytes, waits);
+}
+
+void take_penalty(TlbLevel& level, bool rose_by_more) {
+  if (level.penalty) {
+    level.miss_cycles = level.penalty->cycles;
+  } else if (rose_by_more) {
+    level.unsure_penalty = "misses well beyond its reach cost less than where they begin: others are among them";
+  }
+}
+
 // `known`: levels that are known of other lines, nearest first, all of which show.
 TlbSurvey survey_with(const PageWalker& walker, const std::vector<TlbLevel>& known = {}) {
   const std::vector<SweepPoint> points = sweep_pages(walker);
@@ -207,7 +226,8 @@ TlbSurvey survey_with(const PageWalker& walker, const std::vector<TlbLevel>& kno
       step.signature = signature_of(step.rise, quiet);
     }
     survey.unsure = why_unsure_of_step(walker, quiet, step);
-    if (!survey.unsure.empty()) break;
+    survey.lines_differ = !survey.unsure.empty();
+    if (survey.lines_differ) break;
     if (const std::size_t depth = survey.levels.size(); depth < known.size()) {
       if (!is_step_of(step, points, known[depth])) {
         survey.unsure = "loads that memory serves do not wait for the level that others show";
@@ -217,22 +237,15 @@ TlbSurvey survey_with(const PageWalker& walker, const std::vector<TlbLevel>& kno
       last_level = step.rise;
       continue;
     }
-    const auto waits_at = [&](std::size_t point) { return points[point].mean_cycles - points.front().mean_cycles; };
-    const std::size_t last = step.rise.last_before;
-    const bool few_miss = last > 0 && waits_at(last) < kAbsence.few_of_step * step.rise.rise_cycles;
-    const double waits = few_miss ? waits_at(last - 1) : waits_at(last);
-    if (survey.levels.empty() && waits > kAbsence.unexplained_cycles) {
-      survey.unsure =
-          fmt::format("loads over {} B already wait {:.1f} cycles for translations, and no level shows where",
-                      points[last].reach_bytes, waits);
-      break;
-    }
+    if (survey.levels.empty()) survey.unsure = why_unsure_of_first(points, step);
+    if (!survey.unsure.empty()) break;
+    const std::uint64_t fitting_bytes = points[step.rise.last_before].reach_bytes;
     const SlowBeyond beyond = look_beyond(walker, step, points);
     const StepIs seems = judge_step(beyond, step.signature);
     if (seems == StepIs::kLevel && last_level && has_fallen_back(step.rise, *last_level)) {
       survey.unsure = fmt::format(
           "over {} B fewer loads miss than over less: the pages, as many as stay in L2, are farther apart than entries",
-          points[last].reach_bytes);
+          fitting_bytes);
       break;
     }
     const NearerTlb nearer = nearer_tlb(survey, survey.levels.size());
@@ -242,8 +255,8 @@ TlbSurvey survey_with(const PageWalker& walker, const std::vector<TlbLevel>& kno
       continue;
     }
     if (looked.is == StepIs::kCacheMisses) {
-      survey.unsure = fmt::format("beyond {} B, lines do not stay in L2, and its misses look like those of a TLB",
-                                  points[last].reach_bytes);
+      survey.unsure =
+          fmt::format("beyond {} B, lines do not stay in L2, and its misses look like those of a TLB", fitting_bytes);
       break;
     }
     TlbLevel& level = looked.level;
@@ -251,11 +264,7 @@ TlbSurvey survey_with(const PageWalker& walker, const std::vector<TlbLevel>& kno
     const std::uint64_t most_bytes =
         i + 1 < steps.size() ? points[steps[i + 1].rise.last_before].reach_bytes : walker.largest_bytes();
     level.penalty = penalty_of(walker, level, step, nearer, survey.levels, most_bytes);
-    if (level.penalty) {
-      level.miss_cycles = level.penalty->cycles;
-    } else if (rose_by_more_than_misses(beyond, step.signature)) {
-      level.unsure_penalty = "misses well beyond its reach cost less than where they begin: others are among them";
-    }
+    take_penalty(level, rose_by_more_than_misses(beyond, step.signature));
     survey.levels.push_back(std::move(level));
     last_level = step.rise;
   }
@@ -329,6 +338,7 @@ TlbSurvey survey_past_nearest(Lab& lab, const Site& site) {
     try {
       const PageWalker walker(lab, site, times_lines);
       TlbSurvey survey = survey_with(walker);
+      if (survey.lines_differ) return survey;  // as other lines would
       look_with_other_lines(walker, survey);
       look_past_l2(walker, survey);
       if (survey.unsure.empty()) return survey;

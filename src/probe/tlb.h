@@ -37,6 +37,7 @@ struct TlbSurvey {
   std::uint64_t memory_bytes = 0;    // that the device has, free or not; 0 where that is not known
   std::uint64_t most_pages = 0;      // that were loaded at once
   bool spreads_lines = false;        // over all of the pages (tlb_walk.h)
+  bool lines_differ = false;         // by more than a miss costs, so that nothing is told, of other lines neither
   bool is_limited = false;           // no array of the space can be larger than largest_bytes
   SampleTable sweep;                 // reach_bytes, stride_bytes, added_cycles (mean)
   Conditions conditions;

@@ -270,8 +270,10 @@ TEST(CliCompletionBash, CompletesWithinWords) {
                              "); COMP_CWORD=$((${#COMP_WORDS[@]}-1)); _gputopo; printf \"%s\\n\" \"${COMPREPLY[@]}\"'")
         .out;
   };
-  EXPECT_EQ(complete("gputopo --only l1,te", "gputopo --only l1,te"), "l1,texture\n");
-  EXPECT_EQ(complete("gputopo --only=l1,te", "gputopo --only = l1,te"), "l1,texture\n");
+  EXPECT_EQ(complete("gputopo --only l1,te", "gputopo --only l1,te"),
+            "l1,texture\nl1,texture_tlb_l1\nl1,texture_tlb_l2\n");
+  EXPECT_EQ(complete("gputopo --only=l1,te", "gputopo --only = l1,te"),
+            "l1,texture\nl1,texture_tlb_l1\nl1,texture_tlb_l2\n");
   // What stands before the colon stays where it is.
   EXPECT_EQ(complete("gputopo --device sim:mi300", "gputopo --device sim : mi300"), "mi300x\n");
   EXPECT_THAT(complete("gputopo --device=sim:", "gputopo --device = sim :"), HasSubstr("\nmi300x\n"));

@@ -57,7 +57,7 @@ TEST(JumpLevels, TheLastEndsOnlyWhereLongerCodeTakesLonger) {
 }
 
 TEST(JumpLevels, OfTwoCachesInOnePlaceAreNotTold) {
-  const auto levels = find_jump_levels(far_jumps(), {{{32768, 33280}, 0}, {{40000, 42000}, 0}});
+  const auto levels = find_jump_levels(far_jumps(), {{{32768, 33280}, 128}, {{40000, 42000}, 128}});
   EXPECT_THAT(levels[0].why_not, HasSubstr("may be another cache's"));
   EXPECT_FALSE(levels[1].value);
 }

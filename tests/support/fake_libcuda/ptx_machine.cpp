@@ -110,7 +110,7 @@ Code decode(const std::vector<std::string>& op) {
   if (name == "selp") return Code::kSelp;
   if (name == "tex") return Code::kTexture;
   if (name == "bar") return Code::kBarrier;
-  if (name == "membar") return Code::kFence;
+  if (name == "membar" || name == "pmevent") return Code::kFence;
   if (name == "bra") return Code::kBranch;
   if (name == "brx" && has(op, "idx")) return Code::kIndexedBranch;
   if (name == "ret") return Code::kReturn;
