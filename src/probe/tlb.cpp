@@ -284,6 +284,8 @@ NearerTlb all_nearer_tlbs(const TlbSurvey& survey) {
 // Lines that meet in the sets of L2, or levels of more entries than there were pages, show among other lines.
 void look_with_other_lines(const PageWalker& walker, TlbSurvey& survey) {
   const auto tells_more = [&](const TlbSurvey& other) {
+    // First lines that wait a little, hardly told from noise, are no sign that there is no level.
+    if (walker.nearest().serves() && other.levels.empty()) return false;
     return other.levels.size() > survey.levels.size() ||
            (other.levels.size() == survey.levels.size() && !survey.unsure.empty() && other.unsure.empty());
   };
@@ -341,7 +343,8 @@ TlbSurvey survey_past_nearest(Lab& lab, const Site& site) {
       if (survey.lines_differ) return survey;  // as other lines would
       look_with_other_lines(walker, survey);
       look_past_l2(walker, survey);
-      if (survey.unsure.empty()) return survey;
+      // None at all is told only if it was not unsure of fewer lines or more.
+      if (survey.unsure.empty() && (!best || !survey.levels.empty())) return survey;
       if (!best || count_told(survey) > count_told(*best)) best = std::move(survey);
     } catch (const Inconclusive& error) {
       if (why.empty()) why = error.what();
