@@ -196,6 +196,13 @@ std::string why_unsure_of_first(const std::vector<SweepPoint>& points, const Tlb
                      points[last].reach_bytes, waits);
 }
 
+// Up to there loads miss no level beyond that of this step.
+std::uint64_t bytes_before_next(const PageWalker& walker, const std::vector<SweepPoint>& points,
+                                const std::vector<TlbStep>& steps, std::size_t step) {
+  if (step + 1 == steps.size()) return walker.largest_bytes();
+  return points[steps[step + 1].rise.last_before].reach_bytes;
+}
+
 void take_penalty(TlbLevel& level, bool rose_by_more) {
   if (level.penalty) {
     level.miss_cycles = level.penalty->cycles;
@@ -260,9 +267,7 @@ TlbSurvey survey_with(const PageWalker& walker, const std::vector<TlbLevel>& kno
       break;
     }
     TlbLevel& level = looked.level;
-    // Up to there loads miss no further level, too.
-    const std::uint64_t most_bytes =
-        i + 1 < steps.size() ? points[steps[i + 1].rise.last_before].reach_bytes : walker.largest_bytes();
+    const std::uint64_t most_bytes = bytes_before_next(walker, points, steps, i);
     level.penalty = penalty_of(walker, level, step, nearer, survey.levels, most_bytes);
     take_penalty(level, rose_by_more_than_misses(beyond, step.signature));
     survey.levels.push_back(std::move(level));
