@@ -32,15 +32,15 @@ JumpCurve read_jump_curve(const std::vector<CodePasses>& lengths, double block_b
 
 namespace {
 
-// What a block takes of a cache, whatever its place in a line.
-double taken_bytes(const JumpCurve& curve, double line_bytes, double bytes_per_instruction) {
-  return std::min(curve.block_bytes, curve.run_bytes + line_bytes - bytes_per_instruction);
+// The least that a block takes of a cache: what runs of it may lie in one line.
+double least_taken_bytes(const JumpCurve& curve, double line_bytes) {
+  return std::min(curve.block_bytes, std::max(curve.run_bytes, line_bytes));
 }
 
 // Where the level of a cache may end.
 stats::Interval ends_of(const JumpCurve& far, const KnownCodeCache& cache, const CodeJumpParameters& parameters) {
   const double line = cache.line_bytes == 0 ? parameters.least_line_bytes : cache.line_bytes;
-  const double taken = taken_bytes(far, line, far.run_bytes / kJumpInstructions);
+  const double taken = least_taken_bytes(far, line);
   return {parameters.least_part * cache.bytes.low, parameters.most_times * cache.bytes.high * far.block_bytes / taken};
 }
 

@@ -62,8 +62,15 @@ TEST(JumpLevels, OfTwoCachesInOnePlaceAreNotTold) {
   EXPECT_FALSE(levels[1].value);
 }
 
+// A line each of 400 B: 32 KiB in lines of 128 B end where 126 KB without gaps might, too.
+TEST(JumpLevels, OfBlocksThatTakeALineEachMayBeEitherCaches) {
+  const auto levels = find_jump_levels(curve(400, 384, {{0, 31}, {13, 42}, {256, 85}}), kCaches);
+  EXPECT_THAT(levels[0].why_not, HasSubstr("may be another cache's"));
+  EXPECT_FALSE(levels[1].value);
+}
+
 TEST(JumpLevels, OfACacheWithoutAStepAreNotTold) {
-  const auto levels = find_jump_levels(far_jumps(), {{{9000, 9500}, 128}});
+  const auto levels = find_jump_levels(far_jumps(), {{{60000, 61000}, 256}});
   EXPECT_THAT(levels[0].why_not, HasSubstr("no step"));
   const auto several = find_jump_levels(curve(400, 384, {{0, 20}, {40, 31}, {90, 60}}), {{{20000, 33280}, 32}});
   EXPECT_THAT(several[0].why_not, HasSubstr("several steps"));

@@ -25,9 +25,9 @@ inline constexpr std::uint32_t kCodeLeadStep = 2;
 inline constexpr std::uint32_t kMaxCodeBehindLead = 7680;
 
 // And two stretches of blocks that are jumped over: what runs of a block is a test whether the pass ends there and a
-// jump to another block, at least kJumpInstructions of machine code at its beginning. Which block comes next looks random to
-// whatever fetches code ahead. Near blocks follow one another closely, and the first of them are one piece of code, but
-// for kNearJumpGroup blocks; far ones are farther apart than most lines are long.
+// jump to another block, at least kJumpInstructions of machine code at its beginning. Which block comes next looks
+// random to whatever fetches code ahead. Near blocks follow one another closely, and the first of them are one piece of
+// code, but for kNearJumpGroup blocks; far ones are farther apart than most lines are long.
 inline constexpr std::uint32_t kMaxNearJumps = 512;
 inline constexpr std::uint32_t kMaxFarJumps = 384;
 inline constexpr std::uint32_t kJumpInstructions = 3;

@@ -668,8 +668,8 @@ Status cuLaunchKernel(FunctionHandle handle, unsigned x, unsigned y, unsigned, u
     const bool accesses = name.starts_with("load_") || name.starts_with("store_") || name.starts_with("atomic_");
     // A chase whose tasks name several SMs takes turns between them.
     const bool several_sms = name == "chase" && *static_cast<const std::uint32_t*>(parameters[2]) > 1;
-    const bool together =
-        name == "code" || name == "lead_code" || name.ends_with("_jumps") || accesses || several_sms || name.starts_with("operation_");
+    const bool together = name == "code" || name == "lead_code" || name.ends_with("_jumps") || accesses ||
+                          several_sms || name.starts_with("operation_");
     // What the device looks for others with stands between what tests look at.
     auto loads = now.machine.loads_of_word;
     auto stores = now.machine.stores_to_word;
