@@ -104,7 +104,8 @@ std::vector<probe::KnownCodeCache> known_code_caches(Context& context) {
     const Attribute& size = context.attribute(element->id, AttributeId::kSize);
     if (!size.available()) break;
     const double bytes = size.number().value_or(0);
-    caches.push_back({{size.low.value_or(bytes), size.high.value_or(bytes)}, line_bytes(context, *element)});
+    // A level ends where misses begin, which is before nothing hits any more, up to where the interval goes.
+    caches.push_back({{size.low.value_or(bytes), bytes}, line_bytes(context, *element)});
   }
   return caches;
 }
