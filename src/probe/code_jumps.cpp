@@ -20,16 +20,6 @@ struct JumpSurveyParameters {
 };
 constexpr JumpSurveyParameters kSurvey;
 
-std::vector<std::uint32_t> counts_up_to(std::uint32_t most) {
-  std::vector<std::uint32_t> counts;
-  for (double at = 2; at < most; at *= std::exp2(1 / kSurvey.counts_per_octave)) {
-    const auto whole = static_cast<std::uint32_t>(std::lround(at));
-    if (counts.empty() || whole != counts.back()) counts.push_back(whole);
-  }
-  counts.push_back(most);
-  return counts;
-}
-
 InstructionProgram repeated_jumps(CodeStepKind kind, std::uint32_t count) {
   InstructionProgram program = repeated_run(count);
   for (CodeStep& step : program.steps) step.kind = kind;
@@ -37,7 +27,7 @@ InstructionProgram repeated_jumps(CodeStepKind kind, std::uint32_t count) {
 }
 
 JumpCurve curve_of(Lab& lab, CodeStepKind kind, double& loop_bytes) {
-  const std::vector<std::uint32_t> counts = counts_up_to(max_jumps(kind));
+  const std::vector<std::uint32_t> counts = counts_by_octave(2, max_jumps(kind), kSurvey.counts_per_octave);
   std::vector<InstructionProgram> programs;
   for (const std::uint32_t count : counts) {
     programs.insert(programs.end(), kSurvey.copies, repeated_jumps(kind, count));

@@ -2,8 +2,6 @@
 // instruction takes what that cache needs to supply it; each level is a plateau.
 #include <fmt/format.h>
 
-#include <cmath>
-
 #include "probe/code.h"
 #include "probe/code_trial.h"
 
@@ -19,23 +17,13 @@ struct CodeSurveyParameters {
 };
 constexpr CodeSurveyParameters kCodeSurveyParameters;
 
-std::vector<std::uint32_t> lengths_blocks() {
-  std::vector<std::uint32_t> blocks;
-  for (double at = 1; at < kMaxCodeBlocks; at *= std::exp2(1 / kCodeSurveyParameters.lengths_per_octave)) {
-    const auto whole = static_cast<std::uint32_t>(std::lround(at));
-    if (blocks.empty() || whole != blocks.back()) blocks.push_back(whole);
-  }
-  blocks.push_back(kMaxCodeBlocks);
-  return blocks;
-}
-
 }  // namespace
 
 CodeSurvey survey_code(Lab& lab) {
   std::vector<CodePasses> lengths;
   std::vector<InstructionProgram> programs;
   std::vector<std::size_t> length_of;  // each program
-  for (const std::uint32_t blocks : lengths_blocks()) {
+  for (const std::uint32_t blocks : counts_by_octave(1, kMaxCodeBlocks, kCodeSurveyParameters.lengths_per_octave)) {
     const std::uint32_t copies = blocks <= CodeSweepParameters{}.line_blocks ? kCodeSurveyParameters.short_copies : 1;
     length_of.insert(length_of.end(), copies, lengths.size());
     lengths.push_back({.instructions = blocks * kCodeBlockInstructions});

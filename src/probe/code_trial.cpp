@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 
 #include "probe/settle.h"
 #include "stats/descriptive.h"
@@ -40,6 +41,16 @@ InstructionProgram repeated_run(std::uint32_t count, std::uint32_t lead) {
 double steady_cycles(const InstructionResult& result) {
   const std::vector<std::uint64_t>& passes = result.pass_cycles.back();
   return stats::median(std::vector<double>(passes.begin(), passes.end()));
+}
+
+std::vector<std::uint32_t> counts_by_octave(std::uint32_t first, std::uint32_t last, double per_octave) {
+  std::vector<std::uint32_t> counts;
+  for (double at = first; at < last; at *= std::exp2(1 / per_octave)) {
+    const auto whole = static_cast<std::uint32_t>(std::lround(at));
+    if (counts.empty() || whole != counts.back()) counts.push_back(whole);
+  }
+  counts.push_back(last);
+  return counts;
 }
 
 std::vector<double> steady_medians(const std::vector<InstructionResult>& results) {

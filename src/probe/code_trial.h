@@ -17,6 +17,9 @@ inline constexpr std::uint32_t kCodeCopies = 3;
 // Cycles of a pass once the caches hold what they can: the median of the passes after the first.
 [[nodiscard]] double steady_cycles(const InstructionResult& result);
 
+// Ascending counts, so many to the octave, from the first to the last of them.
+[[nodiscard]] std::vector<std::uint32_t> counts_by_octave(std::uint32_t first, std::uint32_t last, double per_octave);
+
 // Their medians over programs of which each stands there kCodeCopies times in a row.
 [[nodiscard]] std::vector<double> steady_medians(const std::vector<InstructionResult>& results);
 // Part of the code of each of these lengths that misses in the cache.
