@@ -124,6 +124,7 @@ enum class CoverageSet : std::uint8_t {
   kUnified,      // whether several spaces meet in one cache
   kSharedBySms,  // which SMs have one together
   kScoped,       // how many SMs have one together
+  kPlaced,       // of what all share: what it takes from each SM
   kAddresses,    // what further addresses in a warp cost
   kLocal,        // of a cache as local loads see it
   kStructure,    // ways, sets, index, replacement
@@ -138,6 +139,7 @@ enum class CoverageSet : std::uint8_t {
   kCode,                // of an instruction cache
   kJumps,               // what jumps to code that it holds take
   kNearCode,            // of an instruction cache that only jumps show
+  kOperands,            // of a cache of constants that are operands
   kTextureTranslation,  // of one that texture loads ask
   kClusters,
   kResidency,  // of warps, and what they are given
@@ -161,6 +163,7 @@ enum class ElementKind : std::uint8_t {
   kTlb,
   kCodeCache,
   kNearCodeCache,  // so near that straight-line code hides it
+  kOperandCache,   // of constants whose address stands in the instruction
   kClusterPath,    // to the shared memory of other SMs
   kCopyPath,       // asynchronous copies into shared memory
   kRegisters,      // what computes, from here on: registers, and the warps that have them

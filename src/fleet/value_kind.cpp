@@ -16,6 +16,7 @@ std::uint32_t aspects_of(const ElementInfo& element) {
       return bit(Aspect::kCode);
     case ElementKind::kDataCache:
       return element.scope == Scope::kGpu ? bit(Aspect::kL2) : bit(Aspect::kSmCaches);
+    case ElementKind::kOperandCache:
     case ElementKind::kScratchpad:
     case ElementKind::kClusterPath:
     case ElementKind::kCopyPath:

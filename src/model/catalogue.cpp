@@ -57,14 +57,16 @@ const std::vector<Covered>& covered_attributes() {
 constexpr MethodInfo kMethods[] = {{"change-point", AttributeId::kChangePointSize, AttributeId::kSize}};
 
 // The sets of an element on one vendor's GPUs, a bit each.
+using SetBits = std::uint64_t;
+static_assert(static_cast<unsigned>(CoverageSet::kMatrixF32Peak) < 8 * sizeof(SetBits), "the last of them");
 struct VendorSets {
   Vendor vendor;
-  std::uint32_t sets;
+  SetBits sets;
 };
 
 template <typename... Sets>
 constexpr VendorSets sets_of(Vendor vendor, Sets... sets) {
-  return {vendor, ((1u << static_cast<unsigned>(sets)) | ...)};
+  return {vendor, ((SetBits{1} << static_cast<unsigned>(sets)) | ...)};
 }
 constexpr VendorSets nvidia(auto... sets) { return sets_of(Vendor::kNvidia, sets...); }
 constexpr VendorSets amd(auto... sets) { return sets_of(Vendor::kAmd, sets...); }
@@ -92,7 +94,7 @@ constexpr ElementInfo kElements[] = {
 };
 
 // The sets of an element on a vendor's GPUs; 0 where they have none.
-std::uint32_t sets_of_element(Vendor vendor, ElementId element) {
+SetBits sets_of_element(Vendor vendor, ElementId element) {
   for (const VendorSets& row : sets_of_elements()[static_cast<std::size_t>(element)]) {
     if (row.vendor == vendor) return row.sets;
   }
@@ -176,7 +178,7 @@ std::optional<ElementId> next_of(Vendor vendor, ElementId element) {
 }
 
 Coverage coverage_of(Vendor vendor, ElementId element, AttributeId attribute) {
-  const std::uint32_t sets = sets_of_element(vendor, element);
+  const SetBits sets = sets_of_element(vendor, element);
   if (static_cast<std::size_t>(attribute) < kFirstMemoryAttribute) return Coverage::kNotApplicable;
   const Covered& covered = covered_attributes()[static_cast<std::size_t>(attribute) - kFirstMemoryAttribute];
   for (const Membership& membership : covered.sets) {

@@ -68,7 +68,6 @@ struct CodeSize {
 struct CodeJumps {
   JumpCurve near;
   JumpCurve far;
-  double loop_bytes = 0;  // that every pass runs besides, at most
   Conditions conditions;
 };
 [[nodiscard]] CodeJumps survey_jumps(Lab& lab);

@@ -4,27 +4,37 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numeric>
 
 #include "gputopo/program.h"
 #include "probe/intervals.h"
 
 namespace gputopo::probe {
 
-JumpCurve read_jump_curve(const std::vector<CodePasses>& lengths, double block_bytes, double run_bytes,
-                          const CodeJumpParameters& parameters) {
-  JumpCurve curve{.block_bytes = block_bytes, .run_bytes = run_bytes};
+PassCost cost_of_pass(const std::vector<CodePasses>& near, const CodeJumpParameters& parameters) {
   std::vector<double> few;
   std::vector<double> few_cycles;
-  for (const CodePasses& length : lengths) {
+  for (const CodePasses& length : near) {
     if (length.instructions > parameters.line_jumps) continue;
     few.push_back(length.instructions);
     few_cycles.push_back(stats::median(length.cycles));
   }
-  const double pass_cycles = few.size() < 2 ? 0 : std::max(0.0, stats::fit_line(few, few_cycles).intercept);
+  if (few.size() < 3) return {};
+  const stats::Line line = stats::fit_line(few, few_cycles);
+  double most = 0.5;  // cycles are whole
+  for (std::size_t i = 0; i < few.size(); ++i) {
+    most = std::max(most, std::abs(few_cycles[i] - line.intercept - line.slope * few[i]));
+  }
+  return {std::max(0.0, line.intercept), parameters.deviations * most / std::sqrt(static_cast<double>(few.size()))};
+}
+
+JumpCurve read_jump_curve(const std::vector<CodePasses>& lengths, const PassCost& pass, double block_bytes,
+                          double run_bytes) {
+  JumpCurve curve{.block_bytes = block_bytes, .run_bytes = run_bytes, .pass_error_cycles = pass.error_cycles};
   for (const CodePasses& length : lengths) {
     curve.jumps.push_back(length.instructions);
     curve.footprints_bytes.push_back(length.instructions * block_bytes);
-    curve.cycles_per_jump.push_back((stats::median(length.cycles) - pass_cycles) / length.instructions);
+    curve.cycles_per_jump.push_back((stats::median(length.cycles) - pass.cycles) / length.instructions);
   }
   curve.levels = stats::find_plateaus(curve.footprints_bytes, curve.cycles_per_jump);
   return curve;
@@ -56,9 +66,21 @@ std::size_t ended_levels(const JumpCurve& curve, const CodeJumpParameters& param
 
 double end_of(const JumpCurve& curve, std::size_t level) { return curve.footprints_bytes[curve.levels[level].last]; }
 
+// Whether what serves this level of far jumps holds too little code without gaps to be the cache. A nearer one with
+// shorter lines may hold as many far blocks.
+bool is_of_smaller_cache(const JumpCurve& near, double cycles, const KnownCodeCache& cache,
+                         const CodeJumpParameters& parameters) {
+  for (std::size_t level = 0; level < ended_levels(near, parameters); ++level) {
+    const bool is_same = std::abs(near.levels[level].value - cycles) <= parameters.same_level * cycles;
+    if (is_same && end_of(near, level) < parameters.least_part * cache.bytes.low) return true;
+  }
+  return false;
+}
+
 }  // namespace
 
-std::vector<Decision<std::size_t>> find_jump_levels(const JumpCurve& far, const std::vector<KnownCodeCache>& caches,
+std::vector<Decision<std::size_t>> find_jump_levels(const JumpCurve& near, const JumpCurve& far,
+                                                    const std::vector<KnownCodeCache>& caches,
                                                     const CodeJumpParameters& parameters) {
   std::vector<Decision<std::size_t>> levels(caches.size());
   for (std::size_t cache = 0; cache < caches.size(); ++cache) {
@@ -83,6 +105,13 @@ std::vector<Decision<std::size_t>> find_jump_levels(const JumpCurve& far, const 
       decision.why_not = fmt::format("the step at {:.0f} B of code that is jumped over may be another cache's", end);
       continue;
     }
+    if (is_of_smaller_cache(near, far.levels[found.front()].value, caches[cache], parameters)) {
+      decision.why_not = fmt::format(
+          "jumps of {:.1f} cycles end at {:.0f} B of code that is jumped over, but a smaller cache than this serves "
+          "them",
+          far.levels[found.front()].value, end);
+      continue;
+    }
     decision.value = found.front();
     decision.basis = fmt::format("a jump to code that it holds takes {:.1f} cycles, up to {:.0f} B",
                                  far.levels[found.front()].value, end);
@@ -90,22 +119,47 @@ std::vector<Decision<std::size_t>> find_jump_levels(const JumpCurve& far, const 
   return levels;
 }
 
-JumpLatency latency_of_level(const JumpCurve& far, std::size_t level, const CodeJumpParameters& parameters) {
+JumpLatency latency_of_level(const JumpCurve& near, const JumpCurve& far, std::size_t level,
+                             const CodeJumpParameters& parameters) {
   const stats::Plateau& plateau = far.levels[level];
   const auto own = std::span(far.cycles_per_jump).subspan(plateau.first, plateau.last + 1 - plateau.first);
   const double drift = IntervalParameters{}.clock_drift * plateau.value;
   JumpLatency latency{
       plateau.value,
       {std::min(std::ranges::min(own), plateau.value - drift), std::max(std::ranges::max(own), plateau.value + drift)}};
-  if (level == 0) return latency;
+  const double pass_error = far.pass_error_cycles / far.jumps[std::midpoint(plateau.first, plateau.last)];
+  const double margin = pass_error + IntervalParameters{}.least_margin_cycles;
+  latency.interval.low -= margin;
+  latency.interval.high += margin;
+  const double octaves = std::log2(far.footprints_bytes[plateau.last] / far.footprints_bytes[plateau.first]);
+  if (level + 1 < far.levels.size() && octaves < parameters.narrow_octaves) {
+    const double rise = far.levels[level + 1].value - plateau.value;
+    latency.interval.low = std::min(latency.interval.low, plateau.value - drift - parameters.served_behind * rise);
+  }
+  if (level == 0) {
+    // Of few near blocks none misses.
+    const double few = near.levels.empty() ? plateau.value : near.levels.front().value;
+    if (few >= (1 - parameters.same_level) * plateau.value)
+      latency.interval.low = std::min(latency.interval.low, few - drift - pass_error);
+    return latency;
+  }
   const double part = parameters.times_nearer * end_of(far, level - 1) / far.footprints_bytes[plateau.last];
   latency.interval.high =
       std::max(latency.interval.high, rate_without(plateau.value, far.levels[level - 1].value, part));
   return latency;
 }
 
+bool may_hide_nearer(const JumpCurve& near, const JumpCurve& far, std::size_t level,
+                     const CodeJumpParameters& parameters) {
+  const double cycles = far.levels[level].value;
+  const bool few_are_in_none = level == 0 && far.levels[level].first > 0;
+  return few_are_in_none || std::ranges::any_of(near.levels, [&](const stats::Plateau& other) {
+           return other.value < (1 - parameters.same_level) * cycles;
+         });
+}
+
 Decision<NearestCode> decide_nearest_code(const JumpCurve& near, const JumpCurve& far, double behind_bytes,
-                                          double loop_bytes, const CodeJumpParameters& parameters) {
+                                          const CodeJumpParameters& parameters) {
   if (near.levels.empty() || far.levels.empty()) return {{}, {}, "the time of a jump never stays level"};
   const double held = near.levels.front().value;
   std::vector<double> behind;
@@ -131,7 +185,7 @@ Decision<NearestCode> decide_nearest_code(const JumpCurve& near, const JumpCurve
   const double all_miss = std::ceil(near.footprints_bytes[last] / group) * group;
   const double surely = far.jumps[far.levels.front().last] * far.run_bytes;
   return {
-      NearestCode{bytes, {std::min(surely, bytes), all_miss + loop_bytes}},
+      NearestCode{bytes, {std::min(surely, bytes), all_miss + near.loop_bytes}},
       fmt::format("jumps without gaps take longer from {:.0f} B on, and all that will from {:.0f} B; far ones after "
                   "{} blocks",
                   near.footprints_bytes[first], near.footprints_bytes[last], far.jumps[far.levels.front().last])};

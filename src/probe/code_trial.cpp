@@ -38,6 +38,12 @@ InstructionProgram repeated_run(std::uint32_t count, std::uint32_t lead) {
                     {.count = count, .passes = kCodeTrialParameters.steady_passes, .lead = lead}}};
 }
 
+InstructionProgram repeated(CodeStepKind kind, std::uint32_t count) {
+  InstructionProgram program = repeated_run(count);
+  for (CodeStep& step : program.steps) step.kind = kind;
+  return program;
+}
+
 double steady_cycles(const InstructionResult& result) {
   const std::vector<std::uint64_t>& passes = result.pass_cycles.back();
   return stats::median(std::vector<double>(passes.begin(), passes.end()));

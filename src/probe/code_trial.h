@@ -14,6 +14,8 @@ inline constexpr std::uint32_t kCodeCopies = 3;
 
 // Runs the first `count` instructions, begun by so many of the lead, once and then a few times, for steady_cycles().
 [[nodiscard]] InstructionProgram repeated_run(std::uint32_t count, std::uint32_t lead = 0);
+// The same of so many jumps or operands.
+[[nodiscard]] InstructionProgram repeated(CodeStepKind kind, std::uint32_t count);
 // Cycles of a pass once the caches hold what they can: the median of the passes after the first.
 [[nodiscard]] double steady_cycles(const InstructionResult& result);
 

@@ -12,13 +12,13 @@
 namespace gputopo {
 namespace {
 
-void validate_jumps(const InstructionProgram& program, const CodeStep& step, const std::string& field) {
+void validate_counted(const InstructionProgram& program, const CodeStep& step, const std::string& field) {
   const CodeStep& first = program.steps.front();
   require(step.kind == first.kind && step.count == first.count, field,
-          "must be of the same kind and as many jumps as the first step");
-  require(step.count <= max_jumps(step.kind), field + ".count", "is more than the jumps that there are");
+          "must be of the same kind and as many jumps or operands as the first step");
+  require(step.count <= max_count(step.kind), field + ".count", "is more than the jumps or operands that there are");
   require(step.first == 0 && step.lead == 0 && step.stride_bytes == kConstantStepBytes, field,
-          "has fields that jumps do not have");
+          "has fields that jumps and operands do not have");
 }
 
 void validate_code_step(const InstructionProgram& program, std::size_t index) {
@@ -28,7 +28,6 @@ void validate_code_step(const InstructionProgram& program, std::size_t index) {
   require(step.actor < program.actors.size(), field + ".actor", "is out of range");
   require(step.passes >= 1 && step.passes <= kMaxPasses, field + ".passes", "must be 1 to 1024");
   require(step.count >= 1, field + ".count", "must be at least 1");
-  if (is_jumps(step.kind) || is_jumps(program.steps.front().kind)) return validate_jumps(program, step, field);
   if (step.kind == CodeStepKind::kConstants) {
     for (const auto& [name, bytes] :
          {std::pair(".first", step.first), {".count", step.count}, {".stride_bytes", step.stride_bytes}}) {
@@ -40,6 +39,9 @@ void validate_code_step(const InstructionProgram& program, std::size_t index) {
             "is more than the 64 KiB that constant memory has");
     return;
   }
+  const bool is_any_counted =
+      std::ranges::any_of(program.steps, [](const CodeStep& other) { return is_counted(other.kind); });
+  if (is_any_counted) return validate_counted(program, step, field);
   require(step.stride_bytes == kConstantStepBytes, field + ".stride_bytes", "must be 64 but for constants");
   require(step.first % kCodeEntryInstructions == 0, field + ".first", "must be a multiple of 4096");
   require(step.count % kCodeBlockInstructions == 0, field + ".count", "must be a multiple of 32");
@@ -66,6 +68,10 @@ void validate_kind(const InstructionProgram& program) {
     if (actor.sm && std::find(sms.begin(), sms.end(), *actor.sm) == sms.end()) sms.push_back(*actor.sm);
   }
   require(sms.size() <= 2, "actors", "must name two SMs at most");
+  const bool begins_with_constants = program.steps.front().kind == CodeStepKind::kConstants;
+  require(!begins_with_constants ||
+              std::ranges::none_of(program.steps, [](const CodeStep& step) { return is_counted(step.kind); }),
+          "steps", "must begin with jumps or operands where there are any");
   for (std::size_t i = 0; i < program.steps.size(); ++i) validate_code_step(program, i);
 }
 

@@ -1,8 +1,10 @@
 #include "support/trial.h"
 
+#include <fmt/format.h>
 #include <time.h>
 
 #include "support/seeds.h"
+#include "support/wide_machine.h"
 
 namespace gputopo::truth {
 namespace {
@@ -35,6 +37,44 @@ Trial try_machine(const sim::MachineSpec& machine, std::uint64_t seed, const std
   Trial trial{.seconds = cpu_seconds() - begin};
   for (const Truth& truth : truths) trial.values.push_back(judge(truth, found.topology));
   return trial;
+}
+
+Tally tally_wide_machines(std::uint64_t machines, const std::function<bool(const Truth&)>& is_asked) {
+  Tally tally;
+  const auto judged_values = [&](std::uint64_t seed) {
+    const sim::MachineSpec machine = wide_machine(seed);
+    std::vector<Truth> truths = truths_of(machine);
+    std::erase_if(truths, [&](const Truth& truth) { return !is_asked(truth); });
+    if (truths.empty()) return std::vector<Judged>();
+    std::vector<Judged> values = try_machine(machine, seed, truths).values;
+    for (Judged& judged : values) judged.text = fmt::format("seed {}: {}", seed, judged.text);
+    return values;
+  };
+  const auto add = [&](const std::vector<Judged>& some) {
+    for (const Judged& judged : some) {
+      switch (judged.verdict) {
+        case Verdict::kRight:
+        case Verdict::kClose:
+          ++tally.right;
+          break;
+        case Verdict::kFlagged:
+          ++tally.flagged;
+          break;
+        case Verdict::kSilent:
+        case Verdict::kRightlySilent:
+          ++tally.silent;
+          break;
+        case Verdict::kConfidentlyWrong:
+          ++tally.wrong;
+          tally.text += judged.text + "\n";
+          break;
+      }
+    }
+  };
+  judge_seeds(first_seed(), machines, judged_values, add);
+  fmt::print("{} values are right, {} wrong, {} flagged, {} silent\n{}", tally.right, tally.wrong, tally.flagged,
+             tally.silent, tally.text);
+  return tally;
 }
 
 }  // namespace gputopo::truth

@@ -2,6 +2,8 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
+#include <string>
 #include <vector>
 
 #include "device/sim/machine.h"
@@ -27,5 +29,16 @@ struct Trial {
 
 // Discovers of the machine what `truths` are about, on one thread.
 [[nodiscard]] Trial try_machine(const sim::MachineSpec& machine, std::uint64_t seed, const std::vector<Truth>& truths);
+
+// What reports say of some truths of random machines.
+struct Tally {
+  int right = 0;  // or close
+  int wrong = 0;  // confidently
+  int flagged = 0;
+  int silent = 0;    // without a value
+  std::string text;  // a line for each that is wrong
+};
+// Of so many machines of the wide prior, from the first seed on. `is_asked`: of which truths.
+[[nodiscard]] Tally tally_wide_machines(std::uint64_t machines, const std::function<bool(const Truth&)>& is_asked);
 
 }  // namespace gputopo::truth

@@ -24,6 +24,7 @@ class Truths {
       if (element->kind == ElementKind::kTlb) tlb(*element);
       if (element->kind == ElementKind::kCodeCache) code(*element);
       if (element->kind == ElementKind::kNearCodeCache) nearest_code(*element);
+      if (element->kind == ElementKind::kOperandCache) operands(*element);
       if (element->kind == ElementKind::kScratchpad) scratchpad(*element);
       if (element->kind == ElementKind::kMemory) memory(*element);
     }
@@ -273,6 +274,27 @@ class Truths {
     const bool shared =
         std::ranges::any_of(constants, [&](const sim::PathStop& stop) { return stop.cache == cache.id; });
     add(element, AttributeId::kSharedWith, std::vector<std::string>(shared ? 1 : 0, "constants"), 0, false);
+  }
+
+  void operands(const ElementInfo& element) {
+    if (!machine_.code || machine_.code->operand_path.empty()) return;
+    const std::vector<sim::OperandStop>& path = machine_.code->operand_path;
+    const CacheSpec& cache = cache_of(machine_, path.front().cache);
+    number(element, AttributeId::kSize, static_cast<double>(cache.size_bytes), cache.line_bytes, false);
+    // The next level is one that is larger.
+    const auto next = std::ranges::find_if(path.begin() + 1, path.end(), [&](const sim::OperandStop& stop) {
+      return cache_of(machine_, stop.cache).size_bytes > 5 * cache.size_bytes / 4;
+    });
+    const double behind = next == path.end() ? machine_.code->memory_operand_cycles : next->cycles;
+    const double penalty = behind - path.front().cycles;
+    number(element, AttributeId::kMissPenalty, penalty, std::max(1.0, 0.03 * penalty), false);
+    number(element, AttributeId::kWays, cache.ways, 0, false);
+    const auto space = machine_.spaces.find(Space::kConstant);
+    const bool shared =
+        space != machine_.spaces.end() &&
+        std::ranges::any_of(space->second.path, [&](const auto& stop) { return stop.cache == cache.id; });
+    const std::string_view partner = cache.id == "constant_l15" ? "constant_l15" : "constant_l1";
+    add(element, AttributeId::kSharedWith, std::vector<std::string>(shared ? 1 : 0, std::string(partner)), 0, false);
   }
 
   void scratchpad(const ElementInfo& element) {

@@ -457,6 +457,30 @@ void draw_jumps(Draw draw, sim::MachineSpec& machine) {
   code.memory_jump_cycles = cycles;
 }
 
+// What constants take that are operands, from a cache of their own or from those that loads of constants pass.
+void draw_operands(Draw draw, sim::MachineSpec& machine) {
+  const auto constants = machine.spaces.find(Space::kConstant);
+  if (!machine.code || constants == machine.spaces.end() || draw.chance(0.3)) return;
+  sim::CodeSpec& code = *machine.code;
+  double cycles = draw.uniform(4, 30);
+  const auto add = [&](const std::string& cache) {
+    code.operand_path.push_back({cache, cycles});
+    cycles += draw.log_uniform(3, 200);
+  };
+  const bool own = draw.chance(0.5);
+  if (own) {
+    CacheSpec cache = draw_cache(draw, "operands", 0.5 * kKib, 8 * kKib);
+    machine.caches.push_back(cache);
+    add(cache.id);
+  }
+  for (std::size_t i = own ? 1 : 0; i < constants->second.path.size(); ++i) {
+    const std::string& cache = constants->second.path[i].cache;
+    if (std::ranges::find(machine.caches, cache, &CacheSpec::id)->partitions == 1) add(cache);
+  }
+  code.memory_operand_cycles = cycles;
+  code.pass_constants = draw.pick<std::uint32_t>({0, 1, 1, 2});
+}
+
 }  // namespace
 
 std::string_view to_string(Tier tier) {
@@ -488,6 +512,8 @@ sim::MachineSpec wide_machine(std::uint64_t seed) {
   draw_far_memory(Draw(seed ^ kOwnSeedsOfMemory), machine);
   constexpr std::uint64_t kOwnSeedsOfJumps = 0x94d049bb133111eb;
   if (machine.info.vendor == "NVIDIA") draw_jumps(Draw(seed ^ kOwnSeedsOfJumps), machine);
+  constexpr std::uint64_t kOwnSeedsOfOperands = 0xbf58476d1ce4e5b9;
+  if (machine.info.vendor == "NVIDIA") draw_operands(Draw(seed ^ kOwnSeedsOfOperands), machine);
   return machine;
 }
 

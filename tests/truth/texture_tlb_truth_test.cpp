@@ -1,6 +1,5 @@
 // TLBs as loads of textures see them, which the SM's own cache may hide: those of all loads, TLBs of their own, and
 // caches that hide them.
-#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -10,7 +9,6 @@
 #include "gputopo/discover.h"
 #include "support/seeds.h"
 #include "support/trial.h"
-#include "support/wide_machine.h"
 
 namespace gputopo {
 namespace {
@@ -110,29 +108,12 @@ TEST_F(TextureTlbTruth, ThatAreSmallerThanTheSmsCacheAreNotDenied) {
 
 // Nothing that is there is denied, whatever L2 and the SM's own cache keep, and hardly a value is wrong.
 TEST_F(TextureTlbTruth, OfRandomMachinesAreRightOrNotTold) {
-  int values = 0;
-  int wrong = 0;
-  std::string text;
-  const auto judged_values = [](std::uint64_t seed) {
-    const sim::MachineSpec machine = truth::wide_machine(seed);
-    std::vector<truth::Truth> truths = truth::truths_of(machine);
-    std::erase_if(truths, [](const truth::Truth& one) { return !one.element.starts_with("texture_tlb"); });
-    return truths.empty() ? std::vector<truth::Judged>() : truth::try_machine(machine, seed, truths).values;
-  };
-  const auto add = [&](const std::vector<truth::Judged>& some) {
-    for (const truth::Judged& judged : some) {
-      values += judged.verdict == truth::Verdict::kRight || judged.verdict == truth::Verdict::kClose ? 1 : 0;
-      if (judged.verdict != truth::Verdict::kConfidentlyWrong) continue;
-      ++wrong;
-      text += judged.text + "\n";
-    }
-  };
   const std::uint64_t machines = (truth::machines_wanted() + 3) / 4;
-  truth::judge_seeds(truth::first_seed(), machines, judged_values, add);
-  fmt::print("{} values are right, {} wrong\n{}", values, wrong, text);
-  SCOPED_TRACE(text);
-  EXPECT_LE(wrong, 0.02 * values);
-  EXPECT_GT(values, static_cast<int>(machines / 2));
+  const truth::Tally tally = truth::tally_wide_machines(
+      machines, [](const truth::Truth& one) { return one.element.starts_with("texture_tlb"); });
+  SCOPED_TRACE(tally.text);
+  EXPECT_LE(tally.wrong, 0.02 * tally.right);
+  EXPECT_GT(tally.right, static_cast<int>(machines / 2));
 }
 
 }  // namespace

@@ -223,9 +223,15 @@ constexpr std::array kBarrierTests = {0x5a7u};
 constexpr unsigned kUniformBranch =
     0x547;  // BRA.U of sm_100, whose condition is not the predicate of other instructions
 
+constexpr unsigned kEvent = 0x801;  // PMTRIG
+constexpr unsigned kXor = 0x012;    // LOP3, in its lowest nine bits
+constexpr unsigned kXorOfConstant = 0xa12;
+constexpr std::array kConstantsOfWarps = {0xab9u, 0x7acu};  // ULDC, LDCU
+
 struct MachineInstruction {
   unsigned opcode;
   bool predicated;
+  std::uint64_t word;  // the first half
 };
 
 template <typename T>
@@ -249,7 +255,7 @@ std::vector<MachineInstruction> instructions_of(const std::string& bytes, const 
     const auto size = read_at<std::uint64_t>(bytes, section + 0x20);
     for (std::uint64_t at = start; at < start + size; at += 16) {
       const auto word = read_at<std::uint64_t>(bytes, at);
-      code.push_back({static_cast<unsigned>(word & 0xfff), (word >> 12 & 0xf) != 7});
+      code.push_back({static_cast<unsigned>(word & 0xfff), (word >> 12 & 0xf) != 7, word});
     }
   }
   return code;
@@ -418,6 +424,76 @@ TEST_P(Assembled, CodeKernelsAreStraight) {
   constexpr std::size_t kNear = 48;
   const auto reads_clock = [](const MachineInstruction& i) { return i.opcode == kReadClock; };
   EXPECT_TRUE(std::any_of(code.begin() + first - kNear, code.begin() + first, reads_clock));
+}
+
+// Where a branch goes that stands at this place, in instructions.
+std::size_t place_after(const MachineInstruction& branch, std::size_t at, const PtxTarget& target) {
+  constexpr int kHopper = 90;
+  std::int64_t words = static_cast<std::int64_t>(branch.word) >> 34;
+  if (target.sm >= kHopper) words = words * 256 + static_cast<std::int64_t>(branch.word >> 16 & 0xff);
+  return static_cast<std::size_t>(static_cast<std::int64_t>(at) + 1 + words / 4);
+}
+
+// All blocks are there, about as long as one another, and each jumps to the one whose turn is next.
+TEST_P(Assembled, JumpKernelsHaveAllBlocksInOrder) {
+  const std::string elf = read_file(assemble(generate_jump_ptx(GetParam())).string());
+  const auto bytes_of = [&](const char* kernel) { return static_cast<double>(code_bytes(elf, kernel)); };
+  const double block_bytes = (bytes_of("near_jumps") - bytes_of("few_near_jumps")) / (kMaxNearJumps - kFewNearJumps);
+  EXPECT_GE(block_bytes, 16.0 * (kJumpInstructions + kNearJumpFiller) - 1);
+  for (const CodeStepKind kind : {CodeStepKind::kNearJumps, CodeStepKind::kFarJumps}) {
+    SCOPED_TRACE(to_string(kind));
+    const std::vector<MachineInstruction> code = instructions_of(elf, std::string(to_string(kind)));
+    std::vector<std::size_t> ends;  // of blocks: behind what is jumped over
+    std::size_t fillers = 0;
+    for (std::size_t i = 0; i < code.size(); ++i) {
+      if (code[i].opcode != kEvent) continue;
+      ++fillers;
+      if (i + 1 == code.size() || code[i + 1].opcode != kEvent) ends.push_back(i + 1);
+    }
+    EXPECT_EQ(fillers, std::size_t{max_count(kind)} * jump_filler(kind));
+    ASSERT_EQ(ends.size(), max_count(kind));
+    const std::size_t least = kJumpInstructions + jump_filler(kind);
+    std::size_t uneven = 0;
+    std::size_t astray = 0;
+    for (std::uint32_t jump = 0; jump + 1 < max_count(kind); ++jump) {
+      const std::size_t place = place_of_jump(kind, jump);
+      const std::size_t length = place == 0 ? least : ends[place] - ends[place - 1];
+      if (length < least || length > least + 2) ++uneven;
+      std::size_t at = ends[place] - jump_filler(kind) - 1;
+      while (code[at].opcode != kBranch && code[at].opcode != kUniformBranch) --at;
+      const auto goes_to = std::ranges::upper_bound(ends, place_after(code[at], at, GetParam())) - ends.begin();
+      if (goes_to != place_of_jump(kind, jump + 1)) ++astray;
+    }
+    EXPECT_EQ(astray, 0u);
+    EXPECT_LE(uneven, 4u) << "but for some at either end";
+  }
+}
+
+// One constant for each operation, whose address stands there, right in front of it or in it.
+TEST_P(Assembled, OperandKernelsTakeOneConstantForEachOperation) {
+  const std::string elf = read_file(assemble(generate_operand_ptx(GetParam())).string());
+  std::vector<unsigned> first;
+  for (const CodeStepKind kind :
+       {CodeStepKind::kApartOperands, CodeStepKind::kNearOperands, CodeStepKind::kCloseOperands}) {
+    const std::vector<MachineInstruction> code = instructions_of(elf, std::string(to_string(kind)));
+    std::size_t operations = 0;
+    std::size_t loads = 0;
+    std::size_t most_ahead = 0;
+    for (const MachineInstruction& instruction : code) {
+      if (contains(kConstantsOfWarps, instruction.opcode)) ++loads;
+      if (instruction.opcode == kXorOfConstant) ++loads;
+      if ((instruction.opcode & 0x1ff) == kXor) ++operations;
+      if (operations > 0) most_ahead = std::max(most_ahead, loads - std::min(loads, operations));
+    }
+    EXPECT_GE(operations, kMaxOperands) << to_string(kind);
+    EXPECT_GE(loads, kMaxOperands) << to_string(kind);
+    constexpr std::size_t kOfTheKernel = 16;
+    EXPECT_LE(most_ahead, kOfTheKernel) << "loads of constants were moved out of the stretch";
+    std::vector<unsigned> opcodes;
+    for (const MachineInstruction& instruction : code) opcodes.push_back(instruction.opcode);
+    if (first.empty()) first = opcodes;
+    EXPECT_EQ(opcodes, first) << "the same code but for the addresses";
+  }
 }
 
 // Each value that a thread is to keep takes a register, beside the kernel's own; the compiler leaves some numbers out.

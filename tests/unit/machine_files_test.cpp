@@ -116,6 +116,7 @@ TEST_P(MachineFile, UsesEachCacheItDescribes) {
   std::set<std::string> used = data_caches(spec_);
   if (spec_.code) {
     for (const CodeStop& stop : spec_.code->path) used.insert(stop.cache);
+    for (const OperandStop& stop : spec_.code->operand_path) used.insert(stop.cache);
   }
   for (const CacheSpec& cache : spec_.caches) EXPECT_TRUE(used.contains(cache.id)) << cache.id;
 }

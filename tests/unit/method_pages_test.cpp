@@ -38,6 +38,7 @@ const std::vector<Kind>& kinds() {
                                            {"TLBs", ElementKind::kTlb},
                                            {"instruction caches", ElementKind::kCodeCache},
                                            {"nearest instruction caches", ElementKind::kNearCodeCache},
+                                           {"operand caches", ElementKind::kOperandCache},
                                            {"clusters", ElementKind::kClusterPath},
                                            {"bulk copies", ElementKind::kCopyPath},
                                            {"registers", ElementKind::kRegisters},

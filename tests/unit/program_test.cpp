@@ -368,18 +368,34 @@ TEST(InstructionPrograms, JumpsStandAloneAndAreAlike) {
   EXPECT_THROW(validate(led), UsageError);
 }
 
+TEST(InstructionPrograms, LoadsOfConstantsMayStandBetweenOperands) {
+  const CodeStep operands{.kind = CodeStepKind::kApartOperands, .count = 8};
+  const CodeStep loads{.kind = CodeStepKind::kConstants, .first = 4096, .count = 128};
+  InstructionProgram program{.actors = {{}}, .steps = {operands, loads, operands}};
+  validate(program);
+  EXPECT_EQ(to_text(program),
+            "code actor=0 step=apart_operands:0:0:8:1 step=constants:0:4096:128:1 step=apart_operands:0:0:8:1");
+  EXPECT_EQ(parse_program(to_text(program)), Program(program));
+  program.steps[2].count = 9;
+  EXPECT_THROW(validate(program), UsageError);
+  program.steps = {loads, operands};
+  EXPECT_THROW(validate(program), UsageError) << "the first step names the kernel";
+  program.steps = {{.kind = CodeStepKind::kNearOperands, .count = kMaxOperands + 1}};
+  EXPECT_THROW(validate(program), UsageError);
+}
+
 // Each block is jumped to once, and the first ones fill a piece of code as soon as a group is whole.
 TEST(InstructionPrograms, JumpsGoToEachBlockOnce) {
   for (const CodeStepKind kind : {CodeStepKind::kNearJumps, CodeStepKind::kFarJumps}) {
     const std::uint32_t group = kind == CodeStepKind::kNearJumps ? kNearJumpGroup : kFarJumpGroup;
-    ASSERT_EQ(max_jumps(kind) % group, 0u);
+    ASSERT_EQ(max_count(kind) % group, 0u);
     std::set<std::uint32_t> places;
-    for (std::uint32_t jump = 0; jump < max_jumps(kind); ++jump) {
+    for (std::uint32_t jump = 0; jump < max_count(kind); ++jump) {
       places.insert(place_of_jump(kind, jump));
       if ((jump + 1) % group != 0) continue;
       EXPECT_EQ(*places.rbegin(), jump);
     }
-    EXPECT_EQ(places.size(), max_jumps(kind));
+    EXPECT_EQ(places.size(), max_count(kind));
     EXPECT_EQ(place_of_jump(kind, 0), 0u);
   }
 }

@@ -61,6 +61,21 @@ TEST(SimCode, JumpsTakeWhatTheLevelThatHoldsTheirLineTakes) {
   EXPECT_GT(cycles_of(CodeStepKind::kNearJumps, 80), 80u * 35) << "but for blocks that begin in one line";
 }
 
+TEST(SimCode, OperationsTakeWhatTheLevelThatHoldsTheirConstantTakes) {
+  MachineSpec spec = machine();
+  spec.caches.push_back({.id = "operands", .size_bytes = 1024, .line_bytes = 64, .sector_bytes = 64, .ways = 2});
+  const auto cycles_of = [&](CodeStepKind kind, std::uint32_t count) {
+    return run({.actors = {{}}, .steps = {{.kind = kind, .count = count, .passes = 3}}}, spec).pass_cycles[0][2];
+  };
+  EXPECT_THROW(static_cast<void>(cycles_of(CodeStepKind::kApartOperands, 1)), NotSupportedError);
+  spec.code->operand_path = {{"operands", 7}};
+  spec.code->memory_operand_cycles = 50;
+  EXPECT_EQ(cycles_of(CodeStepKind::kApartOperands, 16), 16u * 7 + 100);
+  EXPECT_EQ(cycles_of(CodeStepKind::kApartOperands, 32), 32u * 50 + 100);
+  EXPECT_EQ(cycles_of(CodeStepKind::kNearOperands, 32), 32u * 7 + 100) << "two in a line";
+  EXPECT_EQ(cycles_of(CodeStepKind::kCloseOperands, 256), 256u * 7 + 100) << "sixteen in a line";
+}
+
 TEST(SimCode, SmsOfATpcEvictEachOther) {
   const auto last_pass = [](std::uint32_t other) {
     return run({.actors = {{.sm = 0}, {.sm = other}},

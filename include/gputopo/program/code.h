@@ -36,6 +36,14 @@ inline constexpr std::uint32_t kFarJumpFiller = 21;
 inline constexpr std::uint32_t kNearJumpGroup = 8;
 inline constexpr std::uint32_t kFarJumpGroup = 64;
 
+// And operations one after another, each on the result of the one before and a word of constant memory whose address
+// stands in the instruction. The words begin at byte 0 of the bank, those of apart, near and close operands so far from
+// one another. Only what fetching the constants takes differs.
+inline constexpr std::uint32_t kMaxOperands = 512;
+inline constexpr std::uint32_t kApartOperandBytes = 64;
+inline constexpr std::uint32_t kNearOperandBytes = 32;
+inline constexpr std::uint32_t kCloseOperandBytes = 4;
+
 // One warp.
 struct CodeActor {
   std::optional<std::uint32_t> sm;  // that must run it; either all actors of a program name one or none does
@@ -49,12 +57,30 @@ enum class CodeStepKind : std::uint8_t {
                // each after the one before has arrived
   kNearJumps,  // `count` jumps, from the first of the near blocks on
   kFarJumps,   // the same of the far ones
+  kApartOperands,  // `count` operations on constants
+  kNearOperands,
+  kCloseOperands,
 };
 [[nodiscard]] constexpr bool is_jumps(CodeStepKind kind) {
   return kind == CodeStepKind::kNearJumps || kind == CodeStepKind::kFarJumps;
 }
-[[nodiscard]] constexpr std::uint32_t max_jumps(CodeStepKind kind) {
+[[nodiscard]] constexpr bool is_operands(CodeStepKind kind) {
+  return kind == CodeStepKind::kApartOperands || kind == CodeStepKind::kNearOperands ||
+         kind == CodeStepKind::kCloseOperands;
+}
+[[nodiscard]] constexpr std::uint32_t operand_stride_bytes(CodeStepKind kind) {
+  if (kind == CodeStepKind::kApartOperands) return kApartOperandBytes;
+  return kind == CodeStepKind::kNearOperands ? kNearOperandBytes : kCloseOperandBytes;
+}
+// Of what a pass counts: jumps or operations, from the first on.
+[[nodiscard]] constexpr bool is_counted(CodeStepKind kind) { return is_jumps(kind) || is_operands(kind); }
+[[nodiscard]] constexpr std::uint32_t max_count(CodeStepKind kind) {
+  if (is_operands(kind)) return kMaxOperands;
   return kind == CodeStepKind::kNearJumps ? kMaxNearJumps : kMaxFarJumps;
+}
+// Instructions of a block that are jumped over.
+[[nodiscard]] constexpr std::uint32_t jump_filler(CodeStepKind kind) {
+  return kind == CodeStepKind::kNearJumps ? kNearJumpFiller : kFarJumpFiller;
 }
 // Where in its stretch the block lies that so many jumps are before, in blocks.
 [[nodiscard]] constexpr std::uint32_t place_of_jump(CodeStepKind kind, std::uint32_t jump) {
@@ -81,7 +107,8 @@ struct CodeStep {
 };
 
 // Where instructions come from. Always runs alone. Without named SMs all actors are warps of one SM; actors may name
-// two SMs at most. Where one step is of jumps, all are, of one kind and of as many.
+// two SMs at most. Where one step is of jumps or of operands, all but those of constants are, of one kind and of as
+// many, the first one too.
 struct InstructionProgram {
   static constexpr std::string_view kKind = "code";
   using Result = InstructionResult;
@@ -95,7 +122,7 @@ struct InstructionResult {
   std::vector<std::vector<std::uint64_t>> pass_cycles;  // by step: of each pass
   std::vector<std::uint32_t> sms;                       // where each actor ran
   double block_bytes = 0;        // of kCodeBlockInstructions as the device compiled them, control words included; of
-                                 // jumps: from one block to the next
+                                 // jumps: from one block to the next; of operands: for each
   std::uint32_t loop_bytes = 0;  // of code that a pass runs beside them: at most this
   friend bool operator==(const InstructionResult&, const InstructionResult&) = default;
 };

@@ -32,7 +32,7 @@ void prologue(PtxText& text, std::string_view name) {
   .reg .b64 %bank;
   .reg .pred %first_thread, %other_sm, %taken, %done, %more, %mine, %is_constants, %spread, %late, %leave, %jumping;
   .reg .b32 %thread_id, %sm, %step_count, %step_index, %never, %wanted0, %wanted1, %patience, %longest, %slot, %old, %shared;
-  .reg .b32 %kind, %step_slot, %thread, %begin, %lead, %end, %stride, %passes, %offset, %value, %before, %after, %turns, %sink, %jumps;
+  .reg .b32 %kind, %step_slot, %thread, %begin, %lead, %end, %stride, %passes, %offset, %value, %before, %after, %turns, %sink, %count;
   .reg .b64 %steps, %records, %turn, %result, %now, %previous, %cycles, %stamp, %wide;
 )");
   for (std::uint32_t i = 0; i < kChains; ++i) text.line("  .reg .f32 %f{};", i);
@@ -49,7 +49,7 @@ void prologue(PtxText& text, std::string_view name) {
   parameter("u32", "%wanted1", offsetof(CodeParameters, wanted_sm) + sizeof(std::uint32_t));
   parameter("u32", "%patience", offsetof(CodeParameters, patience_cycles));
   parameter("u32", "%longest", offsetof(CodeParameters, longest_wait_cycles));
-  parameter("u32", "%jumps", offsetof(CodeParameters, jumps));
+  parameter("u32", "%count", offsetof(CodeParameters, count));
   text.raw(R"(
   mov.u32 %thread_id, %tid.x;
   mov.u32 %sm, %smid;
@@ -172,23 +172,52 @@ void stretch_with_lead(PtxText& text) {
 // The number of jumps is a parameter of the kernel, and so the same for all threads: of what may differ among them the
 // compiler makes something else than a jump. It cannot know that the jump is always taken, or it would move the blocks.
 void jump_blocks(PtxText& text, CodeStepKind kind, std::uint32_t blocks) {
-  const std::uint32_t filler = kind == CodeStepKind::kNearJumps ? kNearJumpFiller : kFarJumpFiller;
   std::vector<std::uint32_t> jump_at(blocks);
   for (std::uint32_t jump = 0; jump < blocks; ++jump) jump_at[place_of_jump(kind, jump)] = jump;
   text.line("setp.ne.u32 %jumping, %thread_id, %never;");
   for (const std::uint32_t jump : jump_at) {
     text.line("JUMP{}:", jump);
-    text.line("setp.eq.u32 %leave, %jumps, {};", jump + 1);
+    text.line("setp.eq.u32 %leave, %count, {};", jump + 1);
     text.line("@%leave bra PASS;");
     text.line("@%jumping bra {};", jump + 1 < blocks ? fmt::format("JUMP{}", jump + 1) : "PASS");
     // Never executed, and quick to compile.
-    for (std::uint32_t i = 0; i < filler; ++i) text.line("pmevent 1;");
+    for (std::uint32_t i = 0; i < jump_filler(kind); ++i) text.line("pmevent 1;");
   }
 }
 
 void near_jumps(PtxText& text) { jump_blocks(text, CodeStepKind::kNearJumps, kMaxNearJumps); }
 void few_near_jumps(PtxText& text) { jump_blocks(text, CodeStepKind::kNearJumps, kFewNearJumps); }
 void far_jumps(PtxText& text) { jump_blocks(text, CodeStepKind::kFarJumps, kMaxFarJumps); }
+
+constexpr std::string_view kOperandFunction = "operations_of_";
+
+// A function: out of a loop the compiler would move all loads of constants. So each stands in front of its operation,
+// or is a part of it.
+void operand_function(PtxText& text, CodeStepKind kind) {
+  text.line(".func (.reg .b32 %combined) {}{}(.reg .b32 %given, .reg .b32 %wanted)", kOperandFunction, to_string(kind));
+  text.line("{{");
+  text.line(".reg .b32 %operand;");
+  text.line(".reg .pred %last;");
+  text.line("mov.u32 %combined, %given;");
+  for (std::uint32_t operand = 0; operand < kMaxOperands; ++operand) {
+    text.line("ld.const.u32 %operand, [constant_bank + {}];", operand * operand_stride_bytes(kind));
+    text.line("xor.b32 %combined, %combined, %operand;");
+    text.line("setp.eq.u32 %last, %wanted, {};", operand + 1);
+    text.line("@%last bra LAST;");
+  }
+  text.line("LAST:");
+  text.line("ret;");
+  text.line("}}");
+}
+
+template <CodeStepKind kKind>
+void operands(PtxText& text) {
+  text.line("mov.u32 %value, %thread_id;");
+  text.line("call (%value), {}{}, (%value, %count);", kOperandFunction, to_string(kKind));
+  text.line("setp.eq.u32 %more, %value, %never;");
+  text.line("@%more st.global.u32 [%records + {}], %value;", offsetof(BlockRecord, sink));
+  text.line("bra PASS;");
+}
 
 void run_step(PtxText& text, void (*code)(PtxText&)) {
   // The end of a pass and the way into the next are one piece that a step begins with as well, as if a pass had ended:
@@ -299,6 +328,12 @@ void code_kernel(PtxText& text, const PtxTarget& target, std::string_view name, 
   epilogue(text);
 }
 
+template <CodeStepKind kKind>
+void operand_kernel(PtxText& text, const PtxTarget& target) {
+  operand_function(text, kKind);
+  code_kernel(text, target, to_string(kKind), operands<kKind>);
+}
+
 }  // namespace
 
 std::string generate_code_ptx(const PtxTarget& target) {
@@ -315,6 +350,15 @@ std::string generate_jump_ptx(const PtxTarget& target) {
   code_kernel(text, target, "near_jumps", near_jumps);
   code_kernel(text, target, "few_near_jumps", few_near_jumps);
   code_kernel(text, target, "far_jumps", far_jumps);
+  return text.take();
+}
+
+std::string generate_operand_ptx(const PtxTarget& target) {
+  PtxText text;
+  text.raw(module_header(target));
+  operand_kernel<CodeStepKind::kApartOperands>(text, target);
+  operand_kernel<CodeStepKind::kNearOperands>(text, target);
+  operand_kernel<CodeStepKind::kCloseOperands>(text, target);
   return text.take();
 }
 

@@ -47,8 +47,9 @@ struct Nvidia {
     return generate_stream_ptx(gpu.target(), Streams::shape_of(program));
   }
   static std::string native_code(const Gpu& gpu, const InstructionProgram& program) {
-    const bool jumps = !program.steps.empty() && is_jumps(program.steps.front().kind);
-    return jumps ? generate_jump_ptx(gpu.target()) : generate_code_ptx(gpu.target());
+    const CodeStepKind kind = program.steps.empty() ? CodeStepKind::kRun : program.steps.front().kind;
+    if (is_operands(kind)) return generate_operand_ptx(gpu.target());
+    return is_jumps(kind) ? generate_jump_ptx(gpu.target()) : generate_code_ptx(gpu.target());
   }
   static std::string native_code(const Gpu& gpu, const AccessProgram&) { return generate_access_ptx(gpu.target()); }
   static std::string native_code(const Gpu& gpu, const ClusterProgram&) {

@@ -64,22 +64,45 @@ void CodeModule::compile_jumps_once() {
   jumps_.emplace(gpu_.driver(), binary);
 }
 
+void CodeModule::compile_operands_once() {
+  if (operands_) return;
+  const std::string binary = gpu_.compiler().machine_code(generate_operand_ptx(gpu_.target()));
+  operand_sizes_.block_bytes =
+      whole_instructions(static_cast<double>(code_bytes(binary, "apart_operands")) / kMaxOperands);
+  operands_.emplace(gpu_.driver(), binary);
+}
+
 launch::CodeSizes CodeModule::sizes(CodeStepKind kind) {
-  if (!is_jumps(kind)) {
-    compile_once();
-    return sizes_;
+  if (is_operands(kind)) {
+    compile_operands_once();
+    return operand_sizes_;
   }
-  compile_jumps_once();
-  return kind == CodeStepKind::kNearJumps ? near_sizes_ : far_sizes_;
+  if (is_jumps(kind)) {
+    compile_jumps_once();
+    return kind == CodeStepKind::kNearJumps ? near_sizes_ : far_sizes_;
+  }
+  compile_once();
+  return sizes_;
+}
+
+const Module& CodeModule::module_of(CodeStepKind kind) {
+  if (is_operands(kind)) {
+    compile_operands_once();
+    return *operands_;
+  }
+  if (is_jumps(kind)) {
+    compile_jumps_once();
+    return *jumps_;
+  }
+  compile_once();
+  return *module_;
 }
 
 void CodeModule::launch(const launch::CodeLaunch& launch, CodeParameters parameters) {
-  const bool jumps = is_jumps(launch.kind);
-  jumps ? compile_jumps_once() : compile_once();
-  const char* const kernel = jumps             ? (launch.kind == CodeStepKind::kNearJumps ? "near_jumps" : "far_jumps")
-                             : launch.has_lead ? "lead_code"
-                                               : "code";
-  gpu_.run((jumps ? jumps_ : module_)->function(kernel), kernel,
+  const std::string straight = launch.has_lead ? "lead_code" : "code";
+  // Those of counted steps have the name of their kind.
+  const std::string kernel = is_counted(launch.kind) ? std::string(to_string(launch.kind)) : straight;
+  gpu_.run(module_of(launch.kind).function(kernel.c_str()), kernel.c_str(),
            {.blocks = launch.blocks,
             .threads = launch.threads,
             .shared_bytes = launch.shared_bytes,

@@ -34,6 +34,8 @@ class CodeModule : public launch::CodeGpu {
   // Each takes a second or so to compile.
   void compile_once();
   void compile_jumps_once();
+  void compile_operands_once();
+  [[nodiscard]] const Module& module_of(CodeStepKind kind);
 
   Gpu& gpu_;
   std::optional<Module> module_;
@@ -41,6 +43,8 @@ class CodeModule : public launch::CodeGpu {
   std::optional<Module> jumps_;
   launch::CodeSizes near_sizes_;
   launch::CodeSizes far_sizes_;
+  std::optional<Module> operands_;
+  launch::CodeSizes operand_sizes_;
 };
 
 }  // namespace gputopo::cuda

@@ -90,6 +90,8 @@ struct StreamParameters {
 // near ones: what its size and that of all differ by is nearly all blocks.
 inline constexpr std::uint32_t kFewNearJumps = 64;
 [[nodiscard]] std::string generate_jump_ptx(const PtxTarget& target);
+// The module with the kernels "apart_operands", "near_operands" and "close_operands", and "constant_bank".
+[[nodiscard]] std::string generate_operand_ptx(const PtxTarget& target);
 
 // The module with the kernels that run access programs (AccessParameters; launch::kAccessKernels), and "fill_links".
 [[nodiscard]] std::string generate_access_ptx(const PtxTarget& target);

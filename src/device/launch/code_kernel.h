@@ -6,7 +6,7 @@
 namespace gputopo::launch {
 
 struct CodeSizes {
-  double block_bytes = 0;        // of kCodeBlockInstructions, or from one block of jumps to the next
+  double block_bytes = 0;        // of kCodeBlockInstructions, or of one jump or operand
   std::uint32_t loop_bytes = 0;  // of code that a pass runs beside them, at most
 };
 
@@ -15,7 +15,7 @@ struct CodeLaunch {
   std::uint32_t threads = 32;
   std::uint64_t shared_bytes = 0;          // dynamic
   std::uint64_t carve_out_bytes = 0;       // ignored where carve-outs are fixed
-  CodeStepKind kind = CodeStepKind::kRun;  // of jumps, or any other
+  CodeStepKind kind = CodeStepKind::kRun;  // of the first step
   bool has_lead = false;                   // some step begins in the lead
 };
 

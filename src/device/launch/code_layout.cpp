@@ -12,10 +12,10 @@ namespace {
 // The slowest we expect, to refuse what would take too long: instructions from memory, constants that miss everywhere.
 constexpr double kCyclesPerInstruction = 16;
 constexpr double kCyclesPerConstant = 1000;
-constexpr double kCyclesPerJump = 2000;
+constexpr double kCyclesPerCounted = 2000;
 
 double once_through(const CodeStep& step) {
-  if (is_jumps(step.kind)) return kCyclesPerJump * step.count;
+  if (is_counted(step.kind)) return kCyclesPerCounted * step.count;
   if (step.kind == CodeStepKind::kRun) return kCyclesPerInstruction * step.count;
   return kCyclesPerConstant * step.count / step.stride_bytes;
 }
@@ -51,7 +51,7 @@ CodeLayout lay_out(const InstructionProgram& program, std::uint32_t sm_count) {
     if (found == layout.sms.end()) layout.sms.push_back(sm);
   }
   layout.kind = program.steps.front().kind;
-  if (is_jumps(layout.kind)) layout.jumps = program.steps.front().count;
+  if (is_counted(layout.kind)) layout.count = program.steps.front().count;
   layout.records = program.steps.size() * sizeof(CodeStepTask);
   layout.turn = layout.records + kMaxCodeSms * sizeof(BlockRecord);
   layout.bytes = layout.turn + sizeof(std::uint64_t);
@@ -98,7 +98,7 @@ CodeParameters encode(const CodeLayout& layout, const std::vector<std::uint32_t>
           .wanted_sm = {wanted_sms.front(), wanted_sms.back()},
           .patience_cycles = patience_cycles,
           .longest_wait_cycles = static_cast<std::uint32_t>(kMaxLaunchCycles),
-          .jumps = layout.jumps};
+          .count = layout.count};
 }
 
 }  // namespace gputopo::launch

@@ -16,7 +16,7 @@ struct CodeLayout {
   std::vector<std::uint32_t> slots;        // by actor
   std::uint32_t warps = 1;                 // of a block
   CodeStepKind kind = CodeStepKind::kRun;  // of the first step
-  std::uint32_t jumps = 0;                 // of each step; 0: they are none
+  std::uint32_t count = 0;                 // of jumps or operands of each step; 0: they have none
   bool has_lead = false;                   // some step begins in the lead
   std::uint64_t records = 0;
   std::uint64_t turn = 0;

@@ -135,7 +135,7 @@ struct CodeParameters {
   std::uint32_t wanted_sm[kMaxCodeSms]{};  // of each slot; kAnySm: any block takes slot 0
   std::uint32_t patience_cycles = 0;       // how long a block on an SM that is not wanted stays
   std::uint32_t longest_wait_cycles = 0;   // for a step on the other SM
-  std::uint32_t jumps = 0;                 // of each pass, in kernels of jumps
+  std::uint32_t count = 0;                 // of each pass, in kernels of jumps and of operands
 };
 
 // Ids of SMs are below this where launches have more blocks than take part.

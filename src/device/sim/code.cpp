@@ -13,6 +13,8 @@ namespace {
 // Apart, and aligned so that a stretch of either fills modulo sets evenly.
 constexpr std::uint64_t kCodeBase = 1ull << 40;
 constexpr std::uint64_t kConstantsBase = 1ull << 41;
+constexpr std::uint64_t kKib = 1024;
+constexpr std::uint64_t kParametersBase = kConstantsBase + 129 * kKib + 640;  // of kernels
 constexpr std::uint64_t kJumpsBase = 3ull << 40;
 
 // What the nearest cache takes at once, but no more than a block of the code.
@@ -73,8 +75,7 @@ double constants_cycles(Hierarchy& hierarchy, const Path& path, const CodeStep& 
 }
 
 std::uint64_t jump_block_bytes(const CodeSpec& code, CodeStepKind kind) {
-  const std::uint32_t filler = kind == CodeStepKind::kNearJumps ? kNearJumpFiller : kFarJumpFiller;
-  return std::uint64_t{kJumpInstructions + filler} * code.bytes_per_instruction;
+  return std::uint64_t{kJumpInstructions + jump_filler(kind)} * code.bytes_per_instruction;
 }
 
 // What runs of a block may lie in two lines: the farther one of the two is waited for.
@@ -93,14 +94,41 @@ double jumps_cycles(Hierarchy& hierarchy, const Path& path, const CodeSpec& code
   return sum;
 }
 
+double operands_cycles(Hierarchy& hierarchy, const Path& path, const CodeSpec& code, const CodeStep& step) {
+  const std::uint32_t stride = operand_stride_bytes(step.kind);
+  LoadSum loads(hierarchy, path, code.loop_cycles);
+  for (std::uint32_t i = 0; i < code.pass_constants; ++i) loads.add(kParametersBase + std::uint64_t{i} * 3 * kKib, 1);
+  for (std::uint32_t i = 0; i < step.count; ++i) loads.add(kConstantsBase + std::uint64_t{i} * stride, 1);
+  return loads.sum();
+}
+
 Path path_of(Hierarchy& hierarchy, CodeStepKind kind, std::uint32_t warp, std::uint32_t sm) {
   if (kind == CodeStepKind::kConstants) return hierarchy.path_of(Space::kConstant, warp, sm);
+  if (is_operands(kind)) return hierarchy.operand_path_of(warp, sm);
   return is_jumps(kind) ? hierarchy.jump_path_of(warp, sm) : hierarchy.code_path_of(warp, sm);
 }
 
 double pass_cycles(Hierarchy& hierarchy, const Path& path, const CodeSpec& code, const CodeStep& step) {
   if (step.kind == CodeStepKind::kConstants) return constants_cycles(hierarchy, path, step);
+  if (is_operands(step.kind)) return operands_cycles(hierarchy, path, code, step);
   return is_jumps(step.kind) ? jumps_cycles(hierarchy, path, code, step) : run_cycles(hierarchy, path, code, step);
+}
+
+// From one jump to the next, or of as many instructions as the unit of the step is compiled to.
+double block_bytes_of(const CodeSpec& code, CodeStepKind kind) {
+  constexpr std::uint32_t kInstructionsOfOperand = 3;
+  if (is_jumps(kind)) return static_cast<double>(jump_block_bytes(code, kind));
+  const std::uint32_t instructions = is_operands(kind) ? kInstructionsOfOperand : kCodeBlockInstructions;
+  return static_cast<double>(instructions) * code.bytes_per_instruction;
+}
+
+void require_known(const CodeSpec& code, CodeStepKind kind) {
+  if (is_jumps(kind) && code.memory_jump_cycles == 0) {
+    throw NotSupportedError("this machine's file says nothing of jumps (code.memory_jump_cycles)");
+  }
+  if (is_operands(kind) && code.memory_operand_cycles == 0) {
+    throw NotSupportedError("this machine's file says nothing of constants as operands (code.memory_operand_cycles)");
+  }
 }
 
 // A pass is timed as a whole, so that noise comes to it as to one load.
@@ -117,11 +145,8 @@ InstructionResult simulate_code(const CodeSpec& code, Hierarchy& hierarchy, cons
   hierarchy.start_program(carve_out_bytes, seed);
   InstructionResult result;
   const CodeStepKind first = program.steps.front().kind;
-  if (is_jumps(first) && code.memory_jump_cycles == 0) {
-    throw NotSupportedError("this machine's file says nothing of jumps (code.memory_jump_cycles)");
-  }
-  result.block_bytes = is_jumps(first) ? static_cast<double>(jump_block_bytes(code, first))
-                                       : static_cast<double>(kCodeBlockInstructions) * code.bytes_per_instruction;
+  require_known(code, first);
+  result.block_bytes = block_bytes_of(code, first);
   for (const CodeActor& actor : program.actors) result.sms.push_back(actor.sm.value_or(0));
   for (const CodeStep& step : program.steps) {
     const std::uint32_t warp = program.actors[step.actor].warp;

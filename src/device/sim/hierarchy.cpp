@@ -107,7 +107,16 @@ Path Hierarchy::path_of(Space space, std::uint32_t warp, std::uint32_t sm, std::
     path.atomics = &atomics->second;
     path.atomic_stop = first;
   }
+  add_distance(path, near_sm);
   return path;
+}
+
+void Hierarchy::add_distance(Path& path, std::uint32_t sm) const {
+  if (spec_.tpc_distances_cycles.empty()) return;
+  const double cycles = spec_.tpc_distances_cycles[sm / spec_.sms_per_tpc % spec_.tpc_distances_cycles.size()];
+  for (auto& stop : path.stops) stop.latency_cycles += stop.spec->scope == Scope::kGpu ? cycles : 0;
+  path.memory_latency_cycles += cycles;
+  path.far_memory_latency_cycles += path.far_memory_latency_cycles == 0 ? 0 : cycles;
 }
 
 Path::Translation Hierarchy::miss_of(const TlbSpec& tlb, std::uint32_t near_partition) {
@@ -121,6 +130,16 @@ Path Hierarchy::code_path_of(std::uint32_t warp, std::uint32_t sm) {
 
 Path Hierarchy::jump_path_of(std::uint32_t warp, std::uint32_t sm) {
   return instruction_path_of(warp, sm, &CodeStop::jump_cycles, spec_.code->memory_jump_cycles);
+}
+
+Path Hierarchy::operand_path_of(std::uint32_t warp, std::uint32_t sm) {
+  Path path;
+  path.memory_latency_cycles = spec_.code->memory_operand_cycles;
+  std::uint64_t fetch_bytes = 1;
+  for (const OperandStop& stop : spec_.code->operand_path) {
+    add_cache(path, {stop.cache, stop.cycles, 0}, warp, sm, sm, fetch_bytes);
+  }
+  return path;
 }
 
 Path Hierarchy::instruction_path_of(std::uint32_t warp, std::uint32_t sm, double CodeStop::*cycles,

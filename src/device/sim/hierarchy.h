@@ -95,6 +95,8 @@ class Hierarchy {
   [[nodiscard]] Path code_path_of(std::uint32_t warp, std::uint32_t sm);
   // The same caches; "latencies" are those of a jump.
   [[nodiscard]] Path jump_path_of(std::uint32_t warp, std::uint32_t sm);
+  // Of constants that are operands.
+  [[nodiscard]] Path operand_path_of(std::uint32_t warp, std::uint32_t sm);
 
   // The latency of a load, without noise; fills what it passed, from `first_stop` on.
   double load(const Path& path, std::uint64_t address, std::size_t first_stop = 0) {
@@ -119,6 +121,8 @@ class Hierarchy {
   void neighbour_load(const Path& path);
 
  private:
+  // To what all SMs share.
+  void add_distance(Path& path, std::uint32_t sm) const;
   [[nodiscard]] Path instruction_path_of(std::uint32_t warp, std::uint32_t sm, double CodeStop::*cycles,
                                          double memory_cycles);
   static constexpr std::uint64_t kNoPage = ~0ull;

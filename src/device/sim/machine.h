@@ -91,11 +91,20 @@ struct CodeStop {
   double jump_cycles = 0;  // of a jump to code that is found here; 0: the machine's file says nothing of jumps
 };
 
+// One stop of the path of constants that are operands of instructions.
+struct OperandStop {
+  std::string cache;  // CacheSpec::id; what loads of constants pass too is shared with them
+  double cycles = 0;  // of an operation whose constant is found here
+};
+
 struct CodeSpec {
   std::uint32_t bytes_per_instruction = 16;
   std::vector<CodeStop> path;                // nearest first
   double memory_cycles_per_instruction = 0;  // of code that no cache holds
   double memory_jump_cycles = 0;             // of a jump to such
+  std::vector<OperandStop> operand_path;     // nearest first
+  std::uint32_t pass_constants = 0;          // lines that a pass over operands reads besides: parameters of the kernel
+  double memory_operand_cycles = 0;          // of an operation whose constant no cache holds; 0: nothing is known
   double loop_cycles = 0;                    // of each pass, beyond its instructions
 };
 
@@ -259,6 +268,8 @@ struct MachineSpec {
   double timer_cycles = 0;  // that two clock reads around a load add to it
   double loop_cycles = 0;   // of each pass of an untimed chain's loop (unrolled_loads.h), beyond the loads
   std::uint32_t sms_per_tpc = 2;
+  // What loads take longer from the SMs of each TPC, in turn, from what all SMs share; empty: nothing.
+  std::vector<double> tpc_distances_cycles;
   std::vector<std::vector<std::uint32_t>> sm_groups;  // each SM in one of them; where a cache has scope kGroup,
                                                       // or there are clusters
   std::optional<SliceSpec> slices;

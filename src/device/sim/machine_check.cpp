@@ -11,6 +11,7 @@
 #include "device/info_check.h"
 #include "device/sim/hierarchy.h"
 #include "device/sim/machine.h"
+#include "device/sim/machine_rules.h"
 #include "file/limits.h"
 
 namespace gputopo::sim {
@@ -22,44 +23,6 @@ constexpr std::uint64_t kMaxInterleaveBytes = 1u << 20;
 using limits::kMaxInstances;
 using limits::kMaxLines;
 using limits::kMaxPageBytes;
-constexpr double kMaxOverheadCycles = 1000;
-
-template <typename... Args>
-void require(bool condition, const std::string& field, fmt::format_string<Args...> rule, Args&&... args) {
-  if (!condition) throw FormatError(field + ": " + fmt::format(rule, std::forward<Args>(args)...));
-}
-
-void require_power_of_two(std::uint64_t value, const std::string& field, std::uint64_t low, std::uint64_t high) {
-  require(std::has_single_bit(value), field, "{} is not a power of two", value);
-  require(value >= low && value <= high, field, "{} is not between {} and {}", value, low, high);
-}
-
-// Of a rate the field's name says so; all else are cycles, or far less.
-void require_no_more_than_any(double value, const std::string& field) {
-  const double most = field.ends_with("bytes_per_second") || field.ends_with("bytes_in_flight")
-                          ? limits::kMaxBytesPerSecond
-                          : limits::kMaxCycles;
-  require(value <= most, field, "{} is more than {}", value, most);
-}
-
-void require_not_negative(double value, const std::string& field) {
-  require(std::isfinite(value) && value >= 0, field, "{} is not zero or more", value);
-  require_no_more_than_any(value, field);
-}
-
-void require_positive(double value, const std::string& field) {
-  require(std::isfinite(value) && value > 0, field, "{} is not more than zero", value);
-  require_no_more_than_any(value, field);
-}
-
-// Cycles that measuring itself takes: as long as a load from memory would hide every cache.
-void require_overhead(double value, const std::string& field) {
-  require(value >= 0 && value <= kMaxOverheadCycles, field, "{} is not between 0 and {}", value, kMaxOverheadCycles);
-}
-
-void require_fraction(double value, const std::string& field) {
-  require(value >= 0 && value <= 1, field, "{} is not between 0 and 1", value);
-}
 
 void check_groups(const MachineSpec& spec) {
   std::set<std::uint32_t> seen;
@@ -197,13 +160,6 @@ void check_caches(const MachineSpec& spec) {
   }
 }
 
-const CacheSpec& require_cache(const MachineSpec& spec, const std::string& id, const std::string& field) {
-  const auto found =
-      std::find_if(spec.caches.begin(), spec.caches.end(), [&](const CacheSpec& cache) { return cache.id == id; });
-  require(found != spec.caches.end(), field, "'{}' is not the id of a cache", id);
-  return *found;
-}
-
 void check_space(const MachineSpec& spec, Space space, const SpaceSpec& space_spec) {
   const std::string field = fmt::format("spaces.{}", to_string(space));
   require(space != Space::kShared || space_spec.path.empty(), field + ".path", "must be empty for shared memory");
@@ -240,45 +196,6 @@ void check_space(const MachineSpec& spec, Space space, const SpaceSpec& space_sp
           "{} is less than the latency of near memory {}", far_memory, space_spec.memory_latency_cycles);
   require(space_spec.memory_latency_cycles >= latency, field + ".memory_latency_cycles",
           "{} is less than the last cache of the path has ({})", space_spec.memory_latency_cycles, latency);
-}
-
-// All of them, or none.
-void check_jumps(const CodeSpec& code) {
-  const bool has_jumps = code.memory_jump_cycles != 0;
-  double cycles = 0;
-  for (std::size_t i = 0; i < code.path.size(); ++i) {
-    const std::string field = fmt::format("code.path[{}].jump_cycles", i);
-    require_overhead(code.path[i].jump_cycles, field);
-    require((code.path[i].jump_cycles != 0) == has_jumps, field, "must be given where memory_jump_cycles is");
-    require(code.path[i].jump_cycles >= cycles, field, "{} is less than the stop before it has ({})",
-            code.path[i].jump_cycles, cycles);
-    cycles = code.path[i].jump_cycles;
-  }
-  require_overhead(code.memory_jump_cycles, "code.memory_jump_cycles");
-  require(code.memory_jump_cycles >= cycles, "code.memory_jump_cycles", "{} is less than the last cache has ({})",
-          code.memory_jump_cycles, cycles);
-}
-
-void check_code(const MachineSpec& spec, const CodeSpec& code) {
-  require(code.bytes_per_instruction == 8 || code.bytes_per_instruction == 16, "code.bytes_per_instruction",
-          "{} is not 8 or 16", code.bytes_per_instruction);
-  require(code.path.size() <= limits::kMaxLevels, "code.path", "{} stops are more than {}", code.path.size(),
-          limits::kMaxLevels);
-  double cycles = 0;
-  for (std::size_t i = 0; i < code.path.size(); ++i) {
-    const std::string field = fmt::format("code.path[{}]", i);
-    require_positive(code.path[i].cycles_per_instruction, field + ".cycles_per_instruction");
-    require(code.path[i].cycles_per_instruction >= cycles, field + ".cycles_per_instruction",
-            "{} is less than the stop before it has ({})", code.path[i].cycles_per_instruction, cycles);
-    cycles = code.path[i].cycles_per_instruction;
-    require(require_cache(spec, code.path[i].cache, field + ".cache").partitions == 1, field + ".cache",
-            "'{}' has partitions; leave it out, memory_cycles_per_instruction stands for it", code.path[i].cache);
-  }
-  require_positive(code.memory_cycles_per_instruction, "code.memory_cycles_per_instruction");
-  require(code.memory_cycles_per_instruction >= cycles, "code.memory_cycles_per_instruction",
-          "{} is less than the last cache of the path has ({})", code.memory_cycles_per_instruction, cycles);
-  require_overhead(code.loop_cycles, "code.loop_cycles");
-  check_jumps(code);
 }
 
 void check_tlb_sets(const TlbSpec& tlb, const std::string& field) {
@@ -427,6 +344,14 @@ void check_neighbour(const NeighbourSpec& neighbour) {
   require_fraction(neighbour.bandwidth_share, "neighbour.bandwidth_share");
 }
 
+void check_distances(const MachineSpec& spec) {
+  for (std::size_t i = 0; i < spec.tpc_distances_cycles.size(); ++i) {
+    require_overhead(spec.tpc_distances_cycles[i], fmt::format("tpc_distances_cycles[{}]", i));
+  }
+  require(spec.tpc_distances_cycles.size() <= spec.info.sm_count, "tpc_distances_cycles", "{} are more than {} SMs",
+          spec.tpc_distances_cycles.size(), spec.info.sm_count);
+}
+
 void check_memory(const MachineSpec& spec) {
   if (!spec.info.memory_bytes) return;
   for (const CacheSpec& cache : spec.caches) {
@@ -457,6 +382,7 @@ void check_machine(const MachineSpec& spec) {
   check_info(spec.info, "info");
   check_groups(spec);
   check_caches(spec);
+  check_distances(spec);
   check_memory(spec);
   require(!spec.spaces.empty(), "spaces", "must not be empty");
   require(spec.caches.size() <= limits::kMaxLevels, "caches", "{} are more than {}", spec.caches.size(),

@@ -110,12 +110,21 @@ void visit_fields(Object& stop, Visit&& visit) {
   visit("jump_cycles", stop.jump_cycles, Presence::kOptional);
 }
 
+template <IsA<OperandStop> Object, typename Visit>
+void visit_fields(Object& stop, Visit&& visit) {
+  visit("cache", stop.cache, Presence::kRequired);
+  visit("cycles", stop.cycles, Presence::kRequired);
+}
+
 template <IsA<CodeSpec> Object, typename Visit>
 void visit_fields(Object& code, Visit&& visit) {
   visit("bytes_per_instruction", code.bytes_per_instruction, Presence::kRequired);
   visit("path", code.path, Presence::kRequired);
   visit("memory_cycles_per_instruction", code.memory_cycles_per_instruction, Presence::kRequired);
   visit("memory_jump_cycles", code.memory_jump_cycles, Presence::kOptional);
+  visit("operand_path", code.operand_path, Presence::kOptional);
+  visit("pass_constants", code.pass_constants, Presence::kOptional);
+  visit("memory_operand_cycles", code.memory_operand_cycles, Presence::kOptional);
   visit("loop_cycles", code.loop_cycles, Presence::kOptional);
 }
 
@@ -275,6 +284,7 @@ void visit_fields(Object& spec, Visit&& visit) {
   visit("timer_cycles", spec.timer_cycles, Presence::kOptional);
   visit("loop_cycles", spec.loop_cycles, Presence::kOptional);
   visit("sms_per_tpc", spec.sms_per_tpc, Presence::kOptional);
+  visit("tpc_distances_cycles", spec.tpc_distances_cycles, Presence::kOptional);
   visit("sm_groups", spec.sm_groups, Presence::kOptional);
   visit("slices", spec.slices, Presence::kOptional);
   visit("sms_near_first_partition", spec.sms_near_first_partition, Presence::kOptional);

@@ -130,13 +130,16 @@ std::size_t warm_steps_of(const ChaseProgram& program) {
   return static_cast<std::size_t>(first_timed - program.steps.begin());
 }
 
-// What decides the state that the warm steps lead to. Of the SM that is the partition that it is near.
+// What decides the state that the warm steps lead to. Of the SM that is the partition that it is near, or
+// how far it is.
 ChaseProgram warm_part_of(const MachineSpec& spec, const ChaseProgram& program) {
   ChaseProgram part = program;
   part.steps.resize(warm_steps_of(program));
   part.exclusive = false;
-  if (part.sm) part.sm = partition_of_sm(spec, *part.sm);
-  if (part.sm == 0) part.sm.reset();
+  if (spec.tpc_distances_cycles.empty()) {
+    if (part.sm) part.sm = partition_of_sm(spec, *part.sm);
+    if (part.sm == 0) part.sm.reset();
+  }
   part.timed_cap = 0;
   for (std::size_t i = 0; i < part.arrays.size(); ++i) {
     ChaseArray& array = part.arrays[i];

@@ -74,4 +74,11 @@ const probe::CodeJumps& CodeFindings::jumps() {
   });
 }
 
+const probe::FoundOperandCache& CodeFindings::operands() {
+  return operands_.get([&] {
+    probe::Lab own = lab();
+    return probe::find_operand_cache(own);
+  });
+}
+
 }  // namespace gputopo

@@ -5,6 +5,7 @@
 #include "discover/memo.h"
 #include "gputopo/catalogue.h"
 #include "probe/code.h"
+#include "probe/operands.h"
 
 namespace gputopo {
 
@@ -23,6 +24,7 @@ class CodeFindings {
   [[nodiscard]] const probe::CodeCache& sized(ElementId element);
   [[nodiscard]] const probe::CodeEdge& steep_edge(ElementId element);
   [[nodiscard]] const probe::CodeJumps& jumps();
+  [[nodiscard]] const probe::FoundOperandCache& operands();
 
  private:
   [[nodiscard]] probe::Lab lab() const { return probe::Lab(bench_); }
@@ -36,6 +38,7 @@ class CodeFindings {
   Memo<ElementId, probe::CodeCache> sized_;
   Memo<ElementId, probe::CodeEdge> edges_;
   Once<probe::CodeJumps> jumps_;
+  Once<probe::FoundOperandCache> operands_;
 };
 
 }  // namespace gputopo

@@ -124,6 +124,9 @@ const probe::CodeJumps& jumps_with_nearer_level(Context& context) {
   static_cast<void>(context.code.size(code_cache_at(context.vendor(), 0)->id));
   const probe::CodeJumps& jumps = context.code.jumps();
   const std::size_t level = probe::level_of_cache(context.lab(), jumps, known_code_caches(context), 0);
+  if (level == 0 && probe::may_hide_nearer(jumps.near, jumps.far, level)) {
+    throw probe::Inconclusive("jumps over the least code are quicker than those of the first cache, and show no level");
+  }
   if (level == 0) {
     throw probe::NotPresent("jumps over ever more code show no cache before the one that straight-line code shows");
   }

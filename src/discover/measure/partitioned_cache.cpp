@@ -1,10 +1,12 @@
-// The cache that all SMs share: its partitions and slices, and what it fetches as the driver is asked to.
+// The cache that all SMs share: its partitions and slices, what it takes from each SM, and what it fetches as the
+// driver is asked to.
 #include <fmt/format.h>
 
 #include "discover/measure/step.h"
 #include "probe/fetch_limit.h"
 #include "probe/near_sms.h"
 #include "probe/partitions.h"
+#include "probe/placement.h"
 #include "probe/slices.h"
 
 namespace gputopo {
@@ -46,7 +48,14 @@ Attribute least_fetch(Context& context, const ElementInfo& element) {
   return probe::measure_least_fetch(lab, context.caches.located(element.id));
 }
 
+Attribute sm_latencies(Context& context, const ElementInfo& element) {
+  const Cache& cache = context.caches.sized(element.id);
+  Lab lab = context.lab();
+  return probe::measure_sm_latencies(lab, cache);
+}
+
 constexpr Step kSteps[] = {
+    {ElementKind::kDataCache, AttributeId::kSmLatencies, sm_latencies},
     {ElementKind::kDataCache, AttributeId::kPartitions, partitions},
     {ElementKind::kDataCache, AttributeId::kNearSms, near_sms},
     {ElementKind::kDataCache, AttributeId::kSlices, slices},

@@ -35,6 +35,7 @@ template <typename Kind>
 [[nodiscard]] std::span<const Step> memory_steps();
 [[nodiscard]] std::span<const Step> tlb_steps();
 [[nodiscard]] std::span<const Step> code_steps();
+[[nodiscard]] std::span<const Step> operand_steps();
 [[nodiscard]] std::span<const Step> cluster_steps();
 [[nodiscard]] std::span<const Step> unit_steps();
 

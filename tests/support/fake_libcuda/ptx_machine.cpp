@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <deque>
 #include <sstream>
 
 namespace fake_cuda {
@@ -142,6 +143,8 @@ class Parser {
     while (next(line)) {
       if (line.rfind(".visible .entry", 0) == 0) {
         parse_kernel(line);
+      } else if (line.rfind(".func", 0) == 0) {
+        parse_function(line);
       } else if (line.find("constant_bank[") != std::string::npos) {
         program_.constant_bank.resize(std::stoull(line.substr(line.find('[') + 1)));
       } else if (line[0] != '.') {
@@ -157,12 +160,67 @@ class Parser {
   }
 
   bool next(std::string& line) {
+    if (!expanded_.empty()) {
+      line = expanded_.front();
+      expanded_.pop_front();
+      return true;
+    }
     while (std::getline(input_, line)) {
       ++number_;
       line = trim(line);
       if (!line.empty()) return true;
     }
     return false;
+  }
+
+  // ".func (.reg .b32 %result) name(.reg .b32 %a, .reg .b32 %b)" and its lines.
+  void parse_function(const std::string& header) {
+    const auto names = [&](std::size_t open) {
+      std::vector<std::string> registers;
+      const std::string list = header.substr(open + 1, header.find(')', open) - open - 1);
+      for (const std::string& declaration : split(list, ',')) {
+        registers.push_back(declaration.substr(declaration.find('%')));
+      }
+      return registers;
+    };
+    const std::size_t end_of_results = header.find(')');
+    const std::size_t open = header.rfind('(');
+    Function& function = functions_[trim(header.substr(end_of_results + 1, open - end_of_results - 1))];
+    function.results = names(header.find('('));
+    function.parameters = names(open);
+    std::string line;
+    while (next(line) && line != "}") {
+      if (line != "{") function.lines.push_back(line);
+    }
+  }
+
+  // "call (%result), name, (%a, %b);" becomes the lines of the function. Its registers and labels are the kernel's
+  // then, so a kernel may call it once.
+  void expand_call(const std::string& line) {
+    const std::size_t end_of_results = line.find(')');
+    const std::size_t open = line.rfind('(');
+    const auto list = [&](std::size_t from) {
+      return split(line.substr(from + 1, line.find(')', from) - from - 1), ',');
+    };
+    std::string name = trim(line.substr(end_of_results + 1, open - end_of_results - 1));
+    name = trim(name.substr(1, name.size() - 2));  // between two commas
+    if (!functions_.contains(name)) fail("no function " + name);
+    const Function& function = functions_[name];
+    std::vector<std::string> lines;
+    const auto declare = [&](const std::string& reg) { lines.push_back(".reg .b32 " + reg + ";"); };
+    std::for_each(function.results.begin(), function.results.end(), declare);
+    const std::vector<std::string> given = list(open);
+    for (std::size_t i = 0; i < function.parameters.size(); ++i) {
+      declare(function.parameters[i]);
+      lines.push_back("mov.b32 " + function.parameters[i] + ", " + given.at(i) + ";");
+    }
+    for (const std::string& each : function.lines) lines.push_back(each == "ret;" ? "bra RETURNED;" : each);
+    lines.emplace_back("RETURNED:");
+    const std::vector<std::string> results = list(line.find('('));
+    for (std::size_t i = 0; i < results.size(); ++i) {
+      lines.push_back("mov.b32 " + results[i] + ", " + function.results.at(i) + ";");
+    }
+    expanded_.insert(expanded_.begin(), lines.begin(), lines.end());
   }
 
   void parse_kernel(const std::string& header) {
@@ -209,6 +267,8 @@ class Parser {
         }
       } else if (line.rfind(".local", 0) == 0) {
         kernel.local_bytes = std::stoull(line.substr(line.find('[') + 1));
+      } else if (line.rfind("call ", 0) == 0) {
+        expand_call(line);
       } else if (line[0] != '.') {
         if (line.back() != ';') fail("no semicolon");
         parse_instruction(line.substr(0, line.size() - 1), kernel, branches);
@@ -305,8 +365,16 @@ class Parser {
     kernel.code.push_back(std::move(instruction));
   }
 
+  struct Function {
+    std::vector<std::string> results;
+    std::vector<std::string> parameters;
+    std::vector<std::string> lines;
+  };
+
   std::istringstream input_;
   int number_ = 0;
+  std::map<std::string, Function> functions_;
+  std::deque<std::string> expanded_;  // lines that come before the next of the input
   Program program_;
   std::map<std::string, int> registers_;
 };

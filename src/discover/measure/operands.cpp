@@ -1,0 +1,54 @@
+// Constants that are operands of instructions.
+#include "probe/operands.h"
+
+#include "discover/measure/step.h"
+
+namespace gputopo {
+namespace {
+
+// The constant cache as large as the one that serves operands, if there is one: nearest first.
+std::string constant_cache_like(Context& context, const probe::FoundOperandCache& cache) {
+  for (const ElementId id : {ElementId::kConstantL1, ElementId::kConstantL15}) {
+    const Attribute& size = context.attribute(id, AttributeId::kSize);
+    if (!size.available()) continue;
+    const double bytes = size.number().value_or(0);
+    if (size.low.value_or(bytes) <= cache.interval.high && size.high.value_or(bytes) >= cache.interval.low) {
+      return std::string(info_of(id).name);
+    }
+  }
+  return "";
+}
+
+Attribute size(Context& context, const ElementInfo&) {
+  return probe::operand_cache_size(context.code.operands(), context.keep_samples());
+}
+
+Attribute miss_penalty(Context& context, const ElementInfo&) {
+  return probe::operand_miss_penalty(context.code.operands());
+}
+
+Attribute ways(Context& context, const ElementInfo&) { return probe::operand_ways(context.code.operands()); }
+
+Attribute shared_with(Context& context, const ElementInfo&) {
+  const probe::FoundOperandCache& cache = context.code.operands();
+  const std::string of_loads = constant_cache_like(context, cache);
+  probe::Lab lab = context.lab();
+  return probe::measure_operand_sharing(lab, cache, of_loads);
+}
+
+std::vector<Program> operand_kernels(const DeviceInfo&) {
+  return {InstructionProgram{.actors = {{}}, .steps = {{.kind = CodeStepKind::kApartOperands, .count = 1}}}};
+}
+
+constexpr Step kSteps[] = {
+    {ElementKind::kOperandCache, AttributeId::kSize, size, operand_kernels},
+    {ElementKind::kOperandCache, AttributeId::kMissPenalty, miss_penalty, operand_kernels},
+    {ElementKind::kOperandCache, AttributeId::kWays, ways, operand_kernels},
+    {ElementKind::kOperandCache, AttributeId::kSharedWith, shared_with, operand_kernels},
+};
+
+}  // namespace
+
+std::span<const Step> operand_steps() { return kSteps; }
+
+}  // namespace gputopo

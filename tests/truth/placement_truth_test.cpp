@@ -1,0 +1,53 @@
+// What all SMs share lies nearer some than others (Wong et al. 2010, Figures 11 and 17: the least and the most over all
+// places).
+#include <gtest/gtest.h>
+
+#include "device/sim/machine.h"
+#include "support/trial.h"
+#include "support/two_level_machine.h"
+
+namespace gputopo {
+namespace {
+
+class PlacementTruth : public ::testing::Test {
+ protected:
+  std::vector<double> latencies(const sim::MachineSpec& machine, const char* element) {
+    DiscoverOptions options;
+    options.elements = {std::string(element) + ".sm_latencies"};
+    options.full = true;
+    found_ = truth::discover_machine(machine, 1, std::move(options)).topology;
+    attribute_ = *found_.find_attribute(element, "sm_latencies");
+    EXPECT_TRUE(attribute_.available()) << attribute_.detail;
+    return attribute_.available() ? std::get<std::vector<double>>(attribute_.value) : std::vector<double>{0, 0};
+  }
+
+  Topology found_;
+  Attribute attribute_;
+};
+
+TEST_F(PlacementTruth, OfL2AreThoseOfTheNearestAndTheFarthestTpc) {
+  sim::MachineSpec machine = test::two_level_machine();
+  machine.info.sm_count = 12;
+  machine.sms_per_tpc = 2;
+  machine.tpc_distances_cycles = {3, 20, 0, 7, 11, 5};
+  const std::vector<double> found = latencies(machine, "l2");
+  EXPECT_NEAR(found[0], test::kL2Cycles, 0.5);
+  EXPECT_NEAR(found[1], test::kL2Cycles + 20, 0.5);
+  EXPECT_EQ(std::get<std::int64_t>(*attribute_.find_detail("nearest_sm")) / 2, 2);
+  EXPECT_EQ(std::get<std::int64_t>(*attribute_.find_detail("farthest_sm")) / 2, 1) << "either SM of the TPC";
+}
+
+TEST_F(PlacementTruth, AreOneWhereAllAreAsFar) {
+  const std::vector<double> found = latencies(test::two_level_machine(), "l2");
+  EXPECT_NEAR(found[1] - found[0], 0, 0.2);
+}
+
+TEST_F(PlacementTruth, OfGt200sThirdConstantLevelAreFound) {
+  sim::MachineSpec machine = sim::parse_machine(*sim::builtin_machine("gt200"));
+  machine.tpc_distances_cycles = {0, 6, 12, 9, 3};
+  const std::vector<double> found = latencies(machine, "constant_l3");
+  EXPECT_NEAR(found[1] - found[0], 12, 1);
+}
+
+}  // namespace
+}  // namespace gputopo
