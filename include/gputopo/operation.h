@@ -56,6 +56,8 @@ enum class OperandType : std::uint8_t {
   kWarpgroupSmall,   // 4 of 32 bits
   kWarpgroupPacked,  // 64 of 32 bits, of two f16 each
   kWarpgroup,        // 128 of 32 bits
+  // The same with accumulators in tensor memory, begun by one thread of the four warps. No register has a result.
+  kTensorMemory,
 };
 // "f16x2".
 [[nodiscard]] std::string_view to_string(OperandType type);
@@ -68,6 +70,8 @@ enum class OperandType : std::uint8_t {
 // Warps that do one operation together: 4 of a warpgroup's, else 1. Those of a warpgroup do one at a time, each in
 // order.
 [[nodiscard]] std::uint32_t warps_together(OperandType type);
+// Whether it is a matrix multiply-add so large that a round of a kernel has fewer of them than of others.
+[[nodiscard]] bool is_large_matrix(OperandType type);
 
 enum class OperationId : std::uint8_t {
 #define GPUTOPO_OPERATION(id, ...) id,

@@ -1,6 +1,7 @@
 #include "gputopo/operation.h"
 
 #include <algorithm>
+#include <iterator>
 
 namespace gputopo {
 namespace {
@@ -23,7 +24,8 @@ std::string_view to_string(OperationClass of) {
 std::string_view to_string(OperandType type) {
   constexpr std::string_view kNames[] = {"f16", "f16x2", "bf16x2", "f32",  "f32x2", "f64", "s32",  "u32",
                                          "s64", "u64",   "f16",    "f16",  "bf16",  "f32", "bits", "f64",
-                                         "f64", "f16",   "bf16",   "bits", "f32",   "f16", "f32"};
+                                         "f64", "f16",   "bf16",   "bits", "f32",   "f16", "f32",  "f16"};
+  static_assert(std::size(kNames) == static_cast<std::size_t>(OperandType::kTensorMemory) + 1);
   return kNames[static_cast<std::size_t>(type)];
 }
 
@@ -87,10 +89,15 @@ std::uint32_t warps_together(OperandType type) {
     case OperandType::kWarpgroupSmall:
     case OperandType::kWarpgroupPacked:
     case OperandType::kWarpgroup:
+    case OperandType::kTensorMemory:
       return kWarpgroupWarps;
     default:
       return 1;
   }
+}
+
+bool is_large_matrix(OperandType type) {
+  return type == OperandType::kWarpgroupPacked || type == OperandType::kWarpgroup || type == OperandType::kTensorMemory;
 }
 
 std::span<const OperationInfo> operation_catalogue() { return kOperations; }

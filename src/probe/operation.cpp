@@ -20,6 +20,7 @@
 #include <utility>
 
 #include "gputopo/error.h"
+#include "operation/capability.h"
 #include "probe/evidence.h"
 #include "probe/intervals.h"
 #include "probe/operation_decision.h"
@@ -76,8 +77,13 @@ RoundTimes times_of(std::span<const OperationResult> results, std::uint32_t roun
 }
 
 std::vector<Outcome> run(Lab& lab, const std::vector<OperationTrial>& trials) {
+  // What no GPU of its kind has is not asked for: recordings hold nothing of it.
+  const auto refusal_of = [&info = lab.info()](OperationId id) {
+    return refusal_by_capability(info.compute_capability_major, info.compute_capability_minor, info_of(id));
+  };
   std::vector<OperationProgram> programs;
   for (const OperationTrial& trial : trials) {
+    if (!refusal_of(trial.operation).empty()) continue;
     programs.insert(programs.end(), trial.copies, trial.program(kFewRounds));
     programs.insert(programs.end(), trial.copies, trial.program(kManyRounds));
   }
@@ -85,6 +91,10 @@ std::vector<Outcome> run(Lab& lab, const std::vector<OperationTrial>& trials) {
   std::vector<Outcome> outcomes;
   std::size_t next = 0;
   for (const OperationTrial& trial : trials) {
+    if (std::string refusal = refusal_of(trial.operation); !refusal.empty()) {
+      outcomes.push_back({trial, {}, {}, {.refusal = std::move(refusal)}});
+      continue;
+    }
     const auto own = std::span(results).subspan(next, 2 * trial.copies);
     outcomes.push_back({trial, times_of(own.first(trial.copies), kFewRounds),
                         times_of(own.subspan(trial.copies), kManyRounds), own.front()});
@@ -179,11 +189,11 @@ double width_of(double per_clk) {
   return per_clk >= kLeastShare * width ? width : 0;
 }
 
-// Whether some more may be had of a unit: it is nearly full, and more chains are no more registers than there are.
+// Whether more chains may get more of a unit: it is nearly full, and there are registers for them, and chains at all.
 bool is_nearly_full(OperationId operation, double per_clk) {
   constexpr double kFull = 0.98;
-  const double width = width_of(per_clk);
-  return registers_of(info_of(operation).type) == 1 && width > 0 && per_clk < kFull * width;
+  const OperandType type = info_of(operation).type;
+  return registers_of(type) == 1 && warps_together(type) == 1 && per_clk < kFull * width_of(per_clk);
 }
 
 // What was found of one operation so far.

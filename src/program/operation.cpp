@@ -16,10 +16,7 @@ constexpr std::uint32_t kSequencesPerRound = 32;
 // Each takes a warpgroup a hundred cycles and more, and the compiler 10 ms.
 constexpr std::uint32_t kLargeMatricesPerRound = 64;
 
-bool is_large_matrix(OperationId id) {
-  constexpr std::uint32_t kManyRegisters = 32;
-  return registers_of(info_of(id).type) > kManyRegisters;
-}
+bool is_large_matrix(OperationId id) { return gputopo::is_large_matrix(info_of(id).type); }
 
 bool is_sequence(OperationId id) {
   const OperationClass of = info_of(id).of;

@@ -22,6 +22,7 @@
 #include "device/launch/access_kernels.h"
 #include "gputopo/error.h"
 #include "gputopo/file.h"
+#include "operation/capability.h"
 
 namespace gputopo::cuda {
 namespace {
@@ -524,11 +525,13 @@ TEST_P(Assembled, EveryOperation) {
   constexpr double kPadding = 8;
   std::vector<launch::OperationShape> shapes;
   for (const OperationInfo& operation : operation_catalogue()) {
-    const bool has_unit = warps_together(operation.type) == 1 || has_warpgroups(GetParam(), kNewestDriver);
+    const bool has_unit = operation.type == OperandType::kTensorMemory
+                              ? has_tensor_memory(GetParam().sm)
+                              : warps_together(operation.type) == 1 || has_warpgroups(GetParam(), kNewestDriver);
     if (operation.first_sm <= GetParam().sm && has_unit && !operation.ptx.empty()) shapes.push_back({operation.id});
   }
   shapes.push_back({OperationId::kFmaF32, OperationId::kMulHiU32, 2});
-  const auto binary = assemble(generate_operation_ptx(operation_target(GetParam(), kNewestDriver), shapes), true);
+  const auto binary = assemble(generate_operation_ptx(operation_target(GetParam(), kNewestDriver, true), shapes), true);
   const std::string elf = read_file(binary.string());
   const double frame = static_cast<double>(code_bytes(elf, kFrameKernel)) - 16.0 * kFrameOperations;
   for (const launch::OperationShape& shape : shapes) {

@@ -69,6 +69,12 @@ TEST(Operations, WaitForTheOneBefore) {
   }
 }
 
+// Instructions of a round that are no operations: two of the loop, and what waits for asynchronous ones.
+std::size_t around_operations(OperandType type) {
+  if (type == OperandType::kTensorMemory) return 7;
+  return warps_together(type) > 1 ? 5 : 2;
+}
+
 TEST(OperationKernels, HoldEachOperationOfARound) {
   for (const OperationInfo& operation : operation_catalogue()) {
     if (operation.ptx.empty()) continue;
@@ -80,8 +86,7 @@ TEST(OperationKernels, HoldEachOperationOfARound) {
     // asynchronous.
     const std::string form(operation.ptx);
     const std::string round = round_of(ptx, 1);
-    EXPECT_EQ(count(round, ";") - 1,
-              shape.operations() * count(form, ";") + (warps_together(operation.type) > 1 ? 5 : 2))
+    EXPECT_EQ(count(round, ";") - 1, shape.operations() * count(form, ";") + around_operations(operation.type))
         << operation.name;
   }
 }

@@ -64,7 +64,9 @@ struct Nvidia {
   static std::string native_code(const Gpu& gpu, const OperationProgram& program) {
     const launch::OperationShape shape = launch::shape_of(program);
     if (!shape.has_text(&OperationInfo::ptx)) return {};
-    return generate_operation_ptx(operation_target(gpu.target(), gpu.driver()->version()), std::vector{shape});
+    return generate_operation_ptx(
+        operation_target(gpu.target(), gpu.driver()->version(), is_own_target(gpu.target(), gpu.info())),
+        std::vector{shape});
   }
 };
 

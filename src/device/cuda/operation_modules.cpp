@@ -7,6 +7,7 @@
 #include "device/cuda/machine_code.h"
 #include "device/cuda/operation_ptx.h"
 #include "gputopo/error.h"
+#include "operation/capability.h"
 
 namespace gputopo::cuda {
 namespace {
@@ -38,23 +39,21 @@ std::string first_complaint(std::string_view message) {
   return std::string(text.substr(0, kMostCharacters));
 }
 
-int last_sm(const OperationShape& shape) {
-  int sm = 0;
-  for (std::uint32_t stream = 0; stream < std::min(shape.streams, 2u); ++stream) {
-    sm = std::max(sm, shape.operation_of(stream).first_sm);
-  }
-  return sm;
-}
-
 }  // namespace
 
 std::string OperationModules::refusal_of(const OperationShape& shape) const {
   if (!shape.has_text(&OperationInfo::ptx)) return "NVIDIA GPUs have no such instruction";
-  const int first_sm = last_sm(shape);
-  if (first_sm > gpu_.target().sm) {
-    return fmt::format("needs compute capability {}.{}, and a driver that knows it", first_sm / 10, first_sm % 10);
+  for (std::uint32_t stream = 0; stream < std::min(shape.streams, 2u); ++stream) {
+    if (std::string refusal = refusal_by_capability(gpu_.target().sm, shape.operation_of(stream)); !refusal.empty()) {
+      return refusal;
+    }
   }
-  if (warps_together(info_of(shape.operation).type) > 1 && !has_warpgroups(gpu_.target(), gpu_.driver()->version())) {
+  const OperandType type = info_of(shape.operation).type;
+  if (warps_together(type) > 1 && !is_own_target(gpu_.target(), gpu_.info())) {
+    return "the driver is too old for this GPU's own instructions; update the NVIDIA driver";
+  }
+  const bool needs_warpgroups = warps_together(type) > 1 && type != OperandType::kTensorMemory;
+  if (needs_warpgroups && !has_warpgroups(gpu_.target(), gpu_.driver()->version())) {
     return "needs compute capability 9.0, no other, and a driver of CUDA 12.0 or later";
   }
   return {};
@@ -74,7 +73,8 @@ void OperationModules::begin(std::span<const OperationShape> shapes) {
       kernels_[shape].code.refusal = std::move(refusal);
     }
   }
-  const PtxTarget target = operation_target(gpu_.target(), gpu_.driver()->version());
+  const PtxTarget target =
+      operation_target(gpu_.target(), gpu_.driver()->version(), is_own_target(gpu_.target(), gpu_.info()));
   for (std::vector<OperationShape>& part : CompileAhead::parts_of(missing, kMostKernels)) {
     // Of nothing that may be gone when a compiler that hangs comes back.
     auto compiled = gpu_.compiler().begin<Compiled>(

@@ -17,7 +17,9 @@
 
 #include "device/cuda/kernel_layout.h"
 #include "device/cuda/ptx_text.h"
+#include "device/cuda/tensor_memory_ptx.h"
 #include "gputopo/error.h"
+#include "operation/capability.h"
 
 namespace gputopo::cuda {
 namespace {
@@ -33,7 +35,11 @@ constexpr std::string_view kLeave = "bra.uni";
 
 constexpr std::string_view kFixedNames = "abcef";  // of OperationOperands::fixed
 
-bool of_warpgroup(const OperationShape& shape) { return warps_together(info_of(shape.operation).type) > 1; }
+bool of_tensor_memory(const OperationShape& shape) {
+  return info_of(shape.operation).type == OperandType::kTensorMemory;
+}
+bool of_four_warps(const OperationShape& shape) { return warps_together(info_of(shape.operation).type) > 1; }
+bool of_warpgroup(const OperationShape& shape) { return of_four_warps(shape) && !of_tensor_memory(shape); }
 
 void prologue(PtxText& text, std::string_view name, std::uint32_t most_warps) {
   kernel_line(text, name, sizeof(OperationParameters));
@@ -91,6 +97,7 @@ std::vector<std::string> result_registers(const OperationShape& shape, std::uint
 
 // As an operand.
 std::string result(const OperationShape& shape, std::uint32_t stream, std::uint32_t index) {
+  if (of_tensor_memory(shape)) return "%accumulators";
   const std::vector<std::string> names =
       result_registers(shape, stream, index % results_kept(shape.operation_of(stream).type));
   return names.size() == 1 ? names.front() : fmt::format("{{{}}}", fmt::join(names, ", "));
@@ -125,9 +132,10 @@ void load_fixed(PtxText& text, OperandType type, std::uint32_t which) {
 
 // Of a matrix at an offset of the shared memory, as groups of 8 rows (columns of the second factor) of 16 bytes, which
 // lie one after another, those of the next rows after them (PTX ISA, "Matrix descriptor": no swizzling).
-void describe_matrix(PtxText& text, char name, std::uint32_t offset, std::uint32_t row_bytes) {
+// `version`: of the descriptor.
+void describe_matrix(PtxText& text, char name, std::uint32_t offset, std::uint32_t row_bytes, std::uint64_t version) {
   constexpr std::uint64_t kGroupBytes = 128;
-  const std::uint64_t strides = kGroupBytes >> 4 << 16 | (row_bytes / 16 * kGroupBytes >> 4) << 32;
+  const std::uint64_t strides = kGroupBytes >> 4 << 16 | (row_bytes / 16 * kGroupBytes >> 4) << 32 | version << 46;
   text.line(".reg .b64 %matrix_{};", name);
   text.line("add.u32 %word, %factors, {};", offset);
   text.line("shr.u32 %word, %word, 4;");
@@ -137,7 +145,7 @@ void describe_matrix(PtxText& text, char name, std::uint32_t offset, std::uint32
 
 // Factors in shared memory: by chance, for equal ones take much less power than those of programs. Bits that are
 // ordinary numbers of every type that a unit may take them for: as f16 from 0.5 to 1 and their negatives.
-void fill_factors(PtxText& text) {
+void fill_factors(PtxText& text, std::uint64_t version) {
   text.line(".reg .b32 %factors, %place, %end_of_factors, %mixed;");
   text.line("mov.u32 %factors, dynamic_shared;");
   text.line("add.u32 %end_of_factors, %factors, {};", kFactorBytes);
@@ -159,9 +167,9 @@ void fill_factors(PtxText& text) {
   text.line("@%more bra FILL;");
   text.line("fence.proxy.async;");
   text.line("bar.sync 0;");
-  describe_matrix(text, 'm', 0, 32);
-  describe_matrix(text, 'n', kRowFactorBytes, 32);
-  describe_matrix(text, 'v', kRowFactorBytes, 64);
+  describe_matrix(text, 'm', 0, 32, version);
+  describe_matrix(text, 'n', kRowFactorBytes, 32, version);
+  describe_matrix(text, 'v', kRowFactorBytes, 64, version);
 }
 
 bool uses(const OperationShape& shape, std::string_view operand) {
@@ -218,6 +226,8 @@ std::string operand(char name, const OperationShape& shape, std::uint32_t stream
     case 'n':
     case 'v':
       return fmt::format("%matrix_{}", name);
+    case 'j':
+      return "%issuer";
     case 'q':
       return "%always";
     case 'f':
@@ -255,6 +265,7 @@ void operation(PtxText& text, const OperationShape& shape, std::uint32_t stream,
 // Every bit of what the chains end with, in %value; out through LOST for a value that there is not.
 void use_results(PtxText& text, const OperationShape& shape) {
   text.line("mov.u32 %value, 0;");
+  if (of_tensor_memory(shape)) read_accumulators(text);
   for (std::uint32_t stream = 0; stream < shape.streams; ++stream) {
     for (const std::string& last : result_registers(shape, stream, results_kept(shape.operation_of(stream).type) - 1)) {
       switch (bits_of(shape.operation_of(stream).type)) {
@@ -293,10 +304,11 @@ void sides(PtxText& text, const OperationShape& shape, std::uint32_t operations)
 }
 
 void operation_kernel(PtxText& text, const std::string& name, const OperationShape& shape, std::uint32_t operations) {
-  prologue(text, name, of_warpgroup(shape) ? kMaxWarpgroupWarps : kMaxOperationWarps);
+  prologue(text, name, of_four_warps(shape) ? kMaxWarpgroupWarps : kMaxOperationWarps);
   load_fixed(text, info_of(shape.operation).type, 0);
   if (shape.beside) load_fixed(text, info_of(*shape.beside).type, 1);
-  if (of_warpgroup(shape)) fill_factors(text);
+  if (of_four_warps(shape)) fill_factors(text, of_tensor_memory(shape) ? 1 : 0);
+  if (of_tensor_memory(shape)) begin_tensor_memory(text);
   if (uses(shape, "$z")) make_mbarrier(text);
   text.line(".reg .b32 %reached;");
   text.line("mov.u32 %reached, 0;");
@@ -316,12 +328,14 @@ void operation_kernel(PtxText& text, const std::string& name, const OperationSha
     // What warps do together is asynchronous. It is waited for in each round: across the loop's end the compiler would
     // have it wait after each operation.
     if (of_warpgroup(shape)) text.line("wgmma.commit_group.sync.aligned;\nwgmma.wait_group.sync.aligned 0;");
+    if (of_tensor_memory(shape)) end_tensor_round(text);
   };
   two_phases(
       text, round, [&] { use_results(text, shape); }, kLeave);
   chain_lost(text);
   write_warp_record(text, "%first_lane");
   text.line("LEAVE:");
+  if (of_tensor_memory(shape)) give_back_tensor_memory(text);
   text.line("bar.sync 0;");
   stamp_clocks(text, "%records", offsetof(BlockRecord, end_cycles), offsetof(BlockRecord, end_ns));
   text.line("ret;");
@@ -336,7 +350,11 @@ bool has_warpgroups(const PtxTarget& target, int driver_version) {
   return target.sm == kOnlySm && driver_version >= kFirstDriver;
 }
 
-PtxTarget operation_target(const PtxTarget& target, int driver_version) {
+bool is_own_target(const PtxTarget& target, const DeviceInfo& info) {
+  return target.sm == 10 * info.compute_capability_major.value_or(0) + info.compute_capability_minor.value_or(0);
+}
+
+PtxTarget operation_target(const PtxTarget& target, int driver_version, bool is_own) {
   constexpr int kFirstSm = 70;  // whose drivers still exist
   struct Version {
     int driver;
@@ -353,7 +371,7 @@ PtxTarget operation_target(const PtxTarget& target, int driver_version) {
       best.ptx_minor = version.minor;
     }
   }
-  best.specific = has_warpgroups(target, driver_version);
+  best.specific = is_own && (has_warpgroups(target, driver_version) || has_tensor_memory(target.sm));
   return best;
 }
 

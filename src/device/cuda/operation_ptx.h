@@ -16,7 +16,9 @@ inline constexpr std::uint32_t kFrameOperations = 4;
 // Whether four warps multiply matrices together: GPUs of compute capability 9.0 alone, whose drivers know it.
 [[nodiscard]] bool has_warpgroups(const PtxTarget& target, int driver_version);
 // The target with the newest PTX version that some operation needs and the driver knows.
-[[nodiscard]] PtxTarget operation_target(const PtxTarget& target, int driver_version);
+// `is_own`: the target is the device's own compute capability, as code for one alone must be, and no older one.
+[[nodiscard]] PtxTarget operation_target(const PtxTarget& target, int driver_version, bool is_own);
+[[nodiscard]] bool is_own_target(const PtxTarget& target, const DeviceInfo& info);
 [[nodiscard]] std::string generate_operation_ptx(const PtxTarget& target,
                                                  std::span<const launch::OperationShape> shapes);
 

@@ -36,9 +36,12 @@ struct OperationShape {
 inline constexpr std::uint32_t kResultsKept = 4;
 // But for what warps do together: there the one before is all that is kept, and replaced.
 [[nodiscard]] std::uint32_t results_kept(OperandType type);
-// Of the shared memory that factors of these lie in: 64 rows, and up to 256 columns of 64 bytes.
+// Of the shared memory that factors of these lie in: 64 rows, and up to 256 columns of 64 bytes. What has 128
+// rows reads some of the columns too: they are by chance as well.
 inline constexpr std::uint32_t kRowFactorBytes = 64 * 32;
 inline constexpr std::uint32_t kFactorBytes = kRowFactorBytes + 256 * 64;
+// And behind them what kernels with accumulators in tensor memory keep there: an address and mbarriers.
+inline constexpr std::uint32_t kTensorMemoryBytes = 32;
 
 // What became of a shape.
 struct OperationCode {

@@ -52,6 +52,7 @@ std::uint64_t bits_of_number(OperandType type, double number, std::uint64_t whol
     case OperandType::kWarpgroupSmall:
     case OperandType::kWarpgroupPacked:
     case OperandType::kWarpgroup:
+    case OperandType::kTensorMemory:
       return twice(f16_bits(number));
     case OperandType::kMatrixF16Wide:
       return twice(f16_bits(number)) << 32 | twice(f16_bits(number));

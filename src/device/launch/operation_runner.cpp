@@ -59,7 +59,7 @@ OperationLaunch OperationRunner::launch_of(const OperationProgram& program) cons
   launch.shared_bytes = program.every_sm ? gpu_.shared_bytes_to_reach_every_sm(launch.carve_out_bytes, kSharedBytes)
                                          : gpu_.shared_bytes_for_one_block(launch.carve_out_bytes, kSharedBytes);
   if (warps_together(info_of(program.operation).type) > 1) {
-    launch.shared_bytes = std::max<std::uint64_t>(launch.shared_bytes, kFactorBytes);
+    launch.shared_bytes = std::max<std::uint64_t>(launch.shared_bytes, kFactorBytes + kTensorMemoryBytes);
   }
   return launch;
 }
