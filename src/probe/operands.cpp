@@ -100,9 +100,7 @@ Attribute operand_cache_size(const FoundOperandCache& cache, bool keep_samples) 
 
 Attribute operand_miss_penalty(const FoundOperandCache& cache) {
   require_order(cache);
-  const double operands = static_cast<double>(cache.line_bytes) / kApartOperandBytes;  // of a line
-  return measured(cache.conditions, rounded(operands * cache.added_cycles), "cycles",
-                  stats::Interval{operands * cache.added.low, operands * cache.added.high}, "plateau_of_operands");
+  return measured(cache.conditions, rounded(cache.added_cycles), "cycles", cache.added, "plateau_of_operands");
 }
 
 Attribute operand_ways(const FoundOperandCache& cache) {
