@@ -138,6 +138,7 @@ enum class CoverageSet : std::uint8_t {
   kTranslation,         // of a TLB
   kCode,                // of an instruction cache
   kJumps,               // what jumps to code that it holds take
+  kFetches,             // what comes at once, of the instruction cache that is nearest
   kNearCode,            // of an instruction cache that only jumps show
   kOperands,            // of a cache of constants that are operands
   kTextureTranslation,  // of one that texture loads ask

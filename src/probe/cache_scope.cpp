@@ -13,7 +13,7 @@ namespace gputopo::probe {
 namespace {
 
 struct CacheScopeParameters {
-  // Of a program, of which the median counts: odd.
+  // Of a program, of which the median counts, where one or two do not say it clearly of all SMs: odd.
   std::size_t copies = 3;
   // SMs that are tried in one program.
   std::uint32_t others_at_once = 16;
@@ -68,10 +68,10 @@ constexpr std::size_t kEvictedStep = 3;
 constexpr std::size_t step_after_other(std::size_t other) { return kEvictedStep + 3 * (other + 1); }
 
 // Of what SM 0 held, how much each of the SMs drove out; nothing where even SM 0 itself drives out too little.
-Decision<std::vector<EvictedPart>> evicted_by(Lab& lab, const Cache& cache, const EvictBy& by, std::uint32_t first,
-                                              std::uint32_t end) {
+Decision<std::vector<EvictedPart>> evicted_in(Lab& lab, const Cache& cache, const EvictBy& by, std::uint32_t first,
+                                              std::uint32_t end, std::size_t copies_wanted) {
   const std::vector<ChaseResult> copies =
-      lab.chase(std::vector<ChaseProgram>(kCacheScope.copies, program_against(cache, by, first, end)));
+      lab.chase(std::vector<ChaseProgram>(copies_wanted, program_against(cache, by, first, end)));
   const auto survived = [&](std::size_t step) { return median_hit_fraction(copies, step, cache.hit_limit_cycles()); };
   const KnownSurvival known{.untouched = survived(kUntouchedStep), .evicted = survived(kEvictedStep)};
   const Decision<double> limit = survival_limit(known);
@@ -83,6 +83,15 @@ Decision<std::vector<EvictedPart>> evicted_by(Lab& lab, const Cache& cache, cons
     decision.value->push_back({sm, (known.untouched - left) / (known.untouched - known.evicted)});
   }
   return decision;
+}
+
+Decision<std::vector<EvictedPart>> evicted_by(Lab& lab, const Cache& cache, const EvictBy& by, std::uint32_t first,
+                                              std::uint32_t end) {
+  const Decision<std::vector<EvictedPart>> decision = evicted_in(lab, cache, by, first, end, 1);
+  if (decision.value && all_on_one_side(*decision.value)) return decision;
+  const Decision<std::vector<EvictedPart>> again = evicted_in(lab, cache, by, first, end, 1);
+  if (decision.value && again.value && agree_clearly(*decision.value, *again.value)) return decision;
+  return evicted_in(lab, cache, by, first, end, kCacheScope.copies);
 }
 
 }  // namespace

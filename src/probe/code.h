@@ -76,6 +76,13 @@ struct CodeJumps {
                                          const std::vector<KnownCodeCache>& caches, std::size_t cache);
 // What a jump takes to code that the level serves, in cycles.
 [[nodiscard]] Attribute jump_latency(const CodeJumps& jumps, std::size_t level, bool keep_samples);
+// The same from the step that passes over straight-line code have, which is as large as that between the first two
+// levels of jumps. `next_fits`: instructions that the cache behind it holds. Throws Inconclusive.
+[[nodiscard]] Attribute hidden_code_size(Lab& lab, const CodeSurvey& survey, std::uint32_t next_fits,
+                                         const CodeJumps& jumps, bool keep_samples);
+// What is fetched at once of the nearest cache, which must hold all blocks. Throws Inconclusive, NotSupportedError
+// where the device cannot.
+[[nodiscard]] Attribute measure_fetch_size(Lab& lab, const CodeJumps& jumps, bool keep_samples);
 // How much the first level holds. `behind_bytes`: what the cache behind it holds at least. Throws Inconclusive.
 [[nodiscard]] Attribute nearest_code_size(const Lab& lab, const CodeJumps& jumps, double behind_bytes,
                                           bool keep_samples);

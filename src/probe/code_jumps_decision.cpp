@@ -139,13 +139,19 @@ JumpLatency latency_of_level(const JumpCurve& near, const JumpCurve& far, std::s
   if (level == 0) {
     // Of few near blocks none misses.
     const double few = near.levels.empty() ? plateau.value : near.levels.front().value;
-    if (few >= (1 - parameters.same_level) * plateau.value)
+    if (few >= (1 - parameters.same_level) * plateau.value) {
       latency.interval.low = std::min(latency.interval.low, few - drift - pass_error);
+      if (few <= (1 + parameters.same_level) * plateau.value) {
+        latency.interval.high = std::max(latency.interval.high, few + margin);
+      }
+    }
     return latency;
   }
+  const double nearer = far.levels[level - 1].value;
+  const double brought_along = std::max(1.0, parameters.longest_line_bytes / far.block_bytes);
+  latency.interval.high = std::max(latency.interval.high, nearer + brought_along * (plateau.value - nearer) + margin);
   const double part = parameters.times_nearer * end_of(far, level - 1) / far.footprints_bytes[plateau.last];
-  latency.interval.high =
-      std::max(latency.interval.high, rate_without(plateau.value, far.levels[level - 1].value, part));
+  latency.interval.high = std::max(latency.interval.high, rate_without(plateau.value, nearer, part));
   return latency;
 }
 

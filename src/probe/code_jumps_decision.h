@@ -38,6 +38,9 @@ struct CodeJumpParameters {
   std::size_t counts_beyond_last = 2;
   // Of what a level holds, the cache before it may still serve so many times what it was seen to hold.
   double times_nearer = 1.2;
+  // Lines that the nearer caches may have: those which hold several of the blocks bring some of them along, so that not
+  // every jump waits for the level. Larger: wider intervals where blocks are small.
+  double longest_line_bytes = 256;
   // A level over fewer octaves may be a slope: of a cache that replaces at random, up to this part of its jumps the
   // next level may serve at any count. Larger: wider intervals.
   double narrow_octaves = 1;

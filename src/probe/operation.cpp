@@ -24,33 +24,15 @@
 #include "probe/evidence.h"
 #include "probe/intervals.h"
 #include "probe/operation_decision.h"
+#include "probe/operation_trials.h"
 
 namespace gputopo::probe {
 namespace {
 
-constexpr std::uint32_t kFewRounds = 2;
-constexpr std::uint32_t kManyRounds = 6;
-constexpr std::uint32_t kCopies = 3;
-constexpr std::uint32_t kStreams = 4;  // where warps alone are too few
-// Where these nearly fill a unit (packed f16 on an H100: 92% of it; with eight chains 98%).
-constexpr std::uint32_t kManyStreams = 8;
 // Of launches that are to follow each other for seconds: some 30 ms each on an H200.
 constexpr std::uint32_t kLongRounds = 256;
 constexpr std::uint32_t kLongRoundsOfMatrices = 8192;
 constexpr double kMostLaunches = 512;
-
-// A way to run an operation.
-struct OperationTrial {
-  OperationId operation = OperationId::kAddF32;
-  std::uint32_t warps = 1;
-  std::uint32_t streams = 1;
-  bool every_sm = true;
-  std::uint32_t copies = 1;
-
-  [[nodiscard]] OperationProgram program(std::uint32_t rounds) const {
-    return {.operation = operation, .streams = streams, .warps = warps, .every_sm = every_sm, .rounds = rounds};
-  }
-};
 
 // What a device answered.
 struct Outcome {
@@ -84,8 +66,8 @@ std::vector<Outcome> run(Lab& lab, const std::vector<OperationTrial>& trials) {
   std::vector<OperationProgram> programs;
   for (const OperationTrial& trial : trials) {
     if (!refusal_of(trial.operation).empty()) continue;
-    programs.insert(programs.end(), trial.copies, trial.program(kFewRounds));
-    programs.insert(programs.end(), trial.copies, trial.program(kManyRounds));
+    programs.insert(programs.end(), trial.copies, trial.program(OperationTrial::kFewRounds));
+    programs.insert(programs.end(), trial.copies, trial.program(OperationTrial::kManyRounds));
   }
   const std::vector<OperationResult> results = lab.operation(programs);
   std::vector<Outcome> outcomes;
@@ -96,8 +78,8 @@ std::vector<Outcome> run(Lab& lab, const std::vector<OperationTrial>& trials) {
       continue;
     }
     const auto own = std::span(results).subspan(next, 2 * trial.copies);
-    outcomes.push_back({trial, times_of(own.first(trial.copies), kFewRounds),
-                        times_of(own.subspan(trial.copies), kManyRounds), own.front()});
+    outcomes.push_back({trial, times_of(own.first(trial.copies), OperationTrial::kFewRounds),
+                        times_of(own.subspan(trial.copies), OperationTrial::kManyRounds), own.front()});
     next += own.size();
   }
   return outcomes;
@@ -114,38 +96,6 @@ std::vector<Outcome> run_more(Lab& lab, const std::vector<OperationTrial>& trial
     lab.log(fmt::format("without trials of more chains: {}", error.what()));
     return {};
   }
-}
-
-// Of one block: some operations take the registers of many warps.
-std::uint32_t most_warps(OperationId operation, std::uint32_t of_block) {
-  return warps_together(info_of(operation).type) == 1 ? of_block : std::min(of_block, kMaxWarpgroupWarps);
-}
-
-// One chain, of as many warps as do one together.
-OperationTrial latency_trial(OperationId operation) {
-  return {
-      .operation = operation, .warps = warps_together(info_of(operation).type), .every_sm = false, .copies = kCopies};
-}
-
-// And of ever more.
-std::vector<OperationTrial> first_trials(OperationId operation, std::uint32_t of_block) {
-  const std::uint32_t warps = most_warps(operation, of_block);
-  const std::uint32_t fewest = warps_together(info_of(operation).type);
-  std::vector<OperationTrial> trials = {latency_trial(operation)};
-  for (std::uint32_t some = fewest; some < warps; some *= 2) trials.push_back({.operation = operation, .warps = some});
-  trials.push_back({.operation = operation, .warps = warps, .copies = kCopies});
-  return trials;
-}
-
-std::vector<OperationTrial> further_trials(OperationId operation, std::uint32_t warps) {
-  return {{.operation = operation, .warps = std::max(1u, warps / 2), .streams = kStreams, .copies = kCopies},
-          {.operation = operation, .warps = warps, .streams = kStreams, .copies = kCopies}};
-}
-
-// Of an operation that so many a clock are almost all that its unit can do.
-std::vector<OperationTrial> last_trials(OperationId operation, std::uint32_t warps) {
-  return {{.operation = operation, .warps = std::max(1u, warps / 2), .streams = kManyStreams, .copies = kCopies},
-          {.operation = operation, .warps = warps, .streams = kManyStreams, .copies = kCopies}};
 }
 
 // Four significant digits: an SM does a sixteenth of one operation a clock, or hundreds.
@@ -229,9 +179,9 @@ class Operation {
 
   // The most of many trials is too much as often as one of them was disturbed: that of one copy is run again.
   [[nodiscard]] std::optional<OperationTrial> to_run_again() const {
-    if (rates_.empty() || best().first.trial.copies == kCopies) return std::nullopt;
+    if (rates_.empty() || best().first.trial.copies == OperationTrial::kCopies) return std::nullopt;
     OperationTrial trial = best().first.trial;
-    trial.copies = kCopies;
+    trial.copies = OperationTrial::kCopies;
     return trial;
   }
   void add_again(const Outcome& outcome) {
@@ -339,36 +289,7 @@ void set_peak(const Lab& lab, const Outcome& outcome, const OperationParameters&
   add_code(outcome, parameters, finding.peak);
 }
 
-// The most warps, of one chain and of some.
-std::vector<OperationTrial> peak_trials(const DeviceInfo& info, std::span<const OperationId> operations) {
-  std::vector<OperationTrial> trials;
-  for (const OperationId id : operations) {
-    const std::uint32_t warps = most_warps(id, most_operation_warps(info));
-    trials.push_back({.operation = id, .warps = warps, .copies = kCopies});
-    if (warps_together(info_of(id).type) > 1) continue;
-    trials.push_back({.operation = id, .warps = warps, .streams = kStreams, .copies = kCopies});
-  }
-  return trials;
-}
-
 }  // namespace
-
-std::uint32_t most_operation_warps(const DeviceInfo& info) {
-  const std::uint64_t threads = info.max_threads_per_block.value_or(std::uint64_t{kMaxOperationWarps} * info.warp_size);
-  return static_cast<std::uint32_t>(std::clamp<std::uint64_t>(threads / info.warp_size, 1, kMaxOperationWarps));
-}
-
-std::vector<Program> expected_of_operations(std::span<const OperationId> operations) {
-  std::vector<Program> programs;
-  for (const OperationId id : operations) programs.emplace_back(latency_trial(id).program(kFewRounds));
-  return programs;
-}
-
-std::vector<Program> expected_of_peaks(const DeviceInfo& info, std::span<const OperationId> operations) {
-  std::vector<Program> programs;
-  for (const OperationTrial& trial : peak_trials(info, operations)) programs.emplace_back(trial.program(kFewRounds));
-  return programs;
-}
 
 std::vector<PeakFinding> measure_peaks(Lab& lab, std::span<const OperationId> operations) {
   const OperationParameters parameters;

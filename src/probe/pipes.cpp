@@ -9,7 +9,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <iterator>
 #include <optional>
+#include <span>
 #include <string_view>
 #include <utility>
 
@@ -50,9 +52,26 @@ OperationProgram program_of(OperationId one, std::optional<OperationId> other, s
   return {.operation = one, .beside = other, .streams = kStreams, .warps = warps, .rounds = rounds};
 }
 
+using Pair = std::pair<OperationId, std::optional<OperationId>>;
+
+std::vector<Pair> singles() {
+  std::vector<Pair> all;
+  for (const Representative& one : kRepresentatives) all.emplace_back(one.operation, std::nullopt);
+  return all;
+}
+
+std::vector<Pair> pairs_of(std::span<const Representative> operations) {
+  std::vector<Pair> pairs;
+  for (std::size_t i = 0; i < operations.size(); ++i) {
+    for (std::size_t j = i + 1; j < operations.size(); ++j) {
+      pairs.emplace_back(operations[i].operation, operations[j].operation);
+    }
+  }
+  return pairs;
+}
+
 // Cycles of a pair of operations, of a block's warps; nothing where the device has not one of them.
-std::vector<std::optional<double>> times_of(
-    Lab& lab, const std::vector<std::pair<OperationId, std::optional<OperationId>>>& pairs, std::uint32_t warps) {
+std::vector<std::optional<double>> times_of(Lab& lab, const std::vector<Pair>& pairs, std::uint32_t warps) {
   std::vector<OperationProgram> programs;
   for (const auto& [one, other] : pairs) {
     programs.push_back(program_of(one, other, warps, kFewRounds));
@@ -100,8 +119,7 @@ struct Alone {
 };
 
 Alone run_alone(Lab& lab, std::uint32_t warps) {
-  std::vector<std::pair<OperationId, std::optional<OperationId>>> asked;
-  for (const Representative& one : kRepresentatives) asked.emplace_back(one.operation, std::nullopt);
+  const std::vector<Pair> asked = singles();
   const std::vector<std::optional<double>> of_all = times_of(lab, asked, warps);
   const std::vector<std::optional<double>> of_half = times_of(lab, asked, std::max(1u, warps / 2));
   Alone alone;
@@ -121,11 +139,7 @@ Alone run_alone(Lab& lab, std::uint32_t warps) {
 std::vector<std::vector<double>> run_mixed(Lab& lab, const std::vector<Representative>& operations,
                                            std::uint32_t warps) {
   const std::size_t count = operations.size();
-  std::vector<std::pair<OperationId, std::optional<OperationId>>> asked;
-  for (std::size_t i = 0; i < count; ++i) {
-    for (std::size_t j = i + 1; j < count; ++j) asked.emplace_back(operations[i].operation, operations[j].operation);
-  }
-  const std::vector<std::optional<double>> of_pairs = times_of(lab, asked, warps);
+  const std::vector<std::optional<double>> of_pairs = times_of(lab, pairs_of(operations), warps);
   std::vector<std::vector<double>> mixed(count, std::vector<double>(count, 0));
   std::size_t next = 0;
   for (std::size_t i = 0; i < count; ++i) {
@@ -150,6 +164,14 @@ SampleTable table_of(const Pipes& pipes) {
 }
 
 }  // namespace
+
+std::vector<Program> expected_of_pipes() {
+  std::vector<Pair> all = singles();
+  std::ranges::copy(pairs_of(kRepresentatives), std::back_inserter(all));
+  std::vector<Program> programs;
+  for (const auto& [one, other] : all) programs.emplace_back(program_of(one, other, 1, kFewRounds));
+  return programs;
+}
 
 Attribute measure_pipes(Lab& lab) {
   const std::uint32_t warps = most_operation_warps(lab.info());

@@ -48,6 +48,23 @@ SharingGroups sharing_groups(std::uint32_t count, const std::vector<UnitPair>& p
   return result;
 }
 
+namespace {
+
+bool clearly_evicts(const EvictedPart& other) { return other.part >= kEvicts + kClearlyEvicts; }
+bool clearly_not(const EvictedPart& other) { return other.part <= kEvicts - kClearlyEvicts; }
+
+}  // namespace
+
+bool all_on_one_side(std::span<const EvictedPart> others) {
+  return std::ranges::all_of(others, clearly_not) || std::ranges::all_of(others, clearly_evicts);
+}
+
+bool agree_clearly(std::span<const EvictedPart> others, std::span<const EvictedPart> again) {
+  return std::ranges::equal(others, again, [](const EvictedPart& one, const EvictedPart& other) {
+    return (clearly_evicts(one) && clearly_evicts(other)) || (clearly_not(one) && clearly_not(other));
+  });
+}
+
 SharingSms sms_that_share(std::uint32_t sm, std::span<const EvictedPart> others) {
   SharingSms found{{sm}, false};
   for (const EvictedPart& other : others) {

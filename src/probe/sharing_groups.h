@@ -49,6 +49,13 @@ struct EvictedPart {
 };
 // From half on, the other shares the cache.
 inline constexpr double kEvicts = 0.5;
+// By so much more or less it clearly does or does not. Larger: more is measured again.
+inline constexpr double kClearlyEvicts = 0.25;
+
+// Whether a single measurement tells enough: all of them clearly do, or all clearly do not.
+[[nodiscard]] bool all_on_one_side(std::span<const EvictedPart> others);
+// And whether two do: they say the same of each, clearly.
+[[nodiscard]] bool agree_clearly(std::span<const EvictedPart> others, std::span<const EvictedPart> again);
 
 struct SharingSms {
   std::vector<std::uint32_t> sms;  // ascending, `sm` among them

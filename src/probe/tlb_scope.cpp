@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "probe/paired_histogram.h"
+#include "probe/settle.h"
 #include "probe/tlb.h"
 #include "probe/tlb_scope_decision.h"
 #include "probe/tlb_walk.h"
@@ -16,7 +17,8 @@ namespace {
 struct TlbScopeParameters {
   // Of a TLB's reach, for each of the two. Larger: less is left of those of SM 0; more that do not fit by themselves.
   double reach_part = 0.6;
-  // An outlier among a few loads would look like misses: the median of some rounds.
+  // An outlier among a few loads would look like misses: the median of some rounds, where one or two do not say it
+  // clearly of all SMs.
   std::size_t rounds = 5;
   // SMs that are tried in one program.
   std::uint32_t others_at_once = 16;
@@ -65,10 +67,40 @@ TlbEviction read_eviction(const ChaseProgram& program, const ChaseResult& result
   return eviction;
 }
 
+struct TlbMiss {
+  double most_cycles = 0;  // that translations may add to a load
+  double cycles = 0;       // that a miss of the level does
+};
+
+// Of SM 0's pages, how many each other SM drove out.
+Decision<std::vector<EvictedPart>> evicted_by(Lab& lab, const Site& site, const ChaseArray& array, const TlbMiss& miss,
+                                              const TlbScopeParameters& parameters) {
+  const std::uint32_t sms = lab.info().sm_count;
+  std::vector<ChaseProgram> programs;
+  for (std::uint32_t first = 1; first < sms; first += parameters.others_at_once) {
+    const std::uint32_t end = std::min(first + parameters.others_at_once, sms);
+    programs.push_back(program_against(site, array, first, end, parameters));
+  }
+  const std::vector<ChaseResult> results = lab.chase(programs);
+  std::vector<EvictedPart> parts;
+  for (std::size_t i = 0; i < programs.size(); ++i) {
+    const TlbEviction eviction = read_eviction(programs[i], results[i], miss.most_cycles, parameters);
+    const auto found = evicted_parts(eviction, miss.cycles);
+    if (!found) {
+      return {{},
+              {},
+              fmt::format("pages beyond its reach on one SM add only {:.1f} cycles to a load",
+                          eviction.after_itself_cycles - eviction.alone_cycles)};
+    }
+    parts.insert(parts.end(), found->begin(), found->end());
+  }
+  return {std::move(parts), {}, {}};
+}
+
 }  // namespace
 
 Attribute tlb_scope(Lab& lab, const Site& site, const TlbSurvey& survey, std::size_t depth) {
-  const TlbScopeParameters parameters;
+  TlbScopeParameters parameters;
   const TlbLevel& level = tlb_level(survey, depth);
   const std::uint32_t sms = lab.info().sm_count;
   if (sms < 2) throw NotSupportedError("needs a second SM to evict from");
@@ -81,26 +113,21 @@ Attribute tlb_scope(Lab& lab, const Site& site, const TlbSurvey& survey, std::si
   }
   const ChaseArray array = pages_apart(lab, site, pages, level.entry_bytes, nearer_tlb(survey, depth),
                                        {.spreads_lines = survey.spreads_lines});
-  std::vector<ChaseProgram> programs;
-  for (std::uint32_t first = 1; first < sms; first += parameters.others_at_once) {
-    const std::uint32_t end = std::min(first + parameters.others_at_once, sms);
-    programs.push_back(program_against(site, array, first, end, parameters));
-  }
-  const std::vector<ChaseResult> results = lab.chase(programs);
   std::vector<double> miss_cycles;
   for (std::size_t nearer = 0; nearer <= depth; ++nearer) miss_cycles.push_back(survey.levels[nearer].miss_cycles);
-  const double max_cycles = max_added_cycles(miss_cycles);
-  std::vector<EvictedPart> parts;
-  for (std::size_t i = 0; i < programs.size(); ++i) {
-    const TlbEviction eviction = read_eviction(programs[i], results[i], max_cycles, parameters);
-    const auto found = evicted_parts(eviction, level.miss_cycles);
-    if (!found) {
-      throw Inconclusive(fmt::format("pages beyond its reach on one SM add only {:.1f} cycles to a load",
-                                     eviction.after_itself_cycles - eviction.alone_cycles));
-    }
-    parts.insert(parts.end(), found->begin(), found->end());
+  const auto evicted_in = [&](std::size_t rounds) {
+    parameters.rounds = rounds;
+    return evicted_by(lab, site, array, {max_added_cycles(miss_cycles), level.miss_cycles}, parameters);
+  };
+  const std::size_t all_rounds = parameters.rounds;
+  Decision<std::vector<EvictedPart>> decision = evicted_in(1);
+  if (decision.value && !all_on_one_side(*decision.value)) {
+    const Decision<std::vector<EvictedPart>> again = evicted_in(1);
+    if (!again.value || !agree_clearly(*decision.value, *again.value)) decision = evicted_in(all_rounds);
+  } else if (!decision.value) {
+    decision = evicted_in(all_rounds);
   }
-  return scope_of_sm(lab, 0, parts);
+  return scope_of_sm(lab, 0, settle(lab, "", std::move(decision)));
 }
 
 }  // namespace gputopo::probe

@@ -17,7 +17,12 @@ void validate_counted(const InstructionProgram& program, const CodeStep& step, c
   require(step.kind == first.kind && step.count == first.count, field,
           "must be of the same kind and as many jumps or operands as the first step");
   require(step.count <= max_count(step.kind), field + ".count", "is more than the jumps or operands that there are");
-  require(step.first == 0 && step.lead == 0 && step.stride_bytes == kConstantStepBytes, field,
+  const bool is_aligned = step.kind == CodeStepKind::kAlignedJumps;
+  require(step.first < (is_aligned ? kAlignments : 1), field + ".first",
+          "is no alignment of blocks that are jumped to");
+  require(!is_aligned || step.count == kManyAlignedJumps || step.count == kFewAlignedJumps, field + ".count",
+          "must be 3 or 6 for aligned jumps");
+  require(step.lead == 0 && step.stride_bytes == kConstantStepBytes, field,
           "has fields that jumps and operands do not have");
 }
 

@@ -9,8 +9,9 @@
 namespace gputopo {
 
 template <>
-inline constexpr std::array<std::string_view, 7> kNames<CodeStepKind>{
-    "run", "constants", "near_jumps", "far_jumps", "apart_operands", "near_operands", "close_operands"};
+inline constexpr std::array<std::string_view, 8> kNames<CodeStepKind>{
+    "run",           "constants",      "near_jumps",    "far_jumps",
+    "aligned_jumps", "apart_operands", "near_operands", "close_operands"};
 
 void visit_fields(Is<CodeActor> auto& actor, auto&& visit) {
   visit("warp", actor.warp);

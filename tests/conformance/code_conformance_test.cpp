@@ -104,20 +104,23 @@ TEST_P(DeviceConformance, CodeRunsFromEveryEntryAndConstantsBetween) {
 TEST_P(DeviceConformance, JumpsAndOperandsComeOneAfterAnother) {
   on_device([](Device& device) {
     int kinds = 0;
-    for (const CodeStepKind kind : {CodeStepKind::kNearJumps, CodeStepKind::kFarJumps, CodeStepKind::kApartOperands,
-                                    CodeStepKind::kNearOperands, CodeStepKind::kCloseOperands}) {
+    for (const CodeStepKind kind :
+         {CodeStepKind::kNearJumps, CodeStepKind::kFarJumps, CodeStepKind::kAlignedJumps, CodeStepKind::kApartOperands,
+          CodeStepKind::kNearOperands, CodeStepKind::kCloseOperands}) {
       const auto run = [&](std::uint32_t count) {
         const CodeStep step{.kind = kind, .count = count, .passes = 5};
         return code_of(run_one(device, InstructionProgram{.actors = {{}}, .steps = {step}}));
       };
       try {
-        static_cast<void>(run(1));
+        static_cast<void>(run(max_count(kind)));
       } catch (const NotSupportedError&) {
         continue;
       }
       ++kinds;
       std::uint64_t before = 0;
-      for (const std::uint32_t count : {1u, 8u, 64u, max_count(kind)}) {
+      const bool is_aligned = kind == CodeStepKind::kAlignedJumps;
+      for (const std::uint32_t count :
+           is_aligned ? std::vector{kFewAlignedJumps, kManyAlignedJumps} : std::vector{1u, 8u, 64u, max_count(kind)}) {
         const InstructionResult result = run(count);
         ASSERT_EQ(result.pass_cycles.size(), 1u);
         ASSERT_EQ(result.pass_cycles[0].size(), 5u);

@@ -245,6 +245,12 @@ class Truths {
     number(element, AttributeId::kSize, bytes, 0, false);
     const double cycles = machine_.code->path.front().jump_cycles;
     number(element, AttributeId::kLatency, cycles, cycles_tolerance(cycles), false);
+    fetches(element);
+  }
+
+  void fetches(const ElementInfo& element) {
+    const std::uint32_t bytes = machine_.code->fetch_bytes;
+    if (bytes != 0) number(element, AttributeId::kFetchSize, bytes, 0, false);
   }
 
   void code(const ElementInfo& element) {
@@ -257,6 +263,7 @@ class Truths {
     }
     const double jump_cycles = path[element.depth].jump_cycles;
     if (jump_cycles > 0) number(element, AttributeId::kLatency, jump_cycles, cycles_tolerance(jump_cycles), false);
+    if (element.depth == 0 && !has_nearest_code()) fetches(element);
     const CacheSpec& cache = cache_of(machine_, path[element.depth].cache);
     const auto bytes = static_cast<double>(cache.size_bytes);
     const double cycles = path[element.depth].cycles_per_instruction;

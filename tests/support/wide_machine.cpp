@@ -455,6 +455,9 @@ void draw_jumps(Draw draw, sim::MachineSpec& machine) {
     cycles += draw.log_uniform(5, 100);
   }
   code.memory_jump_cycles = cycles;
+  if (draw.chance(0.2)) return;
+  code.fetch_bytes = draw.pick<std::uint32_t>({32, 64, 64, 128, 128, 256, 512});
+  code.fetch_cycles = draw.log_uniform(0.3, 8);
 }
 
 // What constants take that are operands, from a cache of their own or from those that loads of constants pass.

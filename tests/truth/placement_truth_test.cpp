@@ -42,11 +42,14 @@ TEST_F(PlacementTruth, AreOneWhereAllAreAsFar) {
   EXPECT_NEAR(found[1] - found[0], 0, 0.2);
 }
 
-TEST_F(PlacementTruth, OfGt200sThirdConstantLevelAreFound) {
+// The second level of textures, and the third of constants.
+TEST_F(PlacementTruth, OfGt200sSharedCachesAreFound) {
   sim::MachineSpec machine = sim::parse_machine(*sim::builtin_machine("gt200"));
   machine.tpc_distances_cycles = {0, 6, 12, 9, 3};
-  const std::vector<double> found = latencies(machine, "constant_l3");
-  EXPECT_NEAR(found[1] - found[0], 12, 1);
+  for (const char* element : {"l2", "constant_l3"}) {
+    const std::vector<double> found = latencies(machine, element);
+    EXPECT_NEAR(found[1] - found[0], 12, 1) << element;
+  }
 }
 
 }  // namespace

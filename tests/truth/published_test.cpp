@@ -17,7 +17,10 @@ using ::testing::UnorderedElementsAreArray;
 class Published : public ::testing::Test {
  protected:
   void discover_machine(const std::string& name, const std::vector<std::string>& elements) {
-    const auto device = sim::make_sim_device(sim::parse_machine(*sim::builtin_machine(name)), 1);
+    discover_machine(sim::parse_machine(*sim::builtin_machine(name)), elements);
+  }
+  void discover_machine(const sim::MachineSpec& machine, const std::vector<std::string>& elements) {
+    const auto device = sim::make_sim_device(machine, 1);
     DiscoverOptions options;
     options.elements = elements;
     options.full = true;
@@ -82,24 +85,8 @@ class Published : public ::testing::Test {
 
 // Wong et al., Demystifying GPU Microarchitecture through Microbenchmarking, ISPASS 2010, Table V.
 TEST_F(Published, WongTableFive) {
-  discover_machine("gt200", {"texture", "l2", "constant_l1", "constant_l15", "constant_l3", "shared", "device",
-                             "tlb_l1", "tlb_l2", "icache_l1", "icache_l2", "icache_l3"});
-  EXPECT_EQ(number("icache_l1", "size"), 4 << 10);
-  EXPECT_EQ(number("icache_l1", "ways"), 4);
-  EXPECT_EQ(number("icache_l1", "line_size"), 256);
-  EXPECT_EQ(number("icache_l2", "line_size"), 256);
-  EXPECT_EQ(number("icache_l2", "ways"), 4);
-  EXPECT_EQ(number("icache_l3", "ways"), 8);
-  EXPECT_EQ(number("icache_l3", "line_size"), 256);
-  EXPECT_EQ(text("icache_l1", "scope"), "SM");
-  EXPECT_THAT(list("icache_l1", "shared_with"), IsEmpty());
-  EXPECT_EQ(number("icache_l2", "size"), 8 << 10);
-  EXPECT_EQ(text("icache_l2", "scope"), "3 SMs");
-  EXPECT_THAT(list("icache_l2", "shared_with"), ElementsAre("constants"));
-  EXPECT_EQ(number("icache_l3", "size"), 32 << 10);
-  EXPECT_EQ(text("icache_l3", "scope"), "GPU");
-  EXPECT_THAT(list("icache_l3", "shared_with"), ElementsAre("constants"));
-
+  discover_machine(
+      "gt200", {"texture", "l2", "constant_l1", "constant_l15", "constant_l3", "shared", "device", "tlb_l1", "tlb_l2"});
   EXPECT_EQ(number("constant_l1", "size"), 2 << 10);
   EXPECT_EQ(number("constant_l1", "line_size"), 64);
   EXPECT_EQ(number("constant_l1", "ways"), 4);
@@ -147,6 +134,38 @@ TEST_F(Published, WongTableFive) {
 
   EXPECT_EQ(number("shared", "size"), 16 << 10);
   EXPECT_NEAR(number("shared", "latency"), 38, 1);
+}
+
+// Figures 22 to 24: straight-line code does not show the 4 KB that are nearest, so the levels count from the next one
+// on.
+TEST_F(Published, WongInstructionCaches) {
+  discover_machine("gt200", {"icache_l0", "icache_l1", "icache_l2", "icache_l3", "constant_l15", "constant_l3"});
+  EXPECT_EQ(number("icache_l0", "size"), 4 << 10);
+  EXPECT_EQ(number("icache_l0", "fetch_size"), 64);
+  EXPECT_EQ(number("icache_l1", "size"), 8 << 10);
+  EXPECT_EQ(number("icache_l1", "line_size"), 256);
+  EXPECT_EQ(number("icache_l1", "ways"), 4);
+  EXPECT_EQ(text("icache_l1", "scope"), "3 SMs");
+  EXPECT_THAT(list("icache_l1", "shared_with"), ElementsAre("constants"));
+  EXPECT_EQ(number("icache_l2", "size"), 32 << 10);
+  EXPECT_EQ(number("icache_l2", "line_size"), 256);
+  EXPECT_EQ(number("icache_l2", "ways"), 8);
+  EXPECT_EQ(text("icache_l2", "scope"), "GPU");
+  EXPECT_THAT(list("icache_l2", "shared_with"), ElementsAre("constants"));
+}
+
+// Figure 23: where the other SMs of the TPC keep the second level busy, the first one shows as any other does.
+TEST_F(Published, WongInstructionCachesUnderContention) {
+  sim::MachineSpec machine = sim::parse_machine(*sim::builtin_machine("gt200"));
+  machine.code->path[1].cycles_per_instruction = 6;
+  discover_machine(machine, {"icache_l1", "icache_l2", "icache_l3", "constant_l15", "constant_l3"});
+  EXPECT_EQ(number("icache_l1", "size"), 4 << 10);
+  EXPECT_EQ(number("icache_l1", "line_size"), 256);
+  EXPECT_EQ(number("icache_l1", "ways"), 4);
+  EXPECT_EQ(text("icache_l1", "scope"), "SM");
+  EXPECT_THAT(list("icache_l1", "shared_with"), IsEmpty());
+  EXPECT_EQ(number("icache_l2", "size"), 8 << 10);
+  EXPECT_EQ(number("icache_l3", "size"), 32 << 10);
 }
 
 // Mei et al., Benchmarking the Memory Hierarchy of Modern GPUs, NPC 2014: Tables 1 and 3 to 5, and Figures 8, 10 and

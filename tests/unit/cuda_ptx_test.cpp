@@ -470,6 +470,32 @@ TEST_P(Assembled, JumpKernelsHaveAllBlocksInOrder) {
   }
 }
 
+// All blocks are there and alike, each one instruction longer than the alignments, and go to the next of their own.
+TEST_P(Assembled, AlignedJumpsBeginOneInstructionLaterEach) {
+  const std::string elf = read_file(assemble(generate_jump_ptx(GetParam())).string());
+  const std::vector<MachineInstruction> code = instructions_of(elf, "aligned_jumps");
+  std::vector<std::size_t> jumps;  // by place
+  for (std::size_t i = 1; i < code.size(); ++i) {
+    const bool is_block = (code[i - 1].opcode & 0x1ff) == kMultiplyAdd;
+    if (is_block && (code[i].opcode == kBranch || code[i].opcode == kUniformBranch)) jumps.push_back(i);
+  }
+  ASSERT_EQ(jumps.size(), kAlignedBlocks);
+  std::size_t uneven = 0;
+  for (std::size_t i = 1; i < jumps.size(); ++i) uneven += jumps[i] - jumps[i - 1] == kAlignments + 1 ? 0 : 1;
+  EXPECT_EQ(uneven, 0u);
+  std::size_t astray = 0;
+  for (std::uint32_t alignment = 0; alignment < kAlignments; ++alignment) {
+    for (const std::uint32_t count : {kManyAlignedJumps, kFewAlignedJumps}) {
+      for (std::uint32_t jump = 0; jump + 1 < count; ++jump) {
+        const std::size_t at = jumps[place_of_aligned_jump(alignment, count, jump)];
+        const std::size_t next = jumps[place_of_aligned_jump(alignment, count, jump + 1)];
+        if (place_after(code[at], at, GetParam()) + kAlignedJumpInstructions - 1 != next) ++astray;
+      }
+    }
+  }
+  EXPECT_EQ(astray, 0u);
+}
+
 // One constant for each operation, whose address stands there, right in front of it or in it.
 TEST_P(Assembled, OperandKernelsTakeOneConstantForEachOperation) {
   const std::string elf = read_file(assemble(generate_operand_ptx(GetParam())).string());

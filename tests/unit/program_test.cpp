@@ -384,6 +384,32 @@ TEST(InstructionPrograms, LoadsOfConstantsMayStandBetweenOperands) {
   EXPECT_THROW(validate(program), UsageError);
 }
 
+TEST(InstructionPrograms, AlignedJumpsBeginSomewhere) {
+  InstructionProgram program{.actors = {{}},
+                             .steps = {{.kind = CodeStepKind::kAlignedJumps, .first = 5, .count = kManyAlignedJumps}}};
+  validate(program);
+  EXPECT_EQ(to_text(program), "code actor=0 step=aligned_jumps:0:5:6:1");
+  EXPECT_EQ(parse_program(to_text(program)), Program(program));
+  program.steps[0].first = kAlignments;
+  EXPECT_THROW(validate(program), UsageError);
+  program.steps[0] = {.kind = CodeStepKind::kAlignedJumps, .count = kManyAlignedJumps - 1};
+  EXPECT_THROW(validate(program), UsageError);
+  program.steps[0] = {.kind = CodeStepKind::kFarJumps, .first = 1, .count = 4};
+  EXPECT_THROW(validate(program), UsageError);
+  std::set<std::uint32_t> places;
+  for (std::uint32_t alignment = 0; alignment < kAlignments; ++alignment) {
+    for (const std::uint32_t count : {kManyAlignedJumps, kFewAlignedJumps}) {
+      for (std::uint32_t jump = 0; jump < count; ++jump) {
+        const std::uint32_t place = place_of_aligned_jump(alignment, count, jump);
+        EXPECT_EQ(place % kAlignments, alignment);
+        places.insert(place);
+      }
+    }
+  }
+  EXPECT_EQ(places.size(), kAlignedBlocks);
+  EXPECT_LT(*places.rbegin(), kAlignedBlocks);
+}
+
 // Each block is jumped to once, and the first ones fill a piece of code as soon as a group is whole.
 TEST(InstructionPrograms, JumpsGoToEachBlockOnce) {
   for (const CodeStepKind kind : {CodeStepKind::kNearJumps, CodeStepKind::kFarJumps}) {

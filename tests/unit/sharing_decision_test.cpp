@@ -89,5 +89,19 @@ TEST(SharingSms, AreThoseThatEvictHalfOrMore) {
   EXPECT_THAT(sms_that_share(2, {}).sms, ElementsAre(2));
 }
 
+TEST(SharingSms, AreClearFromOneMeasurementOrFromTwo) {
+  const std::vector<EvictedPart> none = {{1, 0.1}, {2, -0.05}};
+  const std::vector<EvictedPart> all = {{1, 0.9}, {2, 1.1}};
+  const std::vector<EvictedPart> some = {{1, 0.9}, {2, 0}};
+  const std::vector<EvictedPart> unclear = {{1, 0.9}, {2, 0.4}};
+  EXPECT_TRUE(all_on_one_side(none));
+  EXPECT_TRUE(all_on_one_side(all));
+  EXPECT_FALSE(all_on_one_side(some)) << "one of them may be noise";
+  EXPECT_FALSE(all_on_one_side(unclear));
+  EXPECT_TRUE(agree_clearly(some, some));
+  EXPECT_FALSE(agree_clearly(some, all));
+  EXPECT_FALSE(agree_clearly(unclear, unclear));
+}
+
 }  // namespace
 }  // namespace gputopo::probe

@@ -61,6 +61,38 @@ TEST(SimCode, JumpsTakeWhatTheLevelThatHoldsTheirLineTakes) {
   EXPECT_GT(cycles_of(CodeStepKind::kNearJumps, 80), 80u * 35) << "but for blocks that begin in one line";
 }
 
+MachineSpec with_jumps() {
+  MachineSpec spec = machine();
+  spec.code->path[0].jump_cycles = 20;
+  spec.code->path[1].jump_cycles = 50;
+  spec.code->memory_jump_cycles = 200;
+  return spec;
+}
+
+// Four instructions of 16 B run of a block.
+TEST(SimCode, AlignedJumpsTakeLongerWhereABlockLiesInOneMoreFetch) {
+  MachineSpec spec = with_jumps();
+  spec.code->fetch_bytes = 128;
+  spec.code->fetch_cycles = 3;
+  for (const std::uint32_t alignment : {0u, 4u, 5u, 7u, 8u, 13u, 31u}) {
+    const InstructionProgram program{
+        .actors = {{}}, .steps = {{.kind = CodeStepKind::kAlignedJumps, .first = alignment, .count = 6, .passes = 3}}};
+    const InstructionResult result = run(program, spec);
+    EXPECT_EQ(result.pass_cycles[0][2], 6u * (alignment % 8 > 4 ? 23 : 20) + 100) << alignment;
+    EXPECT_EQ(result.block_bytes, 16 * 33);
+  }
+}
+
+// All of them miss where the code is longer, but only the first is not fetched ahead.
+TEST(SimCode, APassBeginsWithAJump) {
+  MachineSpec spec = with_jumps();
+  spec.code->path[1].cycles_per_instruction = spec.code->path[0].cycles_per_instruction;
+  for (const auto& [count, more] : {std::pair(kNear, 0u), std::pair(kNear + 32, 30u)}) {
+    const InstructionResult result = run({.actors = {{}}, .steps = {{.count = count, .passes = 3}}}, spec);
+    EXPECT_EQ(result.pass_cycles[0][2], count + 100 + more);
+  }
+}
+
 TEST(SimCode, OperationsTakeWhatTheLevelThatHoldsTheirConstantTakes) {
   MachineSpec spec = machine();
   spec.caches.push_back({.id = "operands", .size_bytes = 1024, .line_bytes = 64, .sector_bytes = 64, .ways = 2});

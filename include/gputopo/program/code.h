@@ -36,6 +36,17 @@ inline constexpr std::uint32_t kFarJumpFiller = 21;
 inline constexpr std::uint32_t kNearJumpGroup = 8;
 inline constexpr std::uint32_t kFarJumpGroup = 64;
 
+// A third stretch tells what is fetched at once: blocks of which each is one instruction longer than kAlignments of
+// them, so that it begins one instruction later in its fetch than the one before. A pass jumps on, over some that all
+// begin at the same place: kManyAlignedJumps of them, or kFewAlignedJumps others. What runs of a block is the same
+// everywhere: arithmetic and the jump.
+inline constexpr std::uint32_t kAlignments = 32;
+inline constexpr std::uint32_t kManyAlignedJumps = 6;
+inline constexpr std::uint32_t kFewAlignedJumps = 3;
+inline constexpr std::uint32_t kAlignedBlocks = kAlignments * (kManyAlignedJumps + kFewAlignedJumps);
+inline constexpr std::uint32_t kAlignedJumpInstructions = 4;
+inline constexpr std::uint32_t kAlignedJumpFiller = kAlignments + 1 - kAlignedJumpInstructions;
+
 // And operations one after another, each on the result of the one before and a word of constant memory whose address
 // stands in the instruction. The words begin at byte 0 of the bank, those of apart, near and close operands so far from
 // one another. Only what fetching the constants takes differs.
@@ -57,12 +68,13 @@ enum class CodeStepKind : std::uint8_t {
                // each after the one before has arrived
   kNearJumps,  // `count` jumps, from the first of the near blocks on
   kFarJumps,   // the same of the far ones
+  kAlignedJumps,   // `count` jumps over blocks that begin `first` instructions later than the first of all
   kApartOperands,  // `count` operations on constants
   kNearOperands,
   kCloseOperands,
 };
 [[nodiscard]] constexpr bool is_jumps(CodeStepKind kind) {
-  return kind == CodeStepKind::kNearJumps || kind == CodeStepKind::kFarJumps;
+  return kind == CodeStepKind::kNearJumps || kind == CodeStepKind::kFarJumps || kind == CodeStepKind::kAlignedJumps;
 }
 [[nodiscard]] constexpr bool is_operands(CodeStepKind kind) {
   return kind == CodeStepKind::kApartOperands || kind == CodeStepKind::kNearOperands ||
@@ -76,10 +88,16 @@ enum class CodeStepKind : std::uint8_t {
 [[nodiscard]] constexpr bool is_counted(CodeStepKind kind) { return is_jumps(kind) || is_operands(kind); }
 [[nodiscard]] constexpr std::uint32_t max_count(CodeStepKind kind) {
   if (is_operands(kind)) return kMaxOperands;
+  if (kind == CodeStepKind::kAlignedJumps) return kManyAlignedJumps;
   return kind == CodeStepKind::kNearJumps ? kMaxNearJumps : kMaxFarJumps;
+}
+// Instructions of a block that run, at least.
+[[nodiscard]] constexpr std::uint32_t jump_instructions(CodeStepKind kind) {
+  return kind == CodeStepKind::kAlignedJumps ? kAlignedJumpInstructions : kJumpInstructions;
 }
 // Instructions of a block that are jumped over.
 [[nodiscard]] constexpr std::uint32_t jump_filler(CodeStepKind kind) {
+  if (kind == CodeStepKind::kAlignedJumps) return kAlignedJumpFiller;
   return kind == CodeStepKind::kNearJumps ? kNearJumpFiller : kFarJumpFiller;
 }
 // Where in its stretch the block lies that so many jumps are before, in blocks.
@@ -88,6 +106,11 @@ enum class CodeStepKind : std::uint8_t {
   const std::uint32_t group = near ? kNearJumpGroup : kFarJumpGroup;
   const std::uint32_t turn = near ? 3 : 29;  // coprime to the group
   return jump / group * group + jump % group * turn % group;
+}
+// The same of aligned blocks, for passes of `count` jumps.
+[[nodiscard]] constexpr std::uint32_t place_of_aligned_jump(std::uint32_t alignment, std::uint32_t count,
+                                                            std::uint32_t jump) {
+  return alignment + kAlignments * (jump + (count == kManyAlignedJumps ? 0 : kManyAlignedJumps));
 }
 [[nodiscard]] std::string_view to_string(CodeStepKind kind);
 

@@ -169,6 +169,11 @@ void stretch_with_lead(PtxText& text) {
   blocks_of_code(text, 0, kMaxCodeBehindLead / kCodeBlockInstructions);
 }
 
+// Never executed, and quick to compile.
+void jumped_over(PtxText& text, std::uint32_t instructions) {
+  for (std::uint32_t i = 0; i < instructions; ++i) text.line("pmevent 1;");
+}
+
 // The number of jumps is a parameter of the kernel, and so the same for all threads: of what may differ among them the
 // compiler makes something else than a jump. It cannot know that the jump is always taken, or it would move the blocks.
 void jump_blocks(PtxText& text, CodeStepKind kind, std::uint32_t blocks) {
@@ -180,14 +185,32 @@ void jump_blocks(PtxText& text, CodeStepKind kind, std::uint32_t blocks) {
     text.line("setp.eq.u32 %leave, %count, {};", jump + 1);
     text.line("@%leave bra PASS;");
     text.line("@%jumping bra {};", jump + 1 < blocks ? fmt::format("JUMP{}", jump + 1) : "PASS");
-    // Never executed, and quick to compile.
-    for (std::uint32_t i = 0; i < jump_filler(kind); ++i) text.line("pmevent 1;");
+    jumped_over(text, jump_filler(kind));
   }
 }
 
 void near_jumps(PtxText& text) { jump_blocks(text, CodeStepKind::kNearJumps, kMaxNearJumps); }
 void few_near_jumps(PtxText& text) { jump_blocks(text, CodeStepKind::kNearJumps, kFewNearJumps); }
 void far_jumps(PtxText& text) { jump_blocks(text, CodeStepKind::kFarJumps, kMaxFarJumps); }
+
+// All jumps go on and none back, parameters alone decide them, and what begins a pass is all that the table of entries
+// names: else the compiler lays the blocks out in another order, or makes some longer.
+void aligned_jumps(PtxText& text) {
+  text.line("setp.ne.u32 %jumping, %count, %never;");
+  enter(text, "%begin", 2 * kAlignments);
+  for (std::uint32_t block = 0; block < kAlignedBlocks; ++block) {
+    const std::uint32_t row = block / kAlignments;
+    if (row % kManyAlignedJumps == 0)
+      text.line("ENTRY{}:", row / kManyAlignedJumps * kAlignments + block % kAlignments);
+    text.line("JUMP{}:", block);
+    for (std::uint32_t i = 0; i + 1 < kAlignedJumpInstructions; ++i) multiply_add(text, i);
+    const bool is_last = row == kManyAlignedJumps - 1 || row == kManyAlignedJumps + kFewAlignedJumps - 1;
+    text.line("@%jumping bra {};", is_last ? "LAST" : fmt::format("JUMP{}", block + kAlignments));
+    jumped_over(text, kAlignedJumpFiller);
+  }
+  text.line("LAST:");
+  text.line("bra PASS;");
+}
 
 constexpr std::string_view kOperandFunction = "operations_of_";
 
@@ -350,6 +373,7 @@ std::string generate_jump_ptx(const PtxTarget& target) {
   code_kernel(text, target, "near_jumps", near_jumps);
   code_kernel(text, target, "few_near_jumps", few_near_jumps);
   code_kernel(text, target, "far_jumps", far_jumps);
+  code_kernel(text, target, "aligned_jumps", aligned_jumps);
   return text.take();
 }
 

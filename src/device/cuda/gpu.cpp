@@ -24,7 +24,7 @@ constexpr std::uint64_t kMinArenaBytes = 64ull << 20;
 // memory was freed before: drivers clear it first. Growing step by step to 94 GiB took 2.2 s.
 constexpr std::uint64_t kLargeArenaBytes = 2ull << 30;
 // Results that come with the end of their launch; larger ones are fetched when they are asked for.
-constexpr std::uint64_t kMaxExpectedBytes = 64ull << 10;
+constexpr std::uint64_t kMaxExpectedBytes = 1ull << 20;
 constexpr std::uint64_t kPinnedBytes = 2ull << 20;
 // So few links are written in a time that does not matter (10 us), and the chase may be queued behind. Not where they
 // lie on many pages, which the TLBs miss: beside a chase over gigabytes it looked as if others had the GPU.
@@ -334,7 +334,7 @@ Status Gpu::start(FunctionHandle function, const launch::KernelLaunch& launch, v
 void Gpu::run(FunctionHandle function, const std::string& name, const launch::KernelLaunch& launch,
               std::vector<void*> parameters) {
   queue(function, name, launch, std::move(parameters));
-  finish();
+  if (!holds_) finish();
 }
 
 void Gpu::queue(FunctionHandle function, const std::string& name, const launch::KernelLaunch& launch,
@@ -346,7 +346,7 @@ void Gpu::queue(FunctionHandle function, const std::string& name, const launch::
   const Status status = start(function, launch, parameters.data());
   timer_->end(nullptr);
   // The call itself may load code; from here on it is the GPU that takes its time.
-  queued_at_ = std::chrono::steady_clock::now();
+  if (!holds_ || queued_.empty()) queued_at_ = std::chrono::steady_clock::now();
   if (launch.cluster_size != 0 && is_wrong_cluster(status)) {
     throw NotSupportedError(fmt::format("the driver launches no cluster of {} blocks", launch.cluster_size));
   }
@@ -354,7 +354,7 @@ void Gpu::queue(FunctionHandle function, const std::string& name, const launch::
                  fmt::format("cuLaunchKernel({}, {} blocks of {} threads, {} bytes of shared memory{})", name,
                              std::uint64_t{launch.blocks} * launch.blocks_y, launch.threads, launch.shared_bytes,
                              launch.cluster_size == 0 ? "" : fmt::format(", clusters of {}", launch.cluster_size)));
-  queued_.push_back(name);
+  if (std::ranges::find(queued_, name) == queued_.end()) queued_.push_back(name);
 }
 
 void Gpu::finish() {

@@ -59,7 +59,8 @@ class Gpu : public launch::ChaseGpu {
   // What compiles for this GPU.
   [[nodiscard]] CompileAhead& compiler() { return *compiler_; }
 
-  // `parameters` point at the kernel's arguments. Returns once the kernel has ended; throws when it failed.
+  // `parameters` point at the kernel's arguments. Returns once the kernel has ended, or is queued where launches are
+  // held; throws when it failed.
   void run(FunctionHandle function, const std::string& name, const launch::KernelLaunch& launch,
            std::vector<void*> parameters);
   // Blocks that fit on one SM at a time, at most `wanted`.
@@ -76,6 +77,10 @@ class Gpu : public launch::ChaseGpu {
   void download(void* to, DevicePointer from, std::uint64_t bytes) const override;
   void clear(DevicePointer address, std::uint64_t bytes) const override;
   void expect_download(DevicePointer from, std::uint64_t bytes) override { expected_ = {from, bytes}; }
+  void hold_launches(bool held) override { holds_ = held; }
+  void finish_launches() override {
+    if (!queued_.empty()) finish();
+  }
 
   // How the banks are laid out for launches of the kernel (AccessProgram::bank_mode_bytes). Throws NotSupportedError
   // where a GPU cannot be asked, unless it is 0.
@@ -130,8 +135,9 @@ class Gpu : public launch::ChaseGpu {
   std::optional<PinnedMemory> pinned_;
   Part expected_;                    // with the next launch that is waited for
   mutable Part fetched_;             // what is in the pinned memory, while it is as it is in the device's
-  std::vector<std::string> queued_;  // kernels that nobody has waited for
-  std::chrono::steady_clock::time_point queued_at_;  // the last of them
+  bool holds_ = false;               // what run() launches is not waited for
+  std::vector<std::string> queued_;  // kernels that nobody has waited for, each name once
+  std::chrono::steady_clock::time_point queued_at_;  // the last of them, of a row that is held the first
 };
 
 }  // namespace gputopo::cuda

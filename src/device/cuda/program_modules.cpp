@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
 #include "device/cuda/machine_code.h"
 
@@ -56,11 +57,17 @@ void CodeModule::compile_jumps_once() {
   const std::string binary = gpu_.compiler().machine_code(generate_jump_ptx(gpu_.target()));
   const auto bytes_of = [&](const char* kernel) { return static_cast<double>(code_bytes(binary, kernel)); };
   const double few_bytes = bytes_of("few_near_jumps");
-  near_sizes_.block_bytes = whole_instructions((bytes_of("near_jumps") - few_bytes) / (kMaxNearJumps - kFewNearJumps));
-  // What is around the blocks is the same in all three.
-  const double around = few_bytes - kFewNearJumps * near_sizes_.block_bytes;
-  far_sizes_.block_bytes = whole_instructions((bytes_of("far_jumps") - around) / kMaxFarJumps);
-  near_sizes_.loop_bytes = far_sizes_.loop_bytes = static_cast<std::uint32_t>(std::max(0.0, around));
+  const double near_bytes = whole_instructions((bytes_of("near_jumps") - few_bytes) / (kMaxNearJumps - kFewNearJumps));
+  // What is around the blocks is the same in all of them.
+  const double around = few_bytes - kFewNearJumps * near_bytes;
+  const auto keep_sizes = [&](CodeStepKind kind, double block_bytes) {
+    jump_sizes_[kind] = {block_bytes, static_cast<std::uint32_t>(std::max(0.0, around))};
+  };
+  keep_sizes(CodeStepKind::kNearJumps, near_bytes);
+  for (const auto& [kind, blocks] :
+       {std::pair(CodeStepKind::kFarJumps, kMaxFarJumps), {CodeStepKind::kAlignedJumps, kAlignedBlocks}}) {
+    keep_sizes(kind, whole_instructions((bytes_of(std::string(to_string(kind)).c_str()) - around) / blocks));
+  }
   jumps_.emplace(gpu_.driver(), binary);
 }
 
@@ -79,7 +86,7 @@ launch::CodeSizes CodeModule::sizes(CodeStepKind kind) {
   }
   if (is_jumps(kind)) {
     compile_jumps_once();
-    return kind == CodeStepKind::kNearJumps ? near_sizes_ : far_sizes_;
+    return jump_sizes_.at(kind);
   }
   compile_once();
   return sizes_;

@@ -1,6 +1,7 @@
 // The kernels of access and instruction programs on NVIDIA GPUs, compiled at their first launch.
 #pragma once
 
+#include <map>
 #include <optional>
 
 #include "device/cuda/gpu.h"
@@ -41,8 +42,7 @@ class CodeModule : public launch::CodeGpu {
   std::optional<Module> module_;
   launch::CodeSizes sizes_;
   std::optional<Module> jumps_;
-  launch::CodeSizes near_sizes_;
-  launch::CodeSizes far_sizes_;
+  std::map<CodeStepKind, launch::CodeSizes> jump_sizes_;
   std::optional<Module> operands_;
   launch::CodeSizes operand_sizes_;
 };

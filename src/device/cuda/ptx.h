@@ -86,8 +86,8 @@ struct StreamParameters {
 // first blocks: both kernels are 6 KiB shorter than a few times a power of two.
 [[nodiscard]] std::string generate_code_ptx(const PtxTarget& target);
 
-// The module with the kernels "near_jumps", "far_jumps" and "few_near_jumps", the first kFewNearJumps blocks of the
-// near ones: what its size and that of all differ by is nearly all blocks.
+// The module with the kernels "near_jumps", "far_jumps", "aligned_jumps" and "few_near_jumps", the first kFewNearJumps
+// blocks of the near ones: what its size and that of all differ by is nearly all blocks.
 inline constexpr std::uint32_t kFewNearJumps = 64;
 [[nodiscard]] std::string generate_jump_ptx(const PtxTarget& target);
 // The module with the kernels "apart_operands", "near_operands" and "close_operands", and "constant_bank".

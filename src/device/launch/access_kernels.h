@@ -53,7 +53,7 @@ class AccessGpu {
   AccessGpu& operator=(const AccessGpu&) = delete;
   virtual ~AccessGpu() = default;
 
-  // Returns once the kernel has ended; throws when it failed.
+  // Returns once the kernel has ended, or is queued where launches are held; throws when it failed.
   virtual void launch(const AccessLaunch& launch, AccessParameters parameters) = 0;
   // The kernels' constants begin with these bytes of device memory.
   virtual void set_constants(Address /*image*/, std::uint64_t /*bytes*/) {

@@ -3,7 +3,7 @@
 #include <fmt/format.h>
 
 #include "device/launch/access_decode.h"
-#include "device/launch/access_layout.h"
+#include "device/launch/row.h"
 #include "gputopo/error.h"
 
 namespace gputopo::launch {
@@ -51,31 +51,59 @@ void AccessRunner::fill(const AccessProgram& program, const AccessParameters& pa
                   parameters);
 }
 
-ProgramResult AccessRunner::run(const AccessProgram& program) {
+AccessRunner::Placed AccessRunner::place(const AccessProgram& program) const {
   check_duration(program, gpu_.info().warp_size);
   const AccessLaunch launch = launch_of(program);
-  const AccessLayout layout = lay_out(program, launch.blocks);
-  const Address base = gpu_.reserve(layout.bytes);
-  const AccessParameters parameters = encode(program, layout, base, launch.surplus_blocks > 0);
+  return {&program, launch, lay_out(program, launch.blocks)};
+}
 
+std::uint64_t AccessRunner::run_row(const std::vector<Placed>& row, std::uint64_t bytes,
+                                    std::vector<ProgramResult>& results) {
+  const Address base = gpu_.reserve(bytes);
+  const auto parameters_of = [&](const Placed& placed) {
+    return encode(*placed.program, placed.layout, base + placed.offset, placed.launch.surplus_blocks > 0);
+  };
   // The blocks' records begin at their common start, after the caches are warm.
   const bool met_before = gpu_.others_still_work();
-  gpu_.clear(parameters.records, layout.bytes - layout.records);
-  fill(program, parameters, launch.carve_out_bytes);
-  gpu_.expect_download(parameters.records, layout.arrived - layout.records);
-  const double started = gpu_.seconds_open();
-  kernels_.launch(launch, parameters);
+  std::vector<double> started;
+  {
+    const HeldLaunches held(gpu_);
+    for (const Placed& placed : row) {
+      const AccessParameters parameters = parameters_of(placed);
+      gpu_.clear(parameters.records, placed.layout.bytes - placed.layout.records);
+      fill(*placed.program, parameters, placed.launch.carve_out_bytes);
+      started.push_back(gpu_.seconds_open());
+      kernels_.launch(placed.launch, parameters);
+    }
+    gpu_.expect_download(base, bytes);
+    gpu_.finish_launches();
+  }
   const std::uint64_t waited_ns = gpu_.waited_ns();
-
-  std::vector<BlockRecord> blocks(layout.blocks);
-  std::vector<WarpRecord> warps(layout.warps);
-  gpu_.download(blocks.data(), parameters.records, blocks.size() * sizeof(BlockRecord));
-  gpu_.download(warps.data(), parameters.warp_records, warps.size() * sizeof(WarpRecord));
-  check_blocks(blocks, launch.kernel);
-  ProgramResult answer = gpu_.answer(decode(program, warps), blocks.front(), launch.carve_out_bytes, started);
+  const std::size_t first = results.size();
+  for (std::size_t i = 0; i < row.size(); ++i) {
+    const AccessParameters parameters = parameters_of(row[i]);
+    std::vector<BlockRecord> blocks(row[i].layout.blocks);
+    std::vector<WarpRecord> warps(row[i].layout.warps);
+    gpu_.download(blocks.data(), parameters.records, blocks.size() * sizeof(BlockRecord));
+    gpu_.download(warps.data(), parameters.warp_records, warps.size() * sizeof(WarpRecord));
+    check_blocks(blocks, row[i].launch.kernel);
+    results.push_back(
+        gpu_.answer(decode(*row[i].program, warps), blocks.front(), row[i].launch.carve_out_bytes, started[i]));
+  }
   const bool met_after = gpu_.others_work();
-  gpu_.mark_company(answer, met_before || met_after, waited_ns);
-  return answer;
+  for (ProgramResult& answer : std::span(results).subspan(first)) {
+    gpu_.mark_company(answer, met_before || met_after, row.size() == 1 ? waited_ns : UINT64_MAX);
+  }
+  return waited_ns;
+}
+
+std::vector<ProgramResult> AccessRunner::run(std::span<const AccessProgram* const> programs) {
+  std::vector<ProgramResult> results;
+  Row<Placed> row(
+      [&](const std::vector<Placed>& placed, std::uint64_t bytes) { return run_row(placed, bytes, results); });
+  for (const AccessProgram* program : programs) row.add(place(*program));
+  row.end();
+  return results;
 }
 
 }  // namespace gputopo::launch

@@ -49,9 +49,16 @@ struct LocalWords {
   std::size_t count = 0;
 };
 
+std::uint64_t local_word_count(const ChaseProgram& program) {
+  std::uint64_t words = 0;
+  for (const ChaseArray& array : program.arrays) words += array.space == Space::kLocal ? array.chain_length() : 0;
+  return words;
+}
+
 // Of all elements that chains may visit, and no others: what is written is in the caches when the first step begins.
 std::vector<std::uint32_t> local_words(const ChaseProgram& program, const ChaseLayout& layout) {
   std::vector<std::uint32_t> words;
+  words.reserve(local_word_count(program));
   for (std::size_t i = 0; i < program.arrays.size(); ++i) {
     const ChaseArray& array = program.arrays[i];
     if (array.space != Space::kLocal) continue;
@@ -232,9 +239,9 @@ ChaseTables stage_tables(const std::vector<ChasePlan*>& batch, ChainOrders& orde
 std::uint64_t task_bytes(const std::vector<ChasePlan*>& batch) {
   std::uint64_t bytes = 0;
   for (const ChasePlan* plan : batch) {
-    bytes += local_words(*plan->program, plan->layout).size() * sizeof(std::uint32_t) +
-             plan->layout.slots() * sizeof(ChaseTask) + plan->program->arrays.size() * sizeof(FillTask) +
-             plan->program->steps.size() * sizeof(StepTask) + kTaskPadding;
+    bytes += local_word_count(*plan->program) * sizeof(std::uint32_t) + plan->layout.slots() * sizeof(ChaseTask) +
+             plan->program->arrays.size() * sizeof(FillTask) + plan->program->steps.size() * sizeof(StepTask) +
+             kTaskPadding;
   }
   return bytes;
 }

@@ -30,7 +30,7 @@ class CodeGpu {
   virtual void check(const InstructionProgram&) const {}
   // As it was compiled, for programs whose first step is of this kind.
   [[nodiscard]] virtual CodeSizes sizes(CodeStepKind kind) = 0;
-  // Returns once the kernel has ended; throws when it failed.
+  // Returns once the kernel has ended, or is queued where launches are held; throws when it failed.
   virtual void launch(const CodeLaunch& launch, CodeParameters parameters) = 0;
 };
 

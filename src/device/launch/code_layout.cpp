@@ -79,6 +79,8 @@ std::vector<CodeStepTask> encode_steps(const InstructionProgram& program, const 
       task.begin = step.first / kCodeEntryInstructions;
       task.lead = step.lead;
       task.end = end / kCodeBlockInstructions - 1;
+    } else if (step.kind == CodeStepKind::kAlignedJumps) {
+      task.begin = step.first + (step.count == kManyAlignedJumps ? 0 : kAlignments);
     } else if (step.kind == CodeStepKind::kConstants) {
       task.begin = step.first;
       task.end = end;

@@ -1,9 +1,11 @@
 #include "device/launch/code_runner.h"
 
+#include <algorithm>
 #include <cstring>
+#include <utility>
 
 #include "device/launch/code_decode.h"
-#include "device/launch/code_layout.h"
+#include "device/launch/row.h"
 
 namespace gputopo::launch {
 
@@ -22,36 +24,75 @@ CodeLaunch CodeRunner::launch_of(const CodeLayout& layout) const {
   return launch;
 }
 
-ProgramResult CodeRunner::run(const InstructionProgram& program) {
+CodeRunner::Placed CodeRunner::place(const InstructionProgram& program) {
   check_duration(program);
   kernel_.check(program);
-  const CodeLayout layout = lay_out(program, gpu_.info().sm_count);
-  const CodeSizes sizes = kernel_.sizes(layout.kind);
-  const Address base = gpu_.reserve(layout.bytes);
-  const std::vector<CodeStepTask> steps = encode_steps(program, layout, gpu_.info().warp_size, base);
-  // All but the tasks begins as zeros.
-  std::vector<std::byte> memory(layout.bytes);
-  std::memcpy(memory.data(), steps.data(), steps.size() * sizeof(CodeStepTask));
-  gpu_.upload(base, memory.data(), memory.size());
-  std::vector<std::uint32_t> wanted_sms;
-  for (const std::uint32_t sm : layout.sms) wanted_sms.push_back(sm == kAnySm ? kAnySm : gpu_.hardware_id_of(sm));
-  const CodeParameters parameters = encode(layout, wanted_sms, gpu_.patience_cycles(), base);
-  const CodeLaunch launch = launch_of(layout);
-  memory.resize(layout.bytes - layout.records);
-  gpu_.expect_download(parameters.records, memory.size());
-  const double started = gpu_.seconds_open();
-  kernel_.launch(launch, parameters);
+  Placed placed{.program = &program, .layout = lay_out(program, gpu_.info().sm_count), .launch = {}};
+  placed.launch = launch_of(placed.layout);
+  static_cast<void>(kernel_.sizes(placed.layout.kind));  // compiles it, if nobody has
+  return placed;
+}
 
-  gpu_.download(memory.data(), parameters.records, memory.size());
-  CodeAnswer answer = decode(program, layout, memory, gpu_.info().sm_count);
-  InstructionResult result{
-      .pass_cycles = std::move(answer.pass_cycles), .block_bytes = sizes.block_bytes, .loop_bytes = sizes.loop_bytes};
-  for (const std::uint32_t slot : layout.slots) result.sms.push_back(gpu_.sm_of(answer.blocks[slot].sm));
-  ProgramResult marked = gpu_.answer(std::move(result), answer.blocks.front(), launch.carve_out_bytes, started);
-  // However short: the code that an earlier launch left in L2 is gone, and misses take longer. Seen on an H200: a level
-  // of 126 KiB came out as 105.
-  gpu_.mark_company(marked, gpu_.met_others(span_of_launch(answer.blocks)), UINT64_MAX);
-  return marked;
+std::uint64_t CodeRunner::run_row(std::vector<Placed>& row, std::uint64_t bytes, std::vector<ProgramResult>& results) {
+  const Address base = gpu_.reserve(bytes);
+  // All but the tasks begins as zeros.
+  std::vector<std::byte> memory(bytes);
+  for (const Placed& placed : row) {
+    const Address own = base + placed.offset;
+    const std::vector<CodeStepTask> steps = encode_steps(*placed.program, placed.layout, gpu_.info().warp_size, own);
+    std::memcpy(memory.data() + placed.offset, steps.data(), steps.size() * sizeof(CodeStepTask));
+  }
+  gpu_.upload(base, memory.data(), bytes);
+  {
+    const HeldLaunches held(gpu_);
+    for (Placed& placed : row) {
+      std::vector<std::uint32_t> wanted_sms;
+      for (const std::uint32_t sm : placed.layout.sms) {
+        wanted_sms.push_back(sm == kAnySm ? kAnySm : gpu_.hardware_id_of(sm));
+      }
+      placed.started = gpu_.seconds_open();
+      kernel_.launch(placed.launch, encode(placed.layout, wanted_sms, gpu_.patience_cycles(), base + placed.offset));
+    }
+    gpu_.expect_download(base, bytes);
+    gpu_.finish_launches();
+  }
+  const std::uint64_t took_ns = gpu_.waited_ns();
+  gpu_.download(memory.data(), base, bytes);
+
+  std::vector<CodeAnswer> answers;
+  LaunchSpan span;
+  std::uint64_t longest_gap = 0;
+  for (const Placed& placed : row) {
+    const auto records =
+        std::span(memory).subspan(placed.offset + placed.layout.records, placed.layout.bytes - placed.layout.records);
+    answers.push_back(decode(*placed.program, placed.layout, records, gpu_.info().sm_count));
+    const LaunchSpan own = span_of_launch(answers.back().blocks);
+    if (span.last != 0 && own.first > span.last) longest_gap = std::max(longest_gap, own.first - span.last);
+    span.add(own);
+  }
+  const bool met_others = gpu_.met_others(span, longest_gap);
+  for (std::size_t i = 0; i < row.size(); ++i) {
+    const Placed& placed = row[i];
+    const CodeSizes sizes = kernel_.sizes(placed.layout.kind);
+    InstructionResult result{.pass_cycles = std::move(answers[i].pass_cycles),
+                             .block_bytes = sizes.block_bytes,
+                             .loop_bytes = sizes.loop_bytes};
+    for (const std::uint32_t slot : placed.layout.slots) result.sms.push_back(gpu_.sm_of(answers[i].blocks[slot].sm));
+    results.push_back(
+        gpu_.answer(std::move(result), answers[i].blocks.front(), placed.launch.carve_out_bytes, placed.started));
+    // However short: the code that an earlier launch left in L2 is gone, and misses take longer. Seen on an H200: a
+    // level of 126 KiB came out as 105.
+    gpu_.mark_company(results.back(), met_others, UINT64_MAX);
+  }
+  return took_ns;
+}
+
+std::vector<ProgramResult> CodeRunner::run(std::span<const InstructionProgram* const> programs) {
+  std::vector<ProgramResult> results;
+  Row<Placed> row([&](std::vector<Placed>& placed, std::uint64_t bytes) { return run_row(placed, bytes, results); });
+  for (const InstructionProgram* program : programs) row.add(place(*program));
+  row.end();
+  return results;
 }
 
 }  // namespace gputopo::launch

@@ -1,5 +1,8 @@
-// Runs instruction programs, each alone.
+// Runs instruction programs, each alone: one behind the other, and nobody waits for each.
 #pragma once
+
+#include <span>
+#include <vector>
 
 #include "device/launch/code_kernel.h"
 #include "device/launch/code_layout.h"
@@ -8,13 +11,26 @@ namespace gputopo::launch {
 
 class CodeRunner {
  public:
+  using Kind = InstructionProgram;
+
   CodeRunner(LaunchGpu& gpu, CodeGpu& kernel) : gpu_(gpu), kernel_(kernel) {}
 
   // Throws UsageError for a program that would take too long, NotSupportedError for an SM that this GPU does not have
   // or a step that its kernel has no code for, and what the GPU throws.
-  [[nodiscard]] ProgramResult run(const InstructionProgram& program);
+  [[nodiscard]] std::vector<ProgramResult> run(std::span<const InstructionProgram* const> programs);
 
  private:
+  // A program of a row of launches.
+  struct Placed {
+    const InstructionProgram* program;
+    CodeLayout layout;
+    CodeLaunch launch;
+    std::uint64_t offset = 0;  // of its memory in that of the row
+    double started = 0;
+  };
+  [[nodiscard]] Placed place(const InstructionProgram& program);
+  // Returns how long it took, 0 where nobody tells.
+  std::uint64_t run_row(std::vector<Placed>& row, std::uint64_t bytes, std::vector<ProgramResult>& results);
   [[nodiscard]] CodeLaunch launch_of(const CodeLayout& layout) const;
 
   LaunchGpu& gpu_;

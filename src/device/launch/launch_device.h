@@ -1,6 +1,7 @@
 // A device whose programs run as launches of kernels: what GPUs of all vendors share.
 #pragma once
 
+#include <algorithm>
 #include <chrono>
 #include <functional>
 #include <span>
@@ -58,8 +59,12 @@ class LaunchDevice : public Device {
     occupancies_.prepare(programs);
     gpu_.wake();
     chases_.run(chases);
-    for (std::size_t i = 0; i < programs.size(); ++i) {
-      std::visit([&](const auto& kind) { run_alone(kind, results[i]); }, programs[i]);
+    for (std::size_t i = 0; i < programs.size();) {
+      const std::span<const Program> left = programs.subspan(i);
+      const std::size_t ran = run_row(codes_, left, &results[i]) + run_row(accesses_, left, &results[i]) +
+                              run_row(operations_, left, &results[i]);
+      if (ran == 0) std::visit([&](const auto& kind) { run_alone(kind, results[i]); }, programs[i]);
+      i += ran == 0 ? 1 : ran;
     }
     return results;
   }
@@ -106,12 +111,26 @@ class LaunchDevice : public Device {
   void check(const OccupancyProgram& program) const { occupancies_.check(program); }
   void check(const LaunchProgram& program) const { launches_.check(program); }
 
+  // The programs of this kind that come first, if any; returns how many.
+  template <typename Runner>
+  static std::size_t run_row(Runner& runner, std::span<const Program> programs, ProgramResult* results) {
+    std::vector<const typename Runner::Kind*> row;
+    for (const Program& program : programs) {
+      const auto* one = std::get_if<typename Runner::Kind>(&program);
+      if (one == nullptr) break;
+      row.push_back(one);
+    }
+    if (!row.empty()) std::ranges::move(runner.run(row), results);
+    return row.size();
+  }
+
   void run_alone(const ChaseProgram&, ProgramResult&) {}  // has run, beside others
+  // These run in rows.
+  void run_alone(const InstructionProgram&, ProgramResult&) {}
+  void run_alone(const AccessProgram&, ProgramResult&) {}
+  void run_alone(const OperationProgram&, ProgramResult&) {}
   void run_alone(const StreamProgram& program, ProgramResult& result) { result = streams_.run(program); }
-  void run_alone(const InstructionProgram& program, ProgramResult& result) { result = codes_.run(program); }
-  void run_alone(const AccessProgram& program, ProgramResult& result) { result = accesses_.run(program); }
   void run_alone(const ClusterProgram& program, ProgramResult& result) { result = clusters_.run(program); }
-  void run_alone(const OperationProgram& program, ProgramResult& result) { result = operations_.run(program); }
   void run_alone(const OccupancyProgram& program, ProgramResult& result) { result = occupancies_.run(program); }
   void run_alone(const LaunchProgram& program, ProgramResult& result) { result = launches_.run(program); }
 

@@ -47,9 +47,10 @@ bool LaunchGpu::others_still_work() {
   return others_work();
 }
 
-bool LaunchGpu::met_others(const LaunchSpan& launch) {
+bool LaunchGpu::met_others(const LaunchSpan& launch, std::uint64_t longest_gap) {
+  if (waited_ns_ == 0) return false;  // waits say nothing here
   const std::uint64_t span_ns = launch.last > launch.first ? nanoseconds(launch.last - launch.first) : 0;
-  const bool waited = company_.had_to_wait(waited_ns_, span_ns);
+  const bool waited = company_.had_to_wait(waited_ns_, span_ns) || company_.had_to_wait(nanoseconds(longest_gap), 0);
   const bool looks = waited || span_ns > company_.parameters().unwatched_ns;
   return company_.met_others(waited, looks && others_work());
 }

@@ -12,6 +12,7 @@
 #include "device/launch/kernel_layout.h"
 #include "device/launch/sm_clock.h"
 #include "gputopo/device.h"
+#include "gputopo/error.h"
 
 namespace gputopo::launch {
 
@@ -57,14 +58,19 @@ class LaunchGpu {
 
   [[nodiscard]] virtual const DeviceInfo& info() const = 0;
 
-  // An address with at least `bytes` behind it, aligned to large pages, for one launch at a time: the same memory is
-  // handed out again.
+  // An address with at least `bytes` behind it, aligned to large pages, for one row of launches at a time: the same
+  // memory is handed out again.
   [[nodiscard]] virtual Address reserve(std::uint64_t bytes) = 0;
   virtual void upload(Address to, const void* from, std::uint64_t bytes) const = 0;
   virtual void download(void* to, Address from, std::uint64_t bytes) const = 0;
   virtual void clear(Address address, std::uint64_t bytes) const = 0;
-  // The next launch leaves these, and download() will be asked for them when it has ended: they may come with it.
+  // What is launched leaves these, and download() will be asked for them when it has ended: they may come with it.
   virtual void expect_download(Address /*from*/, std::uint64_t /*bytes*/) {}
+
+  // Launches are queued from here on, one behind the other, and nobody waits for their ends, until they are no longer
+  // held; finish_launches() waits for all. Where a vendor's are not queued they end as they come.
+  virtual void hold_launches(bool /*held*/) {}
+  virtual void finish_launches() {}
 
   // The smallest carve-out that holds what is wanted and what `blocks` blocks of `shared_bytes` need; 0 where it is
   // fixed. Throws NotSupportedError when a block or the SM cannot hold them.
@@ -107,8 +113,9 @@ class LaunchGpu {
   // No more launches once `ended` says so.
   void end_when(std::function<bool()> ended) { ended_ = std::move(ended); }
 
-  // Of the launch that ended last: whether other processes had work for the GPU meanwhile. May launch.
-  [[nodiscard]] bool met_others(const LaunchSpan& launch);
+  // Of the launch that ended last: whether other processes had work for the GPU meanwhile. May launch. `longest_gap`:
+  // in ticks, of a row of launches that were held, between the end of one and the start of the next.
+  [[nodiscard]] bool met_others(const LaunchSpan& launch, std::uint64_t longest_gap = 0);
   // Whether others have work for the GPU now: an empty launch has to wait. For before and after a launch whose blocks'
   // records do not tell all of its time.
   [[nodiscard]] bool others_work();
@@ -148,6 +155,26 @@ class LaunchGpu {
   Company company_;
   std::uint64_t waited_ns_ = 0;    // for the launch that ended last
   std::optional<Look> last_look_;  // nothing where something was launched since
+};
+
+// Holds launches while it lives.
+class HeldLaunches {
+ public:
+  explicit HeldLaunches(LaunchGpu& gpu) : gpu_(gpu) { gpu_.hold_launches(true); }
+  HeldLaunches(const HeldLaunches&) = delete;
+  HeldLaunches& operator=(const HeldLaunches&) = delete;
+  // Nothing is left behind of a row in which something was thrown.
+  ~HeldLaunches() {
+    gpu_.hold_launches(false);
+    try {
+      gpu_.finish_launches();
+    } catch (const Error&) {
+      // What was thrown first is what there is to say.
+    }
+  }
+
+ private:
+  LaunchGpu& gpu_;
 };
 
 }  // namespace gputopo::launch

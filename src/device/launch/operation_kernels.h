@@ -80,7 +80,7 @@ class OperationGpu {
   virtual void expect(std::span<const OperationShape>) {}
   // Of a shape that was prepared.
   [[nodiscard]] virtual const OperationCode& code_of(const OperationShape& shape) = 0;
-  // Returns once the kernel has ended; throws when it failed.
+  // Returns once the kernel has ended, or is queued where launches are held; throws when it failed.
   virtual void launch(const OperationLaunch& launch, OperationParameters parameters) = 0;
 };
 

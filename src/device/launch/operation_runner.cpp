@@ -6,7 +6,7 @@
 #include <set>
 
 #include "device/launch/access_decode.h"
-#include "device/launch/operation_layout.h"
+#include "device/launch/row.h"
 #include "gputopo/error.h"
 
 namespace gputopo::launch {
@@ -64,42 +64,77 @@ OperationLaunch OperationRunner::launch_of(const OperationProgram& program) cons
   return launch;
 }
 
-ProgramResult OperationRunner::run(const OperationProgram& program) {
-  check_duration(program);
-  const OperationCode& code = kernels_.code_of(shape_of(program));
-  if (!code.refusal.empty()) return gpu_.answer(OperationResult{.refusal = code.refusal}, BlockRecord{}, 0, 0);
-  const OperationLaunch launch = launch_of(program);
-  const OperationLayout layout = lay_out(program, launch.blocks);
-  const Address base = gpu_.reserve(layout.bytes);
-  const OperationParameters parameters = encode(program, layout, base, launch.surplus_blocks > 0);
-
+std::uint64_t OperationRunner::run_row(const std::vector<Placed>& row, std::uint64_t bytes,
+                                       std::vector<ProgramResult>& results) {
+  const Address base = gpu_.reserve(bytes);
+  const auto parameters_of = [&](const Placed& placed) {
+    return encode(*placed.program, placed.layout, base + placed.offset, placed.launch.surplus_blocks > 0);
+  };
+  const bool metered = row.front().program->metered;  // which is a row by itself
   // The blocks' records begin at their common start, after the code is in its cache.
   const bool met_before = gpu_.others_still_work();
-  gpu_.clear(base, layout.bytes);
-  const auto operands = operands_of(program);
-  gpu_.upload(base, operands.data(), operands.size() * sizeof(OperationOperands));
-  gpu_.expect_download(parameters.records, layout.arrived - layout.records);
-  if (program.metered) gpu_.begin_metering();
-  const std::optional<double> energy_before = program.metered ? gpu_.energy_joules() : std::nullopt;
-  const double started = gpu_.seconds_open();
-  kernels_.launch(launch, parameters);
+  gpu_.clear(base, bytes);
+  if (metered) gpu_.begin_metering();
+  const std::optional<double> energy_before = metered ? gpu_.energy_joules() : std::nullopt;
+  // Before all launches: copies to the GPU may wait for those.
+  for (const Placed& placed : row) {
+    const auto operands = operands_of(*placed.program);
+    gpu_.upload(base + placed.offset, operands.data(), operands.size() * sizeof(OperationOperands));
+  }
+  std::vector<double> started;
+  {
+    const HeldLaunches held(gpu_);
+    for (const Placed& placed : row) {
+      const OperationParameters parameters = parameters_of(placed);
+      started.push_back(gpu_.seconds_open());
+      kernels_.launch(placed.launch, parameters);
+    }
+    gpu_.expect_download(base, bytes);
+    gpu_.finish_launches();
+  }
   const std::uint64_t waited_ns = gpu_.waited_ns();
-
-  std::vector<BlockRecord> blocks(layout.blocks);
-  std::vector<WarpRecord> warps(layout.warps);
-  gpu_.download(blocks.data(), parameters.records, blocks.size() * sizeof(BlockRecord));
-  gpu_.download(warps.data(), parameters.warp_records, warps.size() * sizeof(WarpRecord));
-  const std::string kernel = launch.shape.kernel_name();
-  for (const BlockRecord& block : blocks) check_start(block, kernel, blocks.size());
-  OperationResult result = decode(program, blocks, warps, gpu_);
-  result.code_bytes = code.code_bytes;
-  result.instruction_bytes = code.instruction_bytes;
-  if (energy_before) result.energy_joules = std::max(gpu_.energy_joules().value_or(0) - *energy_before, 0.0);
-  ProgramResult answer = gpu_.answer(std::move(result), blocks.front(), launch.carve_out_bytes, started);
-  if (program.metered) answer.undisturbed = true;  // a clock that power lowers is what is measured
+  const std::size_t first = results.size();
+  for (std::size_t i = 0; i < row.size(); ++i) {
+    const OperationLaunch& launch = row[i].launch;
+    const OperationParameters parameters = parameters_of(row[i]);
+    std::vector<BlockRecord> blocks(row[i].layout.blocks);
+    std::vector<WarpRecord> warps(row[i].layout.warps);
+    gpu_.download(blocks.data(), parameters.records, blocks.size() * sizeof(BlockRecord));
+    gpu_.download(warps.data(), parameters.warp_records, warps.size() * sizeof(WarpRecord));
+    const std::string kernel = launch.shape.kernel_name();
+    for (const BlockRecord& block : blocks) check_start(block, kernel, blocks.size());
+    OperationResult result = decode(*row[i].program, blocks, warps, gpu_);
+    const OperationCode& code = kernels_.code_of(launch.shape);
+    result.code_bytes = code.code_bytes;
+    result.instruction_bytes = code.instruction_bytes;
+    if (energy_before) result.energy_joules = std::max(gpu_.energy_joules().value_or(0) - *energy_before, 0.0);
+    results.push_back(gpu_.answer(std::move(result), blocks.front(), launch.carve_out_bytes, started[i]));
+    if (metered) results.back().undisturbed = true;  // a clock that power lowers is what is measured
+  }
   const bool met_after = gpu_.others_work();
-  gpu_.mark_company(answer, met_before || met_after, waited_ns);
-  return answer;
+  for (ProgramResult& answer : std::span(results).subspan(first)) {
+    gpu_.mark_company(answer, met_before || met_after, row.size() == 1 ? waited_ns : UINT64_MAX);
+  }
+  return waited_ns;
+}
+
+std::vector<ProgramResult> OperationRunner::run(std::span<const OperationProgram* const> programs) {
+  std::vector<ProgramResult> results;
+  Row<Placed> row(
+      [&](const std::vector<Placed>& placed, std::uint64_t bytes) { return run_row(placed, bytes, results); });
+  for (const OperationProgram* program : programs) {
+    check_duration(*program);
+    const OperationCode& code = kernels_.code_of(shape_of(*program));
+    if (!code.refusal.empty()) {
+      row.end();  // results come in the order of the programs
+      results.push_back(gpu_.answer(OperationResult{.refusal = code.refusal}, BlockRecord{}, 0, 0));
+      continue;
+    }
+    const OperationLaunch launch = launch_of(*program);
+    row.add({program, launch, lay_out(*program, launch.blocks)}, program->metered);
+  }
+  row.end();
+  return results;
 }
 
 }  // namespace gputopo::launch

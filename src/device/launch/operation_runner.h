@@ -1,25 +1,38 @@
-// Runs operation programs, each alone.
+// Runs operation programs, each alone: one behind the other, and nobody waits for each.
 #pragma once
 
 #include <span>
+#include <vector>
 
 #include "device/launch/operation_kernels.h"
+#include "device/launch/operation_layout.h"
 
 namespace gputopo::launch {
 
 class OperationRunner {
  public:
+  using Kind = OperationProgram;
+
   OperationRunner(LaunchGpu& gpu, OperationGpu& kernels) : gpu_(gpu), kernels_(kernels) {}
 
   // Compiles what the operation programs among these need, together.
   void prepare(std::span<const Program> programs);
   // Begins to, beside what runs meanwhile, where the GPU's compiler can.
   void expect(std::span<const Program> programs);
-  // Of a program that was prepared. Throws UsageError for one that would take too long, NotSupportedError for more
+  // Of programs that were prepared. Throws UsageError for one that would take too long, NotSupportedError for more
   // warps than a block holds, DeviceError when the blocks did not start together, and what the GPU throws.
-  [[nodiscard]] ProgramResult run(const OperationProgram& program);
+  [[nodiscard]] std::vector<ProgramResult> run(std::span<const OperationProgram* const> programs);
 
  private:
+  // A program of a row of launches.
+  struct Placed {
+    const OperationProgram* program;
+    OperationLaunch launch;
+    OperationLayout layout;
+    std::uint64_t offset = 0;  // of its memory in that of the row
+  };
+  // Returns how long it took, 0 where nobody tells.
+  std::uint64_t run_row(const std::vector<Placed>& row, std::uint64_t bytes, std::vector<ProgramResult>& results);
   [[nodiscard]] OperationLaunch launch_of(const OperationProgram& program) const;
 
   LaunchGpu& gpu_;

@@ -54,12 +54,20 @@ class LoadSum {
   std::array<double, kMaxLoadsAtOnce> cycles_;
 };
 
-double run_cycles(Hierarchy& hierarchy, const Path& path, const CodeSpec& code, const CodeStep& step) {
+// What a jump to the code there takes longer than to code that the nearest cache holds.
+double jump_back_cycles(Hierarchy& hierarchy, const Path& jump_path, std::uint64_t address) {
+  if (jump_path.stops.empty() || jump_path.memory_latency_cycles == 0) return 0;
+  return hierarchy.load(jump_path, address) - jump_path.stops.front().latency_cycles;
+}
+
+// Code is fetched ahead of what runs, but not where a pass begins again.
+double run_cycles(Hierarchy& hierarchy, const Path& path, const Path& jump_path, const CodeSpec& code,
+                  const CodeStep& step) {
   const std::uint64_t unit = fetch_bytes_of(path, std::uint64_t{kCodeBlockInstructions} * code.bytes_per_instruction);
   const std::uint64_t stretch = kCodeBase + std::uint64_t{step.first} * code.bytes_per_instruction;
   const std::uint64_t begin = stretch - std::uint64_t{step.lead} * code.bytes_per_instruction;
   const std::uint64_t end = stretch + std::uint64_t{step.count} * code.bytes_per_instruction;
-  LoadSum loads(hierarchy, path, code.loop_cycles);
+  LoadSum loads(hierarchy, path, code.loop_cycles + jump_back_cycles(hierarchy, jump_path, begin));
   for (std::uint64_t at = begin; at < end;) {
     const std::uint64_t next = std::min(end, at / unit * unit + unit);
     loads.add(at, static_cast<double>(next - at) / code.bytes_per_instruction);
@@ -75,21 +83,33 @@ double constants_cycles(Hierarchy& hierarchy, const Path& path, const CodeStep& 
 }
 
 std::uint64_t jump_block_bytes(const CodeSpec& code, CodeStepKind kind) {
-  return std::uint64_t{kJumpInstructions + jump_filler(kind)} * code.bytes_per_instruction;
+  return std::uint64_t{jump_instructions(kind) + jump_filler(kind)} * code.bytes_per_instruction;
+}
+
+std::uint32_t place_of(const CodeStep& step, std::uint32_t jump) {
+  if (step.kind != CodeStepKind::kAlignedJumps) return place_of_jump(step.kind, jump);
+  return place_of_aligned_jump(step.first, step.count, jump);
+}
+
+// What the cycles of a jump do not have: they are a mean over where blocks begin.
+double cycles_of_fetches(const CodeSpec& code, const CodeStep& step, std::uint64_t begin, std::uint64_t run_bytes) {
+  if (step.kind != CodeStepKind::kAlignedJumps || code.fetch_bytes == 0) return 0;
+  const std::uint64_t more = (begin + run_bytes - 1) / code.fetch_bytes - begin / code.fetch_bytes;
+  return static_cast<double>(more) * code.fetch_cycles;
 }
 
 // What runs of a block may lie in two lines: the farther one of the two is waited for.
 double jumps_cycles(Hierarchy& hierarchy, const Path& path, const CodeSpec& code, const CodeStep& step) {
-  const std::uint64_t run_bytes = std::uint64_t{kJumpInstructions} * code.bytes_per_instruction;
+  const std::uint64_t run_bytes = std::uint64_t{jump_instructions(step.kind)} * code.bytes_per_instruction;
   const std::uint64_t unit = fetch_bytes_of(path, run_bytes);
   double sum = code.loop_cycles;
   for (std::uint32_t jump = 0; jump < step.count; ++jump) {
-    const std::uint64_t begin = kJumpsBase + place_of_jump(step.kind, jump) * jump_block_bytes(code, step.kind);
+    const std::uint64_t begin = kJumpsBase + place_of(step, jump) * jump_block_bytes(code, step.kind);
     double longest = 0;
     for (std::uint64_t at = begin / unit * unit; at < begin + run_bytes; at += unit) {
       longest = std::max(longest, hierarchy.load(path, at));
     }
-    sum += longest;
+    sum += longest + cycles_of_fetches(code, step, begin, run_bytes);
   }
   return sum;
 }
@@ -108,10 +128,12 @@ Path path_of(Hierarchy& hierarchy, CodeStepKind kind, std::uint32_t warp, std::u
   return is_jumps(kind) ? hierarchy.jump_path_of(warp, sm) : hierarchy.code_path_of(warp, sm);
 }
 
-double pass_cycles(Hierarchy& hierarchy, const Path& path, const CodeSpec& code, const CodeStep& step) {
+double pass_cycles(Hierarchy& hierarchy, const Path& path, const Path& jump_path, const CodeSpec& code,
+                   const CodeStep& step) {
   if (step.kind == CodeStepKind::kConstants) return constants_cycles(hierarchy, path, step);
   if (is_operands(step.kind)) return operands_cycles(hierarchy, path, code, step);
-  return is_jumps(step.kind) ? jumps_cycles(hierarchy, path, code, step) : run_cycles(hierarchy, path, code, step);
+  if (is_jumps(step.kind)) return jumps_cycles(hierarchy, path, code, step);
+  return run_cycles(hierarchy, path, jump_path, code, step);
 }
 
 // From one jump to the next, or of as many instructions as the unit of the step is compiled to.
@@ -152,9 +174,10 @@ InstructionResult simulate_code(const CodeSpec& code, Hierarchy& hierarchy, cons
     const std::uint32_t warp = program.actors[step.actor].warp;
     const std::uint32_t sm = result.sms[step.actor];
     const Path path = path_of(hierarchy, step.kind, warp, sm);
+    const Path jump_path = hierarchy.jump_path_of(warp, sm);
     std::vector<std::uint64_t>& passes = result.pass_cycles.emplace_back();
     for (std::uint32_t pass = 0; pass < step.passes; ++pass) {
-      passes.push_back(with_noise(pass_cycles(hierarchy, path, code, step), noise));
+      passes.push_back(with_noise(pass_cycles(hierarchy, path, jump_path, code, step), noise));
     }
   }
   return result;

@@ -102,6 +102,8 @@ struct CodeSpec {
   std::vector<CodeStop> path;                // nearest first
   double memory_cycles_per_instruction = 0;  // of code that no cache holds
   double memory_jump_cycles = 0;             // of a jump to such
+  std::uint32_t fetch_bytes = 0;             // of code, that come at once; 0: nothing is known
+  double fetch_cycles = 0;                   // of a jump to code that lies in one more fetch
   std::vector<OperandStop> operand_path;     // nearest first
   std::uint32_t pass_constants = 0;          // lines that a pass over operands reads besides: parameters of the kernel
   double memory_operand_cycles = 0;          // of an operation whose constant no cache holds; 0: nothing is known

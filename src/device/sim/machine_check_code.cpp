@@ -1,4 +1,6 @@
 // What makes the code of a machine possible.
+#include <bit>
+
 #include "device/sim/machine_rules.h"
 
 namespace gputopo::sim {
@@ -19,6 +21,13 @@ void check_jumps(const CodeSpec& code) {
   require_overhead(code.memory_jump_cycles, "code.memory_jump_cycles");
   require(code.memory_jump_cycles >= cycles, "code.memory_jump_cycles", "{} is less than the last cache has ({})",
           code.memory_jump_cycles, cycles);
+  require((code.fetch_bytes != 0) == (code.fetch_cycles != 0), "code.fetch_cycles", "must be given with fetch_bytes");
+  require_overhead(code.fetch_cycles, "code.fetch_cycles");
+  constexpr std::uint32_t kMostBytes = 4096;
+  require(code.fetch_bytes == 0 || (std::has_single_bit(code.fetch_bytes) && code.fetch_bytes <= kMostBytes &&
+                                    code.fetch_bytes >= code.bytes_per_instruction),
+          "code.fetch_bytes", "{} is no power of two from an instruction to {}", code.fetch_bytes, kMostBytes);
+  require(code.fetch_bytes == 0 || has_jumps, "code.fetch_bytes", "needs memory_jump_cycles");
 }
 
 void check_operands(const MachineSpec& spec, const CodeSpec& code) {

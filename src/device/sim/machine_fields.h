@@ -122,6 +122,8 @@ void visit_fields(Object& code, Visit&& visit) {
   visit("path", code.path, Presence::kRequired);
   visit("memory_cycles_per_instruction", code.memory_cycles_per_instruction, Presence::kRequired);
   visit("memory_jump_cycles", code.memory_jump_cycles, Presence::kOptional);
+  visit("fetch_bytes", code.fetch_bytes, Presence::kOptional);
+  visit("fetch_cycles", code.fetch_cycles, Presence::kOptional);
   visit("operand_path", code.operand_path, Presence::kOptional);
   visit("pass_constants", code.pass_constants, Presence::kOptional);
   visit("memory_operand_cycles", code.memory_operand_cycles, Presence::kOptional);

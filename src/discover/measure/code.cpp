@@ -97,6 +97,10 @@ std::vector<Program> jump_kernels(const DeviceInfo&) {
   return {InstructionProgram{.actors = {{}}, .steps = {{.kind = CodeStepKind::kFarJumps, .count = 1}}}};
 }
 
+// A size with a wider interval than this says too little of where steps belong: of a small cache the wait of passes for
+// their beginning looks like the first misses. An H200's widest is 1.32.
+constexpr double kWidestInterval = 1.5;
+
 // Those that straight-line code shows, nearest first, as far as what they hold is known.
 std::vector<probe::KnownCodeCache> known_code_caches(Context& context) {
   std::vector<probe::KnownCodeCache> caches;
@@ -104,6 +108,7 @@ std::vector<probe::KnownCodeCache> known_code_caches(Context& context) {
     const Attribute& size = context.attribute(element->id, AttributeId::kSize);
     if (!size.available()) break;
     const double bytes = size.number().value_or(0);
+    if (size.high.value_or(bytes) > kWidestInterval * size.low.value_or(bytes)) break;
     // A level ends where misses begin, which is before nothing hits any more, up to where the interval goes.
     caches.push_back({{size.low.value_or(bytes), bytes}, line_bytes(context, *element)});
   }
@@ -122,8 +127,10 @@ Attribute jump_latency(Context& context, const ElementInfo& element) {
 // What lies before the first cache that straight-line code shows.
 const probe::CodeJumps& jumps_with_nearer_level(Context& context) {
   static_cast<void>(context.code.size(code_cache_at(context.vendor(), 0)->id));
+  const std::vector<probe::KnownCodeCache> caches = known_code_caches(context);
+  if (caches.empty()) throw probe::Inconclusive("the first cache that straight-line code shows is not known");
   const probe::CodeJumps& jumps = context.code.jumps();
-  const std::size_t level = probe::level_of_cache(context.lab(), jumps, known_code_caches(context), 0);
+  const std::size_t level = probe::level_of_cache(context.lab(), jumps, caches, 0);
   if (level == 0 && probe::may_hide_nearer(jumps.near, jumps.far, level)) {
     throw probe::Inconclusive("jumps over the least code are quicker than those of the first cache, and show no level");
   }
@@ -134,14 +141,68 @@ const probe::CodeJumps& jumps_with_nearer_level(Context& context) {
   return jumps;
 }
 
-Attribute nearest_size(Context& context, const ElementInfo&) {
-  const probe::CodeJumps& jumps = jumps_with_nearer_level(context);
-  return probe::nearest_code_size(context.lab(), jumps, known_code_caches(context).front().bytes.low,
-                                  context.keep_samples());
+// What it tells, or why it tells nothing.
+template <typename Measure>
+Attribute told_by(const probe::Lab& lab, Measure measure) {
+  try {
+    return measure();
+  } catch (const probe::Inconclusive& error) {
+    lab.log(std::string("code: ") + error.what());
+    return unavailable(Reason::kInconclusive, error.what());
+  }
 }
 
+// Whether the first level of jumps is known to be that of the first cache which straight-line code shows.
+bool first_level_is_of_shown_cache(Context& context) {
+  const std::vector<probe::KnownCodeCache> caches = known_code_caches(context);
+  if (caches.empty()) return false;
+  try {
+    return probe::level_of_cache(context.lab(), context.code.jumps(), caches, 0) == 0;
+  } catch (const probe::Inconclusive&) {
+    return false;
+  }
+}
+
+// Straight-line code tells it better than jumps, if these do not say otherwise.
+Attribute nearest_size(Context& context, const ElementInfo&) {
+  probe::Lab lab = context.lab();
+  const Attribute by_jumps = told_by(lab, [&] {
+    const probe::CodeJumps& jumps = jumps_with_nearer_level(context);
+    return probe::nearest_code_size(lab, jumps, known_code_caches(context).front().bytes.low, context.keep_samples());
+  });
+  if (!by_jumps.available() && first_level_is_of_shown_cache(context)) return by_jumps;
+  const Attribute by_passes = told_by(lab, [&] {
+    const probe::CodeCache& next = context.code.sized(code_cache_at(context.vendor(), 0)->id);
+    return probe::hidden_code_size(lab, context.code.survey(), next.fits_instructions, context.code.jumps(),
+                                   context.keep_samples());
+  });
+  if (!by_passes.available() && !by_jumps.available()) {
+    throw probe::Inconclusive(by_passes.detail + "; " + by_jumps.detail);
+  }
+  if (!by_passes.available() || !by_jumps.available()) return by_passes.available() ? by_passes : by_jumps;
+  if (by_jumps.low > by_passes.high || by_jumps.high < by_passes.low) {
+    throw probe::Inconclusive("jumps and straight-line code do not agree on what it holds");
+  }
+  return by_passes;
+}
+
+// Where passes over straight-line code wait for jumps back, the first level of jumps is what they wait for.
 Attribute nearest_latency(Context& context, const ElementInfo&) {
-  return probe::jump_latency(jumps_with_nearer_level(context), 0, context.keep_samples());
+  const bool passes_show = context.attribute(ElementId::kIcacheL0, AttributeId::kSize).available();
+  const probe::CodeJumps& jumps = passes_show ? context.code.jumps() : jumps_with_nearer_level(context);
+  return probe::jump_latency(jumps, 0, context.keep_samples());
+}
+
+// Of the nearest cache, which straight-line code may hide.
+Attribute fetch_size(Context& context, const ElementInfo& element) {
+  const Attribute& hidden = context.attribute(ElementId::kIcacheL0, AttributeId::kLatency);
+  const bool is_of_hidden = element.kind == ElementKind::kNearCodeCache;
+  if (!hidden.available() && (is_of_hidden || hidden.reason != Reason::kNotPresent)) return hidden;
+  if (hidden.available() && !is_of_hidden) {
+    return unavailable(Reason::kNotApplicable, "what is fetched at once comes from icache_l0, which is nearer");
+  }
+  probe::Lab lab = context.lab();
+  return probe::measure_fetch_size(lab, context.code.jumps(), context.keep_samples());
 }
 
 constexpr Step kSteps[] = {
@@ -159,6 +220,8 @@ constexpr Step kSteps[] = {
     {ElementKind::kCodeCache, AttributeId::kLatency, jump_latency, jump_kernels},
     {ElementKind::kNearCodeCache, AttributeId::kSize, nearest_size, jump_kernels},
     {ElementKind::kNearCodeCache, AttributeId::kLatency, nearest_latency, jump_kernels},
+    {ElementKind::kNearCodeCache, AttributeId::kFetchSize, fetch_size, jump_kernels},
+    {ElementKind::kCodeCache, AttributeId::kFetchSize, fetch_size, jump_kernels},
 };
 
 }  // namespace

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <iterator>
 #include <string>
 
 #include "probe/operation.h"
@@ -93,7 +94,9 @@ void OperationSteps::measure_pipes() {
 std::vector<Program> OperationSteps::expected() const {
   std::vector<OperationId> operations = wanted_;
   operations.insert(operations.end(), latencies_.begin(), latencies_.end());
-  return probe::expected_of_operations(operations);
+  std::vector<Program> programs = probe::expected_of_operations(operations);
+  if (pipes_) std::ranges::move(probe::expected_of_pipes(), std::back_inserter(programs));
+  return programs;
 }
 
 void OperationSteps::measure() {

@@ -1,0 +1,44 @@
+// The ways to run an operation, each by so many chains and warps.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "gputopo/device.h"
+#include "gputopo/program.h"
+
+namespace gputopo::probe {
+
+// A way to run an operation.
+struct OperationTrial {
+  static constexpr std::uint32_t kFewRounds = 2;
+  static constexpr std::uint32_t kManyRounds = 6;
+  static constexpr std::uint32_t kCopies = 3;
+  static constexpr std::uint32_t kStreams = 4;  // where warps alone are too few
+  // Where these nearly fill a unit (packed f16 on an H100: 92% of it; with eight chains 98%).
+  static constexpr std::uint32_t kManyStreams = 8;
+
+  OperationId operation = OperationId::kAddF32;
+  std::uint32_t warps = 1;
+  std::uint32_t streams = 1;
+  bool every_sm = true;
+  std::uint32_t copies = 1;
+
+  [[nodiscard]] OperationProgram program(std::uint32_t rounds) const {
+    return {.operation = operation, .streams = streams, .warps = warps, .every_sm = every_sm, .rounds = rounds};
+  }
+};
+
+// One chain, of as many warps as do one together.
+[[nodiscard]] OperationTrial latency_trial(OperationId operation);
+// And of ever more, up to those of a block.
+[[nodiscard]] std::vector<OperationTrial> first_trials(OperationId operation, std::uint32_t of_block);
+// Of some chains each.
+[[nodiscard]] std::vector<OperationTrial> further_trials(OperationId operation, std::uint32_t warps);
+// Of an operation that so many a clock are almost all that its unit can do.
+[[nodiscard]] std::vector<OperationTrial> last_trials(OperationId operation, std::uint32_t warps);
+// The most warps, of one chain and of some.
+[[nodiscard]] std::vector<OperationTrial> peak_trials(const DeviceInfo& info, std::span<const OperationId> operations);
+
+}  // namespace gputopo::probe
