@@ -87,11 +87,8 @@ Decision<std::vector<EvictedPart>> evicted_in(Lab& lab, const Cache& cache, cons
 
 Decision<std::vector<EvictedPart>> evicted_by(Lab& lab, const Cache& cache, const EvictBy& by, std::uint32_t first,
                                               std::uint32_t end) {
-  const Decision<std::vector<EvictedPart>> decision = evicted_in(lab, cache, by, first, end, 1);
-  if (decision.value && all_on_one_side(*decision.value)) return decision;
-  const Decision<std::vector<EvictedPart>> again = evicted_in(lab, cache, by, first, end, 1);
-  if (decision.value && again.value && agree_clearly(*decision.value, *again.value)) return decision;
-  return evicted_in(lab, cache, by, first, end, kCacheScope.copies);
+  return look_until_clear([&](std::size_t copies) { return evicted_in(lab, cache, by, first, end, copies); },
+                          kCacheScope.copies);
 }
 
 }  // namespace

@@ -2,12 +2,14 @@
 // pair that was taken for another, which joins two groups; a group in which a pair does not share tells of it.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <span>
 #include <utility>
 #include <vector>
 
 #include "gputopo/model.h"
+#include "probe/decision.h"
 
 namespace gputopo {
 struct DeviceInfo;
@@ -56,6 +58,15 @@ inline constexpr double kClearlyEvicts = 0.25;
 [[nodiscard]] bool all_on_one_side(std::span<const EvictedPart> others);
 // And whether two do: they say the same of each, clearly.
 [[nodiscard]] bool agree_clearly(std::span<const EvictedPart> others, std::span<const EvictedPart> again);
+// What `look(n)` tells, of n measurements: of one where that is enough, or two, else of `most`.
+template <typename Look>
+[[nodiscard]] Decision<std::vector<EvictedPart>> look_until_clear(const Look& look, std::size_t most) {
+  const Decision<std::vector<EvictedPart>> decision = look(std::size_t{1});
+  if (!decision.value) return look(most);
+  if (all_on_one_side(*decision.value)) return decision;
+  const Decision<std::vector<EvictedPart>> again = look(std::size_t{1});
+  return again.value && agree_clearly(*decision.value, *again.value) ? decision : look(most);
+}
 
 struct SharingSms {
   std::vector<std::uint32_t> sms;  // ascending, `sm` among them

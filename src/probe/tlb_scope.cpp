@@ -100,7 +100,7 @@ Decision<std::vector<EvictedPart>> evicted_by(Lab& lab, const Site& site, const 
 }  // namespace
 
 Attribute tlb_scope(Lab& lab, const Site& site, const TlbSurvey& survey, std::size_t depth) {
-  TlbScopeParameters parameters;
+  const TlbScopeParameters parameters;
   const TlbLevel& level = tlb_level(survey, depth);
   const std::uint32_t sms = lab.info().sm_count;
   if (sms < 2) throw NotSupportedError("needs a second SM to evict from");
@@ -116,18 +116,11 @@ Attribute tlb_scope(Lab& lab, const Site& site, const TlbSurvey& survey, std::si
   std::vector<double> miss_cycles;
   for (std::size_t nearer = 0; nearer <= depth; ++nearer) miss_cycles.push_back(survey.levels[nearer].miss_cycles);
   const auto evicted_in = [&](std::size_t rounds) {
-    parameters.rounds = rounds;
-    return evicted_by(lab, site, array, {max_added_cycles(miss_cycles), level.miss_cycles}, parameters);
+    TlbScopeParameters of_rounds = parameters;
+    of_rounds.rounds = rounds;
+    return evicted_by(lab, site, array, {max_added_cycles(miss_cycles), level.miss_cycles}, of_rounds);
   };
-  const std::size_t all_rounds = parameters.rounds;
-  Decision<std::vector<EvictedPart>> decision = evicted_in(1);
-  if (decision.value && !all_on_one_side(*decision.value)) {
-    const Decision<std::vector<EvictedPart>> again = evicted_in(1);
-    if (!again.value || !agree_clearly(*decision.value, *again.value)) decision = evicted_in(all_rounds);
-  } else if (!decision.value) {
-    decision = evicted_in(all_rounds);
-  }
-  return scope_of_sm(lab, 0, settle(lab, "", std::move(decision)));
+  return scope_of_sm(lab, 0, settle(lab, "", look_until_clear(evicted_in, parameters.rounds)));
 }
 
 }  // namespace gputopo::probe
