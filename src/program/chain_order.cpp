@@ -34,8 +34,9 @@ std::vector<std::uint32_t> shuffled(std::uint64_t length, std::uint64_t count, s
   order.resize(length);
   std::iota(order.begin(), order.end(), 0u);
   for (std::uint64_t i = 0; i < count; ++i) std::swap(order[i], order[draw(i)]);
-  order.resize(count);
-  return order;
+  if (count == length) return order;
+  // A copy, because orders are kept, and what was cut off a vector is still its memory.
+  return {order.begin(), order.begin() + static_cast<std::ptrdiff_t>(count)};
 }
 
 }  // namespace

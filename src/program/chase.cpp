@@ -82,6 +82,14 @@ void validate_touch(const ChaseArray& array, const ChaseStep& step, const std::s
   require(array.elements.empty(), field + ".kind", "must not be touch where elements are listed");
 }
 
+void validate_touch_chain(const ChaseArray& array, const ChaseStep& step, const std::string& field) {
+  require(step.loads <= array.chain_length() - step.first, field + ".loads", "must end within the chain");
+  const Order order = step.chain == 0 ? array.order : array.second_order;
+  require(!array.elements.empty() || order == Order::kShuffled, field + ".kind",
+          "must not be touch_chain of orders but shuffled where no elements are listed");
+  require(array.skew_bytes == 0, field + ".kind", "must not be touch_chain where the array is skewed");
+}
+
 // What a store step can write: each link follows from the place of the element before or after.
 void validate_store(const ChaseArray& array, const ChaseStep& step, const std::string& field) {
   require(is_global(array.space), field + ".kind", "must not be store in a space but global and global_bypass_l1");
@@ -103,9 +111,10 @@ void validate_step(const ChaseProgram& program, std::size_t index) {
   require(step.kind == StepKind::kTouch || step.loads >= 1, field + ".loads", "must be at least 1");
   const ChaseArray& array = program.arrays[step.array];
   require(step.first < array.chain_length(), field + ".first", "is out of range");
-  require(step.kind != StepKind::kTouch || array.space != Space::kLocal, field + ".kind",
+  require(!is_touch(step.kind) || array.space != Space::kLocal, field + ".kind",
           "must not be touch in local memory, which other threads do not reach");
   if (step.kind == StepKind::kTouch) validate_touch(array, step, field);
+  if (step.kind == StepKind::kTouchChain) validate_touch_chain(array, step, field);
   require(step.kind != StepKind::kPaired || is_global(array.space), field + ".kind",
           "must not be paired in a space but global and global_bypass_l1");
   require(step.kind != StepKind::kAtomic || array.space == Space::kGlobalBypassL1, field + ".kind",

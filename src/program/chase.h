@@ -12,8 +12,8 @@ namespace gputopo {
 template <>
 inline constexpr std::array<std::string_view, 3> kNames<Order>{"sequential", "reversed", "shuffled"};
 template <>
-inline constexpr std::array<std::string_view, 7> kNames<StepKind>{"warm",  "touch",  "timed", "counted",
-                                                                  "store", "paired", "atomic"};
+inline constexpr std::array<std::string_view, 8> kNames<StepKind>{"warm",  "touch",  "timed",  "counted",
+                                                                  "store", "paired", "atomic", "touch_chain"};
 
 void visit_fields(Is<ChaseArray> auto& array, auto&& visit) {
   visit("space", array.space);

@@ -109,6 +109,34 @@ TEST_P(DeviceConformance, PartsOfAnArrayAreTouched) {
   });
 }
 
+// What was touched along a chain is as near as what was just loaded, though it lies anywhere; what the chain lacks is
+// not.
+TEST_P(DeviceConformance, ElementsOfAChainAreTouched) {
+  on_device([](Device& device) {
+    for (const Space space : device.info().spaces) {
+      if (space == Space::kConstant || space == Space::kShared) continue;  // on the chip, all of them
+      if (space == Space::kLocal) continue;                                // no thread touches that of another
+      ChaseProgram listed;
+      listed.arrays = {{.space = space, .bytes = 64 * 4096, .stride_bytes = 512}};
+      for (std::uint32_t i = 0; i < 24; ++i) listed.arrays[0].elements.push_back(i * 181 % 512);
+      listed.actors = {{}};
+      listed.exclusive = true;
+      listed.steps = {{.kind = StepKind::kTouchChain, .loads = 16, .first = 8},
+                      {.kind = StepKind::kTimed, .loads = 16, .first = 8},
+                      {.kind = StepKind::kTimed, .loads = 16, .first = 8}};
+      ChaseProgram shuffled = listed;
+      shuffled.arrays = {{.space = space, .bytes = 24 * 512, .stride_bytes = 512, .order = Order::kShuffled}};
+      for (const ChaseProgram& program : {listed, shuffled}) {
+        const ChaseResult result = chase_of(run_one(device, program));
+        EXPECT_EQ(result.steps[0].loads, 16u);
+        EXPECT_GE(result.steps[0].total_cycles, 1u);
+        constexpr double kNoise = 1.3;
+        EXPECT_LT(median(result.steps[1].latencies), kNoise * median(result.steps[2].latencies)) << to_string(space);
+      }
+    }
+  });
+}
+
 // A touch loads the staggered elements, and not what they would be without.
 TEST_P(DeviceConformance, StaggeredElementsAreTouched) {
   on_device([](Device& device) {

@@ -150,7 +150,7 @@ TEST(HipFaults, LaunchFailureAndIllegalAddressEndTheDevice) {
 }
 
 TEST(HipFaults, LostLater) {
-  EXPECT_THAT(hip_message<DeviceLostError>("lost_after=5"), AllOf(HasSubstr("kernel "), HasSubstr("dmesg")));
+  EXPECT_THAT(hip_message<DeviceLostError>("lost_after=3"), AllOf(HasSubstr("kernel "), HasSubstr("dmesg")));
 }
 
 // ROCm ends the process for it, or the kernel never ends: neither loses what was measured before.
@@ -162,7 +162,7 @@ TEST(HipFaults, AMemoryFaultKeepsWhatWasMeasured) {
                              " --device hip:0 --quiet --only lds --attribute latency,banks --json " +
                              folder.file(behaviour + ".json") + " --record " + folder.file(behaviour + ".gputopo"));
   };
-  // The roll call, two spins or more to wake the GPU, fills and chases: some way into the second attribute.
+  // The roll call, a spin or more to wake the GPU, fills and chases: some way into the second attribute.
   const test::CommandResult result = discover_with("memory_fault=40");
   EXPECT_EQ(result.exit_code, 1) << result.err;
   EXPECT_THAT(result.err, AllOf(HasSubstr("memory access fault of the GPU at 0xdead0000"), HasSubstr("dmesg")));

@@ -136,6 +136,23 @@ TEST(ChaseEncoding, ListedElementsAreTheOnlyOnesOfTheirChain) {
   EXPECT_EQ(chases.steps()[1].start, kBatchBase + 5 * 64 + 8) << "the second link of its first element";
 }
 
+TEST(ChaseEncoding, TouchesOfAChainAreToldItsOrder) {
+  ChaseProgram program = walk_over({{.bytes = 4096, .stride_bytes = 64, .elements = {9, 2, 5}},
+                                    {.bytes = 1024, .stride_bytes = 64, .second_order = Order::kShuffled}});
+  program.steps = {{.kind = StepKind::kTouchChain, .loads = 2, .first = 1},
+                   {.kind = StepKind::kTouchChain, .array = 1, .loads = 5, .chain = 1},
+                   {.kind = StepKind::kTouch, .array = 1}};
+  const EncodedChases chases({program});
+  const std::vector<StepTask> steps = chases.steps();
+  ASSERT_EQ(steps.size(), 3u);
+  EXPECT_EQ(static_cast<StepCode>(steps[0].code % kStepCodes), StepCode::kTouch);
+  EXPECT_EQ(steps[0].loads, 2u);
+  EXPECT_EQ(steps[0].base, kBatchBase);
+  EXPECT_THAT(chases.read<std::uint32_t>(steps[0].table, 2), ElementsAre(2, 5));
+  EXPECT_EQ(chases.read<std::uint32_t>(steps[1].table, 5), chain_order(program.arrays[1], 1, 5));
+  EXPECT_EQ(steps[2].table, 0u) << "as they lie";
+}
+
 TEST(ChaseEncoding, StepsSayWhoLoadsWhat) {
   ChaseProgram program = walk_over({{.bytes = 1024, .stride_bytes = 64, .skew_bytes = 16}});
   program.actors = {{.warp = 2, .lane = 3}, {}};

@@ -78,6 +78,8 @@ TEST(ProgramText, RoundTrips) {
   chase.actors.push_back({.warp = 3, .lane = 2});
   chase.steps.push_back({.kind = StepKind::kTouch, .actor = 1, .array = 1, .chain = 1, .first = 5});
   chase.steps.push_back({.kind = StepKind::kStore, .loads = 9});
+  chase.arrays.push_back({.bytes = 4096, .stride_bytes = 64, .order = Order::kShuffled});
+  chase.steps.push_back({.kind = StepKind::kTouchChain, .array = 3, .loads = 9, .first = 3});
   chase.exclusive = true;
   chase.sm = 17;
   chase.shared_carve_out_bytes = 8192;
@@ -271,9 +273,25 @@ INSTANTIATE_TEST_SUITE_P(
                                  p.arrays[0].skew_bytes = 32;
                                  p.steps[0] = {.kind = StepKind::kTouch, .loads = 60};
                                }},
-                    BadProgram{"touch", [](ChaseProgram& p) {
+                    BadProgram{"touch",
+                               [](ChaseProgram& p) {
                                  p.arrays[0].elements = {5};
                                  p.steps[0].kind = StepKind::kTouch;
+                               }},
+                    BadProgram{"steps[0].loads must end within the chain",
+                               [](ChaseProgram& p) {
+                                 p.arrays[0].elements = {5, 6};
+                                 p.steps[0] = {.kind = StepKind::kTouchChain, .loads = 2, .first = 1};
+                               }},
+                    BadProgram{"steps[0].kind must not be touch_chain of orders but shuffled",
+                               [](ChaseProgram& p) {
+                                 p.arrays[0].order = Order::kShuffled;
+                                 p.steps[0] = {.kind = StepKind::kTouchChain, .loads = 2, .chain = 1};
+                               }},
+                    BadProgram{"steps[0].kind must not be touch_chain where", [](ChaseProgram& p) {
+                                 p.arrays[0].order = Order::kShuffled;
+                                 p.arrays[0].skew_bytes = 32;
+                                 p.steps[0] = {.kind = StepKind::kTouchChain, .loads = 1};
                                }}));
 
 // A store step writes whole arrays of plain memory, in order.

@@ -303,6 +303,25 @@ TEST(SimNoise, DriftIsSlow) {
   EXPECT_EQ(largest, 1.1 * kMemoryCycles);
 }
 
+// What is left is the end of the chain, in whatever place it lies.
+TEST(SimDevice, ATouchOfAChainKeepsItsOrder) {
+  const auto device = make_sim_device(plain_machine(), 5);
+  ChaseProgram program = chase(4 * kL1Bytes, 32);
+  ChaseArray& array = program.arrays[0];
+  array.order = Order::kShuffled;
+  const std::uint64_t n = array.element_count();
+  const std::uint64_t held = n / 8;
+  program.steps = {{.kind = StepKind::kTouchChain, .loads = n},
+                   {.kind = StepKind::kCounted, .loads = held, .first = n - held}};
+  const ChaseProgram walked = [&] {
+    ChaseProgram same = program;
+    same.steps[0].kind = StepKind::kWarm;
+    return same;
+  }();
+  EXPECT_EQ(run(*device, program).steps[1].histogram, run(*device, walked).steps[1].histogram);
+  EXPECT_LT(run(*device, program).steps[0].total_cycles, run(*device, walked).steps[0].total_cycles / 100);
+}
+
 TEST(SimNoise, ANeighbourDisturbsItsPrograms) {
   MachineSpec machine = plain_machine();
   machine.noise = {.outlier_cycles = 1000, .interference_probability = 1};

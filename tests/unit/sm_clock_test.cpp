@@ -37,13 +37,14 @@ TEST(SmClock, IsHeldBackUnderNineTenthsOfTheHighest) {
 class SmClockWakes : public ::testing::Test {
  protected:
   // How many launches it takes, where the i-th of them sees the i-th clock and all after the last.
-  int wake(const std::vector<std::uint64_t>& mhz) {
+  int wake(const std::vector<std::uint64_t>& mhz, std::optional<double> most_mhz = std::nullopt) {
     int spins = 0;
-    clock_.wake([&] {
+    const auto spin = [&] {
       const std::size_t i = std::min<std::size_t>(spins++, mhz.size() - 1);
       clock_.note(20 * 1000 * mhz[i], SmClock::kSpinNanoseconds);
       clock_.worked();
-    });
+    };
+    clock_.wake(spin, most_mhz);
     return spins;
   }
   SmClock clock_;
@@ -55,6 +56,13 @@ TEST_F(SmClockWakes, UntilTwoInARowSeeTheSame) {
 }
 
 TEST_F(SmClockWakes, WithThreeAtLeastTheFirstTime) { EXPECT_EQ(wake({1980}), 3); }
+
+TEST_F(SmClockWakes, UntilItIsTheHighest) {
+  EXPECT_EQ(wake({345, 1978}, 1980), 2);
+  EXPECT_EQ(clock_.mhz(), 1978);
+}
+
+TEST_F(SmClockWakes, ThoughItIsNeverTheHighest) { EXPECT_EQ(wake({1500}, 1980), 3); }
 
 TEST_F(SmClockWakes, NotForEver) {
   EXPECT_EQ(wake({1000, 1100, 1200, 1300, 1400, 1500, 1600, 1700, 1800, 1900, 2000, 2100, 2200, 2300, 2400, 2500}), 15);

@@ -64,7 +64,7 @@ inline constexpr std::uint64_t kMinimumStrideBytes = 16;
 // has an array of its own: one warp, on one SM, walks it. Of the two lanes 2k and 2k + 1 that an actor's lane is one
 // of, the even one walks chain 0 and the odd one chain 1, each over its own words of the same lines. The links are
 // written by the threads of the block before the first step, so that an array's lines may be in any cache when that
-// begins. Arrays without skew, stagger and aliases; no kTouch steps, which are those of other threads.
+// begins. Arrays without skew, stagger and aliases; no kTouch and kTouchChain steps, which are those of other threads.
 inline constexpr std::uint64_t kLocalStrideBytes = 128;
 // Of all local arrays of a program: drivers keep as much for every warp that a GPU can run at a time, 8 GiB on large
 // ones.
@@ -100,6 +100,9 @@ enum class StepKind : std::uint8_t {
             // has to wait for, as a translation, whatever the way to the data is. In global and global_bypass_l1.
   kAtomic,  // as kTimed, but each link is read by an atomic addition of zero, which is performed where the line is at
             // home, whoever has copies. In global_bypass_l1.
+  kTouchChain,  // as kTouch, of `loads` elements of a chain from the `first` on in its order: thread t of the block
+                // takes the t-th of each kTouchThreads of them, so that a load overtakes about as many others. Quicker
+                // than kWarm by so much where loads are slow. Of listed elements or shuffled orders, without skew.
 };
 
 [[nodiscard]] std::string_view to_string(StepKind kind);
@@ -128,6 +131,11 @@ struct ChaseStep {
   std::uint64_t first = 0;
   friend bool operator==(const ChaseStep&, const ChaseStep&) = default;
 };
+
+// Whether all threads of the block take part.
+[[nodiscard]] constexpr bool is_touch(StepKind kind) {
+  return kind == StepKind::kTouch || kind == StepKind::kTouchChain;
+}
 
 // Elements that a kTouch step loads of an array.
 [[nodiscard]] constexpr std::uint64_t touched_elements(const ChaseArray& array, const ChaseStep& step) {

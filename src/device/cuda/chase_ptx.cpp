@@ -114,9 +114,9 @@ void prologue(PtxText& text, std::uint64_t frame_bytes) {
   .reg .pred %first_thread, %takes_turns, %late, %hot, %live, %lost, %done, %more, %keep, %upper, %is_timed, %other_sm, %taken;
   .reg .b32 %thread_id, %thread_count, %block, %sm, %wanted_sm, %old, %shared, %histogram, %latencies, %never, %dry_passes, %patience, %tasks_left, %own_slot, %longest_wait;
   .reg .b32 %step_index, %step_count, %code, %kind, %thread, %loads, %elements, %cap, %cap_bytes, %passes, %todo, %rest, %index, %slot;
-  .reg .b32 %link, %unused1, %unused2, %unused3, %before, %after, %latency, %bin, %count, %keep_below, %increment, %half, %sum;
+  .reg .b32 %link, %unused1, %unused2, %unused3, %before, %after, %latency, %bin, %count, %keep_below, %increment, %half, %sum, %element;
   .reg .b32 %offset, %copy_bytes, %copy_to, %stride32, %zero32;
-  .reg .b64 %task, %result, %step, %step_result, %image, %pointer, %previous, %start, %base, %texture, %stride, %skew, %stagger, %stagger_mask, %time0, %time1;
+  .reg .b64 %task, %result, %step, %step_result, %image, %pointer, %previous, %start, %base, %texture, %stride, %skew, %stagger, %stagger_mask, %table, %time0, %time1;
   .reg .b64 %stamp, %wide, %window, %turn, %own_task;
 )");
   if (frame_bytes > 0) {
@@ -243,6 +243,7 @@ void load_step(PtxText& text) {
   load64(text, "%skew", "%step", offsetof(StepTask, skew_bytes));
   load64(text, "%stagger", "%step", offsetof(StepTask, stagger_bytes));
   load64(text, "%stagger_mask", "%step", offsetof(StepTask, stagger_mask));
+  load64(text, "%table", "%step", offsetof(StepTask, table));
   load64(text, "%step_result", "%step", offsetof(StepTask, result));
   load32(text, "%code", "%step", offsetof(StepTask, code));
   load32(text, "%thread", "%step", offsetof(StepTask, thread));

@@ -186,15 +186,20 @@ void touch_code(PtxText& text, const std::string& name, Space space) {
   text.line("shr.u32 %half, %half, 1;");
   text.line("mov.u32 %index, %thread_id;");
   text.line("mov.u32 %sum, 0;");
+  text.line("setp.ne.u64 %more, %table, 0;");
   text.line("{}_LOOP:", name);
   text.line("setp.ge.u32 %done, %index, %loads;");
   text.line("@%done bra {}_DONE;", name);
-  text.line("cvt.u64.u32 %wide, %index;");
+  text.line("mov.u32 %element, %index;");
+  text.line("mul.wide.u32 %wide, %index, 4;");
+  text.line("add.u64 %wide, %wide, %table;");
+  text.line("@%more ld.global.cg.u32 %element, [%wide];");
+  text.line("cvt.u64.u32 %wide, %element;");
   text.line("mad.lo.u64 %pointer, %wide, %stride, %base;");
   text.line("mul.lo.u64 %wide, %wide, %stagger;");
   text.line("and.b64 %wide, %wide, %stagger_mask;");
   text.line("add.u64 %pointer, %pointer, %wide;");
-  text.line("setp.ge.u32 %upper, %index, %half;");
+  text.line("setp.ge.u32 %upper, %element, %half;");
   text.line("@%upper add.u64 %pointer, %pointer, %skew;");
   if (space == Space::kShared) {
     text.line("cvt.u64.u32 %wide, %copy_to;");

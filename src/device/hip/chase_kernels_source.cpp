@@ -104,6 +104,7 @@ KERNEL void chase(u64 tasks, u32 task_count, u32 by_block, u32 threads) {
     step.skew = uniform64(read64(from + kStepTask_skew_bytes));
     step.stagger = read64(from + kStepTask_stagger_bytes);
     step.stagger_mask = read64(from + kStepTask_stagger_mask);
+    step.table = uniform64(read64(from + kStepTask_table));
     step.result = uniform64(read64(from + kStepTask_result));
     const u32 code = uniform32(read32(from + kStepTask_code));
     step.kind = code % kStepCodes;
@@ -216,7 +217,7 @@ struct Task {
   u32 thread, threads, lane;
 };
 struct Step {
-  u64 start, base, stride, skew, stagger, stagger_mask, result;
+  u64 start, base, stride, skew, stagger, stagger_mask, table, result;
   u32 kind, space, thread, loads, cap, slot, elements;
 };
 )hip";

@@ -55,6 +55,7 @@ std::string generate_chase_source(const GfxTarget& target) {
   GPUTOPO_OFFSET(StepTask, skew_bytes)
   GPUTOPO_OFFSET(StepTask, stagger_bytes)
   GPUTOPO_OFFSET(StepTask, stagger_mask)
+  GPUTOPO_OFFSET(StepTask, table)
   GPUTOPO_OFFSET(StepTask, result)
   GPUTOPO_OFFSET(StepTask, code)
   GPUTOPO_OFFSET(StepTask, thread)

@@ -208,7 +208,8 @@ std::string untimed_functions(Space space) {
   if (scalar) {
     touch = R"hip(
   const u32 waves = task.threads / kWavefront;
-  for (u32 i = uniform32(task.thread / kWavefront); i < step.loads; i += waves) {
+  for (u32 place = uniform32(task.thread / kWavefront); place < step.loads; place += waves) {
+    const u32 i = uniform32(touched_element(step, place));
     const u64 at = uniform64(step.base + i * step.stride + (i >= half ? step.skew : 0) + (i * step.stagger & step.stagger_mask));
     u32 value;
     asm volatile("s_load_dword %0, %1, 0x0\n s_waitcnt lgkmcnt(0)" : "=&s"(value) : "s"(at) : "memory");
@@ -216,7 +217,8 @@ std::string untimed_functions(Space space) {
   })hip";
   } else {
     touch = fmt::format(R"hip(
-  for (u32 i = task.thread; i < step.loads; i += task.threads) {{
+  for (u32 place = task.thread; place < step.loads; place += task.threads) {{
+    const u32 i = touched_element(step, place);
     const u64 at = step.base + i * step.stride + (i >= half ? step.skew : 0) + (i * step.stagger & step.stagger_mask);
     sum ^= read_{}(at{});
   }})hip",
@@ -283,7 +285,11 @@ DEVICE void store_step(const Step& step, u64& cycles) {{
 }  // namespace
 
 std::string step_functions(const GfxTarget& target) {
-  std::string text;
+  std::string text = R"hip(
+DEVICE u32 touched_element(const Step& step, u32 place) {
+  return step.table == 0 ? place : read32(step.table + 4 * (u64)place);
+}
+)hip";
   for (const Space space : kHipSpaces) {
     text += space == Space::kScalar ? scalar_functions(target) : vector_functions(target, space);
     text += untimed_functions(space);

@@ -43,12 +43,21 @@ void check_block(const BlockRecord& block, std::optional<std::uint32_t> sm, std:
   }
 }
 
+// Of the histogram of a step, up to the last one with loads.
+std::size_t used_bins(std::span<const std::byte> record) {
+  // Most are short: two bins at a time.
+  const std::span<const std::byte> counts = record.subspan(sizeof(StepRecord), kHistogramBytes);
+  std::size_t end = counts.size();
+  while (end > 0 && read<std::uint64_t>(counts, end - sizeof(std::uint64_t)) == 0) end -= sizeof(std::uint64_t);
+  const std::size_t bins = end / sizeof(std::uint32_t);
+  return bins > 0 && read<std::uint32_t>(counts, end - sizeof(std::uint32_t)) == 0 ? bins - 1 : bins;
+}
+
 StepResult decode_step(const ChaseProgram& program, const ChaseStep& step, std::span<const std::byte> record) {
   StepResult result{.loads = step.loads, .total_cycles = read<StepRecord>(record, 0).cycles};
   if (step.kind == StepKind::kTouch) result.loads = touched_elements(program.arrays[step.array], step);
   if (!has_histogram(step.kind)) return result;
-  result.histogram = read_words(record, sizeof(StepRecord), kHistogramBins);
-  while (!result.histogram.empty() && result.histogram.back() == 0) result.histogram.pop_back();
+  result.histogram = read_words(record, sizeof(StepRecord), used_bins(record));
   result.latencies = read_words(record, sizeof(StepRecord) + kHistogramBytes, kept_latencies(program, step));
   return result;
 }

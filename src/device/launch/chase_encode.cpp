@@ -15,6 +15,7 @@ StepCode code_of(StepKind kind) {
     case StepKind::kWarm:
       return StepCode::kWarm;
     case StepKind::kTouch:
+    case StepKind::kTouchChain:
       return StepCode::kTouch;
     case StepKind::kStore:
       return StepCode::kStore;
@@ -71,6 +72,12 @@ std::vector<std::uint32_t> local_words(const ChaseProgram& program, const ChaseL
   return words;
 }
 
+// The tables of a batch, and where they will lie.
+struct StagedTables {
+  const ChaseTables& tables;
+  Address address = 0;
+};
+
 // One program of a batch as it is encoded.
 struct ProgramCoder {
   const ChaseProgram& program;
@@ -104,7 +111,7 @@ struct ProgramCoder {
     return 0;
   }
 
-  [[nodiscard]] FillTask fill(std::size_t index, const ChaseTables& tables, Address staged) const {
+  [[nodiscard]] FillTask fill(std::size_t index, const StagedTables& staged) const {
     const ChaseArray& array = program.arrays[index];
     FillTask task{.address = address_of(index),
                   .link_base = link_base(index),
@@ -117,7 +124,7 @@ struct ProgramCoder {
     for (const std::uint32_t chain : {0u, 1u}) {
       task.visited[chain] = static_cast<std::uint32_t>(visited_elements(program, index, chain));
       task.reversed[chain] = order_of(array, chain) == Order::kReversed ? 1 : 0;
-      if (needs_table(array, chain)) task.tables[chain] = staged + tables.offsets.at({&array, chain});
+      if (needs_table(array, chain)) task.tables[chain] = staged.address + staged.tables.offsets.at({&array, chain});
     }
     return task;
   }
@@ -138,8 +145,13 @@ struct ProgramCoder {
     return space == Space::kLocal ? (actor.lane & ~1u) + chain : actor.lane;
   }
 
-  [[nodiscard]] StepTask step(const ChaseStep& step, Address record, std::uint32_t warp_size,
-                              ChainOrders& orders) const {
+  // Where the order of a chain is told, from so many of its elements on.
+  [[nodiscard]] static Address table_of(const StagedTables& staged, const ChaseArray& array, const ChaseStep& step) {
+    return staged.address + staged.tables.offsets.at({&array, step.chain}) + step.first * sizeof(std::uint32_t);
+  }
+
+  [[nodiscard]] StepTask step(const ChaseStep& step, Address record, std::uint32_t warp_size, ChainOrders& orders,
+                              const StagedTables& staged) const {
     const ChaseArray& array = program.arrays[step.array];
     const ChaseActor& actor = program.actors[step.actor];
     const std::uint64_t base = link_base(step.array);
@@ -160,6 +172,8 @@ struct ProgramCoder {
     if (step.kind == StepKind::kTouch) {
       task.base += step.first * array.stride_bytes;
       task.loads = static_cast<std::uint32_t>(touched_elements(array, step));
+    } else if (step.kind == StepKind::kTouchChain) {
+      task.table = table_of(staged, program.arrays[array.alias_of.value_or(step.array)], step);
     } else {
       const std::uint64_t element = orders.element_at(array, step.chain, step.first);
       const std::uint64_t link = base + array.element_offset(element) + sizeof(std::uint64_t) * step.chain;
@@ -168,11 +182,12 @@ struct ProgramCoder {
     return task;
   }
 
-  [[nodiscard]] std::vector<StepTask> steps(std::uint32_t warp_size, ChainOrders& orders) const {
+  [[nodiscard]] std::vector<StepTask> steps(std::uint32_t warp_size, ChainOrders& orders,
+                                            const StagedTables& staged) const {
     std::vector<StepTask> tasks;
     Address record = records + layout.steps_offset();
     for (const ChaseStep& next : program.steps) {
-      tasks.push_back(step(next, record, warp_size, orders));
+      tasks.push_back(step(next, record, warp_size, orders, staged));
       record += step_record_bytes(program, next);
     }
     return tasks;
@@ -271,10 +286,10 @@ EncodedBatch encode(const std::vector<ChasePlan*>& batch, const BatchLayout& lay
                              .records = place.base + layout.records[p]};
     for (std::size_t i = 0; i < program.arrays.size(); ++i) {
       if (program.arrays[i].alias_of) continue;
-      const FillTask& fill = fills.emplace_back(coder.fill(i, tables, staged));
+      const FillTask& fill = fills.emplace_back(coder.fill(i, {tables, staged}));
       encoded.most_elements = std::max<std::uint64_t>({encoded.most_elements, fill.visited[0], fill.visited[1]});
     }
-    const Address steps = staged + staging.add(coder.steps(place.warp_size, orders));
+    const Address steps = staged + staging.add(coder.steps(place.warp_size, orders, {tables, staged}));
     LocalWords local;
     if (plan.layout.local_bytes > 0) {
       const std::vector<std::uint32_t> words = local_words(program, plan.layout);

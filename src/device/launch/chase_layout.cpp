@@ -41,7 +41,8 @@ double estimated_seconds(const ChaseProgram& program) {
     const ChaseArray& array = program.arrays[step.array];
     const bool on_chip = array.space == Space::kShared || array.space == Space::kConstant;
     std::uint64_t loads = step.loads;
-    if (step.kind == StepKind::kTouch) loads = touched_elements(array, step) / kTouchThreads + 1;
+    if (step.kind == StepKind::kTouch) loads = touched_elements(array, step);
+    if (is_touch(step.kind)) loads = loads / kTouchThreads + 1;
     if (step.kind == StepKind::kPaired) loads *= 2;
     seconds += static_cast<double>(loads) * (on_chip ? kSecondsPerOnChipLoad : kSecondsPerLoad);
   }
@@ -105,7 +106,7 @@ void place_records(const ChaseProgram& program, std::uint32_t warp_size, ChaseLa
     cap = std::max(cap, kept_latencies(program, step));
     layout.record_bytes += step_record_bytes(program, step);
     const std::uint32_t threads =
-        step.kind == StepKind::kTouch ? kTouchThreads : warp_size * (program.actors[step.actor].warp + 1);
+        is_touch(step.kind) ? kTouchThreads : warp_size * (program.actors[step.actor].warp + 1);
     layout.threads = std::max(layout.threads, threads);
   }
   layout.record_bytes = round_up(layout.record_bytes, kRecordAlignment);

@@ -79,6 +79,7 @@ struct StepTask {
   std::uint64_t skew_bytes;     // touch
   std::uint64_t stagger_bytes;  // touch
   std::uint64_t stagger_mask;   // touch
+  std::uint64_t table;          // touch: address of the elements' numbers (u32 each) in their order; 0: as they lie
   std::uint64_t result;         // address of a StepRecord
   std::uint32_t code;           // StepCode + kStepCodes * Space
   std::uint32_t thread;         // that follows the chain

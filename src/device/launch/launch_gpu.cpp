@@ -14,11 +14,12 @@ LaunchSpan span_of_launch(std::span<const BlockRecord> blocks) {
 }
 
 void LaunchGpu::wake() {
-  clock_.wake([this] {
-    const BlockRecord spin = spin_all(SmClock::kSpinNanoseconds);
-    company_.note_turn(spin.sink);
-    clock_mhz(spin);
-  });
+  const auto spin = [this] {
+    const BlockRecord record = spin_all(SmClock::kSpinNanoseconds);
+    company_.note_turn(record.sink);
+    clock_mhz(record);
+  };
+  clock_.wake(spin, info().sm_clock_max_mhz);
 }
 
 void LaunchGpu::before_launch() const {

@@ -14,7 +14,8 @@ constexpr std::uint64_t kMinNanoseconds = 200'000;
 // No GPU's clock is as high: a reading was not what it seems, and one such must not be what others are held against.
 constexpr double kMaxMhz = 10'000;
 
-// Waking: at least so many spins the first time, and an end where the clock never gets steady.
+// Waking: at least so many spins the first time, unless the clock is the highest, and an end where it never gets
+// steady.
 constexpr int kMinFirstSpins = 3;
 constexpr int kMaxSpins = 15;
 constexpr double kSteadyClock = 0.005;  // relative difference
@@ -42,12 +43,13 @@ bool SmClock::held_back(std::uint64_t cycles, std::uint64_t nanoseconds) const {
 
 void SmClock::worked() { last_work_ = Clock::now(); }
 
-void SmClock::wake(const std::function<void()>& spin) {
+void SmClock::wake(const std::function<void()>& spin, std::optional<double> most_mhz) {
   if (last_work_ && last_mhz_ > 0 && Clock::now() - *last_work_ < kIdleTime) return;
   const int least = last_mhz_ > 0 ? 1 : kMinFirstSpins;
   for (int i = 0; i < kMaxSpins; ++i) {
     const double previous = last_mhz_;
     spin();
+    if (most_mhz && last_mhz_ >= (1 - kSteadyClock) * *most_mhz) return;
     if (i + 1 >= least && std::abs(last_mhz_ - previous) <= kSteadyClock * last_mhz_) return;
   }
 }

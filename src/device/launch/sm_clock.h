@@ -31,9 +31,10 @@ class SmClock {
 
   // A launch has ended.
   void worked();
-  // Brings the clock up if nothing has run for a while: calls `spin` until two in a row see the same clock. A call of
-  // it keeps all SMs at work for kSpinNanoseconds and takes note of a block.
-  void wake(const std::function<void()>& spin);
+  // Brings the clock up if nothing has run for a while: calls `spin` until two in a row see the same clock, or one the
+  // highest that the vendor tells of, if it does: no more is to come. A call of it keeps all SMs at work for
+  // kSpinNanoseconds and takes note of a block.
+  void wake(const std::function<void()>& spin, std::optional<double> most_mhz);
 
  private:
   double last_mhz_ = 0;

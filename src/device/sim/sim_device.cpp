@@ -233,7 +233,8 @@ class SimDevice : public Device {
         const double cycles = std::max(0.0, noise.total_cycles(behaviour) + loop_cycles);
         return {.loads = behaviour.loads, .total_cycles = static_cast<std::uint64_t>(std::llround(cycles))};
       }
-      case StepKind::kTouch: {
+      case StepKind::kTouch:
+      case StepKind::kTouchChain: {
         // The threads' loads overlap.
         const double cycles = std::max(1.0, noise.total_cycles(behaviour) / kTouchThreads);
         return {.loads = behaviour.loads, .total_cycles = static_cast<std::uint64_t>(cycles)};

@@ -276,6 +276,10 @@ void Simulator::take_steps(const ChaseProgram& program, std::size_t first, std::
       continue;
     }
     const ChainAddresses chain(array, bases[step.array], step, orders_);
+    if (step.kind == StepKind::kTouchChain) {
+      touch_in_order<Order::kShuffled>(program, step, chain, 0, noise, behaviour_.emplace_back());
+      continue;
+    }
     const ChaseActor& actor = program.actors[step.actor];
     const std::uint32_t sm = actor.sm.value_or(0);
     const Path path = hierarchy_.path_of(array.space, actor.warp, sm, program.sm.value_or(sm));
@@ -301,8 +305,15 @@ StepBehaviour Simulator::store(const ChaseStep& step, const Path& path, const Ch
 // many as `done` have been touched.
 void Simulator::touch(const ChaseProgram& program, const ChaseStep& step, std::uint64_t done, Noise& noise,
                       StepBehaviour& behaviour) {
+  const ChainAddresses elements(program.arrays[step.array], place_arrays(program)[step.array]);
+  touch_in_order<Order::kSequential>(program, step, elements, done, noise, behaviour);
+}
+
+template <Order kOrder>
+void Simulator::touch_in_order(const ChaseProgram& program, const ChaseStep& step, const ChainAddresses& elements,
+                               std::uint64_t done, Noise& noise, StepBehaviour& behaviour) {
   const ChaseArray& array = program.arrays[step.array];
-  behaviour.loads = touched_elements(array, step);
+  behaviour.loads = loads_of(program, step);
   const std::uint32_t sm = program.actors[step.actor].sm.value_or(0);
   const std::uint32_t near_sm = program.sm.value_or(sm);
   std::vector<Path> path_of_warp = {hierarchy_.path_of(array.space, 0, sm, near_sm)};
@@ -312,7 +323,6 @@ void Simulator::touch(const ChaseProgram& program, const ChaseStep& step, std::u
   for (std::uint32_t warp = 1; warp < warps; ++warp) {
     path_of_warp.push_back(hierarchy_.path_of(array.space, warp, sm, near_sm));
   }
-  const ChainAddresses elements(array, place_arrays(program)[step.array]);
   const std::uint64_t of_one_path = alike ? kTouchThreads : kWarpThreads;
   LoadRun run;
   Neighbour neighbour(noise);
@@ -322,7 +332,7 @@ void Simulator::touch(const ChaseProgram& program, const ChaseStep& step, std::u
     const std::uint64_t undisturbed = neighbour.undisturbed(loads_at_once(of_warp, kMaxLoadsAtOnce, noise));
     if (undisturbed == 0) hierarchy_.neighbour_load(path);
     const std::uint64_t count = std::max<std::uint64_t>(1, undisturbed);
-    for (std::size_t i = 0; i < count; ++i) run.addresses[i] = elements.at<Order::kSequential>(step.first + done + i);
+    for (std::size_t i = 0; i < count; ++i) run.addresses[i] = elements.at<kOrder>(step.first + done + i);
     run.load(count, path, hierarchy_);
     // The threads' loads overlap; a turn stops them all.
     run.cycles[0] += kTouchThreads * take_turn(run.cycles[0] / kTouchThreads, hierarchy_, noise);

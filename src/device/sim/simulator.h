@@ -32,6 +32,9 @@ class Simulator {
                                     Noise& noise);
   void touch(const ChaseProgram& program, const ChaseStep& step, std::uint64_t done, Noise& noise,
              StepBehaviour& behaviour);
+  template <Order kOrder>
+  void touch_in_order(const ChaseProgram& program, const ChaseStep& step, const ChainAddresses& elements,
+                      std::uint64_t done, Noise& noise, StepBehaviour& behaviour);
 
   const MachineSpec& spec_;
   Hierarchy hierarchy_;

@@ -336,7 +336,9 @@ class Chase {
     for (std::uint64_t first = 0; first < step.loads; first += kWavefront) {
       const std::uint64_t count = std::min<std::uint64_t>(kWavefront, step.loads - first);
       for (std::uint64_t i = 0; i < count; ++i) {
-        const std::uint64_t element = first + i;
+        const std::uint64_t place = first + i;
+        const std::uint64_t element =
+            step.table == 0 ? place : at<std::uint32_t>(step.table + place * sizeof(std::uint32_t));
         addresses[i] = step.base + element * step.stride_bytes + (2 * element >= step.loads ? step.skew_bytes : 0) +
                        ((element * step.stagger_bytes) & step.stagger_mask);
       }
