@@ -123,26 +123,41 @@ void allow_for_drift(const std::vector<double>& cycles, Topology& topology) {
                                           100 * (drift->high - drift->low)));
 }
 
-// What heats the GPU comes last: other values depend on clocks. Before that comes local memory, which drivers keep to
-// the end: others walk all memory that is free.
+// In which part of a run a cell is measured.
+enum class Phase : std::uint8_t {
+  kFirst,
+  kWithCode,   // the kernel of straight-line code takes the compiler longest, which works behind those before
+  kWithLocal,  // drivers keep local memory to the end, and others walk all memory that is free
+  kHeating,    // other values depend on clocks
+};
+
+Phase phase_of(const WantedCell& cell) {
+  if (cell.step->heats) return Phase::kHeating;
+  const ElementInfo& info = info_of(cell.element);
+  if (info.space == Space::kLocal) return Phase::kWithLocal;
+  // Constants beyond the first level are walked beside code, with which they share a cache.
+  const bool beside_code = info.space == Space::kConstant && info.depth > 0;
+  return beside_code || info.kind == ElementKind::kCodeCache ? Phase::kWithCode : Phase::kFirst;
+}
+
+// Operations come once it is known how much code the nearest cache holds.
 void measure_all(const std::vector<WantedCell>& cells, Scheduler& scheduler, OperationSteps& operations,
                  probe::DriftWatch& drift) {
   const auto measure = [&](const WantedCell& cell) {
     static_cast<void>(scheduler.attribute(cell.element, cell.attribute));
     scheduler.count_done();
   };
-  const auto keeps_memory = [](const WantedCell& cell) { return info_of(cell.element).space == Space::kLocal; };
-  for (const bool last : {false, true}) {
+  for (const Phase phase : {Phase::kFirst, Phase::kWithCode, Phase::kWithLocal}) {
     for (const WantedCell& cell : cells) {
-      if (cell.step->heats || keeps_memory(cell) != last) continue;
+      if (phase_of(cell) != phase) continue;
       drift.look();
       measure(cell);
     }
-    if (!last) operations.measure();
+    if (phase == Phase::kWithCode) operations.measure();
   }
   drift.look_again();
   for (const WantedCell& cell : cells) {
-    if (cell.step->heats) measure(cell);
+    if (phase_of(cell) == Phase::kHeating) measure(cell);
   }
 }
 

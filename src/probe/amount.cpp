@@ -8,6 +8,8 @@ namespace gputopo::probe {
 namespace {
 
 constexpr std::uint32_t kMaxWarps = 32;  // that are tried
+// Of each trial. Few: those of all warps run at one time on a GPU of a hundred SMs; odd, so that a median is a sample.
+constexpr std::uint32_t kCopies = 3;
 
 SampleTable table_of(std::span<const double> survived) {
   SampleTable table = make_table(
@@ -33,7 +35,7 @@ Attribute measure_amount(Lab& lab, const Cache& cache) {
     // Trial 0 shows what survives when nothing is evicted; in trial 1 the same warp evicts through the same instance.
     std::vector<EvictionTrial> trials = {{victim, {}, 0}};
     for (std::uint32_t warp = 0; warp < warps; ++warp) trials.push_back({victim, evictor, warp});
-    const std::vector<double> survive = surviving_fractions(lab, cache, trials);
+    const std::vector<double> survive = surviving_fractions(lab, cache, trials, kCopies);
     survived.assign(survive.begin() + 1, survive.end());
     decision = decide_amount(survive.front(), survived);
     if (decision.value) break;

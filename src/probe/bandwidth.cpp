@@ -16,6 +16,8 @@ struct BandwidthParameters {
   int runs = 3;
   // So many of them. More: a shape whose first run was disturbed is not passed over; takes longer.
   std::size_t contenders = 3;
+  // Until the best is known streams are shorter by this factor. Larger: how a launch begins and ends decides too.
+  std::uint32_t shorter = 3;
   // Of the best, for the value: no fewer, and no more than it takes until their interval is as narrow as it gets.
   int least_repeats = 5;
   int most_repeats = 9;
@@ -31,6 +33,12 @@ double bandwidth(Lab& lab, const StreamProgram& program) {
 double median_of_runs(Lab& lab, const StreamProgram& program, std::vector<double> rates) {
   while (std::ssize(rates) < kBandwidthParameters.runs) rates.push_back(bandwidth(lab, program));
   return stats::median(rates);
+}
+
+// Whose rates tell which is the best.
+std::vector<StreamProgram> shortened(std::vector<StreamProgram> shapes) {
+  for (StreamProgram& shape : shapes) shape.repeats = std::max(1u, shape.repeats / kBandwidthParameters.shorter);
+  return shapes;
 }
 
 std::vector<double> rates_by_shape(Lab& lab, const std::vector<StreamProgram>& shapes) {
@@ -99,7 +107,7 @@ double median_bandwidth(Lab& lab, const StreamProgram& program) { return median_
 
 Attribute measure_bandwidth(Lab& lab, const std::vector<StreamProgram>& candidates, std::string method) {
   lab.expect(std::vector<Program>(candidates.begin(), candidates.end()));
-  const std::vector<double> by_shape = rates_by_shape(lab, candidates);
+  const std::vector<double> by_shape = rates_by_shape(lab, shortened(candidates));
   const std::optional<std::size_t> best = best_shape(by_shape);
   if (!best) throw Inconclusive("no stream finished with a time above the timer's resolution");
   const StreamProgram& shape = candidates[*best];

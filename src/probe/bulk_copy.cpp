@@ -162,7 +162,7 @@ double plain_load_cycles(Lab& lab) {
 void run_shapes(Lab& lab, std::vector<Shape>& shapes) {
   std::vector<ClusterProgram> programs;
   for (const Shape& shape : shapes) programs.push_back(shape.program);
-  for (std::uint32_t copy = 0; copy < kCluster.copies; ++copy) {
+  for (std::uint32_t copy = 0; copy < kCluster.copies_of_shape; ++copy) {
     const std::vector<ClusterResult> results = lab.cluster(programs);
     for (std::size_t i = 0; i < results.size(); ++i) shapes[i].bytes_per_second.push_back(rate_of(results[i]));
   }

@@ -141,7 +141,7 @@ std::optional<Look> next_look(const CapacityEvidence& evidence, const CapacityDe
   const Standing standing = standing_of(evidence, parameters);
   if (!standing.can_sample || evidence.not_sampled) return std::nullopt;
   // Where walking twice the capacity in order still hits, the replacement is not LRU.
-  if (!standing.exact && !evidence.packed_bytes) return Look{View::kPacked};
+  if (!standing.exact && !evidence.packed_bytes && parameters.packs) return Look{View::kPacked};
   const auto sample = [&](double capacities, std::uint64_t samples) {
     return Look{View::kSampled, capacities, standing.base_bytes, samples};
   };
@@ -160,6 +160,12 @@ std::optional<Look> next_look(const CapacityEvidence& evidence, const CapacityDe
     return sample(standing.capacities, parameters.full_samples);
   }
   return std::nullopt;
+}
+
+double all_miss_bytes(std::span<const FootprintHits> sweep, const CapacityDecisionParameters& parameters) {
+  const auto found = std::ranges::find_if(
+      sweep, [&](const FootprintHits& footprint) { return footprint.hits < parameters.nothing_hits; });
+  return found == sweep.end() ? 0 : found->bytes;
 }
 
 Decision<Capacity> decide_capacity(const CapacityEvidence& evidence, const CapacityDecisionParameters& parameters) {
@@ -190,14 +196,12 @@ Decision<Capacity> decide_capacity(const CapacityEvidence& evidence, const Capac
                 "footprints up to {} B fit, and arrays large enough to exceed it clearly are not possible here",
                 evidence.fits_bytes)};
   }
-  const auto all_miss = std::ranges::find_if(
-      evidence.sweep, [&](const FootprintHits& footprint) { return footprint.hits < parameters.nothing_hits; });
   Capacity capacity{.bytes = std::round(standing.best.bytes),
                     .interval = standing.best.interval,
                     .method = standing.method,
                     .resident_bytes = evidence.resident->bytes,
                     .first_miss_bytes = evidence.fits ? evidence.fits->bytes : 0,
-                    .all_miss_bytes = all_miss == evidence.sweep.end() ? 0 : all_miss->bytes,
+                    .all_miss_bytes = all_miss_bytes(evidence.sweep, parameters),
                     .sampled_bytes = is_sampled ? evidence.sampled.back().bytes : 0};
   std::string basis =
       fmt::format("{} {:.0f} B [{:.0f}, {:.0f}]; resident {:.0f}, fits {:.0f}, packed {:.0f}, sampled {:.0f}",

@@ -55,6 +55,10 @@ struct CapacityDecisionParameters {
   double still_hits = 0.02;
   // The footprint where nothing hits any more is the first with less than this part of hits: outliers of misses.
   double nothing_hits = 0.01;
+  // Footprints that are read backwards, at most: so many capacities. More: sets that fill unevenly are all full.
+  double resident_capacities = 32;
+  // Whether lines are packed where no other view is exact. It takes a test for each line that does not fit.
+  bool packs = true;
   // Packing has found more than the other views where it is above them by this factor: a line or two more of them is
   // one that seemed to fit.
   double packed_beyond = 1.01;
@@ -127,6 +131,10 @@ struct Look {
 // What to look at next; nothing where all that can tell has been looked at.
 [[nodiscard]] std::optional<Look> next_look(const CapacityEvidence& evidence,
                                             const CapacityDecisionParameters& parameters = {});
+
+// The first footprint of a sweep of which nothing hits any more; 0: there is none.
+[[nodiscard]] double all_miss_bytes(std::span<const FootprintHits> sweep,
+                                    const CapacityDecisionParameters& parameters = {});
 
 // What all looks together tell, once next_look() asks for no more. Without conditions.
 [[nodiscard]] Decision<Capacity> decide_capacity(const CapacityEvidence& evidence,

@@ -1,6 +1,7 @@
 #include "probe/carve_out.h"
 
 #include <algorithm>
+#include <set>
 
 #include "probe/size.h"
 #include "probe/survey.h"
@@ -9,16 +10,26 @@ namespace gputopo::probe {
 namespace {
 
 // Ten carve-outs, each a little less sure than the size itself.
-constexpr CapacityDecisionParameters kCapacityDecisionParameters{.quick_samples = 3000, .full_samples = 30'000};
+constexpr CapacityDecisionParameters kCapacityDecisionParameters{
+    .quick_samples = 3000, .full_samples = 15'000, .resident_capacities = 4, .packs = false};
 
 // What the cache holds under the carve-out of its survey, the smallest that programs can have, so many times exceeds it
 // under all others, wherever its sets overflow. Larger: sweeps take longer.
 constexpr double kEnough = 2.5;
 
+// By the survey under another carve-out.
+Capacity size_under(Lab& lab, const Cache& cache, const Survey& survey) {
+  Cache carved = find_cache(survey, cache.first_level, false);
+  if (cache.line) carved.line = Line{.bytes = cache.line->bytes};
+  Lab own = lab.another();
+  return estimate_capacity(own, carved, kCapacityDecisionParameters);
+}
+
 }  // namespace
 
-SizeByCarveOut find_size_by_carve_out(Lab& lab, const Cache& cache) {
+SizeByCarveOut find_size_by_carve_out(Lab& lab, const Cache& cache, const Capacity& known) {
   SizeByCarveOut found;
+  const std::set<std::uint64_t> of_known = known.conditions.carve_outs_bytes();
   for (const std::uint64_t carve_out : lab.info().carve_outs_bytes) {
     Survey survey = *cache.survey;
     survey.site.carve_out_bytes = std::max<std::uint64_t>(carve_out, 1);  // 0 asks for none
@@ -27,10 +38,8 @@ SizeByCarveOut find_size_by_carve_out(Lab& lab, const Cache& cache) {
     const auto in_force = static_cast<double>(*of_sweep.conditions().carve_outs_bytes().rbegin());
     // The device takes a larger one where the smallest cannot hold even the programs' own data.
     if (!found.carve_outs_bytes.empty() && found.carve_outs_bytes.back() == in_force) continue;
-    Cache carved = find_cache(survey, cache.first_level, false);
-    if (cache.line) carved.line = Line{.bytes = cache.line->bytes};
-    Lab of_size = lab.another();
-    const Capacity capacity = estimate_capacity(of_size, carved, kCapacityDecisionParameters);
+    const bool is_known = of_known.size() == 1 && static_cast<double>(*of_known.begin()) == in_force;
+    const Capacity capacity = is_known ? known : size_under(lab, cache, survey);
     found.carve_outs_bytes.push_back(in_force);
     found.sizes_bytes.push_back(capacity.bytes);
     found.first_misses_bytes.push_back(capacity.first_miss_bytes);

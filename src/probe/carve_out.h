@@ -3,6 +3,7 @@
 // asked for, which is why those in force count.
 #pragma once
 
+#include "probe/capacity_decision.h"
 #include "probe/site.h"
 
 namespace gputopo::probe {
@@ -14,7 +15,8 @@ struct SizeByCarveOut {
   std::vector<double> first_misses_bytes;
   std::vector<double> all_misses_bytes;
 };
-[[nodiscard]] SizeByCarveOut find_size_by_carve_out(Lab& lab, const Cache& cache);
+// `known`: what the cache holds under the carve-out of its survey.
+[[nodiscard]] SizeByCarveOut find_size_by_carve_out(Lab& lab, const Cache& cache, const Capacity& known);
 // As details and evidence of a size. Nothing where there is one carve-out only.
 void add_to(const SizeByCarveOut& found, bool keep_samples, Attribute& size);
 

@@ -13,6 +13,8 @@ namespace gputopo::probe {
 struct ClusterParameters {
   // Of each program. More: steadier medians; odd, so that a median is a sample.
   std::uint32_t copies = 5;
+  // The same of each shape of a transfer, whose rates stand beside the value, which is of the best, run again. Odd.
+  std::uint32_t copies_of_shape = 3;
   // Of the one that turned out best, for the value.
   std::uint32_t repeats = 9;
 };

@@ -52,7 +52,7 @@ std::vector<Trial> run_reads(Lab& lab, const std::vector<std::uint32_t>& sizes) 
   }
   std::vector<ClusterProgram> programs;
   for (const Trial& trial : trials) programs.push_back(trial.program);
-  for (std::uint32_t copy = 0; copy < kCluster.copies; ++copy) {
+  for (std::uint32_t copy = 0; copy < kCluster.copies_of_shape; ++copy) {
     const std::vector<ClusterResult> results = lab.cluster(programs);
     for (std::size_t i = 0; i < results.size(); ++i) trials[i].bytes_per_second.push_back(rate_of(results[i]));
   }

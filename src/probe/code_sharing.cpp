@@ -23,14 +23,16 @@ struct SharingParameters {
 };
 constexpr SharingParameters kSharingParameters;
 
-// How much of the code of `victim` each other SM of its die drives out.
+// How much of the code of `victim` each other SM of its die drives out: by one program where it clearly drives out
+// none.
 std::vector<EvictedPart> evicted_by_others(CodeEviction& eviction, const Die& die, std::uint32_t victim) {
   std::vector<EvictedPart> others;
   for (std::uint32_t sm = die.begin; sm < die.end; ++sm) {
     if (sm == victim) continue;
     const CodeEvictor evictor{.kind = CodeEvictor::Kind::kCode, .sm = sm, .victim_sm = victim};
     try {
-      others.push_back({sm, eviction.evicted_parts({evictor}).front()});
+      const EvictedPart once{sm, eviction.evicted_parts({evictor}, 1).front()};
+      others.push_back(clearly_not(once) ? once : EvictedPart{sm, eviction.evicted_parts({evictor}).front()});
     } catch (const NotSupportedError&) {
       continue;  // a number that no SM has
     }

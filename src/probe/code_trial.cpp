@@ -112,10 +112,10 @@ InstructionProgram CodeEviction::program_of(const CodeEvictor& evictor) const {
   return program;
 }
 
-double CodeEviction::cycles_after(const CodeEvictor& evictor) {
+double CodeEviction::cycles_after(const CodeEvictor& evictor, std::size_t copies) {
   const InstructionProgram program = program_of(evictor);
   std::vector<double> cycles;
-  for (const InstructionResult& result : lab_.code({kCodeCopies, program})) {
+  for (const InstructionResult& result : lab_.code(std::vector<InstructionProgram>(copies, program))) {
     cycles.push_back(static_cast<double>(result.pass_cycles.back().front()));
     if (evictor.kind != CodeEvictor::Kind::kConstants) continue;
     const auto walk = static_cast<double>(result.pass_cycles[1].front());
@@ -128,9 +128,9 @@ double CodeEviction::cycles_after(const CodeEvictor& evictor) {
   return stats::median(cycles);
 }
 
-std::vector<double> CodeEviction::evicted_parts(const std::vector<CodeEvictor>& evictors) {
+std::vector<double> CodeEviction::evicted_parts(const std::vector<CodeEvictor>& evictors, std::size_t copies) {
   std::vector<double> parts;
-  for (const CodeEvictor& evictor : evictors) parts.push_back(scale_.part(cycles_after(evictor)));
+  for (const CodeEvictor& evictor : evictors) parts.push_back(scale_.part(cycles_after(evictor, copies)));
   return parts;
 }
 

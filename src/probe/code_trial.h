@@ -44,11 +44,13 @@ class CodeEviction {
   // shows.
   CodeEviction(Lab& lab, const CodeCache& cache);
 
-  [[nodiscard]] std::vector<double> evicted_parts(const std::vector<CodeEvictor>& evictors);
+  // Of so many programs each the median.
+  [[nodiscard]] std::vector<double> evicted_parts(const std::vector<CodeEvictor>& evictors,
+                                                  std::size_t copies = kCodeCopies);
 
  private:
   [[nodiscard]] InstructionProgram program_of(const CodeEvictor& evictor) const;
-  [[nodiscard]] double cycles_after(const CodeEvictor& evictor);
+  [[nodiscard]] double cycles_after(const CodeEvictor& evictor, std::size_t copies = kCodeCopies);
 
   Lab& lab_;
   std::uint32_t victim_ = 0;         // instructions that it holds

@@ -35,8 +35,8 @@ ChaseArray evictor_array(const Cache& cache, std::uint32_t touches, std::uint64_
   return make_array(cache.site(), std::min(bytes, room), cache.fetch_bytes / touches);
 }
 
-std::vector<double> surviving_fractions(Lab& lab, const Cache& victim, const std::vector<EvictionTrial>& trials) {
-  const std::uint32_t copies = lab.parameters().copies;
+std::vector<double> surviving_fractions(Lab& lab, const Cache& victim, const std::vector<EvictionTrial>& trials,
+                                        std::uint32_t copies) {
   std::vector<ChaseProgram> programs;
   for (const EvictionTrial& trial : trials) {
     const std::uint64_t n = trial.victim.element_count();
@@ -57,6 +57,10 @@ std::vector<double> surviving_fractions(Lab& lab, const Cache& victim, const std
     fractions.push_back(median_hit_fraction({first, first + copies}, counted, victim.hit_limit_cycles()));
   }
   return fractions;
+}
+
+std::vector<double> surviving_fractions(Lab& lab, const Cache& victim, const std::vector<EvictionTrial>& trials) {
+  return surviving_fractions(lab, victim, trials, lab.parameters().copies);
 }
 
 }  // namespace gputopo::probe

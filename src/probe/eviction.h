@@ -32,7 +32,10 @@ struct EvictionTrial {
   std::uint32_t evictor_passes = 1;  // over a few lines at a time, where their parts cannot be loaded one by one
 };
 
-// Median over copies of the victim's hit fraction after each trial, in one launch where the site allows.
+// Median over so many copies of the victim's hit fraction after each trial, in one launch where the site allows.
+[[nodiscard]] std::vector<double> surviving_fractions(Lab& lab, const Cache& victim,
+                                                      const std::vector<EvictionTrial>& trials, std::uint32_t copies);
+// Over as many as is usual.
 [[nodiscard]] std::vector<double> surviving_fractions(Lab& lab, const Cache& victim,
                                                       const std::vector<EvictionTrial>& trials);
 

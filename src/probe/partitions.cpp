@@ -20,8 +20,9 @@ struct PartitionsParameters {
   // One that fills every set: where sets of few ways are full in one partition and not yet in the whole, it takes more
   // to fill both.
   double filling_capacities = 4;
-  // Samples, as a part of those of a size: half a partition more or less is told by far fewer.
-  std::uint64_t samples_divisor = 4;
+  // Samples, as a part of those of a size: half a partition more or less is told by far fewer, and sets that fill
+  // unevenly make more of a difference than chance.
+  std::uint64_t samples_divisor = 16;
   // Part of what seems near that may be lines of farther parts: copies, and hits that are as quick. Seen on simulated
   // L2s of any shape: a tenth.
   double counted_as_near = 0.12;

@@ -81,8 +81,9 @@ ResidentInCopies resident_backwards(Lab& lab, const Cache& cache, double bytes, 
 
 }  // namespace
 
-SizeView view_resident(Lab& lab, const Cache& cache, double guess_bytes, std::uint64_t stride_bytes) {
-  ResidentSearch search(guess_bytes, cache.site().limit_bytes, kResidentBackwardsParameters);
+SizeView view_resident(Lab& lab, const Cache& cache, double guess_bytes, double most_guesses,
+                       std::uint64_t stride_bytes) {
+  ResidentSearch search(guess_bytes, most_guesses, cache.site().limit_bytes, kResidentBackwardsParameters);
   while (const std::optional<double> footprint = search.next_footprint()) {
     const ResidentInCopies resident = resident_backwards(lab, cache, *footprint, stride_bytes);
     lab.log(fmt::format("size: backwards over {:.0f} B: {:.0f} B resident, {:.0f} in any copy", *footprint,

@@ -40,10 +40,10 @@ Missed count_missed(std::span<const std::span<const std::uint32_t>> copies, doub
   return missed;
 }
 
-ResidentSearch::ResidentSearch(double guess_bytes, std::uint64_t limit_bytes,
+ResidentSearch::ResidentSearch(double guess_bytes, double most_guesses, std::uint64_t limit_bytes,
                                const ResidentBackwardsParameters& parameters)
     : parameters_(parameters),
-      limit_(parameters.max_capacities * guess_bytes),
+      limit_(most_guesses * guess_bytes),
       footprint_(parameters.first_capacities * guess_bytes) {
   if (limit_bytes == 0) return;
   limit_ = std::min(limit_, static_cast<double>(limit_bytes));
@@ -58,7 +58,8 @@ std::optional<double> ResidentSearch::next_footprint() const {
 void ResidentSearch::add(const ResidentInCopies& resident) {
   resident_ = again_ == 0 ? resident.bytes : std::max(resident_, resident.bytes);
   most_ = std::max(most_, resident.most_bytes);
-  const bool disturbed = resident_ < best_ && resident_ > (1 - parameters_.disturbed_part) * best_;
+  const bool a_little_less = resident_ < best_ && resident_ > (1 - parameters_.disturbed_part) * best_;
+  const bool disturbed = a_little_less && !is_by_chance();  // what is left to chance is now less, now more
   if (disturbed && again_ < parameters_.max_again) {
     ++again_;
     return;
@@ -77,9 +78,10 @@ void ResidentSearch::add(const ResidentInCopies& resident) {
   again_ = 0;
 }
 
+bool ResidentSearch::is_by_chance() const { return most_ > (1 + parameters_.disturbed_part) * best_; }
+
 SizeView ResidentSearch::found(double line_bytes) const {
-  // Copies that differ by more than a neighbour does differ because what is evicted is left to chance.
-  const bool by_chance = most_ > (1 + parameters_.disturbed_part) * best_;
+  const bool by_chance = is_by_chance();
   const double most = by_chance ? best_ : std::max(most_, best_);
   // What still grows with the footprint may be misses that look like hits, of which larger footprints have more.
   double least = best_;

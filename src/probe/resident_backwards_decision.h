@@ -34,9 +34,8 @@ struct ResidentBackwardsParameters {
   // nearer cache then holds is held here too, so that its own leftovers are not counted.
   std::uint64_t nearer_caches = 4;
   std::uint64_t nearer_times = 3;
-  // Footprints, in capacities: the first, and the largest. Each is twice the one before.
+  // Footprints, in capacities: the first. Each is twice the one before.
   double first_capacities = 2;
-  double max_capacities = 32;
   // Where the space allows fewer capacities than these, and so no sample, its largest footprint is read after all: what
   // that leaves is to be what fits, too.
   double few_capacities = 1.5;
@@ -76,8 +75,9 @@ struct ResidentInCopies {
 // Doubles the footprint until what stays resident no longer grows: until every set is full.
 class ResidentSearch {
  public:
-  // `limit_bytes`: the largest footprint that is possible; 0: none.
-  ResidentSearch(double guess_bytes, std::uint64_t limit_bytes, const ResidentBackwardsParameters& parameters = {});
+  // Footprints of so many guesses at most. `limit_bytes`: the largest that is possible; 0: none.
+  ResidentSearch(double guess_bytes, double most_guesses, std::uint64_t limit_bytes,
+                 const ResidentBackwardsParameters& parameters = {});
 
   // To read next; may be the same again. Nothing at the end.
   [[nodiscard]] std::optional<double> next_footprint() const;
@@ -87,6 +87,9 @@ class ResidentSearch {
   [[nodiscard]] SizeView found(double line_bytes) const;
 
  private:
+  // Copies that differ by more than a neighbour does differ because what is evicted is left to chance.
+  [[nodiscard]] bool is_by_chance() const;
+
   ResidentBackwardsParameters parameters_;
   double limit_ = 0;
   double footprint_ = 0;

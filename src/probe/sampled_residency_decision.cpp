@@ -25,7 +25,10 @@ SamplingPlan plan_sampling(const SampledArray& array, double cache_elements, std
                            std::uint64_t min_programs, const SampledResidencyParameters& parameters) {
   const double lines = std::max(1.0, cache_elements / array.of_line);
   const double few = std::clamp(parameters.part_of_few_lines * lines, 1.0, parameters.max_of_few_lines);
-  const double max_samples = array.is_shared ? parameters.max_samples_of_shared : parameters.max_samples;
+  const double of_wanted =
+      std::max(static_cast<double>(wanted_samples / min_programs), parameters.least_samples_of_shared);
+  const double max_samples =
+      array.is_shared ? std::min(of_wanted, parameters.max_samples_of_shared) : parameters.max_samples;
   SamplingPlan plan;
   plan.per_program = static_cast<std::uint64_t>(std::clamp(parameters.part_of_cache * lines, few, max_samples));
   const double touches = array.is_behind ? parameters.max_touches_behind : parameters.max_touches;

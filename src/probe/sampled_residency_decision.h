@@ -25,6 +25,9 @@ struct SampledResidencyParameters {
   // more each.
   double max_samples = 1024;
   double max_samples_of_shared = 32'768;
+  // Of one that SMs share no more than makes what is wanted of the fewest programs, but so many at least. Fewer: wider
+  // intervals, and hardly quicker, as touching the array takes as long.
+  double least_samples_of_shared = 8192;
   // Programs side by side. More: narrower intervals; each costs a launch's share of an SM.
   std::uint64_t max_programs = 12'000;
   // Programs that run alone take turns: as many as touch a bounded number of lines. More behind another cache, where

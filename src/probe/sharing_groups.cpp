@@ -51,9 +51,10 @@ SharingGroups sharing_groups(std::uint32_t count, const std::vector<UnitPair>& p
 namespace {
 
 bool clearly_evicts(const EvictedPart& other) { return other.part >= kEvicts + kClearlyEvicts; }
-bool clearly_not(const EvictedPart& other) { return other.part <= kEvicts - kClearlyEvicts; }
 
 }  // namespace
+
+bool clearly_not(const EvictedPart& other) { return other.part <= kEvicts - kClearlyEvicts; }
 
 bool all_on_one_side(std::span<const EvictedPart> others) {
   return std::ranges::all_of(others, clearly_not) || std::ranges::all_of(others, clearly_evicts);

@@ -54,6 +54,8 @@ inline constexpr double kEvicts = 0.5;
 // By so much more or less it clearly does or does not. Larger: more is measured again.
 inline constexpr double kClearlyEvicts = 0.25;
 
+[[nodiscard]] bool clearly_not(const EvictedPart& other);
+
 // Whether a single measurement tells enough: all of them clearly do, or all clearly do not.
 [[nodiscard]] bool all_on_one_side(std::span<const EvictedPart> others);
 // And whether two do: they say the same of each, clearly.

@@ -11,8 +11,10 @@ namespace gputopo::probe {
 namespace {
 
 struct SidesParameters {
-  // Lines of L2, as many as there are or these. More: smaller sides of latency show.
+  // Lines of L2, as many as there are or these. More: smaller sides of latency show. A first look takes fewer, which
+  // tell sides that are far apart.
   std::uint64_t most_lines = 256;
+  std::uint64_t lines_at_first = 64;
   std::uint64_t least_lines = 64;
   // All of them together are no more than this part of L2: they are to stay in each of its partitions.
   double part_of_l2 = 1.0 / 64;
@@ -99,11 +101,12 @@ TouchedLines touch_after(Lab& lab, const Cache& l2, const ChaseArray& array, std
   return touched;
 }
 
-ChaseArray lines_of(const Cache& l2) {
+// So many lines of L2 at most.
+ChaseArray lines_of(const Cache& l2, std::uint64_t most) {
   const std::uint64_t line = l2.line_or_fetch_bytes();
   const double held = std::max(l2.size_bytes.value_or(0), l2.held_bytes());
   const auto lines = std::clamp(static_cast<std::uint64_t>(kSidesParameters.part_of_l2 * held) / line,
-                                kSidesParameters.least_lines, kSidesParameters.most_lines);
+                                kSidesParameters.least_lines, most);
   const std::uint64_t stride = kSidesParameters.stride_bytes + line;  // not the same sets from line to line
   return make_array(l2.site(), lines * stride, stride, Order::kReversed);
 }
@@ -120,7 +123,8 @@ std::size_t Sides::side_of(std::uint32_t sm) const {
 Sides find_sides(Lab& lab, const Cache& l2) {
   if (l2.site().space != Space::kGlobalBypassL1) throw NotSupportedError("needs loads that bypass L1");
   if (lab.info().sm_count < 2) throw NotSupportedError("there is one SM");
-  const ChaseArray array = lines_of(l2);
+  const ChaseArray few = lines_of(l2, kSidesParameters.lines_at_first);
+  const ChaseArray many = lines_of(l2, kSidesParameters.most_lines);
   std::vector<std::uint32_t> left;
   for (std::uint32_t sm = 0; sm < lab.info().sm_count; ++sm) left.push_back(sm);
   Sides sides;
@@ -128,8 +132,14 @@ Sides find_sides(Lab& lab, const Cache& l2) {
     if (sides.sms.size() == kSidesParameters.most_sides) throw Inconclusive("each SM is on a side of its own");
     const std::uint32_t first = left.front();
     left.erase(left.begin());
-    const TouchedLines touched = touch_after(lab, l2, array, first, left);
-    SplitSms split = settle(lab, "sides", split_by_first_touch(touched.means));
+    TouchedLines touched = touch_after(lab, l2, few, first, left);
+    Decision<SplitSms> decision = split_by_first_touch(touched.means);
+    const bool parts_none = !decision.value || decision.value->far.empty();
+    if (parts_none && few != many) {
+      touched = touch_after(lab, l2, many, first, left);
+      decision = split_by_first_touch(touched.means);
+    }
+    SplitSms split = settle(lab, "sides", decision);
     for (std::size_t i = 0; i < left.size(); ++i) {
       if (std::ranges::binary_search(split.far, left[i])) sides.far_pairs.push_back(touched.pairs[i]);
     }

@@ -1,5 +1,7 @@
 #include "probe/size.h"
 
+#include <fmt/format.h>
+
 #include <cmath>
 
 #include "probe/packing.h"
@@ -35,14 +37,15 @@ CapacityEvidence evidence_of(const Cache& cache) {
   return evidence;
 }
 
-void look_at(Lab& lab, const Cache& cache, const Look& look, CapacityEvidence& evidence) {
+void look_at(Lab& lab, const Cache& cache, const Look& look, const CapacityDecisionParameters& parameters,
+             CapacityEvidence& evidence) {
   const std::uint64_t stride = stride_of(cache);
   switch (look.view) {
     case View::kMemoryLoads:
       evidence.memory = view_memory_loads(lab, cache, stride);
       return;
     case View::kResident:
-      evidence.resident = view_resident(lab, cache, evidence.guess_bytes, stride);
+      evidence.resident = view_resident(lab, cache, evidence.guess_bytes, parameters.resident_capacities, stride);
       return;
     case View::kFits:
       evidence.fits = view_fits(lab, cache, stride);
@@ -102,11 +105,45 @@ std::vector<FootprintHits> sweep_of(const Cache& cache) {
 
 Capacity estimate_capacity(Lab& lab, const Cache& cache, const CapacityDecisionParameters& parameters) {
   CapacityEvidence evidence = evidence_of(cache);
-  while (const std::optional<Look> look = next_look(evidence, parameters)) look_at(lab, cache, *look, evidence);
+  while (const std::optional<Look> look = next_look(evidence, parameters)) {
+    look_at(lab, cache, *look, parameters, evidence);
+  }
   Capacity capacity = settle(lab, "size", decide_capacity(evidence, parameters));
   capacity.conditions = lab.conditions();
   return capacity;
 }
+
+namespace {
+
+// `same`, seen through another space, where a sample of the cache does not contradict it. What stays of a footprint and
+// how much of it are the same whatever the way; where the first misses appear is not.
+std::optional<Capacity> confirm(Lab& lab, const Cache& cache, const Capacity& same) {
+  // Enough to see sizes that are two percent apart.
+  constexpr std::uint64_t kSamplesToConfirm = 30'000;
+  Capacity seen = same;
+  try {
+    const SampledResidency sampled =
+        sampled_residency(lab, cache, cache.hit_limit_cycles(), same.bytes,
+                          CapacityDecisionParameters{}.sampled_capacities, stride_of(cache), kSamplesToConfirm);
+    const bool agree = sampled.interval.low <= same.interval.high && same.interval.low <= sampled.interval.high;
+    lab.log(fmt::format("size: a sample of {:.0f} B {} with the {:.0f} B of L1", sampled.bytes,
+                        agree ? "agrees" : "does not agree", same.bytes));
+    if (!agree) return std::nullopt;
+    seen.sampled_bytes = sampled.bytes;
+  } catch (const Inconclusive& error) {
+    lab.log(fmt::format("size: no sample to hold against L1's: {}", error.what()));
+    return std::nullopt;
+  }
+  seen.resident_bytes = 0;
+  seen.first_miss_bytes = 0;
+  seen.all_miss_bytes = all_miss_bytes(sweep_of(cache));
+  seen.of_same_cache = true;
+  seen.conditions = lab.conditions();
+  seen.conditions.add(same.conditions);
+  return seen;
+}
+
+}  // namespace
 
 bool look_alike(const Cache& one, const Cache& other) {
   // Of the loads of a footprint. Larger: caches of other sizes look alike; smaller: ways to one cache do not.
@@ -129,17 +166,7 @@ Capacity find_capacity(Lab& lab, const Cache& cache, const Capacity* same) {
     }
   }
   if (same != nullptr) {
-    // Enough to see sizes that are two percent apart.
-    constexpr std::uint64_t kSamplesToConfirm = 30'000;
-    Capacity seen = estimate_capacity(lab, cache, {.full_samples = kSamplesToConfirm});
-    if (seen.interval.low <= same->interval.high && same->interval.low <= seen.interval.high) {
-      seen.bytes = same->bytes;
-      seen.interval = same->interval;
-      seen.method = same->method;
-      seen.of_same_cache = true;
-      seen.conditions.add(same->conditions);
-      return seen;
-    }
+    if (std::optional<Capacity> seen = confirm(lab, cache, *same)) return *std::move(seen);
   }
   return estimate_capacity(lab, cache, {.full_samples = lab.parameters().residency_samples});
 }

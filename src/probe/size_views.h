@@ -11,7 +11,9 @@ namespace gputopo::probe {
 [[nodiscard]] std::vector<FootprintHits> sweep_of(const Cache& cache);
 
 // What a pass over several times `guess_bytes` leaves, read backwards (resident_backwards.cpp).
-[[nodiscard]] SizeView view_resident(Lab& lab, const Cache& cache, double guess_bytes, std::uint64_t stride_bytes);
+// Of footprints of so many guesses at most.
+[[nodiscard]] SizeView view_resident(Lab& lab, const Cache& cache, double guess_bytes, double most_guesses,
+                                     std::uint64_t stride_bytes);
 // The largest footprint that fits (fitting_footprint.cpp).
 [[nodiscard]] SizeView view_fits(Lab& lab, const Cache& cache, std::uint64_t stride_bytes);
 // Footprints beyond the capacity by how many of their loads are clearly from memory (clear_memory_loads.cpp).

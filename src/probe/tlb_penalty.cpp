@@ -56,8 +56,7 @@ ChaseProgram program_on(const PageWalker& walker, std::uint32_t sm, const ChaseA
   const std::uint64_t n = array.chain_length();
   const std::uint64_t passes = std::max<std::uint64_t>(1, kTlbOrdersParameters.pairs / n);
   ChaseProgram program =
-      make_program(walker.site(), {array},
-                   {{.kind = StepKind::kWarm, .loads = n}, {.kind = StepKind::kPaired, .loads = passes * n}});
+      make_program(walker.site(), {array}, {pass_over(array), {.kind = StepKind::kPaired, .loads = passes * n}});
   program.sm = sm;
   return program;
 }

@@ -78,7 +78,7 @@ std::vector<double> footprints_read(ResidentSearch& search, const std::function<
 }
 
 TEST(ResidentSearch, EndsWhenALargerFootprintLeavesNoMore) {
-  ResidentSearch search(1000, 0);
+  ResidentSearch search(1000, 32, 0);
   EXPECT_EQ(footprints_read(search, [](double) { return 1024; }), (std::vector<double>{2000, 4000}));
   const SizeView found = search.found(64);
   EXPECT_EQ(found.bytes, 1024);
@@ -88,7 +88,7 @@ TEST(ResidentSearch, EndsWhenALargerFootprintLeavesNoMore) {
 }
 
 TEST(ResidentSearch, WhatGrowsToTheEndIsNotSettled) {
-  ResidentSearch search(1000, 0);
+  ResidentSearch search(1000, 32, 0);
   const auto read = footprints_read(search, [](double footprint) { return 1000 + footprint / 100; });
   EXPECT_EQ(read.back(), 32000);
   const SizeView found = search.found(64);
@@ -99,34 +99,39 @@ TEST(ResidentSearch, WhatGrowsToTheEndIsNotSettled) {
 }
 
 TEST(ResidentSearch, ALittleLessIsReadAgain) {
-  ResidentSearch search(1000, 0);
+  ResidentSearch search(1000, 32, 0);
   int reading = 0;
   const std::vector<double> resident = {1000, 995, 1010, 1010};
   const auto read = footprints_read(search, [&](double) { return resident.at(static_cast<std::size_t>(reading++)); });
   EXPECT_EQ(read, (std::vector<double>{2000, 4000, 4000, 8000}));
   EXPECT_EQ(search.found(64).bytes, 1010);
 
-  ResidentSearch patient(1000, 0);
+  ResidentSearch patient(1000, 32, 0);
   const auto less = footprints_read(patient, [](double footprint) { return footprint < 3000 ? 1000 : 995; });
   EXPECT_EQ(less, (std::vector<double>{2000, 4000, 4000, 4000})) << "but not for ever";
   EXPECT_EQ(patient.found(64).bytes, 1000);
   EXPECT_TRUE(patient.found(64).settled);
 
-  ResidentSearch at_once(1000, 0);
+  ResidentSearch random(1000, 32, 0);
+  random.add({1000, 1200});
+  random.add({995, 1200});
+  EXPECT_EQ(random.next_footprint(), std::nullopt) << "left to chance: no neighbour took it";
+
+  ResidentSearch at_once(1000, 32, 0);
   EXPECT_EQ(footprints_read(at_once, [](double footprint) { return footprint < 3000 ? 1000 : 900; }),
             (std::vector<double>{2000, 4000}))
       << "much less is not a neighbour's doing";
 }
 
 TEST(ResidentSearch, HoldsWhatAnyCopyStillHad) {
-  ResidentSearch evicted(10'000, 0);
+  ResidentSearch evicted(10'000, 32, 0);
   evicted.add({9936, 10'000});
   for (int again = 0; again < 3; ++again) evicted.add({9872, 9936});
   EXPECT_EQ(evicted.found(64).bytes, 9936);
   EXPECT_EQ(evicted.found(64).interval.low, 9872);
   EXPECT_EQ(evicted.found(64).interval.high, 10'064) << "a neighbour evicts in most copies";
 
-  ResidentSearch by_chance(10'000, 0);
+  ResidentSearch by_chance(10'000, 32, 0);
   by_chance.add({9936, 12'000});
   by_chance.add({9936, 12'000});
   EXPECT_EQ(by_chance.found(64).interval.high, 10'000) << "which lines stay is left to chance: a lower bound";
@@ -135,19 +140,19 @@ TEST(ResidentSearch, HoldsWhatAnyCopyStillHad) {
 }
 
 TEST(ResidentSearch, LimitsAndWhatCannotBeReadEndIt) {
-  ResidentSearch limited(1000, 3000);
+  ResidentSearch limited(1000, 32, 3000);
   EXPECT_EQ(footprints_read(limited, [](double) { return 1024; }), std::vector<double>{2000});
   EXPECT_FALSE(limited.found(64).settled) << "one reading shows no growth, and no end of it";
 
-  ResidentSearch few(1000, 1400);
+  ResidentSearch few(1000, 32, 1400);
   EXPECT_EQ(footprints_read(few, [](double) { return 1024; }), std::vector<double>{1400})
       << "too few capacities for a sample: all that there is";
 
-  ResidentSearch impossible(1000, 1500);
+  ResidentSearch impossible(1000, 32, 1500);
   EXPECT_FALSE(impossible.next_footprint());
   EXPECT_EQ(impossible.found(64).bytes, 0);
 
-  ResidentSearch unread(1000, 0);
+  ResidentSearch unread(1000, 32, 0);
   EXPECT_EQ(footprints_read(unread, [](double) { return 0; }), std::vector<double>{2000});
   EXPECT_EQ(unread.found(64).bytes, 0);
   EXPECT_FALSE(unread.found(64).settled);

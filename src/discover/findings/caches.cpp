@@ -286,7 +286,7 @@ bool CacheFindings::is_same_as_l1(ElementId element, const Cache& cache) {
 const probe::SizeByCarveOut& CacheFindings::size_by_carve_out(ElementId element) {
   return sizes_by_carve_out_.get(element, [&] {
     Lab own = lab();
-    return probe::find_size_by_carve_out(own, lined(element));
+    return probe::find_size_by_carve_out(own, lined(element), capacity(element));
   });
 }
 

@@ -348,10 +348,12 @@ Attribute replacement(Context& context, const ElementInfo& element) {
 
 // ---- Bandwidth and stores ----
 
-// What SMs share is streamed over by what the survey saw fit; an SM's own cache by its first miss.
+// What SMs share, and what is nearest, is streamed over by what the survey saw fit; what lies behind another cache of
+// an SM by its first miss, because it must be clear of that one.
 const Cache& streamed_cache(Context& context, const ElementInfo& element) {
-  const bool exclusive = context.caches.located(element.id).site().exclusive;
-  return exclusive ? context.caches.fetched(element.id) : context.caches.sized(element.id);
+  const Cache& located = context.caches.located(element.id);
+  const bool is_seen = located.site().exclusive || located.nearer_bytes == 0;
+  return is_seen ? context.caches.fetched(element.id) : context.caches.sized(element.id);
 }
 
 template <StreamOp kOp>
