@@ -29,7 +29,7 @@ Capacity size_under(Lab& lab, const Cache& cache, const Survey& survey) {
 
 SizeByCarveOut find_size_by_carve_out(Lab& lab, const Cache& cache, const Capacity& known) {
   SizeByCarveOut found;
-  const std::set<std::uint64_t> of_known = known.conditions.carve_outs_bytes();
+  const std::set<std::uint64_t>& of_known = known.conditions.carve_outs_bytes();
   for (const std::uint64_t carve_out : lab.info().carve_outs_bytes) {
     Survey survey = *cache.survey;
     survey.site.carve_out_bytes = std::max<std::uint64_t>(carve_out, 1);  // 0 asks for none

@@ -52,6 +52,16 @@ std::optional<PagesAndLines> pages_and_lines(const PageWalker& walker, const Tlb
   return PagesAndLines{pages, std::clamp<std::uint64_t>(most / pages, 2, kTlbOrdersParameters.most_lines)};
 }
 
+// All that a chain of listed lines visits, in its order, or nearly so where many threads take part.
+ChaseStep pass_over(const ChaseArray& array) {
+  // Of so many lines threads that overtake one another by about kTouchThreads keep the order well enough. Larger: walks
+  // over many lines take longer; smaller: loads are out of order by more than a quarter of them.
+  constexpr std::uint64_t kManyLines = 4 * kTouchThreads;
+  const std::uint64_t n = array.chain_length();
+  const bool by_many = n >= kManyLines && is_global(array.space);
+  return {.kind = by_many ? StepKind::kTouchChain : StepKind::kWarm, .loads = n};
+}
+
 ChaseProgram program_on(const PageWalker& walker, std::uint32_t sm, const ChaseArray& array) {
   const std::uint64_t n = array.chain_length();
   const std::uint64_t passes = std::max<std::uint64_t>(1, kTlbOrdersParameters.pairs / n);

@@ -120,16 +120,6 @@ ChaseArray spread_pages(const Site& site, std::uint64_t pages, std::uint64_t str
 
 }  // namespace
 
-ChaseStep pass_over(const ChaseArray& array) {
-  // Of so many lines threads that overtake one another by about kTouchThreads keep the order well enough. Larger: walks
-  // over many lines take longer; smaller: loads are out of order by more than a quarter of them.
-  constexpr std::uint64_t kManyLines = 4 * kTouchThreads;
-  const std::uint64_t n = array.chain_length();
-  const bool has_order = !array.elements.empty() || array.order == Order::kShuffled;
-  const bool by_many = n >= kManyLines && has_order && is_global(array.space);
-  return {.kind = by_many ? StepKind::kTouchChain : StepKind::kWarm, .loads = n};
-}
-
 ChaseArray pages_apart(const Lab& lab, const Site& site, std::uint64_t pages, std::uint64_t stride_bytes,
                        const NearerTlb& nearer, const PageWalkParameters& parameters, std::uint64_t variant) {
   if (parameters.spreads_lines) return spread_pages(site, pages, stride_bytes, nearer, parameters, variant);

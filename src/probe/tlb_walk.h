@@ -79,9 +79,6 @@ struct PageWalkParameters {
                                      const NearerTlb& nearer, const PageWalkParameters& parameters = {},
                                      std::uint64_t variant = 0);
 
-// A pass over all that the array's first chain visits, in its order, or nearly so where many threads take part.
-[[nodiscard]] ChaseStep pass_over(const ChaseArray& array);
-
 // How often pages are walked, in all.
 struct WalkPasses {
   std::uint64_t passes = 1;
