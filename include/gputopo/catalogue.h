@@ -139,13 +139,15 @@ enum class CoverageSet : std::uint8_t {
   kCode,                // of an instruction cache
   kJumps,               // what jumps to code that it holds take
   kFetches,             // what comes at once, of the instruction cache that is nearest
-  kNearCode,            // of an instruction cache that only jumps show
+  kNearCode,            // of an instruction cache that straight-line code hides
   kOperands,            // of a cache of constants that are operands
   kTextureTranslation,  // of one that texture loads ask
   kClusters,
-  kResidency,  // of warps, and what they are given
+  kResidency,      // of warps and blocks
+  kRegisterSteps,  // in which warps are given registers
   kClockReading,
-  kControlFlow,
+  kBlockControl,  // branches, and barriers of a block
+  kControlFlow,   // calls, and barriers of several SMs
   kPeaks,
   kMatrixF32Peak,
 };

@@ -61,9 +61,13 @@ double Figures::need(const std::string& path) {
   const std::optional<Attribute> attribute = report::value_at(topology_, path);
   if (attribute && !attribute->available()) {
     lack(path, report::why_absent(*attribute));
-    if (is_final(*attribute)) return 1;
+    if (is_final(*attribute)) {
+      cannot_be_measured_ = true;
+      return 1;
+    }
   } else if (!can_be_known(topology_, path)) {
     lack(path, "not known of GPUs of this vendor");
+    cannot_be_measured_ = true;
     return 1;
   } else {
     lack(path, attribute ? "no number above 0" : "not in the report");
@@ -90,7 +94,7 @@ double Figures::need_detail(const std::string& path, std::string_view detail) {
 
 void Figures::require_all() const {
   if (lacking_.empty()) return;
-  const std::string advice = to_measure_.empty()
+  const std::string advice = cannot_be_measured_
                                  ? "this GPU, or its driver, does not let it be known"
                                  : fmt::format("measure it: gputopo --only {}", fmt::join(to_measure_, ","));
   throw FormatError(fmt::format("the model of this kernel needs {}; {}", fmt::join(lacking_, ", "), advice));

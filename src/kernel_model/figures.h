@@ -32,6 +32,7 @@ class Figures {
   const Topology& topology_;
   std::vector<std::string> lacking_;  // "peaks.f32 (not measured)"
   std::vector<std::string> to_measure_;
+  bool cannot_be_measured_ = false;  // one of them cannot be measured
   std::vector<std::string> doubts_;
 };
 

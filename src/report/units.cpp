@@ -142,6 +142,8 @@ DetailName name_and_unit(std::string_view name) {
                                   {"_mhz", "MHz"},
                                   {"_celsius", "\u00b0C"},
                                   {"_watts", "W"}};
+  // What it is of there, not its unit.
+  if (name.ends_with("_by_warps")) return {std::string(name), ""};
   for (const Suffix& suffix : kSuffixes) {
     if (name.size() > suffix.text.size() && name.ends_with(suffix.text)) {
       return {std::string(name.substr(0, name.size() - suffix.text.size())), std::string(suffix.unit)};

@@ -87,6 +87,9 @@ REACHED_BY = {
     **{call: Reach("clocks", "graph_launch_latency") for call in (
         "cuGraphCreate", "cuGraphAddKernelNode_v2", "cuGraphInstantiateWithFlags", "cuGraphLaunch",
         "cuGraphExecDestroy", "cuGraphDestroy")},
+    **{call: Reach("clocks", "graph_launch_latency") for call in (
+        "hipStreamBeginCapture", "hipStreamEndCapture", "hipGraphInstantiate", "hipGraphLaunch",
+        "hipGraphExecDestroy", "hipGraphDestroy")},
     "cuFuncGetAttribute": Reach("registers", "resident_warps"),
     "hipMemset": Reach("lds", "atomic_latency"),
     "cuMemcpyDtoD_v2": CONSTANTS,

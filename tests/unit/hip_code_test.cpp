@@ -604,6 +604,58 @@ TEST_P(HipCode, OperationsAreChained) {
   }
 }
 
+// A barrier each, and a branch each, over what no lane runs.
+TEST_P(HipCode, BarriersAndBranchesAreInARow) {
+  const std::vector<launch::OperationShape> shapes = {{OperationId::kBarSync}, {OperationId::kBra}};
+  compile(generate_operation_source(target(), shapes));
+  const auto count = [&](const launch::OperationShape& shape, const char* opcode) {
+    return std::ranges::count_if(disassembled(shape.kernel_name()),
+                                 [&](const std::string& line) { return opcode_of(line) == opcode; });
+  };
+  const auto operations = static_cast<std::ptrdiff_t>(shapes[0].operations());
+  EXPECT_GE(count(shapes[0], "s_barrier"), operations);
+  EXPECT_LE(count(shapes[0], "s_barrier"), operations + 8) << "and those of the common start";
+  EXPECT_GE(count(shapes[1], "s_branch"), operations);
+  EXPECT_GE(count(shapes[1], "s_nop"), 4 * operations);
+}
+
+// Each side of a branch by the lanes that take it, and by all the mask of lanes that was there before.
+TEST_P(HipCode, SidesHaveTheirLanes) {
+  const launch::OperationShape shape = {.operation = OperationId::kFmaF32, .sides = 4};
+  compile(generate_operation_source(target(), std::vector{shape}));
+  const std::vector<std::string> code = disassembled(shape.kernel_name());
+  const auto count = [&](const char* opcode) {
+    return std::ranges::count_if(code, [&](const std::string& line) { return opcode_of(line) == opcode; });
+  };
+  EXPECT_EQ(count("v_fma_f32"), 4 * static_cast<std::ptrdiff_t>(shape.operations()));
+  const auto first = std::ranges::find_if(code, [](const std::string& line) { return line.starts_with("v_fma_f32"); });
+  ASSERT_GE(first - code.begin(), 3);
+  EXPECT_EQ(opcode_of(*(first - 1)), "s_cbranch_execz");
+  EXPECT_EQ(opcode_of(*(first - 2)), "s_and_saveexec_b64");
+  EXPECT_TRUE(opcode_of(*(first - 3)).starts_with("v_cmp_eq_u32"));
+  const auto together =
+      std::ranges::count_if(code, [](const std::string& line) { return line.starts_with("s_mov_b64 exec"); });
+  EXPECT_GE(together, 4);
+}
+
+// The clock is read twice in a row and the timer once, in a loop that loads and stores nothing.
+TEST_P(HipCode, BlocksThatStayReadTheClocks) {
+  const std::vector<std::string> code = instructions_of(generate_occupancy_source(target()), "occupancy");
+  const auto is = [](const char* opcode) {
+    return [opcode](const std::string& line) { return opcode_of(line) == opcode; };
+  };
+  // Around the loop: the beginning and the end of the block, and of the stay.
+  EXPECT_EQ(std::ranges::count_if(code, is("s_memtime")), 5);
+  EXPECT_EQ(std::ranges::count_if(code, is("s_memrealtime")), 4);
+  EXPECT_EQ(std::ranges::count_if(code, is("s_barrier")), 1);
+}
+
+TEST_P(HipCode, TheEmptyKernelOnlyEnds) {
+  const std::vector<std::string> code = instructions_of(generate_empty_source(target(), 4096), "empty");
+  const auto end = std::ranges::find(code, "s_endpgm");
+  EXPECT_EQ(end - code.begin(), 0);
+}
+
 struct MatrixRow {
   OperationId operation;
   std::vector<std::string> targets;

@@ -25,6 +25,7 @@ namespace {
 
 using ::testing::Each;
 using ::testing::ElementsAre;
+using ::testing::HasSubstr;
 
 // ---- sysfs ----
 
@@ -314,7 +315,7 @@ TEST_F(HipDeviceTest, RefusesWhatItsKernelsDoNotDo) {
                            .actors = {{}},
                            .steps = {{.loads = 8}}};
   EXPECT_THAT(test::message_of<NotSupportedError>("local", [&] { static_cast<void>(run(local)); }),
-              testing::HasSubstr("scratch memory of AMD GPUs is not asked yet"));
+              HasSubstr("scratch memory of AMD GPUs is not asked yet"));
   const ChaseProgram far_warp{
       .arrays = {{.bytes = 1024, .stride_bytes = 64}}, .actors = {{.warp = 16}}, .steps = {{.loads = 16}}};
   EXPECT_THROW(run(far_warp), NotSupportedError);
@@ -413,6 +414,33 @@ TEST_F(HipDeviceTest, CodeRunsWhereTheProgramSays) {
   const double fits = 3200 * spec_.code->path[0].cycles_per_instruction;
   EXPECT_GT(last_pass(pair[1]), 2 * fits);
   EXPECT_NEAR(last_pass(pair[0] == 0 ? 50 : 0), fits, 0.05 * fits);
+}
+
+TEST_F(HipDeviceTest, DiscoveryFindsWhatACuHoldsAndWhatLaunchesTake) {
+  open("mi210");
+  DiscoverOptions options;
+  options.elements = {"registers.resident_warps", "registers.resident_blocks", "registers.shared_unit", "clocks"};
+  options.full = true;
+  const Topology found = discover(*device_, options);
+  const auto number = [&](const char* element, const char* attribute) {
+    return found.find_attribute(element, attribute)->number().value_or(-1);
+  };
+  EXPECT_EQ(number("registers", "resident_warps"), 32);
+  EXPECT_EQ(number("registers", "resident_blocks"), 32);
+  EXPECT_EQ(number("registers", "shared_unit"), 512);
+  EXPECT_EQ(number("clocks", "timer_step"), 10) << "the wall clock of 100 MHz";
+  EXPECT_GT(number("clocks", "launch_latency"), 0);
+  EXPECT_GT(number("clocks", "graph_launch_latency"), 0);
+}
+
+TEST_F(HipDeviceTest, OldRuntimesHaveNoGraphs) {
+  HipDeviceTest::open("mi210", "", GPUTOPO_FAKE_HIP_MINIMAL);
+  const Program program = LaunchProgram{.way = LaunchWay::kGraph};
+  EXPECT_THAT(test::message_of<NotSupportedError>("run",
+                                                  [&] {
+                                                    static_cast<void>(device_->run({&program, 1}));
+                                                  }),
+              HasSubstr("update it to ROCm"));
 }
 
 TEST_P(HipDeviceOfEachMachine, DiscoveryFindsItsCaches) {

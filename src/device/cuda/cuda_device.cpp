@@ -4,9 +4,9 @@
 #include <fmt/format.h>
 
 #include "device/cuda/cluster_runner.h"
-#include "device/cuda/launch_runner.h"
+#include "device/cuda/empty_kernels.h"
 #include "device/cuda/nvml_api.h"
-#include "device/cuda/occupancy_runner.h"
+#include "device/cuda/occupancy_modules.h"
 #include "device/cuda/operation_modules.h"
 #include "device/cuda/operation_ptx.h"
 #include "device/cuda/program_modules.h"
@@ -26,8 +26,8 @@ struct Nvidia {
   using AccessKernels = AccessModule;
   using Clusters = ClusterRunner;
   using OperationKernels = OperationModules;
-  using Occupancies = OccupancyRunner;
-  using Launches = LaunchRunner;
+  using OccupancyKernels = OccupancyModules;
+  using EmptyKernels = cuda::EmptyKernels;
 
   // Chases are compiled when the device is opened, operations together; of how many blocks fit there are many kernels,
   // which only their runner knows.

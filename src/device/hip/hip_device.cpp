@@ -2,7 +2,9 @@
 
 #include <fmt/format.h>
 
+#include "device/hip/empty_kernels.h"
 #include "device/hip/gpu.h"
+#include "device/hip/occupancy_module.h"
 #include "device/hip/operation_modules.h"
 #include "device/hip/operation_source.h"
 #include "device/hip/program_modules.h"
@@ -22,24 +24,6 @@ struct NoClusters {
   [[nodiscard]] static ProgramResult run(const ClusterProgram& program) { check(program); }
 };
 
-class NoOccupancies {
- public:
-  explicit NoOccupancies(Gpu&) {}
-  [[noreturn]] static void check(const OccupancyProgram&) {
-    throw NotSupportedError("gputopo has no kernel for AMD GPUs that tells how many blocks a CU holds");
-  }
-  static void prepare(std::span<const Program>) {}
-  [[nodiscard]] static ProgramResult run(const OccupancyProgram& program) { check(program); }
-};
-
-struct NoLaunches {
-  explicit NoLaunches(Gpu&) {}
-  [[noreturn]] static void check(const LaunchProgram&) {
-    throw NotSupportedError("gputopo does not time launches on AMD GPUs yet");
-  }
-  [[nodiscard]] static ProgramResult run(const LaunchProgram& program) { check(program); }
-};
-
 // See launch::LaunchDevice.
 struct Amd {
   using Gpu = hip::Gpu;
@@ -48,8 +32,8 @@ struct Amd {
   using AccessKernels = AccessModule;
   using Clusters = NoClusters;
   using OperationKernels = OperationModules;
-  using Occupancies = NoOccupancies;
-  using Launches = NoLaunches;
+  using OccupancyKernels = OccupancyModule;
+  using EmptyKernels = hip::EmptyKernels;
 
   // hiprtc compiles one kernel after the other.
   static bool compiles_ahead() { return false; }
@@ -64,8 +48,12 @@ struct Amd {
   }
   static std::string native_code(const Gpu& gpu, const AccessProgram&) { return generate_access_source(gpu.target()); }
   static std::string native_code(const Gpu&, const ClusterProgram&) { return {}; }
-  static std::string native_code(const Gpu&, const OccupancyProgram&) { return {}; }
-  static std::string native_code(const Gpu&, const LaunchProgram&) { return {}; }
+  static std::string native_code(const Gpu& gpu, const OccupancyProgram&) {
+    return generate_occupancy_source(gpu.target());
+  }
+  static std::string native_code(const Gpu& gpu, const LaunchProgram& program) {
+    return generate_empty_source(gpu.target(), program.argument_bytes);
+  }
   static std::string native_code(const Gpu& gpu, const OperationProgram& program) {
     const launch::OperationShape shape = launch::shape_of(program);
     if (!shape.has_text(&OperationInfo::cdna)) return {};

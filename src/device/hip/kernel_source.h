@@ -82,6 +82,10 @@ inline constexpr std::uint32_t kMaxBytesInFlight = 128;
 // Kernels "code" (CodeParameters) and "code_sizes", which leaves the bytes of the stretch and of the loop around it
 // (u32 each) at the address that it is given.
 [[nodiscard]] std::string generate_code_source(const GfxTarget& target);
+// Kernel "occupancy" (OccupancyParameters).
+[[nodiscard]] std::string generate_occupancy_source(const GfxTarget& target);
+// Kernel "empty", with so many bytes of arguments in one.
+[[nodiscard]] std::string generate_empty_source(const GfxTarget& target, std::uint32_t argument_bytes);
 // Kernels "read" and "write" (memory, bytes, passes, word, sink), which all blocks of a launch share; "load", "atomic"
 // and "atomic_of_gpu" (memory, span, warm, count, records) and "store" (memory, lines, count, records), a thread a
 // block, whose records are ticks of the wall clock (u64 a block).

@@ -25,9 +25,7 @@ void OperationModules::prepare(std::span<const OperationShape> shapes) {
   std::vector<OperationShape> missing;
   for (const OperationShape& shape : shapes) {
     if (kernels_.contains(shape)) continue;
-    if (shape.sides > 1) {
-      kernels_[shape].code.refusal = "gputopo has no kernel for AMD GPUs whose lanes part";
-    } else if (shape.has_text(&OperationInfo::cdna)) {
+    if (shape.has_text(&OperationInfo::cdna)) {
       missing.push_back(shape);
     } else {
       kernels_[shape].code.refusal = "AMD GPUs have no one instruction for it";

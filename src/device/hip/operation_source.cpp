@@ -1,8 +1,7 @@
 // The kernels that run operation programs on AMD GPUs: straight lines of the operations of operations.def, chained.
 // What the timing depends on:
 // - A round with its loop and the readings of the clock around all rounds is one piece of assembly, so that the
-// compiler
-//   merges nothing and leaves nothing out.
+//   compiler merges nothing and leaves nothing out.
 // - What a wavefront waits for between two operations is the hardware's own: no instruction of these needs a wait that
 //   the compiler would have to write but those that go through LDS, which have it in their row.
 #include "device/hip/operation_source.h"
@@ -45,8 +44,8 @@ SAME_PLACE(never);
 SAME_PLACE(longest_wait_cycles);
 )hip";
 
-// {0}: name; {1}: registers and what they begin with; {2}: times to repeat the operations; {3}: these; {4}: outputs and
-// inputs of the assembly; {5}: inputs alone; {6}: all results in one word.
+// {0}: name; {1}: registers and what they begin with; {2}: a round; {3}: outputs and inputs of the assembly; {4}:
+// inputs alone; {5}: all results in one word.
 constexpr std::string_view kKernel = R"hip(
 KERNEL void {0}(Parameters p, u32 blocks, u32 threads) {{
   const u32 thread = __builtin_amdgcn_workitem_id_x();
@@ -78,19 +77,17 @@ KERNEL void {0}(Parameters p, u32 blocks, u32 threads) {{
           "s_memtime %[start]\n"
           "s_waitcnt lgkmcnt(0)\n"
           "1:\n"
-          ".rept {2}\n"
-          "{3}"
-          ".endr\n"
+          "{2}"
           "s_sub_u32 %[left], %[left], 1\n"
           "s_cmp_lg_u32 %[left], 0\n"
           "s_cbranch_scc1 1b\n"
           "s_waitcnt lgkmcnt(0)\n"
           "s_memtime %[end]\n"
           "s_waitcnt lgkmcnt(0)\n"
-          : {4}[left] "+s"(left), [timer] "=&s"(timer), [start] "=&s"(start), [end] "=&s"(end)
-          : {5}[one] "v"(one) : "memory", "scc", "vcc");
+          : {3}[left] "+s"(left), [timer] "=&s"(timer), [start] "=&s"(start), [end] "=&s"(end)
+          : {4}[one] "v"(one) : "memory", "scc", "vcc");
     }}
-    if (({6}) == p.never) write32(record + kBlockRecord_sink, 1);
+    if (({5}) == p.never) write32(record + kBlockRecord_sink, 1);
   }}
   if (lane == 0) {{
     write64(warp_record + kWarpRecord_start_cycles, start);
@@ -165,6 +162,29 @@ char registers_of_results(const GfxTarget& target, OperandType type) {
   return registers_of(type) > 1 && target.name == "gfx908" ? 'a' : 'v';
 }
 
+// All operations of a line.
+std::string line_of(const OperationShape& shape) {
+  std::string operations;
+  for (std::uint32_t i = 0; i < kResultsKept; ++i) {
+    for (std::uint32_t stream = 0; stream < shape.streams; ++stream) operations += operation(shape, stream, i);
+  }
+  return fmt::format(".rept {}\\n{}.endr\\n", shape.operations() / shape.streams / kResultsKept, operations);
+}
+
+// A line; or the same for each group of lanes apart: a mask of lanes and a branch where none is left, which is one of
+// the forms that compilers give to a branch that lanes take differently.
+std::string round_of(const OperationShape& shape) {
+  if (shape.sides == 1) return line_of(shape);
+  std::string text;
+  for (std::uint32_t side = 0; side < shape.sides; ++side) {
+    text += fmt::format(
+        "v_cmp_eq_u32 vcc, {}, %[side]\\ns_and_saveexec_b64 %[all], vcc\\ns_cbranch_execz 3f\\n{}3:\\n"
+        "s_mov_b64 exec, %[all]\\n",
+        side, line_of(shape));
+  }
+  return text;
+}
+
 std::string kernel_of(const GfxTarget& target, const OperationShape& shape) {
   std::string registers;
   std::string outputs;
@@ -192,12 +212,12 @@ std::string kernel_of(const GfxTarget& target, const OperationShape& shape) {
     }
     results += fmt::format(" ^ (u32){}", first_word(type, fmt::format("x{}_{}", stream, kept - 1)));
   }
-  std::string lines;
-  for (std::uint32_t i = 0; i < kResultsKept; ++i) {
-    for (std::uint32_t stream = 0; stream < shape.streams; ++stream) lines += operation(shape, stream, i);
+  if (shape.sides > 1) {
+    registers += fmt::format("  const u32 side = lane % {}u;\n  u64 all = 0;\n", shape.sides);
+    outputs += "[all] \"=&s\"(all), ";
+    inputs += "[side] \"v\"(side), ";
   }
-  return fmt::format(fmt::runtime(kKernel), shape.kernel_name(), registers,
-                     shape.operations() / shape.streams / kResultsKept, lines, outputs, inputs, results);
+  return fmt::format(fmt::runtime(kKernel), shape.kernel_name(), registers, round_of(shape), outputs, inputs, results);
 }
 
 }  // namespace

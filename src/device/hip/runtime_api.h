@@ -19,6 +19,9 @@ using ModuleHandle = struct ModuleOpaque*;
 using FunctionHandle = struct FunctionOpaque*;
 using StreamHandle = struct StreamOpaque*;
 using EventHandle = struct EventOpaque*;
+using GraphHandle = struct GraphOpaque*;
+using GraphNodeHandle = struct GraphNodeOpaque*;
+using GraphExecHandle = struct GraphExecOpaque*;
 using ProgramHandle = struct ProgramOpaque*;
 
 // hipError_t, as far as we tell its values apart.
@@ -121,6 +124,13 @@ struct SystemEvent {
   X(device_can_access_peer, "hipDeviceCanAccessPeer", Status(int* answer, int ordinal, int peer))                   \
   X(device_enable_peer_access, "hipDeviceEnablePeerAccess", Status(int peer, unsigned flags))                       \
   X(device_get_p2p_attribute, "hipDeviceGetP2PAttribute", Status(int* value, PeerAttribute, int ordinal, int peer)) \
+  X(stream_begin_capture, "hipStreamBeginCapture", Status(StreamHandle, int mode))                                  \
+  X(stream_end_capture, "hipStreamEndCapture", Status(StreamHandle, GraphHandle*))                                  \
+  X(graph_instantiate, "hipGraphInstantiate",                                                                       \
+    Status(GraphExecHandle*, GraphHandle, GraphNodeHandle* failed, char* log, std::size_t bytes))                   \
+  X(graph_launch, "hipGraphLaunch", Status(GraphExecHandle, StreamHandle))                                          \
+  X(graph_exec_destroy, "hipGraphExecDestroy", Status(GraphExecHandle))                                             \
+  X(graph_destroy, "hipGraphDestroy", Status(GraphHandle))                                                          \
   X(register_system_event_handler, "hsa_amd_register_system_event_handler",                                         \
     int(int (*)(const SystemEvent*, void* data), void* data))
 

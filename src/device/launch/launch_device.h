@@ -14,6 +14,8 @@
 #include "device/launch/access_runner.h"
 #include "device/launch/chase_runner.h"
 #include "device/launch/code_runner.h"
+#include "device/launch/launch_runner.h"
+#include "device/launch/occupancy_runner.h"
 #include "device/launch/operation_runner.h"
 #include "device/launch/stream_runner.h"
 #include "gputopo/device.h"
@@ -21,10 +23,10 @@
 namespace gputopo::launch {
 
 // `Vendor`: what is a vendor's own. Types Gpu (a ChaseGpu), Streams (see StreamRunner), CodeKernel (a CodeGpu),
-// AccessKernels (an AccessGpu), OperationKernels (an OperationGpu) and Clusters, Occupancies and Launches (which check
-// programs of their kinds before anything of a batch runs, and run them); native_code(gpu, program) for each kind of
-// program, and compiles_ahead() and expect(gpu, program), which may begin to compile it. What this misses of a new kind
-// does not compile.
+// AccessKernels (an AccessGpu), OperationKernels (an OperationGpu), OccupancyKernels (an OccupancyGpu), EmptyKernels (a
+// launch::EmptyKernels) and Clusters (which checks its programs before anything of a batch runs, and runs them);
+// native_code(gpu, program) for each kind of program, and compiles_ahead() and expect(gpu, program), which may begin to
+// compile it. What this misses of a new kind does not compile.
 template <typename Vendor>
 class LaunchDevice : public Device {
  public:
@@ -40,8 +42,10 @@ class LaunchDevice : public Device {
         clusters_(gpu_),
         operation_kernels_(gpu_),
         operations_(gpu_, operation_kernels_),
-        occupancies_(gpu_),
-        launches_(gpu_) {}
+        occupancy_kernels_(gpu_),
+        occupancies_(gpu_, occupancy_kernels_),
+        empty_kernels_(gpu_),
+        launches_(gpu_, empty_kernels_) {}
 
   [[nodiscard]] const DeviceInfo& info() const override { return gpu_.info(); }
 
@@ -108,8 +112,8 @@ class LaunchDevice : public Device {
   void check(const AccessProgram&) const {}
   void check(const ClusterProgram& program) const { clusters_.check(program); }
   void check(const OperationProgram&) const {}
-  void check(const OccupancyProgram& program) const { occupancies_.check(program); }
-  void check(const LaunchProgram& program) const { launches_.check(program); }
+  void check(const OccupancyProgram&) const {}
+  void check(const LaunchProgram&) const {}
 
   // The programs of this kind that come first, if any; returns how many.
   template <typename Runner>
@@ -144,8 +148,10 @@ class LaunchDevice : public Device {
   typename Vendor::Clusters clusters_;
   typename Vendor::OperationKernels operation_kernels_;
   OperationRunner operations_;
-  typename Vendor::Occupancies occupancies_;
-  typename Vendor::Launches launches_;
+  typename Vendor::OccupancyKernels occupancy_kernels_;
+  OccupancyRunner occupancies_;
+  typename Vendor::EmptyKernels empty_kernels_;
+  LaunchRunner launches_;
 };
 
 }  // namespace gputopo::launch

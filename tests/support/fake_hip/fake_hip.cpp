@@ -116,6 +116,13 @@ struct FakeProgram {
 struct FakeStream {
   std::set<std::uint32_t> cus;
   bool is_masked = true;
+  bool is_captured = false;
+  std::uint32_t captured = 0;  // launches
+};
+
+// What was captured of a stream, and the same ready to run.
+struct FakeGraph {
+  std::uint32_t launches = 0;
 };
 
 // When it was recorded, in ticks of the wall clock.
@@ -131,6 +138,7 @@ struct State {
   std::vector<std::unique_ptr<FakeFunction>> functions;
   std::map<FakeStream*, std::unique_ptr<FakeStream>> streams;
   std::map<FakeEvent*, std::unique_ptr<FakeEvent>> events;
+  std::map<FakeGraph*, std::unique_ptr<FakeGraph>> graphs;
   std::set<std::uint32_t> allowed;  // the CUs of the launch that is running
   test::FakeHipCounts counts;
   int allocation_count = 0;
@@ -183,6 +191,13 @@ std::optional<State>& instance() {
 State& state() {
   if (!instance()) instance().emplace();
   return *instance();
+}
+
+// Null for a handle that was not given out.
+template <typename Made, typename Handle>
+Made* known(const std::map<Made*, std::unique_ptr<Made>>& made, Handle handle) {
+  const auto found = made.find(reinterpret_cast<Made*>(handle));
+  return found == made.end() ? nullptr : found->second.get();
 }
 
 template <typename T>
@@ -579,6 +594,33 @@ void operation(const OperationParameters& p, std::uint32_t grid, std::uint32_t b
   at<BlockRecord>(p.records).error = cus.size() == blocks && !is("apart") ? 0 : kStartedApart;
 }
 
+// ---- blocks that stay ----
+
+// As many as the machine holds of one wavefront each begin at once, the next when those are gone.
+void occupancy(const OccupancyParameters& p, std::uint32_t grid, std::uint32_t threads, std::uint64_t shared_bytes) {
+  constexpr std::uint32_t kSharedUnit = 512;
+  constexpr std::uint64_t kClockRead = 40;
+  const DeviceInfo& info = state().machine.info;
+  std::uint64_t fit = std::min(*info.max_blocks_per_sm, *info.max_threads_per_sm / threads);
+  if (shared_bytes > 0) {
+    fit = std::min(fit, *info.shared_bytes_per_block / ((shared_bytes + kSharedUnit - 1) / kSharedUnit * kSharedUnit));
+  }
+  const auto ticks = static_cast<std::uint64_t>(p.stay_cycles * kWallClockKhz / (state().clock_mhz() * 1e3)) + 1;
+  const std::uint64_t begin = state().ticks;
+  std::vector<std::uint32_t> had(info.sm_count);
+  const std::vector<std::uint32_t> cus = place_blocks(grid, 0, [&](std::uint32_t) { return ticks; });
+  for (std::uint32_t block = 0; block < grid; ++block) {
+    const std::uint64_t start = begin + had[cus[block]]++ / fit * ticks;
+    record_block(p.records, block, cus[block], start, start + ticks);
+    at<ClockRecord>(p.clock_records + block * sizeof(ClockRecord)) = {.timer = start + ticks,
+                                                                      .cycles = state().cycles_at(start + ticks),
+                                                                      .timer_step = 1,
+                                                                      .clock_read = kClockRead,
+                                                                      .clock_bits = 0xff};
+    state().ticks = std::max(state().ticks, start + ticks);
+  }
+}
+
 // ---- code ----
 
 void code_sizes(std::uint64_t result) {
@@ -891,6 +933,8 @@ Status hipExtStreamCreateWithCUMask(StreamHandle* stream, std::uint32_t words, c
 Status hipStreamDestroy(StreamHandle stream) {
   GPUTOPO_MAY_BE_HOSTILE();
   hang_if_faulted();
+  const FakeStream* const made = known(state().streams, stream);
+  if (made == nullptr || made->is_captured) return kErrorUnknown;
   return state().streams.erase(reinterpret_cast<FakeStream*>(stream)) == 1 ? kSuccess : kErrorUnknown;
 }
 Status hipStreamCreateWithFlags(StreamHandle* stream, unsigned) {
@@ -977,6 +1021,50 @@ Status hipDeviceGetP2PAttribute(int* value, PeerAttribute, int, int) {
   *value = 1;
   return kSuccess;
 }
+Status hipStreamBeginCapture(StreamHandle stream, int) {
+  GPUTOPO_MAY_BE_HOSTILE();
+  FakeStream* const captured = known(state().streams, stream);
+  if (captured == nullptr) return kErrorUnknown;
+  captured->is_captured = true;
+  captured->captured = 0;
+  return state().pending;
+}
+Status hipStreamEndCapture(StreamHandle stream, GraphHandle* graph) {
+  GPUTOPO_MAY_BE_HOSTILE(graph);
+  FakeStream* const captured = known(state().streams, stream);
+  if (captured == nullptr || !captured->is_captured) return kErrorUnknown;
+  captured->is_captured = false;
+  auto made = std::make_unique<FakeGraph>(FakeGraph{captured->captured});
+  *graph = reinterpret_cast<GraphHandle>(made.get());
+  state().graphs[made.get()] = std::move(made);
+  return state().pending;
+}
+Status hipGraphInstantiate(GraphExecHandle* executable, GraphHandle graph, GraphNodeHandle*, char*, std::size_t) {
+  GPUTOPO_MAY_BE_HOSTILE(executable);
+  const FakeGraph* const captured = known(state().graphs, graph);
+  if (captured == nullptr) return kErrorUnknown;
+  auto made = std::make_unique<FakeGraph>(*captured);
+  *executable = reinterpret_cast<GraphExecHandle>(made.get());
+  state().graphs[made.get()] = std::move(made);
+  return state().pending;
+}
+Status hipGraphLaunch(GraphExecHandle executable, StreamHandle) {
+  GPUTOPO_MAY_BE_HOSTILE();
+  const FakeGraph* const graph = known(state().graphs, executable);
+  if (graph == nullptr) return kErrorUnknown;
+  state().ticks += graph->launches;
+  return state().pending;
+}
+Status hipGraphExecDestroy(GraphExecHandle executable) {
+  GPUTOPO_MAY_BE_HOSTILE();
+  hang_if_faulted();
+  return state().graphs.erase(reinterpret_cast<FakeGraph*>(executable)) == 1 ? kSuccess : kErrorUnknown;
+}
+Status hipGraphDestroy(GraphHandle graph) {
+  GPUTOPO_MAY_BE_HOSTILE();
+  hang_if_faulted();
+  return state().graphs.erase(reinterpret_cast<FakeGraph*>(graph)) == 1 ? kSuccess : kErrorUnknown;
+}
 #endif
 Status hipModuleLaunchKernel(FunctionHandle handle, unsigned grid_x, unsigned grid_y, unsigned, unsigned block_x,
                              unsigned, unsigned, unsigned shared_bytes, StreamHandle on, void** parameters, void**) {
@@ -990,11 +1078,16 @@ Status hipModuleLaunchKernel(FunctionHandle handle, unsigned grid_x, unsigned gr
   if (is("illegal_address")) state().pending = kErrorIllegalAddress;
   if (state().pending != kSuccess) return kSuccess;  // the synchronisation says so
   const auto& function = *reinterpret_cast<FakeFunction*>(handle);
+  FakeStream* const stream_of_launch = on == nullptr ? nullptr : known(state().streams, on);
+  if (on != nullptr && stream_of_launch == nullptr) return kErrorUnknown;
+  if (stream_of_launch != nullptr && stream_of_launch->is_captured) {
+    ++stream_of_launch->captured;
+    return kSuccess;
+  }
   state().allowed.clear();
-  if (on != nullptr) {
-    const FakeStream& stream = *state().streams.at(reinterpret_cast<FakeStream*>(on));
-    state().allowed = stream.cus;
-    if (stream.is_masked) ++state().counts.masked_launches;
+  if (stream_of_launch != nullptr) {
+    state().allowed = stream_of_launch->cus;
+    if (stream_of_launch->is_masked) ++state().counts.masked_launches;
   } else {
     for (std::uint32_t cu = 0; cu < state().machine.info.sm_count; ++cu) state().allowed.insert(cu);
   }
@@ -1008,6 +1101,9 @@ Status hipModuleLaunchKernel(FunctionHandle handle, unsigned grid_x, unsigned gr
   if (function.name == "spin")
     spend(argument<std::uint64_t>(parameters, 0), grid_x, shared_bytes, argument<std::uint64_t>(parameters, 1));
   if (function.name == "stream") stream(function, grid_x, parameters);
+  if (function.name == "occupancy") {
+    occupancy(argument<OccupancyParameters>(parameters, 0), grid_x, block_x, shared_bytes);
+  }
   if (function.name == "code_sizes") code_sizes(argument<std::uint64_t>(parameters, 0));
   if (function.name == "code") state().pending = code(argument<CodeParameters>(parameters, 0), grid_x, shared_bytes);
   if (function.name.starts_with("operation_")) {

@@ -1,0 +1,91 @@
+#include "device/cuda/empty_kernels.h"
+
+#include <fmt/format.h>
+
+#include <string>
+#include <utility>
+
+#include "gputopo/error.h"
+
+namespace gputopo::cuda {
+namespace {
+
+constexpr unsigned kThreads = 32;
+// Of a kernel of any GPU, and of one from compute capability 7.0 on with a driver of CUDA 12.1 (PTX 8.1).
+constexpr std::uint32_t kFewArgumentBytes = 4096;
+constexpr std::uint32_t kManyArgumentBytes = 32'760;
+
+void require_graphs(const Driver& driver) {
+  const bool has_all = driver.graph_create != nullptr && driver.graph_add_kernel_node != nullptr &&
+                       driver.graph_instantiate != nullptr && driver.graph_launch != nullptr &&
+                       driver.graph_exec_destroy != nullptr && driver.graph_destroy != nullptr;
+  if (!has_all) throw NotSupportedError("this NVIDIA driver has no graphs of kernels; update it to CUDA 12");
+}
+
+class Graph : public launch::LaunchGraph {
+ public:
+  Graph(const Driver& driver, FunctionHandle kernel, std::uint32_t launches, void** arguments) : driver_(driver) {
+    driver_.check(driver_.graph_create(&graph_, 0), "cuGraphCreate");
+    const GraphKernel node{.function = kernel, .block = {kThreads, 1, 1}, .arguments = arguments};
+    GraphNodeHandle before = nullptr;
+    for (std::uint32_t i = 0; i < launches; ++i) {
+      GraphNodeHandle added = nullptr;
+      driver_.check(driver_.graph_add_kernel_node(&added, graph_, i == 0 ? nullptr : &before, i == 0 ? 0 : 1, &node),
+                    "cuGraphAddKernelNode");
+      before = added;
+    }
+    driver_.check(driver_.graph_instantiate(&executable_, graph_, 0), "cuGraphInstantiateWithFlags");
+  }
+  ~Graph() override {
+    if (executable_ != nullptr) driver_.graph_exec_destroy(executable_);
+    if (graph_ != nullptr) driver_.graph_destroy(graph_);
+  }
+
+  void launch() const override { driver_.check(driver_.graph_launch(executable_, nullptr), "cuGraphLaunch"); }
+
+ private:
+  const Driver& driver_;
+  GraphHandle graph_ = nullptr;
+  GraphExecHandle executable_ = nullptr;
+};
+
+}  // namespace
+
+void EmptyKernels::choose(std::uint32_t argument_bytes) {
+  const LaunchTarget target = launch_target(gpu_.target(), gpu_.driver()->version());
+  if (argument_bytes > target.most_argument_bytes) {
+    throw NotSupportedError(fmt::format("kernels take {} bytes of arguments at most here", target.most_argument_bytes));
+  }
+  auto found = modules_.find(argument_bytes);
+  if (found == modules_.end()) {
+    const std::string code = compile(*gpu_.driver(), generate_empty_ptx(target.ptx, argument_bytes));
+    found = modules_.emplace(argument_bytes, Module(gpu_.driver(), code)).first;
+  }
+  kernel_ = found->second.function(kEmptyKernel);
+}
+
+void EmptyKernels::launch(void** arguments) {
+  gpu_.driver()->check(gpu_.driver()->launch_kernel(kernel_, 1, 1, 1, kThreads, 1, 1, 0, nullptr, arguments, nullptr),
+                       "cuLaunchKernel(empty)");
+}
+
+std::unique_ptr<launch::LaunchGraph> EmptyKernels::graph_of(std::uint32_t launches, void** arguments) {
+  require_graphs(*gpu_.driver());
+  return std::make_unique<Graph>(*gpu_.driver(), kernel_, launches, arguments);
+}
+
+void EmptyKernels::wait() { gpu_.driver()->check(gpu_.driver()->ctx_synchronize(), "kernel empty"); }
+
+LaunchTarget launch_target(const PtxTarget& target, int driver_version) {
+  constexpr int kFirstSm = 70;
+  constexpr int kFirstDriver = 12010;
+  if (target.sm < kFirstSm || driver_version < kFirstDriver) return {target, kFewArgumentBytes};
+  PtxTarget with_many = target;
+  if (std::pair(target.ptx_major, target.ptx_minor) < std::pair(8, 1)) {
+    with_many.ptx_major = 8;
+    with_many.ptx_minor = 1;
+  }
+  return {with_many, kManyArgumentBytes};
+}
+
+}  // namespace gputopo::cuda

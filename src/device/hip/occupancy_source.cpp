@@ -1,0 +1,94 @@
+// Kernels that load nothing: blocks that stay on their CU and watch the clocks, and one that does nothing.
+#include <cstddef>
+
+#include "device/hip/source_text.h"
+
+namespace gputopo::hip {
+namespace {
+
+using namespace launch;
+
+// The parameters lie as the host has them.
+constexpr std::string_view kOccupancy = R"hip(
+struct Parameters {
+  u64 operands, records, clock_records;
+  u32 stay_cycles, never;
+};
+#define SAME_PLACE(field) \
+  static_assert(__builtin_offsetof(Parameters, field) == kOccupancyParameters_##field, "parameters of the host")
+SAME_PLACE(records);
+SAME_PLACE(clock_records);
+SAME_PLACE(stay_cycles);
+
+KERNEL void occupancy(Parameters p) {
+  const bool first_thread = __builtin_amdgcn_workitem_id_x() == 0;
+  const u64 block = __builtin_amdgcn_workgroup_id_x();
+  const u64 record = p.records + block * kBlockRecord_bytes;
+  const u64 clocks = p.clock_records + block * kClockRecord_bytes;
+  if (first_thread) {
+    write32(record + kBlockRecord_sm, hardware_id());
+    write64(record + kBlockRecord_start_ns, wall_clock());
+    write64(record + kBlockRecord_start_cycles, clock());
+  }
+  const u64 none = ~0ull >> 1;
+  // A pass takes several steps of the timer: what all moves are multiples of, in powers of two, is the step.
+  u64 timer_moves = 0, clock_read = none, clock_bits = 0, seen_timer = 0, seen_cycles = 0;
+  u64 last_timer = wall_clock();
+  const u64 begin = clock();
+  u64 now = begin;
+  #pragma clang loop unroll(disable)
+  while (now - begin < p.stay_cycles) {
+    const u64 before = clock();
+    now = clock();
+    if (now != before && now - before < clock_read) clock_read = now - before;
+    clock_bits |= now;
+    const u64 timer = wall_clock();
+    if (timer > last_timer) {
+      timer_moves |= timer - last_timer;
+      seen_timer = timer;
+      seen_cycles = now;
+    }
+    last_timer = timer;
+  }
+  if (first_thread) {
+    write64(clocks + kClockRecord_timer, seen_timer);
+    write64(clocks + kClockRecord_cycles, seen_cycles);
+    write64(clocks + kClockRecord_timer_step, timer_moves == 0 ? none : timer_moves & (~timer_moves + 1));
+    write64(clocks + kClockRecord_clock_read, clock_read);
+    write64(clocks + kClockRecord_clock_bits, clock_bits);
+  }
+  barrier();
+  if (first_thread) {
+    write64(record + kBlockRecord_end_ns, wall_clock());
+    write64(record + kBlockRecord_end_cycles, clock());
+  }
+}
+)hip";
+
+}  // namespace
+
+std::string generate_occupancy_source(const GfxTarget& target) {
+  SourceText text(target);
+#define GPUTOPO_OFFSET(type, field) text.constant("k" #type "_" #field, offsetof(type, field));
+  GPUTOPO_OFFSET(OccupancyParameters, records)
+  GPUTOPO_OFFSET(OccupancyParameters, clock_records)
+  GPUTOPO_OFFSET(OccupancyParameters, stay_cycles)
+  GPUTOPO_OFFSET(ClockRecord, timer)
+  GPUTOPO_OFFSET(ClockRecord, cycles)
+  GPUTOPO_OFFSET(ClockRecord, timer_step)
+  GPUTOPO_OFFSET(ClockRecord, clock_read)
+  GPUTOPO_OFFSET(ClockRecord, clock_bits)
+#undef GPUTOPO_OFFSET
+  text.constant("kClockRecord_bytes", sizeof(ClockRecord));
+  text.raw(kOccupancy);
+  return text.take();
+}
+
+std::string generate_empty_source(const GfxTarget& target, std::uint32_t argument_bytes) {
+  SourceText text(target);
+  text.constant("kWords", argument_bytes / sizeof(std::uint64_t));
+  text.raw("struct Arguments {\n  u64 words[kWords];\n};\nKERNEL void empty(Arguments) {}\n");
+  return text.take();
+}
+
+}  // namespace gputopo::hip

@@ -1,0 +1,42 @@
+#include "device/launch/launch_runner.h"
+
+#include <chrono>
+#include <vector>
+
+namespace gputopo::launch {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+double seconds_since(Clock::time_point begin) { return std::chrono::duration<double>(Clock::now() - begin).count(); }
+
+}  // namespace
+
+ProgramResult LaunchRunner::run(const LaunchProgram& program) {
+  kernels_.choose(program.argument_bytes);
+  std::vector<std::uint64_t> given(program.argument_bytes / sizeof(std::uint64_t));
+  void* arguments[] = {given.data()};
+  std::unique_ptr<LaunchGraph> graph;
+  if (program.way == LaunchWay::kGraph) graph = kernels_.graph_of(program.launches, arguments);
+  const auto submit = [&] {
+    if (graph != nullptr) return graph->launch();
+    for (std::uint32_t i = 0; i < program.launches; ++i) kernels_.launch(arguments);
+  };
+  submit();
+  kernels_.wait();
+
+  const bool met_before = gpu_.others_work();
+  const double started = gpu_.seconds_open();
+  const Clock::time_point begin = Clock::now();
+  submit();
+  LaunchResult result{.submit_seconds = seconds_since(begin)};
+  kernels_.wait();
+  result.seconds = seconds_since(begin);
+  const auto waited_ns = static_cast<std::uint64_t>(result.seconds * 1e9);
+  ProgramResult answer = gpu_.answer(result, BlockRecord{}, 0, started);
+  const bool met_after = gpu_.others_work();
+  gpu_.mark_company(answer, met_before || met_after, waited_ns);
+  return answer;
+}
+
+}  // namespace gputopo::launch
