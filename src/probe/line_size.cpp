@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 #include <numeric>
 #include <random>
@@ -80,13 +81,17 @@ ChaseArray sparse_array(const Lab& lab, const Cache& cache, std::uint64_t bytes,
   return halves;
 }
 
-// Misses among the loads of an array that get past the nearer caches: those hold more of a sparse footprint than of one
-// that is touched all over.
-double miss_ratio(Lab& lab, const Cache& cache, std::uint64_t bytes, std::uint64_t stride, std::uint64_t skew) {
+// As sparse_array() has them.
+struct SparseFootprint {
+  std::uint64_t bytes = 0;
+  std::uint64_t stride = 0;
+  std::uint64_t skew = 0;
+};
+
+ChaseProgram walk_of(const Lab& lab, const Cache& cache, const SparseFootprint& footprint) {
   const Site& site = cache.site();
-  const ChaseArray array = sparse_array(lab, cache, bytes, stride, skew);
+  const ChaseArray array = sparse_array(lab, cache, footprint.bytes, footprint.stride, footprint.skew);
   const std::uint64_t n = array.chain_length();
-  const std::uint32_t copies = site.exclusive ? 1 : lab.parameters().copies;
   const ChaseStep warm =
       array.elements.empty() ? warm_step(site, array) : ChaseStep{.kind = StepKind::kWarm, .loads = n};
   ChaseProgram program = make_program(site, {array}, {warm});
@@ -97,14 +102,30 @@ double miss_ratio(Lab& lab, const Cache& cache, std::uint64_t bytes, std::uint64
   } else {
     program.steps.push_back({.kind = StepKind::kCounted, .loads = std::min(n, lab.parameters().survey_loads)});
   }
-  std::vector<double> ratios;
-  for (const ChaseResult& copy : lab.chase(std::vector<ChaseProgram>(copies, program))) {
-    const stats::Histogram counted = counted_loads(copy);
-    const double passed = 1 - stats::fraction_below(counted, cache.hit_floor_cycles());
-    const double missed = 1 - stats::fraction_below(counted, cache.hit_limit_cycles());
-    ratios.push_back(passed > 0 ? missed / passed : 0);
+  return program;
+}
+
+// Of each, misses among the loads that get past the nearer caches: those hold more of a sparse footprint than of one
+// that is touched all over.
+std::vector<double> miss_ratios(Lab& lab, const Cache& cache, const std::vector<SparseFootprint>& footprints) {
+  const std::uint32_t copies = cache.site().exclusive ? 1 : lab.parameters().copies;
+  std::vector<ChaseProgram> programs;
+  for (const SparseFootprint& footprint : footprints) {
+    programs.insert(programs.end(), copies, walk_of(lab, cache, footprint));
   }
-  return stats::median(ratios);
+  const std::vector<ChaseResult> results = lab.chase(programs);
+  std::vector<double> medians;
+  for (std::size_t first = 0; first < results.size(); first += copies) {
+    std::vector<double> ratios;
+    for (std::size_t i = first; i < first + copies; ++i) {
+      const stats::Histogram counted = counted_loads(results[i]);
+      const double passed = 1 - stats::fraction_below(counted, cache.hit_floor_cycles());
+      const double missed = 1 - stats::fraction_below(counted, cache.hit_limit_cycles());
+      ratios.push_back(passed > 0 ? missed / passed : 0);
+    }
+    medians.push_back(stats::median(ratios));
+  }
+  return medians;
 }
 
 // Walks sparse footprints, and the pairs of full ones to compare them with.
@@ -140,17 +161,17 @@ class SparseFootprints {
 
  private:
   [[nodiscard]] double sparse_ratio(std::uint64_t bytes, std::uint64_t stride) {
-    const double plain = miss_ratio(lab_, cache_, bytes, stride, 0);
-    if (stride / 2 < kMinimumStrideBytes) return plain;
-    return std::min(plain, miss_ratio(lab_, cache_, bytes, stride, stride / 2));
+    std::vector<SparseFootprint> footprints = {{bytes, stride, 0}};
+    if (stride / 2 >= kMinimumStrideBytes) footprints.push_back({bytes, stride, stride / 2});
+    return std::ranges::min(miss_ratios(lab_, cache_, footprints));
   }
 
   bool add_reference() {
     const std::optional<std::uint64_t> base = references_.next_base();
     if (!base) return false;
-    const double fitting = miss_ratio(lab_, cache_, *base, cache_.fetch_bytes, 0);
-    const double exceeding = miss_ratio(lab_, cache_, 2 * *base, cache_.fetch_bytes, 0);
-    references_.add({.bytes = 2 * *base, .fitting = fitting, .exceeding = exceeding});
+    const std::uint64_t fetch = cache_.fetch_bytes;
+    const std::vector<double> ratios = miss_ratios(lab_, cache_, {{*base, fetch, 0}, {2 * *base, fetch, 0}});
+    references_.add({.bytes = 2 * *base, .fitting = ratios[0], .exceeding = ratios[1]});
     return true;
   }
 

@@ -20,19 +20,33 @@ std::vector<ChaseStep> fill_steps(const Cache& cache, const ChaseArray& array) {
   return steps;
 }
 
-// Elements of the region that a backward reading misses.
-Missed missed_in(Lab& lab, const Cache& cache, const ChaseArray& array, const Region& region) {
-  ChaseProgram program = make_program(cache.site(), {array}, fill_steps(cache, array));
-  const std::size_t first_step = program.steps.size();
-  add_timed_steps(program, region.begin, region.end);
-  const std::vector<ChaseResult> copies = lab.chase(std::vector<ChaseProgram>(lab.parameters().copies, program));
-  Missed missed;
-  for (std::size_t step = first_step; step < program.steps.size(); ++step) {
-    std::vector<std::span<const std::uint32_t>> latencies;
-    for (const ChaseResult& copy : copies) latencies.emplace_back(copy.steps[step].latencies);
-    const Missed of_step = count_missed(latencies, cache.hit_limit_cycles());
-    missed.by_most += of_step.by_most;
-    missed.by_all += of_step.by_all;
+// An array, and the part of it that is read.
+struct Reading {
+  ChaseArray array;
+  Region region;
+};
+
+// Elements of each reading that miss.
+std::vector<Missed> missed_in(Lab& lab, const Cache& cache, const std::vector<Reading>& readings) {
+  const std::uint32_t copies = lab.parameters().copies;
+  std::vector<ChaseProgram> programs;
+  for (const Reading& reading : readings) {
+    ChaseProgram program = make_program(cache.site(), {reading.array}, fill_steps(cache, reading.array));
+    add_timed_steps(program, reading.region.begin, reading.region.end);
+    programs.insert(programs.end(), copies, program);
+  }
+  const std::vector<ChaseResult> results = lab.chase(programs);
+  std::vector<Missed> missed;
+  for (std::size_t first = 0; first < results.size(); first += copies) {
+    Missed& own = missed.emplace_back();
+    const std::size_t first_step = fill_steps(cache, programs[first].arrays.front()).size();
+    for (std::size_t step = first_step; step < programs[first].steps.size(); ++step) {
+      std::vector<std::span<const std::uint32_t>> latencies;
+      for (std::size_t i = first; i < first + copies; ++i) latencies.emplace_back(results[i].steps[step].latencies);
+      const Missed of_step = count_missed(latencies, cache.hit_limit_cycles());
+      own.by_most += of_step.by_most;
+      own.by_all += of_step.by_all;
+    }
   }
   return missed;
 }
@@ -56,27 +70,47 @@ Region find_turning_region(Lab& lab, const Cache& cache, const ChaseArray& array
   return turning_region(hits, array.element_count(), rare_part, kResidentBackwardsParameters);
 }
 
-// Of an array of `bytes` what one pass leaves resident, read backwards; 0 where reading would take too long.
-ResidentInCopies resident_backwards(Lab& lab, const Cache& cache, double bytes, std::uint64_t stride_bytes) {
-  const ChaseArray array = make_array(cache.site(), static_cast<std::uint64_t>(bytes), stride_bytes, Order::kReversed);
-  Region region{0, array.element_count()};
+// Nothing where reading an array of `bytes` would take too long.
+std::optional<Reading> reading_of(Lab& lab, const Cache& cache, double bytes, std::uint64_t stride_bytes) {
+  Reading reading{.array = make_array(cache.site(), static_cast<std::uint64_t>(bytes), stride_bytes, Order::kReversed)};
+  Region& region = reading.region;
+  region = {0, reading.array.element_count()};
   const auto takes_too_long = [&] {
     const auto loads = static_cast<double>(region.end - region.begin);
     return loads * cache.survey->levels.back().mode_cycles > lab.parameters().launch_cycles_limit;
   };
   if (cache.site().exclusive) {
-    region = find_turning_region(lab, cache, array, kResidentBackwardsParameters.rare_part);
-    if (takes_too_long()) region = find_turning_region(lab, cache, array, kResidentBackwardsParameters.short_rare_part);
+    region = find_turning_region(lab, cache, reading.array, kResidentBackwardsParameters.rare_part);
+    if (takes_too_long()) {
+      region = find_turning_region(lab, cache, reading.array, kResidentBackwardsParameters.short_rare_part);
+    }
   }
-  lab.log(fmt::format("size: of {} elements read {} to {}", array.element_count(), region.begin, region.end));
-  if (takes_too_long()) return {};
-  const Missed missed = missed_in(lab, cache, array, region);
-  // Past the region nothing hits. A miss may fetch more than one stride at once.
-  const auto resident = [&](std::uint64_t misses) {
-    const std::uint64_t missed_bytes = misses * std::max(stride_bytes, cache.fetch_bytes);
-    return static_cast<double>(region.end * stride_bytes) - static_cast<double>(missed_bytes);
-  };
-  return {resident(missed.by_most), resident(missed.by_all)};
+  lab.log(fmt::format("size: of {} elements read {} to {}", reading.array.element_count(), region.begin, region.end));
+  return takes_too_long() ? std::nullopt : std::optional(reading);
+}
+
+// Of arrays of so many bytes what one pass over each leaves resident, read backwards; of the first that would take too
+// long to read, 0, and nothing of those behind it.
+std::vector<ResidentInCopies> resident_backwards(Lab& lab, const Cache& cache, const std::vector<double>& bytes,
+                                                 std::uint64_t stride_bytes) {
+  std::vector<Reading> readings;
+  for (const double of_array : bytes) {
+    const std::optional<Reading> reading = reading_of(lab, cache, of_array, stride_bytes);
+    if (!reading) break;
+    readings.push_back(*reading);
+  }
+  std::vector<ResidentInCopies> found;
+  const std::vector<Missed> missed = readings.empty() ? std::vector<Missed>{} : missed_in(lab, cache, readings);
+  for (std::size_t i = 0; i < readings.size(); ++i) {
+    // Past the region nothing hits. A miss may fetch more than one stride at once.
+    const auto resident = [&](std::uint64_t misses) {
+      const std::uint64_t missed_bytes = misses * std::max(stride_bytes, cache.fetch_bytes);
+      return static_cast<double>(readings[i].region.end * stride_bytes) - static_cast<double>(missed_bytes);
+    };
+    found.push_back({resident(missed[i].by_most), resident(missed[i].by_all)});
+  }
+  if (readings.size() < bytes.size()) found.emplace_back();
+  return found;
 }
 
 }  // namespace
@@ -84,11 +118,17 @@ ResidentInCopies resident_backwards(Lab& lab, const Cache& cache, double bytes, 
 SizeView view_resident(Lab& lab, const Cache& cache, double guess_bytes, double most_guesses,
                        std::uint64_t stride_bytes) {
   ResidentSearch search(guess_bytes, most_guesses, cache.site().limit_bytes, kResidentBackwardsParameters);
-  while (const std::optional<double> footprint = search.next_footprint()) {
-    const ResidentInCopies resident = resident_backwards(lab, cache, *footprint, stride_bytes);
-    lab.log(fmt::format("size: backwards over {:.0f} B: {:.0f} B resident, {:.0f} in any copy", *footprint,
-                        resident.bytes, resident.most_bytes));
-    search.add(resident);
+  while (true) {
+    std::vector<double> footprints = search.next_footprints();
+    if (footprints.empty()) break;
+    // What runs alone gains nothing by being asked for together.
+    if (cache.site().exclusive) footprints.resize(1);
+    const std::vector<ResidentInCopies> residents = resident_backwards(lab, cache, footprints, stride_bytes);
+    for (std::size_t i = 0; i < residents.size() && !search.next_footprints().empty(); ++i) {
+      lab.log(fmt::format("size: backwards over {:.0f} B: {:.0f} B resident, {:.0f} in any copy", footprints[i],
+                          residents[i].bytes, residents[i].most_bytes));
+      search.add(residents[i]);
+    }
   }
   return search.found(static_cast<double>(std::max(stride_bytes, cache.line_or_fetch_bytes())));
 }

@@ -50,9 +50,10 @@ ResidentSearch::ResidentSearch(double guess_bytes, double most_guesses, std::uin
   if (limit_ > guess_bytes && limit_ < parameters.few_capacities * guess_bytes) footprint_ = limit_;
 }
 
-std::optional<double> ResidentSearch::next_footprint() const {
-  if (ended_ || footprint_ > limit_) return std::nullopt;
-  return footprint_;
+std::vector<double> ResidentSearch::next_footprints() const {
+  if (ended_ || footprint_ > limit_) return {};
+  if (first_footprint_ == 0 && 2 * footprint_ <= limit_) return {footprint_, 2 * footprint_};
+  return {footprint_};
 }
 
 void ResidentSearch::add(const ResidentInCopies& resident) {

@@ -79,8 +79,9 @@ class ResidentSearch {
   ResidentSearch(double guess_bytes, double most_guesses, std::uint64_t limit_bytes,
                  const ResidentBackwardsParameters& parameters = {});
 
-  // To read next; may be the same again. Nothing at the end.
-  [[nodiscard]] std::optional<double> next_footprint() const;
+  // To read next, and to be added in their order: of the first two, which are read in any case, both. May be the same
+  // again. Nothing at the end.
+  [[nodiscard]] std::vector<double> next_footprints() const;
   // What was resident after it; 0 where it could not be read.
   void add(const ResidentInCopies& resident);
   // What was found with elements of so many bytes.

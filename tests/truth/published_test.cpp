@@ -1,5 +1,6 @@
 // The tables of the papers that took GPUs apart by hand, out of the machines that stand for those GPUs. Tolerances are
 // the papers' own precision: whole cycles, and whole lines of a size.
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -168,6 +169,24 @@ TEST_F(Published, WongInstructionCachesUnderContention) {
   EXPECT_EQ(number("icache_l3", "size"), 32 << 10);
 }
 
+// Mei et al., NPC 2014, section 4.2, of L1: which way is replaced is left to chance, and one of the four is three times
+// as likely. A discovery sees some hundreds; five together are known to 0.015.
+TEST_F(Published, MeiFermiReplacement) {
+  constexpr std::uint64_t kDiscoveries = 5;
+  const std::vector<double> truth = {1.0 / 6, 1.0 / 2, 1.0 / 6, 1.0 / 6};
+  std::vector<double> shares(truth.size());
+  for (std::uint64_t seed = 1; seed <= kDiscoveries; ++seed) {
+    const auto device = sim::make_sim_device(sim::parse_machine(*sim::builtin_machine("gtx560ti")), seed);
+    DiscoverOptions options;
+    options.elements = {"l1.replacement"};
+    found_ = discover(*device, options);
+    for (std::size_t i = 0; i < shares.size(); ++i) {
+      shares[i] += detail<double>("l1", "replacement", fmt::format("victim_share_{}", i + 1).c_str()) / kDiscoveries;
+    }
+  }
+  for (std::size_t i = 0; i < shares.size(); ++i) EXPECT_NEAR(shares[i], truth[i], 0.045) << "way " << i + 1;
+}
+
 // Mei et al., Benchmarking the Memory Hierarchy of Modern GPUs, NPC 2014: Tables 1 and 3 to 5, and Figures 8, 10 and
 // 12. Of Table 3 not what Fermi's L1 changes where it misses, by 6 to 17 cycles.
 TEST_F(Published, MeiFermi) {
@@ -189,10 +208,6 @@ TEST_F(Published, MeiFermi) {
   EXPECT_EQ(number("l1", "sets"), 32);
   EXPECT_EQ(number("l1", "ways"), 4);
   EXPECT_EQ(text("l1", "replacement"), "other");
-  EXPECT_NEAR(detail<double>("l1", "replacement", "victim_share_1"), 1.0 / 6, 0.06);
-  EXPECT_NEAR(detail<double>("l1", "replacement", "victim_share_2"), 1.0 / 2, 0.08);
-  EXPECT_NEAR(detail<double>("l1", "replacement", "victim_share_3"), 1.0 / 6, 0.06);
-  EXPECT_NEAR(detail<double>("l1", "replacement", "victim_share_4"), 1.0 / 6, 0.06);
 
   EXPECT_EQ(number("tlb_l1", "reach"), 32 << 20);
   EXPECT_EQ(number("tlb_l1", "entry_bytes"), 2 << 20);

@@ -96,14 +96,13 @@ Gpu::Gpu(int ordinal) : driver_(Driver::load()) {
   const auto minor = static_cast<int>(attribute(device, DeviceAttribute::kComputeCapabilityMinor).value_or(0));
   target_ = choose_ptx_target(major, minor, driver_->version());
   info_.pci_address = driver_->pci_address(device);
-  // Before there is a context, which would count as a process.
-  const NvmlReadings nvml = read_nvml(info_.pci_address);
-  busy_warning_ = busy_warning(nvml);
+  busy_warning_ = busy_warning(info_.pci_address);
+  NvmlReader nvml(info_.pci_address);
   context_ = std::make_shared<Context>(driver_, device);
   compiler_.emplace(driver_, context_);
   timer_.emplace(driver_);
   pinned_.emplace(driver_, kPinnedBytes);
-  read_info(device, nvml);
+  read_info(device, nvml.get());
   check_told_info(info_, "cuDeviceGetAttribute");
 }
 

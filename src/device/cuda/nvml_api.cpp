@@ -11,6 +11,7 @@
 #include <string_view>
 #include <type_traits>
 
+#include "device/beside.h"
 #include "device/cuda/driver_api.h"
 #include "device/driver_call.h"
 #include "device/launch/busy_warning.h"
@@ -258,19 +259,8 @@ NvmlReadings read_nvml(const std::string& pci_address) {
   }
   NvmlDevice device = device_at(nvml, pci_address);
   if (device == nullptr) return readings;
-  readings.sm_clock_mhz = read_clock(nvml, "nvmlDeviceGetClockInfo", device, kSmClock);
   readings.sm_clock_max_mhz = read_clock(nvml, "nvmlDeviceGetMaxClockInfo", device, kSmClock);
-  readings.memory_clock_mhz = read_clock(nvml, "nvmlDeviceGetClockInfo", device, kMemoryClock);
   readings.memory_clock_max_mhz = read_clock(nvml, "nvmlDeviceGetMaxClockInfo", device, kMemoryClock);
-  // Without room for them the call fails where there are any, but counts them.
-  unsigned processes = 0;
-  const bool none = nvml.call<NvmlStatus(NvmlDevice, unsigned*, void*)>("nvmlDeviceGetComputeRunningProcesses_v3",
-                                                                        device, &processes, nullptr);
-  if (none || processes > 0) readings.processes = processes;
-  NvmlUtilization utilization{};
-  if (nvml.call<NvmlStatus(NvmlDevice, NvmlUtilization*)>("nvmlDeviceGetUtilizationRates", device, &utilization)) {
-    readings.busy_percent = utilization.gpu_percent;
-  }
   if (mig_is_enabled(nvml, device, readings.mig_enabled)) readings.mig = read_mig(nvml, device);
   int persistence = 0;
   if (nvml.call<NvmlStatus(NvmlDevice, int*)>("nvmlDeviceGetPersistenceMode", device, &persistence)) {
@@ -282,6 +272,27 @@ NvmlReadings read_nvml(const std::string& pci_address) {
     readings.power_limit_watts = milliwatts / 1e3;
   }
   return readings;
+}
+
+NvmlReader::NvmlReader(const std::string& pci_address)
+    : call_(std::make_shared<LastCall>("nvmlInit_v2")), readings_(begin_beside([pci_address, call = call_] {
+        tell_driver_calls(call.get());
+        NvmlReadings readings = read_nvml(pci_address);
+        tell_driver_calls(nullptr);
+        return readings;
+      })) {}
+
+NvmlReader::~NvmlReader() {
+  if (readings_.valid()) wait();
+}
+
+void NvmlReader::wait() const {
+  wait_in_call_of(*call_, [this](auto most) { return readings_.wait_for(most) != std::future_status::timeout; });
+}
+
+NvmlReadings NvmlReader::get() {
+  wait();
+  return readings_.get();
 }
 
 NvLinks read_nvlinks(const std::string& pci_address) {
@@ -341,8 +352,20 @@ std::uint64_t read_throttle_reasons(const std::string& pci_address) {
   return told ? reasons : 0;
 }
 
-std::string busy_warning(const NvmlReadings& before) {
-  return launch::busy_warning(before.processes.value_or(0), before.busy_percent.value_or(0));
+std::string busy_warning(const std::string& pci_address) {
+  const Nvml& nvml = open_nvml();
+  NvmlDevice device = device_at(nvml, pci_address);
+  if (device == nullptr) return {};
+  // Those that have a context on it; a container may not see them. Without room for them the call fails where there are
+  // any, but counts them.
+  unsigned processes = 0;
+  nvml.call<NvmlStatus(NvmlDevice, unsigned*, void*)>("nvmlDeviceGetComputeRunningProcesses_v3", device, &processes,
+                                                      nullptr);
+  // Of the last second or so.
+  NvmlUtilization utilization{};
+  const bool told =
+      nvml.call<NvmlStatus(NvmlDevice, NvmlUtilization*)>("nvmlDeviceGetUtilizationRates", device, &utilization);
+  return launch::busy_warning(processes, told ? utilization.gpu_percent : 0);
 }
 
 std::string throttle_warning(std::uint64_t reasons) {

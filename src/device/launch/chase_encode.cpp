@@ -219,6 +219,33 @@ struct ProgramCoder {
 
 }  // namespace
 
+namespace {
+
+// The chains of a batch whose orders must be told.
+std::vector<ChainOrders::Chain> told_chains(const std::vector<ChasePlan*>& batch) {
+  std::vector<ChainOrders::Chain> told;
+  for (const ChasePlan* plan : batch) {
+    for (std::size_t i = 0; i < plan->program->arrays.size(); ++i) {
+      const ChaseArray& array = plan->program->arrays[i];
+      if (array.alias_of) continue;
+      for (const std::uint32_t chain : {0u, 1u}) {
+        if (needs_table(array, chain)) told.push_back({&array, chain, visited_elements(*plan->program, i, chain)});
+      }
+    }
+  }
+  return told;
+}
+
+}  // namespace
+
+std::uint64_t table_bytes(const std::vector<ChasePlan*>& batch) {
+  std::uint64_t bytes = 0;
+  for (const ChainOrders::Chain& chain : told_chains(batch)) {
+    bytes += chain.count * sizeof(std::uint32_t) + Staging::kAlignment;
+  }
+  return bytes;
+}
+
 ChaseTables stage_tables(const std::vector<ChasePlan*>& batch, ChainOrders& orders) {
   ChaseTables tables;
   struct Staged {
@@ -233,19 +260,10 @@ ChaseTables stage_tables(const std::vector<ChasePlan*>& batch, ChainOrders& orde
     if (staged.count < count) staged = {tables.staging.add(std::span(orders.shuffled(told)).first(count)), count};
     return staged.offset;
   };
-  std::vector<ChainOrders::Chain> told;
+  const std::vector<ChainOrders::Chain> told = told_chains(batch);
   std::vector<ChainOrders::Chain> without_list;
-  for (const ChasePlan* plan : batch) {
-    for (std::size_t i = 0; i < plan->program->arrays.size(); ++i) {
-      const ChaseArray& array = plan->program->arrays[i];
-      if (array.alias_of) continue;
-      for (const std::uint32_t chain : {0u, 1u}) {
-        if (!needs_table(array, chain)) continue;
-        told.push_back({&array, chain, visited_elements(*plan->program, i, chain)});
-        if (array.elements.empty()) without_list.push_back(told.back());
-      }
-    }
-  }
+  std::ranges::copy_if(told, std::back_inserter(without_list),
+                       [](const ChainOrders::Chain& chain) { return chain.array->elements.empty(); });
   orders.prepare(without_list);
   for (const ChainOrders::Chain& chain : told) tables.offsets[{chain.array, chain.chain}] = stage(chain);
   return tables;

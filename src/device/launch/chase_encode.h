@@ -21,10 +21,12 @@ namespace gputopo::launch {
 // Host memory that is to be copied to the device in one piece.
 class Staging {
  public:
+  static constexpr std::uint64_t kAlignment = alignof(std::max_align_t);
+
   // Returns how far from the start the values lie.
   template <typename T>
   std::uint64_t add(std::span<const T> values) {
-    bytes_.resize(round_up(bytes_.size(), alignof(std::max_align_t)));
+    bytes_.resize(round_up(bytes_.size(), kAlignment));
     const std::uint64_t offset = bytes_.size();
     bytes_.resize(offset + values.size_bytes());
     if (!values.empty()) std::memcpy(bytes_.data() + offset, values.data(), values.size_bytes());
@@ -48,7 +50,8 @@ struct ChaseTables {
 };
 [[nodiscard]] ChaseTables stage_tables(const std::vector<ChasePlan*>& batch, ChainOrders& orders);
 
-// What all tasks of a batch need, at most.
+// Bytes that the tables of a batch take at most, and all its tasks.
+[[nodiscard]] std::uint64_t table_bytes(const std::vector<ChasePlan*>& batch);
 [[nodiscard]] std::uint64_t task_bytes(const std::vector<ChasePlan*>& batch);
 
 // What the device says of a program of the batch.

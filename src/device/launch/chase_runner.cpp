@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "device/beside.h"
 #include "device/launch/chase_decode.h"
 #include "gputopo/error.h"
 
@@ -27,6 +28,16 @@ ChasePlan ChaseRunner::plan_of(const ChaseJob& job) const {
   return plan;
 }
 
+namespace {
+
+// Of a warp of any of them, at most.
+std::uint64_t local_bytes_of(const std::vector<ChasePlan*>& plans) {
+  const auto bytes_of = [](const ChasePlan* plan) { return plan->layout.local_bytes; };
+  return bytes_of(*std::ranges::max_element(plans, {}, bytes_of));
+}
+
+}  // namespace
+
 void ChaseRunner::run(std::span<const ChaseJob> jobs) {
   std::vector<ChasePlan> plans;
   plans.reserve(jobs.size());
@@ -38,74 +49,110 @@ void ChaseRunner::run(std::span<const ChaseJob> jobs) {
     std::ranges::stable_sort(waiting, std::ranges::greater(),
                              [](const ChasePlan* plan) { return plan->layout.seconds; });
   }
-  while (!waiting.empty()) {
-    const std::vector<ChasePlan*> batch = take_batch(waiting, gpu_.info().sm_count);
-    const std::vector<ChasePlan*> again = run_batch(batch);
-    if (again.size() < batch.size()) {
+  // While a batch runs the host writes the next.
+  std::optional<Prepared> next;
+  while (next || !waiting.empty()) {
+    Prepared prepared = next ? *std::exchange(next, std::nullopt) : prepare(take_batch(waiting, gpu_.info().sm_count));
+    const Batch& batch = *prepared.batch;
+    const EncodedBatch encoded = prepared.encoded.get();
+    next = prepare_next(waiting, batch);
+    const std::vector<ChasePlan*> again = run_batch(batch, encoded);
+    if (again.size() < batch.plans.size()) {
       waiting.insert(waiting.begin(), again.begin(), again.end());
-    } else {
-      // No block had an SM to itself; alone, each has.
-      for (ChasePlan* plan : again) static_cast<void>(run_batch({plan}));
+      continue;
+    }
+    // No block had an SM to itself; alone, each has.
+    if (next) waiting.insert(waiting.begin(), next->batch->plans.begin(), next->batch->plans.end());
+    next.reset();
+    for (ChasePlan* plan : again) {
+      Prepared one = prepare({plan});
+      static_cast<void>(run_batch(*one.batch, one.encoded.get()));
     }
   }
 }
 
-std::vector<ChasePlan*> ChaseRunner::run_batch(const std::vector<ChasePlan*>& batch) {
-  const BatchLayout layout = lay_out(batch);
-  ChaseTables tables = stage_tables(batch, orders_);
+std::unique_ptr<ChaseRunner::Batch> ChaseRunner::lay_out_batch(std::vector<ChasePlan*> plans) {
   constexpr std::uint64_t kPadding = 256;
-  const ChasePlan& most =
-      **std::ranges::max_element(batch, {}, [](const ChasePlan* p) { return p->layout.local_bytes; });
-  if (most.layout.local_bytes > 0) gpu_.prepare_local(most.layout.local_bytes);
-  const Address base = gpu_.reserve(layout.staged + tables.staging.size() + task_bytes(batch) + kPadding);
-  std::vector<TextureView> textures;  // live until the launch has ended
-  const BatchPlace place = place_of(batch, layout, base, textures);
-  const EncodedBatch encoded = encode(batch, layout, place, std::move(tables), orders_);
+  auto batch = std::make_unique<Batch>(Batch{.plans = std::move(plans)});
+  batch->layout = lay_out(batch->plans);
+  batch->bytes = batch->layout.staged + table_bytes(batch->plans) + task_bytes(batch->plans) + kPadding;
+  return batch;
+}
 
+ChaseRunner::Prepared ChaseRunner::prepare(std::vector<ChasePlan*> plans) {
+  Prepared prepared{.batch = lay_out_batch(std::move(plans))};
+  if (const std::uint64_t bytes = local_bytes_of(prepared.batch->plans); bytes > 0) gpu_.prepare_local(bytes);
+  place_at(*prepared.batch, gpu_.reserve(prepared.batch->bytes));
+  prepared.encoded = std::async(std::launch::deferred, [this, &batch = *prepared.batch] { return write(batch); });
+  return prepared;
+}
+
+std::optional<ChaseRunner::Prepared> ChaseRunner::prepare_next(std::vector<ChasePlan*>& waiting, const Batch& before) {
+  // A thread takes some 50 us, to write a program takes 5.
+  constexpr std::size_t kWorthAThread = 32;
+  if (waiting.size() < kWorthAThread) return std::nullopt;
+  std::vector<ChasePlan*> rest = waiting;
+  Prepared next{.batch = lay_out_batch(take_batch(rest, gpu_.info().sm_count))};
+  const std::vector<ChasePlan*>& plans = next.batch->plans;
+  if (plans.size() < kWorthAThread || next.batch->bytes > before.bytes || local_bytes_of(plans) > 0) {
+    return std::nullopt;
+  }
+  waiting = std::move(rest);
+  place_at(*next.batch, before.place.base);
+  next.encoded = begin_beside([this, &batch = *next.batch] { return write(batch); });
+  return next;
+}
+
+EncodedBatch ChaseRunner::write(const Batch& batch) {
+  return encode(batch.plans, batch.layout, batch.place, stage_tables(batch.plans, orders_), orders_);
+}
+
+std::vector<ChasePlan*> ChaseRunner::run_batch(const Batch& batch, const EncodedBatch& encoded) {
+  const BatchLayout& layout = batch.layout;
+  const Address base = batch.place.base;
   upload(base, layout, encoded.bytes);
   const double started =
-      launch(*batch.front(), batch.size(), encoded, {base + layout.records_begin, layout.records_bytes});
+      launch(*batch.plans.front(), batch.plans.size(), encoded, {base + layout.records_begin, layout.records_bytes});
   std::vector<std::byte> records(layout.records_bytes);
   gpu_.download(records.data(), base + layout.records_begin, layout.records_bytes);
 
   std::vector<ChasePlan*> again;
-  std::vector<ChaseAnswer> answers = decode(batch, layout, records, gpu_.info().sm_count);
+  std::vector<ChaseAnswer> answers = decode(batch.plans, layout, records, gpu_.info().sm_count);
   LaunchSpan span;
   for (const ChaseAnswer& answer : answers) span.add(answer.span);
   const bool met_others = gpu_.met_others(span);
-  for (std::size_t p = 0; p < batch.size(); ++p) {
+  for (std::size_t p = 0; p < batch.plans.size(); ++p) {
+    ChasePlan& plan = *batch.plans[p];
     ChaseAnswer& answer = answers[p];
     // A program that met no other but itself is not helped by running again.
-    if (answer.met_another && batch.size() > 1) {
-      again.push_back(batch[p]);
+    if (answer.met_another && batch.plans.size() > 1) {
+      again.push_back(&plan);
       continue;
     }
     ChaseResult result{.steps = std::move(answer.steps), .sm = gpu_.sm_of(answer.block.sm)};
-    *batch[p]->result = gpu_.answer(std::move(result), answer.block, batch[p]->carve_out_bytes, started);
-    if (answer.met_another) batch[p]->result->undisturbed = false;
-    gpu_.mark_company(*batch[p]->result, met_others || answer.was_stopped, span, answer.span);
+    *plan.result = gpu_.answer(std::move(result), answer.block, plan.carve_out_bytes, started);
+    if (answer.met_another) plan.result->undisturbed = false;
+    gpu_.mark_company(*plan.result, met_others || answer.was_stopped, span, answer.span);
   }
   return again;
 }
 
-BatchPlace ChaseRunner::place_of(const std::vector<ChasePlan*>& batch, const BatchLayout& layout, Address base,
-                                 std::vector<TextureView>& textures) {
-  BatchPlace place{.base = base, .warp_size = gpu_.info().warp_size, .patience_cycles = gpu_.patience_cycles()};
-  for (std::size_t p = 0; p < batch.size(); ++p) {
-    const ChaseProgram& program = *batch[p]->program;
-    const ChaseLayout& own = batch[p]->layout;
-    ChasePlace& where = place.programs.emplace_back();
+void ChaseRunner::place_at(Batch& batch, Address base) {
+  batch.place = {.base = base, .warp_size = gpu_.info().warp_size, .patience_cycles = gpu_.patience_cycles()};
+  for (std::size_t p = 0; p < batch.plans.size(); ++p) {
+    const ChaseProgram& program = *batch.plans[p]->program;
+    const ChaseLayout& own = batch.plans[p]->layout;
+    ChasePlace& where = batch.place.programs.emplace_back();
     where.textures.resize(program.arrays.size());
     for (std::size_t i = 0; i < program.arrays.size(); ++i) {
       const ChaseArray& array = program.arrays[i];
       if (array.space != Space::kTexture) continue;
-      const Address address = base + layout.data[p] + own.arrays[i].data_offset;
-      where.textures[i] = textures.emplace_back(gpu_.make_texture(address, array.bytes, 1)).handle;
+      const Address address = base + batch.layout.data[p] + own.arrays[i].data_offset;
+      where.textures[i] = batch.textures.emplace_back(gpu_.make_texture(address, array.bytes, 1)).handle;
     }
     for (const std::uint32_t sm : own.sms) where.wanted_sms.push_back(gpu_.hardware_id_of(sm));
     if (own.sms.empty()) where.wanted_sms = {program.sm ? gpu_.hardware_id_of(*program.sm) : kAnySm};
   }
-  return place;
 }
 
 void ChaseRunner::upload(Address base, const BatchLayout& layout, std::span<const std::byte> staged) {

@@ -1,6 +1,9 @@
 // Runs chase programs: packs them into launches, one program a block and one block an SM.
 #pragma once
 
+#include <future>
+#include <memory>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -26,11 +29,32 @@ class ChaseRunner {
   void run(std::span<const ChaseJob> jobs);
 
  private:
+  // A batch, and where its parts lie.
+  struct Batch {
+    std::vector<ChasePlan*> plans;
+    BatchLayout layout;
+    std::uint64_t bytes = 0;            // of the device's memory, at most
+    std::vector<TextureView> textures;  // live until the launch has ended
+    BatchPlace place;
+  };
+  // With what the device is to be told of it, which may still be written while another batch runs: by one at a time,
+  // for all share the orders of chains.
+  struct Prepared {
+    std::unique_ptr<Batch> batch;
+    std::future<EncodedBatch> encoded;
+  };
+
   [[nodiscard]] ChasePlan plan_of(const ChaseJob& job) const;
+  [[nodiscard]] static std::unique_ptr<Batch> lay_out_batch(std::vector<ChasePlan*> plans);
+  // To be written when it is asked for, in memory that the device gives.
+  [[nodiscard]] Prepared prepare(std::vector<ChasePlan*> plans);
+  // The batch that comes behind one that will run now, if it is worth a thread and fits into the same memory; else they
+  // wait on.
+  [[nodiscard]] std::optional<Prepared> prepare_next(std::vector<ChasePlan*>& waiting, const Batch& before);
+  [[nodiscard]] EncodedBatch write(const Batch& batch);
   // Runs a batch; returns the programs that shared an SM with another and must run again.
-  [[nodiscard]] std::vector<ChasePlan*> run_batch(const std::vector<ChasePlan*>& batch);
-  [[nodiscard]] BatchPlace place_of(const std::vector<ChasePlan*>& batch, const BatchLayout& layout, Address base,
-                                    std::vector<TextureView>& textures);
+  [[nodiscard]] std::vector<ChasePlan*> run_batch(const Batch& batch, const EncodedBatch& encoded);
+  void place_at(Batch& batch, Address base);
   // Clears the records, and puts what is staged where it belongs.
   void upload(Address base, const BatchLayout& layout, std::span<const std::byte> staged);
   struct Records {

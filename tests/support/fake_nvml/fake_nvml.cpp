@@ -110,10 +110,6 @@ int nvmlDeviceGetComputeRunningProcesses_v3(void*, unsigned* count, void*) {
   return *count == 0 ? 0 : kInsufficientSize;
 }
 // Not what this GPU tells, unless it is made to.
-int nvmlDeviceGetClockInfo(void*, int, unsigned* mhz) {
-  GPUTOPO_MAY_BE_HOSTILE(mhz);
-  return kNotSupported;
-}
 int nvmlDeviceGetMaxClockInfo(void*, int, unsigned* mhz) {
   GPUTOPO_MAY_BE_HOSTILE(mhz);
   return kNotSupported;
