@@ -54,6 +54,12 @@ Decision<PerOperation> decide_operation_throughput(const RoundTimes& fewer, cons
   Decision<PerOperation> decision = cycles_of_a_round(fewer, more, parameters.steady_sms);
   if (!decision.value) return decision;
   const auto& [value, interval] = *decision.value;
+  const double of_fewer = stats::median(fewer.cycles);
+  const double beginning = 1 - fewer.rounds * value / of_fewer;
+  if (beginning < parameters.least_beginning || beginning > parameters.most_beginning) {
+    return {.basis = decision.basis,
+            .why_not = fmt::format("{}: the fewer and the more did not run alike", decision.basis)};
+  }
   const double operations = operations_per_round * lanes;
   decision.value =
       PerOperation{operations / value, {operations / interval.high, operations / std::max(interval.low, value * 0.5)}};

@@ -25,6 +25,11 @@ struct OperationParameters {
   // SMs do one program in times that differ by less than this share: they supply instructions by turns. More: what is
   // wrong passes.
   double steady_sms = 0.15;
+  // Of the cycles of the fewer rounds, the share that is not theirs: what comes before and after. Outside of these the
+  // fewer and the more rounds did not run alike, or their clocks say so (an H200 has -0.1 to 0.4). Wider: what is wrong
+  // passes.
+  double least_beginning = -0.3;
+  double most_beginning = 0.5;
   // From this share on of what the warps' latencies let them do it is these that bound it. Less: more trials.
   double latency_bound = 0.7;
   // This share of the most is nearly all.
