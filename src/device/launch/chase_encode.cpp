@@ -217,10 +217,6 @@ struct ProgramCoder {
   }
 };
 
-}  // namespace
-
-namespace {
-
 // The chains of a batch whose orders must be told.
 std::vector<ChainOrders::Chain> told_chains(const std::vector<ChasePlan*>& batch) {
   std::vector<ChainOrders::Chain> told;
