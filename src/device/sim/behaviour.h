@@ -32,13 +32,18 @@ struct StepBehaviour {
       const double same = cycles[i];
       const std::size_t first = i;
       while (i < cycles.size() && cycles[i] == same) ++i;
-      if (last_ >= classes.size() || classes[last_].cycles != same || classes[last_].disturbed != disturbed) {
-        last_ = find(same, disturbed);
-      }
-      classes[last_].count += i - first;
+      add_alike(same, disturbed, i - first);
       const std::size_t listed = std::min<std::size_t>(kept, first_loads.size() + i - first);
       if (first_loads.size() < listed) first_loads.resize(listed, static_cast<std::uint8_t>(last_));
     }
+  }
+  // So many loads of one class, which then is that of the load before.
+  void add_alike(double cycles, bool disturbed, std::uint64_t count) {
+    if (count == 0) return;
+    if (last_ >= classes.size() || classes[last_].cycles != cycles || classes[last_].disturbed != disturbed) {
+      last_ = find(cycles, disturbed);
+    }
+    classes[last_].count += count;
   }
 
  private:

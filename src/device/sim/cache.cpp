@@ -1,7 +1,6 @@
 #include "device/sim/cache.h"
 
 #include <algorithm>
-#include <array>
 #include <bit>
 
 namespace gputopo::sim {
@@ -41,16 +40,36 @@ bool Cache::chose_at_random() const {
 }
 
 void Cache::access(std::span<const std::uint64_t> addresses, bool* hits) {
-  const std::size_t count = addresses.size();
-  std::array<std::uint64_t, kMaxLoadsAtOnce> lines;
-  std::array<std::uint32_t, kMaxLoadsAtOnce> sectors;
-  for (std::size_t i = 0; i < count; ++i) lines[i] = addresses[i] >> line_shift_;
-  if (sector_mask_ == 0) {
-    std::fill_n(sectors.begin(), count, 1u);
-  } else {
-    for (std::size_t i = 0; i < count; ++i) sectors[i] = 1u << ((addresses[i] >> sector_shift_) & sector_mask_);
-  }
-  std::visit([&](auto& sets) { sets.access(std::span(lines).first(count), sectors.data(), hits); }, sets_);
+  Places places;
+  find_places(addresses, places);
+  std::visit(
+      [&](auto& sets) { sets.access(std::span(places.lines).first(addresses.size()), places.sectors.data(), hits); },
+      sets_);
 }
+
+void Cache::find_places(std::span<const std::uint64_t> addresses, Places& places) const {
+  const std::size_t count = addresses.size();
+  for (std::size_t i = 0; i < count; ++i) places.lines[i] = addresses[i] >> line_shift_;
+  if (sector_mask_ == 0) {
+    std::fill_n(places.sectors.begin(), count, 1u);
+  } else {
+    for (std::size_t i = 0; i < count; ++i) places.sectors[i] = 1u << ((addresses[i] >> sector_shift_) & sector_mask_);
+  }
+}
+
+bool Cache::can_fill_back(bool is_empty, std::uint64_t stride_bytes) const {
+  const auto* narrow = std::get_if<NarrowSets>(&sets_);
+  return narrow != nullptr && narrow->can_fill_back(is_empty, stride_bytes >> line_shift_ > 0);
+}
+
+void Cache::start_fill_back() { std::get<NarrowSets>(sets_).start_fill_back(); }
+
+void Cache::fill_back(std::span<const std::uint64_t> addresses) {
+  Places places;
+  find_places(addresses, places);
+  std::get<NarrowSets>(sets_).fill_back(std::span(places.lines).first(addresses.size()), places.sectors.data());
+}
+
+void Cache::end_fill_back() { std::get<NarrowSets>(sets_).end_fill_back(); }
 
 }  // namespace gputopo::sim

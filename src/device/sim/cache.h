@@ -1,6 +1,7 @@
 // One simulated cache: sets of lines with sectors.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <span>
 #include <variant>
@@ -49,9 +50,27 @@ class Cache {
     std::visit([line = address >> line_shift_](auto& sets) { sets.invalidate(line); }, sets_);
   }
 
+  // Whether a walk through new memory can be told from its end, because the last lines stay: a walk that loads no
+  // sector again after it has loaded another one. `stride_bytes` are between two loads.
+  [[nodiscard]] bool can_fill_back(bool is_empty, std::uint64_t stride_bytes) const;
+  void start_fill_back();
+  // Up to kMaxLoadsAtOnce loads of the walk, from the later to the earlier and all before those that were told before.
+  void fill_back(std::span<const std::uint64_t> addresses);
+  // What was before the loads that have been told does not matter: nothing of it stays, nor is anything of the walk
+  // there any more when it begins again.
+  [[nodiscard]] bool is_overfull() const { return std::get<NarrowSets>(sets_).is_overfull(); }
+  // From here on the cache is what the walk leaves.
+  void end_fill_back();
+
   [[nodiscard]] std::uint32_t sector_bytes() const { return 1u << sector_shift_; }
 
  private:
+  struct Places {
+    std::array<std::uint64_t, kMaxLoadsAtOnce> lines;
+    std::array<std::uint32_t, kMaxLoadsAtOnce> sectors;
+  };
+  void find_places(std::span<const std::uint64_t> addresses, Places& places) const;
+
   std::uint32_t line_shift_;
   std::uint32_t sector_shift_;
   std::uint32_t sector_mask_;

@@ -83,6 +83,12 @@ bool Hierarchy::chose_at_random() const {
 }
 
 Path Hierarchy::path_of(Space space, std::uint32_t warp, std::uint32_t sm, std::uint32_t near_sm) {
+  Path path = overlapping_path_of(space, warp, sm, near_sm);
+  add_distance(path, near_sm);
+  return path;
+}
+
+Path Hierarchy::overlapping_path_of(Space space, std::uint32_t warp, std::uint32_t sm, std::uint32_t near_sm) {
   const SpaceSpec& space_spec = spec_.spaces.at(space);
   Path path;
   path.memory_latency_cycles = space_spec.memory_latency_cycles;
@@ -107,7 +113,6 @@ Path Hierarchy::path_of(Space space, std::uint32_t warp, std::uint32_t sm, std::
     path.atomics = &atomics->second;
     path.atomic_stop = first;
   }
-  add_distance(path, near_sm);
   return path;
 }
 

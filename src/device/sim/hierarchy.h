@@ -3,8 +3,10 @@
 
 #include <array>
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <memory>
+#include <optional>
 #include <span>
 #include <utility>
 #include <vector>
@@ -91,6 +93,8 @@ class Hierarchy {
   }
   // `near_sm`: the SM that decides what is near.
   [[nodiscard]] Path path_of(Space space, std::uint32_t warp, std::uint32_t sm, std::uint32_t near_sm);
+  // Of a block whose loads overlap: how far its SM is from what all share does not show.
+  [[nodiscard]] Path overlapping_path_of(Space space, std::uint32_t warp, std::uint32_t sm, std::uint32_t near_sm);
   // What the instructions of a warp pass; "latencies" are cycles per instruction.
   [[nodiscard]] Path code_path_of(std::uint32_t warp, std::uint32_t sm);
   // The same caches; "latencies" are those of a jump.
@@ -107,6 +111,22 @@ class Hierarchy {
   // Of up to kMaxLoadsAtOnce loads, one after another. Each cache is asked for all that come to it before the next one
   // is: it sees the same addresses in the same order as if load came after load.
   void load(const Path& path, std::span<const std::uint64_t> addresses, double* cycles, std::size_t first_stop = 0);
+
+  // No program has asked for a path since start_program().
+  [[nodiscard]] bool is_empty() const;
+  // Of a path on which a walk through new memory, a load every `stride_bytes`, can be told from its end: how many bytes
+  // the first of some loads brings to all that follow it. Nothing where it cannot.
+  [[nodiscard]] static std::optional<std::uint64_t> fill_back_bytes(const Path& path, bool is_empty,
+                                                                    std::uint64_t stride_bytes);
+  // What such a walk leaves in the caches: `next` writes its loads, up to kMaxLoadsAtOnce, from the last to the first,
+  // one of those that share the bytes. Returns whether the same walk would find nothing of itself.
+  static bool fill_back(const Path& path, const std::function<std::span<const std::uint64_t>()>& next);
+  // The loads of such a walk take, in its order: the first of a page or of a block at home in one place this much...
+  double new_load(const Path& path, std::uint64_t address) {
+    return translate(path, address).memory_cycles + memory_cycles(path, address);
+  }
+  // ... and those behind it, up to this address, what memory takes, or the nearest cache where it has the bytes.
+  [[nodiscard]] static std::uint64_t end_of_alike(const Path& path, std::uint64_t address);
 
   // A store of all that a load would fetch: what each cache does with it, by its policy. The cycles until the next one
   // of the same thread, which waits for nothing.

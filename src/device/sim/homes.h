@@ -24,6 +24,8 @@ class HomeMap {
     }
     return last_home_;
   }
+  // Of the bytes that are at home in one place.
+  [[nodiscard]] unsigned block_shift() const { return block_shift_; }
 
  private:
   [[nodiscard]] std::uint32_t home_of_block(std::uint64_t block) const;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <type_traits>
 
 namespace gputopo::sim {
 namespace {
@@ -256,6 +257,76 @@ void NarrowSets::invalidate(std::uint64_t line) {
   save(sets_[set_index]);
   lines_[*place] = kNoLine;
   last_ = {};
+}
+
+bool NarrowSets::can_fill_back(bool is_empty, bool lines_are_new) const {
+  // Protected lines stay, and a second load of a line protects it.
+  if (replacement_ == Replacement::kSegmentedLru) return is_empty && lines_are_new;
+  return replacement_ == Replacement::kLru || replacement_ == Replacement::kFifo;
+}
+
+void NarrowSets::start_fill_back() {
+  back_.last = {};
+  back_.overfull_sets = 0;
+  back_.used.assign(sets_.size(), 0);
+  back_.lines.resize(lines_.size());
+  back_.sectors.resize(sectors_.size());
+}
+
+void NarrowSets::fill_back(std::span<const std::uint64_t> lines, const std::uint32_t* sectors) {
+  std::array<std::uint32_t, kMaxLoadsAtOnce> sets;
+  index_.sets_of(lines, sets.data());
+  for (std::size_t i = 0; i < lines.size(); ++i) {
+    const std::size_t first = std::size_t{sets[i]} * stride_;
+    if (lines[i] == back_.last.line) {
+      if (sectored_ && back_.last.way != kNoWay) back_.sectors[first + back_.last.way] |= sectors[i];
+      continue;
+    }
+    std::uint8_t& used = back_.used[sets[i]];
+    const std::uint8_t ways = sets_[sets[i]].ways;
+    back_.last = {lines[i], sets[i], kNoWay};
+    highest_line_ = std::max(highest_line_, lines[i]);
+    if (used > ways) continue;
+    back_.overfull_sets += used == ways ? 1 : 0;
+    const std::uint32_t way = used++;
+    if (way == ways) continue;
+    back_.last.way = way;
+    back_.lines[first + way] = lines[i];
+    if (sectored_) back_.sectors[first + way] = sectors[i];
+  }
+}
+
+void NarrowSets::end_fill_back() {
+  last_ = {};
+  for (std::size_t s = 0; s < sets_.size(); ++s) {
+    if (back_.used[s] > 0) take_filled_back(sets_[s], std::min(back_.used[s], sets_[s].ways));
+  }
+}
+
+void NarrowSets::take_filled_back(Set& set, std::uint32_t filled) {
+  if (set.program != program_) start_set(set);
+  save(set);
+  const std::size_t first = first_of(set);
+  const std::uint32_t kept = std::min<std::uint32_t>(set.ways - filled, set.used);
+  const auto take = [&](auto& values, const auto& of_walk) {
+    std::array<std::remove_cvref_t<decltype(values[0])>, kMaxWays> by_age;
+    std::copy_n(of_walk.begin() + static_cast<std::ptrdiff_t>(first), filled, by_age.begin());
+    auto way = static_cast<std::uint32_t>(set.state);
+    for (std::uint32_t i = 0; i < kept; ++i, way = older_than(set, way)) by_age[filled + i] = values[first + way];
+    const auto end = by_age.begin() + filled + kept;
+    if (replacement_ == Replacement::kFifo) std::reverse(by_age.begin(), end);
+    const std::uint32_t front = replacement_ == Replacement::kLru ? set.ways - filled - kept : 0u;
+    std::copy(by_age.begin(), end, values.begin() + static_cast<std::ptrdiff_t>(first + front));
+  };
+  take(lines_, back_.lines);
+  if (sectored_) take(sectors_, back_.sectors);
+  set.used = static_cast<std::uint8_t>(filled + kept);
+  set.state = replacement_ == Replacement::kFifo ? set.used - 1u : first_way(set);
+}
+
+std::uint32_t NarrowSets::older_than(const Set& set, std::uint32_t way) const {
+  if (replacement_ == Replacement::kFifo) return (way == 0 ? set.used : way) - 1u;
+  return way + 1 == set.ways ? first_way(set) : way + 1;
 }
 
 void NarrowSets::straighten(Set& set, std::size_t first) {

@@ -31,6 +31,13 @@ class NarrowSets {
   [[nodiscard]] bool holds(std::uint64_t line, std::uint32_t sector) const;
   void invalidate(std::uint64_t line);
 
+  // As Cache's.
+  [[nodiscard]] bool can_fill_back(bool is_empty, bool lines_are_new) const;
+  void start_fill_back();
+  void fill_back(std::span<const std::uint64_t> lines, const std::uint32_t* sectors);
+  [[nodiscard]] bool is_overfull() const { return back_.overfull_sets == sets_.size(); }
+  void end_fill_back();
+
  private:
   static constexpr std::uint64_t kNoLine = ~0ull;
   static constexpr std::uint32_t kNoWay = ~0u;
@@ -72,6 +79,10 @@ class NarrowSets {
   [[nodiscard]] std::optional<std::size_t> find(std::uint32_t set_index, std::uint64_t line) const;
 
   void start_set(Set& set);
+  // The lines of fill_back() are in the set, with what it had before behind them.
+  void take_filled_back(Set& set, std::uint32_t filled);
+  // The way of the next older line.
+  [[nodiscard]] std::uint32_t older_than(const Set& set, std::uint32_t way) const;
   // To be called before anything changes that rollback() must restore.
   void save(Set& set) {
     if (saving_ && !set.saved) save_set(set);
@@ -116,6 +127,16 @@ class NarrowSets {
   std::vector<Set> sets_;
   std::vector<std::uint64_t> lines_;
   std::vector<std::uint32_t> sectors_;  // those that are there of each line; empty where a line is one sector
+
+  // What a walk leaves that is told from its end: each set from the newest line on.
+  struct Back {
+    Last last;
+    std::size_t overfull_sets = 0;
+    std::vector<std::uint8_t> used;  // of each set; one more than its ways where a line found no room
+    std::vector<std::uint64_t> lines;
+    std::vector<std::uint32_t> sectors;
+  };
+  Back back_;
 
   // What the sets were that changed since the checkpoint.
   struct Saved {

@@ -15,6 +15,8 @@ namespace {
 constexpr std::uint64_t kSmallestAlignment = 64ull << 10;
 constexpr std::uint64_t kLargestAlignment = kMixedPeriodBytes;
 constexpr std::uint64_t kWarpThreads = 32;
+// No line has more bytes, and no miss fetches more.
+constexpr std::uint64_t kMostBytesAtOnce = 4096;
 // A checkpoint pays when the loads before it are at least this many times those after it, whose changes are noted.
 constexpr std::uint64_t kCheckpointGain = 2;
 
@@ -130,13 +132,15 @@ std::size_t warm_steps_of(const ChaseProgram& program) {
   return static_cast<std::size_t>(first_timed - program.steps.begin());
 }
 
-// What decides the state that the warm steps lead to. Of the SM that is the partition that it is near, or
-// how far it is.
+// What decides the state that the warm steps lead to, and what they take. Of the SM that is the partition that it is
+// near and, where loads wait for each other, how far it is.
 ChaseProgram warm_part_of(const MachineSpec& spec, const ChaseProgram& program) {
   ChaseProgram part = program;
   part.steps.resize(warm_steps_of(program));
   part.exclusive = false;
-  if (spec.tpc_distances_cycles.empty()) {
+  const bool overlap =
+      std::ranges::all_of(part.steps, [](const ChaseStep& step) { return step.kind == StepKind::kTouch; });
+  if (spec.tpc_distances_cycles.empty() || overlap) {
     if (part.sm) part.sm = partition_of_sm(spec, *part.sm);
     if (part.sm == 0) part.sm.reset();
   }
@@ -216,9 +220,11 @@ const Behaviour& Simulator::run(const ChaseProgram& program, std::uint64_t carve
   if (has_checkpoint && checkpoint_->program == warm_part.program) {
     hierarchy_.rollback(seed);
     behaviour_.resize(warm_steps);
+    overfull_ = checkpoint_->overfull;
   } else {
     if (has_checkpoint && continues_touch(checkpoint_->program, warm_part.program)) {
       hierarchy_.resume(seed);
+      overfull_.reset();
       behaviour_.resize(warm_steps);
       touch(program, program.steps[0], behaviour_[0].loads, noise, behaviour_[0]);
     } else {
@@ -229,6 +235,7 @@ const Behaviour& Simulator::run(const ChaseProgram& program, std::uint64_t carve
     if (!hierarchy_.chose_at_random() && checkpoint_pays(program, warm_steps)) {
       hierarchy_.checkpoint();
       checkpoint_ = std::move(warm_part);
+      checkpoint_->overfull = overfull_;
     }
   }
   take_steps(program, warm_steps, program.steps.size(), noise);
@@ -239,6 +246,7 @@ const Behaviour& Simulator::run(const ChaseProgram& program, std::uint64_t carve
 void Simulator::begin(const ChaseProgram& program, std::uint64_t carve_out_bytes, std::uint64_t seed) {
   hierarchy_.start_program(carve_out_bytes, seed);
   behaviour_.clear();
+  overfull_.reset();
   write_local_links(program);
 }
 
@@ -301,6 +309,63 @@ StepBehaviour Simulator::store(const ChaseStep& step, const Path& path, const Ch
   return behaviour;
 }
 
+// Whether a touch finds nothing of its array in any cache: no step before it has loaded from it, but for the same touch
+// of more than the caches hold.
+bool Simulator::finds_nothing(const ChaseProgram& program, const ChaseStep& step) const {
+  if (program.arrays[step.array].space == Space::kLocal) return false;
+  const std::vector<std::uint64_t> bases = place_arrays(program);
+  return std::all_of(program.steps.data(), &step, [&](const ChaseStep& before) {
+    return bases[before.array] != bases[step.array] || (before == step && overfull_ == step);
+  });
+}
+
+bool Simulator::touch_new(const ChaseProgram& program, const ChaseStep& step, const Path& path, bool is_empty,
+                          const ChainAddresses& elements, std::uint64_t& done, StepBehaviour& behaviour) {
+  const ChaseArray& array = program.arrays[step.array];
+  const std::optional<std::uint64_t> bytes = Hierarchy::fill_back_bytes(path, is_empty, array.stride_bytes);
+  if (!bytes || array.stagger_bytes != 0 || array.skew_bytes != 0 || !finds_nothing(program, step)) return false;
+  const auto address_of = [&](std::uint64_t i) { return elements.at<Order::kSequential>(step.first + i); };
+  const auto shift = static_cast<unsigned>(std::countr_zero(*bytes));
+  // What has been touched before may have brought the beginning of what is next.
+  const auto block_of = [&](std::uint64_t i) { return address_of(i) / kMostBytesAtOnce; };
+  for (; done > 0 && done < behaviour.loads && block_of(done) == block_of(done - 1); ++done) {
+    behaviour.add(hierarchy_.load(path, address_of(done)), false, 0);
+  }
+  if (overfull_ != step || &step == program.steps.data() || *(&step - 1) != step) {
+    std::array<std::uint64_t, kMaxLoadsAtOnce> addresses;
+    std::uint64_t left = behaviour.loads;
+    const bool overfull = Hierarchy::fill_back(path, [&] {
+      std::size_t count = 0;
+      while (left > done && count < kMaxLoadsAtOnce) {
+        addresses[count++] = address_of(--left);
+        while (left > done && address_of(left - 1) >> shift == addresses[count - 1] >> shift) --left;
+      }
+      return std::span<const std::uint64_t>(addresses).first(count);
+    });
+    if (overfull) {
+      overfull_ = step;
+    } else if (overfull_ == step) {
+      overfull_.reset();
+    }
+  }
+  while (done < behaviour.loads) {
+    const std::uint64_t first = address_of(done);
+    const std::uint64_t fit = (Hierarchy::end_of_alike(path, first) - 1 - first) / array.stride_bytes + 1;
+    const std::uint64_t loads = std::min(fit, behaviour.loads - done);
+    const std::uint64_t misses =
+        std::min(loads, (first + (loads - 1) * array.stride_bytes) / *bytes - first / *bytes + 1);
+    behaviour.add(hierarchy_.new_load(path, first), false, 0);
+    const double miss_cycles = hierarchy_.new_load(path, first);
+    // In the order in which they come: noise asks for each class in turn.
+    const bool hit_is_next = (first + array.stride_bytes) >> shift == first >> shift;
+    if (!hit_is_next) behaviour.add_alike(miss_cycles, false, misses - 1);
+    behaviour.add_alike(path.stops.front().latency_cycles, false, loads - misses);
+    if (hit_is_next) behaviour.add_alike(miss_cycles, false, misses - 1);
+    done += loads;
+  }
+  return true;
+}
+
 // Thread t of the block loads elements t, t + kTouchThreads, ...: each warp through its own instance of a cache. As
 // many as `done` have been touched.
 void Simulator::touch(const ChaseProgram& program, const ChaseStep& step, std::uint64_t done, Noise& noise,
@@ -316,12 +381,17 @@ void Simulator::touch_in_order(const ChaseProgram& program, const ChaseStep& ste
   behaviour.loads = loads_of(program, step);
   const std::uint32_t sm = program.actors[step.actor].sm.value_or(0);
   const std::uint32_t near_sm = program.sm.value_or(sm);
-  std::vector<Path> path_of_warp = {hierarchy_.path_of(array.space, 0, sm, near_sm)};
+  const bool is_empty = hierarchy_.is_empty();
+  std::vector<Path> path_of_warp = {hierarchy_.overlapping_path_of(array.space, 0, sm, near_sm)};
   const bool alike = is_of_every_warp(path_of_warp.front());
   const std::uint64_t warps =
       alike ? 1 : (std::min<std::uint64_t>(kTouchThreads, behaviour.loads) + kWarpThreads - 1) / kWarpThreads;
   for (std::uint32_t warp = 1; warp < warps; ++warp) {
-    path_of_warp.push_back(hierarchy_.path_of(array.space, warp, sm, near_sm));
+    path_of_warp.push_back(hierarchy_.overlapping_path_of(array.space, warp, sm, near_sm));
+  }
+  if (kOrder == Order::kSequential && alike && noise.is_alone() &&
+      touch_new(program, step, path_of_warp.front(), is_empty, elements, done, behaviour)) {
+    return;
   }
   const std::uint64_t of_one_path = alike ? kTouchThreads : kWarpThreads;
   LoadRun run;

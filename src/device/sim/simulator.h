@@ -32,6 +32,11 @@ class Simulator {
                                     Noise& noise);
   void touch(const ChaseProgram& program, const ChaseStep& step, std::uint64_t done, Noise& noise,
              StepBehaviour& behaviour);
+  [[nodiscard]] bool finds_nothing(const ChaseProgram& program, const ChaseStep& step) const;
+  // A touch that finds nothing of its array but for the `done` elements that it has touched: what all its loads take
+  // and leave is known without one after another. False where that cannot be said; nothing has changed then.
+  bool touch_new(const ChaseProgram& program, const ChaseStep& step, const Path& path, bool is_empty,
+                 const ChainAddresses& elements, std::uint64_t& done, StepBehaviour& behaviour);
   template <Order kOrder>
   void touch_in_order(const ChaseProgram& program, const ChaseStep& step, const ChainAddresses& elements,
                       std::uint64_t done, Noise& noise, StepBehaviour& behaviour);
@@ -43,12 +48,15 @@ class Simulator {
   struct Done {
     ChaseProgram program;
     std::uint64_t carve_out_bytes = 0;
+    std::optional<ChaseStep> overfull;  // overfull_ at its end
   };
   // The program that `behaviour_` is of; empty where another seed or a neighbour would have led elsewhere.
   std::optional<Done> last_;
   // The steps and arrays that led to the checkpoint of `hierarchy_`; `behaviour_` begins with what they did.
   std::optional<Done> checkpoint_;
   Behaviour behaviour_;
+  // A touch of this program that leaves nothing in any cache that the same touch would find.
+  std::optional<ChaseStep> overfull_;
 };
 
 }  // namespace gputopo::sim

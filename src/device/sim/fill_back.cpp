@@ -1,0 +1,81 @@
+// What a walk through new memory leaves in a hierarchy, told from its end: no more of it is looked at than stays.
+#include <algorithm>
+#include <array>
+
+#include "device/sim/hierarchy.h"
+
+namespace gputopo::sim {
+namespace {
+
+// Of the caches that a load which none of them serves comes to. `visit` is given the stop, the cache, and for a
+// partition that is not near its number.
+template <typename Visit>
+void for_each_cache(const Path& path, const Visit& visit) {
+  for (const Path::Stop& stop : path.stops) {
+    if (!stop.by_home) {
+      visit(stop, *stop.cache, std::nullopt);
+      continue;
+    }
+    for (std::uint32_t home = 0; home < path.partitions.caches.size(); ++home) {
+      if (home != path.partitions.near) visit(stop, *path.partitions.caches[home], std::optional(home));
+    }
+  }
+}
+
+void fill_cache_back(const Path::Stop& stop, Cache& cache, std::span<const std::uint64_t> addresses) {
+  if (stop.fetch_sectors == 1) return cache.fill_back(addresses);
+  std::array<std::uint64_t, kMaxLoadsAtOnce> sectors;
+  for (const std::uint64_t address : addresses) {
+    const std::uint64_t start = address & ~(stop.fetch_bytes - 1);
+    for (std::uint32_t s = 0; s < stop.fetch_sectors; ++s) {
+      sectors[s] = start + (stop.fetch_sectors - 1 - s) * std::uint64_t{cache.sector_bytes()};
+    }
+    cache.fill_back(std::span(sectors).first(stop.fetch_sectors));
+  }
+}
+
+}  // namespace
+
+bool Hierarchy::is_empty() const {
+  return std::ranges::none_of(instances_, [this](const auto& item) { return item.second.program == program_; });
+}
+
+std::optional<std::uint64_t> Hierarchy::fill_back_bytes(const Path& path, bool is_empty, std::uint64_t stride_bytes) {
+  if (path.stops.empty()) return std::nullopt;
+  const std::uint64_t first_bytes = path.stops.front().cache->sector_bytes();
+  bool can = true;
+  for_each_cache(path, [&](const Path::Stop& stop, const Cache& cache, std::optional<std::uint32_t>) {
+    const std::uint64_t bytes = std::max<std::uint64_t>(stop.fetch_bytes, cache.sector_bytes());
+    can = can && bytes <= std::max(stride_bytes, first_bytes) && stop.fetch_sectors <= kMaxLoadsAtOnce &&
+          cache.can_fill_back(is_empty && stop.fetch_sectors == 1, stride_bytes);
+  });
+  return can ? std::optional(first_bytes) : std::nullopt;
+}
+
+bool Hierarchy::fill_back(const Path& path, const std::function<std::span<const std::uint64_t>()>& next) {
+  for_each_cache(path, [](const Path::Stop&, Cache& cache, auto) { cache.start_fill_back(); });
+  bool is_overfull = false;
+  for (auto addresses = next(); !addresses.empty() && !is_overfull; addresses = next()) {
+    is_overfull = true;
+    for_each_cache(path, [&](const Path::Stop& stop, Cache& cache, std::optional<std::uint32_t> home) {
+      if (cache.is_overfull()) return;
+      std::array<std::uint64_t, kMaxLoadsAtOnce> there;
+      auto* const end = std::ranges::copy_if(addresses, there.data(), [&](std::uint64_t address) {
+                          return !home || path.partitions.homes.home_of(address) == *home;
+                        }).out;
+      fill_cache_back(stop, cache, {there.data(), end});
+      is_overfull = is_overfull && cache.is_overfull();
+    });
+  }
+  for_each_cache(path, [](const Path::Stop&, Cache& cache, auto) { cache.end_fill_back(); });
+  return is_overfull;
+}
+
+std::uint64_t Hierarchy::end_of_alike(const Path& path, std::uint64_t address) {
+  unsigned shift = 63;
+  if (!path.partitions.caches.empty()) shift = std::min(shift, path.partitions.homes.block_shift());
+  if (!path.tlbs.empty()) shift = std::min(shift, path.page_shift);
+  return ((address >> shift) + 1) << shift;
+}
+
+}  // namespace gputopo::sim

@@ -1,0 +1,177 @@
+// A simulator tells what a touch of new memory leaves without loading all of it, which must make no difference.
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstdint>
+#include <utility>
+#include <vector>
+
+#include "device/sim/hierarchy.h"
+#include "device/sim/noise.h"
+#include "device/sim/random.h"
+#include "device/sim/simulator.h"
+#include "support/random_machine.h"
+#include "support/wide_machine.h"
+
+namespace gputopo::sim {
+namespace {
+
+// Loads by their cycles, in the order in which each first came: noise is drawn class by class.
+using Counts = std::vector<std::pair<double, std::uint64_t>>;
+
+Counts counts_of(const StepBehaviour& step) {
+  Counts counts;
+  for (const LoadClass& loads : step.classes) counts.emplace_back(loads.cycles, loads.count);
+  return counts;
+}
+
+// Of each step, load after load.
+std::vector<Counts> one_after_another(const MachineSpec& machine, const ChaseProgram& program) {
+  const std::vector<std::uint64_t> bases = place_arrays(program);
+  Hierarchy hierarchy(machine);
+  hierarchy.start_program(0, 1);
+  std::vector<Counts> counts;
+  for (const ChaseStep& step : program.steps) {
+    const ChaseArray& array = program.arrays[step.array];
+    const bool is_touch = step.kind == StepKind::kTouch;
+    const std::uint64_t loads = is_touch ? touched_elements(array, step) : step.loads;
+    std::vector<Path> paths;
+    for (std::uint32_t warp = 0; warp < (is_touch ? kTouchThreads / 32 : 1); ++warp) {
+      paths.push_back(is_touch ? hierarchy.overlapping_path_of(array.space, warp, 0, 0)
+                               : hierarchy.path_of(array.space, warp));
+    }
+    StepBehaviour of_step;
+    for (std::uint64_t i = 0; i < loads; ++i) {
+      const std::uint64_t address = bases[step.array] + array.element_offset((step.first + i) % array.element_count());
+      of_step.add(hierarchy.load(paths[i / 32 % paths.size()], address), false, 0);
+    }
+    counts.push_back(counts_of(of_step));
+  }
+  return counts;
+}
+
+std::vector<Counts> of_simulator(Simulator& simulator, const ChaseProgram& program) {
+  Noise noise(NoiseSpec{}, 1, 1, std::nullopt);
+  std::vector<Counts> counts;
+  for (const StepBehaviour& step : simulator.run(program, 0, 1, noise)) counts.push_back(counts_of(step));
+  return counts;
+}
+
+// A small array before and after touches of one that is half as large to twice as large as the largest cache, where
+// that is not too many loads; what is left of both is counted.
+ChaseProgram drawn_program(const MachineSpec& machine, Space space, RandomSource& random) {
+  std::uint64_t largest_bytes = 0;
+  for (const CacheSpec& cache : machine.caches) largest_bytes = std::max(largest_bytes, cache.size_bytes);
+  const std::uint64_t stride_bytes = std::uint64_t{32} << random.below(4);
+  const std::uint64_t loads =
+      std::min<std::uint64_t>(60000, largest_bytes / 2 * (1 + random.below(4)) / stride_bytes) + random.below(100);
+  ChaseProgram program;
+  program.actors = {{}};
+  program.arrays = {{.space = space, .bytes = 64u << random.below(10), .stride_bytes = 32},
+                    {.space = space, .bytes = loads * stride_bytes, .stride_bytes = stride_bytes}};
+  const ChaseStep small{.kind = StepKind::kWarm, .array = 0, .loads = program.arrays[0].element_count()};
+  const ChaseStep touch{.kind = StepKind::kTouch, .array = 1, .loads = loads};
+  const std::uint64_t first = random.below(static_cast<std::uint32_t>(loads));
+  const ChaseStep rest{
+      .kind = StepKind::kCounted, .array = 1, .loads = std::min<std::uint64_t>(loads / 4, 20000), .first = first};
+  ChaseStep small_again = small;
+  small_again.kind = StepKind::kCounted;
+  if (random.below(2) == 0) program.steps.push_back(small);
+  program.steps.push_back(touch);
+  if (random.below(2) == 0) program.steps.push_back(touch);
+  if (random.below(2) == 0) program.steps.push_back(small_again);
+  if (random.below(3) == 0) program.steps.push_back(touch);
+  program.steps.push_back(rest);
+  program.steps.push_back(small_again);
+  if (random.below(3) == 0) program.steps.push_back(touch);
+  program.steps.push_back(rest);
+  return program;
+}
+
+// Returns of how many spaces a touch can be told from its end.
+int expect_no_difference(const MachineSpec& machine, RandomSource& random) {
+  Simulator simulator(machine);
+  int told = 0;
+  for (const auto& [space, unused] : machine.spaces) {
+    if (space == Space::kLocal || space == Space::kShared) continue;
+    SCOPED_TRACE(to_string(space));
+    ChaseProgram program = drawn_program(machine, space, random);
+    Hierarchy hierarchy(machine);
+    hierarchy.start_program(0, 1);
+    const Path path = hierarchy.path_of(space, 0);
+    told += Hierarchy::fill_back_bytes(path, true, program.arrays[1].stride_bytes) ? 1 : 0;
+    EXPECT_EQ(of_simulator(simulator, program), one_after_another(machine, program));
+    // The same with more after it, and with other steps behind what they have in common.
+    program.steps.push_back(program.steps.front());
+    EXPECT_EQ(of_simulator(simulator, program), one_after_another(machine, program)) << "one step more";
+  }
+  return told;
+}
+
+TEST(SimTouch, OfNewMemoryIsLoadAfterLoad) {
+  RandomSource random(11);
+  int told = 0;
+  for (std::uint64_t seed = 1; seed <= 10; ++seed) {
+    SCOPED_TRACE(fmt::format("machine {}", seed));
+    told += expect_no_difference(truth::random_machine(seed), random);
+    told += expect_no_difference(truth::wide_machine(seed), random);
+  }
+  EXPECT_GT(told, 10);
+}
+
+// Of the first two a miss fetches several sectors of the next cache; the third has partitions.
+TEST(SimTouch, OfNewMemoryOfKnownGpusIsLoadAfterLoad) {
+  RandomSource random(13);
+  for (const char* name : {"c2070", "gtx780", "h200", "mi300x"}) {
+    SCOPED_TRACE(name);
+    for (int i = 0; i < 2; ++i) EXPECT_GT(expect_no_difference(parse_machine(*builtin_machine(name)), random), 0);
+  }
+}
+
+// One simulator with programs that begin alike, and others between them.
+TEST(SimTouch, DoesNotDependOnWhatRanBefore) {
+  RandomSource random(14);
+  const MachineSpec machine = parse_machine(*builtin_machine("h200"));
+  Simulator simulator(machine);
+  for (int i = 0; i < 12; ++i) {
+    const std::uint64_t bytes = std::uint64_t{1} << (20 + i % 4);
+    ChaseProgram program;
+    program.actors = {{}};
+    program.arrays = {{.space = Space::kGlobalBypassL1, .bytes = bytes, .stride_bytes = 128},
+                      {.space = Space::kGlobalBypassL1, .bytes = 160u << 20, .stride_bytes = 512}};
+    const ChaseStep small{.kind = StepKind::kTouch, .array = 0, .loads = program.arrays[0].element_count()};
+    const ChaseStep large{.kind = StepKind::kTouch, .array = 1, .loads = program.arrays[1].element_count()};
+    const ChaseStep look{.kind = StepKind::kCounted, .array = 0, .loads = 1000};
+    program.steps = {small, look};
+    if (random.below(2) == 0) program.steps.push_back(large);
+    if (random.below(2) == 0) program.steps.push_back(large);
+    program.steps.push_back(look);
+    EXPECT_EQ(of_simulator(simulator, program), one_after_another(machine, program)) << i;
+  }
+}
+
+// A touch that goes on where a shorter one has ended, as programs of growing footprints have it.
+TEST(SimTouch, GoesOnWhereAnotherEnded) {
+  RandomSource random(12);
+  for (std::uint64_t seed = 1; seed <= 16; ++seed) {
+    const MachineSpec machine = truth::wide_machine(seed);
+    Simulator simulator(machine);
+    std::uint64_t bytes = 1000;
+    for (int i = 0; i < 8; ++i) {
+      bytes = bytes * (3 + random.below(5)) / 2;
+      const ChaseArray array{
+          .space = Space::kGlobal, .bytes = std::min<std::uint64_t>(bytes, 6u << 20), .stride_bytes = 64};
+      ChaseProgram program;
+      program.actors = {{}};
+      program.arrays = {array};
+      program.steps = {{.kind = StepKind::kTouch, .loads = array.element_count()},
+                       {.kind = StepKind::kCounted, .loads = array.element_count() / 4}};
+      ASSERT_EQ(of_simulator(simulator, program), one_after_another(machine, program))
+          << "machine " << seed << ", " << array.bytes << " bytes";
+    }
+  }
+}
+
+}  // namespace
+}  // namespace gputopo::sim
