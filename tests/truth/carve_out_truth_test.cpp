@@ -2,10 +2,15 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <memory>
+#include <span>
+#include <utility>
+#include <vector>
 
 #include "device/sim/machine.h"
 #include "gputopo/discover.h"
 #include "gputopo/error.h"
+#include "gputopo/program.h"
 
 namespace gputopo {
 namespace {
@@ -32,10 +37,68 @@ TEST(CarveOutTruth, L1IsWhatIsLeft) {
       ASSERT_NE(in_force, conditions.end()) << attribute;
       EXPECT_EQ(in_force->second, Value(static_cast<std::int64_t>(carve_out))) << attribute;
     }
-    // The sizes under all carve-outs are those that they are anyway.
+    // The sizes under all carve-outs are those that they are anyway; this one's is that which was measured.
     const auto sizes = std::get<std::vector<double>>(*size.find_detail("size_by_carve_out_bytes"));
+    const auto carve_outs = std::get<std::vector<double>>(*size.find_detail("carve_outs_bytes"));
+    const auto own = std::ranges::find(carve_outs, static_cast<double>(carve_out));
+    ASSERT_NE(own, carve_outs.end());
+    EXPECT_EQ(sizes[static_cast<std::size_t>(own - carve_outs.begin())], *size.number());
     EXPECT_GT(sizes.front(), 0.95 * (kBoth - (8 << 10)));
   }
+}
+
+// Gives one carve-out for another, and does not say so.
+class OtherCarveOut : public Device {
+ public:
+  OtherCarveOut(std::unique_ptr<Device> device, std::uint64_t asked_bytes, std::uint64_t given_bytes)
+      : device_(std::move(device)), asked_bytes_(asked_bytes), given_bytes_(given_bytes) {}
+
+  [[nodiscard]] const DeviceInfo& info() const override { return device_->info(); }
+  [[nodiscard]] std::vector<ProgramResult> run(std::span<const Program> programs) override {
+    std::vector<Program> given(programs.begin(), programs.end());
+    for (Program& program : given) {
+      if (is_asked(program)) std::get<ChaseProgram>(program).shared_carve_out_bytes = given_bytes_;
+    }
+    std::vector<ProgramResult> results = device_->run(given);
+    for (std::size_t i = 0; i < programs.size(); ++i) {
+      if (is_asked(programs[i])) results[i].shared_carve_out_bytes = asked_bytes_;
+    }
+    return results;
+  }
+
+ private:
+  [[nodiscard]] bool is_asked(const Program& program) const {
+    const auto* chase = std::get_if<ChaseProgram>(&program);
+    return chase != nullptr && chase->shared_carve_out_bytes == asked_bytes_;
+  }
+
+  std::unique_ptr<Device> device_;
+  std::uint64_t asked_bytes_;
+  std::uint64_t given_bytes_;
+};
+
+// Sizes between the ends are taken from a straight line only where one lies on it.
+TEST(CarveOutTruth, WhatLiesOnNoLineIsMeasured) {
+  constexpr std::uint64_t kAsked = 100 << 10;
+  constexpr std::uint64_t kGiven = 132 << 10;
+  OtherCarveOut device(sim::make_sim_device(sim::parse_machine(*sim::builtin_machine("h200")), 1, 1), kAsked, kGiven);
+  DiscoverOptions options;
+  options.elements = {"l1"};
+  options.attributes = {"size"};
+  const Topology topology = discover(device, options);
+  const Attribute& size = *topology.find_attribute("l1", "size");
+  ASSERT_TRUE(size.available()) << size.detail;
+  const auto list = [&](const char* name) { return std::get<std::vector<double>>(*size.find_detail(name)); };
+  const std::vector<double> carve_outs = list("carve_outs_bytes");
+  const std::vector<double> sizes = list("size_by_carve_out_bytes");
+  ASSERT_EQ(carve_outs.size(), 9u);
+  for (std::size_t i = 0; i < carve_outs.size(); ++i) {
+    const double left = 253'952 - (carve_outs[i] == kAsked ? kGiven : carve_outs[i]);
+    EXPECT_NEAR(sizes[i], left, 0.02 * left + 128) << carve_outs[i];
+  }
+  const std::vector<double> interpolated = list("interpolated_carve_outs_bytes");
+  EXPECT_EQ(std::ranges::count(interpolated, kAsked), 0);
+  EXPECT_GT(interpolated.size(), 3u);
 }
 
 TEST(CarveOutTruth, WhatNoGpuHasIsRefused) {
