@@ -81,8 +81,8 @@ std::vector<Outcome> run(Lab& lab, const std::vector<OperationTrial>& trials) {
   std::vector<OperationProgram> programs;
   for (const OperationTrial& trial : trials) {
     if (!refusal_of(trial.operation).empty()) continue;
-    programs.insert(programs.end(), trial.copies, trial.program(OperationTrial::kFewRounds));
-    programs.insert(programs.end(), trial.copies, trial.program(OperationTrial::kManyRounds));
+    programs.insert(programs.end(), trial.copies, trial.program(trial.few_rounds()));
+    programs.insert(programs.end(), trial.copies, trial.program(trial.many_rounds()));
   }
   const std::vector<OperationResult> results = lab.operation(programs);
   std::vector<Outcome> outcomes;
@@ -94,8 +94,8 @@ std::vector<Outcome> run(Lab& lab, const std::vector<OperationTrial>& trials) {
     }
     const auto own = std::span(results).subspan(next, 2 * trial.copies);
     const auto times_of = trial.every_sm ? times_of_quickest : times_of_all;
-    outcomes.push_back({trial, times_of(own.first(trial.copies), OperationTrial::kFewRounds),
-                        times_of(own.subspan(trial.copies), OperationTrial::kManyRounds), own.front()});
+    outcomes.push_back({trial, times_of(own.first(trial.copies), trial.few_rounds()),
+                        times_of(own.subspan(trial.copies), trial.many_rounds()), own.front()});
     next += own.size();
   }
   return outcomes;

@@ -12,6 +12,19 @@ std::uint32_t most_warps(OperationId operation, std::uint32_t of_block) {
   return warps_together(info_of(operation).type) == 1 ? of_block : std::min(of_block, kMaxWarpgroupWarps);
 }
 
+// By half of the warps, and by all.
+std::vector<OperationTrial> trials_of_chains(OperationId operation, std::uint32_t warps, std::uint32_t streams) {
+  std::vector<OperationTrial> trials;
+  for (const std::uint32_t some : {std::max(1u, warps / 2), warps}) {
+    trials.push_back({.operation = operation,
+                      .warps = some,
+                      .streams = streams,
+                      .copies = OperationTrial::kCopies,
+                      .rounds_factor = OperationTrial::kLongFactor});
+  }
+  return trials;
+}
+
 }  // namespace
 
 OperationTrial latency_trial(OperationId operation) {
@@ -25,29 +38,22 @@ std::vector<OperationTrial> first_trials(OperationId operation, std::uint32_t of
   const std::uint32_t warps = most_warps(operation, of_block);
   const std::uint32_t fewest = warps_together(info_of(operation).type);
   std::vector<OperationTrial> trials = {latency_trial(operation)};
-  for (std::uint32_t some = fewest; some < warps; some *= 2) trials.push_back({.operation = operation, .warps = some});
-  trials.push_back({.operation = operation, .warps = warps, .copies = OperationTrial::kCopies});
+  for (std::uint32_t some = fewest; some < warps; some *= 2) {
+    trials.push_back({.operation = operation, .warps = some, .rounds_factor = OperationTrial::kLongFactor});
+  }
+  trials.push_back({.operation = operation,
+                    .warps = warps,
+                    .copies = OperationTrial::kCopies,
+                    .rounds_factor = OperationTrial::kLongFactor});
   return trials;
 }
 
 std::vector<OperationTrial> further_trials(OperationId operation, std::uint32_t warps) {
-  return {
-      {.operation = operation,
-       .warps = std::max(1u, warps / 2),
-       .streams = OperationTrial::kStreams,
-       .copies = OperationTrial::kCopies},
-      {.operation = operation, .warps = warps, .streams = OperationTrial::kStreams, .copies = OperationTrial::kCopies}};
+  return trials_of_chains(operation, warps, OperationTrial::kStreams);
 }
 
 std::vector<OperationTrial> last_trials(OperationId operation, std::uint32_t warps) {
-  return {{.operation = operation,
-           .warps = std::max(1u, warps / 2),
-           .streams = OperationTrial::kManyStreams,
-           .copies = OperationTrial::kCopies},
-          {.operation = operation,
-           .warps = warps,
-           .streams = OperationTrial::kManyStreams,
-           .copies = OperationTrial::kCopies}};
+  return trials_of_chains(operation, warps, OperationTrial::kManyStreams);
 }
 
 std::vector<OperationTrial> peak_trials(const DeviceInfo& info, std::span<const OperationId> operations) {
@@ -76,7 +82,7 @@ std::vector<Program> expected_of_operations(std::span<const OperationId> operati
 std::vector<Program> expected_of_peaks(const DeviceInfo& info, std::span<const OperationId> operations) {
   std::vector<Program> programs;
   for (const OperationTrial& trial : peak_trials(info, operations))
-    programs.emplace_back(trial.program(OperationTrial::kFewRounds));
+    programs.emplace_back(trial.program(trial.few_rounds()));
   return programs;
 }
 

@@ -14,6 +14,9 @@ namespace gputopo::probe {
 struct OperationTrial {
   static constexpr std::uint32_t kFewRounds = 2;
   static constexpr std::uint32_t kManyRounds = 6;
+  // So many times as many, of the table's trials on all SMs. What two units do together ends in steps of a warp's share
+  // of a round, each SM in another. More: smaller steps, and longer launches, in which power lowers the clock.
+  static constexpr std::uint32_t kLongFactor = 4;
   static constexpr std::uint32_t kCopies = 3;
   static constexpr std::uint32_t kStreams = 4;  // where warps alone are too few
   // Where these nearly fill a unit (packed f16 on an H100: 92% of it; with eight chains 98%).
@@ -24,10 +27,13 @@ struct OperationTrial {
   std::uint32_t streams = 1;
   bool every_sm = true;
   std::uint32_t copies = 1;
+  std::uint32_t rounds_factor = 1;
 
   [[nodiscard]] OperationProgram program(std::uint32_t rounds) const {
     return {.operation = operation, .streams = streams, .warps = warps, .every_sm = every_sm, .rounds = rounds};
   }
+  [[nodiscard]] std::uint32_t few_rounds() const { return rounds_factor * kFewRounds; }
+  [[nodiscard]] std::uint32_t many_rounds() const { return rounds_factor * kManyRounds; }
 };
 
 // One chain, of as many warps as do one together.
