@@ -113,7 +113,9 @@ std::vector<ChasePlan*> ChaseRunner::run_batch(const Batch& batch, const Encoded
   upload(base, layout, encoded.bytes);
   const double started =
       launch(*batch.plans.front(), batch.plans.size(), encoded, {base + layout.records_begin, layout.records_bytes});
-  std::vector<std::byte> records(layout.records_bytes);
+  // Kept from batch to batch: the host takes as long to make such memory as to copy it.
+  if (records_.size() < layout.records_bytes) records_.resize(layout.records_bytes);
+  const std::span<std::byte> records = std::span(records_).first(layout.records_bytes);
   gpu_.download(records.data(), base + layout.records_begin, layout.records_bytes);
 
   std::vector<ChasePlan*> again;

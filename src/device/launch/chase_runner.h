@@ -67,6 +67,7 @@ class ChaseRunner {
 
   ChaseGpu& gpu_;
   ChainOrders orders_;
+  std::vector<std::byte> records_;
 };
 
 }  // namespace gputopo::launch
