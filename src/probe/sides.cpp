@@ -134,7 +134,8 @@ Sides find_sides(Lab& lab, const Cache& l2) {
     left.erase(left.begin());
     TouchedLines touched = touch_after(lab, l2, few, first, left);
     Decision<SplitSms> decision = split_by_first_touch(touched.means);
-    const bool parts_none = !decision.value || decision.value->far.empty();
+    // Where a look at few lines has told sides apart, it tells that there is no further one.
+    const bool parts_none = !decision.value || (decision.value->far.empty() && sides.sms.empty());
     if (parts_none && few != many) {
       touched = touch_after(lab, l2, many, first, left);
       decision = split_by_first_touch(touched.means);
