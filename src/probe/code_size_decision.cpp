@@ -9,6 +9,19 @@
 
 namespace gputopo::probe {
 
+namespace {
+
+// By how much the intercept of a line moves where the first or the last of the points is not asked.
+double intercept_error(std::span<const double> x, std::span<const double> y) {
+  if (x.size() < 3) return 0;
+  const std::size_t others = x.size() - 1;
+  const double all = stats::fit_line(x, y).intercept;
+  return std::max(std::abs(stats::fit_line(x.first(others), y.first(others)).intercept - all),
+                  std::abs(stats::fit_line(x.last(others), y.last(others)).intercept - all));
+}
+
+}  // namespace
+
 CodeSweep read_code_sweep(const std::vector<CodePasses>& lengths, double block_bytes,
                           const CodeSweepParameters& parameters) {
   CodeSweep sweep;
@@ -24,6 +37,7 @@ CodeSweep read_code_sweep(const std::vector<CodePasses>& lengths, double block_b
     short_cycles.push_back(cycles.back());
   }
   sweep.pass_cycles = std::max(0.0, stats::fit_line(short_lengths, short_cycles).intercept);
+  sweep.pass_error_cycles = intercept_error(short_lengths, short_cycles);
   if (short_cycles.size() > 2) {
     const double first = short_cycles[1] - short_cycles[0];
     const double last = short_cycles.back() - short_cycles[short_cycles.size() - 2];

@@ -51,6 +51,7 @@ struct CodeSweep {
   std::vector<double> footprints_bytes;
   std::vector<double> cycles_per_instruction;  // without what a pass costs in itself
   double pass_cycles = 0;                      // that cost
+  double pass_error_cycles = 0;                // by how much more or less it may be; 0 of fewer than three lengths
   double bend_cycles = 0;                      // that the last of the shortest blocks takes more than the first
   double short_block_cycles = 0;               // of a block among them
   std::vector<stats::Plateau> levels;          // nearest first; the last is what serves code that no cache found holds

@@ -61,9 +61,11 @@ double line_bytes(Context& context, const ElementInfo& element) {
 Attribute rate(Context& context, const ElementInfo& element) {
   const probe::CodeCache& cache = context.code.located(element.id);
   probe::LinesAtOnce lines;
-  const ElementInfo* asking = nearer_by(context, element, 2);
-  if (asking != nullptr) {
+  if (const ElementInfo* asking = nearer_by(context, element, 2)) {
     lines = probe::lines_at_once(line_bytes(context, *nearer_by(context, element, 1)), line_bytes(context, *asking));
+  } else if (element.depth == 1 && context.vendor() != Vendor::kAmd) {
+    // The first cache that straight-line code shows may be asked by one that it hides.
+    lines = probe::lines_at_once(0, 0);
   }
   return probe::code_rate(cache, size_before(context, element), lines);
 }
