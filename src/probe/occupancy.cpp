@@ -3,8 +3,9 @@
 // fits tell the steps in which it is given.
 //
 // What fools it: blocks that do not stay long enough for the last of them to come (their stay is many times what it
-// takes to start them), registers that the compiler did not give as asked (it says what it gave), shared memory that a
-// block has without asking (the vendor's interface tells it), another process (programs are repeated), SMs that differ.
+// takes to start them), registers that the compiler did not give as asked (NVIDIA's says what it gave, AMD's is looked
+// at by the tests alone), shared memory that a block has without asking (the vendor's interface tells it), another
+// process (programs are repeated), SMs that differ.
 #include "probe/occupancy.h"
 
 #include <fmt/format.h>
@@ -74,13 +75,27 @@ void beside_api(Attribute& attribute, const char* name, const std::optional<std:
 
 // ---- Registers ----
 
-std::vector<OccupancyProgram> register_programs(const Lab& lab, std::uint32_t schedulers) {
-  // Each from few to some more than a warp of a full SM may have, then a few beyond.
-  constexpr std::uint32_t kFirst = 8;
-  constexpr std::uint32_t kLast = 64;
+struct RegisterCounts {
+  std::uint32_t first;
+  std::uint32_t last;
+  std::uint32_t step;
+};
+
+// From few to some more than a warp of a full SM may have, then a few beyond.
+std::vector<std::uint32_t> register_counts(const DeviceInfo& info) {
+  // A thread of AMD's may have 256 or 512 where one of NVIDIA's may have 255, and eight or ten wavefronts share them.
+  const std::vector<RegisterCounts> ranges =
+      vendor_of(info.vendor) == Vendor::kAmd ? std::vector<RegisterCounts>{{48, 128, 2}, {136, 224, 8}}
+                                             : std::vector<RegisterCounts>{{8, 64, 1}, {80, 128, 16}, {160, 224, 32}};
   std::vector<std::uint32_t> counts;
-  for (std::uint32_t count = kFirst; count <= kLast; ++count) counts.push_back(count);
-  for (const std::uint32_t count : {80u, 96u, 112u, 128u, 160u, 192u, 224u}) counts.push_back(count);
+  for (const RegisterCounts& range : ranges) {
+    for (std::uint32_t count = range.first; count <= range.last; count += range.step) counts.push_back(count);
+  }
+  return counts;
+}
+
+std::vector<OccupancyProgram> register_programs(const Lab& lab, std::uint32_t schedulers) {
+  const std::vector<std::uint32_t> counts = register_counts(lab.info());
   std::vector<OccupancyProgram> programs;
   for (const std::uint32_t warps : {2u, 4u}) {
     if (warps % schedulers != 0) continue;

@@ -9,7 +9,7 @@ void validate_kind(const OccupancyProgram& program) {
   require(program.threads >= 1 && program.threads <= 1024, "threads", "must be 1 to 1024");
   require(program.registers <= kMaxOccupancyRegisters, "registers", "must be 0 to 224");
   require(program.registers == 0 || program.threads <= kMaxThreadsWithRegisters, "threads",
-          "must be at most 128 where they keep registers");
+          "must be at most 256 where they keep registers");
   require(program.blocks_per_sm >= 1 && program.blocks_per_sm <= kMaxOccupancyBlocks, "blocks_per_sm",
           "must be 1 to 128");
   require(program.stay_cycles >= 1 && program.stay_cycles <= kMaxStayCycles, "stay", "must be 1 to 10000000");

@@ -106,6 +106,15 @@ TEST_F(AmdDiscovery, Mi300xHasAnL3BehindTheL2OfADie) {
   EXPECT_NEAR(number("l2", "miss_penalty"), 458 - 287.5, 6);
 }
 
+// Half of them are accumulation registers, which the vendor's interface does not count.
+TEST_F(AmdDiscovery, Mi300xGivesRegistersInEights) {
+  discover_machine("mi300x", {"registers.register_unit", "registers.register_file"});
+  EXPECT_EQ(number("registers", "register_unit"), 8 * 64);
+  EXPECT_EQ(number("registers", "register_file"), 512 << 10);
+  EXPECT_THAT(found_.find_attribute("registers", "register_file")->flags,
+              ::testing::ElementsAre(HasSubstr("differs_from_api")));
+}
+
 TEST_F(AmdDiscovery, Mi300xHasBanksAndALargerInstructionCache) {
   discover_machine("mi300x", {"lds", "icache_l1"});
   EXPECT_EQ(number("lds", "banks"), 32);

@@ -151,6 +151,7 @@ class HipCode : public ::testing::TestWithParam<std::tuple<GfxTarget, Compiler>>
   void compile(const std::string& source) {
     is_hiprtc() ? compile_with_hiprtc(source) : compile_with_clang(source);
     const std::string notes = run(fmt::format("llvm-readelf{} --notes {}", suffix_, object())).output;
+    read_registers(notes);
     for (const char* field : {"private_segment_fixed_size", "sgpr_spill_count", "vgpr_spill_count"}) {
       const std::regex figure(fmt::format("\\.{}: +([0-9]+)", field));
       std::size_t figures = 0;
@@ -162,6 +163,9 @@ class HipCode : public ::testing::TestWithParam<std::tuple<GfxTarget, Compiler>>
     }
     disassemble();
   }
+
+  // That a kernel's threads are given, as its notes tell the driver.
+  [[nodiscard]] std::uint32_t vector_registers_of(const std::string& kernel) const { return registers_.at(kernel); }
 
   // Of a symbol of what was compiled.
   [[nodiscard]] std::vector<std::string> disassembled(const std::string& symbol) const {
@@ -204,6 +208,20 @@ class HipCode : public ::testing::TestWithParam<std::tuple<GfxTarget, Compiler>>
     EXPECT_EQ(assembled.status, 0) << assembled.output.substr(0, 2000);
   }
 
+  void read_registers(const std::string& notes) {
+    registers_.clear();
+    const std::regex field("\\.(name|vgpr_count): +([A-Za-z0-9_]+)");
+    std::string kernel;
+    for (std::sregex_iterator at(notes.begin(), notes.end(), field), end; at != end; ++at) {
+      const std::string value = (*at)[2].str();
+      if ((*at)[1].str() == "name") {
+        kernel = value;
+      } else {
+        registers_[kernel] = static_cast<std::uint32_t>(std::stoul(value));
+      }
+    }
+  }
+
   void disassemble() {
     instructions_.clear();
     std::istringstream lines(run(fmt::format("llvm-objdump{} -d {}", suffix_, object())).output);
@@ -227,6 +245,7 @@ class HipCode : public ::testing::TestWithParam<std::tuple<GfxTarget, Compiler>>
   std::string suffix_;
   std::filesystem::path folder_;
   std::map<std::string, std::vector<std::string>> instructions_;  // by symbol
+  std::map<std::string, std::uint32_t> registers_;                // by kernel
   bool may_spill_ = false;
   std::optional<test::FakeHip> fake_;
   std::shared_ptr<const Runtime> runtime_;
@@ -640,7 +659,8 @@ TEST_P(HipCode, SidesHaveTheirLanes) {
 
 // The clock is read twice in a row and the timer once, in a loop that loads and stores nothing.
 TEST_P(HipCode, BlocksThatStayReadTheClocks) {
-  const std::vector<std::string> code = instructions_of(generate_occupancy_source(target()), "occupancy");
+  const std::vector<std::string> code =
+      instructions_of(generate_occupancy_source(target(), std::vector<std::uint32_t>{0}), occupancy_kernel_name(0));
   const auto is = [](const char* opcode) {
     return [opcode](const std::string& line) { return opcode_of(line) == opcode; };
   };
@@ -648,6 +668,16 @@ TEST_P(HipCode, BlocksThatStayReadTheClocks) {
   EXPECT_EQ(std::ranges::count_if(code, is("s_memtime")), 5);
   EXPECT_EQ(std::ranges::count_if(code, is("s_memrealtime")), 4);
   EXPECT_EQ(std::ranges::count_if(code, is("s_barrier")), 1);
+}
+
+// Of the whole file that is given to a thread: on some targets there are as many accumulation registers again.
+TEST_P(HipCode, BlocksThatStayHaveTheirRegisters) {
+  const std::vector<std::uint32_t> counts = {0, kLeastVectorRegisters, 72, 128, 168, 224};
+  compile(generate_occupancy_source(target(), counts));
+  EXPECT_LT(vector_registers_of(occupancy_kernel_name(0)), kLeastVectorRegisters);
+  for (const std::uint32_t count : std::span(counts).subspan(1)) {
+    EXPECT_EQ(vector_registers_of(occupancy_kernel_name(count)), count);
+  }
 }
 
 TEST_P(HipCode, TheEmptyKernelOnlyEnds) {

@@ -212,6 +212,22 @@ TEST_F(HipDeviceTest, MeasuresAWallClockWhoseRateTheRuntimeDoesNotTell) {
 }
 
 // That of CDNA4 holds 160 KiB.
+// Of 512 registers of a lane in each of four SIMDs: six wavefronts of 80, a wavefront of each block.
+TEST_F(HipDeviceTest, BlocksHaveTheRegistersThatTheyAreGiven) {
+  open("mi300x");
+  OccupancyProgram program{.threads = 256, .registers = 80, .blocks_per_sm = 33, .stay_cycles = 100'000};
+  const auto result_of = [&] {
+    const Program one = program;
+    return std::get<OccupancyResult>(device_->run({&one, 1}).front().data);
+  };
+  EXPECT_EQ(result_of().registers, 80u);
+  EXPECT_THAT(result_of().resident, Each(6u));
+  program.registers = 81;
+  EXPECT_THAT(result_of().resident, Each(5u));
+  program.registers = 20;
+  EXPECT_THAT(test::message_of<NotSupportedError>("few registers", result_of), HasSubstr("48 registers at least"));
+}
+
 TEST_F(HipDeviceTest, UsesAnLdsOfAnySize) {
   open("mi300x", "lds=163840");
   EXPECT_EQ(device_->info().shared_bytes_per_block, 160u << 10);

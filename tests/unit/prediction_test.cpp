@@ -172,8 +172,8 @@ TEST(Prediction, OfAnAmdGpuUsesItsNames) {
   EXPECT_THAT(result.notes, Contains(HasSubstr("SIMULATED")));
   kernel.registers_per_thread = 32;
   EXPECT_THAT(test::message_of<FormatError>("predict", [&] { static_cast<void>(predict(topology, kernel)); }),
-              AllOf(HasSubstr("registers.register_unit (not known of GPUs of this vendor)"),
-                    HasSubstr("does not let it be known")));
+              AllOf(HasSubstr("registers.register_unit (not in the report)"),
+                    HasSubstr("measure it: gputopo --only registers.register_unit")));
   kernel = kernel_of(1, 1);
   kernel.memory = {{ElementId::kTexture, false, 1, 8, 1, {}}};
   EXPECT_THAT(test::message_of<FormatError>("predict", [&] { static_cast<void>(predict(topology, kernel)); }),

@@ -15,8 +15,8 @@ struct OccupancyProgram {
   using Result = OccupancyResult;
 
   std::uint32_t threads = 32;  // of a block
-  // Values that each thread keeps in registers meanwhile, beside what the kernel needs. With some a block has at most
-  // kMaxThreadsWithRegisters.
+  // Values that each thread keeps in registers meanwhile, beside what the kernel needs; on AMD GPUs all registers that
+  // a thread is given, 48 at least. With some a block has at most kMaxThreadsWithRegisters.
   std::uint32_t registers = 0;
   std::uint64_t shared_bytes = 0;   // of a block, dynamic
   std::uint32_t blocks_per_sm = 1;  // of the launch, for each SM
@@ -26,7 +26,7 @@ struct OccupancyProgram {
 };
 
 inline constexpr std::uint32_t kMaxOccupancyRegisters = 224;
-inline constexpr std::uint32_t kMaxThreadsWithRegisters = 128;
+inline constexpr std::uint32_t kMaxThreadsWithRegisters = 256;
 inline constexpr std::uint32_t kMaxOccupancyBlocks = 128;  // of an SM
 inline constexpr std::uint32_t kMaxStayCycles = 10'000'000;
 

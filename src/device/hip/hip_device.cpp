@@ -48,8 +48,8 @@ struct Amd {
   }
   static std::string native_code(const Gpu& gpu, const AccessProgram&) { return generate_access_source(gpu.target()); }
   static std::string native_code(const Gpu&, const ClusterProgram&) { return {}; }
-  static std::string native_code(const Gpu& gpu, const OccupancyProgram&) {
-    return generate_occupancy_source(gpu.target());
+  static std::string native_code(const Gpu& gpu, const OccupancyProgram& program) {
+    return generate_occupancy_source(gpu.target(), std::vector<std::uint32_t>{program.registers});
   }
   static std::string native_code(const Gpu& gpu, const LaunchProgram& program) {
     return generate_empty_source(gpu.target(), program.argument_bytes);

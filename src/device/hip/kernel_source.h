@@ -82,8 +82,12 @@ inline constexpr std::uint32_t kMaxBytesInFlight = 128;
 // Kernels "code" (CodeParameters) and "code_sizes", which leaves the bytes of the stretch and of the loop around it
 // (u32 each) at the address that it is given.
 [[nodiscard]] std::string generate_code_source(const GfxTarget& target);
-// Kernel "occupancy" (OccupancyParameters).
-[[nodiscard]] std::string generate_occupancy_source(const GfxTarget& target);
+// Blocks that stay (OccupancyParameters), a kernel for each of these numbers of vector registers that a thread is
+// given; 0: those it needs.
+[[nodiscard]] std::string generate_occupancy_source(const GfxTarget& target, std::span<const std::uint32_t> registers);
+[[nodiscard]] std::string occupancy_kernel_name(std::uint32_t registers);
+// So many at least: more than the kernel takes itself.
+inline constexpr std::uint32_t kLeastVectorRegisters = 48;
 // Kernel "empty", with so many bytes of arguments in one.
 [[nodiscard]] std::string generate_empty_source(const GfxTarget& target, std::uint32_t argument_bytes);
 // Kernels "read" and "write" (memory, bytes, passes, word, sink), which all blocks of a launch share; "load", "atomic"

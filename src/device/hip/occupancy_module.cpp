@@ -1,23 +1,31 @@
 #include "device/hip/occupancy_module.h"
 
-#include <algorithm>
+#include <fmt/format.h>
+
+#include <vector>
 
 #include "gputopo/error.h"
 
 namespace gputopo::hip {
 
 void OccupancyModule::prepare(std::span<const std::uint32_t> registers) {
-  if (std::ranges::any_of(registers, [](std::uint32_t count) { return count > 0; })) {
-    throw NotSupportedError("gputopo has no kernels for AMD GPUs whose threads keep a number of registers");
+  std::vector<std::uint32_t> missing;
+  for (const std::uint32_t count : registers) {
+    if (count != 0 && count < kLeastVectorRegisters) {
+      throw NotSupportedError(fmt::format("threads that stay on an AMD GPU have {} registers at least, and not {}",
+                                          kLeastVectorRegisters, count));
+    }
+    if (!kernels_.contains(count)) missing.push_back(count);
   }
-  if (module_) return;
-  module_.emplace(gpu_.runtime(),
-                  gpu_.runtime()->compile(generate_occupancy_source(gpu_.target()), gpu_.target().name));
+  if (missing.empty()) return;
+  const Module& module = modules_.emplace_back(
+      gpu_.runtime(), gpu_.runtime()->compile(generate_occupancy_source(gpu_.target(), missing), gpu_.target().name));
+  for (const std::uint32_t count : missing) kernels_[count] = module.function(occupancy_kernel_name(count).c_str());
 }
 
-void OccupancyModule::launch(std::uint32_t /*registers*/, const launch::KernelLaunch& launch,
+void OccupancyModule::launch(std::uint32_t registers, const launch::KernelLaunch& launch,
                              launch::OccupancyParameters parameters) {
-  gpu_.run(module_->function("occupancy"), "occupancy", launch, {&parameters});
+  gpu_.run(kernels_.at(registers), occupancy_kernel_name(registers), launch, {&parameters});
 }
 
 }  // namespace gputopo::hip

@@ -1,7 +1,8 @@
-// The kernel of occupancy programs on AMD GPUs, compiled at its first launch.
+// The kernels of occupancy programs on AMD GPUs, compiled when a program first needs them.
 #pragma once
 
-#include <optional>
+#include <list>
+#include <map>
 
 #include "device/hip/gpu.h"
 #include "device/launch/occupancy_runner.h"
@@ -12,14 +13,17 @@ class OccupancyModule : public launch::OccupancyGpu {
  public:
   explicit OccupancyModule(Gpu& gpu) : gpu_(gpu) {}
 
+  // Throws NotSupportedError for fewer registers than the kernel itself may take.
   void prepare(std::span<const std::uint32_t> registers) override;
-  [[nodiscard]] std::uint32_t registers_of(std::uint32_t) const override { return 0; }
+  // The compiler is made to give as many as are asked for.
+  [[nodiscard]] std::uint32_t registers_of(std::uint32_t registers) const override { return registers; }
   void launch(std::uint32_t registers, const launch::KernelLaunch& launch,
               launch::OccupancyParameters parameters) override;
 
  private:
   Gpu& gpu_;
-  std::optional<Module> module_;
+  std::list<Module> modules_;
+  std::map<std::uint32_t, FunctionHandle> kernels_;  // by the registers of a thread; 0: those that it needs
 };
 
 }  // namespace gputopo::hip

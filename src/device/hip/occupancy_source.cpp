@@ -1,4 +1,7 @@
-// Kernels that load nothing: blocks that stay on their CU and watch the clocks, and one that does nothing.
+// Kernels that load nothing: blocks that stay on their CU and watch the clocks, whose threads are given a number of
+// vector registers, and one that does nothing.
+#include <fmt/format.h>
+
 #include <cstddef>
 
 #include "device/hip/source_text.h"
@@ -20,7 +23,7 @@ SAME_PLACE(records);
 SAME_PLACE(clock_records);
 SAME_PLACE(stay_cycles);
 
-KERNEL void occupancy(Parameters p) {
+DEVICE void stay(Parameters p) {
   const bool first_thread = __builtin_amdgcn_workitem_id_x() == 0;
   const u64 block = __builtin_amdgcn_workgroup_id_x();
   const u64 record = p.records + block * kBlockRecord_bytes;
@@ -65,9 +68,20 @@ KERNEL void occupancy(Parameters p) {
 }
 )hip";
 
+// {0}: name; {1}: the registers of a thread. Assembly that says it writes the last of them has the compiler give them
+// all. Blocks of no more than four wavefronts, or the compiler keeps to what larger ones could have.
+constexpr std::string_view kKernelWithRegisters = R"hip(
+extern "C" __attribute__((global)) __attribute__((amdgpu_flat_work_group_size(64, 256))) void {0}(Parameters p) {{
+  asm volatile("" : : : "v{1}");
+  stay(p);
+}}
+)hip";
+
 }  // namespace
 
-std::string generate_occupancy_source(const GfxTarget& target) {
+std::string occupancy_kernel_name(std::uint32_t registers) { return fmt::format("occupancy_{}", registers); }
+
+std::string generate_occupancy_source(const GfxTarget& target, std::span<const std::uint32_t> registers) {
   SourceText text(target);
 #define GPUTOPO_OFFSET(type, field) text.constant("k" #type "_" #field, offsetof(type, field));
   GPUTOPO_OFFSET(OccupancyParameters, records)
@@ -81,6 +95,11 @@ std::string generate_occupancy_source(const GfxTarget& target) {
 #undef GPUTOPO_OFFSET
   text.constant("kClockRecord_bytes", sizeof(ClockRecord));
   text.raw(kOccupancy);
+  for (const std::uint32_t count : registers) {
+    const std::string name = occupancy_kernel_name(count);
+    text.raw(count == 0 ? fmt::format("KERNEL void {}(Parameters p) {{ stay(p); }}\n", name)
+                        : fmt::format(fmt::runtime(kKernelWithRegisters), name, count - 1));
+  }
   return text.take();
 }
 

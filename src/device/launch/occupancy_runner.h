@@ -16,7 +16,7 @@ class OccupancyGpu {
   virtual ~OccupancyGpu() = default;
 
   // Compiles the kernels whose threads keep so many registers, together, where they are not there yet. Throws
-  // NotSupportedError where there are none that keep registers.
+  // NotSupportedError for a number of them that it cannot give.
   virtual void prepare(std::span<const std::uint32_t> registers) = 0;
   // How many the threads of a kernel that was prepared have; 0 where nobody tells.
   [[nodiscard]] virtual std::uint32_t registers_of(std::uint32_t registers) const = 0;

@@ -97,7 +97,8 @@ void Limits::check(const OccupancyProgram& program) const {
     refuse_silent(spec_, "device", "how many threads and blocks an SM holds");
   }
   if (!spec_.compute) refuse_silent(spec_, "compute", "what computes");
-  if (program.registers > 0 && (spec_.compute->register_unit == 0 || !info_.registers_per_sm)) {
+  const bool has_registers = spec_.compute->register_count > 0 || info_.registers_per_sm;
+  if (program.registers > 0 && (spec_.compute->register_unit == 0 || !has_registers)) {
     refuse_silent(spec_, "compute.register_unit", "in what steps warps are given registers");
   }
   if (program.shared_bytes > 0 && spec_.compute->shared_unit == 0) {

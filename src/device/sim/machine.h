@@ -230,6 +230,7 @@ struct ComputeSpec {
   std::uint32_t instruction_bytes = 16;
   double side_cycles = 0;                    // of each further side of a branch, beyond its operations
   std::uint32_t register_unit = 0;           // registers that a warp is given are a multiple of it; 0: not known
+  std::uint64_t register_count = 0;          // of an SM; 0: as many as the vendor's interface says
   std::uint32_t shared_unit = 0;             // bytes of shared memory that a block is given are; 0: not known
   double timer_step_ns = 0;                  // of the timer that all SMs share; 0: not known
   double clock_step_cycles = 1;              // of an SM's clock

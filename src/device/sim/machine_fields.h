@@ -217,6 +217,7 @@ void visit_fields(Object& compute, Visit&& visit) {
   visit("instruction_bytes", compute.instruction_bytes, Presence::kOptional);
   visit("side_cycles", compute.side_cycles, Presence::kOptional);
   visit("register_unit", compute.register_unit, Presence::kOptional);
+  visit("register_count", compute.register_count, Presence::kOptional);
   visit("shared_unit", compute.shared_unit, Presence::kOptional);
   visit("timer_step_ns", compute.timer_step_ns, Presence::kOptional);
   visit("clock_step_cycles", compute.clock_step_cycles, Presence::kOptional);

@@ -8,8 +8,8 @@
 namespace gputopo::sim {
 namespace {
 
-// What a kernel has beside the values that it is to keep.
-constexpr std::uint32_t kOwnRegisters = 16;
+// What a kernel has beside the values that it is to keep; AMD's are given a number as a whole.
+std::uint32_t own_registers(const DeviceInfo& info) { return info.vendor == "AMD" ? 0 : 16; }
 
 // Blocks whose warps have registers: each scheduler gives its own to its share of the warps.
 std::uint32_t blocks_by_registers(const ComputeSpec& compute, std::uint64_t registers_per_sm, std::uint64_t registers,
@@ -33,9 +33,9 @@ OccupancyResult simulate_occupancy(const MachineSpec& spec, const DeviceInfo& in
                               static_cast<std::uint32_t>(*info.max_threads_per_sm) / (warps * info.warp_size));
   OccupancyResult result;
   if (program.registers > 0) {
-    result.registers = program.registers + kOwnRegisters;
-    blocks =
-        std::min(blocks, blocks_by_registers(compute, *info.registers_per_sm, result.registers, warps, info.warp_size));
+    result.registers = program.registers + own_registers(info);
+    const std::uint64_t of_sm = compute.register_count > 0 ? compute.register_count : *info.registers_per_sm;
+    blocks = std::min(blocks, blocks_by_registers(compute, of_sm, result.registers, warps, info.warp_size));
   }
   if (program.shared_bytes > 0) {
     const std::uint64_t of_block =

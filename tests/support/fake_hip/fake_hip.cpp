@@ -596,12 +596,20 @@ void operation(const OperationParameters& p, std::uint32_t grid, std::uint32_t b
 
 // ---- blocks that stay ----
 
-// As many as the machine holds of one wavefront each begin at once, the next when those are gone.
-void occupancy(const OccupancyParameters& p, std::uint32_t grid, std::uint32_t threads, std::uint64_t shared_bytes) {
+// As many as the machine holds begin at once, the next when those are gone. `registers`: of a thread; 0: few.
+void occupancy(const OccupancyParameters& p, std::uint32_t registers, std::uint32_t grid, std::uint32_t threads,
+               std::uint64_t shared_bytes) {
   constexpr std::uint32_t kSharedUnit = 512;
   constexpr std::uint64_t kClockRead = 40;
+  constexpr std::uint32_t kRegisterUnit = 8;
+  constexpr std::uint32_t kRegistersOfSimd = 512;  // of a lane
+  constexpr std::uint32_t kSimds = 4;
   const DeviceInfo& info = state().machine.info;
   std::uint64_t fit = std::min(*info.max_blocks_per_sm, *info.max_threads_per_sm / threads);
+  if (registers > 0) {
+    const std::uint32_t given = (registers + kRegisterUnit - 1) / kRegisterUnit * kRegisterUnit;
+    fit = std::min<std::uint64_t>(fit, kSimds * (kRegistersOfSimd / given) / (threads / kWavefront));
+  }
   if (shared_bytes > 0) {
     fit = std::min(fit, *info.shared_bytes_per_block / ((shared_bytes + kSharedUnit - 1) / kSharedUnit * kSharedUnit));
   }
@@ -905,7 +913,10 @@ Status hipModuleUnload(ModuleHandle) {
 Status hipModuleGetFunction(FunctionHandle* function, ModuleHandle handle, const char* name) {
   GPUTOPO_MAY_BE_HOSTILE(function);
   auto* const module = reinterpret_cast<FakeModule*>(handle);
-  if (module->source.find(std::string("KERNEL void ") + name + "(") == std::string::npos) return kErrorUnknown;
+  const auto has = [&](const char* before) {
+    return module->source.find(std::string(before) + " void " + name + "(") != std::string::npos;
+  };
+  if (!has("KERNEL") && !has(")))")) return kErrorUnknown;
   state().functions.push_back(std::make_unique<FakeFunction>(FakeFunction{module, name}));
   *function = reinterpret_cast<FunctionHandle>(state().functions.back().get());
   return kSuccess;
@@ -1101,8 +1112,9 @@ Status hipModuleLaunchKernel(FunctionHandle handle, unsigned grid_x, unsigned gr
   if (function.name == "spin")
     spend(argument<std::uint64_t>(parameters, 0), grid_x, shared_bytes, argument<std::uint64_t>(parameters, 1));
   if (function.name == "stream") stream(function, grid_x, parameters);
-  if (function.name == "occupancy") {
-    occupancy(argument<OccupancyParameters>(parameters, 0), grid_x, block_x, shared_bytes);
+  if (constexpr std::string_view kName = "occupancy_"; function.name.starts_with(kName)) {
+    const auto registers = static_cast<std::uint32_t>(std::stoul(function.name.substr(kName.size())));
+    occupancy(argument<OccupancyParameters>(parameters, 0), registers, grid_x, block_x, shared_bytes);
   }
   if (function.name == "code_sizes") code_sizes(argument<std::uint64_t>(parameters, 0));
   if (function.name == "code") state().pending = code(argument<CodeParameters>(parameters, 0), grid_x, shared_bytes);
