@@ -21,6 +21,9 @@ struct CacheScopeParameters {
   std::uint64_t looked_at = 256;
   // What SM 0 holds, in capacities of the caches before it, which keep some of it: less hides what is evicted.
   double of_nearer = 1.5;
+  // Of the loads of a look, that come to this cache and not to those before it. Less: these keep what another SM drives
+  // out, and it seems to drive out nothing.
+  double least_come = 0.7;
 };
 constexpr CacheScopeParameters kCacheScope;
 
@@ -67,11 +70,19 @@ constexpr std::size_t kUntouchedStep = 1;
 constexpr std::size_t kEvictedStep = 3;
 constexpr std::size_t step_after_other(std::size_t other) { return kEvictedStep + 3 * (other + 1); }
 
+// Of a look's loads, those that the caches before this one do not keep; the median of the copies.
+double come_to(const Cache& cache, const std::vector<ChaseResult>& copies, std::size_t step) {
+  return 1 - median_hit_fraction(copies, step, cache.hit_floor_cycles());
+}
+
 // Of what SM 0 held, how much each of the SMs drove out; nothing where even SM 0 itself drives out too little.
 Decision<std::vector<EvictedPart>> evicted_in(Lab& lab, const Cache& cache, const EvictBy& by, std::uint32_t first,
                                               std::uint32_t end, std::size_t copies_wanted) {
   const std::vector<ChaseResult> copies =
       lab.chase(std::vector<ChaseProgram>(copies_wanted, program_against(cache, by, first, end)));
+  if (const double come = come_to(cache, copies, kUntouchedStep); come < kCacheScope.least_come) {
+    return {.why_not = fmt::format("the caches before it keep {:.0f}% of what is looked at", 100 * (1 - come))};
+  }
   const auto survived = [&](std::size_t step) { return median_hit_fraction(copies, step, cache.hit_limit_cycles()); };
   const KnownSurvival known{.untouched = survived(kUntouchedStep), .evicted = survived(kEvictedStep)};
   const Decision<double> limit = survival_limit(known);
