@@ -130,11 +130,7 @@ KERNEL void {0}(Parameters p, u32 blocks, u32 threads) {{
   const u32 warps = threads / kWavefront;
   const u64 record = p.records + (u64)block * kBlockRecord_bytes;
   const u64 warp_record = p.warp_records + (u64)(block * warps + warp) * kWarpRecord_bytes;
-  if (first_thread) {{
-    write32(record + kBlockRecord_sm, hardware_id());
-    write64(record + kBlockRecord_start_ns, wall_clock());
-    write64(record + kBlockRecord_start_cycles, clock());
-  }}
+  if (first_thread) begin_block(record, hardware_id());
 {2}  {1} link = {3};
   u32 value = 0;
   u64 timer = 0, start = 0, end = 0;
@@ -155,10 +151,7 @@ KERNEL void {0}(Parameters p, u32 blocks, u32 threads) {{
     write64(warp_record + kWarpRecord_timer_cycles, start - timer);
   }}
   barrier();
-  if (first_thread) {{
-    write64(record + kBlockRecord_end_ns, wall_clock());
-    write64(record + kBlockRecord_end_cycles, clock());
-  }}
+  if (first_thread) end_block(record);
 }}
 )hip";
 

@@ -147,10 +147,7 @@ KERNEL void chase(u64 tasks, u32 task_count, u32 by_block, u32 threads) {
     }
     if (task.turn != 0 && first_thread) write32(task.turn, index + 1);
   }
-  if (first_thread) {
-    write64(task.result + kBlockRecord_end_ns, wall_clock());
-    write64(task.result + kBlockRecord_end_cycles, clock());
-  }
+  if (first_thread) end_block(task.result);
 }
 
 // Offset of the element at a position of an order.

@@ -175,11 +175,7 @@ KERNEL void code(Parameters p) {
   barrier();
   if (taken != 0) return;
   const bool spread = p.wanted_sm[0] != p.wanted_sm[1];
-  if (first_thread) {
-    write32(record + kBlockRecord_sm, sm);
-    write64(record + kBlockRecord_start_ns, wall_clock());
-    write64(record + kBlockRecord_start_cycles, clock());
-  }
+  if (first_thread) begin_block(record, sm);
   const u32 block_bytes = stretch_bytes() / kBlocks;
   u32 longest = p.longest_wait_cycles;
   #pragma clang loop unroll(disable)
@@ -216,10 +212,7 @@ KERNEL void code(Parameters p) {
     }
     barrier();
   }
-  if (first_thread) {
-    write64(record + kBlockRecord_end_ns, wall_clock());
-    write64(record + kBlockRecord_end_cycles, clock());
-  }
+  if (first_thread) end_block(record);
 }
 )hip";
 

@@ -28,11 +28,7 @@ DEVICE void stay(Parameters p) {
   const u64 block = __builtin_amdgcn_workgroup_id_x();
   const u64 record = p.records + block * kBlockRecord_bytes;
   const u64 clocks = p.clock_records + block * kClockRecord_bytes;
-  if (first_thread) {
-    write32(record + kBlockRecord_sm, hardware_id());
-    write64(record + kBlockRecord_start_ns, wall_clock());
-    write64(record + kBlockRecord_start_cycles, clock());
-  }
+  if (first_thread) begin_block(record, hardware_id());
   const u64 none = ~0ull >> 1;
   // A pass takes several steps of the timer: what all moves are multiples of, in powers of two, is the step.
   u64 timer_moves = 0, clock_read = none, clock_bits = 0, seen_timer = 0, seen_cycles = 0;
@@ -61,10 +57,7 @@ DEVICE void stay(Parameters p) {
     write64(clocks + kClockRecord_clock_bits, clock_bits);
   }
   barrier();
-  if (first_thread) {
-    write64(record + kBlockRecord_end_ns, wall_clock());
-    write64(record + kBlockRecord_end_cycles, clock());
-  }
+  if (first_thread) end_block(record);
 }
 )hip";
 

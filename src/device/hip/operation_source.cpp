@@ -57,11 +57,7 @@ KERNEL void {0}(Parameters p, u32 blocks, u32 threads) {{
   const u32 warps = threads / kWavefront;
   const u64 record = p.records + (u64)block * kBlockRecord_bytes;
   const u64 warp_record = p.warp_records + (u64)(block * warps + warp) * kWarpRecord_bytes;
-  if (first_thread) {{
-    write32(record + kBlockRecord_sm, hardware_id());
-    write64(record + kBlockRecord_start_ns, wall_clock());
-    write64(record + kBlockRecord_start_cycles, clock());
-  }}
+  if (first_thread) begin_block(record, hardware_id());
   const u64 operands = p.operands + (u64)(thread & p.lane_mask) * kOperationOperands_bytes;
   const u32 one = read32(operands + kOperationOperands_one);
 {1}  u64 timer = 0, start = 0, end = 0;
@@ -95,10 +91,7 @@ KERNEL void {0}(Parameters p, u32 blocks, u32 threads) {{
     write64(warp_record + kWarpRecord_timer_cycles, start - timer);
   }}
   barrier();
-  if (first_thread) {{
-    write64(record + kBlockRecord_end_ns, wall_clock());
-    write64(record + kBlockRecord_end_cycles, clock());
-  }}
+  if (first_thread) end_block(record);
 }}
 )hip";
 

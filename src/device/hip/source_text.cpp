@@ -99,6 +99,19 @@ DEVICE u32 hardware_id() {{
 }}
 )hip";
 
+// What a block says of itself, by one of its threads. They come behind the fields of BlockRecord.
+constexpr std::string_view kBlockRecords = R"hip(
+DEVICE void begin_block(u64 record, u32 sm) {
+  write32(record + kBlockRecord_sm, sm);
+  write64(record + kBlockRecord_start_ns, wall_clock());
+  write64(record + kBlockRecord_start_cycles, clock());
+}
+DEVICE void end_block(u64 record) {
+  write64(record + kBlockRecord_end_ns, wall_clock());
+  write64(record + kBlockRecord_end_cycles, clock());
+}
+)hip";
+
 }  // namespace
 
 const std::string_view kStartTogether = R"hip(
@@ -196,6 +209,7 @@ SourceText::SourceText(const GfxTarget& target) : text_(kPrelude) {
   GPUTOPO_OFFSET(sink)
 #undef GPUTOPO_OFFSET
   constant("kBlockRecord_bytes", sizeof(BlockRecord));
+  raw(kBlockRecords);
 }
 
 }  // namespace gputopo::hip

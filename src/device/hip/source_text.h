@@ -17,7 +17,8 @@ extern const std::string_view kStartTogether;
 
 class SourceText {
  public:
-  // Types, clocks, accesses that leave vL1 and the scalar cache alone, and the fields of BlockRecord.
+  // Types, clocks, accesses that leave vL1 and the scalar cache alone, and BlockRecord: its fields, what begins and
+  // ends it.
   explicit SourceText(const GfxTarget& target);
 
   void constant(std::string_view name, std::uint64_t value) {

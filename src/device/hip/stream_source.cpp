@@ -128,8 +128,7 @@ KERNEL void stream(u64 source, u64 target_array, u64 records, u64 slice_bytes, u
   }
   barrier();
   if (thread == 0) {
-    write64(record + kBlockRecord_end_ns, wall_clock());
-    write64(record + kBlockRecord_end_cycles, clock());
+    end_block(record);
     write32(record + kBlockRecord_sm, hardware_id());
   }
   if (sum == ~never) write32(record + kBlockRecord_sink, sum);
