@@ -1,16 +1,8 @@
 #include "device/launch/launch_runner.h"
 
-#include <chrono>
 #include <vector>
 
 namespace gputopo::launch {
-namespace {
-
-using Clock = std::chrono::steady_clock;
-
-double seconds_since(Clock::time_point begin) { return std::chrono::duration<double>(Clock::now() - begin).count(); }
-
-}  // namespace
 
 ProgramResult LaunchRunner::run(const LaunchProgram& program) {
   kernels_.choose(program.argument_bytes);
@@ -27,11 +19,10 @@ ProgramResult LaunchRunner::run(const LaunchProgram& program) {
 
   const bool met_before = gpu_.others_work();
   const double started = gpu_.seconds_open();
-  const Clock::time_point begin = Clock::now();
   submit();
-  LaunchResult result{.submit_seconds = seconds_since(begin)};
+  LaunchResult result{.submit_seconds = gpu_.seconds_open() - started};
   kernels_.wait();
-  result.seconds = seconds_since(begin);
+  result.seconds = gpu_.seconds_open() - started;
   const auto waited_ns = static_cast<std::uint64_t>(result.seconds * 1e9);
   ProgramResult answer = gpu_.answer(result, BlockRecord{}, 0, started);
   const bool met_after = gpu_.others_work();
