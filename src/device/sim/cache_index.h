@@ -44,6 +44,7 @@ struct CacheGeometry {
 // A cache is handed no more at once.
 inline constexpr std::size_t kMaxLoadsAtOnce = 128;
 inline constexpr std::uint32_t kMaxSectorsPerLine = 32;
+inline constexpr std::uint32_t kLargestLineBytes = 4096;  // nor does a miss fetch more
 inline constexpr std::uint32_t kMaxWays = 1u << 16;
 // Of segmented LRU and of SRRIP, whose sets are looked through.
 inline constexpr std::uint32_t kMaxSegmentedWays = 64;

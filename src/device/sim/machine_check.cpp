@@ -17,7 +17,6 @@
 namespace gputopo::sim {
 namespace {
 
-constexpr std::uint32_t kLargestLineBytes = 4096;
 constexpr std::uint32_t kSmallestSectorBytes = kMinimumStrideBytes;  // both links of an element lie in one sector
 constexpr std::uint64_t kMaxInterleaveBytes = 1u << 20;
 using limits::kMaxInstances;

@@ -15,8 +15,6 @@ namespace {
 constexpr std::uint64_t kSmallestAlignment = 64ull << 10;
 constexpr std::uint64_t kLargestAlignment = kMixedPeriodBytes;
 constexpr std::uint64_t kWarpThreads = 32;
-// No line has more bytes, and no miss fetches more.
-constexpr std::uint64_t kMostBytesAtOnce = 4096;
 // A checkpoint pays when the loads before it are at least this many times those after it, whose changes are noted.
 constexpr std::uint64_t kCheckpointGain = 2;
 
@@ -327,7 +325,7 @@ bool Simulator::touch_new(const ChaseProgram& program, const ChaseStep& step, co
   const auto address_of = [&](std::uint64_t i) { return elements.at<Order::kSequential>(step.first + i); };
   const auto shift = static_cast<unsigned>(std::countr_zero(*bytes));
   // What has been touched before may have brought the beginning of what is next.
-  const auto block_of = [&](std::uint64_t i) { return address_of(i) / kMostBytesAtOnce; };
+  const auto block_of = [&](std::uint64_t i) { return address_of(i) / kLargestLineBytes; };
   for (; done > 0 && done < behaviour.loads && block_of(done) == block_of(done - 1); ++done) {
     behaviour.add(hierarchy_.load(path, address_of(done)), false, 0);
   }
