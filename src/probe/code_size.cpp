@@ -109,18 +109,17 @@ Attribute code_rate(const CodeCache& cache, const CodeSize* nearer, const LinesA
   double value = level.value;
   const double drift = IntervalParameters{}.clock_drift * value;
   stats::Interval interval{value - drift, value + drift};
+  const auto of_pass = [&](std::size_t i) { return survey.pass_error_cycles / survey.instructions[level.first + i]; };
   for (std::size_t i = 0; i < own.size(); ++i) {
-    const double of_pass = survey.pass_error_cycles / survey.instructions[level.first + i];
-    interval.low = std::max(0.0, std::min(interval.low, own[i] - of_pass));
-    interval.high = std::max(interval.high, own[i] + of_pass);
+    interval.low = std::max(0.0, std::min(interval.low, own[i] - of_pass(i)));
+    interval.high = std::max(interval.high, own[i] + of_pass(i));
   }
   if (cache.level > 0) {
     const double before_cycles = survey.levels[cache.level - 1].value;
     if (nearer != nullptr && may_still_serve(*nearer)) {
       const double part = nearer->bytes / survey.footprints_bytes[level.last];
-      const double of_pass = survey.pass_error_cycles / survey.instructions[level.last];
       interval.high = (1 + CodeSweepParameters{}.served_unevenness) *
-                      std::max(interval.high, rate_without(own.back() + of_pass, before_cycles, part));
+                      std::max(interval.high, rate_without(own.back() + of_pass(own.size() - 1), before_cycles, part));
     }
     value = rate_of_first_lines(value, before_cycles, lines.least);
     interval = {rate_of_first_lines(interval.low, before_cycles, lines.least),
