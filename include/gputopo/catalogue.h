@@ -146,8 +146,8 @@ enum class CoverageSet : std::uint8_t {
   kResidency,      // of warps and blocks
   kRegisterSteps,  // in which warps are given registers
   kClockReading,
-  kBlockControl,  // branches, and barriers of a block
-  kControlFlow,   // calls, and barriers of several SMs
+  kControlFlow,     // branches, calls, and barriers of a block or of all
+  kClusterControl,  // barriers of clusters
   kPeaks,
   kMatrixF32Peak,
 };

@@ -262,14 +262,10 @@ std::vector<std::string> wrong_control(std::uint64_t seed) {
                                      .graph_latency_ns = draw.uniform(2000, 20'000),
                                      .graph_interval_ns = draw.uniform(300, 4000),
                                      .argument_byte_ns = draw.uniform(0, 0.5)};
-  const bool is_amd = seed % 5 == 0;
-  if (is_amd) machine.info.vendor = "AMD";
+  if (seed % 5 == 0) machine.info.vendor = "AMD";
   const auto device = sim::make_sim_device(machine, seed, 1);
   DiscoverOptions options;
-  options.elements = {"control.branch_cost", "clocks"};
-  if (!is_amd) {
-    options.elements.insert(options.elements.end(), {"control.call_cost", "control.grid_barrier_latency"});
-  }
+  options.elements = {"control.branch_cost", "control.call_cost", "control.grid_barrier_latency", "clocks"};
   options.full = true;
   log_if_asked(seed, options);
   const Topology found = discover(*device, options);
@@ -283,11 +279,9 @@ std::vector<std::string> wrong_control(std::uint64_t seed) {
   constexpr double kOperations = 32;  // of a round
   const double loop = compute.loop_cycles / kOperations;
   expect("control", "branch_cost", branch, loop + 0.5, 0.01);
-  if (!is_amd) {
-    expect("control", "call_cost", call, loop + 0.5, 0.01);
-    expect("control", "grid_barrier_latency", grid.latency_cycles + (machine.info.sm_count - 1) * grid.block_cycles,
-           loop + 0.5, 0.01);
-  }
+  expect("control", "call_cost", call, loop + 0.5, 0.01);
+  expect("control", "grid_barrier_latency", grid.latency_cycles + (machine.info.sm_count - 1) * grid.block_cycles,
+         loop + 0.5, 0.01);
   const sim::LaunchSpec& launches = *machine.launches;
   const double arguments_ns = 8 * launches.argument_byte_ns;
   expect("clocks", "launch_latency", launches.latency_ns + arguments_ns, 1, 0.02);

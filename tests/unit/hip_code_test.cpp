@@ -638,6 +638,35 @@ TEST_P(HipCode, BarriersAndBranchesAreInARow) {
   EXPECT_GE(count(shapes[1], "s_nop"), 4 * operations);
 }
 
+// A call each of one function; and a barrier of all blocks each, for which one lane counts and waits.
+TEST_P(HipCode, CallsAndBarriersOfAllBlocksAreInARow) {
+  const std::vector<launch::OperationShape> shapes = {{OperationId::kCall}, {OperationId::kBarrierGrid}};
+  compile(generate_operation_source(target(), shapes));
+  const auto operations = static_cast<std::ptrdiff_t>(shapes[0].operations());
+  const std::vector<std::string> calls = disassembled(shapes[0].kernel_name());
+  const std::vector<std::string> barriers = disassembled(shapes[1].kernel_name());
+  const auto count = [](const std::vector<std::string>& code, const char* opcode) {
+    return std::ranges::count_if(code, [&](const std::string& line) { return opcode_of(line) == opcode; });
+  };
+  EXPECT_EQ(count(calls, "s_call_b64"), operations);
+  EXPECT_EQ(count(calls, "s_setpc_b64"), 1);
+  const auto first = std::ranges::find_if(barriers, [](const std::string& line) {
+    return line.starts_with("global_atomic_add") && line.ends_with("offset:4");
+  });
+  ASSERT_GE(first - barriers.begin(), 4);
+  EXPECT_EQ(std::ranges::count(barriers, *first), operations) << *first;
+  EXPECT_EQ(opcode_of(*(first - 1)), "s_cbranch_execz");
+  EXPECT_EQ(opcode_of(*(first - 2)), "s_and_saveexec_b64");
+  EXPECT_TRUE(opcode_of(*(first - 3)).starts_with("v_add_u32"));
+  EXPECT_EQ(opcode_of(*(first - 4)), "s_barrier");
+  ASSERT_GE(barriers.end() - first, 7);
+  EXPECT_TRUE((first + 1)->starts_with("global_load_dword") && (first + 1)->ends_with(target().bypass)) << *(first + 1);
+  EXPECT_TRUE((first + 2)->starts_with("s_waitcnt vmcnt(0)"));
+  EXPECT_EQ(opcode_of(*(first + 4)), "s_cbranch_vccnz");
+  EXPECT_TRUE((first + 5)->starts_with("s_mov_b64 exec"));
+  EXPECT_EQ(opcode_of(*(first + 6)), "s_barrier");
+}
+
 // Each side of a branch by the lanes that take it, and by all the mask of lanes that was there before.
 TEST_P(HipCode, SidesHaveTheirLanes) {
   const launch::OperationShape shape = {.operation = OperationId::kFmaF32, .sides = 4};

@@ -237,7 +237,7 @@ std::string operand(char name, const OperationShape& shape, std::uint32_t stream
     case 'k':
       return "%reached";
     case 'l':
-      return "%blocks";
+      return "%arrivals";
     case 'z':
       return "%mbarrier";
     case 't':
@@ -310,8 +310,6 @@ void operation_kernel(PtxText& text, const std::string& name, const OperationSha
   if (of_four_warps(shape)) fill_factors(text, of_tensor_memory(shape) ? 1 : 0);
   if (of_tensor_memory(shape)) begin_tensor_memory(text);
   if (uses(shape, "$z")) make_mbarrier(text);
-  text.line(".reg .b32 %reached;");
-  text.line("mov.u32 %reached, 0;");
   for (std::uint32_t stream = 0; stream < shape.streams; ++stream) begin_chain(text, shape, stream);
   if (shape.sides > 1) {
     text.line(".reg .pred %other_side;");

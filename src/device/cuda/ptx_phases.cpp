@@ -28,6 +28,9 @@ GIVE_UP:
 )");
   text.line("mov.u32 %old, {};", kStartedApart);
   text.line("st.global.u32 [%records + {}], %old;", offsetof(BlockRecord, error));
+  // Barriers of all blocks count it and do not keep it: so no block waits for one that waits for it.
+  text.line("mov.u32 %reached, 0;");
+  text.line("mov.u32 %arrivals, 0;");
   text.line("GO:");
   text.line("bar.sync 0;");
 }
@@ -37,7 +40,7 @@ GIVE_UP:
 void declare_phase_registers(PtxText& text) {
   text.raw(R"(
   .reg .pred %first_thread, %done, %more, %lost, %late;
-  .reg .b32 %blocks, %rounds, %timed_rounds, %phase, %never, %longest, %old, %here, %target, %before, %after;
+  .reg .b32 %blocks, %rounds, %timed_rounds, %phase, %never, %longest, %old, %here, %target, %before, %after, %reached, %arrivals;
   .reg .b64 %records, %arrived, %start, %end, %timer;
 )");
 }
@@ -45,6 +48,8 @@ void declare_phase_registers(PtxText& text) {
 void two_phases(PtxText& text, const std::function<void()>& round, const std::function<void()>& wait,
                 std::string_view leave) {
   text.line("mov.u32 %target, 0;");
+  text.line("mov.u32 %reached, 0;");
+  text.line("mov.u32 %arrivals, %blocks;");
   text.line("mov.u32 %phase, 0;");
   text.line("PHASE:");
   common_start(text);

@@ -45,7 +45,7 @@ SAME_PLACE(longest_wait_cycles);
 )hip";
 
 // {0}: name; {1}: registers and what they begin with; {2}: a round; {3}: outputs and inputs of the assembly; {4}:
-// inputs alone; {5}: all results in one word.
+// inputs alone; {5}: all results in one word; {6}: what a block does that the others did not come to; {7}: functions.
 constexpr std::string_view kKernel = R"hip(
 KERNEL void {0}(Parameters p, u32 blocks, u32 threads) {{
   const u32 thread = __builtin_amdgcn_workitem_id_x();
@@ -63,7 +63,9 @@ KERNEL void {0}(Parameters p, u32 blocks, u32 threads) {{
 {1}  u64 timer = 0, start = 0, end = 0;
   #pragma clang loop unroll(disable)
   for (u32 phase = 0; phase < 2; ++phase) {{
-    common_start(p, blocks, (phase + 1) * blocks, first_thread, record);
+    if (!common_start(p, blocks, (phase + 1) * blocks, first_thread, record)) {{
+      {6}
+    }}
     u32 left = uniform32(phase == 0 ? p.warm_rounds : p.rounds);
     if (left != 0) {{
       asm volatile(
@@ -80,6 +82,7 @@ KERNEL void {0}(Parameters p, u32 blocks, u32 threads) {{
           "s_waitcnt lgkmcnt(0)\n"
           "s_memtime %[end]\n"
           "s_waitcnt lgkmcnt(0)\n"
+          "{7}"
           : {3}[left] "+s"(left), [timer] "=&s"(timer), [start] "=&s"(start), [end] "=&s"(end)
           : {4}[one] "v"(one) : "memory", "scc", "vcc");
     }}
@@ -105,7 +108,28 @@ std::uint32_t results_of(const OperationShape& shape, std::uint32_t stream) {
   return registers_of(shape.operation_of(stream).type) > 1 ? 1 : kResultsKept;
 }
 
-std::string operand(char name, const OperationShape& shape, std::uint32_t stream, std::uint32_t index) {
+// What a barrier of all blocks needs: a counter in memory, what it is to reach, and by how much more each time. A block
+// that the others did not come to counts and waits for none: so no block waits for one that waits for it.
+struct GridOperands {
+  std::string_view registers =
+      "  const u64 counter = p.arrived;\n"
+      "  const u64 first_lane = uniform64(warp == 0 ? 1 : 0);\n"
+      "  u32 reached = 0, step = blocks, seen = 0;\n"
+      "  u64 all_lanes = 0;\n";
+  std::string_view outputs = "[reached] \"+v\"(reached), [seen] \"=&v\"(seen), [all_lanes] \"=&s\"(all_lanes), ";
+  std::string_view inputs = "[step] \"v\"(step), [counter] \"v\"(counter), [first_lane] \"s\"(first_lane), ";
+  std::string_view apart = "reached = step = 0;";
+};
+
+// A function that does nothing, behind all that is timed.
+constexpr std::string_view kFunction = "s_branch 8f\\n9:\\ns_setpc_b64 vcc\\n8:\\n";
+
+bool uses(const OperationShape& shape, std::string_view text) {
+  return info_of(shape.operation).cdna.find(text) != std::string_view::npos;
+}
+
+std::string operand(const GfxTarget& target, char name, const OperationShape& shape, std::uint32_t stream,
+                    std::uint32_t index) {
   const std::uint32_t kept = results_of(shape, stream);
   switch (name) {
     case 'd':
@@ -120,13 +144,27 @@ std::string operand(char name, const OperationShape& shape, std::uint32_t stream
       return fmt::format("%[{}{}]", name, which(shape, stream));
     case 'i':
       return "%[one]";
+    case 'f':
+      return "%[first_lane]";
+    case 'g':
+      return target.bypass;
+    case 'k':
+      return "%[reached]";
+    case 'l':
+      return "%[step]";
+    case 'o':
+      return "%[counter]";
+    case 't':
+      return "%[seen]";
+    case 'w':
+      return "%[all_lanes]";
     default:
       throw Error(fmt::format("operations.def has '${}' in an operation of AMD GPUs", name));
   }
 }
 
 // Lines of assembly within a string of the source.
-std::string operation(const OperationShape& shape, std::uint32_t stream, std::uint32_t index) {
+std::string operation(const GfxTarget& target, const OperationShape& shape, std::uint32_t stream, std::uint32_t index) {
   const std::string_view form = shape.operation_of(stream).cdna;
   std::string line;
   for (std::size_t i = 0; i < form.size(); ++i) {
@@ -134,7 +172,7 @@ std::string operation(const OperationShape& shape, std::uint32_t stream, std::ui
       line += "\\n";
       ++i;
     } else {
-      line += form[i] == '$' ? operand(form[++i], shape, stream, index) : std::string(1, form[i]);
+      line += form[i] == '$' ? operand(target, form[++i], shape, stream, index) : std::string(1, form[i]);
     }
   }
   return line + "\\n";
@@ -156,24 +194,24 @@ char registers_of_results(const GfxTarget& target, OperandType type) {
 }
 
 // All operations of a line.
-std::string line_of(const OperationShape& shape) {
+std::string line_of(const GfxTarget& target, const OperationShape& shape) {
   std::string operations;
   for (std::uint32_t i = 0; i < kResultsKept; ++i) {
-    for (std::uint32_t stream = 0; stream < shape.streams; ++stream) operations += operation(shape, stream, i);
+    for (std::uint32_t stream = 0; stream < shape.streams; ++stream) operations += operation(target, shape, stream, i);
   }
   return fmt::format(".rept {}\\n{}.endr\\n", shape.operations() / shape.streams / kResultsKept, operations);
 }
 
 // A line; or the same for each group of lanes apart: a mask of lanes and a branch where none is left, which is one of
 // the forms that compilers give to a branch that lanes take differently.
-std::string round_of(const OperationShape& shape) {
-  if (shape.sides == 1) return line_of(shape);
+std::string round_of(const GfxTarget& target, const OperationShape& shape) {
+  if (shape.sides == 1) return line_of(target, shape);
   std::string text;
   for (std::uint32_t side = 0; side < shape.sides; ++side) {
     text += fmt::format(
         "v_cmp_eq_u32 vcc, {}, %[side]\\ns_and_saveexec_b64 %[all], vcc\\ns_cbranch_execz 3f\\n{}3:\\n"
         "s_mov_b64 exec, %[all]\\n",
-        side, line_of(shape));
+        side, line_of(target, shape));
   }
   return text;
 }
@@ -210,7 +248,11 @@ std::string kernel_of(const GfxTarget& target, const OperationShape& shape) {
     outputs += "[all] \"=&s\"(all), ";
     inputs += "[side] \"v\"(side), ";
   }
-  return fmt::format(fmt::runtime(kKernel), shape.kernel_name(), registers, round_of(shape), outputs, inputs, results);
+  GridOperands grid;
+  if (!uses(shape, "$o")) grid = {{}, {}, {}, {}};
+  return fmt::format(fmt::runtime(kKernel), shape.kernel_name(), registers.append(grid.registers),
+                     round_of(target, shape), outputs.append(grid.outputs), inputs.append(grid.inputs), results,
+                     grid.apart, uses(shape, "9f") ? kFunction : std::string_view{});
 }
 
 }  // namespace

@@ -128,8 +128,10 @@ DEVICE u32 claim(const Parameters& p, u32 blocks, bool first_thread) {
   return block;
 }
 
-// All blocks go on at the same time. `target` counts the arrivals so far.
-DEVICE void common_start(const Parameters& p, u32 blocks, u32 target, bool first_thread, u64 record) {
+// All blocks go on at the same time. `target` counts the arrivals so far. False in the first thread of a block that the
+// others did not come to in time.
+DEVICE bool common_start(const Parameters& p, u32 blocks, u32 target, bool first_thread, u64 record) {
+  bool together = true;
   barrier();
   if (first_thread && blocks > 1) {
     __hip_atomic_fetch_add((u32*)p.arrived, 1u, __ATOMIC_RELAXED, __HIP_MEMORY_SCOPE_AGENT);
@@ -137,11 +139,13 @@ DEVICE void common_start(const Parameters& p, u32 blocks, u32 target, bool first
     while (read32(p.arrived) < target) {
       if (clock() - begin > p.longest_wait_cycles) {
         write32(record + kBlockRecord_error, kStartedApart);
+        together = false;
         break;
       }
     }
   }
   barrier();
+  return together;
 }
 
 )hip";
