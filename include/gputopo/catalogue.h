@@ -95,6 +95,7 @@ enum class Coverage : std::uint8_t {
   kApiAndMeasured,
   kMeasuredInFull,    // measured where --full or the attribute's name asks for it, because it takes its time
   kMeasuredByMethod,  // measured where its method (below) or the attribute's name is asked for
+  kMeasuredByName,    // measured where the attribute's name is asked for; like the one before it has no row elsewhere
   kNotApplicable,
 };
 [[nodiscard]] std::string_view to_string(Coverage coverage);

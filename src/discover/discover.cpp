@@ -83,12 +83,14 @@ std::vector<Program> expected_of(const std::vector<WantedCell>& cells, const Dev
 MemoryElement element_of(const ElementInfo& info, const Selection& selection, Vendor vendor, Scheduler& scheduler) {
   MemoryElement element{std::string(info.name), std::string(info.title), {}};
   for (const AttributeInfo& attribute : attributes_of(info)) {
-    if (info.is_unit() && coverage_of(vendor, info.id, attribute.id) == Coverage::kNotApplicable) continue;
-    if (method_of(attribute.id) != nullptr && !selection.has(info.id, attribute.id)) continue;  // nobody asked
+    const Coverage coverage = coverage_of(vendor, info.id, attribute.id);
+    if (info.is_unit() && coverage == Coverage::kNotApplicable) continue;
+    const bool is_wanted = selection.has(info.id, attribute.id);
+    if ((method_of(attribute.id) != nullptr || coverage == Coverage::kMeasuredByName) && !is_wanted) continue;
     Attribute& slot = get_or_add(element.attributes, attribute.name);
-    if (selection.has(info.id, attribute.id)) {
+    if (is_wanted) {
       slot = scheduler.attribute(info.id, attribute.id);
-    } else if (coverage_of(vendor, info.id, attribute.id) == Coverage::kNotApplicable) {
+    } else if (coverage == Coverage::kNotApplicable) {
       slot = unavailable(Reason::kNotApplicable, "");
     } else {
       slot = unavailable(Reason::kNotSelected, std::string(selection.reason(info.id, attribute.id)));

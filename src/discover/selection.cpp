@@ -140,7 +140,8 @@ bool Selection::has(ElementId element, AttributeId attribute) const {
   if (contains(cells_, std::pair(element, attribute)) || has_by_method(element, attribute)) return true;
   if (!contains(elements_, element)) return false;
   if (!attributes_.empty()) return contains(attributes_, attribute);
-  return coverage != Coverage::kMeasuredByMethod && (full_ || coverage != Coverage::kMeasuredInFull);
+  if (coverage == Coverage::kMeasuredByMethod || coverage == Coverage::kMeasuredByName) return false;
+  return full_ || coverage != Coverage::kMeasuredInFull;
 }
 
 std::string_view Selection::reason(ElementId element, AttributeId attribute) const {

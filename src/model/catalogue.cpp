@@ -130,8 +130,8 @@ std::vector<std::string> element_attribute_names() {
 }
 
 std::string_view to_string(Coverage coverage) {
-  constexpr std::array<std::string_view, 6> kNames = {"measured",    "api",           "api+measured",
-                                                      "with --full", "with --method", "n/a"};
+  constexpr std::array<std::string_view, 7> kNames = {"measured",      "api",     "api+measured", "with --full",
+                                                      "with --method", "by name", "n/a"};
   return kNames.at(static_cast<std::size_t>(coverage));
 }
 

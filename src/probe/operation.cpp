@@ -13,6 +13,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 #include <map>
 #include <optional>
@@ -29,9 +30,8 @@
 namespace gputopo::probe {
 namespace {
 
-// Of launches that are to follow each other for seconds: some 30 ms each on an H200.
-constexpr std::uint32_t kLongRounds = 256;
-constexpr std::uint32_t kLongRoundsOfMatrices = 8192;
+// Of launches that are to follow each other for seconds.
+constexpr double kLaunchSeconds = 0.032;
 constexpr double kMostLaunches = 512;
 
 // What a device answered.
@@ -351,10 +351,12 @@ Attribute measure_sustained(Lab& lab, const PeakFinding& peak) {
   if (!most) return unavailable(peak.peak.reason, peak.peak.detail);
   const SustainedParameters parameters;
   OperationProgram program = peak.program;
-  program.rounds = has_large_matrices(program) ? kLongRoundsOfMatrices : kLongRounds;
   program.metered = true;
-  const double arithmetic = info_of(program.operation).arithmetic * static_cast<double>(program.rounds) *
-                            operations_per_round(program) * program.warps * lab.info().warp_size * lab.info().sm_count;
+  const double of_round = info_of(program.operation).arithmetic * operations_per_round(program) * program.warps *
+                          lab.info().warp_size * lab.info().sm_count;
+  const double rounds = std::clamp<double>(kLaunchSeconds * *most / of_round, 1, kMaxOperationRounds);
+  program.rounds = std::bit_floor(static_cast<std::uint32_t>(rounds));
+  const double arithmetic = of_round * program.rounds;
   const double wanted = std::ceil(parameters.seconds * *most / arithmetic);
   std::vector<SustainedLaunch> launches(static_cast<std::size_t>(std::clamp(wanted, 1.0, kMostLaunches)));
   Conditions conditions;

@@ -60,6 +60,18 @@ TEST(DiscoverSelection, WhatAnotherMethodFindsStandsBesideOurs) {
   EXPECT_EQ(latency.find_attribute("constant_l1", "change_point_size"), nullptr) << "beside sizes only";
 }
 
+// Two seconds each are asked for by name, and have no row elsewhere.
+TEST(DiscoverSelection, WhatIsMeasuredByNameIsNotPartOfFull) {
+  DiscoverOptions options{.elements = {"peaks"}, .attributes = {"f32"}};
+  options.full = true;
+  EXPECT_EQ(discover_as(options).find_attribute("peaks", "sustained_f32"), nullptr);
+  const auto h200 = sim::make_sim_device(sim::parse_machine(*sim::builtin_machine("h200")), 1);
+  const Topology named = discover(*h200, {.elements = {"peaks.sustained_s32"}});
+  ASSERT_NE(named.find_attribute("peaks", "sustained_s32"), nullptr);
+  EXPECT_EQ(named.find_attribute("peaks", "sustained_s32")->unit, "OP/s");
+  EXPECT_EQ(named.find_attribute("peaks", "sustained_f32"), nullptr);
+}
+
 TEST(DiscoverSelection, UnknownOnesAreNamed) {
   EXPECT_THAT(test::message_of<UsageError>("", [] { discover_only({"L1"}); }), HasSubstr("did you mean l1?"));
   EXPECT_THAT(test::message_of<UsageError>("", [] { discover_only({"memory.devise"}); }),

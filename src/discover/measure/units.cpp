@@ -112,9 +112,13 @@ Attribute peak(Context& context, const ElementInfo&) {
   return attribute;
 }
 
+// `kAttribute`: the peak of the same arithmetic.
+template <AttributeId kAttribute>
 Attribute sustained(Context& context, const ElementInfo&) {
   probe::Lab lab = context.lab();
-  return probe::measure_sustained(lab, best_of(context, AttributeId::kPeakMatrixF16));
+  Attribute attribute = probe::measure_sustained(lab, best_of(context, kAttribute));
+  if (attribute.available()) attribute.unit = info_of(kAttribute).unit;
+  return attribute;
 }
 
 std::vector<Program> expected_of_peaks(const DeviceInfo& info) {
@@ -149,7 +153,8 @@ constexpr Step kSteps[] = {
     {ElementKind::kPeaks, AttributeId::kPeakS32, peak<AttributeId::kPeakS32>, expected_of_peaks},
     {ElementKind::kPeaks, AttributeId::kPeakU8, peak<AttributeId::kPeakU8>, expected_of_peaks},
     {ElementKind::kPeaks, AttributeId::kPeakMatrixF16, peak<AttributeId::kPeakMatrixF16>, expected_of_peaks},
-    {ElementKind::kPeaks, AttributeId::kSustainedMatrixF16, sustained, expected_of_peaks, true},
+    {ElementKind::kPeaks, AttributeId::kSustainedMatrixF16, sustained<AttributeId::kPeakMatrixF16>, expected_of_peaks,
+     true},
     {ElementKind::kPeaks, AttributeId::kPeakMatrixBf16, peak<AttributeId::kPeakMatrixBf16>, expected_of_peaks},
     {ElementKind::kPeaks, AttributeId::kPeakMatrixTf32, peak<AttributeId::kPeakMatrixTf32>, expected_of_peaks},
     {ElementKind::kPeaks, AttributeId::kPeakMatrixF32, peak<AttributeId::kPeakMatrixF32>, expected_of_peaks},
@@ -157,6 +162,26 @@ constexpr Step kSteps[] = {
     {ElementKind::kPeaks, AttributeId::kPeakMatrixS8, peak<AttributeId::kPeakMatrixS8>, expected_of_peaks},
     {ElementKind::kPeaks, AttributeId::kPeakMatrixF64, peak<AttributeId::kPeakMatrixF64>, expected_of_peaks},
     {ElementKind::kPeaks, AttributeId::kPeakSparseF16, peak<AttributeId::kPeakSparseF16>, expected_of_peaks},
+    {ElementKind::kPeaks, AttributeId::kSustainedF16, sustained<AttributeId::kPeakF16>, expected_of_peaks, true},
+    {ElementKind::kPeaks, AttributeId::kSustainedBf16, sustained<AttributeId::kPeakBf16>, expected_of_peaks, true},
+    {ElementKind::kPeaks, AttributeId::kSustainedF32, sustained<AttributeId::kPeakF32>, expected_of_peaks, true},
+    {ElementKind::kPeaks, AttributeId::kSustainedF64, sustained<AttributeId::kPeakF64>, expected_of_peaks, true},
+    {ElementKind::kPeaks, AttributeId::kSustainedS32, sustained<AttributeId::kPeakS32>, expected_of_peaks, true},
+    {ElementKind::kPeaks, AttributeId::kSustainedU8, sustained<AttributeId::kPeakU8>, expected_of_peaks, true},
+    {ElementKind::kPeaks, AttributeId::kSustainedMatrixBf16, sustained<AttributeId::kPeakMatrixBf16>, expected_of_peaks,
+     true},
+    {ElementKind::kPeaks, AttributeId::kSustainedMatrixTf32, sustained<AttributeId::kPeakMatrixTf32>, expected_of_peaks,
+     true},
+    {ElementKind::kPeaks, AttributeId::kSustainedMatrixF32, sustained<AttributeId::kPeakMatrixF32>, expected_of_peaks,
+     true},
+    {ElementKind::kPeaks, AttributeId::kSustainedMatrixFp8, sustained<AttributeId::kPeakMatrixFp8>, expected_of_peaks,
+     true},
+    {ElementKind::kPeaks, AttributeId::kSustainedMatrixS8, sustained<AttributeId::kPeakMatrixS8>, expected_of_peaks,
+     true},
+    {ElementKind::kPeaks, AttributeId::kSustainedMatrixF64, sustained<AttributeId::kPeakMatrixF64>, expected_of_peaks,
+     true},
+    {ElementKind::kPeaks, AttributeId::kSustainedSparseF16, sustained<AttributeId::kPeakSparseF16>, expected_of_peaks,
+     true},
 };
 
 }  // namespace
