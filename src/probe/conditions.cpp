@@ -26,6 +26,15 @@ void Conditions::add(const Conditions& other) {
   undisturbed_ = undisturbed_ && other.undisturbed_;
 }
 
+Conditions Conditions::at_clock_of(const Conditions& other) const {
+  Conditions result = *this;
+  result.programs_ = other.programs_;
+  result.clock_sum_mhz_ = other.clock_sum_mhz_;
+  result.clock_low_mhz_ = other.clock_low_mhz_;
+  result.clock_high_mhz_ = other.clock_high_mhz_;
+  return result;
+}
+
 NamedValues Conditions::named(const ConditionsParameters& parameters) const {
   NamedValues values;
   if (is_empty()) return values;

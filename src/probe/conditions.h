@@ -22,6 +22,9 @@ class Conditions {
   // Of a finding that rests on another too.
   void add(const Conditions& other);
 
+  // The same, at the clock of others.
+  [[nodiscard]] Conditions at_clock_of(const Conditions& other) const;
+
   [[nodiscard]] bool is_empty() const { return programs_ == 0; }
   // Mean over the programs; 0 where none ran.
   [[nodiscard]] double sm_clock_mhz() const { return programs_ == 0 ? 0 : clock_sum_mhz_ / programs_; }

@@ -13,7 +13,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <bit>
 #include <cmath>
 #include <map>
 #include <optional>
@@ -29,10 +28,6 @@
 
 namespace gputopo::probe {
 namespace {
-
-// Of launches that are to follow each other for seconds.
-constexpr double kLaunchSeconds = 0.032;
-constexpr double kMostLaunches = 512;
 
 // What a device answered.
 struct Outcome {
@@ -112,14 +107,6 @@ std::vector<Outcome> run_more(Lab& lab, const std::vector<OperationTrial>& trial
     lab.log(fmt::format("without trials of more chains: {}", error.what()));
     return {};
   }
-}
-
-// Four significant digits: an SM does a sixteenth of one operation a clock, or hundreds.
-double four_digits(double value) {
-  if (value <= 0) return 0;
-  const double exponent = std::floor(std::log10(value)) - 3;
-  const double unit = std::pow(10, std::abs(exponent));
-  return exponent < 0 ? std::round(value * unit) / unit : std::round(value / unit) * unit;
 }
 
 // Rounding is to leave it within its interval.
@@ -205,13 +192,27 @@ class Operation {
     }
     return trials;
   }
+  // Where SMs differ by much, the median of a few runs does from time to time: those of the most, more often.
+  [[nodiscard]] std::optional<OperationTrial> to_run_longer() const {
+    constexpr double kUneven = 0.02;
+    constexpr std::uint32_t kManyCopies = 16;
+    if (rates_.empty()) return std::nullopt;
+    const auto& [outcome, rate] = best();
+    if (rate.interval.high - rate.interval.low < kUneven * rate.value) return std::nullopt;
+    if (outcome.trial.copies == kManyCopies) return std::nullopt;
+    OperationTrial trial = outcome.trial;
+    trial.copies = kManyCopies;
+    return trial;
+  }
+  // One that was disturbed takes nothing from what is known.
+  void add_longer(const Outcome& outcome) {
+    const Decision<PerOperation> rate = throughput_of(outcome, lanes_, parameters_);
+    const auto known = rate_of(outcome.trial);
+    if (known != rates_.end() && outcome.first.refusal.empty() && rate.value) *known = {outcome, *rate.value};
+  }
   void add_again(const Outcome& outcome) {
     const std::size_t before = rates_.size();
-    const OperationTrial& trial = outcome.trial;
-    const auto known = std::ranges::find_if(rates_, [&](const Rate& rate) {
-      return rate.first.trial.warps == trial.warps && rate.first.trial.streams == trial.streams;
-    });
-    const std::ptrdiff_t place = known - rates_.begin();
+    const std::ptrdiff_t place = rate_of(outcome.trial) - rates_.begin();
     add(outcome);
     // What was seen once and not again does not count.
     if (rates_.size() > before) std::swap(rates_[static_cast<std::size_t>(place)], rates_.back());
@@ -233,6 +234,11 @@ class Operation {
  private:
   using Rate = std::pair<Outcome, PerOperation>;
 
+  [[nodiscard]] std::vector<Rate>::iterator rate_of(const OperationTrial& trial) {
+    return std::ranges::find_if(rates_, [&](const Rate& rate) {
+      return rate.first.trial.warps == trial.warps && rate.first.trial.streams == trial.streams;
+    });
+  }
   [[nodiscard]] const Rate& best() const {
     return *std::ranges::max_element(rates_, {}, [](const Rate& rate) { return rate.second.value; });
   }
@@ -289,7 +295,31 @@ class Operation {
   std::string why_no_rate_;
 };
 
-void set_peak(const Lab& lab, const Outcome& outcome, const OperationParameters& parameters, PeakFinding& finding) {
+// Of a burst that is just long enough to tell the clock it ran at: a launch of less than 200 us is said to have had
+// that of the one before, which may have been of matrices; in a longer one these lower it more. Nothing where the
+// device cannot run it.
+std::optional<Conditions> clock_of_burst(const Lab& lab, const OperationTrial& trial, double per_clk) {
+  constexpr double kBurstSeconds = 220e-6;
+  if (per_clk <= 0) return std::nullopt;
+  const double cycles = kBurstSeconds * lab.conditions().sm_clock_mhz() * 1e6;
+  OperationProgram program = trial.program(1);
+  const double of_round =
+      operations_per_round(program) * static_cast<double>(trial.warps) * lab.info().warp_size / per_clk;
+  program.rounds = static_cast<std::uint32_t>(std::clamp<double>(std::ceil(cycles / of_round), 1, kMaxOperationRounds));
+  Lab own = lab.another();
+  try {
+    static_cast<void>(own.operation({program}));
+  } catch (const DeviceLostError&) {
+    throw;
+  } catch (const DeviceError& error) {
+    lab.log(fmt::format("without a clock of its own: {}", error.what()));
+    return std::nullopt;
+  }
+  return own.conditions();
+}
+
+void set_peak(const Lab& lab, const Conditions& conditions, const Outcome& outcome,
+              const OperationParameters& parameters, PeakFinding& finding) {
   if (!outcome.first.refusal.empty()) {
     finding.peak = unavailable(Reason::kNotSupported, outcome.first.refusal);
     return;
@@ -300,10 +330,10 @@ void set_peak(const Lab& lab, const Outcome& outcome, const OperationParameters&
     return;
   }
   const double arithmetic = info_of(finding.operation).arithmetic;
-  const double a_second = arithmetic * lab.info().sm_count * lab.conditions().sm_clock_mhz() * 1e6;
+  const double a_second = arithmetic * lab.info().sm_count * conditions.sm_clock_mhz() * 1e6;
   const double value = four_digits(rate.value->value * a_second);
   finding.arithmetic_per_clk = rate.value->value * arithmetic;
-  finding.peak = measured(lab.conditions(), value, "",
+  finding.peak = measured(conditions, value, "",
                           stats::Interval{std::min(value, rate.value->interval.low * a_second),
                                           std::max(value, rate.value->interval.high * a_second)},
                           "chains_of_all_warps");
@@ -341,47 +371,12 @@ std::vector<PeakFinding> measure_peaks(Lab& lab, std::span<const OperationId> op
   for (const auto& [id, trial_and_rate] : best) {
     Lab own = lab.another();
     findings.push_back({id, trial_and_rate.first.program(1), 0, {}});
-    set_peak(own, run(own, {trial_and_rate.first}).front(), parameters, findings.back());
+    const Outcome outcome = run(own, {trial_and_rate.first}).front();
+    const std::optional<Conditions> burst = clock_of_burst(own, trial_and_rate.first, trial_and_rate.second);
+    set_peak(own, burst ? own.conditions().at_clock_of(*burst) : own.conditions(), outcome, parameters,
+             findings.back());
   }
   return findings;
-}
-
-Attribute measure_sustained(Lab& lab, const PeakFinding& peak) {
-  const std::optional<double> most = peak.peak.number();
-  if (!most) return unavailable(peak.peak.reason, peak.peak.detail);
-  const SustainedParameters parameters;
-  OperationProgram program = peak.program;
-  program.metered = true;
-  const double of_round = info_of(program.operation).arithmetic * operations_per_round(program) * program.warps *
-                          lab.info().warp_size * lab.info().sm_count;
-  const double rounds = std::clamp<double>(kLaunchSeconds * *most / of_round, 1, kMaxOperationRounds);
-  program.rounds = std::bit_floor(static_cast<std::uint32_t>(rounds));
-  const double arithmetic = of_round * program.rounds;
-  const double wanted = std::ceil(parameters.seconds * *most / arithmetic);
-  std::vector<SustainedLaunch> launches(static_cast<std::size_t>(std::clamp(wanted, 1.0, kMostLaunches)));
-  Conditions conditions;
-  for (SustainedLaunch& launch : launches) {
-    Lab own = lab.another();
-    const OperationResult result = own.operation({program}).front();
-    conditions.add(own.conditions());
-    if (!(own.conditions().sm_clock_mhz() > 0)) return unavailable(Reason::kInconclusive, "its clock is not known");
-    launch.seconds = stats::median(result.cycles) / (own.conditions().sm_clock_mhz() * 1e6);
-    launch.per_second = arithmetic / launch.seconds;
-    launch.joules = result.energy_joules;
-  }
-  const Decision<Sustained> decision = decide_sustained(launches, parameters);
-  if (!decision.value) return unavailable(Reason::kInconclusive, decision.why_not);
-  const Sustained& sustained = *decision.value;
-  const double value = four_digits(sustained.per_second);
-  Attribute attribute =
-      measured(conditions, value, "FLOP/s",
-               stats::Interval{std::min(value, sustained.interval.low), std::max(value, sustained.interval.high)},
-               "chains_for_two_seconds");
-  attribute.add_detail("operation", std::string(to_string(program.operation)));
-  attribute.add_detail("seconds", rounded(sustained.seconds));
-  attribute.add_detail("percent_of_peak", four_digits(100 * value / *most));
-  if (sustained.watts > 0) attribute.add_detail("power_watts", four_digits(sustained.watts));
-  return attribute;
 }
 
 std::vector<Attribute> measure_operation_latencies(Lab& lab, std::span<const OperationId> operations) {
@@ -401,6 +396,32 @@ std::vector<Attribute> measure_operation_latencies(Lab& lab, std::span<const Ope
   for (const OperationId id : operations) latencies.push_back(found.at(id).finding(lab).latency);
   return latencies;
 }
+
+namespace {
+
+void run_doubtful_again(Lab& lab, std::span<const OperationId> operations, std::map<OperationId, Operation>& found) {
+  std::vector<OperationTrial> trials;
+  // Where the most was a disturbance, what comes near to the most is others.
+  constexpr int kMostPasses = 3;
+  for (int pass = 0; pass < kMostPasses; ++pass) {
+    trials.clear();
+    for (const OperationId id : operations) {
+      const std::vector<OperationTrial> again = found.at(id).to_run_again();
+      trials.insert(trials.end(), again.begin(), again.end());
+    }
+    if (trials.empty()) break;
+    for (const Outcome& outcome : run(lab, trials)) found.at(outcome.trial.operation).add_again(outcome);
+  }
+  for (int pass = 0; pass < kMostPasses; ++pass) {
+    trials.clear();
+    for (const OperationId id : operations) {
+      if (const auto longer = found.at(id).to_run_longer()) trials.push_back(*longer);
+    }
+    for (const Outcome& outcome : run_more(lab, trials)) found.at(outcome.trial.operation).add_longer(outcome);
+  }
+}
+
+}  // namespace
 
 std::vector<OperationFinding> measure_operations(Lab& lab, std::span<const OperationId> operations) {
   const OperationParameters parameters;
@@ -431,17 +452,7 @@ std::vector<OperationFinding> measure_operations(Lab& lab, std::span<const Opera
     trials.insert(trials.end(), own.begin(), own.end());
   }
   for (const Outcome& outcome : run_more(lab, trials)) found.at(outcome.trial.operation).add(outcome);
-  // Where the most was a disturbance, what comes near to the most is others.
-  constexpr int kMostPasses = 3;
-  for (int pass = 0; pass < kMostPasses; ++pass) {
-    trials.clear();
-    for (const OperationId id : operations) {
-      const std::vector<OperationTrial> again = found.at(id).to_run_again();
-      trials.insert(trials.end(), again.begin(), again.end());
-    }
-    if (trials.empty()) break;
-    for (const Outcome& outcome : run(lab, trials)) found.at(outcome.trial.operation).add_again(outcome);
-  }
+  run_doubtful_again(lab, operations, found);
   std::vector<OperationFinding> findings;
   for (const OperationId id : operations) {
     findings.push_back(found.at(id).finding(lab));

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <vector>
 
 namespace gputopo::probe {
@@ -64,6 +65,13 @@ Decision<PerOperation> decide_operation_throughput(const RoundTimes& fewer, cons
   decision.value =
       PerOperation{operations / value, {operations / interval.high, operations / std::max(interval.low, value * 0.5)}};
   return decision;
+}
+
+double four_digits(double value) {
+  if (value <= 0) return 0;
+  const double exponent = std::floor(std::log10(value)) - 3;
+  const double unit = std::pow(10, std::abs(exponent));
+  return exponent < 0 ? std::round(value * unit) / unit : std::round(value / unit) * unit;
 }
 
 Decision<Sustained> decide_sustained(std::span<const SustainedLaunch> launches, const SustainedParameters& parameters) {

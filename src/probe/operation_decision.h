@@ -58,6 +58,9 @@ struct PerOperation {
                                                                  double operations_per_round, double lanes,
                                                                  const OperationParameters& parameters = {});
 
+// Four significant digits: an SM does a sixteenth of one operation a clock, or hundreds.
+[[nodiscard]] double four_digits(double value);
+
 struct SustainedParameters {
   double seconds = 2;  // that the same is done for
   // What comes before is not counted: a GPU takes some time to lower its clock. More: fewer launches count.

@@ -4,6 +4,7 @@
 #include <bit>
 
 #include "gputopo/program/cluster.h"
+#include "gputopo/program/operation_duration.h"
 #include "program/misfit.h"
 #include "program/validation.h"
 
@@ -35,6 +36,29 @@ bool has_sequences(const OperationProgram& program) {
 std::uint32_t operations_per_round(const OperationProgram& program) {
   if (is_large_matrix(program.operation)) return kLargeMatricesPerRound;
   return has_sequences(program) ? kSequencesPerRound : kInstructionsPerRound;
+}
+
+namespace {
+
+// Of all warps, for each operation of one.
+double most_cycles_of_one(const OperationProgram& program) {
+  constexpr double kOfChain = 128;
+  constexpr double kOfSequence = 8192;
+  constexpr double kOfMatrix = 128;  // of each of the warps that do a large one together, too
+  constexpr double kOfUnit = 32;     // of one lane
+  const double warps = program.warps;
+  if (is_large_matrix(program.operation)) return kOfMatrix * warps;
+  if (has_sequences(program)) return kOfSequence * warps;
+  const bool has_matrices = registers_of(info_of(program.operation).type) > 1 ||
+                            (program.beside && registers_of(info_of(*program.beside).type) > 1);
+  return std::max(kOfChain, (has_matrices ? kOfMatrix : kOfUnit) * warps);
+}
+
+}  // namespace
+
+double most_cycles(const OperationProgram& program) {
+  return most_cycles_of_one(program) * operations_per_round(program) * program.sides *
+         (static_cast<double>(program.rounds) + 1);
 }
 
 void validate_kind(const OperationProgram& program) {

@@ -50,6 +50,29 @@ TEST_P(DeviceConformance, OperationsOnEverySmAtOnce) {
   });
 }
 
+// Programs whose energy is counted run in rows of their own: results come in the order of the programs all the same.
+TEST_P(DeviceConformance, ResultsOfMeteredOperationsAreInOrder) {
+  on_device([](Device& device) {
+    std::vector<Program> programs;
+    for (const std::uint32_t rounds : {2u, 8u, 4u, 16u, 32u}) {
+      programs.push_back(OperationProgram{.operation = OperationId::kAddS32, .rounds = rounds, .metered = rounds > 4});
+    }
+    std::vector<ProgramResult> results;
+    try {
+      results = device.run(programs);
+    } catch (const NotSupportedError&) {
+      GTEST_SKIP() << "the device runs no chains of operations";
+    }
+    ASSERT_EQ(results.size(), programs.size());
+    const auto cycles = [&](std::size_t i) { return std::get<OperationResult>(results[i].data).cycles.at(0); };
+    if (!std::get<OperationResult>(results[0].data).refusal.empty()) GTEST_SKIP() << "the device has no such operation";
+    EXPECT_LT(cycles(0), cycles(2));
+    EXPECT_LT(cycles(2), cycles(1));
+    EXPECT_LT(cycles(1), cycles(3));
+    EXPECT_LT(cycles(3), cycles(4));
+  });
+}
+
 // What is expected may also be what the device cannot run, or never gets.
 TEST_P(DeviceConformance, WhatIsExpectedChangesNoAnswer) {
   on_device([](Device& device) {

@@ -28,6 +28,17 @@ TEST(Conditions, NoneWhereNothingRan) {
   EXPECT_EQ(Conditions().sm_clock_mhz(), 0);
 }
 
+TEST(Conditions, TakeTheClockOfOthers) {
+  Conditions own;
+  own.add(result(1875, 8192, false));
+  Conditions burst;
+  burst.add(result(1980, 16384));
+  const Conditions both = own.at_clock_of(burst);
+  EXPECT_DOUBLE_EQ(both.sm_clock_mhz(), 1980);
+  EXPECT_EQ(*find(both.named(), "carve_out_bytes"), Value(std::int64_t{8192}));
+  EXPECT_FALSE(both.undisturbed());
+}
+
 TEST(Conditions, TheClockIsTheMeanOfThePrograms) {
   Conditions conditions;
   conditions.add(result(1980, 8192));

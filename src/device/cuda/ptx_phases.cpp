@@ -40,7 +40,8 @@ GIVE_UP:
 void declare_phase_registers(PtxText& text) {
   text.raw(R"(
   .reg .pred %first_thread, %done, %more, %lost, %late;
-  .reg .b32 %blocks, %rounds, %timed_rounds, %phase, %never, %longest, %old, %here, %target, %before, %after, %reached, %arrivals;
+  .reg .b32 %blocks, %rounds, %timed_rounds, %phase, %never, %longest, %old, %here, %target, %before, %after;
+  .reg .b32 %reached, %arrivals;
   .reg .b64 %records, %arrived, %start, %end, %timer;
 )");
 }

@@ -45,7 +45,8 @@ SAME_PLACE(longest_wait_cycles);
 )hip";
 
 // {0}: name; {1}: registers and what they begin with; {2}: a round; {3}: outputs and inputs of the assembly; {4}:
-// inputs alone; {5}: all results in one word; {6}: what a block does that the others did not come to; {7}: functions.
+// inputs alone; {5}: all results in one word; {6}: what a block does that the others did not come to; {7}: a function
+// that is called, if any.
 constexpr std::string_view kKernel = R"hip(
 KERNEL void {0}(Parameters p, u32 blocks, u32 threads) {{
   const u32 thread = __builtin_amdgcn_workitem_id_x();

@@ -13,6 +13,7 @@
 #include "device/launch/sm_clock.h"
 #include "gputopo/device.h"
 #include "gputopo/error.h"
+#include "gputopo/program/operation_duration.h"
 
 namespace gputopo::launch {
 
@@ -21,7 +22,7 @@ using Address = std::uint64_t;  // in device memory
 // A launch may be expected to last this long, in time or in cycles, whichever can be told of a program; longer ones are
 // refused.
 inline constexpr double kMaxLaunchSeconds = 2.0;
-inline constexpr double kMaxLaunchCycles = 1e9;
+inline constexpr double kMaxLaunchCycles = kMaxOperationCycles;
 
 // How a kernel is launched. Always a one-dimensional block.
 struct KernelLaunch {

@@ -6,21 +6,14 @@
 #include <bit>
 
 #include "gputopo/error.h"
+#include "gputopo/program/operation_duration.h"
 #include "model/round_up.h"
 
 namespace gputopo::launch {
 namespace {
 
+// No more than are timed: else blocks of a barrier of all may wait for some that cannot start.
 constexpr std::uint32_t kWarmRounds = 1;
-// The slowest we expect of a warp alone, to refuse what would take too long.
-constexpr double kCyclesPerOperation = 128;
-constexpr double kCyclesPerSequence = 8192;
-constexpr double kCyclesPerLargeMatrix = 128;  // of each of the warps that do it together
-
-double most_cycles_of_one(const OperationProgram& program) {
-  if (has_large_matrices(program)) return kCyclesPerLargeMatrix;
-  return has_sequences(program) ? kCyclesPerSequence : kCyclesPerOperation;
-}
 
 // Numbers that stay normal however often they are added, multiplied or divided: an f16 that grows stops where its
 // neighbour is as far as what is added.
@@ -97,12 +90,11 @@ OperationOperands operands_of(OperandType type) {
 }  // namespace
 
 void check_duration(const OperationProgram& program) {
-  const double most_cycles = most_cycles_of_one(program) * operations_per_round(program) * program.warps *
-                             program.sides * (static_cast<double>(program.rounds) + kWarmRounds);
-  if (most_cycles <= kMaxLaunchCycles) return;
+  const double cycles = most_cycles(program);
+  if (cycles <= kMaxOperationCycles) return;
   throw UsageError(fmt::format(
       "program: its operations may take {:.0e} cycles, and a launch may last {:.0e}; give it fewer rounds or warps",
-      most_cycles, kMaxLaunchCycles));
+      cycles, kMaxOperationCycles));
 }
 
 OperationLayout lay_out(const OperationProgram& program, std::uint32_t blocks) {

@@ -70,7 +70,7 @@ std::uint64_t OperationRunner::run_row(const std::vector<Placed>& row, std::uint
   const auto parameters_of = [&](const Placed& placed) {
     return encode(*placed.program, placed.layout, base + placed.offset, placed.launch.surplus_blocks > 0);
   };
-  const bool metered = row.front().program->metered;  // which is a row by itself
+  const bool metered = row.front().program->metered;  // all are, or none
   // The blocks' records begin at their common start, after the code is in its cache.
   const bool met_before = gpu_.others_still_work();
   gpu_.clear(base, bytes);
@@ -92,6 +92,7 @@ std::uint64_t OperationRunner::run_row(const std::vector<Placed>& row, std::uint
     gpu_.expect_download(base, bytes);
     gpu_.finish_launches();
   }
+  const double joules = energy_before ? std::max(gpu_.energy_joules().value_or(0) - *energy_before, 0.0) : 0;
   const std::uint64_t waited_ns = gpu_.waited_ns();
   const std::size_t first = results.size();
   for (std::size_t i = 0; i < row.size(); ++i) {
@@ -107,7 +108,7 @@ std::uint64_t OperationRunner::run_row(const std::vector<Placed>& row, std::uint
     const OperationCode& code = kernels_.code_of(launch.shape);
     result.code_bytes = code.code_bytes;
     result.instruction_bytes = code.instruction_bytes;
-    if (energy_before) result.energy_joules = std::max(gpu_.energy_joules().value_or(0) - *energy_before, 0.0);
+    result.energy_joules = joules / static_cast<double>(row.size());
     results.push_back(gpu_.answer(std::move(result), blocks.front(), launch.carve_out_bytes, started[i]));
     if (metered) results.back().undisturbed = true;  // a clock that power lowers is what is measured
   }
@@ -120,20 +121,28 @@ std::uint64_t OperationRunner::run_row(const std::vector<Placed>& row, std::uint
 
 std::vector<ProgramResult> OperationRunner::run(std::span<const OperationProgram* const> programs) {
   std::vector<ProgramResult> results;
-  Row<Placed> row(
-      [&](const std::vector<Placed>& placed, std::uint64_t bytes) { return run_row(placed, bytes, results); });
+  const auto run_placed = [&](const std::vector<Placed>& placed, std::uint64_t bytes) {
+    return run_row(placed, bytes, results);
+  };
+  Row<Placed> quick(run_placed);
+  // The GPU is to be at work without a pause.
+  constexpr RowParameters kMetered{.wanted_ns = 500'000'000, .first_programs = 512, .most_programs = 512};
+  Row<Placed> metered(run_placed, kMetered);
   for (const OperationProgram* program : programs) {
     check_duration(*program);
+    (program->metered ? quick : metered).end();  // results come in the order of the programs
+    Row<Placed>& row = program->metered ? metered : quick;
     const OperationCode& code = kernels_.code_of(shape_of(*program));
     if (!code.refusal.empty()) {
-      row.end();  // results come in the order of the programs
+      row.end();
       results.push_back(gpu_.answer(OperationResult{.refusal = code.refusal}, BlockRecord{}, 0, 0));
       continue;
     }
     const OperationLaunch launch = launch_of(*program);
-    row.add({program, launch, lay_out(*program, launch.blocks)}, program->metered);
+    row.add({program, launch, lay_out(*program, launch.blocks)});
   }
-  row.end();
+  quick.end();
+  metered.end();
   return results;
 }
 
