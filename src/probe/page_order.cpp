@@ -17,8 +17,14 @@ std::vector<std::uint32_t> past_nearer(const std::vector<std::uint32_t>& blocks,
   std::vector<std::uint32_t> ordered;
   for (std::size_t begin = 0; begin < blocks.size(); begin += window) {
     const std::size_t end = std::min(begin + window, blocks.size());
+    const std::size_t in_window = (end - begin + of_entry - 1) / of_entry;
+    const std::size_t middle = parameters.from_middle && windows > 1 ? in_window / 2 : 0;  // of every pass
     for (std::size_t place = 0; place < of_entry; ++place) {
+      const auto first = static_cast<std::ptrdiff_t>(ordered.size());
       for (std::size_t i = begin + place; i < end; i += of_entry) ordered.push_back(blocks[i]);
+      const auto count = static_cast<std::ptrdiff_t>(ordered.size()) - first;
+      const auto from = ordered.end() - count;
+      std::rotate(from, from + std::min(count, static_cast<std::ptrdiff_t>(middle)), ordered.end());
     }
   }
   return ordered;

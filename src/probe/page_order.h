@@ -17,6 +17,9 @@ struct PageOrderParameters {
   // Another entry of the level before from block to block, so many times as many of them as it has. More: the blocks of
   // one page come farther apart, and share fewer misses.
   double past = 2;
+  // Of several windows, each pass over one begins in its middle: else its last block and the first of the next window
+  // may lie in one entry, where arrays do not begin with one.
+  bool from_middle = false;
 };
 
 // The blocks, which are ascending, in an order in which the level before misses for each of them, where one of its

@@ -34,9 +34,10 @@ struct AbsenceParameters {
   // And so many pages at once: else it may have more entries. More than any TLB that was ever described has.
   std::uint64_t least_pages = 16384;
   // And so far that a level would show: the first of no GPU known reaches farther than this, nor the second so many
-  // times as far as the first. Larger: less is said of GPUs of little memory. No GPU known has a third.
+  // times as far as the first (an H200's: 256 times). Larger: less is said of GPUs of little memory. No GPU known has a
+  // third.
   double first_reaches_at_most = 16.0 * (1ull << 30);
-  double second_times_first = 16;
+  double second_times_first = 512;
   // Its entries may cover less than those of the first. The least page that memory of a GPU is mapped in.
   std::uint64_t least_entry_bytes = 64 << 10;
   // What loads within a level's reach may wait beyond what the levels before it explain: more, and there is one that
@@ -203,11 +204,15 @@ std::uint64_t bytes_before_next(const PageWalker& walker, const std::vector<Swee
   return points[steps[step + 1].rise.last_before].reach_bytes;
 }
 
-void take_penalty(TlbLevel& level, bool rose_by_more) {
+void take_penalty(TlbLevel& level, bool rose_by_more, bool lines_miss) {
   if (level.penalty) {
     level.miss_cycles = level.penalty->cycles;
   } else if (rose_by_more) {
     level.unsure_penalty = "misses well beyond its reach cost less than where they begin: others are among them";
+  } else if (lines_miss) {
+    level.unsure_penalty =
+        "its lines do not all stay in L2, so that its misses may be of loads that memory serves, which take another "
+        "time";
   }
 }
 
@@ -269,7 +274,7 @@ TlbSurvey survey_with(const PageWalker& walker, const std::vector<TlbLevel>& kno
     TlbLevel& level = looked.level;
     const std::uint64_t most_bytes = bytes_before_next(walker, points, steps, i);
     level.penalty = penalty_of(walker, level, step, nearer, survey.levels, most_bytes);
-    take_penalty(level, rose_by_more_than_misses(beyond, step.signature));
+    take_penalty(level, rose_by_more_than_misses(beyond, step.signature), lines_miss_cache(beyond, step.signature));
     survey.levels.push_back(std::move(level));
     last_level = step.rise;
   }
@@ -345,9 +350,15 @@ TlbSurvey survey_past_nearest(Lab& lab, const Site& site) {
     try {
       const PageWalker walker(lab, site, times_lines);
       TlbSurvey survey = survey_with(walker);
-      if (survey.lines_differ) return survey;  // as other lines would
-      look_with_other_lines(walker, survey);
-      look_past_l2(walker, survey);
+      const bool lines_differ = survey.lines_differ;  // as others would
+      if (!lines_differ) {
+        look_with_other_lines(walker, survey);
+        look_past_l2(walker, survey);
+      }
+      if (walker.nearest().of_memory) {
+        for (TlbLevel& level : survey.levels) check_penalty_of_memory(level, nullptr);
+      }
+      if (lines_differ) return survey;
       // None at all is told only if it was not unsure of fewer lines or more.
       if (survey.unsure.empty() && (!best || !survey.levels.empty())) return survey;
       if (!best || count_told(survey) > count_told(*best)) best = std::move(survey);
@@ -401,6 +412,7 @@ Attribute tlb_entries(const TlbSurvey& survey, std::size_t depth) {
 
 Attribute tlb_ways(const TlbSurvey& survey, std::size_t depth) {
   const TlbLevel& level = tlb_level(survey, depth);
+  if (!level.unsure_reach.empty()) throw Inconclusive(level.unsure_reach);
   const std::uint64_t max_entries = TlbSetsParameters{}.max_entries;
   if (level.sets.empty()) {
     if (level.entry_bytes > 0 && level.last_fit_bytes > static_cast<double>(max_entries * level.entry_bytes)) {

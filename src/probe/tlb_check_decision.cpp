@@ -23,4 +23,10 @@ bool rose_by_more_than_misses(const SlowBeyond& slow, const MissSignature& signa
          slow.pages_wait_cycles < parameters.least_of_rise * slow.pages * signature.rise_cycles;
 }
 
+bool lines_miss_cache(const SlowBeyond& slow, const MissSignature& signature,
+                      const TlbContradictionParameters& parameters) {
+  return slow.companions_wait_cycles >
+         std::max(parameters.most_beside_cycles, parameters.most_beside * signature.rise_cycles);
+}
+
 }  // namespace gputopo::probe

@@ -22,6 +22,10 @@ struct TlbContradictionParameters {
   // tells. Larger: noise hides penalties; smaller: what the cache adds at the step is a penalty.
   double least_of_rise = 0.75;
   double least_slow = 0.2;
+  // Part of the rise, and cycles, that another line of a page may wait which was just loaded. Larger: penalties of
+  // lines that miss the cache are told; smaller: noise of the means hides penalties.
+  double most_beside = 0.05;
+  double most_beside_cycles = 4;
 };
 
 // Parts that miss of the pages of a level whose entries seem to cover as much as the smallest blocks that were touched.
@@ -40,5 +44,9 @@ struct SmallestBlockMisses {
 // Whether misses well beyond the step cost less than it rose by: something else was added there.
 [[nodiscard]] bool rose_by_more_than_misses(const SlowBeyond& slow, const MissSignature& signature,
                                             const TlbContradictionParameters& parameters = {});
+
+// Whether other lines of the pages wait too, well beyond the step: they do not all stay in the cache.
+[[nodiscard]] bool lines_miss_cache(const SlowBeyond& slow, const MissSignature& signature,
+                                    const TlbContradictionParameters& parameters = {});
 
 }  // namespace gputopo::probe

@@ -86,7 +86,10 @@ std::uint64_t page_that_halves_share(const std::vector<TouchedBlocks>& blocks, d
   // Larger blocks are fewer pages, and fit; smaller ones share misses.
   const auto most = std::ranges::max_element(blocks, {}, &TouchedBlocks::missed);
   if (most == blocks.begin() || most == blocks.end() || most->missed < parameters.nearly_all_missed) return 0;
-  const double off = std::abs(std::prev(most)->missed - most->missed / 2);
+  const auto half = std::prev(most);
+  // Where quarters of pages miss more than halves, these met in few sets by chance.
+  if (half != blocks.begin() && std::prev(half)->missed > half->missed + parameters.half_error + error) return 0;
+  const double off = std::abs(half->missed - most->missed / 2);
   return off < parameters.half_error + error ? most->bytes : 0;
 }
 

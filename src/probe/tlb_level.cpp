@@ -238,10 +238,21 @@ double mean_fits_bytes(const MissSignature& signature, const std::vector<SweepPo
   return static_cast<double>(points[fits].reach_bytes);
 }
 
+// More than chance and the lines that are loaded make of none.
+bool has_misses(const SweepPoint& point, const MissSignature& signature) {
+  const auto loads = static_cast<double>(stats::total_count(point.histogram));
+  const double chance = CoarseEdgeParameters{}.deviations * std::sqrt((signature.false_part + 1 / loads) / loads);
+  return missed_part(point.histogram, signature) > chance + untold_part(signature, static_cast<double>(point.pages()));
+}
+
 // What of the reach is known without entries to count.
 void reach_without_entries(const Target& target, const MissSignature& signature, TlbLevel& level,
                            const std::vector<SweepPoint>& points, const TlbRise& rise, double untold_by_chance) {
   const TlbLevelParameters& parameters = target.parameters;
+  // Of what seemed to fit, a few may miss already.
+  std::size_t fits = rise.last_before;
+  while (fits > 0 && has_misses(points[fits], signature)) --fits;
+  level.reach_bytes.low = std::min(level.reach_bytes.low, static_cast<double>(points[fits].reach_bytes));
   if (!counts_bytes(target, signature, points[rise.last_before], {})) {
     level.unsure_reach = "pages farther apart miss no sooner: entries may cover less than the pages were apart";
   }
@@ -252,8 +263,9 @@ void reach_without_entries(const Target& target, const MissSignature& signature,
   }
 }
 
-// The reach to an entry, where that can be told, and its sets.
-void count_entries(const Target& target, const MissSignature& signature, TlbLevel& level, double most_bytes,
+// The reach to an entry, where that can be told, and its sets. False where more pages fit than the sweep allows, so
+// that an entry covers something else.
+bool count_entries(const Target& target, const MissSignature& signature, TlbLevel& level, double most_bytes,
                    double untold_part_of_coarse) {
   const TlbCheckParameters check;
   const MissedPagesOf missed = missed_pages_of(target, signature, level.entry_bytes);
@@ -266,6 +278,11 @@ void count_entries(const Target& target, const MissSignature& signature, TlbLeve
                       .max_pages = static_cast<double>(target.walker.largest_bytes()) / entry},
                      missed);
   target.log(found.why);
+  if (found.none_fit) {
+    level.unsure_reach = found.why + ", though so many seemed to fit";
+    return true;
+  }
+  if (found.more_fit) return false;
   if (found.known) {
     level.reach_bytes = {found.pages.low * entry, found.pages.high * entry};
     level.last_fit_bytes = found.last_fit_pages * entry;
@@ -283,12 +300,13 @@ void count_entries(const Target& target, const MissSignature& signature, TlbLeve
   if (!all_fit(target, signature, level, check)) {
     level.unsure_reach = "noise hides where its misses begin";
     level.sets.clear();
-    return;
+    return true;
   }
   if (level.sets.empty() && !(found.known && overflows_to_the_last(target, signature, level, missed, check))) {
     level.reach_bytes.high = std::max(level.reach_bytes.high, most_bytes);
     target.log(fmt::format("its sets do not overflow one after the other: at most {:.0f} B", level.reach_bytes.high));
   }
+  return true;
 }
 
 }  // namespace
@@ -326,17 +344,19 @@ LookedAt look_at_level(const PageWalker& walker, const TlbStep& step, const std:
       level.entry_bytes = 0;
     }
     const double most_bytes = all_miss_bytes(signature, points, step.rise, check);
-    if (level.entry_bytes == 0) {
+    const auto without_entries = [&] {
+      level.entry_bytes = 0;
       reach_without_entries(target, signature, level, points, step.rise, edge.untold_by_chance);
       level.reach_bytes.high = std::max(level.reach_bytes.high, most_bytes);
       return found;
-    }
+    };
+    if (level.entry_bytes == 0) return without_entries();
     const std::optional<stats::Histogram> hits = find_hits(target, signature, level);
     if (!hits) return {StepIs::kCacheMisses, {}};
     const MissSignature sharper = sharpened_on_entries(target, signature, level, *hits);
+    if (!count_entries(target, sharper, level, most_bytes, edge.untold_by_chance)) return without_entries();
     level.miss_cycles = sharper.rise_cycles;
     level.miss_error = std::max(sharper.rise_error, untold_part(sharper, sharper.line_error_lines));
-    count_entries(target, sharper, level, most_bytes, edge.untold_by_chance);
   } catch (const DeviceMemoryError& error) {
     target.log(fmt::format("no more of this level: {}", error.what()));
   }

@@ -65,6 +65,8 @@ MissSignature sharpened(MissSignature signature, const stats::Histogram& hits,
     } else {
       signature.rise_error = parameters.unborne_error;
     }
+  } else {
+    signature.rise_error = parameters.unseen_error;
   }
   signature.false_part = part_beyond(hits, signature.before_cycles, signature.rise_cycles, parameters);
   signature.false_loads = static_cast<double>(stats::total_count(hits));

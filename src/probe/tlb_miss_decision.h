@@ -37,6 +37,8 @@ struct TlbMissParameters {
   double as_swept_if_noisy = 1.0;
   // Of what the sweep showed, as far as that may be off where such pages do not bear it out. Larger: wider intervals.
   double unborne_error = 0.3;
+  // And where there is no room for such pages.
+  double unseen_error = 0.15;
 };
 
 // How the misses of one level look among paired loads.

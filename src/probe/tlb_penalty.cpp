@@ -136,7 +136,11 @@ std::optional<TlbPenalty> penalty_by_orders(const PageWalker& walker, const TlbL
   const double missed = missed_part(apart, signature);
   const bool all_miss = static_cast<double>(wanted->pages * level.entry_bytes) >=
                         kTlbOrdersParameters.about_all_miss * std::max(level.last_fit_bytes, level.reach_bytes.high);
-  if (!(all_miss && is_noisy(signature)) && missed < kTlbOrdersParameters.nearly_all) return std::nullopt;
+  // Where all do, noise may hide some.
+  const double hidden = all_miss && is_noisy(signature)
+                            ? signature.false_part + untold_part(signature, static_cast<double>(wanted->pages))
+                            : 0;
+  if (missed < kTlbOrdersParameters.nearly_all - hidden) return std::nullopt;
   const double core = kTlbOrdersParameters.core_part;
   const stats::BandSummary spread = stats::summarise_band(apart, stats::histogram_quantile(apart, 1 - core),
                                                           stats::histogram_quantile(apart, core) + kHistogramBinCycles);

@@ -30,11 +30,15 @@ std::optional<TlbPenalty> find_tlb_penalty(const std::vector<TlbOrders>& by_sm, 
     error_of_nearer += (level.interval.high - level.interval.low) / 2;
   }
   TlbPenalty penalty;
+  std::vector<double> bases;
   for (const TlbOrders& orders : by_sm) {
     const double all = (orders.apart_cycles - orders.together_cycles) * lines / (lines - 1);
     penalty.cycles_by_sm.push_back(all - nearer);
+    bases.push_back((lines * orders.together_cycles - orders.apart_cycles) / (lines - 1));
   }
   penalty.cycles = stats::mean(penalty.cycles_by_sm);
+  const double most_base = parameters.most_base * (penalty.cycles + nearer) + parameters.most_base_cycles;
+  if (stats::mean(bases) > most_base) return std::nullopt;
   const stats::Interval mean = stats::mean_interval(penalty.cycles_by_sm);
   const double least = parameters.least_error * (penalty.cycles + nearer) + parameters.least_error_cycles;
   const double own = std::max(least, (mean.high - mean.low) / 2);

@@ -24,6 +24,10 @@ struct TlbPenaltyParameters {
   // the clock drifts by. Larger: wider intervals.
   double least_error = 0.02;
   double least_error_cycles = 0.1;
+  // Loads that miss no level wait no longer than this part of a miss and so many cycles, or lines missed the cache.
+  // Larger: penalties of such lines are told; smaller: right ones are not.
+  double most_base = 0.03;
+  double most_base_cycles = 3;
 };
 
 // Of one SM, what loads of first touches wait for longer on average.

@@ -196,6 +196,7 @@ HiddenEdge find_hidden_edge(const std::vector<CountedPages>& counted, const Page
   if (next_shows > 0) hidden.pages = std::min(hidden.pages, std::ceil(most / next_shows) - 1);
   hidden.pages = std::max(0.0, hidden.pages);
   if (hidden.pages == 0) return hidden;
+  ++hidden.pages;  // what noise hides is no whole number of pages
   std::vector<double> of_fitting;
   for (const auto& [count, one] : counted) {
     if (static_cast<double>(count) <= hidden.begin - hidden.pages) of_fitting.push_back(one.count);
@@ -224,6 +225,11 @@ TlbReachFound conclude(const PageEdge& edge, bool overflows, const std::vector<C
   const bool straight =
       growth->is_straight(parameters.growth) && std::abs(begin - exceeds) <= parameters.near_part * begin;
   if (straight && is_sharp(*growth, parameters.growth)) {
+    // Noise just above what is told may be taken for the first that miss.
+    if (std::abs(begin - fits) > 1) {
+      set_by_set.pages.low = std::min(set_by_set.pages.low, begin);
+      set_by_set.pages.high = std::max(set_by_set.pages.high, begin + 1);
+    }
     set_by_set.missed_per_page = growth->line.slope;
     set_by_set.missed_per_page_error = growth->slope_margin;
   }
@@ -303,11 +309,19 @@ TlbReachFound find_tlb_reach(const TlbReachQuestion& question, const MissedPages
     return counted.back().missed;
   };
   const Search search{question, count_pages, parameters};
-  const PageEdge bounds = bounds_of(search);
+  PageEdge bounds = bounds_of(search);
+  const std::uint64_t least = bounds.fits;
   // By chance few of so many looks find misses where there are none: not twice.
-  if (count_pages(bounds.fits).any() && count_pages(bounds.fits).any())
-    return {.why = fmt::format("as few as {} pages miss", bounds.fits)};
-  if (!count_pages(bounds.exceeds).any()) return {.why = fmt::format("as many as {} pages fit", bounds.exceeds)};
+  for (int times = 0; count_pages(bounds.fits).any() && count_pages(bounds.fits).any(); ++times) {
+    const auto fewer = static_cast<std::uint64_t>(parameters.fewer * static_cast<double>(bounds.fits));
+    if (times == parameters.times_fewer || fewer <= std::max<std::uint64_t>(1, question.nearer_pages)) {
+      return {.none_fit = true, .why = fmt::format("as few as {} pages miss", bounds.fits)};
+    }
+    bounds = {fewer, bounds.fits};
+  }
+  if (bounds.fits == least && !count_pages(bounds.exceeds).any() && !count_pages(bounds.exceeds).any()) {
+    return {.more_fit = true, .why = fmt::format("as many as {} pages fit", bounds.exceeds)};
+  }
   const PageEdge edge = bisected(search, bounds);
   const bool overflows = overflows_set_by_set(search, edge);
   // Then there is nothing to grow.

@@ -94,6 +94,9 @@ struct TlbReachParameters {
   double agrees_pages = 2;
   // Part of the pages that misses where there is one set. Smaller: of several sets no growth is looked for.
   double one_set_part = 0.8;
+  // Where the least pages miss too, so much fewer are searched, so many times. More: surer to find where they fit.
+  double fewer = 0.7;
+  int times_fewer = 4;
   TlbGrowthParameters growth = {};
 };
 
@@ -112,6 +115,8 @@ struct TlbReachFound {
   bool overflows_at_once = false;    // there is one set
   double missed_per_page = 0;        // that miss more with each page beyond; 0: not known
   double missed_per_page_error = 0;  // at 95%
+  bool none_fit = false;             // of as few pages as were tried
+  bool more_fit = false;             // than the coarse edge allows
   std::string why;
 };
 [[nodiscard]] TlbReachFound find_tlb_reach(const TlbReachQuestion& question, const MissedPagesOf& missed_pages_of,

@@ -42,10 +42,20 @@ double served_part(const stats::Histogram& paired, const NearestCache& cache) {
 
 std::optional<NearestCache> find_nearest_cache(const std::vector<std::pair<std::uint64_t, stats::Histogram>>& by_lines,
                                                const NearestCacheParameters& parameters) {
-  for (const auto& [lines, paired] : by_lines) {
+  for (std::size_t i = 0; i < by_lines.size(); ++i) {
+    const auto& [lines, paired] = by_lines[i];
     const double gap = middle_of(paired);
-    const NearestCache found{lines, gap, gap / 2};
-    if (gap >= parameters.least_gap_cycles && served_part(paired, found) <= parameters.few_served) return found;
+    NearestCache found{lines, gap, gap / 2};
+    if (gap < parameters.least_gap_cycles || served_part(paired, found) > parameters.few_served) continue;
+    const double quickest =
+        slow_difference(paired, {.slow_part = parameters.quickest_part}) - parameters.least_gap_cycles;
+    found.of_memory = std::ranges::any_of(
+        by_lines.begin(), by_lines.begin() + static_cast<std::ptrdiff_t>(i), [&](const auto& fewer) {
+          const double between =
+              part_below(fewer.second, quickest) - part_below(fewer.second, parameters.least_gap_cycles);
+          return quickest > parameters.least_gap_cycles && between > parameters.served_between;
+        });
+    return found;
   }
   return std::nullopt;
 }

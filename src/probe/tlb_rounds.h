@@ -27,6 +27,10 @@ struct NearestCacheParameters {
   std::vector<std::uint64_t> times_lines = {2, 4, 1};
   // And no more than this part of what L2 keeps. Smaller: sets of L2 overflow.
   std::uint64_t part_of_kept = 2;
+  // Of fewer lines so many loads are served by a cache in between, quicker than all but this part of those that exceed
+  // the SM's own. Larger: walks that memory serves count as those of L2.
+  double served_between = 0.1;
+  double quickest_part = 0.02;
 };
 
 // What is known of the SM's own cache.
@@ -34,6 +38,7 @@ struct NearestCache {
   std::uint64_t lines = 0;   // of so many that are loaded in turn it holds none; 0: no such cache
   double gap_cycles = 0;     // that a load which it misses takes longer
   double served_cycles = 0;  // what takes less longer than this was served by it
+  bool of_memory = false;    // the cache behind it does not hold so many lines, either
 
   [[nodiscard]] bool serves() const { return lines > 0; }
 };

@@ -114,7 +114,8 @@ ChaseArray spread_pages(const Site& site, std::uint64_t pages, std::uint64_t str
   ChaseArray array = make_array(site, pages * stride_bytes, line);
   array.order = nearer.entry_bytes > stride_bytes ? Order::kSequential : Order::kShuffled;
   const std::uint64_t window = std::max(line, std::min(std::bit_floor(stride_bytes), parameters.spread_window_bytes));
-  array.elements = past_nearer(spread_lines(pages, stride_bytes / line, window / line, variant), stride_bytes, nearer);
+  array.elements = past_nearer(spread_lines(pages, stride_bytes / line, window / line, variant), stride_bytes, nearer,
+                               {.from_middle = true});
   return array;
 }
 
@@ -133,7 +134,7 @@ ChaseArray pages_apart(const Lab& lab, const Site& site, std::uint64_t pages, st
   if (nearer.entry_bytes > stride_bytes) {
     array.elements.resize(pages);
     std::iota(array.elements.begin(), array.elements.end(), 0u);
-    array.elements = past_nearer(array.elements, stride_bytes, nearer);
+    array.elements = past_nearer(array.elements, stride_bytes, nearer, {.from_middle = true});
     array.order = Order::kSequential;
   }
   return array;
@@ -173,8 +174,16 @@ void PageWalker::look_at_nearest() {
         parameters_.max_pages));
   }
   nearest_ = *found;
-  lab_.log(fmt::format("tlb: of {} lines the SM's own cache holds none; a miss takes {:.1f} cycles", nearest_.lines,
-                       nearest_.gap_cycles));
+  lab_.log(fmt::format("tlb: of {} lines the SM's own cache holds none{}; a miss takes {:.1f} cycles", nearest_.lines,
+                       nearest_.of_memory ? ", nor does L2" : "", nearest_.gap_cycles));
+  // Histograms count up to so many cycles, and what a translation adds must be among them.
+  constexpr double kRoomCycles = 512;
+  if (nearest_.gap_cycles + *parameters_.hit_cycles + kRoomCycles > kHistogramBins * kHistogramBinCycles) {
+    throw Inconclusive(fmt::format(
+        "loads that the SM's own cache does not serve take {:.0f} cycles more, and a miss of a TLB on top would be "
+        "beyond the {} that are counted",
+        nearest_.gap_cycles, kHistogramBins * kHistogramBinCycles));
+  }
   parameters_.kept_lines_of_any = nearest_.lines;
 }
 
@@ -209,7 +218,7 @@ void PageWalker::limit_to_arrays() {
 }
 
 std::optional<PageWalker> PageWalker::past_l2(const NearerTlb& known) const {
-  if (!nearest_.serves() || !has_few_lines()) return std::nullopt;
+  if (!nearest_.serves() || nearest_.of_memory || !has_few_lines()) return std::nullopt;
   const std::uint64_t lines = std::bit_ceil(parameters_.exceeds_kept * kept_bytes_ / parameters_.line_bytes);
   if (lines > parameters_.max_pages) return std::nullopt;
   const std::vector<stats::Histogram> pairs =

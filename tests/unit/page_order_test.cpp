@@ -31,6 +31,21 @@ TEST(PageOrder, ChangesTheEntryFromBlockToBlock) {
               ElementsAre(0, 2, 4, 6, 1, 3, 5, 7));
 }
 
+// Entries of two blocks that begin with an odd one: block 7 is of the entry of block 8, where the next window begins.
+TEST(PageOrder, FromTheMiddleNoWindowBeginsWhereTheLastEnded) {
+  const std::vector<std::uint32_t> order =
+      past_nearer(ascending(16), 4096, {.entry_bytes = 8192, .reach_bytes = 16384}, {.from_middle = true});
+  EXPECT_THAT(order, ElementsAre(4, 6, 0, 2, 5, 7, 1, 3, 12, 14, 8, 10, 13, 15, 9, 11));
+  EXPECT_THAT(past_nearer(ascending(8), 4096, {.entry_bytes = 8192, .reach_bytes = 16384}, {.from_middle = true}),
+              ElementsAre(0, 2, 4, 6, 1, 3, 5, 7))
+      << "of one window the next pass would begin where the last ended";
+  const NearerTlb four_of_four{.entry_bytes = 4 * 4096, .reach_bytes = 16.0 * 4096};
+  const std::vector<std::uint32_t> uneven = past_nearer(ascending(70), 4096, four_of_four, {.from_middle = true});
+  for (std::size_t i = 1; i < uneven.size(); ++i) {
+    EXPECT_GE(std::max(uneven[i - 1], uneven[i]) - std::min(uneven[i - 1], uneven[i]), 4u) << i;
+  }
+}
+
 TEST(PageOrder, GoesThroughMoreEntriesThanTheLevelHas) {
   constexpr std::uint32_t kBlocks = 960;
   constexpr std::uint32_t kOfEntry = 8;

@@ -20,15 +20,15 @@ TEST(TlbAbsence, FirstLevelIsNoneWhereNoneReachesThatFar) {
 }
 
 TEST(TlbAbsence, SecondLevelReachesFarBeyondTheFirst) {
-  EXPECT_THROW((void)tlb_level(swept_gib(32, {0.05}), 1), NotPresent);
+  EXPECT_THROW((void)tlb_level(swept_gib(32, {0.001}), 1), NotPresent);
   EXPECT_THROW((void)tlb_level(swept_gib(32, {4}), 1), NotSupportedError);
   EXPECT_THROW((void)tlb_level(swept_gib(2, {}), 1), NotSupportedError);
 }
 
 TEST(TlbAbsence, SecondLevelMayHaveMoreEntriesThanThereWerePages) {
   // 16384 entries of 64 KiB reach 1 GiB.
-  EXPECT_THROW((void)tlb_level(swept_gib(32, {0.1}), 1), NotSupportedError);
-  TlbSurvey survey = swept_gib(32, {0.1});
+  EXPECT_THROW((void)tlb_level(swept_gib(32, {0.003}), 1), NotSupportedError);
+  TlbSurvey survey = swept_gib(32, {0.003});
   survey.most_pages *= 2;
   EXPECT_THROW((void)tlb_level(survey, 1), NotPresent);
 }

@@ -48,6 +48,13 @@ TEST(TlbHiddenMisses, OfALevelWhoseMissesCostLittleWaitAsLongAsAnyCacheMiss) {
   EXPECT_TRUE(cache_hides_misses(paired_loads(500, 500, 120), signature));
 }
 
+TEST(TlbLines, MissTheCacheWhereOthersOfThePageWait) {
+  const MissSignature signature{.rise_cycles = 300};
+  EXPECT_TRUE(lines_miss_cache({.companions_wait_cycles = 25}, signature));
+  EXPECT_FALSE(lines_miss_cache({.companions_wait_cycles = 14}, signature));
+  EXPECT_FALSE(lines_miss_cache({.companions_wait_cycles = 3}, {.rise_cycles = 10}));
+}
+
 TEST(TlbRiseAndMisses, DifferWhereLinesMissTheCacheAtTheStep) {
   const MissSignature signature{.before_cycles = 0, .rise_cycles = 480};
   EXPECT_TRUE(rose_by_more_than_misses({.pages = 0.58, .pages_wait_cycles = 150}, signature));

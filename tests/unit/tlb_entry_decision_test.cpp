@@ -120,6 +120,7 @@ TEST(TlbPageThatHalvesShare, NeedsBlocksOfHalfThePage) {
   EXPECT_EQ(of({0.25, 0.4, 1.0, 0.05}, 0.1), 16384u) << "noise makes as much";
   EXPECT_EQ(of({1.0, 0.5, 0}), 0u) << "halves of the smallest were not touched";
   EXPECT_EQ(of({0.3, 0.35, 0.7}), 0u) << "not nearly all miss";
+  EXPECT_EQ(of({0.75, 0.5, 1.0}), 0u) << "quarters miss no more than halves: these met by chance";
   EXPECT_EQ(of({}), 0u);
 }
 

@@ -45,6 +45,12 @@ TEST(TlbPenalties, OfLoadsThatAllTakeTheSameAreAsWideAsABin) {
   EXPECT_LT(bins_error_cycles(2), 0.001);
 }
 
+// Loads that miss no level wait all the same: for memory, of which misses may cost another time.
+TEST(TlbPenalties, AreNotToldOfLinesThatMissTheCache) {
+  EXPECT_FALSE(find_tlb_penalty(orders(80, {20, 22, 24}), 4, 8, {}));
+  EXPECT_TRUE(find_tlb_penalty(orders(80, {2, 3, 4}), 4, 8, {}));
+}
+
 TEST(TlbPenalties, NoMissIsNone) {
   EXPECT_FALSE(find_tlb_penalty(orders(0, {0, 0, 0}), 4, 8, {}));
   EXPECT_FALSE(find_tlb_penalty({}, 4, 8, {}));

@@ -135,7 +135,7 @@ TEST(TlbReach, HoldsTheTruthWhereNoiseWasTakenForTooMuch) {
   });
   EXPECT_TRUE(found.known);
   EXPECT_EQ(found.last_fit_pages, 2048) << found.why;
-  EXPECT_EQ(found.pages.low, 2048);
+  EXPECT_EQ(found.pages.low, 2047);
   EXPECT_EQ(found.pages.high, 2050);
 }
 
@@ -147,7 +147,21 @@ TEST(TlbReach, StaysAsItWasWhereNothingOrEverythingMisses) {
     return MissedPages{static_cast<double>(pages), 1};
   });
   EXPECT_FALSE(all.known);
-  EXPECT_EQ(all.why, "as few as 88 pages miss");
+  EXPECT_EQ(all.why, "as few as 20 pages miss");
+}
+
+// The sweep's edge came too late: the reach is where fewer pages fit.
+TEST(TlbReach, IsFoundWellBeforeTheCoarseEdge) {
+  const TlbReachFound found = find_tlb_reach(near(700), misses_in(TlbModel::even(32, 16)));
+  EXPECT_TRUE(found.known);
+  EXPECT_EQ(found.last_fit_pages, 512) << found.why;
+}
+
+TEST(TlbReach, SaysThatNoneOrMoreFit) {
+  EXPECT_TRUE(find_tlb_reach(near(100), [](std::uint64_t) { return MissedPages{0, 1}; }).more_fit);
+  EXPECT_TRUE(find_tlb_reach(near(100), [](std::uint64_t pages) {
+                return MissedPages{static_cast<double>(pages), 1};
+              }).none_fit);
 }
 
 TEST(TlbReach, WithoutRoomBeyondTakesTheSetsThatOverflow) {

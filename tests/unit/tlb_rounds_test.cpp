@@ -54,6 +54,18 @@ TEST(NearestCache, IsNotKnownWhereItServesSomeOfAnyLines) {
   EXPECT_FALSE(find_nearest_cache({{16, paired({{2000, 0}})}, {32, paired({{2000, 4}})}}));
 }
 
+// A small L2 between served those of 32 lines, and is exceeded by 64, too. Near and far parts of it serve any number.
+TEST(NearestCache, MayBeExceededByLinesThatMemoryServes) {
+  const auto past_both = find_nearest_cache(
+      {{16, paired({{2000, 0}})}, {32, paired({{200, 0}, {1800, 110}})}, {64, paired({{2000, 400}})}});
+  ASSERT_TRUE(past_both);
+  EXPECT_TRUE(past_both->of_memory);
+  const auto of_parts = find_nearest_cache(
+      {{16, paired({{2000, 0}})}, {32, paired({{200, 0}, {1800, 110}})}, {64, paired({{1000, 110}, {1000, 300}})}});
+  ASSERT_TRUE(of_parts);
+  EXPECT_FALSE(of_parts->of_memory);
+}
+
 TEST(NearestCache, LoadsPastTheNextTakeAsLongAsOfMemory) {
   const NearestCache nearest{64, 110, 55};
   const auto found = past_next_cache(nearest, 4096, paired({{2000, 238}}));
