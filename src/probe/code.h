@@ -55,6 +55,7 @@ struct CodeSize {
   std::uint32_t fits_instructions = 0;
   bool in_turn = false;
   double first_miss_bytes = 0;
+  double surely_bytes = 0;  // that it holds whatever it replaces: of longer code at least what is too much misses
   // It is the longest code that fits, which is all that it holds where all sets are alike. Where some overflow early it
   // holds up to `uneven_bytes`.
   bool sharp = false;

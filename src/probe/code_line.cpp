@@ -79,10 +79,14 @@ Attribute measure_code_line(Lab& lab, const CodeCache& cache, const CodeEdgeOf& 
     throw Inconclusive("stairs as far apart as the lengths that were looked at may be those of different sets");
   }
   const std::int64_t line = line_of_period(steps, kCodeLeadStep, cache.bytes_per_instruction());
+  if (cache.level > 0 &&
+      !are_own_stairs(period.value->height, static_cast<double>(steps) * kCodeLeadStep,
+                      cache.survey->levels.front().value, cache.plateau().value, cache.next().value)) {
+    throw Inconclusive(fmt::format("stairs {} B apart are no higher than lines of nearer caches make them", line));
+  }
   if (period.value->alternates) {
     throw Inconclusive(fmt::format(
-        "stairs are {} B apart and every second is lower: they are those of lines, or of what halves of one cost",
-        line));
+        "stairs are {} B apart and not alike: they are those of lines, or of what halves of one cost", line));
   }
   if (missing > CodeLineParameters{}.short_edge) require_edge_agrees(edge_of, line);
   return measured_exactly(lab.conditions(), line, "B", "stairs_of_code_length");

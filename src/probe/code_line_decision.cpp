@@ -12,7 +12,7 @@
 namespace gputopo::probe {
 namespace {
 
-// The steps from `begin` on that are `apart`.
+// The steps at `begin`, modulo `apart`, that are `apart`.
 std::vector<double> every(std::span<const double> steps, std::size_t begin, std::size_t apart) {
   std::vector<double> found;
   for (std::size_t at = begin % apart; at < steps.size(); at += apart) found.push_back(steps[at]);
@@ -28,6 +28,35 @@ std::vector<double> steps_at(const std::vector<std::vector<double>>& lengths, do
     steps.push_back(stats::quantile(of_lengths, part_of_lengths));
   }
   return steps;
+}
+
+// By the rank test of Mann and Whitney, which one stair that something else made higher does not fool.
+bool is_ranked_lower(const std::vector<double>& low, const std::vector<double>& high,
+                     const CodeLineParameters& parameters) {
+  if (std::min(low.size(), high.size()) < parameters.least_ranked) return false;
+  if (stats::median(low) >= parameters.lower_median * stats::median(high)) return false;
+  double smaller = 0;
+  for (const double a : low) {
+    smaller += static_cast<double>(std::ranges::count_if(high, [&](double b) { return a < b; }));
+  }
+  const auto n = static_cast<double>(low.size());
+  const auto m = static_cast<double>(high.size());
+  return smaller / (n * m) - 0.5 >= parameters.rank_deviations * std::sqrt((n + m + 1) / (12 * n * m));
+}
+
+// Whether there are stairs midway between these, which are lower.
+bool has_lower_between(std::span<const double> stairs, std::size_t period, std::size_t place,
+                       const CodeLineParameters& parameters) {
+  constexpr std::size_t kWithOthers = 4;  // steps between both
+  if (period < kWithOthers) return false;
+  const std::vector<double> middle = every(stairs, place + period / 2, period);
+  if (middle.size() < parameters.least_ranked) return false;
+  if (stats::median(middle) < parameters.between_part * stats::median(every(stairs, place, period))) return false;
+  double highest_other = 0;
+  for (std::size_t i = 0; i < stairs.size(); ++i) {
+    if ((i + period - place) % (period / 2) != 0) highest_other = std::max(highest_other, stairs[i]);
+  }
+  return std::ranges::min(middle) > highest_other;
 }
 
 std::vector<double> rises_of(std::span<const double> cycles) {
@@ -91,7 +120,8 @@ bool stairs_alternate(std::span<const double> stairs, std::size_t period, std::s
   const auto below = [&](const std::vector<double>& low, const std::vector<double>& high) {
     return std::ranges::max(low) < parameters.lower * std::ranges::min(high);
   };
-  return below(ones, others) || below(others, ones);
+  return below(ones, others) || below(others, ones) || is_ranked_lower(ones, others, parameters) ||
+         is_ranked_lower(others, ones, parameters);
 }
 
 Decision<StairPeriod> decide_stair_period(const std::vector<std::vector<double>>& lengths, std::size_t block_period,
@@ -112,11 +142,20 @@ Decision<StairPeriod> decide_stair_period(const std::vector<std::vector<double>>
     const std::optional<std::size_t> place = place_of_stairs(stairs, period, parameters);
     if (!place || (period == block_period && !place_of_stairs(half, period, parameters))) continue;
     if (fall > parameters.fall * stats::median(every(stairs, *place, period))) continue;
-    decision.value = {period, stairs_alternate(stairs, period, *place, parameters)};
+    decision.value = {
+        period,
+        stairs_alternate(stairs, period, *place, parameters) || has_lower_between(stairs, period, *place, parameters),
+        stats::median(every(stairs, *place, period))};
     decision.why_not.clear();
     break;
   }
   return decision;
+}
+
+bool are_own_stairs(double height, double line_instructions, double nearest_cycles, double hit_cycles,
+                    double miss_cycles, const CodeLineParameters& parameters) {
+  const double of_instruction = hit_cycles - nearest_cycles + parameters.own_part * (miss_cycles - hit_cycles);
+  return height >= line_instructions * of_instruction;
 }
 
 std::int64_t line_of_period(std::size_t period, std::uint32_t step_instructions, double bytes_per_instruction) {

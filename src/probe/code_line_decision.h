@@ -40,6 +40,17 @@ struct CodeLineParameters {
   // each. Larger doubts more; smaller takes what halves of a line cost for stairs of their own.
   double lower = 0.9;
   std::size_t least_of_each = 3;
+  // Or where ranks tell both rows apart by so many standard deviations (Mann-Whitney; 1.96: one time in twenty by
+  // chance), of at least so many stairs each, and the median of one is below this part of the other's. Smaller
+  // deviations or a larger part: more is doubted.
+  double rank_deviations = 1.96;
+  std::size_t least_ranked = 6;
+  double lower_median = 0.95;
+  // What is midway between stairs is lower stairs where it is higher than all other steps, and its median no less than
+  // this part of theirs. Smaller: more is doubted.
+  double between_part = 0.25;
+  // A stair is higher than what lines of nearer caches cost by this part of one miss. Larger refuses low stairs.
+  double own_part = 0.5;
   // Stairs that must have room in the steps. More: surer, and only shorter lines are seen.
   std::size_t least_stairs = 4;
 };
@@ -52,19 +63,27 @@ struct CodeLineParameters {
 // too.
 [[nodiscard]] std::optional<std::size_t> place_of_stairs(std::span<const double> stairs, std::size_t period,
                                                          const CodeLineParameters& parameters = {});
-// Whether every second of these stairs is lower than all others.
+// Whether every second of these stairs is lower than the others.
 [[nodiscard]] bool stairs_alternate(std::span<const double> stairs, std::size_t period, std::size_t place,
                                     const CodeLineParameters& parameters = {});
 
 // How far stairs are apart.
 struct StairPeriod {
-  std::size_t steps = 0;    // a power of two
-  bool alternates = false;  // every second is lower, so that a line may be twice as long
+  std::size_t steps = 0;  // a power of two
+  bool alternates =
+      false;          // every second is lower, or there are lower ones between: lines may be twice or half as long
+  double height = 0;  // cycles of a pass, median
 };
 // The times of each length, each a step earlier begun. `block_period`: steps of the blocks that lengths differ by.
 [[nodiscard]] Decision<StairPeriod> decide_stair_period(const std::vector<std::vector<double>>& lengths,
                                                         std::size_t block_period,
                                                         const CodeLineParameters& parameters = {});
+
+// Whether stairs so high are those of the cache whose misses take `miss_cycles` an instruction: a line of it costs a
+// miss besides what its instructions cost wherever lines of the caches before it begin, which makes stairs of their own
+// at every length. `nearest_cycles`: of an instruction that the nearest cache holds.
+[[nodiscard]] bool are_own_stairs(double height, double line_instructions, double nearest_cycles, double hit_cycles,
+                                  double miss_cycles, const CodeLineParameters& parameters = {});
 
 // A line is a power of two, though instructions may not be.
 [[nodiscard]] std::int64_t line_of_period(std::size_t period, std::uint32_t step_instructions,

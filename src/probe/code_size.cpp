@@ -71,6 +71,11 @@ CodeSize find_code_size(Lab& lab, const CodeCache& cache) {
   // What every pass runs besides was there too.
   size.interval = {std::floor(capacity.least_blocks * survey.block_bytes),
                    std::ceil(capacity.most_blocks * survey.block_bytes + survey.loop_bytes)};
+  const double overlooked = overlooked_part({.instructions = edge.fits * kCodeBlockInstructions,
+                                             .differences = {},
+                                             .fitting_cycles = cache.plateau().value,
+                                             .gap_cycles = cache.next().value - cache.plateau().value});
+  size.surely_bytes = std::floor((1 - overlooked) * capacity.least_blocks * survey.block_bytes);
   size.fits_instructions = static_cast<std::uint32_t>(capacity.blocks) * kCodeBlockInstructions;
   size.first_miss_bytes = (capacity.least_blocks + 1) * survey.block_bytes;
   size.in_turn = capacity.in_turn;
@@ -111,8 +116,8 @@ Attribute code_rate(const CodeCache& cache, const CodeSize* nearer, const LinesA
   stats::Interval interval{value - drift, value + drift};
   const auto of_pass = [&](std::size_t i) { return survey.pass_error_cycles / survey.instructions[level.first + i]; };
   for (std::size_t i = 0; i < own.size(); ++i) {
-    interval.low = std::max(0.0, std::min(interval.low, own[i] - of_pass(i)));
-    interval.high = std::max(interval.high, own[i] + of_pass(i));
+    interval.low = std::max(0.0, std::min(interval.low, own[i] - drift - of_pass(i)));
+    interval.high = std::max(interval.high, own[i] + drift + of_pass(i));
   }
   if (cache.level > 0) {
     const double before_cycles = survey.levels[cache.level - 1].value;

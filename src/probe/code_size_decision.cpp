@@ -80,6 +80,36 @@ double rate_of_first_lines(double cycles, double before_cycles, double lines) {
   return lines * cycles - (lines - 1) * before_cycles;
 }
 
+namespace {
+
+// The misses of one cache grow on until all of the code misses. What stalls and grows again is two caches'.
+std::optional<double> stall_bytes(const CodeSweep& sweep, std::size_t level, const HiddenLevelParameters& parameters) {
+  const stats::Plateau& near = sweep.levels[level];
+  const stats::Plateau& far = sweep.levels[level + 1];
+  const auto part = [&](std::size_t i) {
+    return (sweep.cycles_per_instruction[i] - near.value) / (far.value - near.value);
+  };
+  const auto octaves = [&](std::size_t i, std::size_t j) {
+    return std::log2(sweep.footprints_bytes[j] / sweep.footprints_bytes[i]);
+  };
+  const auto growth = [&](std::size_t i, std::size_t j) { return (part(j) - part(i)) / octaves(i, j); };
+  for (std::size_t i = near.last + 1; i < far.first; ++i) {
+    if (sweep.footprints_bytes[i] < parameters.stall_from * sweep.footprints_bytes[near.last]) continue;
+    if (part(i) - part(near.last) < parameters.stall_rise) continue;
+    for (std::size_t j = i + 2; j < far.first; ++j) {
+      if (octaves(i, j) < parameters.stall_octaves || part(far.first) - part(j) < parameters.stall_rise) continue;
+      std::size_t after = j + 1;
+      while (after < far.first && octaves(j, after) < parameters.stall_octaves) ++after;
+      if (growth(i, j) < parameters.stall_growth * std::min(growth(near.last, i), growth(j, after))) {
+        return sweep.footprints_bytes[i];
+      }
+    }
+  }
+  return std::nullopt;
+}
+
+}  // namespace
+
 std::optional<double> hidden_level_bytes(const CodeSweep& sweep, std::size_t level, const HeldCode& found,
                                          const HiddenLevelParameters& parameters) {
   const stats::Plateau& near = sweep.levels[level];
@@ -96,7 +126,16 @@ std::optional<double> hidden_level_bytes(const CodeSweep& sweep, std::size_t lev
     quicker = is_quicker ? quicker + 1 : 0;
     if (quicker >= parameters.lengths) return sweep.footprints_bytes[i];
   }
-  return std::nullopt;
+  return stall_bytes(sweep, level, parameters);
+}
+
+double overlooked_part(const CodeComparison& code, const CodeSizeParameters& parameters) {
+  const double noise = parameters.least_difference_cycles / code.instructions;
+  const double least =
+      std::max({parameters.exceeds * code.gap_cycles, parameters.unevenness * code.fitting_cycles, noise});
+  constexpr double kMost = 0.5;
+  if (code.gap_cycles <= 0 || code.fitting_cycles <= 0) return kMost;
+  return std::min(kMost, least / std::min(code.gap_cycles, code.fitting_cycles));
 }
 
 bool takes_longer(const CodeComparison& code, double part, const CodeSizeParameters& parameters) {

@@ -97,10 +97,18 @@ struct HiddenLevelParameters {
   double drift = 0.012;
   // At so many lengths that follow one another.
   std::size_t lengths = 2;
+  // Or misses stall: from so many times the near level's end on, for so many octaves they grow by less than this part
+  // of how they grow before and after, and before and after each make up that part of the step. Uneven sets of one
+  // cache stall nearer its end. Larger octaves or a smaller part: fewer stalls are noticed.
+  double stall_from = 1.55;
+  double stall_octaves = 0.25;
+  double stall_growth = 0.6;
+  double stall_rise = 0.2;
 };
 // Between the level and the next: the length of code that runs quicker than it would if what the level holds, and no
-// cache keeps more of code that is run in turn, were served there and all else by the next. Another level, whose
-// plateau the slopes cover, serves some then. Nothing where there is no such code.
+// cache keeps more of code that is run in turn, were served there and all else by the next; or from which on the time
+// grows no longer for a while. Another level, whose plateau the slopes cover, serves some then. Nothing where there is
+// no such code.
 [[nodiscard]] std::optional<double> hidden_level_bytes(const CodeSweep& sweep, std::size_t level, const HeldCode& found,
                                                        const HiddenLevelParameters& parameters = {});
 
@@ -145,6 +153,10 @@ struct CodeComparison {
 };
 // Whether so large a part of it misses.
 [[nodiscard]] bool takes_longer(const CodeComparison& code, double part, const CodeSizeParameters& parameters = {});
+
+// The part of code that fits, as far as is seen, which may miss all the same. A miss takes no more than is seen, nor is
+// the next level taken to be more than twice as slow: another may hide before it.
+[[nodiscard]] double overlooked_part(const CodeComparison& code, const CodeSizeParameters& parameters = {});
 
 // The most blocks of which no more misses than CodeSizeParameters says.
 struct EdgeBlocks {

@@ -46,6 +46,10 @@ CodeCache find_code_cache(const CodeSurvey& survey, std::size_t level) {
   if (!begins_with_level(survey)) {
     throw Inconclusive("the time of an instruction never stays level while the code grows");
   }
+  for (std::size_t i = 0; i <= level && i + 1 < survey.levels.size(); ++i) {
+    if (!survey.levels[i].may_be_two) continue;
+    throw Inconclusive("code of one level takes longer from some length on, and stays so: it may be of two caches");
+  }
   if (level + 1 < survey.levels.size()) return {.survey = &survey, .level = level};
   const double most = survey.footprints_bytes.back();
   if (level == 0) {

@@ -64,6 +64,14 @@ bool are_apart(std::span<const double> positions, std::span<const double> values
          quantile_of(values, later, 0.1) >= quantile_of(values, one, 0.9) * (1 + parameters.flat_rise);
 }
 
+// Whether the later, which is not apart, may be another level all the same.
+bool stays_higher(std::span<const double> positions, std::span<const double> values, const Plateau& one,
+                  const Plateau& later, const PlateauParameters& parameters) {
+  return octaves_of(positions, later) >= parameters.doubted_octaves &&
+         later.value >= one.value * (1 + parameters.doubted_rise) &&
+         values[later.last] - one.value >= parameters.doubted_end * (values[later.first] - one.value);
+}
+
 bool falls(std::span<const double> positions, std::span<const double> values, const Plateau& before_it,
            const Plateau& plateau, const PlateauParameters& parameters) {
   if (octaves_of(positions, plateau) >= parameters.narrow_octaves) return false;
@@ -85,7 +93,9 @@ std::vector<Plateau> find_plateaus(std::span<const double> positions, std::span<
     if (!apart.empty() && falls(positions, values, apart.back(), plateau, parameters)) continue;
     plateau.value = median(values.subspan(plateau.first, plateau.last + 1 - plateau.first));
     if (!apart.empty() && !are_apart(positions, values, apart.back(), plateau, parameters)) {
-      apart.back().last = plateau.last;
+      Plateau& one = apart.back();
+      one.may_be_two = one.may_be_two || stays_higher(positions, values, one, plateau, parameters);
+      one.last = plateau.last;
       continue;
     }
     apart.push_back(plateau);

@@ -30,12 +30,19 @@ struct PlateauParameters {
   double narrow_octaves = 1;
   double fall = 0.01;
   double fall_of_rise = 0.1;
+  // Of two that are one, the later may be of another level where it is so wide, in octaves, higher by this part, and
+  // at its end by no less than that part of what it is at its beginning: what a pass pays once fades. Smaller: more are
+  // doubted.
+  double doubted_octaves = 0.7;
+  double doubted_rise = 0.07;
+  double doubted_end = 0.75;
 };
 
 struct Plateau {
   std::size_t first = 0;  // indices of its first and last point
   std::size_t last = 0;
-  double value = 0;  // median
+  double value = 0;         // median
+  bool may_be_two = false;  // a later part of it is higher, and stays so
 };
 
 // `positions` ascend and are positive; `values` are positive; one for each. In ascending order of position; what lies

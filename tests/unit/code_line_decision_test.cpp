@@ -147,7 +147,31 @@ TEST(StairPeriod, MayBeOfHalvesWhereEverySecondStairIsLower) {
   for (std::size_t at = 1; at < rises.size(); at += 8) rises[at] = 80;
   EXPECT_TRUE(alternates(rises));
   rises[9] = 100;
-  EXPECT_FALSE(alternates(rises)) << "one of the lower is not";
+  EXPECT_TRUE(alternates(rises)) << "one of the lower is not";
+}
+
+TEST(StairPeriod, MayBeOfHalvesWhereLowerStairsAreBetween) {
+  std::vector<double> rises = stairs(8, 1);
+  for (std::size_t at = 5; at < rises.size(); at += 8) rises[at] = 36;
+  const Decision<StairPeriod> decision = decide_stair_period(lengths(9, rises), kBlockPeriod);
+  ASSERT_TRUE(decision.value);
+  EXPECT_EQ(decision.value->steps, 8u);
+  EXPECT_TRUE(decision.value->alternates);
+}
+
+TEST(StairPeriod, AlternatesByRanksThoughOneStairIsOdd) {
+  std::vector<double> stairs;
+  for (int i = 0; i < 8; ++i) stairs.insert(stairs.end(), {80.0 + i, 0, 100.0 + i, 0});
+  stairs[4] = 103;
+  EXPECT_TRUE(stairs_alternate(stairs, 2, 0));
+  for (std::size_t i = 0; i < stairs.size(); i += 4) std::swap(stairs[i], stairs[i + (i % 8 == 0 ? 2 : 0)]);
+  EXPECT_FALSE(stairs_alternate(stairs, 2, 0)) << "lower ones on either side";
+}
+
+TEST(OwnStairs, AreHigherThanWhatNearerLinesCost) {
+  // Lines of 8 instructions: those of the nearest cache cost 8 * (3 - 1) = 16 cycles, a miss of this one 8 * 2 more.
+  EXPECT_FALSE(are_own_stairs(17, 8, 1, 3, 5));
+  EXPECT_TRUE(are_own_stairs(32, 8, 1, 3, 5));
 }
 
 TEST(StairPeriod, OfFewStairsDoesNotTellWhetherTheyAlternate) {

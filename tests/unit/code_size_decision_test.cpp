@@ -138,10 +138,27 @@ TEST(HiddenLevel, ServesCodeQuickerThanTheNextOneWould) {
 // Levels of 2.3 cycles up to 3 KiB and of 8 from 9.5 KiB on: what runs quicker than a sharp edge leaves is another's.
 TEST(HiddenLevel, ShowsSoonerBehindASharpEdge) {
   CodeSweep sweep{.footprints_bytes = {2048, 3072, 4096, 6144, 7936, 8960, 9216, 9728, 10240},
-                  .cycles_per_instruction = {2.28, 2.28, 4.01, 5.07, 5.43, 5.52, 5.52, 7.96, 8.0},
+                  .cycles_per_instruction = {2.28, 2.28, 3.6, 4.5, 5.5, 5.65, 5.7, 7.96, 8.0},
                   .levels = {{0, 1, 2.28}, {7, 8, 8}}};
   EXPECT_EQ(hidden_level_bytes(sweep, 0, {3072}), std::nullopt);
-  EXPECT_EQ(hidden_level_bytes(sweep, 0, {3072, true}), 8960);
+  EXPECT_EQ(hidden_level_bytes(sweep, 0, {3072, true}), 9216);
+}
+
+// Misses of one cache grow until all of the code misses; of two they stall where the first misses all.
+TEST(HiddenLevel, IsWhereMissesStall) {
+  CodeSweep sweep{.footprints_bytes = {2048, 4096, 5120, 6144, 7168, 8192, 9216, 10240, 12288, 16384},
+                  .levels = {{0, 1, 1.0}, {8, 9, 3.0}}};
+  sweep.cycles_per_instruction = {1, 1, 1.3, 1.6, 1.75, 1.78, 1.8, 2.4, 3, 3};
+  EXPECT_EQ(hidden_level_bytes(sweep, 0, {3072}), 6144);
+  sweep.cycles_per_instruction = {1, 1, 1.4, 1.8, 2.1, 2.4, 2.6, 2.8, 3, 3};
+  EXPECT_EQ(hidden_level_bytes(sweep, 0, {3072}), std::nullopt);
+}
+
+// A fiftieth of the time of code that fits is not seen, where the next level takes a fifth longer: up to 2% of it.
+TEST(OverlookedPart, IsTheMoreTheLessTheNextLevelTakes) {
+  EXPECT_DOUBLE_EQ(overlooked_part({32000, {}, 2, 0.2}), 0.04);
+  EXPECT_DOUBLE_EQ(overlooked_part({32000, {}, 2, 2}), 0.01);
+  EXPECT_DOUBLE_EQ(overlooked_part({32000, {}, 2, 20}), 0.1) << "another level may hide before the next";
 }
 
 TEST(TakesLonger, ByAPartOfWhatTheNextLevelTakes) {

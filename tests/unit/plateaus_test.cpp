@@ -60,6 +60,16 @@ TEST(Plateaus, AStepThatFadesIsNone) {
   EXPECT_EQ(plateaus_of(1, 256, [](double at) { return at < 8 ? 1.16 : 1.16 + 0.8 / at; }).size(), 1u);
 }
 
+// Nearly apart: a fifth more, which does not fade.
+TEST(Plateaus, AStepThatStaysMayBeAnotherLevel) {
+  const auto stays = plateaus_of(1, 256, [](double at) { return at < 8 ? 1.16 : 1.36 + 0.02 * std::sin(at); });
+  ASSERT_EQ(stays.size(), 1u);
+  EXPECT_TRUE(stays[0].may_be_two);
+  const auto fades = plateaus_of(1, 256, [](double at) { return at < 8 ? 1.16 : 1.16 + 1.6 / at; });
+  ASSERT_EQ(fades.size(), 1u);
+  EXPECT_FALSE(fades[0].may_be_two);
+}
+
 // Sets that overflow one by one: for a while no more misses, however long the code.
 TEST(Plateaus, WhatFallsInANarrowOneIsNone) {
   const auto missing = [](double at) {

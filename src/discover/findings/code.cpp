@@ -38,7 +38,7 @@ void CodeFindings::require_none_hidden(std::size_t level) {
   }
   if (const auto bytes = probe::hidden_level_bytes(survey(), level, held)) {
     throw probe::Inconclusive(
-        fmt::format("{:.0f} B of code run quicker than the next level serves what this one does not hold: another "
+        fmt::format("from {:.0f} B of code on the time is less than this level and the next account for: another "
                     "hides between them",
                     *bytes));
   }

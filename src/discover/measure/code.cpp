@@ -28,11 +28,13 @@ Attribute line_size(Context& context, const ElementInfo& element) {
 // Where the edge does not show the ways, some sets may have overflowed before the others.
 Attribute size(Context& context, const ElementInfo& element) {
   probe::CodeSize size = context.code.size(element.id);
-  if (size.sharp) {
+  const auto tells_ways = [&] {
     const Attribute& ways = context.attribute(element.id, AttributeId::kWays);
-    if (!ways.available() || !ways.flags.empty()) {
-      size.interval.high = std::max(size.interval.high, size.uneven_bytes);
-    }
+    return ways.available() && ways.flags.empty();
+  };
+  if (!size.sharp || !tells_ways()) {
+    size.interval.low = std::min(size.interval.low, size.surely_bytes);
+    if (size.sharp) size.interval.high = std::max(size.interval.high, size.uneven_bytes);
   }
   return to_attribute(size, context.code.located(element.id), context.keep_samples());
 }
