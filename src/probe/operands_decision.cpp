@@ -74,6 +74,49 @@ std::size_t first_all_missing(const OperandCurve& curve, const OperandParameters
   return first;
 }
 
+// Not before the last stall behind it: where all miss, so does each further operand.
+std::size_t surely_all_missing(const OperandCurve& curve, const OperandParameters& parameters) {
+  const std::size_t begin = first_all_missing(curve, parameters);
+  const double most = parameters.stall_times * operands_at(curve, begin);
+  std::size_t surely = begin;
+  for (std::size_t i = begin; i < curve.added_cycles.size(); ++i) {
+    for (std::size_t j = i + 1; j < curve.added_cycles.size() && operands_at(curve, j) <= most; ++j) {
+      const double more = operands_at(curve, j) - operands_at(curve, i);
+      const double drift = IntervalParameters{}.clock_drift * operands_at(curve, j) * curve.cycles_per_operation[j];
+      const bool stalls =
+          curve.added_cycles[j] - curve.added_cycles[i] + drift < parameters.stall * rise_of(curve) * more;
+      if (more >= parameters.stall_operands && stalls) surely = std::max(surely, j);
+    }
+  }
+  return surely;
+}
+
+// Operands that share a miss: 1, 2 or 4; 0 where that is not clear.
+std::uint32_t operands_of_miss(const OperandCurve& curve, const OperandParameters& parameters) {
+  const std::size_t begin = first_all_missing(curve, parameters);
+  const double most = parameters.stall_times * operands_at(curve, begin);
+  std::vector<std::pair<double, std::uint32_t>> left;  // by each number, ascending
+  for (const std::uint32_t shared : {1u, 2u, 4u}) {
+    std::vector<double> misses;
+    std::vector<double> added;
+    for (std::size_t i = begin; i < curve.added_cycles.size() && operands_at(curve, i) <= most; ++i) {
+      misses.push_back((operands_at(curve, i) + shared - 1) / shared);
+      added.push_back(curve.added_cycles[i]);
+    }
+    constexpr std::size_t kLeastPoints = 4;
+    if (misses.size() < kLeastPoints) return 0;
+    const stats::Line line = stats::fit_line(misses, added);
+    double squares = 0;
+    for (std::size_t i = 0; i < misses.size(); ++i) {
+      const double off = added[i] - line.intercept - line.slope * misses[i];
+      squares += off * off;
+    }
+    left.emplace_back(std::sqrt(squares), shared);
+  }
+  std::ranges::sort(left);
+  return left[0].first < parameters.clearly * left[1].first ? left[0].second : 0;
+}
+
 constexpr std::array kLineBytes = {64u, 128u, 256u};
 constexpr std::size_t kMostOwnLines = 2;
 
@@ -122,7 +165,9 @@ class OrderedCacheSearch {
     std::vector<OrderedCache> found;
     for (std::size_t own_lines = 0; own_lines <= kMostOwnLines; ++own_lines) {
       for (const std::uint32_t line_bytes : kLineBytes) {
-        const auto most_lines = static_cast<std::uint32_t>(most_bytes_ / line_bytes);
+        // With those of its own, and the last that is begun.
+        const auto most_lines =
+            static_cast<std::uint32_t>(most_bytes_ / line_bytes + 1 + static_cast<double>(own_lines));
         for (std::uint32_t ways = 1; ways <= most_lines; ++ways) {
           for (std::uint32_t sets = 1; sets * ways <= most_lines; ++sets) {
             add_if_it_follows({.line_bytes = line_bytes, .ways = ways, .sets = sets, .own_lines = own_lines}, found);
@@ -232,13 +277,14 @@ Decision<OperandCache> decide_operand_cache(const OperandCurve& curve, const Ope
                      .added = added_interval(curve)};
   // Lines of the pass's own are in it too.
   const double own_bytes = kMostOwnLines * kLineBytes.back();
-  const double all_miss = std::max(cache.bytes, curve.footprints_bytes[first_all_missing(curve, parameters)]);
+  const double all_miss = std::max(cache.bytes, curve.footprints_bytes[surely_all_missing(curve, parameters)]);
   cache.interval = {cache.bytes, all_miss + own_bytes};
   const std::vector<OrderedCache> caches = OrderedCacheSearch(curve, parameters).caches();
   for (const OrderedCache& one : caches) {
     cache.interval.high = std::max(cache.interval.high, one.bytes() + one.line_bytes - 1);
   }
-  if (caches.empty() || !are_alike(caches)) {
+  // One set of long lines that come in parts looks like one of short ones.
+  if (caches.empty() || !are_alike(caches) || caches.front().sets == 1) {
     return {cache, fmt::format("operations on {} constants miss none; what explains the misses: {}", cache.fits,
                                in_words(caches))};
   }
@@ -246,8 +292,9 @@ Decision<OperandCache> decide_operand_cache(const OperandCurve& curve, const Ope
   cache.bytes = ordered.bytes();
   cache.interval = {cache.bytes, cache.bytes + ordered.line_bytes - 1};
   cache.own_lines = static_cast<std::uint32_t>(ordered.own_lines);
-  // Of longer lines a miss may bring in a part, and shorter ones may share a set two by two: as much, in other ways.
-  if (ordered.line_bytes == kApartOperandBytes) {
+  // Where that is not clear, operands are taken to have a miss each. Of longer lines a miss may bring in a part, and
+  // shorter ones may share a set two by two: as much, in other ways.
+  if (ordered.line_bytes == kApartOperandBytes && operands_of_miss(curve, parameters) <= 1) {
     cache.line_bytes = ordered.line_bytes;
     cache.ways = ordered.ways;
   }

@@ -24,10 +24,18 @@ struct OperandParameters {
   double times_noise = 3;
   // Nearly all miss where this part does. Larger: wider intervals.
   double most_miss = 0.6;
+  // And not before so many operands more, which is more than the longest line has, add this part of what they would.
+  // Looked for up to so many times the count. Fewer operands, a larger part or more times: wider intervals.
+  std::uint32_t stall_operands = 6;
+  double stall = 0.35;
+  double stall_times = 3;
   // Where the oldest line of a set is replaced, each line too many makes a whole set miss: the misses of all counts up
   // to where all miss follow from sets and ways, to within this part of them and a half. Larger: more than one number
   // of ways may explain them.
   double follows = 0.08;
+  // Operands that share a miss, 2 or 4, make stairs: one of these numbers explains the growth where what it leaves is
+  // less than this part of what the others do. Larger: more are told apart.
+  double clearly = 0.4;
 };
 
 // What passes over so many operands take, in cycles, apart and close.

@@ -106,6 +106,24 @@ TEST(OperandCache, ThatOverflowsSlowlyHasAWideInterval) {
   EXPECT_GE(cache.value->interval.high, 30 * 64);
 }
 
+// One of two sets misses from 21 operands on, the other from 29 on: for a while no further operand misses.
+TEST(OperandCache, MayEndWhereTheLastSetOverflows) {
+  const auto misses = [](std::uint32_t at) { return at <= 20 ? 0.0 : at <= 34 ? 21.0 : double(at); };
+  const Decision<OperandCache> cache = decide_operand_cache(curve(misses));
+  ASSERT_TRUE(cache.value) << cache.why_not;
+  EXPECT_EQ(cache.value->interval.low, 20 * 64);
+  EXPECT_GE(cache.value->interval.high, 34 * 64);
+}
+
+// One set, of long lines or of twice as many short ones.
+TEST(OperandCache, OfOneSetHasNoWaysThatAreKnown) {
+  const Decision<OperandCache> cache =
+      decide_operand_cache(curve([](std::uint32_t at) { return at <= 19 ? 0.0 : at + 1.0; }));
+  ASSERT_TRUE(cache.value) << cache.why_not;
+  EXPECT_EQ(cache.value->ways, 0u);
+  EXPECT_GE(cache.value->interval.high, 20 * 64);
+}
+
 TEST(OperandCache, WithoutAStepIsNotTold) {
   EXPECT_THAT(find_operand_edge(curve([](std::uint32_t) { return 0; })).why_not, HasSubstr("no step"));
   EXPECT_THAT(decide_operand_cache(curve([](std::uint32_t at) { return at; })).why_not, HasSubstr("no step"));
