@@ -117,16 +117,18 @@ std::string weigh_packed(const CapacityEvidence& evidence, const CapacityDecisio
                          Standing& standing) {
   const double resident = evidence.resident->bytes;
   const SampledResidency& sampled = evidence.sampled.back();
-  if (standing.best.bytes < parameters.contradicting_part * std::min(resident, sampled.interval.low)) {
-    return fmt::format("{:.0f} B fit together, but {:.0f} B are read back and a sample tells {:.0f} B",
-                       standing.best.bytes, resident, sampled.bytes);
+  // Where nothing could be read back, the sample alone.
+  const auto least_of = [&](double of_sample) { return resident > 0 ? std::min(resident, of_sample) : of_sample; };
+  if (standing.best.bytes < parameters.contradicting_part * least_of(sampled.interval.low)) {
+    return fmt::format("{:.0f} B fit together, but {}a sample tells {:.0f} B", standing.best.bytes,
+                       resident > 0 ? fmt::format("{:.0f} B are read back and ", resident) : "", sampled.bytes);
   }
   stats::Interval& interval = standing.best.interval;
-  if (std::min(resident, sampled.bytes) > interval.high) interval.high = sampled.interval.high;
-  const bool agree = evidence.fits && std::abs(evidence.fits->bytes - resident) <= evidence.line_bytes;
+  if (least_of(sampled.bytes) > interval.high) interval.high = sampled.interval.high;
+  const bool agree = resident > 0 && evidence.fits && std::abs(evidence.fits->bytes - resident) <= evidence.line_bytes;
   // And what the nearer cache keeps seems to fit as well: neither reading back nor a sample finds that much.
   const double both = std::max(resident, sampled.bytes);
-  if (agree) interval.low = std::min(interval.low, resident);
+  if (agree) interval.low = std::min({interval.low, resident, evidence.fits->bytes});
   if (both < interval.low) interval.low = both;
   return {};
 }

@@ -156,6 +156,9 @@ class SparseFootprints {
                            stride, ratio, reference.fitting, reference.exceeding));
       answer.add(reference, ratio);
     }
+    if (cache_.nearer_bytes > 0 && answer.is_between()) {
+      throw Inconclusive(fmt::format("loads {} B apart miss half as often as those that fill it", stride));
+    }
     return answer.fills();
   }
 

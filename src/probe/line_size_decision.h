@@ -5,6 +5,7 @@
 // footprints decide then. A cache that fetches a neighbour of what missed seems to have lines of both.
 #pragma once
 
+#include <cmath>
 #include <cstdint>
 #include <optional>
 #include <vector>
@@ -24,6 +25,9 @@ struct LineSizeParameters {
   // How far from the middle between fitting and exceeding an answer must lie, as a part of the way, for no other
   // footprint to be asked.
   double sure_place = 0.4;
+  // Nearer to the middle than this an answer about a cache behind another is none: that one keeps more of few loads.
+  // Smaller: more lines are told, some of them wrong.
+  double least_place = 0.15;
   // Of the bytes that the cache holds in all, what halves of blocks hold: all where a half is a line or several, half
   // where it is half a line. This is between them, as a part of the way in octaves.
   double packed_middle = 0.53;
@@ -95,6 +99,8 @@ class SparseAnswer {
 
   void add(const LineReference& reference, double miss_ratio);
   [[nodiscard]] bool is_sure() const;
+  // Too near to the middle to tell.
+  [[nodiscard]] bool is_between() const { return std::abs(place_) < parameters_.least_place; }
   // A line is at least as long as the stride.
   [[nodiscard]] bool fills() const { return place_ >= 0; }
 

@@ -107,6 +107,18 @@ Cache find_cache(const Survey& survey, std::size_t depth, bool merge_rest) {
   return read_again(cache);
 }
 
+std::size_t levels_within(const Survey& survey, std::uint64_t bytes) {
+  // Times the bytes that a level holds for nothing to reach past it. Smaller: sets that overflow early go unseen.
+  constexpr double kClearly = 1.25;
+  for (std::size_t level = 0; level + 1 < survey.levels.size(); ++level) {
+    const Cache part =
+        read_again({.survey = &survey, .first_level = level, .last_level = level, .fetch_bytes = survey.fetch_bytes});
+    if (part.held_bytes() >= kClearly * static_cast<double>(bytes))
+      return level + 2;  // and memory, by the first touches
+  }
+  return survey.levels.size();
+}
+
 Cache read_again(Cache cache) {
   const Survey& survey = *cache.survey;
   // The first footprints are small enough for what SMs share, and too large for some caches of their own.

@@ -137,6 +137,10 @@ struct Cache {
 
 // ---- Caches of a survey ----
 
+// Of how many levels loads of an array of so many bytes are, the first touches of it too, which come from memory: of
+// parts of a cache those behind one that clearly holds all of the array are not among them.
+[[nodiscard]] std::size_t levels_within(const Survey& survey, std::uint64_t bytes);
+
 // The cache at `depth` of the survey (0: nearest). Levels that share a cache (near and far L2) are one when
 // `merge_rest`: all from there on but the last. Throws NotPresent.
 [[nodiscard]] Cache find_cache(const Survey& survey, std::size_t depth, bool merge_rest);

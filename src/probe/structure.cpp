@@ -28,9 +28,9 @@ struct StructureParameters {
   std::uint64_t walked_of_nearer = 2;
   // Of packing all that fits such a cache: nearly all of them will do.
   double packing_patience = 0.1;
-  // Lines that may fit such a cache beyond its size, as a part: the size is measured. More stay where the cache before
-  // it does not replace the oldest and keeps some however much is walked.
-  double packed_beyond = 0.01;
+  // Of all attempts to find a conflict behind another cache, the least part that find one of as many lines. Smaller
+  // believes sets that noise made: lines that seem to fit are lacking in some, and there are too many in others.
+  double agreeing_part = 0.5;
 };
 constexpr StructureParameters kStructureParameters;
 
@@ -109,9 +109,12 @@ LineGroup packed_lines(Lab& lab, const Cache& cache, const Structure& structure,
   if (packed.size() < least_lines(cache, structure.array)) {
     throw Inconclusive(fmt::format("the {} lines that it holds are less than twice what is before it", packed.size()));
   }
-  if (static_cast<double>(packed.size()) > (1 + kStructureParameters.packed_beyond) * structure.sets.lines + 1) {
-    throw Inconclusive(fmt::format("{} lines stay, and it holds {:.0f}: the cache before it keeps some of them",
-                                   packed.size(), structure.sets.lines));
+  // Even of one too many it is not this cache alone that decides what fits.
+  if (static_cast<double>(packed.size()) > std::ceil(structure.sets.lines)) {
+    throw Inconclusive(
+        fmt::format("{} lines stay, and it holds {:.0f}: the cache before it keeps some, or noise hides "
+                    "misses",
+                    packed.size(), structure.sets.lines));
   }
   return packed;
 }
@@ -136,9 +139,16 @@ std::optional<Conflict> conflict_with_packed(Lab& lab, FitTest& test, const Line
 // As many as tell its structure. `next` finds one by chance, which the seed says.
 void collect_conflicts(const Lab& lab, ConflictSets& sets,
                        const std::function<std::optional<Conflict>(std::uint64_t seed)>& next) {
-  for (std::uint64_t attempt = 0; attempt < kStructureParameters.tries && !are_enough(sets); ++attempt) {
+  std::uint64_t attempt = 0;
+  for (; attempt < kStructureParameters.tries && !are_enough(sets); ++attempt) {
     auto conflict = next(lab.seed() + attempt);
     if (conflict) sets.conflicts.push_back(std::move(*conflict));
+  }
+  const std::size_t agreeing = minimal_conflicts(sets).size();
+  if (sets.behind && agreeing > 0 &&
+      static_cast<double>(agreeing) < kStructureParameters.agreeing_part * static_cast<double>(attempt)) {
+    throw Inconclusive(
+        fmt::format("of {} lines that were added to all that fit {} show a set of as many lines", attempt, agreeing));
   }
   if (are_enough(sets)) sets.conflicts = minimal_conflicts(sets);
   if (sets.conflicts.size() < StructureDecisionParameters{}.enough_sets) {
@@ -195,6 +205,7 @@ Structure survey_by_walking(Lab& lab, const Cache& cache, ConflictSets sets) {
   FitTest test(lab, cache, structure.array, places);
   if (structure.sets.behind) {
     const LineGroup packed = packed_lines(lab, cache, structure, places);
+    structure.sets.lines_are_exact = static_cast<double>(packed.size()) == structure.sets.lines;
     const std::size_t least = least_lines(cache, structure.array);
     collect_conflicts(lab, structure.sets, [&](std::uint64_t seed) {
       return conflict_with_packed(lab, test, packed, least, places.size(), seed);

@@ -128,7 +128,10 @@ Decision<SetCount> decide_sets(const ConflictSets& sets, const StructureDecision
   }
   const double count = sets.lines / static_cast<double>(most);
   const double whole = std::max(1.0, std::round(count));
-  if (std::abs(count - whole) > parameters.whole_tolerance * whole) {
+  const double lines_off = std::abs(count - whole) * static_cast<double>(most);
+  constexpr double kLessThanALine = 0.5;
+  const bool is_exact = !sets.lines_are_exact || lines_off < kLessThanALine;
+  if (std::abs(count - whole) > parameters.whole_tolerance * whole || !is_exact) {
     return {.why_not = fmt::format("{:.0f} lines are no whole number of sets of {}", sets.lines, most)};
   }
   // A hash names a power of two of sets as a rule. The size may be a little off.
@@ -159,6 +162,10 @@ Decision<SetIndex> decide_index(const ConflictSets& sets, const StructureDecisio
     const bool whole_field = run >= width && first >= 1;
     if (!whole_field || std::uint64_t{1} << first < sets.line_bytes) continue;
     if (chance_of_alike(sets, first, bit) < parameters.chance_limit) {
+      // Right above the line they are consecutive sets, of which these conflicts do not make up the cache.
+      if (std::uint64_t{1} << first == sets.line_bytes) {
+        if (const auto whole = decide_sets(sets, parameters); !whole.value) return {.why_not = whole.why_not};
+      }
       return {SetIndex{.kind = SetIndex::Kind::kBits, .first_bit = first, .last_bit = bit}};
     }
   }

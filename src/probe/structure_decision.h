@@ -28,6 +28,7 @@ struct ConflictSets {
   std::uint64_t line_bytes = 0;   // of one
   std::uint64_t array_bytes = 0;  // that lines were chosen from, as many as there are of this size
   bool behind = false;            // another cache, so that the lines of one set are never walked alone
+  bool lines_are_exact = false;   // as many were found to fit together as the size says
   bool is_hashed = false;         // lines that the conflicts put in one set do not conflict: foretold_pairs()
 
   // 0 where there are no conflicts.

@@ -72,6 +72,16 @@ TEST(SparseAnswer, TheSurestDecides) {
   EXPECT_FALSE(answer.fills()) << "less sure than what was seen";
 }
 
+TEST(SparseAnswer, NearTheMiddleIsNeither) {
+  const LineReference reference{.bytes = 1, .fitting = 0, .exceeding = 1};
+  SparseAnswer answer;
+  EXPECT_TRUE(answer.is_between());
+  answer.add(reference, 0.45);
+  EXPECT_TRUE(answer.is_between());
+  answer.add(reference, 0.6);
+  EXPECT_FALSE(answer.is_between());
+}
+
 TEST(SparseAnswer, RatiosBeyondTheReferencesAreSure) {
   SparseAnswer noisy;
   noisy.add({.bytes = 1, .fitting = 0.2, .exceeding = 0.5}, 0.6);

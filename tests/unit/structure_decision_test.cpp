@@ -165,6 +165,16 @@ TEST(StructureDecision, HashedSetsAreAPowerOfTwoWhereTheSizeAllows) {
   expect_sets(sets_of(240, {{3, 137, 318, 94, 245}, {488, 111, 290, 165, 42}}), 60, 0, false);
 }
 
+// 22 lines of 200, of which two are of no set: 9.1 sets.
+TEST(StructureDecision, LinesThatAreCountedMakeUpWholeSetsExactly) {
+  std::vector<std::uint32_t> lines(23);
+  for (std::uint32_t i = 0; i < lines.size(); ++i) lines[i] = 1 + i * i;
+  ConflictSets sets = sets_of(200, {lines});
+  EXPECT_TRUE(decide_sets(sets).value) << "the size may be off by that much";
+  sets.lines_are_exact = true;
+  expect_none(decide_sets(sets), "200 lines are no whole number of sets of 22");
+}
+
 TEST(StructureDecision, LinesThatAreNoWholeNumberOfSetsTellNone) {
   expect_none(decide_sets(sets_of(26, {{3, 37, 18, 9, 25}})), "26 lines are no whole number of sets of 4");
 }

@@ -101,6 +101,7 @@ class CacheFindings {
   void require_reached_lines(ElementId element);
   void require_local_misses(const probe::Survey& survey);
   void require_apart_from_l2(const probe::Survey& survey, std::size_t level);
+  void require_l2_behind(const probe::Cache& of_constants);
   // Throws Inconclusive where no footprint shows what the cache holds.
   void require_sets_of_few_neighbours(const probe::Cache& cache);
   [[nodiscard]] probe::Fetch make_fetch(ElementId element);
