@@ -70,8 +70,8 @@ struct CodeLineParameters {
 // How far stairs are apart.
 struct StairPeriod {
   std::size_t steps = 0;  // a power of two
-  bool alternates =
-      false;          // every second is lower, or there are lower ones between: lines may be twice or half as long
+  // Every second is lower, or there are lower ones between: lines may be twice or half as long.
+  bool alternates = false;
   double height = 0;  // cycles of a pass, median
 };
 // The times of each length, each a step earlier begun. `block_period`: steps of the blocks that lengths differ by.

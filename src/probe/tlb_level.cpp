@@ -241,8 +241,8 @@ double mean_fits_bytes(const MissSignature& signature, const std::vector<SweepPo
 // More than chance and the lines that are loaded make of none.
 bool has_misses(const SweepPoint& point, const MissSignature& signature) {
   const auto loads = static_cast<double>(stats::total_count(point.histogram));
-  const double chance = CoarseEdgeParameters{}.deviations * std::sqrt((signature.false_part + 1 / loads) / loads);
-  return missed_part(point.histogram, signature) > chance + untold_part(signature, static_cast<double>(point.pages()));
+  return missed_part(point.histogram, signature) >
+         missed_by_chance(signature, loads) + untold_part(signature, static_cast<double>(point.pages()));
 }
 
 // What of the reach is known without entries to count.

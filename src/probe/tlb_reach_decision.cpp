@@ -252,6 +252,10 @@ TlbReachFound conclude(const PageEdge& edge, bool overflows, const std::vector<C
 
 }  // namespace
 
+double missed_by_chance(const MissSignature& signature, double loads, const CoarseEdgeParameters& parameters) {
+  return parameters.deviations * std::sqrt((signature.false_part + 1 / loads) / loads);
+}
+
 CoarseEdge find_coarse_edge(std::uint64_t fitting_pages, std::uint64_t exceeding_pages, const MissSignature& signature,
                             const MissedPartOf& missed_part_of, const CoarseEdgeParameters& parameters,
                             const TlbMissParameters& miss_parameters) {
@@ -264,7 +268,7 @@ CoarseEdge find_coarse_edge(std::uint64_t fitting_pages, std::uint64_t exceeding
   while (exceeds > fits + std::max<std::uint64_t>(1, fits / parameters.near)) {
     const std::uint64_t pages = (fits + exceeds) / 2;
     const MissedPart missed = missed_part_of(pages);
-    const double chance = parameters.deviations * std::sqrt((signature.false_part + 1 / missed.loads) / missed.loads);
+    const double chance = missed_by_chance(signature, missed.loads, parameters);
     if (is_noisy(signature, miss_parameters)) edge.untold_by_chance = parameters.untold_chance * chance;
     (missed.part > chance + of_lines(pages) ? exceeds : fits) = pages;
   }

@@ -35,6 +35,10 @@ struct MissedPart {
 };
 using MissedPartOf = std::function<MissedPart(std::uint64_t pages)>;
 
+// Of so many loads that all hit, the part that may seem to miss by chance.
+[[nodiscard]] double missed_by_chance(const MissSignature& signature, double loads,
+                                      const CoarseEdgeParameters& parameters = {});
+
 struct CoarseEdge {
   // The last number of pages that fits and the first that does not. Lower by what lines hide that look like misses.
   stats::Interval pages;
