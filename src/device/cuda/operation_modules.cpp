@@ -123,7 +123,7 @@ void OperationModules::add_module(const std::string& binary, const std::vector<O
   for (const OperationShape& shape : shapes) {
     const auto bytes = static_cast<double>(code_bytes(binary, shape.kernel_name()));
     kernels_[shape] = {.code = {.refusal = {},
-                                .code_bytes = std::max(0.0, bytes - frame_bytes),
+                                .code_bytes = std::max(0.0, bytes - frame_bytes) / rounds_of_pass(shape),
                                 .instruction_bytes = instruction_bytes},
                        .module = &module};
   }

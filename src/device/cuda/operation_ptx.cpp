@@ -303,7 +303,8 @@ void sides(PtxText& text, const OperationShape& shape, std::uint32_t operations)
   text.line("bar.warp.sync 0xffffffff;");
 }
 
-void operation_kernel(PtxText& text, const std::string& name, const OperationShape& shape, std::uint32_t operations) {
+void operation_kernel(PtxText& text, const std::string& name, const OperationShape& shape, std::uint32_t operations,
+                      std::uint32_t rounds) {
   prologue(text, name, of_four_warps(shape) ? kMaxWarpgroupWarps : kMaxOperationWarps);
   load_fixed(text, info_of(shape.operation).type, 0);
   if (shape.beside) load_fixed(text, info_of(*shape.beside).type, 1);
@@ -329,7 +330,7 @@ void operation_kernel(PtxText& text, const std::string& name, const OperationSha
     if (of_tensor_memory(shape)) end_tensor_round(text);
   };
   two_phases(
-      text, round, [&] { use_results(text, shape); }, kLeave);
+      text, round, [&] { use_results(text, shape); }, kLeave, rounds);
   chain_lost(text);
   write_warp_record(text, "%first_lane");
   text.line("LEAVE:");
@@ -341,6 +342,15 @@ void operation_kernel(PtxText& text, const std::string& name, const OperationSha
 }
 
 }  // namespace
+
+// What the loop adds is to vanish beside a round (operations_per_round()). Beside operations of which a scheduler
+// begins one each clock it does not: on an H200 5.7 of 518 clocks, of which less than half are its instructions, the
+// others the way back. So a pass of the loop is two rounds, with a way out between them.
+std::uint32_t rounds_of_pass(const OperationShape& shape) {
+  const OperationInfo& info = info_of(shape.operation);
+  const bool may_fill_schedulers = info.of == OperationClass::kArithmetic && registers_of(info.type) == 1;
+  return may_fill_schedulers && !shape.beside && shape.sides == 1 ? 2 : 1;
+}
 
 bool has_warpgroups(const PtxTarget& target, int driver_version) {
   constexpr int kOnlySm = 90;
@@ -379,8 +389,10 @@ std::string generate_operation_ptx(const PtxTarget& target, std::span<const Oper
   if (std::ranges::any_of(shapes, [](const OperationShape& shape) { return uses(shape, "called"); })) {
     called_function(text);
   }
-  operation_kernel(text, kFrameKernel, {.operation = OperationId::kFmaF32}, kFrameOperations);
-  for (const OperationShape& shape : shapes) operation_kernel(text, shape.kernel_name(), shape, shape.operations());
+  operation_kernel(text, kFrameKernel, {.operation = OperationId::kFmaF32}, kFrameOperations, 1);
+  for (const OperationShape& shape : shapes) {
+    operation_kernel(text, shape.kernel_name(), shape, shape.operations(), rounds_of_pass(shape));
+  }
   return text.take();
 }
 

@@ -9,10 +9,12 @@
 
 namespace gputopo::cuda {
 
-// A module with a kernel for each shape (OperationParameters), and kFrameKernel with one of so many operations, each
-// one instruction: what is around the rounds of the others is as long.
+// A module with a kernel for each shape (OperationParameters), and kFrameKernel with one round of so many operations,
+// each one instruction: what is around the rounds of the others is as long.
 inline constexpr char kFrameKernel[] = "operation_frame";
 inline constexpr std::uint32_t kFrameOperations = 4;
+// Rounds in a row in the loop of its kernel, and so in its code.
+[[nodiscard]] std::uint32_t rounds_of_pass(const launch::OperationShape& shape);
 // Whether four warps multiply matrices together: GPUs of compute capability 9.0 alone, whose drivers know it.
 [[nodiscard]] bool has_warpgroups(const PtxTarget& target, int driver_version);
 // The target with the newest PTX version that some operation needs and the driver knows.

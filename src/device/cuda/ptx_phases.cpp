@@ -47,7 +47,7 @@ void declare_phase_registers(PtxText& text) {
 }
 
 void two_phases(PtxText& text, const std::function<void()>& round, const std::function<void()>& wait,
-                std::string_view leave) {
+                std::string_view leave, std::uint32_t of_pass) {
   text.line("mov.u32 %target, 0;");
   text.line("mov.u32 %reached, 0;");
   text.line("mov.u32 %arrivals, %blocks;");
@@ -70,8 +70,13 @@ void two_phases(PtxText& text, const std::function<void()>& round, const std::fu
   text.line("@%done bra DONE;");
   text.line("ROUND:");
   text.line(".pragma \"nounroll\";");
+  for (std::uint32_t left = of_pass - 1; left > 0; --left) {
+    round();
+    text.line("setp.eq.u32 %done, %rounds, {};", of_pass - left);
+    text.line("@%done bra DONE;");
+  }
   round();
-  text.line("sub.u32 %rounds, %rounds, 1;");
+  text.line("sub.u32 %rounds, %rounds, {};", of_pass);
   text.line("setp.ne.u32 %more, %rounds, 0;");
   text.line("@%more bra ROUND;");
   text.line("DONE:");

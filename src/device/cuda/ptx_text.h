@@ -50,8 +50,9 @@ void stamp_clocks(PtxText& text, std::string_view record, std::size_t cycles_off
 // %longest, %records and %arrived.
 void declare_phase_registers(PtxText& text);
 // `leave`: the branch to LOST; "bra.uni" where all lanes of a warp hold the same values.
+// `of_pass`: rounds that the code has in a row, with ways out between them, before it begins again.
 void two_phases(PtxText& text, const std::function<void()>& round, const std::function<void()>& wait,
-                std::string_view leave = "bra");
+                std::string_view leave = "bra", std::uint32_t of_pass = 1);
 void chain_lost(PtxText& text);
 void write_warp_record(PtxText& text, std::string_view writer);
 
