@@ -208,6 +208,18 @@ HiddenEdge find_hidden_edge(const std::vector<CountedPages>& counted, const Page
   return hidden;
 }
 
+// Whether most looks beyond the edge find misses, as all do where it is one. By chance a few do.
+bool miss_beyond(const std::vector<CountedPages>& counted, const TlbGrowth& growth) {
+  std::ptrdiff_t looks = 0;
+  std::ptrdiff_t that_miss = 0;
+  for (const auto& [count, one] : counted) {
+    if (static_cast<double>(count) < growth.pages.front() || static_cast<double>(count) > growth.pages.back()) continue;
+    ++looks;
+    that_miss += one.any() ? 1 : 0;
+  }
+  return 2 * that_miss > looks;
+}
+
 TlbReachFound conclude(const PageEdge& edge, bool overflows, const std::vector<CountedPages>& counted,
                        const std::optional<TlbGrowth>& growth, const TlbReachParameters& parameters) {
   const auto fits = static_cast<double>(edge.fits);
@@ -235,6 +247,9 @@ TlbReachFound conclude(const PageEdge& edge, bool overflows, const std::vector<C
   }
   // Where there is such a line, it must lead back to the edge.
   if (overflows && (!straight || leads_to(*growth, edge, parameters))) return set_by_set;
+  if (!straight && !miss_beyond(counted, *growth)) {
+    return {.why = fmt::format("{} pages miss by chance: most looks at more find no miss", edge.exceeds)};
+  }
   // Then no more is known than that some pages are too many.
   if (!straight) {
     return {.known = true,

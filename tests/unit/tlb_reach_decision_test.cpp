@@ -151,6 +151,17 @@ TEST(TlbReach, StaysAsItWasWhereNothingOrEverythingMisses) {
 }
 
 // The sweep's edge came too late: the reach is where fewer pages fit.
+// Noise that comes in bursts: of each few looks one finds misses, at whatever number of pages.
+TEST(TlbReach, IsNotWhereFewLooksMissByChance) {
+  const TlbModel tlb = TlbModel::even(1, 1524);
+  int look = 0;
+  const TlbReachFound found = find_tlb_reach(near(820), [&](std::uint64_t pages) {
+    const bool in_burst = pages <= 850 ? pages > 820 : look++ % 3 == 0;
+    return MissedPages{tlb.missed(pages) + (in_burst ? 4.5 : 0), 3};
+  });
+  EXPECT_FALSE(found.known && found.pages.high < 1524) << found.why;
+}
+
 TEST(TlbReach, IsFoundWellBeforeTheCoarseEdge) {
   const TlbReachFound found = find_tlb_reach(near(700), misses_in(TlbModel::even(32, 16)));
   EXPECT_TRUE(found.known);
