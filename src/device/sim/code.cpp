@@ -4,6 +4,7 @@
 #include <array>
 #include <cmath>
 #include <span>
+#include <utility>
 
 #include "gputopo/error.h"
 
@@ -162,24 +163,48 @@ std::uint64_t with_noise(double cycles, Noise& noise) {
 
 }  // namespace
 
-InstructionResult simulate_code(const CodeSpec& code, Hierarchy& hierarchy, const InstructionProgram& program,
-                                std::uint64_t carve_out_bytes, std::uint64_t seed, Noise& noise) {
+CodeBehaviour code_behaviour(const CodeSpec& code, Hierarchy& hierarchy, const InstructionProgram& program,
+                             std::uint64_t carve_out_bytes, std::uint64_t seed) {
   hierarchy.start_program(carve_out_bytes, seed);
-  InstructionResult result;
-  const CodeStepKind first = program.steps.front().kind;
-  require_known(code, first);
-  result.block_bytes = block_bytes_of(code, first);
-  for (const CodeActor& actor : program.actors) result.sms.push_back(actor.sm.value_or(0));
+  require_known(code, program.steps.front().kind);
+  CodeBehaviour behaviour;
   for (const CodeStep& step : program.steps) {
-    const std::uint32_t warp = program.actors[step.actor].warp;
-    const std::uint32_t sm = result.sms[step.actor];
-    const Path path = path_of(hierarchy, step.kind, warp, sm);
-    const Path jump_path = hierarchy.jump_path_of(warp, sm);
-    std::vector<std::uint64_t>& passes = result.pass_cycles.emplace_back();
+    const CodeActor& actor = program.actors[step.actor];
+    const Path path = path_of(hierarchy, step.kind, actor.warp, actor.sm.value_or(0));
+    const Path jump_path = hierarchy.jump_path_of(actor.warp, actor.sm.value_or(0));
+    std::vector<double>& passes = behaviour.emplace_back();
     for (std::uint32_t pass = 0; pass < step.passes; ++pass) {
-      passes.push_back(with_noise(pass_cycles(hierarchy, path, jump_path, code, step), noise));
+      passes.push_back(pass_cycles(hierarchy, path, jump_path, code, step));
     }
   }
+  return behaviour;
+}
+
+InstructionResult code_result(const CodeSpec& code, const InstructionProgram& program, const CodeBehaviour& behaviour,
+                              Noise& noise) {
+  InstructionResult result;
+  result.block_bytes = block_bytes_of(code, program.steps.front().kind);
+  for (const CodeActor& actor : program.actors) result.sms.push_back(actor.sm.value_or(0));
+  for (const std::vector<double>& step : behaviour) {
+    std::vector<std::uint64_t>& passes = result.pass_cycles.emplace_back();
+    for (const double cycles : step) passes.push_back(with_noise(cycles, noise));
+  }
+  return result;
+}
+
+InstructionResult CodeSimulator::run(const InstructionProgram& program, std::uint64_t carve_out_bytes,
+                                     std::uint64_t seed, Noise& noise) {
+  const auto known = std::ranges::find_if(
+      known_, [&](const Known& one) { return one.carve_out_bytes == carve_out_bytes && one.program == program; });
+  if (known != known_.end()) {
+    known_.splice(known_.begin(), known_, known);
+    return code_result(*spec_.code, program, known->behaviour, noise);
+  }
+  CodeBehaviour behaviour = code_behaviour(*spec_.code, hierarchy_, program, carve_out_bytes, seed);
+  InstructionResult result = code_result(*spec_.code, program, behaviour, noise);
+  if (hierarchy_.chose_at_random()) return result;  // by this program's seed
+  known_.push_front({program, carve_out_bytes, std::move(behaviour)});
+  if (known_.size() > kMostKnown) known_.pop_back();
   return result;
 }
 

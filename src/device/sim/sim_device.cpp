@@ -74,7 +74,7 @@ struct Worker {
   explicit Worker(const MachineSpec& spec) : simulator(spec), code(spec) {}
 
   Simulator simulator;
-  Hierarchy code;  // as instruction programs see it
+  CodeSimulator code;
 };
 
 // What a program runs with. It depends on the program's index and not on the thread.
@@ -172,8 +172,7 @@ class SimDevice : public Device {
   }
 
   [[nodiscard]] InstructionResult simulate(const InstructionProgram& program, Run& run, Worker& worker) const {
-    InstructionResult result =
-        simulate_code(*spec_.code, worker.code, program, run.carve_out_bytes, run.seed, run.noise);
+    InstructionResult result = worker.code.run(program, run.carve_out_bytes, run.seed, run.noise);
     if (!run.noise.takes_turns()) return result;
     for (std::vector<std::uint64_t>& step : result.pass_cycles) {
       for (std::uint64_t& pass : step) {

@@ -661,7 +661,9 @@ Status code(const CodeParameters& p, std::uint32_t blocks, std::uint64_t shared_
   if (!state().machine.code) return kErrorLaunchFailure;
   const InstructionProgram program = program_of(p);
   sim::Noise silence({}, 1, 1);
-  const InstructionResult result = sim::simulate_code(*state().machine.code, state().hierarchy, program, 0, 1, silence);
+  const sim::CodeSpec& code = *state().machine.code;
+  const sim::CodeBehaviour behaviour = sim::code_behaviour(code, state().hierarchy, program, 0, 1);
+  const InstructionResult result = sim::code_result(code, program, behaviour, silence);
   std::uint64_t cycles = 0;
   for (std::uint32_t i = 0; i < p.step_count; ++i) {
     std::uint64_t place = at<CodeStepTask>(p.steps + i * sizeof(CodeStepTask)).result;
