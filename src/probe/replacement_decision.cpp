@@ -9,6 +9,8 @@
 #include <boost/math/distributions/chi_squared.hpp>
 #include <numeric>
 
+#include "stats/precision.h"
+
 namespace gputopo::probe {
 namespace {
 
@@ -190,7 +192,8 @@ PolicyFit best_fit(std::vector<Trial> trials, double loads, double misses, doubl
 
 double chance_that_most_are_wrong(std::size_t copies, double chance) {
   if (copies == 0) return 1;
-  const boost::math::binomial wrong(static_cast<double>(copies), std::clamp(chance, 0.0, 1.0));
+  const boost::math::binomial_distribution<double, stats::InDouble> wrong(static_cast<double>(copies),
+                                                                          std::clamp(chance, 0.0, 1.0));
   const std::size_t half = copies / 2;
   return boost::math::cdf(boost::math::complement(wrong, static_cast<double>(half)));
 }
@@ -277,7 +280,8 @@ double evenness(const VictimShares& shares, double false_misses) {
   const Distance distance = distance_from_even(shares, false_misses);
   if (distance.groups < 2) return 1;
   return boost::math::cdf(
-      boost::math::complement(boost::math::chi_squared(distance.groups - 1), shares.seen * distance.squares));
+      boost::math::complement(boost::math::chi_squared_distribution<double, stats::InDouble>(distance.groups - 1),
+                              shares.seen * distance.squares));
 }
 
 double unevenness(const VictimShares& shares, double false_misses) {

@@ -7,6 +7,8 @@
 #include <numeric>
 #include <random>
 
+#include "stats/precision.h"
+
 namespace gputopo::stats {
 namespace {
 
@@ -64,15 +66,16 @@ Interval proportion_interval(std::uint64_t successes, std::uint64_t trials, doub
   const auto hits = static_cast<double>(successes);
   const auto misses = static_cast<double>(trials - successes);
   Interval interval{0, 1};
-  if (successes > 0) interval.low = quantile(boost::math::beta_distribution<>(hits, misses + 1), tail);
-  if (successes < trials) interval.high = quantile(boost::math::beta_distribution<>(hits + 1, misses), 1 - tail);
+  if (successes > 0) interval.low = quantile(boost::math::beta_distribution<double, InDouble>(hits, misses + 1), tail);
+  if (successes < trials)
+    interval.high = quantile(boost::math::beta_distribution<double, InDouble>(hits + 1, misses), 1 - tail);
   return interval;
 }
 
 Interval mean_interval(std::span<const double> values, double confidence) {
   const double centre = mean(values);
   if (values.size() < 2) return {centre, centre};
-  const boost::math::students_t_distribution<> distribution(static_cast<double>(values.size() - 1));
+  const boost::math::students_t_distribution<double, InDouble> distribution(static_cast<double>(values.size() - 1));
   const double factor = quantile(distribution, 0.5 + confidence / 2);
   const double half = factor * standard_deviation(values) / std::sqrt(static_cast<double>(values.size()));
   return {centre - half, centre + half};

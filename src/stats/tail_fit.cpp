@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "stats/descriptive.h"
+#include "stats/precision.h"
 
 namespace gputopo::stats {
 namespace {
@@ -49,7 +50,8 @@ Side side_of(std::vector<double> distances, const TailParameters& parameters) {
 // Two-sided. What cannot be told, as of values that overflow, is no evidence.
 double beyond(double distance, double freedom) {
   if (std::isnan(distance)) return 1;
-  return 2 * boost::math::cdf(boost::math::complement(boost::math::students_t(freedom), distance));
+  return 2 * boost::math::cdf(
+                 boost::math::complement(boost::math::students_t_distribution<double, InDouble>(freedom), distance));
 }
 
 // Of a half of Student's t with this scale, but for constants that no candidate changes.
