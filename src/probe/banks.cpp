@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <array>
 #include <numeric>
+#include <span>
 
 #include "gputopo/error.h"
 #include "probe/access.h"
@@ -17,6 +18,13 @@ namespace gputopo::probe {
 namespace {
 
 constexpr std::uint32_t kMaxStrideWords = 64;
+
+// Of shared memory, that a block may have.
+std::uint64_t most_bytes(const DeviceInfo& info) {
+  const std::uint64_t of_block =
+      info.shared_bytes_per_block_opt_in.value_or(info.shared_bytes_per_block.value_or(UINT64_MAX));
+  return std::min(of_block, info.shared_bytes_per_sm.value_or(UINT64_MAX));
+}
 
 AccessProgram strided(const Lab& lab, AccessOp op, std::uint32_t stride_bytes, std::uint32_t mode_bytes = 0) {
   return {.op = op,
@@ -37,9 +45,12 @@ constexpr std::uint32_t kFewestSharedWords = 3;
 RequestCurve measure_request_curve(Lab& lab, std::uint32_t load_bytes) {
   constexpr std::array<std::uint32_t, 10> kStrides = {1, 2, 3, 4, 5, 6, 7, 8, 16, 32};
   const std::uint32_t lanes = lab.info().warp_size;
+  const auto bytes_of = [&](std::uint32_t words) { return std::uint64_t{words} * lanes * load_bytes; };
   RequestCurve curve;
-  for (const std::uint32_t words : kStrides) {
-    curve.accesses.push_back({words * load_bytes, load_bytes, std::uint64_t{kStrides.back()} * lanes * load_bytes});
+  const auto end =
+      std::ranges::find_if(kStrides, [&](std::uint32_t words) { return bytes_of(words) > most_bytes(lab.info()); });
+  for (const std::uint32_t words : std::span(kStrides.begin(), end)) {
+    curve.accesses.push_back({words * load_bytes, load_bytes, bytes_of(*(end - 1))});
   }
   for (std::uint32_t words = kFewestSharedWords; words <= lanes; ++words) {
     curve.accesses.push_back({load_bytes, load_bytes, std::uint64_t{words} * load_bytes});
@@ -81,7 +92,9 @@ BankCurve measure_bank_curve(Lab& lab, std::uint32_t mode_bytes) {
   BankCurve curve{.warp_lanes = lab.info().warp_size};
   add_strides(lab, curve, mode_bytes, 0, kMaxStrideWords);
   // Half as many banks for half as many lanes at once cost the same at these strides, but not at longer ones.
-  if (!decide_banks(curve).value) add_strides(lab, curve, mode_bytes, kMaxStrideWords + 1, 2 * kMaxStrideWords);
+  const std::uint64_t that_fit = most_bytes(lab.info()) / lab.info().warp_size / kWordBytes;
+  const auto longest = static_cast<std::uint32_t>(std::min<std::uint64_t>(2 * kMaxStrideWords, that_fit));
+  if (!decide_banks(curve).value) add_strides(lab, curve, mode_bytes, kMaxStrideWords + 1, longest);
   curve.conditions = lab.conditions();
   return curve;
 }
