@@ -116,12 +116,17 @@ Attribute rounded_attribute(const Lab& lab, const PerOperation& found, const cha
                   stats::Interval{std::min(found.interval.low, value), std::max(found.interval.high, value)}, method);
 }
 
+// Whether the compiler made fewer instructions than there are operations.
+bool is_merged(const Outcome& outcome, const OperationParameters& parameters) {
+  const double padding = parameters.padding_instructions / outcome.operations_per_round();
+  return outcome.instructions().value_or(INFINITY) + padding < parameters.least_instructions;
+}
+
 void add_code(const Outcome& outcome, const OperationParameters& parameters, Attribute& attribute) {
   const std::optional<double> instructions = outcome.instructions();
   if (!instructions) return;
   attribute.add_detail("machine_instructions", rounded(*instructions));
-  const double padding = parameters.padding_instructions / outcome.operations_per_round();
-  if (*instructions + padding < parameters.least_instructions) {
+  if (is_merged(outcome, parameters)) {
     attribute.flags.push_back(fmt::format(
         "operations_merged: the compiler made {:.2f} instructions of each, so it is no operation's", *instructions));
   }
@@ -166,7 +171,11 @@ class Operation {
     } else {
       Decision<PerOperation> rate = throughput_of(outcome, lanes_, parameters_);
       if (!rate.value) why_no_rate_ = rate.why_not;
-      if (rate.value) rates_.emplace_back(outcome, *rate.value);
+      // Of some chains the compiler may make one where it leaves others apart: those count only where there is nothing
+      // else.
+      const bool counts =
+          rates_.empty() || !is_merged(outcome, parameters_) || is_merged(rates_.front().first, parameters_);
+      if (rate.value && counts) rates_.emplace_back(outcome, *rate.value);
     }
   }
 
@@ -355,7 +364,8 @@ std::vector<PeakFinding> measure_peaks(Lab& lab, std::span<const OperationId> op
   std::vector<PeakFinding> findings;
   const auto take = [&](const Outcome& outcome) {
     const Decision<PerOperation> rate = throughput_of(outcome, lab.info().warp_size, parameters);
-    const double value = outcome.first.refusal.empty() && rate.value ? rate.value->value : 0;
+    const bool counts = outcome.first.refusal.empty() && rate.value && !is_merged(outcome, parameters);
+    const double value = counts ? rate.value->value : 0;
     const auto [known, is_new] = best.try_emplace(outcome.trial.operation, outcome.trial, value);
     if (value > known->second.second) known->second = {outcome.trial, value};
   };
