@@ -14,6 +14,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <iterator>
 #include <map>
 #include <optional>
 #include <string>
@@ -68,7 +69,7 @@ RoundTimes times_of_quickest(std::span<const OperationResult> results, std::uint
   return times;
 }
 
-std::vector<Outcome> run(Lab& lab, const std::vector<OperationTrial>& trials) {
+std::vector<Outcome> run_together(Lab& lab, const std::vector<OperationTrial>& trials) {
   // What no GPU of its kind has is not asked for: recordings hold nothing of it.
   const auto refusal_of = [&info = lab.info()](OperationId id) {
     return refusal_by_capability(info.compute_capability_major, info.compute_capability_minor, info_of(id));
@@ -96,11 +97,34 @@ std::vector<Outcome> run(Lab& lab, const std::vector<OperationTrial>& trials) {
   return outcomes;
 }
 
+// A recording that was made before some operations were there holds the others: then each is run by itself.
+std::vector<Outcome> run(Lab& lab, const std::vector<OperationTrial>& trials) {
+  try {
+    return run_together(lab, trials);
+  } catch (const DeviceLostError&) {
+    throw;
+  } catch (const DeviceMemoryError&) {
+    throw;
+  } catch (const DeviceError& error) {
+    std::map<OperationId, std::vector<OperationTrial>> apart;
+    for (const OperationTrial& trial : trials) apart[trial.operation].push_back(trial);
+    std::vector<Outcome> outcomes;
+    for (const auto& [id, own] : apart) {
+      if (apart.size() > 1) {
+        std::ranges::move(run(lab, own), std::back_inserter(outcomes));
+        continue;
+      }
+      for (const OperationTrial& trial : own) outcomes.push_back({trial, {}, {}, {.refusal = error.what()}});
+    }
+    return outcomes;
+  }
+}
+
 // Trials that may add to what is known already: a device that cannot run them takes nothing from it.
 std::vector<Outcome> run_more(Lab& lab, const std::vector<OperationTrial>& trials) {
   if (trials.empty()) return {};
   try {
-    return run(lab, trials);
+    return run_together(lab, trials);
   } catch (const DeviceLostError&) {
     throw;
   } catch (const DeviceError& error) {

@@ -19,6 +19,8 @@ namespace gputopo {
 namespace {
 
 using launch::OperationShape;
+using testing::AnyOf;
+using testing::EndsWith;
 using testing::HasSubstr;
 using testing::Not;
 
@@ -31,7 +33,7 @@ std::size_t count(const std::string& text, const std::string& part) {
 }
 
 // What stands between the label of the loop of the `index`-th kernel and its branch back.
-std::string round_of(const std::string& ptx, std::size_t index) {
+std::string pass_of(const std::string& ptx, std::size_t index) {
   std::size_t at = 0;
   for (std::size_t i = 0; i <= index; ++i) at = ptx.find("ROUND:\n", at + 1);
   return ptx.substr(at, ptx.find("bra ROUND;", at) - at);
@@ -62,7 +64,7 @@ TEST(Operations, WaitForTheOneBefore) {
     const char* before = warps_together(operation.type) > 1 ? "$d" : "$x";
     EXPECT_THAT(std::string(operation.ptx), HasSubstr(before)) << operation.name;
     EXPECT_THAT(std::string(operation.ptx), HasSubstr("$d")) << operation.name;
-    EXPECT_EQ(operation.ptx.back(), ';') << operation.name;
+    EXPECT_THAT(std::string(operation.ptx), AnyOf(EndsWith(";"), EndsWith("}"))) << operation.name;
     // What is the whole wavefront's, or all blocks', has no result to wait for.
     if (operation.cdna.empty() || operation.of == OperationClass::kControl) continue;
     if (operation.of == OperationClass::kSeveralSms) continue;
@@ -71,10 +73,12 @@ TEST(Operations, WaitForTheOneBefore) {
   }
 }
 
-// Instructions of a round that are no operations: two of the loop, and what waits for asynchronous ones.
-std::size_t around_operations(OperandType type) {
+// Instructions of a pass that are no operations: two of the loop, two that may leave it between two rounds, and what
+// waits for asynchronous ones.
+std::size_t around_operations(const OperationShape& shape) {
+  const OperandType type = info_of(shape.operation).type;
   if (type == OperandType::kTensorMemory) return 7;
-  return warps_together(type) > 1 ? 5 : 2;
+  return warps_together(type) > 1 ? 5 : 2 * cuda::rounds_of_pass(shape);
 }
 
 TEST(OperationKernels, HoldEachOperationOfARound) {
@@ -84,28 +88,29 @@ TEST(OperationKernels, HoldEachOperationOfARound) {
     const std::string ptx = cuda::generate_operation_ptx(kHopper, std::vector{shape});
     EXPECT_THAT(ptx, HasSubstr(fmt::format(".visible .entry {}(", shape.kernel_name())));
     EXPECT_THAT(ptx, Not(HasSubstr("$"))) << operation.name;
-    // A round's own instructions are those of the operations and three of the loop, and a fence of what is
+    // A pass's own instructions are those of the operations and three of the loop, and a fence of what is
     // asynchronous.
     const std::string form(operation.ptx);
-    const std::string round = round_of(ptx, 1);
-    EXPECT_EQ(count(round, ";") - 1, shape.operations() * count(form, ";") + around_operations(operation.type))
+    const std::string pass = pass_of(ptx, 1);
+    EXPECT_EQ(count(pass, ";") - 1,
+              cuda::rounds_of_pass(shape) * shape.operations() * count(form, ";") + around_operations(shape))
         << operation.name;
   }
 }
 
 TEST(OperationKernels, ChainEachOperationToTheOneBefore) {
   const std::string ptx = cuda::generate_operation_ptx(kHopper, std::vector{OperationShape{OperationId::kAddS32}});
-  const std::string round = round_of(ptx, 1);
-  EXPECT_THAT(round, HasSubstr("add.s32 %x0_0, %x0_3, %x0_0;\nadd.s32 %x0_1, %x0_0, %x0_1;\n"));
-  EXPECT_EQ(count(round, "add.s32 %x0_3, %x0_2, %x0_3;\nadd.s32 %x0_0, %x0_3, %x0_0;"), 127u);
+  const std::string pass = pass_of(ptx, 1);
+  EXPECT_THAT(pass, HasSubstr("add.s32 %x0_0, %x0_3, %x0_0;\nadd.s32 %x0_1, %x0_0, %x0_1;\n"));
+  EXPECT_EQ(count(pass, "add.s32 %x0_3, %x0_2, %x0_3;\nadd.s32 %x0_0, %x0_3, %x0_0;"), 2 * 127u);
 }
 
 TEST(OperationKernels, LetTwoOperationsTakeTurns) {
   const OperationShape shape{OperationId::kFmaF32, OperationId::kMulHiU64, 2};
   EXPECT_EQ(shape.kernel_name(), "operation_fma_f32_mul_hi_u64_2");
   const std::string ptx = cuda::generate_operation_ptx(kHopper, std::vector{shape});
-  EXPECT_THAT(round_of(ptx, 1), HasSubstr("fma.rn.f32 %x0_0, %x0_3, %a0, %a0;\nmul.hi.u64 %x1_0, %x1_3, %x1_0;\n"
-                                          "fma.rn.f32 %x0_1, %x0_0, %a0, %a0;"));
+  EXPECT_THAT(pass_of(ptx, 1), HasSubstr("fma.rn.f32 %x0_0, %x0_3, %a0, %a0;\nmul.hi.u64 %x1_0, %x1_3, %x1_0;\n"
+                                         "fma.rn.f32 %x0_1, %x0_0, %a0, %a0;"));
   EXPECT_THAT(ptx, HasSubstr(".reg .b32 %x0_3;"));
   EXPECT_THAT(ptx, HasSubstr(".reg .b64 %x1_0;"));
 }

@@ -363,7 +363,8 @@ bool is_own_target(const PtxTarget& target, const DeviceInfo& info) {
 }
 
 PtxTarget operation_target(const PtxTarget& target, int driver_version, bool is_own) {
-  constexpr int kFirstSm = 70;  // whose drivers still exist
+  constexpr int kFirstSm = 70;         // whose drivers still exist
+  constexpr int kFirstNarrowSm = 100;  // with tensor memory or numbers of 4 bits, which only code for one alone has
   struct Version {
     int driver;
     int major;
@@ -379,7 +380,7 @@ PtxTarget operation_target(const PtxTarget& target, int driver_version, bool is_
       best.ptx_minor = version.minor;
     }
   }
-  best.specific = is_own && (has_warpgroups(target, driver_version) || has_tensor_memory(target.sm));
+  best.specific = is_own && (has_warpgroups(target, driver_version) || target.sm >= kFirstNarrowSm);
   return best;
 }
 

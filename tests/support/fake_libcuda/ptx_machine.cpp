@@ -464,6 +464,7 @@ class Block {
 
   std::uint64_t special(const std::string& name, const Thread& thread) {
     if (name == "%tid.x") return thread.id;
+    if (name == "%warpid") return thread.id / 32;
     if (name == "%ntid.x") return grid_.threads;
     if (name == "%ctaid.x") return x_;
     if (name == "%ctaid.y") return y_;
