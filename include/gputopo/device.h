@@ -76,6 +76,10 @@ struct DeviceInfo {
   std::optional<std::uint64_t> shared_bytes_per_block_opt_in;
   std::optional<std::uint64_t> shared_bytes_per_sm;
   std::optional<std::uint64_t> shared_reserved_bytes_per_block;
+  // With opting in where there is that; nothing where the vendor does not tell.
+  [[nodiscard]] std::optional<std::uint64_t> most_shared_bytes_per_block() const {
+    return shared_bytes_per_block_opt_in ? shared_bytes_per_block_opt_in : shared_bytes_per_block;
+  }
   std::optional<std::uint64_t> memory_bytes;
   std::optional<std::uint64_t> memory_free_bytes;
   std::optional<std::uint64_t> l2_bytes;  // that one SM can use: of one compute die where there are several

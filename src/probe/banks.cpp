@@ -21,9 +21,8 @@ constexpr std::uint32_t kMaxStrideWords = 64;
 
 // Of shared memory, that a block may have.
 std::uint64_t most_bytes(const DeviceInfo& info) {
-  const std::uint64_t of_block =
-      info.shared_bytes_per_block_opt_in.value_or(info.shared_bytes_per_block.value_or(UINT64_MAX));
-  return std::min(of_block, info.shared_bytes_per_sm.value_or(UINT64_MAX));
+  return std::min(info.most_shared_bytes_per_block().value_or(UINT64_MAX),
+                  info.shared_bytes_per_sm.value_or(UINT64_MAX));
 }
 
 AccessProgram strided(const Lab& lab, AccessOp op, std::uint32_t stride_bytes, std::uint32_t mode_bytes = 0) {

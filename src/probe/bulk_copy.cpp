@@ -85,8 +85,7 @@ struct Shape {
 // Every copy in flight has a place of its own in shared memory.
 std::vector<Shape> bandwidth_shapes(const Lab& lab, std::uint64_t bytes) {
   const DeviceInfo& info = lab.info();
-  const std::uint64_t shared = info.shared_bytes_per_block_opt_in.value_or(
-      info.shared_bytes_per_block.value_or(kBulkCopyParameters.shared_guess_bytes));
+  const std::uint64_t shared = info.most_shared_bytes_per_block().value_or(kBulkCopyParameters.shared_guess_bytes);
   std::vector<Shape> shapes;
   for (const std::uint32_t copy_bytes : kBulkCopyParameters.bandwidth_copy_bytes) {
     for (const std::uint32_t in_flight : kBulkCopyParameters.in_flight) {

@@ -237,8 +237,7 @@ RegisterFinding measure_registers(Lab& lab, std::optional<double> schedulers) {
 
 Attribute measure_shared_unit(Lab& lab) {
   const DeviceInfo& info = lab.info();
-  const auto& told =
-      info.shared_bytes_per_block_opt_in ? info.shared_bytes_per_block_opt_in : info.shared_bytes_per_block;
+  const std::optional<std::uint64_t> told = info.most_shared_bytes_per_block();
   if (!told) throw NotSupportedError("the vendor's interface does not say how much shared memory a block may have");
   const std::vector<SharedSample> samples = shared_edges(lab, *told);
   const Decision<std::uint64_t> unit = decide_shared_unit(samples, info.shared_reserved_bytes_per_block.value_or(0));

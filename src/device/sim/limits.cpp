@@ -157,8 +157,7 @@ void Limits::check_sm(std::optional<std::uint32_t> sm) const {
 }
 
 void Limits::check_shared(std::uint64_t bytes) const {
-  const auto limit =
-      info_.shared_bytes_per_block_opt_in ? info_.shared_bytes_per_block_opt_in : info_.shared_bytes_per_block;
+  const std::optional<std::uint64_t> limit = info_.most_shared_bytes_per_block();
   if (limit && bytes > *limit) {
     throw NotSupportedError(fmt::format("{} bytes of shared memory are more than the {} that a block of {} may have",
                                         bytes, *limit, info_.name));
