@@ -36,6 +36,7 @@ struct Outcome {
   RoundTimes fewer;
   RoundTimes more;
   OperationResult first;
+  Reason why_refused = Reason::kNotSupported;
 
   [[nodiscard]] double operations_per_round() const { return gputopo::operations_per_round(trial.program(1)); }
   // Of each operation; nothing where the device does not tell.
@@ -114,7 +115,9 @@ std::vector<Outcome> run(Lab& lab, const std::vector<OperationTrial>& trials) {
         std::ranges::move(run(lab, own), std::back_inserter(outcomes));
         continue;
       }
-      for (const OperationTrial& trial : own) outcomes.push_back({trial, {}, {}, {.refusal = error.what()}});
+      const bool is_word = dynamic_cast<const NotSupportedError*>(&error) != nullptr;  // of the device
+      const Reason reason = is_word ? Reason::kNotSupported : Reason::kDeviceError;
+      for (const OperationTrial& trial : own) outcomes.push_back({trial, {}, {}, {.refusal = error.what()}, reason});
     }
     return outcomes;
   }
@@ -186,7 +189,7 @@ class Operation {
 
   void add(const Outcome& outcome) {
     if (!outcome.first.refusal.empty()) {
-      refusal_ = outcome.first.refusal;
+      absent_ = unavailable(outcome.why_refused, outcome.first.refusal);
     } else if (!outcome.trial.every_sm) {
       latency_of_ = outcome;
       OperationParameters parameters = parameters_;
@@ -203,7 +206,7 @@ class Operation {
     }
   }
 
-  [[nodiscard]] bool lacks_latency() const { return refusal_.empty() && !latency_.value; }
+  [[nodiscard]] bool lacks_latency() const { return !absent_ && !latency_.value; }
 
   // Whether the most that was seen is what so many warps do that wait for their own results.
   [[nodiscard]] bool is_bound_by_latency() const {
@@ -257,10 +260,7 @@ class Operation {
   }
 
   [[nodiscard]] OperationFinding finding(const Lab& lab) const {
-    if (!refusal_.empty()) {
-      const Attribute absent = unavailable(Reason::kNotSupported, refusal_);
-      return {absent, absent};
-    }
+    if (absent_) return {*absent_, *absent_};
     return {latency(lab), throughput(lab)};
   }
 
@@ -321,7 +321,7 @@ class Operation {
   OperationId id_;
   std::uint32_t lanes_;
   OperationParameters parameters_;
-  std::string refusal_;
+  std::optional<Attribute> absent_;  // where it was refused
   Outcome latency_of_;
   Decision<PerOperation> latency_;
   std::vector<Rate> rates_;
@@ -354,7 +354,7 @@ std::optional<Conditions> clock_of_burst(const Lab& lab, const OperationTrial& t
 void set_peak(const Lab& lab, const Conditions& conditions, const Outcome& outcome,
               const OperationParameters& parameters, PeakFinding& finding) {
   if (!outcome.first.refusal.empty()) {
-    finding.peak = unavailable(Reason::kNotSupported, outcome.first.refusal);
+    finding.peak = unavailable(outcome.why_refused, outcome.first.refusal);
     return;
   }
   const Decision<PerOperation> rate = throughput_of(outcome, lab.info().warp_size, parameters);

@@ -70,9 +70,9 @@ void two_phases(PtxText& text, const std::function<void()>& round, const std::fu
   text.line("@%done bra DONE;");
   text.line("ROUND:");
   text.line(".pragma \"nounroll\";");
-  for (std::uint32_t left = of_pass - 1; left > 0; --left) {
+  for (std::uint32_t done = 1; done < of_pass; ++done) {
     round();
-    text.line("setp.eq.u32 %done, %rounds, {};", of_pass - left);
+    text.line("setp.eq.u32 %done, %rounds, {};", done);
     text.line("@%done bra DONE;");
   }
   round();
