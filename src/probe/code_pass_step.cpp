@@ -16,7 +16,7 @@ struct PassStepSweep {
   double lengths_per_octave = 16;
   double of_next = 0.75;
 };
-constexpr PassStepSweep kSweep;
+constexpr PassStepSweep kPassSteps;
 
 // All passes once the caches hold what they can, which no median hides of.
 CodePasses passes_of(std::uint32_t instructions, const InstructionResult* copies) {
@@ -73,9 +73,9 @@ SampleTable pass_table(const std::vector<CodePasses>& lengths, double bytes_per_
 Attribute hidden_code_size(Lab& lab, const CodeSurvey& survey, std::uint32_t next_fits, const CodeJumps& jumps,
                            bool keep_samples) {
   const double bytes_per_instruction = survey.block_bytes / kCodeBlockInstructions;
-  const auto most = static_cast<std::uint32_t>(kSweep.of_next * next_fits / kCodeBlockInstructions);
+  const auto most = static_cast<std::uint32_t>(kPassSteps.of_next * next_fits / kCodeBlockInstructions);
   if (most < 2) throw Inconclusive("the next cache is too small to show the step of a pass");
-  std::vector<std::uint32_t> instructions = counts_by_octave(1, most, kSweep.lengths_per_octave);
+  std::vector<std::uint32_t> instructions = counts_by_octave(1, most, kPassSteps.lengths_per_octave);
   for (std::uint32_t& count : instructions) count *= kCodeBlockInstructions;
   const std::vector<CodePasses> lengths = measure_lengths(lab, instructions, 0);
   const std::vector<double> longer = longer_jumps(jumps.far, next_fits * bytes_per_instruction);

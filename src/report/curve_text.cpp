@@ -68,9 +68,9 @@ double height_at(const Points& points, double footprint) {
   return before->second * std::pow(after->second / before->second, part);
 }
 
-class Plot {
+class CharacterPlot {
  public:
-  Plot(int columns, int rows, bool braille)
+  CharacterPlot(int columns, int rows, bool braille)
       : columns_(columns), rows_(rows), across_(braille ? 2 : 1), down_(braille ? 4 : 1) {
     glyphs_.assign(static_cast<std::size_t>(rows), std::vector<Glyph>(static_cast<std::size_t>(columns)));
   }
@@ -189,7 +189,7 @@ std::string plot_text(const Curve& curve, const TerminalStyle& style) {
   const int columns = std::max(style.width - static_cast<int>(kMargin) - 1, 10);
   constexpr int kAround = 10;  // lines of title, axis and legends
   const int rows = style.height > 0 ? std::clamp(style.height - kAround, kLeastRows, kRows) : kRows;
-  Plot plot(columns, rows, style.unicode);
+  CharacterPlot plot(columns, rows, style.unicode);
   std::vector<std::string> names;
   for (std::size_t i = 0; i < chart.series.size(); ++i) {
     const char letter = static_cast<char>('a' + i % 26);

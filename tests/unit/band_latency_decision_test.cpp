@@ -39,7 +39,7 @@ TEST(BandLatency, UntimedChainsTellWhereNearlyAllIsInTheBand) {
 }
 
 // Segments of loads that take `load` cycles, in a loop whose passes take `pass` more, between ends that take `ends`.
-std::vector<Segment> segments_of(double load, double pass, double ends) {
+std::vector<Segment> segments_with(double load, double pass, double ends) {
   std::vector<Segment> segments;
   for (int i = 0; i < 65; ++i) {
     for (const std::uint64_t loads : {7, 15, 16, 48}) {
@@ -51,20 +51,20 @@ std::vector<Segment> segments_of(double load, double pass, double ends) {
 }
 
 TEST(ChainCost, IsOfTheLoadAlone) {
-  const ChainCost cost = chain_cost(segments_of(30, 0, 0));
+  const ChainCost cost = chain_cost(segments_with(30, 0, 0));
   EXPECT_NEAR(cost.load_cycles, 30, 1e-6);
   EXPECT_NEAR(cost.pass_cycles, 0, 1e-6);
 }
 
 TEST(ChainCost, LeavesOutTheLoopAndTheEnds) {
-  const ChainCost cost = chain_cost(segments_of(30, 5, 70));
+  const ChainCost cost = chain_cost(segments_with(30, 5, 70));
   EXPECT_NEAR(cost.load_cycles, 30, 1e-6);
   EXPECT_NEAR(cost.pass_cycles, 5, 1e-6);
 }
 
 // Every other of the longest segments is longer by 300 cycles, every eighth of the others.
 TEST(ChainCost, LeavesOutDisturbedSegments) {
-  std::vector<Segment> segments = segments_of(30, 5, 70);
+  std::vector<Segment> segments = segments_with(30, 5, 70);
   for (std::size_t i = 0; i < segments.size(); ++i) {
     const std::size_t every = segments[i].loads == 48 ? 2 : 8;
     if (i / 4 % every == 0) segments[i].cycles += 300;
