@@ -384,7 +384,8 @@ PtxTarget operation_target(const PtxTarget& target, int driver_version, bool is_
   return best;
 }
 
-std::string generate_operation_ptx(const PtxTarget& target, std::span<const OperationShape> shapes) {
+std::string generate_operation_ptx(const PtxTarget& target, std::span<const OperationShape> shapes,
+                                   std::uint32_t most_operations) {
   PtxText text;
   text.raw(module_header(target));
   if (std::ranges::any_of(shapes, [](const OperationShape& shape) { return uses(shape, "called"); })) {
@@ -392,7 +393,8 @@ std::string generate_operation_ptx(const PtxTarget& target, std::span<const Oper
   }
   operation_kernel(text, kFrameKernel, {.operation = OperationId::kFmaF32}, kFrameOperations, 1);
   for (const OperationShape& shape : shapes) {
-    operation_kernel(text, shape.kernel_name(), shape, shape.operations(), rounds_of_pass(shape));
+    const std::uint32_t operations = std::min(shape.operations(), most_operations);
+    operation_kernel(text, shape.kernel_name(), shape, operations, rounds_of_pass(shape));
   }
   return text.take();
 }

@@ -1,6 +1,8 @@
 // PTX of the kernels that run operation programs.
 #pragma once
 
+#include <cstdint>
+#include <limits>
 #include <span>
 #include <string>
 
@@ -21,7 +23,9 @@ inline constexpr std::uint32_t kFrameOperations = 4;
 // `is_own`: the target is the device's own compute capability, as code for one alone must be, and no older one.
 [[nodiscard]] PtxTarget operation_target(const PtxTarget& target, int driver_version, bool is_own);
 [[nodiscard]] bool is_own_target(const PtxTarget& target, const DeviceInfo& info);
-[[nodiscard]] std::string generate_operation_ptx(const PtxTarget& target,
-                                                 std::span<const launch::OperationShape> shapes);
+// `most_operations`: of a round, where fewer than the shape's do, as for what only looks at the code.
+[[nodiscard]] std::string generate_operation_ptx(
+    const PtxTarget& target, std::span<const launch::OperationShape> shapes,
+    std::uint32_t most_operations = std::numeric_limits<std::uint32_t>::max());
 
 }  // namespace gputopo::cuda
