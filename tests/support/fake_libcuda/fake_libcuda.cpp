@@ -28,6 +28,7 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <set>
 #include <string>
 #include <vector>
@@ -671,8 +672,7 @@ Status cuLaunchKernel(FunctionHandle handle, unsigned x, unsigned y, unsigned, u
     const bool together = name == "code" || name == "lead_code" || name.ends_with("_jumps") || accesses ||
                           several_sms || name.starts_with("operation_");
     // What the device looks for others with stands between what tests look at.
-    auto loads = now.machine.loads_of_word;
-    auto stores = now.machine.stores_to_word;
+    now.machine.counts = name != "spin";
     ShortStream stream;
     if (name == "read" || name == "write") {
       stream = shortened(parameters);
@@ -681,10 +681,6 @@ Status cuLaunchKernel(FunctionHandle handle, unsigned x, unsigned y, unsigned, u
       parameters = stream.parameters.data();
     }
     now.machine.run(function.module->program, *function.kernel, {x, y, threads, shared_bytes, together}, parameters);
-    if (name == "spin") {
-      now.machine.loads_of_word = std::move(loads);
-      now.machine.stores_to_word = std::move(stores);
-    }
   } catch (const fake_cuda::AddressError&) {
     now.pending = kErrorIllegalAddress;
   } catch (const std::exception&) {
@@ -741,16 +737,17 @@ Status cuTexObjectDestroy(TextureHandle handle) {
 // which begins at the lowest of them, and the least and most often that one of these was.
 void fakeCudaCoverage(bool stores, std::size_t words, std::size_t* covered, std::uint64_t* least, std::uint64_t* most) {
   const auto& counts = stores ? state().machine.stores_to_word : state().machine.loads_of_word;
-  const std::map<std::uint64_t, std::uint64_t> sorted(counts.begin(), counts.end());
   *covered = 0;
   *least = UINT64_MAX;
   *most = 0;
-  for (const auto& [address, count] : sorted) {
-    if (address >= sorted.begin()->first + 4 * words) break;
+  std::optional<std::uint64_t> first;
+  counts.for_each([&](std::uint64_t address, std::uint64_t count) {
+    if (!first) first = address;
+    if (address >= *first + 4 * words) return;
     ++*covered;
     *least = std::min(*least, count);
     *most = std::max(*most, count);
-  }
+  });
 }
 
 }  // extern "C"

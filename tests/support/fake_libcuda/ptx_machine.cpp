@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstring>
 #include <deque>
+#include <span>
 #include <sstream>
 
 namespace fake_cuda {
@@ -527,17 +528,17 @@ class Block {
     }
   }
 
-  static std::vector<int> registers_of(const Operand& operand) {
-    return operand.kind == Operand::Kind::kList ? operand.regs : std::vector<int>{operand.reg};
+  static std::span<const int> registers_of(const Operand& operand) {
+    return operand.kind == Operand::Kind::kList ? std::span(operand.regs) : std::span(&operand.reg, 1);
   }
 
-  static void count(std::unordered_map<std::uint64_t, std::uint64_t>& words, const std::byte* at, std::size_t bytes) {
-    for (std::size_t i = 0; i < bytes; i += 4) ++words[reinterpret_cast<std::uint64_t>(at + i)];
+  void count(WordCounts& words, const std::byte* at, std::size_t bytes) const {
+    if (machine_.counts) words.add(reinterpret_cast<std::uint64_t>(at), bytes);
   }
 
   void load(const Instruction& instruction, Thread& thread) {
     cycles_ += instruction.code == Code::kLoadGlobal ? kGlobalLoadCycles : kOtherLoadCycles;
-    const std::vector<int> to = registers_of(instruction.operands[0]);
+    const std::span<const int> to = registers_of(instruction.operands[0]);
     const std::byte* from = memory(instruction, instruction.operands[1], thread, instruction.bytes * to.size());
     if (instruction.code == Code::kLoadGlobal) count(machine_.loads_of_word, from, instruction.bytes * to.size());
     for (std::size_t i = 0; i < to.size(); ++i) {
@@ -549,7 +550,7 @@ class Block {
   void store(const Instruction& instruction, Thread& thread) {
     const Operand& source = instruction.operands[1];
     const bool immediate = source.kind == Operand::Kind::kImmediate;
-    const std::vector<int> from = immediate ? std::vector<int>{-1} : registers_of(source);
+    const std::span<const int> from = registers_of(source);  // one of none where it is a number
     std::byte* to = memory(instruction, instruction.operands[0], thread, instruction.bytes * from.size());
     if (instruction.code == Code::kStoreGlobal) count(machine_.stores_to_word, to, instruction.bytes * from.size());
     for (std::size_t i = 0; i < from.size(); ++i) {
@@ -698,8 +699,8 @@ class Block {
 Program parse(const std::string& ptx) { return Parser(ptx).parse_module(); }
 
 void Machine::run(const Program& program, const Kernel& kernel, const Grid& grid, void* const* arguments) {
-  loads_of_word.clear();
-  stores_to_word.clear();
+  if (counts) loads_of_word.clear();
+  if (counts) stores_to_word.clear();
   std::uint64_t end = cycles_;
   std::vector<Block> together;
   for (unsigned y = 0; y < grid.blocks_y; ++y) {

@@ -3,13 +3,13 @@
 // cycles.
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <map>
 #include <stdexcept>
 #include <string>
-#include <unordered_map>
 #include <vector>
 
 namespace fake_cuda {
@@ -83,15 +83,52 @@ struct Grid {
   bool blocks_wait_for_one_another = false;  // they then take turns; else one runs after the other
 };
 
+// How often each 4-byte word of memory was accessed.
+class WordCounts {
+ public:
+  using Address = std::uint64_t;
+
+  void add(Address first, std::size_t bytes) {
+    for (Address word = first / 4; word < (first + bytes) / 4; ++word) ++page_of(word)[word % kWords];
+  }
+  void clear() { pages_.clear(); }
+  // In the order of their addresses, of those that were accessed.
+  void for_each(const std::function<void(Address, std::uint64_t count)>& visit) const {
+    for (const auto& [number, page] : pages_) {
+      for (std::size_t i = 0; i < kWords; ++i) {
+        if (page[i] > 0) visit(4 * (number * kWords + i), page[i]);
+      }
+    }
+  }
+
+ private:
+  static constexpr std::size_t kWords = 16384;
+  using Page = std::array<std::uint32_t, kWords>;
+
+  // Accesses lie beside one another: most are to the page of the last.
+  Page& page_of(std::uint64_t word) {
+    if (pages_.empty() || last_number_ != word / kWords) {
+      last_number_ = word / kWords;
+      last_ = pages_.try_emplace(last_number_).first;
+    }
+    return last_->second;
+  }
+
+  std::map<std::uint64_t, Page> pages_;
+  std::map<std::uint64_t, Page>::iterator last_;
+  std::uint64_t last_number_ = 0;
+};
+
 class Machine {
  public:
   std::function<void(std::uint64_t address, std::size_t bytes)> check_global;  // throws AddressError
   std::function<unsigned(unsigned block)> sm_of_block;
   std::uint64_t cycles_per_microsecond = 1500;
   std::map<std::uint64_t, TextureView> textures;
-  // How often each 4-byte word was loaded from global memory (through textures too) or stored there, by the last run.
-  std::unordered_map<std::uint64_t, std::uint64_t> loads_of_word;
-  std::unordered_map<std::uint64_t, std::uint64_t> stores_to_word;
+  // Of the last run that counts: loads from global memory (through textures too), and stores there.
+  WordCounts loads_of_word;
+  WordCounts stores_to_word;
+  bool counts = true;
 
   // `arguments` point at the parameters' values.
   void run(const Program& program, const Kernel& kernel, const Grid& grid, void* const* arguments);
