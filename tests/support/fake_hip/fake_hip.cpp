@@ -754,7 +754,6 @@ void transfer(const std::string& kernel, unsigned grid, unsigned threads, void**
   }
 }
 
-#ifndef FAKE_HIP_MINIMAL
 Status queued_copy(void* to, const void* from, std::size_t bytes) {
   if (state().pending != kSuccess) return state().pending;
   by_ends(bytes, [&](std::uint64_t begin, std::uint64_t count) {
@@ -763,7 +762,6 @@ Status queued_copy(void* to, const void* from, std::size_t bytes) {
   move_bytes(bytes);
   return kSuccess;
 }
-#endif
 
 }  // namespace
 
@@ -923,7 +921,6 @@ Status hipModuleGetFunction(FunctionHandle* function, ModuleHandle handle, const
   *function = reinterpret_cast<FunctionHandle>(state().functions.back().get());
   return kSuccess;
 }
-#ifndef FAKE_HIP_MINIMAL
 Status hipExtStreamCreateWithCUMask(StreamHandle* stream, std::uint32_t words, const std::uint32_t* mask) {
   GPUTOPO_MAY_BE_HOSTILE(stream);
   if (state().pending != kSuccess) return state().pending;
@@ -1078,7 +1075,6 @@ Status hipGraphDestroy(GraphHandle graph) {
   hang_if_faulted();
   return state().graphs.erase(reinterpret_cast<FakeGraph*>(graph)) == 1 ? kSuccess : kErrorUnknown;
 }
-#endif
 Status hipModuleLaunchKernel(FunctionHandle handle, unsigned grid_x, unsigned grid_y, unsigned, unsigned block_x,
                              unsigned, unsigned, unsigned shared_bytes, StreamHandle on, void** parameters, void**) {
   GPUTOPO_MAY_BE_HOSTILE();
@@ -1145,16 +1141,13 @@ int hsa_amd_register_system_event_handler(int (*call)(const SystemEvent*, void*)
   return 0;
 }
 const test::FakeHipCounts* fake_hip_counts() { return &state().counts; }
-#ifndef FAKE_HIP_WITHOUT_OCCUPANCY
 Status hipModuleOccupancyMaxActiveBlocksPerMultiprocessor(int* blocks, FunctionHandle, int threads, std::size_t) {
   GPUTOPO_MAY_BE_HOSTILE(blocks);
   *blocks = 2048 / threads;
   return kSuccess;
 }
-#endif
 
 // ---- the compiler ----
-#ifndef FAKE_HIP_MINIMAL
 
 CompileStatus hiprtcCreateProgram(ProgramHandle* program, const char* source, const char*, int, const char* const*,
                                   const char* const*) {
@@ -1202,6 +1195,5 @@ CompileStatus hiprtcDestroyProgram(ProgramHandle* handle) {
   return 0;
 }
 const char* hiprtcGetErrorString(CompileStatus) { return "HIPRTC_ERROR_COMPILATION"; }
-#endif
 
 }  // extern "C"

@@ -139,7 +139,6 @@ Status copy(void* to, const void* from, std::size_t bytes, bool to_device, bool 
   return kSuccess;
 }
 
-#ifndef FAKE_CUDA_WITHOUT_LAUNCH
 // The same of the kernels that stream over links: the parameters, of fewer bytes, at the end of what there is.
 struct ShortStream {
   DevicePointer memory = 0;
@@ -157,7 +156,6 @@ ShortStream shortened(void** parameters) {
   }
   return stream;
 }
-#endif
 
 constexpr std::size_t kInstructionBytes = 16;
 
@@ -641,7 +639,6 @@ Status cuOccupancyMaxActiveBlocksPerMultiprocessor(int* blocks, FunctionHandle, 
   return kSuccess;
 }
 
-#ifndef FAKE_CUDA_WITHOUT_LAUNCH
 Status cuLaunchKernel(FunctionHandle handle, unsigned x, unsigned y, unsigned, unsigned threads, unsigned, unsigned,
                       unsigned shared_bytes, StreamHandle, void** parameters, void**) {
   GPUTOPO_MAY_BE_HOSTILE();
@@ -688,7 +685,6 @@ Status cuLaunchKernel(FunctionHandle handle, unsigned x, unsigned y, unsigned, u
   }
   return kSuccess;
 }
-#endif
 
 // A graph of kernels that do nothing: nothing runs.
 Status cuGraphCreate(GraphHandle* graph, unsigned) {
