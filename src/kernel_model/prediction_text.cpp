@@ -12,7 +12,7 @@ namespace gputopo::kernel_model {
 namespace {
 
 constexpr int kDigits = 4;
-constexpr int kWidth = 100;
+constexpr int kTextColumns = 100;
 
 std::string number(double value) { return std::isfinite(value) ? report::significant(value, kDigits) : "any"; }
 
@@ -67,7 +67,7 @@ std::string roofline_text(const Prediction& prediction) {
          {time_text(ceiling.seconds())},
          {fmt::format("{:.0f}%", kPercent * ceiling.seconds() / prediction.seconds)}});
   }
-  return "\n" + report::render(table, {.width = kWidth});
+  return "\n" + report::render(table, {.width = kTextColumns});
 }
 
 }  // namespace
@@ -97,7 +97,7 @@ std::string prediction_to_text(const Prediction& prediction) {
   text += model_text(prediction);
   if (!prediction.ceilings.empty()) text += roofline_text(prediction);
   if (!prediction.notes.empty()) text += "\n";
-  for (const std::string& note : prediction.notes) text += report::wrap("", note, kWidth);
+  for (const std::string& note : prediction.notes) text += report::wrap("", note, kTextColumns);
   return text;
 }
 

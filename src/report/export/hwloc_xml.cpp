@@ -22,7 +22,7 @@ using report::escaped;
 using report::UnitLevel;
 using report::Units;
 
-constexpr std::string_view kFormat = "hwloc's XML";
+constexpr std::string_view kHwlocFormat = "hwloc's XML";
 
 // As hwloc writes sets: words of 32 bits, the highest first.
 std::string bitmap(const Units& units) {
@@ -71,9 +71,10 @@ class Writer {
  private:
   // By the numbers that groups of SMs have: the hardware's own where they have gaps.
   [[nodiscard]] Units units_of() const {
-    const std::int64_t count = report::needed(topology_, kFormat, AttributeId::kSmCount);
+    const std::int64_t count = report::needed(topology_, kHwlocFormat, AttributeId::kSmCount);
     if (count < 1 || count > limits::kMaxSms) {
-      throw FormatError(fmt::format("{} needs compute.sm_count from 1 to {}, not {}", kFormat, limits::kMaxSms, count));
+      throw FormatError(
+          fmt::format("{} needs compute.sm_count from 1 to {}, not {}", kHwlocFormat, limits::kMaxSms, count));
     }
     std::set<std::uint32_t> units;
     const Attribute* physical = find(topology_.compute, AttributeId::kPhysicalSmIds);

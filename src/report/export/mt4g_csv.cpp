@@ -16,13 +16,13 @@ namespace {
 using report::needed;
 using report::number_of;
 
-constexpr std::string_view kFormat = "MT4G's CSV";
+constexpr std::string_view kMt4gCsvFormat = "MT4G's CSV";
 constexpr double kKib = 1024;
 constexpr double kMib = kKib * kKib;
 constexpr double kGib = kMib * kKib;
 
 // In quotes. The format has no way to write one of its own, nor a separator that its readers would not split at.
-std::string in_quotes(std::string_view text) {
+std::string in_csv_quotes(std::string_view text) {
   std::string plain = visible_line(text);
   std::ranges::replace(plain, '"', '\'');
   std::ranges::replace(plain, ';', ',');
@@ -56,9 +56,9 @@ class Rows {
     ElementId element;
   };
 
-  [[nodiscard]] std::int64_t number(AttributeId id) const { return needed(topology_, kFormat, id); }
+  [[nodiscard]] std::int64_t number(AttributeId id) const { return needed(topology_, kMt4gCsvFormat, id); }
   [[nodiscard]] std::int64_t number(ElementId element, AttributeId id) const {
-    return needed(topology_, kFormat, element, id);
+    return needed(topology_, kMt4gCsvFormat, element, id);
   }
   // 0 for what is not there or cannot be seen.
   [[nodiscard]] double number_or_none(ElementId element, AttributeId id) const {
@@ -81,11 +81,11 @@ class Rows {
       throw FormatError(
           fmt::format("{} needs device.compute_capability, which the report does not have; discover the "
                       "GPU again with a driver that tells it",
-                      kFormat));
+                      kMt4gCsvFormat));
     }
     const std::int64_t sms = number(AttributeId::kSmCount);
     const std::int64_t cores = number(AttributeId::kCoresPerSm);
-    text_ += fmt::format("GPU_INFORMATION; GPU_vendor; \"Nvidia\"; GPU_name; {}\n", in_quotes(topology_.name));
+    text_ += fmt::format("GPU_INFORMATION; GPU_vendor; \"Nvidia\"; GPU_name; {}\n", in_csv_quotes(topology_.name));
     text_ += fmt::format(
         "COMPUTE_RESOURCE_INFORMATION; CUDA_compute_capability; \"{}.{}0\"; Number_of_streaming_multiprocessors; {}; "
         "Number_of_cores_in_GPU; {:.0f}; Number_of_cores_per_SM; {}\n",

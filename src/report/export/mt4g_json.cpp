@@ -20,9 +20,9 @@ using report::count_of;
 using report::detail_of;
 using report::number_of;
 
-constexpr std::string_view kFormat = "MT4G's JSON";
+constexpr std::string_view kMt4gJsonFormat = "MT4G's JSON";
 constexpr std::int64_t kMostInt = 2147483647;  // readers have 32 bits for most numbers
-constexpr double kGib = 1024.0 * 1024 * 1024;
+constexpr double kBytesOfGib = 1024.0 * 1024 * 1024;
 constexpr int kSpacesPerLevel = 4;
 
 // ---- The three forms of a value ----
@@ -103,8 +103,8 @@ bool add_bandwidths(SortedJson& json, const Topology& topology, ElementId elemen
   const auto read = number_of(topology, element, AttributeId::kReadBandwidth);
   const auto write = number_of(topology, element, AttributeId::kWriteBandwidth);
   if (!read || !write) return false;
-  json["readBandwidth"] = told(*read / kGib, "GiB/s");
-  json["writeBandwidth"] = told(*write / kGib, "GiB/s");
+  json["readBandwidth"] = told(*read / kBytesOfGib, "GiB/s");
+  json["writeBandwidth"] = told(*write / kBytesOfGib, "GiB/s");
   return true;
 }
 
@@ -162,10 +162,10 @@ SortedJson sm_cache_json(const Topology& topology, ElementId element) {
 // ---- The document ----
 
 std::int64_t needed_int(const Topology& topology, AttributeId attribute, std::int64_t least = 0) {
-  const std::int64_t number = report::needed(topology, kFormat, attribute);
+  const std::int64_t number = report::needed(topology, kMt4gJsonFormat, attribute);
   if (number < least || number > kMostInt) {
-    throw FormatError(
-        fmt::format("{} needs {} from {} to {}, not {}", kFormat, to_string(attribute), least, kMostInt, number));
+    throw FormatError(fmt::format("{} needs {} from {} to {}, not {}", kMt4gJsonFormat, to_string(attribute), least,
+                                  kMostInt, number));
   }
   return number;
 }
@@ -174,7 +174,7 @@ std::int64_t needed_khz(const Topology& topology, AttributeId clock, AttributeId
   constexpr double kKhzPerMhz = 1000;
   std::optional<double> mhz = number_of(topology, clock);
   if (!mhz) mhz = number_of(topology, otherwise);
-  if (!mhz) return report::needed(topology, kFormat, clock);  // says what is missing
+  if (!mhz) return report::needed(topology, kMt4gJsonFormat, clock);  // says what is missing
   return std::min(report::whole(*mhz * kKhzPerMhz).value_or(kMostInt), kMostInt);
 }
 
@@ -184,7 +184,7 @@ SortedJson general_json(const Topology& topology) {
     throw FormatError(
         fmt::format("{} needs device.compute_capability, which the report does not have; discover the GPU again with a "
                     "driver that tells it",
-                    kFormat));
+                    kMt4gJsonFormat));
   }
   return {{"name", topology.name},
           {"vendor", to_string(vendor_of(topology.vendor))},
@@ -221,11 +221,11 @@ SortedJson compute_json(const Topology& topology) {
 }
 
 SortedJson main_json(const Topology& topology) {
-  SortedJson json{
-      {"totalGlobalMem", told(report::needed(topology, kFormat, ElementId::kDevice, AttributeId::kSize), "bytes")},
-      {"memoryClockRate",
-       told(needed_khz(topology, AttributeId::kMemoryClockMax, AttributeId::kMemoryClockMax), "kHz")},
-      {"memoryBusWidth", told(needed_int(topology, AttributeId::kMemoryBusWidth), "bit")}};
+  SortedJson json{{"totalGlobalMem",
+                   told(report::needed(topology, kMt4gJsonFormat, ElementId::kDevice, AttributeId::kSize), "bytes")},
+                  {"memoryClockRate",
+                   told(needed_khz(topology, AttributeId::kMemoryClockMax, AttributeId::kMemoryClockMax), "kHz")},
+                  {"memoryBusWidth", told(needed_int(topology, AttributeId::kMemoryBusWidth), "bit")}};
   add_latency_and_bandwidths(json, topology, ElementId::kDevice);
   return json;
 }
@@ -239,7 +239,7 @@ std::int64_t l2_amount(const Topology& topology) {
 
 SortedJson l2_json(const Topology& topology) {
   const bool is_amd = vendor_of(topology.vendor) == Vendor::kAmd;
-  const std::int64_t bytes = report::needed(topology, kFormat, ElementId::kL2, AttributeId::kSize);
+  const std::int64_t bytes = report::needed(topology, kMt4gJsonFormat, ElementId::kL2, AttributeId::kSize);
   SortedJson json{{"size", told(std::min(bytes, kMostInt), "bytes")}};
   add_latency_and_bandwidths(json, topology, ElementId::kL2);
   add_miss_penalty(json, topology, ElementId::kL2);
@@ -323,8 +323,8 @@ SortedJson constant_json(const Topology& topology) {
   constexpr std::int64_t kAmdConstants = 2147483647;  // what HIP says of every GPU: constants lie in device memory
   const bool is_amd = vendor_of(topology.vendor) == Vendor::kAmd;
   const auto told_bytes = count_of(topology, AttributeId::kConstantMemory);
-  const std::int64_t bytes =
-      is_amd ? told_bytes.value_or(kAmdConstants) : report::needed(topology, kFormat, AttributeId::kConstantMemory);
+  const std::int64_t bytes = is_amd ? told_bytes.value_or(kAmdConstants)
+                                    : report::needed(topology, kMt4gJsonFormat, AttributeId::kConstantMemory);
   SortedJson json{{"totalConstMem", told(bytes, "bytes")}};
   SortedJson l1 = sm_cache_json(topology, ElementId::kConstantL1);
   SortedJson l15 = constant_l15_json(topology);
@@ -339,7 +339,7 @@ SortedJson constant_json(const Topology& topology) {
 SortedJson shared_json(const Topology& topology) {
   SortedJson json;
   const auto add = [&](const char* key, AttributeId attribute) {
-    json[key] = told(report::needed(topology, kFormat, attribute), "bytes");
+    json[key] = told(report::needed(topology, kMt4gJsonFormat, attribute), "bytes");
   };
   add("sharedMemPerBlock", AttributeId::kSharedMemoryPerBlock);
   add("sharedMemPerMultiProcessor", AttributeId::kSharedMemoryPerSm);

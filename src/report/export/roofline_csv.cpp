@@ -11,7 +11,7 @@
 namespace gputopo {
 namespace {
 
-constexpr std::string_view kFormat = "A roofline";
+constexpr std::string_view kRooflineFormat = "A roofline";
 constexpr double kGiga = 1e9;
 
 struct Ceiling {
@@ -84,7 +84,7 @@ std::string to_roofline_csv(const Topology& topology) {
                                          "FP64Flops",     "I8Ops",        "I32Ops",       "I64Ops",
                                          "MFMAF4Flops",   "MFMAF6Flops",  "MFMAF8Flops",  "MFMAF16Flops",
                                          "MFMABF16Flops", "MFMAF32Flops", "MFMAF64Flops", "MFMAI8Ops"};
-  static_cast<void>(report::needed(topology, kFormat, ElementId::kDevice, AttributeId::kReadBandwidth));
+  static_cast<void>(report::needed(topology, kRooflineFormat, ElementId::kDevice, AttributeId::kReadBandwidth));
   std::string header = "device";
   std::string row = "0";
   const auto add = [&](std::string_view column, const Ceiling* ceiling) {

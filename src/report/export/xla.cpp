@@ -13,7 +13,7 @@ namespace {
 using report::needed;
 using report::number_of;
 
-constexpr std::string_view kFormat = "XLA's target";
+constexpr std::string_view kXlaFormat = "XLA's target";
 
 // A string of the text format, in double quotes.
 std::string in_quotes(std::string_view text) {
@@ -66,21 +66,21 @@ class Target {
         {"shared_memory_per_block_optin", AttributeId::kSharedMemoryPerBlockOptIn},
         {"registers_per_core_limit", AttributeId::kRegistersPerSm},
         {"registers_per_block_limit", AttributeId::kRegistersPerBlock}};
-    for (const auto& [name, attribute] : kNeeded) field(name, needed(topology_, kFormat, attribute));
+    for (const auto& [name, attribute] : kNeeded) field(name, needed(topology_, kXlaFormat, attribute));
     for (const auto& [name, attribute] : kOptional) field_if_known(name, attribute);
   }
 
   void memories() {
     constexpr double kMhzPerGhz = 1000;
-    field("device_memory_size", needed(topology_, kFormat, ElementId::kDevice, AttributeId::kSize));
-    field("l2_cache_size", needed(topology_, kFormat, ElementId::kL2, AttributeId::kSize));
+    field("device_memory_size", needed(topology_, kXlaFormat, ElementId::kDevice, AttributeId::kSize));
+    field("l2_cache_size", needed(topology_, kXlaFormat, ElementId::kL2, AttributeId::kSize));
     if (const auto theory = report::count_of(topology_, AttributeId::kMemoryBandwidthTheoretical)) {
       comment(fmt::format("measured; clock and width of the memory allow {}", *theory));
     } else {
       comment("measured");
     }
-    field("memory_bandwidth", needed(topology_, kFormat, ElementId::kDevice, AttributeId::kReadBandwidth));
-    static_cast<void>(needed(topology_, kFormat, AttributeId::kSmClockMax));
+    field("memory_bandwidth", needed(topology_, kXlaFormat, ElementId::kDevice, AttributeId::kReadBandwidth));
+    static_cast<void>(needed(topology_, kXlaFormat, AttributeId::kSmClockMax));
     text_ += fmt::format("  clock_rate_ghz: {:.6g}\n",
                          number_of(topology_, AttributeId::kSmClockMax).value_or(0) / kMhzPerGhz);
   }
