@@ -12,6 +12,28 @@ constexpr std::size_t kPrefetchDistance = 12;
 // Up to so many ways it takes less to look at all than to guess wrong where a line is.
 constexpr std::uint32_t kFewWays = 16;
 
+// Of a way of a tree: the nodes above it, and those of them that point right once it was accessed, as it lies left.
+struct Away {
+  std::uint64_t nodes = 0;
+  std::uint64_t right = 0;
+};
+using AwaysOfTree = std::array<Away, NarrowSets::kMaxWays>;
+
+// Of each way of trees of so many.
+constexpr std::array<AwaysOfTree, NarrowSets::kMaxWays + 1> kAways = [] {
+  std::array<AwaysOfTree, NarrowSets::kMaxWays + 1> aways{};
+  for (std::uint32_t ways = 1; ways < aways.size(); ++ways) {
+    for (std::uint32_t way = 0; way < ways; ++way) {
+      Away& away = aways[ways][way];
+      for (std::uint32_t node = ways + way; node > 1; node /= 2) {
+        away.nodes |= 1ull << (node / 2);
+        if (node % 2 == 0) away.right |= 1ull << (node / 2);
+      }
+    }
+  }
+  return aways;
+}();
+
 }  // namespace
 
 NarrowSets::NarrowSets(const CacheGeometry& geometry)
@@ -374,10 +396,8 @@ void NarrowSets::move_to_front(std::size_t first, std::uint32_t way, std::uint32
 }
 
 void NarrowSets::point_away(Set& set, std::uint32_t way) {
-  for (std::uint32_t node = set.ways + way; node > 1; node /= 2) {
-    const std::uint64_t parent = 1ull << (node / 2);
-    set.state = (node & 1) == 0 ? set.state | parent : set.state & ~parent;
-  }
+  const Away& away = kAways[set.ways][way];
+  set.state = (set.state & ~away.nodes) | away.right;
 }
 
 // The first that is not expected before the longest interval; where there is none, all grow older until there is.
