@@ -443,8 +443,7 @@ std::size_t place_after(const MachineInstruction& branch, std::size_t at, const 
 }
 
 // All blocks are there, about as long as one another, and each jumps to the one whose turn is next.
-TEST_P(Assembled, JumpKernelsHaveAllBlocksInOrder) {
-  const std::string elf = read_file(assemble(generate_jump_ptx(GetParam())).string());
+void expect_jumps_in_order(const std::string& elf, const PtxTarget& target) {
   const auto bytes_of = [&](const char* kernel) { return static_cast<double>(code_bytes(elf, kernel)); };
   const double block_bytes = (bytes_of("near_jumps") - bytes_of("few_near_jumps")) / (kMaxNearJumps - kFewNearJumps);
   EXPECT_GE(block_bytes, 16.0 * (kJumpInstructions + kNearJumpFiller) - 1);
@@ -469,7 +468,7 @@ TEST_P(Assembled, JumpKernelsHaveAllBlocksInOrder) {
       if (length < least || length > least + 2) ++uneven;
       std::size_t at = ends[place] - jump_filler(kind) - 1;
       while (code[at].opcode != kBranch && code[at].opcode != kUniformBranch) --at;
-      const auto goes_to = std::ranges::upper_bound(ends, place_after(code[at], at, GetParam())) - ends.begin();
+      const auto goes_to = std::ranges::upper_bound(ends, place_after(code[at], at, target)) - ends.begin();
       if (goes_to != place_of_jump(kind, jump + 1)) ++astray;
     }
     EXPECT_EQ(astray, 0u);
@@ -478,8 +477,7 @@ TEST_P(Assembled, JumpKernelsHaveAllBlocksInOrder) {
 }
 
 // All blocks are there and alike, each one instruction longer than the alignments, and go to the next of their own.
-TEST_P(Assembled, AlignedJumpsBeginOneInstructionLaterEach) {
-  const std::string elf = read_file(assemble(generate_jump_ptx(GetParam())).string());
+void expect_aligned_jumps(const std::string& elf, const PtxTarget& target) {
   const std::vector<MachineInstruction> code = instructions_of(elf, "aligned_jumps");
   std::vector<std::size_t> jumps;  // by place
   for (std::size_t i = 1; i < code.size(); ++i) {
@@ -496,11 +494,18 @@ TEST_P(Assembled, AlignedJumpsBeginOneInstructionLaterEach) {
       for (std::uint32_t jump = 0; jump + 1 < count; ++jump) {
         const std::size_t at = jumps[place_of_aligned_jump(alignment, count, jump)];
         const std::size_t next = jumps[place_of_aligned_jump(alignment, count, jump + 1)];
-        if (place_after(code[at], at, GetParam()) + kAlignedJumpInstructions - 1 != next) ++astray;
+        if (place_after(code[at], at, target) + kAlignedJumpInstructions - 1 != next) ++astray;
       }
     }
   }
   EXPECT_EQ(astray, 0u);
+}
+
+TEST_P(Assembled, JumpKernelsHaveAllBlocksInOrder) {
+  const std::string elf = read_file(assemble(generate_jump_ptx(GetParam())).string());
+  expect_jumps_in_order(elf, GetParam());
+  SCOPED_TRACE("aligned");
+  expect_aligned_jumps(elf, GetParam());
 }
 
 // One constant for each operation, whose address stands there, right in front of it or in it.
