@@ -699,8 +699,10 @@ class Block {
 Program parse(const std::string& ptx) { return Parser(ptx).parse_module(); }
 
 void Machine::run(const Program& program, const Kernel& kernel, const Grid& grid, void* const* arguments) {
-  if (counts) loads_of_word.clear();
-  if (counts) stores_to_word.clear();
+  if (counts) {
+    loads_of_word.clear();
+    stores_to_word.clear();
+  }
   std::uint64_t end = cycles_;
   std::vector<Block> together;
   for (unsigned y = 0; y < grid.blocks_y; ++y) {
