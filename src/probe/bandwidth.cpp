@@ -50,7 +50,7 @@ std::vector<double> rates_by_shape(Lab& lab, const std::vector<StreamProgram>& s
   return rates;
 }
 
-std::vector<double> repeated(Lab& lab, const StreamProgram& program) {
+std::vector<double> rates_of_runs(Lab& lab, const StreamProgram& program) {
   std::vector<double> rates;
   while (std::ssize(rates) < kBandwidthParameters.least_repeats ||
          (std::ssize(rates) < kBandwidthParameters.most_repeats && !is_settled(rates))) {
@@ -112,7 +112,7 @@ Attribute measure_bandwidth(Lab& lab, const std::vector<StreamProgram>& candidat
   if (!best) throw Inconclusive("no stream finished with a time above the timer's resolution");
   const StreamProgram& shape = candidates[*best];
   Lab of_best = lab.another();  // the clock of these runs is what the value is a rate at
-  const std::vector<double> rates = repeated(of_best, shape);
+  const std::vector<double> rates = rates_of_runs(of_best, shape);
   const Rate rate = rate_of_runs(rates);
   Attribute attribute =
       measured(of_best.conditions(), std::round(rate.bytes_per_second), "B/s", rate.interval, std::move(method));

@@ -87,7 +87,7 @@ SampleTable table_of(std::span<const SizedLatencies> rows) {
 }
 
 // To a millionth: beyond that the test's formula says nothing.
-double rounded(double probability) {
+double to_a_millionth(double probability) {
   constexpr double kMillion = 1e6;
   return std::round(probability * kMillion) / kMillion;
 }
@@ -107,8 +107,8 @@ Attribute to_attribute(const Lab& lab, const ChangePointSize& found, const Swept
     confidence *= segments.proximity;
   }
   attribute.add_detail("change_point_bytes", bytes);
-  attribute.add_detail("confidence", rounded(confidence));
-  attribute.add_detail("p_value", rounded(found.p_value));
+  attribute.add_detail("confidence", to_a_millionth(confidence));
+  attribute.add_detail("p_value", to_a_millionth(found.p_value));
   attribute.add_detail("interval_low_bytes", static_cast<std::int64_t>(swept.interval.low));
   attribute.add_detail("interval_high_bytes", static_cast<std::int64_t>(swept.interval.high));
   attribute.add_detail("times_widened", static_cast<std::int64_t>(swept.times_widened));

@@ -23,8 +23,8 @@
 namespace gputopo::probe {
 namespace {
 
-constexpr std::uint32_t kFewRounds = 2;
-constexpr std::uint32_t kManyRounds = 10;
+constexpr std::uint32_t kFewControlRounds = 2;
+constexpr std::uint32_t kManyControlRounds = 10;
 constexpr std::uint32_t kCopies = 3;
 
 // Of a round, at most.
@@ -39,7 +39,7 @@ struct Rounds {
 std::vector<Rounds> rounds_of(Lab& lab, const std::vector<OperationProgram>& programs) {
   std::vector<OperationProgram> all;
   for (const OperationProgram& program : programs) {
-    for (const std::uint32_t rounds : {kFewRounds, kManyRounds}) {
+    for (const std::uint32_t rounds : {kFewControlRounds, kManyControlRounds}) {
       all.insert(all.end(), kCopies, program);
       for (std::size_t i = all.size() - kCopies; i < all.size(); ++i) all[i].rounds = rounds;
     }
@@ -53,7 +53,8 @@ std::vector<Rounds> rounds_of(Lab& lab, const std::vector<OperationProgram>& pro
     for (std::size_t copy = 0; copy < kCopies; ++copy) {
       const OperationResult& few = results[first + copy];
       const OperationResult& many = results[first + kCopies + copy];
-      own.cycles.push_back((std::ranges::max(many.cycles) - std::ranges::max(few.cycles)) / (kManyRounds - kFewRounds));
+      own.cycles.push_back((std::ranges::max(many.cycles) - std::ranges::max(few.cycles)) /
+                           (kManyControlRounds - kFewControlRounds));
     }
     own.sms.assign(results[first].sms.begin(), results[first].sms.end());
   }

@@ -160,8 +160,8 @@ std::vector<SharedSample> shared_edges(Lab& lab, std::uint64_t most_bytes) {
 
 // ---- Schedulers ----
 
-constexpr std::uint32_t kFewRounds = 2;
-constexpr std::uint32_t kManyRounds = 6;
+constexpr std::uint32_t kFewWarpRounds = 2;
+constexpr std::uint32_t kManyWarpRounds = 6;
 
 WarpRates rates_of(Lab& lab, OperationId operation) {
   WarpRates rates;
@@ -169,7 +169,7 @@ WarpRates rates_of(Lab& lab, OperationId operation) {
   for (const std::uint32_t warps : {1u, 2u, 3u, 4u, 8u, 16u}) {
     if (warps * lab.info().warp_size > lab.info().max_threads_per_block.value_or(512)) continue;
     rates.warps.push_back(warps);
-    for (const std::uint32_t rounds : {kFewRounds, kManyRounds}) {
+    for (const std::uint32_t rounds : {kFewWarpRounds, kManyWarpRounds}) {
       programs.push_back({.operation = operation,
                           .streams = kMaxOperationStreams,
                           .warps = warps,
@@ -184,7 +184,8 @@ WarpRates rates_of(Lab& lab, OperationId operation) {
     if (!few.refusal.empty()) throw NotSupportedError(few.refusal);
     const double cycles = many.cycles.front() - few.cycles.front();
     if (cycles <= 0) throw Inconclusive("more rounds of an operation took no longer");
-    rates.rates.push_back(rates.warps[i] * operations_per_round(programs[2 * i]) * (kManyRounds - kFewRounds) / cycles);
+    rates.rates.push_back(rates.warps[i] * operations_per_round(programs[2 * i]) * (kManyWarpRounds - kFewWarpRounds) /
+                          cycles);
   }
   return rates;
 }

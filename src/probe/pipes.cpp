@@ -41,8 +41,8 @@ constexpr Representative kRepresentatives[] = {
     {OperationId::kReduxAdd, ""},    {OperationId::kMmaS32S8, ""},        {OperationId::kMmaF64, ""},
 };
 
-constexpr std::uint32_t kFewRounds = 2;
-constexpr std::uint32_t kManyRounds = 4;
+constexpr std::uint32_t kFewPipeRounds = 2;
+constexpr std::uint32_t kManyPipeRounds = 4;
 constexpr std::uint32_t kStreams = 4;  // chains of a warp, of which two are of each operation
 // Twice as many warps take at least so many times as long where a unit is full, and as long where it is not.
 constexpr double kFull = 1.6;
@@ -74,8 +74,8 @@ std::vector<Pair> pairs_of(std::span<const Representative> operations) {
 std::vector<std::optional<double>> times_of(Lab& lab, const std::vector<Pair>& pairs, std::uint32_t warps) {
   std::vector<OperationProgram> programs;
   for (const auto& [one, other] : pairs) {
-    programs.push_back(program_of(one, other, warps, kFewRounds));
-    programs.push_back(program_of(one, other, warps, kManyRounds));
+    programs.push_back(program_of(one, other, warps, kFewPipeRounds));
+    programs.push_back(program_of(one, other, warps, kManyPipeRounds));
   }
   const std::vector<OperationResult> results = lab.operation(programs);
   std::vector<std::optional<double>> times;
@@ -86,7 +86,7 @@ std::vector<std::optional<double>> times_of(Lab& lab, const std::vector<Pair>& p
       times.emplace_back();
       continue;
     }
-    const double operations = operations_per_round(programs[2 * i]) * (kManyRounds - kFewRounds);
+    const double operations = operations_per_round(programs[2 * i]) * (kManyPipeRounds - kFewPipeRounds);
     times.emplace_back(2 * (many.cycles.front() - few.cycles.front()) / operations);
   }
   return times;
@@ -169,7 +169,7 @@ std::vector<Program> expected_of_pipes() {
   std::vector<Pair> all = singles();
   std::ranges::copy(pairs_of(kRepresentatives), std::back_inserter(all));
   std::vector<Program> programs;
-  for (const auto& [one, other] : all) programs.emplace_back(program_of(one, other, 1, kFewRounds));
+  for (const auto& [one, other] : all) programs.emplace_back(program_of(one, other, 1, kFewPipeRounds));
   return programs;
 }
 

@@ -7,7 +7,7 @@
 namespace gputopo::cuda {
 namespace {
 
-void load_task(PtxText& text) {
+void load_fill_task(PtxText& text) {
   text.line("mul.wide.u32 %wide, %r0, {};", sizeof(FillTask));
   text.line("add.u64 %task, %task, %wide;");
   text.line("ld.global.u64 %address, [%task + {}];", offsetof(FillTask, address));
@@ -60,7 +60,7 @@ void fill_kernel(PtxText& text) {
   cvta.to.global.u64 %task, %task;
   mov.u32 %r0, %ctaid.y;
 )");
-  load_task(text);
+  load_fill_task(text);
   text.raw(R"(
   add.u32 %half, %count, 1;
   shr.u32 %half, %half, 1;
