@@ -8,8 +8,6 @@
 #include <algorithm>
 #include <array>
 #include <cstring>
-#include <filesystem>
-#include <fstream>
 #include <map>
 #include <numeric>
 #include <ostream>
@@ -23,6 +21,8 @@
 #include "gputopo/error.h"
 #include "gputopo/file.h"
 #include "operation/capability.h"
+#include "support/command.h"
+#include "support/compiled.h"
 
 namespace gputopo::cuda {
 namespace {
@@ -84,26 +84,10 @@ TEST(StreamShape, BodiesHoldWhatIsInFlight) {
 
 // ---- With the assembler ----
 
-struct Outcome {
-  int status;
-  std::string output;
-};
-
-Outcome run(const std::string& command) {
-  Outcome outcome{-1, {}};
-  FILE* pipe = popen((command + " 2>&1").c_str(), "r");
-  if (pipe == nullptr) return outcome;
-  std::array<char, 4096> buffer;
-  while (const std::size_t count = fread(buffer.data(), 1, buffer.size(), pipe))
-    outcome.output.append(buffer.data(), count);
-  outcome.status = pclose(pipe);
-  return outcome;
-}
-
 std::string ptxas() {
   const std::string toolkit = "/usr/local/cuda/bin/ptxas";
   if (access(toolkit.c_str(), X_OK) == 0) return toolkit;
-  const std::string found = run("command -v ptxas").output;
+  const std::string found = test::run_command("command -v ptxas").out;
   return found.substr(0, found.find('\n'));
 }
 
@@ -114,14 +98,9 @@ class Assembled : public ::testing::TestWithParam<PtxTarget> {
  protected:
   void SetUp() override {
     if (ptxas().empty()) GTEST_SKIP() << "ptxas is not installed";
-    if (run(ptxas() + " --help").output.find("'compute_" + arch().substr(3) + "'") == std::string::npos) {
+    if (test::run_command(ptxas() + " --help").out.find("'compute_" + arch().substr(3) + "'") == std::string::npos) {
       GTEST_SKIP() << "this ptxas does not know " << arch();
     }
-    folder_ = std::filesystem::temp_directory_path() / ("gputopo_ptx_" + std::to_string(getpid()) + arch());
-    std::filesystem::create_directories(folder_);
-  }
-  void TearDown() override {
-    if (!folder_.empty()) std::filesystem::remove_all(folder_);
   }
 
   [[nodiscard]] std::string arch() const { return "sm_" + std::to_string(GetParam().sm); }
@@ -136,15 +115,11 @@ class Assembled : public ::testing::TestWithParam<PtxTarget> {
     return ptx.substr(first, ptx.find('\n', first) - first);
   }
 
-  // Assembles and returns the machine code's file; fails the test if anything is spilled.
-  std::filesystem::path assemble(const std::string& ptx, bool may_spill = false) {
-    const auto source = folder_ / "kernel.ptx";
-    const auto binary = folder_ / "kernel.cubin";
-    std::ofstream(source) << ptx;
-    const Outcome outcome =
-        run(ptxas() + " -v -arch=" + target_of(ptx) + " -o " + binary.string() + " " + source.string());
-    EXPECT_EQ(outcome.status, 0) << outcome.output.substr(0, 2000);
-    std::istringstream lines(outcome.output);
+  // The ELF file of the machine code; fails the test if anything is spilled.
+  std::string assemble(const std::string& ptx, bool may_spill = false) {
+    const test::Compiled assembled = test::compiled({ptxas(), "-v -arch=" + target_of(ptx), ptx, ".ptx"});
+    EXPECT_EQ(assembled.exit_code, 0) << assembled.messages.substr(0, 2000);
+    std::istringstream lines(assembled.messages);
     std::string entry;
     for (std::string line; std::getline(lines, line);) {
       if (line.find("Compiling entry") != std::string::npos) entry = line;
@@ -155,12 +130,11 @@ class Assembled : public ::testing::TestWithParam<PtxTarget> {
       if (may_spill || line.find("spill stores") == std::string::npos) continue;
       EXPECT_THAT(line, HasSubstr(" 0 bytes spill stores, 0 bytes spill loads")) << entry;
     }
-    return binary;
+    return assembled.result;
   }
 
  private:
   std::vector<int> registers_;
-  std::filesystem::path folder_;
 };
 
 std::vector<StreamShape> stream_shapes() {
@@ -261,9 +235,6 @@ std::vector<MachineInstruction> instructions_of(const std::string& bytes, const 
   }
   return code;
 }
-std::vector<MachineInstruction> instructions_of(const std::filesystem::path& cubin, const std::string& kernel) {
-  return instructions_of(read_file(cubin.string()), kernel);
-}
 
 template <std::size_t N>
 bool contains(const std::array<unsigned, N>& set, unsigned opcode) {
@@ -303,9 +274,9 @@ std::map<std::string, int> timed_loads(const std::vector<MachineInstruction>& co
 }
 
 TEST_P(Assembled, ChaseKernelsTimeOneLoadAndWaitForIt) {
-  const auto binary = assemble(generate_chase_ptx(GetParam()));
+  const std::string elf = assemble(generate_chase_ptx(GetParam()));
   if (GetParam().sm > 110) GTEST_SKIP() << kOtherClock;
-  const std::vector<MachineInstruction> code = instructions_of(binary, "chase");
+  const std::vector<MachineInstruction> code = instructions_of(elf, "chase");
   ASSERT_GT(code.size(), 500u);
   const std::map<std::string, int> expected = {{"global", 7}, {"texture", 1}, {"shared", 1}, {"constant", 1}};
   EXPECT_EQ(timed_loads(code), expected);
@@ -313,9 +284,9 @@ TEST_P(Assembled, ChaseKernelsTimeOneLoadAndWaitForIt) {
 
 // The array is in memory, not in registers: a load for each that the kernel writes, timed as the others are.
 TEST_P(Assembled, LocalChaseKernelsLoadFromLocalMemory) {
-  const auto binary = assemble(generate_local_chase_ptx(GetParam(), local_frame_bytes(kMaxLocalBytes)));
+  const std::string elf = assemble(generate_local_chase_ptx(GetParam(), local_frame_bytes(kMaxLocalBytes)));
   if (GetParam().sm > 110) GTEST_SKIP() << kOtherClock;
-  const std::vector<MachineInstruction> code = instructions_of(binary, "chase");
+  const std::vector<MachineInstruction> code = instructions_of(elf, "chase");
   const std::map<std::string, int> expected = {
       {"global", 7}, {"texture", 1}, {"shared", 1}, {"constant", 1}, {"local", 1}};
   EXPECT_EQ(timed_loads(code), expected);
@@ -328,14 +299,14 @@ TEST_P(Assembled, LocalChaseKernelsLoadFromLocalMemory) {
 
 // Every chain of accesses is there in full, and the reading of the clock behind it waits for its end.
 TEST_P(Assembled, AccessKernelsKeepEveryAccess) {
-  const auto binary = assemble(generate_access_ptx(GetParam()));
+  const std::string elf = assemble(generate_access_ptx(GetParam()));
   if (GetParam().sm > 110) GTEST_SKIP() << kOtherClock;
   const auto count = [](const std::vector<MachineInstruction>& code, const auto& opcodes) {
     return std::count_if(code.begin(), code.end(), [&](const auto& i) { return contains(opcodes, i.opcode); });
   };
   const auto is_there = [&](AccessOp op, Space space, const auto& opcodes) {
     const std::string kernel = launch::AccessKernel{op, space}.name();
-    const std::vector<MachineInstruction> code = instructions_of(binary, kernel);
+    const std::vector<MachineInstruction> code = instructions_of(elf, kernel);
     EXPECT_GE(count(code, opcodes), kAccessUnroll) << kernel;
     constexpr std::uint32_t kOthers = 12;  // stores of the records, readings of the common start
     EXPECT_LE(count(code, opcodes), kAccessUnroll + kOthers) << kernel;
@@ -365,9 +336,9 @@ TEST_P(Assembled, AccessKernelsKeepEveryAccess) {
 // are all there, and so are a copy and the tests of its barrier.
 TEST_P(Assembled, ClusterKernelsKeepEveryAccess) {
   if (GetParam().sm < 90) GTEST_SKIP() << arch() << " has no clusters";
-  const auto binary = assemble(generate_cluster_ptx(cluster_target(GetParam(), 13000)));
+  const std::string elf = assemble(generate_cluster_ptx(cluster_target(GetParam(), 13000)));
   if (GetParam().sm > 110) GTEST_SKIP() << kOtherClock;
-  const auto code_of = [&](ClusterOp op) { return instructions_of(binary, cluster_kernel_name(op)); };
+  const auto code_of = [&](ClusterOp op) { return instructions_of(elf, cluster_kernel_name(op)); };
   const auto count = [](const std::vector<MachineInstruction>& code, const auto& opcodes) {
     return std::count_if(code.begin(), code.end(), [&](const auto& i) { return contains(opcodes, i.opcode); });
   };
@@ -398,15 +369,13 @@ TEST_P(Assembled, ClusterKernelsKeepEveryAccess) {
 
 // The stretch is there whole, in one piece and in order: blocks of arithmetic that end with one branch each.
 TEST_P(Assembled, CodeKernelsAreStraight) {
-  const auto binary = assemble(generate_code_ptx(GetParam()));
+  const std::string elf = assemble(generate_code_ptx(GetParam()));
   constexpr std::size_t kBlocks = kMaxCodeBlocks;
-  std::ifstream file(binary, std::ios::binary);
-  const std::string elf((std::istreambuf_iterator<char>(file)), std::istreambuf_iterator<char>());
   const std::uint64_t difference = code_bytes(elf, "code") - code_bytes(elf, "lead_code");
   constexpr std::size_t kShortBlocks = (kMaxCodeBehindLead + kCodeLeadInstructions) / kCodeBlockInstructions;
   EXPECT_NEAR(static_cast<double>(difference) / (kBlocks - kShortBlocks), 16.0 * kCodeBlockInstructions, 1.5);
 
-  const std::vector<MachineInstruction> code = instructions_of(binary, "code");
+  const std::vector<MachineInstruction> code = instructions_of(elf, "code");
   const auto is_multiply_add = [&](std::size_t i) { return (code[i].opcode & 0x1ff) == kMultiplyAdd; };
   std::size_t first = 0;
   while (first < code.size() && !is_multiply_add(first)) ++first;
@@ -495,7 +464,7 @@ void expect_aligned_jumps(const std::string& elf, const PtxTarget& target) {
 }
 
 TEST_P(Assembled, JumpKernelsHaveAllBlocksInOrder) {
-  const std::string elf = read_file(assemble(generate_jump_ptx(GetParam())).string());
+  const std::string elf = assemble(generate_jump_ptx(GetParam()));
   expect_jumps_in_order(elf, GetParam());
   SCOPED_TRACE("aligned");
   expect_aligned_jumps(elf, GetParam());
@@ -503,7 +472,7 @@ TEST_P(Assembled, JumpKernelsHaveAllBlocksInOrder) {
 
 // One constant for each operation, whose address stands there, right in front of it or in it.
 TEST_P(Assembled, OperandKernelsTakeOneConstantForEachOperation) {
-  const std::string elf = read_file(assemble(generate_operand_ptx(GetParam())).string());
+  const std::string elf = assemble(generate_operand_ptx(GetParam()));
   std::vector<unsigned> first;
   for (const CodeStepKind kind :
        {CodeStepKind::kApartOperands, CodeStepKind::kNearOperands, CodeStepKind::kCloseOperands}) {
@@ -565,8 +534,7 @@ TEST_P(Assembled, EveryOperation) {
   }
   shapes.push_back({OperationId::kFmaF32, OperationId::kMulHiU32, 2});
   const PtxTarget target = operation_target(GetParam(), kNewestDriver, true);
-  const auto binary = assemble(generate_operation_ptx(target, shapes, most), true);
-  const std::string elf = read_file(binary.string());
+  const std::string elf = assemble(generate_operation_ptx(target, shapes, most), true);
   const double frame = static_cast<double>(code_bytes(elf, kFrameKernel)) - 16.0 * kFrameOperations;
   for (const launch::OperationShape& shape : shapes) {
     const double bytes = (static_cast<double>(code_bytes(elf, shape.kernel_name())) - frame) / rounds_of_pass(shape);

@@ -7,12 +7,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <link.h>
-#include <unistd.h>
 
-#include <array>
-#include <cstdio>
+#include <cstdlib>
 #include <filesystem>
-#include <fstream>
 #include <map>
 #include <memory>
 #include <optional>
@@ -25,7 +22,10 @@
 #include "device/hip/runtime_api.h"
 #include "device/launch/access_kernels.h"
 #include "gputopo/error.h"
+#include "gputopo/file.h"
 #include "gputopo/program/unrolled_loads.h"
+#include "support/command.h"
+#include "support/compiled.h"
 #include "support/fake_hip.h"
 
 namespace gputopo::hip {
@@ -33,31 +33,16 @@ namespace {
 
 using ::testing::ElementsAre;
 
-struct Outcome {
-  int status;
-  std::string output;
-};
-
-Outcome run(const std::string& command) {
-  Outcome outcome{-1, {}};
-  FILE* pipe = popen((command + " 2>&1").c_str(), "r");
-  if (pipe == nullptr) return outcome;
-  std::array<char, 4096> buffer;
-  while (const std::size_t count = fread(buffer.data(), 1, buffer.size(), pipe))
-    outcome.output.append(buffer.data(), count);
-  outcome.status = pclose(pipe);
-  return outcome;
-}
-
 // The newest of these that knows the target: Debian's names, a number behind each.
 std::string tool_suffix(const std::string& target, const std::vector<std::string>& tools) {
   for (const char* suffix : {"-22", "-21", "-20", "-19", "-18", "-17", "-16", "-15"}) {
     const bool are_here = std::all_of(tools.begin(), tools.end(), [&](const std::string& tool) {
-      return run(fmt::format("command -v {}{}", tool, suffix)).status == 0;
+      return test::run_command(fmt::format("command -v {}{}", tool, suffix)).exit_code == 0;
     });
     if (!are_here) continue;
-    if (run(fmt::format("llvm-mc{} -triple=amdgcn-amd-amdhsa -mcpu=help < /dev/null", suffix)).output.find(target) !=
-        std::string::npos) {
+    const auto help =
+        test::run_command(fmt::format("llvm-mc{} -triple=amdgcn-amd-amdhsa -mcpu=help < /dev/null 2>&1", suffix));
+    if (help.out.find(target) != std::string::npos) {
       return suffix;
     }
   }
@@ -130,12 +115,6 @@ class HipCode : public ::testing::TestWithParam<std::tuple<GfxTarget, Compiler>>
                                   target().name);
     }
     if (is_hiprtc()) load_hiprtc();
-    if (IsSkipped()) return;
-    folder_ = std::filesystem::temp_directory_path() / fmt::format("gputopo_hip_{}_{}", getpid(), target().name);
-    std::filesystem::create_directories(folder_);
-  }
-  void TearDown() override {
-    if (!folder_.empty()) std::filesystem::remove_all(folder_);
   }
 
   [[nodiscard]] const GfxTarget& target() const { return std::get<GfxTarget>(GetParam()); }
@@ -149,8 +128,8 @@ class HipCode : public ::testing::TestWithParam<std::tuple<GfxTarget, Compiler>>
 
   // Nothing is spilled, and each reading of a clock waits for the scalar loads before it.
   void compile(const std::string& source) {
-    is_hiprtc() ? compile_with_hiprtc(source) : compile_with_clang(source);
-    const std::string notes = run(fmt::format("llvm-readelf{} --notes {}", suffix_, object())).output;
+    write_file(object(), is_hiprtc() ? runtime_->compile(source, target().name) : compiled_by_clang(source));
+    const std::string notes = test::run_command(fmt::format("llvm-readelf{} --notes {}", suffix_, object())).out;
     read_registers(notes);
     for (const char* field : {"private_segment_fixed_size", "sgpr_spill_count", "vgpr_spill_count"}) {
       const std::regex figure(fmt::format("\\.{}: +([0-9]+)", field));
@@ -174,8 +153,7 @@ class HipCode : public ::testing::TestWithParam<std::tuple<GfxTarget, Compiler>>
   }
 
  private:
-  [[nodiscard]] std::string base() const { return (folder_ / "kernel").string(); }
-  [[nodiscard]] std::string object() const { return base() + ".o"; }
+  [[nodiscard]] std::string object() const { return folder_.file("kernel.o"); }
 
   void load_hiprtc() {
     static const std::optional<Hiprtc> hiprtc = installed_hiprtc();
@@ -192,20 +170,19 @@ class HipCode : public ::testing::TestWithParam<std::tuple<GfxTarget, Compiler>>
     }
   }
 
-  void compile_with_hiprtc(const std::string& source) {
-    std::ofstream(object(), std::ios::binary) << runtime_->compile(source, target().name);
-  }
-
-  void compile_with_clang(const std::string& source) {
-    std::ofstream(base() + ".hip") << source;
-    const Outcome compiled =
-        run(fmt::format("timeout 60 clang{} -x hip --offload-arch={} --cuda-device-only -nogpulib -nogpuinc -O3 "
-                        "-std=c++17 -Werror -S -o {}.s {}.hip",
-                        suffix_, target().name, base(), base()));
-    EXPECT_EQ(compiled.status, 0) << compiled.output.substr(0, 2000);
-    const Outcome assembled = run(fmt::format("llvm-mc{} -triple=amdgcn-amd-amdhsa -mcpu={} -filetype=obj -o {} {}.s",
-                                              suffix_, target().name, object(), base()));
-    EXPECT_EQ(assembled.status, 0) << assembled.output.substr(0, 2000);
+  [[nodiscard]] std::string compiled_by_clang(const std::string& source) const {
+    const test::Compiled compiled =
+        test::compiled({"clang" + suffix_,
+                        fmt::format("-x hip --offload-arch={} --cuda-device-only -nogpulib -nogpuinc -O3 -std=c++17 "
+                                    "-Werror -S",
+                                    target().name),
+                        source, ".hip"});
+    EXPECT_EQ(compiled.exit_code, 0) << compiled.messages.substr(0, 2000);
+    const test::Compiled assembled = test::compiled(
+        {"llvm-mc" + suffix_, fmt::format("-triple=amdgcn-amd-amdhsa -mcpu={} -filetype=obj", target().name),
+         compiled.result, ".s"});
+    EXPECT_EQ(assembled.exit_code, 0) << assembled.messages.substr(0, 2000);
+    return assembled.result;
   }
 
   void read_registers(const std::string& notes) {
@@ -224,7 +201,7 @@ class HipCode : public ::testing::TestWithParam<std::tuple<GfxTarget, Compiler>>
 
   void disassemble() {
     instructions_.clear();
-    std::istringstream lines(run(fmt::format("llvm-objdump{} -d {}", suffix_, object())).output);
+    std::istringstream lines(test::run_command(fmt::format("llvm-objdump{} -d {}", suffix_, object())).out);
     std::vector<std::string> all;
     std::string symbol;
     const std::regex heading("[0-9a-f]+ <(.*)>:");
@@ -243,7 +220,7 @@ class HipCode : public ::testing::TestWithParam<std::tuple<GfxTarget, Compiler>>
   }
 
   std::string suffix_;
-  std::filesystem::path folder_;
+  const test::TemporaryFolder folder_;
   std::map<std::string, std::vector<std::string>> instructions_;  // by symbol
   std::map<std::string, std::uint32_t> registers_;                // by kernel
   bool may_spill_ = false;
