@@ -12,6 +12,7 @@
 #include <numeric>
 #include <ostream>
 #include <sstream>
+#include <stdexcept>
 
 #include "device/cuda/kernel_layout.h"
 #include "device/cuda/machine_code.h"
@@ -118,7 +119,7 @@ class Assembled : public ::testing::TestWithParam<PtxTarget> {
   // The ELF file of the machine code; fails the test if anything is spilled.
   std::string assemble(const std::string& ptx, bool may_spill = false) {
     const test::Compiled assembled = test::compiled({ptxas(), "-v -arch=" + target_of(ptx), ptx, ".ptx"});
-    EXPECT_EQ(assembled.exit_code, 0) << assembled.messages.substr(0, 2000);
+    if (assembled.exit_code != 0) throw std::runtime_error(assembled.messages.substr(0, 2000));
     std::istringstream lines(assembled.messages);
     std::string entry;
     for (std::string line; std::getline(lines, line);) {
