@@ -37,8 +37,9 @@ Compiled made(const Compilation& compilation) {
   const std::string source = folder.file("kernel" + compilation.suffix);
   const std::string result = folder.file("result");
   write_file(source, compilation.text);
-  const CommandResult run = run_command(fmt::format("timeout 600 {} {} -o {} {} 2>&1", quoted(compilation.tool),
-                                                    compilation.options, quoted(result), quoted(source)));
+  const CommandResult run =
+      run_command(fmt::format("timeout {} {} {} -o {} {} 2>&1", compilation.most_seconds, quoted(compilation.tool),
+                              compilation.options, quoted(result), quoted(source)));
   return {run.exit_code, run.out, fs::exists(result) ? read_file(result) : ""};
 }
 

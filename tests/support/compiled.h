@@ -12,10 +12,11 @@ struct Compilation {
   std::string options;  // for the shell, all but the two files
   std::string text;
   std::string suffix;  // of the file that has the text
+  int most_seconds = 600;
 };
 
 struct Compiled {
-  int exit_code = 0;     // 124: not done after ten minutes
+  int exit_code = 0;     // 124: not done in time
   std::string messages;  // of both outputs
   std::string result;    // the bytes of the file that was made
 };

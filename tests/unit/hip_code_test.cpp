@@ -176,7 +176,7 @@ class HipCode : public ::testing::TestWithParam<std::tuple<GfxTarget, Compiler>>
                         fmt::format("-x hip --offload-arch={} --cuda-device-only -nogpulib -nogpuinc -O3 -std=c++17 "
                                     "-Werror -S",
                                     target().name),
-                        source, ".hip"});
+                        source, ".hip", 60});
     EXPECT_EQ(compiled.exit_code, 0) << compiled.messages.substr(0, 2000);
     const test::Compiled assembled = test::compiled(
         {"llvm-mc" + suffix_, fmt::format("-triple=amdgcn-amd-amdhsa -mcpu={} -filetype=obj", target().name),

@@ -54,6 +54,7 @@
 #include "device/sim/hierarchy.h"
 #include "device/sim/machine.h"
 #include "gputopo/program/transfer.h"
+#include "support/by_ends.h"
 #include "support/fake_hip/counts.h"
 #include "support/hostile_call.h"
 
@@ -714,15 +715,6 @@ void move_bytes(std::uint64_t bytes) {
   state().ticks += kTicksOfCopy + static_cast<std::uint64_t>(static_cast<double>(bytes) / kBytesPerTick);
 }
 
-// Of many bytes the first and the last: where links and tokens are.
-template <typename Move>
-void by_ends(std::uint64_t bytes, const Move& move) {
-  constexpr std::uint64_t kEnd = 1 << 20;
-  if (bytes <= 2 * kEnd) return move(0, bytes);
-  move(0, kEnd);
-  move(bytes - kEnd, kEnd);
-}
-
 // Follows the links of a chain, which lead to one another.
 void follow(std::uint64_t link, std::uint64_t count) {
   for (std::uint64_t i = 0; i < count; ++i) link = at<std::uint64_t>(link);
@@ -735,7 +727,7 @@ void transfer(const std::string& kernel, unsigned grid, unsigned threads, void**
     if (grid * threads == 0 || bytes % 16 != 0) state().pending = kErrorLaunchFailure;
     const auto word = argument<std::uint32_t>(parameters, 3);
     if (kernel == "write") {
-      by_ends(bytes, [&](std::uint64_t begin, std::uint64_t count) {
+      gputopo::test::by_ends(bytes, [&](std::uint64_t begin, std::uint64_t count) {
         std::fill_n(&at<std::uint32_t>(memory + begin), count / sizeof(word), word);
       });
     }
@@ -756,7 +748,7 @@ void transfer(const std::string& kernel, unsigned grid, unsigned threads, void**
 
 Status queued_copy(void* to, const void* from, std::size_t bytes) {
   if (state().pending != kSuccess) return state().pending;
-  by_ends(bytes, [&](std::uint64_t begin, std::uint64_t count) {
+  gputopo::test::by_ends(bytes, [&](std::uint64_t begin, std::uint64_t count) {
     std::memcpy(static_cast<char*>(to) + begin, static_cast<const char*>(from) + begin, count);
   });
   move_bytes(bytes);

@@ -35,6 +35,7 @@
 
 #include "device/cuda/driver_api.h"
 #include "ptx_machine.h"
+#include "support/by_ends.h"
 #include "support/hostile_call.h"
 
 namespace {
@@ -122,20 +123,20 @@ std::size_t most_bytes() {
   return gpu_count() > 1 ? kLittle : kMemoryBytes;
 }
 
-// Of what is measured over links only the ends: it takes the host too long.
-constexpr std::size_t kWholeOfLink = 4u << 20;
-Status copy(void* to, const void* from, std::size_t bytes, bool to_device, bool from_device,
-            std::size_t most_whole = 128u << 20) {
+enum class Part { kWhole, kEnds };  // kEnds: of what is measured over links
+
+Status copy(void* to, const void* from, std::size_t bytes, bool to_device, bool from_device, Part part = Part::kWhole) {
   if (state().pending != kSuccess) return state().pending;
   if (to_device && !allocated(reinterpret_cast<std::uint64_t>(to), bytes)) return kErrorIllegalAddress;
   if (from_device && !allocated(reinterpret_cast<std::uint64_t>(from), bytes)) return kErrorIllegalAddress;
-  constexpr std::size_t kEnd = 64u << 10;
-  if (bytes > most_whole) {
-    const std::size_t last = bytes - kEnd;
-    std::memcpy(to, from, kEnd);
-    std::memcpy(static_cast<char*>(to) + last, static_cast<const char*>(from) + last, kEnd);
+  const auto move = [&](std::uint64_t begin, std::uint64_t count) {
+    std::memcpy(static_cast<char*>(to) + begin, static_cast<const char*>(from) + begin, count);
+  };
+  constexpr std::size_t kMostWhole = 128u << 20;  // of pageable memory, which links copy as results are
+  if (part == Part::kEnds || bytes > kMostWhole) {
+    gputopo::test::by_ends(bytes, move);
   } else {
-    std::memcpy(to, from, bytes);
+    move(0, bytes);
   }
   return kSuccess;
 }
@@ -446,13 +447,13 @@ Status cuMemHostGetDevicePointer_v2(DevicePointer* pointer, void* address, unsig
 }
 Status cuMemcpyHtoDAsync_v2(DevicePointer to, const void* from, std::size_t bytes, StreamHandle) {
   GPUTOPO_MAY_BE_HOSTILE();
-  return copy(reinterpret_cast<void*>(to), from, bytes, true, false, kWholeOfLink);
+  return copy(reinterpret_cast<void*>(to), from, bytes, true, false, Part::kEnds);
 }
 Status cuMemcpyPeerAsync(DevicePointer to, ContextHandle, DevicePointer from, ContextHandle, std::size_t bytes,
                          StreamHandle) {
   GPUTOPO_MAY_BE_HOSTILE();
   if (is("bent_link")) return kSuccess;
-  return copy(reinterpret_cast<void*>(to), reinterpret_cast<const void*>(from), bytes, true, true, kWholeOfLink);
+  return copy(reinterpret_cast<void*>(to), reinterpret_cast<const void*>(from), bytes, true, true, Part::kEnds);
 }
 
 Status cuMemGetInfo_v2(std::size_t* free_bytes, std::size_t* total_bytes) {
@@ -506,7 +507,7 @@ Status cuMemcpyDtoH_v2(void* to, DevicePointer from, std::size_t bytes) {
 // Kernels run as they are launched, so that nothing need be queued.
 Status cuMemcpyDtoHAsync_v2(void* to, DevicePointer from, std::size_t bytes, StreamHandle) {
   GPUTOPO_MAY_BE_HOSTILE(gputopo::test::TextResult{static_cast<char*>(to), bytes});
-  return copy(to, reinterpret_cast<const void*>(from), bytes, false, true, kWholeOfLink);
+  return copy(to, reinterpret_cast<const void*>(from), bytes, false, true, Part::kEnds);
 }
 Status cuMemcpyDtoD_v2(DevicePointer to, DevicePointer from, std::size_t bytes) {
   GPUTOPO_MAY_BE_HOSTILE();
