@@ -41,13 +41,18 @@ enum class OperandType : std::uint8_t {
   kU32,
   kS64,
   kU64,
-  kMatrixF16,       // f16x2; the results are 4 of 32 bits
-  kMatrixF16ToF16,  // f16x2; 2 of 32 bits
-  kMatrixBf16,      // bf16x2; 4 of 32 bits
-  kMatrixF32,       // f32, of which the unit uses a part; 4 of 32 bits
-  kMatrixBits,      // whole numbers of fewer bits; 4 of 32 bits
-  kMatrixF64,       // f64; 2 of 64 bits
-  kMatrixF64Large,  // f64; 4 of 64 bits
+  kMatrixF16,        // f16x2; the results are 4 of 32 bits
+  kMatrixF16ToF16,   // f16x2; 2 of 32 bits
+  kMatrixBf16,       // bf16x2; 4 of 32 bits
+  kMatrixF32,        // f32, of which the unit uses a part; 4 of 32 bits
+  kMatrixBits,       // whole numbers of fewer bits; 4 of 32 bits
+  kMatrixF64,        // f64; 2 of 64 bits
+  kMatrixF64Large,   // f64; 4 of 64 bits
+  kMatrixF16Four,    // f16x2, of four small matrices; 8 of 32 bits
+  kMatrixBitsToTwo,  // as kMatrixBits; 2 of 32 bits
+  // Numbers of 4 to 8 bits that many GPUs have no unit for: the compiler makes a sequence of others.
+  kMatrixFewBits,       // 4 of 32 bits
+  kMatrixFewBitsToF16,  // 2 of 32 bits
   // Of AMD: factors of 64 bits in a lane, and 4 of 32 bits.
   kMatrixF16Wide,
   kMatrixBf16Wide,
@@ -72,6 +77,8 @@ enum class OperandType : std::uint8_t {
 [[nodiscard]] std::uint32_t warps_together(OperandType type);
 // Whether it is a matrix multiply-add so large that a round of a kernel has fewer of them than of others.
 [[nodiscard]] bool is_large_matrix(OperandType type);
+// Whether it is a matrix multiply-add that is one instruction on some GPUs and on others a long sequence.
+[[nodiscard]] bool is_matrix_of_few_bits(OperandType type);
 
 enum class OperationId : std::uint8_t {
 #define GPUTOPO_OPERATION(id, ...) id,

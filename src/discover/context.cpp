@@ -47,7 +47,7 @@ const probe::SidesFinding& Context::sides() {
 const std::vector<probe::PeakFinding>& Context::peaks() {
   return peaks_.get([&] {
     probe::Lab own = lab();
-    return probe::measure_peaks(own, peak_operations(vendor_of(own.info().vendor)));
+    return probe::measure_peaks(own, peak_operations(own.info()));
   });
 }
 

@@ -22,9 +22,9 @@ std::string_view to_string(OperationClass of) {
 }
 
 std::string_view to_string(OperandType type) {
-  constexpr std::string_view kNames[] = {"f16", "f16x2", "bf16x2", "f32",  "f32x2", "f64", "s32",  "u32",
-                                         "s64", "u64",   "f16",    "f16",  "bf16",  "f32", "bits", "f64",
-                                         "f64", "f16",   "bf16",   "bits", "f32",   "f16", "f32",  "f16"};
+  constexpr std::string_view kNames[] = {
+      "f16",  "f16x2", "bf16x2", "f32", "f32x2", "f64",  "s32",  "u32", "s64",  "u64",  "f16", "f16", "bf16", "f32",
+      "bits", "f64",   "f64",    "f16", "bits",  "bits", "bits", "f16", "bf16", "bits", "f32", "f16", "f32",  "f16"};
   static_assert(std::size(kNames) == static_cast<std::size_t>(OperandType::kTensorMemory) + 1);
   return kNames[static_cast<std::size_t>(type)];
 }
@@ -65,17 +65,22 @@ std::uint32_t registers_of(OperandType type) {
     case OperandType::kMatrixBf16:
     case OperandType::kMatrixF32:
     case OperandType::kMatrixBits:
+    case OperandType::kMatrixFewBits:
     case OperandType::kMatrixF64Large:
     case OperandType::kMatrixF16Wide:
     case OperandType::kMatrixBf16Wide:
     case OperandType::kMatrixBitsWide:
     case OperandType::kWarpgroupSmall:
       return 4;
+    case OperandType::kMatrixF16Four:
+      return 8;
     case OperandType::kWarpgroupPacked:
       return 64;
     case OperandType::kWarpgroup:
       return 128;
     case OperandType::kMatrixF16ToF16:
+    case OperandType::kMatrixBitsToTwo:
+    case OperandType::kMatrixFewBitsToF16:
     case OperandType::kMatrixF64:
       return 2;
     default:
@@ -98,6 +103,10 @@ std::uint32_t warps_together(OperandType type) {
 
 bool is_large_matrix(OperandType type) {
   return type == OperandType::kWarpgroupPacked || type == OperandType::kWarpgroup || type == OperandType::kTensorMemory;
+}
+
+bool is_matrix_of_few_bits(OperandType type) {
+  return type == OperandType::kMatrixFewBits || type == OperandType::kMatrixFewBitsToF16;
 }
 
 std::span<const OperationInfo> operation_catalogue() { return kOperations; }

@@ -21,7 +21,8 @@ bool is_large_matrix(OperationId id) { return gputopo::is_large_matrix(info_of(i
 
 bool is_sequence(OperationId id) {
   const OperationClass of = info_of(id).of;
-  return of == OperationClass::kDivision || of == OperationClass::kControl || of == OperationClass::kSeveralSms;
+  return of == OperationClass::kDivision || of == OperationClass::kControl || of == OperationClass::kSeveralSms ||
+         is_matrix_of_few_bits(info_of(id).type);
 }
 
 }  // namespace

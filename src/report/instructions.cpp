@@ -71,7 +71,7 @@ std::string kind_of_peak(const OperationInfo& operation) {
 
 bool counts_whole_numbers(const OperationInfo& operation) {
   const std::string_view type = operation.name.substr(operation.name.rfind('.') + 1);
-  return type.starts_with('s') || type.starts_with('u');
+  return type.starts_with('s') || type.starts_with('u') || type == "b1";
 }
 
 }  // namespace

@@ -151,6 +151,7 @@ TEST(CudaDeclarations, AttributeValues) {
   same(DeviceAttribute::kNumaId, CU_DEVICE_ATTRIBUTE_NUMA_ID);
   same(DeviceAttribute::kHostNumaId, CU_DEVICE_ATTRIBUTE_HOST_NUMA_ID);
 #endif
+  EXPECT_EQ(static_cast<int>(FunctionAttribute::kLocalBytes), CU_FUNC_ATTRIBUTE_LOCAL_SIZE_BYTES);
   EXPECT_EQ(static_cast<int>(FunctionAttribute::kMaxDynamicSharedBytes),
             CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES);
   EXPECT_EQ(static_cast<int>(FunctionAttribute::kPreferredSharedCarveOut),

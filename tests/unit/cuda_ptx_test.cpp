@@ -547,7 +547,10 @@ TEST_P(Assembled, EveryOperation) {
       const unsigned opcode = instruction.opcode & 0x1ff;
       return opcode == kLocalLoad || opcode == kLocalStore;
     });
-    EXPECT_LT(spills, 16) << shape.kernel_name();
+    // Of these the device refuses what has one for each operation.
+    const bool is_refused = is_matrix_of_few_bits(info_of(shape.operation).type) &&
+                            static_cast<double>(spills) >= part * shape.operations();
+    EXPECT_TRUE(spills < 16 || is_refused) << shape.kernel_name() << ": " << spills << " spills";
   }
 }
 

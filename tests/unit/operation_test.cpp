@@ -37,6 +37,33 @@ std::string pass_of(const std::string& ptx, std::size_t index) {
   return ptx.substr(at, ptx.find("bra ROUND;", at) - at);
 }
 
+TEST(Operations, WhoseRegistersAreInMemoryAreNotTimed) {
+  const OperationShape sparse{OperationId::kMmaSparseF32E4m3};
+  EXPECT_THAT(launch::refusal_of_spills(sparse, 2016), HasSubstr("keeps 2016 B of each lane in memory"));
+  EXPECT_EQ(launch::refusal_of_spills(sparse, 0), "");
+  // A few around the rounds.
+  EXPECT_EQ(launch::refusal_of_spills(sparse, 60), "");
+  EXPECT_EQ(launch::refusal_of_spills(OperationShape{OperationId::kMmaF32F16}, 60), "");
+}
+
+TEST(Operations, OfSparseMatricesSelectInOrderWherePtxCanSaySo) {
+  const OperationShape shapes[] = {{OperationId::kMmaSparseF32F16}, {OperationId::kWgmmaSparseF32F16}};
+  const std::string ptx = cuda::generate_operation_ptx({8, 7, 90, true}, shapes);
+  EXPECT_EQ(count(ptx, "mma.sp::ordered_metadata.sync.aligned."), 512u);
+  EXPECT_EQ(count(ptx, " mma.sp.sync"), 0u);
+  EXPECT_EQ(count(ptx, "wgmma.mma_async.sp.sync.aligned."), 64u);
+  const std::string old_ptx = cuda::generate_operation_ptx({8, 4, 90, true}, shapes);
+  EXPECT_EQ(count(old_ptx, "mma.sp.sync.aligned."), 512u);
+  EXPECT_THAT(old_ptx, Not(HasSubstr("ordered_metadata")));
+}
+
+// Else the compiler converts a factor that stays before the loop.
+TEST(Operations, OfFewBitsMultiplyByAResult) {
+  const OperationShape shapes[] = {{OperationId::kMmaSmallF32E4m3}};
+  const std::string ptx = cuda::generate_operation_ptx({8, 7, 90}, shapes);
+  EXPECT_EQ(count(pass_of(ptx, 1), "{%x0_0_0, %x0_0_1, %x0_0_2, %x0_0_3}, {%x0_0_0, %x0_0_1}, {%c0}, "), 8u);
+}
+
 TEST(Operations, HaveNamesOfTheirOwn) {
   std::set<std::string_view> names;
   for (const OperationInfo& operation : operation_catalogue()) {

@@ -33,15 +33,13 @@ class CompileAhead {
   // That work at once.
   [[nodiscard]] static std::size_t threads();
 
-  // What threads are to work on, divided among them: parts of as many as `most` at most.
+  // What threads are to work on, dealt out among them, for neighbours often take long alike: parts of as many as `most`
+  // at most.
   template <typename Item>
   [[nodiscard]] static std::vector<std::vector<Item>> parts_of(const std::vector<Item>& items, std::size_t most) {
     const std::size_t each = std::min(most, items.size() / threads() + 1);
-    std::vector<std::vector<Item>> parts;
-    for (std::size_t i = 0; i < items.size(); ++i) {
-      if (i % each == 0) parts.emplace_back();
-      parts.back().push_back(items[i]);
-    }
+    std::vector<std::vector<Item>> parts(each == 0 ? 0 : (items.size() + each - 1) / each);
+    for (std::size_t i = 0; i < items.size(); ++i) parts[i % parts.size()].push_back(items[i]);
     return parts;
   }
 

@@ -98,6 +98,7 @@ enum class PeerAttribute : int { kAccessSupported = 2, kNativeAtomicSupported = 
 
 // CUfunction_attribute.
 enum class FunctionAttribute : int {
+  kLocalBytes = 3,
   kRegisters = 4,
   kMaxDynamicSharedBytes = 8,
   kPreferredSharedCarveOut = 9,

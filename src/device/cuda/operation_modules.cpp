@@ -122,11 +122,20 @@ void OperationModules::add_module(const std::string& binary, const std::vector<O
   const auto frame_bytes = static_cast<double>(code_bytes(binary, kFrameKernel)) - kFrameOperations * instruction_bytes;
   for (const OperationShape& shape : shapes) {
     const auto bytes = static_cast<double>(code_bytes(binary, shape.kernel_name()));
-    kernels_[shape] = {.code = {.refusal = {},
+    kernels_[shape] = {.code = {.refusal = refusal_of_spills(module, shape),
                                 .code_bytes = std::max(0.0, bytes - frame_bytes) / rounds_of_pass(shape),
                                 .instruction_bytes = instruction_bytes},
                        .module = &module};
   }
+}
+
+std::string OperationModules::refusal_of_spills(const Module& module, const OperationShape& shape) const {
+  if (!is_matrix_of_few_bits(info_of(shape.operation).type)) return {};
+  int bytes = 0;
+  gpu_.driver()->check(
+      gpu_.driver()->func_get_attribute(&bytes, FunctionAttribute::kLocalBytes, module.function(shape.kernel_name())),
+      "cuFuncGetAttribute");
+  return launch::refusal_of_spills(shape, static_cast<std::uint64_t>(std::max(0, bytes)));
 }
 
 void OperationModules::launch(const launch::OperationLaunch& launch, OperationParameters parameters) {

@@ -50,6 +50,9 @@ class OperationModules : public launch::OperationGpu {
   [[nodiscard]] std::string refusal_of(const launch::OperationShape& shape) const;
   void add(const Compiled& part);
   void add_module(const std::string& binary, const std::vector<launch::OperationShape>& shapes);
+  // See launch::refusal_of_spills(). Of what is an instruction or a known sequence everywhere it is empty: the driver
+  // loads each kernel that it is asked about.
+  [[nodiscard]] std::string refusal_of_spills(const Module& module, const launch::OperationShape& shape) const;
 
   Gpu& gpu_;
   std::list<Part> begun_;

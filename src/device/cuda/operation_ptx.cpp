@@ -10,6 +10,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <boost/algorithm/string/replace.hpp>
 #include <cstddef>
 #include <string>
 #include <utility>
@@ -220,6 +221,13 @@ std::string operand(char name, const OperationShape& shape, std::uint32_t stream
     case 'c':
     case 'e':
       return fmt::format("%{}{}", name, which);
+    case '0':
+    case '1':
+    case '2':
+    case '3': {
+      const std::uint32_t kept = results_kept(shape.operation_of(stream).type);
+      return result_registers(shape, stream, index % kept).at(static_cast<std::size_t>(name - '0'));
+    }
     case 'i':
       return "%one";
     case 'm':
@@ -370,8 +378,9 @@ PtxTarget operation_target(const PtxTarget& target, int driver_version, bool is_
     int major;
     int minor;
   };
-  // The last of them: matrices of 8-bit numbers, conversions of such on sm_89, sparse matrices, tanh.
-  constexpr Version kVersions[] = {{12040, 8, 4}, {12010, 8, 1}, {11010, 7, 1}, {11000, 7, 0}};
+  // The last of them: matrices of 8-bit numbers for sums of f16, the same for those of f32, conversions of such on
+  // sm_89, sparse matrices, tanh.
+  constexpr Version kVersions[] = {{12080, 8, 7}, {12040, 8, 4}, {12010, 8, 1}, {11010, 7, 1}, {11000, 7, 0}};
   PtxTarget best = target;
   for (const Version& version : kVersions) {
     const bool is_newer = std::pair(version.major, version.minor) > std::pair(best.ptx_major, best.ptx_minor);
@@ -396,7 +405,12 @@ std::string generate_operation_ptx(const PtxTarget& target, std::span<const Oper
     const std::uint32_t operations = std::min(shape.operations(), most_operations);
     operation_kernel(text, shape.kernel_name(), shape, operations, rounds_of_pass(shape));
   }
-  return text.take();
+  std::string ptx = text.take();
+  // That it selects in order, as ours does, is what units from compute capability 10.0 on need: else the compiler has
+  // it sorted, in four more instructions.
+  const bool has_order = std::pair(target.ptx_major, target.ptx_minor) >= std::pair(8, 5) && target.sm >= 80;
+  if (has_order) boost::replace_all(ptx, "mma.sp.sync", "mma.sp::ordered_metadata.sync");
+  return ptx;
 }
 
 }  // namespace gputopo::cuda

@@ -40,6 +40,15 @@ OperationShape shape_of(const OperationProgram& program) {
 
 std::uint32_t results_kept(OperandType type) { return warps_together(type) > 1 ? 1 : kResultsKept; }
 
+std::string refusal_of_spills(const OperationShape& shape, std::uint64_t local_bytes) {
+  constexpr std::uint64_t kRegisterBytes = 4;
+  if (local_bytes < kRegisterBytes * shape.operations()) return {};
+  return fmt::format(
+      "the driver's compiler makes a sequence of it that keeps {} B of each lane in memory, which would be timed "
+      "instead",
+      local_bytes);
+}
+
 void compile_in_parts(std::span<const OperationShape> shapes,
                       const std::function<void(std::span<const OperationShape>)>& compile,
                       const std::function<void(const OperationShape&, const std::string&)>& refuse) {

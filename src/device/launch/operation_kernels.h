@@ -66,6 +66,10 @@ void compile_in_parts(std::span<const OperationShape> shapes,
                       const std::function<void(std::span<const OperationShape>)>& compile,
                       const std::function<void(const OperationShape&, const std::string&)>& refuse);
 
+// Why a kernel is not timed that the compiler did not find registers enough for; empty: it did. `local_bytes`: memory
+// of each lane. A register or two around the rounds cost nothing, one for each operation is what would be timed.
+[[nodiscard]] std::string refusal_of_spills(const OperationShape& shape, std::uint64_t local_bytes);
+
 class OperationGpu {
  public:
   OperationGpu() = default;

@@ -42,6 +42,7 @@ std::uint64_t bits_of_number(OperandType type, double number, std::uint64_t whol
     case OperandType::kF16x2:
     case OperandType::kMatrixF16:
     case OperandType::kMatrixF16ToF16:
+    case OperandType::kMatrixF16Four:
     case OperandType::kWarpgroupSmall:
     case OperandType::kWarpgroupPacked:
     case OperandType::kWarpgroup:
@@ -66,6 +67,9 @@ std::uint64_t bits_of_number(OperandType type, double number, std::uint64_t whol
     case OperandType::kS32:
     case OperandType::kU32:
     case OperandType::kMatrixBits:
+    case OperandType::kMatrixBitsToTwo:
+    case OperandType::kMatrixFewBits:
+    case OperandType::kMatrixFewBitsToF16:
       return whole & UINT32_MAX;
     case OperandType::kS64:
     case OperandType::kU64:

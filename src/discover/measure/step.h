@@ -39,9 +39,9 @@ template <typename Kind>
 [[nodiscard]] std::span<const Step> cluster_steps();
 [[nodiscard]] std::span<const Step> unit_steps();
 
-// Of all peaks, for they are measured together: those that GPUs of this vendor may have. Of a peak of which they have
-// none one stands for all, and is refused.
-[[nodiscard]] std::vector<OperationId> peak_operations(Vendor vendor);
+// Of all peaks, for they are measured together: those that such a GPU may have. Of a peak of which it has none one
+// stands for all, and is refused.
+[[nodiscard]] std::vector<OperationId> peak_operations(const DeviceInfo& info);
 
 // All of them.
 [[nodiscard]] const std::vector<Step>& measure_steps();

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "discover/measure/step.h"
+#include "operation/capability.h"
 #include "probe/control.h"
 #include "probe/launch_time.h"
 #include "probe/operation.h"
@@ -83,7 +84,8 @@ const std::vector<PeakRow>& peak_rows() {
       {AttributeId::kPeakF64, {kFmaF64}},
       {AttributeId::kPeakS32, {kMadS32}},
       {AttributeId::kPeakU8, {kDp4aU32}},
-      {AttributeId::kPeakMatrixF16, {kMmaF32F16, kMmaSmallF32F16, kWgmmaF32F16, kTcgen05F32F16, kMfmaF32F16}},
+      {AttributeId::kPeakMatrixF16,
+       {kMmaF32F16, kMmaSmallF32F16, kMmaFourF32F16, kWgmmaF32F16, kTcgen05F32F16, kMfmaF32F16}},
       {AttributeId::kPeakMatrixBf16, {kMmaF32Bf16, kWgmmaF32Bf16, kTcgen05F32Bf16, kMfmaF32Bf16, kMfmaSmallF32Bf16}},
       {AttributeId::kPeakMatrixTf32, {kMmaF32Tf32, kWgmmaF32Tf32, kTcgen05F32Tf32}},
       {AttributeId::kPeakMatrixF32, {kMfmaF32F32}},
@@ -122,7 +124,7 @@ Attribute sustained(Context& context, const ElementInfo&) {
 }
 
 std::vector<Program> expected_of_peaks(const DeviceInfo& info) {
-  return probe::expected_of_peaks(info, peak_operations(vendor_of(info.vendor)));
+  return probe::expected_of_peaks(info, peak_operations(info));
 }
 
 constexpr Step kSteps[] = {
@@ -186,7 +188,8 @@ constexpr Step kSteps[] = {
 
 }  // namespace
 
-std::vector<OperationId> peak_operations(Vendor vendor) {
+std::vector<OperationId> peak_operations(const DeviceInfo& info) {
+  const Vendor vendor = vendor_of(info.vendor);
   const auto has_text = [&](OperationId id) {
     return !(vendor == Vendor::kAmd ? info_of(id).cdna : info_of(id).ptx).empty();
   };
@@ -197,6 +200,11 @@ std::vector<OperationId> peak_operations(Vendor vendor) {
     std::ranges::copy_if(row.operations, std::back_inserter(operations), has_text);
     if (operations.size() == before) operations.push_back(row.operations.front());
   }
+  // What Volta's unit does is a sequence on all later ones.
+  const bool has_later = refusal_by_capability(info.compute_capability_major, info.compute_capability_minor,
+                                               info_of(OperationId::kMmaSmallF32F16))
+                             .empty();
+  if (has_later) std::erase(operations, OperationId::kMmaFourF32F16);
   return operations;
 }
 
