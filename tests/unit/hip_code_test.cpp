@@ -13,6 +13,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <ostream>
 #include <regex>
 #include <set>
 #include <sstream>
@@ -29,6 +30,10 @@
 #include "support/fake_hip.h"
 
 namespace gputopo::hip {
+
+// Of GoogleTest: else it prints the bytes of each target whenever the program starts.
+void PrintTo(const GfxTarget& target, std::ostream* out) { *out << target.name; }
+
 namespace {
 
 using ::testing::ElementsAre;

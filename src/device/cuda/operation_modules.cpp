@@ -14,9 +14,6 @@ namespace {
 
 using launch::OperationShape;
 
-// Seen of the driver for an H200: 54 ms for a kernel of 512 operations, and a little more than half without what the
-// higher levels look for. What they would merge is what is not wanted.
-constexpr unsigned kOptimization = 1;
 // Of a module.
 constexpr std::size_t kMostKernels = 32;
 
@@ -107,7 +104,7 @@ OperationModules::Compiled OperationModules::compile_part(const Driver& driver, 
   launch::compile_in_parts(
       shapes,
       [&](std::span<const OperationShape> some) {
-        std::string binary = cuda::compile(driver, generate_operation_ptx(target, some), kOptimization);
+        std::string binary = cuda::compile(driver, generate_operation_ptx(target, some), kOperationOptimization);
         compiled.binaries.emplace_back(std::move(binary), std::vector(some.begin(), some.end()));
       },
       [&](const OperationShape& shape, const std::string& message) { compiled.refused.emplace_back(shape, message); });

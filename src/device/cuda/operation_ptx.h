@@ -15,6 +15,9 @@ namespace gputopo::cuda {
 // each one instruction: what is around the rounds of the others is as long.
 inline constexpr char kFrameKernel[] = "operation_frame";
 inline constexpr std::uint32_t kFrameOperations = 4;
+// Of the compiler, for these modules. Seen of the driver for an H200: 54 ms for a kernel of 512 operations, and a
+// little more than half without what the higher levels look for. What they would merge is what is not wanted.
+inline constexpr unsigned kOperationOptimization = 1;
 // Rounds in a row in the loop of its kernel, and so in its code.
 [[nodiscard]] std::uint32_t rounds_of_pass(const launch::OperationShape& shape);
 // Whether four warps multiply matrices together: GPUs of compute capability 9.0 alone, whose drivers know it.
