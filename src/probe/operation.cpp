@@ -188,8 +188,8 @@ class Operation {
       : id_(id), lanes_(lanes), parameters_(parameters) {}
 
   void add(const Outcome& outcome) {
-    if (!outcome.first.refusal.empty()) {
-      absent_ = unavailable(outcome.why_refused, outcome.first.refusal);
+    if (!outcome.first.refusal.empty()) {  // of chains that take turns it takes nothing from what is known
+      if (!latency_.value && rates_.empty()) absent_ = unavailable(outcome.why_refused, outcome.first.refusal);
     } else if (!outcome.trial.every_sm) {
       latency_of_ = outcome;
       OperationParameters parameters = parameters_;

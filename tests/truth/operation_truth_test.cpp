@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
 #include <map>
 #include <memory>
 #include <set>
@@ -300,43 +301,62 @@ TEST(OperationTruth, JumpsBarriersAndLaunchesOfRandomMachines) {
   for (std::size_t i = 0; i < std::min<std::size_t>(wrong.size(), 20); ++i) ADD_FAILURE() << wrong[i];
 }
 
-// Its compiler makes one chain of eight.
-class MergingDevice : public Device {
+// An H200 of which some answers are others.
+class OtherAnswers : public Device {
  public:
-  explicit MergingDevice(std::unique_ptr<Device> device) : device_(std::move(device)) {}
+  using Change = std::function<void(const OperationProgram&, OperationResult&)>;
+
+  explicit OtherAnswers(Change change) : change_(std::move(change)) {}
 
   [[nodiscard]] const DeviceInfo& info() const override { return device_->info(); }
   [[nodiscard]] std::vector<ProgramResult> run(std::span<const Program> programs) override {
     std::vector<ProgramResult> results = device_->run(programs);
     for (std::size_t i = 0; i < programs.size(); ++i) {
       const auto* operation = std::get_if<OperationProgram>(&programs[i]);
-      if (operation == nullptr || operation->streams < kMerged) continue;
-      auto& result = std::get<OperationResult>(results[i].data);
-      merged_ = true;
-      result.code_bytes /= kMerged;
-      for (double& cycles : result.cycles) cycles /= kMerged;
+      if (operation != nullptr) change_(*operation, std::get<OperationResult>(results[i].data));
     }
     return results;
   }
-  [[nodiscard]] bool merged() const { return merged_; }
 
  private:
-  static constexpr std::uint32_t kMerged = 8;
-
-  std::unique_ptr<Device> device_;
-  bool merged_ = false;
+  Change change_;
+  std::unique_ptr<Device> device_ = sim::make_sim_device(sim::parse_machine(*sim::builtin_machine("h200")), 1, 1);
 };
 
 // On an H200 eight chains of cvt.f32.f64 became one, which seemed to do 428 a clock of 14.
 TEST(OperationTruth, WhatTheCompilerMergedIsNotTheMost) {
-  MergingDevice device(sim::make_sim_device(sim::parse_machine(*sim::builtin_machine("h200")), 1, 1));
+  constexpr std::uint32_t kMerged = 8;
+  bool is_merged = false;
+  OtherAnswers device([&](const OperationProgram& program, OperationResult& result) {
+    if (program.streams < kMerged) return;
+    is_merged = true;
+    result.code_bytes /= kMerged;
+    for (double& cycles : result.cycles) cycles /= kMerged;
+  });
   DiscoverOptions options;
   options.elements = {"instructions.clz.b32"};
   const Topology found = discover(device, options);
-  EXPECT_TRUE(device.merged());
+  EXPECT_TRUE(is_merged);
   const Attribute* throughput = find(found.find_instruction("clz.b32")->attributes, AttributeId::kThroughput);
   EXPECT_NEAR(throughput->number().value_or(0), 15.34, 0.2);
   EXPECT_THAT(throughput->flags, testing::Not(testing::Contains(testing::StartsWith("operations_merged"))));
+}
+
+// The registers of a lane may be enough for one chain and not for four.
+TEST(OperationTruth, RefusedChainsThatTakeTurnsTakeNothingFromOne) {
+  bool is_refused = false;
+  OtherAnswers device([&](const OperationProgram& program, OperationResult& result) {
+    if (program.streams == 1) return;
+    is_refused = true;
+    result = {.refusal = "too few registers"};
+  });
+  DiscoverOptions options;
+  options.elements = {"instructions.vote.any"};
+  const Topology found = discover(device, options);
+  EXPECT_TRUE(is_refused);
+  const auto& attributes = found.find_instruction("vote.any")->attributes;
+  EXPECT_NEAR(find(attributes, AttributeId::kLatency)->number().value_or(0), 21, 0.5);
+  EXPECT_NEAR(find(attributes, AttributeId::kThroughput)->number().value_or(0), 21.3, 0.3);
 }
 
 // Section IV-D and Figure 9: a barrier of one warp takes 20 clocks, and registers are given in units of 4 to 64

@@ -127,7 +127,8 @@ void OperationModules::add_module(const std::string& binary, const std::vector<O
 }
 
 std::string OperationModules::refusal_of_spills(const Module& module, const OperationShape& shape) const {
-  if (!is_matrix_of_few_bits(info_of(shape.operation).type)) return {};
+  const OperandType type = info_of(shape.operation).type;
+  if (!is_matrix_of_few_bits(type) && type != OperandType::kMatrixF16Four) return {};
   int bytes = 0;
   gpu_.driver()->check(
       gpu_.driver()->func_get_attribute(&bytes, FunctionAttribute::kLocalBytes, module.function(shape.kernel_name())),
