@@ -9,20 +9,27 @@
 namespace gputopo::probe {
 namespace {
 
-// Of a round: the difference of medians, and of what is farthest apart.
-Decision<PerOperation> cycles_of_a_round(const RoundTimes& fewer, const RoundTimes& more, double steady) {
+// Of many blocks one may have been interrupted.
+constexpr double kOutliers = 0.1;
+
+// Of SMs. What they share they have by turns that differ from launch to launch: one has more of it or less, all of them
+// the same (membar.sys on an H200: medians of ten runs differ by 1.6%, these by half of it).
+double mean_of_most(std::span<const double> cycles) { return stats::trimmed_mean(cycles, kOutliers); }
+
+// Of a round: the difference of the middles, and of what is farthest apart.
+Decision<PerOperation> cycles_of_a_round(const RoundTimes& fewer, const RoundTimes& more, double steady,
+                                         double (*middle)(std::span<const double>)) {
   if (fewer.cycles.empty() || more.cycles.empty() || more.rounds <= fewer.rounds) return {.why_not = "nothing ran"};
   const double rounds = more.rounds - fewer.rounds;
-  const double of_fewer = stats::median(fewer.cycles);
-  const double of_more = stats::median(more.cycles);
+  const double of_fewer = middle(fewer.cycles);
+  const double of_more = middle(more.cycles);
   const double value = (of_more - of_fewer) / rounds;
   const std::string basis = fmt::format("{:.0f} rounds took {:.0f} cycles, {:.0f} rounds {:.0f}", fewer.rounds,
                                         of_fewer, more.rounds, of_more);
   if (value <= 0) return {.basis = basis, .why_not = basis + ": more of them took no longer"};
   std::vector<double> sorted = more.cycles;
   std::ranges::sort(sorted);
-  // Of many blocks one may have been interrupted.
-  const std::size_t outliers = sorted.size() / 10;
+  const auto outliers = static_cast<std::size_t>(kOutliers * static_cast<double>(sorted.size()));
   const double least = sorted[outliers];
   const double most = sorted[sorted.size() - 1 - outliers];
   if (most - least > steady * of_more) {
@@ -39,7 +46,7 @@ Decision<PerOperation> cycles_of_a_round(const RoundTimes& fewer, const RoundTim
 
 Decision<PerOperation> decide_operation_latency(const RoundTimes& fewer, const RoundTimes& more,
                                                 double operations_per_round, const OperationParameters& parameters) {
-  Decision<PerOperation> decision = cycles_of_a_round(fewer, more, parameters.steady);
+  Decision<PerOperation> decision = cycles_of_a_round(fewer, more, parameters.steady, stats::median);
   if (!decision.value) return decision;
   const auto& [value, interval] = *decision.value;
   const double low = std::max(0.0, interval.low - parameters.loop_cycles);
@@ -52,10 +59,10 @@ Decision<PerOperation> decide_operation_latency(const RoundTimes& fewer, const R
 Decision<PerOperation> decide_operation_throughput(const RoundTimes& fewer, const RoundTimes& more,
                                                    double operations_per_round, double lanes,
                                                    const OperationParameters& parameters) {
-  Decision<PerOperation> decision = cycles_of_a_round(fewer, more, parameters.steady_sms);
+  Decision<PerOperation> decision = cycles_of_a_round(fewer, more, parameters.steady_sms, mean_of_most);
   if (!decision.value) return decision;
   const auto& [value, interval] = *decision.value;
-  const double of_fewer = stats::median(fewer.cycles);
+  const double of_fewer = mean_of_most(fewer.cycles);
   const double beginning = 1 - fewer.rounds * value / of_fewer;
   if (beginning < parameters.least_beginning || beginning > parameters.most_beginning) {
     return {.basis = decision.basis,

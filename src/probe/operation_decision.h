@@ -25,6 +25,9 @@ struct OperationParameters {
   // SMs do one program in times that differ by less than this share: they supply instructions by turns. More: what is
   // wrong passes.
   double steady_sms = 0.15;
+  // The same of the quickest of more copies, which nothing disturbed: what SMs share some have more of than others
+  // (membar.sys on H200s: 10 to 16%).
+  double steady_sms_of_more = 0.25;
   // Of the cycles of the fewer rounds, the share that is not theirs: what comes before and after. Outside of these the
   // fewer and the more rounds did not run alike, or their clocks say so (an H200 has -0.1 to 0.4). Wider: what is wrong
   // passes.

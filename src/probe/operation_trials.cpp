@@ -34,6 +34,12 @@ OperationTrial latency_trial(OperationId operation) {
           .copies = OperationTrial::kCopies};
 }
 
+OperationTrial longer_latency_trial(OperationId operation) {
+  OperationTrial trial = latency_trial(operation);
+  trial.rounds_factor = OperationTrial::kLongFactor;
+  return trial;
+}
+
 std::vector<OperationTrial> first_trials(OperationId operation, std::uint32_t of_block) {
   const std::uint32_t warps = most_warps(operation, of_block);
   const std::uint32_t fewest = warps_together(info_of(operation).type);

@@ -18,6 +18,9 @@ struct OperationTrial {
   // of a round, each SM in another. More: smaller steps, and longer launches, in which power lowers the clock.
   static constexpr std::uint32_t kLongFactor = 4;
   static constexpr std::uint32_t kCopies = 3;
+  // Where SMs take turns, all of them in one of two rhythms for a launch (membar.sys on an H200: 32768 in 55900 cycles
+  // or in 64400). The quickest of fewer is now of one, now of the other.
+  static constexpr std::uint32_t kManyCopies = 64;
   static constexpr std::uint32_t kStreams = 4;  // where warps alone are too few
   // Where these nearly fill a unit (packed f16 on an H100: 92% of it; with eight chains 98%).
   static constexpr std::uint32_t kManyStreams = 8;
@@ -32,12 +35,15 @@ struct OperationTrial {
   [[nodiscard]] OperationProgram program(std::uint32_t rounds) const {
     return {.operation = operation, .streams = streams, .warps = warps, .every_sm = every_sm, .rounds = rounds};
   }
+  [[nodiscard]] std::uint32_t chains() const { return warps * streams; }
   [[nodiscard]] std::uint32_t few_rounds() const { return rounds_factor * kFewRounds; }
   [[nodiscard]] std::uint32_t many_rounds() const { return rounds_factor * kManyRounds; }
 };
 
 // One chain, of as many warps as do one together.
 [[nodiscard]] OperationTrial latency_trial(OperationId operation);
+// The same for longer, where that was disturbed: code that comes first from memory takes a smaller part of it.
+[[nodiscard]] OperationTrial longer_latency_trial(OperationId operation);
 // And of ever more, up to those of a block.
 [[nodiscard]] std::vector<OperationTrial> first_trials(OperationId operation, std::uint32_t of_block);
 // Of some chains each.

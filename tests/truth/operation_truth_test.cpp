@@ -359,6 +359,56 @@ TEST(OperationTruth, RefusedChainsThatTakeTurnsTakeNothingFromOne) {
   EXPECT_NEAR(find(attributes, AttributeId::kThroughput)->number().value_or(0), 21.3, 0.3);
 }
 
+// As membar.sys of an H200: a launch has SMs in one rhythm or all of them in a slower one, and in the first some have
+// more than others.
+TEST(OperationTruth, WhatSmsShareByTurnsIsTheSameInTenRuns) {
+  Draw draw(first_seed());
+  OtherAnswers device([&](const OperationProgram& program, OperationResult& result) {
+    if (!program.every_sm) return;
+    const bool is_slow = program.warps >= 8 && draw.chance(0.5);
+    for (std::size_t i = 0; i < result.cycles.size(); ++i) {
+      result.cycles[i] *= is_slow ? 1.11 : 0.92 + 0.16 * result.sms[i] / 132 + draw.uniform(-0.02, 0.02);
+    }
+  });
+  DiscoverOptions options;
+  options.elements = {"instructions.bar.sync"};
+  std::vector<double> rates;
+  for (int run = 0; run < 10; ++run) {
+    const Topology found = discover(device, options);
+    const Attribute* throughput = find(found.find_instruction("bar.sync")->attributes, AttributeId::kThroughput);
+    ASSERT_TRUE(throughput->number()) << throughput->detail;
+    rates.push_back(*throughput->number());
+    const auto* warps = throughput->find_detail("warps_tried");
+    EXPECT_TRUE(std::ranges::is_sorted(std::get<std::vector<double>>(*warps)));
+  }
+  EXPECT_LE(*std::ranges::max_element(rates), 1.01 * *std::ranges::min_element(rates)) << testing::PrintToString(rates);
+}
+
+// Half of the SMs had a neighbour, in as many of the first launches.
+Attribute throughput_of_disturbed(int launches) {
+  OtherAnswers device([&](const OperationProgram& program, OperationResult& result) {
+    if (!program.every_sm || program.warps < 32 || launches-- <= 0) return;
+    for (std::size_t i = 0; i < result.cycles.size(); i += 2) result.cycles[i] *= 1.5;
+  });
+  DiscoverOptions options;
+  options.elements = {"instructions.bar.sync"};
+  return *find(discover(device, options).find_instruction("bar.sync")->attributes, AttributeId::kThroughput);
+}
+
+TEST(OperationTruth, WhatWasDisturbedIsRunLonger) {
+  const double undisturbed = throughput_of_disturbed(0).number().value_or(0);
+  ASSERT_GT(undisturbed, 0);
+  const Attribute throughput = throughput_of_disturbed(6);
+  EXPECT_NEAR(throughput.number().value_or(0), undisturbed, 0.01 * undisturbed);
+  EXPECT_THAT(throughput.flags, testing::Not(testing::Contains(testing::StartsWith("disturbed"))));
+}
+
+// What fewer warps do is no more than a part of it then.
+TEST(OperationTruth, WhatStaysDisturbedSaysSo) {
+  const Attribute throughput = throughput_of_disturbed(1'000'000);
+  EXPECT_THAT(throughput.flags, testing::Contains(testing::StartsWith("disturbed: 32 warps may do more: ")));
+}
+
 // Section IV-D and Figure 9: a barrier of one warp takes 20 clocks, and registers are given in units of 4 to 64
 // threads.
 TEST(OperationTruth, WongsBarrierAndRegistersComeOut) {

@@ -14,6 +14,15 @@ namespace {
 
 constexpr const char* kNotYet = "ended before its turn";
 
+// What may wait for another clock than the SM's comes first: its cycles are more or fewer once matrices have lowered
+// that. These come last.
+constexpr OperationClass kOrder[] = {
+    OperationClass::kControl,         OperationClass::kClock,    OperationClass::kArithmetic,
+    OperationClass::kComparison,      OperationClass::kLogic,    OperationClass::kConversion,
+    OperationClass::kSpecialFunction, OperationClass::kDivision, OperationClass::kWarp,
+    OperationClass::kMatrix};
+static_assert(std::size(kOrder) == std::size(kAllOperationClasses));
+
 Instruction not_yet(OperationId id) {
   const OperationInfo& info = info_of(id);
   Instruction instruction{std::string(info.name), std::string(info.title), {}};
@@ -29,7 +38,7 @@ OperationSteps::OperationSteps(probe::Bench& bench, Scheduler& scheduler, const 
     : bench_(bench), scheduler_(scheduler), wanted_(wanted.all), latencies_(wanted.latencies) {
   if (wanted.pipes) pipes_ = unavailable(Reason::kInterrupted, kNotYet);
   std::ranges::sort(wanted_);
-  for (const OperationClass of : kAllOperationClasses) {
+  for (const OperationClass of : kOrder) {
     std::vector<std::size_t> places;
     for (std::size_t i = 0; i < wanted_.size(); ++i) {
       if (info_of(wanted_[i]).of == of) places.push_back(i);
