@@ -121,22 +121,14 @@ class Operation {
   void add_longer(const OperationOutcome& outcome) {
     const Decision<PerOperation> rate = outcome.throughput(lanes_, parameters_);
     if (!outcome.first.refusal.empty() || !rate.value) return;
-    const auto is_same = [&](const OperationTrial& trial) {
-      return trial.warps == outcome.trial.warps && trial.streams == outcome.trial.streams;
-    };
-    std::erase_if(undecided_, [&](const Undecided& undecided) { return is_same(undecided.first); });
-    std::erase_if(rates_, [&](const Rate& known) { return is_same(known.first.trial); });
+    std::erase_if(undecided_, [&](const Undecided& known) { return known.first.is_same_way(outcome.trial); });
+    forget_rate(outcome.trial);
     add_rate(outcome, *rate.value);
-    std::ranges::sort(rates_, {},
-                      [](const Rate& known) { return std::pair(known.first.trial.streams, known.first.trial.warps); });
   }
+  // What was seen once and not again does not count.
   void add_again(const OperationOutcome& outcome) {
-    const std::size_t before = rates_.size();
-    const std::ptrdiff_t place = rate_of(outcome.trial) - rates_.begin();
+    forget_rate(outcome.trial);
     add(outcome);
-    // What was seen once and not again does not count.
-    if (rates_.size() > before) std::swap(rates_[static_cast<std::size_t>(place)], rates_.back());
-    rates_.erase(rates_.size() > before ? rates_.end() - 1 : rates_.begin() + place);
   }
 
   [[nodiscard]] bool is_nearly_full() const {
@@ -157,14 +149,15 @@ class Operation {
     // else.
     const bool counts =
         rates_.empty() || !outcome.is_merged(parameters_) || rates_.front().first.is_merged(parameters_);
-    if (counts) rates_.emplace_back(outcome, rate);
+    if (!counts) return;
+    const auto order = [](const Rate& known) { return std::pair(known.first.trial.streams, known.first.trial.warps); };
+    Rate known(outcome, rate);
+    rates_.insert(std::ranges::upper_bound(rates_, order(known), {}, order), known);
+  }
+  void forget_rate(const OperationTrial& trial) {
+    std::erase_if(rates_, [&](const Rate& known) { return known.first.trial.is_same_way(trial); });
   }
 
-  [[nodiscard]] std::vector<Rate>::iterator rate_of(const OperationTrial& trial) {
-    return std::ranges::find_if(rates_, [&](const Rate& rate) {
-      return rate.first.trial.warps == trial.warps && rate.first.trial.streams == trial.streams;
-    });
-  }
   [[nodiscard]] const Rate& best() const {
     return *std::ranges::max_element(rates_, {}, [](const Rate& rate) { return rate.second.value; });
   }
@@ -233,7 +226,7 @@ class Operation {
   std::optional<Attribute> absent_;  // where it was refused
   OperationOutcome latency_of_;
   Decision<PerOperation> latency_;
-  std::vector<Rate> rates_;
+  std::vector<Rate> rates_;  // from the fewest chains of a warp on, and the fewest warps
   std::vector<Undecided> undecided_;
   std::string why_no_rate_;  // of the last of them
 };
@@ -252,9 +245,7 @@ std::vector<Attribute> measure_operation_latencies(Lab& lab, std::span<const Ope
   for (const OperationId id : operations) {
     if (found.at(id).lacks_latency()) trials.push_back(longer_latency_trial(id));
   }
-  if (!trials.empty()) {
-    for (const OperationOutcome& outcome : run_trials(lab, trials)) found.at(outcome.trial.operation).add(outcome);
-  }
+  for (const OperationOutcome& outcome : run_more_trials(lab, trials)) found.at(outcome.trial.operation).add(outcome);
   std::vector<Attribute> latencies;
   for (const OperationId id : operations) latencies.push_back(found.at(id).finding(lab).latency);
   return latencies;

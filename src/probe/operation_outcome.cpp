@@ -103,7 +103,7 @@ std::vector<OperationOutcome> run_more_trials(Lab& lab, const std::vector<Operat
   } catch (const DeviceLostError&) {
     throw;
   } catch (const DeviceError& error) {
-    lab.log(fmt::format("without trials of more chains: {}", error.what()));
+    lab.log(fmt::format("without further trials of operations: {}", error.what()));
     return {};
   }
 }

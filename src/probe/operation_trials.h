@@ -35,6 +35,10 @@ struct OperationTrial {
   [[nodiscard]] OperationProgram program(std::uint32_t rounds) const {
     return {.operation = operation, .streams = streams, .warps = warps, .every_sm = every_sm, .rounds = rounds};
   }
+  // The same operation is understood.
+  [[nodiscard]] bool is_same_way(const OperationTrial& other) const {
+    return warps == other.warps && streams == other.streams;
+  }
   [[nodiscard]] std::uint32_t chains() const { return warps * streams; }
   [[nodiscard]] std::uint32_t few_rounds() const { return rounds_factor * kFewRounds; }
   [[nodiscard]] std::uint32_t many_rounds() const { return rounds_factor * kManyRounds; }

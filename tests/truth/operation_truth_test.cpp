@@ -15,6 +15,7 @@
 
 #include "device/sim/machine.h"
 #include "gputopo/discover.h"
+#include "gputopo/error.h"
 #include "support/draw.h"
 #include "support/seeds.h"
 
@@ -401,6 +402,20 @@ TEST(OperationTruth, WhatWasDisturbedIsRunLonger) {
   const Attribute throughput = throughput_of_disturbed(6);
   EXPECT_NEAR(throughput.number().value_or(0), undisturbed, 0.01 * undisturbed);
   EXPECT_THAT(throughput.flags, testing::Not(testing::Contains(testing::StartsWith("disturbed"))));
+}
+
+// A recording that was made before has no longer ones.
+TEST(OperationTruth, ALatencyThatCannotBeRunLongerStaysDisturbed) {
+  int runs = 0;
+  OtherAnswers device([&](const OperationProgram& program, OperationResult& result) {
+    if (program.operation != OperationId::kAddF32 || program.every_sm || program.warps > 1) return;
+    if (program.rounds > 6) throw DeviceError("was not recorded");
+    result.cycles.front() *= 1 + 0.1 * (runs++ % 3);
+  });
+  const Topology found = discover(device, {});
+  EXPECT_GT(runs, 0);
+  const Attribute* latency = find(found.find_instruction("add.f32")->attributes, AttributeId::kLatency);
+  EXPECT_EQ(latency->reason, Reason::kInconclusive) << latency->detail;
 }
 
 // What fewer warps do is no more than a part of it then.
