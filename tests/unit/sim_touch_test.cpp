@@ -1,4 +1,5 @@
-// A simulator tells what a touch of new memory leaves without loading all of it, which must make no difference.
+// A simulator tells what a touch of new memory leaves without loading all of it, and what a chain does that goes round
+// and round without following it to the end. Neither must make a difference.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
@@ -17,12 +18,14 @@
 namespace gputopo::sim {
 namespace {
 
-// Loads by their cycles, in the order in which each first came: noise is drawn class by class.
+// Loads by their cycles, in the order in which each first came: noise is drawn class by class. Then each of those whose
+// latencies are kept.
 using Counts = std::vector<std::pair<double, std::uint64_t>>;
 
 Counts counts_of(const StepBehaviour& step) {
   Counts counts;
   for (const LoadClass& loads : step.classes) counts.emplace_back(loads.cycles, loads.count);
+  for (const std::uint8_t of_load : step.first_loads) counts.emplace_back(step.classes[of_load].cycles, 1);
   return counts;
 }
 
@@ -41,10 +44,11 @@ std::vector<Counts> one_after_another(const MachineSpec& machine, const ChasePro
       paths.push_back(is_touch ? hierarchy.overlapping_path_of(array.space, warp, 0, 0)
                                : hierarchy.path_of(array.space, warp));
     }
+    const std::uint64_t kept = keeps_latencies(step.kind) ? std::min<std::uint64_t>(loads, program.timed_cap) : 0;
     StepBehaviour of_step;
     for (std::uint64_t i = 0; i < loads; ++i) {
       const std::uint64_t address = bases[step.array] + array.element_offset((step.first + i) % array.element_count());
-      of_step.add(hierarchy.load(paths[i / 32 % paths.size()], address), false, 0);
+      of_step.add(hierarchy.load(paths[i / 32 % paths.size()], address), false, kept);
     }
     counts.push_back(counts_of(of_step));
   }
@@ -170,6 +174,55 @@ TEST(SimTouch, GoesOnWhereAnotherEnded) {
       ASSERT_EQ(of_simulator(simulator, program), one_after_another(machine, program))
           << "machine " << seed << ", " << array.bytes << " bytes";
     }
+  }
+}
+
+// Two arrays of up to so many elements, each walked round and round, in turns.
+ChaseProgram drawn_rounds(Space space, std::uint32_t most_elements, RandomSource& random) {
+  ChaseProgram program;
+  program.actors = {{}};
+  program.timed_cap = 700;
+  for (int i = 0; i < 2; ++i) {
+    const std::uint64_t stride_bytes = std::uint64_t{32} << random.below(4);
+    program.arrays.push_back(
+        {.space = space, .bytes = (1 + random.below(most_elements)) * stride_bytes, .stride_bytes = stride_bytes});
+  }
+  for (const StepKind kind : {StepKind::kWarm, StepKind::kCounted, StepKind::kTimed, StepKind::kCounted}) {
+    const std::uint32_t array = random.below(2);
+    const auto elements = static_cast<std::uint32_t>(program.arrays[array].element_count());
+    const std::uint64_t loads = std::max(600u, (1 + random.below(9)) * elements) + random.below(elements);
+    program.steps.push_back({.kind = kind, .array = array, .loads = loads, .first = random.below(elements)});
+  }
+  return program;
+}
+
+void expect_no_difference_of_rounds(const MachineSpec& machine, RandomSource& random) {
+  Simulator simulator(machine);
+  for (const auto& [space, unused] : machine.spaces) {
+    if (space == Space::kLocal || space == Space::kShared) continue;
+    SCOPED_TRACE(to_string(space));
+    for (const std::uint32_t most_elements : {20u, 300u, 3000u}) {
+      const ChaseProgram program = drawn_rounds(space, most_elements, random);
+      EXPECT_EQ(of_simulator(simulator, program), one_after_another(machine, program)) << most_elements;
+    }
+  }
+}
+
+TEST(SimRounds, AreLoadAfterLoad) {
+  RandomSource random(15);
+  for (std::uint64_t seed = 1; seed <= 15; ++seed) {
+    SCOPED_TRACE(fmt::format("machine {}", seed));
+    expect_no_difference_of_rounds(truth::random_machine(seed), random);
+    expect_no_difference_of_rounds(truth::wide_machine(seed), random);
+  }
+}
+
+// The second has sets of 96 ways, the last two partitions and dies.
+TEST(SimRounds, OfKnownGpusAreLoadAfterLoad) {
+  RandomSource random(16);
+  for (const char* name : {"gtx780", "k20c", "h200", "mi300x"}) {
+    SCOPED_TRACE(name);
+    for (int i = 0; i < 4; ++i) expect_no_difference_of_rounds(parse_machine(*builtin_machine(name)), random);
   }
 }
 

@@ -37,6 +37,11 @@ struct StepBehaviour {
       if (first_loads.size() < listed) first_loads.resize(listed, static_cast<std::uint8_t>(last_));
     }
   }
+  // The same loads so many times more, one after another.
+  void add_again(std::span<const double> cycles, std::uint64_t times, std::uint64_t kept) {
+    for (; times > 0 && first_loads.size() < kept; --times) add(cycles, false, kept);
+    for (const double each : cycles) add_alike(each, false, times);
+  }
   // So many loads of one class, which then is that of the load before.
   void add_alike(double cycles, bool disturbed, std::uint64_t count) {
     if (count == 0) return;

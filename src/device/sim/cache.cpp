@@ -35,6 +35,10 @@ void Cache::end_checkpoint() {
   std::visit([](auto& sets) { sets.end_checkpoint(); }, sets_);
 }
 
+bool Cache::is_at_checkpoint() {
+  return std::visit([](auto& sets) { return sets.is_at_checkpoint(); }, sets_);
+}
+
 bool Cache::chose_at_random() const {
   return std::visit([](const auto& sets) { return sets.chose_at_random(); }, sets_);
 }

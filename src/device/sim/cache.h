@@ -25,6 +25,9 @@ class Cache {
   void rollback(std::uint64_t seed);
   // What changes from here on stays.
   void end_checkpoint();
+  // Whether each access from here on would be as if there had been none since the checkpoint. False where that is hard
+  // to say.
+  [[nodiscard]] bool is_at_checkpoint();
 
   // A line was chosen at random since start_program(): another seed would have led to other contents.
   [[nodiscard]] bool chose_at_random() const;

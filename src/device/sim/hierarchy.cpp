@@ -50,6 +50,8 @@ void Hierarchy::start_program(std::uint64_t carve_out_bytes, std::uint64_t seed)
 }
 
 void Hierarchy::checkpoint() {
+  page_at_checkpoint_ = last_page_;
+  tlb_at_checkpoint_ = last_tlb_;
   for (auto& [key, entry] : instances_) {
     entry.at_checkpoint = entry.program == program_;
     if (entry.at_checkpoint) entry.cache->checkpoint();
@@ -71,9 +73,21 @@ void Hierarchy::rollback(std::uint64_t seed) {
 
 void Hierarchy::resume(std::uint64_t seed) {
   rollback(seed);
+  end_checkpoint();
+}
+
+void Hierarchy::end_checkpoint() {
   for (auto& [key, entry] : instances_) {
     if (entry.program == program_) entry.cache->end_checkpoint();
   }
+}
+
+bool Hierarchy::is_at_checkpoint() const {
+  if (last_page_ != page_at_checkpoint_ || last_tlb_ != tlb_at_checkpoint_) return false;
+  return std::ranges::all_of(instances_, [this](const auto& item) {
+    const Instance& entry = item.second;
+    return entry.program != program_ || (entry.at_checkpoint && entry.cache->is_at_checkpoint());
+  });
 }
 
 bool Hierarchy::chose_at_random() const {

@@ -85,6 +85,12 @@ class Hierarchy {
   // Likewise, and what changes from here on stays.
   void resume(std::uint64_t seed);
 
+  // What changes from here on stays.
+  void end_checkpoint();
+  // Whether all loads from here on would take what they would have taken at the checkpoint. False where that is hard to
+  // say.
+  [[nodiscard]] bool is_at_checkpoint() const;
+
   // A cache replaced lines at random since start_program(): another seed would have led to another state.
   [[nodiscard]] bool chose_at_random() const;
 
@@ -221,6 +227,8 @@ class Hierarchy {
   std::map<InstanceKey, Instance> instances_;
   std::uint64_t last_page_ = kNoPage;  // translated on the path that was asked for last
   const Cache* last_tlb_ = nullptr;    // by this first level
+  std::uint64_t page_at_checkpoint_ = kNoPage;
+  const Cache* tlb_at_checkpoint_ = nullptr;
 };
 
 }  // namespace gputopo::sim

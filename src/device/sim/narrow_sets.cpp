@@ -85,6 +85,35 @@ void NarrowSets::rollback(std::uint64_t seed) {
   chose_at_random_ = false;
 }
 
+bool NarrowSets::is_at_checkpoint() const {
+  std::size_t first = 0;
+  return std::ranges::all_of(saved_, [&](const Saved& saved) {
+    const bool same = is_as(saved.set, sets_[saved.set_index], first);
+    first += saved.set.used;
+    return same;
+  });
+}
+
+bool NarrowSets::is_as(const Set& was, const Set& set, std::size_t first) const {
+  if (was.program != set.program || was.used != set.used) return false;
+  const auto is_same = [&](std::uint32_t way_then, std::uint32_t way) {
+    const std::size_t then = first + way_then - first_way(was);
+    const std::size_t now = first_of(set) + way;
+    return saved_lines_[then] == lines_[now] && (!sectored_ || saved_sectors_[then] == sectors_[now]);
+  };
+  const bool by_age = replacement_ == Replacement::kLru || replacement_ == Replacement::kFifo;
+  if (!by_age && was.state != set.state) return false;
+  auto way_then = static_cast<std::uint32_t>(was.state);
+  auto way = static_cast<std::uint32_t>(set.state);
+  for (std::uint32_t i = 0; i < set.used; ++i) {
+    if (by_age ? !is_same(way_then, way) : !is_same(i, i)) return false;
+    if (!by_age) continue;
+    way_then = older_than(was, way_then);
+    way = older_than(set, way);
+  }
+  return true;
+}
+
 void NarrowSets::save_set(Set& set) {
   const std::size_t first = first_of(set) + first_way(set);
   saved_.push_back({static_cast<std::uint32_t>(&set - sets_.data()), set});

@@ -24,6 +24,7 @@ class NarrowSets {
   void checkpoint();
   void rollback(std::uint64_t seed);
   void end_checkpoint() { saving_ = false; }
+  [[nodiscard]] bool is_at_checkpoint() const;
   [[nodiscard]] bool chose_at_random() const { return chose_at_random_; }
 
   // Loads a sector of each of up to kMaxLoadsAtOnce lines, one after another; `sectors` and `hits` are as long.
@@ -88,6 +89,9 @@ class NarrowSets {
     if (saving_ && !set.saved) save_set(set);
   }
   void save_set(Set& set);
+  // Whether the set is as it was, whichever ways its lines are in where that decides nothing. `first`: in what is
+  // saved.
+  [[nodiscard]] bool is_as(const Set& was, const Set& set, std::size_t first) const;
 
   // LRU: the way behind which the ring ends.
   static std::uint32_t oldest_of(const Set& set) {

@@ -15,6 +15,11 @@ namespace {
 constexpr std::uint64_t kSmallestAlignment = 64ull << 10;
 constexpr std::uint64_t kLargestAlignment = kMixedPeriodBytes;
 constexpr std::uint64_t kWarpThreads = 32;
+// A chain is watched for going round and round in rounds of at least so many loads, and for so many rounds: each level
+// may take one until what comes to it repeats. What changes in a round of more would take much memory to remember.
+constexpr std::uint64_t kLeastRound = 256;
+constexpr std::uint64_t kLargestRound = 1u << 17;
+constexpr int kWatchedRounds = 3;
 // A checkpoint pays when the loads before it are at least this many times those after it, whose changes are noted.
 constexpr std::uint64_t kCheckpointGain = 2;
 
@@ -80,43 +85,96 @@ void take_loads(LoadRun& run, std::size_t count, const ChaseStep& step, const Pa
   }
 }
 
+// A step that follows a chain, load by load.
 template <Order kOrder>
-StepBehaviour follow_in_order(const ChaseStep& step, const Path& path, const ChainAddresses& chain, std::uint64_t kept,
-                              Hierarchy& hierarchy, Noise& noise) {
-  StepBehaviour behaviour(step.loads);
-  behaviour.first_loads.reserve(kept);
-  LoadRun run;
-  Neighbour neighbour(noise);
-  const std::uint64_t per_element = step.kind == StepKind::kPaired ? 2 : 1;
-  std::uint64_t position = step.first;
-  for (std::uint64_t done = 0; done < step.loads;) {
-    const std::uint64_t undisturbed =
-        neighbour.undisturbed(loads_at_once(step.loads - done, kMaxLoadsAtOnce / per_element, noise));
-    if (undisturbed == 0) hierarchy.neighbour_load(path);
-    const std::uint64_t count = std::max<std::uint64_t>(1, undisturbed);
-    for (std::size_t i = 0; i < count; ++i) {
-      run.addresses[i] = chain.at<kOrder>(position);
-      if (++position == chain.count()) position = 0;
-    }
-    take_loads(run, count, step, path, hierarchy, behaviour);
-    run.cycles[0] += take_turn(std::abs(run.cycles[0]), hierarchy, noise);
-    behaviour.add(std::span(run.cycles).first(count), undisturbed == 0, kept);
-    done += count;
+class Walk {
+ public:
+  Walk(const ChaseStep& step, const Path& path, const ChainAddresses& chain, std::uint64_t kept, Hierarchy& hierarchy,
+       Noise& noise)
+      : step_(step),
+        path_(path),
+        chain_(chain),
+        kept_(kept),
+        hierarchy_(hierarchy),
+        noise_(noise),
+        neighbour_(noise),
+        position_(step.first),
+        left_(step.loads),
+        behaviour_(step.loads) {
+    behaviour_.first_loads.reserve(kept);
   }
-  return behaviour;
-}
+
+  // `may_watch`: the hierarchy's checkpoints are free, and nothing else than this walk changes what caches hold.
+  StepBehaviour take(bool may_watch) {
+    if (may_watch && step_.kind != StepKind::kPaired && step_.kind != StepKind::kAtomic) go_round();
+    load(left_, nullptr);
+    return std::move(behaviour_);
+  }
+
+ private:
+  // Once a round leaves all caches as they were, all others do what it did.
+  void go_round() {
+    const std::uint64_t round = (kLeastRound + chain_.count() - 1) / chain_.count() * chain_.count();
+    if (left_ <= 2 * round || round > kLargestRound) return;
+    load(1, nullptr);  // what is translated is then what it is after each round
+    std::vector<double> cycles;
+    for (int watched = 0; watched < kWatchedRounds && left_ >= 2 * round; ++watched) {
+      hierarchy_.checkpoint();
+      cycles.clear();
+      load(round, &cycles);
+      const bool repeats = hierarchy_.is_at_checkpoint();
+      hierarchy_.end_checkpoint();
+      if (!repeats) continue;
+      behaviour_.add_again(cycles, left_ / round, kept_);
+      left_ %= round;
+    }
+  }
+
+  // The next ones; what they take is appended to `cycles`.
+  void load(std::uint64_t loads, std::vector<double>* cycles) {
+    const std::uint64_t most = kMaxLoadsAtOnce / (step_.kind == StepKind::kPaired ? 2 : 1);
+    for (std::uint64_t done = 0; done < loads;) {
+      const std::uint64_t undisturbed = neighbour_.undisturbed(loads_at_once(loads - done, most, noise_));
+      if (undisturbed == 0) hierarchy_.neighbour_load(path_);
+      const std::uint64_t count = std::max<std::uint64_t>(1, undisturbed);
+      for (std::size_t i = 0; i < count; ++i) {
+        run_.addresses[i] = chain_.at<kOrder>(position_);
+        if (++position_ == chain_.count()) position_ = 0;
+      }
+      take_loads(run_, count, step_, path_, hierarchy_, behaviour_);
+      run_.cycles[0] += take_turn(std::abs(run_.cycles[0]), hierarchy_, noise_);
+      const std::span taken = std::span(run_.cycles).first(count);
+      behaviour_.add(taken, undisturbed == 0, kept_);
+      if (cycles != nullptr) cycles->insert(cycles->end(), taken.begin(), taken.end());
+      done += count;
+    }
+    left_ -= loads;
+  }
+
+  const ChaseStep& step_;
+  const Path& path_;
+  const ChainAddresses& chain_;
+  const std::uint64_t kept_;
+  Hierarchy& hierarchy_;
+  Noise& noise_;
+  Neighbour neighbour_;
+  LoadRun run_;
+  std::uint64_t position_;
+  std::uint64_t left_;
+  StepBehaviour behaviour_;
+};
 
 StepBehaviour follow(const ChaseStep& step, const Path& path, const ChainAddresses& chain, std::uint64_t kept,
-                     Hierarchy& hierarchy, Noise& noise) {
+                     bool may_watch, Hierarchy& hierarchy, Noise& noise) {
   switch (chain.order()) {
     case Order::kSequential:
-      return follow_in_order<Order::kSequential>(step, path, chain, kept, hierarchy, noise);
+      return Walk<Order::kSequential>(step, path, chain, kept, hierarchy, noise).take(may_watch);
     case Order::kReversed:
-      return follow_in_order<Order::kReversed>(step, path, chain, kept, hierarchy, noise);
+      return Walk<Order::kReversed>(step, path, chain, kept, hierarchy, noise).take(may_watch);
     case Order::kShuffled:
       break;
   }
-  return follow_in_order<Order::kShuffled>(step, path, chain, kept, hierarchy, noise);
+  return Walk<Order::kShuffled>(step, path, chain, kept, hierarchy, noise).take(may_watch);
 }
 
 std::uint64_t loads_of(const ChaseProgram& program, const ChaseStep& step) {
@@ -225,11 +283,12 @@ const Behaviour& Simulator::run(const ChaseProgram& program, std::uint64_t carve
       overfull_.reset();
       behaviour_.resize(warm_steps);
       touch(program, program.steps[0], behaviour_[0].loads, noise, behaviour_[0]);
+      checkpoint_.reset();
     } else {
+      checkpoint_.reset();
       begin(program, carve_out_bytes, seed);
       take_steps(program, 0, warm_steps, noise);
     }
-    checkpoint_.reset();
     if (!hierarchy_.chose_at_random() && checkpoint_pays(program, warm_steps)) {
       hierarchy_.checkpoint();
       checkpoint_ = std::move(warm_part);
@@ -274,6 +333,7 @@ void Simulator::write_local_links(const ChaseProgram& program) {
 
 void Simulator::take_steps(const ChaseProgram& program, std::size_t first, std::size_t last, Noise& noise) {
   const std::vector<std::uint64_t> bases = place_arrays(program);
+  const bool may_watch = noise.is_alone() && !checkpoint_;
   for (std::size_t i = first; i < last; ++i) {
     const ChaseStep& step = program.steps[i];
     const ChaseArray& array = program.arrays[step.array];
@@ -294,7 +354,7 @@ void Simulator::take_steps(const ChaseProgram& program, std::size_t first, std::
       continue;
     }
     const std::uint64_t kept = keeps_latencies(step.kind) ? std::min<std::uint64_t>(step.loads, program.timed_cap) : 0;
-    behaviour_.push_back(follow(step, path, chain, kept, hierarchy_, noise));
+    behaviour_.push_back(follow(step, path, chain, kept, may_watch, hierarchy_, noise));
   }
 }
 

@@ -52,7 +52,8 @@ class Simulator {
   };
   // The program that `behaviour_` is of; empty where another seed or a neighbour would have led elsewhere.
   std::optional<Done> last_;
-  // The steps and arrays that led to the checkpoint of `hierarchy_`; `behaviour_` begins with what they did.
+  // The steps and arrays that led to the checkpoint of `hierarchy_`; `behaviour_` begins with what they did. Nothing
+  // while the hierarchy's checkpoints are free for others.
   std::optional<Done> checkpoint_;
   Behaviour behaviour_;
   // A touch of this program that leaves nothing in any cache that the same touch would find.

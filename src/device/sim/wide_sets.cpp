@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <bit>
+#include <optional>
+#include <unordered_set>
 
 namespace gputopo::sim {
 namespace {
@@ -54,6 +56,62 @@ void WideSets::rollback(std::uint64_t seed) {
   changes_.clear();
   seed_ = seed;
   chose_at_random_ = false;
+}
+
+bool WideSets::is_at_checkpoint() {
+  if (replacement_ != Replacement::kLru && replacement_ != Replacement::kFifo) {
+    std::unordered_set<const void*> compared;
+    return std::ranges::all_of(changes_, [&](const Change& change) {
+      return !compared.insert(change.where).second || std::memcmp(change.where, change.old.data(), change.bytes) == 0;
+    });
+  }
+  // Which way a line is in decides nothing.
+  const std::vector<std::uint32_t> sets = changed_sets();
+  const std::vector<std::uint64_t> now = lines_by_age(sets);
+  std::for_each(changes_.rbegin(), changes_.rend(), swap);
+  const std::vector<std::uint64_t> then = lines_by_age(sets);
+  std::for_each(changes_.begin(), changes_.end(), swap);
+  return now == then;
+}
+
+void WideSets::swap(Change& change) {
+  std::array<std::byte, sizeof(Change::old)> now;
+  std::memcpy(now.data(), change.where, change.bytes);
+  std::memcpy(change.where, change.old.data(), change.bytes);
+  change.old = now;
+}
+
+std::vector<std::uint32_t> WideSets::changed_sets() const {
+  std::vector<std::uint32_t> changed;
+  const auto place_in = [](const auto& objects, const void* where) {
+    const auto at = static_cast<std::size_t>(static_cast<const std::byte*>(where) -
+                                             reinterpret_cast<const std::byte*>(objects.data()));
+    return at < objects.size() * sizeof(objects[0]) ? std::optional(at / sizeof(objects[0])) : std::nullopt;
+  };
+  for (const Change& change : changes_) {
+    const std::optional<std::size_t> set = place_in(sets_, change.where);
+    const std::optional<std::size_t> slot = place_in(slots_, change.where);
+    if (set) changed.push_back(static_cast<std::uint32_t>(*set));
+    if (slot) changed.push_back(static_cast<std::uint32_t>(*slot % sets_.size()));
+  }
+  std::ranges::sort(changed);
+  changed.erase(std::ranges::unique(changed).begin(), changed.end());
+  return changed;
+}
+
+std::vector<std::uint64_t> WideSets::lines_by_age(const std::vector<std::uint32_t>& sets) const {
+  std::vector<std::uint64_t> lines;
+  for (const std::uint32_t set_index : sets) {
+    const Set& set = sets_[set_index];
+    const std::uint32_t used = set.program == program_ ? set.used : 0;
+    lines.push_back(used);
+    std::uint32_t way = set.newest;
+    for (std::uint32_t i = 0; i < used; ++i, way = ages_[set.first_way + way].older) {
+      const Slot& slot = slots_[slot_at(set_index, way)];
+      lines.insert(lines.end(), {std::uint64_t{slot.line}, std::uint64_t{slot.sectors}});
+    }
+  }
+  return lines;
 }
 
 void WideSets::access(std::span<const std::uint64_t> lines, const std::uint32_t* sectors, bool* hits) {

@@ -23,6 +23,7 @@ class WideSets {
   void checkpoint();
   void rollback(std::uint64_t seed);
   void end_checkpoint() { noting_ = false; }
+  [[nodiscard]] bool is_at_checkpoint();
   [[nodiscard]] bool chose_at_random() const { return chose_at_random_; }
 
   // Loads a sector of each of up to kMaxLoadsAtOnce lines, one after another; `sectors` and `hits` are as long.
@@ -154,6 +155,13 @@ class WideSets {
     change.bytes = sizeof(T);
     std::memcpy(change.old.data(), &object, sizeof(T));
   }
+
+  // Undoes a change, or what undid it.
+  static void swap(Change& change);
+  // The sets that have changed since the checkpoint, ascending. Of a replacement by age.
+  [[nodiscard]] std::vector<std::uint32_t> changed_sets() const;
+  // The lines of these sets and their sectors, from the newest on. Likewise.
+  [[nodiscard]] std::vector<std::uint64_t> lines_by_age(const std::vector<std::uint32_t>& sets) const;
 
   void insert(std::uint64_t line, std::uint32_t set_index, std::uint32_t sector);
   std::uint32_t fill_way(Set& set);
