@@ -44,11 +44,18 @@ double expected_misses(const TouchedBlocks& blocks, std::uint64_t page_bytes, st
   double touched = 0;
   for (const std::vector<std::uint64_t>& places : blocks.places_bytes) {
     std::vector<std::uint32_t> of_set(sets);
-    std::uint64_t last = ~std::uint64_t{0};
+    std::uint64_t page_end = 0;
+    std::uint64_t number = 0;
+    std::uint64_t set = 0;
     for (const std::uint64_t place : places) {
-      const std::uint64_t number = (begin_bytes + place) / page_bytes;
-      if (number != last) ++of_set[number % sets];
-      last = number;
+      const std::uint64_t address = begin_bytes + place;
+      if (address < page_end) continue;
+      // Most blocks are on the next page, which is quicker to find than to divide twice; there may be millions.
+      const bool is_next = page_end > 0 && address - page_end < page_bytes;
+      number = is_next ? number + 1 : address / page_bytes;
+      set = !is_next ? number % sets : set + 1 == sets ? 0 : set + 1;
+      page_end = (number + 1) * page_bytes;
+      ++of_set[set];
     }
     for (const std::uint32_t count : of_set) missed += count > ways ? count : 0;
     touched += static_cast<double>(places.size());
