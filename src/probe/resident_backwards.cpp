@@ -122,7 +122,7 @@ SizeView view_resident(Lab& lab, const Cache& cache, double guess_bytes, double 
     std::vector<double> footprints = search.next_footprints();
     if (footprints.empty()) break;
     // What runs alone gains nothing by being asked for together.
-    if (cache.site().exclusive) footprints.resize(1);
+    if (cache.site().exclusive) footprints.erase(footprints.begin() + 1, footprints.end());
     const std::vector<ResidentInCopies> residents = resident_backwards(lab, cache, footprints, stride_bytes);
     for (std::size_t i = 0; i < residents.size() && !search.next_footprints().empty(); ++i) {
       lab.log(fmt::format("size: backwards over {:.0f} B: {:.0f} B resident, {:.0f} in any copy", footprints[i],

@@ -102,7 +102,7 @@ class MapDrawing {
   // "Constant L1.5" of "Constant L1.5 cache".
   static std::string shortened(std::string title) {
     for (const std::string_view word : {" cache", " data", " memory"}) {
-      if (title.ends_with(word)) title.resize(title.size() - word.size());
+      if (title.ends_with(word)) title.erase(title.size() - word.size());
     }
     return title;
   }
