@@ -44,17 +44,21 @@ double expected_misses(const TouchedBlocks& blocks, std::uint64_t page_bytes, st
   double touched = 0;
   for (const std::vector<std::uint64_t>& places : blocks.places_bytes) {
     std::vector<std::uint32_t> of_set(sets);
+    // As if the page before the first had been touched.
     std::uint64_t page_end = 0;
-    std::uint64_t number = 0;
-    std::uint64_t set = 0;
+    std::uint64_t set = sets - 1;
     for (const std::uint64_t place : places) {
       const std::uint64_t address = begin_bytes + place;
       if (address < page_end) continue;
       // Most blocks are on the next page, which is quicker to find than to divide twice; there may be millions.
-      const bool is_next = page_end > 0 && address - page_end < page_bytes;
-      number = is_next ? number + 1 : address / page_bytes;
-      set = !is_next ? number % sets : set + 1 == sets ? 0 : set + 1;
-      page_end = (number + 1) * page_bytes;
+      if (address - page_end < page_bytes) {
+        page_end += page_bytes;
+        set = set + 1 == sets ? 0 : set + 1;
+      } else {
+        const std::uint64_t number = address / page_bytes;
+        page_end = (number + 1) * page_bytes;
+        set = number % sets;
+      }
       ++of_set[set];
     }
     for (const std::uint32_t count : of_set) missed += count > ways ? count : 0;

@@ -38,6 +38,11 @@ struct CacheGeometry {
 // Its sets, without making a list of them.
 [[nodiscard]] std::uint64_t set_count_of_partition(const CacheSpec& spec);
 
+// Only the order in which a set's lines came, or were used, decides which is replaced.
+[[nodiscard]] constexpr bool replaces_by_age(Replacement replacement) {
+  return replacement == Replacement::kLru || replacement == Replacement::kFifo;
+}
+
 // Of the set that has most.
 [[nodiscard]] std::uint32_t most_ways_of(const CacheGeometry& geometry);
 

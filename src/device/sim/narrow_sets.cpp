@@ -101,13 +101,17 @@ bool NarrowSets::is_as(const Set& was, const Set& set, std::size_t first) const 
     const std::size_t now = first_of(set) + way;
     return saved_lines_[then] == lines_[now] && (!sectored_ || saved_sectors_[then] == sectors_[now]);
   };
-  const bool by_age = replacement_ == Replacement::kLru || replacement_ == Replacement::kFifo;
-  if (!by_age && was.state != set.state) return false;
+  if (!replaces_by_age(replacement_)) {
+    if (was.state != set.state) return false;
+    for (std::uint32_t way = 0; way < set.used; ++way) {
+      if (!is_same(way, way)) return false;
+    }
+    return true;
+  }
   auto way_then = static_cast<std::uint32_t>(was.state);
   auto way = static_cast<std::uint32_t>(set.state);
   for (std::uint32_t i = 0; i < set.used; ++i) {
-    if (by_age ? !is_same(way_then, way) : !is_same(i, i)) return false;
-    if (!by_age) continue;
+    if (!is_same(way_then, way)) return false;
     way_then = older_than(was, way_then);
     way = older_than(set, way);
   }
@@ -313,7 +317,7 @@ void NarrowSets::invalidate(std::uint64_t line) {
 bool NarrowSets::can_fill_back(bool is_empty, bool lines_are_new) const {
   // Protected lines stay, and a second load of a line protects it.
   if (replacement_ == Replacement::kSegmentedLru) return is_empty && lines_are_new;
-  return replacement_ == Replacement::kLru || replacement_ == Replacement::kFifo;
+  return replaces_by_age(replacement_);
 }
 
 void NarrowSets::start_fill_back() {

@@ -278,14 +278,14 @@ const Behaviour& Simulator::run(const ChaseProgram& program, std::uint64_t carve
     behaviour_.resize(warm_steps);
     overfull_ = checkpoint_->overfull;
   } else {
-    if (has_checkpoint && continues_touch(checkpoint_->program, warm_part.program)) {
+    const bool continues = has_checkpoint && continues_touch(checkpoint_->program, warm_part.program);
+    checkpoint_.reset();
+    if (continues) {
       hierarchy_.resume(seed);
       overfull_.reset();
       behaviour_.resize(warm_steps);
       touch(program, program.steps[0], behaviour_[0].loads, noise, behaviour_[0]);
-      checkpoint_.reset();
     } else {
-      checkpoint_.reset();
       begin(program, carve_out_bytes, seed);
       take_steps(program, 0, warm_steps, noise);
     }

@@ -59,7 +59,8 @@ void WideSets::rollback(std::uint64_t seed) {
 }
 
 bool WideSets::is_at_checkpoint() {
-  if (replacement_ != Replacement::kLru && replacement_ != Replacement::kFifo) {
+  if (!replaces_by_age(replacement_)) {
+    // What was there first is in the first change of each place.
     std::unordered_set<const void*> compared;
     return std::ranges::all_of(changes_, [&](const Change& change) {
       return !compared.insert(change.where).second || std::memcmp(change.where, change.old.data(), change.bytes) == 0;
