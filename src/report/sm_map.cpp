@@ -112,7 +112,7 @@ class MapDrawing {
     const std::string size = memory.bytes ? human_bytes(*memory.bytes) : "";
     std::string text = size;
     for (const std::string& title : {memory.elements.front()->title, shortened(memory.elements.front()->title)}) {
-      const std::string whole = size.empty() ? title : title + " " + size;
+      const std::string whole = size.empty() ? title : fmt::format("{} {}", title, size);
       if (whole.size() > characters_in(width - 8, kTextPx)) continue;
       text = whole;
       break;
@@ -262,8 +262,8 @@ class MapDrawing {
     grid_.text += cells.text(with_heat_);
     if (has_foot) grid_.text += fmt::format("<path class=\"near thin\" d=\"{}\"/>\n", feet_path);
     if (!labels.empty()) grid_.text += fmt::format("<text class=\"number\" aria-hidden=\"true\">{}</text>\n", labels);
-    const auto rows = static_cast<double>((groups.size() + columns - 1) / columns);
-    return rows * (cell_height + foot_height + kBetween) - kBetween;
+    const std::size_t rows = (groups.size() + columns - 1) / columns;
+    return static_cast<double>(rows) * (cell_height + foot_height + kBetween) - kBetween;
   }
 
   // The cell nearest to where the enlarged SM stands.

@@ -96,7 +96,7 @@ std::vector<std::uint32_t> WideSets::changed_sets() const {
     if (slot) changed.push_back(static_cast<std::uint32_t>(*slot % sets_.size()));
   }
   std::ranges::sort(changed);
-  changed.erase(std::ranges::unique(changed).begin(), changed.end());
+  changed.erase(std::unique(changed.begin(), changed.end()), changed.end());
   return changed;
 }
 
