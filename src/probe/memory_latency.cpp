@@ -6,10 +6,12 @@
 // of each is loaded first.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <bit>
-#include <functional>
+#include <iterator>
 #include <limits>
 #include <random>
+#include <span>
 
 #include "probe/intervals.h"
 #include "probe/latency.h"
@@ -38,10 +40,15 @@ struct MemoryLatencyParameters {
   std::uint32_t spans = 5;
   std::uint64_t span_divisor = 4;
   double quicker = 0.5;
+  // But over no less than these lines take: fewer tell nothing.
+  std::uint64_t fewest_lines = 16;
   // Where every page is too many, this much memory is used.
   std::uint64_t least_span_bytes = 256u << 20;
-  // SMs that load: the nearest memory is another for each. More: a steadier mean; each evicts L2 once.
+  // SMs that load: the nearest memory is another for each. More: a steadier mean. So many of them in one program, after
+  // one eviction, each a part of the lines. More: less time, and a neighbour that meets one program spoils more of
+  // them.
   std::uint32_t sms = 9;
+  std::uint32_t sms_at_once = 3;
   // Where the vendor does not tell how large the last cache is, the evictor is so many times what the survey saw the
   // caches hold. More: surer, and it takes longer.
   double evictor_held = 3;
@@ -109,7 +116,15 @@ std::uint64_t cached_bytes(const Lab& lab, const Survey& survey) {
   return held > 0 ? std::min(told, held) : told;
 }
 
-// Lines, and another of the same page for each: first all of these in the order of the chain, then the lines.
+// SMs of a program that share so many lines among them; of few each takes all, in a program of its own. So does each
+// where compute dies have caches of their own: an eviction by one SM leaves those of other dies as they are.
+std::uint32_t sms_at_once(const Lab& lab, std::uint64_t lines) {
+  const bool has_dies = lab.info().xcd_count.value_or(1) > 1;
+  return has_dies || lines < kMemoryLatencyParameters.least_lines ? 1 : kMemoryLatencyParameters.sms_at_once;
+}
+
+// Lines, and another of the same page for each: first all of these in the order of the chain, then the lines, in
+// another order within each SM's part.
 ChaseArray lines_with_companions(const Lab& lab, const Survey& survey, std::uint64_t span_bytes) {
   const std::uint64_t room =
       cached_bytes(lab, survey) / kMemoryLatencyParameters.cache_divisor / kMemoryLatencyParameters.line_bytes;
@@ -129,32 +144,58 @@ ChaseArray lines_with_companions(const Lab& lab, const Survey& survey, std::uint
   for (std::uint32_t first = 0; first + 2 * half <= array.element_count(); first += 2 * half) {
     lines.push_back(first + below(2 * half));
   }
-  const auto shuffle = [&] {
-    for (std::size_t i = lines.size(); i > 1; --i) std::swap(lines[i - 1], lines[below(i)]);
+  const auto shuffle = [&](std::size_t begin, std::size_t end) {
+    for (std::size_t i = end - begin; i > 1; --i) std::swap(lines[begin + i - 1], lines[begin + below(i)]);
   };
-  shuffle();
+  shuffle(0, lines.size());
   lines.resize(std::min<std::size_t>(lines.size(), wanted));
   for (const std::uint32_t line : lines) array.elements.push_back(line ^ half);
-  shuffle();
+  const std::size_t part = std::max<std::size_t>(lines.size() / sms_at_once(lab, lines.size()), 1);
+  for (std::size_t first = 0; first + part <= lines.size(); first += part) shuffle(first, first + part);
   array.elements.insert(array.elements.end(), lines.begin(), lines.end());
   return array;
 }
 
-// The lines when nothing of them is left in a cache (the last step but one), and again (the last). `kind`: of both.
+// Of the lines of one SM, raw.
+struct SmLoads {
+  stats::Histogram from_memory;  // nothing of them was left in a cache
+  stats::Histogram again;
+};
+
+// The first SM evicts. Each of `sms` loads its part of the lines when nothing of them is left in a cache, and again;
+// where there are none the first does. `kind`: of both.
 ChaseProgram lines_after_eviction(const Site& site, const ChaseArray& array, const Evictor& evictor,
-                                  StepKind kind = StepKind::kCounted) {
+                                  std::span<const std::uint32_t> sms = {}, StepKind kind = StepKind::kCounted) {
   const std::uint64_t lines = array.chain_length() / 2;
-  std::vector<ChaseStep> steps = evictor.after(site, {.kind = StepKind::kWarm, .loads = 2 * lines});
-  steps.push_back({.kind = StepKind::kWarm, .loads = lines});
-  steps.insert(steps.end(), 2, {.kind = kind, .loads = lines, .first = lines});
-  ChaseProgram program = make_program(site, {array, evictor.array}, std::move(steps));
-  if (keeps_latencies(kind)) program.timed_cap = static_cast<std::uint32_t>(lines);
+  ChaseProgram program = make_program(site, {array, evictor.array},
+                                      evictor.after(site, {.kind = StepKind::kTouchChain, .loads = 2 * lines}));
+  if (!sms.empty()) program.actors = {{.sm = 0}};
+  for (const std::uint32_t sm : sms) program.actors.push_back({.sm = sm});
+  const std::uint32_t first_actor = sms.empty() ? 0 : 1;
+  const std::uint64_t part = lines / (program.actors.size() - first_actor);
+  for (std::uint32_t actor = first_actor; actor < program.actors.size(); ++actor) {
+    const std::uint64_t first = (actor - first_actor) * part;
+    program.steps.push_back({.kind = StepKind::kWarm, .actor = actor, .loads = part, .first = first});
+    program.steps.insert(program.steps.end(), 2, {.kind = kind, .actor = actor, .loads = part, .first = lines + first});
+  }
+  if (keeps_latencies(kind)) program.timed_cap = static_cast<std::uint32_t>(part);
   return program;
 }
 
-stats::Histogram from_last(const ChaseResult& result, std::size_t step) {
-  const StepResult& loads = result.steps.rbegin()[step];
-  return loads.latencies.empty() ? loads.histogram : histogram_of(loads.latencies);
+stats::Histogram loads_of(const StepResult& step) {
+  return step.latencies.empty() ? step.histogram : histogram_of(step.latencies);
+}
+
+// Of each SM that loads in such a program.
+std::vector<SmLoads> loads_of_sms(const ChaseProgram& program, const ChaseResult& result) {
+  constexpr std::size_t kStepsOfSm = 3;
+  const std::size_t sms = std::max<std::size_t>(program.actors.size() - 1, 1);
+  const std::span<const StepResult> steps = std::span(result.steps).last(kStepsOfSm * sms);
+  std::vector<SmLoads> loads;
+  for (std::size_t step = 0; step < steps.size(); step += kStepsOfSm) {
+    loads.push_back({loads_of(steps[step + 1]), loads_of(steps[step + 2])});
+  }
+  return loads;
 }
 
 // Where the end of the nearest cache is hidden only its own hits are known.
@@ -172,13 +213,14 @@ std::optional<Evictor> long_enough(Lab& lab, const Survey& survey, const ChaseAr
   for (std::uint32_t times = first; times <= kMemoryLatencyParameters.longest_sweep; times *= 2) {
     std::optional<Evictor> evictor = longer(lab, survey.site, shortest, times);
     if (!evictor) return std::nullopt;
-    const ChaseResult result = lab.chase({lines_after_eviction(survey.site, array, *evictor)}).front();
-    found.push_back(swept_loads(from_last(result, 1), from_last(result, 0), limit));
+    const ChaseProgram program = lines_after_eviction(survey.site, array, *evictor);
+    const SmLoads loads = loads_of_sms(program, lab.chase({program}).front()).front();
+    found.push_back(swept_loads(loads.from_memory, loads.again, limit));
     lab.log(fmt::format(
         "device.latency: after {} sweeps of {} B, {} B apart, {:.4f} of the loads look like hits of {} cycles, {:.4f} "
         "are in the band",
         evictor->sweeps, evictor->array.bytes, evictor->array.stride_bytes, found.back().like_hits,
-        stats::histogram_quantile(from_last(result, 0), 0.5), found.back().in_band));
+        stats::histogram_quantile(loads.again, 0.5), found.back().in_band));
     if (are_evicted(found, lab.tells_last_cache())) return evictor;
     if (are_kept(found)) return std::nullopt;
   }
@@ -194,14 +236,13 @@ Evictor find_evictor(Lab& lab, const Survey& survey, const ChaseArray& array, st
   throw Inconclusive("loads look like hits of the last cache, however much is swept through it");
 }
 
-// Of each copy the loads that no cache served.
-LevelLatency latency_of(const Lab& lab, const Survey& survey, const std::vector<ChaseResult>& copies, std::size_t step,
-                        const std::function<double(const ChaseResult&)>& hit_limit) {
+// Loads that no cache served, of each SM and above its limit.
+LevelLatency latency_of(const Lab& lab, const Survey& survey, const std::vector<stats::Histogram>& loads_of_sms,
+                        const std::vector<double>& limits_cycles) {
   BandLatencies latencies;
-  for (const ChaseResult& copy : copies) {
-    const stats::Histogram loads = from_last(copy, step);
-    stats::accumulate(latencies.histogram, loads);
-    const auto mean = timed_mean(loads, hit_limit(copy), kEveryLoad.high_cycles, survey.timer_cycles);
+  for (std::size_t sm = 0; sm < loads_of_sms.size(); ++sm) {
+    stats::accumulate(latencies.histogram, loads_of_sms[sm]);
+    const auto mean = timed_mean(loads_of_sms[sm], limits_cycles[sm], kEveryLoad.high_cycles, survey.timer_cycles);
     if (mean) latencies.means_cycles.push_back(*mean);
   }
   if (latencies.means_cycles.empty()) throw Inconclusive("too few loads reach memory to give a latency");
@@ -218,47 +259,59 @@ std::optional<MemorySides> sides_of(const LevelLatency& latency, double timer_cy
 }
 
 // Part of the loads of the lines that are cached again which take longer than those of a tiny array.
-double slow_again(const std::vector<ChaseResult>& copies, double hit_limit_cycles) {
+double slow_again(const std::vector<SmLoads>& sms, double hit_limit_cycles) {
   stats::Histogram again;
-  for (const ChaseResult& copy : copies) stats::accumulate(again, from_last(copy, 0));
+  for (const SmLoads& loads : sms) stats::accumulate(again, loads.again);
   return 1 - stats::fraction_below(again, hit_limit_cycles);
 }
 
 // The lines after eviction, from SMs spread over the chip. Loads that take longer than a histogram counts are kept.
-std::vector<ChaseResult> load_from_sms(Lab& lab, const Site& site, const ChaseArray& array, const Evictor& evictor) {
+std::vector<SmLoads> load_from_sms(Lab& lab, const Site& site, const ChaseArray& array, const Evictor& evictor) {
+  const std::uint32_t at_once = sms_at_once(lab, array.chain_length() / 2);
   const auto load = [&](StepKind kind) {
-    ChaseProgram program = lines_after_eviction(site, array, evictor, kind);
     std::vector<ChaseProgram> programs;
-    for (std::uint32_t i = 0; i < kMemoryLatencyParameters.sms; ++i) {
-      program.sm = i * lab.info().sm_count / kMemoryLatencyParameters.sms;
-      programs.push_back(program);
+    for (std::uint32_t i = 0; i < kMemoryLatencyParameters.sms / at_once; ++i) {
+      std::vector<std::uint32_t> sms;
+      for (std::uint32_t sm = i; sm < kMemoryLatencyParameters.sms; sm += kMemoryLatencyParameters.sms / at_once) {
+        sms.push_back(sm * lab.info().sm_count / kMemoryLatencyParameters.sms);
+      }
+      // One alone evicts as well.
+      programs.push_back(
+          lines_after_eviction(site, array, evictor, at_once > 1 ? sms : std::vector<std::uint32_t>{}, kind));
+      if (at_once == 1) programs.back().sm = sms.front();
     }
-    return lab.chase(programs);
+    const std::vector<ChaseResult> results = lab.chase(programs);
+    std::vector<SmLoads> loads;
+    for (std::size_t i = 0; i < programs.size(); ++i) {
+      std::ranges::move(loads_of_sms(programs[i], results[i]), std::back_inserter(loads));
+    }
+    return loads;
   };
-  std::vector<ChaseResult> copies = load(StepKind::kCounted);
-  const bool told =
-      std::ranges::all_of(copies, [](const ChaseResult& copy) { return are_told(from_last(copy, 1), kEveryLoad); });
-  return told ? copies : load(StepKind::kTimed);
+  std::vector<SmLoads> sms = load(StepKind::kCounted);
+  const auto is_told = [](const SmLoads& loads) { return are_told(loads.from_memory, kEveryLoad); };
+  return std::ranges::all_of(sms, is_told) ? sms : load(StepKind::kTimed);
 }
 
 // Lines over so much memory, after eviction. Where many of them are slow even once they are cached again, they may wait
 // for translations: pages at random places fill sets of a TLB that even ones do not. Then over less memory, if that is
 // quicker: whether it is shows best over the least, which is loaded next.
-std::vector<ChaseResult> load_translated(Lab& lab, const Survey& survey, std::uint64_t span_bytes,
-                                         std::uint64_t line_bytes, Evictor& evictor) {
+std::vector<SmLoads> load_translated(Lab& lab, const Survey& survey, std::uint64_t span_bytes, std::uint64_t line_bytes,
+                                     Evictor& evictor) {
   const auto load = [&](std::uint64_t bytes) {
     const ChaseArray array = lines_with_companions(lab, survey, bytes);
     evictor = find_evictor(lab, survey, array, line_bytes);
-    std::vector<ChaseResult> copies = load_from_sms(lab, survey.site, array, evictor);
-    const double slow = slow_again(copies, nearest_limit_cycles(survey.tiny));
+    std::vector<SmLoads> sms = load_from_sms(lab, survey.site, array, evictor);
+    const double slow = slow_again(sms, nearest_limit_cycles(survey.tiny));
     lab.log(fmt::format("device.latency: over {} B {:.3f} of the loads are slow once they are cached", bytes, slow));
-    return std::pair(std::move(copies), slow);
+    return std::pair(std::move(sms), slow);
   };
   auto [all, slow] = load(span_bytes);
   if (slow <= kMemoryLatencyParameters.most_slow) return all;
   std::uint64_t least_bytes = span_bytes;
   for (std::uint32_t i = 1; i < kMemoryLatencyParameters.spans; ++i) {
-    least_bytes /= kMemoryLatencyParameters.span_divisor;
+    const std::uint64_t less = least_bytes / kMemoryLatencyParameters.span_divisor;
+    if (less < 2 * kMemoryLatencyParameters.least_apart_bytes * kMemoryLatencyParameters.fewest_lines) break;
+    least_bytes = less;
   }
   auto [least, least_slow] = load(least_bytes);
   if (least_slow >= kMemoryLatencyParameters.quicker * slow) return all;
@@ -273,11 +326,13 @@ std::vector<ChaseResult> load_translated(Lab& lab, const Survey& survey, std::ui
 MemoryLatency warm_latency(Lab& lab, const Survey& survey, const MemoryQuestion& question, Evictor& evictor) {
   const std::uint64_t span =
       question.translated_bytes > 0 ? question.translated_bytes : kMemoryLatencyParameters.least_span_bytes;
-  const std::vector<ChaseResult> copies = load_translated(lab, survey, span, question.line_bytes, evictor);
-  const auto hit_limit = [&](const ChaseResult& copy) {
-    return hit_limit_of(from_last(copy, 0), limit_of_caches(survey));
-  };
-  MemoryLatency latency{.warm_tlb = latency_of(lab, survey, copies, 1, hit_limit)};
+  std::vector<stats::Histogram> from_memory;
+  std::vector<double> limits_cycles;
+  for (SmLoads& loads : load_translated(lab, survey, span, question.line_bytes, evictor)) {
+    limits_cycles.push_back(hit_limit_of(loads.again, limit_of_caches(survey)));
+    from_memory.push_back(std::move(loads.from_memory));
+  }
+  MemoryLatency latency{.warm_tlb = latency_of(lab, survey, from_memory, limits_cycles)};
   latency.sides = sides_of(latency.warm_tlb, survey.timer_cycles);
   latency.translated = question.translated_bytes > 0;
   latency.warm_tlb.waits_for_translations = !latency.translated;
@@ -296,9 +351,9 @@ std::optional<ColdTlbLatency> cold_latency(Lab& lab, const Survey& survey, const
   steps.push_back(
       {.kind = StepKind::kCounted, .loads = std::min(lab.parameters().exclusive_loads, pages.element_count() / 2)});
   try {
-    const auto copies = lab.chase({make_program(survey.site, {pages, evictor.array}, std::move(steps))});
-    const auto every_load = [](const ChaseResult&) { return kEveryLoad.low_cycles; };
-    return ColdTlbLatency{latency_of(lab, survey, copies, 0, every_load).mean.cycles, pages.bytes};
+    const auto results = lab.chase({make_program(survey.site, {pages, evictor.array}, std::move(steps))});
+    const std::vector<stats::Histogram> loads = {loads_of(results.front().steps.back())};
+    return ColdTlbLatency{latency_of(lab, survey, loads, {kEveryLoad.low_cycles}).mean.cycles, pages.bytes};
   } catch (const DeviceMemoryError& error) {
     lab.log(fmt::format("device.latency: no cold-TLB latency: {}", error.what()));
   } catch (const Inconclusive& error) {

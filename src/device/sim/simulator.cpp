@@ -181,11 +181,13 @@ std::uint64_t loads_of(const ChaseProgram& program, const ChaseStep& step) {
   return step.kind == StepKind::kTouch ? touched_elements(program.arrays[step.array], step) : step.loads;
 }
 
-// The steps before the first that is timed.
+// The steps before the first that is timed or another SM's.
 std::size_t warm_steps_of(const ChaseProgram& program) {
-  const auto first_timed = std::find_if(program.steps.begin(), program.steps.end(),
-                                        [](const ChaseStep& step) { return has_histogram(step.kind); });
-  return static_cast<std::size_t>(first_timed - program.steps.begin());
+  const auto sm_of = [&](const ChaseStep& step) { return program.actors[step.actor].sm; };
+  const auto end = std::ranges::find_if(program.steps, [&](const ChaseStep& step) {
+    return has_histogram(step.kind) || sm_of(step) != sm_of(program.steps.front());
+  });
+  return static_cast<std::size_t>(end - program.steps.begin());
 }
 
 // What decides the state that the warm steps lead to, and what they take. Of the SM that is the partition that it is
@@ -193,6 +195,9 @@ std::size_t warm_steps_of(const ChaseProgram& program) {
 ChaseProgram warm_part_of(const MachineSpec& spec, const ChaseProgram& program) {
   ChaseProgram part = program;
   part.steps.resize(warm_steps_of(program));
+  std::uint32_t actors = 1;
+  for (const ChaseStep& step : part.steps) actors = std::max(actors, step.actor + 1);
+  part.actors.resize(actors);
   part.exclusive = false;
   const bool overlap =
       std::ranges::all_of(part.steps, [](const ChaseStep& step) { return step.kind == StepKind::kTouch; });
