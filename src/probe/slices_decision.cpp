@@ -8,6 +8,7 @@
 #include <span>
 
 #include "probe/sharing_groups.h"
+#include "stats/descriptive.h"
 
 namespace gputopo::probe {
 namespace {
@@ -16,9 +17,7 @@ namespace {
 using Profile = std::vector<float>;
 
 double distance(const Profile& a, const Profile& b) {
-  float sum = 0;
-  for (std::size_t i = 0; i < a.size(); ++i) sum += (a[i] - b[i]) * (a[i] - b[i]);
-  return std::sqrt(static_cast<double>(sum) / static_cast<double>(a.size()));
+  return std::sqrt(stats::squared_distance(a, b) / static_cast<double>(a.size()));
 }
 
 // Of the passes [begin, end) of each line.
@@ -60,15 +59,15 @@ struct Edge {
 std::vector<Edge> shortest_tree(const std::vector<Profile>& lines) {
   std::vector<Edge> nearest(lines.size());  // to what is in the tree
   for (std::uint32_t i = 1; i < lines.size(); ++i) nearest[i] = {i, 0, distance(lines[i], lines[0])};
-  std::vector<bool> in_tree(lines.size());
-  in_tree[0] = true;
+  std::vector<char> in_tree(lines.size());
+  in_tree[0] = 1;
   std::vector<Edge> tree;
   while (tree.size() + 1 < lines.size()) {
     std::uint32_t next = 0;
     for (std::uint32_t i = 1; i < lines.size(); ++i) {
       if (!in_tree[i] && (next == 0 || nearest[i].distance < nearest[next].distance)) next = i;
     }
-    in_tree[next] = true;
+    in_tree[next] = 1;
     tree.push_back(nearest[next]);
     for (std::uint32_t i = 1; i < lines.size(); ++i) {
       if (in_tree[i]) continue;

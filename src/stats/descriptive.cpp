@@ -1,6 +1,7 @@
 #include "stats/descriptive.h"
 
 #include <algorithm>
+#include <array>
 #include <boost/math/distributions/beta.hpp>
 #include <boost/math/distributions/students_t.hpp>
 #include <cmath>
@@ -33,6 +34,17 @@ std::vector<double> sorted_copy(std::span<const double> values) {
 double mean(std::span<const double> values) {
   if (values.empty()) return 0;
   return std::accumulate(values.begin(), values.end(), 0.0) / static_cast<double>(values.size());
+}
+
+double squared_distance(std::span<const float> a, std::span<const float> b) {
+  // Several sums, which do not wait for one another.
+  std::array<float, 8> sums{};
+  std::size_t i = 0;
+  for (; i + sums.size() <= a.size(); i += sums.size()) {
+    for (std::size_t k = 0; k < sums.size(); ++k) sums[k] += (a[i + k] - b[i + k]) * (a[i + k] - b[i + k]);
+  }
+  for (; i < a.size(); ++i) sums[0] += (a[i] - b[i]) * (a[i] - b[i]);
+  return std::accumulate(sums.begin(), sums.end(), 0.0);
 }
 
 double standard_deviation(std::span<const double> values) {

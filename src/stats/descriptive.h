@@ -13,6 +13,8 @@ struct Interval {
 };
 
 [[nodiscard]] double mean(std::span<const double> values);
+// Between two points of as many coordinates.
+[[nodiscard]] double squared_distance(std::span<const float> a, std::span<const float> b);
 // Sample standard deviation (n-1); 0 for fewer than two values.
 [[nodiscard]] double standard_deviation(std::span<const double> values);
 // Quantile by linear interpolation between order statistics (Hyndman and Fan 1996, type 7). q in [0, 1]; values not
