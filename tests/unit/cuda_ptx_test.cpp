@@ -92,10 +92,13 @@ TEST(StreamShape, BodiesHoldWhatIsInFlight) {
 // ---- With the assembler ----
 
 std::string ptxas() {
-  const std::string toolkit = "/usr/local/cuda/bin/ptxas";
-  if (access(toolkit.c_str(), X_OK) == 0) return toolkit;
-  const std::string found = test::run_command("command -v ptxas").out;
-  return found.substr(0, found.find('\n'));
+  static const std::string path = [] {
+    const std::string toolkit = "/usr/local/cuda/bin/ptxas";
+    if (access(toolkit.c_str(), X_OK) == 0) return toolkit;
+    const std::string found = test::run_command("command -v ptxas").out;
+    return found.substr(0, found.find('\n'));
+  }();
+  return path;
 }
 
 // In the names of tests: without it, the bytes.

@@ -38,18 +38,30 @@ namespace {
 
 using ::testing::ElementsAre;
 
+bool is_installed(const std::string& tool) {
+  static std::map<std::string, bool> found;
+  const auto [entry, is_new] = found.try_emplace(tool);
+  if (is_new) entry->second = test::run_command("command -v " + tool).exit_code == 0;
+  return entry->second;
+}
+
+// As the assembler lists them.
+const std::string& targets_known_to(const std::string& suffix) {
+  static std::map<std::string, std::string> known;
+  const auto [entry, is_new] = known.try_emplace(suffix);
+  if (is_new) {
+    entry->second =
+        test::run_command(fmt::format("llvm-mc{} -triple=amdgcn-amd-amdhsa -mcpu=help < /dev/null 2>&1", suffix)).out;
+  }
+  return entry->second;
+}
+
 // The newest of these that knows the target: Debian's names, a number behind each.
 std::string tool_suffix(const std::string& target, const std::vector<std::string>& tools) {
   for (const char* suffix : {"-22", "-21", "-20", "-19", "-18", "-17", "-16", "-15"}) {
-    const bool are_here = std::all_of(tools.begin(), tools.end(), [&](const std::string& tool) {
-      return test::run_command(fmt::format("command -v {}{}", tool, suffix)).exit_code == 0;
-    });
-    if (!are_here) continue;
-    const auto help =
-        test::run_command(fmt::format("llvm-mc{} -triple=amdgcn-amd-amdhsa -mcpu=help < /dev/null 2>&1", suffix));
-    if (help.out.find(target) != std::string::npos) {
-      return suffix;
-    }
+    const bool are_here =
+        std::ranges::all_of(tools, [&](const std::string& tool) { return is_installed(tool + suffix); });
+    if (are_here && targets_known_to(suffix).find(target) != std::string::npos) return suffix;
   }
   return {};
 }

@@ -74,7 +74,10 @@ DeviceWait::DeviceWait(std::shared_ptr<const Runtime> runtime, int ordinal) : ru
       lock.lock();
       job->status = status;
       job->asked = false;
+      // Without the mutex, or who is woken waits for that.
+      lock.unlock();
       shared().changed.notify_all();
+      lock.lock();
     }
   }).detach();  // after a fault it never ends
 }
@@ -92,7 +95,9 @@ Status DeviceWait::operator()() {
   std::unique_lock lock(shared().mutex);
   job_->asked = true;
   ++shared().waiting;
+  lock.unlock();
   shared().changed.notify_all();
+  lock.lock();
   shared().changed.wait(lock, [this] { return !job_->asked || !shared().fault.empty(); });
   --shared().waiting;
   if (!shared().fault.empty()) throw_fault(shared().fault);

@@ -135,6 +135,29 @@ std::uint8_t type_bytes(const std::vector<std::string>& op) {
   return type.size() == 3 && type.substr(1) == "64" ? 8 : 4;
 }
 
+Special special_named(const std::string& name) {
+  static const std::map<std::string, Special> specials = {
+      {"%tid.x", Special::kThread},      {"%warpid", Special::kWarp},         {"%ntid.x", Special::kThreads},
+      {"%ctaid.x", Special::kBlock},     {"%ctaid.y", Special::kBlockY},      {"%nctaid.x", Special::kBlocks},
+      {"%smid", Special::kSm},           {"%clock64", Special::kClock},       {"%clock", Special::kClock},
+      {"%globaltimer", Special::kTimer}, {"%globaltimer_lo", Special::kTimer}};
+  const auto found = specials.find(name);
+  if (found == specials.end()) throw PtxError("unknown register " + name);
+  return found->second;
+}
+
+// "setp.lt.and.u32"
+void decode_comparison(Instruction& instruction) {
+  using Relation = Instruction::Relation;
+  static const std::map<std::string, Relation> relations = {
+      {"eq", Relation::kEqual}, {"ne", Relation::kNotEqual}, {"lt", Relation::kLess}, {"ge", Relation::kNotLess}};
+  const auto found = relations.find(instruction.op.at(1));
+  if (found == relations.end()) throw PtxError("unknown comparison " + instruction.op[1]);
+  instruction.relation = found->second;
+  if (instruction.op.at(2) == "and") instruction.join = Instruction::Join::kAnd;
+  if (instruction.op[2] == "or") instruction.join = Instruction::Join::kOr;
+}
+
 class Parser {
  public:
   explicit Parser(const std::string& ptx) : input_(ptx) {}
@@ -293,7 +316,7 @@ class Parser {
     return found->second;
   }
 
-  Operand parse_operand(const std::string& text) const {
+  Operand parse_operand(const std::string& text, const Kernel& kernel) const {
     Operand operand;
     if (text[0] == '[') {
       operand.kind = Operand::Kind::kAddress;
@@ -306,7 +329,11 @@ class Parser {
       if (parts[0][0] == '%') {
         operand.reg = find_register(parts[0]);
       } else {
-        operand.name = parts[0];
+        const auto named = [&](const Parameter& parameter) { return parameter.name == parts[0]; };
+        const auto found = std::ranges::find_if(kernel.parameters, named);
+        const bool is_parameter = found != kernel.parameters.end();
+        if (!is_parameter && parts[0] != "constant_bank") fail("no parameter " + parts[0]);
+        if (is_parameter) operand.parameter = static_cast<int>(found - kernel.parameters.begin());
       }
       if (parts.size() == 2) operand.value = std::stoull(parts[1]);
     } else if (text[0] == '{') {
@@ -318,7 +345,7 @@ class Parser {
       operand.reg = find_register(text);
     } else if (text[0] == '%') {
       operand.kind = Operand::Kind::kSpecial;
-      operand.name = text;
+      operand.special = special_named(text);
     } else if (text == "dynamic_shared") {
       operand.value = kSharedWindowStart;
     } else if (text == "local_frame") {
@@ -345,15 +372,18 @@ class Parser {
     instruction.op = split(text.substr(0, space), '.');
     instruction.code = decode(instruction.op);
     instruction.bytes = type_bytes(instruction.op);
+    instruction.reduces = instruction.code == Code::kBarrier && has(instruction.op, "red");
+    if (instruction.code == Code::kSetp) decode_comparison(instruction);
     const std::string rest = space == std::string::npos ? "" : trim(text.substr(space));
     if (instruction.code == Code::kBranch) {
       branches.emplace_back(kernel.code.size(), rest);
     } else if (instruction.code == Code::kIndexedBranch) {
       const std::vector<std::string> operands = split(rest, ',');
-      instruction.operands.push_back(parse_operand(operands.at(0)));
+      instruction.operands.push_back(parse_operand(operands.at(0), kernel));
       branches.emplace_back(kernel.code.size(), operands.at(1));
     } else if (!rest.empty()) {
-      for (const std::string& operand : split(rest, ',')) instruction.operands.push_back(parse_operand(operand));
+      for (const std::string& operand : split(rest, ','))
+        instruction.operands.push_back(parse_operand(operand, kernel));
     }
     // The others work on one register each.
     constexpr Code kOfLists[] = {Code::kLoadParameter, Code::kLoadGlobal,  Code::kLoadShared, Code::kLoadConstant,
@@ -445,7 +475,7 @@ class Block {
           thread.ended = true;
           return true;
         case Code::kBarrier:
-          if (has(instruction.op, "red")) {
+          if (instruction.reduces) {
             thread.reduces_into = instruction.operands[0].reg;
             any_ = any_ || value(instruction.operands[2], thread) != 0;
           }
@@ -463,20 +493,29 @@ class Block {
     return false;
   }
 
-  std::uint64_t special(const std::string& name, const Thread& thread) {
-    if (name == "%tid.x") return thread.id;
-    if (name == "%warpid") return thread.id / 32;
-    if (name == "%ntid.x") return grid_.threads;
-    if (name == "%ctaid.x") return x_;
-    if (name == "%ctaid.y") return y_;
-    if (name == "%nctaid.x") return grid_.blocks;
-    if (name == "%smid") return machine_.sm_of_block(x_);
-    if (name == "%clock64" || name == "%clock") return cycles_;
-    if (name == "%globaltimer" || name == "%globaltimer_lo") {
-      cycles_ += kTimerReadingCycles;
-      return cycles_ * 1000 / machine_.cycles_per_microsecond;
+  std::uint64_t special(Special which, const Thread& thread) {
+    switch (which) {
+      case Special::kThread:
+        return thread.id;
+      case Special::kWarp:
+        return thread.id / 32;
+      case Special::kThreads:
+        return grid_.threads;
+      case Special::kBlock:
+        return x_;
+      case Special::kBlockY:
+        return y_;
+      case Special::kBlocks:
+        return grid_.blocks;
+      case Special::kSm:
+        return machine_.sm_of_block(x_);
+      case Special::kClock:
+        return cycles_;
+      case Special::kTimer:
+        cycles_ += kTimerReadingCycles;
+        return cycles_ * 1000 / machine_.cycles_per_microsecond;
     }
-    throw PtxError("unknown register " + name);
+    return 0;
   }
 
   std::uint64_t value(const Operand& operand, const Thread& thread) {
@@ -484,17 +523,10 @@ class Block {
       case Operand::Kind::kRegister:
         return thread.registers[operand.reg];
       case Operand::Kind::kSpecial:
-        return special(operand.name, thread);
+        return special(operand.special, thread);
       default:
         return operand.value;
     }
-  }
-
-  std::byte* parameter(const std::string& name) const {
-    for (std::size_t i = 0; i < kernel_.parameters.size(); ++i) {
-      if (kernel_.parameters[i].name == name) return static_cast<std::byte*>(arguments_[i]);
-    }
-    throw PtxError("no parameter " + name);
   }
 
   // The memory of an access, after its bounds and its alignment are checked.
@@ -508,7 +540,8 @@ class Block {
     };
     switch (instruction.code) {
       case Code::kLoadParameter:
-        return parameter(operand.name) + operand.value;
+        if (operand.parameter < 0) throw PtxError("no parameter in line " + std::to_string(instruction.line));
+        return static_cast<std::byte*>(arguments_[operand.parameter]) + operand.value;
       case Code::kLoadShared:
       case Code::kStoreShared:
       case Code::kAddShared:
@@ -589,23 +622,14 @@ class Block {
   }
 
   void compare(const Instruction& instruction, Thread& thread) {
-    const std::string& relation = instruction.op[1];
+    using Relation = Instruction::Relation;
     const std::uint64_t a = value(instruction.operands[1], thread);
     const std::uint64_t b = value(instruction.operands[2], thread);
-    bool result = false;
-    if (relation == "eq") {
-      result = a == b;
-    } else if (relation == "ne") {
-      result = a != b;
-    } else if (relation == "lt") {
-      result = a < b;
-    } else if (relation == "ge") {
-      result = a >= b;
-    } else {
-      throw PtxError("unknown comparison " + relation);
-    }
-    if (instruction.op[2] == "and") result = result && value(instruction.operands[3], thread) != 0;
-    if (instruction.op[2] == "or") result = result || value(instruction.operands[3], thread) != 0;
+    const bool is_negated = instruction.relation == Relation::kNotEqual || instruction.relation == Relation::kNotLess;
+    const bool is_equality = instruction.relation == Relation::kEqual || instruction.relation == Relation::kNotEqual;
+    bool result = (is_equality ? a == b : a < b) != is_negated;
+    if (instruction.join == Instruction::Join::kAnd) result = result && value(instruction.operands[3], thread) != 0;
+    if (instruction.join == Instruction::Join::kOr) result = result || value(instruction.operands[3], thread) != 0;
     thread.registers[instruction.operands[0].reg] = result ? 1 : 0;
   }
 
@@ -668,7 +692,7 @@ class Block {
       case Code::kExchangeGlobal:
         return out(replace(instruction, thread, [](std::uint32_t, std::uint32_t word) { return word; }), 4);
       case Code::kAddGlobal:
-        if (type_bytes(instruction.op) == sizeof(std::uint64_t)) {
+        if (instruction.bytes == sizeof(std::uint64_t)) {
           const auto add = [](std::uint64_t old, std::uint64_t word) { return old + word; };
           return out(replace<std::uint64_t>(instruction, thread, add), sizeof(std::uint64_t));
         }

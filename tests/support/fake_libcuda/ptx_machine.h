@@ -25,11 +25,15 @@ class AddressError : public std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
+// Registers that a thread finds its place and the time in.
+enum class Special : std::uint8_t { kThread, kWarp, kThreads, kBlock, kBlockY, kBlocks, kSm, kClock, kTimer };
+
 struct Operand {
   enum class Kind { kRegister, kImmediate, kSpecial, kAddress, kList } kind = Kind::kImmediate;
   int reg = -1;             // kRegister; base of kAddress (-1: none)
   std::uint64_t value = 0;  // kImmediate; offset of kAddress
-  std::string name;         // kSpecial: "%tid.x"; parameter of kAddress
+  Special special{};        // kSpecial
+  int parameter = -1;       // of kAddress (-1: none)
   std::vector<int> regs;    // kList
 };
 
@@ -44,6 +48,10 @@ struct Instruction {
   enum class Code : std::uint8_t;
   Code code{};
   std::uint8_t bytes = 4;  // of the type at its end
+  bool reduces = false;    // of a barrier
+  // Of a comparison, and how its result meets that of another.
+  enum class Relation : std::uint8_t { kEqual, kNotEqual, kLess, kNotLess } relation{};
+  enum class Join : std::uint8_t { kNone, kAnd, kOr } join{};
 };
 
 struct Parameter {
