@@ -63,7 +63,7 @@ inline constexpr double kClearlyEvicts = 0.25;
 // What `look(n)` tells, of n measurements: of one where that is enough, or two, else of `most`.
 template <typename Look>
 [[nodiscard]] Decision<std::vector<EvictedPart>> look_until_clear(const Look& look, std::size_t most) {
-  const Decision<std::vector<EvictedPart>> decision = look(std::size_t{1});
+  Decision<std::vector<EvictedPart>> decision = look(std::size_t{1});
   if (!decision.value) return look(most);
   if (all_on_one_side(*decision.value)) return decision;
   const Decision<std::vector<EvictedPart>> again = look(std::size_t{1});
