@@ -237,12 +237,12 @@ Evictor find_evictor(Lab& lab, const Survey& survey, const ChaseArray& array, st
 }
 
 // Loads that no cache served, of each SM and above its limit.
-LevelLatency latency_of(const Lab& lab, const Survey& survey, const std::vector<stats::Histogram>& loads_of_sms,
+LevelLatency latency_of(const Lab& lab, const Survey& survey, const std::vector<stats::Histogram>& loads,
                         const std::vector<double>& limits_cycles) {
   BandLatencies latencies;
-  for (std::size_t sm = 0; sm < loads_of_sms.size(); ++sm) {
-    stats::accumulate(latencies.histogram, loads_of_sms[sm]);
-    const auto mean = timed_mean(loads_of_sms[sm], limits_cycles[sm], kEveryLoad.high_cycles, survey.timer_cycles);
+  for (std::size_t sm = 0; sm < loads.size(); ++sm) {
+    stats::accumulate(latencies.histogram, loads[sm]);
+    const auto mean = timed_mean(loads[sm], limits_cycles[sm], kEveryLoad.high_cycles, survey.timer_cycles);
     if (mean) latencies.means_cycles.push_back(*mean);
   }
   if (latencies.means_cycles.empty()) throw Inconclusive("too few loads reach memory to give a latency");
