@@ -43,8 +43,10 @@ Standing standing_of(const CapacityEvidence& evidence, const CapacityDecisionPar
     }
   }
   standing.base_bytes = std::max(standing.best.bytes, evidence.guess_bytes);
-  const double of_shared =
-      resident.bytes == 0 || resident.settled ? parameters.shared_capacities : parameters.unsettled_capacities;
+  const bool is_unread = resident.bytes == 0;
+  const double of_shared = is_unread && resident.by_chance ? parameters.chance_capacities
+                           : is_unread || resident.settled ? parameters.shared_capacities
+                                                           : parameters.unsettled_capacities;
   const double wanted = evidence.is_shared ? of_shared : parameters.sampled_capacities;
   standing.capacities =
       evidence.limit_bytes == 0 ? wanted : std::min(wanted, evidence.limit_bytes / standing.base_bytes);
@@ -142,8 +144,10 @@ std::optional<Look> next_look(const CapacityEvidence& evidence, const CapacityDe
   if (!evidence.is_shared && !evidence.fits) return Look{View::kFits};
   const Standing standing = standing_of(evidence, parameters);
   if (!standing.can_sample || evidence.not_sampled) return std::nullopt;
-  // Where walking twice the capacity in order still hits, the replacement is not LRU.
-  if (!standing.exact && !evidence.packed_bytes && parameters.packs) return Look{View::kPacked};
+  // Where walking twice the capacity in order still hits, the replacement is not LRU. Of what SMs share lines are
+  // packed only where it could not be read back.
+  const bool is_chance = evidence.is_shared && evidence.resident->by_chance && evidence.resident->bytes == 0;
+  if (!standing.exact && !is_chance && !evidence.packed_bytes && parameters.packs) return Look{View::kPacked};
   const auto sample = [&](double capacities, std::uint64_t samples) {
     return Look{View::kSampled, capacities, standing.base_bytes, samples};
   };

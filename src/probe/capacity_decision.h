@@ -48,6 +48,8 @@ struct CapacityDecisionParameters {
   // And where what stays resident still grew with the last footprint that was read back: a block touches all of L2 many
   // times faster than one thread reads it.
   double unsettled_capacities = 8;
+  // And where what stays resident is left to chance, and so is not read back: sets of two ways are full then.
+  double chance_capacities = 4;
   // A smaller footprint leaves too little out to tell anything; larger asks more of spaces with a limit.
   double min_capacities = 1.5;
   // Walks in order that hit no more than this part of their loads miss nearly all, as under LRU; more than that of what

@@ -51,9 +51,8 @@ std::vector<Missed> missed_in(Lab& lab, const Cache& cache, const std::vector<Re
   return missed;
 }
 
-// Where a backward reading turns from hits to misses, from a few loads at each of many places: too long an array to
-// read whole.
-Region find_turning_region(Lab& lab, const Cache& cache, const ChaseArray& array, double rare_part) {
+// The part of hits at each of many places of an array, after a pass over it, read backwards.
+std::vector<double> hits_at_places(Lab& lab, const Cache& cache, const ChaseArray& array) {
   const std::uint64_t places = kResidentBackwardsParameters.places;
   ChaseProgram program = make_program(cache.site(), {array}, {warm_step(cache.site(), array)});
   for (std::uint64_t place = 0; place < places; ++place) {
@@ -67,39 +66,56 @@ Region find_turning_region(Lab& lab, const Cache& cache, const ChaseArray& array
   for (std::uint64_t place = 0; place < places; ++place) {
     hits.push_back(hit_fraction(result.steps[place + 1], cache.hit_limit_cycles()));
   }
-  return turning_region(hits, array.element_count(), rare_part, kResidentBackwardsParameters);
+  return hits;
 }
 
-// Nothing where reading an array of `bytes` would take too long.
-std::optional<Reading> reading_of(Lab& lab, const Cache& cache, double bytes, std::uint64_t stride_bytes) {
+// What there is to read of an array.
+struct Found {
+  std::optional<Reading> reading;  // nothing where it would take too long, or would tell nothing
+  bool by_chance = false;          // what a pass leaves resident is left to chance
+};
+
+Found find_reading(Lab& lab, const Cache& cache, double bytes, std::uint64_t stride_bytes) {
   Reading reading{.array = make_array(cache.site(), static_cast<std::uint64_t>(bytes), stride_bytes, Order::kReversed)};
+  const std::uint64_t elements = reading.array.element_count();
   Region& region = reading.region;
-  region = {0, reading.array.element_count()};
+  region = {0, elements};
   const auto takes_too_long = [&] {
     const auto loads = static_cast<double>(region.end - region.begin);
     return loads * cache.survey->levels.back().mode_cycles > lab.parameters().launch_cycles_limit;
   };
   if (cache.site().exclusive) {
-    region = find_turning_region(lab, cache, reading.array, kResidentBackwardsParameters.rare_part);
+    // Too long an array to read whole, if what is resident is in one piece of it.
+    const std::vector<double> hits = hits_at_places(lab, cache, reading.array);
+    region = turning_region(hits, elements, kResidentBackwardsParameters.rare_part);
+    if (is_scattered(hits, kResidentBackwardsParameters) &&
+        is_left_to_chance(hits, hits_at_places(lab, cache, reading.array), kResidentBackwardsParameters)) {
+      lab.log(fmt::format("size: of {} elements others are resident each time", elements));
+      return {.by_chance = true};
+    }
     if (takes_too_long()) {
-      region = find_turning_region(lab, cache, reading.array, kResidentBackwardsParameters.short_rare_part);
+      // A neighbour may have disturbed the first look.
+      region = turning_region(hits_at_places(lab, cache, reading.array), elements,
+                              kResidentBackwardsParameters.short_rare_part);
     }
   }
-  lab.log(fmt::format("size: of {} elements read {} to {}", reading.array.element_count(), region.begin, region.end));
-  return takes_too_long() ? std::nullopt : std::optional(reading);
+  lab.log(fmt::format("size: of {} elements read {} to {}", elements, region.begin, region.end));
+  return {.reading = takes_too_long() ? std::nullopt : std::optional(reading)};
 }
 
-// Of arrays of so many bytes what one pass over each leaves resident, read backwards; of the first that would take too
-// long to read, 0, and nothing of those behind it.
+// Of arrays of so many bytes what one pass over each leaves resident, read backwards; of the first of which nothing can
+// be told, 0, and nothing of those behind it.
 std::vector<ResidentInCopies> resident_backwards(Lab& lab, const Cache& cache, const std::vector<double>& bytes,
                                                  std::uint64_t stride_bytes) {
   std::vector<Reading> readings;
+  bool by_chance = false;
   for (const double of_array : bytes) {
-    const std::optional<Reading> reading = reading_of(lab, cache, of_array, stride_bytes);
-    if (!reading) break;
-    readings.push_back(*reading);
+    const Found found = find_reading(lab, cache, of_array, stride_bytes);
+    by_chance = found.by_chance;
+    if (!found.reading) break;
+    readings.push_back(*found.reading);
   }
-  std::vector<ResidentInCopies> found;
+  std::vector<ResidentInCopies> residents;
   const std::vector<Missed> missed = readings.empty() ? std::vector<Missed>{} : missed_in(lab, cache, readings);
   for (std::size_t i = 0; i < readings.size(); ++i) {
     // Past the region nothing hits. A miss may fetch more than one stride at once.
@@ -107,10 +123,10 @@ std::vector<ResidentInCopies> resident_backwards(Lab& lab, const Cache& cache, c
       const std::uint64_t missed_bytes = misses * std::max(stride_bytes, cache.fetch_bytes);
       return static_cast<double>(readings[i].region.end * stride_bytes) - static_cast<double>(missed_bytes);
     };
-    found.push_back({resident(missed[i].by_most), resident(missed[i].by_all)});
+    residents.push_back({.bytes = resident(missed[i].by_most), .most_bytes = resident(missed[i].by_all)});
   }
-  if (readings.size() < bytes.size()) found.emplace_back();
-  return found;
+  if (readings.size() < bytes.size()) residents.push_back({.by_chance = by_chance});
+  return residents;
 }
 
 }  // namespace

@@ -1,6 +1,7 @@
 #include "probe/resident_backwards_decision.h"
 
 #include <algorithm>
+#include <cmath>
 
 namespace gputopo::probe {
 
@@ -27,6 +28,37 @@ Region turning_region(std::span<const double> hits_at_places, std::uint64_t elem
   const std::uint64_t after =
       std::max(spread, part_of(last_mixed, parameters.last_margin)) + parameters.margin_places + 1;
   return {begin * elements / places, std::min(elements, (last_mixed + after) * elements / places)};
+}
+
+namespace {
+
+bool is_mixed(double hits, const ResidentBackwardsParameters& parameters) {
+  return hits > parameters.mixed_part && hits < 1 - parameters.mixed_part;
+}
+
+}  // namespace
+
+bool is_scattered(std::span<const double> hits_at_places, const ResidentBackwardsParameters& parameters) {
+  const auto mixed = std::ranges::count_if(hits_at_places, [&](double hits) { return is_mixed(hits, parameters); });
+  return static_cast<double>(mixed) > parameters.scattered_part * static_cast<double>(hits_at_places.size());
+}
+
+bool is_left_to_chance(std::span<const double> hits_at_places, std::span<const double> hits_again,
+                       const ResidentBackwardsParameters& parameters) {
+  double more = 0;
+  double squares = 0;
+  double of_chance = 0;
+  for (std::size_t place = 0; place < hits_at_places.size(); ++place) {
+    const double hits = (hits_at_places[place] + hits_again[place]) / 2;
+    const double difference = hits_at_places[place] - hits_again[place];
+    more += difference;
+    if (!is_mixed(hits, parameters)) continue;
+    squares += difference * difference;
+    of_chance += 2 * hits * (1 - hits) / static_cast<double>(parameters.loads_of_place);
+  }
+  return is_scattered(hits_again, parameters) &&
+         std::abs(more) < parameters.alike_looks * static_cast<double>(hits_at_places.size()) &&
+         squares > parameters.chance_part * of_chance;
 }
 
 Missed count_missed(std::span<const std::span<const std::uint32_t>> copies, double hit_limit_cycles) {
@@ -57,10 +89,11 @@ std::vector<double> ResidentSearch::next_footprints() const {
 }
 
 void ResidentSearch::add(const ResidentInCopies& resident) {
+  by_chance_ = by_chance_ || resident.by_chance;
   resident_ = again_ == 0 ? resident.bytes : std::max(resident_, resident.bytes);
   most_ = std::max(most_, resident.most_bytes);
   const bool a_little_less = resident_ < best_ && resident_ > (1 - parameters_.disturbed_part) * best_;
-  const bool disturbed = a_little_less && !is_by_chance();  // what is left to chance is now less, now more
+  const bool disturbed = a_little_less && !do_copies_differ();  // what is left to chance is now less, now more
   if (disturbed && again_ < parameters_.max_again) {
     ++again_;
     return;
@@ -79,10 +112,10 @@ void ResidentSearch::add(const ResidentInCopies& resident) {
   again_ = 0;
 }
 
-bool ResidentSearch::is_by_chance() const { return most_ > (1 + parameters_.disturbed_part) * best_; }
+bool ResidentSearch::do_copies_differ() const { return most_ > (1 + parameters_.disturbed_part) * best_; }
 
 SizeView ResidentSearch::found(double line_bytes) const {
-  const bool by_chance = is_by_chance();
+  const bool by_chance = by_chance_ || do_copies_differ();
   const double most = by_chance ? best_ : std::max(most_, best_);
   // What still grows with the footprint may be misses that look like hits, of which larger footprints have more.
   double least = best_;

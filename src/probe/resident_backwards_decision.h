@@ -1,8 +1,10 @@
 // What a pass over a footprint leaves in a cache, read backwards: which part of the array must be read, how many of
-// its elements missed, and whether a larger footprint would leave more. Pure functions; resident_backwards.cpp reads.
+// its elements missed, and whether a larger footprint would leave more. Where what is evicted is left to chance,
+// nothing is read. Pure functions; resident_backwards.cpp reads.
 //
 // What fools it: replacement that is not in turn (what is read evicts what is not read yet), so it is a lower bound
-// then; a neighbour that evicts, so that it reads a little less than before.
+// then; a neighbour that evicts, so that it reads a little less than before; a neighbour that evicts as much in each of
+// two looks, but other lines, looks like chance.
 #pragma once
 
 #include <cstdint>
@@ -43,6 +45,17 @@ struct ResidentBackwardsParameters {
   // reads again what is really less.
   double disturbed_part = 0.01;
   int max_again = 2;
+  // A place is mixed where more than this part of its loads hit, and as much misses. Smaller: outliers make it so.
+  double mixed_part = 0.1;
+  // Of all places, the part that is mixed where reading them would tell little. Smaller: more is looked at twice.
+  double scattered_part = 0.5;
+  // The squared differences of two looks at mixed places are 1 times those of loads that hit by chance, and more where
+  // neighbours are evicted together, or 0 where the same is resident: from here on it is chance. Smaller: outliers look
+  // like it.
+  double chance_part = 0.5;
+  // And a look that hits more in all by this part of its loads was disturbed less, which is no chance. Smaller: chance
+  // itself.
+  double alike_looks = 0.1;
 };
 
 // Elements [begin, end) of an array, in the order of the reading.
@@ -57,6 +70,14 @@ struct Region {
 [[nodiscard]] Region turning_region(std::span<const double> hits_at_places, std::uint64_t elements, double rare_part,
                                     const ResidentBackwardsParameters& parameters = {});
 
+// Whether what is resident is not in one piece of the array, as under another replacement than in turn.
+[[nodiscard]] bool is_scattered(std::span<const double> hits_at_places,
+                                const ResidentBackwardsParameters& parameters = {});
+// Whether two looks at the same places after the same pass found other lines resident: then what is evicted is chosen
+// at random, and a reading, which evicts at random too, tells less than a sample.
+[[nodiscard]] bool is_left_to_chance(std::span<const double> hits_at_places, std::span<const double> hits_again,
+                                     const ResidentBackwardsParameters& parameters = {});
+
 // Positions that miss, from the latencies of each copy. A load that hits may look slow (an outlier); one that misses
 // never looks fast; so the majority is exact where the copies agree on what is resident. Where a neighbour evicts in
 // most of them, only what all miss surely does.
@@ -66,10 +87,11 @@ struct Missed {
 };
 [[nodiscard]] Missed count_missed(std::span<const std::span<const std::uint32_t>> copies, double hit_limit_cycles);
 
-// Of a footprint, the bytes that are resident in most copies, and in any.
+// Of a footprint, the bytes that are resident in most copies, and in any; 0 where it was not read.
 struct ResidentInCopies {
   double bytes = 0;
   double most_bytes = 0;
+  bool by_chance = false;  // not read, because what is resident is left to chance
 };
 
 // Doubles the footprint until what stays resident no longer grows: until every set is full.
@@ -82,14 +104,14 @@ class ResidentSearch {
   // To read next, and to be added in their order: of the first two, which are read in any case, both. May be the same
   // again. Nothing at the end.
   [[nodiscard]] std::vector<double> next_footprints() const;
-  // What was resident after it; 0 where it could not be read.
+  // What was resident after it.
   void add(const ResidentInCopies& resident);
   // What was found with elements of so many bytes.
   [[nodiscard]] SizeView found(double line_bytes) const;
 
  private:
   // Copies that differ by more than a neighbour does differ because what is evicted is left to chance.
-  [[nodiscard]] bool is_by_chance() const;
+  [[nodiscard]] bool do_copies_differ() const;
 
   ResidentBackwardsParameters parameters_;
   double limit_ = 0;
@@ -103,6 +125,7 @@ class ResidentSearch {
   double most_ = 0;  // in any copy, of any footprint
   double growth_ = 0;
   bool settled_ = false;
+  bool by_chance_ = false;
   bool ended_ = false;
 };
 

@@ -28,6 +28,10 @@ DIRECTIVE = re.compile(r"^[ \t]*#(?:[^\n]*\\\n)*[^\n]*", re.MULTILINE)
 # What nests: it counts one, and one more for each that it stands in. Then lambdas, which only nest, and what counts one.
 FLOW = re.compile(r"(?P<nests>\b(?:if|for|while|do|switch|catch|goto)\b|\?)|(?P<lambda>\][ ]*[({])|\belse\b|&&|\|\|")
 
+# What may have functions among its members, and a line of its members alone.
+CLASS = re.compile(r"(?:class|struct|union)\b[^;()]*\{$")
+MEMBER = re.compile(r"  [^\s}]")
+
 # At the end of a line whose statement goes on.
 CONTINUES = re.compile(r"[,(+\-*/=|&<]$")
 
@@ -37,17 +41,26 @@ def only_newlines(match):
 
 
 def blocks(text):
-    """The lines of code up to every brace that closes in the first column: a function, or several, is in one of them.
-    clang-format, which CI holds the sources to, leaves no other place for the end of a function or class."""
-    text = RAW_STRING.sub(only_newlines, text)
+    """The lines of code up to the end of each function, class or declaration, without empty ones before them: a function,
+    or several, is in one of them. Functions end with a brace in the first column, or in that of the members of a class:
+    clang-format, which CI holds the sources to, leaves no other place."""
+    text = RAW_STRING.sub(lambda match: only_newlines(match) + " ", text)  # what follows one begins no line
     text = NOT_CODE.sub(only_newlines, text)
     text = DIRECTIVE.sub(only_newlines, text)
     block = []
-    for line in text.split("\n"):
-        block.append(line)
-        if line.startswith("}"):
+    in_class = is_open = False
+    for line in map(str.rstrip, text.split("\n")):
+        if block or line:
+            block.append(line)
+        in_class = in_class or bool(CLASS.match(line))
+        is_open = is_open or (line.endswith("{") and not line.startswith("namespace"))
+        declares = line.endswith(";") and (MEMBER.match(line) if in_class else not is_open)
+        if line.startswith("}") or (in_class and line.startswith("  }")) or declares:
             yield block
             block = []
+            is_open = False
+        if line.startswith("}"):
+            in_class = False
     yield block
 
 

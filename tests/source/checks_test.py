@@ -100,13 +100,28 @@ if (a) while (b)
 }
 """
         self.assertEqual(check_limits.most_complex(text), 0)
-        self.assertEqual(check_limits.longest(text), 11)
+        self.assertEqual(check_limits.longest(text), 8)
 
     def test_functions_count_each_for_itself(self):
         function = "void f() {\n" + "  if (a) b();\n" * 20 + "}\n"
         self.assertEqual(check_limits.most_complex(3 * function), 20)
         self.assertEqual(check_limits.longest(3 * function), 22)
         self.assertFalse(check_limits.may_exceed(3 * function))
+
+    def test_members_count_each_for_itself(self):
+        member = "  void f() {  // of it\n" + "    if (a) b();\n" * 10 + "  }\n"
+        text = "class C : public B {\n public:\n" + 3 * member + "  int x;\n};\n"
+        self.assertEqual(check_limits.most_complex(text), 10 * (1 + 1))  # nested once more than they are
+        self.assertEqual(check_limits.longest(text), 2 + 12)
+        local = "void f() {\n" + "  struct C {\n    int x;\n  };\n" + "  if (a) b();\n" * 20 + "}\n"
+        self.assertEqual(check_limits.longest(local), 25)
+        self.assertEqual(check_limits.most_complex(local), 20)
+
+    def test_declarations_are_no_lines_of_functions(self):
+        text = "namespace n {\n\nconstexpr char kText[] = R\"(\n" + "if (a)\n" * 50 + ")\";\n\n" + \
+               "int f() {\n  return g(R\"(\n" + "}\nx;\n" * 20 + ")\");\n}\n\n}\n"
+        self.assertEqual(check_limits.longest(text), 2 + 52)
+        self.assertEqual(check_limits.longest(text[text.index("int f"):]), 2 + 40 + 2)
 
     def test_what_clang_tidy_has_to_read(self):
         self.assertTrue(check_limits.may_exceed("void f() {\n" + "  if (a) b();\n" * 26 + "}\n"))

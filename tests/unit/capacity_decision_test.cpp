@@ -324,6 +324,19 @@ TEST(CapacityDecision, WhatSmsShareIsNotWalkedAndSampledAtTwiceItsSize) {
   EXPECT_EQ(decided(evidence).bytes, kSize);
 }
 
+TEST(CapacityDecision, WhatIsLeftToChanceIsSampledAtFourTimesItsSize) {
+  CapacityEvidence evidence = evidence_of_sm(0.3);
+  evidence.is_shared = true;
+  SizeView unread = view(0, false);
+  unread.by_chance = true;
+  const std::vector<Look> looks = follow(evidence, {.resident = unread, .sampled = {sample_of(kSize, 100)}});
+  EXPECT_THAT(views_of(looks), ElementsAre(View::kResident, View::kSampled)) << "nothing is packed";
+  EXPECT_EQ(looks.back().capacities, 4);
+  EXPECT_EQ(looks.back().samples, 270000u);
+  EXPECT_EQ(decided(evidence).method, "sampled_residency");
+  EXPECT_EQ(decided(evidence).bytes, kSize);
+}
+
 // An L2 whose far hits are as slow as near memory.
 CapacityEvidence evidence_of_l2_over_near_memory() {
   CapacityEvidence evidence = evidence_of_sm(0.3);

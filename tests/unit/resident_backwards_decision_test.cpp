@@ -3,7 +3,11 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <cmath>
 #include <functional>
+
+#include "device/sim/random.h"
 
 namespace gputopo::probe {
 namespace {
@@ -49,6 +53,52 @@ TEST(ResidentBackwards, AllOrNothingIsReadWithinTheArray) {
   const Region unknown = turning_region({}, kElements, 7.0 / 8);
   EXPECT_EQ(unknown.begin, 0u);
   EXPECT_EQ(unknown.end, kElements) << "no place was looked at";
+}
+
+// Of 32 loads at each place, in lines of so many, those that hit where each line does by chance.
+std::vector<double> by_chance(std::uint64_t seed, double hits, std::size_t of_line) {
+  sim::RandomSource random(seed);
+  return places([&](std::size_t) {
+    std::size_t hit = 0;
+    for (std::size_t line = 0; line < 32 / of_line; ++line) hit += random.unit() < hits ? of_line : 0;
+    return static_cast<double>(hit) / 32;
+  });
+}
+
+TEST(ResidentBackwards, WhatDiffersFromLookToLookIsLeftToChance) {
+  for (std::uint64_t seed = 1; seed < 50; ++seed) {
+    for (const double hits : {0.2, 0.4, 0.8}) {
+      EXPECT_TRUE(is_left_to_chance(by_chance(seed, hits, 1), by_chance(seed + 100, hits, 1)));
+      EXPECT_TRUE(is_left_to_chance(by_chance(seed, hits, 4), by_chance(seed + 100, hits, 4)));
+    }
+    // The same lines each time, and outliers.
+    const auto same = by_chance(seed, 0.4, 1);
+    EXPECT_FALSE(is_left_to_chance(same, same));
+    auto noisy = same;
+    for (std::size_t place = seed % 3; place < noisy.size(); place += 3)
+      noisy[place] = std::max(0.0, noisy[place] - 1.0 / 32);
+    EXPECT_FALSE(is_left_to_chance(same, noisy));
+    // A neighbour that evicts half in one of two looks.
+    EXPECT_FALSE(is_left_to_chance(by_chance(seed, 0.5, 1), by_chance(seed + 100, 0.25, 1)));
+    const auto one_piece = places([](std::size_t place) { return place < 64 ? 1.0 : 0.0; });
+    EXPECT_FALSE(is_left_to_chance(by_chance(seed, 0.5, 1), one_piece));
+  }
+  EXPECT_FALSE(is_left_to_chance(places([](std::size_t) { return 1.0; }), places([](std::size_t) { return 1.0; })));
+}
+
+TEST(ResidentBackwards, WhatIsNotInOnePieceIsLookedAtTwice) {
+  EXPECT_TRUE(is_scattered(places([](std::size_t place) { return std::exp(-static_cast<double>(place) / 64); })));
+  // Many outliers, and loads of memory that look like hits.
+  EXPECT_FALSE(is_scattered(places([](std::size_t place) { return place < 64 ? 30.0 / 32 : 2.0 / 32; })));
+  EXPECT_FALSE(is_scattered({}));
+}
+
+TEST(ResidentBackwards, WhatIsLeftToChanceIsNotReadAtAnyFootprint) {
+  ResidentSearch search(1000, 32, 0);
+  search.add({.by_chance = true});
+  EXPECT_TRUE(search.next_footprints().empty());
+  EXPECT_EQ(search.found(128).bytes, 0);
+  EXPECT_TRUE(search.found(128).by_chance);
 }
 
 TEST(ResidentBackwards, MostCopiesDecideWhatMissed) {
