@@ -84,7 +84,7 @@ std::unique_ptr<Device> open_sim(const std::string& rest, std::uint64_t seed) {
 std::vector<DeviceListing> list_sim(std::string&) {
   std::vector<DeviceListing> listings;
   for (const std::string& name : sim::builtin_machine_names()) {
-    const DeviceInfo info = sim::parse_machine(*sim::builtin_machine(name)).info;
+    const DeviceInfo info = *sim::builtin_machine_info(name);
     std::string detail = "simulated";
     if (info.compute_capability_major && info.compute_capability_minor) {
       detail +=

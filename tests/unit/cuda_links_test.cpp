@@ -72,6 +72,25 @@ TEST(CudaLinks, TakeNoMemoryOfAGpuForTheHosts) {
   EXPECT_EQ(info.gpus[1].numa_node, 1u);
 }
 
+// Of two GPUs the driver locks 96 MiB.
+TEST(CudaLinks, WhatCannotBeLockedIsAskedForOnce) {
+  const FakeCuda fake("gpus=2");
+  const std::unique_ptr<Links> links = cuda::open_cuda_links();
+  TransferProgram loads = small_program(TransferOp::kLoad, {{kHostMemory, kFirstGpu}});
+  const auto refusal_of = [&](std::uint64_t mebibytes) {
+    loads.bytes = mebibytes << 20;
+    return test::message_of<DeviceMemoryError>("memory", [&] { (void)links->run(loads); });
+  };
+  const std::string refusal = refusal_of(256);
+  EXPECT_THAT(refusal, HasSubstr("cuMemHostRegister"));
+  loads.bytes = 1 << 20;
+  EXPECT_THAT(links->run(loads).seconds, SizeIs(4));
+  EXPECT_EQ(refusal_of(512), refusal) << "as it was";
+  EXPECT_NE(refusal_of(128), refusal) << "less was not asked for yet";
+  loads.bytes = 1 << 20;
+  EXPECT_THAT(links->run(loads).seconds, SizeIs(4));
+}
+
 TEST(CudaLinks, AnswerEveryOperationBetweenEveryTwoPlaces) {
   const FakeCuda fake("gpus=2");
   const std::unique_ptr<Links> links = cuda::open_cuda_links();

@@ -196,6 +196,21 @@ TEST(MachineFiles, AreAllInTheBinary) {
   EXPECT_THAT(builtin_machine_names(), testing::UnorderedElementsAreArray(names));
 }
 
+TEST(MachineFiles, AreListedAsTheyAre) {
+  for (const std::string& name : builtin_machine_names()) {
+    const DeviceInfo listed = builtin_machine_info(name).value();
+    const DeviceInfo info = parse_machine(text_of(name)).info;
+    EXPECT_EQ(listed.name, info.name);
+    EXPECT_EQ(listed.vendor, info.vendor);
+    EXPECT_EQ(listed.memory_bytes, info.memory_bytes);
+    EXPECT_EQ(listed.compute_capability_major, info.compute_capability_major);
+    EXPECT_EQ(listed.compute_capability_minor, info.compute_capability_minor);
+    EXPECT_EQ(listed.sm_count, info.sm_count);
+    EXPECT_EQ(listed.physical_sm_ids, info.physical_sm_ids);
+  }
+  EXPECT_FALSE(builtin_machine_info("no-such-gpu").has_value());
+}
+
 TEST(MachineFiles, DescribeDifferentGpus) {
   std::set<std::string> gpus;
   for (const std::string& name : builtin_machine_names()) {

@@ -5,10 +5,13 @@
 #include <algorithm>
 #include <atomic>
 #include <chrono>
+#include <limits>
 #include <map>
 #include <numeric>
 #include <optional>
 #include <random>
+#include <ranges>
+#include <string>
 #include <thread>
 #include <utility>
 
@@ -43,6 +46,8 @@ class LockedMemory {
 struct Host {
   std::unique_ptr<LockedMemory> locked;
   HostMemory pageable;
+  std::uint64_t refused_bytes = std::numeric_limits<std::uint64_t>::max();  // as many could not be locked
+  std::string refusal;
 };
 
 // Where a transfer is from and to, in addresses.
@@ -188,18 +193,27 @@ class LinkRunner : public Links {
     (*open)->make_current();
   }
 
+  // At least so many bytes. What could not be had once is not asked for again: to touch and to lock it takes long.
+  LockedMemory& locked_memory(std::uint32_t index, std::uint64_t bytes) {
+    Host& host = hosts_[index];
+    if (bytes >= host.refused_bytes) throw DeviceMemoryError(host.refusal);
+    if (!host.locked || host.locked->bytes() < bytes) {
+      make_any_current();
+      try {
+        host.locked = std::make_unique<LockedMemory>(*driver_, bytes, numa_id(index));
+      } catch (const DeviceMemoryError& error) {
+        host.refused_bytes = bytes;
+        host.refusal = error.what();
+        throw;
+      }
+      chains_.erase({PlaceKind::kHost, index});
+    }
+    return *host.locked;
+  }
+
   // An address with at least so many bytes behind it; what was there is lost where it has to grow.
   LinkAddress reserve(const Place& place, std::uint64_t bytes) {
-    if (place.kind == PlaceKind::kHost) {
-      std::unique_ptr<LockedMemory>& locked = hosts_[place.index].locked;
-      if (!locked || locked->bytes() < bytes) {
-        chains_.erase(place);
-        locked.reset();
-        make_any_current();
-        locked = std::make_unique<LockedMemory>(*driver_, bytes, numa_id(place.index));
-      }
-      return locked->address();
-    }
+    if (place.kind == PlaceKind::kHost) return locked_memory(place.index, bytes).address();
     LinkGpu& gpu = *gpus_[place.index];
     if (gpu.reserved_bytes() < bytes) {
       chains_.erase(place);
@@ -244,7 +258,8 @@ class LinkRunner : public Links {
       bytes[program.transfers[i].to] += program.bytes;
     }
     std::map<Place, LinkAddress> bases;
-    for (const auto& [place, needed] : bytes) bases[place] = reserve(place, needed);
+    // GPUs first: they say at once what they do not have.
+    for (const auto& [place, needed] : std::views::reverse(bytes)) bases[place] = reserve(place, needed);
     for (std::size_t i = 0; i < slots.size(); ++i) {
       slots[i].from += bases[program.transfers[i].from];
       slots[i].to += bases[program.transfers[i].to];
@@ -368,9 +383,9 @@ class LinkRunner : public Links {
     const bool is_upload = transfer.from.kind == PlaceKind::kHost;
     const Place host = is_upload ? transfer.from : transfer.to;
     const Place gpu = is_upload ? transfer.to : transfer.from;
+    const LinkAddress address = reserve(gpu, program.bytes);
     HostMemory& memory = hosts_[host.index].pageable;
     if (memory.bytes() < program.bytes) memory = HostMemory(program.bytes, numa_id(host.index));
-    const LinkAddress address = reserve(gpu, program.bytes);
     chains_.erase(gpu);
     LinkGpu& copying = *gpus_[gpu.index];
     copying.make_current();

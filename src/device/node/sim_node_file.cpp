@@ -6,14 +6,10 @@
 
 #include "device/node/places_json.h"
 #include "device/node/sim_node.h"
+#include "device/sim/builtin.h"
 #include "file/json_text.h"
 #include "file/limits.h"
 #include "file/shown.h"
-
-namespace gputopo::sim {
-extern const std::pair<std::string_view, std::string_view> kBuiltinNodes[];
-extern const unsigned kBuiltinNodeCount;
-}  // namespace gputopo::sim
 
 namespace gputopo::node {
 namespace {
@@ -134,13 +130,13 @@ NodeSpec parse_node(std::string_view text) {
 
 std::vector<std::string> builtin_node_names() {
   std::vector<std::string> names;
-  for (unsigned i = 0; i < sim::kBuiltinNodeCount; ++i) names.emplace_back(sim::kBuiltinNodes[i].first);
+  for (unsigned i = 0; i < sim::kBuiltinNodeCount; ++i) names.emplace_back(sim::kBuiltinNodes[i].name);
   return names;
 }
 
 std::optional<std::string> builtin_node(std::string_view name) {
   for (unsigned i = 0; i < sim::kBuiltinNodeCount; ++i) {
-    if (sim::kBuiltinNodes[i].first == name) return std::string(sim::kBuiltinNodes[i].second);
+    if (sim::kBuiltinNodes[i].name == name) return std::string(sim::kBuiltinNodes[i].text);
   }
   return std::nullopt;
 }

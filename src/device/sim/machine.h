@@ -299,6 +299,8 @@ inline constexpr char kMemoryLevel[] = "memory";
 // The text of a built-in machine (machines/NAME.json, embedded in the binary); empty optional when there is none.
 [[nodiscard]] std::optional<std::string> builtin_machine(const std::string& name);
 [[nodiscard]] std::vector<std::string> builtin_machine_names();  // sorted
+// What it says of itself (MachineSpec::info), in a tenth of the time that reading all of it takes.
+[[nodiscard]] std::optional<DeviceInfo> builtin_machine_info(const std::string& name);
 
 // How local loads go: as the machine says or, where a machine of NVIDIA's says nothing, as global loads do, if a cache
 // of the SM is the first that those pass. Else nothing: they are not supported.

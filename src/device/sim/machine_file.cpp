@@ -6,9 +6,11 @@
 #include <functional>
 #include <limits>
 #include <nlohmann/json.hpp>
+#include <span>
 #include <type_traits>
 #include <utility>
 
+#include "device/sim/builtin.h"
 #include "device/sim/machine_fields.h"
 #include "file/json_text.h"
 #include "file/shown.h"
@@ -202,20 +204,32 @@ MachineSpec parse_machine(const std::string& json_text) {
   return spec;
 }
 
-// Generated from machines/*.json by cmake/embed_machines.cmake.
-extern const std::pair<std::string_view, std::string_view> kBuiltinMachines[];
-extern const unsigned kBuiltinMachineCount;
+namespace {
+
+const Builtin* find_builtin(const std::string& name) {
+  const std::span machines(kBuiltinMachines, kBuiltinMachineCount);
+  const auto found = std::ranges::find(machines, name, &Builtin::name);
+  return found == machines.end() ? nullptr : &*found;
+}
+
+}  // namespace
 
 std::optional<std::string> builtin_machine(const std::string& name) {
-  for (unsigned i = 0; i < kBuiltinMachineCount; ++i) {
-    if (kBuiltinMachines[i].first == name) return std::string(kBuiltinMachines[i].second);
-  }
-  return std::nullopt;
+  const Builtin* machine = find_builtin(name);
+  return machine == nullptr ? std::nullopt : std::optional<std::string>(machine->text);
+}
+
+std::optional<DeviceInfo> builtin_machine_info(const std::string& name) {
+  const Builtin* machine = find_builtin(name);
+  if (machine == nullptr) return std::nullopt;
+  DeviceInfo info;
+  read(parse_document(std::string(machine->info)), "info", info);
+  return info;
 }
 
 std::vector<std::string> builtin_machine_names() {
   std::vector<std::string> names;
-  for (unsigned i = 0; i < kBuiltinMachineCount; ++i) names.emplace_back(kBuiltinMachines[i].first);
+  for (unsigned i = 0; i < kBuiltinMachineCount; ++i) names.emplace_back(kBuiltinMachines[i].name);
   std::sort(names.begin(), names.end());
   return names;
 }

@@ -66,6 +66,7 @@ using namespace gputopo::launch;
 
 constexpr std::uint64_t kWallClockKhz = 100'000;
 constexpr double kStreamBytesPerSecond = 1e12;
+constexpr std::size_t kMemoryBytes = 8ull << 30;
 constexpr char kPciDevice[] = "0000:C1:00.";
 constexpr char kCodeMagic[] = "fake code object: ";
 
@@ -78,6 +79,17 @@ std::string setting(const std::string& name) {
 }
 
 bool is(const std::string& name) { return !setting(name).empty(); }
+
+int gpu_count() {
+  if (is("gpus")) return std::stoi(setting("gpus"));
+  return is("bent_link") ? 2 : 1;
+}
+
+// Where there are several GPUs little of each: what is measured of their links takes what there is room for.
+std::size_t most_bytes() {
+  constexpr std::size_t kLittle = 96u << 20;
+  return gpu_count() > 1 ? kLittle : kMemoryBytes;
+}
 
 sim::MachineSpec machine_of_test() {
   const char* name = std::getenv("GPUTOPO_FAKE_HIP_MACHINE");
@@ -702,11 +714,6 @@ Status copy(void* to, const void* from, std::size_t bytes) {
 
 // ---- transfers ----
 
-int gpu_count() {
-  if (is("gpus")) return std::stoi(setting("gpus"));
-  return is("bent_link") ? 2 : 1;
-}
-
 constexpr double kBytesPerTick = 500;  // 50 GB/s
 constexpr std::uint64_t kTicksOfCopy = 100;
 constexpr std::uint64_t kTicksOfAccess = 80;
@@ -852,14 +859,15 @@ Status hipDeviceGetAttribute(int* value, DeviceAttribute attribute, int) {
 }
 Status hipMemGetInfo(std::size_t* free_bytes, std::size_t* total_bytes) {
   GPUTOPO_MAY_BE_HOSTILE(free_bytes, total_bytes);
-  *total_bytes = 8ull << 30;
-  *free_bytes = 7ull << 30;
+  *total_bytes = kMemoryBytes;
+  *free_bytes = kMemoryBytes - (1ull << 30);
   return kSuccess;
 }
 Status hipMalloc(Pointer* address, std::size_t bytes) {
   GPUTOPO_MAY_BE_HOSTILE(address);
   if (state().pending != kSuccess) return state().pending;
-  if (setting("out_of_memory") == std::to_string(++state().allocation_count)) return kErrorOutOfMemory;
+  const bool is_refused = setting("out_of_memory") == std::to_string(++state().allocation_count);
+  if (is_refused || bytes > most_bytes()) return kErrorOutOfMemory;
   void* found = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   if (found == MAP_FAILED) return kErrorOutOfMemory;
   state().allocations[reinterpret_cast<std::uint64_t>(found)] = bytes;
@@ -996,9 +1004,9 @@ Status hipMemcpyPeerAsync(Pointer to, int, const void* from, int, std::size_t by
   move_bytes(bytes);
   return state().pending;
 }
-Status hipHostRegister(void*, std::size_t, unsigned) {
+Status hipHostRegister(void*, std::size_t bytes, unsigned) {
   GPUTOPO_MAY_BE_HOSTILE();
-  return state().pending;
+  return bytes > most_bytes() ? kErrorOutOfMemory : state().pending;
 }
 Status hipHostUnregister(void*) {
   GPUTOPO_MAY_BE_HOSTILE();
