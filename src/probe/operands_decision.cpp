@@ -211,6 +211,11 @@ class OrderedCacheSearch {
   double most_bytes_ = 0;
 };
 
+// Counts of operands of which some miss.
+std::size_t partly_missing(const OperandCurve& curve, const OperandParameters& parameters) {
+  return first_all_missing(curve, parameters) - first_missing(curve, parameters);
+}
+
 // Whether they hold as much, in as many ways of such lines.
 bool are_alike(const std::vector<OrderedCache>& caches) {
   return std::ranges::all_of(caches, [&](const OrderedCache& other) {
@@ -283,8 +288,11 @@ Decision<OperandCache> decide_operand_cache(const OperandCurve& curve, const Ope
   for (const OrderedCache& one : caches) {
     cache.interval.high = std::max(cache.interval.high, one.bytes() + one.line_bytes - 1);
   }
-  // One set of long lines that come in parts looks like one of short ones.
-  if (caches.empty() || !are_alike(caches) || caches.front().sets == 1) {
+  // One set of long lines that come in parts looks like one of short ones. And where a pass has lines of its own in two
+  // sets, sets and ways explain any edge of a few counts.
+  const bool is_free = partly_missing(curve, parameters) < parameters.least_partly_missing &&
+                       std::ranges::any_of(caches, [](const OrderedCache& one) { return one.own_lines > 1; });
+  if (caches.empty() || !are_alike(caches) || caches.front().sets == 1 || is_free) {
     return {cache, fmt::format("operations on {} constants miss none; what explains the misses: {}", cache.fits,
                                in_words(caches))};
   }

@@ -33,6 +33,9 @@ struct OperandParameters {
   // to where all miss follow from sets and ways, to within this part of them and a half. Larger: more than one number
   // of ways may explain them.
   double follows = 0.08;
+  // Where a pass has two lines of its own, they tell of no one cache but if some operands miss of so many counts.
+  // Fewer: sets that are used unevenly are explained too.
+  std::size_t least_partly_missing = 3;
   // Operands that share a miss, 2 or 4, make stairs: one of these numbers explains the growth where what it leaves is
   // less than this part of what the others do. Larger: more are told apart.
   double clearly = 0.4;

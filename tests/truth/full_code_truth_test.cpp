@@ -79,6 +79,15 @@ TEST_F(OperandMachine, ACacheOfTheirOwnIsSharedWithNoLoads) {
   EXPECT_EQ(attribute("shared_with").value, Value(std::vector<std::string>{}));
 }
 
+// What was hit twice outlasts all loads that hit once or not at all.
+TEST_F(OperandMachine, ThatKeepsWhatWasHitTwiceIsSharedAllTheSame) {
+  sim::MachineSpec spec = machine();
+  spec.caches[0].replacement = sim::Replacement::kSegmentedLru;
+  spec.caches[0].protected_ways = 2;
+  discover_operands(spec);
+  EXPECT_EQ(attribute("shared_with").value, Value(std::vector<std::string>{"constant_l1"}));
+}
+
 // Each operand takes a line of 32 B of one set, and what lies between two is none of the cache's.
 TEST_F(OperandMachine, OfShortLinesNoSizeIsTold) {
   sim::MachineSpec spec = machine();
