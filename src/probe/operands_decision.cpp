@@ -100,7 +100,8 @@ std::uint32_t operands_of_miss(const OperandCurve& curve, const OperandParameter
     std::vector<double> misses;
     std::vector<double> added;
     for (std::size_t i = begin; i < curve.added_cycles.size() && operands_at(curve, i) <= most; ++i) {
-      misses.push_back((operands_at(curve, i) + shared - 1) / shared);
+      const std::uint32_t lines = (operands_at(curve, i) + shared - 1) / shared;
+      misses.push_back(lines);
       added.push_back(curve.added_cycles[i]);
     }
     constexpr std::size_t kLeastPoints = 4;

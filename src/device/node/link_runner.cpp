@@ -10,7 +10,6 @@
 #include <numeric>
 #include <optional>
 #include <random>
-#include <ranges>
 #include <string>
 #include <thread>
 #include <utility>
@@ -259,7 +258,9 @@ class LinkRunner : public Links {
     }
     std::map<Place, LinkAddress> bases;
     // GPUs first: they say at once what they do not have.
-    for (const auto& [place, needed] : std::views::reverse(bytes)) bases[place] = reserve(place, needed);
+    for (auto needed = bytes.rbegin(); needed != bytes.rend(); ++needed) {
+      bases[needed->first] = reserve(needed->first, needed->second);
+    }
     for (std::size_t i = 0; i < slots.size(); ++i) {
       slots[i].from += bases[program.transfers[i].from];
       slots[i].to += bases[program.transfers[i].to];
