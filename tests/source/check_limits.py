@@ -44,7 +44,7 @@ def blocks(text):
     """The lines of code up to the end of each function, class or declaration, without empty ones before them: a function,
     or several, is in one of them. Functions end with a brace in the first column, or in that of the members of a class:
     clang-format, which CI holds the sources to, leaves no other place."""
-    text = RAW_STRING.sub(lambda match: only_newlines(match) + " ", text)  # what follows one begins no line
+    text = RAW_STRING.sub(lambda match: only_newlines(match) + "\t", text)  # what follows one begins no line
     text = NOT_CODE.sub(only_newlines, text)
     text = DIRECTIVE.sub(only_newlines, text)
     block = []

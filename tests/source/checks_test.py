@@ -113,6 +113,8 @@ if (a) while (b)
         text = "class C : public B {\n public:\n" + 3 * member + "  int x;\n};\n"
         self.assertEqual(check_limits.most_complex(text), 10 * (1 + 1))  # nested once more than they are
         self.assertEqual(check_limits.longest(text), 2 + 12)
+        raw = "class C {\n  void f() {\n    g(R\"(\nx\n)\" + y;\n" + "    if (a) b();\n" * 10 + "  }\n};\n"
+        self.assertEqual(check_limits.longest(raw), 16)  # what follows a raw string is no member
         local = "void f() {\n" + "  struct C {\n    int x;\n  };\n" + "  if (a) b();\n" * 20 + "}\n"
         self.assertEqual(check_limits.longest(local), 25)
         self.assertEqual(check_limits.most_complex(local), 20)
