@@ -5,6 +5,11 @@
 
 namespace gputopo {
 
+Context::Context(probe::Bench& bench, Attributes& attributes)
+    : bench_(bench), attributes_(attributes), code(bench), caches(bench, attributes, code) {}
+
+Context::~Context() = default;
+
 const probe::ClusterSurvey& Context::clusters() {
   return clusters_.get([&] {
     probe::Lab own = lab();

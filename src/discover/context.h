@@ -17,8 +17,8 @@ namespace gputopo {
 
 class Context {
  public:
-  Context(probe::Bench& bench, Attributes& attributes)
-      : bench_(bench), attributes_(attributes), code(bench), caches(bench, attributes, code) {}
+  Context(probe::Bench& bench, Attributes& attributes);
+  ~Context();
 
   [[nodiscard]] probe::Bench& bench() const { return bench_; }
   [[nodiscard]] const DeviceInfo& info() const { return bench_.info(); }

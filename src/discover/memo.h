@@ -2,13 +2,10 @@
 #pragma once
 
 #include <map>
+#include <optional>
 #include <string>
-#include <utility>
-#include <variant>
 
-#include "gputopo/error.h"
 #include "gputopo/model.h"
-#include "probe/lab.h"
 
 namespace gputopo {
 
@@ -19,93 +16,62 @@ struct Absence {
 };
 
 // As it was thrown first.
-[[noreturn]] inline void raise(const Absence& absence) {
-  switch (absence.reason) {
-    case Reason::kInconclusive:
-      throw probe::Inconclusive(absence.detail);
-    case Reason::kNotPresent:
-      throw probe::NotPresent(absence.detail);
-    case Reason::kDeviceError:
-      throw DeviceError(absence.detail);
-    case Reason::kDisturbed:
-      throw probe::Disturbed(absence.detail);
-    default:
-      throw NotSupportedError(absence.detail);
-  }
-}
+[[noreturn]] void raise(const Absence& absence);
+// Of the exception that is being handled; throws it again where it is no absence.
+[[nodiscard]] Absence absence_being_handled();
 
-// What was made for a key, or why nothing could be: neither is tried again. What ends a discovery (the user, the
-// budget, a lost device) passes, and is kept as neither. References stay valid.
-template <typename Key, typename T>
-class Memo {
+// What was made, or why nothing could be: neither is tried again. What ends a discovery (the user, the budget, a lost
+// device) passes, and is kept as neither. References stay valid.
+template <typename T>
+class Once {
  public:
   // Throws Inconclusive, NotPresent, NotSupportedError or DeviceError where there is nothing, and what else `make`
   // throws.
   template <typename Make>
-  const T& get(const Key& key, Make&& make) {
-    const Entry& entry = look_up(key, make);
-    if (const auto* absence = std::get_if<Absence>(&entry)) raise(*absence);
-    return std::get<T>(entry);
+  const T& get(Make&& make) {
+    look_up(make);
+    if (absence_) raise(*absence_);
+    return *made_;
   }
 
   // The same, and no value where there is nothing. Throws Disturbed where that is not known.
   template <typename Make>
-  const T* find(const Key& key, Make&& make) {
-    const Entry& entry = look_up(key, make);
-    if (const auto* absence = std::get_if<Absence>(&entry); absence != nullptr) {
-      if (absence->reason == Reason::kDisturbed) raise(*absence);
-    }
-    return std::get_if<T>(&entry);
+  const T* find(Make&& make) {
+    look_up(make);
+    if (absence_ && absence_->reason == Reason::kDisturbed) raise(*absence_);
+    return made_ ? &*made_ : nullptr;
   }
 
  private:
-  using Entry = std::variant<T, Absence>;
-
   template <typename Make>
-  const Entry& look_up(const Key& key, Make& make) {
-    const auto found = entries_.find(key);
-    if (found != entries_.end()) return found->second;
-    Entry made = attempt(make);  // which may ask for others
-    return entries_.emplace(key, std::move(made)).first->second;
-  }
-
-  template <typename Make>
-  static Entry attempt(Make& make) {
+  void look_up(Make& make) {
+    if (made_ || absence_) return;
     try {
-      return Entry(std::in_place_type<T>, make());
-    } catch (const probe::Inconclusive& error) {
-      return Absence{Reason::kInconclusive, error.what()};
-    } catch (const probe::NotPresent& error) {
-      return Absence{Reason::kNotPresent, error.what()};
-    } catch (const probe::Disturbed& error) {
-      return Absence{Reason::kDisturbed, error.what()};
-    } catch (const NotSupportedError& error) {
-      return Absence{Reason::kNotSupported, error.what()};
-    } catch (const DeviceLostError&) {
-      throw;
-    } catch (const DeviceError& error) {
-      return Absence{Reason::kDeviceError, error.what()};
+      made_.emplace(make());
+    } catch (...) {
+      absence_ = absence_being_handled();
     }
   }
 
-  std::map<Key, Entry> entries_;
+  std::optional<T> made_;
+  std::optional<Absence> absence_;
 };
 
-// A finding that there is one of.
-template <typename T>
-class Once {
+// The same for each key.
+template <typename Key, typename T>
+class Memo {
  public:
   template <typename Make>
-  const T& get(Make&& make) {
-    return memo_.get({}, std::forward<Make>(make));
+  const T& get(const Key& key, Make&& make) {
+    return entries_[key].get(make);  // which may ask for others
   }
   template <typename Make>
-  const T* find(Make&& make) {
-    return memo_.find({}, std::forward<Make>(make));
+  const T* find(const Key& key, Make&& make) {
+    return entries_[key].find(make);
   }
 
  private:
-  Memo<std::monostate, T> memo_;
+  std::map<Key, Once<T>> entries_;
 };
 
 }  // namespace gputopo

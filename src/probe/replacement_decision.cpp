@@ -5,11 +5,9 @@
 
 #include <algorithm>
 #include <array>
-#include <boost/math/distributions/binomial.hpp>
-#include <boost/math/distributions/chi_squared.hpp>
 #include <numeric>
 
-#include "stats/precision.h"
+#include "stats/distributions.h"
 
 namespace gputopo::probe {
 namespace {
@@ -192,10 +190,7 @@ PolicyFit best_fit(std::vector<Trial> trials, double loads, double misses, doubl
 
 double chance_that_most_are_wrong(std::size_t copies, double chance) {
   if (copies == 0) return 1;
-  const boost::math::binomial_distribution<double, stats::InDouble> wrong(static_cast<double>(copies),
-                                                                          std::clamp(chance, 0.0, 1.0));
-  const std::size_t half = copies / 2;
-  return boost::math::cdf(boost::math::complement(wrong, static_cast<double>(half)));
+  return stats::chance_of_more_successes(copies / 2, copies, std::clamp(chance, 0.0, 1.0));
 }
 
 Decision<PolicyFit> decide_policy(std::span<const LoadSequence> sequences, std::size_t ways, double false_misses,
@@ -279,9 +274,7 @@ double evenness(const VictimShares& shares, double false_misses) {
   if (shares.of_age.size() < 2) return 1;
   const Distance distance = distance_from_even(shares, false_misses);
   if (distance.groups < 2) return 1;
-  return boost::math::cdf(
-      boost::math::complement(boost::math::chi_squared_distribution<double, stats::InDouble>(distance.groups - 1),
-                              shares.seen * distance.squares));
+  return stats::chance_of_larger_chi_squared(shares.seen * distance.squares, distance.groups - 1);
 }
 
 double unevenness(const VictimShares& shares, double false_misses) {

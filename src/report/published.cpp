@@ -19,7 +19,7 @@
 namespace gputopo::report {
 namespace {
 
-using Json = nlohmann::json;
+using SortedJson = nlohmann::json;
 
 // Letters and digits alone, small: "NVIDIA H100 80GB HBM3" and "H100-80GB" have one spelling.
 std::string spelling(std::string_view name) {
@@ -33,12 +33,12 @@ std::string spelling(std::string_view name) {
 }
 
 // The GPU of the file whose name is the longest within the report's: "RTX 2080 Ti" rather than "RTX 2080".
-std::string gpu_named(const Json& devices, const std::string& name) {
+std::string gpu_named(const SortedJson& devices, const std::string& name) {
   const std::string own = spelling(name);
   std::string best;
   std::size_t longest = 0;
   for (const auto& [gpu, names] : devices.items()) {
-    for (const Json& one : names) {
+    for (const SortedJson& one : names) {
       const std::string other = spelling(one.get<std::string>());
       const std::size_t at = own.find(other);
       if (at == std::string::npos || other.size() <= longest) continue;
@@ -55,8 +55,8 @@ std::string gpu_named(const Json& devices, const std::string& name) {
   return best;
 }
 
-PublishedValue value_of(const Json& row, const Json& sources, const Attribute& own) {
-  const Json& source = sources.at(row.at(5).get<std::size_t>());
+PublishedValue value_of(const SortedJson& row, const SortedJson& sources, const Attribute& own) {
+  const SortedJson& source = sources.at(row.at(5).get<std::size_t>());
   PublishedValue value{.value = row.at(3).get<double>(),
                        .condition = row.at(4).get<std::string>(),
                        .kind = source.at("kind").get<std::string>(),
@@ -74,11 +74,11 @@ PublishedValue value_of(const Json& row, const Json& sources, const Attribute& o
 bool PublishedBeside::agrees() const { return std::ranges::any_of(values, &PublishedValue::agrees); }
 
 std::vector<PublishedBeside> published_beside(const Topology& topology) {
-  const Json published = Json::parse(kPublishedJson);
+  const SortedJson published = SortedJson::parse(kPublishedJson);
   const std::string gpu = gpu_named(published.at("devices"), topology.name);
   if (gpu.empty()) return {};
-  std::map<std::pair<std::string, std::string>, std::vector<const Json*>> rows;
-  for (const Json& row : published.at("values")) {
+  std::map<std::pair<std::string, std::string>, std::vector<const SortedJson*>> rows;
+  for (const SortedJson& row : published.at("values")) {
     if (row.at(0) == gpu) rows[{row.at(1).get<std::string>(), row.at(2).get<std::string>()}].push_back(&row);
   }
   std::vector<PublishedBeside> beside;
@@ -86,7 +86,7 @@ std::vector<PublishedBeside> published_beside(const Topology& topology) {
     for (const auto& [id, attribute] : *group.attributes) {
       if (!attribute.number() || is_environment(group.id, id)) continue;
       PublishedBeside& one = beside.emplace_back(PublishedBeside{group.id, group.title, id, &attribute, {}});
-      for (const Json* row : rows[{group.id, id}]) {
+      for (const SortedJson* row : rows[{group.id, id}]) {
         one.values.push_back(value_of(*row, published.at("sources"), attribute));
       }
       std::ranges::stable_sort(one.values, {}, [](const PublishedValue& value) {

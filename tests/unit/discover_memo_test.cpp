@@ -2,6 +2,8 @@
 #include <gtest/gtest.h>
 
 #include "discover/memo.h"
+#include "gputopo/error.h"
+#include "probe/lab.h"
 #include "support/message_of.h"
 
 namespace gputopo {

@@ -6,6 +6,7 @@
 
 #include "stats/change_point.h"
 #include "stats/descriptive.h"
+#include "stats/distributions.h"
 #include "stats/levels.h"
 
 namespace gputopo::stats {
@@ -44,6 +45,15 @@ TEST(Descriptive, MeanIntervalIsStudents) {
   const Interval interval = mean_interval(std::vector<double>{1, 2, 3, 4, 5});
   EXPECT_NEAR(interval.high - 3, 2.776445 * std::sqrt(2.5 / 5), 1e-5);
   EXPECT_NEAR(3 - interval.low, interval.high - 3, 1e-12);
+}
+
+// By hand: of four coins that all but one or none are heads, and the closed form for two degrees of freedom.
+TEST(Distributions, TailsAreExact) {
+  EXPECT_NEAR(chance_of_more_successes(2, 4, 0.5), 5.0 / 16, 1e-12);
+  EXPECT_EQ(chance_of_more_successes(4, 4, 0.5), 0);
+  EXPECT_EQ(chance_of_more_successes(0, 4, 1), 1);
+  EXPECT_NEAR(chance_of_larger_chi_squared(3, 2), std::exp(-1.5), 1e-12);
+  EXPECT_EQ(chance_of_larger_chi_squared(0, 2), 1);
 }
 
 TEST(Descriptive, MedianIntervalHoldsTheMedianOfItsSample) {

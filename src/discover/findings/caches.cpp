@@ -23,6 +23,8 @@ using probe::Survey;
 CacheFindings::CacheFindings(probe::Bench& bench, Attributes& attributes, CodeFindings& code)
     : bench_(bench), attributes_(attributes), code_(code), vendor_(vendor_of(bench.info().vendor)) {}
 
+CacheFindings::~CacheFindings() = default;
+
 // ---- Translation ----
 
 Site CacheFindings::tlb_site() const {

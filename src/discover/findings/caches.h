@@ -23,6 +23,7 @@ class CodeFindings;
 class CacheFindings {
  public:
   CacheFindings(probe::Bench& bench, Attributes& attributes, CodeFindings& code);
+  ~CacheFindings();
 
   // ---- Translation ----
 

@@ -11,6 +11,10 @@ const ElementInfo* code_cache_at(Vendor vendor, std::size_t depth) {
   return nullptr;
 }
 
+CodeFindings::CodeFindings(probe::Bench& bench) : bench_(bench) {}
+
+CodeFindings::~CodeFindings() = default;
+
 const probe::CodeSurvey& CodeFindings::survey() {
   return survey_.get([&] {
     probe::Lab own = lab();

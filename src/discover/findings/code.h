@@ -14,7 +14,8 @@ namespace gputopo {
 
 class CodeFindings {
  public:
-  explicit CodeFindings(probe::Bench& bench) : bench_(bench) {}
+  explicit CodeFindings(probe::Bench& bench);
+  ~CodeFindings();
 
   // Throws NotSupportedError where the device runs no code programs; so do the others.
   [[nodiscard]] const probe::CodeSurvey& survey();
