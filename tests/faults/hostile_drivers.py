@@ -47,7 +47,7 @@ class Reach(typing.NamedTuple):
 
 
 # Seconds; more where the call was not reached, for a loaded machine takes longer, and one with sanitizers much longer.
-BUDGETS = (0.1, 1, 4, 16, 64, 192)
+BUDGETS = (0.1, 1, 4, 8, 16, 64, 192)
 CONSTANTS = Reach("constant_l1", "size")
 TEXTURES = Reach("texture", "size")
 CODE = Reach("icache_l1", "size")
