@@ -88,9 +88,10 @@ struct CodeJumps {
 [[nodiscard]] Attribute nearest_code_size(const Lab& lab, const CodeJumps& jumps, double behind_bytes,
                                           bool keep_samples);
 
-// Of straight-line code that the cache serves. `nearer`: the size of the cache before it, where it is known; `lines`:
-// of that cache, for each of the one before that.
-[[nodiscard]] Attribute code_rate(const CodeCache& cache, const CodeSize* nearer, const LinesAtOnce& lines);
+// Of straight-line code that the cache serves. `size` and `nearer`: its size and that of the cache before it, where
+// they are known; `lines`: of that cache, for each of the one before that.
+[[nodiscard]] Attribute code_rate(const CodeCache& cache, const CodeSize* size, const CodeSize* nearer,
+                                  const LinesAtOnce& lines);
 // Of a cache that replaces the oldest line of a set: where a few blocks of code lie between none and all of it missing.
 // Throws Inconclusive where the edge does not look like that, NotSupportedError where the cache is too large.
 [[nodiscard]] CodeEdge steep_edge(Lab& lab, const CodeCache& cache);

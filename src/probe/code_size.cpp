@@ -101,13 +101,13 @@ Attribute to_attribute(const CodeSize& size, const CodeCache& cache, bool keep_s
 namespace {
 
 // Some of code that is longer than the cache: under LRU nothing of it hits any more.
-bool may_still_serve(const CodeSize& nearer) {
-  return !nearer.in_turn || nearer.uneven_bytes > CodeSizeParameters{}.slow_edge * nearer.bytes;
+bool may_still_serve(const CodeSize& size) {
+  return !size.in_turn || size.uneven_bytes > CodeSizeParameters{}.slow_edge * size.bytes;
 }
 
 }  // namespace
 
-Attribute code_rate(const CodeCache& cache, const CodeSize* nearer, const LinesAtOnce& lines) {
+Attribute code_rate(const CodeCache& cache, const CodeSize* size, const CodeSize* nearer, const LinesAtOnce& lines) {
   const CodeSurvey& survey = *cache.survey;
   const stats::Plateau& level = cache.plateau();
   const auto own = std::span(survey.cycles_per_instruction).subspan(level.first, level.last + 1 - level.first);
@@ -121,6 +121,10 @@ Attribute code_rate(const CodeCache& cache, const CodeSize* nearer, const LinesA
   }
   if (cache.level > 0) {
     const double before_cycles = survey.levels[cache.level - 1].value;
+    if (size == nullptr || may_still_serve(*size)) {
+      const double behind = CodeSweepParameters{}.served_behind * (cache.next().value - value);
+      interval.low = std::max(0.0, std::min(interval.low, value - drift - behind));
+    }
     if (nearer != nullptr && may_still_serve(*nearer)) {
       const double part = nearer->bytes / survey.footprints_bytes[level.last];
       interval.high = (1 + CodeSweepParameters{}.served_unevenness) *

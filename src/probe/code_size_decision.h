@@ -41,6 +41,10 @@ struct CodeSweepParameters {
   // Lines of the cache before that one of the nearest holds, where either is not known: of 64 and 256 B. Larger: wider
   // intervals of the third level.
   double most_lines_at_once = 4;
+  // Of a cache that does not replace the oldest, or whose sets a hash fills unevenly, up to this part of the code the
+  // next level may serve at any length of the plateau; but the nearest, whose plateau begins with code that is much
+  // shorter than what it holds. Larger: wider intervals.
+  double served_behind = 0.15;
   // Where the nearer cache may serve some, noise of a plateau is as much of its interval as this part.
   double served_unevenness = 0.01;
 };

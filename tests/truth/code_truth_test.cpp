@@ -13,6 +13,7 @@
 #include "support/draw.h"
 #include "support/random_machine.h"
 #include "support/seeds.h"
+#include "support/wide_machine.h"
 
 namespace gputopo::truth {
 namespace {
@@ -221,6 +222,24 @@ TEST(CodeTruth, ThirdCacheServesTheFirstOfTwoLines) {
   EXPECT_NEAR(*rate.number(), 5, 0.05);
   EXPECT_LE(*rate.low, 5.01);
   EXPECT_GE(*rate.high, 4.99);
+}
+
+// Sets that a hash fills unevenly overflow one after the other: no length of code is served by the cache alone.
+// Machines of the wide prior whose rates were told too high.
+TEST(CodeTruth, RatesOfUnevenSetsMayBeLess) {
+  for (const std::uint64_t seed : {328, 950, 1185, 1231}) {
+    const sim::MachineSpec machine = wide_machine(seed);
+    const double cycles =
+        std::ranges::find(machine.code->path, "icache_l2", &sim::CodeStop::cache)->cycles_per_instruction;
+    DiscoverOptions options;
+    options.elements = {"icache_l2"};
+    const Topology topology = discover(*sim::make_sim_device(machine, seed, 0), options);
+    const Attribute& rate = *topology.find_attribute("icache_l2", "cycles_per_instruction");
+    ASSERT_TRUE(rate.available()) << seed;
+    EXPECT_LE(*rate.low, cycles) << seed;
+    EXPECT_GE(*rate.high, cycles) << seed;
+    EXPECT_NEAR(*rate.number(), cycles, 0.05 * cycles) << seed;
+  }
 }
 
 TEST(CodeTruth, RandomMachines) {

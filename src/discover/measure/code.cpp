@@ -45,11 +45,10 @@ const ElementInfo* nearer_by(Context& context, const ElementInfo& element, std::
 }
 
 // Null where it is not known, or there is none.
-const probe::CodeSize* size_before(Context& context, const ElementInfo& element) {
-  const ElementInfo* before = nearer_by(context, element, 1);
-  if (before == nullptr) return nullptr;
+const probe::CodeSize* size_of(Context& context, const ElementInfo* element) {
+  if (element == nullptr) return nullptr;
   try {
-    return &context.code.size(before->id);
+    return &context.code.size(element->id);
   } catch (const probe::Inconclusive&) {
     return nullptr;
   }
@@ -69,7 +68,7 @@ Attribute rate(Context& context, const ElementInfo& element) {
     // The first cache that straight-line code shows may be asked by one that it hides.
     lines = probe::lines_at_once(0, 0);
   }
-  return probe::code_rate(cache, size_before(context, element), lines);
+  return probe::code_rate(cache, size_of(context, &element), size_of(context, nearer_by(context, element, 1)), lines);
 }
 
 // Of a cache that several SMs share there is no number per SM.
