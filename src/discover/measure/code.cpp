@@ -169,12 +169,12 @@ bool first_level_is_of_shown_cache(Context& context) {
 // Straight-line code tells it better than jumps, if these do not say otherwise.
 Attribute nearest_size(Context& context, const ElementInfo&) {
   probe::Lab lab = context.lab();
-  const Attribute by_jumps = told_by(lab, [&] {
+  Attribute by_jumps = told_by(lab, [&] {
     const probe::CodeJumps& jumps = jumps_with_nearer_level(context);
     return probe::nearest_code_size(lab, jumps, known_code_caches(context).front().bytes.low, context.keep_samples());
   });
   if (!by_jumps.available() && first_level_is_of_shown_cache(context)) return by_jumps;
-  const Attribute by_passes = told_by(lab, [&] {
+  Attribute by_passes = told_by(lab, [&] {
     const probe::CodeCache& next = context.code.sized(code_cache_at(context.vendor(), 0)->id);
     return probe::hidden_code_size(lab, context.code.survey(), next.fits_instructions, context.code.jumps(),
                                    context.keep_samples());
