@@ -68,7 +68,10 @@ Attribute rate(Context& context, const ElementInfo& element) {
     // The first cache that straight-line code shows may be asked by one that it hides.
     lines = probe::lines_at_once(0, 0);
   }
-  return probe::code_rate(cache, size_of(context, &element), size_of(context, nearer_by(context, element, 1)), lines);
+  const ElementInfo* before = nearer_by(context, element, 1);
+  // The nearest is asked for no size: its rate does not rest on one.
+  const probe::CodeSize* size = before == nullptr ? nullptr : size_of(context, &element);
+  return probe::code_rate(cache, size, size_of(context, before), lines);
 }
 
 // Of a cache that several SMs share there is no number per SM.
