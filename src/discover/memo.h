@@ -1,4 +1,5 @@
-// Findings, each made once.
+// Findings, each made once. A class of many has its destructor in a source file: where it is left to the compiler, each
+// file that sees the class compiles those of all findings anew.
 #pragma once
 
 #include <map>
