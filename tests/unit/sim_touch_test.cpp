@@ -133,6 +133,24 @@ TEST(SimTouch, OfNewMemoryOfKnownGpusIsLoadAfterLoad) {
   }
 }
 
+// Of an H200 whose L2 is small enough to be filled several times.
+MachineSpec with_small_l2(RandomSource& random) {
+  MachineSpec machine = parse_machine(*builtin_machine("h200"));
+  CacheSpec& l2 = *std::ranges::find(machine.caches, "l2", &CacheSpec::id);
+  l2.ways = 4u << random.below(3);
+  l2.size_bytes = std::uint64_t{l2.ways} * l2.line_bytes * 2 * (32 + random.below(500));
+  l2.copies_far_lines = random.below(2) == 0;
+  return machine;
+}
+
+TEST(SimTouch, OfNewMemoryThatFillsPartitionsIsLoadAfterLoad) {
+  RandomSource random(17);
+  for (int i = 0; i < 40; ++i) {
+    SCOPED_TRACE(i);
+    EXPECT_GT(expect_no_difference(with_small_l2(random), random), 0);
+  }
+}
+
 // One simulator with programs that begin alike, and others between them.
 TEST(SimTouch, DoesNotDependOnWhatRanBefore) {
   RandomSource random(14);
@@ -158,8 +176,8 @@ TEST(SimTouch, DoesNotDependOnWhatRanBefore) {
 // A touch that goes on where a shorter one has ended, as programs of growing footprints have it.
 TEST(SimTouch, GoesOnWhereAnotherEnded) {
   RandomSource random(12);
-  for (std::uint64_t seed = 1; seed <= 16; ++seed) {
-    const MachineSpec machine = truth::wide_machine(seed);
+  for (std::uint64_t seed = 1; seed <= 24; ++seed) {
+    const MachineSpec machine = seed <= 16 ? truth::wide_machine(seed) : with_small_l2(random);
     Simulator simulator(machine);
     std::uint64_t bytes = 1000;
     for (int i = 0; i < 8; ++i) {

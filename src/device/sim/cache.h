@@ -3,14 +3,24 @@
 
 #include <array>
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <variant>
 
 #include "device/sim/cache_index.h"
+#include "device/sim/homes.h"
 #include "device/sim/narrow_sets.h"
 #include "device/sim/wide_sets.h"
 
 namespace gputopo::sim {
+
+// A walk through new memory: loads at one distance, in ascending order.
+struct NewWalk {
+  std::uint64_t first_address = 0;
+  std::uint64_t stride_bytes = 0;
+  std::uint64_t loads = 0;
+  std::uint64_t done = 0;  // the first of them that have been loaded before
+};
 
 class Cache {
  public:
@@ -42,10 +52,10 @@ class Cache {
   void access(std::span<const std::uint64_t> addresses, bool* hits);
 
   // Whether a load of `address` would hit, without its effects.
-  [[nodiscard]] bool holds(std::uint64_t address) const {
+  [[nodiscard]] bool holds(std::uint64_t address) {
     const std::uint64_t line = address >> line_shift_;
     const std::uint32_t sector = 1u << ((address >> sector_shift_) & sector_mask_);
-    return std::visit([&](const auto& sets) { return sets.holds(line, sector); }, sets_);
+    return std::visit([&](auto& sets) { return sets.holds(line, sector); }, sets_);
   }
 
   // The line of `address` is there no more; its way is free when its turn to be replaced has come.
@@ -64,6 +74,10 @@ class Cache {
   [[nodiscard]] bool is_overfull() const { return std::get<NarrowSets>(sets_).is_overfull(); }
   // From here on the cache is what the walk leaves.
   void end_fill_back();
+  // All of this at once, where what is left in a set can be told when it is asked. `home`: only what is at home in this
+  // partition comes here. Returns nothing where it cannot, else what is_overfull() would be.
+  [[nodiscard]] std::optional<bool> take_walk(const NewWalk& walk, const HomeMap& homes,
+                                              std::optional<std::uint32_t> home);
 
   [[nodiscard]] std::uint32_t sector_bytes() const { return 1u << sector_shift_; }
 

@@ -89,6 +89,8 @@ class CacheIndex {
   }
   // The set of each line.
   void sets_of(std::span<const std::uint64_t> lines, std::uint32_t* sets) const;
+  // Whether a line belongs to the set behind that of the line before it.
+  [[nodiscard]] bool goes_by_turns() const { return hash_ == IndexHash::kModulo && row_shift_ == 0; }
 
  private:
   [[nodiscard]] std::uint32_t folded(std::uint64_t row) const;

@@ -1,6 +1,7 @@
 // What a walk through new memory leaves in a hierarchy, told from its end: no more of it is looked at than stays.
 #include <algorithm>
 #include <array>
+#include <vector>
 
 #include "device/sim/hierarchy.h"
 
@@ -52,22 +53,40 @@ std::optional<std::uint64_t> Hierarchy::fill_back_bytes(const Path& path, bool i
   return can ? std::optional(first_bytes) : std::nullopt;
 }
 
-bool Hierarchy::fill_back(const Path& path, const std::function<std::span<const std::uint64_t>()>& next) {
-  for_each_cache(path, [](const Path::Stop&, Cache& cache, auto) { cache.start_fill_back(); });
-  bool is_overfull = false;
-  for (auto addresses = next(); !addresses.empty() && !is_overfull; addresses = next()) {
-    is_overfull = true;
-    for_each_cache(path, [&](const Path::Stop& stop, Cache& cache, std::optional<std::uint32_t> home) {
-      if (cache.is_overfull()) return;
+bool Hierarchy::fill_back(const Path& path, const NewWalk& walk,
+                          const std::function<std::span<const std::uint64_t>()>& next) {
+  struct Filled {
+    const Path::Stop& stop;
+    Cache& cache;
+    std::optional<std::uint32_t> home;
+  };
+  std::vector<Filled> filled;
+  bool is_overfull = true;
+  for_each_cache(path, [&](const Path::Stop& stop, Cache& cache, std::optional<std::uint32_t> home) {
+    const std::optional<bool> taken =
+        stop.fetch_sectors == 1 ? cache.take_walk(walk, path.partitions.homes, home) : std::nullopt;
+    is_overfull = is_overfull && taken.value_or(true);
+    if (taken) return;
+    cache.start_fill_back();
+    filled.push_back({stop, cache, home});
+  });
+  const auto has_room = [](const Filled& one) { return !one.cache.is_overfull(); };
+  while (std::ranges::any_of(filled, has_room)) {
+    const std::span<const std::uint64_t> addresses = next();
+    if (addresses.empty()) break;
+    for (const Filled& one : filled) {
+      if (!has_room(one)) continue;
       std::array<std::uint64_t, kMaxLoadsAtOnce> there;
       auto* const end = std::ranges::copy_if(addresses, there.data(), [&](std::uint64_t address) {
-                          return !home || path.partitions.homes.home_of(address) == *home;
+                          return !one.home || path.partitions.homes.home_of(address) == *one.home;
                         }).out;
-      fill_cache_back(stop, cache, {there.data(), end});
-      is_overfull = is_overfull && cache.is_overfull();
-    });
+      fill_cache_back(one.stop, one.cache, {there.data(), end});
+    }
   }
-  for_each_cache(path, [](const Path::Stop&, Cache& cache, auto) { cache.end_fill_back(); });
+  for (const Filled& one : filled) {
+    is_overfull = is_overfull && !has_room(one);
+    one.cache.end_fill_back();
+  }
   return is_overfull;
 }
 

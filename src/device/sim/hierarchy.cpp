@@ -303,7 +303,7 @@ bool Hierarchy::is_at_home(const Path& path, const Path::Stop& near, std::uint64
 }
 
 bool Hierarchy::store_at_home(const Path& path, const Path::Stop& stop, std::uint64_t address) {
-  const Cache& home = *path.partitions.caches[path.partitions.homes.home_of(address)];
+  Cache& home = *path.partitions.caches[path.partitions.homes.home_of(address)];
   if (!home.holds(address) && !allocates_on_store(*stop.spec)) return false;
   access_home(path, stop, address);
   return writes_back(*stop.spec);

@@ -126,7 +126,8 @@ class Hierarchy {
                                                                     std::uint64_t stride_bytes);
   // What such a walk leaves in the caches: `next` writes its loads, up to kMaxLoadsAtOnce, from the last to the first,
   // one of those that share the bytes. Returns whether the same walk would find nothing of itself.
-  static bool fill_back(const Path& path, const std::function<std::span<const std::uint64_t>()>& next);
+  static bool fill_back(const Path& path, const NewWalk& walk,
+                        const std::function<std::span<const std::uint64_t>()>& next);
   // The loads of such a walk take, in its order: the first of a page or of a block at home in one place this much...
   double new_load(const Path& path, std::uint64_t address) {
     return translate(path, address).memory_cycles + memory_cycles(path, address);

@@ -43,6 +43,7 @@ NarrowSets::NarrowSets(const CacheGeometry& geometry)
       protected_ways_(geometry.protected_ways),
       sectored_(geometry.line_bytes != geometry.sector_bytes),
       stride_(most_ways_of(geometry)),
+      least_ways_(std::ranges::min(geometry.set_ways)),
       sets_(geometry.set_ways.size()),
       lines_(sets_.size() * stride_),
       sectors_(sectored_ ? lines_.size() : 0) {
@@ -56,10 +57,12 @@ void NarrowSets::start_program(std::uint64_t seed) {
   saving_ = false;
   last_ = {};
   highest_line_ = 0;
+  begun_ = {};
 }
 
 void NarrowSets::checkpoint() {
   saving_ = true;
+  begun_at_checkpoint_ = begun_;
   for (const Saved& saved : saved_) sets_[saved.set_index].saved = false;
   saved_.clear();
   saved_lines_.clear();
@@ -79,6 +82,7 @@ void NarrowSets::rollback(std::uint64_t seed) {
     std::copy_n(sectors, set.used, sectors_.begin() + first);
     sectors += set.used;
   }
+  begun_ = begun_at_checkpoint_;
   checkpoint();
   last_ = {};
   seed_ = seed;
@@ -86,6 +90,7 @@ void NarrowSets::rollback(std::uint64_t seed) {
 }
 
 bool NarrowSets::is_at_checkpoint() const {
+  if (begun_.walked.walk().lines != begun_at_checkpoint_.walked.walk().lines) return false;
   std::size_t first = 0;
   return std::ranges::all_of(saved_, [&](const Saved& saved) {
     const bool same = is_as(saved.set, sets_[saved.set_index], first);
@@ -131,10 +136,12 @@ void NarrowSets::save_set(Set& set) {
 }
 
 void NarrowSets::start_set(Set& set) {
+  set.used = 0;  // what it holds of another program need not be kept
   save(set);
   set.program = program_;
-  set.used = 0;
   set.state = replacement_ == Replacement::kLru ? set.ways : 0;
+  begun_.is_untouched = false;
+  if (!begun_.walked.is_empty()) take_walked(set, 0);
 }
 
 void NarrowSets::access(std::span<const std::uint64_t> lines, const std::uint32_t* sectors, bool* hits) {
@@ -290,9 +297,10 @@ std::uint32_t NarrowSets::way_to_fill(Set& set, std::size_t first) {
   return set.ways - 1u;
 }
 
-std::optional<std::size_t> NarrowSets::find(std::uint32_t set_index, std::uint64_t line) const {
-  const Set& set = sets_[set_index];
-  if (set.program != program_) return std::nullopt;
+std::optional<std::size_t> NarrowSets::find(std::uint32_t set_index, std::uint64_t line) {
+  Set& set = sets_[set_index];
+  if (set.program != program_ && begun_.walked.is_empty()) return std::nullopt;
+  if (set.program != program_) start_set(set);
   const std::size_t first = first_of(set) + first_way(set);
   for (std::size_t place = first; place < first + set.used; ++place) {
     if (lines_[place] == line) return place;
@@ -300,7 +308,7 @@ std::optional<std::size_t> NarrowSets::find(std::uint32_t set_index, std::uint64
   return std::nullopt;
 }
 
-bool NarrowSets::holds(std::uint64_t line, std::uint32_t sector) const {
+bool NarrowSets::holds(std::uint64_t line, std::uint32_t sector) {
   const std::optional<std::size_t> place = find(index_.set_of(line), line);
   return place && (!sectored_ || (sectors_[*place] & sector) != 0);
 }
@@ -312,71 +320,6 @@ void NarrowSets::invalidate(std::uint64_t line) {
   save(sets_[set_index]);
   lines_[*place] = kNoLine;
   last_ = {};
-}
-
-bool NarrowSets::can_fill_back(bool is_empty, bool lines_are_new) const {
-  // Protected lines stay, and a second load of a line protects it.
-  if (replacement_ == Replacement::kSegmentedLru) return is_empty && lines_are_new;
-  return replaces_by_age(replacement_);
-}
-
-void NarrowSets::start_fill_back() {
-  back_.last = {};
-  back_.overfull_sets = 0;
-  back_.used.assign(sets_.size(), 0);
-  back_.lines.resize(lines_.size());
-  back_.sectors.resize(sectors_.size());
-}
-
-void NarrowSets::fill_back(std::span<const std::uint64_t> lines, const std::uint32_t* sectors) {
-  std::array<std::uint32_t, kMaxLoadsAtOnce> sets;
-  index_.sets_of(lines, sets.data());
-  for (std::size_t i = 0; i < lines.size(); ++i) {
-    const std::size_t first = std::size_t{sets[i]} * stride_;
-    if (lines[i] == back_.last.line) {
-      if (sectored_ && back_.last.way != kNoWay) back_.sectors[first + back_.last.way] |= sectors[i];
-      continue;
-    }
-    std::uint8_t& used = back_.used[sets[i]];
-    const std::uint8_t ways = sets_[sets[i]].ways;
-    back_.last = {lines[i], sets[i], kNoWay};
-    highest_line_ = std::max(highest_line_, lines[i]);
-    if (used > ways) continue;
-    back_.overfull_sets += used == ways ? 1 : 0;
-    const std::uint32_t way = used++;
-    if (way == ways) continue;
-    back_.last.way = way;
-    back_.lines[first + way] = lines[i];
-    if (sectored_) back_.sectors[first + way] = sectors[i];
-  }
-}
-
-void NarrowSets::end_fill_back() {
-  last_ = {};
-  for (std::size_t s = 0; s < sets_.size(); ++s) {
-    if (back_.used[s] > 0) take_filled_back(sets_[s], std::min(back_.used[s], sets_[s].ways));
-  }
-}
-
-void NarrowSets::take_filled_back(Set& set, std::uint32_t filled) {
-  if (set.program != program_) start_set(set);
-  save(set);
-  const std::size_t first = first_of(set);
-  const std::uint32_t kept = std::min<std::uint32_t>(set.ways - filled, set.used);
-  const auto take = [&](auto& values, const auto& of_walk) {
-    std::array<std::remove_cvref_t<decltype(values[0])>, kMaxWays> by_age;
-    std::copy_n(of_walk.begin() + static_cast<std::ptrdiff_t>(first), filled, by_age.begin());
-    auto way = static_cast<std::uint32_t>(set.state);
-    for (std::uint32_t i = 0; i < kept; ++i, way = older_than(set, way)) by_age[filled + i] = values[first + way];
-    const auto end = by_age.begin() + filled + kept;
-    if (replacement_ == Replacement::kFifo) std::reverse(by_age.begin(), end);
-    const std::uint32_t front = replacement_ == Replacement::kLru ? set.ways - filled - kept : 0u;
-    std::copy(by_age.begin(), end, values.begin() + static_cast<std::ptrdiff_t>(first + front));
-  };
-  take(lines_, back_.lines);
-  if (sectored_) take(sectors_, back_.sectors);
-  set.used = static_cast<std::uint8_t>(filled + kept);
-  set.state = replacement_ == Replacement::kFifo ? set.used - 1u : first_way(set);
 }
 
 std::uint32_t NarrowSets::older_than(const Set& set, std::uint32_t way) const {

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "device/sim/cache_index.h"
+#include "device/sim/walked_lines.h"
 
 namespace gputopo::sim {
 
@@ -29,7 +30,7 @@ class NarrowSets {
 
   // Loads a sector of each of up to kMaxLoadsAtOnce lines, one after another; `sectors` and `hits` are as long.
   void access(std::span<const std::uint64_t> lines, const std::uint32_t* sectors, bool* hits);
-  [[nodiscard]] bool holds(std::uint64_t line, std::uint32_t sector) const;
+  [[nodiscard]] bool holds(std::uint64_t line, std::uint32_t sector);
   void invalidate(std::uint64_t line);
 
   // As Cache's.
@@ -38,6 +39,9 @@ class NarrowSets {
   void fill_back(std::span<const std::uint64_t> lines, const std::uint32_t* sectors);
   [[nodiscard]] bool is_overfull() const { return back_.overfull_sets == sets_.size(); }
   void end_fill_back();
+  // Takes a walk through new memory whole, if it can tell of each set what that left when the set is asked.
+  [[nodiscard]] bool take_walk(const LineWalk& walk);
+  [[nodiscard]] bool is_walk_overfull() const { return begun_.walked.is_overfull(least_ways_, stride_).value(); }
 
  private:
   static constexpr std::uint64_t kNoLine = ~0ull;
@@ -77,11 +81,13 @@ class NarrowSets {
   [[nodiscard]] std::uint32_t first_way(const Set& set) const {
     return replacement_ == Replacement::kLru ? set.ways - set.used : 0u;
   }
-  [[nodiscard]] std::optional<std::size_t> find(std::uint32_t set_index, std::uint64_t line) const;
+  [[nodiscard]] std::optional<std::size_t> find(std::uint32_t set_index, std::uint64_t line);
 
   void start_set(Set& set);
-  // The lines of fill_back() are in the set, with what it had before behind them.
-  void take_filled_back(Set& set, std::uint32_t filled);
+  // These lines are in the set, the newest first, with what it had before behind them.
+  void take_newest(Set& set, std::span<const std::uint64_t> lines, const std::uint32_t* sectors);
+  // The lines of the walk from the `done`-th on are in the set, likewise.
+  void take_walked(Set& set, std::uint64_t done);
   // The way of the next older line.
   [[nodiscard]] std::uint32_t older_than(const Set& set, std::uint32_t way) const;
   // To be called before anything changes that rollback() must restore.
@@ -117,6 +123,7 @@ class NarrowSets {
   std::uint32_t protected_ways_;  // 0 but for segmented LRU
   bool sectored_;
   std::uint32_t stride_;  // between the sets in lines_ and sectors_: the ways of the widest
+  std::uint32_t least_ways_;
   std::uint32_t program_ = 0;
   std::uint64_t seed_ = 0;
   bool chose_at_random_ = false;
@@ -141,6 +148,14 @@ class NarrowSets {
     std::vector<std::uint32_t> sectors;
   };
   Back back_;
+
+  // The walk that this program began with, if any: sets that it has not asked for hold what that left.
+  struct Begun {
+    bool is_untouched = true;  // by this program, but for the walk
+    WalkedLines walked;
+  };
+  Begun begun_;
+  Begun begun_at_checkpoint_;
 
   // What the sets were that changed since the checkpoint.
   struct Saved {

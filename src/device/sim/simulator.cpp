@@ -397,7 +397,8 @@ bool Simulator::touch_new(const ChaseProgram& program, const ChaseStep& step, co
   if (overfull_ != step || &step == program.steps.data() || *(&step - 1) != step) {
     std::array<std::uint64_t, kMaxLoadsAtOnce> addresses;
     std::uint64_t left = behaviour.loads;
-    const bool overfull = Hierarchy::fill_back(path, [&] {
+    const NewWalk walk{address_of(0), array.stride_bytes, behaviour.loads, done};
+    const bool overfull = Hierarchy::fill_back(path, walk, [&] {
       std::size_t count = 0;
       while (left > done && count < kMaxLoadsAtOnce) {
         addresses[count++] = address_of(--left);
