@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 #include <utility>
 
@@ -20,10 +21,10 @@ double worst_error(const std::vector<TouchedBlocks>& blocks, std::uint64_t page,
   return worst;
 }
 
-// With the ways that fit best.
-double error_of_page(const std::vector<TouchedBlocks>& blocks, std::uint64_t page, std::uint64_t entries,
+// With the ways that fit best; some error of more than `most` where that is more.
+double error_of_page(const std::vector<TouchedBlocks>& blocks, std::uint64_t page, std::uint64_t entries, double most,
                      const TlbEntryParameters& parameters) {
-  double best = 1;
+  double best = std::nextafter(most, 2.0);
   for (std::uint64_t wanted = 1; wanted <= 2 * entries; wanted *= 2) {
     const std::uint64_t sets = std::max<std::uint64_t>(1, (entries + wanted / 2) / wanted);
     // As many entries in all, or what fewer of them miss is taken for what this page explains.
@@ -113,13 +114,17 @@ TlbEntryFound find_tlb_entry(const std::vector<TouchedBlocks>& blocks, double re
   if (const std::uint64_t page = page_that_halves_share(blocks, error, parameters)) {
     return {page, fmt::format("nearly all pages of {} B miss, and their halves half as often", page)};
   }
+  // The least first. Large pages are few, and soon counted; of the others those that explain less than two are not
+  // looked at to the end.
   std::vector<std::pair<double, std::uint64_t>> errors_of_pages;
-  for (std::uint64_t page = parameters.smallest_page_bytes; static_cast<double>(page) <= reach_bytes / 2; page *= 2) {
+  const auto most = static_cast<std::uint64_t>(std::max(0.0, reach_bytes / 2));
+  for (std::uint64_t page = std::bit_floor(most); page >= parameters.smallest_page_bytes; page /= 2) {
     const auto entries = static_cast<std::uint64_t>(std::llround(reach_bytes / static_cast<double>(page)));
-    if (entries > parameters.max_entries) continue;
-    errors_of_pages.emplace_back(error_of_page(blocks, page, entries, parameters), page);
+    if (entries > parameters.max_entries) break;
+    const double bound = errors_of_pages.size() < 2 ? 1.0 : errors_of_pages[1].first;
+    errors_of_pages.emplace_back(error_of_page(blocks, page, entries, bound, parameters), page);
+    std::ranges::sort(errors_of_pages);
   }
-  std::ranges::sort(errors_of_pages);
   if (errors_of_pages.empty()) return {0, "no page is small enough for it to have two"};
   const auto [least, page] = errors_of_pages.front();
   std::string why = fmt::format("entries of {} B explain the blocks to {:.3f}", page, least);
