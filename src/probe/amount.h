@@ -6,6 +6,7 @@
 
 namespace gputopo::probe {
 
-[[nodiscard]] Attribute measure_amount(Lab& lab, const Cache& cache);
+// `has_one`: it is known as a cache of which an SM has one. Then a few warps tell where they say the same, else all do.
+[[nodiscard]] Attribute measure_amount(Lab& lab, const Cache& cache, bool has_one = false);
 
 }  // namespace gputopo::probe

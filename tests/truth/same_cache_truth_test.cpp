@@ -2,6 +2,9 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cstdint>
+#include <string>
+#include <vector>
 
 #include "device/sim/machine.h"
 #include "support/trial.h"
@@ -9,16 +12,20 @@
 namespace gputopo {
 namespace {
 
-// A cache of texture loads, as large as that of global loads or of so much a part of it.
+// A cache of texture loads, as large as that of global loads or of so much a part of it; of global loads an SM has so
+// many.
 struct Trial {
   bool own_cache = false;
   double part = 1;
+  std::uint32_t instances = 1;
 };
 
 class SameCacheTruth : public ::testing::Test {
  protected:
-  static Attribute texture_size(const Trial& trial) {
+  static Attribute texture_size(const Trial& trial) { return of_texture("size", trial); }
+  static Attribute of_texture(const std::string& attribute, const Trial& trial) {
     sim::MachineSpec machine = sim::parse_machine(*sim::builtin_machine("a100"));
+    std::ranges::find(machine.caches, "l1", &sim::CacheSpec::id)->instances = trial.instances;
     if (trial.own_cache) {
       sim::CacheSpec own = *std::ranges::find(machine.caches, "l1", &sim::CacheSpec::id);
       own.id = "texture";
@@ -30,8 +37,8 @@ class SameCacheTruth : public ::testing::Test {
     }
     DiscoverOptions options;
     options.elements = {"texture"};
-    options.attributes = {"size"};
-    return *truth::discover_machine(machine, 1, std::move(options)).topology.find_attribute("texture", "size");
+    options.attributes = {attribute};
+    return *truth::discover_machine(machine, 1, std::move(options)).topology.find_attribute("texture", attribute);
   }
   static bool is_as_l1(const Attribute& size) {
     return std::ranges::any_of(size.conditions, [](const auto& condition) {
@@ -59,6 +66,23 @@ TEST_F(SameCacheTruth, NorIsASmallerOneTakenForL1) {
   ASSERT_TRUE(size.available()) << size.detail;
   EXPECT_FALSE(is_as_l1(size));
   EXPECT_NEAR(*size.number(), 96 << 10, 8 << 10);
+}
+
+// Of one L1 a few warps tell that textures have one, too; of several, and of a cache of their own, all warps do.
+TEST_F(SameCacheTruth, FewWarpsTellHowManyThereAreOfOneL1) {
+  struct Expected {
+    Trial trial;
+    double amount;
+    std::int64_t warps;
+  };
+  for (const auto& [trial, amount, warps] : std::vector<Expected>{
+           {{}, 1, 4}, {{.own_cache = true}, 1, 32}, {{.instances = 2}, 2, 32}, {{.instances = 4}, 4, 32}}) {
+    SCOPED_TRACE(trial.instances);
+    const Attribute found = of_texture("amount", trial);
+    ASSERT_TRUE(found.available()) << found.detail;
+    EXPECT_EQ(found.number(), amount);
+    EXPECT_EQ(*found.find_detail("warps_tried"), Value(warps));
+  }
 }
 
 }  // namespace

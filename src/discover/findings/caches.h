@@ -70,6 +70,8 @@ class CacheFindings {
   [[nodiscard]] const probe::Capacity& capacity(ElementId element);
   // At every carve-out of shared memory.
   [[nodiscard]] const probe::SizeByCarveOut& size_by_carve_out(ElementId element);
+  // Whether it is the very cache that L1 is, which then need not be asked again.
+  [[nodiscard]] bool is_known_as_l1(ElementId element);
   // Once for each physical cache: what shares L1 has the structure of L1.
   [[nodiscard]] const probe::Structure& structure(ElementId element);
 
@@ -108,8 +110,6 @@ class CacheFindings {
   [[nodiscard]] probe::Fetch make_fetch(ElementId element);
   [[nodiscard]] probe::Line make_line(ElementId element);
   [[nodiscard]] probe::Capacity make_capacity(ElementId element);
-  // Whether it is the very cache that L1 is, whose structure is then its own too.
-  [[nodiscard]] bool is_known_as_l1(ElementId element);
   // Whether it seems to be the very cache that L1 is, of one whose size is not known yet.
   [[nodiscard]] bool looks_like_l1(ElementId element);
   // Of a cache with a size, known or taken for it: whether its lines are as long and each evicts what the other holds.

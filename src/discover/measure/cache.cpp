@@ -263,8 +263,10 @@ Attribute amount(Context& context, const ElementInfo& element) {
     return api_value(static_cast<std::int64_t>(*context.info().xcd_count), "per GPU");
   }
   const Cache& cache = context.caches.sized(element.id);
+  const bool has_one = context.caches.is_known_as_l1(element.id) &&
+                       context.attribute(ElementId::kL1, AttributeId::kAmount).number() == 1.0;
   Lab lab = context.lab();
-  return probe::measure_amount(lab, cache);
+  return probe::measure_amount(lab, cache, has_one);
 }
 
 Attribute shared_with(Context& context, const ElementInfo& element) {
