@@ -104,7 +104,9 @@ int expect_no_difference(const MachineSpec& machine, RandomSource& random) {
     Hierarchy hierarchy(machine);
     hierarchy.start_program(0, 1);
     const Path path = hierarchy.path_of(space, 0);
-    told += Hierarchy::fill_back_bytes(path, true, program.arrays[1].stride_bytes) ? 1 : 0;
+    const ChaseArray& touched = program.arrays[1];
+    const NewWalk walk{place_arrays(program)[1], touched.stride_bytes, touched.element_count()};
+    told += Hierarchy::fill_back_bytes(path, true, walk) ? 1 : 0;
     EXPECT_EQ(of_simulator(simulator, program), one_after_another(machine, program));
     // The same with more after it, and with other steps behind what they have in common.
     program.steps.push_back(program.steps.front());

@@ -74,27 +74,38 @@ void Cache::fill_back(std::span<const std::uint64_t> addresses) {
   std::get<NarrowSets>(sets_).fill_back(std::span(places.lines).first(addresses.size()), places.sectors.data());
 }
 
-std::optional<bool> Cache::take_walk(const NewWalk& walk, const HomeMap& homes, std::optional<std::uint32_t> home) {
+std::optional<LineWalk> Cache::lines_of(const NewWalk& walk, const HomeMap& homes,
+                                        std::optional<std::uint32_t> home) const {
   const std::uint64_t line_bytes = std::uint64_t{1} << line_shift_;
   const std::uint64_t stride = walk.stride_bytes;
-  if (line_bytes % stride != 0 || walk.first_address % line_bytes != 0) return std::nullopt;
+  if (walk.loads == 0 || line_bytes % stride != 0 || walk.first_address % line_bytes != 0) return std::nullopt;
   const std::uint64_t loads_of_line = line_bytes / stride;
-  if (walk.loads == 0 || walk.done % loads_of_line != 0) return std::nullopt;
+  if (walk.done % loads_of_line != 0) return std::nullopt;
   const auto sectors_of = [&](std::uint64_t loads) {
     std::uint32_t sectors = 0;
     for (std::uint64_t i = 0; i < loads; ++i) sectors |= 1u << ((i * stride >> sector_shift_) & sector_mask_);
     return sectors;
   };
-  std::optional<LineWalk::Home> of_home;
-  if (home) of_home = {homes, *home, line_shift_};
+  LineWalk lines{.first_line = walk.first_address >> line_shift_,
+                 .lines = (walk.loads + loads_of_line - 1) / loads_of_line,
+                 .done = walk.done / loads_of_line,
+                 .sectors = sectors_of(loads_of_line),
+                 .last_sectors = sectors_of((walk.loads - 1) % loads_of_line + 1)};
+  if (home) lines.home = {homes, *home, line_shift_};
+  return lines;
+}
+
+std::optional<bool> Cache::take_walk(const NewWalk& walk, const HomeMap& homes, std::optional<std::uint32_t> home) {
+  const std::optional<LineWalk> lines = lines_of(walk, homes, home);
   auto& sets = std::get<NarrowSets>(sets_);
-  const bool taken = sets.take_walk({.first_line = walk.first_address >> line_shift_,
-                                     .lines = (walk.loads + loads_of_line - 1) / loads_of_line,
-                                     .done = walk.done / loads_of_line,
-                                     .sectors = sectors_of(loads_of_line),
-                                     .last_sectors = sectors_of((walk.loads - 1) % loads_of_line + 1),
-                                     .home = of_home});
-  return taken ? std::optional(sets.is_walk_overfull()) : std::nullopt;
+  return lines && sets.take_walk(*lines) ? std::optional(sets.is_walk_overfull()) : std::nullopt;
+}
+
+bool Cache::can_take_walk(const NewWalk& walk, const HomeMap& homes, std::optional<std::uint32_t> home) const {
+  const auto* narrow = std::get_if<NarrowSets>(&sets_);
+  if (narrow == nullptr || walk.stride_bytes >> line_shift_ != 1) return false;
+  const std::optional<LineWalk> lines = lines_of(walk, homes, home);
+  return lines && narrow->can_replay(*lines);
 }
 
 void Cache::end_fill_back() { std::get<NarrowSets>(sets_).end_fill_back(); }

@@ -78,6 +78,8 @@ class Cache {
   // partition comes here. Returns nothing where it cannot, else what is_overfull() would be.
   [[nodiscard]] std::optional<bool> take_walk(const NewWalk& walk, const HomeMap& homes,
                                               std::optional<std::uint32_t> home);
+  // Whether it does although the walk cannot be told from its end.
+  [[nodiscard]] bool can_take_walk(const NewWalk& walk, const HomeMap& homes, std::optional<std::uint32_t> home) const;
 
   [[nodiscard]] std::uint32_t sector_bytes() const { return 1u << sector_shift_; }
 
@@ -87,6 +89,9 @@ class Cache {
     std::array<std::uint32_t, kMaxLoadsAtOnce> sectors;
   };
   void find_places(std::span<const std::uint64_t> addresses, Places& places) const;
+  // Line by line; nothing where it begins or goes on within one.
+  [[nodiscard]] std::optional<LineWalk> lines_of(const NewWalk& walk, const HomeMap& homes,
+                                                 std::optional<std::uint32_t> home) const;
 
   std::uint32_t line_shift_;
   std::uint32_t sector_shift_;

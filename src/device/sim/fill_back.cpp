@@ -41,14 +41,16 @@ bool Hierarchy::is_empty() const {
   return std::ranges::none_of(instances_, [this](const auto& item) { return item.second.program == program_; });
 }
 
-std::optional<std::uint64_t> Hierarchy::fill_back_bytes(const Path& path, bool is_empty, std::uint64_t stride_bytes) {
+std::optional<std::uint64_t> Hierarchy::fill_back_bytes(const Path& path, bool is_empty, const NewWalk& walk) {
   if (path.stops.empty()) return std::nullopt;
   const std::uint64_t first_bytes = path.stops.front().cache->sector_bytes();
   bool can = true;
-  for_each_cache(path, [&](const Path::Stop& stop, const Cache& cache, std::optional<std::uint32_t>) {
+  for_each_cache(path, [&](const Path::Stop& stop, const Cache& cache, std::optional<std::uint32_t> home) {
     const std::uint64_t bytes = std::max<std::uint64_t>(stop.fetch_bytes, cache.sector_bytes());
-    can = can && bytes <= std::max(stride_bytes, first_bytes) && stop.fetch_sectors <= kMaxLoadsAtOnce &&
-          cache.can_fill_back(is_empty && stop.fetch_sectors == 1, stride_bytes);
+    const bool is_one_sector = stop.fetch_sectors == 1;
+    can = can && bytes <= std::max(walk.stride_bytes, first_bytes) && stop.fetch_sectors <= kMaxLoadsAtOnce &&
+          (cache.can_fill_back(is_empty && is_one_sector, walk.stride_bytes) ||
+           (is_one_sector && cache.can_take_walk(walk, path.partitions.homes, home)));
   });
   return can ? std::optional(first_bytes) : std::nullopt;
 }

@@ -120,10 +120,10 @@ class Hierarchy {
 
   // No program has asked for a path since start_program().
   [[nodiscard]] bool is_empty() const;
-  // Of a path on which a walk through new memory, a load every `stride_bytes`, can be told from its end: how many bytes
-  // the first of some loads brings to all that follow it. Nothing where it cannot.
+  // Of a path on which a walk through new memory need not be followed: how many bytes the first of some loads brings to
+  // all that follow it. Nothing where it must.
   [[nodiscard]] static std::optional<std::uint64_t> fill_back_bytes(const Path& path, bool is_empty,
-                                                                    std::uint64_t stride_bytes);
+                                                                    const NewWalk& walk);
   // What such a walk leaves in the caches: `next` writes its loads, up to kMaxLoadsAtOnce, from the last to the first,
   // one of those that share the bytes. Returns whether the same walk would find nothing of itself.
   static bool fill_back(const Path& path, const NewWalk& walk,

@@ -39,7 +39,8 @@ constexpr std::array<AwaysOfTree, NarrowSets::kMaxWays + 1> kAways = [] {
 NarrowSets::NarrowSets(const CacheGeometry& geometry)
     : index_(geometry),
       victim_(geometry),
-      replacement_(geometry.replacement),
+      // Of one way there is nothing to choose.
+      replacement_(most_ways_of(geometry) == 1 ? Replacement::kLru : geometry.replacement),
       protected_ways_(geometry.protected_ways),
       sectored_(geometry.line_bytes != geometry.sector_bytes),
       stride_(most_ways_of(geometry)),
@@ -295,6 +296,16 @@ std::uint32_t NarrowSets::way_to_fill(Set& set, std::size_t first) {
     }
   }
   return set.ways - 1u;
+}
+
+void NarrowSets::replay(Set& set, std::uint64_t done) {
+  const auto by = [&]<Replacement kPolicy>() {
+    begun_.walked.for_each_of(static_cast<std::uint32_t>(&set - sets_.data()), done,
+                              [&](std::uint64_t line, std::uint32_t sector) { insert<kPolicy>(set, line, sector); });
+  };
+  if (replacement_ == Replacement::kTreePlru) by.operator()<Replacement::kTreePlru>();
+  if (replacement_ == Replacement::kRandom) by.operator()<Replacement::kRandom>();
+  if (replacement_ == Replacement::kSrrip) by.operator()<Replacement::kSrrip>();
 }
 
 std::optional<std::size_t> NarrowSets::find(std::uint32_t set_index, std::uint64_t line) {

@@ -39,9 +39,15 @@ class NarrowSets {
   void fill_back(std::span<const std::uint64_t> lines, const std::uint32_t* sectors);
   [[nodiscard]] bool is_overfull() const { return back_.overfull_sets == sets_.size(); }
   void end_fill_back();
-  // Takes a walk through new memory whole, if it can tell of each set what that left when the set is asked.
+  // Takes a walk through new memory whole, if it can tell of each set what that left when the set is asked. To be asked
+  // for only where can_fill_back() or can_replay() say so.
   [[nodiscard]] bool take_walk(const LineWalk& walk);
-  [[nodiscard]] bool is_walk_overfull() const { return begun_.walked.is_overfull(least_ways_, stride_).value(); }
+  // Whether it takes a walk of one load a line that cannot be told from its end: a set that is asked gets all its lines
+  // then, one after another.
+  [[nodiscard]] bool can_replay(const LineWalk& walk) const;
+  [[nodiscard]] bool is_walk_overfull() const {
+    return !replays() && begun_.walked.is_overfull(least_ways_, stride_).value();
+  }
 
  private:
   static constexpr std::uint64_t kNoLine = ~0ull;
@@ -88,6 +94,13 @@ class NarrowSets {
   void take_newest(Set& set, std::span<const std::uint64_t> lines, const std::uint32_t* sectors);
   // The lines of the walk from the `done`-th on are in the set, likewise.
   void take_walked(Set& set, std::uint64_t done);
+  // What a walk leaves is not the last lines.
+  [[nodiscard]] bool replays() const {
+    return !replaces_by_age(replacement_) && replacement_ != Replacement::kSegmentedLru;
+  }
+  void replay(Set& set, std::uint64_t done);
+  // Whether it is the walk that has been taken, and farther.
+  [[nodiscard]] bool goes_on(const LineWalk& walk) const;
   // The way of the next older line.
   [[nodiscard]] std::uint32_t older_than(const Set& set, std::uint32_t way) const;
   // To be called before anything changes that rollback() must restore.

@@ -6,20 +6,27 @@
 #include "device/sim/narrow_sets.h"
 
 namespace gputopo::sim {
-bool NarrowSets::take_walk(const LineWalk& walk) {
-  if (!index_.goes_by_turns()) return false;
-  const WalkedLines walked(walk, sets_.size());
+bool NarrowSets::goes_on(const LineWalk& walk) const {
   const LineWalk& before = begun_.walked.walk();
   const auto partition_of = [](const LineWalk& one) {
     return one.home ? std::optional(one.home->partition) : std::nullopt;
   };
-  const bool goes_on = !begun_.walked.is_empty() && walk.first_line == before.first_line &&
-                       partition_of(walk) == partition_of(before) && walk.lines >= before.lines;
-  if (!goes_on && !begun_.is_untouched) return false;
-  if (!walked.is_overfull(least_ways_, stride_)) return false;
+  return !begun_.walked.is_empty() && walk.first_line == before.first_line &&
+         partition_of(walk) == partition_of(before) && walk.lines >= before.lines && walk.done >= before.lines;
+}
+
+bool NarrowSets::can_replay(const LineWalk& walk) const {
+  return replays() && index_.goes_by_turns() && (goes_on(walk) || (begun_.is_untouched && walk.done == 0));
+}
+
+bool NarrowSets::take_walk(const LineWalk& walk) {
+  if (!index_.goes_by_turns() || (!begun_.is_untouched && !goes_on(walk))) return false;
+  const WalkedLines walked(walk, sets_.size());
+  if (!replays() && !walked.is_overfull(least_ways_, stride_)) return false;
   begun_.walked = walked;
   last_ = {};
   highest_line_ = std::max(highest_line_, walk.first_line + walk.lines - 1);
+  if (replacement_ == Replacement::kRandom && walked.most_of_set() > least_ways_) chose_at_random_ = true;
   for (std::size_t s = 0; s < sets_.size() && !begun_.is_untouched; ++s) {
     if (sets_[s].program == program_) take_walked(sets_[s], walk.done);
   }
@@ -27,6 +34,7 @@ bool NarrowSets::take_walk(const LineWalk& walk) {
 }
 
 void NarrowSets::take_walked(Set& set, std::uint64_t done) {
+  if (replays()) return replay(set, done);
   std::array<std::uint64_t, kMaxWays> lines;
   std::array<std::uint32_t, kMaxWays> sectors;
   const auto set_index = static_cast<std::uint32_t>(&set - sets_.data());

@@ -385,9 +385,10 @@ bool Simulator::finds_nothing(const ChaseProgram& program, const ChaseStep& step
 bool Simulator::touch_new(const ChaseProgram& program, const ChaseStep& step, const Path& path, bool is_empty,
                           const ChainAddresses& elements, std::uint64_t& done, StepBehaviour& behaviour) {
   const ChaseArray& array = program.arrays[step.array];
-  const std::optional<std::uint64_t> bytes = Hierarchy::fill_back_bytes(path, is_empty, array.stride_bytes);
-  if (!bytes || array.stagger_bytes != 0 || array.skew_bytes != 0 || !finds_nothing(program, step)) return false;
   const auto address_of = [&](std::uint64_t i) { return elements.at<Order::kSequential>(step.first + i); };
+  NewWalk walk{address_of(0), array.stride_bytes, behaviour.loads, done};
+  const std::optional<std::uint64_t> bytes = Hierarchy::fill_back_bytes(path, is_empty, walk);
+  if (!bytes || array.stagger_bytes != 0 || array.skew_bytes != 0 || !finds_nothing(program, step)) return false;
   const auto shift = static_cast<unsigned>(std::countr_zero(*bytes));
   // What has been touched before may have brought the beginning of what is next.
   const auto block_of = [&](std::uint64_t i) { return address_of(i) / kLargestLineBytes; };
@@ -397,7 +398,7 @@ bool Simulator::touch_new(const ChaseProgram& program, const ChaseStep& step, co
   if (overfull_ != step || &step == program.steps.data() || *(&step - 1) != step) {
     std::array<std::uint64_t, kMaxLoadsAtOnce> addresses;
     std::uint64_t left = behaviour.loads;
-    const NewWalk walk{address_of(0), array.stride_bytes, behaviour.loads, done};
+    walk.done = done;
     const bool overfull = Hierarchy::fill_back(path, walk, [&] {
       std::size_t count = 0;
       while (left > done && count < kMaxLoadsAtOnce) {

@@ -4,16 +4,15 @@ namespace gputopo::sim {
 
 std::uint32_t WalkedLines::newest(std::uint32_t set, std::uint64_t first, std::uint32_t most, std::uint64_t* lines,
                                   std::uint32_t* sectors) const {
-  const std::uint64_t oldest = (set + sets_ - walk_.first_line % sets_) % sets_;
+  const std::uint64_t oldest = oldest_of(set);
   std::uint32_t count = 0;
   if (walk_.lines <= oldest) return count;
   for (std::uint64_t rounds = (walk_.lines - 1 - oldest) / sets_ + 1; rounds-- > 0 && count < most;) {
     const std::uint64_t number = oldest + rounds * sets_;
     if (number < first) break;
-    const std::uint64_t line = walk_.first_line + number;
-    if (walk_.home && walk_.home->map.home_of(line << walk_.home->line_shift) != walk_.home->partition) continue;
-    lines[count] = line;
-    sectors[count++] = number + 1 == walk_.lines ? walk_.last_sectors : walk_.sectors;
+    if (!comes_here(number)) continue;
+    lines[count] = walk_.first_line + number;
+    sectors[count++] = sectors_of(number);
   }
   return count;
 }

@@ -38,10 +38,33 @@ class WalkedLines {
   // the newest first.
   std::uint32_t newest(std::uint32_t set, std::uint64_t first, std::uint32_t most, std::uint64_t* lines,
                        std::uint32_t* sectors) const;
+  // All of them, in the order of the walk: visit(line, sectors).
+  template <typename Visit>
+  void for_each_of(std::uint32_t set, std::uint64_t first, const Visit& visit) const {
+    const std::uint64_t oldest = oldest_of(set);
+    const std::uint64_t rounds = first <= oldest ? 0 : (first - oldest + sets_ - 1) / sets_;
+    for (std::uint64_t number = oldest + rounds * sets_; number < walk_.lines; number += sets_) {
+      if (comes_here(number)) visit(walk_.first_line + number, sectors_of(number));
+    }
+  }
+  // More than a set can get.
+  [[nodiscard]] std::uint64_t most_of_set() const { return walk_.lines / sets_ + 1; }
   // Whether it brings more to each set than its ways, of so many. Nothing where that takes a count.
   [[nodiscard]] std::optional<bool> is_overfull(std::uint64_t least_ways, std::uint64_t most_ways) const;
 
  private:
+  // Of the lines that belong to the set the number of the first in the walk, if it goes that far.
+  [[nodiscard]] std::uint64_t oldest_of(std::uint32_t set) const {
+    return (set + sets_ - walk_.first_line % sets_) % sets_;
+  }
+  [[nodiscard]] bool comes_here(std::uint64_t number) const {
+    if (!walk_.home) return true;
+    return walk_.home->map.home_of((walk_.first_line + number) << walk_.home->line_shift) == walk_.home->partition;
+  }
+  [[nodiscard]] std::uint32_t sectors_of(std::uint64_t number) const {
+    return number + 1 == walk_.lines ? walk_.last_sectors : walk_.sectors;
+  }
+
   LineWalk walk_;
   std::uint64_t sets_ = 1;
 };
