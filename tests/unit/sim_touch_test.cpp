@@ -147,7 +147,7 @@ MachineSpec with_small_l2(RandomSource& random) {
 
 TEST(SimTouch, OfNewMemoryThatFillsPartitionsIsLoadAfterLoad) {
   RandomSource random(17);
-  for (int i = 0; i < 40; ++i) {
+  for (int i = 0; i < 16; ++i) {
     SCOPED_TRACE(i);
     EXPECT_GT(expect_no_difference(with_small_l2(random), random), 0);
   }

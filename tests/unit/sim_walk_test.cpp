@@ -105,6 +105,14 @@ void expect_no_difference(Twins& twins, const NewWalk& walk, RandomSource& rando
   }
 }
 
+// Other lines, which the walk then finds in some of the sets.
+void load_before(Twins& twins, const NewWalk& walk, RandomSource& random) {
+  for (std::uint32_t i = random.below(20); i > 0; --i) {
+    const std::uint64_t address = walk.first_address - kLineBytes * (1 + random.below(60));
+    twins.both([&](Cache& cache) { cache.access(address); });
+  }
+}
+
 // A walk, one that goes on where it ended, and the first again after a rollback, with loads between them.
 void expect_no_difference_of_program(Twins& twins, std::uint64_t loads, RandomSource& random, int& taken,
                                      int& replayed) {
@@ -113,6 +121,7 @@ void expect_no_difference_of_program(Twins& twins, std::uint64_t loads, RandomSo
                .stride_bytes = 32u << random.below(3),
                .loads = loads,
                .done = 0};
+  if (random.below(2) == 0) load_before(twins, walk, random);
   if (!twins.walk(walk)) return;
   ++(twins.by_age ? taken : replayed);
   EXPECT_TRUE(!twins.one_by_one.chose_at_random() || twins.whole.chose_at_random());
@@ -130,6 +139,10 @@ void expect_no_difference_of_program(Twins& twins, std::uint64_t loads, RandomSo
     const std::uint64_t address = walk.first_address + i * walk.stride_bytes;
     if (twins.comes_here(address)) twins.both([&](Cache& cache) { cache.access(address); });
   }
+  if (twins.walk(walk)) expect_no_difference(twins, walk, random);
+  // Another that leaves nothing of these, or is not taken.
+  walk.first_address += walk.loads * walk.stride_bytes / kLineBytes * kLineBytes + kLineBytes * (1 + random.below(99));
+  walk.done = 0;
   if (twins.walk(walk)) expect_no_difference(twins, walk, random);
 }
 

@@ -58,12 +58,12 @@ void NarrowSets::start_program(std::uint64_t seed) {
   saving_ = false;
   last_ = {};
   highest_line_ = 0;
-  begun_ = {};
+  walked_ = {};
 }
 
 void NarrowSets::checkpoint() {
   saving_ = true;
-  begun_at_checkpoint_ = begun_;
+  walked_at_checkpoint_ = walked_;
   for (const Saved& saved : saved_) sets_[saved.set_index].saved = false;
   saved_.clear();
   saved_lines_.clear();
@@ -83,7 +83,7 @@ void NarrowSets::rollback(std::uint64_t seed) {
     std::copy_n(sectors, set.used, sectors_.begin() + first);
     sectors += set.used;
   }
-  begun_ = begun_at_checkpoint_;
+  walked_ = walked_at_checkpoint_;
   checkpoint();
   last_ = {};
   seed_ = seed;
@@ -91,7 +91,7 @@ void NarrowSets::rollback(std::uint64_t seed) {
 }
 
 bool NarrowSets::is_at_checkpoint() const {
-  if (begun_.walked.walk().lines != begun_at_checkpoint_.walked.walk().lines) return false;
+  if (walked_.walk().lines != walked_at_checkpoint_.walk().lines) return false;
   std::size_t first = 0;
   return std::ranges::all_of(saved_, [&](const Saved& saved) {
     const bool same = is_as(saved.set, sets_[saved.set_index], first);
@@ -141,8 +141,7 @@ void NarrowSets::start_set(Set& set) {
   save(set);
   set.program = program_;
   set.state = replacement_ == Replacement::kLru ? set.ways : 0;
-  begun_.is_untouched = false;
-  if (!begun_.walked.is_empty()) take_walked(set, 0);
+  if (!walked_.is_empty()) take_walked(set, 0);
 }
 
 void NarrowSets::access(std::span<const std::uint64_t> lines, const std::uint32_t* sectors, bool* hits) {
@@ -300,8 +299,8 @@ std::uint32_t NarrowSets::way_to_fill(Set& set, std::size_t first) {
 
 void NarrowSets::replay(Set& set, std::uint64_t done) {
   const auto by = [&]<Replacement kPolicy>() {
-    begun_.walked.for_each_of(static_cast<std::uint32_t>(&set - sets_.data()), done,
-                              [&](std::uint64_t line, std::uint32_t sector) { insert<kPolicy>(set, line, sector); });
+    walked_.for_each_of(static_cast<std::uint32_t>(&set - sets_.data()), done,
+                        [&](std::uint64_t line, std::uint32_t sector) { insert<kPolicy>(set, line, sector); });
   };
   if (replacement_ == Replacement::kTreePlru) by.operator()<Replacement::kTreePlru>();
   if (replacement_ == Replacement::kRandom) by.operator()<Replacement::kRandom>();
@@ -310,7 +309,7 @@ void NarrowSets::replay(Set& set, std::uint64_t done) {
 
 std::optional<std::size_t> NarrowSets::find(std::uint32_t set_index, std::uint64_t line) {
   Set& set = sets_[set_index];
-  if (set.program != program_ && begun_.walked.is_empty()) return std::nullopt;
+  if (set.program != program_ && walked_.is_empty()) return std::nullopt;
   if (set.program != program_) start_set(set);
   const std::size_t first = first_of(set) + first_way(set);
   for (std::size_t place = first; place < first + set.used; ++place) {

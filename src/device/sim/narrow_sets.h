@@ -46,7 +46,7 @@ class NarrowSets {
   // then, one after another.
   [[nodiscard]] bool can_replay(const LineWalk& walk) const;
   [[nodiscard]] bool is_walk_overfull() const {
-    return !replays() && begun_.walked.is_overfull(least_ways_, stride_).value();
+    return !replays() && walked_.is_overfull(least_ways_, stride_).value();
   }
 
  private:
@@ -99,7 +99,7 @@ class NarrowSets {
     return !replaces_by_age(replacement_) && replacement_ != Replacement::kSegmentedLru;
   }
   void replay(Set& set, std::uint64_t done);
-  // Whether it is the walk that has been taken, and farther.
+  // Whether it is the first that is taken whole, or that one and farther.
   [[nodiscard]] bool goes_on(const LineWalk& walk) const;
   // The way of the next older line.
   [[nodiscard]] std::uint32_t older_than(const Set& set, std::uint32_t way) const;
@@ -162,13 +162,9 @@ class NarrowSets {
   };
   Back back_;
 
-  // The walk that this program began with, if any: sets that it has not asked for hold what that left.
-  struct Begun {
-    bool is_untouched = true;  // by this program, but for the walk
-    WalkedLines walked;
-  };
-  Begun begun_;
-  Begun begun_at_checkpoint_;
+  // That this program has taken whole: a set that it has not asked for holds what this left.
+  WalkedLines walked_;
+  WalkedLines walked_at_checkpoint_;
 
   // What the sets were that changed since the checkpoint.
   struct Saved {

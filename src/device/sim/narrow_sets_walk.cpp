@@ -6,29 +6,32 @@
 #include "device/sim/narrow_sets.h"
 
 namespace gputopo::sim {
+
 bool NarrowSets::goes_on(const LineWalk& walk) const {
-  const LineWalk& before = begun_.walked.walk();
+  if (walked_.is_empty()) return walk.done == 0;
+  const LineWalk& before = walked_.walk();
   const auto partition_of = [](const LineWalk& one) {
     return one.home ? std::optional(one.home->partition) : std::nullopt;
   };
-  return !begun_.walked.is_empty() && walk.first_line == before.first_line &&
-         partition_of(walk) == partition_of(before) && walk.lines >= before.lines && walk.done >= before.lines;
+  return walk.first_line == before.first_line && partition_of(walk) == partition_of(before) &&
+         walk.lines >= before.lines && walk.done >= before.lines;
 }
 
-bool NarrowSets::can_replay(const LineWalk& walk) const {
-  return replays() && index_.goes_by_turns() && (goes_on(walk) || (begun_.is_untouched && walk.done == 0));
-}
+bool NarrowSets::can_replay(const LineWalk& walk) const { return replays() && index_.goes_by_turns() && goes_on(walk); }
 
 bool NarrowSets::take_walk(const LineWalk& walk) {
-  if (!index_.goes_by_turns() || (!begun_.is_untouched && !goes_on(walk))) return false;
+  if (!index_.goes_by_turns()) return false;
   const WalkedLines walked(walk, sets_.size());
-  if (!replays() && !walked.is_overfull(least_ways_, stride_)) return false;
-  begun_.walked = walked;
+  const std::optional<bool> is_overfull = walked.is_overfull(least_ways_, stride_);
+  if (!replays() && !is_overfull) return false;
+  // Of a walk that fills all sets nothing before it matters.
+  if (!goes_on(walk) && (replays() || !*is_overfull)) return false;
+  walked_ = walked;
   last_ = {};
   highest_line_ = std::max(highest_line_, walk.first_line + walk.lines - 1);
   if (replacement_ == Replacement::kRandom && walked.most_of_set() > least_ways_) chose_at_random_ = true;
-  for (std::size_t s = 0; s < sets_.size() && !begun_.is_untouched; ++s) {
-    if (sets_[s].program == program_) take_walked(sets_[s], walk.done);
+  for (Set& set : sets_) {
+    if (set.program == program_) take_walked(set, walk.done);
   }
   return true;
 }
@@ -38,7 +41,7 @@ void NarrowSets::take_walked(Set& set, std::uint64_t done) {
   std::array<std::uint64_t, kMaxWays> lines;
   std::array<std::uint32_t, kMaxWays> sectors;
   const auto set_index = static_cast<std::uint32_t>(&set - sets_.data());
-  const std::uint32_t count = begun_.walked.newest(set_index, done, set.ways, lines.data(), sectors.data());
+  const std::uint32_t count = walked_.newest(set_index, done, set.ways, lines.data(), sectors.data());
   if (count > 0) take_newest(set, std::span(lines).first(count), sectors.data());
 }
 
