@@ -150,7 +150,10 @@ std::string csv_row(const Finding& finding, const Group& group, const OddValue& 
                                 fmt::format("{}", value.worse),
                                 value.decides ? "true" : "false"};
   std::string row;
-  for (const std::string& text : fields) row += (row.empty() ? "" : ",") + report::csv_field(text);
+  for (const std::string& text : fields) {
+    if (!row.empty()) row += ',';
+    row += report::csv_field(text);
+  }
   return row + "\n";
 }
 

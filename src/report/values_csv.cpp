@@ -19,7 +19,8 @@ std::string row(std::initializer_list<std::string_view> fields) {
   std::string text;
   const char* separator = "";
   for (const std::string_view field : fields) {
-    text += std::exchange(separator, ",") + report::csv_field(field);
+    text += std::exchange(separator, ",");
+    text += report::csv_field(field);
   }
   return text;
 }
