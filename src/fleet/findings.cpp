@@ -132,29 +132,12 @@ namespace {
 std::string csv_row(const Finding& finding, const Group& group, const OddValue& value) {
   const bool is_text = !value.text.empty() || !value.usual_text.empty();
   const bool is_exact = value.basis == Basis::kExact;
-  const std::string fields[] = {finding.who.gpu,
-                                finding.who.host,
-                                finding.who.name,
-                                group.model,
-                                group.driver,
-                                group.profile,
-                                group.simulated ? "true" : "false",
-                                finding.where,
-                                std::string(to_string(value.basis)),
-                                value.path,
-                                is_text ? value.text : field(value.value),
-                                is_text ? value.usual_text : field(value.usual),
-                                value.unit,
-                                is_exact ? "" : field(value.score),
-                                is_exact ? "" : field(value.p_value),
-                                fmt::format("{}", value.worse),
-                                value.decides ? "true" : "false"};
-  std::string row;
-  for (const std::string& text : fields) {
-    if (!row.empty()) row += ',';
-    row += report::csv_field(text);
-  }
-  return row + "\n";
+  return report::csv_row({finding.who.gpu, finding.who.host, finding.who.name, group.model, group.driver, group.profile,
+                          group.simulated ? "true" : "false", finding.where, to_string(value.basis), value.path,
+                          is_text ? value.text : field(value.value), is_text ? value.usual_text : field(value.usual),
+                          value.unit, is_exact ? "" : field(value.score), is_exact ? "" : field(value.p_value),
+                          fmt::format("{}", value.worse), value.decides ? "true" : "false"}) +
+         "\n";
 }
 
 }  // namespace

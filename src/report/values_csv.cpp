@@ -15,24 +15,14 @@
 namespace gputopo {
 namespace {
 
-std::string row(std::initializer_list<std::string_view> fields) {
-  std::string text;
-  const char* separator = "";
-  for (const std::string_view field : fields) {
-    text += std::exchange(separator, ",");
-    text += report::csv_field(field);
-  }
-  return text;
-}
-
 constexpr const char* kLineEnd = "\r\n";
 
 // "size.first_miss_bytes": of the value above them.
 void add_named_rows(std::string& text, const std::string& element, const std::string& attribute,
                     const NamedValues& named, const char* source) {
   for (const auto& [name, value] : named) {
-    text += row({element, fmt::format("{}.{}", attribute, name), report::plain_value(value), "", "",
-                 report::detail_name(name).unit, source}) +
+    text += report::csv_row({element, fmt::format("{}.{}", attribute, name), report::plain_value(value), "", "",
+                             report::detail_name(name).unit, source}) +
             kLineEnd;
   }
 }
@@ -67,7 +57,7 @@ std::string report::csv_line(std::string_view element, std::string_view id, cons
   // The reason stands where a value would have its source: an absent value is not an empty one.
   const std::string source = attribute.available() ? std::string(to_string(attribute.source))
                                                    : fmt::format("unavailable:{}", to_string(attribute.reason));
-  return row(
+  return report::csv_row(
       {element, id, plain_value(attribute.value), bound(attribute.low), bound(attribute.high), attribute.unit, source});
 }
 
@@ -87,6 +77,16 @@ std::string report::plain_value(const Value& value) {
         }
       },
       value);
+}
+
+std::string report::csv_row(std::initializer_list<std::string_view> fields) {
+  std::string row;
+  const char* separator = "";
+  for (const std::string_view field : fields) {
+    row += std::exchange(separator, ",");
+    row += csv_field(field);
+  }
+  return row;
 }
 
 std::string report::csv_field(std::string_view field) {
