@@ -7,6 +7,6 @@
 namespace gputopo::probe {
 
 // `has_one`: it is known as a cache of which an SM has one. Then a few warps tell where they say the same, else all do.
-[[nodiscard]] Attribute measure_amount(Lab& lab, const Cache& cache, bool has_one = false);
+[[nodiscard]] Attribute measure_amount(Lab& lab, const Cache& cache, bool has_one);
 
 }  // namespace gputopo::probe

@@ -67,12 +67,9 @@ struct Twins {
     bool finds = false;
     for (std::uint64_t i = 0; i < walk.loads && *is_overfull; ++i) {
       const std::uint64_t address = walk.first_address + i * walk.stride_bytes;
-      if (address % kLineBytes != 0 || !comes_here(address)) continue;
-      finds = finds || one_by_one.holds(address);
+      const bool begins_line = address % kLineBytes == 0 && comes_here(address);
+      finds = finds || (begins_line && one_by_one.holds(address));
       load(walk, i);
-      for (std::uint64_t rest = 1; rest < kLineBytes / walk.stride_bytes && i + rest < walk.loads; ++rest) {
-        load(walk, i + rest);
-      }
     }
     EXPECT_FALSE(finds);
     return true;

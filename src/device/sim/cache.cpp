@@ -97,8 +97,7 @@ std::optional<LineWalk> Cache::lines_of(const NewWalk& walk, const HomeMap& home
 
 std::optional<bool> Cache::take_walk(const NewWalk& walk, const HomeMap& homes, std::optional<std::uint32_t> home) {
   const std::optional<LineWalk> lines = lines_of(walk, homes, home);
-  auto& sets = std::get<NarrowSets>(sets_);
-  return lines && sets.take_walk(*lines) ? std::optional(sets.is_walk_overfull()) : std::nullopt;
+  return lines ? std::get<NarrowSets>(sets_).take_walk(*lines) : std::nullopt;
 }
 
 bool Cache::can_take_walk(const NewWalk& walk, const HomeMap& homes, std::optional<std::uint32_t> home) const {

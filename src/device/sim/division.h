@@ -10,6 +10,7 @@ class Division {
  public:
   explicit Division(std::uint64_t divisor) : divisor_(divisor), reciprocal_(~std::uint64_t{0} / divisor + 1) {}
 
+  [[nodiscard]] std::uint64_t divisor() const { return divisor_; }
   [[nodiscard]] std::uint64_t quotient(std::uint64_t dividend) const {
     if (divisor_ == 1) return dividend;
     const std::uint64_t guess = guess_of(dividend);

@@ -1,4 +1,5 @@
-// What a walk through new memory leaves in a hierarchy, told from its end: no more of it is looked at than stays.
+// What a walk through new memory leaves in a hierarchy: taken by a cache whole, or told from its end, so that no more
+// of it is looked at than stays.
 #include <algorithm>
 #include <array>
 #include <vector>

@@ -29,9 +29,8 @@ std::uint32_t most_partitions(const MachineSpec& spec) {
 HomeMap::HomeMap(std::uint32_t partitions, std::uint64_t block_bytes, std::uint64_t blocks_of_a_run)
     : partitions_(partitions),
       block_shift_(static_cast<unsigned>(std::countr_zero(block_bytes))),
-      blocks_of_a_run_(std::max<std::uint64_t>(1, blocks_of_a_run)),
       by_partitions_(partitions),
-      by_blocks_of_a_run_(blocks_of_a_run_) {}
+      by_blocks_of_a_run_(std::max<std::uint64_t>(1, blocks_of_a_run)) {}
 
 std::uint32_t HomeMap::home_of_block(std::uint64_t block) const {
   const std::uint64_t run = by_blocks_of_a_run_.quotient(block);

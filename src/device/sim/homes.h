@@ -28,14 +28,13 @@ class HomeMap {
   [[nodiscard]] unsigned block_shift() const { return block_shift_; }
   // Of as many runs as there are partitions, from a multiple of that many on, each partition has each place once.
   [[nodiscard]] std::uint32_t partitions() const { return partitions_; }
-  [[nodiscard]] std::uint64_t run_bytes() const { return blocks_of_a_run_ << block_shift_; }
+  [[nodiscard]] std::uint64_t run_bytes() const { return by_blocks_of_a_run_.divisor() << block_shift_; }
 
  private:
   [[nodiscard]] std::uint32_t home_of_block(std::uint64_t block) const;
 
   std::uint32_t partitions_ = 1;
   unsigned block_shift_ = 0;
-  std::uint64_t blocks_of_a_run_ = 1;
   Division by_partitions_{1};
   Division by_blocks_of_a_run_{1};
   // What was asked for last: loads in a row are mostly of one block.

@@ -40,14 +40,12 @@ class NarrowSets {
   [[nodiscard]] bool is_overfull() const { return back_.overfull_sets == sets_.size(); }
   void end_fill_back();
   // Takes a walk through new memory whole, if it can tell of each set what that left when the set is asked. To be asked
-  // for only where can_fill_back() or can_replay() say so.
-  [[nodiscard]] bool take_walk(const LineWalk& walk);
+  // for only where can_fill_back() or can_replay() say so. Returns nothing where it cannot, else what is_overfull()
+  // would be.
+  [[nodiscard]] std::optional<bool> take_walk(const LineWalk& walk);
   // Whether it takes a walk of one load a line that cannot be told from its end: a set that is asked gets all its lines
   // then, one after another.
   [[nodiscard]] bool can_replay(const LineWalk& walk) const;
-  [[nodiscard]] bool is_walk_overfull() const {
-    return !replays() && walked_.is_overfull(least_ways_, stride_).value();
-  }
 
  private:
   static constexpr std::uint64_t kNoLine = ~0ull;

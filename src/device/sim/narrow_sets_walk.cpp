@@ -19,13 +19,14 @@ bool NarrowSets::goes_on(const LineWalk& walk) const {
 
 bool NarrowSets::can_replay(const LineWalk& walk) const { return replays() && index_.goes_by_turns() && goes_on(walk); }
 
-bool NarrowSets::take_walk(const LineWalk& walk) {
-  if (!index_.goes_by_turns()) return false;
+std::optional<bool> NarrowSets::take_walk(const LineWalk& walk) {
+  if (!index_.goes_by_turns()) return std::nullopt;
   const WalkedLines walked(walk, sets_.size());
-  const std::optional<bool> is_overfull = walked.is_overfull(least_ways_, stride_);
-  if (!replays() && !is_overfull) return false;
+  // What is replayed may leave lines from before.
+  const std::optional<bool> is_overfull = replays() ? false : walked.is_overfull(least_ways_, stride_);
+  if (!is_overfull) return std::nullopt;
   // Of a walk that fills all sets nothing before it matters.
-  if (!goes_on(walk) && (replays() || !*is_overfull)) return false;
+  if (!goes_on(walk) && !*is_overfull) return std::nullopt;
   walked_ = walked;
   last_ = {};
   highest_line_ = std::max(highest_line_, walk.first_line + walk.lines - 1);
@@ -33,7 +34,7 @@ bool NarrowSets::take_walk(const LineWalk& walk) {
   for (Set& set : sets_) {
     if (set.program == program_) take_walked(set, walk.done);
   }
-  return true;
+  return is_overfull;
 }
 
 void NarrowSets::take_walked(Set& set, std::uint64_t done) {
