@@ -62,6 +62,21 @@ TEST_F(CudaCalls, AChaseIsWaitedForOnce) {
                           Pair("cuMemcpyDtoHAsync_v2", 1 + 1), Pair("cuMemcpyHtoD_v2", 1)));
 }
 
+TEST_F(CudaCalls, BlocksThatSharedAnSmRunAgain) {
+  const auto uploads_with = [](const char* behaviour) {
+    const test::FakeCuda fake(behaviour);
+    const auto device = open_cuda_device(0);
+    const std::vector<Program> programs(4, chase_of(1024, 64, 10));
+    const std::vector<ProgramResult> results = device->run(programs);
+    EXPECT_EQ(results.size(), programs.size());
+    for (const ProgramResult& result : results) {
+      EXPECT_EQ(std::get<ChaseResult>(result.data).steps[0].latencies.size(), 10u);
+    }
+    return counts_of(*device)["cuMemcpyHtoD_v2"];
+  };
+  EXPECT_GT(uploads_with("crowded"), uploads_with("")) << "the crowded programs are another batch";
+}
+
 TEST_F(CudaCalls, SoIsAWalkOverCode) {
   const test::FakeCuda fake;
   const auto device = open_cuda_device(0);

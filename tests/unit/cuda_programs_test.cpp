@@ -176,16 +176,6 @@ TEST_F(CudaPrograms, SideBySideMeansOnDifferentSms) {
   EXPECT_THAT(sms, ElementsAre(0, 1, 2, 3));
 }
 
-TEST_F(CudaPrograms, BlocksThatSharedAnSmRunAgain) {
-  const test::FakeCuda crowded("crowded");
-  const ChaseProgram program{
-      .arrays = {array_of(Space::kGlobal, 1024)}, .actors = {{}}, .steps = {{.kind = StepKind::kTimed, .loads = 10}}};
-  const std::vector<Program> programs(4, program);
-  for (const ProgramResult& result : device_->run(programs)) {
-    EXPECT_EQ(std::get<ChaseResult>(result.data).steps[0].latencies.size(), 10u);
-  }
-}
-
 // One of each kind that the fake driver runs.
 std::vector<Program> one_of_each_kind() {
   return {ChaseProgram{.arrays = {array_of(Space::kGlobal, 1024)}, .actors = {{}}, .steps = {{.loads = 10}}},

@@ -279,20 +279,26 @@ std::vector<std::string> documents() {
 TEST(Documents, NameFilesThatAreThere) {
   // In lower case: src/probe/NAME.cpp stands for any.
   const std::string file = "((?:src|include|tests|docs|machines|recordings|web)/[a-z0-9_/]+\\.[a-z0-9]+)";
+  int names = 0;
   for (const std::string& document : documents()) {
     for (const std::string& named : matches(read_file(kRoot + document), "(?:^|[ `(,\n])" + file)) {
+      ++names;
       EXPECT_TRUE(fs::exists(kRoot + named)) << document << " names " << named;
     }
   }
+  EXPECT_GE(names, 50);
 }
 
 TEST(Documents, LinkToFilesThatAreThere) {
+  int links = 0;
   for (const std::string& document : documents()) {
     for (const std::string& link : matches(read_file(kRoot + document), "\\]\\(([^)#]+)\\)")) {
       if (link.starts_with("http")) continue;
+      ++links;
       EXPECT_TRUE(fs::exists(fs::path(kRoot + document).parent_path() / link)) << document << " links to " << link;
     }
   }
+  EXPECT_GE(links, 100);
 }
 
 }  // namespace

@@ -279,9 +279,11 @@ TEST_P(Numbers, OfTheTableAreThoseOfTheValues) {
   const std::string terminal = words(to_terminal(topology, {4000, false, false}));
   const std::string tree = words(to_tree(topology, {200, false, false}));
   const std::string svg = to_svg(topology);
+  int drawn = 0;
   for (const MemoryElement& element : topology.memory) {
     const Attribute* size = find(element.attributes, AttributeId::kSize);
     if (size == nullptr || !size->number() || !holds(svg, element.title)) continue;
+    ++drawn;
     const std::string text = report::value_text(*size);
     // Of caches that are one the box in the tree says the size of the first.
     const bool is_one_of_several = !report::partners_of(topology, element).empty();
@@ -289,6 +291,8 @@ TEST_P(Numbers, OfTheTableAreThoseOfTheValues) {
     EXPECT_TRUE(holds(svg, text)) << element.id << " " << text;
     EXPECT_TRUE(holds(terminal, text)) << element.id << " " << text;
   }
+  constexpr int kLeast = 5;  // so that a walk over nothing is no success
+  EXPECT_GE(drawn, kLeast);
 }
 
 INSTANTIATE_TEST_SUITE_P(Reports, Numbers, ::testing::Values("h200", "mi300x", "gt200"),
