@@ -253,7 +253,10 @@ TEST(CliStreams, ShowGivesTheSameTableAgain) {
 
 TEST(CliStreams, TheSameSeedGivesTheSameTable) {
   const std::string arguments = "--device sim:h200 --only constant_l1 --attribute size,latency --quiet --seed 7";
-  EXPECT_EQ(gputopo_with(arguments).out, gputopo_with(arguments).out);
+  const CommandResult once = gputopo_with(arguments);
+  EXPECT_EQ(once.exit_code, 0) << once.err;
+  EXPECT_THAT(once.out, HasSubstr("constant_l1"));
+  EXPECT_EQ(gputopo_with(arguments).out, once.out);
 }
 
 TEST(CliStreams, RawSamplesAreFiles) {

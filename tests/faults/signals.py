@@ -21,6 +21,7 @@ MAGIC = b"gputopo recording\n"
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 REPORTS = ROOT / "tests" / "reports"
 LONGEST_SECONDS = 20
+LEAST_ENDED = 0.25  # of all runs: the others had finished before the signal came
 ORPHANS_SECONDS = 5  # the launch that runs comes to its end; the whole takes longer
 
 
@@ -88,6 +89,15 @@ def wrong_files(folder, expected):
             yield f"{name} is neither the old file nor a whole one"
 
 
+def unwritten(folder, expected, code):
+    """What a run that no signal ends lacks: without its files, the others would prove nothing."""
+    if code not in (0, 1):  # 1: reports that differ
+        yield f"ended with {code} although no signal was sent"
+    for name in expected:
+        if (folder / name).read_bytes() == OLD:
+            yield f"{name} was not written although no signal was sent"
+
+
 def children_of(process):
     found = []
     for status in pathlib.Path("/proc").glob("[0-9]*/stat"):
@@ -145,6 +155,7 @@ def main(binary, count=200, seed=1):
                 (folder / name).write_bytes(OLD)
             if kind not in takes:
                 code, takes[kind] = run(command, folder)
+                failures += [f"{' '.join(map(str, command))}: {problem}" for problem in unwritten(folder, files, code)]
             else:
                 ending = chance.choice(SIGNALS)
                 code, _ = run(command, folder, chance.random() * takes[kind], ending)
@@ -152,6 +163,8 @@ def main(binary, count=200, seed=1):
             failures += [f"{' '.join(map(str, command))}: {problem}" for problem in wrong_files(folder, files)]
     for endings in ([signal.SIGINT], [signal.SIGINT, signal.SIGINT], [signal.SIGKILL]):
         failures += filter(None, [problem_of_node(binary, endings)])
+    if ended < int(count) * LEAST_ENDED:
+        failures.append(f"{ended} of {count} runs were ended by their signal, which are too few to prove anything")
     for failure in failures:
         print(failure)
     print(f"{count} runs, {ended} of them ended by the signal, {len(failures)} failures")
