@@ -157,10 +157,18 @@ struct DeviceListing {
 // seeds the noise of simulated devices. Throws UsageError with the valid forms, DeviceError, FileError, FormatError.
 [[nodiscard]] std::unique_ptr<Device> open_device(const std::string& spec, std::uint64_t seed);
 
-// Every device this machine offers, real ones first, and the simulated ones.
-// `problem` receives one line when a backend is there but cannot be used (driver too old, no permission); else is
-// cleared.
-[[nodiscard]] std::vector<DeviceListing> list_devices(std::string& problem);
+// What an empty spec means here, and why a GPU before it cannot be used: one line, or empty. Drivers are asked in
+// processes of their own, as by list_devices(); so this process has opened none.
+struct DefaultDevice {
+  std::string spec;
+  std::string problem;
+};
+[[nodiscard]] DefaultDevice default_device();
+
+// Every device this machine offers, real ones first, and the simulated ones. Each driver is asked in a process of its
+// own, for some may end it, or never answer. `problem` receives one line when a backend is there but cannot be used
+// (driver too old, no permission, a crash); else is cleared. `is_whole`: false where a driver gave no answer at all.
+[[nodiscard]] std::vector<DeviceListing> list_devices(std::string& problem, bool* is_whole = nullptr);
 
 // Wraps a device so that everything it answers is kept; save() writes a recording that open_device("replay:PATH")
 // opens. Serial numbers and UUIDs are never in DeviceInfo; `with_pci_address` keeps the PCI address too.
@@ -177,6 +185,8 @@ class Recorder : public Device {
   [[nodiscard]] DeviceTimes times() const override;
   [[nodiscard]] std::vector<NamedCallTimes> call_times() const override;
   [[nodiscard]] std::string native_code(const Program& program) override;
+  // Closes the device behind it, which must not be used any more. info() and save() need it no longer.
+  void close();
   // Writes beside and renames. Throws FileError.
   void save(const std::string& path) const;
 

@@ -1,7 +1,7 @@
 #include "cli/commands.h"
 
 #include <fmt/format.h>
-#include <spdlog/sinks/stdout_sinks.h>
+#include <spdlog/sinks/base_sink.h>
 #include <spdlog/spdlog.h>
 #include <unistd.h>
 
@@ -10,11 +10,13 @@
 #include <functional>
 #include <iterator>
 #include <memory>
+#include <mutex>
 #include <set>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "cli/attempts.h"
 #include "cli/check_formats.h"
 #include "cli/fleet.h"
 #include "cli/get.h"
@@ -73,10 +75,8 @@ void check_targets(const Options& options) {
   check_outputs(std::move(files), options.raw_directory);
 }
 
-void announce(const Options& options, const DeviceInfo& info) {
+void announce(const Options& options, const DeviceInfo& info, const std::string& problem) {
   if (options.device.empty() && info.simulated) {
-    std::string problem;
-    (void)list_devices(problem);
     say(fmt::format("gputopo: no GPU can be used here{}{}; this is a simulated one", problem.empty() ? "" : ": ",
                     problem));
   }
@@ -112,6 +112,16 @@ DiscoverOptions discover_options(const Options& options) {
   return result;
 }
 
+// Lines of the log go the way of all else that is said.
+class SayingSink : public spdlog::sinks::base_sink<std::mutex> {
+  void sink_it_(const spdlog::details::log_msg& message) override {
+    spdlog::memory_buf_t line;
+    formatter_->format(message, line);
+    say_raw({line.data(), line.size()});
+  }
+  void flush_() override {}
+};
+
 using KnownSoFar = std::function<Topology(const std::string& why)>;
 
 Topology measure(const Options& options, Device& device, const std::atomic<bool>& interrupted, KnownSoFar& known) {
@@ -126,41 +136,12 @@ Topology measure(const Options& options, Device& device, const std::atomic<bool>
     request.on_program = [dump = std::make_shared<ProgramDump>(device)](const Program& program) { (*dump)(program); };
   }
   if (options.verbose) {
-    const auto logger = std::make_shared<spdlog::logger>("gputopo", std::make_shared<spdlog::sinks::stderr_sink_mt>());
+    const auto logger = std::make_shared<spdlog::logger>("gputopo", std::make_shared<SayingSink>());
     logger->set_pattern("%H:%M:%S.%e %v");
     request.on_log = [logger](const std::string& line) { logger->info(visible_line(line)); };
   }
   return discover(device, request);
 }
-
-// Tries everything that it is given: one file that cannot be written does not cost the others. Then the first failure
-// is thrown.
-class Attempts {
- public:
-  template <typename Action>
-  void operator()(const Action& action) {
-    try {
-      action();
-    } catch (const Error&) {
-      if (!first_failure_) first_failure_ = std::current_exception();
-    }
-  }
-  void finish() const {
-    if (first_failure_) std::rethrow_exception(first_failure_);
-  }
-  // That a device was lost is thrown whatever else failed: it decides how the process ends.
-  void finish_without_device(const std::string& error) const {
-    try {
-      finish();
-    } catch (const Error& also) {
-      throw DeviceLostError(fmt::format("{}; {}", error, also.what()));
-    }
-    throw DeviceLostError(error);
-  }
-
- private:
-  std::exception_ptr first_failure_;
-};
 
 void write_files(const Options& options, const Topology& topology, Attempts& attempt) {
   for (std::size_t i = 0; i < report::formats().size(); ++i) {
@@ -208,28 +189,35 @@ int run_discover(const Options& options, const Print& print) {
   ask_for_one_queue();
   const std::atomic<bool>& interrupted = catch_interrupts();
   KnownSoFar known;  // only while the discovery goes on
-  const Recorder* recorder = nullptr;
+  Recorder* recorder = nullptr;
   Watchdog watchdog(options.budget_seconds, interrupted, [&](const std::string& problem) {
     say(fmt::format("gputopo: error: {}", problem));  // first of all: what follows may wait for what the call holds
     Attempts attempt;
     if (known) write_outputs(options, known(problem), recorder, print, attempt);
     attempt.finish();
   });
-  const Turn turn = take_turn(pci_address_of(options.device), options.no_wait, interrupted);
+  const DefaultDevice device_to_open = options.device.empty() ? default_device() : DefaultDevice{options.device, {}};
+  Turn turn = take_turn(pci_address_of(device_to_open.spec), options.max_wait_seconds, interrupted);
   if (turn.code != kExitComplete) return turn.code;
   watchdog.restart();
   if (options.profile) time_driver_calls();
-  std::unique_ptr<Device> device = open_device(options.device, options.seed);
+  std::unique_ptr<Device> device = open_device(device_to_open.spec, options.seed);
   tell_parent_device_is_open();
   if (!options.record_path.empty()) {
     auto wrapped = std::make_unique<Recorder>(std::move(device));
     recorder = wrapped.get();
     device = std::move(wrapped);
   }
-  announce(options, device->info());
+  announce(options, device->info(), device_to_open.problem);
   watchdog.restart();
   const Topology topology = measure(options, *device, interrupted, known);
+  known = [&topology](const std::string&) { return topology; };
+  // Before anything is written, for that may wait for a reader: what this process has on the GPU is given back, and
+  // others may measure.
+  watchdog.restart(0);
+  recorder != nullptr ? recorder->close() : device.reset();
   known = nullptr;
+  turn.end();
   if (options.profile) say_text(profile_text(topology));
   const Outcome outcome = judge(topology, interrupted);
   Attempts attempt;
@@ -243,12 +231,9 @@ int run_discover(const Options& options, const Print& print) {
 // ---- the other commands ----
 
 int run_list() {
-  const std::atomic<bool> interrupted = false;  // a signal ends this command at once
-  const Watchdog watchdog(
-      0, interrupted, [](const std::string& blocked) { say(fmt::format("gputopo: error: {}", blocked)); },
-      kPatienceToListSeconds);
   std::string problem;
-  std::vector<DeviceListing> devices = list_devices(problem);
+  bool is_whole = true;
+  std::vector<DeviceListing> devices = list_devices(problem, &is_whole);
   for (DeviceListing& device : devices) {
     for (std::string* text : {&device.name, &device.pci_address, &device.detail}) *text = visible_line(*text);
   }
@@ -275,7 +260,7 @@ int run_list() {
     problem = "neither NVIDIA's driver nor AMD's HIP runtime shows a GPU here; these are simulated";
   }
   if (!problem.empty()) say(fmt::format("gputopo: {}", problem));
-  return kExitComplete;
+  return is_whole ? kExitComplete : kExitIncomplete;
 }
 
 // What `read` throws about the content names the file.

@@ -13,6 +13,7 @@
 #include "cli/options.h"
 #include "cli/standard_streams.h"
 #include "device/driver_call.h"
+#include "file/unexpected.h"
 #include "file/unfinished.h"
 
 namespace gputopo::cli {
@@ -21,13 +22,6 @@ namespace {
 constexpr std::chrono::milliseconds kLookEvery{50};
 // Ends a report that waits for what the blocked call holds.
 constexpr unsigned kSecondsToReport = 3;
-
-// GPUTOPO_PATIENCE: less patience, for tests.
-double seconds_of_patience(double most) {
-  const char* text = std::getenv("GPUTOPO_PATIENCE");
-  const double seconds = text == nullptr ? 0 : std::atof(text);
-  return seconds > 0 ? std::min(seconds, most) : most;
-}
 
 double seconds_since(std::chrono::steady_clock::time_point begin) {
   return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
@@ -63,6 +57,12 @@ void Watchdog::restart() {
   begin_ = Clock::now();
 }
 
+void Watchdog::restart(double budget_seconds) {
+  const std::lock_guard lock(mutex_);
+  budget_seconds_ = budget_seconds;
+  begin_ = Clock::now();
+}
+
 std::string Watchdog::problem() {
   if (interrupted_ && interrupted_at_ == Clock::time_point::max()) interrupted_at_ = Clock::now();
   const std::optional<RunningCall> call = running_driver_call();
@@ -88,7 +88,7 @@ void Watchdog::watch() {
     try {
       end_(text);
     } catch (const std::exception& error) {
-      say(fmt::format("gputopo: error: {}", error.what()));
+      say(fmt::format("gputopo: error: {}", explain_unexpected(error)));
     }
     remove_unfinished();
     std::_Exit(interrupted_ ? kExitInterrupted : kExitFailure);

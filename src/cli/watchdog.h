@@ -9,13 +9,12 @@
 #include <string>
 #include <thread>
 
+#include "device/driver_call.h"
+
 namespace gputopo::cli {
 
 // A launch may last 2 s, and what a driver compiles longer; what takes this long beyond the budget does not come back.
 inline constexpr double kPatienceSeconds = 4.5;
-
-// A driver that has rested sets up its GPUs one by one: to list eight takes some ten seconds.
-inline constexpr double kPatienceToListSeconds = 30;
 
 class Watchdog {
  public:
@@ -31,6 +30,8 @@ class Watchdog {
 
   // The budget begins now.
   void restart();
+  // From now on it is another budget.
+  void restart(double budget_seconds);
 
  private:
   using Clock = std::chrono::steady_clock;
@@ -39,7 +40,7 @@ class Watchdog {
   // Why the call that is running is blocked. Empty: none is.
   [[nodiscard]] std::string problem();
 
-  const double budget_seconds_;
+  double budget_seconds_;
   const double patience_seconds_;
   const std::atomic<bool>& interrupted_;
   const End end_;

@@ -3,12 +3,15 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <atomic>
 #include <chrono>
+#include <cstdlib>
 #include <map>
 #include <string_view>
 #include <unordered_map>
 
+#include "file/environment.h"
 #include "gputopo/error.h"
 
 namespace gputopo {
@@ -32,6 +35,12 @@ thread_local std::unordered_map<const char*, CallTimes> t_times;  // by name, wh
 
 }  // namespace
 
+double seconds_of_patience(double most) {
+  const char* text = environment_variable("GPUTOPO_PATIENCE");
+  const double seconds = text == nullptr ? 0 : std::atof(text);
+  return seconds > 0 ? std::min(seconds, most) : most;
+}
+
 void watch_driver_calls() { t_is_watched = true; }
 
 std::optional<RunningCall> running_driver_call() {
@@ -39,6 +48,10 @@ std::optional<RunningCall> running_driver_call() {
   const std::chrono::steady_clock::duration since(g_calls.since);
   const std::chrono::duration<double> spent = std::chrono::steady_clock::now().time_since_epoch() - since;
   return RunningCall{g_calls.name.load(), spent.count()};
+}
+
+const char* name_of_running_driver_call() noexcept {
+  return g_calls.state == CallState::kRunning ? g_calls.name.load() : nullptr;
 }
 
 bool hold_driver_call() {

@@ -13,6 +13,11 @@
 
 namespace gputopo {
 
+// A driver that has rested sets up its GPUs one by one: to list eight takes some ten seconds.
+inline constexpr double kPatienceToListSeconds = 30;
+// GPUTOPO_PATIENCE: less patience, for tests.
+[[nodiscard]] double seconds_of_patience(double most);
+
 // The thread that calls this is the watched one from now on.
 void watch_driver_calls();
 
@@ -22,6 +27,8 @@ struct RunningCall {
 };
 // The call that the watched thread is in.
 [[nodiscard]] std::optional<RunningCall> running_driver_call();
+// Its name; null if it is in none. For handlers of signals.
+[[nodiscard]] const char* name_of_running_driver_call() noexcept;
 
 // Should the call that is running come back, the watched thread goes no further: what it works on may be read, and the
 // process be ended. False if it is in none.

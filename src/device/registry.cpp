@@ -4,10 +4,15 @@
 #include <algorithm>
 #include <array>
 #include <charconv>
+#include <functional>
 #include <iterator>
+#include <list>
 #include <optional>
+#include <string_view>
+#include <utility>
 
 #include "device/cuda/cuda_device.h"
+#include "device/driver_question.h"
 #include "device/hip/hip_device.h"
 #include "device/replay/replay.h"
 #include "device/sim/machine.h"
@@ -27,6 +32,7 @@ struct Backend {
   std::string_view forms;  // what --device takes, for error messages
   std::unique_ptr<Device> (*open)(const std::string& rest, std::uint64_t seed);
   std::vector<DeviceListing> (*list)(std::string& problem);  // null: its devices are files
+  std::vector<std::string> (*libraries)();                   // of its driver; null: it has none
 };
 
 // ---- cuda, hip ----
@@ -101,11 +107,101 @@ std::vector<DeviceListing> list_sim(std::string&) {
 std::unique_ptr<Device> open_replay(const std::string& rest, std::uint64_t) { return open_recording(rest); }
 
 const std::array kBackends = {
-    Backend{"cuda", "cuda:N, cuda:MIG-UUID", open_cuda, list_cuda},
-    Backend{"hip", "hip:N", open_hip, list_hip_devices},
-    Backend{"sim", "sim:NAME, sim:FILE.json", open_sim, list_sim},
-    Backend{"replay", "replay:PATH", open_replay, nullptr},
+    Backend{"cuda", "cuda:N, cuda:MIG-UUID", open_cuda, list_cuda, cuda_libraries},
+    Backend{"hip", "hip:N", open_hip, list_hip_devices, hip_libraries},
+    Backend{"sim", "sim:NAME, sim:FILE.json", open_sim, list_sim, nullptr},
+    Backend{"replay", "replay:PATH", open_replay, nullptr, nullptr},
 };
+
+// ---- Drivers that are asked in a process of their own ----
+
+struct Listed {
+  std::vector<DeviceListing> devices;
+  std::string problem;
+  bool has_answered = true;
+};
+
+// Fields end with a zero: drivers give texts that have none within.
+std::string packed(const Listed& listed) {
+  std::string text = listed.problem + '\0';
+  for (const DeviceListing& device : listed.devices) {
+    for (const std::string* field : {&device.spec, &device.name, &device.pci_address, &device.detail}) {
+      text += *field + '\0';
+    }
+  }
+  return text;
+}
+
+Listed unpacked(std::string_view text) {
+  const auto field = [&text] {
+    const std::size_t end = std::min(text.find('\0'), text.size());
+    std::string result(text.substr(0, end));
+    text.remove_prefix(std::min(end + 1, text.size()));
+    return result;
+  };
+  Listed listed{.devices = {}, .problem = field()};
+  while (!text.empty()) {
+    DeviceListing& device = listed.devices.emplace_back();
+    for (std::string* part : {&device.spec, &device.name, &device.pci_address, &device.detail}) *part = field();
+  }
+  return listed;
+}
+
+// What `list` gives, asked for when this is made. A driver that ends the process, or hangs, is a problem of its backend
+// and costs no other; but one that this process uses already is asked in it.
+class DriverListing {
+ public:
+  DriverListing(const Backend& backend, std::function<Listed()> list) : list_(std::move(list)) {
+    if (backend.libraries == nullptr || uses_any_of(backend.libraries())) return;
+    question_.emplace(std::string(backend.name), [this] { return packed(list_()); });
+  }
+  DriverListing(const DriverListing&) = delete;
+  DriverListing& operator=(const DriverListing&) = delete;
+
+  [[nodiscard]] Listed get() {
+    if (!question_) return list_();
+    DriverQuestion::Answer answer = question_->wait();
+    if (!answer.problem.empty()) return {.devices = {}, .problem = std::move(answer.problem), .has_answered = false};
+    return unpacked(answer.text);
+  }
+
+ private:
+  std::function<Listed()> list_;
+  std::optional<DriverQuestion> question_;
+};
+
+const Backend& backend_named(std::string_view name) { return *std::ranges::find(kBackends, name, &Backend::name); }
+
+// No other GPU could be hidden, and to start NVIDIA's driver up twice takes a quarter of a second.
+bool has_gpus_of_nvidia_alone() { return !hip_driver_is_there() && kernel_has_nvidia_gpus(); }
+
+Listed list_cuda_apart() {
+  const auto list = [] {
+    Listed listed;
+    listed.devices = list_cuda_devices(listed.problem);
+    return listed;
+  };
+  return has_gpus_of_nvidia_alone() ? list() : DriverListing(backend_named("cuda"), list).get();
+}
+
+// The one GPU that is the default among AMD's.
+Listed first_hip_apart() {
+  if (!hip_driver_is_there()) return {};
+  return DriverListing(backend_named("hip"),
+                       [] {
+                         Listed listed;
+                         static_cast<void>(list_hip_devices(listed.problem));
+                         if (const std::optional<int> ordinal = first_hip_device()) {
+                           listed.devices.push_back({.spec = fmt::format("hip:{}", *ordinal)});
+                         }
+                         return listed;
+                       })
+      .get();
+}
+
+std::string joined(const std::string& problem, const std::string& another) {
+  return problem.empty() || another.empty() ? problem + another : problem + "; " + another;
+}
 
 [[noreturn]] void throw_unknown_form(const std::string& spec) {
   std::string forms;
@@ -118,11 +214,7 @@ const std::array kBackends = {
 }  // namespace
 
 std::unique_ptr<Device> open_device(const std::string& spec, std::uint64_t seed) {
-  if (spec.empty()) {
-    if (cuda_driver_present()) return open_device(std::string(kDefaultGpu), seed);
-    if (const std::optional<int> ordinal = first_hip_device()) return open_hip_device(*ordinal);
-    return open_device(std::string(kDefaultSimulation), seed);
-  }
+  if (spec.empty()) return open_device(default_device().spec, seed);
   const std::size_t colon = spec.find(':');
   for (const Backend& backend : kBackends) {
     if (colon == std::string::npos || spec.substr(0, colon) != backend.name) continue;
@@ -133,16 +225,18 @@ std::unique_ptr<Device> open_device(const std::string& spec, std::uint64_t seed)
   throw_unknown_form(spec);
 }
 
+DefaultDevice default_device() {
+  const Listed cuda = list_cuda_apart();
+  if (!cuda.devices.empty()) return {std::string(kDefaultGpu), {}};
+  const Listed hip = first_hip_apart();
+  if (!hip.devices.empty()) return {hip.devices.front().spec, cuda.problem};
+  return {std::string(kDefaultSimulation), joined(cuda.problem, hip.problem)};
+}
+
 std::string pci_address_of(const std::string& spec) {
-  const std::string backend = spec.substr(0, spec.find(':'));
-  if (!spec.empty() && backend != "cuda" && backend != "hip") return {};
-  std::string wanted = spec;
-  if (spec.empty() && cuda_driver_present()) wanted = kDefaultGpu;
-  if (wanted.empty()) {
-    const std::optional<int> ordinal = first_hip_device();
-    if (!ordinal) return {};
-    wanted = fmt::format("hip:{}", *ordinal);
-  }
+  const std::string wanted = spec.empty() ? default_device().spec : spec;
+  const std::string backend = wanted.substr(0, wanted.find(':'));
+  if (backend != "cuda" && backend != "hip") return {};
   std::string problem;
   // Of these three, each takes its time, and only one is asked.
   const std::vector<DeviceListing> listings = names_mig_instance(wanted)   ? list_mig_devices()
@@ -152,15 +246,24 @@ std::string pci_address_of(const std::string& spec) {
   return found == listings.end() ? "" : found->pci_address;
 }
 
-std::vector<DeviceListing> list_devices(std::string& problem) {
+std::vector<DeviceListing> list_devices(std::string& problem, bool* is_whole) {
   problem.clear();
-  std::vector<DeviceListing> listings;
+  if (is_whole != nullptr) *is_whole = true;
+  std::list<DriverListing> asked;  // all at the same time
   for (const Backend& backend : kBackends) {
     if (backend.list == nullptr) continue;
-    std::string trouble;
-    std::vector<DeviceListing> more = backend.list(trouble);
-    if (problem.empty()) problem = trouble;
-    listings.insert(listings.end(), std::make_move_iterator(more.begin()), std::make_move_iterator(more.end()));
+    asked.emplace_back(backend, [&backend] {
+      Listed listed;
+      listed.devices = backend.list(listed.problem);
+      return listed;
+    });
+  }
+  std::vector<DeviceListing> listings;
+  for (DriverListing& listing : asked) {
+    Listed listed = listing.get();
+    problem = joined(problem, listed.problem);
+    if (is_whole != nullptr) *is_whole = *is_whole && listed.has_answered;
+    std::ranges::move(listed.devices, std::back_inserter(listings));
   }
   return listings;
 }

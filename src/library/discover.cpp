@@ -27,6 +27,8 @@ namespace {
 
 // A driver that has rested sets up its GPUs one by one.
 constexpr double kPatienceToOpenSeconds = 30;
+// Where it is not said which device: NVIDIA's driver is asked and then AMD's.
+constexpr double kPatienceToFindSeconds = 2 * kPatienceToOpenSeconds + 10;
 // Beyond the budget: a launch may last 2 s, and what a driver compiles longer.
 constexpr double kPatienceSeconds = 10;
 
@@ -34,7 +36,7 @@ constexpr double kPatienceSeconds = 10;
 struct Request {
   std::string device;
   DiscoverOptions options;
-  bool waits = true;
+  double max_wait_seconds = 0;  // for another discovery of the same GPU
   bool uses_cache = false;
   std::optional<double> max_age_seconds;
 };
@@ -56,6 +58,9 @@ std::vector<std::string> names(const char* const* texts, size_t count, const cha
   return result;
 }
 
+// Anybody may take the lock of a GPU and keep it: nobody waits for ever.
+constexpr double kMaxWaitSeconds = 600;
+
 // Of the first version, which is the least that any caller has.
 constexpr std::size_t kFirstOptionsBytes = offsetof(gputopo_options, user) + sizeof(void*);
 
@@ -66,6 +71,7 @@ gputopo_options default_options() {
   options.budget_seconds = defaults.budget_seconds;
   options.seed = defaults.seed;
   options.wait = 1;
+  options.max_wait_seconds = kMaxWaitSeconds;
   return options;
 }
 
@@ -93,7 +99,8 @@ Request request_of(const char* device, const gputopo_options& options) {
     throw ArgumentError("options.budget_seconds must be more than 0");
   }
   if (!(options.max_age_seconds >= 0)) throw ArgumentError("options.max_age_seconds must not be less than 0");
-  request.waits = options.wait != 0;
+  if (!(options.max_wait_seconds >= 0)) throw ArgumentError("options.max_wait_seconds must not be less than 0");
+  request.max_wait_seconds = options.wait != 0 ? options.max_wait_seconds : 0;
   request.uses_cache = options.use_cache != 0;
   if (options.max_age_seconds > 0) request.max_age_seconds = options.max_age_seconds;
   return request;
@@ -122,22 +129,24 @@ bool is_lasting(const Topology& topology) {
          std::ranges::all_of(topology.instructions, [&](const Instruction& one) { return passes(one.attributes); });
 }
 
-void warn_of_simulation(const Request& request, const DeviceInfo& info, Apart& apart) {
+void warn_of_simulation(const Request& request, const DeviceInfo& info, const std::string& problem, Apart& apart) {
   if (!request.device.empty() || !info.simulated) return;
-  std::string problem;
-  static_cast<void>(list_devices(problem));
   apart.post(LogLine{GPUTOPO_LOG_WARNING, fmt::format("no GPU can be used here{}{}; this is a simulated one",
                                                       problem.empty() ? "" : ": ", problem)});
 }
 
 Topology measure(const Request& request, Apart& apart) {
-  const bool has_driver = needs_driver(request.device);
+  if (request.device.empty()) apart.expect_driver_within(kPatienceToFindSeconds);
+  const DefaultDevice device_to_open = request.device.empty() ? default_device() : DefaultDevice{request.device, {}};
+  apart.require_going_on();
+  const bool has_driver = needs_driver(device_to_open.spec);
+  apart.expect_no_driver();
   if (has_driver) apart.expect_driver_within(kPatienceToOpenSeconds);
-  const std::unique_ptr<DeviceTurn> turn = take_turn(request.device, request.waits, apart);
+  const std::unique_ptr<DeviceTurn> turn = take_turn(device_to_open.spec, request.max_wait_seconds, apart);
   apart.require_going_on();
   if (has_driver) apart.expect_driver_within(kPatienceToOpenSeconds);
-  const std::unique_ptr<Device> device = open_device(request.device, request.options.seed);
-  warn_of_simulation(request, device->info(), apart);
+  const std::unique_ptr<Device> device = open_device(device_to_open.spec, request.options.seed);
+  warn_of_simulation(request, device->info(), device_to_open.problem, apart);
   apart.expect_no_driver();
   // A simulation is no driver, and takes what it takes.
   if (!device->info().simulated && has_driver) {
@@ -154,7 +163,7 @@ Topology measure(const Request& request, Apart& apart) {
 
 Topology answer(const Request& request, Apart& apart) {
   if (!request.uses_cache) return measure(request, apart);
-  if (needs_driver(request.device)) apart.expect_driver_within(kPatienceToOpenSeconds);
+  if (needs_driver(request.device)) apart.expect_driver_within(kPatienceToFindSeconds);
   const ReportCache cache(request.device, request.options.seed, cache_key(request.options));
   if (std::optional<Topology> known = cache.load(request.max_age_seconds)) return *std::move(known);
   Topology topology = measure(request, apart);
@@ -230,7 +239,7 @@ int list_all(gputopo_device*** devices, char** problem) {
   if (const int status = begin_driver_use(); status != GPUTOPO_OK) return status;
   const auto apart = std::make_shared<Apart>();
   const auto listed = std::make_shared<Listed>();
-  apart->expect_driver_within(kPatienceToOpenSeconds);
+  apart->expect_driver_within(kPatienceToFindSeconds);
   run_apart(apart, [listed] { listed->devices = list_devices(listed->problem); },
             {.take = [](const Apart::Event&) {}, .is_cancelled = [] { return false; }});
   auto found = copy_of(listed->devices);

@@ -2,13 +2,18 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <csignal>
 #include <functional>
 #include <string>
+#include <tuple>
 
 #include "gputopo/file.h"
+#include "gputopo/node.h"
 #include "gputopo/report.h"
 #include "support/command.h"
 #include "support/fake_cuda.h"
+#include "support/fake_hip.h"
 
 namespace gputopo {
 namespace {
@@ -56,14 +61,67 @@ TEST(BlockedCall, EndsSoonAfterTheFirstInterrupt) {
   EXPECT_THAT(result.out, HasSubstr("INCOMPLETE"));
 }
 
-TEST(BlockedCall, EndsTheListToo) {
+// ---- A driver that hangs or crashes costs no GPU of another ----
+
+CommandResult with_hostile(const std::string& hostile, const std::string& arguments) {
+  return test::run_command("env GPUTOPO_PATIENCE=0.5 GPUTOPO_FAKE_HOSTILE=" + hostile +
+                           " timeout 60 " GPUTOPO_BINARY " " + arguments);
+}
+
+TEST(HostileBackend, IsLeftOutOfTheListInOneLine) {
+  const test::FakeCuda cuda;
+  const test::FakeHip hip;
+  struct Case {
+    const char* hostile;
+    const char* line;
+    const char* other;
+  };
+  for (const Case& one :
+       {Case{"hang:cuInit", "cuda: cuInit has not come back for ", "hip:0 "},
+        Case{"hang:cuDeviceGetName", "cuda: cuDeviceGetName has not come back for ", "hip:0 "},
+        Case{"abort:cuInit", "cuda: cuInit ended its process by signal 6 (SIGABRT)", "hip:0 "},
+        Case{"crash:hipGetDeviceCount", "hip: hipGetDeviceCount ended its process by signal 11 (SIGSEGV)", "cuda:0 "},
+        Case{"abort:hipGetDeviceCount", "hip: hipGetDeviceCount ended its process by signal 6 (SIGABRT)", "cuda:0 "}}) {
+    const CommandResult result = with_hostile(one.hostile, "list");
+    EXPECT_EQ(result.exit_code, 3) << one.hostile;
+    EXPECT_THAT(result.err, ::testing::StartsWith(std::string("gputopo: ") + one.line));
+    EXPECT_EQ(std::count(result.err.begin(), result.err.end(), '\n'), 1) << result.err;
+    EXPECT_THAT(result.out, ::testing::StartsWith(one.other));
+    EXPECT_THAT(result.out, HasSubstr("sim:h200 "));
+  }
+}
+
+TEST(HostileBackend, CostsNotTheDefaultOfAnother) {
+  const std::string quick = "--only lds --attribute latency --budget 20 --json -";
+  const test::FakeCuda cuda;
+  {
+    const test::FakeHip hip;
+    const CommandResult result = with_hostile("abort:cuInit", quick);
+    EXPECT_EQ(read_json(result.out).backend, "hip") << result.err;
+    const CommandResult node = with_hostile("abort:cuInit", "node --gpus-only " + quick);
+    EXPECT_THAT(read_node_json(node.out).backend, "hip") << node.err;
+    // Nobody asks a backend that is not meant.
+    const CommandResult other = with_hostile("abort:hipGetDeviceCount",
+                                             "--device cuda:0 --only shared --attribute latency --budget 20 --json -");
+    EXPECT_EQ(read_json(other.out).backend, "cuda") << other.err;
+  }
+  const CommandResult alone = with_hostile("abort:cuInit", "--only shared --attribute latency --budget 20 --json -");
+  EXPECT_TRUE(read_json(alone.out).simulated);
+  EXPECT_THAT(alone.err, ::testing::StartsWith("gputopo: no GPU can be used here: cuda: cuInit ended its process by "
+                                               "signal 6 (SIGABRT)"));
+}
+
+// There is nothing else to measure then, and the process ends as the driver wants it.
+TEST(HostileBackend, ThatWasAskedForIsNamedWhereItCrashes) {
   const test::FakeCuda fake;
-  for (const char* call : {"cuInit", "cuDeviceGetCount", "cuDeviceGetName"}) {
-    const CommandResult result = test::run_command(std::string("env GPUTOPO_PATIENCE=0.3 GPUTOPO_FAKE_HOSTILE=hang:") +
-                                                   call + " timeout 20 " GPUTOPO_BINARY " list");
-    EXPECT_EQ(result.exit_code, 1);
-    EXPECT_THAT(result.err, ::testing::StartsWith(std::string("gputopo: error: ") + call + " has not come back for "));
-    EXPECT_THAT(result.out, ::testing::IsEmpty());
+  const test::TemporaryFolder folder;
+  for (const auto& [mode, signal, name] :
+       {std::tuple("abort", SIGABRT, "SIGABRT"), std::tuple("crash", SIGSEGV, "SIGSEGV")}) {
+    const CommandResult result = with_hostile(std::string(mode) + ":cuLaunchKernel@3",
+                                              "--quiet --device cuda:0 --only shared --json " + folder.file("a.json"));
+    EXPECT_EQ(result.exit_code, 128 + signal);
+    EXPECT_THAT(result.err, HasSubstr(std::string("gputopo: error: cuLaunchKernel of the driver crashed (") + name));
+    EXPECT_THAT(folder.entries(), ::testing::IsEmpty());
   }
 }
 

@@ -166,8 +166,8 @@ def problem_of(command, environment, mode, call, budget, longest):
     return None
 
 
-def problem_of_list(binary, environment, mode, call, longest):
-    """The list of GPUs ends whatever hangs, and is no failure where the call is none of those that it makes."""
+def problem_of_list(binary, environment, mode, call, longest, other):
+    """The list of GPUs ends whatever a driver does, and has the GPU of the OTHER vendor and the simulated ones."""
     environment = dict(environment, GPUTOPO_FAKE_HOSTILE=f"{mode}:{call}")
     try:
         result = subprocess.run([binary, "list"], env=environment, capture_output=True, timeout=longest)
@@ -175,8 +175,13 @@ def problem_of_list(binary, environment, mode, call, longest):
         return f"list has not ended after {longest:.1f} s"
     if problem := ended_badly(result):
         return "list " + problem
-    if mode == "hang" and result.returncode == 1 and "has not come back" not in result.stderr.decode(errors="replace"):
-        return f"list does not name the call: {result.stderr}"
+    lines = result.stdout.decode(errors="replace").splitlines()
+    for spec in (other, "sim:h200"):
+        if not any(line.split()[:1] == [spec] for line in lines):
+            return f"list does not show {spec}: {result.stdout} {result.stderr}"
+    # Which calls a list makes is the backend's own business, but what it leaves out it says.
+    if mode == "hang" and "has not come back" in (error := result.stderr.decode()) and f" {call} has not" not in error:
+        return f"list does not name the call: {error}"
     return None
 
 
@@ -194,6 +199,7 @@ def once_more_if_late(problem_of_attempt, late):
 
 def main(library, binary, libcuda, nvml, hip, everything=False):
     _, device, element, behaviour = SOURCES[library]
+    other = "cuda:0" if library == "hip" else "hip:0"
     cases = list(cases_of(library, everything))
     failures = []
     late = []
@@ -216,8 +222,10 @@ def main(library, binary, libcuda, nvml, hip, everything=False):
                 own["GPUTOPO_FAKE_CUDA"] = NODE.behaviour
             if reach.behaviour:
                 own[behaviour] = reach.behaviour
-            if problem := once_more_if_late(lambda: problem_of_list(binary, own, mode, call, longest), late):
-                return case, problem
+            for hostile in ("hang", "abort") if mode == "hang" else (mode,):
+                if problem := once_more_if_late(
+                        lambda hostile=hostile: problem_of_list(binary, own, hostile, call, longest, other), late):
+                    return (hostile, call), problem
             for budget in BUDGETS:
                 problem = once_more_if_late(lambda: problem_of(command, own, mode, call, budget, longest), late)
                 if not problem or "does not name the call" not in problem:

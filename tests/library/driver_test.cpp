@@ -77,7 +77,12 @@ TEST_F(LibraryDriver, TakesTurns) {
   quick_.options.wait = 0;
   EXPECT_EQ(gputopo_discover("cuda:0", &quick_.options, &report), GPUTOPO_ERROR_BUSY);
   EXPECT_THAT(gputopo_last_error(), StartsWith("another discovery measures the GPU at 0000:0f:00.0"));
+  // Whoever holds it may never give it back.
   quick_.options.wait = 1;
+  quick_.options.max_wait_seconds = 0.2;
+  EXPECT_EQ(gputopo_discover("cuda:0", &quick_.options, &report), GPUTOPO_ERROR_BUSY);
+  EXPECT_THAT(gputopo_last_error(), HasSubstr("(process " + std::to_string(getpid()) + " of user "));
+  quick_.options.max_wait_seconds = 60;
   int questions = 0;
   quick_.options.user = &questions;
   quick_.options.cancelled = [](void* user) -> int32_t { return ++*static_cast<int*>(user) > 3 ? 1 : 0; };
@@ -208,6 +213,27 @@ TEST(LibraryFork, NoLockIsLeftBehind) {
   }
   ends = true;
   busy.join();
+}
+
+// ---- A driver that ends the process ----
+
+// In a process that has not loaded the driver yet: one that has asks it itself.
+TEST_F(LibraryDriver, OneThatAbortsCostsTheCallerNothing) {
+  GTEST_FLAG_SET(death_test_style, "threadsafe");
+  const auto list = [] {
+    setenv("GPUTOPO_FAKE_HOSTILE", "abort:cuInit", 1);
+    gputopo_device** devices = nullptr;
+    char* problem = nullptr;
+    if (gputopo_list(&devices, &problem) != GPUTOPO_OK) return 1;
+    const bool is_named = std::strstr(problem, "cuda: cuInit ended its process by signal 6 (SIGABRT)") != nullptr;
+    const bool has_others = devices[0] != nullptr && std::strncmp(devices[0]->spec, "sim:", 4) == 0;
+    gputopo_devices_free(devices);
+    gputopo_string_free(problem);
+    if (!is_named) return 2;
+    if (!has_others) return 3;
+    return waitpid(-1, nullptr, WNOHANG) == -1 ? 0 : 4;  // and no child is left
+  };
+  EXPECT_EXIT(_exit(list()), ::testing::ExitedWithCode(0), "");
 }
 
 // ---- A call that never comes back ----

@@ -2,6 +2,7 @@
 // MODE:CALL@N from the N-th time on (from 1).
 //   error, unknown    the call answers 1, or 999, and does nothing
 //   hang              it never comes back
+//   abort, crash      it ends the process by SIGABRT, or by SIGSEGV
 //   zeros, ones       it succeeds, and its results are bytes of 0, or of 0xff: -1, or more than there is
 //   huge              the same of 0x7f: great counts and sizes; texts have no end
 // Handles are null in the last three, and calls without results do nothing and succeed.
@@ -11,6 +12,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <csignal>
 #include <cstdlib>
 #include <cstring>
 #include <optional>
@@ -52,6 +54,8 @@ std::optional<int> hostile_answer(std::string_view call, const Results&... resul
   if (mode == "error") return 1;
   if (mode == "unknown") return 999;
   while (mode == "hang") pause();
+  if (mode == "abort") std::abort();
+  if (mode == "crash") std::raise(SIGSEGV);
   [[maybe_unused]] const int byte = mode == "zeros" ? 0 : mode == "ones" ? 0xff : 0x7f;
   (fill_result(results, byte), ...);
   return 0;

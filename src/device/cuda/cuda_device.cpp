@@ -13,6 +13,8 @@
 #include "device/cuda/streams.h"
 #include "device/info_check.h"
 #include "device/launch/launch_device.h"
+#include "file/environment.h"
+#include "file/folder_entries.h"
 
 namespace gputopo {
 namespace cuda {
@@ -157,6 +159,17 @@ std::vector<DeviceListing> list_mig_devices() {
 bool cuda_driver_present() {
   std::string problem;
   return !list_cuda_devices(problem).empty();
+}
+
+bool kernel_has_nvidia_gpus() {
+  const char* const proc = environment_variable("GPUTOPO_PROC");
+  const std::filesystem::path folder = proc == nullptr || *proc == '\0' ? "/proc" : proc;
+  return !folder_entries(folder / "driver/nvidia/gpus").empty();
+}
+
+std::vector<std::string> cuda_libraries() {
+  return {cuda::library_path("GPUTOPO_LIBCUDA", "libcuda.so.1"),
+          cuda::library_path("GPUTOPO_LIBNVML", "libnvidia-ml.so.1")};
 }
 
 }  // namespace gputopo

@@ -27,5 +27,10 @@ namespace gputopo {
 
 // True if libcuda.so.1 can be loaded and shows a GPU.
 [[nodiscard]] bool cuda_driver_present();
+// Whether NVIDIA's kernel driver shows GPUs, which is found out without its libraries. There are systems on which it
+// does not, and has some nevertheless.
+[[nodiscard]] bool kernel_has_nvidia_gpus();
+// The libraries of which a process has one loaded that uses NVIDIA's GPUs.
+[[nodiscard]] std::vector<std::string> cuda_libraries();
 
 }  // namespace gputopo

@@ -126,6 +126,10 @@ std::vector<DeviceListing> list_hip_devices(std::string& problem) {
   return listings;
 }
 
+bool hip_driver_is_there() { return hip::kernel_driver_present(); }
+
+std::vector<std::string> hip_libraries() { return hip::runtime_libraries(); }
+
 std::optional<int> first_hip_device() {
   if (!hip::runtime_present()) return std::nullopt;
   try {

@@ -17,4 +17,9 @@ namespace gputopo {
 // The first that there are kernels for; nothing without a runtime or without such a GPU.
 [[nodiscard]] std::optional<int> first_hip_device();
 
+// Whether the kernel has AMD's driver, without which there is no GPU to ask for.
+[[nodiscard]] bool hip_driver_is_there();
+// The libraries of which a process has one loaded that uses AMD's GPUs.
+[[nodiscard]] std::vector<std::string> hip_libraries();
+
 }  // namespace gputopo

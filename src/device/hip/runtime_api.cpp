@@ -16,6 +16,8 @@
 #include "device/hip/device_wait.h"
 #include "device/hip/kfd_topology.h"
 #include "device/sysfs.h"
+#include "file/environment.h"
+#include "file/folder_entries.h"
 #include "gputopo/error.h"
 
 namespace gputopo::hip {
@@ -43,7 +45,7 @@ struct Library {
 
 // The replacement that the environment names, or the first of the candidates that is there.
 Library open_library(const char* variable, std::vector<std::string> candidates) {
-  const char* replacement = std::getenv(variable);
+  const char* replacement = environment_variable(variable);
   if (replacement != nullptr && *replacement != '\0') candidates = {replacement};
   Library library{nullptr, candidates.front(), {}};
   for (const std::string& candidate : candidates) {
@@ -127,20 +129,11 @@ bool has_builtins(const std::string& compiler_path) {
     }
     // Named after the minor version, too.
     if (place.empty()) continue;
-    for (const auto& entry : std::filesystem::directory_iterator(place, failed)) {
-      if (entry.path().filename().string().starts_with(kNames[0])) return true;
+    for (const std::filesystem::path& entry : folder_entries(place)) {
+      if (entry.filename().string().starts_with(kNames[0])) return true;
     }
   }
   return false;
-}
-
-// Without the kernel's driver there is no GPU for the runtime. To load that all the same would not be harmless: it and
-// other libraries of the process may each bring an LLVM, and the second one ends the process.
-bool driver_present() {
-  const char* replacement = std::getenv(kRuntimeVariable);
-  if (replacement != nullptr && *replacement != '\0') return true;
-  std::error_code ignored;
-  return std::filesystem::exists(std::filesystem::path(sysfs_root()) / "class/kfd", ignored);
 }
 
 // After one of these the device answers nothing but errors in this process.
@@ -174,15 +167,32 @@ std::string explain_failure(Status status) {
 
 }  // namespace
 
+// Without the kernel's driver there is no GPU for the runtime. To load that all the same would not be harmless: it and
+// other libraries of the process may each bring an LLVM, and the second one ends the process.
+bool kernel_driver_present() {
+  const char* replacement = environment_variable(kRuntimeVariable);
+  if (replacement != nullptr && *replacement != '\0') return true;
+  std::error_code ignored;
+  return std::filesystem::exists(std::filesystem::path(sysfs_root()) / "class/kfd", ignored);
+}
+
+std::vector<std::string> runtime_libraries() {
+  std::vector<std::string> names = kRuntimeNames;
+  names.emplace_back("libhsa-runtime64.so.1");
+  const char* replacement = environment_variable(kRuntimeVariable);
+  if (replacement != nullptr && *replacement != '\0') names.emplace_back(replacement);
+  return names;
+}
+
 bool runtime_present() {
-  if (!driver_present()) return false;
+  if (!kernel_driver_present()) return false;
   // It stays loaded: loaded a second time it would find what its first time has left behind.
   static const Library library = open_runtime();
   return library.handle != nullptr;
 }
 
 std::shared_ptr<const Runtime> Runtime::load() {
-  if (!driver_present()) {
+  if (!kernel_driver_present()) {
     throw DeviceError(
         fmt::format("no AMD GPU: the amdgpu kernel module shows none (there is no {}/class/kfd); load it, {}",
                     sysfs_root(), kUseSimulation));

@@ -178,6 +178,10 @@ class Runtime {
 
 // Whether libamdhip64 can be loaded at all.
 [[nodiscard]] bool runtime_present();
+// Whether the kernel has AMD's driver, without which no runtime is loaded.
+[[nodiscard]] bool kernel_driver_present();
+// The libraries of which a process has one loaded that uses AMD's GPUs.
+[[nodiscard]] std::vector<std::string> runtime_libraries();
 
 // Device memory.
 class Memory {

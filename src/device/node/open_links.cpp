@@ -3,7 +3,6 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <cstdlib>
 
 #include "device/cuda/cuda_device.h"
 #include "device/cuda/cuda_links.h"
@@ -12,6 +11,7 @@
 #include "device/hip/hip_links.h"
 #include "device/node/recorded_links.h"
 #include "device/node/sim_node.h"
+#include "file/environment.h"
 #include "file/limits.h"
 #include "gputopo/error.h"
 #include "gputopo/file.h"
@@ -69,8 +69,9 @@ void NodeInfo::check(const TransferProgram& program) const {
 
 std::unique_ptr<Links> open_links(const std::string& spec, std::uint64_t seed) {
   if (spec.empty()) {
-    if (cuda_driver_present()) return cuda::open_cuda_links();
-    if (first_hip_device()) return hip::open_hip_links();
+    const std::string device = default_device().spec;
+    if (device.starts_with("cuda:")) return cuda::open_cuda_links();
+    if (device.starts_with("hip:")) return hip::open_hip_links();
     return open_sim(std::string(kDefaultNode), seed);
   }
   if (spec == "cuda") return cuda::open_cuda_links();
@@ -85,7 +86,9 @@ std::unique_ptr<Links> open_links(const std::string& spec, std::uint64_t seed) {
 
 std::vector<std::string> likely_gpus(const std::string& spec) {
   // The user's choice of GPUs has a syntax that is the driver's own.
-  if ((!spec.empty() && spec != "cuda") || std::getenv("CUDA_VISIBLE_DEVICES") != nullptr) return {};
+  if ((!spec.empty() && spec != "cuda") || environment_variable("CUDA_VISIBLE_DEVICES") != nullptr) return {};
+  // Where the GPUs may be others, NVIDIA's library is asked for nothing.
+  if (spec.empty() && !kernel_has_nvidia_gpus()) return {};
   std::vector<std::string> specs;
   const std::size_t count = std::min<std::size_t>(cuda::count_nvml_gpus(), limits::kMaxNodeGpus);
   for (std::size_t ordinal = 0; ordinal < count; ++ordinal) {
