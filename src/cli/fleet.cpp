@@ -3,14 +3,16 @@
 #include <fmt/format.h>
 
 #include <chrono>
-#include <filesystem>
 #include <functional>
+#include <optional>
 #include <utility>
 #include <vector>
 
 #include "cli/options.h"
 #include "cli/standard_streams.h"
 #include "cli/terminal_style.h"
+#include "cli/watchdog.h"
+#include "file/file_update.h"
 #include "file/limits.h"
 #include "file/writable.h"
 #include "fleet/findings.h"
@@ -21,8 +23,10 @@
 namespace gputopo::cli {
 namespace {
 
-fleet::Store load_store(const std::string& path) {
-  const std::string bytes = read_file(path, limits::kMaxStoreBytes);
+// A store is merged into for as long as its reports take to be read, which thousands of them do for minutes.
+constexpr double kPatienceForStoreSeconds = 600;
+
+fleet::Store parse_store(const std::string& path, std::string_view bytes) {
   try {
     return fleet::read_store(bytes);
   } catch (const FormatError& error) {
@@ -34,8 +38,16 @@ int run_merge(const FleetOptions& options) {
   const bool is_to_stdout = options.store_path == "-";
   if (is_to_stdout && options.resume) throw UsageError("--resume needs a file: give --out one");
   if (!is_to_stdout) check_writable(options.store_path);
+  std::optional<FileUpdate> update;
+  if (!is_to_stdout) {
+    update.emplace(options.store_path, std::chrono::duration<double>(seconds_of_patience(kPatienceForStoreSeconds)),
+                   [](const std::string& line) { say("gputopo: " + line); });
+  }
   fleet::Store store;
-  if (options.resume && std::filesystem::exists(options.store_path)) store = load_store(options.store_path);
+  if (options.resume) {
+    const std::optional<std::string> known = update->read(limits::kMaxStoreBytes);
+    if (known) store = parse_store(options.store_path, *known);
+  }
   const fleet::MergeSummary summary =
       fleet::merge(options.folders, {.keep_names = options.keep_names}, store,
                    [](const std::string& problem) { say(fmt::format("gputopo: left out: {}", problem)); });
@@ -50,7 +62,7 @@ int run_merge(const FleetOptions& options) {
     print_result(bytes);
     say("gputopo: " + said);
   } else {
-    write_file(options.store_path, bytes);
+    update->write(bytes);
     print_result(said + "\n");
   }
   return summary.problems == 0 ? kExitComplete : kExitIncomplete;
@@ -103,7 +115,8 @@ int run_report(const FleetOptions& options) {
   check_outputs(options, outputs);
   fleet::Judgement judgement;
   try {
-    judgement = fleet::judge(load_store(options.store_path), seconds_now());
+    judgement = fleet::judge(parse_store(options.store_path, read_file(options.store_path, limits::kMaxStoreBytes)),
+                             seconds_now());
   } catch (const Error& error) {
     // A collector's file without the metric would look like a gate that nobody asked.
     if (!options.prometheus_path.empty()) put(options.prometheus_path, fleet::failure_to_prometheus(error.what()));

@@ -33,8 +33,12 @@ std::string_view advice(std::string_view action, int error) {
 
 }  // namespace
 
+std::string file_failure(std::string_view action, const std::string& path, int error) {
+  return fmt::format("cannot {} '{}': {}; {}", action, path, std::strerror(error), advice(action, error));
+}
+
 void fail_on_file(std::string_view action, const std::string& path, int error) {
-  throw FileError(fmt::format("cannot {} '{}': {}; {}", action, path, std::strerror(error), advice(action, error)));
+  throw FileError(file_failure(action, path, error));
 }
 
 }  // namespace gputopo

@@ -29,6 +29,8 @@ inline constexpr std::size_t kMaxRecordedItems = 1u << 26;
 inline constexpr std::size_t kMaxMembers = 4096;
 // Characters of a file's text that a message repeats.
 inline constexpr std::size_t kMaxShown = 80;
+// Bytes of a message: three times the longest of ours, which lists all attributes. A path of 64 long keys is longer.
+inline constexpr std::size_t kMaxMessage = 4000;
 
 // ---- Stores of fleets ----
 
@@ -44,6 +46,19 @@ inline constexpr std::size_t kMaxStoreColumns = 64;
 inline constexpr std::size_t kMaxStoreBatchRows = 1u << 22;
 // Rows in all: each takes forty bytes of memory while it is judged.
 inline constexpr std::size_t kMaxStoreRows = 1u << 26;
+// Bytes that may be decoded from a store, for each of its own and besides: a file can name the same bytes many times
+// over. Decoding a store that gputopo wrote takes 4 to 9 times its size.
+inline constexpr std::uint64_t kMaxStoreExpansion = 16;
+inline constexpr std::uint64_t kSmallStoreBytes = 1u << 20;
+// The same for a store of any size: what kMaxStoreRows rows and their texts take.
+inline constexpr std::uint64_t kMaxDecodedStoreBytes = 16ull << 30;
+// Different values of one model of GPU: several times as many as a report with --full has. The judgement compares each
+// of them with each other.
+inline constexpr std::size_t kMaxStoreValues = 2048;
+// The judgement keeps a table of GPUs and values, 16 bytes a cell. GPUs of one model have nearly the same values, so
+// most cells are in use. Cells for each that is in use, and besides: 10,000 GPUs, a few of them measured in full.
+inline constexpr std::size_t kMaxCellsPerReading = 64;
+inline constexpr std::size_t kSmallTableCells = 1u << 24;
 
 // ---- Programs in recordings ----
 

@@ -1,6 +1,7 @@
 #include <flatbuffers/flatbuffers.h>
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 #include <cstring>
 #include <limits>
@@ -268,8 +269,9 @@ void read_codes(Columns& columns, std::int64_t null, std::int64_t end, ColumnDat
   }
 }
 
-ColumnData read_column(Columns& columns, const ColumnInfo& info, int index_bits) {
+ColumnData read_column(Columns& columns, const ColumnInfo& info, int index_bits, DecodingBudget& budget) {
   columns.next(info.name);
+  budget.take(columns.rows() * sizeof(double));
   ColumnData data;
   const auto entries = static_cast<std::int64_t>(info.dictionary.size());
   switch (info.kind) {
@@ -301,7 +303,10 @@ ColumnData read_column(Columns& columns, const ColumnInfo& info, int index_bits)
 
 // ---- The schema ----
 
-std::string text_of(const flatbuffers::String* text) { return text == nullptr ? "" : text->str(); }
+std::string text_of(const flatbuffers::String* text, DecodingBudget& budget) {
+  budget.take(sizeof(std::string) + (text == nullptr ? 0 : text->size()));
+  return text == nullptr ? "" : text->str();
+}
 
 // Only of the types that have it there, which Field::Verify has looked at.
 std::int16_t number_of(const TypeTable& type) { return type.number<std::int16_t>(arrow::field(0), 0); }
@@ -340,7 +345,7 @@ int index_bits_of(const Field& field, const std::string& name) {
   return bits;
 }
 
-std::vector<std::string> read_texts(Columns& columns, const std::string& name) {
+std::vector<std::string> read_texts(Columns& columns, const std::string& name, DecodingBudget& budget) {
   columns.next(name);
   std::vector<std::string> texts;
   if (columns.rows() == 0) return texts;
@@ -352,6 +357,7 @@ std::vector<std::string> read_texts(Columns& columns, const std::string& name) {
     if (begin < 0 || end < begin || static_cast<std::size_t>(end) > bytes.size()) columns.fail("has a broken text");
     const std::string_view text = bytes.substr(static_cast<std::size_t>(begin), static_cast<std::size_t>(end - begin));
     if (text.size() > limits::kMaxStoreText) columns.fail("has a text that is too long");
+    budget.take(sizeof(std::string) + text.size());
     texts.emplace_back(text);
   }
   return texts;
@@ -359,7 +365,16 @@ std::vector<std::string> read_texts(Columns& columns, const std::string& name) {
 
 }  // namespace
 
-Reader::Reader(std::string_view bytes) : bytes_(bytes) {
+DecodingBudget::DecodingBudget(std::size_t file_bytes)
+    : left_(std::min(limits::kMaxDecodedStoreBytes,
+                     limits::kSmallStoreBytes + limits::kMaxStoreExpansion * std::uint64_t{file_bytes})) {}
+
+void DecodingBudget::take(std::size_t bytes) {
+  if (bytes > left_) refuse("the store", "says the same bytes many times over, and would take too much memory");
+  left_ -= bytes;
+}
+
+Reader::Reader(std::string_view bytes) : bytes_(bytes), budget_(bytes.size()) {
   if (!bytes.starts_with(kMagic)) {
     throw FormatError(
         "not a store of a fleet: it does not begin like an Arrow file; give one of 'gputopo fleet merge'");
@@ -381,7 +396,7 @@ void Reader::read_footer() {
   if (fields->size() > limits::kMaxStoreColumns) refuse("the store", "has too many columns");
   if (columns->number<std::int16_t>(schema::kEndianness, 0) != 0) refuse("the store", "is of another byte order");
   for (const Field* field : *fields) {
-    const std::string name = text_of(field->pointer<flatbuffers::String>(column::kName));
+    const std::string name = text_of(field->pointer<flatbuffers::String>(column::kName), budget_);
     schema_.columns.push_back({name, kind_of(*field, name)});
     const auto* encoding = field->pointer<Encoding>(column::kDictionary);
     if (encoding != nullptr && schema_.columns.back().kind != Kind::kText) {
@@ -392,8 +407,8 @@ void Reader::read_footer() {
   }
   if (const auto* metadata = columns->pointer<Tables<KeyValue>>(schema::kMetadata)) {
     for (const KeyValue* pair : *metadata) {
-      schema_.metadata.emplace_back(text_of(pair->pointer<flatbuffers::String>(key_value::kKey)),
-                                    text_of(pair->pointer<flatbuffers::String>(key_value::kValue)));
+      schema_.metadata.emplace_back(text_of(pair->pointer<flatbuffers::String>(key_value::kKey), budget_),
+                                    text_of(pair->pointer<flatbuffers::String>(key_value::kValue), budget_));
     }
   }
   const auto places = [&](flatbuffers::voffset_t which) {
@@ -424,11 +439,11 @@ void Reader::read_dictionary(const Place& place, std::size_t index, std::vector<
     if (is_read[i] && !is_delta) refuse(read.place, "is there twice");
     is_read[i] = true;
     Columns columns(*data, read.body, read.place);
-    for (std::string& text : read_texts(columns, info.name)) info.dictionary.push_back(std::move(text));
+    for (std::string& text : read_texts(columns, info.name, budget_)) info.dictionary.push_back(std::move(text));
   }
 }
 
-Reader::Message Reader::message(const Place& place, std::string name) const {
+Reader::Message Reader::message(const Place& place, std::string name) {
   const auto size = static_cast<std::int64_t>(bytes_.size());
   constexpr std::int32_t kPrefix = 8;
   // Each in turn, for a sum could overflow.
@@ -439,6 +454,7 @@ Reader::Message Reader::message(const Place& place, std::string name) const {
   }
   const std::string_view whole = bytes_.substr(static_cast<std::size_t>(place.offset));
   const auto metadata_length = static_cast<std::size_t>(place.metadata_length);
+  budget_.take(metadata_length + static_cast<std::size_t>(place.body_length));
   if (at<std::uint32_t>(whole, 0) != kContinuation) refuse(name, "does not begin like one");
   Message result;
   result.metadata = aligned(whole.substr(kPrefix, metadata_length - kPrefix));
@@ -448,7 +464,7 @@ Reader::Message Reader::message(const Place& place, std::string name) const {
   return result;
 }
 
-Batch Reader::batch(std::size_t index) const {
+Batch Reader::batch(std::size_t index) {
   const Message read = message(batches_.at(index), fmt::format("batch {} of the store", index));
   const auto* root = root_of<MessageOf<BatchTable>>(read.metadata, read.metadata_bytes, read.place);
   const auto* table = root->pointer<BatchTable>(message::kHeader);
@@ -456,7 +472,7 @@ Batch Reader::batch(std::size_t index) const {
   Columns columns(*table, read.body, read.place);
   Batch batch;
   for (std::size_t i = 0; i < schema_.columns.size(); ++i) {
-    batch.push_back(read_column(columns, schema_.columns[i], index_bits_[i]));
+    batch.push_back(read_column(columns, schema_.columns[i], index_bits_[i], budget_));
   }
   return batch;
 }

@@ -8,11 +8,14 @@
 #include <tuple>
 #include <utility>
 
+#include "file/limits.h"
+#include "file/shown.h"
 #include "file/visible.h"
 #include "fleet/exact.h"
 #include "fleet/judgement.h"
 #include "fleet/population.h"
 #include "fleet/score.h"
+#include "gputopo/error.h"
 #include "stats/tail_fit.h"
 
 namespace gputopo::fleet {
@@ -220,6 +223,28 @@ void fill_map(const Store& store, const Judged& judged, std::size_t index, Group
   }
 }
 
+// Memory and time grow with GPUs times values, and not with what a store has of them.
+void check_table(const Judged& judged, const JudgeParameters& parameters) {
+  std::size_t values = 0;
+  std::size_t used = 0;
+  for (const Population& population : judged.populations) {
+    if (population.numbers.size() < parameters.least_gpus) continue;
+    ++values;
+    used += population.numbers.size();
+  }
+  const std::string model = shown(judged.members.group.model);
+  if (values > limits::kMaxStoreValues) {
+    throw FormatError(fmt::format("the store has more than {} different values of '{}', which no report of gputopo has",
+                                  limits::kMaxStoreValues, model));
+  }
+  if (values * judged.members.gpus.size() > limits::kSmallTableCells + limits::kMaxCellsPerReading * used) {
+    throw FormatError(
+        fmt::format("too few of the GPUs '{}' of the store have values in common to compare them; merge "
+                    "reports that were made with the same options",
+                    model));
+  }
+}
+
 void note_group(const JudgeParameters& parameters, Group& group) {
   if (group.gpus >= parameters.least_gpus) return;
   group.note = group.gpus < parameters.least_gpus_for_exact
@@ -248,6 +273,7 @@ Judgement judge(const Store& store, std::int64_t now, const JudgeParameters& par
   for (Members& members : groups_of(store, now, judgement)) {
     Judged& judged = groups.emplace_back(Judged{.members = std::move(members)});
     judged.populations = populations_of(store, judged.members);
+    check_table(judged, parameters);
     judged.families = scores_of(store, judged.members, judged.populations, parameters);
     for (const Population& population : judged.populations) {
       for (ExactOddity& oddity : exact_oddities(store, population, judged.members.gpus.size(), parameters)) {

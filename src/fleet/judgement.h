@@ -103,7 +103,8 @@ struct Judgement {
   std::vector<std::string> notes;  // what may mislead, and what differs without being a fault: one line each
 };
 
-// `now`: for timestamps of the future; seconds since 1970.
+// `now`: for timestamps of the future; seconds since 1970. Throws FormatError for a store that would take too much
+// memory (file/limits.h).
 [[nodiscard]] Judgement judge(const Store& store, std::int64_t now, const JudgeParameters& parameters = {});
 
 }  // namespace gputopo::fleet

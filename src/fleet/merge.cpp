@@ -25,20 +25,31 @@ bool is_report_name(const fs::path& path) {
   return path.extension() == ".json" && !path.filename().string().starts_with('.');
 }
 
-std::vector<Source> files_below(const std::string& folder) {
+using Complain = std::function<void(const std::string& problem)>;
+
+// A folder that cannot be read, or ceases to be there, is told to `complain` and costs no other.
+std::vector<Source> files_below(const std::string& folder, const Complain& complain) {
   std::error_code error;
   const fs::file_status status = fs::status(folder, error);
   if (!fs::exists(status)) fail_on_file("read", folder, error ? error.value() : ENOENT);
   if (!fs::is_directory(status)) return {{folder, place_of(fs::path(folder).filename())}};
   std::vector<Source> sources;
-  // Links to folders are not followed: they may lead round in a circle.
-  fs::recursive_directory_iterator entry(folder, error);
-  for (; !error && entry != fs::recursive_directory_iterator(); entry.increment(error)) {
-    std::error_code ignored;
-    if (!is_report_name(entry->path()) || entry->is_directory(ignored)) continue;
-    sources.push_back({entry->path(), place_of(entry->path().lexically_relative(folder))});
+  std::vector<fs::path> folders = {folder};
+  while (!folders.empty()) {
+    const fs::path below = std::move(folders.back());
+    folders.pop_back();
+    fs::directory_iterator entry(below, error);
+    for (; !error && entry != fs::directory_iterator(); entry.increment(error)) {
+      std::error_code ignored;
+      // Links to folders are not followed: they may lead round in a circle.
+      if (entry->is_directory(ignored)) {
+        if (!entry->is_symlink(ignored)) folders.push_back(entry->path());
+      } else if (is_report_name(entry->path())) {
+        sources.push_back({entry->path(), place_of(entry->path().lexically_relative(folder))});
+      }
+    }
+    if (error) complain(file_failure("read", below, error.value()));
   }
-  if (error) fail_on_file("read", folder, error.value());
   std::ranges::sort(sources, {}, &Source::path);
   return sources;
 }
@@ -72,15 +83,18 @@ std::string place_of(const std::string& path_in_folder) {
 
 MergeSummary merge(const std::vector<std::string>& folders, const MergeOptions& options, Store& store,
                    const std::function<void(const std::string& problem)>& say) {
+  MergeSummary summary;
+  const auto leave_out = [&](const std::string& problem) {
+    ++summary.problems;
+    say(problem);
+  };
   std::vector<Source> sources;
   for (const std::string& folder : folders) {
-    for (Source& source : files_below(folder)) sources.push_back(std::move(source));
+    for (Source& source : files_below(folder, leave_out)) sources.push_back(std::move(source));
   }
-  MergeSummary summary;
   for (const Source& source : sources) {
     const auto complain = [&](std::string_view problem) {
-      ++summary.problems;
-      say(fmt::format("'{}': {}", visible_line(source.path), problem));
+      leave_out(fmt::format("'{}': {}", visible_line(source.path), problem));
     };
     try {
       const std::string text = read_file(source.path);
@@ -94,8 +108,7 @@ MergeSummary merge(const std::vector<std::string>& folders, const MergeOptions& 
       for (const std::string& problem : document.problems) complain(problem);
       for (const Run& run : document.runs) ++(store.add(run, file) ? summary.added : summary.repeated);
     } catch (const FileError& error) {
-      ++summary.problems;
-      say(error.what());
+      leave_out(error.what());
     } catch (const FormatError& error) {
       complain(error.what());
     }

@@ -22,8 +22,8 @@ struct MergeSummary {
   std::size_t problems = 0;
 };
 
-// Every *.json below the folders, in the order of their names, or a file itself. What cannot be read is told to `say`
-// in a line, and the others are read. Throws FileError where a folder is not there.
+// Every *.json below the folders, in the order of their names, or a file itself. A file or a folder within that cannot
+// be read is told to `say` in a line, and the others are read. Throws FileError where one of `folders` is not there.
 [[nodiscard]] MergeSummary merge(const std::vector<std::string>& folders, const MergeOptions& options, Store& store,
                                  const std::function<void(const std::string& problem)>& say);
 

@@ -155,7 +155,7 @@ namespace {
 // Rows of a file become runs again: neighbours of one report are one.
 class Rows {
  public:
-  Rows(const arrow::Reader& reader, Words& words) : reader_(reader), places_(places_of(reader.schema())) {
+  Rows(arrow::Reader& reader, Words& words) : reader_(reader), places_(places_of(reader.schema())) {
     for (std::size_t column = 0; column < kTexts; ++column) {
       for (const std::string& text : reader.schema().columns[places_[column]].dictionary) {
         words_[column].push_back(words.add(text));
@@ -191,7 +191,7 @@ class Rows {
     return code < 0 ? kNoWord : words_[column][static_cast<std::size_t>(code)];
   }
 
-  const arrow::Reader& reader_;
+  arrow::Reader& reader_;
   std::array<std::size_t, kColumns> places_;
   std::array<std::vector<Word>, kTexts> words_;
   arrow::Batch batch_;
@@ -205,7 +205,7 @@ bool is_same_run(const StoredRun& one, const StoredRun& other) {
 }  // namespace
 
 Store read_store(std::string_view bytes) {
-  const arrow::Reader reader(bytes);
+  arrow::Reader reader(bytes);
   check_version(reader.schema());
   Store store;
   Rows rows(reader, store.words_);

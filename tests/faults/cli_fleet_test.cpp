@@ -1,13 +1,16 @@
 // `gputopo fleet`, as a user types it.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include <string>
 
 #include "fleet/store.h"
 #include "gputopo/file.h"
+#include "gputopo/report.h"
 #include "support/command.h"
 #include "support/fleet_model.h"
+#include "support/store_bomb.h"
 
 namespace gputopo {
 namespace {
@@ -43,6 +46,63 @@ TEST_F(CliFleet, MergesWhatIsThereAndSaysWhatIsNot) {
   const CommandResult report = fleet("report " + in("s.arrow"));
   EXPECT_EQ(report.exit_code, 0);
   EXPECT_THAT(report.out, HasSubstr("1 GPU; too few to compare"));
+}
+
+// Each begins with the store that was there, and none loses what the others add.
+TEST_F(CliFleet, MergesAtTheSameTimeLoseNothing) {
+  Topology topology = read_json(read_file(GPUTOPO_SOURCE_DIR "/tests/reports/h200.json"));
+  std::string commands;
+  constexpr int kMerges = 4;
+  for (int i = 0; i < kMerges; ++i) {
+    const std::string name = std::to_string(i) + ".json";
+    topology.timestamp = "2026-11-2" + std::to_string(i) + "T03:00:00Z";
+    write_file(folder_.file(name), to_json(topology));
+    commands += GPUTOPO_BINARY " fleet merge --resume " + in(name) + " --out " + in("s.arrow") + " || echo failed & ";
+  }
+  const CommandResult merged = run_command(commands + "wait");
+  EXPECT_THAT(merged.out, testing::Not(HasSubstr("failed"))) << merged.err;
+  EXPECT_EQ(fleet::read_store(read_file(folder_.file("s.arrow"))).runs().size(), kMerges);
+}
+
+TEST_F(CliFleet, AStoreThatIsBeingMergedIsWaitedForWithALimit) {
+  write_file(folder_.file(".s.arrow.lock"), "");
+  const CommandResult merged = run_command(
+      "flock " + in(".s.arrow.lock") + " env GPUTOPO_PATIENCE=0.2 " GPUTOPO_BINARY " fleet merge --resume " +
+      quoted(GPUTOPO_SOURCE_DIR "/tests/reports/h200.json") + " --out " + in("s.arrow"));
+  EXPECT_EQ(merged.exit_code, 1);
+  EXPECT_THAT(merged.err, testing::MatchesRegex("gputopo: waiting for another process that changes '.*s.arrow'\n"
+                                                "gputopo: error: another process has held '.*s.arrow' for .*\n"));
+}
+
+TEST_F(CliFleet, AFolderThatMayNotBeReadIsNamedAndLeftOut) {
+  if (geteuid() == 0 && run_command("setpriv --reuid=65534 --regid=65534 --clear-groups true").exit_code != 0) {
+    GTEST_SKIP() << "root reads every folder, and setpriv is not there to be another user";
+  }
+  (void)run_command("cd " + quoted(folder_.path()) +
+                    "; chmod 777 .; mkdir open shut; cp " GPUTOPO_SOURCE_DIR
+                    "/tests/reports/h200.json open/a.json; cp open/a.json shut; chmod a+r open/a.json; chmod 0 shut");
+  const std::string command = "cp " GPUTOPO_BINARY " " + in("copy") + "; " +
+                              (geteuid() == 0 ? "setpriv --reuid=65534 --regid=65534 --clear-groups " : std::string()) +
+                              in("copy") + " fleet merge " + quoted(folder_.path()) + " --out " + in("s.arrow");
+  const CommandResult merged = run_command(command);
+  EXPECT_EQ(merged.exit_code, 3) << merged.err;
+  EXPECT_THAT(merged.err,
+              testing::StartsWith("gputopo: left out: cannot read '" + folder_.file("shut") + "': Permission denied"));
+  EXPECT_THAT(merged.out, HasSubstr("1 files, 1 new runs, 0 known already, 1 problems"));
+}
+
+// A store of 200 KB that names its bytes again and again, in an address space that gputopo alone needs half of.
+TEST_F(CliFleet, AStoreThatExpandsIsRefusedInOneLine) {
+  using test::StoreBomb;
+  for (const StoreBomb bomb : {StoreBomb::kMetadata, StoreBomb::kNames, StoreBomb::kDictionary, StoreBomb::kColumns}) {
+    write_file(folder_.file("bomb"), test::store_bomb(bomb));
+    const CommandResult report = run_command("ulimit -v 400000; " GPUTOPO_BINARY " fleet report " + in("bomb"));
+    EXPECT_EQ(report.exit_code, 1);
+    EXPECT_EQ(report.err, "gputopo: error: '" + folder_.file("bomb") +
+                              "': the store says the same bytes many times over, and would take too much memory; give "
+                              "a store that 'gputopo fleet merge' wrote\n")
+        << test::name_of(bomb);
+  }
 }
 
 TEST_F(CliFleet, AnOddGpuIsExitCode1AndInEveryFile) {

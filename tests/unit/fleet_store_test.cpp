@@ -4,10 +4,12 @@
 
 #include <cmath>
 #include <filesystem>
+#include <numeric>
 #include <string>
 #include <vector>
 
 #include "fleet/arrow_table.h"
+#include "fleet/judgement.h"
 #include "fleet/merge.h"
 #include "fleet/store.h"
 #include "gputopo/error.h"
@@ -17,6 +19,7 @@
 #include "support/fleet_model.h"
 #include "support/message_of.h"
 #include "support/sample_topology.h"
+#include "support/store_bomb.h"
 
 namespace gputopo::fleet {
 namespace {
@@ -234,6 +237,60 @@ TEST(FleetStore, DamagedBytesAreErrorsAtMost) {
   EXPECT_GT(refused, bytes.size() / 10);
 }
 
+// The bytes that decoding takes are limited, however often the file names them.
+TEST(FleetStore, ASmallFileTakesLittleMemory) {
+  for (const test::StoreBomb bomb : test::kStoreBombs) {
+    const std::string bytes = test::store_bomb(bomb);
+    ASSERT_LT(bytes.size(), 300'000u);
+    const std::string message = test::message_of<FormatError>(std::string(test::name_of(bomb)), [&] {
+      arrow::Reader reader(bytes);
+      for (std::size_t i = 0; i < reader.batch_count(); ++i) (void)reader.batch(i);
+    });
+    EXPECT_THAT(message, HasSubstr("would take too much memory")) << test::name_of(bomb);
+  }
+}
+
+// A whole store of many short texts is what expands the most.
+TEST(FleetStore, LimitsLeaveWhatGputopoWrites) {
+  Store store;
+  for (int i = 0; i < 30'000; ++i) {
+    fleet::Run run{.host = std::to_string(i), .gpu = std::to_string(i), .model = "A"};
+    run.readings.push_back({.path = std::to_string(i), .text = std::to_string(i)});
+    ASSERT_TRUE(store.add(run, std::to_string(i)));
+  }
+  EXPECT_EQ(read_store(write_store(store)).readings().size(), 30'000u);
+}
+
+fleet::Run run_with_latencies(int gpu, const std::vector<int>& values) {
+  fleet::Run run{.gpu = std::to_string(gpu), .model = "A"};
+  for (const int value : values) {
+    run.readings.push_back({.path = "instructions.i" + std::to_string(value) + ".latency",
+                            .value = 10 + 0.01 * gpu,
+                            .unit = "cycles",
+                            .source = "measured"});
+  }
+  return run;
+}
+
+// The table of GPUs and values grows with both, and a store need not have more than a few of its cells.
+TEST(FleetStore, AJudgementTakesNoMoreThanItsStore) {
+  Store many_values;
+  std::vector<int> values(3000);
+  std::iota(values.begin(), values.end(), 0);
+  for (int gpu = 0; gpu < 8; ++gpu) ASSERT_TRUE(many_values.add(run_with_latencies(gpu, values), "f"));
+  EXPECT_THAT(test::message_of<FormatError>("judging", [&] { (void)judge(many_values, 0); }),
+              HasSubstr("different values of 'A'"));
+  Store sparse;
+  for (int gpu = 0; gpu < 20'000; ++gpu) ASSERT_TRUE(sparse.add(run_with_latencies(gpu, {gpu / 10}), "f"));
+  EXPECT_THAT(test::message_of<FormatError>("judging", [&] { (void)judge(sparse, 0); }),
+              HasSubstr("too few of the GPUs 'A' of the store have values in common"));
+  Store usual;
+  values.resize(500);
+  for (int gpu = 0; gpu < 300; ++gpu)
+    ASSERT_TRUE(usual.add(run_with_latencies(gpu, gpu < 30 ? values : std::vector{1}), "f"));
+  EXPECT_EQ(judge(usual, 0).gpus, 300u);
+}
+
 TEST(ArrowTable, HoldsNullsOfEveryKind) {
   const arrow::Schema schema{.columns = {{"text", arrow::Kind::kText, {"a", "b"}},
                                          {"number", arrow::Kind::kDouble},
@@ -250,7 +307,7 @@ TEST(ArrowTable, HoldsNullsOfEveryKind) {
   writer.add(batch);
   writer.add(batch);
   const std::string bytes = std::move(writer).finish();
-  const arrow::Reader reader(bytes);
+  arrow::Reader reader(bytes);
   EXPECT_EQ(reader.schema(), schema);
   ASSERT_EQ(reader.batch_count(), 2u);
   const arrow::Batch read = reader.batch(1);
@@ -290,6 +347,32 @@ TEST_F(Merging, ABadFileCostsNoGoodOne) {
   EXPECT_EQ(summary.added, 1u);
   EXPECT_EQ(summary.problems, 3u);
   EXPECT_THAT(said_, ElementsAre(HasSubstr("a/half.json"), HasSubstr("b/empty.json"), HasSubstr("b/other.json")));
+}
+
+// The path of the innermost folder is longer than the system takes, which no user may read, root included.
+TEST_F(Merging, AFolderThatCannotBeReadCostsNoOther) {
+  put("a.json", report_text());
+  const std::filesystem::path start = std::filesystem::current_path();
+  std::filesystem::current_path(folder_.path());
+  const std::string name(250, 'd');
+  for (int depth = 0; depth < 20; ++depth) {
+    std::filesystem::create_directory(name);
+    std::filesystem::current_path(name);
+  }
+  std::filesystem::current_path(start);
+  const MergeSummary summary = merged();
+  EXPECT_EQ(summary.added, 1u);
+  EXPECT_EQ(summary.problems, 1u);
+  EXPECT_THAT(said_, ElementsAre(testing::AllOf(HasSubstr("cannot read '" + folder_.file(name) + "/" + name),
+                                                HasSubstr("File name too long"))));
+}
+
+TEST_F(Merging, LinksInACircleEnd) {
+  put("a/good.json", report_text());
+  std::filesystem::create_directory_symlink("..", folder_.file("a/up"));
+  std::filesystem::create_symlink("loop.json", folder_.file("a/loop.json"));
+  EXPECT_EQ(merged().added, 1u);
+  EXPECT_THAT(said_, ElementsAre(HasSubstr("cannot read '" + folder_.file("a/loop.json"))));
 }
 
 TEST_F(Merging, TheSameContentIsKeptOnce) {
