@@ -1,4 +1,5 @@
 #include <fmt/format.h>
+#include <sys/auxv.h>
 
 #include <cstdio>
 #include <cstdlib>
@@ -6,9 +7,11 @@
 #include <new>
 
 #include "cli/commands.h"
+#include "cli/crash.h"
 #include "cli/interrupt.h"
 #include "cli/options.h"
 #include "cli/standard_streams.h"
+#include "file/unexpected.h"
 #include "gputopo/error.h"
 
 #ifdef __GLIBC__
@@ -27,6 +30,13 @@ void keep_freed_memory() {
 #endif
 }
 
+// A program that has more rights than who starts it (set-user-ID, file capabilities) takes nothing from its
+// environment. gputopo itself reads it through environment_variable(), but the vendors' libraries and hwloc have
+// variables of their own that name files and libraries.
+void forget_untrusted_environment() {
+  if (::getauxval(AT_SECURE) != 0) ::clearenv();
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -35,9 +45,11 @@ int main(int argc, char** argv) {
     cli::say(fmt::format("gputopo: error: {}", what));
     return code;
   };
+  forget_untrusted_environment();
   keep_freed_memory();
   cli::fill_closed_streams();
   cli::prepare_signals();
+  cli::tell_crashes_of_drivers();
   cli::end_with_parent();
   try {
     return cli::run(cli::parse_command_line(argc, argv));
@@ -50,10 +62,7 @@ int main(int argc, char** argv) {
     fail(error.what(), cli::kExitFailure);
     std::fflush(nullptr);
     std::_Exit(cli::kExitFailure);
-  } catch (const std::bad_alloc&) {
-    return fail("out of memory on the host; close other programs or ask for fewer elements with --only",
-                cli::kExitFailure);
   } catch (const std::exception& error) {
-    return fail(error.what(), cli::kExitFailure);
+    return fail(explain_unexpected(error).c_str(), cli::kExitFailure);
   }
 }

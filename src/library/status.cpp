@@ -7,6 +7,7 @@
 #include <new>
 #include <string>
 
+#include "file/unexpected.h"
 #include "file/visible.h"
 #include "gputopo/error.h"
 
@@ -75,7 +76,7 @@ int fail_with_current_exception() noexcept {
   } catch (const std::bad_alloc&) {
     return fail(GPUTOPO_ERROR_MEMORY, "out of memory on the host");
   } catch (const std::exception& error) {
-    return fail_visibly(GPUTOPO_ERROR_INTERNAL, error.what());
+    return fail_visibly(GPUTOPO_ERROR_INTERNAL, explain_unexpected(error).c_str());
   } catch (...) {
     return fail(GPUTOPO_ERROR_INTERNAL, "something that is no error of gputopo was thrown");
   }

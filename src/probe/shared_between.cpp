@@ -20,10 +20,10 @@ struct SharedBetweenParameters {
 constexpr SharedBetweenParameters kSharedBetweenParameters;
 
 // Its first two looks show what the rest is compared to: no eviction, and one by the victim's own SM.
-constexpr std::size_t kUntouchedStep = 1;
-constexpr std::size_t kEvictedStep = 3;
+constexpr std::size_t kSharedUntouchedStep = 1;
+constexpr std::size_t kSharedEvictedStep = 3;
 constexpr std::size_t step_after_evictor(std::uint32_t victim_sm, std::uint32_t evictor_sm) {
-  return kEvictedStep + 2 * (evictor_sm - victim_sm);
+  return kSharedEvictedStep + 2 * (evictor_sm - victim_sm);
 }
 
 // One victim against all SMs after it up to `end`, one after the other.
@@ -60,7 +60,7 @@ std::vector<SharingPair> pairs_of(Lab& lab, const Cache& cache, std::uint32_t vi
   for (const std::uint32_t touches : kEvictorTouches) {
     copies = lab.chase(
         std::vector<ChaseProgram>(kSharedBetweenParameters.copies, pairs_program(cache, victim, end, touches)));
-    decision = survival_limit({.untouched = survived(kUntouchedStep), .evicted = survived(kEvictedStep)});
+    decision = survival_limit({.untouched = survived(kSharedUntouchedStep), .evicted = survived(kSharedEvictedStep)});
     if (decision.value) break;
   }
   const double limit = settle(lab, "", decision);

@@ -9,9 +9,10 @@
 #include <boost/uuid/uuid_io.hpp>
 #include <cctype>
 #include <cerrno>
-#include <cstdlib>
 #include <filesystem>
 
+#include "file/environment.h"
+#include "file/folder_entries.h"
 #include "gputopo/error.h"
 
 namespace gputopo::cuda {
@@ -23,10 +24,10 @@ std::string version_text(int version) { return fmt::format("{}.{}", version / 10
 
 // A node of the driver that this user may not open; empty if there is none.
 std::string forbidden_node(const std::string& device_folder) {
-  std::error_code ignored;
-  for (const auto& entry : std::filesystem::directory_iterator(device_folder, ignored)) {
-    std::string path = entry.path().string();
-    if (entry.path().filename().string().rfind("nvidia", 0) != 0 || entry.is_directory(ignored)) continue;
+  for (const std::filesystem::path& entry : folder_entries(device_folder)) {
+    std::error_code ignored;
+    std::string path = entry.string();
+    if (!entry.filename().string().starts_with("nvidia") || std::filesystem::is_directory(entry, ignored)) continue;
     if (access(path.c_str(), R_OK | W_OK) != 0 && errno == EACCES) return path;
   }
   return {};
@@ -73,8 +74,8 @@ void* find_symbol(void* library, const char* symbol, const std::string& path) {
 
 }  // namespace
 
-std::string library_path(const char* environment_variable, const char* standard_name) {
-  const char* replacement = std::getenv(environment_variable);
+std::string library_path(const char* variable, const char* standard_name) {
+  const char* replacement = environment_variable(variable);
   return replacement != nullptr && *replacement != '\0' ? replacement : standard_name;
 }
 

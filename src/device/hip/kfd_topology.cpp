@@ -11,6 +11,7 @@
 #include <map>
 
 #include "device/sysfs.h"
+#include "file/folder_entries.h"
 
 namespace gputopo::hip {
 namespace {
@@ -32,14 +33,6 @@ Properties read_properties(const fs::path& path) {
 std::uint64_t number(const Properties& properties, const std::string& name) {
   const auto found = properties.find(name);
   return found == properties.end() ? 0 : found->second;
-}
-
-std::vector<fs::path> folders_in(const fs::path& folder) {
-  std::vector<fs::path> found;
-  std::error_code ignored;
-  for (const auto& entry : fs::directory_iterator(folder, ignored)) found.push_back(entry.path());
-  std::sort(found.begin(), found.end());
-  return found;
 }
 
 struct PciPlace {
@@ -67,7 +60,7 @@ std::optional<PciPlace> place_of_gpu(const Properties& properties) {
 std::uint32_t devices_beside(const fs::path& nodes, const PciPlace& place) {
   constexpr std::uint64_t kFunctions = 8;
   std::uint32_t count = 0;
-  for (const fs::path& path : folders_in(nodes)) {
+  for (const fs::path& path : folder_entries(nodes)) {
     const std::optional<PciPlace> other = place_of_gpu(read_properties(path / "properties"));
     if (!other || other->domain != place.domain) continue;
     if (other->location / kFunctions == place.location / kFunctions) ++count;
@@ -78,7 +71,7 @@ std::uint32_t devices_beside(const fs::path& nodes, const PciPlace& place) {
 std::vector<KfdCache> read_caches(const fs::path& folder) {
   constexpr std::uint64_t kDataType = 1;
   std::vector<KfdCache> caches;
-  for (const fs::path& path : folders_in(folder)) {
+  for (const fs::path& path : folder_entries(folder)) {
     const Properties properties = read_properties(path / "properties");
     if (properties.empty()) continue;
     caches.push_back({.level = static_cast<std::uint32_t>(number(properties, "level")),
@@ -93,7 +86,7 @@ std::vector<KfdCache> read_caches(const fs::path& folder) {
 std::optional<fs::path> folder_of(const fs::path& nodes, const std::string& pci_address) {
   const std::optional<PciPlace> place = parse_pci(pci_address);
   if (!place) return std::nullopt;
-  for (const fs::path& path : folders_in(nodes)) {
+  for (const fs::path& path : folder_entries(nodes)) {
     if (place_of_gpu(read_properties(path / "properties")) == place) return path;
   }
   return std::nullopt;
@@ -152,7 +145,7 @@ std::string read_link_kind(const std::string& root, const std::string& from_pci_
   const std::optional<fs::path> to = folder_of(nodes, to_pci_address);
   if (!from || !to) return {};
   for (const char* links : {"io_links", "p2p_links"}) {
-    for (const fs::path& link : folders_in(*from / links)) {
+    for (const fs::path& link : folder_entries(*from / links)) {
       const Properties properties = read_properties(link / "properties");
       if (std::to_string(number(properties, "node_to")) != to->filename().string()) continue;
       const std::uint64_t type = number(properties, "type");
@@ -167,7 +160,7 @@ std::optional<std::string> read_amdgpu_version(const std::string& root) {
 }
 
 std::optional<double> read_power_limit_watts(const std::string& root, const std::string& pci_address) {
-  for (const fs::path& monitor : folders_in(pci_folder(root, pci_address) / "hwmon")) {
+  for (const fs::path& monitor : folder_entries(pci_folder(root, pci_address) / "hwmon")) {
     const auto microwatts = read_number(monitor / "power1_cap");
     if (microwatts && *microwatts > 0) return static_cast<double>(*microwatts) / 1e6;
   }
@@ -178,7 +171,7 @@ std::uint32_t other_processes(const std::string& root, std::uint64_t gpu_id) {
   // More than the runtime takes of a GPU that is open and not used.
   constexpr std::uint64_t kUsingBytes = 64ull << 20;
   std::uint32_t count = 0;
-  for (const fs::path& process : folders_in(fs::path(root) / "class/kfd/kfd/proc")) {
+  for (const fs::path& process : folder_entries(fs::path(root) / "class/kfd/kfd/proc")) {
     if (process.filename() == std::to_string(getpid())) continue;
     if (read_number(process / fmt::format("vram_{}", gpu_id)).value_or(0) > kUsingBytes) ++count;
   }
@@ -189,7 +182,7 @@ std::string what_holds_clocks_down(const std::string& root, const std::string& p
   // Power is told as a mean and limited as one.
   constexpr double kAtLimit = 0.95;
   const fs::path device = pci_folder(root, pci_address);
-  for (const fs::path& monitor : folders_in(device / "hwmon")) {
+  for (const fs::path& monitor : folder_entries(device / "hwmon")) {
     // Newer drivers call it the input, and have no mean.
     auto power = read_number(monitor / "power1_average");
     if (!power) power = read_number(monitor / "power1_input");

@@ -4,6 +4,7 @@
 #include <charconv>
 
 #include "device/sysfs.h"
+#include "file/folder_entries.h"
 #include "file/limits.h"
 
 namespace gputopo::node {
@@ -22,15 +23,14 @@ std::optional<std::uint32_t> number_in(std::string_view text) {
 std::vector<NumaNode> read_numa_nodes(const std::string& root) {
   constexpr std::string_view kPrefix = "node";
   std::vector<NumaNode> nodes;
-  std::error_code ignored;
-  for (const fs::directory_entry& entry : fs::directory_iterator(fs::path(root) / "devices/system/node", ignored)) {
-    const std::string name = entry.path().filename().string();
+  for (const fs::path& entry : folder_entries(fs::path(root) / "devices/system/node")) {
+    const std::string name = entry.filename().string();
     if (!name.starts_with(kPrefix) || nodes.size() == limits::kMaxNumaNodes) continue;
     const std::optional<std::uint32_t> id = number_in(std::string_view(name).substr(kPrefix.size()));
     if (!id) continue;
     NumaNode node{.id = *id,
-                  .cpus = read_line(entry.path() / "cpulist").value_or(""),
-                  .memory_bytes = read_meminfo(entry.path() / "meminfo", "MemTotal:")};
+                  .cpus = read_line(entry / "cpulist").value_or(""),
+                  .memory_bytes = read_meminfo(entry / "meminfo", "MemTotal:")};
     if (node.memory_bytes.value_or(1) > 0) nodes.push_back(std::move(node));
   }
   std::ranges::sort(nodes, {}, &NumaNode::id);
