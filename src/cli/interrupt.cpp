@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "cli/options.h"
+#include "file/environment.h"
 #include "file/unfinished.h"
 
 namespace gputopo::cli {
@@ -48,16 +49,18 @@ constexpr int kEndingSignals[] = {SIGINT, SIGTERM, SIGHUP};
 void prepare_signals() {
   std::signal(SIGPIPE, SIG_IGN);
   std::signal(SIGXFSZ, SIG_IGN);
+  std::signal(SIGCHLD, SIG_DFL);  // who started this may have ignored it, and then no child's end can be waited for
   for (const int signal : kEndingSignals) handle(signal, on_end);
 }
 
 void end_with_parent() {
-  const char* const set = std::getenv(kParentVariable);
+  const char* const set = environment_variable(kParentVariable);
   if (set == nullptr) return;
   const std::string parent = set;
   unsetenv(kParentVariable);
   g_has_parent = true;
-  prctl(PR_SET_PDEATHSIG, SIGTERM);
+  // A process that is stopped, or that a driver holds, does not end of a milder signal.
+  prctl(PR_SET_PDEATHSIG, SIGKILL);
   if (std::to_string(getppid()) != parent) std::_Exit(kExitInterrupted);  // it ended before that
 }
 

@@ -13,6 +13,7 @@
 #include <set>
 #include <thread>
 
+#include "cli/attempts.h"
 #include "cli/interrupt.h"
 #include "cli/node_gpus.h"
 #include "cli/standard_streams.h"
@@ -38,7 +39,7 @@ constexpr int kPlainWidth = 100;  // of a table that goes to a file or a pipe
 std::string rendered(const NodeReport& report, std::string_view option) {
   if (option == "--json") return node_to_json(report);
   if (option == "--html") return node_to_html(report);
-  if (option == "--svg") return node::node_svg(report);
+  if (option == "--svg") return node::node_svg(report).text();
   throw UsageError(
       fmt::format("{} is of one GPU; of a node there are --json, --html and --svg: take one of its GPUs' "
                   "reports, or measure it with --device",
@@ -47,20 +48,19 @@ std::string rendered(const NodeReport& report, std::string_view option) {
 
 void write_outputs(const Options& options, const NodeReport& report) {
   bool is_printed = false;
+  Attempts attempt;
   for (std::size_t i = 0; i < report::formats().size(); ++i) {
     const std::string& path = options.output_paths[i];
     if (path.empty()) continue;
-    const std::string text = rendered(report, report::formats()[i].option);
-    if (path == "-") {
-      print_result(text);
-      is_printed = true;
-    } else {
-      write_file(path, text);
-    }
+    is_printed = is_printed || path == "-";
+    attempt([&] {
+      const std::string text = rendered(report, report::formats()[i].option);
+      path == "-" ? print_result(text) : write_file(path, text);
+    });
   }
-  if (is_printed) return;
   const int columns = terminal_columns(STDOUT_FILENO);
-  print_result(node_to_text(report, columns > 0 ? columns : kPlainWidth));
+  if (!is_printed) attempt([&] { print_result(node_to_text(report, columns > 0 ? columns : kPlainWidth)); });
+  attempt.finish();
 }
 
 // Before anything is measured, which takes long.
@@ -133,7 +133,7 @@ ExitCode take_turns(const Options& options, const NodeInfo& info, const std::ato
   for (const NodeGpu& gpu : info.gpus) addresses.insert(gpu.pci_address);
   for (const std::string& address : addresses) {
     if (info.backend != "cuda") break;
-    turns.push_back(take_turn(address, options.no_wait, interrupted));
+    turns.push_back(take_turn(address, options.max_wait_seconds, interrupted));
     if (turns.back().code != kExitComplete) return turns.back().code;
   }
   return kExitComplete;

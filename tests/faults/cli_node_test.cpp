@@ -47,7 +47,7 @@ TEST(CliNode, MeasuresEveryGpuAndTheLinksBetweenThem) {
   EXPECT_NE(report.gpus[0].gpu.id, report.gpus[1].gpu.id);
   EXPECT_THAT(report.links, SizeIs(6));
   EXPECT_EQ(report.host_name, "");
-  EXPECT_THAT(read_file(folder.file("n.html")), AllOf(StartsWith("<!doctype html>"), HasSubstr("SIMULATED")));
+  EXPECT_THAT(read_file(folder.file("n.html")), AllOf(StartsWith("<!DOCTYPE html>"), HasSubstr("SIMULATED")));
   EXPECT_THAT(read_file(folder.file("n.svg")), StartsWith("<svg"));
 }
 
@@ -77,7 +77,7 @@ TEST(CliNode, ARecordingOfANodeIsANode) {
 TEST(CliNode, AGpuThatCannotBeMeasuredCostsNoOther) {
   const TemporaryFolder folder;
   const test::FakeCuda fake("second_is_busy");
-  const CommandResult run = node_command("node --node cuda --budget 20 " + kQuick + "--json " + folder.file("n.json"));
+  const CommandResult run = node_command("node --node cuda --budget 600 " + kQuick + "--json " + folder.file("n.json"));
   EXPECT_EQ(run.exit_code, 3);
   EXPECT_THAT(run.err, HasSubstr("a part of the node could not be measured"));
   const NodeReport report = read_node_json(read_file(folder.file("n.json")));
@@ -141,27 +141,76 @@ TEST(CliNode, ADriverThatHangsWhileLinksAreOpenedIsNamed) {
   EXPECT_THAT(report.gpus[0].failure, HasSubstr("cuDevicePrimaryCtxRetain has not come back"));
 }
 
-// Of a node that was killed a folder is left, which the next one removes; that of one that runs is in use.
-TEST(CliNode, RemovesWhatAKilledOneLeft) {
+// Nobody can take away what its processes have found out.
+TEST(CliNode, NeedsNoFolder) {
   const TemporaryFolder folder;
-  const auto make = [&](const char* name, std::chrono::hours age) {
-    const std::filesystem::path path = folder.file(name);
-    std::filesystem::create_directories(path);
-    write_file((path / "gpu0.json").string(), "{");
-    std::filesystem::last_write_time(path, std::filesystem::file_time_type::clock::now() - age);
-    return path;
-  };
-  make("gputopo-node-aaaaaa", std::chrono::hours(1));
-  make("gputopo-node-bbbbbb", std::chrono::hours(0));
-  const std::filesystem::path in_use = make("gputopo-node-cccccc", std::chrono::hours(1));
-  make("somebody-else", std::chrono::hours(1));
-  const int lock = open(in_use.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-  ASSERT_EQ(flock(lock, LOCK_EX | LOCK_NB), 0);
-  const CommandResult run = test::run_command("env TMPDIR=" + folder.file("") +
+  const CommandResult run = test::run_command("env TMPDIR=" + folder.file("none") +
                                               " " GPUTOPO_BINARY " node --node sim:h200x2 --gpus-only " + kQuick);
-  close(lock);
   EXPECT_EQ(run.exit_code, 0) << run.err;
-  EXPECT_THAT(folder.entries(), ElementsAre("gputopo-node-bbbbbb", "gputopo-node-cccccc", "somebody-else"));
+  EXPECT_THAT(folder.entries(), ::testing::IsEmpty());
+}
+
+TEST(CliNode, AnOutputThatCannotBeWrittenCostsNoOther) {
+  const TemporaryFolder folder;
+  const CommandResult run =
+      test::run_command("mkdir " + folder.file("gone") + "; { while ! grep -q measured " + folder.file("err") +
+                        "; do sleep 0.02; done; rm -r " + folder.file("gone") +
+                        "; } & " GPUTOPO_BINARY " node --node sim:h200x2 --only shared --attribute latency --json " +
+                        folder.file("gone/n.json") + " --html " + folder.file("n.html") + " 2> " + folder.file("err") +
+                        "; code=$?; cat " + folder.file("err") + " >&2; exit $code");
+  EXPECT_EQ(run.exit_code, 1);
+  EXPECT_THAT(run.err, HasSubstr("gputopo: error: cannot write '" + folder.file("gone/n.json")));
+  EXPECT_THAT(run.out, StartsWith("2 x NVIDIA H200 (SIMULATED)"));
+  EXPECT_THAT(read_file(folder.file("n.html")), StartsWith("<!DOCTYPE html>"));
+}
+
+// Starts a node whose GPUs take long, and does something with one of its processes, $child; $node is its own.
+CommandResult node_with(const std::string& options, const std::string& commands) {
+  return test::run_command("env GPUTOPO_PATIENCE=0.5 " GPUTOPO_BINARY " node --node sim:h200x2 --full --quiet " +
+                           options +
+                           " & node=$!; child=; while [ -z \"$child\" ]; do sleep 0.05; read child rest < "
+                           "/proc/$node/task/$node/children; done; sleep 0.2; " +
+                           commands);
+}
+
+TEST(CliNode, AProcessThatIsStoppedIsNotWaitedFor) {
+  const TemporaryFolder folder;
+  const auto begin = std::chrono::steady_clock::now();
+  const CommandResult run =
+      node_with("--gpus-only --budget 3 --json " + folder.file("n.json"),
+                "kill -STOP $child; wait $node; code=$?; kill -0 $child && echo lives >&2; exit $code");
+  EXPECT_LT(std::chrono::steady_clock::now() - begin, std::chrono::seconds(40));
+  EXPECT_EQ(run.exit_code, 3) << run.err;
+  EXPECT_THAT(run.err, Not(HasSubstr("lives")));
+  const NodeReport report = read_node_json(read_file(folder.file("n.json")));
+  const auto was_stopped = [](const NodeGpuReport& gpu) {
+    return gpu.failure.find("was stopped by a signal") != std::string::npos;
+  };
+  EXPECT_EQ(std::count_if(report.gpus.begin(), report.gpus.end(), was_stopped), 1);
+}
+
+TEST(CliNode, AStoppedProcessEndsWithAnInterrupt) {
+  const TemporaryFolder folder;
+  const CommandResult run = node_with(
+      "--budget 600 --json " + folder.file("n.json"),
+      "kill -STOP $child; kill -INT $node; wait $node; code=$?; kill -0 $child && echo lives >&2; exit $code");
+  EXPECT_EQ(run.exit_code, 130) << run.err;
+  EXPECT_THAT(run.err, Not(HasSubstr("lives")));
+  const NodeReport report = read_node_json(read_file(folder.file("n.json")));
+  ASSERT_THAT(report.gpus, SizeIs(2));
+  for (const NodeGpuReport& gpu : report.gpus) EXPECT_TRUE(gpu.report.has_value()) << gpu.failure;
+}
+
+TEST(CliNode, NoProcessOutlivesASecondInterruptOrItsParent) {
+  // Whoever adopts it may leave it unburied (Z).
+  const std::string is_gone =
+      "; wait $node; for i in 1 2 3 4 5 6 7 8 9 10; do case $(sed -n 's/^State:.//p' /proc/$child/status) in Z*|'') "
+      "exit "
+      "0;; esac; sleep 0.2; done 2> /dev/null; exit 99";
+  for (const char* end : {"kill -INT $node; sleep 0.1; kill -INT $node", "kill -KILL $node"}) {
+    const CommandResult run = node_with("--budget 600", "kill -STOP $child; " + std::string(end) + is_gone);
+    EXPECT_EQ(run.exit_code, 0) << end;
+  }
 }
 
 TEST(CliNode, MeasuresAmdGpusAndTheirLinks) {
