@@ -435,6 +435,7 @@ Judged judge(const Truth& truth, const Topology& topology) {
   if (truth.value && is_number(*truth.value) && found.number()) {
     judged.relative_error = *found.number() / std::get<double>(*truth.value) - 1;
   }
+  judged.is_flagged = !found.flags.empty();
   judged.has_interval = truth.value && is_number(*truth.value) && found.low.has_value();
   judged.text =
       fmt::format("{}: {} [{}, {}] by {}{}; truth {}", name, text_of(found.value), found.low.value_or(NAN),

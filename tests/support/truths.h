@@ -41,6 +41,7 @@ struct Judged {
   Truth truth;
   Verdict verdict = Verdict::kSilent;
   bool has_interval = false;
+  bool is_flagged = false;               // whether right or wrong
   std::optional<double> relative_error;  // of a number that has a value
   std::string text;                      // "l1.size: 4096 [4096, 4096] by packed_places, truth 6144"
 };
