@@ -3,8 +3,7 @@
 #
 #   cmake -D EXECUTABLE=FILE -D PREFIX=NAME -D MOST=N -D COSTLY=REGEX -D OUTPUT=FILE -P discover.cmake
 #
-# COSTLY: suites that begin first. A test that is skipped makes its group a skipped one, unless another fails
-# (support/main.cpp).
+# COSTLY: suites that begin first. A group is skipped if all of its tests are; tests/check_skips.py names each skipped test.
 execute_process(COMMAND ${EXECUTABLE} --gtest_list_tests OUTPUT_VARIABLE listed RESULT_VARIABLE result)
 if(NOT result EQUAL 0)
   message(FATAL_ERROR "${EXECUTABLE} does not list its tests: ${result}")

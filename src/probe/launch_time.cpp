@@ -15,7 +15,7 @@
 namespace gputopo::probe {
 namespace {
 
-constexpr std::uint32_t kCopies = 31;
+constexpr std::uint32_t kLaunches = 31;
 constexpr std::uint32_t kFewLaunches = 32;
 constexpr std::uint32_t kManyLaunches = 288;
 constexpr std::uint32_t kLeastArgumentBytes = 8;
@@ -27,7 +27,7 @@ struct Times {
 
 Times times_of(Lab& lab, const LaunchProgram& program) {
   Times times;
-  for (const LaunchResult& result : lab.launch(std::vector(kCopies, program))) {
+  for (const LaunchResult& result : lab.launch(std::vector(kLaunches, program))) {
     times.whole_ns.push_back(result.seconds * 1e9);
     times.submit_ns.push_back(result.submit_seconds * 1e9);
   }

@@ -44,7 +44,7 @@ std::vector<std::size_t> kept_rows(const SampleTable& table, std::size_t max_row
 }
 
 // The distinct values, in the order in which they come.
-std::map<double, std::size_t> places(const std::vector<double>& values) {
+std::map<double, std::size_t> grid_places(const std::vector<double>& values) {
   std::map<double, std::size_t> place;
   for (const double value : values) place.try_emplace(value, place.size());
   return place;
@@ -55,8 +55,8 @@ std::vector<std::size_t> kept_cells(const SampleTable& table, std::size_t max_ce
   const std::vector<std::size_t> axes = columns_with(table, ColumnRole::kAxis);
   const std::vector<double>& xs = table.data[axes[0]];
   const std::vector<double>& ys = table.data[axes[1]];
-  const std::map<double, std::size_t> across = places(xs);
-  const std::map<double, std::size_t> down = places(ys);
+  const std::map<double, std::size_t> across = grid_places(xs);
+  const std::map<double, std::size_t> down = grid_places(ys);
   std::size_t step_across = 1;
   std::size_t step_down = 1;
   const auto kept = [](std::size_t count, std::size_t step) { return (count + step - 1) / step; };

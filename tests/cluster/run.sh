@@ -8,6 +8,7 @@ export GPUTOPO=$2 GPUTOPO_SHARE=$root/packaging/cluster GPUTOPO_OPTIONS="--only 
 
 skip() {
   printf 'skipped: %s\n' "$*"
+  if [ -n "${GPUTOPO_SKIPS:-}" ]; then printf 'cluster.%s\t%s\n' "$check" "$*" >>"$GPUTOPO_SKIPS"; fi
   exit 77
 }
 fail() {
@@ -125,8 +126,8 @@ case $check in
     grep -q '4 new runs, 0 known already, 0 problems' "$folder/said" || fail "not four GPUs: $(cat "$folder/said")"
     ;;
   arrow)
-    command -v node >/dev/null || skip "node is not installed; ./dev web installs it"
-    [ -d "$root/web/node_modules/apache-arrow" ] || skip "web/node_modules has no apache-arrow; ./dev web installs it"
+    command -v node >/dev/null || skip "node is not installed; ./dev test installs it"
+    [ -d "$root/web/node_modules/apache-arrow" ] || skip "web/node_modules has no apache-arrow; ./dev test installs it"
     cp "$root/tests/reports/h200.json" "$folder/a.json"
     "$GPUTOPO" fleet merge --names "$folder" --out "$folder/fleet.arrow"
     exec node "$root/web/test/arrow.mjs" "$folder/fleet.arrow" "$folder/a.json"

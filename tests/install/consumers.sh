@@ -13,6 +13,11 @@ fail() {
   printf 'FAILED: %s\n' "$*" >&2
   exit 1
 }
+# left_out WHAT WHY: a part that cannot run here.
+left_out() {
+  printf '%s is left out: %s\n' "$1" "$2"
+  if [ -n "${GPUTOPO_SKIPS:-}" ]; then printf 'library.consumers.%s\t%s\n' "$1" "$2" >>"$GPUTOPO_SKIPS"; fi
+}
 # quietly COMMAND...: what it prints is shown if it fails.
 quietly() { "$@" >"$root/log" 2>&1 || fail "$* said: $(cat "$root/log")"; }
 # expect PATTERN COMMAND...: what the command prints matches, and it ends with 0.
@@ -47,7 +52,7 @@ find_package() {
 }
 
 by_pkg_config() {
-  command -v pkg-config >/dev/null || { printf 'pkg-config is not there: left out\n'; return; }
+  command -v pkg-config >/dev/null || { left_out pkg_config 'pkg-config is not installed'; return; }
   local flags
   flags=$(PKG_CONFIG_PATH=$prefix/lib/pkgconfig pkg-config --cflags --libs gputopo)
   mkdir "$root/plain"
@@ -63,7 +68,7 @@ by_pkg_config() {
 }
 
 fetch_content() {
-  cmake --version | grep -qE ' (3\.(2[4-9]|[3-9])|[4-9])' || { printf 'CMake is older than 3.24: FetchContent is left out\n'; return; }
+  cmake --version | grep -qE ' (3\.(2[4-9]|[3-9])|[4-9])' || { left_out fetch_content 'CMake is older than 3.24'; return; }
   local options=(-G Ninja -S "$source/tests/install/fetch_content" -DGPUTOPO_SOURCE="$source"
     -DCMAKE_C_COMPILER="$cc" -DCMAKE_CXX_COMPILER="$cxx")
   quietly cmake "${options[@]}" -B "$root/fetch" -DCMAKE_PREFIX_PATH="$prefix"

@@ -1,10 +1,38 @@
-// Runs the tests of an executable. With --skipped=CODE it ends with that code where none failed and some were skipped,
-// so that whoever started it can say so.
+// Runs the tests of an executable. With --skipped=CODE it ends with that code if every test was skipped. Each skipped
+// test and its reason are appended to the file that GPUTOPO_SKIPS names: tests/check_skips.py reports and judges them.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <cstdio>
 #include <cstdlib>
+#include <fstream>
+#include <string>
 #include <string_view>
+
+namespace {
+
+class SkipLog : public testing::EmptyTestEventListener {
+ public:
+  explicit SkipLog(const char* path) : path_(path) {}
+
+ private:
+  void OnTestEnd(const testing::TestInfo& test) override {
+    if (!test.result()->Skipped()) return;
+    std::string line = std::string(test.test_suite_name()) + "." + test.name() + "\t";
+    for (int i = 0; i < test.result()->total_part_count(); ++i) {
+      const testing::TestPartResult& part = test.result()->GetTestPartResult(i);
+      if (part.skipped()) line += part.message();
+    }
+    std::ranges::replace(line, '\n', ' ');
+    // One write of a line: other processes append to the file, too.
+    std::ofstream(path_, std::ios::app) << line + "\n";
+  }
+
+  const char* path_;
+};
+
+}  // namespace
 
 int main(int argc, char** argv) {
   testing::InitGoogleMock(&argc, argv);
@@ -13,7 +41,14 @@ int main(int argc, char** argv) {
   for (int i = 1; i < argc; ++i) {
     if (std::string_view(argv[i]).starts_with(kSkipped)) skipped_code = std::atoi(argv[i] + kSkipped.size());
   }
+  testing::UnitTest& tests = *testing::UnitTest::GetInstance();
+  if (const char* path = std::getenv("GPUTOPO_SKIPS")) tests.listeners().Append(new SkipLog(path));
   const int failed = RUN_ALL_TESTS();
   if (failed != 0) return failed;
-  return testing::UnitTest::GetInstance()->skipped_test_count() > 0 ? skipped_code : 0;
+  if (!GTEST_FLAG_GET(list_tests) && tests.test_to_run_count() == 0) {
+    // A filter that names no test any more would pass for ever.
+    std::fprintf(stderr, "no test was run\n");
+    return 1;
+  }
+  return tests.skipped_test_count() == tests.test_to_run_count() ? skipped_code : 0;
 }

@@ -108,11 +108,6 @@ class Assembled : public ::testing::TestWithParam<PtxTarget> {
  protected:
   void SetUp() override {
     if (ptxas().empty()) GTEST_SKIP() << "ptxas is not installed";
-    constexpr std::array kAlike = {86, 87, 103, 110, 121};  // as 8.0, 10.0 or 12.0
-    const bool is_alike = std::ranges::find(kAlike, GetParam().sm) != kAlike.end();
-    if (is_alike && std::getenv("GPUTOPO_FEWER_TARGETS") != nullptr) {
-      GTEST_SKIP() << "GPUTOPO_FEWER_TARGETS: one target of each family is assembled";
-    }
     if (test::run_command(ptxas() + " --help").out.find("'compute_" + arch().substr(3) + "'") == std::string::npos) {
       GTEST_SKIP() << "this ptxas does not know " << arch();
     }

@@ -8,11 +8,12 @@ shift 2
 
 skip() {
   printf 'skipped: %s\n' "$*"
+  if [ -n "${GPUTOPO_SKIPS:-}" ]; then printf 'web.%s\t%s\n' "$check" "$*" >>"$GPUTOPO_SKIPS"; fi
   exit 77
 }
 need_package() {
-  command -v node >/dev/null || skip "node is not installed; ./dev web installs it"
-  [ -d "$root/web/node_modules/$1" ] || skip "web/node_modules has no $1; ./dev web installs it"
+  command -v node >/dev/null || skip "node is not installed; ./dev test installs it"
+  [ -d "$root/web/node_modules/$1" ] || skip "web/node_modules has no $1; ./dev test installs it"
 }
 
 case $check in
@@ -23,14 +24,14 @@ case $check in
   browser)
     need_package playwright-core
     need_package axe-core
-    [ -x "${GPUTOPO_CHROMIUM:-/usr/bin/chromium}" ] || skip "/usr/bin/chromium is not there; ./dev web installs it, or set GPUTOPO_CHROMIUM"
+    [ -x "${GPUTOPO_CHROMIUM:-/usr/bin/chromium}" ] || skip "/usr/bin/chromium is not there; ./dev test installs it, or set GPUTOPO_CHROMIUM"
     exec node "$root/web/test/browser.mjs" "$gputopo" "$root/tests/reports" "$@"
     ;;
   validity)
     need_package vnu-jar
-    command -v java >/dev/null || skip "java is not installed; ./dev web installs it"
+    command -v java >/dev/null || skip "java is not installed; ./dev test installs it"
     jar=$(find "$root/web/node_modules/vnu-jar" -name '*.jar' | head -n 1)
-    [ -n "$jar" ] || skip "vnu-jar has no jar; ./dev web fetches it"
+    [ -n "$jar" ] || skip "vnu-jar has no jar; ./dev test fetches it"
     folder=$(mktemp -d)
     trap 'rm -r "$folder"' EXIT
     for report in "$root"/tests/reports/*.json; do

@@ -467,7 +467,7 @@ Attribute loaded_latency(Context& context, const ElementInfo& element) {
       lab, element.scope == Scope::kGpu ? probe::LoadedLevel::kL2 : probe::LoadedLevel::kL1);
 }
 
-constexpr Step kSteps[] = {
+constexpr Step kCacheSteps[] = {
     {ElementKind::kDataCache, AttributeId::kFetchGranularity, fetch_granularity},
     {ElementKind::kDataCache, AttributeId::kLineSize, line_size},
     {ElementKind::kDataCache, AttributeId::kSize, size},
@@ -494,6 +494,6 @@ constexpr Step kSteps[] = {
 
 }  // namespace
 
-std::span<const Step> cache_steps() { return kSteps; }
+std::span<const Step> cache_steps() { return kCacheSteps; }
 
 }  // namespace gputopo

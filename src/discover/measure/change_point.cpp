@@ -38,10 +38,10 @@ Attribute change_point_size(Context& context, const ElementInfo& element) {
   return probe::measure_change_point_size(lab, site, question);
 }
 
-constexpr Step kSteps[] = {{ElementKind::kDataCache, AttributeId::kChangePointSize, change_point_size}};
+constexpr Step kChangePointSteps[] = {{ElementKind::kDataCache, AttributeId::kChangePointSize, change_point_size}};
 
 }  // namespace
 
-std::span<const Step> change_point_steps() { return kSteps; }
+std::span<const Step> change_point_steps() { return kChangePointSteps; }
 
 }  // namespace gputopo

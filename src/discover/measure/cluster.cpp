@@ -37,7 +37,7 @@ Attribute copy_bandwidth(Context& context, const ElementInfo&) {
   return probe::measure_bulk_copy_bandwidth(lab);
 }
 
-constexpr Step kSteps[] = {
+constexpr Step kClusterSteps[] = {
     {ElementKind::kClusterPath, AttributeId::kLatency, latency, one_kernel_of<ClusterProgram>},
     {ElementKind::kClusterPath, AttributeId::kReadBandwidth, read_bandwidth, one_kernel_of<ClusterProgram>},
     {ElementKind::kClusterPath, AttributeId::kMaxClusterSize, max_cluster_size, one_kernel_of<ClusterProgram>},
@@ -49,6 +49,6 @@ constexpr Step kSteps[] = {
 
 }  // namespace
 
-std::span<const Step> cluster_steps() { return kSteps; }
+std::span<const Step> cluster_steps() { return kClusterSteps; }
 
 }  // namespace gputopo

@@ -10,7 +10,7 @@ namespace gputopo {
 namespace {
 
 // Where the code does not tell, constants may, where they meet.
-Attribute line_size(Context& context, const ElementInfo& element) {
+Attribute code_line_size(Context& context, const ElementInfo& element) {
   const auto meets_constants = [&] { return code_cache_of_constants(context) == element.id; };
   try {
     const probe::CodeCache& cache = context.code.sized(element.id);
@@ -26,7 +26,7 @@ Attribute line_size(Context& context, const ElementInfo& element) {
 }
 
 // Where the edge does not show the ways, some sets may have overflowed before the others.
-Attribute size(Context& context, const ElementInfo& element) {
+Attribute code_size(Context& context, const ElementInfo& element) {
   probe::CodeSize size = context.code.size(element.id);
   const auto tells_ways = [&] {
     const Attribute& ways = context.attribute(element.id, AttributeId::kWays);
@@ -75,7 +75,7 @@ Attribute rate(Context& context, const ElementInfo& element) {
 }
 
 // Of a cache that several SMs share there is no number per SM.
-Attribute amount(Context& context, const ElementInfo& element) {
+Attribute code_amount(Context& context, const ElementInfo& element) {
   const Attribute& scope = context.attribute(element.id, AttributeId::kScope);
   if (!scope.available()) return scope;
   if (scope.value != Value(context.lab().unit_name())) {
@@ -93,7 +93,7 @@ Attribute of_sized(Context& context, const ElementInfo& element) {
   return kMeasure(lab, cache);
 }
 
-Attribute ways(Context& context, const ElementInfo& element) {
+Attribute code_ways(Context& context, const ElementInfo& element) {
   const probe::CodeCache& cache = context.code.sized(element.id);
   probe::Lab lab = context.lab();
   return probe::measure_code_ways(lab, cache, [&] { return context.code.steep_edge(element.id); });
@@ -211,15 +211,15 @@ Attribute fetch_size(Context& context, const ElementInfo& element) {
   return probe::measure_fetch_size(lab, context.code.jumps(), context.keep_samples());
 }
 
-constexpr Step kSteps[] = {
-    {ElementKind::kCodeCache, AttributeId::kLineSize, line_size, one_kernel_of<InstructionProgram>},
-    {ElementKind::kCodeCache, AttributeId::kSize, size, one_kernel_of<InstructionProgram>},
-    {ElementKind::kCodeCache, AttributeId::kAmount, amount, one_kernel_of<InstructionProgram>},
+constexpr Step kCodeSteps[] = {
+    {ElementKind::kCodeCache, AttributeId::kLineSize, code_line_size, one_kernel_of<InstructionProgram>},
+    {ElementKind::kCodeCache, AttributeId::kSize, code_size, one_kernel_of<InstructionProgram>},
+    {ElementKind::kCodeCache, AttributeId::kAmount, code_amount, one_kernel_of<InstructionProgram>},
     {ElementKind::kCodeCache, AttributeId::kSharedWith, of_sized<probe::measure_code_sharing>,
      one_kernel_of<InstructionProgram>},
     {ElementKind::kCodeCache, AttributeId::kSharedBetween, of_sized<probe::measure_code_shared_between>,
      one_kernel_of<InstructionProgram>},
-    {ElementKind::kCodeCache, AttributeId::kWays, ways, one_kernel_of<InstructionProgram>},
+    {ElementKind::kCodeCache, AttributeId::kWays, code_ways, one_kernel_of<InstructionProgram>},
     {ElementKind::kCodeCache, AttributeId::kScope, of_sized<probe::measure_code_scope>,
      one_kernel_of<InstructionProgram>},
     {ElementKind::kCodeCache, AttributeId::kCyclesPerInstruction, rate, one_kernel_of<InstructionProgram>},
@@ -245,6 +245,6 @@ std::optional<ElementId> code_cache_of_constants(Context& context) {
   return std::nullopt;
 }
 
-std::span<const Step> code_steps() { return kSteps; }
+std::span<const Step> code_steps() { return kCodeSteps; }
 
 }  // namespace gputopo

@@ -14,7 +14,7 @@
 namespace gputopo {
 namespace {
 
-Attribute size(Context& context, const ElementInfo& element) { return told_size(context.info(), element.id); }
+Attribute memory_size(Context& context, const ElementInfo& element) { return told_size(context.info(), element.id); }
 
 // Where loads that bypass L1 show one level, it is memory only if those that may hit L1 show none that is farther.
 void require_no_farther_level(Context& context, const probe::Survey& survey) {
@@ -27,7 +27,7 @@ void require_no_farther_level(Context& context, const probe::Survey& survey) {
       "loads that bypass L1 take {:.0f} cycles, others up to {:.0f}: the first may hit L2", only, farthest));
 }
 
-Attribute latency(Context& context, const ElementInfo& element) {
+Attribute memory_latency(Context& context, const ElementInfo& element) {
   const probe::Survey& survey = context.caches.survey(*element.space);
   if (survey.levels.size() < 2) require_no_farther_level(context, survey);
   probe::MemoryQuestion question{.line_bytes = context.caches.shortest_shared_line_bytes()};
@@ -37,7 +37,7 @@ Attribute latency(Context& context, const ElementInfo& element) {
 }
 
 template <StreamOp kOp>
-Attribute bandwidth(Context& context, const ElementInfo&) {
+Attribute memory_bandwidth(Context& context, const ElementInfo&) {
   probe::Lab lab = context.lab();
   return probe::measure_bandwidth(lab, probe::memory_streams(lab, kOp), "best_stream");
 }
@@ -57,7 +57,7 @@ Attribute sm_read_bandwidth(Context& context, const ElementInfo&) {
   return attribute;
 }
 
-Attribute loaded_latency(Context& context, const ElementInfo& element) {
+Attribute memory_loaded_latency(Context& context, const ElementInfo& element) {
   context.require_space(*element.space);
   probe::Lab lab = context.lab();
   return probe::measure_loaded_latency(lab, probe::LoadedLevel::kDevice);
@@ -203,18 +203,18 @@ Attribute latency_patterns(Context& context, const ElementInfo& element) {
   return attribute;
 }
 
-constexpr Step kSteps[] = {
-    {ElementKind::kMemory, AttributeId::kSize, size},
-    {ElementKind::kMemory, AttributeId::kLatency, latency},
+constexpr Step kMemorySteps[] = {
+    {ElementKind::kMemory, AttributeId::kSize, memory_size},
+    {ElementKind::kMemory, AttributeId::kLatency, memory_latency},
     {ElementKind::kMemory, AttributeId::kLatencyPatterns, latency_patterns},
-    {ElementKind::kMemory, AttributeId::kReadBandwidth, bandwidth<StreamOp::kRead>},
-    {ElementKind::kMemory, AttributeId::kWriteBandwidth, bandwidth<StreamOp::kWrite>},
+    {ElementKind::kMemory, AttributeId::kReadBandwidth, memory_bandwidth<StreamOp::kRead>},
+    {ElementKind::kMemory, AttributeId::kWriteBandwidth, memory_bandwidth<StreamOp::kWrite>},
     {ElementKind::kMemory, AttributeId::kSmReadBandwidth, sm_read_bandwidth},
-    {ElementKind::kMemory, AttributeId::kLoadedLatency, loaded_latency, one_kernel_of<AccessProgram>},
+    {ElementKind::kMemory, AttributeId::kLoadedLatency, memory_loaded_latency, one_kernel_of<AccessProgram>},
 };
 
 }  // namespace
 
-std::span<const Step> memory_steps() { return kSteps; }
+std::span<const Step> memory_steps() { return kMemorySteps; }
 
 }  // namespace gputopo

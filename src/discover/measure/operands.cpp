@@ -40,7 +40,7 @@ std::vector<Program> operand_kernels(const DeviceInfo&) {
   return {InstructionProgram{.actors = {{}}, .steps = {{.kind = CodeStepKind::kApartOperands, .count = 1}}}};
 }
 
-constexpr Step kSteps[] = {
+constexpr Step kOperandsSteps[] = {
     {ElementKind::kOperandCache, AttributeId::kSize, size, operand_kernels},
     {ElementKind::kOperandCache, AttributeId::kMissPenalty, miss_penalty, operand_kernels},
     {ElementKind::kOperandCache, AttributeId::kWays, ways, operand_kernels},
@@ -49,6 +49,6 @@ constexpr Step kSteps[] = {
 
 }  // namespace
 
-std::span<const Step> operand_steps() { return kSteps; }
+std::span<const Step> operand_steps() { return kOperandsSteps; }
 
 }  // namespace gputopo

@@ -54,7 +54,7 @@ Attribute sm_latencies(Context& context, const ElementInfo& element) {
   return probe::measure_sm_latencies(lab, cache);
 }
 
-constexpr Step kSteps[] = {
+constexpr Step kPartitionedCacheSteps[] = {
     {ElementKind::kDataCache, AttributeId::kSmLatencies, sm_latencies},
     {ElementKind::kDataCache, AttributeId::kPartitions, partitions},
     {ElementKind::kDataCache, AttributeId::kNearSms, near_sms},
@@ -64,6 +64,6 @@ constexpr Step kSteps[] = {
 
 }  // namespace
 
-std::span<const Step> partitioned_cache_steps() { return kSteps; }
+std::span<const Step> partitioned_cache_steps() { return kPartitionedCacheSteps; }
 
 }  // namespace gputopo

@@ -9,15 +9,15 @@
 namespace gputopo {
 namespace {
 
-Attribute size(Context& context, const ElementInfo& element) { return told_size(context.info(), element.id); }
+Attribute shared_size(Context& context, const ElementInfo& element) { return told_size(context.info(), element.id); }
 
-Attribute latency(Context& context, const ElementInfo& element) {
+Attribute shared_latency(Context& context, const ElementInfo& element) {
   probe::Lab lab = context.lab();
   return probe::measure_shared_latency(lab, context.caches.site(*element.space));
 }
 
 template <StreamOp kOp>
-Attribute bandwidth(Context& context, const ElementInfo&) {
+Attribute shared_bandwidth(Context& context, const ElementInfo&) {
   probe::Lab lab = context.lab();
   return probe::measure_bandwidth(lab, probe::scratchpad_streams(kOp), "best_stream");
 }
@@ -55,42 +55,42 @@ Attribute store_latency(Context& context, const ElementInfo& element) {
   return probe::measure_store_latency(lab);
 }
 
-Attribute atomic_latency(Context& context, const ElementInfo& element) {
+Attribute shared_atomic_latency(Context& context, const ElementInfo& element) {
   context.require_space(*element.space);
   probe::Lab lab = context.lab();
   return probe::measure_atomic_latency(lab, *element.space);
 }
 
-Attribute atomic_throughput(Context& context, const ElementInfo& element) {
+Attribute shared_atomic_throughput(Context& context, const ElementInfo& element) {
   context.require_space(*element.space);
   probe::Lab lab = context.lab();
   return probe::measure_atomic_throughput(lab, *element.space);
 }
 
-Attribute loaded_latency(Context& context, const ElementInfo& element) {
+Attribute shared_loaded_latency(Context& context, const ElementInfo& element) {
   context.require_space(*element.space);
   probe::Lab lab = context.lab();
   return probe::measure_loaded_latency(lab, probe::LoadedLevel::kShared);
 }
 
-constexpr Step kSteps[] = {
-    {ElementKind::kScratchpad, AttributeId::kSize, size},
-    {ElementKind::kScratchpad, AttributeId::kLatency, latency},
-    {ElementKind::kScratchpad, AttributeId::kReadBandwidth, bandwidth<StreamOp::kRead>},
-    {ElementKind::kScratchpad, AttributeId::kWriteBandwidth, bandwidth<StreamOp::kWrite>},
+constexpr Step kScratchpadSteps[] = {
+    {ElementKind::kScratchpad, AttributeId::kSize, shared_size},
+    {ElementKind::kScratchpad, AttributeId::kLatency, shared_latency},
+    {ElementKind::kScratchpad, AttributeId::kReadBandwidth, shared_bandwidth<StreamOp::kRead>},
+    {ElementKind::kScratchpad, AttributeId::kWriteBandwidth, shared_bandwidth<StreamOp::kWrite>},
     {ElementKind::kScratchpad, AttributeId::kBanks, banks},
     {ElementKind::kScratchpad, AttributeId::kBankWidth, bank_width},
     {ElementKind::kScratchpad, AttributeId::kBankInterleave, bank_interleave},
     {ElementKind::kScratchpad, AttributeId::kRequestLanes, request_lanes},
     {ElementKind::kScratchpad, AttributeId::kConflictCost, conflict_cost},
     {ElementKind::kScratchpad, AttributeId::kStoreLatency, store_latency},
-    {ElementKind::kScratchpad, AttributeId::kAtomicLatency, atomic_latency},
-    {ElementKind::kScratchpad, AttributeId::kAtomicThroughput, atomic_throughput},
-    {ElementKind::kScratchpad, AttributeId::kLoadedLatency, loaded_latency, one_kernel_of<AccessProgram>},
+    {ElementKind::kScratchpad, AttributeId::kAtomicLatency, shared_atomic_latency},
+    {ElementKind::kScratchpad, AttributeId::kAtomicThroughput, shared_atomic_throughput},
+    {ElementKind::kScratchpad, AttributeId::kLoadedLatency, shared_loaded_latency, one_kernel_of<AccessProgram>},
 };
 
 }  // namespace
 
-std::span<const Step> scratchpad_steps() { return kSteps; }
+std::span<const Step> scratchpad_steps() { return kScratchpadSteps; }
 
 }  // namespace gputopo

@@ -26,22 +26,22 @@ Attribute reach(Context& context, const ElementInfo& element) {
   return probe::tlb_reach(context.lab(), tlbs_with(context, element), element.depth);
 }
 
-Attribute scope(Context& context, const ElementInfo& element) {
+Attribute tlb_scope(Context& context, const ElementInfo& element) {
   probe::Lab lab = context.lab();
   return probe::tlb_scope(lab, context.tlb_site(), tlbs_with(context, element), element.depth);
 }
 
-constexpr Step kSteps[] = {
+constexpr Step kTlbSteps[] = {
     {ElementKind::kTlb, AttributeId::kMissPenalty, told<probe::tlb_miss_penalty>},
     {ElementKind::kTlb, AttributeId::kReach, reach},
     {ElementKind::kTlb, AttributeId::kEntryBytes, told<probe::tlb_entry_bytes>},
     {ElementKind::kTlb, AttributeId::kEntries, told<probe::tlb_entries>},
     {ElementKind::kTlb, AttributeId::kWays, told<probe::tlb_ways>},
-    {ElementKind::kTlb, AttributeId::kScope, scope},
+    {ElementKind::kTlb, AttributeId::kScope, tlb_scope},
 };
 
 }  // namespace
 
-std::span<const Step> tlb_steps() { return kSteps; }
+std::span<const Step> tlb_steps() { return kTlbSteps; }
 
 }  // namespace gputopo

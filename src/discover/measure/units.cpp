@@ -127,7 +127,7 @@ std::vector<Program> expected_of_peaks(const DeviceInfo& info) {
   return probe::expected_of_peaks(info, peak_operations(info));
 }
 
-constexpr Step kSteps[] = {
+constexpr Step kUnitsSteps[] = {
     {ElementKind::kRegisters, AttributeId::kSchedulers, schedulers},
     {ElementKind::kRegisters, AttributeId::kResidentWarps, resident_warps},
     {ElementKind::kRegisters, AttributeId::kResidentBlocks, resident_blocks},
@@ -208,6 +208,6 @@ std::vector<OperationId> peak_operations(const DeviceInfo& info) {
   return operations;
 }
 
-std::span<const Step> unit_steps() { return kSteps; }
+std::span<const Step> unit_steps() { return kUnitsSteps; }
 
 }  // namespace gputopo
