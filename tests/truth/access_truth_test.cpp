@@ -99,6 +99,7 @@ Topology discover_accesses(const sim::MachineSpec& machine, std::uint64_t seed,
 
 TEST_P(AccessTruth, BanksAndTheirWidthAreExact) {
   std::uint64_t costs_inside = 0;
+  std::uint64_t lanes_told = 0;
   for (std::uint64_t seed = 1; seed <= machines_wanted(); ++seed) {
     SCOPED_TRACE(seed);
     const sim::MachineSpec machine = random_access_machine(GetParam(), seed);
@@ -108,6 +109,7 @@ TEST_P(AccessTruth, BanksAndTheirWidthAreExact) {
     EXPECT_EQ(topology.find_attribute(scratchpad_of(machine), "bank_width")->number(), machine.banks->bank_bytes);
     const Attribute& banks = *topology.find_attribute(scratchpad_of(machine), "banks");
     if (banks.find_detail("lanes_at_once") != nullptr) {
+      ++lanes_told;
       EXPECT_EQ(number_of(banks, "lanes_at_once"), machine.banks->lanes_at_once);
     }
     const Attribute& cost = *topology.find_attribute(scratchpad_of(machine), "conflict_cost");
@@ -120,11 +122,13 @@ TEST_P(AccessTruth, BanksAndTheirWidthAreExact) {
     EXPECT_NEAR(number_of(cost, "broadcast_cycles"), machine.spaces.at(Space::kShared).memory_latency_cycles, 2);
   }
   EXPECT_GE(static_cast<double>(costs_inside), 0.95 * static_cast<double>(machines_wanted()));
+  EXPECT_EQ(lanes_told, machines_wanted());
 }
 
 TEST_P(AccessTruth, RequestsAndModesOfBanksAreExact) {
   std::uint64_t wide_loads = 0;
   std::uint64_t modes = 0;
+  std::uint64_t machines_with_modes = 0;
   for (std::uint64_t seed = 1; seed <= machines_wanted(); ++seed) {
     SCOPED_TRACE(seed);
     const sim::MachineSpec machine = random_access_machine(GetParam(), seed);
@@ -132,6 +136,7 @@ TEST_P(AccessTruth, RequestsAndModesOfBanksAreExact) {
     const Topology topology = discover_accesses(machine, seed, {"bank_interleave", "request_lanes"});
     const Attribute& interleave = *topology.find_attribute(scratchpad_of(machine), "bank_interleave");
     EXPECT_EQ(interleave.number(), truth.modes_bytes.empty() ? truth.bank_bytes : truth.modes_bytes.front());
+    machines_with_modes += truth.modes_bytes.empty() ? 0 : 1;
     for (const std::uint32_t mode : {4u, 8u}) {
       const std::string name = fmt::format("in_mode_{}_bytes", mode);
       if (interleave.find_detail(name) == nullptr) continue;
@@ -151,11 +156,12 @@ TEST_P(AccessTruth, RequestsAndModesOfBanksAreExact) {
     }
   }
   EXPECT_GE(static_cast<double>(wide_loads), 0.95 * 2 * static_cast<double>(machines_wanted()));
-  EXPECT_GT(modes, 0u);
+  EXPECT_GT(machines_with_modes, 0u);
+  EXPECT_EQ(modes, 2 * machines_with_modes);
 }
 
 TEST_P(AccessTruth, AtomicsAreAsFastAsTheyAre) {
-  for (std::uint64_t seed = 1; seed <= machines_wanted() / 4; ++seed) {
+  for (std::uint64_t seed = 1; seed <= (machines_wanted() + 3) / 4; ++seed) {
     SCOPED_TRACE(seed);
     const sim::MachineSpec machine = random_access_machine(GetParam(), seed);
     const Topology topology = discover_accesses(machine, seed, {"atomic_latency", "atomic_throughput"});
@@ -186,13 +192,14 @@ TEST_P(AccessTruth, AtomicsAreAsFastAsTheyAre) {
 }
 
 TEST_P(AccessTruth, TheKneeIsWhereThroughputMeetsLatency) {
+  std::size_t knees = 0;
   struct Level {
     const char* element;
     const char* bandwidth;
     Space space;
     double lane_bytes;
   };
-  for (std::uint64_t seed = 1; seed <= machines_wanted() / 4; ++seed) {
+  for (std::uint64_t seed = 1; seed <= (machines_wanted() + 3) / 4; ++seed) {
     SCOPED_TRACE(seed);
     const sim::MachineSpec machine = random_access_machine(GetParam(), seed);
     const Topology topology = discover_accesses(machine, seed, {"loaded_latency"});
@@ -220,10 +227,13 @@ TEST_P(AccessTruth, TheKneeIsWhereThroughputMeetsLatency) {
       if (std::isnan(number_of(loaded, "knee_warps"))) {
         EXPECT_GT(knee, 0.85 * most_warps(machine));
       } else {
+        ++knees;
         EXPECT_NEAR(number_of(loaded, "knee_warps"), knee, 0.1 * knee);
       }
     }
   }
+  // Of the four levels of each machine, most have a knee between one warp and all of them.
+  EXPECT_GE(knees, 2 * ((machines_wanted() + 3) / 4));
 }
 
 // What a machine's description does not say is not made up.

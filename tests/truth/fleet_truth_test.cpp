@@ -57,8 +57,8 @@ TEST(FleetTruth, DISABLED_LargeCleanFleets) {
 TEST(FleetTruth, OnePercentOfCleanFleetsHasAFindingAtMost) {
   const int count = fleets(200);
   const int alarms = alarms_of(count, 10001, shape_of);
-  // Of 200 fleets with a chance of 1% each, more than 6 have one in half a percent of cases.
-  EXPECT_LE(alarms, std::max(6, count / 100)) << "of " << count;
+  // The seeds are fixed, so no chance has to be allowed for: none of the 200 has one.
+  EXPECT_LE(alarms, count / 100) << "of " << count;
   RecordProperty("alarms", alarms);
 }
 

@@ -10,6 +10,16 @@
 namespace gputopo::truth {
 namespace {
 
+// Few values can be told; `least_told` is the part of them that has to be.
+void expect_right_or_silent(const Tally& tally, std::uint64_t machines, double least_told) {
+  SCOPED_TRACE(tally.text);
+  const int asked = tally.right + tally.wrong + tally.flagged + tally.silent;
+  EXPECT_GE(asked, static_cast<int>(machines / 2));
+  EXPECT_LE(tally.wrong, 0.01 * tally.right);
+  EXPECT_LE(tally.flagged, 0.1 * tally.right);
+  EXPECT_GE(tally.right, least_told * asked);
+}
+
 TEST(JumpTruth, OfRandomMachinesAreRightOrNotTold) {
   // Few machines have one that is told, and none takes long.
   const std::uint64_t machines = std::max<std::uint64_t>(machines_wanted(), 100);
@@ -17,18 +27,14 @@ TEST(JumpTruth, OfRandomMachinesAreRightOrNotTold) {
     return one.element == "icache_l0" ||
            (one.element.starts_with("icache") && (one.attribute == "latency" || one.attribute == "fetch_size"));
   });
-  SCOPED_TRACE(tally.text);
-  EXPECT_LE(tally.wrong, 0.01 * tally.right);
-  EXPECT_GE(tally.right, static_cast<int>(machines / 16));
+  expect_right_or_silent(tally, machines, 0.08);
 }
 
 TEST(OperandTruth, OfRandomMachinesAreRightOrNotTold) {
   const std::uint64_t machines = machines_wanted();
   const Tally tally =
       tally_wide_machines(machines, [](const Truth& one) { return one.element == "constant_operands"; });
-  SCOPED_TRACE(tally.text);
-  EXPECT_LE(tally.wrong, 0.01 * tally.right);
-  EXPECT_GE(tally.right, static_cast<int>(machines / 16));
+  expect_right_or_silent(tally, machines, 0.2);
 }
 
 class OperandMachine : public ::testing::Test {

@@ -80,9 +80,13 @@ TEST(L2BesideTlbTruth, MissesOfTheTlbAreNoPartOfIt) {
     const double truth = static_cast<double>(l2.size_bytes);
     add_value("measured size", measured, measured.value_or(0) * 0.95, measured.value_or(0) * 1.05, truth);
   };
-  truth::judge_seeds(truth::first_seed(), (truth::machines_wanted() + 3) / 4, judge, add);
+  const std::uint64_t machines = (truth::machines_wanted() + 3) / 4;
+  truth::judge_seeds(truth::first_seed(), machines, judge, add);
   fmt::print("{} values, {} silent, {} wrong\n{}", values, silent, wrong, misses);
+  constexpr int kValuesOfMachine = 2;
+  EXPECT_EQ(values, kValuesOfMachine * static_cast<int>(machines));
   EXPECT_LE(wrong, values / 100);
+  EXPECT_LE(silent, values / 10) << "a report that says nothing is never wrong";
 }
 
 // As long as the way from L2 to memory, so that single loads do not tell a miss of the TLB from one of L2.

@@ -65,6 +65,9 @@ Difference compare(const Topology& idle, const Topology& busy) {
   return difference;
 }
 
+// Values of an idle H200 that are compared: a comparison of nothing finds no difference.
+constexpr int kLeastValues = 8;
+
 TEST(Neighbour, ThatNobodyNoticesMakesValuesWrong) {
   sim::NeighbourSpec neighbour = kStreaming;
   neighbour.noticed = false;
@@ -77,6 +80,7 @@ TEST(Neighbour, ThatNeverRestsTakesValuesAwayButMakesNoneWrong) {
   const Topology idle = discover_machine(machine_with("h200", std::nullopt), 1);
   const Topology busy = discover_machine(machine_with("h200", kStreaming), 1);
   const Difference difference = compare(idle, busy);
+  EXPECT_GE(difference.values, kLeastValues);
   EXPECT_EQ(difference.wrong, 0) << difference.text;
   EXPECT_EQ(difference.missing, difference.disturbed) << difference.text;
   EXPECT_GT(difference.disturbed, 0);
@@ -88,6 +92,7 @@ TEST(Neighbour, ThatRestsNowAndThenCostsNothing) {
   neighbour.burst_programs = 200;
   const Topology idle = discover_machine(machine_with("h200", std::nullopt), 1);
   const Difference difference = compare(idle, discover_machine(machine_with("h200", neighbour), 1));
+  EXPECT_GE(difference.values, kLeastValues);
   EXPECT_EQ(difference.wrong + difference.missing, 0) << difference.text;
 }
 
@@ -108,7 +113,7 @@ TEST(Neighbour, OfAnyKindMakesNoValueWrong) {
     values += difference.values;
     missing += difference.missing;
   }
-  EXPECT_LT(missing, values) << "of all neighbours, some rest";
+  EXPECT_LE(missing, values / 3) << "most neighbours rest now and then";
 }
 
 }  // namespace

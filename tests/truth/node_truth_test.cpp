@@ -127,6 +127,8 @@ double number_of(const AttributeMap& attributes, std::string_view name) {
 struct Coverage {
   std::size_t held = 0;
   std::size_t all = 0;
+  std::size_t sharing_pairs = 0;  // of links that clearly share a part
+  std::size_t separate_pairs = 0;
 };
 Coverage coverage;
 
@@ -203,6 +205,8 @@ void check_sharing(const NodeSpec& spec, const NodeReport& report) {
       const double kept = least_share(spec, transfer(i), transfer(j));
       const std::string name = to_text(transfer(i).from) + "-" + to_text(transfer(i).to) + " and " +
                                to_text(transfer(j).from) + "-" + to_text(transfer(j).to);
+      coverage.sharing_pairs += kept < 0.7 ? 1 : 0;
+      coverage.separate_pairs += kept > 0.96 ? 1 : 0;
       EXPECT_TRUE(kept >= 0.7 || named.contains(name)) << name << " keeps " << kept;
       EXPECT_FALSE(kept > 0.96 && named.contains(name)) << name << " keeps " << kept;
     }
@@ -224,6 +228,9 @@ TEST(NodeTruth, LinksOfRandomNodesAreWhatTheyAre) {
     check_sharing(spec, report);
     if (HasFailure()) return;
   }
+  constexpr std::size_t kLeastPairs = 100;  // a walk over no pairs would be no success
+  EXPECT_GE(coverage.sharing_pairs, kLeastPairs);
+  EXPECT_GE(coverage.separate_pairs, kLeastPairs);
   constexpr double kPromised = 0.95;
   EXPECT_GT(static_cast<double>(coverage.held), kPromised * static_cast<double>(coverage.all));
 }

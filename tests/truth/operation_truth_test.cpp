@@ -90,7 +90,7 @@ PipeTally judge_machine(std::uint64_t seed) {
   const auto device = sim::make_sim_device(machine, seed, 1);
   DiscoverOptions options;
   options.elements = {"instructions"};
-  options.budget_seconds = 600;
+  options.budget_seconds = 1e5;
   log_if_asked(seed, options);
   const Topology found = discover(*device, options);
   PipeTally tally;
@@ -142,17 +142,24 @@ TEST(OperationTruth, RandomPipes) {
   EXPECT_TRUE(all.wrong.empty()) << all.wrong.size() << " of " << all.asked;
 }
 
+struct PairTally {
+  std::size_t told = 0;
+  std::size_t untold = 0;
+  std::vector<std::string> wrong;
+};
+
 // Operations of one pipe are told together, and those of two apart, or the pair is not told.
-std::vector<std::string> wrong_pairs(std::uint64_t seed) {
+PairTally judge_pairs(std::uint64_t seed) {
   sim::MachineSpec machine = random_pipe_machine(seed);
   const auto device = sim::make_sim_device(machine, seed, 1);
   DiscoverOptions options;
   options.elements = {"pipes"};
   options.keep_samples = false;
-  options.budget_seconds = 600;
+  options.budget_seconds = 1e5;
   const Topology found = discover(*device, options);
   const Attribute* pipes = find(found.compute, AttributeId::kPipes);
-  if (pipes == nullptr || !pipes->available()) return {};
+  PairTally tally;
+  if (pipes == nullptr || !pipes->available()) return tally;
   std::map<std::string, std::size_t> place;
   const auto& units = std::get<std::vector<std::string>>(pipes->value);
   for (std::size_t i = 0; i < units.size(); ++i) {
@@ -166,31 +173,47 @@ std::vector<std::string> wrong_pairs(std::uint64_t seed) {
     if (pairs == nullptr) continue;
     for (const std::string& pair : std::get<std::vector<std::string>>(*pairs)) untold.insert(pair);
   }
-  std::vector<std::string> wrong;
   for (const auto& [one, unit] : place) {
     for (const auto& [other, other_unit] : place) {
-      if (one == other || untold.contains(one + " " + other) || untold.contains(other + " " + one)) continue;
+      if (one == other) continue;
+      if (untold.contains(one + " " + other) || untold.contains(other + " " + one)) {
+        ++tally.untold;
+        continue;
+      }
+      ++tally.told;
       const bool together = machine.compute->operations.at(one).pipe == machine.compute->operations.at(other).pipe;
-      if (together != (unit == other_unit)) wrong.push_back(fmt::format("seed {}: {} and {}", seed, one, other));
+      if (together != (unit == other_unit)) tally.wrong.push_back(fmt::format("seed {}: {} and {}", seed, one, other));
     }
   }
-  return wrong;
+  return tally;
 }
 
 TEST(OperationTruth, RandomPipesAreToldApart) {
-  std::vector<std::string> wrong;
+  PairTally all;
   std::size_t machines = 0;
-  judge_seeds(first_seed(), std::min<std::uint64_t>(machines_wanted(), 200), wrong_pairs,
-              [&](const std::vector<std::string>& some) {
-                ++machines;
-                wrong.insert(wrong.end(), some.begin(), some.end());
-              });
-  for (std::size_t i = 0; i < std::min<std::size_t>(wrong.size(), 20); ++i) ADD_FAILURE() << wrong[i];
-  EXPECT_TRUE(wrong.empty()) << wrong.size() << " pairs of " << machines << " machines";
+  std::size_t told_machines = 0;
+  judge_seeds(first_seed(), std::min<std::uint64_t>(machines_wanted(), 200), judge_pairs, [&](const PairTally& tally) {
+    ++machines;
+    told_machines += tally.told > 0 ? 1 : 0;
+    all.told += tally.told;
+    all.untold += tally.untold;
+    all.wrong.insert(all.wrong.end(), tally.wrong.begin(), tally.wrong.end());
+  });
+  for (std::size_t i = 0; i < std::min<std::size_t>(all.wrong.size(), 20); ++i) ADD_FAILURE() << all.wrong[i];
+  EXPECT_TRUE(all.wrong.empty()) << all.wrong.size() << " of " << all.told << " pairs";
+  EXPECT_GE(told_machines, machines * 9 / 10);
+  EXPECT_GE(all.told, 3 * all.untold);
 }
 
-// What an SM holds and what its clocks say, of machines of all kinds; empty where all is right.
-std::vector<std::string> wrong_units(std::uint64_t seed) {
+struct UnitTally {
+  std::map<std::string, int> told;  // values without a flag, by attribute
+  std::vector<std::string> wrong;
+  int full_of_blocks = 0;   // machines whose SMs hold as many blocks of one warp as they may
+  int with_arithmetic = 0;  // machines with the operations that schedulers are counted by
+};
+
+// What an SM holds and what its clocks say, on machines of all kinds.
+UnitTally judge_units(std::uint64_t seed) {
   Draw draw(seed);
   sim::MachineSpec machine = random_pipe_machine(seed);
   if (seed % 5 == 0) machine.info.vendor = "AMD";
@@ -212,13 +235,17 @@ std::vector<std::string> wrong_units(std::uint64_t seed) {
   options.elements = {"registers", "clocks", "control"};
   options.full = true;
   const Topology found = discover(*device, options);
-  std::vector<std::string> wrong;
+  UnitTally tally;
+  tally.full_of_blocks = *machine.info.max_threads_per_sm / machine.info.warp_size >= *machine.info.max_blocks_per_sm;
+  const auto& operations = machine.compute->operations;
+  tally.with_arithmetic = operations.contains("fma.f32") && operations.contains("add.s32");
   const auto expect = [&](const char* element, const char* attribute, double truth, double error) {
     const Attribute* value = found.find_attribute(element, attribute);
     if (value == nullptr || !value->available() || !value->flags.empty()) return;
+    ++tally.told[attribute];
     const double number = value->number().value_or(0);
     if (std::abs(number - truth) > error) {
-      wrong.push_back(fmt::format("seed {}: {}.{} {} for {}", seed, element, attribute, number, truth));
+      tally.wrong.push_back(fmt::format("seed {}: {}.{} {} for {}", seed, element, attribute, number, truth));
     }
   };
   expect("registers", "register_unit", machine.compute->register_unit, 0);
@@ -229,17 +256,34 @@ std::vector<std::string> wrong_units(std::uint64_t seed) {
   expect("clocks", "clock_step", machine.compute->clock_step_cycles, 0);
   const Attribute* file = found.find_attribute("registers", "register_file");
   if (file != nullptr && file->low) {
+    ++tally.told["register_file"];
     const double bytes = 4.0 * static_cast<double>(*machine.info.registers_per_sm);
-    if (bytes < *file->low || bytes > *file->high) wrong.push_back(fmt::format("seed {}: register file", seed));
+    if (bytes < *file->low || bytes > *file->high) tally.wrong.push_back(fmt::format("seed {}: register file", seed));
   }
-  return wrong;
+  return tally;
 }
 
 TEST(OperationTruth, WhatAnSmHoldsOfRandomMachines) {
-  std::vector<std::string> wrong;
-  judge_seeds(first_seed(), std::min<std::uint64_t>(machines_wanted(), 200), wrong_units,
-              [&](const std::vector<std::string>& some) { wrong.insert(wrong.end(), some.begin(), some.end()); });
-  for (std::size_t i = 0; i < std::min<std::size_t>(wrong.size(), 20); ++i) ADD_FAILURE() << wrong[i];
+  UnitTally all;
+  const std::uint64_t machines = std::min<std::uint64_t>(machines_wanted(), 200);
+  judge_seeds(first_seed(), machines, judge_units, [&](const UnitTally& tally) {
+    for (const auto& [attribute, told] : tally.told) all.told[attribute] += told;
+    all.full_of_blocks += tally.full_of_blocks;
+    all.with_arithmetic += tally.with_arithmetic;
+    all.wrong.insert(all.wrong.end(), tally.wrong.begin(), tally.wrong.end());
+  });
+  for (std::size_t i = 0; i < std::min<std::size_t>(all.wrong.size(), 20); ++i) ADD_FAILURE() << all.wrong[i];
+  const int count = static_cast<int>(machines);
+  EXPECT_EQ(all.told["clock_step"], count);
+  EXPECT_EQ(all.told["timer_step"], count);
+  EXPECT_GE(all.full_of_blocks, count / 2);
+  EXPECT_EQ(all.told["resident_blocks"], all.full_of_blocks);
+  EXPECT_GE(all.told["shared_unit"], all.full_of_blocks * 9 / 10);
+  EXPECT_GE(all.with_arithmetic, count / 3);
+  EXPECT_GE(all.told["schedulers"], all.with_arithmetic * 4 / 10);
+  // Compilers give registers in steps, and the numbers of most machines leave two units possible.
+  EXPECT_GE(all.told["register_unit"], count / 4);
+  EXPECT_EQ(all.told["register_file"], all.told["register_unit"]);
 }
 
 // What control and launches of a random machine take, against what is found.

@@ -113,7 +113,10 @@ TEST_F(TextureTlbTruth, OfRandomMachinesAreRightOrNotTold) {
       machines, [](const truth::Truth& one) { return one.element.starts_with("texture_tlb"); });
   SCOPED_TRACE(tally.text);
   EXPECT_LE(tally.wrong, 0.02 * tally.right);
-  EXPECT_GT(tally.right, static_cast<int>(machines / 2));
+  // Caches that hide translation take half of the values; those of the others are to be told.
+  const int asked = tally.right + tally.wrong + tally.flagged + tally.silent;
+  EXPECT_GE(asked, static_cast<int>(2 * machines));
+  EXPECT_GE(tally.right, 0.35 * asked);
 }
 
 }  // namespace

@@ -166,7 +166,9 @@ void judge_tlbs(sim::MachineSpec (*make)(std::uint64_t), std::uint64_t machines,
   }
   SCOPED_TRACE(summary + misses);
   fmt::print("{}{}", summary, misses);
+  EXPECT_EQ(tallies.size(), 5u);
   for (const auto& [what, tally] : tallies) {
+    EXPECT_GE(tally.total, static_cast<int>(machines)) << what << ": each machine has a level or two";
     EXPECT_GE(tally.right, bars.right * tally.total) << what;
     EXPECT_LE(tally.outside, bars.outside * tally.total) << what;
   }

@@ -483,12 +483,13 @@ TEST_P(HipDeviceOfEachMachine, DiscoveryFindsItsCaches) {
   };
   expect("vl1", Space::kGlobal, 0);
   EXPECT_NEAR(number("lds", "latency"), spec_.spaces.at(Space::kShared).memory_latency_cycles, 0.5);
-  if (has_l3) return;
-  expect("sl1d", Space::kScalar, 0);
-  expect("l2", Space::kGlobalBypassL1, 0);
-  const Attribute* shared = found.find_attribute("sl1d", "shared_between");
-  ASSERT_TRUE(shared != nullptr && shared->available());
-  EXPECT_EQ(*shared->find_detail("instances"), Value(static_cast<std::int64_t>(spec_.sm_groups.size())));
+  if (!has_l3) {
+    expect("sl1d", Space::kScalar, 0);
+    expect("l2", Space::kGlobalBypassL1, 0);
+    const Attribute* shared = found.find_attribute("sl1d", "shared_between");
+    ASSERT_TRUE(shared != nullptr && shared->available());
+    EXPECT_EQ(*shared->find_detail("instances"), Value(static_cast<std::int64_t>(spec_.sm_groups.size())));
+  }
 }
 
 // ---- placement ----
