@@ -40,6 +40,8 @@ case $check in
     done
     "$gputopo" diff "$root"/tests/reports/{h200,gt200}.json --html "$folder/diff.html" >/dev/null || [ $? = 1 ]
     "$gputopo" fleet report "$root/tests/fuzz/corpus/store/odd.arrow" --html "$folder/fleet.html" >/dev/null || [ $? = 1 ]
+    # Both commands end with 1 for what differs and for what fails alike.
+    for name in diff fleet; do [ -s "$folder/$name.html" ] || { printf 'failed: no %s.html\n' "$name"; exit 1; }; done
     java -jar "$jar" --errors-only --also-check-svg "$folder"/*
     ;;
   *)
