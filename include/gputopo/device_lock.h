@@ -27,6 +27,11 @@ struct DeviceLockAttempt {
 // not a plain file of one name is not used. Never throws.
 [[nodiscard]] DeviceLockAttempt try_lock_device(const std::string& pci_address);
 
+// Who holds the lock that try_lock_device() has just found taken, for a message: "python3 (process 4242 of user 1001)",
+// or "another gputopo" where the system does not tell, as it does not across containers. The name is the process's own
+// choice. Never throws.
+[[nodiscard]] std::string device_lock_holder(const std::string& pci_address);
+
 // Of the GPU that open_device(spec) would open; empty for what is no GPU (simulated devices, recordings) and where no
 // address is known.
 [[nodiscard]] std::string pci_address_of(const std::string& spec);

@@ -48,7 +48,7 @@ enum gputopo_status {
   GPUTOPO_ERROR_FILE = 7,   /* a file cannot be read */
   GPUTOPO_ERROR_DEVICE = 8, /* the GPU or its driver failed */
   GPUTOPO_ERROR_DEVICE_LOST = 9, /* the same, and nothing more can be measured in this process */
-  GPUTOPO_ERROR_BUSY = 10,       /* another discovery measures this GPU, and options.wait is 0 */
+  GPUTOPO_ERROR_BUSY = 10,       /* another discovery measures this GPU, and was not to be waited for any longer */
   GPUTOPO_ERROR_CANCELLED = 11,  /* before anything was measured */
   GPUTOPO_ERROR_FORKED = 12,     /* the process is a fork of one that has used the drivers */
   GPUTOPO_ERROR_MEMORY = 13,     /* the host is out of memory */
@@ -121,6 +121,7 @@ typedef struct gputopo_options {
   void (*log)(void* user, int32_t level, const char* line);
   int32_t (*cancelled)(void* user); /* asked some twenty times a second: not 0 ends after the running launch */
   void* user;                       /* handed to all three */
+  double max_wait_seconds;          /* 600: with wait, GPUTOPO_ERROR_BUSY where the other has not ended by then */
 } gputopo_options;
 
 /* The defaults. `size`: sizeof(gputopo_options). */

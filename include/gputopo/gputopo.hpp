@@ -76,6 +76,7 @@ struct Options {
   std::uint64_t seed = 1;
   bool keep_samples = false;
   bool wait = true;
+  double max_wait_seconds = 600;
   bool use_cache = false;
   double max_age_seconds = 0;
   // Called on the thread that called discover(). What they throw ends the discovery, and comes out of discover().
@@ -254,6 +255,7 @@ class Report {
   raw.seed = options.seed;
   raw.keep_samples = options.keep_samples ? 1 : 0;
   raw.wait = options.wait ? 1 : 0;
+  raw.max_wait_seconds = options.max_wait_seconds;
   raw.use_cache = options.use_cache ? 1 : 0;
   raw.max_age_seconds = options.max_age_seconds;
   detail::Callbacks callbacks(options);

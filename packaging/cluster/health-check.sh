@@ -1,21 +1,84 @@
 #!/bin/sh
-# For Slurm's HealthCheckProgram, its Prolog or its Epilog: a node with a GPU that is worse than a good one of its kind
-# is drained. Two seconds a GPU. In slurm.conf:
+# Judges the GPUs of this node by the report of a good one, two seconds a GPU. For Slurm's HealthCheckProgram, its Prolog
+# or its Epilog. In slurm.conf:
 #
 #     Epilog=/usr/share/gputopo/cluster/health-check.sh
 #
-# GPUTOPO_BASELINE is the report of a GPU that is as it should be.
+# There are three answers, and a line on standard error for each GPU that is not good:
+#
+#     exit code 0   good: every GPU was judged, and none is worse than the baseline
+#     exit code 1   bad: a GPU is worse, or does not work; the node is drained, and the reason says which
+#     exit code 3   not judged: no GPU is known to be bad, but of at least one nothing is known: somebody else uses it, or
+#                   the baseline is missing or no report; the node stays as it is
+#
+# Slurm drains a node whose Prolog or Epilog ends with another code than 0. There, "not judged" ends with 0, and the lines
+# go to the system's log as well: any user could drain nodes otherwise by keeping a GPU busy.
+#
+# GPUTOPO_BASELINE is the report of a good GPU, GPUTOPO_MAX_WAIT how many seconds to wait at most for another gputopo.
 set -u
 gputopo=${GPUTOPO:-gputopo}
 baseline=${GPUTOPO_BASELINE:-/etc/gputopo/baseline.json}
+max_wait=${GPUTOPO_MAX_WAIT:-30}
 node=${SLURMD_NODENAME:-$(hostname -s)}
-[ -r "$baseline" ] || exit 0 # nothing to compare with: no reason to lose a node
-for device in ${DEVICES:-$("$gputopo" list 2>/dev/null | sed -n 's/^\(\(cuda\|hip\):[0-9]*\) .*/\1/p')}; do
-  said=$("$gputopo" check --quick --no-wait --device "$device" --baseline "$baseline" 2>&1)
+bad=
+unjudged=0
+
+not_judged() {
+  unjudged=1
+  echo "$node: not judged: $1" >&2
+  case ${SLURM_SCRIPT_CONTEXT:-} in
+    prolog* | epilog*) logger -t gputopo -p daemon.warning "$node: not judged: $1" 2>/dev/null ;;
+  esac
+}
+
+is_bad() {
+  echo "$node: bad: $1" >&2
+  bad="${bad:+$bad; }$1"
+}
+
+last_line() { printf '%s\n' "$1" | sed 's/^gputopo: //' | grep . | tail -n 1; }
+
+judge() {
+  said=$("$gputopo" check --quick --max-wait "$max_wait" --device "$1" --baseline "$baseline" 2>&1)
   code=$?
-  [ $code -ne 4 ] || continue # another gputopo measures it
-  [ $code -ne 0 ] || continue
-  reason=$(printf '%s\n' "$said" | sed -n 's/^violation: //p' | head -n 1)
-  scontrol update "NodeName=$node" State=DRAIN "Reason=gputopo $device: ${reason:-exit code $code}" || exit 1
-done
-exit 0
+  violations=$(printf '%s\n' "$said" | sed -n 's/^violation: //p')
+  # What another program on the GPU has disturbed says nothing of the GPU.
+  reason=$(printf '%s\n' "$violations" | grep -v ': disturbed[:,]' | head -n 1)
+  case $code in
+    0) ;;
+    1)
+      if [ -n "$reason" ]; then
+        is_bad "$1: $reason"
+      elif [ -n "$violations" ]; then
+        not_judged "$1: $(printf '%s\n' "$violations" | head -n 1)"
+      else
+        is_bad "$1: $(last_line "$said")"
+      fi
+      ;;
+    *) not_judged "$1: exit code $code: $(last_line "$said")" ;;
+  esac
+}
+
+if [ ! -r "$baseline" ]; then
+  not_judged "the baseline $baseline cannot be read"
+elif ! said=$("$gputopo" check "$baseline" --baseline "$baseline" 2>&1); then
+  not_judged "the baseline $baseline cannot be used: $(last_line "$said")"
+else
+  devices=${DEVICES:-}
+  if [ -z "$devices" ]; then
+    listed=$("$gputopo" list 2>&1) || not_judged "gputopo list: $(printf '%s\n' "$listed" | sed -n 's/^gputopo: //p' | head -n 1)"
+    devices=$(printf '%s\n' "$listed" | sed -n 's/^\(\(cuda\|hip\):[0-9]*\) .*/\1/p')
+    [ -n "$devices" ] || not_judged "gputopo list shows no GPU"
+  fi
+  for device in $devices; do judge "$device"; done
+fi
+
+if [ -n "$bad" ]; then
+  scontrol update "NodeName=$node" State=DRAIN "Reason=gputopo $bad" || echo "$node: could not be drained" >&2
+  exit 1
+fi
+[ $unjudged -eq 1 ] || exit 0
+case ${SLURM_SCRIPT_CONTEXT:-} in
+  prolog* | epilog*) exit 0 ;;
+esac
+exit 3

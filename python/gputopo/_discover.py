@@ -128,6 +128,7 @@ def discover(
     seed: int = 1,
     keep_samples: bool = False,
     wait: bool = True,
+    max_wait: float = 600,
     use_cache: bool = False,
     max_age: Optional[float] = None,
     progress: Optional[Callable[[Progress], None]] = None,
@@ -141,7 +142,7 @@ def discover(
     only: elements or single values: ["l2", "shared.size", "instructions"]; none: all. attributes: ["size"]; none: all.
     full: also what takes its time. budget: in seconds; what does not fit is unavailable, for the reason "timed_out".
     seed: of the noise of simulated devices. keep_samples: the evidence behind the plots of reports.
-    wait: for another discovery of the same GPU; else Error with the status "busy".
+    wait: for another discovery of the same GPU, for max_wait seconds at most; else Error with the status "busy".
     use_cache: answers from the cache of ``gputopo get``, where what is kept is not older than max_age seconds.
     progress, log, cancelled: called on this thread meanwhile; log with "info" or "warning" and a line. What they raise
         ends the discovery, and so does Ctrl-C. When ``cancelled`` returns True, what was found out until then is the
@@ -158,5 +159,6 @@ def discover(
     options.full, options.keep_samples = int(full), int(keep_samples)
     options.budget_seconds, options.seed = budget, seed
     options.wait, options.use_cache = int(wait), int(use_cache)
+    options.max_wait_seconds = max_wait
     options.max_age_seconds = 0 if max_age is None else max_age
     return _Discovery(encoded(device), options).result(progress, log, cancelled)

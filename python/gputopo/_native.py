@@ -44,6 +44,7 @@ class RawOptions(Structure):
         ("log", LogCallback),
         ("cancelled", CancelledCallback),
         ("user", c_void_p),
+        ("max_wait_seconds", c_double),
     ]
 
 

@@ -50,8 +50,20 @@ void add_output_options(CLI::App& app, Options& options) {
                "Print every value below the table, as in a pipe, however small the terminal");
 }
 
-void add_waiting_option(CLI::App& app, Options& options) {
-  app.add_flag("--no-wait", options.no_wait, "End at once where another gputopo measures this GPU");
+std::string check_seconds(const std::string& text) {
+  double seconds = 0;
+  const bool is_number = CLI::detail::lexical_cast(text, seconds) && std::isfinite(seconds);
+  return is_number && seconds >= 0 ? std::string{} : "must be a number of seconds of 0 or more, not " + text;
+}
+
+void add_waiting_options(CLI::App& app, Options& options) {
+  CLI::Option* const max_wait = app.add_option("--max-wait", options.max_wait_seconds,
+                                               "Seconds to wait at most for another gputopo that measures this GPU");
+  max_wait->check(check_seconds)->type_name("SECONDS")->capture_default_str();
+  app.add_flag_callback(
+         "--no-wait", [&options] { options.max_wait_seconds = 0; },
+         "End at once where another gputopo measures this GPU")
+      ->excludes(max_wait);
 }
 
 void add_selection_options(CLI::App& app, Options& options) {
@@ -95,7 +107,7 @@ void add_discover_options(CLI::App& app, Options& options) {
   app.add_option("--record", options.record_path, "Keep all that the device answers, for 'gputopo replay'")
       ->type_name("PATH");
   add_budget_option(app, options);
-  add_waiting_option(app, options);
+  add_waiting_options(app, options);
   app.add_flag("--quiet", options.quiet, "No progress");
   app.add_flag("--verbose", options.verbose, "Say on standard error what each probe decides and why");
   app.add_flag("--dump-program", options.dump_program,
@@ -195,14 +207,15 @@ void add_check_options(CLI::App& check, Options& options) {
       check.add_flag("--quick", options.quick,
                      "Instead of a REPORT: measure a GPU now, only its latencies, bandwidths and the size of L2");
   add_device_option(check, options);
-  add_waiting_option(check, options);
+  add_waiting_options(check, options);
   options.output_paths.resize(report::formats().size());
   const auto json = std::ranges::find(report::formats(), std::string_view("--json"), &report::Format::option);
   check
       .add_option("--json", options.output_paths[static_cast<std::size_t>(json - report::formats().begin())],
                   "Keep what --quick measured")
       ->type_name("FILE");
-  for (const char* of_quick : {"--device", "--seed", "--no-wait", "--json"}) check.get_option(of_quick)->needs(quick);
+  for (const char* of_quick : {"--device", "--seed", "--no-wait", "--max-wait", "--json"})
+    check.get_option(of_quick)->needs(quick);
   check.add_option("--baseline", options.baseline_path, "The report of a GPU that is as it should be")
       ->type_name("FILE");
   check
@@ -220,12 +233,6 @@ void add_check_options(CLI::App& check, Options& options) {
       ->capture_default_str();
 }
 
-std::string check_seconds(const std::string& text) {
-  double seconds = 0;
-  const bool is_number = CLI::detail::lexical_cast(text, seconds) && std::isfinite(seconds);
-  return is_number && seconds >= 0 ? std::string{} : "must be a number of seconds of 0 or more, not " + text;
-}
-
 void add_get_options(CLI::App& get, Options& options) {
   get.add_option("PATH", options.value_path, "Which: l2.size, compute.sm_count, instructions.fma.f32.latency, ...")
       ->required()
@@ -233,14 +240,14 @@ void add_get_options(CLI::App& get, Options& options) {
   CLI::Option* report = get.add_option("--report", options.report_path, "Of a saved report, instead of a GPU");
   report->type_name("FILE");
   add_device_option(get, options);
-  add_waiting_option(get, options);
+  add_waiting_options(get, options);
   get.add_flag("--fresh", options.fresh, "Measure now, whatever is known of this GPU");
   get.add_option_function<double>(
          "--max-age", [&options](double seconds) { options.max_age_seconds = seconds; },
          "Measure again what was measured longer ago")
       ->check(check_seconds)
       ->type_name("SECONDS");
-  for (const char* of_device : {"--device", "--seed", "--no-wait", "--fresh", "--max-age"}) {
+  for (const char* of_device : {"--device", "--seed", "--no-wait", "--max-wait", "--fresh", "--max-age"}) {
     get.get_option(of_device)->excludes(report);
   }
 }
@@ -298,7 +305,7 @@ void add_node_options(CLI::App& node, Options& options) {
   node.add_flag("--hwloc", options.with_hwloc,
                 "Keep in the JSON what hwloc knows of the host, where its library is here");
   add_budget_option(node, options);
-  add_waiting_option(node, options);
+  add_waiting_options(node, options);
   node.add_flag("--quiet", options.quiet, "No progress");
 }
 
@@ -430,7 +437,8 @@ const std::vector<ExitCodeMeaning>& exit_code_meanings() {
       {kExitUsage, "the command line is wrong"},
       {kExitIncomplete,
        "finished, but values that were asked for could not be found out; standard error names the first"},
-      {kExitBusy, "another gputopo measures this GPU, and --no-wait was given"},
+      {kExitBusy,
+       "another gputopo measures this GPU, and has not ended within --max-wait: nothing was measured or judged"},
       {kExitUnavailable, "of get: there is no such value of this GPU; standard error says why"},
       {kExitInterrupted, "interrupted: what was measured until then is reported, marked incomplete"},
   };

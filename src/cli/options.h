@@ -79,7 +79,7 @@ struct Options {
   bool full = false;
   double budget_seconds = 60;
   std::uint64_t carve_out_bytes = 0;  // of shared memory; 0: the smallest
-  bool no_wait = false;               // for another gputopo on the same GPU
+  double max_wait_seconds = 600;      // for another gputopo on the same GPU
   std::uint64_t seed = 1;
   bool quiet = false;
   bool verbose = false;

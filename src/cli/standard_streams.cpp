@@ -2,18 +2,83 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <poll.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
+#include <climits>
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <mutex>
 #include <string>
 
+#include "file/limits.h"
+#include "file/shown.h"
 #include "file/visible.h"
 
 namespace gputopo::cli {
+namespace {
+
+// What is to go to standard error, by any thread.
+struct StandardError {
+  std::mutex mutex;
+  std::string pending;
+  int holders = 0;
+};
+
+// Never destroyed: a thread may say something while the process ends.
+StandardError& standard_error() {
+  static StandardError& instance = *new StandardError;
+  return instance;
+}
+
+bool is_ready_for_more() {
+  pollfd stream{.fd = STDERR_FILENO, .events = POLLOUT, .revents = 0};
+  return ::poll(&stream, 1, 0) > 0;
+}
+
+void wait_until_ready() {
+  pollfd stream{.fd = STDERR_FILENO, .events = POLLOUT, .revents = 0};
+  ::poll(&stream, 1, -1);
+}
+
+// With its mutex held.
+void write_pending(StandardError& stream) {
+  std::string_view rest = stream.pending;
+  while (!rest.empty()) {
+    // A pipe that is ready takes PIPE_BUF bytes without waiting.
+    const std::size_t most = stream.holders == 0 ? rest.size() : std::min<std::size_t>(rest.size(), PIPE_BUF);
+    if (stream.holders != 0 && !is_ready_for_more()) break;
+    const ssize_t written = ::write(STDERR_FILENO, rest.data(), most);
+    if (written < 0 && errno == EINTR) continue;
+    if (written < 0 && errno == EAGAIN) {  // others have made it so, and it is theirs, too
+      if (stream.holders != 0) break;
+      wait_until_ready();
+      continue;
+    }
+    if (written < 0) rest = {};  // nobody will ever read it
+    if (written > 0) rest.remove_prefix(static_cast<std::size_t>(written));
+  }
+  stream.pending.erase(0, stream.pending.size() - rest.size());
+}
+
+}  // namespace
+
+HeldBackErrors::HeldBackErrors() {
+  StandardError& stream = standard_error();
+  const std::scoped_lock lock(stream.mutex);
+  ++stream.holders;
+}
+
+HeldBackErrors::~HeldBackErrors() {
+  StandardError& stream = standard_error();
+  const std::scoped_lock lock(stream.mutex);
+  --stream.holders;
+  write_pending(stream);
+}
 
 void fill_closed_streams() {
   for (const int stream : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) {
@@ -35,11 +100,13 @@ void print_result(std::string_view text) {
 }
 
 void say_raw(std::string_view text) {
-  std::fwrite(text.data(), 1, text.size(), stderr);
-  std::fflush(stderr);
+  StandardError& stream = standard_error();
+  const std::scoped_lock lock(stream.mutex);
+  stream.pending += text;
+  write_pending(stream);
 }
 
-void say(std::string_view line) { say_raw(visible_line(line) + "\n"); }
+void say(std::string_view line) { say_raw(shown(line, limits::kMaxMessage) + "\n"); }
 
 void say_text(std::string_view text) { say_raw(visible_text(text) + "\n"); }
 

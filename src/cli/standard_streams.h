@@ -22,6 +22,16 @@ void print_result(std::string_view text);
 
 // Standard error may be closed or full: neither the measurement nor its result depends on it.
 
+// While one of these lives, nobody waits for who reads standard error, such as a pager: what cannot be written at once
+// is kept, and written when the last of them has gone. For as long as others wait for this process.
+class HeldBackErrors {
+ public:
+  HeldBackErrors();
+  HeldBackErrors(const HeldBackErrors&) = delete;
+  HeldBackErrors& operator=(const HeldBackErrors&) = delete;
+  ~HeldBackErrors();
+};
+
 // One line; what a terminal would obey in it is made visible.
 void say(std::string_view line);
 // The same, of text that has lines.

@@ -4,14 +4,19 @@
 #include <fmt/format.h>
 #include <sys/file.h>
 #include <sys/stat.h>
+#include <sys/sysmacros.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cctype>
 #include <cerrno>
-#include <cstdlib>
 #include <cstring>
+#include <fstream>
+#include <sstream>
 #include <utility>
+
+#include "file/environment.h"
+#include "file/visible.h"
 
 namespace gputopo {
 namespace {
@@ -59,7 +64,7 @@ struct LockFolder {
 
 LockFolder lock_folder() {
   constexpr int kFlags = O_RDONLY | O_DIRECTORY | O_CLOEXEC;
-  if (const char* chosen = std::getenv("GPUTOPO_LOCK_DIR"); chosen != nullptr && *chosen != '\0') {
+  if (const char* chosen = environment_variable("GPUTOPO_LOCK_DIR"); chosen != nullptr && *chosen != '\0') {
     return {Descriptor(open(chosen, kFlags)), chosen};
   }
   for (const char* path : kFolders) {
@@ -105,7 +110,41 @@ bool is_current(int folder, const std::string& name, const struct stat& file) {
          now.st_dev == file.st_dev;
 }
 
+// The process that holds a lock of flock() on the file; 0 where none is seen. /proc/locks has a line for each lock:
+// "1: FLOCK  ADVISORY  WRITE 4242 00:2d:1234 0 EOF".
+pid_t locking_process(const struct stat& file) {
+  const std::string which = fmt::format("{:02x}:{:02x}:{}", major(file.st_dev), minor(file.st_dev), file.st_ino);
+  std::ifstream locks("/proc/locks");
+  for (std::string line; std::getline(locks, line);) {
+    std::istringstream words(line);
+    std::string number, kind, manner, access, place;
+    pid_t process = 0;
+    if (words >> number >> kind >> manner >> access >> process >> place && kind == "FLOCK" && place == which) {
+      return process;
+    }
+  }
+  return 0;
+}
+
 }  // namespace
+
+std::string device_lock_holder(const std::string& pci_address) {
+  const std::string unknown = "another gputopo";
+  const LockFolder folder = lock_folder();
+  struct stat file {};
+  if (!folder.descriptor.is_open() ||
+      fstatat(folder.descriptor.get(), file_name(pci_address).c_str(), &file, AT_SYMLINK_NOFOLLOW) != 0) {
+    return unknown;
+  }
+  const pid_t process = locking_process(file);
+  struct stat status {};
+  const std::string about = fmt::format("/proc/{}", process);
+  if (process <= 0 || stat(about.c_str(), &status) != 0) return unknown;
+  std::ifstream comm(about + "/comm");
+  std::string name;
+  std::getline(comm, name);
+  return fmt::format("{} (process {} of user {})", visible_line(name), process, status.st_uid);
+}
 
 DeviceLockAttempt try_lock_device(const std::string& pci_address) {
   const auto refused = [](const std::string& why) {

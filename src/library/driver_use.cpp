@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include <atomic>
+#include <chrono>
 #include <mutex>
 #include <set>
 #include <thread>
@@ -79,15 +80,21 @@ int begin_driver_use() {
 
 void remember_stuck_driver() { g_is_stuck = true; }
 
-std::unique_ptr<DeviceTurn> take_turn(const std::string& spec, bool waits, Apart& apart) {
+std::unique_ptr<DeviceTurn> take_turn(const std::string& spec, double max_wait_seconds, Apart& apart) {
+  using Clock = std::chrono::steady_clock;
   constexpr std::chrono::milliseconds kPause{50};
   const std::string pci_address = pci_address_of(spec);
   apart.expect_no_driver();
   if (pci_address.empty()) return nullptr;
+  const Clock::time_point begin = Clock::now();
   for (bool is_first = true;; is_first = false) {
     if (std::unique_ptr<DeviceTurn> turn = try_turn(pci_address, apart)) return turn;
-    if (!waits)
-      throw BusyError(fmt::format("another discovery measures the GPU at {}; options.wait waits for it", pci_address));
+    if (std::chrono::duration<double>(Clock::now() - begin).count() >= max_wait_seconds) {
+      throw BusyError(
+          fmt::format("another discovery measures the GPU at {}: its lock is held by {}; end that, or wait "
+                      "for it (options.wait, options.max_wait_seconds)",
+                      pci_address, device_lock_holder(pci_address)));
+    }
     if (is_first) {
       apart.post(
           LogLine{GPUTOPO_LOG_WARNING, fmt::format("waiting for another discovery of the GPU at {}", pci_address)});

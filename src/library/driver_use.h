@@ -35,8 +35,8 @@ class BusyError : public Error {
   using Error::Error;
 };
 
-// Of the GPU that open_device(spec) would open; null where that is none. Waits, if it is to, for other processes and
+// Of the GPU that open_device(spec) would open; null where that is none. Waits so long at most for other processes and
 // for other threads of this one. Throws BusyError and EndedError.
-[[nodiscard]] std::unique_ptr<DeviceTurn> take_turn(const std::string& spec, bool waits, Apart& apart);
+[[nodiscard]] std::unique_ptr<DeviceTurn> take_turn(const std::string& spec, double max_wait_seconds, Apart& apart);
 
 }  // namespace gputopo::library

@@ -133,6 +133,8 @@ TEST(LibraryDiscover, OptionsThatAreWrong) {
     with([&](gputopo_options& o) { o.budget_seconds = budget; }, "options.budget_seconds must be more than 0");
   }
   with([](gputopo_options& o) { o.max_age_seconds = -1; }, "options.max_age_seconds must not be less than 0");
+  with([](gputopo_options& o) { o.max_wait_seconds = std::nan(""); },
+       "options.max_wait_seconds must not be less than 0");
   const Quick unknown("l2.latncy");
   expect(kQuickDevice, unknown.options, GPUTOPO_ERROR_NAME, "latncy");
   const Quick quick;

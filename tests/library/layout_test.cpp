@@ -26,6 +26,7 @@ TEST(LibraryLayout, OfOptions) {
   EXPECT_EQ(offsetof(gputopo_options, log), 88u);
   EXPECT_EQ(offsetof(gputopo_options, cancelled), 96u);
   EXPECT_EQ(offsetof(gputopo_options, user), 104u);
+  EXPECT_EQ(offsetof(gputopo_options, max_wait_seconds), 112u);
 }
 
 TEST(LibraryLayout, OfValues) {

@@ -4,6 +4,7 @@
 #include <fcntl.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/prctl.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -49,6 +50,27 @@ TEST_F(Lock, IsOneHoldersAtATime) {
   EXPECT_NE(try_lock_device("0000:10:00.0").lock, nullptr) << "another GPU";
   first.lock.reset();
   EXPECT_NE(try_lock_device(kGpu).lock, nullptr);
+}
+
+TEST_F(Lock, ItsHolderIsNamed) {
+  EXPECT_EQ(device_lock_holder(kGpu), "another gputopo") << "there is none";
+  const DeviceLockAttempt first = try_lock_device(kGpu);
+  ASSERT_NE(first.lock, nullptr) << first.problem;
+  EXPECT_THAT(device_lock_holder(kGpu), ::testing::EndsWith(" (process " + std::to_string(getpid()) + " of user " +
+                                                            std::to_string(geteuid()) + ")"));
+  EXPECT_EQ(device_lock_holder("0000:10:00.0"), "another gputopo");
+}
+
+// A process may choose its name, and what a terminal obeys with it.
+TEST_F(Lock, TheNameOfItsHolderIsMadeVisible) {
+  char before[16] = {};
+  ASSERT_EQ(prctl(PR_GET_NAME, before), 0);
+  // The file tells the name of the process's first thread, which the tests run on.
+  ASSERT_EQ(prctl(PR_SET_NAME, "a\x1b[2J\xff"), 0);
+  const DeviceLockAttempt first = try_lock_device(kGpu);
+  const std::string holder = device_lock_holder(kGpu);
+  prctl(PR_SET_NAME, before);
+  EXPECT_THAT(holder, ::testing::StartsWith("a\\x1b[2J\\xff (process "));
 }
 
 TEST_F(Lock, IsAFileThatEveryUserCanLock) {

@@ -79,7 +79,8 @@ std::unique_ptr<Device> open_recording(const std::string& path) {
 }
 
 struct Recorder::State {
-  std::unique_ptr<Device> device;
+  std::unique_ptr<Device> device;  // null: closed
+  DeviceInfo closed_info;          // of a device that is closed
   bool with_pci_address = false;
   std::map<std::string, std::vector<RecordedAnswer>> answers;
   std::vector<std::string> warnings;  // as they were asked for last
@@ -91,7 +92,14 @@ Recorder::Recorder(std::unique_ptr<Device> device, bool with_pci_address)
 
 Recorder::~Recorder() = default;
 
-const DeviceInfo& Recorder::info() const { return state_->device->info(); }
+const DeviceInfo& Recorder::info() const {
+  return state_->device == nullptr ? state_->closed_info : state_->device->info();
+}
+
+void Recorder::close() {
+  state_->closed_info = info();
+  state_->device.reset();
+}
 
 std::vector<ProgramResult> Recorder::run(std::span<const Program> programs) {
   for (const Program& program : programs) validate(program);
