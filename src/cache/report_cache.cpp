@@ -1,10 +1,8 @@
 #include "cache/report_cache.h"
 
 #include <fmt/format.h>
-#include <sys/stat.h>
 
 #include <algorithm>
-#include <cstdlib>
 #include <ctime>
 #include <filesystem>
 #include <fstream>
@@ -13,7 +11,8 @@
 #include "device/sim/machine.h"
 #include "device/sysfs.h"
 #include "file/digest.h"
-#include "file/folder_output.h"
+#include "file/environment.h"
+#include "file/private_folder.h"
 #include "gputopo/device.h"
 #include "gputopo/error.h"
 #include "gputopo/file.h"
@@ -29,7 +28,7 @@ constexpr std::string_view kSim = "sim:";
 constexpr std::string_view kReplay = "replay:";
 
 std::string variable(const char* name) {
-  const char* value = std::getenv(name);
+  const char* value = environment_variable(name);
   return value == nullptr ? "" : value;
 }
 
@@ -154,7 +153,8 @@ std::optional<std::string> identity_of_device(const std::string& spec, std::uint
   if (spec.starts_with(kSim)) {
     const std::string name = spec.substr(kSim.size());
     const std::optional<std::string> machine = sim::builtin_machine(name);
-    if (!machine && !fs::exists(name)) return std::nullopt;  // who opens it says what there is
+    std::error_code ignored;
+    if (!machine && !fs::exists(name, ignored)) return std::nullopt;  // who opens it says what there is
     return fmt::format("{}\n{}\n", seed, machine ? *machine : read_file(name));
   }
   const std::string gpus = gpus_of_the_system();
@@ -173,16 +173,16 @@ ReportCache::ReportCache(const std::string& spec, std::uint64_t seed, const std:
 
 std::optional<Topology> ReportCache::load(std::optional<double> max_age_seconds) const {
   if (folder_.empty()) return std::nullopt;
-  const std::string file = fs::path(folder_) / name_;
-  struct stat status {};
-  if (::stat(file.c_str(), &status) != 0) return std::nullopt;
+  const std::optional<PrivateFolder> folder = PrivateFolder::open(folder_);
+  const std::optional<PrivateFolder::File> file = folder ? folder->read(name_) : std::nullopt;
+  if (!file) return std::nullopt;
   if (max_age_seconds) {
     // What is of the future has no age that could be trusted.
-    const double age = seconds_of(now()) - seconds_of(status.st_mtim);
+    const double age = seconds_of(now()) - seconds_of(file->modified);
     if (age < 0 || age > *max_age_seconds) return std::nullopt;
   }
   try {
-    const std::string text = read_file(file);
+    const std::string& text = file->text;
     const std::size_t end = text.find('\n');
     if (end == std::string::npos) return std::nullopt;
     const std::string report = text.substr(end + 1);
@@ -198,9 +198,8 @@ void ReportCache::store(const Topology& topology, const std::function<void(const
   if (folder_.empty() || (topology.simulated && is_of_a_gpu_)) return;
   try {
     const std::string report = to_json(topology);
-    FolderOutput output(folder_);
-    output.write(name_, fmt::format("{}{}\n{}", kMagic, digest(name_ + report), report));
-    output.keep();
+    PrivateFolder::open_or_create(folder_).write(name_,
+                                                 fmt::format("{}{}\n{}", kMagic, digest(name_ + report), report));
   } catch (const Error& error) {
     warn(fmt::format("the value is not kept for the next time: {}", error.what()));
   }

@@ -5,11 +5,11 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <array>
 #include <cerrno>
 #include <filesystem>
 #include <string>
 
+#include "file/descriptor_io.h"
 #include "file/file_failure.h"
 #include "file/limits.h"
 #include "gputopo/error.h"
@@ -27,11 +27,6 @@ bool is_nameless_pipe(int fd) {
 
 [[noreturn]] void refuse_kind(const std::string& path) {
   throw FileError(fmt::format("cannot read '{}': it is no regular file; name a file, or - for what is piped in", path));
-}
-
-[[noreturn]] void refuse_size(const std::string& path, std::uint64_t max_bytes) {
-  throw FileError(fmt::format("cannot read '{}': it is larger than {} MiB, which no file of gputopo is; name another",
-                              path, max_bytes >> 20));
 }
 
 // A file to be read: a regular one, or a nameless pipe. Others may never end, or do something when they are opened.
@@ -70,19 +65,6 @@ class InputFile {
 
   int fd_ = -1;
 };
-
-std::string read_all(int fd, const std::string& path, std::uint64_t max_bytes) {
-  std::string text;
-  std::array<char, 1 << 16> buffer;
-  while (true) {
-    const ssize_t count = ::read(fd, buffer.data(), buffer.size());
-    if (count == 0) return text;
-    if (count < 0 && errno == EINTR) continue;
-    if (count < 0) fail_on_file("read", path, errno);
-    text.append(buffer.data(), static_cast<std::size_t>(count));
-    if (text.size() > max_bytes) refuse_size(path, max_bytes);
-  }
-}
 
 }  // namespace
 

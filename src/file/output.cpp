@@ -1,17 +1,13 @@
-// Files are written whole or not at all: a file beside the target takes the text, and its name becomes the target's.
-//
-// The folder may belong to somebody else, who puts links where a file is to come. So the file beside has a name that
-// nobody can guess and must not exist yet (O_EXCL, which follows no link), and links on the path are followed only if
-// they are the user's own or root's (output_path.h).
+// Files are written whole or not at all: a file beside the target takes the text, and its name becomes the target's
+// (file_beside.h). Links on the path are followed only if they are the user's own or root's (output_path.h), for the
+// folder may belong to somebody else.
 #include <fcntl.h>
 #include <fmt/format.h>
-#include <sys/random.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include <cerrno>
 #include <charconv>
-#include <cstdint>
 #include <filesystem>
 #include <map>
 #include <optional>
@@ -21,9 +17,10 @@
 #include <utility>
 #include <vector>
 
+#include "file/descriptor_io.h"
+#include "file/file_beside.h"
 #include "file/file_failure.h"
 #include "file/output_path.h"
-#include "file/unfinished.h"
 #include "file/writable.h"
 #include "gputopo/error.h"
 #include "gputopo/file.h"
@@ -35,17 +32,6 @@ namespace fs = std::filesystem;
 
 constexpr mode_t kNewFileMode = 0666;  // less the umask, which the kernel takes off
 constexpr mode_t kPermissions = 0777;
-
-// False with errno set if not all of it could be written.
-bool write_all(int fd, std::string_view text) {
-  while (!text.empty()) {
-    const ssize_t written = ::write(fd, text.data(), text.size());
-    if (written < 0 && errno == EINTR) continue;
-    if (written < 0) return false;
-    text.remove_prefix(static_cast<std::size_t>(written));
-  }
-  return true;
-}
 
 // Where the text is to end up.
 struct OutputTarget : PathEnd {
@@ -66,6 +52,17 @@ std::optional<int> own_descriptor(const PathEnd& end) {
   return number;
 }
 
+// Throws FileError for what must not be written to in place. A pipe of another user may never be read, which would keep
+// this process waiting, and with it all who wait for this process.
+void require_for_output(const std::string& path, const struct stat& status) {
+  if (S_ISBLK(status.st_mode)) {
+    throw FileError(fmt::format("cannot write '{}': it is a disk, not a file; name a file", path));
+  }
+  if (S_ISFIFO(status.st_mode) && status.st_uid != ::geteuid() && status.st_uid != 0) {
+    throw FileError(fmt::format("cannot write '{}': it is a pipe of another user; name a file", path));
+  }
+}
+
 OutputTarget resolve_output(const std::string& path) {
   OutputTarget target{find_path_end(path)};
   if (target.folder == nullptr) return target;
@@ -77,17 +74,10 @@ OutputTarget resolve_output(const std::string& path) {
   }
   if (!target.exists) return target;
   if (S_ISDIR(target.status.st_mode)) fail_on_file("write", path, EISDIR);
-  if (S_ISBLK(target.status.st_mode)) {
-    throw FileError(fmt::format("cannot write '{}': it is a disk, not a file; name a file", path));
-  }
   target.is_in_place = !S_ISREG(target.status.st_mode);
+  // What a link in /proc leads to is known when it is open.
+  if (target.is_in_place && !S_ISLNK(target.status.st_mode)) require_for_output(path, target.status);
   return target;
-}
-
-std::string name_beside() {
-  std::uint64_t number = 0;
-  if (::getrandom(&number, sizeof number, 0) != static_cast<ssize_t>(sizeof number)) number = ::getpid();
-  return fmt::format(".gputopo.{:016x}.partial", number);
 }
 
 // The new file takes the permissions of the one that it replaces, and belongs to whom that belonged as far as this user
@@ -103,38 +93,8 @@ bool take_permissions(int fd, const struct stat& old) {
   return ::fchmod(fd, mode) == 0;
 }
 
-// A new file beside the target, which goes away with this object unless it becomes the target.
-class FileBeside {
- public:
-  explicit FileBeside(const OutputTarget& target)
-      : folder_(target.folder),
-        name_(name_beside()),
-        unfinished_(folder_->fd(), name_),
-        file_(::openat(folder_->fd(), name_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC,
-                       target.exists ? S_IRUSR | S_IWUSR : kNewFileMode)),
-        is_ours_(file_.is_open()) {}
-  FileBeside(const FileBeside&) = delete;
-  FileBeside& operator=(const FileBeside&) = delete;
-  ~FileBeside() {
-    if (is_ours_) ::unlinkat(folder_->fd(), name_.c_str(), 0);
-  }
-  [[nodiscard]] bool is_open() const { return file_.is_open(); }
-  // False with errno set.
-  [[nodiscard]] bool become(const OutputTarget& target, std::string_view text) {
-    if (target.exists && !take_permissions(file_.fd(), target.status)) return false;
-    if (!write_all(file_.fd(), text) || !file_.close()) return false;
-    if (::renameat(folder_->fd(), name_.c_str(), folder_->fd(), target.name.c_str()) != 0) return false;
-    is_ours_ = false;
-    return true;
-  }
-
- private:
-  Folder folder_;
-  std::string name_;
-  UnfinishedFile unfinished_;  // before the file is made: a signal may come in between
-  OpenFile file_;
-  bool is_ours_;
-};
+// What replaces a file has no rights for others before it has those of that file.
+mode_t mode_beside(const OutputTarget& target) { return target.exists ? S_IRUSR | S_IWUSR : kNewFileMode; }
 
 // In a folder like /tmp only its owner may replace a file.
 bool may_replace(const OutputTarget& target) {
@@ -156,7 +116,7 @@ FileIdentity identity_of(const std::string& path) {
   if (target.exists) return {target.status.st_dev, target.status.st_ino, ""};
   struct stat folder {};
   if (target.folder == nullptr || ::fstat(target.folder->fd(), &folder) != 0) {
-    return {0, 0, fs::absolute(path).lexically_normal()};
+    return {0, 0, fs::absolute(path, ignored).lexically_normal()};
   }
   return {folder.st_dev, folder.st_ino, target.name};
 }
@@ -165,6 +125,21 @@ FileIdentity identity_of(const std::string& path) {
 bool is_device(const std::string& path) {
   std::error_code ignored;
   return fs::is_character_file(path, ignored);
+}
+
+// A descriptor of what is written to in place; -1 with errno set where there is none.
+int descriptor_in_place(const std::string& path, const OutputTarget& target) {
+  // What is written through the descriptor that is open already does not begin at its start.
+  if (target.own_descriptor >= 0) return ::fcntl(target.own_descriptor, F_DUPFD_CLOEXEC, 0);
+  // What a link in /proc leads to has no other name.
+  const int no_link = S_ISLNK(target.status.st_mode) ? 0 : O_NOFOLLOW;
+  // To open a pipe for writing waits for its reader. So it is held and looked at first: another one may have its name
+  // by now.
+  const OpenFile found(::openat(target.folder->fd(), target.name.c_str(), O_PATH | O_CLOEXEC | no_link));
+  struct stat status {};
+  if (!found.is_open() || ::fstat(found.fd(), &status) != 0) return -1;
+  require_for_output(path, status);
+  return ::open(fmt::format("/proc/self/fd/{}", found.fd()).c_str(), O_WRONLY | O_CLOEXEC | O_NOCTTY);
 }
 
 }  // namespace
@@ -178,7 +153,7 @@ void check_writable(const std::string& path) {
     return;
   }
   if (!may_replace(target)) fail_on_file("write", path, EPERM);
-  const FileBeside beside(target);
+  const FileBeside beside(target.folder, mode_beside(target));
   if (!beside.is_open()) fail_on_file("write", path, errno);
 }
 
@@ -199,18 +174,15 @@ bool is_same_file(const std::string& path, const std::string& other) {
 void write_file(const std::string& path, std::string_view text) {
   const OutputTarget target = resolve_output(path);
   if (target.is_in_place) {
-    // What a link in /proc leads to has no other name.
-    const int no_link = S_ISLNK(target.status.st_mode) ? 0 : O_NOFOLLOW;
-    // Through the descriptor that is open already, what comes after it does not begin at its start.
-    OpenFile file(target.own_descriptor >= 0
-                      ? ::fcntl(target.own_descriptor, F_DUPFD_CLOEXEC, 0)
-                      : ::openat(target.folder->fd(), target.name.c_str(), O_WRONLY | O_CLOEXEC | O_NOCTTY | no_link));
+    OpenFile file(descriptor_in_place(path, target));
     if (!file.is_open() || !write_all(file.fd(), text) || !file.close()) fail_on_file("write", path, errno);
     return;
   }
   if (target.folder == nullptr) fail_on_file("write", path, ENOENT);
-  FileBeside beside(target);
-  if (!beside.is_open() || !beside.become(target, text)) fail_on_file("write", path, errno);
+  remove_abandoned_files(target.folder);
+  FileBeside beside(target.folder, mode_beside(target));
+  const bool is_ready = beside.is_open() && (!target.exists || take_permissions(beside.fd(), target.status));
+  if (!is_ready || !beside.become(target.name, text)) fail_on_file("write", path, errno);
 }
 
 }  // namespace gputopo

@@ -21,7 +21,6 @@ namespace {
 
 constexpr int kMostLinks = 40;  // as many as Linux follows
 constexpr int kFolder = O_PATH | O_DIRECTORY | O_CLOEXEC;
-constexpr mode_t kNewFolderMode = 0777;  // less the umask, which the kernel takes off
 
 // Links there are no texts: what they lead to may have no path, or another one.
 bool is_procfs(int folder) {
@@ -43,9 +42,10 @@ std::deque<std::string> parts_of(std::string_view path) {
 
 class Walk {
  public:
-  // `created`: null, or where missing folders are to be told that are created. `action`: "write", for messages.
-  Walk(std::string_view action, const std::string& path, std::vector<NewFolder>* created)
-      : action_(action), path_(path), created_(created), parts_(parts_of(path)) {
+  // `created`: null, or where missing folders are to be told that are created, with `mode`. `action`: "write", for
+  // messages.
+  Walk(std::string_view action, const std::string& path, std::vector<NewFolder>* created, mode_t mode = 0)
+      : action_(action), path_(path), created_(created), mode_(mode), parts_(parts_of(path)) {
     begin_at(path.starts_with('/') ? "/" : ".");
     if (path.empty()) fail(ENOENT);
   }
@@ -106,7 +106,7 @@ class Walk {
   }
 
   void create(const std::string& name) {
-    if (::mkdirat(folder_->fd(), name.c_str(), kNewFolderMode) == 0) {
+    if (::mkdirat(folder_->fd(), name.c_str(), mode_) == 0) {
       created_->emplace_back(folder_, name);
     } else if (errno != EEXIST) {
       fail(errno);
@@ -136,6 +136,7 @@ class Walk {
   std::string_view action_;
   const std::string& path_;
   std::vector<NewFolder>* created_;
+  mode_t mode_;
   std::deque<std::string> parts_;  // still to come
   Folder folder_;                  // where they begin
   int links_ = 0;
@@ -151,8 +152,8 @@ bool OpenFile::close() { return ::close(std::exchange(fd_, -1)) == 0; }
 
 PathEnd find_path_end(const std::string& path) { return Walk("write", path, nullptr).to_end(); }
 
-Folder open_or_create_folder(const std::string& path, std::vector<NewFolder>& created) {
-  return Walk("create the folder", path, &created).to_folder();
+Folder open_or_create_folder(const std::string& path, std::vector<NewFolder>& created, mode_t mode) {
+  return Walk("create the folder", path, &created, mode).to_folder();
 }
 
 }  // namespace gputopo

@@ -47,7 +47,11 @@ struct PathEnd {
 // A folder that was created, and the one above it.
 using NewFolder = std::pair<Folder, std::string>;
 
-// The folder of this path; those that are missing are created, and added to `created`. Throws FileError as above.
-[[nodiscard]] Folder open_or_create_folder(const std::string& path, std::vector<NewFolder>& created);
+inline constexpr mode_t kNewFolderMode = 0777;  // less the umask, which the kernel takes off
+
+// The folder of this path; those that are missing are created with `mode`, and added to `created`. Throws FileError as
+// above.
+[[nodiscard]] Folder open_or_create_folder(const std::string& path, std::vector<NewFolder>& created,
+                                           mode_t mode = kNewFolderMode);
 
 }  // namespace gputopo
