@@ -7,6 +7,7 @@
 #include <cstdlib>
 #include <string_view>
 
+#include "file/environment.h"
 #include "report/text_table.h"
 
 namespace gputopo::cli {
@@ -15,7 +16,7 @@ namespace {
 // The first of these that is set decides (POSIX, Locale).
 bool locale_is_utf8() {
   for (const char* name : {"LC_ALL", "LC_CTYPE", "LANG"}) {
-    const char* value = std::getenv(name);
+    const char* value = environment_variable(name);
     if (value == nullptr || *value == '\0') continue;
     const std::string_view locale = value;
     return locale.find("UTF-8") != std::string_view::npos || locale.find("utf8") != std::string_view::npos;
@@ -26,7 +27,7 @@ bool locale_is_utf8() {
 }  // namespace
 
 bool terminal_knows_escapes() {
-  const char* terminal = std::getenv("TERM");
+  const char* terminal = environment_variable("TERM");
   return terminal != nullptr && *terminal != '\0' && std::string_view(terminal) != "dumb";
 }
 
@@ -55,21 +56,21 @@ std::string wrapped_help(const std::string& help, int columns) {
 
 TerminalStyle standard_output_style() {
   TerminalStyle style;
-  const char* terminal = std::getenv("TERM");
+  const char* terminal = environment_variable("TERM");
   const bool plain = isatty(STDOUT_FILENO) == 0 || (terminal != nullptr && std::string_view(terminal) == "dumb");
   constexpr int kLeastRows = 24;  // of a terminal that does not say how many it has, too
   winsize size{};
   if (ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0) style.height = std::max<int>(size.ws_row, kLeastRows);
   if (size.ws_col > 0) {
     style.width = size.ws_col;
-  } else if (const char* columns = std::getenv("COLUMNS"); columns != nullptr) {
+  } else if (const char* columns = environment_variable("COLUMNS"); columns != nullptr) {
     constexpr int kLeast = 40;
     constexpr int kMost = 1000;
     const int asked = std::atoi(columns);
     if (asked >= kLeast && asked <= kMost) style.width = asked;
   }
   if (plain) return style;
-  const char* no_colour = std::getenv("NO_COLOR");
+  const char* no_colour = environment_variable("NO_COLOR");
   style.colour = terminal_knows_escapes() && (no_colour == nullptr || *no_colour == '\0');
   style.unicode = locale_is_utf8();
   return style;

@@ -3,10 +3,10 @@
 #include <algorithm>
 #include <array>
 #include <charconv>
-#include <cstdlib>
 #include <fstream>
 #include <sstream>
 
+#include "file/environment.h"
 #include "file/limits.h"
 
 namespace gputopo {
@@ -26,7 +26,7 @@ std::optional<std::uint32_t> width_of(const std::string& text) {
 }  // namespace
 
 std::string sysfs_root() {
-  const char* replacement = std::getenv("GPUTOPO_SYSFS");
+  const char* replacement = environment_variable("GPUTOPO_SYSFS");
   return replacement != nullptr && *replacement != '\0' ? replacement : "/sys";
 }
 

@@ -7,8 +7,10 @@ import tempfile
 import unittest
 
 sys.dont_write_bytecode = True
+import check_environment
 import check_includes
 import check_limits
+import check_throwing_calls
 
 
 class Includes(unittest.TestCase):
@@ -48,6 +50,36 @@ class Includes(unittest.TestCase):
         self.assertEqual(len(found), 2)
         self.assertIn("no layer colour", found[0])
         self.assertIn("c.h is neither", found[1])
+
+
+class ThrowingCalls(unittest.TestCase):
+    def found(self, text):
+        return [call for _, call in check_throwing_calls.throwing_calls(text)]
+
+    def test_an_error_code_is_asked_for(self):
+        self.assertEqual(self.found("if (fs::exists(path)) fs::remove_all(path_ / name(3));"),
+                         ["fs::exists(path)", "fs::remove_all(path_ / name(3))"])
+        self.assertEqual(self.found("fs::exists(path, ignored); fs::is_directory(status);"), [])
+
+    def test_a_range_over_a_folder_throws_in_any_case(self):
+        self.assertEqual(len(self.found("for (const auto& entry : fs::directory_iterator(folder, ignored)) {")), 1)
+        self.assertEqual(self.found("for (fs::directory_iterator i(folder, error), end; i != end; i.increment(error)) {"), [])
+
+    def test_texts_that_are_no_numbers(self):
+        self.assertEqual(self.found("int a = std::stoi(text);"), ["std::stoi("])
+
+
+class Environment(unittest.TestCase):
+    def test_one_file_alone_reads_it(self):
+        with tempfile.TemporaryDirectory() as folder:
+            root = pathlib.Path(folder)
+            (root / "src/file").mkdir(parents=True)
+            (root / "src/file/environment.h").write_text('return ::secure_getenv(name);\n')
+            (root / "src/file/a.cpp").write_text(
+                '// getenv() is unsafe.\n#include <cstdlib>\nauto a = std::getenv("A");\nauto b = "getenv";\n'
+                'auto c = ::secure_getenv("C"), d = fs::temp_directory_path();\nauto e = environment_variable("E");\n')
+            self.assertEqual([line.split(" is ")[0] for line in check_environment.violations(root)], [
+                "src/file/a.cpp:3: getenv", "src/file/a.cpp:5: secure_getenv", "src/file/a.cpp:5: temp_directory_path"])
 
 
 class Limits(unittest.TestCase):

@@ -300,7 +300,7 @@ class Driver {
 };
 
 // Path of a driver library: the environment variable's value where it is set and not empty, else `standard_name`.
-[[nodiscard]] std::string library_path(const char* environment_variable, const char* standard_name);
+[[nodiscard]] std::string library_path(const char* variable, const char* standard_name);
 
 // Why cuInit or opening a device failed with `status`, and what to do; empty when there is no more to say than the
 // name. `driver_version` as Driver::version(), 0 if unknown; `device_folder` holds the nvidia* nodes.
