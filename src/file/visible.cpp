@@ -25,11 +25,18 @@ bool is_command_code(std::uint32_t code) {
                      [&](const auto& range) { return range.first <= code && code <= range.second; });
 }
 
+// Whether a byte may be part of a command, or of no character at all. Some compilers take char for a signed number,
+// those for Arm for an unsigned one, so the byte is compared as what it is.
+bool is_special(char c) {
+  const auto byte = static_cast<unsigned char>(c);
+  return byte < 0x20 || byte >= 0x7F;
+}
+
 std::string made_visible(std::string_view text, bool keeps_lines) {
   std::string result;
   result.reserve(text.size());
   while (!text.empty()) {
-    const auto* const special = std::ranges::find_if(text, [](char c) { return c < ' ' || c == '\x7f'; });
+    const auto* const special = std::ranges::find_if(text, is_special);
     const auto plain = static_cast<std::size_t>(special - text.begin());  // nearly all of it
     result += text.substr(0, plain);
     text.remove_prefix(plain);
