@@ -147,6 +147,7 @@ TEST(Formats, RenderWhateverAReportHolds) {
 
 TEST(Formats, SvgIsWellFormed) {
   if (test::run_command("command -v xmllint").exit_code != 0) GTEST_SKIP() << "xmllint is not installed";
+  int plots = 0;
   for (const Topology& topology : strange_topologies()) {
     EXPECT_TRUE(is_xml(to_svg(topology)));
     for (const MemoryElement& element : topology.memory) {
@@ -154,10 +155,12 @@ TEST(Formats, SvgIsWellFormed) {
       for (const auto& [id, attribute] : element.attributes) {
         for (const report::Chart& chart : report::charts_of(element.title, id, attribute)) {
           EXPECT_TRUE(is_xml(report::plot_svg(chart, attribute)));
+          ++plots;
         }
       }
     }
   }
+  EXPECT_GE(plots, 5);
 }
 
 TEST(Formats, NothingFromADeviceIsMarkup) {
@@ -361,18 +364,24 @@ TEST(Thin, ToABudgetOfAllTables) {
   const Topology large = large_topology();
   const Topology thin = report::thinned_to(large, 200000);
   std::size_t numbers = 0;
+  int maps = 0;
+  int curves = 0;
   for (const MemoryElement& element : thin.memory) {
     for (const auto& [id, attribute] : element.attributes) {
       for (const SampleTable& table : attribute.samples) {
         numbers += table.row_count() * table.columns.size();
         if (table.name == "l2.map") {
+          ++maps;
           EXPECT_EQ(table.row_count(), 300u * 96u);
         } else if (table.measured_rows != 0) {
+          ++curves;
           EXPECT_EQ(table.measured_rows, 10000u);
         }
       }
     }
   }
+  EXPECT_EQ(maps, 1);
+  EXPECT_EQ(curves, 24 * 3);
   EXPECT_LE(numbers, 210000u);
   EXPECT_GE(numbers, 100000u);
   EXPECT_EQ(report::thinned_to(test::sample_topology(), 200000).memory, test::sample_topology().memory);
@@ -397,12 +406,15 @@ TEST(Thin, APageOfManyMapsStaysBelowThreeMebibytes) {
     topology.memory.push_back(element);
   }
   const Topology thin = report::thinned_to(topology, report::kMaxNumbersOfPage);
+  int maps = 0;
   for (const MemoryElement& element : thin.memory) {
     const Attribute* attribute = find(element.attributes, "near_sms");
     if (attribute == nullptr || attribute->samples.empty()) continue;
+    ++maps;
     EXPECT_TRUE(report::is_whole_map(attribute->samples[0]));
     EXPECT_GE(attribute->samples[0].row_count(), 1000u);
   }
+  EXPECT_EQ(maps, 10);
   EXPECT_LT(to_html(topology).size(), 3u << 20);
   EXPECT_LT(diff_to_html({{"a", topology}, {"b", topology}}).size(), 3u << 20);
 }
