@@ -1,6 +1,6 @@
 // What `gputopo get` and the library have found out, kept for the next time: reports in $XDG_CACHE_HOME/gputopo (or
-// ~/.cache/gputopo), a file for each request to each device. The folder is for its user alone: what belongs to others, or
-// what others may write to, is ignored.
+// ~/.cache/gputopo), a file for each request to each device. The folder is for its user alone: what belongs to others,
+// or what others may write to, is ignored.
 #pragma once
 
 #include <cstdint>

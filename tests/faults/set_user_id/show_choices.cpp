@@ -1,5 +1,5 @@
-// Prints what the environment has chosen for a program that uses gputopo's objects: the devices that its drivers show and
-// the folder of the system's files. The tests give it the rights of another user.
+// Prints what the environment has chosen for a program that uses gputopo's objects: the devices that its drivers show
+// and the folder of the system's files. The tests give it the rights of another user.
 #include <cstdio>
 
 #include "device/sysfs.h"
