@@ -106,7 +106,7 @@ void say_raw(std::string_view text) {
   write_pending(stream);
 }
 
-void say(std::string_view line) { say_raw(shown(line, limits::kMaxMessage) + "\n"); }
+void say(std::string_view line) { say_raw(shown(visible_line(line), limits::kMaxMessage) + "\n"); }
 
 void say_text(std::string_view text) { say_raw(visible_text(text) + "\n"); }
 

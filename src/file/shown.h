@@ -9,9 +9,9 @@
 
 namespace gputopo {
 
-// The first limits::kMaxShown bytes as visible text, "..." after them where there are more.
-[[nodiscard]] inline std::string shown(std::string_view text) {
-  std::size_t end = limits::kMaxShown;
+// The first `most` bytes as visible text, "..." after them where there are more.
+[[nodiscard]] inline std::string shown(std::string_view text, std::size_t most = limits::kMaxShown) {
+  std::size_t end = most;
   // Not in the middle of a character.
   while (end > 0 && end < text.size() && (static_cast<unsigned char>(text[end]) & 0xC0) == 0x80) --end;
   return visible_line(text.substr(0, end)) + (text.size() > end ? "..." : "");

@@ -205,6 +205,27 @@ TEST(MachineFileFaults, WhatIsTooDeepOrTooLargeSaysWhere) {
   EXPECT_THAT(message_for(R"({"machine_version": 1, "machine_version": 1})"), HasSubstr("'machine_version' twice"));
 }
 
+// A message is one short line, whatever the file holds.
+TEST(MachineFileFaults, LongNamesAreCutShort) {
+  const std::string name(100'000, '<');
+  const json level = {{"read_bytes_per_second", 1}};
+  const json pipe = {{"lanes_per_cycle", 0}};
+  const json operation = {{"pipe", name}, {"latency_cycles", 4}, {"lanes_per_cycle", 1}};
+  const std::pair<std::string, json> faults[] = {{"/caches/0/id", name},
+                                                 {"/spaces/global/path/0/cache", name},
+                                                 {"/spaces/" + name, json::object()},
+                                                 {"/bandwidths/" + name, level},
+                                                 {"/compute/pipes/" + name, pipe},
+                                                 {"/compute/operations/" + name, operation},
+                                                 {"/compute/operations/fma.f32", operation},
+                                                 {"/" + name, 1}};
+  for (const auto& [pointer, value] : faults) {
+    const std::string message = message_with(pointer, value);
+    EXPECT_NE(message, "accepted") << pointer.substr(0, 40);
+    EXPECT_LT(message.size(), 2000U) << pointer.substr(0, 40) << " " << message.substr(0, 200);
+  }
+}
+
 TEST(MachineFileFaults, TheFileIsNamedToo) {
   const test::TemporaryFolder folder;
   const std::string path = folder.file("machine.json");

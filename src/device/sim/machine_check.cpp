@@ -101,7 +101,8 @@ void check_geometry(const std::string& field, const GeometryOf& geometry) {
 
 void check_cache(const MachineSpec& spec, const CacheSpec& cache, const std::string& field) {
   require(!cache.id.empty() && cache.id != kSharedLevel && cache.id != kMemoryLevel, field + ".id",
-          "'{}' is not a name for a cache", cache.id);
+          "'{}' is not a name for a cache", shown(cache.id));
+  require_short(cache.id, field + ".id");
   require_power_of_two(cache.line_bytes, field + ".line_bytes", kSmallestSectorBytes, kLargestLineBytes);
   require_power_of_two(cache.sector_bytes, field + ".sector_bytes", kSmallestSectorBytes, cache.line_bytes);
   std::uint32_t lower = 0;
@@ -155,7 +156,7 @@ void check_caches(const MachineSpec& spec) {
   for (std::size_t i = 0; i < spec.caches.size(); ++i) {
     const std::string field = fmt::format("caches[{}]", i);
     check_cache(spec, spec.caches[i], field);
-    require(ids.insert(spec.caches[i].id).second, field + ".id", "'{}' is there twice", spec.caches[i].id);
+    require(ids.insert(spec.caches[i].id).second, field + ".id", "'{}' is there twice", shown(spec.caches[i].id));
   }
 }
 
@@ -169,9 +170,9 @@ void check_space(const MachineSpec& spec, Space space, const SpaceSpec& space_sp
     const PathStop& stop = space_spec.path[i];
     const std::string stop_field = fmt::format("{}.path[{}]", field, i);
     const CacheSpec& cache = require_cache(spec, stop.cache, stop_field + ".cache");
-    require(seen.insert(stop.cache).second, stop_field + ".cache", "'{}' is on this path twice", stop.cache);
+    require(seen.insert(stop.cache).second, stop_field + ".cache", "'{}' is on this path twice", shown(stop.cache));
     require(!left_the_sm || is_behind_sms(cache.scope), stop_field + ".cache",
-            "'{}' belongs to an SM and cannot stand behind a cache of the whole GPU", stop.cache);
+            "'{}' belongs to an SM and cannot stand behind a cache of the whole GPU", shown(stop.cache));
     left_the_sm = is_behind_sms(cache.scope);
     require_positive(stop.latency_cycles, stop_field + ".latency_cycles");
     require(stop.latency_cycles >= latency, stop_field + ".latency_cycles",
@@ -179,7 +180,7 @@ void check_space(const MachineSpec& spec, Space space, const SpaceSpec& space_sp
     latency = stop.latency_cycles;
     if (cache.partitions == 1) {
       require(stop.far_latency_cycles == 0, stop_field + ".far_latency_cycles", "must be 0: '{}' has one partition",
-              stop.cache);
+              shown(stop.cache));
       continue;
     }
     require(std::isfinite(stop.far_latency_cycles) && stop.far_latency_cycles >= latency,
@@ -226,7 +227,7 @@ void check_tlbs(const MachineSpec& spec, const std::vector<TlbSpec>& tlbs, const
 
 void check_bandwidths(const MachineSpec& spec) {
   for (const auto& [level, bandwidth] : spec.bandwidths) {
-    const std::string field = "bandwidths." + level;
+    const std::string field = "bandwidths." + shown(level);
     if (level != kSharedLevel && level != kMemoryLevel) require_cache(spec, level, field);
     require_positive(bandwidth.read_bytes_per_second, field + ".read_bytes_per_second");
     require_not_negative(bandwidth.write_bytes_per_second, field + ".write_bytes_per_second");
@@ -305,12 +306,14 @@ void check_compute(const ComputeSpec& compute) {
   require_overhead(compute.loop_cycles, "compute.loop_cycles");
   require(compute.instruction_bytes >= 1, "compute.instruction_bytes", "must be at least 1");
   for (const auto& [name, pipe] : compute.pipes) {
-    require_positive(pipe.lanes_per_cycle, fmt::format("compute.pipes.{}.lanes_per_cycle", name));
+    require_short(name, "compute.pipes");
+    require_positive(pipe.lanes_per_cycle, fmt::format("compute.pipes.{}.lanes_per_cycle", shown(name)));
   }
   for (const auto& [name, operation] : compute.operations) {
-    const std::string field = "compute.operations." + name;
+    const std::string field = "compute.operations." + shown(name);
     require(find_operation(name) != nullptr, field, "is no operation");
-    require(compute.pipes.contains(operation.pipe), field + ".pipe", "'{}' is none of compute.pipes", operation.pipe);
+    require(compute.pipes.contains(operation.pipe), field + ".pipe", "'{}' is none of compute.pipes",
+            shown(operation.pipe));
     require_positive(operation.latency_cycles, field + ".latency_cycles");
     require_not_negative(operation.lanes_per_cycle, field + ".lanes_per_cycle");
     require_positive(operation.instructions, field + ".instructions");
@@ -373,7 +376,7 @@ std::optional<SpaceSpec> local_space(const MachineSpec& spec) {
 
 void refuse_silent(const MachineSpec& spec, const std::string& field, const std::string& what) {
   throw NotSupportedError(
-      fmt::format("{}'s description does not say {}; add it under {}", spec.info.name, what, field));
+      fmt::format("{}'s description does not say {}; add it under {}", shown(spec.info.name), what, field));
 }
 
 void check_machine(const MachineSpec& spec) {

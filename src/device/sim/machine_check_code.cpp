@@ -43,7 +43,7 @@ void check_operands(const MachineSpec& spec, const CodeSpec& code) {
             cycles);
     cycles = stop.cycles;
     require(require_cache(spec, stop.cache, field + ".cache").partitions == 1, field + ".cache",
-            "'{}' has partitions; leave it out, memory_operand_cycles stands for it", stop.cache);
+            "'{}' has partitions; leave it out, memory_operand_cycles stands for it", shown(stop.cache));
   }
   constexpr std::uint32_t kMostConstants = 16;
   require(code.pass_constants <= kMostConstants, "code.pass_constants", "{} is more than {}", code.pass_constants,
@@ -68,7 +68,8 @@ void check_code(const MachineSpec& spec, const CodeSpec& code) {
             "{} is less than the stop before it has ({})", code.path[i].cycles_per_instruction, cycles);
     cycles = code.path[i].cycles_per_instruction;
     require(require_cache(spec, code.path[i].cache, field + ".cache").partitions == 1, field + ".cache",
-            "'{}' has partitions; leave it out, memory_cycles_per_instruction stands for it", code.path[i].cache);
+            "'{}' has partitions; leave it out, memory_cycles_per_instruction stands for it",
+            shown(code.path[i].cache));
   }
   require_positive(code.memory_cycles_per_instruction, "code.memory_cycles_per_instruction");
   require(code.memory_cycles_per_instruction >= cycles, "code.memory_cycles_per_instruction",

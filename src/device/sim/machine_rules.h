@@ -11,6 +11,7 @@
 
 #include "device/sim/machine.h"
 #include "file/limits.h"
+#include "file/shown.h"
 #include "gputopo/error.h"
 
 namespace gputopo::sim {
@@ -54,10 +55,15 @@ inline void require_fraction(double value, const std::string& field) {
   require(value >= 0 && value <= 1, field, "{} is not between 0 and 1", value);
 }
 
+// Messages and reports repeat the names of parts.
+inline void require_short(const std::string& name, const std::string& field) {
+  require(name.size() <= limits::kMaxShown, field, "'{}' is longer than {} bytes", shown(name), limits::kMaxShown);
+}
+
 inline const CacheSpec& require_cache(const MachineSpec& spec, const std::string& id, const std::string& field) {
   const auto found =
       std::find_if(spec.caches.begin(), spec.caches.end(), [&](const CacheSpec& cache) { return cache.id == id; });
-  require(found != spec.caches.end(), field, "'{}' is not the id of a cache", id);
+  require(found != spec.caches.end(), field, "'{}' is not the id of a cache", shown(id));
   return *found;
 }
 
