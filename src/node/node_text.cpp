@@ -60,7 +60,7 @@ void add_matrix(const node::Matrix& matrix, int width, std::string& text) {
   for (const node::Matrix::Row& row : matrix.rows) {
     std::vector<report::Cell>& cells = table.rows.emplace_back();
     cells.push_back({to_text(row.from)});
-    for (const std::string& cell : row.cells) cells.push_back({cell.empty() ? "-" : cell});
+    for (const std::string& cell : row.cells) cells.push_back({cell.empty() ? "-" : visible_line(cell)});
   }
   text += "\n" + matrix.title + "\n" + report::render(table, {.width = width});
 }
@@ -76,7 +76,9 @@ void add_together(const NodeReport& report, int width, std::string& text) {
   for (const TogetherReport& entry : report.together) {
     const Attribute* total = find(entry.attributes, "together_bandwidth");
     const Attribute* share = find(entry.attributes, "least_share");
-    const auto or_dash = [](const std::string& value) { return value.empty() ? std::string("-") : value; };
+    const auto or_dash = [](const std::string& value) {
+      return value.empty() ? std::string("-") : visible_line(value);
+    };
     std::string alone;
     if (const Value* sum = total == nullptr ? nullptr : total->find_detail("alone_bytes_per_second")) {
       alone = report::human_value(*sum, "B/s");

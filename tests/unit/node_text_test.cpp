@@ -1,0 +1,39 @@
+// The text of a node, whatever its document says.
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+#include <string>
+
+#include "file/visible.h"
+#include "gputopo/error.h"
+#include "gputopo/file.h"
+#include "gputopo/node.h"
+
+namespace gputopo {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+// Every text of the document in turn ends with commands to a terminal.
+TEST(NodeText, NoTextOfTheDocumentCommandsATerminal) {
+  const Json document = Json::parse(read_file(GPUTOPO_SOURCE_DIR "/tests/reports/h100x2.json"));
+  const Json flat = document.flatten();
+  int accepted = 0;
+  for (const auto& [pointer, value] : flat.items()) {
+    if (!value.is_string()) continue;
+    Json changed = document;
+    changed[Json::json_pointer(pointer)] =
+        value.get<std::string>() + "\x1b[2J\u009b1m\u202e\r\n" + std::string(1, '\0');
+    try {
+      const std::string text = node_to_text(read_node_json(changed.dump()), 80);
+      ++accepted;
+      EXPECT_EQ(visible_text(text), text) << pointer;
+    } catch (const FormatError&) {
+      // The text is one of a few words.
+    }
+  }
+  EXPECT_GT(accepted, 50);
+}
+
+}  // namespace
+}  // namespace gputopo
