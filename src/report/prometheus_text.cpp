@@ -31,17 +31,13 @@ std::string prometheus_name(std::string_view text) {
 
 std::string prometheus_label(std::string_view text) {
   std::string label;
-  while (!text.empty()) {
-    const std::size_t length = utf8_length(text);
-    if (length == 0) {
-      label += fmt::format("\\\\x{:02x}", static_cast<unsigned char>(text.front()));
-    } else if (text.front() == '\n') {
+  for (const char c : visible_text(text)) {
+    if (c == '\n') {
       label += "\\n";
-    } else {
-      if (text.front() == '\\' || text.front() == '"') label += '\\';
-      label += text.substr(0, length);
+      continue;
     }
-    text.remove_prefix(length == 0 ? 1 : length);
+    if (c == '\\' || c == '"') label += '\\';
+    label += c;
   }
   return label;
 }

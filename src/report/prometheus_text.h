@@ -11,8 +11,8 @@ namespace gputopo::report {
 // Lower-case letters, digits and '_': what may stand behind "gputopo_".
 [[nodiscard]] std::string prometheus_name(std::string_view text);
 
-// The value of a label, for between quotes. Quotes, backslashes and line ends are escaped, bytes that are no UTF-8 are
-// made visible.
+// The value of a label, for between quotes. Quotes, backslashes and line ends are escaped. The rest is made visible
+// (visible_text), because the metrics may go to a terminal.
 [[nodiscard]] std::string prometheus_label(std::string_view text);
 
 // A text behind # HELP, on one line.

@@ -212,6 +212,7 @@ TEST(PrometheusNames, KeepApartWhatWouldHaveOneName) {
 
 TEST(PrometheusLabels, EscapeWhatEndsThem) {
   EXPECT_EQ(report::prometheus_label("a\"b\\c\nd\xff"), "a\\\"b\\\\c\\nd\\\\xff");
+  EXPECT_EQ(report::prometheus_label("\x1b[31m\xC2\x9B\xE2\x80\xAE\xC2\xB5"), "\\\\x1b[31m\\\\u009b\\\\u202e\xC2\xB5");
   EXPECT_EQ(report::prometheus_help("a\nb\\c"), "a b\\\\c");
 }
 
