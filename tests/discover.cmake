@@ -45,6 +45,8 @@ foreach(line IN LISTS lines ITEMS "end.")
     endforeach()
     set(suite "${line}")
     set(parameters "")
+  elseif(line MATCHES "^  DISABLED_")
+    # Started by hand.
   elseif(line MATCHES "^  ([^ /]+)/?([^ ]*)$")
     string(MAKE_C_IDENTIFIER "of ${CMAKE_MATCH_2}" parameter)
     string(STRIP "${line}" test)

@@ -84,7 +84,9 @@ std::vector<NamedCommand> subcommands(const CLI::App& app) {
 }  // namespace
 
 std::string man_page(const CLI::App& app, const std::string& version) {
-  std::string text = fmt::format(".TH GPUTOPO 1 \"\" \"gputopo {}\" \"User Commands\"\n", roff(version));
+  // Not the day of the build, which would make two builds of one version differ.
+  constexpr const char* kDate = "2026-11-29";
+  std::string text = fmt::format(".TH GPUTOPO 1 \"{}\" \"gputopo {}\" \"User Commands\"\n", kDate, roff(version));
   text += ".SH NAME\ngputopo \\- find out what a GPU's memory hierarchy is made of, by measuring it\n";
   text += ".SH SYNOPSIS\n.B gputopo\n[\\fIoptions\\fR]\n";
   for (const auto& [name, command] : subcommands(app)) {
