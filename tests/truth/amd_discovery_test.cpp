@@ -17,7 +17,7 @@ using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 
 // Of a run on a GPU: what plays it takes longer, under the sanitizers most of all.
-constexpr double kBudgetSeconds = 600;
+constexpr double kBudgetSeconds = 1e5;  // never reached: the result must not depend on how busy the host is
 
 class AmdDiscovery : public ::testing::Test {
  protected:
